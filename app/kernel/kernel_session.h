@@ -1,0 +1,67 @@
+// One notebook's session process, as the window sees it: start, run code, interrupt, restart, notice its end.
+#pragma once
+
+#include <QObject>
+#include <QString>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "inspector/model/source.h"
+
+namespace tapedeck::app {
+
+enum class KernelState {
+  stopped,   ///< never started, or shut down
+  starting,  ///< the process runs, not ready yet
+  idle,
+  busy,
+  dead  ///< ended without being asked to
+};
+
+/// All signals come on the UI thread; sockets live on a worker thread. No function waits.
+class KernelSession : public QObject {
+  Q_OBJECT
+ public:
+  explicit KernelSession(QObject* parent = nullptr);
+  ~KernelSession() override;  ///< ends the process: asks, then kills
+
+  /// Starts a process whose working directory is `folder`. `interpreter`: empty for the one that was found.
+  void start(const QString& folder);
+  void interrupt();
+  void restart();
+  void shutdown();
+  KernelState state() const;
+  qint64 processId() const;  ///< 0: none
+
+  /// Runs a cell. Cells run in the order given; their outputs and states come as signals under `cellId`.
+  void execute(const QString& cellId, const QString& code);
+  void sendInput(const QString& text);
+  /// Replies come as completed() and inspected() with the same `request`; only the newest of each kind is answered.
+  void complete(quint64 request, const QString& code, int cursorPosition);
+  void inspect(quint64 request, const QString& code, int cursorPosition);
+
+  /// The debug connection of this session; one object for the life of the KernelSession, reconnected on restart.
+  inspector::Source* debugSource();
+
+ signals:
+  /// `sentence`: what happened, for the user ("The session process was killed (signal 9). …"); may be empty.
+  void stateChanged(tapedeck::app::KernelState state, const QString& sentence);
+  /// kernel_info_reply's content; also `language_info` for the notebook's metadata.
+  void ready(const nlohmann::json& info);
+  void executionStarted(const QString& cellId, int executionCount);
+  /// An nbformat output (output_type stream, display_data, execute_result, error), multi-line text as one string.
+  void outputReceived(const QString& cellId, const nlohmann::json& output);
+  void outputCleared(const QString& cellId, bool wait);
+  void displayUpdated(const QString& displayId, const nlohmann::json& data, const nlohmann::json& metadata);
+  /// `status`: "ok", "error", "aborted" (an earlier cell failed, or the process ended).
+  void executionFinished(const QString& cellId, const QString& status, int executionCount);
+  void inputRequested(const QString& cellId, const QString& prompt, bool password);
+  void completed(quint64 request, const QStringList& matches, int start, int end);
+  void inspected(quint64 request, const QString& text);
+
+ private:
+  struct Private;
+  std::unique_ptr<Private> d_;
+};
+
+}  // namespace tapedeck::app

@@ -1,0 +1,44 @@
+// The attributes of one op call: everything that is not a tensor (axis, transpose flags, dtype, seed …).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "engine/tensor/dtype.h"
+
+namespace tapedeck {
+
+/// std::monostate stands for Python's None.
+using Attribute = std::variant<std::monostate, bool, std::int64_t, double, std::string, DType,
+                               std::vector<std::int64_t>>;
+
+/// Values in the order of the op's AttributeSpecs. Empty where the op has none; otherwise every slot is set.
+/// Shared and immutable, so that tape and recorder keep it for the price of a pointer.
+class Attributes {
+ public:
+  Attributes() = default;
+  Attributes(std::initializer_list<Attribute> values)
+      : values_(std::make_shared<const std::vector<Attribute>>(values)) {}
+  explicit Attributes(std::vector<Attribute> values)
+      : values_(std::make_shared<const std::vector<Attribute>>(std::move(values))) {}
+
+  std::size_t size() const { return values_ ? values_->size() : 0; }
+  const Attribute& operator[](std::size_t i) const { return (*values_)[i]; }
+  template <class T>
+  const T& get(std::size_t i) const {
+    return std::get<T>((*values_)[i]);
+  }
+  bool is_none(std::size_t i) const { return std::holds_alternative<std::monostate>((*values_)[i]); }
+
+ private:
+  std::shared_ptr<const std::vector<Attribute>> values_;
+};
+
+/// As Python writes it: "True", "3", "0.5", "'same'", "float32", "[0, 1]", "None".
+std::string to_string(const Attribute& attribute);
+
+}  // namespace tapedeck

@@ -1,0 +1,35 @@
+// How long work learns that the user wants it to stop.
+#pragma once
+
+namespace tapedeck {
+
+/// What the host language provides. All functions are called on the thread that runs the op.
+struct HostHooks {
+  /// Lets other threads of the host run while this one waits (gives up Python's lock); returns a token.
+  void* (*release)() = nullptr;
+  void (*reacquire)(void* token) = nullptr;
+  /// True where the user interrupted (Python: pending signals; the exception is then set). Needs no lock held;
+  /// takes it itself. Cheap enough for every 20 ms, not for every element.
+  bool (*interrupted)() = nullptr;
+};
+void set_host_hooks(const HostHooks& hooks);
+const HostHooks& host_hooks();
+
+/// Gives up the host's lock while it lives. For the gate, and for kernels that run longer than about 50 µs.
+class HostUnlock {
+ public:
+  HostUnlock() : token_(host_hooks().release ? host_hooks().release() : nullptr) {}
+  ~HostUnlock() {
+    if (host_hooks().reacquire) host_hooks().reacquire(token_);
+  }
+  HostUnlock(const HostUnlock&) = delete;
+
+ private:
+  void* token_;
+};
+
+/// For loops over blocks of work: throws Interrupted where the user interrupted; asks at most every 20 ms.
+/// Only the thread that called run_op may call it.
+void check_interrupt();
+
+}  // namespace tapedeck

@@ -1,0 +1,63 @@
+// What run_op, custom gradients and playback tell whoever listens: the recorder, or a test.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "engine/ops/op.h"
+
+namespace tapedeck {
+
+enum class EventKind : std::uint8_t {
+  op,        ///< one op
+  custom,    ///< the forward pass of a function with a custom gradient; its ops come between begin and end
+  playback,  ///< one run of a tape backwards; its VJPs come between begin and end
+  vjp        ///< one VJP of a playback; its ops come between begin and end
+};
+
+struct Event {
+  EventKind kind = EventKind::op;
+  const OpDef* op = nullptr;  ///< op: the op; vjp: the forward op (nullptr for a custom gradient)
+  std::string_view name;      ///< op->name, or the name of the user's function; "gradient" for a playback
+  std::span<const Tensor> inputs;  ///< op, custom: inputs; vjp: cotangents of the outputs; playback: targets
+  const Attributes* attributes = nullptr;
+  std::span<const TensorSpec> outputs;  ///< op: what will come out
+  std::uint64_t forward_record = 0;     ///< vjp: number of the record whose VJP this is
+  std::uint64_t tape = 0;  ///< id of the innermost tape that will record it (op, custom), or is played (playback, vjp)
+  bool custom_gradient = false;  ///< vjp: the user wrote it
+};
+
+/// All functions are called on the thread that runs the op, from several threads at once.
+class Observer {
+ public:
+  virtual ~Observer() = default;
+  /// Before the work, after the checks. May wait (the gate); throws Interrupted to abandon the op. Returns the
+  /// record's number (never 0), which the tape keeps.
+  virtual std::uint64_t begin(const Event& event) = 0;
+  /// After the work. `outputs`: op, custom: results; vjp: gradients of the inputs (undefined ones included);
+  /// playback: gradients of the sources. `error`: nullptr, or the text of what the work threw (outputs empty then).
+  virtual void end(std::uint64_t record, std::span<const Tensor> outputs, const char* error) = 0;
+  /// A tensor that no op made: it came from Python, or is a variable's new value (then `name` is the variable's).
+  virtual void leaf(const Tensor& tensor, std::string_view name) = 0;
+};
+
+namespace detail {
+extern std::atomic<Observer*> observer;
+}
+
+/// nullptr: nobody listens. The caller keeps the observer alive until no op runs that began under it.
+inline void set_observer(Observer* observer) { detail::observer.store(observer, std::memory_order_release); }
+/// The observer of this thread: nullptr also where a QuietScope is open.
+Observer* current_observer();
+
+/// While it lives, ops of this thread are neither observed nor taped (replay, statistics).
+class QuietScope {
+ public:
+  QuietScope();
+  ~QuietScope();
+  QuietScope(const QuietScope&) = delete;
+};
+
+}  // namespace tapedeck

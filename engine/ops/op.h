@@ -1,0 +1,118 @@
+// The registry row of an op, and what its functions are given.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/ops/attributes.h"
+#include "engine/tensor/tensor.h"
+
+namespace tapedeck {
+
+struct OpDef;
+
+/// A tensor argument.
+struct InputSpec {
+  std::string name;
+  /// Inputs of one group share a dtype: Python numbers and lists take the dtype of the group's tensors.
+  /// '\0': any dtype of its own.
+  char group = 'T';
+  /// The argument is a list of tensors (concat). It must be the only input; or the last one.
+  bool variadic = false;
+  /// A Python value without a dtype of its own becomes this where no tensor of the group decides.
+  /// none: float32 for floats, int32 for ints.
+  std::optional<DType> preferred = std::nullopt;
+};
+
+enum class AttributeKind : std::uint8_t {
+  boolean,
+  integer,
+  real,
+  text,
+  dtype,
+  integers,  ///< a list; Python may give one int for it
+  shape      ///< a list of extents; Python may give a tuple, a list or an integer tensor
+};
+
+struct AttributeSpec {
+  std::string name;
+  AttributeKind kind;
+  /// Default; `required` where the caller must give it. std::monostate: None is the default and allowed.
+  Attribute fallback;
+  bool required = false;
+};
+
+/// What an op's shape rule and forward function see.
+struct OpContext {
+  const OpDef& op;
+  std::span<const Tensor> inputs;
+  const Attributes& attributes;
+  /// The shape rule's answer; empty while the shape rule itself runs.
+  std::span<const TensorSpec> outputs;
+};
+
+/// What a VJP sees: the forward call, and the gradients of its outputs.
+struct VjpContext {
+  const OpDef& op;
+  std::span<const Tensor> inputs;
+  const Attributes& attributes;
+  std::span<const Tensor> outputs;
+  /// One per output; undefined where no gradient reached that output.
+  std::span<const Tensor> cotangents;
+  /// Which inputs' gradients are wanted, one per input. A VJP skips work for the others.
+  std::span<const bool> wanted;
+};
+
+/// Checks dtypes, shapes and attributes (throwing errors that name the op, the argument and the values) and says
+/// what will come out. Touches no element.
+using ShapeRule = TensorSpecs (*)(const OpContext&);
+/// Computes the outputs on the inputs' device; called after the shape rule has passed. Pure: the same inputs and
+/// attributes give the same bits, whatever the number of threads.
+using Forward = Tensors (*)(const OpContext&);
+/// Gradients of the inputs, one per input, undefined where there is none or none is wanted. Calls ops only, never
+/// kernels, so it can be stepped and differentiated again.
+using Vjp = Tensors (*)(const VjpContext&);
+
+struct OpDef {
+  std::string name;                       ///< the op's one name in records and errors, TensorFlow's: "matmul"
+  std::vector<std::string> python_names;  ///< under `tf.`: {"matmul", "linalg.matmul"}; empty: not public
+  std::vector<InputSpec> inputs;
+  std::vector<AttributeSpec> attributes;
+  ShapeRule shape_rule = nullptr;
+  Forward forward = nullptr;
+  Vjp vjp = nullptr;        ///< nullptr: not differentiable (comparisons, argmax, random)
+  std::string vjp_formula;  ///< for the inspector: "dA = dC·Bᵀ, dB = Aᵀ·dC"; "none" where vjp is nullptr
+  std::string doc;          ///< first line: what it does; then shapes, dtypes, errors; formulas with their source
+  /// Arguments in Python's order where that is not "inputs, then attributes": names of either.
+  std::vector<std::string> python_order = {};
+  int index = -1;  ///< position in the registry; set by it
+};
+
+class Registry {
+ public:
+  static Registry& instance();
+  /// Called once per op while the program starts (see TAPEDECK_OP). Aborts on a name that exists already.
+  const OpDef& add(OpDef op);
+  const OpDef* find(std::string_view name) const;
+  const OpDef& at(int index) const;
+  std::size_t size() const;
+
+ private:
+  Registry() = default;
+};
+
+/// Ends an op's section: `TAPEDECK_OP(matmul_op) = { .name = "matmul", … };`
+/// defines `const OpDef& matmul_op` and registers it.
+struct OpRegistration {
+  const OpDef& operator=(OpDef op) const { return Registry::instance().add(std::move(op)); }
+};
+#define TAPEDECK_OP(variable) const ::tapedeck::OpDef& variable = ::tapedeck::OpRegistration{}
+
+/// Makes sure that every family's object file is linked and has registered its ops (a static library would drop
+/// them). Called by run_op's users once: the bindings, the C++ sample, the tests.
+void register_all_ops();
+
+}  // namespace tapedeck

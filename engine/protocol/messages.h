@@ -1,0 +1,383 @@
+// The debug protocol's messages: data only. Each is one struct with one field list; names, encoding and decoding
+// come from that list (codec.h). README.md beside this file describes the conversation.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <tuple>
+#include <variant>
+#include <vector>
+
+namespace tapedeck::protocol {
+
+/// Raised whenever a message changes. Both sides must have the same one.
+constexpr std::uint32_t version = 1;
+
+template <class Struct, class Member>
+struct Field {
+  const char* name;
+  Member Struct::*member;
+};
+template <class Struct, class Member>
+constexpr Field<Struct, Member> field(const char* name, Member Struct::*member) {
+  return {name, member};
+}
+
+// ---- parts ------------------------------------------------------------------------------------------------------
+
+enum class RecordKind : std::uint8_t { op, custom, playback, vjp };
+enum class RecordState : std::uint8_t {
+  pending,  ///< at the gate: inputs are there, outputs are only known by shape
+  running,
+  done,
+  failed
+};
+
+struct TensorInfo {
+  std::uint64_t id = 0;        ///< 0: no tensor (a gradient that is None), or not made yet
+  std::string dtype;           ///< "float32"
+  std::vector<std::int64_t> shape;
+  std::string device;          ///< "/cpu:0"
+  std::string name;            ///< a variable's name; else empty
+  std::string preview;         ///< the values, where there are at most 4 and they are at hand; else empty
+  std::uint64_t producer = 0;  ///< the record that made it; 0 for a leaf
+  static constexpr auto fields() {
+    return std::tuple(field("id", &TensorInfo::id), field("dtype", &TensorInfo::dtype),
+                      field("shape", &TensorInfo::shape), field("device", &TensorInfo::device),
+                      field("name", &TensorInfo::name), field("preview", &TensorInfo::preview),
+                      field("producer", &TensorInfo::producer));
+  }
+};
+
+struct AttributeText {
+  std::string name;
+  std::string value;  ///< as Python writes it
+  static constexpr auto fields() {
+    return std::tuple(field("name", &AttributeText::name), field("value", &AttributeText::value));
+  }
+};
+
+/// One op, VJP, playback or custom gradient that ran, or waits at the gate.
+struct Record {
+  std::uint64_t number = 0;  ///< from 1, in the order in which they began
+  RecordKind kind = RecordKind::op;
+  RecordState state = RecordState::done;
+  std::string op;             ///< "matmul"; a custom gradient's function name; "gradient" for a playback
+  bool custom_gradient = false;
+  std::uint64_t parent = 0;   ///< the custom, playback or vjp record that it ran inside of; 0: none
+  std::uint32_t depth = 0;    ///< number of ancestors
+  bool backward = false;      ///< a playback, or inside one
+  std::uint64_t forward = 0;  ///< vjp: the record whose VJP it is. Ops inside a vjp have that vjp's value too
+  std::uint64_t tape = 0;     ///< the innermost tape that recorded it, or is played; 0: none
+  std::string scope;          ///< user's name scopes, "outer/inner"
+  std::string cell;           ///< id of the cell whose source line ran; empty outside a notebook
+  std::string file;           ///< source file, where no cell
+  std::uint32_t line = 0;     ///< from 1; 0: unknown
+  std::uint64_t thread = 0;   ///< 0 for the first thread seen, then 1, 2, …
+  std::int64_t start_ns = 0;  ///< since the session's start
+  std::int64_t duration_ns = 0;
+  std::vector<AttributeText> attributes;
+  std::vector<TensorInfo> inputs;
+  std::vector<TensorInfo> outputs;
+  std::string vjp_formula;  ///< of the op (op, vjp); empty for others
+  std::string error;
+  static constexpr auto fields() {
+    return std::tuple(field("number", &Record::number), field("kind", &Record::kind),
+                      field("state", &Record::state), field("op", &Record::op),
+                      field("custom_gradient", &Record::custom_gradient), field("parent", &Record::parent),
+                      field("depth", &Record::depth), field("backward", &Record::backward),
+                      field("forward", &Record::forward), field("tape", &Record::tape),
+                      field("scope", &Record::scope), field("cell", &Record::cell),
+                      field("file", &Record::file), field("line", &Record::line),
+                      field("thread", &Record::thread), field("start_ns", &Record::start_ns),
+                      field("duration_ns", &Record::duration_ns), field("attributes", &Record::attributes),
+                      field("inputs", &Record::inputs), field("outputs", &Record::outputs),
+                      field("vjp_formula", &Record::vjp_formula), field("error", &Record::error));
+  }
+};
+
+// ---- from the app -------------------------------------------------------------------------------------------------
+
+struct Hello {
+  std::uint32_t protocol_version = version;
+  std::string program;
+  static constexpr const char* type = "hello";
+  static constexpr auto fields() {
+    return std::tuple(field("protocol_version", &Hello::protocol_version), field("program", &Hello::program));
+  }
+};
+
+struct GetStatus {
+  static constexpr const char* type = "get_status";
+  static constexpr auto fields() { return std::tuple(); }
+};
+
+/// Answer: Records.
+struct GetRecords {
+  std::uint64_t first = 1;
+  std::uint32_t count = 0;    ///< at most 1000 a page
+  bool with_previews = true;  ///< small values as text, where they are at hand
+  static constexpr const char* type = "get_records";
+  static constexpr auto fields() {
+    return std::tuple(field("first", &GetRecords::first), field("count", &GetRecords::count),
+                      field("with_previews", &GetRecords::with_previews));
+  }
+};
+
+/// Records on or played from one tape, in order; the newest `limit` of those up to `last`. Answer: TapeRecords.
+struct GetTape {
+  std::uint64_t tape = 0;
+  std::uint64_t last = 0;
+  std::uint32_t limit = 2000;
+  static constexpr const char* type = "get_tape";
+  static constexpr auto fields() {
+    return std::tuple(field("tape", &GetTape::tape), field("last", &GetTape::last),
+                      field("limit", &GetTape::limit));
+  }
+};
+
+/// A rectangle of a tensor's values, after reshape and slicing. Answer: Tile.
+struct GetTile {
+  std::uint64_t tensor = 0;
+  /// Empty: the tensor's own shape. Else a shape with the same number of elements.
+  std::vector<std::int64_t> reshape;
+  /// One per axis of that shape: an index, or -1 for a shown axis. At most two are shown: rows, then columns; with
+  /// one shown axis that is the columns. Empty: the last two axes shown, 0 elsewhere.
+  std::vector<std::int64_t> slice;
+  std::int64_t row = 0, column = 0;  ///< first shown element
+  std::int64_t rows = 0, columns = 0;
+  /// Every cell of the tile stands for row_step × column_step elements (their mean); 1 for the numbers themselves.
+  std::int64_t row_step = 1, column_step = 1;
+  static constexpr const char* type = "get_tile";
+  static constexpr auto fields() {
+    return std::tuple(field("tensor", &GetTile::tensor), field("reshape", &GetTile::reshape),
+                      field("slice", &GetTile::slice), field("row", &GetTile::row),
+                      field("column", &GetTile::column), field("rows", &GetTile::rows),
+                      field("columns", &GetTile::columns), field("row_step", &GetTile::row_step),
+                      field("column_step", &GetTile::column_step));
+  }
+};
+
+/// Answer: Statistics, of the whole tensor.
+struct GetStatistics {
+  std::uint64_t tensor = 0;
+  std::uint32_t bins = 64;  ///< of the histogram
+  static constexpr const char* type = "get_statistics";
+  static constexpr auto fields() {
+    return std::tuple(field("tensor", &GetStatistics::tensor), field("bins", &GetStatistics::bins));
+  }
+};
+
+enum class GateCommand : std::uint8_t {
+  run,       ///< open
+  pause,     ///< stop before the next op
+  step_op,   ///< stop before the next op, or VJP of a playback; enters custom gradients
+  step_line, ///< stop before the first op of another source line
+  step_out   ///< stop after the playback or custom gradient that it is in
+};
+/// Answer: Status.
+struct SetGate {
+  GateCommand command = GateCommand::run;
+  static constexpr const char* type = "set_gate";
+  static constexpr auto fields() { return std::tuple(field("command", &SetGate::command)); }
+};
+
+/// Answer: Status. Each optional part is a vector of none or one value: only what is there is changed.
+struct SetOptions {
+  std::vector<bool> recording;
+  std::vector<bool> break_at_cell_start;
+  std::vector<std::uint64_t> budget_bytes;
+  std::vector<bool> keep_everything;  ///< hold every value (tests, short sessions)
+  static constexpr const char* type = "set_options";
+  static constexpr auto fields() {
+    return std::tuple(field("recording", &SetOptions::recording),
+                      field("break_at_cell_start", &SetOptions::break_at_cell_start),
+                      field("budget_bytes", &SetOptions::budget_bytes),
+                      field("keep_everything", &SetOptions::keep_everything));
+  }
+};
+
+/// Holds a value within the budget whatever its age, or lets it go. Answer: Status.
+struct Pin {
+  std::uint64_t tensor = 0;
+  bool pinned = true;
+  static constexpr const char* type = "pin";
+  static constexpr auto fields() {
+    return std::tuple(field("tensor", &Pin::tensor), field("pinned", &Pin::pinned));
+  }
+};
+
+/// Answer: Series, with the points from `first` on of every series.
+struct GetSeries {
+  std::uint64_t first = 0;  ///< a position that an earlier answer gave as `next`
+  static constexpr const char* type = "get_series";
+  static constexpr auto fields() { return std::tuple(field("first", &GetSeries::first)); }
+};
+
+/// Drops the request with that id where it is not answered yet (a recomputation, say). No answer.
+struct Cancel {
+  std::uint64_t request = 0;
+  static constexpr const char* type = "cancel";
+  static constexpr auto fields() { return std::tuple(field("request", &Cancel::request)); }
+};
+
+// ---- from the session -----------------------------------------------------------------------------------------------
+
+struct Welcome {
+  std::uint32_t protocol_version = version;
+  std::string engine_version;
+  std::uint64_t pid = 0;
+  std::vector<std::string> devices;
+  std::int64_t started_unix_ms = 0;
+  static constexpr const char* type = "welcome";
+  static constexpr auto fields() {
+    return std::tuple(field("protocol_version", &Welcome::protocol_version),
+                      field("engine_version", &Welcome::engine_version), field("pid", &Welcome::pid),
+                      field("devices", &Welcome::devices), field("started_unix_ms", &Welcome::started_unix_ms));
+  }
+};
+
+/// The answer to a Hello of another version; the connection is of no use afterwards.
+struct Refused {
+  std::uint32_t protocol_version = version;
+  std::string reason;  ///< a sentence for the user, with both versions
+  static constexpr const char* type = "refused";
+  static constexpr auto fields() {
+    return std::tuple(field("protocol_version", &Refused::protocol_version), field("reason", &Refused::reason));
+  }
+};
+
+enum class GateState : std::uint8_t { open, will_stop, stopped };
+
+/// Also sent unasked, with request 0, at most 30 times a second, when something in it changed.
+struct Status {
+  std::uint64_t records = 0;  ///< number of the newest record; 0: none
+  GateState gate = GateState::open;
+  std::uint64_t stopped_before = 0;  ///< the pending record at the gate; 0 where not stopped
+  std::uint64_t finished = 0;        ///< the newest record that finished
+  std::string stop_reason;           ///< "step", "pause", "cell start", "step out"
+  std::string cell;                  ///< where it is stopped
+  std::uint32_t line = 0;
+  std::string running_cell;  ///< the cell that runs now; empty: none
+  bool recording = true;
+  bool break_at_cell_start = false;
+  bool keep_everything = false;
+  std::uint64_t held_bytes = 0;  ///< values that the recorder holds
+  std::uint64_t budget_bytes = 0;
+  std::uint64_t leaves_dropped = 0;  ///< leaves that had to go: values behind them can not be had again
+  std::uint64_t series_points = 0;   ///< total so far
+  std::uint64_t pool_bytes = 0;      ///< in use by tensors, the recorder's included
+  static constexpr const char* type = "status";
+  static constexpr auto fields() {
+    return std::tuple(field("records", &Status::records), field("gate", &Status::gate),
+                      field("stopped_before", &Status::stopped_before), field("finished", &Status::finished),
+                      field("stop_reason", &Status::stop_reason), field("cell", &Status::cell),
+                      field("line", &Status::line), field("running_cell", &Status::running_cell),
+                      field("recording", &Status::recording),
+                      field("break_at_cell_start", &Status::break_at_cell_start),
+                      field("keep_everything", &Status::keep_everything),
+                      field("held_bytes", &Status::held_bytes), field("budget_bytes", &Status::budget_bytes),
+                      field("leaves_dropped", &Status::leaves_dropped),
+                      field("series_points", &Status::series_points), field("pool_bytes", &Status::pool_bytes));
+  }
+};
+
+struct Records {
+  std::uint64_t total = 0;
+  std::vector<Record> records;
+  static constexpr const char* type = "records";
+  static constexpr auto fields() {
+    return std::tuple(field("total", &Records::total), field("records", &Records::records));
+  }
+};
+
+struct TapeRecords {
+  std::uint64_t tape = 0;
+  std::uint64_t dropped = 0;  ///< older ones that the limit left out
+  std::vector<Record> records;
+  static constexpr const char* type = "tape_records";
+  static constexpr auto fields() {
+    return std::tuple(field("tape", &TapeRecords::tape), field("dropped", &TapeRecords::dropped),
+                      field("records", &TapeRecords::records));
+  }
+};
+
+struct Tile {
+  std::uint64_t tensor = 0;
+  std::vector<std::int64_t> shape;   ///< of the whole tensor, after reshape
+  std::int64_t total_rows = 0, total_columns = 0;  ///< of the slice
+  std::int64_t row = 0, column = 0, rows = 0, columns = 0;
+  std::int64_t row_step = 1, column_step = 1;
+  std::vector<double> values;  ///< rows × columns, row-major; ints and bools as doubles
+  std::vector<std::string> exact;  ///< int64 values past 2^53 as text, same order; else empty
+  std::string dtype;
+  std::string source;  ///< "held" or "recomputed"
+  static constexpr const char* type = "tile";
+  static constexpr auto fields() {
+    return std::tuple(field("tensor", &Tile::tensor), field("shape", &Tile::shape),
+                      field("total_rows", &Tile::total_rows), field("total_columns", &Tile::total_columns),
+                      field("row", &Tile::row), field("column", &Tile::column), field("rows", &Tile::rows),
+                      field("columns", &Tile::columns), field("row_step", &Tile::row_step),
+                      field("column_step", &Tile::column_step), field("values", &Tile::values),
+                      field("exact", &Tile::exact), field("dtype", &Tile::dtype),
+                      field("source", &Tile::source));
+  }
+};
+
+struct Statistics {
+  std::uint64_t tensor = 0;
+  std::uint64_t count = 0, finite = 0, zeros = 0, nan = 0, positive_infinity = 0, negative_infinity = 0;
+  double minimum = 0, maximum = 0, mean = 0, deviation = 0;  ///< of the finite values; NaN where there are none
+  std::vector<std::uint64_t> histogram;  ///< equal bins from minimum to maximum
+  std::string source;                    ///< "held", "recomputed", or "kept statistics" where the value is gone
+  static constexpr const char* type = "statistics";
+  static constexpr auto fields() {
+    return std::tuple(field("tensor", &Statistics::tensor), field("count", &Statistics::count),
+                      field("finite", &Statistics::finite), field("zeros", &Statistics::zeros),
+                      field("nan", &Statistics::nan),
+                      field("positive_infinity", &Statistics::positive_infinity),
+                      field("negative_infinity", &Statistics::negative_infinity),
+                      field("minimum", &Statistics::minimum), field("maximum", &Statistics::maximum),
+                      field("mean", &Statistics::mean), field("deviation", &Statistics::deviation),
+                      field("histogram", &Statistics::histogram), field("source", &Statistics::source));
+  }
+};
+
+struct SeriesPoint {
+  std::string series;  ///< "loss", or "cell 3: loss"
+  double step = 0;
+  double value = 0;
+  std::uint64_t record = 0;  ///< newest record when the point was made: where the cursor goes
+  static constexpr auto fields() {
+    return std::tuple(field("series", &SeriesPoint::series), field("step", &SeriesPoint::step),
+                      field("value", &SeriesPoint::value), field("record", &SeriesPoint::record));
+  }
+};
+
+struct Series {
+  std::uint64_t next = 0;  ///< ask from here on the next time
+  std::vector<SeriesPoint> points;  ///< at most 10,000 an answer
+  std::vector<std::string> restarted;  ///< series whose older points are void: their cell ran again
+  static constexpr const char* type = "series";
+  static constexpr auto fields() {
+    return std::tuple(field("next", &Series::next), field("points", &Series::points),
+                      field("restarted", &Series::restarted));
+  }
+};
+
+/// The answer to a request that could not be met.
+struct Failure {
+  std::string reason;  ///< a sentence for the user
+  std::string code;    ///< "gone", "cancelled", "bad_request", "too_expensive", "no_such_tensor"
+  static constexpr const char* type = "failure";
+  static constexpr auto fields() {
+    return std::tuple(field("reason", &Failure::reason), field("code", &Failure::code));
+  }
+};
+
+using Request = std::variant<Hello, GetStatus, GetRecords, GetTape, GetTile, GetStatistics, SetGate, SetOptions,
+                             Pin, GetSeries, Cancel>;
+using Reply =
+    std::variant<Welcome, Refused, Status, Records, TapeRecords, Tile, Statistics, Series, Failure>;
+
+}  // namespace tapedeck::protocol

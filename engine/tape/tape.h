@@ -1,0 +1,85 @@
+// The gradient tape, and its playback.
+//
+// A tape belongs to the thread that opened it. While it is active, run_op writes every op one of whose inputs the
+// tape watches (directly, or as the output of an op on the tape). Tapes nest; playing one back runs ops that the
+// outer ones record, which gives gradients of any order.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/ops/op.h"
+#include "engine/tape/variable.h"
+
+namespace tapedeck {
+
+/// Gradients of the inputs from gradients of the outputs (undefined where none arrived).
+using CustomVjp = std::function<Tensors(std::span<const Tensor> cotangents)>;
+
+enum class Unconnected : std::uint8_t { none, zero };
+
+class Tape {
+ public:
+  explicit Tape(bool persistent = false, bool watch_accessed_variables = true);
+  ~Tape();
+  Tape(const Tape&) = delete;
+
+  void start();  ///< Push on this thread's stack. Throws FailedPreconditionError where it is active already.
+  void stop();   ///< Take off the stack. Throws FailedPreconditionError where it is not active on this thread.
+  bool active() const;
+  void watch(const Tensor& tensor);
+  void watch(const Variable& variable);
+  /// Forget everything recorded; watched tensors stay forgotten too.
+  void reset();
+
+  /// Gradients of the sum of `targets` (weighted by `output_gradients` where given, one per target, undefined for
+  /// ones) with respect to `sources`. Undefined, or zeros, where a source is not connected. A tape that is not
+  /// persistent gives its records up: the second call throws FailedPreconditionError whose text says "persistent".
+  Tensors gradient(std::span<const Tensor> targets, std::span<const Tensor> sources,
+                   std::span<const Tensor> output_gradients = {}, Unconnected unconnected = Unconnected::none);
+  /// The same with respect to variables: sums over every value the tape saw the variable hold.
+  Tensors gradient(std::span<const Tensor> targets, std::span<const Variable> sources,
+                   std::span<const Tensor> output_gradients = {}, Unconnected unconnected = Unconnected::none);
+  /// Sources of both kinds mixed, in order.
+  struct Source {
+    Tensor tensor;                     ///< either this
+    std::optional<Variable> variable;  ///< or this
+  };
+  Tensors gradient(std::span<const Tensor> targets, std::span<const Source> sources,
+                   std::span<const Tensor> output_gradients, Unconnected unconnected);
+
+  /// Variables read or watched while it was active, in order of first use.
+  std::vector<Variable> watched_variables() const;
+  std::uint64_t id() const;  ///< unique in the process
+
+  struct State;  ///< defined in tape_state.h, for run_op and playback
+
+ private:
+  std::shared_ptr<State> state_;
+};
+
+/// While it lives, this thread's active tapes record nothing (tape.stop_recording, custom gradients).
+class StopRecording {
+ public:
+  StopRecording();
+  ~StopRecording();
+  StopRecording(const StopRecording&) = delete;
+};
+
+/// True where some active tape of this thread would record an op on these inputs.
+bool is_taped(std::span<const Tensor> inputs);
+
+/// Runs `function` (which returns its outputs and its VJP) as one op named `name`: the ops inside are not taped,
+/// the VJP stands for them. The outputs are fresh tensors (identity) where the function returned an input.
+struct CustomResult {
+  Tensors outputs;
+  CustomVjp vjp;
+};
+Tensors custom_gradient(const std::string& name, std::span<const Tensor> inputs,
+                        const std::function<CustomResult()>& function);
+
+}  // namespace tapedeck

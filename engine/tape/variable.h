@@ -1,0 +1,36 @@
+// A named, mutable holder of a tensor.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "engine/tensor/tensor.h"
+
+namespace tapedeck {
+
+/// Copies share one variable. Reading and assigning are safe from several threads.
+class Variable {
+ public:
+  /// `name` without a suffix; name() adds TensorFlow's ":0". Unnamed ones are called "Variable".
+  explicit Variable(const Tensor& initial, std::string name = {}, bool trainable = true);
+
+  /// The value now. Active tapes of this thread that watch accessed variables watch it, if it is trainable.
+  Tensor read() const;
+  /// The value now, unseen by tapes.
+  Tensor peek() const;
+  /// Replaces the value. Throws InvalidArgumentError, naming the variable, where dtype or shape differ.
+  void assign(const Tensor& value);
+
+  const std::string& name() const;
+  DType dtype() const;
+  const Shape& shape() const;
+  bool trainable() const;
+  std::uint64_t id() const;  ///< unique in the process
+  bool operator==(const Variable& other) const { return body_ == other.body_; }
+
+ private:
+  struct Body;
+  std::shared_ptr<Body> body_;
+};
+
+}  // namespace tapedeck

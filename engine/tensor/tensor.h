@@ -1,0 +1,130 @@
+// An immutable n-dimensional array: a strided view of a storage.
+#pragma once
+
+#include <boost/container/small_vector.hpp>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/tensor/dtype.h"
+#include "engine/tensor/error.h"
+#include "engine/tensor/shape.h"
+#include "engine/tensor/storage.h"
+
+namespace tapedeck {
+
+/// What a Tensor points at. Made by Tensor's functions only; fields never change afterwards, so a tensor may be
+/// read from any thread.
+struct TensorBody {
+  std::atomic<std::uint32_t> references{1};
+  DType dtype{};
+  std::uint64_t id = 0;  ///< unique in the process, grows with time, never 0
+  StoragePointer storage;
+  std::int64_t offset = 0;  ///< of the first element, in elements
+  std::int64_t count = 0;   ///< number of elements
+  Shape shape;
+  Strides strides;  ///< in elements
+  bool contiguous = true;  ///< row-major without gaps
+};
+
+/// A handle that shares one TensorBody; cheap to copy; may be empty ("undefined"), as a missing gradient is.
+class Tensor {
+ public:
+  Tensor() = default;
+  Tensor(const Tensor& other) : body_(other.body_) {
+    if (body_) body_->references.fetch_add(1, std::memory_order_relaxed);
+  }
+  Tensor(Tensor&& other) noexcept : body_(std::exchange(other.body_, nullptr)) {}
+  Tensor& operator=(Tensor other) noexcept {
+    std::swap(body_, other.body_);
+    return *this;
+  }
+  ~Tensor() {
+    if (body_) release(body_);
+  }
+
+  /// Row-major, uninitialised; the caller (a kernel) fills it before anyone else sees it.
+  static Tensor allocate(DType dtype, const Shape& shape, Device device = {});
+  /// A view of `storage`; nothing is copied. Checks that the view lies inside the storage.
+  static Tensor view(StoragePointer storage, DType dtype, const Shape& shape, const Strides& strides,
+                     std::int64_t offset);
+  /// Copies `values` (row-major).
+  template <class T>
+  static Tensor from_values(std::span<const T> values, const Shape& shape);
+  /// A scalar of `dtype`; the value is cast as C++ casts it.
+  static Tensor scalar(double value, DType dtype = DType::float32);
+
+  explicit operator bool() const { return body_ != nullptr; }
+  bool same_body(const Tensor& other) const { return body_ == other.body_; }
+
+  DType dtype() const { return body_->dtype; }
+  const Shape& shape() const { return body_->shape; }
+  const Strides& strides() const { return body_->strides; }
+  int rank() const { return body_->shape.rank(); }
+  std::int64_t dim(int axis) const { return body_->shape[axis]; }
+  std::int64_t count() const { return body_->count; }
+  std::size_t bytes() const { return static_cast<std::size_t>(body_->count) * item_size(body_->dtype); }
+  bool contiguous() const { return body_->contiguous; }
+  std::uint64_t id() const { return body_->id; }
+  Device device() const { return body_->storage->device(); }
+  const StoragePointer& storage() const { return body_->storage; }
+  std::int64_t offset() const { return body_->offset; }
+  /// How many handles share this tensor.
+  std::uint32_t references() const { return body_->references.load(std::memory_order_relaxed); }
+
+  /// First element. T must be the dtype's C++ type. The writable form is for the kernel that makes the tensor.
+  template <class T>
+  const T* data() const {
+    return reinterpret_cast<const T*>(body_->storage->data()) + body_->offset;
+  }
+  template <class T>
+  T* writable_data() const {
+    return reinterpret_cast<T*>(body_->storage->data()) + body_->offset;
+  }
+  const std::byte* raw() const {
+    return body_->storage->data() + body_->offset * static_cast<std::int64_t>(item_size(body_->dtype));
+  }
+
+  /// Row-major tensor with the same values: itself where it is contiguous already.
+  Tensor make_contiguous() const;
+  /// The only element, cast to double. Throws InvalidArgumentError where there is not exactly one.
+  double item() const;
+  /// All values in row-major order, cast to double.
+  std::vector<double> to_vector() const;
+
+  /// For the bindings: the raw body, with and without giving up ownership.
+  TensorBody* body() const { return body_; }
+  TensorBody* detach() { return std::exchange(body_, nullptr); }
+  static Tensor adopt(TensorBody* body) {
+    Tensor tensor;
+    tensor.body_ = body;
+    return tensor;
+  }
+
+ private:
+  static void release(TensorBody* body) {
+    if (body->references.fetch_sub(1, std::memory_order_acq_rel) == 1) destroy(body);
+  }
+  static void destroy(TensorBody* body);
+  TensorBody* body_ = nullptr;
+};
+
+using Tensors = boost::container::small_vector<Tensor, 4>;
+
+/// What an op will return, known before its kernel runs.
+struct TensorSpec {
+  DType dtype{};
+  Shape shape;
+};
+using TensorSpecs = boost::container::small_vector<TensorSpec, 2>;
+
+extern template Tensor Tensor::from_values<bool>(std::span<const bool>, const Shape&);
+extern template Tensor Tensor::from_values<std::int32_t>(std::span<const std::int32_t>, const Shape&);
+extern template Tensor Tensor::from_values<std::int64_t>(std::span<const std::int64_t>, const Shape&);
+extern template Tensor Tensor::from_values<float>(std::span<const float>, const Shape&);
+extern template Tensor Tensor::from_values<double>(std::span<const double>, const Shape&);
+
+/// As TensorFlow prints the values: "[[1. 2.]\n [3. 4.]]", long axes shortened with "...".
+std::string format_values(const Tensor& tensor, int edge_items = 3);
+
+}  // namespace tapedeck

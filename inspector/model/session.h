@@ -1,0 +1,73 @@
+// The state of one session as its views share it: status, the cursor, records by page.
+#pragma once
+
+#include <QObject>
+#include <QPointer>
+#include <optional>
+#include <unordered_map>
+
+#include "engine/protocol/messages.h"
+#include "inspector/model/source.h"
+
+namespace tapedeck::inspector {
+
+using RecordNumber = quint64;
+using TensorId = quint64;
+
+/// One per notebook. Outlives its Source: when the session process dies, everything that was fetched stays and can
+/// be looked at; setSource() with a new one starts over.
+class Session : public QObject {
+  Q_OBJECT
+ public:
+  explicit Session(QObject* parent = nullptr);
+  ~Session() override;
+
+  /// nullptr: no session (what was fetched stays). Another source: everything is cleared first.
+  void setSource(Source* source);
+  Source* source() const;
+  bool live() const;  ///< a source is there and connected
+
+  const protocol::Status& status() const;
+
+  /// The record that all views show; 0: none. While it follows, it is the newest interesting record: the pending one
+  /// at the gate, else the last that finished.
+  RecordNumber cursor() const;
+  bool following() const;
+  RecordNumber recordCount() const;
+
+  /// A record that was fetched; nullptr where it is not here yet: then it is asked for, and recordsChanged comes.
+  const protocol::Record* record(RecordNumber number);
+  /// Only what is here, never asks.
+  const protocol::Record* cachedRecord(RecordNumber number) const;
+  /// What this session knows about a tensor from the records that are here.
+  const protocol::TensorInfo* tensor(TensorId id) const;
+
+ public slots:
+  /// Moves the cursor (clamped to 1 … recordCount) and stops following, unless it is the newest record.
+  void setCursor(tapedeck::inspector::RecordNumber number);
+  void follow();
+  void stepCursor(int delta);
+
+  // Intents: sent to the session, which answers with a Status.
+  void sendGate(tapedeck::protocol::GateCommand command);
+  void setRecording(bool on);
+  void setBreakAtCellStart(bool on);
+  void setBudget(quint64 bytes);
+
+ signals:
+  void statusChanged();
+  void liveChanged(bool live);
+  void cursorChanged(tapedeck::inspector::RecordNumber number);
+  /// Records [first, last] arrived or changed state.
+  void recordsChanged(tapedeck::inspector::RecordNumber first, tapedeck::inspector::RecordNumber last);
+  /// The gate stopped before `number`, or opened (0).
+  void stopped(tapedeck::inspector::RecordNumber number);
+  void cleared();
+  void failed(const QString& reason);
+
+ private:
+  struct Private;
+  std::unique_ptr<Private> d_;
+};
+
+}  // namespace tapedeck::inspector

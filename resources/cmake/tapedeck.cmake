@@ -1,0 +1,54 @@
+# What all folders' CMakeLists share: warnings, sanitizers, compiler cache, linker, and the interpreter.
+
+find_program(CCACHE ccache)
+if(CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+  set(CMAKE_C_COMPILER_LAUNCHER ${CCACHE})
+endif()
+find_program(LLD ld.lld)
+if(LLD)
+  add_link_options(-fuse-ld=lld)
+endif()
+
+if(TAPEDECK_SANITIZE)
+  add_compile_options(-fsanitize=${TAPEDECK_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${TAPEDECK_SANITIZE})
+endif()
+
+find_package(Threads REQUIRED)
+
+# tapedeck_library(NAME [QT] SOURCES… ) is a static library with the house's warnings; QT adds moc.
+function(tapedeck_library name)
+  cmake_parse_arguments(ARG "QT" "" "SOURCES" ${ARGN})
+  if(NOT ARG_SOURCES MATCHES "[.]cpp")
+    list(APPEND ARG_SOURCES ${CMAKE_SOURCE_DIR}/resources/cmake/empty.cpp)
+  endif()
+  add_library(${name} STATIC ${ARG_SOURCES})
+  target_include_directories(${name} PUBLIC ${CMAKE_SOURCE_DIR})
+  tapedeck_warnings(${name})
+  if(ARG_QT)
+    set_target_properties(${name} PROPERTIES AUTOMOC ON AUTORCC ON)
+  endif()
+endfunction()
+
+function(tapedeck_warnings name)
+  target_compile_options(${name} PRIVATE -Wall -Wextra -Wpedantic -Wconversion -Wno-sign-conversion -Werror)
+endfunction()
+
+# The interpreter of the session process: the first that has ipykernel and a Python.h of its own version. `python3`
+# first on PATH may be another one.
+if(NOT TAPEDECK_PYTHON)
+  foreach(candidate python3 /usr/bin/python3 /usr/local/bin/python3)
+    execute_process(COMMAND ${candidate} -c "import ipykernel, numpy, sys; print(sys.executable)"
+                    OUTPUT_VARIABLE found OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE result)
+    if(result EQUAL 0)
+      set(TAPEDECK_PYTHON ${found} CACHE FILEPATH "The Python interpreter that has ipykernel" FORCE)
+      break()
+    endif()
+  endforeach()
+endif()
+if(NOT TAPEDECK_PYTHON)
+  message(FATAL_ERROR "No Python interpreter with ipykernel and NumPy was found. Debian's packages are "
+                      "python3-ipykernel and python3-numpy; or set TAPEDECK_PYTHON to one that has them.")
+endif()
+message(STATUS "Session interpreter: ${TAPEDECK_PYTHON}")
