@@ -105,11 +105,21 @@ PyObject* positive(PyObject* a) {
 // ---- the one element as a Python number
 // -------------------------------------------------------------------------------
 
+PyObject* number_of(const Tensor& tensor) {
+  return visit_dtype(tensor.dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const T value = *tensor.data<T>();
+    if constexpr (is_floating(dtype_of<T>())) return PyFloat_FromDouble(value);
+    return PyLong_FromLongLong(static_cast<long long>(value));
+  });
+}
+
 py::object element(PyObject* self, const char* what) {
   const Tensor tensor = tensor_like(self);
   if (tensor.count() != 1)
     fail<InvalidArgumentError>("a tensor of shape ", to_string(tensor.shape()), " has ", tensor.count(),
                                " elements; ", what, " needs one");
+  if (tensor.device().kind == DeviceKind::cpu) return checked(number_of(tensor));
   const py::object copy = checked(numpy_copy(tensor));
   return checked(PyObject_CallMethod(copy.ptr(), "item", nullptr));
 }

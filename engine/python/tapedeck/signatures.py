@@ -4,7 +4,7 @@ import inspect
 _annotations = {
     "tensor": "TensorLike",
     "tensors": "Sequence[TensorLike]",
-    "boolean": "bool",
+    "boolean": "_bool",
     "integer": "int",
     "real": "float",
     "text": "str",

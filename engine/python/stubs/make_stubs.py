@@ -11,13 +11,14 @@ import tapedeck
 from tapedeck import _engine, signatures
 
 HEADER = '''# Made from the op registry by make_stubs.py while building.
-from typing import Any, Iterator, Sequence, Union
+from builtins import bool as _bool  # tf.bool is a DType
+from typing import Any, Sequence, Union
 
 import numpy as np
 
 '''
 ALIASES = '''
-Number = Union[bool, int, float, np.generic]
+Number = Union[_bool, int, float, np.generic]
 TensorLike = Union[Tensor, Variable, Number, np.ndarray, Sequence[Any]]
 DTypeLike = Union[DType, str, type, np.dtype]
 ShapeLike = Union[int, Sequence[int], Tensor]
@@ -26,7 +27,7 @@ ShapeLike = Union[int, Sequence[int], Tensor]
 
 def docstring(text, indent="    "):
     """The text as the docstring of a stub."""
-    escaped = (text or "").strip().replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
+    escaped = inspect.cleandoc(text or "").replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
     if escaped.endswith('"'):
         escaped += " "
     return f'{indent}"""' + escaped.replace("\n", "\n" + indent) + '"""\n'
