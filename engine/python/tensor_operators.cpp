@@ -39,9 +39,9 @@ struct OperatorRow {
 };
 constexpr std::array<OperatorRow, operator_count> operator_rows = {{
     {"add", "+"},         {"subtract", "-"},    {"multiply", "*"},    {"divide", "/"},
-    {"floordiv", "//"},   {"floormod", "%"},    {"pow", "**"},        {"matmul", "@"},
+    {"floordiv", "//"},   {"mod", "%"},    {"pow", "**"},        {"matmul", "@"},
     {"negative", "-"},    {"abs", "abs"},       {"logical_and", "&"}, {"logical_or", "|"},
-    {"logical_xor", "^"}, {"logical_not", "~"}, {"equal", "=="},      {"not_equal", "!="},
+    {"not_equal", "^"}, {"logical_not", "~"}, {"equal", "=="},      {"not_equal", "!="},
     {"less", "<"},        {"less_equal", "<="}, {"greater", ">"},     {"greater_equal", ">="},
 }};
 std::array<const OpDef*, operator_count> operator_ops{};
