@@ -25,6 +25,8 @@ constexpr auto status_interval = milliseconds(34);  // at most 30 a second
 constexpr auto probe_interval = milliseconds(100);
 constexpr auto probe_time = milliseconds(1500);
 constexpr int messages_at_once = 64;
+// Messages for a client that does not read; what comes after them is lost to it.
+constexpr int most_waiting = 100000;
 constexpr int worker_count = 2;
 
 /// Wakes the server's thread from any other one. Shared with the gate, whose last call may come late.
@@ -124,6 +126,7 @@ class DebugServer::Private {
 void DebugServer::Private::bind(const std::string& endpoint) {
   path_ = checked_socket_path(endpoint);
   router_.set(zmq::sockopt::linger, 0);
+  router_.set(zmq::sockopt::sndhwm, most_waiting);
   router_.set(zmq::sockopt::router_mandatory, true);  // says which clients are gone
   monitor_.set(zmq::sockopt::linger, 0);
   constexpr auto address = "inproc://clients-that-go";
