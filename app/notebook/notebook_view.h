@@ -21,8 +21,8 @@ class NotebookView : public QScrollArea {
   void setCurrentCell(int index, bool editing);
   void setCellState(const QString& cellId, CellState state);
   CellState cellState(const QString& cellId) const;
-  /// Marks the line (from 1) at which the session is paused; scrolls it into sight. `pending`: the gate waits there
-  /// now; else it is where the cursor's record ran. An empty id clears the mark.
+  /// Marks the line (from 1) at which the session is paused; scrolls it into sight. `pending`: the gate waits
+  /// there now; else it is where the cursor's record ran. An empty id clears the mark.
   void setPausedLine(const QString& cellId, int line, bool pending);
   /// Asks for a line of input below the running cell (Python's input()).
   void askInput(const QString& cellId, const QString& prompt, bool password);
