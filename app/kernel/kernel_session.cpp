@@ -68,8 +68,6 @@ QProcessEnvironment KernelSession::Private::environment() const {
   const QString path = result.value(QStringLiteral("PYTHONPATH"));
   const QString modules = QStringLiteral(TAPEDECK_MODULE_DIR);
   result.insert(QStringLiteral("PYTHONPATH"), path.isEmpty() ? modules : modules + QLatin1Char(':') + path);
-  // Else ipykernel's Python debugger, which is not used here, warns about itself on every start.
-  result.insert(QStringLiteral("PYDEVD_DISABLE_FILE_VALIDATION"), QStringLiteral("1"));
   result.insert(QStringLiteral("JPY_PARENT_PID"), QString::number(QCoreApplication::applicationPid()));
   for (auto item = launch.environment.cbegin(); item != launch.environment.cend(); ++item)
     result.insert(item.key(), item.value());
