@@ -2,7 +2,7 @@
 
 #include <QFont>
 #include <QFontDatabase>
-#include <QtEndian>
+#include <limits>
 #include <map>
 
 namespace tapedeck::inspector {
@@ -26,10 +26,10 @@ QFont preferred(const char* family, QFontDatabase::SystemFont otherwise) {
                                                          : QFontDatabase::systemFont(otherwise);
 }
 
-QByteArray bytesFor(QFont font, bool bold) {
+QRawFont rawFont(QFont font, bool bold) {
   font.setBold(bold);
-  font.setPixelSize(13);
-  return fontFileBytes(QRawFont::fromFont(font));
+  font.setPixelSize(16);
+  return QRawFont::fromFont(font);
 }
 
 void appendBigEndian(QByteArray& bytes, quint32 value, int size) {
@@ -82,27 +82,28 @@ CanvasFonts::CanvasFonts(double ratio) : ratio_(ratio) {
   atlas_.Flags |= ImFontAtlasFlags_NoPowerOfTwoHeight;
   const QFont sans = preferred("DejaVu Sans", QFontDatabase::GeneralFont);
   const QFont mono = preferred("DejaVu Sans Mono", QFontDatabase::FixedFont);
-  const QByteArray regular = bytesFor(sans, false);
-  const QByteArray bold = bytesFor(sans, true);
-  const QByteArray fixed = bytesFor(mono, false);
-  add(FontRole::regular, regular, 13, true);  // the first is ImGui's default
-  for (const double height : {8.0, 10.0, 18.0, 28.0}) add(FontRole::regular, regular, height, false);
-  for (const double height : {10.0, 13.0, 18.0, 28.0, 44.0}) add(FontRole::bold, bold, height, false);
-  for (const double height : {10.0, 13.0}) add(FontRole::mono, fixed, height, false);
+  const QRawFont fonts[] = {rawFont(sans, false), rawFont(sans, true), rawFont(mono, false)};
+  const std::initializer_list<double> sizes[] = {{12, 7.5, 9.5, 16, 26}, {12, 9.5, 16, 26, 44}, {9.5, 12}};
+  for (const FontRole role : {FontRole::regular, FontRole::bold, FontRole::mono}) {
+    const auto index = static_cast<std::size_t>(role);
+    const QByteArray bytes = fontFileBytes(fonts[index]);
+    line_heights_[index] = (fonts[index].ascent() + fonts[index].descent()) / fonts[index].pixelSize();
+    for (const double size : sizes[index])  // the first of all is ImGui's default
+      add(role, bytes, size, role == FontRole::regular && size == 12);
+  }
   atlas_.Build();
   files_.clear();
 }
 
 CanvasFonts::~CanvasFonts() = default;
 
-void CanvasFonts::add(FontRole role, const QByteArray& bytes, double height, bool everything) {
+void CanvasFonts::add(FontRole role, const QByteArray& bytes, double size, bool everything) {
   ImFontConfig config;
   config.FontDataOwnedByAtlas = false;
-  config.OversampleH = height * ratio_ > 24 ? 1 : 2;
+  config.OversampleH = size * ratio_ > 20 ? 1 : 2;
   config.OversampleV = 1;
   config.RasterizerMultiply = 1.08f;  // unhinted small glyphs come out a little thin
-  const auto pixels = static_cast<float>(height * ratio_);
-  const ImWchar* ranges = everything ? all_ranges : short_ranges;
+  const auto pixels = static_cast<float>(lineHeight(role, size) * ratio_);
   ImFont* font = nullptr;
   if (bytes.isEmpty()) {
     config.SizePixels = pixels;
@@ -110,26 +111,31 @@ void CanvasFonts::add(FontRole role, const QByteArray& bytes, double height, boo
   } else {
     files_.push_back(bytes);
     font = atlas_.AddFontFromMemoryTTF(files_.back().data(), static_cast<int>(bytes.size()), pixels, &config,
-                                       ranges);
+                                       everything ? all_ranges : short_ranges);
   }
-  fonts_[static_cast<std::size_t>(role)].push_back({height, font});
+  fonts_[static_cast<std::size_t>(role)].push_back({size, font});
 }
 
-ImFont* CanvasFonts::font(FontRole role, double height) const {
+ImFont* CanvasFonts::font(FontRole role, double size) const {
   const std::vector<Sized>& sizes = fonts_[static_cast<std::size_t>(role)];
   const Sized* best = &sizes.front();
   for (const Sized& sized : sizes) {
-    const bool fits = sized.height >= height * 0.95;
-    const bool best_fits = best->height >= height * 0.95;
-    if (fits ? (!best_fits || sized.height < best->height) : (!best_fits && sized.height > best->height))
+    const bool fits = sized.size >= size * 0.95;
+    const bool best_fits = best->size >= size * 0.95;
+    if (fits ? (!best_fits || sized.size < best->size) : (!best_fits && sized.size > best->size))
       best = &sized;
   }
   return best->font;
 }
 
-double CanvasFonts::textWidth(FontRole role, double height, const char* begin, const char* end) const {
+double CanvasFonts::lineHeight(FontRole role, double size) const {
+  return size * line_heights_[static_cast<std::size_t>(role)];
+}
+
+double CanvasFonts::textWidth(FontRole role, double size, const char* begin, const char* end) const {
   const auto unlimited = std::numeric_limits<float>::max();
-  return font(role, height)->CalcTextSizeA(static_cast<float>(height), unlimited, 0.0f, begin, end).x;
+  const auto height = static_cast<float>(lineHeight(role, size));
+  return font(role, size)->CalcTextSizeA(height, unlimited, 0.0f, begin, end).x;
 }
 
 }  // namespace tapedeck::inspector

@@ -28,23 +28,26 @@ class CanvasFonts {
 
   ImFontAtlas* atlas() { return &atlas_; }
   double ratio() const { return ratio_; }
-  /// The rasterised size that is best for text of `height` logical pixels: drawn larger it would blur.
-  ImFont* font(FontRole role, double height) const;
+  // Sizes are those of CSS and SVG: the em, in logical pixels. ImGui's is the height of a line.
+  /// The rasterised size that is best for text of that size: drawn larger it would blur.
+  ImFont* font(FontRole role, double size) const;
+  double lineHeight(FontRole role, double size) const;
   /// Width in logical pixels.
-  double textWidth(FontRole role, double height, const char* begin, const char* end) const;
+  double textWidth(FontRole role, double size, const char* begin, const char* end) const;
 
  private:
   explicit CanvasFonts(double ratio);
-  void add(FontRole role, const QByteArray& bytes, double height, bool everything);
+  void add(FontRole role, const QByteArray& bytes, double size, bool everything);
 
   struct Sized {
-    double height;  ///< logical pixels
+    double size;
     ImFont* font;
   };
   double ratio_;
   ImFontAtlas atlas_;
   std::vector<QByteArray> files_;  ///< the atlas reads them while it is built
   std::array<std::vector<Sized>, 3> fonts_;
+  std::array<double, 3> line_heights_{};  ///< of one em
 };
 
 }  // namespace tapedeck::inspector

@@ -78,36 +78,35 @@ void CanvasPainter::hatch(const QRectF& rect, const QColor& color, double spacin
   unclip();
 }
 
-double CanvasPainter::text(QPointF at, const QString& text, double height, const QColor& color,
-                           FontRole role) {
+double CanvasPainter::text(QPointF at, const QString& text, double size, const QColor& color, FontRole role) {
   const QByteArray bytes = text.toUtf8();
   const char* end = bytes.constData() + bytes.size();
-  list_->AddText(fonts_.font(role, height), static_cast<float>(height), toImGui(at), toImGui(color),
-                 bytes.constData(), end);
-  return fonts_.textWidth(role, height, bytes.constData(), end);
+  list_->AddText(fonts_.font(role, size), static_cast<float>(fonts_.lineHeight(role, size)), toImGui(at),
+                 toImGui(color), bytes.constData(), end);
+  return fonts_.textWidth(role, size, bytes.constData(), end);
 }
 
-void CanvasPainter::textIn(const QRectF& rect, const QString& string, double height, const QColor& color,
+void CanvasPainter::textIn(const QRectF& rect, const QString& string, double size, const QColor& color,
                            Qt::Alignment alignment, FontRole role) {
-  const QString shown = elided(string, rect.width(), height, role);
-  const double width = textWidth(shown, height, role);
+  const QString shown = elided(string, rect.width(), size, role);
+  const double width = textWidth(shown, size, role);
   double x = rect.left();
   if (alignment & Qt::AlignRight) x = rect.right() - width;
   if (alignment & Qt::AlignHCenter) x = rect.center().x() - width / 2;
-  text({x, rect.center().y() - height * 0.5}, shown, height, color, role);
+  text({x, rect.center().y() - fonts_.lineHeight(role, size) * 0.5}, shown, size, color, role);
 }
 
-double CanvasPainter::textWidth(const QString& text, double height, FontRole role) const {
+double CanvasPainter::textWidth(const QString& text, double size, FontRole role) const {
   const QByteArray bytes = text.toUtf8();
-  return fonts_.textWidth(role, height, bytes.constData(), bytes.constData() + bytes.size());
+  return fonts_.textWidth(role, size, bytes.constData(), bytes.constData() + bytes.size());
 }
 
-QString CanvasPainter::elided(const QString& text, double width, double height, FontRole role) const {
-  if (textWidth(text, height, role) <= width + 0.5) return text;
+QString CanvasPainter::elided(const QString& text, double width, double size, FontRole role) const {
+  if (textWidth(text, size, role) <= width + 0.5) return text;
   qsizetype low = 0, high = text.size();  // the longest head that fits with the ellipsis
   while (low < high) {
     const qsizetype middle = (low + high + 1) / 2;
-    if (textWidth(text.left(middle) + QChar(0x2026), height, role) <= width)
+    if (textWidth(text.left(middle) + QChar(0x2026), size, role) <= width)
       low = middle;
     else
       high = middle - 1;
@@ -122,7 +121,7 @@ void CanvasPainter::image(const QRectF& rect, const QImage& image, double opacit
 }
 
 void CanvasPainter::tooltip(QPointF at, const QStringList& lines) {
-  constexpr double height = 13, leading = 18, margin = 9, limit = 460;
+  constexpr double height = 12, leading = 18, margin = 9, limit = 460;
   if (lines.isEmpty()) return;
   double keys = 0, values = textWidth(lines.front(), height, FontRole::bold);
   for (const QString& line : lines.mid(1)) {

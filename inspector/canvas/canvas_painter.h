@@ -47,14 +47,15 @@ class CanvasPainter {
   /// Diagonal lines, clipped to the rectangle.
   void hatch(const QRectF& rect, const QColor& color, double spacing = 5);
 
+  // Text sizes are the em in logical pixels, as in CSS.
   /// Draws with its top left corner at `at`; returns the width.
-  double text(QPointF at, const QString& text, double height, const QColor& color,
+  double text(QPointF at, const QString& text, double size, const QColor& color,
               FontRole role = FontRole::regular);
   /// Horizontally aligned and vertically centred in the rectangle; cut with "…" where it is wider.
-  void textIn(const QRectF& rect, const QString& text, double height, const QColor& color,
+  void textIn(const QRectF& rect, const QString& text, double size, const QColor& color,
               Qt::Alignment alignment = Qt::AlignCenter, FontRole role = FontRole::regular);
-  double textWidth(const QString& text, double height, FontRole role = FontRole::regular) const;
-  QString elided(const QString& text, double width, double height, FontRole role = FontRole::regular) const;
+  double textWidth(const QString& text, double size, FontRole role = FontRole::regular) const;
+  QString elided(const QString& text, double width, double size, FontRole role = FontRole::regular) const;
 
   /// Every pixel of the image becomes a sharp rectangle. `opacity` dims what is out of date.
   void image(const QRectF& rect, const QImage& image, double opacity = 1);
