@@ -109,11 +109,7 @@ void MainWindow::newNotebook() {
   }
   static int count = 0;
   untitled_ = ++count;
-  onStartPage_ = false;
-  showNotebook();
-  resetLayout();
-  updateTitle();
-  kernel_->start(runner_->folder());
+  enterNotebook();
   notebook_->setCurrentCell(0, true);
 }
 
@@ -125,47 +121,53 @@ void MainWindow::load(const QString& path) {
     return;
   }
   messages_->dismiss();
-  const bool first = onStartPage_;
-  onStartPage_ = false;
-  showNotebook();
-  if (first && !restoreState(QSettings().value("window/state").toByteArray())) resetLayout();
   addRecentNotebook(path);
-  updateTitle();
+  enterNotebook();
   if (document_->readOnly())
     messages_->show(
         MessageBar::Kind::information,
         QString("%1 can be read but not written. Save as… keeps your changes in another file.").arg(path));
-  // Starting the process runs no code of the notebook.
+}
+
+// From the start page to the panels. Starting the process runs no code of the notebook.
+void MainWindow::enterNotebook() {
+  if (std::exchange(onStartPage_, false)) {
+    showNotebook();
+    if (!restoreState(QSettings().value("window/state").toByteArray())) resetLayout();
+  }
+  updateTitle();
   kernel_->start(runner_->folder());
   notebook_->setCurrentCell(0, false);
   notebook_->setFocus();
 }
 
 void MainWindow::offerRecoveries() {
-  const QList<Recovery> recoveries = pendingRecoveries();
-  if (recoveries.isEmpty()) return;
-  const Recovery found = recoveries.first();
+  const QList<RecoveryEntry> entries = pendingRecoveries();
+  if (entries.isEmpty()) return;
+  const RecoveryEntry entry = entries.first();
   const QString name =
-      found.path.isEmpty() ? QString("a notebook that was never saved") : QFileInfo(found.path).fileName();
+      entry.path.isEmpty() ? QString("a notebook that was never saved") : QFileInfo(entry.path).fileName();
   messages_->show(MessageBar::Kind::warning,
                   QString("Tapedeck ended unexpectedly. Unsaved work on %1 from %2 was kept.")
-                      .arg(name, QLocale().toString(found.time, QLocale::ShortFormat)),
-                  {{"Restore it",
-                    [this, found] {
-                      load(found.file);
-                      if (onStartPage_) return;
-                      document_->adoptRecovered(found.path);
-                      discardRecovery(found);
-                      updateTitle();
-                      messages_->show(MessageBar::Kind::information,
-                                      found.path.isEmpty()
-                                          ? QString("Restored. Save it to keep it.")
-                                          : QString("Restored. Save it to replace %1.").arg(found.path));
-                    }},
-                   {"Throw it away", [this, found] {
-                      discardRecovery(found);
-                      offerRecoveries();
-                    }}});
+                      .arg(name, QLocale().toString(entry.time, QLocale::ShortFormat)),
+                  {{"Restore it", [this, entry] { restore(entry); }}, {"Throw it away", [this, entry] {
+                                                                         discardRecovery(entry);
+                                                                         offerRecoveries();
+                                                                       }}});
+}
+
+void MainWindow::restore(const RecoveryEntry& entry) {
+  try {
+    document_->recover(readRecovery(entry), entry.path);
+  } catch (const NotebookError& error) {
+    messages_->show(MessageBar::Kind::error, error.what());
+    return;
+  }
+  discardRecovery(entry);
+  enterNotebook();
+  messages_->show(MessageBar::Kind::information,
+                  entry.path.isEmpty() ? QString("Restored. Save it to keep it.")
+                                       : QString("Restored. Save it to replace %1.").arg(entry.path));
 }
 
 bool MainWindow::save(const QString& path) {
@@ -211,7 +213,6 @@ void MainWindow::closeEvent(QCloseEvent* event) {
   QSettings settings;
   settings.setValue("window/geometry", saveGeometry());
   if (!onStartPage_) settings.setValue("window/state", saveState());
-  recovery_->discard();
   kernel_->shutdown();
   event->accept();
 }

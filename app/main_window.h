@@ -26,6 +26,7 @@ class PlotsView;
 namespace tapedeck::app {
 
 class RecoveryWriter;
+struct RecoveryEntry;
 
 class MainWindow : public QMainWindow {
   Q_OBJECT
@@ -67,7 +68,9 @@ class MainWindow : public QMainWindow {
   void resetLayout();
   void showNotebook();
   void load(const QString& path);
+  void enterNotebook();
   void offerRecoveries();
+  void restore(const RecoveryEntry& entry);
   bool save(const QString& path);
   bool saveOrAsk();
   bool mayClose();

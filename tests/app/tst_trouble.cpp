@@ -45,9 +45,10 @@ class TestTrouble : public QObject {
     QTest::newRow("text") << "letter.ipynb" << QByteArray("Dear reader,") << "letter.ipynb";
     QTest::newRow("other JSON") << "list.ipynb" << QByteArray("[1, 2]") << "list.ipynb";
     QTest::newRow("cut off") << "cut.ipynb" << QByteArray("{\"cells\": [{\"cell_type\": \"co") << "cut.ipynb";
-    QTest::newRow("format 3") << "old.ipynb"
-                              << QByteArray("{\"nbformat\": 3, \"nbformat_minor\": 0, \"metadata\": {}, \"worksheets\": []}")
-                              << "format 3";
+    QTest::newRow("format 3")
+        << "old.ipynb"
+        << QByteArray("{\"nbformat\": 3, \"nbformat_minor\": 0, \"metadata\": {}, \"worksheets\": []}")
+        << "format 3";
   }
   void filesThatAreNoNotebooksAreRefusedByName() {
     QFETCH(QString, name);
@@ -59,7 +60,10 @@ class TestTrouble : public QObject {
   }
 
   void cellsThatFailShowTheirTracebackAndTheSessionLives() {
-    const auto window = makeWindow(writeNotebook(folder_, "failing.ipynb", {"def broken(:", "import tapedeck as tf\ntf.matmul(tf.zeros((2, 3)), tf.zeros((4, 5)))", "print('alive')"}));
+    const auto window = makeWindow(
+        writeNotebook(folder_, "failing.ipynb",
+                      {"def broken(:", "import tapedeck as tf\ntf.matmul(tf.zeros((2, 3)), tf.zeros((4, 5)))",
+                       "print('alive')"}));
     QTRY_VERIFY_WITH_TIMEOUT(isReady(*window), patience);
     for (int cell = 0; cell < 3; ++cell) {
       window->notebook()->setCurrentCell(cell, false);
@@ -90,9 +94,10 @@ class TestTrouble : public QObject {
   }
 
   void aMissingDataSetNamesItsPackage() {
-    const auto window = makeWindow(writeNotebook(
-        folder_, "data.ipynb",
-        {"import os\nos.environ['TAPEDECK_MNIST'] = '/nowhere'\nimport tapedeck as tf\ntf.keras.datasets.fashion_mnist.load_data()"}));
+    const auto window =
+        makeWindow(writeNotebook(folder_, "data.ipynb",
+                                 {"import os\nos.environ['TAPEDECK_MNIST'] = '/nowhere'\nimport tapedeck as "
+                                  "tf\ntf.keras.datasets.fashion_mnist.load_data()"}));
     QTRY_VERIFY_WITH_TIMEOUT(isReady(*window), patience);
     window->notebook()->setCurrentCell(0, false);
     window->notebook()->runCurrent();
@@ -101,13 +106,15 @@ class TestTrouble : public QObject {
 
   void nanAndEmptyTensorsAreShown() {
     const auto window = makeWindow(writeNotebook(
-        folder_, "nan.ipynb", {"import tapedeck as tf\ntf.log(tf.constant([-1., 0., 1.]))", "tf.zeros((0, 3)) + 1."}));
+        folder_, "nan.ipynb",
+        {"import tapedeck as tf\ntf.log(tf.constant([-1., 0., 1.]))", "tf.zeros((0, 3)) + 1."}));
     QTRY_VERIFY_WITH_TIMEOUT(isReady(*window), patience);
     for (int cell = 0; cell < 2; ++cell) {
       const auto before = window->session()->recordCount();
       window->notebook()->setCurrentCell(cell, false);
       window->notebook()->runCurrent();
-      QTRY_COMPARE_WITH_TIMEOUT(window->notebook()->cellState(window->document()->cell(cell).id), CellState::done, patience);
+      QTRY_COMPARE_WITH_TIMEOUT(window->notebook()->cellState(window->document()->cell(cell).id),
+                                CellState::done, patience);
       QTRY_VERIFY_WITH_TIMEOUT(window->session()->recordCount() > before, patience);
       screenshot(window.get(), QString("trouble-tensor-%1").arg(cell));
     }
@@ -115,8 +122,11 @@ class TestTrouble : public QObject {
   }
 
   void theSessionKilledAtRandomMomentsLosesNothing() {
-    const QString training = "import tapedeck as tf\nx = tf.ones((50, 50))\nwhile True:\n    x = tf.tanh(tf.matmul(x, x))\n    tf.summary.scalar('x', x[0, 0], 0)";
-    const auto window = makeWindow(writeNotebook(folder_, "killed.ipynb", {"kept = 'this output stays'\nprint(kept)", training}));
+    const QString training =
+        "import tapedeck as tf\nx = tf.ones((50, 50))\nwhile True:\n    x = tf.tanh(tf.matmul(x, x))\n    "
+        "tf.summary.scalar('x', x[0, 0], 0)";
+    const auto window = makeWindow(
+        writeNotebook(folder_, "killed.ipynb", {"kept = 'this output stays'\nprint(kept)", training}));
     std::mt19937 random(20);
     for (int round = 0; round < 20; ++round) {
       QTRY_VERIFY_WITH_TIMEOUT(isReady(*window), patience);
@@ -147,14 +157,15 @@ class TestTrouble : public QObject {
     const QByteArray before = file.readAll();
     const auto window = makeWindow(path);
     window->document()->setSource(0, "2");
-    // A folder in the place of the temporary file's folder would be artificial: take the write permission away instead,
-    // and skip where the user may write everywhere all the same.
+    // A folder in the place of the temporary file's folder would be artificial: take the write permission
+    // away instead, and skip where the user may write everywhere all the same.
     QVERIFY(::chmod(qPrintable(folder_.path()), 0500) == 0);
     struct Restore {
       QByteArray path;
       ~Restore() { ::chmod(path.constData(), 0700); }
     } restore{folder_.path().toUtf8()};
-    if (::access(qPrintable(folder_.path()), W_OK) == 0) QSKIP("root may write everywhere: needs an ordinary user");
+    if (::access(qPrintable(folder_.path()), W_OK) == 0)
+      QSKIP("root may write everywhere: needs an ordinary user");
     QTest::keyClick(window.get(), Qt::Key_S, Qt::ControlModifier);
     QTRY_VERIFY(window->messages()->text().contains("locked.ipynb"));
     QFile after(path);

@@ -25,7 +25,9 @@ inline void useOwnSettings() {
   QCoreApplication::setApplicationName("Tapedeck");
 }
 
-inline QString sample(const QString& name) { return QString(TAPEDECK_SOURCE_DIR) + "/samples/" + name; }
+inline QString sample(const QString& name) {
+  return QString(TAPEDECK_SOURCE_DIR) + "/samples/" + name;
+}
 
 struct Code {
   QString source;
