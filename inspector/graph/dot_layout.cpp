@@ -1,0 +1,162 @@
+#include "inspector/graph/dot_layout.h"
+
+#include <gvc.h>
+
+#include <algorithm>
+#include <mutex>
+#include <string>
+
+#include "inspector/graph/node_style.h"
+
+namespace tapedeck::inspector {
+
+namespace {
+
+constexpr double points_per_inch = 72;
+
+void set(void* object, const char* name, const std::string& value) {
+  agsafeset(object, const_cast<char*>(name), const_cast<char*>(value.c_str()), const_cast<char*>(""));
+}
+
+void setDefault(Agraph_t* graph, int kind, const char* name, const char* value) {
+  agattr(graph, kind, const_cast<char*>(name), const_cast<char*>(value));
+}
+
+std::string inches(double points) {
+  return std::to_string(points / points_per_inch);
+}
+
+class DotGraph {
+ public:
+  explicit DotGraph(const TapeGraph& tape) : tape_(tape) {
+    graph_ = agopen(const_cast<char*>("tape"), Agdirected, nullptr);
+    const bool large = tape.nodes.size() > 300;
+    for (const auto& [name, value] :
+         std::initializer_list<std::pair<const char*, const char*>>{{"ranksep", "0.62"},
+                                                                    {"nodesep", "0.42"},
+                                                                    {"nslimit", large ? "2" : ""},
+                                                                    {"nslimit1", large ? "2" : ""},
+                                                                    {"mclimit", large ? "0.3" : "1"}})
+      setDefault(graph_, AGRAPH, name, value);
+    setDefault(graph_, AGRAPH, "rank", "");
+    setDefault(graph_, AGRAPH, "margin", "14");
+    for (const auto& [name, value] : std::initializer_list<std::pair<const char*, const char*>>{
+             {"shape", "box"}, {"fixedsize", "true"}, {"label", ""}, {"width", "1"}, {"height", "0.5"}})
+      setDefault(graph_, AGNODE, name, value);
+    for (const auto& [name, value] : std::initializer_list<std::pair<const char*, const char*>>{
+             {"arrowhead", "none"}, {"style", ""}, {"constraint", "true"}, {"weight", "1"}})
+      setDefault(graph_, AGEDGE, name, value);
+    clusters_.resize(tape.nodes.size(), nullptr);
+    for (std::size_t i = 0; i < tape.nodes.size(); ++i) addNode(static_cast<int>(i));
+    for (const GraphEdge& edge : tape.edges) addEdge(edge);
+    for (std::size_t i = 0; i < tape.nodes.size(); ++i) addPair(static_cast<int>(i));
+  }
+  ~DotGraph() { agclose(graph_); }
+  DotGraph(const DotGraph&) = delete;
+
+  Agraph_t* graph() { return graph_; }
+
+  GraphLayout positions() const {
+    GraphLayout layout;
+    const double height = GD_bb(graph_).UR.y;
+    const auto point = [height](pointf at) { return QPointF(at.x, height - at.y); };
+    for (Agnode_t* node : nodes_) {
+      const QSizeF size(ND_width(node) * points_per_inch, ND_height(node) * points_per_inch);
+      layout.nodes.emplace_back(point(ND_coord(node)) - QPointF(size.width() / 2, size.height() / 2), size);
+    }
+    for (std::size_t i = 0; i < edges_.size(); ++i) {
+      Curve curve;
+      const splines* path = edges_[i] ? ED_spl(edges_[i]) : nullptr;
+      if (path && path->size > 0)
+        for (std::size_t k = 0; k < static_cast<std::size_t>(path->list[0].size); ++k)
+          curve.push_back(point(path->list[0].list[k]));
+      if (reversed(tape_.edges[i])) std::reverse(curve.begin(), curve.end());
+      layout.edges.push_back(std::move(curve));
+    }
+    for (std::size_t i = 0; i < clusters_.size(); ++i) {
+      if (!clusters_[i]) continue;
+      const boxf box = GD_bb(clusters_[i]);
+      layout.frames.push_back(
+          {static_cast<int>(i), QRectF(point({box.LL.x, box.UR.y}), point({box.UR.x, box.LL.y}))});
+    }
+    layout.bounds = layoutBounds(layout);
+    return layout;
+  }
+
+ private:
+  /// Gradients run up: dot, which ranks tails above heads, gets them the other way round.
+  static bool reversed(const GraphEdge& edge) { return edge.backward; }
+
+  Agraph_t* clusterOf(int group) {
+    if (group < 0) return graph_;
+    if (!clusters_[group]) {
+      Agraph_t* const parent = clusterOf(tape_.nodes[group].group);
+      clusters_[group] = agsubg(parent, ("cluster_" + std::to_string(group)).data(), 1);
+      agsubnode(clusters_[group], nodes_[group], 1);
+    }
+    return clusters_[group];
+  }
+
+  void addNode(int index) {
+    const GraphNode& node = tape_.nodes[index];
+    Agnode_t* const made = agnode(graph_, ("n" + std::to_string(index)).data(), 1);
+    const QSizeF size = nodeSize(node);
+    set(made, "width", inches(size.width()));
+    set(made, "height", inches(size.height()));
+    nodes_.push_back(made);
+    if (node.group >= 0 && node.group < index) agsubnode(clusterOf(node.group), made, 1);
+  }
+
+  void addEdge(const GraphEdge& edge) {
+    const int tail = reversed(edge) ? edge.to : edge.from;
+    const int head = reversed(edge) ? edge.from : edge.to;
+    Agedge_t* made = nullptr;
+    if (tail != head) made = agedge(graph_, nodes_[tail], nodes_[head], nullptr, 1);
+    edges_.push_back(made);
+  }
+
+  /// A VJP beside its forward op. dot can not have members of a cluster in such a pair.
+  void addPair(int index) {
+    const GraphNode& node = tape_.nodes[index];
+    if (node.kind != NodeKind::vjp || node.forward < 0) return;
+    const GraphNode& forward = tape_.nodes[node.forward];
+    Agedge_t* const beside =
+        agedge(graph_, nodes_[node.forward], nodes_[index], const_cast<char*>("beside"), 1);
+    set(beside, "style", "invis");
+    const bool clustered = node.group >= 0 || node.expanded || forward.group >= 0 || forward.expanded;
+    if (clustered || forward.backward) {
+      set(beside, "constraint", "false");
+      return;
+    }
+    Agraph_t* const pair = agsubg(graph_, ("pair" + std::to_string(index)).data(), 1);
+    set(pair, "rank", "same");
+    agsubnode(pair, nodes_[node.forward], 1);
+    agsubnode(pair, nodes_[index], 1);
+  }
+
+  const TapeGraph& tape_;
+  Agraph_t* graph_ = nullptr;
+  std::vector<Agnode_t*> nodes_;
+  std::vector<Agedge_t*> edges_;
+  std::vector<Agraph_t*> clusters_;
+};
+
+}  // namespace
+
+std::optional<GraphLayout> dotLayout(const TapeGraph& graph) {
+  static std::mutex turn;
+  const std::lock_guard lock(turn);
+  static GVC_t* const context = [] {
+    agseterr(AGMAX);  // its remarks on cycles and lost edges would go to the terminal
+    return gvContext();
+  }();
+  if (!context) return std::nullopt;
+  if (graph.nodes.empty()) return GraphLayout{};
+  DotGraph dot(graph);
+  if (gvLayout(context, dot.graph(), "dot") != 0) return std::nullopt;
+  GraphLayout layout = dot.positions();
+  gvFreeLayout(context, dot.graph());
+  return layout;
+}
+
+}  // namespace tapedeck::inspector

@@ -1,0 +1,198 @@
+#include "inspector/graph/placement.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "inspector/graph/node_style.h"
+
+namespace tapedeck::inspector {
+
+namespace {
+
+constexpr double row_gap = 44, column_gap = 30, beside_gap = 64, leaf_row = 88;
+constexpr double frame_padding = 14;
+
+/// Boxes by horizontal bands, to find what is in the way.
+class Occupancy {
+ public:
+  void add(const QRectF& rect) {
+    for (int band = bandOf(rect.top()); band <= bandOf(rect.bottom()); ++band) bands_[band].push_back(rect);
+  }
+  bool free(const QRectF& rect) const {
+    const QRectF wide = rect.adjusted(-column_gap, -12, column_gap, 12);
+    for (int band = bandOf(wide.top()); band <= bandOf(wide.bottom()); ++band) {
+      const auto found = bands_.find(band);
+      if (found == bands_.end()) continue;
+      for (const QRectF& other : found->second)
+        if (other.intersects(wide)) return false;
+    }
+    return true;
+  }
+
+ private:
+  static int bandOf(double y) { return static_cast<int>(std::floor(y / 100)); }
+  std::unordered_map<int, std::vector<QRectF>> bands_;
+};
+
+enum class Aside { both, right };
+
+class Placement {
+ public:
+  Placement(const TapeGraph& graph, int first, const std::unordered_map<quint64, QRectF>& places)
+      : graph_(graph), first_(first), count_(static_cast<int>(graph.nodes.size())) {
+    layout_.nodes.resize(count_);
+    layout_.edges.resize(graph.edges.size());
+    layout_.left_out = first;
+    inputs_.resize(count_);
+    for (const GraphEdge& edge : graph.edges)
+      if (edge.from >= first && edge.to >= first && !edge.arrives) inputs_[edge.to].push_back(edge.from);
+    for (int i = first; i < count_; ++i) {
+      const auto known = places.find(nodeKey(graph.nodes[i]));
+      if (known == places.end()) continue;
+      const QSizeF size = nodeSize(graph.nodes[i]);
+      put(i, QRectF(known->second.center() - QPointF(size.width() / 2, size.height() / 2), size));
+    }
+    for (const QRectF& rect : layout_.nodes)
+      if (!rect.isNull()) top_ = std::min(top_, rect.top());
+  }
+
+  GraphLayout run() {
+    for (int i = first_; i < count_; ++i)
+      if (!isLeaf(graph_.nodes[i])) placeWithLeaves(i);
+    for (int i = first_; i < count_; ++i)
+      if (layout_.nodes[i].isNull()) put(i, aside(boxAt(i, {0, top_}), Aside::right));
+    addFrames();
+    for (std::size_t i = 0; i < graph_.edges.size(); ++i) layout_.edges[i] = route(graph_.edges[i]);
+    layout_.bounds = layoutBounds(layout_);
+    return std::move(layout_);
+  }
+
+ private:
+  const GraphNode& node(int i) const { return graph_.nodes[i]; }
+  const QRectF& box(int i) const { return layout_.nodes[i]; }
+  bool placed(int i) const { return i >= 0 && !layout_.nodes[i].isNull(); }
+
+  void put(int i, const QRectF& rect) {
+    layout_.nodes[i] = rect;
+    occupancy_.add(rect);
+    for (int group = node(i).group; group >= first_; group = node(group).group)
+      extents_[group] |= rect.adjusted(-frame_padding, -frame_padding, frame_padding, frame_padding);
+  }
+
+  /// The node's own box, or the frame around its ops.
+  QRectF extent(int i) const {
+    const auto found = extents_.find(i);
+    return found == extents_.end() ? box(i) : found->second | box(i);
+  }
+
+  QRectF boxAt(int i, QPointF top_centre) const {
+    const QSizeF size = nodeSize(node(i));
+    return {QPointF(top_centre.x() - size.width() / 2, top_centre.y()), size};
+  }
+
+  QRectF aside(const QRectF& wanted, Aside where) const {
+    for (int step = 0; step < 4000; ++step) {
+      const QRectF right = wanted.translated(step * 20.0, 0);
+      if (occupancy_.free(right)) return right;
+      const QRectF left = wanted.translated(step * -20.0, 0);
+      if (where == Aside::both && occupancy_.free(left)) return left;
+    }
+    return wanted;
+  }
+
+  void placeWithLeaves(int i) {
+    std::vector<int> leaves;
+    for (const int input : inputs_[i])
+      if (isLeaf(node(input)) && !placed(input)) leaves.push_back(input);
+    if (!placed(i)) placeOp(i, !leaves.empty());
+    double width = -column_gap;
+    for (const int leaf : leaves) width += nodeSize(node(leaf)).width() + column_gap;
+    double x = box(i).center().x() - width / 2;
+    for (const int leaf : leaves) {
+      if (placed(leaf)) continue;  // read twice
+      const QSizeF size = nodeSize(node(leaf));
+      put(leaf,
+          aside(boxAt(leaf, {x + size.width() / 2, box(i).top() - row_gap - size.height()}), Aside::both));
+      x += size.width() + column_gap;
+    }
+  }
+
+  void placeOp(int i, bool has_leaves) {
+    const GraphNode& op = node(i);
+    if (op.kind == NodeKind::vjp && op.forward >= first_ && placed(op.forward)) {
+      const int group = node(op.forward).group;
+      const double right = extent(group >= first_ ? group : op.forward).right();
+      const QPointF corner(right + beside_gap, box(op.forward).top());
+      return put(i, aside(QRectF(corner, nodeSize(op)), Aside::right));
+    }
+    double x = 0, lowest = 0, highest = 0;
+    int found = 0;
+    for (const int input : inputs_[i]) {
+      if (!placed(input)) continue;
+      const QRectF from = op.group == node(input).group || op.group == input ? box(input) : extent(input);
+      x += from.center().x();
+      lowest = found ? std::max(lowest, from.bottom()) : from.bottom();
+      highest = found ? std::min(highest, from.top()) : from.top();
+      ++found;
+    }
+    if (!found && op.group >= first_ && placed(op.group)) {
+      const QRectF header = box(op.group);
+      return put(i, aside(boxAt(i, {header.center().x(), header.bottom() + row_gap}), Aside::both));
+    }
+    if (!found) return put(i, aside(boxAt(i, {0, top_ + (has_leaves ? leaf_row : 0.0)}), Aside::right));
+    const bool up = op.backward && op.kind != NodeKind::playback;
+    const double y = up ? highest - row_gap - nodeSize(op).height() : lowest + row_gap;
+    put(i, aside(boxAt(i, {x / found, y}), up ? Aside::right : Aside::both));
+  }
+
+  void addFrames() {
+    for (int i = first_; i < count_; ++i) {
+      const auto found = extents_.find(i);
+      if (found != extents_.end())
+        layout_.frames.push_back({i, found->second | box(i).adjusted(-frame_padding, -frame_padding,
+                                                                     frame_padding, frame_padding)});
+    }
+  }
+
+  static double port(const QRectF& rect, int slot, int slots) {
+    return rect.left() + rect.width() * (slots > 1 ? (slot + 1.0) / (slots + 1.0) : 0.5);
+  }
+
+  Curve route(const GraphEdge& edge) const {
+    if (edge.from < first_ || edge.to < first_ || edge.from == edge.to) return {};
+    const QRectF& from = box(edge.from);
+    const QRectF& to = box(edge.to);
+    const bool up = to.bottom() < from.top();
+    const bool down = from.bottom() < to.top();
+    if (!up && !down) {  // side by side
+      const bool right = to.center().x() > from.center().x();
+      const QPointF start(right ? from.right() : from.left(), from.center().y());
+      const QPointF end(right ? to.left() : to.right(), to.center().y());
+      const QPointF bend((end.x() - start.x()) / 2, 0);
+      return {start, start + bend, end - bend, end};
+    }
+    const double start_x = port(from, edge.fromSlot, node(edge.from).outputs);
+    const double end_x = edge.arrives || edge.toSlot < 0 ? to.left() + to.width() * 0.8
+                                                         : port(to, edge.toSlot, node(edge.to).inputs);
+    const QPointF start(start_x, up ? from.top() : from.bottom());
+    const QPointF end(end_x, up ? to.bottom() : to.top());
+    const QPointF bend(0, (up ? -1 : 1) * std::clamp(std::abs(end.y() - start.y()) * 0.5, 16.0, 120.0));
+    return {start, start + bend, end - bend, end};
+  }
+
+  const TapeGraph& graph_;
+  const int first_, count_;
+  GraphLayout layout_;
+  Occupancy occupancy_;
+  std::vector<std::vector<int>> inputs_;
+  std::unordered_map<int, QRectF> extents_;  ///< of the ops in a group
+  double top_ = 0;
+};
+
+}  // namespace
+
+GraphLayout placeNodes(const TapeGraph& graph, int first, const std::unordered_map<quint64, QRectF>& places) {
+  return Placement(graph, first, places).run();
+}
+
+}  // namespace tapedeck::inspector
