@@ -78,7 +78,7 @@ PyObject* binary(PyObject* a, PyObject* b) {
     PyObject* values[] = {a, b};
     Tensors inputs;
     convert_inputs(op, values, inputs);
-    return run(op, span_of(inputs));
+    return run(op, inputs);
   });
 }
 
@@ -181,7 +181,7 @@ PyObject* compare(PyObject* a, PyObject* b, int operation) {
     convert_inputs(op, values, inputs);
     if ((operation == Py_EQ || operation == Py_NE) && !broadcastable(inputs[0], inputs[1]))
       return PyBool_FromLong(operation == Py_NE);
-    return run(op, span_of(inputs));
+    return run(op, inputs);
   });
 }
 
