@@ -29,7 +29,8 @@ QByteArray randomKey() {
 }
 
 [[noreturn]] void fail(const QString& what) {
-  throw std::runtime_error((what + QStringLiteral(": ") + QString::fromLocal8Bit(std::strerror(errno))).toStdString());
+  throw std::runtime_error(
+      (what + QStringLiteral(": ") + QString::fromLocal8Bit(std::strerror(errno))).toStdString());
 }
 
 /// Holds five ports at once, so that they differ, and lets them go for the session process to bind.
@@ -43,7 +44,8 @@ void takeFreePorts(int (&ports)[5]) {
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     socklen_t size = sizeof(address);
     auto* generic = reinterpret_cast<sockaddr*>(&address);
-    if (sockets[i] < 0 || ::bind(sockets[i], generic, size) != 0 || ::getsockname(sockets[i], generic, &size) != 0) {
+    if (sockets[i] < 0 || ::bind(sockets[i], generic, size) != 0 ||
+        ::getsockname(sockets[i], generic, &size) != 0) {
       const int error = errno;
       for (const int socket : sockets)
         if (socket >= 0) ::close(socket);

@@ -35,18 +35,27 @@ qint64 outOfMemoryKills() {
 
 QString signalName(int number) {
   switch (number) {
-    case SIGSEGV: return QStringLiteral("segmentation fault");
-    case SIGBUS: return QStringLiteral("bus error");
-    case SIGFPE: return QStringLiteral("arithmetic error");
-    case SIGILL: return QStringLiteral("illegal instruction");
-    case SIGABRT: return QStringLiteral("aborted by a check in native code");
-    case SIGTRAP: return QStringLiteral("trap");
-    case SIGSYS: return QStringLiteral("forbidden system call");
-    default: return {};
+    case SIGSEGV:
+      return QStringLiteral("segmentation fault");
+    case SIGBUS:
+      return QStringLiteral("bus error");
+    case SIGFPE:
+      return QStringLiteral("arithmetic error");
+    case SIGILL:
+      return QStringLiteral("illegal instruction");
+    case SIGABRT:
+      return QStringLiteral("aborted by a check in native code");
+    case SIGTRAP:
+      return QStringLiteral("trap");
+    case SIGSYS:
+      return QStringLiteral("forbidden system call");
+    default:
+      return {};
   }
 }
 
-/// Where Python's fault handler says the code was: `  File "/tmp/ipykernel_12/34.py", line 3 in f`, innermost first.
+/// Where Python's fault handler says the code was: `  File "/tmp/ipykernel_12/34.py", line 3 in f`, innermost
+/// first.
 QString crashPlace(const QString& errors) {
   static const QRegularExpression frame(
       QStringLiteral("^  File \"[^\"\\n]*ipykernel_\\d+/\\d+\\.py\", line (\\d+) in ([^\\n]+)$"),
@@ -54,7 +63,8 @@ QString crashPlace(const QString& errors) {
   const auto match = frame.match(errors);
   if (!match.hasMatch()) return {};
   const QString function = match.captured(2);
-  const QString where = function == QLatin1String("<module>") ? QString() : QStringLiteral(" (in %1)").arg(function);
+  const QString where =
+      function == QLatin1String("<module>") ? QString() : QStringLiteral(" (in %1)").arg(function);
   return QStringLiteral(", in line %1 of a cell%2").arg(match.captured(1), where);
 }
 
@@ -65,9 +75,10 @@ QString lastLine(const QString& text) {
 
 QString signalSentence(const ProcessEnd& end) {
   if (end.outOfMemory) {
-    const QString held = end.residentBytes > 0 ? QStringLiteral("; it held %1").arg(
-                                                     QLocale::c().formattedDataSize(end.residentBytes, 1))
-                                               : QString();
+    const QString held =
+        end.residentBytes > 0
+            ? QStringLiteral("; it held %1").arg(QLocale::c().formattedDataSize(end.residentBytes, 1))
+            : QString();
     return QStringLiteral("The system ran out of memory and the session process was killed (signal %1)%2.")
         .arg(end.code)
         .arg(held);
@@ -75,8 +86,10 @@ QString signalSentence(const ProcessEnd& end) {
   if (end.code == SIGKILL) return QStringLiteral("The session process was killed (signal 9).");
   const QString name = signalName(end.code);
   if (!name.isEmpty())
-    return QStringLiteral("The session process crashed: %1 (signal %2)%3.").arg(name).arg(end.code).arg(
-        crashPlace(end.errors));
+    return QStringLiteral("The session process crashed: %1 (signal %2)%3.")
+        .arg(name)
+        .arg(end.code)
+        .arg(crashPlace(end.errors));
   return QStringLiteral("The session process was ended by signal %1 (%2).")
       .arg(end.code)
       .arg(QString::fromLocal8Bit(strsignal(end.code)));
@@ -87,7 +100,8 @@ QString exitSentence(const ProcessEnd& end) {
   static const QRegularExpression missing(QStringLiteral("No module named '?(ipykernel\\w*)'?"));
   if (!end.wasReady && missing.match(end.errors).hasMatch())
     return QStringLiteral(
-        "The session process could not start: its Python has no ipykernel. Debian's package is python3-ipykernel "
+        "The session process could not start: its Python has no ipykernel. Debian's package is "
+        "python3-ipykernel "
         "(sudo apt-get install python3-ipykernel).");
   if (!end.wasReady) {
     const QString line = lastLine(end.errors);
@@ -104,7 +118,8 @@ QString exitSentence(const ProcessEnd& end) {
 QString deathSentence(const ProcessEnd& end) {
   const QString what = end.signalled ? signalSentence(end) : exitSentence(end);
   if (!end.wasReady) return what;
-  return what + QStringLiteral(" Its variables are gone; the notebook stays as it is. Restart the session to go on.");
+  return what + QStringLiteral(
+                    " Its variables are gone; the notebook stays as it is. Restart the session to go on.");
 }
 
 void MemoryWatch::begin(qint64 processId) {
@@ -119,9 +134,12 @@ void MemoryWatch::sample() {
   QFile memory(QStringLiteral("/proc/%1/statm").arg(processId_));
   if (!memory.open(QIODevice::ReadOnly)) return;
   const QList<QByteArray> fields = memory.readAll().split(' ');
-  if (fields.size() > 1 && fields[1].toLongLong() > 0) residentBytes_ = fields[1].toLongLong() * ::sysconf(_SC_PAGESIZE);
+  if (fields.size() > 1 && fields[1].toLongLong() > 0)
+    residentBytes_ = fields[1].toLongLong() * ::sysconf(_SC_PAGESIZE);
 }
 
-bool MemoryWatch::killedByOutOfMemory() const { return outOfMemoryKills() > killsBefore_; }
+bool MemoryWatch::killedByOutOfMemory() const {
+  return outOfMemoryKills() > killsBefore_;
+}
 
 }  // namespace tapedeck::app

@@ -14,7 +14,9 @@ DebugClient::DebugClient(QObject* parent) : Source(parent) {
   thread_ = std::make_unique<SocketThread>(worker_);
 }
 
-DebugClient::~DebugClient() { thread_.reset(); }
+DebugClient::~DebugClient() {
+  thread_.reset();
+}
 
 void DebugClient::open(const QByteArray& endpoint, const QByteArray& key) {
   const auto number = ++connection_;
@@ -45,7 +47,11 @@ quint64 DebugClient::request(const protocol::Request& message, const QString& ch
   if (answered) pending_.insert(id, channel);
   if (!connected_) {
     QMetaObject::invokeMethod(
-        this, [this] { if (!connected_) failPending(); }, Qt::QueuedConnection);
+        this,
+        [this] {
+          if (!connected_) failPending();
+        },
+        Qt::QueuedConnection);
     return id;
   }
   thread_->post([worker = worker_, id, message] { worker->send(id, message); });

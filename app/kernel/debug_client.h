@@ -10,8 +10,8 @@
 
 namespace tapedeck::app {
 
-/// Lives on the UI thread; its socket on a thread of its own. Requests made while nobody is connected, and those under
-/// way when the connection ends, are answered with a Failure of code "cancelled".
+/// Lives on the UI thread; its socket on a thread of its own. Requests made while nobody is connected, and
+/// those under way when the connection ends, are answered with a Failure of code "cancelled".
 class DebugClient : public inspector::Source {
   Q_OBJECT
  public:

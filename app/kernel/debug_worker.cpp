@@ -36,7 +36,8 @@ void DebugWorker::open(std::string endpoint, std::string key, std::uint64_t numb
   socket_->set(zmq::sockopt::reconnect_ivl, 50);
   socket_->set(zmq::sockopt::reconnect_ivl_max, 1000);
   constexpr auto address = "inproc://debug-monitor";
-  if (zmq_socket_monitor(socket_->handle(), address, ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_DISCONNECTED) != 0)
+  if (zmq_socket_monitor(socket_->handle(), address,
+                         ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_DISCONNECTED) != 0)
     throw zmq::error_t();
   monitor_.emplace(*context_, zmq::socket_type::pair);
   monitor_->set(zmq::sockopt::linger, 0);
@@ -85,7 +86,8 @@ void DebugWorker::broken(const std::string& what) {
   refuse("The connection to the session's debug server at " + endpoint_ + " can not be used: " + what);
 }
 
-// ---- time ---------------------------------------------------------------------------------------------------------
+// ---- time
+// ---------------------------------------------------------------------------------------------------------
 
 Clock::time_point DebugWorker::tick(Clock::time_point now) {
   if (!socket_ || !linked_) return now + std::chrono::hours(1);
@@ -100,7 +102,8 @@ Clock::time_point DebugWorker::tick(Clock::time_point now) {
   return asked_ + askEvery;
 }
 
-// ---- what comes in --------------------------------------------------------------------------------------------------
+// ---- what comes in
+// --------------------------------------------------------------------------------------------------
 
 std::vector<zmq::socket_ref> DebugWorker::sockets() {
   if (!socket_) return {};
@@ -140,8 +143,9 @@ void DebugWorker::readMessage() {
     try {
       handle(protocol::decode_reply({reinterpret_cast<const std::uint8_t*>(body.data()), body.size()}));
     } catch (const protocol::DecodeError& error) {
-      return refuse(std::string("The session's debug server sent a message that this program does not know: ") +
-                    error.what() + ". Restart the session with this version of Tapedeck.");
+      return refuse(
+          std::string("The session's debug server sent a message that this program does not know: ") +
+          error.what() + ". Restart the session with this version of Tapedeck.");
     }
   }
 }
@@ -161,7 +165,8 @@ void DebugWorker::handle(protocol::IncomingReply incoming) {
   } else if (!connected_) {
     return;  // of a conversation before this one
   }
-  if (incoming.request & ownRequest) incoming.request = 0;  // the heartbeat's Status is as good as one sent unasked
+  if (incoming.request & ownRequest)
+    incoming.request = 0;  // the heartbeat's Status is as good as one sent unasked
   deliver_(number_, std::move(incoming));
 }
 

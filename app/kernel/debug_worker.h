@@ -51,8 +51,8 @@ class DebugWorker : public SocketDriver {
   std::string endpoint_, key_;
   std::unique_ptr<zmq::context_t> context_;
   std::optional<zmq::socket_t> socket_, monitor_;
-  bool linked_ = false;     ///< the socket has a peer
-  bool connected_ = false;  ///< the peer said Welcome
+  bool linked_ = false;                  ///< the socket has a peer
+  bool connected_ = false;               ///< the peer said Welcome
   Clock::time_point asked_{}, heard_{};  ///< last Hello or GetStatus sent; last message received
   int warnings_ = 0;
 };

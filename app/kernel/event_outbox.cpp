@@ -16,7 +16,9 @@ constexpr double refillPerSecond = 128.0 * 1024;
 constexpr std::size_t leastText = 4096;
 constexpr std::size_t mostSeparateItems = 256;
 
-bool continues(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) == 0x80; }
+bool continues(char byte) {
+  return (static_cast<unsigned char>(byte) & 0xC0) == 0x80;
+}
 
 /// The nearest position at or before `at` where a character of UTF-8 begins.
 std::size_t boundary(const std::string& text, std::size_t at) {
@@ -50,13 +52,16 @@ std::string StreamText::take(std::size_t limit) {
   const std::string beginning = first.substr(0, boundary(first, std::min(limit / 2, first.size())));
   std::size_t from = boundary(tail_, tail_.size() - std::min(limit / 2, tail_.size()));
   if (head_.empty()) from = std::max(from, beginning.size());
-  const std::size_t left = leftOut_ + (head_.empty() ? from - beginning.size() : head_.size() - beginning.size() + from);
+  const std::size_t left =
+      leftOut_ + (head_.empty() ? from - beginning.size() : head_.size() - beginning.size() + from);
   const std::string note = "\n[… " + QLocale(QLocale::English).toString(qulonglong(left)).toStdString() +
                            " bytes of output left out: more than can be shown …]\n";
   return beginning + note + tail_.substr(from);
 }
 
-void EventOutbox::push(Event event) { items_.push_back({std::move(event), {}, false}); }
+void EventOutbox::push(Event event) {
+  items_.push_back({std::move(event), {}, false});
+}
 
 EventOutbox::Item* EventOutbox::joinableStream(const std::string& cell, const std::string& name) {
   // Beyond a good number of items order between the two streams matters less than an end to their growth.
@@ -116,7 +121,9 @@ void EventOutbox::pushUpdate(DisplayUpdated update) {
   push(std::move(update));
 }
 
-void EventOutbox::taken() { underway_ = std::max(0, underway_ - 1); }
+void EventOutbox::taken() {
+  underway_ = std::max(0, underway_ - 1);
+}
 
 std::size_t EventOutbox::allowance(Clock::time_point now) {
   const double seconds = std::chrono::duration<double>(now - refilled_).count();

@@ -24,9 +24,10 @@ class StreamText {
   std::size_t leftOut_ = 0;
 };
 
-/// Used on the socket thread. Delivers at most 30 times a second, and only while the UI has taken what it got before.
-/// Neighbouring stream texts of a cell are joined; a cell may send 1 MiB at once and some 128 KiB a second for long,
-/// of more than that the middle is left out; outputs that a clear_output takes away again are not sent at all.
+/// Used on the socket thread. Delivers at most 30 times a second, and only while the UI has taken what it got
+/// before. Neighbouring stream texts of a cell are joined; a cell may send 1 MiB at once and some 128 KiB a
+/// second for long, of more than that the middle is left out; outputs that a clear_output takes away again
+/// are not sent at all.
 class EventOutbox {
  public:
   using Deliver = std::function<void(std::vector<events::Event>)>;

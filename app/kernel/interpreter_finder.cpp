@@ -49,7 +49,8 @@ void InterpreterFinder::find(const QString& chosen, const QProcessEnvironment& e
                    QStringLiteral("/usr/bin/python3")};
   candidates_.removeAll(QString());
   candidates_.removeDuplicates();
-  // By the event loop also where the first candidate fails at once: the caller connects and sets its state first.
+  // By the event loop also where the first candidate fails at once: the caller connects and sets its state
+  // first.
   QMetaObject::invokeMethod(this, &InterpreterFinder::tryNext, Qt::QueuedConnection);
 }
 
@@ -58,15 +59,18 @@ void InterpreterFinder::tryNext() {
   if (candidates_.isEmpty()) {
     if (tried_.isEmpty()) return;  // cancelled
     const QString names = tried_.join(QStringLiteral(", "));
-    emit notFound(chosen_ ? QStringLiteral("The Python interpreter %1 can not run the session. %2").arg(names, packageHint)
-                          : QStringLiteral("No Python interpreter with ipykernel was found (tried: %1). %2")
-                                .arg(names, packageHint));
+    emit notFound(
+        chosen_
+            ? QStringLiteral("The Python interpreter %1 can not run the session. %2").arg(names, packageHint)
+            : QStringLiteral("No Python interpreter with ipykernel was found (tried: %1). %2")
+                  .arg(names, packageHint));
     return;
   }
   const QString candidate = candidates_.takeFirst();
   const QFileInfo file(candidate);
   if (file.isAbsolute() && !file.isExecutable()) {
-    tried_ << candidate + (file.exists() ? QStringLiteral(": not executable") : QStringLiteral(": no such file"));
+    tried_ << candidate +
+                  (file.exists() ? QStringLiteral(": not executable") : QStringLiteral(": no such file"));
     return tryNext();
   }
   tried_ << candidate;
@@ -89,14 +93,14 @@ void InterpreterFinder::finished(bool usable) {
   const QString executable = QString::fromLocal8Bit(probe_->readAllStandardOutput()).trimmed();
   probe_->deleteLater();
   probe_ = nullptr;
-  if (!usable) {
-    if (!tried_.last().contains(QLatin1Char(':'))) tried_.last() += QStringLiteral(": does not run as Python");
+  if (!usable || executable.isEmpty()) {
+    if (!tried_.last().contains(QLatin1Char(':')))
+      tried_.last() += QStringLiteral(": does not run as Python");
     return tryNext();
   }
   candidates_.clear();
-  const QString interpreter = executable.isEmpty() ? tried_.last() : executable;
   tried_.clear();
-  emit found(interpreter);
+  emit found(executable);
 }
 
 }  // namespace tapedeck::app

@@ -7,14 +7,16 @@
 
 namespace tapedeck::app {
 
-/// Asks candidates in order until one has ipykernel. One finder serves one search at a time; a new one drops the old.
+/// Asks candidates in order until one has ipykernel. One finder serves one search at a time; a new one drops
+/// the old.
 class InterpreterFinder : public QObject {
   Q_OBJECT
  public:
   explicit InterpreterFinder(QObject* parent = nullptr);
   ~InterpreterFinder() override;
 
-  /// `chosen`: the only candidate, where the user chose one. `environment`: what the session process will have.
+  /// `chosen`: the only candidate, where the user chose one. `environment`: what the session process will
+  /// have.
   void find(const QString& chosen, const QProcessEnvironment& environment);
   void cancel();
 

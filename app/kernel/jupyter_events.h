@@ -60,7 +60,7 @@ struct Closed {  ///< all that the process sent has been told
   std::uint64_t connection = 0;
 };
 
-using Event = std::variant<Ready, Started, Output, Cleared, DisplayUpdated, Finished, ExitAsked, InputRequested,
-                           Completed, Inspected, Busy, Answering, Broken, Closed>;
+using Event = std::variant<Ready, Started, Output, Cleared, DisplayUpdated, Finished, ExitAsked,
+                           InputRequested, Completed, Inspected, Busy, Answering, Broken, Closed>;
 
 }  // namespace tapedeck::app::events

@@ -56,7 +56,8 @@ void JupyterWorker::handleReply(const JupyterMessage& message) {
   }
   if (type == "inspect_reply" && message.parentId() == inspection_.first) {
     const auto data = content.find("data");
-    outbox_.push(Inspected{inspection_.second, data == content.end() ? std::string() : stringAt(*data, "text/plain")});
+    outbox_.push(
+        Inspected{inspection_.second, data == content.end() ? std::string() : stringAt(*data, "text/plain")});
     inspection_ = {};
   }
 }
@@ -96,7 +97,8 @@ void JupyterWorker::handlePublished(const JupyterMessage& message) {
     JupyterMessage shown = message;
     shown.header["msg_type"] = "display_data";
     json output = outputOf(shown);
-    if (!display.empty()) outbox_.pushUpdate({display, std::move(output["data"]), std::move(output["metadata"])});
+    if (!display.empty())
+      outbox_.pushUpdate({display, std::move(output["data"]), std::move(output["metadata"])});
     return;
   }
   const std::string* cell = cellOf(message);

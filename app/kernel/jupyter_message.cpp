@@ -56,7 +56,8 @@ json mimeBundle(const json& content) {
 }
 
 json displayOutput(const char* type, const json& content) {
-  json output = {{"output_type", type}, {"data", mimeBundle(content)}, {"metadata", objectAt(content, "metadata")}};
+  json output = {
+      {"output_type", type}, {"data", mimeBundle(content)}, {"metadata", objectAt(content, "metadata")}};
   const std::string display = stringAt(objectAt(content, "transient"), "display_id");
   if (!display.empty()) output["transient"] = {{"display_id", display}};
   return output;
@@ -85,7 +86,8 @@ int intAt(const json& object, const char* name, int fallback) {
   if (!object.is_object()) return fallback;
   const auto found = object.find(name);
   if (found == object.end() || !found->is_number_integer()) return fallback;
-  if (found->is_number_unsigned() && found->get<std::uint64_t>() > std::uint64_t(std::numeric_limits<int>::max()))
+  if (found->is_number_unsigned() &&
+      found->get<std::uint64_t>() > std::uint64_t(std::numeric_limits<int>::max()))
     return fallback;
   const auto value = found->get<std::int64_t>();
   return value < std::numeric_limits<int>::min() ? fallback : int(value);
@@ -97,8 +99,12 @@ bool boolAt(const json& object, const char* name, bool fallback) {
   return found != object.end() && found->is_boolean() ? found->get<bool>() : fallback;
 }
 
-std::string JupyterMessage::parentId() const { return stringAt(parent, "msg_id"); }
-std::string JupyterMessage::parentType() const { return stringAt(parent, "msg_type"); }
+std::string JupyterMessage::parentId() const {
+  return stringAt(parent, "msg_id");
+}
+std::string JupyterMessage::parentType() const {
+  return stringAt(parent, "msg_type");
+}
 
 JupyterPacker::JupyterPacker(QByteArray key)
     : key_(std::move(key)), session_(QUuid::createUuid().toString(QUuid::WithoutBraces).toStdString()) {}
@@ -126,8 +132,14 @@ std::string JupyterPacker::sign(const std::string* first) const {
 
 Frames JupyterPacker::pack(const JupyterMessage& message) const {
   // A cell's text is the user's: half of a surrogate pair in it must not throw.
-  const auto text = [](const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); };
-  Frames frames = {delimiter, {}, text(message.header), text(message.parent), text(message.metadata),
+  const auto text = [](const json& value) {
+    return value.dump(-1, ' ', false, json::error_handler_t::replace);
+  };
+  Frames frames = {delimiter,
+                   {},
+                   text(message.header),
+                   text(message.parent),
+                   text(message.metadata),
                    text(message.content)};
   frames[1] = sign(&frames[2]);
   return frames;

@@ -31,12 +31,14 @@ struct MessageError : std::runtime_error {
 class JupyterPacker {
  public:
   explicit JupyterPacker(QByteArray key = {});
-  JupyterMessage make(const std::string& type, nlohmann::json content, nlohmann::json parent = nlohmann::json::object(),
+  JupyterMessage make(const std::string& type, nlohmann::json content,
+                      nlohmann::json parent = nlohmann::json::object(),
                       nlohmann::json metadata = nlohmann::json::object());
   /// Delimiter, signature, header, parent, metadata, content.
   Frames pack(const JupyterMessage& message) const;
-  /// Throws MessageError for whatever is no message signed with the key; bytes that are no UTF-8 become U+FFFD, since
-  /// a cell may print them. Identities before the delimiter and buffers at the end are left out.
+  /// Throws MessageError for whatever is no message signed with the key; bytes that are no UTF-8 become
+  /// U+FFFD, since a cell may print them. Identities before the delimiter and buffers at the end are left
+  /// out.
   JupyterMessage unpack(const Frames& frames) const;
 
  private:

@@ -15,7 +15,7 @@ constexpr auto infoAgain = milliseconds(2000);
 constexpr auto subscriptionAgain = milliseconds(50);
 constexpr auto beatEvery = milliseconds(1000);
 constexpr auto beatLimit = milliseconds(8000);
-constexpr auto drainQuiet = milliseconds(60);    // after the process's end, without any message
+constexpr auto drainQuiet = milliseconds(60);  // after the process's end, without any message
 constexpr auto drainLimit = milliseconds(500);
 constexpr int messagesAtOnce = 64;
 
@@ -95,7 +95,8 @@ void JupyterWorker::send(Channel channel, const JupyterMessage& message) {
     qWarning("Jupyter client: a %s could not be sent: too many wait already", message.type().c_str());
 }
 
-// ---- cells --------------------------------------------------------------------------------------------------------
+// ---- cells
+// --------------------------------------------------------------------------------------------------------
 
 void JupyterWorker::execute(std::string cell, std::string code) {
   queue_.push_back({std::move(cell), std::move(code)});
@@ -139,7 +140,7 @@ void JupyterWorker::finishIfDone() {
   if (running_ && !running_->status.empty() && running_->idle) finish(running_->status);
 }
 
-void JupyterWorker::finish(const std::string& status) {
+void JupyterWorker::finish(std::string status) {
   const Running done = std::move(*running_);
   running_.reset();
   inputParent_.reset();
@@ -155,7 +156,9 @@ void JupyterWorker::abortQueue() {
   queue_.clear();
 }
 
-void JupyterWorker::interruptByMessage() { send(Channel::control, packer_.make("interrupt_request", json::object())); }
+void JupyterWorker::interruptByMessage() {
+  send(Channel::control, packer_.make("interrupt_request", json::object()));
+}
 
 void JupyterWorker::requestShutdown(bool restart) {
   send(Channel::control, packer_.make("shutdown_request", {{"restart", restart}}));
@@ -167,7 +170,8 @@ void JupyterWorker::input(std::string text) {
   inputParent_.reset();
 }
 
-// ---- completion and help --------------------------------------------------------------------------------------------
+// ---- completion and help
+// --------------------------------------------------------------------------------------------
 
 void JupyterWorker::complete(std::uint64_t request, std::string code, int cursor) {
   heldCompletion_ = Question{request, std::move(code), cursor};
@@ -182,8 +186,8 @@ void JupyterWorker::inspect(std::uint64_t request, std::string code, int cursor)
 void JupyterWorker::askHeld() {
   if (!ready_ || closing_ || running_) return;
   if (heldCompletion_) {
-    const auto message =
-        packer_.make("complete_request", {{"code", heldCompletion_->code}, {"cursor_pos", heldCompletion_->cursor}});
+    const auto message = packer_.make(
+        "complete_request", {{"code", heldCompletion_->code}, {"cursor_pos", heldCompletion_->cursor}});
     completion_ = {message.id(), heldCompletion_->request};
     heldCompletion_.reset();
     send(Channel::shell, message);
@@ -198,7 +202,8 @@ void JupyterWorker::askHeld() {
   }
 }
 
-// ---- time ---------------------------------------------------------------------------------------------------------
+// ---- time
+// ---------------------------------------------------------------------------------------------------------
 
 void JupyterWorker::sendInfoRequest(Clock::time_point now) {
   infoSent_ = now;
@@ -246,9 +251,12 @@ Clock::time_point JupyterWorker::tick(Clock::time_point now) {
   return std::min(next, outbox_.flush(now));
 }
 
-// ---- what comes in --------------------------------------------------------------------------------------------------
+// ---- what comes in
+// --------------------------------------------------------------------------------------------------
 
-std::vector<zmq::socket_ref> JupyterWorker::sockets() { return {sockets_.begin(), sockets_.end()}; }
+std::vector<zmq::socket_ref> JupyterWorker::sockets() {
+  return {sockets_.begin(), sockets_.end()};
+}
 
 void JupyterWorker::readable(std::size_t index) {
   now_ = Clock::now();

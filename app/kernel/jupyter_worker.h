@@ -13,16 +13,16 @@
 
 namespace tapedeck::app {
 
-/// Talks to one session process at a time; outlives it. Cells are sent one by one, so that those behind a failed one
-/// are certain not to run. All functions are called on the socket thread.
+/// Talks to one session process at a time; outlives it. Cells are sent one by one, so that those behind a
+/// failed one are certain not to run. All functions are called on the socket thread.
 class JupyterWorker : public SocketDriver {
  public:
   explicit JupyterWorker(EventOutbox::Deliver deliver) : outbox_(std::move(deliver)) {}
 
   /// Connects; `number` comes back in Closed.
   void open(const Connection& connection, std::uint64_t number);
-  /// The process is gone, or is about to be ended: what it sent is still read, then Closed is told, and the cells that
-  /// did not finish are aborted.
+  /// The process is gone, or is about to be ended: what it sent is still read, then Closed is told, and the
+  /// cells that did not finish are aborted.
   void close();
 
   void execute(std::string cell, std::string code);
@@ -62,7 +62,7 @@ class JupyterWorker : public SocketDriver {
   void send(Channel channel, const JupyterMessage& message);
   void startNext();
   void finishIfDone();
-  void finish(const std::string& status);
+  void finish(std::string status);
   void askHeld();
   void sendInfoRequest(Clock::time_point now);
   void becomeReady();
@@ -86,7 +86,7 @@ class JupyterWorker : public SocketDriver {
   std::vector<zmq::socket_t> sockets_;  ///< by Channel
 
   bool open_ = false;
-  nlohmann::json info_;  ///< kernel_info_reply's content; null: not here yet
+  nlohmann::json info_;     ///< kernel_info_reply's content; null: not here yet
   bool published_ = false;  ///< something came over iopub: the subscription stands
   bool ready_ = false;
   bool exiting_ = false;  ///< a cell called exit()

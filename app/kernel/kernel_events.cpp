@@ -6,7 +6,9 @@
 namespace tapedeck::app {
 namespace {
 
-QString text(const std::string& value) { return QString::fromStdString(value); }
+QString text(const std::string& value) {
+  return QString::fromStdString(value);
+}
 
 /// A position in code points as QString counts.
 int utf16Position(const QString& code, int codePoints) {
@@ -35,11 +37,17 @@ void KernelSession::Private::take(events::Ready& event) {
   emit q->ready(event.info);
 }
 
-void KernelSession::Private::take(events::Started& event) { emit q->executionStarted(text(event.cell), event.count); }
+void KernelSession::Private::take(events::Started& event) {
+  emit q->executionStarted(text(event.cell), event.count);
+}
 
-void KernelSession::Private::take(events::Output& event) { emit q->outputReceived(text(event.cell), event.output); }
+void KernelSession::Private::take(events::Output& event) {
+  emit q->outputReceived(text(event.cell), event.output);
+}
 
-void KernelSession::Private::take(events::Cleared& event) { emit q->outputCleared(text(event.cell), event.wait); }
+void KernelSession::Private::take(events::Cleared& event) {
+  emit q->outputCleared(text(event.cell), event.wait);
+}
 
 void KernelSession::Private::take(events::DisplayUpdated& event) {
   emit q->displayUpdated(text(event.display), event.data, event.metadata);
@@ -66,7 +74,9 @@ void KernelSession::Private::take(events::Completed& event) {
                     utf16Position(completionCode, event.end));
 }
 
-void KernelSession::Private::take(events::Inspected& event) { emit q->inspected(event.request, text(event.text)); }
+void KernelSession::Private::take(events::Inspected& event) {
+  emit q->inspected(event.request, text(event.text));
+}
 
 void KernelSession::Private::take(events::Busy& event) {
   if (state == KernelState::idle || state == KernelState::busy)
@@ -75,14 +85,16 @@ void KernelSession::Private::take(events::Busy& event) {
 
 void KernelSession::Private::take(events::Answering& event) {
   if (!ready) return;
-  emit q->stateChanged(state, event.answers ? QString()
-                                            : QStringLiteral("The session process does not answer: it is stopped, or "
-                                                             "the machine is out of memory. Wait, or restart it."));
+  emit q->stateChanged(state, event.answers
+                                  ? QString()
+                                  : QStringLiteral("The session process does not answer: it is stopped, or "
+                                                   "the machine is out of memory. Wait, or restart it."));
 }
 
 void KernelSession::Private::take(events::Broken& event) {
   if (!ready)
-    killBecause(QStringLiteral("The session's sockets in %1 can not be used: %2").arg(connection.ip, text(event.what)));
+    killBecause(QStringLiteral("The session's sockets in %1 can not be used: %2")
+                    .arg(connection.ip, text(event.what)));
 }
 
 void KernelSession::Private::take(events::Closed& event) {

@@ -13,11 +13,14 @@ constexpr int graceMs = 1000;
 constexpr int exitLimitMs = 3000;
 constexpr int lastGraceMs = 700;  // of the destructor
 
-int codePoints(const QString& text, int position) { return int(text.left(position).toUcs4().size()); }
+int codePoints(const QString& text, int position) {
+  return int(text.left(position).toUcs4().size());
+}
 
 }  // namespace
 
-// ---- the process ----------------------------------------------------------------------------------------------------
+// ---- the process
+// ----------------------------------------------------------------------------------------------------
 
 KernelSession::Private::Private(KernelSession* session) : q(session) {
   worker = std::make_shared<JupyterWorker>([this](std::vector<events::Event> batch) {
@@ -26,11 +29,13 @@ KernelSession::Private::Private(KernelSession* session) : q(session) {
         q, [this, batch = std::move(batch)]() mutable { take(std::move(batch)); }, Qt::QueuedConnection);
   });
   thread = std::make_unique<SocketThread>(worker);
-  connect(&finder, &InterpreterFinder::found, q, [this](const QString& interpreter) { launchWith(interpreter); });
+  connect(&finder, &InterpreterFinder::found, q,
+          [this](const QString& interpreter) { launchWith(interpreter); });
   connect(&finder, &InterpreterFinder::notFound, q, [this](const QString& sentence) { failed(sentence); });
   startLimit.setSingleShot(true);
   connect(&startLimit, &QTimer::timeout, q, [this] {
-    killBecause(QStringLiteral("The session process was started but did not answer within %1 seconds, so it was ended.")
+    killBecause(QStringLiteral(
+                    "The session process was started but did not answer within %1 seconds, so it was ended.")
                     .arg(launch.startLimitMs / 1000.0));
   });
   exitLimit.setSingleShot(true);
@@ -100,7 +105,8 @@ void KernelSession::Private::begin() {
 }
 
 void KernelSession::Private::launchWith(const QString& interpreter) {
-  // Without the package there is still a notebook: plain ipykernel runs the cells, and nothing can be inspected.
+  // Without the package there is still a notebook: plain ipykernel runs the cells, and nothing can be
+  // inspected.
   const bool own = QFileInfo::exists(QStringLiteral(TAPEDECK_MODULE_DIR "/tapedeck/session.py"));
   startProcess(interpreter, {QStringLiteral("-m"),
                              own ? QStringLiteral("tapedeck.session") : QStringLiteral("ipykernel_launcher"),
@@ -163,13 +169,18 @@ void KernelSession::Private::failed(const QString& sentence) {
   setState(KernelState::dead, sentence);
 }
 
-// ---- what the window asks for ---------------------------------------------------------------------------------------
+// ---- what the window asks for
+// ---------------------------------------------------------------------------------------
 
 KernelSession::KernelSession(QObject* parent) : QObject(parent), d_(std::make_unique<Private>(this)) {}
 
-KernelSession::~KernelSession() { d_.reset(); }
+KernelSession::~KernelSession() {
+  d_.reset();
+}
 
-void KernelSession::setLaunch(const KernelLaunch& launch) { d_->launch = launch; }
+void KernelSession::setLaunch(const KernelLaunch& launch) {
+  d_->launch = launch;
+}
 
 void KernelSession::start(const QString& folder) {
   d_->folder = folder.isEmpty() ? QDir::homePath() : folder;
@@ -189,7 +200,8 @@ void KernelSession::restart() {
 
 void KernelSession::shutdown() {
   d_->finder.cancel();
-  for (const auto& [cell, code] : std::exchange(d_->held, {})) emit executionFinished(cell, QStringLiteral("aborted"), 0);
+  for (const auto& [cell, code] : std::exchange(d_->held, {}))
+    emit executionFinished(cell, QStringLiteral("aborted"), 0);
   if (d_->process) return d_->endProcess(Private::Afterwards::stopped);
   d_->runtime.reset();
   d_->post([](JupyterWorker& jupyter) { jupyter.abortQueue(); });
@@ -206,14 +218,19 @@ void KernelSession::interrupt() {
     d_->process->interrupt();
 }
 
-KernelState KernelSession::state() const { return d_->state; }
+KernelState KernelSession::state() const {
+  return d_->state;
+}
 
-qint64 KernelSession::processId() const { return d_->process ? d_->process->processId() : 0; }
+qint64 KernelSession::processId() const {
+  return d_->process ? d_->process->processId() : 0;
+}
 
 void KernelSession::execute(const QString& cellId, const QString& code) {
   if (d_->state == KernelState::stopped || d_->state == KernelState::dead) {
     QMetaObject::invokeMethod(
-        this, [this, cellId] { emit executionFinished(cellId, QStringLiteral("aborted"), 0); }, Qt::QueuedConnection);
+        this, [this, cellId] { emit executionFinished(cellId, QStringLiteral("aborted"), 0); },
+        Qt::QueuedConnection);
   } else if (d_->process && d_->afterwards == Private::Afterwards::startAgain) {
     d_->held.append({cellId, code});
   } else {
@@ -230,17 +247,17 @@ void KernelSession::sendInput(const QString& text) {
 void KernelSession::complete(quint64 request, const QString& code, int cursorPosition) {
   d_->completion = request;
   d_->completionCode = code;
-  d_->post([request, text = code.toStdString(), cursor = codePoints(code, cursorPosition)](JupyterWorker& jupyter) {
-    jupyter.complete(request, text, cursor);
-  });
+  d_->post([request, text = code.toStdString(), cursor = codePoints(code, cursorPosition)](
+               JupyterWorker& jupyter) { jupyter.complete(request, text, cursor); });
 }
 
 void KernelSession::inspect(quint64 request, const QString& code, int cursorPosition) {
-  d_->post([request, text = code.toStdString(), cursor = codePoints(code, cursorPosition)](JupyterWorker& jupyter) {
-    jupyter.inspect(request, text, cursor);
-  });
+  d_->post([request, text = code.toStdString(), cursor = codePoints(code, cursorPosition)](
+               JupyterWorker& jupyter) { jupyter.inspect(request, text, cursor); });
 }
 
-inspector::Source* KernelSession::debugSource() { return &d_->debug; }
+inspector::Source* KernelSession::debugSource() {
+  return &d_->debug;
+}
 
 }  // namespace tapedeck::app

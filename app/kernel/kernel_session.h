@@ -39,27 +39,29 @@ class KernelSession : public QObject {
   KernelState state() const;
   qint64 processId() const;  ///< 0: none
 
-  /// Runs a cell. Cells run in the order given; their outputs and states come as signals under `cellId`. While the
-  /// process starts they wait for it; without a process they are aborted at once.
+  /// Runs a cell. Cells run in the order given; their outputs and states come as signals under `cellId`.
+  /// While the process starts they wait for it; without a process they are aborted at once.
   void execute(const QString& cellId, const QString& code);
   void sendInput(const QString& text);
-  /// Replies come as completed() and inspected() with the same `request`; only the newest of each kind is answered.
-  /// Positions count as QString does.
+  /// Replies come as completed() and inspected() with the same `request`; only the newest of each kind is
+  /// answered. Positions count as QString does.
   void complete(quint64 request, const QString& code, int cursorPosition);
   void inspect(quint64 request, const QString& code, int cursorPosition);
 
-  /// The debug connection of this session; one object for the life of the KernelSession, reconnected on restart.
+  /// The debug connection of this session; one object for the life of the KernelSession, reconnected on
+  /// restart.
   inspector::Source* debugSource();
 
  signals:
-  /// `sentence`: what happened, for the user ("The session process was killed (signal 9). …"); may be empty. Also
-  /// comes with an unchanged state, where the process stopped answering (and, empty, when it answers again).
+  /// `sentence`: what happened, for the user ("The session process was killed (signal 9). …"); may be empty.
+  /// Also comes with an unchanged state, where the process stopped answering (and, empty, when it answers
+  /// again).
   void stateChanged(tapedeck::app::KernelState state, const QString& sentence);
   /// kernel_info_reply's content; also `language_info` for the notebook's metadata.
   void ready(const nlohmann::json& info);
   void executionStarted(const QString& cellId, int executionCount);
-  /// An nbformat output (output_type stream, display_data, execute_result, error), multi-line text as one string.
-  /// One that can be updated has `transient.display_id`, which is no part of nbformat.
+  /// An nbformat output (output_type stream, display_data, execute_result, error), multi-line text as one
+  /// string. One that can be updated has `transient.display_id`, which is no part of nbformat.
   void outputReceived(const QString& cellId, const nlohmann::json& output);
   void outputCleared(const QString& cellId, bool wait);
   void displayUpdated(const QString& displayId, const nlohmann::json& data, const nlohmann::json& metadata);

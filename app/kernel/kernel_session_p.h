@@ -17,8 +17,9 @@
 
 namespace tapedeck::app {
 
-/// One turn of a session: search for the interpreter, process, connection, end. The end has three steps: the process
-/// is gone (processEnded), what it sent has been read (Closed), and then what was asked for follows (closed).
+/// One turn of a session: search for the interpreter, process, connection, end. The end has three steps: the
+/// process is gone (processEnded), what it sent has been read (Closed), and then what was asked for follows
+/// (closed).
 struct KernelSession::Private {
   enum class Afterwards { dead, stopped, startAgain };
 

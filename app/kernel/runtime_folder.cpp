@@ -27,7 +27,7 @@ bool ownPrivateFolder(const QString& path) {
   const QByteArray name = QFile::encodeName(path);
   if (name.size() > longestBase) return false;
   if (::mkdir(name.constData(), 0700) != 0 && errno != EEXIST) return false;
-  struct stat status{};
+  struct stat status {};
   if (::lstat(name.constData(), &status) != 0 || !S_ISDIR(status.st_mode) || status.st_uid != ::geteuid())
     return false;
   return (status.st_mode & 0777) == 0700 || ::chmod(name.constData(), 0700) == 0;
@@ -48,17 +48,18 @@ QString RuntimeFolder::baseFolder() {
   const QString name = QStringLiteral("/tapedeck-%1").arg(::geteuid());
   for (const QString& folder : {QDir::tempPath(), QStringLiteral("/tmp")})
     if (ownPrivateFolder(folder + name)) return folder + name;
-  throw std::runtime_error(
-      ("No folder can be made for the session's sockets: neither in XDG_RUNTIME_DIR (" +
-       (runtime.isEmpty() ? QStringLiteral("not set") : runtime) + ") nor " + QDir::tempPath() + name)
-          .toStdString());
+  throw std::runtime_error(("No folder can be made for the session's sockets: neither in XDG_RUNTIME_DIR (" +
+                            (runtime.isEmpty() ? QStringLiteral("not set") : runtime) + ") nor " +
+                            QDir::tempPath() + name)
+                               .toStdString());
 }
 
 RuntimeFolder::RuntimeFolder(const QString& base) {
   QByteArray name = QFile::encodeName(base) + '/' + prefix + "XXXXXX";
   if (!::mkdtemp(name.data()))
     throw std::runtime_error(
-        ("No folder can be made in " + base + " for the session's sockets: " + std::strerror(errno)).toStdString());
+        ("No folder can be made in " + base + " for the session's sockets: " + std::strerror(errno))
+            .toStdString());
   path_ = QFile::decodeName(name);
   lock_ = ::open((name + "/lock").constData(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   if (lock_ >= 0) ::flock(lock_, LOCK_EX | LOCK_NB);
@@ -76,7 +77,8 @@ int RuntimeFolder::removeStale(const QString& base, int minimumAgeSeconds) {
   for (const QFileInfo& folder : folders) {
     const QString path = folder.absoluteFilePath();
     if (!oldEnough(path, minimumAgeSeconds)) continue;
-    const int lock = ::open(QFile::encodeName(path + QStringLiteral("/lock")).constData(), O_RDWR | O_CLOEXEC);
+    const int lock =
+        ::open(QFile::encodeName(path + QStringLiteral("/lock")).constData(), O_RDWR | O_CLOEXEC);
     const bool held = lock >= 0 && ::flock(lock, LOCK_EX | LOCK_NB) != 0;
     if (!held && QDir(path).removeRecursively()) ++removed;
     if (lock >= 0) ::close(lock);

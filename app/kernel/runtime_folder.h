@@ -6,8 +6,8 @@
 
 namespace tapedeck::app {
 
-/// One session's folder, mode 0700; removed with this object. While the object lives its file `lock` is locked, so
-/// that folders of dead programs can be told from those in use.
+/// One session's folder, mode 0700; removed with this object. While the object lives its file `lock` is
+/// locked, so that folders of dead programs can be told from those in use.
 class RuntimeFolder {
  public:
   /// Throws std::runtime_error with a sentence where no folder can be made.
@@ -17,11 +17,12 @@ class RuntimeFolder {
 
   const QString& path() const { return path_; }
 
-  /// `$XDG_RUNTIME_DIR/tapedeck`, else the user's own folder among the temporary files. Made where it is missing, with
-  /// mode 0700. Short enough that a socket's path in a session's folder stays below the system's limit.
+  /// `$XDG_RUNTIME_DIR/tapedeck`, else the user's own folder among the temporary files. Made where it is
+  /// missing, with mode 0700. Short enough that a socket's path in a session's folder stays below the
+  /// system's limit.
   static QString baseFolder();
-  /// Removes the folders in `base` that no living program holds and that are older than `minimumAgeSeconds` (a younger
-  /// one may not be locked yet). Returns how many.
+  /// Removes the folders in `base` that no living program holds and that are older than `minimumAgeSeconds`
+  /// (a younger one may not be locked yet). Returns how many.
   static int removeStale(const QString& base = baseFolder(), int minimumAgeSeconds = 10);
 
  private:

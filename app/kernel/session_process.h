@@ -1,4 +1,5 @@
-// The operating system's process of one session: started in a group of its own, signalled, ended, its end told.
+// The operating system's process of one session: started in a group of its own, signalled, ended, its end
+// told.
 #pragma once
 
 #include <QObject>
@@ -37,7 +38,7 @@ class SessionProcess : public QObject {
   void readErrors();
   void signalGroup(int number);
 
-  QProcess process_;
+  QProcess* process_;  ///< a child object; let go of where it does not end in time
   QTimer sampling_;
   QTimer grace_;
   MemoryWatch memory_;

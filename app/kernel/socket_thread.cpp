@@ -83,7 +83,8 @@ std::optional<std::vector<std::string>> receiveFrames(zmq::socket_ref socket) {
   if (!socket.recv(message, zmq::recv_flags::dontwait)) return std::nullopt;
   frames.push_back(message.to_string());
   // The rest of a message is there when its first frame is.
-  while (message.more() && socket.recv(message, zmq::recv_flags::dontwait)) frames.push_back(message.to_string());
+  while (message.more() && socket.recv(message, zmq::recv_flags::dontwait))
+    frames.push_back(message.to_string());
   return frames;
 }
 

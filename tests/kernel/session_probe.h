@@ -23,27 +23,29 @@ struct Probe {
       outputs[cell].push_back(output);
       ++outputSignals;
     });
-    QObject::connect(&session, &S::outputCleared, [this](const QString& cell, bool wait) {
-      cleared << qMakePair(cell, wait);
-    });
+    QObject::connect(&session, &S::outputCleared,
+                     [this](const QString& cell, bool wait) { cleared << qMakePair(cell, wait); });
     QObject::connect(&session, &S::displayUpdated,
                      [this](const QString& id, const nlohmann::json& data, const nlohmann::json&) {
                        updates << qMakePair(id, QString::fromStdString(data.dump()));
                      });
-    QObject::connect(&session, &S::executionFinished, [this](const QString& cell, const QString& status, int count) {
-      finished[cell] = status;
-      finishOrder << cell;
-      counts[cell] = count;
-    });
-    QObject::connect(&session, &S::inputRequested, [this](const QString& cell, const QString& prompt, bool password) {
-      prompts << qMakePair(cell, prompt);
-      passwords << password;
-    });
-    QObject::connect(&session, &S::completed, [this](quint64 request, const QStringList& found, int start, int end) {
-      completions << request;
-      matches = found;
-      range = qMakePair(start, end);
-    });
+    QObject::connect(&session, &S::executionFinished,
+                     [this](const QString& cell, const QString& status, int count) {
+                       finished[cell] = status;
+                       finishOrder << cell;
+                       counts[cell] = count;
+                     });
+    QObject::connect(&session, &S::inputRequested,
+                     [this](const QString& cell, const QString& prompt, bool password) {
+                       prompts << qMakePair(cell, prompt);
+                       passwords << password;
+                     });
+    QObject::connect(&session, &S::completed,
+                     [this](quint64 request, const QStringList& found, int start, int end) {
+                       completions << request;
+                       matches = found;
+                       range = qMakePair(start, end);
+                     });
     QObject::connect(&session, &S::inspected, [this](quint64 request, const QString& text) {
       inspections << request;
       help = text;
