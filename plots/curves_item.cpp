@@ -25,7 +25,6 @@ void paintMarker(QPainter* painter, QPointF at, int series, const QColor& color,
 
 CurvesItem::CurvesItem(QGraphicsItem* parent) : QGraphicsItem(parent) {
   setZValue(20);  // above the grid and the axes
-  setFlag(ItemClipsToShape);
   setAcceptedMouseButtons(Qt::NoButton);
 }
 
@@ -48,6 +47,9 @@ void CurvesItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidg
   }
   for (const CurvePicture::Line& line : picture_.lines) paintLine(painter, line);
   for (const CurvePicture::Line& line : picture_.lines) paintLost(painter, line);
+  // Whole also at the edge, where the newest point is.
+  painter->setClipping(false);
+  for (const CurvePicture::Line& line : picture_.lines) paintCursor(painter, line);
   paintNotice(painter);
   paintReadOut(painter);
   painter->restore();
@@ -67,11 +69,14 @@ void CurvesItem::paintLine(QPainter* painter, const CurvePicture::Line& line) {
     }
   }
   if (line.hover) paintMarker(painter, *line.hover, line.series, pen.color(), 1.4);
-  if (!line.cursor) return;
+}
+
+void CurvesItem::paintCursor(QPainter* painter, const CurvePicture::Line& line) {
+  if (!line.cursor || !picture_.area.adjusted(-1, -1, 1, 1).contains(*line.cursor)) return;
   painter->setPen(QPen(theme_.accent, 2));
   painter->setBrush(theme_.background);
   painter->drawEllipse(*line.cursor, 6, 6);
-  paintMarker(painter, *line.cursor, line.series, pen.color(), 1);
+  paintMarker(painter, *line.cursor, line.series, curveColor(theme_, line.series), 1);
 }
 
 void CurvesItem::paintLost(QPainter* painter, const CurvePicture::Line& line) {

@@ -31,11 +31,12 @@ class CurvesItem : public QGraphicsItem {
  public:
   explicit CurvesItem(QGraphicsItem* parent);
   void setPicture(CurvePicture picture, const PlotTheme& theme);
-  QRectF boundingRect() const override { return picture_.area; }
+  QRectF boundingRect() const override { return picture_.area.adjusted(-8, -8, 8, 8); }
   void paint(QPainter* painter, const QStyleOptionGraphicsItem* option, QWidget* widget) override;
 
  private:
   void paintLine(QPainter* painter, const CurvePicture::Line& line);
+  void paintCursor(QPainter* painter, const CurvePicture::Line& line);
   void paintLost(QPainter* painter, const CurvePicture::Line& line);
   void paintReadOut(QPainter* painter);
   void paintNotice(QPainter* painter);
