@@ -28,18 +28,19 @@ std::string inches(double points) {
 
 class DotGraph {
  public:
-  explicit DotGraph(const TapeGraph& tape) : tape_(tape) {
+  explicit DotGraph(const TapeGraph& tape) : tape_(tape), groups_(tape) {
     graph_ = agopen(const_cast<char*>("tape"), Agdirected, nullptr);
     const bool large = tape.nodes.size() > 300;
-    for (const auto& [name, value] :
-         std::initializer_list<std::pair<const char*, const char*>>{{"ranksep", "0.62"},
-                                                                    {"nodesep", "0.42"},
-                                                                    {"nslimit", large ? "2" : ""},
-                                                                    {"nslimit1", large ? "2" : ""},
-                                                                    {"mclimit", large ? "0.3" : "1"}})
+    for (const auto& [name, value] : std::initializer_list<std::pair<const char*, const char*>>{
+             {"newrank", "true"},  // clusters and rank=same together
+             {"ranksep", "0.62"},
+             {"nodesep", "0.42"},
+             {"nslimit", large ? "2" : ""},
+             {"nslimit1", large ? "2" : ""},
+             {"mclimit", large ? "0.3" : "1"}})
       setDefault(graph_, AGRAPH, name, value);
     setDefault(graph_, AGRAPH, "rank", "");
-    setDefault(graph_, AGRAPH, "margin", "14");
+    setDefault(graph_, AGRAPH, "margin", "16");
     for (const auto& [name, value] : std::initializer_list<std::pair<const char*, const char*>>{
              {"shape", "box"}, {"fixedsize", "true"}, {"label", ""}, {"width", "1"}, {"height", "0.5"}})
       setDefault(graph_, AGNODE, name, value);
@@ -49,6 +50,7 @@ class DotGraph {
     clusters_.resize(tape.nodes.size(), nullptr);
     for (std::size_t i = 0; i < tape.nodes.size(); ++i) addNode(static_cast<int>(i));
     for (const GraphEdge& edge : tape.edges) addEdge(edge);
+    for (std::size_t i = 0; i < tape.nodes.size(); ++i) pinHeader(static_cast<int>(i));
     for (std::size_t i = 0; i < tape.nodes.size(); ++i) addPair(static_cast<int>(i));
   }
   ~DotGraph() { agclose(graph_); }
@@ -108,33 +110,54 @@ class DotGraph {
   }
 
   void addEdge(const GraphEdge& edge) {
-    const int tail = reversed(edge) ? edge.to : edge.from;
-    const int head = reversed(edge) ? edge.from : edge.to;
+    const int from = groups_.drawnFrom(edge);
+    const int tail = reversed(edge) ? edge.to : from;
+    const int head = reversed(edge) ? from : edge.to;
     Agedge_t* made = nullptr;
     if (tail != head) made = agedge(graph_, nodes_[tail], nodes_[head], nullptr, 1);
+    if (made) set(made, "weight", weight(edge));
     edges_.push_back(made);
   }
 
-  /// A VJP beside its forward op. dot can not have members of a cluster in such a pair.
+  /// What must be straight: the way of the ops, the turn at the playback, then the way of the gradients.
+  const char* weight(const GraphEdge& edge) const {
+    if (tape_.nodes[edge.to].kind == NodeKind::playback) return "8";
+    if (edge.arrives || isLeaf(tape_.nodes[edge.from])) return "1";
+    return edge.backward ? "2" : "4";
+  }
+
+  void addHidden(int tail, int head, bool constraint) {
+    Agedge_t* const made = agedge(graph_, nodes_[tail], nodes_[head], const_cast<char*>("hidden"), 1);
+    set(made, "style", "invis");
+    if (!constraint) set(made, "constraint", "false");
+  }
+
+  /// A group's own box stands at the end of its frame where things come in: above its ops, below what runs
+  /// backwards.
+  void pinHeader(int group) {
+    const bool up = tape_.nodes[group].backward;
+    for (const int member : groups_.of(group))
+      if (up)
+        addHidden(member, group, true);
+      else
+        addHidden(group, member, true);
+  }
+
+  /// A VJP beside its forward op.
   void addPair(int index) {
     const GraphNode& node = tape_.nodes[index];
     if (node.kind != NodeKind::vjp || node.forward < 0) return;
-    const GraphNode& forward = tape_.nodes[node.forward];
-    Agedge_t* const beside =
-        agedge(graph_, nodes_[node.forward], nodes_[index], const_cast<char*>("beside"), 1);
-    set(beside, "style", "invis");
-    const bool clustered = node.group >= 0 || node.expanded || forward.group >= 0 || forward.expanded;
-    if (clustered || forward.backward) {
-      set(beside, "constraint", "false");
-      return;
-    }
+    const int forward = groups_.exit(node.forward);
+    addHidden(forward, index, !tape_.nodes[forward].backward);
+    if (tape_.nodes[forward].backward) return;  // of a second playback: its place follows from its edges
     Agraph_t* const pair = agsubg(graph_, ("pair" + std::to_string(index)).data(), 1);
     set(pair, "rank", "same");
-    agsubnode(pair, nodes_[node.forward], 1);
+    agsubnode(pair, nodes_[forward], 1);
     agsubnode(pair, nodes_[index], 1);
   }
 
   const TapeGraph& tape_;
+  const GroupMembers groups_;
   Agraph_t* graph_ = nullptr;
   std::vector<Agnode_t*> nodes_;
   std::vector<Agedge_t*> edges_;

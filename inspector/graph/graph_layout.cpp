@@ -31,6 +31,32 @@ quint64 nodeKey(const GraphNode& node) {
   return isLeaf(node) ? node.tensor * 2 + 1 : node.record * 2;
 }
 
+GroupMembers::GroupMembers(const TapeGraph& graph) : graph_(graph) {
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i)
+    if (const int group = graph.nodes[i].group; group >= 0 && group < static_cast<int>(i))
+      members_[group].push_back(static_cast<int>(i));
+}
+
+const std::vector<int>& GroupMembers::of(int group) const {
+  static const std::vector<int> none;
+  const auto found = members_.find(group);
+  return found == members_.end() ? none : found->second;
+}
+
+int GroupMembers::exit(int group) const {
+  const std::vector<int>& members = of(group);
+  return members.empty() ? group : exit(members.back());
+}
+
+int GroupMembers::drawnFrom(const GraphEdge& edge) const {
+  const std::vector<int>& members = of(edge.from);
+  for (auto member = members.rbegin(); member != members.rend(); ++member)
+    if (graph_.nodes[*member].tensor == edge.tensor) return exit(*member);
+  // A step inside of the group: what comes in is read at its header.
+  const int outer = graph_.nodes[edge.to].group;
+  return members.empty() || outer == edge.from ? edge.from : exit(edge.from);
+}
+
 int firstShownNode(const TapeGraph& graph) {
   return std::max(0, static_cast<int>(graph.nodes.size()) - maximum_shown_nodes);
 }
@@ -83,6 +109,7 @@ GraphLayout SteadyLayout::layout(const TapeGraph& graph, bool fresh) {
     result = layoutTapeGraph(graph);
   } else {
     result = placeNodes(graph, first, places_);
+    const GroupMembers groups(graph);
     for (std::size_t i = 0; i < graph.edges.size(); ++i) {
       const GraphEdge& edge = graph.edges[i];
       const auto route = routes_.find(edgeKey(graph, edge));
@@ -99,10 +126,12 @@ GraphLayout SteadyLayout::layout(const TapeGraph& graph, bool fresh) {
 void SteadyLayout::remember(const TapeGraph& graph, const GraphLayout& layout) {
   for (std::size_t i = 0; i < graph.nodes.size(); ++i)
     if (!layout.nodes[i].isNull()) places_[nodeKey(graph.nodes[i])] = layout.nodes[i];
+  const GroupMembers groups(graph);
   for (std::size_t i = 0; i < graph.edges.size(); ++i) {
     const GraphEdge& edge = graph.edges[i];
     if (!layout.edges[i].empty())
-      routes_[edgeKey(graph, edge)] = {layout.nodes[edge.from], layout.nodes[edge.to], layout.edges[i]};
+      routes_[edgeKey(graph, edge)] = {layout.nodes[groups.drawnFrom(edge)], layout.nodes[edge.to],
+                                       layout.edges[i]};
   }
 }
 

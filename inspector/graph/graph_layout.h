@@ -56,6 +56,22 @@ class SteadyLayout {
   std::unordered_map<quint64, Route> routes_;
 };
 
+/// The ops inside of custom gradients, by group.
+class GroupMembers {
+ public:
+  explicit GroupMembers(const TapeGraph& graph);
+  const std::vector<int>& of(int group) const;
+  /// The group's header stands where values or gradients come in; they go out at the other end: the last
+  /// member.
+  int exit(int group) const;
+  /// Where an edge is drawn from: a custom gradient's result comes from the user's op that made it.
+  int drawnFrom(const GraphEdge& edge) const;
+
+ private:
+  const TapeGraph& graph_;
+  std::unordered_map<int, std::vector<int>> members_;
+};
+
 /// Names a node for as long as its session lives: its record, or its leaf tensor.
 quint64 nodeKey(const GraphNode& node);
 /// Index of the first node that is shown; those before it are left out.

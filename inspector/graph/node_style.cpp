@@ -88,8 +88,7 @@ NodeText nodeText(const GraphNode& node) {
       break;
     case NodeKind::playback:
       text.title = tr("playback");
-      text.lines << tr("the tape runs backwards")
-                 << (node.preview.isEmpty() ? shapeAndType(node) : node.preview);
+      text.lines << tr("the tape runs backwards");
       break;
     case NodeKind::op:
     case NodeKind::custom:

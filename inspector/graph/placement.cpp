@@ -10,7 +10,7 @@ namespace tapedeck::inspector {
 namespace {
 
 constexpr double row_gap = 44, column_gap = 30, beside_gap = 64, leaf_row = 88;
-constexpr double frame_padding = 14;
+constexpr double frame_padding = 16;
 
 /// Boxes by horizontal bands, to find what is in the way.
 class Occupancy {
@@ -19,7 +19,7 @@ class Occupancy {
     for (int band = bandOf(rect.top()); band <= bandOf(rect.bottom()); ++band) bands_[band].push_back(rect);
   }
   bool free(const QRectF& rect) const {
-    const QRectF wide = rect.adjusted(-column_gap, -12, column_gap, 12);
+    const QRectF wide = rect.adjusted(-column_gap, -14, column_gap, 14);
     for (int band = bandOf(wide.top()); band <= bandOf(wide.bottom()); ++band) {
       const auto found = bands_.find(band);
       if (found == bands_.end()) continue;
@@ -39,7 +39,7 @@ enum class Aside { both, right };
 class Placement {
  public:
   Placement(const TapeGraph& graph, int first, const std::unordered_map<quint64, QRectF>& places)
-      : graph_(graph), first_(first), count_(static_cast<int>(graph.nodes.size())) {
+      : graph_(graph), groups_(graph), first_(first), count_(static_cast<int>(graph.nodes.size())) {
     layout_.nodes.resize(count_);
     layout_.edges.resize(graph.edges.size());
     layout_.left_out = first;
@@ -60,7 +60,7 @@ class Placement {
     for (int i = first_; i < count_; ++i)
       if (!isLeaf(graph_.nodes[i])) placeWithLeaves(i);
     for (int i = first_; i < count_; ++i)
-      if (layout_.nodes[i].isNull()) put(i, aside(boxAt(i, {0, top_}), Aside::right));
+      if (layout_.nodes[i].isNull()) put(i, aside(i, boxAt(i, {0, top_}), Aside::right));
     addFrames();
     for (std::size_t i = 0; i < graph_.edges.size(); ++i) layout_.edges[i] = route(graph_.edges[i]);
     layout_.bounds = layoutBounds(layout_);
@@ -90,12 +90,27 @@ class Placement {
     return {QPointF(top_centre.x() - size.width() / 2, top_centre.y()), size};
   }
 
-  QRectF aside(const QRectF& wanted, Aside where) const {
+  bool inGroup(int i, int group) const {
+    for (int at = node(i).group; at >= 0; at = node(at).group)
+      if (at == group) return true;
+    return false;
+  }
+
+  /// Nothing stands there, and no frame around ops of a group that the node does not belong to.
+  bool free(int i, const QRectF& rect) const {
+    if (!occupancy_.free(rect)) return false;
+    for (const auto& [group, extent] : extents_)
+      if (group != i && !inGroup(i, group) && extent.adjusted(-14, -14, 14, 14).intersects(rect))
+        return false;
+    return true;
+  }
+
+  QRectF aside(int i, const QRectF& wanted, Aside where) const {
     for (int step = 0; step < 4000; ++step) {
       const QRectF right = wanted.translated(step * 20.0, 0);
-      if (occupancy_.free(right)) return right;
+      if (free(i, right)) return right;
       const QRectF left = wanted.translated(step * -20.0, 0);
-      if (where == Aside::both && occupancy_.free(left)) return left;
+      if (where == Aside::both && free(i, left)) return left;
     }
     return wanted;
   }
@@ -111,38 +126,49 @@ class Placement {
     for (const int leaf : leaves) {
       if (placed(leaf)) continue;  // read twice
       const QSizeF size = nodeSize(node(leaf));
-      put(leaf,
-          aside(boxAt(leaf, {x + size.width() / 2, box(i).top() - row_gap - size.height()}), Aside::both));
+      QPointF at(x + size.width() / 2, box(i).top() - row_gap - size.height());
+      // Above what runs backwards its own result will come.
+      if (node(i).backward)
+        at = {box(i).left() - beside_gap - size.width() / 2, box(i).center().y() - size.height() / 2};
+      put(leaf, aside(leaf, boxAt(leaf, at), Aside::both));
       x += size.width() + column_gap;
     }
   }
 
   void placeOp(int i, bool has_leaves) {
     const GraphNode& op = node(i);
-    if (op.kind == NodeKind::vjp && op.forward >= first_ && placed(op.forward)) {
-      const int group = node(op.forward).group;
-      const double right = extent(group >= first_ ? group : op.forward).right();
-      const QPointF corner(right + beside_gap, box(op.forward).top());
-      return put(i, aside(QRectF(corner, nodeSize(op)), Aside::right));
-    }
+    if (op.kind == NodeKind::vjp && placed(op.forward)) return placeVjp(i);
+    const bool up = op.backward && op.kind != NodeKind::playback;
+    const int header = op.group >= first_ && placed(op.group) ? op.group : -1;
     double x = 0, lowest = 0, highest = 0;
     int found = 0;
     for (const int input : inputs_[i]) {
-      if (!placed(input)) continue;
-      const QRectF from = op.group == node(input).group || op.group == input ? box(input) : extent(input);
+      // A group's ops stand together, wherever what they read from outside may be.
+      if (!placed(input) || (header >= 0 && input != header && !inGroup(input, header))) continue;
+      const QRectF from = input == header ? box(input) : extent(input);
       x += from.center().x();
       lowest = found ? std::max(lowest, from.bottom()) : from.bottom();
       highest = found ? std::min(highest, from.top()) : from.top();
       ++found;
     }
-    if (!found && op.group >= first_ && placed(op.group)) {
-      const QRectF header = box(op.group);
-      return put(i, aside(boxAt(i, {header.center().x(), header.bottom() + row_gap}), Aside::both));
+    if (!found && header >= 0) {
+      x = box(header).center().x();
+      lowest = box(header).bottom();
+      highest = box(header).top();
+      found = 1;
     }
-    if (!found) return put(i, aside(boxAt(i, {0, top_ + (has_leaves ? leaf_row : 0.0)}), Aside::right));
-    const bool up = op.backward && op.kind != NodeKind::playback;
+    if (!found) return put(i, aside(i, boxAt(i, {0, top_ + (has_leaves ? leaf_row : 0.0)}), Aside::right));
     const double y = up ? highest - row_gap - nodeSize(op).height() : lowest + row_gap;
-    put(i, aside(boxAt(i, {x / found, y}), up ? Aside::right : Aside::both));
+    put(i, aside(i, boxAt(i, {x / found, y}), up ? Aside::right : Aside::both));
+  }
+
+  /// Beside its forward op; beside the end of a custom gradient's frame, from where its own frame grows up.
+  void placeVjp(int i) {
+    const int forward = node(i).forward;
+    int outer = forward;
+    while (node(outer).group >= first_) outer = node(outer).group;
+    const QPointF corner(extent(outer).right() + beside_gap, box(groups_.exit(forward)).top());
+    put(i, aside(i, QRectF(corner, nodeSize(node(i))), Aside::right));
   }
 
   void addFrames() {
@@ -154,13 +180,14 @@ class Placement {
     }
   }
 
-  static double port(const QRectF& rect, int slot, int slots) {
-    return rect.left() + rect.width() * (slots > 1 ? (slot + 1.0) / (slots + 1.0) : 0.5);
+  static double port(const QRectF& rect, int slot, int count) {
+    return rect.left() + rect.width() * (count > 1 ? (slot + 1.0) / (count + 1.0) : 0.5);
   }
 
   Curve route(const GraphEdge& edge) const {
-    if (edge.from < first_ || edge.to < first_ || edge.from == edge.to) return {};
-    const QRectF& from = box(edge.from);
+    const int source = groups_.drawnFrom(edge);
+    if (source < first_ || edge.to < first_ || source == edge.to) return {};
+    const QRectF& from = box(source);
     const QRectF& to = box(edge.to);
     const bool up = to.bottom() < from.top();
     const bool down = from.bottom() < to.top();
@@ -171,7 +198,7 @@ class Placement {
       const QPointF bend((end.x() - start.x()) / 2, 0);
       return {start, start + bend, end - bend, end};
     }
-    const double start_x = port(from, edge.fromSlot, node(edge.from).outputs);
+    const double start_x = port(from, edge.fromSlot, node(source).outputs);
     const double end_x = edge.arrives || edge.toSlot < 0 ? to.left() + to.width() * 0.8
                                                          : port(to, edge.toSlot, node(edge.to).inputs);
     const QPointF start(start_x, up ? from.top() : from.bottom());
@@ -181,6 +208,7 @@ class Placement {
   }
 
   const TapeGraph& graph_;
+  const GroupMembers groups_;
   const int first_, count_;
   GraphLayout layout_;
   Occupancy occupancy_;

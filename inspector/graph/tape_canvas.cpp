@@ -23,7 +23,7 @@ TapeCanvas::TapeCanvas(QWidget* parent) : CanvasWidget(parent) {
   setAccessibleDescription(empty_sentence_);
 }
 
-void TapeCanvas::show(std::shared_ptr<const LaidOutGraph> laid) {
+void TapeCanvas::showGraph(std::shared_ptr<const LaidOutGraph> laid) {
   const bool first = !laid_ || laid_->graph.empty();
   quint64 walked_key = 0;
   if (laid_ && walked_ >= 0) walked_key = nodeKey(laid_->graph.nodes[walked_]);

@@ -16,7 +16,7 @@ class TapeCanvas : public CanvasWidget {
   explicit TapeCanvas(QWidget* parent = nullptr);
 
   /// nullptr: nothing; then the sentence stands in the middle.
-  void show(std::shared_ptr<const LaidOutGraph> laid);
+  void showGraph(std::shared_ptr<const LaidOutGraph> laid);
   void setEmptySentence(const QString& sentence);
   /// What the tooltip says of a node: a title, then lines, "key\tvalue" or plain.
   void setDetails(std::function<QStringList(const GraphNode&)> details) { details_ = std::move(details); }

@@ -70,6 +70,8 @@ void TapeScene::draw(const VisibleItems& items) {
   for (const int edge : items.edges)
     if (emphasised(laid_.graph.edges[edge])) drawEdge(edge);
   for (const int node : items.nodes) drawNode(node);
+  for (const Arrow& arrow : arrows_)  // over the thick frame of the cursor's node
+    drawArrowHead(painter_, arrow.tip, arrow.before, arrow.color, camera_.zoom, arrow.open);
   if (detailLevel(camera_.zoom) != DetailLevel::full) return;
   for (const bool first : {true, false})  // those at the cursor get their place first
     for (const int edge : items.edges)
@@ -102,9 +104,10 @@ void TapeScene::drawFrame(const GraphLayout::Frame& frame) {
   const double size = 10 * camera_.zoom;
   const QString title = node.backward ? QStringLiteral("∂ %1: your VJP").arg(node.op)
                                       : QStringLiteral("%1: your ops").arg(node.op);
-  painter_.textIn(QRectF(rect.left() + 8 * camera_.zoom, rect.bottom() - 1.5 * size,
-                         rect.width() - 12 * camera_.zoom, 1.4 * size),
-                  title, size, theme.custom.stroke, Qt::AlignRight);
+  // At the end where the group's own box does not stand.
+  const double y = node.backward ? rect.top() : rect.bottom() - 1.5 * size;
+  painter_.textIn(QRectF(rect.left() + 8 * camera_.zoom, y, rect.width() - 14 * camera_.zoom, 1.5 * size), title,
+                  size, theme.custom.stroke, Qt::AlignRight);
 }
 
 void TapeScene::drawEdge(int index) {
@@ -121,7 +124,8 @@ void TapeScene::drawEdge(int index) {
   else
     painter_.polyline(points, color, width);
   if (detailLevel(camera_.zoom) == DetailLevel::boxes) return;
-  drawArrowHead(painter_, points.back(), points[points.size() - 2], color, camera_.zoom, edge.backward);
+  const std::size_t last = points.size() - 1;
+  arrows_.push_back({points[last], points[last - 1], color, edge.backward});
 }
 
 void TapeScene::drawEdgeLabel(int index, const VisibleItems& items) {

@@ -48,6 +48,12 @@ class TapeScene {
   const LaidOutGraph& laid_;
   const Camera& camera_;
   int hovered_, walked_;
+  struct Arrow {
+    QPointF tip, before;
+    QColor color;
+    bool open;
+  };
+  std::vector<Arrow> arrows_;
   std::vector<QRectF> labels_;
 };
 

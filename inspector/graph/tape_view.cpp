@@ -76,7 +76,7 @@ struct TapeView::Private {
     updateSummary();
     if (model->graph().empty()) {
       worker->cancel();
-      canvas->show(nullptr);
+      canvas->showGraph(nullptr);
       return;
     }
     worker->request(model->graph(), std::exchange(fresh, false));
@@ -130,14 +130,17 @@ TapeView::TapeView(Session* session, QWidget* parent) : QWidget(parent), d_(std:
   d_->summary->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
   d_->summary->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
   d_->summary->setContentsMargins(8, 0, 8, 0);
-  d_->bar->addWidget(d_->summary);
   d_->pause = new QTimer(this);
   d_->pause->setSingleShot(true);
   d_->pause->setInterval(running_interval_ms);
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(0, 0, 0, 0);
   layout->setSpacing(0);
-  layout->addWidget(d_->bar);
+  auto* top = new QHBoxLayout;
+  top->setSpacing(0);
+  top->addWidget(d_->bar);
+  top->addWidget(d_->summary, 1);
+  layout->addLayout(top);
   layout->addWidget(d_->canvas, 1);
   setFocusProxy(d_->canvas);
   d_->canvas->setDetails([this](const GraphNode& node) { return d_->details(node); });
@@ -145,7 +148,7 @@ TapeView::TapeView(Session* session, QWidget* parent) : QWidget(parent), d_(std:
   connect(d_->pause, &QTimer::timeout, this, [this] {
     if (d_->waiting && isVisible()) d_->layOut();
   });
-  connect(d_->worker, &LayoutWorker::finished, d_->canvas, &TapeCanvas::show);
+  connect(d_->worker, &LayoutWorker::finished, d_->canvas, &TapeCanvas::showGraph);
   connect(d_->canvas, &TapeCanvas::recordPicked, session, &Session::setCursor);
   connect(session, &Session::cleared, this, [this] {
     d_->fresh = true;
