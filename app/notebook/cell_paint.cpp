@@ -48,7 +48,8 @@ int CellWidget::sourceHeight(int width) {
 }
 
 int CellWidget::computeHeight(int width) {
-  int height = metrics::above + sourceHeight(width) + metrics::below;
+  sourceHeight_ = sourceHeight(width);
+  int height = metrics::above + sourceHeight_ + metrics::below;
   if (!realized_) {
     if (!cell().outputs.empty()) height += OutputArea::estimate(cell().outputs, theme_);
   } else if (outputs_ != nullptr && outputs_->count() > 0) {
@@ -60,8 +61,7 @@ int CellWidget::computeHeight(int width) {
 
 QRect CellWidget::sourceArea() const {
   const int left = gutterWidth(theme_);
-  auto* self = const_cast<CellWidget*>(this);
-  return {left, metrics::above, std::max(60, width() - left - metrics::right), self->sourceHeight(width())};
+  return {left, metrics::above, std::max(60, width() - left - metrics::right), sourceHeight_};
 }
 
 void CellWidget::place() {

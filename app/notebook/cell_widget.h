@@ -93,6 +93,7 @@ class CellWidget : public Block {
   bool editing_ = false;
   bool filling_ = false;  ///< the editor is filled from the document
   int spinner_ = 0;
+  int sourceHeight_ = 0;  ///< at the width measured last
   int number_ = 1;
   int markLine_ = 0;
   bool markPending_ = false;

@@ -19,8 +19,9 @@ RichOutput::RichOutput(const NotebookTheme& theme, QWidget* parent)
 void RichOutput::setHtml(const QString& html) {
   view_->setAccessibleName("HTML output");
   view_->document()->setDefaultStyleSheet(
-      QString("table { border-collapse: collapse; border-style: solid; border-color: %1; border-width: 0px; }"
-              "th { padding: 4px 9px; border-bottom: 1px solid %1; font-weight: 600; }"
+      QString("table { border-collapse: collapse; border-width: 0px; border-color: %1; } .dataframe td, "
+              ".dataframe th { text-align: right; }"
+              "th { padding: 4px 9px; border-bottom: 1px solid %2; font-weight: 600; }"
               "td { padding: 3px 9px; border-bottom: 1px solid %2; }"
               "a { color: %3; } pre, code, kbd, samp, tt { font-family: '%4'; }")
           .arg(theme_.muted.name(), theme_.border.name(), theme_.link.name(), theme_.codeFont.family()));

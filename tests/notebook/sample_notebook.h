@@ -1,13 +1,22 @@
 // Notebooks as text, for the tests.
 #pragma once
 
+#include <QApplication>
 #include <QBuffer>
 #include <QByteArray>
 #include <QImage>
 #include <QPainter>
+#include <QWidget>
 #include <nlohmann/json.hpp>
 
 namespace tapedeck::app {
+
+/// Gives the window the keyboard; a display of its own has no window manager that would.
+inline void activate(QWidget* window) {
+  window->activateWindow();
+  QApplication::setActiveWindow(window);
+  window->setFocus();
+}
 
 inline nlohmann::json codeCell(const std::string& id, const std::string& source,
                                const nlohmann::json& outputs = nlohmann::json::array(), int count = 0) {

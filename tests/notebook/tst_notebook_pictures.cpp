@@ -112,7 +112,8 @@ class NotebookPictures : public QObject {
     NotebookView view(&document);
     view.resize(width, 1400);
     view.show();
-    QVERIFY(QTest::qWaitForWindowActive(&view));
+    QVERIFY(QTest::qWaitForWindowExposed(&view));
+    activate(&view);
     view.setCellState("imports", CellState::done);
     view.setCellState("square", CellState::done);
     view.setCellState("fails", CellState::failed);
