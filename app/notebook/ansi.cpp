@@ -21,7 +21,14 @@ int paletteColor(int index) {
 }
 
 QColor toColor(int code, const NotebookTheme& theme) {
-  if (code >= rgb_flag) return QColor::fromRgb(static_cast<QRgb>(code & 0xffffff));
+  if (code >= rgb_flag) {
+    // Chosen for a terminal of the other brightness it would be hard to read.
+    const QColor color = QColor::fromRgb(static_cast<QRgb>(code & 0xffffff));
+    const int lightness = color.lightness();
+    if (theme.dark && lightness < 120) return QColor::fromHsl(color.hslHue(), color.hslSaturation(), 150);
+    if (!theme.dark && lightness > 150) return QColor::fromHsl(color.hslHue(), color.hslSaturation(), 115);
+    return color;
+  }
   return theme.ansi[static_cast<std::size_t>(code & 15)];
 }
 

@@ -24,6 +24,32 @@ bool isCode(const QTextBlockFormat& format) {
          format.hasProperty(QTextFormat::BlockCodeLanguage) || format.nonBreakableLines();
 }
 
+/// Qt's own sizes of headings are steps that leave no room between text and the smaller headings.
+void enlarge(const QTextBlock& block, qreal points) {
+  std::vector<std::pair<QTextCursor, QTextCharFormat>> pieces;
+  for (auto it = block.begin(); !it.atEnd(); ++it) {
+    QTextCharFormat format = it.fragment().charFormat();
+    format.clearProperty(QTextFormat::FontSizeAdjustment);
+    format.setFontPointSize(points);
+    format.setFontWeight(QFont::DemiBold);
+    QTextCursor cursor(block);
+    cursor.setPosition(it.fragment().position());
+    cursor.setPosition(it.fragment().position() + it.fragment().length(), QTextCursor::KeepAnchor);
+    pieces.emplace_back(cursor, format);
+  }
+  for (auto& [cursor, format] : pieces) cursor.setCharFormat(format);
+}
+
+/// Quotations are told by their indent and a paler colour.
+void mute(QTextBlock block, const NotebookTheme& theme) {
+  QTextCursor cursor(block);
+  cursor.movePosition(QTextCursor::EndOfBlock, QTextCursor::KeepAnchor);
+  QTextCharFormat format;
+  format.setForeground(theme.muted);
+  format.setFontItalic(true);
+  cursor.mergeCharFormat(format);
+}
+
 void styleBlock(QTextBlock block, const NotebookTheme& theme) {
   QTextCursor cursor(block);
   QTextBlockFormat format = block.blockFormat();
@@ -42,19 +68,14 @@ void styleBlock(QTextBlock block, const NotebookTheme& theme) {
     format.setTopMargin(block.blockNumber() == 0 ? 2 : 12);
     format.setBottomMargin(5);
     static constexpr double scales[] = {1.8, 1.45, 1.2, 1.08, 1.0, 0.95};
-    QTextCharFormat characters;
-    characters.setFontPointSize(theme.textFont.pointSizeF() * scales[std::clamp(heading, 1, 6) - 1]);
-    characters.setProperty(QTextFormat::FontSizeAdjustment, 0);
-    characters.setFontWeight(QFont::DemiBold);
-    cursor.movePosition(QTextCursor::EndOfBlock, QTextCursor::KeepAnchor);
-    cursor.mergeCharFormat(characters);
+    enlarge(block, theme.textFont.pointSizeF() * scales[std::clamp(heading, 1, 6) - 1]);
   } else if (QTextCursor(block).currentTable() == nullptr) {
     const bool item = block.textList() != nullptr;
     format.setTopMargin(item ? 1 : 3);
     format.setBottomMargin(item ? 1 : 5);
     format.setLineHeight(118, QTextBlockFormat::ProportionalHeight);
   }
-  if (format.hasProperty(QTextFormat::BlockQuoteLevel)) format.setBackground(theme.editor);
+  if (format.hasProperty(QTextFormat::BlockQuoteLevel)) mute(block, theme);
   QTextCursor(block).setBlockFormat(format);
 }
 

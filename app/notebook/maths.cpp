@@ -209,8 +209,12 @@ class MathFormatter {
       add(" ", false, level);
     } else if (c == '\'') {
       add("′", false, level);
-    } else if (c == '-') {
-      add("−", false, level);
+    } else if (c == '-' || c == '+') {
+      const QString sign = c == '-' ? QString("−") : QString("+");
+      // Spaced where it stands between two things, close where it is a sign.
+      const bool between = level == 0 && !runs_.empty() && !runs_.back().text.endsWith(' ') &&
+                           !runs_.back().text.endsWith('(');
+      add(between ? " " + sign + " " : sign, false, level);
     } else if (c == '=' || c == '<' || c == '>') {
       add(level == 0 ? QString(" %1 ").arg(c) : QString(c), false, level);
     } else if (c == '&' || c == '}' || c.isSpace()) {

@@ -58,6 +58,7 @@ StaticText::StaticText(QWidget* parent) : QTextBrowser(parent) {
   setFocusPolicy(Qt::ClickFocus);
   setOpenLinks(false);
   setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::LinksAccessibleByMouse);
+  setLineWrapMode(FixedPixelWidth);
   setWordWrapMode(QTextOption::WrapAtWordBoundaryOrAnywhere);
   document()->setUndoRedoEnabled(false);
   document()->setDocumentMargin(4);
@@ -76,7 +77,8 @@ StaticText::StaticText(QWidget* parent) : QTextBrowser(parent) {
 
 int StaticText::heightForText(int width) {
   fitPictures(width);
-  document()->setTextWidth(width);
+  // Through the widget: a width that only the document knows is taken back at the next relayout.
+  if (lineWrapColumnOrWidth() != width) setLineWrapColumnOrWidth(width);
   const QSizeF size = document()->documentLayout()->documentSize();
   const bool wide = horizontalScrollBarPolicy() != Qt::ScrollBarAlwaysOff && size.width() > width + 1;
   return qCeil(size.height()) + (wide ? horizontalScrollBar()->sizeHint().height() : 0);
