@@ -62,6 +62,8 @@ class FloatFormat {
       return padded_left(parts.whole, left_) + "." + parts.fraction;
     }
     detail::Scientific parts = detail::scientific(detail::scientific_digits(value, precision));
+    if (parts.fraction.size() < fraction_)  // NumPy fills up with further digits of the value, not with zeros
+      parts = detail::scientific(detail::rounded_digits(value, static_cast<int>(fraction_)));
     parts.fraction.resize(fraction_, '0');
     std::string exponent = std::to_string(std::abs(parts.exponent));
     exponent.insert(0, exponent_ - exponent.size(), '0');

@@ -53,14 +53,20 @@ Digits shortest_digits(T value) {
 template <class T>
 Digits positional_digits(T value, int fraction) {
   Digits shortest = shortest_digits(value);
-  if (static_cast<int>(shortest.digits.size()) - shortest.point <= fraction) return shortest;
-  return digits_of(value, std::chars_format::fixed, fraction);
+  const int behind_point = static_cast<int>(shortest.digits.size()) - shortest.point;
+  if (behind_point < 0) return digits_of(value, std::chars_format::fixed, 0);
+  return behind_point <= fraction ? shortest : digits_of(value, std::chars_format::fixed, fraction);
 }
 
 template <class T>
 Digits scientific_digits(T value, int fraction) {
   Digits shortest = shortest_digits(value);
   if (static_cast<int>(shortest.digits.size()) - 1 <= fraction) return shortest;
+  return rounded_digits(value, fraction);
+}
+
+template <class T>
+Digits rounded_digits(T value, int fraction) {
   return digits_of(value, std::chars_format::scientific, fraction);
 }
 
@@ -109,6 +115,8 @@ template Digits positional_digits<float>(float, int);
 template Digits positional_digits<double>(double, int);
 template Digits scientific_digits<float>(float, int);
 template Digits scientific_digits<double>(double, int);
+template Digits rounded_digits<float>(float, int);
+template Digits rounded_digits<double>(double, int);
 template std::string scalar_text<float>(float);
 template std::string scalar_text<double>(double);
 

@@ -11,12 +11,17 @@ struct Digits {
   std::string digits;  ///< without leading or trailing zeros, but "0" for zero
   int point = 1;
 };
-/// At most `fraction` digits after the point of the positional form, correctly rounded (half to even).
+/// At most `fraction` digits after the point of the positional form, correctly rounded (half to even); before
+/// the point the value's own digits, also those that the shortest form does not need (72663536, not
+/// 72663540).
 template <class T>
 Digits positional_digits(T value, int fraction);
 /// At most `fraction` digits after the first one.
 template <class T>
 Digits scientific_digits(T value, int fraction);
+/// The value itself, rounded to `fraction` digits after the first one, whether or not fewer would do.
+template <class T>
+Digits rounded_digits(T value, int fraction);
 
 /// What stands before and after the point, "12" and "5"; the fraction is empty for whole numbers.
 struct Positional {
@@ -39,6 +44,8 @@ extern template Digits positional_digits<float>(float, int);
 extern template Digits positional_digits<double>(double, int);
 extern template Digits scientific_digits<float>(float, int);
 extern template Digits scientific_digits<double>(double, int);
+extern template Digits rounded_digits<float>(float, int);
+extern template Digits rounded_digits<double>(double, int);
 extern template std::string scalar_text<float>(float);
 extern template std::string scalar_text<double>(double);
 

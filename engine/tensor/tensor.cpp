@@ -12,7 +12,6 @@ namespace {
 
 __extension__ using WideInt = __int128;  // sums of products of int64 can't overflow it
 
-
 constinit std::atomic<std::uint64_t> last_id{0};
 
 TensorBody* make_body(StoragePointer storage, DType dtype, const Shape& shape, std::int64_t count) {
