@@ -3,6 +3,7 @@
 #include <QTimer>
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "inspector/model/format.h"
 #include "inspector/model/tensor_chips.h"
@@ -39,7 +40,8 @@ struct TensorModel::Private {
   int current = -1;
   std::optional<ChipChoice> sticky;
 
-  protocol::TensorInfo shown;                          ///< id 0: nothing
+  protocol::TensorInfo shown;  ///< id 0: nothing
+  RecordNumber shownRecord = 0;
   std::map<std::vector<std::int64_t>, QString> texts;  ///< what the user typed for tensors of a shape
   Reshape reshape;
   std::vector<std::int64_t> shape, slice;
@@ -58,7 +60,9 @@ struct TensorModel::Private {
 
   // ---- which tensor
   void update();
-  const Record* justRan(RecordNumber cursor);
+  RecordNumber awaited = 0;  ///< a record that the choice waits for
+  const Record* justRan(const Record& cursor);
+  const Record* find(RecordNumber number);
   void showChip(int index);
   // ---- its layout
   void applyText();
@@ -75,10 +79,27 @@ struct TensorModel::Private {
   bool fits(const protocol::Tile& answer) const;
 };
 
-const Record* TensorModel::Private::justRan(RecordNumber cursor) {
+// The newest record that finished may be an op inside of a VJP or a playback that finished with it: what just
+// ran is the outermost of those that the pending record is not inside of.
+const Record* TensorModel::Private::justRan(const Record& cursor) {
   const protocol::Status& status = session->status();
-  if (status.stopped_before == 0 || status.stopped_before != cursor || status.finished == 0) return nullptr;
-  return status.finished == cursor ? nullptr : session->record(status.finished);
+  awaited = 0;
+  if (status.stopped_before == 0 || status.stopped_before != cursor.number || status.finished == 0)
+    return nullptr;
+  std::set<RecordNumber> around{cursor.number};
+  for (const Record* at = &cursor; at && at->parent && at->parent < at->number; at = find(at->parent))
+    around.insert(at->parent);
+  const Record* ran = around.contains(status.finished) ? nullptr : find(status.finished);
+  while (ran && ran->parent && ran->parent < ran->number && !around.contains(ran->parent))
+    ran = find(ran->parent);
+  if (ran && ran->state == protocol::RecordState::running) awaited = ran->number;
+  return ran;
+}
+
+const Record* TensorModel::Private::find(RecordNumber number) {
+  const Record* record = session->record(number);
+  if (!record) awaited = number;
+  return record;
 }
 
 void TensorModel::Private::update() {
@@ -86,7 +107,7 @@ void TensorModel::Private::update() {
   const Record* record = session->record(cursor);
   if (!record && cursor) return;  // recordsChanged comes; until then the old tensor stays
   std::vector<TensorChip> next;
-  const Record* ran = record ? justRan(cursor) : nullptr;
+  const Record* ran = record ? justRan(*record) : nullptr;
   if (record) next = tensorChips(*record, ran);
   const std::string& reason = session->status().stop_reason;
   const int chosen = chooseChip(next, sticky, ran && (reason == "step" || reason == "step out"));
@@ -96,6 +117,7 @@ void TensorModel::Private::update() {
 
 void TensorModel::Private::showChip(int index) {
   current = index;
+  shownRecord = index >= 0 ? chips[static_cast<std::size_t>(index)].record : 0;
   const TensorChip* chip = index >= 0 ? &chips[static_cast<std::size_t>(index)] : nullptr;
   const QString why = chip ? unavailableText(*chip, session->cachedRecord(chip->record)) : QString();
   const protocol::TensorInfo next = chip && chip->available ? chip->info : protocol::TensorInfo{};
@@ -291,8 +313,11 @@ TensorModel::TensorModel(Session* session, QObject* parent)
   connect(session, &Session::cursorChanged, this, [this] { d_->update(); });
   connect(session, &Session::stopped, this, [this] { d_->update(); });
   connect(session, &Session::recordsChanged, this, [this](RecordNumber first, RecordNumber last) {
-    const RecordNumber cursor = d_->session->cursor(), ran = d_->session->status().finished;
-    if ((first <= cursor && cursor <= last) || (first <= ran && ran <= last)) d_->update();
+    for (const RecordNumber number : {d_->session->cursor(), d_->awaited, d_->shownRecord}) {
+      if (number < first || number > last) continue;
+      d_->update();
+      return;
+    }
   });
   connect(session, &Session::liveChanged, this, [this](bool live) {
     d_->tileRequest = d_->statisticsRequest = 0;

@@ -295,16 +295,19 @@ void TestSession::staysWhenTheSameProcessReconnects() {
   emit source.received(1, welcome);
   QTRY_COMPARE(session.cursor(), 40u);
   QSignalSpy cleared(&session, &Session::cleared);
-  source.up = false;
-  emit source.connectedChanged(false);
-  emit source.received(2, welcome);
+  session.setCursor(7);
+  source.setUp(false);  // a silence
   source.setUp(true);
+  emit source.received(2, welcome);
   QCOMPARE(cleared.size(), 0);
-  source.setUp(false);
+  QCOMPARE(session.cursor(), 7u);
+  QTRY_COMPARE(session.recordCount(), 40u);
+  source.setUp(false);  // a restart
+  source.setUp(true);
   welcome.pid = 18;
   emit source.received(3, welcome);
-  source.setUp(true);
   QCOMPARE(cleared.size(), 1);
+  QCOMPARE(session.cursor(), 0u);
 }
 
 void TestSession::passesFailuresOn() {

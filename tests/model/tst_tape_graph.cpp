@@ -73,6 +73,7 @@ class TestTapeGraph : public QObject {
   void modelFollowsStepsWithoutAskingAgain();
   void modelShowsOpsWithoutATape();
   void modelShowsOpsThatFollowAPlayback();
+  void modelAddsTheOpsOfCustomGradients();
   void modelKeepsTheGraphWhenTheSessionDies();
 };
 
@@ -267,6 +268,20 @@ op sub(W, dW) -> w2
   QTRY_VERIFY(model.graph().nodeOf(4) >= 0);
   QCOMPARE(model.graph().tape, 1u);
   QVERIFY(edgesOf(model.graph()).contains("vjp square#3 -> sub#4"));
+}
+
+void TestTapeGraph::modelAddsTheOpsOfCustomGradients() {
+  test::FakeSource source(RecordsText(noisy).records);
+  source.insideOfTapes = false;
+  inspector::Session session;
+  TapeGraphModel model(&session);
+  session.setSource(&source);
+  QTRY_COMPARE(model.graph().cursor, 8u);
+  QTRY_VERIFY(model.graph().nodeOf(3) >= 0);
+  QCOMPARE(nodeOf(model.graph(), 3).group, model.graph().nodeOf(1));
+  session.setCursor(10);
+  QTRY_VERIFY(model.graph().nodeOf(10) >= 0);
+  QVERIFY(model.graph().nodeOf(9) >= 0);
 }
 
 void TestTapeGraph::modelKeepsTheGraphWhenTheSessionDies() {
