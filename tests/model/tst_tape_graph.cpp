@@ -1,4 +1,5 @@
 // The tape graph, from sessions written as text.
+#include <QRandomGenerator>
 #include <QSignalSpy>
 #include <QTest>
 
@@ -69,6 +70,7 @@ class TestTapeGraph : public QObject {
   void readersOutsideSeeTheCustomFunctionNotItsOps();
   void edgesCarryValuesWhereSmall();
   void survivesCyclesAndStrangers();
+  void survivesMutatedRecords();
   void modelShowsTheTapeOfTheCursor();
   void modelFollowsStepsWithoutAskingAgain();
   void modelShowsOpsWithoutATape();
@@ -199,6 +201,49 @@ void TestTapeGraph::survivesCyclesAndStrangers() {
   std::vector<protocol::Record> twice = RecordsText(square).records;
   twice.insert(twice.end(), records.begin(), records.end());
   QVERIFY(!buildTapeGraph(twice, 8).empty());
+}
+
+void TestTapeGraph::survivesMutatedRecords() {
+  QRandomGenerator random(11);
+  const auto originals = {RecordsText(square).records, RecordsText(noisy).records};
+  for (int round = 0; round < 3'000; ++round) {
+    std::vector<protocol::Record> records = *(originals.begin() + round % 2);
+    for (int change = 0; change < 3; ++change) {
+      protocol::Record& record = records[random.bounded(static_cast<quint32>(records.size()))];
+      const quint64 number = random.bounded(12u);
+      switch (random.bounded(7)) {
+        case 0:
+          record.parent = number;
+          break;
+        case 1:
+          record.forward = number;
+          break;
+        case 2:
+          record.number = number;
+          break;
+        case 3:
+          record.kind = static_cast<protocol::RecordKind>(number % 4);
+          break;
+        case 4:
+          record.state = static_cast<protocol::RecordState>(number % 4);
+          break;
+        case 5:
+          record.inputs.clear();
+          break;
+        default:
+          record.outputs = records[number % records.size()].inputs;
+          break;
+      }
+    }
+    const TapeGraph graph = buildTapeGraph(records, random.bounded(12u));
+    const int nodes = static_cast<int>(graph.nodes.size());
+    for (const auto& edge : graph.edges)
+      QVERIFY(edge.from >= 0 && edge.from < nodes && edge.to >= 0 && edge.to < nodes);
+    for (int index = 0; index < nodes; ++index) {
+      const auto& node = graph.nodes[static_cast<std::size_t>(index)];
+      QVERIFY(node.group < index && node.forward < nodes);  // groups never form a circle
+    }
+  }
 }
 
 void TestTapeGraph::modelShowsTheTapeOfTheCursor() {

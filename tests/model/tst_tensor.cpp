@@ -194,6 +194,14 @@ void TestTensor::saysWhyThereIsNothing() {
   QCOMPARE(bench.model.tensor(), nullptr);
   QCOMPARE(bench.model.problem(), QStringLiteral("Not made yet: square waits at the gate."));
   QCOMPARE(bench.model.totalRows(), 0);
+  Bench absurd("op f(x) -> y:9223372036854775807x9223372036854775807");
+  absurd.start();
+  QTRY_COMPARE(absurd.model.chips().size(), 2u);
+  absurd.model.selectChip(1);
+  QCOMPARE(absurd.model.problem(),
+           QStringLiteral("The session gave the shape 9223372036854775807×9223372036854775807, "
+                          "which no tensor has."));
+  QVERIFY(absurd.tiles().empty());
 }
 
 void TestTensor::showsTheLastTwoAxesFirst() {
