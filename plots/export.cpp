@@ -45,6 +45,10 @@ void draw(const std::vector<ChartSeries>& series, const ExportOptions& options, 
   chart->setLogarithmic(options.logarithmic);
   chart->setZoom(options.steps, options.y);
   chart->setTitle(options.title.toHtmlEscaped());
+  if (!options.title.isEmpty()) chart->setMargins(QMargins(4, 8, 8, 2));
+  QFont bold = chart->titleFont();
+  bold.setBold(true);
+  chart->setTitleFont(bold);
   const QRectF page(QPointF(0, 0), QSizeF(options.size));
   chart->setGeometry(page);
   scene.setSceneRect(page);

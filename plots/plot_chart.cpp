@@ -65,6 +65,7 @@ void PlotChart::Private::style() {
     axis->setGridLinePen(QPen(theme.grid, 1));
   }
   q->legend()->setLabelColor(theme.text);
+  q->setTitleBrush(theme.text);
   styleLegend();
 }
 

@@ -15,7 +15,7 @@ void TimelineDelegate::initStyleOption(QStyleOptionViewItem* option, const QMode
     return;
   }
   if (is(RecordsModel::BackwardRole)) {
-    option->backgroundBrush = mix(theme_.background, theme_.backward.fill, theme_.dark ? 0.35 : 0.4);
+    option->backgroundBrush = mix(theme_.background, theme_.backward.fill, theme_.dark ? 0.4 : 0.65);
     if (index.column() == RecordsModel::Op) ink(theme_.backward.stroke);
   } else if (index.column() == RecordsModel::Op) {
     ink(theme_.forward.stroke);

@@ -2,6 +2,7 @@
 
 #include <QHeaderView>
 #include <QPainter>
+#include <QResizeEvent>
 #include <QScrollBar>
 #include <algorithm>
 
@@ -60,6 +61,14 @@ void TimelineTable::paintEvent(QPaintEvent* event) {
   painter.setPen(palette().color(QPalette::PlaceholderText));
   painter.drawText(viewport()->rect().adjusted(16, 16, -16, -16), Qt::AlignCenter | Qt::TextWordWrap,
                    placeholder_);
+}
+
+// The current row stays in sight if it was.
+void TimelineTable::resizeEvent(QResizeEvent* event) {
+  const QRect row = visualRect(currentIndex());
+  const bool seen = currentIndex().isValid() && row.top() >= 0 && row.bottom() <= event->oldSize().height();
+  QTableView::resizeEvent(event);
+  if (seen) scrollTo(currentIndex().siblingAtColumn(0));
 }
 
 }  // namespace tapedeck::inspector
