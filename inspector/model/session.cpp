@@ -45,6 +45,7 @@ void Session::Private::clear() {
 void Session::Private::moveCursor(RecordNumber number) {
   if (number == cursor) return;
   cursor = number;
+  q->record(number);  // every view wants it
   emit q->cursorChanged(number);
 }
 

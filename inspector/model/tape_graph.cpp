@@ -55,15 +55,16 @@ class Builder {
     return found == records_.end() ? nullptr : found->second;
   }
 
+  /// nullptr also for a parent that can't be one: numbers grow inwards.
+  const Record* parentOf(const Record& record) const {
+    return record.parent < record.number ? recordOf(record.parent) : nullptr;
+  }
+
   void findCursor() {
     const Record* record = recordOf(cursor_);
     if (!record) return;
     cursorStart_ = record->start_ns;
-    for (RecordNumber parent = record->parent; parent; parent = record->parent) {
-      around_.insert(parent);
-      record = recordOf(parent);
-      if (!record || record->parent >= parent) break;
-    }
+    for (const Record* at = parentOf(*record); at; at = parentOf(*at)) around_.insert(at->number);
   }
 
   /// As it was when the cursor's record began.
@@ -78,10 +79,8 @@ class Builder {
   /// The outermost built-in VJP that the record ran inside of; else the record itself.
   RecordNumber hiddenBehind(const Record& record) const {
     RecordNumber shown = record.number;
-    for (const Record* at = recordOf(record.parent); at; at = recordOf(at->parent)) {
+    for (const Record* at = parentOf(record); at; at = parentOf(*at))
       if (at->kind == RecordKind::vjp && !at->custom_gradient) shown = at->number;
-      if (at->parent >= at->number) break;
-    }
     return shown;
   }
 
@@ -126,7 +125,7 @@ class Builder {
     result.inputs = static_cast<int>(record.inputs.size());
     result.outputs = static_cast<int>(record.outputs.size());
     if (record.kind == RecordKind::vjp) result.forward = graph_.nodeOf(record.forward);
-    const Record* parent = recordOf(record.parent);
+    const Record* parent = parentOf(record);
     if (parent && parent->kind != RecordKind::playback) result.group = graph_.nodeOf(parent->number);
     const bool made = result.state == RecordState::done;
     for (const TensorInfo& output : record.outputs) {
@@ -143,11 +142,7 @@ class Builder {
 
   std::set<RecordNumber> ancestors(const Record& record) const {
     std::set<RecordNumber> result{0};
-    for (RecordNumber parent = record.parent; parent && !result.contains(parent);) {
-      result.insert(parent);
-      const Record* at = recordOf(parent);
-      parent = at ? at->parent : 0;
-    }
+    for (const Record* at = parentOf(record); at; at = parentOf(*at)) result.insert(at->number);
     return result;
   }
 
@@ -205,6 +200,7 @@ class Builder {
                     (node(from.node).backward || node(from.node).kind == NodeKind::playback);
     edge.label = tensor.preview.empty() ? shapeText(tensor.shape) : QString::fromStdString(tensor.preview);
     if (edge.backward && !insideOf(to, from.node)) taken_.insert(tensor.id);
+    feeds_[{to, toSlot}] = from.node;
     graph_.edges.push_back(std::move(edge));
   }
 
@@ -250,9 +246,8 @@ class Builder {
       const Record* forward = recordOf(record.forward);
       if (!forward || slot >= forward->inputs.size()) return -1;
       const int forwardNode = graph_.nodeOf(record.forward);
-      for (const GraphEdge& edge : graph_.edges)
-        if (edge.to == forwardNode && edge.toSlot == static_cast<int>(slot)) return edge.from;
-      return -1;
+      const auto fed = feeds_.find({forwardNode, static_cast<int>(slot)});
+      return fed == feeds_.end() ? -1 : fed->second;
     }
     // A sum of gradients goes where its parts would have gone; what runs inside of a VJP goes nowhere by
     // itself.
@@ -282,7 +277,8 @@ class Builder {
   std::unordered_map<TensorId, std::vector<Slot>> makers_;
   std::unordered_map<TensorId, Slot> hiddenMakers_;
   std::unordered_map<TensorId, int> leaves_;
-  std::set<TensorId> taken_;  ///< gradients that something backward reads
+  std::map<std::pair<int, int>, int> feeds_;  ///< node and input: the node that feeds it
+  std::set<TensorId> taken_;                  ///< gradients that something backward reads
 };
 
 }  // namespace

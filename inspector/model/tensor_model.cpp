@@ -126,7 +126,7 @@ void TensorModel::Private::applyText() {
                                          : reshape.shape.empty() ? shown.shape
                                                                  : reshape.shape;
   // Layout and window stay across steps from one tensor to the next of the same shape.
-  if (next != shape || slice.size() != next.size()) {
+  if (next != shape || slice.size() != next.size() || window == TileWindow{}) {
     shape = next;
     resetLayout();
   }
