@@ -9,7 +9,7 @@ namespace tapedeck::inspector {
 
 namespace {
 
-constexpr double bar_space = 92;  ///< at the right, for the colour bar and its labels
+constexpr double bar_space = 98;  ///< at the right, for the colour bar and its labels
 constexpr double margin = 12;
 constexpr double most_scale = 64;  ///< pixels for an element
 constexpr double figure_width = 62, figure_height = 20;

@@ -84,10 +84,14 @@ void HistogramPane::drawAxes(CanvasPainter& painter) {
   if (view.width() > 3 * label)
     painter.textIn(QRectF(view.center().x() - label / 2, view.bottom() + 4, label, 16),
                    valueText(edge(bins / 2)), 11, theme.text);
-  painter.textIn(
-      QRectF(view.left(), 2, view.width(), 16),
-      logarithmic_ ? QStringLiteral("count, logarithmic (L)") : QStringLiteral("count (L: logarithmic)"),
-      10.5, theme.faintText, Qt::AlignLeft);
+  painter.textIn(QRectF(view.left(), 2, view.width(), 16),
+                 logarithmic_ ? QStringLiteral("count, logarithmic") : QStringLiteral("count"), 10.5,
+                 theme.faintText, Qt::AlignLeft);
+}
+
+void HistogramPane::setLogarithmic(bool on) {
+  logarithmic_ = on;
+  changed_();
 }
 
 int HistogramPane::binAt(QPointF at) const {
@@ -119,9 +123,6 @@ bool HistogramPane::key(QKeyEvent* event) {
   const protocol::Statistics* statistics = model_->statistics();
   const int bins = statistics ? static_cast<int>(statistics->histogram.size()) : 0;
   switch (event->key()) {
-    case Qt::Key_L:
-      logarithmic_ = !logarithmic_;
-      break;
     case Qt::Key_Left:
       hovered_ = std::max(0, hovered_ - 1);
       break;

@@ -17,6 +17,7 @@ class HistogramPane : public TensorPane {
   void leave() override;
 
   bool logarithmic() const { return logarithmic_; }
+  void setLogarithmic(bool on);
   QRectF barRect(int bin) const;  ///< as last drawn; null: no such bar
 
  private:

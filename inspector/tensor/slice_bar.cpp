@@ -84,7 +84,7 @@ void SliceBar::rebuild() {
   columns_->clear();
   int row = -1, column = -1;
   for (std::size_t axis = 0; axis < shape_.size(); ++axis) {
-    const QString text = QStringLiteral("%1: %2").arg(axis).arg(shape_[axis]);
+    const QString text = tr("axis %1 (%2)").arg(axis).arg(shape_[axis]);
     rows_->addItem(text);
     columns_->addItem(text);
     if (!shown_[axis]) continue;
@@ -112,6 +112,7 @@ void SliceBar::rebuild() {
     cut.box->setToolTip(tr("Which index of axis %1 is shown, of %2").arg(axis).arg(shape_[axis]));
     cut.slider->setRange(0, last);
     cut.slider->setMinimumWidth(48);
+    cut.slider->setMaximumWidth(240);
     cut.slider->setAccessibleName(cut.box->accessibleName());
     cut.slider->setToolTip(cut.box->toolTip());
     const int chosen = cut.axis;
@@ -123,6 +124,7 @@ void SliceBar::rebuild() {
     line->addWidget(cut.slider, 1);
     cuts_.push_back(cut);
   }
+  line->addStretch(1);
   layout_->addWidget(cuts_holder_, 1);
 }
 

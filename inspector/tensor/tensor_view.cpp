@@ -33,6 +33,7 @@ struct TensorView::Private {
   QLabel* title = nullptr;
   QActionGroup* modes = nullptr;
   QComboBox* scale = nullptr;
+  QToolButton* logarithmic = nullptr;
   QToolButton* pin = nullptr;
   QLineEdit* reshape = nullptr;
   QLabel* error = nullptr;
@@ -65,10 +66,15 @@ struct TensorView::Private {
     QObject::connect(action, &QAction::triggered, canvas, [this, mode] {
       canvas->setMode(mode);
       scale->setVisible(mode == TensorMode::heatMap);
+      logarithmic->setVisible(mode == TensorMode::histogram);
     });
     auto* button = new QToolButton(view);
     button->setDefaultAction(action);
     button->setToolButtonStyle(Qt::ToolButtonTextOnly);
+    button->setStyleSheet(QStringLiteral(
+        "QToolButton { padding: 3px 9px; border: 1px solid palette(mid); background: palette(button); }"
+        "QToolButton:checked { background: palette(highlight); color: palette(highlighted-text); }"
+        "QToolButton:focus, QToolButton:hover { border-color: palette(highlight); }"));
     return button;
   }
 
@@ -110,6 +116,20 @@ struct TensorView::Private {
     error->setWordWrap(true);
     error->setContentsMargins(8, 0, 8, 2);
     error->hide();
+  }
+
+  void makeLogarithmic() {
+    auto* action = new QAction(tr("Logarithmic"), view);
+    action->setCheckable(true);
+    action->setShortcut(QKeySequence(Qt::ALT | Qt::Key_L));
+    action->setShortcutContext(Qt::WidgetWithChildrenShortcut);
+    action->setToolTip(tr("Counts on a logarithmic scale (Alt+L)"));
+    view->addAction(action);
+    logarithmic = new QToolButton(view);
+    logarithmic->setDefaultAction(action);
+    logarithmic->setVisible(false);
+    QObject::connect(action, &QAction::toggled, canvas,
+                     [this](bool on) { canvas->histogram().setLogarithmic(on); });
   }
 
   void makePin() {
@@ -158,9 +178,12 @@ struct TensorView::Private {
                                tr("How the values are spread")));
     makeScale();
     makeReshape();
+    makeLogarithmic();
     makePin();
     controls->addLayout(segment);
+    controls->addSpacing(4);
     controls->addWidget(scale);
+    controls->addWidget(logarithmic);
     controls->addStretch(1);
     controls->addWidget(reshape, 4);
     controls->addWidget(pin);

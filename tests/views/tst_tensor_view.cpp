@@ -29,7 +29,8 @@ struct Window {
     tape.add(RecordKind::op, "matmul", {tape.tensor(2, {3, 3}), tape.tensor(3, {3, 3})}, {out});
     source.records = tape.records;
     source.tensors[1] = std::move(tensor);
-    source.tensors[2] = source.tensors[3] = {{3, 3}, [](std::int64_t i) { return static_cast<double>(i); }, {}};
+    source.tensors[2] =
+        source.tensors[3] = {{3, 3}, [](std::int64_t i) { return static_cast<double>(i); }, {}};
     view = std::make_unique<TensorView>(&session);
     view->resize(size);
     view->show();
@@ -42,7 +43,8 @@ struct Window {
   TensorModel* model() { return view->model(); }
   /// Waits until the values and statistics came and were painted.
   bool settled() {
-    const bool here = QTest::qWaitFor([&] { return model()->tensor() && !model()->loading() && model()->statistics(); });
+    const bool here =
+        QTest::qWaitFor([&] { return model()->tensor() && !model()->loading() && model()->statistics(); });
     return here && painted() && QTest::qWaitFor([&] { return !model()->loading(); }) && painted();
   }
   bool painted() {
