@@ -10,9 +10,9 @@
 #include <memory>
 #include <vector>
 
-namespace tapedeck::inspector {
+#include "inspector/canvas/font_role.h"
 
-enum class FontRole { regular, bold, mono };
+namespace tapedeck::inspector {
 
 /// The font file's bytes as ImGui's rasteriser reads them, put together from the tables that Qt hands out, so
 /// that whatever font Qt and fontconfig choose can be used. Empty where the font has no outlines (a bitmap

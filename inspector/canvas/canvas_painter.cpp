@@ -4,6 +4,10 @@
 #include <cmath>
 #include <vector>
 
+#include "inspector/canvas/canvas_fonts.h"
+#include "inspector/canvas/canvas_textures.h"
+#include "inspector/canvas/imgui_types.h"
+
 namespace tapedeck::inspector {
 
 namespace {
@@ -94,6 +98,24 @@ void CanvasPainter::textIn(const QRectF& rect, const QString& string, double siz
   if (alignment & Qt::AlignRight) x = rect.right() - width;
   if (alignment & Qt::AlignHCenter) x = rect.center().x() - width / 2;
   text({x, rect.center().y() - fonts_.lineHeight(role, size) * 0.5}, shown, size, color, role);
+}
+
+void CanvasPainter::paragraph(const QRectF& rect, const QString& text, double size, const QColor& color) {
+  QStringList lines(QString{});
+  for (const QString& word : text.split(QLatin1Char(' '))) {
+    const QString longer = lines.last().isEmpty() ? word : lines.last() + QLatin1Char(' ') + word;
+    if (lines.last().isEmpty() || textWidth(longer, size) <= rect.width())
+      lines.last() = longer;
+    else
+      lines << word;
+  }
+  const double leading = size * 1.5;
+  QRectF row(rect.left(), rect.center().y() - leading * static_cast<double>(lines.size()) / 2, rect.width(),
+             leading);
+  for (const QString& line : lines) {
+    textIn(row, line, size, color);
+    row.translate(0, leading);
+  }
 }
 
 double CanvasPainter::textWidth(const QString& text, double size, FontRole role) const {

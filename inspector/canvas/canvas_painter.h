@@ -1,8 +1,6 @@
 // Drawing on a canvas in Qt's types: a thin layer over ImGui's draw list.
 #pragma once
 
-#include <imgui.h>
-
 #include <QColor>
 #include <QImage>
 #include <QPointF>
@@ -11,18 +9,15 @@
 #include <QStringList>
 #include <span>
 
-#include "inspector/canvas/canvas_fonts.h"
-#include "inspector/canvas/canvas_textures.h"
+#include "inspector/canvas/font_role.h"
 #include "inspector/canvas/theme.h"
+
+struct ImDrawList;
 
 namespace tapedeck::inspector {
 
-inline ImVec2 toImGui(QPointF point) {
-  return {static_cast<float>(point.x()), static_cast<float>(point.y())};
-}
-inline ImU32 toImGui(const QColor& color, double opacity = 1) {
-  return IM_COL32(color.red(), color.green(), color.blue(), static_cast<int>(color.alpha() * opacity + 0.5));
-}
+class CanvasFonts;
+class CanvasTextures;
 
 /// Valid inside one CanvasWidget::paintCanvas. Coordinates are logical pixels from the widget's top left
 /// corner.
@@ -54,6 +49,8 @@ class CanvasPainter {
   /// Horizontally aligned and vertically centred in the rectangle; cut with "…" where it is wider.
   void textIn(const QRectF& rect, const QString& text, double size, const QColor& color,
               Qt::Alignment alignment = Qt::AlignCenter, FontRole role = FontRole::regular);
+  /// Broken into lines at spaces, in the middle of the rectangle.
+  void paragraph(const QRectF& rect, const QString& text, double size, const QColor& color);
   double textWidth(const QString& text, double size, FontRole role = FontRole::regular) const;
   QString elided(const QString& text, double width, double size, FontRole role = FontRole::regular) const;
 

@@ -16,6 +16,7 @@
 #include "inspector/canvas/canvas_input.h"
 #include "inspector/canvas/canvas_painter.h"
 #include "inspector/canvas/canvas_textures.h"
+#include "inspector/canvas/imgui_types.h"
 
 namespace tapedeck::inspector {
 

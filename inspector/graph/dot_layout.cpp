@@ -7,6 +7,7 @@
 #include <string>
 
 #include "inspector/graph/node_style.h"
+#include "inspector/graph/placement.h"
 
 namespace tapedeck::inspector {
 
@@ -24,6 +25,38 @@ void setDefault(Agraph_t* graph, int kind, const char* name, const char* value) 
 
 std::string inches(double points) {
   return std::to_string(points / points_per_inch);
+}
+
+// dot makes a hidden node for every rank that an edge crosses, and its time grows with the square of those.
+constexpr int maximum_crossings = 3000;
+constexpr int long_edge = 10;  ///< ranks; those go first where there are too many crossings
+
+/// About the rank that dot will give each node.
+std::vector<int> estimatedRanks(const TapeGraph& graph) {
+  std::vector<int> ranks(graph.nodes.size(), 0), first_reader(graph.nodes.size(), -1);
+  std::vector<std::vector<const GraphEdge*>> incoming(graph.nodes.size());
+  for (const GraphEdge& edge : graph.edges)
+    if (!edge.arrives && edge.from < edge.to) incoming[edge.to].push_back(&edge);
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    const GraphNode& node = graph.nodes[i];
+    if (node.kind == NodeKind::vjp && node.forward >= 0 && node.forward < static_cast<int>(i)) {
+      ranks[i] = ranks[node.forward];
+      continue;
+    }
+    bool found = false;
+    for (const GraphEdge* edge : incoming[i]) {
+      if (isLeaf(graph.nodes[edge->from])) continue;
+      const int rank = ranks[edge->from] + (edge->backward ? -1 : 1);
+      ranks[i] = !found ? rank : edge->backward ? std::min(ranks[i], rank) : std::max(ranks[i], rank);
+      found = true;
+    }
+    for (const GraphEdge* edge : incoming[i])
+      if (isLeaf(graph.nodes[edge->from]) && first_reader[edge->from] < 0) {
+        first_reader[edge->from] = static_cast<int>(i);
+        ranks[edge->from] = ranks[i] - 1;
+      }
+  }
+  return ranks;
 }
 
 class DotGraph {
@@ -49,7 +82,20 @@ class DotGraph {
       setDefault(graph_, AGEDGE, name, value);
     clusters_.resize(tape.nodes.size(), nullptr);
     for (std::size_t i = 0; i < tape.nodes.size(); ++i) addNode(static_cast<int>(i));
-    for (const GraphEdge& edge : tape.edges) addEdge(edge);
+    const std::vector<int> ranks = estimatedRanks(tape);
+    const auto span = [&ranks](const GraphEdge& edge) { return std::abs(ranks[edge.from] - ranks[edge.to]); };
+    int crossings = 0, short_crossings = 0;
+    for (const GraphEdge& edge : tape.edges) {
+      crossings += span(edge);
+      if (span(edge) <= long_edge) short_crossings += span(edge);
+    }
+    const bool all = crossings <= maximum_crossings;
+    too_much_ = !all && short_crossings > maximum_crossings;
+    for (const GraphEdge& edge : tape.edges)
+      if (all || span(edge) <= long_edge)
+        addEdge(edge);
+      else
+        edges_.push_back(nullptr);
     for (std::size_t i = 0; i < tape.nodes.size(); ++i) pinHeader(static_cast<int>(i));
     for (std::size_t i = 0; i < tape.nodes.size(); ++i) addPair(static_cast<int>(i));
   }
@@ -57,6 +103,7 @@ class DotGraph {
   DotGraph(const DotGraph&) = delete;
 
   Agraph_t* graph() { return graph_; }
+  bool tooMuch() const { return too_much_; }
 
   GraphLayout positions() const {
     GraphLayout layout;
@@ -73,6 +120,10 @@ class DotGraph {
         for (std::size_t k = 0; k < static_cast<std::size_t>(path->list[0].size); ++k)
           curve.push_back(point(path->list[0].list[k]));
       if (reversed(tape_.edges[i])) std::reverse(curve.begin(), curve.end());
+      const GraphEdge& edge = tape_.edges[i];
+      const int source = groups_.drawnFrom(edge);
+      if (curve.size() < 4 && source != edge.to)  // left out, or dot lost it
+        curve = directCurve(tape_, edge, source, layout.nodes[source], layout.nodes[edge.to]);
       layout.edges.push_back(std::move(curve));
     }
     for (std::size_t i = 0; i < clusters_.size(); ++i) {
@@ -159,6 +210,7 @@ class DotGraph {
   const TapeGraph& tape_;
   const GroupMembers groups_;
   Agraph_t* graph_ = nullptr;
+  bool too_much_ = false;
   std::vector<Agnode_t*> nodes_;
   std::vector<Agedge_t*> edges_;
   std::vector<Agraph_t*> clusters_;
@@ -176,6 +228,7 @@ std::optional<GraphLayout> dotLayout(const TapeGraph& graph) {
   if (!context) return std::nullopt;
   if (graph.nodes.empty()) return GraphLayout{};
   DotGraph dot(graph);
+  if (dot.tooMuch()) return std::nullopt;
   if (gvLayout(context, dot.graph(), "dot") != 0) return std::nullopt;
   GraphLayout layout = dot.positions();
   gvFreeLayout(context, dot.graph());

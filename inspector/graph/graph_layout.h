@@ -26,7 +26,7 @@ struct GraphLayout {
 };
 
 constexpr int maximum_shown_nodes = 2000;
-/// Graphviz takes a quarter of a second for this many, and the square of that beyond.
+/// Graphviz takes a quarter of a second for this many, and its time grows with the square.
 constexpr int maximum_ranked_nodes = 1000;
 
 /// A fresh layout, by Graphviz' dot; by placement.h where the graph is large or Graphviz can not do it. Safe

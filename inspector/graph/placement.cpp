@@ -82,7 +82,8 @@ class Placement {
   /// The node's own box, or the frame around its ops.
   QRectF extent(int i) const {
     const auto found = extents_.find(i);
-    return found == extents_.end() ? box(i) : found->second | box(i);
+    if (found == extents_.end()) return box(i);
+    return found->second | box(i).adjusted(-frame_padding, -frame_padding, frame_padding, frame_padding);
   }
 
   QRectF boxAt(int i, QPointF top_centre) const {
@@ -99,8 +100,8 @@ class Placement {
   /// Nothing stands there, and no frame around ops of a group that the node does not belong to.
   bool free(int i, const QRectF& rect) const {
     if (!occupancy_.free(rect)) return false;
-    for (const auto& [group, extent] : extents_)
-      if (group != i && !inGroup(i, group) && extent.adjusted(-14, -14, 14, 14).intersects(rect))
+    for (const auto& [group, members] : extents_)
+      if (group != i && !inGroup(i, group) && extent(group).adjusted(-14, -14, 14, 14).intersects(rect))
         return false;
     return true;
   }
@@ -126,7 +127,9 @@ class Placement {
     for (const int leaf : leaves) {
       if (placed(leaf)) continue;  // read twice
       const QSizeF size = nodeSize(node(leaf));
-      QPointF at(x + size.width() / 2, box(i).top() - row_gap - size.height());
+      int outer = i;  // above the frame, which has its highest box already
+      while (node(outer).group >= first_ && placed(node(outer).group)) outer = node(outer).group;
+      QPointF at(x + size.width() / 2, box(outer).top() - row_gap - size.height());
       // Above what runs backwards its own result will come.
       if (node(i).backward)
         at = {box(i).left() - beside_gap - size.width() / 2, box(i).center().y() - size.height() / 2};
@@ -173,38 +176,14 @@ class Placement {
 
   void addFrames() {
     for (int i = first_; i < count_; ++i) {
-      const auto found = extents_.find(i);
-      if (found != extents_.end())
-        layout_.frames.push_back({i, found->second | box(i).adjusted(-frame_padding, -frame_padding,
-                                                                     frame_padding, frame_padding)});
+      if (extents_.contains(i)) layout_.frames.push_back({i, extent(i)});
     }
-  }
-
-  static double port(const QRectF& rect, int slot, int count) {
-    return rect.left() + rect.width() * (count > 1 ? (slot + 1.0) / (count + 1.0) : 0.5);
   }
 
   Curve route(const GraphEdge& edge) const {
     const int source = groups_.drawnFrom(edge);
     if (source < first_ || edge.to < first_ || source == edge.to) return {};
-    const QRectF& from = box(source);
-    const QRectF& to = box(edge.to);
-    const bool up = to.bottom() < from.top();
-    const bool down = from.bottom() < to.top();
-    if (!up && !down) {  // side by side
-      const bool right = to.center().x() > from.center().x();
-      const QPointF start(right ? from.right() : from.left(), from.center().y());
-      const QPointF end(right ? to.left() : to.right(), to.center().y());
-      const QPointF bend((end.x() - start.x()) / 2, 0);
-      return {start, start + bend, end - bend, end};
-    }
-    const double start_x = port(from, edge.fromSlot, node(source).outputs);
-    const double end_x = edge.arrives || edge.toSlot < 0 ? to.left() + to.width() * 0.8
-                                                         : port(to, edge.toSlot, node(edge.to).inputs);
-    const QPointF start(start_x, up ? from.top() : from.bottom());
-    const QPointF end(end_x, up ? to.bottom() : to.top());
-    const QPointF bend(0, (up ? -1 : 1) * std::clamp(std::abs(end.y() - start.y()) * 0.5, 16.0, 120.0));
-    return {start, start + bend, end - bend, end};
+    return directCurve(graph_, edge, source, box(source), box(edge.to));
   }
 
   const TapeGraph& graph_;
@@ -218,6 +197,29 @@ class Placement {
 };
 
 }  // namespace
+
+Curve directCurve(const TapeGraph& graph, const GraphEdge& edge, int source, const QRectF& from,
+                  const QRectF& to) {
+  const auto port = [](const QRectF& rect, int slot, int count) {
+    return rect.left() + rect.width() * (count > 1 ? (slot + 1.0) / (count + 1.0) : 0.5);
+  };
+  const bool up = to.bottom() < from.top();
+  const bool down = from.bottom() < to.top();
+  if (!up && !down) {  // side by side
+    const bool right = to.center().x() > from.center().x();
+    const QPointF start(right ? from.right() : from.left(), from.center().y());
+    const QPointF end(right ? to.left() : to.right(), to.center().y());
+    const QPointF bend((end.x() - start.x()) / 2, 0);
+    return {start, start + bend, end - bend, end};
+  }
+  const double start_x = port(from, edge.fromSlot, graph.nodes[source].outputs);
+  const double end_x = edge.arrives || edge.toSlot < 0 ? to.left() + to.width() * 0.8
+                                                       : port(to, edge.toSlot, graph.nodes[edge.to].inputs);
+  const QPointF start(std::clamp(start_x, from.left(), from.right()), up ? from.top() : from.bottom());
+  const QPointF end(std::clamp(end_x, to.left(), to.right()), up ? to.bottom() : to.top());
+  const QPointF bend(0, (up ? -1 : 1) * std::clamp(std::abs(end.y() - start.y()) * 0.5, 16.0, 120.0));
+  return {start, start + bend, end - bend, end};
+}
 
 GraphLayout placeNodes(const TapeGraph& graph, int first, const std::unordered_map<quint64, QRectF>& places) {
   return Placement(graph, first, places).run();

@@ -13,4 +13,9 @@ namespace tapedeck::inspector {
 /// aside to where nothing is. Time: about linear.
 GraphLayout placeNodes(const TapeGraph& graph, int first, const std::unordered_map<quint64, QRectF>& places);
 
+/// An edge drawn from node to node without looking at what lies between. `source`: the node that it is drawn
+/// from.
+Curve directCurve(const TapeGraph& graph, const GraphEdge& edge, int source, const QRectF& from,
+                  const QRectF& to);
+
 }  // namespace tapedeck::inspector

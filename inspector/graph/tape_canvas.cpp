@@ -142,8 +142,8 @@ void TapeCanvas::zoomOut() {
 void TapeCanvas::paintCanvas(CanvasPainter& painter) {
   drawn_.clear();
   if (!laid_ || laid_->graph.empty()) {
-    painter.textIn(QRectF(QPointF(16, 0), painter.size() - QSizeF(32, 0)), empty_sentence_, 13,
-                   painter.theme().faintText);
+    painter.paragraph(QRectF(QPointF(20, 0), painter.size() - QSizeF(40, 0)), empty_sentence_, 13,
+                      painter.theme().faintText);
     return;
   }
   const VisibleItems items = visibleItems(*laid_, camera_.toWorld(QRectF(QPointF(), painter.size())));

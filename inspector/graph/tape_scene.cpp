@@ -106,8 +106,8 @@ void TapeScene::drawFrame(const GraphLayout::Frame& frame) {
                                       : QStringLiteral("%1: your ops").arg(node.op);
   // At the end where the group's own box does not stand.
   const double y = node.backward ? rect.top() : rect.bottom() - 1.5 * size;
-  painter_.textIn(QRectF(rect.left() + 8 * camera_.zoom, y, rect.width() - 14 * camera_.zoom, 1.5 * size), title,
-                  size, theme.custom.stroke, Qt::AlignRight);
+  painter_.textIn(QRectF(rect.left() + 8 * camera_.zoom, y, rect.width() - 14 * camera_.zoom, 1.5 * size),
+                  title, size, theme.custom.stroke, Qt::AlignRight);
 }
 
 void TapeScene::drawEdge(int index) {
