@@ -99,8 +99,9 @@ class SvgSanitizer {
       }
     }
     if (problem_.isEmpty() && reader_.hasError()) {
-      problem_ =
-          QString("it is not correct XML: %1 (line %2)").arg(reader_.errorString()).arg(reader_.lineNumber());
+      QString reason = reader_.errorString().toLower();
+      if (reason.endsWith('.')) reason.chop(1);
+      problem_ = QString("it is not correct XML, %1 (line %2)").arg(reason).arg(reader_.lineNumber());
     }
     if (problem_.isEmpty() && !root_) problem_ = "it has no <svg> element";
     if (problem_.isEmpty()) checkCount();
