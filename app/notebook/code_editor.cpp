@@ -5,6 +5,7 @@
 #include <QApplication>
 #include <QKeyEvent>
 #include <QLabel>
+#include <QRegularExpression>
 #include <QScrollBar>
 #include <QWheelEvent>
 
@@ -28,7 +29,7 @@ CodeEditor::CodeEditor(Language language, const NotebookTheme& theme, QWidget* p
   setEolMode(EolUnix);
   setFrameShape(QFrame::NoFrame);
   setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-  setAutoIndent(true);
+  setAutoIndent(false);  // newLine() does, without waiting for the colouring
   setIndentationWidth(4);
   setTabWidth(4);
   setIndentationsUseTabs(false);
@@ -276,8 +277,11 @@ bool CodeEditor::handleKey(QKeyEvent* event) {
       return true;
     case Qt::Key_Return:
     case Qt::Key_Enter:
-      if (modifiers == Qt::NoModifier) return false;
-      emit runRequested(modifiers);
+      if (modifiers == Qt::NoModifier) {
+        newLine();
+      } else {
+        emit runRequested(modifiers);
+      }
       return true;
     case Qt::Key_Tab:
       if (modifiers != Qt::NoModifier || hasSelectedText() || atTextStart()) return false;

@@ -1,5 +1,6 @@
 // What turns outputs into something to look at: terminal text, HTML, SVG, formulas. Without widgets.
 #include <QRandomGenerator>
+#include <QRegularExpression>
 #include <QtTest>
 
 #include "app/notebook/ansi.h"
@@ -20,8 +21,12 @@ QString plain(const std::vector<AnsiRun>& runs) {
 /// Superscripts as ^x, subscripts as _x.
 QString math(const QString& tex) {
   QString text;
-  for (const MathRun& run : formatMath(tex))
-    text += (run.level > 0 ? "^" : run.level < 0 ? "_" : "") + run.text;
+  int level = 0;
+  for (const MathRun& run : formatMath(tex)) {
+    if (run.level != level) text += run.level > 0 ? "^" : run.level < 0 ? "_" : "";
+    level = run.level;
+    text += run.text;
+  }
   return text.simplified();
 }
 
@@ -128,11 +133,14 @@ class TestOutputText : public QObject {
         random.bounded(2) == 0 ? html.remove(at, 1 + random.bounded(5))
                                : html.insert(at, QChar(u"<>\"'=/ &;"[random.bounded(9)]));
       }
-      const QString clean = sanitizeHtml(html).html;
+      QString clean = sanitizeHtml(html).html;
       QVERIFY2(!clean.contains("<script", Qt::CaseInsensitive), qPrintable(html));
       QVERIFY2(!clean.contains("<iframe", Qt::CaseInsensitive), qPrintable(html));
-      QVERIFY2(!clean.contains("src=\"http"), qPrintable(html));
-      QVERIFY2(!clean.contains("href=\"javascript"), qPrintable(html));
+      // What stands in the quotes of these is text.
+      static const QRegularExpression quoted("(style|alt|title|class)=\"[^\"]*\"");
+      static const QRegularExpression reaching("<[^<>]*(src=.?http|href=.?javascript|url\\(|onclick)");
+      clean.remove(quoted);
+      QVERIFY2(!clean.contains(reaching), qPrintable(html + "\n" + clean));
     }
   }
 
@@ -144,17 +152,24 @@ class TestOutputText : public QObject {
 
   void svgLosesWhatReachesOutside() {
     QString error;
-    const QByteArray svg = sanitizeSvg(R"(<?xml version="1.0"?><!DOCTYPE svg [<!ENTITY e "text">]>
-      <svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" width="9" onload="x()">
-      <script>bad()</script><image href="http://h/a.png"/><image xlink:href="/etc/a.png"/><use href="other.svg#x"/>
-      <style>@import url(http://s)</style><foreignObject><b>html</b></foreignObject>
-      <image xlink:href="data:image/png;base64,AA=="/><rect id="r" style="fill:url(#g)"/><use xlink:href="#r"/>
-      <rect style="fill:url(http://h/g)"/><a href="http://link"><text>&e;</text></a></svg>)", &error);
+    const QByteArray svg = sanitizeSvg(
+        "<?xml version='1.0'?><!DOCTYPE svg [<!ENTITY e 'text'>]>"
+        "<svg xmlns='http://www.w3.org/2000/svg' xmlns:xlink='http://www.w3.org/1999/xlink' width='9' "
+        "onload='x()'>"
+        "<script>bad()</script><image href='http://h/a.png'/><image xlink:href='/etc/a.png'/><use "
+        "href='other.svg#x'/>"
+        "<style>@import url(http://s)</style><foreignObject><b>html</b></foreignObject>"
+        "<image xlink:href='data:image/png;base64,AA=='/><rect id='r' style='fill:url(#g)'/><use "
+        "xlink:href='#r'/>"
+        "<rect style='fill:url(http://h/g)'/><a href='http://link'><text>&e;</text></a></svg>",
+        &error);
     QCOMPARE(error, "");
-    for (const char* bad : {"script", "http://h", "/etc", "other.svg", "import", "foreign", "html", "onload", "http://link"}) {
+    for (const char* bad :
+         {"script", "http://h", "/etc", "other.svg", "import", "foreign", "html", "onload", "http://link"}) {
       QVERIFY2(!svg.contains(bad), bad);
     }
-    for (const char* good : {"data:image/png", "url(#g)", "\"#r\"", "text</text>", "width=\"9\""}) QVERIFY2(svg.contains(good), good);
+    for (const char* good : {"data:image/png", "url(#g)", "\"#r\"", "text</text>", "width=\"9\""})
+      QVERIFY2(svg.contains(good), good);
   }
 
   void svgThatIsTooMuchIsRefused() {
