@@ -256,6 +256,34 @@ void CodeEditor::toggleComment() {
   endUndoAction();
 }
 
+void CodeEditor::newLine() {
+  int line = 0;
+  int column = 0;
+  beginUndoAction();
+  removeSelectedText();
+  getCursorPosition(&line, &column);
+  const QString before = text(line).left(column);
+  int spaces = 0;
+  while (spaces < before.size() && (before[spaces] == ' ' || before[spaces] == '\t')) ++spaces;
+  QString indent = before.left(spaces);
+  if (language_ == Language::python) {
+    const QString code = before.section('#', 0, 0).trimmed();
+    static const QRegularExpression ends_block("^(return|pass|break|continue|raise)\\b");
+    // Inside brackets the statement goes on all the same.
+    const bool open = code.count('(') + code.count('[') > code.count(')') + code.count(']');
+    if (code.endsWith(':')) {
+      indent += QString(indentationWidth(), ' ');
+    } else if (code.contains(ends_block) && !open) {
+      indent.chop(std::min<qsizetype>(indent.size(), indentationWidth()));
+    }
+  }
+  insert("\n" + indent);
+  setCursorPosition(line + 1, static_cast<int>(indent.size()));
+  ensureCursorVisible();
+  endUndoAction();
+  emit typed();
+}
+
 // ---- events
 // ----------------------------------------------------------------------------------------------------------
 
