@@ -189,6 +189,10 @@ void CellWidget::mousePressEvent(QMouseEvent* event) {
   }
 }
 
+void CellWidget::mouseReleaseEvent(QMouseEvent* event) {
+  event->accept();
+}
+
 void CellWidget::enterEvent(QEnterEvent* event) {
   Block::enterEvent(event);
   emit hovered(true);

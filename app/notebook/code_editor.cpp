@@ -5,6 +5,7 @@
 #include <QApplication>
 #include <QKeyEvent>
 #include <QLabel>
+#include <QRegularExpression>
 #include <QScrollBar>
 #include <QWheelEvent>
 
@@ -28,7 +29,7 @@ CodeEditor::CodeEditor(Language language, const NotebookTheme& theme, QWidget* p
   setEolMode(EolUnix);
   setFrameShape(QFrame::NoFrame);
   setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-  setAutoIndent(true);
+  setAutoIndent(false);  // newLine() does, without waiting for the colouring
   setIndentationWidth(4);
   setTabWidth(4);
   setIndentationsUseTabs(false);
@@ -255,6 +256,34 @@ void CodeEditor::toggleComment() {
   endUndoAction();
 }
 
+void CodeEditor::newLine() {
+  int line = 0;
+  int column = 0;
+  beginUndoAction();
+  removeSelectedText();
+  getCursorPosition(&line, &column);
+  const QString before = text(line).left(column);
+  int spaces = 0;
+  while (spaces < before.size() && (before[spaces] == ' ' || before[spaces] == '\t')) ++spaces;
+  QString indent = before.left(spaces);
+  if (language_ == Language::python) {
+    const QString code = before.section('#', 0, 0).trimmed();
+    static const QRegularExpression ends_block("^(return|pass|break|continue|raise)\\b");
+    // Inside brackets the statement goes on all the same.
+    const bool open = code.count('(') + code.count('[') > code.count(')') + code.count(']');
+    if (code.endsWith(':')) {
+      indent += QString(indentationWidth(), ' ');
+    } else if (code.contains(ends_block) && !open) {
+      indent.chop(std::min<qsizetype>(indent.size(), indentationWidth()));
+    }
+  }
+  insert("\n" + indent);
+  setCursorPosition(line + 1, static_cast<int>(indent.size()));
+  ensureCursorVisible();
+  endUndoAction();
+  emit typed();
+}
+
 // ---- events
 // ----------------------------------------------------------------------------------------------------------
 
@@ -276,8 +305,11 @@ bool CodeEditor::handleKey(QKeyEvent* event) {
       return true;
     case Qt::Key_Return:
     case Qt::Key_Enter:
-      if (modifiers == Qt::NoModifier) return false;
-      emit runRequested(modifiers);
+      if (modifiers == Qt::NoModifier) {
+        newLine();
+      } else {
+        emit runRequested(modifiers);
+      }
       return true;
     case Qt::Key_Tab:
       if (modifiers != Qt::NoModifier || hasSelectedText() || atTextStart()) return false;

@@ -62,6 +62,7 @@ class CodeEditor : public QsciScintilla {
  private:
   bool handleKey(QKeyEvent* event);
   bool atTextStart() const;
+  void newLine();
   void checkHeight();
   void placeMarkLabel();
   int byteOffset(int codePoints) const;

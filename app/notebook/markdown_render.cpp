@@ -57,7 +57,8 @@ void styleBlock(QTextBlock block, const NotebookTheme& theme) {
   const bool code = isCode(format);
   if (code) {
     format.setBackground(theme.codeBackground);
-    format.setLeftMargin(8);
+    // Room between the edge of the background and the text.
+    format.setTextIndent(8);
     format.setTopMargin(isCode(block.previous().blockFormat()) ? 0 : 6);
     format.setBottomMargin(block.next().isValid() && isCode(block.next().blockFormat()) ? 0 : 6);
     QTextCharFormat characters;

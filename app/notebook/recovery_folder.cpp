@@ -7,8 +7,10 @@
 
 #include <QDir>
 #include <QFile>
+#include <QFileInfo>
 #include <QStandardPaths>
 #include <QUuid>
+#include <memory>
 
 #include "app/notebook/document.h"
 
@@ -65,11 +67,13 @@ class OwnFolder {
 }  // namespace
 
 QString ownRecoveryFolder() {
-  static OwnFolder folder;
-  if (folder.path().isEmpty()) {
+  static auto folder = std::make_unique<OwnFolder>();
+  // Somebody may have cleaned up while the program runs.
+  if (!QFileInfo::exists(folder->path())) folder = std::make_unique<OwnFolder>();
+  if (folder->path().isEmpty()) {
     throw NotebookError("No recovery files can be written in " + root().toStdString() + ".");
   }
-  return folder.path();
+  return folder->path();
 }
 
 QStringList abandonedRecoveryFolders() {

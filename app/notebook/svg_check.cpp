@@ -9,6 +9,8 @@
 namespace tapedeck::app {
 namespace {
 
+const QString svg_namespace = "http://www.w3.org/2000/svg";
+const QString xlink_namespace = "http://www.w3.org/1999/xlink";
 constexpr int deepest = 200;
 constexpr qint64 largest = 32 << 20;
 constexpr double most_drawn = 500'000;
@@ -99,8 +101,9 @@ class SvgSanitizer {
       }
     }
     if (problem_.isEmpty() && reader_.hasError()) {
-      problem_ =
-          QString("it is not correct XML: %1 (line %2)").arg(reader_.errorString()).arg(reader_.lineNumber());
+      QString reason = reader_.errorString().toLower();
+      if (reason.endsWith('.')) reason.chop(1);
+      problem_ = QString("it is not correct XML, %1 (line %2)").arg(reason).arg(reader_.lineNumber());
     }
     if (problem_.isEmpty() && !root_) problem_ = "it has no <svg> element";
     if (problem_.isEmpty()) checkCount();
@@ -132,24 +135,33 @@ class SvgSanitizer {
       if (attribute.name() == QLatin1String("href")) address = attribute.value().trimmed().toString();
     }
     const bool foreign = !address.isEmpty() && !address.startsWith('#') && name != "a";
-    if (dropped_elements.contains(name) || (name == "image" && !isBitmap(address)) ||
+    const bool other = !reader_.namespaceUri().isEmpty() && reader_.namespaceUri() != svg_namespace;
+    if (other || dropped_elements.contains(name) || (name == "image" && !isBitmap(address)) ||
         (name != "image" && foreign)) {
       reader_.skipCurrentElement();
       return;
     }
     if (name == "style") {
       const QString style = reader_.readElementText(QXmlStreamReader::SkipChildElements);
-      if (!namesAddress(style)) writer_.writeTextElement(reader_.namespaceUri().toString(), "style", style);
+      if (!namesAddress(style)) writer_.writeTextElement(svg_namespace, "style", style);
       return;
     }
     ++depth_;
     drawn_.open(attributes.value("id").toString(), name == "use" ? address.mid(1) : QString());
-    writer_.writeStartElement(reader_.namespaceUri().toString(), name);
+    if (depth_ == 1) {
+      writer_.writeDefaultNamespace(svg_namespace);
+      writer_.writeNamespace(xlink_namespace, "xlink");
+    }
+    writer_.writeStartElement(svg_namespace, name);
     for (const QXmlStreamAttribute& attribute : attributes) {
       const QString value = attribute.value().toString();
       if (attribute.name().startsWith(QLatin1String("on")) || namesAddress(value)) continue;
       if (name == "a" && attribute.name() == QLatin1String("href")) continue;
-      writer_.writeAttribute(attribute.namespaceUri().toString(), attribute.name().toString(), value);
+      if (attribute.namespaceUri().isEmpty()) {
+        writer_.writeAttribute(attribute.name().toString(), value);
+      } else if (attribute.namespaceUri() == xlink_namespace) {
+        writer_.writeAttribute(xlink_namespace, attribute.name().toString(), value);
+      }
     }
   }
 

@@ -8,7 +8,6 @@
 #include <QPainter>
 #include <QPlainTextEdit>
 #include <QRegularExpression>
-#include <QTextBlock>
 #include <QTimer>
 #include <QToolButton>
 
@@ -92,6 +91,7 @@ void TextOutput::rebuild() {
       text_.size() <= whole_bytes && std::count(text_.begin(), text_.end(), '\n') <= whole_lines;
   shortened_ = !fits;
   parser_ = AnsiParser();
+  heldBreak_ = false;
   view_->clear();
   if (fits) {
     std::string text;
@@ -116,7 +116,11 @@ void TextOutput::rebuild() {
   contentsChanged();
 }
 
-void TextOutput::append(const QString& text) {
+void TextOutput::append(const QString& added) {
+  // The line break at the end opens no line of its own until something follows it.
+  QString text = (heldBreak_ ? "\n" : "") + added;
+  heldBreak_ = text.endsWith('\n');
+  if (heldBreak_) text.chop(1);
   QTextCursor cursor(view_->document());
   cursor.movePosition(QTextCursor::End);
   insertRuns(cursor, parser_.parse(text));
@@ -232,11 +236,6 @@ int TextOutput::computeHeight(int width) {
   const int inset = kind_ == Kind::plain ? 0 : side;
   int height = full_ != nullptr ? 30 * QFontMetrics(theme_.codeFont).lineSpacing()
                                 : view_->heightForText(width - inset);
-  // The line break at the end of a stream opens no line of its own.
-  const QTextBlock last = view_->document()->lastBlock();
-  if (full_ == nullptr && last.length() <= 1 && last.blockNumber() > 0) {
-    height -= QFontMetrics(theme_.codeFont).lineSpacing();
-  }
   if (shortened_) height += bar_->sizeHint().height();
   return height;
 }

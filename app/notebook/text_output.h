@@ -41,7 +41,7 @@ class TextOutput : public Block {
 
  private:
   void rebuild();
-  void append(const QString& text);
+  void append(const QString& added);
   void insertRuns(class QTextCursor& cursor, const std::vector<AnsiRun>& runs) const;
   void linkPlaces();
   void updateBar();
@@ -59,6 +59,7 @@ class TextOutput : public Block {
   AnsiParser fullParser_;
   std::size_t filled_ = 0;
   bool shortened_ = false;
+  bool heldBreak_ = false;  ///< the text ends with a line break that is not shown yet
 };
 
 }  // namespace tapedeck::app

@@ -33,8 +33,10 @@ inline nlohmann::json markdownCell(const std::string& id, const std::string& sou
 }
 
 inline QByteArray notebookOf(const nlohmann::json& cells) {
-  const nlohmann::json notebook = {
-      {"cells", cells}, {"metadata", nlohmann::json::object()}, {"nbformat", 4}, {"nbformat_minor", 5}};
+  const nlohmann::json notebook = {{"cells", cells.is_array() ? cells : nlohmann::json::array({cells})},
+                                   {"metadata", nlohmann::json::object()},
+                                   {"nbformat", 4},
+                                   {"nbformat_minor", 5}};
   return QByteArray::fromStdString(notebook.dump());
 }
 
