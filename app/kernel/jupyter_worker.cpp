@@ -3,6 +3,7 @@
 #include <QFile>
 #include <QUuid>
 #include <QtGlobal>
+#include <utility>
 
 namespace tapedeck::app {
 namespace {
@@ -58,8 +59,9 @@ void JupyterWorker::connect() {
   }
 }
 
-void JupyterWorker::close() {
+void JupyterWorker::close(bool keepQueue) {
   if (!open_ || closing_) return;
+  keepQueue_ = keepQueue;
   now_ = Clock::now();
   closing_ = now_ + drainQuiet;
   closingLimit_ = now_ + drainLimit;
@@ -76,7 +78,7 @@ void JupyterWorker::finishClosing() {
   heldInspection_.reset();
   outbox_.push(Closed{number_});
   if (running_) finish("aborted");
-  abortQueue();
+  if (!std::exchange(keepQueue_, false)) abortQueue();
 }
 
 void JupyterWorker::stop() {

@@ -21,9 +21,9 @@ class JupyterWorker : public SocketDriver {
 
   /// Connects; `number` comes back in Closed.
   void open(const Connection& connection, std::uint64_t number);
-  /// The process is gone, or is about to be ended: what it sent is still read, then Closed is told, and the
-  /// cells that did not finish are aborted.
-  void close();
+  /// The process is gone: what it sent is still read, then Closed is told, and the cells that did not finish
+  /// are aborted; with `keepQueue` those that had not begun wait for the next process.
+  void close(bool keepQueue);
 
   void execute(std::string cell, std::string code);
   void abortQueue();  ///< the cells that wait
@@ -91,6 +91,7 @@ class JupyterWorker : public SocketDriver {
   bool ready_ = false;
   bool exiting_ = false;  ///< a cell called exit()
   std::optional<Clock::time_point> closing_;
+  bool keepQueue_ = false;
   Clock::time_point closingLimit_{}, infoSent_{}, beatSent_{}, now_{};
   bool beatUnderway_ = false, answering_ = true;
 

@@ -74,6 +74,9 @@ QProcessEnvironment KernelSession::Private::environment() const {
   const QString modules = QStringLiteral(TAPEDECK_MODULE_DIR);
   result.insert(QStringLiteral("PYTHONPATH"), path.isEmpty() ? modules : modules + QLatin1Char(':') + path);
   result.insert(QStringLiteral("JPY_PARENT_PID"), QString::number(QCoreApplication::applicationPid()));
+  for (const QString& setting :
+       QStringLiteral(TAPEDECK_SESSION_ENVIRONMENT).split(QLatin1Char('|'), Qt::SkipEmptyParts))
+    result.insert(setting.section(QLatin1Char('='), 0, 0), setting.section(QLatin1Char('='), 1));
   for (auto item = launch.environment.cbegin(); item != launch.environment.cend(); ++item)
     result.insert(item.key(), item.value());
   return result;
@@ -97,6 +100,8 @@ void KernelSession::Private::begin() {
   } catch (const std::exception& error) {
     return failed(QString::fromUtf8(error.what()));
   }
+  own = false;
+  if (!plainInterpreter.isEmpty()) return launchWith(QString(plainInterpreter));
   if (launch.arguments.isEmpty()) return finder.find(launch.interpreter, environment());
   QStringList arguments = launch.arguments;
   arguments.replaceInStrings(QStringLiteral("{connection_file}"), connection.file);
@@ -107,7 +112,9 @@ void KernelSession::Private::begin() {
 void KernelSession::Private::launchWith(const QString& interpreter) {
   // Without the package there is still a notebook: plain ipykernel runs the cells, and nothing can be
   // inspected.
-  const bool own = QFileInfo::exists(QStringLiteral(TAPEDECK_MODULE_DIR "/tapedeck/session.py"));
+  own = plainInterpreter.isEmpty() &&
+        QFileInfo::exists(QStringLiteral(TAPEDECK_MODULE_DIR "/tapedeck/session.py"));
+  plainInterpreter.clear();
   startProcess(interpreter, {QStringLiteral("-m"),
                              own ? QStringLiteral("tapedeck.session") : QStringLiteral("ipykernel_launcher"),
                              QStringLiteral("-f"), connection.file});
@@ -140,16 +147,30 @@ void KernelSession::Private::endProcess(Afterwards what) {
   process->endWithin(ready ? graceMs : 0);
 }
 
+/// The engine is built for one version of Python: another interpreter can't load it.
+bool KernelSession::Private::engineFailed(const ProcessEnd& end) const {
+  return own && !ready && afterwards == Afterwards::dead && endSentence.isEmpty() && !end.signalled &&
+         (end.errors.contains(QLatin1String("ImportError")) ||
+          end.errors.contains(QLatin1String("ModuleNotFoundError")));
+}
+
 void KernelSession::Private::processEnded(const ProcessEnd& end, const QString& sentence) {
   startLimit.stop();
   exitLimit.stop();
-  if (endSentence.isEmpty()) {
-    ProcessEnd known = end;
-    known.wasReady = ready;
-    known.calledExit = calledExit && !end.signalled;
+  ProcessEnd known = end;
+  known.wasReady = ready;
+  known.calledExit = calledExit && !end.signalled;
+  if (engineFailed(known)) {
+    afterwards = Afterwards::startPlain;
+    plainInterpreter = process->program();
+    endSentence =
+        QStringLiteral("Tapedeck's engine can not be loaded by %1, so this session runs without it: %2")
+            .arg(plainInterpreter, known.errors.trimmed().section(QLatin1Char('\n'), -1));
+  } else if (endSentence.isEmpty()) {
     endSentence = sentence.isEmpty() ? deathSentence(known) : sentence;
   }
-  post([](JupyterWorker& jupyter) { jupyter.close(); });
+  const bool keepQueue = afterwards == Afterwards::startPlain;
+  post([keepQueue](JupyterWorker& jupyter) { jupyter.close(keepQueue); });
 }
 
 void KernelSession::Private::closed() {
@@ -158,9 +179,17 @@ void KernelSession::Private::closed() {
   runtime.reset();
   ready = false;
   const QString sentence = std::exchange(endSentence, {});
-  if (afterwards == Afterwards::startAgain) return begin();
-  if (afterwards == Afterwards::stopped) return setState(KernelState::stopped);
-  setState(KernelState::dead, sentence);
+  switch (afterwards) {
+    case Afterwards::startAgain:
+      return begin();
+    case Afterwards::startPlain:
+      setState(KernelState::starting, sentence);
+      return begin();
+    case Afterwards::stopped:
+      return setState(KernelState::stopped);
+    case Afterwards::dead:
+      return setState(KernelState::dead, sentence);
+  }
 }
 
 void KernelSession::Private::failed(const QString& sentence) {
@@ -189,6 +218,7 @@ void KernelSession::start(const QString& folder) {
 
 void KernelSession::restart() {
   if (d_->folder.isEmpty()) d_->folder = QDir::homePath();
+  d_->plainInterpreter.clear();
   d_->finder.cancel();
   if (!d_->process) {
     d_->runtime.reset();

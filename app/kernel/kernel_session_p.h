@@ -21,7 +21,7 @@ namespace tapedeck::app {
 /// process is gone (processEnded), what it sent has been read (Closed), and then what was asked for follows
 /// (closed).
 struct KernelSession::Private {
-  enum class Afterwards { dead, stopped, startAgain };
+  enum class Afterwards { dead, stopped, startAgain, startPlain };
 
   explicit Private(KernelSession* session);
   ~Private();
@@ -30,6 +30,7 @@ struct KernelSession::Private {
   void begin();
   void launchWith(const QString& interpreter);
   void startProcess(const QString& program, QStringList arguments);
+  bool engineFailed(const ProcessEnd& end) const;
   void endProcess(Afterwards what);
   void processEnded(const ProcessEnd& end, const QString& sentence);
   void closed();
@@ -69,6 +70,8 @@ struct KernelSession::Private {
   QString endSentence;  ///< what to say of the end, where it is known before the process is gone
   bool ready = false;
   bool calledExit = false;
+  bool own = false;          ///< the process is the app's own session module
+  QString plainInterpreter;  ///< run plain ipykernel with it this time: the engine can't be loaded
   QTimer startLimit, exitLimit;
   QList<QPair<QString, QString>> held;  ///< cells for the process that starts after this one's end
   quint64 completion = 0;

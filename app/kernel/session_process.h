@@ -21,6 +21,7 @@ class SessionProcess : public QObject {
 
   void start(const QString& program, const QStringList& arguments, const QProcessEnvironment& environment,
              const QString& folder);
+  QString program() const { return process_->program(); }
   qint64 processId() const { return id_; }  ///< 0: does not run
   /// SIGINT to the process and what it started.
   void interrupt();

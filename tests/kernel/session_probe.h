@@ -91,7 +91,8 @@ struct Probe {
 /// Starts it and waits until it can run cells.
 inline bool startAndWait(Probe& probe, const QString& folder = QDir::tempPath()) {
   probe.session.start(folder);
-  return QTest::qWaitFor([&] { return probe.session.state() == KernelState::idle; }, generous);
+  (void)QTest::qWaitFor([&] { return probe.session.state() != KernelState::starting; }, generous);
+  return probe.session.state() == KernelState::idle;
 }
 
 /// Runs one cell to its end; returns its status.

@@ -55,6 +55,7 @@ class TestSupervision : public QObject {
   void aProcessThatStopsAnsweringIsReported();
   void anEarlyEndTellsItsLastWords();
   void anInterpreterWithoutIpykernelIsNamedWithThePackage();
+  void anEngineThatCannotBeLoadedIsNamedAndCellsRunAllTheSame();
   void anInterpreterThatIsNoneIsNamed_data();
   void anInterpreterThatIsNoneIsNamed();
   void aProgramThatIsNotThereIsNamed();
@@ -201,6 +202,23 @@ void TestSupervision::anInterpreterWithoutIpykernelIsNamedWithThePackage() {
   QVERIFY2(probe.sentence.contains(launch.interpreter + ": has no ipykernel"), qPrintable(probe.sentence));
   QVERIFY(probe.sentence.contains("sudo apt-get install python3-ipykernel"));
   QTRY_COMPARE(probe.finished.value("a"), QString("aborted"));
+}
+
+void TestSupervision::anEngineThatCannotBeLoadedIsNamedAndCellsRunAllTheSame() {
+  if (!QFile::exists(TAPEDECK_BUILD_DIR "/python/tapedeck/session.py")) QSKIP("the module is not built");
+  QTemporaryDir folder;
+  QDir(folder.path()).mkdir("tapedeck");
+  writeScript(folder, "tapedeck/__init__.py", "raise ImportError('it is for another Python')\n");
+  KernelLaunch launch;
+  launch.environment["PYTHONPATH"] = folder.path();
+  Probe probe(launch);
+  probe.session.start(QDir::tempPath());
+  probe.session.execute("a", "print('runs')");
+  QTRY_COMPARE_WITH_TIMEOUT(probe.finished.value("a"), QString("ok"), generous);
+  QVERIFY2(probe.sentence.startsWith("Tapedeck's engine can not be loaded by /"), qPrintable(probe.sentence));
+  QVERIFY(
+      probe.sentence.endsWith(", so this session runs without it: ImportError: it is for another Python"));
+  QCOMPARE(probe.printed("a"), QString("runs\n"));
 }
 
 void TestSupervision::anInterpreterThatIsNoneIsNamed_data() {

@@ -39,7 +39,7 @@ class CellWatch:
         self._debug.restart_series(name)
         step = -(-len(values) // MOST_POINTS)
         for index in range(0, len(values), step):
-            self._debug.add_scalar(name, values[index], index)
+            self._debug.add_scalar(name, index, values[index])
         self._series[self._cell] = [name]
 
 
