@@ -394,4 +394,4 @@ void TestTensor::emptyTensorsAskForNothingWild() {
 }
 
 QTEST_GUILESS_MAIN(TestTensor)
-#include "tst_tensor.moc"
+#include "tst_tensor_model.moc"
