@@ -73,7 +73,7 @@ class DotGraph {
              {"mclimit", large ? "0.3" : "1"}})
       setDefault(graph_, AGRAPH, name, value);
     setDefault(graph_, AGRAPH, "rank", "");
-    setDefault(graph_, AGRAPH, "margin", "16");
+    setDefault(graph_, AGRAPH, "margin", "22");
     for (const auto& [name, value] : std::initializer_list<std::pair<const char*, const char*>>{
              {"shape", "box"}, {"fixedsize", "true"}, {"label", ""}, {"width", "1"}, {"height", "0.5"}})
       setDefault(graph_, AGNODE, name, value);

@@ -84,7 +84,7 @@ std::vector<QPointF> flattened(const Curve& curve) {
   for (std::size_t i = 0; i + 3 < curve.size(); i += 3) {
     const double length =
         std::abs(curve[i].x() - curve[i + 3].x()) + std::abs(curve[i].y() - curve[i + 3].y());
-    const int steps = std::clamp(static_cast<int>(length / 12), 4, 32);
+    const int steps = std::clamp(static_cast<int>(length / 8), 6, 48);
     for (int step = 1; step <= steps; ++step)
       points.push_back(bezier(&curve[i], static_cast<double>(step) / steps));
   }

@@ -157,6 +157,10 @@ QString edgeLabel(const GraphEdge& edge) {
   return edge.label.isEmpty() ? QStringLiteral("∂") : QStringLiteral("∂ ") + edge.label;
 }
 
+QString frameTitle(const GraphNode& node) {
+  return (node.backward ? tr("∂ %1: your VJP") : tr("%1: your ops")).arg(node.op);
+}
+
 QString spokenNode(const GraphNode& node) {
   QStringList parts{kindName(node) + QLatin1Char(' ') + node.op};
   if (!node.shape.isEmpty()) parts << node.shape + QLatin1Char(' ') + node.dtype;

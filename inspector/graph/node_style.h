@@ -35,6 +35,9 @@ bool isAlert(const GraphNode& node);
 /// "∂ 2.5", "∂ 784×196" for gradients; the plain value or shape for forward edges.
 QString edgeLabel(const GraphEdge& edge);
 
+/// Of the frame around a custom gradient's ops.
+QString frameTitle(const GraphNode& node);
+
 /// One line for screen readers: "op matmul, output 2×2 float32, value …".
 QString spokenNode(const GraphNode& node);
 

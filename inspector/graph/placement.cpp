@@ -10,7 +10,7 @@ namespace tapedeck::inspector {
 namespace {
 
 constexpr double row_gap = 44, column_gap = 30, beside_gap = 64, leaf_row = 88;
-constexpr double frame_padding = 16;
+constexpr double frame_padding = 22;
 
 /// Boxes by horizontal bands, to find what is in the way.
 class Occupancy {

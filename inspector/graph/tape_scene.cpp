@@ -102,10 +102,9 @@ void TapeScene::drawFrame(const GraphLayout::Frame& frame) {
   if (detailLevel(camera_.zoom) != DetailLevel::full) return;
   const GraphNode& node = laid_.graph.nodes[frame.node];
   const double size = 10 * camera_.zoom;
-  const QString title = node.backward ? QStringLiteral("∂ %1: your VJP").arg(node.op)
-                                      : QStringLiteral("%1: your ops").arg(node.op);
+  const QString title = frameTitle(node);
   // At the end where the group's own box does not stand.
-  const double y = node.backward ? rect.top() : rect.bottom() - 1.5 * size;
+  const double y = node.backward ? rect.top() + 1 : rect.bottom() - 1.7 * size;
   painter_.textIn(QRectF(rect.left() + 8 * camera_.zoom, y, rect.width() - 14 * camera_.zoom, 1.5 * size),
                   title, size, theme.custom.stroke, Qt::AlignRight);
 }

@@ -125,7 +125,11 @@ class SvgWriter {
   }
 
   void writeFrame(const GraphLayout::Frame& frame) {
+    const GraphNode& node = graph_.nodes[frame.node];
     box(frame.rect, mix(theme_.background, theme_.custom.stroke, 0.04), theme_.custom.stroke, 1.2, 8, "2 3");
+    const QPointF at =
+        node.backward ? frame.rect.topLeft() + QPointF(8, 12) : frame.rect.bottomRight() - QPointF(8, 6);
+    text(at, frameTitle(node), 10, theme_.custom.stroke, false, node.backward ? "start" : "end");
   }
 
   void arrowHead(QPointF tip, QPointF before, const QColor& color, bool open) {

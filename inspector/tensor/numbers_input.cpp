@@ -51,6 +51,7 @@ void NumbersPane::reveal(std::int64_t row, std::int64_t column) {
 
 bool NumbersPane::mousePress(QMouseEvent* event) {
   if (event->button() != Qt::LeftButton) return false;
+  keys_moved_ = false;
   for (const bool vertical : {true, false}) {
     const QRectF bar = thumb(vertical);
     if (bar.isNull() || !bar.adjusted(-4, -4, 4, 4).contains(event->position())) continue;
@@ -97,6 +98,7 @@ void NumbersPane::leave() {
 }
 
 bool NumbersPane::wheel(QWheelEvent* event) {
+  keys_moved_ = false;
   QPointF notches = QPointF(event->angleDelta()) / 120;
   if (event->modifiers().testFlag(Qt::ShiftModifier)) notches = {notches.y(), notches.x()};
   scrollTo(top_ - notches.y() * 3, left_ - notches.x() * 2);
@@ -112,6 +114,17 @@ bool NumbersPane::key(QKeyEvent* event) {
   const bool far = event->modifiers().testFlag(Qt::ControlModifier);
   const auto page = std::max<std::int64_t>(1, static_cast<std::int64_t>(visibleRows()) - 1);
   const std::int64_t last_row = model_->totalRows() - 1, last_column = model_->totalColumns() - 1;
+  // Without a selection an arrow selects the first cell in sight.
+  const bool arrow = event->key() == Qt::Key_Left || event->key() == Qt::Key_Right ||
+                     event->key() == Qt::Key_Up || event->key() == Qt::Key_Down;
+  if (!has_selection_) {
+    row_ = static_cast<std::int64_t>(std::ceil(top_));
+    column_ = static_cast<std::int64_t>(std::ceil(left_));
+    if (arrow && !far) {
+      select(row_, column_, false);
+      return true;
+    }
+  }
   std::int64_t row = row_, column = column_;
   switch (event->key()) {
     case Qt::Key_Left:
@@ -143,10 +156,9 @@ bool NumbersPane::key(QKeyEvent* event) {
     default:
       return false;
   }
-  if (!has_selection_)
-    row = static_cast<std::int64_t>(std::ceil(top_)), column = static_cast<std::int64_t>(std::ceil(left_));
   select(row, column, extend);
   reveal(row_, column_);
+  keys_moved_ = true;
   return true;
 }
 

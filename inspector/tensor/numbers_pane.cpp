@@ -25,7 +25,7 @@ double NumbersPane::visibleColumns() const {
 void NumbersPane::layoutChanged() {
   top_ = left_ = 0;
   widest_ = 0;
-  has_selection_ = false;
+  has_selection_ = keys_moved_ = false;
   hovered_row_ = hovered_column_ = -1;
   drag_ = Drag::none;
 }
@@ -90,7 +90,10 @@ void NumbersPane::measure(const CanvasPainter& painter) {
 void NumbersPane::paint(CanvasPainter& painter, QSizeF area) {
   const double width_before = metrics_.cell_width;
   measure(painter);
-  if (area != area_ || metrics_.cell_width != width_before) askForValues(area);
+  if (area != area_ || metrics_.cell_width != width_before) {
+    askForValues(area);
+    if (keys_moved_ && has_selection_) reveal(row_, column_);
+  }
   drawCells(painter);
   drawHeaders(painter);
   drawScrollBars(painter);

@@ -77,6 +77,7 @@ class NumbersPane : public TensorPane {
   double top_ = 0, left_ = 0;  ///< the first visible row and column
   std::vector<NumberCell> cells_;
   bool has_selection_ = false;
+  bool keys_moved_ = false;  ///< the selected cell must stay in sight, also when wider numbers come
   std::int64_t anchor_row_ = 0, anchor_column_ = 0, row_ = 0, column_ = 0;
   std::int64_t hovered_row_ = -1, hovered_column_ = -1;
   enum class Drag { none, cells, vertical, horizontal } drag_ = Drag::none;
