@@ -132,6 +132,32 @@ class NotebookPictures : public QObject {
     QVERIFY(view.grab().toImage().pixelColor(width - 40, 10).isValid());
   }
 
+  void theSamplesAreDrawn_data() {
+    QTest::addColumn<QString>("path");
+    const QDir folder(QString(TAPEDECK_SOURCE_DIR) + "/samples");
+    for (const QString& name : folder.entryList({"*.ipynb"})) {
+      QTest::newRow(qPrintable(QFileInfo(name).baseName())) << folder.filePath(name);
+    }
+  }
+  void theSamplesAreDrawn() {
+    QFETCH(QString, path);
+    Document document;
+    document.load(path);
+    NotebookView view(&document);
+    view.resize(820, 1400);
+    view.show();
+    QVERIFY(QTest::qWaitForWindowExposed(&view));
+    QTest::qWait(50);
+    save(view, "top");
+    view.setCurrentCell(document.cellCount() - 1, false);
+    QTest::qWait(50);
+    save(view, "bottom");
+    QVERIFY(!document.modified());
+    QFile file(path);
+    QVERIFY(file.open(QIODevice::ReadOnly));
+    QCOMPARE(document.serialize(), file.readAll());
+  }
+
  private:
   static void save(NotebookView& view, const QString& part) {
     const QString folder = QString(TAPEDECK_BUILD_DIR) + "/pictures";
