@@ -21,6 +21,10 @@ Tape::~Tape() {
 
 void Tape::start() {
   if (active()) fail<FailedPreconditionError>("the tape is active already: it records until it is stopped");
+  if (state_->used_up) {
+    state_->clear();
+    state_->used_up = false;
+  }
   detail::TapeStack::of_this_thread().push(state_);
 }
 

@@ -28,7 +28,9 @@ class Tape {
   ~Tape();
   Tape(const Tape&) = delete;
 
-  void start();  ///< Push on this thread's stack. Throws FailedPreconditionError where it is active already.
+  /// Push on this thread's stack. A tape that was used up begins anew. Throws FailedPreconditionError where
+  /// it is active already.
+  void start();
   void stop();  ///< Take off the stack. Throws FailedPreconditionError where it is not active on this thread.
   bool active() const;
   void watch(const Tensor& tensor);
