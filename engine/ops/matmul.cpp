@@ -1,153 +1,184 @@
-// Matrix products.
+// Products of matrices and vectors.
 #include "engine/cpu/matmul.h"
 
 #include <algorithm>
-#include <vector>
 
-#include "engine/ops/interrupt.h"
-#include "engine/ops/ops.h"
-#include "engine/ops/rules.h"
+#include "engine/cpu/reduce.h"
+#include "engine/ops/checks.h"
+#include "engine/ops/families.h"
 
-namespace tapedeck {
-
-using namespace rules;
-
+namespace tapedeck::ops {
 namespace {
 
-bool transposes(const Attributes& attributes, std::size_t input) {
-  return attributes.get<bool>(input);
-}
-
-TensorSpecs matmul_rule(const OpContext& c) {
-  const Tensor &a = c.inputs[0], &b = c.inputs[1];
-  same_dtype(c);
-  require(c, 0, a.dtype() != DType::bool_, "numbers");
-  for (std::size_t i = 0; i < 2; ++i)
-    if (c.inputs[i].rank() < 2)
-      fail<InvalidArgumentError>("matmul: ", describe(c, i), " has ", c.inputs[i].rank(),
-                                 " axes; it takes matrices, of 2 or more");
-  const auto last = [&](const Tensor& x, int back, bool transposed) {
-    return x.dim(x.rank() - (transposed ? 3 - back : back));
-  };
-  const bool ta = transposes(c.attributes, 0), tb = transposes(c.attributes, 1);
-  const std::int64_t rows = last(a, 2, ta), inner = last(a, 1, ta), other = last(b, 2, tb),
-                     columns = last(b, 1, tb);
-  if (inner != other)
-    fail<InvalidArgumentError>("matmul: a ", to_string(a.shape()), ta ? " transposed" : "", " and b ",
-                               to_string(b.shape()), tb ? " transposed" : "", ": inner dimensions ", inner,
-                               " and ", other, " differ");
-  const Shape batch_a(a.shape().span().first(static_cast<std::size_t>(a.rank() - 2)));
-  const Shape batch_b(b.shape().span().first(static_cast<std::size_t>(b.rank() - 2)));
-  Shape shape = batch_a == batch_b ? batch_a : broadcast_shapes(batch_a, batch_b, "matmul");
-  shape.push_back(rows);
-  shape.push_back(columns);
-  return one(a.dtype(), shape);
-}
-
-/// How a matrix's last two axes lie in memory: a flag instead of a copy where one of them is dense.
-struct Layout {
-  Tensor tensor;  ///< x, or a dense copy of it
-  std::int64_t leading_dimension;
+/// A stack of matrices as the kernel takes it: row-major with a leading dimension, maybe the other way round.
+struct Matrices {
+  Tensor tensor;
   bool transposed;
+  std::int64_t leading;
 };
-Layout layout_of(const Tensor& x, bool transposed) {
-  const int rank = x.rank();
-  const std::int64_t rows = x.dim(rank - 2), columns = x.dim(rank - 1);
-  const std::int64_t row_stride = x.strides()[rank - 2], column_stride = x.strides()[rank - 1];
-  const auto dense = [](std::int64_t inner, std::int64_t outer, std::int64_t inner_count,
-                        std::int64_t outer_count) {
-    return (inner == 1 || inner_count == 1) && (outer >= inner_count || outer_count == 1) && outer >= 0;
-  };
-  const auto leading = [](std::int64_t stride, std::int64_t count) {
-    return std::max({stride, count, std::int64_t{1}});
-  };
-  if (dense(column_stride, row_stride, columns, rows)) return {x, leading(row_stride, columns), transposed};
-  if (dense(row_stride, column_stride, rows, columns)) return {x, leading(column_stride, rows), !transposed};
-  return {x.make_contiguous(), leading(columns, 1), transposed};
+
+/// Strides decide: a transposed view becomes a flag, only other layouts are copied.
+Matrices read_matrices(const Tensor& tensor, bool transpose) {
+  const int last = tensor.rank() - 1;
+  const std::int64_t rows = tensor.dim(last - 1);
+  const std::int64_t columns = tensor.dim(last);
+  const std::int64_t row_stride = tensor.strides()[last - 1];
+  const std::int64_t column_stride = tensor.strides()[last];
+  if ((column_stride == 1 || columns <= 1) && (row_stride >= columns || rows <= 1))
+    if (row_stride > 0 || rows <= 1)
+      return {tensor, transpose, rows <= 1 ? std::max<std::int64_t>(1, columns) : row_stride};
+  if ((row_stride == 1 || rows <= 1) && (column_stride >= rows || columns <= 1))
+    if (column_stride > 0 || columns <= 1)
+      return {tensor, !transpose, columns <= 1 ? std::max<std::int64_t>(1, rows) : column_stride};
+  return {contiguous(tensor), transpose, columns};
 }
 
-/// Where each matrix of the broadcast batch starts in x.
-std::vector<const void*> matrices(const Tensor& x, const Shape& shape) {
-  const int rank = shape.rank();
-  std::int64_t batches = 1;
-  for (int axis = 0; axis + 2 < rank; ++axis) batches *= shape[axis];
-  std::vector<const void*> starts;
-  starts.reserve(static_cast<std::size_t>(batches));
-  for (std::int64_t batch = 0; batch < batches; ++batch) {
-    std::int64_t elements = 0, rest = batch;
-    for (int axis = rank - 3; axis >= 0; --axis) {
-      const int own = axis - (rank - x.rank());
-      if (own >= 0 && x.dim(own) != 1) elements += rest % shape[axis] * x.strides()[own];
-      rest /= shape[axis];
+Shape batch_of(const Tensor& tensor) {
+  return Shape(tensor.shape().span().first(static_cast<std::size_t>(tensor.rank() - 2)));
+}
+
+/// First element of each matrix, over the broadcast batch.
+std::vector<const void*> first_elements(const Tensor& tensor, const Shape& batch) {
+  const int added = batch.rank() + 2 - tensor.rank();
+  std::vector<const void*> pointers;
+  pointers.reserve(static_cast<std::size_t>(element_count(batch)));
+  const auto size = static_cast<std::int64_t>(item_size(tensor.dtype()));
+  for (std::int64_t i = 0; i < element_count(batch); ++i) {
+    std::int64_t rest = i;
+    std::int64_t offset = 0;
+    for (int axis = batch.rank() - 1; axis >= 0; --axis) {
+      const std::int64_t index = rest % batch[axis];
+      rest /= batch[axis];
+      if (axis >= added && tensor.dim(axis - added) != 1) offset += index * tensor.strides()[axis - added];
     }
-    starts.push_back(x.raw() + elements * static_cast<std::int64_t>(item_size(x.dtype())));
+    pointers.push_back(tensor.raw() + offset * size);
   }
-  return starts;
+  return pointers;
+}
+
+TensorSpecs matmul_shape(const OpContext& c) {
+  require_same_dtype(c, 0, 1);
+  require_kind(c, 0, Kind::numeric);
+  const Tensor& a = c.inputs[0];
+  const Tensor& b = c.inputs[1];
+  for (const Tensor* matrix : {&a, &b})
+    if (matrix->rank() < 2)
+      fail<InvalidArgumentError>("matmul: ", matrix == &a ? "a " : "b ", to_string(matrix->shape()),
+                                 " is no matrix; needs at least 2 axes");
+  const bool transpose_a = c.attributes.get<bool>(0);
+  const bool transpose_b = c.attributes.get<bool>(1);
+  const std::int64_t inner_a = a.dim(a.rank() - (transpose_a ? 2 : 1));
+  const std::int64_t inner_b = b.dim(b.rank() - (transpose_b ? 1 : 2));
+  if (inner_a != inner_b)
+    fail<InvalidArgumentError>("matmul: a ", to_string(a.shape()), transpose_a ? " transposed" : "", " and b ",
+                               to_string(b.shape()), transpose_b ? " transposed" : "", ": inner dimensions ", inner_a,
+                               " and ", inner_b, " differ");
+  Shape shape =
+      a.rank() == 2 && b.rank() == 2 ? Shape{} : broadcast_shapes(batch_of(a), batch_of(b), "matmul");
+  shape.push_back(a.dim(a.rank() - (transpose_a ? 1 : 2)));
+  shape.push_back(b.dim(b.rank() - (transpose_b ? 2 : 1)));
+  return spec(a.dtype(), shape);
 }
 
 Tensors matmul_forward(const OpContext& c) {
-  const bool ta = transposes(c.attributes, 0);
-  const Layout a = layout_of(c.inputs[0], ta), b = layout_of(c.inputs[1], transposes(c.attributes, 1));
-  const Shape& shape = c.outputs[0].shape;
-  const std::int64_t m = shape[shape.rank() - 2], n = shape[shape.rank() - 1];
-  const std::int64_t k = c.inputs[0].dim(c.inputs[0].rank() - (ta ? 2 : 1));
-  const cpu::MatmulSize size{m, n, k, a.transposed, b.transposed, a.leading_dimension, b.leading_dimension};
-  Tensor out = Tensor::allocate(c.outputs[0].dtype, shape);
-  const auto multiply_all = [&] {
-    if (shape.rank() == 2) {
-      const void *first = a.tensor.raw(), *second = b.tensor.raw();
-      cpu::matmul(out.dtype(), size, {&first, 1}, {&second, 1}, output(out));
-    } else {
-      cpu::matmul(out.dtype(), size, matrices(a.tensor, shape), matrices(b.tensor, shape), output(out));
-    }
-  };
-  constexpr double long_work = 1e7;  // multiplications: some 50 µs
-  if (static_cast<double>(out.count()) * static_cast<double>(k) > long_work) {
-    const HostUnlock unlock;
-    multiply_all();
+  Tensor out = allocate_output(c);
+  const int rank = out.rank();
+  Matrices a = read_matrices(c.inputs[0], c.attributes.get<bool>(0));
+  const Matrices b = read_matrices(c.inputs[1], c.attributes.get<bool>(1));
+  const int a_rank = a.tensor.rank();
+  cpu::MatmulSize size{out.dim(rank - 2), out.dim(rank - 1), a.tensor.dim(a_rank - (c.attributes.get<bool>(0) ? 2 : 1)),
+                       a.transposed,      b.transposed,      a.leading,
+                       b.leading};
+  std::byte* target = out.writable_data<std::byte>();
+  if (b.tensor.rank() == 2 && a_rank > 2 && !a.transposed && a.tensor.contiguous()) {
+    size.m = out.count() / std::max<std::int64_t>(1, size.n);  // many matrices times one: one tall matrix
+    const void* left = a.tensor.raw();
+    const void* right = b.tensor.raw();
+    cpu::matmul(out.dtype(), size, {&left, 1}, {&right, 1}, target);
+  } else if (rank == 2) {
+    const void* left = a.tensor.raw();
+    const void* right = b.tensor.raw();
+    cpu::matmul(out.dtype(), size, {&left, 1}, {&right, 1}, target);
   } else {
-    multiply_all();
+    const Shape batch = batch_of(out);
+    cpu::matmul(out.dtype(), size, first_elements(a.tensor, batch), first_elements(b.tensor, batch), target);
   }
-  return one_tensor(std::move(out));
+  return one(std::move(out));
 }
 
-// With C = A·B: dA = dC·Bᵀ and dB = Aᵀ·dC (M. Giles, "An extended collection of matrix derivative results for
-// forward and reverse mode algorithmic differentiation", 2008, section 2.2.1); transposed operands give the
-// transposes of these.
 Tensors matmul_vjp(const VjpContext& c) {
-  const Tensor &a = c.inputs[0], &b = c.inputs[1], &dc = c.cotangents[0];
-  const bool ta = transposes(c.attributes, 0), tb = transposes(c.attributes, 1);
+  const Tensor& a = c.inputs[0];
+  const Tensor& b = c.inputs[1];
+  const Tensor& g = c.cotangents[0];
+  const bool ta = c.attributes.get<bool>(0);
+  const bool tb = c.attributes.get<bool>(1);
   Tensors gradients(2);
-  if (c.wanted[0])
-    gradients[0] = sum_to_shape(ta ? matmul(b, dc, tb, true) : matmul(dc, b, false, !tb), a.shape());
-  if (c.wanted[1])
-    gradients[1] = sum_to_shape(tb ? matmul(dc, a, true, ta) : matmul(a, dc, !ta, false), b.shape());
+  if (c.wanted[0]) gradients[0] = unbroadcast(ta ? matmul(b, g, tb, true) : matmul(g, b, false, !tb), a.shape());
+  if (c.wanted[1]) gradients[1] = unbroadcast(tb ? matmul(g, a, true, ta) : matmul(a, g, !ta, false), b.shape());
   return gradients;
 }
 
 }  // namespace
 
-TAPEDECK_OP(matmul_op) = {.name = "matmul",
-                          .python_names = {"matmul", "linalg.matmul"},
-                          .inputs = {{.name = "a"}, {.name = "b"}},
-                          .attributes = {{"transpose_a", AttributeKind::boolean, false},
-                                         {"transpose_b", AttributeKind::boolean, false}},
-                          .shape_rule = matmul_rule,
-                          .forward = matmul_forward,
-                          .vjp = matmul_vjp,
-                          .vjp_formula = "dA = dC·Bᵀ, dB = Aᵀ·dC",
-                          .doc =
-                              "The matrix product of a and b, each transposed first where its flag says "
-                              "so.\n\na: numbers, (…, m, k). b: the same dtype, "
-                              "(…, k, n). Leading axes broadcast. Gives (…, m, n). Errors: inner dimensions "
-                              "that differ; fewer than 2 axes."};
+TAPEDECK_OP(matmul_op) = {
+    .name = "matmul",
+    .python_names = {"matmul", "linalg.matmul"},
+    .inputs = {{.name = "a"}, {.name = "b"}},
+    .attributes = {{.name = "transpose_a", .kind = AttributeKind::boolean, .fallback = false},
+                   {.name = "transpose_b", .kind = AttributeKind::boolean, .fallback = false}},
+    .shape_rule = matmul_shape,
+    .forward = matmul_forward,
+    .vjp = matmul_vjp,
+    .vjp_formula = "dA = dC·Bᵀ, dB = Aᵀ·dC",
+    .doc = "The product of two matrices: C[i, j] = Σₖ A[i, k]·B[k, j].\n\n"
+           "a: (…, m, k), or (…, k, m) with transpose_a; b: (…, k, n), or (…, n, k) with transpose_b; int32, int64, "
+           "float32 or float64, both of one dtype. Leading axes broadcast by NumPy's rule.\n"
+           "Returns: (…, m, n), the dtype of both. Transposed operands are read in place.\n"
+           "Errors: InvalidArgumentError for fewer than 2 axes, inner dimensions that differ, or leading axes that do "
+           "not broadcast; TypeMismatchError for other or different dtypes.",
+};
 Tensor matmul(const Tensor& a, const Tensor& b, bool transpose_a, bool transpose_b) {
-  static const Attributes flags[2][2] = {{{false, false}, {false, true}}, {{true, false}, {true, true}}};
-  return run_op1(matmul_op, {a, b}, flags[transpose_a][transpose_b]);
+  return run_op1(matmul_op, {a, b}, {transpose_a, transpose_b});
 }
 
-namespace detail {
-void link_matmul() {}
-}  // namespace detail
+// ---- dot ----
+TAPEDECK_OP(dot_op) = {
+    .name = "dot",
+    .python_names = {},
+    .inputs = {{.name = "x"}, {.name = "y"}},
+    .attributes = {},
+    .shape_rule =
+        [](const OpContext& c) {
+          require_same_dtype(c, 0, 1);
+          require_kind(c, 0, Kind::numeric);
+          if (c.inputs[0].shape() != c.inputs[1].shape())
+            fail<InvalidArgumentError>("dot: x ", to_string(c.inputs[0].shape()), " and y ",
+                                       to_string(c.inputs[1].shape()), " differ in shape");
+          return spec(c.inputs[0].dtype(), {});
+        },
+    .forward =
+        [](const OpContext& c) {
+          Tensor out = allocate_output(c);
+          const Tensor x = contiguous(c.inputs[0]);
+          const Tensor y = contiguous(c.inputs[1]);
+          cpu::dot(x.dtype(), x.raw(), y.raw(), x.count(), out.writable_data<std::byte>());
+          return one(std::move(out));
+        },
+    .vjp =
+        [](const VjpContext& c) {
+          Tensors gradients(2);
+          if (c.wanted[0]) gradients[0] = c.cotangents[0] * c.inputs[1];
+          if (c.wanted[1]) gradients[1] = c.cotangents[0] * c.inputs[0];
+          return gradients;
+        },
+    .vjp_formula = "dx = dz·y, dy = dz·x",
+    .doc = "The inner product of two tensors of one shape: Σ x[i]·y[i] over all elements, in one pass.\n\n"
+           "x, y: int32, int64, float32 or float64, both of one dtype and shape.\n"
+           "Returns: a scalar of that dtype.\n"
+           "Errors: InvalidArgumentError for different shapes; TypeMismatchError for other or different dtypes.",
+};
+Tensor dot(const Tensor& x, const Tensor& y) { return run_op1(dot_op, {x, y}); }
 
-}  // namespace tapedeck
+void link_matmul() {}
+
+}  // namespace tapedeck::ops

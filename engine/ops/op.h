@@ -86,13 +86,9 @@ struct OpDef {
   Vjp vjp = nullptr;        ///< nullptr: not differentiable (comparisons, argmax, random)
   std::string vjp_formula;  ///< for the inspector: "dA = dC·Bᵀ, dB = Aᵀ·dC"; "none" where vjp is nullptr
   std::string doc;  ///< first line: what it does; then shapes, dtypes, errors; formulas with their source
-  /// Fills in attributes that depend on the engine's state, so that the call that runs (and is recorded) is
-  /// pure: a random op's key and counter. nullptr: nothing to fill in.
-  Attributes (*resolve)(const OpDef&, const Attributes&) = nullptr;
   /// Arguments in Python's order where that is not "inputs, then attributes": names of either.
   std::vector<std::string> python_order = {};
-  bool returns_list = false;  ///< Python gets a list even of one output (split, unstack)
-  int index = -1;             ///< position in the registry; set by it
+  int index = -1;  ///< position in the registry; set by it
 };
 
 class Registry {

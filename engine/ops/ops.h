@@ -1,26 +1,41 @@
-// Every op as a C++ function. Names, arguments and rules are those of the registry rows; see each row's doc.
+// Every op as a C++ function. Each runs its registry row through run_op, so it is recorded and taped; shapes, dtypes,
+// errors and formulas stand in the row's docstring beside the definition in FAMILY.cpp.
 #pragma once
 
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
-#include "engine/ops/run_op.h"
+#include "engine/ops/op.h"
 
-namespace tapedeck {
+namespace tapedeck::ops {
 
-using Axes = std::vector<std::int64_t>;
+/// Axes of a reduction; std::nullopt: all.
+using Axes = std::optional<std::vector<std::int64_t>>;
+using Integers = std::vector<std::int64_t>;
+using Seed = std::optional<std::int64_t>;
 
-// ---- elementwise
-Tensor add(const Tensor& x, const Tensor& y);
-Tensor subtract(const Tensor& x, const Tensor& y);
-Tensor multiply(const Tensor& x, const Tensor& y);
-Tensor divide(const Tensor& x, const Tensor& y);
-Tensor floordiv(const Tensor& x, const Tensor& y);
-Tensor mod(const Tensor& x, const Tensor& y);
-Tensor pow(const Tensor& x, const Tensor& y);
-Tensor maximum(const Tensor& x, const Tensor& y);
-Tensor minimum(const Tensor& x, const Tensor& y);
-Tensor squared_difference(const Tensor& x, const Tensor& y);
+// ---- creation (creation.cpp) ----
+Tensor zeros(const Shape& shape, DType dtype = DType::float32);
+Tensor ones(const Shape& shape, DType dtype = DType::float32);
+Tensor fill(const Shape& dims, const Tensor& value);
+Tensor zeros_like(const Tensor& input, std::optional<DType> dtype = std::nullopt);
+Tensor ones_like(const Tensor& input, std::optional<DType> dtype = std::nullopt);
+Tensor eye(std::int64_t rows, std::optional<std::int64_t> columns = std::nullopt, DType dtype = DType::float32);
+Tensor range(double start, double limit, double delta = 1.0, DType dtype = DType::float32);
+Tensor linspace(const Tensor& start, const Tensor& stop, std::int64_t num);
+Tensor one_hot(const Tensor& indices, std::int64_t depth, DType dtype = DType::float32, std::int64_t axis = -1);
+
+// ---- random numbers (random.cpp); seeds have TensorFlow's meaning, see random_state.h ----
+Tensor random_uniform(const Shape& shape, double minval = 0.0, double maxval = 1.0, DType dtype = DType::float32,
+                      Seed seed = std::nullopt);
+Tensor random_normal(const Shape& shape, double mean = 0.0, double stddev = 1.0, DType dtype = DType::float32,
+                     Seed seed = std::nullopt);
+Tensor truncated_normal(const Shape& shape, double mean = 0.0, double stddev = 1.0, DType dtype = DType::float32,
+                        Seed seed = std::nullopt);
+
+// ---- elementwise, one operand (unary.cpp, transcendental.cpp) ----
 Tensor negative(const Tensor& x);
 Tensor abs(const Tensor& x);
 Tensor sign(const Tensor& x);
@@ -42,22 +57,31 @@ Tensor sinh(const Tensor& x);
 Tensor cosh(const Tensor& x);
 Tensor tanh(const Tensor& x);
 Tensor sigmoid(const Tensor& x);
-Tensor relu(const Tensor& x);
-Tensor softplus(const Tensor& x);
+Tensor relu(const Tensor& features);
+Tensor softplus(const Tensor& features);
 Tensor erf(const Tensor& x);
 Tensor floor(const Tensor& x);
 Tensor ceil(const Tensor& x);
 Tensor round(const Tensor& x);
-Tensor clip_by_value(const Tensor& x, const Tensor& low, const Tensor& high);
-Tensor where(const Tensor& condition, const Tensor& x, const Tensor& y);
-Tensor add_n(std::span<const Tensor> inputs);
-/// Gradients of sigmoid, tanh and relu as ops of their own, so that they take one pass over memory.
-Tensor sigmoid_grad(const Tensor& y, const Tensor& cotangent);
-Tensor tanh_grad(const Tensor& y, const Tensor& cotangent);
-Tensor relu_grad(const Tensor& cotangent, const Tensor& x);
-Tensor cast(const Tensor& x, DType dtype);
+Tensor logical_not(const Tensor& x);
+Tensor is_nan(const Tensor& x);
+Tensor is_inf(const Tensor& x);
+Tensor is_finite(const Tensor& x);
 
-// ---- comparison and logic
+// ---- elementwise, several operands with broadcasting (binary.cpp, comparison.cpp, selection.cpp) ----
+Tensor add(const Tensor& x, const Tensor& y);
+Tensor subtract(const Tensor& x, const Tensor& y);
+Tensor multiply(const Tensor& x, const Tensor& y);
+Tensor divide(const Tensor& x, const Tensor& y);
+Tensor floordiv(const Tensor& x, const Tensor& y);
+Tensor mod(const Tensor& x, const Tensor& y);
+Tensor pow(const Tensor& x, const Tensor& y);
+Tensor maximum(const Tensor& x, const Tensor& y);
+Tensor minimum(const Tensor& x, const Tensor& y);
+Tensor squared_difference(const Tensor& x, const Tensor& y);
+Tensor sigmoid_grad(const Tensor& y, const Tensor& dy);
+Tensor tanh_grad(const Tensor& y, const Tensor& dy);
+Tensor relu_grad(const Tensor& dy, const Tensor& features);
 Tensor equal(const Tensor& x, const Tensor& y);
 Tensor not_equal(const Tensor& x, const Tensor& y);
 Tensor less(const Tensor& x, const Tensor& y);
@@ -66,97 +90,93 @@ Tensor greater(const Tensor& x, const Tensor& y);
 Tensor greater_equal(const Tensor& x, const Tensor& y);
 Tensor logical_and(const Tensor& x, const Tensor& y);
 Tensor logical_or(const Tensor& x, const Tensor& y);
-Tensor logical_not(const Tensor& x);
-Tensor is_nan(const Tensor& x);
-Tensor is_inf(const Tensor& x);
-Tensor is_finite(const Tensor& x);
+Tensor where(const Tensor& condition, const Tensor& x, const Tensor& y);
+Tensor clip_by_value(const Tensor& t, const Tensor& clip_value_min, const Tensor& clip_value_max);
+Tensor add_n(std::span<const Tensor> inputs);
+Tensor cast(const Tensor& x, DType dtype);
 
-// ---- matrix products
+// ---- products (matmul.cpp) ----
 Tensor matmul(const Tensor& a, const Tensor& b, bool transpose_a = false, bool transpose_b = false);
+/// Σ x[i]·y[i] over all elements of two tensors of one shape, in one pass.
+Tensor dot(const Tensor& x, const Tensor& y);
 
-// ---- reductions; no axes: over all of them
-Tensor reduce_sum(const Tensor& x, const std::optional<Axes>& axis = std::nullopt, bool keepdims = false);
-Tensor reduce_mean(const Tensor& x, const std::optional<Axes>& axis = std::nullopt, bool keepdims = false);
-Tensor reduce_prod(const Tensor& x, const std::optional<Axes>& axis = std::nullopt, bool keepdims = false);
-Tensor reduce_max(const Tensor& x, const std::optional<Axes>& axis = std::nullopt, bool keepdims = false);
-Tensor reduce_min(const Tensor& x, const std::optional<Axes>& axis = std::nullopt, bool keepdims = false);
-Tensor reduce_any(const Tensor& x, const std::optional<Axes>& axis = std::nullopt, bool keepdims = false);
-Tensor reduce_all(const Tensor& x, const std::optional<Axes>& axis = std::nullopt, bool keepdims = false);
-Tensor reduce_logsumexp(const Tensor& x, const std::optional<Axes>& axis = std::nullopt,
-                        bool keepdims = false);
-Tensor argmax(const Tensor& x, std::int64_t axis = 0);
-Tensor argmin(const Tensor& x, std::int64_t axis = 0);
+// ---- reductions (reduction.cpp) ----
+Tensor reduce_sum(const Tensor& input, const Axes& axis = std::nullopt, bool keepdims = false);
+Tensor reduce_mean(const Tensor& input, const Axes& axis = std::nullopt, bool keepdims = false);
+Tensor reduce_prod(const Tensor& input, const Axes& axis = std::nullopt, bool keepdims = false);
+Tensor reduce_max(const Tensor& input, const Axes& axis = std::nullopt, bool keepdims = false);
+Tensor reduce_min(const Tensor& input, const Axes& axis = std::nullopt, bool keepdims = false);
+Tensor reduce_any(const Tensor& input, const Axes& axis = std::nullopt, bool keepdims = false);
+Tensor reduce_all(const Tensor& input, const Axes& axis = std::nullopt, bool keepdims = false);
+Tensor reduce_logsumexp(const Tensor& input, const Axes& axis = std::nullopt, bool keepdims = false);
+Tensor argmax(const Tensor& input, std::int64_t axis = 0, DType output_type = DType::int64);
+Tensor argmin(const Tensor& input, std::int64_t axis = 0, DType output_type = DType::int64);
 
-// ---- shape
-Tensor reshape(const Tensor& x, const Shape& shape);
-Tensor transpose(const Tensor& x);
-Tensor transpose(const Tensor& x, const Axes& perm);
-Tensor expand_dims(const Tensor& x, std::int64_t axis);
-Tensor squeeze(const Tensor& x, const std::optional<Axes>& axis = std::nullopt);
-Tensor broadcast_to(const Tensor& x, const Shape& shape);
+// ---- shapes (shape.cpp, concat.cpp) ----
+Tensor identity(const Tensor& input);
+Tensor stop_gradient(const Tensor& input);
+Tensor reshape(const Tensor& tensor, const Shape& shape);
+/// `perm` std::nullopt: the axes in reverse order.
+Tensor transpose(const Tensor& a, const Axes& perm = std::nullopt);
+Tensor expand_dims(const Tensor& input, std::int64_t axis);
+Tensor squeeze(const Tensor& input, const Axes& axis = std::nullopt);
+Tensor broadcast_to(const Tensor& input, const Shape& shape);
+Tensor reverse(const Tensor& tensor, const Integers& axis);
+Tensor shape(const Tensor& input, DType out_type = DType::int32);
+Tensor size(const Tensor& input, DType out_type = DType::int32);
+Tensor rank(const Tensor& input);
 Tensor concat(std::span<const Tensor> values, std::int64_t axis);
 Tensor stack(std::span<const Tensor> values, std::int64_t axis = 0);
-Tensors unstack(const Tensor& x, std::int64_t axis = 0);
-Tensors split(const Tensor& x, std::int64_t pieces, std::int64_t axis = 0);
-Tensor tile(const Tensor& x, const Axes& multiples);
-Tensor pad(const Tensor& x, const Axes& paddings, double constant = 0);
-Tensor reverse(const Tensor& x, const Axes& axis);
-Tensor identity(const Tensor& x);
-Tensor stop_gradient(const Tensor& x);
-Tensor shape_of(const Tensor& x);
-Tensor size_of(const Tensor& x);
-Tensor rank_of(const Tensor& x);
+Tensors unstack(const Tensor& value, std::int64_t axis = 0);
+Tensors split(const Tensor& value, const Integers& num_or_size_splits, std::int64_t axis = 0);
+Tensor tile(const Tensor& input, const Integers& multiples);
+/// `paddings`: before and after, axis by axis.
+Tensor pad(const Tensor& tensor, const Integers& paddings, double constant_values = 0.0);
 
-// ---- indexing
-/// One begin, end and stride per axis, as Python's slices; negative ones count from the end.
-Tensor strided_slice(const Tensor& x, const Axes& begin, const Axes& end, const Axes& strides);
-Tensor gather(const Tensor& x, const Tensor& indices, std::int64_t axis = 0);
-Tensor unsorted_segment_sum(const Tensor& data, const Tensor& segments, std::int64_t count);
+// ---- indexing (indexing.cpp) ----
+/// Python's `input[begin:end:strides, …]`; bit i of a mask speaks of entry i, as in TensorFlow.
+struct Slicing {
+  Integers begin, end, strides;
+  std::int64_t begin_mask = 0;        ///< begin is left out
+  std::int64_t end_mask = 0;          ///< end is left out
+  std::int64_t ellipsis_mask = 0;     ///< `...`
+  std::int64_t new_axis_mask = 0;     ///< `None`
+  std::int64_t shrink_axis_mask = 0;  ///< an integer: the axis goes
+};
+Tensor strided_slice(const Tensor& input, const Slicing& slicing);
+/// Zeros of `shape` with `dy` where strided_slice would read.
+Tensor strided_slice_grad(const Tensor& dy, const Shape& shape, const Slicing& slicing);
+/// `size` −1: to the end of the axis.
+Tensor slice(const Tensor& input, const Integers& begin, const Integers& size);
+Tensor gather(const Tensor& params, const Tensor& indices, std::int64_t axis = 0);
+Tensor unsorted_segment_sum(const Tensor& data, const Tensor& segment_ids, std::int64_t num_segments);
 
-// ---- creation
-Tensor fill(const Shape& dims, const Tensor& value);
-Tensor zeros(const Shape& shape, DType dtype = DType::float32);
-Tensor ones(const Shape& shape, DType dtype = DType::float32);
-Tensor zeros_like(const Tensor& x);
-Tensor ones_like(const Tensor& x);
-Tensor eye(std::int64_t rows, std::optional<std::int64_t> columns = std::nullopt,
-           DType dtype = DType::float32);
-Tensor range(double start, double limit, double delta, DType dtype);
-Tensor one_hot(const Tensor& indices, std::int64_t depth, DType dtype = DType::float32);
-
-// ---- random; see random_state.h for seeds
-Tensor random_uniform(const Shape& shape, double minval = 0, double maxval = 1, DType dtype = DType::float32,
-                      std::optional<std::int64_t> seed = std::nullopt);
-Tensor random_normal(const Shape& shape, double mean = 0, double stddev = 1, DType dtype = DType::float32,
-                     std::optional<std::int64_t> seed = std::nullopt);
-Tensor truncated_normal(const Shape& shape, double mean = 0, double stddev = 1, DType dtype = DType::float32,
-                        std::optional<std::int64_t> seed = std::nullopt);
-
-// ---- neural
+// ---- basics of neural networks (nn.cpp) ----
 Tensor softmax(const Tensor& logits, std::int64_t axis = -1);
 Tensor log_softmax(const Tensor& logits, std::int64_t axis = -1);
 Tensor softmax_cross_entropy_with_logits(const Tensor& labels, const Tensor& logits, std::int64_t axis = -1);
-Tensor l2_loss(const Tensor& x);
+Tensor sparse_softmax_cross_entropy_with_logits(const Tensor& labels, const Tensor& logits);
+Tensor l2_loss(const Tensor& t);
+/// Mean and variance.
+std::pair<Tensor, Tensor> moments(const Tensor& x, const Axes& axes, bool keepdims = false);
 
-// ---- operators
-inline Tensor operator+(const Tensor& x, const Tensor& y) {
-  return add(x, y);
-}
-inline Tensor operator-(const Tensor& x, const Tensor& y) {
-  return subtract(x, y);
-}
-inline Tensor operator*(const Tensor& x, const Tensor& y) {
-  return multiply(x, y);
-}
-inline Tensor operator/(const Tensor& x, const Tensor& y) {
-  return divide(x, y);
-}
-inline Tensor operator-(const Tensor& x) {
-  return negative(x);
-}
+}  // namespace tapedeck::ops
 
-/// The sum of `x` over the axes along which `shape` was broadcast to x's shape: what a VJP of a broadcasting
-/// op needs. Runs ops; x itself where the shapes are the same.
-Tensor sum_to_shape(const Tensor& x, const Shape& shape);
+namespace tapedeck {
+
+Tensor operator+(const Tensor& a, const Tensor& b);
+Tensor operator-(const Tensor& a, const Tensor& b);
+Tensor operator*(const Tensor& a, const Tensor& b);
+Tensor operator/(const Tensor& a, const Tensor& b);
+Tensor operator-(const Tensor& a);
+/// A number takes the tensor's dtype.
+Tensor operator+(const Tensor& a, double b);
+Tensor operator-(const Tensor& a, double b);
+Tensor operator*(const Tensor& a, double b);
+Tensor operator/(const Tensor& a, double b);
+Tensor operator+(double a, const Tensor& b);
+Tensor operator-(double a, const Tensor& b);
+Tensor operator*(double a, const Tensor& b);
+Tensor operator/(double a, const Tensor& b);
 
 }  // namespace tapedeck

@@ -1,190 +1,153 @@
-// Random numbers.
+// Random numbers. Pure ops: see random_state.h.
 #include "engine/cpu/random.h"
 
-#include <map>
-#include <mutex>
-#include <random>
+#include <cmath>
 
-#include "engine/ops/ops.h"
+#include "engine/ops/checks.h"
+#include "engine/ops/families.h"
 #include "engine/ops/random_state.h"
-#include "engine/ops/rules.h"
 
-namespace tapedeck {
-
-using namespace rules;
-
+namespace tapedeck::ops {
 namespace {
 
-/// Spreads the bits of a seed (the finaliser of D. Stafford's variant 13 of MurmurHash3): near seeds give far
-/// keys.
-std::uint64_t spread(std::uint64_t x) {
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
-  return x ^ (x >> 31);
+// The order of attributes of all three ops.
+enum : std::size_t { shape_at, first_at, second_at, dtype_at, seed_at, key_at, counter_at };
+
+std::vector<AttributeSpec> random_attributes(const std::string& first, double first_value, const std::string& second,
+                                             Attribute second_value) {
+  return {{.name = "shape", .kind = AttributeKind::shape, .fallback = {}, .required = true},
+          {.name = first, .kind = AttributeKind::real, .fallback = first_value},
+          {.name = second, .kind = AttributeKind::real, .fallback = std::move(second_value)},
+          {.name = "dtype", .kind = AttributeKind::dtype, .fallback = DType::float32},
+          {.name = "seed", .kind = AttributeKind::integer, .fallback = std::monostate{}},
+          {.name = "key", .kind = AttributeKind::integer, .fallback = std::monostate{}},
+          {.name = "counter", .kind = AttributeKind::integer, .fallback = std::monostate{}}};
 }
 
-struct RandomState {
-  std::mutex mutex;
-  std::uint64_t seed = (std::uint64_t{std::random_device{}()} << 32) | std::random_device{}();
-  std::int64_t counter = 0;
-  std::map<std::int64_t, std::int64_t> op_counters;
+void require_resolved(const OpContext& c) {
+  if (c.attributes.is_none(key_at) || c.attributes.is_none(counter_at))
+    fail<InvalidArgumentError>(c.op.name, ": key and counter are None; resolve_random() sets them from the seed");
+}
 
-  static RandomState& instance() {
-    static RandomState state;
-    return state;
+std::uint64_t key_of(const OpContext& c) { return static_cast<std::uint64_t>(c.attributes.get<std::int64_t>(key_at)); }
+std::uint64_t counter_of(const OpContext& c) {
+  return static_cast<std::uint64_t>(c.attributes.get<std::int64_t>(counter_at));
+}
+
+TensorSpecs uniform_shape(const OpContext& c) {
+  require_resolved(c);
+  const DType dtype = c.attributes.get<DType>(dtype_at);
+  if (dtype == DType::bool_) fail<TypeMismatchError>("random_uniform: dtype is bool; needs a number's dtype");
+  if (is_integer(dtype)) {
+    if (c.attributes.is_none(second_at))
+      fail<InvalidArgumentError>("random_uniform: maxval is None; whole numbers of dtype ", dtype_name(dtype),
+                                 " need one");
+    const std::int64_t low = integer_of(c, first_at);
+    const std::int64_t high = integer_of(c, second_at);
+    if (low >= high)
+      fail<InvalidArgumentError>("random_uniform: minval ", low, " is not below maxval ", high);
+    if (dtype == DType::int32 && (low < INT32_MIN || high > std::int64_t{INT32_MAX} + 1))
+      fail<InvalidArgumentError>("random_uniform: the range [", low, ", ", high, ") leaves int32");
   }
-};
-
-}  // namespace
-
-void set_random_seed(std::int64_t seed) {
-  RandomState& state = RandomState::instance();
-  const std::lock_guard lock(state.mutex);
-  state.seed = spread(static_cast<std::uint64_t>(seed) + 0x9e3779b97f4a7c15ULL);
-  state.counter = 0;
-  state.op_counters.clear();
+  return spec(dtype, shape_of(c, shape_at));
 }
 
-RandomStretch next_random_stretch(std::optional<std::int64_t> op_seed, std::int64_t blocks) {
-  RandomState& state = RandomState::instance();
-  const std::lock_guard lock(state.mutex);
-  std::int64_t& counter = op_seed ? state.op_counters[*op_seed] : state.counter;
-  const std::uint64_t key =
-      op_seed ? spread(state.seed ^ spread(static_cast<std::uint64_t>(*op_seed))) : state.seed;
-  return {static_cast<std::int64_t>(key), std::exchange(counter, counter + blocks)};
-}
-
-namespace {
-
-// Attributes of all random ops: shape, two parameters, dtype, seed, and the stretch.
-enum RandomAttribute { shape_, first_, second_, dtype_, seed_, key_, counter_ };
-
-std::vector<AttributeSpec> random_attributes(const char* first, const char* second, double first_default) {
-  return {{"shape", AttributeKind::shape, Axes{}, true},
-          {first, AttributeKind::real, first_default},
-          {second, AttributeKind::real, 1.0},
-          {"dtype", AttributeKind::dtype, DType::float32},
-          {"seed", AttributeKind::integer, std::monostate{}},
-          {"key", AttributeKind::integer, std::monostate{}},
-          {"counter", AttributeKind::integer, std::monostate{}}};
-}
-
-Attributes resolve_stretch(const OpDef& op, const Attributes& given) {
-  if (!given.is_none(key_)) return given;
-  std::vector<Attribute> values;
-  for (std::size_t i = 0; i < given.size(); ++i) values.push_back(given[i]);
-  const auto seed = given.is_none(seed_) ? std::nullopt : std::optional(given.get<std::int64_t>(seed_));
-  const Shape shape = shape_attribute({op, {}, given, {}}, given[shape_], "shape");
-  const RandomStretch stretch =
-      next_random_stretch(seed, element_count(shape) / 2 + 1);  // at least 2 values a block
-  values[key_] = stretch.key;
-  values[counter_] = stretch.counter;
-  return Attributes(std::move(values));
-}
-
-TensorSpecs random_rule(const OpContext& c, bool integers) {
-  const DType dtype = c.attributes.get<DType>(dtype_);
-  if (!is_floating(dtype) && !(integers && is_integer(dtype)))
-    fail<TypeMismatchError>(c.op.name, ": dtype is ", dtype_name(dtype), "; it takes ",
-                            integers ? "float32, float64, int32 or int64" : "float32 or float64");
-  return one(dtype, shape_attribute(c, c.attributes[shape_], "shape"));
-}
-
-TensorSpecs uniform_rule(const OpContext& c) {
-  const double low = c.attributes.get<double>(first_), high = c.attributes.get<double>(second_);
-  if (is_integer(c.attributes.get<DType>(dtype_)) && !(low < high))
-    fail<InvalidArgumentError>("random_uniform: minval ", low, " is not below maxval ", high);
-  return random_rule(c, true);
-}
 Tensors uniform_forward(const OpContext& c) {
-  Tensor out = Tensor::allocate(c.outputs[0].dtype, c.outputs[0].shape);
-  const auto key = static_cast<std::uint64_t>(c.attributes.get<std::int64_t>(key_));
-  const auto counter = static_cast<std::uint64_t>(c.attributes.get<std::int64_t>(counter_));
-  const double low = c.attributes.get<double>(first_), high = c.attributes.get<double>(second_);
-  if (is_floating(out.dtype()))
-    cpu::random_uniform(out.dtype(), key, counter, low, high, output(out), out.count());
-  else
-    cpu::random_integers(out.dtype(), key, counter, static_cast<std::int64_t>(low),
-                         static_cast<std::int64_t>(high), output(out), out.count());
-  return one_tensor(std::move(out));
+  Tensor out = allocate_output(c);
+  std::byte* target = out.writable_data<std::byte>();
+  if (is_integer(out.dtype())) {
+    cpu::random_integers(out.dtype(), key_of(c), counter_of(c), integer_of(c, first_at), integer_of(c, second_at),
+                         target, out.count());
+  } else {
+    const double high = c.attributes.is_none(second_at) ? 1.0 : real_of(c.attributes[second_at]);
+    cpu::random_uniform(out.dtype(), key_of(c), counter_of(c), real_of(c.attributes[first_at]), high, target,
+                        out.count());
+  }
+  return one(std::move(out));
+}
+
+TensorSpecs normal_shape(const OpContext& c) {
+  require_resolved(c);
+  const DType dtype = c.attributes.get<DType>(dtype_at);
+  if (!is_floating(dtype))
+    fail<TypeMismatchError>(c.op.name, ": dtype is ", dtype_name(dtype), "; needs float32 or float64");
+  return spec(dtype, shape_of(c, shape_at));
 }
 
 template <bool truncated>
 Tensors normal_forward(const OpContext& c) {
-  Tensor out = Tensor::allocate(c.outputs[0].dtype, c.outputs[0].shape);
-  cpu::random_normal(out.dtype(), static_cast<std::uint64_t>(c.attributes.get<std::int64_t>(key_)),
-                     static_cast<std::uint64_t>(c.attributes.get<std::int64_t>(counter_)),
-                     c.attributes.get<double>(first_), c.attributes.get<double>(second_), truncated,
-                     output(out), out.count());
-  return one_tensor(std::move(out));
-}
-OpDef normal_op(std::string name, std::vector<std::string> python_names, Forward forward, std::string doc) {
-  return {.name = std::move(name),
-          .python_names = std::move(python_names),
-          .inputs = {},
-          .attributes = random_attributes("mean", "stddev", 0.0),
-          .shape_rule = [](const OpContext& c) { return random_rule(c, false); },
-          .forward = forward,
-          .vjp = nullptr,
-          .vjp_formula = "none",
-          .doc = std::move(doc),
-          .resolve = resolve_stretch};
+  Tensor out = allocate_output(c);
+  cpu::random_normal(out.dtype(), key_of(c), counter_of(c), real_of(c.attributes[first_at]),
+                     real_of(c.attributes[second_at]), truncated, out.writable_data<std::byte>(), out.count());
+  return one(std::move(out));
 }
 
-#define SEEDS                                                                                               \
-  "seed: an int for a stream of its own; None takes the global stream (tf.set_random_seed). key, counter: " \
-  "the stretch of "                                                                                         \
-  "the generator's stream (Philox 4x32-10), filled in when the op runs."
+constexpr const char* common_doc =
+    "\nThe numbers come from Philox 4x32-10 (Salmon, Moraes, Dror, Shaw, \"Parallel random numbers: as easy as 1, 2, 3\", "
+    "SC 2011) at (key, counter), which are resolved from the seed before the op runs: running it again gives the same "
+    "bits, on any number of threads. Seeds combine with set_random_seed as in TensorFlow.";
 
-Tensor run_random(const OpDef& op, const Shape& shape, double first, double second, DType dtype,
-                  std::optional<std::int64_t> seed) {
-  return run_op(
-      op, {},
-      {Axes(shape.begin(), shape.end()), first, second, dtype,
-       seed ? Attribute(*seed) : Attribute(std::monostate{}), std::monostate{}, std::monostate{}})[0];
+OpDef normal_row(std::string name, std::vector<std::string> python_names, const std::string& what, Forward forward) {
+  return {
+      .name = std::move(name),
+      .python_names = std::move(python_names),
+      .inputs = {},
+      .attributes = random_attributes("mean", 0.0, "stddev", 1.0),
+      .shape_rule = normal_shape,
+      .forward = forward,
+      .vjp = nullptr,
+      .vjp_formula = "none",
+      .doc = what +
+             "\n\nshape: extents of the result; mean, stddev: of the distribution; dtype: float32 or float64; seed: whole "
+             "number or None.\nReturns: dtype, shape. By Box and Muller's method (Annals of Mathematical Statistics 29, "
+             "1958).\nErrors: InvalidArgumentError for a negative extent; TypeMismatchError for another dtype." +
+             common_doc,
+  };
+}
+
+Tensor run_random(const OpDef& op, const Shape& shape, double first, double second, DType dtype, Seed seed) {
+  std::vector<Attribute> values = {
+      attribute_of(shape), first, second, dtype, seed ? Attribute(*seed) : Attribute(), {}, {}};
+  resolve_random(op, values);
+  return run_op1(op, {}, Attributes(std::move(values)));
 }
 
 }  // namespace
 
-TAPEDECK_OP(random_uniform_op) = {.name = "random_uniform",
-                                  .python_names = {"random_uniform", "random.uniform"},
-                                  .inputs = {},
-                                  .attributes = random_attributes("minval", "maxval", 0.0),
-                                  .shape_rule = uniform_rule,
-                                  .forward = uniform_forward,
-                                  .vjp = nullptr,
-                                  .vjp_formula = "none",
-                                  .doc =
-                                      "Uniformly distributed numbers, minval ≤ x < maxval.\n\nshape: "
-                                      "extents. dtype: float32, float64, int32 or int64. " SEEDS,
-                                  .resolve = resolve_stretch};
-Tensor random_uniform(const Shape& shape, double minval, double maxval, DType dtype,
-                      std::optional<std::int64_t> seed) {
+TAPEDECK_OP(random_uniform_op) = {
+    .name = "random_uniform",
+    .python_names = {"random_uniform", "random.uniform"},
+    .inputs = {},
+    .attributes = random_attributes("minval", 0.0, "maxval", std::monostate{}),
+    .shape_rule = uniform_shape,
+    .forward = uniform_forward,
+    .vjp = nullptr,
+    .vjp_formula = "none",
+    .doc = std::string("Random numbers, uniform on [minval, maxval).\n\nshape: extents of the result; minval, maxval: the "
+                       "range, by default [0, 1) (whole numbers need a maxval); dtype: float32, float64, int32 or int64; "
+                       "seed: whole number or None.\nReturns: dtype, shape.\nErrors: InvalidArgumentError for a negative "
+                       "extent, or an empty range of whole numbers; TypeMismatchError for bool.") +
+           common_doc,
+};
+Tensor random_uniform(const Shape& shape, double minval, double maxval, DType dtype, Seed seed) {
   return run_random(random_uniform_op, shape, minval, maxval, dtype, seed);
 }
 
-TAPEDECK_OP(random_normal_op) = normal_op("random_normal", {"random_normal", "random.normal"},
-                                          normal_forward<false>,
-                                          "Normally distributed numbers.\n\nshape: extents. mean, stddev: "
-                                          "floats. dtype: float32 or float64. " SEEDS);
-Tensor random_normal(const Shape& shape, double mean, double stddev, DType dtype,
-                     std::optional<std::int64_t> seed) {
+TAPEDECK_OP(random_normal_op) =
+    normal_row("random_normal", {"random_normal", "random.normal"}, "Random numbers of the normal distribution.",
+               normal_forward<false>);
+Tensor random_normal(const Shape& shape, double mean, double stddev, DType dtype, Seed seed) {
   return run_random(random_normal_op, shape, mean, stddev, dtype, seed);
 }
 
-TAPEDECK_OP(truncated_normal_op) = normal_op("truncated_normal",
-                                             {"truncated_normal", "random.truncated_normal"},
-                                             normal_forward<true>,
-                                             "Normally distributed numbers; those more than two standard "
-                                             "deviations from the mean are drawn again.\n\nshape: extents. "
-                                             "mean, stddev: floats. dtype: float32 or float64. " SEEDS);
-Tensor truncated_normal(const Shape& shape, double mean, double stddev, DType dtype,
-                        std::optional<std::int64_t> seed) {
+TAPEDECK_OP(truncated_normal_op) =
+    normal_row("truncated_normal", {"truncated_normal", "random.truncated_normal"},
+               "Random numbers of the normal distribution; those further than 2·stddev from the mean are drawn again.",
+               normal_forward<true>);
+Tensor truncated_normal(const Shape& shape, double mean, double stddev, DType dtype, Seed seed) {
   return run_random(truncated_normal_op, shape, mean, stddev, dtype, seed);
 }
 
-namespace detail {
 void link_random() {}
-}  // namespace detail
 
-}  // namespace tapedeck
+}  // namespace tapedeck::ops

@@ -62,7 +62,10 @@ Tensors run_attended(const OpContext& context, Observer* observer) {
   });
 }
 
-Tensors run_resolved(const OpDef& op, std::span<const Tensor> inputs, const Attributes& attributes) {
+}  // namespace
+
+Tensors run_op(const OpDef& op, std::span<const Tensor> inputs, const Attributes& attributes) {
+  check_call(op, inputs, attributes);
   const TensorSpecs specs = op.shape_rule({op, inputs, attributes, {}});
   const OpContext context{op, inputs, attributes, specs};
   const detail::ThreadState& thread = detail::thread_state;
@@ -70,15 +73,6 @@ Tensors run_resolved(const OpDef& op, std::span<const Tensor> inputs, const Attr
   if ((observer == nullptr && thread.recording == 0) || thread.quiet != 0) [[likely]]
     return compute(context);
   return run_attended(context, observer);
-}
-
-}  // namespace
-
-Tensors run_op(const OpDef& op, std::span<const Tensor> inputs, const Attributes& given) {
-  check_call(op, inputs, given);
-  if (op.resolve) [[unlikely]]
-    return run_resolved(op, inputs, op.resolve(op, given));
-  return run_resolved(op, inputs, given);
 }
 
 Tensor run_op1(const OpDef& op, std::span<const Tensor> inputs, const Attributes& attributes) {
