@@ -13,8 +13,8 @@
 namespace tapedeck {
 
 /// std::monostate stands for Python's None.
-using Attribute = std::variant<std::monostate, bool, std::int64_t, double, std::string, DType,
-                               std::vector<std::int64_t>>;
+using Attribute =
+    std::variant<std::monostate, bool, std::int64_t, double, std::string, DType, std::vector<std::int64_t>>;
 
 /// Values in the order of the op's AttributeSpecs. Empty where the op has none; otherwise every slot is set.
 /// Shared and immutable, so that tape and recorder keep it for the price of a pointer.

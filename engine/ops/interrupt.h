@@ -8,8 +8,8 @@ struct HostHooks {
   /// Lets other threads of the host run while this one waits (gives up Python's lock); returns a token.
   void* (*release)() = nullptr;
   void (*reacquire)(void* token) = nullptr;
-  /// True where the user interrupted (Python: pending signals; the exception is then set). Needs no lock held;
-  /// takes it itself. Cheap enough for every 20 ms, not for every element.
+  /// True where the user interrupted (Python: pending signals; the exception is then set). Needs no lock
+  /// held; takes it itself. Cheap enough for every 20 ms, not for every element.
   bool (*interrupted)() = nullptr;
 };
 void set_host_hooks(const HostHooks& hooks);

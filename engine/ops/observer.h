@@ -25,7 +25,8 @@ struct Event {
   const Attributes* attributes = nullptr;
   std::span<const TensorSpec> outputs;  ///< op: what will come out
   std::uint64_t forward_record = 0;     ///< vjp: number of the record whose VJP this is
-  std::uint64_t tape = 0;  ///< id of the innermost tape that will record it (op, custom), or is played (playback, vjp)
+  std::uint64_t tape =
+      0;  ///< id of the innermost tape that will record it (op, custom), or is played (playback, vjp)
   bool custom_gradient = false;  ///< vjp: the user wrote it
 };
 
@@ -33,13 +34,15 @@ struct Event {
 class Observer {
  public:
   virtual ~Observer() = default;
-  /// Before the work, after the checks. May wait (the gate); throws Interrupted to abandon the op. Returns the
-  /// record's number (never 0), which the tape keeps.
+  /// Before the work, after the checks. May wait (the gate); throws Interrupted to abandon the op. Returns
+  /// the record's number (never 0), which the tape keeps.
   virtual std::uint64_t begin(const Event& event) = 0;
   /// After the work. `outputs`: op, custom: results; vjp: gradients of the inputs (undefined ones included);
-  /// playback: gradients of the sources. `error`: nullptr, or the text of what the work threw (outputs empty then).
+  /// playback: gradients of the sources. `error`: nullptr, or the text of what the work threw (outputs empty
+  /// then).
   virtual void end(std::uint64_t record, std::span<const Tensor> outputs, const char* error) = 0;
-  /// A tensor that no op made: it came from Python, or is a variable's new value (then `name` is the variable's).
+  /// A tensor that no op made: it came from Python, or is a variable's new value (then `name` is the
+  /// variable's).
   virtual void leaf(const Tensor& tensor, std::string_view name) = 0;
 };
 
@@ -48,7 +51,9 @@ extern std::atomic<Observer*> observer;
 }
 
 /// nullptr: nobody listens. The caller keeps the observer alive until no op runs that began under it.
-inline void set_observer(Observer* observer) { detail::observer.store(observer, std::memory_order_release); }
+inline void set_observer(Observer* observer) {
+  detail::observer.store(observer, std::memory_order_release);
+}
 /// The observer of this thread: nullptr also where a QuietScope is open.
 Observer* current_observer();
 

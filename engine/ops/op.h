@@ -66,14 +66,14 @@ struct VjpContext {
   std::span<const bool> wanted;
 };
 
-/// Checks dtypes, shapes and attributes (throwing errors that name the op, the argument and the values) and says
-/// what will come out. Touches no element.
+/// Checks dtypes, shapes and attributes (throwing errors that name the op, the argument and the values) and
+/// says what will come out. Touches no element.
 using ShapeRule = TensorSpecs (*)(const OpContext&);
-/// Computes the outputs on the inputs' device; called after the shape rule has passed. Pure: the same inputs and
-/// attributes give the same bits, whatever the number of threads.
+/// Computes the outputs on the inputs' device; called after the shape rule has passed. Pure: the same inputs
+/// and attributes give the same bits, whatever the number of threads.
 using Forward = Tensors (*)(const OpContext&);
-/// Gradients of the inputs, one per input, undefined where there is none or none is wanted. Calls ops only, never
-/// kernels, so it can be stepped and differentiated again.
+/// Gradients of the inputs, one per input, undefined where there is none or none is wanted. Calls ops only,
+/// never kernels, so it can be stepped and differentiated again.
 using Vjp = Tensors (*)(const VjpContext&);
 
 struct OpDef {
@@ -85,7 +85,7 @@ struct OpDef {
   Forward forward = nullptr;
   Vjp vjp = nullptr;        ///< nullptr: not differentiable (comparisons, argmax, random)
   std::string vjp_formula;  ///< for the inspector: "dA = dC·Bᵀ, dB = Aᵀ·dC"; "none" where vjp is nullptr
-  std::string doc;          ///< first line: what it does; then shapes, dtypes, errors; formulas with their source
+  std::string doc;  ///< first line: what it does; then shapes, dtypes, errors; formulas with their source
   /// Arguments in Python's order where that is not "inputs, then attributes": names of either.
   std::vector<std::string> python_order = {};
   bool returns_list = false;  ///< Python gets a list even of one output (split, unstack)
@@ -110,10 +110,11 @@ class Registry {
 struct OpRegistration {
   const OpDef& operator=(OpDef op) const { return Registry::instance().add(std::move(op)); }
 };
-#define TAPEDECK_OP(variable) const ::tapedeck::OpDef& variable = ::tapedeck::OpRegistration{}
+#define TAPEDECK_OP(variable) \
+  const ::tapedeck::OpDef& variable = ::tapedeck::OpRegistration {}
 
-/// Makes sure that every family's object file is linked and has registered its ops (a static library would drop
-/// them). Called by run_op's users once: the bindings, the C++ sample, the tests.
+/// Makes sure that every family's object file is linked and has registered its ops (a static library would
+/// drop them). Called by run_op's users once: the bindings, the C++ sample, the tests.
 void register_all_ops();
 
 }  // namespace tapedeck

@@ -73,7 +73,7 @@ Tensor stack_list(PyObject* list, std::optional<DType> wanted, const Where& wher
   const Py_ssize_t count = PySequence_Fast_GET_SIZE(list);
   for (Py_ssize_t i = 0; i < count; ++i)
     parts.push_back(to_tensor(PySequence_Fast_GET_ITEM(list, i), wanted, where));
-  return run_op1(stack, span_of(parts), named_attributes(stack, {{"axis", std::int64_t{0}}}));
+  return run_op1(stack, parts, named_attributes(stack, {{"axis", std::int64_t{0}}}));
 }
 
 [[noreturn]] void refuse_value(PyObject* value, const Where& where) {

@@ -9,10 +9,6 @@
 
 namespace tapedeck::python {
 
-inline std::span<const Tensor> span_of(const Tensors& tensors) {
-  return {tensors.data(), tensors.size()};
-}
-
 /// For messages: "add: y: ".
 struct Where {
   const char* op = nullptr;

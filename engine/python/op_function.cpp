@@ -43,7 +43,7 @@ PyObject* call(PyObject* self, PyObject* const* arguments, std::size_t flagged_c
     Attributes attributes;
     signature.parse(arguments, static_cast<std::size_t>(PyVectorcall_NARGS(flagged_count)), keyword_names,
                     inputs, attributes);
-    Tensors outputs = run_op(signature.op(), span_of(inputs), attributes);
+    Tensors outputs = run_op(signature.op(), inputs, attributes);
     if (outputs.size() == 1 && !signature.op().returns_list) return wrap(std::move(outputs[0]));
     return wrap_list(outputs);
   });

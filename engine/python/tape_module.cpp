@@ -60,7 +60,7 @@ py::list gradient(Tape& tape, const py::sequence& target_objects, const py::sequ
     if (given.size() != targets.size())
       fail<InvalidArgumentError>("gradient: ", given.size(), " output_gradients for ", targets.size(),
                                  " targets");
-    cotangents = cotangents_of(given, span_of(targets));
+    cotangents = cotangents_of(given, targets);
   }
   std::vector<Tape::Source> sources;
   for (const py::handle object : source_objects) {
@@ -73,8 +73,7 @@ py::list gradient(Tape& tape, const py::sequence& target_objects, const py::sequ
                               " is neither a tensor nor a variable");
   }
   const auto unconnected = zero_unconnected ? Unconnected::zero : Unconnected::none;
-  return to_list(span_of(tape.gradient(span_of(targets), std::span<const Tape::Source>(sources),
-                                       span_of(cotangents), unconnected)));
+  return to_list(tape.gradient(targets, std::span<const Tape::Source>(sources), cotangents, unconnected));
 }
 
 void watch(Tape& tape, const py::handle object) {
@@ -122,7 +121,7 @@ py::list run_custom_gradient(const std::string& name, const py::sequence& input_
                              const py::object& function) {
   const Tensors inputs = targets_of(input_objects);
   const auto run = [&] { return through_engine([&] { return custom_result(function, name); }); };
-  return to_list(span_of(custom_gradient(name, span_of(inputs), run)));
+  return to_list(custom_gradient(name, inputs, run));
 }
 
 struct StopRecordingContext {

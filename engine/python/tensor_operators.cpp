@@ -38,11 +38,11 @@ struct OperatorRow {
   const char* symbol;
 };
 constexpr std::array<OperatorRow, operator_count> operator_rows = {{
-    {"add", "+"},         {"subtract", "-"},    {"multiply", "*"},    {"divide", "/"},
-    {"floordiv", "//"},   {"floormod", "%"},    {"pow", "**"},        {"matmul", "@"},
-    {"negative", "-"},    {"abs", "abs"},       {"logical_and", "&"}, {"logical_or", "|"},
-    {"logical_xor", "^"}, {"logical_not", "~"}, {"equal", "=="},      {"not_equal", "!="},
-    {"less", "<"},        {"less_equal", "<="}, {"greater", ">"},     {"greater_equal", ">="},
+    {"add", "+"},       {"subtract", "-"},    {"multiply", "*"},    {"divide", "/"},
+    {"floordiv", "//"}, {"mod", "%"},         {"pow", "**"},        {"matmul", "@"},
+    {"negative", "-"},  {"abs", "abs"},       {"logical_and", "&"}, {"logical_or", "|"},
+    {"not_equal", "^"}, {"logical_not", "~"}, {"equal", "=="},      {"not_equal", "!="},
+    {"less", "<"},      {"less_equal", "<="}, {"greater", ">"},     {"greater_equal", ">="},
 }};
 std::array<const OpDef*, operator_count> operator_ops{};
 
@@ -78,7 +78,7 @@ PyObject* binary(PyObject* a, PyObject* b) {
     PyObject* values[] = {a, b};
     Tensors inputs;
     convert_inputs(op, values, inputs);
-    return run(op, span_of(inputs));
+    return run(op, inputs);
   });
 }
 
@@ -87,6 +87,17 @@ PyObject* unary(PyObject* a) {
   return guarded([&] {
     const Tensor inputs[] = {tensor_like(a)};
     return run(*operator_ops[which], inputs);
+  });
+}
+
+// Of bools "either" is "different"; of numbers it would not be ^.
+PyObject* exclusive_or(PyObject* a, PyObject* b) {
+  return guarded([&] {
+    for (PyObject* operand : {a, b})
+      if (is_tensor_like(operand) && tensor_like(operand).dtype() != DType::bool_)
+        fail<TypeMismatchError>("^: a tensor of dtype ", dtype_name(tensor_like(operand).dtype()),
+                                "; it needs bools");
+    return binary<xor_>(a, b);
   });
 }
 
@@ -181,7 +192,7 @@ PyObject* compare(PyObject* a, PyObject* b, int operation) {
     convert_inputs(op, values, inputs);
     if ((operation == Py_EQ || operation == Py_NE) && !broadcastable(inputs[0], inputs[1]))
       return PyBool_FromLong(operation == Py_NE);
-    return run(op, span_of(inputs));
+    return run(op, inputs);
   });
 }
 
@@ -196,7 +207,7 @@ PyNumberMethods number_methods() {
   methods.nb_matrix_multiply = binary<matmul_>;
   methods.nb_and = binary<and_>;
   methods.nb_or = binary<or_>;
-  methods.nb_xor = binary<xor_>;
+  methods.nb_xor = exclusive_or;
   methods.nb_power = power;
   methods.nb_negative = unary<negative_>;
   methods.nb_absolute = unary<absolute_>;

@@ -12,8 +12,8 @@ namespace tapedeck {
 using TensorFunction = std::function<Tensor(std::span<const Tensor>)>;
 using GradientsFunction = std::function<Tensors(std::span<const Tensor>)>;
 
-/// f ↦ gradients of f with respect to all its arguments, or to those at `params`. Applying it n times gives the
-/// n-th derivative. Throws InvalidArgumentError for an index out of range.
+/// f ↦ gradients of f with respect to all its arguments, or to those at `params`. Applying it n times gives
+/// the n-th derivative. Throws InvalidArgumentError for an index out of range.
 GradientsFunction gradients_function(TensorFunction f, std::vector<int> params = {});
 
 /// As gradients_function, and the value.

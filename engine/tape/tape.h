@@ -1,8 +1,8 @@
 // The gradient tape, and its playback.
 //
-// A tape belongs to the thread that opened it. While it is active, run_op writes every op one of whose inputs the
-// tape watches (directly, or as the output of an op on the tape). Tapes nest; playing one back runs ops that the
-// outer ones record, which gives gradients of any order.
+// A tape belongs to the thread that opened it. While it is active, run_op writes every op one of whose inputs
+// the tape watches (directly, or as the output of an op on the tape). Tapes nest; playing one back runs ops
+// that the outer ones record, which gives gradients of any order.
 #pragma once
 
 #include <functional>
@@ -28,22 +28,27 @@ class Tape {
   ~Tape();
   Tape(const Tape&) = delete;
 
-  void start();  ///< Push on this thread's stack. Throws FailedPreconditionError where it is active already.
-  void stop();   ///< Take off the stack. Throws FailedPreconditionError where it is not active on this thread.
+  /// Push on this thread's stack. A tape that was used up begins anew. Throws FailedPreconditionError where
+  /// it is active already.
+  void start();
+  void stop();  ///< Take off the stack. Throws FailedPreconditionError where it is not active on this thread.
   bool active() const;
   void watch(const Tensor& tensor);
   void watch(const Variable& variable);
   /// Forget everything recorded; watched tensors stay forgotten too.
   void reset();
 
-  /// Gradients of the sum of `targets` (weighted by `output_gradients` where given, one per target, undefined for
-  /// ones) with respect to `sources`. Undefined, or zeros, where a source is not connected. A tape that is not
-  /// persistent gives its records up: the second call throws FailedPreconditionError whose text says "persistent".
+  /// Gradients of the sum of `targets` (weighted by `output_gradients` where given, one per target, undefined
+  /// for ones) with respect to `sources`. Undefined, or zeros, where a source is not connected. A tape that
+  /// is not persistent gives its records up: the second call throws FailedPreconditionError whose text says
+  /// "persistent".
   Tensors gradient(std::span<const Tensor> targets, std::span<const Tensor> sources,
-                   std::span<const Tensor> output_gradients = {}, Unconnected unconnected = Unconnected::none);
+                   std::span<const Tensor> output_gradients = {},
+                   Unconnected unconnected = Unconnected::none);
   /// The same with respect to variables: sums over every value the tape saw the variable hold.
   Tensors gradient(std::span<const Tensor> targets, std::span<const Variable> sources,
-                   std::span<const Tensor> output_gradients = {}, Unconnected unconnected = Unconnected::none);
+                   std::span<const Tensor> output_gradients = {},
+                   Unconnected unconnected = Unconnected::none);
   /// Sources of both kinds mixed, in order.
   struct Source {
     Tensor tensor;                     ///< either this
@@ -62,19 +67,26 @@ class Tape {
   std::shared_ptr<State> state_;
 };
 
-/// While it lives, this thread's active tapes record nothing (tape.stop_recording, custom gradients).
+/// While it lives, the tapes that are active on this thread now record nothing (tape.stop_recording, custom
+/// gradients); a tape that is started meanwhile records.
 class StopRecording {
  public:
   StopRecording();
   ~StopRecording();
   StopRecording(const StopRecording&) = delete;
+
+ private:
+  std::vector<std::shared_ptr<Tape::State>> suspended_;
 };
 
 /// True where some active tape of this thread would record an op on these inputs.
 bool is_taped(std::span<const Tensor> inputs);
 
-/// Runs `function` (which returns its outputs and its VJP) as one op named `name`: the ops inside are not taped,
-/// the VJP stands for them. The outputs are fresh tensors (identity) where the function returned an input.
+/// Runs `function` (which returns its outputs and its VJP) as one op named `name`: playback calls the VJP
+/// instead of those of the ops inside. These are on the tape only where a higher derivative may need them:
+/// where other tapes record too, or a persistent one does. The outputs are fresh tensors (identity) where the
+/// function returned an input or another tensor that was there before. The VJP returns one gradient per
+/// input, undefined where there is none.
 struct CustomResult {
   Tensors outputs;
   CustomVjp vjp;

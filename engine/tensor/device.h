@@ -17,7 +17,8 @@ struct Device {
 /// "/cpu:0", "/gpu:1".
 std::string to_string(Device device);
 
-/// Reads "/cpu:0", "cpu:0", "CPU:0", "/gpu:1", "/device:GPU:1", "gpu". Throws InvalidArgumentError naming the text.
+/// Reads "/cpu:0", "cpu:0", "CPU:0", "/gpu:1", "/device:GPU:1", "gpu". Throws InvalidArgumentError naming the
+/// text.
 Device device_from_name(const std::string& name);
 
 /// How many GPUs this build can use on this machine.

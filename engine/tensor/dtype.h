@@ -18,8 +18,12 @@ constexpr std::size_t item_size(DType dtype) {
   return sizes[static_cast<std::size_t>(dtype)];
 }
 
-constexpr bool is_floating(DType dtype) { return dtype >= DType::float32; }
-constexpr bool is_integer(DType dtype) { return dtype == DType::int32 || dtype == DType::int64; }
+constexpr bool is_floating(DType dtype) {
+  return dtype >= DType::float32;
+}
+constexpr bool is_integer(DType dtype) {
+  return dtype == DType::int32 || dtype == DType::int64;
+}
 
 /// TensorFlow's name: "bool", "int32", "int64", "float32", "float64".
 constexpr std::string_view dtype_name(DType dtype) {

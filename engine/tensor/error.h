@@ -31,7 +31,8 @@ struct UnimplementedError : Error {  ///< a NotImplementedError in Python: no ke
 struct FailedPreconditionError : Error {  ///< a RuntimeError in Python: a used-up tape, say
   using Error::Error;
 };
-/// The user interrupted. The Python module turns it into the exception that is already set (KeyboardInterrupt).
+/// The user interrupted. The Python module turns it into the exception that is already set
+/// (KeyboardInterrupt).
 struct Interrupted : Error {
   Interrupted() : Error("interrupted") {}
 };

@@ -11,8 +11,8 @@ namespace tapedeck {
 
 constexpr int max_rank = 8;
 
-/// Up to `max_rank` signed numbers, one per axis. Used for shapes (extents, never negative in a tensor) and for
-/// strides (in elements, may be 0 or negative).
+/// Up to `max_rank` signed numbers, one per axis. Used for shapes (extents, never negative in a tensor) and
+/// for strides (in elements, may be 0 or negative).
 class Dims {
  public:
   constexpr Dims() = default;

@@ -3,6 +3,7 @@
 
 #include <boost/container/small_vector.hpp>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -13,8 +14,8 @@
 
 namespace tapedeck {
 
-/// What a Tensor points at. Made by Tensor's functions only; fields never change afterwards, so a tensor may be
-/// read from any thread.
+/// What a Tensor points at. Made by Tensor's functions only; fields never change afterwards, so a tensor may
+/// be read from any thread.
 struct TensorBody {
   std::atomic<std::uint32_t> references{1};
   DType dtype{};
@@ -23,7 +24,7 @@ struct TensorBody {
   std::int64_t offset = 0;  ///< of the first element, in elements
   std::int64_t count = 0;   ///< number of elements
   Shape shape;
-  Strides strides;  ///< in elements
+  Strides strides;         ///< in elements
   bool contiguous = true;  ///< row-major without gaps
 };
 
@@ -72,7 +73,8 @@ class Tensor {
   /// How many handles share this tensor.
   std::uint32_t references() const { return body_->references.load(std::memory_order_relaxed); }
 
-  /// First element. T must be the dtype's C++ type. The writable form is for the kernel that makes the tensor.
+  /// First element. T must be the dtype's C++ type. The writable form is for the kernel that makes the
+  /// tensor.
   template <class T>
   const T* data() const {
     return reinterpret_cast<const T*>(body_->storage->data()) + body_->offset;
@@ -109,20 +111,34 @@ class Tensor {
   TensorBody* body_ = nullptr;
 };
 
-using Tensors = boost::container::small_vector<Tensor, 4>;
+/// A vector whose first N elements need no allocation. Boost's own is no contiguous range to std::span.
+template <class T, std::size_t N>
+class SmallVector : public boost::container::small_vector<T, N> {
+ public:
+  using boost::container::small_vector<T, N>::small_vector;
+  operator std::span<const T>() const { return {this->data(), this->size()}; }
+  operator std::span<T>() { return {this->data(), this->size()}; }
+};
+
+using Tensors = SmallVector<Tensor, 4>;
 
 /// What an op will return, known before its kernel runs.
 struct TensorSpec {
   DType dtype{};
   Shape shape;
 };
-using TensorSpecs = boost::container::small_vector<TensorSpec, 2>;
+using TensorSpecs = SmallVector<TensorSpec, 2>;
 
 extern template Tensor Tensor::from_values<bool>(std::span<const bool>, const Shape&);
 extern template Tensor Tensor::from_values<std::int32_t>(std::span<const std::int32_t>, const Shape&);
 extern template Tensor Tensor::from_values<std::int64_t>(std::span<const std::int64_t>, const Shape&);
 extern template Tensor Tensor::from_values<float>(std::span<const float>, const Shape&);
 extern template Tensor Tensor::from_values<double>(std::span<const double>, const Shape&);
+
+namespace detail {
+/// The highest id given so far, on any thread.
+std::uint64_t newest_tensor_id();
+}  // namespace detail
 
 /// As TensorFlow prints the values: "[[1. 2.]\n [3. 4.]]", long axes shortened with "...".
 std::string format_values(const Tensor& tensor, int edge_items = 3);

@@ -54,6 +54,9 @@ class Operators(unittest.TestCase):
             np.testing.assert_array_equal(operation(tf.constant(p), tf.constant(q)).numpy(), operation(p, q))
             np.testing.assert_array_equal(operation(tf.constant(p), True).numpy(), operation(p, True))
         np.testing.assert_array_equal((~tf.constant(p)).numpy(), ~p)
+        for operation in (operator.and_, operator.or_, operator.xor):
+            with self.assertRaisesRegex(TypeError, "bool"):
+                operation(tf.constant([1]), tf.constant([3]))
 
     def test_comparisons_are_elementwise(self):
         a = tf.constant(a_values)

@@ -65,7 +65,6 @@ class DType:
         return np.finfo(self._numpy) if self.is_floating else np.iinfo(self._numpy)
 
     @property
-    @property
     def dtype(self):
         """The NumPy dtype, so that NumPy takes a DType wherever it takes a dtype."""
         return self._numpy

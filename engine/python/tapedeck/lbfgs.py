@@ -94,7 +94,7 @@ def _op(name):
 
 
 def _dot(a, b):
-    return _op("reduce_sum")(a * b)
+    return _op("dot")(a, b)
 
 
 def _largest(vector):

@@ -1,0 +1,110 @@
+#include "engine/cpu/copy.h"
+
+#include <cstring>
+
+#include "engine/cpu/blocks.h"
+#include "engine/cpu/iterate.h"
+
+namespace tapedeck::cpu {
+namespace {
+
+constexpr std::int64_t tile = 32;
+
+template <class T>
+void copy_row(const T* __restrict from, std::int64_t from_step, T* __restrict to, std::int64_t to_step,
+              std::int64_t count) {
+  if (from_step == 1 && to_step == 1) {
+    std::memcpy(to, from, static_cast<std::size_t>(count) * sizeof(T));
+  } else if (to_step == 1) {
+    for (std::int64_t i = 0; i < count; ++i) to[i] = from[i * from_step];
+  } else {
+    for (std::int64_t i = 0; i < count; ++i) to[i * to_step] = from[i * from_step];
+  }
+}
+
+/// The two innermost axes are a transposed matrix: tiles that fit the first cache.
+template <class T>
+void copy_transposed(const T* from, T* to, const Loops<2>& walk) {
+  const int rows_axis = walk.rank - 2;
+  const std::int64_t rows = walk.extent[rows_axis];
+  const std::int64_t columns = walk.inner();
+  const std::int64_t from_row = walk.stride[0][rows_axis];
+  const std::int64_t to_row = walk.stride[1][rows_axis];
+  const std::int64_t from_step = walk.inner_stride(0);
+  const std::int64_t to_step = walk.inner_stride(1);
+  const std::int64_t row_tiles = (rows + tile - 1) / tile;
+  const std::int64_t matrices = walk.rows() / rows;
+  for_blocks(matrices * row_tiles, std::max<std::int64_t>(1, 16384 / (tile * columns)),
+             [&](std::int64_t begin, std::int64_t end) {
+               for (std::int64_t task = begin; task < end; ++task) {
+                 const auto start = walk.offsets(task / row_tiles * rows);
+                 const std::int64_t first = task % row_tiles * tile;
+                 const std::int64_t last = std::min(rows, first + tile);
+                 for (std::int64_t column = 0; column < columns; column += tile) {
+                   const std::int64_t n = std::min(tile, columns - column);
+                   for (std::int64_t row = first; row < last; ++row)
+                     copy_row(from + start[0] + row * from_row + column * from_step, from_step,
+                              to + start[1] + row * to_row + column * to_step, to_step, n);
+                 }
+               }
+             });
+}
+
+template <class T>
+void copy_elements(const void* source, const Strides& source_strides, void* target, const Strides& target_strides,
+                   const Shape& shape) {
+  const Loops<2> walk(shape, {&source_strides, &target_strides});
+  const T* from = static_cast<const T*>(source);
+  T* to = static_cast<T*>(target);
+  const bool transposed = walk.rank >= 2 && walk.inner_stride(0) != 1 && walk.inner() >= tile &&
+                          walk.stride[0][walk.rank - 2] == 1 && walk.rows() > 0;
+  if (transposed) return copy_transposed(from, to, walk);
+  walk.for_pieces(grain_for(0.4), [&](std::int64_t first, std::int64_t n, const auto& start) {
+    const std::int64_t from_step = walk.inner_stride(0);
+    const std::int64_t to_step = walk.inner_stride(1);
+    copy_row(from + start[0] + first * from_step, from_step, to + start[1] + first * to_step, to_step, n);
+  });
+}
+
+template <class T>
+void fill_elements(const void* value, void* target, std::int64_t count) {
+  T element;
+  std::memcpy(&element, value, sizeof element);
+  T* to = static_cast<T*>(target);
+  for_blocks(count, 65536, [=](std::int64_t begin, std::int64_t end) { std::fill(to + begin, to + end, element); });
+}
+
+}  // namespace
+
+void copy(std::size_t size, const void* source, const Strides& source_strides, void* target,
+          const Strides& target_strides, const Shape& shape) {
+  if (size == 1)
+    copy_elements<std::uint8_t>(source, source_strides, target, target_strides, shape);
+  else if (size == 4)
+    copy_elements<std::uint32_t>(source, source_strides, target, target_strides, shape);
+  else
+    copy_elements<std::uint64_t>(source, source_strides, target, target_strides, shape);
+}
+
+void fill(std::size_t size, const void* value, void* target, std::int64_t count) {
+  if (size == 1)
+    fill_elements<std::uint8_t>(value, target, count);
+  else if (size == 4)
+    fill_elements<std::uint32_t>(value, target, count);
+  else
+    fill_elements<std::uint64_t>(value, target, count);
+}
+
+void gather_rows(const void* source, std::int64_t outer, std::int64_t count, const std::int64_t* indices,
+                 std::int64_t index_count, std::size_t row_bytes, void* target) {
+  const auto* from = static_cast<const char*>(source);
+  auto* to = static_cast<char*>(target);
+  const auto row = static_cast<std::int64_t>(row_bytes);
+  const auto grain = std::max<std::int64_t>(1, 65536 / std::max<std::int64_t>(16, row));
+  for_blocks(outer * index_count, grain, [=](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i)
+      std::memcpy(to + i * row, from + (i / index_count * count + indices[i % index_count]) * row, row_bytes);
+  });
+}
+
+}  // namespace tapedeck::cpu

@@ -1,0 +1,151 @@
+#include "engine/cpu/elementwise.h"
+
+#include <algorithm>
+
+#include "engine/cpu/blocks.h"
+#include "engine/cpu/dispatch.h"
+#include "engine/cpu/iterate.h"
+
+namespace tapedeck::cpu {
+namespace {
+
+// An output this large leaves the cache before anybody reads it: writing past the cache saves reading its lines first.
+constexpr std::int64_t streaming_bytes = std::int64_t{16} << 20;
+constexpr std::int64_t stream_buffer_bytes = 8192;
+
+int index_of(DType dtype) { return static_cast<int>(dtype); }
+
+/// Rough nanoseconds an element, to choose blocks.
+double cost_of(Unary op) {
+  switch (op) {
+    case Unary::sin:
+    case Unary::cos:
+    case Unary::tan:
+    case Unary::asin:
+    case Unary::acos:
+    case Unary::atan:
+    case Unary::sinh:
+    case Unary::cosh:
+    case Unary::erf:
+      return 8.0;
+    case Unary::exp:
+    case Unary::expm1:
+    case Unary::log:
+    case Unary::log1p:
+    case Unary::tanh:
+    case Unary::sigmoid:
+    case Unary::softplus:
+      return 0.8;
+    default:
+      return 0.3;
+  }
+}
+
+double cost_of(Binary op) { return op == Binary::pow || op == Binary::mod ? 10.0 : 0.3; }
+
+std::size_t result_size(Unary op, DType dtype) { return op >= Unary::logical_not ? 1 : item_size(dtype); }
+std::size_t result_size(Binary op, DType dtype) { return op >= Binary::equal ? 1 : item_size(dtype); }
+
+const char* at(const void* data, std::int64_t elements, std::size_t size) {
+  return static_cast<const char*>(data) + elements * static_cast<std::int64_t>(size);
+}
+char* at(void* data, std::int64_t elements, std::size_t size) {
+  return static_cast<char*>(data) + elements * static_cast<std::int64_t>(size);
+}
+
+/// Calls `compute(begin, count, target)` for blocks of a contiguous output; very long ones go through a small buffer
+/// and past the cache.
+template <class Compute>
+void write_contiguous(void* out, std::int64_t count, std::size_t size, double cost, Compute&& compute) {
+  const bool streaming = count * static_cast<std::int64_t>(size) >= streaming_bytes;
+  const std::int64_t chunk = stream_buffer_bytes / static_cast<std::int64_t>(size);
+  const std::int64_t grain = grain_for(cost) / chunk * chunk;  // blocks start on cache lines
+  for_blocks(count, std::max(grain, chunk), [&](std::int64_t begin, std::int64_t end) {
+    if (!streaming) return compute(begin, end - begin, static_cast<void*>(at(out, begin, size)));
+    alignas(64) char buffer[stream_buffer_bytes];
+    for (std::int64_t i = begin; i < end; i += chunk) {
+      const std::int64_t n = std::min(chunk, end - i);
+      compute(i, n, static_cast<void*>(buffer));
+      loops().stream(at(out, i, size), buffer, static_cast<std::size_t>(n) * size);
+    }
+  });
+}
+
+}  // namespace
+
+bool has_kernel(Unary op, DType dtype) { return loops().unary[static_cast<int>(op)][index_of(dtype)] != nullptr; }
+bool has_kernel(Binary op, DType dtype) { return loops().binary[static_cast<int>(op)][index_of(dtype)] != nullptr; }
+
+void unary(Unary op, DType dtype, const void* a, void* out, std::int64_t count) {
+  const UnaryLoop loop = loops().unary[static_cast<int>(op)][index_of(dtype)];
+  const std::size_t size = item_size(dtype);
+  const double cost = cost_of(op);
+  if (static_cast<double>(count) * cost <= 20000.0) return loop(a, 1, out, count);
+  write_contiguous(out, count, result_size(op, dtype), cost, [&](std::int64_t begin, std::int64_t n, void* target) {
+    loop(at(a, begin, size), 1, target, n);
+  });
+}
+
+void unary(Unary op, DType dtype, const Operand& a, void* out, const Shape& shape) {
+  const UnaryLoop loop = loops().unary[static_cast<int>(op)][index_of(dtype)];
+  const Strides out_strides = contiguous_strides(shape);
+  const Loops<2> walk(shape, {&a.strides, &out_strides});
+  const std::size_t size = item_size(dtype);
+  const std::size_t out_size = result_size(op, dtype);
+  walk.for_pieces(grain_for(cost_of(op)), [&](std::int64_t first, std::int64_t n, const auto& start) {
+    const std::int64_t step = walk.inner_stride(0);
+    loop(at(a.data, start[0] + first * step, size), step, at(out, start[1] + first, out_size), n);
+  });
+}
+
+void binary(Binary op, DType dtype, const void* a, int a_step, const void* b, int b_step, void* out,
+            std::int64_t count) {
+  const BinaryLoop loop = loops().binary[static_cast<int>(op)][index_of(dtype)];
+  const double cost = cost_of(op);
+  if (static_cast<double>(count) * cost <= 20000.0) return loop(a, a_step, b, b_step, out, count);
+  const std::size_t size = item_size(dtype);
+  write_contiguous(out, count, result_size(op, dtype), cost, [&](std::int64_t begin, std::int64_t n, void* target) {
+    loop(at(a, begin * a_step, size), a_step, at(b, begin * b_step, size), b_step, target, n);
+  });
+}
+
+void binary(Binary op, DType dtype, const Operand& a, const Operand& b, void* out, const Shape& shape) {
+  const BinaryLoop loop = loops().binary[static_cast<int>(op)][index_of(dtype)];
+  const Strides out_strides = contiguous_strides(shape);
+  const Loops<3> walk(shape, {&a.strides, &b.strides, &out_strides});
+  const std::size_t size = item_size(dtype);
+  const std::size_t out_size = result_size(op, dtype);
+  walk.for_pieces(grain_for(cost_of(op)), [&](std::int64_t first, std::int64_t n, const auto& start) {
+    const std::int64_t a_step = walk.inner_stride(0);
+    const std::int64_t b_step = walk.inner_stride(1);
+    loop(at(a.data, start[0] + first * a_step, size), a_step, at(b.data, start[1] + first * b_step, size), b_step,
+         at(out, start[2] + first, out_size), n);
+  });
+}
+
+void select(DType dtype, const Operand& condition, const Operand& a, const Operand& b, void* out,
+            const Shape& shape) {
+  const SelectLoop loop = loops().select[index_of(dtype)];
+  const Strides out_strides = contiguous_strides(shape);
+  const Loops<4> walk(shape, {&condition.strides, &a.strides, &b.strides, &out_strides});
+  const std::size_t size = item_size(dtype);
+  walk.for_pieces(grain_for(0.4), [&](std::int64_t first, std::int64_t n, const auto& start) {
+    const std::int64_t c_step = walk.inner_stride(0);
+    const std::int64_t a_step = walk.inner_stride(1);
+    const std::int64_t b_step = walk.inner_stride(2);
+    loop(at(condition.data, start[0] + first * c_step, 1), c_step, at(a.data, start[1] + first * a_step, size), a_step,
+         at(b.data, start[2] + first * b_step, size), b_step, at(out, start[3] + first, size), n);
+  });
+}
+
+void cast(DType from, DType to, const Operand& a, void* out, const Shape& shape) {
+  const UnaryLoop loop = loops().cast[index_of(from)][index_of(to)];
+  const Strides out_strides = contiguous_strides(shape);
+  const Loops<2> walk(shape, {&a.strides, &out_strides});
+  walk.for_pieces(grain_for(0.4), [&](std::int64_t first, std::int64_t n, const auto& start) {
+    const std::int64_t step = walk.inner_stride(0);
+    loop(at(a.data, start[0] + first * step, item_size(from)), step, at(out, start[1] + first, item_size(to)), n);
+  });
+}
+
+}  // namespace tapedeck::cpu

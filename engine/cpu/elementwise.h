@@ -1,0 +1,51 @@
+// Elementwise kernels: one loop per operation and dtype, driven over contiguous, broadcast and strided operands.
+#pragma once
+
+#include <cstdint>
+
+#include "engine/tensor/dtype.h"
+#include "engine/tensor/shape.h"
+
+namespace tapedeck::cpu {
+
+enum class Unary : std::uint8_t {
+  negative, abs, sign, square, sqrt, rsqrt, reciprocal, exp, expm1, log, log1p, sin, cos, tan, asin, acos, atan,
+  sinh, cosh, tanh, sigmoid, relu, softplus, erf, floor, ceil, round, logical_not, is_nan, is_inf, is_finite
+};
+constexpr int unary_count = static_cast<int>(Unary::is_finite) + 1;
+
+/// The `…_grad` ones take (y, cotangent) with y the forward op's output (relu_grad: (cotangent, x)).
+enum class Binary : std::uint8_t {
+  add, subtract, multiply, divide, floordiv, mod, pow, maximum, minimum, squared_difference, sigmoid_grad, tanh_grad,
+  relu_grad, equal, not_equal, less, less_equal, greater, greater_equal, logical_and, logical_or
+};
+constexpr int binary_count = static_cast<int>(Binary::logical_or) + 1;
+
+/// Input of a kernel: first element, and strides in elements over the output's axes (0 where it is broadcast).
+struct Operand {
+  const void* data;
+  Strides strides;
+};
+
+/// Whether there is a loop for this dtype (of the inputs).
+bool has_kernel(Unary op, DType dtype);
+bool has_kernel(Binary op, DType dtype);
+
+/// out[i] = op(a[i]), everything contiguous. `out` does not overlap the inputs, here and below.
+void unary(Unary op, DType dtype, const void* a, void* out, std::int64_t count);
+/// The same over a strided input; `out` is row-major of `shape`.
+void unary(Unary op, DType dtype, const Operand& a, void* out, const Shape& shape);
+
+/// out[i] = op(a[i·a_step], b[i·b_step]); a step is 1, or 0 for a scalar operand.
+void binary(Binary op, DType dtype, const void* a, int a_step, const void* b, int b_step, void* out,
+            std::int64_t count);
+void binary(Binary op, DType dtype, const Operand& a, const Operand& b, void* out, const Shape& shape);
+
+/// out[i] = condition[i] ? a[i] : b[i]
+void select(DType dtype, const Operand& condition, const Operand& a, const Operand& b, void* out,
+            const Shape& shape);
+
+/// Element by element as C++ casts; to bool: x ≠ 0.
+void cast(DType from, DType to, const Operand& a, void* out, const Shape& shape);
+
+}  // namespace tapedeck::cpu

@@ -1,0 +1,181 @@
+#include "engine/cpu/parallel.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "engine/ops/interrupt.h"
+#include "engine/tensor/error.h"
+
+namespace tapedeck::cpu {
+namespace {
+
+using Body = std::function<void(std::int64_t, std::int64_t)>;
+
+constexpr std::uint64_t closed_bit = std::uint64_t{1} << 32;
+constexpr std::uint64_t inside_mask = closed_bit - 1;
+// How long an idle worker stays awake: an elementwise op on a vector that fits the cache comes and goes in this time.
+constexpr auto spin_time = std::chrono::microseconds(40);
+
+thread_local bool inside_parallel = false;
+
+inline void relax() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
+int available_cores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof set, &set) == 0) return std::max(1, CPU_COUNT(&set));
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+/// Workers that share the blocks of one job at a time with the thread that has the job. A worker enters an open job
+/// when it gets the processor; the caller never waits for one that has not entered.
+class Pool {
+ public:
+  /// Never destroyed: its threads end with the process.
+  static Pool& instance() {
+    static Pool* pool = new Pool;
+    return *pool;
+  }
+
+  int threads() const { return threads_.load(std::memory_order_relaxed); }
+
+  void set_threads(int count) {
+    std::lock_guard lock(mutex_);
+    stop_workers();
+    threads_.store(count, std::memory_order_relaxed);
+  }
+
+  /// False where the pool works for somebody else: then the caller does the work alone.
+  bool run(std::int64_t count, std::int64_t grain, const Body& body) {
+    std::unique_lock lock(mutex_, std::try_to_lock);
+    if (!lock.owns_lock()) return false;
+    start_workers();
+    body_ = &body;
+    count_ = count;
+    grain_ = grain;
+    blocks_ = (count + grain - 1) / grain;
+    next_.store(0, std::memory_order_relaxed);
+    error_ = nullptr;
+    gate_.store(0, std::memory_order_release);  // open, nobody inside
+    epoch_.fetch_add(1, std::memory_order_release);
+    epoch_.notify_all();
+    work(true);
+    gate_.fetch_or(closed_bit, std::memory_order_acq_rel);
+    for (int turns = 0; gate_.load(std::memory_order_acquire) & inside_mask; ++turns)
+      if (turns < 10000)
+        relax();
+      else
+        std::this_thread::yield();
+    if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
+    return true;
+  }
+
+ private:
+  void work(bool caller) {
+    inside_parallel = true;
+    try {
+      for (;;) {
+        const std::int64_t block = next_.fetch_add(1, std::memory_order_relaxed);
+        if (block >= blocks_) break;
+        (*body_)(block * grain_, std::min(count_, (block + 1) * grain_));
+        if (caller) check_interrupt();
+      }
+    } catch (...) {
+      next_.store(blocks_, std::memory_order_relaxed);
+      std::lock_guard lock(error_mutex_);
+      if (!error_) error_ = std::current_exception();
+    }
+    inside_parallel = false;
+  }
+
+  bool enter() {
+    std::uint64_t gate = gate_.load(std::memory_order_acquire);
+    while (!(gate & closed_bit))
+      if (gate_.compare_exchange_weak(gate, gate + 1, std::memory_order_acq_rel)) return true;
+    return false;
+  }
+
+  void worker() {
+    std::uint32_t seen = 0;
+    for (;;) {
+      const auto deadline = std::chrono::steady_clock::now() + spin_time;
+      while (epoch_.load(std::memory_order_acquire) == seen) {
+        for (int i = 0; i < 64 && epoch_.load(std::memory_order_relaxed) == seen; ++i) relax();
+        if (std::chrono::steady_clock::now() > deadline) epoch_.wait(seen, std::memory_order_acquire);
+      }
+      seen = epoch_.load(std::memory_order_acquire);
+      if (stop_.load(std::memory_order_acquire)) return;
+      if (!enter()) continue;
+      work(false);
+      gate_.fetch_sub(1, std::memory_order_acq_rel);
+    }
+  }
+
+  void start_workers() {
+    while (static_cast<int>(workers_.size()) < threads() - 1) workers_.emplace_back([this] { worker(); });
+  }
+
+  void stop_workers() {
+    stop_.store(true, std::memory_order_release);
+    epoch_.fetch_add(1, std::memory_order_release);
+    epoch_.notify_all();
+    for (std::thread& worker : workers_) worker.join();
+    workers_.clear();
+    epoch_.store(0, std::memory_order_release);
+    stop_.store(false, std::memory_order_release);
+  }
+
+  std::mutex mutex_;
+  std::atomic<int> threads_{available_cores()};
+  std::vector<std::thread> workers_;
+  std::atomic<bool> stop_{false};
+  std::atomic<std::uint32_t> epoch_{0};  ///< counts jobs; workers wait for it to change
+  alignas(64) std::atomic<std::uint64_t> gate_{closed_bit};  ///< closed flag, and how many workers are inside
+  alignas(64) std::atomic<std::int64_t> next_{0};
+  const Body* body_ = nullptr;
+  std::int64_t count_ = 0;
+  std::int64_t grain_ = 1;
+  std::int64_t blocks_ = 0;
+  std::mutex error_mutex_;
+  std::exception_ptr error_;
+};
+
+}  // namespace
+
+int thread_count() { return Pool::instance().threads(); }
+
+void set_thread_count(int count) {
+  if (count < 1) fail<InvalidArgumentError>("set_thread_count: ", count, " threads; at least 1 is needed");
+  Pool::instance().set_threads(count);
+}
+
+void parallel_for(std::int64_t count, std::int64_t grain, const Body& body) {
+  if (count <= 0) return;
+  grain = std::max<std::int64_t>(1, grain);
+  if (count <= grain) return body(0, count);
+  const bool nested = inside_parallel;
+  if (nested) {
+    for (std::int64_t begin = 0; begin < count; begin += grain) body(begin, std::min(count, begin + grain));
+    return;
+  }
+  HostUnlock unlock;
+  if (thread_count() > 1 && Pool::instance().run(count, grain, body)) return;
+  for (std::int64_t begin = 0; begin < count; begin += grain) {
+    body(begin, std::min(count, begin + grain));
+    check_interrupt();
+  }
+}
+
+}  // namespace tapedeck::cpu

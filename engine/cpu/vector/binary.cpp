@@ -1,0 +1,160 @@
+// Loops of two operands, and the choice between two.
+#include <cmath>
+#include <limits>
+#include <type_traits>
+
+#include "engine/cpu/vector/loop.h"
+
+#define TAPEDECK_INLINE [[gnu::always_inline]] inline
+
+namespace tapedeck::cpu::TAPEDECK_ISA {
+namespace {
+
+// Integers are added and multiplied as unsigned ones: overflow wraps around, as in NumPy.
+template <class T>
+TAPEDECK_INLINE auto wrap(T x) {
+  if constexpr (std::is_floating_point_v<T>)
+    return x;
+  else
+    return static_cast<std::make_unsigned_t<T>>(x);
+}
+
+#define TAPEDECK_FUNCTION(Name, expression)       \
+  struct Name {                                   \
+    template <class T>                            \
+    TAPEDECK_INLINE static auto apply(T x, T y) { \
+      return expression;                          \
+    }                                             \
+  };
+TAPEDECK_FUNCTION(Add, static_cast<T>(wrap(x) + wrap(y)))
+TAPEDECK_FUNCTION(Subtract, static_cast<T>(wrap(x) - wrap(y)))
+TAPEDECK_FUNCTION(Multiply, static_cast<T>(wrap(x) * wrap(y)))
+TAPEDECK_FUNCTION(SquaredDifference, static_cast<T>((wrap(x) - wrap(y)) * (wrap(x) - wrap(y))))
+TAPEDECK_FUNCTION(Divide, x / y)
+TAPEDECK_FUNCTION(Maximum, (x > y || x != x) ? x : y)
+TAPEDECK_FUNCTION(Minimum, (x < y || x != x) ? x : y)
+TAPEDECK_FUNCTION(SigmoidGrad, y * (x * (T(1) - x)))
+TAPEDECK_FUNCTION(TanhGrad, y * (T(1) - x * x))
+TAPEDECK_FUNCTION(ReluGrad, y > T(0) ? x : T(0))
+TAPEDECK_FUNCTION(Equal, x == y)
+TAPEDECK_FUNCTION(NotEqual, x != y)
+TAPEDECK_FUNCTION(Less, x < y)
+TAPEDECK_FUNCTION(LessEqual, x <= y)
+TAPEDECK_FUNCTION(Greater, x > y)
+TAPEDECK_FUNCTION(GreaterEqual, x >= y)
+TAPEDECK_FUNCTION(And, x && y)
+TAPEDECK_FUNCTION(Or, x || y)
+#undef TAPEDECK_FUNCTION
+
+// Division rounds towards −∞, and the remainder has the divisor's sign. Callers have refused a divisor of 0 among
+// integers; −1 is apart because the lowest integer divided by it traps.
+struct Floordiv {
+  template <class T>
+  TAPEDECK_INLINE static T apply(T x, T y) {
+    if constexpr (std::is_floating_point_v<T>) {
+      return std::floor(x / y);
+    } else {
+      if (y == T(-1)) return static_cast<T>(wrap(T(0)) - wrap(x));
+      const T quotient = x / y;
+      return x % y != 0 && (x < 0) != (y < 0) ? quotient - 1 : quotient;
+    }
+  }
+};
+struct Mod {
+  template <class T>
+  TAPEDECK_INLINE static T apply(T x, T y) {
+    if constexpr (std::is_floating_point_v<T>) {
+      const T remainder = std::fmod(x, y);
+      if (remainder == T(0)) return std::copysign(T(0), y);
+      return (remainder < 0) != (y < 0) ? remainder + y : remainder;
+    } else {
+      if (y == T(-1)) return 0;
+      const T remainder = x % y;
+      return remainder != 0 && (remainder < 0) != (y < 0) ? remainder + y : remainder;
+    }
+  }
+};
+struct Pow {
+  template <class T>
+  TAPEDECK_INLINE static T apply(T x, T y) {
+    if constexpr (std::is_floating_point_v<T>) {
+      return std::pow(x, y);
+    } else {
+      auto base = wrap(x);
+      auto result = wrap(T(1));
+      for (auto exponent = wrap(y); exponent != 0; exponent >>= 1, base *= base)
+        if (exponent & 1) result *= base;
+      return static_cast<T>(result);
+    }
+  }
+};
+
+template <class T>
+void add_numeric(LoopTable& table) {
+  set<T, T, Add>(table, Binary::add);
+  set<T, T, Subtract>(table, Binary::subtract);
+  set<T, T, Multiply>(table, Binary::multiply);
+  set<T, T, SquaredDifference>(table, Binary::squared_difference);
+  set<T, T, Floordiv>(table, Binary::floordiv);
+  set<T, T, Mod>(table, Binary::mod);
+  set<T, T, Pow>(table, Binary::pow);
+  set<T, T, Maximum>(table, Binary::maximum);
+  set<T, T, Minimum>(table, Binary::minimum);
+  set<T, T, ReluGrad>(table, Binary::relu_grad);
+  set<T, bool, Equal>(table, Binary::equal);
+  set<T, bool, NotEqual>(table, Binary::not_equal);
+  set<T, bool, Less>(table, Binary::less);
+  set<T, bool, LessEqual>(table, Binary::less_equal);
+  set<T, bool, Greater>(table, Binary::greater);
+  set<T, bool, GreaterEqual>(table, Binary::greater_equal);
+}
+
+template <class T>
+void add_floating(LoopTable& table) {
+  add_numeric<T>(table);
+  set<T, T, Divide>(table, Binary::divide);
+  set<T, T, SigmoidGrad>(table, Binary::sigmoid_grad);
+  set<T, T, TanhGrad>(table, Binary::tanh_grad);
+}
+
+template <class T>
+void select_loop(const void* condition, std::int64_t condition_step, const void* a, std::int64_t a_step,
+                 const void* b, std::int64_t b_step, void* out, std::int64_t count) {
+  const auto* __restrict c = static_cast<const std::uint8_t*>(condition);
+  const T* __restrict x = static_cast<const T*>(a);
+  const T* __restrict z = static_cast<const T*>(b);
+  T* __restrict y = static_cast<T*>(out);
+  if (condition_step == 1 && a_step == 1 && b_step == 1) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      const T left = x[i];  // read both, so that the choice needs no branch
+      const T right = z[i];
+      y[i] = c[i] ? left : right;
+    }
+  } else {
+    for (std::int64_t i = 0; i < count; ++i) {
+      const T left = x[i * a_step];
+      const T right = z[i * b_step];
+      y[i] = c[i * condition_step] ? left : right;
+    }
+  }
+}
+
+}  // namespace
+
+void add_binary(LoopTable& table) {
+  add_numeric<std::int32_t>(table);
+  add_numeric<std::int64_t>(table);
+  add_floating<float>(table);
+  add_floating<double>(table);
+  set<bool, bool, Equal>(table, Binary::equal);
+  set<bool, bool, NotEqual>(table, Binary::not_equal);
+  set<bool, bool, And>(table, Binary::logical_and);
+  set<bool, bool, Or>(table, Binary::logical_or);
+  table.select[static_cast<int>(DType::bool_)] = select_loop<std::uint8_t>;
+  table.select[static_cast<int>(DType::int32)] = select_loop<std::int32_t>;
+  table.select[static_cast<int>(DType::int64)] = select_loop<std::int64_t>;
+  table.select[static_cast<int>(DType::float32)] = select_loop<float>;
+  table.select[static_cast<int>(DType::float64)] = select_loop<double>;
+}
+
+}  // namespace tapedeck::cpu::TAPEDECK_ISA

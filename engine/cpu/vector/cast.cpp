@@ -1,0 +1,66 @@
+// Casts between element types, and copies past the cache.
+#include <cstring>
+
+#ifdef __SSE2__
+#include <immintrin.h>
+#endif
+
+#include "engine/cpu/vector/loop.h"
+
+namespace tapedeck::cpu::TAPEDECK_ISA {
+namespace {
+
+template <class From, class To>
+struct Cast {
+  static To apply(From x) { return static_cast<To>(x); }
+};
+
+template <class From, class To>
+void add_one(LoopTable& table) {
+  table.cast[static_cast<int>(dtype_of<From>())][static_cast<int>(dtype_of<To>())] =
+      unary_loop<From, To, Cast<From, To>>;
+}
+
+template <class From>
+void add_from(LoopTable& table) {
+  add_one<From, bool>(table);
+  add_one<From, std::int32_t>(table);
+  add_one<From, std::int64_t>(table);
+  add_one<From, float>(table);
+  add_one<From, double>(table);
+}
+
+void stream(void* target, const void* source, std::size_t bytes) {
+  auto* to = static_cast<char*>(target);
+  const auto* from = static_cast<const char*>(source);
+  std::size_t done = 0;
+#if defined(__AVX512F__)
+  for (; done + 64 <= bytes; done += 64)
+    _mm512_stream_si512(reinterpret_cast<__m512i*>(to + done), _mm512_loadu_si512(from + done));
+  _mm_sfence();
+#elif defined(__AVX2__)
+  for (; done + 32 <= bytes; done += 32)
+    _mm256_stream_si256(reinterpret_cast<__m256i*>(to + done),
+                        _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + done)));
+  _mm_sfence();
+#elif defined(__SSE2__)
+  for (; done + 16 <= bytes; done += 16)
+    _mm_stream_si128(reinterpret_cast<__m128i*>(to + done),
+                     _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + done)));
+  _mm_sfence();
+#endif
+  std::memcpy(to + done, from + done, bytes - done);
+}
+
+}  // namespace
+
+void add_cast(LoopTable& table) {
+  add_from<bool>(table);
+  add_from<std::int32_t>(table);
+  add_from<std::int64_t>(table);
+  add_from<float>(table);
+  add_from<double>(table);
+  table.stream = stream;
+}
+
+}  // namespace tapedeck::cpu::TAPEDECK_ISA

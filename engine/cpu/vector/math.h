@@ -1,0 +1,194 @@
+// Elementary functions without branches, so that the compiler turns loops over them into vector code.
+//
+// Each is right to about 2 ulp and exact where the function is: zeros keep their sign, infinities and NaN come out as
+// IEEE 754 and C's Annex F say, subnormal numbers are neither dropped nor made up. No fused multiply-add: every
+// instruction set gives the same bits. Included by vector/*.cpp only, inside the namespace of an instruction set.
+#pragma once
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+namespace tapedeck::cpu::TAPEDECK_ISA {
+namespace {
+
+#define TAPEDECK_INLINE [[gnu::always_inline]] inline
+
+template <class T>
+struct Format;
+
+template <>
+struct Format<float> {
+  using Bits = std::uint32_t;
+  static constexpr int mantissa_bits = 23;
+  static constexpr float bias = 127.0F;
+  static constexpr float integer_shift = 0x1.8p23F;  ///< x + this holds the nearest integer in its low bits
+  static constexpr float integer_base = 0x1p23F;
+  static constexpr float log2_e = 0x1.715476p+0F;
+  static constexpr float ln2_high = 0x1.63p-1F;  ///< few bits, so that multiples by an exponent are exact
+  static constexpr float ln2_low = -0x1.bd0106p-13F;
+  static constexpr float sqrt_half = 0x1.6a09e6p-1F;
+  static constexpr float exp_overflow = 89.0F;
+  static constexpr float exp_underflow = -104.0F;
+  static constexpr float expm1_saturates = -20.0F;
+  static constexpr float tanh_saturates = 10.0F;
+  static constexpr float tiny = 0x1p-26F;  ///< |x| below it: expm1(x) rounds to x
+};
+
+template <>
+struct Format<double> {
+  using Bits = std::uint64_t;
+  static constexpr int mantissa_bits = 52;
+  static constexpr double bias = 1023.0;
+  static constexpr double integer_shift = 0x1.8p52;
+  static constexpr double integer_base = 0x1p52;
+  static constexpr double log2_e = 0x1.71547652b82fep+0;
+  static constexpr double ln2_high = 0x1.62e42feep-1;
+  static constexpr double ln2_low = 0x1.a39ef35793c76p-33;
+  static constexpr double sqrt_half = 0x1.6a09e667f3bcdp-1;
+  static constexpr double exp_overflow = 710.0;
+  static constexpr double exp_underflow = -746.0;
+  static constexpr double expm1_saturates = -40.0;
+  static constexpr double tanh_saturates = 22.0;
+  static constexpr double tiny = 0x1p-55;
+};
+
+template <class T>
+TAPEDECK_INLINE typename Format<T>::Bits bits_of(T x) {
+  return std::bit_cast<typename Format<T>::Bits>(x);
+}
+
+/// c0 + c1·x + c2·x² + …
+template <class T>
+TAPEDECK_INLINE T polynomial(T, T c0) {
+  return c0;
+}
+template <class T, class... Rest>
+TAPEDECK_INLINE T polynomial(T x, T c0, Rest... rest) {
+  return c0 + x * polynomial<T>(x, static_cast<T>(rest)...);
+}
+
+/// 2ⁿ for a whole number n within the normal exponents.
+template <class T>
+TAPEDECK_INLINE T power_of_two(T n) {
+  using F = Format<T>;
+  return std::bit_cast<T>(
+      static_cast<typename F::Bits>(bits_of(n + (F::integer_shift + F::bias)) << F::mantissa_bits));
+}
+
+/// (eʳ − 1 − r) / r² on |r| ≤ ln(2)/2, by its Taylor series, cut where the rest falls under half an ulp.
+TAPEDECK_INLINE float exp_tail(float r) {
+  return polynomial(r, 1.0F / 2, 1.0F / 6, 1.0F / 24, 1.0F / 120, 1.0F / 720, 1.0F / 5040);
+}
+TAPEDECK_INLINE double exp_tail(double r) {
+  return polynomial(r, 1.0 / 2, 1.0 / 6, 1.0 / 24, 1.0 / 120, 1.0 / 720, 1.0 / 5040, 1.0 / 40320, 1.0 / 362880,
+                    1.0 / 3628800, 1.0 / 39916800, 1.0 / 479001600, 1.0 / 6227020800.0);
+}
+
+/// x = n·ln 2 + r.
+template <class T>
+struct Reduced {
+  T n, r;
+};
+template <class T>
+TAPEDECK_INLINE Reduced<T> reduce_exponent(T x) {
+  using F = Format<T>;
+  const T n = (x * F::log2_e + F::integer_shift) - F::integer_shift;
+  return {n, (x - n * F::ln2_high) - n * F::ln2_low};
+}
+
+template <class T>
+TAPEDECK_INLINE T exp_of(T x) {
+  using F = Format<T>;
+  x = x > F::exp_overflow ? F::exp_overflow : x;  // written so that NaN passes
+  x = x < F::exp_underflow ? F::exp_underflow : x;
+  const auto [n, r] = reduce_exponent(x);
+  const T p = T(1) + (r + r * r * exp_tail(r));
+  // In two steps: 2ⁿ alone may be out of range where the result is not; the last step rounds to subnormals.
+  const T half = (n * T(0.5) + F::integer_shift) - F::integer_shift;
+  return p * power_of_two(half) * power_of_two(n - half);
+}
+
+template <class T>
+TAPEDECK_INLINE T expm1_of(T x) {
+  using F = Format<T>;
+  T y = x > F::exp_overflow ? F::exp_overflow : x;
+  y = y < F::expm1_saturates ? F::expm1_saturates : y;
+  const auto [n, r] = reduce_exponent(y);
+  const T p = r + r * r * exp_tail(r);
+  const T half_scale = power_of_two(n - T(1));
+  const T result = (half_scale * p + (half_scale - T(0.5))) * T(2);
+  return std::fabs(x) < F::tiny ? x : result;
+}
+
+/// atanh's series: (log(1 + f) − 2s) / s with s = f / (2 + f), z = s².
+TAPEDECK_INLINE float log_tail(float z) {
+  return z * polynomial(z, 2.0F / 3, 2.0F / 5, 2.0F / 7, 2.0F / 9, 2.0F / 11);
+}
+TAPEDECK_INLINE double log_tail(double z) {
+  return z * polynomial(z, 2.0 / 3, 2.0 / 5, 2.0 / 7, 2.0 / 9, 2.0 / 11, 2.0 / 13, 2.0 / 15, 2.0 / 17, 2.0 / 19,
+                        2.0 / 21);
+}
+
+/// log(x) + correction for a normal positive x; the correction is small beside ulp(x) / x.
+template <class T>
+TAPEDECK_INLINE T log_core(T x, T correction, T exponent_offset) {
+  using F = Format<T>;
+  using Bits = typename F::Bits;
+  constexpr Bits mantissa_mask = (Bits{1} << F::mantissa_bits) - 1;
+  const Bits shifted = bits_of(x) + (bits_of(T(1)) - bits_of(F::sqrt_half));
+  const T k = std::bit_cast<T>(static_cast<Bits>((shifted >> F::mantissa_bits) | bits_of(F::integer_base))) -
+              (F::integer_base + F::bias) + exponent_offset;
+  const T f = std::bit_cast<T>(static_cast<Bits>((shifted & mantissa_mask) + bits_of(F::sqrt_half))) - T(1);
+  const T s = f / (T(2) + f);
+  const T half_square = T(0.5) * f * f;
+  const T tail = s * (half_square + log_tail(s * s)) + (k * F::ln2_low + correction);
+  return k * F::ln2_high + (f - (half_square - tail));
+}
+
+template <class T>
+TAPEDECK_INLINE T log_of(T x) {
+  using F = Format<T>;
+  constexpr T infinity = std::numeric_limits<T>::infinity();
+  const bool subnormal = x < std::numeric_limits<T>::min();
+  const T scaled = subnormal ? x * F::integer_base : x;
+  T y = log_core(scaled, T(0), subnormal ? T(-F::mantissa_bits) : T(0));
+  y = x < infinity ? y : x;  // +∞ and NaN are their own logarithms
+  y = x < T(0) ? std::numeric_limits<T>::quiet_NaN() : y;
+  return x == T(0) ? -infinity : y;
+}
+
+template <class T>
+TAPEDECK_INLINE T log1p_of(T x) {
+  constexpr T infinity = std::numeric_limits<T>::infinity();
+  const T u = T(1) + x;
+  const T lost = x >= T(1) ? T(1) - (u - x) : x - (u - T(1));  // what 1 + x rounded away
+  T y = log_core(u, lost / u, T(0));
+  y = x < infinity ? y : x;
+  y = x < T(-1) ? std::numeric_limits<T>::quiet_NaN() : y;
+  y = x == T(-1) ? -infinity : y;
+  return x == T(0) ? x : y;
+}
+
+/// tanh|x| = t / (t + 2) with t = e^(2|x|) − 1.
+template <class T>
+TAPEDECK_INLINE T tanh_of(T x) {
+  const T a = std::fabs(x);
+  const T t = expm1_of(T(2) * (a > Format<T>::tanh_saturates ? Format<T>::tanh_saturates : a));
+  return std::copysign(t / (t + T(2)), x);
+}
+
+template <class T>
+TAPEDECK_INLINE T sigmoid_of(T x) {
+  const T e = exp_of(-std::fabs(x));
+  return (x < T(0) ? e : T(1)) / (T(1) + e);
+}
+
+template <class T>
+TAPEDECK_INLINE T softplus_of(T x) {
+  return (x < T(0) ? T(0) : x) + log1p_of(exp_of(-std::fabs(x)));
+}
+
+}  // namespace
+}  // namespace tapedeck::cpu::TAPEDECK_ISA

@@ -1,0 +1,157 @@
+// Loops of one operand.
+#include <type_traits>
+
+#include "engine/cpu/vector/loop.h"
+#include "engine/cpu/vector/math.h"
+
+namespace tapedeck::cpu::TAPEDECK_ISA {
+namespace {
+
+// Signed overflow wraps around, as in NumPy.
+template <class T>
+struct Wrapping {
+  using type = T;
+};
+template <>
+struct Wrapping<std::int32_t> {
+  using type = std::uint32_t;
+};
+template <>
+struct Wrapping<std::int64_t> {
+  using type = std::uint64_t;
+};
+template <class T>
+using wrapping_t = typename Wrapping<T>::type;
+
+struct Negative {
+  template <class T>
+  TAPEDECK_INLINE static T apply(T x) {
+    if constexpr (std::is_floating_point_v<T>)
+      return -x;
+    else
+      return static_cast<T>(wrapping_t<T>(0) - static_cast<wrapping_t<T>>(x));
+  }
+};
+struct Abs {
+  template <class T>
+  TAPEDECK_INLINE static T apply(T x) {
+    if constexpr (std::is_floating_point_v<T>)
+      return std::fabs(x);
+    else
+      return x < 0 ? Negative::apply(x) : x;
+  }
+};
+struct Sign {
+  template <class T>
+  TAPEDECK_INLINE static T apply(T x) {
+    const T sign = static_cast<T>((x > T(0) ? T(1) : T(0)) - (x < T(0) ? T(1) : T(0)));
+    return x == x ? sign : x;
+  }
+};
+struct Square {
+  template <class T>
+  TAPEDECK_INLINE static T apply(T x) {
+    return static_cast<T>(static_cast<wrapping_t<T>>(x) * static_cast<wrapping_t<T>>(x));
+  }
+};
+struct Relu {
+  template <class T>
+  TAPEDECK_INLINE static T apply(T x) {
+    return x < T(0) ? T(0) : x;  // NaN passes
+  }
+};
+
+#define TAPEDECK_FUNCTION(Name, expression)      \
+  struct Name {                                  \
+    template <class T>                           \
+    TAPEDECK_INLINE static auto apply(T x) {     \
+      return expression;                         \
+    }                                            \
+  };
+TAPEDECK_FUNCTION(Sqrt, std::sqrt(x))
+TAPEDECK_FUNCTION(Rsqrt, T(1) / std::sqrt(x))
+TAPEDECK_FUNCTION(Reciprocal, T(1) / x)
+TAPEDECK_FUNCTION(Exp, exp_of(x))
+TAPEDECK_FUNCTION(Expm1, expm1_of(x))
+TAPEDECK_FUNCTION(Log, log_of(x))
+TAPEDECK_FUNCTION(Log1p, log1p_of(x))
+TAPEDECK_FUNCTION(Sin, std::sin(x))
+TAPEDECK_FUNCTION(Cos, std::cos(x))
+TAPEDECK_FUNCTION(Tan, std::tan(x))
+TAPEDECK_FUNCTION(Asin, std::asin(x))
+TAPEDECK_FUNCTION(Acos, std::acos(x))
+TAPEDECK_FUNCTION(Atan, std::atan(x))
+TAPEDECK_FUNCTION(Sinh, std::sinh(x))
+TAPEDECK_FUNCTION(Cosh, std::cosh(x))
+TAPEDECK_FUNCTION(Tanh, tanh_of(x))
+TAPEDECK_FUNCTION(Sigmoid, sigmoid_of(x))
+TAPEDECK_FUNCTION(Softplus, softplus_of(x))
+TAPEDECK_FUNCTION(Erf, std::erf(x))
+TAPEDECK_FUNCTION(Floor, std::floor(x))
+TAPEDECK_FUNCTION(Ceil, std::ceil(x))
+TAPEDECK_FUNCTION(Round, std::nearbyint(x))  // halves go to even
+TAPEDECK_FUNCTION(IsNan, x != x)
+TAPEDECK_FUNCTION(IsInf, std::fabs(x) == std::numeric_limits<T>::infinity())
+TAPEDECK_FUNCTION(IsFinite, std::fabs(x) < std::numeric_limits<T>::infinity())
+TAPEDECK_FUNCTION(Not, !x)
+TAPEDECK_FUNCTION(Same, x)
+#undef TAPEDECK_FUNCTION
+
+template <class T>
+void add_numeric(LoopTable& table) {
+  set<T, T, Negative>(table, Unary::negative);
+  set<T, T, Abs>(table, Unary::abs);
+  set<T, T, Sign>(table, Unary::sign);
+  set<T, T, Square>(table, Unary::square);
+  set<T, T, Relu>(table, Unary::relu);
+}
+
+template <class T>
+void add_integer(LoopTable& table) {
+  add_numeric<T>(table);
+  set<T, T, Same>(table, Unary::floor);
+  set<T, T, Same>(table, Unary::ceil);
+  set<T, T, Same>(table, Unary::round);
+}
+
+template <class T>
+void add_floating(LoopTable& table) {
+  add_numeric<T>(table);
+  set<T, T, Sqrt>(table, Unary::sqrt);
+  set<T, T, Rsqrt>(table, Unary::rsqrt);
+  set<T, T, Reciprocal>(table, Unary::reciprocal);
+  set<T, T, Exp>(table, Unary::exp);
+  set<T, T, Expm1>(table, Unary::expm1);
+  set<T, T, Log>(table, Unary::log);
+  set<T, T, Log1p>(table, Unary::log1p);
+  set<T, T, Sin>(table, Unary::sin);
+  set<T, T, Cos>(table, Unary::cos);
+  set<T, T, Tan>(table, Unary::tan);
+  set<T, T, Asin>(table, Unary::asin);
+  set<T, T, Acos>(table, Unary::acos);
+  set<T, T, Atan>(table, Unary::atan);
+  set<T, T, Sinh>(table, Unary::sinh);
+  set<T, T, Cosh>(table, Unary::cosh);
+  set<T, T, Tanh>(table, Unary::tanh);
+  set<T, T, Sigmoid>(table, Unary::sigmoid);
+  set<T, T, Softplus>(table, Unary::softplus);
+  set<T, T, Erf>(table, Unary::erf);
+  set<T, T, Floor>(table, Unary::floor);
+  set<T, T, Ceil>(table, Unary::ceil);
+  set<T, T, Round>(table, Unary::round);
+  set<T, bool, IsNan>(table, Unary::is_nan);
+  set<T, bool, IsInf>(table, Unary::is_inf);
+  set<T, bool, IsFinite>(table, Unary::is_finite);
+}
+
+}  // namespace
+
+void add_unary(LoopTable& table) {
+  add_integer<std::int32_t>(table);
+  add_integer<std::int64_t>(table);
+  add_floating<float>(table);
+  add_floating<double>(table);
+  set<bool, bool, Not>(table, Unary::logical_not);
+}
+
+}  // namespace tapedeck::cpu::TAPEDECK_ISA

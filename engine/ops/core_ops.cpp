@@ -1,0 +1,51 @@
+#include "engine/ops/core_ops.h"
+
+#include "engine/ops/run_op.h"
+#include "engine/tape/tape_state.h"
+
+namespace tapedeck::detail {
+namespace {
+
+const OpDef& required_op(const char* name) {
+  const OpDef* op = Registry::instance().find(name);
+  if (!op) fail<FailedPreconditionError>("no op '", name, "' is registered: call register_all_ops() first");
+  return *op;
+}
+
+Attributes defaults_of(const OpDef& op) {
+  if (op.attributes.empty()) return {};
+  std::vector<Attribute> values;
+  for (const AttributeSpec& spec : op.attributes) values.push_back(spec.fallback);
+  return Attributes(std::move(values));
+}
+
+}  // namespace
+
+CoreOp::CoreOp(const char* name) : op(required_op(name)), attributes(defaults_of(op)) {}
+
+Tensor CoreOp::operator()(std::initializer_list<Tensor> inputs) const {
+  return run_op1(op, inputs, attributes);
+}
+
+Tensor add(const Tensor& a, const Tensor& b) {
+  static const CoreOp op("add");
+  return op({a, b});
+}
+
+Tensor ones_like(const Tensor& tensor) {
+  static const CoreOp op("ones_like");
+  return op({tensor});
+}
+
+Tensor zeros_like(const Tensor& tensor) {
+  static const CoreOp op("zeros_like");
+  return op({tensor});
+}
+
+Tensor identity(const Tensor& tensor) {
+  static const CoreOp op("identity");
+  const Tensor result = op({tensor});
+  return result.same_body(tensor) ? alias(result) : result;
+}
+
+}  // namespace tapedeck::detail

@@ -1,0 +1,31 @@
+#include "engine/ops/interrupt.h"
+
+#include <chrono>
+
+#include "engine/tensor/error.h"
+
+namespace tapedeck {
+namespace {
+
+HostHooks hooks;
+
+}  // namespace
+
+void set_host_hooks(const HostHooks& new_hooks) {
+  hooks = new_hooks;
+}
+const HostHooks& host_hooks() {
+  return hooks;
+}
+
+void check_interrupt() {
+  using Clock = std::chrono::steady_clock;
+  static thread_local Clock::time_point last_asked{};
+  if (!hooks.interrupted) return;
+  const Clock::time_point now = Clock::now();
+  if (now - last_asked < std::chrono::milliseconds(20)) return;
+  last_asked = now;
+  if (hooks.interrupted()) throw Interrupted();
+}
+
+}  // namespace tapedeck

@@ -1,0 +1,90 @@
+#include "engine/ops/run_op.h"
+
+#include <string>
+
+#include "engine/ops/observed.h"
+#include "engine/ops/observer.h"
+#include "engine/tape/tape_state.h"
+
+namespace tapedeck {
+namespace {
+
+[[noreturn]] void refuse_inputs(const OpDef& op, std::span<const Tensor> inputs) {
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    if (!inputs[i])
+      fail<InvalidArgumentError>(op.name, ": input ", i, " (",
+                                 op.inputs[std::min(i, op.inputs.size() - 1)].name, ") is undefined");
+  const bool variadic = !op.inputs.empty() && op.inputs.back().variadic;
+  fail<InvalidArgumentError>(op.name, ": takes ", variadic ? "at least " : "",
+                             op.inputs.size() - (variadic ? 1 : 0), " tensors, got ", inputs.size());
+}
+
+void check_call(const OpDef& op, std::span<const Tensor> inputs, const Attributes& attributes) {
+  const std::size_t declared = op.inputs.size();
+  if (inputs.size() != declared) [[unlikely]]
+    if (declared == 0 || !op.inputs.back().variadic || inputs.size() + 1 < declared)
+      refuse_inputs(op, inputs);
+  for (const Tensor& input : inputs)
+    if (!input) [[unlikely]]
+      refuse_inputs(op, inputs);
+  if (attributes.size() != op.attributes.size()) [[unlikely]]
+    fail<InvalidArgumentError>(op.name, ": takes ", op.attributes.size(), " attributes, got ",
+                               attributes.size());
+}
+
+/// Only run_op knows which op asked for more memory than there is.
+Tensors compute(const OpContext& context) {
+  try {
+    return context.op.forward(context);
+  } catch (const ResourceExhaustedError& error) {
+    const std::string prefix = context.op.name + ": ";
+    if (std::string_view(error.what()).starts_with(prefix)) throw;
+    throw ResourceExhaustedError(prefix + error.what());
+  }
+}
+
+/// The way with an observer or a tape.
+Tensors run_attended(const OpContext& context, Observer* observer) {
+  const Tape::State* tape = context.op.vjp ? detail::recording_tape(context.inputs) : nullptr;
+  Event event;
+  event.kind = EventKind::op;
+  event.op = &context.op;
+  event.name = context.op.name;
+  event.inputs = context.inputs;
+  event.attributes = &context.attributes;
+  event.outputs = context.outputs;
+  event.tape = tape ? tape->id : 0;
+  return detail::observed(observer, event, [&](std::uint64_t record) {
+    Tensors outputs = compute(context);
+    detail::make_outputs_distinct(context.inputs, outputs);
+    if (tape) detail::write_tapes(&context.op, nullptr, context.inputs, context.attributes, outputs, record);
+    return outputs;
+  });
+}
+
+}  // namespace
+
+Tensors run_op(const OpDef& op, std::span<const Tensor> inputs, const Attributes& attributes) {
+  check_call(op, inputs, attributes);
+  const TensorSpecs specs = op.shape_rule({op, inputs, attributes, {}});
+  const OpContext context{op, inputs, attributes, specs};
+  const detail::ThreadState& thread = detail::thread_state;
+  Observer* observer = detail::observer.load(std::memory_order_acquire);
+  if ((observer == nullptr && thread.recording == 0) || thread.quiet != 0) [[likely]]
+    return compute(context);
+  return run_attended(context, observer);
+}
+
+Tensor run_op1(const OpDef& op, std::span<const Tensor> inputs, const Attributes& attributes) {
+  Tensors outputs = run_op(op, inputs, attributes);
+  if (outputs.size() != 1)
+    fail<InvalidArgumentError>(op.name, ": has ", outputs.size(), " outputs where one was asked for");
+  return std::move(outputs[0]);
+}
+
+Tensors replay_op(const OpDef& op, std::span<const Tensor> inputs, const Attributes& attributes) {
+  const QuietScope quiet;
+  return run_op(op, inputs, attributes);
+}
+
+}  // namespace tapedeck

@@ -1,0 +1,273 @@
+#include "engine/tape/playback.h"
+
+#include <algorithm>
+
+#include "engine/ops/core_ops.h"
+#include "engine/ops/interrupt.h"
+#include "engine/ops/observed.h"
+
+namespace tapedeck::detail {
+namespace {
+
+using SourceSlots = boost::container::small_vector<Slot, 2>;
+
+void check_request(const GradientRequest& request) {
+  const auto& [targets, sources, output_gradients, unconnected] = request;
+  for (std::size_t i = 0; i < targets.size(); ++i)
+    if (!targets[i]) fail<InvalidArgumentError>("gradient: target ", i, " is undefined");
+  for (std::size_t i = 0; i < sources.size(); ++i)
+    if (!sources[i].tensor && !sources[i].variable)
+      fail<InvalidArgumentError>("gradient: source ", i, " is undefined");
+  if (output_gradients.empty()) return;
+  if (output_gradients.size() != targets.size())
+    fail<InvalidArgumentError>("gradient: ", output_gradients.size(), " output gradients were given for ",
+                               targets.size(), " targets");
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    const Tensor& given = output_gradients[i];
+    if (!given) continue;
+    if (given.shape() != targets[i].shape())
+      fail<InvalidArgumentError>("gradient: output gradient ", i, " has shape ", to_string(given.shape()),
+                                 ", its target has shape ", to_string(targets[i].shape()));
+    if (given.dtype() != targets[i].dtype())
+      fail<InvalidArgumentError>("gradient: output gradient ", i, " has dtype ", dtype_name(given.dtype()),
+                                 ", its target has dtype ", dtype_name(targets[i].dtype()));
+  }
+}
+
+/// "custom gradient of noisy_square", "VJP of matmul".
+std::string title(const Node& node) {
+  return node.custom ? "custom gradient of " + node.custom->name : "VJP of " + node.op->name;
+}
+
+/// A VJP must give one gradient per input, of the input's shape and dtype.
+void check_gradients(const Node& node, std::span<const bool> wanted, std::span<const Tensor> gradients) {
+  if (gradients.size() != node.inputs.size())
+    fail<InvalidArgumentError>(title(node), ": returned ", gradients.size(), " gradients for ",
+                               node.inputs.size(), " arguments");
+  for (std::size_t i = 0; i < gradients.size(); ++i) {
+    if (!wanted[i] || !gradients[i]) continue;
+    const Tensor &gradient = gradients[i], &input = node.inputs[i];
+    if (gradient.shape() != input.shape())
+      fail<InvalidArgumentError>(title(node), ": the gradient of argument ", i, " has shape ",
+                                 to_string(gradient.shape()), ", expected the argument's shape ",
+                                 to_string(input.shape()));
+    if (gradient.dtype() != input.dtype())
+      fail<InvalidArgumentError>(title(node), ": the gradient of argument ", i, " has dtype ",
+                                 dtype_name(gradient.dtype()), ", expected the argument's dtype ",
+                                 dtype_name(input.dtype()));
+  }
+}
+
+class Playback {
+ public:
+  Playback(Tape::State& tape, const GradientRequest& request);
+  ~Playback();
+  Playback(const Playback&) = delete;
+
+  Tensors run();
+
+ private:
+  SourceSlots slots_of(const Tape::Source& source) const;
+  void mark_nodes();
+  bool leads_to_source(Slot slot) const;
+  void seed();
+  void play(std::size_t position);
+  Tensors vjp(const Node& node, std::span<const Tensor> cotangents, std::span<const bool> wanted) const;
+  void accumulate(Slot slot, const Tensor& gradient);
+  Tensors gradients_of_sources();
+
+  // A persistent tape that is active still grows while it is played, so its nodes are looked up by position;
+  // one that is not persistent gives its nodes to the playback, which drops each as soon as it has been
+  // played.
+  std::vector<std::unique_ptr<Node>>& nodes() { return tape_.persistent ? tape_.nodes : own_nodes_; }
+
+  Tape::State& tape_;
+  const GradientRequest& request_;
+  std::vector<std::unique_ptr<Node>> own_nodes_;
+  std::vector<std::int32_t> producers_;  // slot → node, or -1
+  boost::container::small_vector<SourceSlots, 4> source_slots_;
+  boost::container::small_vector<Slot, 4> target_slots_;
+  std::vector<Tensor> cotangents_;        // by slot
+  std::vector<std::uint8_t> is_source_;   // by slot
+  std::vector<std::uint8_t> takes_part_;  // by node: between the targets and the sources
+};
+
+Playback::Playback(Tape::State& tape, const GradientRequest& request) : tape_(tape), request_(request) {
+  for (const Tensor& target : request.targets) target_slots_.push_back(tape.slots.find(target.id()));
+  for (const Tape::Source& source : request.sources) source_slots_.push_back(slots_of(source));
+  if (tape.persistent) {
+    producers_ = tape.producers;
+  } else {
+    own_nodes_.swap(tape.nodes);
+    producers_.swap(tape.producers);
+    tape.slots.clear();
+  }
+  cotangents_.resize(producers_.size());
+  is_source_.resize(producers_.size());
+  for (const SourceSlots& slots : source_slots_)
+    for (const Slot slot : slots) is_source_[static_cast<std::size_t>(slot)] = 1;
+  ++tape_.playing;
+}
+
+Playback::~Playback() {
+  --tape_.playing;
+}
+
+SourceSlots Playback::slots_of(const Tape::Source& source) const {
+  SourceSlots slots;
+  if (source.variable) {
+    const std::int32_t position = tape_.variable_positions.find(source.variable->id());
+    if (position >= 0) slots = tape_.variables[static_cast<std::size_t>(position)].slots;
+  } else if (const Slot slot = tape_.slots.find(source.tensor.id()); slot != no_slot) {
+    slots.push_back(slot);
+  }
+  return slots;
+}
+
+/// Those that a target depends on and that depend on a source; the others' VJPs would be thrown away.
+void Playback::mark_nodes() {
+  std::int32_t last = -1;
+  for (const Slot slot : target_slots_)
+    if (slot != no_slot) last = std::max(last, producers_[static_cast<std::size_t>(slot)]);
+  takes_part_.resize(static_cast<std::size_t>(last + 1));
+  const auto mark_producer = [this](Slot slot) {
+    if (slot == no_slot) return;
+    if (const std::int32_t node = producers_[static_cast<std::size_t>(slot)]; node >= 0)
+      takes_part_[static_cast<std::size_t>(node)] = 1;
+  };
+  std::for_each(target_slots_.begin(), target_slots_.end(), mark_producer);
+  for (std::size_t i = takes_part_.size(); i-- > 0;)
+    if (takes_part_[i]) {
+      const Node& node = *nodes()[i];
+      std::for_each(node.input_slots.begin(), node.input_slots.end(), mark_producer);
+    }
+  for (std::size_t i = 0; i < takes_part_.size(); ++i)
+    if (takes_part_[i]) {
+      const Node& node = *nodes()[i];
+      takes_part_[i] = std::any_of(node.input_slots.begin(), node.input_slots.end(),
+                                   [this](Slot slot) { return leads_to_source(slot); });
+    }
+  for (std::size_t i = 0; i < own_nodes_.size(); ++i)
+    if (i >= takes_part_.size() || !takes_part_[i]) own_nodes_[i].reset();
+}
+
+/// After the node that made the slot's value has got its mark.
+bool Playback::leads_to_source(Slot slot) const {
+  if (slot == no_slot) return false;
+  if (is_source_[static_cast<std::size_t>(slot)]) return true;
+  const std::int32_t node = producers_[static_cast<std::size_t>(slot)];
+  return node >= 0 && takes_part_[static_cast<std::size_t>(node)];
+}
+
+void Playback::seed() {
+  for (std::size_t i = 0; i < target_slots_.size(); ++i) {
+    if (!leads_to_source(target_slots_[i])) continue;
+    const bool given = !request_.output_gradients.empty() && request_.output_gradients[i];
+    accumulate(target_slots_[i], given ? request_.output_gradients[i] : ones_like(request_.targets[i]));
+  }
+}
+
+void Playback::accumulate(Slot slot, const Tensor& gradient) {
+  Tensor& sum = cotangents_[static_cast<std::size_t>(slot)];
+  sum = sum ? add(sum, gradient) : gradient;
+}
+
+void Playback::play(std::size_t position) {
+  const Node& node = *nodes()[position];
+  Tensors cotangents;
+  for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+    const std::size_t slot = static_cast<std::size_t>(node.first_output) + i;
+    cotangents.push_back(is_source_[slot] ? cotangents_[slot] : std::move(cotangents_[slot]));
+  }
+  const auto input_slots = node.input_slots;
+  Tensors gradients;
+  boost::container::small_vector<bool, 8> wanted;
+  for (const Slot slot : input_slots) wanted.push_back(leads_to_source(slot));
+  if (std::any_of(cotangents.begin(), cotangents.end(), [](const Tensor& tensor) { return bool(tensor); }))
+    gradients = vjp(node, cotangents, {wanted.data(), wanted.size()});
+  cotangents.clear();
+  if (!tape_.persistent) own_nodes_[position].reset();
+  for (std::size_t i = 0; i < gradients.size(); ++i)
+    if (wanted[i] && gradients[i]) accumulate(input_slots[i], std::exchange(gradients[i], {}));
+}
+
+Tensors Playback::vjp(const Node& node, std::span<const Tensor> cotangents,
+                      std::span<const bool> wanted) const {
+  Event event;
+  event.kind = EventKind::vjp;
+  event.op = node.op;
+  event.name = node.custom ? node.custom->name : node.op->name;
+  event.inputs = cotangents;
+  event.attributes = &node.attributes;
+  event.forward_record = node.record;
+  event.tape = tape_.id;
+  event.custom_gradient = node.custom != nullptr;
+  return observed(current_observer(), event, [&](std::uint64_t) {
+    Tensors gradients =
+        node.custom
+            ? node.custom->vjp(cotangents)
+            : node.op->vjp({*node.op, node.inputs, node.attributes, node.outputs, cotangents, wanted});
+    check_gradients(node, wanted, gradients);
+    return gradients;
+  });
+}
+
+Tensors Playback::gradients_of_sources() {
+  Tensors gradients;
+  for (std::size_t i = 0; i < source_slots_.size(); ++i) {
+    Tensor sum;
+    for (const Slot slot : source_slots_[i])
+      if (const Tensor& part = cotangents_[static_cast<std::size_t>(slot)]) sum = sum ? add(sum, part) : part;
+    if (!sum && request_.unconnected == Unconnected::zero) {
+      const Tape::Source& source = request_.sources[i];
+      sum = zeros_like(source.variable ? source.variable->peek() : source.tensor);
+    }
+    gradients.push_back(std::move(sum));
+  }
+  return gradients;
+}
+
+Tensors Playback::run() {
+  mark_nodes();
+  seed();
+  for (std::size_t i = takes_part_.size(); i-- > 0;) {
+    if (!takes_part_[i]) continue;
+    check_interrupt();
+    play(i);
+  }
+  return gradients_of_sources();
+}
+
+/// A tape that is not persistent stops recording when it is played: it could not keep the ops of its own
+/// VJPs.
+void use_up(Tape::State& tape) {
+  if (tape.persistent) return;
+  if (tape.used_up)
+    fail<FailedPreconditionError>(
+        "A non-persistent GradientTape can only be used to compute one set of gradients; "
+        "GradientTape(persistent=True) keeps its records for more");
+  if (TapeStack* stack = tape.stack.load()) {
+    if (stack != thread_state.tapes)
+      fail<FailedPreconditionError>("the tape is active on another thread; it must be stopped there first");
+    stack->remove(tape);
+  }
+  tape.used_up = true;
+}
+
+}  // namespace
+
+Tensors play_back(Tape::State& tape, const GradientRequest& request) {
+  check_request(request);
+  use_up(tape);
+  Event event;
+  event.kind = EventKind::playback;
+  event.name = "gradient";
+  event.inputs = request.targets;
+  event.tape = tape.id;
+  static const Attributes none;
+  event.attributes = &none;
+  Playback playback(tape, request);
+  return observed(current_observer(), event, [&](std::uint64_t) { return playback.run(); });
+}
+
+}  // namespace tapedeck::detail

@@ -1,0 +1,19 @@
+// Runs a tape backwards.
+#pragma once
+
+#include "engine/tape/tape_state.h"
+
+namespace tapedeck::detail {
+
+/// The arguments of Tape::gradient.
+struct GradientRequest {
+  std::span<const Tensor> targets;
+  std::span<const Tape::Source> sources;
+  std::span<const Tensor> output_gradients;
+  Unconnected unconnected = Unconnected::none;
+};
+
+/// See Tape::gradient. The caller keeps the state alive.
+Tensors play_back(Tape::State& tape, const GradientRequest& request);
+
+}  // namespace tapedeck::detail

@@ -1,0 +1,121 @@
+#include "engine/tape/tape.h"
+
+#include <algorithm>
+
+#include "engine/tape/playback.h"
+#include "engine/tape/tape_state.h"
+
+namespace tapedeck {
+
+Tape::Tape(bool persistent, bool watch_accessed_variables)
+    : state_(std::make_shared<State>(persistent, watch_accessed_variables)) {}
+
+Tape::~Tape() {
+  detail::TapeStack* stack = state_->stack.load();
+  if (!stack) return;
+  if (stack == detail::thread_state.tapes)
+    stack->remove(*state_);
+  else
+    state_->stack.store(nullptr);  // its own thread sees that and drops it
+}
+
+void Tape::start() {
+  if (active()) fail<FailedPreconditionError>("the tape is active already: it records until it is stopped");
+  if (state_->used_up) {
+    state_->clear();
+    state_->used_up = false;
+  }
+  detail::TapeStack::of_this_thread().push(state_);
+}
+
+void Tape::stop() {
+  detail::TapeStack* stack = state_->stack.load();
+  if (!stack)
+    fail<FailedPreconditionError>("the tape is not active: it was not started, or is stopped already");
+  if (stack != detail::thread_state.tapes)
+    fail<FailedPreconditionError>("the tape is active on another thread; only that one can stop it");
+  stack->remove(*state_);
+}
+
+bool Tape::active() const {
+  return state_->stack.load() != nullptr;
+}
+
+void Tape::watch(const Tensor& tensor) {
+  if (!tensor) fail<InvalidArgumentError>("watch: the tensor is undefined");
+  state_->watch(tensor);
+}
+
+void Tape::watch(const Variable& variable) {
+  state_->watch(variable, variable.peek());
+}
+
+void Tape::reset() {
+  if (state_->playing > 0) fail<FailedPreconditionError>("the tape cannot be reset while it is played back");
+  state_->clear();
+  state_->used_up = false;
+}
+
+namespace {
+
+template <class Container>
+std::vector<Tape::Source> as_sources(const Container& items) {
+  std::vector<Tape::Source> sources(items.size());
+  for (std::size_t i = 0; i < items.size(); ++i)
+    if constexpr (std::is_same_v<std::remove_cvref_t<decltype(items[0])>, Variable>)
+      sources[i].variable = items[i];
+    else
+      sources[i].tensor = items[i];
+  return sources;
+}
+
+}  // namespace
+
+Tensors Tape::gradient(std::span<const Tensor> targets, std::span<const Tensor> sources,
+                       std::span<const Tensor> output_gradients, Unconnected unconnected) {
+  return gradient(targets, as_sources(sources), output_gradients, unconnected);
+}
+
+Tensors Tape::gradient(std::span<const Tensor> targets, std::span<const Variable> sources,
+                       std::span<const Tensor> output_gradients, Unconnected unconnected) {
+  return gradient(targets, as_sources(sources), output_gradients, unconnected);
+}
+
+Tensors Tape::gradient(std::span<const Tensor> targets, std::span<const Source> sources,
+                       std::span<const Tensor> output_gradients, Unconnected unconnected) {
+  const std::shared_ptr<State> state = state_;  // a VJP may destroy this tape
+  return detail::play_back(*state, {targets, sources, output_gradients, unconnected});
+}
+
+std::vector<Variable> Tape::watched_variables() const {
+  std::vector<Variable> variables;
+  for (const auto& watched : state_->variables) variables.push_back(watched.variable);
+  return variables;
+}
+
+std::uint64_t Tape::id() const {
+  return state_->id;
+}
+
+StopRecording::StopRecording() {
+  detail::ThreadState& thread = detail::thread_state;
+  if (!thread.tapes) return;
+  for (const auto& tape : thread.tapes->tapes) {
+    ++tape->suspended;
+    suspended_.push_back(tape);
+  }
+  thread.tapes->refresh();
+}
+
+StopRecording::~StopRecording() {
+  // A tape that was stopped and started again meanwhile begins with none over it.
+  for (const auto& tape : suspended_)
+    if (tape->suspended > 0) --tape->suspended;
+  if (detail::thread_state.tapes) detail::thread_state.tapes->refresh();
+}
+
+bool is_taped(std::span<const Tensor> inputs) {
+  return detail::recording_tape(inputs) != nullptr;
+}
+
+}  // namespace tapedeck

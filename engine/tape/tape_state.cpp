@@ -1,0 +1,151 @@
+#include "engine/tape/tape_state.h"
+
+#include <algorithm>
+
+#include "engine/tensor/block_pool.h"
+
+namespace tapedeck {
+namespace {
+
+std::uint64_t next_tape_id() {
+  static std::atomic<std::uint64_t> last{0};
+  return last.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
+}  // namespace
+
+Tape::State::State(bool is_persistent, bool watches_accessed_variables)
+    : id(next_tape_id()), persistent(is_persistent), watch_accessed_variables(watches_accessed_variables) {}
+
+detail::Slot Tape::State::watch(const Tensor& tensor) {
+  if (!is_floating(tensor.dtype())) return detail::no_slot;
+  if (const detail::Slot known = slots.find(tensor.id()); known != detail::no_slot) return known;
+  const auto slot = static_cast<detail::Slot>(producers.size());
+  producers.push_back(-1);
+  slots.set(tensor.id(), slot);
+  return slot;
+}
+
+void Tape::State::watch(const Variable& variable, const Tensor& value) {
+  const detail::Slot slot = watch(value);
+  if (slot == detail::no_slot) return;
+  std::int32_t position = variable_positions.find(variable.id());
+  if (position < 0) {
+    position = static_cast<std::int32_t>(variables.size());
+    variable_positions.set(variable.id(), position);
+    variables.push_back({variable, {}});
+  }
+  auto& seen = variables[static_cast<std::size_t>(position)].slots;
+  // Reads of one value follow each other, so the value is the newest where it is there at all, or nearly so.
+  if (std::find(seen.rbegin(), seen.rend(), slot) == seen.rend()) seen.push_back(slot);
+}
+
+bool Tape::State::knows(std::span<const Tensor> inputs) const {
+  return std::any_of(inputs.begin(), inputs.end(),
+                     [this](const Tensor& tensor) { return tensor && slots.find(tensor.id()) >= 0; });
+}
+
+void Tape::State::record(detail::Node node) {
+  node.input_slots.reserve(node.inputs.size());
+  for (const Tensor& input : node.inputs)
+    node.input_slots.push_back(input ? slots.find(input.id()) : detail::no_slot);
+  node.first_output = static_cast<detail::Slot>(producers.size());
+  for (const Tensor& output : node.outputs) {
+    if (is_floating(output.dtype())) slots.set(output.id(), static_cast<detail::Slot>(producers.size()));
+    producers.push_back(static_cast<std::int32_t>(nodes.size()));
+  }
+  nodes.push_back(std::make_unique<detail::Node>(std::move(node)));
+}
+
+void Tape::State::clear() {
+  // Newest first, each out of reach before its tensors go: what they free may look at this tape again.
+  while (!nodes.empty()) {
+    const std::unique_ptr<detail::Node> newest = std::move(nodes.back());
+    nodes.pop_back();
+  }
+  slots.clear();
+  producers.clear();
+  variables.clear();
+  variable_positions.clear();
+}
+
+namespace detail {
+
+constinit thread_local ThreadState thread_state;
+
+void* Node::operator new(std::size_t bytes) {
+  return allocate_block(bytes);
+}
+void Node::operator delete(void* node, std::size_t bytes) noexcept {
+  free_block(node, bytes);
+}
+
+TapeStack& TapeStack::of_this_thread() {
+  static thread_local TapeStack stack;
+  thread_state.tapes = &stack;
+  return stack;
+}
+
+TapeStack::~TapeStack() {
+  for (const auto& tape : tapes) tape->stack.store(nullptr);
+  thread_state.tapes = nullptr;
+  thread_state.recording = 0;
+}
+
+void TapeStack::push(std::shared_ptr<Tape::State> tape) {
+  tape->stack.store(this);
+  tape->suspended = 0;
+  tapes.push_back(std::move(tape));
+  refresh();
+}
+
+void TapeStack::remove(Tape::State& tape) {
+  tape.stack.store(nullptr);
+  refresh();
+}
+
+void TapeStack::refresh() {
+  // A tape that was destroyed on another thread could not take itself off; it has no stack any more.
+  std::erase_if(tapes, [](const auto& tape) { return tape->stack.load() == nullptr; });
+  thread_state.recording = static_cast<std::uint32_t>(
+      std::count_if(tapes.begin(), tapes.end(), [](const auto& tape) { return tape->records(); }));
+}
+
+Tape::State* recording_tape(std::span<const Tensor> inputs) {
+  if (thread_state.recording == 0 || thread_state.quiet != 0) return nullptr;
+  const auto& tapes = thread_state.tapes->tapes;
+  for (auto tape = tapes.rbegin(); tape != tapes.rend(); ++tape)
+    if ((*tape)->records() && (*tape)->knows(inputs)) return tape->get();
+  return nullptr;
+}
+
+void write_tapes(const OpDef* op, std::shared_ptr<const CustomCall> custom, std::span<const Tensor> inputs,
+                 const Attributes& attributes, std::span<const Tensor> outputs, std::uint64_t record) {
+  for (const auto& tape : thread_state.tapes->tapes) {
+    if (!tape->records() || !tape->knows(inputs)) continue;
+    Node node;
+    node.op = op;
+    node.custom = custom;
+    node.attributes = attributes;
+    node.inputs.assign(inputs.begin(), inputs.end());
+    node.outputs.assign(outputs.begin(), outputs.end());
+    node.record = record;
+    tape->record(std::move(node));
+  }
+}
+
+Tensor alias(const Tensor& tensor) {
+  return Tensor::view(tensor.storage(), tensor.dtype(), tensor.shape(), tensor.strides(), tensor.offset());
+}
+
+void make_outputs_distinct(std::span<const Tensor> inputs, std::span<Tensor> outputs) {
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const auto same = [&](const Tensor& other) { return other.same_body(outputs[i]); };
+    if (std::any_of(inputs.begin(), inputs.end(), same) ||
+        std::any_of(outputs.begin(), outputs.begin() + static_cast<std::ptrdiff_t>(i), same))
+      outputs[i] = alias(outputs[i]);
+  }
+}
+
+}  // namespace detail
+}  // namespace tapedeck

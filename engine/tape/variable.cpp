@@ -1,0 +1,88 @@
+#include "engine/tape/variable.h"
+
+#include <atomic>
+#include <mutex>
+
+#include "engine/ops/observer.h"
+#include "engine/tape/tape_state.h"
+
+namespace tapedeck {
+
+struct Variable::Body {
+  mutable std::mutex mutex;
+  Tensor value;  // under the mutex; the rest never changes
+  std::string name;
+  DType dtype{};
+  Shape shape;
+  bool trainable = true;
+  std::uint64_t id = 0;
+};
+
+namespace {
+
+/// A value of its own, so that no gradient flows from what is read to what was assigned.
+Tensor leaf_of(const Tensor& value, const std::string& name) {
+  Tensor leaf = detail::alias(value);
+  if (Observer* observer = current_observer()) observer->leaf(leaf, name);
+  return leaf;
+}
+
+}  // namespace
+
+Variable::Variable(const Tensor& initial, std::string name, bool trainable)
+    : body_(std::make_shared<Body>()) {
+  static std::atomic<std::uint64_t> last_id{0};
+  if (!initial) fail<InvalidArgumentError>("Variable ", name, ": its initial value is undefined");
+  body_->name = (name.empty() ? "Variable" : std::move(name)) + ":0";
+  body_->dtype = initial.dtype();
+  body_->shape = initial.shape();
+  body_->trainable = trainable;
+  body_->id = last_id.fetch_add(1, std::memory_order_relaxed) + 1;
+  body_->value = leaf_of(initial, body_->name);
+}
+
+Tensor Variable::read() const {
+  Tensor value = peek();
+  const detail::ThreadState& thread = detail::thread_state;
+  if (thread.recording != 0 && thread.quiet == 0)
+    for (const auto& tape : thread.tapes->tapes)
+      if (tape->records() && ((tape->watch_accessed_variables && body_->trainable) || tape->watches(*this)))
+        tape->watch(*this, value);
+  return value;
+}
+
+Tensor Variable::peek() const {
+  std::lock_guard lock(body_->mutex);
+  return body_->value;
+}
+
+void Variable::assign(const Tensor& value) {
+  if (!value) fail<InvalidArgumentError>("assign to ", body_->name, ": the value is undefined");
+  if (value.dtype() != body_->dtype)
+    fail<InvalidArgumentError>("assign to ", body_->name, ": the variable has dtype ",
+                               dtype_name(body_->dtype), ", the value ", dtype_name(value.dtype()));
+  if (value.shape() != body_->shape)
+    fail<InvalidArgumentError>("assign to ", body_->name, ": the variable has shape ",
+                               to_string(body_->shape), ", the value ", to_string(value.shape()));
+  Tensor replaced = leaf_of(value, body_->name);
+  std::lock_guard lock(body_->mutex);
+  std::swap(body_->value, replaced);  // the old value goes when the lock is open again
+}
+
+const std::string& Variable::name() const {
+  return body_->name;
+}
+DType Variable::dtype() const {
+  return body_->dtype;
+}
+const Shape& Variable::shape() const {
+  return body_->shape;
+}
+bool Variable::trainable() const {
+  return body_->trainable;
+}
+std::uint64_t Variable::id() const {
+  return body_->id;
+}
+
+}  // namespace tapedeck

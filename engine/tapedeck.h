@@ -1,0 +1,22 @@
+// Everything that a program needs of the engine: tensors, ops, tapes, variables.
+//
+//   #include "engine/tapedeck.h"
+//   using namespace tapedeck;
+//   int main() {
+//     register_all_ops();
+//     Tensor x = Tensor::scalar(3.0);
+//     Tape tape;
+//     tape.start();
+//     tape.watch(x);
+//     Tensor y = x * x;
+//     Tensor dy = tape.gradient(std::array{y}, std::array{x})[0];  // 6
+//   }
+#pragma once
+
+#include "engine/ops/observer.h"
+#include "engine/ops/op.h"
+#include "engine/ops/run_op.h"
+#include "engine/tape/gradients.h"
+#include "engine/tape/tape.h"
+#include "engine/tape/variable.h"
+#include "engine/tensor/tensor.h"

@@ -1,0 +1,86 @@
+#include "engine/tensor/shape.h"
+
+#include <algorithm>
+
+#include "engine/tensor/error.h"
+
+namespace tapedeck {
+namespace {
+
+void check_rank(std::size_t rank) {
+  if (rank > static_cast<std::size_t>(max_rank))
+    fail<InvalidArgumentError>("a tensor has at most ", max_rank, " axes, not ", rank);
+}
+
+}  // namespace
+
+Dims::Dims(std::span<const std::int64_t> values) {
+  check_rank(values.size());
+  rank_ = static_cast<int>(values.size());
+  std::copy(values.begin(), values.end(), values_.begin());
+}
+
+void Dims::push_back(std::int64_t value) {
+  check_rank(static_cast<std::size_t>(rank_) + 1);
+  values_[static_cast<std::size_t>(rank_++)] = value;
+}
+
+void Dims::resize(int rank) {
+  if (rank < 0) fail<InvalidArgumentError>("a tensor cannot have ", rank, " axes");
+  check_rank(static_cast<std::size_t>(rank));
+  for (int axis = rank_; axis < rank; ++axis) values_[static_cast<std::size_t>(axis)] = 0;
+  rank_ = rank;
+}
+
+std::int64_t element_count(const Shape& shape) {
+  std::int64_t count = 1;
+  bool overflow = false;
+  for (const std::int64_t extent : shape) {
+    if (extent == 0) return 0;
+    overflow |= __builtin_mul_overflow(count, extent, &count);
+  }
+  if (overflow)
+    fail<ResourceExhaustedError>("a tensor of shape ", to_string(shape), " has more than 2^63 elements");
+  return count;
+}
+
+Strides contiguous_strides(const Shape& shape) {
+  Strides strides;
+  strides.resize(shape.rank());
+  // Unsigned, because the extents beside an extent of 0 may have any product.
+  std::uint64_t stride = 1;
+  for (int axis = shape.rank() - 1; axis >= 0; --axis) {
+    strides[axis] = static_cast<std::int64_t>(stride);
+    stride *= static_cast<std::uint64_t>(std::max<std::int64_t>(shape[axis], 1));
+  }
+  return strides;
+}
+
+std::string to_string(const Shape& shape) {
+  std::string text = "(";
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    if (axis > 0) text += ", ";
+    text += std::to_string(shape[axis]);
+  }
+  if (shape.rank() == 1) text += ",";
+  return text + ")";
+}
+
+Shape broadcast_shapes(const Shape& a, const Shape& b, const char* op) {
+  if (a == b) return a;
+  const Shape& longer = a.rank() >= b.rank() ? a : b;
+  const Shape& shorter = a.rank() >= b.rank() ? b : a;
+  Shape result = longer;
+  const int shift = longer.rank() - shorter.rank();
+  for (int axis = 0; axis < shorter.rank(); ++axis) {
+    const std::int64_t one = longer[axis + shift], other = shorter[axis];
+    if (one != other && one != 1 && other != 1)
+      fail<InvalidArgumentError>(op, ": shapes ", to_string(a), " and ", to_string(b),
+                                 " do not broadcast: extents ", a.rank() >= b.rank() ? one : other, " and ",
+                                 a.rank() >= b.rank() ? other : one, " differ and neither is 1");
+    result[axis + shift] = one == 1 ? other : one;
+  }
+  return result;
+}
+
+}  // namespace tapedeck

@@ -1,0 +1,64 @@
+#include "engine/tensor/storage.h"
+
+#include <new>
+
+#include "engine/tensor/block_pool.h"
+#include "engine/tensor/error.h"
+
+namespace tapedeck {
+
+/// A storage stands in one block with its bytes: the header first, the bytes from the next cache line on.
+struct StoragePool {
+  static constexpr std::size_t header = detail::block_alignment;
+
+  static Storage* make(std::size_t bytes) {
+    if (bytes > SIZE_MAX / 2)
+      fail<ResourceExhaustedError>("needs ", detail::readable_bytes(bytes), ", the machine has ",
+                                   detail::readable_bytes(detail::machine_memory()));
+    void* block = detail::allocate_block(bytes + header);
+    auto* storage = new (block) Storage;
+    storage->capacity_ = bytes + header;
+    storage->data_ = static_cast<std::byte*>(block) + header;
+    storage->size_ = bytes;
+    return storage;
+  }
+
+  static void set_owner(Storage& storage, const void* data, std::size_t bytes, Storage::Release release,
+                        void* owner) {
+    storage.data_ = static_cast<std::byte*>(const_cast<void*>(data));
+    storage.size_ = bytes;
+    storage.release_ = release;
+    storage.owner_ = owner;
+  }
+};
+static_assert(sizeof(Storage) <= StoragePool::header);
+
+void Storage::destroy() {
+  if (release_)
+    release_(owner_);
+  else
+    detail::account_in_use(-static_cast<std::int64_t>(size_));
+  const std::size_t block_bytes = capacity_;
+  this->~Storage();
+  detail::free_block(this, block_bytes);
+}
+
+StoragePointer StoragePointer::allocate(std::size_t bytes, Device device) {
+  if (device.kind != DeviceKind::cpu)
+    fail<NotFoundError>("no device ", to_string(device), ": this machine has ", gpu_count(),
+                        " GPUs that this build can use");
+  Storage* storage = StoragePool::make(bytes);
+  detail::account_in_use(static_cast<std::int64_t>(bytes));
+  return StoragePointer(storage);
+}
+
+StoragePointer StoragePointer::borrow(const void* data, std::size_t bytes, Storage::Release release,
+                                      void* owner) {
+  // A storage without a release function would count as its own memory.
+  if (!release) release = [](void*) {};
+  Storage* storage = StoragePool::make(0);
+  StoragePool::set_owner(*storage, data, bytes, release, owner);
+  return StoragePointer(storage);
+}
+
+}  // namespace tapedeck

@@ -1,0 +1,14 @@
+// Fresh memory from the system, for the block pool.
+#pragma once
+
+#include <cstddef>
+
+namespace tapedeck::detail {
+
+/// Aligned to at least 64 bytes; from 4 MiB on to 2 MiB and in huge pages, which cost a page fault for 2 MiB
+/// instead of one for 4 KiB. nullptr where the system has none.
+void* system_allocate(std::size_t bytes) noexcept;
+/// `bytes` as given to system_allocate.
+void system_free(void* memory, std::size_t bytes) noexcept;
+
+}  // namespace tapedeck::detail

@@ -1,0 +1,156 @@
+#include "engine/tensor/tensor.h"
+
+#include <atomic>
+#include <cstring>
+#include <new>
+
+#include "engine/tensor/block_pool.h"
+#include "engine/tensor/strided_copy.h"
+
+namespace tapedeck {
+namespace {
+
+__extension__ using WideInt = __int128;  // sums of products of int64 can't overflow it
+
+constinit std::atomic<std::uint64_t> last_id{0};
+
+TensorBody* make_body(StoragePointer storage, DType dtype, const Shape& shape, std::int64_t count) {
+  auto* body = new (detail::allocate_block(sizeof(TensorBody))) TensorBody;
+  body->dtype = dtype;
+  body->id = last_id.fetch_add(1, std::memory_order_relaxed) + 1;
+  body->storage = std::move(storage);
+  body->count = count;
+  body->shape = shape;
+  return body;
+}
+
+StoragePointer allocate_storage(DType dtype, const Shape& shape, std::int64_t count, Device device) {
+  std::size_t bytes = 0;
+  if (__builtin_mul_overflow(static_cast<std::size_t>(count), item_size(dtype), &bytes)) bytes = SIZE_MAX;
+  try {
+    return StoragePointer::allocate(bytes, device);
+  } catch (const ResourceExhaustedError& error) {
+    fail<ResourceExhaustedError>("a ", dtype_name(dtype), " tensor of shape ", to_string(shape), " ",
+                                 error.what());
+  }
+}
+
+bool is_contiguous(const Shape& shape, const Strides& strides, std::int64_t count) {
+  if (count == 0) return true;
+  std::int64_t expected = 1;
+  for (int axis = shape.rank() - 1; axis >= 0; --axis) {
+    if (shape[axis] == 1) continue;
+    if (strides[axis] != expected) return false;
+    expected *= shape[axis];
+  }
+  return true;
+}
+
+void check_extents(const Shape& shape) {
+  for (const std::int64_t extent : shape)
+    if (extent < 0)
+      fail<InvalidArgumentError>("shape ", to_string(shape), " has a negative extent, ", extent);
+}
+
+/// Every element that the strides reach must lie inside the storage.
+void check_view(const Storage& storage, DType dtype, const Shape& shape, const Strides& strides,
+                std::int64_t offset, std::int64_t count) {
+  if (strides.rank() != shape.rank())
+    fail<InvalidArgumentError>("a view of shape ", to_string(shape), " needs ", shape.rank(),
+                               " strides, not ", strides.rank());
+  WideInt lowest = offset, highest = offset;
+  if (count > 0)
+    for (int axis = 0; axis < shape.rank(); ++axis)
+      (strides[axis] < 0 ? lowest : highest) += static_cast<WideInt>(strides[axis]) * (shape[axis] - 1);
+  else
+    highest -= 1;  // an empty view may stand at the end
+  const auto items = static_cast<WideInt>(storage.size() / item_size(dtype));
+  if (lowest < 0 || highest >= items)
+    fail<InvalidArgumentError>("a ", dtype_name(dtype), " view of shape ", to_string(shape), ", strides ",
+                               to_string(strides), " and offset ", offset, " leaves its storage of ",
+                               storage.size(), " bytes");
+}
+
+}  // namespace
+
+std::uint64_t detail::newest_tensor_id() {
+  return last_id.load(std::memory_order_relaxed);
+}
+
+Tensor Tensor::allocate(DType dtype, const Shape& shape, Device device) {
+  check_extents(shape);
+  const std::int64_t count = element_count(shape);
+  TensorBody* body = make_body(allocate_storage(dtype, shape, count, device), dtype, shape, count);
+  body->strides = contiguous_strides(shape);
+  return adopt(body);
+}
+
+Tensor Tensor::view(StoragePointer storage, DType dtype, const Shape& shape, const Strides& strides,
+                    std::int64_t offset) {
+  check_extents(shape);
+  const std::int64_t count = element_count(shape);
+  check_view(*storage.get(), dtype, shape, strides, offset, count);
+  TensorBody* body = make_body(std::move(storage), dtype, shape, count);
+  body->strides = strides;
+  body->offset = offset;
+  body->contiguous = is_contiguous(shape, strides, count);
+  return adopt(body);
+}
+
+template <class T>
+Tensor Tensor::from_values(std::span<const T> values, const Shape& shape) {
+  Tensor tensor = allocate(dtype_of<T>(), shape);
+  if (static_cast<std::int64_t>(values.size()) != tensor.count())
+    fail<InvalidArgumentError>("shape ", to_string(shape), " holds ", tensor.count(), " values, not ",
+                               values.size());
+  if (!values.empty()) std::memcpy(tensor.writable_data<T>(), values.data(), values.size_bytes());
+  return tensor;
+}
+
+template Tensor Tensor::from_values<bool>(std::span<const bool>, const Shape&);
+template Tensor Tensor::from_values<std::int32_t>(std::span<const std::int32_t>, const Shape&);
+template Tensor Tensor::from_values<std::int64_t>(std::span<const std::int64_t>, const Shape&);
+template Tensor Tensor::from_values<float>(std::span<const float>, const Shape&);
+template Tensor Tensor::from_values<double>(std::span<const double>, const Shape&);
+
+Tensor Tensor::scalar(double value, DType dtype) {
+  Tensor tensor = allocate(dtype, Shape{});
+  visit_dtype(dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    *tensor.writable_data<T>() = static_cast<T>(value);
+  });
+  return tensor;
+}
+
+Tensor Tensor::make_contiguous() const {
+  if (contiguous()) return *this;
+  Tensor copy = allocate(dtype(), shape(), device());
+  detail::copy_to_contiguous(raw(), shape(), strides(), item_size(dtype()), copy.storage()->data());
+  return copy;
+}
+
+double Tensor::item() const {
+  if (count() != 1)
+    fail<InvalidArgumentError>("a tensor of shape ", to_string(shape()), " has ", count(),
+                               " values; only one with a single value converts to a number");
+  return visit_dtype(dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    return static_cast<double>(*data<T>());
+  });
+}
+
+std::vector<double> Tensor::to_vector() const {
+  const Tensor source = make_contiguous();
+  return visit_dtype(dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const T* first = source.data<T>();
+    return std::vector<double>(first, first + source.count());
+  });
+}
+
+void Tensor::destroy(TensorBody* body) {
+  body->~TensorBody();
+  detail::free_block(body, sizeof(TensorBody));
+}
+
+}  // namespace tapedeck
