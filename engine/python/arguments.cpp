@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "engine/ops/random_state.h"
 #include "engine/python/convert.h"
 #include "engine/python/errors.h"
 #include "engine/python/tensor_object.h"
@@ -38,27 +39,28 @@ constexpr Renamed renamed[] = {
     {"concat_dim", "axis", "concat"},         {"split_dim", "axis", "split"},
 };
 
-std::int64_t to_integer(PyObject* value, const std::string& where) {
+std::int64_t to_integer(PyObject* value, const Where& where) {
   const py::object index =
       py::reinterpret_steal<py::object>(PyBool_Check(value) ? nullptr : PyNumber_Index(value));
   if (!index) {
     PyErr_Clear();
-    fail<TypeMismatchError>(where, short_repr(value), " is not an integer");
+    fail<TypeMismatchError>(where.prefix(), short_repr(value), " is not an integer");
   }
   int overflow = 0;
   const std::int64_t number = PyLong_AsLongLongAndOverflow(index.ptr(), &overflow);
-  if (overflow != 0) fail<InvalidArgumentError>(where, short_repr(value), " does not fit in int64");
+  if (overflow != 0) fail<InvalidArgumentError>(where.prefix(), short_repr(value), " does not fit in int64");
   return number;
 }
 
-std::vector<std::int64_t> to_integers(PyObject* value, const std::string& where) {
+std::vector<std::int64_t> to_integers(PyObject* value, const Where& where) {
   if (PyIndex_Check(value) && !is_numpy_array(value) &&
       !(is_tensor_like(value) && tensor_like(value).rank() > 0))
     return {to_integer(value, where)};
   const py::object items = py::reinterpret_steal<py::object>(PySequence_Fast(value, ""));
   if (!items || PyUnicode_Check(value)) {
     PyErr_Clear();
-    fail<TypeMismatchError>(where, short_repr(value), " is neither an integer nor a list of integers");
+    fail<TypeMismatchError>(where.prefix(), short_repr(value),
+                            " is neither an integer nor a list of integers");
   }
   std::vector<std::int64_t> numbers;
   const Py_ssize_t count = PySequence_Fast_GET_SIZE(items.ptr());
@@ -68,29 +70,36 @@ std::vector<std::int64_t> to_integers(PyObject* value, const std::string& where)
   return numbers;
 }
 
-double to_real(PyObject* value, const std::string& where) {
+bool is_whole_number(PyObject* value) {
+  if (is_tensor_like(value)) return is_integer(tensor_like(value).dtype());
+  return PyIndex_Check(value) && !PyBool_Check(value);
+}
+
+// A whole number stays one, so that an op can tell range(3) from range(3.).
+Attribute to_real(PyObject* value, const Where& where) {
+  if (is_whole_number(value)) return to_integer(value, where);
   const double number = PyFloat_AsDouble(value);
   if (number == -1. && PyErr_Occurred()) {
     PyErr_Clear();
-    fail<TypeMismatchError>(where, short_repr(value), " is not a number");
+    fail<TypeMismatchError>(where.prefix(), short_repr(value), " is not a number");
   }
   return number;
 }
 
-std::string to_text(PyObject* value, const std::string& where) {
+std::string to_text(PyObject* value, const Where& where) {
   const char* text = PyUnicode_Check(value) ? PyUnicode_AsUTF8(value) : nullptr;
   if (!text) {
     PyErr_Clear();
-    fail<TypeMismatchError>(where, short_repr(value), " is not a string");
+    fail<TypeMismatchError>(where.prefix(), short_repr(value), " is not a string");
   }
   return text;
 }
 
-bool to_boolean(PyObject* value, const std::string& where) {
+bool to_boolean(PyObject* value, const Where& where) {
   const int truth = PyUnicode_Check(value) ? -1 : PyObject_IsTrue(value);
   if (truth < 0) {
     PyErr_Clear();
-    fail<TypeMismatchError>(where, short_repr(value), " is neither True nor False");
+    fail<TypeMismatchError>(where.prefix(), short_repr(value), " is neither True nor False");
   }
   return truth == 1;
 }
@@ -117,7 +126,7 @@ const OpDef& required_op(const char* name) {
   return *op;
 }
 
-Attribute to_attribute(const AttributeSpec& spec, PyObject* value, const std::string& where) {
+Attribute to_attribute(const AttributeSpec& spec, PyObject* value, const Where& where) {
   if (value == Py_None && !spec.required) return spec.fallback;
   switch (spec.kind) {
     case AttributeKind::boolean:
@@ -130,7 +139,7 @@ Attribute to_attribute(const AttributeSpec& spec, PyObject* value, const std::st
       return to_text(value, where);
     case AttributeKind::dtype:
       if (const auto dtype = to_dtype(value, where)) return *dtype;
-      fail<TypeMismatchError>(where, "None is not a dtype");
+      fail<TypeMismatchError>(where.prefix(), "None is not a dtype");
     case AttributeKind::integers:
     case AttributeKind::shape:
       break;
@@ -139,6 +148,11 @@ Attribute to_attribute(const AttributeSpec& spec, PyObject* value, const std::st
 }
 
 Signature::Signature(const OpDef& op) : op_(op) {
+  const auto has_attribute = [&op](std::string_view name) {
+    return std::any_of(op.attributes.begin(), op.attributes.end(),
+                       [&](const AttributeSpec& spec) { return spec.name == name; });
+  };
+  is_random_ = has_attribute("seed") && has_attribute("key") && has_attribute("counter");
   const auto add = [this](const std::string& name, bool is_input, std::size_t index) {
     parameters_.push_back({interned(name), is_input, static_cast<int>(index)});
   };
@@ -151,7 +165,9 @@ Signature::Signature(const OpDef& op) : op_(op) {
   };
   if (op.python_order.empty()) {
     for (std::size_t i = 0; i < op.inputs.size(); ++i) add(op.inputs[i].name, true, i);
-    for (std::size_t i = 0; i < op.attributes.size(); ++i) add(op.attributes[i].name, false, i);
+    for (std::size_t i = 0; i < op.attributes.size(); ++i)
+      if (!is_random_ || (op.attributes[i].name != "key" && op.attributes[i].name != "counter"))
+        add(op.attributes[i].name, false, i);
   } else {
     for (const std::string& name : op.python_order) add_by_name(name);
   }
@@ -248,9 +264,10 @@ void Signature::parse(PyObject* const* arguments, std::size_t positional, PyObje
     }
     if (given.empty())
       for (const AttributeSpec& each : op_.attributes) given.push_back(each.fallback);
-    given[index] = to_attribute(spec, slots[i], op_.name + ": " + spec.name + ": ");
+    given[index] = to_attribute(spec, slots[i], {op_.name.c_str(), spec.name.c_str()});
   }
   convert_inputs(op_, values.data(), inputs);
+  if (is_random_) resolve_random(op_, given);
   attributes = given.empty() ? defaults_ : Attributes(std::move(given));
 }
 

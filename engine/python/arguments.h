@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/ops/op.h"
+#include "engine/python/convert.h"
 #include "engine/python/python.h"
 
 namespace tapedeck::python {
@@ -41,6 +42,7 @@ class Signature {
   std::vector<std::pair<PyObject*, int>>
       aliases_;  ///< TensorFlow 1's spellings, and the parameter that they mean
   Attributes defaults_;
+  bool is_random_ = false;  ///< its attributes `key` and `counter` are resolved from the seed at each call
 };
 
 /// The op's defaults with some attributes replaced. For ops that the bindings call by themselves.
@@ -49,7 +51,7 @@ Attributes named_attributes(const OpDef& op,
 /// The op of that name. Throws UnimplementedError where the engine has none.
 const OpDef& required_op(const char* name);
 
-/// One attribute's value. `where`: "reduce_sum: axis: ".
-Attribute to_attribute(const AttributeSpec& spec, PyObject* value, const std::string& where);
+/// One attribute's value.
+Attribute to_attribute(const AttributeSpec& spec, PyObject* value, const Where& where);
 
 }  // namespace tapedeck::python

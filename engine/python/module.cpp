@@ -1,5 +1,8 @@
 // The extension module tapedeck._engine. The package beside it (tapedeck/*.py) gives it TensorFlow's shape.
+#include <pybind11/stl.h>
+
 #include "engine/cpu/parallel.h"
+#include "engine/ops/random_state.h"
 #include "engine/ops/run_op.h"
 #include "engine/python/arguments.h"
 #include "engine/python/convert.h"
@@ -33,7 +36,7 @@ py::object or_throw(py::object result) {
 
 py::object constant(const py::handle value, const py::handle dtype, const py::handle shape) {
   return or_throw(call([&]() -> PyObject* {
-    const auto wanted = to_dtype(dtype.ptr(), "constant: ");
+    const auto wanted = to_dtype(dtype.ptr(), {"constant", "dtype"});
     if (is_tensor_like(value.ptr()) && wanted && tensor_like(value.ptr()).dtype() != *wanted) {
       const OpDef& cast = required_op("cast");
       const Tensor converted =
@@ -44,7 +47,7 @@ py::object constant(const py::handle value, const py::handle dtype, const py::ha
     if (shape.is_none()) return wrap(std::move(tensor));
     const AttributeSpec spec{"shape", AttributeKind::shape, {}, true};
     const auto extents =
-        std::get<std::vector<std::int64_t>>(to_attribute(spec, shape.ptr(), "constant: shape: "));
+        std::get<std::vector<std::int64_t>>(to_attribute(spec, shape.ptr(), {"constant", "shape"}));
     const OpDef& op = required_op(tensor.count() == 1 ? "broadcast_to" : "reshape");
     return wrap(run_op1(op, {tensor}, named_attributes(op, {{"shape", extents}})));
   }));
@@ -52,10 +55,10 @@ py::object constant(const py::handle value, const py::handle dtype, const py::ha
 
 py::object convert_to_tensor(const py::handle value, const py::handle dtype, const py::handle hint) {
   return or_throw(call([&]() -> PyObject* {
-    const auto wanted = to_dtype(dtype.ptr(), "convert_to_tensor: ");
+    const auto wanted = to_dtype(dtype.ptr(), {"convert_to_tensor", "dtype"});
     const Where where{"convert_to_tensor", "value"};
     if (wanted || hint.is_none()) return wrap(to_tensor(value.ptr(), wanted, where));
-    const auto preferred = to_dtype(hint.ptr(), "convert_to_tensor: ");
+    const auto preferred = to_dtype(hint.ptr(), {"convert_to_tensor", "dtype_hint"});
     try {
       return wrap(to_tensor(value.ptr(), preferred, where));
     } catch (const Error&) {  // a hint is no demand
@@ -77,7 +80,10 @@ void bind_scopes(py::module_& module) {
 }
 #endif
 
-void bind_devices(py::module_& module) {
+void bind_settings(py::module_& module) {
+  module.def(
+      "set_random_seed", [](std::optional<std::int64_t> seed) { set_random_seed(seed); }, py::arg("seed"),
+      "Starts the sequences of random numbers anew; None: with numbers that nobody chose.");
   module.def(
       "gpu_count", [] { return gpu_count(); }, "How many GPUs this build can use on this machine.");
   module.def(
@@ -116,7 +122,7 @@ PYBIND11_MODULE(_engine, module) {
   bind_variable(module);
   bind_op_functions(module);
   bind_tape(module);
-  bind_devices(module);
+  bind_settings(module);
 #if __has_include("engine/record/scope.h")
   bind_scopes(module);
 #endif

@@ -178,9 +178,8 @@ void bind_op_functions(py::module_& module) {
   py::dict by_python_name, by_op_name;
   for (int i = 0; i < static_cast<int>(Registry::instance().size()); ++i) {
     const OpDef& op = Registry::instance().at(i);
-    if (op.python_names.empty()) continue;
     signatures.push_back(std::make_unique<Signature>(op));
-    const std::string& first = op.python_names.front();
+    const std::string& first = op.python_names.empty() ? op.name : op.python_names.front();
     const py::object function = make_function(*signatures.back(), first.substr(first.rfind('.') + 1));
     for (const std::string& name : op.python_names) by_python_name[py::str(name)] = function;
     by_op_name[py::str(op.name)] = function;

@@ -74,7 +74,7 @@ PyObject* dtype_object(DType dtype) {
   return object;
 }
 
-std::optional<DType> to_dtype(PyObject* object, std::string_view where) {
+std::optional<DType> to_dtype(PyObject* object, const Where& where) {
   if (object == Py_None) return std::nullopt;
   for (std::size_t i = 0; i < dtype_count; ++i)
     if (python_types.dtypes[i] == object) return static_cast<DType>(i);
@@ -88,7 +88,7 @@ std::optional<DType> to_dtype(PyObject* object, std::string_view where) {
   if (object == reinterpret_cast<PyObject*>(&PyLong_Type)) return DType::int32;
   if (object == reinterpret_cast<PyObject*>(&PyBool_Type)) return DType::bool_;
   if (const auto dtype = dtype_from_numpy_descriptor(object)) return dtype;
-  fail<TypeMismatchError>(where, "dtype ", short_repr(object),
+  fail<TypeMismatchError>(where.prefix(), short_repr(object),
                           " is not one of bool, int32, int64, float32, float64");
 }
 

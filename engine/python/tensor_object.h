@@ -2,7 +2,6 @@
 #pragma once
 
 #include <optional>
-#include <string_view>
 
 #include "engine/ops/op.h"
 #include "engine/python/python.h"
@@ -72,6 +71,6 @@ PyObject* shape_object(const Shape& shape);  ///< a new TensorShape
 PyObject* dtype_object(DType dtype);         ///< a new reference to tf.float32 …
 /// What `dtype=` takes: a DType, its name, a NumPy dtype or scalar type, float, int, bool. nullopt for None.
 /// Throws TypeMismatchError naming the value.
-std::optional<DType> to_dtype(PyObject* object, std::string_view where);
+std::optional<DType> to_dtype(PyObject* object, const struct Where& where);
 
 }  // namespace tapedeck::python

@@ -50,7 +50,7 @@ PyObject* construct(PyTypeObject* type, PyObject* args, PyObject* keywords) {
     const bool callable = !is_tensor_like(initial) && PyCallable_Check(initial);
     const py::object value =
         callable ? checked(PyObject_CallNoArgs(initial)) : py::reinterpret_borrow<py::object>(initial);
-    const auto wanted = to_dtype(dtype, "Variable: ");
+    const auto wanted = to_dtype(dtype, {"Variable", "dtype"});
     const Tensor tensor = to_tensor(value.ptr(), wanted, {"Variable", "initial_value"});
     const std::string text = name == Py_None ? std::string() : py::cast<std::string>(py::str(name));
     const bool train = trainable == Py_None || PyObject_IsTrue(trainable) == 1;

@@ -1,0 +1,24 @@
+// The list of families. A static library gives the linker only the object files that somebody refers to: these calls do.
+#include "engine/ops/families.h"
+#include "engine/ops/op.h"
+
+namespace tapedeck {
+
+void register_all_ops() {
+  ops::link_creation();
+  ops::link_random();
+  ops::link_unary();
+  ops::link_transcendental();
+  ops::link_binary();
+  ops::link_comparison();
+  ops::link_selection();
+  ops::link_cast();
+  ops::link_matmul();
+  ops::link_reduction();
+  ops::link_shape();
+  ops::link_concat();
+  ops::link_indexing();
+  ops::link_nn();
+}
+
+}  // namespace tapedeck

@@ -1,0 +1,37 @@
+// Changes of dtype.
+#include "engine/ops/checks.h"
+#include "engine/ops/families.h"
+
+namespace tapedeck::ops {
+
+TAPEDECK_OP(cast_op) = {
+    .name = "cast",
+    .python_names = {"cast", "dtypes.cast"},
+    .inputs = {{.name = "x"}},
+    .attributes = {{.name = "dtype", .kind = AttributeKind::dtype, .fallback = {}, .required = true}},
+    .shape_rule = [](const OpContext& c) { return spec(c.attributes.get<DType>(0), c.inputs[0].shape()); },
+    .forward =
+        [](const OpContext& c) {
+          const Tensor& x = c.inputs[0];
+          if (x.dtype() == c.outputs[0].dtype) return one(view_of(x, x.shape(), x.strides()));
+          Tensor out = allocate_output(c);
+          cpu::cast(x.dtype(), out.dtype(), operand(x, x.shape()), out.writable_data<std::byte>(), x.shape());
+          return one(std::move(out));
+        },
+    .vjp =
+        [](const VjpContext& c) {
+          // Between real numbers only: a whole number has no small change.
+          if (!is_floating(c.inputs[0].dtype()) || !is_floating(c.cotangents[0].dtype())) return Tensors(1);
+          return one(cast(c.cotangents[0], c.inputs[0].dtype()));
+        },
+    .vjp_formula = "dx = cast(dy, dtype of x) between float32 and float64; none from or to other dtypes",
+    .doc = "Converts the values to another dtype, as C does.\n\n"
+           "x: any dtype and shape; dtype: what to convert to. Real numbers are cut towards zero; to bool: x ≠ 0. Real "
+           "numbers that the whole-number dtype cannot hold give its lowest value.\n"
+           "Returns: the new dtype, the shape of x; it shares memory with x where the dtype is the same.",
+};
+Tensor cast(const Tensor& x, DType dtype) { return run_op1(cast_op, {x}, {dtype}); }
+
+void link_cast() {}
+
+}  // namespace tapedeck::ops

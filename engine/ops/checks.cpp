@@ -1,0 +1,175 @@
+#include "engine/ops/checks.h"
+
+#include <cmath>
+
+#include "engine/cpu/copy.h"
+#include "engine/ops/observer.h"
+
+namespace tapedeck::ops {
+namespace {
+
+bool fits(DType dtype, Kind kind) {
+  switch (kind) {
+    case Kind::any:
+      return true;
+    case Kind::numeric:
+      return dtype != DType::bool_;
+    case Kind::floating:
+      return is_floating(dtype);
+    case Kind::integer:
+      return is_integer(dtype);
+    case Kind::boolean:
+      return dtype == DType::bool_;
+  }
+  return false;
+}
+
+const char* names_of(Kind kind) {
+  switch (kind) {
+    case Kind::numeric:
+      return "int32, int64, float32 or float64";
+    case Kind::floating:
+      return "float32 or float64";
+    case Kind::integer:
+      return "int32 or int64";
+    case Kind::boolean:
+      return "bool";
+    case Kind::any:
+      break;
+  }
+  return "any dtype";
+}
+
+}  // namespace
+
+std::string input_name(const OpContext& context, std::size_t input) {
+  const auto& specs = context.op.inputs;
+  if (input + 1 < specs.size() || (input < specs.size() && !specs[input].variadic)) return specs[input].name;
+  return specs.back().name + "[" + std::to_string(input + 1 - specs.size()) + "]";
+}
+
+void require_kind(const OpContext& context, std::size_t input, Kind kind) {
+  const DType dtype = context.inputs[input].dtype();
+  if (!fits(dtype, kind)) [[unlikely]]
+    fail<TypeMismatchError>(context.op.name, ": ", input_name(context, input), " is ", dtype_name(dtype), "; needs ",
+                            names_of(kind));
+}
+
+void require_same_dtype(const OpContext& context, std::size_t first, std::size_t second) {
+  const DType a = context.inputs[first].dtype();
+  const DType b = context.inputs[second].dtype();
+  if (a != b) [[unlikely]]
+    fail<TypeMismatchError>(context.op.name, ": ", input_name(context, first), " is ", dtype_name(a), " and ",
+                            input_name(context, second), " is ", dtype_name(b), "; cast one of them");
+}
+
+int normalize_axis(std::string_view op, std::string_view argument, std::int64_t axis, const Shape& shape, int extra) {
+  const int rank = shape.rank() + extra;
+  if (axis < -rank || axis >= rank)
+    fail<InvalidArgumentError>(op, ": ", argument, " ", axis, " is out of range for shape ", to_string(shape));
+  return static_cast<int>(axis < 0 ? axis + rank : axis);
+}
+
+std::vector<bool> axis_flags(const OpContext& context, std::size_t attribute, const Shape& shape) {
+  const auto rank = static_cast<std::size_t>(shape.rank());
+  if (context.attributes.is_none(attribute)) return std::vector<bool>(rank, true);
+  std::vector<bool> flags(rank, false);
+  const std::string& argument = context.op.attributes[attribute].name;
+  for (const std::int64_t value : integers_of(context.attributes[attribute])) {
+    const auto axis = static_cast<std::size_t>(normalize_axis(context.op.name, argument, value, shape));
+    if (flags[axis])
+      fail<InvalidArgumentError>(context.op.name, ": ", argument, " ", to_string(context.attributes[attribute]),
+                                 " names axis ", axis, " twice");
+    flags[axis] = true;
+  }
+  return flags;
+}
+
+std::int64_t integer_of(const OpContext& context, std::size_t attribute) {
+  const Attribute& value = context.attributes[attribute];
+  if (const auto* integer = std::get_if<std::int64_t>(&value)) return *integer;
+  if (const auto* real = std::get_if<double>(&value))
+    if (*real == std::floor(*real) && std::abs(*real) < 0x1p63) return static_cast<std::int64_t>(*real);
+  if (const auto* list = std::get_if<std::vector<std::int64_t>>(&value))
+    if (list->size() == 1) return list->front();
+  fail<InvalidArgumentError>(context.op.name, ": ", context.op.attributes[attribute].name, " is ", to_string(value),
+                             "; needs a whole number");
+}
+
+double real_of(const Attribute& attribute) {
+  if (const auto* integer = std::get_if<std::int64_t>(&attribute)) return static_cast<double>(*integer);
+  if (const auto* flag = std::get_if<bool>(&attribute)) return *flag ? 1.0 : 0.0;
+  return std::get<double>(attribute);
+}
+
+std::vector<std::int64_t> integers_of(const Attribute& attribute) {
+  if (const auto* integer = std::get_if<std::int64_t>(&attribute)) return {*integer};
+  return std::get<std::vector<std::int64_t>>(attribute);
+}
+
+Shape shape_of(const OpContext& context, std::size_t attribute) {
+  const Shape shape{std::span<const std::int64_t>(integers_of(context.attributes[attribute]))};
+  for (const std::int64_t extent : shape)
+    if (extent < 0)
+      fail<InvalidArgumentError>(context.op.name, ": ", context.op.attributes[attribute].name, " ", to_string(shape),
+                                 " has a negative extent, ", extent);
+  return shape;
+}
+
+Attribute attribute_of(const Shape& shape) { return std::vector<std::int64_t>(shape.begin(), shape.end()); }
+Attribute attribute_of(const Axes& axes) { return axes ? Attribute(*axes) : Attribute(); }
+
+TensorSpecs like_first(const OpContext& context) {
+  return spec(context.inputs[0].dtype(), context.inputs[0].shape());
+}
+
+Tensor contiguous(const Tensor& tensor) {
+  if (tensor.contiguous()) return tensor;
+  Tensor out = Tensor::allocate(tensor.dtype(), tensor.shape());
+  cpu::copy(item_size(tensor.dtype()), tensor.raw(), tensor.strides(), out.writable_data<std::byte>(), out.strides(),
+            tensor.shape());
+  return out;
+}
+
+Strides broadcast_strides(const Tensor& tensor, const Shape& shape) {
+  Strides strides;
+  strides.resize(shape.rank());
+  const int added = shape.rank() - tensor.rank();
+  for (int axis = added; axis < shape.rank(); ++axis)
+    strides[axis] = tensor.dim(axis - added) == 1 ? 0 : tensor.strides()[axis - added];
+  return strides;
+}
+
+std::vector<std::int64_t> checked_indices(const OpContext& context, std::size_t input, std::int64_t count) {
+  const Tensor indices = contiguous(context.inputs[input]);
+  std::vector<std::int64_t> values(static_cast<std::size_t>(indices.count()));
+  if (indices.dtype() == DType::int32)
+    std::copy_n(indices.data<std::int32_t>(), indices.count(), values.begin());
+  else
+    std::copy_n(indices.data<std::int64_t>(), indices.count(), values.begin());
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (values[i] < 0 || values[i] >= count)
+      fail<OutOfRangeError>(context.op.name, ": ", input_name(context, input), "[", i, "] is ", values[i],
+                            "; must be in [0, ", count, ")");
+  return values;
+}
+
+Tensor number(double value, DType dtype) {
+  Tensor scalar = Tensor::scalar(value, dtype);
+  if (Observer* observer = current_observer()) observer->leaf(scalar, {});
+  return scalar;
+}
+
+Tensor unbroadcast(const Tensor& gradient, const Shape& shape) {
+  if (gradient.shape() == shape) return gradient;
+  const int added = gradient.rank() - shape.rank();
+  std::vector<std::int64_t> axes;
+  for (int axis = 0; axis < gradient.rank(); ++axis)
+    if (axis < added || (shape[axis - added] == 1 && gradient.dim(axis) != 1)) axes.push_back(axis);
+  const Tensor sum = axes.empty() ? gradient : reduce_sum(gradient, axes, true);
+  return added == 0 ? sum : reshape(sum, shape);
+}
+
+Tensors zero_gradient(const VjpContext& context) { return one(zeros_like(context.inputs[0])); }
+
+}  // namespace tapedeck::ops

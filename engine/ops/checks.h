@@ -1,0 +1,83 @@
+// What the families of ops share: checks that name op, argument and values; axes; views; gradients of broadcasting.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "engine/cpu/elementwise.h"
+#include "engine/ops/op.h"
+#include "engine/ops/ops.h"
+#include "engine/ops/run_op.h"
+
+namespace tapedeck::ops {
+
+enum class Kind : std::uint8_t { any, numeric, floating, integer, boolean };
+
+/// Throws TypeMismatchError, such as "exp: x is int32; needs float32 or float64".
+void require_kind(const OpContext& context, std::size_t input, Kind kind);
+/// Throws TypeMismatchError, such as "add: x is float32 and y is int32; cast one of them".
+void require_same_dtype(const OpContext& context, std::size_t first, std::size_t second);
+/// The name of an input in errors; "values[2]" for an element of a list.
+std::string input_name(const OpContext& context, std::size_t input);
+
+/// The same for one more axis than there are (`extra` = 1 where an axis is being inserted). Throws
+/// InvalidArgumentError, such as "concat: axis 3 is out of range for shape (2, 3)".
+int normalize_axis(std::string_view op, std::string_view argument, std::int64_t axis, const Shape& shape,
+                   int extra = 0);
+/// Axes in an attribute of kind `integers` (or None: all), each flag telling whether the axis is meant. Throws
+/// InvalidArgumentError for an axis out of range or named twice.
+std::vector<bool> axis_flags(const OpContext& context, std::size_t attribute, const Shape& shape);
+
+/// An attribute as a whole number: bindings may give an integer or a real one with an integral value.
+std::int64_t integer_of(const OpContext& context, std::size_t attribute);
+double real_of(const Attribute& attribute);
+/// An attribute of kind `integers`: a list, or one number as a list.
+std::vector<std::int64_t> integers_of(const Attribute& attribute);
+/// An attribute of kind `shape`, without negative extents.
+Shape shape_of(const OpContext& context, std::size_t attribute);
+Attribute attribute_of(const Shape& shape);
+Attribute attribute_of(const Axes& axes);
+
+inline TensorSpecs spec(DType dtype, const Shape& shape) {
+  TensorSpecs specs;
+  specs.push_back({dtype, shape});
+  return specs;
+}
+
+/// Shape and dtype of the first input.
+TensorSpecs like_first(const OpContext& context);
+
+/// A fresh tensor as the shape rule announced it.
+inline Tensor allocate_output(const OpContext& context, std::size_t output = 0) {
+  const TensorSpec& spec = context.outputs[output];
+  return Tensor::allocate(spec.dtype, spec.shape);
+}
+/// A view of the tensor's storage.
+inline Tensor view_of(const Tensor& tensor, const Shape& shape, const Strides& strides, std::int64_t offset = 0) {
+  return Tensor::view(tensor.storage(), tensor.dtype(), shape, strides, tensor.offset() + offset);
+}
+/// Row-major values: the tensor itself where it is so already.
+Tensor contiguous(const Tensor& tensor);
+/// Strides over `shape`, to which the tensor broadcasts: 0 where it repeats.
+Strides broadcast_strides(const Tensor& tensor, const Shape& shape);
+inline cpu::Operand operand(const Tensor& tensor, const Shape& shape) {
+  return {tensor.raw(), broadcast_strides(tensor, shape)};
+}
+/// Indices as contiguous int64. Throws OutOfRangeError for one outside [0, count), such as
+/// "gather: indices[3] is 7; must be in [0, 5)".
+std::vector<std::int64_t> checked_indices(const OpContext& context, std::size_t input, std::int64_t count);
+
+/// A scalar constant in a VJP: a leaf that the observer is told of.
+Tensor number(double value, DType dtype);
+/// Sums a gradient over the axes along which a tensor of `shape` was repeated.
+Tensor unbroadcast(const Tensor& gradient, const Shape& shape);
+/// Tensors with one element.
+inline Tensors one(Tensor tensor) {
+  Tensors tensors;
+  tensors.push_back(std::move(tensor));
+  return tensors;
+}
+/// The VJP of ops whose gradient is zero everywhere.
+Tensors zero_gradient(const VjpContext& context);
+
+}  // namespace tapedeck::ops

@@ -1,0 +1,399 @@
+// Putting tensors together and taking them apart.
+#include <algorithm>
+
+#include "engine/cpu/copy.h"
+#include "engine/ops/checks.h"
+#include "engine/ops/families.h"
+
+namespace tapedeck::ops {
+namespace {
+
+/// Copies `tensor` into `out` from `offset` on, with the strides of `out`.
+void place(const Tensor& tensor, const Tensor& out, const Shape& shape, const Strides& from, const Strides& to,
+           std::int64_t offset) {
+  const std::size_t size = item_size(out.dtype());
+  cpu::copy(size, tensor.raw(), from, out.writable_data<std::byte>() + offset * static_cast<std::int64_t>(size), to,
+            shape);
+}
+
+/// The dims without `axis`.
+Dims without(const Dims& dims, int axis) {
+  Dims result;
+  for (int i = 0; i < dims.rank(); ++i)
+    if (i != axis) result.push_back(dims[i]);
+  return result;
+}
+
+/// Cotangents of several outputs, zeros where none arrived.
+Tensors filled(const VjpContext& c) {
+  Tensors gradients;
+  for (std::size_t i = 0; i < c.outputs.size(); ++i)
+    gradients.push_back(c.cotangents[i] ? c.cotangents[i] : zeros_like(c.outputs[i]));
+  return gradients;
+}
+
+std::span<const Tensor> span_of(const Tensors& tensors) { return {tensors.data(), tensors.size()}; }
+
+void require_values(const OpContext& c) {
+  if (c.inputs.empty()) fail<InvalidArgumentError>(c.op.name, ": values is empty; needs at least one tensor");
+}
+
+}  // namespace
+
+// ---- concat ----
+namespace {
+
+int concat_axis(const OpContext& c) {
+  return normalize_axis("concat", "axis", integer_of(c, 0), c.inputs[0].shape());
+}
+
+TensorSpecs concat_shape(const OpContext& c) {
+  require_values(c);
+  Shape shape = c.inputs[0].shape();
+  const int axis = concat_axis(c);
+  for (std::size_t i = 1; i < c.inputs.size(); ++i) {
+    require_same_dtype(c, 0, i);
+    const Shape& other = c.inputs[i].shape();
+    bool fits = other.rank() == shape.rank();
+    for (int k = 0; fits && k < shape.rank(); ++k) fits = k == axis || other[k] == shape[k];
+    if (!fits)
+      fail<InvalidArgumentError>("concat: values[", i, "] ", to_string(other), " and values[0] ",
+                                 to_string(c.inputs[0].shape()), " differ in more than axis ", axis);
+    shape[axis] += other[axis];
+  }
+  return spec(c.inputs[0].dtype(), shape);
+}
+
+Tensors concat_forward(const OpContext& c) {
+  Tensor out = allocate_output(c);
+  const int axis = concat_axis(c);
+  std::int64_t position = 0;
+  for (const Tensor& value : c.inputs) {
+    place(value, out, value.shape(), value.strides(), out.strides(), position * out.strides()[axis]);
+    position += value.dim(axis);
+  }
+  return one(std::move(out));
+}
+
+Tensors concat_vjp(const VjpContext& c) {
+  const int axis = concat_axis({c.op, c.inputs, c.attributes, {}});
+  Tensors gradients(c.inputs.size());
+  Integers begin(static_cast<std::size_t>(c.inputs[0].rank()), 0);
+  for (std::size_t i = 0; i < gradients.size(); ++i) {
+    const Shape& shape = c.inputs[i].shape();
+    if (c.wanted[i]) gradients[i] = slice(c.cotangents[0], begin, Integers(shape.begin(), shape.end()));
+    begin[static_cast<std::size_t>(axis)] += shape[axis];
+  }
+  return gradients;
+}
+
+}  // namespace
+
+TAPEDECK_OP(concat_op) = {
+    .name = "concat",
+    .python_names = {"concat"},
+    .inputs = {{.name = "values", .variadic = true}},
+    .attributes = {{.name = "axis", .kind = AttributeKind::integer, .fallback = {}, .required = true}},
+    .shape_rule = concat_shape,
+    .forward = concat_forward,
+    .vjp = concat_vjp,
+    .vjp_formula = "dxᵢ = the part of dy that xᵢ became",
+    .doc = "Puts tensors behind one another along an axis.\n\n"
+           "values: a list of tensors of one dtype, whose shapes differ along axis only; axis: negative from the end.\n"
+           "Returns: their dtype; the extents along axis add up.\n"
+           "Errors: InvalidArgumentError for an empty list, shapes that differ elsewhere, or an axis out of range; "
+           "TypeMismatchError for different dtypes.",
+};
+Tensor concat(std::span<const Tensor> values, std::int64_t axis) { return run_op1(concat_op, values, {axis}); }
+
+// ---- stack ----
+namespace {
+
+int stack_axis(const OpContext& c) {
+  return normalize_axis("stack", "axis", integer_of(c, 0), c.inputs[0].shape(), 1);
+}
+
+TensorSpecs stack_shape(const OpContext& c) {
+  require_values(c);
+  const Shape& shape = c.inputs[0].shape();
+  const int axis = stack_axis(c);
+  for (std::size_t i = 1; i < c.inputs.size(); ++i) {
+    require_same_dtype(c, 0, i);
+    if (c.inputs[i].shape() != shape)
+      fail<InvalidArgumentError>("stack: values[", i, "] ", to_string(c.inputs[i].shape()), " and values[0] ",
+                                 to_string(shape), " differ in shape");
+  }
+  Shape result;
+  for (int i = 0; i <= shape.rank(); ++i)
+    result.push_back(i < axis ? shape[i] : i == axis ? static_cast<std::int64_t>(c.inputs.size()) : shape[i - 1]);
+  return spec(c.inputs[0].dtype(), result);
+}
+
+Tensors stack_forward(const OpContext& c) {
+  Tensor out = allocate_output(c);
+  const int axis = stack_axis(c);
+  const Strides to = without(out.strides(), axis);
+  for (std::size_t i = 0; i < c.inputs.size(); ++i)
+    place(c.inputs[i], out, c.inputs[i].shape(), c.inputs[i].strides(), to,
+          static_cast<std::int64_t>(i) * out.strides()[axis]);
+  return one(std::move(out));
+}
+
+}  // namespace
+
+TAPEDECK_OP(stack_op) = {
+    .name = "stack",
+    .python_names = {"stack"},
+    .inputs = {{.name = "values", .variadic = true}},
+    .attributes = {{.name = "axis", .kind = AttributeKind::integer, .fallback = std::int64_t{0}}},
+    .shape_rule = stack_shape,
+    .forward = stack_forward,
+    .vjp = [](const VjpContext& c) { return unstack(c.cotangents[0], integer_of({c.op, c.inputs, c.attributes, {}}, 0)); },
+    .vjp_formula = "dxᵢ = dy[i] along the axis",
+    .doc = "Puts tensors of one shape together along a new axis.\n\n"
+           "values: a list of tensors of one dtype and shape; axis: where the new axis will stand.\n"
+           "Returns: their dtype; their shape with an axis of extent n put in.\n"
+           "Errors: InvalidArgumentError for an empty list, different shapes, or an axis out of range; "
+           "TypeMismatchError for different dtypes.",
+};
+Tensor stack(std::span<const Tensor> values, std::int64_t axis) { return run_op1(stack_op, values, {axis}); }
+
+// ---- unstack ----
+TAPEDECK_OP(unstack_op) = {
+    .name = "unstack",
+    .python_names = {"unstack"},
+    .inputs = {{.name = "value"}},
+    .attributes = {{.name = "num", .kind = AttributeKind::integer, .fallback = std::monostate{}},
+                   {.name = "axis", .kind = AttributeKind::integer, .fallback = std::int64_t{0}}},
+    .shape_rule =
+        [](const OpContext& c) {
+          const Tensor& value = c.inputs[0];
+          const int axis = normalize_axis("unstack", "axis", integer_of(c, 1), value.shape());
+          if (!c.attributes.is_none(0) && integer_of(c, 0) != value.dim(axis))
+            fail<InvalidArgumentError>("unstack: num is ", integer_of(c, 0), ", axis ", axis, " of shape ",
+                                       to_string(value.shape()), " has extent ", value.dim(axis));
+          TensorSpecs specs;
+          for (std::int64_t i = 0; i < value.dim(axis); ++i)
+            specs.push_back({value.dtype(), without(value.shape(), axis)});
+          return specs;
+        },
+    .forward =
+        [](const OpContext& c) {
+          const Tensor& value = c.inputs[0];
+          const int axis = normalize_axis("unstack", "axis", integer_of(c, 1), value.shape());
+          const Strides strides = without(value.strides(), axis);
+          Tensors outputs;
+          for (std::size_t i = 0; i < c.outputs.size(); ++i)
+            outputs.push_back(
+                view_of(value, c.outputs[i].shape, strides, static_cast<std::int64_t>(i) * value.strides()[axis]));
+          return outputs;
+        },
+    .vjp =
+        [](const VjpContext& c) {
+          return one(stack(span_of(filled(c)), integer_of({c.op, c.inputs, c.attributes, {}}, 1)));
+        },
+    .vjp_formula = "dx = stack(dy₀, dy₁, …) along the axis",
+    .doc = "Takes a tensor apart along an axis, which goes; no copies.\n\n"
+           "value: any dtype, at least one axis; num: the extent of axis, None to take it as it is; axis: which.\n"
+           "Returns: a list of tensors of the dtype of value.\n"
+           "Errors: InvalidArgumentError where num is not the extent, or for an axis out of range.",
+};
+Tensors unstack(const Tensor& value, std::int64_t axis) {
+  return run_op(unstack_op, {&value, 1}, {std::monostate{}, axis});
+}
+
+// ---- split ----
+namespace {
+
+TensorSpecs split_shape(const OpContext& c) {
+  const Tensor& value = c.inputs[0];
+  const int axis = normalize_axis("split", "axis", integer_of(c, 1), value.shape());
+  Integers sizes = integers_of(c.attributes[0]);
+  const std::int64_t extent = value.dim(axis);
+  if (sizes.size() == 1) {
+    const std::int64_t parts = sizes[0];
+    if (parts < 1 || extent % parts != 0)
+      fail<InvalidArgumentError>("split: ", parts, " equal parts do not fill axis ", axis, " of shape ",
+                                 to_string(value.shape()));
+    sizes.assign(static_cast<std::size_t>(parts), extent / parts);
+  } else {
+    std::int64_t open = -1;
+    std::int64_t sum = 0;
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+      if (sizes[i] == -1 && open < 0)
+        open = static_cast<std::int64_t>(i);
+      else
+        sum += sizes[i];
+    }
+    if (open >= 0) sizes[static_cast<std::size_t>(open)] = extent - sum;
+    const bool negative = std::any_of(sizes.begin(), sizes.end(), [](std::int64_t size) { return size < 0; });
+    if (negative || (open < 0 && sum != extent))
+      fail<InvalidArgumentError>("split: sizes ", to_string(c.attributes[0]), " do not fill axis ", axis, " of shape ",
+                                 to_string(value.shape()));
+  }
+  TensorSpecs specs;
+  for (const std::int64_t size : sizes) {
+    Shape shape = value.shape();
+    shape[axis] = size;
+    specs.push_back({value.dtype(), shape});
+  }
+  return specs;
+}
+
+Tensors split_forward(const OpContext& c) {
+  const Tensor& value = c.inputs[0];
+  const int axis = normalize_axis("split", "axis", integer_of(c, 1), value.shape());
+  Tensors outputs;
+  std::int64_t position = 0;
+  for (const TensorSpec& part : c.outputs) {
+    outputs.push_back(view_of(value, part.shape, value.strides(), part.shape[axis] == 0 ? 0 : position * value.strides()[axis]));
+    position += part.shape[axis];
+  }
+  return outputs;
+}
+
+}  // namespace
+
+TAPEDECK_OP(split_op) = {
+    .name = "split",
+    .python_names = {"split"},
+    .inputs = {{.name = "value"}},
+    .attributes = {{.name = "num_or_size_splits", .kind = AttributeKind::integers, .fallback = {}, .required = true},
+                   {.name = "axis", .kind = AttributeKind::integer, .fallback = std::int64_t{0}}},
+    .shape_rule = split_shape,
+    .forward = split_forward,
+    .vjp =
+        [](const VjpContext& c) {
+          return one(concat(span_of(filled(c)), integer_of({c.op, c.inputs, c.attributes, {}}, 1)));
+        },
+    .vjp_formula = "dx = concat(dy₀, dy₁, …) along the axis",
+    .doc = "Cuts a tensor along an axis; no copies.\n\n"
+           "value: any dtype, at least one axis; num_or_size_splits: one number n for n equal parts, or the sizes of two "
+           "or more parts, of which one may be -1; axis: which.\n"
+           "Returns: a list of tensors of the dtype of value.\n"
+           "Errors: InvalidArgumentError where the parts do not fill the axis, or for an axis out of range.",
+};
+Tensors split(const Tensor& value, const Integers& num_or_size_splits, std::int64_t axis) {
+  return run_op(split_op, {&value, 1}, {num_or_size_splits, axis});
+}
+
+// ---- tile ----
+TAPEDECK_OP(tile_op) = {
+    .name = "tile",
+    .python_names = {"tile"},
+    .inputs = {{.name = "input"}},
+    .attributes = {{.name = "multiples", .kind = AttributeKind::integers, .fallback = {}, .required = true}},
+    .shape_rule =
+        [](const OpContext& c) {
+          Shape shape = c.inputs[0].shape();
+          const Integers multiples = integers_of(c.attributes[0]);
+          bool fits = multiples.size() == static_cast<std::size_t>(shape.rank());
+          for (std::size_t i = 0; fits && i < multiples.size(); ++i)
+            fits = multiples[i] >= 0 &&
+                   !__builtin_mul_overflow(shape[static_cast<int>(i)], multiples[i], &shape[static_cast<int>(i)]);
+          if (!fits)
+            fail<InvalidArgumentError>("tile: multiples ", to_string(c.attributes[0]), " for shape ",
+                                       to_string(c.inputs[0].shape()), "; needs one number for each axis, none negative");
+          return spec(c.inputs[0].dtype(), shape);
+        },
+    .forward =
+        [](const OpContext& c) {
+          Tensor values = contiguous(c.inputs[0]);
+          const Integers multiples = integers_of(c.attributes[0]);
+          Shape shape = values.shape();
+          for (int axis = shape.rank() - 1; axis >= 0; --axis) {  // one axis at a time: repeat runs of [axis, end)
+            const std::int64_t times = multiples[static_cast<std::size_t>(axis)];
+            if (times == 1) continue;
+            std::int64_t outer = 1;
+            std::int64_t run = 1;
+            for (int i = 0; i < axis; ++i) outer *= shape[i];
+            for (int i = axis; i < shape.rank(); ++i) run *= shape[i];
+            shape[axis] *= times;
+            const Tensor next = Tensor::allocate(values.dtype(), shape);
+            place(values, next, {outer, times, run}, {run, 0, 1}, {times * run, run, 1}, 0);
+            values = next;
+          }
+          return one(view_of(values, c.outputs[0].shape, contiguous_strides(c.outputs[0].shape)));
+        },
+    .vjp =
+        [](const VjpContext& c) {
+          Tensor gradient = c.cotangents[0];
+          const Shape& shape = c.inputs[0].shape();
+          const Integers multiples = integers_of(c.attributes[0]);
+          for (int axis = 0; axis < shape.rank(); ++axis) {
+            const std::int64_t times = multiples[static_cast<std::size_t>(axis)];
+            if (times == 1) continue;
+            Shape reduced = gradient.shape();
+            reduced[axis] = shape[axis];
+            std::int64_t outer = 1;
+            std::int64_t run = shape[axis];
+            for (int i = 0; i < axis; ++i) outer *= reduced[i];
+            for (int i = axis + 1; i < shape.rank(); ++i) run *= reduced[i];
+            gradient = reshape(reduce_sum(reshape(gradient, {outer, times, run}), Integers{1}), reduced);
+          }
+          return one(gradient);
+        },
+    .vjp_formula = "dx = Σ dy over the repetitions",
+    .doc = "Repeats a tensor along its axes.\n\n"
+           "input: any dtype; multiples: how often along each axis.\n"
+           "Returns: the dtype of input, its extents times multiples.\n"
+           "Errors: InvalidArgumentError where multiples does not have one number, not negative, for each axis.",
+};
+Tensor tile(const Tensor& input, const Integers& multiples) { return run_op1(tile_op, {input}, {multiples}); }
+
+// ---- pad ----
+TAPEDECK_OP(pad_op) = {
+    .name = "pad",
+    .python_names = {"pad"},
+    .inputs = {{.name = "tensor"}},
+    .attributes = {{.name = "paddings", .kind = AttributeKind::integers, .fallback = {}, .required = true},
+                   {.name = "constant_values", .kind = AttributeKind::real, .fallback = 0.0}},
+    .shape_rule =
+        [](const OpContext& c) {
+          Shape shape = c.inputs[0].shape();
+          const Integers paddings = integers_of(c.attributes[0]);
+          bool fits = paddings.size() == 2 * static_cast<std::size_t>(shape.rank());
+          for (std::size_t i = 0; fits && i < paddings.size(); ++i)
+            fits = paddings[i] >= 0 && !__builtin_add_overflow(shape[static_cast<int>(i / 2)], paddings[i],
+                                                               &shape[static_cast<int>(i / 2)]);
+          if (!fits)
+            fail<InvalidArgumentError>("pad: paddings ", to_string(c.attributes[0]), " for tensor ",
+                                       to_string(c.inputs[0].shape()),
+                                       "; needs two numbers for each axis, none negative");
+          return spec(c.inputs[0].dtype(), shape);
+        },
+    .forward =
+        [](const OpContext& c) {
+          Tensor out = allocate_output(c);
+          const Tensor value = Tensor::scalar(real_of(c.attributes[1]), out.dtype());
+          cpu::fill(item_size(out.dtype()), value.raw(), out.writable_data<std::byte>(), out.count());
+          const Integers paddings = integers_of(c.attributes[0]);
+          std::int64_t offset = 0;
+          for (int axis = 0; axis < out.rank(); ++axis)
+            offset += paddings[2 * static_cast<std::size_t>(axis)] * out.strides()[axis];
+          const Tensor& x = c.inputs[0];
+          if (x.count() > 0) place(x, out, x.shape(), x.strides(), out.strides(), offset);
+          return one(std::move(out));
+        },
+    .vjp =
+        [](const VjpContext& c) {
+          const Integers paddings = integers_of(c.attributes[0]);
+          const Shape& shape = c.inputs[0].shape();
+          Integers begin;
+          for (std::size_t i = 0; i < paddings.size(); i += 2) begin.push_back(paddings[i]);
+          return one(slice(c.cotangents[0], begin, Integers(shape.begin(), shape.end())));
+        },
+    .vjp_formula = "dx = dy without the border",
+    .doc = "Puts a border of one value around a tensor.\n\n"
+           "tensor: any dtype; paddings: how many before and after, axis by axis (a list of pairs, read one after "
+           "another); constant_values: the value.\n"
+           "Returns: the dtype of tensor, its extents with the paddings added.\n"
+           "Errors: InvalidArgumentError where paddings does not have two numbers, not negative, for each axis.",
+};
+Tensor pad(const Tensor& tensor, const Integers& paddings, double constant_values) {
+  return run_op1(pad_op, {tensor}, {paddings, constant_values});
+}
+
+void link_concat() {}
+
+}  // namespace tapedeck::ops

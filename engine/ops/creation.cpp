@@ -1,0 +1,320 @@
+// Tensors of given values.
+#include <algorithm>
+#include <cmath>
+
+#include "engine/cpu/copy.h"
+#include "engine/ops/checks.h"
+#include "engine/ops/families.h"
+
+namespace tapedeck::ops {
+namespace {
+
+template <int value>
+Tensors constant_forward(const OpContext& c) {
+  Tensor out = allocate_output(c);
+  const Tensor element = Tensor::scalar(value, out.dtype());
+  cpu::fill(item_size(out.dtype()), element.raw(), out.writable_data<std::byte>(), out.count());
+  return one(std::move(out));
+}
+
+OpDef constant_row(const std::string& name, const std::string& what, Forward forward) {
+  return {
+      .name = name,
+      .python_names = {name},
+      .inputs = {},
+      .attributes = {{.name = "shape", .kind = AttributeKind::shape, .fallback = {}, .required = true},
+                     {.name = "dtype", .kind = AttributeKind::dtype, .fallback = DType::float32}},
+      .shape_rule = [](const OpContext& c) { return spec(c.attributes.get<DType>(1), shape_of(c, 0)); },
+      .forward = forward,
+      .vjp = nullptr,
+      .vjp_formula = "none",
+      .doc = "A tensor of " + what +
+             ".\n\nshape: extents of the result; dtype: any.\nReturns: dtype, shape.\nErrors: InvalidArgumentError for a "
+             "negative extent.",
+  };
+}
+
+OpDef like_row(const std::string& name, const std::string& what, Forward forward) {
+  return {
+      .name = name,
+      .python_names = {name},
+      .inputs = {{.name = "input"}},
+      .attributes = {{.name = "dtype", .kind = AttributeKind::dtype, .fallback = std::monostate{}}},
+      .shape_rule =
+          [](const OpContext& c) {
+            return spec(c.attributes.is_none(0) ? c.inputs[0].dtype() : c.attributes.get<DType>(0),
+                        c.inputs[0].shape());
+          },
+      .forward = forward,
+      .vjp = nullptr,
+      .vjp_formula = "none",
+      .doc = "A tensor of " + what +
+             " with the shape of another.\n\ninput: any dtype and shape; dtype: of the result, None for that of input.\n"
+             "Returns: dtype, the shape of input.",
+  };
+}
+
+Attribute optional_dtype(std::optional<DType> dtype) { return dtype ? Attribute(*dtype) : Attribute(); }
+
+}  // namespace
+
+TAPEDECK_OP(zeros_op) = constant_row("zeros", "zeros", constant_forward<0>);
+Tensor zeros(const Shape& shape, DType dtype) { return run_op1(zeros_op, {}, {attribute_of(shape), dtype}); }
+
+TAPEDECK_OP(ones_op) = constant_row("ones", "ones", constant_forward<1>);
+Tensor ones(const Shape& shape, DType dtype) { return run_op1(ones_op, {}, {attribute_of(shape), dtype}); }
+
+TAPEDECK_OP(zeros_like_op) = like_row("zeros_like", "zeros", constant_forward<0>);
+Tensor zeros_like(const Tensor& input, std::optional<DType> dtype) {
+  return run_op1(zeros_like_op, {input}, {optional_dtype(dtype)});
+}
+
+TAPEDECK_OP(ones_like_op) = like_row("ones_like", "ones", constant_forward<1>);
+Tensor ones_like(const Tensor& input, std::optional<DType> dtype) {
+  return run_op1(ones_like_op, {input}, {optional_dtype(dtype)});
+}
+
+// ---- fill ----
+TAPEDECK_OP(fill_op) = {
+    .name = "fill",
+    .python_names = {"fill"},
+    .inputs = {{.name = "value"}},
+    .attributes = {{.name = "dims", .kind = AttributeKind::shape, .fallback = {}, .required = true}},
+    .shape_rule =
+        [](const OpContext& c) {
+          if (c.inputs[0].rank() != 0)
+            fail<InvalidArgumentError>("fill: value has shape ", to_string(c.inputs[0].shape()), "; needs a scalar");
+          return spec(c.inputs[0].dtype(), shape_of(c, 0));
+        },
+    .forward =
+        [](const OpContext& c) {
+          Tensor out = allocate_output(c);
+          cpu::fill(item_size(out.dtype()), c.inputs[0].raw(), out.writable_data<std::byte>(), out.count());
+          return one(std::move(out));
+        },
+    .vjp = [](const VjpContext& c) { return one(reduce_sum(c.cotangents[0])); },
+    .vjp_formula = "d(value) = Σ dy",
+    .doc = "A tensor that holds one value everywhere.\n\n"
+           "dims: extents of the result; value: a scalar of any dtype.\n"
+           "Returns: the dtype of value, shape dims.\n"
+           "Errors: InvalidArgumentError for a negative extent, or a value that is no scalar.",
+    .python_order = {"dims", "value"},
+};
+Tensor fill(const Shape& dims, const Tensor& value) { return run_op1(fill_op, {value}, {attribute_of(dims)}); }
+
+// ---- eye ----
+TAPEDECK_OP(eye_op) = {
+    .name = "eye",
+    .python_names = {"eye", "linalg.eye"},
+    .inputs = {},
+    .attributes = {{.name = "num_rows", .kind = AttributeKind::integer, .fallback = {}, .required = true},
+                   {.name = "num_columns", .kind = AttributeKind::integer, .fallback = std::monostate{}},
+                   {.name = "dtype", .kind = AttributeKind::dtype, .fallback = DType::float32}},
+    .shape_rule =
+        [](const OpContext& c) {
+          const std::int64_t rows = integer_of(c, 0);
+          const std::int64_t columns = c.attributes.is_none(1) ? rows : integer_of(c, 1);
+          if (rows < 0 || columns < 0)
+            fail<InvalidArgumentError>("eye: num_rows ", rows, " and num_columns ", columns, "; neither may be negative");
+          return spec(c.attributes.get<DType>(2), {rows, columns});
+        },
+    .forward =
+        [](const OpContext& c) {
+          Tensors result = constant_forward<0>(c);
+          const Tensor& out = result[0];
+          const Tensor element = Tensor::scalar(1.0, out.dtype());
+          const std::int64_t columns = out.dim(1);
+          cpu::copy(item_size(out.dtype()), element.raw(), {0}, out.writable_data<std::byte>(), {columns + 1},
+                    {std::min(out.dim(0), columns)});
+          return result;
+        },
+    .vjp = nullptr,
+    .vjp_formula = "none",
+    .doc = "The identity matrix: ones on the diagonal, zeros elsewhere.\n\n"
+           "num_rows; num_columns: None for as many as rows; dtype: any.\n"
+           "Returns: dtype, (num_rows, num_columns).\n"
+           "Errors: InvalidArgumentError for a negative number.",
+};
+Tensor eye(std::int64_t rows, std::optional<std::int64_t> columns, DType dtype) {
+  return run_op1(eye_op, {}, {rows, columns ? Attribute(*columns) : Attribute(), dtype});
+}
+
+// ---- range ----
+namespace {
+
+struct Range {
+  double start, limit, delta;
+};
+Range range_of(const OpContext& c) {
+  const double first = real_of(c.attributes[0]);
+  const double delta = real_of(c.attributes[2]);
+  if (c.attributes.is_none(1)) return {0.0, first, delta};
+  return {first, real_of(c.attributes[1]), delta};
+}
+
+TensorSpecs range_shape(const OpContext& c) {
+  const Range r = range_of(c);
+  if (r.delta == 0.0 || !std::isfinite(r.start) || !std::isfinite(r.limit) || !std::isfinite(r.delta))
+    fail<InvalidArgumentError>("range: start ", r.start, ", limit ", r.limit, ", delta ", r.delta,
+                               "; delta may not be 0, and all must be finite");
+  const double count = std::max(0.0, std::ceil((r.limit - r.start) / r.delta));
+  if (count > 0x1p53)
+    fail<ResourceExhaustedError>("range: start ", r.start, ", limit ", r.limit, ", delta ", r.delta, " make ", count,
+                                 " values");
+  DType dtype = DType::int32;
+  for (std::size_t i = 0; i < 3; ++i)
+    if (std::holds_alternative<double>(c.attributes[i])) dtype = DType::float32;
+  if (!c.attributes.is_none(3)) dtype = c.attributes.get<DType>(3);
+  if (dtype == DType::bool_) fail<TypeMismatchError>("range: dtype is bool; needs a number's dtype");
+  return spec(dtype, {static_cast<std::int64_t>(count)});
+}
+
+}  // namespace
+
+TAPEDECK_OP(range_op) = {
+    .name = "range",
+    .python_names = {"range"},
+    .inputs = {},
+    .attributes = {{.name = "start", .kind = AttributeKind::real, .fallback = {}, .required = true},
+                   {.name = "limit", .kind = AttributeKind::real, .fallback = std::monostate{}},
+                   {.name = "delta", .kind = AttributeKind::real, .fallback = std::int64_t{1}},
+                   {.name = "dtype", .kind = AttributeKind::dtype, .fallback = std::monostate{}}},
+    .shape_rule = range_shape,
+    .forward =
+        [](const OpContext& c) {
+          const Range r = range_of(c);
+          Tensor out = allocate_output(c);
+          visit_dtype(out.dtype(), [&](auto tag) {
+            using T = typename decltype(tag)::type;
+            for (std::int64_t i = 0; i < out.count(); ++i)
+              out.writable_data<T>()[i] = static_cast<T>(r.start + static_cast<double>(i) * r.delta);
+          });
+          return one(std::move(out));
+        },
+    .vjp = nullptr,
+    .vjp_formula = "none",
+    .doc = "Numbers at equal steps: start + i·delta, as long as they are before limit.\n\n"
+           "start, limit, delta: numbers; with limit None, from 0 to start; dtype: None for int32 where all three are "
+           "whole numbers, else float32.\n"
+           "Returns: dtype, (⌈(limit − start) / delta⌉,), nothing where that is negative.\n"
+           "Errors: InvalidArgumentError for a delta of 0 or numbers that are not finite.",
+};
+Tensor range(double start, double limit, double delta, DType dtype) {
+  return run_op1(range_op, {}, {start, limit, delta, dtype});
+}
+
+// ---- linspace ----
+TAPEDECK_OP(linspace_op) = {
+    .name = "linspace",
+    .python_names = {"linspace"},
+    .inputs = {{.name = "start", .preferred = DType::float32}, {.name = "stop", .preferred = DType::float32}},
+    .attributes = {{.name = "num", .kind = AttributeKind::integer, .fallback = {}, .required = true}},
+    .shape_rule =
+        [](const OpContext& c) {
+          require_same_dtype(c, 0, 1);
+          require_kind(c, 0, Kind::floating);
+          for (std::size_t i : {0, 1})
+            if (c.inputs[i].rank() != 0)
+              fail<InvalidArgumentError>("linspace: ", input_name(c, i), " has shape ", to_string(c.inputs[i].shape()),
+                                         "; needs a scalar");
+          if (integer_of(c, 0) < 1) fail<InvalidArgumentError>("linspace: num is ", integer_of(c, 0), "; needs at least 1");
+          return spec(c.inputs[0].dtype(), {integer_of(c, 0)});
+        },
+    .forward =
+        [](const OpContext& c) {
+          Tensor out = allocate_output(c);
+          const double start = c.inputs[0].item();
+          const double stop = c.inputs[1].item();
+          const std::int64_t last = out.count() - 1;
+          visit_dtype(out.dtype(), [&](auto tag) {
+            using T = typename decltype(tag)::type;
+            for (std::int64_t i = 0; i <= last; ++i) {
+              const double part = last == 0 ? 0.0 : static_cast<double>(i) / static_cast<double>(last);
+              out.writable_data<T>()[i] = static_cast<T>(i == last && last > 0 ? stop : start + (stop - start) * part);
+            }
+          });
+          return one(std::move(out));
+        },
+    .vjp =
+        [](const VjpContext& c) {
+          const DType dtype = c.inputs[0].dtype();
+          const Tensor part = linspace(number(0.0, dtype), number(1.0, dtype), c.outputs[0].count());
+          Tensors gradients(2);
+          if (c.wanted[0]) gradients[0] = reduce_sum(c.cotangents[0] * (1.0 - part));
+          if (c.wanted[1]) gradients[1] = reduce_sum(c.cotangents[0] * part);
+          return gradients;
+        },
+    .vjp_formula = "d(start) = Σ dyᵢ·(1 − tᵢ), d(stop) = Σ dyᵢ·tᵢ with tᵢ = i / (num − 1)",
+    .doc = "num numbers at equal steps from start to stop, both included.\n\n"
+           "start, stop: scalars, float32 or float64, both of one dtype; num: at least 1 (1 gives start).\n"
+           "Returns: that dtype, (num,).\n"
+           "Errors: InvalidArgumentError for num below 1 or ends that are no scalars; TypeMismatchError for other or "
+           "different dtypes.",
+};
+Tensor linspace(const Tensor& start, const Tensor& stop, std::int64_t num) {
+  return run_op1(linspace_op, {start, stop}, {num});
+}
+
+// ---- one_hot ----
+namespace {
+
+TensorSpecs one_hot_shape(const OpContext& c) {
+  require_kind(c, 0, Kind::integer);
+  const Shape& shape = c.inputs[0].shape();
+  const std::int64_t depth = integer_of(c, 0);
+  if (depth < 0) fail<InvalidArgumentError>("one_hot: depth is ", depth, "; it may not be negative");
+  const int axis = normalize_axis("one_hot", "axis", integer_of(c, 3), shape, 1);
+  Shape result;
+  for (int i = 0; i <= shape.rank(); ++i) result.push_back(i < axis ? shape[i] : i == axis ? depth : shape[i - 1]);
+  return spec(c.attributes.get<DType>(4), result);
+}
+
+Tensors one_hot_forward(const OpContext& c) {
+  Tensor out = allocate_output(c);
+  const Tensor on = Tensor::scalar(real_of(c.attributes[1]), out.dtype());
+  const Tensor off = Tensor::scalar(real_of(c.attributes[2]), out.dtype());
+  const std::size_t size = item_size(out.dtype());
+  cpu::fill(size, off.raw(), out.writable_data<std::byte>(), out.count());
+  const int axis = normalize_axis("one_hot", "axis", integer_of(c, 3), c.inputs[0].shape(), 1);
+  const std::int64_t depth = out.dim(axis);
+  std::int64_t inner = 1;
+  for (int i = axis + 1; i < out.rank(); ++i) inner *= out.dim(i);
+  const std::vector<double> indices = c.inputs[0].to_vector();
+  for (std::size_t i = 0; i < indices.size(); ++i) {
+    if (indices[i] < 0 || indices[i] >= static_cast<double>(depth)) continue;
+    const auto position = static_cast<std::int64_t>(i);
+    const std::int64_t at = (position / inner * depth + static_cast<std::int64_t>(indices[i])) * inner + position % inner;
+    cpu::fill(size, on.raw(), out.writable_data<std::byte>() + at * static_cast<std::int64_t>(size), 1);
+  }
+  return one(std::move(out));
+}
+
+}  // namespace
+
+TAPEDECK_OP(one_hot_op) = {
+    .name = "one_hot",
+    .python_names = {"one_hot"},
+    .inputs = {{.name = "indices"}},
+    .attributes = {{.name = "depth", .kind = AttributeKind::integer, .fallback = {}, .required = true},
+                   {.name = "on_value", .kind = AttributeKind::real, .fallback = 1.0},
+                   {.name = "off_value", .kind = AttributeKind::real, .fallback = 0.0},
+                   {.name = "axis", .kind = AttributeKind::integer, .fallback = std::int64_t{-1}},
+                   {.name = "dtype", .kind = AttributeKind::dtype, .fallback = DType::float32}},
+    .shape_rule = one_hot_shape,
+    .forward = one_hot_forward,
+    .vjp = nullptr,
+    .vjp_formula = "none",
+    .doc = "One row per index: on_value at the index, off_value elsewhere.\n\n"
+           "indices: int32 or int64, any shape; an index outside [0, depth) gives a row of off_value; depth: length of "
+           "the rows; axis: where the new axis goes, −1 for the end; dtype: of the result.\n"
+           "Returns: dtype, the shape of indices with an axis of extent depth put in.\n"
+           "Errors: InvalidArgumentError for a negative depth or an axis out of range; TypeMismatchError for indices "
+           "that are no whole numbers.",
+};
+Tensor one_hot(const Tensor& indices, std::int64_t depth, DType dtype, std::int64_t axis) {
+  return run_op1(one_hot_op, {indices}, {depth, 1.0, 0.0, axis, dtype});
+}
+
+void link_creation() {}
+
+}  // namespace tapedeck::ops

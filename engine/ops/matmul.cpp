@@ -1,0 +1,184 @@
+// Products of matrices and vectors.
+#include "engine/cpu/matmul.h"
+
+#include <algorithm>
+
+#include "engine/cpu/reduce.h"
+#include "engine/ops/checks.h"
+#include "engine/ops/families.h"
+
+namespace tapedeck::ops {
+namespace {
+
+/// A stack of matrices as the kernel takes it: row-major with a leading dimension, maybe the other way round.
+struct Matrices {
+  Tensor tensor;
+  bool transposed;
+  std::int64_t leading;
+};
+
+/// Strides decide: a transposed view becomes a flag, only other layouts are copied.
+Matrices read_matrices(const Tensor& tensor, bool transpose) {
+  const int last = tensor.rank() - 1;
+  const std::int64_t rows = tensor.dim(last - 1);
+  const std::int64_t columns = tensor.dim(last);
+  const std::int64_t row_stride = tensor.strides()[last - 1];
+  const std::int64_t column_stride = tensor.strides()[last];
+  if ((column_stride == 1 || columns <= 1) && (row_stride >= columns || rows <= 1))
+    if (row_stride > 0 || rows <= 1)
+      return {tensor, transpose, rows <= 1 ? std::max<std::int64_t>(1, columns) : row_stride};
+  if ((row_stride == 1 || rows <= 1) && (column_stride >= rows || columns <= 1))
+    if (column_stride > 0 || columns <= 1)
+      return {tensor, !transpose, columns <= 1 ? std::max<std::int64_t>(1, rows) : column_stride};
+  return {contiguous(tensor), transpose, columns};
+}
+
+Shape batch_of(const Tensor& tensor) {
+  return Shape(tensor.shape().span().first(static_cast<std::size_t>(tensor.rank() - 2)));
+}
+
+/// First element of each matrix, over the broadcast batch.
+std::vector<const void*> first_elements(const Tensor& tensor, const Shape& batch) {
+  const int added = batch.rank() + 2 - tensor.rank();
+  std::vector<const void*> pointers;
+  pointers.reserve(static_cast<std::size_t>(element_count(batch)));
+  const auto size = static_cast<std::int64_t>(item_size(tensor.dtype()));
+  for (std::int64_t i = 0; i < element_count(batch); ++i) {
+    std::int64_t rest = i;
+    std::int64_t offset = 0;
+    for (int axis = batch.rank() - 1; axis >= 0; --axis) {
+      const std::int64_t index = rest % batch[axis];
+      rest /= batch[axis];
+      if (axis >= added && tensor.dim(axis - added) != 1) offset += index * tensor.strides()[axis - added];
+    }
+    pointers.push_back(tensor.raw() + offset * size);
+  }
+  return pointers;
+}
+
+TensorSpecs matmul_shape(const OpContext& c) {
+  require_same_dtype(c, 0, 1);
+  require_kind(c, 0, Kind::numeric);
+  const Tensor& a = c.inputs[0];
+  const Tensor& b = c.inputs[1];
+  for (const Tensor* matrix : {&a, &b})
+    if (matrix->rank() < 2)
+      fail<InvalidArgumentError>("matmul: ", matrix == &a ? "a " : "b ", to_string(matrix->shape()),
+                                 " is no matrix; needs at least 2 axes");
+  const bool transpose_a = c.attributes.get<bool>(0);
+  const bool transpose_b = c.attributes.get<bool>(1);
+  const std::int64_t inner_a = a.dim(a.rank() - (transpose_a ? 2 : 1));
+  const std::int64_t inner_b = b.dim(b.rank() - (transpose_b ? 1 : 2));
+  if (inner_a != inner_b)
+    fail<InvalidArgumentError>("matmul: a ", to_string(a.shape()), transpose_a ? " transposed" : "", " and b ",
+                               to_string(b.shape()), transpose_b ? " transposed" : "", ": inner dimensions ", inner_a,
+                               " and ", inner_b, " differ");
+  Shape shape =
+      a.rank() == 2 && b.rank() == 2 ? Shape{} : broadcast_shapes(batch_of(a), batch_of(b), "matmul");
+  shape.push_back(a.dim(a.rank() - (transpose_a ? 1 : 2)));
+  shape.push_back(b.dim(b.rank() - (transpose_b ? 2 : 1)));
+  return spec(a.dtype(), shape);
+}
+
+Tensors matmul_forward(const OpContext& c) {
+  Tensor out = allocate_output(c);
+  const int rank = out.rank();
+  Matrices a = read_matrices(c.inputs[0], c.attributes.get<bool>(0));
+  const Matrices b = read_matrices(c.inputs[1], c.attributes.get<bool>(1));
+  const int a_rank = a.tensor.rank();
+  cpu::MatmulSize size{out.dim(rank - 2), out.dim(rank - 1), a.tensor.dim(a_rank - (c.attributes.get<bool>(0) ? 2 : 1)),
+                       a.transposed,      b.transposed,      a.leading,
+                       b.leading};
+  std::byte* target = out.writable_data<std::byte>();
+  if (b.tensor.rank() == 2 && a_rank > 2 && !a.transposed && a.tensor.contiguous()) {
+    size.m = out.count() / std::max<std::int64_t>(1, size.n);  // many matrices times one: one tall matrix
+    const void* left = a.tensor.raw();
+    const void* right = b.tensor.raw();
+    cpu::matmul(out.dtype(), size, {&left, 1}, {&right, 1}, target);
+  } else if (rank == 2) {
+    const void* left = a.tensor.raw();
+    const void* right = b.tensor.raw();
+    cpu::matmul(out.dtype(), size, {&left, 1}, {&right, 1}, target);
+  } else {
+    const Shape batch = batch_of(out);
+    cpu::matmul(out.dtype(), size, first_elements(a.tensor, batch), first_elements(b.tensor, batch), target);
+  }
+  return one(std::move(out));
+}
+
+Tensors matmul_vjp(const VjpContext& c) {
+  const Tensor& a = c.inputs[0];
+  const Tensor& b = c.inputs[1];
+  const Tensor& g = c.cotangents[0];
+  const bool ta = c.attributes.get<bool>(0);
+  const bool tb = c.attributes.get<bool>(1);
+  Tensors gradients(2);
+  if (c.wanted[0]) gradients[0] = unbroadcast(ta ? matmul(b, g, tb, true) : matmul(g, b, false, !tb), a.shape());
+  if (c.wanted[1]) gradients[1] = unbroadcast(tb ? matmul(g, a, true, ta) : matmul(a, g, !ta, false), b.shape());
+  return gradients;
+}
+
+}  // namespace
+
+TAPEDECK_OP(matmul_op) = {
+    .name = "matmul",
+    .python_names = {"matmul", "linalg.matmul"},
+    .inputs = {{.name = "a"}, {.name = "b"}},
+    .attributes = {{.name = "transpose_a", .kind = AttributeKind::boolean, .fallback = false},
+                   {.name = "transpose_b", .kind = AttributeKind::boolean, .fallback = false}},
+    .shape_rule = matmul_shape,
+    .forward = matmul_forward,
+    .vjp = matmul_vjp,
+    .vjp_formula = "dA = dC·Bᵀ, dB = Aᵀ·dC",
+    .doc = "The product of two matrices: C[i, j] = Σₖ A[i, k]·B[k, j].\n\n"
+           "a: (…, m, k), or (…, k, m) with transpose_a; b: (…, k, n), or (…, n, k) with transpose_b; int32, int64, "
+           "float32 or float64, both of one dtype. Leading axes broadcast by NumPy's rule.\n"
+           "Returns: (…, m, n), the dtype of both. Transposed operands are read in place.\n"
+           "Errors: InvalidArgumentError for fewer than 2 axes, inner dimensions that differ, or leading axes that do "
+           "not broadcast; TypeMismatchError for other or different dtypes.",
+};
+Tensor matmul(const Tensor& a, const Tensor& b, bool transpose_a, bool transpose_b) {
+  return run_op1(matmul_op, {a, b}, {transpose_a, transpose_b});
+}
+
+// ---- dot ----
+TAPEDECK_OP(dot_op) = {
+    .name = "dot",
+    .python_names = {},
+    .inputs = {{.name = "x"}, {.name = "y"}},
+    .attributes = {},
+    .shape_rule =
+        [](const OpContext& c) {
+          require_same_dtype(c, 0, 1);
+          require_kind(c, 0, Kind::numeric);
+          if (c.inputs[0].shape() != c.inputs[1].shape())
+            fail<InvalidArgumentError>("dot: x ", to_string(c.inputs[0].shape()), " and y ",
+                                       to_string(c.inputs[1].shape()), " differ in shape");
+          return spec(c.inputs[0].dtype(), {});
+        },
+    .forward =
+        [](const OpContext& c) {
+          Tensor out = allocate_output(c);
+          const Tensor x = contiguous(c.inputs[0]);
+          const Tensor y = contiguous(c.inputs[1]);
+          cpu::dot(x.dtype(), x.raw(), y.raw(), x.count(), out.writable_data<std::byte>());
+          return one(std::move(out));
+        },
+    .vjp =
+        [](const VjpContext& c) {
+          Tensors gradients(2);
+          if (c.wanted[0]) gradients[0] = c.cotangents[0] * c.inputs[1];
+          if (c.wanted[1]) gradients[1] = c.cotangents[0] * c.inputs[0];
+          return gradients;
+        },
+    .vjp_formula = "dx = dz·y, dy = dz·x",
+    .doc = "The inner product of two tensors of one shape: Σ x[i]·y[i] over all elements, in one pass.\n\n"
+           "x, y: int32, int64, float32 or float64, both of one dtype and shape.\n"
+           "Returns: a scalar of that dtype.\n"
+           "Errors: InvalidArgumentError for different shapes; TypeMismatchError for other or different dtypes.",
+};
+Tensor dot(const Tensor& x, const Tensor& y) { return run_op1(dot_op, {x, y}); }
+
+void link_matmul() {}
+
+}  // namespace tapedeck::ops

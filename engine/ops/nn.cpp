@@ -1,0 +1,291 @@
+// What losses and classifiers are made of.
+#include <algorithm>
+#include <cmath>
+
+#include "engine/cpu/reduce.h"
+#include "engine/cpu/softmax.h"
+#include "engine/ops/binary_row.h"
+#include "engine/ops/families.h"
+#include "engine/ops/rows.h"
+
+namespace tapedeck::ops {
+namespace {
+
+using RowKernel = void (*)(DType, const void*, std::int64_t, std::int64_t, void*);
+
+TensorSpecs softmax_shape(const OpContext& c) {
+  require_kind(c, 0, Kind::floating);
+  normalize_axis(c.op.name, "axis", integer_of(c, 0), c.inputs[0].shape());
+  return like_first(c);
+}
+
+RowOrder rows_along(const OpContext& c, const Shape& shape, std::size_t attribute) {
+  std::vector<bool> flags(static_cast<std::size_t>(shape.rank()), false);
+  flags[static_cast<std::size_t>(normalize_axis(c.op.name, "axis", integer_of(c, attribute), shape))] = true;
+  return {shape, flags};
+}
+
+template <RowKernel kernel>
+Tensors softmax_forward(const OpContext& c) {
+  const RowOrder order = rows_along(c, c.inputs[0].shape(), 0);
+  const Tensor rows = order.rows_of(c.inputs[0]);
+  Tensor out = Tensor::allocate(rows.dtype(), rows.shape());
+  kernel(rows.dtype(), rows.raw(), order.rows, order.count, out.writable_data<std::byte>());
+  return one(order.original_order(out));
+}
+
+std::int64_t axis_of(const VjpContext& c) { return std::get<std::int64_t>(c.attributes[0]); }
+
+OpDef softmax_row(const std::string& name, const std::string& what, const std::string& formula, Forward forward,
+                  Vjp vjp) {
+  return {
+      .name = name,
+      .python_names = {"nn." + name, "math." + name},
+      .inputs = {{.name = "logits"}},
+      .attributes = {{.name = "axis", .kind = AttributeKind::integer, .fallback = std::int64_t{-1}}},
+      .shape_rule = softmax_shape,
+      .forward = forward,
+      .vjp = vjp,
+      .vjp_formula = formula,
+      .doc = what +
+             "\n\nlogits: float32 or float64, at least one axis; axis: along which, -1 for the last.\nReturns: dtype and "
+             "shape of logits. The largest logit of each row is subtracted first, so nothing overflows.\nErrors: "
+             "InvalidArgumentError for an axis out of range; TypeMismatchError for another dtype.",
+  };
+}
+
+}  // namespace
+
+TAPEDECK_OP(softmax_op) = softmax_row(
+    "softmax", "Softmax: e^xᵢ / Σⱼ e^xⱼ along an axis.", "dx = y·(dy − Σ dy·y)", softmax_forward<cpu::softmax>,
+    [](const VjpContext& c) {
+      const Tensor& y = c.outputs[0];
+      const Tensor weighted = reduce_sum(c.cotangents[0] * y, Integers{axis_of(c)}, true);
+      return one(y * (c.cotangents[0] - weighted));
+    });
+Tensor softmax(const Tensor& logits, std::int64_t axis) { return run_op1(softmax_op, {logits}, {axis}); }
+
+TAPEDECK_OP(log_softmax_op) = softmax_row(
+    "log_softmax", "The logarithm of softmax: xᵢ − ln Σⱼ e^xⱼ along an axis.", "dx = dy − e^y·Σ dy",
+    softmax_forward<cpu::log_softmax>, [](const VjpContext& c) {
+      const Tensor sum = reduce_sum(c.cotangents[0], Integers{axis_of(c)}, true);
+      return one(c.cotangents[0] - exp(c.outputs[0]) * sum);
+    });
+Tensor log_softmax(const Tensor& logits, std::int64_t axis) { return run_op1(log_softmax_op, {logits}, {axis}); }
+
+// ---- softmax_cross_entropy_with_logits ----
+TAPEDECK_OP(softmax_cross_entropy_op) = {
+    .name = "softmax_cross_entropy_with_logits",
+    .python_names = {"nn.softmax_cross_entropy_with_logits", "nn.softmax_cross_entropy_with_logits_v2"},
+    .inputs = {{.name = "labels"}, {.name = "logits"}},
+    .attributes = {{.name = "axis", .kind = AttributeKind::integer, .fallback = std::int64_t{-1}}},
+    .shape_rule =
+        [](const OpContext& c) {
+          require_same_dtype(c, 0, 1);
+          require_kind(c, 1, Kind::floating);
+          const Shape& shape = c.inputs[1].shape();
+          if (c.inputs[0].shape() != shape)
+            fail<InvalidArgumentError>("softmax_cross_entropy_with_logits: labels ", to_string(c.inputs[0].shape()),
+                                       " and logits ", to_string(shape), " differ in shape");
+          std::vector<bool> flags(static_cast<std::size_t>(shape.rank()), false);
+          flags[static_cast<std::size_t>(normalize_axis(c.op.name, "axis", integer_of(c, 0), shape))] = true;
+          return spec(c.inputs[1].dtype(), reduced_shape(shape, flags, false));
+        },
+    .forward =
+        [](const OpContext& c) {
+          const DType dtype = c.outputs[0].dtype;
+          const RowOrder order = rows_along(c, c.inputs[1].shape(), 0);
+          const Tensor labels = order.rows_of(c.inputs[0]);
+          const Tensor logits = order.rows_of(c.inputs[1]);
+          const Tensor logarithms = Tensor::allocate(dtype, logits.shape());
+          cpu::log_softmax(dtype, logits.raw(), order.rows, order.count, logarithms.writable_data<std::byte>());
+          const Tensor products =
+              run_binary(cpu::Binary::multiply, labels, logarithms, {dtype, logits.shape()});
+          const Tensor sums = Tensor::allocate(dtype, c.outputs[0].shape);
+          cpu::reduce(cpu::Reduction::sum, dtype, products.raw(), order.rows, order.count, 1,
+                      sums.writable_data<std::byte>());
+          Tensor out = allocate_output(c);
+          cpu::unary(cpu::Unary::negative, dtype, sums.raw(), out.writable_data<std::byte>(), out.count());
+          return one(std::move(out));
+        },
+    .vjp =
+        [](const VjpContext& c) {
+          const Tensor& labels = c.inputs[0];
+          const Tensor& logits = c.inputs[1];
+          const std::int64_t axis = axis_of(c);
+          const int place = normalize_axis(c.op.name, "axis", axis, logits.shape());
+          const Tensor g = expand_dims(c.cotangents[0], place);
+          Tensors gradients(2);
+          if (c.wanted[0]) gradients[0] = -g * log_softmax(logits, axis);
+          if (c.wanted[1])
+            gradients[1] = g * (softmax(logits, axis) * reduce_sum(labels, Integers{axis}, true) - labels);
+          return gradients;
+        },
+    .vjp_formula = "d(logits) = dy·(softmax(logits)·Σ labels − labels), d(labels) = −dy·log_softmax(logits)",
+    .doc = "The cross entropy of labels and softmax(logits): −Σⱼ labelsⱼ·log_softmax(logits)ⱼ along an axis.\n\n"
+           "labels, logits: float32 or float64, both of one dtype and shape; labels are probabilities that sum to 1 along "
+           "the axis; axis: which, -1 for the last.\n"
+           "Returns: that dtype, the shape without the axis.\n"
+           "Errors: InvalidArgumentError for different shapes or an axis out of range; TypeMismatchError for other or "
+           "different dtypes.",
+};
+Tensor softmax_cross_entropy_with_logits(const Tensor& labels, const Tensor& logits, std::int64_t axis) {
+  return run_op1(softmax_cross_entropy_op, {labels, logits}, {axis});
+}
+
+// ---- sparse_softmax_cross_entropy_with_logits ----
+TAPEDECK_OP(sparse_softmax_cross_entropy_op) = {
+    .name = "sparse_softmax_cross_entropy_with_logits",
+    .python_names = {"nn.sparse_softmax_cross_entropy_with_logits"},
+    .inputs = {{.name = "labels", .group = '\0', .preferred = DType::int32}, {.name = "logits"}},
+    .attributes = {},
+    .shape_rule =
+        [](const OpContext& c) {
+          require_kind(c, 0, Kind::integer);
+          require_kind(c, 1, Kind::floating);
+          const Shape& labels = c.inputs[0].shape();
+          const Shape& logits = c.inputs[1].shape();
+          const auto rank = static_cast<std::size_t>(std::max(0, logits.rank() - 1));
+          if (logits.rank() == 0 || Shape(logits.span().first(rank)) != labels)
+            fail<InvalidArgumentError>("sparse_softmax_cross_entropy_with_logits: labels ", to_string(labels),
+                                       " and logits ", to_string(logits), "; labels need the shape without the last axis");
+          return spec(c.inputs[1].dtype(), labels);
+        },
+    .forward =
+        [](const OpContext& c) {
+          const Tensor logits = contiguous(c.inputs[1]);
+          const std::int64_t classes = logits.dim(logits.rank() - 1);
+          const std::vector<std::int64_t> labels = checked_indices(c, 0, classes);
+          const Tensor logarithms = Tensor::allocate(logits.dtype(), logits.shape());
+          cpu::log_softmax(logits.dtype(), logits.raw(), static_cast<std::int64_t>(labels.size()), classes,
+                           logarithms.writable_data<std::byte>());
+          Tensor out = allocate_output(c);
+          visit_dtype(out.dtype(), [&](auto tag) {
+            using T = typename decltype(tag)::type;
+            if constexpr (std::is_floating_point_v<T>)
+              for (std::size_t i = 0; i < labels.size(); ++i)
+                out.writable_data<T>()[i] =
+                    -logarithms.data<T>()[static_cast<std::int64_t>(i) * classes + labels[i]];
+          });
+          return one(std::move(out));
+        },
+    .vjp =
+        [](const VjpContext& c) {
+          Tensors gradients(2);
+          if (!c.wanted[1]) return gradients;
+          const Tensor& logits = c.inputs[1];
+          const Tensor hot = one_hot(c.inputs[0], logits.dim(logits.rank() - 1), logits.dtype());
+          gradients[1] = expand_dims(c.cotangents[0], -1) * (softmax(logits) - hot);
+          return gradients;
+        },
+    .vjp_formula = "d(logits) = dy·(softmax(logits) − one_hot(labels))",
+    .doc = "The cross entropy of one right class and softmax(logits): −log_softmax(logits)[label] along the last axis.\n\n"
+           "labels: int32 or int64, the shape of logits without the last axis, values in [0, classes); logits: float32 or "
+           "float64, (…, classes).\n"
+           "Returns: the dtype of logits, the shape of labels.\n"
+           "Errors: OutOfRangeError for a label outside the range; InvalidArgumentError for shapes that do not fit; "
+           "TypeMismatchError for other dtypes.",
+};
+Tensor sparse_softmax_cross_entropy_with_logits(const Tensor& labels, const Tensor& logits) {
+  return run_op1(sparse_softmax_cross_entropy_op, {labels, logits});
+}
+
+// ---- l2_loss ----
+TAPEDECK_OP(l2_loss_op) = {
+    .name = "l2_loss",
+    .python_names = {"nn.l2_loss"},
+    .inputs = {{.name = "t"}},
+    .attributes = {},
+    .shape_rule =
+        [](const OpContext& c) {
+          require_kind(c, 0, Kind::floating);
+          return spec(c.inputs[0].dtype(), {});
+        },
+    .forward =
+        [](const OpContext& c) {
+          const Tensor t = contiguous(c.inputs[0]);
+          const Tensor squares = allocate_output(c);
+          cpu::dot(t.dtype(), t.raw(), t.raw(), t.count(), squares.writable_data<std::byte>());
+          return one(run_binary(cpu::Binary::multiply, squares, Tensor::scalar(0.5, t.dtype()), c.outputs[0]));
+        },
+    .vjp = [](const VjpContext& c) { return one(c.cotangents[0] * c.inputs[0]); },
+    .vjp_formula = "dt = dy·t",
+    .doc = "Half the sum of the squares: Σ t² / 2.\n\nt: float32 or float64, any shape.\nReturns: the dtype of t, a scalar.\n"
+           "Errors: TypeMismatchError for another dtype.",
+};
+Tensor l2_loss(const Tensor& t) { return run_op1(l2_loss_op, {t}); }
+
+// ---- moments ----
+namespace {
+
+TensorSpecs moments_shape(const OpContext& c) {
+  require_kind(c, 0, Kind::floating);
+  const Shape& shape = c.inputs[0].shape();
+  const Shape result = reduced_shape(shape, axis_flags(c, 0, shape), c.attributes.get<bool>(1));
+  TensorSpecs specs = spec(c.inputs[0].dtype(), result);
+  specs.push_back(specs[0]);
+  return specs;
+}
+
+Tensor mean_of_rows(const Tensor& rows, const RowOrder& order, const Shape& shape) {
+  const Tensor sums = Tensor::allocate(rows.dtype(), shape);
+  cpu::reduce(cpu::Reduction::sum, rows.dtype(), rows.raw(), order.rows, order.count, 1,
+              sums.writable_data<std::byte>());
+  return run_binary(cpu::Binary::divide, sums, Tensor::scalar(static_cast<double>(order.count), rows.dtype()),
+                    {rows.dtype(), shape});
+}
+
+Tensors moments_forward(const OpContext& c) {
+  const Tensor& x = c.inputs[0];
+  const RowOrder order(x.shape(), axis_flags(c, 0, x.shape()));
+  const Tensor values = order.rows_of(x);
+  const Shape matrix{order.rows, order.count};
+  const Tensor rows = view_of(values, matrix, contiguous_strides(matrix));
+  const Tensor mean = mean_of_rows(rows, order, {order.rows, 1});
+  const Tensor squares = run_binary(cpu::Binary::squared_difference, rows, mean, {x.dtype(), matrix});
+  const Tensor variance = mean_of_rows(squares, order, c.outputs[1].shape);
+  Tensors results = one(view_of(mean, c.outputs[0].shape, contiguous_strides(c.outputs[0].shape)));
+  results.push_back(variance);
+  return results;
+}
+
+Tensors moments_vjp(const VjpContext& c) {
+  const Tensor& x = c.inputs[0];
+  const std::vector<bool> flags = axis_flags({c.op, c.inputs, c.attributes, {}}, 0, x.shape());
+  const Shape kept = reduced_shape(x.shape(), flags, true);
+  const double count = static_cast<double>(x.count()) / static_cast<double>(std::max<std::int64_t>(1, element_count(kept)));
+  Tensor gradient;
+  if (c.cotangents[0]) gradient = broadcast_to(reshape(c.cotangents[0] / count, kept), x.shape());
+  if (c.cotangents[1]) {
+    const Tensor centred = x - reshape(c.outputs[0], kept);
+    const Tensor part = reshape(c.cotangents[1] * (2.0 / count), kept) * centred;
+    gradient = gradient ? gradient + part : part;
+  }
+  return one(gradient);
+}
+
+}  // namespace
+
+TAPEDECK_OP(moments_op) = {
+    .name = "moments",
+    .python_names = {"nn.moments"},
+    .inputs = {{.name = "x"}},
+    .attributes = {{.name = "axes", .kind = AttributeKind::integers, .fallback = {}, .required = true},
+                   {.name = "keepdims", .kind = AttributeKind::boolean, .fallback = false}},
+    .shape_rule = moments_shape,
+    .forward = moments_forward,
+    .vjp = moments_vjp,
+    .vjp_formula = "dx = d(mean) / n + d(variance)·2(x − mean) / n",
+    .doc = "Mean and variance along axes: Σ x / n and Σ (x − mean)² / n.\n\n"
+           "x: float32 or float64; axes: one axis or a list of axes; keepdims: leave the reduced axes with extent 1.\n"
+           "Returns: (mean, variance), the dtype of x, its shape without the reduced axes.\n"
+           "Errors: InvalidArgumentError for an axis out of range or named twice; TypeMismatchError for another dtype.",
+};
+std::pair<Tensor, Tensor> moments(const Tensor& x, const Axes& axes, bool keepdims) {
+  const Tensors results = run_op(moments_op, {&x, 1}, {attribute_of(axes), keepdims});
+  return {results[0], results[1]};
+}
+
+void link_nn() {}
+
+}  // namespace tapedeck::ops

@@ -1,0 +1,182 @@
+// Every op as a C++ function. Each runs its registry row through run_op, so it is recorded and taped; shapes, dtypes,
+// errors and formulas stand in the row's docstring beside the definition in FAMILY.cpp.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/ops/op.h"
+
+namespace tapedeck::ops {
+
+/// Axes of a reduction; std::nullopt: all.
+using Axes = std::optional<std::vector<std::int64_t>>;
+using Integers = std::vector<std::int64_t>;
+using Seed = std::optional<std::int64_t>;
+
+// ---- creation (creation.cpp) ----
+Tensor zeros(const Shape& shape, DType dtype = DType::float32);
+Tensor ones(const Shape& shape, DType dtype = DType::float32);
+Tensor fill(const Shape& dims, const Tensor& value);
+Tensor zeros_like(const Tensor& input, std::optional<DType> dtype = std::nullopt);
+Tensor ones_like(const Tensor& input, std::optional<DType> dtype = std::nullopt);
+Tensor eye(std::int64_t rows, std::optional<std::int64_t> columns = std::nullopt, DType dtype = DType::float32);
+Tensor range(double start, double limit, double delta = 1.0, DType dtype = DType::float32);
+Tensor linspace(const Tensor& start, const Tensor& stop, std::int64_t num);
+Tensor one_hot(const Tensor& indices, std::int64_t depth, DType dtype = DType::float32, std::int64_t axis = -1);
+
+// ---- random numbers (random.cpp); seeds have TensorFlow's meaning, see random_state.h ----
+Tensor random_uniform(const Shape& shape, double minval = 0.0, double maxval = 1.0, DType dtype = DType::float32,
+                      Seed seed = std::nullopt);
+Tensor random_normal(const Shape& shape, double mean = 0.0, double stddev = 1.0, DType dtype = DType::float32,
+                     Seed seed = std::nullopt);
+Tensor truncated_normal(const Shape& shape, double mean = 0.0, double stddev = 1.0, DType dtype = DType::float32,
+                        Seed seed = std::nullopt);
+
+// ---- elementwise, one operand (unary.cpp, transcendental.cpp) ----
+Tensor negative(const Tensor& x);
+Tensor abs(const Tensor& x);
+Tensor sign(const Tensor& x);
+Tensor square(const Tensor& x);
+Tensor sqrt(const Tensor& x);
+Tensor rsqrt(const Tensor& x);
+Tensor reciprocal(const Tensor& x);
+Tensor exp(const Tensor& x);
+Tensor expm1(const Tensor& x);
+Tensor log(const Tensor& x);
+Tensor log1p(const Tensor& x);
+Tensor sin(const Tensor& x);
+Tensor cos(const Tensor& x);
+Tensor tan(const Tensor& x);
+Tensor asin(const Tensor& x);
+Tensor acos(const Tensor& x);
+Tensor atan(const Tensor& x);
+Tensor sinh(const Tensor& x);
+Tensor cosh(const Tensor& x);
+Tensor tanh(const Tensor& x);
+Tensor sigmoid(const Tensor& x);
+Tensor relu(const Tensor& features);
+Tensor softplus(const Tensor& features);
+Tensor erf(const Tensor& x);
+Tensor floor(const Tensor& x);
+Tensor ceil(const Tensor& x);
+Tensor round(const Tensor& x);
+Tensor logical_not(const Tensor& x);
+Tensor is_nan(const Tensor& x);
+Tensor is_inf(const Tensor& x);
+Tensor is_finite(const Tensor& x);
+
+// ---- elementwise, several operands with broadcasting (binary.cpp, comparison.cpp, selection.cpp) ----
+Tensor add(const Tensor& x, const Tensor& y);
+Tensor subtract(const Tensor& x, const Tensor& y);
+Tensor multiply(const Tensor& x, const Tensor& y);
+Tensor divide(const Tensor& x, const Tensor& y);
+Tensor floordiv(const Tensor& x, const Tensor& y);
+Tensor mod(const Tensor& x, const Tensor& y);
+Tensor pow(const Tensor& x, const Tensor& y);
+Tensor maximum(const Tensor& x, const Tensor& y);
+Tensor minimum(const Tensor& x, const Tensor& y);
+Tensor squared_difference(const Tensor& x, const Tensor& y);
+Tensor sigmoid_grad(const Tensor& y, const Tensor& dy);
+Tensor tanh_grad(const Tensor& y, const Tensor& dy);
+Tensor relu_grad(const Tensor& dy, const Tensor& features);
+Tensor equal(const Tensor& x, const Tensor& y);
+Tensor not_equal(const Tensor& x, const Tensor& y);
+Tensor less(const Tensor& x, const Tensor& y);
+Tensor less_equal(const Tensor& x, const Tensor& y);
+Tensor greater(const Tensor& x, const Tensor& y);
+Tensor greater_equal(const Tensor& x, const Tensor& y);
+Tensor logical_and(const Tensor& x, const Tensor& y);
+Tensor logical_or(const Tensor& x, const Tensor& y);
+Tensor where(const Tensor& condition, const Tensor& x, const Tensor& y);
+Tensor clip_by_value(const Tensor& t, const Tensor& clip_value_min, const Tensor& clip_value_max);
+Tensor add_n(std::span<const Tensor> inputs);
+Tensor cast(const Tensor& x, DType dtype);
+
+// ---- products (matmul.cpp) ----
+Tensor matmul(const Tensor& a, const Tensor& b, bool transpose_a = false, bool transpose_b = false);
+/// Σ x[i]·y[i] over all elements of two tensors of one shape, in one pass.
+Tensor dot(const Tensor& x, const Tensor& y);
+
+// ---- reductions (reduction.cpp) ----
+Tensor reduce_sum(const Tensor& input, const Axes& axis = std::nullopt, bool keepdims = false);
+Tensor reduce_mean(const Tensor& input, const Axes& axis = std::nullopt, bool keepdims = false);
+Tensor reduce_prod(const Tensor& input, const Axes& axis = std::nullopt, bool keepdims = false);
+Tensor reduce_max(const Tensor& input, const Axes& axis = std::nullopt, bool keepdims = false);
+Tensor reduce_min(const Tensor& input, const Axes& axis = std::nullopt, bool keepdims = false);
+Tensor reduce_any(const Tensor& input, const Axes& axis = std::nullopt, bool keepdims = false);
+Tensor reduce_all(const Tensor& input, const Axes& axis = std::nullopt, bool keepdims = false);
+Tensor reduce_logsumexp(const Tensor& input, const Axes& axis = std::nullopt, bool keepdims = false);
+Tensor argmax(const Tensor& input, std::int64_t axis = 0, DType output_type = DType::int64);
+Tensor argmin(const Tensor& input, std::int64_t axis = 0, DType output_type = DType::int64);
+
+// ---- shapes (shape.cpp, concat.cpp) ----
+Tensor identity(const Tensor& input);
+Tensor stop_gradient(const Tensor& input);
+Tensor reshape(const Tensor& tensor, const Shape& shape);
+/// `perm` std::nullopt: the axes in reverse order.
+Tensor transpose(const Tensor& a, const Axes& perm = std::nullopt);
+Tensor expand_dims(const Tensor& input, std::int64_t axis);
+Tensor squeeze(const Tensor& input, const Axes& axis = std::nullopt);
+Tensor broadcast_to(const Tensor& input, const Shape& shape);
+Tensor reverse(const Tensor& tensor, const Integers& axis);
+Tensor shape(const Tensor& input, DType out_type = DType::int32);
+Tensor size(const Tensor& input, DType out_type = DType::int32);
+Tensor rank(const Tensor& input);
+Tensor concat(std::span<const Tensor> values, std::int64_t axis);
+Tensor stack(std::span<const Tensor> values, std::int64_t axis = 0);
+Tensors unstack(const Tensor& value, std::int64_t axis = 0);
+Tensors split(const Tensor& value, const Integers& num_or_size_splits, std::int64_t axis = 0);
+Tensor tile(const Tensor& input, const Integers& multiples);
+/// `paddings`: before and after, axis by axis.
+Tensor pad(const Tensor& tensor, const Integers& paddings, double constant_values = 0.0);
+
+// ---- indexing (indexing.cpp) ----
+/// Python's `input[begin:end:strides, …]`; bit i of a mask speaks of entry i, as in TensorFlow.
+struct Slicing {
+  Integers begin, end, strides;
+  std::int64_t begin_mask = 0;        ///< begin is left out
+  std::int64_t end_mask = 0;          ///< end is left out
+  std::int64_t ellipsis_mask = 0;     ///< `...`
+  std::int64_t new_axis_mask = 0;     ///< `None`
+  std::int64_t shrink_axis_mask = 0;  ///< an integer: the axis goes
+};
+Tensor strided_slice(const Tensor& input, const Slicing& slicing);
+/// Zeros of `shape` with `dy` where strided_slice would read.
+Tensor strided_slice_grad(const Tensor& dy, const Shape& shape, const Slicing& slicing);
+/// `size` −1: to the end of the axis.
+Tensor slice(const Tensor& input, const Integers& begin, const Integers& size);
+Tensor gather(const Tensor& params, const Tensor& indices, std::int64_t axis = 0);
+Tensor unsorted_segment_sum(const Tensor& data, const Tensor& segment_ids, std::int64_t num_segments);
+
+// ---- basics of neural networks (nn.cpp) ----
+Tensor softmax(const Tensor& logits, std::int64_t axis = -1);
+Tensor log_softmax(const Tensor& logits, std::int64_t axis = -1);
+Tensor softmax_cross_entropy_with_logits(const Tensor& labels, const Tensor& logits, std::int64_t axis = -1);
+Tensor sparse_softmax_cross_entropy_with_logits(const Tensor& labels, const Tensor& logits);
+Tensor l2_loss(const Tensor& t);
+/// Mean and variance.
+std::pair<Tensor, Tensor> moments(const Tensor& x, const Axes& axes, bool keepdims = false);
+
+}  // namespace tapedeck::ops
+
+namespace tapedeck {
+
+Tensor operator+(const Tensor& a, const Tensor& b);
+Tensor operator-(const Tensor& a, const Tensor& b);
+Tensor operator*(const Tensor& a, const Tensor& b);
+Tensor operator/(const Tensor& a, const Tensor& b);
+Tensor operator-(const Tensor& a);
+/// A number takes the tensor's dtype.
+Tensor operator+(const Tensor& a, double b);
+Tensor operator-(const Tensor& a, double b);
+Tensor operator*(const Tensor& a, double b);
+Tensor operator/(const Tensor& a, double b);
+Tensor operator+(double a, const Tensor& b);
+Tensor operator-(double a, const Tensor& b);
+Tensor operator*(double a, const Tensor& b);
+Tensor operator/(double a, const Tensor& b);
+
+}  // namespace tapedeck

@@ -1,0 +1,153 @@
+// Random numbers. Pure ops: see random_state.h.
+#include "engine/cpu/random.h"
+
+#include <cmath>
+
+#include "engine/ops/checks.h"
+#include "engine/ops/families.h"
+#include "engine/ops/random_state.h"
+
+namespace tapedeck::ops {
+namespace {
+
+// The order of attributes of all three ops.
+enum : std::size_t { shape_at, first_at, second_at, dtype_at, seed_at, key_at, counter_at };
+
+std::vector<AttributeSpec> random_attributes(const std::string& first, double first_value, const std::string& second,
+                                             Attribute second_value) {
+  return {{.name = "shape", .kind = AttributeKind::shape, .fallback = {}, .required = true},
+          {.name = first, .kind = AttributeKind::real, .fallback = first_value},
+          {.name = second, .kind = AttributeKind::real, .fallback = std::move(second_value)},
+          {.name = "dtype", .kind = AttributeKind::dtype, .fallback = DType::float32},
+          {.name = "seed", .kind = AttributeKind::integer, .fallback = std::monostate{}},
+          {.name = "key", .kind = AttributeKind::integer, .fallback = std::monostate{}},
+          {.name = "counter", .kind = AttributeKind::integer, .fallback = std::monostate{}}};
+}
+
+void require_resolved(const OpContext& c) {
+  if (c.attributes.is_none(key_at) || c.attributes.is_none(counter_at))
+    fail<InvalidArgumentError>(c.op.name, ": key and counter are None; resolve_random() sets them from the seed");
+}
+
+std::uint64_t key_of(const OpContext& c) { return static_cast<std::uint64_t>(c.attributes.get<std::int64_t>(key_at)); }
+std::uint64_t counter_of(const OpContext& c) {
+  return static_cast<std::uint64_t>(c.attributes.get<std::int64_t>(counter_at));
+}
+
+TensorSpecs uniform_shape(const OpContext& c) {
+  require_resolved(c);
+  const DType dtype = c.attributes.get<DType>(dtype_at);
+  if (dtype == DType::bool_) fail<TypeMismatchError>("random_uniform: dtype is bool; needs a number's dtype");
+  if (is_integer(dtype)) {
+    if (c.attributes.is_none(second_at))
+      fail<InvalidArgumentError>("random_uniform: maxval is None; whole numbers of dtype ", dtype_name(dtype),
+                                 " need one");
+    const std::int64_t low = integer_of(c, first_at);
+    const std::int64_t high = integer_of(c, second_at);
+    if (low >= high)
+      fail<InvalidArgumentError>("random_uniform: minval ", low, " is not below maxval ", high);
+    if (dtype == DType::int32 && (low < INT32_MIN || high > std::int64_t{INT32_MAX} + 1))
+      fail<InvalidArgumentError>("random_uniform: the range [", low, ", ", high, ") leaves int32");
+  }
+  return spec(dtype, shape_of(c, shape_at));
+}
+
+Tensors uniform_forward(const OpContext& c) {
+  Tensor out = allocate_output(c);
+  std::byte* target = out.writable_data<std::byte>();
+  if (is_integer(out.dtype())) {
+    cpu::random_integers(out.dtype(), key_of(c), counter_of(c), integer_of(c, first_at), integer_of(c, second_at),
+                         target, out.count());
+  } else {
+    const double high = c.attributes.is_none(second_at) ? 1.0 : real_of(c.attributes[second_at]);
+    cpu::random_uniform(out.dtype(), key_of(c), counter_of(c), real_of(c.attributes[first_at]), high, target,
+                        out.count());
+  }
+  return one(std::move(out));
+}
+
+TensorSpecs normal_shape(const OpContext& c) {
+  require_resolved(c);
+  const DType dtype = c.attributes.get<DType>(dtype_at);
+  if (!is_floating(dtype))
+    fail<TypeMismatchError>(c.op.name, ": dtype is ", dtype_name(dtype), "; needs float32 or float64");
+  return spec(dtype, shape_of(c, shape_at));
+}
+
+template <bool truncated>
+Tensors normal_forward(const OpContext& c) {
+  Tensor out = allocate_output(c);
+  cpu::random_normal(out.dtype(), key_of(c), counter_of(c), real_of(c.attributes[first_at]),
+                     real_of(c.attributes[second_at]), truncated, out.writable_data<std::byte>(), out.count());
+  return one(std::move(out));
+}
+
+constexpr const char* common_doc =
+    "\nThe numbers come from Philox 4x32-10 (Salmon, Moraes, Dror, Shaw, \"Parallel random numbers: as easy as 1, 2, 3\", "
+    "SC 2011) at (key, counter), which are resolved from the seed before the op runs: running it again gives the same "
+    "bits, on any number of threads. Seeds combine with set_random_seed as in TensorFlow.";
+
+OpDef normal_row(std::string name, std::vector<std::string> python_names, const std::string& what, Forward forward) {
+  return {
+      .name = std::move(name),
+      .python_names = std::move(python_names),
+      .inputs = {},
+      .attributes = random_attributes("mean", 0.0, "stddev", 1.0),
+      .shape_rule = normal_shape,
+      .forward = forward,
+      .vjp = nullptr,
+      .vjp_formula = "none",
+      .doc = what +
+             "\n\nshape: extents of the result; mean, stddev: of the distribution; dtype: float32 or float64; seed: whole "
+             "number or None.\nReturns: dtype, shape. By Box and Muller's method (Annals of Mathematical Statistics 29, "
+             "1958).\nErrors: InvalidArgumentError for a negative extent; TypeMismatchError for another dtype." +
+             common_doc,
+  };
+}
+
+Tensor run_random(const OpDef& op, const Shape& shape, double first, double second, DType dtype, Seed seed) {
+  std::vector<Attribute> values = {
+      attribute_of(shape), first, second, dtype, seed ? Attribute(*seed) : Attribute(), {}, {}};
+  resolve_random(op, values);
+  return run_op1(op, {}, Attributes(std::move(values)));
+}
+
+}  // namespace
+
+TAPEDECK_OP(random_uniform_op) = {
+    .name = "random_uniform",
+    .python_names = {"random_uniform", "random.uniform"},
+    .inputs = {},
+    .attributes = random_attributes("minval", 0.0, "maxval", std::monostate{}),
+    .shape_rule = uniform_shape,
+    .forward = uniform_forward,
+    .vjp = nullptr,
+    .vjp_formula = "none",
+    .doc = std::string("Random numbers, uniform on [minval, maxval).\n\nshape: extents of the result; minval, maxval: the "
+                       "range, by default [0, 1) (whole numbers need a maxval); dtype: float32, float64, int32 or int64; "
+                       "seed: whole number or None.\nReturns: dtype, shape.\nErrors: InvalidArgumentError for a negative "
+                       "extent, or an empty range of whole numbers; TypeMismatchError for bool.") +
+           common_doc,
+};
+Tensor random_uniform(const Shape& shape, double minval, double maxval, DType dtype, Seed seed) {
+  return run_random(random_uniform_op, shape, minval, maxval, dtype, seed);
+}
+
+TAPEDECK_OP(random_normal_op) =
+    normal_row("random_normal", {"random_normal", "random.normal"}, "Random numbers of the normal distribution.",
+               normal_forward<false>);
+Tensor random_normal(const Shape& shape, double mean, double stddev, DType dtype, Seed seed) {
+  return run_random(random_normal_op, shape, mean, stddev, dtype, seed);
+}
+
+TAPEDECK_OP(truncated_normal_op) =
+    normal_row("truncated_normal", {"truncated_normal", "random.truncated_normal"},
+               "Random numbers of the normal distribution; those further than 2·stddev from the mean are drawn again.",
+               normal_forward<true>);
+Tensor truncated_normal(const Shape& shape, double mean, double stddev, DType dtype, Seed seed) {
+  return run_random(truncated_normal_op, shape, mean, stddev, dtype, seed);
+}
+
+void link_random() {}
+
+}  // namespace tapedeck::ops

@@ -1,0 +1,94 @@
+#include "engine/ops/random_state.h"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <random>
+
+#include "engine/ops/checks.h"
+
+namespace tapedeck {
+namespace {
+
+/// SplitMix64's mixing function (Steele, Lea, Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014).
+std::uint64_t mix(std::uint64_t x) {
+  x += 0x9E3779B97F4A7C15;
+  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9;
+  x = (x ^ (x >> 27)) * 0x94D049BB133111EB;
+  return x ^ (x >> 31);
+}
+
+std::uint64_t entropy() {
+  std::random_device device;
+  return static_cast<std::uint64_t>(device()) << 32 | device();
+}
+
+constexpr std::uint64_t missing_global_seed = 0x7461706564656B;
+
+struct State {
+  std::mutex mutex;
+  std::optional<std::int64_t> global;
+  std::uint64_t chosen_by_nobody = entropy();
+  std::uint64_t shared_counter = 0;
+  std::map<std::int64_t, std::uint64_t> counters;  ///< by op seed
+};
+
+State& state() {
+  static State* instance = new State;  // never destroyed: ops may run while the process ends
+  return *instance;
+}
+
+std::optional<std::size_t> index_of(const OpDef& op, std::string_view name) {
+  for (std::size_t i = 0; i < op.attributes.size(); ++i)
+    if (op.attributes[i].name == name) return i;
+  return std::nullopt;
+}
+
+}  // namespace
+
+void set_random_seed(std::optional<std::int64_t> seed) {
+  State& s = state();
+  const std::lock_guard lock(s.mutex);
+  s.global = seed;
+  s.shared_counter = 0;
+  s.counters.clear();
+  if (!seed) s.chosen_by_nobody = entropy();
+}
+
+std::pair<std::int64_t, std::int64_t> next_random_key(std::optional<std::int64_t> op_seed, std::int64_t count) {
+  State& s = state();
+  const std::lock_guard lock(s.mutex);
+  std::uint64_t key = 0;
+  if (op_seed)
+    key = mix(mix(s.global ? mix(static_cast<std::uint64_t>(*s.global)) : missing_global_seed) +
+              static_cast<std::uint64_t>(*op_seed));
+  else
+    key = s.global ? mix(~static_cast<std::uint64_t>(*s.global)) : s.chosen_by_nobody;
+  std::uint64_t& counter = op_seed ? s.counters[*op_seed] : s.shared_counter;
+  const std::uint64_t first = counter;
+  counter += (static_cast<std::uint64_t>(std::max<std::int64_t>(0, count)) + 1) / 2 + 1;  // a block holds 2 or 4 values
+  return {static_cast<std::int64_t>(key), static_cast<std::int64_t>(first)};
+}
+
+void resolve_random(const OpDef& op, std::vector<Attribute>& attributes) {
+  const auto key = index_of(op, "key");
+  const auto counter = index_of(op, "counter");
+  const auto seed = index_of(op, "seed");
+  const auto shape = index_of(op, "shape");
+  if (!key || !counter || !seed || !shape) return;
+  if (attributes.size() != op.attributes.size())
+    fail<InvalidArgumentError>(op.name, ": takes ", op.attributes.size(), " attributes, got ", attributes.size());
+  if (!std::holds_alternative<std::monostate>(attributes[*key]) &&
+      !std::holds_alternative<std::monostate>(attributes[*counter]))
+    return;
+  std::optional<std::int64_t> op_seed;
+  if (const auto* value = std::get_if<std::int64_t>(&attributes[*seed])) op_seed = *value;
+  std::int64_t count = 1;
+  for (const std::int64_t extent : ops::integers_of(attributes[*shape]))
+    if (extent < 0 || __builtin_mul_overflow(count, extent, &count)) return;  // the shape rule refuses it
+  const auto [next_key, next_counter] = next_random_key(op_seed, count);
+  attributes[*key] = next_key;
+  attributes[*counter] = next_counter;
+}
+
+}  // namespace tapedeck

@@ -1,0 +1,318 @@
+// Sums, means, products, extremes and their positions.
+#include "engine/cpu/reduce.h"
+
+#include <algorithm>
+
+#include "engine/cpu/softmax.h"
+#include "engine/ops/binary_row.h"
+#include "engine/ops/families.h"
+#include "engine/ops/rows.h"
+
+namespace tapedeck::ops {
+namespace {
+
+using cpu::Reduction;
+
+constexpr std::size_t axis_attribute = 0;
+constexpr std::size_t keepdims_attribute = 1;
+
+template <Kind kind>
+TensorSpecs reduction_shape(const OpContext& c) {
+  require_kind(c, 0, kind);
+  const Shape& shape = c.inputs[0].shape();
+  return spec(c.inputs[0].dtype(), reduced_shape(shape, axis_flags(c, axis_attribute, shape),
+                                                 c.attributes.get<bool>(keepdims_attribute)));
+}
+
+/// Neighbouring axes with the same flag count as one; each reduced one is a pass, from the innermost outwards.
+Tensor reduce_axes(Reduction op, const Tensor& input, const std::vector<bool>& flags, const Shape& result) {
+  Tensor values = contiguous(input);
+  std::int64_t inner = 1;
+  bool reduced = false;
+  for (int axis = input.rank() - 1; axis >= 0;) {
+    const bool flag = flags[static_cast<std::size_t>(axis)];
+    std::int64_t extent = 1;
+    for (; axis >= 0 && flags[static_cast<std::size_t>(axis)] == flag; --axis) extent *= input.dim(axis);
+    if (!flag) {
+      inner *= extent;
+      continue;
+    }
+    std::int64_t outer = 1;
+    for (int before = 0; before <= axis; ++before) outer *= input.dim(before);
+    Tensor out = Tensor::allocate(input.dtype(), {outer, inner});
+    cpu::reduce(op, input.dtype(), values.raw(), outer, extent, inner, out.writable_data<std::byte>());
+    values = out;
+    reduced = true;
+  }
+  if (!reduced) return view_of(values, result, contiguous_strides(result));
+  return view_of(values, result, contiguous_strides(result));
+}
+
+template <Reduction op>
+Tensors reduction_forward(const OpContext& c) {
+  return one(
+      reduce_axes(op, c.inputs[0], axis_flags(c, axis_attribute, c.inputs[0].shape()), c.outputs[0].shape));
+}
+
+/// A gradient or output of the reduction with its axes kept, as a tensor that broadcasts to the input.
+Tensor with_kept_axes(const VjpContext& c, const Tensor& tensor) {
+  const OpContext call{c.op, c.inputs, c.attributes, {}};
+  const Shape& shape = c.inputs[0].shape();
+  const Shape kept = reduced_shape(shape, axis_flags(call, axis_attribute, shape), true);
+  return tensor.shape() == kept ? tensor : reshape(tensor, kept);
+}
+
+std::int64_t reduced_count(const Shape& shape, const std::vector<bool>& flags) {
+  std::int64_t count = 1;
+  for (int axis = 0; axis < shape.rank(); ++axis)
+    if (flags[static_cast<std::size_t>(axis)]) count *= shape[axis];
+  return count;
+}
+
+struct ReductionText {
+  std::string name;
+  std::string doc;
+  std::string formula;
+};
+
+OpDef reduction_row(ReductionText text, Kind kind, ShapeRule shape_rule, Forward forward, Vjp vjp) {
+  const char* dtypes = kind == Kind::boolean    ? "bool"
+                       : kind == Kind::floating ? "float32 or float64"
+                                                : "int32, int64, float32 or float64";
+  return {
+      .name = text.name,
+      .python_names = {text.name, "math." + text.name},
+      .inputs = {{.name = "input_tensor",
+                  .preferred = kind == Kind::boolean ? std::optional(DType::bool_) : std::nullopt}},
+      .attributes = {{.name = "axis", .kind = AttributeKind::integers, .fallback = std::monostate{}},
+                     {.name = "keepdims", .kind = AttributeKind::boolean, .fallback = false}},
+      .shape_rule = shape_rule,
+      .forward = forward,
+      .vjp = vjp,
+      .vjp_formula = std::move(text.formula),
+      .doc = text.doc + "\n\ninput_tensor: " + dtypes +
+             "; axis: one axis, a list of axes, or None for all, negative ones counted from the end; keepdims: leave the "
+             "reduced axes with extent 1.\nReturns: the dtype of input_tensor, its shape without the reduced axes. The "
+             "order of the additions does not depend on the number of threads.\nErrors: InvalidArgumentError for an axis "
+             "out of range or named twice; TypeMismatchError for another dtype.",
+  };
+}
+
+Tensors sum_vjp(const VjpContext& c) {
+  return one(broadcast_to(with_kept_axes(c, c.cotangents[0]), c.inputs[0].shape()));
+}
+
+/// The gradient goes to the extreme elements, in equal parts where several are equal.
+Tensors extreme_vjp(const VjpContext& c) {
+  const Tensor& x = c.inputs[0];
+  const Tensor hits = cast(equal(x, with_kept_axes(c, c.outputs[0])), x.dtype());
+  const OpContext call{c.op, c.inputs, c.attributes, {}};
+  Integers axes;
+  const std::vector<bool> flags = axis_flags(call, axis_attribute, x.shape());
+  for (int axis = 0; axis < x.rank(); ++axis)
+    if (flags[static_cast<std::size_t>(axis)]) axes.push_back(axis);
+  const Tensor ties = reduce_sum(hits, axes, true);
+  return one(with_kept_axes(c, c.cotangents[0]) * (hits / ties));
+}
+
+/// For each element of the rows (outer × n): the product of the others, by a tree of pairwise products up and down, so
+/// that zeros need no division and the result differentiates again.
+Tensor product_of_others(const Tensor& rows) {
+  const std::int64_t outer = rows.dim(0);
+  const std::int64_t count = rows.dim(1);
+  if (count <= 1) return ones_like(rows);
+  const std::int64_t pairs = (count + 1) / 2;
+  const Tensor even = count % 2 == 0 ? rows : pad(rows, {0, 0, 0, 1}, 1.0);
+  const Tensors sides = unstack(reshape(even, {outer, pairs, 2}), 2);
+  const Tensor& left = sides[0];
+  const Tensor& right = sides[1];
+  const Tensor others = product_of_others(left * right);
+  const Tensor both[] = {others * right, others * left};
+  const Tensor result = reshape(stack(both, 2), {outer, 2 * pairs});
+  return count % 2 == 0 ? result : slice(result, {0, 0}, {outer, count});
+}
+
+Tensors prod_vjp(const VjpContext& c) {
+  const Tensor& x = c.inputs[0];
+  const OpContext call{c.op, c.inputs, c.attributes, {}};
+  const RowOrder order(x.shape(), axis_flags(call, axis_attribute, x.shape()));
+  const Tensor moved = transpose(x, order.permutation);
+  const Tensor others = product_of_others(reshape(moved, {order.rows, order.count}));
+  const Tensor back = transpose(reshape(others, moved.shape()), order.inverse());
+  return one(with_kept_axes(c, c.cotangents[0]) * back);
+}
+
+Tensors mean_forward(const OpContext& c) {
+  const Tensor& x = c.inputs[0];
+  const std::vector<bool> flags = axis_flags(c, axis_attribute, x.shape());
+  const std::int64_t count = reduced_count(x.shape(), flags);
+  if (count == 0 && is_integer(x.dtype()) && element_count(c.outputs[0].shape) > 0)
+    fail<InvalidArgumentError>("reduce_mean: ", to_string(x.shape()), " has no values to take the mean of");
+  const Tensor sum = reduce_axes(Reduction::sum, x, flags, c.outputs[0].shape);
+  if (is_floating(x.dtype()))
+    return one(run_binary(cpu::Binary::divide, sum, Tensor::scalar(static_cast<double>(count), x.dtype()),
+                          c.outputs[0]));
+  Tensor out = allocate_output(c);
+  visit_dtype(x.dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    for (std::int64_t i = 0; i < out.count(); ++i)
+      out.writable_data<T>()[i] = static_cast<T>(static_cast<std::int64_t>(sum.data<T>()[i]) / count);
+  });
+  return one(std::move(out));
+}
+
+}  // namespace
+
+TAPEDECK_OP(reduce_sum_op) =
+    reduction_row({"reduce_sum", "The sum of the values along axes. Integers wrap around; of nothing it is 0.",
+                   "dx = dy, broadcast along the axes"},
+                  Kind::numeric, reduction_shape<Kind::numeric>, reduction_forward<Reduction::sum>, sum_vjp);
+Tensor reduce_sum(const Tensor& input, const Axes& axis, bool keepdims) {
+  return run_op1(reduce_sum_op, {input}, {attribute_of(axis), keepdims});
+}
+
+TAPEDECK_OP(reduce_mean_op) = reduction_row(
+    {"reduce_mean",
+     "The mean of the values along axes: their sum divided by their number n. Whole numbers are divided as such, cut "
+     "towards zero; the mean of nothing is NaN.",
+     "dx = dy / n, broadcast along the axes"},
+    Kind::numeric, reduction_shape<Kind::numeric>, mean_forward, [](const VjpContext& c) {
+      const double count = static_cast<double>(c.inputs[0].count()) /
+                           static_cast<double>(std::max<std::int64_t>(1, c.outputs[0].count()));
+      return one(broadcast_to(with_kept_axes(c, c.cotangents[0] / count), c.inputs[0].shape()));
+    });
+Tensor reduce_mean(const Tensor& input, const Axes& axis, bool keepdims) {
+  return run_op1(reduce_mean_op, {input}, {attribute_of(axis), keepdims});
+}
+
+TAPEDECK_OP(reduce_prod_op) =
+    reduction_row({"reduce_prod", "The product of the values along axes. Integers wrap around; of nothing it is 1.",
+                   "dxᵢ = dy·Πⱼ≠ᵢ xⱼ"},
+                  Kind::numeric, reduction_shape<Kind::numeric>, reduction_forward<Reduction::prod>, prod_vjp);
+Tensor reduce_prod(const Tensor& input, const Axes& axis, bool keepdims) {
+  return run_op1(reduce_prod_op, {input}, {attribute_of(axis), keepdims});
+}
+
+TAPEDECK_OP(reduce_max_op) = reduction_row(
+    {"reduce_max",
+     "The largest value along axes; NaN where one is among them; of nothing it is −∞ or the lowest integer.",
+     "dx = dy where x = y, divided by the number of such x, else 0"},
+    Kind::numeric, reduction_shape<Kind::numeric>, reduction_forward<Reduction::max>, extreme_vjp);
+Tensor reduce_max(const Tensor& input, const Axes& axis, bool keepdims) {
+  return run_op1(reduce_max_op, {input}, {attribute_of(axis), keepdims});
+}
+
+TAPEDECK_OP(reduce_min_op) = reduction_row(
+    {"reduce_min",
+     "The smallest value along axes; NaN where one is among them; of nothing it is ∞ or the highest integer.",
+     "dx = dy where x = y, divided by the number of such x, else 0"},
+    Kind::numeric, reduction_shape<Kind::numeric>, reduction_forward<Reduction::min>, extreme_vjp);
+Tensor reduce_min(const Tensor& input, const Axes& axis, bool keepdims) {
+  return run_op1(reduce_min_op, {input}, {attribute_of(axis), keepdims});
+}
+
+TAPEDECK_OP(reduce_any_op) =
+    reduction_row({"reduce_any", "True where any value along the axes is; of nothing it is False.", "none"},
+                  Kind::boolean, reduction_shape<Kind::boolean>, reduction_forward<Reduction::any>, nullptr);
+Tensor reduce_any(const Tensor& input, const Axes& axis, bool keepdims) {
+  return run_op1(reduce_any_op, {input}, {attribute_of(axis), keepdims});
+}
+
+TAPEDECK_OP(reduce_all_op) =
+    reduction_row({"reduce_all", "True where all values along the axes are; of nothing it is True.", "none"},
+                  Kind::boolean, reduction_shape<Kind::boolean>, reduction_forward<Reduction::all>, nullptr);
+Tensor reduce_all(const Tensor& input, const Axes& axis, bool keepdims) {
+  return run_op1(reduce_all_op, {input}, {attribute_of(axis), keepdims});
+}
+
+TAPEDECK_OP(reduce_logsumexp_op) = reduction_row(
+    {"reduce_logsumexp",
+     "ln Σ eˣ along axes, computed as m + ln Σ e^(x − m) with m the largest x, so that it does not overflow.",
+     "dx = dy·e^(x − y)"},
+    Kind::floating, reduction_shape<Kind::floating>,
+    [](const OpContext& c) {
+      Tensor out = allocate_output(c);
+      const RowOrder order(c.inputs[0].shape(), axis_flags(c, axis_attribute, c.inputs[0].shape()));
+      const Tensor rows = order.rows_of(c.inputs[0]);
+      cpu::logsumexp(rows.dtype(), rows.raw(), order.rows, order.count, out.writable_data<std::byte>());
+      return one(std::move(out));
+    },
+    [](const VjpContext& c) {
+      const Tensor weights = exp(c.inputs[0] - with_kept_axes(c, c.outputs[0]));
+      return one(with_kept_axes(c, c.cotangents[0]) * weights);
+    });
+Tensor reduce_logsumexp(const Tensor& input, const Axes& axis, bool keepdims) {
+  return run_op1(reduce_logsumexp_op, {input}, {attribute_of(axis), keepdims});
+}
+
+namespace {
+
+int arg_axis(const OpContext& c) {
+  const std::int64_t axis = c.attributes.is_none(0) ? 0 : integer_of(c, 0);
+  return normalize_axis(c.op.name, "axis", axis, c.inputs[0].shape());
+}
+
+TensorSpecs arg_shape(const OpContext& c) {
+  require_kind(c, 0, Kind::numeric);
+  const Shape& shape = c.inputs[0].shape();
+  const int axis = arg_axis(c);
+  if (shape[axis] == 0)
+    fail<InvalidArgumentError>(c.op.name, ": axis ", axis, " of shape ", to_string(shape), " is empty");
+  const DType dtype = c.attributes.get<DType>(1);
+  if (!is_integer(dtype))
+    fail<InvalidArgumentError>(c.op.name, ": output_type is ", dtype_name(dtype), "; needs int32 or int64");
+  std::vector<bool> flags(static_cast<std::size_t>(shape.rank()), false);
+  flags[static_cast<std::size_t>(axis)] = true;
+  return spec(dtype, reduced_shape(shape, flags, false));
+}
+
+template <bool largest>
+Tensors arg_forward(const OpContext& c) {
+  const Tensor x = contiguous(c.inputs[0]);
+  const int axis = arg_axis(c);
+  std::int64_t outer = 1;
+  std::int64_t inner = 1;
+  for (int i = 0; i < axis; ++i) outer *= x.dim(i);
+  for (int i = axis + 1; i < x.rank(); ++i) inner *= x.dim(i);
+  Tensor positions = Tensor::allocate(DType::int64, c.outputs[0].shape);
+  cpu::arg_extreme(largest, x.dtype(), x.raw(), outer, x.dim(axis), inner, positions.writable_data<std::int64_t>());
+  if (c.outputs[0].dtype == DType::int64) return one(std::move(positions));
+  Tensor out = allocate_output(c);
+  cpu::cast(DType::int64, out.dtype(), operand(positions, out.shape()), out.writable_data<std::byte>(), out.shape());
+  return one(std::move(out));
+}
+
+OpDef arg_row(const std::string& name, const std::string& which, Forward forward) {
+  return {
+      .name = name,
+      .python_names = {name, "math." + name},
+      .inputs = {{.name = "input"}},
+      .attributes = {{.name = "axis", .kind = AttributeKind::integer, .fallback = std::monostate{}},
+                     {.name = "output_type", .kind = AttributeKind::dtype, .fallback = DType::int64}},
+      .shape_rule = arg_shape,
+      .forward = forward,
+      .vjp = nullptr,
+      .vjp_formula = "none",
+      .doc = "The position of the " + which + " value along an axis; the first of equals, a NaN before all.\n\n" +
+             "input: int32, int64, float32 or float64; axis: None is 0; output_type: int64 or int32.\n"
+             "Returns: output_type, the shape of input without the axis.\n"
+             "Errors: InvalidArgumentError for an axis out of range, an empty axis, or another output_type; "
+             "TypeMismatchError for bool.",
+  };
+}
+
+}  // namespace
+
+TAPEDECK_OP(argmax_op) = arg_row("argmax", "largest", arg_forward<true>);
+Tensor argmax(const Tensor& input, std::int64_t axis, DType output_type) {
+  return run_op1(argmax_op, {input}, {axis, output_type});
+}
+
+TAPEDECK_OP(argmin_op) = arg_row("argmin", "smallest", arg_forward<false>);
+Tensor argmin(const Tensor& input, std::int64_t axis, DType output_type) {
+  return run_op1(argmin_op, {input}, {axis, output_type});
+}
+
+void link_reduction() {}
+
+}  // namespace tapedeck::ops

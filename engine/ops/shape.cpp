@@ -1,0 +1,383 @@
+// Changes of shape. Wherever strides can say it, the result shares the input's storage.
+#include <algorithm>
+
+#include "engine/ops/checks.h"
+#include "engine/ops/families.h"
+
+namespace tapedeck::ops {
+
+// ---- identity ----
+TAPEDECK_OP(identity_op) = {
+    .name = "identity",
+    .python_names = {"identity"},
+    .inputs = {{.name = "input"}},
+    .attributes = {},
+    .shape_rule = like_first,
+    .forward = [](const OpContext& c) { return one(view_of(c.inputs[0], c.inputs[0].shape(), c.inputs[0].strides())); },
+    .vjp = [](const VjpContext& c) { return one(c.cotangents[0]); },
+    .vjp_formula = "dx = dy",
+    .doc = "The same values as a new tensor, without a copy.\n\ninput: any dtype and shape.\nReturns: its dtype and shape.",
+};
+Tensor identity(const Tensor& input) { return run_op1(identity_op, {input}); }
+
+// ---- stop_gradient ----
+TAPEDECK_OP(stop_gradient_op) = {
+    .name = "stop_gradient",
+    .python_names = {"stop_gradient"},
+    .inputs = {{.name = "input"}},
+    .attributes = {},
+    .shape_rule = like_first,
+    .forward = [](const OpContext& c) { return one(view_of(c.inputs[0], c.inputs[0].shape(), c.inputs[0].strides())); },
+    .vjp = nullptr,
+    .vjp_formula = "none",
+    .doc = "The same values, through which no gradient flows: differentiation takes them for a constant.\n\n"
+           "input: any dtype and shape.\nReturns: its dtype and shape, without a copy.",
+};
+Tensor stop_gradient(const Tensor& input) { return run_op1(stop_gradient_op, {input}); }
+
+// ---- reshape ----
+namespace {
+
+TensorSpecs reshape_shape(const OpContext& c) {
+  const Tensor& tensor = c.inputs[0];
+  Shape shape{std::span<const std::int64_t>(integers_of(c.attributes[0]))};
+  int open = -1;
+  std::int64_t known = 1;
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    if (shape[axis] == -1 && open < 0)
+      open = axis;
+    else if (shape[axis] < 0)
+      fail<InvalidArgumentError>("reshape: shape ", to_string(shape), shape[axis] == -1 ? " holds -1 twice"
+                                                                                          : " has a negative extent");
+    else if (__builtin_mul_overflow(known, shape[axis], &known))
+      fail<InvalidArgumentError>("reshape: shape ", to_string(shape), " has more elements than int64 counts");
+  }
+  if (open >= 0) {
+    if (known == 0 ? tensor.count() != 0 : tensor.count() % known != 0)
+      fail<InvalidArgumentError>("reshape: tensor ", to_string(tensor.shape()), " with ", tensor.count(),
+                                 " values does not fill shape ", to_string(shape));
+    shape[open] = known == 0 ? 0 : tensor.count() / known;
+  } else if (known != tensor.count()) {
+    fail<InvalidArgumentError>("reshape: tensor ", to_string(tensor.shape()), " has ", tensor.count(),
+                               " values, shape ", to_string(shape), " needs ", known);
+  }
+  return spec(tensor.dtype(), shape);
+}
+
+}  // namespace
+
+TAPEDECK_OP(reshape_op) = {
+    .name = "reshape",
+    .python_names = {"reshape"},
+    .inputs = {{.name = "tensor"}},
+    .attributes = {{.name = "shape", .kind = AttributeKind::shape, .fallback = {}, .required = true}},
+    .shape_rule = reshape_shape,
+    .forward =
+        [](const OpContext& c) {
+          const Tensor values = contiguous(c.inputs[0]);
+          return one(view_of(values, c.outputs[0].shape, contiguous_strides(c.outputs[0].shape)));
+        },
+    .vjp = [](const VjpContext& c) { return one(reshape(c.cotangents[0], c.inputs[0].shape())); },
+    .vjp_formula = "dx = reshape(dy, shape of x)",
+    .doc = "The same values in row-major order with another shape; no copy where the tensor is contiguous.\n\n"
+           "tensor: any dtype; shape: extents, one of which may be -1: it is what the others leave.\n"
+           "Returns: the dtype of tensor, shape.\n"
+           "Errors: InvalidArgumentError where the number of values differs, or -1 stands twice.",
+};
+Tensor reshape(const Tensor& tensor, const Shape& shape) {
+  return run_op1(reshape_op, {tensor}, {attribute_of(shape)});
+}
+
+// ---- transpose ----
+namespace {
+
+Integers permutation_of(const OpContext& c) {
+  const Shape& shape = c.inputs[0].shape();
+  const int rank = shape.rank();
+  Integers perm;
+  if (c.attributes.is_none(0)) {
+    for (int axis = rank - 1; axis >= 0; --axis) perm.push_back(axis);
+    return perm;
+  }
+  perm = integers_of(c.attributes[0]);
+  std::vector<bool> seen(static_cast<std::size_t>(rank), false);
+  bool valid = perm.size() == static_cast<std::size_t>(rank);
+  for (std::int64_t& axis : perm) {
+    if (axis < 0) axis += rank;
+    valid = valid && axis >= 0 && axis < rank && !seen[static_cast<std::size_t>(axis)];
+    if (valid) seen[static_cast<std::size_t>(axis)] = true;
+  }
+  if (!valid)
+    fail<InvalidArgumentError>("transpose: perm ", to_string(c.attributes[0]), " does not name each axis of shape ",
+                               to_string(shape), " once");
+  return perm;
+}
+
+}  // namespace
+
+TAPEDECK_OP(transpose_op) = {
+    .name = "transpose",
+    .python_names = {"transpose"},
+    .inputs = {{.name = "a"}},
+    .attributes = {{.name = "perm", .kind = AttributeKind::integers, .fallback = std::monostate{}}},
+    .shape_rule =
+        [](const OpContext& c) {
+          Shape shape;
+          for (const std::int64_t axis : permutation_of(c)) shape.push_back(c.inputs[0].dim(static_cast<int>(axis)));
+          return spec(c.inputs[0].dtype(), shape);
+        },
+    .forward =
+        [](const OpContext& c) {
+          Strides strides;
+          for (const std::int64_t axis : permutation_of(c))
+            strides.push_back(c.inputs[0].strides()[static_cast<int>(axis)]);
+          return one(view_of(c.inputs[0], c.outputs[0].shape, strides));
+        },
+    .vjp =
+        [](const VjpContext& c) {
+          if (c.attributes.is_none(0)) return one(transpose(c.cotangents[0]));
+          const Integers perm = permutation_of({c.op, c.inputs, c.attributes, {}});
+          Integers inverse(perm.size());
+          for (std::size_t i = 0; i < perm.size(); ++i)
+            inverse[static_cast<std::size_t>(perm[i])] = static_cast<std::int64_t>(i);
+          return one(transpose(c.cotangents[0], inverse));
+        },
+    .vjp_formula = "dx = transpose(dy, inverse of perm)",
+    .doc = "Puts the axes in another order, without a copy: axis i of the result is axis perm[i] of a.\n\n"
+           "a: any dtype and shape; perm: every axis once, None for the reverse order (a matrix is transposed).\n"
+           "Returns: the dtype of a, its extents in that order.\n"
+           "Errors: InvalidArgumentError where perm does not name each axis once.",
+};
+Tensor transpose(const Tensor& a, const Axes& perm) { return run_op1(transpose_op, {a}, {attribute_of(perm)}); }
+
+// ---- expand_dims ----
+namespace {
+
+int new_axis(const OpContext& c) {
+  return normalize_axis("expand_dims", "axis", integer_of(c, 0), c.inputs[0].shape(), 1);
+}
+
+/// The dims with `value` put in before `axis`.
+Dims insert(const Dims& dims, int axis, std::int64_t value) {
+  Dims result;
+  for (int i = 0; i <= dims.rank(); ++i) {
+    if (i == axis) result.push_back(value);
+    if (i < dims.rank()) result.push_back(dims[i]);
+  }
+  return result;
+}
+
+}  // namespace
+
+TAPEDECK_OP(expand_dims_op) = {
+    .name = "expand_dims",
+    .python_names = {"expand_dims"},
+    .inputs = {{.name = "input"}},
+    .attributes = {{.name = "axis", .kind = AttributeKind::integer, .fallback = {}, .required = true}},
+    .shape_rule =
+        [](const OpContext& c) { return spec(c.inputs[0].dtype(), insert(c.inputs[0].shape(), new_axis(c), 1)); },
+    .forward =
+        [](const OpContext& c) {
+          return one(view_of(c.inputs[0], c.outputs[0].shape, insert(c.inputs[0].strides(), new_axis(c), 0)));
+        },
+    .vjp = [](const VjpContext& c) { return one(reshape(c.cotangents[0], c.inputs[0].shape())); },
+    .vjp_formula = "dx = reshape(dy, shape of x)",
+    .doc = "Puts in an axis of extent 1, without a copy.\n\n"
+           "input: any dtype and shape; axis: where the new axis will stand, negative from the end of the result.\n"
+           "Returns: the dtype of input, its shape with one more axis.\n"
+           "Errors: InvalidArgumentError for an axis out of range.",
+};
+Tensor expand_dims(const Tensor& input, std::int64_t axis) { return run_op1(expand_dims_op, {input}, {axis}); }
+
+// ---- squeeze ----
+namespace {
+
+std::vector<bool> squeezed_axes(const OpContext& c) {
+  const Shape& shape = c.inputs[0].shape();
+  const bool all = c.attributes.is_none(0) || integers_of(c.attributes[0]).empty();
+  std::vector<bool> flags(static_cast<std::size_t>(shape.rank()), false);
+  if (!all) flags = axis_flags(c, 0, shape);
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    const auto i = static_cast<std::size_t>(axis);
+    if (all) flags[i] = shape[axis] == 1;
+    if (flags[i] && shape[axis] != 1)
+      fail<InvalidArgumentError>("squeeze: axis ", axis, " of shape ", to_string(shape), " has extent ", shape[axis],
+                                 ", not 1");
+  }
+  return flags;
+}
+
+Dims without(const Dims& dims, const std::vector<bool>& flags) {
+  Dims result;
+  for (int axis = 0; axis < dims.rank(); ++axis)
+    if (!flags[static_cast<std::size_t>(axis)]) result.push_back(dims[axis]);
+  return result;
+}
+
+}  // namespace
+
+TAPEDECK_OP(squeeze_op) = {
+    .name = "squeeze",
+    .python_names = {"squeeze"},
+    .inputs = {{.name = "input"}},
+    .attributes = {{.name = "axis", .kind = AttributeKind::integers, .fallback = std::monostate{}}},
+    .shape_rule =
+        [](const OpContext& c) {
+          return spec(c.inputs[0].dtype(), without(c.inputs[0].shape(), squeezed_axes(c)));
+        },
+    .forward =
+        [](const OpContext& c) {
+          return one(view_of(c.inputs[0], c.outputs[0].shape, without(c.inputs[0].strides(), squeezed_axes(c))));
+        },
+    .vjp = [](const VjpContext& c) { return one(reshape(c.cotangents[0], c.inputs[0].shape())); },
+    .vjp_formula = "dx = reshape(dy, shape of x)",
+    .doc = "Takes away axes of extent 1, without a copy.\n\n"
+           "input: any dtype and shape; axis: which ones, None or an empty list for all of extent 1.\n"
+           "Returns: the dtype of input, its shape without those axes.\n"
+           "Errors: InvalidArgumentError for an axis out of range, named twice, or of another extent.",
+};
+Tensor squeeze(const Tensor& input, const Axes& axis) { return run_op1(squeeze_op, {input}, {attribute_of(axis)}); }
+
+// ---- broadcast_to ----
+TAPEDECK_OP(broadcast_to_op) = {
+    .name = "broadcast_to",
+    .python_names = {"broadcast_to"},
+    .inputs = {{.name = "input"}},
+    .attributes = {{.name = "shape", .kind = AttributeKind::shape, .fallback = {}, .required = true}},
+    .shape_rule =
+        [](const OpContext& c) {
+          const Shape shape = shape_of(c, 0);
+          const Shape& from = c.inputs[0].shape();
+          bool fits = from.rank() <= shape.rank();
+          for (int axis = 0; fits && axis < from.rank(); ++axis)
+            fits = from[axis] == 1 || from[axis] == shape[axis + shape.rank() - from.rank()];
+          if (!fits)
+            fail<InvalidArgumentError>("broadcast_to: input ", to_string(from), " does not broadcast to shape ",
+                                       to_string(shape));
+          return spec(c.inputs[0].dtype(), shape);
+        },
+    .forward =
+        [](const OpContext& c) {
+          const Shape& shape = c.outputs[0].shape;
+          return one(view_of(c.inputs[0], shape, broadcast_strides(c.inputs[0], shape)));
+        },
+    .vjp = [](const VjpContext& c) { return one(unbroadcast(c.cotangents[0], c.inputs[0].shape())); },
+    .vjp_formula = "dx = Σ dy over the repeated axes",
+    .doc = "Repeats a tensor along new axes and axes of extent 1, without a copy.\n\n"
+           "input: any dtype; shape: to which its shape broadcasts by NumPy's rule.\n"
+           "Returns: the dtype of input, shape.\n"
+           "Errors: InvalidArgumentError where it does not broadcast.",
+};
+Tensor broadcast_to(const Tensor& input, const Shape& shape) {
+  return run_op1(broadcast_to_op, {input}, {attribute_of(shape)});
+}
+
+// ---- reverse ----
+TAPEDECK_OP(reverse_op) = {
+    .name = "reverse",
+    .python_names = {"reverse"},
+    .inputs = {{.name = "tensor"}},
+    .attributes = {{.name = "axis", .kind = AttributeKind::integers, .fallback = {}, .required = true}},
+    .shape_rule =
+        [](const OpContext& c) {
+          axis_flags(c, 0, c.inputs[0].shape());
+          return like_first(c);
+        },
+    .forward =
+        [](const OpContext& c) {
+          const Tensor& x = c.inputs[0];
+          if (x.count() == 0) return one(view_of(x, x.shape(), x.strides()));
+          const std::vector<bool> flags = axis_flags(c, 0, x.shape());
+          Strides strides = x.strides();
+          std::int64_t offset = 0;
+          for (int axis = 0; axis < x.rank(); ++axis) {
+            if (!flags[static_cast<std::size_t>(axis)]) continue;
+            offset += strides[axis] * (x.dim(axis) - 1);
+            strides[axis] = -strides[axis];
+          }
+          return one(view_of(x, x.shape(), strides, offset));
+        },
+    .vjp =
+        [](const VjpContext& c) { return one(reverse(c.cotangents[0], integers_of(c.attributes[0]))); },
+    .vjp_formula = "dx = reverse(dy, axis)",
+    .doc = "Turns axes round, without a copy: the last element comes first.\n\n"
+           "tensor: any dtype and shape; axis: a list of axes.\n"
+           "Returns: the dtype and shape of tensor.\n"
+           "Errors: InvalidArgumentError for an axis out of range or named twice.",
+};
+Tensor reverse(const Tensor& tensor, const Integers& axis) { return run_op1(reverse_op, {tensor}, {axis}); }
+
+// ---- shape, size, rank ----
+namespace {
+
+DType count_dtype(const OpContext& c) {
+  const DType dtype = c.attributes.get<DType>(0);
+  if (!is_integer(dtype))
+    fail<InvalidArgumentError>(c.op.name, ": out_type is ", dtype_name(dtype), "; needs int32 or int64");
+  return dtype;
+}
+
+Tensor from_integers(std::span<const std::int64_t> values, const TensorSpec& spec) {
+  Tensor out = Tensor::allocate(spec.dtype, spec.shape);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (spec.dtype == DType::int32)
+      out.writable_data<std::int32_t>()[i] = static_cast<std::int32_t>(values[i]);
+    else
+      out.writable_data<std::int64_t>()[i] = values[i];
+  return out;
+}
+
+}  // namespace
+
+TAPEDECK_OP(shape_op) = {
+    .name = "shape",
+    .python_names = {"shape"},
+    .inputs = {{.name = "input"}},
+    .attributes = {{.name = "out_type", .kind = AttributeKind::dtype, .fallback = DType::int32}},
+    .shape_rule = [](const OpContext& c) { return spec(count_dtype(c), {c.inputs[0].rank()}); },
+    .forward = [](const OpContext& c) { return one(from_integers(c.inputs[0].shape().span(), c.outputs[0])); },
+    .vjp = nullptr,
+    .vjp_formula = "none",
+    .doc = "The extents of a tensor, as a tensor.\n\ninput: any dtype and shape; out_type: int32 or int64.\n"
+           "Returns: out_type, (rank of input,).\nErrors: InvalidArgumentError for another out_type.",
+};
+Tensor shape(const Tensor& input, DType out_type) { return run_op1(shape_op, {input}, {out_type}); }
+
+TAPEDECK_OP(size_op) = {
+    .name = "size",
+    .python_names = {"size"},
+    .inputs = {{.name = "input"}},
+    .attributes = {{.name = "out_type", .kind = AttributeKind::dtype, .fallback = DType::int32}},
+    .shape_rule = [](const OpContext& c) { return spec(count_dtype(c), {}); },
+    .forward =
+        [](const OpContext& c) {
+          const std::int64_t count = c.inputs[0].count();
+          return one(from_integers({&count, 1}, c.outputs[0]));
+        },
+    .vjp = nullptr,
+    .vjp_formula = "none",
+    .doc = "The number of elements of a tensor.\n\ninput: any dtype and shape; out_type: int32 or int64.\n"
+           "Returns: out_type, a scalar.\nErrors: InvalidArgumentError for another out_type.",
+};
+Tensor size(const Tensor& input, DType out_type) { return run_op1(size_op, {input}, {out_type}); }
+
+TAPEDECK_OP(rank_op) = {
+    .name = "rank",
+    .python_names = {"rank"},
+    .inputs = {{.name = "input"}},
+    .attributes = {},
+    .shape_rule = [](const OpContext&) { return spec(DType::int32, {}); },
+    .forward =
+        [](const OpContext& c) {
+          const std::int64_t rank = c.inputs[0].rank();
+          return one(from_integers({&rank, 1}, c.outputs[0]));
+        },
+    .vjp = nullptr,
+    .vjp_formula = "none",
+    .doc = "The number of axes of a tensor.\n\ninput: any dtype and shape.\nReturns: int32, a scalar.",
+};
+Tensor rank(const Tensor& input) { return run_op1(rank_op, {input}); }
+
+void link_shape() {}
+
+}  // namespace tapedeck::ops
