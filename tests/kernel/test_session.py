@@ -63,11 +63,17 @@ class Cells(unittest.TestCase):
             execution_count=1,
             kernel=types.SimpleNamespace(get_parent=lambda channel: parent),
             compile=types.SimpleNamespace(get_code_name=lambda raw, code, number: "/tmp/name.py"))
-        self.watch = CellWatch(shell, self.debug)
+        self.written = set()
+        self.watch = CellWatch(shell, self.debug, self.take_written)
 
-    def run_cell(self, code, value, success=True):
+    def take_written(self):
+        names, self.written = self.written, set()
+        return names
+
+    def run_cell(self, code, value, success=True, written=()):
         self.debug.calls.clear()
         self.watch.before(types.SimpleNamespace(raw_cell=code))
+        self.written.update(written)
         self.watch.after(types.SimpleNamespace(success=success, result=value, execution_count=4,
                                                info=types.SimpleNamespace(raw_cell=code)))
         return self.debug.calls
@@ -84,6 +90,11 @@ class Cells(unittest.TestCase):
 
     def test_a_failed_cell_makes_no_curve(self):
         self.assertEqual(self.run_cell("losses", [1.0, 2.0], success=False)[1:], [("end_cell",)])
+
+    def test_curves_that_a_cell_wrote_restart_when_it_runs_again(self):
+        self.written.add("another cell's thread")
+        self.run_cell("train()", None, success=False, written=("loss", "accuracy"))
+        self.assertEqual(self.run_cell("1", None)[1:3], [("restart_series", "accuracy"), ("restart_series", "loss")])
 
     def test_a_long_list_is_thinned_out(self):
         steps = [call[2] for call in self.run_cell("losses", list(range(50_000))) if call[0] == "add_scalar"]

@@ -48,4 +48,5 @@ class SessionApp(IPKernelApp):
             self.log.error("The debug server did not start, so this session can not be inspected: %s", error)
             return
         atexit.register(session_endpoint.remove, self.abs_connection_file)
-        CellWatch(self.shell, debug).attach()
+        from tapedeck import summary
+        CellWatch(self.shell, debug, summary.take_written).attach()

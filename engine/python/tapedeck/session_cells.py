@@ -9,11 +9,13 @@ MOST_POINTS = 20_000  # of one curve; longer lists are thinned out evenly
 class CellWatch:
     """Hears of each cell from IPython's events."""
 
-    def __init__(self, shell, debug):
+    def __init__(self, shell, debug, take_written):
+        """`take_written`: returns the names of the curves that got points since the last call."""
         self._shell = shell
         self._debug = debug
+        self._take_written = take_written
         self._cell = ""
-        self._series = {}  # names of the curves that a cell's last run ended with, by cell id
+        self._curves = {}  # names of the curves that a cell's last run made, by cell id
 
     def attach(self):
         self._shell.events.register("pre_run_cell", self.before)
@@ -25,22 +27,26 @@ class CellWatch:
         # The name that the compiled code will have: how the recorder knows a cell's lines.
         filename = self._shell.compile.get_code_name(info.raw_cell, info.raw_cell, self._shell.execution_count)
         self._debug.begin_cell(self._cell, filename)
-        for name in self._series.pop(self._cell, ()):
+        self._take_written()
+        for name in sorted(self._curves.pop(self._cell, ())):
             self._debug.restart_series(name)
 
     def after(self, result):
         self._debug.end_cell()
-        if result is None or not result.success:
-            return
-        values = points_of(result.result)
-        if values is None:
-            return
-        name = series_name(result.info.raw_cell, result.execution_count)
+        names = self._take_written()
+        values = points_of(result.result) if result is not None and result.success else None
+        if values is not None:
+            name = series_name(result.info.raw_cell, result.execution_count)
+            names.add(name)
+            self._add_curve(name, values)
+        if names:
+            self._curves[self._cell] = names
+
+    def _add_curve(self, name, values):
         self._debug.restart_series(name)
         step = -(-len(values) // MOST_POINTS)
         for index in range(0, len(values), step):
             self._debug.add_scalar(name, index, values[index])
-        self._series[self._cell] = [name]
 
 
 def points_of(value):
