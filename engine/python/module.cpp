@@ -37,6 +37,9 @@ py::object or_throw(py::object result) {
 py::object constant(const py::handle value, const py::handle dtype, const py::handle shape) {
   return or_throw(call([&]() -> PyObject* {
     const auto wanted = to_dtype(dtype.ptr(), {"constant", "dtype"});
+    if (is_tensor(value.ptr()) && shape.is_none() &&
+        wanted.value_or(tensor_of(value.ptr()).dtype()) == tensor_of(value.ptr()).dtype())
+      return py::reinterpret_borrow<py::object>(value).release().ptr();
     if (is_tensor_like(value.ptr()) && wanted && tensor_like(value.ptr()).dtype() != *wanted) {
       const OpDef& cast = required_op("cast");
       const Tensor converted =
@@ -57,6 +60,7 @@ py::object convert_to_tensor(const py::handle value, const py::handle dtype, con
   return or_throw(call([&]() -> PyObject* {
     const auto wanted = to_dtype(dtype.ptr(), {"convert_to_tensor", "dtype"});
     const Where where{"convert_to_tensor", "value"};
+    if (is_tensor(value.ptr()) && !wanted) return py::reinterpret_borrow<py::object>(value).release().ptr();
     if (wanted || hint.is_none()) return wrap(to_tensor(value.ptr(), wanted, where));
     const auto preferred = to_dtype(hint.ptr(), {"convert_to_tensor", "dtype_hint"});
     try {
