@@ -86,6 +86,7 @@ class TestTensor : public QObject {
   void showsTheOutputOfTheCursorsRecord();
   void showsTheFirstInputAtTheFirstStop();
   void showsWhatJustRanAfterAStep();
+  void whatJustRanIsTheVjpNotTheOpsInsideIt();
   void aPickStaysByRoleAcrossSteps();
   void saysWhyThereIsNothing();
   void showsTheLastTwoAxesFirst();
@@ -137,6 +138,34 @@ void TestTensor::showsWhatJustRanAfterAStep() {
   QCOMPARE(bench.shownName(), QStringLiteral("y"));
 }
 
+void TestTensor::whatJustRanIsTheVjpNotTheOpsInsideIt() {
+  const char* before = R"(
+op square(x:2x2) -> y:2x2 tape=1
+playback gradient(y) -> running tape=1
+  vjp square(W) -> g:2x2 of=1
+    op mul(x, W) -> t:2x2
+    op add(t, t) -> u:2x2
+)";
+  Bench inside((std::string(before) + "  vjp neg(g) -> pending of=1\n").c_str(), {2, 2});
+  inside.start();
+  inside.source.stopAtNewest("step");
+  QTRY_COMPARE(inside.model.chips().size(), 3u);
+  QCOMPARE(inside.model.chips()[0].label, QStringLiteral("just ran: square"));
+  QCOMPARE(inside.model.chips()[0].record, 3u);
+  QCOMPARE(inside.shownName(), QStringLiteral("g"));
+  // After the playback, that is what just ran.
+  Bench after(QString::fromUtf8(before)
+                  .replace("running", "z:2x2")
+                  .append("op neg(z) -> pending\n")
+                  .toUtf8()
+                  .constData(),
+              {2, 2});
+  after.start();
+  after.source.stopAtNewest("step");
+  QTRY_COMPARE(after.shownName(), QStringLiteral("z"));
+  QCOMPARE(after.model.chips()[0].label, QStringLiteral("just ran: gradient"));
+}
+
 void TestTensor::aPickStaysByRoleAcrossSteps() {
   Bench bench("op add(x:2x2, W:2x2) -> y:2x2\nop sub(y, W) -> z:2x2\nop neg(z) -> g:2x2");
   bench.start();
@@ -165,6 +194,14 @@ void TestTensor::saysWhyThereIsNothing() {
   QCOMPARE(bench.model.tensor(), nullptr);
   QCOMPARE(bench.model.problem(), QStringLiteral("Not made yet: square waits at the gate."));
   QCOMPARE(bench.model.totalRows(), 0);
+  Bench absurd("op f(x) -> y:9223372036854775807x9223372036854775807");
+  absurd.start();
+  QTRY_COMPARE(absurd.model.chips().size(), 2u);
+  absurd.model.selectChip(1);
+  QCOMPARE(absurd.model.problem(),
+           QStringLiteral("The session gave the shape 9223372036854775807×9223372036854775807, "
+                          "which no tensor has."));
+  for (const auto& get : absurd.tiles()) QCOMPARE(get.tensor, absurd.text.id("x"));
 }
 
 void TestTensor::showsTheLastTwoAxesFirst() {

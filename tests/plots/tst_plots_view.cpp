@@ -1,101 +1,22 @@
-// The plots panel in a real window: curves, legend, axes, cursor, zoom, and files.
+// The plots panel in a real window: curves, legend, axes, cursor, zoom.
 #include <QImage>
-#include <QPainter>
-#include <QSignalSpy>
-#include <QSvgRenderer>
-#include <QTemporaryDir>
 #include <QTest>
-#include <QXmlStreamReader>
 #include <QtCharts>
 #include <QtWidgets>
 #include <cmath>
 
-#include "plots/export.h"
-#include "plots/plot_canvas.h"
-#include "plots/plots_view.h"
-#include "tests/model/fake_source.h"
+#include "tests/plots/plots_window.h"
 
 using namespace tapedeck;
 using inspector::SeriesModel;
 using inspector::Session;
 using plots::PlotsView;
+using Window = test::PlotsWindow;
+using test::falling;
+using test::keep;
+using test::rising;
 
 namespace {
-
-std::vector<protocol::Record> someRecords(std::size_t count) {
-  std::vector<protocol::Record> records(count);
-  for (std::size_t i = 0; i < count; ++i) {
-    records[i].number = i + 1;
-    records[i].op = "add";
-  }
-  return records;
-}
-
-struct Window {
-  test::FakeSource source{someRecords(1000)};
-  Session session;
-  SeriesModel model{&session};
-  PlotsView view{&model, &session};
-
-  void show(QSize size = {900, 520}) {
-    view.resize(size);
-    view.show();
-    view.activateWindow();
-    QVERIFY(QTest::qWaitForWindowActive(&view));
-    session.setSource(&source);
-    QTRY_COMPARE(session.cursor(), 1000u);
-  }
-  void add(const char* name, int count, double (*value)(int)) {
-    for (int i = 0; i < count; ++i)
-      source.points.push_back(
-          {name, static_cast<double>(i), value(i), static_cast<std::uint64_t>(10 * (i + 1))});
-    source.status.series_points = source.points.size();
-    source.sendStatus();
-    QTRY_VERIFY(model.series(name));
-    settle();
-  }
-  void settle() {
-    QTest::qWait(60);
-    view.chart()->refresh();
-  }
-  QPoint at(double step, double y) const {
-    const QPointF chart = view.chart()->toScene({step, y});
-    return view.canvas()->mapFromScene(view.chart()->mapToScene(chart));
-  }
-  QWidget* viewport() const { return view.canvas()->viewport(); }
-};
-
-double falling(int i) {
-  return 2.0 / (1 + i);
-}
-double rising(int i) {
-  return 0.01 * i;
-}
-
-/// Points of all polylines of an SVG, one number per line.
-QList<qsizetype> polylines(const QByteArray& svg) {
-  QXmlStreamReader reader(svg);
-  QList<qsizetype> result;
-  while (!reader.atEnd()) {
-    reader.readNext();
-    if (!reader.isStartElement() || reader.name() != QLatin1String("polyline")) continue;
-    result
-        << reader.attributes().value("points").toString().split(QLatin1Char(' '), Qt::SkipEmptyParts).size();
-  }
-  return reader.hasError() ? QList<qsizetype>{-1} : result;
-}
-
-QByteArray bytesOf(const QString& path) {
-  QFile file(path);
-  return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
-}
-
-/// Pictures for the eye, where TAPEDECK_PICTURES names a folder.
-void keep(QWidget* widget, const char* name) {
-  const QString folder = qEnvironmentVariable("TAPEDECK_PICTURES");
-  if (!folder.isEmpty())
-    widget->grab().save(folder + QLatin1Char('/') + QLatin1String(name) + QStringLiteral(".png"));
-}
 
 QPalette darkPalette() {
   QPalette palette(QColor(0x2b, 0x2b, 0x2f));
@@ -124,10 +45,6 @@ class TestPlotsView : public QObject {
   void hoveringReadsValues();
   void marksValuesThatAreLost();
   void drawsAMillionPointsAsFew();
-  void writesSvgWithEveryPoint();
-  void writesPngOfTheAskedSize();
-  void saysWhyAFileCantBeWritten();
-  void rendersWithoutAView();
   void followsThePalette();
   void startsOverWithTheSession();
 };
@@ -347,81 +264,6 @@ void TestPlotsView::drawsAMillionPointsAsFew() {
   QCOMPARE(curve.y->to, 40.0);
 }
 
-void TestPlotsView::writesSvgWithEveryPoint() {
-  Window window;
-  window.show();
-  window.add("loss <1> & more", 50, falling);
-  window.add("gap", 30, [](int i) { return i == 10 ? std::nan("") : 1.0 * i; });
-  QTemporaryDir folder;
-  const QString path = folder.filePath("curves.svg");
-  QString error;
-  QVERIFY2(window.view.exportSvg(path, &error), qPrintable(error));
-  const QByteArray svg = bytesOf(path);
-  QVERIFY(QSvgRenderer(svg).isValid());
-  const QList<qsizetype> lines = polylines(svg);
-  for (const qsizetype expected : {50, 10, 19})
-    QVERIFY2(lines.contains(expected), qPrintable(QString::number(expected)));
-  QVERIFY(svg.contains("loss &lt;1&gt; &amp; more"));
-  QVERIFY(svg.contains("step"));
-  // What is hidden is not written, and a zoom stays.
-  window.view.setSeriesVisible("gap", false);
-  QVERIFY(window.view.exportSvg(path, &error));
-  QVERIFY(!polylines(bytesOf(path)).contains(19));
-}
-
-void TestPlotsView::writesPngOfTheAskedSize() {
-  Window window;
-  window.show();
-  window.add("loss", 50, falling);
-  QTemporaryDir folder;
-  QString error;
-  QVERIFY(window.view.exportPng(folder.filePath("curves.png"), {640, 400}, &error));
-  const QImage image(folder.filePath("curves.png"));
-  QCOMPARE(image.size(), QSize(1280, 800));
-  QCOMPARE(image.pixelColor(2, 2), QColor(Qt::white));
-  int inked = 0;
-  for (int x = 0; x < image.width(); ++x)
-    for (int y = 0; y < image.height(); ++y)
-      inked += image.pixelColor(x, y) == plots::curveColor(plots::PlotTheme::paper(), 0);
-  QVERIFY(inked > 500);
-}
-
-void TestPlotsView::saysWhyAFileCantBeWritten() {
-  Window window;
-  window.show();
-  window.add("loss", 5, falling);
-  QString error;
-  QVERIFY(!window.view.exportSvg("/no/such/folder/x.svg", &error));
-  QVERIFY2(error.startsWith("/no/such/folder/x.svg can't be written: "), qPrintable(error));
-  QVERIFY(!window.view.exportPng("/tmp/x.png", {50'000, 50'000}, &error));
-  QVERIFY2(error.startsWith(QStringLiteral("A picture of 50000×50000")), qPrintable(error));
-}
-
-void TestPlotsView::rendersWithoutAView() {
-  inspector::SeriesData data;
-  data.name = "loss";
-  for (int i = 0; i < 12; ++i) {
-    data.steps.push_back(i);
-    data.values.push_back(std::exp(-i));
-    data.records.push_back(0);
-  }
-  QTemporaryDir folder;
-  plots::ExportOptions options;
-  options.logarithmic = true;
-  options.title = QStringLiteral("Noisy <square>");
-  QString error;
-  QVERIFY2(plots::writeSvg({{&data, true}}, options, folder.filePath("a.svg"), &error), qPrintable(error));
-  const QByteArray svg = bytesOf(folder.filePath("a.svg"));
-  QVERIFY2(polylines(svg).contains(12), svg.left(2000));
-  QVERIFY(svg.contains("Noisy &lt;square&gt;"));
-  QVERIFY(svg.contains("0.001"));
-  QVERIFY2(plots::writePng({{&data, true}}, options, folder.filePath("a.png"), &error), qPrintable(error));
-  if (const QString pictures = qEnvironmentVariable("TAPEDECK_PICTURES"); !pictures.isEmpty()) {
-    QFile::remove(pictures + "/plots_export.png");
-    QFile::copy(folder.filePath("a.png"), pictures + "/plots_export.png");
-  }
-}
-
 void TestPlotsView::followsThePalette() {
   Window window;
   window.view.setPalette(darkPalette());
@@ -444,7 +286,7 @@ void TestPlotsView::startsOverWithTheSession() {
   Window window;
   window.show();
   window.add("loss", 20, falling);
-  test::FakeSource other(someRecords(3));
+  test::FakeSource other(test::someRecords(3));
   window.session.setSource(&other);
   QTRY_COMPARE(window.session.cursor(), 3u);
   QVERIFY(window.model.names().isEmpty());
