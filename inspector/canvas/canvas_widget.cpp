@@ -58,7 +58,10 @@ class CanvasWidget::Surface : public QOpenGLWidget {
     setAttribute(Qt::WA_TransparentForMouseEvents);
     setFocusPolicy(Qt::NoFocus);
   }
-  ~Surface() override { release(); }
+  ~Surface() override {
+    release();
+    disconnect(lost_);  // QOpenGLWidget's own destructor ends the context, when this is a Surface no more
+  }
 
   void release() {
     Private& d = *canvas_->d_;
@@ -74,7 +77,7 @@ class CanvasWidget::Surface : public QOpenGLWidget {
  protected:
   void initializeGL() override {
     // A canvas that moves to another window (a dock that floats) gets a new context.
-    connect(context(), &QOpenGLContext::aboutToBeDestroyed, this, [this] { release(); });
+    lost_ = connect(context(), &QOpenGLContext::aboutToBeDestroyed, this, [this] { release(); });
     Private& d = *canvas_->d_;
     ImGui::SetCurrentContext(d.context);
     d.backend_ready = newEnough(context()->format()) && ImGui_ImplOpenGL3_Init("#version 150");
@@ -87,6 +90,7 @@ class CanvasWidget::Surface : public QOpenGLWidget {
 
  private:
   CanvasWidget* canvas_;
+  QMetaObject::Connection lost_;
 };
 
 QSurfaceFormat CanvasWidget::surfaceFormat() {

@@ -106,7 +106,7 @@ void TapeScene::drawFrame(const GraphLayout::Frame& frame) {
   // At the end where the group's own box does not stand.
   const double y = node.backward ? rect.top() + 1 : rect.bottom() - 1.7 * size;
   painter_.textIn(QRectF(rect.left() + 8 * camera_.zoom, y, rect.width() - 14 * camera_.zoom, 1.5 * size),
-                  title, size, theme.custom.stroke, Qt::AlignRight);
+                  title, size, theme.custom.stroke, node.backward ? Qt::AlignLeft : Qt::AlignRight);
 }
 
 void TapeScene::drawEdge(int index) {

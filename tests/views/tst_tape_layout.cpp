@@ -1,3 +1,4 @@
+#include <QDir>
 #include <QPainter>
 #include <QSignalSpy>
 #include <QSvgRenderer>
@@ -292,6 +293,8 @@ class TapeLayoutTest : public QObject {
     QPainter painter(&image);
     renderer.render(&painter);
     painter.end();
+    QDir().mkpath(QStringLiteral(TAPEDECK_BUILD_DIR "/screenshots"));
+    image.save(QStringLiteral(TAPEDECK_BUILD_DIR "/screenshots/tape-svg.png"));
     int colored = 0;
     for (int y = 0; y < image.height(); y += 2)
       for (int x = 0; x < image.width(); x += 2) colored += image.pixelColor(x, y).saturation() > 60;
