@@ -58,7 +58,11 @@ CodeEditor::CodeEditor(Language language, const NotebookTheme& theme, QWidget* p
   connect(this, &QsciScintilla::linesChanged, this, &CodeEditor::checkHeight);
   connect(this, &QsciScintilla::textChanged, this, &CodeEditor::checkHeight);
   connect(this, &QsciScintillaBase::SCN_PAINTED, this, &CodeEditor::checkHeight);
-  connect(this, &QsciScintillaBase::SCN_UPDATEUI, this, [this] { placeMarkLabel(); });
+  connect(this, &QsciScintillaBase::SCN_UPDATEUI, this, [this] {
+    placeMarkLabel();
+    // Brackets are matched at the text cursor: where that is not, none are.
+    if (!hasFocus()) SendScintilla(SCI_BRACEHIGHLIGHT, ~0UL, -1L);
+  });
   connect(horizontalScrollBar(), &QScrollBar::rangeChanged, this, &CodeEditor::checkHeight);
   // Commands of the editor whose keys mean something else in a notebook.
   for (const int key : {Qt::Key_D, Qt::Key_L, Qt::Key_T, Qt::Key_U}) {
@@ -367,6 +371,11 @@ bool CodeEditor::event(QEvent* event) {
     }
   }
   return QsciScintilla::event(event);
+}
+
+void CodeEditor::focusOutEvent(QFocusEvent* event) {
+  QsciScintilla::focusOutEvent(event);
+  SendScintilla(SCI_BRACEHIGHLIGHT, ~0UL, -1L);
 }
 
 void CodeEditor::wheelEvent(QWheelEvent* event) {
