@@ -19,7 +19,7 @@
 #include "inspector/graph/tape_svg.h"
 #include "inspector/model/series_model.h"
 #include "inspector/model/tape_graph.h"
-#include "plots/plot_export.h"
+#include "plots/export.h"
 
 namespace tapedeck::app {
 namespace {
@@ -166,7 +166,7 @@ class HeadlessRun : public QObject {
 
   void collectNext() {
     if (!collecting_ || !statusKnown_ || !tapeDone_) return;
-    if (series_.received() >= expectedPoints_) finish();
+    if (series_.position() >= expectedPoints_) finish();
   }
 
   void finish() {
@@ -198,17 +198,22 @@ class HeadlessRun : public QObject {
       const auto graph = inspector::buildTapeGraph(tape_, expectedRecords_);
       writeFile("tape.svg", inspector::tapeGraphSvg(graph, inspector::layoutTapeGraph(graph)));
     }
-    std::vector<const inspector::SeriesData*> all;
-    for (const QString& name : series_.names()) all.push_back(series_.series(name));
+    std::vector<plots::ChartSeries> all;
+    for (const QString& name : series_.names()) {
+      plots::ChartSeries one;
+      one.data = series_.series(name);
+      all.push_back(one);
+    }
     if (all.empty()) return;
     writePlot("plots", all);
     if (all.size() > 1)
-      for (const auto* one : all) writePlot("plot-" + fileName(one->name), {one});
+      for (const auto& one : all) writePlot("plot-" + fileName(one.data->name), {one});
   }
 
-  void writePlot(const QString& name, const std::vector<const inspector::SeriesData*>& series) {
-    writeFile(name + ".svg", plots::renderSvg(series, QSize(960, 540)));
-    writeFile(name + ".png", plots::renderPng(series, QSize(1920, 1080)));
+  void writePlot(const QString& name, const std::vector<plots::ChartSeries>& series) {
+    QString error;
+    if (!plots::writeSvg(series, {}, path(name + ".svg"), &error) || !plots::writePng(series, {}, path(name + ".png"), &error))
+      throw std::runtime_error(error.toStdString());
   }
 
   QString path(const QString& name) const { return QDir(options_.folder).filePath(name); }

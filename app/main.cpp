@@ -10,6 +10,7 @@
 #include "app/icons.h"
 #include "app/main_window.h"
 #include "app/theme.h"
+#include "inspector/canvas/canvas_widget.h"
 
 namespace {
 
@@ -24,10 +25,7 @@ bool wantsHeadless(int argc, char** argv) {
 int main(int argc, char** argv) {
   if (wantsHeadless(argc, argv)) qputenv("QT_QPA_PLATFORM", "offscreen");
   // The canvases ask for this; it must be known before the first window is made.
-  QSurfaceFormat format;
-  format.setVersion(3, 2);
-  format.setProfile(QSurfaceFormat::CoreProfile);
-  QSurfaceFormat::setDefaultFormat(format);
+  QSurfaceFormat::setDefaultFormat(tapedeck::inspector::CanvasWidget::surfaceFormat());
   QApplication application(argc, argv);
   QApplication::setApplicationName("Tapedeck");
   QApplication::setOrganizationName("tapedeck");

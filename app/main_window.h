@@ -84,6 +84,7 @@ class MainWindow : public QMainWindow {
   void updateTitle();
   void updateState();
   void updatePausedLine();
+  void updateCellLabels();
   QString stateText() const;
   QString placeText(const QString& cell, int line) const;
   void kernelStateChanged(KernelState state, const QString& sentence);

@@ -13,6 +13,7 @@
 #include "app/notebook/recovery.h"
 #include "app/theme.h"
 #include "inspector/graph/tape_view.h"
+#include "inspector/timeline/timeline_view.h"
 #include "plots/plots_view.h"
 
 namespace tapedeck::app {
@@ -101,6 +102,14 @@ void MainWindow::connectCellActions() {
 
 void MainWindow::connectSession() {
   recovery_ = std::make_unique<RecoveryWriter>(document_);
+  for (const auto signal : {&Document::cellInserted, &Document::cellRemoved})
+    connect(document_, signal, this, &MainWindow::updateCellLabels);
+  connect(document_, &Document::cellMoved, this, &MainWindow::updateCellLabels);
+  connect(document_, &Document::reset, this, &MainWindow::updateCellLabels);
+  tape_->setCellName([this](const QString& id) {
+    const int index = document_->indexOf(id);
+    return index < 0 ? id : QString("cell %1").arg(index + 1);
+  });
   connect(document_, &Document::modifiedChanged, this, &MainWindow::updateTitle);
   connect(kernel_, &KernelSession::stateChanged, this, &MainWindow::kernelStateChanged);
   connect(session_, &inspector::Session::failed, this,
@@ -111,6 +120,13 @@ void MainWindow::connectSession() {
   }
   connect(session_, &inspector::Session::cursorChanged, this, &MainWindow::updatePausedLine);
   connect(session_, &inspector::Session::recordsChanged, this, &MainWindow::updatePausedLine);
+}
+
+// Records name cells by their ids; people know them by the number beside them.
+void MainWindow::updateCellLabels() {
+  QHash<QString, QString> labels;
+  for (int i = 0; i < document_->cellCount(); ++i) labels[document_->cell(i).id] = QString("cell %1").arg(i + 1);
+  timeline_->setCellLabels(labels);
 }
 
 void MainWindow::kernelStateChanged(KernelState state, const QString& sentence) {

@@ -220,10 +220,7 @@ class TestMainJob : public QObject {
 };
 
 int main(int argc, char** argv) {
-  QSurfaceFormat format;
-  format.setVersion(3, 2);
-  format.setProfile(QSurfaceFormat::CoreProfile);
-  QSurfaceFormat::setDefaultFormat(format);
+  QSurfaceFormat::setDefaultFormat(inspector::CanvasWidget::surfaceFormat());
   QApplication application(argc, argv);
   TestMainJob test;
   return QTest::qExec(&test, argc, argv);

@@ -13,6 +13,7 @@
 
 #include "app/main_window.h"
 #include "app/theme.h"
+#include "inspector/canvas/canvas_widget.h"
 
 namespace tapedeck::app {
 
