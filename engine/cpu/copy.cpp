@@ -51,8 +51,8 @@ void copy_transposed(const T* from, T* to, const Loops<2>& walk) {
 }
 
 template <class T>
-void copy_elements(const void* source, const Strides& source_strides, void* target, const Strides& target_strides,
-                   const Shape& shape) {
+void copy_elements(const void* source, const Strides& source_strides, void* target,
+                   const Strides& target_strides, const Shape& shape) {
   const Loops<2> walk(shape, {&source_strides, &target_strides});
   const T* from = static_cast<const T*>(source);
   T* to = static_cast<T*>(target);
@@ -71,7 +71,8 @@ void fill_elements(const void* value, void* target, std::int64_t count) {
   T element;
   std::memcpy(&element, value, sizeof element);
   T* to = static_cast<T*>(target);
-  for_blocks(count, 65536, [=](std::int64_t begin, std::int64_t end) { std::fill(to + begin, to + end, element); });
+  for_blocks(count, 65536,
+             [=](std::int64_t begin, std::int64_t end) { std::fill(to + begin, to + end, element); });
 }
 
 }  // namespace

@@ -16,7 +16,9 @@ namespace tapedeck::testing {
 using TensorsFunction = std::function<Tensors(std::span<const Tensor>)>;
 using Random = std::mt19937_64;
 
-inline std::span<const Tensor> span_of(const Tensors& tensors) { return {tensors.data(), tensors.size()}; }
+inline std::span<const Tensor> span_of(const Tensors& tensors) {
+  return {tensors.data(), tensors.size()};
+}
 
 inline Tensor random_tensor(Random& random, const Shape& shape, double low = -2.0, double high = 2.0) {
   std::uniform_real_distribution<double> uniform(low, high);
@@ -53,8 +55,9 @@ inline Tensors tape_gradients(const TensorsFunction& f, const Tensors& inputs, c
 }
 
 /// Compares `gradients` of F at `point` with central differences. Returns what differs, or nothing.
-inline std::string compare_with_differences(const std::function<double(const Tensors&)>& F, const Tensors& point,
-                                            const Tensors& gradients, double step, double tolerance) {
+inline std::string compare_with_differences(const std::function<double(const Tensors&)>& F,
+                                            const Tensors& point, const Tensors& gradients, double step,
+                                            double tolerance) {
   for (std::size_t k = 0; k < point.size(); ++k) {
     if (gradients[k].shape() != point[k].shape())
       return "the gradient of input " + std::to_string(k) + " has shape " + to_string(gradients[k].shape());
@@ -77,15 +80,17 @@ inline std::string compare_with_differences(const std::function<double(const Ten
   return {};
 }
 
-/// Checks the gradients of f (float64 tensors in and out) at `inputs`: the first derivative with random weights of the
-/// outputs, and the second one with respect to the inputs and to those weights. Returns what differs, or nothing.
+/// Checks the gradients of f (float64 tensors in and out) at `inputs`: the first derivative with random
+/// weights of the outputs, and the second one with respect to the inputs and to those weights. Returns what
+/// differs, or nothing.
 inline std::string check_gradients(const TensorsFunction& f, const Tensors& inputs, Random& random) {
   const Tensors outputs = f(span_of(inputs));
   Tensors weights;
   for (const Tensor& output : outputs) weights.push_back(random_tensor(random, output.shape(), -1.0, 1.0));
   const Tensors first = tape_gradients(f, inputs, weights);
-  std::string difference = compare_with_differences(
-      [&](const Tensors& point) { return weighted_sum(f(span_of(point)), weights); }, inputs, first, 1e-6, 2e-7);
+  std::string difference =
+      compare_with_differences([&](const Tensors& point) { return weighted_sum(f(span_of(point)), weights); },
+                               inputs, first, 1e-6, 2e-7);
   if (!difference.empty()) return "first order, " + difference;
 
   Tensors directions;
@@ -99,8 +104,8 @@ inline std::string check_gradients(const TensorsFunction& f, const Tensors& inpu
   };
   const Tensors second = tape_gradients(split_gradients, point, directions);
   difference = compare_with_differences(
-      [&](const Tensors& at) { return weighted_sum(split_gradients(span_of(at)), directions); }, point, second, 1e-6,
-      2e-6);
+      [&](const Tensors& at) { return weighted_sum(split_gradients(span_of(at)), directions); }, point,
+      second, 1e-6, 2e-6);
   return difference.empty() ? difference : "second order, " + difference;
 }
 

@@ -33,7 +33,8 @@ struct Array {
 
   std::size_t position(const std::vector<std::int64_t>& index) const {
     std::int64_t at = 0;
-    for (int axis = 0; axis < shape.rank(); ++axis) at = at * shape[axis] + index[static_cast<std::size_t>(axis)];
+    for (int axis = 0; axis < shape.rank(); ++axis)
+      at = at * shape[axis] + index[static_cast<std::size_t>(axis)];
     return static_cast<std::size_t>(at);
   }
   double& operator()(const std::vector<std::int64_t>& index) { return values[position(index)]; }
@@ -70,8 +71,8 @@ struct Row {
   std::vector<MakeCall> calls;
   Reference reference;
   double tolerance = 1e-13;
-  /// Results that are not a function of the inputs alone have no reference: then the reference is empty and a test of
-  /// its own exists.
+  /// Results that are not a function of the inputs alone have no reference: then the reference is empty and a
+  /// test of its own exists.
   std::string tested_in = {};
 };
 using Rows = std::vector<Row>;
@@ -84,8 +85,12 @@ inline Tensor booleans(const std::vector<int>& values, const Shape& shape) {
   for (std::size_t i = 0; i < values.size(); ++i) tensor.writable_data<bool>()[i] = values[i] != 0;
   return tensor;
 }
-inline Attribute list(std::vector<std::int64_t> values) { return values; }
-inline Attribute none() { return std::monostate{}; }
+inline Attribute list(std::vector<std::int64_t> values) {
+  return values;
+}
+inline Attribute none() {
+  return std::monostate{};
+}
 
 /// All inputs but bool and whole numbers are wanted.
 inline Tensors run_call(const OpDef& op, const Call& call) {

@@ -16,9 +16,9 @@ inline Row unary_test(const std::string& op, double low, double high, std::funct
     row.calls.push_back([=](Random& random) { return Call{{random_tensor(random, shape, low, high)}}; });
   if (edges)
     row.calls.push_back([](Random&) {
-      const std::vector<double> values = {0.0, -0.0, infinity, -infinity, not_a_number, 5e-324, -5e-324,
-                                          1e-310, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5, 709.7, 710.0, -745.0, -746.0, 1e300,
-                                          -1e300, 1e-20, -1e-20};
+      const std::vector<double> values = {
+          0.0,  -0.0, infinity, -infinity, not_a_number, 5e-324, -5e-324, 1e-310, 1.0,    -1.0,  0.5,
+          -0.5, 1.5,  2.5,      709.7,     710.0,        -745.0, -746.0,  1e300,  -1e300, 1e-20, -1e-20};
       return Call{{Tensor::from_values<double>(values, {static_cast<std::int64_t>(values.size())})}};
     });
   row.reference = [f](const Call& call) {
@@ -34,7 +34,8 @@ inline Row binary_test(const std::string& op, std::function<double(double, doubl
                        double high = 2.0, double first_low = -2.0, double tolerance = 1e-14) {
   Row row{op, {}, {}, tolerance};
   const std::vector<std::pair<Shape, Shape>> pairs = {
-      {{}, {}}, {{4}, {4}}, {{2, 3}, {}}, {{}, {2, 3}}, {{2, 3}, {3}}, {{2, 1}, {2, 3}}, {{4, 1, 2}, {3, 1}}, {{0, 2}, {2}}};
+      {{}, {}},      {{4}, {4}},       {{2, 3}, {}},        {{}, {2, 3}},
+      {{2, 3}, {3}}, {{2, 1}, {2, 3}}, {{4, 1, 2}, {3, 1}}, {{0, 2}, {2}}};
   for (const auto& [a, b] : pairs)
     row.calls.push_back([=](Random& random) {
       return Call{{random_tensor(random, a, first_low, 2.0), random_tensor(random, b, low, high)}};
@@ -43,7 +44,8 @@ inline Row binary_test(const std::string& op, std::function<double(double, doubl
     const Array a(call.inputs[0]);
     const Array b(call.inputs[1]);
     Array out(broadcast_shapes(a.shape, b.shape, "test"));
-    for_each_index(out.shape, [&](const auto& index) { out(index) = f(a.broadcast(index), b.broadcast(index)); });
+    for_each_index(out.shape,
+                   [&](const auto& index) { out(index) = f(a.broadcast(index), b.broadcast(index)); });
     return Arrays{out};
   };
   return row;
@@ -62,21 +64,31 @@ inline Row comparison_test(const std::string& op, std::function<double(double, d
 
 inline Row logic_test(const std::string& op, std::function<double(double, double)> f) {
   Row row = binary_test(op, std::move(f));
-  row.calls = {[](Random&) { return Call{{booleans({0, 0, 1, 1}, {4}), booleans({0, 1, 0, 1}, {4})}}; },
-               [](Random&) { return Call{{booleans({0, 1}, {2, 1}), booleans({0, 1}, {2})}}; }};
+  row.calls = {[](Random&) {
+                 return Call{{booleans({0, 0, 1, 1}, {4}), booleans({0, 1, 0, 1}, {4})}};
+               },
+               [](Random&) {
+                 return Call{{booleans({0, 1}, {2, 1}), booleans({0, 1}, {2})}};
+               }};
   return row;
 }
 
 inline Rows unary_rows() {
   Rows rows = {
-      unary_test("negative", -2, 2, [](double x) { return -x; }, 0),
-      unary_test("abs", 0.1, 2, [](double x) { return std::abs(x); }, 0),
-      unary_test("sign", 0.1, 2,
-                 [](double x) { return std::isnan(x) ? x : static_cast<double>((x > 0) - (x < 0)); }, 0),
-      unary_test("square", -2, 2, [](double x) { return x * x; }, 0),
-      unary_test("sqrt", 0.2, 4, [](double x) { return std::sqrt(x); }, 0),
+      unary_test(
+          "negative", -2, 2, [](double x) { return -x; }, 0),
+      unary_test(
+          "abs", 0.1, 2, [](double x) { return std::abs(x); }, 0),
+      unary_test(
+          "sign", 0.1, 2, [](double x) { return std::isnan(x) ? x : static_cast<double>((x > 0) - (x < 0)); },
+          0),
+      unary_test(
+          "square", -2, 2, [](double x) { return x * x; }, 0),
+      unary_test(
+          "sqrt", 0.2, 4, [](double x) { return std::sqrt(x); }, 0),
       unary_test("rsqrt", 0.3, 4, [](double x) { return 1 / std::sqrt(x); }),
-      unary_test("reciprocal", 0.3, 3, [](double x) { return 1 / x; }, 0),
+      unary_test(
+          "reciprocal", 0.3, 3, [](double x) { return 1 / x; }, 0),
       unary_test("exp", -2, 2, [](double x) { return std::exp(x); }),
       unary_test("expm1", -2, 2, [](double x) { return std::expm1(x); }),
       unary_test("log", 0.2, 4, [](double x) { return std::log(x); }),
@@ -92,26 +104,34 @@ inline Rows unary_rows() {
       unary_test("tanh", -2, 2, [](double x) { return std::tanh(x); }),
       unary_test("sigmoid", -4, 4,
                  [](double x) { return x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / (1 + std::exp(-x)); }),
-      unary_test("relu", 0.1, 2, [](double x) { return x < 0 ? 0 : x; }, 0),
+      unary_test(
+          "relu", 0.1, 2, [](double x) { return x < 0 ? 0 : x; }, 0),
       unary_test("softplus", -3, 3,
                  [](double x) { return (x < 0 ? 0 : x) + std::log1p(std::exp(-std::abs(x))); }),
       unary_test("erf", -2, 2, [](double x) { return std::erf(x); }),
-      unary_test("floor", -3, 3, [](double x) { return std::floor(x); }, 0),
-      unary_test("ceil", -3, 3, [](double x) { return std::ceil(x); }, 0),
-      unary_test("round", -3, 3,
-                 [](double x) {
-                   const double down = std::floor(x);
-                   if (!std::isfinite(x) || x - down == 0) return x;
-                   const double up = std::copysign(down + 1, x);
-                   if (x - down != 0.5) return x - down < 0.5 ? down : up;
-                   return std::fmod(down, 2) == 0 ? down : up;
-                 },
-                 0),
-      unary_test("is_nan", -3, 3, [](double x) { return x != x; }, 0),
-      unary_test("is_inf", -3, 3, [](double x) { return x == infinity || x == -infinity; }, 0),
-      unary_test("is_finite", -3, 3, [](double x) { return x - x == 0; }, 0),
+      unary_test(
+          "floor", -3, 3, [](double x) { return std::floor(x); }, 0),
+      unary_test(
+          "ceil", -3, 3, [](double x) { return std::ceil(x); }, 0),
+      unary_test(
+          "round", -3, 3,
+          [](double x) {
+            const double down = std::floor(x);
+            if (!std::isfinite(x) || x - down == 0) return x;
+            const double up = std::copysign(down + 1, x);
+            if (x - down != 0.5) return x - down < 0.5 ? down : up;
+            return std::fmod(down, 2) == 0 ? down : up;
+          },
+          0),
+      unary_test(
+          "is_nan", -3, 3, [](double x) { return x != x; }, 0),
+      unary_test(
+          "is_inf", -3, 3, [](double x) { return x == infinity || x == -infinity; }, 0),
+      unary_test(
+          "is_finite", -3, 3, [](double x) { return x - x == 0; }, 0),
   };
-  Row logical_not = unary_test("logical_not", 0, 1, [](double x) { return x == 0; }, 0);
+  Row logical_not = unary_test(
+      "logical_not", 0, 1, [](double x) { return x == 0; }, 0);
   logical_not.calls = {[](Random&) { return Call{{booleans({0, 1, 1}, {3, 1})}}; }};
   rows.push_back(logical_not);
   return rows;
@@ -122,10 +142,14 @@ inline Rows binary_rows() {
       binary_test("add", [](double x, double y) { return x + y; }),
       binary_test("subtract", [](double x, double y) { return x - y; }),
       binary_test("multiply", [](double x, double y) { return x * y; }),
-      binary_test("divide", [](double x, double y) { return x / y; }, 0.4, 2),
-      binary_test("floordiv", [](double x, double y) { return std::floor(x / y); }, 0.4, 2),
-      binary_test("mod", [](double x, double y) { return x - y * std::floor(x / y); }, 0.4, 2),
-      binary_test("pow", [](double x, double y) { return std::pow(x, y); }, -2, 2, 0.3),
+      binary_test(
+          "divide", [](double x, double y) { return x / y; }, 0.4, 2),
+      binary_test(
+          "floordiv", [](double x, double y) { return std::floor(x / y); }, 0.4, 2),
+      binary_test(
+          "mod", [](double x, double y) { return x - y * std::floor(x / y); }, 0.4, 2),
+      binary_test(
+          "pow", [](double x, double y) { return std::pow(x, y); }, -2, 2, 0.3),
       binary_test("maximum", [](double x, double y) { return x > y ? x : y; }),
       binary_test("minimum", [](double x, double y) { return x < y ? x : y; }),
       binary_test("squared_difference", [](double x, double y) { return (x - y) * (x - y); }),
@@ -147,7 +171,8 @@ inline Rows binary_rows() {
 inline Rows selection_rows() {
   Row where{"where",
             {[](Random& random) {
-               return Call{{booleans({1, 0, 1}, {3}), random_tensor(random, {2, 3}), random_tensor(random, {2, 3})}};
+               return Call{
+                   {booleans({1, 0, 1}, {3}), random_tensor(random, {2, 3}), random_tensor(random, {2, 3})}};
              },
              [](Random& random) {
                return Call{{booleans({1, 0}, {2, 1}), random_tensor(random, {3}), random_tensor(random, {})}};
@@ -195,10 +220,18 @@ inline Rows selection_rows() {
               return Arrays{out};
             }};
   Row cast{"cast",
-           {[](Random& random) { return Call{{random_tensor(random, {2, 3})}, {DType::float64}}; },
-            [](Random& random) { return Call{{random_tensor(random, {5}, -9, 9)}, {DType::int32}}; },
-            [](Random&) { return Call{{integers({0, 3, -1}, {3})}, {DType::bool_}}; },
-            [](Random&) { return Call{{booleans({0, 1}, {2})}, {DType::float32}}; }},
+           {[](Random& random) {
+              return Call{{random_tensor(random, {2, 3})}, {DType::float64}};
+            },
+            [](Random& random) {
+              return Call{{random_tensor(random, {5}, -9, 9)}, {DType::int32}};
+            },
+            [](Random&) {
+              return Call{{integers({0, 3, -1}, {3})}, {DType::bool_}};
+            },
+            [](Random&) {
+              return Call{{booleans({0, 1}, {2})}, {DType::float32}};
+            }},
            [](const Call& call) {
              Array out(call.inputs[0]);
              const DType to = std::get<DType>(call.attributes[0]);

@@ -49,15 +49,18 @@ using Fold = std::function<double(const std::vector<double>&)>;
 inline Row reduction_test(const std::string& op, const Fold& fold, double low = -2, double high = 2) {
   Row row{op, {}, {}, 1e-13};
   const std::vector<std::tuple<Shape, Attribute, bool>> cases = {
-      {{}, none(), false},         {{5}, none(), false},          {{2, 3}, none(), true},
-      {{2, 3}, list({0}), false},  {{2, 3}, list({-1}), true},    {{2, 3, 4}, list({0, 2}), false},
-      {{2, 3, 4}, list({1}), true}, {{2, 3, 2}, list({-1, 0}), true}, {{3, 2}, list({}), false}, {{4, 1}, list({1}), false}};
+      {{}, none(), false},          {{5}, none(), false},
+      {{2, 3}, none(), true},       {{2, 3}, list({0}), false},
+      {{2, 3}, list({-1}), true},   {{2, 3, 4}, list({0, 2}), false},
+      {{2, 3, 4}, list({1}), true}, {{2, 3, 2}, list({-1, 0}), true},
+      {{3, 2}, list({}), false},    {{4, 1}, list({1}), false}};
   for (const auto& [shape, axis, keepdims] : cases)
     row.calls.push_back([=, shape = shape, axis = axis, keepdims = keepdims](Random& random) {
       return Call{{random_tensor(random, shape, low, high)}, {axis, keepdims}};
     });
   row.reference = [fold](const Call& call) {
-    return Arrays{Groups(Array(call.inputs[0]), call.attributes[0], std::get<bool>(call.attributes[1])).map(fold)};
+    return Arrays{
+        Groups(Array(call.inputs[0]), call.attributes[0], std::get<bool>(call.attributes[1])).map(fold)};
   };
   return row;
 }
@@ -84,11 +87,15 @@ inline Rows reduction_rows() {
       reduction_test("reduce_mean",
                      [](const std::vector<double>& v) { return sum_of(v) / static_cast<double>(v.size()); }),
       reduction_test("reduce_prod", product_of),
-      reduction_test("reduce_max", [](const std::vector<double>& v) { return *std::max_element(v.begin(), v.end()); }),
-      reduction_test("reduce_min", [](const std::vector<double>& v) { return *std::min_element(v.begin(), v.end()); }),
+      reduction_test("reduce_max",
+                     [](const std::vector<double>& v) { return *std::max_element(v.begin(), v.end()); }),
+      reduction_test("reduce_min",
+                     [](const std::vector<double>& v) { return *std::min_element(v.begin(), v.end()); }),
       reduction_test("reduce_logsumexp", log_sum_exp_of),
   };
-  rows[0].calls.push_back([](Random& random) { return Call{{random_tensor(random, {0, 3})}, {list({0}), false}}; });
+  rows[0].calls.push_back([](Random& random) {
+    return Call{{random_tensor(random, {0, 3})}, {list({0}), false}};
+  });
   // Zeros among the factors: the gradient of a product must not divide by them.
   rows[2].calls.push_back([](Random&) {
     return Call{{Tensor::from_values<double>(std::vector<double>{2, 0, 3, 1.5, 0, 0, 4, 5, 6, 7}, {2, 5})},
@@ -96,11 +103,21 @@ inline Rows reduction_rows() {
   });
   const auto boolean_test = [](const std::string& op, const Fold& fold) {
     Row row = reduction_test(op, fold);
-    row.calls = {[](Random&) { return Call{{booleans({1, 0, 1, 1, 0, 0}, {3, 2})}, {list({1}), false}}; },
-                 [](Random&) { return Call{{booleans({1, 0, 1, 1, 1, 0}, {3, 2})}, {list({0}), true}}; },
-                 [](Random&) { return Call{{booleans({0, 0, 0, 0}, {4})}, {none(), false}}; },
-                 [](Random&) { return Call{{booleans({1, 1, 1, 1}, {4})}, {none(), false}}; },
-                 [](Random&) { return Call{{booleans({}, {0})}, {none(), false}}; }};
+    row.calls = {[](Random&) {
+                   return Call{{booleans({1, 0, 1, 1, 0, 0}, {3, 2})}, {list({1}), false}};
+                 },
+                 [](Random&) {
+                   return Call{{booleans({1, 0, 1, 1, 1, 0}, {3, 2})}, {list({0}), true}};
+                 },
+                 [](Random&) {
+                   return Call{{booleans({0, 0, 0, 0}, {4})}, {none(), false}};
+                 },
+                 [](Random&) {
+                   return Call{{booleans({1, 1, 1, 1}, {4})}, {none(), false}};
+                 },
+                 [](Random&) {
+                   return Call{{booleans({}, {0})}, {none(), false}};
+                 }};
     return row;
   };
   rows.push_back(boolean_test("reduce_any", [](const std::vector<double>& v) {
@@ -111,12 +128,14 @@ inline Rows reduction_rows() {
   }));
   const auto position_test = [](const std::string& op, bool largest) {
     Row row{op, {}, {}, 0};
-    for (const auto& [shape, axis] : std::vector<std::pair<Shape, std::int64_t>>{{{6}, 0}, {{3, 4}, 0}, {{3, 4}, -1}, {{2, 3, 2}, 1}})
+    for (const auto& [shape, axis] :
+         std::vector<std::pair<Shape, std::int64_t>>{{{6}, 0}, {{3, 4}, 0}, {{3, 4}, -1}, {{2, 3, 2}, 1}})
       row.calls.push_back([shape = shape, axis = axis](Random& random) {
         return Call{{random_tensor(random, shape)}, {axis, DType::int64}};
       });
     row.calls.push_back([](Random&) {  // the first of equals; None is axis 0
-      return Call{{Tensor::from_values<double>(std::vector<double>{1, 3, 3, 1}, {4})}, {none(), DType::int32}};
+      return Call{{Tensor::from_values<double>(std::vector<double>{1, 3, 3, 1}, {4})},
+                  {none(), DType::int32}};
     });
     row.reference = [largest](const Call& call) {
       const auto* axis = std::get_if<std::int64_t>(&call.attributes[0]);
@@ -178,9 +197,15 @@ inline Rows product_rows() {
     return Arrays{out};
   };
   Row dot{"dot",
-          {[](Random& random) { return Call{{random_tensor(random, {7}), random_tensor(random, {7})}}; },
-           [](Random& random) { return Call{{random_tensor(random, {3, 4}), random_tensor(random, {3, 4})}}; },
-           [](Random& random) { return Call{{random_tensor(random, {0}), random_tensor(random, {0})}}; }},
+          {[](Random& random) {
+             return Call{{random_tensor(random, {7}), random_tensor(random, {7})}};
+           },
+           [](Random& random) {
+             return Call{{random_tensor(random, {3, 4}), random_tensor(random, {3, 4})}};
+           },
+           [](Random& random) {
+             return Call{{random_tensor(random, {0}), random_tensor(random, {0})}};
+           }},
           [](const Call& call) {
             const std::vector<double> x = call.inputs[0].to_vector(), y = call.inputs[1].to_vector();
             Array out(Shape{});
@@ -190,12 +215,16 @@ inline Rows product_rows() {
   return {matmul, dot};
 }
 
-inline std::int64_t axis_of(const Call& call) { return std::get<std::int64_t>(call.attributes[0]); }
+inline std::int64_t axis_of(const Call& call) {
+  return std::get<std::int64_t>(call.attributes[0]);
+}
 
 inline Rows nn_rows() {
-  const auto along_axis = [](const std::string& op, const std::function<double(double, const std::vector<double>&)>& f) {
+  const auto along_axis = [](const std::string& op,
+                             const std::function<double(double, const std::vector<double>&)>& f) {
     Row row{op, {}, {}, 1e-13};
-    for (const auto& [shape, axis] : std::vector<std::pair<Shape, std::int64_t>>{{{5}, -1}, {{2, 3}, -1}, {{2, 3}, 0}, {{2, 3, 2}, 1}})
+    for (const auto& [shape, axis] :
+         std::vector<std::pair<Shape, std::int64_t>>{{{5}, -1}, {{2, 3}, -1}, {{2, 3}, 0}, {{2, 3, 2}, 1}})
       row.calls.push_back([shape = shape, axis = axis](Random& random) {
         return Call{{random_tensor(random, shape)}, {axis}};
       });
@@ -211,10 +240,14 @@ inline Rows nn_rows() {
     };
     return row;
   };
-  Rows rows = {along_axis("softmax", [](double x, const std::vector<double>& v) { return std::exp(x - log_sum_exp_of(v)); }),
-               along_axis("log_softmax", [](double x, const std::vector<double>& v) { return x - log_sum_exp_of(v); })};
+  Rows rows = {
+      along_axis("softmax",
+                 [](double x, const std::vector<double>& v) { return std::exp(x - log_sum_exp_of(v)); }),
+      along_axis("log_softmax",
+                 [](double x, const std::vector<double>& v) { return x - log_sum_exp_of(v); })};
   Row entropy{"softmax_cross_entropy_with_logits", {}, {}, 1e-12};
-  for (const auto& [shape, axis] : std::vector<std::pair<Shape, std::int64_t>>{{{4}, -1}, {{3, 4}, -1}, {{3, 4}, 0}})
+  for (const auto& [shape, axis] :
+       std::vector<std::pair<Shape, std::int64_t>>{{{4}, -1}, {{3, 4}, -1}, {{3, 4}, 0}})
     entropy.calls.push_back([shape = shape, axis = axis](Random& random) {
       return Call{{random_tensor(random, shape, 0.1, 1), random_tensor(random, shape)}, {axis}};
     });
@@ -229,8 +262,12 @@ inline Rows nn_rows() {
   };
   rows.push_back(entropy);
   rows.push_back({"sparse_softmax_cross_entropy_with_logits",
-                  {[](Random& random) { return Call{{integers({2, 0, 1}, {3}), random_tensor(random, {3, 4})}}; },
-                   [](Random& random) { return Call{{integers({1}, {}), random_tensor(random, {3})}}; }},
+                  {[](Random& random) {
+                     return Call{{integers({2, 0, 1}, {3}), random_tensor(random, {3, 4})}};
+                   },
+                   [](Random& random) {
+                     return Call{{integers({1}, {}), random_tensor(random, {3})}};
+                   }},
                   [](const Call& call) {
                     const Groups logits(Array(call.inputs[1]), list({-1}), false);
                     const Array labels(call.inputs[0]);
@@ -242,7 +279,9 @@ inline Rows nn_rows() {
                   },
                   1e-13});
   rows.push_back({"l2_loss",
-                  {[](Random& random) { return Call{{random_tensor(random, {3, 4})}}; },
+                  {[](Random& random) {
+                     return Call{{random_tensor(random, {3, 4})}};
+                   },
                    [](Random& random) { return Call{{random_tensor(random, {})}}; }},
                   [](const Call& call) {
                     Array out(Shape{});

@@ -63,10 +63,14 @@ inline Rows creation_rows() {
   const auto constant = [](double value) { return [value](const Call&, const Index&) { return value; }; };
   const Attribute f64 = DType::float64;
   Rows rows = {
-      making_test("zeros", {made_call({list({2, 3}), f64}, {2, 3}), made_call({list({}), DType::bool_}, {})}, constant(0)),
-      making_test("ones", {made_call({list({2, 3}), DType::int64}, {2, 3}), made_call({list({0}), f64}, {0})}, constant(1)),
-      making_test("zeros_like", {call_with({2, 3}, {none()}, {2, 3}), call_with({2}, {DType::int32}, {2})}, constant(0)),
-      making_test("ones_like", {call_with({2, 3}, {none()}, {2, 3}), call_with({}, {DType::float32}, {})}, constant(1)),
+      making_test("zeros", {made_call({list({2, 3}), f64}, {2, 3}), made_call({list({}), DType::bool_}, {})},
+                  constant(0)),
+      making_test("ones", {made_call({list({2, 3}), DType::int64}, {2, 3}), made_call({list({0}), f64}, {0})},
+                  constant(1)),
+      making_test("zeros_like", {call_with({2, 3}, {none()}, {2, 3}), call_with({2}, {DType::int32}, {2})},
+                  constant(0)),
+      making_test("ones_like", {call_with({2, 3}, {none()}, {2, 3}), call_with({}, {DType::float32}, {})},
+                  constant(1)),
       making_test("fill", {call_with({}, {list({2, 3})}, {2, 3}), call_with({}, {list({})}, {})},
                   [](const Call& call, const Index&) { return call.inputs[0].item(); }),
       making_test("eye",
@@ -75,14 +79,16 @@ inline Rows creation_rows() {
                    made_call({std::int64_t{4}, std::int64_t{2}, f64}, {4, 2})},
                   [](const Call&, const Index& i) { return i[0] == i[1]; }),
       making_test("range",
-                  {made_call({2.0, 7.5, 1.5, f64}, {4}), made_call({std::int64_t{2}, std::int64_t{-3}, std::int64_t{-2}, none()}, {3}),
+                  {made_call({2.0, 7.5, 1.5, f64}, {4}),
+                   made_call({std::int64_t{2}, std::int64_t{-3}, std::int64_t{-2}, none()}, {3}),
                    made_call({5.0, 5.0, 1.0, f64}, {0})},
                   [](const Call& call, const Index& i) {
                     const auto number = [](const Attribute& a) {
                       const auto* integer = std::get_if<std::int64_t>(&a);
                       return integer ? static_cast<double>(*integer) : std::get<double>(a);
                     };
-                    return number(call.attributes[0]) + static_cast<double>(i[0]) * number(call.attributes[2]);
+                    return number(call.attributes[0]) +
+                           static_cast<double>(i[0]) * number(call.attributes[2]);
                   }),
   };
   const auto linspace_call = [](std::int64_t num) {
@@ -99,19 +105,21 @@ inline Rows creation_rows() {
   rows.back().tolerance = 1e-15;
   const auto one_hot_call = [](std::int64_t axis, const Shape& expected) {
     return [=](Random&) {
-      return Call{{integers({0, 2, -1, 3}, {4})}, {std::int64_t{3}, 5.0, -1.0, axis, DType::float64}, expected};
+      return Call{
+          {integers({0, 2, -1, 3}, {4})}, {std::int64_t{3}, 5.0, -1.0, axis, DType::float64}, expected};
     };
   };
-  rows.push_back(making_test("one_hot", {one_hot_call(-1, {4, 3}), one_hot_call(0, {3, 4})},
-                             [](const Call& call, const Index& i) {
-                               const bool first = std::get<std::int64_t>(call.attributes[3]) == 0;
-                               const auto index = call.inputs[0].to_vector()[static_cast<std::size_t>(i[first ? 1 : 0])];
-                               return index == static_cast<double>(i[first ? 0 : 1]) ? 5.0 : -1.0;
-                             }));
+  rows.push_back(making_test(
+      "one_hot", {one_hot_call(-1, {4, 3}), one_hot_call(0, {3, 4})}, [](const Call& call, const Index& i) {
+        const bool first = std::get<std::int64_t>(call.attributes[3]) == 0;
+        const auto index = call.inputs[0].to_vector()[static_cast<std::size_t>(i[first ? 1 : 0])];
+        return index == static_cast<double>(i[first ? 0 : 1]) ? 5.0 : -1.0;
+      }));
   for (const char* op : {"random_uniform", "random_normal", "truncated_normal"}) {
     Row row{op, {}, {}, 0, "tst_ops_random"};
     const Attribute second = std::string(op) == "random_uniform" ? Attribute(3.0) : Attribute(2.0);
-    row.calls.push_back(made_call({list({3, 5}), 1.0, second, f64, none(), std::int64_t{7}, std::int64_t{1} << 40}, {3, 5}));
+    row.calls.push_back(
+        made_call({list({3, 5}), 1.0, second, f64, none(), std::int64_t{7}, std::int64_t{1} << 40}, {3, 5}));
     rows.push_back(row);
   }
   return rows;
@@ -119,7 +127,8 @@ inline Rows creation_rows() {
 
 inline Rows shape_rows() {
   const auto same = [](const std::string& op) {
-    return reshaping_test(op, {call_with({}, {}, {}), call_with({2, 3}, {}, {2, 3}), call_with({0, 2}, {}, {0, 2})});
+    return reshaping_test(
+        op, {call_with({}, {}, {}), call_with({2, 3}, {}, {2, 3}), call_with({0, 2}, {}, {0, 2})});
   };
   const auto reversed = [](const Call& call, Index index) {
     for (const std::int64_t axis : list_of(call, 0)) {
@@ -131,57 +140,73 @@ inline Rows shape_rows() {
   Rows rows = {
       same("identity"),
       same("stop_gradient"),
-      reshaping_test("reshape", {call_with({2, 3}, {list({3, 2})}, {3, 2}), call_with({2, 3}, {list({-1})}, {6}),
-                                 call_with({2, 6}, {list({2, -1, 3})}, {2, 2, 3}), call_with({}, {list({1, 1})}, {1, 1}),
-                                 call_with({0, 3}, {list({5, 0})}, {5, 0})}),
-      reshaping_test("expand_dims", {call_with({2, 3}, {std::int64_t{0}}, {1, 2, 3}), call_with({2, 3}, {std::int64_t{-1}}, {2, 3, 1}),
-                                     call_with({2, 3}, {std::int64_t{1}}, {2, 1, 3}), call_with({}, {std::int64_t{0}}, {1})}),
-      reshaping_test("squeeze", {call_with({1, 2, 1}, {none()}, {2}), call_with({1, 2, 1}, {list({-1})}, {1, 2}),
-                                 call_with({1, 1}, {list({})}, {}), call_with({2, 3}, {none()}, {2, 3})}),
-      moving_test("transpose", {call_with({2, 3}, {none()}, {3, 2}), call_with({2, 3, 4}, {list({1, 2, 0})}, {3, 4, 2}),
-                                call_with({2, 3, 4}, {list({0, -1, 1})}, {2, 4, 3}), call_with({}, {none()}, {})},
+      reshaping_test("reshape",
+                     {call_with({2, 3}, {list({3, 2})}, {3, 2}), call_with({2, 3}, {list({-1})}, {6}),
+                      call_with({2, 6}, {list({2, -1, 3})}, {2, 2, 3}), call_with({}, {list({1, 1})}, {1, 1}),
+                      call_with({0, 3}, {list({5, 0})}, {5, 0})}),
+      reshaping_test(
+          "expand_dims",
+          {call_with({2, 3}, {std::int64_t{0}}, {1, 2, 3}), call_with({2, 3}, {std::int64_t{-1}}, {2, 3, 1}),
+           call_with({2, 3}, {std::int64_t{1}}, {2, 1, 3}), call_with({}, {std::int64_t{0}}, {1})}),
+      reshaping_test("squeeze",
+                     {call_with({1, 2, 1}, {none()}, {2}), call_with({1, 2, 1}, {list({-1})}, {1, 2}),
+                      call_with({1, 1}, {list({})}, {}), call_with({2, 3}, {none()}, {2, 3})}),
+      moving_test("transpose",
+                  {call_with({2, 3}, {none()}, {3, 2}), call_with({2, 3, 4}, {list({1, 2, 0})}, {3, 4, 2}),
+                   call_with({2, 3, 4}, {list({0, -1, 1})}, {2, 4, 3}), call_with({}, {none()}, {})},
                   [](const Call& call, const Index& index) {
                     Index from(index.size());
                     for (std::size_t i = 0; i < index.size(); ++i) {
                       const std::int64_t rank = static_cast<std::int64_t>(index.size());
                       std::int64_t axis = rank - 1 - static_cast<std::int64_t>(i);
-                      if (!std::holds_alternative<std::monostate>(call.attributes[0])) axis = list_of(call, 0)[i];
+                      if (!std::holds_alternative<std::monostate>(call.attributes[0]))
+                        axis = list_of(call, 0)[i];
                       from[static_cast<std::size_t>(axis < 0 ? axis + rank : axis)] = index[i];
                     }
                     return from;
                   }),
-      moving_test("broadcast_to", {call_with({3}, {list({2, 3})}, {2, 3}), call_with({2, 1}, {list({2, 4})}, {2, 4}),
-                                   call_with({}, {list({2, 2})}, {2, 2}), call_with({1, 3}, {list({0, 3})}, {0, 3})},
+      moving_test("broadcast_to",
+                  {call_with({3}, {list({2, 3})}, {2, 3}), call_with({2, 1}, {list({2, 4})}, {2, 4}),
+                   call_with({}, {list({2, 2})}, {2, 2}), call_with({1, 3}, {list({0, 3})}, {0, 3})},
                   [](const Call& call, const Index& index) {
                     const Shape& shape = call.inputs[0].shape();
                     Index from;
                     for (int i = 0; i < shape.rank(); ++i)
-                      from.push_back(shape[i] == 1 ? 0 : index[index.size() - static_cast<std::size_t>(shape.rank() - i)]);
+                      from.push_back(shape[i] == 1
+                                         ? 0
+                                         : index[index.size() - static_cast<std::size_t>(shape.rank() - i)]);
                     return from;
                   }),
-      moving_test("reverse", {call_with({4}, {list({0})}, {4}), call_with({2, 3, 2}, {list({0, -1})}, {2, 3, 2}),
-                              call_with({2, 3}, {list({})}, {2, 3}), call_with({0, 2}, {list({1})}, {0, 2})},
+      moving_test("reverse",
+                  {call_with({4}, {list({0})}, {4}), call_with({2, 3, 2}, {list({0, -1})}, {2, 3, 2}),
+                   call_with({2, 3}, {list({})}, {2, 3}), call_with({0, 2}, {list({1})}, {0, 2})},
                   reversed),
-      moving_test("tile", {call_with({3}, {list({2})}, {6}), call_with({2, 3}, {list({1, 2})}, {2, 6}),
-                           call_with({2, 1, 3}, {list({2, 3, 1})}, {4, 3, 3}), call_with({2}, {list({0})}, {0}),
-                           call_with({}, {list({})}, {})},
+      moving_test("tile",
+                  {call_with({3}, {list({2})}, {6}), call_with({2, 3}, {list({1, 2})}, {2, 6}),
+                   call_with({2, 1, 3}, {list({2, 3, 1})}, {4, 3, 3}), call_with({2}, {list({0})}, {0}),
+                   call_with({}, {list({})}, {})},
                   [](const Call& call, Index index) {
-                    for (std::size_t i = 0; i < index.size(); ++i) index[i] %= call.inputs[0].dim(static_cast<int>(i));
+                    for (std::size_t i = 0; i < index.size(); ++i)
+                      index[i] %= call.inputs[0].dim(static_cast<int>(i));
                     return index;
                   }),
-      making_test("pad", {call_with({2, 3}, {list({1, 0, 0, 2}), 0.5}, {3, 5}), call_with({3}, {list({2, 1}), 0.0}, {6}),
-                          call_with({0}, {list({1, 1}), 4.0}, {2}), call_with({}, {list({}), 0.0}, {})},
-                  [](const Call& call, Index index) {
-                    const Array x(call.inputs[0]);
-                    for (std::size_t i = 0; i < index.size(); ++i) {
-                      index[i] -= list_of(call, 0)[2 * i];
-                      if (index[i] < 0 || index[i] >= x.shape[static_cast<int>(i)])
-                        return std::get<double>(call.attributes[1]);
-                    }
-                    return x(index);
-                  }),
+      making_test(
+          "pad",
+          {call_with({2, 3}, {list({1, 0, 0, 2}), 0.5}, {3, 5}), call_with({3}, {list({2, 1}), 0.0}, {6}),
+           call_with({0}, {list({1, 1}), 4.0}, {2}), call_with({}, {list({}), 0.0}, {})},
+          [](const Call& call, Index index) {
+            const Array x(call.inputs[0]);
+            for (std::size_t i = 0; i < index.size(); ++i) {
+              index[i] -= list_of(call, 0)[2 * i];
+              if (index[i] < 0 || index[i] >= x.shape[static_cast<int>(i)])
+                return std::get<double>(call.attributes[1]);
+            }
+            return x(index);
+          }),
       making_test("shape", {call_with({2, 3}, {DType::int32}, {2}), call_with({}, {DType::int64}, {0})},
-                  [](const Call& call, const Index& i) { return static_cast<double>(call.inputs[0].dim(static_cast<int>(i[0]))); }),
+                  [](const Call& call, const Index& i) {
+                    return static_cast<double>(call.inputs[0].dim(static_cast<int>(i[0])));
+                  }),
       making_test("size", {call_with({2, 3}, {DType::int32}, {}), call_with({0}, {DType::int64}, {})},
                   [](const Call& call, const Index&) { return static_cast<double>(call.inputs[0].count()); }),
       making_test("rank", {call_with({2, 3}, {}, {}), call_with({}, {}, {})},
@@ -199,19 +224,20 @@ inline Rows joining_rows() {
     };
   };
   Row concat = making_test("concat",
-                           {many({{2}, {3}, {0}}, 0, {5}), many({{2, 1}, {2, 3}}, 1, {2, 4}), many({{1, 3}, {2, 3}}, -2, {3, 3}),
-                            many({{2, 2}}, 0, {2, 2})},
+                           {many({{2}, {3}, {0}}, 0, {5}), many({{2, 1}, {2, 3}}, 1, {2, 4}),
+                            many({{1, 3}, {2, 3}}, -2, {3, 3}), many({{2, 2}}, 0, {2, 2})},
                            [](const Call& call, Index index) {
                              std::int64_t axis = std::get<std::int64_t>(call.attributes[0]);
                              if (axis < 0) axis += call.expected.rank();
                              std::int64_t& at = index[static_cast<std::size_t>(axis)];
                              std::size_t i = 0;
-                             for (; at >= call.inputs[i].dim(static_cast<int>(axis)); ++i) at -= call.inputs[i].dim(static_cast<int>(axis));
+                             for (; at >= call.inputs[i].dim(static_cast<int>(axis)); ++i)
+                               at -= call.inputs[i].dim(static_cast<int>(axis));
                              return Array(call.inputs[i])(index);
                            });
   Row stack = making_test("stack",
-                          {many({{2}, {2}, {2}}, 0, {3, 2}), many({{2}, {2}}, -1, {2, 2}), many({{2, 3}, {2, 3}}, 1, {2, 2, 3}),
-                           many({{}, {}}, 0, {2})},
+                          {many({{2}, {2}, {2}}, 0, {3, 2}), many({{2}, {2}}, -1, {2, 2}),
+                           many({{2, 3}, {2, 3}}, 1, {2, 2, 3}), many({{}, {}}, 0, {2})},
                           [](const Call& call, Index index) {
                             std::int64_t axis = std::get<std::int64_t>(call.attributes[0]);
                             if (axis < 0) axis += call.expected.rank();
@@ -244,18 +270,25 @@ inline Rows joining_rows() {
     }
     return outs;
   };
-  Row unstack{"unstack", {call_with({3, 2}, {none(), std::int64_t{0}}, {}), call_with({2, 3}, {std::int64_t{3}, std::int64_t{-1}}, {})},
+  Row unstack{"unstack",
+              {call_with({3, 2}, {none(), std::int64_t{0}}, {}),
+               call_with({2, 3}, {std::int64_t{3}, std::int64_t{-1}}, {})},
               [parts](const Call& call) {
                 const std::int64_t axis = std::get<std::int64_t>(call.attributes[1]) == 0 ? 0 : 1;
-                return parts(call, axis, Integers(static_cast<std::size_t>(call.inputs[0].dim(static_cast<int>(axis))), 1), true);
+                return parts(
+                    call, axis,
+                    Integers(static_cast<std::size_t>(call.inputs[0].dim(static_cast<int>(axis))), 1), true);
               },
               0};
   Row split{"split",
-            {call_with({6}, {list({3}), std::int64_t{0}}, {2}), call_with({2, 5}, {list({1, 4}), std::int64_t{1}}, {1, 4}),
-             call_with({2, 5}, {list({2, -1, 1}), std::int64_t{1}}, {2, 2, 1}), call_with({4, 1}, {list({2}), std::int64_t{0}}, {2})},
+            {call_with({6}, {list({3}), std::int64_t{0}}, {2}),
+             call_with({2, 5}, {list({1, 4}), std::int64_t{1}}, {1, 4}),
+             call_with({2, 5}, {list({2, -1, 1}), std::int64_t{1}}, {2, 2, 1}),
+             call_with({4, 1}, {list({2}), std::int64_t{0}}, {2})},
             [parts](const Call& call) {
               Integers sizes(call.expected.begin(), call.expected.end());
-              if (sizes.size() == 1) sizes.assign(static_cast<std::size_t>(call.inputs[0].dim(0) / sizes[0]), sizes[0]);
+              if (sizes.size() == 1)
+                sizes.assign(static_cast<std::size_t>(call.inputs[0].dim(0) / sizes[0]), sizes[0]);
               return parts(call, std::get<std::int64_t>(call.attributes[1]), sizes, false);
             },
             0};
@@ -263,11 +296,13 @@ inline Rows joining_rows() {
 }
 
 /// begin, end, strides and the five masks.
-inline std::vector<Attribute> slicing(Integers begin, Integers end, Integers strides, std::array<std::int64_t, 5> masks = {}) {
+inline std::vector<Attribute> slicing(Integers begin, Integers end, Integers strides,
+                                      std::array<std::int64_t, 5> masks = {}) {
   return {begin, end, strides, masks[0], masks[1], masks[2], masks[3], masks[4]};
 }
 
-/// The input's index along an axis for each index of the result, as Python's `range(n)[begin:end:step]` lists them.
+/// The input's index along an axis for each index of the result, as Python's `range(n)[begin:end:step]` lists
+/// them.
 inline Index python_range(std::int64_t n, std::int64_t begin, std::int64_t end, std::int64_t step) {
   Index picked;
   for (std::int64_t i = begin; step > 0 ? i < end : i > end; i += step)
@@ -329,48 +364,55 @@ inline Rows indexing_rows() {
       for (const std::int64_t column : p.columns) out({row, column}) = dy[at++];
     return Arrays{out};
   };
-  Row slice = moving_test("slice", {call_with({4, 5}, {list({1, 2}), list({2, -1})}, {2, 3}), call_with({4}, {list({4}), list({0})}, {0}),
-                                    call_with({}, {list({}), list({})}, {})},
-                          [](const Call& call, Index index) {
-                            for (std::size_t i = 0; i < index.size(); ++i) index[i] += list_of(call, 0)[i];
-                            return index;
-                          });
-  const auto gather_call = [](const Shape& params, const Tensor& indices, std::int64_t axis, const Shape& expected) {
+  Row slice =
+      moving_test("slice",
+                  {call_with({4, 5}, {list({1, 2}), list({2, -1})}, {2, 3}),
+                   call_with({4}, {list({4}), list({0})}, {0}), call_with({}, {list({}), list({})}, {})},
+                  [](const Call& call, Index index) {
+                    for (std::size_t i = 0; i < index.size(); ++i) index[i] += list_of(call, 0)[i];
+                    return index;
+                  });
+  const auto gather_call = [](const Shape& params, const Tensor& indices, std::int64_t axis,
+                              const Shape& expected) {
     return [=](Random& random) { return Call{{random_tensor(random, params), indices}, {axis}, expected}; };
   };
   const Tensor picks = integers({2, 0, 2}, {3});
   const Tensor matrix = integers({1, 0, 2, 2}, {2, 2});
-  Row gather = making_test("gather",
-                           {gather_call({4}, picks, 0, {3}), gather_call({3, 2}, picks, 0, {3, 2}), gather_call({2, 3}, matrix, 1, {2, 2, 2}),
-                            gather_call({2, 3, 2}, picks, -2, {2, 3, 2}), gather_call({3, 2}, integers({1}, {}), 0, {2}),
-                            gather_call({3, 2}, integers({}, {0}), 0, {0, 2})},
-                           [](const Call& call, const Index& index) {
-                             const Array params(call.inputs[0]), indices(call.inputs[1]);
-                             std::int64_t axis = std::get<std::int64_t>(call.attributes[0]);
-                             if (axis < 0) axis += params.shape.rank();
-                             const auto a = index.begin() + axis;
-                             const Index which(a, a + indices.shape.rank());
-                             Index from(index.begin(), a);
-                             from.push_back(static_cast<std::int64_t>(indices(which)));
-                             from.insert(from.end(), a + indices.shape.rank(), index.end());
-                             return params(from);
-                           });
+  Row gather = making_test(
+      "gather",
+      {gather_call({4}, picks, 0, {3}), gather_call({3, 2}, picks, 0, {3, 2}),
+       gather_call({2, 3}, matrix, 1, {2, 2, 2}), gather_call({2, 3, 2}, picks, -2, {2, 3, 2}),
+       gather_call({3, 2}, integers({1}, {}), 0, {2}), gather_call({3, 2}, integers({}, {0}), 0, {0, 2})},
+      [](const Call& call, const Index& index) {
+        const Array params(call.inputs[0]), indices(call.inputs[1]);
+        std::int64_t axis = std::get<std::int64_t>(call.attributes[0]);
+        if (axis < 0) axis += params.shape.rank();
+        const auto a = index.begin() + axis;
+        const Index which(a, a + indices.shape.rank());
+        Index from(index.begin(), a);
+        from.push_back(static_cast<std::int64_t>(indices(which)));
+        from.insert(from.end(), a + indices.shape.rank(), index.end());
+        return params(from);
+      });
   const auto segment_call = [](const Shape& data, const Tensor& ids, const Shape& expected) {
-    return [=](Random& random) { return Call{{random_tensor(random, data), ids}, {std::int64_t{4}}, expected}; };
+    return [=](Random& random) {
+      return Call{{random_tensor(random, data), ids}, {std::int64_t{4}}, expected};
+    };
   };
-  Row segments = making_test("unsorted_segment_sum",
-                             {segment_call({3}, picks, {4}), segment_call({3, 2}, picks, {4, 2}), segment_call({2, 2, 3}, matrix, {4, 3}),
-                              segment_call({2}, integers({3}, {}), {4, 2})},
-                             [](const Call& call, const Index& index) {
-                               const Array data(call.inputs[0]), ids(call.inputs[1]);
-                               double sum = 0;
-                               for_each_index(ids.shape, [&](Index from) {
-                                 if (static_cast<std::int64_t>(ids(from)) != index[0]) return;
-                                 from.insert(from.end(), index.begin() + 1, index.end());
-                                 sum += data(from);
-                               });
-                               return sum;
-                             });
+  Row segments =
+      making_test("unsorted_segment_sum",
+                  {segment_call({3}, picks, {4}), segment_call({3, 2}, picks, {4, 2}),
+                   segment_call({2, 2, 3}, matrix, {4, 3}), segment_call({2}, integers({3}, {}), {4, 2})},
+                  [](const Call& call, const Index& index) {
+                    const Array data(call.inputs[0]), ids(call.inputs[1]);
+                    double sum = 0;
+                    for_each_index(ids.shape, [&](Index from) {
+                      if (static_cast<std::int64_t>(ids(from)) != index[0]) return;
+                      from.insert(from.end(), index.begin() + 1, index.end());
+                      sum += data(from);
+                    });
+                    return sum;
+                  });
   segments.tolerance = 1e-14;
   return {slice_row, grad_row, slice, gather, segments};
 }

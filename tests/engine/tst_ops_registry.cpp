@@ -1,4 +1,5 @@
-// Every op of the registry: its documents, its values against independent ones, its gradients against differences.
+// Every op of the registry: its documents, its values against independent ones, its gradients against
+// differences.
 #include <QtTest>
 #include <cstring>
 
@@ -15,8 +16,9 @@ namespace {
 const Rows& all_rows() {
   static const Rows rows = [] {
     Rows all;
-    for (const Rows& family : {unary_rows(), binary_rows(), selection_rows(), reduction_rows(), product_rows(), nn_rows(),
-                               creation_rows(), shape_rows(), joining_rows(), indexing_rows()})
+    for (const Rows& family :
+         {unary_rows(), binary_rows(), selection_rows(), reduction_rows(), product_rows(), nn_rows(),
+          creation_rows(), shape_rows(), joining_rows(), indexing_rows()})
       all.insert(all.end(), family.begin(), family.end());
     return all;
   }();
@@ -44,10 +46,11 @@ Tensor scattered(const Tensor& tensor) {
   const Tensor storage = Tensor::allocate(tensor.dtype(), room);
   std::memset(storage.writable_data<std::byte>(), 0x11, storage.bytes());
   Strides strides;
-  for (int axis = 0; axis < tensor.rank(); ++axis) strides.push_back(2 * storage.strides()[tensor.rank() - 1 - axis]);
+  for (int axis = 0; axis < tensor.rank(); ++axis)
+    strides.push_back(2 * storage.strides()[tensor.rank() - 1 - axis]);
   const Tensor source = tensor.make_contiguous();
-  cpu::copy(item_size(tensor.dtype()), source.raw(), source.strides(), storage.writable_data<std::byte>(), strides,
-            tensor.shape());
+  cpu::copy(item_size(tensor.dtype()), source.raw(), source.strides(), storage.writable_data<std::byte>(),
+            strides, tensor.shape());
   return Tensor::view(storage.storage(), tensor.dtype(), tensor.shape(), strides, 0);
 }
 
@@ -58,7 +61,8 @@ Tensor as_dtype(const Tensor& tensor, DType dtype) {
 bool any_edge(const Tensors& inputs) {
   for (const Tensor& input : inputs)
     for (const double value : input.to_vector())
-      if (!std::isfinite(value) || (value != 0 && std::abs(value) < 1e-3) || std::abs(value) > 100) return true;
+      if (!std::isfinite(value) || (value != 0 && std::abs(value) < 1e-3) || std::abs(value) > 100)
+        return true;
   return false;
 }
 
@@ -86,7 +90,8 @@ class OpsRegistryTest : public QObject {
           wrong = std::string("threw ") + error.what();
         }
         if (!wrong.empty())
-          failures += op.name + ", call " + std::to_string(k) + ", seed " + std::to_string(seed) + ": " + wrong + "\n";
+          failures += op.name + ", call " + std::to_string(k) + ", seed " + std::to_string(seed) + ": " +
+                      wrong + "\n";
       }
     }
     QVERIFY2(failures.empty(), ("\n" + failures).c_str());
@@ -160,8 +165,10 @@ class OpsRegistryTest : public QObject {
         const std::vector<double> a = wide[k].to_vector();
         const std::vector<double> b = narrow[k].to_vector();
         for (std::size_t i = 0; i < a.size(); ++i)
-          if (!(std::abs(a[i] - b[i]) <= 4e-6 * std::max(1.0, std::abs(a[i]))) && !(a[i] != a[i] && b[i] != b[i]))
-            return "element " + std::to_string(i) + " is " + std::to_string(b[i]) + " instead of " + std::to_string(a[i]);
+          if (!(std::abs(a[i] - b[i]) <= 4e-6 * std::max(1.0, std::abs(a[i]))) &&
+              !(a[i] != a[i] && b[i] != b[i]))
+            return "element " + std::to_string(i) + " is " + std::to_string(b[i]) + " instead of " +
+                   std::to_string(a[i]);
       }
       return {};
     });
@@ -192,7 +199,8 @@ class OpsRegistryTest : public QObject {
       const Tensors outputs = run_call(op, call);
       if (specs.size() != outputs.size()) return "another number of outputs";
       for (std::size_t k = 0; k < specs.size(); ++k)
-        if (specs[k].shape != outputs[k].shape() || specs[k].dtype != outputs[k].dtype()) return "another shape or dtype";
+        if (specs[k].shape != outputs[k].shape() || specs[k].dtype != outputs[k].dtype())
+          return "another shape or dtype";
       return {};
     });
   }
