@@ -12,12 +12,8 @@
 #include "engine/python/tape_module.h"
 #include "engine/python/tensor_object.h"
 
-#if __has_include("engine/python/debug_module.h")
 #include "engine/python/debug_module.h"
-#endif
-#if __has_include("engine/record/scope.h")
 #include "engine/record/scope.h"
-#endif
 
 namespace tapedeck::python {
 
@@ -71,7 +67,6 @@ py::object convert_to_tensor(const py::handle value, const py::handle dtype, con
   }));
 }
 
-#if __has_include("engine/record/scope.h")
 void bind_scopes(py::module_& module) {
   module.def(
       "push_scope", [](const std::string& name) { push_scope(name); }, py::arg("name"));
@@ -82,7 +77,6 @@ void bind_scopes(py::module_& module) {
     }));
   });
 }
-#endif
 
 void bind_settings(py::module_& module) {
   module.def(
@@ -127,9 +121,7 @@ PYBIND11_MODULE(_engine, module) {
   bind_op_functions(module);
   bind_tape(module);
   bind_settings(module);
-#if __has_include("engine/record/scope.h")
   bind_scopes(module);
-#endif
   module.def("constant", &constant, py::arg("value"), py::arg("dtype") = py::none(),
              py::arg("shape") = py::none());
   module.def("convert_to_tensor", &convert_to_tensor, py::arg("value"), py::arg("dtype") = py::none(),
@@ -140,9 +132,7 @@ PYBIND11_MODULE(_engine, module) {
         return or_throw(call([&] { return wrap(tensor_from_dlpack(capsule.ptr())); }));
       },
       py::arg("capsule"));
-#if __has_include("engine/python/debug_module.h")
   bind_debug(module);
-#endif
 }
 
 }  // namespace tapedeck::python

@@ -88,14 +88,13 @@ void fill_histogram(const T* values, std::int64_t count, Summary& summary, std::
   if (summary.finite == 0 || bins == 0) return;
   // Halves, because the distance of two doubles may be more than a double holds.
   const double low = summary.minimum / 2, width = summary.maximum / 2 - low;
-  const double scale = width > 0 ? 1 / width : 0;
   std::mutex mutex;
   for_blocks(count, threaded, cancel, [&](std::int64_t begin, std::int64_t end) {
     std::vector<std::uint64_t> part(bins);
     for (std::int64_t i = begin; i < end; ++i) {
       const auto value = static_cast<double>(values[i]);
       if (!std::isfinite(value)) continue;
-      const double position = std::clamp((value / 2 - low) * scale, 0.0, 1.0) * bins;
+      const double position = (width > 0 ? (value / 2 - low) / width : 0) * bins;
       ++part[std::min(static_cast<std::uint32_t>(position), bins - 1)];
     }
     const std::lock_guard lock(mutex);

@@ -151,6 +151,22 @@ void Values::unpin(std::uint64_t id) {
   }
 }
 
+void Values::clear() {
+  decltype(window_) window;
+  decltype(everything_) everything;
+  decltype(everything_index_) index;
+  decltype(leaves_) leaves;
+  decltype(pinned_) pinned;
+  const std::lock_guard lock(mutex_);
+  window_.swap(window);
+  everything_.swap(everything);
+  everything_index_.swap(index);
+  leaves_.swap(leaves);
+  pinned_.swap(pinned);
+  leaf_order_.clear();
+  bytes_ = window_bytes_ = 0;
+}
+
 void Values::set_budget(std::uint64_t bytes) {
   Evicted evicted;
   const std::lock_guard lock(mutex_);

@@ -50,6 +50,8 @@ class Values {
   bool pin(std::uint64_t id, const Tensor& value);
   void unpin(std::uint64_t id);
 
+  /// Lets every held value go, small copies apart.
+  void clear();
   void set_budget(std::uint64_t bytes);
   void set_keep_everything(bool on);
   KeepingOptions options() const;

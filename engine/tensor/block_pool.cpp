@@ -3,70 +3,27 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <bit>
 #include <cstdlib>
 #include <mutex>
 
+#include "engine/tensor/block_list.h"
 #include "engine/tensor/error.h"
 #include "engine/tensor/storage.h"
 #include "engine/tensor/system_memory.h"
 
-#if defined(__SANITIZE_ADDRESS__)
-#define TAPEDECK_POOL_BYPASS 1
-#else
-#define TAPEDECK_POOL_BYPASS 0
-#endif
-
 namespace tapedeck::detail {
 namespace {
 
-constexpr std::size_t small_limit = std::size_t{64} << 10;
-constexpr int small_classes = 65;  // 64 is the class of small_limit
-constexpr int class_count = 340;   // up to 2^47 bytes, all that a process can address
+#if defined(__SANITIZE_ADDRESS__)
+constexpr bool pooled = false;
+#else
+constexpr bool pooled = true;
+#endif
+
+constexpr int small_classes = size_class(std::size_t{64} << 10) + 1;
+constexpr int class_count = size_class(std::size_t{1} << 48) + 1;  // all that a process can address
 constexpr std::size_t thread_cache_limit = std::size_t{4} << 20;
 constexpr std::int64_t unflushed_limit = std::int64_t{256} << 10;
-
-/// What a free block's first bytes hold.
-struct FreeBlock {
-  FreeBlock* next;
-  FreeBlock* previous;  // large blocks only, as is `freed_at`
-  std::uint64_t freed_at;
-};
-
-struct BlockList {
-  FreeBlock* head = nullptr;
-  std::size_t count = 0;
-
-  void push(FreeBlock* block) {
-    block->next = head;
-    head = block;
-    ++count;
-  }
-  FreeBlock* pop() {
-    FreeBlock* block = head;
-    if (block) {
-      head = block->next;
-      --count;
-    }
-    return block;
-  }
-  /// The first `wanted` blocks, or all.
-  BlockList split(std::size_t wanted) {
-    BlockList taken;
-    if (!head || wanted == 0) return taken;
-    FreeBlock* last = head;
-    taken.count = 1;
-    while (taken.count < wanted && last->next) {
-      last = last->next;
-      ++taken.count;
-    }
-    taken.head = head;
-    head = last->next;
-    last->next = nullptr;
-    count -= taken.count;
-    return taken;
-  }
-};
 
 /// How many blocks of a class a thread keeps, and moves at a time.
 std::size_t thread_list_limit(int index) {
@@ -380,46 +337,28 @@ void Pool::leave(ThreadCache* cache) noexcept {
   flush(cache->in_use.load(std::memory_order_relaxed));
 }
 
-}  // namespace
-
-int size_class(std::size_t bytes) {
-  const std::size_t units = (std::max<std::size_t>(bytes, 1) + block_alignment - 1) / block_alignment;
-  if (units <= 16) return static_cast<int>(units);
-  const int shift = static_cast<int>(std::bit_width(units - 1)) - 4;
-  return 8 * shift + 8 + static_cast<int>((units - 1) >> shift) - 7;
-}
-
-std::size_t class_bytes(int size_class) {
-  if (size_class <= 16) return static_cast<std::size_t>(size_class) * block_alignment;
-  const int shift = (size_class - 17) / 8 + 1;
-  return static_cast<std::size_t>((size_class - 17) % 8 + 9) << shift << 6;
-}
-
-#if TAPEDECK_POOL_BYPASS
-void* allocate_block(std::size_t bytes) {
-  const std::uint64_t machine = machine_memory();
-  if (bytes > machine)
-    fail<ResourceExhaustedError>("needs ", readable_bytes(bytes), ", the machine has ",
-                                 readable_bytes(machine));
+/// Exactly the bytes asked for, so that the address sanitizer sees a step past them.
+void* from_system_alone(std::size_t bytes) {
   void* block = nullptr;
   if (posix_memalign(&block, block_alignment, bytes) != 0)
     fail<ResourceExhaustedError>("needs ", readable_bytes(bytes), ", which the system refused");
   return block;
 }
-void free_block(void* block, std::size_t) noexcept {
-  std::free(block);
-}
-#else
+
+}  // namespace
+
 void* allocate_block(std::size_t bytes) {
   if (bytes > machine_memory())
     fail<ResourceExhaustedError>("needs ", readable_bytes(bytes), ", the machine has ",
                                  readable_bytes(machine_memory()));
+  if constexpr (!pooled) return from_system_alone(bytes);
   return pool().allocate(bytes);
 }
+
 void free_block(void* block, std::size_t bytes) noexcept {
+  if constexpr (!pooled) return std::free(block);
   pool().free(block, bytes);
 }
-#endif
 
 void account_in_use(std::int64_t bytes) noexcept {
   pool().account(bytes);

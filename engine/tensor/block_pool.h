@@ -1,19 +1,18 @@
 // The pool below storages and tensor bodies: blocks of memory by size class.
 //
-// Classes are multiples of 64 bytes up to 1 KiB, then eight to a doubling. Small blocks (up to 64 KiB) wait
-// in a list of the thread that freed them, which hands its surplus to all threads; large ones wait in one
-// cache for all threads, the oldest going back to the system when the cache holds more than a quarter of the
-// machine's memory. With the address sanitizer every block comes from and goes to the system, so that it sees
-// each misuse.
+// Small blocks (up to 64 KiB) wait in a list of the thread that freed them, which hands its surplus to all
+// threads; large ones wait in one cache for all threads, the oldest going back to the system when the cache
+// holds more than a quarter of the machine's memory. With the address sanitizer every block comes from and
+// goes to the system, so that it sees each misuse.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <string>
 
-namespace tapedeck::detail {
+#include "engine/tensor/size_class.h"
 
-constexpr std::size_t block_alignment = 64;
+namespace tapedeck::detail {
 
 /// Uninitialised memory aligned to `block_alignment`. Throws ResourceExhaustedError naming both sizes where
 /// it does not fit the machine beside what `account_in_use` counts.
@@ -28,9 +27,5 @@ void account_in_use(std::int64_t bytes) noexcept;
 std::uint64_t machine_memory();
 /// "512 B", "7.3 TiB", "23 GiB": three figures at most.
 std::string readable_bytes(std::uint64_t bytes);
-
-/// The class that a size belongs to, and the size of that class's blocks.
-int size_class(std::size_t bytes);
-std::size_t class_bytes(int size_class);
 
 }  // namespace tapedeck::detail

@@ -1,0 +1,38 @@
+# Sourced by run.sh and test.sh: which Debian packages are needed, and how the missing ones get installed.
+
+run_packages=(
+  cmake ninja-build g++ ccache lld pkg-config
+  qt6-base-dev libqt6opengl6-dev libqt6svg6-dev qt6-charts-dev libqscintilla2-qt6-dev
+  libimgui-dev libstb-dev libgraphviz-dev libgl1-mesa-dri fonts-dejavu-core
+  libeigen3-dev libdnnl-dev libboost-dev nlohmann-json3-dev cppzmq-dev libssl-dev
+  python3-dev pybind11-dev python3-ipykernel python3-numpy python3-matplotlib dataset-fashion-mnist
+)
+test_packages=(xvfb xauth python3-nbformat python3-jupyter-client python3-scipy)
+
+# install_missing PACKAGE…: asks apt for those that dpkg does not know as installed, and only for those.
+install_missing() {
+  local missing=() package
+  for package in "$@"; do
+    [ "$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null)" = installed ] || missing+=("$package")
+  done
+  [ ${#missing[@]} -gt 0 ] || return 0
+  local as_root=()
+  if [ "$(id -u)" -ne 0 ]; then
+    if ! command -v sudo >/dev/null; then
+      echo "These Debian packages are missing: ${missing[*]}" >&2
+      echo "Install them as root: apt-get install ${missing[*]}" >&2
+      return 1
+    fi
+    as_root=(sudo)
+  fi
+  echo "Installing ${#missing[@]} Debian packages: ${missing[*]}" >&2
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get update -qq >&2 || return 1
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >&2
+}
+
+# One call of dpkg for all; the slow path only where something is missing.
+all_installed() {
+  local count
+  count=$(dpkg-query -W -f='${db:Status-Status}\n' "$@" 2>/dev/null | grep -cx installed)
+  [ "$count" -eq $# ]
+}

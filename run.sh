@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# Builds Tapedeck where needed, and starts it.
+#
+#   ./run.sh [NOTEBOOK]                        open the window (on the start page without a notebook)
+#   ./run.sh --headless NOTEBOOK [--out DIR]   run all cells without a window and write the results
+#   ./run.sh --python FILE.py [ARGUMENTS]      run a program with the module `tapedeck` on its path
+#   ./run.sh --install-kernelspec              let Jupyter start Tapedeck sessions
+#   ./run.sh --help
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+build="$root/build/default"
+. "$root/resources/packages.sh"
+
+quiet=false
+case "${1:-}" in
+  --help | -h) sed -n '4,8s/^# \{0,3\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+  --python | --install-kernelspec) quiet=true ;;
+  --headless) ;;
+  *)
+    if [ -z "${DISPLAY:-}${WAYLAND_DISPLAY:-}" ]; then
+      echo "There is no display here (neither DISPLAY nor WAYLAND_DISPLAY is set), so no window can open." >&2
+      echo "Run a notebook without one: ./run.sh --headless NOTEBOOK [--out DIR]" >&2
+      exit 1
+    fi ;;
+esac
+
+all_installed "${run_packages[@]}" || install_missing "${run_packages[@]}"
+
+# Building talks only where there is something to do, and keeps out of the way of a program's own output.
+build_program() {
+  if [ ! -f "$build/build.ninja" ]; then
+    $quiet || echo "Configuring (the first build takes some minutes) …" >&2
+    (cd "$root" && cmake --preset default) >"$root/build/configure.log" 2>&1 || {
+      cat "$root/build/configure.log" >&2
+      echo "Configuring failed; the text above says why." >&2
+      return 1
+    }
+  fi
+  if $quiet || [ ! -t 2 ]; then
+    ninja -C "$build" "$1" >"$root/build/build.log" 2>&1 || {
+      cat "$root/build/build.log" >&2
+      echo "The build failed; the text above says why." >&2
+      return 1
+    }
+  else
+    ninja -C "$build" --quiet "$1" >&2
+  fi
+}
+mkdir -p "$root/build"
+
+if $quiet; then
+  build_program python_module
+  interpreter=$(sed -n 's/^TAPEDECK_PYTHON:[A-Z]*=//p' "$build/CMakeCache.txt")
+  export PYTHONPATH="$build/python${PYTHONPATH:+:$PYTHONPATH}"
+  if [ "$1" = --install-kernelspec ]; then
+    exec "$interpreter" -m tapedeck.session --install-kernelspec
+  fi
+  shift
+  if [ $# -eq 0 ]; then
+    echo "Which program? ./run.sh --python FILE.py [ARGUMENTS]" >&2
+    exit 2
+  fi
+  exec "$interpreter" "$@"
+fi
+
+build_program program
+exec "$build/app/tapedeck" "$@"

@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# Installs what is missing, builds everything, and runs all tests under CTest. Arguments go to ctest: ./test.sh -R tape
+# PRESET=asan (or tsan) tests a sanitizer build.
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+preset=${PRESET:-default}
+. "$root/resources/packages.sh"
+
+all_installed "${run_packages[@]}" "${test_packages[@]}" || install_missing "${run_packages[@]}" "${test_packages[@]}"
+cd "$root"
+started=$SECONDS
+mkdir -p build
+if [ ! -f "build/$preset/build.ninja" ]; then
+  cmake --preset "$preset" >"build/configure-$preset.log" 2>&1 || { cat "build/configure-$preset.log"; exit 1; }
+fi
+ninja -C "build/$preset" --quiet
+built=$SECONDS
+echo "Built in $((built - started)) s."
+result=0
+ctest --test-dir "build/$preset" --output-on-failure "$@" || result=$?
+echo "Tests ran for $((SECONDS - built)) s; the screenshots that they made are in build/$preset/screenshots."
+exit $result

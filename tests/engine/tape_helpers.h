@@ -1,0 +1,25 @@
+// What the tests of tapes share.
+#pragma once
+
+#include <array>
+
+#include "engine/tape/tape.h"
+#include "tests/engine/test_ops.h"
+
+namespace test_ops {
+
+inline Tensor gradient(Tape& tape, const Tensor& target, const Tensor& source) {
+  return tape.gradient(std::array{target}, std::array{source})[0];
+}
+
+inline Tensor watched(Tape& tape, double value) {
+  Tensor x = scalar(value);
+  tape.watch(x);
+  return x;
+}
+
+inline Tensor cube(const Tensor& x) {
+  return multiply(multiply(x, x), x);
+}
+
+}  // namespace test_ops
