@@ -280,6 +280,7 @@ TAPEDECK_OP(moments_op) = {
            "x: float32 or float64; axes: one axis or a list of axes; keepdims: leave the reduced axes with extent 1.\n"
            "Returns: (mean, variance), the dtype of x, its shape without the reduced axes.\n"
            "Errors: InvalidArgumentError for an axis out of range or named twice; TypeMismatchError for another dtype.",
+    .returns_list = true,
 };
 std::pair<Tensor, Tensor> moments(const Tensor& x, const Axes& axes, bool keepdims) {
   const Tensors results = run_op(moments_op, {&x, 1}, {attribute_of(axes), keepdims});

@@ -4,6 +4,4 @@ from tapedeck import _engine
 
 def scalar(name, value, step):
     """Adds the point (step, value) to the curve `name` of the notebook's plots. Without a session it does nothing."""
-    debug = getattr(_engine, "debug", None)
-    if debug is not None:
-        debug.add_scalar(str(name), int(step), float(value))
+    _engine.debug.add_scalar(str(name), int(step), float(value))
