@@ -101,6 +101,8 @@ class DebugServer::Private {
     recorder_.gate().set_listener({});
     recorder_.gate().set_attended(false);
     jobs_.reset();
+    router_.close();
+    ::unlink(path_.c_str());
   }
 
  private:
@@ -123,6 +125,7 @@ class DebugServer::Private {
 
   Recorder& recorder_;
   const std::string key_;
+  std::string path_;  ///< of the socket's file
   const std::shared_ptr<Wake> wake_ = std::make_shared<Wake>();
   Answers answers_;
   zmq::context_t context_{1};
@@ -135,7 +138,7 @@ class DebugServer::Private {
 };
 
 void DebugServer::Private::bind(const std::string& endpoint) {
-  const std::string path = checked_socket_path(endpoint);
+  path_ = checked_socket_path(endpoint);
   router_.set(zmq::sockopt::linger, 0);
   router_.set(zmq::sockopt::router_mandatory, true);  // says which clients are gone
   monitor_.set(zmq::sockopt::linger, 0);
@@ -147,7 +150,7 @@ void DebugServer::Private::bind(const std::string& endpoint) {
   } catch (const zmq::error_t& error) {
     throw ServerError("debug server at " + endpoint + ": " + error.what());
   }
-  close_to_others(path);
+  close_to_others(path_);
 }
 
 // The thread's sockets belong to it alone from here on.

@@ -78,7 +78,7 @@ Trace::Slot& Trace::make_slot(std::uint32_t number) {
   Chunk* expected = nullptr;
   if (chunks_[number / chunk_size].compare_exchange_strong(expected, fresh.get())) {
     expected = fresh.release();
-    if ((++chunk_count_ - 1) * chunk_size > limit_) forget_oldest();
+    if (++chunk_count_ * chunk_size >= limit_ + 2 * chunk_size) forget_oldest();
   }
   return expected->slots[number % chunk_size];
 }
