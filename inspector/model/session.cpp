@@ -143,8 +143,9 @@ void Session::Private::take(quint64 request, const protocol::Reply& reply) {
     return;
   }
   if (const auto* news = std::get_if<protocol::Status>(&reply)) {
-    intents.erase(request);
+    const bool ours = request == 0 || intents.erase(request) > 0;
     takeStatus(*news);
+    if (!ours) emit q->received(request, reply);
     return;
   }
   if (const auto* records = std::get_if<protocol::Records>(&reply))
