@@ -5,7 +5,6 @@
 
 #include <atomic>
 #include <chrono>
-#include <csignal>
 #include <map>
 #include <optional>
 #include <thread>
@@ -14,6 +13,7 @@
 #include "engine/debug/answers.h"
 #include "engine/debug/signature.h"
 #include "engine/protocol/codec.h"
+#include "engine/record/background_thread.h"
 
 namespace tapedeck::debug {
 namespace {
@@ -47,22 +47,6 @@ class Wake {
 
  private:
   int descriptor_;
-};
-
-/// Threads started while it lives get no signals: those are for the host's main thread, which may sleep in a
-/// system call that only its own signal ends.
-class SignalsBlocked {
- public:
-  SignalsBlocked() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  SignalsBlocked(const SignalsBlocked&) = delete;
-
- private:
-  sigset_t before_;
 };
 
 std::span<const std::uint8_t> bytes_of(const zmq::message_t& frame) {

@@ -11,14 +11,25 @@ using cpu::Binary;
 Tensor run_binary(Binary kernel, const Tensor& a, const Tensor& b, const TensorSpec& result) {
   Tensor out = Tensor::allocate(result.dtype, result.shape);
   std::byte* target = out.writable_data<std::byte>();
-  const auto walks_along = [&](const Tensor& input) {
-    return input.contiguous() && (input.count() == out.count() || input.count() == 1);
+  const std::int64_t count = out.count();
+  const auto walks_along = [count](const Tensor& input) {
+    return input.contiguous() && (input.count() == count || input.count() == 1);
   };
-  if (walks_along(a) && walks_along(b))
-    cpu::binary(kernel, a.dtype(), a.raw(), a.count() == out.count() ? 1 : 0, b.raw(),
-                b.count() == out.count() ? 1 : 0, target, out.count());
+  const auto run_along = [&](const Tensor& left, const Tensor& right) {
+    cpu::binary(kernel, left.dtype(), left.raw(), left.count() == count ? 1 : 0, right.raw(),
+                right.count() == count ? 1 : 0, target, count);
+  };
+  if (walks_along(a) && walks_along(b)) {
+    run_along(a, b);
+    return out;
+  }
+  const Tensor left = readable(a);
+  const Tensor right = readable(b);
+  if (walks_along(left) && walks_along(right))
+    run_along(left, right);
   else
-    cpu::binary(kernel, a.dtype(), operand(a, result.shape), operand(b, result.shape), target, result.shape);
+    cpu::binary(kernel, left.dtype(), operand(left, result.shape), operand(right, result.shape), target,
+                result.shape);
   return out;
 }
 

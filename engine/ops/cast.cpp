@@ -12,7 +12,7 @@ TAPEDECK_OP(cast_op) = {
     .shape_rule = [](const OpContext& c) { return spec(c.attributes.get<DType>(0), c.inputs[0].shape()); },
     .forward =
         [](const OpContext& c) {
-          const Tensor& x = c.inputs[0];
+          const Tensor x = readable(c.inputs[0]);
           if (x.dtype() == c.outputs[0].dtype) return one(view_of(x, x.shape(), x.strides()));
           Tensor out = allocate_output(c);
           cpu::cast(x.dtype(), out.dtype(), operand(x, x.shape()), out.writable_data<std::byte>(), x.shape());

@@ -137,6 +137,16 @@ Tensor contiguous(const Tensor& tensor) {
   return out;
 }
 
+Tensor readable(const Tensor& tensor) {
+  constexpr std::int64_t fits_the_cache = 4096;
+  if (tensor.contiguous() || tensor.count() <= fits_the_cache) return tensor;
+  const std::int64_t step = tensor.strides()[tensor.rank() - 1];
+  if (step == 0 || step == 1) return tensor;
+  for (int axis = 0; axis < tensor.rank(); ++axis)
+    if (tensor.strides()[axis] == 0) return tensor;
+  return contiguous(tensor);
+}
+
 Strides broadcast_strides(const Tensor& tensor, const Shape& shape) {
   Strides strides;
   strides.resize(shape.rank());

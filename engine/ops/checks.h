@@ -60,6 +60,9 @@ inline Tensor view_of(const Tensor& tensor, const Shape& shape, const Strides& s
 }
 /// Row-major values: the tensor itself where it is so already.
 Tensor contiguous(const Tensor& tensor);
+/// For elementwise kernels: a long tensor whose rows do not lie in one piece is copied once, tile by tile,
+/// which is faster than walking across it. Anything else comes back as it is.
+Tensor readable(const Tensor& tensor);
 /// Strides over `shape`, to which the tensor broadcasts: 0 where it repeats.
 Strides broadcast_strides(const Tensor& tensor, const Shape& shape);
 inline cpu::Operand operand(const Tensor& tensor, const Shape& shape) {
