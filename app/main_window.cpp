@@ -48,7 +48,14 @@ MainWindow::MainWindow(QWidget* parent)
   offerRecoveries();
 }
 
-MainWindow::~MainWindow() = default;
+// The session's last words (its process ends now) must not reach a window that is half gone.
+MainWindow::~MainWindow() {
+  for (QObject* sender : {static_cast<QObject*>(kernel_), static_cast<QObject*>(session_), static_cast<QObject*>(document_)})
+    sender->disconnect(this);
+  kernel_->disconnect();
+  session_->setSource(nullptr);
+  delete kernel_;
+}
 
 void MainWindow::buildCentre() {
   auto* centre = new QWidget;

@@ -33,9 +33,12 @@ class TestMainJob : public QObject {
   void step(Qt::Key key = Qt::Key_F10, Qt::KeyboardModifiers modifiers = Qt::NoModifier) {
     const auto before = session().status().stopped_before;
     QTest::keyClick(window_.get(), key, modifiers);
-    QTRY_VERIFY_WITH_TIMEOUT((isStopped(*window_) && session().status().stopped_before != before) ||
-                                 window_->kernel()->state() == KernelState::idle,
-                             patience);
+    const QString cell = window_->document()->cell(window_->notebook()->currentCell()).id;
+    const auto ended = [&] {
+      const CellState state = window_->notebook()->cellState(cell);
+      return state == CellState::done || state == CellState::failed;
+    };
+    QTRY_VERIFY_WITH_TIMEOUT((isStopped(*window_) && session().status().stopped_before != before) || ended(), patience);
   }
 
   const protocol::Record* pending() { return session().cachedRecord(session().status().stopped_before); }
