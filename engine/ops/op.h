@@ -88,6 +88,7 @@ struct OpDef {
   std::string doc;  ///< first line: what it does; then shapes, dtypes, errors; formulas with their source
   /// Arguments in Python's order where that is not "inputs, then attributes": names of either.
   std::vector<std::string> python_order = {};
+  bool returns_list = false;  ///< Python gets a list even of one output (split, unstack)
   int index = -1;  ///< position in the registry; set by it
 };
 

@@ -1,9 +1,11 @@
-// The debug protocol's messages: data only. Each is one struct with one field list; names, encoding and decoding
-// come from that list (codec.h). README.md beside this file describes the conversation.
+// The debug protocol's messages: data only. Each is one struct with one field list; names, encoding and
+// decoding come from that list (codec.h). README.md beside this file describes the conversation.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <variant>
 #include <vector>
@@ -23,7 +25,8 @@ constexpr Field<Struct, Member> field(const char* name, Member Struct::*member) 
   return {name, member};
 }
 
-// ---- parts ------------------------------------------------------------------------------------------------------
+// ---- parts
+// ------------------------------------------------------------------------------------------------------
 
 enum class RecordKind : std::uint8_t { op, custom, playback, vjp };
 enum class RecordState : std::uint8_t {
@@ -33,9 +36,17 @@ enum class RecordState : std::uint8_t {
   failed
 };
 
+/// The values' names on the wire and in files, in the order of the enumerators.
+constexpr auto names(RecordKind) {
+  return std::array<std::string_view, 4>{"op", "custom", "playback", "vjp"};
+}
+constexpr auto names(RecordState) {
+  return std::array<std::string_view, 4>{"pending", "running", "done", "failed"};
+}
+
 struct TensorInfo {
-  std::uint64_t id = 0;        ///< 0: no tensor (a gradient that is None), or not made yet
-  std::string dtype;           ///< "float32"
+  std::uint64_t id = 0;  ///< 0: no tensor (a gradient that is None), or not made yet
+  std::string dtype;     ///< "float32"
   std::vector<std::int64_t> shape;
   std::string device;          ///< "/cpu:0"
   std::string name;            ///< a variable's name; else empty
@@ -62,7 +73,7 @@ struct Record {
   std::uint64_t number = 0;  ///< from 1, in the order in which they began
   RecordKind kind = RecordKind::op;
   RecordState state = RecordState::done;
-  std::string op;             ///< "matmul"; a custom gradient's function name; "gradient" for a playback
+  std::string op;  ///< "matmul"; a custom gradient's function name; "gradient" for a playback
   bool custom_gradient = false;
   std::uint64_t parent = 0;   ///< the custom, playback or vjp record that it ran inside of; 0: none
   std::uint32_t depth = 0;    ///< number of ancestors
@@ -96,7 +107,8 @@ struct Record {
   }
 };
 
-// ---- from the app -------------------------------------------------------------------------------------------------
+// ---- from the app
+// -------------------------------------------------------------------------------------------------
 
 struct Hello {
   std::uint32_t protocol_version = version;
@@ -124,7 +136,8 @@ struct GetRecords {
   }
 };
 
-/// Records on or played from one tape, in order; the newest `limit` of those up to `last`. Answer: TapeRecords.
+/// Records on or played from one tape, in order; the newest `limit` of those up to `last`. Answer:
+/// TapeRecords.
 struct GetTape {
   std::uint64_t tape = 0;
   std::uint64_t last = 0;
@@ -141,12 +154,13 @@ struct GetTile {
   std::uint64_t tensor = 0;
   /// Empty: the tensor's own shape. Else a shape with the same number of elements.
   std::vector<std::int64_t> reshape;
-  /// One per axis of that shape: an index, or -1 for a shown axis. At most two are shown: rows, then columns; with
-  /// one shown axis that is the columns. Empty: the last two axes shown, 0 elsewhere.
+  /// One per axis of that shape: an index, or -1 for a shown axis. At most two are shown: rows, then columns;
+  /// with one shown axis that is the columns. Empty: the last two axes shown, 0 elsewhere.
   std::vector<std::int64_t> slice;
   std::int64_t row = 0, column = 0;  ///< first shown element
   std::int64_t rows = 0, columns = 0;
-  /// Every cell of the tile stands for row_step × column_step elements (their mean); 1 for the numbers themselves.
+  /// Every cell of the tile stands for row_step × column_step elements (their mean); 1 for the numbers
+  /// themselves.
   std::int64_t row_step = 1, column_step = 1;
   static constexpr const char* type = "get_tile";
   static constexpr auto fields() {
@@ -169,12 +183,15 @@ struct GetStatistics {
 };
 
 enum class GateCommand : std::uint8_t {
-  run,       ///< open
-  pause,     ///< stop before the next op
-  step_op,   ///< stop before the next op, or VJP of a playback; enters custom gradients
-  step_line, ///< stop before the first op of another source line
-  step_out   ///< stop after the playback or custom gradient that it is in
+  run,        ///< open
+  pause,      ///< stop before the next op
+  step_op,    ///< stop before the next op, or VJP of a playback; enters custom gradients
+  step_line,  ///< stop before the first op of another source line
+  step_out    ///< stop after the playback or custom gradient that it is in
 };
+constexpr auto names(GateCommand) {
+  return std::array<std::string_view, 5>{"run", "pause", "step_op", "step_line", "step_out"};
+}
 /// Answer: Status.
 struct SetGate {
   GateCommand command = GateCommand::run;
@@ -221,7 +238,8 @@ struct Cancel {
   static constexpr auto fields() { return std::tuple(field("request", &Cancel::request)); }
 };
 
-// ---- from the session -----------------------------------------------------------------------------------------------
+// ---- from the session
+// -----------------------------------------------------------------------------------------------
 
 struct Welcome {
   std::uint32_t protocol_version = version;
@@ -233,7 +251,8 @@ struct Welcome {
   static constexpr auto fields() {
     return std::tuple(field("protocol_version", &Welcome::protocol_version),
                       field("engine_version", &Welcome::engine_version), field("pid", &Welcome::pid),
-                      field("devices", &Welcome::devices), field("started_unix_ms", &Welcome::started_unix_ms));
+                      field("devices", &Welcome::devices),
+                      field("started_unix_ms", &Welcome::started_unix_ms));
   }
 };
 
@@ -243,11 +262,15 @@ struct Refused {
   std::string reason;  ///< a sentence for the user, with both versions
   static constexpr const char* type = "refused";
   static constexpr auto fields() {
-    return std::tuple(field("protocol_version", &Refused::protocol_version), field("reason", &Refused::reason));
+    return std::tuple(field("protocol_version", &Refused::protocol_version),
+                      field("reason", &Refused::reason));
   }
 };
 
 enum class GateState : std::uint8_t { open, will_stop, stopped };
+constexpr auto names(GateState) {
+  return std::array<std::string_view, 3>{"open", "will_stop", "stopped"};
+}
 
 /// Also sent unasked, with request 0, at most 30 times a second, when something in it changed.
 struct Status {
@@ -269,16 +292,15 @@ struct Status {
   std::uint64_t pool_bytes = 0;      ///< in use by tensors, the recorder's included
   static constexpr const char* type = "status";
   static constexpr auto fields() {
-    return std::tuple(field("records", &Status::records), field("gate", &Status::gate),
-                      field("stopped_before", &Status::stopped_before), field("finished", &Status::finished),
-                      field("stop_reason", &Status::stop_reason), field("cell", &Status::cell),
-                      field("line", &Status::line), field("running_cell", &Status::running_cell),
-                      field("recording", &Status::recording),
-                      field("break_at_cell_start", &Status::break_at_cell_start),
-                      field("keep_everything", &Status::keep_everything),
-                      field("held_bytes", &Status::held_bytes), field("budget_bytes", &Status::budget_bytes),
-                      field("leaves_dropped", &Status::leaves_dropped),
-                      field("series_points", &Status::series_points), field("pool_bytes", &Status::pool_bytes));
+    return std::tuple(
+        field("records", &Status::records), field("gate", &Status::gate),
+        field("stopped_before", &Status::stopped_before), field("finished", &Status::finished),
+        field("stop_reason", &Status::stop_reason), field("cell", &Status::cell),
+        field("line", &Status::line), field("running_cell", &Status::running_cell),
+        field("recording", &Status::recording), field("break_at_cell_start", &Status::break_at_cell_start),
+        field("keep_everything", &Status::keep_everything), field("held_bytes", &Status::held_bytes),
+        field("budget_bytes", &Status::budget_bytes), field("leaves_dropped", &Status::leaves_dropped),
+        field("series_points", &Status::series_points), field("pool_bytes", &Status::pool_bytes));
   }
 };
 
@@ -304,11 +326,11 @@ struct TapeRecords {
 
 struct Tile {
   std::uint64_t tensor = 0;
-  std::vector<std::int64_t> shape;   ///< of the whole tensor, after reshape
+  std::vector<std::int64_t> shape;                 ///< of the whole tensor, after reshape
   std::int64_t total_rows = 0, total_columns = 0;  ///< of the slice
   std::int64_t row = 0, column = 0, rows = 0, columns = 0;
   std::int64_t row_step = 1, column_step = 1;
-  std::vector<double> values;  ///< rows × columns, row-major; ints and bools as doubles
+  std::vector<double> values;      ///< rows × columns, row-major; ints and bools as doubles
   std::vector<std::string> exact;  ///< int64 values past 2^53 as text, same order; else empty
   std::string dtype;
   std::string source;  ///< "held" or "recomputed"
@@ -327,9 +349,10 @@ struct Tile {
 struct Statistics {
   std::uint64_t tensor = 0;
   std::uint64_t count = 0, finite = 0, zeros = 0, nan = 0, positive_infinity = 0, negative_infinity = 0;
-  double minimum = 0, maximum = 0, mean = 0, deviation = 0;  ///< of the finite values; NaN where there are none
+  double minimum = 0, maximum = 0, mean = 0,
+         deviation = 0;                  ///< of the finite values; NaN where there are none
   std::vector<std::uint64_t> histogram;  ///< equal bins from minimum to maximum
-  std::string source;                    ///< "held", "recomputed", or "kept statistics" where the value is gone
+  std::string source;  ///< "held", "recomputed", or "kept statistics" where the value is gone
   static constexpr const char* type = "statistics";
   static constexpr auto fields() {
     return std::tuple(field("tensor", &Statistics::tensor), field("count", &Statistics::count),
@@ -355,8 +378,8 @@ struct SeriesPoint {
 };
 
 struct Series {
-  std::uint64_t next = 0;  ///< ask from here on the next time
-  std::vector<SeriesPoint> points;  ///< at most 10,000 an answer
+  std::uint64_t next = 0;              ///< ask from here on the next time
+  std::vector<SeriesPoint> points;     ///< at most 10,000 an answer
   std::vector<std::string> restarted;  ///< series whose older points are void: their cell ran again
   static constexpr const char* type = "series";
   static constexpr auto fields() {
@@ -375,9 +398,8 @@ struct Failure {
   }
 };
 
-using Request = std::variant<Hello, GetStatus, GetRecords, GetTape, GetTile, GetStatistics, SetGate, SetOptions,
-                             Pin, GetSeries, Cancel>;
-using Reply =
-    std::variant<Welcome, Refused, Status, Records, TapeRecords, Tile, Statistics, Series, Failure>;
+using Request = std::variant<Hello, GetStatus, GetRecords, GetTape, GetTile, GetStatistics, SetGate,
+                             SetOptions, Pin, GetSeries, Cancel>;
+using Reply = std::variant<Welcome, Refused, Status, Records, TapeRecords, Tile, Statistics, Series, Failure>;
 
 }  // namespace tapedeck::protocol

@@ -1,0 +1,123 @@
+#include "engine/debug/answers.h"
+
+#include "engine/debug/tile.h"
+#include "engine/ops/observer.h"
+
+namespace tapedeck::debug {
+namespace {
+
+constexpr std::uint32_t most_bins = 4096;
+
+/// Runs `work`; what it throws becomes a Failure.
+template <class Work>
+protocol::Reply guarded(const CancelFlag& cancel, Work&& work) {
+  const QuietScope quiet;
+  try {
+    check_cancelled(&cancel);
+    return work();
+  } catch (const Cancelled&) {
+    return protocol::Failure{"The request was cancelled.", "cancelled"};
+  } catch (const ValueError& error) {
+    return protocol::Failure{error.what(), error.code};
+  } catch (const BadRequest& error) {
+    return protocol::Failure{error.what(), "bad_request"};
+  } catch (const std::exception& error) {  // out of memory, most likely
+    return protocol::Failure{error.what(), "too_expensive"};
+  }
+}
+
+const char* source_of(const FoundValue& found) {
+  return found.recomputed ? "recomputed" : "held";
+}
+
+template <class T>
+bool one_at_most(const std::vector<T>& option) {
+  return option.size() <= 1;
+}
+
+}  // namespace
+
+std::optional<protocol::Reply> Answers::at_once(const protocol::Request& request) {
+  using namespace protocol;
+  if (std::holds_alternative<GetStatus>(request)) return describe_status(recorder_);
+  if (const auto* page = std::get_if<GetRecords>(&request)) return describe_page(recorder_, *page);
+  if (const auto* series = std::get_if<GetSeries>(&request)) return recorder_.series().read(series->first);
+  if (const auto* gate = std::get_if<SetGate>(&request)) return set_gate(*gate);
+  if (const auto* options = std::get_if<SetOptions>(&request)) return set_options(*options);
+  if (const auto* pin = std::get_if<Pin>(&request); pin && !pin->pinned) {
+    recorder_.values().unpin(pin->tensor);
+    return describe_status(recorder_);
+  }
+  return std::nullopt;
+}
+
+Jobs::Work Answers::later(const protocol::Request& request) {
+  using namespace protocol;
+  if (const auto* get = std::get_if<GetTape>(&request))
+    return [this, tape = *get](const CancelFlag& cancel) {
+      return guarded(cancel, [&]() -> Reply { return tapes_.read(tape, &cancel); });
+    };
+  if (const auto* get = std::get_if<GetTile>(&request))
+    return [this, wanted = *get](const CancelFlag& cancel) {
+      return guarded(cancel, [&] { return tile(wanted, cancel); });
+    };
+  if (const auto* get = std::get_if<GetStatistics>(&request))
+    return [this, wanted = *get](const CancelFlag& cancel) {
+      return guarded(cancel, [&] { return statistics(wanted, cancel); });
+    };
+  if (const auto* set = std::get_if<Pin>(&request))
+    return [this, wanted = *set](const CancelFlag& cancel) {
+      return guarded(cancel, [&] { return pin(wanted, cancel); });
+    };
+  return {};
+}
+
+protocol::Reply Answers::set_gate(const protocol::SetGate& request) {
+  if (!recorder_.recording() && request.command != GateCommand::run)
+    return protocol::Failure{"The recording is off: ops do not pass the gate, so nothing can stop there.",
+                             "bad_request"};
+  recorder_.gate().command(request.command);
+  return describe_status(recorder_);
+}
+
+protocol::Reply Answers::set_options(const protocol::SetOptions& request) {
+  if (!one_at_most(request.recording) || !one_at_most(request.break_at_cell_start) ||
+      !one_at_most(request.budget_bytes) || !one_at_most(request.keep_everything))
+    return protocol::Failure{"set_options: each option has at most one value.", "bad_request"};
+  for (const bool on : request.recording) recorder_.set_recording(on);
+  for (const bool on : request.break_at_cell_start) recorder_.gate().set_break_at_cell_start(on);
+  for (const std::uint64_t bytes : request.budget_bytes) recorder_.values().set_budget(bytes);
+  for (const bool on : request.keep_everything) recorder_.values().set_keep_everything(on);
+  return describe_status(recorder_);
+}
+
+protocol::Reply Answers::tile(const protocol::GetTile& request, const CancelFlag& cancel) {
+  const FoundValue found = find_value(recorder_, request.tensor, limits_, &cancel);
+  protocol::Tile tile = make_tile(found.value, request, &cancel);
+  tile.source = source_of(found);
+  return tile;
+}
+
+protocol::Reply Answers::statistics(const protocol::GetStatistics& request, const CancelFlag& cancel) {
+  if (request.bins > most_bins)
+    throw BadRequest("get_statistics: " + std::to_string(request.bins) +
+                     " bins were asked for, the most is " + std::to_string(most_bins));
+  if (const auto kept = recorder_.values().statistics_of_dropped(request.tensor))
+    return describe_summary(request.tensor, *kept, "kept statistics");
+  const FoundValue found = find_value(recorder_, request.tensor, limits_, &cancel);
+  return describe_summary(request.tensor, summarize(found.value, request.bins, true, &cancel),
+                          source_of(found));
+}
+
+protocol::Reply Answers::pin(const protocol::Pin& request, const CancelFlag& cancel) {
+  const FoundValue found = find_value(recorder_, request.tensor, limits_, &cancel);
+  if (!recorder_.values().pin(request.tensor, found.value))
+    return protocol::Failure{"The value of tensor " + std::to_string(request.tensor) + " (" +
+                                 std::to_string(found.value.storage()->size()) +
+                                 " bytes) does not fit the recording's budget of " +
+                                 std::to_string(recorder_.values().options().budget_bytes) + " bytes.",
+                             "too_expensive"};
+  return describe_status(recorder_);
+}
+
+}  // namespace tapedeck::debug

@@ -1,0 +1,35 @@
+// What each request does and is answered with. Knows nothing of sockets.
+#pragma once
+
+#include <optional>
+
+#include "engine/debug/jobs.h"
+#include "engine/debug/tape_index.h"
+#include "engine/record/replay.h"
+
+namespace tapedeck::debug {
+
+class Answers {
+ public:
+  explicit Answers(Recorder& recorder, const ReplayLimits& limits = {})
+      : recorder_(recorder), limits_(limits), tapes_(recorder) {}
+
+  /// The answer to a request that takes no time; nothing for one of those below, and for Hello and Cancel,
+  /// which are the conversation's.
+  std::optional<protocol::Reply> at_once(const protocol::Request& request);
+  /// The work for one that may take long; an empty function for others. It never throws.
+  Jobs::Work later(const protocol::Request& request);
+
+ private:
+  protocol::Reply set_gate(const protocol::SetGate& request);
+  protocol::Reply set_options(const protocol::SetOptions& request);
+  protocol::Reply tile(const protocol::GetTile& request, const CancelFlag& cancel);
+  protocol::Reply statistics(const protocol::GetStatistics& request, const CancelFlag& cancel);
+  protocol::Reply pin(const protocol::Pin& request, const CancelFlag& cancel);
+
+  Recorder& recorder_;
+  const ReplayLimits limits_;
+  TapeIndex tapes_;
+};
+
+}  // namespace tapedeck::debug

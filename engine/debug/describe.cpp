@@ -1,0 +1,182 @@
+#include "engine/debug/describe.h"
+
+#include <algorithm>
+
+#include "engine/record/scope.h"
+#include "engine/record/source_location.h"
+#include "engine/record/tensor_specs.h"
+
+namespace tapedeck::debug {
+namespace {
+
+constexpr std::uint32_t page_size = 1000;
+constexpr std::int64_t preview_count = 4;
+
+std::vector<std::int64_t> extents(const Shape& shape) {
+  return {shape.begin(), shape.end()};
+}
+
+/// On one line: a preview stands on an edge or in a table.
+std::string preview(const Tensor& tensor) {
+  std::string text = format_values(tensor);
+  std::string line;
+  for (const char c : text) {
+    if (c == '\n') {
+      if (!line.empty() && line.back() != ' ') line += ' ';
+    } else if (c != ' ' || line.empty() || line.back() != ' ') {
+      line += c;
+    }
+  }
+  return line;
+}
+
+protocol::TensorInfo tensor_info(const Recorder& recorder, std::uint64_t id, bool with_preview) {
+  protocol::TensorInfo info;
+  info.id = id;
+  const TensorOrigin origin = recorder.trace().tensors().get(id);
+  if (id == 0 || !origin.known()) return info;
+  const RecordedSpec spec = spec_of(origin.spec());
+  info.dtype = dtype_name(spec.dtype);
+  info.shape = extents(spec.shape);
+  info.device = to_string(spec.device);
+  info.name = name_of(recorder.values().name(id));
+  info.producer = origin.producer();
+  if (with_preview && element_count(spec.shape) <= preview_count)
+    if (const Tensor value = recorder.values().held(id)) info.preview = preview(value);
+  return info;
+}
+
+protocol::RecordKind kind_of(EventKind kind) {
+  switch (kind) {
+    case EventKind::op:
+      return protocol::RecordKind::op;
+    case EventKind::custom:
+      return protocol::RecordKind::custom;
+    case EventKind::playback:
+      return protocol::RecordKind::playback;
+    case EventKind::vjp:
+      break;
+  }
+  return protocol::RecordKind::vjp;
+}
+
+void describe_outputs(const Recorder& recorder, const RecordView& view, bool with_previews,
+                      protocol::Record& record) {
+  for (const std::uint64_t id : view.outputs)
+    record.outputs.push_back(tensor_info(recorder, id, with_previews));
+  if (!view.outputs.empty()) return;
+  for (const TensorSpec& spec : view.pending_outputs) {
+    protocol::TensorInfo info;
+    info.dtype = dtype_name(spec.dtype);
+    info.shape = extents(spec.shape);
+    record.outputs.push_back(std::move(info));
+  }
+}
+
+protocol::Record forgotten(std::uint32_t number, std::uint32_t oldest) {
+  protocol::Record record;
+  record.number = number;
+  record.state = protocol::RecordState::failed;
+  record.op = "forgotten";
+  record.error = "The recording keeps a bounded number of records; those before " + std::to_string(oldest) +
+                 " were forgotten.";
+  return record;
+}
+
+}  // namespace
+
+std::optional<protocol::Record> describe(const Recorder& recorder, std::uint32_t number, bool with_previews) {
+  RecordView view;
+  if (!recorder.trace().read(number, view)) {
+    const std::uint32_t oldest = recorder.trace().oldest_kept();
+    return number < oldest ? std::optional(forgotten(number, oldest)) : std::nullopt;
+  }
+  const RecordHead& head = view.head;
+  protocol::Record record;
+  record.number = number;
+  record.kind = kind_of(head.kind);
+  record.state = view.state;
+  record.op = view.name();
+  record.custom_gradient = head.custom_gradient;
+  record.parent = head.parent;
+  record.depth = head.depth;
+  record.backward = head.backward;
+  record.forward = head.forward;
+  record.tape = head.tape;
+  record.scope = scope_text(head.scope);
+  const SourceLocation location = location_of(head.location);
+  record.cell = location.cell;
+  record.file = location.file;
+  record.line = location.line;
+  record.thread = head.thread;
+  record.start_ns = view.start_ns;
+  record.duration_ns = view.duration_ns;
+  if (head.op) {
+    record.vjp_formula = head.op->vjp_formula;
+    const std::size_t count = std::min(head.attributes.size(), head.op->attributes.size());
+    for (std::size_t i = 0; i < count; ++i)
+      record.attributes.push_back({head.op->attributes[i].name, to_string(head.attributes[i])});
+  }
+  for (const std::uint64_t id : view.inputs)
+    record.inputs.push_back(tensor_info(recorder, id, with_previews));
+  describe_outputs(recorder, view, with_previews, record);
+  record.error = view.error;
+  return record;
+}
+
+protocol::Records describe_page(const Recorder& recorder, const protocol::GetRecords& request) {
+  protocol::Records page;
+  page.total = recorder.trace().newest();
+  const std::uint64_t first = std::clamp<std::uint64_t>(request.first, 1, page.total + 1);
+  for (std::uint64_t i = 0; i < std::min(request.count, page_size) && first + i <= page.total; ++i) {
+    auto record = describe(recorder, static_cast<std::uint32_t>(first + i), request.with_previews);
+    if (!record) break;
+    page.records.push_back(std::move(*record));
+  }
+  return page;
+}
+
+protocol::Status describe_status(const Recorder& recorder) {
+  protocol::Status status;
+  const GateStatus gate = recorder.gate().status();
+  status.gate = gate.state;
+  status.stopped_before = gate.stopped_before;
+  status.stop_reason = gate.reason;
+  const SourceLocation location = location_of(gate.location);
+  status.cell = location.cell;
+  status.line = location.line;
+  status.records = recorder.trace().newest();
+  status.finished = recorder.trace().newest_finished();
+  status.running_cell = recorder.running_cell();
+  status.recording = recorder.recording();
+  status.break_at_cell_start = recorder.gate().break_at_cell_start();
+  const KeepingOptions keeping = recorder.values().options();
+  status.keep_everything = keeping.keep_everything;
+  status.budget_bytes = keeping.budget_bytes;
+  status.held_bytes = recorder.values().held_bytes();
+  status.leaves_dropped = recorder.values().leaves_dropped();
+  status.series_points = recorder.series().size();
+  status.pool_bytes = pool_statistics().bytes_in_use;
+  return status;
+}
+
+protocol::Statistics describe_summary(std::uint64_t tensor, const Summary& summary,
+                                      const std::string& source) {
+  protocol::Statistics statistics;
+  statistics.tensor = tensor;
+  statistics.count = summary.count;
+  statistics.finite = summary.finite;
+  statistics.zeros = summary.zeros;
+  statistics.nan = summary.nan;
+  statistics.positive_infinity = summary.positive_infinity;
+  statistics.negative_infinity = summary.negative_infinity;
+  statistics.minimum = summary.minimum;
+  statistics.maximum = summary.maximum;
+  statistics.mean = summary.mean;
+  statistics.deviation = summary.deviation;
+  statistics.histogram = summary.histogram;
+  statistics.source = source;
+  return statistics;
+}
+
+}  // namespace tapedeck::debug

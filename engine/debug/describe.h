@@ -1,0 +1,26 @@
+// The recorder's records as the protocol's messages.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "engine/protocol/messages.h"
+#include "engine/record/recorder.h"
+
+namespace tapedeck::debug {
+
+/// The record as the views show it; nothing where there is none of that number yet. One that was forgotten,
+/// because the recording passed its number of records, comes as a failed op "forgotten" that says so: numbers
+/// have no gaps.
+std::optional<protocol::Record> describe(const Recorder& recorder, std::uint32_t number, bool with_previews);
+
+/// Records [first, first + count) as far as they are there; at most 1000.
+protocol::Records describe_page(const Recorder& recorder, const protocol::GetRecords& request);
+
+/// Where the session stands. `pool_bytes` is the engine's.
+protocol::Status describe_status(const Recorder& recorder);
+
+protocol::Statistics describe_summary(std::uint64_t tensor, const Summary& summary,
+                                      const std::string& source);
+
+}  // namespace tapedeck::debug

@@ -1,0 +1,22 @@
+// The file of the server's socket: only its user may come near it.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace tapedeck::debug {
+
+/// Why the server cannot start: names the endpoint, what is wrong, and what would be right.
+struct ServerError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// The path of "ipc:///absolute/path". Throws ServerError where it is no such endpoint, where the folder is
+/// not there, belongs to somebody else or lets others in (it must be 0700), or where something that is no
+/// socket has the name.
+std::string checked_socket_path(const std::string& endpoint);
+
+/// Makes the socket file 0600.
+void close_to_others(const std::string& path);
+
+}  // namespace tapedeck::debug

@@ -1,0 +1,283 @@
+#include "engine/debug/server.h"
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <map>
+#include <optional>
+#include <thread>
+#include <zmq.hpp>
+
+#include "engine/debug/answers.h"
+#include "engine/debug/signature.h"
+#include "engine/protocol/codec.h"
+#include "engine/record/background_thread.h"
+
+namespace tapedeck::debug {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+constexpr auto status_interval = milliseconds(34);  // at most 30 a second
+constexpr auto probe_interval = milliseconds(100);
+constexpr auto probe_time = milliseconds(1500);
+constexpr int messages_at_once = 64;
+constexpr int worker_count = 2;
+
+/// Wakes the server's thread from any other one. Shared with the gate, whose last call may come late.
+class Wake {
+ public:
+  Wake() : descriptor_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
+    if (descriptor_ < 0) throw ServerError("debug server: no event descriptor could be made");
+  }
+  ~Wake() { ::close(descriptor_); }
+  Wake(const Wake&) = delete;
+  int descriptor() const { return descriptor_; }
+  void set() const {
+    const std::uint64_t one = 1;
+    [[maybe_unused]] const ssize_t written = ::write(descriptor_, &one, sizeof(one));
+  }
+  void clear() const {
+    std::uint64_t count = 0;
+    [[maybe_unused]] const ssize_t taken = ::read(descriptor_, &count, sizeof(count));
+  }
+
+ private:
+  int descriptor_;
+};
+
+std::span<const std::uint8_t> bytes_of(const zmq::message_t& frame) {
+  return {static_cast<const std::uint8_t*>(frame.data()), frame.size()};
+}
+
+std::vector<std::string> device_names() {
+  std::vector<std::string> names{to_string(Device{})};
+  for (int i = 0; i < gpu_count(); ++i)
+    names.push_back(to_string(Device{DeviceKind::gpu, static_cast<std::uint8_t>(i)}));
+  return names;
+}
+
+}  // namespace
+
+class DebugServer::Private {
+ public:
+  Private(Recorder& recorder, const std::string& endpoint, std::string key, const ReplayLimits& limits)
+      : recorder_(recorder),
+        key_(std::move(key)),
+        answers_(recorder, limits),
+        router_(context_, zmq::socket_type::router),
+        monitor_(context_, zmq::socket_type::pair) {
+    bind(endpoint);
+    const SignalsBlocked blocked;
+    jobs_ = std::make_unique<Jobs>(worker_count, [wake = wake_] { wake->set(); });
+    recorder_.gate().set_attended(false);
+    recorder_.gate().set_listener([wake = wake_] { wake->set(); });
+    thread_ = std::thread([this] { run(); });
+  }
+
+  ~Private() {
+    stopping_ = true;
+    wake_->set();
+    thread_.join();
+    recorder_.gate().set_listener({});
+    recorder_.gate().set_attended(false);
+    jobs_.reset();
+    router_.close();
+    ::unlink(path_.c_str());
+  }
+
+ private:
+  struct Client {
+    protocol::Bytes last_status;
+  };
+
+  void bind(const std::string& endpoint);
+  void run();
+  milliseconds patience() const;
+  void receive();
+  void receive_monitor();
+  void handle(const std::string& client, std::span<const std::uint8_t> bytes);
+  void greet(const std::string& client, std::uint64_t request, const protocol::Hello& hello);
+  bool send(const std::string& client, const protocol::Bytes& bytes);
+  void reply(const std::string& client, std::uint64_t request, const protocol::Reply& message);
+  void send_answers();
+  void send_status();
+  void forget(const std::string& client);
+
+  Recorder& recorder_;
+  const std::string key_;
+  std::string path_;  ///< of the socket's file
+  const std::shared_ptr<Wake> wake_ = std::make_shared<Wake>();
+  Answers answers_;
+  zmq::context_t context_{1};
+  zmq::socket_t router_, monitor_;
+  std::unique_ptr<Jobs> jobs_;
+  std::map<std::string, Client> clients_;  ///< those that were welcomed
+  Clock::time_point next_status_{}, next_probe_{}, probe_until_{};
+  std::atomic<bool> stopping_{false};
+  std::thread thread_;
+};
+
+void DebugServer::Private::bind(const std::string& endpoint) {
+  path_ = checked_socket_path(endpoint);
+  router_.set(zmq::sockopt::linger, 0);
+  router_.set(zmq::sockopt::router_mandatory, true);  // says which clients are gone
+  monitor_.set(zmq::sockopt::linger, 0);
+  constexpr auto address = "inproc://clients-that-go";
+  try {
+    if (zmq_socket_monitor(router_.handle(), address, ZMQ_EVENT_DISCONNECTED) != 0) throw zmq::error_t();
+    monitor_.connect(address);
+    router_.bind(endpoint);
+  } catch (const zmq::error_t& error) {
+    throw ServerError("debug server at " + endpoint + ": " + error.what());
+  }
+  close_to_others(path_);
+}
+
+// The thread's sockets belong to it alone from here on.
+void DebugServer::Private::run() {
+  zmq::pollitem_t items[] = {{router_.handle(), 0, ZMQ_POLLIN, 0},
+                             {monitor_.handle(), 0, ZMQ_POLLIN, 0},
+                             {nullptr, wake_->descriptor(), ZMQ_POLLIN, 0}};
+  while (!stopping_) {
+    try {
+      zmq::poll(items, std::size(items), patience());
+      if (items[2].revents != 0) wake_->clear();
+      if (items[1].revents != 0) receive_monitor();
+      if (items[0].revents != 0) receive();
+      send_answers();
+      send_status();
+    } catch (const zmq::error_t& error) {
+      if (error.num() != EINTR) return;
+    }
+  }
+}
+
+milliseconds DebugServer::Private::patience() const {
+  if (clients_.empty()) return milliseconds(-1);
+  const auto left = std::chrono::ceil<milliseconds>(next_status_ - Clock::now());
+  return std::clamp(left, milliseconds(0), milliseconds(status_interval));
+}
+
+void DebugServer::Private::receive_monitor() {
+  zmq::message_t frame;
+  while (monitor_.recv(frame, zmq::recv_flags::dontwait)) {
+  }
+  probe_until_ = Clock::now() + probe_time;
+}
+
+void DebugServer::Private::receive() {
+  for (int i = 0; i < messages_at_once; ++i) {
+    std::vector<zmq::message_t> frames;
+    do {
+      zmq::message_t frame;
+      if (!router_.recv(frame, zmq::recv_flags::dontwait)) return;
+      frames.push_back(std::move(frame));
+    } while (frames.back().more());
+    // The client's id, the signature, the message. What is not signed right gets no answer at all.
+    if (frames.size() != 3 || !verify(key_, bytes_of(frames[2]), bytes_of(frames[1]))) continue;
+    handle(frames[0].to_string(), bytes_of(frames[2]));
+  }
+}
+
+void DebugServer::Private::handle(const std::string& client, std::span<const std::uint8_t> bytes) {
+  protocol::IncomingRequest incoming;
+  try {
+    incoming = protocol::decode_request(bytes);
+  } catch (const protocol::DecodeError& error) {
+    return reply(client, 0, protocol::Failure{error.what(), "bad_request"});
+  }
+  const std::uint64_t request = incoming.request;
+  if (const auto* hello = std::get_if<protocol::Hello>(&incoming.message))
+    return greet(client, request, *hello);
+  if (!clients_.contains(client))
+    return reply(client, request,
+                 protocol::Failure{protocol::type_name(incoming.message) +
+                                       " came before hello: the conversation begins with hello.",
+                                   "bad_request"});
+  if (const auto* cancel = std::get_if<protocol::Cancel>(&incoming.message))
+    return jobs_->cancel(client, cancel->request);
+  try {
+    if (const auto answer = answers_.at_once(incoming.message)) return reply(client, request, *answer);
+  } catch (const std::exception& error) {
+    return reply(client, request, protocol::Failure{error.what(), "bad_request"});
+  }
+  jobs_->submit(client, request, answers_.later(incoming.message));
+}
+
+void DebugServer::Private::greet(const std::string& client, std::uint64_t request,
+                                 const protocol::Hello& hello) {
+  if (hello.protocol_version != protocol::version) {
+    forget(client);
+    return reply(client, request,
+                 protocol::Refused{protocol::version,
+                                   "The session speaks version " + std::to_string(protocol::version) +
+                                       " of the debug protocol, " +
+                                       (hello.program.empty() ? "the program" : hello.program) + " version " +
+                                       std::to_string(hello.protocol_version) +
+                                       ". Restart the session with the same version of Tapedeck."});
+  }
+  protocol::Welcome welcome;
+  welcome.engine_version = TAPEDECK_VERSION;
+  welcome.pid = static_cast<std::uint64_t>(::getpid());
+  welcome.devices = device_names();
+  welcome.started_unix_ms = recorder_.started_unix_ms();
+  clients_.try_emplace(client);
+  recorder_.gate().set_attended(true);
+  reply(client, request, welcome);
+}
+
+bool DebugServer::Private::send(const std::string& client, const protocol::Bytes& bytes) {
+  const protocol::Bytes signature = sign(key_, bytes);
+  try {
+    if (!router_.send(zmq::buffer(client), zmq::send_flags::sndmore | zmq::send_flags::dontwait)) return true;
+    router_.send(zmq::buffer(signature), zmq::send_flags::sndmore);
+    router_.send(zmq::buffer(bytes), zmq::send_flags::none);
+    return true;
+  } catch (const zmq::error_t& error) {
+    if (error.num() != EHOSTUNREACH) throw;
+    return false;
+  }
+}
+
+void DebugServer::Private::reply(const std::string& client, std::uint64_t request,
+                                 const protocol::Reply& message) {
+  if (!send(client, protocol::encode(request, message))) forget(client);
+}
+
+void DebugServer::Private::forget(const std::string& client) {
+  jobs_->forget(client);
+  if (clients_.erase(client) > 0 && clients_.empty()) recorder_.gate().set_attended(false);
+}
+
+void DebugServer::Private::send_answers() {
+  for (const Outgoing& answer : jobs_->take_answers()) reply(answer.client, answer.request, answer.reply);
+}
+
+// To those that have not got it yet; after a disconnection also to the others, which shows who is gone.
+void DebugServer::Private::send_status() {
+  const auto now = Clock::now();
+  if (clients_.empty() || now < next_status_) return;
+  next_status_ = now + status_interval;
+  const bool probe = now < probe_until_ && now >= next_probe_;
+  if (probe) next_probe_ = now + probe_interval;
+  const protocol::Bytes status = protocol::encode(0, protocol::Reply(describe_status(recorder_)));
+  std::vector<std::string> gone;
+  for (auto& [id, client] : clients_) {
+    if (!probe && client.last_status == status) continue;
+    client.last_status = status;
+    if (!send(id, status)) gone.push_back(id);
+  }
+  for (const std::string& id : gone) forget(id);
+}
+
+DebugServer::DebugServer(Recorder& recorder, const std::string& endpoint, std::string key,
+                         const ReplayLimits& limits)
+    : d_(std::make_unique<Private>(recorder, endpoint, std::move(key), limits)) {}
+
+DebugServer::~DebugServer() = default;
+
+}  // namespace tapedeck::debug

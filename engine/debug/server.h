@@ -1,0 +1,30 @@
+// Answers the app about the session, while the session runs or waits at the gate: a thread that needs no
+// Python.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "engine/debug/endpoint.h"
+#include "engine/record/recorder.h"
+#include "engine/record/replay.h"
+
+namespace tapedeck::debug {
+
+/// Speaks the protocol of engine/protocol/README.md with any number of clients, from its construction to its
+/// destruction. While no client is there the gate does not stop; when the last one goes, it opens.
+class DebugServer {
+ public:
+  /// Binds `endpoint` ("ipc:///folder/name", the folder 0700). `key`: the session's; empty: messages are not
+  /// signed. Throws ServerError. The recorder must outlive the server.
+  DebugServer(Recorder& recorder, const std::string& endpoint, std::string key,
+              const ReplayLimits& limits = {});
+  ~DebugServer();
+  DebugServer(const DebugServer&) = delete;
+
+ private:
+  class Private;
+  std::unique_ptr<Private> d_;
+};
+
+}  // namespace tapedeck::debug

@@ -1,0 +1,181 @@
+#include "engine/debug/tile.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <sstream>
+
+#include "engine/cpu/parallel.h"
+
+namespace tapedeck::debug {
+namespace {
+
+template <class... Parts>
+[[noreturn]] void refuse(const Parts&... parts) {
+  std::ostringstream text;
+  text << "get_tile: ";
+  (text << ... << parts);
+  throw BadRequest(text.str());
+}
+
+/// Rows and columns of a slice: extents, and strides in elements. A missing axis has extent 1.
+struct Plane {
+  std::int64_t offset = 0;
+  std::array<std::int64_t, 2> extent{1, 1};
+  std::array<std::int64_t, 2> stride{0, 0};
+};
+
+Shape wanted_shape(const Tensor& tensor, const std::vector<std::int64_t>& reshape) {
+  if (reshape.empty()) return tensor.shape();
+  if (reshape.size() > max_rank) refuse("reshape has ", reshape.size(), " axes, the most is ", max_rank);
+  const Shape shape{std::span<const std::int64_t>(reshape)};
+  std::int64_t count = 1;
+  for (const std::int64_t extent : shape) {
+    if (extent < 0 || (extent > 0 && count > std::numeric_limits<std::int64_t>::max() / extent))
+      refuse("reshape ", to_string(shape), " is no shape");
+    count *= extent;
+  }
+  if (count != tensor.count())
+    refuse("reshape ", to_string(shape), " has ", count, " elements, the tensor ", to_string(tensor.shape()),
+           " has ", tensor.count());
+  return shape;
+}
+
+Tensor reshaped(const Tensor& tensor, const Shape& shape) {
+  if (shape == tensor.shape()) return tensor;
+  const Tensor row_major = tensor.make_contiguous();
+  return Tensor::view(row_major.storage(), row_major.dtype(), shape, contiguous_strides(shape),
+                      row_major.offset());
+}
+
+/// Where `slice` is empty: the last two axes shown, 0 elsewhere.
+std::vector<std::int64_t> full_slice(const Shape& shape, const std::vector<std::int64_t>& slice) {
+  const auto rank = static_cast<std::size_t>(shape.rank());
+  if (slice.empty()) {
+    std::vector<std::int64_t> last_two(rank, 0);
+    for (std::size_t i = rank > 2 ? rank - 2 : 0; i < rank; ++i) last_two[i] = -1;
+    return last_two;
+  }
+  if (slice.size() != rank)
+    refuse("slice has ", slice.size(), " entries, the shape ", to_string(shape), " has ", rank);
+  return slice;
+}
+
+Plane plane_of(const Tensor& tensor, const std::vector<std::int64_t>& slice) {
+  Plane plane;
+  std::vector<int> shown;
+  for (int axis = 0; axis < tensor.rank(); ++axis) {
+    const std::int64_t index = slice[static_cast<std::size_t>(axis)];
+    if (index == -1) {
+      shown.push_back(axis);
+    } else if (index < 0 || (index >= tensor.dim(axis) && tensor.count() > 0)) {
+      refuse("slice: index ", index, " of axis ", axis, " is outside of the shape ",
+             to_string(tensor.shape()));
+    } else {
+      plane.offset += index * tensor.strides()[axis];
+    }
+  }
+  if (shown.size() > 2) refuse("slice: ", shown.size(), " axes are shown, the most is 2");
+  for (std::size_t i = 0; i < shown.size(); ++i) {
+    const std::size_t side = i + 2 - shown.size();
+    plane.extent[side] = tensor.dim(shown[i]);
+    plane.stride[side] = tensor.strides()[shown[i]];
+  }
+  if (tensor.count() == 0)
+    for (int axis = 0; axis < tensor.rank(); ++axis)
+      if (tensor.dim(axis) == 0 && slice[static_cast<std::size_t>(axis)] != -1) plane.extent = {0, 0};
+  return plane;
+}
+
+/// First element, number of cells, and elements a cell, along one side.
+struct Side {
+  std::int64_t first = 0, cells = 0, step = 1, extent = 0;
+};
+
+Side side_of(const char* name, std::int64_t first, std::int64_t cells, std::int64_t step,
+             std::int64_t extent) {
+  if (first < 0 || cells < 0) refuse(name, " ", first, " and number ", cells, " must not be negative");
+  if (step < 1) refuse(name, "_step is ", step, ", it must be at least 1");
+  step = std::min(step, std::max<std::int64_t>(extent, 1));
+  Side side{std::min(first, extent), 0, step, extent};
+  const std::int64_t left = extent - side.first;
+  side.cells = std::min(cells, left / step + (left % step != 0));
+  return side;
+}
+
+template <class T>
+double mean_of(const T* values, const Plane& plane, const Side& rows, const Side& columns, std::int64_t i,
+               std::int64_t j) {
+  const std::int64_t top = rows.first + i * rows.step, left = columns.first + j * columns.step;
+  const std::int64_t bottom = std::min(rows.extent, top + rows.step);
+  const std::int64_t right = std::min(columns.extent, left + columns.step);
+  double sum = 0;
+  for (std::int64_t r = top; r < bottom; ++r)
+    for (std::int64_t c = left; c < right; ++c)
+      sum += static_cast<double>(values[plane.offset + r * plane.stride[0] + c * plane.stride[1]]);
+  return sum / static_cast<double>((bottom - top) * (right - left));
+}
+
+template <class T>
+void fill(const T* values, const Plane& plane, const Side& rows, const Side& columns,
+          std::vector<double>& cells, const CancelFlag* cancel) {
+  const std::int64_t work_of_row = std::max<std::int64_t>(1, columns.cells * columns.step * rows.step);
+  const std::int64_t grain = std::max<std::int64_t>(1, (1 << 16) / work_of_row);
+  const auto body = [&](std::int64_t begin, std::int64_t end) {
+    check_cancelled(cancel);
+    for (std::int64_t i = begin; i < end; ++i)
+      for (std::int64_t j = 0; j < columns.cells; ++j)
+        cells[static_cast<std::size_t>(i * columns.cells + j)] = mean_of(values, plane, rows, columns, i, j);
+  };
+  cpu::parallel_for(rows.cells, grain, body);
+}
+
+/// int64 values that a double can not hold.
+void fill_exact(const std::int64_t* values, const Plane& plane, const Side& rows, const Side& columns,
+                std::vector<std::string>& exact) {
+  constexpr std::int64_t limit = std::int64_t{1} << 53;
+  const auto each = [&](auto&& f) {
+    for (std::int64_t i = 0; i < rows.cells; ++i)
+      for (std::int64_t j = 0; j < columns.cells; ++j)
+        f(values[plane.offset + (rows.first + i) * plane.stride[0] + (columns.first + j) * plane.stride[1]]);
+  };
+  bool needed = false;
+  each([&](std::int64_t value) { needed = needed || value > limit || value < -limit; });
+  if (needed) each([&](std::int64_t value) { exact.push_back(std::to_string(value)); });
+}
+
+}  // namespace
+
+protocol::Tile make_tile(const Tensor& tensor, const protocol::GetTile& request, const CancelFlag* cancel) {
+  const Tensor shaped = reshaped(tensor, wanted_shape(tensor, request.reshape));
+  const Plane plane = plane_of(shaped, full_slice(shaped.shape(), request.slice));
+  const Side rows = side_of("row", request.row, request.rows, request.row_step, plane.extent[0]);
+  const Side columns =
+      side_of("column", request.column, request.columns, request.column_step, plane.extent[1]);
+  if (columns.cells > 0 && rows.cells > most_cells / columns.cells)
+    refuse(rows.cells, " × ", columns.cells, " cells are more than the ", most_cells, " of one answer");
+
+  protocol::Tile tile;
+  tile.tensor = request.tensor;
+  tile.shape.assign(shaped.shape().begin(), shaped.shape().end());
+  tile.total_rows = plane.extent[0];
+  tile.total_columns = plane.extent[1];
+  tile.row = rows.first;
+  tile.column = columns.first;
+  tile.rows = rows.cells;
+  tile.columns = columns.cells;
+  tile.row_step = rows.step;
+  tile.column_step = columns.step;
+  tile.dtype = dtype_name(shaped.dtype());
+  tile.values.resize(static_cast<std::size_t>(rows.cells * columns.cells));
+  if (tile.values.empty()) return tile;
+  visit_dtype(shaped.dtype(), [&]<class T>(TypeTag<T>) {
+    fill(shaped.data<T>(), plane, rows, columns, tile.values, cancel);
+  });
+  if (shaped.dtype() == DType::int64 && rows.step == 1 && columns.step == 1)
+    fill_exact(shaped.data<std::int64_t>(), plane, rows, columns, tile.exact);
+  return tile;
+}
+
+}  // namespace tapedeck::debug

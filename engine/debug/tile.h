@@ -1,0 +1,24 @@
+// A rectangle of a tensor's values, as a view shows it.
+#pragma once
+
+#include <stdexcept>
+
+#include "engine/protocol/messages.h"
+#include "engine/record/cancel.h"
+#include "engine/tensor/tensor.h"
+
+namespace tapedeck::debug {
+
+/// A request that makes no sense; the text says why, with the values.
+struct BadRequest : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// Cells of one answer: more than any window shows.
+constexpr std::int64_t most_cells = 4'000'000;
+
+/// Clips the rectangle to the slice; a mean over a cell that has a NaN is NaN. Throws BadRequest, Cancelled.
+protocol::Tile make_tile(const Tensor& tensor, const protocol::GetTile& request,
+                         const CancelFlag* cancel = nullptr);
+
+}  // namespace tapedeck::debug

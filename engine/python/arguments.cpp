@@ -1,0 +1,274 @@
+#include "engine/python/arguments.h"
+
+#include <algorithm>
+#include <array>
+
+#include "engine/ops/random_state.h"
+#include "engine/python/convert.h"
+#include "engine/python/errors.h"
+#include "engine/python/tensor_object.h"
+
+namespace tapedeck::python {
+
+namespace {
+
+constexpr std::size_t max_parameters = 16;
+
+PyObject* interned(const std::string& text) {
+  PyObject* object = PyUnicode_InternFromString(text.c_str());
+  if (!object) throw py::error_already_set();
+  return object;
+}
+
+PyObject* name_keyword() {
+  static PyObject* const keyword = interned("name");
+  return keyword;
+}
+
+// TensorFlow 1's names of arguments that later versions renamed.
+struct Renamed {
+  const char* old_name;
+  const char* name;
+  const char* op_prefix;  ///< ops whose name starts with this
+};
+constexpr Renamed renamed[] = {
+    {"reduction_indices", "axis", "reduce_"}, {"keep_dims", "keepdims", "reduce_"},
+    {"dim", "axis", "expand_dims"},           {"dim", "axis", "softmax"},
+    {"dim", "axis", "log_softmax"},           {"dimension", "axis", "argmax"},
+    {"dimension", "axis", "argmin"},          {"squeeze_dims", "axis", "squeeze"},
+    {"concat_dim", "axis", "concat"},         {"split_dim", "axis", "split"},
+};
+
+std::int64_t to_integer(PyObject* value, const Where& where) {
+  const py::object index =
+      py::reinterpret_steal<py::object>(PyBool_Check(value) ? nullptr : PyNumber_Index(value));
+  if (!index) {
+    PyErr_Clear();
+    fail<TypeMismatchError>(where.prefix(), short_repr(value), " is not an integer");
+  }
+  int overflow = 0;
+  const std::int64_t number = PyLong_AsLongLongAndOverflow(index.ptr(), &overflow);
+  if (overflow != 0) fail<InvalidArgumentError>(where.prefix(), short_repr(value), " does not fit in int64");
+  return number;
+}
+
+std::vector<std::int64_t> to_integers(PyObject* value, const Where& where) {
+  if (PyIndex_Check(value) && !is_numpy_array(value) &&
+      !(is_tensor_like(value) && tensor_like(value).rank() > 0))
+    return {to_integer(value, where)};
+  const py::object items = py::reinterpret_steal<py::object>(PySequence_Fast(value, ""));
+  if (!items || PyUnicode_Check(value)) {
+    PyErr_Clear();
+    fail<TypeMismatchError>(where.prefix(), short_repr(value),
+                            " is neither an integer nor a list of integers");
+  }
+  std::vector<std::int64_t> numbers;
+  const Py_ssize_t count = PySequence_Fast_GET_SIZE(items.ptr());
+  numbers.reserve(static_cast<std::size_t>(count));
+  for (Py_ssize_t i = 0; i < count; ++i)
+    numbers.push_back(to_integer(PySequence_Fast_GET_ITEM(items.ptr(), i), where));
+  return numbers;
+}
+
+bool is_whole_number(PyObject* value) {
+  if (is_tensor_like(value)) return is_integer(tensor_like(value).dtype());
+  return PyIndex_Check(value) && !PyBool_Check(value);
+}
+
+// A whole number stays one, so that an op can tell range(3) from range(3.).
+Attribute to_real(PyObject* value, const Where& where) {
+  if (is_whole_number(value)) return to_integer(value, where);
+  const double number = PyFloat_AsDouble(value);
+  if (number == -1. && PyErr_Occurred()) {
+    PyErr_Clear();
+    fail<TypeMismatchError>(where.prefix(), short_repr(value), " is not a number");
+  }
+  return number;
+}
+
+std::string to_text(PyObject* value, const Where& where) {
+  const char* text = PyUnicode_Check(value) ? PyUnicode_AsUTF8(value) : nullptr;
+  if (!text) {
+    PyErr_Clear();
+    fail<TypeMismatchError>(where.prefix(), short_repr(value), " is not a string");
+  }
+  return text;
+}
+
+bool to_boolean(PyObject* value, const Where& where) {
+  const int truth = PyUnicode_Check(value) ? -1 : PyObject_IsTrue(value);
+  if (truth < 0) {
+    PyErr_Clear();
+    fail<TypeMismatchError>(where.prefix(), short_repr(value), " is neither True nor False");
+  }
+  return truth == 1;
+}
+
+}  // namespace
+
+Attributes named_attributes(const OpDef& op,
+                            std::initializer_list<std::pair<std::string_view, Attribute>> given) {
+  std::vector<Attribute> values;
+  for (const AttributeSpec& spec : op.attributes) values.push_back(spec.fallback);
+  for (const auto& [name, value] : given) {
+    const auto found = std::find_if(op.attributes.begin(), op.attributes.end(),
+                                    [&](const AttributeSpec& spec) { return spec.name == name; });
+    if (found == op.attributes.end())
+      throw std::logic_error("op " + op.name + " has no attribute " + std::string(name));
+    values[static_cast<std::size_t>(found - op.attributes.begin())] = value;
+  }
+  return Attributes(std::move(values));
+}
+
+const OpDef& required_op(const char* name) {
+  const OpDef* op = Registry::instance().find(name);
+  if (!op) fail<UnimplementedError>("the engine has no op ", name);
+  return *op;
+}
+
+Attribute to_attribute(const AttributeSpec& spec, PyObject* value, const Where& where) {
+  if (value == Py_None && !spec.required) return spec.fallback;
+  switch (spec.kind) {
+    case AttributeKind::boolean:
+      return to_boolean(value, where);
+    case AttributeKind::integer:
+      return to_integer(value, where);
+    case AttributeKind::real:
+      return to_real(value, where);
+    case AttributeKind::text:
+      return to_text(value, where);
+    case AttributeKind::dtype:
+      if (const auto dtype = to_dtype(value, where)) return *dtype;
+      fail<TypeMismatchError>(where.prefix(), "None is not a dtype");
+    case AttributeKind::integers:
+    case AttributeKind::shape:
+      break;
+  }
+  return to_integers(value, where);
+}
+
+Signature::Signature(const OpDef& op) : op_(op) {
+  const auto has_attribute = [&op](std::string_view name) {
+    return std::any_of(op.attributes.begin(), op.attributes.end(),
+                       [&](const AttributeSpec& spec) { return spec.name == name; });
+  };
+  is_random_ = has_attribute("seed") && has_attribute("key") && has_attribute("counter");
+  const auto add = [this](const std::string& name, bool is_input, std::size_t index) {
+    parameters_.push_back({interned(name), is_input, static_cast<int>(index)});
+  };
+  const auto add_by_name = [&](const std::string& name) {
+    for (std::size_t i = 0; i < op.inputs.size(); ++i)
+      if (op.inputs[i].name == name) return add(name, true, i);
+    for (std::size_t i = 0; i < op.attributes.size(); ++i)
+      if (op.attributes[i].name == name) return add(name, false, i);
+    throw std::logic_error("op " + op.name + ": python_order names " + name + ", which it does not have");
+  };
+  if (op.python_order.empty()) {
+    for (std::size_t i = 0; i < op.inputs.size(); ++i) add(op.inputs[i].name, true, i);
+    for (std::size_t i = 0; i < op.attributes.size(); ++i)
+      if (!is_random_ || (op.attributes[i].name != "key" && op.attributes[i].name != "counter"))
+        add(op.attributes[i].name, false, i);
+  } else {
+    for (const std::string& name : op.python_order) add_by_name(name);
+  }
+  if (parameters_.size() > max_parameters)
+    throw std::logic_error("op " + op.name + " has too many parameters");
+  bool optional = false;
+  for (const Parameter& parameter : parameters_) {
+    if (optional && is_required(parameter))
+      throw std::logic_error("op " + op.name +
+                             ": a required argument follows an optional one; set python_order");
+    optional = !is_required(parameter);
+  }
+  for (const Renamed& row : renamed)
+    if (op.name.starts_with(row.op_prefix))
+      for (std::size_t i = 0; i < parameters_.size(); ++i)
+        if (PyUnicode_CompareWithASCIIString(parameters_[i].name, row.name) == 0)
+          aliases_.emplace_back(interned(row.old_name), static_cast<int>(i));
+  std::vector<Attribute> defaults;
+  for (const AttributeSpec& spec : op.attributes) defaults.push_back(spec.fallback);
+  if (!defaults.empty()) defaults_ = Attributes(std::move(defaults));
+}
+
+std::string Signature::text() const {
+  std::string text = "(";
+  for (const Parameter& parameter : parameters_) {
+    text += PyUnicode_AsUTF8(parameter.name);
+    if (!is_required(parameter)) {
+      const Attribute& fallback = op_.attributes[static_cast<std::size_t>(parameter.index)].fallback;
+      const auto* dtype = std::get_if<DType>(&fallback);
+      text += dtype ? "='" + std::string(dtype_name(*dtype)) + "'" : "=" + to_string(fallback);
+    }
+    text += ", ";
+  }
+  return text + "name=None)";
+}
+
+bool Signature::is_required(const Parameter& parameter) const {
+  return parameter.is_input || op_.attributes[static_cast<std::size_t>(parameter.index)].required;
+}
+
+int Signature::slot_of(PyObject* keyword) const {
+  // Keywords in Python source are interned, so the same name is nearly always the same object.
+  const auto count = static_cast<int>(parameters_.size());
+  for (int i = 0; i < count; ++i)
+    if (parameters_[static_cast<std::size_t>(i)].name == keyword) return i;
+  if (keyword == name_keyword() || PyUnicode_Compare(keyword, name_keyword()) == 0) return count;
+  for (int i = 0; i < count; ++i)
+    if (PyUnicode_Compare(parameters_[static_cast<std::size_t>(i)].name, keyword) == 0) return i;
+  for (const auto& [alias, slot] : aliases_)
+    if (PyUnicode_Compare(alias, keyword) == 0) return slot;
+  fail<TypeMismatchError>(op_.name, "() has no argument ", short_repr(keyword), "; it takes ", text());
+}
+
+void Signature::fill_slots(PyObject* const* arguments, std::size_t positional, PyObject* keyword_names,
+                           PyObject** slots) const {
+  const std::size_t count = parameters_.size();
+  if (positional > count + 1)
+    fail<TypeMismatchError>(op_.name, "() takes at most ", count + 1, " arguments ", text(), ", ", positional,
+                            " were given");
+  std::copy(arguments, arguments + positional, slots);
+  if (!keyword_names) return;
+  const Py_ssize_t keywords = PyTuple_GET_SIZE(keyword_names);
+  for (Py_ssize_t i = 0; i < keywords; ++i) {
+    PyObject* keyword = PyTuple_GET_ITEM(keyword_names, i);
+    PyObject*& slot = slots[slot_of(keyword)];
+    if (slot) fail<TypeMismatchError>(op_.name, "() got several values for argument ", short_repr(keyword));
+    slot = arguments[positional + static_cast<std::size_t>(i)];
+  }
+}
+
+void Signature::parse(PyObject* const* arguments, std::size_t positional, PyObject* keyword_names,
+                      Tensors& inputs, Attributes& attributes) const {
+  std::array<PyObject*, max_parameters + 1> slots{};
+  fill_slots(arguments, positional, keyword_names, slots.data());
+
+  std::array<PyObject*, max_parameters> values{};
+  std::vector<Attribute> given;
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    const Parameter& parameter = parameters_[i];
+    const auto index = static_cast<std::size_t>(parameter.index);
+    if (parameter.is_input) {
+      if (!slots[i])
+        fail<TypeMismatchError>(op_.name, "() misses argument ", short_repr(parameter.name), "; it takes ",
+                                text());
+      values[index] = slots[i];
+      continue;
+    }
+    const AttributeSpec& spec = op_.attributes[index];
+    if (!slots[i]) {
+      if (spec.required)
+        fail<TypeMismatchError>(op_.name, "() misses argument ", short_repr(parameter.name), "; it takes ",
+                                text());
+      continue;
+    }
+    if (given.empty())
+      for (const AttributeSpec& each : op_.attributes) given.push_back(each.fallback);
+    given[index] = to_attribute(spec, slots[i], {op_.name.c_str(), spec.name.c_str()});
+  }
+  convert_inputs(op_, values.data(), inputs);
+  if (is_random_) resolve_random(op_, given);
+  attributes = given.empty() ? defaults_ : Attributes(std::move(given));
+}
+
+}  // namespace tapedeck::python

@@ -1,0 +1,201 @@
+#include "engine/python/convert.h"
+
+#include <array>
+
+#include "engine/ops/observer.h"
+#include "engine/ops/run_op.h"
+#include "engine/python/arguments.h"
+#include "engine/python/errors.h"
+#include "engine/python/list_values.h"
+#include "engine/python/tensor_object.h"
+
+namespace tapedeck::python {
+
+std::string Where::prefix() const {
+  std::string text;
+  for (const char* part : {op, argument})
+    if (part) text += std::string(part) + ": ";
+  return text;
+}
+
+Guess merge(const Guess& a, const Guess& b) {
+  if (a.kind == ValueKind::unsupported || b.kind == ValueKind::unsupported) return {};
+  // Arrays and tensors of the same kind: the first one decides.
+  return b.kind > a.kind ? b : a;
+}
+
+std::optional<DType> default_dtype(const Guess& guess) {
+  switch (guess.kind) {
+    case ValueKind::boolean:
+      return DType::bool_;
+    case ValueKind::integer:
+      return DType::int32;
+    case ValueKind::real:
+    case ValueKind::empty:
+      return DType::float32;
+    default:
+      return guess.dtype;
+  }
+}
+
+Guess guess_of(PyObject* value) {
+  if (is_tensor(value)) return {ValueKind::tensor, tensor_of(value).dtype()};
+  if (PyFloat_CheckExact(value)) return {ValueKind::real, {}};
+  if (PyBool_Check(value)) return {ValueKind::boolean, {}};
+  if (PyLong_Check(value)) return {ValueKind::integer, {}};
+  if (is_variable(value)) return {ValueKind::tensor, variable_of(value).dtype()};
+  if (is_numpy_array(value) || is_numpy_scalar(value)) return {ValueKind::array, numpy_dtype(value)};
+  if (PyFloat_Check(value)) return {ValueKind::real, {}};
+  if (PyList_Check(value) || PyTuple_Check(value)) {
+    Guess guess{ValueKind::empty, {}};
+    const Py_ssize_t count = PySequence_Fast_GET_SIZE(value);
+    PyObject** items = PySequence_Fast_ITEMS(value);
+    for (Py_ssize_t i = 0; i < count && guess.kind != ValueKind::unsupported; ++i)
+      guess = merge(guess, guess_of(items[i]));
+    return guess;
+  }
+  if (PyUnicode_Check(value) || PyBytes_Check(value) || PyType_Check(value)) return {};
+  if (PyObject_HasAttrString(value, "__array__"))
+    return {ValueKind::array, numpy_dtype(as_numpy(value).ptr())};
+  return {};
+}
+
+void announce_leaf(const Tensor& tensor) {
+  if (Observer* observer = current_observer()) observer->leaf(tensor, {});
+}
+
+namespace {
+
+// TensorFlow packs a list of tensors with one op, so that gradients reach them.
+Tensor stack_list(PyObject* list, std::optional<DType> wanted, const Where& where) {
+  static const OpDef& stack = required_op("stack");
+  Tensors parts;
+  const Py_ssize_t count = PySequence_Fast_GET_SIZE(list);
+  for (Py_ssize_t i = 0; i < count; ++i)
+    parts.push_back(to_tensor(PySequence_Fast_GET_ITEM(list, i), wanted, where));
+  return run_op1(stack, parts, named_attributes(stack, {{"axis", std::int64_t{0}}}));
+}
+
+[[noreturn]] void refuse_value(PyObject* value, const Where& where) {
+  if (value == Py_None) fail<TypeMismatchError>(where.prefix(), "None is not a tensor");
+  if (PyUnicode_Check(value) || PyBytes_Check(value))
+    fail<TypeMismatchError>(where.prefix(), short_repr(value), " is text; tensors hold numbers and bools");
+  fail<TypeMismatchError>(where.prefix(), "cannot convert ", short_repr(value), " of type ",
+                          Py_TYPE(value)->tp_name, " to a tensor");
+}
+
+void check_tensor_dtype(const Tensor& tensor, std::optional<DType> wanted, const Where& where) {
+  if (wanted && tensor.dtype() != *wanted)
+    fail<InvalidArgumentError>(where.prefix(), "a tensor of dtype ", dtype_name(tensor.dtype()), ", but ",
+                               dtype_name(*wanted), " is wanted; use tf.cast");
+}
+
+}  // namespace
+
+Tensor to_tensor(PyObject* value, std::optional<DType> wanted, const Where& where,
+                 std::optional<Guess> known) {
+  if (is_tensor_like(value)) {
+    Tensor tensor = tensor_like(value);
+    check_tensor_dtype(tensor, wanted, where);
+    return tensor;
+  }
+  const Guess guess = known ? *known : guess_of(value);
+  switch (guess.kind) {
+    case ValueKind::unsupported: {
+      if (PyObject* culprit = unsupported_element(value)) refuse_value(culprit, where);
+      refuse_value(value, where);
+    }
+    case ValueKind::tensor:
+      return stack_list(value, wanted ? wanted : guess.dtype, where);
+    case ValueKind::array: {
+      Tensor tensor = tensor_from_numpy(value, wanted, where);
+      announce_leaf(tensor);
+      return tensor;
+    }
+    default: {
+      Tensor tensor = tensor_from_values(value, wanted ? *wanted : *default_dtype(guess), where);
+      announce_leaf(tensor);
+      return tensor;
+    }
+  }
+}
+
+namespace {
+
+// The arguments that one call's dtype group has to agree on.
+struct Groups {
+  struct Entry {
+    char name;
+    Guess guess;
+    std::optional<DType> preferred;
+  };
+  std::array<Entry, 8> entries;
+  std::size_t count = 0;
+
+  Entry& entry(char name) {
+    for (std::size_t i = 0; i < count; ++i)
+      if (entries[i].name == name) return entries[i];
+    entries[count] = {name, {ValueKind::empty, {}}, {}};
+    return entries[count++];
+  }
+};
+
+std::optional<DType> group_dtype(const Groups::Entry& entry) {
+  if (entry.guess.kind < ValueKind::array && entry.preferred) return entry.preferred;
+  if (entry.guess.kind == ValueKind::empty || entry.guess.kind == ValueKind::unsupported) return std::nullopt;
+  return default_dtype(entry.guess);
+}
+
+void append_list(PyObject* value, std::optional<DType> dtype, const Where& where, Tensors& inputs) {
+  const py::object items = checked(PySequence_Fast(value, "a list of tensors is needed"));
+  const Py_ssize_t count = PySequence_Fast_GET_SIZE(items.ptr());
+  for (Py_ssize_t i = 0; i < count; ++i)
+    inputs.push_back(to_tensor(PySequence_Fast_GET_ITEM(items.ptr(), i), dtype, where));
+}
+
+bool is_variadic_sequence(const InputSpec& spec, PyObject* value) {
+  return spec.variadic &&
+         (PyList_Check(value) || PyTuple_Check(value) || is_tensor_like(value) || is_numpy_array(value));
+}
+
+}  // namespace
+
+void convert_inputs(const OpDef& op, PyObject* const* values, Tensors& inputs) {
+  const std::size_t count = op.inputs.size();
+  bool all_tensors = true;
+  for (std::size_t i = 0; i < count; ++i)
+    all_tensors = all_tensors && is_tensor_like(values[i]) && !op.inputs[i].variadic;
+  if (all_tensors) {
+    for (std::size_t i = 0; i < count; ++i) inputs.push_back(tensor_like(values[i]));
+    return;
+  }
+
+  std::array<Guess, 16> guesses;
+  Groups groups;
+  for (std::size_t i = 0; i < count; ++i) {
+    const InputSpec& spec = op.inputs[i];
+    guesses[i] = guess_of(values[i]);
+    if (spec.group == '\0' || guesses[i].kind == ValueKind::unsupported) continue;
+    Groups::Entry& entry = groups.entry(spec.group);
+    entry.guess = merge(entry.guess, guesses[i]);
+    if (!entry.preferred) entry.preferred = spec.preferred;
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    const InputSpec& spec = op.inputs[i];
+    const Where where{op.name.c_str(), spec.name.c_str()};
+    std::optional<DType> dtype;
+    if (spec.group != '\0')
+      dtype = group_dtype(groups.entry(spec.group));
+    else if (guesses[i].kind < ValueKind::array)
+      dtype = spec.preferred;
+    if (is_variadic_sequence(spec, values[i])) {
+      append_list(values[i], dtype, where, inputs);
+    } else if (is_tensor_like(values[i])) {
+      inputs.push_back(tensor_like(values[i]));  // the shape rule words a mismatch of two tensors
+    } else {
+      inputs.push_back(to_tensor(values[i], dtype, where, guesses[i]));
+    }
+  }
+}
+
+}  // namespace tapedeck::python

@@ -1,0 +1,126 @@
+#include "engine/python/errors.h"
+
+#include <new>
+
+namespace tapedeck::python {
+
+namespace {
+
+struct ErrorClasses {
+  PyObject* base = nullptr;
+  PyObject* invalid_argument = nullptr;
+  PyObject* type_mismatch = nullptr;
+  PyObject* out_of_range = nullptr;
+  PyObject* resource_exhausted = nullptr;
+  PyObject* not_found = nullptr;
+  PyObject* unimplemented = nullptr;
+  PyObject* failed_precondition = nullptr;
+};
+ErrorClasses classes;
+
+PyObject* make_class(py::module_& module, const char* name, const char* doc, PyObject* built_in) {
+  const std::string full_name = std::string("tapedeck.errors.") + name;
+  const py::object bases = classes.base
+                               ? py::object(py::make_tuple(py::handle(classes.base), py::handle(built_in)))
+                               : py::reinterpret_borrow<py::object>(built_in);
+  PyObject* made = PyErr_NewExceptionWithDoc(full_name.c_str(), doc, bases.ptr(), nullptr);
+  if (!made) throw py::error_already_set();
+  module.attr(name) = py::handle(made);
+  return made;
+}
+
+// For functions that pybind11 wraps.
+void translate_errors() {
+  py::register_exception_translator([](std::exception_ptr error) {
+    try {
+      if (error) std::rethrow_exception(error);
+    } catch (const ForeignException&) {
+      set_python_error();
+    } catch (const Error&) {
+      set_python_error();
+    }
+  });
+}
+
+}  // namespace
+
+void bind_errors(py::module_& module) {
+  translate_errors();
+  classes.base = make_class(module, "OpError", "What every error of the engine is.", PyExc_Exception);
+  classes.invalid_argument =
+      make_class(module, "InvalidArgumentError", "An argument's value or shape is wrong; a ValueError.",
+                 PyExc_ValueError);
+  classes.type_mismatch =
+      make_class(module, "TypeMismatchError", "An argument's dtype is wrong; a TypeError.", PyExc_TypeError);
+  classes.out_of_range =
+      make_class(module, "OutOfRangeError", "An index is out of range; an IndexError.", PyExc_IndexError);
+  classes.resource_exhausted =
+      make_class(module, "ResourceExhaustedError", "Not enough memory; a MemoryError.", PyExc_MemoryError);
+  classes.not_found =
+      make_class(module, "NotFoundError", "A device that is not there; a RuntimeError.", PyExc_RuntimeError);
+  classes.unimplemented =
+      make_class(module, "UnimplementedError", "No kernel for this dtype or device; a NotImplementedError.",
+                 PyExc_NotImplementedError);
+  classes.failed_precondition =
+      make_class(module, "FailedPreconditionError",
+                 "The object is not in the state that the call needs (a used-up tape); a RuntimeError.",
+                 PyExc_RuntimeError);
+}
+
+void set_python_error() noexcept {
+  try {
+    throw;
+  } catch (const ForeignException&) {
+    if (!PyErr_Occurred()) PyErr_SetString(PyExc_SystemError, "an exception got lost on its way");
+  } catch (const Interrupted&) {
+    if (!PyErr_Occurred()) PyErr_SetNone(PyExc_KeyboardInterrupt);
+  } catch (const InvalidArgumentError& error) {
+    PyErr_SetString(classes.invalid_argument, error.what());
+  } catch (const TypeMismatchError& error) {
+    PyErr_SetString(classes.type_mismatch, error.what());
+  } catch (const OutOfRangeError& error) {
+    PyErr_SetString(classes.out_of_range, error.what());
+  } catch (const ResourceExhaustedError& error) {
+    PyErr_SetString(classes.resource_exhausted, error.what());
+  } catch (const NotFoundError& error) {
+    PyErr_SetString(classes.not_found, error.what());
+  } catch (const UnimplementedError& error) {
+    PyErr_SetString(classes.unimplemented, error.what());
+  } catch (const FailedPreconditionError& error) {
+    PyErr_SetString(classes.failed_precondition, error.what());
+  } catch (const Error& error) {
+    PyErr_SetString(classes.base, error.what());
+  } catch (py::error_already_set& error) {
+    error.restore();
+  } catch (const py::builtin_exception& error) {
+    error.set_error();
+  } catch (const std::bad_alloc&) {
+    PyErr_NoMemory();
+  } catch (const std::exception& error) {
+    PyErr_SetString(PyExc_RuntimeError, error.what());
+  } catch (...) {
+    PyErr_SetString(PyExc_SystemError, "an unknown C++ exception");
+  }
+}
+
+std::string short_repr(PyObject* object) noexcept {
+  constexpr std::size_t limit = 60;
+  PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
+  PyErr_Fetch(&type, &value, &traceback);
+  std::string text;
+  if (PyObject* repr = PyObject_Repr(object)) {
+    if (const char* utf8 = PyUnicode_AsUTF8(repr)) text = utf8;
+    Py_DECREF(repr);
+  }
+  if (text.empty()) text = std::string("<") + Py_TYPE(object)->tp_name + " object>";
+  if (text.size() > limit) {
+    std::size_t end = limit - 3;
+    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80)
+      --end;  // inside a UTF-8 sequence
+    text = text.substr(0, end) + "...";
+  }
+  PyErr_Restore(type, value, traceback);
+  return text;
+}
+
+}  // namespace tapedeck::python

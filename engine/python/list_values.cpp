@@ -1,0 +1,111 @@
+#include "engine/python/list_values.h"
+
+#include <limits>
+
+#include "engine/python/errors.h"
+
+namespace tapedeck::python {
+
+namespace {
+
+bool is_list(PyObject* value) {
+  return PyList_Check(value) || PyTuple_Check(value);
+}
+
+[[noreturn]] void refuse(PyObject* value, DType dtype, const Where& where) {
+  fail<TypeMismatchError>(where.prefix(), "cannot convert ", short_repr(value), " to ", dtype_name(dtype));
+}
+
+std::int64_t read_integer(PyObject* value, DType dtype, std::int64_t lowest, std::int64_t highest,
+                          const Where& where) {
+  if (!PyLong_Check(value) || PyBool_Check(value)) refuse(value, dtype, where);
+  int overflow = 0;
+  const std::int64_t number = PyLong_AsLongLongAndOverflow(value, &overflow);
+  if (number == -1 && PyErr_Occurred()) throw ForeignException{};
+  if (overflow != 0 || number < lowest || number > highest)
+    fail<InvalidArgumentError>(where.prefix(), short_repr(value), " does not fit in ", dtype_name(dtype),
+                               dtype == DType::int32 ? "; pass dtype=tf.int64 or a float" : "");
+  return number;
+}
+
+double read_real(PyObject* value, DType dtype, const Where& where) {
+  if (PyFloat_Check(value)) return PyFloat_AS_DOUBLE(value);
+  if (!PyLong_Check(value) || PyBool_Check(value)) refuse(value, dtype, where);
+  const double number = PyLong_AsDouble(value);
+  if (number == -1. && PyErr_Occurred()) {
+    PyErr_Clear();
+    fail<InvalidArgumentError>(where.prefix(), short_repr(value), " does not fit in ", dtype_name(dtype));
+  }
+  return number;
+}
+
+template <class T>
+T read_number(PyObject* value, const Where& where) {
+  constexpr DType dtype = dtype_of<T>();
+  if constexpr (dtype == DType::bool_) {
+    if (!PyBool_Check(value)) refuse(value, dtype, where);
+    return value == Py_True;
+  } else if constexpr (is_integer(dtype)) {
+    return static_cast<T>(
+        read_integer(value, dtype, std::numeric_limits<T>::min(), std::numeric_limits<T>::max(), where));
+  } else {
+    return static_cast<T>(read_real(value, dtype, where));
+  }
+}
+
+// The shape that the first elements say; fill() checks that the others agree.
+Shape shape_of(PyObject* value, const Where& where) {
+  Shape shape;
+  while (is_list(value)) {
+    if (shape.rank() == max_rank)
+      fail<InvalidArgumentError>(where.prefix(), "a list nested more than ", max_rank, " deep");
+    const Py_ssize_t length = PySequence_Fast_GET_SIZE(value);
+    shape.push_back(length);
+    if (length == 0) break;
+    value = PySequence_Fast_GET_ITEM(value, 0);
+  }
+  return shape;
+}
+
+template <class T>
+void fill(PyObject* value, const Shape& shape, int axis, T*& target, const Where& where) {
+  if (axis == shape.rank()) {
+    if (is_list(value))
+      fail<InvalidArgumentError>(where.prefix(), "not rectangular: ", short_repr(value),
+                                 " stands where a number is");
+    *target++ = read_number<T>(value, where);
+    return;
+  }
+  if (!is_list(value))
+    fail<InvalidArgumentError>(where.prefix(), "not rectangular: ", short_repr(value),
+                               " stands where a list of ", shape[axis], " is");
+  const Py_ssize_t length = PySequence_Fast_GET_SIZE(value);
+  if (length != shape[axis])
+    fail<InvalidArgumentError>(where.prefix(), "not rectangular: lists of ", shape[axis], " and ", length,
+                               " at depth ", axis);
+  for (Py_ssize_t i = 0; i < length; ++i)
+    fill(PySequence_Fast_GET_ITEM(value, i), shape, axis + 1, target, where);
+}
+
+}  // namespace
+
+Tensor tensor_from_values(PyObject* value, DType dtype, const Where& where) {
+  const Shape shape = shape_of(value, where);
+  Tensor tensor = Tensor::allocate(dtype, shape);
+  visit_dtype(dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    T* target = tensor.writable_data<T>();
+    fill(value, shape, 0, target, where);
+  });
+  return tensor;
+}
+
+PyObject* unsupported_element(PyObject* value) {
+  if (!is_list(value)) return guess_of(value).kind == ValueKind::unsupported ? value : nullptr;
+  const Py_ssize_t count = PySequence_Fast_GET_SIZE(value);
+  for (Py_ssize_t i = 0; i < count; ++i)
+    if (PyObject* found = unsupported_element(PySequence_Fast_GET_ITEM(value, i))) return found;
+  return nullptr;
+}
+
+}  // namespace tapedeck::python

@@ -1,0 +1,193 @@
+#include "engine/python/op_function.h"
+
+#include <structmember.h>
+
+#include <memory>
+
+#include "engine/ops/run_op.h"
+#include "engine/python/arguments.h"
+#include "engine/python/convert.h"
+#include "engine/python/errors.h"
+#include "engine/python/tensor_object.h"
+
+namespace tapedeck::python {
+
+namespace {
+
+struct OpFunctionObject {
+  PyObject_HEAD vectorcallfunc vectorcall;
+  const Signature* signature;  ///< lives as long as the process, as the registry does
+  PyObject* name;
+};
+PyTypeObject op_function_type = blank_type();
+
+const OpDef& op_of(PyObject* self) {
+  return reinterpret_cast<OpFunctionObject*>(self)->signature->op();
+}
+
+PyObject* wrap_list(Tensors& outputs) {
+  const py::object list = checked(PyList_New(static_cast<Py_ssize_t>(outputs.size())));
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    PyObject* item = wrap(std::move(outputs[i]));
+    if (!item) throw ForeignException{};
+    PyList_SET_ITEM(list.ptr(), static_cast<Py_ssize_t>(i), item);
+  }
+  return py::object(list).release().ptr();
+}
+
+PyObject* call(PyObject* self, PyObject* const* arguments, std::size_t flagged_count,
+               PyObject* keyword_names) {
+  return guarded([&]() -> PyObject* {
+    const Signature& signature = *reinterpret_cast<OpFunctionObject*>(self)->signature;
+    Tensors inputs;
+    Attributes attributes;
+    signature.parse(arguments, static_cast<std::size_t>(PyVectorcall_NARGS(flagged_count)), keyword_names,
+                    inputs, attributes);
+    Tensors outputs = run_op(signature.op(), inputs, attributes);
+    if (outputs.size() == 1 && !signature.op().returns_list) return wrap(std::move(outputs[0]));
+    return wrap_list(outputs);
+  });
+}
+
+PyObject* get_doc(PyObject* self, void*) {
+  return PyUnicode_FromString(op_of(self).doc.c_str());
+}
+PyObject* get_name(PyObject* self, void*) {
+  PyObject* name = reinterpret_cast<OpFunctionObject*>(self)->name;
+  Py_INCREF(name);
+  return name;
+}
+PyObject* get_module(PyObject*, void*) {
+  return PyUnicode_FromString("tapedeck");
+}
+PyObject* get_text_signature(PyObject* self, void*) {
+  return PyUnicode_FromString(reinterpret_cast<OpFunctionObject*>(self)->signature->text().c_str());
+}
+PyObject* get_op_name(PyObject* self, void*) {
+  return PyUnicode_FromString(op_of(self).name.c_str());
+}
+
+py::object to_python(const Attribute& attribute) {
+  struct Visitor {
+    py::object operator()(std::monostate) const { return py::none(); }
+    py::object operator()(bool value) const { return py::bool_(value); }
+    py::object operator()(std::int64_t value) const { return py::int_(value); }
+    py::object operator()(double value) const { return py::float_(value); }
+    py::object operator()(const std::string& value) const { return py::str(value); }
+    py::object operator()(DType value) const { return checked(dtype_object(value)); }
+    py::object operator()(const std::vector<std::int64_t>& values) const {
+      py::tuple tuple(values.size());
+      for (std::size_t i = 0; i < values.size(); ++i) tuple[i] = py::int_(values[i]);
+      return tuple;
+    }
+  };
+  return std::visit(Visitor{}, attribute);
+}
+
+const char* kind_name(AttributeKind kind) {
+  constexpr const char* names[] = {"boolean", "integer", "real", "text", "dtype", "integers", "shape"};
+  return names[static_cast<std::size_t>(kind)];
+}
+
+PyObject* get_parameters(PyObject* self, void*) {
+  return guarded([&] {
+    const Signature& signature = *reinterpret_cast<OpFunctionObject*>(self)->signature;
+    py::list list;
+    for (const Parameter& parameter : signature.parameters()) {
+      const auto index = static_cast<std::size_t>(parameter.index);
+      const py::object ellipsis = py::ellipsis();
+      if (parameter.is_input) {
+        const char* kind = signature.op().inputs[index].variadic ? "tensors" : "tensor";
+        list.append(py::make_tuple(py::handle(parameter.name), kind, ellipsis));
+      } else {
+        const AttributeSpec& spec = signature.op().attributes[index];
+        list.append(py::make_tuple(py::handle(parameter.name), kind_name(spec.kind),
+                                   spec.required ? ellipsis : to_python(spec.fallback)));
+      }
+    }
+    return list.release().ptr();
+  });
+}
+
+PyObject* get_signature(PyObject* self, void*) {
+  return guarded([&] {
+    const py::object parameters = checked(get_parameters(self, nullptr));
+    return py::module_::import("tapedeck.signatures").attr("signature_of")(parameters).release().ptr();
+  });
+}
+
+PyObject* get_returns_list(PyObject* self, void*) {
+  return PyBool_FromLong(op_of(self).returns_list);
+}
+PyObject* represent(PyObject* self) {
+  return PyUnicode_FromFormat("<op %s>", op_of(self).name.c_str());
+}
+
+PyObject* reduce(PyObject* self, PyObject*) {
+  return guarded([&] {
+    const py::object finder = py::module_::import("tapedeck.namespaces").attr("op_function");
+    return py::make_tuple(finder, py::make_tuple(op_of(self).name)).release().ptr();
+  });
+}
+
+PyGetSetDef properties[] = {
+    {"__doc__", get_doc, nullptr, nullptr, nullptr},
+    {"__name__", get_name, nullptr, nullptr, nullptr},
+    {"__qualname__", get_name, nullptr, nullptr, nullptr},
+    {"__module__", get_module, nullptr, nullptr, nullptr},
+    {"__text_signature__", get_text_signature, nullptr, nullptr, nullptr},
+    {"op_name", get_op_name, nullptr, "The op's name in records and errors.", nullptr},
+    {"parameters", get_parameters, nullptr,
+     "(name, kind, default) of each argument; default ... where it is required.", nullptr},
+    {"returns_list", get_returns_list, nullptr, "True where the result is a list of tensors.", nullptr},
+    {"__signature__", get_signature, nullptr, nullptr, nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr}};
+PyMethodDef methods[] = {{"__reduce__", reduce, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
+
+void ready_type() {
+  PyTypeObject& type = op_function_type;
+  type.tp_name = "tapedeck.op_function";
+  type.tp_basicsize = sizeof(OpFunctionObject);
+  type.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL;
+  type.tp_vectorcall_offset = offsetof(OpFunctionObject, vectorcall);
+  type.tp_call = PyVectorcall_Call;
+  type.tp_repr = represent;
+  type.tp_getset = properties;
+  type.tp_methods = methods;
+  type.tp_dealloc = [](PyObject* self) {
+    Py_DECREF(reinterpret_cast<OpFunctionObject*>(self)->name);
+    PyObject_Free(self);
+  };
+  checked(PyType_Ready(&type));
+}
+
+py::object make_function(const Signature& signature, const std::string& python_name) {
+  auto* object = PyObject_New(OpFunctionObject, &op_function_type);
+  if (!object) throw py::error_already_set();
+  object->vectorcall = call;
+  object->signature = &signature;
+  object->name = PyUnicode_InternFromString(python_name.c_str());
+  return py::reinterpret_steal<py::object>(reinterpret_cast<PyObject*>(object));
+}
+
+}  // namespace
+
+void bind_op_functions(py::module_& module) {
+  ready_type();
+  static std::vector<std::unique_ptr<Signature>> signatures;
+  py::dict by_python_name, by_op_name;
+  for (int i = 0; i < static_cast<int>(Registry::instance().size()); ++i) {
+    const OpDef& op = Registry::instance().at(i);
+    signatures.push_back(std::make_unique<Signature>(op));
+    const std::string& first = op.python_names.empty() ? op.name : op.python_names.front();
+    const py::object function = make_function(*signatures.back(), first.substr(first.rfind('.') + 1));
+    for (const std::string& name : op.python_names) by_python_name[py::str(name)] = function;
+    by_op_name[py::str(op.name)] = function;
+  }
+  module.attr("op_functions") = by_python_name;
+  module.def(
+      "op_function", [by_op_name](const std::string& name) { return py::object(by_op_name[py::str(name)]); },
+      py::arg("name"), "The Python function of the op of that name.");
+}
+
+}  // namespace tapedeck::python

@@ -1,0 +1,11 @@
+// The Python functions made from the registry: tf.matmul and all the others.
+#pragma once
+
+#include "engine/python/python.h"
+
+namespace tapedeck::python {
+
+/// Adds the type of op functions, and `op_functions`, a dict from the names under `tf.` to them.
+void bind_op_functions(py::module_& module);
+
+}  // namespace tapedeck::python

@@ -1,0 +1,136 @@
+#include "engine/python/source_lines.h"
+
+#include <array>
+#include <memory>
+#include <unordered_map>
+
+#include "engine/python/python.h"
+#include "engine/record/source_location.h"
+
+namespace tapedeck::python {
+namespace {
+
+enum class Owner { cell, user, package };
+
+/// What is known of one code object. It is held, so that its address stays its own.
+struct Code {
+  Owner owner = Owner::user;
+  std::string cell, file;
+  std::unordered_map<int, std::uint32_t> locations;  ///< by the offset of the instruction
+};
+
+struct Place {
+  PyCodeObject* code = nullptr;
+  int instruction = -1;
+  std::uint32_t location = 0;
+};
+
+/// All of it is guarded by Python's lock.
+struct Lines {
+  std::string package;
+  std::unordered_map<std::string, std::string> cells;  ///< cell by file name
+  std::unordered_map<PyCodeObject*, Code> codes;
+  std::array<Place, 1024>
+      places;  ///< the latest decided by their innermost frame, at a hash of their address
+};
+
+Lines& lines() {
+  static auto* all = new Lines;  // Python may end after the program's statics
+  return *all;
+}
+
+Code& code_of(PyCodeObject* object) {
+  const auto [found, is_new] = lines().codes.try_emplace(object);
+  Code& code = found->second;
+  if (!is_new) return code;
+  Py_INCREF(object);
+  Py_ssize_t size = 0;
+  const char* text = PyUnicode_AsUTF8AndSize(object->co_filename, &size);
+  if (text)
+    code.file.assign(text, static_cast<std::size_t>(size));
+  else
+    PyErr_Clear();
+  if (const auto cell = lines().cells.find(code.file); cell != lines().cells.end()) {
+    code.owner = Owner::cell;
+    code.cell = cell->second;
+    code.file.clear();
+  } else if ((!lines().package.empty() && code.file.starts_with(lines().package)) ||
+             code.file.starts_with("<frozen ")) {
+    code.owner = Owner::package;
+  }
+  return code;
+}
+
+std::uint32_t location_in(PyCodeObject* object, Code& code, int instruction) {
+  const auto [found, is_new] = code.locations.try_emplace(instruction, 0);
+  if (!is_new) return found->second;
+  const int line = PyCode_Addr2Line(object, instruction);
+  found->second = intern_location({code.cell, code.file, line > 0 ? static_cast<std::uint32_t>(line) : 0});
+  return found->second;
+}
+
+/// The innermost frame of a cell; where there is none, the innermost of a file that is the user's.
+std::uint32_t search(py::object frame, Place& place) {
+  std::uint32_t in_file = 0;
+  bool innermost = true;
+  while (frame) {
+    auto* raw = reinterpret_cast<PyFrameObject*>(frame.ptr());
+    PyCodeObject* object = PyFrame_GetCode(raw);
+    Code& code = code_of(object);
+    Py_DECREF(object);
+    const int instruction = PyFrame_GetLasti(raw);
+    const bool decides = code.owner == Owner::cell || (code.owner == Owner::user && lines().cells.empty());
+    if (decides || (code.owner == Owner::user && in_file == 0)) {
+      const std::uint32_t location = location_in(object, code, instruction);
+      if (decides && innermost) place = {object, instruction, location};
+      if (decides) return location;
+      in_file = location;
+    }
+    innermost = false;
+    frame = py::reinterpret_steal<py::object>(reinterpret_cast<PyObject*>(PyFrame_GetBack(raw)));
+  }
+  return in_file;
+}
+
+std::uint32_t capture() {
+  if (!PyGILState_Check()) return 0;  // a thread of C++
+  PyFrameObject* frame = PyThreadState_GetFrame(PyThreadState_Get());
+  if (!frame) return 0;
+  PyCodeObject* code = PyFrame_GetCode(frame);
+  const int instruction = PyFrame_GetLasti(frame);
+  Py_DECREF(code);  // the frame holds it
+  const std::size_t address = reinterpret_cast<std::size_t>(code) >> 5;
+  Place& place = lines().places[(address * 31 + static_cast<std::size_t>(instruction)) %
+                                std::tuple_size_v<decltype(Lines::places)>];
+  if (place.code == code && place.instruction == instruction) {
+    const std::uint32_t location = place.location;
+    Py_DECREF(frame);
+    return location;
+  }
+  return search(py::reinterpret_steal<py::object>(reinterpret_cast<PyObject*>(frame)), place);
+}
+
+}  // namespace
+
+void start_capturing_lines(const std::string& package) {
+  lines().package = package.empty() || package.back() == '/' ? package : package + "/";
+  set_capture_location(&capture);
+}
+
+void stop_capturing_lines() {
+  set_capture_location(nullptr);
+  lines().places.fill({});
+  auto codes = std::move(lines().codes);
+  lines().codes.clear();
+  for (const auto& [object, unused] : codes) Py_DECREF(object);
+}
+
+void name_cell(const std::string& cell, const std::string& filename) {
+  if (cell.empty() || filename.empty()) return;
+  const bool first = lines().cells.empty();
+  lines().cells[filename] = cell;
+  // Until now a file of the user's decided alone; a cell further out decides from now on.
+  if (first) lines().places.fill({});
+}
+
+}  // namespace tapedeck::python

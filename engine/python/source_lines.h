@@ -1,0 +1,17 @@
+// Which line of the user's Python program an op comes from.
+#pragma once
+
+#include <string>
+
+namespace tapedeck::python {
+
+/// From now on each op learns its line (set_capture_location). `package`: folder whose files are not the
+/// user's. Needs Python's lock, as all functions here.
+void start_capturing_lines(const std::string& package);
+/// Ops learn no lines any longer. What was remembered of code objects goes.
+void stop_capturing_lines();
+
+/// Code compiled under `filename` from now on belongs to the notebook cell `cell`, wherever it runs later.
+void name_cell(const std::string& cell, const std::string& filename);
+
+}  // namespace tapedeck::python

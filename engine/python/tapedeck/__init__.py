@@ -1,0 +1,32 @@
+"""Tapedeck's eager tensor engine, in TensorFlow eager's shape: `import tapedeck as tf`, `from tapedeck import tfe`.
+
+The op functions (tf.matmul, tf.math.log, …) are made from the engine's registry while this package is imported.
+"""
+from tapedeck._engine import Tensor, Variable
+from tapedeck import (  # noqa: F401  (order matters: dtypes tells the engine its classes)
+    dtypes,
+    errors,
+    nest,
+    config,
+    experimental,
+    initializers,
+    keras,
+    random,
+    summary,
+    tfe,
+    train,
+)
+from tapedeck.context import device, enable_eager_execution, executing_eagerly, name_scope
+from tapedeck.creation import constant, convert_to_tensor, is_tensor
+from tapedeck.custom import custom_gradient
+from tapedeck.dtypes import DType, as_dtype, bool, double, float32, float64, int32, int64
+from tapedeck.initializers import constant_initializer, ones_initializer, zeros_initializer
+from tapedeck.random import set_seed as set_random_seed
+from tapedeck.shapes import TensorShape
+from tapedeck.tape import GradientTape, UnconnectedGradients
+from tapedeck import namespaces as _namespaces
+
+newaxis = None
+__version__ = "0.1.0"
+
+_namespaces.install()

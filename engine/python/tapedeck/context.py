@@ -1,0 +1,42 @@
+"""Where and how ops run: eager execution, devices, name scopes."""
+import contextlib
+
+from tapedeck import _engine
+
+
+def enable_eager_execution(config=None, device_policy=None, execution_mode=None):
+    """Does nothing: execution is always eager. TensorFlow 1 programs call it first."""
+
+
+def executing_eagerly():
+    """True: ops run as soon as Python reaches them."""
+    return True
+
+
+def num_gpus():
+    """How many GPUs this build can use on this machine."""
+    return _engine.gpu_count()
+
+
+@contextlib.contextmanager
+def device(name):
+    """Ops inside run on this device: tf.device("/cpu:0"). RuntimeError naming a GPU that is not there.
+
+    None stands for the default device.
+    """
+    if name is not None:
+        _engine.check_device(name)
+    yield
+
+
+@contextlib.contextmanager
+def name_scope(name, default_name=None, values=None):
+    """Records of the ops inside carry this scope: "outer/inner". Yields "name/"."""
+    text = name if name is not None else default_name
+    if not isinstance(text, str) or not text:
+        raise ValueError(f"name_scope: {text!r} is no name")
+    _engine.push_scope(text)
+    try:
+        yield text + "/"
+    finally:
+        _engine.pop_scope()

@@ -1,0 +1,28 @@
+"""Tensors from Python values."""
+from tapedeck import _engine
+
+
+def constant(value, dtype=None, shape=None, name=None):
+    """A tensor of a number, a nested list, or a NumPy array.
+
+    dtype: None takes float32 for floats, int32 for ints, bool for bools, and an array's own; uint8 and others that
+    tensors do not have need a dtype. shape: the value is reshaped to it, or repeated where it is one number. An array
+    that nobody can write to (flags.writeable False, down to its base) shares its memory; others are copied.
+    InvalidArgumentError (a ValueError) for lists that are not rectangular and numbers that do not fit; TypeError for
+    values and dtypes that no tensor has.
+    """
+    return _engine.constant(value, dtype, shape)
+
+
+def convert_to_tensor(value, dtype=None, dtype_hint=None, name=None, preferred_dtype=None):
+    """A tensor of whatever can be one: a tensor itself, a variable's value, or what tf.constant takes.
+
+    dtype: what the tensor must be; a tensor of another dtype is an error. dtype_hint (preferred_dtype in TensorFlow 1):
+    used where the value can have it.
+    """
+    return _engine.convert_to_tensor(value, dtype, preferred_dtype if dtype_hint is None else dtype_hint)
+
+
+def is_tensor(x):
+    """True for tensors and variables."""
+    return isinstance(x, (_engine.Tensor, _engine.Variable))

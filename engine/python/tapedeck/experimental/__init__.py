@@ -1,0 +1,2 @@
+"""What TensorFlow keeps under tf.experimental."""
+from tapedeck.experimental import dlpack  # noqa: F401

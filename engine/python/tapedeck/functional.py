@@ -1,0 +1,117 @@
+"""Functions in, gradient functions out: tfe.gradients_function and its siblings."""
+import functools
+import inspect
+
+from tapedeck import _engine, nest
+
+
+def _positions(f, params, count):
+    """Which arguments to differentiate with respect to: all, or those that params names by index or name."""
+    if params is None:
+        return list(range(count))
+    if isinstance(params, (int, str)):
+        params = [params]
+    positions = []
+    for param in params:
+        if isinstance(param, str):
+            names = list(inspect.signature(f).parameters)
+            if param not in names:
+                raise ValueError(f"params: {getattr(f, '__name__', f)!s} has no argument {param!r}; it has {names}")
+            param = names.index(param)
+        if not -count <= param < count:
+            raise _engine.InvalidArgumentError(f"params: index {param} is out of range for {count} arguments")
+        positions.append(param % count)
+    return positions
+
+
+def _as_sources(args, positions):
+    """The arguments as tensors, those to differentiate each a tensor of its own."""
+    args = [_engine.convert_to_tensor(arg) if i in positions else arg for i, arg in enumerate(args)]
+    seen = set()
+    for position in positions:
+        tensor = args[position]
+        if tensor._id in seen:
+            args[position] = _engine.op_function("identity")(tensor)
+        seen.add(args[position]._id)
+    return args
+
+
+def _require_result(f, result):
+    if result is None or any(leaf is None for leaf in nest.flatten(result)):
+        name = getattr(f, "__name__", repr(f))
+        raise ValueError(f"{name} returned None; a function to differentiate returns tensors")
+    return result
+
+
+def value_and_gradients_function(f, params=None):
+    """f ↦ a function that returns (f's value, list of the gradients of its sum with respect to its arguments).
+
+    params: indices or names of the arguments to differentiate with respect to; all positional ones where None. The
+    returned function takes f's arguments, and `dy`, the weights of the result's elements. Arguments that are not
+    tensors are converted. Applied n times it gives the n-th derivative.
+    """
+
+    @functools.wraps(f)
+    def decorated(*args, dy=None, **kwargs):
+        positions = _positions(f, params, len(args))
+        args = _as_sources(args, positions)
+        sources = [args[position] for position in positions]
+        tape = _engine.Tape()
+        tape.start()
+        try:
+            for source in sources:
+                tape.watch(source)
+            result = _require_result(f, f(*args, **kwargs))
+        finally:
+            tape.stop()
+        return result, tape.gradient(nest.flatten(result), sources, nest.flatten_like(result, dy))
+
+    return decorated
+
+
+def gradients_function(f, params=None):
+    """f ↦ a function that returns the list of the gradients of f's sum with respect to its arguments.
+
+    params as in value_and_gradients_function. Applied n times it gives the n-th derivative:
+    gradients_function(lambda x: gradients_function(f)(x)[0]).
+    """
+    with_value = value_and_gradients_function(f, params)
+
+    @functools.wraps(f)
+    def decorated(*args, **kwargs):
+        return with_value(*args, **kwargs)[1]
+
+    return decorated
+
+
+def implicit_value_and_gradients(f):
+    """f ↦ a function that returns (f's value, list of (gradient, variable)) for every trainable variable that f read,
+    in the order of first use. ValueError where f read none."""
+
+    @functools.wraps(f)
+    def decorated(*args, **kwargs):
+        tape = _engine.Tape()
+        tape.start()
+        try:
+            result = _require_result(f, f(*args, **kwargs))
+        finally:
+            tape.stop()
+        variables = tape.watched_variables()
+        if not variables:
+            raise _engine.InvalidArgumentError(
+                f"{getattr(f, '__name__', f)!s} read no trainable variable, so it has no implicit gradients")
+        return result, list(zip(tape.gradient(nest.flatten(result), variables), variables))
+
+    return decorated
+
+
+def implicit_gradients(f):
+    """f ↦ a function that returns the list of (gradient, variable) for every trainable variable that f read, in the
+    order of first use. ValueError where f read none."""
+    with_value = implicit_value_and_gradients(f)
+
+    @functools.wraps(f)
+    def decorated(*args, **kwargs):
+        return with_value(*args, **kwargs)[1]
+
+    return decorated

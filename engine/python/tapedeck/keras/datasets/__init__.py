@@ -1,0 +1,2 @@
+"""Data sets."""
+from tapedeck.keras.datasets import fashion_mnist, mnist  # noqa: F401

@@ -1,0 +1,120 @@
+"""L-BFGS: a quasi-Newton method that knows the curvature of its last steps.
+
+Source: J. Nocedal, S. J. Wright, "Numerical Optimization", 2nd edition, Algorithm 7.4 (two-loop recursion) and
+Algorithm 7.5 (L-BFGS), with a fixed step length in place of a line search.
+"""
+import collections
+
+from tapedeck import _engine
+from tapedeck.tape import GradientTape
+
+
+class LBFGS:
+    """Minimises a loss over variables, all data in every step.
+
+        optimizer = tf.train.LBFGS(history_size=100)
+        losses = optimizer.minimize(lambda: loss(model), [w], iterations=50)
+
+    history_size: pairs (s, y) of step and change of gradient that are kept; s·y estimates the curvature.
+    learning_rate: length of a step along the direction; the first step is shortened to at most 1 in the 1-norm.
+    gradient_tolerance: stop where no gradient element is larger. change_tolerance: stop where neither the loss nor any
+    element changes by more.
+    """
+
+    def __init__(self, history_size=100, learning_rate=1.0, gradient_tolerance=1e-7, change_tolerance=1e-9):
+        if history_size < 1:
+            raise ValueError(f"LBFGS: history_size is {history_size}; at least 1 pair is needed")
+        self.learning_rate = learning_rate
+        self.gradient_tolerance = gradient_tolerance
+        self.change_tolerance = change_tolerance
+        self._pairs = collections.deque(maxlen=history_size)  # (s, y, 1 / s·y), oldest first
+        self._scale = 1.0  # of the first guess of the inverse Hessian, y·s / y·y (equation 7.20)
+
+    def minimize(self, loss, variables, iterations=50, callback=None):
+        """Runs up to `iterations` iterations; returns the losses as floats, one per evaluation, the first before any step.
+
+        loss: a function of no arguments that returns a scalar tensor. callback(iteration, loss) is called after every
+        evaluation; where it returns False, the iterations end.
+        """
+        variables = list(variables)
+        value, gradient = _evaluate(loss, variables)
+        losses = [value]
+        if callback and callback(0, value) is False:
+            return losses
+        previous = None
+        for iteration in range(1, iterations + 1):
+            if _largest(gradient) <= self.gradient_tolerance:
+                break
+            if previous is not None:
+                self._remember(step, gradient - previous)
+            direction = self._direction(gradient)
+            if float(_dot(gradient, direction)) > -self.change_tolerance:
+                break  # no longer downhill
+            length = self._length(gradient, first=previous is None)
+            step = direction * length
+            previous = gradient
+            _move(variables, step)
+            if iteration == iterations:
+                break
+            value, gradient = _evaluate(loss, variables)
+            losses.append(value)
+            if callback and callback(iteration, value) is False:
+                break
+            if _largest(step) <= self.change_tolerance or abs(value - losses[-2]) < self.change_tolerance:
+                break
+        return losses
+
+    def _length(self, gradient, first):
+        if not first:
+            return self.learning_rate
+        return min(1.0, 1.0 / float(_op("reduce_sum")(abs(gradient)))) * self.learning_rate
+
+    def _remember(self, step, change):
+        curvature = float(_dot(change, step))
+        if curvature > 1e-10:  # else the pair would make the inverse Hessian indefinite
+            self._pairs.append((step, change, 1.0 / curvature))
+            self._scale = curvature / float(_dot(change, change))
+
+    def _direction(self, gradient):
+        """Algorithm 7.4: minus the inverse Hessian's estimate times the gradient."""
+        q = -gradient
+        weights = []
+        for s, y, rho in reversed(self._pairs):
+            weight = _dot(s, q) * rho
+            weights.append(weight)
+            q = q - weight * y
+        r = q * self._scale
+        for (s, y, rho), weight in zip(self._pairs, reversed(weights)):
+            r = r + (weight - _dot(y, r) * rho) * s
+        return r
+
+
+def _op(name):
+    return _engine.op_function(name)
+
+
+def _dot(a, b):
+    return _op("dot")(a, b)
+
+
+def _largest(vector):
+    return float(_op("reduce_max")(abs(vector)))
+
+
+def _evaluate(loss, variables):
+    """The loss as a float, and its gradient with respect to all variables as one vector."""
+    with GradientTape() as tape:
+        value = loss()
+    gradients = tape.gradient(value, variables, unconnected_gradients="zero")
+    flat = [_op("reshape")(gradient, [-1]) for gradient in gradients]
+    return float(value), flat[0] if len(flat) == 1 else _op("concat")(flat, 0)
+
+
+def _move(variables, step):
+    """Adds each variable's part of the step to it."""
+    start = 0
+    for variable in variables:
+        count = variable.shape.num_elements()
+        part = step if count == step.shape[0] else step[start:start + count]
+        variable.assign_add(_op("reshape")(part, variable.shape))
+        start += count

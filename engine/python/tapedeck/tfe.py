@@ -1,0 +1,13 @@
+"""TensorFlow's tfe: eager execution's first interface, `from tapedeck import tfe`."""
+from tapedeck._engine import Tensor as EagerTensor  # noqa: F401
+from tapedeck._engine import Variable  # noqa: F401
+from tapedeck.context import enable_eager_execution, executing_eagerly, num_gpus  # noqa: F401
+from tapedeck.custom import custom_gradient  # noqa: F401
+from tapedeck.functional import (  # noqa: F401
+    gradients_function,
+    implicit_gradients,
+    implicit_value_and_gradients,
+    value_and_gradients_function,
+)
+from tapedeck.lbfgs import LBFGS  # noqa: F401
+from tapedeck.tape import GradientTape  # noqa: F401

@@ -1,0 +1,2 @@
+"""Optimisers."""
+from tapedeck.lbfgs import LBFGS  # noqa: F401

@@ -1,0 +1,204 @@
+// tensor[...]: integers, slices, ..., None by strided_slice; one list or tensor of integers by gather.
+#include "engine/ops/run_op.h"
+#include "engine/python/arguments.h"
+#include "engine/python/convert.h"
+#include "engine/python/errors.h"
+#include "engine/python/tensor_object.h"
+
+namespace tapedeck::python {
+
+namespace {
+
+// What strided_slice is given: one entry per item of the index, masks by position.
+struct SliceSpec {
+  std::vector<std::int64_t> begin, end, strides;
+  std::int64_t begin_mask = 0, end_mask = 0, new_axis_mask = 0, shrink_axis_mask = 0;
+  int axis = 0;         ///< the tensor's axis that the next item is about
+  int output_axis = 0;  ///< axes that the result has so far
+  py::object gather_indices;
+  int gather_axis = -1;
+
+  void push(std::int64_t first, std::int64_t last, std::int64_t step) {
+    begin.push_back(first);
+    end.push_back(last);
+    strides.push_back(step);
+  }
+  std::int64_t bit() const { return std::int64_t{1} << begin.size(); }
+
+  void add_integer(std::int64_t index) {
+    shrink_axis_mask |= bit();
+    push(index, index + 1, 1);
+    ++axis;
+  }
+  void add_whole_axis() {
+    begin_mask |= bit();
+    end_mask |= bit();
+    push(0, 0, 1);
+    ++axis;
+    ++output_axis;
+  }
+  void add_new_axis() {
+    new_axis_mask |= bit();
+    push(0, 1, 1);
+    ++output_axis;
+  }
+};
+
+bool is_array_index(PyObject* item) {
+  if (PyList_Check(item)) return true;
+  if (is_numpy_array(item)) return py::cast<int>(py::handle(item).attr("ndim")) > 0;
+  return is_tensor_like(item) && tensor_like(item).rank() > 0;
+}
+
+std::int64_t integer_of(PyObject* item, const char* what) {
+  const py::object index = py::reinterpret_steal<py::object>(PyNumber_Index(item));
+  if (!index) {
+    if (!PyErr_ExceptionMatches(PyExc_TypeError)) throw ForeignException{};
+    PyErr_Clear();
+    fail<TypeMismatchError>("index: ", what, " ", short_repr(item), " is not an integer");
+  }
+  const std::int64_t value = PyLong_AsLongLong(index.ptr());
+  if (value == -1 && PyErr_Occurred()) {
+    PyErr_Clear();
+    fail<OutOfRangeError>("index: ", short_repr(item), " does not fit in int64");
+  }
+  return value;
+}
+
+std::int64_t checked_index(std::int64_t index, const Tensor& tensor, int axis) {
+  const std::int64_t extent = tensor.dim(axis);
+  if (index < -extent || index >= extent)
+    fail<OutOfRangeError>("index ", index, " is out of range for axis ", axis, " of a tensor of shape ",
+                          to_string(tensor.shape()));
+  return index < 0 ? index + extent : index;
+}
+
+void add_slice(SliceSpec& spec, PyObject* item) {
+  const auto* slice = reinterpret_cast<PySliceObject*>(item);
+  const auto part = [](PyObject* value, std::int64_t fallback, const char* what) {
+    return value == Py_None ? fallback : integer_of(value, what);
+  };
+  const std::int64_t step = part(slice->step, 1, "slice step");
+  if (step == 0) fail<InvalidArgumentError>("index: a slice's step is 0");
+  if (slice->start == Py_None) spec.begin_mask |= spec.bit();
+  if (slice->stop == Py_None) spec.end_mask |= spec.bit();
+  spec.push(part(slice->start, 0, "slice start"), part(slice->stop, 0, "slice stop"), step);
+  ++spec.axis;
+  ++spec.output_axis;
+}
+
+void check_axes(int used, const Tensor& tensor) {
+  if (used > tensor.rank())
+    fail<OutOfRangeError>("index: ", used, " indices for a tensor of ", tensor.rank(), " axes, shape ",
+                          to_string(tensor.shape()));
+}
+
+void add_item(SliceSpec& spec, PyObject* item, const Tensor& tensor) {
+  if (item == Py_None) return spec.add_new_axis();
+  check_axes(spec.axis + 1, tensor);
+  if (PySlice_Check(item)) return add_slice(spec, item);
+  if (PyBool_Check(item) || (is_tensor_like(item) && tensor_like(item).dtype() == DType::bool_))
+    fail<TypeMismatchError>("index: a boolean index is not supported; use tf.where or tf.gather");
+  if (!is_array_index(item))
+    return spec.add_integer(checked_index(integer_of(item, "index"), tensor, spec.axis));
+  if (spec.gather_axis >= 0)
+    fail<InvalidArgumentError>("index: at most one list or tensor of indices can be used");
+  spec.gather_indices = py::reinterpret_borrow<py::object>(item);
+  spec.gather_axis = spec.output_axis;
+  spec.add_whole_axis();
+}
+
+Tensor take(const SliceSpec& spec, const Tensor& tensor) {
+  static const OpDef& strided_slice = required_op("strided_slice");
+  const bool whole = spec.begin_mask == (std::int64_t{1} << spec.begin.size()) - 1 &&
+                     spec.end_mask == spec.begin_mask && spec.gather_axis >= 0 && spec.begin.size() == 1;
+  Tensor result = tensor;
+  if (!whole && !spec.begin.empty())
+    result = run_op1(strided_slice, {tensor},
+                     named_attributes(strided_slice, {{"begin", spec.begin},
+                                                      {"end", spec.end},
+                                                      {"strides", spec.strides},
+                                                      {"begin_mask", spec.begin_mask},
+                                                      {"end_mask", spec.end_mask},
+                                                      {"new_axis_mask", spec.new_axis_mask},
+                                                      {"shrink_axis_mask", spec.shrink_axis_mask}}));
+  if (spec.gather_axis < 0) return result;
+  static const OpDef& gather = required_op("gather");
+  const Tensor indices = to_tensor(spec.gather_indices.ptr(), {}, {"index", nullptr});
+  if (!is_integer(indices.dtype()))
+    fail<TypeMismatchError>("index: a list of ", dtype_name(indices.dtype()), "; indices are integers");
+  return run_op1(gather, {result, indices},
+                 named_attributes(gather, {{"axis", static_cast<std::int64_t>(spec.gather_axis)}}));
+}
+
+PyObject* subscript(PyObject* self, PyObject* index) {
+  return guarded([&] {
+    const Tensor tensor = tensor_like(self);
+    SliceSpec spec;
+    if (!PyTuple_Check(index)) {
+      if (index != Py_Ellipsis) add_item(spec, index, tensor);
+      return wrap(take(spec, tensor));
+    }
+    const Py_ssize_t count = PyTuple_GET_SIZE(index);
+    int used = 0, ellipses = 0;
+    for (Py_ssize_t i = 0; i < count; ++i) {
+      PyObject* item = PyTuple_GET_ITEM(index, i);
+      used += item != Py_None && item != Py_Ellipsis;
+      ellipses += item == Py_Ellipsis;
+    }
+    if (ellipses > 1) fail<InvalidArgumentError>("index: only one ... can be used");
+    check_axes(used, tensor);
+    for (Py_ssize_t i = 0; i < count; ++i) {
+      PyObject* item = PyTuple_GET_ITEM(index, i);
+      if (item != Py_Ellipsis) {
+        add_item(spec, item, tensor);
+        continue;
+      }
+      for (int skipped = used; skipped < tensor.rank(); ++skipped) spec.add_whole_axis();
+    }
+    return wrap(take(spec, tensor));
+  });
+}
+
+PyObject* item(PyObject* self, Py_ssize_t index) {
+  return guarded([&] {
+    const Tensor tensor = tensor_like(self);
+    if (tensor.rank() == 0) fail<TypeMismatchError>("cannot index or iterate over a scalar tensor");
+    SliceSpec spec;
+    spec.add_integer(checked_index(index, tensor, 0));
+    return wrap(take(spec, tensor));
+  });
+}
+
+Py_ssize_t length(PyObject* self) {
+  return guarded_or(Py_ssize_t{-1}, [&]() -> Py_ssize_t {
+    const Shape& shape = is_tensor(self) ? tensor_of(self).shape() : variable_of(self).shape();
+    if (shape.rank() == 0) fail<TypeMismatchError>("a scalar tensor has no len()");
+    return shape[0];
+  });
+}
+
+PyObject* iterate(PyObject* self) {
+  return guarded([&] {
+    const int rank = is_tensor(self) ? tensor_of(self).rank() : variable_of(self).shape().rank();
+    if (rank == 0) fail<TypeMismatchError>("cannot iterate over a scalar tensor");
+    return PySeqIter_New(self);
+  });
+}
+
+}  // namespace
+
+void add_indexing(PyTypeObject& type) {
+  static PyMappingMethods mapping = {length, subscript, nullptr};
+  static PySequenceMethods sequence = [] {
+    PySequenceMethods methods{};
+    methods.sq_length = length;
+    methods.sq_item = item;
+    return methods;
+  }();
+  type.tp_as_mapping = &mapping;
+  type.tp_as_sequence = &sequence;
+  type.tp_iter = iterate;
+}
+
+}  // namespace tapedeck::python

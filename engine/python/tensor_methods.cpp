@@ -1,0 +1,181 @@
+// Methods and properties that tensors and variables share.
+#include "engine/python/convert.h"
+#include "engine/python/errors.h"
+#include "engine/python/tensor_object.h"
+
+namespace tapedeck::python {
+
+namespace {
+
+Tensor value_of(PyObject* self) {
+  return is_tensor(self) ? tensor_of(self) : variable_of(self).peek();
+}
+
+// ---- printing
+// ---------------------------------------------------------------------------------------------------------
+
+std::string text_of(PyObject* new_reference) {
+  return py::cast<std::string>(checked(new_reference));
+}
+
+std::string numpy_text(const Tensor& tensor, bool repr) {
+  const py::object array = checked(numpy_copy(tensor));
+  const std::string text = text_of(repr ? PyObject_Repr(array.ptr()) : PyObject_Str(array.ptr()));
+  return text.find('\n') == std::string::npos ? text : "\n" + text;
+}
+
+std::string shape_and_dtype(const Tensor& tensor) {
+  return "shape=" + to_string(tensor.shape()) + ", dtype=" + std::string(dtype_name(tensor.dtype()));
+}
+
+bool on_cpu(const Tensor& tensor) {
+  return tensor.device().kind == DeviceKind::cpu;
+}
+
+// ---- methods
+// ----------------------------------------------------------------------------------------------------------
+
+PyObject* numpy(PyObject* self, PyObject*) {
+  return guarded([&] { return numpy_copy(value_of(self)); });
+}
+
+PyObject* array(PyObject* self, PyObject* args, PyObject* keywords) {
+  static const char* names[] = {"dtype", "copy", nullptr};
+  PyObject *dtype = Py_None, *copy = Py_None;
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "|OO:__array__", const_cast<char**>(names), &dtype, &copy))
+    return nullptr;
+  return guarded([&]() -> PyObject* {
+    py::object view = checked(numpy_view(value_of(self)));
+    if (dtype != Py_None) {
+      const py::object cast = view.attr("astype")(py::handle(dtype), py::arg("copy") = false);
+      view = cast;
+    }
+    return copy == Py_True ? view.attr("copy")().release().ptr() : view.release().ptr();
+  });
+}
+
+Tensor to_device(const Tensor& tensor, Device device, const char* method) {
+  if (tensor.device() == device) return tensor;
+  fail<NotFoundError>(method, ": there is no ", to_string(device), "; this machine has ", gpu_count(),
+                      " GPUs that this build can use");
+}
+
+PyObject* cpu(PyObject* self, PyObject*) {
+  return guarded([&] { return wrap(to_device(tensor_like(self), Device{}, "cpu()")); });
+}
+
+PyObject* gpu(PyObject* self, PyObject* args, PyObject* keywords) {
+  static const char* names[] = {"gpu_index", nullptr};
+  int index = 0;
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "|i:gpu", const_cast<char**>(names), &index))
+    return nullptr;
+  return guarded([&] {
+    if (index < 0 || index > 255) fail<NotFoundError>("gpu(): there is no GPU ", index);
+    return wrap(to_device(tensor_like(self), {DeviceKind::gpu, static_cast<std::uint8_t>(index)}, "gpu()"));
+  });
+}
+
+PyObject* get_shape(PyObject* self, void*) {
+  return guarded([&] { return shape_object(value_of(self).shape()); });
+}
+PyObject* get_shape_method(PyObject* self, PyObject*) {
+  return get_shape(self, nullptr);
+}
+
+PyObject* format(PyObject* self, PyObject* specification) {
+  return guarded([&] {
+    const py::object value = checked(numpy_copy(value_of(self)));
+    return PyObject_Format(value.ptr(), specification);
+  });
+}
+
+PyObject* same(PyObject* self, PyObject*) {
+  Py_INCREF(self);
+  return self;
+}
+
+PyObject* reduce(PyObject* self, PyObject*) {
+  return guarded([&] {
+    const py::object constant = py::module_::import("tapedeck").attr("constant");
+    const py::object values = py::reinterpret_steal<py::object>(numpy_copy(tensor_of(self)));
+    return py::make_tuple(constant, py::make_tuple(values)).release().ptr();
+  });
+}
+
+// ---- properties
+// -------------------------------------------------------------------------------------------------------
+
+PyObject* get_dtype(PyObject* self, void*) {
+  return dtype_object(value_of(self).dtype());
+}
+PyObject* get_device(PyObject* self, void*) {
+  return guarded([&] { return PyUnicode_FromString(to_string(value_of(self).device()).c_str()); });
+}
+PyObject* get_ndim(PyObject* self, void*) {
+  return PyLong_FromLong(value_of(self).rank());
+}
+PyObject* get_id(PyObject* self, void*) {
+  return PyLong_FromUnsignedLongLong(value_of(self).id());
+}
+
+template <class Function>
+PyCFunction with_keywords(Function function) {
+  return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
+}
+
+}  // namespace
+
+PyObject* tensor_repr(PyObject* self) {
+  return guarded([&] {
+    const Tensor& tensor = tensor_of(self);
+    const std::string values =
+        on_cpu(tensor) ? "numpy=" + numpy_text(tensor, true) : "device=" + to_string(tensor.device());
+    return PyUnicode_FromString(("<tf.Tensor: " + shape_and_dtype(tensor) + ", " + values + ">").c_str());
+  });
+}
+
+PyObject* tensor_str(PyObject* self) {
+  return guarded([&] {
+    const Tensor& tensor = tensor_of(self);
+    const std::string values =
+        on_cpu(tensor) ? numpy_text(tensor, false) : "on " + to_string(tensor.device());
+    return PyUnicode_FromString(("tf.Tensor(" + values + ", " + shape_and_dtype(tensor) + ")").c_str());
+  });
+}
+
+PyMethodDef tensor_methods[] = {
+    {"numpy", numpy, METH_NOARGS,
+     "numpy($self, /)\n--\n\nThe values as a NumPy array of its own, which may be written to; a NumPy scalar "
+     "for a "
+     "scalar.\nnp.asarray(t) shares the memory instead, read only."},
+    {"cpu", cpu, METH_NOARGS, "cpu($self, /)\n--\n\nThe tensor in the memory of /cpu:0."},
+    {"gpu", with_keywords(gpu), METH_VARARGS | METH_KEYWORDS,
+     "gpu($self, /, gpu_index=0)\n--\n\nThe tensor in the memory of /gpu:gpu_index. NotFoundError (a "
+     "RuntimeError) "
+     "where there is no such GPU."},
+    {"get_shape", get_shape_method, METH_NOARGS,
+     "get_shape($self, /)\n--\n\nThe shape, as the property shape."},
+    {"__array__", with_keywords(array), METH_VARARGS | METH_KEYWORDS,
+     "__array__($self, /, dtype=None, copy=None)\n--\n\nA read-only NumPy array on the tensor's memory."},
+    {"__dlpack__", with_keywords(dlpack_capsule), METH_VARARGS | METH_KEYWORDS,
+     "__dlpack__($self, /, *, stream=None)\n--\n\nA DLPack capsule on the tensor's memory. Whoever takes it "
+     "must not "
+     "write."},
+    {"__dlpack_device__", dlpack_device, METH_NOARGS,
+     "__dlpack_device__($self, /)\n--\n\nDLPack's device pair."},
+    {"__format__", format, METH_O, "__format__($self, specification, /)\n--\n\nAs NumPy formats the value."},
+    {"__copy__", same, METH_NOARGS, "__copy__($self, /)\n--\n\nThe tensor itself: it never changes."},
+    {"__deepcopy__", same, METH_O,
+     "__deepcopy__($self, memo, /)\n--\n\nThe tensor itself: it never changes."},
+    {"__reduce__", reduce, METH_NOARGS, "__reduce__($self, /)\n--\n\nFor pickle."},
+    {nullptr, nullptr, 0, nullptr}};
+
+PyGetSetDef tensor_properties[] = {
+    {"shape", get_shape, nullptr, "The extents, a TensorShape (a tuple).", nullptr},
+    {"dtype", get_dtype, nullptr, "The element type: tf.float32 …", nullptr},
+    {"device", get_device, nullptr, "\"/cpu:0\" or \"/gpu:N\".", nullptr},
+    {"ndim", get_ndim, nullptr, "Number of axes.", nullptr},
+    {"_id", get_id, nullptr, "The engine's number of this value, unique in the process.", nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr}};
+
+}  // namespace tapedeck::python

@@ -1,0 +1,239 @@
+// Python's operators on tensors and variables: each is an op of the registry.
+#include <array>
+
+#include "engine/ops/run_op.h"
+#include "engine/python/arguments.h"
+#include "engine/python/convert.h"
+#include "engine/python/errors.h"
+#include "engine/python/tensor_object.h"
+
+namespace tapedeck::python {
+
+namespace {
+
+enum Operator {
+  add_,
+  subtract_,
+  multiply_,
+  true_divide_,
+  floor_divide_,
+  modulo_,
+  power_,
+  matmul_,
+  negative_,
+  absolute_,
+  and_,
+  or_,
+  xor_,
+  not_,
+  equal_,
+  not_equal_,
+  less_,
+  less_equal_,
+  greater_,
+  greater_equal_,
+  operator_count
+};
+struct OperatorRow {
+  const char* op;
+  const char* symbol;
+};
+constexpr std::array<OperatorRow, operator_count> operator_rows = {{
+    {"add", "+"},       {"subtract", "-"},    {"multiply", "*"},    {"divide", "/"},
+    {"floordiv", "//"}, {"mod", "%"},         {"pow", "**"},        {"matmul", "@"},
+    {"negative", "-"},  {"abs", "abs"},       {"logical_and", "&"}, {"logical_or", "|"},
+    {"not_equal", "^"}, {"logical_not", "~"}, {"equal", "=="},      {"not_equal", "!="},
+    {"less", "<"},      {"less_equal", "<="}, {"greater", ">"},     {"greater_equal", ">="},
+}};
+// An operator's op, with its attributes at their defaults.
+struct OperatorOp {
+  const OpDef* op = nullptr;
+  Attributes attributes;
+};
+std::array<OperatorOp, operator_count> operator_ops;
+
+void find_ops() {
+  for (std::size_t i = 0; i < operator_count; ++i) {
+    const OpDef* op = Registry::instance().find(operator_rows[i].op);
+    if (!op)
+      throw std::logic_error(std::string("the engine has no op ") + operator_rows[i].op +
+                             ", which operator " + operator_rows[i].symbol + " needs");
+    operator_ops[i] = {op, op->attributes.empty() ? Attributes() : named_attributes(*op, {})};
+  }
+}
+
+PyObject* run(const OperatorOp& row, std::span<const Tensor> inputs) {
+  return wrap(run_op1(*row.op, inputs, row.attributes));
+}
+
+template <Operator which>
+PyObject* binary(PyObject* a, PyObject* b) {
+  const OperatorOp& row = operator_ops[which];
+  if (is_tensor(a) && is_tensor(b))
+    return guarded([&] {
+      const Tensor inputs[] = {tensor_of(a), tensor_of(b)};
+      return run(row, inputs);
+    });
+  return guarded([&]() -> PyObject* {
+    // What is no tensor value may still have a reflected operator of its own.
+    PyObject* other = is_tensor_like(a) ? b : a;
+    if (!is_tensor_like(other) && guess_of(other).kind == ValueKind::unsupported) {
+      if (PyList_Check(other) || PyTuple_Check(other))
+        to_tensor(other, {}, {operator_rows[which].op, nullptr});
+      Py_RETURN_NOTIMPLEMENTED;
+    }
+    PyObject* values[] = {a, b};
+    Tensors inputs;
+    convert_inputs(*row.op, values, inputs);
+    return run(row, inputs);
+  });
+}
+
+template <Operator which>
+PyObject* unary(PyObject* a) {
+  return guarded([&] {
+    const Tensor inputs[] = {tensor_like(a)};
+    return run(operator_ops[which], inputs);
+  });
+}
+
+// Of bools "either" is "different"; of numbers it would not be ^.
+PyObject* exclusive_or(PyObject* a, PyObject* b) {
+  return guarded([&] {
+    for (PyObject* operand : {a, b})
+      if (is_tensor_like(operand) && tensor_like(operand).dtype() != DType::bool_)
+        fail<TypeMismatchError>("^: a tensor of dtype ", dtype_name(tensor_like(operand).dtype()),
+                                "; it needs bools");
+    return binary<xor_>(a, b);
+  });
+}
+
+PyObject* power(PyObject* a, PyObject* b, PyObject* modulus) {
+  if (modulus != Py_None) {
+    PyErr_SetString(PyExc_TypeError, "pow() of tensors takes no modulus");
+    return nullptr;
+  }
+  return binary<power_>(a, b);
+}
+
+PyObject* positive(PyObject* a) {
+  return guarded([&] { return wrap(tensor_like(a)); });
+}
+
+// ---- the one element as a Python number
+// -------------------------------------------------------------------------------
+
+PyObject* number_of(const Tensor& tensor) {
+  return visit_dtype(tensor.dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const T value = *tensor.data<T>();
+    if constexpr (is_floating(dtype_of<T>())) return PyFloat_FromDouble(value);
+    return PyLong_FromLongLong(static_cast<long long>(value));
+  });
+}
+
+py::object element(PyObject* self, const char* what) {
+  const Tensor tensor = tensor_like(self);
+  if (tensor.count() != 1)
+    fail<InvalidArgumentError>("a tensor of shape ", to_string(tensor.shape()), " has ", tensor.count(),
+                               " elements; ", what, " needs one");
+  if (tensor.device().kind == DeviceKind::cpu) return checked(number_of(tensor));
+  const py::object copy = checked(numpy_copy(tensor));
+  return checked(PyObject_CallMethod(copy.ptr(), "item", nullptr));
+}
+
+int truth(PyObject* self) {
+  return guarded_or(-1, [&] {
+    const Tensor tensor = tensor_like(self);
+    if (tensor.count() != 1)
+      fail<InvalidArgumentError>("the truth value of a tensor of shape ", to_string(tensor.shape()), " with ",
+                                 tensor.count(),
+                                 " elements is ambiguous; use tf.reduce_any or tf.reduce_all");
+    if (tensor.device().kind == DeviceKind::cpu)
+      return visit_dtype(tensor.dtype(), [&](auto tag) {
+        using T = typename decltype(tag)::type;
+        return *tensor.data<T>() != T{} ? 1 : 0;
+      });
+    const py::object value = element(self, "bool()");
+    return PyObject_IsTrue(value.ptr());
+  });
+}
+
+PyObject* as_int(PyObject* self) {
+  return guarded([&] { return PyNumber_Long(element(self, "int()").ptr()); });
+}
+PyObject* as_float(PyObject* self) {
+  return guarded([&] { return PyNumber_Float(element(self, "float()").ptr()); });
+}
+
+PyObject* as_index(PyObject* self) {
+  return guarded([&] {
+    const Tensor tensor = tensor_like(self);
+    if (!is_integer(tensor.dtype()) || tensor.rank() != 0)
+      fail<TypeMismatchError>("only an integer scalar can be an index, not a tensor of dtype ",
+                              dtype_name(tensor.dtype()), " and shape ", to_string(tensor.shape()));
+    return element(self, "an index").release().ptr();
+  });
+}
+
+// ---- comparisons
+// ------------------------------------------------------------------------------------------------------
+
+// == and != ask; other comparisons demand.
+bool broadcastable(const Tensor& a, const Tensor& b) {
+  for (int i = 1; i <= std::min(a.rank(), b.rank()); ++i) {
+    const std::int64_t x = a.dim(a.rank() - i), y = b.dim(b.rank() - i);
+    if (x != y && x != 1 && y != 1) return false;
+  }
+  return true;
+}
+
+PyObject* compare(PyObject* a, PyObject* b, int operation) {
+  static constexpr Operator of_operation[] = {less_,      less_equal_, equal_,
+                                              not_equal_, greater_,    greater_equal_};
+  const OperatorOp& row = operator_ops[of_operation[operation]];
+  return guarded([&]() -> PyObject* {
+    if (!is_tensor_like(b) && guess_of(b).kind == ValueKind::unsupported) Py_RETURN_NOTIMPLEMENTED;
+    PyObject* values[] = {a, b};
+    Tensors inputs;
+    convert_inputs(*row.op, values, inputs);
+    if ((operation == Py_EQ || operation == Py_NE) && !broadcastable(inputs[0], inputs[1]))
+      return PyBool_FromLong(operation == Py_NE);
+    return run(row, inputs);
+  });
+}
+
+PyNumberMethods number_methods() {
+  PyNumberMethods methods{};
+  methods.nb_add = binary<add_>;
+  methods.nb_subtract = binary<subtract_>;
+  methods.nb_multiply = binary<multiply_>;
+  methods.nb_true_divide = binary<true_divide_>;
+  methods.nb_floor_divide = binary<floor_divide_>;
+  methods.nb_remainder = binary<modulo_>;
+  methods.nb_matrix_multiply = binary<matmul_>;
+  methods.nb_and = binary<and_>;
+  methods.nb_or = binary<or_>;
+  methods.nb_xor = exclusive_or;
+  methods.nb_power = power;
+  methods.nb_negative = unary<negative_>;
+  methods.nb_absolute = unary<absolute_>;
+  methods.nb_invert = unary<not_>;
+  methods.nb_positive = positive;
+  methods.nb_bool = truth;
+  methods.nb_int = as_int;
+  methods.nb_float = as_float;
+  methods.nb_index = as_index;
+  return methods;
+}
+
+}  // namespace
+
+void add_operators(PyTypeObject& type) {
+  static PyNumberMethods methods = number_methods();
+  find_ops();
+  type.tp_as_number = &methods;
+  type.tp_richcompare = compare;
+}
+
+}  // namespace tapedeck::python

@@ -1,0 +1,221 @@
+// tf.Variable.
+#include <mutex>
+#include <unordered_map>
+
+#include "engine/ops/run_op.h"
+#include "engine/python/arguments.h"
+#include "engine/python/convert.h"
+#include "engine/python/errors.h"
+#include "engine/python/tensor_object.h"
+#include "engine/tape/tape.h"
+
+namespace tapedeck::python {
+
+PyTypeObject variable_type = blank_type();
+
+namespace {
+
+// A variable that comes back from the engine (a tape's watched variables) is the object that the user has.
+// Guarded by Python's lock.
+std::unordered_map<std::uint64_t, PyObject*>& living() {
+  static auto* const objects = new std::unordered_map<std::uint64_t, PyObject*>;
+  return *objects;
+}
+
+PyObject* make(PyTypeObject* type, const Variable& variable) {
+  PyObject* self = type->tp_alloc(type, 0);
+  if (!self) return nullptr;
+  auto* object = reinterpret_cast<VariableObject*>(self);
+  new (&object->variable) Variable(variable);
+  object->weak_references = nullptr;
+  living()[variable.id()] = self;
+  return self;
+}
+
+void deallocate(PyObject* self) {
+  auto* object = reinterpret_cast<VariableObject*>(self);
+  if (object->weak_references) PyObject_ClearWeakRefs(self);
+  living().erase(object->variable.id());
+  object->variable.~Variable();
+  Py_TYPE(self)->tp_free(self);
+}
+
+PyObject* construct(PyTypeObject* type, PyObject* args, PyObject* keywords) {
+  static const char* names[] = {"initial_value", "trainable", "name", "dtype", nullptr};
+  PyObject *initial = nullptr, *trainable = Py_None, *name = Py_None, *dtype = Py_None;
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|OOO:Variable", const_cast<char**>(names), &initial,
+                                   &trainable, &name, &dtype))
+    return nullptr;
+  return guarded([&] {
+    const bool callable = !is_tensor_like(initial) && PyCallable_Check(initial);
+    const py::object value =
+        callable ? checked(PyObject_CallNoArgs(initial)) : py::reinterpret_borrow<py::object>(initial);
+    const auto wanted = to_dtype(dtype, {"Variable", "dtype"});
+    const Tensor tensor = to_tensor(value.ptr(), wanted, {"Variable", "initial_value"});
+    const std::string text = name == Py_None ? std::string() : py::cast<std::string>(py::str(name));
+    const bool train = trainable == Py_None || PyObject_IsTrue(trainable) == 1;
+    const StopRecording unrecorded;
+    return make(type, Variable(tensor, text, train));
+  });
+}
+
+// ---- assignment
+// -------------------------------------------------------------------------------------------------------
+
+PyObject* self_after(PyObject* self) {
+  Py_INCREF(self);
+  return self;
+}
+
+bool parse_value(PyObject* args, PyObject* keywords, const char* format, const char* value_name,
+                 PyObject** value) {
+  const char* names[] = {value_name, "use_locking", "name", "read_value", nullptr};
+  PyObject *locking = nullptr, *name = nullptr, *read = nullptr;
+  return PyArg_ParseTupleAndKeywords(args, keywords, format, const_cast<char**>(names), value, &locking,
+                                     &name, &read);
+}
+
+PyObject* assign(PyObject* self, PyObject* args, PyObject* keywords) {
+  PyObject* value = nullptr;
+  if (!parse_value(args, keywords, "O|OOO:assign", "value", &value)) return nullptr;
+  return guarded([&] {
+    Variable variable = variable_of(self);
+    variable.assign(to_tensor(value, variable.dtype(), {variable.name().c_str(), "assign"}));
+    return self_after(self);
+  });
+}
+
+PyObject* assign_result(PyObject* self, PyObject* delta, const char* op_name, const char* method) {
+  return guarded([&] {
+    Variable variable = variable_of(self);
+    const Tensor change = to_tensor(delta, variable.dtype(), {variable.name().c_str(), method});
+    const StopRecording unrecorded;  // the new value is a new leaf to every tape
+    variable.assign(run_op1(required_op(op_name), {variable.peek(), change}));
+    return self_after(self);
+  });
+}
+
+PyObject* assign_add(PyObject* self, PyObject* args, PyObject* keywords) {
+  PyObject* delta = nullptr;
+  if (!parse_value(args, keywords, "O|OOO:assign_add", "delta", &delta)) return nullptr;
+  return assign_result(self, delta, "add", "assign_add");
+}
+PyObject* assign_sub(PyObject* self, PyObject* args, PyObject* keywords) {
+  PyObject* delta = nullptr;
+  if (!parse_value(args, keywords, "O|OOO:assign_sub", "delta", &delta)) return nullptr;
+  return assign_result(self, delta, "subtract", "assign_sub");
+}
+
+PyObject* read_value(PyObject* self, PyObject*) {
+  return guarded([&] { return wrap(variable_of(self).read()); });
+}
+
+PyObject* no_reduce(PyObject* self, PyObject*) {
+  PyErr_Format(PyExc_TypeError, "a variable cannot be pickled or copied; take its value: v.numpy() (%s)",
+               variable_of(self).name().c_str());
+  return nullptr;
+}
+
+// ---- properties
+// -------------------------------------------------------------------------------------------------------
+
+PyObject* get_name(PyObject* self, void*) {
+  return PyUnicode_FromString(variable_of(self).name().c_str());
+}
+PyObject* get_trainable(PyObject* self, void*) {
+  return PyBool_FromLong(variable_of(self).trainable());
+}
+
+PyObject* represent(PyObject* self) {
+  return guarded([&] {
+    const Variable& variable = variable_of(self);
+    const py::object value = checked(numpy_copy(variable.peek()));
+    const py::object repr = checked(PyObject_Repr(value.ptr()));
+    std::string text = py::cast<std::string>(repr);
+    if (text.find('\n') != std::string::npos) text = "\n" + text;
+    return PyUnicode_FromString(
+        ("<tf.Variable '" + variable.name() + "' shape=" + to_string(variable.shape()) +
+         " dtype=" + std::string(dtype_name(variable.dtype())) + ", numpy=" + text + ">")
+            .c_str());
+  });
+}
+
+template <class Function>
+PyCFunction with_keywords(Function function) {
+  return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
+}
+
+constexpr const char assign_doc[] =
+    "assign($self, /, value, use_locking=None, name=None, read_value=True)\n--\n\n"
+    "Replaces the value. Shape and dtype stay. Returns the variable.";
+constexpr const char assign_add_doc[] =
+    "assign_add($self, /, delta, use_locking=None, name=None, read_value=True)\n--\n\n"
+    "Adds delta to the value. Returns the variable.";
+constexpr const char assign_sub_doc[] =
+    "assign_sub($self, /, delta, use_locking=None, name=None, read_value=True)\n--\n\n"
+    "Subtracts delta from the value. Returns the variable.";
+
+// The variable's own methods, followed by those that it shares with tensors.
+std::vector<PyMethodDef> variable_methods() {
+  std::vector<PyMethodDef> methods = {
+      {"assign", with_keywords(assign), METH_VARARGS | METH_KEYWORDS, assign_doc},
+      {"assign_add", with_keywords(assign_add), METH_VARARGS | METH_KEYWORDS, assign_add_doc},
+      {"assign_sub", with_keywords(assign_sub), METH_VARARGS | METH_KEYWORDS, assign_sub_doc},
+      {"read_value", read_value, METH_NOARGS, "read_value($self, /)\n--\n\nThe value now, as a tensor."},
+      {"value", read_value, METH_NOARGS, "value($self, /)\n--\n\nThe value now, as a tensor."},
+      {"__reduce__", no_reduce, METH_NOARGS, nullptr},
+  };
+  for (const PyMethodDef* method = tensor_methods; method->ml_name; ++method) {
+    const std::string_view name = method->ml_name;
+    if (name != "__reduce__" && name != "__copy__" && name != "__deepcopy__") methods.push_back(*method);
+  }
+  methods.push_back({nullptr, nullptr, 0, nullptr});
+  return methods;
+}
+
+std::vector<PyGetSetDef> variable_properties() {
+  std::vector<PyGetSetDef> properties = {
+      {"name", get_name, nullptr, "The name, with TensorFlow's suffix \":0\".", nullptr},
+      {"trainable", get_trainable, nullptr, "Whether tapes watch it by themselves.", nullptr},
+  };
+  for (const PyGetSetDef* property = tensor_properties; property->name; ++property)
+    properties.push_back(*property);
+  properties.push_back({nullptr, nullptr, nullptr, nullptr, nullptr});
+  return properties;
+}
+
+}  // namespace
+
+PyObject* wrap(const Variable& variable) {
+  const auto found = living().find(variable.id());
+  if (found == living().end()) return make(&variable_type, variable);
+  Py_INCREF(found->second);
+  return found->second;
+}
+
+void bind_variable(py::module_& module) {
+  static std::vector<PyMethodDef> methods = variable_methods();
+  static std::vector<PyGetSetDef> properties = variable_properties();
+  variable_type.tp_name = "tapedeck.Variable";
+  variable_type.tp_doc = PyDoc_STR(
+      "Variable(initial_value, trainable=None, name=None, dtype=None)\n--\n\n"
+      "A named holder of a tensor; assignment replaces the tensor, so values read earlier stay what they "
+      "were.\n"
+      "initial_value: what tf.constant takes, or a function of no arguments that returns it.");
+  variable_type.tp_basicsize = sizeof(VariableObject);
+  variable_type.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE;
+  variable_type.tp_new = construct;
+  variable_type.tp_dealloc = deallocate;
+  variable_type.tp_weaklistoffset = offsetof(VariableObject, weak_references);
+  variable_type.tp_repr = represent;
+  variable_type.tp_hash = [](PyObject* self) { return _Py_HashPointer(self); };
+  variable_type.tp_methods = methods.data();
+  variable_type.tp_getset = properties.data();
+  add_operators(variable_type);
+  add_indexing(variable_type);
+  checked(PyType_Ready(&variable_type));
+  checked(PyDict_SetItemString(variable_type.tp_dict, "__array_priority__", py::int_(1000).ptr()));
+  module.add_object("Variable", reinterpret_cast<PyObject*>(&variable_type));
+}
+
+}  // namespace tapedeck::python

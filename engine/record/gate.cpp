@@ -1,0 +1,202 @@
+#include "engine/record/gate.h"
+
+#include <chrono>
+
+#include "engine/ops/interrupt.h"
+#include "engine/tensor/error.h"
+
+namespace tapedeck {
+
+constexpr std::chrono::milliseconds interrupt_interval(30);
+
+bool Gate::pass(const GatePoint& point) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!must_stop(point)) return false;
+  }
+  // The host's lock goes before the gate's is taken, and comes back after it: no thread holds one while it
+  // waits for the other in the wrong order.
+  const HostUnlock unlocked;
+  wait(point);
+  return true;
+}
+
+bool Gate::must_stop(const GatePoint& point) const {
+  if (cell_pending_) return true;
+  switch (mode_) {
+    case Mode::run:
+    case Mode::after_record:
+      return false;
+    case Mode::stop:
+      return true;
+    case Mode::other_line:
+      return line_from_ == 0 || point.location != line_from_;
+  }
+  return false;
+}
+
+void Gate::enter(const GatePoint& point) {
+  if (cell_pending_) reason_ = "cell start";
+  cell_pending_ = false;
+  mode_ = Mode::stop;
+  waiting_.emplace(point.number, point);
+  update_armed();
+}
+
+void Gate::wait(const GatePoint& point) {
+  std::unique_lock lock(mutex_);
+  if (!must_stop(point)) return;
+  enter(point);
+  lock.unlock();
+  notify();
+  lock.lock();
+  while (waiting_.contains(point.number)) {
+    if (changed_.wait_for(lock, interrupt_interval) == std::cv_status::no_timeout) continue;
+    if (!host_hooks().interrupted || !waiting_.contains(point.number)) continue;
+    lock.unlock();
+    const bool interrupted = host_hooks().interrupted();
+    lock.lock();
+    if (!interrupted) continue;
+    open();
+    lock.unlock();
+    notify();
+    throw Interrupted();
+  }
+}
+
+void Gate::ended(std::uint32_t number) {
+  const std::lock_guard lock(mutex_);
+  if (mode_ != Mode::after_record || number != after_) return;
+  mode_ = Mode::stop;
+  reason_ = "step out";
+}
+
+void Gate::command(GateCommand command) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!attended_) command = GateCommand::run;
+    switch (command) {
+      case GateCommand::run:
+        open();
+        break;
+      case GateCommand::pause:
+        if (waiting_.empty()) reason_ = "pause";
+        mode_ = Mode::stop;
+        break;
+      case GateCommand::step_op:
+        mode_ = Mode::stop;
+        reason_ = "step";
+        let_first_go();
+        break;
+      case GateCommand::step_line:
+        step_line();
+        break;
+      case GateCommand::step_out:
+        step_out();
+        break;
+    }
+    update_armed();
+    changed_.notify_all();
+  }
+  notify();
+}
+
+void Gate::open() {
+  mode_ = Mode::run;
+  cell_pending_ = false;
+  waiting_.clear();
+  update_armed();
+  changed_.notify_all();
+}
+
+void Gate::let_first_go() {
+  if (!waiting_.empty()) waiting_.erase(waiting_.begin());
+}
+
+void Gate::step_line() {
+  reason_ = "step";
+  if (waiting_.empty()) {
+    mode_ = Mode::stop;
+    return;
+  }
+  line_from_ = waiting_.begin()->second.location;
+  mode_ = Mode::other_line;
+  let_first_go();
+  std::erase_if(waiting_, [this](const auto& entry) { return !must_stop(entry.second); });
+}
+
+// Inside of nothing there is nothing to leave: then it is a step.
+void Gate::step_out() {
+  reason_ = "step";
+  if (waiting_.empty() || waiting_.begin()->second.enclosing == 0) {
+    mode_ = Mode::stop;
+    let_first_go();
+    return;
+  }
+  after_ = waiting_.begin()->second.enclosing;
+  mode_ = Mode::after_record;
+  waiting_.clear();
+}
+
+void Gate::set_attended(bool attended) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (attended_ == attended) return;
+    attended_ = attended;
+    if (!attended) open();
+  }
+  notify();
+}
+
+void Gate::set_break_at_cell_start(bool on) {
+  const std::lock_guard lock(mutex_);
+  break_at_cell_start_ = on;
+  if (!on) cell_pending_ = false;
+  update_armed();
+}
+
+bool Gate::break_at_cell_start() const {
+  const std::lock_guard lock(mutex_);
+  return break_at_cell_start_;
+}
+
+void Gate::cell_started() {
+  const std::lock_guard lock(mutex_);
+  cell_pending_ = break_at_cell_start_ && attended_;
+  update_armed();
+}
+
+void Gate::cell_ended() {
+  const std::lock_guard lock(mutex_);
+  cell_pending_ = false;
+  update_armed();
+}
+
+GateStatus Gate::status() const {
+  const std::lock_guard lock(mutex_);
+  if (!waiting_.empty()) {
+    const GatePoint& first = waiting_.begin()->second;
+    return {GateState::stopped, first.number, first.location, reason_};
+  }
+  return {mode_ == Mode::run && !cell_pending_ ? GateState::open : GateState::will_stop, 0, 0, {}};
+}
+
+void Gate::update_armed() {
+  armed_.store(mode_ != Mode::run || cell_pending_, std::memory_order_relaxed);
+}
+
+void Gate::set_listener(std::function<void()> listener) {
+  const std::lock_guard lock(mutex_);
+  listener_ = std::move(listener);
+}
+
+void Gate::notify() {
+  std::function<void()> listener;
+  {
+    const std::lock_guard lock(mutex_);
+    listener = listener_;
+  }
+  if (listener) listener();
+}
+
+}  // namespace tapedeck

@@ -1,0 +1,86 @@
+// The place where the engine waits while the user looks.
+//
+// Every op asks before its kernel. While the gate is shut, each thread that comes to a stop point waits
+// there, without the host's lock; one of the waiting records, the oldest, is announced, and steps are given
+// to it.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <string>
+
+#include "engine/protocol/messages.h"
+
+namespace tapedeck {
+
+using protocol::GateCommand;
+using protocol::GateState;
+
+/// A record that comes to the gate.
+struct GatePoint {
+  std::uint32_t number = 0;
+  std::uint32_t location = 0;   ///< from intern_location
+  std::uint32_t enclosing = 0;  ///< the innermost playback or custom gradient that it runs inside of; 0: none
+};
+
+struct GateStatus {
+  GateState state = GateState::open;
+  std::uint32_t stopped_before = 0;
+  std::uint32_t location = 0;
+  std::string reason;  ///< "step", "pause", "cell start", "step out"
+};
+
+class Gate {
+ public:
+  /// Called, from any thread and without a lock held, when a thread stopped or was let go. It may
+  /// still be called for a moment after another one was set.
+  void set_listener(std::function<void()> listener);
+
+  /// One relaxed load: false where nothing can stop.
+  bool armed() const { return armed_.load(std::memory_order_relaxed); }
+  /// Waits where the gate is shut for `point`; returns whether it waited. Throws Interrupted where the user
+  /// interrupted; the gate is open then.
+  bool pass(const GatePoint& point);
+  /// A playback or custom gradient ended: a step out may end there.
+  void ended(std::uint32_t number);
+
+  void command(GateCommand command);
+  /// Without anybody to give commands (no client) the gate never stops. It starts attended.
+  void set_attended(bool attended);
+  void set_break_at_cell_start(bool on);
+  bool break_at_cell_start() const;
+  void cell_started();
+  void cell_ended();
+  GateStatus status() const;
+
+ private:
+  enum class Mode { run, stop, other_line, after_record };
+  bool must_stop(const GatePoint& point) const;
+  void wait(const GatePoint& point);
+  void enter(const GatePoint& point);
+  void open();
+  void step_line();
+  void step_out();
+  void let_first_go();
+  void update_armed();
+  void notify();
+
+  std::atomic<bool> armed_{false};
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::function<void()> listener_;
+  Mode mode_ = Mode::run;
+  std::string reason_;
+  bool attended_ = true;
+  bool break_at_cell_start_ = false;
+  bool cell_pending_ = false;                   ///< a cell began, and its first stop point has not come yet
+  std::uint32_t line_from_ = 0;                 ///< other_line: the location to leave
+  std::uint32_t after_ = 0;                     ///< after_record: which
+  std::map<std::uint32_t, GatePoint> waiting_;  ///< a thread goes on when its record is no longer here
+};
+
+}  // namespace tapedeck

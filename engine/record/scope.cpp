@@ -1,0 +1,47 @@
+#include "engine/record/scope.h"
+
+#include <vector>
+
+#include "engine/record/interner.h"
+#include "engine/tensor/error.h"
+
+namespace tapedeck {
+namespace {
+
+Interner<std::string>& scopes() {
+  static Interner<std::string> interner;
+  return interner;
+}
+
+std::vector<std::uint32_t>& stack() {
+  thread_local std::vector<std::uint32_t> open;
+  return open;
+}
+
+constinit thread_local std::uint32_t innermost = 0;
+
+}  // namespace
+
+void push_scope(std::string_view name) {
+  std::string text = scope_text(innermost);
+  if (!text.empty()) text += '/';
+  text += name;
+  stack().push_back(innermost);
+  innermost = text.empty() ? 0 : scopes().intern(text);
+}
+
+void pop_scope() {
+  if (stack().empty()) fail<FailedPreconditionError>("name_scope: no scope is open on this thread");
+  innermost = stack().back();
+  stack().pop_back();
+}
+
+std::uint32_t current_scope() {
+  return innermost;
+}
+
+std::string scope_text(std::uint32_t scope) {
+  return scopes().at(scope);
+}
+
+}  // namespace tapedeck

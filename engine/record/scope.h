@@ -1,0 +1,28 @@
+// Name scopes, as tf.name_scope opens them: each thread has its own stack.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace tapedeck {
+
+/// Opens `name` inside this thread's scope: "outer/inner".
+void push_scope(std::string_view name);
+/// Closes the innermost scope. Throws FailedPreconditionError where none is open.
+void pop_scope();
+
+/// Number of this thread's scope, 0 for none; cheap enough for every op.
+std::uint32_t current_scope();
+/// "outer/inner"; empty for 0.
+std::string scope_text(std::uint32_t scope);
+
+/// A scope for as long as it lives.
+class NameScope {
+ public:
+  explicit NameScope(std::string_view name) { push_scope(name); }
+  ~NameScope() { pop_scope(); }
+  NameScope(const NameScope&) = delete;
+};
+
+}  // namespace tapedeck

@@ -1,0 +1,27 @@
+// Where in the user's program an op was called. The host language knows; C++ programs have no locations.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace tapedeck {
+
+struct SourceLocation {
+  std::string cell;        ///< id of the notebook cell; empty outside of notebooks
+  std::string file;        ///< where no cell
+  std::uint32_t line = 0;  ///< from 1; 0: unknown
+  bool operator==(const SourceLocation&) const = default;
+};
+
+/// Number of a location, the same for equal ones; 0 for one without a line.
+std::uint32_t intern_location(const SourceLocation& location);
+SourceLocation location_of(std::uint32_t number);
+
+/// Called on the thread that runs an op, for every op: returns a number from intern_location, or 0. It should
+/// decode a place in the program once and remember its number.
+using CaptureLocation = std::uint32_t (*)();
+/// nullptr (the start): no locations.
+void set_capture_location(CaptureLocation capture);
+std::uint32_t capture_location();
+
+}  // namespace tapedeck

@@ -1,0 +1,142 @@
+#include "engine/record/summary.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <mutex>
+
+#include "engine/cpu/parallel.h"
+
+namespace tapedeck {
+namespace {
+
+constexpr std::int64_t block_size = 1 << 16;
+constexpr double none = std::numeric_limits<double>::quiet_NaN();
+
+/// Counts, range and moments of one block; `spread` is the sum of squared distances from the mean.
+struct Part {
+  std::uint64_t finite = 0, zeros = 0, nan = 0, positive_infinity = 0, negative_infinity = 0;
+  double minimum = std::numeric_limits<double>::infinity();
+  double maximum = -std::numeric_limits<double>::infinity();
+  double mean = 0, spread = 0;
+};
+
+template <class T>
+Part examine(const T* values, std::int64_t count) {
+  Part part;
+  double sum = 0;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const auto value = static_cast<double>(values[i]);
+    if (!std::isfinite(value)) {
+      ++(std::isnan(value) ? part.nan : value > 0 ? part.positive_infinity : part.negative_infinity);
+      continue;
+    }
+    ++part.finite;
+    part.zeros += value == 0;
+    part.minimum = std::min(part.minimum, value);
+    part.maximum = std::max(part.maximum, value);
+    sum += value;
+  }
+  if (part.finite == 0) return part;
+  const auto finite = static_cast<double>(part.finite);
+  part.mean = sum / finite;
+  if (!std::isfinite(sum)) {  // the sum of values near the limit of doubles
+    part.mean = 0;
+    for (std::int64_t i = 0; i < count; ++i)
+      if (std::isfinite(static_cast<double>(values[i]))) part.mean += static_cast<double>(values[i]) / finite;
+  }
+  for (std::int64_t i = 0; i < count; ++i) {
+    const double distance = static_cast<double>(values[i]) - part.mean;
+    if (std::isfinite(static_cast<double>(values[i]))) part.spread += distance * distance;
+  }
+  return part;
+}
+
+/// Chan, Golub and LeVeque, "Algorithms for computing the sample variance", 1983: pairwise combination.
+void combine(Part& total, const Part& part) {
+  if (part.finite > 0) {
+    const auto before = static_cast<double>(total.finite), added = static_cast<double>(part.finite);
+    const double distance = part.mean - total.mean;
+    total.mean += distance * (added / (before + added));
+    total.spread += part.spread + distance * distance * (before * added / (before + added));
+  }
+  total.finite += part.finite;
+  total.zeros += part.zeros;
+  total.nan += part.nan;
+  total.positive_infinity += part.positive_infinity;
+  total.negative_infinity += part.negative_infinity;
+  total.minimum = std::min(total.minimum, part.minimum);
+  total.maximum = std::max(total.maximum, part.maximum);
+}
+
+using Body = std::function<void(std::int64_t begin, std::int64_t end)>;
+void for_blocks(std::int64_t count, bool threaded, const CancelFlag* cancel, const Body& body) {
+  const Body checked = [&](std::int64_t begin, std::int64_t end) {
+    check_cancelled(cancel);
+    body(begin, end);
+  };
+  if (threaded && count > block_size) return cpu::parallel_for(count, block_size, checked);
+  for (std::int64_t begin = 0; begin < count; begin += block_size)
+    checked(begin, std::min(count, begin + block_size));
+}
+
+template <class T>
+void fill_histogram(const T* values, std::int64_t count, Summary& summary, std::uint32_t bins, bool threaded,
+                    const CancelFlag* cancel) {
+  summary.histogram.assign(bins, 0);
+  if (summary.finite == 0 || bins == 0) return;
+  // Halves, because the distance of two doubles may be more than a double holds.
+  const double low = summary.minimum / 2, width = summary.maximum / 2 - low;
+  std::mutex mutex;
+  for_blocks(count, threaded, cancel, [&](std::int64_t begin, std::int64_t end) {
+    std::vector<std::uint64_t> part(bins);
+    for (std::int64_t i = begin; i < end; ++i) {
+      const auto value = static_cast<double>(values[i]);
+      if (!std::isfinite(value)) continue;
+      const double position = (width > 0 ? (value / 2 - low) / width : 0) * bins;
+      ++part[std::min(static_cast<std::uint32_t>(position), bins - 1)];
+    }
+    const std::lock_guard lock(mutex);
+    for (std::uint32_t bin = 0; bin < bins; ++bin) summary.histogram[bin] += part[bin];
+  });
+}
+
+template <class T>
+void summarize_values(const T* values, std::int64_t count, Summary& summary, std::uint32_t bins,
+                      bool threaded, const CancelFlag* cancel) {
+  std::vector<Part> parts(static_cast<std::size_t>((count + block_size - 1) / block_size));
+  for_blocks(count, threaded, cancel, [&](std::int64_t begin, std::int64_t end) {
+    parts[static_cast<std::size_t>(begin / block_size)] = examine(values + begin, end - begin);
+  });
+  Part total;
+  for (const Part& part : parts) combine(total, part);
+  summary.finite = total.finite;
+  summary.zeros = total.zeros;
+  summary.nan = total.nan;
+  summary.positive_infinity = total.positive_infinity;
+  summary.negative_infinity = total.negative_infinity;
+  if (total.finite > 0) {
+    summary.minimum = total.minimum;
+    summary.maximum = total.maximum;
+    summary.mean = total.mean;
+    summary.deviation = std::sqrt(total.spread / static_cast<double>(total.finite));
+  }
+  fill_histogram(values, count, summary, bins, threaded, cancel);
+}
+
+}  // namespace
+
+Summary::Summary() : minimum(none), maximum(none), mean(none), deviation(none) {}
+
+Summary summarize(const Tensor& tensor, std::uint32_t bins, bool threaded, const CancelFlag* cancel) {
+  Summary summary;
+  summary.count = static_cast<std::uint64_t>(tensor.count());
+  const Tensor values = tensor.make_contiguous();
+  visit_dtype(values.dtype(), [&]<class T>(TypeTag<T>) {
+    summarize_values(values.data<T>(), values.count(), summary, bins, threaded, cancel);
+  });
+  return summary;
+}
+
+}  // namespace tapedeck

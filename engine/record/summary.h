@@ -1,0 +1,24 @@
+// Statistics of one tensor's values.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "engine/record/cancel.h"
+#include "engine/tensor/tensor.h"
+
+namespace tapedeck {
+
+struct Summary {
+  std::uint64_t count = 0, finite = 0, zeros = 0, nan = 0, positive_infinity = 0, negative_infinity = 0;
+  double minimum, maximum, mean, deviation;  ///< of the finite values (population); NaN where there are none
+  std::vector<std::uint64_t> histogram;      ///< finite values in equal bins from minimum to maximum
+  Summary();
+};
+
+/// The same bits whatever the number of threads. `threaded`: may use the engine's threads (and then asks for
+/// interrupts); a thread in the middle of an op's bookkeeping does not. Throws Cancelled.
+Summary summarize(const Tensor& tensor, std::uint32_t bins, bool threaded,
+                  const CancelFlag* cancel = nullptr);
+
+}  // namespace tapedeck

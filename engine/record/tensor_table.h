@@ -1,0 +1,100 @@
+// What is known of every tensor that a record mentioned: eight bytes each, found by the tensor's id.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+
+namespace tapedeck {
+
+/// Where a tensor's value comes from.
+class TensorOrigin {
+ public:
+  TensorOrigin() = default;
+  static TensorOrigin made_by(std::uint32_t record, std::uint32_t spec) { return {record, spec}; }
+  static TensorOrigin leaf(std::uint32_t spec) { return {0, spec}; }
+  /// A leaf small enough to be copied: `index` in the log of small leaves.
+  static TensorOrigin small_leaf(std::uint32_t index, std::uint32_t spec) {
+    return {index | small_bit, spec};
+  }
+
+  bool known() const { return spec_ != 0; }
+  std::uint32_t spec() const { return spec_; }
+  bool is_small_leaf() const { return (maker_ & small_bit) != 0; }
+  std::uint32_t small_leaf_index() const { return maker_ & ~small_bit; }
+  bool is_leaf() const { return known() && (maker_ == 0 || is_small_leaf()); }
+  /// The record that made it; 0 for a leaf.
+  std::uint32_t producer() const { return is_small_leaf() ? 0 : maker_; }
+
+  std::uint64_t pack() const { return std::uint64_t{maker_} << 32 | spec_; }
+  static TensorOrigin unpack(std::uint64_t bits) {
+    return {static_cast<std::uint32_t>(bits >> 32), static_cast<std::uint32_t>(bits)};
+  }
+
+ private:
+  TensorOrigin(std::uint32_t maker, std::uint32_t spec) : maker_(maker), spec_(spec) {}
+  static constexpr std::uint32_t small_bit = 1u << 31;
+  std::uint32_t maker_ = 0, spec_ = 0;
+};
+
+/// Ids grow with time and lie close together, so the table is an array in blocks. Reading and writing need no
+/// lock.
+class TensorTable {
+ public:
+  TensorTable()
+      : directory_(
+            static_cast<std::atomic<Block*>*>(std::calloc(directory_size, sizeof(std::atomic<Block*>)))) {}
+  ~TensorTable() {
+    for (std::size_t i = 0; i < used_; ++i) std::free(directory_[i].load());
+    std::free(directory_);
+  }
+  TensorTable(const TensorTable&) = delete;
+
+  TensorOrigin get(std::uint64_t id) const {
+    if (id >> block_bits >= directory_size) return {};
+    const Block* block = directory_[id >> block_bits].load(std::memory_order_acquire);
+    return block ? TensorOrigin::unpack(block->entries[id % block_size].load(std::memory_order_acquire))
+                 : TensorOrigin{};
+  }
+
+  void set(std::uint64_t id, TensorOrigin origin) {
+    if (id >> block_bits >= directory_size) return;
+    std::atomic<Block*>& place = directory_[id >> block_bits];
+    Block* block = place.load(std::memory_order_acquire);
+    if (!block) block = add_block(id >> block_bits);
+    block->entries[id % block_size].store(origin.pack(), std::memory_order_release);
+  }
+
+  std::uint64_t bytes() const { return blocks_.load(std::memory_order_relaxed) * sizeof(Block); }
+
+ private:
+  static constexpr int block_bits = 14;
+  static constexpr std::size_t block_size = std::size_t{1} << block_bits;
+  static constexpr std::size_t directory_size = std::size_t{1}
+                                                << 24;  // 128 MB of addresses, touched as needed
+  struct Block {
+    std::atomic<std::uint64_t> entries[block_size];
+  };
+
+  Block* add_block(std::size_t index) {
+    auto* fresh = static_cast<Block*>(std::calloc(1, sizeof(Block)));
+    if (!fresh) throw std::bad_alloc();
+    Block* expected = nullptr;
+    if (!directory_[index].compare_exchange_strong(expected, fresh)) {
+      std::free(fresh);
+      return expected;
+    }
+    blocks_.fetch_add(1, std::memory_order_relaxed);
+    std::size_t used = used_.load();
+    while (used <= index && !used_.compare_exchange_weak(used, index + 1)) {
+    }
+    return fresh;
+  }
+
+  std::atomic<Block*>* directory_;
+  std::atomic<std::size_t> used_{0};  ///< directory entries that may be set
+  std::atomic<std::uint64_t> blocks_{0};
+};
+
+}  // namespace tapedeck

@@ -1,0 +1,121 @@
+// All records of a session: about a hundred bytes each, in chunks, numbered in the order in which they began.
+//
+// The thread that runs an op writes its record without a lock; any thread may read one that is published.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <boost/container/small_vector.hpp>
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+#include <string>
+#include <thread>
+#include <unordered_map>
+
+#include "engine/ops/observer.h"
+#include "engine/protocol/messages.h"
+#include "engine/record/tensor_table.h"
+
+namespace tapedeck {
+
+using protocol::RecordState;
+using TensorIds = boost::container::small_vector<std::uint64_t, 8>;
+
+/// The begin of a record, filled by the thread that runs it and never changed after it is published.
+struct RecordHead {
+  const OpDef* op = nullptr;  ///< op, vjp of an op
+  std::uint32_t name = 0;     ///< number of the name, where there is no op
+  EventKind kind = EventKind::op;
+  bool custom_gradient = false;
+  bool backward = false;
+  std::uint16_t depth = 0;
+  std::uint16_t thread = 0;
+  std::uint32_t parent = 0;
+  std::uint32_t forward = 0;
+  std::uint32_t tape = 0;
+  std::uint32_t scope = 0;
+  std::uint32_t location = 0;
+  std::int64_t start = 0;  ///< ticks (clock.h) since the recorder began
+  Attributes attributes;
+};
+
+/// A record as a reader gets it.
+struct RecordView {
+  std::uint32_t number = 0;
+  RecordHead head;
+  RecordState state = RecordState::pending;
+  std::int64_t start_ns = 0, duration_ns = 0;
+  TensorIds inputs, outputs;
+  TensorSpecs pending_outputs;  ///< at the gate: what will come out
+  std::string error;
+  std::string name() const;  ///< the op's, or the function's
+};
+
+class Trace {
+ public:
+  /// Keeps the newest `limit` records (rounded up to whole chunks); older ones are forgotten.
+  explicit Trace(std::uint64_t limit);
+  ~Trace();
+  Trace(const Trace&) = delete;
+
+  // ---- by the thread that runs the op
+  /// The largest number that a record can have; begin returns a larger one where all are used up, and nothing
+  /// is recorded then.
+  static constexpr std::uint32_t newest_possible = (1u << 31) - 1;
+  /// A new record, published in `state`.
+  std::uint32_t begin(RecordHead&& head, std::span<const Tensor> inputs, RecordState state);
+  void set_state(std::uint32_t number, RecordState state);
+  void set_pending_outputs(std::uint32_t number, std::span<const TensorSpec> specs);
+  /// `error`: nullptr, or what went wrong. `now` and `waited`: ticks; time at the gate is no part of the
+  /// duration.
+  void end(std::uint32_t number, std::span<const Tensor> outputs, const char* error, std::int64_t now,
+           std::int64_t waited);
+
+  // ---- by any thread
+  std::uint32_t newest() const {
+    return std::min(next_.load(std::memory_order_acquire) - 1, newest_possible);
+  }
+  std::uint32_t newest_finished() const { return finished_.load(std::memory_order_acquire); }
+  std::uint32_t oldest_kept() const { return oldest_.load(std::memory_order_acquire); }
+  /// False where there is no such record, or it was forgotten. Waits for a moment where it is just being
+  /// written.
+  bool read(std::uint32_t number, RecordView& view) const;
+  std::uint64_t bytes() const;
+
+  TensorTable& tensors() { return tensors_; }
+  const TensorTable& tensors() const { return tensors_; }
+
+ private:
+  struct Slot;
+  class Chunk;
+  Chunk* chunk_of(std::uint32_t number) const;
+  Chunk& make_chunk(std::uint32_t number);
+  void prepare_chunks();
+  void forget_oldest();
+  std::shared_lock<std::shared_mutex> hold_if_old(std::uint32_t number) const;
+
+  std::uint64_t limit_;
+  std::unique_ptr<std::atomic<Chunk*>[]> chunks_;
+  std::atomic<std::uint32_t> next_{1}, finished_{0}, oldest_{1};
+  std::atomic<std::uint64_t> chunk_count_{0}, extra_bytes_{0};
+  TensorTable tensors_;
+  // Fresh memory is slow, so the next chunk is made ready in the background.
+  std::mutex spare_mutex_;
+  std::condition_variable spare_wanted_;
+  std::atomic<Chunk*> spare_{nullptr};
+  bool wants_spare_ = false, stopping_ = false;
+  std::thread preparer_;
+  mutable std::shared_mutex reclaim_;  ///< held by readers; alone by who forgets a chunk
+  mutable std::mutex rare_mutex_;      ///< guards what follows
+  std::unordered_map<std::uint32_t, std::string> errors_;
+  std::unordered_map<std::uint32_t, TensorSpecs> pending_;
+};
+
+/// Number of a name, and back.
+std::uint32_t intern_name(std::string_view name);
+std::string name_of(std::uint32_t number);
+
+}  // namespace tapedeck

@@ -1,0 +1,206 @@
+#include "engine/record/values.h"
+
+#include "engine/ops/observer.h"
+
+namespace tapedeck {
+namespace {
+
+constexpr std::size_t dropped_statistics = 20000;
+constexpr std::uint32_t dropped_bins = 64;
+
+/// The owner of borrowed memory (a NumPy array) may write to it later, so the value is copied.
+Tensor own(const Tensor& tensor) {
+  if (!tensor.storage()->borrowed()) return tensor;
+  const Tensor row_major = tensor.make_contiguous();
+  if (!row_major.storage()->borrowed()) return row_major;
+  Tensor copy = Tensor::allocate(tensor.dtype(), tensor.shape());
+  std::copy_n(row_major.raw(), row_major.bytes(), copy.storage()->data());
+  return copy;
+}
+
+}  // namespace
+
+void Values::add_leaf(const Tensor& tensor, std::uint32_t name) {
+  if (table_.get(tensor.id()).known()) {
+    const std::lock_guard lock(mutex_);
+    if (name != 0) names_[tensor.id()] = name;
+    return;
+  }
+  const std::uint32_t spec = spec_number(tensor);
+  const std::optional<std::uint32_t> place = is_small(tensor) ? small_leaves_.put(tensor) : std::nullopt;
+  table_.set(tensor.id(), place ? TensorOrigin::small_leaf(*place, spec) : TensorOrigin::leaf(spec));
+  if (place && name == 0) return;
+  const Tensor value = place ? Tensor() : own(tensor);
+  Evicted evicted;
+  const std::lock_guard lock(mutex_);
+  if (name != 0) names_[tensor.id()] = name;
+  if (place || !leaves_.try_emplace(tensor.id(), value).second) return;
+  leaf_order_.push_back(tensor.id());
+  bytes_ += value.storage()->size();
+  enforce(evicted);
+}
+
+void Values::add_result(const Tensor& tensor) {
+  if (is_small(tensor)) {
+    recent_.put(tensor);
+    if (!keep_everything_.load(std::memory_order_relaxed)) return;
+  }
+  Evicted evicted;
+  const std::lock_guard lock(mutex_);
+  const std::uint64_t size = tensor.storage()->size();
+  bytes_ += size;
+  if (options_.keep_everything) {
+    if (everything_index_.try_emplace(tensor.id(), tensor).second)
+      everything_.push_back({tensor.id(), tensor});
+    else
+      bytes_ -= size;
+  } else {
+    window_.push_back({tensor.id(), tensor});
+    window_bytes_ += size;
+  }
+  enforce(evicted);
+}
+
+void Values::shrink(std::deque<Held>& queue, Evicted& evicted) {
+  Held& oldest = queue.front();
+  subtract(oldest.value);
+  if (&queue == &window_)
+    window_bytes_ -= oldest.value.storage()->size();
+  else
+    everything_index_.erase(oldest.id);
+  evicted.push_back(std::move(oldest.value));
+  queue.pop_front();
+}
+
+// What can be recomputed goes first; pinned values and the newest result stay.
+void Values::enforce(Evicted& evicted) {
+  while (window_.size() > 1 && (window_bytes_ > options_.window_bytes ||
+                                window_.size() > options_.window_count || bytes_ > options_.budget_bytes))
+    shrink(window_, evicted);
+  while (bytes_ > options_.budget_bytes && everything_.size() > 1) shrink(everything_, evicted);
+  while (bytes_ > options_.budget_bytes && !leaf_order_.empty()) drop_oldest_leaf(evicted);
+}
+
+void Values::drop_oldest_leaf(Evicted& evicted) {
+  const std::uint64_t id = leaf_order_.front();
+  leaf_order_.pop_front();
+  const auto found = leaves_.find(id);
+  subtract(found->second);
+  if (!pinned_.contains(id)) {
+    ++leaves_dropped_;
+    dropped_.emplace(id, summarize(found->second, dropped_bins, false));
+    dropped_order_.push_back(id);
+    if (dropped_order_.size() > dropped_statistics) {
+      dropped_.erase(dropped_order_.front());
+      dropped_order_.pop_front();
+    }
+  }
+  evicted.push_back(std::move(found->second));
+  leaves_.erase(found);
+}
+
+Tensor Values::held(std::uint64_t id) const {
+  const TensorOrigin origin = table_.get(id);
+  if (!origin.known()) return {};
+  if (origin.is_small_leaf()) return small_leaves_.get(origin.small_leaf_index(), spec_of(origin.spec()));
+  if (Tensor value = recent_.get(id, spec_of(origin.spec()))) return value;
+  const std::lock_guard lock(mutex_);
+  for (const auto* map : {&leaves_, &pinned_, &everything_index_})
+    if (const auto found = map->find(id); found != map->end()) return found->second;
+  for (const Held& entry : window_)
+    if (entry.id == id) return entry.value;
+  return {};
+}
+
+std::optional<Summary> Values::statistics_of_dropped(std::uint64_t id) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = dropped_.find(id);
+  return found == dropped_.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::uint32_t Values::name(std::uint64_t id) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = names_.find(id);
+  return found == names_.end() ? 0 : found->second;
+}
+
+bool Values::pin(std::uint64_t id, const Tensor& value) {
+  Evicted evicted;
+  const std::lock_guard lock(mutex_);
+  std::uint64_t pinned_bytes = value.storage()->size();
+  for (const auto& [unused, tensor] : pinned_) pinned_bytes += tensor.storage()->size();
+  if (pinned_bytes > options_.budget_bytes) return false;
+  if (!pinned_.try_emplace(id, value).second) return true;
+  bytes_ += value.storage()->size();
+  enforce(evicted);
+  return true;
+}
+
+void Values::unpin(std::uint64_t id) {
+  Tensor released;
+  const std::lock_guard lock(mutex_);
+  const auto found = pinned_.find(id);
+  if (found == pinned_.end()) return;
+  released = std::move(found->second);
+  pinned_.erase(found);
+  subtract(released);
+  if (table_.get(id).is_leaf() && !leaves_.contains(id)) {  // its time had come while it was pinned
+    ++leaves_dropped_;
+    dropped_.emplace(id, summarize(released, dropped_bins, false));
+    dropped_order_.push_back(id);
+  }
+}
+
+void Values::clear() {
+  decltype(window_) window;
+  decltype(everything_) everything;
+  decltype(everything_index_) index;
+  decltype(leaves_) leaves;
+  decltype(pinned_) pinned;
+  const std::lock_guard lock(mutex_);
+  window_.swap(window);
+  everything_.swap(everything);
+  everything_index_.swap(index);
+  leaves_.swap(leaves);
+  pinned_.swap(pinned);
+  leaf_order_.clear();
+  bytes_ = window_bytes_ = 0;
+}
+
+void Values::set_budget(std::uint64_t bytes) {
+  Evicted evicted;
+  const std::lock_guard lock(mutex_);
+  options_.budget_bytes = bytes;
+  enforce(evicted);
+}
+
+void Values::set_keep_everything(bool on) {
+  Evicted evicted;
+  const std::lock_guard lock(mutex_);
+  options_.keep_everything = on;
+  keep_everything_.store(on);
+  if (on) return;
+  while (!everything_.empty()) shrink(everything_, evicted);
+}
+
+KeepingOptions Values::options() const {
+  const std::lock_guard lock(mutex_);
+  return options_;
+}
+
+std::uint64_t Values::held_bytes() const {
+  const std::lock_guard lock(mutex_);
+  return bytes_;
+}
+
+std::uint64_t Values::leaves_dropped() const {
+  const std::lock_guard lock(mutex_);
+  return leaves_dropped_;
+}
+
+std::uint64_t Values::overhead_bytes() const {
+  const std::lock_guard lock(mutex_);
+  return recent_.bytes() + small_leaves_.bytes() + names_.size() * 48 + leaves_.size() * 80;
+}
+
+}  // namespace tapedeck

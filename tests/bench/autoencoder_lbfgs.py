@@ -1,0 +1,57 @@
+"""The autoencoder benchmark: a one-layer sigmoid autoencoder with tied weights (784-196-784, no bias), mean squared error,
+full-batch L-BFGS with learning rate 1 and no line search. Prints one JSON line: the loss after every evaluation, and the
+median seconds of an iteration.
+
+    python autoencoder_lbfgs.py --batch 10000 --history 100 --iterations 51 [--double] [--data FOLDER]
+"""
+import argparse
+import json
+import os
+import statistics
+import time
+
+import numpy as np
+
+import tapedeck as tf
+from tapedeck import idx
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--batch", type=int, default=10000)
+    parser.add_argument("--history", type=int, default=100)
+    parser.add_argument("--iterations", type=int, default=51)
+    parser.add_argument("--threads", type=int, default=tf.config.get_num_threads())
+    parser.add_argument("--double", action="store_true")
+    parser.add_argument("--data", help="folder of MNIST's files; else TAPEDECK_MNIST, else Debian's Fashion-MNIST")
+    return parser.parse_args()
+
+
+def main():
+    options = arguments()
+    tf.config.set_num_threads(options.threads)
+    dtype = tf.float64 if options.double else tf.float32
+    np.random.seed(1)
+    limit = np.sqrt(6) / np.sqrt(784 + 196 + 1)
+    initial = (np.random.random(784 * 196) * 2 * limit - limit).reshape(784, 196).astype(np.float32)
+    images = idx.read(os.path.join(options.data or idx.folder(), "train-images-idx3-ubyte.gz"), 3)
+    pixels = images[:options.batch].reshape(-1, 784).astype(np.float32) / np.float32(255)
+    data = tf.constant(pixels.astype(dtype.as_numpy_dtype))
+    w = tf.Variable(initial.astype(dtype.as_numpy_dtype), name="w")
+    stamps = []
+
+    def loss():
+        hidden = tf.sigmoid(data @ w)
+        output = tf.sigmoid(tf.matmul(hidden, w, transpose_b=True))
+        return tf.reduce_mean(tf.square(output - data))
+
+    optimizer = tf.train.LBFGS(history_size=options.history)
+    losses = optimizer.minimize(loss, [w], options.iterations, lambda iteration, value: stamps.append(time.perf_counter()))
+    steps = [after - before for before, after in zip(stamps[2:], stamps[3:])] or [float("nan")]
+    print(json.dumps(dict(peer="tapedeck " + tf.__version__, threads=tf.config.get_num_threads(), batch=options.batch,
+                          history=options.history, evaluations=len(losses), seconds_per_iteration=statistics.median(steps),
+                          slowest=max(steps), last=losses[-1], losses=losses)))
+
+
+if __name__ == "__main__":
+    main()

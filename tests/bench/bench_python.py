@@ -1,0 +1,104 @@
+"""Small ops, their gradients, long vectors and matrix products from Python; beside PyTorch where it can be imported.
+Prints one JSON line per case: name, nanoseconds (best of 7 rounds). Threads: first argument, else all cores."""
+import json
+import os
+import sys
+import time
+
+import tapedeck as tf
+from tapedeck import _engine
+
+try:
+    import torch
+except ImportError:
+    torch = None
+
+
+def best(f, repeat):
+    f()
+    times = []
+    for _ in range(7):
+        start = time.perf_counter()
+        for _ in range(repeat):
+            f()
+        times.append((time.perf_counter() - start) / repeat)
+    return min(times) * 1e9
+
+
+def tapedeck_cases():
+    """(case, function, repetitions) of this project."""
+    a, b = tf.ones(()), tf.ones(())
+    yield "add_scalar", lambda: a + b, 20000
+    yield "add_scalar_function", lambda: tf.add(a, b), 20000
+    yield "add_scalar_number", lambda: a + 1., 20000
+    c, d = tf.random.uniform([10]), tf.random.uniform([10])
+    yield "add_10", lambda: c + d, 20000
+    w = tf.random.uniform([10])
+
+    def gradient():
+        with tf.GradientTape() as tape:
+            tape.watch(w)
+            y = tf.reduce_sum((w * c + d) * w)
+        return tape.gradient(y, w)
+
+    yield "gradient_4_ops_10", gradient, 4000
+    dot = _engine.op_function("dot")
+    m = tf.random.uniform([32, 32])
+    yield "matmul_32", lambda: m @ m, 20000
+    for n in (10**4, 10**5, 10**6, 10**7):
+        x, y = tf.random.uniform([n]), tf.random.uniform([n])
+        repeat = max(3, int(1e7 / n))
+        yield f"add_{n}", lambda: x + y, repeat
+        yield f"exp_{n}", lambda: tf.exp(x), repeat
+        yield f"sigmoid_{n}", lambda: tf.sigmoid(x), repeat
+        yield f"sum_{n}", lambda: tf.reduce_sum(x), repeat
+        yield f"dot_{n}", lambda: dot(x, y), repeat
+    for n in (256, 1024, 2048):
+        x, y = tf.random.uniform([n, n]), tf.random.uniform([n, n])
+        yield f"matmul_{n}", lambda: x @ y, max(2, int(1e9 / n**3))
+
+
+def torch_cases():
+    """The same in PyTorch; its tensors that require gradients record on their own tape."""
+    a, b = torch.ones(()), torch.ones(())
+    yield "add_scalar", lambda: a + b
+    yield "add_scalar_function", lambda: torch.add(a, b)
+    yield "add_scalar_number", lambda: a + 1.
+    c, d = torch.rand(10), torch.rand(10)
+    yield "add_10", lambda: c + d
+    w = torch.rand(10, requires_grad=True)
+    yield "gradient_4_ops_10", lambda: torch.autograd.grad(((w * c + d) * w).sum(), w)
+    m = torch.rand(32, 32)
+    yield "matmul_32", lambda: m @ m
+    for n in (10**4, 10**5, 10**6, 10**7):
+        x, y = torch.rand(n), torch.rand(n)
+        yield f"add_{n}", lambda: x + y
+        yield f"exp_{n}", lambda: torch.exp(x)
+        yield f"sigmoid_{n}", lambda: torch.sigmoid(x)
+        yield f"sum_{n}", lambda: x.sum()
+        yield f"dot_{n}", lambda: torch.dot(x, y)
+    for n in (256, 1024, 2048):
+        x, y = torch.rand(n, n), torch.rand(n, n)
+        yield f"matmul_{n}", lambda: x @ y
+
+
+def main():
+    threads = int(sys.argv[1]) if len(sys.argv) > 1 else len(os.sched_getaffinity(0))
+    tf.config.set_num_threads(threads)
+    peers = iter(())
+    if torch:
+        torch.set_num_threads(threads)
+        peers = torch_cases()
+    for case, ours, repeat in tapedeck_cases():
+        row = dict(case=case, ns=round(best(ours, repeat), 1), threads=threads)
+        peer = next(peers, None)
+        if peer:
+            assert peer[0] == case
+            row["torch_ns"] = round(best(peer[1], repeat), 1)
+            row["ratio"] = round(row["ns"] / row["torch_ns"], 3)
+            row["peer"] = "torch " + torch.__version__
+        print(json.dumps(row), flush=True)
+
+
+if __name__ == "__main__":
+    main()

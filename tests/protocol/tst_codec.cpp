@@ -1,0 +1,363 @@
+// The codec: every message there and back, and whatever bytes a peer may send.
+#include <QtTest>
+#include <bit>
+#include <cmath>
+#include <fstream>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <sstream>
+
+#include "engine/protocol/cbor_check.h"
+#include "engine/protocol/codec.h"
+
+using namespace tapedeck::protocol;
+using nlohmann::json;
+
+namespace {
+
+/// Fills every field of a message with values that differ from the defaults and from each other.
+struct Filler {
+  std::uint64_t next = 1;
+
+  template <class T>
+  void fill(T& value) {
+    if constexpr (std::is_enum_v<T>) {
+      value = static_cast<T>(names(T{}).size() - 1);
+    } else if constexpr (std::is_same_v<T, bool>) {
+      value = !value;
+    } else if constexpr (std::is_signed_v<T> && std::is_integral_v<T>) {
+      value = std::numeric_limits<T>::min() + static_cast<T>(next++);
+    } else if constexpr (std::is_integral_v<T>) {
+      value = std::numeric_limits<T>::max() - static_cast<T>(next++);
+    } else if constexpr (std::is_same_v<T, double>) {
+      value = 0.1 * static_cast<double>(next++);
+    } else if constexpr (std::is_same_v<T, std::string>) {
+      value = "text " + std::to_string(next++) + " äé\n\x01";
+    } else if constexpr (requires { value.push_back({}); }) {
+      for (int i = 0; i < 3; ++i) {
+        typename T::value_type element{};
+        fill(element);
+        value.push_back(std::move(element));
+      }
+    } else {
+      std::apply([&](const auto&... field) { (fill(value.*field.member), ...); }, T::fields());
+    }
+  }
+};
+
+template <class T>
+bool same(const T& a, const T& b) {
+  if constexpr (std::is_same_v<T, double>) {
+    return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b);
+  } else if constexpr (requires { a.begin(); } && !std::is_same_v<T, std::string>) {
+    if (a.size() != b.size()) return false;
+    for (std::size_t i = 0; i < a.size(); ++i)
+      if (!same<typename T::value_type>(a[i], b[i])) return false;
+    return true;
+  } else if constexpr (requires { T::fields(); }) {
+    return std::apply(
+        [&](const auto&... field) { return (true && ... && same(a.*field.member, b.*field.member)); },
+        T::fields());
+  } else {
+    return a == b;
+  }
+}
+
+template <class Variant, class F, std::size_t... index>
+void for_each_message(F&& f, std::index_sequence<index...>) {
+  (f(std::variant_alternative_t<index, Variant>{}), ...);
+}
+template <class Variant, class F>
+void for_each_message(F&& f) {
+  for_each_message<Variant>(f, std::make_index_sequence<std::variant_size_v<Variant>>());
+}
+
+template <class Variant>
+Variant decode(std::span<const std::uint8_t> bytes) {
+  if constexpr (std::is_same_v<Variant, Request>)
+    return decode_request(bytes).message;
+  else
+    return decode_reply(bytes).message;
+}
+
+/// What decoding says; "" where it accepts.
+template <class Variant = Request>
+std::string refusal(const Bytes& bytes) {
+  try {
+    decode<Variant>(bytes);
+    return {};
+  } catch (const DecodeError& error) {
+    return error.what();
+  }
+}
+
+template <class Variant>
+std::vector<Bytes> all_messages() {
+  std::vector<Bytes> all;
+  for_each_message<Variant>([&](auto message) {
+    Filler().fill(message);
+    all.push_back(encode(41, Variant(message)));
+  });
+  return all;
+}
+
+json tile_request() {
+  return json::from_cbor(encode(7, Request(GetTile{})));
+}
+
+}  // namespace
+
+class TestCodec : public QObject {
+  Q_OBJECT
+
+  template <class Variant>
+  void round_trip() {
+    for_each_message<Variant>([&](auto message) {
+      using Body = decltype(message);
+      Filler().fill(message);
+      const Bytes bytes = encode(99, Variant(message));
+      std::uint64_t request = 0;
+      Variant back;
+      if constexpr (std::is_same_v<Variant, Request>) {
+        auto incoming = decode_request(bytes);
+        request = incoming.request;
+        back = incoming.message;
+      } else {
+        auto incoming = decode_reply(bytes);
+        request = incoming.request;
+        back = incoming.message;
+      }
+      QCOMPARE(request, std::uint64_t{99});
+      QCOMPARE(type_name(back), std::string(Body::type));
+      QVERIFY2(std::holds_alternative<Body>(back), Body::type);
+      QVERIFY2(same(std::get<Body>(back), message), Body::type);
+      if constexpr (std::tuple_size_v < decltype(Body::fields()) >> 0)
+        QVERIFY2(!same(std::get<Body>(back), Body{}), Body::type);
+      const Body untouched{};
+      const Variant plain = decode<Variant>(encode(1, Variant(untouched)));
+      QVERIFY2(same(std::get<Body>(plain), untouched), Body::type);
+    });
+  }
+
+  template <class Variant>
+  void survives_truncation() {
+    for (const Bytes& whole : all_messages<Variant>())
+      for (std::size_t size = 0; size < whole.size(); ++size)
+        QVERIFY(!refusal<Variant>(Bytes(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size)))
+                     .empty());
+  }
+
+  /// Whatever the bytes: a DecodeError, or a message that encodes and decodes to itself.
+  template <class Variant>
+  void survives_mutation() {
+    std::mt19937 random(5);
+    int refused = 0, rounds = 0;
+    for (const Bytes& whole : all_messages<Variant>()) {
+      for (int i = 0; i < 3000; ++i, ++rounds) {
+        Bytes bytes = whole;
+        for (unsigned k = 0; k <= random() % 3; ++k) {
+          const std::size_t at = random() % bytes.size();
+          switch (random() % 4) {
+            case 0:
+              bytes[at] = static_cast<std::uint8_t>(random());
+              break;
+            case 1:
+              bytes[at] = static_cast<std::uint8_t>(bytes[at] ^ (1u << random() % 8));
+              break;
+            case 2:
+              bytes.insert(bytes.begin() + static_cast<std::ptrdiff_t>(at),
+                           static_cast<std::uint8_t>(random()));
+              break;
+            default:
+              if (bytes.size() > 1) bytes.erase(bytes.begin() + static_cast<std::ptrdiff_t>(at));
+          }
+        }
+        try {
+          const Variant message = decode<Variant>(bytes);
+          const Bytes again = encode(41, message);
+          QVERIFY(encode(41, decode<Variant>(again)) == again);
+        } catch (const DecodeError& error) {
+          ++refused;
+          QVERIFY(!std::string(error.what()).empty());
+        }
+      }
+    }
+    QVERIFY2(refused > rounds / 10, qPrintable(QString("%1 of %2 were refused").arg(refused).arg(rounds)));
+  }
+
+ private slots:
+  void every_request_comes_back_as_it_was() { round_trip<Request>(); }
+  void every_reply_comes_back_as_it_was() { round_trip<Reply>(); }
+  void a_truncated_request_is_refused() { survives_truncation<Request>(); }
+  void a_truncated_reply_is_refused() { survives_truncation<Reply>(); }
+  void a_mutated_request_is_refused_or_whole() { survives_mutation<Request>(); }
+  void a_mutated_reply_is_refused_or_whole() { survives_mutation<Reply>(); }
+
+  void doubles_arrive_bit_for_bit() {
+    Tile tile;
+    tile.values = {0.0,
+                   -0.0,
+                   std::numeric_limits<double>::infinity(),
+                   -std::numeric_limits<double>::infinity(),
+                   std::bit_cast<double>(0x7ff8dead'beef0001ull),
+                   std::numeric_limits<double>::denorm_min(),
+                   std::numeric_limits<double>::max(),
+                   0.1};
+    QVERIFY(same(std::get<Tile>(decode_reply(encode(1, Reply(tile))).message), tile));
+    for (double value :
+         {0.0, -0.0, 0.1, 1e300, std::numeric_limits<double>::infinity(),
+          -std::numeric_limits<double>::infinity(), std::numeric_limits<double>::denorm_min()}) {
+      Statistics statistics;
+      statistics.minimum = value;
+      const auto back = std::get<Statistics>(decode_reply(encode(1, Reply(statistics))).message);
+      QVERIFY(same(back.minimum, value));
+    }
+    Statistics none;
+    none.mean = std::nan("");
+    QVERIFY(std::isnan(std::get<Statistics>(decode_reply(encode(1, Reply(none))).message).mean));
+  }
+
+  void a_tile_takes_little_more_than_its_doubles() {
+    Tile tile;
+    tile.values.assign(10000, 0.1);
+    QVERIFY(encode(1, Reply(tile)).size() < 10000 * sizeof(double) + 400);
+  }
+
+  void refusals_name_message_and_field() {
+    json message = tile_request();
+    message["body"].erase("rows");
+    QCOMPARE(refusal(json::to_cbor(message)), "get_tile: field 'rows' is missing");
+    message = tile_request();
+    message["body"]["rows"] = "many";
+    QCOMPARE(refusal(json::to_cbor(message)), "get_tile: field 'rows' must be an integer, not string");
+    message = tile_request();
+    message["body"]["colour"] = 3;
+    QCOMPARE(refusal(json::to_cbor(message)), "get_tile: field 'colour' is unknown");
+    message = tile_request();
+    message["body"]["slice"] = {0, true};
+    QCOMPARE(refusal(json::to_cbor(message)), "get_tile: field 'slice[1]' must be an integer, not boolean");
+    message = tile_request();
+    message["type"] = "get_lunch";
+    QCOMPARE(refusal(json::to_cbor(message)), "no message is called 'get_lunch'");
+    message["type"] = 5;
+    QCOMPARE(refusal(json::to_cbor(message)), "message: field 'type' must be a string, not number");
+    message = tile_request();
+    message["extra"] = 1;
+    QCOMPARE(refusal(json::to_cbor(message)), "message: has fields besides type, request and body");
+    message = tile_request();
+    message["body"] = {1, 2};
+    QCOMPARE(refusal(json::to_cbor(message)), "get_tile: field 'body' must be a map, not array");
+    QCOMPARE(refusal(json::to_cbor(json(3))), "no message: a map is due, not number");
+  }
+
+  void values_out_of_range_are_refused_with_the_value() {
+    json message = json::from_cbor(encode(1, Request(GetRecords{})));
+    message["body"]["count"] = 5000000000;
+    QCOMPARE(refusal(json::to_cbor(message)),
+             "get_records: field 'count' is out of range: 5000000000 (0 to 4294967295)");
+    message["body"]["count"] = -1;
+    QCOMPARE(refusal(json::to_cbor(message)),
+             "get_records: field 'count' is out of range: -1 (0 to 4294967295)");
+    message = tile_request();
+    message["body"]["row"] = std::numeric_limits<std::uint64_t>::max();
+    QCOMPARE(refusal(json::to_cbor(message)),
+             "get_tile: field 'row' is out of range: 18446744073709551615 (-9223372036854775808 to "
+             "9223372036854775807)");
+    message = json::from_cbor(encode(1, Request(SetGate{})));
+    message["body"]["command"] = "fly";
+    QCOMPARE(refusal(json::to_cbor(message)), "set_gate: field 'command' has no value 'fly'");
+    json tile = json::from_cbor(encode(1, Reply(Tile{})));
+    tile["body"]["values"] = json::binary({1, 2, 3});
+    QCOMPARE(refusal<Reply>(json::to_cbor(tile)),
+             "tile: field 'values' has 3 bytes, which is no multiple of 8");
+  }
+
+  void nested_fields_are_named_with_their_place() {
+    Records records;
+    records.records.resize(2);
+    records.records[1].inputs.resize(3);
+    json message = json::from_cbor(encode(1, Reply(records)));
+    message["body"]["records"][1]["inputs"][2]["shape"] = 1.5;
+    QCOMPARE(refusal<Reply>(json::to_cbor(message)),
+             "records: field 'records[1].inputs[2].shape' must be an array, not number");
+  }
+
+  void a_request_is_no_reply() {
+    QCOMPARE(refusal<Reply>(encode(1, Request(Hello{}))), "no message is called 'hello'");
+  }
+
+  void lies_about_lengths_are_refused_at_once() {
+    const Bytes huge_array{0x9b, 0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
+    const Bytes huge_text{0x7b, 0x00, 0x00, 0x00, 0xff, 0xff, 0xff, 0xff, 0xff, 'a'};
+    const Bytes huge_map{0xbb, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
+    const Bytes huge_binary{0x5b, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
+    for (const Bytes& bytes : {huge_array, huge_text, huge_map, huge_binary})
+      QCOMPARE(refusal(bytes), "no message: a length is longer than the message at byte 0");
+  }
+
+  void deep_nesting_is_refused_without_recursion() {
+    for (const std::uint8_t opening : {0x81, 0x9f, 0x5f, 0x7f, 0xbf, 0xc0}) {
+      const Bytes bytes(3'000'000, opening);
+      const std::string reason = refusal(bytes);
+      QVERIFY2(!reason.empty() && reason.size() < 200, reason.c_str());
+    }
+    QCOMPARE(refusal(Bytes(100, 0x81)), "no message: nested too deep at byte 16");
+  }
+
+  void keys_that_come_twice_are_refused() {
+    // {"a": 1, "a": 2}
+    QCOMPARE(refusal({0xa2, 0x61, 'a', 1, 0x61, 'a', 2}), "no message: keys are out of order at byte 4");
+    QCOMPARE(refusal({0xa1, 1, 2}), "no message: a key is no text at byte 1");
+    QCOMPARE(refusal({0xa1, 0xf5, 2}), "no message: a key is no text at byte 1");
+    QCOMPARE(refusal({0x01, 0x02}), "no message: 1 bytes follow the message, at byte 1");
+    QCOMPARE(refusal({}), "no message: the bytes end too early at byte 0");
+  }
+
+  void a_record_as_json_has_the_same_names() {
+    Record record;
+    record.number = 3;
+    record.kind = RecordKind::vjp;
+    record.op = "mat\"mul";
+    record.inputs.resize(1);
+    record.inputs[0].shape = {2, 3};
+    const std::string text = to_json(record);
+    QVERIFY(text.find('\n') == std::string::npos);
+    const json back = json::parse(text);
+    QCOMPARE(back["number"].get<int>(), 3);
+    QCOMPARE(back["kind"].get<std::string>(), "vjp");
+    QCOMPARE(back["state"].get<std::string>(), "done");
+    QCOMPARE(back["op"].get<std::string>(), "mat\"mul");
+    QCOMPARE(back["inputs"][0]["shape"], json({2, 3}));
+    QCOMPARE(back.size(), std::tuple_size_v<decltype(Record::fields())>);
+    record.file = "bad\xff";
+    QVERIFY(json::accept(to_json(record)));
+  }
+
+  void the_readme_names_every_message_and_field() {
+    std::ifstream file(TAPEDECK_SOURCE_DIR "/engine/protocol/README.md");
+    std::stringstream text;
+    text << file.rdbuf();
+    const std::string readme = text.str();
+    const auto look = [&](auto message) {
+      using Body = decltype(message);
+      QVERIFY2(readme.find("`" + std::string(Body::type) + "`") != std::string::npos, Body::type);
+      std::apply(
+          [&](const auto&... field) {
+            const auto one = [&](const char* name) {
+              QVERIFY2(readme.find("`" + std::string(name) + "`") != std::string::npos,
+                       (std::string(Body::type) + "." + name).c_str());
+            };
+            (one(field.name), ...);
+            Q_UNUSED(one);
+          },
+          Body::fields());
+    };
+    for_each_message<Request>(look);
+    for_each_message<Reply>(look);
+    QVERIFY(readme.find("version " + std::to_string(version)) != std::string::npos);
+  }
+};
+
+QTEST_GUILESS_MAIN(TestCodec)
+#include "tst_codec.moc"

@@ -1,0 +1,188 @@
+"""Python and NumPy values become tensors, or are refused by a clear error."""
+import array
+import unittest
+
+import numpy as np
+
+import tapedeck as tf
+
+
+class Constant(unittest.TestCase):
+    def check(self, value, dtype, shape, *, wanted=None):
+        tensor = tf.constant(value, dtype=wanted)
+        self.assertEqual(tensor.dtype, dtype)
+        self.assertEqual(tensor.shape, shape)
+        np.testing.assert_array_equal(tensor.numpy(), np.array(value, dtype.as_numpy_dtype))
+
+    def test_numbers_and_lists_get_tensorflows_dtypes(self):
+        self.check(1.5, tf.float32, ())
+        self.check(7, tf.int32, ())
+        self.check(True, tf.bool, ())
+        self.check([], tf.float32, (0,))
+        self.check([[], []], tf.float32, (2, 0))
+        self.check([1, 2.5], tf.float32, (2,))
+        self.check([[1, 2, 3], (4, 5, 6)], tf.int32, (2, 3))
+        self.check([[[True], [False]]], tf.bool, (1, 2, 1))
+
+    def test_a_dtype_can_be_given_in_every_form(self):
+        for wanted in (tf.float64, "float64", np.float64, np.dtype("float64"), np.dtype(">f8").newbyteorder()):
+            self.check([1, 2], tf.float64, (2,), wanted=wanted)
+        self.check(2**40, tf.int64, (), wanted=tf.int64)
+        self.assertEqual(tf.constant([1], dtype=float).dtype, tf.float32)
+
+    def test_numpy_arrays_keep_their_dtype(self):
+        for dtype in (np.bool_, np.int32, np.int64, np.float32, np.float64):
+            values = np.arange(6).reshape(2, 3).astype(dtype)
+            self.check(values, tf.as_dtype(dtype), (2, 3))
+            self.check(values.T, tf.as_dtype(dtype), (3, 2))
+            self.check(values[::-1, ::2], tf.as_dtype(dtype), (2, 2))
+            self.check(values[0, 1], tf.as_dtype(dtype), ())
+        self.check(np.longlong(5), tf.int64, ())
+        self.check(np.arange(3).astype(">i4"), tf.int32, (3,))
+
+    def test_lists_of_numpy_values_and_of_tensors(self):
+        self.check([np.float64(1), np.float64(2)], tf.float64, (2,))
+        rows = [np.arange(3, dtype=np.float32), np.ones(3, np.float32)]
+        np.testing.assert_array_equal(tf.constant(rows).numpy(), np.array(rows))
+        packed = tf.convert_to_tensor([tf.constant([1., 2.]), [3, 4]])
+        self.assertEqual(packed.dtype, tf.float32)
+        np.testing.assert_array_equal(packed.numpy(), [[1, 2], [3, 4]])
+
+    def test_values_with_array_and_buffers(self):
+        class WithArray:
+            def __array__(self, dtype=None):
+                return np.array([1., 2.], dtype or np.float64)
+
+        self.assertEqual(tf.constant(WithArray()).dtype, tf.float64)
+        self.assertEqual(tf.constant(np.asarray(array.array("f", [1, 2]))).dtype, tf.float32)
+
+    def test_shape_reshapes_or_repeats(self):
+        np.testing.assert_array_equal(tf.constant([1, 2, 3, 4], shape=(2, 2)).numpy(), [[1, 2], [3, 4]])
+        np.testing.assert_array_equal(tf.constant(7., shape=[2, 3]).numpy(), np.full((2, 3), 7.))
+        with self.assertRaises(ValueError):
+            tf.constant([1, 2, 3], shape=(2, 2))
+
+    def test_a_tensor_is_cast_by_constant_but_not_by_convert_to_tensor(self):
+        tensor = tf.constant([1.5])
+        self.assertEqual(tf.constant(tensor, dtype=tf.float64).dtype, tf.float64)
+        self.assertIs(tf.convert_to_tensor(tensor).dtype, tf.float32)
+        with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "dtype float32, but float64 is wanted"):
+            tf.convert_to_tensor(tensor, tf.float64)
+        self.assertEqual(tf.convert_to_tensor([1, 2], dtype_hint=tf.float64).dtype, tf.float64)
+        self.assertEqual(tf.convert_to_tensor([1.5], preferred_dtype=tf.int32).dtype, tf.float32)
+
+    def test_a_frozen_array_is_shared_and_any_other_is_copied(self):
+        def address(values):
+            return np.asarray(tf.constant(values)).__array_interface__["data"][0]
+
+        frozen = np.arange(8, dtype=np.float32)
+        frozen.flags.writeable = False
+        self.assertEqual(address(frozen), frozen.__array_interface__["data"][0])
+        self.assertEqual(address(frozen[2:]), frozen[2:].__array_interface__["data"][0])
+        from_bytes = np.frombuffer(bytes(16), np.float32)
+        self.assertEqual(address(from_bytes), from_bytes.__array_interface__["data"][0])
+
+        base = np.arange(8, dtype=np.float32)
+        locked_view = base[:]
+        locked_view.flags.writeable = False
+        tensor = tf.constant(locked_view)
+        base[0] = 100
+        self.assertEqual(float(tensor[0]), 0.)
+        self.assertNotEqual(address(frozen[::2]), frozen.__array_interface__["data"][0])
+        misaligned = np.frombuffer(b"x" + np.arange(4, dtype=np.float32).tobytes(), np.uint8)[1:].view(np.float32)
+        np.testing.assert_array_equal(tf.constant(misaligned).numpy(), np.arange(4))
+
+    def test_a_shared_array_lives_as_long_as_the_tensor(self):
+        frozen = np.arange(100000, dtype=np.float64)
+        frozen.flags.writeable = False
+        tensor = tf.constant(frozen)
+        del frozen
+        for _ in range(10):
+            np.full(100000, -1.)
+        self.assertEqual(float(tf.reduce_sum(tensor)), 99999 * 100000 / 2)
+
+
+class Refused(unittest.TestCase):
+    def check(self, error, pattern, value, **arguments):
+        with self.assertRaisesRegex(error, pattern):
+            tf.constant(value, **arguments)
+
+    def test_numbers_that_do_not_fit_are_named(self):
+        self.check(ValueError, "3000000000 does not fit in int32; pass dtype=tf.int64", 3000000000)
+        self.check(ValueError, "-3000000000 does not fit in int32", [1, [0, -3000000000]][1])
+        self.check(ValueError, "does not fit in int64", 2**63, dtype=tf.int64)
+        self.check(ValueError, "4294967296 does not fit in int32", np.array([2**32]), dtype=tf.int32)
+        self.check(ValueError, "does not fit in int64", np.array([2**63], np.uint64), dtype=tf.int64)
+        self.check(ValueError, "does not fit in float32", 10**400, dtype=tf.float32)
+
+    def test_lists_that_are_not_rectangular(self):
+        self.check(ValueError, "not rectangular: lists of 2 and 1 at depth 1", [[1, 2], [3]])
+        self.check(ValueError, r"not rectangular: 3 stands where a list of 2 is", [[1, 2], 3])
+        self.check(ValueError, r"not rectangular: \[3, 4\] stands where a number is", [1, [3, 4]])
+        nested = 1.
+        for _ in range(9):
+            nested = [nested]
+        self.check(ValueError, "nested more than 8 deep", nested)
+
+    def test_values_that_no_tensor_holds(self):
+        self.check(TypeError, "constant: value: 'text' is text; tensors hold numbers and bools", "text")
+        self.check(TypeError, "'b' is text", [["a", "b"][1:]])
+        self.check(TypeError, "None is not a tensor", None)
+        self.check(TypeError, "None is not a tensor", [1., None])
+        self.check(TypeError, "cannot convert <object object", object())
+        self.check(TypeError, r"cannot convert \(1\+2j\) of type complex", 1 + 2j)
+        self.check(TypeError, "cannot convert 1.5 to int32", 1.5, dtype=tf.int32)
+        self.check(TypeError, "cannot convert True to float32", [1., True])
+        self.check(TypeError, "cannot convert 1 to bool", 1, dtype=tf.bool)
+        self.check(TypeError, "cannot convert 1 to bool", [True, 1][1:], dtype=tf.bool)
+
+    def test_numpy_dtypes_that_no_tensor_has(self):
+        self.check(TypeError, "NumPy dtype uint8 has no tensor dtype; tensors are bool, int32", np.zeros(2, np.uint8))
+        self.check(TypeError, "complex128", np.zeros(2, complex))
+        self.check(TypeError, "<U1", np.array(["a"]))
+        self.check(TypeError, "NumPy array of dtype float64 to int32", np.zeros(2), dtype=tf.int32)
+        np.testing.assert_array_equal(tf.constant(np.array([0, 255], np.uint8), dtype=tf.float32).numpy(), [0, 255])
+        self.check(TypeError, "'float16' is not one of bool, int32, int64, float32, float64", 1., dtype="float16")
+        self.check(ValueError, "9 axes; tensors have at most 8", np.zeros([1] * 9))
+
+
+class DTypes(unittest.TestCase):
+    def test_a_dtype_equals_its_numpy_type_and_its_name(self):
+        self.assertEqual(tf.float32, np.float32)
+        self.assertEqual(tf.float32, np.dtype("float32"))
+        self.assertEqual(np.dtype("int64"), tf.int64)
+        self.assertEqual(tf.int32, "int32")
+        self.assertNotEqual(tf.int32, tf.int64)
+        self.assertNotEqual(tf.float32, None)
+        self.assertNotEqual(tf.float32, "no such dtype")
+        self.assertEqual(len({tf.float32, tf.float64, tf.as_dtype("float32")}), 2)
+
+    def test_a_dtype_describes_itself(self):
+        self.assertEqual((tf.float64.name, tf.float64.size, tf.float64.as_numpy_dtype), ("float64", 8, np.float64))
+        self.assertTrue(tf.float32.is_floating and tf.int64.is_integer and tf.bool.is_bool)
+        self.assertEqual((tf.int32.max, tf.int32.min), (2**31 - 1, -2**31))
+        self.assertEqual((repr(tf.float32), str(tf.float32)), ("tf.float32", "<dtype: 'float32'>"))
+        self.assertEqual(np.zeros(2, tf.float32).dtype, np.float32)
+        with self.assertRaises(TypeError):
+            tf.as_dtype("uint8")
+        with self.assertRaises(TypeError):
+            tf.bool.max
+
+
+class Shapes(unittest.TestCase):
+    def test_a_shape_is_a_tuple_with_tensorflows_names(self):
+        shape = tf.zeros([2, 3, 4]).shape
+        self.assertEqual(shape, (2, 3, 4))
+        self.assertEqual(shape, [2, 3, 4])
+        self.assertNotEqual(shape, [2, 3])
+        self.assertEqual((shape.ndims, shape.rank, shape.num_elements()), (3, 3, 24))
+        self.assertEqual((shape.as_list(), shape.dims), ([2, 3, 4], [2, 3, 4]))
+        self.assertIsInstance(shape[1:], tf.TensorShape)
+        self.assertEqual((shape[1], (5,) + shape[1:], shape[:1] + [7]), (3, (5, 3, 4), (2, 7)))
+        self.assertEqual((str(shape), repr(shape)), ("(2, 3, 4)", "TensorShape([2, 3, 4])"))
+        self.assertEqual(tf.zeros([2]).get_shape(), (2,))
+        self.assertEqual({shape: 1}[(2, 3, 4)], 1)
+
+
+if __name__ == "__main__":
+    unittest.main()

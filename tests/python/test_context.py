@@ -1,0 +1,98 @@
+"""Devices, seeds, scopes, threads' number, summaries, initialisers."""
+import unittest
+from unittest import mock
+
+import numpy as np
+
+import tapedeck as tf
+from tapedeck import _engine, tfe
+
+
+class Devices(unittest.TestCase):
+    def test_the_cpu_is_there_and_a_missing_gpu_is_named(self):
+        with tf.device("/cpu:0"):
+            self.assertEqual(tf.zeros([2]).device, "/cpu:0")
+        with tf.device(None):
+            pass
+        missing = tfe.num_gpus()
+        tensor = tf.constant([1.])
+        for action in (lambda: tensor.gpu(missing), lambda: tensor.gpu(gpu_index=missing), lambda: tf.Variable(1.).gpu(missing)):
+            with self.assertRaisesRegex(RuntimeError, f"/gpu:{missing}") as caught:
+                action()
+            self.assertIsInstance(caught.exception, tf.errors.NotFoundError)
+        with self.assertRaisesRegex(RuntimeError, f"there is no /gpu:{missing}"):
+            with tf.device(f"/gpu:{missing}"):
+                self.fail("entered")
+        with self.assertRaisesRegex(ValueError, "toaster"):
+            with tf.device("/toaster:0"):
+                self.fail("entered")
+
+
+class Seeds(unittest.TestCase):
+    def draw(self):
+        return [tf.random_uniform((4,)).numpy().tolist(), tf.random.normal([3]).numpy().tolist()]
+
+    def test_a_seed_repeats_the_numbers(self):
+        tf.set_random_seed(1)
+        first, second = self.draw(), self.draw()
+        tf.random.set_seed(1)
+        again = self.draw()
+        tf.set_random_seed(2)
+        other = self.draw()
+        self.assertEqual(first, again)
+        self.assertNotEqual(first, second)
+        self.assertNotEqual(first, other)
+
+    def test_the_numbers_are_distributed_as_said(self):
+        tf.set_random_seed(3)
+        uniform = tf.random.uniform([20000], minval=-1., maxval=3.).numpy()
+        self.assertTrue((uniform >= -1).all() and (uniform < 3).all())
+        self.assertAlmostEqual(uniform.mean(), 1., delta=.05)
+        normal = tf.random.normal([20000], mean=2., stddev=.5).numpy()
+        self.assertAlmostEqual(normal.mean(), 2., delta=.02)
+        self.assertAlmostEqual(normal.std(), .5, delta=.02)
+
+
+class Settings(unittest.TestCase):
+    def test_eager_execution_is_always_on(self):
+        tfe.enable_eager_execution()
+        tf.enable_eager_execution()
+        self.assertTrue(tf.executing_eagerly())
+
+    def test_the_number_of_threads(self):
+        before = tf.config.get_num_threads()
+        self.addCleanup(tf.config.set_num_threads, before)
+        tf.config.set_num_threads(3)
+        self.assertEqual(tf.config.threading.get_intra_op_parallelism_threads(), 3)
+        tf.config.threading.set_intra_op_parallelism_threads(0)
+        self.assertEqual(tf.config.get_num_threads(), before)
+        with self.assertRaises(ValueError):
+            tf.config.set_num_threads(0)
+
+    def test_name_scopes_nest_and_close(self):
+        with tf.name_scope("outer") as name:
+            self.assertEqual(name, "outer/")
+            with self.assertRaises(KeyError):
+                with tf.name_scope("inner"):
+                    raise KeyError
+        with self.assertRaisesRegex(ValueError, "'' is no name"):
+            with tf.name_scope(""):
+                self.fail("entered")
+        with self.assertRaisesRegex(RuntimeError, "scope"):
+            _engine.pop_scope()
+
+    def test_a_summary_goes_to_the_session_if_there_is_one(self):
+        tf.summary.scalar("loss", tf.constant(2.), step=1)
+        with mock.patch.object(_engine, "debug") as debug:
+            tf.summary.scalar("loss", tf.constant(.5), step=tf.constant(7))
+        debug.add_scalar.assert_called_once_with("loss", 7, .5)
+
+    def test_initializers(self):
+        np.testing.assert_array_equal(tf.initializers.zeros()([2, 3]).numpy(), np.zeros([2, 3]))
+        self.assertEqual(tf.ones_initializer()([2], tf.float64).dtype, tf.float64)
+        np.testing.assert_array_equal(tf.constant_initializer(-1e30)(()).numpy(), np.float32(-1e30))
+        np.testing.assert_array_equal(tf.Variable(tf.initializers.constant(3)((2,))).numpy(), [3, 3])
+
+
+if __name__ == "__main__":
+    unittest.main()

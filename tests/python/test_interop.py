@@ -1,0 +1,128 @@
+"""NumPy, the buffer protocol and DLPack share memory with tensors, and nobody can write to a tensor through them."""
+import unittest
+import zlib
+
+import numpy as np
+
+import tapedeck as tf
+
+values = np.arange(12, dtype=np.float32).reshape(3, 4)
+
+
+class NumPy(unittest.TestCase):
+    def test_numpy_gives_an_array_of_its_own(self):
+        tensor = tf.constant(values)
+        array = tensor.numpy()
+        array[0, 0] = 100
+        self.assertEqual(float(tensor[0, 0]), 0.)
+        self.assertIsInstance(tf.constant(3).numpy(), np.int32)
+        self.assertIsInstance(tf.reduce_sum(tensor).numpy(), np.float32)
+
+    def test_asarray_shares_and_is_read_only(self):
+        tensor = tf.constant(values)
+        array = np.asarray(tensor)
+        self.assertEqual(array.__array_interface__["data"], np.asarray(tensor).__array_interface__["data"])
+        with self.assertRaises(ValueError):
+            array[0, 0] = 1
+        with self.assertRaises(ValueError):
+            array.flags.writeable = True
+        del tensor
+        np.testing.assert_array_equal(array, values)
+        self.assertEqual(np.asarray(tf.constant(values), np.float64).dtype, np.float64)
+        self.assertTrue(np.array(tf.constant(values)).flags.writeable)
+
+    def test_strided_views_arrive_as_they_are(self):
+        tensor = tf.transpose(tf.constant(values))[::-1]
+        np.testing.assert_array_equal(np.asarray(tensor), values.T[::-1])
+        np.testing.assert_array_equal(tensor.numpy(), values.T[::-1])
+        np.testing.assert_array_equal(np.asarray(tf.zeros([0, 3])), np.zeros([0, 3]))
+
+    def test_numpy_functions_take_tensors(self):
+        tensor = tf.constant(values)
+        np.testing.assert_array_equal(np.add(values, tensor), values + values)
+        np.testing.assert_allclose(np.exp(tensor), np.exp(values))
+        self.assertTrue(np.allclose(tensor, values))
+        np.testing.assert_array_equal(np.stack([tensor, tensor]), np.stack([values, values]))
+        np.testing.assert_array_equal(np.asarray(tf.Variable(values)), values)
+
+    def test_operators_with_arrays_give_tensors(self):
+        tensor = tf.constant(values)
+        for result in (values * tensor, tensor * values, np.float32(2) * tensor, np.array(2., np.float32) * tensor,
+                       tf.Variable(values) * values, values * tf.Variable(values)):
+            self.assertIsInstance(result, tf.Tensor)
+        np.testing.assert_array_equal((values - tensor * 2).numpy(), -values)
+        self.assertEqual((tensor * np.ones(4)).dtype, tf.float32)
+
+
+class Buffers(unittest.TestCase):
+    def test_a_memoryview_shows_every_dtype(self):
+        for dtype in (np.bool_, np.int32, np.int64, np.float32, np.float64):
+            view = memoryview(tf.constant(values.astype(dtype)))
+            self.assertTrue(view.readonly)
+            self.assertEqual((view.shape, view.strides, view.itemsize), ((3, 4), (4 * view.itemsize, view.itemsize), view.itemsize))
+            self.assertEqual(view.tolist(), values.astype(dtype).tolist())
+            self.assertEqual(bytes(view), values.astype(dtype).tobytes())
+
+    def test_strided_tensors_have_strided_views_and_no_flat_ones(self):
+        tensor = tf.transpose(tf.constant(values))
+        view = memoryview(tensor)
+        self.assertEqual((view.shape, view.f_contiguous, view.c_contiguous), ((4, 3), True, False))
+        self.assertEqual(view.tobytes(), values.T.tobytes())
+        with self.assertRaises(BufferError):
+            zlib.crc32(tf.constant(values)[:, ::2])
+        self.assertEqual(zlib.crc32(tf.constant(values)), zlib.crc32(values.tobytes()))
+        with self.assertRaises((BufferError, TypeError)):
+            memoryview(tf.constant(values)).cast("B")[0] = 1
+
+    def test_nobody_gets_a_writable_buffer(self):
+        import io
+        with self.assertRaises((BufferError, TypeError)):
+            io.BytesIO(b"12345678").readinto(tf.constant(values))
+
+    def test_a_scalars_view(self):
+        view = memoryview(tf.constant(2.5))
+        self.assertEqual((view.ndim, view.tolist()), (0, 2.5))
+
+
+class DLPack(unittest.TestCase):
+    def test_numpy_reads_a_tensor(self):
+        tensor = tf.constant(values)
+        array = np.from_dlpack(tensor)
+        np.testing.assert_array_equal(array, values)
+        self.assertEqual(array.__array_interface__["data"][0], np.asarray(tensor).__array_interface__["data"][0])
+        np.testing.assert_array_equal(np.from_dlpack(tf.transpose(tensor)), values.T)
+        self.assertEqual(tensor.__dlpack_device__(), (1, 0))
+
+    def test_a_tensor_reads_numpy_and_itself(self):
+        array = np.arange(6, dtype=np.float64).reshape(2, 3)
+        tensor = tf.experimental.dlpack.from_dlpack(array)
+        np.testing.assert_array_equal(tensor.numpy(), array)
+        self.assertEqual(np.asarray(tensor).__array_interface__["data"][0], array.__array_interface__["data"][0])
+        reversed_columns = tf.experimental.dlpack.from_dlpack(array[:, ::-1])
+        np.testing.assert_array_equal(reversed_columns.numpy(), array[:, ::-1])
+        for source in (tf.constant(values), tf.transpose(tf.constant(values)), tf.constant([True, False]), tf.constant(3)):
+            again = tf.experimental.dlpack.from_dlpack(tf.experimental.dlpack.to_dlpack(source))
+            self.assertEqual(again.dtype, source.dtype)
+            np.testing.assert_array_equal(again.numpy(), source.numpy())
+
+    def test_the_memory_lives_as_long_as_its_readers(self):
+        array = np.from_dlpack(tf.constant(values))
+        tensor = tf.experimental.dlpack.from_dlpack(values.copy())
+        for _ in range(20):
+            tf.fill([3, 4], -1.) + 1.
+        np.testing.assert_array_equal(array, values)
+        np.testing.assert_array_equal(tensor.numpy(), values)
+
+    def test_capsules_are_used_once_and_checked(self):
+        capsule = tf.experimental.dlpack.to_dlpack(tf.constant(values))
+        tf.experimental.dlpack.from_dlpack(capsule)
+        with self.assertRaisesRegex(ValueError, "no unused DLPack capsule"):
+            tf.experimental.dlpack.from_dlpack(capsule)
+        with self.assertRaisesRegex(ValueError, "no unused DLPack capsule"):
+            tf.experimental.dlpack.from_dlpack(5)
+        with self.assertRaisesRegex(TypeError, "type code 1 of 8 bits"):
+            tf.experimental.dlpack.from_dlpack(np.zeros(3, np.uint8))
+
+
+if __name__ == "__main__":
+    unittest.main()

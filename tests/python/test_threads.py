@@ -1,0 +1,195 @@
+"""Threads, interrupts, and what a fresh process prints."""
+import gc
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import unittest
+
+import numpy as np
+
+import tapedeck as tf
+from tapedeck import tfe
+
+
+def run(code, **options):
+    return subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=120, check=False,
+                          **options)
+
+
+class Threads(unittest.TestCase):
+    def test_eight_threads_get_the_right_values_and_gradients(self):
+        shared = tf.constant(np.random.RandomState(0).randn(64, 64))
+        reference = shared.numpy()
+        failures = []
+
+        def work(seed):
+            try:
+                generator = np.random.RandomState(seed)
+                for _ in range(40):
+                    mine = generator.randn(64, 64)
+                    x = tf.constant(mine)
+                    with tf.GradientTape() as tape:
+                        tape.watch(x)
+                        y = tf.reduce_sum(tf.square(x @ shared))
+                    np.testing.assert_allclose(float(y), ((mine @ reference)**2).sum(), rtol=1e-9)
+                    np.testing.assert_allclose(tape.gradient(y, x).numpy(), 2 * mine @ reference @ reference.T, rtol=1e-6, atol=1e-8)
+                    big = tf.exp(tf.fill([50000], float(seed)))
+                    np.testing.assert_allclose(big.numpy(), np.exp(np.float32(seed)), rtol=1e-5)
+            except BaseException as error:  # a thread's exception would only be printed
+                failures.append(error)
+
+        threads = [threading.Thread(target=work, args=(seed,)) for seed in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(failures, [])
+
+    def test_a_variable_is_read_and_assigned_by_several_threads(self):
+        v = tf.Variable(np.zeros(1000))
+        torn = []
+
+        def write(value):
+            for _ in range(300):
+                v.assign(np.full(1000, value))
+
+        def read():
+            for _ in range(600):
+                values = v.numpy()
+                if (values != values[0]).any():
+                    torn.append(values)
+
+        threads = [threading.Thread(target=write, args=(float(i),)) for i in range(3)] + [threading.Thread(target=read) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(torn, [])
+
+    def test_a_tape_belongs_to_its_thread(self):
+        x = tf.constant(3.)
+        elsewhere = []
+        with tf.GradientTape(persistent=True) as tape:
+            tape.watch(x)
+            thread = threading.Thread(target=lambda: elsewhere.append(x * x))
+            thread.start()
+            thread.join()
+            y = x * 2.
+        self.assertIsNone(tape.gradient(elsewhere[0], x))
+        self.assertEqual(float(tape.gradient(y, x)), 2.)
+
+
+class Memory(unittest.TestCase):
+    def test_objects_that_tapes_and_tensors_hold_are_freed(self):
+        freed = []
+
+        class Watched:
+            def __del__(self):
+                freed.append(self)
+
+        def once():
+            marker = Watched()
+
+            @tf.custom_gradient
+            def f(x):
+                def grad(d, keep=marker):
+                    return d * 2.
+                return x * 2., grad
+
+            tfe.gradients_function(f)(1.)
+
+        once()
+        gc.collect()
+        self.assertEqual(len(freed), 1)
+
+    def test_memory_stays_bounded_over_many_ops(self):
+        def resident():
+            with open("/proc/self/statm", encoding="ascii") as file:
+                return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+        def work(count):
+            w = tf.Variable(tf.ones([100, 100]))
+            for _ in range(count):
+                with tf.GradientTape() as tape:
+                    y = tf.reduce_sum(tf.square(w @ w) * .5)
+                w.assign_sub(1e-9 * tape.gradient(y, w))
+                repr(w[0, 0]), np.asarray(w), tf.constant([1., 2.]), memoryview(w.read_value())
+
+        work(200)
+        before = resident()
+        work(2000)
+        self.assertLess(resident() - before, 20e6)
+
+
+class Interrupt(unittest.TestCase):
+    def check(self, code):
+        process = subprocess.Popen([sys.executable, "-c", textwrap.dedent(code)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                   text=True)
+        try:
+            self.assertEqual(process.stdout.readline(), "ready\n")
+            process.send_signal(signal.SIGINT)
+            out, error = process.communicate(timeout=60)
+        finally:
+            process.kill()
+            process.wait()
+        self.assertEqual(out, "interrupted\n", error)
+        self.assertEqual(process.returncode, 0, error)
+
+    def test_a_loop_of_matmuls_ends_in_keyboard_interrupt(self):
+        self.check("""
+            import tapedeck as tf
+            a = tf.random.normal([300, 300]) * .05
+            try:
+                print("ready", flush=True)
+                while True:
+                    a = tf.tanh(a @ a)
+            except KeyboardInterrupt:
+                print("interrupted")
+            """)
+
+    def test_a_long_op_is_left_and_the_engine_goes_on(self):
+        self.check("""
+            import tapedeck as tf
+            from tapedeck import tfe
+            def forever(x):
+                print("ready", flush=True)
+                for _ in range(10**9):
+                    x = tf.exp(-tf.exp(tf.fill([4000000], x)))[0]
+                return x
+            try:
+                tfe.gradients_function(forever)(1.)
+            except KeyboardInterrupt:
+                assert float(tfe.gradients_function(lambda x: x * x)(3.)[0]) == 6.
+                print("interrupted")
+            """)
+
+
+class Process(unittest.TestCase):
+    def test_a_program_runs_quietly_and_ends_cleanly(self):
+        done = run("""
+            import threading
+            import numpy as np
+            import tapedeck as tf
+            kept = tf.constant(np.frombuffer(bytes(4000), np.float32))
+            tape = tf.GradientTape(persistent=True)
+            tape.__enter__()
+            v = tf.Variable(1.)
+            y = v * kept
+            thread = threading.Thread(target=lambda: tf.matmul(tf.ones([50, 50]), tf.ones([50, 50])))
+            thread.start()
+            print("done")
+            """)
+        self.assertEqual((done.stdout, done.stderr, done.returncode), ("done\n", "", 0))
+
+    def test_the_module_can_be_imported_in_any_order(self):
+        for line in ("from tapedeck import tfe", "from tapedeck.math import log", "import tapedeck.keras.datasets.mnist",
+                     "from tapedeck.linalg import matmul", "import tapedeck.errors", "from tapedeck import *"):
+            done = run(line)
+            self.assertEqual((done.stdout, done.stderr, done.returncode), ("", "", 0), line)
+
+
+if __name__ == "__main__":
+    unittest.main()

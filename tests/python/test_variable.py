@@ -1,0 +1,91 @@
+"""tf.Variable."""
+import gc
+import unittest
+
+import numpy as np
+
+import tapedeck as tf
+from tapedeck import tfe
+
+
+class Variable(unittest.TestCase):
+    def test_it_holds_what_a_constant_would(self):
+        self.assertEqual(tf.Variable([1., 2.]).dtype, tf.float32)
+        self.assertEqual(tf.Variable(3, dtype=tf.float64).dtype, tf.float64)
+        self.assertEqual(float(tf.Variable(lambda: tf.constant(4.))), 4.)
+        self.assertEqual(tf.Variable(np.eye(2)).shape, (2, 2))
+        self.assertIs(tfe.Variable, tf.Variable)
+        with self.assertRaisesRegex(TypeError, "Variable: initial_value: 'text' is text"):
+            tf.Variable("text")
+
+    def test_names_and_properties(self):
+        self.assertEqual(tf.Variable(1., name="w").name, "w:0")
+        self.assertEqual(tf.Variable(1.).name, "Variable:0")
+        v = tf.Variable([[1., 2.]], trainable=False)
+        self.assertEqual((v.trainable, v.shape, v.ndim, v.device, len(v)), (False, (1, 2), 2, "/cpu:0", 1))
+        self.assertTrue(tf.Variable(1.).trainable)
+        self.assertEqual(len({v: 1, tf.Variable(1.): 2}), 2)
+
+    def test_assignment_leaves_values_read_before(self):
+        v = tf.Variable([1., 2.])
+        before = v.read_value()
+        shared = np.asarray(v)
+        self.assertIs(v.assign([3, 4]), v)
+        np.testing.assert_array_equal(v.assign_add([1., 1.]).numpy(), [4, 5])
+        np.testing.assert_array_equal(v.assign_sub(np.ones(2)).numpy(), [3, 4])
+        np.testing.assert_array_equal(before.numpy(), [1, 2])
+        np.testing.assert_array_equal(shared, [1, 2])
+        np.testing.assert_array_equal(v.value().numpy(), [3, 4])
+        v.assign(v * 2)
+        np.testing.assert_array_equal(v.numpy(), [6, 8])
+
+    def test_assignments_that_do_not_fit_name_the_variable(self):
+        v = tf.Variable([1., 2.], name="weights")
+        with self.assertRaisesRegex(ValueError, r"weights.*\(3,\)"):
+            v.assign([1., 2., 3.])
+        with self.assertRaisesRegex(ValueError, "weights.*float64"):
+            v.assign(tf.constant([1., 2.], tf.float64))
+        with self.assertRaisesRegex(TypeError, "weights.*cannot convert True"):
+            v.assign([True, False])
+        with self.assertRaisesRegex(ValueError, r"weights.*\(2, 2\)"):
+            v.assign_add(tf.ones([2, 2]))
+        np.testing.assert_array_equal(v.numpy(), [1, 2])
+
+    def test_it_acts_as_its_value(self):
+        v = tf.Variable([3., 4.])
+        np.testing.assert_array_equal((v + 1).numpy(), [4, 5])
+        np.testing.assert_array_equal((1 - v).numpy(), [-2, -3])
+        np.testing.assert_array_equal((v == [3, 0]).numpy(), [True, False])
+        np.testing.assert_array_equal((-v).numpy(), [-3, -4])
+        self.assertEqual(float(tf.reduce_sum(v)), 7.)
+        self.assertEqual(float(v[1]), 4.)
+        self.assertEqual([float(x) for x in v], [3., 4.])
+        self.assertTrue(tf.Variable(2.) > 1.)
+        self.assertEqual((int(tf.Variable(2.5)), f"{tf.Variable(2.5):.2f}"), (2, "2.50"))
+        v += 1.
+        self.assertIsInstance(v, tf.Tensor)
+
+    def test_a_tape_sums_over_all_values_it_saw(self):
+        v = tf.Variable(2.)
+        with tf.GradientTape() as tape:
+            y = v * v
+            v.assign(5.)
+            z = y + v * 3.
+        self.assertEqual(float(tape.gradient(z, v)), 4. + 3.)
+
+    def test_subclasses_and_cycles_are_freed(self):
+        class Named(tf.Variable):
+            pass
+
+        v = Named(1.)
+        v.note = v
+        with tf.GradientTape() as tape:
+            y = v * v
+        self.assertIs(tape.watched_variables()[0], v)
+        self.assertEqual(float(tape.gradient(y, v)), 2.)
+        del v, tape
+        gc.collect()
+
+
+if __name__ == "__main__":
+    unittest.main()
