@@ -9,12 +9,13 @@
 //     tape.start();
 //     tape.watch(x);
 //     Tensor y = x * x;
-//     Tensor dy = tape.gradient(std::array{y}, std::array{x})[0];  // 6
+//     Tensor slope = tape.gradient(std::array{y}, std::array{x})[0];  // 6
 //   }
 #pragma once
 
 #include "engine/ops/observer.h"
 #include "engine/ops/op.h"
+#include "engine/ops/ops.h"
 #include "engine/ops/run_op.h"
 #include "engine/tape/gradients.h"
 #include "engine/tape/tape.h"

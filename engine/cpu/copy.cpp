@@ -8,7 +8,8 @@
 namespace tapedeck::cpu {
 namespace {
 
-constexpr std::int64_t tile = 32;
+constexpr std::int64_t tile_rows = 64;
+constexpr std::int64_t tile_columns = 32;
 
 template <class T>
 void copy_row(const T* __restrict from, std::int64_t from_step, T* __restrict to, std::int64_t to_step,
@@ -22,41 +23,51 @@ void copy_row(const T* __restrict from, std::int64_t from_step, T* __restrict to
   }
 }
 
-/// The two innermost axes are a transposed matrix: tiles that fit the first cache.
+/// A tile whose source rows are contiguous: read as they lie, written from a small buffer.
+template <class T>
+void copy_tile(const T* __restrict from, std::int64_t from_step, T* __restrict to, std::int64_t to_row,
+               std::int64_t to_step, std::int64_t rows, std::int64_t columns) {
+  constexpr std::int64_t width = tile_rows + 8;  // off the powers of two, whose lines share cache sets
+  T buffer[tile_columns * width];
+  for (std::int64_t column = 0; column < columns; ++column)
+    std::memcpy(buffer + column * width, from + column * from_step,
+                static_cast<std::size_t>(rows) * sizeof(T));
+  for (std::int64_t row = 0; row < rows; ++row)
+    copy_row(buffer + row, width, to + row * to_row, to_step, columns);
+}
+
+/// The two innermost axes are a transposed matrix: the source is contiguous along the outer one.
 template <class T>
 void copy_transposed(const T* from, T* to, const Loops<2>& walk) {
   const int rows_axis = walk.rank - 2;
   const std::int64_t rows = walk.extent[rows_axis];
   const std::int64_t columns = walk.inner();
-  const std::int64_t from_row = walk.stride[0][rows_axis];
   const std::int64_t to_row = walk.stride[1][rows_axis];
   const std::int64_t from_step = walk.inner_stride(0);
   const std::int64_t to_step = walk.inner_stride(1);
-  const std::int64_t row_tiles = (rows + tile - 1) / tile;
+  const std::int64_t row_tiles = (rows + tile_rows - 1) / tile_rows;
   const std::int64_t matrices = walk.rows() / rows;
-  for_blocks(matrices * row_tiles, std::max<std::int64_t>(1, 16384 / (tile * columns)),
+  for_blocks(matrices * row_tiles, std::max<std::int64_t>(1, 16384 / (tile_rows * columns)),
              [&](std::int64_t begin, std::int64_t end) {
                for (std::int64_t task = begin; task < end; ++task) {
                  const auto start = walk.offsets(task / row_tiles * rows);
-                 const std::int64_t first = task % row_tiles * tile;
-                 const std::int64_t last = std::min(rows, first + tile);
-                 for (std::int64_t column = 0; column < columns; column += tile) {
-                   const std::int64_t n = std::min(tile, columns - column);
-                   for (std::int64_t row = first; row < last; ++row)
-                     copy_row(from + start[0] + row * from_row + column * from_step, from_step,
-                              to + start[1] + row * to_row + column * to_step, to_step, n);
-                 }
+                 const std::int64_t first = task % row_tiles * tile_rows;
+                 const std::int64_t count = std::min(tile_rows, rows - first);
+                 for (std::int64_t column = 0; column < columns; column += tile_columns)
+                   copy_tile(from + start[0] + first + column * from_step, from_step,
+                             to + start[1] + first * to_row + column * to_step, to_row, to_step, count,
+                             std::min(tile_columns, columns - column));
                }
              });
 }
 
 template <class T>
-void copy_elements(const void* source, const Strides& source_strides, void* target, const Strides& target_strides,
-                   const Shape& shape) {
+void copy_elements(const void* source, const Strides& source_strides, void* target,
+                   const Strides& target_strides, const Shape& shape) {
   const Loops<2> walk(shape, {&source_strides, &target_strides});
   const T* from = static_cast<const T*>(source);
   T* to = static_cast<T*>(target);
-  const bool transposed = walk.rank >= 2 && walk.inner_stride(0) != 1 && walk.inner() >= tile &&
+  const bool transposed = walk.rank >= 2 && walk.inner_stride(0) != 1 && walk.inner() >= tile_columns &&
                           walk.stride[0][walk.rank - 2] == 1 && walk.rows() > 0;
   if (transposed) return copy_transposed(from, to, walk);
   walk.for_pieces(grain_for(0.4), [&](std::int64_t first, std::int64_t n, const auto& start) {
@@ -71,7 +82,8 @@ void fill_elements(const void* value, void* target, std::int64_t count) {
   T element;
   std::memcpy(&element, value, sizeof element);
   T* to = static_cast<T*>(target);
-  for_blocks(count, 65536, [=](std::int64_t begin, std::int64_t end) { std::fill(to + begin, to + end, element); });
+  for_blocks(count, 65536,
+             [=](std::int64_t begin, std::int64_t end) { std::fill(to + begin, to + end, element); });
 }
 
 }  // namespace

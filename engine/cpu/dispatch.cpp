@@ -4,22 +4,22 @@
 
 namespace tapedeck::cpu {
 
-#define TAPEDECK_DECLARE_SET(set)       \
-  namespace set {                       \
-  void add_unary(LoopTable& table);     \
-  void add_binary(LoopTable& table);    \
-  void add_cast(LoopTable& table);      \
-  void add_reduce(LoopTable& table);    \
-  void add_gemm(LoopTable& table);      \
-  }                                     \
-  static LoopTable table_of_##set() {   \
-    LoopTable table;                    \
-    set::add_unary(table);              \
-    set::add_binary(table);             \
-    set::add_cast(table);               \
-    set::add_reduce(table);             \
-    set::add_gemm(table);               \
-    return table;                       \
+#define TAPEDECK_DECLARE_SET(set)     \
+  namespace set {                     \
+  void add_unary(LoopTable& table);   \
+  void add_binary(LoopTable& table);  \
+  void add_cast(LoopTable& table);    \
+  void add_reduce(LoopTable& table);  \
+  void add_gemm(LoopTable& table);    \
+  }                                   \
+  static LoopTable table_of_##set() { \
+    LoopTable table;                  \
+    set::add_unary(table);            \
+    set::add_binary(table);           \
+    set::add_cast(table);             \
+    set::add_reduce(table);           \
+    set::add_gemm(table);             \
+    return table;                     \
   }
 
 TAPEDECK_DECLARE_SET(baseline)
@@ -32,7 +32,8 @@ InstructionSet best_instruction_set() {
 #ifdef TAPEDECK_X86_64
   static const InstructionSet best = [] {
     __builtin_cpu_init();
-    const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
+    const bool avx2 =
+        __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
     const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
                         __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
     return avx512 ? InstructionSet::avx512 : avx2 ? InstructionSet::avx2 : InstructionSet::baseline;
@@ -68,12 +69,15 @@ const LoopTable*& current() {
 
 }  // namespace
 
-const LoopTable& loops() { return *current(); }
+const LoopTable& loops() {
+  return *current();
+}
 
 void use_instruction_set(InstructionSet set) {
   if (set > best_instruction_set())
     fail<UnimplementedError>("use_instruction_set: this processor or build lacks instruction set ",
-                             static_cast<int>(set), "; the widest is ", static_cast<int>(best_instruction_set()));
+                             static_cast<int>(set), "; the widest is ",
+                             static_cast<int>(best_instruction_set()));
   current() = &table_of(set);
 }
 

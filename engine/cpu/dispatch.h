@@ -13,13 +13,14 @@ namespace tapedeck::cpu {
 using UnaryLoop = void (*)(const void* a, std::int64_t a_step, void* out, std::int64_t count);
 using BinaryLoop = void (*)(const void* a, std::int64_t a_step, const void* b, std::int64_t b_step, void* out,
                             std::int64_t count);
-using SelectLoop = void (*)(const void* condition, std::int64_t condition_step, const void* a, std::int64_t a_step,
-                            const void* b, std::int64_t b_step, void* out, std::int64_t count);
+using SelectLoop = void (*)(const void* condition, std::int64_t condition_step, const void* a,
+                            std::int64_t a_step, const void* b, std::int64_t b_step, void* out,
+                            std::int64_t count);
 /// Reduces `count` contiguous elements to one.
 using ReduceLoop = void (*)(const void* values, std::int64_t count, void* out);
 /// Reduces `rows` contiguous rows of `width` elements (`row_step` apart) to one row.
-using ReduceRowsLoop = void (*)(const void* values, std::int64_t rows, std::int64_t row_step, std::int64_t width,
-                                void* out);
+using ReduceRowsLoop = void (*)(const void* values, std::int64_t rows, std::int64_t row_step,
+                                std::int64_t width, void* out);
 using DotLoop = void (*)(const void* a, const void* b, std::int64_t count, void* out);
 /// out[i] = exp(a[i] − shift), and the sum of them.
 using ExpSumLoop = void (*)(const void* a, const void* shift, void* out, std::int64_t count, void* sum);
@@ -47,8 +48,8 @@ const LoopTable& loops();
 enum class InstructionSet : std::uint8_t { baseline, avx2, avx512 };
 /// The widest one that this processor and this build have.
 InstructionSet best_instruction_set();
-/// For tests, which compare the sets: no other thread may run a kernel meanwhile. Throws UnimplementedError for a set
-/// that this processor lacks.
+/// For tests, which compare the sets: no other thread may run a kernel meanwhile. Throws UnimplementedError
+/// for a set that this processor lacks.
 void use_instruction_set(InstructionSet set);
 
 }  // namespace tapedeck::cpu

@@ -9,11 +9,14 @@
 namespace tapedeck::cpu {
 namespace {
 
-// An output this large leaves the cache before anybody reads it: writing past the cache saves reading its lines first.
+// An output this large leaves the cache before anybody reads it: writing past the cache saves reading its
+// lines first.
 constexpr std::int64_t streaming_bytes = std::int64_t{16} << 20;
 constexpr std::int64_t stream_buffer_bytes = 8192;
 
-int index_of(DType dtype) { return static_cast<int>(dtype); }
+int index_of(DType dtype) {
+  return static_cast<int>(dtype);
+}
 
 /// Rough nanoseconds an element, to choose blocks.
 double cost_of(Unary op) {
@@ -41,10 +44,16 @@ double cost_of(Unary op) {
   }
 }
 
-double cost_of(Binary op) { return op == Binary::pow || op == Binary::mod ? 10.0 : 0.3; }
+double cost_of(Binary op) {
+  return op == Binary::pow || op == Binary::mod ? 10.0 : 0.3;
+}
 
-std::size_t result_size(Unary op, DType dtype) { return op >= Unary::logical_not ? 1 : item_size(dtype); }
-std::size_t result_size(Binary op, DType dtype) { return op >= Binary::equal ? 1 : item_size(dtype); }
+std::size_t result_size(Unary op, DType dtype) {
+  return op >= Unary::logical_not ? 1 : item_size(dtype);
+}
+std::size_t result_size(Binary op, DType dtype) {
+  return op >= Binary::equal ? 1 : item_size(dtype);
+}
 
 const char* at(const void* data, std::int64_t elements, std::size_t size) {
   return static_cast<const char*>(data) + elements * static_cast<std::int64_t>(size);
@@ -53,8 +62,8 @@ char* at(void* data, std::int64_t elements, std::size_t size) {
   return static_cast<char*>(data) + elements * static_cast<std::int64_t>(size);
 }
 
-/// Calls `compute(begin, count, target)` for blocks of a contiguous output; very long ones go through a small buffer
-/// and past the cache.
+/// Calls `compute(begin, count, target)` for blocks of a contiguous output; very long ones go through a small
+/// buffer and past the cache.
 template <class Compute>
 void write_contiguous(void* out, std::int64_t count, std::size_t size, double cost, Compute&& compute) {
   const bool streaming = count * static_cast<std::int64_t>(size) >= streaming_bytes;
@@ -73,17 +82,21 @@ void write_contiguous(void* out, std::int64_t count, std::size_t size, double co
 
 }  // namespace
 
-bool has_kernel(Unary op, DType dtype) { return loops().unary[static_cast<int>(op)][index_of(dtype)] != nullptr; }
-bool has_kernel(Binary op, DType dtype) { return loops().binary[static_cast<int>(op)][index_of(dtype)] != nullptr; }
+bool has_kernel(Unary op, DType dtype) {
+  return loops().unary[static_cast<int>(op)][index_of(dtype)] != nullptr;
+}
+bool has_kernel(Binary op, DType dtype) {
+  return loops().binary[static_cast<int>(op)][index_of(dtype)] != nullptr;
+}
 
 void unary(Unary op, DType dtype, const void* a, void* out, std::int64_t count) {
   const UnaryLoop loop = loops().unary[static_cast<int>(op)][index_of(dtype)];
   const std::size_t size = item_size(dtype);
   const double cost = cost_of(op);
   if (static_cast<double>(count) * cost <= 20000.0) return loop(a, 1, out, count);
-  write_contiguous(out, count, result_size(op, dtype), cost, [&](std::int64_t begin, std::int64_t n, void* target) {
-    loop(at(a, begin, size), 1, target, n);
-  });
+  write_contiguous(
+      out, count, result_size(op, dtype), cost,
+      [&](std::int64_t begin, std::int64_t n, void* target) { loop(at(a, begin, size), 1, target, n); });
 }
 
 void unary(Unary op, DType dtype, const Operand& a, void* out, const Shape& shape) {
@@ -104,9 +117,10 @@ void binary(Binary op, DType dtype, const void* a, int a_step, const void* b, in
   const double cost = cost_of(op);
   if (static_cast<double>(count) * cost <= 20000.0) return loop(a, a_step, b, b_step, out, count);
   const std::size_t size = item_size(dtype);
-  write_contiguous(out, count, result_size(op, dtype), cost, [&](std::int64_t begin, std::int64_t n, void* target) {
-    loop(at(a, begin * a_step, size), a_step, at(b, begin * b_step, size), b_step, target, n);
-  });
+  write_contiguous(
+      out, count, result_size(op, dtype), cost, [&](std::int64_t begin, std::int64_t n, void* target) {
+        loop(at(a, begin * a_step, size), a_step, at(b, begin * b_step, size), b_step, target, n);
+      });
 }
 
 void binary(Binary op, DType dtype, const Operand& a, const Operand& b, void* out, const Shape& shape) {
@@ -118,8 +132,8 @@ void binary(Binary op, DType dtype, const Operand& a, const Operand& b, void* ou
   walk.for_pieces(grain_for(cost_of(op)), [&](std::int64_t first, std::int64_t n, const auto& start) {
     const std::int64_t a_step = walk.inner_stride(0);
     const std::int64_t b_step = walk.inner_stride(1);
-    loop(at(a.data, start[0] + first * a_step, size), a_step, at(b.data, start[1] + first * b_step, size), b_step,
-         at(out, start[2] + first, out_size), n);
+    loop(at(a.data, start[0] + first * a_step, size), a_step, at(b.data, start[1] + first * b_step, size),
+         b_step, at(out, start[2] + first, out_size), n);
   });
 }
 
@@ -133,8 +147,9 @@ void select(DType dtype, const Operand& condition, const Operand& a, const Opera
     const std::int64_t c_step = walk.inner_stride(0);
     const std::int64_t a_step = walk.inner_stride(1);
     const std::int64_t b_step = walk.inner_stride(2);
-    loop(at(condition.data, start[0] + first * c_step, 1), c_step, at(a.data, start[1] + first * a_step, size), a_step,
-         at(b.data, start[2] + first * b_step, size), b_step, at(out, start[3] + first, size), n);
+    loop(at(condition.data, start[0] + first * c_step, 1), c_step,
+         at(a.data, start[1] + first * a_step, size), a_step, at(b.data, start[2] + first * b_step, size),
+         b_step, at(out, start[3] + first, size), n);
   });
 }
 
@@ -144,7 +159,8 @@ void cast(DType from, DType to, const Operand& a, void* out, const Shape& shape)
   const Loops<2> walk(shape, {&a.strides, &out_strides});
   walk.for_pieces(grain_for(0.4), [&](std::int64_t first, std::int64_t n, const auto& start) {
     const std::int64_t step = walk.inner_stride(0);
-    loop(at(a.data, start[0] + first * step, item_size(from)), step, at(out, start[1] + first, item_size(to)), n);
+    loop(at(a.data, start[0] + first * step, item_size(from)), step, at(out, start[1] + first, item_size(to)),
+         n);
   });
 }
 

@@ -1,4 +1,5 @@
-// Elementwise kernels: one loop per operation and dtype, driven over contiguous, broadcast and strided operands.
+// Elementwise kernels: one loop per operation and dtype, driven over contiguous, broadcast and strided
+// operands.
 #pragma once
 
 #include <cstdint>
@@ -9,19 +10,68 @@
 namespace tapedeck::cpu {
 
 enum class Unary : std::uint8_t {
-  negative, abs, sign, square, sqrt, rsqrt, reciprocal, exp, expm1, log, log1p, sin, cos, tan, asin, acos, atan,
-  sinh, cosh, tanh, sigmoid, relu, softplus, erf, floor, ceil, round, logical_not, is_nan, is_inf, is_finite
+  negative,
+  abs,
+  sign,
+  square,
+  sqrt,
+  rsqrt,
+  reciprocal,
+  exp,
+  expm1,
+  log,
+  log1p,
+  sin,
+  cos,
+  tan,
+  asin,
+  acos,
+  atan,
+  sinh,
+  cosh,
+  tanh,
+  sigmoid,
+  relu,
+  softplus,
+  erf,
+  floor,
+  ceil,
+  round,
+  logical_not,
+  is_nan,
+  is_inf,
+  is_finite
 };
 constexpr int unary_count = static_cast<int>(Unary::is_finite) + 1;
 
 /// The `…_grad` ones take (y, cotangent) with y the forward op's output (relu_grad: (cotangent, x)).
 enum class Binary : std::uint8_t {
-  add, subtract, multiply, divide, floordiv, mod, pow, maximum, minimum, squared_difference, sigmoid_grad, tanh_grad,
-  relu_grad, equal, not_equal, less, less_equal, greater, greater_equal, logical_and, logical_or
+  add,
+  subtract,
+  multiply,
+  divide,
+  floordiv,
+  mod,
+  pow,
+  maximum,
+  minimum,
+  squared_difference,
+  sigmoid_grad,
+  tanh_grad,
+  relu_grad,
+  equal,
+  not_equal,
+  less,
+  less_equal,
+  greater,
+  greater_equal,
+  logical_and,
+  logical_or
 };
 constexpr int binary_count = static_cast<int>(Binary::logical_or) + 1;
 
-/// Input of a kernel: first element, and strides in elements over the output's axes (0 where it is broadcast).
+/// Input of a kernel: first element, and strides in elements over the output's axes (0 where it is
+/// broadcast).
 struct Operand {
   const void* data;
   Strides strides;

@@ -52,8 +52,8 @@ struct Loops {
     return sums;
   }
 
-  /// Calls `body(first, count, offsets)` for pieces of the innermost axis: elements [first, first + count) of the row
-  /// whose offsets are given. `grain` elements make a block for a thread.
+  /// Calls `body(first, count, offsets)` for pieces of the innermost axis: elements [first, first + count) of
+  /// the row whose offsets are given. `grain` elements make a block for a thread.
   template <class Body>
   void for_pieces(std::int64_t grain, Body&& body) const {
     const std::int64_t length = inner();

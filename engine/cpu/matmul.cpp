@@ -14,10 +14,10 @@
 namespace tapedeck::cpu {
 namespace {
 
-constexpr double tile_operations = 8e6;        ///< about 30 µs: worth a thread
-constexpr double most_tile_operations = 4e9;   ///< about 20 ms: soon enough for an interrupt
-constexpr std::int64_t most_parts = 16;        ///< more would pack the other matrix too often
-constexpr std::int64_t tiny_operations = 4096; ///< below, a library's set-up costs more than the product
+constexpr double tile_operations = 8e6;         ///< about 30 µs: worth a thread
+constexpr double most_tile_operations = 4e9;    ///< about 20 ms: soon enough for an interrupt
+constexpr std::int64_t most_parts = 16;         ///< more would pack the other matrix too often
+constexpr std::int64_t tiny_operations = 4096;  ///< below, a library's set-up costs more than the product
 
 struct Tiles {
   std::int64_t rows, columns;
@@ -26,12 +26,14 @@ struct Tiles {
 Tiles choose_tiles(const MatmulSize& size) {
   Tiles tile{std::min<std::int64_t>(size.m, 256), size.n};
   const auto operations = [&] {
-    return 2.0 * static_cast<double>(tile.rows) * static_cast<double>(tile.columns) * static_cast<double>(size.k);
+    return 2.0 * static_cast<double>(tile.rows) * static_cast<double>(tile.columns) *
+           static_cast<double>(size.k);
   };
   const auto parts = [&] {
     return ((size.m + tile.rows - 1) / tile.rows) * ((size.n + tile.columns - 1) / tile.columns);
   };
-  while (tile.rows > 32 && operations() > 2 * tile_operations && parts() < most_parts) tile.rows = (tile.rows + 1) / 2;
+  while (tile.rows > 32 && operations() > 2 * tile_operations && parts() < most_parts)
+    tile.rows = (tile.rows + 1) / 2;
   while (tile.columns > 256 && operations() > 2 * tile_operations && parts() < most_parts)
     tile.columns = (tile.columns / 2 + 63) / 64 * 64;
   while (operations() > most_tile_operations && (tile.rows > 32 || tile.columns > 64)) {
@@ -78,20 +80,23 @@ void plain_product(const MatmulSize& size, std::int64_t m, std::int64_t n, const
   }
 }
 
-void product(const MatmulSize& size, std::int64_t m, std::int64_t n, const float* a, const float* b, float* c) {
+void product(const MatmulSize& size, std::int64_t m, std::int64_t n, const float* a, const float* b,
+             float* c) {
   const OneOpenMpThread one_thread;
-  const dnnl_status_t status = dnnl_sgemm(size.transpose_a ? 'T' : 'N', size.transpose_b ? 'T' : 'N', m, n, size.k,
-                                          1.0F, a, size.lda, b, size.ldb, 0.0F, c, size.n);
+  const dnnl_status_t status = dnnl_sgemm(size.transpose_a ? 'T' : 'N', size.transpose_b ? 'T' : 'N', m, n,
+                                          size.k, 1.0F, a, size.lda, b, size.ldb, 0.0F, c, size.n);
   if (status != dnnl_success)
     fail<Error>("matmul: oneDNN refused a product of (", m, ", ", size.k, ") and (", size.k, ", ", n,
                 "), status ", static_cast<int>(status));
 }
 
-void product(const MatmulSize& size, std::int64_t m, std::int64_t n, const double* a, const double* b, double* c) {
+void product(const MatmulSize& size, std::int64_t m, std::int64_t n, const double* a, const double* b,
+             double* c) {
   loops().gemm(size.transpose_a, size.transpose_b, m, n, size.k, a, size.lda, b, size.ldb, c, size.n);
 }
 
-/// oneDNN and Eigen take leading dimensions of at least the row's length; a matrix of one row may say anything.
+/// oneDNN and Eigen take leading dimensions of at least the row's length; a matrix of one row may say
+/// anything.
 MatmulSize with_valid_leading_dimensions(MatmulSize size) {
   size.lda = std::max(size.lda, std::max<std::int64_t>(1, size.transpose_a ? size.m : size.k));
   size.ldb = std::max(size.ldb, std::max<std::int64_t>(1, size.transpose_b ? size.k : size.n));
@@ -99,7 +104,8 @@ MatmulSize with_valid_leading_dimensions(MatmulSize size) {
 }
 
 template <class T>
-void matmul_typed(const MatmulSize& size, std::span<const void* const> a, std::span<const void* const> b, T* out) {
+void matmul_typed(const MatmulSize& size, std::span<const void* const> a, std::span<const void* const> b,
+                  T* out) {
   const std::int64_t batches = static_cast<std::int64_t>(a.size());
   const bool tiny = size.m * size.n * size.k <= tiny_operations || !std::is_floating_point_v<T>;
   const Tiles tile = choose_tiles(size);
@@ -131,8 +137,8 @@ void matmul_typed(const MatmulSize& size, std::span<const void* const> a, std::s
 
 }  // namespace
 
-void matmul(DType dtype, const MatmulSize& asked, std::span<const void* const> a, std::span<const void* const> b,
-            void* out) {
+void matmul(DType dtype, const MatmulSize& asked, std::span<const void* const> a,
+            std::span<const void* const> b, void* out) {
   if (asked.m == 0 || asked.n == 0 || a.empty()) return;
   const MatmulSize size = with_valid_leading_dimensions(asked);
   const bool inner_product = size.m == 1 && size.n == 1 && (!size.transpose_a || size.lda == 1) &&

@@ -8,18 +8,18 @@
 
 namespace tapedeck::cpu {
 
-/// C = op(A)·op(B) with op(A) m × k, op(B) k × n and C m × n, contiguous. A transposed operand is stored the other way
-/// round, row-major with its leading dimension.
+/// C = op(A)·op(B) with op(A) m × k, op(B) k × n and C m × n, contiguous. A transposed operand is stored the
+/// other way round, row-major with its leading dimension.
 struct MatmulSize {
   std::int64_t m, n, k;
   bool transpose_a, transpose_b;
   std::int64_t lda, ldb;
 };
 
-/// One product for each pair of first elements in `a` and `b`; the results stand behind one another in `out`. Work is
-/// cut into tiles that depend on the sizes alone, so results do not depend on the number of threads; between tiles
-/// the calling thread checks for interrupts.
-void matmul(DType dtype, const MatmulSize& size, std::span<const void* const> a, std::span<const void* const> b,
-            void* out);
+/// One product for each pair of first elements in `a` and `b`; the results stand behind one another in `out`.
+/// Work is cut into tiles that depend on the sizes alone, so results do not depend on the number of threads;
+/// between tiles the calling thread checks for interrupts.
+void matmul(DType dtype, const MatmulSize& size, std::span<const void* const> a,
+            std::span<const void* const> b, void* out);
 
 }  // namespace tapedeck::cpu

@@ -21,7 +21,8 @@ using Body = std::function<void(std::int64_t, std::int64_t)>;
 
 constexpr std::uint64_t closed_bit = std::uint64_t{1} << 32;
 constexpr std::uint64_t inside_mask = closed_bit - 1;
-// How long an idle worker stays awake: an elementwise op on a vector that fits the cache comes and goes in this time.
+// How long an idle worker stays awake: an elementwise op on a vector that fits the cache comes and goes in
+// this time.
 constexpr auto spin_time = std::chrono::microseconds(40);
 
 thread_local bool inside_parallel = false;
@@ -39,8 +40,8 @@ int available_cores() {
   return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 
-/// Workers that share the blocks of one job at a time with the thread that has the job. A worker enters an open job
-/// when it gets the processor; the caller never waits for one that has not entered.
+/// Workers that share the blocks of one job at a time with the thread that has the job. A worker enters an
+/// open job when it gets the processor; the caller never waits for one that has not entered.
 class Pool {
  public:
   /// Never destroyed: its threads end with the process.
@@ -141,7 +142,7 @@ class Pool {
   std::atomic<int> threads_{available_cores()};
   std::vector<std::thread> workers_;
   std::atomic<bool> stop_{false};
-  std::atomic<std::uint32_t> epoch_{0};  ///< counts jobs; workers wait for it to change
+  std::atomic<std::uint32_t> epoch_{0};                      ///< counts jobs; workers wait for it to change
   alignas(64) std::atomic<std::uint64_t> gate_{closed_bit};  ///< closed flag, and how many workers are inside
   alignas(64) std::atomic<std::int64_t> next_{0};
   const Body* body_ = nullptr;
@@ -154,7 +155,9 @@ class Pool {
 
 }  // namespace
 
-int thread_count() { return Pool::instance().threads(); }
+int thread_count() {
+  return Pool::instance().threads();
+}
 
 void set_thread_count(int count) {
   if (count < 1) fail<InvalidArgumentError>("set_thread_count: ", count, " threads; at least 1 is needed");

@@ -44,10 +44,12 @@ T scale(T u, T low, T high) {
   return value < high || !(low < high) ? value : std::nextafter(high, low);
 }
 
-void uniform_float(std::uint64_t key, std::uint64_t counter, float low, float high, float* out, std::int64_t count) {
+void uniform_float(std::uint64_t key, std::uint64_t counter, float low, float high, float* out,
+                   std::int64_t count) {
   fill_blocks<float, 4>(counter, out, count, 1.5, [=](std::uint64_t index, std::array<float, 4>& values) {
     const PhiloxBlock block = block_at(key, index);
-    for (std::size_t i = 0; i < 4; ++i) values[i] = scale(static_cast<float>(block[i] >> 8) * 0x1p-24F, low, high);
+    for (std::size_t i = 0; i < 4; ++i)
+      values[i] = scale(static_cast<float>(block[i] >> 8) * 0x1p-24F, low, high);
   });
 }
 
@@ -75,7 +77,8 @@ std::array<double, 2> normal_pair(const PhiloxBlock& block) {
 }
 
 template <class T>
-void normal(std::uint64_t key, std::uint64_t counter, double mean, double deviation, T* out, std::int64_t count) {
+void normal(std::uint64_t key, std::uint64_t counter, double mean, double deviation, T* out,
+            std::int64_t count) {
   fill_blocks<T, 2>(counter, out, count, 15.0, [=](std::uint64_t index, std::array<T, 2>& values) {
     const auto pair = normal_pair(block_at(key, index));
     for (std::size_t i = 0; i < 2; ++i) values[i] = static_cast<T>(mean + deviation * pair[i]);
@@ -99,8 +102,9 @@ PhiloxBlock philox(PhiloxBlock counter, std::array<std::uint32_t, 2> key) {
   for (int round = 0; round < 10; ++round) {
     const std::uint64_t first = std::uint64_t{0xD2511F53} * counter[0];
     const std::uint64_t second = std::uint64_t{0xCD9E8D57} * counter[2];
-    counter = {static_cast<std::uint32_t>(second >> 32) ^ counter[1] ^ key[0], static_cast<std::uint32_t>(second),
-               static_cast<std::uint32_t>(first >> 32) ^ counter[3] ^ key[1], static_cast<std::uint32_t>(first)};
+    counter = {
+        static_cast<std::uint32_t>(second >> 32) ^ counter[1] ^ key[0], static_cast<std::uint32_t>(second),
+        static_cast<std::uint32_t>(first >> 32) ^ counter[3] ^ key[1], static_cast<std::uint32_t>(first)};
     key[0] += 0x9E3779B9;  // the golden ratio
     key[1] += 0xBB67AE85;  // √3 − 1
   }
@@ -110,17 +114,19 @@ PhiloxBlock philox(PhiloxBlock counter, std::array<std::uint32_t, 2> key) {
 void random_uniform(DType dtype, std::uint64_t key, std::uint64_t counter, double low, double high, void* out,
                     std::int64_t count) {
   if (dtype == DType::float32)
-    uniform_float(key, counter, static_cast<float>(low), static_cast<float>(high), static_cast<float*>(out), count);
+    uniform_float(key, counter, static_cast<float>(low), static_cast<float>(high), static_cast<float*>(out),
+                  count);
   else
     uniform_double(key, counter, low, high, static_cast<double*>(out), count);
 }
 
-void random_integers(DType dtype, std::uint64_t key, std::uint64_t counter, std::int64_t low, std::int64_t high,
-                     void* out, std::int64_t count) {
+void random_integers(DType dtype, std::uint64_t key, std::uint64_t counter, std::int64_t low,
+                     std::int64_t high, void* out, std::int64_t count) {
   const std::uint64_t range = static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low);
   // A 64-bit fraction times the range: each number is within 2⁻⁶⁴ · range of its fair share.
   const auto draw = [=](const PhiloxBlock& block, int half) {
-    const auto offset = static_cast<std::uint64_t>(static_cast<WideUnsigned>(pair_of(block, half)) * range >> 64);
+    const auto offset =
+        static_cast<std::uint64_t>(static_cast<WideUnsigned>(pair_of(block, half)) * range >> 64);
     return static_cast<std::int64_t>(static_cast<std::uint64_t>(low) + offset);
   };
   const auto fill = [&]<class T>(T* typed) {

@@ -1,7 +1,8 @@
 // Random numbers from one counter-based generator.
 //
-// Philox 4x32-10: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011, section 3.3.
-// Element i of an output depends on (key, counter + i / n, i % n) alone, so any thread computes it alike.
+// Philox 4x32-10: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011,
+// section 3.3. Element i of an output depends on (key, counter + i / n, i % n) alone, so any thread computes
+// it alike.
 #pragma once
 
 #include <array>
@@ -20,9 +21,10 @@ PhiloxBlock philox(PhiloxBlock counter, std::array<std::uint32_t, 2> key);
 void random_uniform(DType dtype, std::uint64_t key, std::uint64_t counter, double low, double high, void* out,
                     std::int64_t count);
 /// Uniform on the whole numbers [low, high), low < high.
-void random_integers(DType dtype, std::uint64_t key, std::uint64_t counter, std::int64_t low, std::int64_t high,
-                     void* out, std::int64_t count);
-/// Normal, by Box and Muller's method; `truncated`: values further than two standard deviations are drawn again.
+void random_integers(DType dtype, std::uint64_t key, std::uint64_t counter, std::int64_t low,
+                     std::int64_t high, void* out, std::int64_t count);
+/// Normal, by Box and Muller's method; `truncated`: values further than two standard deviations are drawn
+/// again.
 void random_normal(DType dtype, std::uint64_t key, std::uint64_t counter, double mean, double deviation,
                    bool truncated, void* out, std::int64_t count);
 

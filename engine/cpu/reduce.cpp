@@ -11,10 +11,10 @@ namespace tapedeck::cpu {
 namespace {
 
 // All sizes depend on shapes alone: results must not depend on the number of threads.
-constexpr std::int64_t block = 16384;     ///< elements of a row that one loop reduces
-constexpr std::int64_t row_block = 512;   ///< rows that one loop reduces to one row
-constexpr std::int64_t tile_width = 4096; ///< columns that one loop keeps in the first cache
-constexpr std::int64_t narrow = 256;      ///< rows shorter than this are taken several at a time
+constexpr std::int64_t block = 4096;     ///< elements of a row that one loop reduces: 64 in a lane of float32
+constexpr std::int64_t row_block = 512;  ///< rows that one loop reduces to one row
+constexpr std::int64_t tile_width = 4096;  ///< columns that one loop keeps in the first cache
+constexpr std::int64_t narrow = 256;       ///< rows shorter than this are taken several at a time
 
 template <class T>
 T neutral(Reduction op) {
@@ -57,7 +57,7 @@ T reduce_row(Reduction op, const T* values, std::int64_t count) {
   }
   const std::int64_t blocks = (count + block - 1) / block;
   const auto parts = std::make_unique<T[]>(static_cast<std::size_t>(blocks));
-  for_blocks(blocks, 4, [&](std::int64_t begin, std::int64_t end) {
+  for_blocks(blocks, 16, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i)
       loop(values + i * block, std::min(block, count - i * block), &parts[static_cast<std::size_t>(i)]);
   });
@@ -66,7 +66,7 @@ T reduce_row(Reduction op, const T* values, std::int64_t count) {
 
 template <class T>
 void reduce_rows_of(Reduction op, const T* values, std::int64_t outer, std::int64_t count, T* out) {
-  for_blocks(outer, std::max<std::int64_t>(1, 4 * block / std::max<std::int64_t>(16, count)),
+  for_blocks(outer, std::max<std::int64_t>(1, 16 * block / std::max<std::int64_t>(16, count)),
              [&](std::int64_t begin, std::int64_t end) {
                for (std::int64_t i = begin; i < end; ++i) out[i] = reduce_row(op, values + i * count, count);
              });
@@ -91,14 +91,15 @@ void reduce_columns(Reduction op, const T* values, std::int64_t count, std::int6
   std::fill_n(parts.get() + row_blocks * width, (part_rows - row_blocks) * width, neutral<T>(op));
   std::copy_n(values + rows * width, rest * inner, parts.get() + row_blocks * width);
   const std::int64_t work = std::min(rows, rows_a_block) * std::min(width, tile_width);
-  for_blocks(row_blocks * tiles, std::max<std::int64_t>(1, 65536 / work), [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t task = begin; task < end; ++task) {
-      const std::int64_t first_row = task / tiles * rows_a_block;
-      const std::int64_t first_column = task % tiles * tile_width;
-      loop(values + first_row * width + first_column, std::min(rows_a_block, rows - first_row), width,
-           std::min(tile_width, width - first_column), parts.get() + task / tiles * width + first_column);
-    }
-  });
+  for_blocks(
+      row_blocks * tiles, std::max<std::int64_t>(1, 65536 / work), [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t task = begin; task < end; ++task) {
+          const std::int64_t first_row = task / tiles * rows_a_block;
+          const std::int64_t first_column = task % tiles * tile_width;
+          loop(values + first_row * width + first_column, std::min(rows_a_block, rows - first_row), width,
+               std::min(tile_width, width - first_column), parts.get() + task / tiles * width + first_column);
+        }
+      });
   if (part_rows * together == 1) {
     std::copy_n(parts.get(), inner, out);
     return;
@@ -108,17 +109,19 @@ void reduce_columns(Reduction op, const T* values, std::int64_t count, std::int6
 }
 
 template <class T>
-void reduce_typed(Reduction op, const T* values, std::int64_t outer, std::int64_t count, std::int64_t inner, T* out) {
+void reduce_typed(Reduction op, const T* values, std::int64_t outer, std::int64_t count, std::int64_t inner,
+                  T* out) {
   if (outer * inner == 0) return;
   if (count == 0) {
     std::fill_n(out, outer * inner, neutral<T>(op));
     return;
   }
   if (inner == 1) return reduce_rows_of(op, values, outer, count, out);
-  for_blocks(outer, std::max<std::int64_t>(1, 65536 / (count * inner)), [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i)
-      reduce_columns(op, values + i * count * inner, count, inner, out + i * inner);
-  });
+  for_blocks(outer, std::max<std::int64_t>(1, 65536 / (count * inner)),
+             [&](std::int64_t begin, std::int64_t end) {
+               for (std::int64_t i = begin; i < end; ++i)
+                 reduce_columns(op, values + i * count * inner, count, inner, out + i * inner);
+             });
 }
 
 template <class T>
@@ -128,23 +131,24 @@ bool comes_first(bool largest, T candidate, T best) {
 }
 
 template <class T>
-void arg_extreme_typed(bool largest, const T* values, std::int64_t outer, std::int64_t count, std::int64_t inner,
-                       std::int64_t* out) {
-  for_blocks(outer * inner, std::max<std::int64_t>(1, 32768 / count), [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) {
-      const T* row = values + i / inner * count * inner + i % inner;
-      std::int64_t best = 0;
-      for (std::int64_t k = 1; k < count; ++k)
-        if (comes_first(largest, row[k * inner], row[best * inner])) best = k;
-      out[i] = best;
-    }
-  });
+void arg_extreme_typed(bool largest, const T* values, std::int64_t outer, std::int64_t count,
+                       std::int64_t inner, std::int64_t* out) {
+  for_blocks(outer * inner, std::max<std::int64_t>(1, 32768 / count),
+             [&](std::int64_t begin, std::int64_t end) {
+               for (std::int64_t i = begin; i < end; ++i) {
+                 const T* row = values + i / inner * count * inner + i % inner;
+                 std::int64_t best = 0;
+                 for (std::int64_t k = 1; k < count; ++k)
+                   if (comes_first(largest, row[k * inner], row[best * inner])) best = k;
+                 out[i] = best;
+               }
+             });
 }
 
 }  // namespace
 
-void reduce(Reduction op, DType dtype, const void* values, std::int64_t outer, std::int64_t count, std::int64_t inner,
-            void* out) {
+void reduce(Reduction op, DType dtype, const void* values, std::int64_t outer, std::int64_t count,
+            std::int64_t inner, void* out) {
   visit_dtype(dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     reduce_typed(op, static_cast<const T*>(values), outer, count, inner, static_cast<T*>(out));
@@ -169,9 +173,10 @@ void dot(DType dtype, const void* a, const void* b, std::int64_t count, void* ou
       if (count <= block) return loop(x, y, count, out);
       const std::int64_t blocks = (count + block - 1) / block;
       const auto parts = std::make_unique<T[]>(static_cast<std::size_t>(blocks));
-      for_blocks(blocks, 4, [&](std::int64_t begin, std::int64_t end) {
+      for_blocks(blocks, 16, [&](std::int64_t begin, std::int64_t end) {
         for (std::int64_t i = begin; i < end; ++i)
-          loop(x + i * block, y + i * block, std::min(block, count - i * block), &parts[static_cast<std::size_t>(i)]);
+          loop(x + i * block, y + i * block, std::min(block, count - i * block),
+               &parts[static_cast<std::size_t>(i)]);
       });
       *static_cast<T*>(out) = combine_blocks(Reduction::sum, parts.get(), blocks, 1);
     }

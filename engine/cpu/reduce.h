@@ -1,7 +1,7 @@
 // Reductions over one axis of a contiguous array.
 //
-// Blocks have fixed sizes and are combined in order, and every block adds in a fixed pattern of lanes, so results have
-// the same bits whatever the number of threads and the width of the registers.
+// Blocks have fixed sizes and are combined in order, and every block adds in a fixed pattern of lanes, so
+// results have the same bits whatever the number of threads and the width of the registers.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@ namespace tapedeck::cpu {
 enum class Reduction : std::uint8_t { sum, prod, max, min, any, all };
 constexpr int reduction_count = static_cast<int>(Reduction::all) + 1;
 
-/// values: outer × count × inner, row-major; out: outer × inner. Sums of float32 add block results in float64.
-/// An empty axis gives the reduction's neutral element (max: −∞ or the lowest integer).
+/// values: outer × count × inner, row-major; out: outer × inner. Sums of float32 add block results in
+/// float64. An empty axis gives the reduction's neutral element (max: −∞ or the lowest integer).
 void reduce(Reduction op, DType dtype, const void* values, std::int64_t outer, std::int64_t count,
             std::int64_t inner, void* out);
 

@@ -7,8 +7,9 @@
 
 namespace tapedeck::cpu {
 
-/// target[segments[i]] += rows[i] in order of i; target (segment_count × width) starts as zeros. Segments lie in range.
-void segment_sum(DType dtype, const void* rows, const std::int64_t* segments, std::int64_t count, std::int64_t width,
-                 void* target);
+/// target[segments[i]] += rows[i] in order of i; target (segment_count × width) starts as zeros. Segments lie
+/// in range.
+void segment_sum(DType dtype, const void* rows, const std::int64_t* segments, std::int64_t count,
+                 std::int64_t width, void* target);
 
 }  // namespace tapedeck::cpu

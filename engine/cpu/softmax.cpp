@@ -11,7 +11,8 @@
 namespace tapedeck::cpu {
 namespace {
 
-/// Calls `finish(row, shift, sum, exponentials)` with the row's maximum, Σ exp(x − max), and a buffer of exp(x − max).
+/// Calls `finish(row, shift, sum, exponentials)` with the row's maximum, Σ exp(x − max), and a buffer of
+/// exp(x − max).
 template <class T, class Finish>
 void for_rows(const T* values, std::int64_t rows, std::int64_t count, Finish finish) {
   constexpr DType dtype = dtype_of<T>();
@@ -45,9 +46,10 @@ void softmax(DType dtype, const void* values, std::int64_t rows, std::int64_t co
     using T = typename decltype(tag)::type;
     T* to = static_cast<T*>(out);
     const BinaryLoop divide = loops().binary[static_cast<int>(Binary::divide)][static_cast<int>(dtype)];
-    for_rows(static_cast<const T*>(values), rows, count, [=](std::int64_t row, T, T sum, const T* exponentials) {
-      divide(exponentials, 1, &sum, 0, to + row * count, count);
-    });
+    for_rows(static_cast<const T*>(values), rows, count,
+             [=](std::int64_t row, T, T sum, const T* exponentials) {
+               divide(exponentials, 1, &sum, 0, to + row * count, count);
+             });
   });
 }
 

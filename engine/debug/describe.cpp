@@ -109,7 +109,7 @@ std::optional<protocol::Record> describe(const Recorder& recorder, std::uint32_t
   record.file = location.file;
   record.line = location.line;
   record.thread = head.thread;
-  record.start_ns = head.start_ns;
+  record.start_ns = view.start_ns;
   record.duration_ns = view.duration_ns;
   if (head.op) {
     record.vjp_formula = head.op->vjp_formula;

@@ -5,7 +5,6 @@
 
 #include <atomic>
 #include <chrono>
-#include <csignal>
 #include <map>
 #include <optional>
 #include <thread>
@@ -14,6 +13,7 @@
 #include "engine/debug/answers.h"
 #include "engine/debug/signature.h"
 #include "engine/protocol/codec.h"
+#include "engine/record/background_thread.h"
 
 namespace tapedeck::debug {
 namespace {
@@ -47,22 +47,6 @@ class Wake {
 
  private:
   int descriptor_;
-};
-
-/// Threads started while it lives get no signals: those are for the host's main thread, which may sleep in a
-/// system call that only its own signal ends.
-class SignalsBlocked {
- public:
-  SignalsBlocked() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  SignalsBlocked(const SignalsBlocked&) = delete;
-
- private:
-  sigset_t before_;
 };
 
 std::span<const std::uint8_t> bytes_of(const zmq::message_t& frame) {
@@ -101,6 +85,8 @@ class DebugServer::Private {
     recorder_.gate().set_listener({});
     recorder_.gate().set_attended(false);
     jobs_.reset();
+    router_.close();
+    ::unlink(path_.c_str());
   }
 
  private:
@@ -123,6 +109,7 @@ class DebugServer::Private {
 
   Recorder& recorder_;
   const std::string key_;
+  std::string path_;  ///< of the socket's file
   const std::shared_ptr<Wake> wake_ = std::make_shared<Wake>();
   Answers answers_;
   zmq::context_t context_{1};
@@ -135,7 +122,7 @@ class DebugServer::Private {
 };
 
 void DebugServer::Private::bind(const std::string& endpoint) {
-  const std::string path = checked_socket_path(endpoint);
+  path_ = checked_socket_path(endpoint);
   router_.set(zmq::sockopt::linger, 0);
   router_.set(zmq::sockopt::router_mandatory, true);  // says which clients are gone
   monitor_.set(zmq::sockopt::linger, 0);
@@ -147,7 +134,7 @@ void DebugServer::Private::bind(const std::string& endpoint) {
   } catch (const zmq::error_t& error) {
     throw ServerError("debug server at " + endpoint + ": " + error.what());
   }
-  close_to_others(path);
+  close_to_others(path_);
 }
 
 // The thread's sockets belong to it alone from here on.

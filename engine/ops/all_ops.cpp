@@ -1,4 +1,5 @@
-// The list of families. A static library gives the linker only the object files that somebody refers to: these calls do.
+// The list of families. A static library gives the linker only the object files that somebody refers to:
+// these calls do.
 #include "engine/ops/families.h"
 #include "engine/ops/op.h"
 
@@ -17,6 +18,8 @@ void register_all_ops() {
   ops::link_reduction();
   ops::link_shape();
   ops::link_concat();
+  ops::link_padding();
+  ops::link_slicing();
   ops::link_indexing();
   ops::link_nn();
 }

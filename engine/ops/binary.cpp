@@ -11,14 +11,25 @@ using cpu::Binary;
 Tensor run_binary(Binary kernel, const Tensor& a, const Tensor& b, const TensorSpec& result) {
   Tensor out = Tensor::allocate(result.dtype, result.shape);
   std::byte* target = out.writable_data<std::byte>();
-  const auto walks_along = [&](const Tensor& input) {
-    return input.contiguous() && (input.count() == out.count() || input.count() == 1);
+  const std::int64_t count = out.count();
+  const auto walks_along = [count](const Tensor& input) {
+    return input.contiguous() && (input.count() == count || input.count() == 1);
   };
-  if (walks_along(a) && walks_along(b))
-    cpu::binary(kernel, a.dtype(), a.raw(), a.count() == out.count() ? 1 : 0, b.raw(), b.count() == out.count() ? 1 : 0,
-                target, out.count());
+  const auto run_along = [&](const Tensor& left, const Tensor& right) {
+    cpu::binary(kernel, left.dtype(), left.raw(), left.count() == count ? 1 : 0, right.raw(),
+                right.count() == count ? 1 : 0, target, count);
+  };
+  if (walks_along(a) && walks_along(b)) {
+    run_along(a, b);
+    return out;
+  }
+  const Tensor left = readable(a);
+  const Tensor right = readable(b);
+  if (walks_along(left) && walks_along(right))
+    run_along(left, right);
   else
-    cpu::binary(kernel, a.dtype(), operand(a, result.shape), operand(b, result.shape), target, result.shape);
+    cpu::binary(kernel, left.dtype(), operand(left, result.shape), operand(right, result.shape), target,
+                result.shape);
   return out;
 }
 
@@ -40,7 +51,8 @@ OpDef binary_row(BinaryText text, Kind kind, bool to_bool, ShapeRule shape_rule,
       .doc = text.doc + "\n\n" + names + ": " + dtypes +
              ", of one dtype; shapes that broadcast by NumPy's rule.\nReturns: " +
              (to_bool ? "bool" : "the dtype of both") +
-             ", the broadcast shape.\nErrors: TypeMismatchError for other or different dtypes; InvalidArgumentError for "
+             ", the broadcast shape.\nErrors: TypeMismatchError for other or different dtypes; "
+             "InvalidArgumentError for "
              "shapes that do not broadcast.",
   };
 }
@@ -51,28 +63,43 @@ TAPEDECK_OP(add_op) = binary_op<Binary::add, Kind::numeric>(
       const auto same = [&] { return c.cotangents[0]; };
       return binary_gradients(c, same, same);
     });
-Tensor add(const Tensor& x, const Tensor& y) { return run_op1(add_op, {x, y}); }
+Tensor add(const Tensor& x, const Tensor& y) {
+  return run_op1(add_op, {x, y});
+}
 
 TAPEDECK_OP(subtract_op) = binary_op<Binary::subtract, Kind::numeric>(
-    {"subtract", {"subtract", "math.subtract"}, "The difference: x − y. Integers wrap around.", "dx = dz, dy = −dz"},
+    {"subtract",
+     {"subtract", "math.subtract"},
+     "The difference: x − y. Integers wrap around.",
+     "dx = dz, dy = −dz"},
     [](const VjpContext& c) {
-      return binary_gradients(c, [&] { return c.cotangents[0]; }, [&] { return -c.cotangents[0]; });
+      return binary_gradients(
+          c, [&] { return c.cotangents[0]; }, [&] { return -c.cotangents[0]; });
     });
-Tensor subtract(const Tensor& x, const Tensor& y) { return run_op1(subtract_op, {x, y}); }
+Tensor subtract(const Tensor& x, const Tensor& y) {
+  return run_op1(subtract_op, {x, y});
+}
 
 TAPEDECK_OP(multiply_op) = binary_op<Binary::multiply, Kind::numeric>(
-    {"multiply", {"multiply", "math.multiply"}, "The product: x·y, element by element. Integers wrap around.",
+    {"multiply",
+     {"multiply", "math.multiply"},
+     "The product: x·y, element by element. Integers wrap around.",
      "dx = dz·y, dy = dz·x"},
     [](const VjpContext& c) {
       return binary_gradients(
           c, [&] { return c.cotangents[0] * c.inputs[1]; }, [&] { return c.cotangents[0] * c.inputs[0]; });
     });
-Tensor multiply(const Tensor& x, const Tensor& y) { return run_op1(multiply_op, {x, y}); }
+Tensor multiply(const Tensor& x, const Tensor& y) {
+  return run_op1(multiply_op, {x, y});
+}
 
-// divide has a shape rule and a forward function of its own: whole numbers give float64, as Python's `/` does.
+// divide has a shape rule and a forward function of its own: whole numbers give float64, as Python's `/`
+// does.
 TAPEDECK_OP(divide_op) = binary_row(
-    {"divide", {"divide", "math.divide", "truediv", "math.truediv"},
-     "The quotient: x / y. Whole numbers are divided as float64 and give float64, as Python's `/` does; x / 0 is ±∞ "
+    {"divide",
+     {"divide", "math.divide", "truediv", "math.truediv"},
+     "The quotient: x / y. Whole numbers are divided as float64 and give float64, as Python's `/` does; x / "
+     "0 is ±∞ "
      "or NaN.",
      "dx = dz / y, dy = −dz·z / y"},
     Kind::numeric, false,
@@ -97,7 +124,9 @@ TAPEDECK_OP(divide_op) = binary_row(
       return binary_gradients(
           c, [&] { return c.cotangents[0] / y; }, [&] { return -c.cotangents[0] * (c.outputs[0] / y); });
     });
-Tensor divide(const Tensor& x, const Tensor& y) { return run_op1(divide_op, {x, y}); }
+Tensor divide(const Tensor& x, const Tensor& y) {
+  return run_op1(divide_op, {x, y});
+}
 
 namespace {
 
@@ -131,30 +160,40 @@ Tensors extreme_gradients(const VjpContext& c) {
   const Tensor first = comparison(c.inputs[0], c.inputs[1]);
   const Tensor zero = number(0.0, c.inputs[0].dtype());
   return binary_gradients(
-      c, [&] { return where(first, c.cotangents[0], zero); }, [&] { return where(first, zero, c.cotangents[0]); });
+      c, [&] { return where(first, c.cotangents[0], zero); },
+      [&] { return where(first, zero, c.cotangents[0]); });
 }
 
 }  // namespace
 
 TAPEDECK_OP(floordiv_op) = binary_row(
-    {"floordiv", {"floordiv", "math.floordiv"},
-     "The quotient rounded down: ⌊x / y⌋. Dividing whole numbers by 0 is an InvalidArgumentError.", "none"},
+    {"floordiv",
+     {"floordiv", "math.floordiv"},
+     "The quotient rounded down: ⌊x / y⌋. Dividing whole numbers by 0 is an InvalidArgumentError.",
+     "none"},
     Kind::numeric, false, binary_shape<Kind::numeric>, checked_division<Binary::floordiv>, nullptr);
-Tensor floordiv(const Tensor& x, const Tensor& y) { return run_op1(floordiv_op, {x, y}); }
+Tensor floordiv(const Tensor& x, const Tensor& y) {
+  return run_op1(floordiv_op, {x, y});
+}
 
-TAPEDECK_OP(mod_op) = binary_row(
-    {"mod", {"mod", "floormod", "math.mod", "math.floormod"},
-     "The remainder x − y·⌊x / y⌋, with the sign of y. Dividing whole numbers by 0 is an InvalidArgumentError.",
-     "dx = dz, dy = −dz·⌊x / y⌋"},
-    Kind::numeric, false, binary_shape<Kind::numeric>, checked_division<Binary::mod>, [](const VjpContext& c) {
-      return binary_gradients(
-          c, [&] { return c.cotangents[0]; },
-          [&] { return -c.cotangents[0] * floordiv(c.inputs[0], c.inputs[1]); });
-    });
-Tensor mod(const Tensor& x, const Tensor& y) { return run_op1(mod_op, {x, y}); }
+TAPEDECK_OP(mod_op) = binary_row({"mod",
+                                  {"mod", "floormod", "math.mod", "math.floormod"},
+                                  "The remainder x − y·⌊x / y⌋, with the sign of y. Dividing whole numbers "
+                                  "by 0 is an InvalidArgumentError.",
+                                  "dx = dz, dy = −dz·⌊x / y⌋"},
+                                 Kind::numeric, false, binary_shape<Kind::numeric>,
+                                 checked_division<Binary::mod>, [](const VjpContext& c) {
+                                   return binary_gradients(
+                                       c, [&] { return c.cotangents[0]; },
+                                       [&] { return -c.cotangents[0] * floordiv(c.inputs[0], c.inputs[1]); });
+                                 });
+Tensor mod(const Tensor& x, const Tensor& y) {
+  return run_op1(mod_op, {x, y});
+}
 
 TAPEDECK_OP(pow_op) = binary_row(
-    {"pow", {"pow", "math.pow"},
+    {"pow",
+     {"pow", "math.pow"},
      "The power: xʸ; x⁰ = 1. A negative power of whole numbers is an InvalidArgumentError.",
      "dx = dz·y·x^(y−1) (0 where y = 0), dy = dz·z·ln x (0 where x ≤ 0)"},
     Kind::numeric, false, binary_shape<Kind::numeric>, checked_power, [](const VjpContext& c) {
@@ -176,58 +215,93 @@ TAPEDECK_OP(pow_op) = binary_row(
             return g * (c.outputs[0] * log(base));
           });
     });
-Tensor pow(const Tensor& x, const Tensor& y) { return run_op1(pow_op, {x, y}); }
+Tensor pow(const Tensor& x, const Tensor& y) {
+  return run_op1(pow_op, {x, y});
+}
 
-TAPEDECK_OP(maximum_op) = binary_op<Binary::maximum, Kind::numeric>(
-    {"maximum", {"maximum", "math.maximum"}, "The larger of x and y; NaN where either is NaN.",
-     "dx = dz where x ≥ y, dy = dz where x < y"},
-    extreme_gradients<greater_equal>);
-Tensor maximum(const Tensor& x, const Tensor& y) { return run_op1(maximum_op, {x, y}); }
+TAPEDECK_OP(maximum_op) =
+    binary_op<Binary::maximum, Kind::numeric>({"maximum",
+                                               {"maximum", "math.maximum"},
+                                               "The larger of x and y; NaN where either is NaN.",
+                                               "dx = dz where x ≥ y, dy = dz where x < y"},
+                                              extreme_gradients<greater_equal>);
+Tensor maximum(const Tensor& x, const Tensor& y) {
+  return run_op1(maximum_op, {x, y});
+}
 
-TAPEDECK_OP(minimum_op) = binary_op<Binary::minimum, Kind::numeric>(
-    {"minimum", {"minimum", "math.minimum"}, "The smaller of x and y; NaN where either is NaN.",
-     "dx = dz where x ≤ y, dy = dz where x > y"},
-    extreme_gradients<less_equal>);
-Tensor minimum(const Tensor& x, const Tensor& y) { return run_op1(minimum_op, {x, y}); }
+TAPEDECK_OP(minimum_op) =
+    binary_op<Binary::minimum, Kind::numeric>({"minimum",
+                                               {"minimum", "math.minimum"},
+                                               "The smaller of x and y; NaN where either is NaN.",
+                                               "dx = dz where x ≤ y, dy = dz where x > y"},
+                                              extreme_gradients<less_equal>);
+Tensor minimum(const Tensor& x, const Tensor& y) {
+  return run_op1(minimum_op, {x, y});
+}
 
 TAPEDECK_OP(squared_difference_op) = binary_op<Binary::squared_difference, Kind::numeric>(
-    {"squared_difference", {"squared_difference", "math.squared_difference"}, "The square of the difference: (x − y)².",
+    {"squared_difference",
+     {"squared_difference", "math.squared_difference"},
+     "The square of the difference: (x − y)².",
      "dx = dz·2(x − y), dy = −dz·2(x − y)"},
     [](const VjpContext& c) {
       const Tensor half = c.cotangents[0] * (c.inputs[0] - c.inputs[1]);
-      return binary_gradients(c, [&] { return 2.0 * half; }, [&] { return -2.0 * half; });
+      return binary_gradients(
+          c, [&] { return 2.0 * half; }, [&] { return -2.0 * half; });
     });
-Tensor squared_difference(const Tensor& x, const Tensor& y) { return run_op1(squared_difference_op, {x, y}); }
+Tensor squared_difference(const Tensor& x, const Tensor& y) {
+  return run_op1(squared_difference_op, {x, y});
+}
 
 TAPEDECK_OP(sigmoid_grad_op) = binary_op<Binary::sigmoid_grad, Kind::floating>(
-    {"sigmoid_grad", {}, "The VJP of sigmoid, from its output y: dy·y·(1 − y).",
-     "d(y) = dz·dy·(1 − 2y), d(dy) = dz·y·(1 − y)", "y", "dy"},
+    {"sigmoid_grad",
+     {},
+     "The VJP of sigmoid, from its output y: dy·y·(1 − y).",
+     "d(y) = dz·dy·(1 − 2y), d(dy) = dz·y·(1 − y)",
+     "y",
+     "dy"},
     [](const VjpContext& c) {
       const Tensor& y = c.inputs[0];
       const Tensor& g = c.cotangents[0];
       return binary_gradients(
           c, [&] { return g * (c.inputs[1] * (1.0 - 2.0 * y)); }, [&] { return sigmoid_grad(y, g); });
     });
-Tensor sigmoid_grad(const Tensor& y, const Tensor& dy) { return run_op1(sigmoid_grad_op, {y, dy}); }
+Tensor sigmoid_grad(const Tensor& y, const Tensor& dy) {
+  return run_op1(sigmoid_grad_op, {y, dy});
+}
 
 TAPEDECK_OP(tanh_grad_op) = binary_op<Binary::tanh_grad, Kind::floating>(
-    {"tanh_grad", {}, "The VJP of tanh, from its output y: dy·(1 − y²).",
-     "d(y) = −2·dz·dy·y, d(dy) = dz·(1 − y²)", "y", "dy"},
+    {"tanh_grad",
+     {},
+     "The VJP of tanh, from its output y: dy·(1 − y²).",
+     "d(y) = −2·dz·dy·y, d(dy) = dz·(1 − y²)",
+     "y",
+     "dy"},
     [](const VjpContext& c) {
       const Tensor& y = c.inputs[0];
       const Tensor& g = c.cotangents[0];
-      return binary_gradients(c, [&] { return -2.0 * (g * (c.inputs[1] * y)); }, [&] { return tanh_grad(y, g); });
+      return binary_gradients(
+          c, [&] { return -2.0 * (g * (c.inputs[1] * y)); }, [&] { return tanh_grad(y, g); });
     });
-Tensor tanh_grad(const Tensor& y, const Tensor& dy) { return run_op1(tanh_grad_op, {y, dy}); }
+Tensor tanh_grad(const Tensor& y, const Tensor& dy) {
+  return run_op1(tanh_grad_op, {y, dy});
+}
 
 TAPEDECK_OP(relu_grad_op) = binary_op<Binary::relu_grad, Kind::numeric>(
-    {"relu_grad", {}, "The VJP of relu: dy where features > 0, else 0.", "d(dy) = dz where features > 0, else 0", "dy",
+    {"relu_grad",
+     {},
+     "The VJP of relu: dy where features > 0, else 0.",
+     "d(dy) = dz where features > 0, else 0",
+     "dy",
      "features"},
     [](const VjpContext& c) {
       return binary_gradients(
-          c, [&] { return relu_grad(c.cotangents[0], c.inputs[1]); }, [&] { return zeros_like(c.cotangents[0]); });
+          c, [&] { return relu_grad(c.cotangents[0], c.inputs[1]); },
+          [&] { return zeros_like(c.cotangents[0]); });
     });
-Tensor relu_grad(const Tensor& dy, const Tensor& features) { return run_op1(relu_grad_op, {dy, features}); }
+Tensor relu_grad(const Tensor& dy, const Tensor& features) {
+  return run_op1(relu_grad_op, {dy, features});
+}
 
 void link_binary() {}
 

@@ -53,8 +53,8 @@ OpDef binary_to_bool_op(BinaryText text) {
   return binary_row(std::move(text), kind, true, binary_to_bool_shape<kind>, binary_forward<kernel>, nullptr);
 }
 
-/// Gradients of both inputs: `first()` and `second()` are called where the gradient is wanted, and summed over the axes
-/// along which the input was repeated.
+/// Gradients of both inputs: `first()` and `second()` are called where the gradient is wanted, and summed
+/// over the axes along which the input was repeated.
 template <class First, class Second>
 Tensors binary_gradients(const VjpContext& context, First&& first, Second&& second) {
   Tensors gradients(2);

@@ -12,7 +12,7 @@ TAPEDECK_OP(cast_op) = {
     .shape_rule = [](const OpContext& c) { return spec(c.attributes.get<DType>(0), c.inputs[0].shape()); },
     .forward =
         [](const OpContext& c) {
-          const Tensor& x = c.inputs[0];
+          const Tensor x = readable(c.inputs[0]);
           if (x.dtype() == c.outputs[0].dtype) return one(view_of(x, x.shape(), x.strides()));
           Tensor out = allocate_output(c);
           cpu::cast(x.dtype(), out.dtype(), operand(x, x.shape()), out.writable_data<std::byte>(), x.shape());
@@ -25,12 +25,16 @@ TAPEDECK_OP(cast_op) = {
           return one(cast(c.cotangents[0], c.inputs[0].dtype()));
         },
     .vjp_formula = "dx = cast(dy, dtype of x) between float32 and float64; none from or to other dtypes",
-    .doc = "Converts the values to another dtype, as C does.\n\n"
-           "x: any dtype and shape; dtype: what to convert to. Real numbers are cut towards zero; to bool: x ≠ 0. Real "
-           "numbers that the whole-number dtype cannot hold give its lowest value.\n"
-           "Returns: the new dtype, the shape of x; it shares memory with x where the dtype is the same.",
+    .doc =
+        "Converts the values to another dtype, as C does.\n\n"
+        "x: any dtype and shape; dtype: what to convert to. Real numbers are cut towards zero; to bool: x ≠ "
+        "0. Real "
+        "numbers that the whole-number dtype cannot hold give its lowest value.\n"
+        "Returns: the new dtype, the shape of x; it shares memory with x where the dtype is the same.",
 };
-Tensor cast(const Tensor& x, DType dtype) { return run_op1(cast_op, {x}, {dtype}); }
+Tensor cast(const Tensor& x, DType dtype) {
+  return run_op1(cast_op, {x}, {dtype});
+}
 
 void link_cast() {}
 

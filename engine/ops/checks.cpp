@@ -51,8 +51,8 @@ std::string input_name(const OpContext& context, std::size_t input) {
 void require_kind(const OpContext& context, std::size_t input, Kind kind) {
   const DType dtype = context.inputs[input].dtype();
   if (!fits(dtype, kind)) [[unlikely]]
-    fail<TypeMismatchError>(context.op.name, ": ", input_name(context, input), " is ", dtype_name(dtype), "; needs ",
-                            names_of(kind));
+    fail<TypeMismatchError>(context.op.name, ": ", input_name(context, input), " is ", dtype_name(dtype),
+                            "; needs ", names_of(kind));
 }
 
 void require_same_dtype(const OpContext& context, std::size_t first, std::size_t second) {
@@ -63,10 +63,12 @@ void require_same_dtype(const OpContext& context, std::size_t first, std::size_t
                             input_name(context, second), " is ", dtype_name(b), "; cast one of them");
 }
 
-int normalize_axis(std::string_view op, std::string_view argument, std::int64_t axis, const Shape& shape, int extra) {
+int normalize_axis(std::string_view op, std::string_view argument, std::int64_t axis, const Shape& shape,
+                   int extra) {
   const int rank = shape.rank() + extra;
   if (axis < -rank || axis >= rank)
-    fail<InvalidArgumentError>(op, ": ", argument, " ", axis, " is out of range for shape ", to_string(shape));
+    fail<InvalidArgumentError>(op, ": ", argument, " ", axis, " is out of range for shape ",
+                               to_string(shape));
   return static_cast<int>(axis < 0 ? axis + rank : axis);
 }
 
@@ -78,8 +80,8 @@ std::vector<bool> axis_flags(const OpContext& context, std::size_t attribute, co
   for (const std::int64_t value : integers_of(context.attributes[attribute])) {
     const auto axis = static_cast<std::size_t>(normalize_axis(context.op.name, argument, value, shape));
     if (flags[axis])
-      fail<InvalidArgumentError>(context.op.name, ": ", argument, " ", to_string(context.attributes[attribute]),
-                                 " names axis ", axis, " twice");
+      fail<InvalidArgumentError>(context.op.name, ": ", argument, " ",
+                                 to_string(context.attributes[attribute]), " names axis ", axis, " twice");
     flags[axis] = true;
   }
   return flags;
@@ -92,8 +94,8 @@ std::int64_t integer_of(const OpContext& context, std::size_t attribute) {
     if (*real == std::floor(*real) && std::abs(*real) < 0x1p63) return static_cast<std::int64_t>(*real);
   if (const auto* list = std::get_if<std::vector<std::int64_t>>(&value))
     if (list->size() == 1) return list->front();
-  fail<InvalidArgumentError>(context.op.name, ": ", context.op.attributes[attribute].name, " is ", to_string(value),
-                             "; needs a whole number");
+  fail<InvalidArgumentError>(context.op.name, ": ", context.op.attributes[attribute].name, " is ",
+                             to_string(value), "; needs a whole number");
 }
 
 double real_of(const Attribute& attribute) {
@@ -111,13 +113,17 @@ Shape shape_of(const OpContext& context, std::size_t attribute) {
   const Shape shape{std::span<const std::int64_t>(integers_of(context.attributes[attribute]))};
   for (const std::int64_t extent : shape)
     if (extent < 0)
-      fail<InvalidArgumentError>(context.op.name, ": ", context.op.attributes[attribute].name, " ", to_string(shape),
-                                 " has a negative extent, ", extent);
+      fail<InvalidArgumentError>(context.op.name, ": ", context.op.attributes[attribute].name, " ",
+                                 to_string(shape), " has a negative extent, ", extent);
   return shape;
 }
 
-Attribute attribute_of(const Shape& shape) { return std::vector<std::int64_t>(shape.begin(), shape.end()); }
-Attribute attribute_of(const Axes& axes) { return axes ? Attribute(*axes) : Attribute(); }
+Attribute attribute_of(const Shape& shape) {
+  return std::vector<std::int64_t>(shape.begin(), shape.end());
+}
+Attribute attribute_of(const Axes& axes) {
+  return axes ? Attribute(*axes) : Attribute();
+}
 
 TensorSpecs like_first(const OpContext& context) {
   return spec(context.inputs[0].dtype(), context.inputs[0].shape());
@@ -126,9 +132,19 @@ TensorSpecs like_first(const OpContext& context) {
 Tensor contiguous(const Tensor& tensor) {
   if (tensor.contiguous()) return tensor;
   Tensor out = Tensor::allocate(tensor.dtype(), tensor.shape());
-  cpu::copy(item_size(tensor.dtype()), tensor.raw(), tensor.strides(), out.writable_data<std::byte>(), out.strides(),
-            tensor.shape());
+  cpu::copy(item_size(tensor.dtype()), tensor.raw(), tensor.strides(), out.writable_data<std::byte>(),
+            out.strides(), tensor.shape());
   return out;
+}
+
+Tensor readable(const Tensor& tensor) {
+  constexpr std::int64_t fits_the_cache = 4096;
+  if (tensor.contiguous() || tensor.count() <= fits_the_cache) return tensor;
+  const std::int64_t step = tensor.strides()[tensor.rank() - 1];
+  if (step == 0 || step == 1) return tensor;
+  for (int axis = 0; axis < tensor.rank(); ++axis)
+    if (tensor.strides()[axis] == 0) return tensor;
+  return contiguous(tensor);
 }
 
 Strides broadcast_strides(const Tensor& tensor, const Shape& shape) {
@@ -138,6 +154,13 @@ Strides broadcast_strides(const Tensor& tensor, const Shape& shape) {
   for (int axis = added; axis < shape.rank(); ++axis)
     strides[axis] = tensor.dim(axis - added) == 1 ? 0 : tensor.strides()[axis - added];
   return strides;
+}
+
+void place(const Tensor& tensor, const Tensor& out, const Shape& shape, const Strides& from,
+           const Strides& to, std::int64_t offset) {
+  const std::size_t size = item_size(out.dtype());
+  cpu::copy(size, tensor.raw(), from,
+            out.writable_data<std::byte>() + offset * static_cast<std::int64_t>(size), to, shape);
 }
 
 std::vector<std::int64_t> checked_indices(const OpContext& context, std::size_t input, std::int64_t count) {
@@ -170,6 +193,8 @@ Tensor unbroadcast(const Tensor& gradient, const Shape& shape) {
   return added == 0 ? sum : reshape(sum, shape);
 }
 
-Tensors zero_gradient(const VjpContext& context) { return one(zeros_like(context.inputs[0])); }
+Tensors zero_gradient(const VjpContext& context) {
+  return one(zeros_like(context.inputs[0]));
+}
 
 }  // namespace tapedeck::ops

@@ -1,4 +1,5 @@
-// What the families of ops share: checks that name op, argument and values; axes; views; gradients of broadcasting.
+// What the families of ops share: checks that name op, argument and values; axes; views; gradients of
+// broadcasting.
 #pragma once
 
 #include <string_view>
@@ -24,8 +25,8 @@ std::string input_name(const OpContext& context, std::size_t input);
 /// InvalidArgumentError, such as "concat: axis 3 is out of range for shape (2, 3)".
 int normalize_axis(std::string_view op, std::string_view argument, std::int64_t axis, const Shape& shape,
                    int extra = 0);
-/// Axes in an attribute of kind `integers` (or None: all), each flag telling whether the axis is meant. Throws
-/// InvalidArgumentError for an axis out of range or named twice.
+/// Axes in an attribute of kind `integers` (or None: all), each flag telling whether the axis is meant.
+/// Throws InvalidArgumentError for an axis out of range or named twice.
 std::vector<bool> axis_flags(const OpContext& context, std::size_t attribute, const Shape& shape);
 
 /// An attribute as a whole number: bindings may give an integer or a real one with an integral value.
@@ -53,16 +54,24 @@ inline Tensor allocate_output(const OpContext& context, std::size_t output = 0) 
   return Tensor::allocate(spec.dtype, spec.shape);
 }
 /// A view of the tensor's storage.
-inline Tensor view_of(const Tensor& tensor, const Shape& shape, const Strides& strides, std::int64_t offset = 0) {
+inline Tensor view_of(const Tensor& tensor, const Shape& shape, const Strides& strides,
+                      std::int64_t offset = 0) {
   return Tensor::view(tensor.storage(), tensor.dtype(), shape, strides, tensor.offset() + offset);
 }
 /// Row-major values: the tensor itself where it is so already.
 Tensor contiguous(const Tensor& tensor);
+/// For elementwise kernels: a long tensor whose rows do not lie in one piece is copied once, tile by tile,
+/// which is faster than walking across it. Anything else comes back as it is.
+Tensor readable(const Tensor& tensor);
 /// Strides over `shape`, to which the tensor broadcasts: 0 where it repeats.
 Strides broadcast_strides(const Tensor& tensor, const Shape& shape);
 inline cpu::Operand operand(const Tensor& tensor, const Shape& shape) {
   return {tensor.raw(), broadcast_strides(tensor, shape)};
 }
+/// Copies `shape` elements of `tensor`, `from` apart, to `out` from element `offset` on, `to` apart. For
+/// kernels.
+void place(const Tensor& tensor, const Tensor& out, const Shape& shape, const Strides& from,
+           const Strides& to, std::int64_t offset);
 /// Indices as contiguous int64. Throws OutOfRangeError for one outside [0, count), such as
 /// "gather: indices[3] is 7; must be in [0, 5)".
 std::vector<std::int64_t> checked_indices(const OpContext& context, std::size_t input, std::int64_t count);

@@ -1,20 +1,11 @@
 // Putting tensors together and taking them apart.
 #include <algorithm>
 
-#include "engine/cpu/copy.h"
 #include "engine/ops/checks.h"
 #include "engine/ops/families.h"
 
 namespace tapedeck::ops {
 namespace {
-
-/// Copies `tensor` into `out` from `offset` on, with the strides of `out`.
-void place(const Tensor& tensor, const Tensor& out, const Shape& shape, const Strides& from, const Strides& to,
-           std::int64_t offset) {
-  const std::size_t size = item_size(out.dtype());
-  cpu::copy(size, tensor.raw(), from, out.writable_data<std::byte>() + offset * static_cast<std::int64_t>(size), to,
-            shape);
-}
 
 /// The dims without `axis`.
 Dims without(const Dims& dims, int axis) {
@@ -32,7 +23,9 @@ Tensors filled(const VjpContext& c) {
   return gradients;
 }
 
-std::span<const Tensor> span_of(const Tensors& tensors) { return {tensors.data(), tensors.size()}; }
+std::span<const Tensor> span_of(const Tensors& tensors) {
+  return {tensors.data(), tensors.size()};
+}
 
 void require_values(const OpContext& c) {
   if (c.inputs.empty()) fail<InvalidArgumentError>(c.op.name, ": values is empty; needs at least one tensor");
@@ -98,13 +91,18 @@ TAPEDECK_OP(concat_op) = {
     .forward = concat_forward,
     .vjp = concat_vjp,
     .vjp_formula = "dxᵢ = the part of dy that xᵢ became",
-    .doc = "Puts tensors behind one another along an axis.\n\n"
-           "values: a list of tensors of one dtype, whose shapes differ along axis only; axis: negative from the end.\n"
-           "Returns: their dtype; the extents along axis add up.\n"
-           "Errors: InvalidArgumentError for an empty list, shapes that differ elsewhere, or an axis out of range; "
-           "TypeMismatchError for different dtypes.",
+    .doc =
+        "Puts tensors behind one another along an axis.\n\n"
+        "values: a list of tensors of one dtype, whose shapes differ along axis only; axis: negative from "
+        "the end.\n"
+        "Returns: their dtype; the extents along axis add up.\n"
+        "Errors: InvalidArgumentError for an empty list, shapes that differ elsewhere, or an axis out of "
+        "range; "
+        "TypeMismatchError for different dtypes.",
 };
-Tensor concat(std::span<const Tensor> values, std::int64_t axis) { return run_op1(concat_op, values, {axis}); }
+Tensor concat(std::span<const Tensor> values, std::int64_t axis) {
+  return run_op1(concat_op, values, {axis});
+}
 
 // ---- stack ----
 namespace {
@@ -125,7 +123,9 @@ TensorSpecs stack_shape(const OpContext& c) {
   }
   Shape result;
   for (int i = 0; i <= shape.rank(); ++i)
-    result.push_back(i < axis ? shape[i] : i == axis ? static_cast<std::int64_t>(c.inputs.size()) : shape[i - 1]);
+    result.push_back(i < axis    ? shape[i]
+                     : i == axis ? static_cast<std::int64_t>(c.inputs.size())
+                                 : shape[i - 1]);
   return spec(c.inputs[0].dtype(), result);
 }
 
@@ -148,15 +148,21 @@ TAPEDECK_OP(stack_op) = {
     .attributes = {{.name = "axis", .kind = AttributeKind::integer, .fallback = std::int64_t{0}}},
     .shape_rule = stack_shape,
     .forward = stack_forward,
-    .vjp = [](const VjpContext& c) { return unstack(c.cotangents[0], integer_of({c.op, c.inputs, c.attributes, {}}, 0)); },
+    .vjp =
+        [](const VjpContext& c) {
+          return unstack(c.cotangents[0], integer_of({c.op, c.inputs, c.attributes, {}}, 0));
+        },
     .vjp_formula = "dxᵢ = dy[i] along the axis",
-    .doc = "Puts tensors of one shape together along a new axis.\n\n"
-           "values: a list of tensors of one dtype and shape; axis: where the new axis will stand.\n"
-           "Returns: their dtype; their shape with an axis of extent n put in.\n"
-           "Errors: InvalidArgumentError for an empty list, different shapes, or an axis out of range; "
-           "TypeMismatchError for different dtypes.",
+    .doc =
+        "Puts tensors of one shape together along a new axis.\n\n"
+        "values: a list of tensors of one dtype and shape; axis: where the new axis will stand.\n"
+        "Returns: their dtype; their shape with an axis of extent n put in.\n"
+        "Errors: InvalidArgumentError for an empty list, different shapes, or an axis out of range; "
+        "TypeMismatchError for different dtypes.",
 };
-Tensor stack(std::span<const Tensor> values, std::int64_t axis) { return run_op1(stack_op, values, {axis}); }
+Tensor stack(std::span<const Tensor> values, std::int64_t axis) {
+  return run_op1(stack_op, values, {axis});
+}
 
 // ---- unstack ----
 TAPEDECK_OP(unstack_op) = {
@@ -184,8 +190,8 @@ TAPEDECK_OP(unstack_op) = {
           const Strides strides = without(value.strides(), axis);
           Tensors outputs;
           for (std::size_t i = 0; i < c.outputs.size(); ++i)
-            outputs.push_back(
-                view_of(value, c.outputs[i].shape, strides, static_cast<std::int64_t>(i) * value.strides()[axis]));
+            outputs.push_back(view_of(value, c.outputs[i].shape, strides,
+                                      static_cast<std::int64_t>(i) * value.strides()[axis]));
           return outputs;
         },
     .vjp =
@@ -193,10 +199,13 @@ TAPEDECK_OP(unstack_op) = {
           return one(stack(span_of(filled(c)), integer_of({c.op, c.inputs, c.attributes, {}}, 1)));
         },
     .vjp_formula = "dx = stack(dy₀, dy₁, …) along the axis",
-    .doc = "Takes a tensor apart along an axis, which goes; no copies.\n\n"
-           "value: any dtype, at least one axis; num: the extent of axis, None to take it as it is; axis: which.\n"
-           "Returns: a list of tensors of the dtype of value.\n"
-           "Errors: InvalidArgumentError where num is not the extent, or for an axis out of range.",
+    .doc =
+        "Takes a tensor apart along an axis, which goes; no copies.\n\n"
+        "value: any dtype, at least one axis; num: the extent of axis, None to take it as it is; axis: "
+        "which.\n"
+        "Returns: a list of tensors of the dtype of value.\n"
+        "Errors: InvalidArgumentError where num is not the extent, or for an axis out of range.",
+    .returns_list = true,
 };
 Tensors unstack(const Tensor& value, std::int64_t axis) {
   return run_op(unstack_op, {&value, 1}, {std::monostate{}, axis});
@@ -228,8 +237,8 @@ TensorSpecs split_shape(const OpContext& c) {
     if (open >= 0) sizes[static_cast<std::size_t>(open)] = extent - sum;
     const bool negative = std::any_of(sizes.begin(), sizes.end(), [](std::int64_t size) { return size < 0; });
     if (negative || (open < 0 && sum != extent))
-      fail<InvalidArgumentError>("split: sizes ", to_string(c.attributes[0]), " do not fill axis ", axis, " of shape ",
-                                 to_string(value.shape()));
+      fail<InvalidArgumentError>("split: sizes ", to_string(c.attributes[0]), " do not fill axis ", axis,
+                                 " of shape ", to_string(value.shape()));
   }
   TensorSpecs specs;
   for (const std::int64_t size : sizes) {
@@ -246,7 +255,8 @@ Tensors split_forward(const OpContext& c) {
   Tensors outputs;
   std::int64_t position = 0;
   for (const TensorSpec& part : c.outputs) {
-    outputs.push_back(view_of(value, part.shape, value.strides(), part.shape[axis] == 0 ? 0 : position * value.strides()[axis]));
+    outputs.push_back(view_of(value, part.shape, value.strides(),
+                              part.shape[axis] == 0 ? 0 : position * value.strides()[axis]));
     position += part.shape[axis];
   }
   return outputs;
@@ -258,8 +268,9 @@ TAPEDECK_OP(split_op) = {
     .name = "split",
     .python_names = {"split"},
     .inputs = {{.name = "value"}},
-    .attributes = {{.name = "num_or_size_splits", .kind = AttributeKind::integers, .fallback = {}, .required = true},
-                   {.name = "axis", .kind = AttributeKind::integer, .fallback = std::int64_t{0}}},
+    .attributes =
+        {{.name = "num_or_size_splits", .kind = AttributeKind::integers, .fallback = {}, .required = true},
+         {.name = "axis", .kind = AttributeKind::integer, .fallback = std::int64_t{0}}},
     .shape_rule = split_shape,
     .forward = split_forward,
     .vjp =
@@ -267,131 +278,17 @@ TAPEDECK_OP(split_op) = {
           return one(concat(span_of(filled(c)), integer_of({c.op, c.inputs, c.attributes, {}}, 1)));
         },
     .vjp_formula = "dx = concat(dy₀, dy₁, …) along the axis",
-    .doc = "Cuts a tensor along an axis; no copies.\n\n"
-           "value: any dtype, at least one axis; num_or_size_splits: one number n for n equal parts, or the sizes of two "
-           "or more parts, of which one may be -1; axis: which.\n"
-           "Returns: a list of tensors of the dtype of value.\n"
-           "Errors: InvalidArgumentError where the parts do not fill the axis, or for an axis out of range.",
+    .doc =
+        "Cuts a tensor along an axis; no copies.\n\n"
+        "value: any dtype, at least one axis; num_or_size_splits: one number n for n equal parts, or the "
+        "sizes of two "
+        "or more parts, of which one may be -1; axis: which.\n"
+        "Returns: a list of tensors of the dtype of value.\n"
+        "Errors: InvalidArgumentError where the parts do not fill the axis, or for an axis out of range.",
+    .returns_list = true,
 };
 Tensors split(const Tensor& value, const Integers& num_or_size_splits, std::int64_t axis) {
   return run_op(split_op, {&value, 1}, {num_or_size_splits, axis});
-}
-
-// ---- tile ----
-TAPEDECK_OP(tile_op) = {
-    .name = "tile",
-    .python_names = {"tile"},
-    .inputs = {{.name = "input"}},
-    .attributes = {{.name = "multiples", .kind = AttributeKind::integers, .fallback = {}, .required = true}},
-    .shape_rule =
-        [](const OpContext& c) {
-          Shape shape = c.inputs[0].shape();
-          const Integers multiples = integers_of(c.attributes[0]);
-          bool fits = multiples.size() == static_cast<std::size_t>(shape.rank());
-          for (std::size_t i = 0; fits && i < multiples.size(); ++i)
-            fits = multiples[i] >= 0 &&
-                   !__builtin_mul_overflow(shape[static_cast<int>(i)], multiples[i], &shape[static_cast<int>(i)]);
-          if (!fits)
-            fail<InvalidArgumentError>("tile: multiples ", to_string(c.attributes[0]), " for shape ",
-                                       to_string(c.inputs[0].shape()), "; needs one number for each axis, none negative");
-          return spec(c.inputs[0].dtype(), shape);
-        },
-    .forward =
-        [](const OpContext& c) {
-          Tensor values = contiguous(c.inputs[0]);
-          const Integers multiples = integers_of(c.attributes[0]);
-          Shape shape = values.shape();
-          for (int axis = shape.rank() - 1; axis >= 0; --axis) {  // one axis at a time: repeat runs of [axis, end)
-            const std::int64_t times = multiples[static_cast<std::size_t>(axis)];
-            if (times == 1) continue;
-            std::int64_t outer = 1;
-            std::int64_t run = 1;
-            for (int i = 0; i < axis; ++i) outer *= shape[i];
-            for (int i = axis; i < shape.rank(); ++i) run *= shape[i];
-            shape[axis] *= times;
-            const Tensor next = Tensor::allocate(values.dtype(), shape);
-            place(values, next, {outer, times, run}, {run, 0, 1}, {times * run, run, 1}, 0);
-            values = next;
-          }
-          return one(view_of(values, c.outputs[0].shape, contiguous_strides(c.outputs[0].shape)));
-        },
-    .vjp =
-        [](const VjpContext& c) {
-          Tensor gradient = c.cotangents[0];
-          const Shape& shape = c.inputs[0].shape();
-          const Integers multiples = integers_of(c.attributes[0]);
-          for (int axis = 0; axis < shape.rank(); ++axis) {
-            const std::int64_t times = multiples[static_cast<std::size_t>(axis)];
-            if (times == 1) continue;
-            Shape reduced = gradient.shape();
-            reduced[axis] = shape[axis];
-            std::int64_t outer = 1;
-            std::int64_t run = shape[axis];
-            for (int i = 0; i < axis; ++i) outer *= reduced[i];
-            for (int i = axis + 1; i < shape.rank(); ++i) run *= reduced[i];
-            gradient = reshape(reduce_sum(reshape(gradient, {outer, times, run}), Integers{1}), reduced);
-          }
-          return one(gradient);
-        },
-    .vjp_formula = "dx = Σ dy over the repetitions",
-    .doc = "Repeats a tensor along its axes.\n\n"
-           "input: any dtype; multiples: how often along each axis.\n"
-           "Returns: the dtype of input, its extents times multiples.\n"
-           "Errors: InvalidArgumentError where multiples does not have one number, not negative, for each axis.",
-};
-Tensor tile(const Tensor& input, const Integers& multiples) { return run_op1(tile_op, {input}, {multiples}); }
-
-// ---- pad ----
-TAPEDECK_OP(pad_op) = {
-    .name = "pad",
-    .python_names = {"pad"},
-    .inputs = {{.name = "tensor"}},
-    .attributes = {{.name = "paddings", .kind = AttributeKind::integers, .fallback = {}, .required = true},
-                   {.name = "constant_values", .kind = AttributeKind::real, .fallback = 0.0}},
-    .shape_rule =
-        [](const OpContext& c) {
-          Shape shape = c.inputs[0].shape();
-          const Integers paddings = integers_of(c.attributes[0]);
-          bool fits = paddings.size() == 2 * static_cast<std::size_t>(shape.rank());
-          for (std::size_t i = 0; fits && i < paddings.size(); ++i)
-            fits = paddings[i] >= 0 && !__builtin_add_overflow(shape[static_cast<int>(i / 2)], paddings[i],
-                                                               &shape[static_cast<int>(i / 2)]);
-          if (!fits)
-            fail<InvalidArgumentError>("pad: paddings ", to_string(c.attributes[0]), " for tensor ",
-                                       to_string(c.inputs[0].shape()),
-                                       "; needs two numbers for each axis, none negative");
-          return spec(c.inputs[0].dtype(), shape);
-        },
-    .forward =
-        [](const OpContext& c) {
-          Tensor out = allocate_output(c);
-          const Tensor value = Tensor::scalar(real_of(c.attributes[1]), out.dtype());
-          cpu::fill(item_size(out.dtype()), value.raw(), out.writable_data<std::byte>(), out.count());
-          const Integers paddings = integers_of(c.attributes[0]);
-          std::int64_t offset = 0;
-          for (int axis = 0; axis < out.rank(); ++axis)
-            offset += paddings[2 * static_cast<std::size_t>(axis)] * out.strides()[axis];
-          const Tensor& x = c.inputs[0];
-          if (x.count() > 0) place(x, out, x.shape(), x.strides(), out.strides(), offset);
-          return one(std::move(out));
-        },
-    .vjp =
-        [](const VjpContext& c) {
-          const Integers paddings = integers_of(c.attributes[0]);
-          const Shape& shape = c.inputs[0].shape();
-          Integers begin;
-          for (std::size_t i = 0; i < paddings.size(); i += 2) begin.push_back(paddings[i]);
-          return one(slice(c.cotangents[0], begin, Integers(shape.begin(), shape.end())));
-        },
-    .vjp_formula = "dx = dy without the border",
-    .doc = "Puts a border of one value around a tensor.\n\n"
-           "tensor: any dtype; paddings: how many before and after, axis by axis (a list of pairs, read one after "
-           "another); constant_values: the value.\n"
-           "Returns: the dtype of tensor, its extents with the paddings added.\n"
-           "Errors: InvalidArgumentError where paddings does not have two numbers, not negative, for each axis.",
-};
-Tensor pad(const Tensor& tensor, const Integers& paddings, double constant_values) {
-  return run_op1(pad_op, {tensor}, {paddings, constant_values});
 }
 
 void link_concat() {}

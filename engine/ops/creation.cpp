@@ -29,7 +29,8 @@ OpDef constant_row(const std::string& name, const std::string& what, Forward for
       .vjp = nullptr,
       .vjp_formula = "none",
       .doc = "A tensor of " + what +
-             ".\n\nshape: extents of the result; dtype: any.\nReturns: dtype, shape.\nErrors: InvalidArgumentError for a "
+             ".\n\nshape: extents of the result; dtype: any.\nReturns: dtype, shape.\nErrors: "
+             "InvalidArgumentError for a "
              "negative extent.",
   };
 }
@@ -49,20 +50,27 @@ OpDef like_row(const std::string& name, const std::string& what, Forward forward
       .vjp = nullptr,
       .vjp_formula = "none",
       .doc = "A tensor of " + what +
-             " with the shape of another.\n\ninput: any dtype and shape; dtype: of the result, None for that of input.\n"
+             " with the shape of another.\n\ninput: any dtype and shape; dtype: of the result, None for that "
+             "of input.\n"
              "Returns: dtype, the shape of input.",
   };
 }
 
-Attribute optional_dtype(std::optional<DType> dtype) { return dtype ? Attribute(*dtype) : Attribute(); }
+Attribute optional_dtype(std::optional<DType> dtype) {
+  return dtype ? Attribute(*dtype) : Attribute();
+}
 
 }  // namespace
 
 TAPEDECK_OP(zeros_op) = constant_row("zeros", "zeros", constant_forward<0>);
-Tensor zeros(const Shape& shape, DType dtype) { return run_op1(zeros_op, {}, {attribute_of(shape), dtype}); }
+Tensor zeros(const Shape& shape, DType dtype) {
+  return run_op1(zeros_op, {}, {attribute_of(shape), dtype});
+}
 
 TAPEDECK_OP(ones_op) = constant_row("ones", "ones", constant_forward<1>);
-Tensor ones(const Shape& shape, DType dtype) { return run_op1(ones_op, {}, {attribute_of(shape), dtype}); }
+Tensor ones(const Shape& shape, DType dtype) {
+  return run_op1(ones_op, {}, {attribute_of(shape), dtype});
+}
 
 TAPEDECK_OP(zeros_like_op) = like_row("zeros_like", "zeros", constant_forward<0>);
 Tensor zeros_like(const Tensor& input, std::optional<DType> dtype) {
@@ -83,7 +91,8 @@ TAPEDECK_OP(fill_op) = {
     .shape_rule =
         [](const OpContext& c) {
           if (c.inputs[0].rank() != 0)
-            fail<InvalidArgumentError>("fill: value has shape ", to_string(c.inputs[0].shape()), "; needs a scalar");
+            fail<InvalidArgumentError>("fill: value has shape ", to_string(c.inputs[0].shape()),
+                                       "; needs a scalar");
           return spec(c.inputs[0].dtype(), shape_of(c, 0));
         },
     .forward =
@@ -94,13 +103,16 @@ TAPEDECK_OP(fill_op) = {
         },
     .vjp = [](const VjpContext& c) { return one(reduce_sum(c.cotangents[0])); },
     .vjp_formula = "d(value) = Σ dy",
-    .doc = "A tensor that holds one value everywhere.\n\n"
-           "dims: extents of the result; value: a scalar of any dtype.\n"
-           "Returns: the dtype of value, shape dims.\n"
-           "Errors: InvalidArgumentError for a negative extent, or a value that is no scalar.",
+    .doc =
+        "A tensor that holds one value everywhere.\n\n"
+        "dims: extents of the result; value: a scalar of any dtype.\n"
+        "Returns: the dtype of value, shape dims.\n"
+        "Errors: InvalidArgumentError for a negative extent, or a value that is no scalar.",
     .python_order = {"dims", "value"},
 };
-Tensor fill(const Shape& dims, const Tensor& value) { return run_op1(fill_op, {value}, {attribute_of(dims)}); }
+Tensor fill(const Shape& dims, const Tensor& value) {
+  return run_op1(fill_op, {value}, {attribute_of(dims)});
+}
 
 // ---- eye ----
 TAPEDECK_OP(eye_op) = {
@@ -115,7 +127,8 @@ TAPEDECK_OP(eye_op) = {
           const std::int64_t rows = integer_of(c, 0);
           const std::int64_t columns = c.attributes.is_none(1) ? rows : integer_of(c, 1);
           if (rows < 0 || columns < 0)
-            fail<InvalidArgumentError>("eye: num_rows ", rows, " and num_columns ", columns, "; neither may be negative");
+            fail<InvalidArgumentError>("eye: num_rows ", rows, " and num_columns ", columns,
+                                       "; neither may be negative");
           return spec(c.attributes.get<DType>(2), {rows, columns});
         },
     .forward =
@@ -130,10 +143,11 @@ TAPEDECK_OP(eye_op) = {
         },
     .vjp = nullptr,
     .vjp_formula = "none",
-    .doc = "The identity matrix: ones on the diagonal, zeros elsewhere.\n\n"
-           "num_rows; num_columns: None for as many as rows; dtype: any.\n"
-           "Returns: dtype, (num_rows, num_columns).\n"
-           "Errors: InvalidArgumentError for a negative number.",
+    .doc =
+        "The identity matrix: ones on the diagonal, zeros elsewhere.\n\n"
+        "num_rows; num_columns: None for as many as rows; dtype: any.\n"
+        "Returns: dtype, (num_rows, num_columns).\n"
+        "Errors: InvalidArgumentError for a negative number.",
 };
 Tensor eye(std::int64_t rows, std::optional<std::int64_t> columns, DType dtype) {
   return run_op1(eye_op, {}, {rows, columns ? Attribute(*columns) : Attribute(), dtype});
@@ -159,8 +173,8 @@ TensorSpecs range_shape(const OpContext& c) {
                                "; delta may not be 0, and all must be finite");
   const double count = std::max(0.0, std::ceil((r.limit - r.start) / r.delta));
   if (count > 0x1p53)
-    fail<ResourceExhaustedError>("range: start ", r.start, ", limit ", r.limit, ", delta ", r.delta, " make ", count,
-                                 " values");
+    fail<ResourceExhaustedError>("range: start ", r.start, ", limit ", r.limit, ", delta ", r.delta, " make ",
+                                 count, " values");
   DType dtype = DType::int32;
   for (std::size_t i = 0; i < 3; ++i)
     if (std::holds_alternative<double>(c.attributes[i])) dtype = DType::float32;
@@ -193,11 +207,13 @@ TAPEDECK_OP(range_op) = {
         },
     .vjp = nullptr,
     .vjp_formula = "none",
-    .doc = "Numbers at equal steps: start + i·delta, as long as they are before limit.\n\n"
-           "start, limit, delta: numbers; with limit None, from 0 to start; dtype: None for int32 where all three are "
-           "whole numbers, else float32.\n"
-           "Returns: dtype, (⌈(limit − start) / delta⌉,), nothing where that is negative.\n"
-           "Errors: InvalidArgumentError for a delta of 0 or numbers that are not finite.",
+    .doc =
+        "Numbers at equal steps: start + i·delta, as long as they are before limit.\n\n"
+        "start, limit, delta: numbers; with limit None, from 0 to start; dtype: None for int32 where all "
+        "three are "
+        "whole numbers, else float32.\n"
+        "Returns: dtype, (⌈(limit − start) / delta⌉,), nothing where that is negative.\n"
+        "Errors: InvalidArgumentError for a delta of 0 or numbers that are not finite.",
 };
 Tensor range(double start, double limit, double delta, DType dtype) {
   return run_op1(range_op, {}, {start, limit, delta, dtype});
@@ -215,9 +231,10 @@ TAPEDECK_OP(linspace_op) = {
           require_kind(c, 0, Kind::floating);
           for (std::size_t i : {0, 1})
             if (c.inputs[i].rank() != 0)
-              fail<InvalidArgumentError>("linspace: ", input_name(c, i), " has shape ", to_string(c.inputs[i].shape()),
-                                         "; needs a scalar");
-          if (integer_of(c, 0) < 1) fail<InvalidArgumentError>("linspace: num is ", integer_of(c, 0), "; needs at least 1");
+              fail<InvalidArgumentError>("linspace: ", input_name(c, i), " has shape ",
+                                         to_string(c.inputs[i].shape()), "; needs a scalar");
+          if (integer_of(c, 0) < 1)
+            fail<InvalidArgumentError>("linspace: num is ", integer_of(c, 0), "; needs at least 1");
           return spec(c.inputs[0].dtype(), {integer_of(c, 0)});
         },
     .forward =
@@ -230,7 +247,8 @@ TAPEDECK_OP(linspace_op) = {
             using T = typename decltype(tag)::type;
             for (std::int64_t i = 0; i <= last; ++i) {
               const double part = last == 0 ? 0.0 : static_cast<double>(i) / static_cast<double>(last);
-              out.writable_data<T>()[i] = static_cast<T>(i == last && last > 0 ? stop : start + (stop - start) * part);
+              out.writable_data<T>()[i] =
+                  static_cast<T>(i == last && last > 0 ? stop : start + (stop - start) * part);
             }
           });
           return one(std::move(out));
@@ -245,11 +263,13 @@ TAPEDECK_OP(linspace_op) = {
           return gradients;
         },
     .vjp_formula = "d(start) = Σ dyᵢ·(1 − tᵢ), d(stop) = Σ dyᵢ·tᵢ with tᵢ = i / (num − 1)",
-    .doc = "num numbers at equal steps from start to stop, both included.\n\n"
-           "start, stop: scalars, float32 or float64, both of one dtype; num: at least 1 (1 gives start).\n"
-           "Returns: that dtype, (num,).\n"
-           "Errors: InvalidArgumentError for num below 1 or ends that are no scalars; TypeMismatchError for other or "
-           "different dtypes.",
+    .doc =
+        "num numbers at equal steps from start to stop, both included.\n\n"
+        "start, stop: scalars, float32 or float64, both of one dtype; num: at least 1 (1 gives start).\n"
+        "Returns: that dtype, (num,).\n"
+        "Errors: InvalidArgumentError for num below 1 or ends that are no scalars; TypeMismatchError for "
+        "other or "
+        "different dtypes.",
 };
 Tensor linspace(const Tensor& start, const Tensor& stop, std::int64_t num) {
   return run_op1(linspace_op, {start, stop}, {num});
@@ -265,7 +285,8 @@ TensorSpecs one_hot_shape(const OpContext& c) {
   if (depth < 0) fail<InvalidArgumentError>("one_hot: depth is ", depth, "; it may not be negative");
   const int axis = normalize_axis("one_hot", "axis", integer_of(c, 3), shape, 1);
   Shape result;
-  for (int i = 0; i <= shape.rank(); ++i) result.push_back(i < axis ? shape[i] : i == axis ? depth : shape[i - 1]);
+  for (int i = 0; i <= shape.rank(); ++i)
+    result.push_back(i < axis ? shape[i] : i == axis ? depth : shape[i - 1]);
   return spec(c.attributes.get<DType>(4), result);
 }
 
@@ -283,7 +304,8 @@ Tensors one_hot_forward(const OpContext& c) {
   for (std::size_t i = 0; i < indices.size(); ++i) {
     if (indices[i] < 0 || indices[i] >= static_cast<double>(depth)) continue;
     const auto position = static_cast<std::int64_t>(i);
-    const std::int64_t at = (position / inner * depth + static_cast<std::int64_t>(indices[i])) * inner + position % inner;
+    const std::int64_t at =
+        (position / inner * depth + static_cast<std::int64_t>(indices[i])) * inner + position % inner;
     cpu::fill(size, on.raw(), out.writable_data<std::byte>() + at * static_cast<std::int64_t>(size), 1);
   }
   return one(std::move(out));
@@ -304,12 +326,15 @@ TAPEDECK_OP(one_hot_op) = {
     .forward = one_hot_forward,
     .vjp = nullptr,
     .vjp_formula = "none",
-    .doc = "One row per index: on_value at the index, off_value elsewhere.\n\n"
-           "indices: int32 or int64, any shape; an index outside [0, depth) gives a row of off_value; depth: length of "
-           "the rows; axis: where the new axis goes, −1 for the end; dtype: of the result.\n"
-           "Returns: dtype, the shape of indices with an axis of extent depth put in.\n"
-           "Errors: InvalidArgumentError for a negative depth or an axis out of range; TypeMismatchError for indices "
-           "that are no whole numbers.",
+    .doc =
+        "One row per index: on_value at the index, off_value elsewhere.\n\n"
+        "indices: int32 or int64, any shape; an index outside [0, depth) gives a row of off_value; depth: "
+        "length of "
+        "the rows; axis: where the new axis goes, −1 for the end; dtype: of the result.\n"
+        "Returns: dtype, the shape of indices with an axis of extent depth put in.\n"
+        "Errors: InvalidArgumentError for a negative depth or an axis out of range; TypeMismatchError for "
+        "indices "
+        "that are no whole numbers.",
 };
 Tensor one_hot(const Tensor& indices, std::int64_t depth, DType dtype, std::int64_t axis) {
   return run_op1(one_hot_op, {indices}, {depth, 1.0, 0.0, axis, dtype});

@@ -1,4 +1,5 @@
-// One empty function per family; calling it links the family's object file, whose registry rows register themselves.
+// One empty function per family; calling it links the family's object file, whose registry rows register
+// themselves.
 #pragma once
 
 namespace tapedeck::ops {
@@ -15,6 +16,8 @@ void link_matmul();
 void link_reduction();
 void link_shape();
 void link_concat();
+void link_padding();
+void link_slicing();
 void link_indexing();
 void link_nn();
 

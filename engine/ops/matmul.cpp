@@ -70,9 +70,9 @@ TensorSpecs matmul_shape(const OpContext& c) {
   const std::int64_t inner_a = a.dim(a.rank() - (transpose_a ? 2 : 1));
   const std::int64_t inner_b = b.dim(b.rank() - (transpose_b ? 1 : 2));
   if (inner_a != inner_b)
-    fail<InvalidArgumentError>("matmul: a ", to_string(a.shape()), transpose_a ? " transposed" : "", " and b ",
-                               to_string(b.shape()), transpose_b ? " transposed" : "", ": inner dimensions ", inner_a,
-                               " and ", inner_b, " differ");
+    fail<InvalidArgumentError>("matmul: a ", to_string(a.shape()), transpose_a ? " transposed" : "",
+                               " and b ", to_string(b.shape()), transpose_b ? " transposed" : "",
+                               ": inner dimensions ", inner_a, " and ", inner_b, " differ");
   Shape shape =
       a.rank() == 2 && b.rank() == 2 ? Shape{} : broadcast_shapes(batch_of(a), batch_of(b), "matmul");
   shape.push_back(a.dim(a.rank() - (transpose_a ? 1 : 2)));
@@ -86,9 +86,10 @@ Tensors matmul_forward(const OpContext& c) {
   Matrices a = read_matrices(c.inputs[0], c.attributes.get<bool>(0));
   const Matrices b = read_matrices(c.inputs[1], c.attributes.get<bool>(1));
   const int a_rank = a.tensor.rank();
-  cpu::MatmulSize size{out.dim(rank - 2), out.dim(rank - 1), a.tensor.dim(a_rank - (c.attributes.get<bool>(0) ? 2 : 1)),
-                       a.transposed,      b.transposed,      a.leading,
-                       b.leading};
+  cpu::MatmulSize size{
+      out.dim(rank - 2), out.dim(rank - 1), a.tensor.dim(a_rank - (c.attributes.get<bool>(0) ? 2 : 1)),
+      a.transposed,      b.transposed,      a.leading,
+      b.leading};
   std::byte* target = out.writable_data<std::byte>();
   if (b.tensor.rank() == 2 && a_rank > 2 && !a.transposed && a.tensor.contiguous()) {
     size.m = out.count() / std::max<std::int64_t>(1, size.n);  // many matrices times one: one tall matrix
@@ -113,8 +114,10 @@ Tensors matmul_vjp(const VjpContext& c) {
   const bool ta = c.attributes.get<bool>(0);
   const bool tb = c.attributes.get<bool>(1);
   Tensors gradients(2);
-  if (c.wanted[0]) gradients[0] = unbroadcast(ta ? matmul(b, g, tb, true) : matmul(g, b, false, !tb), a.shape());
-  if (c.wanted[1]) gradients[1] = unbroadcast(tb ? matmul(g, a, true, ta) : matmul(a, g, !ta, false), b.shape());
+  if (c.wanted[0])
+    gradients[0] = unbroadcast(ta ? matmul(b, g, tb, true) : matmul(g, b, false, !tb), a.shape());
+  if (c.wanted[1])
+    gradients[1] = unbroadcast(tb ? matmul(g, a, true, ta) : matmul(a, g, !ta, false), b.shape());
   return gradients;
 }
 
@@ -130,12 +133,15 @@ TAPEDECK_OP(matmul_op) = {
     .forward = matmul_forward,
     .vjp = matmul_vjp,
     .vjp_formula = "dA = dC·Bᵀ, dB = Aᵀ·dC",
-    .doc = "The product of two matrices: C[i, j] = Σₖ A[i, k]·B[k, j].\n\n"
-           "a: (…, m, k), or (…, k, m) with transpose_a; b: (…, k, n), or (…, n, k) with transpose_b; int32, int64, "
-           "float32 or float64, both of one dtype. Leading axes broadcast by NumPy's rule.\n"
-           "Returns: (…, m, n), the dtype of both. Transposed operands are read in place.\n"
-           "Errors: InvalidArgumentError for fewer than 2 axes, inner dimensions that differ, or leading axes that do "
-           "not broadcast; TypeMismatchError for other or different dtypes.",
+    .doc =
+        "The product of two matrices: C[i, j] = Σₖ A[i, k]·B[k, j].\n\n"
+        "a: (…, m, k), or (…, k, m) with transpose_a; b: (…, k, n), or (…, n, k) with transpose_b; int32, "
+        "int64, "
+        "float32 or float64, both of one dtype. Leading axes broadcast by NumPy's rule.\n"
+        "Returns: (…, m, n), the dtype of both. Transposed operands are read in place.\n"
+        "Errors: InvalidArgumentError for fewer than 2 axes, inner dimensions that differ, or leading axes "
+        "that do "
+        "not broadcast; TypeMismatchError for other or different dtypes.",
 };
 Tensor matmul(const Tensor& a, const Tensor& b, bool transpose_a, bool transpose_b) {
   return run_op1(matmul_op, {a, b}, {transpose_a, transpose_b});
@@ -172,12 +178,15 @@ TAPEDECK_OP(dot_op) = {
           return gradients;
         },
     .vjp_formula = "dx = dz·y, dy = dz·x",
-    .doc = "The inner product of two tensors of one shape: Σ x[i]·y[i] over all elements, in one pass.\n\n"
-           "x, y: int32, int64, float32 or float64, both of one dtype and shape.\n"
-           "Returns: a scalar of that dtype.\n"
-           "Errors: InvalidArgumentError for different shapes; TypeMismatchError for other or different dtypes.",
+    .doc =
+        "The inner product of two tensors of one shape: Σ x[i]·y[i] over all elements, in one pass.\n\n"
+        "x, y: int32, int64, float32 or float64, both of one dtype and shape.\n"
+        "Returns: a scalar of that dtype.\n"
+        "Errors: InvalidArgumentError for different shapes; TypeMismatchError for other or different dtypes.",
 };
-Tensor dot(const Tensor& x, const Tensor& y) { return run_op1(dot_op, {x, y}); }
+Tensor dot(const Tensor& x, const Tensor& y) {
+  return run_op1(dot_op, {x, y});
+}
 
 void link_matmul() {}
 

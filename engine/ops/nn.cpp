@@ -34,10 +34,12 @@ Tensors softmax_forward(const OpContext& c) {
   return one(order.original_order(out));
 }
 
-std::int64_t axis_of(const VjpContext& c) { return std::get<std::int64_t>(c.attributes[0]); }
+std::int64_t axis_of(const VjpContext& c) {
+  return std::get<std::int64_t>(c.attributes[0]);
+}
 
-OpDef softmax_row(const std::string& name, const std::string& what, const std::string& formula, Forward forward,
-                  Vjp vjp) {
+OpDef softmax_row(const std::string& name, const std::string& what, const std::string& formula,
+                  Forward forward, Vjp vjp) {
   return {
       .name = name,
       .python_names = {"nn." + name, "math." + name},
@@ -48,30 +50,39 @@ OpDef softmax_row(const std::string& name, const std::string& what, const std::s
       .vjp = vjp,
       .vjp_formula = formula,
       .doc = what +
-             "\n\nlogits: float32 or float64, at least one axis; axis: along which, -1 for the last.\nReturns: dtype and "
-             "shape of logits. The largest logit of each row is subtracted first, so nothing overflows.\nErrors: "
+             "\n\nlogits: float32 or float64, at least one axis; axis: along which, -1 for the "
+             "last.\nReturns: dtype and "
+             "shape of logits. The largest logit of each row is subtracted first, so nothing "
+             "overflows.\nErrors: "
              "InvalidArgumentError for an axis out of range; TypeMismatchError for another dtype.",
   };
 }
 
 }  // namespace
 
-TAPEDECK_OP(softmax_op) = softmax_row(
-    "softmax", "Softmax: e^xᵢ / Σⱼ e^xⱼ along an axis.", "dx = y·(dy − Σ dy·y)", softmax_forward<cpu::softmax>,
-    [](const VjpContext& c) {
-      const Tensor& y = c.outputs[0];
-      const Tensor weighted = reduce_sum(c.cotangents[0] * y, Integers{axis_of(c)}, true);
-      return one(y * (c.cotangents[0] - weighted));
-    });
-Tensor softmax(const Tensor& logits, std::int64_t axis) { return run_op1(softmax_op, {logits}, {axis}); }
+TAPEDECK_OP(softmax_op) = softmax_row("softmax", "Softmax: e^xᵢ / Σⱼ e^xⱼ along an axis.",
+                                      "dx = y·(dy − Σ dy·y)", softmax_forward<cpu::softmax>,
+                                      [](const VjpContext& c) {
+                                        const Tensor& y = c.outputs[0];
+                                        const Tensor weighted =
+                                            reduce_sum(c.cotangents[0] * y, Integers{axis_of(c)}, true);
+                                        return one(y * (c.cotangents[0] - weighted));
+                                      });
+Tensor softmax(const Tensor& logits, std::int64_t axis) {
+  return run_op1(softmax_op, {logits}, {axis});
+}
 
-TAPEDECK_OP(log_softmax_op) = softmax_row(
-    "log_softmax", "The logarithm of softmax: xᵢ − ln Σⱼ e^xⱼ along an axis.", "dx = dy − e^y·Σ dy",
-    softmax_forward<cpu::log_softmax>, [](const VjpContext& c) {
-      const Tensor sum = reduce_sum(c.cotangents[0], Integers{axis_of(c)}, true);
-      return one(c.cotangents[0] - exp(c.outputs[0]) * sum);
-    });
-Tensor log_softmax(const Tensor& logits, std::int64_t axis) { return run_op1(log_softmax_op, {logits}, {axis}); }
+TAPEDECK_OP(log_softmax_op) = softmax_row("log_softmax",
+                                          "The logarithm of softmax: xᵢ − ln Σⱼ e^xⱼ along an axis.",
+                                          "dx = dy − e^y·Σ dy", softmax_forward<cpu::log_softmax>,
+                                          [](const VjpContext& c) {
+                                            const Tensor sum =
+                                                reduce_sum(c.cotangents[0], Integers{axis_of(c)}, true);
+                                            return one(c.cotangents[0] - exp(c.outputs[0]) * sum);
+                                          });
+Tensor log_softmax(const Tensor& logits, std::int64_t axis) {
+  return run_op1(log_softmax_op, {logits}, {axis});
+}
 
 // ---- softmax_cross_entropy_with_logits ----
 TAPEDECK_OP(softmax_cross_entropy_op) = {
@@ -85,8 +96,9 @@ TAPEDECK_OP(softmax_cross_entropy_op) = {
           require_kind(c, 1, Kind::floating);
           const Shape& shape = c.inputs[1].shape();
           if (c.inputs[0].shape() != shape)
-            fail<InvalidArgumentError>("softmax_cross_entropy_with_logits: labels ", to_string(c.inputs[0].shape()),
-                                       " and logits ", to_string(shape), " differ in shape");
+            fail<InvalidArgumentError>("softmax_cross_entropy_with_logits: labels ",
+                                       to_string(c.inputs[0].shape()), " and logits ", to_string(shape),
+                                       " differ in shape");
           std::vector<bool> flags(static_cast<std::size_t>(shape.rank()), false);
           flags[static_cast<std::size_t>(normalize_axis(c.op.name, "axis", integer_of(c, 0), shape))] = true;
           return spec(c.inputs[1].dtype(), reduced_shape(shape, flags, false));
@@ -98,7 +110,8 @@ TAPEDECK_OP(softmax_cross_entropy_op) = {
           const Tensor labels = order.rows_of(c.inputs[0]);
           const Tensor logits = order.rows_of(c.inputs[1]);
           const Tensor logarithms = Tensor::allocate(dtype, logits.shape());
-          cpu::log_softmax(dtype, logits.raw(), order.rows, order.count, logarithms.writable_data<std::byte>());
+          cpu::log_softmax(dtype, logits.raw(), order.rows, order.count,
+                           logarithms.writable_data<std::byte>());
           const Tensor products =
               run_binary(cpu::Binary::multiply, labels, logarithms, {dtype, logits.shape()});
           const Tensor sums = Tensor::allocate(dtype, c.outputs[0].shape);
@@ -122,12 +135,15 @@ TAPEDECK_OP(softmax_cross_entropy_op) = {
           return gradients;
         },
     .vjp_formula = "d(logits) = dy·(softmax(logits)·Σ labels − labels), d(labels) = −dy·log_softmax(logits)",
-    .doc = "The cross entropy of labels and softmax(logits): −Σⱼ labelsⱼ·log_softmax(logits)ⱼ along an axis.\n\n"
-           "labels, logits: float32 or float64, both of one dtype and shape; labels are probabilities that sum to 1 along "
-           "the axis; axis: which, -1 for the last.\n"
-           "Returns: that dtype, the shape without the axis.\n"
-           "Errors: InvalidArgumentError for different shapes or an axis out of range; TypeMismatchError for other or "
-           "different dtypes.",
+    .doc =
+        "The cross entropy of labels and softmax(logits): −Σⱼ labelsⱼ·log_softmax(logits)ⱼ along an axis.\n\n"
+        "labels, logits: float32 or float64, both of one dtype and shape; labels are probabilities that sum "
+        "to 1 along "
+        "the axis; axis: which, -1 for the last.\n"
+        "Returns: that dtype, the shape without the axis.\n"
+        "Errors: InvalidArgumentError for different shapes or an axis out of range; TypeMismatchError for "
+        "other or "
+        "different dtypes.",
 };
 Tensor softmax_cross_entropy_with_logits(const Tensor& labels, const Tensor& logits, std::int64_t axis) {
   return run_op1(softmax_cross_entropy_op, {labels, logits}, {axis});
@@ -148,7 +164,8 @@ TAPEDECK_OP(sparse_softmax_cross_entropy_op) = {
           const auto rank = static_cast<std::size_t>(std::max(0, logits.rank() - 1));
           if (logits.rank() == 0 || Shape(logits.span().first(rank)) != labels)
             fail<InvalidArgumentError>("sparse_softmax_cross_entropy_with_logits: labels ", to_string(labels),
-                                       " and logits ", to_string(logits), "; labels need the shape without the last axis");
+                                       " and logits ", to_string(logits),
+                                       "; labels need the shape without the last axis");
           return spec(c.inputs[1].dtype(), labels);
         },
     .forward =
@@ -179,12 +196,16 @@ TAPEDECK_OP(sparse_softmax_cross_entropy_op) = {
           return gradients;
         },
     .vjp_formula = "d(logits) = dy·(softmax(logits) − one_hot(labels))",
-    .doc = "The cross entropy of one right class and softmax(logits): −log_softmax(logits)[label] along the last axis.\n\n"
-           "labels: int32 or int64, the shape of logits without the last axis, values in [0, classes); logits: float32 or "
-           "float64, (…, classes).\n"
-           "Returns: the dtype of logits, the shape of labels.\n"
-           "Errors: OutOfRangeError for a label outside the range; InvalidArgumentError for shapes that do not fit; "
-           "TypeMismatchError for other dtypes.",
+    .doc =
+        "The cross entropy of one right class and softmax(logits): −log_softmax(logits)[label] along the "
+        "last axis.\n\n"
+        "labels: int32 or int64, the shape of logits without the last axis, values in [0, classes); logits: "
+        "float32 or "
+        "float64, (…, classes).\n"
+        "Returns: the dtype of logits, the shape of labels.\n"
+        "Errors: OutOfRangeError for a label outside the range; InvalidArgumentError for shapes that do not "
+        "fit; "
+        "TypeMismatchError for other dtypes.",
 };
 Tensor sparse_softmax_cross_entropy_with_logits(const Tensor& labels, const Tensor& logits) {
   return run_op1(sparse_softmax_cross_entropy_op, {labels, logits});
@@ -206,14 +227,19 @@ TAPEDECK_OP(l2_loss_op) = {
           const Tensor t = contiguous(c.inputs[0]);
           const Tensor squares = allocate_output(c);
           cpu::dot(t.dtype(), t.raw(), t.raw(), t.count(), squares.writable_data<std::byte>());
-          return one(run_binary(cpu::Binary::multiply, squares, Tensor::scalar(0.5, t.dtype()), c.outputs[0]));
+          return one(
+              run_binary(cpu::Binary::multiply, squares, Tensor::scalar(0.5, t.dtype()), c.outputs[0]));
         },
     .vjp = [](const VjpContext& c) { return one(c.cotangents[0] * c.inputs[0]); },
     .vjp_formula = "dt = dy·t",
-    .doc = "Half the sum of the squares: Σ t² / 2.\n\nt: float32 or float64, any shape.\nReturns: the dtype of t, a scalar.\n"
-           "Errors: TypeMismatchError for another dtype.",
+    .doc =
+        "Half the sum of the squares: Σ t² / 2.\n\nt: float32 or float64, any shape.\nReturns: the dtype of "
+        "t, a scalar.\n"
+        "Errors: TypeMismatchError for another dtype.",
 };
-Tensor l2_loss(const Tensor& t) { return run_op1(l2_loss_op, {t}); }
+Tensor l2_loss(const Tensor& t) {
+  return run_op1(l2_loss_op, {t});
+}
 
 // ---- moments ----
 namespace {
@@ -253,7 +279,8 @@ Tensors moments_vjp(const VjpContext& c) {
   const Tensor& x = c.inputs[0];
   const std::vector<bool> flags = axis_flags({c.op, c.inputs, c.attributes, {}}, 0, x.shape());
   const Shape kept = reduced_shape(x.shape(), flags, true);
-  const double count = static_cast<double>(x.count()) / static_cast<double>(std::max<std::int64_t>(1, element_count(kept)));
+  const double count =
+      static_cast<double>(x.count()) / static_cast<double>(std::max<std::int64_t>(1, element_count(kept)));
   Tensor gradient;
   if (c.cotangents[0]) gradient = broadcast_to(reshape(c.cotangents[0] / count, kept), x.shape());
   if (c.cotangents[1]) {
@@ -276,10 +303,13 @@ TAPEDECK_OP(moments_op) = {
     .forward = moments_forward,
     .vjp = moments_vjp,
     .vjp_formula = "dx = d(mean) / n + d(variance)·2(x − mean) / n",
-    .doc = "Mean and variance along axes: Σ x / n and Σ (x − mean)² / n.\n\n"
-           "x: float32 or float64; axes: one axis or a list of axes; keepdims: leave the reduced axes with extent 1.\n"
-           "Returns: (mean, variance), the dtype of x, its shape without the reduced axes.\n"
-           "Errors: InvalidArgumentError for an axis out of range or named twice; TypeMismatchError for another dtype.",
+    .doc =
+        "Mean and variance along axes: Σ x / n and Σ (x − mean)² / n.\n\n"
+        "x: float32 or float64; axes: one axis or a list of axes; keepdims: leave the reduced axes with "
+        "extent 1.\n"
+        "Returns: (mean, variance), the dtype of x, its shape without the reduced axes.\n"
+        "Errors: InvalidArgumentError for an axis out of range or named twice; TypeMismatchError for another "
+        "dtype.",
 };
 std::pair<Tensor, Tensor> moments(const Tensor& x, const Axes& axes, bool keepdims) {
   const Tensors results = run_op(moments_op, {&x, 1}, {attribute_of(axes), keepdims});

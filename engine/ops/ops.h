@@ -1,5 +1,5 @@
-// Every op as a C++ function. Each runs its registry row through run_op, so it is recorded and taped; shapes, dtypes,
-// errors and formulas stand in the row's docstring beside the definition in FAMILY.cpp.
+// Every op as a C++ function. Each runs its registry row through run_op, so it is recorded and taped; shapes,
+// dtypes, errors and formulas stand in the row's docstring beside the definition in FAMILY.cpp.
 #pragma once
 
 #include <optional>
@@ -22,18 +22,20 @@ Tensor ones(const Shape& shape, DType dtype = DType::float32);
 Tensor fill(const Shape& dims, const Tensor& value);
 Tensor zeros_like(const Tensor& input, std::optional<DType> dtype = std::nullopt);
 Tensor ones_like(const Tensor& input, std::optional<DType> dtype = std::nullopt);
-Tensor eye(std::int64_t rows, std::optional<std::int64_t> columns = std::nullopt, DType dtype = DType::float32);
+Tensor eye(std::int64_t rows, std::optional<std::int64_t> columns = std::nullopt,
+           DType dtype = DType::float32);
 Tensor range(double start, double limit, double delta = 1.0, DType dtype = DType::float32);
 Tensor linspace(const Tensor& start, const Tensor& stop, std::int64_t num);
-Tensor one_hot(const Tensor& indices, std::int64_t depth, DType dtype = DType::float32, std::int64_t axis = -1);
+Tensor one_hot(const Tensor& indices, std::int64_t depth, DType dtype = DType::float32,
+               std::int64_t axis = -1);
 
 // ---- random numbers (random.cpp); seeds have TensorFlow's meaning, see random_state.h ----
-Tensor random_uniform(const Shape& shape, double minval = 0.0, double maxval = 1.0, DType dtype = DType::float32,
-                      Seed seed = std::nullopt);
+Tensor random_uniform(const Shape& shape, double minval = 0.0, double maxval = 1.0,
+                      DType dtype = DType::float32, Seed seed = std::nullopt);
 Tensor random_normal(const Shape& shape, double mean = 0.0, double stddev = 1.0, DType dtype = DType::float32,
                      Seed seed = std::nullopt);
-Tensor truncated_normal(const Shape& shape, double mean = 0.0, double stddev = 1.0, DType dtype = DType::float32,
-                        Seed seed = std::nullopt);
+Tensor truncated_normal(const Shape& shape, double mean = 0.0, double stddev = 1.0,
+                        DType dtype = DType::float32, Seed seed = std::nullopt);
 
 // ---- elementwise, one operand (unary.cpp, transcendental.cpp) ----
 Tensor negative(const Tensor& x);
@@ -112,7 +114,7 @@ Tensor reduce_logsumexp(const Tensor& input, const Axes& axis = std::nullopt, bo
 Tensor argmax(const Tensor& input, std::int64_t axis = 0, DType output_type = DType::int64);
 Tensor argmin(const Tensor& input, std::int64_t axis = 0, DType output_type = DType::int64);
 
-// ---- shapes (shape.cpp, concat.cpp) ----
+// ---- shapes (shape.cpp, concat.cpp, padding.cpp) ----
 Tensor identity(const Tensor& input);
 Tensor stop_gradient(const Tensor& input);
 Tensor reshape(const Tensor& tensor, const Shape& shape);
@@ -133,7 +135,7 @@ Tensor tile(const Tensor& input, const Integers& multiples);
 /// `paddings`: before and after, axis by axis.
 Tensor pad(const Tensor& tensor, const Integers& paddings, double constant_values = 0.0);
 
-// ---- indexing (indexing.cpp) ----
+// ---- indexing (slicing.cpp, indexing.cpp) ----
 /// Python's `input[begin:end:strides, …]`; bit i of a mask speaks of entry i, as in TensorFlow.
 struct Slicing {
   Integers begin, end, strides;

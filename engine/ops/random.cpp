@@ -13,8 +13,8 @@ namespace {
 // The order of attributes of all three ops.
 enum : std::size_t { shape_at, first_at, second_at, dtype_at, seed_at, key_at, counter_at };
 
-std::vector<AttributeSpec> random_attributes(const std::string& first, double first_value, const std::string& second,
-                                             Attribute second_value) {
+std::vector<AttributeSpec> random_attributes(const std::string& first, double first_value,
+                                             const std::string& second, Attribute second_value) {
   return {{.name = "shape", .kind = AttributeKind::shape, .fallback = {}, .required = true},
           {.name = first, .kind = AttributeKind::real, .fallback = first_value},
           {.name = second, .kind = AttributeKind::real, .fallback = std::move(second_value)},
@@ -26,10 +26,13 @@ std::vector<AttributeSpec> random_attributes(const std::string& first, double fi
 
 void require_resolved(const OpContext& c) {
   if (c.attributes.is_none(key_at) || c.attributes.is_none(counter_at))
-    fail<InvalidArgumentError>(c.op.name, ": key and counter are None; resolve_random() sets them from the seed");
+    fail<InvalidArgumentError>(c.op.name,
+                               ": key and counter are None; resolve_random() sets them from the seed");
 }
 
-std::uint64_t key_of(const OpContext& c) { return static_cast<std::uint64_t>(c.attributes.get<std::int64_t>(key_at)); }
+std::uint64_t key_of(const OpContext& c) {
+  return static_cast<std::uint64_t>(c.attributes.get<std::int64_t>(key_at));
+}
 std::uint64_t counter_of(const OpContext& c) {
   return static_cast<std::uint64_t>(c.attributes.get<std::int64_t>(counter_at));
 }
@@ -56,8 +59,8 @@ Tensors uniform_forward(const OpContext& c) {
   Tensor out = allocate_output(c);
   std::byte* target = out.writable_data<std::byte>();
   if (is_integer(out.dtype())) {
-    cpu::random_integers(out.dtype(), key_of(c), counter_of(c), integer_of(c, first_at), integer_of(c, second_at),
-                         target, out.count());
+    cpu::random_integers(out.dtype(), key_of(c), counter_of(c), integer_of(c, first_at),
+                         integer_of(c, second_at), target, out.count());
   } else {
     const double high = c.attributes.is_none(second_at) ? 1.0 : real_of(c.attributes[second_at]);
     cpu::random_uniform(out.dtype(), key_of(c), counter_of(c), real_of(c.attributes[first_at]), high, target,
@@ -78,16 +81,20 @@ template <bool truncated>
 Tensors normal_forward(const OpContext& c) {
   Tensor out = allocate_output(c);
   cpu::random_normal(out.dtype(), key_of(c), counter_of(c), real_of(c.attributes[first_at]),
-                     real_of(c.attributes[second_at]), truncated, out.writable_data<std::byte>(), out.count());
+                     real_of(c.attributes[second_at]), truncated, out.writable_data<std::byte>(),
+                     out.count());
   return one(std::move(out));
 }
 
 constexpr const char* common_doc =
-    "\nThe numbers come from Philox 4x32-10 (Salmon, Moraes, Dror, Shaw, \"Parallel random numbers: as easy as 1, 2, 3\", "
-    "SC 2011) at (key, counter), which are resolved from the seed before the op runs: running it again gives the same "
+    "\nThe numbers come from Philox 4x32-10 (Salmon, Moraes, Dror, Shaw, \"Parallel random numbers: as easy "
+    "as 1, 2, 3\", "
+    "SC 2011) at (key, counter), which are resolved from the seed before the op runs: running it again gives "
+    "the same "
     "bits, on any number of threads. Seeds combine with set_random_seed as in TensorFlow.";
 
-OpDef normal_row(std::string name, std::vector<std::string> python_names, const std::string& what, Forward forward) {
+OpDef normal_row(std::string name, std::vector<std::string> python_names, const std::string& what,
+                 Forward forward) {
   return {
       .name = std::move(name),
       .python_names = std::move(python_names),
@@ -97,11 +104,14 @@ OpDef normal_row(std::string name, std::vector<std::string> python_names, const 
       .forward = forward,
       .vjp = nullptr,
       .vjp_formula = "none",
-      .doc = what +
-             "\n\nshape: extents of the result; mean, stddev: of the distribution; dtype: float32 or float64; seed: whole "
-             "number or None.\nReturns: dtype, shape. By Box and Muller's method (Annals of Mathematical Statistics 29, "
-             "1958).\nErrors: InvalidArgumentError for a negative extent; TypeMismatchError for another dtype." +
-             common_doc,
+      .doc =
+          what +
+          "\n\nshape: extents of the result; mean, stddev: of the distribution; dtype: float32 or float64; "
+          "seed: whole "
+          "number or None.\nReturns: dtype, shape. By Box and Muller's method (Annals of Mathematical "
+          "Statistics 29, "
+          "1958).\nErrors: InvalidArgumentError for a negative extent; TypeMismatchError for another dtype." +
+          common_doc,
   };
 }
 
@@ -123,9 +133,12 @@ TAPEDECK_OP(random_uniform_op) = {
     .forward = uniform_forward,
     .vjp = nullptr,
     .vjp_formula = "none",
-    .doc = std::string("Random numbers, uniform on [minval, maxval).\n\nshape: extents of the result; minval, maxval: the "
-                       "range, by default [0, 1) (whole numbers need a maxval); dtype: float32, float64, int32 or int64; "
-                       "seed: whole number or None.\nReturns: dtype, shape.\nErrors: InvalidArgumentError for a negative "
+    .doc = std::string("Random numbers, uniform on [minval, maxval).\n\nshape: extents of the result; "
+                       "minval, maxval: the "
+                       "range, by default [0, 1) (whole numbers need a maxval); dtype: float32, float64, "
+                       "int32 or int64; "
+                       "seed: whole number or None.\nReturns: dtype, shape.\nErrors: InvalidArgumentError "
+                       "for a negative "
                        "extent, or an empty range of whole numbers; TypeMismatchError for bool.") +
            common_doc,
 };
@@ -133,17 +146,17 @@ Tensor random_uniform(const Shape& shape, double minval, double maxval, DType dt
   return run_random(random_uniform_op, shape, minval, maxval, dtype, seed);
 }
 
-TAPEDECK_OP(random_normal_op) =
-    normal_row("random_normal", {"random_normal", "random.normal"}, "Random numbers of the normal distribution.",
-               normal_forward<false>);
+TAPEDECK_OP(random_normal_op) = normal_row("random_normal", {"random_normal", "random.normal"},
+                                           "Random numbers of the normal distribution.",
+                                           normal_forward<false>);
 Tensor random_normal(const Shape& shape, double mean, double stddev, DType dtype, Seed seed) {
   return run_random(random_normal_op, shape, mean, stddev, dtype, seed);
 }
 
-TAPEDECK_OP(truncated_normal_op) =
-    normal_row("truncated_normal", {"truncated_normal", "random.truncated_normal"},
-               "Random numbers of the normal distribution; those further than 2·stddev from the mean are drawn again.",
-               normal_forward<true>);
+TAPEDECK_OP(truncated_normal_op) = normal_row(
+    "truncated_normal", {"truncated_normal", "random.truncated_normal"},
+    "Random numbers of the normal distribution; those further than 2·stddev from the mean are drawn again.",
+    normal_forward<true>);
 Tensor truncated_normal(const Shape& shape, double mean, double stddev, DType dtype, Seed seed) {
   return run_random(truncated_normal_op, shape, mean, stddev, dtype, seed);
 }

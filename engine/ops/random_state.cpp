@@ -10,7 +10,8 @@
 namespace tapedeck {
 namespace {
 
-/// SplitMix64's mixing function (Steele, Lea, Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014).
+/// SplitMix64's mixing function (Steele, Lea, Flood, "Fast splittable pseudorandom number generators", OOPSLA
+/// 2014).
 std::uint64_t mix(std::uint64_t x) {
   x += 0x9E3779B97F4A7C15;
   x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9;
@@ -55,7 +56,8 @@ void set_random_seed(std::optional<std::int64_t> seed) {
   if (!seed) s.chosen_by_nobody = entropy();
 }
 
-std::pair<std::int64_t, std::int64_t> next_random_key(std::optional<std::int64_t> op_seed, std::int64_t count) {
+std::pair<std::int64_t, std::int64_t> next_random_key(std::optional<std::int64_t> op_seed,
+                                                      std::int64_t count) {
   State& s = state();
   const std::lock_guard lock(s.mutex);
   std::uint64_t key = 0;
@@ -66,7 +68,8 @@ std::pair<std::int64_t, std::int64_t> next_random_key(std::optional<std::int64_t
     key = s.global ? mix(~static_cast<std::uint64_t>(*s.global)) : s.chosen_by_nobody;
   std::uint64_t& counter = op_seed ? s.counters[*op_seed] : s.shared_counter;
   const std::uint64_t first = counter;
-  counter += (static_cast<std::uint64_t>(std::max<std::int64_t>(0, count)) + 1) / 2 + 1;  // a block holds 2 or 4 values
+  counter += (static_cast<std::uint64_t>(std::max<std::int64_t>(0, count)) + 1) / 2 +
+             1;  // a block holds 2 or 4 values
   return {static_cast<std::int64_t>(key), static_cast<std::int64_t>(first)};
 }
 
@@ -77,7 +80,8 @@ void resolve_random(const OpDef& op, std::vector<Attribute>& attributes) {
   const auto shape = index_of(op, "shape");
   if (!key || !counter || !seed || !shape) return;
   if (attributes.size() != op.attributes.size())
-    fail<InvalidArgumentError>(op.name, ": takes ", op.attributes.size(), " attributes, got ", attributes.size());
+    fail<InvalidArgumentError>(op.name, ": takes ", op.attributes.size(), " attributes, got ",
+                               attributes.size());
   if (!std::holds_alternative<std::monostate>(attributes[*key]) &&
       !std::holds_alternative<std::monostate>(attributes[*counter]))
     return;

@@ -1,20 +1,22 @@
 // Seeds of random ops.
 //
-// Random ops are pure: their attributes `key` and `counter` name a place in the stream of one counter-based generator
-// (engine/cpu/random.h), so running one again gives the same bits. Whoever runs such an op resolves its seed first:
+// Random ops are pure: their attributes `key` and `counter` name a place in the stream of one counter-based
+// generator (engine/cpu/random.h), so running one again gives the same bits. Whoever runs such an op resolves
+// its seed first:
 //
 //   std::vector<Attribute> values = {…, seed, {}, {}};   // in the order of the op's AttributeSpecs
 //   resolve_random(op, values);                          // fills `key` and `counter` where they are None
 //   run_op(op, {}, Attributes(std::move(values)));
 //
-// The functions of ops.h do so; the bindings call resolve_random for every op (it does nothing for others) and leave
-// `key` and `counter` out of the Python signature.
+// The functions of ops.h do so; the bindings call resolve_random for every op (it does nothing for others)
+// and leave `key` and `counter` out of the Python signature.
 //
 // Seeds mean what they mean in TensorFlow:
 // - no seed at all: another sequence in every process;
 // - set_random_seed(s) alone: ops without a seed share one sequence that depends on s and starts anew at each
 //   set_random_seed;
-// - an op's own seed: calls with that seed share a sequence that depends on both seeds (a fixed one stands for a missing
+// - an op's own seed: calls with that seed share a sequence that depends on both seeds (a fixed one stands
+// for a missing
 //   global seed) and starts anew at each set_random_seed.
 #pragma once
 
@@ -31,10 +33,11 @@ namespace tapedeck {
 void set_random_seed(std::optional<std::int64_t> seed);
 
 /// (key, counter) for the next `count` random values; the same call never gets the same numbers again.
-std::pair<std::int64_t, std::int64_t> next_random_key(std::optional<std::int64_t> op_seed, std::int64_t count);
+std::pair<std::int64_t, std::int64_t> next_random_key(std::optional<std::int64_t> op_seed,
+                                                      std::int64_t count);
 
-/// Fills the attributes `key` and `counter` of a random op from its `seed` and `shape`, where they are None. Does
-/// nothing for other ops.
+/// Fills the attributes `key` and `counter` of a random op from its `seed` and `shape`, where they are None.
+/// Does nothing for other ops.
 void resolve_random(const OpDef& op, std::vector<Attribute>& attributes);
 
 }  // namespace tapedeck

@@ -1,8 +1,7 @@
 // Sums, means, products, extremes and their positions.
-#include "engine/cpu/reduce.h"
-
 #include <algorithm>
 
+#include "engine/cpu/reduce.h"
 #include "engine/cpu/softmax.h"
 #include "engine/ops/binary_row.h"
 #include "engine/ops/families.h"
@@ -24,7 +23,8 @@ TensorSpecs reduction_shape(const OpContext& c) {
                                                  c.attributes.get<bool>(keepdims_attribute)));
 }
 
-/// Neighbouring axes with the same flag count as one; each reduced one is a pass, from the innermost outwards.
+/// Neighbouring axes with the same flag count as one; each reduced one is a pass, from the innermost
+/// outwards.
 Tensor reduce_axes(Reduction op, const Tensor& input, const std::vector<bool>& flags, const Shape& result) {
   Tensor values = contiguous(input);
   std::int64_t inner = 1;
@@ -91,9 +91,12 @@ OpDef reduction_row(ReductionText text, Kind kind, ShapeRule shape_rule, Forward
       .vjp = vjp,
       .vjp_formula = std::move(text.formula),
       .doc = text.doc + "\n\ninput_tensor: " + dtypes +
-             "; axis: one axis, a list of axes, or None for all, negative ones counted from the end; keepdims: leave the "
-             "reduced axes with extent 1.\nReturns: the dtype of input_tensor, its shape without the reduced axes. The "
-             "order of the additions does not depend on the number of threads.\nErrors: InvalidArgumentError for an axis "
+             "; axis: one axis, a list of axes, or None for all, negative ones counted from the end; "
+             "keepdims: leave the "
+             "reduced axes with extent 1.\nReturns: the dtype of input_tensor, its shape without the reduced "
+             "axes. The "
+             "order of the additions does not depend on the number of threads.\nErrors: InvalidArgumentError "
+             "for an axis "
              "out of range or named twice; TypeMismatchError for another dtype.",
   };
 }
@@ -115,8 +118,8 @@ Tensors extreme_vjp(const VjpContext& c) {
   return one(with_kept_axes(c, c.cotangents[0]) * (hits / ties));
 }
 
-/// For each element of the rows (outer × n): the product of the others, by a tree of pairwise products up and down, so
-/// that zeros need no division and the result differentiates again.
+/// For each element of the rows (outer × n): the product of the others, by a tree of pairwise products up and
+/// down, so that zeros need no division and the result differentiates again.
 Tensor product_of_others(const Tensor& rows) {
   const std::int64_t outer = rows.dim(0);
   const std::int64_t count = rows.dim(1);
@@ -163,32 +166,33 @@ Tensors mean_forward(const OpContext& c) {
 
 }  // namespace
 
-TAPEDECK_OP(reduce_sum_op) =
-    reduction_row({"reduce_sum", "The sum of the values along axes. Integers wrap around; of nothing it is 0.",
-                   "dx = dy, broadcast along the axes"},
-                  Kind::numeric, reduction_shape<Kind::numeric>, reduction_forward<Reduction::sum>, sum_vjp);
+TAPEDECK_OP(reduce_sum_op) = reduction_row(
+    {"reduce_sum", "The sum of the values along axes. Integers wrap around; of nothing it is 0.",
+     "dx = dy, broadcast along the axes"},
+    Kind::numeric, reduction_shape<Kind::numeric>, reduction_forward<Reduction::sum>, sum_vjp);
 Tensor reduce_sum(const Tensor& input, const Axes& axis, bool keepdims) {
   return run_op1(reduce_sum_op, {input}, {attribute_of(axis), keepdims});
 }
 
-TAPEDECK_OP(reduce_mean_op) = reduction_row(
-    {"reduce_mean",
-     "The mean of the values along axes: their sum divided by their number n. Whole numbers are divided as such, cut "
-     "towards zero; the mean of nothing is NaN.",
-     "dx = dy / n, broadcast along the axes"},
-    Kind::numeric, reduction_shape<Kind::numeric>, mean_forward, [](const VjpContext& c) {
-      const double count = static_cast<double>(c.inputs[0].count()) /
-                           static_cast<double>(std::max<std::int64_t>(1, c.outputs[0].count()));
-      return one(broadcast_to(with_kept_axes(c, c.cotangents[0] / count), c.inputs[0].shape()));
-    });
+TAPEDECK_OP(reduce_mean_op) =
+    reduction_row({"reduce_mean",
+                   "The mean of the values along axes: their sum divided by their number n. Whole numbers "
+                   "are divided as such, cut "
+                   "towards zero; the mean of nothing is NaN.",
+                   "dx = dy / n, broadcast along the axes"},
+                  Kind::numeric, reduction_shape<Kind::numeric>, mean_forward, [](const VjpContext& c) {
+                    const double count = static_cast<double>(c.inputs[0].count()) /
+                                         static_cast<double>(std::max<std::int64_t>(1, c.outputs[0].count()));
+                    return one(broadcast_to(with_kept_axes(c, c.cotangents[0] / count), c.inputs[0].shape()));
+                  });
 Tensor reduce_mean(const Tensor& input, const Axes& axis, bool keepdims) {
   return run_op1(reduce_mean_op, {input}, {attribute_of(axis), keepdims});
 }
 
-TAPEDECK_OP(reduce_prod_op) =
-    reduction_row({"reduce_prod", "The product of the values along axes. Integers wrap around; of nothing it is 1.",
-                   "dxᵢ = dy·Πⱼ≠ᵢ xⱼ"},
-                  Kind::numeric, reduction_shape<Kind::numeric>, reduction_forward<Reduction::prod>, prod_vjp);
+TAPEDECK_OP(reduce_prod_op) = reduction_row(
+    {"reduce_prod", "The product of the values along axes. Integers wrap around; of nothing it is 1.",
+     "dxᵢ = dy·Πⱼ≠ᵢ xⱼ"},
+    Kind::numeric, reduction_shape<Kind::numeric>, reduction_forward<Reduction::prod>, prod_vjp);
 Tensor reduce_prod(const Tensor& input, const Axes& axis, bool keepdims) {
   return run_op1(reduce_prod_op, {input}, {attribute_of(axis), keepdims});
 }
@@ -275,10 +279,12 @@ Tensors arg_forward(const OpContext& c) {
   for (int i = 0; i < axis; ++i) outer *= x.dim(i);
   for (int i = axis + 1; i < x.rank(); ++i) inner *= x.dim(i);
   Tensor positions = Tensor::allocate(DType::int64, c.outputs[0].shape);
-  cpu::arg_extreme(largest, x.dtype(), x.raw(), outer, x.dim(axis), inner, positions.writable_data<std::int64_t>());
+  cpu::arg_extreme(largest, x.dtype(), x.raw(), outer, x.dim(axis), inner,
+                   positions.writable_data<std::int64_t>());
   if (c.outputs[0].dtype == DType::int64) return one(std::move(positions));
   Tensor out = allocate_output(c);
-  cpu::cast(DType::int64, out.dtype(), operand(positions, out.shape()), out.writable_data<std::byte>(), out.shape());
+  cpu::cast(DType::int64, out.dtype(), operand(positions, out.shape()), out.writable_data<std::byte>(),
+            out.shape());
   return one(std::move(out));
 }
 
@@ -293,7 +299,8 @@ OpDef arg_row(const std::string& name, const std::string& which, Forward forward
       .forward = forward,
       .vjp = nullptr,
       .vjp_formula = "none",
-      .doc = "The position of the " + which + " value along an axis; the first of equals, a NaN before all.\n\n" +
+      .doc = "The position of the " + which +
+             " value along an axis; the first of equals, a NaN before all.\n\n" +
              "input: int32, int64, float32 or float64; axis: None is 0; output_type: int64 or int32.\n"
              "Returns: output_type, the shape of input without the axis.\n"
              "Errors: InvalidArgumentError for an axis out of range, an empty axis, or another output_type; "

@@ -36,11 +36,13 @@ TAPEDECK_OP(where_op) = {
           return gradients;
         },
     .vjp_formula = "dx = dz where condition, else 0; dy = 0 where condition, else dz",
-    .doc = "Takes from x where the condition holds, and from y elsewhere.\n\n"
-           "condition: bool; x, y: any dtype, the same for both; the three shapes broadcast by NumPy's rule.\n"
-           "Returns: the dtype of x and y, the broadcast shape.\n"
-           "Errors: TypeMismatchError for a condition that is not bool, or different dtypes; InvalidArgumentError for "
-           "shapes that do not broadcast.",
+    .doc =
+        "Takes from x where the condition holds, and from y elsewhere.\n\n"
+        "condition: bool; x, y: any dtype, the same for both; the three shapes broadcast by NumPy's rule.\n"
+        "Returns: the dtype of x and y, the broadcast shape.\n"
+        "Errors: TypeMismatchError for a condition that is not bool, or different dtypes; "
+        "InvalidArgumentError for "
+        "shapes that do not broadcast.",
 };
 Tensor where(const Tensor& condition, const Tensor& x, const Tensor& y) {
   return run_op1(where_op, {condition, x, y});
@@ -82,11 +84,13 @@ TAPEDECK_OP(clip_by_value_op) = {
           return gradients;
         },
     .vjp_formula = "dt = dz where clip_value_min ≤ t ≤ clip_value_max, else 0; the bounds take the rest",
-    .doc = "Limits values to a range: min(max(t, clip_value_min), clip_value_max).\n\n"
-           "t: int32, int64, float32 or float64; the bounds have its dtype and broadcast to its shape.\n"
-           "Returns: dtype and shape of t. NaN stays NaN.\n"
-           "Errors: TypeMismatchError for other or different dtypes; InvalidArgumentError for a bound that does not "
-           "broadcast to t.",
+    .doc =
+        "Limits values to a range: min(max(t, clip_value_min), clip_value_max).\n\n"
+        "t: int32, int64, float32 or float64; the bounds have its dtype and broadcast to its shape.\n"
+        "Returns: dtype and shape of t. NaN stays NaN.\n"
+        "Errors: TypeMismatchError for other or different dtypes; InvalidArgumentError for a bound that does "
+        "not "
+        "broadcast to t.",
 };
 Tensor clip_by_value(const Tensor& t, const Tensor& clip_value_min, const Tensor& clip_value_max) {
   return run_op1(clip_by_value_op, {t, clip_value_min, clip_value_max});
@@ -100,7 +104,8 @@ TAPEDECK_OP(add_n_op) = {
     .attributes = {},
     .shape_rule =
         [](const OpContext& c) {
-          if (c.inputs.empty()) fail<InvalidArgumentError>("add_n: inputs is empty; needs at least one tensor");
+          if (c.inputs.empty())
+            fail<InvalidArgumentError>("add_n: inputs is empty; needs at least one tensor");
           require_kind(c, 0, Kind::numeric);
           for (std::size_t i = 1; i < c.inputs.size(); ++i) {
             require_same_dtype(c, 0, i);
@@ -127,13 +132,16 @@ TAPEDECK_OP(add_n_op) = {
           return gradients;
         },
     .vjp_formula = "dxᵢ = dz for every i",
-    .doc = "The sum of a list of tensors, added from left to right.\n\n"
-           "inputs: int32, int64, float32 or float64, all of one dtype and shape; no broadcasting.\n"
-           "Returns: their dtype and shape.\n"
-           "Errors: InvalidArgumentError for an empty list or different shapes; TypeMismatchError for other or "
-           "different dtypes.",
+    .doc =
+        "The sum of a list of tensors, added from left to right.\n\n"
+        "inputs: int32, int64, float32 or float64, all of one dtype and shape; no broadcasting.\n"
+        "Returns: their dtype and shape.\n"
+        "Errors: InvalidArgumentError for an empty list or different shapes; TypeMismatchError for other or "
+        "different dtypes.",
 };
-Tensor add_n(std::span<const Tensor> inputs) { return run_op1(add_n_op, inputs); }
+Tensor add_n(std::span<const Tensor> inputs) {
+  return run_op1(add_n_op, inputs);
+}
 
 void link_selection() {}
 

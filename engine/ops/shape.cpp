@@ -13,12 +13,19 @@ TAPEDECK_OP(identity_op) = {
     .inputs = {{.name = "input"}},
     .attributes = {},
     .shape_rule = like_first,
-    .forward = [](const OpContext& c) { return one(view_of(c.inputs[0], c.inputs[0].shape(), c.inputs[0].strides())); },
+    .forward =
+        [](const OpContext& c) {
+          return one(view_of(c.inputs[0], c.inputs[0].shape(), c.inputs[0].strides()));
+        },
     .vjp = [](const VjpContext& c) { return one(c.cotangents[0]); },
     .vjp_formula = "dx = dy",
-    .doc = "The same values as a new tensor, without a copy.\n\ninput: any dtype and shape.\nReturns: its dtype and shape.",
+    .doc =
+        "The same values as a new tensor, without a copy.\n\ninput: any dtype and shape.\nReturns: its dtype "
+        "and shape.",
 };
-Tensor identity(const Tensor& input) { return run_op1(identity_op, {input}); }
+Tensor identity(const Tensor& input) {
+  return run_op1(identity_op, {input});
+}
 
 // ---- stop_gradient ----
 TAPEDECK_OP(stop_gradient_op) = {
@@ -27,13 +34,19 @@ TAPEDECK_OP(stop_gradient_op) = {
     .inputs = {{.name = "input"}},
     .attributes = {},
     .shape_rule = like_first,
-    .forward = [](const OpContext& c) { return one(view_of(c.inputs[0], c.inputs[0].shape(), c.inputs[0].strides())); },
+    .forward =
+        [](const OpContext& c) {
+          return one(view_of(c.inputs[0], c.inputs[0].shape(), c.inputs[0].strides()));
+        },
     .vjp = nullptr,
     .vjp_formula = "none",
-    .doc = "The same values, through which no gradient flows: differentiation takes them for a constant.\n\n"
-           "input: any dtype and shape.\nReturns: its dtype and shape, without a copy.",
+    .doc =
+        "The same values, through which no gradient flows: differentiation takes them for a constant.\n\n"
+        "input: any dtype and shape.\nReturns: its dtype and shape, without a copy.",
 };
-Tensor stop_gradient(const Tensor& input) { return run_op1(stop_gradient_op, {input}); }
+Tensor stop_gradient(const Tensor& input) {
+  return run_op1(stop_gradient_op, {input});
+}
 
 // ---- reshape ----
 namespace {
@@ -47,8 +60,8 @@ TensorSpecs reshape_shape(const OpContext& c) {
     if (shape[axis] == -1 && open < 0)
       open = axis;
     else if (shape[axis] < 0)
-      fail<InvalidArgumentError>("reshape: shape ", to_string(shape), shape[axis] == -1 ? " holds -1 twice"
-                                                                                          : " has a negative extent");
+      fail<InvalidArgumentError>("reshape: shape ", to_string(shape),
+                                 shape[axis] == -1 ? " holds -1 twice" : " has a negative extent");
     else if (__builtin_mul_overflow(known, shape[axis], &known))
       fail<InvalidArgumentError>("reshape: shape ", to_string(shape), " has more elements than int64 counts");
   }
@@ -79,10 +92,11 @@ TAPEDECK_OP(reshape_op) = {
         },
     .vjp = [](const VjpContext& c) { return one(reshape(c.cotangents[0], c.inputs[0].shape())); },
     .vjp_formula = "dx = reshape(dy, shape of x)",
-    .doc = "The same values in row-major order with another shape; no copy where the tensor is contiguous.\n\n"
-           "tensor: any dtype; shape: extents, one of which may be -1: it is what the others leave.\n"
-           "Returns: the dtype of tensor, shape.\n"
-           "Errors: InvalidArgumentError where the number of values differs, or -1 stands twice.",
+    .doc =
+        "The same values in row-major order with another shape; no copy where the tensor is contiguous.\n\n"
+        "tensor: any dtype; shape: extents, one of which may be -1: it is what the others leave.\n"
+        "Returns: the dtype of tensor, shape.\n"
+        "Errors: InvalidArgumentError where the number of values differs, or -1 stands twice.",
 };
 Tensor reshape(const Tensor& tensor, const Shape& shape) {
   return run_op1(reshape_op, {tensor}, {attribute_of(shape)});
@@ -108,8 +122,8 @@ Integers permutation_of(const OpContext& c) {
     if (valid) seen[static_cast<std::size_t>(axis)] = true;
   }
   if (!valid)
-    fail<InvalidArgumentError>("transpose: perm ", to_string(c.attributes[0]), " does not name each axis of shape ",
-                               to_string(shape), " once");
+    fail<InvalidArgumentError>("transpose: perm ", to_string(c.attributes[0]),
+                               " does not name each axis of shape ", to_string(shape), " once");
   return perm;
 }
 
@@ -123,7 +137,8 @@ TAPEDECK_OP(transpose_op) = {
     .shape_rule =
         [](const OpContext& c) {
           Shape shape;
-          for (const std::int64_t axis : permutation_of(c)) shape.push_back(c.inputs[0].dim(static_cast<int>(axis)));
+          for (const std::int64_t axis : permutation_of(c))
+            shape.push_back(c.inputs[0].dim(static_cast<int>(axis)));
           return spec(c.inputs[0].dtype(), shape);
         },
     .forward =
@@ -143,12 +158,16 @@ TAPEDECK_OP(transpose_op) = {
           return one(transpose(c.cotangents[0], inverse));
         },
     .vjp_formula = "dx = transpose(dy, inverse of perm)",
-    .doc = "Puts the axes in another order, without a copy: axis i of the result is axis perm[i] of a.\n\n"
-           "a: any dtype and shape; perm: every axis once, None for the reverse order (a matrix is transposed).\n"
-           "Returns: the dtype of a, its extents in that order.\n"
-           "Errors: InvalidArgumentError where perm does not name each axis once.",
+    .doc =
+        "Puts the axes in another order, without a copy: axis i of the result is axis perm[i] of a.\n\n"
+        "a: any dtype and shape; perm: every axis once, None for the reverse order (a matrix is "
+        "transposed).\n"
+        "Returns: the dtype of a, its extents in that order.\n"
+        "Errors: InvalidArgumentError where perm does not name each axis once.",
 };
-Tensor transpose(const Tensor& a, const Axes& perm) { return run_op1(transpose_op, {a}, {attribute_of(perm)}); }
+Tensor transpose(const Tensor& a, const Axes& perm) {
+  return run_op1(transpose_op, {a}, {attribute_of(perm)});
+}
 
 // ---- expand_dims ----
 namespace {
@@ -175,19 +194,25 @@ TAPEDECK_OP(expand_dims_op) = {
     .inputs = {{.name = "input"}},
     .attributes = {{.name = "axis", .kind = AttributeKind::integer, .fallback = {}, .required = true}},
     .shape_rule =
-        [](const OpContext& c) { return spec(c.inputs[0].dtype(), insert(c.inputs[0].shape(), new_axis(c), 1)); },
+        [](const OpContext& c) {
+          return spec(c.inputs[0].dtype(), insert(c.inputs[0].shape(), new_axis(c), 1));
+        },
     .forward =
         [](const OpContext& c) {
           return one(view_of(c.inputs[0], c.outputs[0].shape, insert(c.inputs[0].strides(), new_axis(c), 0)));
         },
     .vjp = [](const VjpContext& c) { return one(reshape(c.cotangents[0], c.inputs[0].shape())); },
     .vjp_formula = "dx = reshape(dy, shape of x)",
-    .doc = "Puts in an axis of extent 1, without a copy.\n\n"
-           "input: any dtype and shape; axis: where the new axis will stand, negative from the end of the result.\n"
-           "Returns: the dtype of input, its shape with one more axis.\n"
-           "Errors: InvalidArgumentError for an axis out of range.",
+    .doc =
+        "Puts in an axis of extent 1, without a copy.\n\n"
+        "input: any dtype and shape; axis: where the new axis will stand, negative from the end of the "
+        "result.\n"
+        "Returns: the dtype of input, its shape with one more axis.\n"
+        "Errors: InvalidArgumentError for an axis out of range.",
 };
-Tensor expand_dims(const Tensor& input, std::int64_t axis) { return run_op1(expand_dims_op, {input}, {axis}); }
+Tensor expand_dims(const Tensor& input, std::int64_t axis) {
+  return run_op1(expand_dims_op, {input}, {axis});
+}
 
 // ---- squeeze ----
 namespace {
@@ -201,8 +226,8 @@ std::vector<bool> squeezed_axes(const OpContext& c) {
     const auto i = static_cast<std::size_t>(axis);
     if (all) flags[i] = shape[axis] == 1;
     if (flags[i] && shape[axis] != 1)
-      fail<InvalidArgumentError>("squeeze: axis ", axis, " of shape ", to_string(shape), " has extent ", shape[axis],
-                                 ", not 1");
+      fail<InvalidArgumentError>("squeeze: axis ", axis, " of shape ", to_string(shape), " has extent ",
+                                 shape[axis], ", not 1");
   }
   return flags;
 }
@@ -227,16 +252,20 @@ TAPEDECK_OP(squeeze_op) = {
         },
     .forward =
         [](const OpContext& c) {
-          return one(view_of(c.inputs[0], c.outputs[0].shape, without(c.inputs[0].strides(), squeezed_axes(c))));
+          return one(
+              view_of(c.inputs[0], c.outputs[0].shape, without(c.inputs[0].strides(), squeezed_axes(c))));
         },
     .vjp = [](const VjpContext& c) { return one(reshape(c.cotangents[0], c.inputs[0].shape())); },
     .vjp_formula = "dx = reshape(dy, shape of x)",
-    .doc = "Takes away axes of extent 1, without a copy.\n\n"
-           "input: any dtype and shape; axis: which ones, None or an empty list for all of extent 1.\n"
-           "Returns: the dtype of input, its shape without those axes.\n"
-           "Errors: InvalidArgumentError for an axis out of range, named twice, or of another extent.",
+    .doc =
+        "Takes away axes of extent 1, without a copy.\n\n"
+        "input: any dtype and shape; axis: which ones, None or an empty list for all of extent 1.\n"
+        "Returns: the dtype of input, its shape without those axes.\n"
+        "Errors: InvalidArgumentError for an axis out of range, named twice, or of another extent.",
 };
-Tensor squeeze(const Tensor& input, const Axes& axis) { return run_op1(squeeze_op, {input}, {attribute_of(axis)}); }
+Tensor squeeze(const Tensor& input, const Axes& axis) {
+  return run_op1(squeeze_op, {input}, {attribute_of(axis)});
+}
 
 // ---- broadcast_to ----
 TAPEDECK_OP(broadcast_to_op) = {
@@ -252,8 +281,8 @@ TAPEDECK_OP(broadcast_to_op) = {
           for (int axis = 0; fits && axis < from.rank(); ++axis)
             fits = from[axis] == 1 || from[axis] == shape[axis + shape.rank() - from.rank()];
           if (!fits)
-            fail<InvalidArgumentError>("broadcast_to: input ", to_string(from), " does not broadcast to shape ",
-                                       to_string(shape));
+            fail<InvalidArgumentError>("broadcast_to: input ", to_string(from),
+                                       " does not broadcast to shape ", to_string(shape));
           return spec(c.inputs[0].dtype(), shape);
         },
     .forward =
@@ -263,10 +292,11 @@ TAPEDECK_OP(broadcast_to_op) = {
         },
     .vjp = [](const VjpContext& c) { return one(unbroadcast(c.cotangents[0], c.inputs[0].shape())); },
     .vjp_formula = "dx = Σ dy over the repeated axes",
-    .doc = "Repeats a tensor along new axes and axes of extent 1, without a copy.\n\n"
-           "input: any dtype; shape: to which its shape broadcasts by NumPy's rule.\n"
-           "Returns: the dtype of input, shape.\n"
-           "Errors: InvalidArgumentError where it does not broadcast.",
+    .doc =
+        "Repeats a tensor along new axes and axes of extent 1, without a copy.\n\n"
+        "input: any dtype; shape: to which its shape broadcasts by NumPy's rule.\n"
+        "Returns: the dtype of input, shape.\n"
+        "Errors: InvalidArgumentError where it does not broadcast.",
 };
 Tensor broadcast_to(const Tensor& input, const Shape& shape) {
   return run_op1(broadcast_to_op, {input}, {attribute_of(shape)});
@@ -297,15 +327,17 @@ TAPEDECK_OP(reverse_op) = {
           }
           return one(view_of(x, x.shape(), strides, offset));
         },
-    .vjp =
-        [](const VjpContext& c) { return one(reverse(c.cotangents[0], integers_of(c.attributes[0]))); },
+    .vjp = [](const VjpContext& c) { return one(reverse(c.cotangents[0], integers_of(c.attributes[0]))); },
     .vjp_formula = "dx = reverse(dy, axis)",
-    .doc = "Turns axes round, without a copy: the last element comes first.\n\n"
-           "tensor: any dtype and shape; axis: a list of axes.\n"
-           "Returns: the dtype and shape of tensor.\n"
-           "Errors: InvalidArgumentError for an axis out of range or named twice.",
+    .doc =
+        "Turns axes round, without a copy: the last element comes first.\n\n"
+        "tensor: any dtype and shape; axis: a list of axes.\n"
+        "Returns: the dtype and shape of tensor.\n"
+        "Errors: InvalidArgumentError for an axis out of range or named twice.",
 };
-Tensor reverse(const Tensor& tensor, const Integers& axis) { return run_op1(reverse_op, {tensor}, {axis}); }
+Tensor reverse(const Tensor& tensor, const Integers& axis) {
+  return run_op1(reverse_op, {tensor}, {axis});
+}
 
 // ---- shape, size, rank ----
 namespace {
@@ -335,13 +367,17 @@ TAPEDECK_OP(shape_op) = {
     .inputs = {{.name = "input"}},
     .attributes = {{.name = "out_type", .kind = AttributeKind::dtype, .fallback = DType::int32}},
     .shape_rule = [](const OpContext& c) { return spec(count_dtype(c), {c.inputs[0].rank()}); },
-    .forward = [](const OpContext& c) { return one(from_integers(c.inputs[0].shape().span(), c.outputs[0])); },
+    .forward =
+        [](const OpContext& c) { return one(from_integers(c.inputs[0].shape().span(), c.outputs[0])); },
     .vjp = nullptr,
     .vjp_formula = "none",
-    .doc = "The extents of a tensor, as a tensor.\n\ninput: any dtype and shape; out_type: int32 or int64.\n"
-           "Returns: out_type, (rank of input,).\nErrors: InvalidArgumentError for another out_type.",
+    .doc =
+        "The extents of a tensor, as a tensor.\n\ninput: any dtype and shape; out_type: int32 or int64.\n"
+        "Returns: out_type, (rank of input,).\nErrors: InvalidArgumentError for another out_type.",
 };
-Tensor shape(const Tensor& input, DType out_type) { return run_op1(shape_op, {input}, {out_type}); }
+Tensor shape(const Tensor& input, DType out_type) {
+  return run_op1(shape_op, {input}, {out_type});
+}
 
 TAPEDECK_OP(size_op) = {
     .name = "size",
@@ -356,10 +392,13 @@ TAPEDECK_OP(size_op) = {
         },
     .vjp = nullptr,
     .vjp_formula = "none",
-    .doc = "The number of elements of a tensor.\n\ninput: any dtype and shape; out_type: int32 or int64.\n"
-           "Returns: out_type, a scalar.\nErrors: InvalidArgumentError for another out_type.",
+    .doc =
+        "The number of elements of a tensor.\n\ninput: any dtype and shape; out_type: int32 or int64.\n"
+        "Returns: out_type, a scalar.\nErrors: InvalidArgumentError for another out_type.",
 };
-Tensor size(const Tensor& input, DType out_type) { return run_op1(size_op, {input}, {out_type}); }
+Tensor size(const Tensor& input, DType out_type) {
+  return run_op1(size_op, {input}, {out_type});
+}
 
 TAPEDECK_OP(rank_op) = {
     .name = "rank",
@@ -376,7 +415,9 @@ TAPEDECK_OP(rank_op) = {
     .vjp_formula = "none",
     .doc = "The number of axes of a tensor.\n\ninput: any dtype and shape.\nReturns: int32, a scalar.",
 };
-Tensor rank(const Tensor& input) { return run_op1(rank_op, {input}); }
+Tensor rank(const Tensor& input) {
+  return run_op1(rank_op, {input});
+}
 
 void link_shape() {}
 

@@ -11,88 +11,134 @@ using cpu::Unary;
 TAPEDECK_OP(exp_op) = unary_op<Unary::exp, Kind::floating>(
     {"exp", {"exp", "math.exp"}, "The exponential function: eˣ; ∞ where that overflows.", "dx = dy·y"},
     [](const VjpContext& c) { return one(c.cotangents[0] * c.outputs[0]); });
-Tensor exp(const Tensor& x) { return run_op1(exp_op, {x}); }
+Tensor exp(const Tensor& x) {
+  return run_op1(exp_op, {x});
+}
 
 TAPEDECK_OP(expm1_op) = unary_op<Unary::expm1, Kind::floating>(
     {"expm1", {"expm1", "math.expm1"}, "eˣ − 1, accurate for small x too.", "dx = dy·eˣ"},
     [](const VjpContext& c) { return one(c.cotangents[0] * exp(c.inputs[0])); });
-Tensor expm1(const Tensor& x) { return run_op1(expm1_op, {x}); }
+Tensor expm1(const Tensor& x) {
+  return run_op1(expm1_op, {x});
+}
 
 TAPEDECK_OP(log_op) = unary_op<Unary::log, Kind::floating>(
     {"log", {"log", "math.log"}, "The natural logarithm: ln x; −∞ at 0, NaN below.", "dx = dy / x"},
     [](const VjpContext& c) { return one(c.cotangents[0] / c.inputs[0]); });
-Tensor log(const Tensor& x) { return run_op1(log_op, {x}); }
+Tensor log(const Tensor& x) {
+  return run_op1(log_op, {x});
+}
 
 TAPEDECK_OP(log1p_op) = unary_op<Unary::log1p, Kind::floating>(
     {"log1p", {"log1p", "math.log1p"}, "ln(1 + x), accurate for small x too.", "dx = dy / (1 + x)"},
     [](const VjpContext& c) { return one(c.cotangents[0] / (1.0 + c.inputs[0])); });
-Tensor log1p(const Tensor& x) { return run_op1(log1p_op, {x}); }
+Tensor log1p(const Tensor& x) {
+  return run_op1(log1p_op, {x});
+}
 
 TAPEDECK_OP(sin_op) = unary_op<Unary::sin, Kind::floating>(
     {"sin", {"sin", "math.sin"}, "The sine; x in radians.", "dx = dy·cos x"},
     [](const VjpContext& c) { return one(c.cotangents[0] * cos(c.inputs[0])); });
-Tensor sin(const Tensor& x) { return run_op1(sin_op, {x}); }
+Tensor sin(const Tensor& x) {
+  return run_op1(sin_op, {x});
+}
 
 TAPEDECK_OP(cos_op) = unary_op<Unary::cos, Kind::floating>(
     {"cos", {"cos", "math.cos"}, "The cosine; x in radians.", "dx = −dy·sin x"},
     [](const VjpContext& c) { return one(-c.cotangents[0] * sin(c.inputs[0])); });
-Tensor cos(const Tensor& x) { return run_op1(cos_op, {x}); }
+Tensor cos(const Tensor& x) {
+  return run_op1(cos_op, {x});
+}
 
 TAPEDECK_OP(tan_op) = unary_op<Unary::tan, Kind::floating>(
     {"tan", {"tan", "math.tan"}, "The tangent; x in radians.", "dx = dy·(1 + y²)"},
     [](const VjpContext& c) { return one(c.cotangents[0] * (1.0 + square(c.outputs[0]))); });
-Tensor tan(const Tensor& x) { return run_op1(tan_op, {x}); }
+Tensor tan(const Tensor& x) {
+  return run_op1(tan_op, {x});
+}
 
 TAPEDECK_OP(asin_op) = unary_op<Unary::asin, Kind::floating>(
-    {"asin", {"asin", "math.asin"}, "The inverse sine, in radians; NaN outside [−1, 1].", "dx = dy / √(1 − x²)"},
+    {"asin",
+     {"asin", "math.asin"},
+     "The inverse sine, in radians; NaN outside [−1, 1].",
+     "dx = dy / √(1 − x²)"},
     [](const VjpContext& c) { return one(c.cotangents[0] * rsqrt(1.0 - square(c.inputs[0]))); });
-Tensor asin(const Tensor& x) { return run_op1(asin_op, {x}); }
+Tensor asin(const Tensor& x) {
+  return run_op1(asin_op, {x});
+}
 
 TAPEDECK_OP(acos_op) = unary_op<Unary::acos, Kind::floating>(
-    {"acos", {"acos", "math.acos"}, "The inverse cosine, in radians; NaN outside [−1, 1].", "dx = −dy / √(1 − x²)"},
+    {"acos",
+     {"acos", "math.acos"},
+     "The inverse cosine, in radians; NaN outside [−1, 1].",
+     "dx = −dy / √(1 − x²)"},
     [](const VjpContext& c) { return one(-c.cotangents[0] * rsqrt(1.0 - square(c.inputs[0]))); });
-Tensor acos(const Tensor& x) { return run_op1(acos_op, {x}); }
+Tensor acos(const Tensor& x) {
+  return run_op1(acos_op, {x});
+}
 
 TAPEDECK_OP(atan_op) = unary_op<Unary::atan, Kind::floating>(
     {"atan", {"atan", "math.atan"}, "The inverse tangent, in radians.", "dx = dy / (1 + x²)"},
     [](const VjpContext& c) { return one(c.cotangents[0] / (1.0 + square(c.inputs[0]))); });
-Tensor atan(const Tensor& x) { return run_op1(atan_op, {x}); }
+Tensor atan(const Tensor& x) {
+  return run_op1(atan_op, {x});
+}
 
 TAPEDECK_OP(sinh_op) = unary_op<Unary::sinh, Kind::floating>(
     {"sinh", {"sinh", "math.sinh"}, "The hyperbolic sine: (eˣ − e⁻ˣ) / 2.", "dx = dy·cosh x"},
     [](const VjpContext& c) { return one(c.cotangents[0] * cosh(c.inputs[0])); });
-Tensor sinh(const Tensor& x) { return run_op1(sinh_op, {x}); }
+Tensor sinh(const Tensor& x) {
+  return run_op1(sinh_op, {x});
+}
 
 TAPEDECK_OP(cosh_op) = unary_op<Unary::cosh, Kind::floating>(
     {"cosh", {"cosh", "math.cosh"}, "The hyperbolic cosine: (eˣ + e⁻ˣ) / 2.", "dx = dy·sinh x"},
     [](const VjpContext& c) { return one(c.cotangents[0] * sinh(c.inputs[0])); });
-Tensor cosh(const Tensor& x) { return run_op1(cosh_op, {x}); }
+Tensor cosh(const Tensor& x) {
+  return run_op1(cosh_op, {x});
+}
 
 TAPEDECK_OP(tanh_op) = unary_op<Unary::tanh, Kind::floating>(
-    {"tanh", {"tanh", "math.tanh", "nn.tanh"}, "The hyperbolic tangent: (eˣ − e⁻ˣ) / (eˣ + e⁻ˣ).",
+    {"tanh",
+     {"tanh", "math.tanh", "nn.tanh"},
+     "The hyperbolic tangent: (eˣ − e⁻ˣ) / (eˣ + e⁻ˣ).",
      "dx = dy·(1 − y²)"},
     [](const VjpContext& c) { return one(tanh_grad(c.outputs[0], c.cotangents[0])); });
-Tensor tanh(const Tensor& x) { return run_op1(tanh_op, {x}); }
+Tensor tanh(const Tensor& x) {
+  return run_op1(tanh_op, {x});
+}
 
-TAPEDECK_OP(sigmoid_op) = unary_op<Unary::sigmoid, Kind::floating>(
-    {"sigmoid", {"sigmoid", "math.sigmoid", "nn.sigmoid"}, "The logistic function: 1 / (1 + e⁻ˣ).",
-     "dx = dy·y·(1 − y)"},
-    [](const VjpContext& c) { return one(sigmoid_grad(c.outputs[0], c.cotangents[0])); });
-Tensor sigmoid(const Tensor& x) { return run_op1(sigmoid_op, {x}); }
+TAPEDECK_OP(sigmoid_op) = unary_op<Unary::sigmoid, Kind::floating>({"sigmoid",
+                                                                    {"sigmoid", "math.sigmoid", "nn.sigmoid"},
+                                                                    "The logistic function: 1 / (1 + e⁻ˣ).",
+                                                                    "dx = dy·y·(1 − y)"},
+                                                                   [](const VjpContext& c) {
+                                                                     return one(sigmoid_grad(
+                                                                         c.outputs[0], c.cotangents[0]));
+                                                                   });
+Tensor sigmoid(const Tensor& x) {
+  return run_op1(sigmoid_op, {x});
+}
 
 TAPEDECK_OP(softplus_op) = unary_op<Unary::softplus, Kind::floating>(
-    {"softplus", {"nn.softplus", "math.softplus"},
+    {"softplus",
+     {"nn.softplus", "math.softplus"},
      "ln(1 + eˣ), computed as max(x, 0) + ln(1 + e^−|x|) so that it neither overflows nor loses digits.",
-     "dx = dy·sigmoid(x)", "features"},
+     "dx = dy·sigmoid(x)",
+     "features"},
     [](const VjpContext& c) { return one(c.cotangents[0] * sigmoid(c.inputs[0])); });
-Tensor softplus(const Tensor& features) { return run_op1(softplus_op, {features}); }
+Tensor softplus(const Tensor& features) {
+  return run_op1(softplus_op, {features});
+}
 
 TAPEDECK_OP(erf_op) = unary_op<Unary::erf, Kind::floating>(
     {"erf", {"erf", "math.erf"}, "The error function: 2/√π · ∫₀ˣ e^(−t²) dt.", "dx = dy·2/√π·e^(−x²)"},
     [](const VjpContext& c) {
       return one(c.cotangents[0] * (2.0 * std::numbers::inv_sqrtpi * exp(-square(c.inputs[0]))));
     });
-Tensor erf(const Tensor& x) { return run_op1(erf_op, {x}); }
+Tensor erf(const Tensor& x) {
+  return run_op1(erf_op, {x});
+}
 
 void link_transcendental() {}
 

@@ -19,12 +19,15 @@ TensorSpecs unary_to_bool_shape(const OpContext& context) {
 
 template <cpu::Unary kernel>
 Tensors unary_forward(const OpContext& context) {
-  const Tensor& x = context.inputs[0];
   Tensor out = allocate_output(context);
-  if (x.contiguous())
-    cpu::unary(kernel, x.dtype(), x.raw(), out.writable_data<std::byte>(), x.count());
-  else
-    cpu::unary(kernel, x.dtype(), operand(x, x.shape()), out.writable_data<std::byte>(), x.shape());
+  std::byte* target = out.writable_data<std::byte>();
+  const Tensor& x = context.inputs[0];
+  if (x.contiguous()) {
+    cpu::unary(kernel, x.dtype(), x.raw(), target, x.count());
+  } else {
+    const Tensor source = readable(x);
+    cpu::unary(kernel, x.dtype(), operand(source, x.shape()), target, x.shape());
+  }
   return one(std::move(out));
 }
 

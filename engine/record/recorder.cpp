@@ -4,18 +4,13 @@
 #include <memory>
 #include <vector>
 
+#include "engine/record/clock.h"
 #include "engine/record/scope.h"
 #include "engine/record/source_location.h"
 #include "engine/record/tensor_specs.h"
 
 namespace tapedeck {
 namespace {
-
-std::int64_t steady_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
 
 std::int64_t unix_ms() {
   return std::chrono::duration_cast<std::chrono::milliseconds>(
@@ -43,15 +38,15 @@ struct Recorder::Thread {
   std::uint64_t serial = 0;
   std::uint16_t index = 0;
   std::vector<Open> open;
-  std::int64_t waited_ns = 0;  ///< at the gate, in all
+  std::int64_t waited = 0;  ///< at the gate, in all; ticks
   std::uint32_t last_waited = 0;
-  std::int64_t last_waited_ns = 0;
+  std::int64_t last_wait = 0;
 };
 
 Recorder::Recorder(const RecorderOptions& options)
     : serial_(++last_serial),
       keep_values_(options.keep_values),
-      origin_ns_(steady_ns()),
+      origin_(clock::ticks()),
       started_unix_ms_(unix_ms()),
       trace_(options.record_limit),
       values_(options.keeping, trace_.tensors()) {}
@@ -66,18 +61,25 @@ void Recorder::set_recording(bool on) {
   if (!on) gate_.command(GateCommand::run);
 }
 
+std::int64_t Recorder::now() const {
+  return clock::ticks() - origin_;
+}
+
 std::int64_t Recorder::now_ns() const {
-  return steady_ns() - origin_ns_;
+  return clock::nanoseconds(now());
 }
 
 Recorder::Thread& Recorder::this_thread() {
-  thread_local std::unique_ptr<Thread> thread;
-  if (!thread || thread->serial != serial_) [[unlikely]] {
-    thread = std::make_unique<Thread>();
-    thread->serial = serial_;
-    thread->index = static_cast<std::uint16_t>(threads_.fetch_add(1));
-  }
-  return *thread;
+  // A plain pointer is read without a call; its owner ends with the thread.
+  static constinit thread_local Thread* current = nullptr;
+  if (current && current->serial == serial_) [[likely]]
+    return *current;
+  static thread_local std::unique_ptr<Thread> owner;
+  owner = std::make_unique<Thread>();
+  owner->serial = serial_;
+  owner->index = static_cast<std::uint16_t>(threads_.fetch_add(1));
+  current = owner.get();
+  return *current;
 }
 
 RecordHead Recorder::head_of(const Event& event, const Open* parent, const Thread& thread) const {
@@ -98,7 +100,7 @@ RecordHead Recorder::head_of(const Event& event, const Open* parent, const Threa
   // All ops of a built-in VJP come from the one line that played the tape.
   head.location = parent && parent->hides_ops ? parent->location : capture_location();
   if (event.attributes) head.attributes = *event.attributes;
-  head.start_ns = now_ns();
+  head.start = now();
   return head;
 }
 
@@ -130,7 +132,7 @@ std::uint64_t Recorder::begin(const Event& event) {
     if (asks) ask_gate(thread, event, number, enclosing, location);
     return number;
   }
-  Open open{0, event.kind, head.backward, false, head.forward, enclosing, location, thread.waited_ns};
+  Open open{0, event.kind, head.backward, false, head.forward, enclosing, location, thread.waited};
   open.hides_ops = (parent && parent->hides_ops) || (event.kind == EventKind::vjp && !event.custom_gradient);
   open.number =
       trace_.begin(std::move(head), event.inputs, asks ? RecordState::pending : RecordState::running);
@@ -143,7 +145,7 @@ std::uint64_t Recorder::begin(const Event& event) {
 void Recorder::ask_gate(Thread& thread, const Event& event, std::uint32_t number, std::uint32_t enclosing,
                         std::uint32_t location) {
   if (!event.outputs.empty()) trace_.set_pending_outputs(number, event.outputs);
-  const std::int64_t before = now_ns();
+  const std::int64_t before = now();
   try {
     gate_.pass({number, location, enclosing});
   } catch (const Interrupted& interrupted) {
@@ -151,8 +153,8 @@ void Recorder::ask_gate(Thread& thread, const Event& event, std::uint32_t number
     throw;
   }
   thread.last_waited = number;
-  thread.last_waited_ns = now_ns() - before;
-  thread.waited_ns += thread.last_waited_ns;
+  thread.last_wait = now() - before;
+  thread.waited += thread.last_wait;
   trace_.set_state(number, RecordState::running);
 }
 
@@ -160,15 +162,15 @@ void Recorder::end(std::uint64_t record, std::span<const Tensor> outputs, const 
   Thread& thread = this_thread();
   const auto number = static_cast<std::uint32_t>(record);
   bool is_op = true;
-  std::int64_t waited = thread.last_waited == number ? thread.last_waited_ns : 0;
+  std::int64_t waited = thread.last_waited == number ? thread.last_wait : 0;
   for (std::size_t i = thread.open.size(); i-- > 0;) {
     if (thread.open[i].number != number) continue;
     is_op = false;
-    waited = thread.waited_ns - thread.open[i].waited_before;
+    waited = thread.waited - thread.open[i].waited_before;
     thread.open.resize(i);
     break;
   }
-  const std::int64_t now = now_ns();
+  const std::int64_t ended = now();
   for (const Tensor& output : outputs) {
     if (!output || trace_.tensors().get(output.id()).known()) continue;
     if (!is_op) {  // made inside, but by no op: it cannot be had again
@@ -178,7 +180,7 @@ void Recorder::end(std::uint64_t record, std::span<const Tensor> outputs, const 
     trace_.tensors().set(output.id(), TensorOrigin::made_by(number, spec_number(output)));
     if (keep_values_) values_.add_result(output);
   }
-  trace_.end(number, outputs, error, now, waited);
+  trace_.end(number, outputs, error, ended, waited);
   if (!is_op) gate_.ended(number);
 }
 

@@ -59,6 +59,7 @@ class Recorder final : public Observer {
   struct Thread;
   struct Open;
   Thread& this_thread();
+  std::int64_t now() const;  ///< ticks since the recorder began
   RecordHead head_of(const Event& event, const Open* parent, const Thread& thread) const;
   void note_inputs(std::span<const Tensor> inputs);
   void push_open(Thread& thread, const RecordHead& head, const Event& event, std::uint32_t number);
@@ -67,7 +68,7 @@ class Recorder final : public Observer {
 
   const std::uint64_t serial_;  ///< which recorder, of all that there were
   const bool keep_values_;
-  const std::int64_t origin_ns_;
+  const std::int64_t origin_;  ///< ticks
   const std::int64_t started_unix_ms_;
   std::atomic<std::uint32_t> threads_{0};
   std::atomic<bool> recording_{false};

@@ -36,7 +36,11 @@ using Cache = std::array<CachedSpec, 64>;
 }  // namespace
 
 std::uint32_t spec_number(const Tensor& tensor) {
-  thread_local const std::unique_ptr<Cache> cache = std::make_unique<Cache>();
+  static constinit thread_local Cache* cache = nullptr;
+  if (!cache) [[unlikely]] {
+    static thread_local const std::unique_ptr<Cache> owner = std::make_unique<Cache>();
+    cache = owner.get();
+  }
   const Device device = tensor.device();
   CachedSpec& entry = (*cache)[mix(tensor.dtype(), device, tensor.shape()) % std::tuple_size_v<Cache>];
   if (entry.number != 0 && entry.spec.dtype == tensor.dtype() && entry.spec.device == device &&

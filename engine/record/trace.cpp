@@ -1,16 +1,21 @@
 #include "engine/record/trace.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <chrono>
+#include <new>
+#include <optional>
 #include <thread>
 
+#include "engine/record/background_thread.h"
+#include "engine/record/clock.h"
 #include "engine/record/interner.h"
 
 namespace tapedeck {
 namespace {
 
-constexpr std::uint32_t chunk_size = 4096;
-constexpr std::uint8_t unwritten = 255;
+constexpr std::uint32_t chunk_size = 18432;
 constexpr std::size_t places = 4;
 
 Interner<std::string>& names() {
@@ -37,10 +42,9 @@ const std::uint64_t* ids(const std::uint64_t* at, std::size_t available, std::si
 
 struct Trace::Slot {
   RecordHead head;
-  std::int64_t duration_ns = 0;
+  std::int64_t duration = 0;  // ticks
   std::uint32_t inputs = 0, outputs = 0;
   std::uint64_t tensors[places] = {};
-  std::atomic<std::uint8_t> state{unwritten};
 
   /// One place always stays for the outputs.
   static constexpr std::size_t input_places = places - 1;
@@ -55,32 +59,113 @@ struct Trace::Slot {
   }
 };
 
-struct Trace::Chunk {
-  Slot slots[chunk_size];
+/// Two megabytes of zeros from the system, one huge page where it has them: a fault for every 4 kB would cost
+/// as much as writing the records. A slot is constructed when its record begins.
+class Trace::Chunk {
+ public:
+  static Chunk* make();
+  /// Makes the system provide the memory now.
+  void touch() {
+    for (std::size_t i = 0; i < sizeof(slots_); i += 4096)
+      const_cast<volatile std::byte&>(slots_[i]) = std::byte{0};
+  }
+  static void destroy(Chunk* chunk);
+
+  Slot& slot(std::uint32_t number) {
+    return *std::launder(reinterpret_cast<Slot*>(slots_ + sizeof(Slot) * (number % chunk_size)));
+  }
+  void construct(std::uint32_t number) { new (slots_ + sizeof(Slot) * (number % chunk_size)) Slot; }
+  void publish(std::uint32_t number, RecordState state) {
+    states_[number % chunk_size].store(static_cast<std::uint8_t>(state) + 1, std::memory_order_release);
+  }
+  /// Nothing where the record is not written yet.
+  std::optional<RecordState> state(std::uint32_t number) const {
+    const std::uint8_t stored = states_[number % chunk_size].load(std::memory_order_acquire);
+    return stored == 0 ? std::nullopt : std::optional(static_cast<RecordState>(stored - 1));
+  }
+
+ private:
+  std::atomic<std::uint8_t> states_[chunk_size];  ///< 0: not written; else the state, plus 1
+  alignas(Slot) std::byte slots_[sizeof(Slot) * chunk_size];
 };
 
+constexpr std::size_t huge_page = std::size_t{2} << 20;
+
+Trace::Chunk* Trace::Chunk::make() {
+  static_assert(sizeof(Chunk) <= huge_page && sizeof(Chunk) > huge_page / 8 * 7);
+  void* mapped = ::mmap(nullptr, 2 * huge_page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (mapped == MAP_FAILED) throw std::bad_alloc();
+  auto* const bytes = static_cast<std::byte*>(mapped);
+  const std::size_t before = (huge_page - reinterpret_cast<std::uintptr_t>(mapped) % huge_page) % huge_page;
+  if (before > 0) ::munmap(bytes, before);
+  ::munmap(bytes + before + huge_page, huge_page - before);
+  ::madvise(bytes + before, huge_page, MADV_HUGEPAGE);
+  return reinterpret_cast<Chunk*>(bytes + before);
+}
+
+void Trace::Chunk::destroy(Chunk* chunk) {
+  if (!chunk) return;
+  for (std::uint32_t i = 0; i < chunk_size; ++i)
+    if (chunk->state(i)) chunk->slot(i).~Slot();
+  ::munmap(chunk, huge_page);
+}
+
 Trace::Trace(std::uint64_t limit)
-    : limit_(std::max<std::uint64_t>(limit, 2 * chunk_size)),
+    : limit_(std::max<std::uint64_t>(limit, chunk_size)),
       chunks_(std::make_unique<std::atomic<Chunk*>[]>(newest_possible / chunk_size + 1)) {}
 
 Trace::~Trace() {
-  for (std::uint32_t i = 0; i <= newest() / chunk_size; ++i) delete chunks_[i].load();
-}
-
-Trace::Slot* Trace::slot(std::uint32_t number) const {
-  Chunk* chunk = chunks_[number / chunk_size].load(std::memory_order_acquire);
-  return chunk ? &chunk->slots[number % chunk_size] : nullptr;
-}
-
-Trace::Slot& Trace::make_slot(std::uint32_t number) {
-  if (Slot* there = slot(number)) return *there;
-  auto fresh = std::make_unique<Chunk>();
-  Chunk* expected = nullptr;
-  if (chunks_[number / chunk_size].compare_exchange_strong(expected, fresh.get())) {
-    expected = fresh.release();
-    if ((++chunk_count_ - 1) * chunk_size > limit_) forget_oldest();
+  if (preparer_.joinable()) {
+    {
+      const std::lock_guard lock(spare_mutex_);
+      stopping_ = true;
+    }
+    spare_wanted_.notify_all();
+    preparer_.join();
   }
-  return expected->slots[number % chunk_size];
+  Chunk::destroy(spare_.load());
+  for (std::uint32_t i = 0; i <= newest() / chunk_size; ++i) Chunk::destroy(chunks_[i].load());
+}
+
+void Trace::prepare_chunks() {
+  std::unique_lock lock(spare_mutex_);
+  while (true) {
+    spare_wanted_.wait(lock, [this] { return wants_spare_ || stopping_; });
+    if (stopping_) return;
+    wants_spare_ = false;
+    if (spare_.load()) continue;
+    lock.unlock();
+    Chunk* chunk = nullptr;
+    try {
+      chunk = Chunk::make();
+      chunk->touch();
+    } catch (const std::bad_alloc&) {  // then whoever needs it says so
+    }
+    lock.lock();
+    spare_.store(chunk, std::memory_order_release);
+  }
+}
+
+Trace::Chunk* Trace::chunk_of(std::uint32_t number) const {
+  return chunks_[number / chunk_size].load(std::memory_order_acquire);
+}
+
+Trace::Chunk& Trace::make_chunk(std::uint32_t number) {
+  Chunk* fresh = spare_.exchange(nullptr, std::memory_order_acq_rel);
+  if (!fresh) fresh = Chunk::make();
+  Chunk* there = nullptr;
+  if (!chunks_[number / chunk_size].compare_exchange_strong(there, fresh)) {
+    Chunk::destroy(fresh);
+    return *there;
+  }
+  {
+    const std::lock_guard lock(spare_mutex_);
+    wants_spare_ = true;
+    if (!preparer_.joinable()) preparer_ = start_background_thread([this] { prepare_chunks(); });
+  }
+  spare_wanted_.notify_one();
+  if (++chunk_count_ * chunk_size >= limit_ + 2 * chunk_size) forget_oldest();
+  return *fresh;
 }
 
 void Trace::forget_oldest() {
@@ -91,7 +176,7 @@ void Trace::forget_oldest() {
   oldest_.store(next);
   if (!chunk) return;
   --chunk_count_;
-  delete chunk;
+  Chunk::destroy(chunk);
   const std::lock_guard rare(rare_mutex_);
   std::erase_if(errors_, [next](const auto& entry) { return entry.first < next; });
   std::erase_if(pending_, [next](const auto& entry) { return entry.first < next; });
@@ -100,12 +185,15 @@ void Trace::forget_oldest() {
 std::uint32_t Trace::begin(RecordHead&& head, std::span<const Tensor> inputs, RecordState state) {
   const std::uint32_t number = next_.fetch_add(1, std::memory_order_acq_rel);
   if (number > newest_possible) return newest_possible + 1;
-  Slot& slot = make_slot(number);
+  Chunk* there = chunk_of(number);
+  Chunk& chunk = there ? *there : make_chunk(number);
+  chunk.construct(number);
+  Slot& slot = chunk.slot(number);
   slot.head = std::move(head);
   slot.inputs = static_cast<std::uint32_t>(inputs.size());
   if (const std::uint64_t extra = store_ids(slot.tensors, Slot::input_places, inputs))
     extra_bytes_.fetch_add(extra, std::memory_order_relaxed);
-  slot.state.store(static_cast<std::uint8_t>(state), std::memory_order_release);
+  chunk.publish(number, state);
   return number;
 }
 
@@ -115,9 +203,9 @@ std::shared_lock<std::shared_mutex> Trace::hold_if_old(std::uint32_t number) con
 }
 
 void Trace::set_state(std::uint32_t number, RecordState state) {
+  if (number > newest_possible) return;
   const auto held = hold_if_old(number);
-  if (Slot* there = slot(number))
-    there->state.store(static_cast<std::uint8_t>(state), std::memory_order_release);
+  if (Chunk* chunk = chunk_of(number)) chunk->publish(number, state);
   if (state == RecordState::pending) return;
   const std::lock_guard lock(rare_mutex_);
   pending_.erase(number);
@@ -128,57 +216,53 @@ void Trace::set_pending_outputs(std::uint32_t number, std::span<const TensorSpec
   pending_[number] = TensorSpecs(specs.begin(), specs.end());
 }
 
-void Trace::end(std::uint32_t number, std::span<const Tensor> outputs, const char* error, std::int64_t now_ns,
-                std::int64_t waited_ns) {
+void Trace::end(std::uint32_t number, std::span<const Tensor> outputs, const char* error, std::int64_t now,
+                std::int64_t waited) {
   if (number > newest_possible) return;
   const auto held = hold_if_old(number);
-  Slot* there = slot(number);
-  if (!there) return;
-  there->duration_ns = now_ns - there->head.start_ns - waited_ns;
-  there->outputs = static_cast<std::uint32_t>(outputs.size());
-  const std::size_t used = there->used_places();
-  if (const std::uint64_t extra = store_ids(there->tensors + used, places - used, outputs))
+  Chunk* chunk = chunk_of(number);
+  if (!chunk) return;
+  Slot& slot = chunk->slot(number);
+  slot.duration = now - slot.head.start - waited;
+  slot.outputs = static_cast<std::uint32_t>(outputs.size());
+  const std::size_t used = slot.used_places();
+  if (const std::uint64_t extra = store_ids(slot.tensors + used, places - used, outputs))
     extra_bytes_.fetch_add(extra, std::memory_order_relaxed);
   if (error) {
     const std::lock_guard lock(rare_mutex_);
     errors_[number] = error;
   }
-  const auto state = error ? RecordState::failed : RecordState::done;
-  there->state.store(static_cast<std::uint8_t>(state), std::memory_order_release);
+  chunk->publish(number, error ? RecordState::failed : RecordState::done);
   std::uint32_t newest = finished_.load(std::memory_order_relaxed);
   while (newest < number && !finished_.compare_exchange_weak(newest, number, std::memory_order_acq_rel)) {
   }
-}
-
-EventKind Trace::kind(std::uint32_t number) const {
-  const auto held = hold_if_old(number);
-  const Slot* there = slot(number);
-  return there ? there->head.kind : EventKind::op;
 }
 
 bool Trace::read(std::uint32_t number, RecordView& view) const {
   if (number == 0 || number > newest()) return false;
   const std::shared_lock lock(reclaim_);
   if (number < oldest_kept()) return false;
-  const Slot* there = slot(number);
   // Its thread took the number and has not written all of it yet: that is a matter of nanoseconds.
   const auto give_up = std::chrono::steady_clock::now() + std::chrono::milliseconds(20);
-  while (!there || there->state.load(std::memory_order_acquire) == unwritten) {
+  Chunk* chunk = chunk_of(number);
+  while (!chunk || !chunk->state(number)) {
     if (std::chrono::steady_clock::now() > give_up) return false;
     std::this_thread::yield();
-    there = slot(number);
+    chunk = chunk_of(number);
   }
+  const Slot& slot = chunk->slot(number);
   view.number = number;
-  view.state = static_cast<RecordState>(there->state.load(std::memory_order_acquire));
-  view.head = there->head;
-  view.inputs.assign(there->input_ids(), there->input_ids() + there->inputs);
+  view.state = *chunk->state(number);
+  view.head = slot.head;
+  view.start_ns = clock::nanoseconds(slot.head.start);
+  view.inputs.assign(slot.input_ids(), slot.input_ids() + slot.inputs);
   view.outputs.clear();
   view.pending_outputs.clear();
   view.error.clear();
   view.duration_ns = 0;
   if (view.state == RecordState::done || view.state == RecordState::failed) {
-    view.duration_ns = there->duration_ns;
-    view.outputs.assign(there->output_ids(), there->output_ids() + there->outputs);
+    view.duration_ns = clock::nanoseconds(slot.duration);
+    view.outputs.assign(slot.output_ids(), slot.output_ids() + slot.outputs);
   }
   const std::lock_guard rare(rare_mutex_);
   if (const auto found = errors_.find(number); view.state == RecordState::failed && found != errors_.end())

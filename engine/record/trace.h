@@ -6,11 +6,13 @@
 #include <algorithm>
 #include <atomic>
 #include <boost/container/small_vector.hpp>
+#include <condition_variable>
 #include <cstdint>
 #include <memory>
 #include <mutex>
 #include <shared_mutex>
 #include <string>
+#include <thread>
 #include <unordered_map>
 
 #include "engine/ops/observer.h"
@@ -36,7 +38,7 @@ struct RecordHead {
   std::uint32_t tape = 0;
   std::uint32_t scope = 0;
   std::uint32_t location = 0;
-  std::int64_t start_ns = 0;
+  std::int64_t start = 0;  ///< ticks (clock.h) since the recorder began
   Attributes attributes;
 };
 
@@ -45,7 +47,7 @@ struct RecordView {
   std::uint32_t number = 0;
   RecordHead head;
   RecordState state = RecordState::pending;
-  std::int64_t duration_ns = 0;
+  std::int64_t start_ns = 0, duration_ns = 0;
   TensorIds inputs, outputs;
   TensorSpecs pending_outputs;  ///< at the gate: what will come out
   std::string error;
@@ -67,10 +69,10 @@ class Trace {
   std::uint32_t begin(RecordHead&& head, std::span<const Tensor> inputs, RecordState state);
   void set_state(std::uint32_t number, RecordState state);
   void set_pending_outputs(std::uint32_t number, std::span<const TensorSpec> specs);
-  /// `error`: nullptr, or what went wrong. `waited_ns`: time at the gate, which is no part of the duration.
-  void end(std::uint32_t number, std::span<const Tensor> outputs, const char* error, std::int64_t now_ns,
-           std::int64_t waited_ns);
-  EventKind kind(std::uint32_t number) const;
+  /// `error`: nullptr, or what went wrong. `now` and `waited`: ticks; time at the gate is no part of the
+  /// duration.
+  void end(std::uint32_t number, std::span<const Tensor> outputs, const char* error, std::int64_t now,
+           std::int64_t waited);
 
   // ---- by any thread
   std::uint32_t newest() const {
@@ -88,9 +90,10 @@ class Trace {
 
  private:
   struct Slot;
-  struct Chunk;
-  Slot* slot(std::uint32_t number) const;
-  Slot& make_slot(std::uint32_t number);
+  class Chunk;
+  Chunk* chunk_of(std::uint32_t number) const;
+  Chunk& make_chunk(std::uint32_t number);
+  void prepare_chunks();
   void forget_oldest();
   std::shared_lock<std::shared_mutex> hold_if_old(std::uint32_t number) const;
 
@@ -99,6 +102,12 @@ class Trace {
   std::atomic<std::uint32_t> next_{1}, finished_{0}, oldest_{1};
   std::atomic<std::uint64_t> chunk_count_{0}, extra_bytes_{0};
   TensorTable tensors_;
+  // Fresh memory is slow, so the next chunk is made ready in the background.
+  std::mutex spare_mutex_;
+  std::condition_variable spare_wanted_;
+  std::atomic<Chunk*> spare_{nullptr};
+  bool wants_spare_ = false, stopping_ = false;
+  std::thread preparer_;
   mutable std::shared_mutex reclaim_;  ///< held by readers; alone by who forgets a chunk
   mutable std::mutex rare_mutex_;      ///< guards what follows
   std::unordered_map<std::uint32_t, std::string> errors_;

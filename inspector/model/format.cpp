@@ -39,7 +39,7 @@ QString valueText(double value) {
 }
 
 QString kindGlyph(const Record& record) {
-  if (record.kind == RecordKind::playback) return QStringLiteral("⏪");
+  if (record.kind == RecordKind::playback) return QStringLiteral("◀◀");
   if (record.kind == RecordKind::custom || record.custom_gradient) return QStringLiteral("◆");
   return record.backward ? QStringLiteral("▲") : QStringLiteral("▼");
 }

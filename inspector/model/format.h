@@ -14,7 +14,7 @@ QString shapeText(const std::vector<std::int64_t>& shape);  ///< "784×196"; "sc
 QString countText(quint64 count);                           ///< "1,204"
 QString durationText(qint64 nanoseconds);                   ///< "350 ns", "12.5 µs", "1.20 s"
 QString valueText(double value);  ///< shortest that shows 6 digits: "0.25", "1.5e-07", "nan"
-QString kindGlyph(const protocol::Record& record);  ///< forward ▼, backward ▲, custom ◆, playback ⏪
+QString kindGlyph(const protocol::Record& record);  ///< forward ▼, backward ▲, custom ◆, playback ◀◀
 QString kindText(const protocol::Record& record);   ///< "forward op", "VJP (custom gradient)", …
 QString tensorText(
     const protocol::TensorInfo& tensor);  ///< "W:0 float32 784×196", with its preview where there is one

@@ -209,6 +209,9 @@ QVariant RecordsModel::data(const QModelIndex& index, int role) const {
 }
 
 QVariant RecordsModel::headerData(int section, Qt::Orientation orientation, int role) const {
+  if (orientation == Qt::Horizontal && role == Qt::TextAlignmentRole)
+    return QVariant((section == Number || section == Duration ? Qt::AlignRight : Qt::AlignLeft) |
+                    Qt::AlignVCenter);
   if (orientation != Qt::Horizontal || role != Qt::DisplayRole) return {};
   static const char* const titles[] = {"#",      "Op",    "Names",    "Shapes",    "dtype",
                                        "Device", "Where", "Duration", "Attributes"};

@@ -25,6 +25,8 @@ class SeriesModel : public QObject {
   ~SeriesModel() override;
   QStringList names() const;  ///< in order of first appearance
   const SeriesData* series(const QString& name) const;
+  /// How many of the session's points (Status::series_points) have been received.
+  quint64 position() const;
   /// The newest point made at or before a record; -1: none.
   static int pointAt(const SeriesData& series, RecordNumber record);
 

@@ -126,10 +126,10 @@ void Session::Private::setLive(bool on) {
 void Session::Private::connectionChanged(bool connected) {
   if (!connected) {
     setLive(false);
-    processKnown = false;
     return;
   }
-  if (wasConnected && !processKnown) clear();
+  // Where a Welcome follows, that decides whether it is still the same session.
+  if (wasConnected && process == std::pair<quint64, qint64>{0, 0}) clear();
   wasConnected = true;
   setLive(true);
   intents.insert(source->request(protocol::GetStatus{}));
@@ -138,14 +138,14 @@ void Session::Private::connectionChanged(bool connected) {
 void Session::Private::take(quint64 request, const protocol::Reply& reply) {
   if (const auto* welcome = std::get_if<protocol::Welcome>(&reply)) {
     const std::pair<quint64, qint64> identity{welcome->pid, welcome->started_unix_ms};
-    if (process != std::pair<quint64, qint64>{0, 0} && process != identity && status.records) clear();
+    if (process != std::pair<quint64, qint64>{0, 0} && process != identity) clear();
     process = identity;
-    processKnown = true;
     return;
   }
   if (const auto* news = std::get_if<protocol::Status>(&reply)) {
-    intents.erase(request);
+    const bool ours = request == 0 || intents.erase(request) > 0;
     takeStatus(*news);
+    if (!ours) emit q->received(request, reply);
     return;
   }
   if (const auto* records = std::get_if<protocol::Records>(&reply))
@@ -181,7 +181,6 @@ void Session::setSource(Source* source) {
     d_->process = {0, 0};
   }
   d_->lastSource = source;
-  d_->processKnown = false;
   connect(source, &Source::connectedChanged, this,
           [this](bool connected) { d_->connectionChanged(connected); });
   connect(source, &Source::received, this,

@@ -85,7 +85,9 @@ bool Session::Private::takeRecords(quint64 request, const protocol::Records& rec
   const RecordNumber first = flight->second.first, last = flight->second.last;
   flights.erase(flight);
   status.records = std::max(status.records, records.total);
-  cache.insert(records.records);
+  std::vector<protocol::Record> asked = records.records;
+  std::erase_if(asked, [&](const auto& record) { return record.number < first || record.number > last; });
+  cache.insert(std::move(asked));
   if (!flushTimer.isActive()) flushTimer.start();
   if (!records.records.empty()) emit q->recordsChanged(first, last);
   if (aiming) aim();

@@ -22,9 +22,9 @@ struct Session::Private {
   const void* lastSource = nullptr;  ///< compared only: setSource(nullptr) must not look like another session
   bool live = false;
   bool wasConnected = false;
-  /// Which process answered: a source that reconnects may have another one behind it.
+  /// Which process answered, by its Welcome: a source that reconnects may have another one behind it, or the
+  /// same one after a silence. Zeros: the source passes no Welcome on.
   std::pair<quint64, qint64> process{0, 0};
-  bool processKnown = false;
   protocol::Status status;
   std::unordered_set<quint64> intents;  ///< requests that only a Failure makes interesting
 

@@ -200,6 +200,7 @@ class Builder {
                     (node(from.node).backward || node(from.node).kind == NodeKind::playback);
     edge.label = tensor.preview.empty() ? shapeText(tensor.shape) : QString::fromStdString(tensor.preview);
     if (edge.backward && !insideOf(to, from.node)) taken_.insert(tensor.id);
+    feeds_[{to, toSlot}] = from.node;
     graph_.edges.push_back(std::move(edge));
   }
 
@@ -245,9 +246,8 @@ class Builder {
       const Record* forward = recordOf(record.forward);
       if (!forward || slot >= forward->inputs.size()) return -1;
       const int forwardNode = graph_.nodeOf(record.forward);
-      for (const GraphEdge& edge : graph_.edges)
-        if (edge.to == forwardNode && edge.toSlot == static_cast<int>(slot)) return edge.from;
-      return -1;
+      const auto fed = feeds_.find({forwardNode, static_cast<int>(slot)});
+      return fed == feeds_.end() ? -1 : fed->second;
     }
     // A sum of gradients goes where its parts would have gone; what runs inside of a VJP goes nowhere by
     // itself.
@@ -277,7 +277,8 @@ class Builder {
   std::unordered_map<TensorId, std::vector<Slot>> makers_;
   std::unordered_map<TensorId, Slot> hiddenMakers_;
   std::unordered_map<TensorId, int> leaves_;
-  std::set<TensorId> taken_;  ///< gradients that something backward reads
+  std::map<std::pair<int, int>, int> feeds_;  ///< node and input: the node that feeds it
+  std::set<TensorId> taken_;                  ///< gradients that something backward reads
 };
 
 }  // namespace

@@ -13,6 +13,7 @@ namespace {
 constexpr RecordNumber window_before = 200;   ///< shown without any tape
 constexpr RecordNumber tape_search = 512;     ///< how far back the newest tape is looked for
 constexpr RecordNumber merged_records = 256;  ///< steps that are followed without asking for the tape again
+constexpr RecordNumber inside_limit = 200;    ///< ops shown of one custom gradient
 constexpr std::uint32_t tape_limit = 2000;
 
 }  // namespace
@@ -122,7 +123,25 @@ struct TapeGraphModel::Private {
     }
   }
 
+  /// What ran inside of functions with custom gradients is on no tape, so it comes from the session's own
+  /// pages.
+  void addInside(RecordNumber cursor) {
+    std::vector<Record> inside;
+    for (const auto& [number, record] : records) {
+      const bool group = record.kind == protocol::RecordKind::custom ||
+                         (record.kind == protocol::RecordKind::vjp && record.custom_gradient);
+      if (!group || number > cursor || records.contains(number + 1)) continue;
+      for (RecordNumber next = number + 1; next <= cursor && next - number <= inside_limit; ++next) {
+        const Record* found = session->record(next);
+        if (!found || found->depth <= record.depth) break;
+        inside.push_back(*found);
+      }
+    }
+    for (Record& record : inside) records.insert_or_assign(record.number, std::move(record));
+  }
+
   void build(RecordNumber cursor) {
+    addInside(cursor);
     std::vector<Record> shown;
     for (const auto& [number, record] : records)
       if (number <= cursor) shown.push_back(record);

@@ -23,7 +23,7 @@ TensorChip makeChip(TensorRole role, const Record& record, std::size_t slot) {
   chip.slot = static_cast<int>(slot);
   chip.record = record.number;
   chip.info = tensors[slot];
-  chip.available = chip.info.id != 0;
+  chip.available = chip.info.id != 0 && elementCount(chip.info.shape) >= 0;
   const QString number = tensors.size() > 1 ? QStringLiteral(" %1").arg(slot) : QString();
   if (role == TensorRole::justRan) {
     chip.label = QStringLiteral("just ran: %1%2").arg(QString::fromStdString(record.op), number);
@@ -76,6 +76,9 @@ int chooseChip(const std::vector<TensorChip>& chips, const std::optional<ChipCho
 
 QString unavailableText(const TensorChip& chip, const Record* record) {
   if (chip.available) return {};
+  if (chip.info.id != 0)
+    return QStringLiteral("The session gave the shape %1, which no tensor has.")
+        .arg(shapeText(chip.info.shape));
   const QString op = record ? QString::fromStdString(record->op) : QStringLiteral("the op");
   if (record && record->state == RecordState::pending)
     return chip.role == TensorRole::output ? QStringLiteral("Not made yet: %1 waits at the gate.").arg(op)

@@ -1,11 +1,10 @@
 #include "inspector/model/tensor_model.h"
 
-#include <QTimer>
 #include <algorithm>
-#include <map>
+#include <set>
 
 #include "inspector/model/format.h"
-#include "inspector/model/tensor_chips.h"
+#include "inspector/model/tensor_model_private.h"
 
 namespace tapedeck::inspector {
 
@@ -13,16 +12,11 @@ using protocol::Record;
 
 namespace {
 
-constexpr std::int64_t max_cells = 262'144;
 constexpr std::int64_t first_cells = 65'536;  ///< until the view says what it shows
 
-std::int64_t steps(std::int64_t elements, std::int64_t step) {
-  return (elements + step - 1) / step;
-}
-
 void limitCells(TileWindow& window, std::int64_t cells) {
-  while (steps(window.rows, window.rowStep) * steps(window.columns, window.columnStep) > cells) {
-    std::int64_t& step = steps(window.rows, window.rowStep) > steps(window.columns, window.columnStep)
+  while (cellsOf(window.rows, window.rowStep) * cellsOf(window.columns, window.columnStep) > cells) {
+    std::int64_t& step = cellsOf(window.rows, window.rowStep) > cellsOf(window.columns, window.columnStep)
                              ? window.rowStep
                              : window.columnStep;
     step *= 2;
@@ -31,54 +25,25 @@ void limitCells(TileWindow& window, std::int64_t cells) {
 
 }  // namespace
 
-struct TensorModel::Private {
-  TensorModel* q;
-  Session* session;
-
-  std::vector<TensorChip> chips;
-  int current = -1;
-  std::optional<ChipChoice> sticky;
-
-  protocol::TensorInfo shown;                          ///< id 0: nothing
-  std::map<std::vector<std::int64_t>, QString> texts;  ///< what the user typed for tensors of a shape
-  Reshape reshape;
-  std::vector<std::int64_t> shape, slice;
-  TileWindow window;
-  std::int64_t imageFirst = 0, imageCount = 0;
-
-  std::optional<protocol::Tile> tile;
-  std::optional<ImageTile> imageTile;
-  std::optional<protocol::Statistics> statistics;
-  QString problem;
-
-  QTimer timer;
-  bool tileDue = false, statisticsDue = false;
-  quint64 tileRequest = 0, statisticsRequest = 0;
-  std::optional<ImageTile> imagesAsked;
-
-  // ---- which tensor
-  void update();
-  const Record* justRan(RecordNumber cursor);
-  void showChip(int index);
-  // ---- its layout
-  void applyText();
-  void resetLayout();
-  std::int64_t shownSize(int fromLast) const;
-  void clampWindow();
-  // ---- its values
-  void want(bool alsoStatistics);
-  void ask();
-  void askTile();
-  void askStatistics();
-  void takeTile(const protocol::Reply& reply);
-  void takeStatistics(const protocol::Reply& reply);
-  bool fits(const protocol::Tile& answer) const;
-};
-
-const Record* TensorModel::Private::justRan(RecordNumber cursor) {
+const Record* TensorModel::Private::justRan(const Record& cursor) {
   const protocol::Status& status = session->status();
-  if (status.stopped_before == 0 || status.stopped_before != cursor || status.finished == 0) return nullptr;
-  return status.finished == cursor ? nullptr : session->record(status.finished);
+  awaited = 0;
+  if (status.stopped_before == 0 || status.stopped_before != cursor.number || status.finished == 0)
+    return nullptr;
+  std::set<RecordNumber> around{cursor.number};
+  for (const Record* at = &cursor; at && at->parent && at->parent < at->number; at = find(at->parent))
+    around.insert(at->parent);
+  const Record* ran = around.contains(status.finished) ? nullptr : find(status.finished);
+  while (ran && ran->parent && ran->parent < ran->number && !around.contains(ran->parent))
+    ran = find(ran->parent);
+  if (ran && ran->state == protocol::RecordState::running) awaited = ran->number;
+  return ran;
+}
+
+const Record* TensorModel::Private::find(RecordNumber number) {
+  const Record* record = session->record(number);
+  if (!record) awaited = number;
+  return record;
 }
 
 void TensorModel::Private::update() {
@@ -86,7 +51,7 @@ void TensorModel::Private::update() {
   const Record* record = session->record(cursor);
   if (!record && cursor) return;  // recordsChanged comes; until then the old tensor stays
   std::vector<TensorChip> next;
-  const Record* ran = record ? justRan(cursor) : nullptr;
+  const Record* ran = record ? justRan(*record) : nullptr;
   if (record) next = tensorChips(*record, ran);
   const std::string& reason = session->status().stop_reason;
   const int chosen = chooseChip(next, sticky, ran && (reason == "step" || reason == "step out"));
@@ -96,6 +61,7 @@ void TensorModel::Private::update() {
 
 void TensorModel::Private::showChip(int index) {
   current = index;
+  shownRecord = index >= 0 ? chips[static_cast<std::size_t>(index)].record : 0;
   const TensorChip* chip = index >= 0 ? &chips[static_cast<std::size_t>(index)] : nullptr;
   const QString why = chip ? unavailableText(*chip, session->cachedRecord(chip->record)) : QString();
   const protocol::TensorInfo next = chip && chip->available ? chip->info : protocol::TensorInfo{};
@@ -126,13 +92,13 @@ void TensorModel::Private::applyText() {
                                          : reshape.shape.empty() ? shown.shape
                                                                  : reshape.shape;
   // Layout and window stay across steps from one tensor to the next of the same shape.
-  if (next != shape || slice.size() != next.size()) {
+  if (next != shape || slice.size() != next.size() || window == TileWindow{}) {
     shape = next;
     resetLayout();
   }
   if (reshape.images) {
     const std::int64_t most =
-        std::max<std::int64_t>(1, max_cells / (reshape.images->rows * reshape.images->columns));
+        std::max<std::int64_t>(1, max_tile_cells / (reshape.images->rows * reshape.images->columns));
     if (imageCount < 1) imageCount = std::min(most, reshape.images->count);
     imageFirst =
         std::clamp<std::int64_t>(imageFirst, 0, std::max<std::int64_t>(0, reshape.images->count - 1));
@@ -169,116 +135,7 @@ void TensorModel::Private::clampWindow() {
   };
   clampAxis(window.row, window.rows, window.rowStep, shownSize(1));
   clampAxis(window.column, window.columns, window.columnStep, shownSize(0));
-  if (window.rows > 0 && window.columns > 0) limitCells(window, max_cells);
-}
-
-void TensorModel::Private::want(bool alsoStatistics) {
-  tileDue = true;
-  statisticsDue = statisticsDue || alsoStatistics;
-  if (!timer.isActive()) timer.start();
-  emit q->tileChanged();
-}
-
-void TensorModel::Private::ask() {
-  if (tileDue) askTile();
-  if (statisticsDue) askStatistics();
-  tileDue = statisticsDue = false;
-}
-
-void TensorModel::Private::askTile() {
-  tileRequest = 0;
-  if (shown.id == 0) return;
-  if (!session->live()) {
-    problem = QStringLiteral("The session has ended: these values were not looked at while it ran.");
-    if (!tile && !imageTile) emit q->tileChanged();
-    return;
-  }
-  protocol::GetTile get;
-  get.tensor = shown.id;
-  imagesAsked.reset();
-  if (reshape.images) {
-    const ImageGrid& grid = *reshape.images;
-    const std::int64_t pixels = grid.rows * grid.columns;
-    imagesAsked = ImageTile{grid, imageFirst, imageCount, {}};
-    get.row = grid.alongColumns ? 0 : imageFirst;
-    get.column = grid.alongColumns ? imageFirst : 0;
-    get.rows = grid.alongColumns ? pixels : imageCount;
-    get.columns = grid.alongColumns ? imageCount : pixels;
-  } else {
-    get.reshape = reshape.shape;
-    get.slice = slice;
-    get.row = window.row;
-    get.column = window.column;
-    get.rows = steps(window.rows, window.rowStep);
-    get.columns = steps(window.columns, window.columnStep);
-    get.row_step = window.rowStep;
-    get.column_step = window.columnStep;
-  }
-  tileRequest = session->request(get, QStringLiteral("tensor/tile"));
-}
-
-void TensorModel::Private::askStatistics() {
-  statisticsRequest = 0;
-  if (shown.id == 0) return;
-  protocol::GetStatistics get;
-  get.tensor = shown.id;
-  statisticsRequest = session->request(get, QStringLiteral("tensor/statistics"));
-}
-
-bool TensorModel::Private::fits(const protocol::Tile& answer) const {
-  const bool sizes = answer.rows >= 0 && answer.columns >= 0 && answer.row_step >= 1 &&
-                     answer.column_step >= 1 && answer.rows <= max_cells && answer.columns <= max_cells;
-  if (!sizes || static_cast<std::int64_t>(answer.values.size()) != answer.rows * answer.columns) return false;
-  if (!answer.exact.empty() && answer.exact.size() != answer.values.size()) return false;
-  if (!imagesAsked) return true;
-  const ImageGrid& grid = imagesAsked->grid;
-  return grid.rows * grid.columns == (grid.alongColumns ? answer.rows : answer.columns);
-}
-
-void TensorModel::Private::takeTile(const protocol::Reply& reply) {
-  tileRequest = 0;
-  const auto* answer = std::get_if<protocol::Tile>(&reply);
-  if (const auto* failure = std::get_if<protocol::Failure>(&reply)) {
-    problem = QString::fromStdString(failure->reason);
-    tile.reset();
-    imageTile.reset();
-  } else if (!answer || !fits(*answer)) {
-    problem = QStringLiteral("The session's answer does not fit: %1 values for %2×%3.")
-                  .arg(answer ? answer->values.size() : 0)
-                  .arg(answer ? answer->rows : 0)
-                  .arg(answer ? answer->columns : 0);
-    tile.reset();
-    imageTile.reset();
-  } else if (imagesAsked) {
-    problem.clear();
-    imageTile = std::move(imagesAsked);
-    imagesAsked.reset();
-    const ImageGrid& grid = imageTile->grid;
-    const std::int64_t pixels = grid.rows * grid.columns;
-    imageTile->count = grid.alongColumns ? answer->columns : answer->rows;
-    imageTile->values.resize(answer->values.size());
-    for (std::int64_t image = 0; image < imageTile->count; ++image)
-      for (std::int64_t pixel = 0; pixel < pixels; ++pixel)
-        imageTile->values[static_cast<std::size_t>(image * pixels + pixel)] =
-            answer->values[static_cast<std::size_t>(grid.alongColumns ? pixel * imageTile->count + image
-                                                                      : image * pixels + pixel)];
-    tile = *answer;
-  } else {
-    problem.clear();
-    imageTile.reset();
-    tile = *answer;
-  }
-  emit q->tileChanged();
-}
-
-void TensorModel::Private::takeStatistics(const protocol::Reply& reply) {
-  statisticsRequest = 0;
-  if (const auto* answer = std::get_if<protocol::Statistics>(&reply)) {
-    statistics = *answer;
-  } else {
-    statistics.reset();
-  }
-  emit q->statisticsChanged();
+  if (window.rows > 0 && window.columns > 0) limitCells(window, max_tile_cells);
 }
 
 TensorModel::TensorModel(Session* session, QObject* parent)
@@ -291,8 +148,11 @@ TensorModel::TensorModel(Session* session, QObject* parent)
   connect(session, &Session::cursorChanged, this, [this] { d_->update(); });
   connect(session, &Session::stopped, this, [this] { d_->update(); });
   connect(session, &Session::recordsChanged, this, [this](RecordNumber first, RecordNumber last) {
-    const RecordNumber cursor = d_->session->cursor(), ran = d_->session->status().finished;
-    if ((first <= cursor && cursor <= last) || (first <= ran && ran <= last)) d_->update();
+    for (const RecordNumber number : {d_->session->cursor(), d_->awaited, d_->shownRecord}) {
+      if (number < first || number > last) continue;
+      d_->update();
+      return;
+    }
   });
   connect(session, &Session::liveChanged, this, [this](bool live) {
     d_->tileRequest = d_->statisticsRequest = 0;
@@ -429,7 +289,7 @@ void TensorModel::setImageWindow(qint64 first, qint64 count) {
   d_->imageFirst = first;
   d_->imageCount = std::max<qint64>(count, 1);
   const ImageGrid& grid = *d_->reshape.images;
-  const std::int64_t most = std::max<std::int64_t>(1, max_cells / (grid.rows * grid.columns));
+  const std::int64_t most = std::max<std::int64_t>(1, max_tile_cells / (grid.rows * grid.columns));
   d_->imageFirst = std::clamp<std::int64_t>(first, 0, std::max<std::int64_t>(0, grid.count - 1));
   d_->imageCount = std::clamp<std::int64_t>(
       count, 1, std::max<std::int64_t>(1, std::min(most, grid.count - d_->imageFirst)));

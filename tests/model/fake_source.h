@@ -24,6 +24,7 @@ class FakeSource : public inspector::Source {
   std::vector<Asked> waiting;  ///< not answered yet
   bool automatic = true;       ///< answers by itself from the event loop
   bool up = true;
+  bool insideOfTapes = true;  ///< GetTape also gives what ran inside of a tape's records
   /// Answers what the records can't; nothing: Failure "no_such_tensor".
   std::function<protocol::Reply(const protocol::Request&)> tensors;
 
@@ -113,7 +114,7 @@ class FakeSource : public inspector::Source {
   }
   bool onTape(const protocol::Record& record, quint64 tape) const {
     const protocol::Record* at = &record;
-    while (!at->tape && at->parent) at = &records[at->parent - 1];
+    while (insideOfTapes && !at->tape && at->parent) at = &records[at->parent - 1];
     return at->tape == tape;
   }
 

@@ -47,6 +47,7 @@ class TestSession : public QObject {
   void staysWhenTheSameProcessReconnects();
   void passesFailuresOn();
   void aFailedPageIsNotAskedForInALoop();
+  void takesOnlyTheRecordsItAskedFor();
   void sendsIntents();
 };
 
@@ -295,16 +296,19 @@ void TestSession::staysWhenTheSameProcessReconnects() {
   emit source.received(1, welcome);
   QTRY_COMPARE(session.cursor(), 40u);
   QSignalSpy cleared(&session, &Session::cleared);
-  source.up = false;
-  emit source.connectedChanged(false);
-  emit source.received(2, welcome);
+  session.setCursor(7);
+  source.setUp(false);  // a silence
   source.setUp(true);
+  emit source.received(2, welcome);
   QCOMPARE(cleared.size(), 0);
-  source.setUp(false);
+  QCOMPARE(session.cursor(), 7u);
+  QTRY_COMPARE(session.recordCount(), 40u);
+  source.setUp(false);  // a restart
+  source.setUp(true);
   welcome.pid = 18;
   emit source.received(3, welcome);
-  source.setUp(true);
   QCOMPARE(cleared.size(), 1);
+  QCOMPARE(session.cursor(), 0u);
 }
 
 void TestSession::passesFailuresOn() {
@@ -338,6 +342,28 @@ void TestSession::aFailedPageIsNotAskedForInALoop() {
   QCOMPARE(source.asked.size(), 1u);
   session.record(5);
   QTRY_COMPARE(source.asked.size(), 2u);
+}
+
+void TestSession::takesOnlyTheRecordsItAskedFor() {
+  FakeSource source(manyRecords(1000));
+  Session session;
+  session.setSource(&source);
+  QTRY_COMPARE(session.cursor(), 1000u);
+  source.automatic = false;
+  session.record(5);
+  QTRY_COMPARE(source.waiting.size(), 1u);
+  protocol::Records page;
+  page.total = 1000;
+  page.records = manyRecords(3);
+  page.records[1].number = 0;
+  page.records[2].number = ~0ull;
+  emit source.received(source.waiting[0].id, page);
+  QVERIFY(session.cachedRecord(1));
+  QCOMPARE(session.cachedRecord(0), nullptr);
+  QCOMPARE(session.cachedRecord(~0ull), nullptr);
+  // Nobody asked for these.
+  emit source.received(4711, protocol::Records{1000, manyRecords(600)});
+  QCOMPARE(session.cachedRecord(600), nullptr);
 }
 
 void TestSession::sendsIntents() {

@@ -1,4 +1,5 @@
 // The tape graph, from sessions written as text.
+#include <QRandomGenerator>
 #include <QSignalSpy>
 #include <QTest>
 
@@ -69,10 +70,12 @@ class TestTapeGraph : public QObject {
   void readersOutsideSeeTheCustomFunctionNotItsOps();
   void edgesCarryValuesWhereSmall();
   void survivesCyclesAndStrangers();
+  void survivesMutatedRecords();
   void modelShowsTheTapeOfTheCursor();
   void modelFollowsStepsWithoutAskingAgain();
   void modelShowsOpsWithoutATape();
   void modelShowsOpsThatFollowAPlayback();
+  void modelAddsTheOpsOfCustomGradients();
   void modelKeepsTheGraphWhenTheSessionDies();
 };
 
@@ -200,6 +203,49 @@ void TestTapeGraph::survivesCyclesAndStrangers() {
   QVERIFY(!buildTapeGraph(twice, 8).empty());
 }
 
+void TestTapeGraph::survivesMutatedRecords() {
+  QRandomGenerator random(11);
+  const auto originals = {RecordsText(square).records, RecordsText(noisy).records};
+  for (int round = 0; round < 3'000; ++round) {
+    std::vector<protocol::Record> records = *(originals.begin() + round % 2);
+    for (int change = 0; change < 3; ++change) {
+      protocol::Record& record = records[random.bounded(static_cast<quint32>(records.size()))];
+      const quint64 number = random.bounded(12u);
+      switch (random.bounded(7)) {
+        case 0:
+          record.parent = number;
+          break;
+        case 1:
+          record.forward = number;
+          break;
+        case 2:
+          record.number = number;
+          break;
+        case 3:
+          record.kind = static_cast<protocol::RecordKind>(number % 4);
+          break;
+        case 4:
+          record.state = static_cast<protocol::RecordState>(number % 4);
+          break;
+        case 5:
+          record.inputs.clear();
+          break;
+        default:
+          record.outputs = records[number % records.size()].inputs;
+          break;
+      }
+    }
+    const TapeGraph graph = buildTapeGraph(records, random.bounded(12u));
+    const int nodes = static_cast<int>(graph.nodes.size());
+    for (const auto& edge : graph.edges)
+      QVERIFY(edge.from >= 0 && edge.from < nodes && edge.to >= 0 && edge.to < nodes);
+    for (int index = 0; index < nodes; ++index) {
+      const auto& node = graph.nodes[static_cast<std::size_t>(index)];
+      QVERIFY(node.group < index && node.forward < nodes);  // groups never form a circle
+    }
+  }
+}
+
 void TestTapeGraph::modelShowsTheTapeOfTheCursor() {
   test::FakeSource source(RecordsText(R"(
 op square(x) -> y tape=1
@@ -267,6 +313,20 @@ op sub(W, dW) -> w2
   QTRY_VERIFY(model.graph().nodeOf(4) >= 0);
   QCOMPARE(model.graph().tape, 1u);
   QVERIFY(edgesOf(model.graph()).contains("vjp square#3 -> sub#4"));
+}
+
+void TestTapeGraph::modelAddsTheOpsOfCustomGradients() {
+  test::FakeSource source(RecordsText(noisy).records);
+  source.insideOfTapes = false;
+  inspector::Session session;
+  TapeGraphModel model(&session);
+  session.setSource(&source);
+  QTRY_COMPARE(model.graph().cursor, 8u);
+  QTRY_VERIFY(model.graph().nodeOf(3) >= 0);
+  QCOMPARE(nodeOf(model.graph(), 3).group, model.graph().nodeOf(1));
+  session.setCursor(10);
+  QTRY_VERIFY(model.graph().nodeOf(10) >= 0);
+  QVERIFY(model.graph().nodeOf(9) >= 0);
 }
 
 void TestTapeGraph::modelKeepsTheGraphWhenTheSessionDies() {

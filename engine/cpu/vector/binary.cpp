@@ -33,8 +33,8 @@ TAPEDECK_FUNCTION(SquaredDifference, static_cast<T>((wrap(x) - wrap(y)) * (wrap(
 TAPEDECK_FUNCTION(Divide, x / y)
 TAPEDECK_FUNCTION(Maximum, (x > y || x != x) ? x : y)
 TAPEDECK_FUNCTION(Minimum, (x < y || x != x) ? x : y)
-TAPEDECK_FUNCTION(SigmoidGrad, y * (x * (T(1) - x)))
-TAPEDECK_FUNCTION(TanhGrad, y * (T(1) - x * x))
+TAPEDECK_FUNCTION(SigmoidGrad, y*(x*(T(1) - x)))
+TAPEDECK_FUNCTION(TanhGrad, y*(T(1) - x * x))
 TAPEDECK_FUNCTION(ReluGrad, y > T(0) ? x : T(0))
 TAPEDECK_FUNCTION(Equal, x == y)
 TAPEDECK_FUNCTION(NotEqual, x != y)
@@ -42,12 +42,12 @@ TAPEDECK_FUNCTION(Less, x < y)
 TAPEDECK_FUNCTION(LessEqual, x <= y)
 TAPEDECK_FUNCTION(Greater, x > y)
 TAPEDECK_FUNCTION(GreaterEqual, x >= y)
-TAPEDECK_FUNCTION(And, x && y)
+TAPEDECK_FUNCTION(And, x&& y)
 TAPEDECK_FUNCTION(Or, x || y)
 #undef TAPEDECK_FUNCTION
 
-// Division rounds towards −∞, and the remainder has the divisor's sign. Callers have refused a divisor of 0 among
-// integers; −1 is apart because the lowest integer divided by it traps.
+// Division rounds towards −∞, and the remainder has the divisor's sign. Callers have refused a divisor of 0
+// among integers; −1 is apart because the lowest integer divided by it traps.
 struct Floordiv {
   template <class T>
   TAPEDECK_INLINE static T apply(T x, T y) {

@@ -1,5 +1,5 @@
-// Matrix products of float64, by Eigen. Its namespace gets a name per instruction set: the linker would otherwise keep
-// one set's code for all.
+// Matrix products of float64, by Eigen. Its namespace gets a name per instruction set: the linker would
+// otherwise keep one set's code for all.
 #define TAPEDECK_JOIN_(a, b) a##b
 #define TAPEDECK_JOIN(a, b) TAPEDECK_JOIN_(a, b)
 #define Eigen TAPEDECK_JOIN(Eigen_, TAPEDECK_ISA)
@@ -37,6 +37,8 @@ void gemm(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t n, st
 
 }  // namespace
 
-void add_gemm(LoopTable& table) { table.gemm = gemm; }
+void add_gemm(LoopTable& table) {
+  table.gemm = gemm;
+}
 
 }  // namespace tapedeck::cpu::TAPEDECK_ISA

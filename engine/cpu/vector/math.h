@@ -1,8 +1,9 @@
 // Elementary functions without branches, so that the compiler turns loops over them into vector code.
 //
-// Each is right to about 2 ulp and exact where the function is: zeros keep their sign, infinities and NaN come out as
-// IEEE 754 and C's Annex F say, subnormal numbers are neither dropped nor made up. No fused multiply-add: every
-// instruction set gives the same bits. Included by vector/*.cpp only, inside the namespace of an instruction set.
+// Each is right to about 2 ulp and exact where the function is: zeros keep their sign, infinities and NaN
+// come out as IEEE 754 and C's Annex F say, subnormal numbers are neither dropped nor made up. No fused
+// multiply-add: every instruction set gives the same bits. Included by vector/*.cpp only, inside the
+// namespace of an instruction set.
 #pragma once
 
 #include <bit>
@@ -82,8 +83,8 @@ TAPEDECK_INLINE float exp_tail(float r) {
   return polynomial(r, 1.0F / 2, 1.0F / 6, 1.0F / 24, 1.0F / 120, 1.0F / 720, 1.0F / 5040);
 }
 TAPEDECK_INLINE double exp_tail(double r) {
-  return polynomial(r, 1.0 / 2, 1.0 / 6, 1.0 / 24, 1.0 / 120, 1.0 / 720, 1.0 / 5040, 1.0 / 40320, 1.0 / 362880,
-                    1.0 / 3628800, 1.0 / 39916800, 1.0 / 479001600, 1.0 / 6227020800.0);
+  return polynomial(r, 1.0 / 2, 1.0 / 6, 1.0 / 24, 1.0 / 120, 1.0 / 720, 1.0 / 5040, 1.0 / 40320,
+                    1.0 / 362880, 1.0 / 3628800, 1.0 / 39916800, 1.0 / 479001600, 1.0 / 6227020800.0);
 }
 
 /// x = n·ln 2 + r.
@@ -127,8 +128,8 @@ TAPEDECK_INLINE float log_tail(float z) {
   return z * polynomial(z, 2.0F / 3, 2.0F / 5, 2.0F / 7, 2.0F / 9, 2.0F / 11);
 }
 TAPEDECK_INLINE double log_tail(double z) {
-  return z * polynomial(z, 2.0 / 3, 2.0 / 5, 2.0 / 7, 2.0 / 9, 2.0 / 11, 2.0 / 13, 2.0 / 15, 2.0 / 17, 2.0 / 19,
-                        2.0 / 21);
+  return z * polynomial(z, 2.0 / 3, 2.0 / 5, 2.0 / 7, 2.0 / 9, 2.0 / 11, 2.0 / 13, 2.0 / 15, 2.0 / 17,
+                        2.0 / 19, 2.0 / 21);
 }
 
 /// log(x) + correction for a normal positive x; the correction is small beside ulp(x) / x.

@@ -42,11 +42,11 @@ struct Product {
   }
 };
 template <class T>
-constexpr T highest =
-    std::numeric_limits<T>::has_infinity ? std::numeric_limits<T>::infinity() : std::numeric_limits<T>::max();
+constexpr T highest = std::numeric_limits<T>::has_infinity ? std::numeric_limits<T>::infinity()
+                                                           : std::numeric_limits<T>::max();
 template <class T>
-constexpr T lowest =
-    std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest();
+constexpr T lowest = std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity()
+                                                          : std::numeric_limits<T>::lowest();
 struct Maximum {
   template <class T>
   static constexpr T neutral = lowest<T>;
@@ -134,11 +134,13 @@ template <class T, class F>
 void reduce_loop(const void* values, std::int64_t count, void* out) {
   const T* x = static_cast<const T*>(values);
   *static_cast<T*>(out) = reduce_lanes<T, F>(
-      count, [x](wide_t<T>& vector, std::int64_t i) { load(vector, x + i); }, [x](std::int64_t i) { return x[i]; });
+      count, [x](wide_t<T>& vector, std::int64_t i) { load(vector, x + i); },
+      [x](std::int64_t i) { return x[i]; });
 }
 
 template <class T, class F>
-void reduce_rows_loop(const void* values, std::int64_t rows, std::int64_t row_step, std::int64_t width, void* out) {
+void reduce_rows_loop(const void* values, std::int64_t rows, std::int64_t row_step, std::int64_t width,
+                      void* out) {
   const T* __restrict x = static_cast<const T*>(values);
   T* __restrict y = static_cast<T*>(out);
   for (std::int64_t j = 0; j < width; ++j) y[j] = F::template neutral<T>;

@@ -61,12 +61,12 @@ struct Relu {
   }
 };
 
-#define TAPEDECK_FUNCTION(Name, expression)      \
-  struct Name {                                  \
-    template <class T>                           \
-    TAPEDECK_INLINE static auto apply(T x) {     \
-      return expression;                         \
-    }                                            \
+#define TAPEDECK_FUNCTION(Name, expression)  \
+  struct Name {                              \
+    template <class T>                       \
+    TAPEDECK_INLINE static auto apply(T x) { \
+      return expression;                     \
+    }                                        \
   };
 TAPEDECK_FUNCTION(Sqrt, std::sqrt(x))
 TAPEDECK_FUNCTION(Rsqrt, T(1) / std::sqrt(x))

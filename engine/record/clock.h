@@ -1,0 +1,32 @@
+// Time for records: two readings an op, so the cheapest clock there is.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#endif
+
+namespace tapedeck::clock {
+
+namespace detail {
+/// Nanoseconds of one tick of the processor's counter; 0 where that does not run evenly. Measured once.
+double measure_tick();
+extern const double tick_ns;
+}  // namespace detail
+
+/// Ticks of some length, counted evenly; of use only for differences.
+inline std::int64_t ticks() {
+#if defined(__x86_64__)
+  if (detail::tick_ns > 0) return static_cast<std::int64_t>(__rdtsc());
+#endif
+  return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
+}
+
+inline std::int64_t nanoseconds(std::int64_t ticks) {
+  return detail::tick_ns > 0 ? static_cast<std::int64_t>(static_cast<double>(ticks) * detail::tick_ns)
+                             : ticks;
+}
+
+}  // namespace tapedeck::clock

@@ -1,0 +1,111 @@
+// Times of ops without Python: one JSON line per case, the best of 7 rounds, in nanoseconds. Threads: first
+// argument.
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "engine/cpu/parallel.h"
+#include "engine/ops/ops.h"
+#include "engine/tape/tape.h"
+
+using namespace tapedeck;
+using namespace tapedeck::ops;
+
+namespace {
+
+template <class F>
+void report(const std::string& name, F f, std::int64_t repeat) {
+  using Clock = std::chrono::steady_clock;
+  f();
+  double best = 1e300;
+  for (int round = 0; round < 7; ++round) {
+    const auto start = Clock::now();
+    for (std::int64_t i = 0; i < repeat; ++i) f();
+    const std::chrono::duration<double, std::nano> time = Clock::now() - start;
+    best = std::min(best, time.count() / static_cast<double>(repeat));
+  }
+  std::printf("{\"case\": \"%s\", \"ns\": %.1f, \"peer\": \"tapedeck\"}\n", name.c_str(), best);
+  std::fflush(stdout);
+}
+
+void small() {
+  const Tensor a = Tensor::scalar(1.0), b = Tensor::scalar(1.0);
+  report(
+      "add_scalar", [&] { (void)(a + b); }, 20000);
+  const Tensor x = random_uniform({10}), y = random_uniform({10}), w = random_uniform({10});
+  report(
+      "add_10", [&] { (void)(x + y); }, 20000);
+  report(
+      "gradient_4_ops_10",
+      [&] {
+        Tape tape;
+        tape.start();
+        tape.watch(w);
+        const Tensor sum = reduce_sum((w * x + y) * w);
+        tape.stop();
+        (void)tape.gradient(std::array{sum}, std::array{w});
+      },
+      4000);
+  const Tensor m = random_uniform({32, 32});
+  report(
+      "matmul_32", [&] { (void)matmul(m, m); }, 20000);
+}
+
+void vectors(std::int64_t n) {
+  const std::string suffix = "_" + std::to_string(n);
+  const Tensor x = random_uniform({n}), y = random_uniform({n});
+  const std::int64_t repeat = std::max<std::int64_t>(3, 10000000 / n);
+  report(
+      "add" + suffix, [&] { (void)(x + y); }, repeat);
+  report(
+      "exp" + suffix, [&] { (void)exp(x); }, repeat);
+  report(
+      "sigmoid" + suffix, [&] { (void)sigmoid(x); }, repeat);
+  report(
+      "sum" + suffix, [&] { (void)reduce_sum(x); }, repeat);
+  report(
+      "dot" + suffix, [&] { (void)dot(x, y); }, repeat);
+}
+
+void matrices(std::int64_t n, DType dtype) {
+  const Tensor x = random_uniform({n, n}, 0, 1, dtype), y = random_uniform({n, n}, 0, 1, dtype);
+  const std::string suffix = dtype == DType::float64 ? "_float64" : "";
+  report(
+      "matmul_" + std::to_string(n) + suffix, [&] { (void)matmul(x, y); },
+      std::max<std::int64_t>(2, 1000000000 / (n * n * n)));
+}
+
+/// The products of an autoencoder with tied weights, 10,000 images, and its column sums.
+void autoencoder() {
+  const Tensor images = random_uniform({10000, 784}), weights = random_uniform({784, 196});
+  const Tensor hidden = random_uniform({10000, 196});
+  report(
+      "forward_10000x784x196", [&] { (void)matmul(images, weights); }, 2);
+  report(
+      "backward_784x10000x196", [&] { (void)matmul(images, hidden, true); }, 2);
+  report(
+      "decode_10000x196x784", [&] { (void)matmul(hidden, weights, false, true); }, 2);
+  report(
+      "transpose_10000x784", [&] { (void)(transpose(images) + 1.0); }, 2);
+  report(
+      "sum_rows_10000x784", [&] { (void)reduce_sum(images, Integers{1}); }, 5);
+  report(
+      "sum_columns_10000x784", [&] { (void)reduce_sum(images, Integers{0}); }, 5);
+  report(
+      "bias_10000x196", [&] { (void)(hidden + Tensor::scalar(1.0)); }, 5);
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  register_all_ops();
+  if (count > 1) cpu::set_thread_count(std::atoi(arguments[1]));
+  small();
+  for (const std::int64_t n : {10000, 100000, 1000000, 10000000}) vectors(n);
+  for (const std::int64_t n : {256, 1024, 2048}) matrices(n, DType::float32);
+  matrices(1024, DType::float64);
+  autoencoder();
+}

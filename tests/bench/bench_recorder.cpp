@@ -1,0 +1,84 @@
+// What recording costs: nanoseconds for a small op (multiply of two scalars) and for one of 16,384 floats,
+// without a recorder, with records alone, with the default keeping of values, and with a server attached
+// whose gate is open. One line of JSON per case; medians.
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "engine/debug/server.h"
+#include "engine/ops/ops.h"
+
+using namespace tapedeck;
+
+namespace {
+
+double time_of(const Tensor& x, int count) {
+  const auto start = std::chrono::steady_clock::now();
+  for (int i = 0; i < count; ++i) ops::multiply(x, x);
+  const std::chrono::duration<double, std::nano> time = std::chrono::steady_clock::now() - start;
+  return time.count() / count;
+}
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+struct Case {
+  const char* name;
+  std::unique_ptr<Recorder> recorder;
+  std::vector<double> times;
+};
+
+/// The cases take turns, so that a slower moment of the machine meets all of them.
+void measure(const char* op, const Tensor& x, int count, const std::filesystem::path& folder) {
+  constexpr int rounds = 31;
+  std::vector<Case> cases(4);
+  const char* names[] = {"no recorder", "records only", "default keeping", "attached, gate open"};
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    cases[i].name = names[i];
+    RecorderOptions options;
+    options.keep_values = i >= 2;
+    if (i > 0) cases[i].recorder = std::make_unique<Recorder>(options);
+  }
+  const debug::DebugServer server(*cases[3].recorder, "ipc://" + (folder / "debug").string(), "key");
+  for (int round = 0; round < rounds; ++round)
+    for (Case& one : cases) {
+      if (one.recorder) one.recorder->set_recording(true);
+      time_of(x, count / 10);
+      one.times.push_back(time_of(x, count));
+      if (one.recorder) one.recorder->set_recording(false);
+    }
+  const double base = median(cases[0].times);
+  for (const Case& one : cases) {
+    const double bytes =
+        one.recorder ? static_cast<double>(one.recorder->trace().bytes()) / one.recorder->trace().newest()
+                     : 0;
+    std::printf(
+        "{\"bench\": \"recorder\", \"op\": \"%s\", \"case\": \"%s\", \"ns_per_op\": %.1f, \"added_ns\": "
+        "%.1f, "
+        "\"bytes_per_record\": %.0f}\n",
+        op, one.name, median(one.times), median(one.times) - base, bytes);
+  }
+}
+
+}  // namespace
+
+int main() {
+  register_all_ops();
+  char folder[] = "/tmp/tapedeck-bench-XXXXXX";  // mkdtemp makes it 0700
+  if (!mkdtemp(folder)) return EXIT_FAILURE;
+  measure("multiply ()", Tensor::scalar(1.5), 20000, folder);
+  Tensor vector = Tensor::allocate(DType::float32, {16384});
+  std::fill_n(vector.writable_data<float>(), 16384, 1.5f);
+  measure("multiply (16384,)", vector, 2000, folder);
+  std::filesystem::remove_all(folder);
+  return EXIT_SUCCESS;
+}

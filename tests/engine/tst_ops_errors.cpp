@@ -1,0 +1,175 @@
+// What ops say of bad arguments.
+#include <QtTest>
+
+#include "engine/ops/ops.h"
+#include "engine/ops/run_op.h"
+#include "tests/engine/expect_error.h"
+
+using namespace tapedeck;
+using namespace tapedeck::ops;
+
+namespace {
+
+Tensor f32(const Shape& shape) {
+  return ops::zeros(shape);
+}
+Tensor i32(const Shape& shape) {
+  return ops::zeros(shape, DType::int32);
+}
+Tensor flags(const Shape& shape) {
+  return ops::zeros(shape, DType::bool_);
+}
+Tensor whole(std::vector<std::int64_t> values) {
+  return Tensor::from_values<std::int64_t>(values, {static_cast<std::int64_t>(values.size())});
+}
+
+}  // namespace
+
+class OpsErrorsTest : public QObject {
+  Q_OBJECT
+ private slots:
+  void initTestCase() { register_all_ops(); }
+
+  void elementwise() {
+    EXPECT_ERROR(TypeMismatchError, ops::exp(i32({2})), "exp: x is int32; needs float32 or float64");
+    EXPECT_ERROR(TypeMismatchError, ops::negative(flags({2})),
+                 "negative: x is bool; needs int32, int64, float32 or float64");
+    EXPECT_ERROR(TypeMismatchError, f32({2}) + i32({2}),
+                 "add: x is float32 and y is int32; cast one of them");
+    EXPECT_ERROR(InvalidArgumentError, f32({2, 3}) + f32({2}), "add");
+    EXPECT_ERROR(InvalidArgumentError, f32({2, 3}) + f32({2}), "(2, 3)");
+    EXPECT_ERROR(InvalidArgumentError, f32({2, 3}) + f32({2}), "(2,)");
+    EXPECT_ERROR(TypeMismatchError, ops::logical_and(f32({2}), f32({2})),
+                 "logical_and: x is float32; needs bool");
+    EXPECT_ERROR(TypeMismatchError, ops::less(flags({2}), flags({2})), "less: x is bool");
+    EXPECT_ERROR(InvalidArgumentError, ops::floordiv(whole({1, 2}), whole({1, 0})), "floordiv: y holds a 0");
+    EXPECT_ERROR(InvalidArgumentError, ops::mod(whole({1, 2}), whole({0})), "mod: y holds a 0");
+    EXPECT_ERROR(InvalidArgumentError, ops::pow(whole({2}), whole({-3})),
+                 "pow: y holds -3; whole numbers have no negative powers");
+    EXPECT_ERROR(TypeMismatchError, ops::where(f32({2}), f32({2}), f32({2})),
+                 "where: condition is float32; needs bool");
+    EXPECT_ERROR(TypeMismatchError, ops::where(flags({2}), f32({2}), i32({2})),
+                 "where: x is float32 and y is int32");
+    EXPECT_ERROR(InvalidArgumentError, ops::clip_by_value(f32({2}), f32({3, 2}), f32({})),
+                 "clip_by_value: clip_value_min (3, 2) does not broadcast to t (2,)");
+    EXPECT_ERROR(InvalidArgumentError, ops::add_n({}), "add_n: inputs is empty");
+    const Tensor unlike[] = {f32({2}), f32({3})};
+    EXPECT_ERROR(InvalidArgumentError, ops::add_n(unlike),
+                 "add_n: inputs[1] (3,) differs from inputs[0] (2,)");
+  }
+
+  void matmul() {
+    EXPECT_ERROR(InvalidArgumentError, ops::matmul(f32({2, 3}), f32({4, 5})),
+                 "matmul: a (2, 3) and b (4, 5): inner dimensions 3 and 4 differ");
+    EXPECT_ERROR(InvalidArgumentError, ops::matmul(f32({2, 3}), f32({3, 5}), true),
+                 "matmul: a (2, 3) transposed and b (3, 5): inner dimensions 2 and 3 differ");
+    EXPECT_ERROR(InvalidArgumentError, ops::matmul(f32({3}), f32({3, 2})), "matmul: a (3,) is no matrix");
+    EXPECT_ERROR(InvalidArgumentError, ops::matmul(f32({2, 2, 3}), f32({3, 3, 2})), "matmul");
+    EXPECT_ERROR(TypeMismatchError, ops::matmul(f32({2, 2}), i32({2, 2})),
+                 "matmul: a is float32 and b is int32");
+    EXPECT_ERROR(InvalidArgumentError, ops::dot(f32({2}), f32({3})),
+                 "dot: x (2,) and y (3,) differ in shape");
+  }
+
+  void reductions() {
+    EXPECT_ERROR(InvalidArgumentError, ops::reduce_sum(f32({2, 3}), Integers{2}),
+                 "reduce_sum: axis 2 is out of range for shape (2, 3)");
+    EXPECT_ERROR(InvalidArgumentError, ops::reduce_max(f32({2, 3}), Integers{0, -2}),
+                 "reduce_max: axis [0, -2] names axis 0 twice");
+    EXPECT_ERROR(TypeMismatchError, ops::reduce_sum(flags({2})), "reduce_sum: input_tensor is bool");
+    EXPECT_ERROR(TypeMismatchError, ops::reduce_any(f32({2})),
+                 "reduce_any: input_tensor is float32; needs bool");
+    EXPECT_ERROR(InvalidArgumentError, ops::reduce_mean(i32({0})), "reduce_mean: (0,) has no values");
+    EXPECT_ERROR(InvalidArgumentError, ops::argmax(f32({2, 0}), 1),
+                 "argmax: axis 1 of shape (2, 0) is empty");
+    EXPECT_ERROR(InvalidArgumentError, ops::argmin(f32({}), 0),
+                 "argmin: axis 0 is out of range for shape ()");
+    EXPECT_ERROR(InvalidArgumentError, ops::argmax(f32({2}), 0, DType::float32),
+                 "argmax: output_type is float32");
+  }
+
+  void shapes() {
+    EXPECT_ERROR(InvalidArgumentError, ops::reshape(f32({2, 3}), {4}),
+                 "reshape: tensor (2, 3) has 6 values, shape (4,) needs 4");
+    EXPECT_ERROR(InvalidArgumentError, ops::reshape(f32({2, 3}), {-1, 4}),
+                 "reshape: tensor (2, 3) with 6 values does not fill");
+    EXPECT_ERROR(InvalidArgumentError, ops::reshape(f32({2, 3}), {-1, -1}), "holds -1 twice");
+    EXPECT_ERROR(InvalidArgumentError, ops::transpose(f32({2, 3}), Integers{0, 0}),
+                 "transpose: perm [0, 0] does not name each axis of shape (2, 3) once");
+    EXPECT_ERROR(InvalidArgumentError, ops::expand_dims(f32({2}), 3),
+                 "expand_dims: axis 3 is out of range for shape (2,)");
+    EXPECT_ERROR(InvalidArgumentError, ops::squeeze(f32({2, 1}), Integers{0}),
+                 "squeeze: axis 0 of shape (2, 1) has extent 2, not 1");
+    EXPECT_ERROR(InvalidArgumentError, ops::broadcast_to(f32({2}), {3}),
+                 "broadcast_to: input (2,) does not broadcast to shape (3,)");
+    EXPECT_ERROR(InvalidArgumentError, ops::reverse(f32({2}), {1}), "reverse: axis 1 is out of range");
+    EXPECT_ERROR(InvalidArgumentError, ops::tile(f32({2}), {1, 2}), "tile: multiples [1, 2] for shape (2,)");
+    EXPECT_ERROR(InvalidArgumentError, ops::pad(f32({2}), {1}), "pad: paddings [1] for tensor (2,)");
+    EXPECT_ERROR(InvalidArgumentError, ops::shape(f32({2}), DType::float32), "shape: out_type is float32");
+    EXPECT_ERROR(InvalidArgumentError, ops::concat({}, 0), "concat: values is empty");
+    const Tensor unlike[] = {f32({2, 3}), f32({3, 2})};
+    EXPECT_ERROR(InvalidArgumentError, ops::concat(unlike, 0),
+                 "concat: values[1] (3, 2) and values[0] (2, 3) differ in more than axis 0");
+    EXPECT_ERROR(InvalidArgumentError, ops::stack(unlike),
+                 "stack: values[1] (3, 2) and values[0] (2, 3) differ in shape");
+    EXPECT_ERROR(InvalidArgumentError, ops::split(f32({5}), {2}),
+                 "split: 2 equal parts do not fill axis 0 of shape (5,)");
+    EXPECT_ERROR(InvalidArgumentError, ops::split(f32({5}), {2, 2}),
+                 "split: sizes [2, 2] do not fill axis 0 of shape (5,)");
+    EXPECT_ERROR(InvalidArgumentError,
+                 run_op(*Registry::instance().find("unstack"), std::array{f32({2})},
+                        {std::int64_t{3}, std::int64_t{0}}),
+                 "unstack: num is 3, axis 0 of shape (2,) has extent 2");
+  }
+
+  void indexing() {
+    EXPECT_ERROR(OutOfRangeError, ops::gather(f32({5}), whole({0, 1, 2, 7})),
+                 "gather: indices[3] is 7; must be in [0, 5)");
+    EXPECT_ERROR(OutOfRangeError, ops::gather(f32({5}), whole({-1})), "gather: indices[0] is -1");
+    EXPECT_ERROR(TypeMismatchError, ops::gather(f32({5}), f32({1})),
+                 "gather: indices is float32; needs int32 or int64");
+    EXPECT_ERROR(OutOfRangeError, ops::unsorted_segment_sum(f32({1}), whole({4}), 4),
+                 "segment_ids[0] is 4; must be in [0, 4)");
+    EXPECT_ERROR(InvalidArgumentError, ops::unsorted_segment_sum(f32({2}), whole({0, 1, 2}), 4),
+                 "(3,) is no beginning of data (2,)");
+    Slicing index{{5}, {6}, {1}};
+    index.shrink_axis_mask = 1;
+    EXPECT_ERROR(OutOfRangeError, ops::strided_slice(f32({3, 4}), index),
+                 "strided_slice: index 5 is out of range for axis 0 of shape (3, 4)");
+    EXPECT_ERROR(InvalidArgumentError, ops::strided_slice(f32({3}), {{0}, {3}, {0}}),
+                 "strided_slice: strides[0] is 0");
+    EXPECT_ERROR(OutOfRangeError, ops::strided_slice(f32({3}), {{0, 0}, {1, 1}, {1, 1}}),
+                 "strided_slice: 2 indices for shape (3,) with 1 axes");
+    EXPECT_ERROR(InvalidArgumentError, ops::strided_slice(f32({3}), {{0}, {1, 2}, {1}}),
+                 "begin, end and strides have 1, 2 and 1 entries");
+    EXPECT_ERROR(InvalidArgumentError, ops::strided_slice_grad(f32({2}), {3}, {{0}, {3}, {1}}),
+                 "strided_slice_grad: dy (2,) where the slice of (3,) has shape (3,)");
+    EXPECT_ERROR(InvalidArgumentError, ops::slice(f32({3}), {2}, {2}),
+                 "slice: begin [2] and size [2] leave shape (3,)");
+  }
+
+  void creation_and_networks() {
+    EXPECT_ERROR(InvalidArgumentError, ops::zeros({-1}), "zeros: shape (-1,) has a negative extent, -1");
+    EXPECT_ERROR(ResourceExhaustedError, ops::ones({std::int64_t{1} << 50}), "ones: ");
+    EXPECT_ERROR(InvalidArgumentError, ops::range(0, 5, 0), "range: start 0, limit 5, delta 0");
+    EXPECT_ERROR(InvalidArgumentError, ops::eye(-2), "eye: num_rows -2");
+    EXPECT_ERROR(InvalidArgumentError, ops::fill({2}, f32({1})),
+                 "fill: value has shape (1,); needs a scalar");
+    EXPECT_ERROR(InvalidArgumentError, ops::linspace(f32({}), f32({}), 0),
+                 "linspace: num is 0; needs at least 1");
+    EXPECT_ERROR(TypeMismatchError, ops::one_hot(f32({2}), 3),
+                 "one_hot: indices is float32; needs int32 or int64");
+    EXPECT_ERROR(InvalidArgumentError, ops::one_hot(i32({2}), -1), "one_hot: depth is -1");
+    EXPECT_ERROR(InvalidArgumentError, ops::softmax(f32({2}), 1),
+                 "softmax: axis 1 is out of range for shape (2,)");
+    EXPECT_ERROR(InvalidArgumentError, ops::softmax_cross_entropy_with_logits(f32({2}), f32({3})),
+                 "softmax_cross_entropy_with_logits: labels (2,) and logits (3,) differ in shape");
+    EXPECT_ERROR(OutOfRangeError, ops::sparse_softmax_cross_entropy_with_logits(whole({3}), f32({1, 3})),
+                 "labels[0] is 3; must be in [0, 3)");
+    EXPECT_ERROR(InvalidArgumentError, ops::sparse_softmax_cross_entropy_with_logits(whole({0}), f32({2, 3})),
+                 "labels (1,) and logits (2, 3)");
+  }
+};
+
+QTEST_GUILESS_MAIN(OpsErrorsTest)
+#include "tst_ops_errors.moc"

@@ -1,0 +1,358 @@
+// What the kernels promise beyond values: threads, views, whole numbers, long arrays, interrupts.
+#include <QtTest>
+#include <atomic>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+#include <random>
+#include <thread>
+
+#include "engine/cpu/parallel.h"
+#include "engine/ops/interrupt.h"
+#include "engine/ops/ops.h"
+#include "engine/tape/tape.h"
+#include "tests/engine/expect_error.h"
+
+using namespace tapedeck;
+using namespace tapedeck::ops;
+
+namespace {
+
+Tensor normal(const Shape& shape, DType dtype = DType::float32, unsigned seed = 1) {
+  std::mt19937_64 random(seed);
+  std::normal_distribution<double> values;
+  Tensor tensor = Tensor::allocate(dtype, shape);
+  visit_dtype(dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    for (std::int64_t i = 0; i < tensor.count(); ++i)
+      tensor.writable_data<T>()[i] = static_cast<T>(values(random));
+  });
+  return tensor;
+}
+
+bool same_bits(const Tensor& a, const Tensor& b) {
+  const Tensor x = a.make_contiguous();
+  const Tensor y = b.make_contiguous();
+  return x.shape() == y.shape() && x.dtype() == y.dtype() && std::memcmp(x.raw(), y.raw(), x.bytes()) == 0;
+}
+
+bool shares_storage(const Tensor& a, const Tensor& b) {
+  return a.storage().get() == b.storage().get();
+}
+
+template <class T>
+std::vector<T> values_of(const Tensor& tensor) {
+  const Tensor x = tensor.make_contiguous();
+  return {x.data<T>(), x.data<T>() + x.count()};
+}
+
+Tensor whole(std::vector<std::int32_t> values) {
+  return Tensor::from_values<std::int32_t>(values, {static_cast<std::int64_t>(values.size())});
+}
+
+std::atomic<int> questions{0};
+
+}  // namespace
+
+class OpsKernelsTest : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void initTestCase() { register_all_ops(); }
+  void cleanup() {
+    set_host_hooks({});
+    cpu::set_thread_count(2);
+  }
+
+  void results_do_not_depend_on_the_number_of_threads() {
+    const Tensor x = normal({300001});
+    const Tensor rows = normal({700, 333});
+    const Tensor wide = normal({40, 9001});
+    const Tensor tall = normal({30001, 7});
+    const Tensor a = normal({300, 257}), b = normal({257, 190});
+    const Tensor deep = normal({64, 20000});
+    const Tensor ad = normal({300, 257}, DType::float64), bd = normal({257, 190}, DType::float64);
+    const auto everything = [&] {
+      std::vector<Tensor> results = {exp(x),
+                                     x * x,
+                                     reduce_sum(x),
+                                     reduce_mean(x),
+                                     reduce_max(x),
+                                     dot(x, x),
+                                     reduce_sum(rows, Integers{0}),
+                                     reduce_sum(rows, Integers{1}),
+                                     reduce_sum(wide, Integers{0}),
+                                     reduce_sum(tall, Integers{0}),
+                                     reduce_prod(tall, Integers{0}),
+                                     softmax(rows),
+                                     reduce_logsumexp(rows, Integers{0}),
+                                     transpose(rows) + 1.0,
+                                     matmul(a, b),
+                                     matmul(ad, bd),
+                                     matmul(a, a, false, true),
+                                     matmul(deep, deep, false, true),
+                                     matmul(tall, tall, true, false),
+                                     argmax(rows, 1),
+                                     cast(x, DType::float64),
+                                     l2_loss(x),
+                                     where(greater(x, x * 0.0), x, -x),
+                                     sparse_softmax_cross_entropy_with_logits(argmax(rows, 1), rows)};
+      return results;
+    };
+    cpu::set_thread_count(1);
+    const std::vector<Tensor> alone = everything();
+    for (const int threads : {2, 3, 5}) {
+      cpu::set_thread_count(threads);
+      QCOMPARE(cpu::thread_count(), threads);
+      const std::vector<Tensor> together = everything();
+      for (std::size_t i = 0; i < alone.size(); ++i)
+        QVERIFY2(same_bits(alone[i], together[i]),
+                 qPrintable(QString("result %1, %2 threads").arg(i).arg(threads)));
+    }
+  }
+
+  void long_sums_stay_accurate() {
+    const Tensor x = ones({1 << 24}) * 0.1;
+    const double exact = static_cast<double>(1 << 24) * static_cast<double>(0.1F);
+    QVERIFY2(std::abs(reduce_sum(x).item() - exact) < 1e-6 * exact,
+             qPrintable(QString::number(reduce_sum(x).item() / exact - 1)));
+    const Tensor columns = reduce_sum(reshape(x, {1 << 20, 16}), Integers{0});
+    for (const double sum : columns.to_vector()) QVERIFY(std::abs(sum - exact / 16) < 1e-5 * exact / 16);
+  }
+
+  void large_products_are_right() {
+    for (const auto& [m, n, k] : std::vector<std::array<std::int64_t, 3>>{
+             {257, 300, 129}, {33, 2000, 65}, {1, 700, 900}, {700, 1, 900}, {19, 17, 5000}})
+      for (const bool ta : {false, true})
+        for (const bool tb : {false, true}) {
+          const Tensor a = normal(ta ? Shape{k, m} : Shape{m, k}, DType::float32, 3);
+          const Tensor b = normal(tb ? Shape{n, k} : Shape{k, n}, DType::float32, 4);
+          const Tensor exact = matmul(cast(a, DType::float64), cast(b, DType::float64), ta, tb);
+          const std::vector<double> wide = exact.to_vector();
+          const std::vector<double> narrow = matmul(a, b, ta, tb).to_vector();
+          const double scale = std::sqrt(static_cast<double>(k));
+          for (std::size_t i = 0; i < wide.size(); ++i) QVERIFY(std::abs(wide[i] - narrow[i]) < 2e-5 * scale);
+          // A few elements of the float64 product from their definition.
+          for (const auto& [row, column] :
+               std::vector<std::pair<std::int64_t, std::int64_t>>{{0, 0}, {m - 1, n - 1}, {m / 2, n / 3}}) {
+            double sum = 0;
+            for (std::int64_t p = 0; p < k; ++p)
+              sum += static_cast<double>(a.data<float>()[ta ? p * m + row : row * k + p]) *
+                     static_cast<double>(b.data<float>()[tb ? column * k + p : p * n + column]);
+            QVERIFY(std::abs(sum - wide[static_cast<std::size_t>(row * n + column)]) < 1e-11 * scale);
+          }
+        }
+  }
+
+  void transposed_views_multiply_like_their_copies() {
+    const Tensor a = normal({120, 80}), b = normal({120, 90});
+    QVERIFY(same_bits(matmul(transpose(a), b), matmul(a, b, true)));
+    QVERIFY(same_bits(matmul(transpose(a), transpose(transpose(b))), matmul(a, b, true)));
+    const Tensor part = slice(a, {10, 5}, {50, 40});  // a leading dimension longer than the rows
+    const Tensor copy = reshape(part, {50, 40});
+    QVERIFY(same_bits(matmul(part, transpose(part)), matmul(copy, copy, false, true)));
+  }
+
+  void whole_numbers_multiply_exactly() {
+    const Tensor a = Tensor::from_values<std::int64_t>(std::vector<std::int64_t>{1, 2, 3, 4, 5, 6}, {2, 3});
+    QCOMPARE(values_of<std::int64_t>(matmul(a, a, false, true)), (std::vector<std::int64_t>{14, 32, 32, 77}));
+  }
+
+  void very_long_arrays_are_written_whole() {
+    const std::int64_t n = (std::int64_t{5} << 20) + 13;  // long enough to be written past the cache
+    const Tensor x = range(0, static_cast<double>(n));
+    const Tensor y = x + x;
+    const Tensor z = exp(x * 0.0);
+    for (std::int64_t i = 0; i < n; ++i) {
+      if (y.data<float>()[i] != 2.0F * static_cast<float>(i)) QFAIL(qPrintable(QString("sum at %1").arg(i)));
+      if (z.data<float>()[i] != 1.0F) QFAIL(qPrintable(QString("exp at %1").arg(i)));
+    }
+  }
+
+  void broadcasts_of_long_rows_and_columns_are_right() {
+    const Tensor x = normal({300, 700});
+    const Tensor row = normal({700}, DType::float32, 2);
+    const Tensor column = normal({300, 1}, DType::float32, 3);
+    const std::vector<float> plus_row = values_of<float>(x + row),
+                             times_column = values_of<float>(column * x);
+    for (std::int64_t i = 0; i < 300; ++i)
+      for (std::int64_t j = 0; j < 700; ++j) {
+        const auto at = static_cast<std::size_t>(i * 700 + j);
+        QCOMPARE(plus_row[at], x.data<float>()[at] + row.data<float>()[j]);
+        QCOMPARE(times_column[at], column.data<float>()[i] * x.data<float>()[at]);
+      }
+    const std::vector<float> turned = values_of<float>(transpose(x));
+    for (std::int64_t i = 0; i < 300; ++i)
+      for (std::int64_t j = 0; j < 700; ++j)
+        QCOMPARE(turned[static_cast<std::size_t>(j * 300 + i)], x.data<float>()[i * 700 + j]);
+  }
+
+  void whole_numbers_divide_as_python_does() {
+    const Tensor a = whole({7, -7, 7, -7, 6, 0, std::numeric_limits<std::int32_t>::min()});
+    const Tensor b = whole({2, 2, -2, -2, 3, 5, -1});
+    QCOMPARE(values_of<std::int32_t>(floordiv(a, b)),
+             (std::vector<std::int32_t>{3, -4, -4, 3, 2, 0, std::numeric_limits<std::int32_t>::min()}));
+    QCOMPARE(values_of<std::int32_t>(mod(a, b)), (std::vector<std::int32_t>{1, 1, -1, -1, 0, 0, 0}));
+    const Tensor quotient = divide(a, b);
+    QVERIFY(quotient.dtype() == DType::float64);
+    QCOMPARE(quotient.to_vector()[1], -3.5);
+    QCOMPARE(values_of<std::int32_t>(pow(whole({2, -3, 5}), whole({10, 3, 0}))),
+             (std::vector<std::int32_t>{1024, -27, 1}));
+    QCOMPARE(values_of<std::int32_t>(reduce_mean(whole({1, 0, 1, 1}))), std::vector<std::int32_t>{0});
+    QCOMPARE(values_of<std::int32_t>(whole({2147483647}) + whole({1})),
+             std::vector<std::int32_t>{std::numeric_limits<std::int32_t>::min()});
+    QVERIFY(reduce_sum(whole({})).item() == 0);
+  }
+
+  void not_a_number_passes_extremes() {
+    const float nan = std::numeric_limits<float>::quiet_NaN();
+    const Tensor x = Tensor::from_values<float>(std::vector<float>{1, nan, 3}, {3});
+    const Tensor y = Tensor::from_values<float>(std::vector<float>{nan, 2, 2}, {3});
+    for (const Tensor& extreme : {maximum(x, y), minimum(x, y)}) {
+      QVERIFY(std::isnan(extreme.data<float>()[0]));
+      QVERIFY(std::isnan(extreme.data<float>()[1]));
+    }
+    QVERIFY(std::isnan(reduce_max(x).item()));
+    QVERIFY(std::isnan(reduce_min(x).item()));
+    QCOMPARE(argmax(x).item(), 1.0);
+    QVERIFY(std::isnan(relu(x).data<float>()[1]));
+    std::vector<float> many(1000, 1.0F);
+    many[777] = nan;
+    QVERIFY(std::isnan(reduce_max(Tensor::from_values<float>(many, {1000})).item()));
+    QVERIFY(
+        std::isnan(reduce_max(Tensor::from_values<float>(many, {100, 10}), Integers{0}).data<float>()[7]));
+  }
+
+  void equal_extremes_share_the_gradient() {
+    const Tensor x = Tensor::from_values<double>(std::vector<double>{1, 3, 3, 2}, {4});
+    Tape tape;
+    tape.start();
+    tape.watch(x);
+    const Tensor y = reduce_max(x);
+    tape.stop();
+    QCOMPARE(tape.gradient(std::array{y}, std::array{x})[0].to_vector(),
+             (std::vector<double>{0, 0.5, 0.5, 0}));
+  }
+
+  void powers_of_zero_have_finite_gradients() {
+    const Tensor x = Tensor::scalar(0.0), n = Tensor::scalar(1.0);
+    Tape outer(true), tape(true);
+    outer.start();
+    outer.watch(x);
+    tape.start();
+    tape.watch(x);
+    const Tensor y = pow(x, n);
+    tape.stop();
+    const Tensor slope = tape.gradient(std::array{y}, std::array{x})[0];
+    outer.stop();
+    QCOMPARE(slope.item(), 1.0);
+    QCOMPARE(outer.gradient(std::array{slope}, std::array{x})[0].item(), 0.0);
+  }
+
+  void views_share_storage() {
+    const Tensor x = normal({4, 6});
+    QVERIFY(shares_storage(x, reshape(x, {24})));
+    QVERIFY(shares_storage(x, transpose(x)));
+    QVERIFY(shares_storage(x, expand_dims(x, 1)));
+    QVERIFY(shares_storage(x, squeeze(expand_dims(x, 1))));
+    QVERIFY(shares_storage(x, broadcast_to(x, {3, 4, 6})));
+    QVERIFY(shares_storage(x, slice(x, {1, 1}, {2, 2})));
+    QVERIFY(shares_storage(x, strided_slice(x, {{3}, {0}, {-2}})));
+    QVERIFY(shares_storage(x, reverse(x, {0})));
+    QVERIFY(shares_storage(x, identity(x)));
+    QVERIFY(shares_storage(x, unstack(x)[2]));
+    QVERIFY(shares_storage(x, split(x, {2}, 1)[1]));
+    QVERIFY(!shares_storage(x, reshape(transpose(x), {24})));
+    QVERIFY(identity(x).id() != x.id());
+  }
+
+  void long_work_asks_for_interrupts_and_stops() {
+    static bool stop = false;
+    stop = false;
+    questions = 0;
+    HostHooks hooks;
+    hooks.interrupted = [] {
+      ++questions;
+      return stop;
+    };
+    set_host_hooks(hooks);
+    const Tensor a = normal({1500, 1500}, DType::float64);
+    (void)matmul(a, a);
+    QVERIFY(questions > 0);
+    stop = true;
+    EXPECT_ERROR(Interrupted, matmul(a, a), "interrupted");
+    EXPECT_ERROR(
+        Interrupted,
+        [&] {
+          for (int i = 0; i < 100000; ++i) (void)erf(a);
+        }(),
+        "interrupted");
+  }
+
+  void long_work_gives_up_the_host_lock_and_takes_it_back() {
+    static std::atomic<int> held{0};
+    static std::atomic<int> releases{0};
+    held = 0;
+    releases = 0;
+    HostHooks hooks;
+    hooks.release = []() -> void* {
+      --held;
+      ++releases;
+      return nullptr;
+    };
+    hooks.reacquire = [](void*) { ++held; };
+    set_host_hooks(hooks);
+    (void)(normal({10}) + normal({10}));
+    QCOMPARE(releases.load(), 0);
+    (void)exp(normal({3000000}));
+    QVERIFY(releases > 0);
+    QCOMPARE(held.load(), 0);
+  }
+
+  void parallel_for_covers_every_index_once_in_fixed_blocks() {
+    for (const int threads : {1, 2, 4}) {
+      cpu::set_thread_count(threads);
+      std::vector<std::atomic<int>> seen(1003);
+      std::atomic<bool> aligned{true};
+      cpu::parallel_for(1003, 10, [&](std::int64_t begin, std::int64_t end) {
+        if (begin % 10 != 0 || end != std::min<std::int64_t>(1003, begin + 10)) aligned = false;
+        for (std::int64_t i = begin; i < end; ++i) ++seen[static_cast<std::size_t>(i)];
+      });
+      QVERIFY(aligned);
+      for (const auto& count : seen) QCOMPARE(count.load(), 1);
+    }
+    EXPECT_ERROR(InvalidArgumentError, cpu::set_thread_count(0),
+                 "set_thread_count: 0 threads; at least 1 is needed");
+  }
+
+  void parallel_for_rethrows_and_goes_on_working() {
+    for (int round = 0; round < 50; ++round)
+      EXPECT_ERROR(OutOfRangeError,
+                   cpu::parallel_for(100, 1,
+                                     [&](std::int64_t begin, std::int64_t) {
+                                       if (begin == 37) fail<OutOfRangeError>("block ", begin);
+                                     }),
+                   "block 37");
+    std::atomic<std::int64_t> sum{0};
+    cpu::parallel_for(100, 1, [&](std::int64_t begin, std::int64_t) { sum += begin; });
+    QCOMPARE(sum.load(), std::int64_t{4950});
+  }
+
+  void parallel_for_nests_and_serves_several_callers() {
+    std::atomic<std::int64_t> sum{0};
+    const auto work = [&] {
+      for (int round = 0; round < 200; ++round)
+        cpu::parallel_for(8, 1, [&](std::int64_t, std::int64_t) {
+          cpu::parallel_for(5, 2, [&](std::int64_t begin, std::int64_t end) { sum += end - begin; });
+        });
+    };
+    std::thread other(work), third(work);
+    work();
+    other.join();
+    third.join();
+    QCOMPARE(sum.load(), std::int64_t{3 * 200 * 8 * 5});
+  }
+};
+
+QTEST_GUILESS_MAIN(OpsKernelsTest)
+#include "tst_ops_kernels.moc"

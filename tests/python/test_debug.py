@@ -1,0 +1,170 @@
+"""The recorder as a session process uses it: lines, cells, the gate, curves."""
+import json
+import os
+import stat
+import tempfile
+import threading
+import time
+import unittest
+
+import tapedeck as tf
+from tapedeck import _engine
+
+debug = _engine.debug
+
+CELL_ONE = """
+def halve(x):
+    y = x * 0.5
+    return y
+
+a = halve(tf.constant([2., 4.]))
+"""
+CELL_TWO = """
+b = halve(a)
+
+c = b + a
+"""
+
+
+def records():
+    return json.loads(debug.records_json())
+
+
+class Debug(unittest.TestCase):
+    def tearDown(self):
+        debug.stop()
+
+    def run_cell(self, cell, filename, code, names):
+        debug.begin_cell(cell, filename)
+        try:
+            exec(compile(code, filename, "exec"), names)
+        finally:
+            debug.end_cell()
+
+    def wait_for(self, condition):
+        give_up = time.monotonic() + 20
+        while not condition():
+            self.assertLess(time.monotonic(), give_up)
+            time.sleep(0.002)
+
+    def test_ops_are_reported_with_the_cell_whose_code_called_them(self):
+        debug.attach()
+        names = {"tf": tf}
+        self.run_cell("one", "/tmp/kernel_1/11.py", CELL_ONE, names)
+        self.run_cell("two", "/tmp/kernel_1/22.py", CELL_TWO, names)
+        self.assertEqual([(r["op"], r["cell"], r["line"], r["file"]) for r in records()],
+                         [("multiply", "one", 3, ""), ("multiply", "one", 3, ""), ("add", "two", 4, "")])
+
+    def test_code_that_is_no_cell_is_reported_with_the_cell_that_called_it(self):
+        debug.attach()
+        names = {"tf": tf}
+        exec(compile("def helper(x):\n  return x * x\n", "helper.py", "exec"), names)
+        self.run_cell("three", "/tmp/kernel_1/33.py", "\n\nhelper(tf.constant(2.))", names)
+        self.assertEqual([(r["cell"], r["line"]) for r in records()], [("three", 3)])
+
+    def test_the_same_text_in_two_cells_is_told_apart(self):
+        debug.attach()
+        names = {"tf": tf, "x": tf.constant(1.0)}
+        for cell in ("four", "five"):
+            self.run_cell(cell, "/tmp/kernel_1/44.py", "x * x", names)
+        self.assertEqual([r["cell"] for r in records()], ["four", "five"])
+
+    def test_a_loop_reports_each_line_of_its_own(self):
+        debug.attach()
+        code = "for i in range(100):\n  x * x\n  x + x\n"
+        self.run_cell("loop", "/tmp/kernel_1/55.py", code, {"x": tf.constant(1.0)})
+        self.assertEqual([r["line"] for r in records()], [2, 3] * 100)
+
+    def test_a_gradient_reports_the_line_that_asked_for_it_and_enters_custom_ones(self):
+        debug.attach()
+        code = """
+@tf.custom_gradient
+def cube(x):
+    def grad(dy):
+        return dy * 3. * x * x
+    return x * x * x, grad
+
+x = tf.constant(2.)
+with tf.GradientTape() as tape:
+    tape.watch(x)
+    y = tf.sin(cube(x))
+slope = tape.gradient(y, x)
+"""
+        names = {"tf": tf}
+        self.run_cell("six", "/tmp/kernel_1/66.py", code, names)
+        lines = {}
+        for record in records():
+            if record["backward"]:
+                lines.setdefault(record["kind"], set()).add(record["line"])
+        self.assertEqual(lines["playback"], {12})
+        self.assertEqual(lines["vjp"], {12})
+        self.assertIn(5, lines["op"])
+        self.assertAlmostEqual(float(names["slope"]), 12 * __import__("math").cos(8), places=4)
+
+    def test_constants_and_variables_are_leaves(self):
+        debug.attach()
+        weight = tf.Variable(3.0, name="weight")
+        weight * 2.0
+        weight.assign(5.0)
+        weight * 2.0
+        inputs = [record["inputs"] for record in records() if record["op"] == "multiply"]
+        self.assertEqual([i[0]["name"] for i in inputs], ["weight:0"] * 2)
+        self.assertEqual([i[0]["preview"] for i in inputs], ["3.0", "5.0"])
+        self.assertEqual([i[1]["producer"] for i in inputs], [0, 0])
+
+    def test_a_paused_thread_waits_without_pythons_lock(self):
+        debug.attach()
+        debug.gate("pause")
+        x = tf.constant(3.0)
+        results = []
+        thread = threading.Thread(target=lambda: results.append(float(x * x)))
+        thread.start()
+        self.wait_for(lambda: debug.status()["gate"] == "stopped")
+        self.assertEqual(results, [])
+        self.assertEqual(records()[0]["state"], "pending")
+        debug.gate("run")
+        thread.join()
+        self.assertEqual(results, [9.0])
+
+    def test_recording_off_records_nothing(self):
+        debug.attach()
+        debug.set_recording(False)
+        tf.constant(1.0) + 1.0
+        self.assertEqual(debug.record_count(), 0)
+        self.assertFalse(debug.recording())
+
+    def test_curves_count_their_points(self):
+        debug.add_scalar("nobody listens", 0, 1.0)
+        debug.attach()
+        tf.summary.scalar("loss", 0.5, 1)
+        debug.restart_series("loss")
+        self.assertEqual(debug.status()["series_points"], 2)
+
+    def test_the_server_starts_and_stops_and_refuses_open_folders(self):
+        with tempfile.TemporaryDirectory() as folder:
+            endpoint = f"ipc://{folder}/debug"
+            os.chmod(folder, 0o755)
+            with self.assertRaisesRegex(RuntimeError, "has mode 0755; it must be 0700"):
+                debug.start(endpoint, b"key")
+            self.assertFalse(debug.attached())
+            os.chmod(folder, 0o700)
+            for _ in range(2):
+                debug.start(endpoint, b"key", budget_bytes=1 << 20)
+                self.assertEqual(stat.S_IMODE(os.stat(f"{folder}/debug").st_mode), 0o600)
+                with self.assertRaisesRegex(ValueError, "attached already"):
+                    debug.attach()
+                tf.constant(1.0) + 1.0
+                self.assertEqual(debug.status()["budget_bytes"], 1 << 20)
+                debug.stop()
+            self.assertFalse(os.path.exists(f"{folder}/debug"))
+        with self.assertRaisesRegex(ValueError, "nothing records"):
+            debug.status()
+
+    def test_everything_has_a_docstring(self):
+        for name in dir(debug):
+            if not name.startswith("_"):
+                self.assertTrue(getattr(debug, name).__doc__.split("\n", 1)[1].strip(), name)
+
+
+if __name__ == "__main__":
+    unittest.main()
