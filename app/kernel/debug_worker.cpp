@@ -86,8 +86,7 @@ void DebugWorker::broken(const std::string& what) {
   refuse("The connection to the session's debug server at " + endpoint_ + " can not be used: " + what);
 }
 
-// ---- time
-// ---------------------------------------------------------------------------------------------------------
+// ---- time ----------------------------------------------------------------------------------------
 
 Clock::time_point DebugWorker::tick(Clock::time_point now) {
   if (!socket_ || !linked_) return now + std::chrono::hours(1);
@@ -102,8 +101,7 @@ Clock::time_point DebugWorker::tick(Clock::time_point now) {
   return asked_ + askEvery;
 }
 
-// ---- what comes in
-// --------------------------------------------------------------------------------------------------
+// ---- what comes in -------------------------------------------------------------------------------
 
 std::vector<zmq::socket_ref> DebugWorker::sockets() {
   if (!socket_) return {};

@@ -97,8 +97,7 @@ void JupyterWorker::send(Channel channel, const JupyterMessage& message) {
     qWarning("Jupyter client: a %s could not be sent: too many wait already", message.type().c_str());
 }
 
-// ---- cells
-// --------------------------------------------------------------------------------------------------------
+// ---- cells ---------------------------------------------------------------------------------------
 
 void JupyterWorker::execute(std::string cell, std::string code) {
   queue_.push_back({std::move(cell), std::move(code)});
@@ -172,8 +171,7 @@ void JupyterWorker::input(std::string text) {
   inputParent_.reset();
 }
 
-// ---- completion and help
-// --------------------------------------------------------------------------------------------
+// ---- completion and help -------------------------------------------------------------------------
 
 void JupyterWorker::complete(std::uint64_t request, std::string code, int cursor) {
   heldCompletion_ = Question{request, std::move(code), cursor};
@@ -204,8 +202,7 @@ void JupyterWorker::askHeld() {
   }
 }
 
-// ---- time
-// ---------------------------------------------------------------------------------------------------------
+// ---- time ----------------------------------------------------------------------------------------
 
 void JupyterWorker::sendInfoRequest(Clock::time_point now) {
   infoSent_ = now;
@@ -253,8 +250,7 @@ Clock::time_point JupyterWorker::tick(Clock::time_point now) {
   return std::min(next, outbox_.flush(now));
 }
 
-// ---- what comes in
-// --------------------------------------------------------------------------------------------------
+// ---- what comes in -------------------------------------------------------------------------------
 
 std::vector<zmq::socket_ref> JupyterWorker::sockets() {
   return {sockets_.begin(), sockets_.end()};

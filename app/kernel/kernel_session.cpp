@@ -19,8 +19,7 @@ int codePoints(const QString& text, int position) {
 
 }  // namespace
 
-// ---- the process
-// ----------------------------------------------------------------------------------------------------
+// ---- the process ---------------------------------------------------------------------------------
 
 KernelSession::Private::Private(KernelSession* session) : q(session) {
   worker = std::make_shared<JupyterWorker>([this](std::vector<events::Event> batch) {
@@ -40,8 +39,10 @@ KernelSession::Private::Private(KernelSession* session) : q(session) {
   });
   exitLimit.setSingleShot(true);
   exitLimit.setInterval(exitLimitMs);
-  connect(&exitLimit, &QTimer::timeout, q, [this] {
-    if (process) process->endWithin(0);
+  connect(&exitLimit, &QTimer::timeout, q, [this] {  // a thread of the user's keeps it alive
+    ProcessEnd end;
+    end.wasReady = end.calledExit = true;
+    killBecause(deathSentence(end));
   });
 }
 
@@ -179,6 +180,9 @@ void KernelSession::Private::closed() {
   runtime.reset();
   ready = false;
   const QString sentence = std::exchange(endSentence, {});
+  // Cells that were given after the worker had told of its end must not wait for the next process.
+  if (afterwards == Afterwards::dead || afterwards == Afterwards::stopped)
+    post([](JupyterWorker& jupyter) { jupyter.abortQueue(); });
   switch (afterwards) {
     case Afterwards::startAgain:
       return begin();
@@ -198,8 +202,7 @@ void KernelSession::Private::failed(const QString& sentence) {
   setState(KernelState::dead, sentence);
 }
 
-// ---- what the window asks for
-// ---------------------------------------------------------------------------------------
+// ---- what the window asks for --------------------------------------------------------------------
 
 KernelSession::KernelSession(QObject* parent) : QObject(parent), d_(std::make_unique<Private>(this)) {}
 

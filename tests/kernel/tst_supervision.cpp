@@ -1,14 +1,10 @@
 // What the app does when session processes die, hang, or can not start.
 #include <signal.h>
-#include <sys/stat.h>
-#include <utime.h>
 
 #include <QRandomGenerator>
 #include <QTemporaryDir>
 
-#include "app/kernel/connection.h"
 #include "app/kernel/death_report.h"
-#include "app/kernel/runtime_folder.h"
 #include "tests/kernel/session_probe.h"
 
 using namespace tapedeck::app;
@@ -25,18 +21,8 @@ QString writeScript(const QTemporaryDir& folder, const char* name, const QByteAr
   return file.fileName();
 }
 
-int modeOf(const QString& path) {
-  struct stat status {};
-  return ::lstat(QFile::encodeName(path).constData(), &status) == 0 ? int(status.st_mode & 0777) : -1;
-}
-
 bool runs(qint64 process) {
   return ::kill(pid_t(process), 0) == 0;
-}
-
-void makeOld(const QString& path) {
-  const utimbuf hourAgo{::time(nullptr) - 3600, ::time(nullptr) - 3600};
-  ::utime(QFile::encodeName(path).constData(), &hourAgo);
 }
 
 }  // namespace
@@ -49,6 +35,7 @@ class TestSupervision : public QObject {
   void whatWasPrintedBeforeTheDeathArrives();
   void aSegmentationFaultIsNamed();
   void anExitCodeIsNamed();
+  void exitEndsASessionWhoseThreadsLive();
   void killedAtRandomMomentsItStartsAgain();
   void killedWhileStarting();
   void aProcessThatNeverAnswersIsEnded();
@@ -64,12 +51,7 @@ class TestSupervision : public QObject {
   void shutdownEndsABusyProcess();
   void shutdownWhileSearchingTheInterpreter();
   void theEndOfTheSessionEndsProcessAndChildren();
-  void folderAndFilesBelongToTheUserAlone();
   void socketsOverTcp();
-  void foldersOfDeadProgramsAreRemoved();
-  void aBaseFolderThatOthersCanEnterIsClosed();
-  void aBaseFolderThatIsALinkIsNotUsed();
-  void aLongRuntimeFolderIsNotUsed();
   void sentences_data();
   void sentences();
 
@@ -126,6 +108,16 @@ void TestSupervision::anExitCodeIsNamed() {
   QTRY_COMPARE_WITH_TIMEOUT(probe.session.state(), KernelState::dead, generous);
   QVERIFY2(probe.sentence.startsWith("The session process ended with exit code 3."),
            qPrintable(probe.sentence));
+}
+
+void TestSupervision::exitEndsASessionWhoseThreadsLive() {
+  Probe probe;
+  QVERIFY(startAndWait(probe));
+  probe.session.execute("a",
+                        "import threading, time\n"
+                        "threading.Thread(target=time.sleep, args=(1000,)).start()\nexit()");
+  QTRY_COMPARE_WITH_TIMEOUT(probe.session.state(), KernelState::dead, generous);
+  QVERIFY2(probe.sentence.startsWith("The session ended: a cell called exit()."), qPrintable(probe.sentence));
 }
 
 void TestSupervision::killedAtRandomMomentsItStartsAgain() {
@@ -316,33 +308,6 @@ void TestSupervision::theEndOfTheSessionEndsProcessAndChildren() {
   QTRY_VERIFY(ended());
 }
 
-void TestSupervision::folderAndFilesBelongToTheUserAlone() {
-  const QString base = runtime_.filePath("tapedeck");
-  QString folder;
-  {
-    Probe probe;
-    QVERIFY(startAndWait(probe));
-    const auto folders = QDir(base).entryInfoList({"s-*"}, QDir::Dirs);
-    QCOMPARE(folders.size(), 1);
-    folder = folders[0].absoluteFilePath();
-    QCOMPARE(modeOf(base), 0700);
-    QCOMPARE(modeOf(folder), 0700);
-    QCOMPARE(modeOf(folder + "/connection.json"), 0600);
-    QVERIFY(QFile::exists(folder + "/k-1"));
-    QFile file(folder + "/connection.json");
-    QVERIFY(file.open(QIODevice::ReadOnly));
-    const auto connection = nlohmann::json::parse(file.readAll().toStdString());
-    QCOMPARE(connection["transport"], "ipc");
-    QCOMPARE(connection["key"].get<std::string>().size(), std::size_t{64});
-    probe.session.shutdown();
-    QTRY_COMPARE_WITH_TIMEOUT(probe.session.state(), KernelState::stopped, generous);
-    QVERIFY(!QFile::exists(folder));
-    QVERIFY(startAndWait(probe));
-    QCOMPARE(QDir(base).entryList({"s-*"}, QDir::Dirs).size(), 1);
-  }
-  QVERIFY(QDir(base).entryList({"s-*"}, QDir::Dirs).isEmpty());
-}
-
 void TestSupervision::socketsOverTcp() {
   KernelLaunch launch;
   launch.transport = "tcp";
@@ -355,56 +320,6 @@ void TestSupervision::socketsOverTcp() {
   QTRY_VERIFY_WITH_TIMEOUT(probe.printed("b").contains("runs"), generous);
   probe.session.interrupt();
   QTRY_COMPARE_WITH_TIMEOUT(probe.finished.value("b"), QString("error"), generous);
-}
-
-void TestSupervision::foldersOfDeadProgramsAreRemoved() {
-  QTemporaryDir base;
-  RuntimeFolder living(base.path());
-  makeOld(living.path());
-  QDir(base.path()).mkdir("s-dead00");
-  QFile lock(base.filePath("s-dead00/lock"));
-  QVERIFY(lock.open(QIODevice::WriteOnly));
-  lock.close();
-  QDir(base.path()).mkdir("s-nolock");
-  QDir(base.path()).mkdir("s-young0");
-  QDir(base.path()).mkdir("another");
-  for (const char* name : {"s-dead00", "s-nolock", "another"}) makeOld(base.filePath(name));
-  QCOMPARE(RuntimeFolder::removeStale(base.path()), 2);
-  QCOMPARE(QDir(base.path()).entryList(QDir::Dirs | QDir::NoDotAndDotDot).size(), 3);
-  QVERIFY(QFile::exists(living.path() + "/lock"));
-  QVERIFY(QFile::exists(base.filePath("s-young0")));
-  QVERIFY(QFile::exists(base.filePath("another")));
-}
-
-void TestSupervision::aBaseFolderThatOthersCanEnterIsClosed() {
-  QTemporaryDir runtime;
-  QDir(runtime.path()).mkdir("tapedeck");
-  ::chmod(QFile::encodeName(runtime.filePath("tapedeck")).constData(), 0755);
-  qputenv("XDG_RUNTIME_DIR", QFile::encodeName(runtime.path()));
-  QCOMPARE(RuntimeFolder::baseFolder(), runtime.filePath("tapedeck"));
-  QCOMPARE(modeOf(runtime.filePath("tapedeck")), 0700);
-  initTestCase();
-}
-
-void TestSupervision::aBaseFolderThatIsALinkIsNotUsed() {
-  QTemporaryDir runtime;
-  QTemporaryDir elsewhere;
-  QVERIFY(QFile::link(elsewhere.path(), runtime.filePath("tapedeck")));
-  qputenv("XDG_RUNTIME_DIR", QFile::encodeName(runtime.path()));
-  QVERIFY(!RuntimeFolder::baseFolder().startsWith(runtime.path()));
-  initTestCase();
-}
-
-void TestSupervision::aLongRuntimeFolderIsNotUsed() {
-  QTemporaryDir runtime;
-  const QString path = runtime.filePath(QString(90, 'x'));
-  QVERIFY(QDir().mkpath(path));
-  qputenv("XDG_RUNTIME_DIR", QFile::encodeName(path));
-  const QString base = RuntimeFolder::baseFolder();
-  QVERIFY2(!base.startsWith(path), qPrintable(base));
-  RuntimeFolder folder(base);
-  QVERIFY(makeConnection(folder.path(), "ipc").debugEndpoint().size() <= int(qstrlen("ipc://")) + 107);
-  initTestCase();
 }
 
 void TestSupervision::sentences_data() {
