@@ -59,8 +59,7 @@ class TestMainJob : public QObject {
     window_ = std::make_unique<MainWindow>();
     window_->setAttribute(Qt::WA_DeleteOnClose, false);
     window_->resize(1280, 800);
-    window_->show();
-    QVERIFY(QTest::qWaitForWindowExposed(window_.get()));
+    QVERIFY(showActive(window_.get()));
     auto* card = window_->findChild<QAbstractButton*>("open:" + sampleFile);
     QVERIFY(card);
     QTest::mouseClick(card, Qt::LeftButton);

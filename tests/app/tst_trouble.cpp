@@ -17,8 +17,7 @@ class TestTrouble : public QObject {
     auto window = std::make_unique<MainWindow>();
     window->setAttribute(Qt::WA_DeleteOnClose, false);
     window->resize(1280, 800);
-    window->show();
-    if (!QTest::qWaitForWindowExposed(window.get())) qWarning("the window did not appear");
+    if (!showActive(window.get())) qWarning("the window did not become active");
     if (!notebook.isEmpty()) window->openNotebook(notebook);
     return window;
   }

@@ -52,6 +52,13 @@ inline QString writeNotebook(const QTemporaryDir& folder, const QString& name, c
   return file.fileName();
 }
 
+/// Shows the window and gives it the keyboard: without a window manager nobody else does.
+inline bool showActive(QWidget* window) {
+  window->show();
+  window->activateWindow();
+  return QTest::qWaitForWindowActive(window);
+}
+
 /// Saves what the window shows, for people to look at.
 inline void screenshot(QWidget* window, const QString& name) {
   QDir().mkpath(TAPEDECK_BUILD_DIR "/screenshots");
