@@ -8,6 +8,7 @@
 #include "engine/protocol/codec.h"
 #include "engine/python/source_lines.h"
 #include "engine/record/recorder.h"
+#include "engine/record/source_location.h"
 
 namespace tapedeck::python {
 namespace {
@@ -66,6 +67,14 @@ void start(const std::string& endpoint, const py::bytes& key, std::uint64_t budg
     stop();
     throw;
   }
+}
+
+/// A forked child has none of the threads, and locks that they may have held: it goes on without a recorder.
+void forget_in_child() {
+  set_observer(nullptr);
+  set_capture_location(nullptr);
+  [[maybe_unused]] auto* server = session().server.release();
+  [[maybe_unused]] auto* recorder = session().recorder.release();
 }
 
 void begin_cell(const std::string& cell, const std::string& filename) {
@@ -177,6 +186,8 @@ void bind_debug(py::module_& module) {
   bind_session(debug);
   bind_recording(debug);
   py::module_::import("atexit").attr("register")(debug.attr("stop"));
+  py::module_::import("os").attr("register_at_fork")(py::arg("after_in_child") =
+                                                         py::cpp_function(&forget_in_child));
 }
 
 }  // namespace tapedeck::python

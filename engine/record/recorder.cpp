@@ -181,7 +181,7 @@ void Recorder::end(std::uint64_t record, std::span<const Tensor> outputs, const 
     if (keep_values_) values_.add_result(output);
   }
   trace_.end(number, outputs, error, ended, waited);
-  if (!is_op) gate_.ended(number);
+  if (!is_op && gate_.armed()) gate_.ended(number);
 }
 
 void Recorder::leaf(const Tensor& tensor, std::string_view name) {

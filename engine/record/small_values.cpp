@@ -37,10 +37,9 @@ void RecentSmallValues::put(const Tensor& tensor) {
   Entry& entry = entries_[tensor.id() % entries_.size()];
   // Two threads may meet here when their ids are `count` apart; whoever comes second lets its value go.
   if (entry.id.exchange(busy, std::memory_order_acquire) == busy) return;
-  std::atomic_thread_fence(std::memory_order_release);
   const Words words = words_of(tensor);
   for (std::size_t i = 0; i < word_count(tensor.bytes()); ++i)
-    entry.words[i].store(words[i], std::memory_order_relaxed);
+    entry.words[i].store(words[i], std::memory_order_release);
   entry.id.store(tensor.id(), std::memory_order_release);
 }
 
@@ -48,8 +47,8 @@ Tensor RecentSmallValues::get(std::uint64_t id, const RecordedSpec& spec) const 
   const Entry& entry = entries_[id % entries_.size()];
   if (entry.id.load(std::memory_order_acquire) != id) return {};
   Words words;
-  for (std::size_t i = 0; i < words.size(); ++i) words[i] = entry.words[i].load(std::memory_order_relaxed);
-  std::atomic_thread_fence(std::memory_order_acquire);
+  for (std::size_t i = 0; i < words.size(); ++i) words[i] = entry.words[i].load(std::memory_order_acquire);
+  // Whoever read a word of a later value sees, by that word's order, that the id is no longer this one.
   if (entry.id.load(std::memory_order_relaxed) != id) return {};
   return tensor_of(words.data(), spec);
 }

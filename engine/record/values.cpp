@@ -8,14 +8,21 @@ namespace {
 constexpr std::size_t dropped_statistics = 20000;
 constexpr std::uint32_t dropped_bins = 64;
 
-/// The owner of borrowed memory (a NumPy array) may write to it later, so the value is copied.
-Tensor own(const Tensor& tensor) {
-  if (!tensor.storage()->borrowed()) return tensor;
-  const Tensor row_major = tensor.make_contiguous();
-  if (!row_major.storage()->borrowed()) return row_major;
-  Tensor copy = Tensor::allocate(tensor.dtype(), tensor.shape());
-  std::copy_n(row_major.raw(), row_major.bytes(), copy.storage()->data());
-  return copy;
+/// What is to be held for `tensor`: itself, unless its memory is borrowed (a NumPy array), whose owner may
+/// write to it later: then a copy. Undefined where that does not fit `limit`: a recording must not end the
+/// program for want of memory, nor spend its time on gigabytes.
+Tensor own_within(const Tensor& tensor, std::uint64_t limit) {
+  if (!tensor.storage()->borrowed()) return tensor.storage()->size() <= limit ? tensor : Tensor();
+  if (tensor.bytes() > limit) return {};
+  try {
+    const Tensor row_major = tensor.make_contiguous();
+    if (!row_major.storage()->borrowed()) return row_major;
+    Tensor copy = Tensor::allocate(tensor.dtype(), tensor.shape());
+    std::copy_n(row_major.raw(), row_major.bytes(), copy.storage()->data());
+    return copy;
+  } catch (const ResourceExhaustedError&) {
+    return {};
+  }
 }
 
 }  // namespace
@@ -30,14 +37,18 @@ void Values::add_leaf(const Tensor& tensor, std::uint32_t name) {
   const std::optional<std::uint32_t> place = is_small(tensor) ? small_leaves_.put(tensor) : std::nullopt;
   table_.set(tensor.id(), place ? TensorOrigin::small_leaf(*place, spec) : TensorOrigin::leaf(spec));
   if (place && name == 0) return;
-  const Tensor value = place ? Tensor() : own(tensor);
+  const Tensor value = place ? Tensor() : own_within(tensor, options().budget_bytes);
   Evicted evicted;
   const std::lock_guard lock(mutex_);
   if (name != 0) names_[tensor.id()] = name;
-  if (place || !leaves_.try_emplace(tensor.id(), value).second) return;
-  leaf_order_.push_back(tensor.id());
-  bytes_ += value.storage()->size();
-  enforce(evicted);
+  if (place) return;
+  if (!value) {
+    ++leaves_dropped_;
+  } else if (leaves_.try_emplace(tensor.id(), value).second) {
+    leaf_order_.push_back(tensor.id());
+    bytes_ += value.storage()->size();
+    enforce(evicted);
+  }
 }
 
 void Values::add_result(const Tensor& tensor) {

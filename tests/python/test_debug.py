@@ -160,6 +160,18 @@ slope = tape.gradient(y, x)
         with self.assertRaisesRegex(ValueError, "nothing records"):
             debug.status()
 
+    def test_a_forked_child_goes_on_without_the_recorder(self):
+        with tempfile.TemporaryDirectory() as folder:
+            debug.start(f"ipc://{folder}/debug", b"key")
+            child = os.fork()
+            if child == 0:
+                good = not debug.attached() and float(tf.constant(2.0) * 3.0) == 6.0
+                debug.stop()
+                os._exit(0 if good else 1)
+            self.assertEqual(os.waitpid(child, 0)[1], 0)
+            tf.constant(2.0) * 3.0
+            self.assertEqual(debug.record_count(), 1)
+
     def test_everything_has_a_docstring(self):
         for name in dir(debug):
             if not name.startswith("_"):

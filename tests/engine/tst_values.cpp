@@ -1,0 +1,193 @@
+// What the recorder holds of values, within its budget, and their statistics.
+#include <QtTest>
+#include <cmath>
+#include <limits>
+
+#include "engine/tape/variable.h"
+#include "tests/engine/recording.h"
+
+using namespace tapedeck;
+using namespace test_ops;
+using protocol::Record;
+
+namespace {
+
+RecorderOptions small_budget(std::uint64_t budget, std::uint64_t window) {
+  RecorderOptions options;
+  options.keeping.budget_bytes = budget;
+  options.keeping.window_bytes = window;
+  return options;
+}
+
+}  // namespace
+
+class TestValues : public QObject {
+  Q_OBJECT
+ private slots:
+  void leaves_are_kept_with_the_names_of_variables() {
+    Recording recording;
+    const Variable weights(ramp(100), "weights");
+    const Tensor value = weights.read();
+    sum(value);
+    const Record record = recording.at(1);
+    QCOMPARE(record.inputs[0].name, std::string("weights:0"));
+    QCOMPARE(record.inputs[0].producer, 0u);
+    const Values& values = recording.recorder.values();
+    QVERIFY(values.held(value.id()).same_body(value));
+    const Tensor constant = scalar(0.25);
+    multiply(constant, constant);
+    QCOMPARE(values.held(constant.id()).item(), 0.25);
+    QVERIFY(!values.held(987654321));
+  }
+
+  void leaves_of_no_elements_and_of_all_dtypes_come_back() {
+    Recording recording;
+    Values& values = recording.recorder.values();
+    for (const DType dtype : {DType::bool_, DType::int32, DType::int64, DType::float32, DType::float64}) {
+      const Tensor empty = Tensor::allocate(dtype, {0, 3});
+      const Tensor two = vector_of({0, 1}, dtype);
+      values.add_leaf(empty, 0);
+      values.add_leaf(two, 0);
+      QVERIFY(values.held(empty.id()).shape() == Shape({0, 3}));
+      QVERIFY(values.held(two.id()).dtype() == dtype);
+      QCOMPARE(values.held(two.id()).to_vector(), (std::vector<double>{0, 1}));
+    }
+  }
+
+  void borrowed_memory_is_copied() {
+    Recording recording;
+    std::vector<double> owners(100, 1.0);
+    const Tensor borrowed = Tensor::view(StoragePointer::borrow(
+                                             owners.data(), 800, [](void*) {}, nullptr),
+                                         DType::float64, {100}, {1}, 0);
+    sum(borrowed);
+    owners[0] = 5;
+    QCOMPARE(recording.recorder.values().held(borrowed.id()).to_vector()[0], 1.0);
+  }
+
+  void the_budget_drops_the_oldest_leaves_and_keeps_their_statistics() {
+    Recording recording(small_budget(100'000, 1000));
+    Values& values = recording.recorder.values();
+    std::vector<std::uint64_t> ids;
+    for (int i = 0; i < 30; ++i) {
+      const Tensor leaf = ramp(1000);  // 8000 bytes
+      ids.push_back(leaf.id());
+      values.add_leaf(leaf, 0);
+    }
+    QVERIFY(values.held_bytes() <= 100'000);
+    QCOMPARE(values.leaves_dropped(), 18u);
+    QVERIFY(!values.held(ids[0]) && !values.held(ids[17]));
+    QVERIFY(values.held(ids[18]) && values.held(ids[29]));
+    const auto statistics = values.statistics_of_dropped(ids[0]);
+    QVERIFY(statistics);
+    QCOMPARE(statistics->mean, 500.0);
+    QCOMPARE(statistics->maximum, 999.5);
+    QVERIFY(!values.statistics_of_dropped(ids[29]));
+    values.set_budget(20'000);
+    QVERIFY(values.held_bytes() <= 20'000);
+    QVERIFY(values.held(ids[29]) && !values.held(ids[20]));
+  }
+
+  void a_leaf_that_is_larger_than_the_budget_is_not_held() {
+    Recording recording(small_budget(1000, 1000));
+    const Tensor huge = ramp(1000);
+    sum(huge);
+    QVERIFY(!recording.recorder.values().held(huge.id()));
+    QCOMPARE(recording.recorder.values().leaves_dropped(), 1u);
+    QCOMPARE(recording.at(1).inputs[0].shape, std::vector<std::int64_t>{1000});
+  }
+
+  void the_window_is_bounded_and_goes_before_leaves() {
+    Recording recording(small_budget(64'000, 24'000));
+    Values& values = recording.recorder.values();
+    const Tensor leaf = ramp(1000);
+    std::vector<std::uint64_t> ids;
+    for (int i = 0; i < 20; ++i) ids.push_back(multiply(leaf, leaf).id());
+    QVERIFY(values.held(ids[19]) && values.held(ids[18]) && !values.held(ids[10]));
+    QVERIFY2(values.held_bytes() <= 24'000 + 8'000, qPrintable(QString::number(values.held_bytes())));
+    QVERIFY(values.held(leaf.id()));
+    const std::uint64_t big = multiply(ramp(5000), ramp(5000)).id();
+    QVERIFY(values.held(big));  // larger than the window, but the newest
+    QCOMPARE(values.leaves_dropped(), 3u);
+  }
+
+  void small_results_stay_after_the_window_has_moved_on() {
+    Recording recording(small_budget(64'000, 8'000));
+    const std::uint64_t small = multiply(scalar(3), scalar(5)).id();
+    const Tensor leaf = ramp(1000);
+    for (int i = 0; i < 100; ++i) multiply(leaf, leaf);
+    QCOMPARE(recording.recorder.values().held(small).item(), 15.0);
+  }
+
+  void keeping_everything_keeps_every_result() {
+    Recording recording;
+    recording.recorder.values().set_keep_everything(true);
+    const Tensor leaf = ramp(100);
+    std::vector<std::uint64_t> ids;
+    for (int i = 0; i < 5000; ++i) ids.push_back(multiply(leaf, leaf).id());
+    for (const std::uint64_t id : ids) QVERIFY(recording.recorder.values().held(id));
+    recording.recorder.values().set_keep_everything(false);
+    QVERIFY(!recording.recorder.values().held(ids[0]));
+    QVERIFY(recording.recorder.values().held_bytes() <= 2000);
+  }
+
+  void pinned_values_outlive_window_and_budget() {
+    Recording recording(small_budget(64'000, 8'000));
+    Values& values = recording.recorder.values();
+    const Tensor leaf = ramp(1000);
+    const Tensor pinned = multiply(leaf, leaf);
+    QVERIFY(values.pin(pinned.id(), pinned));
+    QVERIFY(values.pin(leaf.id(), leaf));
+    for (int i = 0; i < 20; ++i) values.add_leaf(ramp(1000), 0);
+    QVERIFY(values.held(pinned.id()) && values.held(leaf.id()));
+    const Tensor huge = ramp(100'000);
+    QVERIFY(!values.pin(huge.id(), huge));
+    const std::uint64_t dropped = values.leaves_dropped();
+    values.unpin(leaf.id());
+    QVERIFY(!values.held(leaf.id()));
+    QCOMPARE(values.leaves_dropped(), dropped + 1);
+    QVERIFY(values.statistics_of_dropped(leaf.id()));
+  }
+
+  void statistics_count_what_is_not_finite() {
+    constexpr double inf = std::numeric_limits<double>::infinity();
+    const Summary summary = summarize(vector_of({std::nan(""), inf, inf, -inf, 0, -0.0, 4, -2}), 3, true);
+    QCOMPARE(summary.count, 8u);
+    QCOMPARE(summary.finite, 4u);
+    QCOMPARE(summary.zeros, 2u);
+    QCOMPARE(summary.nan, 1u);
+    QCOMPARE(summary.positive_infinity, 2u);
+    QCOMPARE(summary.negative_infinity, 1u);
+    QCOMPARE(summary.minimum, -2.0);
+    QCOMPARE(summary.maximum, 4.0);
+    QCOMPARE(summary.mean, 0.5);
+    QCOMPARE(summary.deviation, std::sqrt(4.75));
+    QCOMPARE(summary.histogram, (std::vector<std::uint64_t>{1, 2, 1}));
+    const Summary none = summarize(vector_of({}), 4, true);
+    QVERIFY(none.count == 0 && std::isnan(none.mean) && std::isnan(none.minimum));
+    QCOMPARE(none.histogram, std::vector<std::uint64_t>(4));
+    const double most = std::numeric_limits<double>::max();
+    const Summary wide = summarize(vector_of({-most, most, most, 0}), 2, true);
+    QCOMPARE(wide.histogram, (std::vector<std::uint64_t>{1, 3}));
+    QCOMPARE(wide.mean, most / 4);
+    const Summary all_same = summarize(vector_of({7, 7}), 3, true);
+    QCOMPARE(all_same.histogram, (std::vector<std::uint64_t>{2, 0, 0}));
+  }
+
+  void statistics_of_many_blocks_are_those_of_the_whole() {
+    const std::int64_t count = 1'000'001;
+    const Summary threaded = summarize(ramp(count), 10, true);
+    const Summary single = summarize(ramp(count), 10, false);
+    const auto n = static_cast<double>(count);
+    QCOMPARE(threaded.mean, n / 2);
+    QCOMPARE(threaded.deviation, std::sqrt((n * n - 1) / 12));
+    QCOMPARE(threaded.mean, single.mean);
+    QVERIFY(threaded.deviation == single.deviation);
+    QCOMPARE(threaded.histogram, single.histogram);
+    CancelFlag cancel{true};
+    QVERIFY_THROWS_EXCEPTION(Cancelled, summarize(ramp(count), 10, true, &cancel));
+  }
+};
+
+QTEST_GUILESS_MAIN(TestValues)
+#include "tst_values.moc"
