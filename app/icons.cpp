@@ -8,6 +8,9 @@
 #include <QPixmap>
 #include <QSvgRenderer>
 
+// The icons live in a static library, whose resources nobody would register. Outside any namespace, as the macro wants it.
+static void registerIcons() { Q_INIT_RESOURCE(tapedeck); }
+
 namespace tapedeck::app {
 namespace {
 
@@ -45,6 +48,11 @@ class PaletteIcon : public QIconEngine {
 }  // namespace
 
 QIcon icon(const QString& name) {
+  static const bool registered = [] {
+    registerIcons();
+    return true;
+  }();
+  Q_UNUSED(registered);
   QFile file(":/icons/" + name + ".svg");
   if (!file.open(QIODevice::ReadOnly)) return {};
   return QIcon(new PaletteIcon(file.readAll()));

@@ -2,6 +2,7 @@
 
 #include <QApplication>
 #include <QCloseEvent>
+#include <QDockWidget>
 #include <QFileDialog>
 #include <QFileInfo>
 #include <QMessageBox>
@@ -54,6 +55,9 @@ MainWindow::~MainWindow() {
     sender->disconnect(this);
   kernel_->disconnect();
   session_->setSource(nullptr);
+  // Views before the models that they read.
+  qDeleteAll(docks_);
+  delete takeCentralWidget();
   delete kernel_;
 }
 

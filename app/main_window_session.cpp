@@ -120,6 +120,7 @@ void MainWindow::connectSession() {
   }
   connect(session_, &inspector::Session::cursorChanged, this, &MainWindow::updatePausedLine);
   connect(session_, &inspector::Session::recordsChanged, this, &MainWindow::updatePausedLine);
+  connect(session_, &inspector::Session::recordsChanged, this, &MainWindow::updateState);
 }
 
 // Records name cells by their ids; people know them by the number beside them.

@@ -91,10 +91,15 @@ class TestMainJob : public QObject {
     const QStringList lines = window_->document()->cell(1).source.split('\n');
     QCOMPARE(lines[static_cast<int>(session().status().line) - 1].trimmed(), QString("return x * x, grad"));
     screenshot(window_.get(), "main-job-first-stop");
+    const auto firstRecord = session().status().stopped_before;
 
     step();
-    // It ran: the tensor panel shows 2 · 2, and the graph has its node.
-    QTRY_COMPARE(shownValues(), std::vector<double>{4.});
+    // It ran: its record holds 2 · 2, and the graph has its node. What ran last before this stop is the first gradient of
+    // the playback, 1.
+    screenshot(window_.get(), "main-job-second-stop");
+    QTRY_VERIFY(session().record(firstRecord) && session().record(firstRecord)->state == RecordState::done);
+    QCOMPARE(QString::fromStdString(session().record(firstRecord)->outputs.at(0).preview), QString("4.0"));
+    QTRY_COMPARE(shownValues(), std::vector<double>{1.});
     QTRY_VERIFY(nodes(NodeKind::op) + nodes(NodeKind::custom) >= 1);
 
     // Now backwards. The VJP of noisy_square is the user's: the steps go into it.
