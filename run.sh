@@ -49,7 +49,7 @@ build_program() {
 mkdir -p "$root/build"
 
 if $quiet; then
-  build_program python_module
+  build_program tapedeck_python
   interpreter=$(sed -n 's/^TAPEDECK_PYTHON:[A-Z]*=//p' "$build/CMakeCache.txt")
   export PYTHONPATH="$build/python${PYTHONPATH:+:$PYTHONPATH}"
   if [ "$1" = --install-kernelspec ]; then

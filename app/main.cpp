@@ -1,1 +1,61 @@
-int main() { return 0; }
+#include <QApplication>
+#include <QCommandLineParser>
+#include <QDir>
+#include <QFileInfo>
+#include <QSurfaceFormat>
+#include <cstdio>
+#include <cstring>
+
+#include "app/headless.h"
+#include "app/icons.h"
+#include "app/main_window.h"
+#include "app/theme.h"
+#include "inspector/canvas/canvas_widget.h"
+
+namespace {
+
+bool wantsHeadless(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i)
+    if (std::strcmp(argv[i], "--headless") == 0) return true;
+  return false;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (wantsHeadless(argc, argv)) qputenv("QT_QPA_PLATFORM", "offscreen");
+  // The canvases ask for this; it must be known before the first window is made.
+  QSurfaceFormat::setDefaultFormat(tapedeck::inspector::CanvasWidget::surfaceFormat());
+  QApplication application(argc, argv);
+  QApplication::setApplicationName("Tapedeck");
+  QApplication::setOrganizationName("tapedeck");
+  QApplication::setApplicationVersion(TAPEDECK_VERSION);
+  QApplication::setWindowIcon(tapedeck::app::icon("tapedeck"));
+
+  QCommandLineParser parser;
+  parser.setApplicationDescription("A notebook in which you run, step and look into eager models.");
+  parser.addHelpOption();
+  parser.addVersionOption();
+  parser.addPositionalArgument("notebook", "The notebook to open or to run.", "[NOTEBOOK]");
+  const QCommandLineOption headless("headless", "Run all cells without a window and write the results.");
+  const QCommandLineOption out("out", "With --headless: the folder for the results (default: NAME-results).",
+                               "DIR");
+  parser.addOptions({headless, out});
+  parser.process(application);
+
+  const QStringList notebooks = parser.positionalArguments();
+  if (parser.isSet(headless)) {
+    if (notebooks.size() != 1) {
+      std::fprintf(stderr, "Which notebook? --headless NOTEBOOK [--out DIR]\n");
+      return 2;
+    }
+    const QString folder =
+        parser.isSet(out) ? parser.value(out) : QFileInfo(notebooks[0]).completeBaseName() + "-results";
+    return tapedeck::app::runHeadless({notebooks[0], folder});
+  }
+  tapedeck::app::applyTheme(tapedeck::app::savedTheme());
+  auto* window = new tapedeck::app::MainWindow;
+  window->show();
+  for (const QString& notebook : notebooks) window->openNotebook(QFileInfo(notebook).absoluteFilePath());
+  return QApplication::exec();
+}

@@ -21,11 +21,12 @@ class NotebookView : public QScrollArea {
   void setCurrentCell(int index, bool editing);
   void setCellState(const QString& cellId, CellState state);
   CellState cellState(const QString& cellId) const;
-  /// Marks the line (from 1) at which the session is paused; scrolls it into sight. `pending`: the gate waits there
-  /// now; else it is where the cursor's record ran. An empty id clears the mark.
+  /// Marks the line (from 1) at which the session is paused; scrolls it into sight. `pending`: the gate waits
+  /// there now; else it is where the cursor's record ran. An empty id clears the mark.
   void setPausedLine(const QString& cellId, int line, bool pending);
   /// Asks for a line of input below the running cell (Python's input()).
   void askInput(const QString& cellId, const QString& prompt, bool password);
+  /// `start`, `end` and the signals' `cursorPosition` count code points, as Jupyter's messages do.
   void showCompletions(quint64 request, const QStringList& matches, int start, int end);
   void showHelp(quint64 request, const QString& text);
 
@@ -52,6 +53,14 @@ class NotebookView : public QScrollArea {
   void inputGiven(const QString& text);
   void completionRequested(quint64 request, const QString& code, int cursorPosition);
   void helpRequested(quint64 request, const QString& code, int cursorPosition);
+
+ protected:
+  void keyPressEvent(QKeyEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
+  void showEvent(QShowEvent* event) override;
+  void changeEvent(QEvent* event) override;
+  void wheelEvent(QWheelEvent* event) override;
+  bool focusNextPrevChild(bool next) override;
 
  private:
   struct Private;

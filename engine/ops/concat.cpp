@@ -205,6 +205,7 @@ TAPEDECK_OP(unstack_op) = {
         "which.\n"
         "Returns: a list of tensors of the dtype of value.\n"
         "Errors: InvalidArgumentError where num is not the extent, or for an axis out of range.",
+    .returns_list = true,
 };
 Tensors unstack(const Tensor& value, std::int64_t axis) {
   return run_op(unstack_op, {&value, 1}, {std::monostate{}, axis});
@@ -284,6 +285,7 @@ TAPEDECK_OP(split_op) = {
         "or more parts, of which one may be -1; axis: which.\n"
         "Returns: a list of tensors of the dtype of value.\n"
         "Errors: InvalidArgumentError where the parts do not fill the axis, or for an axis out of range.",
+    .returns_list = true,
 };
 Tensors split(const Tensor& value, const Integers& num_or_size_splits, std::int64_t axis) {
   return run_op(split_op, {&value, 1}, {num_or_size_splits, axis});

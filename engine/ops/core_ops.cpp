@@ -1,5 +1,7 @@
 #include "engine/ops/core_ops.h"
 
+#include <array>
+
 #include "engine/ops/run_op.h"
 #include "engine/tape/tape_state.h"
 
@@ -23,28 +25,28 @@ Attributes defaults_of(const OpDef& op) {
 
 CoreOp::CoreOp(const char* name) : op(required_op(name)), attributes(defaults_of(op)) {}
 
-Tensor CoreOp::operator()(std::initializer_list<Tensor> inputs) const {
+Tensor CoreOp::operator()(std::span<const Tensor> inputs) const {
   return run_op1(op, inputs, attributes);
 }
 
-Tensor add(const Tensor& a, const Tensor& b) {
+Tensor add(Tensor a, Tensor b) {
   static const CoreOp op("add");
-  return op({a, b});
+  return op(std::array{std::move(a), std::move(b)});
 }
 
 Tensor ones_like(const Tensor& tensor) {
   static const CoreOp op("ones_like");
-  return op({tensor});
+  return op({&tensor, 1});
 }
 
 Tensor zeros_like(const Tensor& tensor) {
   static const CoreOp op("zeros_like");
-  return op({tensor});
+  return op({&tensor, 1});
 }
 
 Tensor identity(const Tensor& tensor) {
   static const CoreOp op("identity");
-  const Tensor result = op({tensor});
+  const Tensor result = op({&tensor, 1});
   return result.same_body(tensor) ? alias(result) : result;
 }
 

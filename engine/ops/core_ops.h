@@ -9,13 +9,13 @@ namespace tapedeck::detail {
 struct CoreOp {
   /// Throws FailedPreconditionError where no op of that name is registered.
   explicit CoreOp(const char* name);
-  Tensor operator()(std::initializer_list<Tensor> inputs) const;
+  Tensor operator()(std::span<const Tensor> inputs) const;
 
   const OpDef& op;
   Attributes attributes;
 };
 
-Tensor add(const Tensor& a, const Tensor& b);
+Tensor add(Tensor a, Tensor b);
 Tensor ones_like(const Tensor& tensor);
 Tensor zeros_like(const Tensor& tensor);
 /// The same values under a new id, by the op "identity".

@@ -9,6 +9,22 @@
 namespace tapedeck {
 namespace {
 
+/// Handles on tensors that somebody else keeps alive: none of them counts as a reference.
+class BorrowedTensors {
+ public:
+  explicit BorrowedTensors(std::initializer_list<TensorReference> references) {
+    for (const TensorReference& reference : references) tensors_.push_back(Tensor::adopt(reference.body));
+  }
+  ~BorrowedTensors() {
+    for (Tensor& tensor : tensors_) tensor.detach();
+  }
+  BorrowedTensors(const BorrowedTensors&) = delete;
+  operator std::span<const Tensor>() const { return tensors_; }
+
+ private:
+  Tensors tensors_;
+};
+
 [[noreturn]] void refuse_inputs(const OpDef& op, std::span<const Tensor> inputs) {
   for (std::size_t i = 0; i < inputs.size(); ++i)
     if (!inputs[i])
@@ -57,7 +73,8 @@ Tensors run_attended(const OpContext& context, Observer* observer) {
   return detail::observed(observer, event, [&](std::uint64_t record) {
     Tensors outputs = compute(context);
     detail::make_outputs_distinct(context.inputs, outputs);
-    if (tape) detail::write_tapes(&context.op, nullptr, context.inputs, context.attributes, outputs, record);
+    if (tape)
+      detail::write_tapes({&context.op, nullptr, context.inputs, context.attributes, outputs, record});
     return outputs;
   });
 }
@@ -80,6 +97,10 @@ Tensor run_op1(const OpDef& op, std::span<const Tensor> inputs, const Attributes
   if (outputs.size() != 1)
     fail<InvalidArgumentError>(op.name, ": has ", outputs.size(), " outputs where one was asked for");
   return std::move(outputs[0]);
+}
+
+Tensor run_op1(const OpDef& op, std::initializer_list<TensorReference> inputs, const Attributes& attributes) {
+  return run_op1(op, BorrowedTensors(inputs), attributes);
 }
 
 Tensors replay_op(const OpDef& op, std::span<const Tensor> inputs, const Attributes& attributes) {

@@ -13,10 +13,14 @@ Tensors run_op(const OpDef& op, std::span<const Tensor> inputs, const Attributes
 
 /// For ops with one output.
 Tensor run_op1(const OpDef& op, std::span<const Tensor> inputs, const Attributes& attributes = {});
-inline Tensor run_op1(const OpDef& op, std::initializer_list<Tensor> inputs,
-                      const Attributes& attributes = {}) {
-  return run_op1(op, std::span<const Tensor>(inputs.begin(), inputs.size()), attributes);
-}
+/// The same for a few tensors in braces, `run_op1(op, {a, b})`, which it refers to without counting
+/// references.
+struct TensorReference {
+  TensorReference(const Tensor& tensor) : body(tensor.body()) {}
+  TensorBody* body;
+};
+Tensor run_op1(const OpDef& op, std::initializer_list<TensorReference> inputs,
+               const Attributes& attributes = {});
 
 /// Runs an op again for the recorder: no tape, no observer, no gate.
 Tensors replay_op(const OpDef& op, std::span<const Tensor> inputs, const Attributes& attributes);

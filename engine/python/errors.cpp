@@ -29,9 +29,23 @@ PyObject* make_class(py::module_& module, const char* name, const char* doc, PyO
   return made;
 }
 
+// For functions that pybind11 wraps.
+void translate_errors() {
+  py::register_exception_translator([](std::exception_ptr error) {
+    try {
+      if (error) std::rethrow_exception(error);
+    } catch (const ForeignException&) {
+      set_python_error();
+    } catch (const Error&) {
+      set_python_error();
+    }
+  });
+}
+
 }  // namespace
 
 void bind_errors(py::module_& module) {
+  translate_errors();
   classes.base = make_class(module, "OpError", "What every error of the engine is.", PyExc_Exception);
   classes.invalid_argument =
       make_class(module, "InvalidArgumentError", "An argument's value or shape is wrong; a ValueError.",

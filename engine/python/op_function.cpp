@@ -125,7 +125,7 @@ PyObject* represent(PyObject* self) {
 
 PyObject* reduce(PyObject* self, PyObject*) {
   return guarded([&] {
-    const py::object finder = py::module_::import("tapedeck._engine").attr("op_function");
+    const py::object finder = py::module_::import("tapedeck.namespaces").attr("op_function");
     return py::make_tuple(finder, py::make_tuple(op_of(self).name)).release().ptr();
   });
 }

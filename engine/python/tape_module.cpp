@@ -9,19 +9,6 @@ namespace tapedeck::python {
 
 namespace {
 
-// Wraps `function` so that engine errors become their Python exceptions on the way through pybind11.
-template <class Function>
-auto translated(Function&& function) -> decltype(function()) {
-  try {
-    return function();
-  } catch (const py::error_already_set&) {
-    throw;
-  } catch (...) {
-    set_python_error();
-    throw py::error_already_set();
-  }
-}
-
 py::object to_python(const Tensor& tensor) {
   return checked(wrap(tensor));
 }
@@ -124,6 +111,12 @@ py::list run_custom_gradient(const std::string& name, const py::sequence& input_
   return to_list(custom_gradient(name, inputs, run));
 }
 
+py::list watched_variables(const Tape& tape) {
+  py::list list;
+  for (const Variable& variable : tape.watched_variables()) list.append(checked(wrap(variable)));
+  return list;
+}
+
 struct StopRecordingContext {
   std::optional<StopRecording> scope;
 };
@@ -133,25 +126,14 @@ struct StopRecordingContext {
 void bind_tape(py::module_& module) {
   py::class_<Tape>(module, "Tape", "One gradient tape of the engine; tf.GradientTape is made of it.")
       .def(py::init<bool, bool>(), py::arg("persistent") = false, py::arg("watch_accessed_variables") = true)
-      .def("start", [](Tape& tape) { translated([&] { tape.start(); }); })
-      .def("stop", [](Tape& tape) { translated([&] { tape.stop(); }); })
+      .def("start", &Tape::start)
+      .def("stop", &Tape::stop)
       .def("active", &Tape::active)
-      .def("reset", [](Tape& tape) { translated([&] { tape.reset(); }); })
-      .def("watch", [](Tape& tape, const py::handle object) { translated([&] { watch(tape, object); }); })
-      .def(
-          "gradient",
-          [](Tape& tape, const py::sequence& targets, const py::sequence& sources,
-             const py::object& output_gradients, bool zero) {
-            return translated([&] { return gradient(tape, targets, sources, output_gradients, zero); });
-          },
-          py::arg("targets"), py::arg("sources"), py::arg("output_gradients") = py::none(),
-          py::arg("zero_unconnected") = false)
-      .def("watched_variables",
-           [](const Tape& tape) {
-             py::list list;
-             for (const Variable& variable : tape.watched_variables()) list.append(checked(wrap(variable)));
-             return list;
-           })
+      .def("reset", &Tape::reset)
+      .def("watch", &watch)
+      .def("gradient", &gradient, py::arg("targets"), py::arg("sources"),
+           py::arg("output_gradients") = py::none(), py::arg("zero_unconnected") = false)
+      .def("watched_variables", &watched_variables)
       .def_property_readonly("id", &Tape::id);
 
   py::class_<StopRecordingContext>(module, "StopRecording",
@@ -160,13 +142,8 @@ void bind_tape(py::module_& module) {
       .def("__enter__", [](StopRecordingContext& context) { context.scope.emplace(); })
       .def("__exit__", [](StopRecordingContext& context, const py::args&) { context.scope.reset(); });
 
-  module.def(
-      "custom_gradient",
-      [](const std::string& name, const py::sequence& inputs, const py::object& function) {
-        return translated([&] { return run_custom_gradient(name, inputs, function); });
-      },
-      py::arg("name"), py::arg("inputs"), py::arg("function"),
-      "Runs function() → (outputs, vjp) as one op; vjp(cotangents) → one gradient or None per input.");
+  module.def("custom_gradient", &run_custom_gradient, py::arg("name"), py::arg("inputs"), py::arg("function"),
+             "Runs function() → (outputs, vjp) as one op; vjp(cotangents) → one gradient or None per input.");
 }
 
 }  // namespace tapedeck::python

@@ -2,6 +2,7 @@
 #include <array>
 
 #include "engine/ops/run_op.h"
+#include "engine/python/arguments.h"
 #include "engine/python/convert.h"
 #include "engine/python/errors.h"
 #include "engine/python/tensor_object.h"
@@ -44,28 +45,34 @@ constexpr std::array<OperatorRow, operator_count> operator_rows = {{
     {"not_equal", "^"}, {"logical_not", "~"}, {"equal", "=="},      {"not_equal", "!="},
     {"less", "<"},      {"less_equal", "<="}, {"greater", ">"},     {"greater_equal", ">="},
 }};
-std::array<const OpDef*, operator_count> operator_ops{};
+// An operator's op, with its attributes at their defaults.
+struct OperatorOp {
+  const OpDef* op = nullptr;
+  Attributes attributes;
+};
+std::array<OperatorOp, operator_count> operator_ops;
 
 void find_ops() {
   for (std::size_t i = 0; i < operator_count; ++i) {
-    operator_ops[i] = Registry::instance().find(operator_rows[i].op);
-    if (!operator_ops[i])
+    const OpDef* op = Registry::instance().find(operator_rows[i].op);
+    if (!op)
       throw std::logic_error(std::string("the engine has no op ") + operator_rows[i].op +
                              ", which operator " + operator_rows[i].symbol + " needs");
+    operator_ops[i] = {op, op->attributes.empty() ? Attributes() : named_attributes(*op, {})};
   }
 }
 
-PyObject* run(const OpDef& op, std::span<const Tensor> inputs) {
-  return wrap(run_op1(op, inputs));
+PyObject* run(const OperatorOp& row, std::span<const Tensor> inputs) {
+  return wrap(run_op1(*row.op, inputs, row.attributes));
 }
 
 template <Operator which>
 PyObject* binary(PyObject* a, PyObject* b) {
-  const OpDef& op = *operator_ops[which];
+  const OperatorOp& row = operator_ops[which];
   if (is_tensor(a) && is_tensor(b))
     return guarded([&] {
       const Tensor inputs[] = {tensor_of(a), tensor_of(b)};
-      return run(op, inputs);
+      return run(row, inputs);
     });
   return guarded([&]() -> PyObject* {
     // What is no tensor value may still have a reflected operator of its own.
@@ -77,8 +84,8 @@ PyObject* binary(PyObject* a, PyObject* b) {
     }
     PyObject* values[] = {a, b};
     Tensors inputs;
-    convert_inputs(op, values, inputs);
-    return run(op, inputs);
+    convert_inputs(*row.op, values, inputs);
+    return run(row, inputs);
   });
 }
 
@@ -86,7 +93,7 @@ template <Operator which>
 PyObject* unary(PyObject* a) {
   return guarded([&] {
     const Tensor inputs[] = {tensor_like(a)};
-    return run(*operator_ops[which], inputs);
+    return run(operator_ops[which], inputs);
   });
 }
 
@@ -184,15 +191,15 @@ bool broadcastable(const Tensor& a, const Tensor& b) {
 PyObject* compare(PyObject* a, PyObject* b, int operation) {
   static constexpr Operator of_operation[] = {less_,      less_equal_, equal_,
                                               not_equal_, greater_,    greater_equal_};
-  const OpDef& op = *operator_ops[of_operation[operation]];
+  const OperatorOp& row = operator_ops[of_operation[operation]];
   return guarded([&]() -> PyObject* {
     if (!is_tensor_like(b) && guess_of(b).kind == ValueKind::unsupported) Py_RETURN_NOTIMPLEMENTED;
     PyObject* values[] = {a, b};
     Tensors inputs;
-    convert_inputs(op, values, inputs);
+    convert_inputs(*row.op, values, inputs);
     if ((operation == Py_EQ || operation == Py_NE) && !broadcastable(inputs[0], inputs[1]))
       return PyBool_FromLong(operation == Py_NE);
-    return run(op, inputs);
+    return run(row, inputs);
   });
 }
 

@@ -52,11 +52,10 @@ Tensors custom_gradient(const std::string& name, std::span<const Tensor> inputs,
     own_outputs(name, newest_before, result.outputs);
     if (!result.vjp)
       fail<InvalidArgumentError>("custom gradient of ", name, ": it returned no gradient function");
-    if (detail::recording_tape(inputs))
-      detail::write_tapes(
-          nullptr,
-          std::make_shared<const detail::CustomCall>(detail::CustomCall{name, std::move(result.vjp)}), inputs,
-          none, result.outputs, record);
+    if (detail::recording_tape(inputs)) {
+      auto call = std::make_shared<const detail::CustomCall>(detail::CustomCall{name, std::move(result.vjp)});
+      detail::write_tapes({nullptr, std::move(call), inputs, none, result.outputs, record});
+    }
     return std::move(result.outputs);
   });
 }

@@ -50,7 +50,8 @@ class IdMap {
   }
 
   void grow() {
-    Cells old(cells_.empty() ? 16 : cells_.size() * 2);
+    if (cells_.empty()) return cells_.resize(16);
+    Cells old(cells_.size() * 2);
     old.swap(cells_);
     size_ = 0;
     for (const Cell& cell : old)

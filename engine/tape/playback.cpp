@@ -73,7 +73,7 @@ class Playback {
   void seed();
   void play(std::size_t position);
   Tensors vjp(const Node& node, std::span<const Tensor> cotangents, std::span<const bool> wanted) const;
-  void accumulate(Slot slot, const Tensor& gradient);
+  void accumulate(Slot slot, Tensor gradient);
   Tensors gradients_of_sources();
 
   // A persistent tape that is active still grows while it is played, so its nodes are looked up by position;
@@ -87,9 +87,10 @@ class Playback {
   std::vector<std::int32_t> producers_;  // slot → node, or -1
   boost::container::small_vector<SourceSlots, 4> source_slots_;
   boost::container::small_vector<Slot, 4> target_slots_;
-  std::vector<Tensor> cotangents_;        // by slot
-  std::vector<std::uint8_t> is_source_;   // by slot
-  std::vector<std::uint8_t> takes_part_;  // by node: between the targets and the sources
+  boost::container::small_vector<Tensor, 32> cotangents_;       // by slot
+  boost::container::small_vector<std::uint8_t, 32> is_source_;  // by slot
+  boost::container::small_vector<std::uint8_t, 32>
+      takes_part_;  // by node: between the targets and the sources
 };
 
 Playback::Playback(Tape::State& tape, const GradientRequest& request) : tape_(tape), request_(request) {
@@ -167,9 +168,9 @@ void Playback::seed() {
   }
 }
 
-void Playback::accumulate(Slot slot, const Tensor& gradient) {
+void Playback::accumulate(Slot slot, Tensor gradient) {
   Tensor& sum = cotangents_[static_cast<std::size_t>(slot)];
-  sum = sum ? add(sum, gradient) : gradient;
+  sum = sum ? add(std::move(sum), std::move(gradient)) : std::move(gradient);
 }
 
 void Playback::play(std::size_t position) {
@@ -188,7 +189,7 @@ void Playback::play(std::size_t position) {
   cotangents.clear();
   if (!tape_.persistent) own_nodes_[position].reset();
   for (std::size_t i = 0; i < gradients.size(); ++i)
-    if (wanted[i] && gradients[i]) accumulate(input_slots[i], std::exchange(gradients[i], {}));
+    if (wanted[i] && gradients[i]) accumulate(input_slots[i], std::move(gradients[i]));
 }
 
 Tensors Playback::vjp(const Node& node, std::span<const Tensor> cotangents,
@@ -217,7 +218,8 @@ Tensors Playback::gradients_of_sources() {
   for (std::size_t i = 0; i < source_slots_.size(); ++i) {
     Tensor sum;
     for (const Slot slot : source_slots_[i])
-      if (const Tensor& part = cotangents_[static_cast<std::size_t>(slot)]) sum = sum ? add(sum, part) : part;
+      if (const Tensor& part = cotangents_[static_cast<std::size_t>(slot)])
+        sum = sum ? add(std::move(sum), part) : part;
     if (!sum && request_.unconnected == Unconnected::zero) {
       const Tape::Source& source = request_.sources[i];
       sum = zeros_like(source.variable ? source.variable->peek() : source.tensor);

@@ -45,16 +45,25 @@ bool Tape::State::knows(std::span<const Tensor> inputs) const {
                      [this](const Tensor& tensor) { return tensor && slots.find(tensor.id()) >= 0; });
 }
 
-void Tape::State::record(detail::Node node) {
-  node.input_slots.reserve(node.inputs.size());
-  for (const Tensor& input : node.inputs)
-    node.input_slots.push_back(input ? slots.find(input.id()) : detail::no_slot);
-  node.first_output = static_cast<detail::Slot>(producers.size());
-  for (const Tensor& output : node.outputs) {
+void Tape::State::record(const detail::FinishedCall& call) {
+  if (nodes.empty()) {  // most tapes are short: one allocation each instead of several
+    nodes.reserve(16);
+    producers.reserve(32);
+  }
+  auto node = std::make_unique<detail::Node>();
+  node->op = call.op;
+  node->custom = call.custom;
+  node->attributes = call.attributes;
+  node->inputs.assign(call.inputs.begin(), call.inputs.end());
+  node->outputs.assign(call.outputs.begin(), call.outputs.end());
+  node->record = call.record;
+  for (const Tensor& input : call.inputs) node->input_slots.push_back(slots.find(input.id()));
+  node->first_output = static_cast<detail::Slot>(producers.size());
+  for (const Tensor& output : call.outputs) {
     if (is_floating(output.dtype())) slots.set(output.id(), static_cast<detail::Slot>(producers.size()));
     producers.push_back(static_cast<std::int32_t>(nodes.size()));
   }
-  nodes.push_back(std::make_unique<detail::Node>(std::move(node)));
+  nodes.push_back(std::move(node));
 }
 
 void Tape::State::clear() {
@@ -119,19 +128,9 @@ Tape::State* recording_tape(std::span<const Tensor> inputs) {
   return nullptr;
 }
 
-void write_tapes(const OpDef* op, std::shared_ptr<const CustomCall> custom, std::span<const Tensor> inputs,
-                 const Attributes& attributes, std::span<const Tensor> outputs, std::uint64_t record) {
-  for (const auto& tape : thread_state.tapes->tapes) {
-    if (!tape->records() || !tape->knows(inputs)) continue;
-    Node node;
-    node.op = op;
-    node.custom = custom;
-    node.attributes = attributes;
-    node.inputs.assign(inputs.begin(), inputs.end());
-    node.outputs.assign(outputs.begin(), outputs.end());
-    node.record = record;
-    tape->record(std::move(node));
-  }
+void write_tapes(const FinishedCall& call) {
+  for (const auto& tape : thread_state.tapes->tapes)
+    if (tape->records() && tape->knows(call.inputs)) tape->record(call);
 }
 
 Tensor alias(const Tensor& tensor) {

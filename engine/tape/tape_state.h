@@ -38,6 +38,16 @@ struct Node {
   static void operator delete(void* node, std::size_t bytes) noexcept;
 };
 
+/// A call as it goes on the tapes.
+struct FinishedCall {
+  const OpDef* op = nullptr;                 // nullptr for a custom gradient
+  std::shared_ptr<const CustomCall> custom;  // else empty
+  std::span<const Tensor> inputs;
+  const Attributes& attributes;
+  std::span<const Tensor> outputs;
+  std::uint64_t record = 0;
+};
+
 struct WatchedVariable {
   Variable variable;
   boost::container::small_vector<Slot, 2> slots;  // one for every value that was seen
@@ -71,7 +81,7 @@ struct Tape::State {
   /// Active, and no StopRecording over it. A tape that another thread destroyed is no longer active.
   bool records() const { return suspended == 0 && stack.load(std::memory_order_relaxed) != nullptr; }
   bool knows(std::span<const Tensor> inputs) const;
-  void record(detail::Node node);
+  void record(const detail::FinishedCall& call);
   void clear();
 };
 
@@ -103,8 +113,7 @@ class TapeStack {
 Tape::State* recording_tape(std::span<const Tensor> inputs);
 
 /// Writes a node on every recording tape that knows one of the inputs.
-void write_tapes(const OpDef* op, std::shared_ptr<const CustomCall> custom, std::span<const Tensor> inputs,
-                 const Attributes& attributes, std::span<const Tensor> outputs, std::uint64_t record);
+void write_tapes(const FinishedCall& call);
 
 /// The same values as a tensor of its own, with a new id.
 Tensor alias(const Tensor& tensor);

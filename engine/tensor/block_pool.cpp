@@ -25,10 +25,14 @@ constexpr int class_count = size_class(std::size_t{1} << 48) + 1;  // all that a
 constexpr std::size_t thread_cache_limit = std::size_t{4} << 20;
 constexpr std::int64_t unflushed_limit = std::int64_t{256} << 10;
 
-/// How many blocks of a class a thread keeps, and moves at a time.
-std::size_t thread_list_limit(int index) {
-  return std::clamp<std::size_t>((std::size_t{256} << 10) / class_bytes(index), 8, 256);
-}
+/// How many blocks of a class a thread keeps; it moves half of them at a time.
+constexpr auto thread_list_limits = [] {
+  std::array<std::size_t, small_classes> limits{};
+  for (int index = 1; index < small_classes; ++index)
+    limits[static_cast<std::size_t>(index)] =
+        std::clamp<std::size_t>((std::size_t{256} << 10) / class_bytes(index), 8, 256);
+  return limits;
+}();
 
 /// Only the owning thread writes; others read the counters for the statistics.
 struct ThreadCache {
@@ -37,6 +41,23 @@ struct ThreadCache {
   std::atomic<std::uint64_t> cached{0};
   ThreadCache* next = nullptr;
   ThreadCache* previous = nullptr;
+
+  /// nullptr where the thread has none of that class.
+  void* take(int index) {
+    FreeBlock* block = lists[static_cast<std::size_t>(index)].pop();
+    if (block) take_cached(class_bytes(index));
+    return block;
+  }
+  /// False, and the block is not taken, where the thread has enough of that class or of all.
+  bool give(int index, void* block) {
+    BlockList& list = lists[static_cast<std::size_t>(index)];
+    if (list.count >= thread_list_limits[static_cast<std::size_t>(index)] ||
+        cached.load(std::memory_order_relaxed) >= thread_cache_limit)
+      return false;
+    list.push(static_cast<FreeBlock*>(block));
+    add_cached(class_bytes(index));
+    return true;
+  }
 
   void add_cached(std::size_t bytes) {
     cached.store(cached.load(std::memory_order_relaxed) + bytes, std::memory_order_relaxed);
@@ -116,11 +137,8 @@ inline ThreadCache* this_thread_cache() {
 void* Pool::allocate(std::size_t bytes) {
   const int index = size_class(bytes);
   if (index < small_classes) {
-    if (ThreadCache* cache = this_thread_cache()) [[likely]]
-      if (FreeBlock* block = cache->lists[static_cast<std::size_t>(index)].pop()) [[likely]] {
-        cache->take_cached(class_bytes(index));
-        return block;
-      }
+    if (ThreadCache* cache = this_thread_cache())
+      if (void* block = cache->take(index)) return block;
     return allocate_small(index);
   }
   return allocate_large(index, bytes);
@@ -133,7 +151,7 @@ void* Pool::allocate_small(int index) {
   BlockList taken;
   {
     std::lock_guard lock(mutex_);
-    taken = lists_[i].split(cache ? thread_list_limit(index) / 2 : 1);
+    taken = lists_[i].split(cache ? thread_list_limits[i] / 2 : 1);
     cached_ -= taken.count * block_bytes;
   }
   FreeBlock* block = taken.pop();
@@ -189,20 +207,14 @@ void Pool::free(void* memory, std::size_t bytes) noexcept {
   const int index = size_class(bytes);
   if (index >= small_classes) return free_large(memory, index);
   const auto i = static_cast<std::size_t>(index);
-  auto* block = static_cast<FreeBlock*>(memory);
-  const std::size_t block_bytes = class_bytes(index);
-  ThreadCache* cache = this_thread_cache();
-  if (!cache) {
-    std::lock_guard lock(mutex_);
-    lists_[i].push(block);
-    cached_ += block_bytes;
-    return;
+  if (ThreadCache* cache = this_thread_cache()) {
+    if (cache->give(index, memory)) return;
+    hand_over(*cache, index, (cache->lists[i].count + 1) / 2);
+    if (cache->give(index, memory)) return;
   }
-  cache->lists[i].push(block);
-  cache->add_cached(block_bytes);
-  const std::size_t count = cache->lists[i].count;
-  if (count > thread_list_limit(index) || cache->cached.load(std::memory_order_relaxed) > thread_cache_limit)
-    hand_over(*cache, index, (count + 1) / 2);
+  std::lock_guard lock(mutex_);
+  lists_[i].push(static_cast<FreeBlock*>(memory));
+  cached_ += class_bytes(index);
 }
 
 void Pool::hand_over(ThreadCache& cache, int index, std::size_t count) noexcept {
@@ -348,15 +360,23 @@ void* from_system_alone(std::size_t bytes) {
 }  // namespace
 
 void* allocate_block(std::size_t bytes) {
+  if constexpr (pooled) {
+    const int index = size_class(bytes);
+    if (index < small_classes && thread_cache) [[likely]]
+      if (void* block = thread_cache->take(index)) [[likely]]
+        return block;
+  }
   if (bytes > machine_memory())
     fail<ResourceExhaustedError>("needs ", readable_bytes(bytes), ", the machine has ",
                                  readable_bytes(machine_memory()));
-  if constexpr (!pooled) return from_system_alone(bytes);
-  return pool().allocate(bytes);
+  return pooled ? pool().allocate(bytes) : from_system_alone(bytes);
 }
 
 void free_block(void* block, std::size_t bytes) noexcept {
   if constexpr (!pooled) return std::free(block);
+  const int index = size_class(bytes);
+  if (index < small_classes && thread_cache && thread_cache->give(index, block)) [[likely]]
+    return;
   pool().free(block, bytes);
 }
 

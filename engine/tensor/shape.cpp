@@ -1,35 +1,20 @@
 #include "engine/tensor/shape.h"
 
 #include <algorithm>
+#include <climits>
 
 #include "engine/tensor/error.h"
 
 namespace tapedeck {
-namespace {
-
-void check_rank(std::size_t rank) {
-  if (rank > static_cast<std::size_t>(max_rank))
-    fail<InvalidArgumentError>("a tensor has at most ", max_rank, " axes, not ", rank);
-}
-
-}  // namespace
-
 Dims::Dims(std::span<const std::int64_t> values) {
-  check_rank(values.size());
+  check_rank(static_cast<int>(std::min<std::size_t>(values.size(), INT_MAX)));
   rank_ = static_cast<int>(values.size());
   std::copy(values.begin(), values.end(), values_.begin());
 }
 
-void Dims::push_back(std::int64_t value) {
-  check_rank(static_cast<std::size_t>(rank_) + 1);
-  values_[static_cast<std::size_t>(rank_++)] = value;
-}
-
-void Dims::resize(int rank) {
+void Dims::refuse_rank(int rank) {
   if (rank < 0) fail<InvalidArgumentError>("a tensor cannot have ", rank, " axes");
-  check_rank(static_cast<std::size_t>(rank));
-  for (int axis = rank_; axis < rank; ++axis) values_[static_cast<std::size_t>(axis)] = 0;
-  rank_ = rank;
+  fail<InvalidArgumentError>("a tensor has at most ", max_rank, " axes, not ", rank);
 }
 
 std::int64_t element_count(const Shape& shape) {

@@ -27,8 +27,16 @@ class Dims {
   const std::int64_t* end() const { return values_.data() + rank_; }
   std::span<const std::int64_t> span() const { return {values_.data(), static_cast<std::size_t>(rank_)}; }
   /// Throws InvalidArgumentError past `max_rank`.
-  void push_back(std::int64_t value);
-  void resize(int rank);  ///< New axes hold 0. Throws InvalidArgumentError past `max_rank`.
+  void push_back(std::int64_t value) {
+    check_rank(rank_ + 1);
+    values_[static_cast<std::size_t>(rank_++)] = value;
+  }
+  /// New axes hold 0. Throws InvalidArgumentError past `max_rank`.
+  void resize(int rank) {
+    check_rank(rank);
+    for (int axis = rank_; axis < rank; ++axis) values_[static_cast<std::size_t>(axis)] = 0;
+    rank_ = rank;
+  }
 
   bool operator==(const Dims& other) const {
     if (rank_ != other.rank_) return false;
@@ -38,6 +46,12 @@ class Dims {
   }
 
  private:
+  static void check_rank(int rank) {
+    if (rank < 0 || rank > max_rank) [[unlikely]]
+      refuse_rank(rank);
+  }
+  [[noreturn]] static void refuse_rank(int rank);
+
   std::array<std::int64_t, max_rank> values_{};
   int rank_ = 0;
 };

@@ -2,9 +2,8 @@
 #pragma once
 
 #include <QObject>
-#include <QPointer>
-#include <optional>
-#include <unordered_map>
+#include <QString>
+#include <memory>
 
 #include "engine/protocol/messages.h"
 #include "inspector/model/source.h"
@@ -14,8 +13,8 @@ namespace tapedeck::inspector {
 using RecordNumber = quint64;
 using TensorId = quint64;
 
-/// One per notebook. Outlives its Source: when the session process dies, everything that was fetched stays and can
-/// be looked at; setSource() with a new one starts over.
+/// One per notebook. Outlives its Source: when the session process dies, everything that was fetched stays
+/// and can be looked at; setSource() with a new one starts over.
 class Session : public QObject {
   Q_OBJECT
  public:
@@ -29,18 +28,29 @@ class Session : public QObject {
 
   const protocol::Status& status() const;
 
-  /// The record that all views show; 0: none. While it follows, it is the newest interesting record: the pending one
-  /// at the gate, else the last that finished.
+  /// The record that all views show; 0: none. While it follows, it is the newest interesting record: the
+  /// pending one at the gate, else the last that finished (of the ops inside a VJP or custom gradient, that
+  /// VJP or custom gradient; while the gate is open it moves at most ten times a second).
   RecordNumber cursor() const;
   bool following() const;
   RecordNumber recordCount() const;
 
-  /// A record that was fetched; nullptr where it is not here yet: then it is asked for, and recordsChanged comes.
+  /// A record that was fetched (valid until control returns to the event loop); nullptr where it is not here
+  /// yet: then it is asked for, and recordsChanged comes.
   const protocol::Record* record(RecordNumber number);
   /// Only what is here, never asks.
   const protocol::Record* cachedRecord(RecordNumber number) const;
   /// What this session knows about a tensor from the records that are here.
   const protocol::TensorInfo* tensor(TensorId id) const;
+
+  /// For the models beside this one: sends through the source; 0 where there is none or it is not connected.
+  /// The answer comes as received(), also a Failure; see Source::request for `channel`.
+  quint64 request(const protocol::Request& message, const QString& channel = {});
+
+  /// How many records are kept at most (default 100,000); what was looked at longest ago goes first, a page
+  /// at a time.
+  void setCacheLimit(int records);
+  int cachedCount() const;
 
  public slots:
   /// Moves the cursor (clamped to 1 … recordCount) and stops following, unless it is the newest record.
@@ -64,6 +74,8 @@ class Session : public QObject {
   void stopped(tapedeck::inspector::RecordNumber number);
   void cleared();
   void failed(const QString& reason);
+  /// An answer to a request() of a model, or of a view.
+  void received(quint64 request, const tapedeck::protocol::Reply& reply);
 
  private:
   struct Private;

@@ -8,14 +8,14 @@
 
 namespace tapedeck::inspector {
 
-/// Carries requests to a session and brings its replies. Asynchronous: request() returns at once; the reply comes
-/// later as a signal on the thread that the source lives on (the UI thread).
+/// Carries requests to a session and brings its replies. Asynchronous: request() returns at once; the reply
+/// comes later as a signal on the thread that the source lives on (the UI thread).
 class Source : public QObject {
   Q_OBJECT
  public:
   using QObject::QObject;
-  /// Sends a request; returns its id (never 0). With a `channel` (one per view and purpose, "tensor/tile"), an older
-  /// request of the same channel that is not answered yet is dropped: its reply never arrives.
+  /// Sends a request; returns its id (never 0). With a `channel` (one per view and purpose, "tensor/tile"),
+  /// an older request of the same channel that is not answered yet is dropped: its reply never arrives.
   virtual quint64 request(const protocol::Request& message, const QString& channel = {}) = 0;
   virtual bool connected() const = 0;
 

@@ -83,7 +83,7 @@ class Settings(unittest.TestCase):
 
     def test_a_summary_goes_to_the_session_if_there_is_one(self):
         tf.summary.scalar("loss", tf.constant(2.), step=1)
-        with mock.patch.object(_engine, "debug", create=True) as debug:
+        with mock.patch.object(_engine, "debug") as debug:
             tf.summary.scalar("loss", tf.constant(.5), step=tf.constant(7))
         debug.add_scalar.assert_called_once_with("loss", 7, .5)
 

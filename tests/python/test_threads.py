@@ -142,8 +142,8 @@ class Interrupt(unittest.TestCase):
         self.check("""
             import tapedeck as tf
             a = tf.random.normal([300, 300]) * .05
-            print("ready", flush=True)
             try:
+                print("ready", flush=True)
                 while True:
                     a = tf.tanh(a @ a)
             except KeyboardInterrupt:

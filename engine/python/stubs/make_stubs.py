@@ -12,7 +12,7 @@ from tapedeck import _engine, signatures
 
 HEADER = '''# Made from the op registry by make_stubs.py while building.
 from builtins import bool as _bool  # tf.bool is a DType
-from typing import Any, Sequence, Union
+from typing import Any, Iterator, Sequence, Union
 
 import numpy as np
 
@@ -46,12 +46,12 @@ def op_stub(name, function):
 
 def function_stub(name, function):
     """A function of the package's Python files."""
-    return f"def {name}{inspect.signature(function)}:\n{docstring(function.__doc__)}    ...\n"
+    return f"def {name}{default_free(function)}:\n{docstring(function.__doc__)}    ...\n"
 
 
 def method_stub(name, method):
     text = method.__text_signature__ or "($self, /, *args, **kwargs)"
-    return f"    def {name}{text.replace('$', '')}:\n{docstring(method.__doc__, ' ' * 8)}        ...\n"
+    return f"    def {name}{text.replace('$', '')} -> {RESULTS.get(name, 'Any')}:\n{docstring(method.__doc__, ' ' * 8)}        ...\n"
 
 
 def class_stub(cls):
@@ -60,23 +60,57 @@ def class_stub(cls):
     lines = [f"class {cls.__name__}{f'({bases})' if bases else ''}:\n", docstring(cls.__doc__)]
     for name, member in sorted(vars(cls).items()):
         if isinstance(member, (types.GetSetDescriptorType, property)) and not name.startswith("_"):
-            lines.append(f"    @property\n    def {name}(self) -> Any:\n{docstring(member.__doc__, ' ' * 8)}        ...\n")
+            lines.append(f"    @property\n    def {name}(self) -> {RESULTS.get(name, 'Any')}:\n{docstring(member.__doc__, ' ' * 8)}        ...\n")
         elif isinstance(member, types.MethodDescriptorType) and (not name.startswith("_") or member.__doc__):
             lines.append(method_stub(name, member))
         elif isinstance(member, types.WrapperDescriptorType) and name not in OBJECT_MEMBERS:
             text = member.__text_signature__ or "($self, /, *args)"
-            lines.append(f"    def {name}{text.replace('$', '')}: ...\n")
+            result = RESULTS.get(name, "Tensor" if cls.__name__ in ("Tensor", "Variable") else "Any")
+            lines.append(f"    def {name}{text.replace('$', '')} -> {result}: ...\n")
     return "".join(lines)
 
 
+# What members of the extension module's classes return; operators return tensors.
+RESULTS = {
+    "__array__": "np.ndarray", "__bool__": "_bool", "__dlpack_device__": "tuple[int, int]", "__float__": "float", "__format__": "str",
+    "__hash__": "int", "__index__": "int", "__int__": "int", "__iter__": "Iterator[Tensor]", "__len__": "int", "__repr__": "str",
+    "__str__": "str", "__copy__": "Tensor", "__deepcopy__": "Tensor", "assign": "Variable", "assign_add": "Variable",
+    "assign_sub": "Variable", "cpu": "Tensor", "device": "str", "dtype": "DType", "get_shape": "TensorShape", "gpu": "Tensor",
+    "name": "str", "ndim": "int", "read_value": "Tensor", "shape": "TensorShape", "trainable": "_bool", "value": "Tensor",
+    "active": "_bool", "id": "int", "watched_variables": "list[Variable]", "start": "None", "stop": "None", "reset": "None",
+}
 OBJECT_MEMBERS = {"__getattribute__", "__setattr__", "__delattr__", "__delitem__", "__setitem__"}
+
+
+def python_class_stub(cls):
+    """A class of the package's Python files, in the stub of the module that defines it."""
+    bases = ", ".join(base.__name__ for base in cls.__bases__ if base is not object)
+    lines = [f"class {cls.__name__}{f'({bases})' if bases else ''}:\n", docstring(cls.__doc__)]
+    for name, member in vars(cls).items():
+        if isinstance(member, property):
+            lines.append(f"    @property\n    def {name}(self) -> Any:\n{docstring(member.__doc__, ' ' * 8)}        ...\n")
+        elif inspect.isfunction(member) and (not name.startswith("_") or name in ("__init__", "__call__")):
+            body = f"\n{docstring(member.__doc__, ' ' * 8)}        ...\n" if member.__doc__ else " ...\n"
+            lines.append(f"    def {name}{default_free(member)}:{body}")
+    return "".join(lines)
+
+
+def default_free(function):
+    """The signature with `...` for the defaults, whose text need not be Python."""
+    signature = inspect.signature(function)
+    parameters = [parameter if parameter.default is inspect.Parameter.empty else parameter.replace(default=...)
+                  for parameter in signature.parameters.values()]
+    return str(signature.replace(parameters=parameters)).replace("Ellipsis", "...")
 
 
 def module_stub(module):
     """A public namespace of the package."""
     lines = [f'"""{(module.__doc__ or "").strip()}"""\n', HEADER]
-    lines.append("from tapedeck import dtypes\nfrom tapedeck._engine import Tensor, Variable\nfrom tapedeck.dtypes import DType\n")
+    lines.append("from tapedeck import dtypes\nfrom tapedeck._engine import Tensor, Variable\n")
+    if module is not tapedeck.dtypes:
+        lines.append("from tapedeck.dtypes import DType\n")
     lines.append(ALIASES + "\n")
+    aliases = []
     for name, value in public_members(module):
         if isinstance(value, types.ModuleType):
             if value.__name__ == f"{module.__name__}.{name}":
@@ -85,6 +119,10 @@ def module_stub(module):
             lines.append("\n" + op_stub(name, value))
         elif inspect.isfunction(value):
             lines.append("\n" + function_stub(name, value))
+        elif inspect.isclass(value) and value.__module__ == module.__name__ and value.__name__ == name:
+            lines.append("\n" + python_class_stub(value))
+        elif inspect.isclass(value) and value.__module__ == module.__name__:
+            aliases.append(f"{name} = {value.__name__}\n")
         elif inspect.isclass(value):
             origin = "tapedeck._engine" if hasattr(_engine, value.__name__) else value.__module__
             lines.append(f"from {origin} import {value.__name__} as {name}\n")
@@ -92,7 +130,7 @@ def module_stub(module):
             lines.append(f"{name}: DType\n")
         else:
             lines.append(f"{name}: {type(value).__name__ if value is not None else 'None'}\n")
-    return "".join(lines)
+    return "".join(lines + aliases)
 
 
 def public_members(module):
@@ -102,7 +140,7 @@ def public_members(module):
 
 def engine_stub():
     """The extension module."""
-    lines = [f'"""{_engine.__doc__}"""\n', HEADER]
+    lines = [f'"""{_engine.__doc__}"""\n', HEADER, "from tapedeck.dtypes import DType\nfrom tapedeck.shapes import TensorShape\n"]
     classes = [value for _, value in public_members(_engine) if inspect.isclass(value)]
     # An exception's base comes before it.
     for cls in sorted(classes, key=lambda cls: (len(cls.__mro__), cls.__name__)):

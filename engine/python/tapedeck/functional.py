@@ -30,9 +30,9 @@ def _as_sources(args, positions):
     seen = set()
     for position in positions:
         tensor = args[position]
-        if id(tensor) in seen:
+        if tensor._id in seen:
             args[position] = _engine.op_function("identity")(tensor)
-        seen.add(id(args[position]))
+        seen.add(args[position]._id)
     return args
 
 
@@ -64,8 +64,7 @@ def value_and_gradients_function(f, params=None):
             result = _require_result(f, f(*args, **kwargs))
         finally:
             tape.stop()
-        weights = None if dy is None else nest.flatten(dy)
-        return result, tape.gradient(nest.flatten(result), sources, weights)
+        return result, tape.gradient(nest.flatten(result), sources, nest.flatten_like(result, dy))
 
     return decorated
 

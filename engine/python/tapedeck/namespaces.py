@@ -9,6 +9,11 @@ from tapedeck import _engine
 _INTERNAL = {"context", "creation", "custom", "functional", "idx", "lbfgs", "namespaces", "shapes", "signatures", "tape"}
 
 
+def op_function(name):
+    """The function of the op of that name: "matmul". For pickle."""
+    return _engine.op_function(name)
+
+
 def _submodule(path):
     """tapedeck.<path>: the package's own file where it has one, else a module made here."""
     full_name = f"tapedeck.{path}"

@@ -19,6 +19,13 @@ def flatten(structure):
     return [leaf for child in _children(structure) for leaf in flatten(child)]
 
 
+def flatten_like(structure, values):
+    """values, one per leaf of structure, as a flat list; None for None. A list of numbers for one leaf is its value."""
+    if values is None:
+        return None
+    return flatten(values) if is_nested(structure) else [values]
+
+
 def _rebuild(structure, children):
     if isinstance(structure, dict):
         by_key = dict(zip(sorted(structure), children))

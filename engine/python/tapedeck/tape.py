@@ -58,9 +58,8 @@ class GradientTape:
         if self._tape.active() and not self._persistent:
             self._tape.stop()
         targets = nest.flatten(target)
-        if output_gradients is not None:
-            output_gradients = nest.flatten(output_gradients)
-        gradients = self._tape.gradient(targets, nest.flatten(sources), output_gradients, zero)
+        weights = nest.flatten_like(target, output_gradients)
+        gradients = self._tape.gradient(targets, nest.flatten(sources), weights, zero)
         return nest.pack_sequence_as(sources, gradients)
 
     def stop_recording(self):

@@ -1,0 +1,27 @@
+// Every action of the window, once: text, key, tooltip and icon. Menus, tool bar and shortcut help come from
+// here.
+#pragma once
+
+#include <QAction>
+#include <QHash>
+#include <QObject>
+
+namespace tapedeck::app {
+
+class Actions : public QObject {
+  Q_OBJECT
+ public:
+  explicit Actions(QWidget* window);
+  /// The action called `id` ("step.op"). The id must exist.
+  QAction* operator[](const QString& id) const;
+  /// All ids in the order of the menus: "file.new", "file.open", …
+  QStringList ids() const { return order_; }
+  /// For the shortcut help: menu title, text and key of every action that has a key.
+  QString shortcutTable() const;
+
+ private:
+  QStringList order_;
+  QHash<QString, QAction*> actions_;
+};
+
+}  // namespace tapedeck::app

@@ -1,0 +1,63 @@
+// The debug client on its socket thread: handshake, frames, signatures.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "app/kernel/socket_thread.h"
+#include "engine/protocol/codec.h"
+
+namespace tapedeck::app {
+
+/// Speaks the debug protocol with one server at a time. All functions are called on the socket thread.
+class DebugWorker : public SocketDriver {
+ public:
+  struct Connected {
+    bool connected = false;
+  };
+  struct Refusal {
+    std::string sentence;
+  };
+  using Event = std::variant<Connected, Refusal, protocol::IncomingReply>;
+  /// Told to the UI thread, with the number that open() got.
+  using Deliver = std::function<void(std::uint64_t connection, Event)>;
+  explicit DebugWorker(Deliver deliver) : deliver_(std::move(deliver)) {}
+
+  /// Connects, and again whenever the server goes and comes back, until close() or a refusal.
+  void open(std::string endpoint, std::string key, std::uint64_t number);
+  void close();
+  /// Dropped where nobody is connected: the answers to what was under way are void then anyway.
+  void send(std::uint64_t request, const protocol::Request& message);
+
+  std::vector<zmq::socket_ref> sockets() override;
+  void readable(std::size_t index) override;
+  Clock::time_point tick(Clock::time_point now) override;
+  void broken(const std::string& what) override;
+  void stop() override { close(); }
+
+ private:
+  void transmit(std::uint64_t request, const protocol::Request& message);
+  void readMonitor();
+  void readMessage();
+  void handle(protocol::IncomingReply incoming);
+  void setConnected(bool connected);
+  void refuse(const std::string& sentence);
+  std::string sign(const std::string& bytes) const;
+
+  Deliver deliver_;
+  std::uint64_t number_ = 0;
+  std::string endpoint_, key_;
+  std::unique_ptr<zmq::context_t> context_;
+  std::optional<zmq::socket_t> socket_, monitor_;
+  bool linked_ = false;                  ///< the socket has a peer
+  bool connected_ = false;               ///< the peer said Welcome
+  Clock::time_point asked_{}, heard_{};  ///< last Hello or GetStatus sent; last message received
+  int warnings_ = 0;
+};
+
+/// Ids of the worker's own requests (Hello, the heartbeat) have this bit; those of views never.
+constexpr std::uint64_t ownRequest = std::uint64_t{1} << 63;
+
+}  // namespace tapedeck::app

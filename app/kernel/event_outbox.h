@@ -1,0 +1,65 @@
+// Gathers what goes to the UI thread, so that a cell that floods its output can not flood the UI.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "app/kernel/jupyter_events.h"
+#include "app/kernel/socket_thread.h"
+
+namespace tapedeck::app {
+
+/// Text of one stream between two deliveries: all of it, or its beginning and its end.
+class StreamText {
+ public:
+  void append(const std::string& text);
+  /// Takes it, cut down to about `limit` bytes, with a line that says how much was left out.
+  std::string take(std::size_t limit);
+
+ private:
+  std::string head_, tail_;
+  std::size_t leftOut_ = 0;
+};
+
+/// Used on the socket thread. Delivers at most 30 times a second, and only while the UI has taken what it got
+/// before. Neighbouring stream texts of a cell are joined; a cell may send 1 MiB at once and some 128 KiB a
+/// second for long, of more than that the middle is left out; outputs that a clear_output takes away again
+/// are not sent at all.
+class EventOutbox {
+ public:
+  using Deliver = std::function<void(std::vector<events::Event>)>;
+  explicit EventOutbox(Deliver deliver) : deliver_(std::move(deliver)) {}
+
+  void push(events::Event event);
+  void pushOutput(const std::string& cell, nlohmann::json output);
+  void pushCleared(const std::string& cell, bool wait);
+  void pushUpdate(events::DisplayUpdated update);
+
+  /// The UI thread has handled a delivery.
+  void taken();
+  /// Delivers if it is time. Returns when to call again.
+  Clock::time_point flush(Clock::time_point now);
+
+ private:
+  struct Item {
+    events::Event event;
+    StreamText text;  ///< of a stream output, kept apart from the event until it is sent
+    bool stream = false;
+  };
+  void eraseOutputsBeforeClear(const std::string& cell);
+  Item* joinableStream(const std::string& cell, const std::string& name);
+  std::size_t allowance(Clock::time_point now);
+
+  Deliver deliver_;
+  std::deque<Item> items_;
+  std::set<std::string> clearsOnNextOutput_;  ///< cells with a clear_output(wait=True) among the items
+  int underway_ = 0;
+  Clock::time_point last_{};
+  double tokens_ = 0;
+  Clock::time_point refilled_{};
+};
+
+}  // namespace tapedeck::app

@@ -1,0 +1,104 @@
+// What the Jupyter client's thread tells, as KernelSession's signals.
+#include <QPointer>
+
+#include "app/kernel/kernel_session_p.h"
+
+namespace tapedeck::app {
+namespace {
+
+QString text(const std::string& value) {
+  return QString::fromStdString(value);
+}
+
+/// A position in code points as QString counts.
+int utf16Position(const QString& code, int codePoints) {
+  const auto all = code.toUcs4();
+  const auto count = std::clamp<qsizetype>(codePoints, 0, all.size());
+  return int(QString::fromUcs4(reinterpret_cast<const char32_t*>(all.constData()), count).size());
+}
+
+}  // namespace
+
+void KernelSession::Private::take(std::vector<events::Event> batch) {
+  const QPointer<KernelSession> alive(q);
+  for (events::Event& event : batch) {
+    std::visit([this](auto& kind) { take(kind); }, event);
+    if (!alive) return;  // who was told of one of them deleted the session
+  }
+  post([](JupyterWorker& jupyter) { jupyter.taken(); });
+}
+
+void KernelSession::Private::take(events::Ready& event) {
+  if (!process || afterwards != Afterwards::dead) return;  // it is being ended already
+  startLimit.stop();
+  ready = true;
+  debug.open(connection.debugEndpoint(), connection.key);
+  setState(KernelState::idle);
+  emit q->ready(event.info);
+}
+
+void KernelSession::Private::take(events::Started& event) {
+  emit q->executionStarted(text(event.cell), event.count);
+}
+
+void KernelSession::Private::take(events::Output& event) {
+  emit q->outputReceived(text(event.cell), event.output);
+}
+
+void KernelSession::Private::take(events::Cleared& event) {
+  emit q->outputCleared(text(event.cell), event.wait);
+}
+
+void KernelSession::Private::take(events::DisplayUpdated& event) {
+  emit q->displayUpdated(text(event.display), event.data, event.metadata);
+}
+
+void KernelSession::Private::take(events::Finished& event) {
+  emit q->executionFinished(text(event.cell), text(event.status), event.count);
+}
+
+void KernelSession::Private::take(events::ExitAsked&) {
+  calledExit = true;
+  if (process) exitLimit.start();
+}
+
+void KernelSession::Private::take(events::InputRequested& event) {
+  emit q->inputRequested(text(event.cell), text(event.prompt), event.password);
+}
+
+void KernelSession::Private::take(events::Completed& event) {
+  if (event.request != completion) return;
+  QStringList matches;
+  for (const std::string& match : event.matches) matches << text(match);
+  emit q->completed(event.request, matches, utf16Position(completionCode, event.start),
+                    utf16Position(completionCode, event.end));
+}
+
+void KernelSession::Private::take(events::Inspected& event) {
+  emit q->inspected(event.request, text(event.text));
+}
+
+void KernelSession::Private::take(events::Busy& event) {
+  if (state == KernelState::idle || state == KernelState::busy)
+    setState(event.busy ? KernelState::busy : KernelState::idle);
+}
+
+void KernelSession::Private::take(events::Answering& event) {
+  if (!ready) return;
+  emit q->stateChanged(state, event.answers
+                                  ? QString()
+                                  : QStringLiteral("The session process does not answer: it is stopped, or "
+                                                   "the machine is out of memory. Wait, or restart it."));
+}
+
+void KernelSession::Private::take(events::Broken& event) {
+  if (!ready)
+    killBecause(QStringLiteral("The session's sockets in %1 can not be used: %2")
+                    .arg(connection.ip, text(event.what)));
+}
+
+void KernelSession::Private::take(events::Closed& event) {
+  if (event.connection == connectionNumber) closed();
+}
+
+}  // namespace tapedeck::app

@@ -1,0 +1,22 @@
+// How a session process is started. The defaults start the app's own; a kernelspec's fields fit in too.
+#pragma once
+
+#include <QMap>
+#include <QString>
+#include <QStringList>
+
+namespace tapedeck::app {
+
+struct KernelLaunch {
+  /// The Python interpreter. Empty: the one the program was built with, else the first of `python3` on PATH
+  /// and /usr/bin/python3 that has ipykernel.
+  QString interpreter;
+  /// A whole command line instead, as a kernelspec's `argv`; "{connection_file}" stands for that file.
+  QStringList arguments;
+  QMap<QString, QString> environment;         ///< on top of the app's
+  QString transport = QStringLiteral("ipc");  ///< or "tcp", for Jupyter kernels that know nothing else
+  bool interruptByMessage = false;            ///< a kernelspec's interrupt_mode "message"; else SIGINT
+  int startLimitMs = 30000;                   ///< a process that has not answered by then is killed
+};
+
+}  // namespace tapedeck::app

@@ -1,0 +1,22 @@
+// The sample notebooks that come with the program, and the notebooks opened lately.
+#pragma once
+
+#include <QList>
+#include <QString>
+
+namespace tapedeck::app {
+
+struct Sample {
+  QString title;
+  QString summary;
+  QString path;
+};
+
+/// In the order in which a newcomer should read them; only those whose files are there.
+QList<Sample> samples();
+
+/// Newest first, at most 10; files that are gone are left out.
+QStringList recentNotebooks();
+void addRecentNotebook(const QString& path);
+
+}  // namespace tapedeck::app

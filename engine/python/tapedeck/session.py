@@ -1,0 +1,44 @@
+"""A notebook's session process: ipykernel with Tapedeck's debug server in it.
+
+    python -m tapedeck.session -f CONNECTION.json          what the app and Jupyter start
+    python -m tapedeck.session --install-kernelspec        makes "Tapedeck (Python)" known to Jupyter
+           [--prefix FOLDER]                               (for the user, or below FOLDER)
+"""
+
+import os
+import sys
+
+NO_IPYKERNEL = ("No module named 'ipykernel' in {interpreter}: Debian's package is python3-ipykernel "
+                "(sudo apt-get install python3-ipykernel).")
+
+
+def main(arguments=None):
+    arguments = list(sys.argv[1:] if arguments is None else arguments)
+    if "--install-kernelspec" in arguments:
+        from tapedeck import session_kernelspec
+        return session_kernelspec.main(arguments)
+    # The notebook's folder stands first while Python starts with -m: a random.py in it must not replace Python's own.
+    # IPython puts it back for the cells.
+    if sys.path and sys.path[0] == _working_folder():
+        del sys.path[0]
+    # Else ipykernel's Python debugger, which is not used here, warns about itself on every start.
+    os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")
+    try:
+        import ipykernel  # noqa: F401
+    except ModuleNotFoundError as error:
+        if error.name != "ipykernel":
+            raise
+        sys.exit(NO_IPYKERNEL.format(interpreter=sys.executable))
+    from tapedeck.session_app import SessionApp
+    SessionApp.launch_instance(arguments)
+
+
+def _working_folder():
+    try:
+        return os.getcwd()
+    except OSError:
+        return None
+
+
+if __name__ == "__main__":
+    main()

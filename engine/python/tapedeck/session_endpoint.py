@@ -1,0 +1,65 @@
+"""Where the debug server of a session listens. The app follows the same rule (app/kernel/connection.h).
+
+A connection file that the app wrote is named connection.json and has a folder of its own: there the socket is `debug`.
+Jupyter keeps the files of all its kernels in one folder, named kernel-ID.json: for those the socket is `debug` in
+`tapedeck/ID` of the user's runtime folder, so that a program that knows the kernel's id can find it.
+"""
+
+import os
+import shutil
+import stat
+import tempfile
+
+APP_FILE = "connection.json"
+LONGEST_PATH = 107  # bytes of a Unix socket's path
+
+
+def base_folder():
+    """The user's private folder for sessions' sockets: the same that the app takes."""
+    runtime = os.environ.get("XDG_RUNTIME_DIR", "")
+    candidates = [os.path.join(runtime, "tapedeck")] if os.path.isabs(runtime) else []
+    name = f"tapedeck-{os.geteuid()}"
+    candidates += [os.path.join(tempfile.gettempdir(), name), os.path.join("/tmp", name)]
+    for folder in candidates:
+        if _own_private_folder(folder):
+            return folder
+    raise OSError(f"no folder for the debug server's socket can be made: tried {', '.join(candidates)}")
+
+
+def folder_of(connection_file):
+    folder, name = os.path.split(os.path.abspath(connection_file))
+    if name == APP_FILE:
+        return folder
+    return os.path.join(base_folder(), os.path.splitext(name)[0].removeprefix("kernel-"))
+
+
+def prepare(connection_file):
+    """The endpoint for this connection file; its folder is there afterwards, and only the user can enter it."""
+    folder = folder_of(connection_file)
+    path = os.path.join(folder, "debug")
+    if len(os.fsencode(path)) > LONGEST_PATH:
+        raise OSError(f"the path of the debug server's socket is longer than {LONGEST_PATH} bytes: {path}")
+    if not _own_private_folder(folder):
+        raise OSError(f"the folder {folder} is not the user's own, or others can enter it")
+    return "ipc://" + path
+
+
+def remove(connection_file):
+    """Removes the folder that prepare() made; the app removes its own."""
+    if os.path.basename(connection_file) != APP_FILE:
+        shutil.rmtree(folder_of(connection_file), ignore_errors=True)
+
+
+def _own_private_folder(folder):
+    try:
+        os.mkdir(folder, 0o700)
+    except FileExistsError:
+        pass
+    except OSError:
+        return False
+    status = os.lstat(folder)
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid():
+        return False
+    if stat.S_IMODE(status.st_mode) & 0o077:
+        os.chmod(folder, 0o700)
+    return True

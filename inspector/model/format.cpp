@@ -1,0 +1,81 @@
+#include "inspector/model/format.h"
+
+#include <cmath>
+
+namespace tapedeck::inspector {
+
+using protocol::Record;
+using protocol::RecordKind;
+
+QString shapeText(const std::vector<std::int64_t>& shape) {
+  if (shape.empty()) return QStringLiteral("scalar");
+  QStringList sizes;
+  for (const std::int64_t size : shape) sizes << QString::number(size);
+  return sizes.join(QStringLiteral("×"));
+}
+
+QString countText(quint64 count) {
+  QString text = QString::number(count);
+  for (qsizetype at = text.size() - 3; at > 0; at -= 3) text.insert(at, QLatin1Char(','));
+  return text;
+}
+
+QString durationText(qint64 nanoseconds) {
+  const auto scaled = [&](double unit, const QString& name) {
+    const double value = static_cast<double>(nanoseconds) / unit;
+    const int decimals = value < 10 ? 2 : value < 100 ? 1 : 0;
+    return QString::number(value, 'f', decimals) + QLatin1Char(' ') + name;
+  };
+  if (nanoseconds < 1000) return QString::number(nanoseconds) + QStringLiteral(" ns");
+  if (nanoseconds < 1'000'000) return scaled(1e3, QStringLiteral("µs"));
+  if (nanoseconds < 1'000'000'000) return scaled(1e6, QStringLiteral("ms"));
+  return scaled(1e9, QStringLiteral("s"));
+}
+
+QString valueText(double value) {
+  if (std::isnan(value)) return QStringLiteral("nan");
+  if (std::isinf(value)) return value > 0 ? QStringLiteral("inf") : QStringLiteral("-inf");
+  return QString::number(value, 'g', 6);
+}
+
+QString kindGlyph(const Record& record) {
+  if (record.kind == RecordKind::playback) return QStringLiteral("◀◀");
+  if (record.kind == RecordKind::custom || record.custom_gradient) return QStringLiteral("◆");
+  return record.backward ? QStringLiteral("▲") : QStringLiteral("▼");
+}
+
+QString kindText(const Record& record) {
+  switch (record.kind) {
+    case RecordKind::custom:
+      return QStringLiteral("function with a custom gradient");
+    case RecordKind::playback:
+      return QStringLiteral("playback");
+    case RecordKind::vjp:
+      return record.custom_gradient ? QStringLiteral("VJP (custom gradient)") : QStringLiteral("VJP");
+    case RecordKind::op:
+      break;
+  }
+  return record.backward ? QStringLiteral("backward op") : QStringLiteral("forward op");
+}
+
+QString tensorText(const protocol::TensorInfo& tensor) {
+  if (tensor.id == 0 && tensor.dtype.empty()) return QStringLiteral("none");
+  QStringList parts;
+  if (!tensor.name.empty()) parts << QString::fromStdString(tensor.name);
+  parts << QString::fromStdString(tensor.dtype) << shapeText(tensor.shape);
+  QString text = parts.join(QLatin1Char(' '));
+  if (!tensor.preview.empty()) text += QStringLiteral(" = ") + QString::fromStdString(tensor.preview);
+  return text;
+}
+
+std::int64_t elementCount(const std::vector<std::int64_t>& shape) {
+  constexpr std::int64_t limit = std::int64_t{1} << 53;
+  std::int64_t count = 1;
+  for (const std::int64_t size : shape) {
+    if (size < 0 || (size > 0 && count > limit / size)) return -1;
+    count *= size;
+  }
+  return count;
+}
+
+}  // namespace tapedeck::inspector

@@ -1,0 +1,24 @@
+// How the views write shapes, counts, times and kinds, so that all write them alike.
+#pragma once
+
+#include <QString>
+#include <QStringList>
+#include <cstdint>
+#include <vector>
+
+#include "engine/protocol/messages.h"
+
+namespace tapedeck::inspector {
+
+QString shapeText(const std::vector<std::int64_t>& shape);  ///< "784×196"; "scalar" for no axes
+QString countText(quint64 count);                           ///< "1,204"
+QString durationText(qint64 nanoseconds);                   ///< "350 ns", "12.5 µs", "1.20 s"
+QString valueText(double value);  ///< shortest that shows 6 digits: "0.25", "1.5e-07", "nan"
+QString kindGlyph(const protocol::Record& record);  ///< forward ▼, backward ▲, custom ◆, playback ◀◀
+QString kindText(const protocol::Record& record);   ///< "forward op", "VJP (custom gradient)", …
+QString tensorText(
+    const protocol::TensorInfo& tensor);  ///< "W:0 float32 784×196", with its preview where there is one
+/// Number of elements; a shape with an unknown or absurd size gives -1.
+std::int64_t elementCount(const std::vector<std::int64_t>& shape);
+
+}  // namespace tapedeck::inspector

@@ -1,0 +1,131 @@
+// Records by page: what is asked for, in which order, and what is asked for again.
+#include <algorithm>
+
+#include "inspector/model/session_private.h"
+
+namespace tapedeck::inspector {
+
+namespace {
+
+/// Few, so that what became visible last is never far behind what nobody looks at any more.
+constexpr std::size_t max_flights = 2;
+constexpr std::size_t max_wanted = 64;
+constexpr std::size_t max_refreshed = 64;
+
+}  // namespace
+
+void Session::Private::want(RecordNumber number) {
+  const quint64 page = RecordCache::page_of(number);
+  if (!wanted.empty() && wanted.front() == page) return;
+  std::erase(wanted, page);
+  wanted.push_front(page);
+  // Views ask again when they paint, so an old wish can be forgotten.
+  if (wanted.size() > max_wanted) wanted.pop_back();
+  if (!flushTimer.isActive()) flushTimer.start();
+}
+
+bool Session::Private::inFlight(RecordNumber first, RecordNumber last) const {
+  return std::any_of(flights.begin(), flights.end(), [&](const auto& flight) {
+    return flight.second.first <= last && first <= flight.second.last;
+  });
+}
+
+void Session::Private::flush() {
+  if (!live) {
+    wanted.clear();
+    stale.clear();
+    return;
+  }
+  std::deque<quint64> pages = wanted;
+  for (auto number = stale.rbegin(); number != stale.rend(); ++number) {
+    const quint64 page = RecordCache::page_of(*number);
+    if (std::find(pages.begin(), pages.end(), page) == pages.end()) pages.push_back(page);
+  }
+  for (const quint64 page : pages) {
+    const bool whole = std::find(wanted.begin(), wanted.end(), page) != wanted.end();
+    auto runs = cache.missing(page, status.records, stale);
+    // A page that is only refreshed is not filled by the way.
+    if (!whole)
+      std::erase_if(runs, [&](const auto& run) {
+        const auto found = stale.lower_bound(run.first);
+        return found == stale.end() || *found > run.second;
+      });
+    bool complete = true;
+    for (auto run = runs.rbegin(); run != runs.rend(); ++run) {
+      if (flights.size() >= max_flights || inFlight(run->first, run->second)) {
+        complete = false;
+        continue;
+      }
+      protocol::GetRecords get;
+      get.first = run->first;
+      get.count = static_cast<std::uint32_t>(run->second - run->first + 1);
+      const quint64 id = source->request(get);
+      flights[id] = {run->first, run->second};
+      stale.erase(stale.lower_bound(run->first), stale.upper_bound(run->second));
+    }
+    if (complete) std::erase(wanted, page);
+    if (flights.size() >= max_flights) break;
+  }
+}
+
+void Session::Private::refreshOpen() {
+  std::size_t count = 0;
+  const auto& open = cache.open();
+  for (auto number = open.rbegin(); number != open.rend() && count < max_refreshed; ++number, ++count) {
+    const protocol::Record* record = cache.find(*number);
+    if (*number == status.stopped_before && record->state == protocol::RecordState::pending) continue;
+    stale.insert(*number);
+  }
+  if (!stale.empty() && !flushTimer.isActive()) flushTimer.start();
+}
+
+bool Session::Private::takeRecords(quint64 request, const protocol::Records& records) {
+  const auto flight = flights.find(request);
+  if (flight == flights.end()) return false;
+  const RecordNumber first = flight->second.first, last = flight->second.last;
+  flights.erase(flight);
+  status.records = std::max(status.records, records.total);
+  std::vector<protocol::Record> asked = records.records;
+  std::erase_if(asked, [&](const auto& record) { return record.number < first || record.number > last; });
+  cache.insert(std::move(asked));
+  if (!flushTimer.isActive()) flushTimer.start();
+  if (!records.records.empty()) emit q->recordsChanged(first, last);
+  if (aiming) aim();
+  return true;
+}
+
+bool Session::Private::takeFailure(quint64 request, const protocol::Failure& failure) {
+  const auto flight = flights.find(request);
+  if (flight == flights.end()) return false;
+  flights.erase(flight);
+  // Not asked for again until a view looks at it again: no loop of failures.
+  wanted.clear();
+  if (aiming) {
+    aiming = false;
+    moveCursor(candidate);
+  }
+  emit q->failed(QString::fromStdString(failure.reason));
+  return true;
+}
+
+const protocol::Record* Session::record(RecordNumber number) {
+  if (number == 0 || number > d_->status.records) return nullptr;
+  const protocol::Record* record = d_->cache.touch(number);
+  if (!record && d_->live) d_->want(number);
+  return record;
+}
+
+const protocol::Record* Session::cachedRecord(RecordNumber number) const {
+  return d_->cache.find(number);
+}
+const protocol::TensorInfo* Session::tensor(TensorId id) const {
+  return d_->cache.tensor(id);
+}
+void Session::setCacheLimit(int records) {
+  d_->cache.set_limit(static_cast<std::size_t>(std::max(records, 1)));
+}
+int Session::cachedCount() const {
+  return static_cast<int>(d_->cache.size());
+}
+
+}  // namespace tapedeck::inspector

@@ -1,0 +1,64 @@
+// What a Session holds, for the two files that implement it: fetching records, and the cursor.
+#pragma once
+
+#include <QElapsedTimer>
+#include <QPointer>
+#include <QTimer>
+#include <deque>
+#include <set>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "inspector/model/record_cache.h"
+#include "inspector/model/session.h"
+
+namespace tapedeck::inspector {
+
+struct Session::Private {
+  explicit Private(Session* session);
+  Session* q;
+
+  QPointer<Source> source;
+  const void* lastSource = nullptr;  ///< compared only: setSource(nullptr) must not look like another session
+  bool live = false;
+  bool wasConnected = false;
+  /// Which process answered, by its Welcome: a source that reconnects may have another one behind it, or the
+  /// same one after a silence. Zeros: the source passes no Welcome on.
+  std::pair<quint64, qint64> process{0, 0};
+  protocol::Status status;
+  std::unordered_set<quint64> intents;  ///< requests that only a Failure makes interesting
+
+  // ---- fetching (session_fetch.cpp)
+  struct Flight {
+    RecordNumber first = 0, last = 0;
+  };
+  RecordCache cache;
+  std::deque<quint64> wanted;  ///< pages; the newest wish at the front
+  std::set<std::uint64_t> stale;
+  std::unordered_map<quint64, Flight> flights;
+  QTimer flushTimer;
+  void want(RecordNumber number);
+  void flush();
+  bool inFlight(RecordNumber first, RecordNumber last) const;
+  void refreshOpen();
+  bool takeRecords(quint64 request, const protocol::Records& records);
+  bool takeFailure(quint64 request, const protocol::Failure& failure);
+  void clear();
+
+  // ---- cursor (session.cpp)
+  RecordNumber cursor = 0;
+  bool following = true;
+  RecordNumber candidate = 0;  ///< what following last aimed at
+  bool aiming = false;         ///< its record, or that of a parent, is on its way
+  QTimer followTimer;
+  QElapsedTimer sinceFollowed;
+  void moveCursor(RecordNumber number);
+  void followStatus(bool now);
+  void aim();
+  void takeStatus(const protocol::Status& status);
+  void setLive(bool on);
+  void connectionChanged(bool connected);
+  void take(quint64 request, const protocol::Reply& reply);
+};
+
+}  // namespace tapedeck::inspector

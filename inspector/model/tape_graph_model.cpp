@@ -1,0 +1,243 @@
+// Which records make the graph at the cursor, and fetching them.
+#include <QTimer>
+#include <algorithm>
+
+#include "inspector/model/tape_graph.h"
+
+namespace tapedeck::inspector {
+
+using protocol::Record;
+
+namespace {
+
+constexpr RecordNumber window_before = 200;   ///< shown without any tape
+constexpr RecordNumber tape_search = 512;     ///< how far back the newest tape is looked for
+constexpr RecordNumber merged_records = 256;  ///< steps that are followed without asking for the tape again
+constexpr RecordNumber inside_limit = 200;    ///< ops shown of one custom gradient
+constexpr std::uint32_t tape_limit = 2000;
+
+}  // namespace
+
+struct TapeGraphModel::Private {
+  TapeGraphModel* q;
+  Session* session;
+  TapeGraph graph;
+  QTimer timer;
+  QString problem;
+
+  // What was fetched: the records of one tape, complete from `first` to `last` for the cursor's purposes.
+  quint64 tape = 0;
+  std::map<RecordNumber, Record> records;
+  RecordNumber last = 0;
+  quint64 dropped = 0;
+
+  quint64 request = 0;
+  quint64 requestedTape = 0;
+  RecordNumber requestedLast = 0;
+
+  void schedule() {
+    if (!timer.isActive()) timer.start();
+  }
+
+  void forget() {
+    tape = 0;
+    records.clear();
+    last = 0;
+    dropped = 0;
+    request = 0;
+    problem.clear();
+  }
+
+  /// The tape of a record, or of what it runs inside of; 0: none. Only what is here is looked at.
+  quint64 tapeOf(const Record* record) const {
+    while (record && !record->tape && record->parent) record = session->cachedRecord(record->parent);
+    return record ? record->tape : 0;
+  }
+
+  quint64 newestTape(RecordNumber cursor) const {
+    for (RecordNumber number = cursor; number && cursor - number < tape_search; --number) {
+      const Record* record = session->cachedRecord(number);
+      if (record && record->tape) return record->tape;
+    }
+    return tape && !records.empty() && records.begin()->first <= cursor ? tape : 0;
+  }
+
+  /// Steps are followed with the records that the session fetched anyway.
+  bool merge(RecordNumber cursor) {
+    if (cursor <= last) return true;
+    if (last == 0 || cursor - last > merged_records) return false;
+    for (RecordNumber number = last + 1; number <= cursor; ++number)
+      if (!session->cachedRecord(number)) return false;
+    for (RecordNumber number = last + 1; number <= cursor; ++number) {
+      const Record& record = *session->cachedRecord(number);
+      // Ops without a tape that follow belong to the picture too: they use what the playback made.
+      records[number] = record;
+    }
+    while (records.size() > tape_limit) {
+      records.erase(records.begin());
+      ++dropped;
+    }
+    last = cursor;
+    return true;
+  }
+
+  void update() {
+    const RecordNumber cursor = session->cursor();
+    if (cursor == 0) {
+      show({});
+      return;
+    }
+    const Record* record = session->record(cursor);
+    if (!record) return;  // recordsChanged comes
+    quint64 wanted = tapeOf(record);
+    if (!wanted) wanted = newestTape(cursor);
+    if (!wanted) {
+      showWindow(cursor);
+      return;
+    }
+    const bool before = dropped && !records.empty() && cursor < records.begin()->first;
+    if (wanted == tape && !before && merge(cursor)) {
+      refresh();
+      build(cursor);
+      return;
+    }
+    if (request && requestedTape == wanted && requestedLast == cursor) return;
+    requestedTape = wanted;
+    requestedLast = cursor;
+    request = session->request(protocol::GetTape{wanted, cursor, tape_limit}, QStringLiteral("tape"));
+    if (!request) {
+      if (wanted == tape) {
+        build(cursor);
+      } else {
+        showWindow(cursor);
+      }
+    }
+  }
+
+  /// Newer states of the same records: what was pending has run by now.
+  void refresh() {
+    for (auto& [number, record] : records) {
+      if (record.state != protocol::RecordState::pending && record.state != protocol::RecordState::running)
+        continue;
+      if (const Record* now = session->record(number)) record = *now;
+    }
+  }
+
+  /// What ran inside of functions with custom gradients is on no tape, so it comes from the session's own
+  /// pages.
+  void addInside(RecordNumber cursor) {
+    std::vector<Record> inside;
+    for (const auto& [number, record] : records) {
+      const bool group = record.kind == protocol::RecordKind::custom ||
+                         (record.kind == protocol::RecordKind::vjp && record.custom_gradient);
+      if (!group || number > cursor || records.contains(number + 1)) continue;
+      for (RecordNumber next = number + 1; next <= cursor && next - number <= inside_limit; ++next) {
+        const Record* found = session->record(next);
+        if (!found || found->depth <= record.depth) break;
+        inside.push_back(*found);
+      }
+    }
+    for (Record& record : inside) records.insert_or_assign(record.number, std::move(record));
+  }
+
+  void build(RecordNumber cursor) {
+    addInside(cursor);
+    std::vector<Record> shown;
+    for (const auto& [number, record] : records)
+      if (number <= cursor) shown.push_back(record);
+    // An op on no tape, looked at in the middle of one.
+    const Record* current = session->cachedRecord(cursor);
+    if (current && !records.contains(cursor)) shown.push_back(*current);
+    TapeGraph next = buildTapeGraph(shown, cursor);
+    next.tape = tape;
+    next.dropped = dropped;
+    show(std::move(next));
+  }
+
+  void showWindow(RecordNumber cursor) {
+    std::vector<Record> shown;
+    const RecordNumber first = cursor > window_before ? cursor - window_before : 1;
+    for (RecordNumber number = first; number <= cursor; ++number)
+      if (const Record* record = session->cachedRecord(number)) shown.push_back(*record);
+    TapeGraph next = buildTapeGraph(shown, cursor);
+    next.dropped = first - 1;
+    show(std::move(next));
+  }
+
+  void show(TapeGraph next) {
+    if (next.empty() && graph.empty() && next.cursor == graph.cursor) return;
+    graph = std::move(next);
+    emit q->graphChanged();
+  }
+
+  void take(quint64 id, const protocol::Reply& reply) {
+    if (id == 0 || id != request) return;
+    request = 0;
+    if (const auto* failure = std::get_if<protocol::Failure>(&reply)) {
+      problem = QString::fromStdString(failure->reason);
+      showWindow(session->cursor());
+      return;
+    }
+    const auto* answer = std::get_if<protocol::TapeRecords>(&reply);
+    if (!answer) return;
+    problem.clear();
+    tape = requestedTape;
+    records.clear();
+    for (const Record& record : answer->records) records[record.number] = record;
+    last = requestedLast;
+    dropped = answer->dropped;
+    addUntaped();
+    schedule();
+  }
+
+  /// The cursor's record and the ops since the tape's last one, where they are on no tape.
+  void addUntaped() {
+    const RecordNumber newest = records.empty() ? 0 : records.rbegin()->first;
+    const RecordNumber first = std::max(newest + 1, last > window_before ? last - window_before : 1);
+    for (RecordNumber number = first; number <= last; ++number)
+      if (const Record* record = session->cachedRecord(number)) records[number] = *record;
+    if (const Record* record = session->cachedRecord(last)) records[last] = *record;
+  }
+};
+
+TapeGraphModel::TapeGraphModel(Session* session, QObject* parent)
+    : QObject(parent), d_(std::make_unique<Private>()) {
+  d_->q = this;
+  d_->session = session;
+  d_->timer.setSingleShot(true);
+  d_->timer.setInterval(0);
+  connect(&d_->timer, &QTimer::timeout, this, [this] { d_->update(); });
+  connect(session, &Session::cursorChanged, this, [this] { d_->schedule(); });
+  connect(session, &Session::recordsChanged, this, [this](RecordNumber first, RecordNumber last) {
+    const RecordNumber cursor = d_->session->cursor();
+    const bool seen = first <= cursor && (last + window_before >= cursor || last >= d_->last);
+    if (seen) d_->schedule();
+  });
+  connect(session, &Session::liveChanged, this, [this](bool live) {
+    d_->request = 0;
+    if (live) d_->schedule();
+  });
+  connect(session, &Session::cleared, this, [this] {
+    d_->forget();
+    d_->show({});
+  });
+  connect(session, &Session::received, this,
+          [this](quint64 request, const protocol::Reply& reply) { d_->take(request, reply); });
+  d_->schedule();
+}
+
+TapeGraphModel::~TapeGraphModel() = default;
+const TapeGraph& TapeGraphModel::graph() const {
+  return d_->graph;
+}
+Session* TapeGraphModel::session() const {
+  return d_->session;
+}
+bool TapeGraphModel::loading() const {
+  return d_->request != 0;
+}
+QString TapeGraphModel::problem() const {
+  return d_->problem;
+}
+
+}  // namespace tapedeck::inspector

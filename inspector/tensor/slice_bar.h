@@ -1,0 +1,46 @@
+// Controls for tensors of more than two axes: which two are shown, and where the others are cut.
+#pragma once
+
+#include <QWidget>
+#include <vector>
+
+#include "inspector/model/tensor_model.h"
+
+class QComboBox;
+class QHBoxLayout;
+class QSlider;
+class QSpinBox;
+
+namespace tapedeck::inspector {
+
+/// Hidden for tensors of up to two axes.
+class SliceBar : public QWidget {
+  Q_OBJECT
+ public:
+  explicit SliceBar(TensorModel* model, QWidget* parent = nullptr);
+
+  QSpinBox* indexOf(int axis) const;  ///< nullptr: the axis is shown
+  QComboBox* rowAxis() const { return rows_; }
+  QComboBox* columnAxis() const { return columns_; }
+
+ private:
+  struct Cut {
+    int axis = 0;
+    QSpinBox* box = nullptr;
+    QSlider* slider = nullptr;
+  };
+  void update();
+  void rebuild();
+  void chooseAxes();
+
+  TensorModel* model_;
+  QComboBox* rows_ = nullptr;
+  QComboBox* columns_ = nullptr;
+  QWidget* cuts_holder_ = nullptr;
+  QHBoxLayout* layout_ = nullptr;
+  std::vector<Cut> cuts_;
+  std::vector<std::int64_t> shape_;
+  std::vector<bool> shown_;
+};
+
+}  // namespace tapedeck::inspector

@@ -1,0 +1,35 @@
+// The figures of a whole tensor.
+#pragma once
+
+#include <QHash>
+#include <QWidget>
+
+#include "inspector/model/tensor_model.h"
+
+class QLabel;
+
+namespace tapedeck::inspector {
+
+/// Name and value of each figure: count, shape, minimum, maximum, mean, standard deviation, zeros, NaN,
+/// infinities.
+QList<std::pair<QString, QString>> statisticsTexts(const TensorModel& model);
+/// The same in one line, for narrow panels.
+QString statisticsLine(const TensorModel& model);
+
+class StatisticsPanel : public QWidget {
+  Q_OBJECT
+ public:
+  explicit StatisticsPanel(TensorModel* model, QWidget* parent = nullptr);
+  QString text(const QString& name) const;  ///< what stands beside a name
+
+ private:
+  class Bars;
+  void update();
+
+  TensorModel* model_;
+  QHash<QString, QLabel*> values_;
+  QLabel* note_ = nullptr;
+  Bars* bars_ = nullptr;
+};
+
+}  // namespace tapedeck::inspector

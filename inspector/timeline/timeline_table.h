@@ -1,0 +1,25 @@
+// A table of rows: Home and End go to the first and last row, keys never to another column.
+#pragma once
+
+#include <QTableView>
+
+namespace tapedeck::inspector {
+
+class TimelineTable : public QTableView {
+  Q_OBJECT
+ public:
+  explicit TimelineTable(QWidget* parent = nullptr);
+  /// Shown in the middle while there are no rows.
+  void setPlaceholder(const QString& text);
+  QString placeholder() const { return placeholder_; }
+
+ protected:
+  QModelIndex moveCursor(CursorAction action, Qt::KeyboardModifiers modifiers) override;
+  void paintEvent(QPaintEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
+
+ private:
+  QString placeholder_;
+};
+
+}  // namespace tapedeck::inspector

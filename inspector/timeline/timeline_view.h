@@ -1,0 +1,46 @@
+// The timeline: every record of the session in a table, with a filter, moved by and moving the one cursor.
+#pragma once
+
+#include <QHash>
+#include <QWidget>
+#include <memory>
+
+#include "inspector/model/records_model.h"
+#include "inspector/model/session.h"
+
+class QLineEdit;
+class QTableView;
+
+namespace tapedeck::inspector {
+
+class TimelineView : public QWidget {
+  Q_OBJECT
+ public:
+  explicit TimelineView(Session* session, QWidget* parent = nullptr);
+  ~TimelineView() override;
+
+  RecordsModel* model() const;
+  QTableView* table() const;
+  QLineEdit* filterEdit() const;
+  /// Cell ids to what the notebook writes beside its cells: "[3]".
+  void setCellLabels(const QHash<QString, QString>& labels);
+  /// The selected row as text, columns separated by tabs; empty where none is.
+  QString selectedText() const;
+
+ public slots:
+  void focusFilter();
+  void setDirection(tapedeck::inspector::Direction direction);
+  void copySelected();
+  /// To the op whose VJP the current record is.
+  void goToForward();
+  void filterByCurrentOp();
+
+ protected:
+  void changeEvent(QEvent* event) override;
+
+ private:
+  struct Private;
+  std::unique_ptr<Private> d_;
+};
+
+}  // namespace tapedeck::inspector

@@ -1,0 +1,142 @@
+#include "plots/curves_item.h"
+
+#include <QFontMetricsF>
+#include <QGraphicsScene>
+#include <QPainter>
+#include <cmath>
+
+namespace tapedeck::plots {
+
+namespace {
+
+constexpr double marker_distance = 90;  ///< pixels between the marks that tell curves apart without colour
+
+void paintMarker(QPainter* painter, QPointF at, int series, const QColor& color, double scale) {
+  painter->save();
+  painter->translate(at);
+  painter->scale(scale, scale);
+  painter->setPen(Qt::NoPen);
+  painter->setBrush(color);
+  painter->drawPath(curveMarker(series));
+  painter->restore();
+}
+
+}  // namespace
+
+CurvesItem::CurvesItem(QGraphicsItem* parent) : QGraphicsItem(parent) {
+  setZValue(20);  // above the grid and the axes
+  setAcceptedMouseButtons(Qt::NoButton);
+}
+
+void CurvesItem::setPicture(CurvePicture picture, const PlotTheme& theme) {
+  if (picture.area != picture_.area) prepareGeometryChange();
+  picture_ = std::move(picture);
+  theme_ = theme;
+  update();
+}
+
+void CurvesItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidget*) {
+  painter->save();
+  painter->setClipRect(picture_.area);
+  painter->setRenderHint(QPainter::Antialiasing);
+  if (scene()) painter->setFont(scene()->font());
+  if (picture_.cursorX) {
+    painter->setPen(QPen(theme_.accent, 1.5, Qt::DashDotLine));
+    painter->drawLine(QPointF(*picture_.cursorX, picture_.area.top()),
+                      QPointF(*picture_.cursorX, picture_.area.bottom()));
+  }
+  for (const CurvePicture::Line& line : picture_.lines) paintLine(painter, line);
+  for (const CurvePicture::Line& line : picture_.lines) paintLost(painter, line);
+  // Whole also at the edge, where the newest point is.
+  painter->setClipping(false);
+  for (const CurvePicture::Line& line : picture_.lines) paintCursor(painter, line);
+  paintNotice(painter);
+  paintReadOut(painter);
+  painter->restore();
+}
+
+void CurvesItem::paintLine(QPainter* painter, const CurvePicture::Line& line) {
+  const QPen pen = curvePen(theme_, line.series);
+  double next = marker_distance * (0.5 + 0.17 * (line.series % 5));
+  for (const QList<QPointF>& run : line.runs) {
+    painter->setPen(pen);
+    painter->setBrush(Qt::NoBrush);
+    if (run.size() > 1) painter->drawPolyline(run.data(), static_cast<int>(run.size()));
+    for (const QPointF& point : run) {
+      if (run.size() > 1 && point.x() - picture_.area.left() < next) continue;
+      next = point.x() - picture_.area.left() + marker_distance;
+      paintMarker(painter, point, line.series, pen.color(), 1);
+    }
+  }
+  if (line.hover) paintMarker(painter, *line.hover, line.series, pen.color(), 1.4);
+}
+
+void CurvesItem::paintCursor(QPainter* painter, const CurvePicture::Line& line) {
+  if (!line.cursor || !picture_.area.adjusted(-1, -1, 1, 1).contains(*line.cursor)) return;
+  painter->setPen(QPen(theme_.accent, 2));
+  painter->setBrush(theme_.background);
+  painter->drawEllipse(*line.cursor, 6, 6);
+  paintMarker(painter, *line.cursor, line.series, curveColor(theme_, line.series), 1);
+}
+
+void CurvesItem::paintLost(QPainter* painter, const CurvePicture::Line& line) {
+  painter->setPen(QPen(theme_.warning, 2));
+  painter->setBrush(Qt::NoBrush);
+  for (const auto& [x, kind] : line.lost) {
+    const bool top = kind == LostKind::positiveInfinity;
+    const QPointF at(x, top ? picture_.area.top() + 8 : picture_.area.bottom() - 8);
+    if (kind == LostKind::nan) {
+      painter->drawLine(at + QPointF(-4, -4), at + QPointF(4, 4));
+      painter->drawLine(at + QPointF(-4, 4), at + QPointF(4, -4));
+    } else {
+      const double tip = top ? -5 : 5;
+      const QPointF arrow[] = {at + QPointF(-4, 0), at + QPointF(0, tip), at + QPointF(4, 0)};
+      painter->drawPolyline(arrow, 3);
+    }
+  }
+}
+
+void CurvesItem::paintNotice(QPainter* painter) {
+  if (picture_.notice.isEmpty()) return;
+  const QFontMetricsF metrics(painter->font());
+  const QRectF room = picture_.area.adjusted(8, 6, -8, -6);
+  const QRectF text =
+      metrics.boundingRect(room, Qt::AlignTop | Qt::AlignRight | Qt::TextWordWrap, picture_.notice);
+  painter->setPen(Qt::NoPen);
+  QColor box = theme_.box;
+  box.setAlphaF(0.92f);
+  painter->setBrush(box);
+  painter->drawRoundedRect(text.adjusted(-5, -3, 5, 3), 3, 3);
+  painter->setPen(theme_.warning);
+  painter->drawText(room, Qt::AlignTop | Qt::AlignRight | Qt::TextWordWrap, picture_.notice);
+}
+
+void CurvesItem::paintReadOut(QPainter* painter) {
+  if (!picture_.hoverX || picture_.readOut.isEmpty()) return;
+  painter->setPen(QPen(theme_.axis, 1));
+  painter->drawLine(QPointF(*picture_.hoverX, picture_.area.top()),
+                    QPointF(*picture_.hoverX, picture_.area.bottom()));
+  const QFontMetricsF metrics(painter->font());
+  const double swatch = 16, line = metrics.height();
+  double width = 0;
+  for (const QString& text : picture_.readOut) width = std::max(width, metrics.horizontalAdvance(text));
+  QRectF box(0, 0, width + swatch + 14, line * static_cast<double>(picture_.readOut.size()) + 8);
+  box.moveTopLeft({*picture_.hoverX + 12, picture_.area.top() + 10});
+  if (box.right() > picture_.area.right()) box.moveRight(*picture_.hoverX - 12);
+  if (box.left() < picture_.area.left()) box.moveLeft(picture_.area.left());
+  painter->setPen(QPen(theme_.axis, 1));
+  painter->setBrush(theme_.box);
+  painter->drawRoundedRect(box, 4, 4);
+  double y = box.top() + 4;
+  for (qsizetype row = 0; row < picture_.readOut.size(); ++row, y += line) {
+    if (row > 0) {
+      const int series = picture_.readOutSeries[static_cast<std::size_t>(row - 1)];
+      paintMarker(painter, {box.left() + 11, y + line / 2}, series, curveColor(theme_, series), 1);
+    }
+    painter->setPen(row > 0 ? theme_.text : theme_.faintText);
+    painter->drawText(QPointF(box.left() + (row > 0 ? swatch + 6 : 7), y + metrics.ascent()),
+                      picture_.readOut[row]);
+  }
+}
+
+}  // namespace tapedeck::plots

@@ -1,0 +1,48 @@
+// Draws curves, marks, the cursor's line and the read-out into the chart's plot area.
+#pragma once
+
+#include <QGraphicsItem>
+#include <QStringList>
+
+#include "plots/curves.h"
+#include "plots/plot_style.h"
+
+namespace tapedeck::plots {
+
+/// Everything in the chart's coordinates, made by PlotChart::refresh.
+struct CurvePicture {
+  struct Line {
+    int series = 0;
+    std::vector<QList<QPointF>> runs;
+    std::vector<std::pair<double, LostKind>> lost;  ///< x
+    std::optional<QPointF> cursor;                  ///< the cursor's point
+    std::optional<QPointF> hover;
+  };
+  QRectF area;
+  std::vector<Line> lines;
+  std::optional<double> cursorX, hoverX;
+  QStringList
+      readOut;  ///< first line: the step; then "name: value" of each series, in the order of readOutSeries
+  std::vector<int> readOutSeries;
+  QString notice;
+};
+
+class CurvesItem : public QGraphicsItem {
+ public:
+  explicit CurvesItem(QGraphicsItem* parent);
+  void setPicture(CurvePicture picture, const PlotTheme& theme);
+  QRectF boundingRect() const override { return picture_.area.adjusted(-8, -8, 8, 8); }
+  void paint(QPainter* painter, const QStyleOptionGraphicsItem* option, QWidget* widget) override;
+
+ private:
+  void paintLine(QPainter* painter, const CurvePicture::Line& line);
+  void paintCursor(QPainter* painter, const CurvePicture::Line& line);
+  void paintLost(QPainter* painter, const CurvePicture::Line& line);
+  void paintReadOut(QPainter* painter);
+  void paintNotice(QPainter* painter);
+
+  CurvePicture picture_;
+  PlotTheme theme_ = PlotTheme::paper();
+};
+
+}  // namespace tapedeck::plots

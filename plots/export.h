@@ -1,0 +1,29 @@
+// Curves into files, with or without a window.
+#pragma once
+
+#include <QSize>
+#include <QString>
+#include <vector>
+
+#include "inspector/model/series_model.h"
+#include "plots/plot_chart.h"
+
+namespace tapedeck::plots {
+
+struct ExportOptions {
+  QSize size{960, 600};  ///< logical pixels
+  double scale = 2;      ///< PNG: pixels per logical pixel
+  bool logarithmic = false;
+  std::optional<Range> steps, y;  ///< none: everything
+  QString title;
+};
+
+/// Write black on white; need a QApplication, on whatever platform (offscreen too), but no window. The file
+/// appears whole or not at all. False, with a sentence in `error`, where there is nothing to draw or it can't
+/// be written.
+bool writeSvg(const std::vector<ChartSeries>& series, const ExportOptions& options, const QString& path,
+              QString* error);
+bool writePng(const std::vector<ChartSeries>& series, const ExportOptions& options, const QString& path,
+              QString* error);
+
+}  // namespace tapedeck::plots

@@ -1,0 +1,72 @@
+// The chart itself, for the window and for files alike: axes, legend, curves, the cursor's line.
+#pragma once
+
+#include <QChart>
+#include <QString>
+#include <QStringList>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "inspector/model/series_model.h"
+#include "plots/curves.h"
+#include "plots/plot_style.h"
+
+namespace tapedeck::plots {
+
+struct ChartSeries {
+  const inspector::SeriesData* data = nullptr;  ///< must live until the next setSeries
+  bool visible = true;
+};
+
+/// A point of a series; series -1: none.
+struct ChartPoint {
+  int series = -1;
+  int index = -1;
+};
+
+class PlotChart : public QChart {
+  Q_OBJECT
+ public:
+  explicit PlotChart(QGraphicsItem* parent = nullptr);
+  ~PlotChart() override;
+
+  void setPlotTheme(const PlotTheme& theme);
+  const PlotTheme& plotTheme() const;
+  /// Positions in the list decide colours and dashes.
+  void setSeries(std::vector<ChartSeries> series);
+  void setLogarithmic(bool on);
+  bool logarithmic() const;
+  /// The part that is shown, y in axis coordinates; none: everything.
+  void setZoom(std::optional<Range> steps, std::optional<Range> y);
+  bool zoomed() const;
+  Range stepsShown() const;
+  Range yShown() const;
+  /// The newest point of each series at or before the record; 0: no line.
+  void setCursorRecord(quint64 record);
+  std::optional<double> cursorStep() const;
+  /// The read-out's step; none: no read-out.
+  void setHover(std::optional<double> step);
+
+  /// Computes what the plot area shows; called by setters through the event loop, and by who draws at once.
+  void refresh();
+  const std::vector<Curve>& curves() const;  ///< one per series; empty ones for those that are not visible
+  /// A sentence about values without a place on a log axis; empty: none.
+  QString notice() const;
+  QString hoverText() const;
+
+  QPointF toScene(QPointF axes) const;  ///< (step, y) to the chart's coordinates
+  QPointF toAxes(QPointF chart) const;
+  /// Nearest visible point within `reach` pixels of a position in the chart.
+  ChartPoint pointNear(QPointF position, double reach) const;
+
+ signals:
+  void legendClicked(int series);
+  void refreshed();
+
+ private:
+  struct Private;
+  std::unique_ptr<Private> d_;
+};
+
+}  // namespace tapedeck::plots

@@ -1,0 +1,297 @@
+#include "plots/plots_view.h"
+
+#include <QtWidgets>
+
+#include "plots/export.h"
+#include "plots/plot_canvas.h"
+#include "plots/plot_chart.h"
+
+namespace tapedeck::plots {
+
+using inspector::SeriesData;
+using inspector::SeriesModel;
+using inspector::Session;
+
+namespace {
+
+constexpr int frame_ms = 33;
+
+}  // namespace
+
+struct PlotsView::Private {
+  PlotsView* q;
+  SeriesModel* model;
+  Session* session;
+  PlotChart* chart = nullptr;
+  PlotCanvas* canvas = nullptr;
+  QStackedWidget* stack = nullptr;
+  QAction *log = nullptr, *reset = nullptr;
+  QMenu* curvesMenu = nullptr;
+  QHash<QString, QAction*> curveActions;
+  QSet<QString> hidden;
+  QTimer frame;  ///< runs for one frame after each drawing; what comes meanwhile is drawn at its end
+  bool due = false;
+
+  void makeToolBar(QBoxLayout* layout);
+  QAction* addAction(QToolBar* bar, const QString& text, const QKeySequence& key, const QString& tip);
+  void connectAll();
+  void changed();
+  void draw();
+  void toggle(int series);
+  void fillMenu();
+  void goToPoint(const QString& name, int index);
+  void stepPoint(int delta);
+  std::vector<ChartSeries> series() const;
+  ExportOptions options() const;
+  void ask(const QString& title, const QString& filter, const QString& suffix,
+           const std::function<bool(const QString&, QString*)>& write);
+};
+
+QAction* PlotsView::Private::addAction(QToolBar* bar, const QString& text, const QKeySequence& key,
+                                       const QString& tip) {
+  QAction* action = bar->addAction(text);
+  action->setShortcut(key);
+  action->setShortcutContext(Qt::WidgetWithChildrenShortcut);
+  action->setToolTip(tip + QStringLiteral(" (") + key.toString(QKeySequence::NativeText) + QLatin1Char(')'));
+  q->addAction(action);
+  return action;
+}
+
+void PlotsView::Private::makeToolBar(QBoxLayout* layout) {
+  auto* bar = new QToolBar(q);
+  bar->setToolButtonStyle(Qt::ToolButtonTextOnly);
+  log = addAction(bar, tr("Log"), QKeySequence(Qt::Key_L), tr("Logarithmic value axis"));
+  log->setCheckable(true);
+  QObject::connect(log, &QAction::toggled, q, &PlotsView::setLogarithmic);
+  reset =
+      addAction(bar, tr("Fit"), QKeySequence(Qt::Key_Home), tr("Show everything again; also a double click"));
+  QObject::connect(reset, &QAction::triggered, q, &PlotsView::resetZoom);
+  auto* curves = new QToolButton(bar);
+  curves->setText(tr("Curves"));
+  curves->setToolTip(tr("Which curves are shown; also a click on the legend (Alt+C)"));
+  curves->setShortcut(QKeySequence(Qt::ALT | Qt::Key_C));
+  curves->setPopupMode(QToolButton::InstantPopup);
+  curvesMenu = new QMenu(curves);
+  curves->setMenu(curvesMenu);
+  bar->addWidget(curves);
+  bar->addSeparator();
+  QAction* svg =
+      addAction(bar, tr("SVG…"), QKeySequence(Qt::CTRL | Qt::Key_E), tr("Write the curves as SVG"));
+  QObject::connect(svg, &QAction::triggered, q, &PlotsView::askSvg);
+  QAction* png = addAction(bar, tr("PNG…"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_E),
+                           tr("Write the curves as PNG"));
+  QObject::connect(png, &QAction::triggered, q, &PlotsView::askPng);
+  layout->addWidget(bar);
+}
+
+void PlotsView::Private::connectAll() {
+  frame.setSingleShot(true);
+  frame.setInterval(frame_ms);
+  QObject::connect(&frame, &QTimer::timeout, q, [this] {
+    if (due) draw();
+  });
+  QObject::connect(model, &SeriesModel::seriesChanged, q, [this] { changed(); });
+  QObject::connect(model, &SeriesModel::namesChanged, q, [this] {
+    // Names that are gone took their data with them: draw before anybody looks at it.
+    draw();
+    fillMenu();
+  });
+  QObject::connect(session, &Session::cursorChanged, q,
+                   [this](inspector::RecordNumber number) { chart->setCursorRecord(number); });
+  QObject::connect(chart, &PlotChart::legendClicked, q, [this](int series) { toggle(series); });
+  QObject::connect(canvas, &PlotCanvas::pointClicked, q,
+                   [this](int series, int index) { goToPoint(model->names().value(series), index); });
+  QObject::connect(canvas, &PlotCanvas::pointStepped, q, [this](int delta) { stepPoint(delta); });
+}
+
+void PlotsView::Private::changed() {
+  due = true;
+  if (!frame.isActive()) draw();
+}
+
+void PlotsView::Private::draw() {
+  due = false;
+  frame.start();
+  chart->setSeries(series());
+  stack->setCurrentIndex(model->names().isEmpty() ? 1 : 0);
+}
+
+std::vector<ChartSeries> PlotsView::Private::series() const {
+  std::vector<ChartSeries> result;
+  for (const QString& name : model->names()) result.push_back({model->series(name), !hidden.contains(name)});
+  return result;
+}
+
+void PlotsView::Private::toggle(int series) {
+  const QString name = model->names().value(series);
+  if (!name.isEmpty()) q->setSeriesVisible(name, hidden.contains(name));
+}
+
+void PlotsView::Private::fillMenu() {
+  curvesMenu->clear();
+  curveActions.clear();
+  for (const QString& name : model->names()) {
+    QString text = name;
+    QAction* action = curvesMenu->addAction(text.replace(QLatin1Char('&'), QStringLiteral("&&")));
+    action->setCheckable(true);
+    action->setChecked(!hidden.contains(name));
+    curveActions[name] = action;
+    QObject::connect(action, &QAction::toggled, q, [this, name](bool on) { q->setSeriesVisible(name, on); });
+  }
+}
+
+void PlotsView::Private::goToPoint(const QString& name, int index) {
+  const SeriesData* data = model->series(name);
+  if (!data || index < 0 || static_cast<std::size_t>(index) >= data->size()) return;
+  if (const auto record = data->records[static_cast<std::size_t>(index)]) session->setCursor(record);
+}
+
+void PlotsView::Private::stepPoint(int delta) {
+  // Along the curve whose point the cursor is nearest to.
+  QString best;
+  inspector::RecordNumber newest = 0;
+  for (const QString& name : model->names()) {
+    const SeriesData* data = model->series(name);
+    if (hidden.contains(name) || data->size() == 0) continue;
+    const int at = SeriesModel::pointAt(*data, session->cursor());
+    const auto record = at >= 0 ? data->records[static_cast<std::size_t>(at)] : 0;
+    if (!best.isEmpty() && record <= newest) continue;
+    best = name;
+    newest = record;
+  }
+  const SeriesData* data = model->series(best);
+  if (!data) return;
+  int at = SeriesModel::pointAt(*data, session->cursor());
+  // Several points may have been made after the same record: go on until the cursor moves.
+  const auto record = at >= 0 ? data->records[static_cast<std::size_t>(at)] : 0;
+  do {
+    at += delta;
+  } while (at >= 0 && static_cast<std::size_t>(at) < data->size() &&
+           data->records[static_cast<std::size_t>(at)] == record);
+  goToPoint(best, at);
+}
+
+ExportOptions PlotsView::Private::options() const {
+  ExportOptions options;
+  options.logarithmic = chart->logarithmic();
+  if (chart->zoomed()) {
+    options.steps = chart->stepsShown();
+    options.y = chart->yShown();
+  }
+  return options;
+}
+
+void PlotsView::Private::ask(const QString& title, const QString& filter, const QString& suffix,
+                             const std::function<bool(const QString&, QString*)>& write) {
+  auto* dialog = new QFileDialog(q, title, QString(), filter);
+  dialog->setAcceptMode(QFileDialog::AcceptSave);
+  dialog->setDefaultSuffix(suffix);
+  dialog->selectFile(QStringLiteral("curves.") + suffix);
+  dialog->setAttribute(Qt::WA_DeleteOnClose);
+  QObject::connect(dialog, &QFileDialog::fileSelected, q, [this, write](const QString& path) {
+    QString error;
+    if (!write(path, &error)) {
+      auto* box =
+          new QMessageBox(QMessageBox::Warning, tr("The curves were not written"), error, QMessageBox::Ok, q);
+      box->setAttribute(Qt::WA_DeleteOnClose);
+      box->open();
+    }
+  });
+  dialog->open();
+}
+
+PlotsView::PlotsView(SeriesModel* model, Session* session, QWidget* parent)
+    : QWidget(parent), d_(std::make_unique<Private>()) {
+  d_->q = this;
+  d_->model = model;
+  d_->session = session;
+  auto* layout = new QVBoxLayout(this);
+  layout->setContentsMargins(0, 0, 0, 0);
+  layout->setSpacing(0);
+  d_->makeToolBar(layout);
+  d_->chart = new PlotChart;
+  d_->chart->setPlotTheme(PlotTheme::fromPalette(palette()));
+  d_->canvas = new PlotCanvas(d_->chart, this);
+  auto* empty = new QLabel(tr("No curves yet.<br><br>A cell draws one with<br>"
+                              "<code>tf.summary.scalar(\"loss\", value, step)</code><br>"
+                              "in its loop, or by ending with a list of numbers."),
+                           this);
+  empty->setAlignment(Qt::AlignCenter);
+  empty->setWordWrap(true);
+  empty->setMargin(12);
+  empty->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  d_->stack = new QStackedWidget(this);
+  d_->stack->addWidget(d_->canvas);
+  d_->stack->addWidget(empty);
+  layout->addWidget(d_->stack, 1);
+  setFocusProxy(d_->canvas);
+  d_->connectAll();
+  d_->chart->setCursorRecord(session->cursor());
+  d_->draw();
+  d_->fillMenu();
+}
+
+PlotsView::~PlotsView() {
+  d_->model->disconnect(this);
+  d_->session->disconnect(this);
+}
+
+PlotChart* PlotsView::chart() const {
+  return d_->chart;
+}
+PlotCanvas* PlotsView::canvas() const {
+  return d_->canvas;
+}
+bool PlotsView::seriesVisible(const QString& name) const {
+  return !d_->hidden.contains(name);
+}
+
+bool PlotsView::exportSvg(const QString& path, QString* error) const {
+  return writeSvg(d_->series(), d_->options(), path, error);
+}
+
+bool PlotsView::exportPng(const QString& path, QSize size, QString* error) const {
+  ExportOptions options = d_->options();
+  options.size = size;
+  return writePng(d_->series(), options, path, error);
+}
+
+void PlotsView::setLogarithmic(bool on) {
+  d_->log->setChecked(on);
+  d_->chart->setLogarithmic(on);
+}
+
+void PlotsView::setSeriesVisible(const QString& name, bool visible) {
+  if (visible == seriesVisible(name)) return;
+  if (visible) {
+    d_->hidden.remove(name);
+  } else {
+    d_->hidden.insert(name);
+  }
+  if (QAction* action = d_->curveActions.value(name)) action->setChecked(visible);
+  d_->draw();
+}
+
+void PlotsView::resetZoom() {
+  d_->canvas->resetZoom();
+}
+
+void PlotsView::askSvg() {
+  d_->ask(tr("Write the curves as SVG"), tr("SVG (*.svg)"), QStringLiteral("svg"),
+          [this](const QString& path, QString* error) { return exportSvg(path, error); });
+}
+
+void PlotsView::askPng() {
+  d_->ask(tr("Write the curves as PNG"), tr("PNG (*.png)"), QStringLiteral("png"),
+          [this](const QString& path, QString* error) {
+            return exportPng(path, {960, 600}, error);
+          });
+}
+
+void PlotsView::changeEvent(QEvent* event) {
+  if (event->type() == QEvent::PaletteChange && d_->chart)
+    d_->chart->setPlotTheme(PlotTheme::fromPalette(palette()));
+  QWidget::changeEvent(event);
+}
+
+}  // namespace tapedeck::plots

@@ -1,0 +1,235 @@
+// The main job, as a new user does it, with keys and mouse, in a real window with a real session process.
+// What the panels show is compared with values computed here.
+#include <QAbstractItemView>
+#include <QPushButton>
+#include <QTableView>
+#include <cmath>
+
+#include "app/start_page.h"
+#include "inspector/graph/tape_view.h"
+#include "inspector/model/tape_graph.h"
+#include "inspector/model/tensor_model.h"
+#include "inspector/tensor/tensor_view.h"
+#include "inspector/timeline/timeline_view.h"
+#include "plots/plots_view.h"
+#include "tests/app/window_fixture.h"
+
+using namespace tapedeck;
+using namespace tapedeck::app;
+using inspector::NodeKind;
+using protocol::RecordKind;
+using protocol::RecordState;
+
+class TestMainJob : public QObject {
+  Q_OBJECT
+
+ private:
+  std::unique_ptr<MainWindow> window_;
+
+  inspector::Session& session() { return *window_->session(); }
+
+  /// Presses a key in the window as a user does, and waits until the gate stopped somewhere else or the cell
+  /// ended.
+  void step(Qt::Key key = Qt::Key_F10, Qt::KeyboardModifiers modifiers = Qt::NoModifier) {
+    const auto before = session().status().stopped_before;
+    QTest::keyClick(window_.get(), key, modifiers);
+    const QString cell = window_->document()->cell(window_->notebook()->currentCell()).id;
+    const auto ended = [&] {
+      const CellState state = window_->notebook()->cellState(cell);
+      return state == CellState::done || state == CellState::failed;
+    };
+    QTRY_VERIFY_WITH_TIMEOUT((isStopped(*window_) && session().status().stopped_before != before) || ended(), patience);
+  }
+
+  const protocol::Record* pending() { return session().cachedRecord(session().status().stopped_before); }
+
+  /// The values that the tensor panel shows for the selected tensor.
+  std::vector<double> shownValues() {
+    const auto* tile = window_->tensor()->model()->tile();
+    return tile ? tile->values : std::vector<double>{};
+  }
+
+  int nodes(NodeKind kind) {
+    int count = 0;
+    for (const auto& node : window_->tape()->model()->graph().nodes) count += node.kind == kind;
+    return count;
+  }
+
+  void open(const QString& sampleFile) {
+    window_ = std::make_unique<MainWindow>();
+    window_->setAttribute(Qt::WA_DeleteOnClose, false);
+    window_->resize(1280, 800);
+    QVERIFY(showActive(window_.get()));
+    auto* card = window_->findChild<QAbstractButton*>("open:" + sampleFile);
+    QVERIFY(card);
+    QTest::mouseClick(card, Qt::LeftButton);
+    QTRY_VERIFY_WITH_TIMEOUT(isReady(*window_), patience);
+  }
+
+ private slots:
+  void initTestCase() {
+    useOwnSettings();
+    applyTheme(Theme::light);
+  }
+  void cleanup() { window_.reset(); }
+
+  void steppingThroughACustomGradient() {
+    open("noisy_square.ipynb");
+    // The start page gave way to the notebook, and opening it ran nothing.
+    QCOMPARE(session().recordCount(), quint64{0});
+    window_->notebook()->setCurrentCell(1, false);
+
+    step();
+    QVERIFY(isStopped(*window_));
+    QTRY_VERIFY(pending());
+    QCOMPARE(session().cursor(), session().status().stopped_before);
+    QCOMPARE(pending()->state, RecordState::pending);
+    QCOMPARE(QString::fromStdString(pending()->op), QString("multiply"));  // x * x
+    // The tensor panel shows its input: x = 2.
+    QTRY_COMPARE(shownValues(), std::vector<double>{2.});
+    // The line of `return x * x, grad` is marked, in the cell that runs.
+    const QStringList lines = window_->document()->cell(1).source.split('\n');
+    QCOMPARE(lines[static_cast<int>(session().status().line) - 1].trimmed(), QString("return x * x, grad"));
+    screenshot(window_.get(), "main-job-first-stop");
+    const auto firstRecord = session().status().stopped_before;
+
+    step();
+    // It ran: its record holds 2 · 2, and the graph has its node. What ran last before this stop is the first gradient of
+    // the playback, 1.
+    screenshot(window_.get(), "main-job-second-stop");
+    QTRY_VERIFY(session().record(firstRecord) && session().record(firstRecord)->state == RecordState::done);
+    QCOMPARE(QString::fromStdString(session().record(firstRecord)->outputs.at(0).preview), QString("4.0"));
+    QTRY_COMPARE(shownValues(), std::vector<double>{1.});
+    QTRY_VERIFY(nodes(NodeKind::op) + nodes(NodeKind::custom) >= 1);
+
+    // Now backwards. The VJP of noisy_square is the user's: the steps go into it.
+    bool enteredCustom = false, sawVjp = false;
+    double noise = -1;
+    const auto firstStop = session().status().stopped_before;
+    for (int i = 0; i < 12 && isStopped(*window_); ++i) {
+      QTRY_VERIFY(pending());
+      const auto record = *pending();
+      if (record.backward) sawVjp = true;
+      if (record.op == "random_uniform" && record.backward) {
+        const auto* parent = session().record(record.parent);
+        QTRY_VERIFY((parent = session().record(record.parent)) != nullptr);
+        QCOMPARE(parent->kind, RecordKind::vjp);
+        QVERIFY(parent->custom_gradient);
+        enteredCustom = true;
+        screenshot(window_.get(), "main-job-custom-gradient");
+        step();
+        QTRY_COMPARE(shownValues().size(), std::size_t{1});
+        noise = shownValues()[0];
+        break;
+      }
+      step();
+    }
+    QVERIFY(sawVjp);
+    QVERIFY(enteredCustom);
+    QVERIFY2(noise >= 0 && noise < 1, qPrintable(QString::number(noise)));
+    QVERIFY(session().status().stopped_before > firstStop);
+
+    // The next op adds it to the true gradient, 2 · 1 · 2 = 4.
+    QTRY_VERIFY(pending());
+    QCOMPARE(QString::fromStdString(pending()->op), QString("add"));
+    step();
+    QTRY_VERIFY(!shownValues().empty() && std::abs(shownValues()[0] - (4 + noise)) < 1e-6);
+
+    // F5 lets it run; both curves draw themselves.
+    QTest::keyClick(window_.get(), Qt::Key_F5);
+    QTRY_VERIFY_WITH_TIMEOUT(window_->kernel()->state() == KernelState::idle, patience);
+    const auto points = [this](const char* name) {
+      const auto* series = window_->series()->series(name);
+      return series ? series->values : std::vector<double>{};
+    };
+    QTRY_COMPARE_WITH_TIMEOUT(points("noisy").size(), std::size_t{20}, patience);
+    QTRY_COMPARE_WITH_TIMEOUT(points("clean").size(), std::size_t{20}, patience);
+    for (int k = 0; k < 20; ++k)
+      QVERIFY2(std::abs(points("clean")[k] - 2 * std::pow(-.8, k)) < 1e-5, qPrintable(QString::number(k)));
+    QVERIFY(std::abs(points("noisy")[1] - (2 - .9 * (4 + noise))) < 1e-5);
+    screenshot(window_.get(), "main-job-finished");
+
+    // Dragging the slider to its left end rewinds every panel to the first record, and back.
+    auto* slider = window_->findChild<QSlider*>("cursorSlider");
+    QTRY_COMPARE(static_cast<quint64>(slider->maximum()), session().recordCount());
+    const auto newest = session().cursor();
+    QStyleOptionSlider option;
+    option.initFrom(slider);
+    option.orientation = Qt::Horizontal;
+    option.minimum = slider->minimum();
+    option.maximum = slider->maximum();
+    option.sliderPosition = option.sliderValue = slider->value();
+    const QRect handle =
+        slider->style()->subControlRect(QStyle::CC_Slider, &option, QStyle::SC_SliderHandle, slider);
+    QTest::mousePress(slider, Qt::LeftButton, {}, handle.center());
+    for (int x = handle.center().x(); x > 0; x -= 20)
+      QTest::mouseMove(slider, QPoint(x, handle.center().y()));
+    QTest::mouseMove(slider, QPoint(0, handle.center().y()));
+    QTest::mouseRelease(slider, Qt::LeftButton, {}, QPoint(0, handle.center().y()));
+    QTRY_COMPARE(session().cursor(), quint64{1});
+    auto* table = window_->timeline()->findChild<QTableView*>();
+    QTRY_COMPARE(table->currentIndex().row(), 0);
+    QTRY_VERIFY(window_->tape()->model()->graph().cursor == 1);
+    QTRY_VERIFY(!shownValues().empty() && (shownValues()[0] == 4. || shownValues()[0] == 2.));
+    screenshot(window_.get(), "main-job-rewound");
+    QTest::keyClick(window_.get(), Qt::Key_End, Qt::AltModifier);
+    QTRY_COMPARE(session().cursor(), newest);
+  }
+
+  void trainingPausesShowsItsWeightsAndGoesOn() {
+    open("lbfgs_autoencoder.ipynb");
+    QTest::keyClick(window_.get(), Qt::Key_Return, Qt::ControlModifier | Qt::ShiftModifier);
+    const auto loss = [this] {
+      const auto* series = window_->series()->series("loss");
+      return series ? series->values : std::vector<double>{};
+    };
+    QTRY_VERIFY_WITH_TIMEOUT(loss().size() >= 5, 4 * patience);
+    // Falling: full-batch L-BFGS makes progress from the third evaluation on.
+    QVERIFY(loss()[4] < loss()[0]);
+
+    QTest::keyClick(window_.get(), Qt::Key_F6);
+    QTRY_VERIFY_WITH_TIMEOUT(isStopped(*window_), patience);
+    const auto finished = session().status().finished;
+    QTest::qWait(300);
+    QCOMPARE(session().status().finished, finished);  // it really waits
+
+    // The weights: an input named W of some record, shown as images of 28×28.
+    bool found = false;
+    for (auto number = session().recordCount();
+         number > 0 && !found && number + 600 > session().recordCount(); --number) {
+      QTRY_VERIFY_WITH_TIMEOUT(session().record(number), patience);
+      for (const auto& input : session().record(number)->inputs) found = found || input.name == "W:0";
+      if (found) session().setCursor(number);
+    }
+    QVERIFY(found);
+    auto* model = window_->tensor()->model();
+    int chip = -1;
+    QTRY_VERIFY_WITH_TIMEOUT(
+        [&] {
+          for (std::size_t i = 0; i < model->chips().size(); ++i)
+            if (model->chips()[i].info.name == "W:0") chip = static_cast<int>(i);
+          return chip >= 0;
+        }(),
+        patience);
+    model->selectChip(chip);
+    model->setReshapeText("28x28");
+    QVERIFY2(model->reshapeError().isEmpty(), qPrintable(model->reshapeError()));
+    QVERIFY(model->images().has_value());
+    QTRY_VERIFY_WITH_TIMEOUT(model->imageTile() && !model->imageTile()->values.empty(), patience);
+    screenshot(window_.get(), "autoencoder-weights");
+
+    const auto points = loss().size();
+    QTest::keyClick(window_.get(), Qt::Key_F5);
+    QTRY_VERIFY_WITH_TIMEOUT(loss().size() > points + 2, patience);
+    window_->kernel()->interrupt();
+    QTRY_VERIFY_WITH_TIMEOUT(window_->kernel()->state() == KernelState::idle, patience);
+  }
+};
+
+int main(int argc, char** argv) {
+  QSurfaceFormat::setDefaultFormat(inspector::CanvasWidget::surfaceFormat());
+  QApplication application(argc, argv);
+  TestMainJob test;
+  return QTest::qExec(&test, argc, argv);
+}
+#include "tst_main_job.moc"

@@ -1,0 +1,96 @@
+// A real window with a real session process, for the tests of this folder.
+#pragma once
+
+#include <QApplication>
+#include <QDir>
+#include <QFile>
+#include <QLabel>
+#include <QSettings>
+#include <QSlider>
+#include <QSurfaceFormat>
+#include <QTemporaryDir>
+#include <QTest>
+
+#include "app/main_window.h"
+#include "app/theme.h"
+#include "inspector/canvas/canvas_widget.h"
+
+namespace tapedeck::app {
+
+/// Settings and recovery files of a test stay away from the user's.
+inline void useOwnSettings() {
+  static QTemporaryDir home;
+  qputenv("XDG_CONFIG_HOME", home.path().toUtf8());
+  qputenv("XDG_DATA_HOME", home.path().toUtf8());
+  QCoreApplication::setOrganizationName("tapedeck-test");
+  QCoreApplication::setApplicationName("Tapedeck");
+}
+
+inline QString sample(const QString& name) {
+  return QString(TAPEDECK_SOURCE_DIR) + "/samples/" + name;
+}
+
+struct Code {
+  QString source;
+  QString type = "code";
+};
+
+/// Writes a notebook with these code cells and returns its path.
+inline QString writeNotebook(const QTemporaryDir& folder, const QString& name, const QStringList& cells) {
+  nlohmann::json notebook = {{"nbformat", 4}, {"nbformat_minor", 5}, {"metadata", nlohmann::json::object()}};
+  notebook["cells"] = nlohmann::json::array();
+  for (int i = 0; i < cells.size(); ++i)
+    notebook["cells"].push_back({{"cell_type", "code"},
+                                 {"id", "cell-" + std::to_string(i)},
+                                 {"metadata", nlohmann::json::object()},
+                                 {"execution_count", nullptr},
+                                 {"outputs", nlohmann::json::array()},
+                                 {"source", cells[i].toStdString()}});
+  QFile file(folder.filePath(name));
+  if (!file.open(QIODevice::WriteOnly)) qFatal("cannot write %s", qPrintable(file.fileName()));
+  file.write(QByteArray::fromStdString(notebook.dump(1)));
+  return file.fileName();
+}
+
+/// Shows the window and gives it the keyboard: without a window manager nobody else does.
+inline bool showActive(QWidget* window) {
+  window->show();
+  window->activateWindow();
+  return QTest::qWaitForWindowActive(window);
+}
+
+/// Saves what the window shows, for people to look at.
+inline void screenshot(QWidget* window, const QString& name) {
+  QDir().mkpath(TAPEDECK_BUILD_DIR "/screenshots");
+  QTest::qWait(150);  // canvases paint on their next frame
+  window->grab().save(QString(TAPEDECK_BUILD_DIR "/screenshots/%1.png").arg(name));
+}
+
+inline bool isReady(const MainWindow& window) {
+  return window.session()->live() && window.kernel()->state() == KernelState::idle;
+}
+
+inline bool isStopped(const MainWindow& window) {
+  return window.session()->live() && window.session()->status().gate == protocol::GateState::stopped;
+}
+
+/// All text of a cell's outputs, tracebacks included.
+inline QString outputText(const MainWindow& window, int cell) {
+  QString text;
+  for (const auto& output : window.document()->cell(cell).outputs) {
+    const auto add = [&](const nlohmann::ordered_json& value) {
+      if (value.is_string()) text += QString::fromStdString(value.get<std::string>());
+      if (value.is_array())
+        for (const auto& line : value) text += QString::fromStdString(line.get<std::string>()) + "\n";
+    };
+    if (output.contains("text")) add(output["text"]);
+    if (output.contains("data") && output["data"].contains("text/plain")) add(output["data"]["text/plain"]);
+    if (output.contains("evalue")) add(output["ename"]), text += ": ", add(output["evalue"]), text += "\n";
+    if (output.contains("traceback")) add(output["traceback"]);
+  }
+  return text;
+}
+
+constexpr int patience = 60000;  // milliseconds: a bound for a hang, not a measurement
+
+}  // namespace tapedeck::app

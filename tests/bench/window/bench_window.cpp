@@ -1,0 +1,111 @@
+// What a user waits for in the window, one JSON line per case: from the press of F10 to the painted step, over 200 steps of
+// the L-BFGS autoencoder; from the start of the process to a usable window, and to a ready session. Run it on a display
+// (xvfb-run), with LIBGL_ALWAYS_SOFTWARE=1 for software OpenGL.
+#include <unistd.h>
+
+#include <QElapsedTimer>
+#include <QFile>
+#include <algorithm>
+#include <cstdio>
+
+#include "inspector/canvas/canvas_widget.h"
+#include "inspector/graph/tape_view.h"
+#include "inspector/model/tape_graph.h"
+#include "inspector/model/tensor_model.h"
+#include "inspector/tensor/tensor_view.h"
+#include "tests/app/window_fixture.h"
+
+using namespace tapedeck;
+using namespace tapedeck::app;
+
+namespace {
+
+/// Milliseconds since this process was started, from the system's own books: dynamic linking is part of it.
+double sinceProcessStart() {
+  QFile stat("/proc/self/stat"), uptime("/proc/uptime");
+  if (!stat.open(QIODevice::ReadOnly) || !uptime.open(QIODevice::ReadOnly)) return 0;
+  const QList<QByteArray> fields = stat.readAll().split(')').last().trimmed().split(' ');
+  const double started = fields[19].toDouble() / static_cast<double>(::sysconf(_SC_CLK_TCK));
+  return (uptime.readAll().split(' ').first().toDouble() - started) * 1000;
+}
+
+void report(const char* name, std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const auto at = [&](double share) { return values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1))]; };
+  std::printf("{\"case\": \"%s\", \"count\": %zu, \"median_ms\": %.1f, \"p95_ms\": %.1f, \"max_ms\": %.1f}\n", name, values.size(),
+              at(.5), at(.95), values.back());
+  std::fflush(stdout);
+}
+
+/// The step is painted once the views have what belongs to the new stop, and both canvases have drawn after that.
+bool showsStop(const MainWindow& window, quint64 stop) {
+  const auto* model = window.tensor()->model();
+  return window.session()->cursor() == stop && window.tape()->model()->graph().cursor == stop && !window.tape()->model()->loading() &&
+         !model->loading();
+}
+
+void waitFor(const std::function<bool()>& condition) {
+  QElapsedTimer clock;
+  clock.start();
+  while (!condition() && clock.elapsed() < patience) QCoreApplication::processEvents(QEventLoop::WaitForMoreEvents, 5);
+  if (!condition()) qFatal("gave up waiting");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  QSurfaceFormat::setDefaultFormat(inspector::CanvasWidget::surfaceFormat());
+  QApplication application(argc, argv);
+  useOwnSettings();
+  applyTheme(Theme::light);
+  MainWindow window;
+  window.setAttribute(Qt::WA_DeleteOnClose, false);
+  window.resize(1280, 800);
+  window.show();
+  if (!QTest::qWaitForWindowExposed(&window)) return 1;
+  QCoreApplication::processEvents();
+  report("start_to_usable_window", {sinceProcessStart()});
+  const QString notebook = argc > 1 ? QString(argv[1]) : sample("lbfgs_autoencoder.ipynb");
+  QElapsedTimer opening;
+  opening.start();
+  window.openNotebook(notebook);
+  report("open_notebook_call", {static_cast<double>(opening.nsecsElapsed()) / 1e6});
+  waitFor([&] { return isReady(window); });
+  report("open_to_ready_session", {static_cast<double>(opening.nsecsElapsed()) / 1e6});
+
+  // Run everything up to the training, then step through it.
+  int training = -1;
+  for (int i = 0; i < window.document()->cellCount(); ++i)
+    if (window.document()->cell(i).source.startsWith("losses =")) training = i;
+  for (int i = 0; i < training; ++i) {
+    if (window.document()->cell(i).type != CellType::code) continue;
+    window.notebook()->setCurrentCell(i, false);
+    window.notebook()->runCurrent();
+    const QString id = window.document()->cell(i).id;
+    waitFor([&] { return window.notebook()->cellState(id) == CellState::done; });
+  }
+  window.notebook()->setCurrentCell(training, false);
+  QTest::keyClick(&window, Qt::Key_F10);
+  waitFor([&] { return isStopped(window) && showsStop(window, window.session()->status().stopped_before); });
+
+  std::vector<double> steps;
+  QElapsedTimer clock;
+  for (int i = 0; i < 200; ++i) {
+    const auto before = window.session()->status().stopped_before;
+    QTest::qWait(20);
+    clock.start();
+    QTest::keyClick(&window, Qt::Key_F10);
+    waitFor([&] {
+      const auto stop = window.session()->status().stopped_before;
+      return isStopped(window) && stop != before && showsStop(window, stop);
+    });
+    // One more frame, forced to be drawn and read back, holds all of it.
+    window.tape()->repaint();
+    QCoreApplication::processEvents();
+    steps.push_back(static_cast<double>(clock.nsecsElapsed()) / 1e6);
+  }
+  report("key_press_to_painted_step", steps);
+  window.kernel()->interrupt();
+  window.kernel()->shutdown();
+  return 0;
+}

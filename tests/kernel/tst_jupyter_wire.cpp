@@ -1,0 +1,413 @@
+// Jupyter's messages as bytes, what is gathered for the UI, and a Jupyter kernel that misbehaves.
+#include <QRandomGenerator>
+#include <QTemporaryDir>
+#include <zmq.hpp>
+
+#include "app/kernel/connection.h"
+#include "app/kernel/event_outbox.h"
+#include "app/kernel/jupyter_message.h"
+#include "tests/kernel/session_probe.h"
+
+using namespace tapedeck::app;
+using nlohmann::json;
+
+namespace {
+
+/// A Jupyter kernel played by the test, at the addresses that a KernelSession has written for its process.
+class FakeKernel {
+ public:
+  explicit FakeKernel(const QString& connectionFile) {
+    QFile file(connectionFile);
+    if (!file.open(QIODevice::ReadOnly)) return;
+    const json info = json::parse(file.readAll().toStdString());
+    connection_.ip = QString::fromStdString(info["ip"]);
+    packer_ = JupyterPacker(QByteArray::fromStdString(info["key"]));
+    shell_ = zmq::socket_t(context_, zmq::socket_type::router);
+    published_ = zmq::socket_t(context_, zmq::socket_type::pub);
+    for (auto* socket : {&shell_, &published_}) socket->set(zmq::sockopt::linger, 0);
+    shell_.bind(connection_.endpoint(Channel::shell).toStdString());
+    published_.bind(connection_.endpoint(Channel::iopub).toStdString());
+  }
+  /// The next request, of the type; answers kernel_info_requests that come before it.
+  JupyterMessage next(const std::string& type) {
+    JupyterMessage message;
+    const bool came = QTest::qWaitFor(
+        [&] {
+          const auto frames = receiveFrames(shell_);
+          if (!frames) return false;
+          peer_ = frames->front();
+          message = packer_.unpack(*frames);
+          if (message.type() == "kernel_info_request") {
+            publish("status", {{"execution_state", "idle"}}, message.header);
+            reply("kernel_info_reply", {{"status", "ok"}, {"language_info", {{"name", "fake"}}}},
+                  message.header);
+          }
+          return message.type() == type;
+        },
+        generous);
+    if (!came) throw std::runtime_error("no " + type + " came");
+    return message;
+  }
+  void reply(const std::string& type, json content, const json& parent) {
+    Frames frames = packer_.pack(packer_.make(type, std::move(content), parent));
+    frames.insert(frames.begin(), peer_);
+    sendFrames(shell_, frames);
+  }
+  void publish(const std::string& type, json content, const json& parent) {
+    publishRaw(packer_.pack(packer_.make(type, std::move(content), parent)));
+  }
+  void publishRaw(Frames frames) {
+    frames.insert(frames.begin(), "topic");
+    sendFrames(published_, frames);
+  }
+  JupyterPacker& packer() { return packer_; }
+
+ private:
+  Connection connection_;
+  JupyterPacker packer_;
+  zmq::context_t context_;
+  zmq::socket_t shell_, published_;
+  std::string peer_;
+};
+
+/// Starts a process that does nothing, and plays its kernel.
+std::unique_ptr<FakeKernel> startFake(Probe& probe, const QTemporaryDir& folder) {
+  const QString copy = folder.filePath("connection.json");
+  KernelLaunch launch;
+  launch.arguments =
+      QStringList{"/bin/sh", "-c", "cp \"$0\" \"$1.part\" && mv \"$1.part\" \"$1\" && exec sleep 1000",
+                  "{connection_file}", copy};
+  probe.session.setLaunch(launch);
+  probe.session.start(folder.path());
+  if (!QTest::qWaitFor([&] { return QFile::exists(copy); }, generous))
+    throw std::runtime_error("did not start");
+  return std::make_unique<FakeKernel>(copy);
+}
+
+std::vector<events::Event> flushed(const std::function<void(EventOutbox&)>& fill) {
+  std::vector<events::Event> all;
+  EventOutbox outbox([&](std::vector<events::Event> batch) {
+    std::move(batch.begin(), batch.end(), std::back_inserter(all));
+  });
+  fill(outbox);
+  outbox.flush(Clock::now());
+  return all;
+}
+
+json stream(const std::string& text, const char* name = "stdout") {
+  return {{"output_type", "stream"}, {"name", name}, {"text", text}};
+}
+
+}  // namespace
+
+class TestJupyterWire : public QObject {
+  Q_OBJECT
+ private slots:
+  void packedMessagesUnpack();
+  void signatureIsThatOfTheProtocol();
+  void anotherKeyIsNotAccepted();
+  void malformedFramesAreNamed_data();
+  void malformedFramesAreNamed();
+  void truncatedAndMutatedFramesThrowOrUnpack();
+  void mimeBundlesAreJoined();
+  void streamTextKeepsBeginningAndEnd();
+  void streamTextIsCutBetweenCharacters();
+  void neighbouringStreamsAreJoinedInOrder();
+  void clearDropsWhatItTakesAway();
+  void clearThatWaitsKeepsWhatNothingReplaces();
+  void theUiGetsNoMoreThanItTakes();
+  void aKernelThatSendsGarbageDoesNotDisturb();
+  void contentOfWrongTypesDoesNotDisturb();
+  void aLostIdleMessageDoesNotHangTheCell();
+  void repliesToNobodyAreIgnored();
+};
+
+void TestJupyterWire::packedMessagesUnpack() {
+  JupyterPacker packer("key");
+  const auto message = packer.make("execute_request", {{"code", "π = 3"}},
+                                   {{"msg_id", "p"}, {"msg_type", "q"}}, {{"cellId", "c"}});
+  Frames frames = packer.pack(message);
+  frames.insert(frames.begin(), "identity");
+  frames.push_back("a buffer");
+  const auto back = packer.unpack(frames);
+  QCOMPARE(back.header, message.header);
+  QCOMPARE(back.content["code"], "π = 3");
+  QCOMPARE(back.metadata["cellId"], "c");
+  QCOMPARE(back.parentId(), std::string("p"));
+  QCOMPARE(back.header["version"], "5.3");
+  QVERIFY(packer.make("x", json::object()).id() != message.id());
+}
+
+void TestJupyterWire::signatureIsThatOfTheProtocol() {
+  // hmac.new(b"key", b"{}{}{}{}", hashlib.sha256).hexdigest() of Python.
+  const Frames frames = {"<IDS|MSG>", "b7e3b5e4f2a64a0d", "{}", "{}", "{}", "{}"};
+  JupyterPacker packer("key");
+  QVERIFY_EXCEPTION_THROWN(packer.unpack(frames), MessageError);
+  JupyterMessage empty{json::object(), json::object(), json::object(), json::object()};
+  QCOMPARE(packer.pack(empty)[1],
+           std::string("ca767b02c5bc061ed184a9a029e7f93a7f2f7ed4e8fe74120fc1212f0b008fa3"));
+}
+
+void TestJupyterWire::anotherKeyIsNotAccepted() {
+  JupyterPacker ours("ours"), theirs("theirs");
+  const Frames frames = theirs.pack(theirs.make("status", json::object()));
+  try {
+    ours.unpack(frames);
+    QFAIL("accepted");
+  } catch (const MessageError& error) {
+    QCOMPARE(error.what(), "the signature is wrong");
+  }
+}
+
+void TestJupyterWire::malformedFramesAreNamed_data() {
+  QTest::addColumn<QStringList>("frames");
+  QTest::addColumn<QString>("what");
+  const QString header = R"({"msg_id": "a", "msg_type": "b"})";
+  QTest::newRow("nothing") << QStringList{} << "no delimiter <IDS|MSG> among its frames";
+  QTest::newRow("short") << QStringList{"<IDS|MSG>", "", "{}"}
+                         << "only 2 frames after the delimiter, 5 are needed";
+  QTest::newRow("no JSON") << QStringList{"<IDS|MSG>", "", "{", "{}", "{}", "{}"} << "the header is no JSON";
+  QTest::newRow("array") << QStringList{"<IDS|MSG>", "", header, "[]", "{}", "{}"}
+                         << "the parent header is no JSON object";
+  QTest::newRow("content") << QStringList{"<IDS|MSG>", "", header, "{}", "{}", "7"}
+                           << "the content is no JSON object";
+  QTest::newRow("no id") << QStringList{"<IDS|MSG>", "", "{}", "{}", "{}", "{}"}
+                         << "the header has no string msg_id";
+  QTest::newRow("type") << QStringList{"<IDS|MSG>", "", R"({"msg_id": "a", "msg_type": 3})", "{}", "{}", "{}"}
+                        << "the header has no string msg_type";
+}
+
+void TestJupyterWire::malformedFramesAreNamed() {
+  QFETCH(QStringList, frames);
+  QFETCH(QString, what);
+  Frames bytes;
+  for (const QString& frame : frames) bytes.push_back(frame.toStdString());
+  try {
+    JupyterPacker().unpack(bytes);
+    QFAIL("accepted");
+  } catch (const MessageError& error) {
+    QCOMPARE(QString(error.what()), what);
+  }
+}
+
+void TestJupyterWire::truncatedAndMutatedFramesThrowOrUnpack() {
+  QRandomGenerator random(7);
+  JupyterPacker packer;  // no key, so that not every mutation ends at the signature
+  const auto whole =
+      packer.pack(packer.make("display_data", {{"data", {{"text/plain", "x"}, {"image/svg+xml", {"a", "b"}}}},
+                                               {"transient", {{"display_id", "d"}}}}));
+  int understood = 0, refused = 0;
+  for (int round = 0; round < 5000; ++round) {
+    Frames frames = whole;
+    std::string& frame = frames[2 + random.bounded(4)];
+    if (round % 3 == 0)
+      frame.resize(random.bounded(quint32(frame.size() + 1)));
+    else
+      for (int i = 0; i <= round % 4; ++i)
+        frame[random.bounded(quint32(frame.size()))] = char(random.bounded(256));
+    try {
+      outputOf(packer.unpack(frames));
+      ++understood;
+    } catch (const MessageError&) {
+      ++refused;
+    }
+  }
+  QVERIFY(understood > 0 && refused > 0);
+}
+
+void TestJupyterWire::mimeBundlesAreJoined() {
+  JupyterPacker packer;
+  const auto output = outputOf(packer.make(
+      "execute_result", {{"data", {{"text/plain", {"a\n", "b"}}, {"application/json", {"kept", "apart"}}}},
+                         {"metadata", {{"image/png", {{"width", 3}}}}},
+                         {"execution_count", 4}}));
+  QCOMPARE(output["data"]["text/plain"], "a\nb");
+  QCOMPARE(output["data"]["application/json"].size(), std::size_t{2});
+  QCOMPARE(output["metadata"]["image/png"]["width"], 3);
+  QCOMPARE(output["execution_count"], 4);
+  QVERIFY(!output.contains("transient"));
+}
+
+void TestJupyterWire::streamTextKeepsBeginningAndEnd() {
+  StreamText small;
+  small.append("all ");
+  small.append("of it");
+  QCOMPARE(small.take(100), std::string("all of it"));
+
+  StreamText big;
+  std::size_t written = 0;
+  for (int i = 0; i < 50000; ++i) {
+    const std::string line = "line " + std::to_string(i) + std::string(100, '.') + "\n";
+    written += line.size();
+    big.append(line);
+  }
+  const std::string text = big.take(20000);
+  QVERIFY(text.starts_with("line 0."));
+  QVERIFY(text.ends_with("\n"));
+  QVERIFY(text.find("line 49999.") != std::string::npos);
+  QVERIFY(text.size() < 21000);
+  const auto note =
+      QRegularExpression("\\[… ([\\d,]+) bytes of output left out").match(QString::fromStdString(text));
+  QVERIFY(note.hasMatch());
+  const std::size_t noteSize = std::string("\n[… ").size() + std::size_t(note.captured(1).size()) +
+                               std::string(" bytes of output left out: more than can be shown …]\n").size();
+  QCOMPARE(note.captured(1).remove(',').toULongLong() + text.size() - noteSize, written);
+}
+
+void TestJupyterWire::streamTextIsCutBetweenCharacters() {
+  for (std::size_t limit = 100; limit < 120; ++limit) {
+    StreamText text;
+    for (int i = 0; i < 1000; ++i) text.append("🦉é");
+    const std::string cut = text.take(limit);
+    QVERIFY(!QString::fromStdString(cut).contains(QChar::ReplacementCharacter));
+    QVERIFY(cut.size() < 250);
+  }
+}
+
+void TestJupyterWire::neighbouringStreamsAreJoinedInOrder() {
+  const auto events = flushed([](EventOutbox& outbox) {
+    outbox.pushOutput("a", stream("1"));
+    outbox.pushOutput("a", stream("2"));
+    outbox.pushOutput("a", stream("3", "stderr"));
+    outbox.pushOutput("a", stream("4"));
+    outbox.pushOutput("b", stream("5"));
+    outbox.push(events::Finished{"b", "ok", 1});
+  });
+  QCOMPARE(events.size(), std::size_t{5});
+  const auto text = [&](std::size_t i) { return std::get<events::Output>(events[i]).output["text"]; };
+  QCOMPARE(text(0), "12");
+  QCOMPARE(text(1), "3");
+  QCOMPARE(text(2), "4");
+  QCOMPARE(text(3), "5");
+  QVERIFY(std::holds_alternative<events::Finished>(events[4]));
+}
+
+void TestJupyterWire::clearDropsWhatItTakesAway() {
+  const auto events = flushed([](EventOutbox& outbox) {
+    outbox.pushOutput("a", stream("gone"));
+    outbox.pushOutput("b", stream("of another cell"));
+    outbox.pushCleared("a", false);
+    outbox.pushOutput("a", stream("stays"));
+  });
+  QCOMPARE(events.size(), std::size_t{3});
+  QCOMPARE(std::get<events::Output>(events[0]).cell, std::string("b"));
+  QVERIFY(std::holds_alternative<events::Cleared>(events[1]));
+  QCOMPARE(std::get<events::Output>(events[2]).output["text"], "stays");
+}
+
+void TestJupyterWire::clearThatWaitsKeepsWhatNothingReplaces() {
+  const auto events = flushed([](EventOutbox& outbox) {
+    for (int frame = 0; frame < 3; ++frame) {
+      outbox.pushCleared("a", true);
+      outbox.pushOutput("a", stream(std::to_string(frame)));
+    }
+    outbox.pushCleared("a", true);
+  });
+  QCOMPARE(events.size(), std::size_t{3});
+  QVERIFY(std::get<events::Cleared>(events[0]).wait);
+  QCOMPARE(std::get<events::Output>(events[1]).output["text"], "2");
+  QVERIFY(std::get<events::Cleared>(events[2]).wait);
+}
+
+void TestJupyterWire::theUiGetsNoMoreThanItTakes() {
+  int deliveries = 0;
+  EventOutbox outbox([&](std::vector<events::Event>) { ++deliveries; });
+  auto now = Clock::now();
+  for (int i = 0; i < 10; ++i) {
+    outbox.pushOutput("a", stream("x"));
+    outbox.flush(now);
+    now += std::chrono::milliseconds(20);
+  }
+  QCOMPARE(deliveries, 2);  // two under way, and nobody takes them
+  outbox.taken();
+  outbox.flush(now);
+  QCOMPARE(deliveries, 3);
+}
+
+void TestJupyterWire::aKernelThatSendsGarbageDoesNotDisturb() {
+  QTemporaryDir folder;
+  Probe probe;
+  auto kernel = startFake(probe, folder);
+  probe.session.execute("a", "anything");
+  const auto request = kernel->next("execute_request");
+  QCOMPARE(request.metadata["cellId"], "a");
+  QTest::ignoreMessage(QtWarningMsg,
+                       QRegularExpression("Jupyter client: a message was ignored: no delimiter"));
+  QTest::ignoreMessage(QtWarningMsg,
+                       QRegularExpression("Jupyter client: a message was ignored: only 1 frames"));
+  QTest::ignoreMessage(QtWarningMsg,
+                       QRegularExpression("Jupyter client: a message was ignored: the signature is wrong"));
+  kernel->publishRaw({"garbage", std::string("\0\xff\xfe", 3)});
+  kernel->publishRaw({"<IDS|MSG>", "x"});
+  JupyterPacker forger("not the key");
+  kernel->publishRaw(
+      forger.pack(forger.make("stream", {{"name", "stdout"}, {"text", "forged"}}, request.header)));
+  kernel->publish("stream", {{"name", "stdout"}, {"text", "genuine"}}, request.header);
+  kernel->reply("execute_reply", {{"status", "ok"}, {"execution_count", 3}}, request.header);
+  kernel->publish("status", {{"execution_state", "idle"}}, request.header);
+  QTRY_COMPARE_WITH_TIMEOUT(probe.finished.value("a"), QString("ok"), generous);
+  QCOMPARE(probe.printed("a"), QString("genuine"));
+  QCOMPARE(probe.counts.value("a"), 3);
+  QCOMPARE(probe.infos.at(0)["language_info"]["name"], "fake");
+}
+
+void TestJupyterWire::contentOfWrongTypesDoesNotDisturb() {
+  QTemporaryDir folder;
+  Probe probe;
+  auto kernel = startFake(probe, folder);
+  probe.session.execute("a", "anything");
+  const json parent = kernel->next("execute_request").header;
+  for (const char* type : {"stream", "display_data", "execute_result", "error", "execute_input",
+                           "clear_output", "status", "update_display_data", "comm_open", "unheard_of"})
+    for (const json& value :
+         {json(nullptr), json(1e300), json("text"), json::array({1, json::object()}), json::object()})
+      kernel->publish(type,
+                      {{"text", value},
+                       {"name", value},
+                       {"data", value},
+                       {"metadata", value},
+                       {"transient", value},
+                       {"traceback", value},
+                       {"ename", value},
+                       {"evalue", value},
+                       {"execution_count", value},
+                       {"execution_state", value},
+                       {"wait", value},
+                       {"code", value}},
+                      parent);
+  kernel->reply("complete_reply", {{"matches", 3}}, parent);
+  kernel->reply("execute_reply", {{"status", 7}, {"payload", {3, json::object()}}, {"execution_count", "x"}},
+                parent);
+  kernel->publish("status", {{"execution_state", "idle"}}, parent);
+  QTRY_COMPARE_WITH_TIMEOUT(probe.finished.value("a"), QString("error"), generous);
+}
+
+void TestJupyterWire::aLostIdleMessageDoesNotHangTheCell() {
+  QTemporaryDir folder;
+  Probe probe;
+  auto kernel = startFake(probe, folder);
+  probe.session.execute("a", "anything");
+  const json parent = kernel->next("execute_request").header;
+  kernel->reply("execute_reply", {{"status", "ok"}, {"execution_count", 1}}, parent);
+  QTRY_COMPARE_WITH_TIMEOUT(probe.finished.value("a"), QString("ok"), generous);
+}
+
+void TestJupyterWire::repliesToNobodyAreIgnored() {
+  QTemporaryDir folder;
+  Probe probe;
+  auto kernel = startFake(probe, folder);
+  probe.session.execute("a", "anything");
+  const json parent = kernel->next("execute_request").header;
+  json other = parent;
+  other["msg_id"] = "another program's";
+  kernel->publish("stream", {{"name", "stdout"}, {"text", "not ours"}}, other);
+  kernel->reply("execute_reply", {{"status", "error"}, {"execution_count", 9}}, other);
+  kernel->publish("status", {{"execution_state", "idle"}}, other);
+  kernel->reply("execute_reply", {{"status", "ok"}, {"execution_count", 1}}, parent);
+  kernel->publish("status", {{"execution_state", "idle"}}, parent);
+  QTRY_COMPARE_WITH_TIMEOUT(probe.finished.value("a"), QString("ok"), generous);
+  QVERIFY(probe.outputs.isEmpty());
+}
+
+QTEST_GUILESS_MAIN(TestJupyterWire)
+#include "tst_jupyter_wire.moc"

@@ -1,0 +1,116 @@
+// The folders in which sessions' sockets lie: whose they are, how long they stay.
+#include <sys/stat.h>
+#include <utime.h>
+
+#include <QTemporaryDir>
+
+#include "app/kernel/connection.h"
+#include "app/kernel/runtime_folder.h"
+#include "tests/kernel/session_probe.h"
+
+using namespace tapedeck::app;
+
+namespace {
+
+int modeOf(const QString& path) {
+  struct stat status {};
+  return ::lstat(QFile::encodeName(path).constData(), &status) == 0 ? int(status.st_mode & 0777) : -1;
+}
+
+void makeOld(const QString& path) {
+  const utimbuf hourAgo{::time(nullptr) - 3600, ::time(nullptr) - 3600};
+  ::utime(QFile::encodeName(path).constData(), &hourAgo);
+}
+
+}  // namespace
+
+class TestRuntimeFolder : public QObject {
+  Q_OBJECT
+ private slots:
+  void init() { qputenv("XDG_RUNTIME_DIR", QFile::encodeName(runtime_.path())); }
+  void folderAndFilesBelongToTheUserAlone();
+  void foldersOfDeadProgramsAreRemoved();
+  void aBaseFolderThatOthersCanEnterIsClosed();
+  void aBaseFolderThatIsALinkIsNotUsed();
+  void aLongRuntimeFolderIsNotUsed();
+
+ private:
+  QTemporaryDir runtime_;
+};
+
+void TestRuntimeFolder::folderAndFilesBelongToTheUserAlone() {
+  const QString base = runtime_.filePath("tapedeck");
+  QString folder;
+  {
+    Probe probe;
+    QVERIFY(startAndWait(probe));
+    const auto folders = QDir(base).entryInfoList({"s-*"}, QDir::Dirs);
+    QCOMPARE(folders.size(), 1);
+    folder = folders[0].absoluteFilePath();
+    QCOMPARE(modeOf(base), 0700);
+    QCOMPARE(modeOf(folder), 0700);
+    QCOMPARE(modeOf(folder + "/connection.json"), 0600);
+    QVERIFY(QFile::exists(folder + "/k-1"));
+    QFile file(folder + "/connection.json");
+    QVERIFY(file.open(QIODevice::ReadOnly));
+    const auto connection = nlohmann::json::parse(file.readAll().toStdString());
+    QCOMPARE(connection["transport"], "ipc");
+    QCOMPARE(connection["key"].get<std::string>().size(), std::size_t{64});
+    probe.session.shutdown();
+    QTRY_COMPARE_WITH_TIMEOUT(probe.session.state(), KernelState::stopped, generous);
+    QVERIFY(!QFile::exists(folder));
+    QVERIFY(startAndWait(probe));
+    QCOMPARE(QDir(base).entryList({"s-*"}, QDir::Dirs).size(), 1);
+  }
+  QVERIFY(QDir(base).entryList({"s-*"}, QDir::Dirs).isEmpty());
+}
+
+void TestRuntimeFolder::foldersOfDeadProgramsAreRemoved() {
+  QTemporaryDir base;
+  RuntimeFolder living(base.path());
+  makeOld(living.path());
+  QDir(base.path()).mkdir("s-dead00");
+  QFile lock(base.filePath("s-dead00/lock"));
+  QVERIFY(lock.open(QIODevice::WriteOnly));
+  lock.close();
+  QDir(base.path()).mkdir("s-nolock");
+  QDir(base.path()).mkdir("s-young0");
+  QDir(base.path()).mkdir("another");
+  for (const char* name : {"s-dead00", "s-nolock", "another"}) makeOld(base.filePath(name));
+  QCOMPARE(RuntimeFolder::removeStale(base.path()), 2);
+  QCOMPARE(QDir(base.path()).entryList(QDir::Dirs | QDir::NoDotAndDotDot).size(), 3);
+  QVERIFY(QFile::exists(living.path() + "/lock"));
+  QVERIFY(QFile::exists(base.filePath("s-young0")));
+  QVERIFY(QFile::exists(base.filePath("another")));
+}
+
+void TestRuntimeFolder::aBaseFolderThatOthersCanEnterIsClosed() {
+  QTemporaryDir runtime;
+  QDir(runtime.path()).mkdir("tapedeck");
+  ::chmod(QFile::encodeName(runtime.filePath("tapedeck")).constData(), 0755);
+  qputenv("XDG_RUNTIME_DIR", QFile::encodeName(runtime.path()));
+  QCOMPARE(RuntimeFolder::baseFolder(), runtime.filePath("tapedeck"));
+  QCOMPARE(modeOf(runtime.filePath("tapedeck")), 0700);
+}
+
+void TestRuntimeFolder::aBaseFolderThatIsALinkIsNotUsed() {
+  QTemporaryDir runtime;
+  QTemporaryDir elsewhere;
+  QVERIFY(QFile::link(elsewhere.path(), runtime.filePath("tapedeck")));
+  qputenv("XDG_RUNTIME_DIR", QFile::encodeName(runtime.path()));
+  QVERIFY(!RuntimeFolder::baseFolder().startsWith(runtime.path()));
+}
+
+void TestRuntimeFolder::aLongRuntimeFolderIsNotUsed() {
+  QTemporaryDir runtime;
+  const QString path = runtime.filePath(QString(90, 'x'));
+  QVERIFY(QDir().mkpath(path));
+  qputenv("XDG_RUNTIME_DIR", QFile::encodeName(path));
+  const QString base = RuntimeFolder::baseFolder();
+  QVERIFY2(!base.startsWith(path), qPrintable(base));
+  RuntimeFolder folder(base);
+  QVERIFY(makeConnection(folder.path(), "ipc").debugEndpoint().size() <= int(qstrlen("ipc://")) + 107);
+}
+
+QTEST_GUILESS_MAIN(TestRuntimeFolder)
+#include "tst_runtime_folder.moc"

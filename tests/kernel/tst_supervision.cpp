@@ -1,0 +1,370 @@
+// What the app does when session processes die, hang, or can not start.
+#include <signal.h>
+
+#include <QRandomGenerator>
+#include <QTemporaryDir>
+
+#include "app/kernel/death_report.h"
+#include "tests/kernel/session_probe.h"
+
+using namespace tapedeck::app;
+
+namespace {
+
+constexpr int aSecond = 1000;  // within which a death must be noticed
+
+QString writeScript(const QTemporaryDir& folder, const char* name, const QByteArray& text) {
+  QFile file(folder.filePath(name));
+  if (!file.open(QIODevice::WriteOnly)) return {};
+  file.write(text);
+  file.setPermissions(QFile::ReadOwner | QFile::WriteOwner | QFile::ExeOwner);
+  return file.fileName();
+}
+
+bool runs(qint64 process) {
+  return ::kill(pid_t(process), 0) == 0;
+}
+
+}  // namespace
+
+class TestSupervision : public QObject {
+  Q_OBJECT
+ private slots:
+  void initTestCase();
+  void aKilledProcessIsNoticedWithinASecond();
+  void whatWasPrintedBeforeTheDeathArrives();
+  void aSegmentationFaultIsNamed();
+  void anExitCodeIsNamed();
+  void exitEndsASessionWhoseThreadsLive();
+  void killedAtRandomMomentsItStartsAgain();
+  void killedWhileStarting();
+  void aProcessThatNeverAnswersIsEnded();
+  void aProcessThatStopsAnsweringIsReported();
+  void anEarlyEndTellsItsLastWords();
+  void anInterpreterWithoutIpykernelIsNamedWithThePackage();
+  void anEngineThatCannotBeLoadedIsNamedAndCellsRunAllTheSame();
+  void anInterpreterThatIsNoneIsNamed_data();
+  void anInterpreterThatIsNoneIsNamed();
+  void aProgramThatIsNotThereIsNamed();
+  void aFolderThatIsNotThereIsNamed();
+  void cellsGivenToADeadSessionAreAborted();
+  void shutdownEndsABusyProcess();
+  void shutdownWhileSearchingTheInterpreter();
+  void theEndOfTheSessionEndsProcessAndChildren();
+  void socketsOverTcp();
+  void sentences_data();
+  void sentences();
+
+ private:
+  QTemporaryDir runtime_;
+};
+
+void TestSupervision::initTestCase() {
+  qputenv("XDG_RUNTIME_DIR", QFile::encodeName(runtime_.path()));
+}
+
+void TestSupervision::aKilledProcessIsNoticedWithinASecond() {
+  Probe probe;
+  QVERIFY2(startAndWait(probe), qPrintable(probe.sentence));
+  probe.session.execute("a", "print('runs', flush=True)\nwhile True: pass");
+  probe.session.execute("b", "1");
+  QTRY_VERIFY_WITH_TIMEOUT(probe.printed("a").contains("runs"), generous);
+  ::kill(pid_t(probe.session.processId()), SIGKILL);
+  QTRY_COMPARE_WITH_TIMEOUT(probe.session.state(), KernelState::dead, aSecond);
+  QVERIFY2(probe.sentence.startsWith("The session process was killed (signal 9)."),
+           qPrintable(probe.sentence));
+  QVERIFY(probe.sentence.contains("Restart the session"));
+  QTRY_COMPARE(probe.finished.value("b"), QString("aborted"));
+  QCOMPARE(probe.finished.value("a"), QString("aborted"));
+  QCOMPARE(probe.session.processId(), 0);
+}
+
+void TestSupervision::whatWasPrintedBeforeTheDeathArrives() {
+  Probe probe;
+  QVERIFY(startAndWait(probe));
+  probe.session.execute(
+      "a",
+      "import os, signal, sys, time\nprint('last words')\nsys.stdout.flush(); time.sleep(0.05)\n"
+      "os.kill(os.getpid(), signal.SIGKILL)");
+  QTRY_COMPARE_WITH_TIMEOUT(probe.session.state(), KernelState::dead, generous);
+  QCOMPARE(probe.printed("a"), QString("last words\n"));
+}
+
+void TestSupervision::aSegmentationFaultIsNamed() {
+  Probe probe;
+  QVERIFY(startAndWait(probe));
+  probe.session.execute("a", "import ctypes\n\nctypes.string_at(0)");
+  QTRY_COMPARE_WITH_TIMEOUT(probe.session.state(), KernelState::dead, generous);
+  QVERIFY2(probe.sentence.startsWith("The session process crashed: segmentation fault (signal 11)"),
+           qPrintable(probe.sentence));
+  if (QFile::exists(TAPEDECK_BUILD_DIR "/python/tapedeck/session.py"))
+    QVERIFY2(probe.sentence.contains("in line 3 of a cell"), qPrintable(probe.sentence));
+}
+
+void TestSupervision::anExitCodeIsNamed() {
+  Probe probe;
+  QVERIFY(startAndWait(probe));
+  probe.session.execute("a", "import os\nos._exit(3)");
+  QTRY_COMPARE_WITH_TIMEOUT(probe.session.state(), KernelState::dead, generous);
+  QVERIFY2(probe.sentence.startsWith("The session process ended with exit code 3."),
+           qPrintable(probe.sentence));
+}
+
+void TestSupervision::exitEndsASessionWhoseThreadsLive() {
+  Probe probe;
+  QVERIFY(startAndWait(probe));
+  probe.session.execute("a",
+                        "import threading, time\n"
+                        "threading.Thread(target=time.sleep, args=(1000,)).start()\nexit()");
+  QTRY_COMPARE_WITH_TIMEOUT(probe.session.state(), KernelState::dead, generous);
+  QVERIFY2(probe.sentence.startsWith("The session ended: a cell called exit()."), qPrintable(probe.sentence));
+}
+
+void TestSupervision::killedAtRandomMomentsItStartsAgain() {
+  Probe probe;
+  for (int round = 0; round < 6; ++round) {
+    QVERIFY(startAndWait(probe));
+    QCOMPARE(run(probe, "a", "1 + 1"), QString("ok"));
+    probe.finished.clear();
+    probe.session.execute("b", "for i in range(10**9): print(i)");
+    probe.session.execute("c", "1");
+    QTest::qWait(QRandomGenerator::global()->bounded(200));
+    ::kill(pid_t(probe.session.processId()), SIGKILL);
+    QTRY_COMPARE_WITH_TIMEOUT(probe.session.state(), KernelState::dead, generous);
+    QTRY_COMPARE_WITH_TIMEOUT(probe.finished.value("c"), QString("aborted"), generous);
+    QCOMPARE(probe.finished.value("b"), QString("aborted"));
+  }
+}
+
+void TestSupervision::killedWhileStarting() {
+  Probe probe;
+  probe.session.start(QDir::tempPath());
+  probe.session.execute("a", "1");
+  QTRY_VERIFY_WITH_TIMEOUT(probe.session.processId() > 0, generous);
+  ::kill(pid_t(probe.session.processId()), SIGKILL);
+  QTRY_COMPARE_WITH_TIMEOUT(probe.session.state(), KernelState::dead, aSecond);
+  QVERIFY2(probe.sentence.contains("killed (signal 9)"), qPrintable(probe.sentence));
+  QTRY_COMPARE(probe.finished.value("a"), QString("aborted"));
+}
+
+void TestSupervision::aProcessThatNeverAnswersIsEnded() {
+  KernelLaunch launch;
+  launch.arguments = QStringList{"/bin/sleep", "1000"};
+  launch.startLimitMs = 500;
+  Probe probe(launch);
+  probe.session.start(QDir::tempPath());
+  QTRY_VERIFY_WITH_TIMEOUT(probe.session.processId() > 0, generous);
+  const qint64 process = probe.session.processId();
+  QTRY_COMPARE_WITH_TIMEOUT(probe.session.state(), KernelState::dead, generous);
+  QCOMPARE(
+      probe.sentence,
+      QString("The session process was started but did not answer within 0.5 seconds, so it was ended."));
+  QVERIFY(!runs(process));
+}
+
+void TestSupervision::aProcessThatStopsAnsweringIsReported() {
+  Probe probe;
+  QVERIFY(startAndWait(probe));
+  ::kill(pid_t(probe.session.processId()), SIGSTOP);
+  QTRY_VERIFY_WITH_TIMEOUT(probe.sentence.startsWith("The session process does not answer"), generous);
+  QCOMPARE(probe.session.state(), KernelState::idle);
+  const auto told = probe.states.size();
+  ::kill(pid_t(probe.session.processId()), SIGCONT);
+  QTRY_COMPARE_WITH_TIMEOUT(probe.states.size(), told + 1, generous);
+  QCOMPARE(run(probe, "a", "1"), QString("ok"));
+}
+
+void TestSupervision::anEarlyEndTellsItsLastWords() {
+  KernelLaunch launch;
+  launch.arguments = QStringList{"/bin/sh", "-c", "echo oh dear >&2; exit 3"};
+  Probe probe(launch);
+  probe.session.start(QDir::tempPath());
+  QTRY_COMPARE_WITH_TIMEOUT(probe.session.state(), KernelState::dead, generous);
+  QCOMPARE(probe.sentence, QString("The session process ended before it was ready (exit code 3): oh dear"));
+}
+
+void TestSupervision::anInterpreterWithoutIpykernelIsNamedWithThePackage() {
+  QTemporaryDir folder;
+  KernelLaunch launch;
+  launch.interpreter = writeScript(folder, "python3", "#!/bin/sh\nexec " TAPEDECK_PYTHON " -S -I \"$@\"\n");
+  Probe probe(launch);
+  probe.session.start(QDir::tempPath());
+  probe.session.execute("a", "1");
+  QTRY_COMPARE_WITH_TIMEOUT(probe.session.state(), KernelState::dead, generous);
+  QVERIFY2(probe.sentence.contains(launch.interpreter + ": has no ipykernel"), qPrintable(probe.sentence));
+  QVERIFY(probe.sentence.contains("sudo apt-get install python3-ipykernel"));
+  QTRY_COMPARE(probe.finished.value("a"), QString("aborted"));
+}
+
+void TestSupervision::anEngineThatCannotBeLoadedIsNamedAndCellsRunAllTheSame() {
+  if (!QFile::exists(TAPEDECK_BUILD_DIR "/python/tapedeck/session.py")) QSKIP("the module is not built");
+  QTemporaryDir folder;
+  QDir(folder.path()).mkdir("tapedeck");
+  writeScript(folder, "tapedeck/__init__.py", "raise ImportError('it is for another Python')\n");
+  KernelLaunch launch;
+  launch.environment["PYTHONPATH"] = folder.path();
+  Probe probe(launch);
+  probe.session.start(QDir::tempPath());
+  probe.session.execute("a", "print('runs')");
+  QTRY_COMPARE_WITH_TIMEOUT(probe.finished.value("a"), QString("ok"), generous);
+  QVERIFY2(probe.sentence.startsWith("Tapedeck's engine can not be loaded by /"), qPrintable(probe.sentence));
+  QVERIFY(
+      probe.sentence.endsWith(", so this session runs without it: ImportError: it is for another Python"));
+  QCOMPARE(probe.printed("a"), QString("runs\n"));
+}
+
+void TestSupervision::anInterpreterThatIsNoneIsNamed_data() {
+  QTest::addColumn<QString>("interpreter");
+  QTest::addColumn<QString>("what");
+  QTest::newRow("missing") << "/nowhere/python3"
+                           << "/nowhere/python3: no such file";
+  QTest::newRow("not executable") << "/etc/passwd"
+                                  << "/etc/passwd: not executable";
+  QTest::newRow("another program") << "/bin/true"
+                                   << "/bin/true: does not run as Python";
+  QTest::newRow("fails") << "/bin/false"
+                         << "/bin/false: does not run as Python";
+}
+
+void TestSupervision::anInterpreterThatIsNoneIsNamed() {
+  QFETCH(QString, interpreter);
+  QFETCH(QString, what);
+  KernelLaunch launch;
+  launch.interpreter = interpreter;
+  Probe probe(launch);
+  probe.session.start(QDir::tempPath());
+  QTRY_COMPARE_WITH_TIMEOUT(probe.session.state(), KernelState::dead, generous);
+  QVERIFY2(probe.sentence.contains(what), qPrintable(probe.sentence));
+}
+
+void TestSupervision::aProgramThatIsNotThereIsNamed() {
+  KernelLaunch launch;
+  launch.arguments = QStringList{"/nowhere/kernel", "{connection_file}"};
+  Probe probe(launch);
+  probe.session.start(QDir::tempPath());
+  QTRY_COMPARE_WITH_TIMEOUT(probe.session.state(), KernelState::dead, generous);
+  QVERIFY2(probe.sentence.startsWith("The session process /nowhere/kernel can not be started: "),
+           qPrintable(probe.sentence));
+}
+
+void TestSupervision::aFolderThatIsNotThereIsNamed() {
+  Probe probe;
+  probe.session.start("/nowhere/at/all");
+  QCOMPARE(probe.session.state(), KernelState::dead);
+  QCOMPARE(probe.sentence,
+           QString("The folder /nowhere/at/all does not exist, so no session can run in it."));
+}
+
+void TestSupervision::cellsGivenToADeadSessionAreAborted() {
+  Probe probe;
+  probe.session.execute("a", "1");
+  QTRY_COMPARE(probe.finished.value("a"), QString("aborted"));
+}
+
+void TestSupervision::shutdownEndsABusyProcess() {
+  Probe probe;
+  QVERIFY(startAndWait(probe));
+  const qint64 process = probe.session.processId();
+  probe.session.execute("a", "print('runs', flush=True)\nwhile True: pass");
+  QTRY_VERIFY_WITH_TIMEOUT(probe.printed("a").contains("runs"), generous);
+  probe.session.shutdown();
+  QTRY_COMPARE_WITH_TIMEOUT(probe.session.state(), KernelState::stopped, generous);
+  QVERIFY(!runs(process));
+  QTRY_COMPARE(probe.finished.value("a"), QString("aborted"));
+  QVERIFY2(probe.sentence.isEmpty(), qPrintable(probe.sentence));
+}
+
+void TestSupervision::shutdownWhileSearchingTheInterpreter() {
+  Probe probe;
+  probe.session.start(QDir::tempPath());
+  probe.session.execute("a", "1");
+  probe.session.shutdown();
+  QCOMPARE(probe.session.state(), KernelState::stopped);
+  QTRY_COMPARE(probe.finished.value("a"), QString("aborted"));
+  QTest::qWait(200);
+  QCOMPARE(probe.session.state(), KernelState::stopped);
+}
+
+void TestSupervision::theEndOfTheSessionEndsProcessAndChildren() {
+  qint64 process = 0, child = 0;
+  {
+    Probe probe;
+    QVERIFY(startAndWait(probe));
+    process = probe.session.processId();
+    QCOMPARE(run(probe, "a", "import subprocess\nprint(subprocess.Popen(['sleep', '1000']).pid)"),
+             QString("ok"));
+    child = probe.printed("a").trimmed().toLongLong();
+    probe.session.execute("b", "print('runs', flush=True)\nwhile True: pass");
+    QTRY_VERIFY_WITH_TIMEOUT(probe.printed("b").contains("runs"), generous);
+    QVERIFY(child > 0 && runs(child));
+  }
+  QVERIFY(!runs(process));
+  // An orphan is reaped by init, which may take a moment or, in a container, never happen: a zombie has ended
+  // too.
+  const auto ended = [child] {
+    QFile status(QString("/proc/%1/stat").arg(child));
+    return !status.open(QIODevice::ReadOnly) || status.readAll().contains(") Z ");
+  };
+  QTRY_VERIFY(ended());
+}
+
+void TestSupervision::socketsOverTcp() {
+  KernelLaunch launch;
+  launch.transport = "tcp";
+  launch.interruptByMessage = true;
+  Probe probe(launch);
+  QVERIFY2(startAndWait(probe), qPrintable(probe.sentence));
+  QCOMPARE(run(probe, "a", "print('over tcp')"), QString("ok"));
+  QCOMPARE(probe.printed("a"), QString("over tcp\n"));
+  probe.session.execute("b", "print('runs', flush=True)\nwhile True: pass");
+  QTRY_VERIFY_WITH_TIMEOUT(probe.printed("b").contains("runs"), generous);
+  probe.session.interrupt();
+  QTRY_COMPARE_WITH_TIMEOUT(probe.finished.value("b"), QString("error"), generous);
+}
+
+void TestSupervision::sentences_data() {
+  QTest::addColumn<ProcessEnd>("end");
+  QTest::addColumn<QString>("start");
+  ProcessEnd end;
+  end.wasReady = true;
+  end.signalled = true;
+  const auto row = [&](const char* name, int code, const char* start) {
+    end.code = code;
+    QTest::newRow(name) << end << start;
+  };
+  row("kill", SIGKILL, "The session process was killed (signal 9). Its variables are gone");
+  row("term", SIGTERM, "The session process was ended by signal 15 (Terminated). ");
+  row("abort", SIGABRT, "The session process crashed: aborted by a check in native code (signal 6). ");
+  end.errors =
+      "Fatal Python error: Segmentation fault\n\nCurrent thread 0x1 (most recent call first):\n"
+      "  File \"/usr/lib/python3.11/ctypes/__init__.py\", line 517 in string_at\n"
+      "  File \"/tmp/ipykernel_12/345.py\", line 7 in helper\n  File \"/tmp/ipykernel_12/346.py\", line 1 in "
+      "<module>\n";
+  row("segv", SIGSEGV,
+      "The session process crashed: segmentation fault (signal 11), in line 7 of a cell (in helper). ");
+  end.outOfMemory = true;
+  end.residentBytes = qint64(3) << 30;
+  row("oom", SIGKILL,
+      "The system ran out of memory and the session process was killed (signal 9); it held 3.0 GiB. ");
+  end = {};
+  end.wasReady = true;
+  row("zero", 0, "The session process ended by itself (exit code 0). ");
+  row("code", 4, "The session process ended with exit code 4. ");
+  end.calledExit = true;
+  row("exit", 0, "The session ended: a cell called exit(). ");
+  end = {};
+  end.errors = "/usr/bin/python3: No module named ipykernel_launcher\n";
+  row("no ipykernel", 1,
+      "The session process could not start: its Python has no ipykernel. Debian's package is "
+      "python3-ipykernel");
+}
+
+void TestSupervision::sentences() {
+  QFETCH(ProcessEnd, end);
+  QFETCH(QString, start);
+  const QString sentence = deathSentence(end);
+  QVERIFY2(sentence.startsWith(start), qPrintable(sentence));
+}
+
+QTEST_GUILESS_MAIN(TestSupervision)
+#include "tst_supervision.moc"

@@ -1,0 +1,124 @@
+// A session for tests: answers from records in memory when told to, and keeps what it was asked.
+#pragma once
+
+#include <QTimer>
+#include <algorithm>
+#include <functional>
+#include <vector>
+
+#include "inspector/model/source.h"
+
+namespace tapedeck::test {
+
+class FakeSource : public inspector::Source {
+ public:
+  struct Asked {
+    quint64 id;
+    QString channel;
+    protocol::Request message;
+  };
+  std::vector<protocol::Record> records;
+  protocol::Status status;
+  std::vector<protocol::SeriesPoint> points;
+  std::vector<Asked> asked;    ///< everything, in order
+  std::vector<Asked> waiting;  ///< not answered yet
+  bool automatic = true;       ///< answers by itself from the event loop
+  bool up = true;
+  bool insideOfTapes = true;  ///< GetTape also gives what ran inside of a tape's records
+  /// Answers what the records can't; nothing: Failure "no_such_tensor".
+  std::function<protocol::Reply(const protocol::Request&)> tensors;
+
+  explicit FakeSource(std::vector<protocol::Record> trace = {}) : records(std::move(trace)) {
+    status.records = records.size();
+    for (const auto& record : records)
+      if (record.state == protocol::RecordState::done) status.finished = record.number;
+  }
+
+  quint64 request(const protocol::Request& message, const QString& channel) override {
+    const quint64 id = ++last_;
+    if (!channel.isEmpty())
+      std::erase_if(waiting, [&](const Asked& older) { return older.channel == channel; });
+    asked.push_back({id, channel, message});
+    waiting.push_back(asked.back());
+    if (automatic) QTimer::singleShot(0, this, [this] { answerAll(); });
+    return id;
+  }
+  bool connected() const override { return up; }
+
+  void answerAll() {
+    while (!waiting.empty()) answerNext();
+  }
+  void answerNext() {
+    const Asked next = waiting.front();
+    waiting.erase(waiting.begin());
+    if (!up) return;
+    emit received(next.id, answer(next.message));
+  }
+  void sendStatus() { emit received(0, status); }
+  /// The gate stops before the newest record, which is pending.
+  void stopAtNewest(const char* reason = "step") {
+    status.records = records.size();
+    status.finished = status.records - 1;
+    status.gate = protocol::GateState::stopped;
+    status.stopped_before = status.records;
+    status.stop_reason = reason;
+    sendStatus();
+  }
+  void setUp(bool on) {
+    up = on;
+    if (!on) waiting.clear();
+    emit connectedChanged(on);
+  }
+
+  template <class Message>
+  std::vector<Message> askedFor() const {
+    std::vector<Message> result;
+    for (const Asked& one : asked)
+      if (const auto* message = std::get_if<Message>(&one.message)) result.push_back(*message);
+    return result;
+  }
+
+ private:
+  protocol::Reply answer(const protocol::Request& message) {
+    if (const auto* get = std::get_if<protocol::GetRecords>(&message)) {
+      protocol::Records page;
+      page.total = records.size();
+      for (quint64 n = get->first; n < get->first + get->count && n <= records.size(); ++n)
+        page.records.push_back(records[n - 1]);
+      return page;
+    }
+    if (const auto* get = std::get_if<protocol::GetTape>(&message)) {
+      protocol::TapeRecords tape;
+      tape.tape = get->tape;
+      for (const auto& record : records)
+        if (record.number <= get->last && onTape(record, get->tape)) tape.records.push_back(record);
+      if (tape.records.size() > get->limit) {
+        tape.dropped = tape.records.size() - get->limit;
+        tape.records.erase(tape.records.begin(), tape.records.end() - get->limit);
+      }
+      return tape;
+    }
+    if (const auto* get = std::get_if<protocol::GetSeries>(&message)) {
+      protocol::Series series;
+      const std::size_t end = std::min<std::size_t>(points.size(), get->first + 10'000);
+      for (std::size_t at = get->first; at < end; ++at) series.points.push_back(points[at]);
+      series.next = end;
+      return series;
+    }
+    if (std::holds_alternative<protocol::GetTile>(message) ||
+        std::holds_alternative<protocol::GetStatistics>(message)) {
+      if (tensors) return tensors(message);
+      return protocol::Failure{"There is no such tensor.", "no_such_tensor"};
+    }
+    return status;
+  }
+  bool onTape(const protocol::Record& record, quint64 tape) const {
+    const protocol::Record* at = &record;
+    while (insideOfTapes && !at->tape && at->parent) at = &records[at->parent - 1];
+    return at->tape == tape;
+  }
+
+  quint64 last_ = 0;
+};
+
+}  // namespace tapedeck::test

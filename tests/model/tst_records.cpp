@@ -1,0 +1,298 @@
+// The timeline's table: rows by page, what they say, and the filter that reads the trace bit by bit.
+#include <QAbstractItemModelTester>
+#include <QSignalSpy>
+#include <QTest>
+
+#include "inspector/model/records_model.h"
+#include "tests/model/fake_source.h"
+#include "tests/model/records_text.h"
+
+using namespace tapedeck;
+using inspector::Direction;
+using inspector::RecordsModel;
+using inspector::Session;
+using test::RecordsText;
+
+namespace {
+
+std::vector<protocol::Record> manyRecords(std::size_t count) {
+  std::vector<protocol::Record> records(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    records[i].number = i + 1;
+    records[i].op = i % 100 == 7 ? "matmul" : "add";
+    records[i].backward = i % 2;
+  }
+  return records;
+}
+
+}  // namespace
+
+class TestRecords : public QObject {
+  Q_OBJECT
+ private slots:
+  void showsWhatARecordSays();
+  void fetchesOnlyTheRowsThatAreLookedAt();
+  void rowsAppearAsTheSessionGoesOn();
+  void thePendingRowIsMarked();
+  void filtersWordsAndDirections_data();
+  void filtersWordsAndDirections();
+  void theFilterReadsALongTraceInPieces();
+  void theFilterGoesOnWithNewRecords();
+  void theFilterKeepsTheCacheSmall();
+  void aNewFilterDropsTheOldSearch();
+  void theFilterWorksOnWhatIsHereWhenTheSessionIsGone();
+  void rowsAndRecordsFindEachOther();
+};
+
+void TestRecords::showsWhatARecordSays() {
+  auto records = RecordsText(R"(
+op matmul(X:2x3, W:3x4) -> y:2x4 tape=1 cell=abcdef123456:3
+playback gradient(y) -> dW tape=1
+  vjp matmul(dy:2x4) -> 0, dW:3x4 of=1 custom
+op neg(y) -> z failed cell=f:1
+)")
+                     .records;
+  records[0].attributes = {{"transpose_b", "True"}, {"axis", "0"}};
+  records[0].duration_ns = 12'500;
+  records[3].error = "neg: no";
+  test::FakeSource source(records);
+  Session session;
+  RecordsModel model(&session);
+  model.setCellLabels({{"f", "[7]"}});
+  QAbstractItemModelTester tester(&model);
+  session.setSource(&source);
+  QTRY_COMPARE(model.rowCount(), 4);
+  const auto text = [&](int row, int column) { return model.index(row, column).data().toString(); };
+  QTRY_COMPARE(text(0, RecordsModel::Op), QStringLiteral("▼ matmul"));
+  QCOMPARE(text(0, RecordsModel::Number), QStringLiteral("1"));
+  QCOMPARE(text(0, RecordsModel::Name), QStringLiteral("X:0, W:0"));
+  QCOMPARE(text(0, RecordsModel::Shapes), QStringLiteral("2×3, 3×4 → 2×4"));
+  QCOMPARE(text(0, RecordsModel::DType), QStringLiteral("float32"));
+  QCOMPARE(text(0, RecordsModel::Device), QStringLiteral("/cpu:0"));
+  QCOMPARE(text(0, RecordsModel::Place), QStringLiteral("abcdef12:3"));
+  QCOMPARE(text(0, RecordsModel::Duration), QStringLiteral("12.5 µs"));
+  QCOMPARE(text(0, RecordsModel::Attributes), QStringLiteral("transpose_b=True, axis=0"));
+  QCOMPARE(text(1, RecordsModel::Op), QStringLiteral("◀◀ gradient"));
+  QCOMPARE(text(2, RecordsModel::Op), QString(2, QChar(0x2002)) + QStringLiteral("◆ matmul"));
+  QCOMPARE(text(2, RecordsModel::Shapes), QStringLiteral("2×4 → none, 3×4"));
+  QCOMPARE(text(3, RecordsModel::Place), QStringLiteral("[7]:1"));
+  QCOMPARE(text(3, RecordsModel::Duration), QStringLiteral("failed"));
+  QVERIFY(model.index(3, 0).data(RecordsModel::FailedRole).toBool());
+  QVERIFY(model.index(2, 0).data(RecordsModel::BackwardRole).toBool());
+  QVERIFY(!model.index(0, 0).data(RecordsModel::BackwardRole).toBool());
+  QVERIFY(model.index(3, 0).data(Qt::ToolTipRole).toString().contains("error: neg: no"));
+}
+
+void TestRecords::fetchesOnlyTheRowsThatAreLookedAt() {
+  test::FakeSource source(manyRecords(100'000));
+  Session session;
+  RecordsModel model(&session);
+  session.setSource(&source);
+  QTRY_COMPARE(model.rowCount(), 100'000);
+  QSignalSpy changed(&model, &RecordsModel::dataChanged);
+  source.asked.clear();
+  QCOMPARE(model.index(49'999, RecordsModel::Op).data().toString(), QStringLiteral("…"));
+  QCOMPARE(model.index(49'999, RecordsModel::Number).data().toString(), QStringLiteral("50,000"));
+  QVERIFY(!model.index(49'999, 0).data(RecordsModel::HereRole).toBool());
+  QTRY_VERIFY(!changed.isEmpty());
+  QCOMPARE(model.index(49'999, RecordsModel::Op).data().toString(), QStringLiteral("▲ add"));
+  QCOMPARE(source.askedFor<protocol::GetRecords>().size(), 1u);
+  const auto top = changed.last()[0].toModelIndex(), bottom = changed.last()[1].toModelIndex();
+  QVERIFY(top.row() <= 49'999 && 49'999 <= bottom.row());
+  QVERIFY(bottom.row() - top.row() < 256);
+}
+
+void TestRecords::rowsAppearAsTheSessionGoesOn() {
+  test::FakeSource source(manyRecords(10));
+  Session session;
+  RecordsModel model(&session);
+  QAbstractItemModelTester tester(&model);
+  session.setSource(&source);
+  QTRY_COMPARE(model.rowCount(), 10);
+  QSignalSpy inserted(&model, &RecordsModel::rowsInserted);
+  source.records = manyRecords(15);
+  source.status.records = 15;
+  source.sendStatus();
+  QCOMPARE(model.rowCount(), 15);
+  QCOMPARE(inserted.size(), 1);
+  QCOMPARE(inserted[0][1].toInt(), 10);
+  test::FakeSource other;
+  session.setSource(&other);
+  QCOMPARE(model.rowCount(), 0);
+}
+
+void TestRecords::thePendingRowIsMarked() {
+  test::FakeSource source(RecordsText("op a(x) -> y\nop b(y) -> pending").records);
+  Session session;
+  RecordsModel model(&session);
+  session.setSource(&source);
+  QTRY_COMPARE(model.rowCount(), 2);
+  QSignalSpy changed(&model, &RecordsModel::dataChanged);
+  source.stopAtNewest();
+  QVERIFY(model.index(1, 0).data(RecordsModel::PendingRole).toBool());
+  QVERIFY(!model.index(0, 0).data(RecordsModel::PendingRole).toBool());
+  QVERIFY(!changed.isEmpty());
+  QTRY_COMPARE(model.index(1, RecordsModel::Duration).data().toString(), QStringLiteral("next"));
+  source.status.stopped_before = 0;
+  source.sendStatus();
+  QVERIFY(!model.index(1, 0).data(RecordsModel::PendingRole).toBool());
+}
+
+void TestRecords::filtersWordsAndDirections_data() {
+  QTest::addColumn<QString>("text");
+  QTest::addColumn<int>("direction");
+  QTest::addColumn<QList<int>>("expected");
+  QTest::newRow("op") << "matmul" << 0 << QList<int>{1, 4};
+  QTest::newRow("case does not matter") << "MatMul" << 0 << QList<int>{1, 4};
+  QTest::newRow("part of a word") << "mat" << 0 << QList<int>{1, 4};
+  QTest::newRow("every word") << "matmul vjp" << 0 << QList<int>{4};
+  QTest::newRow("variable") << "w:0" << 0 << QList<int>{1};
+  QTest::newRow("scope") << "layer1" << 0 << QList<int>{2};
+  QTest::newRow("cell label") << "[7]" << 0 << QList<int>{2};
+  QTest::newRow("forward") << "" << 1 << QList<int>{1, 2};
+  QTest::newRow("backward") << "" << 2 << QList<int>{3, 4};
+  QTest::newRow("both") << "matmul" << 2 << QList<int>{4};
+  QTest::newRow("nothing") << "softmax" << 0 << QList<int>{};
+}
+
+void TestRecords::filtersWordsAndDirections() {
+  QFETCH(QString, text);
+  QFETCH(int, direction);
+  QFETCH(QList<int>, expected);
+  test::FakeSource source(RecordsText(R"(
+op matmul(x, W) -> y
+op relu(y) -> z scope=net/layer1 cell=f:1
+playback gradient(z) -> dW
+  vjp matmul(dz) -> dW of=1
+)")
+                              .records);
+  Session session;
+  RecordsModel model(&session);
+  QAbstractItemModelTester tester(&model);
+  model.setCellLabels({{"f", "[7]"}});
+  session.setSource(&source);
+  QTRY_COMPARE(model.rowCount(), 4);
+  model.setFilter(text, static_cast<Direction>(direction));
+  QTRY_VERIFY(!model.scanning());
+  QList<int> found;
+  for (int row = 0; row < model.rowCount(); ++row) found << static_cast<int>(model.recordAt(row));
+  QCOMPARE(found, expected);
+  model.setFilter({}, Direction::both);
+  QCOMPARE(model.rowCount(), 4);
+}
+
+void TestRecords::theFilterReadsALongTraceInPieces() {
+  test::FakeSource source(manyRecords(25'000));
+  Session session;
+  RecordsModel model(&session);
+  session.setSource(&source);
+  QTRY_COMPARE(model.rowCount(), 25'000);
+  QTRY_COMPARE(session.cursor(), 25'000u);
+  source.automatic = false;
+  source.asked.clear();
+  model.setFilter("matmul", Direction::both);
+  QCOMPARE(model.rowCount(), 0);
+  int rows = 0, pieces = 0;
+  while (model.scanning()) {
+    QTRY_VERIFY(!source.waiting.empty());
+    QCOMPARE(source.waiting.size(), 1u);
+    source.answerNext();
+    ++pieces;
+    QVERIFY(model.rowCount() > rows);
+    rows = model.rowCount();
+    QCOMPARE(model.scanned(), static_cast<quint64>(pieces) * 1000);
+  }
+  QCOMPARE(rows, 250);
+  QCOMPARE(pieces, 25);
+  for (const auto& get : source.askedFor<protocol::GetRecords>()) {
+    QVERIFY(get.count <= 1000);
+    QVERIFY(!get.with_previews);
+  }
+}
+
+void TestRecords::theFilterGoesOnWithNewRecords() {
+  test::FakeSource source(manyRecords(100));
+  Session session;
+  RecordsModel model(&session);
+  session.setSource(&source);
+  QTRY_COMPARE(model.rowCount(), 100);
+  model.setFilter("matmul", Direction::both);
+  QTRY_COMPARE(model.rowCount(), 1);
+  source.records = manyRecords(300);
+  source.status.records = 300;
+  source.sendStatus();
+  QTRY_COMPARE(model.rowCount(), 3);
+  QCOMPARE(model.recordAt(2), 208u);
+}
+
+void TestRecords::theFilterKeepsTheCacheSmall() {
+  test::FakeSource source(manyRecords(20'000));
+  Session session;
+  RecordsModel model(&session);
+  session.setSource(&source);
+  QTRY_COMPARE(session.cursor(), 20'000u);
+  const int cached = session.cachedCount();
+  model.setFilter("matmul", Direction::both);
+  QTRY_VERIFY(!model.scanning());
+  QCOMPARE(session.cachedCount(), cached);
+}
+
+void TestRecords::aNewFilterDropsTheOldSearch() {
+  test::FakeSource source(manyRecords(5'000));
+  Session session;
+  RecordsModel model(&session);
+  session.setSource(&source);
+  QTRY_COMPARE(session.cursor(), 5'000u);
+  source.automatic = false;
+  model.setFilter("add", Direction::both);
+  QTRY_COMPARE(source.waiting.size(), 1u);
+  const auto old = source.waiting[0];
+  model.setFilter("matmul", Direction::both);
+  QTRY_VERIFY(source.waiting.size() == 1 && source.waiting[0].id != old.id);
+  source.waiting.insert(source.waiting.begin(), old);  // it was answered already when the new one was asked
+  source.answerNext();
+  QCOMPARE(model.rowCount(), 0);
+  source.automatic = true;
+  source.answerNext();
+  QTRY_VERIFY(!model.scanning());
+  QCOMPARE(model.rowCount(), 50);
+  QCOMPARE(model.recordAt(0), 8u);
+}
+
+void TestRecords::theFilterWorksOnWhatIsHereWhenTheSessionIsGone() {
+  test::FakeSource source(manyRecords(200));
+  Session session;
+  RecordsModel model(&session);
+  session.setSource(&source);
+  QTRY_COMPARE(session.cursor(), 200u);
+  session.record(1);
+  QTRY_VERIFY(session.cachedRecord(1));
+  source.setUp(false);
+  model.setFilter("matmul", Direction::both);
+  QTRY_VERIFY(!model.scanning());
+  QCOMPARE(model.rowCount(), 2);
+  QCOMPARE(model.index(0, RecordsModel::Op).data().toString(), QStringLiteral("▲ matmul"));
+}
+
+void TestRecords::rowsAndRecordsFindEachOther() {
+  test::FakeSource source(manyRecords(300));
+  Session session;
+  RecordsModel model(&session);
+  session.setSource(&source);
+  QTRY_COMPARE(model.rowCount(), 300);
+  QCOMPARE(model.recordAt(0), 1u);
+  QCOMPARE(model.recordAt(300), 0u);
+  QCOMPARE(model.recordAt(-1), 0u);
+  QCOMPARE(model.rowOf(0), -1);
+  QCOMPARE(model.rowOf(300), 299);
+  QCOMPARE(model.rowOf(4711), 299);
+  model.setFilter("matmul", Direction::both);
+  QTRY_COMPARE(model.rowCount(), 3);
+  QCOMPARE(model.rowOf(7), -1);
+  QCOMPARE(model.rowOf(8), 0);
+  QCOMPARE(model.rowOf(107), 0);
+  QCOMPARE(model.rowOf(108), 1);
+}
+
+QTEST_GUILESS_MAIN(TestRecords)
+#include "tst_records.moc"

@@ -1,0 +1,393 @@
+// The session model: pages, refetching, the cursor, and what stays when the process dies.
+#include <QSignalSpy>
+#include <QTest>
+
+#include "inspector/model/session.h"
+#include "tests/model/fake_source.h"
+#include "tests/model/records_text.h"
+
+using namespace tapedeck;
+using inspector::Session;
+using test::FakeSource;
+using test::RecordsText;
+
+namespace {
+
+std::vector<protocol::Record> manyRecords(std::size_t count) {
+  std::vector<protocol::Record> records(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    records[i].number = i + 1;
+    records[i].op = "add";
+    protocol::TensorInfo out;
+    out.id = 1000 + i;
+    out.dtype = "float32";
+    records[i].outputs = {out};
+  }
+  return records;
+}
+
+}  // namespace
+
+class TestSession : public QObject {
+  Q_OBJECT
+ private slots:
+  void fetchesOnlyThePageThatIsLookedAt();
+  void asksForWhatWasLookedAtLastFirst();
+  void asksOncePerPageHoweverOftenViewsLook();
+  void keepsNoMoreThanItsLimitAndFetchesAgain();
+  void forgetsTensorsOfEvictedRecords();
+  void refetchesAPendingRecordOnceItRan();
+  void followsTheGate();
+  void followsTheNewestFinishedOpOutsideOfVjps();
+  void stopsFollowingWhenTheCursorIsMoved();
+  void clampsTheCursor();
+  void keepsEverythingWhenTheSessionDies();
+  void startsOverWithAnotherSource();
+  void startsOverWhenTheSourceReconnects();
+  void staysWhenTheSameProcessReconnects();
+  void passesFailuresOn();
+  void aFailedPageIsNotAskedForInALoop();
+  void takesOnlyTheRecordsItAskedFor();
+  void sendsIntents();
+};
+
+void TestSession::fetchesOnlyThePageThatIsLookedAt() {
+  FakeSource source(manyRecords(10'000));
+  Session session;
+  QSignalSpy arrived(&session, &Session::recordsChanged);
+  session.setSource(&source);
+  QTRY_COMPARE(session.recordCount(), 10'000u);
+  QTRY_COMPARE(session.cursor(), 10'000u);
+  source.asked.clear();
+  arrived.clear();
+  QCOMPARE(session.record(300), nullptr);
+  QTRY_COMPARE(arrived.size(), 1);
+  QVERIFY(session.record(300));
+  QCOMPARE(session.record(300)->number, 300u);
+  const auto asked = source.askedFor<protocol::GetRecords>();
+  QCOMPARE(asked.size(), 1u);
+  QCOMPARE(asked[0].first, 257u);
+  QCOMPARE(asked[0].count, 256u);
+}
+
+void TestSession::asksForWhatWasLookedAtLastFirst() {
+  FakeSource source(manyRecords(10'000));
+  Session session;
+  session.setSource(&source);
+  QTRY_COMPARE(session.cursor(), 10'000u);
+  source.automatic = false;
+  source.asked.clear();
+  for (quint64 number : {300u, 1000u, 2000u, 3000u, 4000u}) session.record(number);
+  QTRY_VERIFY(!source.waiting.empty());
+  QVERIFY(source.waiting.size() <= 2);
+  while (!source.waiting.empty()) {
+    source.answerNext();
+    QTest::qWait(1);
+  }
+  const auto asked = source.askedFor<protocol::GetRecords>();
+  QCOMPARE(asked.size(), 5u);
+  QVERIFY(asked[0].first <= 4000 && 4000 < asked[0].first + asked[0].count);
+  QVERIFY(asked[4].first <= 300 && 300 < asked[4].first + asked[4].count);
+}
+
+void TestSession::asksOncePerPageHoweverOftenViewsLook() {
+  FakeSource source(manyRecords(1000));
+  Session session;
+  session.setSource(&source);
+  QTRY_COMPARE(session.cursor(), 1000u);
+  source.automatic = false;
+  source.asked.clear();
+  for (int paint = 0; paint < 5; ++paint) {
+    for (quint64 number = 1; number <= 40; ++number) session.record(number);
+    QTest::qWait(1);
+  }
+  QCOMPARE(source.askedFor<protocol::GetRecords>().size(), 1u);
+}
+
+void TestSession::keepsNoMoreThanItsLimitAndFetchesAgain() {
+  FakeSource source(manyRecords(20'000));
+  Session session;
+  session.setCacheLimit(1000);
+  session.setSource(&source);
+  QTRY_COMPARE(session.recordCount(), 20'000u);
+  for (quint64 number = 1; number <= 20'000; number += 2560) {
+    session.record(number);
+    QTRY_VERIFY(session.cachedRecord(number));
+    QVERIFY2(session.cachedCount() <= 1000, qPrintable(QString::number(session.cachedCount())));
+  }
+  QVERIFY(!session.cachedRecord(1));
+  session.record(1);
+  QTRY_VERIFY(session.cachedRecord(1));
+}
+
+void TestSession::forgetsTensorsOfEvictedRecords() {
+  FakeSource source(manyRecords(5'000));
+  Session session;
+  session.setCacheLimit(600);
+  session.setSource(&source);
+  QTRY_COMPARE(session.recordCount(), 5'000u);
+  session.record(10);
+  QTRY_VERIFY(session.tensor(1009));
+  for (quint64 number = 1000; number <= 4000; number += 1000) {
+    session.record(number);
+    QTRY_VERIFY(session.cachedRecord(number));
+  }
+  QCOMPARE(session.tensor(1009), nullptr);
+}
+
+void TestSession::refetchesAPendingRecordOnceItRan() {
+  FakeSource source(RecordsText("op square(x:=3) -> pending").records);
+  Session session;
+  session.setSource(&source);
+  source.stopAtNewest();
+  QTRY_VERIFY(session.cachedRecord(1));
+  QCOMPARE(session.cachedRecord(1)->state, protocol::RecordState::pending);
+  source.records = RecordsText("op square(x:=3) -> y:=9\nop square(y) -> pending").records;
+  source.stopAtNewest();
+  QTRY_COMPARE(session.cachedRecord(1)->state, protocol::RecordState::done);
+  QTRY_VERIFY(session.cachedRecord(2));
+  QCOMPARE(session.cachedRecord(1)->outputs[0].preview, std::string("9"));
+  // A step is one request: the record that ran and the next one lie side by side.
+  source.asked.clear();
+  source.records = RecordsText("op square(x:=3) -> y:=9\nop square(y) -> z\nop square(z) -> pending").records;
+  source.stopAtNewest();
+  QTRY_VERIFY(session.cachedRecord(3));
+  QCOMPARE(source.askedFor<protocol::GetRecords>().size(), 1u);
+}
+
+void TestSession::followsTheGate() {
+  FakeSource source(RecordsText("op a(x) -> y\nop b(y) -> pending").records);
+  Session session;
+  QSignalSpy stops(&session, &Session::stopped);
+  session.setSource(&source);
+  source.stopAtNewest();
+  QCOMPARE(session.cursor(), 2u);
+  QVERIFY(session.following());
+  QCOMPARE(stops.last().at(0).toULongLong(), 2u);
+  source.records.push_back(source.records.back());
+  source.records.back().number = 3;
+  source.stopAtNewest();
+  QCOMPARE(session.cursor(), 3u);
+  source.status.stopped_before = 0;
+  source.status.gate = protocol::GateState::open;
+  source.sendStatus();
+  QCOMPARE(stops.last().at(0).toULongLong(), 0u);
+}
+
+void TestSession::followsTheNewestFinishedOpOutsideOfVjps() {
+  FakeSource source(RecordsText(R"(
+op square(x) -> y tape=1
+playback gradient(y) -> g tape=1
+  vjp square(one) -> g of=1
+    op mul(x, one) -> t
+    op mul(t, two) -> g
+)")
+                        .records);
+  Session session;
+  session.setSource(&source);
+  QTRY_COMPARE(session.cursor(), 3u);
+  QVERIFY(session.following());
+}
+
+void TestSession::stopsFollowingWhenTheCursorIsMoved() {
+  FakeSource source(manyRecords(10));
+  Session session;
+  session.setSource(&source);
+  QTRY_COMPARE(session.cursor(), 10u);
+  QSignalSpy moved(&session, &Session::cursorChanged);
+  session.setCursor(4);
+  QCOMPARE(moved.size(), 1);
+  QVERIFY(!session.following());
+  source.records = manyRecords(12);
+  source.status.records = source.status.finished = 12;
+  source.sendStatus();
+  QTest::qWait(150);
+  QCOMPARE(session.cursor(), 4u);
+  session.setCursor(12);
+  QVERIFY(session.following());
+  session.stepCursor(-2);
+  QCOMPARE(session.cursor(), 10u);
+  QVERIFY(!session.following());
+  session.follow();
+  QTRY_COMPARE(session.cursor(), 12u);
+}
+
+void TestSession::clampsTheCursor() {
+  FakeSource source(manyRecords(10));
+  Session session;
+  session.setCursor(5);
+  QCOMPARE(session.cursor(), 0u);
+  session.setSource(&source);
+  QTRY_COMPARE(session.cursor(), 10u);
+  session.setCursor(0);
+  QCOMPARE(session.cursor(), 1u);
+  session.stepCursor(-5);
+  QCOMPARE(session.cursor(), 1u);
+  session.setCursor(99);
+  QCOMPARE(session.cursor(), 10u);
+  session.stepCursor(1'000'000);
+  QCOMPARE(session.cursor(), 10u);
+  session.setCursor(~0ull);
+  QCOMPARE(session.cursor(), 10u);
+}
+
+void TestSession::keepsEverythingWhenTheSessionDies() {
+  auto source = std::make_unique<FakeSource>(manyRecords(400));
+  Session session;
+  session.setSource(source.get());
+  QTRY_COMPARE(session.cursor(), 400u);
+  session.record(3);
+  QTRY_VERIFY(session.cachedRecord(3));
+  source->stopAtNewest();
+  QSignalSpy stops(&session, &Session::stopped);
+  source->setUp(false);
+  QVERIFY(!session.live());
+  QCOMPARE(stops.size(), 1);
+  QCOMPARE(session.status().stopped_before, 0u);
+  QVERIFY(session.record(3));
+  QCOMPARE(session.recordCount(), 400u);
+  session.setCursor(3);
+  QCOMPARE(session.cursor(), 3u);
+  const auto asked = source->asked.size();
+  session.sendGate(protocol::GateCommand::run);
+  QCOMPARE(source->asked.size(), asked);
+  source.reset();
+  QVERIFY(session.record(3));
+  session.setSource(nullptr);
+  QVERIFY(session.record(3));
+}
+
+void TestSession::startsOverWithAnotherSource() {
+  FakeSource first(manyRecords(400)), second(manyRecords(7));
+  Session session;
+  session.setSource(&first);
+  QTRY_COMPARE(session.cursor(), 400u);
+  QSignalSpy cleared(&session, &Session::cleared);
+  session.setSource(&second);
+  QCOMPARE(cleared.size(), 1);
+  QCOMPARE(session.cachedRecord(400), nullptr);
+  QTRY_COMPARE(session.cursor(), 7u);
+  first.sendStatus();
+  QCOMPARE(session.recordCount(), 7u);
+}
+
+void TestSession::startsOverWhenTheSourceReconnects() {
+  FakeSource source(manyRecords(400));
+  Session session;
+  session.setSource(&source);
+  QTRY_COMPARE(session.cursor(), 400u);
+  source.setUp(false);
+  source.records = manyRecords(3);
+  source.status = {};
+  source.status.records = source.status.finished = 3;
+  QSignalSpy cleared(&session, &Session::cleared);
+  source.setUp(true);
+  QCOMPARE(cleared.size(), 1);
+  QTRY_COMPARE(session.cursor(), 3u);
+}
+
+void TestSession::staysWhenTheSameProcessReconnects() {
+  FakeSource source(manyRecords(40));
+  Session session;
+  session.setSource(&source);
+  protocol::Welcome welcome;
+  welcome.pid = 17;
+  welcome.started_unix_ms = 5;
+  emit source.received(1, welcome);
+  QTRY_COMPARE(session.cursor(), 40u);
+  QSignalSpy cleared(&session, &Session::cleared);
+  session.setCursor(7);
+  source.setUp(false);  // a silence
+  source.setUp(true);
+  emit source.received(2, welcome);
+  QCOMPARE(cleared.size(), 0);
+  QCOMPARE(session.cursor(), 7u);
+  QTRY_COMPARE(session.recordCount(), 40u);
+  source.setUp(false);  // a restart
+  source.setUp(true);
+  welcome.pid = 18;
+  emit source.received(3, welcome);
+  QCOMPARE(cleared.size(), 1);
+  QCOMPARE(session.cursor(), 0u);
+}
+
+void TestSession::passesFailuresOn() {
+  FakeSource source(manyRecords(4));
+  Session session;
+  session.setSource(&source);
+  QSignalSpy failed(&session, &Session::failed), received(&session, &Session::received);
+  emit source.refused(QStringLiteral("The session speaks version 2, this program version 1."));
+  QCOMPARE(failed.size(), 1);
+  emit source.received(4711, protocol::Failure{"gone", "gone"});
+  QCOMPARE(failed.size(), 1);
+  QCOMPARE(received.size(), 1);
+}
+
+void TestSession::aFailedPageIsNotAskedForInALoop() {
+  FakeSource source(manyRecords(1000));
+  Session session;
+  session.setSource(&source);
+  QTRY_COMPARE(session.cursor(), 1000u);
+  source.automatic = false;
+  source.asked.clear();
+  QSignalSpy failed(&session, &Session::failed);
+  session.record(5);
+  QTRY_COMPARE(source.waiting.size(), 1u);
+  const quint64 id = source.waiting[0].id;
+  source.waiting.clear();
+  emit source.received(id, protocol::Failure{"The records of page 1 are gone.", "gone"});
+  QCOMPARE(failed.size(), 1);
+  QCOMPARE(failed[0][0].toString(), QStringLiteral("The records of page 1 are gone."));
+  QTest::qWait(20);
+  QCOMPARE(source.asked.size(), 1u);
+  session.record(5);
+  QTRY_COMPARE(source.asked.size(), 2u);
+}
+
+void TestSession::takesOnlyTheRecordsItAskedFor() {
+  FakeSource source(manyRecords(1000));
+  Session session;
+  session.setSource(&source);
+  QTRY_COMPARE(session.cursor(), 1000u);
+  source.automatic = false;
+  session.record(5);
+  QTRY_COMPARE(source.waiting.size(), 1u);
+  protocol::Records page;
+  page.total = 1000;
+  page.records = manyRecords(3);
+  page.records[1].number = 0;
+  page.records[2].number = ~0ull;
+  emit source.received(source.waiting[0].id, page);
+  QVERIFY(session.cachedRecord(1));
+  QCOMPARE(session.cachedRecord(0), nullptr);
+  QCOMPARE(session.cachedRecord(~0ull), nullptr);
+  // Nobody asked for these.
+  emit source.received(4711, protocol::Records{1000, manyRecords(600)});
+  QCOMPARE(session.cachedRecord(600), nullptr);
+}
+
+void TestSession::sendsIntents() {
+  FakeSource source(manyRecords(4));
+  Session session;
+  session.setSource(&source);
+  QTRY_COMPARE(session.cursor(), 4u);
+  session.setCursor(1);
+  session.sendGate(protocol::GateCommand::step_op);
+  session.setRecording(false);
+  session.setBreakAtCellStart(true);
+  session.setBudget(1 << 20);
+  const auto gates = source.askedFor<protocol::SetGate>();
+  QCOMPARE(gates.size(), 1u);
+  QCOMPARE(gates[0].command, protocol::GateCommand::step_op);
+  const auto options = source.askedFor<protocol::SetOptions>();
+  QCOMPARE(options.size(), 3u);
+  QCOMPARE(options[0].recording, std::vector<bool>{false});
+  QVERIFY(options[0].budget_bytes.empty());
+  QCOMPARE(options[1].break_at_cell_start, std::vector<bool>{true});
+  QCOMPARE(options[2].budget_bytes, std::vector<std::uint64_t>{1 << 20});
+  // Stepping from a rewound cursor goes back to where the session is.
+  QTRY_COMPARE(session.cursor(), 4u);
+}
+
+QTEST_GUILESS_MAIN(TestSession)
+#include "tst_session.moc"

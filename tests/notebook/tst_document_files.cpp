@@ -1,0 +1,399 @@
+// Notebooks on disk: atomic saves, what can go wrong, recovery files, damaged input.
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <QDir>
+#include <QProcess>
+#include <QRandomGenerator>
+#include <QSignalSpy>
+#include <QStandardPaths>
+#include <QTemporaryDir>
+#include <QtTest>
+#include <csignal>
+
+#include "app/notebook/document.h"
+#include "app/notebook/json_text.h"
+#include "app/notebook/recovery.h"
+#include "tests/notebook/sample_notebook.h"
+
+using namespace tapedeck::app;
+
+namespace {
+
+QByteArray contents(const QString& path) {
+  QFile file(path);
+  return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray("cannot open");
+}
+
+void write(const QString& path, const QByteArray& bytes) {
+  QFile file(path);
+  QVERIFY(file.open(QIODevice::WriteOnly));
+  file.write(bytes);
+}
+
+QString saveError(Document& document, const QString& path) {
+  try {
+    document.save(path);
+  } catch (const NotebookError& error) {
+    return QString::fromUtf8(error.what());
+  }
+  return {};
+}
+
+QString loadError(const QString& path) {
+  Document document;
+  try {
+    document.load(path);
+  } catch (const NotebookError& error) {
+    return QString::fromUtf8(error.what());
+  }
+  return {};
+}
+
+QByteArray sample() {
+  return notebookOf({markdownCell("m", "# Title"),
+                     codeCell("c", "print('é')",
+                              nlohmann::json::array({stream("é\n"), result(1, {{"text/plain", "1"}})}), 1)});
+}
+
+}  // namespace
+
+class TestDocumentFiles : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void initTestCase() { QStandardPaths::setTestModeEnabled(true); }
+  void init() {
+    QDir(QStandardPaths::writableLocation(QStandardPaths::AppDataLocation) + "/recovery").removeRecursively();
+  }
+
+  void savesAndLoads() {
+    QTemporaryDir folder;
+    const QString path = folder.filePath("ä b.ipynb");
+    Document document;
+    document.setSource(0, "x = 1");
+    document.save(path);
+    QVERIFY(!document.modified());
+    QCOMPARE(document.path(), path);
+    QCOMPARE(contents(path), document.serialize());
+    QCOMPARE(QDir(folder.path()).entryList(QDir::Files | QDir::Hidden), QStringList{"ä b.ipynb"});
+    Document again;
+    again.load(path);
+    QCOMPARE(again.cell(0).source, "x = 1");
+    QVERIFY(!again.readOnly());
+  }
+
+  void savingKeepsPermissionsAndFollowsLinks() {
+    QTemporaryDir folder;
+    const QString path = folder.filePath("real.ipynb");
+    const QString link = folder.filePath("link.ipynb");
+    write(path, sample());
+    ::chmod(path.toLocal8Bit().constData(), 0640);
+    QVERIFY(QFile::link(path, link));
+    Document document;
+    document.load(link);
+    document.setSource(1, "changed");
+    document.save(link);
+    QVERIFY(QFileInfo(link).isSymLink());
+    QVERIFY(contents(path).contains("changed"));
+    struct stat status;
+    QCOMPARE(::stat(path.toLocal8Bit().constData(), &status), 0);
+    QCOMPARE(status.st_mode & 0777, 0640U);
+  }
+
+  void aFullDiskLeavesTheOldFile() {
+    QTemporaryDir folder;
+    const QString path = folder.filePath("a.ipynb");
+    write(path, sample());
+    Document document;
+    document.load(path);
+    document.setSource(1, QString(200'000, 'x'));
+    // A limit on the size of files stands for the disk that is full.
+    struct rlimit old;
+    ::getrlimit(RLIMIT_FSIZE, &old);
+    const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+    const struct rlimit tiny = {4096, old.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &tiny);
+    const QString error = saveError(document, path);
+    ::setrlimit(RLIMIT_FSIZE, &old);
+    std::signal(SIGXFSZ, handler);
+    QCOMPARE(error, path +
+                        " can't be saved: the file would be larger than this process may write. The file on "
+                        "disk is as it was.");
+    QCOMPARE(contents(path), sample());
+    QVERIFY(document.modified());
+    QCOMPARE(QDir(folder.path()).entryList(QDir::Files | QDir::Hidden), QStringList{"a.ipynb"});
+    document.save(path);
+    QVERIFY(contents(path).contains("xxxx"));
+  }
+
+  void aFullFileSystemLeavesTheOldFile() {
+    QTemporaryDir folder;
+    const QString mount = folder.path();
+    if (::geteuid() != 0 ||
+        QProcess::execute("mount", {"-t", "tmpfs", "-o", "size=64k", "tmpfs", mount}) != 0) {
+      QSKIP("A small file system can't be mounted here");
+    }
+    const QString path = mount + "/a.ipynb";
+    write(path, sample());
+    Document document;
+    document.load(path);
+    document.setSource(1, QString(200'000, 'x'));
+    const QString error = saveError(document, path);
+    const QByteArray left = contents(path);
+    const QStringList files = QDir(mount).entryList(QDir::Files | QDir::Hidden);
+    QProcess::execute("umount", {mount});
+    QCOMPARE(error, path + " can't be saved: the disk is full. The file on disk is as it was.");
+    QCOMPARE(left, sample());
+    QCOMPARE(files, QStringList{"a.ipynb"});
+  }
+
+  void readOnlyFilesAreNotReplaced() {
+    QTemporaryDir folder;
+    const QString path = folder.filePath("a.ipynb");
+    write(path, sample());
+    ::chmod(path.toLocal8Bit().constData(), 0444);
+    Document document;
+    document.load(path);
+    QVERIFY(document.readOnly());
+    document.setSource(0, "x");
+    QCOMPARE(saveError(document, path), path + " can't be saved: the file is read-only.");
+    QCOMPARE(contents(path), sample());
+  }
+
+  void foldersThatCantBeWrittenAreNamed() {
+    QTemporaryDir folder;
+    QFile::setPermissions(folder.path(), QFileDevice::ReadOwner | QFileDevice::ExeOwner |
+                                             QFileDevice::ReadOther | QFileDevice::ExeOther);
+    Document document;
+    const QString path = folder.filePath("a.ipynb");
+    const bool root = ::geteuid() == 0;
+    if (root) QCOMPARE(::seteuid(65534), 0);
+    const QString error = saveError(document, path);
+    if (root) QCOMPARE(::seteuid(0), 0);
+    QFile::setPermissions(folder.path(),
+                          QFileDevice::ReadOwner | QFileDevice::WriteOwner | QFileDevice::ExeOwner);
+    QCOMPARE(error,
+             QString("%1 can't be saved: nothing can be written in the folder %2, you have no permission.")
+                 .arg(path, folder.path()));
+    QCOMPARE(saveError(document, "/no/such/folder/a.ipynb"),
+             QString("/no/such/folder/a.ipynb can't be saved: there is no folder /no/such/folder."));
+    QCOMPARE(saveError(document, folder.path()), folder.path() + " can't be saved: it is a folder.");
+  }
+
+  void filesThatCantBeReadAreNamed() {
+    QTemporaryDir folder;
+    QCOMPARE(loadError(folder.filePath("none.ipynb")),
+             "There is no file " + folder.filePath("none.ipynb") + ".");
+    QCOMPARE(loadError(folder.path()), folder.path() + " is a folder, not a notebook.");
+    const QString huge = folder.filePath("huge.ipynb");
+    write(huge, "{");
+    QCOMPARE(::truncate(huge.toLocal8Bit().constData(), off_t(3) << 30), 0);
+    QVERIFY(loadError(huge).startsWith(
+        "huge.ipynb has 3.00 GiB; notebooks of more than 2.00 GiB can't be opened."));
+  }
+
+  // ---- recovery
+  // ---------------------------------------------------------------------------------------------------
+
+  void aRecoveryFileIsKeptWhileModified() {
+    QTemporaryDir folder;
+    Document document;
+    {
+      RecoveryWriter writer(&document);
+      QSignalSpy written(&writer, &RecoveryWriter::written);
+      writer.setInterval(20);
+      QTest::qWait(60);
+      QCOMPARE(written.count(), 0);
+      document.setSource(0, "x = 1");
+      QVERIFY(written.wait());
+      const QString file = writer.file();
+      struct stat status;
+      QCOMPARE(::stat(file.toLocal8Bit().constData(), &status), 0);
+      QCOMPARE(status.st_mode & 0777, 0600U);
+      QVERIFY(contents(file).endsWith(document.serialize()));
+      QVERIFY2(pendingRecoveries().isEmpty(), "a living process' file must not be offered");
+      document.setSource(0, "x = 2");
+      QVERIFY(written.wait());
+      QVERIFY(contents(file).contains("x = 2"));
+      document.save(folder.filePath("a.ipynb"));
+      QVERIFY(!QFile::exists(file));
+      document.setSource(0, "x = 3");
+      QVERIFY(written.wait());
+      QVERIFY(QFile::exists(writer.file()));
+    }
+    const QString root = QStandardPaths::writableLocation(QStandardPaths::AppDataLocation) + "/recovery";
+    for (const QString& name : QDir(root).entryList(QDir::Dirs | QDir::NoDotAndDotDot)) {
+      QVERIFY(QDir(root + "/" + name).entryList({"*.recovery"}).isEmpty());
+    }
+  }
+
+  void whatACrashLeftIsOfferedAndRecovered() {
+    QProcess crashing;
+    crashing.start(QCoreApplication::applicationFilePath(), {"--crash", "/home/someone/lost work.ipynb"});
+    QVERIFY(crashing.waitForFinished());
+    QCOMPARE(crashing.exitStatus(), QProcess::CrashExit);
+    const QList<RecoveryEntry> entries = pendingRecoveries();
+    QCOMPARE(entries.size(), 1);
+    QVERIFY(entries[0].time.secsTo(QDateTime::currentDateTimeUtc()) < 120);
+    Document document;
+    const QByteArray bytes = readRecovery(entries[0]);
+    QCOMPARE(entries[0].size, bytes.size());
+    document.recover(bytes, entries[0].path);
+    QCOMPARE(document.cell(0).source, "lost = 'é'");
+    QVERIFY(document.modified());
+    discardRecovery(entries[0]);
+    QVERIFY(pendingRecoveries().isEmpty());
+    QVERIFY(!QFileInfo::exists(QFileInfo(entries[0].file).absolutePath()));
+  }
+
+  void changesDuringAWriteAreInTheNextOne() {
+    Document document;
+    RecoveryWriter writer(&document);
+    QSignalSpy written(&writer, &RecoveryWriter::written);
+    const QString id = document.cell(0).id;
+    document.appendOutput(id, display({{"image/png", std::string(20'000'000, 'A')}}));
+    document.setSource(0, "first");
+    writer.writeNow();
+    document.setSource(0, "second");
+    document.appendOutput(id, stream("later"));
+    QVERIFY(written.wait(20000));
+    QVERIFY(contents(writer.file()).contains("first"));
+    QVERIFY(!contents(writer.file()).contains("later"));
+    writer.writeNow();
+    QVERIFY(written.wait(20000));
+    QVERIFY(contents(writer.file()).contains("later"));
+  }
+
+  void damagedRecoveryFilesAreNotListed() {
+    QProcess crashing;
+    crashing.start(QCoreApplication::applicationFilePath(), {"--crash", "/x.ipynb"});
+    QVERIFY(crashing.waitForFinished());
+    const QList<RecoveryEntry> entries = pendingRecoveries();
+    QCOMPARE(entries.size(), 1);
+    const QByteArray whole = contents(entries[0].file);
+    const qsizetype header = whole.indexOf('\n');
+    for (qsizetype cut = 0; cut <= header + 1; ++cut) {
+      write(entries[0].file, whole.left(cut));
+      QVERIFY2(pendingRecoveries().isEmpty(), qPrintable(QString::number(cut)));
+    }
+    for (const char* first : {"[]\nx", "{\"path\": 1, \"time\": \"x\"}\nx",
+                              "{\"path\": \"a\", \"time\": \"never\"}\nx", "\xff\nx"}) {
+      write(entries[0].file, first);
+      QVERIFY2(pendingRecoveries().isEmpty(), first);
+    }
+    // A notebook that was cut off can be told when it is opened.
+    write(entries[0].file, whole.left(header + 20));
+    QCOMPARE(pendingRecoveries().size(), 1);
+    Document document;
+    QVERIFY_EXCEPTION_THROWN(document.recover(readRecovery(pendingRecoveries()[0]), "/x.ipynb"),
+                             NotebookError);
+  }
+
+  // ---- damaged input
+  // -------------------------------------------------------------------------------------------------
+
+  void truncatedNotebooksAreRefused() {
+    const QByteArray whole = sample();
+    for (qsizetype length = 0; length < whole.size(); ++length) {
+      Document document;
+      QString error;
+      try {
+        document.parse(whole.left(length), "x.ipynb");
+      } catch (const NotebookError& problem) {
+        error = QString::fromUtf8(problem.what());
+      }
+      QVERIFY2(
+          error.startsWith(length == 0 ? "x.ipynb is empty" : "x.ipynb is cut off: it ends in the middle of"),
+          qPrintable(error));
+    }
+  }
+
+  void mutatedNotebooksAreReadOrRefused() {
+    QRandomGenerator random(20240607);
+    const QByteArray whole = sample();
+    int read = 0;
+    int refused = 0;
+    for (int round = 0; round < 6000; ++round) {
+      QByteArray bytes = whole;
+      const int changes = 1 + static_cast<int>(random.bounded(4));
+      for (int i = 0; i < changes; ++i) {
+        const qsizetype at = static_cast<qsizetype>(random.bounded(static_cast<quint32>(bytes.size())));
+        switch (random.bounded(4)) {
+          case 0:
+            bytes[at] = static_cast<char>(random.bounded(256));
+            break;
+          case 1:
+            bytes.remove(at, random.bounded(1, 20));
+            break;
+          case 2:
+            bytes.insert(
+                at,
+                bytes.mid(static_cast<qsizetype>(random.bounded(static_cast<quint32>(bytes.size()))), 12));
+            break;
+          default:
+            bytes[at] = "{}[]\",:\\0-e.n"[random.bounded(13)];
+        }
+        if (bytes.isEmpty()) bytes = "x";
+      }
+      Document document;
+      try {
+        document.parse(bytes, "x.ipynb");
+        ++read;
+      } catch (const NotebookError& error) {
+        ++refused;
+        QVERIFY(QString::fromUtf8(error.what()).startsWith("x.ipynb"));
+        continue;
+      }
+      // What was read must be a notebook again when it is written.
+      document.insertCell(0, CellType::code, "new");
+      Document again;
+      again.parse(document.serialize(), "again");
+      QCOMPARE(again.cellCount(), document.cellCount());
+      for (int i = 0; i < again.cellCount(); ++i) QCOMPARE(again.cell(i).source, document.cell(i).source);
+    }
+    QVERIFY(read > 100);
+    QVERIFY(refused > 100);
+  }
+
+  void pythonReadsEveryFloatThatIsWritten() {
+    QRandomGenerator random(7);
+    QStringList texts;
+    for (int i = 0; i < 4000; ++i) {
+      const quint64 bits = random.generate64();
+      double value = 0;
+      std::memcpy(&value, &bits, sizeof value);
+      if (i % 4 == 0) value = static_cast<double>(static_cast<qint64>(bits >> 20)) / 1000.0;
+      texts += QString::fromStdString(floatText(value)).replace("Infinity", "inf").replace("NaN", "nan");
+    }
+    QProcess python;
+    python.start("/usr/bin/python3",
+                 {"-c", "import sys\nfor t in sys.stdin.read().split(): print(repr(float(t)))"});
+    python.write(texts.join('\n').toLatin1());
+    python.closeWriteChannel();
+    QVERIFY(python.waitForFinished());
+    QCOMPARE(QString::fromLatin1(python.readAllStandardOutput()).split('\n', Qt::SkipEmptyParts), texts);
+  }
+};
+
+int main(int argc, char** argv) {
+  if (argc == 3 && QByteArray(argv[1]) == "--crash") {
+    // Another run of this program: works on a notebook, and ends without being asked to.
+    QCoreApplication app(argc, argv);
+    QStandardPaths::setTestModeEnabled(true);
+    Document document;
+    document.recover(QByteArray::fromStdString(
+                         notebookOf(nlohmann::json::array({codeCell("c", "lost = 'é'")})).toStdString()),
+                     argv[2]);
+    RecoveryWriter writer(&document);
+    QObject::connect(&writer, &RecoveryWriter::written, [] { std::raise(SIGKILL); });
+    writer.writeNow();
+    return app.exec();
+  }
+  QCoreApplication app(argc, argv);
+  TestDocumentFiles test;
+  return QTest::qExec(&test, argc, argv);
+}
+
+#include "tst_document_files.moc"

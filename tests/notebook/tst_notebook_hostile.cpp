@@ -1,0 +1,267 @@
+// Outputs and texts that mean harm, in a real window: nothing is fetched, no file is read, nothing crashes.
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <QApplication>
+#include <QDesktopServices>
+#include <QLoggingCategory>
+#include <QTemporaryDir>
+#include <QTextBlock>
+#include <QtTest>
+
+#include "app/notebook/cell_widget.h"
+#include "app/notebook/code_editor.h"
+#include "app/notebook/image_output.h"
+#include "app/notebook/notebook_view.h"
+#include "app/notebook/output_area.h"
+#include "app/notebook/rich_output.h"
+#include "app/notebook/static_text.h"
+#include "app/notebook/text_output.h"
+#include "tests/notebook/notebook_window.h"
+
+using namespace tapedeck::app;
+using nlohmann::json;
+
+namespace {
+
+/// A server on this machine that notices when anybody connects.
+class Listener {
+ public:
+  Listener() : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0)) {
+    sockaddr_in address = {};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t length = sizeof address;
+    ready_ = ::bind(socket_, reinterpret_cast<sockaddr*>(&address), length) == 0 &&
+             ::listen(socket_, 16) == 0 &&
+             ::getsockname(socket_, reinterpret_cast<sockaddr*>(&address), &length) == 0;
+    port_ = ntohs(address.sin_port);
+  }
+  ~Listener() { ::close(socket_); }
+  bool ready() const { return ready_; }
+  std::string address() const { return "http://127.0.0.1:" + std::to_string(port_); }
+  bool connected() const {
+    const int peer = ::accept(socket_, nullptr, nullptr);
+    if (peer >= 0) ::close(peer);
+    return peer >= 0;
+  }
+  void connectOnce() const {
+    const int client = ::socket(AF_INET, SOCK_STREAM, 0);
+    sockaddr_in address = {};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(port_);
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    ::connect(client, reinterpret_cast<sockaddr*>(&address), sizeof address);
+    ::close(client);
+  }
+
+ private:
+  int socket_;
+  bool ready_ = false;
+  quint16 port_ = 0;
+};
+
+json withOutputs(const json& outputs) {
+  return codeCell("c", "run()", outputs, 3);
+}
+
+/// Takes the links that would go to a browser.
+class LinkCatcher : public QObject {
+  Q_OBJECT
+ public:
+  QList<QUrl> urls;
+  LinkCatcher() {
+    QDesktopServices::setUrlHandler("http", this, "open");
+    QDesktopServices::setUrlHandler("https", this, "open");
+  }
+  ~LinkCatcher() override {
+    QDesktopServices::unsetUrlHandler("http");
+    QDesktopServices::unsetUrlHandler("https");
+  }
+ public slots:
+  void open(const QUrl& url) { urls += url; }
+};
+
+QPoint anchorPoint(QTextBrowser* browser, const QString& text) {
+  const QTextCursor found = browser->document()->find(text);
+  QTextCursor middle(browser->document());
+  middle.setPosition(found.selectionStart() + 2);
+  return browser->cursorRect(middle).center();
+}
+
+}  // namespace
+
+class TestNotebookHostile : public QObject {
+  Q_OBJECT
+
+ private slots:
+  // ---- hostile
+  // ---------------------------------------------------------------------------------------------------------
+
+  void nothingIsFetched() {
+    Listener listener;
+    QVERIFY(listener.ready());
+    listener.connectOnce();
+    QVERIFY2(QTest::qWaitFor([&] { return listener.connected(); }), "the listener must notice a connection");
+    const std::string at = listener.address();
+    const std::string html =
+        "<img src='" + at + "/a.png'><link rel=stylesheet href='" + at + "/b.css'><style>@import url(" + at +
+        "/c.css);</style><p style=\"background-image: url(" + at + "/d.png)\">text</p><body background='" +
+        at + "/e.png'><iframe src='" + at + "'></iframe><script src='" + at +
+        "/f.js'></script><object data='" + at + "'></object><table background='" + at +
+        "/g.png'><tr><td>x</td></tr></table><video src='" + at + "'></video>";
+    const std::string svg =
+        "<svg xmlns='http://www.w3.org/2000/svg' xmlns:xlink='http://www.w3.org/1999/xlink' width='50' "
+        "height='50'>"
+        "<image width='9' height='9' xlink:href='" +
+        at + "/h.png'/><style>@import url(" + at +
+        "/i.css);</style>"
+        "<use href='" +
+        at + "/j.svg#x'/><rect width='9' height='9' fill='url(" + at + "/k#g)'/></svg>";
+    const std::string markdown = "![remote](" + at + "/l.png)\n\n<img src='" + at + "/m.png'>\n\n[![x](" +
+                                 at + "/n.png)](" + at + "/o)\n";
+    Window window(json{markdownCell("m", markdown + html),
+                       withOutputs({display({{"text/html", html}}), display({{"image/svg+xml", svg}}),
+                                    display({{"text/markdown", markdown}})})});
+    window.view.grab();
+    QTest::qWait(300);
+    window.view.grab();
+    QVERIFY(!listener.connected());
+    QVERIFY(window.output<RichOutput>(0, 1)->view()->toPlainText().contains(
+        "[picture not loaded from 127.0.0.1]"));
+    QVERIFY(!window.output<ImageOutput>(1, 1)->grab().isNull());
+  }
+
+  void filesAreNotReadThroughOutputs() {
+    QTemporaryDir folder;
+    QImage secret(64, 64, QImage::Format_RGB32);
+    secret.fill(QColor(255, 0, 255));
+    const QString path = folder.filePath("secret.png");
+    QVERIFY(secret.save(path));
+    const std::string file = path.toStdString();
+    const std::string markdown = "![a](" + file + ") ![b](file://" + file + ") <img src='" + file + "'>";
+    const std::string svg =
+        "<svg xmlns='http://www.w3.org/2000/svg' xmlns:xlink='http://www.w3.org/1999/xlink' width='64' "
+        "height='64'>"
+        "<image width='64' height='64' xlink:href='" +
+        file + "'/></svg>";
+    Window window(
+        json{markdownCell("m", markdown),
+             withOutputs({display({{"text/html", "<img src='" + file + "'>text"}}),
+                          display({{"image/svg+xml", svg}}), display({{"text/markdown", markdown}})})});
+    const QImage shown = window.view.grab().toImage();
+    for (int y = 0; y < shown.height(); y += 3) {
+      for (int x = 0; x < shown.width(); x += 3) QVERIFY(shown.pixelColor(x, y) != QColor(255, 0, 255));
+    }
+  }
+
+  void picturesBesideTheNotebookAreShownAndNoOthers() {
+    QTemporaryDir folder;
+    QImage image(40, 40, QImage::Format_RGB32);
+    image.fill(QColor(255, 0, 255));
+    QVERIFY(image.save(folder.filePath("in.png")));
+    image.fill(QColor(0, 255, 255));
+    QVERIFY(QDir(folder.path()).mkdir("sub"));
+    QVERIFY(image.save(folder.filePath("out.png")));
+    const QString path = folder.filePath("sub/book.ipynb");
+    QVERIFY(QFile::copy(folder.filePath("in.png"), folder.filePath("sub/in.png")));
+    QVERIFY(QFile::link(folder.filePath("out.png"), folder.filePath("sub/link.png")));
+    QFile file(path);
+    QVERIFY(file.open(QIODevice::WriteOnly));
+    file.write(notebookOf(markdownCell("m", "![a](in.png) ![b](../out.png) ![c](link.png)")));
+    file.close();
+    Window window;
+    window.open(path);
+    const QImage shown = window.cell()->grab().toImage();
+    int inside = 0;
+    int outside = 0;
+    for (int y = 0; y < shown.height(); y += 2) {
+      for (int x = 0; x < shown.width(); x += 2) {
+        inside += shown.pixelColor(x, y) == QColor(255, 0, 255);
+        outside += shown.pixelColor(x, y) == QColor(0, 255, 255);
+      }
+    }
+    QVERIFY(inside > 100);
+    QCOMPARE(outside, 0);
+  }
+
+  void attachmentsAreShown() {
+    json cell = markdownCell("m", "![a](attachment:my%20pic.png)");
+    cell["attachments"] = {{"my pic.png", {{"image/png", picture(120, 60, "PNG")}}}};
+    Window window(cell);
+    const QTextDocument* document = window.cell()->rendered()->document();
+    QVERIFY(window.cell()->height() > 60);
+    QVERIFY(!document->resource(QTextDocument::ImageResource, QUrl("attachment:my%20pic.png"))
+                 .value<QImage>()
+                 .isNull());
+    QCOMPARE(document->resource(QTextDocument::ImageResource, QUrl("attachment:my%20pic.png"))
+                 .value<QImage>()
+                 .width(),
+             120);
+  }
+
+  void linksOpenByAClickAlone() {
+    LinkCatcher catcher;
+    Window window(json::array(
+        {markdownCell("m", "[web](https://example.org/a) [file](file:///etc/passwd) [script](javascript:x)"),
+         withOutputs(json::array({display({{"text/html", "<a href='http://example.org/b'>other</a>"}})}))}));
+    QCOMPARE(catcher.urls.size(), 0);
+    StaticText* text = window.cell()->rendered();
+    for (const char* name : {"web", "file", "script"}) {
+      QTest::mouseClick(text->viewport(), Qt::LeftButton, Qt::NoModifier, anchorPoint(text, name));
+    }
+    QCOMPARE(catcher.urls, QList<QUrl>{QUrl("https://example.org/a")});
+    StaticText* html = window.output<RichOutput>(0, 1)->view();
+    QTest::mouseClick(html->viewport(), Qt::LeftButton, Qt::NoModifier, anchorPoint(html, "other"));
+    QCOMPARE(catcher.urls.size(), 2);
+  }
+
+  void damagedOutputsAreShownOrNoted() {
+    // What a damaged file or another kernel may hold: no crash, and a row for each.
+    const json odd = {
+        {{"output_type", "stream"}, {"name", 3}, {"text", "t"}},
+        {{"output_type", "display_data"}, {"data", {{"text/plain", {1, 2}}}}},
+        {{"output_type", "display_data"}},
+        {{"output_type", "execute_result"}, {"data", {{"image/png", {{"a", 1}}}}}, {"execution_count", "x"}},
+        {{"output_type", "error"}},
+        {{"output_type", "error"}, {"ename", 3}, {"traceback", json::array()}},
+        {{"output_type", "stream"}},
+        {{"output_type", "display_data"}, {"data", {{"text/html", ""}}}, {"metadata", 4}}};
+    Window window(withOutputs(odd));
+    QCOMPARE(window.cell()->outputs()->count(), 8);
+    window.view.grab();
+  }
+
+  void mutatedOutputsNeverCrash() {
+    QLoggingCategory::setFilterRules("qt.gui.imageio*=false\nqt.svg*=false");
+    QRandomGenerator random(42);
+    const QList<QByteArray> svgs = {
+        "<svg xmlns='http://www.w3.org/2000/svg' width='80' height='40' viewBox='0 0 80 "
+        "40'><defs><linearGradient id='g'>"
+        "<stop offset='0' stop-color='red'/></linearGradient></defs><path d='M0 0 C 1 2 3 4 5 6 A 3 3 0 1 1 "
+        "9 9 Z' fill='url(#g)' "
+        "stroke-dasharray='3 1' transform='rotate(20) scale(2)'/><text x='3' y='9' "
+        "font-size='8'>t</text><use href='#g'/></svg>"};
+    for (int round = 0; round < 400; ++round) {
+      QByteArray svg = svgs[0];
+      QByteArray png = QByteArray::fromBase64(QByteArray::fromStdString(picture(16, 16, "PNG")));
+      for (int i = 0; i < 4; ++i) {
+        svg[random.bounded(static_cast<int>(svg.size()))] = "0123456789<>'-. eM"[random.bounded(18)];
+        png[random.bounded(static_cast<int>(png.size()))] = static_cast<char>(random.bounded(256));
+      }
+      ImageOutput drawn(NotebookTheme::of(QPalette(), 0), nullptr);
+      drawn.setSvg(svg);
+      drawn.resize(300, drawn.heightFor(300));
+      drawn.grab();
+      ImageOutput bitmap(NotebookTheme::of(QPalette(), 0), nullptr);
+      bitmap.setBitmap(png.toBase64(), {});
+      bitmap.resize(300, std::min(2000, bitmap.heightFor(300)));
+      bitmap.grab();
+    }
+  }
+};
+
+QTEST_MAIN(TestNotebookHostile)
+#include "tst_notebook_hostile.moc"

@@ -1,0 +1,249 @@
+// What turns outputs into something to look at: terminal text, HTML, SVG, formulas. Without widgets.
+#include <QRandomGenerator>
+#include <QRegularExpression>
+#include <QtTest>
+
+#include "app/notebook/ansi.h"
+#include "app/notebook/html_sanitizer.h"
+#include "app/notebook/maths.h"
+#include "app/notebook/svg_check.h"
+
+using namespace tapedeck::app;
+
+namespace {
+
+QString plain(const std::vector<AnsiRun>& runs) {
+  QString text;
+  for (const AnsiRun& run : runs) text += run.text;
+  return text;
+}
+
+/// Superscripts as ^x, subscripts as _x.
+QString math(const QString& tex) {
+  QString text;
+  int level = 0;
+  for (const MathRun& run : formatMath(tex)) {
+    if (run.level != level) text += run.level > 0 ? "^" : run.level < 0 ? "_" : "";
+    level = run.level;
+    text += run.text;
+  }
+  return text.simplified();
+}
+
+}  // namespace
+
+class TestOutputText : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void terminalColours() {
+    AnsiParser parser;
+    const auto runs =
+        parser.parse("a\x1b[31mred\x1b[1;44mboth\x1b[0mb\x1b[38;5;208mx\x1b[38;2;1;2;3my\x1b[39;7mz");
+    QCOMPARE(plain(runs), "aredbothbxyz");
+    QCOMPARE(runs.size(), std::size_t(7));
+    QCOMPARE(runs[1].style.foreground, 1);
+    QCOMPARE(runs[2].style.foreground, 1);
+    QCOMPARE(runs[2].style.background, 4);
+    QVERIFY(runs[2].style.bold);
+    QCOMPARE(runs[3].style, AnsiStyle());
+    QCOMPARE(runs[4].style.foreground, 0x1000000 | 0xff8700);
+    QCOMPARE(runs[5].style.foreground, 0x1000000 | 0x010203);
+    QVERIFY(runs[6].style.inverse);
+  }
+
+  void sequencesThatAreCutWaitForTheirRest() {
+    const QString whole = "x\x1b[1;32mgreen\x1b]8;;http://a\x1b\\link\x1b[0m end";
+    for (qsizetype cut = 0; cut <= whole.size(); ++cut) {
+      AnsiParser parser;
+      QString text = plain(parser.parse(whole.left(cut)));
+      text += plain(parser.parse(whole.mid(cut)));
+      QCOMPARE(text, "xgreenlink end");
+    }
+  }
+
+  void otherSequencesAreDropped() {
+    AnsiParser parser;
+    QCOMPARE(plain(parser.parse("a\x1b[2Kb\x1b[?25lc\x1b(Bd\x07"
+                                "e\x1b[10;2Hf")),
+             "abcBdef");
+    QCOMPARE(plain(AnsiParser().parse("abc\b\bx\nq\b\bz")), "ax\nz");
+    QCOMPARE(plain(AnsiParser().parse("old\rnew\r\nnext")), "new\nnext");
+  }
+
+  void anyBytesAreParsed() {
+    QRandomGenerator random(3);
+    for (int round = 0; round < 3000; ++round) {
+      QString text;
+      for (int i = 0; i < 60; ++i) text += QChar(u"\x1b[];m0123456789\r\b\nabc\x9b\a\\?"[random.bounded(27)]);
+      AnsiParser parser;
+      for (const AnsiRun& run : parser.parse(text)) QVERIFY(!run.text.contains(QChar(0x1b)));
+    }
+  }
+
+  void scriptsAndAddressesAreLeftOut_data() {
+    QTest::addColumn<QString>("html");
+    QTest::addColumn<QString>("clean");
+    const auto row = [](const char* name, const char* html, const char* clean) {
+      QTest::newRow(name) << QString::fromUtf8(html) << QString::fromUtf8(clean);
+    };
+    row("script", "a<script>alert('<b>')</script>b", "ab");
+    row("script upper", "a<SCRIPT src=//x>1</ScRiPt >b", "ab");
+    row("unclosed script", "a<script>x", "a");
+    row("style", "<style>@import url(http://x)</style>t", "t");
+    row("iframe", "<iframe src='http://x'>no</iframe>t", "t");
+    row("handler", "<b onclick=\"x()\" onload=y>t</b>", "<b>t</b>");
+    row("javascript link", "<a href=\"javascript:x()\">t</a>", "<a>t</a>");
+    row("entity link", "<a href=\"java&#115;cript&colon;x()\">t</a>", "<a>t</a>");
+    row("file link", "<a href='file:///etc/passwd'>t</a>", "<a>t</a>");
+    row("web link", "<a href='https://a.org/?x=1&amp;y'>t</a>", "<a href=\"https://a.org/?x=1&amp;y\">t</a>");
+    row("remote picture", "<img src='http://tracker.org/p.png' alt='A plot'>",
+        "<i>[picture not loaded from tracker.org: A plot]</i>");
+    row("file picture", "<img src=/etc/x.png>", "<i>[picture not loaded]</i>");
+    row("svg data", "<img src='data:image/svg+xml;base64,AA'>", "<i>[picture not loaded]</i>");
+    row("data picture", "<img src='data:image/png;base64,AA=='>", "<img src=\"data:image/png;base64,AA==\">");
+    row("style address", "<p style=\"background:url(http://x); color:red\">t</p>",
+        "<p style=\"color:red\">t</p>");
+    row("style escape", "<p style=\"background:u\\72l(http://x)\">t</p>", "<p>t</p>");
+    row("style position", "<p style=\"position:fixed;top:0\">t</p>", "<p>t</p>");
+    row("rgb", "<p style='color: rgb(1,2,3)'>t</p>", "<p style=\"color:rgb(1,2,3)\">t</p>");
+    row("unknown", "<figure><my-tag x=1>t</my-tag></figure>", "t");
+    row("background", "<body background='http://x'><table background=http://y><tr><td>t",
+        "<body><table><tr><td>t");
+    row("comment", "a<!-- <script> -->b<!doctype x>c", "abc");
+    row("less", "a < b <3", "a &lt; b &lt;3");
+    row("link", "<link rel=stylesheet href=http://x>t<base href=http://y><meta http-equiv=refresh>", "t");
+    row("cut", "<a href=\"http", "<a>");
+  }
+  void scriptsAndAddressesAreLeftOut() {
+    QFETCH(QString, html);
+    QFETCH(QString, clean);
+    QCOMPARE(sanitizeHtml(html).html, clean);
+  }
+
+  void mutatedHtmlStaysClean() {
+    const QString whole =
+        "<div onclick=a><script>s()</script><img src=http://h/x.png><a href='javascript:j'>t</a>"
+        "<p style='background:url(http://u)'>p</p><iframe src=http://i></iframe></div>";
+    QRandomGenerator random(11);
+    for (int round = 0; round < 5000; ++round) {
+      QString html = whole;
+      for (int i = 0; i < 4; ++i) {
+        const qsizetype at = static_cast<qsizetype>(random.bounded(static_cast<quint32>(html.size())));
+        random.bounded(2) == 0 ? html.remove(at, 1 + random.bounded(5))
+                               : html.insert(at, QChar(u"<>\"'=/ &;"[random.bounded(9)]));
+      }
+      QString clean = sanitizeHtml(html).html;
+      QVERIFY2(!clean.contains("<script", Qt::CaseInsensitive), qPrintable(html));
+      QVERIFY2(!clean.contains("<iframe", Qt::CaseInsensitive), qPrintable(html));
+      // What stands in the quotes of these is text.
+      static const QRegularExpression quoted("(style|alt|title|class)=\"[^\"]*\"");
+      static const QRegularExpression reaching("<[^<>]*(src=.?http|href=.?javascript|url\\(|onclick)");
+      clean.remove(quoted);
+      QVERIFY2(!clean.contains(reaching), qPrintable(html + "\n" + clean));
+    }
+  }
+
+  void scriptsAloneAreNotVisible() {
+    QVERIFY(!sanitizeHtml("<div id=plot></div><script>draw()</script>").visible);
+    QVERIFY(sanitizeHtml("<div id=plot></div><script>draw()</script>").scripts);
+    QVERIFY(sanitizeHtml("<div>x</div>").visible);
+  }
+
+  void svgLosesWhatReachesOutside() {
+    QString error;
+    const QByteArray svg = sanitizeSvg(
+        "<?xml version='1.0'?><!DOCTYPE svg [<!ENTITY e 'text'>]>"
+        "<svg xmlns='http://www.w3.org/2000/svg' xmlns:xlink='http://www.w3.org/1999/xlink' width='9' "
+        "onload='x()'>"
+        "<script>bad()</script><image href='http://h/a.png'/><image xlink:href='/etc/a.png'/><use "
+        "href='other.svg#x'/>"
+        "<style>@import url(http://s)</style><foreignObject><b>html</b></foreignObject>"
+        "<image xlink:href='data:image/png;base64,AA=='/><rect id='r' style='fill:url(#g)'/><use "
+        "xlink:href='#r'/>"
+        "<rect style='fill:url(http://h/g)'/><a href='http://link'><text>&e;</text></a></svg>",
+        &error);
+    QCOMPARE(error, "");
+    for (const char* bad :
+         {"script", "http://h", "/etc", "other.svg", "import", "foreign", "html", "onload", "http://link"}) {
+      QVERIFY2(!svg.contains(bad), bad);
+    }
+    for (const char* good : {"data:image/png", "url(#g)", "\"#r\"", "text</text>", "width=\"9\""})
+      QVERIFY2(svg.contains(good), good);
+  }
+
+  void svgThatIsTooMuchIsRefused() {
+    QString error;
+    QByteArray bomb = "<svg xmlns=\"http://www.w3.org/2000/svg\"><g id=\"a0\"><path/></g>";
+    for (int i = 1; i < 30; ++i) {
+      const QByteArray below = "<use href=\"#a" + QByteArray::number(i - 1) + "\"/>";
+      bomb += "<g id=\"a" + QByteArray::number(i) + "\">" + below + below + "</g>";
+    }
+    QVERIFY(sanitizeSvg(bomb + "</svg>", &error).isEmpty());
+    QCOMPARE(error, "it draws more than 500000 elements");
+    QVERIFY(sanitizeSvg("<svg><g id=\"x\"><use href=\"#x\"/></g></svg>", &error).isEmpty());
+    QCOMPARE(error, "an element of it uses itself");
+    QVERIFY(sanitizeSvg("<svg>" + QByteArray("<g>").repeated(5000) + "</svg>", &error).isEmpty());
+    QCOMPARE(error, "its elements are nested more than 200 deep");
+    QVERIFY(sanitizeSvg("<html/>", &error).isEmpty());
+    QCOMPARE(error, "it begins with <html>, not with <svg>");
+    QVERIFY(sanitizeSvg("<svg>\n<g>", &error).isEmpty());
+    QCOMPARE(error, "it is not correct XML, premature end of document (line 2)");
+    QVERIFY(sanitizeSvg("", &error).isEmpty());
+  }
+
+  void formulas_data() {
+    QTest::addColumn<QString>("tex");
+    QTest::addColumn<QString>("text");
+    const auto row = [](const char* tex, const char* text) {
+      QTest::newRow(tex) << tex << QString::fromUtf8(text);
+    };
+    row("x^2 + y_{i+1}", "x^2 + y_i+1");
+    row("\\alpha\\beta", "αβ");
+    row("\\frac{a+b}{2}", "(a + b)/2");
+    row("\\sqrt{x}", "√x");
+    row("\\mathbb{R}^{n\\times m}", "ℝ^n×m");
+    row("\\nabla f(x) \\le -1", "∇f(x) ≤ −1");
+    row("\\text{loss} = \\hat{y}", "loss = y\u0302");
+    row("{unclosed \\frac", "unclosed/");
+    row("\\unknown", "unknown");
+    row("^^^_", "");
+    row("\\", "");
+  }
+  void formulas() {
+    QFETCH(QString, tex);
+    QFETCH(QString, text);
+    QCOMPARE(math(tex), text);
+  }
+
+  void formulasAreFoundOutsideCode() {
+    std::vector<Formula> formulas;
+    const QString text =
+        extractFormulas("a $x$ `$no$` costs $5 and $6, \\$z\\$ $$\ny\n$$\n```\n$no$\n```\n$a$", formulas);
+    QCOMPARE(formulas.size(), std::size_t(3));
+    QCOMPARE(formulas[0].tex, "x");
+    QCOMPARE(formulas[1].tex, "\ny\n");
+    QVERIFY(formulas[1].display);
+    QCOMPARE(formulas[2].tex, "a");
+    QVERIFY(text.contains("`$no$` costs $5 and $6"));
+    QVERIFY(text.contains("```\n$no$\n```"));
+  }
+
+  void anyTexIsFormatted() {
+    QRandomGenerator random(5);
+    const QStringList parts = {"\\frac", "{",      "}", "^",  "_", "\\sqrt", "\\hat",  "x",
+                               "\\text", "\\left", "$", "\\", " ", "-",      "\\alpha"};
+    for (int round = 0; round < 3000; ++round) {
+      QString tex;
+      for (int i = 0; i < 25; ++i) tex += parts[random.bounded(static_cast<int>(parts.size()))];
+      formatMath(tex);
+      std::vector<Formula> formulas;
+      extractFormulas(tex, formulas);
+    }
+    formatMath(QString("{").repeated(100000));
+    formatMath(QString("\\frac").repeated(10000));
+  }
+};
+
+QTEST_GUILESS_MAIN(TestOutputText)
+#include "tst_output_text.moc"

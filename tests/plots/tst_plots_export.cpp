@@ -1,0 +1,123 @@
+// Curves written to files, from a window and without one.
+#include <QImage>
+#include <QSvgRenderer>
+#include <QTemporaryDir>
+#include <QTest>
+#include <QXmlStreamReader>
+#include <cmath>
+
+#include "plots/export.h"
+#include "tests/plots/plots_window.h"
+
+using namespace tapedeck;
+using Window = test::PlotsWindow;
+using test::falling;
+
+namespace {
+
+/// Points of all polylines of an SVG, one number per line.
+QList<qsizetype> polylines(const QByteArray& svg) {
+  QXmlStreamReader reader(svg);
+  QList<qsizetype> result;
+  while (!reader.atEnd()) {
+    reader.readNext();
+    if (!reader.isStartElement() || reader.name() != QLatin1String("polyline")) continue;
+    result
+        << reader.attributes().value("points").toString().split(QLatin1Char(' '), Qt::SkipEmptyParts).size();
+  }
+  return reader.hasError() ? QList<qsizetype>{-1} : result;
+}
+
+QByteArray bytesOf(const QString& path) {
+  QFile file(path);
+  return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
+}
+
+}  // namespace
+
+class TestPlotsExport : public QObject {
+  Q_OBJECT
+ private slots:
+  void writesSvgWithEveryPoint();
+  void writesPngOfTheAskedSize();
+  void saysWhyAFileCantBeWritten();
+  void rendersWithoutAView();
+};
+
+void TestPlotsExport::writesSvgWithEveryPoint() {
+  Window window;
+  window.show();
+  window.add("loss <1> & more", 50, falling);
+  window.add("gap", 30, [](int i) { return i == 10 ? std::nan("") : 1.0 * i; });
+  QTemporaryDir folder;
+  const QString path = folder.filePath("curves.svg");
+  QString error;
+  QVERIFY2(window.view.exportSvg(path, &error), qPrintable(error));
+  const QByteArray svg = bytesOf(path);
+  QVERIFY(QSvgRenderer(svg).isValid());
+  const QList<qsizetype> lines = polylines(svg);
+  for (const qsizetype expected : {50, 10, 19})
+    QVERIFY2(lines.contains(expected), qPrintable(QString::number(expected)));
+  QVERIFY(svg.contains("loss &lt;1&gt; &amp; more"));
+  QVERIFY(svg.contains("step"));
+  // What is hidden is not written, and a zoom stays.
+  window.view.setSeriesVisible("gap", false);
+  QVERIFY(window.view.exportSvg(path, &error));
+  QVERIFY(!polylines(bytesOf(path)).contains(19));
+}
+
+void TestPlotsExport::writesPngOfTheAskedSize() {
+  Window window;
+  window.show();
+  window.add("loss", 50, falling);
+  QTemporaryDir folder;
+  QString error;
+  QVERIFY(window.view.exportPng(folder.filePath("curves.png"), {640, 400}, &error));
+  const QImage image(folder.filePath("curves.png"));
+  QCOMPARE(image.size(), QSize(1280, 800));
+  QCOMPARE(image.pixelColor(2, 2), QColor(Qt::white));
+  int inked = 0;
+  for (int x = 0; x < image.width(); ++x)
+    for (int y = 0; y < image.height(); ++y)
+      inked += image.pixelColor(x, y) == plots::curveColor(plots::PlotTheme::paper(), 0);
+  QVERIFY(inked > 500);
+}
+
+void TestPlotsExport::saysWhyAFileCantBeWritten() {
+  Window window;
+  window.show();
+  window.add("loss", 5, falling);
+  QString error;
+  QVERIFY(!window.view.exportSvg("/no/such/folder/x.svg", &error));
+  QVERIFY2(error.startsWith("/no/such/folder/x.svg can't be written: "), qPrintable(error));
+  QVERIFY(!window.view.exportPng("/tmp/x.png", {50'000, 50'000}, &error));
+  QVERIFY2(error.startsWith(QStringLiteral("A picture of 50000×50000")), qPrintable(error));
+}
+
+void TestPlotsExport::rendersWithoutAView() {
+  inspector::SeriesData data;
+  data.name = "loss";
+  for (int i = 0; i < 12; ++i) {
+    data.steps.push_back(i);
+    data.values.push_back(std::exp(-i));
+    data.records.push_back(0);
+  }
+  QTemporaryDir folder;
+  plots::ExportOptions options;
+  options.logarithmic = true;
+  options.title = QStringLiteral("Noisy <square>");
+  QString error;
+  QVERIFY2(plots::writeSvg({{&data, true}}, options, folder.filePath("a.svg"), &error), qPrintable(error));
+  const QByteArray svg = bytesOf(folder.filePath("a.svg"));
+  QVERIFY2(polylines(svg).contains(12), svg.left(2000));
+  QVERIFY(svg.contains("Noisy &lt;square&gt;"));
+  QVERIFY(svg.contains("0.001"));
+  QVERIFY2(plots::writePng({{&data, true}}, options, folder.filePath("a.png"), &error), qPrintable(error));
+  if (const QString pictures = qEnvironmentVariable("TAPEDECK_PICTURES"); !pictures.isEmpty()) {
+    QFile::remove(pictures + "/plots_export.png");
+    QFile::copy(folder.filePath("a.png"), pictures + "/plots_export.png");
+  }
+}
+
+QTEST_MAIN(TestPlotsExport)
+#include "tst_plots_export.moc"

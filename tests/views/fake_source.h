@@ -1,0 +1,203 @@
+// A session that is not there: records and tensors that the test made, answered as the debug server would.
+#pragma once
+
+#include <QTimer>
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <map>
+#include <vector>
+
+#include "inspector/model/source.h"
+
+namespace tapedeck::test {
+
+using namespace tapedeck::protocol;
+
+struct FakeTensor {
+  std::vector<std::int64_t> shape;
+  std::function<double(std::int64_t index)> value;  ///< by row-major index
+  std::string gone;                                 ///< not empty: the answer is a Failure with that reason
+  std::string dtype = "float32";
+
+  std::int64_t count() const {
+    std::int64_t total = 1;
+    for (const std::int64_t extent : shape) total *= extent;
+    return total;
+  }
+};
+
+class FakeSource : public inspector::Source {
+ public:
+  std::vector<Record> records;
+  std::map<std::uint64_t, FakeTensor> tensors;
+  Status status;
+  std::vector<GetTile> tiles_asked;
+  bool silent = false;  ///< tiles stay unanswered until release()
+
+  bool connected() const override { return true; }
+
+  quint64 request(const Request& message, const QString& channel = {}) override {
+    const quint64 id = ++last_id_;
+    if (!channel.isEmpty()) newest_[channel] = id;
+    if (const auto* get = std::get_if<GetTile>(&message)) {
+      tiles_asked.push_back(*get);
+      if (silent) {
+        held_ = [this, id, message] { emit received(id, answer(message)); };
+        return id;
+      }
+    }
+    QTimer::singleShot(0, this, [this, id, message, channel] {
+      if (!channel.isEmpty() && newest_[channel] != id) return;
+      emit received(id, answer(message));
+    });
+    return id;
+  }
+
+  void release() {
+    silent = false;
+    if (held_) std::exchange(held_, nullptr)();
+  }
+
+  /// Stops the gate before the record `number`, as a step does; 0: everything ran.
+  void stopBefore(std::uint64_t number) {
+    for (Record& record : records) {
+      if (number && record.number >= number)
+        record.state = RecordState::pending;
+      else
+        record.state = RecordState::done;
+    }
+    status.records = number ? number : records.size();
+    status.gate = number ? GateState::stopped : GateState::open;
+    status.stopped_before = number;
+    status.finished = number ? number - 1 : records.size();
+    status.stop_reason = number ? "step" : "";
+    emit received(0, status);
+  }
+
+  Reply answer(const Request& message) const {
+    return std::visit([this](const auto& request) { return reply(request); }, message);
+  }
+
+ private:
+  Reply reply(const GetRecords& get) const {
+    Records page;
+    page.total = status.records;
+    for (const Record& record : records)
+      if (record.number >= get.first && record.number < get.first + get.count &&
+          record.number <= status.records)
+        page.records.push_back(asSeen(record));
+    return page;
+  }
+
+  Reply reply(const GetTape& get) const {
+    TapeRecords tape;
+    tape.tape = get.tape;
+    for (const Record& record : records)
+      if (record.number <= get.last && (record.tape == get.tape || record.parent))
+        tape.records.push_back(asSeen(record));
+    return tape;
+  }
+
+  static Record asSeen(Record record) {
+    if (record.state == RecordState::pending)
+      for (TensorInfo& output : record.outputs) output.id = 0, output.preview.clear();
+    return record;
+  }
+
+  Reply reply(const GetTile& get) const {
+    const auto found = tensors.find(get.tensor);
+    if (found == tensors.end())
+      return Failure{"No tensor has the number " + std::to_string(get.tensor) + ".", "no_such_tensor"};
+    const FakeTensor& tensor = found->second;
+    if (!tensor.gone.empty()) return Failure{tensor.gone, "gone"};
+    Tile tile;
+    tile.tensor = get.tensor;
+    tile.dtype = tensor.dtype;
+    tile.source = "held";
+    tile.shape = get.reshape.empty() ? tensor.shape : get.reshape;
+    std::vector<std::int64_t> slice = get.slice;
+    if (slice.empty()) {
+      slice.assign(tile.shape.size(), 0);
+      for (std::size_t axis = slice.size() > 2 ? slice.size() - 2 : 0; axis < slice.size(); ++axis)
+        slice[axis] = -1;
+    }
+    std::int64_t stride = 1, base = 0, row_stride = 0, column_stride = 0;
+    tile.total_rows = tile.total_columns = 1;
+    bool column_seen = false;
+    for (std::size_t axis = slice.size(); axis-- > 0; stride *= tile.shape[axis]) {
+      if (slice[axis] >= 0)
+        base += slice[axis] * stride;
+      else if (!column_seen)
+        column_seen = true, column_stride = stride, tile.total_columns = tile.shape[axis];
+      else
+        row_stride = stride, tile.total_rows = tile.shape[axis];
+    }
+    tile.row = get.row, tile.column = get.column, tile.rows = get.rows, tile.columns = get.columns;
+    tile.row_step = get.row_step, tile.column_step = get.column_step;
+    if (tensor.count() == 0) tile.rows = tile.columns = 0;
+    for (std::int64_t row = 0; row < tile.rows; ++row)
+      for (std::int64_t column = 0; column < tile.columns; ++column) {
+        const std::int64_t r = get.row + row * get.row_step, c = get.column + column * get.column_step;
+        tile.values.push_back(tensor.value(base + r * row_stride + c * column_stride));
+      }
+    return tile;
+  }
+
+  Reply reply(const GetStatistics& get) const {
+    const auto found = tensors.find(get.tensor);
+    if (found == tensors.end() || !found->second.gone.empty()) return Failure{"gone", "gone"};
+    const FakeTensor& tensor = found->second;
+    Statistics result;
+    result.tensor = get.tensor;
+    result.count = static_cast<std::uint64_t>(tensor.count());
+    result.minimum = std::numeric_limits<double>::infinity();
+    result.maximum = -result.minimum;
+    result.source = "held";
+    const std::int64_t stride = std::max<std::int64_t>(1, tensor.count() / 100000);
+    double sum = 0, squares = 0;
+    std::vector<double> values;
+    for (std::int64_t i = 0; i < tensor.count(); i += stride) {
+      const double value = tensor.value(i);
+      result.nan += std::isnan(value);
+      result.positive_infinity += value == std::numeric_limits<double>::infinity();
+      result.negative_infinity += value == -std::numeric_limits<double>::infinity();
+      if (!std::isfinite(value)) continue;
+      result.zeros += value == 0;
+      ++result.finite;
+      values.push_back(value);
+      result.minimum = std::min(result.minimum, value);
+      result.maximum = std::max(result.maximum, value);
+      sum += value;
+      squares += value * value;
+    }
+    const auto finite = static_cast<double>(result.finite);
+    result.mean = result.finite ? sum / finite : std::nan("");
+    result.deviation =
+        result.finite ? std::sqrt(std::max(0.0, squares / finite - result.mean * result.mean)) : std::nan("");
+    if (!result.finite) result.minimum = result.maximum = std::nan("");
+    result.histogram.assign(get.bins, 0);
+    const double width = result.maximum - result.minimum;
+    for (const double value : values)
+      ++result.histogram[width > 0 ? std::min<std::size_t>(get.bins - 1,
+                                                           static_cast<std::size_t>((value - result.minimum) /
+                                                                                    width * get.bins))
+                                   : 0];
+    return result;
+  }
+
+  Reply reply(const Hello&) const { return Welcome{}; }
+  Reply reply(const GetSeries&) const { return Series{}; }
+  Reply reply(const Cancel&) const { return Failure{"cancelled", "cancelled"}; }
+  template <class Any>
+  Reply reply(const Any&) const {
+    return status;
+  }
+
+  quint64 last_id_ = 0;
+  std::map<QString, quint64> newest_;
+  std::function<void()> held_;
+};
+
+}  // namespace tapedeck::test

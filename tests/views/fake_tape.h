@@ -1,0 +1,127 @@
+// Records of small programs, as the recorder would write them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/protocol/messages.h"
+
+namespace tapedeck::test {
+
+class FakeTape {
+ public:
+  std::vector<protocol::Record> records;
+
+  protocol::TensorInfo tensor(std::uint64_t id, std::vector<std::int64_t> shape, std::string preview = {},
+                              std::string name = {}) {
+    protocol::TensorInfo info;
+    info.id = id;
+    info.dtype = "float32";
+    info.shape = std::move(shape);
+    info.device = "/cpu:0";
+    info.preview = std::move(preview);
+    info.name = std::move(name);
+    return info;
+  }
+
+  protocol::Record& add(protocol::RecordKind kind, const std::string& op,
+                        std::vector<protocol::TensorInfo> inputs, std::vector<protocol::TensorInfo> outputs,
+                        std::uint64_t parent = 0) {
+    protocol::Record record;
+    record.number = records.size() + 1;
+    record.kind = kind;
+    record.op = op;
+    record.parent = parent;
+    record.depth = parent ? records[parent - 1].depth + 1 : 0;
+    record.backward = kind == protocol::RecordKind::playback || kind == protocol::RecordKind::vjp ||
+                      (parent && records[parent - 1].backward);
+    record.tape = parent && record.backward ? 0 : tape;
+    record.cell = "a1b2c3";
+    record.line = static_cast<std::uint32_t>(record.number);
+    record.start_ns = static_cast<std::int64_t>(record.number) * 10000;
+    record.duration_ns = 2500;
+    for (protocol::TensorInfo& output : outputs)
+      if (output.id && !output.producer) output.producer = record.number;
+    for (protocol::TensorInfo& input : inputs)
+      for (const protocol::Record& earlier : records)
+        for (const protocol::TensorInfo& made : earlier.outputs)
+          if (made.id == input.id && !input.producer) input.producer = earlier.number;
+    for (std::uint64_t around = parent; around; around = records[around - 1].parent) {
+      protocol::Record& outer = records[around - 1];
+      outer.duration_ns = record.start_ns + 5000 - outer.start_ns;
+    }
+    record.inputs = std::move(inputs);
+    record.outputs = std::move(outputs);
+    records.push_back(std::move(record));
+    return records.back();
+  }
+
+  std::uint64_t tape = 1;
+};
+
+/// loss = mean((x·W + b − y)²), played back to W and b. Eight forward ops and VJPs.
+inline std::vector<protocol::Record> regressionTape() {
+  using protocol::RecordKind;
+  FakeTape t;
+  const auto op = RecordKind::op, vjp = RecordKind::vjp;
+  const auto x = t.tensor(1, {64, 784}), w = t.tensor(2, {784, 10}, "", "W:0"),
+             b = t.tensor(3, {10}, "", "b:0"), y = t.tensor(4, {64, 10});
+  t.add(op, "matmul", {x, w}, {t.tensor(11, {64, 10})}).vjp_formula = "dA = dC·Bᵀ, dB = Aᵀ·dC";
+  t.records.back().attributes = {{"transpose_a", "False"}, {"transpose_b", "False"}};
+  t.add(op, "add", {t.tensor(11, {64, 10}), b}, {t.tensor(12, {64, 10})}).vjp_formula = "dx = dz, dy = dz";
+  t.add(op, "subtract", {t.tensor(12, {64, 10}), y}, {t.tensor(13, {64, 10})}).vjp_formula =
+      "dx = dz, dy = −dz";
+  t.add(op, "square", {t.tensor(13, {64, 10})}, {t.tensor(14, {64, 10})}).vjp_formula = "dx = 2·x·dy";
+  t.add(op, "reduce_mean", {t.tensor(14, {64, 10})}, {t.tensor(15, {}, "2.53")}).vjp_formula = "dx = dy / n";
+  t.add(RecordKind::playback, "gradient", {t.tensor(15, {}, "2.53")},
+        {t.tensor(25, {784, 10}), t.tensor(24, {10})});
+  const auto back = [&](std::uint64_t forward, const std::string& name, protocol::TensorInfo in,
+                        std::vector<protocol::TensorInfo> out) {
+    t.add(vjp, name, {std::move(in)}, std::move(out), 6).forward = forward;
+    t.records.back().vjp_formula = t.records[forward - 1].vjp_formula;
+  };
+  back(5, "reduce_mean", t.tensor(20, {}, "1"), {t.tensor(21, {64, 10})});
+  back(4, "square", t.tensor(21, {64, 10}), {t.tensor(22, {64, 10})});
+  back(3, "subtract", t.tensor(22, {64, 10}), {t.tensor(23, {64, 10}), protocol::TensorInfo{}});
+  back(2, "add", t.tensor(23, {64, 10}), {t.tensor(26, {64, 10}), t.tensor(24, {10})});
+  back(1, "matmul", t.tensor(26, {64, 10}), {protocol::TensorInfo{}, t.tensor(25, {784, 10})});
+  return t.records;
+}
+
+/// noisy_square(x) with a custom gradient, at x = 3: the user's ops inside both directions.
+inline std::vector<protocol::Record> noisySquareTape() {
+  using protocol::RecordKind;
+  FakeTape t;
+  const auto op = RecordKind::op, vjp = RecordKind::vjp;
+  const auto x = t.tensor(1, {}, "3");
+  t.add(RecordKind::custom, "noisy_square", {x}, {t.tensor(13, {}, "9.02")}).custom_gradient = true;
+  t.add(op, "square", {x}, {t.tensor(11, {}, "9")}, 1).vjp_formula = "dx = 2·x·dy";
+  t.add(op, "random_normal", {}, {t.tensor(12, {}, "0.02")}, 1).vjp_formula = "none";
+  t.add(op, "add", {t.tensor(11, {}, "9"), t.tensor(12, {}, "0.02")}, {t.tensor(13, {}, "9.02")}, 1)
+      .vjp_formula = "dx = dz, dy = dz";
+  t.add(op, "multiply", {t.tensor(13, {}, "9.02"), t.tensor(2, {}, "0.5")}, {t.tensor(14, {}, "4.51")})
+      .vjp_formula = "dx = dz·y, dy = dz·x";
+  t.add(RecordKind::playback, "gradient", {t.tensor(14, {}, "4.51")}, {t.tensor(24, {}, "3")});
+  t.add(vjp, "multiply", {t.tensor(20, {}, "1")}, {t.tensor(21, {}, "0.5"), protocol::TensorInfo{}}, 6)
+      .forward = 5;
+  t.add(vjp, "noisy_square", {t.tensor(21, {}, "0.5")}, {t.tensor(24, {}, "3")}, 6).forward = 1;
+  t.records.back().custom_gradient = true;
+  t.add(op, "multiply", {t.tensor(3, {}, "2"), x}, {t.tensor(23, {}, "6")}, 8);
+  t.add(op, "multiply", {t.tensor(23, {}, "6"), t.tensor(21, {}, "0.5")}, {t.tensor(24, {}, "3")}, 8);
+  return t.records;
+}
+
+/// A chain of `count` ops on one tape, with a side branch now and then.
+inline std::vector<protocol::Record> longTape(int count) {
+  FakeTape t;
+  t.add(protocol::RecordKind::op, "add", {t.tensor(1, {8, 8}), t.tensor(2, {8, 8})},
+        {t.tensor(1001, {8, 8})});
+  for (std::uint64_t i = 1; i < static_cast<std::uint64_t>(count); ++i) {
+    const std::uint64_t other = i > 6 && i % 3 == 0 ? 1000 + i - 4 : 2;
+    t.add(protocol::RecordKind::op, i % 2 ? "tanh" : "multiply",
+          {t.tensor(1000 + i, {8, 8}), t.tensor(other, {8, 8})}, {t.tensor(1001 + i, {8, 8})});
+  }
+  return t.records;
+}
+
+}  // namespace tapedeck::test

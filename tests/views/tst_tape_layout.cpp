@@ -1,0 +1,353 @@
+#include <QDir>
+#include <QPainter>
+#include <QSignalSpy>
+#include <QSvgRenderer>
+#include <QTest>
+#include <QXmlStreamReader>
+#include <algorithm>
+#include <random>
+
+#include "fake_tape.h"
+#include "inspector/graph/dot_layout.h"
+#include "inspector/graph/layout_worker.h"
+#include "inspector/graph/node_details.h"
+#include "inspector/graph/node_style.h"
+#include "inspector/graph/placement.h"
+#include "inspector/graph/tape_scene.h"
+#include "inspector/graph/tape_svg.h"
+
+using namespace tapedeck;
+using namespace tapedeck::inspector;
+using namespace tapedeck::test;
+
+namespace {
+
+TapeGraph graphOf(const std::vector<protocol::Record>& records, RecordNumber cursor = 1000000) {
+  return buildTapeGraph(records, std::min<RecordNumber>(cursor, records.size()));
+}
+
+QByteArray overlap(const TapeGraph& graph, const GraphLayout& layout) {
+  for (std::size_t a = 0; a < layout.nodes.size(); ++a)
+    for (std::size_t b = a + 1; b < layout.nodes.size(); ++b)
+      if (layout.nodes[a].intersects(layout.nodes[b]))
+        return (graph.nodes[a].op + " on " + graph.nodes[b].op).toUtf8();
+  return {};
+}
+
+QByteArray strangerInFrame(const TapeGraph& graph, const GraphLayout& layout) {
+  for (const GraphLayout::Frame& frame : layout.frames) {
+    for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+      bool member = static_cast<int>(i) == frame.node;
+      for (int group = graph.nodes[i].group; group >= 0; group = graph.nodes[group].group)
+        member = member || group == frame.node;
+      if (member != frame.rect.intersects(layout.nodes[i]))
+        return (graph.nodes[frame.node].op + ": " + graph.nodes[i].op).toUtf8();
+    }
+  }
+  return {};
+}
+
+/// Random edges over random nodes, as a damaged trace could give.
+TapeGraph randomGraph(unsigned seed) {
+  std::mt19937 random(seed);
+  const auto below = [&random](int limit) {
+    return static_cast<int>(random() % static_cast<unsigned>(limit));
+  };
+  TapeGraph graph;
+  graph.tape = 1;
+  const int count = 1 + below(40);
+  for (int i = 0; i < count; ++i) {
+    GraphNode node;
+    node.kind = static_cast<NodeKind>(below(6));
+    node.record = isLeaf(node) ? 0 : static_cast<RecordNumber>(i + 1);
+    node.tensor = static_cast<TensorId>(1000 + i);
+    node.op = QString(below(30), QLatin1Char('x'));
+    node.backward = below(2);
+    node.group = i && below(4) == 0 ? below(i) : -1;
+    node.forward = i && below(3) == 0 ? below(i) : -1;
+    graph.nodes.push_back(node);
+  }
+  for (GraphNode& node : graph.nodes)
+    if (node.group >= 0) graph.nodes[static_cast<std::size_t>(node.group)].expanded = true;
+  const int edges = below(3 * count);
+  for (int i = 0; i < edges; ++i) {
+    GraphEdge edge;
+    edge.from = below(count);
+    edge.to = below(count);
+    edge.fromSlot = below(3);
+    edge.toSlot = below(4) - 1;
+    edge.backward = below(2);
+    edge.arrives = below(5) == 0;
+    edge.tensor = static_cast<TensorId>(1000 + below(count));
+    graph.edges.push_back(edge);
+  }
+  return graph;
+}
+
+}  // namespace
+
+class TapeLayoutTest : public QObject {
+  Q_OBJECT
+ private slots:
+  void graphvizLaysOut() {
+    const auto layout = dotLayout(graphOf(regressionTape()));
+    QVERIFY2(layout, "Graphviz has no dot plugin here");
+    QCOMPARE(layout->nodes.size(), graphOf(regressionTape()).nodes.size());
+  }
+
+  void valuesRunDownAndGradientsUp_data() {
+    QTest::addColumn<bool>("ranked");
+    QTest::newRow("by Graphviz") << true;
+    QTest::newRow("by placing one after the other") << false;
+  }
+  void valuesRunDownAndGradientsUp() {
+    QFETCH(bool, ranked);
+    const TapeGraph graph = graphOf(regressionTape());
+    const GraphLayout layout = ranked ? *dotLayout(graph) : placeNodes(graph, 0, {});
+    int forward = 0, backward = 0;
+    for (std::size_t i = 0; i < graph.edges.size(); ++i) {
+      const GraphEdge& edge = graph.edges[i];
+      const QRectF &from = layout.nodes[edge.from], &to = layout.nodes[edge.to];
+      const QByteArray name = (graph.nodes[edge.from].op + " to " + graph.nodes[edge.to].op).toUtf8();
+      if (edge.backward) {
+        QVERIFY2(to.bottom() <= from.top() + 1, name);
+        ++backward;
+      } else if (!graph.nodes[edge.to].backward) {
+        QVERIFY2(from.bottom() <= to.top() + 1, name);
+        ++forward;
+      }
+      QVERIFY2(layout.edges[i].size() >= 4 && layout.edges[i].size() % 3 == 1, name);
+      // The curve begins and ends at its nodes.
+      QVERIFY2(from.adjusted(-3, -3, 3, 3).contains(layout.edges[i].front()), name);
+      QVERIFY2(to.adjusted(-3, -3, 3, 3).contains(layout.edges[i].back()), name);
+    }
+    QVERIFY(forward >= 8 && backward >= 7);
+    QCOMPARE(overlap(graph, layout), QByteArray());
+    for (const GraphNode& node : graph.nodes) {
+      if (node.kind != NodeKind::vjp) continue;
+      const QRectF &vjp = layout.nodes[&node - graph.nodes.data()], &op = layout.nodes[node.forward];
+      QVERIFY2(std::abs(vjp.center().y() - op.center().y()) < 2 && vjp.left() > op.right(),
+               qPrintable(node.op));
+    }
+  }
+
+  void customGradientsAreFramed_data() { valuesRunDownAndGradientsUp_data(); }
+  void customGradientsAreFramed() {
+    QFETCH(bool, ranked);
+    const TapeGraph graph = graphOf(noisySquareTape());
+    const GraphLayout layout = ranked ? *dotLayout(graph) : placeNodes(graph, 0, {});
+    QCOMPARE(layout.frames.size(), std::size_t(2));
+    QCOMPARE(overlap(graph, layout), QByteArray());
+    QCOMPARE(strangerInFrame(graph, layout), QByteArray());
+  }
+
+  void stepsMoveNothing_data() {
+    QTest::addColumn<int>("program");
+    QTest::newRow("regression") << 0;
+    QTest::newRow("noisy square") << 1;
+    QTest::newRow("long") << 2;
+  }
+  void stepsMoveNothing() {
+    QFETCH(int, program);
+    const std::vector<protocol::Record> records = program == 0   ? regressionTape()
+                                                  : program == 1 ? noisySquareTape()
+                                                                 : longTape(120);
+    SteadyLayout steady;
+    std::map<quint64, QPointF> places;
+    const auto step = [&](RecordNumber cursor) {
+      const TapeGraph graph = graphOf(records, cursor);
+      const GraphLayout layout = steady.layout(graph, false);
+      for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+        const auto [place, added] = places.try_emplace(nodeKey(graph.nodes[i]), layout.nodes[i].center());
+        if (place->second != layout.nodes[i].center()) return graph.nodes[i].op.toUtf8() + " moved";
+      }
+      return overlap(graph, layout) + strangerInFrame(graph, layout);
+    };
+    for (RecordNumber cursor = 1; cursor <= records.size(); ++cursor) QCOMPARE(step(cursor), QByteArray());
+    for (RecordNumber cursor = records.size(); cursor > 0; cursor -= std::min<RecordNumber>(cursor, 3))
+      QCOMPARE(step(cursor), QByteArray());
+    QCOMPARE(step(records.size()), QByteArray());
+  }
+
+  void anotherTapeStartsOver() {
+    SteadyLayout steady;
+    TapeGraph graph = graphOf(regressionTape());
+    for (RecordNumber cursor = 1; cursor <= 5; ++cursor)
+      steady.layout(graphOf(regressionTape(), cursor), false);
+    const GraphLayout grown = steady.layout(graphOf(regressionTape(), 6), false);
+    graph.tape = 2;
+    const GraphLayout fresh = steady.layout(graph, false);
+    QCOMPARE(fresh.nodes, dotLayout(graph)->nodes);
+    QVERIFY(!grown.nodes.empty());
+  }
+
+  void aValueThatArrivesDoesNotResizeItsNode() {
+    GraphNode node;
+    node.op = QStringLiteral("add");
+    node.shape = QStringLiteral("2×2");
+    node.dtype = QStringLiteral("float32");
+    const QSizeF before = nodeSize(node);
+    node.preview = QStringLiteral("[[1.25 2.5] [3.75 5.125]]");
+    QCOMPARE(nodeSize(node), before);
+  }
+
+  void largeTapesShowTheirNewestPart() {
+    const TapeGraph graph = graphOf(longTape(2600));
+    const GraphLayout layout = layoutTapeGraph(graph);
+    const int all = static_cast<int>(graph.nodes.size());
+    QCOMPARE(layout.left_out, all - maximum_shown_nodes);
+    QVERIFY(layout.nodes[0].isNull());
+    QVERIFY(!layout.nodes[all - 1].isNull());
+    QCOMPARE(
+        std::count_if(layout.nodes.begin(), layout.nodes.end(), [](const QRectF& r) { return !r.isNull(); }),
+        maximum_shown_nodes);
+    for (std::size_t i = 0; i < graph.edges.size(); ++i)
+      if (graph.edges[i].from < layout.left_out) QVERIFY(layout.edges[i].empty());
+  }
+
+  void nothingBreaksIt() {
+    for (unsigned seed = 0; seed < 300; ++seed) {
+      const TapeGraph graph = randomGraph(seed);
+      SteadyLayout steady;
+      for (const GraphLayout& layout : {layoutTapeGraph(graph), placeNodes(graph, 0, {}),
+                                        steady.layout(graph, false), steady.layout(graph, false)}) {
+        QCOMPARE(layout.nodes.size(), graph.nodes.size());
+        QCOMPARE(layout.edges.size(), graph.edges.size());
+        for (const QRectF& rect : layout.nodes) QVERIFY2(rect.isValid(), qPrintable(QString::number(seed)));
+        QSvgRenderer renderer;
+        QVERIFY2(renderer.load(tapeGraphSvg(graph, layout)), qPrintable(QString::number(seed)));
+      }
+    }
+  }
+
+  void anEmptyGraphIsNoProblem() {
+    const GraphLayout layout = layoutTapeGraph({});
+    QVERIFY(layout.nodes.empty());
+    QSvgRenderer renderer;
+    QVERIFY(renderer.load(tapeGraphSvg({}, layout)));
+    QVERIFY(tapeGraphSvg({}, layout).contains("Nothing is on the tape."));
+  }
+
+  void cullingKeepsWhatIsInSight() {
+    LaidOutGraph laid;
+    laid.graph = graphOf(longTape(300));
+    laid.layout = layoutTapeGraph(laid.graph);
+    for (const Curve& curve : laid.layout.edges) laid.paths.push_back(flattened(curve));
+    const QRectF target = laid.layout.nodes[40];
+    const VisibleItems items = visibleItems(laid, target.adjusted(-200, -200, 200, 200));
+    QVERIFY(std::find(items.nodes.begin(), items.nodes.end(), 40) != items.nodes.end());
+    QVERIFY(items.nodes.size() < laid.graph.nodes.size() / 4);
+    QCOMPARE(visibleItems(laid, laid.layout.bounds).nodes.size(), laid.graph.nodes.size());
+    QCOMPARE(nodeAt(laid, target.center()), 40);
+    QCOMPARE(nodeAt(laid, laid.layout.bounds.topLeft() - QPointF(50, 50)), -1);
+  }
+
+  void theNewestRequestWins() {
+    LayoutWorker worker;
+    std::vector<std::size_t> sizes;
+    connect(&worker, &LayoutWorker::finished, this, [&](const std::shared_ptr<const LaidOutGraph>& laid) {
+      sizes.push_back(laid->graph.nodes.size());
+    });
+    const TapeGraph large = graphOf(longTape(600)), small = graphOf(regressionTape());
+    worker.request(large, true);
+    worker.request(large, false);
+    worker.request(small, false);
+    QVERIFY(worker.busy());
+    QTRY_VERIFY_WITH_TIMEOUT(!worker.busy(), 20000);
+    QCOMPARE(sizes, std::vector<std::size_t>{small.nodes.size()});
+    worker.request(large, true);
+    worker.cancel();
+    QVERIFY(!worker.busy());
+    worker.request(small, true);
+    QTRY_VERIFY_WITH_TIMEOUT(!worker.busy(), 20000);
+    QCOMPARE(sizes, (std::vector<std::size_t>{small.nodes.size(), small.nodes.size()}));
+  }
+
+  void theSvgIsAWholePicture() {
+    const TapeGraph graph = graphOf(noisySquareTape());
+    const QByteArray svg = tapeGraphSvg(graph, layoutTapeGraph(graph), QStringLiteral("a <title> & more"));
+    QXmlStreamReader reader(svg);
+    QStringList texts, classes;
+    QString title;
+    while (!reader.atEnd()) {
+      reader.readNext();
+      if (!reader.isStartElement()) continue;
+      if (reader.name() == QLatin1String("g"))
+        classes << reader.attributes().value(QLatin1String("class")).toString();
+      if (reader.name() == QLatin1String("text")) texts << reader.readElementText();
+      if (reader.name() == QLatin1String("title") && title.isEmpty()) title = reader.readElementText();
+    }
+    QVERIFY2(!reader.hasError(), qPrintable(reader.errorString()));
+    QCOMPARE(title, QStringLiteral("a <title> & more"));
+    for (const char* text : {"noisy_square", "∂ noisy_square", "custom ∂", "square", "random_normal", "9.02",
+                             "∂ 0.5", "playback", "variable", "∂ gradient"})
+      QVERIFY2(texts.contains(QString::fromUtf8(text)), text);
+    QVERIFY(classes.contains(QStringLiteral("legend")));
+    int backward_edges = 0;
+    for (const GraphEdge& edge : graph.edges) backward_edges += edge.backward;
+    QCOMPARE(svg.count("stroke-dasharray=\"6 4\""), backward_edges + 1);  // and the legend's
+    QSvgRenderer renderer;
+    QVERIFY(renderer.load(svg));
+    QImage image(renderer.defaultSize(), QImage::Format_RGB32);
+    image.fill(Qt::white);
+    QPainter painter(&image);
+    renderer.render(&painter);
+    painter.end();
+    QDir().mkpath(QStringLiteral(TAPEDECK_BUILD_DIR "/screenshots"));
+    image.save(QStringLiteral(TAPEDECK_BUILD_DIR "/screenshots/tape-svg.png"));
+    int colored = 0;
+    for (int y = 0; y < image.height(); y += 2)
+      for (int x = 0; x < image.width(); x += 2) colored += image.pixelColor(x, y).saturation() > 60;
+    QVERIFY2(colored > 500, qPrintable(QString::number(colored)));
+  }
+
+  void namesCanHoldAnything() {
+    std::vector<protocol::Record> records = regressionTape();
+    records[0].op = "a<b>&\"c'\x01\xEF\xBF\xBF";
+    records[0].inputs[1].name = "<script>";
+    const TapeGraph graph = graphOf(records);
+    const QByteArray svg = tapeGraphSvg(graph, layoutTapeGraph(graph));
+    QXmlStreamReader reader(svg);
+    while (!reader.atEnd()) {
+      reader.readNext();
+      QVERIFY(reader.name() != QLatin1String("script"));
+    }
+    QVERIFY2(!reader.hasError(), qPrintable(reader.errorString()));
+  }
+
+  void tooltipsTellEverything() {
+    const std::vector<protocol::Record> records = regressionTape();
+    const TapeGraph graph = graphOf(records);
+    const int node = graph.nodeOf(1);
+    const QStringList lines = nodeDetails(graph.nodes[node], &records[0], nullptr,
+                                          [](const QString& cell) { return "cell of " + cell; });
+    QCOMPARE(lines.first(), QStringLiteral("matmul"));
+    for (const char* line : {"transpose_a\tFalse", "VJP\tdA = dC·Bᵀ, dB = Aᵀ·dC",
+                             "source\tcell of a1b2c3, line 1", "took\t2.50 µs"})
+      QVERIFY2(lines.contains(QString::fromUtf8(line)), qPrintable(lines.join('\n')));
+    QVERIFY(lines.filter(QStringLiteral("in 1")).value(0).contains(QStringLiteral("W:0")));
+  }
+
+  void nodesSayWhatTheyAre() {
+    GraphNode node;
+    node.kind = NodeKind::vjp;
+    node.op = QStringLiteral("square");
+    node.shape = QStringLiteral("scalar");
+    node.dtype = QStringLiteral("float32");
+    node.preview = QStringLiteral("6");
+    node.customGradient = true;
+    QCOMPARE(nodeText(node).title, QStringLiteral("∂ square"));
+    QCOMPARE(nodeText(node).lines, QStringList({QStringLiteral("scalar · float32"), QStringLiteral("6")}));
+    QCOMPARE(nodeText(node).badge, QStringLiteral("custom ∂"));
+    QCOMPARE(spokenNode(node), QStringLiteral("custom VJP of square, scalar float32, value 6"));
+    node.state = protocol::RecordState::pending;
+    QCOMPARE(nodeText(node).badge, QStringLiteral("custom ∂ · next"));
+    GraphEdge edge;
+    edge.backward = true;
+    edge.label = QStringLiteral("2.5");
+    QCOMPARE(edgeLabel(edge), QStringLiteral("∂ 2.5"));
+  }
+};
+
+QTEST_MAIN(TapeLayoutTest)
+#include "tst_tape_layout.moc"
