@@ -9,6 +9,10 @@ find_program(LLD ld.lld)
 if(LLD)
   add_link_options(-fuse-ld=lld)
 endif()
+# GCC 12 leaves functions' cold parts without a single instruction, and LLD's table of frames then names such an empty one
+# for the function behind it: an exception thrown there finds no handler and ends the process. Without cold parts there
+# are none; tests/unwind_tables.py looks.
+add_compile_options(-fno-reorder-blocks-and-partition)
 
 if(TAPEDECK_SANITIZE)
   add_compile_options(-fsanitize=${TAPEDECK_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)

@@ -43,10 +43,20 @@ class TestMainJob : public QObject {
 
   const protocol::Record* pending() { return session().cachedRecord(session().status().stopped_before); }
 
-  /// The values that the tensor panel shows for the selected tensor.
+  /// The values that the tensor panel shows for the selected tensor; none while newer ones are on their way.
   std::vector<double> shownValues() {
-    const auto* tile = window_->tensor()->model()->tile();
-    return tile ? tile->values : std::vector<double>{};
+    const auto* model = window_->tensor()->model();
+    return model->tile() && !model->loading() ? model->tile()->values : std::vector<double>{};
+  }
+
+  /// Steps over `number` and waits until the tensor panel shows what came out of it.
+  void stepOver(quint64 number) {
+    step();
+    const auto* model = window_->tensor()->model();
+    QTRY_VERIFY_WITH_TIMEOUT(model->currentChip() >= 0 &&
+                                 model->chips()[model->currentChip()].role == inspector::TensorRole::justRan &&
+                                 model->chips()[model->currentChip()].record == number && !shownValues().empty(),
+                             patience);
   }
 
   int nodes(NodeKind kind) {
@@ -117,8 +127,8 @@ class TestMainJob : public QObject {
         QVERIFY(parent->custom_gradient);
         enteredCustom = true;
         screenshot(window_.get(), "main-job-custom-gradient");
-        step();
-        QTRY_COMPARE(shownValues().size(), std::size_t{1});
+        stepOver(record.number);
+        QCOMPARE(shownValues().size(), std::size_t{1});
         noise = shownValues()[0];
         break;
       }
@@ -132,8 +142,8 @@ class TestMainJob : public QObject {
     // The next op adds it to the true gradient, 2 · 1 · 2 = 4.
     QTRY_VERIFY(pending());
     QCOMPARE(QString::fromStdString(pending()->op), QString("add"));
-    step();
-    QTRY_VERIFY(!shownValues().empty() && std::abs(shownValues()[0] - (4 + noise)) < 1e-6);
+    stepOver(pending()->number);
+    QVERIFY2(std::abs(shownValues()[0] - (4 + noise)) < 1e-6, qPrintable(QString::number(shownValues()[0])));
 
     // F5 lets it run; both curves draw themselves.
     QTest::keyClick(window_.get(), Qt::Key_F5);
