@@ -56,18 +56,19 @@ void MainWindow::buildPanels() {
 
 void MainWindow::resetLayout() {
   QDockWidget *tape = docks_[0], *ops = docks_[1], *tensor = docks_[2], *plots = docks_[3];
+  // What the code draws below the code, what one step shows beside it.
+  setCorner(Qt::BottomRightCorner, Qt::RightDockWidgetArea);
   for (QDockWidget* dock : docks_) {
     dock->setFloating(false);
-    addDockWidget(Qt::RightDockWidgetArea, dock);
+    addDockWidget(dock == plots ? Qt::BottomDockWidgetArea : Qt::RightDockWidgetArea, dock);
     dock->show();
   }
   splitDockWidget(tape, ops, Qt::Vertical);
-  splitDockWidget(ops, plots, Qt::Vertical);
   splitDockWidget(ops, tensor, Qt::Horizontal);
-  resizeDocks({tape}, {width() * 62 / 100}, Qt::Horizontal);
-  resizeDocks({ops, tensor}, {width() * 28 / 100, width() * 34 / 100}, Qt::Horizontal);
-  resizeDocks({tape, ops, plots}, {height() * 36 / 100, height() * 36 / 100, height() * 28 / 100},
-              Qt::Vertical);
+  resizeDocks({tape}, {width() * 60 / 100}, Qt::Horizontal);
+  resizeDocks({ops, tensor}, {width() * 29 / 100, width() * 31 / 100}, Qt::Horizontal);
+  resizeDocks({tape, ops}, {height() * 50 / 100, height() * 42 / 100}, Qt::Vertical);
+  resizeDocks({plots}, {height() * 29 / 100}, Qt::Vertical);
 }
 
 void MainWindow::buildMenus() {

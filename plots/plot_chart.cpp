@@ -12,6 +12,8 @@ namespace tapedeck::plots {
 using inspector::SeriesData;
 using inspector::SeriesModel;
 
+constexpr double roomy_height = 220;  ///< pixels; below it axes have no titles
+
 struct PlotChart::Private {
   PlotChart* q;
   PlotTheme theme = PlotTheme::paper();
@@ -243,6 +245,11 @@ PlotChart::PlotChart(QGraphicsItem* parent) : QChart(parent), d_(std::make_uniqu
   d_->timer.setSingleShot(true);
   d_->timer.setInterval(0);
   connect(&d_->timer, &QTimer::timeout, this, [this] { refresh(); });
+  // In a small chart the curves need the room more than the axes' titles do.
+  connect(this, &QGraphicsWidget::geometryChanged, this, [this] {
+    d_->stepAxis->setTitleVisible(size().height() >= roomy_height);
+    d_->valueAxis->setTitleVisible(size().height() >= roomy_height);
+  });
   connect(this, &QChart::plotAreaChanged, this, [this] { d_->schedule(); });
   d_->style();
 }

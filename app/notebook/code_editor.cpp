@@ -177,13 +177,16 @@ int CodeEditor::markedLine() const {
 
 void CodeEditor::placeMarkLabel() {
   const int line = markedLine();
-  markLabel_->setVisible(line > 0);
+  markLabel_->hide();
   if (line <= 0) return;
   const long end = SendScintilla(SCI_GETLINEENDPOSITION, static_cast<unsigned long>(line - 1));
   const int x = static_cast<int>(SendScintilla(SCI_POINTXFROMPOSITION, 0UL, end));
   const int right = viewport()->width() - markLabel_->width() - 4;
+  // Where the line leaves no room for words, its colour and the arrow in the margin say it.
+  if (x + 8 > right) return;
   markLabel_->setFixedHeight(lineHeight());
-  markLabel_->move(std::max(0, std::min(x + 16, right)), yOfLine(line));
+  markLabel_->move(std::min(x + 16, right), yOfLine(line));
+  markLabel_->show();
 }
 
 int CodeEditor::yOfLine(int line) const {

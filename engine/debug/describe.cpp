@@ -141,6 +141,7 @@ protocol::Status describe_status(const Recorder& recorder) {
   const GateStatus gate = recorder.gate().status();
   status.gate = gate.state;
   status.stopped_before = gate.stopped_before;
+  status.stepped_over = gate.stepped_over;
   status.stop_reason = gate.reason;
   const SourceLocation location = location_of(gate.location);
   status.cell = location.cell;

@@ -75,6 +75,7 @@ void Gate::command(GateCommand command) {
   {
     const std::lock_guard lock(mutex_);
     if (!attended_) command = GateCommand::run;
+    stepped_over_ = command == GateCommand::step_op && !waiting_.empty() ? waiting_.begin()->first : 0;
     switch (command) {
       case GateCommand::run:
         open();
@@ -176,9 +177,9 @@ GateStatus Gate::status() const {
   const std::lock_guard lock(mutex_);
   if (!waiting_.empty()) {
     const GatePoint& first = waiting_.begin()->second;
-    return {GateState::stopped, first.number, first.location, reason_};
+    return {GateState::stopped, first.number, first.location, reason_, stepped_over_};
   }
-  return {mode_ == Mode::run && !cell_pending_ ? GateState::open : GateState::will_stop, 0, 0, {}};
+  return {mode_ == Mode::run && !cell_pending_ ? GateState::open : GateState::will_stop, 0, 0, {}, stepped_over_};
 }
 
 void Gate::update_armed() {

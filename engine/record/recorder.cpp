@@ -118,12 +118,11 @@ std::uint64_t Recorder::begin(const Event& event) {
   note_inputs(event.inputs);
   const std::uint32_t location = head.location;
   const std::uint32_t enclosing = parent ? parent->enclosing : 0;
-  // A stop is an op, unless a built-in VJP or the playback itself runs it (sums of gradients); or a built-in
-  // VJP. The ops inside of custom gradients are stops.
+  // A stop is an op, unless a built-in VJP or the playback itself runs it (sums of gradients); or a VJP. The
+  // ops inside of custom gradients are stops.
   const bool hidden =
       parent && (parent->hides_ops || (event.kind == EventKind::op && parent->kind == EventKind::playback));
-  const bool stop =
-      !hidden && (event.kind == EventKind::op || (event.kind == EventKind::vjp && !event.custom_gradient));
+  const bool stop = !hidden && (event.kind == EventKind::op || event.kind == EventKind::vjp);
   const bool asks = stop && gate_.armed();
 
   if (event.kind == EventKind::op) {

@@ -12,7 +12,7 @@ namespace tapedeck::inspector {
 namespace {
 
 constexpr double least_zoom = 0.02, most_zoom = 3.0;
-constexpr double readable_zoom = 0.62;  ///< following never goes below it
+constexpr double readable_zoom = 0.7;  ///< following never goes below it
 constexpr double key_pan = 60, key_zoom = 1.25;
 constexpr double drag_threshold = 4;
 
@@ -87,15 +87,15 @@ void TapeCanvas::keepCursorInSight(bool first) {
     return emit cameraChanged();
   }
   if (node < 0) return;
-  if (first) camera_.zoom = std::max(camera_.zoom, readable_zoom);
   const QRectF rect = nodeRect(node);
   const QRectF sight = QRectF(QPointF(), size()).adjusted(24, 24, -24, -24);
   if (!first && sight.contains(rect)) return;
   if (fitted_ && whole.zoom >= readable_zoom) {
     camera_ = whole;
   } else {
+    // A camera that the user moved keeps its zoom.
+    if (first || fitted_) camera_.zoom = readable_zoom;
     camera_.offset += QPointF(width() / 2.0, height() / 2.0) - nodeRect(node).center();
-    fitted_ = false;
   }
   emit cameraChanged();
 }

@@ -14,7 +14,7 @@ enum class Direction { both, forward, backward };
 class RecordsModel : public QAbstractTableModel {
   Q_OBJECT
  public:
-  enum Column { Number, Op, Name, Shapes, DType, Device, Place, Duration, Attributes, ColumnCount };
+  enum Column { Number, Op, Shapes, Name, DType, Device, Place, Duration, Attributes, ColumnCount };
   enum Role {
     RecordRole = Qt::UserRole,  ///< number, also where the record is not here yet
     HereRole,                   ///< bool: the record is here

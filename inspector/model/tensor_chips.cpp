@@ -11,9 +11,9 @@ using protocol::TensorInfo;
 namespace {
 
 QString describe(const TensorInfo& tensor) {
-  if (!tensor.name.empty()) return QString::fromStdString(tensor.name);
-  if (tensor.id == 0 && tensor.dtype.empty()) return QStringLiteral("none");
-  return shapeText(tensor.shape);
+  if (!tensor.name.empty()) return QStringLiteral(" · ") + QString::fromStdString(tensor.name);
+  if (tensor.id == 0 && tensor.dtype.empty()) return QStringLiteral(" · none");
+  return {};
 }
 
 TensorChip makeChip(TensorRole role, const Record& record, std::size_t slot) {
@@ -29,7 +29,7 @@ TensorChip makeChip(TensorRole role, const Record& record, std::size_t slot) {
     chip.label = QStringLiteral("just ran: %1%2").arg(QString::fromStdString(record.op), number);
   } else {
     chip.label = (role == TensorRole::input ? QStringLiteral("in") : QStringLiteral("out")) + number +
-                 QStringLiteral(" · ") + describe(chip.info);
+                 describe(chip.info);
   }
   return chip;
 }

@@ -25,7 +25,7 @@ struct TensorChip {
   int slot = 0;  ///< which input or output
   RecordNumber record = 0;
   protocol::TensorInfo info;  ///< id 0: not made yet, or a gradient that is None
-  QString label;              ///< "in 0 · W:0", "out · 784×196", "just ran: matmul"
+  QString label;              ///< "in 0 · W:0", "out", "just ran: matmul"
   bool available = false;     ///< there is something to fetch
 };
 

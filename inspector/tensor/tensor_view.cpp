@@ -49,7 +49,7 @@ struct TensorView::Private {
     chips->setDrawBase(false);
     chips->setExpanding(false);
     chips->setUsesScrollButtons(true);
-    chips->setElideMode(Qt::ElideMiddle);
+    chips->setElideMode(Qt::ElideRight);
     chips->setAccessibleName(tr("Tensors of this op"));
     QObject::connect(chips, &QTabBar::currentChanged, model, &TensorModel::selectChip);
   }

@@ -86,7 +86,7 @@ void TimelineView::Private::makeTable() {
   table->setItemDelegate(delegate);
   table->setContextMenuPolicy(Qt::CustomContextMenu);
   const int letter = q->fontMetrics().averageCharWidth();
-  const int letters[RecordsModel::ColumnCount] = {11, 24, 14, 30, 9, 9, 10, 10, 20};
+  const int letters[RecordsModel::ColumnCount] = {9, 22, 24, 14, 9, 9, 10, 10, 20};
   for (int column = 0; column < RecordsModel::ColumnCount; ++column)
     table->setColumnWidth(column, letters[column] * letter + 12);
 }

@@ -1,10 +1,12 @@
 // Bad input and bad luck, in the window: each is told in a sentence, and nothing is lost.
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <csignal>
 #include <random>
 
 #include "tests/app/window_fixture.h"
+#include "tests/kernel/fake_debug_server.h"
 
 using namespace tapedeck;
 using namespace tapedeck::app;
@@ -29,7 +31,36 @@ class TestTrouble : public QObject {
     return file.fileName();
   }
 
+  QByteArray contents(const QString& path) {
+    QFile file(path);
+    if (!file.open(QIODevice::ReadOnly)) qFatal("cannot read %s", qPrintable(path));
+    return file.readAll();
+  }
+
   QTemporaryDir folder_;
+
+  /// Root may write everywhere: while this lives, the process is an ordinary user.
+  struct OrdinaryUser {
+    bool was_root = ::geteuid() == 0;
+    OrdinaryUser() {
+      if (was_root && ::setresuid(65534, 65534, 0) != 0) qFatal("cannot become an ordinary user");
+    }
+    ~OrdinaryUser() {
+      if (was_root && ::setresuid(0, 0, 0) != 0) qFatal("cannot become root again");
+    }
+  };
+
+  /// While this lives, writing a file fails beyond a size, as on a full disk.
+  struct FullDisk {
+    struct rlimit old {};
+    explicit FullDisk(rlim_t size) {
+      std::signal(SIGXFSZ, SIG_IGN);
+      ::getrlimit(RLIMIT_FSIZE, &old);
+      const struct rlimit tiny = {size, old.rlim_max};
+      ::setrlimit(RLIMIT_FSIZE, &tiny);
+    }
+    ~FullDisk() { ::setrlimit(RLIMIT_FSIZE, &old); }
+  };
 
  private slots:
   void initTestCase() {
@@ -150,26 +181,96 @@ class TestTrouble : public QObject {
   }
 
   void aReadOnlyNotebookSaysSoAndKeepsItsFile() {
-    const QString path = writeNotebook(folder_, "locked.ipynb", {"1"});
-    QFile file(path);
-    QVERIFY(file.open(QIODevice::ReadOnly));
-    const QByteArray before = file.readAll();
+    QTemporaryDir folder;
+    const QString path = writeNotebook(folder, "locked.ipynb", {"1"});
+    const QByteArray before = contents(path);
+    QVERIFY(::chmod(qPrintable(path), 0444) == 0 && ::chmod(qPrintable(folder.path()), 0555) == 0);
+    {
+      const OrdinaryUser user;
+      const auto window = makeWindow(path);
+      QVERIFY2(window->messages()->text().contains("can be read but not written"),
+               qPrintable(window->messages()->text()));
+      window->document()->setSource(0, "2");
+      QTest::keyClick(window.get(), Qt::Key_S, Qt::ControlModifier);
+      QTRY_VERIFY2(window->messages()->text().contains("locked.ipynb") &&
+                       window->messages()->text().contains("can't be saved"),
+                   qPrintable(window->messages()->text()));
+      QVERIFY(window->document()->modified());
+      QCOMPARE(window->document()->cell(0).source, QString("2"));
+    }
+    QCOMPARE(contents(path), before);
+    ::chmod(qPrintable(folder.path()), 0700);
+  }
+
+  void aFullDiskWhileSavingLeavesTheOldFile() {
+    const QString path = writeNotebook(folder_, "large.ipynb", {"1"});
+    const QByteArray before = contents(path);
     const auto window = makeWindow(path);
-    window->document()->setSource(0, "2");
-    // A folder in the place of the temporary file's folder would be artificial: take the write permission
-    // away instead, and skip where the user may write everywhere all the same.
-    QVERIFY(::chmod(qPrintable(folder_.path()), 0500) == 0);
-    struct Restore {
-      QByteArray path;
-      ~Restore() { ::chmod(path.constData(), 0700); }
-    } restore{folder_.path().toUtf8()};
-    if (::access(qPrintable(folder_.path()), W_OK) == 0)
-      QSKIP("root may write everywhere: needs an ordinary user");
+    window->document()->setSource(0, "# " + QString(100'000, 'x'));
+    {
+      const FullDisk disk(4096);
+      QTest::keyClick(window.get(), Qt::Key_S, Qt::ControlModifier);
+      QTRY_VERIFY2(window->messages()->text().contains("large.ipynb"),
+                   qPrintable(window->messages()->text()));
+    }
+    QVERIFY2(window->messages()->text().contains("can't be saved"), qPrintable(window->messages()->text()));
+    QCOMPARE(contents(path), before);
+    QVERIFY(window->document()->modified());
+    // With room again it is saved.
     QTest::keyClick(window.get(), Qt::Key_S, Qt::ControlModifier);
-    QTRY_VERIFY(window->messages()->text().contains("locked.ipynb"));
-    QFile after(path);
-    QVERIFY(after.open(QIODevice::ReadOnly));
-    QCOMPARE(after.readAll(), before);
+    QTRY_VERIFY(!window->document()->modified());
+    QVERIFY(contents(path).contains("xxxx"));
+  }
+
+  void anInterpreterWithoutIpykernelNamesThePackage() {
+    QFile python(writeFile("python-bare", "#!/bin/sh\nexit 7\n"));
+    python.setPermissions(QFile::ReadOwner | QFile::WriteOwner | QFile::ExeOwner);
+    const auto window = makeWindow(QString());
+    KernelLaunch launch;
+    launch.interpreter = python.fileName();
+    window->kernel()->setLaunch(launch);
+    window->openNotebook(writeNotebook(folder_, "bare.ipynb", {"1 + 1"}));
+    QTRY_VERIFY_WITH_TIMEOUT(window->messages()->text().contains("python3-ipykernel"), patience);
+    QVERIFY2(window->messages()->text().contains("python-bare"), qPrintable(window->messages()->text()));
+    screenshot(window.get(), "trouble-no-ipykernel");
+    // The notebook is there all the same, and running a cell says it again instead of waiting for ever.
+    QCOMPARE(window->document()->cell(0).source, QString("1 + 1"));
+    window->notebook()->setCurrentCell(0, false);
+    window->notebook()->runCurrent();
+    QTRY_COMPARE_WITH_TIMEOUT(window->notebook()->cellState("cell-0"), CellState::idle, patience);
+  }
+
+  void aSessionOfAnotherProtocolVersionIsRefusedAndStillRunsCells() {
+    const auto window = makeWindow(QString());
+    KernelLaunch launch;
+    launch.arguments = {TAPEDECK_PYTHON, "-m", "ipykernel_launcher", "-f", "{connection_file}"};
+    window->kernel()->setLaunch(launch);
+    window->openNotebook(writeNotebook(folder_, "other.ipynb", {"6 * 7"}));
+    QTRY_VERIFY_WITH_TIMEOUT(window->kernel()->processId() != 0, patience);
+    QString connectionFile;
+    QTRY_VERIFY_WITH_TIMEOUT(
+        [&] {
+          const QString file = QString("/proc/%1/cmdline").arg(window->kernel()->processId());
+          for (const QByteArray& argument : contents(file).split('\0'))
+            if (argument.endsWith("connection.json")) connectionFile = QString::fromLocal8Bit(argument);
+          return QFile::exists(connectionFile);
+        }(),
+        patience);
+    const auto connection = nlohmann::json::parse(contents(connectionFile).toStdString());
+    FakeDebugServer server("ipc://" + QFileInfo(connectionFile).path().toLocal8Bit() + "/debug",
+                           QByteArray::fromStdString(connection["key"].get<std::string>()));
+    const auto hello = server.expect<protocol::Hello>(patience);
+    QVERIFY(hello);
+    server.welcome(hello->first, 99);
+    QTRY_VERIFY_WITH_TIMEOUT(window->messages()->text().contains("version 99"), patience);
+    QVERIFY2(window->messages()->text().contains(QString("this program version %1").arg(protocol::version)),
+             qPrintable(window->messages()->text()));
+    screenshot(window.get(), "trouble-other-version");
+    QVERIFY(!window->session()->live());
+    QTRY_COMPARE_WITH_TIMEOUT(window->kernel()->state(), KernelState::idle, patience);
+    window->notebook()->setCurrentCell(0, false);
+    window->notebook()->runCurrent();
+    QTRY_VERIFY_WITH_TIMEOUT(outputText(*window, 0).contains("42"), patience);
   }
 };
 

@@ -146,7 +146,9 @@ class TestGate : public QObject {
         text += " in " + kind_and_op(parent);
       }
       stops.push_back(text);
+      const std::uint64_t here = stop.number;
       stop = session.step();
+      QCOMPARE(std::uint64_t{session.gate().status().stepped_over}, here);
     }
     QCOMPARE(stops, (std::vector<std::string>{
                         "op test_multiply in custom custom_square",
@@ -154,6 +156,7 @@ class TestGate : public QObject {
                         "op test_sum",
                         "vjp test_sum in playback gradient",
                         "vjp test_multiply in playback gradient",
+                        "vjp custom_square in playback gradient",
                         "op test_multiply in vjp custom_square",
                         "op add in vjp custom_square",
                         "op add",

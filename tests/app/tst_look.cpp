@@ -1,0 +1,109 @@
+// The window at the sizes and in the themes that people use: it fits, nothing is cut off, and there are
+// pictures to look at. With TAPEDECK_README_SCREENSHOT=1 the README's picture is written anew.
+#include <QAbstractButton>
+#include <QDockWidget>
+#include <QToolButton>
+
+#include "inspector/model/tensor_model.h"
+#include "inspector/tensor/tensor_view.h"
+#include "tests/app/window_fixture.h"
+
+using namespace tapedeck;
+using namespace tapedeck::app;
+
+class TestLook : public QObject {
+  Q_OBJECT
+
+  void step(MainWindow& window) {
+    const auto before = window.session()->status().stopped_before;
+    QTest::keyClick(&window, Qt::Key_F10);
+    QTRY_VERIFY_WITH_TIMEOUT(isStopped(window) && window.session()->status().stopped_before != before,
+                             patience);
+  }
+
+  /// Labels and buttons that have less room than their text needs.
+  static QStringList cutOff(const MainWindow& window) {
+    QStringList names;
+    const auto note = [&](const QWidget* widget, const QString& text) {
+      if (!widget->isVisible() || text.isEmpty()) return;
+      const QSize wanted = widget->minimumSizeHint();
+      if (widget->width() < wanted.width() || widget->height() < wanted.height())
+        names << QString("%1 '%2': %3×%4 of %5×%6")
+                     .arg(widget->metaObject()->className(), text)
+                     .arg(widget->width())
+                     .arg(widget->height())
+                     .arg(wanted.width())
+                     .arg(wanted.height());
+    };
+    for (const auto* label : window.findChildren<QLabel*>())
+      if (!label->wordWrap()) note(label, label->text());
+    for (const auto* button : window.findChildren<QAbstractButton*>()) note(button, button->text());
+    return names;
+  }
+
+ private slots:
+  void initTestCase() { useOwnSettings(); }
+
+  void fitsAndShowsEverything_data() {
+    QTest::addColumn<QSize>("size");
+    QTest::addColumn<bool>("dark");
+    for (const QSize size : {QSize(1280, 800), QSize(2560, 1440)})
+      for (const bool dark : {false, true})
+        QTest::addRow("%dx%d %s", size.width(), size.height(), dark ? "dark" : "light") << size << dark;
+  }
+  void fitsAndShowsEverything() {
+    QFETCH(QSize, size);
+    QFETCH(bool, dark);
+    const QString name = QString("look-%1-%2").arg(size.width()).arg(dark ? "dark" : "light");
+    applyTheme(dark ? Theme::dark : Theme::light);
+    MainWindow window;
+    window.setAttribute(Qt::WA_DeleteOnClose, false);
+    window.move(0, 0);
+    window.resize(size);
+    QVERIFY(showActive(&window));
+    screenshot(&window, name + "-start");
+    QCOMPARE(window.size(), size);
+
+    window.openNotebook(sample("noisy_square.ipynb"));
+    QTRY_VERIFY_WITH_TIMEOUT(isReady(window), patience);
+    QCOMPARE(window.size(), size);
+    window.findChild<QAction*>("view.reset_layout")->trigger();
+    window.notebook()->setCurrentCell(1, false);
+    step(window);
+    screenshot(&window, name + "-first-stop");
+    // To the first op inside of the custom gradient of the second step of the descent, so that there is a
+    // curve.
+    for (int i = 0; i < 40; ++i) {
+      const auto* record = window.session()->cachedRecord(window.session()->status().stopped_before);
+      if (record && record->op == "add" && record->backward && window.series()->series("noisy") &&
+          window.series()->series("noisy")->values.size() >= 2)
+        break;
+      step(window);
+      QTRY_VERIFY_WITH_TIMEOUT(window.session()->cachedRecord(window.session()->status().stopped_before),
+                               patience);
+    }
+    QTRY_VERIFY_WITH_TIMEOUT(window.tensor()->model()->tile() && !window.tensor()->model()->loading(),
+                             patience);
+    screenshot(&window, name + "-custom-gradient");
+    QCOMPARE(window.size(), size);
+    QVERIFY2(cutOff(window).isEmpty(), qPrintable(cutOff(window).join("\n")));
+    if (size.width() == 1280 && !dark && qEnvironmentVariableIsSet("TAPEDECK_README_SCREENSHOT"))
+      QVERIFY(window.grab().save(TAPEDECK_SOURCE_DIR "/resources/screenshot.png"));
+
+    QTest::keyClick(&window, Qt::Key_F5);
+    QTRY_VERIFY_WITH_TIMEOUT(window.kernel()->state() == KernelState::idle, patience);
+    window.notebook()->setCurrentCell(3, false);
+    window.notebook()->runCurrent();
+    QTRY_VERIFY_WITH_TIMEOUT(!outputText(window, 3).isEmpty(), patience);
+    screenshot(&window, name + "-finished");
+    QVERIFY2(cutOff(window).isEmpty(), qPrintable(cutOff(window).join("\n")));
+  }
+};
+
+int main(int argc, char** argv) {
+  QSurfaceFormat::setDefaultFormat(inspector::CanvasWidget::surfaceFormat());
+  QApplication application(argc, argv);
+  TestLook test;
+  return QTest::qExec(&test, argc, argv);
+}
+#include "tst_look.moc"
