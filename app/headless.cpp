@@ -212,7 +212,8 @@ class HeadlessRun : public QObject {
 
   void writePlot(const QString& name, const std::vector<plots::ChartSeries>& series) {
     QString error;
-    if (!plots::writeSvg(series, {}, path(name + ".svg"), &error) || !plots::writePng(series, {}, path(name + ".png"), &error))
+    if (!plots::writeSvg(series, {}, path(name + ".svg"), &error) ||
+        !plots::writePng(series, {}, path(name + ".png"), &error))
       throw std::runtime_error(error.toStdString());
   }
 

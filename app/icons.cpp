@@ -8,8 +8,11 @@
 #include <QPixmap>
 #include <QSvgRenderer>
 
-// The icons live in a static library, whose resources nobody would register. Outside any namespace, as the macro wants it.
-static void registerIcons() { Q_INIT_RESOURCE(tapedeck); }
+// The icons live in a static library, whose resources nobody would register. Outside any namespace, as the
+// macro wants it.
+static void registerIcons() {
+  Q_INIT_RESOURCE(tapedeck);
+}
 
 namespace tapedeck::app {
 namespace {

@@ -51,7 +51,8 @@ MainWindow::MainWindow(QWidget* parent)
 
 // The session's last words (its process ends now) must not reach a window that is half gone.
 MainWindow::~MainWindow() {
-  for (QObject* sender : {static_cast<QObject*>(kernel_), static_cast<QObject*>(session_), static_cast<QObject*>(document_)})
+  for (QObject* sender :
+       {static_cast<QObject*>(kernel_), static_cast<QObject*>(session_), static_cast<QObject*>(document_)})
     sender->disconnect(this);
   kernel_->disconnect();
   session_->setSource(nullptr);

@@ -126,7 +126,8 @@ void MainWindow::connectSession() {
 // Records name cells by their ids; people know them by the number beside them.
 void MainWindow::updateCellLabels() {
   QHash<QString, QString> labels;
-  for (int i = 0; i < document_->cellCount(); ++i) labels[document_->cell(i).id] = QString("cell %1").arg(i + 1);
+  for (int i = 0; i < document_->cellCount(); ++i)
+    labels[document_->cell(i).id] = QString("cell %1").arg(i + 1);
   timeline_->setCellLabels(labels);
 }
 

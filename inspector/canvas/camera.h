@@ -29,6 +29,15 @@ struct Camera {
     zoom = std::clamp(std::min(view.width() / world.width(), view.height() / world.height()), least, most);
     offset = QPointF(view.width() / 2, view.height() / 2) - world.center() * zoom;
   }
+  /// Brings `point` as near to the middle as it goes without showing nothing where `world` could be.
+  void centre(QPointF point, const QRectF& world, QSizeF view) {
+    const auto along = [](double wanted, double low, double high, double extent) {
+      return high - low <= extent ? (extent - low - high) / 2 : std::clamp(wanted, extent - high, -low);
+    };
+    const QPointF wanted = QPointF(view.width() / 2, view.height() / 2) - point * zoom;
+    offset = {along(wanted.x(), world.left() * zoom, world.right() * zoom, view.width()),
+              along(wanted.y(), world.top() * zoom, world.bottom() * zoom, view.height())};
+  }
 };
 
 }  // namespace tapedeck::inspector

@@ -95,7 +95,7 @@ void TapeCanvas::keepCursorInSight(bool first) {
   } else {
     // A camera that the user moved keeps its zoom.
     if (first || fitted_) camera_.zoom = readable_zoom;
-    camera_.offset += QPointF(width() / 2.0, height() / 2.0) - nodeRect(node).center();
+    camera_.centre(laid_->layout.nodes[node].center(), laid_->layout.bounds, size());
   }
   emit cameraChanged();
 }

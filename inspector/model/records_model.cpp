@@ -213,7 +213,7 @@ QVariant RecordsModel::headerData(int section, Qt::Orientation orientation, int 
     return QVariant((section == Number || section == Duration ? Qt::AlignRight : Qt::AlignLeft) |
                     Qt::AlignVCenter);
   if (orientation != Qt::Horizontal || role != Qt::DisplayRole) return {};
-  static const char* const titles[] = {"#",      "Op",    "Shapes",    "Names",    "dtype",
+  static const char* const titles[] = {"#",      "Op",    "Shapes",   "Names",     "dtype",
                                        "Device", "Where", "Duration", "Attributes"};
   return section >= 0 && section < ColumnCount ? QString::fromUtf8(titles[section]) : QVariant();
 }
