@@ -2,7 +2,6 @@
 #include <QCommandLineParser>
 #include <QDir>
 #include <QFileInfo>
-#include <QSurfaceFormat>
 #include <cstdio>
 #include <cstring>
 
@@ -10,7 +9,6 @@
 #include "app/icons.h"
 #include "app/main_window.h"
 #include "app/theme.h"
-#include "inspector/canvas/canvas_widget.h"
 
 namespace {
 
@@ -24,8 +22,6 @@ bool wantsHeadless(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   if (wantsHeadless(argc, argv)) qputenv("QT_QPA_PLATFORM", "offscreen");
-  // The canvases ask for this; it must be known before the first window is made.
-  QSurfaceFormat::setDefaultFormat(tapedeck::inspector::CanvasWidget::surfaceFormat());
   QApplication application(argc, argv);
   QApplication::setApplicationName("Tapedeck");
   QApplication::setOrganizationName("tapedeck");

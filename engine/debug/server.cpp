@@ -118,6 +118,7 @@ class DebugServer::Private {
   zmq::socket_t router_, monitor_;
   std::unique_ptr<Jobs> jobs_;
   std::map<std::string, Client> clients_;  ///< those that were welcomed
+  std::pair<GateState, std::uint32_t> last_stop_{};
   Clock::time_point next_status_{}, next_probe_{}, probe_until_{};
   std::atomic<bool> stopping_{false};
   std::thread thread_;
@@ -260,10 +261,14 @@ void DebugServer::Private::send_answers() {
   for (const Outgoing& answer : jobs_->take_answers()) reply(answer.client, answer.request, answer.reply);
 }
 
-// To those that have not got it yet; after a disconnection also to the others, which shows who is gone.
+// To those that have not got it yet; after a disconnection also to the others, which shows who is gone. Somebody waits for
+// what the gate does: that is told at once.
 void DebugServer::Private::send_status() {
   const auto now = Clock::now();
-  if (clients_.empty() || now < next_status_) return;
+  const GateStatus gate = recorder_.gate().status();
+  const auto stop = std::pair(gate.state, gate.stopped_before);
+  if (clients_.empty() || (now < next_status_ && stop == last_stop_)) return;
+  last_stop_ = stop;
   next_status_ = now + status_interval;
   const bool probe = now < probe_until_ && now >= next_probe_;
   if (probe) next_probe_ = now + probe_interval;

@@ -272,7 +272,7 @@ constexpr auto names(GateState) {
   return std::array<std::string_view, 3>{"open", "will_stop", "stopped"};
 }
 
-/// Also sent unasked, with request 0, at most 30 times a second, when something in it changed.
+/// Also sent unasked, with request 0, when something in it changed: at once for the gate, else at most 30 times a second.
 struct Status {
   std::uint64_t records = 0;  ///< number of the newest record; 0: none
   GateState gate = GateState::open;

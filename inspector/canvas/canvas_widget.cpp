@@ -5,13 +5,11 @@
 
 #include <QElapsedTimer>
 #include <QLabel>
-#include <QOffscreenSurface>
-#include <QOpenGLContext>
-#include <QOpenGLFunctions>
-#include <QOpenGLWidget>
+#include <QPainter>
 #include <QResizeEvent>
-#include <optional>
+#include <algorithm>
 
+#include "inspector/canvas/canvas_context.h"
 #include "inspector/canvas/canvas_fonts.h"
 #include "inspector/canvas/canvas_input.h"
 #include "inspector/canvas/canvas_painter.h"
@@ -29,10 +27,6 @@ QString noOpenGlSentence() {
       "it for every machine; LIBGL_ALWAYS_SOFTWARE=1 goes round a driver that fails.");
 }
 
-bool newEnough(const QSurfaceFormat& format) {
-  return format.majorVersion() > 3 || (format.majorVersion() == 3 && format.minorVersion() >= 2);
-}
-
 }  // namespace
 
 struct CanvasWidget::Private {
@@ -45,72 +39,14 @@ struct CanvasWidget::Private {
   quint64 frames = 0;
   QElapsedTimer since_frame;
   bool own_cursor = false;  ///< the cursor shape is one that ImGui asked for
-  Surface* surface = nullptr;
+  std::shared_ptr<CanvasContext> opengl;
+  QImage picture;     ///< what is on the screen
+  bool stale = true;  ///< a frame was asked for since
   QLabel* problem = nullptr;
 };
 
-/// The OpenGL part. Input goes through it to the canvas, so that a canvas without OpenGL is still a widget
-/// that can be focused and laid out.
-class CanvasWidget::Surface : public QOpenGLWidget {
- public:
-  explicit Surface(CanvasWidget* canvas) : QOpenGLWidget(canvas), canvas_(canvas) {
-    if (!newEnough(QSurfaceFormat::defaultFormat())) setFormat(CanvasWidget::surfaceFormat());
-    setAttribute(Qt::WA_TransparentForMouseEvents);
-    setFocusPolicy(Qt::NoFocus);
-  }
-  ~Surface() override {
-    release();
-    disconnect(lost_);  // QOpenGLWidget's own destructor ends the context, when this is a Surface no more
-  }
-
-  void release() {
-    Private& d = *canvas_->d_;
-    if (!d.backend_ready) return;
-    makeCurrent();
-    d.textures.clear();
-    ImGui::SetCurrentContext(d.context);
-    ImGui_ImplOpenGL3_Shutdown();
-    d.backend_ready = false;
-    doneCurrent();
-  }
-
- protected:
-  void initializeGL() override {
-    // A canvas that moves to another window (a dock that floats) gets a new context.
-    lost_ = connect(context(), &QOpenGLContext::aboutToBeDestroyed, this, [this] { release(); });
-    Private& d = *canvas_->d_;
-    ImGui::SetCurrentContext(d.context);
-    d.backend_ready = newEnough(context()->format()) && ImGui_ImplOpenGL3_Init("#version 150");
-    d.font_texture = nullptr;
-    if (!d.backend_ready)
-      QMetaObject::invokeMethod(
-          canvas_, [canvas = canvas_] { canvas->showProblem(noOpenGlSentence()); }, Qt::QueuedConnection);
-  }
-  void paintGL() override { canvas_->paintFrame(); }
-
- private:
-  CanvasWidget* canvas_;
-  QMetaObject::Connection lost_;
-};
-
-QSurfaceFormat CanvasWidget::surfaceFormat() {
-  QSurfaceFormat format;
-  format.setVersion(3, 2);
-  format.setProfile(QSurfaceFormat::CoreProfile);
-  format.setSwapInterval(1);
-  return format;
-}
-
 bool CanvasWidget::openGlWorks() {
-  static const bool works = [] {
-    QOpenGLContext context;
-    context.setFormat(surfaceFormat());
-    if (!context.create() || !newEnough(context.format())) return false;
-    QOffscreenSurface surface;
-    surface.setFormat(context.format());
-    surface.create();
-    return surface.isValid() && context.makeCurrent(&surface);
-  }();
+  static const bool works = CanvasContext::shared() != nullptr;
   return works;
 }
 
@@ -118,10 +54,12 @@ CanvasWidget::CanvasWidget(QWidget* parent) : QWidget(parent), d_(std::make_uniq
   setFocusPolicy(Qt::StrongFocus);
   setMouseTracking(true);
   d_->theme = Theme::fromPalette(palette());
-  if (!openGlWorks()) {
+  if (openGlWorks()) d_->opengl = CanvasContext::shared();
+  if (!d_->opengl) {
     showProblem(noOpenGlSentence());
     return;
   }
+  setAttribute(Qt::WA_OpaquePaintEvent);
   d_->fonts = CanvasFonts::forRatio(devicePixelRatioF());
   ImGuiContext* const before = ImGui::GetCurrentContext();
   d_->context = ImGui::CreateContext(d_->fonts->atlas());
@@ -132,17 +70,18 @@ CanvasWidget::CanvasWidget(QWidget* parent) : QWidget(parent), d_(std::make_uniq
   prepareInput(io);
   ImGui::SetCurrentContext(before);
   updateTheme();
-  d_->surface = new Surface(this);
-  d_->surface->setGeometry(rect());
 }
 
 CanvasWidget::~CanvasWidget() {
-  delete d_->surface;  // while the context that it shuts down is still there
+  if (d_->opengl && d_->opengl->makeCurrent()) {
+    d_->textures.clear();
+    ImGui::SetCurrentContext(d_->context);
+    if (d_->backend_ready) ImGui_ImplOpenGL3_Shutdown();
+  }
   if (d_->context) ImGui::DestroyContext(d_->context);
 }
 
 void CanvasWidget::showProblem(const QString& sentence) {
-  if (d_->surface) d_->surface->hide();
   if (!d_->problem) d_->problem = new QLabel(this);
   d_->problem->setText(sentence);
   d_->problem->setWordWrap(true);
@@ -162,15 +101,18 @@ quint64 CanvasWidget::framesPainted() const {
   return d_->frames;
 }
 QImage CanvasWidget::grabFramebuffer() {
-  return d_->surface ? d_->surface->grabFramebuffer() : QImage();
+  if (d_->opengl && d_->stale) paintFrame();
+  return d_->picture;
 }
 
 void CanvasWidget::requestFrame() {
-  if (d_->surface) d_->surface->update();
+  if (!d_->opengl) return;
+  d_->stale = true;
+  update();
 }
 
 void CanvasWidget::resizeEvent(QResizeEvent* event) {
-  if (d_->surface) d_->surface->setGeometry(rect());
+  requestFrame();
   if (d_->problem) d_->problem->setGeometry(rect());
   QWidget::resizeEvent(event);
 }
@@ -213,24 +155,30 @@ void CanvasWidget::updateTheme() {
   ImGui::SetCurrentContext(before);
 }
 
+void CanvasWidget::paintEvent(QPaintEvent*) {
+  if (!d_->opengl) return;
+  if (d_->stale || d_->picture.devicePixelRatio() != devicePixelRatioF()) paintFrame();
+  QPainter painter(this);
+  painter.drawImage(QPoint(), d_->picture);
+}
+
 void CanvasWidget::paintFrame() {
   Private& d = *d_;
-  QOpenGLFunctions* gl = QOpenGLContext::currentContext()->functions();
-  const QColor& back = d.theme.background;
-  gl->glClearColor(static_cast<float>(back.redF()), static_cast<float>(back.greenF()),
-                   static_cast<float>(back.blueF()), 1);
-  gl->glClear(GL_COLOR_BUFFER_BIT);
-  if (!d.backend_ready) return;
+  const double ratio = devicePixelRatioF();
+  const QSize pixels = (QSizeF(size()) * ratio).toSize();
+  d.stale = false;
+  if (pixels.isEmpty() || !d.opengl->makeCurrent()) return;
   ImGuiContext* const before = ImGui::GetCurrentContext();
   ImGui::SetCurrentContext(d.context);
+  if (!d.backend_ready) d.backend_ready = ImGui_ImplOpenGL3_Init("#version 150");
+  d.opengl->begin(pixels, d.theme.background);
   ImGuiIO& io = ImGui::GetIO();
-  const double ratio = devicePixelRatioF();
   if (d.fonts->ratio() != ratio) {
     d.fonts = CanvasFonts::forRatio(ratio);
     io.Fonts = d.fonts->atlas();
     d.font_texture = nullptr;
   }
-  if (!d.font_texture) {  // the atlas is shared between canvases; its texture belongs to this context
+  if (!d.font_texture) {  // the atlas is shared between canvases; each has a texture of its own
     ImGui_ImplOpenGL3_DestroyDeviceObjects();
     ImGui_ImplOpenGL3_CreateDeviceObjects();
     d.font_texture = io.Fonts->TexID;
@@ -254,6 +202,8 @@ void CanvasWidget::paintFrame() {
   ImGui::Render();
   ImGui_ImplOpenGL3_RenderDrawData(ImGui::GetDrawData());
   d.textures.endFrame();
+  d.picture = d.opengl->end();
+  d.picture.setDevicePixelRatio(ratio);
   const ImGuiMouseCursor wanted = ImGui::GetMouseCursor();
   if (wanted != ImGuiMouseCursor_Arrow)
     setCursor(cursorShape(wanted));

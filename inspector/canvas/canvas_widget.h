@@ -5,7 +5,6 @@
 // it is idle.
 #pragma once
 
-#include <QSurfaceFormat>
 #include <QWidget>
 #include <memory>
 
@@ -21,12 +20,8 @@ class CanvasWidget : public QWidget {
   explicit CanvasWidget(QWidget* parent = nullptr);
   ~CanvasWidget() override;
 
-  /// OpenGL 3.2 core. The program makes it QSurfaceFormat's default before it makes its QApplication, so that
-  /// all widgets of a window can share their contexts; a canvas whose window has another default asks for it
-  /// itself.
-  static QSurfaceFormat surfaceFormat();
-  /// Whether such a context can be made here. Asked once in a process. Where it can not, canvases show a
-  /// sentence instead, and the rest of their window works on.
+  /// Whether an OpenGL 3.2 core context can be made here. Asked once in a process. Where it can not, canvases
+  /// show a sentence instead, and the rest of their window works on.
   static bool openGlWorks();
   /// The sentence that stands in the canvas' place; empty where it can draw.
   QString problem() const;
@@ -54,10 +49,10 @@ class CanvasWidget : public QWidget {
   virtual void themeChanged() {}
 
   bool event(QEvent* event) override;
+  void paintEvent(QPaintEvent* event) override;
   void resizeEvent(QResizeEvent* event) override;
 
  private:
-  class Surface;
   struct Private;
   void showProblem(const QString& sentence);
   void updateTheme();

@@ -101,7 +101,6 @@ class TestLook : public QObject {
 };
 
 int main(int argc, char** argv) {
-  QSurfaceFormat::setDefaultFormat(inspector::CanvasWidget::surfaceFormat());
   QApplication application(argc, argv);
   TestLook test;
   return QTest::qExec(&test, argc, argv);

@@ -242,7 +242,6 @@ class TestMainJob : public QObject {
 };
 
 int main(int argc, char** argv) {
-  QSurfaceFormat::setDefaultFormat(inspector::CanvasWidget::surfaceFormat());
   QApplication application(argc, argv);
   TestMainJob test;
   return QTest::qExec(&test, argc, argv);

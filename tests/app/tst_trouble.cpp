@@ -275,7 +275,6 @@ class TestTrouble : public QObject {
 };
 
 int main(int argc, char** argv) {
-  QSurfaceFormat::setDefaultFormat(inspector::CanvasWidget::surfaceFormat());
   QApplication application(argc, argv);
   TestTrouble test;
   return QTest::qExec(&test, argc, argv);

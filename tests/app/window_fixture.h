@@ -7,13 +7,11 @@
 #include <QLabel>
 #include <QSettings>
 #include <QSlider>
-#include <QSurfaceFormat>
 #include <QTemporaryDir>
 #include <QTest>
 
 #include "app/main_window.h"
 #include "app/theme.h"
-#include "inspector/canvas/canvas_widget.h"
 
 namespace tapedeck::app {
 

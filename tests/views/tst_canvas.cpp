@@ -150,7 +150,6 @@ class CanvasTest : public QObject {
 };
 
 int main(int argc, char** argv) {
-  useCanvasFormat();
   QApplication app(argc, argv);
   CanvasTest test;
   return QTest::qExec(&test, argc, argv);

@@ -55,7 +55,6 @@ class WithoutOpenGlTest : public QObject {
 
 int main(int argc, char** argv) {
   qputenv("QT_XCB_GL_INTEGRATION", "none");
-  useCanvasFormat();
   QApplication app(argc, argv);
   WithoutOpenGlTest test;
   return QTest::qExec(&test, argc, argv);

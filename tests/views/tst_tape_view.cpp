@@ -348,7 +348,6 @@ class TapeViewTest : public QObject {
 };
 
 int main(int argc, char** argv) {
-  useCanvasFormat();
   QApplication app(argc, argv);
   TapeViewTest test;
   return QTest::qExec(&test, argc, argv);

@@ -482,7 +482,6 @@ class TensorViewTest : public QObject {
 };
 
 int main(int argc, char** argv) {
-  useCanvasFormat();
   QApplication app(argc, argv);
   TensorViewTest test;
   return QTest::qExec(&test, argc, argv);

@@ -48,8 +48,5 @@ inline void screenshot(QWidget& widget, const QString& name) {
   widget.grab().save(folder + QLatin1Char('/') + name + QStringLiteral(".png"));
 }
 
-inline void useCanvasFormat() {
-  QSurfaceFormat::setDefaultFormat(inspector::CanvasWidget::surfaceFormat());
-}
 
 }  // namespace tapedeck::test

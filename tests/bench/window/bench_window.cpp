@@ -1,6 +1,6 @@
-// What a user waits for in the window, one JSON line per case: from the press of F10 to the painted step, over 200 steps of
-// the L-BFGS autoencoder; from the start of the process to a usable window, and to a ready session. Run it on a display
-// (xvfb-run), with LIBGL_ALWAYS_SOFTWARE=1 for software OpenGL.
+// What a user waits for in the window, one JSON line per case: from the press of F10 to the painted step,
+// over 200 steps of the L-BFGS autoencoder; from the start of the process to a usable window, and to a ready
+// session. Run it on a display (xvfb-run), with LIBGL_ALWAYS_SOFTWARE=1 for software OpenGL.
 #include <unistd.h>
 
 #include <QElapsedTimer>
@@ -31,38 +31,43 @@ double sinceProcessStart() {
 
 void report(const char* name, std::vector<double> values) {
   std::sort(values.begin(), values.end());
-  const auto at = [&](double share) { return values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1))]; };
-  std::printf("{\"case\": \"%s\", \"count\": %zu, \"median_ms\": %.1f, \"p95_ms\": %.1f, \"max_ms\": %.1f}\n", name, values.size(),
-              at(.5), at(.95), values.back());
+  const auto at = [&](double share) {
+    return values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1))];
+  };
+  std::printf("{\"case\": \"%s\", \"count\": %zu, \"median_ms\": %.1f, \"p95_ms\": %.1f, \"max_ms\": %.1f}\n",
+              name, values.size(), at(.5), at(.95), values.back());
   std::fflush(stdout);
 }
 
-/// The step is painted once the views have what belongs to the new stop, and both canvases have drawn after that.
+bool graphShows(const MainWindow& window, quint64 stop) {
+  return window.tape()->model()->graph().cursor == stop && !window.tape()->model()->loading();
+}
+
+/// The step is painted once the views have what belongs to the new stop, and both canvases have drawn after
+/// that.
 bool showsStop(const MainWindow& window, quint64 stop) {
-  const auto* model = window.tensor()->model();
-  return window.session()->cursor() == stop && window.tape()->model()->graph().cursor == stop && !window.tape()->model()->loading() &&
-         !model->loading();
+  return window.session()->cursor() == stop && graphShows(window, stop) &&
+         !window.tensor()->model()->loading();
 }
 
 void waitFor(const std::function<bool()>& condition) {
   QElapsedTimer clock;
   clock.start();
-  while (!condition() && clock.elapsed() < patience) QCoreApplication::processEvents(QEventLoop::WaitForMoreEvents, 5);
+  while (!condition() && clock.elapsed() < patience)
+    QCoreApplication::processEvents(QEventLoop::WaitForMoreEvents, 5);
   if (!condition()) qFatal("gave up waiting");
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  QSurfaceFormat::setDefaultFormat(inspector::CanvasWidget::surfaceFormat());
   QApplication application(argc, argv);
   useOwnSettings();
   applyTheme(Theme::light);
   MainWindow window;
   window.setAttribute(Qt::WA_DeleteOnClose, false);
   window.resize(1280, 800);
-  window.show();
-  if (!QTest::qWaitForWindowExposed(&window)) return 1;
+  if (!showActive(&window)) return 1;
   QCoreApplication::processEvents();
   report("start_to_usable_window", {sinceProcessStart()});
   const QString notebook = argc > 1 ? QString(argv[1]) : sample("lbfgs_autoencoder.ipynb");
@@ -88,22 +93,35 @@ int main(int argc, char** argv) {
   QTest::keyClick(&window, Qt::Key_F10);
   waitFor([&] { return isStopped(window) && showsStop(window, window.session()->status().stopped_before); });
 
-  std::vector<double> steps;
+  std::vector<double> stops, graphs, values, steps;
   QElapsedTimer clock;
   for (int i = 0; i < 200; ++i) {
     const auto before = window.session()->status().stopped_before;
     QTest::qWait(20);
     clock.start();
     QTest::keyClick(&window, Qt::Key_F10);
+    const auto now = [&] { return static_cast<double>(clock.nsecsElapsed()) / 1e6; };
+    double stopped = 0, graph = 0, value = 0;
     waitFor([&] {
       const auto stop = window.session()->status().stopped_before;
-      return isStopped(window) && stop != before && showsStop(window, stop);
+      if (!isStopped(window) || stop == before) return false;
+      if (stopped == 0) stopped = now();
+      if (window.session()->cursor() != stop) return false;
+      if (graph == 0 && graphShows(window, stop)) graph = now();
+      if (value == 0 && !window.tensor()->model()->loading()) value = now();
+      return showsStop(window, stop);
     });
+    stops.push_back(stopped);
+    graphs.push_back(graph);
+    values.push_back(value);
     // One more frame, forced to be drawn and read back, holds all of it.
     window.tape()->repaint();
     QCoreApplication::processEvents();
-    steps.push_back(static_cast<double>(clock.nsecsElapsed()) / 1e6);
+    steps.push_back(now());
   }
+  report("key_press_to_stop", stops);
+  report("key_press_to_graph", graphs);
+  report("key_press_to_values", values);
   report("key_press_to_painted_step", steps);
   window.kernel()->interrupt();
   window.kernel()->shutdown();
