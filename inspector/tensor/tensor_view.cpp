@@ -81,6 +81,8 @@ struct TensorView::Private {
   void makeScale() {
     scale = new QComboBox(view);
     scale->addItems({tr("Automatic"), tr("Sequential"), tr("Diverging")});
+    scale->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+    scale->setMinimumContentsLength(2);  // it must not make the panel wider
     scale->setToolTip(tr("Colours: from minimum to maximum, or to both sides of zero (Alt+C)"));
     scale->setAccessibleName(tr("Colour scale"));
     scale->setVisible(false);
@@ -101,7 +103,7 @@ struct TensorView::Private {
     reshape->setToolTip(
         tr("Look at the values in another shape; “28,28” makes images of a matrix' columns (Alt+R)"));
     reshape->setAccessibleName(tr("Reshape"));
-    reshape->setMinimumWidth(90);
+    reshape->setMinimumWidth(64);
     reshape->setMaximumWidth(260);
     auto* action = new QAction(view);
     action->setShortcut(QKeySequence(Qt::ALT | Qt::Key_R));
@@ -111,7 +113,12 @@ struct TensorView::Private {
       reshape->setFocus(Qt::ShortcutFocusReason);
       reshape->selectAll();
     });
-    QObject::connect(reshape, &QLineEdit::textEdited, model, &TensorModel::setReshapeText);
+    QObject::connect(reshape, &QLineEdit::textEdited, model, [this](const QString& text) {
+      const bool before = model->images().has_value();
+      model->setReshapeText(text);
+      // Who asks for images wants to see them.
+      if (!before && model->images()) modes->actions()[static_cast<int>(TensorMode::heatMap)]->trigger();
+    });
     error = new QLabel(view);
     error->setWordWrap(true);
     error->setContentsMargins(8, 0, 8, 2);

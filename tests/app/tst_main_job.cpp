@@ -1,7 +1,9 @@
 // The main job, as a new user does it, with keys and mouse, in a real window with a real session process.
 // What the panels show is compared with values computed here.
 #include <QAbstractItemView>
+#include <QLineEdit>
 #include <QPushButton>
+#include <QTabBar>
 #include <QTableView>
 #include <cmath>
 
@@ -9,6 +11,7 @@
 #include "inspector/graph/tape_view.h"
 #include "inspector/model/tape_graph.h"
 #include "inspector/model/tensor_model.h"
+#include "inspector/tensor/tensor_canvas.h"
 #include "inspector/tensor/tensor_view.h"
 #include "inspector/timeline/timeline_view.h"
 #include "plots/plots_view.h"
@@ -226,11 +229,17 @@ class TestMainJob : public QObject {
           return chip >= 0;
         }(),
         patience);
-    model->selectChip(chip);
-    model->setReshapeText("28x28");
+    auto* chips = window_->tensor()->chips();
+    QTest::mouseClick(chips, Qt::LeftButton, {}, chips->tabRect(chip).center());
+    QCOMPARE(model->currentChip(), chip);
+    auto* reshape = window_->tensor()->findChild<QLineEdit*>();
+    QTest::mouseClick(reshape, Qt::LeftButton);
+    QTest::keyClicks(reshape, "28x28");
     QVERIFY2(model->reshapeError().isEmpty(), qPrintable(model->reshapeError()));
     QVERIFY(model->images().has_value());
     QTRY_VERIFY_WITH_TIMEOUT(model->imageTile() && !model->imageTile()->values.empty(), patience);
+    QCOMPARE(window_->tensor()->canvas()->mode(),
+             inspector::TensorMode::heatMap);  // as images, not as numbers
     screenshot(window_.get(), "autoencoder-weights");
 
     const auto points = loss().size();
