@@ -15,6 +15,7 @@ class TestSessionDebug : public QObject {
   void theGateStopsAndStepsAndGoesOn();
   void interruptAtTheGateEndsTheCellAndTheSessionLives();
   void interruptBetweenOpsEndsTheCell();
+  void interruptEndsALongOpInItsMiddle();
   void aListAtTheEndOfACellIsASeries();
   void seriesOfACellRestartWithIt();
   void restartConnectsAgainAndStartsOver();
@@ -118,6 +119,29 @@ void TestSessionDebug::interruptBetweenOpsEndsTheCell() {
   QTRY_COMPARE_WITH_TIMEOUT(probe_->finished.value("long"), QString("error"), generous);
   QCOMPARE(probe_->output("long", "error")["ename"], "KeyboardInterrupt");
   QCOMPARE(run(*probe_, "after", "1"), QString("ok"));
+}
+
+void TestSessionDebug::interruptEndsALongOpInItsMiddle() {
+  probe_->session.execute("op",
+                          "a = tf.ones((3500, 50000), tf.float64)\nb = tf.matmul(a, a, transpose_b=True)");
+  const auto newest = [this] { return ask<protocol::Status>(protocol::GetStatus{}).records; };
+  const auto record = [this](std::uint64_t number) {
+    const auto page = ask<protocol::Records>(protocol::GetRecords{number, 1, false});
+    return page.records.empty() ? protocol::Record{} : page.records[0];
+  };
+  const auto runs = [&] {
+    const auto last = record(newest());
+    return last.op == "matmul" && last.state == protocol::RecordState::running;
+  };
+  QTRY_VERIFY_WITH_TIMEOUT(runs(), generous);
+  const auto number = newest();
+  probe_->session.interrupt();
+  QTRY_COMPARE_WITH_TIMEOUT(probe_->finished.value("op"), QString("error"), generous);
+  QCOMPARE(probe_->output("op", "error")["ename"], "KeyboardInterrupt");
+  // The op itself was given up; it did not run to its end first.
+  QCOMPARE(record(number).state, protocol::RecordState::failed);
+  QCOMPARE(run(*probe_, "given up", "print('b' in globals())\ndel a"), QString("ok"));
+  QCOMPARE(probe_->printed("given up"), QString("False\n"));
 }
 
 void TestSessionDebug::aListAtTheEndOfACellIsASeries() {
