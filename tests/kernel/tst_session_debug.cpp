@@ -122,8 +122,8 @@ void TestSessionDebug::interruptBetweenOpsEndsTheCell() {
 }
 
 void TestSessionDebug::interruptEndsALongOpInItsMiddle() {
-  probe_->session.execute("op",
-                          "a = tf.ones((3500, 50000), tf.float64)\nb = tf.matmul(a, a, transpose_b=True)");
+  probe_->session.execute(
+      "op", "a = tf.ones((3500, 50000), tf.float64)\ngiven_up = tf.matmul(a, a, transpose_b=True)");
   const auto newest = [this] { return ask<protocol::Status>(protocol::GetStatus{}).records; };
   const auto record = [this](std::uint64_t number) {
     const auto page = ask<protocol::Records>(protocol::GetRecords{number, 1, false});
@@ -140,7 +140,7 @@ void TestSessionDebug::interruptEndsALongOpInItsMiddle() {
   QCOMPARE(probe_->output("op", "error")["ename"], "KeyboardInterrupt");
   // The op itself was given up; it did not run to its end first.
   QCOMPARE(record(number).state, protocol::RecordState::failed);
-  QCOMPARE(run(*probe_, "given up", "print('b' in globals())\ndel a"), QString("ok"));
+  QCOMPARE(run(*probe_, "given up", "print('given_up' in globals())\ndel a"), QString("ok"));
   QCOMPARE(probe_->printed("given up"), QString("False\n"));
 }
 
