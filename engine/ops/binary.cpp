@@ -98,7 +98,7 @@ Tensor multiply(const Tensor& x, const Tensor& y) {
 // does.
 TAPEDECK_OP(divide_op) = binary_row(
     {"divide",
-     {"divide", "math.divide", "truediv", "math.truediv"},
+     {"divide", "math.divide", "truediv", "math.truediv", "realdiv"},
      "The quotient: x / y. Whole numbers are divided as float64 and give float64, as Python's `/` does; x / "
      "0 is ±∞ "
      "or NaN.",
@@ -166,7 +166,7 @@ Tensors extreme_gradients(const VjpContext& c) {
 
 TAPEDECK_OP(floordiv_op) = binary_row(
     {"floordiv",
-     {"floordiv", "math.floordiv"},
+     {"floordiv", "math.floordiv", "floor_div"},
      "The quotient rounded down: ⌊x / y⌋. Dividing whole numbers by 0 is an InvalidArgumentError.",
      "none"},
     Kind::numeric, false, binary_shape<Kind::numeric>, division_forward<Binary::floordiv>, nullptr);

@@ -78,13 +78,15 @@ TAPEDECK_OP(polygamma_op) = binary_op<Binary::polygamma, Kind::floating>(
      "The a-th derivative of digamma: ψ⁽ᵃ⁾(x) = (−1)ᵃ⁺¹ a! ζ(a + 1, x); NaN where a is no whole number of at "
      "least 0. "
      "(Abramowitz and Stegun, 6.4.10)",
-     "da = 0, dx = dz·polygamma(a + 1, x)",
+     "none for a, dx = dz·polygamma(a + 1, x)",
      "a",
      "x"},
     [](const VjpContext& c) {
-      return binary_gradients(
-          c, [&] { return zeros_like(c.cotangents[0]); },
-          [&] { return c.cotangents[0] * polygamma(c.inputs[0] + 1.0, c.inputs[1]); });
+      Tensors gradients(2);
+      if (c.wanted[1])
+        gradients[1] =
+            unbroadcast(c.cotangents[0] * polygamma(c.inputs[0] + 1.0, c.inputs[1]), c.inputs[1].shape());
+      return gradients;
     });
 Tensor polygamma(const Tensor& a, const Tensor& x) {
   return run_op1(polygamma_op, {a, x});
@@ -94,14 +96,15 @@ TAPEDECK_OP(zeta_op) = binary_op<Binary::zeta, Kind::floating>(
     {"zeta",
      {"zeta", "math.zeta"},
      "Hurwitz' zeta function: ζ(x, q) = Σ 1 / (q + k)ˣ over k = 0, 1, 2 …; ∞ at x = 1, NaN below it.",
-     "dx = 0, dq = −dz·x·ζ(x + 1, q)",
+     "none for x, dq = −dz·x·ζ(x + 1, q)",
      "x",
      "q"},
     [](const VjpContext& c) {
-      const Tensor& x = c.inputs[0];
-      return binary_gradients(
-          c, [&] { return zeros_like(c.cotangents[0]); },
-          [&] { return c.cotangents[0] * (-x * zeta(x + 1.0, c.inputs[1])); });
+      Tensors gradients(2);
+      if (!c.wanted[1]) return gradients;
+      const Tensor x = stop_gradient(c.inputs[0]);
+      gradients[1] = unbroadcast(c.cotangents[0] * (-x * zeta(x + 1.0, c.inputs[1])), c.inputs[1].shape());
+      return gradients;
     });
 Tensor zeta(const Tensor& x, const Tensor& q) {
   return run_op1(zeta_op, {x, q});

@@ -18,8 +18,8 @@ inline double digamma_reference(double x) {
   const Wide pi = 3.14159265358979323846264338327950288L;
   if (x == 0) return std::signbit(x) ? infinity : -infinity;
   if (!(x < 0)) return static_cast<double>(digamma_above_zero(x));
-  const Wide fraction = static_cast<Wide>(x) - std::floor(x);
-  if (!(fraction > 0)) return not_a_number;
+  const Wide fraction = static_cast<Wide>(x) - std::nearbyint(static_cast<Wide>(x));
+  if (!(fraction != 0)) return not_a_number;
   return static_cast<double>(digamma_above_zero(1 - static_cast<Wide>(x)) - pi / std::tan(pi * fraction));
 }
 

@@ -145,3 +145,16 @@ def zero_fraction(value, name=None):
     """
     value = tensor(value)
     return op("reduce_mean")(op("cast")(op("equal")(value, zero_of(value)), "float32"))
+
+
+@public("div")
+def div(x, y, name=None):
+    """TensorFlow 1's quotient: x / y of real numbers, rounded down of whole ones.
+
+    x, y: numbers of one dtype; shapes that broadcast by NumPy's rule.
+    Returns: the dtype of both, the broadcast shape.
+    Errors: TypeError for different dtypes; InvalidArgumentError for shapes that do not broadcast, and whole numbers
+    divided by 0.
+    """
+    whole = all(np.asarray(value).dtype.kind == "i" for value in (x, y))
+    return op("floordiv" if whole else "divide")(x, y)
