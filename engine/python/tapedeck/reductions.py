@@ -2,7 +2,7 @@
 import numpy as np
 
 import tapedeck
-from tapedeck.composites import op, public, tensor, zero_of
+from tapedeck.composites import op, public, tensor
 from tapedeck.errors import InvalidArgumentError, UnimplementedError
 
 
@@ -27,7 +27,7 @@ def count_nonzero(input=None, axis=None, keepdims=None, dtype="int64", name=None
     x = tensor(_one_of("count_nonzero", input=input, input_tensor=input_tensor))
     axis = _one_of("count_nonzero", axis=axis, reduction_indices=reduction_indices)
     keep = bool(_one_of("count_nonzero", keepdims=keepdims, keep_dims=keep_dims))
-    hits = op("cast")(op("not_equal")(x, zero_of(x)), "int64")
+    hits = op("cast")(op("cast")(x, "bool"), "int64")
     return op("cast")(op("reduce_sum")(hits, axis=axis, keepdims=keep), dtype)
 
 

@@ -1,7 +1,7 @@
 """Choices between tensors, and limits on their length."""
 import numpy as np
 
-from tapedeck.composites import op, public, tensor, zero_of
+from tapedeck.composites import op, public, tensor
 from tapedeck.errors import InvalidArgumentError
 
 
@@ -143,8 +143,8 @@ def zero_fraction(value, name=None):
     value: numbers, any shape.
     Returns: a float32 scalar; NaN of nothing.
     """
-    value = tensor(value)
-    return op("reduce_mean")(op("cast")(op("equal")(value, zero_of(value)), "float32"))
+    is_zero = op("logical_not")(op("cast")(value, "bool"))
+    return op("reduce_mean")(op("cast")(is_zero, "float32"))
 
 
 @public("div")
