@@ -99,14 +99,16 @@ Tensor multiply(const Tensor& x, const Tensor& y) {
 TAPEDECK_OP(divide_op) = binary_row(
     {"divide",
      {"divide", "math.divide", "truediv", "math.truediv", "realdiv"},
-     "The quotient: x / y. Whole numbers are divided as float64 and give float64, as Python's `/` does; x / "
+     "The quotient: x / y. Whole numbers are divided as float64 and give float64, as Python's `/` does, "
+     "those of 8 and 16 bits float32; x / "
      "0 is ±∞ "
      "or NaN.",
      "dx = dz / y, dy = −dz·z / y"},
     Kind::numeric, false,
     [](const OpContext& c) {
       TensorSpecs specs = binary_shape<Kind::numeric>(c);
-      if (!is_floating(specs[0].dtype)) specs[0].dtype = DType::float64;
+      if (!is_floating(specs[0].dtype))
+        specs[0].dtype = item_size(specs[0].dtype) < 4 ? DType::float32 : DType::float64;
       return specs;
     },
     [](const OpContext& c) {

@@ -5,6 +5,7 @@
 
 #include "engine/ops/checks.h"
 #include "engine/ops/families.h"
+#include "engine/tensor/narrow.h"
 
 namespace tapedeck::ops {
 
@@ -40,7 +41,7 @@ TAPEDECK_OP(where_true_op) = {
     .attributes = {},
     .shape_rule =
         [](const OpContext& c) {
-          const Tensor condition = contiguous(c.inputs[0]);
+          const Tensor condition = contiguous(widened(c.inputs[0]));
           const std::int64_t found = visit_dtype(condition.dtype(), [&](auto tag) {
             using T = typename decltype(tag)::type;
             const T* values = condition.data<T>();
@@ -71,7 +72,8 @@ struct Distinct {
 };
 
 /// NaN equals nothing, so each one is a value of its own; −0 equals 0.
-Distinct distinct_values(const Tensor& x) {
+Distinct distinct_values(const Tensor& any) {
+  const Tensor x = contiguous(widened(any));
   Distinct distinct;
   visit_dtype(x.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
@@ -108,7 +110,7 @@ TensorSpecs unique_shape(const OpContext& c) {
   const DType dtype = c.attributes.get<DType>(0);
   if (!is_integer(dtype))
     fail<InvalidArgumentError>(c.op.name, ": out_idx is ", dtype_name(dtype), "; needs int32 or int64");
-  const auto count = static_cast<std::int64_t>(distinct_values(contiguous(x)).first.size());
+  const auto count = static_cast<std::int64_t>(distinct_values(x).first.size());
   TensorSpecs specs = spec(x.dtype(), {count});
   specs.push_back({dtype, x.shape()});
   specs.push_back({dtype, {count}});

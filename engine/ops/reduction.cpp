@@ -78,6 +78,7 @@ OpDef reduction_row(ReductionText text, Kind kind, ShapeRule shape_rule, Forward
              "order of the additions does not depend on the number of threads.\nErrors: InvalidArgumentError "
              "for an axis "
              "out of range or named twice; TypeMismatchError for another dtype.",
+      .saturates = text.name == "reduce_max" || text.name == "reduce_min",
   };
 }
 

@@ -132,6 +132,7 @@ OpDef segment_row(const std::string& what, const std::string& doc, const std::st
           "data, (num_segments,) + the rest of its shape.\nErrors: OutOfRangeError for a number of at least "
           "num_segments; InvalidArgumentError for shapes that do not fit; TypeMismatchError for other "
           "dtypes.",
+      .saturates = what == "max" || what == "min",
   };
 }
 

@@ -6,6 +6,7 @@
 #include "engine/python/convert.h"
 #include "engine/python/errors.h"
 #include "engine/python/tensor_object.h"
+#include "engine/tensor/narrow.h"
 
 namespace tapedeck::python {
 
@@ -156,7 +157,8 @@ PyObject* positive(PyObject* a) {
 // ---- the one element as a Python number
 // -------------------------------------------------------------------------------
 
-PyObject* number_of(const Tensor& tensor) {
+PyObject* number_of(const Tensor& any) {
+  const Tensor tensor = widened(any);
   return visit_dtype(tensor.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
     const T value = *tensor.data<T>();
@@ -183,9 +185,9 @@ int truth(PyObject* self) {
                                  tensor.count(),
                                  " elements is ambiguous; use tf.reduce_any or tf.reduce_all");
     if (tensor.device().kind == DeviceKind::cpu)
-      return visit_dtype(tensor.dtype(), [&](auto tag) {
+      return visit_dtype(compute_dtype(tensor.dtype()), [wide = widened(tensor)](auto tag) {
         using T = typename decltype(tag)::type;
-        return *tensor.data<T>() != T{} ? 1 : 0;
+        return *wide.template data<T>() != T{} ? 1 : 0;
       });
     const py::object value = element(self, "bool()");
     return PyObject_IsTrue(value.ptr());
