@@ -188,6 +188,21 @@ class Ops(unittest.TestCase):
         self.assertEqual(tf.where(tensor).shape, (23, 3))
         self.assertEqual(tf.unique(np.array([3, 1, 3], np.uint8)).y.numpy().tolist(), [3, 1])
 
+    def test_counts_and_segments_by_unsigned_numbers(self):
+        numbers = np.array([200, 3, 200, 255], np.uint8)
+        counts = tf.math.bincount(numbers).numpy()
+        np.testing.assert_array_equal(counts, np.bincount(numbers))
+        self.assertEqual(tf.math.bincount(numbers, maxlength=201).numpy()[200], 2)
+        self.assertEqual(tf.math.segment_sum(numbers, np.array([0, 0, 1, 1], np.uint8)).numpy().tolist(), [203, 199])
+        with self.assertRaisesRegex(tf.errors.InvalidArgumentError, r"segment_ids\[1\] is 0, after 1"):
+            tf.math.segment_sum(numbers, np.array([1, 0, 1, 1], np.uint8))
+
+    def test_random_numbers_stay_in_range(self):
+        numbers = tf.random.uniform([2000], 250, 256, dtype=tf.uint8).numpy()
+        self.assertEqual((numbers.dtype, numbers.min(), numbers.max()), (np.uint8, 250, 255))
+        with self.assertRaisesRegex(ValueError, r"the range \[0, 300\) leaves uint8"):
+            tf.random.uniform([2], 0, 300, dtype=tf.uint8)
+
     def test_gradients(self):
         for dtype in (tf.float16, tf.bfloat16):
             x = tf.constant([.5, -1.5, 2.], dtype)

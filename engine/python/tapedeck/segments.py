@@ -17,9 +17,9 @@ _SORTED_DOC = """{what} of the slices of data that have the same number, numbers
 def _sorted_ids(name, data, segment_ids):
     """Data and numbers as tensors, how many numbers there are, and whether some are missing."""
     data, ids = tensor(data), tensor(segment_ids)
-    values = ids.numpy()
-    if values.dtype.kind != "i":
-        raise _engine.TypeMismatchError(f"{name}: segment_ids is {values.dtype}; needs int32 or int64")
+    if not ids.dtype.is_integer:
+        raise _engine.TypeMismatchError(f"{name}: segment_ids is {ids.dtype.name}; needs int32 or int64")
+    values = ids.numpy().astype(np.int64)
     if values.ndim != 1 or data.ndim == 0 or data.shape[0] != len(values):
         raise InvalidArgumentError(f"{name}: segment_ids {values.shape} is not one axis as long as the first of data "
                                    f"{tuple(data.shape)}")
@@ -101,7 +101,7 @@ def bincount(arr, weights=None, minlength=None, maxlength=None, dtype="int32", n
              binary_output=False):
     """How often each whole number 0, 1, 2 … occurs, or the sum of the weights of its occurrences.
 
-    arr: int32 or int64, none below 0; weights: numbers of the shape of arr; minlength: the result has at least so many
+    arr: whole numbers, none below 0; weights: numbers of the shape of arr; minlength: the result has at least so many
     entries; maxlength: numbers from this on are left out; dtype: of the counts, where there are no weights; axis: None or
     0 counts all of arr, -1 each row of a matrix; binary_output: 1 for a number that occurs, however often.
     Returns: dtype, or that of weights; one entry per number up to the largest, one row of them per row of arr for axis
@@ -110,9 +110,11 @@ def bincount(arr, weights=None, minlength=None, maxlength=None, dtype="int32", n
     axis.
     """
     arr = tensor(arr)
+    if not arr.dtype.is_integer:
+        raise _engine.TypeMismatchError(f"bincount: arr is {arr.dtype.name}; needs whole numbers")
+    if arr.dtype.size < 4 or arr.dtype.is_unsigned:  # the numbers of rows must fit, and −1
+        arr = op("cast")(arr, "int64")
     values = arr.numpy()
-    if values.dtype.kind != "i":
-        raise _engine.TypeMismatchError(f"bincount: arr is {values.dtype}; needs int32 or int64")
     if values.size and values.min() < 0:
         raise InvalidArgumentError(f"bincount: arr holds {values.min()}; none may be below 0")
     if axis not in (None, 0, -1) or (axis == -1 and values.ndim not in (1, 2)):
