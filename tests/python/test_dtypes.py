@@ -178,7 +178,8 @@ class Ops(unittest.TestCase):
         tensor = tf.constant(images)
         for found, wanted in ((tf.transpose(tensor), images.T), (tensor[:, 1:, ::-2], images[:, 1:, ::-2]),
                               (tf.concat([tensor, tensor], 1), np.concatenate([images, images], 1)),
-                              (tf.reshape(tensor, [6, 4]), images.reshape(6, 4)), (tf.stack([tensor, tensor]), np.stack([images] * 2)),
+                              (tf.reshape(tensor, [6, 4]), images.reshape(6, 4)),
+                              (tf.stack([tensor, tensor]), np.stack([images] * 2)),
                               (tf.gather(tensor, tf.constant([1, 0], tf.int32)), images[::-1]),
                               (tf.tile(tensor, [1, 1, 2]), np.tile(images, [1, 1, 2])), (tf.reverse(tensor, [0]), images[::-1])):
             self.assertEqual(found.dtype, tf.uint8)

@@ -89,7 +89,7 @@ class Norms(unittest.TestCase):
             wanted = np.linalg.norm(cube.ravel() if axis is None else cube, 2 if order == "euclidean" else order,
                                     axis=axis[0] if isinstance(axis, list) else axis)
             if keepdims:
-                wanted = np.reshape(wanted, (1, 1, 1)) if axis is None else np.expand_dims(wanted, axis[0] if isinstance(axis, list) else axis)
+                wanted = np.reshape(wanted, np.sum(cube, axis=numpy_axis(axis), keepdims=True).shape)
             result = tf.norm(cube, ord=order, axis=axis, keepdims=keepdims).numpy()
             self.assertEqual(result.shape, wanted.shape)
             np.testing.assert_allclose(result, wanted, rtol=1e-13, err_msg=str((order, axis, keepdims)))
@@ -242,8 +242,9 @@ class Counts(unittest.TestCase):
 class GradientsAgreeWithPyTorch(unittest.TestCase):
     def check(self, ours, theirs, value):
         leaf = torch.tensor(value, requires_grad=True)
-        (first,) = torch.autograd.grad(theirs(leaf), leaf, torch.cos(torch.arange(theirs(leaf).numel())).reshape(theirs(leaf).shape).double(),
-                                       create_graph=True)
+        result = theirs(leaf)
+        weights = np.cos(np.arange(result.numel(), dtype=float)).reshape(tuple(result.shape))
+        (first,) = torch.autograd.grad(result, leaf, torch.tensor(weights), create_graph=True)
         second = None
         if first.requires_grad:
             (second,) = torch.autograd.grad((first**2).sum(), leaf, allow_unused=True)
@@ -252,8 +253,7 @@ class GradientsAgreeWithPyTorch(unittest.TestCase):
             outer.watch(x)
             with tf.GradientTape() as inner:
                 inner.watch(x)
-                result = ours(x)
-                weighted = tf.reduce_sum(result * tf.cos(tf.reshape(tf.cast(tf.range(result.numpy().size), tf.float64), result.shape)))
+                weighted = tf.reduce_sum(ours(x) * weights)
             found = inner.gradient(weighted, x)
             squares = tf.reduce_sum(found * found)
         np.testing.assert_allclose(found.numpy(), first.detach().numpy(), rtol=1e-6, atol=1e-7)
