@@ -92,6 +92,8 @@ void copy(std::size_t size, const void* source, const Strides& source_strides, v
           const Strides& target_strides, const Shape& shape) {
   if (size == 1)
     copy_elements<std::uint8_t>(source, source_strides, target, target_strides, shape);
+  else if (size == 2)
+    copy_elements<std::uint16_t>(source, source_strides, target, target_strides, shape);
   else if (size == 4)
     copy_elements<std::uint32_t>(source, source_strides, target, target_strides, shape);
   else
@@ -101,6 +103,8 @@ void copy(std::size_t size, const void* source, const Strides& source_strides, v
 void fill(std::size_t size, const void* value, void* target, std::int64_t count) {
   if (size == 1)
     fill_elements<std::uint8_t>(value, target, count);
+  else if (size == 2)
+    fill_elements<std::uint16_t>(value, target, count);
   else if (size == 4)
     fill_elements<std::uint32_t>(value, target, count);
   else

@@ -30,7 +30,17 @@ double cost_of(Unary op) {
     case Unary::sinh:
     case Unary::cosh:
     case Unary::erf:
+    case Unary::asinh:
+    case Unary::acosh:
+    case Unary::atanh:
+    case Unary::erfc:
+    case Unary::erfinv:
+    case Unary::ndtri:
+    case Unary::gelu:
       return 8.0;
+    case Unary::lgamma:
+    case Unary::digamma:
+      return 20.0;
     case Unary::exp:
     case Unary::expm1:
     case Unary::log:
@@ -38,6 +48,10 @@ double cost_of(Unary op) {
     case Unary::tanh:
     case Unary::sigmoid:
     case Unary::softplus:
+    case Unary::log_sigmoid:
+    case Unary::elu:
+    case Unary::selu:
+    case Unary::gelu_tanh:
       return 0.8;
     default:
       return 0.3;
@@ -45,7 +59,22 @@ double cost_of(Unary op) {
 }
 
 double cost_of(Binary op) {
-  return op == Binary::pow || op == Binary::mod ? 10.0 : 0.3;
+  switch (op) {
+    case Binary::polygamma:
+    case Binary::zeta:
+      return 200.0;
+    case Binary::pow:
+    case Binary::mod:
+    case Binary::truncatemod:
+    case Binary::atan2:
+    case Binary::xlogy:
+    case Binary::xlog1py:
+      return 10.0;
+    case Binary::swish:
+      return 0.8;
+    default:
+      return 0.3;
+  }
 }
 
 std::size_t result_size(Unary op, DType dtype) {

@@ -153,8 +153,8 @@ void matmul(DType dtype, const MatmulSize& asked, std::span<const void* const> a
       return matmul_typed(size, a, b, static_cast<float*>(out));
     case DType::float64:
       return matmul_typed(size, a, b, static_cast<double*>(out));
-    case DType::bool_:
-      break;
+    default:
+      fail<UnimplementedError>("matmul: no kernel for ", dtype_name(dtype));
   }
 }
 

@@ -1,45 +1,78 @@
 #include "engine/cpu/segment.h"
 
 #include <algorithm>
+#include <limits>
+#include <type_traits>
 
 #include "engine/cpu/blocks.h"
 
 namespace tapedeck::cpu {
 namespace {
 
-/// Threads take columns, so every sum keeps its order.
-template <class T>
-void add_rows(const T* rows, const std::int64_t* segments, std::int64_t count, std::int64_t width,
-              T* target) {
+/// Threads take columns, so every segment keeps its order.
+template <class T, class F>
+void join_rows(const T* rows, const std::int64_t* segments, std::int64_t count, std::int64_t width, T* target,
+               F join) {
   const auto grain = std::max<std::int64_t>(16, 65536 / std::max<std::int64_t>(1, count));
   for_blocks(width, grain, [=](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = 0; i < count; ++i) {
+      if (segments[i] < 0) continue;
       const T* from = rows + i * width;
       T* to = target + segments[i] * width;
-      for (std::int64_t j = begin; j < end; ++j) to[j] = static_cast<T>(to[j] + from[j]);
+      for (std::int64_t j = begin; j < end; ++j) to[j] = join(to[j], from[j]);
     }
+  });
+}
+
+template <class T, class = void>
+struct Wrapping {
+  using type = T;
+};
+template <class T>
+struct Wrapping<T, std::enable_if_t<std::is_integral_v<T>>> {
+  using type = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;  // overflow wraps around
+};
+
+template <class F>
+void visit_numeric(DType dtype, F&& f) {
+  visit_dtype(dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    if constexpr (!std::is_same_v<T, bool>) f(tag);
   });
 }
 
 }  // namespace
 
-void segment_sum(DType dtype, const void* rows, const std::int64_t* segments, std::int64_t count,
-                 std::int64_t width, void* target) {
-  const auto add = [&]<class T>(T* typed) {
-    add_rows(static_cast<const T*>(rows), segments, count, width, typed);
-  };
-  switch (dtype) {
-    case DType::int32:
-      return add(static_cast<std::uint32_t*>(target));  // unsigned: overflow wraps around
-    case DType::int64:
-      return add(static_cast<std::uint64_t*>(target));
-    case DType::float32:
-      return add(static_cast<float*>(target));
-    case DType::float64:
-      return add(static_cast<double*>(target));
-    case DType::bool_:
-      break;
-  }
+void segment_rows(Segment op, DType dtype, const void* rows, const std::int64_t* segments, std::int64_t count,
+                  std::int64_t width, void* target) {
+  visit_numeric(dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    using Wide = typename Wrapping<T>::type;
+    const auto join = [&](auto f) {
+      join_rows(static_cast<const T*>(rows), segments, count, width, static_cast<T*>(target), f);
+    };
+    switch (op) {
+      case Segment::sum:
+        return join([](T a, T b) { return static_cast<T>(static_cast<Wide>(a) + static_cast<Wide>(b)); });
+      case Segment::prod:
+        return join([](T a, T b) { return static_cast<T>(static_cast<Wide>(a) * static_cast<Wide>(b)); });
+      case Segment::max:
+        return join([](T a, T b) { return b > a || b != b ? b : a; });
+      case Segment::min:
+        return join([](T a, T b) { return b < a || b != b ? b : a; });
+    }
+  });
+}
+
+void segment_neutral(Segment op, DType dtype, void* target, std::int64_t count) {
+  visit_numeric(dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const T value = op == Segment::sum    ? T(0)
+                    : op == Segment::prod ? T(1)
+                    : op == Segment::max  ? std::numeric_limits<T>::lowest()
+                                          : std::numeric_limits<T>::max();
+    std::fill_n(static_cast<T*>(target), count, value);
+  });
 }
 
 }  // namespace tapedeck::cpu

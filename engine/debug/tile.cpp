@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "engine/cpu/parallel.h"
+#include "engine/tensor/narrow.h"
 
 namespace tapedeck::debug {
 namespace {
@@ -148,7 +149,7 @@ void fill_exact(const std::int64_t* values, const Plane& plane, const Side& rows
 }  // namespace
 
 protocol::Tile make_tile(const Tensor& tensor, const protocol::GetTile& request, const CancelFlag* cancel) {
-  const Tensor shaped = reshaped(tensor, wanted_shape(tensor, request.reshape));
+  const Tensor shaped = reshaped(widened(tensor), wanted_shape(tensor, request.reshape));
   const Plane plane = plane_of(shaped, full_slice(shaped.shape(), request.slice));
   const Side rows = side_of("row", request.row, request.rows, request.row_step, plane.extent[0]);
   const Side columns =
@@ -167,7 +168,7 @@ protocol::Tile make_tile(const Tensor& tensor, const protocol::GetTile& request,
   tile.columns = columns.cells;
   tile.row_step = rows.step;
   tile.column_step = columns.step;
-  tile.dtype = dtype_name(shaped.dtype());
+  tile.dtype = dtype_name(tensor.dtype());
   tile.values.resize(static_cast<std::size_t>(rows.cells * columns.cells));
   if (tile.values.empty()) return tile;
   visit_dtype(shaped.dtype(), [&]<class T>(TypeTag<T>) {

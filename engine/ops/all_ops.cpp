@@ -22,6 +22,15 @@ void register_all_ops() {
   ops::link_slicing();
   ops::link_indexing();
   ops::link_nn();
+  ops::link_activation();
+  ops::link_special();
+  ops::link_division();
+  ops::link_bitwise();
+  ops::link_statistics();
+  ops::link_scan();
+  ops::link_sorting();
+  ops::link_segment();
+  ops::link_counting();
 }
 
 }  // namespace tapedeck

@@ -37,6 +37,7 @@ OpDef binary_row(BinaryText text, Kind kind, bool to_bool, ShapeRule shape_rule,
   const char* dtypes = kind == Kind::numeric    ? "int32, int64, float32 or float64"
                        : kind == Kind::floating ? "float32 or float64"
                        : kind == Kind::boolean  ? "bool"
+                       : kind == Kind::integer  ? "int32 or int64"
                                                 : "any dtype";
   const std::string names = text.first + ", " + text.second;
   return {
@@ -97,15 +98,17 @@ Tensor multiply(const Tensor& x, const Tensor& y) {
 // does.
 TAPEDECK_OP(divide_op) = binary_row(
     {"divide",
-     {"divide", "math.divide", "truediv", "math.truediv"},
-     "The quotient: x / y. Whole numbers are divided as float64 and give float64, as Python's `/` does; x / "
+     {"divide", "math.divide", "truediv", "math.truediv", "realdiv"},
+     "The quotient: x / y. Whole numbers are divided as float64 and give float64, as Python's `/` does, "
+     "those of 8 and 16 bits float32; x / "
      "0 is ±∞ "
      "or NaN.",
      "dx = dz / y, dy = −dz·z / y"},
     Kind::numeric, false,
     [](const OpContext& c) {
       TensorSpecs specs = binary_shape<Kind::numeric>(c);
-      if (!is_floating(specs[0].dtype)) specs[0].dtype = DType::float64;
+      if (!is_floating(specs[0].dtype))
+        specs[0].dtype = item_size(specs[0].dtype) < 4 ? DType::float32 : DType::float64;
       return specs;
     },
     [](const OpContext& c) {
@@ -128,11 +131,7 @@ Tensor divide(const Tensor& x, const Tensor& y) {
   return run_op1(divide_op, {x, y});
 }
 
-namespace {
-
-/// floordiv and mod of whole numbers: the processor would trap.
-template <Binary kernel>
-Tensors checked_division(const OpContext& context) {
+void require_no_zero_divisor(const OpContext& context) {
   const Tensor& divisor = context.inputs[1];
   if (is_integer(divisor.dtype()) && context.inputs[0].count() > 0 && divisor.count() > 0) {
     const Tensor zero = Tensor::scalar(0.0, divisor.dtype());
@@ -141,8 +140,9 @@ Tensors checked_division(const OpContext& context) {
     if (std::find(flags, flags + zeros.count(), true) != flags + zeros.count())
       fail<InvalidArgumentError>(context.op.name, ": y holds a 0; whole numbers cannot be divided by it");
   }
-  return binary_forward<kernel>(context);
 }
+
+namespace {
 
 Tensors checked_power(const OpContext& context) {
   const Tensor& exponent = context.inputs[1];
@@ -168,10 +168,10 @@ Tensors extreme_gradients(const VjpContext& c) {
 
 TAPEDECK_OP(floordiv_op) = binary_row(
     {"floordiv",
-     {"floordiv", "math.floordiv"},
+     {"floordiv", "math.floordiv", "floor_div"},
      "The quotient rounded down: ⌊x / y⌋. Dividing whole numbers by 0 is an InvalidArgumentError.",
      "none"},
-    Kind::numeric, false, binary_shape<Kind::numeric>, checked_division<Binary::floordiv>, nullptr);
+    Kind::numeric, false, binary_shape<Kind::numeric>, division_forward<Binary::floordiv>, nullptr);
 Tensor floordiv(const Tensor& x, const Tensor& y) {
   return run_op1(floordiv_op, {x, y});
 }
@@ -182,7 +182,7 @@ TAPEDECK_OP(mod_op) = binary_row({"mod",
                                   "by 0 is an InvalidArgumentError.",
                                   "dx = dz, dy = −dz·⌊x / y⌋"},
                                  Kind::numeric, false, binary_shape<Kind::numeric>,
-                                 checked_division<Binary::mod>, [](const VjpContext& c) {
+                                 division_forward<Binary::mod>, [](const VjpContext& c) {
                                    return binary_gradients(
                                        c, [&] { return c.cotangents[0]; },
                                        [&] { return -c.cotangents[0] * floordiv(c.inputs[0], c.inputs[1]); });

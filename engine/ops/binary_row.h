@@ -32,6 +32,14 @@ Tensors binary_forward(const OpContext& context) {
   return one(run_binary(kernel, context.inputs[0], context.inputs[1], context.outputs[0]));
 }
 
+/// The processor would trap: throws InvalidArgumentError where y holds a whole number 0.
+void require_no_zero_divisor(const OpContext& context);
+template <cpu::Binary kernel>
+Tensors division_forward(const OpContext& context) {
+  require_no_zero_divisor(context);
+  return binary_forward<kernel>(context);
+}
+
 /// What differs between the rows. `doc`: what it computes; shapes, dtypes and errors are added.
 struct BinaryText {
   std::string name;

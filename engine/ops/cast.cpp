@@ -1,8 +1,29 @@
 // Changes of dtype.
 #include "engine/ops/checks.h"
 #include "engine/ops/families.h"
+#include "engine/tensor/narrow.h"
 
 namespace tapedeck::ops {
+namespace {
+
+Tensor converted(const Tensor& x, DType dtype) {
+  if (x.dtype() == dtype) return view_of(x, x.shape(), x.strides());
+  Tensor out = Tensor::allocate(dtype, x.shape());
+  cpu::cast(x.dtype(), dtype, operand(x, x.shape()), out.writable_data<std::byte>(), x.shape());
+  return out;
+}
+
+/// To or from a dtype without kernels: by way of one from which there is no second rounding.
+Tensor converted_narrow(const Tensor& x, DType dtype) {
+  if (x.dtype() == dtype) return view_of(x, x.shape(), x.strides());
+  const Tensor wide = widened(x);
+  if (!is_narrow(dtype)) return converted(wide, dtype);
+  if (is_floating(dtype))
+    return narrowed(is_floating(wide.dtype()) ? wide : converted(wide, DType::float64), dtype);
+  return narrowed(is_integer(wide.dtype()) ? wide : converted(wide, DType::int64), dtype);
+}
+
+}  // namespace
 
 TAPEDECK_OP(cast_op) = {
     .name = "cast",
@@ -13,10 +34,9 @@ TAPEDECK_OP(cast_op) = {
     .forward =
         [](const OpContext& c) {
           const Tensor x = readable(c.inputs[0]);
-          if (x.dtype() == c.outputs[0].dtype) return one(view_of(x, x.shape(), x.strides()));
-          Tensor out = allocate_output(c);
-          cpu::cast(x.dtype(), out.dtype(), operand(x, x.shape()), out.writable_data<std::byte>(), x.shape());
-          return one(std::move(out));
+          const DType dtype = c.outputs[0].dtype;
+          const bool narrow = is_narrow(x.dtype()) || is_narrow(dtype);
+          return one(narrow ? converted_narrow(x, dtype) : converted(x, dtype));
         },
     .vjp =
         [](const VjpContext& c) {
@@ -24,13 +44,14 @@ TAPEDECK_OP(cast_op) = {
           if (!is_floating(c.inputs[0].dtype()) || !is_floating(c.cotangents[0].dtype())) return Tensors(1);
           return one(cast(c.cotangents[0], c.inputs[0].dtype()));
         },
-    .vjp_formula = "dx = cast(dy, dtype of x) between float32 and float64; none from or to other dtypes",
+    .vjp_formula = "dx = cast(dy, dtype of x) between dtypes of real numbers; none from or to other dtypes",
     .doc =
         "Converts the values to another dtype, as C does.\n\n"
         "x: any dtype and shape; dtype: what to convert to. Real numbers are cut towards zero; to bool: x ≠ "
         "0. Real "
         "numbers that the whole-number dtype cannot hold give its lowest value.\n"
         "Returns: the new dtype, the shape of x; it shares memory with x where the dtype is the same.",
+    .takes_narrow = true,
 };
 Tensor cast(const Tensor& x, DType dtype) {
   return run_op1(cast_op, {x}, {dtype});

@@ -54,6 +54,12 @@ Tensor logical_or(const Tensor& x, const Tensor& y) {
   return run_op1(logical_or_op, {x, y});
 }
 
+TAPEDECK_OP(logical_xor_op) = binary_to_bool_op<Binary::logical_xor, Kind::boolean>(
+    {"logical_xor", {"logical_xor", "math.logical_xor"}, "True where exactly one of x and y is.", "none"});
+Tensor logical_xor(const Tensor& x, const Tensor& y) {
+  return run_op1(logical_xor_op, {x, y});
+}
+
 void link_comparison() {}
 
 }  // namespace tapedeck::ops

@@ -20,5 +20,14 @@ void link_padding();
 void link_slicing();
 void link_indexing();
 void link_nn();
+void link_activation();
+void link_special();
+void link_division();
+void link_bitwise();
+void link_statistics();
+void link_scan();
+void link_sorting();
+void link_segment();
+void link_counting();
 
 }  // namespace tapedeck::ops

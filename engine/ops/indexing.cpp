@@ -1,6 +1,5 @@
-// Parts of tensors by number, and sums by number.
+// Parts of tensors by number.
 #include "engine/cpu/copy.h"
-#include "engine/cpu/segment.h"
 #include "engine/ops/checks.h"
 #include "engine/ops/families.h"
 
@@ -84,70 +83,6 @@ TAPEDECK_OP(gather_op) = {
 };
 Tensor gather(const Tensor& params, const Tensor& indices, std::int64_t axis) {
   return run_op1(gather_op, {params, indices}, {axis});
-}
-
-// ---- unsorted_segment_sum ----
-namespace {
-
-TensorSpecs segment_shape(const OpContext& c) {
-  require_kind(c, 0, Kind::numeric);
-  require_kind(c, 1, Kind::integer);
-  const Shape& data = c.inputs[0].shape();
-  const Shape& ids = c.inputs[1].shape();
-  const std::int64_t segments = integer_of(c, 0);
-  if (segments < 0) fail<InvalidArgumentError>("unsorted_segment_sum: num_segments is ", segments);
-  bool fits = ids.rank() <= data.rank();
-  for (int i = 0; fits && i < ids.rank(); ++i) fits = ids[i] == data[i];
-  if (!fits)
-    fail<InvalidArgumentError>("unsorted_segment_sum: segment_ids ", to_string(ids),
-                               " is no beginning of data ", to_string(data));
-  Shape shape{segments};
-  for (int i = ids.rank(); i < data.rank(); ++i) shape.push_back(data[i]);
-  return spec(c.inputs[0].dtype(), shape);
-}
-
-}  // namespace
-
-TAPEDECK_OP(unsorted_segment_sum_op) = {
-    .name = "unsorted_segment_sum",
-    .python_names = {"unsorted_segment_sum", "math.unsorted_segment_sum"},
-    .inputs = {{.name = "data"}, {.name = "segment_ids", .group = '\0', .preferred = DType::int32}},
-    .attributes =
-        {{.name = "num_segments", .kind = AttributeKind::integer, .fallback = {}, .required = true}},
-    .shape_rule = segment_shape,
-    .forward =
-        [](const OpContext& c) {
-          const std::vector<std::int64_t> segments = checked_indices(c, 1, integer_of(c, 0));
-          Tensor out = allocate_output(c);
-          const Tensor zero = Tensor::scalar(0.0, out.dtype());
-          cpu::fill(item_size(out.dtype()), zero.raw(), out.writable_data<std::byte>(), out.count());
-          const Tensor data = contiguous(c.inputs[0]);
-          const auto rows = static_cast<std::int64_t>(segments.size());
-          if (data.count() > 0)
-            cpu::segment_sum(data.dtype(), data.raw(), segments.data(), rows, data.count() / rows,
-                             out.writable_data<std::byte>());
-          return one(std::move(out));
-        },
-    .vjp =
-        [](const VjpContext& c) {
-          Tensors gradients(2);
-          if (c.wanted[0]) gradients[0] = gather(c.cotangents[0], c.inputs[1]);
-          return gradients;
-        },
-    .vjp_formula = "d(data) = gather(dy, segment_ids)",
-    .doc =
-        "Sums slices that have the same number: y[s] = Σ data[i] over the i with segment_ids[i] = s, in "
-        "order of i.\n\n"
-        "data: int32, int64, float32 or float64; segment_ids: int32 or int64, values in [0, num_segments), "
-        "its shape a "
-        "beginning of that of data.\n"
-        "Returns: the dtype of data, (num_segments,) + the rest of its shape.\n"
-        "Errors: OutOfRangeError for a number outside the range; InvalidArgumentError for shapes that do not "
-        "fit; "
-        "TypeMismatchError for other dtypes.",
-};
-Tensor unsorted_segment_sum(const Tensor& data, const Tensor& segment_ids, std::int64_t num_segments) {
-  return run_op1(unsorted_segment_sum_op, {data, segment_ids}, {num_segments});
 }
 
 void link_indexing() {}

@@ -65,6 +65,11 @@ Tensor erf(const Tensor& x);
 Tensor floor(const Tensor& x);
 Tensor ceil(const Tensor& x);
 Tensor round(const Tensor& x);
+Tensor trunc(const Tensor& x);
+Tensor asinh(const Tensor& x);
+Tensor acosh(const Tensor& x);
+Tensor atanh(const Tensor& x);
+Tensor reciprocal_no_nan(const Tensor& x);
 Tensor logical_not(const Tensor& x);
 Tensor is_nan(const Tensor& x);
 Tensor is_inf(const Tensor& x);
@@ -92,10 +97,49 @@ Tensor greater(const Tensor& x, const Tensor& y);
 Tensor greater_equal(const Tensor& x, const Tensor& y);
 Tensor logical_and(const Tensor& x, const Tensor& y);
 Tensor logical_or(const Tensor& x, const Tensor& y);
+Tensor logical_xor(const Tensor& x, const Tensor& y);
+Tensor atan2(const Tensor& y, const Tensor& x);
 Tensor where(const Tensor& condition, const Tensor& x, const Tensor& y);
 Tensor clip_by_value(const Tensor& t, const Tensor& clip_value_min, const Tensor& clip_value_max);
 Tensor add_n(std::span<const Tensor> inputs);
 Tensor cast(const Tensor& x, DType dtype);
+
+// ---- divisions (division.cpp) ----
+Tensor truncatediv(const Tensor& x, const Tensor& y);
+Tensor truncatemod(const Tensor& x, const Tensor& y);
+/// 0 where y is 0.
+Tensor divide_no_nan(const Tensor& x, const Tensor& y);
+Tensor multiply_no_nan(const Tensor& x, const Tensor& y);
+
+// ---- bits of whole numbers (bitwise.cpp) ----
+Tensor bitwise_and(const Tensor& x, const Tensor& y);
+Tensor bitwise_or(const Tensor& x, const Tensor& y);
+Tensor bitwise_xor(const Tensor& x, const Tensor& y);
+Tensor invert(const Tensor& x);
+Tensor left_shift(const Tensor& x, const Tensor& y);
+Tensor right_shift(const Tensor& x, const Tensor& y);
+
+// ---- special functions (special.cpp) ----
+Tensor erfc(const Tensor& x);
+Tensor erfinv(const Tensor& x);
+Tensor ndtri(const Tensor& x);
+Tensor lgamma(const Tensor& x);
+Tensor digamma(const Tensor& x);
+Tensor polygamma(const Tensor& a, const Tensor& x);
+Tensor zeta(const Tensor& x, const Tensor& q);
+Tensor xdivy(const Tensor& x, const Tensor& y);
+Tensor xlogy(const Tensor& x, const Tensor& y);
+Tensor xlog1py(const Tensor& x, const Tensor& y);
+
+// ---- activations (activation.cpp) ----
+Tensor log_sigmoid(const Tensor& x);
+Tensor relu6(const Tensor& features);
+Tensor leaky_relu(const Tensor& features, double alpha = 0.2);
+Tensor elu(const Tensor& features);
+Tensor selu(const Tensor& features);
+Tensor gelu(const Tensor& features, bool approximate = false);
+Tensor softsign(const Tensor& features);
+Tensor swish(const Tensor& features, double beta = 1.0);
 
 // ---- products (matmul.cpp) ----
 Tensor matmul(const Tensor& a, const Tensor& b, bool transpose_a = false, bool transpose_b = false);
@@ -113,6 +157,29 @@ Tensor reduce_all(const Tensor& input, const Axes& axis = std::nullopt, bool kee
 Tensor reduce_logsumexp(const Tensor& input, const Axes& axis = std::nullopt, bool keepdims = false);
 Tensor argmax(const Tensor& input, std::int64_t axis = 0, DType output_type = DType::int64);
 Tensor argmin(const Tensor& input, std::int64_t axis = 0, DType output_type = DType::int64);
+
+// ---- spread and length (statistics.cpp) ----
+Tensor reduce_variance(const Tensor& input, const Axes& axis = std::nullopt, bool keepdims = false);
+Tensor reduce_std(const Tensor& input, const Axes& axis = std::nullopt, bool keepdims = false);
+Tensor reduce_euclidean_norm(const Tensor& input, const Axes& axis = std::nullopt, bool keepdims = false);
+
+// ---- scans (scan.cpp) ----
+Tensor cumsum(const Tensor& x, std::int64_t axis = 0, bool exclusive = false, bool reverse = false);
+Tensor cumprod(const Tensor& x, std::int64_t axis = 0, bool exclusive = false, bool reverse = false);
+
+// ---- order (sorting.cpp); `direction` is ASCENDING or DESCENDING ----
+Tensor sort(const Tensor& values, std::int64_t axis = -1, const std::string& direction = "ASCENDING");
+Tensor argsort(const Tensor& values, std::int64_t axis = -1, const std::string& direction = "ASCENDING",
+               bool stable = false);
+/// The largest values of each row, and where they stood.
+std::pair<Tensor, Tensor> top_k(const Tensor& input, std::int64_t k = 1, bool sorted = true);
+
+// ---- which and how many (counting.cpp) ----
+/// Coordinates of the elements that are not 0.
+Tensor where_true(const Tensor& condition);
+/// Values in the order of their first appearance, each element's place among them, and how often each
+/// appeared.
+Tensors unique_with_counts(const Tensor& x, DType out_idx = DType::int32);
 
 // ---- shapes (shape.cpp, concat.cpp, padding.cpp) ----
 Tensor identity(const Tensor& input);
@@ -152,6 +219,9 @@ Tensor strided_slice_grad(const Tensor& dy, const Shape& shape, const Slicing& s
 Tensor slice(const Tensor& input, const Integers& begin, const Integers& size);
 Tensor gather(const Tensor& params, const Tensor& indices, std::int64_t axis = 0);
 Tensor unsorted_segment_sum(const Tensor& data, const Tensor& segment_ids, std::int64_t num_segments);
+Tensor unsorted_segment_prod(const Tensor& data, const Tensor& segment_ids, std::int64_t num_segments);
+Tensor unsorted_segment_max(const Tensor& data, const Tensor& segment_ids, std::int64_t num_segments);
+Tensor unsorted_segment_min(const Tensor& data, const Tensor& segment_ids, std::int64_t num_segments);
 
 // ---- basics of neural networks (nn.cpp) ----
 Tensor softmax(const Tensor& logits, std::int64_t axis = -1);

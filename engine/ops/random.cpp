@@ -49,8 +49,10 @@ TensorSpecs uniform_shape(const OpContext& c) {
     const std::int64_t high = integer_of(c, second_at);
     if (low >= high)
       fail<InvalidArgumentError>("random_uniform: minval ", low, " is not below maxval ", high);
-    if (dtype == DType::int32 && (low < INT32_MIN || high > std::int64_t{INT32_MAX} + 1))
-      fail<InvalidArgumentError>("random_uniform: the range [", low, ", ", high, ") leaves int32");
+    const auto [lowest, highest] = integer_limits(dtype);
+    if (low < lowest || (dtype != DType::int64 && high > highest + 1))
+      fail<InvalidArgumentError>("random_uniform: the range [", low, ", ", high, ") leaves ",
+                                 dtype_name(dtype));
   }
   return spec(dtype, shape_of(c, shape_at));
 }

@@ -5,30 +5,15 @@
 #include "engine/cpu/softmax.h"
 #include "engine/ops/binary_row.h"
 #include "engine/ops/families.h"
+#include "engine/ops/reduction_row.h"
 #include "engine/ops/rows.h"
 
 namespace tapedeck::ops {
-namespace {
-
 using cpu::Reduction;
 
-constexpr std::size_t axis_attribute = 0;
-constexpr std::size_t keepdims_attribute = 1;
-
-template <Kind kind>
-TensorSpecs reduction_shape(const OpContext& c) {
-  require_kind(c, 0, kind);
-  const Shape& shape = c.inputs[0].shape();
-  return spec(c.inputs[0].dtype(), reduced_shape(shape, axis_flags(c, axis_attribute, shape),
-                                                 c.attributes.get<bool>(keepdims_attribute)));
-}
-
-/// Neighbouring axes with the same flag count as one; each reduced one is a pass, from the innermost
-/// outwards.
 Tensor reduce_axes(Reduction op, const Tensor& input, const std::vector<bool>& flags, const Shape& result) {
   Tensor values = contiguous(input);
   std::int64_t inner = 1;
-  bool reduced = false;
   for (int axis = input.rank() - 1; axis >= 0;) {
     const bool flag = flags[static_cast<std::size_t>(axis)];
     std::int64_t extent = 1;
@@ -42,11 +27,11 @@ Tensor reduce_axes(Reduction op, const Tensor& input, const std::vector<bool>& f
     Tensor out = Tensor::allocate(input.dtype(), {outer, inner});
     cpu::reduce(op, input.dtype(), values.raw(), outer, extent, inner, out.writable_data<std::byte>());
     values = out;
-    reduced = true;
   }
-  if (!reduced) return view_of(values, result, contiguous_strides(result));
   return view_of(values, result, contiguous_strides(result));
 }
+
+namespace {
 
 template <Reduction op>
 Tensors reduction_forward(const OpContext& c) {
@@ -54,7 +39,8 @@ Tensors reduction_forward(const OpContext& c) {
       reduce_axes(op, c.inputs[0], axis_flags(c, axis_attribute, c.inputs[0].shape()), c.outputs[0].shape));
 }
 
-/// A gradient or output of the reduction with its axes kept, as a tensor that broadcasts to the input.
+}  // namespace
+
 Tensor with_kept_axes(const VjpContext& c, const Tensor& tensor) {
   const OpContext call{c.op, c.inputs, c.attributes, {}};
   const Shape& shape = c.inputs[0].shape();
@@ -68,12 +54,6 @@ std::int64_t reduced_count(const Shape& shape, const std::vector<bool>& flags) {
     if (flags[static_cast<std::size_t>(axis)]) count *= shape[axis];
   return count;
 }
-
-struct ReductionText {
-  std::string name;
-  std::string doc;
-  std::string formula;
-};
 
 OpDef reduction_row(ReductionText text, Kind kind, ShapeRule shape_rule, Forward forward, Vjp vjp) {
   const char* dtypes = kind == Kind::boolean    ? "bool"
@@ -98,8 +78,11 @@ OpDef reduction_row(ReductionText text, Kind kind, ShapeRule shape_rule, Forward
              "order of the additions does not depend on the number of threads.\nErrors: InvalidArgumentError "
              "for an axis "
              "out of range or named twice; TypeMismatchError for another dtype.",
+      .saturates = text.name == "reduce_max" || text.name == "reduce_min",
   };
 }
+
+namespace {
 
 Tensors sum_vjp(const VjpContext& c) {
   return one(broadcast_to(with_kept_axes(c, c.cotangents[0]), c.inputs[0].shape()));

@@ -5,6 +5,7 @@
 #include "engine/ops/observed.h"
 #include "engine/ops/observer.h"
 #include "engine/tape/tape_state.h"
+#include "engine/tensor/narrow.h"
 
 namespace tapedeck {
 namespace {
@@ -48,9 +49,39 @@ void check_call(const OpDef& op, std::span<const Tensor> inputs, const Attribute
                                attributes.size());
 }
 
+bool any_narrow(const OpContext& context) {
+  for (const Tensor& input : context.inputs)
+    if (is_narrow(input.dtype())) return true;
+  for (const TensorSpec& output : context.outputs)
+    if (is_narrow(output.dtype)) return true;
+  return false;
+}
+
+/// Computes in dtypes that have kernels, and rounds the results.
+Tensors compute_widened(const OpContext& context) {
+  Tensors inputs;
+  for (const Tensor& input : context.inputs) inputs.push_back(widened(input));
+  std::vector<Attribute> attributes;
+  for (std::size_t i = 0; i < context.attributes.size(); ++i) {
+    attributes.push_back(context.attributes[i]);
+    if (auto* dtype = std::get_if<DType>(&attributes.back())) *dtype = compute_dtype(*dtype);
+  }
+  TensorSpecs specs;
+  for (const TensorSpec& output : context.outputs)
+    specs.push_back({compute_dtype(output.dtype), output.shape});
+  const Attributes wide(std::move(attributes));
+  Tensors outputs = context.op.forward({context.op, inputs, wide, specs});
+  for (std::size_t k = 0; k < outputs.size(); ++k)
+    if (is_narrow(context.outputs[k].dtype))
+      outputs[k] = narrowed(outputs[k], context.outputs[k].dtype, context.op.saturates);
+  return outputs;
+}
+
 /// Only run_op knows which op asked for more memory than there is.
 Tensors compute(const OpContext& context) {
   try {
+    if (any_narrow(context) && !context.op.takes_narrow) [[unlikely]]
+      return compute_widened(context);
     return context.op.forward(context);
   } catch (const ResourceExhaustedError& error) {
     const std::string prefix = context.op.name + ": ";

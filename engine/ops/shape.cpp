@@ -22,6 +22,7 @@ TAPEDECK_OP(identity_op) = {
     .doc =
         "The same values as a new tensor, without a copy.\n\ninput: any dtype and shape.\nReturns: its dtype "
         "and shape.",
+    .takes_narrow = true,
 };
 Tensor identity(const Tensor& input) {
   return run_op1(identity_op, {input});
@@ -43,6 +44,7 @@ TAPEDECK_OP(stop_gradient_op) = {
     .doc =
         "The same values, through which no gradient flows: differentiation takes them for a constant.\n\n"
         "input: any dtype and shape.\nReturns: its dtype and shape, without a copy.",
+    .takes_narrow = true,
 };
 Tensor stop_gradient(const Tensor& input) {
   return run_op1(stop_gradient_op, {input});
@@ -97,6 +99,7 @@ TAPEDECK_OP(reshape_op) = {
         "tensor: any dtype; shape: extents, one of which may be -1: it is what the others leave.\n"
         "Returns: the dtype of tensor, shape.\n"
         "Errors: InvalidArgumentError where the number of values differs, or -1 stands twice.",
+    .takes_narrow = true,
 };
 Tensor reshape(const Tensor& tensor, const Shape& shape) {
   return run_op1(reshape_op, {tensor}, {attribute_of(shape)});
@@ -164,6 +167,7 @@ TAPEDECK_OP(transpose_op) = {
         "transposed).\n"
         "Returns: the dtype of a, its extents in that order.\n"
         "Errors: InvalidArgumentError where perm does not name each axis once.",
+    .takes_narrow = true,
 };
 Tensor transpose(const Tensor& a, const Axes& perm) {
   return run_op1(transpose_op, {a}, {attribute_of(perm)});
@@ -209,6 +213,7 @@ TAPEDECK_OP(expand_dims_op) = {
         "result.\n"
         "Returns: the dtype of input, its shape with one more axis.\n"
         "Errors: InvalidArgumentError for an axis out of range.",
+    .takes_narrow = true,
 };
 Tensor expand_dims(const Tensor& input, std::int64_t axis) {
   return run_op1(expand_dims_op, {input}, {axis});
@@ -262,6 +267,7 @@ TAPEDECK_OP(squeeze_op) = {
         "input: any dtype and shape; axis: which ones, None or an empty list for all of extent 1.\n"
         "Returns: the dtype of input, its shape without those axes.\n"
         "Errors: InvalidArgumentError for an axis out of range, named twice, or of another extent.",
+    .takes_narrow = true,
 };
 Tensor squeeze(const Tensor& input, const Axes& axis) {
   return run_op1(squeeze_op, {input}, {attribute_of(axis)});

@@ -1,6 +1,7 @@
 // Exponential, logarithmic, trigonometric and sigmoid functions.
 #include <numbers>
 
+#include "engine/ops/binary_row.h"
 #include "engine/ops/families.h"
 #include "engine/ops/unary_row.h"
 
@@ -138,6 +139,52 @@ TAPEDECK_OP(erf_op) = unary_op<Unary::erf, Kind::floating>(
     });
 Tensor erf(const Tensor& x) {
   return run_op1(erf_op, {x});
+}
+
+TAPEDECK_OP(asinh_op) = unary_op<Unary::asinh, Kind::floating>(
+    {"asinh", {"asinh", "math.asinh"}, "The inverse hyperbolic sine: ln(x + √(x² + 1)).", "dx = dy / cosh y"},
+    [](const VjpContext& c) { return one(c.cotangents[0] / cosh(c.outputs[0])); });
+Tensor asinh(const Tensor& x) {
+  return run_op1(asinh_op, {x});
+}
+
+TAPEDECK_OP(acosh_op) = unary_op<Unary::acosh, Kind::floating>(
+    {"acosh",
+     {"acosh", "math.acosh"},
+     "The inverse hyperbolic cosine: ln(x + √(x² − 1)); NaN below 1.",
+     "dx = dy / sinh y"},
+    [](const VjpContext& c) { return one(c.cotangents[0] / sinh(c.outputs[0])); });
+Tensor acosh(const Tensor& x) {
+  return run_op1(acosh_op, {x});
+}
+
+TAPEDECK_OP(atanh_op) = unary_op<Unary::atanh, Kind::floating>(
+    {"atanh",
+     {"atanh", "math.atanh"},
+     "The inverse hyperbolic tangent: ½·ln((1 + x) / (1 − x)); ±∞ at ±1, NaN beyond.",
+     "dx = dy / (1 − x²)"},
+    [](const VjpContext& c) { return one(c.cotangents[0] / (1.0 - square(c.inputs[0]))); });
+Tensor atanh(const Tensor& x) {
+  return run_op1(atanh_op, {x});
+}
+
+TAPEDECK_OP(atan2_op) = binary_op<cpu::Binary::atan2, Kind::floating>(
+    {"atan2",
+     {"atan2", "math.atan2"},
+     "The angle of the point (x, y) in radians, from −π to π: the inverse tangent of y / x in the right "
+     "quadrant.",
+     "dy = dz·x / (x² + y²), dx = −dz·y / (x² + y²)",
+     "y",
+     "x"},
+    [](const VjpContext& c) {
+      const Tensor& y = c.inputs[0];
+      const Tensor& x = c.inputs[1];
+      const Tensor scaled = c.cotangents[0] / (square(x) + square(y));
+      return binary_gradients(
+          c, [&] { return scaled * x; }, [&] { return -scaled * y; });
+    });
+Tensor atan2(const Tensor& y, const Tensor& x) {
+  return run_op1(atan2_op, {y, x});
 }
 
 void link_transcendental() {}

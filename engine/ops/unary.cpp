@@ -9,6 +9,7 @@ using cpu::Unary;
 OpDef unary_row(UnaryText text, Kind kind, bool to_bool, ShapeRule shape_rule, Forward forward, Vjp vjp) {
   const char* dtypes = kind == Kind::numeric    ? "int32, int64, float32 or float64"
                        : kind == Kind::floating ? "float32 or float64"
+                       : kind == Kind::integer  ? "int32 or int64"
                                                 : "bool";
   const std::string& x = text.argument;
   return {
@@ -106,11 +107,20 @@ Tensor ceil(const Tensor& x) {
   return run_op1(ceil_op, {x});
 }
 
-TAPEDECK_OP(round_op) = unary_op<Unary::round, Kind::numeric>(
-    {"round", {"round", "math.round"}, "The nearest whole number; halves go to the even one.", "none"},
-    nullptr);
+TAPEDECK_OP(round_op) =
+    unary_op<Unary::round, Kind::numeric>({"round",
+                                           {"round", "math.round", "rint", "math.rint"},
+                                           "The nearest whole number; halves go to the even one.",
+                                           "none"},
+                                          nullptr);
 Tensor round(const Tensor& x) {
   return run_op1(round_op, {x});
+}
+
+TAPEDECK_OP(trunc_op) = unary_op<Unary::trunc, Kind::numeric>(
+    {"trunc", {"trunc", "math.trunc"}, "The whole number next to x on the way to 0.", "none"}, nullptr);
+Tensor trunc(const Tensor& x) {
+  return run_op1(trunc_op, {x});
 }
 
 TAPEDECK_OP(logical_not_op) = unary_to_bool_op<Unary::logical_not, Kind::boolean>(
@@ -135,6 +145,16 @@ TAPEDECK_OP(is_finite_op) = unary_to_bool_op<Unary::is_finite, Kind::floating>(
     {"is_finite", {"is_finite", "math.is_finite"}, "True where x is neither NaN nor infinite.", "none"});
 Tensor is_finite(const Tensor& x) {
   return run_op1(is_finite_op, {x});
+}
+
+TAPEDECK_OP(reciprocal_no_nan_op) = unary_op<Unary::reciprocal_no_nan, Kind::floating>(
+    {"reciprocal_no_nan",
+     {"math.reciprocal_no_nan"},
+     "The reciprocal 1 / x, but 0 where x is 0.",
+     "dx = −dy·y²"},
+    [](const VjpContext& c) { return one(-c.cotangents[0] * square(c.outputs[0])); });
+Tensor reciprocal_no_nan(const Tensor& x) {
+  return run_op1(reciprocal_no_nan_op, {x});
 }
 
 void link_unary() {}

@@ -35,7 +35,7 @@ struct DLManagedTensor {
 };
 
 constexpr std::int32_t device_cpu = 1;
-constexpr std::uint8_t code_int = 0, code_float = 2, code_bool = 6;
+constexpr std::uint8_t code_int = 0, code_unsigned = 1, code_float = 2, code_bfloat = 4, code_bool = 6;
 
 struct Exported {
   DLManagedTensor managed;
@@ -46,7 +46,11 @@ struct Exported {
 
 DLDataType dlpack_dtype(DType dtype) {
   const auto bits = static_cast<std::uint8_t>(8 * item_size(dtype));
-  const std::uint8_t code = dtype == DType::bool_ ? code_bool : is_floating(dtype) ? code_float : code_int;
+  const std::uint8_t code = dtype == DType::bool_      ? code_bool
+                            : dtype == DType::bfloat16 ? code_bfloat
+                            : is_floating(dtype)       ? code_float
+                            : is_unsigned(dtype)       ? code_unsigned
+                                                       : code_int;
   return {code, bits, 1};
 }
 
@@ -56,8 +60,9 @@ DType dtype_from_dlpack(const DLDataType& type) {
     if (candidate.code == type.code && candidate.bits == type.bits && type.lanes == 1)
       return static_cast<DType>(i);
   }
-  fail<TypeMismatchError>("from_dlpack: type code ", int{type.code}, " of ", int{type.bits}, " bits and ",
-                          type.lanes, " lanes; tensors are bool, int32, int64, float32 or float64");
+  fail<TypeMismatchError>(
+      "from_dlpack: type code ", int{type.code}, " of ", int{type.bits}, " bits and ", type.lanes,
+      " lanes; tensors are bool, whole numbers up to int64 and uint32, or real numbers of 16, 32 or 64 bits");
 }
 
 void delete_unused_capsule(PyObject* capsule) {

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "engine/python/errors.h"
+#include "engine/tensor/narrow.h"
 
 namespace tapedeck::python {
 
@@ -40,14 +41,13 @@ double read_real(PyObject* value, DType dtype, const Where& where) {
 }
 
 template <class T>
-T read_number(PyObject* value, const Where& where) {
-  constexpr DType dtype = dtype_of<T>();
-  if constexpr (dtype == DType::bool_) {
+T read_number(PyObject* value, DType dtype, const Where& where) {
+  if constexpr (std::is_same_v<T, bool>) {
     if (!PyBool_Check(value)) refuse(value, dtype, where);
     return value == Py_True;
-  } else if constexpr (is_integer(dtype)) {
-    return static_cast<T>(
-        read_integer(value, dtype, std::numeric_limits<T>::min(), std::numeric_limits<T>::max(), where));
+  } else if constexpr (std::is_integral_v<T>) {
+    const auto [lowest, highest] = integer_limits(dtype);
+    return static_cast<T>(read_integer(value, dtype, lowest, highest, where));
   } else {
     return static_cast<T>(read_real(value, dtype, where));
   }
@@ -68,12 +68,12 @@ Shape shape_of(PyObject* value, const Where& where) {
 }
 
 template <class T>
-void fill(PyObject* value, const Shape& shape, int axis, T*& target, const Where& where) {
+void fill(PyObject* value, const Shape& shape, int axis, T*& target, DType dtype, const Where& where) {
   if (axis == shape.rank()) {
     if (is_list(value))
       fail<InvalidArgumentError>(where.prefix(), "not rectangular: ", short_repr(value),
                                  " stands where a number is");
-    *target++ = read_number<T>(value, where);
+    *target++ = read_number<T>(value, dtype, where);
     return;
   }
   if (!is_list(value))
@@ -84,20 +84,23 @@ void fill(PyObject* value, const Shape& shape, int axis, T*& target, const Where
     fail<InvalidArgumentError>(where.prefix(), "not rectangular: lists of ", shape[axis], " and ", length,
                                " at depth ", axis);
   for (Py_ssize_t i = 0; i < length; ++i)
-    fill(PySequence_Fast_GET_ITEM(value, i), shape, axis + 1, target, where);
+    fill(PySequence_Fast_GET_ITEM(value, i), shape, axis + 1, target, dtype, where);
 }
 
 }  // namespace
 
 Tensor tensor_from_values(PyObject* value, DType dtype, const Where& where) {
   const Shape shape = shape_of(value, where);
-  Tensor tensor = Tensor::allocate(dtype, shape);
-  visit_dtype(dtype, [&](auto tag) {
+  // Real numbers go by way of float64, so that they are rounded once.
+  const DType read =
+      dtype == DType::float16 || dtype == DType::bfloat16 ? DType::float64 : compute_dtype(dtype);
+  Tensor tensor = Tensor::allocate(read, shape);
+  visit_dtype(read, [&](auto tag) {
     using T = typename decltype(tag)::type;
     T* target = tensor.writable_data<T>();
-    fill(value, shape, 0, target, where);
+    fill(value, shape, 0, target, dtype, where);
   });
-  return tensor;
+  return is_narrow(dtype) ? narrowed(tensor, dtype) : tensor;
 }
 
 PyObject* unsupported_element(PyObject* value) {

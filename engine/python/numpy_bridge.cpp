@@ -8,6 +8,7 @@
 #include "engine/python/convert.h"
 #include "engine/python/errors.h"
 #include "engine/python/tensor_object.h"
+#include "engine/tensor/narrow.h"
 
 namespace tapedeck::python {
 
@@ -23,6 +24,20 @@ int numpy_type(DType dtype) {
       return NPY_INT64;
     case DType::float32:
       return NPY_FLOAT32;
+    case DType::int8:
+      return NPY_INT8;
+    case DType::int16:
+      return NPY_INT16;
+    case DType::uint8:
+      return NPY_UINT8;
+    case DType::uint16:
+      return NPY_UINT16;
+    case DType::uint32:
+      return NPY_UINT32;
+    case DType::float16:
+      return NPY_FLOAT16;
+    case DType::bfloat16:  // NumPy has none: arrays of it are float32
+      return NPY_FLOAT32;
     case DType::float64:
       break;
   }
@@ -34,10 +49,18 @@ std::optional<DType> dtype_of_descriptor(const PyArray_Descr* descriptor) {
     case 'b':
       return DType::bool_;
     case 'i':
+      if (descriptor->elsize == 1) return DType::int8;
+      if (descriptor->elsize == 2) return DType::int16;
       if (descriptor->elsize == 4) return DType::int32;
       if (descriptor->elsize == 8) return DType::int64;
       break;
+    case 'u':
+      if (descriptor->elsize == 1) return DType::uint8;
+      if (descriptor->elsize == 2) return DType::uint16;
+      if (descriptor->elsize == 4) return DType::uint32;
+      break;
     case 'f':
+      if (descriptor->elsize == 2) return DType::float16;
       if (descriptor->elsize == 4) return DType::float32;
       if (descriptor->elsize == 8) return DType::float64;
       break;
@@ -99,21 +122,24 @@ bool is_compatible(DType wanted, char kind) {
                             dtype_name(*wanted));
   fail<TypeMismatchError>(
       where.prefix(), "NumPy dtype ", text,
-      " has no tensor dtype; tensors are bool, int32, int64, float32 or float64 (pass dtype=)");
+      " has no tensor dtype; tensors are bool, whole numbers up to int64 and uint32, or real numbers of 16, "
+      "32 or 64 bits (pass dtype=)");
 }
 
 void check_integer_range(const Where& where, PyArrayObject* array, DType wanted) {
   const int item = static_cast<int>(PyArray_ITEMSIZE(array));
-  const bool narrows = wanted == DType::int32 ? item == 8 || (item == 4 && PyArray_DESCR(array)->kind == 'u')
-                                              : item == 8 && PyArray_DESCR(array)->kind == 'u';
-  if (!narrows || PyArray_SIZE(array) == 0) return;
+  const int room = static_cast<int>(item_size(wanted));
+  const bool from_unsigned = PyArray_DESCR(array)->kind == 'u';
+  const bool fits = is_unsigned(wanted) ? from_unsigned && room >= item
+                    : from_unsigned     ? room > item
+                                        : room >= item;
+  if (fits || PyArray_SIZE(array) == 0) return;
   const py::handle object = reinterpret_cast<PyObject*>(array);
-  const std::int64_t largest = wanted == DType::int32 ? std::numeric_limits<std::int32_t>::max()
-                                                      : std::numeric_limits<std::int64_t>::max();
+  const auto [lowest, highest] = integer_limits(wanted);
   const py::object high = object.attr("max")(), low = object.attr("min")();
   for (const py::object& extreme : {high, low}) {
     const py::int_ value(extreme);
-    if (value > py::int_(largest) || value < py::int_(-largest - 1))
+    if (value > py::int_(highest) || value < py::int_(lowest))
       fail<InvalidArgumentError>(where.prefix(), py::cast<std::string>(checked(PyObject_Str(value.ptr()))),
                                  " does not fit in ", dtype_name(wanted));
   }
@@ -168,6 +194,7 @@ Tensor tensor_from_numpy(PyObject* object, std::optional<DType> wanted, const Wh
   if (own == dtype && may_share(array)) return borrow(array, dtype);
   if (own != dtype && !is_compatible(dtype, PyArray_DESCR(array)->kind)) refuse(where, array, dtype);
   if (is_integer(dtype)) check_integer_range(where, array, dtype);
+  if (dtype == DType::bfloat16) return narrowed(tensor_from_numpy(object, DType::float64, where), dtype);
 
   Tensor tensor = Tensor::allocate(dtype, shape_of(array));
   std::array<npy_intp, max_rank> extents{};
@@ -181,6 +208,7 @@ Tensor tensor_from_numpy(PyObject* object, std::optional<DType> wanted, const Wh
 PyObject* numpy_view(const Tensor& tensor) {
   if (tensor.device().kind != DeviceKind::cpu)
     fail<InvalidArgumentError>("the tensor is on ", to_string(tensor.device()), "; call .cpu() first");
+  if (tensor.dtype() == DType::bfloat16) return numpy_view(widened(tensor));
   std::array<npy_intp, max_rank> extents{}, strides{};
   const auto item = static_cast<std::int64_t>(item_size(tensor.dtype()));
   for (int axis = 0; axis < tensor.rank(); ++axis) {
@@ -198,6 +226,7 @@ PyObject* numpy_view(const Tensor& tensor) {
 }
 
 PyObject* numpy_copy(const Tensor& tensor) {
+  if (tensor.dtype() == DType::bfloat16) return numpy_copy(widened(tensor));
   const py::object view = checked(numpy_view(tensor));
   auto* array = reinterpret_cast<PyArrayObject*>(view.ptr());
   if (tensor.rank() == 0) return PyArray_Scalar(PyArray_DATA(array), PyArray_DESCR(array), view.ptr());

@@ -2,6 +2,7 @@
 #include "engine/python/convert.h"
 #include "engine/python/errors.h"
 #include "engine/python/tensor_object.h"
+#include "engine/tensor/narrow.h"
 
 namespace tapedeck::python {
 
@@ -19,8 +20,12 @@ std::string text_of(PyObject* new_reference) {
 }
 
 std::string numpy_text(const Tensor& tensor, bool repr) {
-  const py::object array = checked(numpy_copy(tensor));
-  const std::string text = text_of(repr ? PyObject_Repr(array.ptr()) : PyObject_Str(array.ptr()));
+  const bool is_bfloat16 = tensor.dtype() == DType::bfloat16;  // NumPy has float32 for it
+  const py::object array =
+      checked(numpy_copy(is_bfloat16 ? printable(widened(tensor), tensor.dtype()) : tensor));
+  std::string text = text_of(repr ? PyObject_Repr(array.ptr()) : PyObject_Str(array.ptr()));
+  if (const std::size_t at = text.rfind("dtype=float32"); is_bfloat16 && at != std::string::npos)
+    text.replace(at, std::string_view("dtype=float32").size(), "dtype=bfloat16");
   return text.find('\n') == std::string::npos ? text : "\n" + text;
 }
 

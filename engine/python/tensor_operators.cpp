@@ -6,6 +6,7 @@
 #include "engine/python/convert.h"
 #include "engine/python/errors.h"
 #include "engine/python/tensor_object.h"
+#include "engine/tensor/narrow.h"
 
 namespace tapedeck::python {
 
@@ -26,6 +27,12 @@ enum Operator {
   or_,
   xor_,
   not_,
+  bits_and_,
+  bits_or_,
+  bits_xor_,
+  bits_not_,
+  left_shift_,
+  right_shift_,
   equal_,
   not_equal_,
   less_,
@@ -39,11 +46,15 @@ struct OperatorRow {
   const char* symbol;
 };
 constexpr std::array<OperatorRow, operator_count> operator_rows = {{
-    {"add", "+"},       {"subtract", "-"},    {"multiply", "*"},    {"divide", "/"},
-    {"floordiv", "//"}, {"mod", "%"},         {"pow", "**"},        {"matmul", "@"},
-    {"negative", "-"},  {"abs", "abs"},       {"logical_and", "&"}, {"logical_or", "|"},
-    {"not_equal", "^"}, {"logical_not", "~"}, {"equal", "=="},      {"not_equal", "!="},
-    {"less", "<"},      {"less_equal", "<="}, {"greater", ">"},     {"greater_equal", ">="},
+    {"add", "+"},         {"subtract", "-"},       {"multiply", "*"},
+    {"divide", "/"},      {"floordiv", "//"},      {"mod", "%"},
+    {"pow", "**"},        {"matmul", "@"},         {"negative", "-"},
+    {"abs", "abs"},       {"logical_and", "&"},    {"logical_or", "|"},
+    {"logical_xor", "^"}, {"logical_not", "~"},    {"bitwise_and", "&"},
+    {"bitwise_or", "|"},  {"bitwise_xor", "^"},    {"invert", "~"},
+    {"left_shift", "<<"}, {"right_shift", ">>"},   {"equal", "=="},
+    {"not_equal", "!="},  {"less", "<"},           {"less_equal", "<="},
+    {"greater", ">"},     {"greater_equal", ">="},
 }};
 // An operator's op, with its attributes at their defaults.
 struct OperatorOp {
@@ -97,14 +108,37 @@ PyObject* unary(PyObject* a) {
   });
 }
 
-// Of bools "either" is "different"; of numbers it would not be ^.
-PyObject* exclusive_or(PyObject* a, PyObject* b) {
+void require_no_real_numbers(PyObject* operand, const char* symbol) {
+  if (is_tensor_like(operand) && is_floating(tensor_like(operand).dtype()))
+    fail<TypeMismatchError>(symbol, ": a tensor of dtype ", dtype_name(tensor_like(operand).dtype()),
+                            "; it needs bools or whole numbers");
+}
+
+// Of bools the operators are logic, of whole numbers they work on the bits.
+template <Operator logical, Operator bits>
+PyObject* logic(PyObject* a, PyObject* b) {
   return guarded([&] {
-    for (PyObject* operand : {a, b})
-      if (is_tensor_like(operand) && tensor_like(operand).dtype() != DType::bool_)
-        fail<TypeMismatchError>("^: a tensor of dtype ", dtype_name(tensor_like(operand).dtype()),
-                                "; it needs bools");
-    return binary<xor_>(a, b);
+    bool is_bool = false;
+    for (PyObject* operand : {a, b}) {
+      require_no_real_numbers(operand, operator_rows[logical].symbol);
+      is_bool = is_bool || (is_tensor_like(operand) && tensor_like(operand).dtype() == DType::bool_);
+    }
+    return is_bool ? binary<logical>(a, b) : binary<bits>(a, b);
+  });
+}
+
+PyObject* invert(PyObject* a) {
+  return guarded([&] {
+    require_no_real_numbers(a, "~");
+    return tensor_like(a).dtype() == DType::bool_ ? unary<not_>(a) : unary<bits_not_>(a);
+  });
+}
+
+PyObject* divmod(PyObject* a, PyObject* b) {
+  return guarded([&]() -> PyObject* {
+    const py::object quotient = checked(binary<floor_divide_>(a, b));
+    if (quotient.is(py::handle(Py_NotImplemented))) Py_RETURN_NOTIMPLEMENTED;
+    return PyTuple_Pack(2, quotient.ptr(), checked(binary<modulo_>(a, b)).ptr());
   });
 }
 
@@ -123,7 +157,8 @@ PyObject* positive(PyObject* a) {
 // ---- the one element as a Python number
 // -------------------------------------------------------------------------------
 
-PyObject* number_of(const Tensor& tensor) {
+PyObject* number_of(const Tensor& any) {
+  const Tensor tensor = widened(any);
   return visit_dtype(tensor.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
     const T value = *tensor.data<T>();
@@ -150,9 +185,9 @@ int truth(PyObject* self) {
                                  tensor.count(),
                                  " elements is ambiguous; use tf.reduce_any or tf.reduce_all");
     if (tensor.device().kind == DeviceKind::cpu)
-      return visit_dtype(tensor.dtype(), [&](auto tag) {
+      return visit_dtype(compute_dtype(tensor.dtype()), [wide = widened(tensor)](auto tag) {
         using T = typename decltype(tag)::type;
-        return *tensor.data<T>() != T{} ? 1 : 0;
+        return *wide.template data<T>() != T{} ? 1 : 0;
       });
     const py::object value = element(self, "bool()");
     return PyObject_IsTrue(value.ptr());
@@ -212,13 +247,16 @@ PyNumberMethods number_methods() {
   methods.nb_floor_divide = binary<floor_divide_>;
   methods.nb_remainder = binary<modulo_>;
   methods.nb_matrix_multiply = binary<matmul_>;
-  methods.nb_and = binary<and_>;
-  methods.nb_or = binary<or_>;
-  methods.nb_xor = exclusive_or;
+  methods.nb_divmod = divmod;
+  methods.nb_and = logic<and_, bits_and_>;
+  methods.nb_or = logic<or_, bits_or_>;
+  methods.nb_xor = logic<xor_, bits_xor_>;
+  methods.nb_lshift = binary<left_shift_>;
+  methods.nb_rshift = binary<right_shift_>;
   methods.nb_power = power;
   methods.nb_negative = unary<negative_>;
   methods.nb_absolute = unary<absolute_>;
-  methods.nb_invert = unary<not_>;
+  methods.nb_invert = invert;
   methods.nb_positive = positive;
   methods.nb_bool = truth;
   methods.nb_int = as_int;

@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "engine/cpu/parallel.h"
+#include "engine/tensor/narrow.h"
 
 namespace tapedeck {
 namespace {
@@ -132,7 +133,7 @@ Summary::Summary() : minimum(none), maximum(none), mean(none), deviation(none) {
 Summary summarize(const Tensor& tensor, std::uint32_t bins, bool threaded, const CancelFlag* cancel) {
   Summary summary;
   summary.count = static_cast<std::uint64_t>(tensor.count());
-  const Tensor values = tensor.make_contiguous();
+  const Tensor values = widened(tensor.make_contiguous());
   visit_dtype(values.dtype(), [&]<class T>(TypeTag<T>) {
     summarize_values(values.data<T>(), values.count(), summary, bins, threaded, cancel);
   });

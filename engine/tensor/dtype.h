@@ -7,27 +7,65 @@
 #include <string_view>
 #include <utility>
 
+#include "engine/tensor/error.h"
+
 namespace tapedeck {
 
-enum class DType : std::uint8_t { bool_, int32, int64, float32, float64 };
+/// The first five have kernels. The others are narrow: stored, while ops compute in a wider type
+/// (compute_dtype) and round back, see narrow.h.
+enum class DType : std::uint8_t {
+  bool_,
+  int32,
+  int64,
+  float32,
+  float64,
+  int8,
+  int16,
+  uint8,
+  uint16,
+  uint32,
+  float16,
+  bfloat16
+};
 
-constexpr std::size_t dtype_count = 5;
+constexpr std::size_t dtype_count = 12;
 
 constexpr std::size_t item_size(DType dtype) {
-  constexpr std::size_t sizes[] = {1, 4, 8, 4, 8};
+  constexpr std::size_t sizes[] = {1, 4, 8, 4, 8, 1, 2, 1, 2, 4, 2, 2};
   return sizes[static_cast<std::size_t>(dtype)];
 }
 
 constexpr bool is_floating(DType dtype) {
-  return dtype >= DType::float32;
+  return dtype == DType::float32 || dtype == DType::float64 || dtype >= DType::float16;
 }
 constexpr bool is_integer(DType dtype) {
-  return dtype == DType::int32 || dtype == DType::int64;
+  return dtype == DType::int32 || dtype == DType::int64 || (dtype >= DType::int8 && dtype <= DType::uint32);
+}
+constexpr bool is_unsigned(DType dtype) {
+  return dtype >= DType::uint8 && dtype <= DType::uint32;
 }
 
-/// TensorFlow's name: "bool", "int32", "int64", "float32", "float64".
+constexpr bool is_narrow(DType dtype) {
+  return dtype >= DType::int8;
+}
+/// The dtype whose kernels compute for this one; itself where it has its own.
+constexpr DType compute_dtype(DType dtype) {
+  if (!is_narrow(dtype)) return dtype;
+  return dtype == DType::uint32 ? DType::int64 : is_floating(dtype) ? DType::float32 : DType::int32;
+}
+
+/// The lowest and the highest number of a whole-number dtype.
+constexpr std::pair<std::int64_t, std::int64_t> integer_limits(DType dtype) {
+  const auto bits = static_cast<int>(8 * item_size(dtype));
+  if (is_unsigned(dtype)) return {0, (std::int64_t{1} << bits) - 1};
+  const std::int64_t highest = INT64_MAX >> (64 - bits);
+  return {-highest - 1, highest};
+}
+
+/// TensorFlow's name: "bool", "int32", "float32" …
 constexpr std::string_view dtype_name(DType dtype) {
-  constexpr std::string_view names[] = {"bool", "int32", "int64", "float32", "float64"};
+  constexpr std::string_view names[] = {"bool",  "int32", "int64",  "float32", "float64", "int8",
+                                        "int16", "uint8", "uint16", "uint32",  "float16", "bfloat16"};
   return names[static_cast<std::size_t>(dtype)];
 }
 
@@ -65,7 +103,8 @@ struct TypeTag {
   using type = T;
 };
 
-/// Calls `f(TypeTag<T>{})` with the C++ type of `dtype`.
+/// Calls `f(TypeTag<T>{})` with the C++ type of `dtype`. Throws UnimplementedError for a narrow one, which
+/// ops and readers widen first.
 template <class F>
 decltype(auto) visit_dtype(DType dtype, F&& f) {
   switch (dtype) {
@@ -79,6 +118,8 @@ decltype(auto) visit_dtype(DType dtype, F&& f) {
       return f(TypeTag<float>{});
     case DType::float64:
       break;
+    default:
+      fail<UnimplementedError>("no kernel for ", dtype_name(dtype));
   }
   return f(TypeTag<double>{});
 }

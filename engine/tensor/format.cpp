@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/tensor/narrow.h"
 #include "engine/tensor/number_text.h"
 #include "engine/tensor/tensor.h"
 
@@ -198,6 +199,10 @@ class ArrayText {
 std::string format_values(const Tensor& tensor, int edge_items) {
   if (tensor.count() == 0) return "[]";
   const int edge = tensor.count() > summary_threshold ? std::max(edge_items, 0) : -1;
+  if (is_narrow(tensor.dtype())) {
+    const Tensor wide = widened(tensor);
+    return format_values(is_floating(tensor.dtype()) ? printable(wide, tensor.dtype()) : wide, edge_items);
+  }
   return visit_dtype(tensor.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
     const T* first = tensor.data<T>();

@@ -87,6 +87,9 @@ void copy_to_contiguous(const std::byte* source, const Shape& shape, const Strid
     case 1:
       return copy_items(reinterpret_cast<const std::uint8_t*>(source), walk,
                         reinterpret_cast<std::uint8_t*>(destination));
+    case 2:
+      return copy_items(reinterpret_cast<const std::uint16_t*>(source), walk,
+                        reinterpret_cast<std::uint16_t*>(destination));
     case 4:
       return copy_items(reinterpret_cast<const std::uint32_t*>(source), walk,
                         reinterpret_cast<std::uint32_t*>(destination));

@@ -5,6 +5,7 @@
 #include <new>
 
 #include "engine/tensor/block_pool.h"
+#include "engine/tensor/narrow.h"
 #include "engine/tensor/strided_copy.h"
 
 namespace tapedeck {
@@ -114,6 +115,7 @@ template Tensor Tensor::from_values<float>(std::span<const float>, const Shape&)
 template Tensor Tensor::from_values<double>(std::span<const double>, const Shape&);
 
 Tensor Tensor::scalar(double value, DType dtype) {
+  if (is_narrow(dtype)) return narrowed(scalar(value, compute_dtype(dtype)), dtype);
   Tensor tensor = allocate(dtype, Shape{});
   visit_dtype(dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
@@ -133,15 +135,16 @@ double Tensor::item() const {
   if (count() != 1)
     fail<InvalidArgumentError>("a tensor of shape ", to_string(shape()), " has ", count(),
                                " values; only one with a single value converts to a number");
-  return visit_dtype(dtype(), [&](auto tag) {
+  const Tensor wide = widened(*this);
+  return visit_dtype(wide.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
-    return static_cast<double>(*data<T>());
+    return static_cast<double>(*wide.data<T>());
   });
 }
 
 std::vector<double> Tensor::to_vector() const {
-  const Tensor source = make_contiguous();
-  return visit_dtype(dtype(), [&](auto tag) {
+  const Tensor source = widened(make_contiguous());
+  return visit_dtype(source.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
     const T* first = source.data<T>();
     return std::vector<double>(first, first + source.count());

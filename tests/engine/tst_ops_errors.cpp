@@ -88,6 +88,43 @@ class OpsErrorsTest : public QObject {
                  "argmax: output_type is float32");
   }
 
+  void scans_order_and_counts() {
+    EXPECT_ERROR(InvalidArgumentError, ops::cumsum(f32({2, 3}), 2),
+                 "cumsum: axis 2 is out of range for shape (2, 3)");
+    EXPECT_ERROR(InvalidArgumentError, ops::cumprod(f32({})), "cumprod: axis 0 is out of range for shape ()");
+    EXPECT_ERROR(TypeMismatchError, ops::cumsum(flags({2})), "cumsum: x is bool");
+    EXPECT_ERROR(InvalidArgumentError, ops::sort(f32({2}), 0, "UP"),
+                 "sort: direction is 'UP'; needs 'ASCENDING' or 'DESCENDING'");
+    EXPECT_ERROR(InvalidArgumentError, ops::argsort(f32({2}), -2),
+                 "argsort: axis -2 is out of range for shape (2,)");
+    EXPECT_ERROR(TypeMismatchError, ops::sort(flags({2})), "sort: values is bool");
+    EXPECT_ERROR(InvalidArgumentError, ops::top_k(f32({2, 3}), 4),
+                 "top_k: k is 4; the last axis of input (2, 3) has 3 values");
+    EXPECT_ERROR(InvalidArgumentError, ops::top_k(f32({2}), -1), "top_k: k is -1");
+    EXPECT_ERROR(InvalidArgumentError, ops::top_k(f32({})),
+                 "top_k: input is a scalar; needs at least one axis");
+    EXPECT_ERROR(InvalidArgumentError, ops::unique_with_counts(f32({2, 2})),
+                 "unique_with_counts: x has shape (2, 2); needs one axis");
+    EXPECT_ERROR(InvalidArgumentError, ops::unique_with_counts(f32({2}), DType::float32),
+                 "unique_with_counts: out_idx is float32; needs int32 or int64");
+    EXPECT_ERROR(InvalidArgumentError, ops::unsorted_segment_max(f32({2}), whole({0, 0}), -1),
+                 "unsorted_segment_max: num_segments is -1");
+    EXPECT_ERROR(TypeMismatchError, ops::reduce_variance(i32({2})),
+                 "reduce_variance: input_tensor is int32; needs float32 or float64");
+  }
+
+  void divisions_and_bits() {
+    EXPECT_ERROR(InvalidArgumentError, ops::truncatediv(whole({1}), whole({0})),
+                 "truncatediv: y holds a 0; whole numbers cannot be divided by it");
+    EXPECT_ERROR(InvalidArgumentError, ops::truncatemod(whole({1}), whole({0})), "truncatemod: y holds a 0");
+    EXPECT_ERROR(TypeMismatchError, ops::divide_no_nan(i32({2}), i32({2})),
+                 "divide_no_nan: x is int32; needs float32 or float64");
+    EXPECT_ERROR(TypeMismatchError, ops::bitwise_and(f32({2}), f32({2})),
+                 "bitwise_and: x is float32; needs int32 or int64");
+    EXPECT_ERROR(TypeMismatchError, ops::invert(flags({2})), "invert: x is bool; needs int32 or int64");
+    EXPECT_ERROR(TypeMismatchError, ops::gelu(i32({2})), "gelu: features is int32; needs float32 or float64");
+  }
+
   void shapes() {
     EXPECT_ERROR(InvalidArgumentError, ops::reshape(f32({2, 3}), {4}),
                  "reshape: tensor (2, 3) has 6 values, shape (4,) needs 4");
@@ -129,7 +166,7 @@ class OpsErrorsTest : public QObject {
     EXPECT_ERROR(TypeMismatchError, ops::gather(f32({5}), f32({1})),
                  "gather: indices is float32; needs int32 or int64");
     EXPECT_ERROR(OutOfRangeError, ops::unsorted_segment_sum(f32({1}), whole({4}), 4),
-                 "segment_ids[0] is 4; must be in [0, 4)");
+                 "unsorted_segment_sum: segment_ids[0] is 4; must be below num_segments, 4");
     EXPECT_ERROR(InvalidArgumentError, ops::unsorted_segment_sum(f32({2}), whole({0, 1, 2}), 4),
                  "(3,) is no beginning of data (2,)");
     Slicing index{{5}, {6}, {1}};

@@ -120,8 +120,8 @@ class DLPack(unittest.TestCase):
             tf.experimental.dlpack.from_dlpack(capsule)
         with self.assertRaisesRegex(ValueError, "no unused DLPack capsule"):
             tf.experimental.dlpack.from_dlpack(5)
-        with self.assertRaisesRegex(TypeError, "type code 1 of 8 bits"):
-            tf.experimental.dlpack.from_dlpack(np.zeros(3, np.uint8))
+        with self.assertRaisesRegex(TypeError, "type code 1 of 64 bits"):
+            tf.experimental.dlpack.from_dlpack(np.zeros(3, np.uint64))
 
 
 if __name__ == "__main__":

@@ -4,8 +4,8 @@
 #include <type_traits>
 
 #include "engine/cpu/vector/loop.h"
-
-#define TAPEDECK_INLINE [[gnu::always_inline]] inline
+#include "engine/cpu/vector/math.h"
+#include "engine/cpu/vector/special.h"
 
 namespace tapedeck::cpu::TAPEDECK_ISA {
 namespace {
@@ -17,6 +17,14 @@ TAPEDECK_INLINE auto wrap(T x) {
     return x;
   else
     return static_cast<std::make_unsigned_t<T>>(x);
+}
+
+// A shift of as many bits as the number has, or of a negative count, is undefined in C++; as in TensorFlow
+// the count is brought into range.
+template <class T>
+TAPEDECK_INLINE int shift_count(T y) {
+  constexpr T most = static_cast<T>(8 * sizeof(T) - 1);
+  return static_cast<int>(y < T(0) ? T(0) : y > most ? most : y);
 }
 
 #define TAPEDECK_FUNCTION(Name, expression)       \
@@ -36,6 +44,22 @@ TAPEDECK_FUNCTION(Minimum, (x < y || x != x) ? x : y)
 TAPEDECK_FUNCTION(SigmoidGrad, y*(x*(T(1) - x)))
 TAPEDECK_FUNCTION(TanhGrad, y*(T(1) - x * x))
 TAPEDECK_FUNCTION(ReluGrad, y > T(0) ? x : T(0))
+TAPEDECK_FUNCTION(DivideNoNan, y == T(0) ? T(0) : x / y)
+TAPEDECK_FUNCTION(MultiplyNoNan, y == T(0) ? T(0) : x * y)
+TAPEDECK_FUNCTION(Atan2, std::atan2(x, y))
+TAPEDECK_FUNCTION(Xdivy, x == T(0) ? T(0) : x / y)
+TAPEDECK_FUNCTION(Xlogy, x == T(0) ? T(0) : x * std::log(y))
+TAPEDECK_FUNCTION(Xlog1py, x == T(0) ? T(0) : x * std::log1p(y))
+TAPEDECK_FUNCTION(Polygamma, static_cast<T>(polygamma_of(static_cast<double>(x), static_cast<double>(y))))
+TAPEDECK_FUNCTION(Zeta, static_cast<T>(zeta_of(static_cast<double>(x), static_cast<double>(y))))
+TAPEDECK_FUNCTION(LeakyRelu, x > T(0) ? x : y * x)
+TAPEDECK_FUNCTION(Swish, x* sigmoid_of(y* x))
+TAPEDECK_FUNCTION(BitAnd, static_cast<T>(x& y))
+TAPEDECK_FUNCTION(BitOr, static_cast<T>(x | y))
+TAPEDECK_FUNCTION(BitXor, static_cast<T>(x ^ y))
+TAPEDECK_FUNCTION(LeftShift, static_cast<T>(wrap(x) << shift_count(y)))
+TAPEDECK_FUNCTION(RightShift, static_cast<T>(x >> shift_count(y)))
+TAPEDECK_FUNCTION(Xor, x != y)
 TAPEDECK_FUNCTION(Equal, x == y)
 TAPEDECK_FUNCTION(NotEqual, x != y)
 TAPEDECK_FUNCTION(Less, x < y)
@@ -74,6 +98,25 @@ struct Mod {
     }
   }
 };
+// The same, cut towards 0; the remainder has the sign of x.
+struct Truncatediv {
+  template <class T>
+  TAPEDECK_INLINE static T apply(T x, T y) {
+    if constexpr (std::is_floating_point_v<T>)
+      return std::trunc(x / y);
+    else
+      return y == T(-1) ? static_cast<T>(wrap(T(0)) - wrap(x)) : static_cast<T>(x / y);
+  }
+};
+struct Truncatemod {
+  template <class T>
+  TAPEDECK_INLINE static T apply(T x, T y) {
+    if constexpr (std::is_floating_point_v<T>)
+      return std::fmod(x, y);
+    else
+      return y == T(-1) ? T(0) : static_cast<T>(x % y);
+  }
+};
 struct Pow {
   template <class T>
   TAPEDECK_INLINE static T apply(T x, T y) {
@@ -101,6 +144,8 @@ void add_numeric(LoopTable& table) {
   set<T, T, Maximum>(table, Binary::maximum);
   set<T, T, Minimum>(table, Binary::minimum);
   set<T, T, ReluGrad>(table, Binary::relu_grad);
+  set<T, T, Truncatediv>(table, Binary::truncatediv);
+  set<T, T, Truncatemod>(table, Binary::truncatemod);
   set<T, bool, Equal>(table, Binary::equal);
   set<T, bool, NotEqual>(table, Binary::not_equal);
   set<T, bool, Less>(table, Binary::less);
@@ -115,6 +160,26 @@ void add_floating(LoopTable& table) {
   set<T, T, Divide>(table, Binary::divide);
   set<T, T, SigmoidGrad>(table, Binary::sigmoid_grad);
   set<T, T, TanhGrad>(table, Binary::tanh_grad);
+  set<T, T, DivideNoNan>(table, Binary::divide_no_nan);
+  set<T, T, MultiplyNoNan>(table, Binary::multiply_no_nan);
+  set<T, T, Atan2>(table, Binary::atan2);
+  set<T, T, Xdivy>(table, Binary::xdivy);
+  set<T, T, Xlogy>(table, Binary::xlogy);
+  set<T, T, Xlog1py>(table, Binary::xlog1py);
+  set<T, T, Polygamma>(table, Binary::polygamma);
+  set<T, T, Zeta>(table, Binary::zeta);
+  set<T, T, LeakyRelu>(table, Binary::leaky_relu);
+  set<T, T, Swish>(table, Binary::swish);
+}
+
+template <class T>
+void add_integer(LoopTable& table) {
+  add_numeric<T>(table);
+  set<T, T, BitAnd>(table, Binary::bitwise_and);
+  set<T, T, BitOr>(table, Binary::bitwise_or);
+  set<T, T, BitXor>(table, Binary::bitwise_xor);
+  set<T, T, LeftShift>(table, Binary::left_shift);
+  set<T, T, RightShift>(table, Binary::right_shift);
 }
 
 template <class T>
@@ -142,14 +207,15 @@ void select_loop(const void* condition, std::int64_t condition_step, const void*
 }  // namespace
 
 void add_binary(LoopTable& table) {
-  add_numeric<std::int32_t>(table);
-  add_numeric<std::int64_t>(table);
+  add_integer<std::int32_t>(table);
+  add_integer<std::int64_t>(table);
   add_floating<float>(table);
   add_floating<double>(table);
   set<bool, bool, Equal>(table, Binary::equal);
   set<bool, bool, NotEqual>(table, Binary::not_equal);
   set<bool, bool, And>(table, Binary::logical_and);
   set<bool, bool, Or>(table, Binary::logical_or);
+  set<bool, bool, Xor>(table, Binary::logical_xor);
   table.select[static_cast<int>(DType::bool_)] = select_loop<std::uint8_t>;
   table.select[static_cast<int>(DType::int32)] = select_loop<std::int32_t>;
   table.select[static_cast<int>(DType::int64)] = select_loop<std::int64_t>;

@@ -3,6 +3,7 @@
 
 #include "engine/cpu/vector/loop.h"
 #include "engine/cpu/vector/math.h"
+#include "engine/cpu/vector/special.h"
 
 namespace tapedeck::cpu::TAPEDECK_ISA {
 namespace {
@@ -90,6 +91,25 @@ TAPEDECK_FUNCTION(Erf, std::erf(x))
 TAPEDECK_FUNCTION(Floor, std::floor(x))
 TAPEDECK_FUNCTION(Ceil, std::ceil(x))
 TAPEDECK_FUNCTION(Round, std::nearbyint(x))  // halves go to even
+TAPEDECK_FUNCTION(Trunc, std::trunc(x))
+TAPEDECK_FUNCTION(Asinh, std::asinh(x))
+TAPEDECK_FUNCTION(Acosh, std::acosh(x))
+TAPEDECK_FUNCTION(Atanh, std::atanh(x))
+TAPEDECK_FUNCTION(Erfc, std::erfc(x))
+TAPEDECK_FUNCTION(Lgamma, lgamma_of(x))
+TAPEDECK_FUNCTION(Digamma, static_cast<T>(digamma_of(static_cast<double>(x))))
+TAPEDECK_FUNCTION(Erfinv, static_cast<T>(erfinv_of(static_cast<double>(x))))
+TAPEDECK_FUNCTION(Ndtri, static_cast<T>(ndtri_of(static_cast<double>(x))))
+TAPEDECK_FUNCTION(LogSigmoid, -softplus_of(-x))
+TAPEDECK_FUNCTION(Relu6, x<T(0) ? T(0) : x> T(6) ? T(6) : x)  // NaN passes
+TAPEDECK_FUNCTION(Elu, x < T(0) ? expm1_of(x) : x)
+TAPEDECK_FUNCTION(Selu, T(selu_scale) * (x < T(0) ? T(selu_alpha) * expm1_of(x) : x))
+// 1 + erf and 1 + tanh would cancel for negative x: erfc and the sigmoid keep their digits.
+TAPEDECK_FUNCTION(Gelu, T(0.5) * x * std::erfc(x * T(-0.70710678118654752440)))
+TAPEDECK_FUNCTION(GeluTanh, x* sigmoid_of(T(1.59576912160573071176) * (x + T(0.044715) * (x * x * x))))
+TAPEDECK_FUNCTION(Softsign, x / (T(1) + std::fabs(x)))
+TAPEDECK_FUNCTION(ReciprocalNoNan, x == T(0) ? T(0) : T(1) / x)
+TAPEDECK_FUNCTION(Invert, static_cast<T>(~x))
 TAPEDECK_FUNCTION(IsNan, x != x)
 TAPEDECK_FUNCTION(IsInf, std::fabs(x) == std::numeric_limits<T>::infinity())
 TAPEDECK_FUNCTION(IsFinite, std::fabs(x) < std::numeric_limits<T>::infinity())
@@ -112,6 +132,9 @@ void add_integer(LoopTable& table) {
   set<T, T, Same>(table, Unary::floor);
   set<T, T, Same>(table, Unary::ceil);
   set<T, T, Same>(table, Unary::round);
+  set<T, T, Same>(table, Unary::trunc);
+  set<T, T, Relu6>(table, Unary::relu6);
+  set<T, T, Invert>(table, Unary::invert);
 }
 
 template <class T>
@@ -139,6 +162,23 @@ void add_floating(LoopTable& table) {
   set<T, T, Floor>(table, Unary::floor);
   set<T, T, Ceil>(table, Unary::ceil);
   set<T, T, Round>(table, Unary::round);
+  set<T, T, Trunc>(table, Unary::trunc);
+  set<T, T, Asinh>(table, Unary::asinh);
+  set<T, T, Acosh>(table, Unary::acosh);
+  set<T, T, Atanh>(table, Unary::atanh);
+  set<T, T, Erfc>(table, Unary::erfc);
+  set<T, T, Lgamma>(table, Unary::lgamma);
+  set<T, T, Digamma>(table, Unary::digamma);
+  set<T, T, Erfinv>(table, Unary::erfinv);
+  set<T, T, Ndtri>(table, Unary::ndtri);
+  set<T, T, LogSigmoid>(table, Unary::log_sigmoid);
+  set<T, T, Relu6>(table, Unary::relu6);
+  set<T, T, Elu>(table, Unary::elu);
+  set<T, T, Selu>(table, Unary::selu);
+  set<T, T, Gelu>(table, Unary::gelu);
+  set<T, T, GeluTanh>(table, Unary::gelu_tanh);
+  set<T, T, Softsign>(table, Unary::softsign);
+  set<T, T, ReciprocalNoNan>(table, Unary::reciprocal_no_nan);
   set<T, bool, IsNan>(table, Unary::is_nan);
   set<T, bool, IsInf>(table, Unary::is_inf);
   set<T, bool, IsFinite>(table, Unary::is_finite);

@@ -19,7 +19,24 @@ from tapedeck import (  # noqa: F401  (order matters: dtypes tells the engine it
 from tapedeck.context import device, enable_eager_execution, executing_eagerly, name_scope
 from tapedeck.creation import constant, convert_to_tensor, is_tensor
 from tapedeck.custom import custom_gradient
-from tapedeck.dtypes import DType, as_dtype, bool, double, float32, float64, int32, int64
+from tapedeck.dtypes import (
+    DType,
+    as_dtype,
+    bfloat16,
+    bool,
+    double,
+    float16,
+    float32,
+    float64,
+    half,
+    int8,
+    int16,
+    int32,
+    int64,
+    uint8,
+    uint16,
+    uint32,
+)
 from tapedeck.initializers import constant_initializer, ones_initializer, zeros_initializer
 from tapedeck.random import set_seed as set_random_seed
 from tapedeck.shapes import TensorShape

@@ -5,8 +5,8 @@ from tapedeck import _engine
 def constant(value, dtype=None, shape=None, name=None):
     """A tensor of a number, a nested list, or a NumPy array.
 
-    dtype: None takes float32 for floats, int32 for ints, bool for bools, and an array's own; uint8 and others that
-    tensors do not have need a dtype. shape: the value is reshaped to it, or repeated where it is one number. An array
+    dtype: None takes float32 for floats, int32 for ints, bool for bools, and an array's own; uint64 and others
+    that tensors do not have need a dtype. shape: the value is reshaped to it, or repeated where it is one number. An array
     that nobody can write to (flags.writeable False, down to its base) shares its memory; others are copied.
     InvalidArgumentError (a ValueError) for lists that are not rectangular and numbers that do not fit; TypeError for
     values and dtypes that no tensor has.

@@ -1,4 +1,9 @@
-"""The element types of tensors: tf.float32, tf.float64, tf.int32, tf.int64, tf.bool."""
+"""The element types of tensors: tf.float32, tf.int32, tf.bool and their siblings.
+
+bool, int32, int64, float32 and float64 have kernels of their own. The others are stored as they are, while ops compute in
+int32 (uint32: int64) or float32 and round the results: whole numbers wrap around. NumPy has no bfloat16: arrays of such
+tensors are float32.
+"""
 import numpy as np
 
 from tapedeck import _engine
@@ -12,7 +17,7 @@ class DType:
 
     def __init__(self, name):
         self._name = name
-        self._numpy = np.dtype(name)
+        self._numpy = np.dtype("float32" if name == "bfloat16" else name)
 
     @property
     def name(self):
@@ -32,17 +37,22 @@ class DType:
     @property
     def size(self):
         """Bytes of one element."""
-        return self._numpy.itemsize
+        return 2 if self._name == "bfloat16" else self._numpy.itemsize
 
     @property
     def is_floating(self):
-        """True for float32 and float64."""
+        """True for real numbers: bfloat16, float16, float32 and float64."""
         return self._numpy.kind == "f"
 
     @property
     def is_integer(self):
-        """True for int32 and int64."""
-        return self._numpy.kind == "i"
+        """True for whole numbers, with or without a sign."""
+        return self._numpy.kind in "iu"
+
+    @property
+    def is_unsigned(self):
+        """True for whole numbers without a sign."""
+        return self._numpy.kind == "u"
 
     @property
     def is_bool(self):
@@ -52,12 +62,12 @@ class DType:
     @property
     def min(self):
         """The least finite value."""
-        return self._limits().min
+        return -self.max if self._name == "bfloat16" else self._limits().min
 
     @property
     def max(self):
         """The greatest finite value."""
-        return self._limits().max
+        return float.fromhex("0x1.fep127") if self._name == "bfloat16" else self._limits().max
 
     def _limits(self):
         if self.is_bool:
@@ -72,15 +82,15 @@ class DType:
     def __eq__(self, other):
         if isinstance(other, DType):
             return self is other
-        if other is None:
-            return False
+        if other is None or self._name == "bfloat16":
+            return isinstance(other, str) and other == "bfloat16"
         try:
             return self._numpy == np.dtype(other)
         except TypeError:
             return False
 
     def __hash__(self):
-        return hash(self._numpy)
+        return hash(self._name if self._name == "bfloat16" else self._numpy)
 
     def __reduce__(self):
         return as_dtype, (self._name,)
@@ -98,8 +108,16 @@ int64 = DType("int64")
 float32 = DType("float32")
 float64 = DType("float64")
 double = float64
+int8 = DType("int8")
+int16 = DType("int16")
+uint8 = DType("uint8")
+uint16 = DType("uint16")
+uint32 = DType("uint32")
+float16 = DType("float16")
+half = float16
+bfloat16 = DType("bfloat16")
 
-_all = [bool, int32, int64, float32, float64]
+_all = [bool, int32, int64, float32, float64, int8, int16, uint8, uint16, uint32, float16, bfloat16]
 
 
 def as_dtype(type_value):
@@ -109,7 +127,7 @@ def as_dtype(type_value):
     for candidate in _all:
         if candidate == type_value:
             return candidate
-    raise TypeError(f"{type_value!r} is not one of bool, int32, int64, float32, float64")
+    raise TypeError(f"{type_value!r} is not one of {', '.join(dtype.name for dtype in _all)}")
 
 
 _engine._register_types(_all, DType, TensorShape)

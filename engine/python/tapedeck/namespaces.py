@@ -3,10 +3,11 @@ import importlib
 import sys
 import types
 
-from tapedeck import _engine
+from tapedeck import _engine, composites, ordering, reductions, segments, selections  # noqa: F401  (they list themselves)
 
 # Files of the package that hold code, but are no namespace that TensorFlow has.
-_INTERNAL = {"context", "creation", "custom", "functional", "idx", "lbfgs", "namespaces", "shapes", "signatures", "tape"}
+_INTERNAL = {"composites", "context", "creation", "custom", "functional", "idx", "lbfgs", "namespaces", "ordering",
+             "reductions", "segments", "selections", "shapes", "signatures", "tape"}
 
 
 def op_function(name):
@@ -33,7 +34,7 @@ def _submodule(path):
 def install():
     """Called once, at the end of the package's import. What a Python file of the package defines stays."""
     root = sys.modules["tapedeck"]
-    for python_name, function in _engine.op_functions.items():
+    for python_name, function in {**_engine.op_functions, **composites.PUBLIC}.items():
         path, _, name = python_name.rpartition(".")
         module = _submodule(path) if path else root
         if not hasattr(module, name):

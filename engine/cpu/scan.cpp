@@ -1,0 +1,66 @@
+#include "engine/cpu/scan.h"
+
+#include <algorithm>
+#include <array>
+#include <type_traits>
+
+#include "engine/cpu/blocks.h"
+
+namespace tapedeck::cpu {
+namespace {
+
+constexpr std::int64_t tile_width = 256;  ///< columns whose running values stay in the first cache
+
+template <bool product, class T, class Carried>
+void scan_tile(const Scan& kind, const T* values, std::int64_t count, std::int64_t inner, std::int64_t width,
+               T* out) {
+  std::array<Carried, tile_width> running;
+  running.fill(Carried(product ? 1 : 0));
+  for (std::int64_t step = 0; step < count; ++step) {
+    const std::int64_t row = (kind.reverse ? count - 1 - step : step) * inner;
+    for (std::int64_t j = 0; j < width; ++j) {
+      Carried& value = running[static_cast<std::size_t>(j)];
+      const Carried before = value;
+      const auto next = static_cast<Carried>(values[row + j]);
+      value = product ? value * next : value + next;
+      out[row + j] = static_cast<T>(kind.exclusive ? before : value);
+    }
+  }
+}
+
+template <bool product, class T>
+void scan_typed(const Scan& kind, const T* values, std::int64_t outer, std::int64_t count, std::int64_t inner,
+                T* out) {
+  using Unsigned = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
+  using Carried = std::conditional_t<std::is_floating_point_v<T>, double, Unsigned>;
+  const std::int64_t tiles = (inner + tile_width - 1) / tile_width;
+  const std::int64_t work = std::max<std::int64_t>(1, count * std::min(inner, tile_width));
+  for_blocks(outer * tiles, std::max<std::int64_t>(1, grain_for(1.0) / work),
+             [=](std::int64_t begin, std::int64_t end) {
+               for (std::int64_t task = begin; task < end; ++task) {
+                 const std::int64_t column = task % tiles * tile_width;
+                 const std::int64_t start = task / tiles * count * inner + column;
+                 scan_tile<product, T, Carried>(kind, values + start, count, inner,
+                                                std::min(tile_width, inner - column), out + start);
+               }
+             });
+}
+
+}  // namespace
+
+void scan(Scan kind, DType dtype, const void* values, std::int64_t outer, std::int64_t count,
+          std::int64_t inner, void* out) {
+  visit_dtype(dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    if constexpr (!std::is_same_v<T, bool>) {
+      const T* from = static_cast<const T*>(values);
+      T* to = static_cast<T*>(out);
+      if (kind.product)
+        scan_typed<true>(kind, from, outer, count, inner, to);
+      else
+        scan_typed<false>(kind, from, outer, count, inner, to);
+    }
+  });
+}
+
+}  // namespace tapedeck::cpu

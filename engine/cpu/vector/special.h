@@ -1,0 +1,166 @@
+// Special functions, one element at a time in float64. Included by vector/*.cpp only, inside the namespace of
+// an instruction set.
+#pragma once
+
+#include <math.h>
+
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+namespace tapedeck::cpu::TAPEDECK_ISA {
+namespace {
+
+// Klambauer, Unterthiner, Mayr, Hochreiter: Self-Normalizing Neural Networks (2017), equation 14.
+inline constexpr double selu_alpha = 1.67326324235437728481;
+inline constexpr double selu_scale = 1.05070098735548049342;
+
+// std::lgamma writes the sign into a variable that all threads share.
+inline double lgamma_of(double x) {
+  int sign = 0;
+  return ::lgamma_r(x, &sign);
+}
+inline float lgamma_of(float x) {
+  return static_cast<float>(lgamma_of(static_cast<double>(x)));
+}
+
+/// Horner's rule; the coefficient of the highest power comes first.
+template <std::size_t n>
+inline double polynomial(const double (&coefficients)[n], double x) {
+  double sum = coefficients[0];
+  for (std::size_t i = 1; i < n; ++i) sum = sum * x + coefficients[i];
+  return sum;
+}
+
+/// π·cot(πx), exact about the period: x is brought to [−½, ½] first.
+inline double pi_cotangent(double x) {
+  return std::numbers::pi / std::tan(std::numbers::pi * (x - std::nearbyint(x)));
+}
+
+/// ψ(x) by recurrence up to 10 and the asymptotic series (Abramowitz and Stegun, 6.3.5 and 6.3.18).
+inline double digamma_positive(double x) {
+  constexpr double series[] = {1.0 / 12,  -691.0 / 32760, 1.0 / 132, -1.0 / 240,
+                               1.0 / 252, -1.0 / 120,     1.0 / 12};
+  double shifted = 0.0;
+  for (; x < 10.0; x += 1.0) shifted += 1.0 / x;
+  const double z = x < 1e17 ? 1.0 / (x * x) : 0.0;
+  return std::log(x) - 0.5 / x - z * polynomial(series, z) - shifted;
+}
+
+inline double digamma_of(double x) {
+  if (x > 0.0 || x != x) return digamma_positive(x);
+  if (x == 0.0) return std::copysign(std::numeric_limits<double>::infinity(), -x);
+  if (x == std::floor(x)) return std::numeric_limits<double>::quiet_NaN();  // a pole, and −∞
+  return digamma_positive(1.0 - x) - pi_cotangent(x);
+}
+
+/// Hurwitz' zeta function for s > 1 and q > 0 by Euler's and Maclaurin's formula, as in Cephes' zeta.c.
+inline double zeta_positive(double s, double q) {
+  constexpr double epsilon = 0x1p-53;
+  // (2k)! / B₂ₖ
+  constexpr double factors[] = {12.0,
+                                -720.0,
+                                30240.0,
+                                -1209600.0,
+                                47900160.0,
+                                -1.8924375803183791606e9,
+                                7.47242496e10,
+                                -2.950130727918164224e12,
+                                1.1646782814350067249e14,
+                                -4.5979787224074726105e15,
+                                1.8152105401943546773e17,
+                                -7.1661652561756670113e18};
+  if (q > 1e8) return (1.0 / (s - 1.0) + 1.0 / (2.0 * q)) * std::pow(q, 1.0 - s);
+  double sum = std::pow(q, -s);
+  double base = q;
+  double term = 0.0;
+  for (int i = 0; i < 9 || base <= 9.0; ++i) {
+    base += 1.0;
+    term = std::pow(base, -s);
+    sum += term;
+    if (std::fabs(term / sum) < epsilon) return sum;
+  }
+  sum += term * base / (s - 1.0) - 0.5 * term;
+  double rising = 1.0;
+  double order = 0.0;
+  for (const double factor : factors) {
+    rising *= s + order;
+    term /= base;
+    const double change = rising * term / factor;
+    sum += change;
+    if (std::fabs(change / sum) < epsilon) break;
+    order += 1.0;
+    rising *= s + order;
+    term /= base;
+    order += 1.0;
+  }
+  return sum;
+}
+
+/// ζ(s, q) = Σ 1 / (q + k)ˢ. Below 0 the sum over all integers less the far side keeps the work bounded.
+inline double zeta_of(double s, double q) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  if (s == 1.0) return infinity;
+  if (!(s > 1.0) || q != q) return std::numeric_limits<double>::quiet_NaN();
+  if (s == infinity) return q > 1.0 ? 0.0 : q == 1.0 ? 1.0 : std::numeric_limits<double>::quiet_NaN();
+  if (q > 0.0) return q == infinity ? 0.0 : zeta_positive(s, q);
+  if (q == std::floor(q)) return infinity;
+  if (s != std::floor(s)) return std::numeric_limits<double>::quiet_NaN();
+  const double fraction = q - std::floor(q);
+  const double sign = std::fmod(s, 2.0) == 0.0 ? 1.0 : -1.0;
+  return zeta_positive(s, fraction) + sign * (zeta_positive(s, 1.0 - fraction) - zeta_positive(s, 1.0 - q));
+}
+
+/// ψ⁽ⁿ⁾(x) = (−1)ⁿ⁺¹ n! ζ(n + 1, x) (Abramowitz and Stegun, 6.4.10).
+inline double polygamma_of(double n, double x) {
+  if (n == 0.0) return digamma_of(x);
+  if (!(n > 0.0) || n != std::floor(n)) return std::numeric_limits<double>::quiet_NaN();
+  const double value = std::tgamma(n + 1.0) * zeta_of(n + 1.0, x);
+  return std::fmod(n, 2.0) == 0.0 ? -value : value;
+}
+
+/// The normal distribution's quantile, from q = p − ½ and r = min(p, 1 − p), so that neither loses digits:
+/// Wichura, Algorithm AS 241 (1988), PPND16.
+inline double normal_quantile(double q, double r) {
+  constexpr double centre[] = {2.5090809287301226727e+3, 3.3430575583588128105e+4, 6.7265770927008700853e+4,
+                               4.5921953931549871457e+4, 1.3731693765509461125e+4, 1.9715909503065514427e+3,
+                               1.3314166789178437745e+2, 3.3871328727963666080e+0};
+  constexpr double under_centre[] = {
+      5.2264952788528545610e+3, 2.8729085735721942674e+4, 3.9307895800092710610e+4, 2.1213794301586595867e+4,
+      5.3941960214247511077e+3, 6.8718700749205790830e+2, 4.2313330701600911252e+1, 1.0};
+  constexpr double middle[] = {7.74545014278341407640e-4, 2.27238449892691845833e-2,
+                               2.41780725177450611770e-1, 1.27045825245236838258e+0,
+                               3.64784832476320460504e+0, 5.76949722146069140550e+0,
+                               4.63033784615654529590e+0, 1.42343711074968357734e+0};
+  constexpr double under_middle[] = {1.05075007164441684324e-9, 5.47593808499534494600e-4,
+                                     1.51986665636164571966e-2, 1.48103976427480074590e-1,
+                                     6.89767334985100004550e-1, 1.67638483018380384940e+0,
+                                     2.05319162663775882187e+0, 1.0};
+  constexpr double tail[] = {2.01033439929228813265e-7, 2.71155556874348757815e-5, 1.24266094738807843860e-3,
+                             2.65321895265761230930e-2, 2.96560571828504891230e-1, 1.78482653991729133580e+0,
+                             5.46378491116411436990e+0, 6.65790464350110377720e+0};
+  constexpr double under_tail[] = {2.04426310338993978564e-15, 1.42151175831644588870e-7,
+                                   1.84631831751005468180e-5,  7.86869131145613259100e-4,
+                                   1.48753612908506148525e-2,  1.36929880922735805310e-1,
+                                   5.99832206555887937690e-1,  1.0};
+  if (!(r >= 0.0)) return std::numeric_limits<double>::quiet_NaN();
+  if (r == 0.0) return std::copysign(std::numeric_limits<double>::infinity(), q);
+  if (std::fabs(q) <= 0.425) {
+    const double t = 0.180625 - q * q;
+    return q * (polynomial(centre, t) / polynomial(under_centre, t));
+  }
+  const double root = std::sqrt(-std::log(r));
+  const double size = root <= 5.0 ? polynomial(middle, root - 1.6) / polynomial(under_middle, root - 1.6)
+                                  : polynomial(tail, root - 5.0) / polynomial(under_tail, root - 5.0);
+  return std::copysign(size, q);
+}
+
+inline double ndtri_of(double p) {
+  return normal_quantile(p - 0.5, p < 0.5 ? p : 1.0 - p);
+}
+inline double erfinv_of(double x) {
+  return normal_quantile(0.5 * x, 0.5 * (1.0 - std::fabs(x))) * (std::numbers::sqrt2 / 2);
+}
+
+}  // namespace
+}  // namespace tapedeck::cpu::TAPEDECK_ISA

@@ -1,0 +1,160 @@
+// Which elements are not 0, and which values there are. The shape of the results depends on the values, so
+// the shape rules read them.
+#include <algorithm>
+#include <unordered_map>
+
+#include "engine/ops/checks.h"
+#include "engine/ops/families.h"
+#include "engine/tensor/narrow.h"
+
+namespace tapedeck::ops {
+
+// ---- where_true ----
+namespace {
+
+Tensors where_true_forward(const OpContext& c) {
+  const Tensor condition = contiguous(c.inputs[0]);
+  const Shape& shape = condition.shape();
+  Tensor out = allocate_output(c);
+  auto* target = out.writable_data<std::int64_t>();
+  std::vector<std::int64_t> index(static_cast<std::size_t>(shape.rank()), 0);
+  visit_dtype(condition.dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const T* values = condition.data<T>();
+    for (std::int64_t i = 0; i < condition.count(); ++i) {
+      if (values[i] != T(0)) target = std::copy(index.begin(), index.end(), target);
+      for (int axis = shape.rank() - 1; axis >= 0; --axis) {
+        if (++index[static_cast<std::size_t>(axis)] < shape[axis]) break;
+        index[static_cast<std::size_t>(axis)] = 0;
+      }
+    }
+  });
+  return one(std::move(out));
+}
+
+}  // namespace
+
+TAPEDECK_OP(where_true_op) = {
+    .name = "where_true",
+    .python_names = {},
+    .inputs = {{.name = "condition"}},
+    .attributes = {},
+    .shape_rule =
+        [](const OpContext& c) {
+          const Tensor condition = contiguous(widened(c.inputs[0]));
+          const std::int64_t found = visit_dtype(condition.dtype(), [&](auto tag) {
+            using T = typename decltype(tag)::type;
+            const T* values = condition.data<T>();
+            return condition.count() - std::count(values, values + condition.count(), T(0));
+          });
+          return spec(DType::int64, {found, condition.rank()});
+        },
+    .forward = where_true_forward,
+    .vjp = nullptr,
+    .vjp_formula = "none",
+    .doc =
+        "The coordinates of the elements that are True, or not 0, in row-major order: tf.where with one "
+        "argument.\n\n"
+        "condition: any dtype and shape.\n"
+        "Returns: int64, (how many there are, number of axes).",
+};
+Tensor where_true(const Tensor& condition) {
+  return run_op1(where_true_op, {condition});
+}
+
+// ---- unique_with_counts ----
+namespace {
+
+struct Distinct {
+  std::vector<std::int64_t> first;   ///< where each value appeared first
+  std::vector<std::int64_t> place;   ///< of each element among the values
+  std::vector<std::int64_t> counts;  ///< how often each value appeared
+};
+
+/// NaN equals nothing, so each one is a value of its own; −0 equals 0.
+Distinct distinct_values(const Tensor& any) {
+  const Tensor x = contiguous(widened(any));
+  Distinct distinct;
+  visit_dtype(x.dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const T* values = x.data<T>();
+    std::unordered_map<T, std::int64_t> places;
+    for (std::int64_t i = 0; i < x.count(); ++i) {
+      const auto next = static_cast<std::int64_t>(distinct.first.size());
+      const auto [entry, is_new] = places.try_emplace(values[i], next);
+      if (is_new) {
+        distinct.first.push_back(i);
+        distinct.counts.push_back(0);
+      }
+      distinct.place.push_back(entry->second);
+      ++distinct.counts[static_cast<std::size_t>(entry->second)];
+    }
+  });
+  return distinct;
+}
+
+Tensor whole_numbers(const std::vector<std::int64_t>& values, const TensorSpec& spec) {
+  Tensor out = Tensor::allocate(spec.dtype, spec.shape);
+  if (spec.dtype == DType::int32)
+    std::transform(values.begin(), values.end(), out.writable_data<std::int32_t>(),
+                   [](std::int64_t value) { return static_cast<std::int32_t>(value); });
+  else
+    std::copy(values.begin(), values.end(), out.writable_data<std::int64_t>());
+  return out;
+}
+
+TensorSpecs unique_shape(const OpContext& c) {
+  const Tensor& x = c.inputs[0];
+  if (x.rank() != 1)
+    fail<InvalidArgumentError>(c.op.name, ": x has shape ", to_string(x.shape()), "; needs one axis");
+  const DType dtype = c.attributes.get<DType>(0);
+  if (!is_integer(dtype))
+    fail<InvalidArgumentError>(c.op.name, ": out_idx is ", dtype_name(dtype), "; needs int32 or int64");
+  const auto count = static_cast<std::int64_t>(distinct_values(x).first.size());
+  TensorSpecs specs = spec(x.dtype(), {count});
+  specs.push_back({dtype, x.shape()});
+  specs.push_back({dtype, {count}});
+  return specs;
+}
+
+Tensors unique_forward(const OpContext& c) {
+  const Tensor x = contiguous(c.inputs[0]);
+  const Distinct distinct = distinct_values(x);
+  Tensors outputs = one(allocate_output(c));
+  visit_dtype(x.dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    std::transform(distinct.first.begin(), distinct.first.end(), outputs[0].writable_data<T>(),
+                   [&](std::int64_t i) { return x.data<T>()[i]; });
+  });
+  outputs.push_back(whole_numbers(distinct.place, c.outputs[1]));
+  outputs.push_back(whole_numbers(distinct.counts, c.outputs[2]));
+  return outputs;
+}
+
+}  // namespace
+
+TAPEDECK_OP(unique_with_counts_op) = {
+    .name = "unique_with_counts",
+    .python_names = {"unique_with_counts"},
+    .inputs = {{.name = "x"}},
+    .attributes = {{.name = "out_idx", .kind = AttributeKind::dtype, .fallback = DType::int32}},
+    .shape_rule = unique_shape,
+    .forward = unique_forward,
+    .vjp = nullptr,
+    .vjp_formula = "none",
+    .doc =
+        "The values of x, each once, in the order of their first appearance.\n\n"
+        "x: any dtype, one axis; out_idx: int32 or int64. NaN equals nothing, so each one counts for "
+        "itself.\n"
+        "Returns: (y, idx, count): the values; for each element of x its value's place, so that x = y[idx]; "
+        "how often "
+        "each value appeared. idx and count have dtype out_idx.\n"
+        "Errors: InvalidArgumentError for another number of axes or another out_idx.",
+};
+Tensors unique_with_counts(const Tensor& x, DType out_idx) {
+  return run_op(unique_with_counts_op, {&x, 1}, {out_idx});
+}
+
+void link_counting() {}
+
+}  // namespace tapedeck::ops

@@ -1,0 +1,33 @@
+"""Functions that TensorFlow makes of several ops, and those whose results are named tuples.
+
+Each is listed with its names under `tf.`; namespaces.py puts it there, in front of an op function of the same name.
+"""
+from tapedeck import _engine
+
+PUBLIC = {}
+
+
+def public(*names):
+    """Decorates a function with its names: public("math.count_nonzero")."""
+
+    def decorate(function):
+        for name in names:
+            PUBLIC[name] = function
+        return function
+
+    return decorate
+
+
+def op(name):
+    """The function of the op of that name."""
+    return _engine.op_function(name)
+
+
+def tensor(value, dtype=None):
+    """The value as a tensor."""
+    return _engine.convert_to_tensor(value, dtype, None)
+
+
+def zero_of(x):
+    """A 0 of the dtype of x."""
+    return _engine.constant(0, x.dtype, None)

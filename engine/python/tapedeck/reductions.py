@@ -1,0 +1,98 @@
+"""Norms, and how many elements are not 0."""
+import numpy as np
+
+import tapedeck
+from tapedeck.composites import op, public, tensor
+from tapedeck.errors import InvalidArgumentError, UnimplementedError
+
+
+def _one_of(name, **given):
+    """The one argument that was given under any of its names."""
+    found = [(key, value) for key, value in given.items() if value is not None]
+    if len(found) > 1:
+        raise TypeError(f"{name}() got both {found[0][0]!r} and {found[1][0]!r}, which mean the same")
+    return found[0][1] if found else None
+
+
+@public("count_nonzero", "math.count_nonzero")
+def count_nonzero(input=None, axis=None, keepdims=None, dtype="int64", name=None, input_tensor=None,
+                  reduction_indices=None, keep_dims=None):
+    """How many elements along axes are not 0.
+
+    input (input_tensor in TensorFlow 1): any dtype; NaN is not 0. axis: one axis, a list of axes, or None for all;
+    keepdims: leave the reduced axes with extent 1; dtype: of the result.
+    Returns: dtype, the shape of input without the reduced axes.
+    Errors: InvalidArgumentError for an axis out of range or named twice.
+    """
+    x = tensor(_one_of("count_nonzero", input=input, input_tensor=input_tensor))
+    axis = _one_of("count_nonzero", axis=axis, reduction_indices=reduction_indices)
+    keep = bool(_one_of("count_nonzero", keepdims=keepdims, keep_dims=keep_dims))
+    hits = op("cast")(op("cast")(x, "bool"), "int64")
+    return op("cast")(op("reduce_sum")(hits, axis=axis, keepdims=keep), dtype)
+
+
+def _vector_norm(x, order, axis, keepdims):
+    if order in ("euclidean", 2):
+        return op("reduce_euclidean_norm")(x, axis=axis, keepdims=keepdims)
+    if order == 1:
+        return op("reduce_sum")(op("abs")(x), axis=axis, keepdims=keepdims)
+    if order == np.inf:
+        return op("reduce_max")(op("abs")(x), axis=axis, keepdims=keepdims)
+    if not isinstance(order, str) and order > 0:
+        return op("reduce_sum")(op("abs")(x) ** order, axis=axis, keepdims=keepdims) ** (1.0 / order)
+    raise InvalidArgumentError(f"norm: ord is {order!r}; vectors have 'euclidean', numbers above 0, and inf")
+
+
+def _matrix_norm(x, order, axis, keepdims):
+    if order in ("euclidean", "fro"):
+        return op("reduce_euclidean_norm")(x, axis=axis, keepdims=keepdims)
+    if isinstance(order, str) or order not in (1, 2, np.inf):
+        raise InvalidArgumentError(f"norm: ord is {order!r}; matrices have 'euclidean', 'fro', 1, 2 and inf")
+    rank = x.ndim
+    for a in axis:
+        if not -rank <= a < rank:
+            raise InvalidArgumentError(f"norm: axis {a} is out of range for shape {tuple(x.shape)}")
+    rows, columns = (a % rank for a in axis)
+    if rows == columns:
+        raise InvalidArgumentError(f"norm: axis {list(axis)} names axis {rows} twice")
+    if order == 2:
+        return _spectral_norm(x, rows, columns, keepdims)
+    added, largest = (rows, columns) if order == 1 else (columns, rows)
+    sums = op("reduce_sum")(op("abs")(x), axis=added, keepdims=True)
+    result = op("reduce_max")(sums, axis=largest, keepdims=True)
+    return result if keepdims else op("squeeze")(result, axis=[rows, columns])
+
+
+def _spectral_norm(x, rows, columns, keepdims):
+    svd = getattr(getattr(tapedeck, "linalg", None), "svd", None)
+    if svd is None:
+        raise UnimplementedError("norm: ord 2 of matrices needs the engine's op svd, which this build lacks")
+    others = [a for a in range(x.ndim) if a not in (rows, columns)]
+    values = svd(op("transpose")(x, others + [rows, columns]), compute_uv=False)
+    largest = op("reduce_max")(values, axis=-1)
+    if keepdims:
+        for a in sorted((rows, columns)):
+            largest = op("expand_dims")(largest, a)
+    return largest
+
+
+@public("norm", "linalg.norm")
+def norm(tensor, ord="euclidean", axis=None, keepdims=None, name=None, keep_dims=None):
+    """The norm of vectors, or of matrices.
+
+    tensor: float32 or float64. axis: None takes all elements as one vector; one axis the vectors along it; a pair
+    (rows, columns) the matrices in them. ord: of vectors 'euclidean' (√Σ x²), a number p above 0 ((Σ |x|ᵖ)^(1/p)) or inf
+    (the largest |x|); of matrices 'euclidean' or 'fro' (√Σ x²), 1 (the largest sum of a column's |x|), inf (of a row's)
+    or 2 (the largest singular value). keepdims: leave the reduced axes with extent 1.
+    Returns: the dtype of tensor, its shape without the reduced axes.
+    Errors: InvalidArgumentError for another ord and for axes out of range or named twice; TypeError for another dtype.
+    """
+    x = tapedeck.convert_to_tensor(tensor)
+    keep = bool(_one_of("norm", keepdims=keepdims, keep_dims=keep_dims))
+    if isinstance(axis, (list, tuple)):
+        axis = [int(a) for a in axis]
+        if len(axis) == 2:
+            return _matrix_norm(x, ord, axis, keep)
+        if len(axis) != 1:
+            raise InvalidArgumentError(f"norm: axis {axis} names {len(axis)} axes; needs one axis, a pair, or None")
+    return _vector_norm(x, ord, axis, keep)

@@ -1,0 +1,160 @@
+"""Choices between tensors, and limits on their length."""
+import numpy as np
+
+from tapedeck.composites import op, public, tensor
+from tapedeck.errors import InvalidArgumentError
+
+
+@public("where", "where_v2")
+def where(condition, x=None, y=None, name=None):
+    """Takes from x where the condition holds, and from y elsewhere; alone it gives the coordinates of what is True.
+
+    condition: bool (alone also numbers, where 0 is False); x, y: any dtype, the same for both. The three shapes
+    broadcast by NumPy's rule. Where they do not, a condition with one axis, as long as the first of x and y, chooses
+    whole rows, as in TensorFlow 1.
+    Returns: the dtype of x and y, the broadcast shape; without x and y int64, (how many are True, number of axes).
+    Errors: ValueError where only one of x and y is given; InvalidArgumentError for shapes that do not fit; TypeError for
+    a condition that is not bool, or different dtypes.
+    """
+    if x is None and y is None:
+        return op("where_true")(condition)
+    if x is None or y is None:
+        raise ValueError(f"where: {'x' if x is None else 'y'} is None; give both x and y, or neither")
+    shape = np.shape(condition)
+    if len(shape) == 1 and shape[0] != 1 and np.shape(x) == np.shape(y):
+        rows = tuple(np.shape(x))
+        if len(rows) > 1 and rows[0] == shape[0] and rows[-1] not in (1, shape[0]):
+            condition = op("reshape")(condition, [shape[0]] + [1] * (len(rows) - 1))
+    return op("where")(condition, x, y)
+
+
+@public("clip_by_norm")
+def clip_by_norm(t, clip_norm, axes=None, name=None):
+    """Shortens t to the length clip_norm where it is longer: t·clip_norm / max(‖t‖, clip_norm).
+
+    t: float32 or float64; clip_norm: a scalar above 0, or a tensor that broadcasts to t; axes: one axis or a list of
+    axes along which the length is taken, None for all.
+    Returns: dtype and shape of t. A t of length 0 stays, and its gradient passes unchanged.
+    Errors: TypeError for other dtypes; InvalidArgumentError for axes out of range.
+    """
+    t = tensor(t)
+    length = op("reduce_euclidean_norm")(t, axis=axes, keepdims=True)
+    return t * clip_norm / op("maximum")(length, clip_norm)
+
+
+def _given(t_list):
+    if isinstance(t_list, (str, bytes)) or not hasattr(t_list, "__iter__"):
+        raise TypeError(f"t_list is {type(t_list).__name__}; it needs a list of tensors")
+    return [None if t is None else tensor(t) for t in t_list]
+
+
+@public("global_norm", "linalg.global_norm")
+def global_norm(t_list, name=None):
+    """The length of all tensors of a list together: √(Σ ‖t‖²).
+
+    t_list: float32 or float64, all of one dtype, any shapes; None is left out.
+    Returns: a scalar of that dtype; float32 0 for an empty list.
+    Errors: TypeError for other dtypes or what is no list.
+    """
+    halves = [op("l2_loss")(t) for t in _given(t_list) if t is not None]
+    if not halves:
+        return tensor(0.0)
+    return op("sqrt")(2.0 * op("add_n")(halves))
+
+
+@public("clip_by_global_norm")
+def clip_by_global_norm(t_list, clip_norm, use_norm=None, name=None):
+    """Shortens all tensors of a list by one factor, so that their length together is at most clip_norm.
+
+    t_list: float32 or float64, all of one dtype, any shapes; None stays None; clip_norm: a number above 0; use_norm: their
+    length, where it is known already.
+    Returns: (list of t·clip_norm / max(norm, clip_norm), norm). Where the norm is infinite or NaN all become NaN.
+    Errors: TypeError for other dtypes or what is no list.
+    """
+    tensors = _given(t_list)
+    norm = global_norm(tensors) if use_norm is None else tensor(use_norm)
+    scale = clip_norm / op("maximum")(norm, clip_norm)
+    scale = op("where")(op("is_finite")(norm), scale, float("nan"))
+    return [None if t is None else t * scale for t in tensors], norm
+
+
+@public("scalar_mul", "math.scalar_mul")
+def scalar_mul(scalar, x, name=None):
+    """The tensor x multiplied by a scalar.
+
+    scalar: a number, or a tensor without axes; x: any numeric dtype.
+    Returns: dtype and shape of x.
+    Errors: ValueError for a scalar with axes; TypeError for different dtypes.
+    """
+    if np.shape(scalar) != ():
+        raise InvalidArgumentError(f"scalar_mul: scalar has shape {tuple(np.shape(scalar))}; it needs one without axes")
+    return op("multiply")(scalar, x)
+
+
+@public("math.erfcinv")
+def erfcinv(x, name=None):
+    """The inverse of erfc: ∞ at 0, −∞ at 2, NaN outside [0, 2].
+
+    x: float32 or float64, any shape.
+    Returns: dtype and shape of x, element by element.
+    Errors: TypeError for another dtype.
+    """
+    return -0.5**0.5 * op("ndtri")(0.5 * tensor(x))
+
+
+@public("nn.crelu")
+def crelu(features, axis=-1, name=None):
+    """The rectifier of x and of −x, one behind the other along an axis. (Shang, Sohn, Almeida, Lee 2016)
+
+    features: numbers, at least one axis; axis: along which.
+    Returns: the dtype of features, its shape with the axis twice as long.
+    Errors: InvalidArgumentError for an axis out of range.
+    """
+    features = tensor(features)
+    return op("concat")([op("relu")(features), op("relu")(-features)], axis=axis)
+
+
+@public("math.is_non_decreasing")
+def is_non_decreasing(x, name=None):
+    """True where no element of x, in row-major order, is below the one before it.
+
+    x: numbers, any shape.
+    Returns: a bool scalar; True for less than two elements.
+    """
+    flat = op("reshape")(x, [-1])
+    return op("reduce_all")(flat[1:] >= flat[:-1])
+
+
+@public("math.is_strictly_increasing")
+def is_strictly_increasing(x, name=None):
+    """True where every element of x, in row-major order, is above the one before it.
+
+    x: numbers, any shape.
+    Returns: a bool scalar; True for less than two elements.
+    """
+    flat = op("reshape")(x, [-1])
+    return op("reduce_all")(flat[1:] > flat[:-1])
+
+
+@public("nn.zero_fraction")
+def zero_fraction(value, name=None):
+    """The share of elements that are 0.
+
+    value: numbers, any shape.
+    Returns: a float32 scalar; NaN of nothing.
+    """
+    is_zero = op("logical_not")(op("cast")(value, "bool"))
+    return op("reduce_mean")(op("cast")(is_zero, "float32"))
+
+
+@public("div")
+def div(x, y, name=None):
+    """TensorFlow 1's quotient: x / y of real numbers, rounded down of whole ones.
+
+    x, y: numbers of one dtype; shapes that broadcast by NumPy's rule.
+    Returns: the dtype of both, the broadcast shape.
+    Errors: TypeError for different dtypes; InvalidArgumentError for shapes that do not broadcast, and whole numbers
+    divided by 0.
+    """
+    whole = all(np.asarray(value).dtype.kind == "i" for value in (x, y))
+    return op("floordiv" if whole else "divide")(x, y)
