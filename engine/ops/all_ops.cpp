@@ -22,6 +22,14 @@ void register_all_ops() {
   ops::link_slicing();
   ops::link_indexing();
   ops::link_nn();
+  ops::link_convolution();
+  ops::link_pooling();
+  ops::link_losses();
+  ops::link_matrix_shapes();
+  ops::link_einsum();
+  ops::link_inverses();
+  ops::link_decompositions();
+  ops::link_matrix_functions();
 }
 
 }  // namespace tapedeck

@@ -20,5 +20,13 @@ void link_padding();
 void link_slicing();
 void link_indexing();
 void link_nn();
+void link_convolution();
+void link_pooling();
+void link_losses();
+void link_matrix_shapes();
+void link_einsum();
+void link_inverses();
+void link_decompositions();
+void link_matrix_functions();
 
 }  // namespace tapedeck::ops

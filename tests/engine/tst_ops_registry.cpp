@@ -5,6 +5,7 @@
 
 #include "engine/cpu/copy.h"
 #include "tests/engine/rows_elementwise.h"
+#include "tests/engine/rows_neural.h"
 #include "tests/engine/rows_reduction.h"
 #include "tests/engine/rows_shape.h"
 
@@ -18,7 +19,7 @@ const Rows& all_rows() {
     Rows all;
     for (const Rows& family :
          {unary_rows(), binary_rows(), selection_rows(), reduction_rows(), product_rows(), nn_rows(),
-          creation_rows(), shape_rows(), joining_rows(), indexing_rows()})
+          creation_rows(), shape_rows(), joining_rows(), indexing_rows(), neural_rows()})
       all.insert(all.end(), family.begin(), family.end());
     return all;
   }();

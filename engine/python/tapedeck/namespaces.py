@@ -6,7 +6,12 @@ import types
 from tapedeck import _engine
 
 # Files of the package that hold code, but are no namespace that TensorFlow has.
-_INTERNAL = {"context", "creation", "custom", "functional", "idx", "lbfgs", "namespaces", "shapes", "signatures", "tape"}
+_INTERNAL = {"context", "creation", "custom", "functional", "idx", "lbfgs", "namespaces", "nn_images", "shapes", "signatures", "tape"}
+
+# Functions of the package's Python files that TensorFlow has under other names too.
+_ALIASES = {
+    "math.in_top_k": "nn.in_top_k", "math.l2_normalize": "nn.l2_normalize", "linalg.l2_normalize": "nn.l2_normalize",
+}
 
 
 def op_function(name):
@@ -33,6 +38,10 @@ def _submodule(path):
 def install():
     """Called once, at the end of the package's import. What a Python file of the package defines stays."""
     root = sys.modules["tapedeck"]
+    for alias, origin in _ALIASES.items():
+        module, name = origin.rsplit(".", 1)
+        path, _, short = alias.rpartition(".")
+        setattr(_submodule(path) if path else root, short, getattr(_submodule(module), name))
     for python_name, function in _engine.op_functions.items():
         path, _, name = python_name.rpartition(".")
         module = _submodule(path) if path else root

@@ -1,0 +1,4 @@
+#include "engine/ops/families.h"
+namespace tapedeck::ops {
+void link_decompositions() {}
+}
