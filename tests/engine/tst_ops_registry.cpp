@@ -5,6 +5,8 @@
 
 #include "engine/cpu/copy.h"
 #include "tests/engine/rows_elementwise.h"
+#include "tests/engine/rows_linear_algebra.h"
+#include "tests/engine/rows_matrix_shapes.h"
 #include "tests/engine/rows_neural.h"
 #include "tests/engine/rows_reduction.h"
 #include "tests/engine/rows_shape.h"
@@ -17,9 +19,9 @@ namespace {
 const Rows& all_rows() {
   static const Rows rows = [] {
     Rows all;
-    for (const Rows& family :
-         {unary_rows(), binary_rows(), selection_rows(), reduction_rows(), product_rows(), nn_rows(),
-          creation_rows(), shape_rows(), joining_rows(), indexing_rows(), neural_rows()})
+    for (const Rows& family : {unary_rows(), binary_rows(), selection_rows(), reduction_rows(),
+                               product_rows(), nn_rows(), creation_rows(), shape_rows(), joining_rows(),
+                               indexing_rows(), neural_rows(), matrix_shape_rows(), linear_algebra_rows()})
       all.insert(all.end(), family.begin(), family.end());
     return all;
   }();
@@ -226,7 +228,7 @@ class OpsRegistryTest : public QObject {
   }
 
   void gradients_agree_with_differences() {
-    for_all_calls([](const OpDef& op, const Row&, const Call& call, Random& random) -> std::string {
+    for_all_calls([](const OpDef& op, const Row& row, const Call& call, Random& random) -> std::string {
       if (!op.vjp || any_edge(call.inputs)) return {};
       Tensors variables;
       std::vector<std::size_t> places;
@@ -237,7 +239,8 @@ class OpsRegistryTest : public QObject {
         }
       const TensorsFunction f = [&](std::span<const Tensor> values) {
         Tensors inputs = call.inputs;
-        for (std::size_t i = 0; i < places.size(); ++i) inputs[places[i]] = values[i];
+        const Tensors prepared = row.prepare ? row.prepare(values) : Tensors(values.begin(), values.end());
+        for (std::size_t i = 0; i < places.size(); ++i) inputs[places[i]] = prepared[i];
         return run_op(op, span_of(inputs), Attributes(call.attributes));
       };
       const Tensors outputs = f(span_of(variables));

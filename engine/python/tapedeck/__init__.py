@@ -11,6 +11,7 @@ from tapedeck import (  # noqa: F401  (order matters: dtypes tells the engine it
     experimental,
     initializers,
     keras,
+    linalg,
     nn,
     random,
     summary,

@@ -10,6 +10,12 @@ _INTERNAL = {"context", "creation", "custom", "functional", "idx", "lbfgs", "nam
 
 # Functions of the package's Python files that TensorFlow has under other names too.
 _ALIASES = {
+    "einsum": "linalg.einsum", "linalg.transpose": "linalg.matrix_transpose",
+    "matrix_transpose": "linalg.matrix_transpose", "matvec": "linalg.matvec",
+    "tensordot": "linalg.tensordot", "linalg.tensordot": "linalg.tensordot", "diag": "linalg.tensor_diag",
+    "diag_part": "linalg.tensor_diag_part", "cross": "linalg.cross", "qr": "linalg.qr",
+    "cholesky_solve": "linalg.cholesky_solve", "logdet": "linalg.logdet", "matrix_solve_ls": "linalg.lstsq",
+    "norm": "linalg.norm",
     "math.in_top_k": "nn.in_top_k", "math.l2_normalize": "nn.l2_normalize", "linalg.l2_normalize": "nn.l2_normalize",
 }
 
