@@ -83,7 +83,10 @@ void largest_rows(const PoolingSize& s, const T* input, T* out) {
         if (first)
           std::copy_n(from, s.channels, to);
         else
-          for (std::int64_t c = 0; c < s.channels; ++c) to[c] = exceeds(from[c], to[c]) ? from[c] : to[c];
+          for (std::int64_t c = 0; c < s.channels; ++c) {
+            const T value = from[c];
+            to[c] = (value > to[c]) | (value != value) ? value : to[c];  // a NaN stays: nothing is larger
+          }
       }
   });
 }

@@ -1,11 +1,11 @@
 """TensorFlow's tf.linalg: what is made of several ops, beside the registry's own (tf.linalg.inv …)."""
-import collections
-import math
+import collections as _collections
+import math as _math
 
 from tapedeck import _engine
 
-_Qr = collections.namedtuple("Qr", ["q", "r"])
-_LogDeterminant = collections.namedtuple("LogMatrixDeterminant", ["sign", "log_abs_determinant"])
+_Qr = _collections.namedtuple("Qr", ["q", "r"])
+_LogDeterminant = _collections.namedtuple("LogMatrixDeterminant", ["sign", "log_abs_determinant"])
 
 
 def _op(name):
@@ -106,7 +106,7 @@ def tensor_diag_part(input, name=None):
     if len(input.shape) != 2 * half or half == 0 or tuple(input.shape[:half]) != tuple(input.shape[half:]):
         raise _engine.InvalidArgumentError(
             f"tensor_diag_part: input has shape {tuple(input.shape)}; needs extents that come twice")
-    size = math.prod(input.shape[:half])
+    size = _math.prod(input.shape[:half])
     return _op("reshape")(_op("matrix_diag_part")(_op("reshape")(input, [size, size])), list(input.shape[:half]))
 
 
@@ -169,7 +169,7 @@ def lstsq(matrix, rhs, l2_regularizer=0.0, fast=True, name=None):
 
 def _vector_norm(tensor, ord, axis, keepdims):
     size = _op("abs")(tensor)
-    if ord == math.inf:
+    if ord == _math.inf:
         return _op("reduce_max")(size, axis=axis, keepdims=keepdims)
     if ord == 1:
         return _op("reduce_sum")(size, axis=axis, keepdims=keepdims)
@@ -182,7 +182,7 @@ def _vector_norm(tensor, ord, axis, keepdims):
 def _matrix_norm(tensor, ord, axis, keepdims):
     rank = len(tensor.shape)
     rows, columns = (one % rank for one in axis)
-    if ord in (1, math.inf):
+    if ord in (1, _math.inf):
         first, second = (rows, columns) if ord == 1 else (columns, rows)
         sums = _op("reduce_sum")(_op("abs")(tensor), axis=[first], keepdims=True)
         result = _op("reduce_max")(sums, axis=[second], keepdims=True)
@@ -209,7 +209,7 @@ def norm(tensor, ord="euclidean", axis=None, keepdims=None, name=None, *, keep_d
     matrices = axis is not None and hasattr(axis, "__len__")
     if matrices and (len(axis) != 2 or len({int(one) % max(1, len(tensor.shape)) for one in axis}) != 2):
         raise ValueError(f"norm: axis is {axis!r}; needs None, one axis, or two different ones")
-    known = ("euclidean", "fro", 1, 2, math.inf) if matrices else ("euclidean", 1, 2, math.inf)
+    known = ("euclidean", "fro", 1, 2, _math.inf) if matrices else ("euclidean", 1, 2, _math.inf)
     positive = not isinstance(ord, str) and not matrices and ord > 0
     if ord not in known and not positive:
         raise ValueError(f"norm: ord is {ord!r}; for {'matrices' if matrices else 'vectors'} it must be one of {known}"
