@@ -235,6 +235,38 @@ class Normalisation(unittest.TestCase):
         mean, variance = tf.nn.normalize_moments(count, total, squares, shift)
         np.testing.assert_allclose(mean.numpy(), x.mean(0), rtol=1e-10)
         np.testing.assert_allclose(variance.numpy(), x.var(0), rtol=1e-10)
+        weights = rng.random((4, 1))
+        mean, variance = tf.nn.weighted_moments(x, [0], weights)
+        wanted = np.average(x, axis=0, weights=weights[:, 0])
+        np.testing.assert_allclose(mean.numpy(), wanted, rtol=1e-10)
+        np.testing.assert_allclose(variance.numpy(), np.average((x - wanted) ** 2, axis=0, weights=weights[:, 0]), rtol=1e-10)
+
+    def test_python_values_take_the_dtype_of_x(self):
+        y = tf.nn.batch_normalization(tf.constant([[1., 2.]]), [1., 1.], np.array([4., 4.]), [0., 1.], 3, 0.)
+        np.testing.assert_allclose(y.numpy(), [[0, 2.5]])
+        self.assertEqual(y.dtype, tf.float32)
+
+
+class Training(unittest.TestCase):
+    def test_a_small_network_learns(self):
+        """Bright squares, left or right: convolution, pooling, bias, dropout and the loss all carry gradients."""
+        tf.set_random_seed(1)
+        labels = rng.integers(0, 2, 64)
+        images = .1 * draw(64, 8, 8, 1)
+        for image, label in zip(images, labels):
+            image[2:6, 4 * label:4 * label + 4] += 1
+        weights = [tf.Variable(draw(3, 3, 1, 4) * .3), tf.Variable(np.zeros(4, np.float32)), tf.Variable(draw(64, 2) * .1)]
+        losses = []
+        for _ in range(60):
+            with tf.GradientTape() as tape:
+                h = tf.nn.relu(tf.nn.bias_add(tf.nn.conv2d(images, weights[0], 1, "SAME"), weights[1]))
+                h = tf.reshape(tf.nn.max_pool(h, 2, 2, "SAME"), [64, 64])
+                logits = tf.matmul(tf.nn.dropout(h, .2), weights[2])
+                loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels, logits))
+            for weight, gradient in zip(weights, tape.gradient(loss, weights)):
+                weight.assign(weight - .3 * gradient)
+            losses.append(float(loss))
+        self.assertLess(losses[-1], .1 * losses[0])
 
 
 class Dropout(unittest.TestCase):

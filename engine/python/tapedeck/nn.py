@@ -33,6 +33,13 @@ def _floating(op, argument, value):
     return tensor
 
 
+def _like(x, value):
+    """A parameter of an op on x: Python values and arrays take x's dtype; None stays."""
+    if value is None or isinstance(value, (_engine.Tensor, _engine.Variable)):
+        return value
+    return _engine.convert_to_tensor(value, x.dtype)
+
+
 def _dropped_share(rate, keep_prob):
     """The rate of either generation's arguments, in [0, 1)."""
     if (rate is None) == (keep_prob is None):
@@ -79,6 +86,7 @@ def batch_normalization(x, mean, variance, offset, scale, variance_epsilon, name
     mean, variance, offset and scale broadcast to x (Ioffe and Szegedy 2015, https://arxiv.org/abs/1502.03167).
     """
     x = _floating("batch_normalization", "x", x)
+    mean, variance, offset, scale = (_like(x, value) for value in (mean, variance, offset, scale))
     factor = _op("rsqrt")(variance + variance_epsilon)
     if scale is not None:
         factor = factor * scale
@@ -102,7 +110,7 @@ def fused_batch_norm(x, scale, offset, mean=None, variance=None, epsilon=0.001, 
     axes = [0, 2, 3] if channels_first else [0, 1, 2]
 
     def spread(value):
-        value = _engine.convert_to_tensor(value, x.dtype) if not isinstance(value, _engine.Variable) else value
+        value = _like(x, value)
         return _op("reshape")(value, [1, -1, 1, 1]) if channels_first else value
 
     if not is_training:
@@ -148,6 +156,20 @@ def sufficient_statistics(x, axes, shift=None, keep_dims=None, name=None, keepdi
     moved = x if shift is None else x - shift
     total = _op("reduce_sum")(moved, axis=axes, keepdims=keepdims)
     return count, total, _op("reduce_sum")(_op("square")(moved), axis=axes, keepdims=keepdims), shift
+
+
+def weighted_moments(x, axes, frequency_weights, name=None, keep_dims=None, keepdims=False):
+    """Weighted mean and variance along axes: Σ w·x / Σ w and Σ w·(x − mean)² / Σ w; the weights broadcast to x."""
+    x = _floating("weighted_moments", "x", x)
+    keepdims = keepdims if keep_dims is None else keep_dims
+    weights = _op("broadcast_to")(_op("cast")(_like(x, frequency_weights), x.dtype), x.shape)
+    total = _op("reduce_sum")(weights, axis=axes, keepdims=True)
+    mean = _op("reduce_sum")(weights * x, axis=axes, keepdims=True) / total
+    variance = _op("reduce_sum")(weights * _op("squared_difference")(x, mean), axis=axes, keepdims=True) / total
+    if keepdims:
+        return mean, variance
+    axes = list(range(len(x.shape))) if axes is None else axes
+    return _op("squeeze")(mean, axis=axes), _op("squeeze")(variance, axis=axes)
 
 
 def in_top_k(predictions, targets, k, name=None):
