@@ -22,15 +22,18 @@ TAPEDECK_OP(cholesky_op) = {
           const Tensor input = contiguous(c.inputs[0]);
           Tensor out = allocate_output(c);
           visit_real(out.dtype(), [&]<class T>(T) {
-            for_matrices(shape.count(), cubed(shape.rows, shape.rows, shape.rows), [&](std::int64_t i) {
-              T* target = out.writable_data<T>() + i * shape.size();
-              std::fill_n(target, shape.size(), T(0));
-              const cpu::Flaw flaw = cpu::cholesky(shape.rows, input.data<T>() + i * shape.size(), target);
-              if (flaw)
-                fail<InvalidArgumentError>("cholesky: ", matrix_name(c, 0, shape.batch, i),
-                                           " is not positive definite: pivot ", flaw.place, " is ",
-                                           flaw.value);
-            });
+            std::fill_n(out.writable_data<T>(), out.count(), T(0));
+            for_sound_matrices(
+                shape.count(), cubed(shape.rows, shape.rows, shape.rows),
+                [&](std::int64_t i) {
+                  return cpu::cholesky(shape.rows, input.data<T>() + i * shape.size(),
+                                       out.writable_data<T>() + i * shape.size());
+                },
+                [&](std::int64_t i, const cpu::Flaw& flaw) {
+                  fail<InvalidArgumentError>("cholesky: ", matrix_name(c, 0, shape.batch, i),
+                                             " is not positive definite: pivot ", flaw.place, " is ",
+                                             flaw.value);
+                });
           });
           return one(std::move(out));
         },

@@ -53,11 +53,13 @@ Tensors solve_forward(const OpContext& c, Kernel kernel) {
   const Tensor matrix = spread(c.inputs[0], batch);
   const Tensor rhs = spread(c.inputs[1], batch);
   visit_real(out.dtype(), [&]<class T>(T) {
-    for_matrices(element_count(batch), cubed(n, n, n + m), [&](std::int64_t i) {
-      const cpu::Flaw flaw = kernel(n, m, matrix.data<T>() + i * n * n, rhs.data<T>() + i * n * m,
-                                    out.writable_data<T>() + i * n * m);
-      if (flaw) refuse(c, batch, i, flaw);
-    });
+    for_sound_matrices(
+        element_count(batch), cubed(n, n, n + m),
+        [&](std::int64_t i) {
+          return kernel(n, m, matrix.data<T>() + i * n * n, rhs.data<T>() + i * n * m,
+                        out.writable_data<T>() + i * n * m);
+        },
+        [&](std::int64_t i, const cpu::Flaw& flaw) { refuse(c, batch, i, flaw); });
   });
   return one(std::move(out));
 }
@@ -95,12 +97,14 @@ TAPEDECK_OP(matrix_inverse_op) = {
           const Tensor input = contiguous(c.inputs[0]);
           Tensor out = allocate_output(c);
           visit_real(out.dtype(), [&]<class T>(T) {
-            for_matrices(shape.count(), cubed(shape.rows, shape.rows, shape.rows), [&](std::int64_t i) {
-              const cpu::Flaw flaw =
-                  cpu::inverse(shape.rows, c.attributes.get<bool>(0), input.data<T>() + i * shape.size(),
-                               out.writable_data<T>() + i * shape.size());
-              if (flaw) refuse(c, shape.batch, i, flaw);
-            });
+            for_sound_matrices(
+                shape.count(), cubed(shape.rows, shape.rows, shape.rows),
+                [&](std::int64_t i) {
+                  return cpu::inverse(shape.rows, c.attributes.get<bool>(0),
+                                      input.data<T>() + i * shape.size(),
+                                      out.writable_data<T>() + i * shape.size());
+                },
+                [&](std::int64_t i, const cpu::Flaw& flaw) { refuse(c, shape.batch, i, flaw); });
           });
           return one(std::move(out));
         },

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <algorithm>
+#include <mutex>
 
 #include "engine/cpu/blocks.h"
+#include "engine/cpu/linear_algebra.h"
 #include "engine/ops/checks.h"
 #include "engine/ops/linear_algebra.h"
 
@@ -59,6 +61,23 @@ void for_matrices(std::int64_t count, double operations, F&& f) {
   cpu::for_blocks(count, cpu::grain_for(50.0 + operations), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t number = begin; number < end; ++number) f(number);
   });
+}
+/// The same where `f` returns a flaw or none: `refuse(number, flaw)` is told of the first matrix that has
+/// one, whichever thread found it.
+template <class F, class Refuse>
+void for_sound_matrices(std::int64_t count, double operations, F&& f, Refuse&& refuse) {
+  std::mutex mutex;
+  std::int64_t first = count;
+  cpu::Flaw reason;
+  for_matrices(count, operations, [&](std::int64_t number) {
+    const cpu::Flaw flaw = f(number);
+    if (!flaw) return;
+    const std::lock_guard lock(mutex);
+    if (number > first) return;
+    first = number;
+    reason = flaw;
+  });
+  if (first < count) refuse(first, reason);
 }
 inline double cubed(std::int64_t a, std::int64_t b, std::int64_t c) {
   return static_cast<double>(a) * static_cast<double>(b) * static_cast<double>(c);

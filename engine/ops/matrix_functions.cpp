@@ -18,10 +18,14 @@ Tensors each_matrix(const OpContext& c, Kernel kernel, Refuse refuse) {
   const Tensor input = contiguous(c.inputs[0]);
   Tensor out = allocate_output(c);
   visit_real(out.dtype(), [&]<class T>(T) {
-    for_matrices(shape.count(), 20 * cubed(shape.rows, shape.rows, shape.rows), [&](std::int64_t i) {
-      if (!kernel(shape.rows, input.data<T>() + i * shape.size(), out.writable_data<T>() + i * shape.size()))
-        refuse(matrix_name(c, 0, shape.batch, i));
-    });
+    for_sound_matrices(
+        shape.count(), 20 * cubed(shape.rows, shape.rows, shape.rows),
+        [&](std::int64_t i) {
+          const bool found = kernel(shape.rows, input.data<T>() + i * shape.size(),
+                                    out.writable_data<T>() + i * shape.size());
+          return cpu::Flaw{found ? -1 : 0};
+        },
+        [&](std::int64_t i, const cpu::Flaw&) { refuse(matrix_name(c, 0, shape.batch, i)); });
   });
   return one(std::move(out));
 }

@@ -90,6 +90,11 @@ class Inverses(unittest.TestCase):
                 (lambda: tf.linalg.solve(draw(2, 2, 2), draw(3, 2, 2)), "matrix_solve")):
             with self.assertRaisesRegex(tf.errors.InvalidArgumentError, pattern):
                 action()
+        many = np.tile(np.eye(30), (64, 1, 1))
+        many[[9, 40, 63], 3, 3] = 0  # the first one is named, whichever thread finds its own
+        for _ in range(20):
+            with self.assertRaisesRegex(ValueError, r"input\[9\] is singular: pivot 3"):
+                tf.linalg.inv(many)
         with self.assertRaisesRegex(TypeError, "matrix_inverse: input is int32; needs float32 or float64"):
             tf.linalg.inv([[1, 2], [3, 4]])
         self.assertEqual(float(tf.linalg.det(a[1, 0])), 0)
