@@ -144,15 +144,15 @@ TAPEDECK_OP(eye_op) = {
           const std::int64_t columns = out.dim(out.rank() - 1);
           if (out.count() == 0) return result;
           cpu::copy(item_size(out.dtype()), element.raw(), {0, 0}, out.writable_data<std::byte>(),
-                    {rows * columns, columns + 1},
-                    {out.count() / (rows * columns), std::min(rows, columns)});
+                    {rows * columns, columns + 1}, {out.count() / (rows * columns), std::min(rows, columns)});
           return result;
         },
     .vjp = nullptr,
     .vjp_formula = "none",
     .doc =
         "The identity matrix: ones on the diagonal, zeros elsewhere.\n\n"
-        "num_rows; num_columns: None for as many as rows; batch_shape: axes before those of the matrix, along "
+        "num_rows; num_columns: None for as many as rows; batch_shape: axes before those of the matrix, "
+        "along "
         "which it repeats; dtype: any.\n"
         "Returns: dtype, batch_shape + (num_rows, num_columns).\n"
         "Errors: InvalidArgumentError for a negative number.",

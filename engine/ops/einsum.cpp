@@ -7,6 +7,7 @@
 #include "engine/cpu/matmul.h"
 #include "engine/cpu/reduce.h"
 #include "engine/ops/binary_row.h"
+#include "engine/ops/einsum_equation.h"
 #include "engine/ops/families.h"
 #include "engine/ops/linear_algebra.h"
 #include "engine/ops/rows.h"
@@ -14,132 +15,13 @@
 namespace tapedeck::ops {
 namespace {
 
-/// A letter, or first_ellipsis_axis + the number of an axis of `...`, counted from its last one.
-using Label = int;
-using Labels = std::vector<Label>;
-constexpr Label first_ellipsis_axis = 256;
-
-bool has(const Labels& labels, Label label) {
-  return std::find(labels.begin(), labels.end(), label) != labels.end();
-}
-
-/// An equation with the axes of its `...` told apart, and the extent of every label.
-struct Equation {
-  std::vector<Labels> inputs;
-  Labels output;
-  std::map<Label, std::int64_t> extents;
-};
-
-struct Parser {
-  const std::string& equation;
-  int ellipsis_axes = 0;  ///< the most of any operand
-
-  [[noreturn]] void refuse(const std::string& why) const {
-    fail<InvalidArgumentError>("einsum: equation '", equation, "': ", why);
-  }
-
-  /// `axes`: how many the term's `...` stands for.
-  Labels labels_of(const std::string& term, int axes) const {
-    Labels labels;
-    bool seen = false;
-    for (std::size_t i = 0; i < term.size(); ++i) {
-      if (term.compare(i, 3, "...") == 0) {
-        if (seen) refuse("'" + term + "' has more than one '...'");
-        seen = true;
-        for (int axis = axes - 1; axis >= 0; --axis) labels.push_back(first_ellipsis_axis + axis);
-        i += 2;
-      } else if (std::isalpha(static_cast<unsigned char>(term[i]))) {
-        labels.push_back(term[i]);
-      } else {
-        refuse("'" + std::string(1, term[i]) + "' is neither a letter nor part of '...'");
-      }
-    }
-    return labels;
-  }
-
-  std::vector<std::string> terms_of(const std::string& text) const {
-    std::vector<std::string> terms(1);
-    for (const char letter : text)
-      if (letter == ',')
-        terms.emplace_back();
-      else
-        terms.back() += letter;
-    return terms;
-  }
-
-  Equation parse(std::span<const Tensor> inputs) {
-    std::string text;
-    for (const char letter : equation)
-      if (letter != ' ') text += letter;
-    const std::size_t arrow = text.find("->");
-    const std::vector<std::string> terms = terms_of(text.substr(0, arrow));
-    if (terms.size() != inputs.size())
-      refuse("it has " + std::to_string(terms.size()) + " operands, and " + std::to_string(inputs.size()) +
-             " inputs were given");
-    Equation result;
-    for (std::size_t i = 0; i < terms.size(); ++i) {
-      const bool dots = terms[i].find("...") != std::string::npos;
-      const int named = static_cast<int>(labels_of(terms[i], 0).size());
-      const int axes = inputs[i].rank() - named;
-      if (axes < 0 || (axes > 0 && !dots))
-        refuse("'" + terms[i] + "' names " + std::to_string(named) + " axes, and inputs[" +
-               std::to_string(i) + "] has shape " + to_string(inputs[i].shape()));
-      ellipsis_axes = std::max(ellipsis_axes, axes);
-      result.inputs.push_back(labels_of(terms[i], axes));
-    }
-    measure(result, inputs);
-    result.output = arrow == std::string::npos ? implicit_output(result)
-                                               : labels_of(text.substr(arrow + 2), ellipsis_axes);
-    for (const Label label : result.output)
-      if (!result.extents.contains(label))
-        refuse("the result's '" + std::string(1, static_cast<char>(label)) + "' is an axis of no input");
-    return result;
-  }
-
-  void measure(Equation& result, std::span<const Tensor> inputs) const {
-    for (std::size_t i = 0; i < inputs.size(); ++i)
-      for (int axis = 0; axis < inputs[i].rank(); ++axis) {
-        const Label label = result.inputs[i][static_cast<std::size_t>(axis)];
-        const std::int64_t extent = inputs[i].dim(axis);
-        const auto [place, is_new] = result.extents.emplace(label, extent);
-        if (is_new || place->second == extent) continue;
-        if (label < first_ellipsis_axis)
-          refuse("'" + std::string(1, static_cast<char>(label)) + "' is " + std::to_string(place->second) +
-                 " and, in inputs[" + std::to_string(i) + "] of shape " + to_string(inputs[i].shape()) +
-                 ", " + std::to_string(extent));
-        if (place->second == 1)
-          place->second = extent;
-        else if (extent != 1)
-          refuse("the axes of '...' do not broadcast: " + std::to_string(place->second) + " and, in inputs[" +
-                 std::to_string(i) + "] of shape " + to_string(inputs[i].shape()) + ", " +
-                 std::to_string(extent));
-      }
-  }
-
-  /// Without `->`: the axes of `...`, then the letters that occur once, in order.
-  Labels implicit_output(const Equation& result) const {
-    std::map<Label, int> occurrences;
-    for (const Labels& labels : result.inputs)
-      for (const Label label : labels) ++occurrences[label];
-    Labels output = labels_of(ellipsis_axes > 0 ? "..." : "", ellipsis_axes);
-    for (const auto& [label, count] : occurrences)
-      if (label < first_ellipsis_axis && count == 1) output.push_back(label);
-    return output;
-  }
-};
-
-Equation equation_of(const OpDef& op, const Attributes& attributes, std::span<const Tensor> inputs) {
-  (void)op;
-  return Parser{attributes.get<std::string>(0)}.parse(inputs);
-}
-
 TensorSpecs einsum_shape(const OpContext& c) {
   if (c.inputs.empty()) fail<InvalidArgumentError>("einsum: inputs is empty");
   for (std::size_t i = 0; i < c.inputs.size(); ++i) {
     require_kind(c, i, Kind::numeric);
     require_same_dtype(c, 0, i);
   }
-  const Equation equation = equation_of(c.op, c.attributes, c.inputs);
+  const Equation equation = parse_equation(c.attributes.get<std::string>(0), c.inputs);
   Shape shape;
   for (const Label label : equation.output) shape.push_back(equation.extents.at(label));
   return spec(c.inputs[0].dtype(), shape);
@@ -295,7 +177,7 @@ std::pair<std::size_t, std::size_t> best_pair(const std::vector<Operand>& operan
 }
 
 Tensors einsum_forward(const OpContext& c) {
-  const Equation equation = equation_of(c.op, c.attributes, c.inputs);
+  const Equation equation = parse_equation(c.attributes.get<std::string>(0), c.inputs);
   std::vector<Operand> operands;
   for (std::size_t i = 0; i < c.inputs.size(); ++i)
     operands.push_back(with_own_axes(c.inputs[i], equation.inputs[i], equation));
@@ -391,7 +273,7 @@ Tensor input_gradient(const VjpContext& c, const Equation& equation, std::size_t
 }
 
 Tensors einsum_vjp(const VjpContext& c) {
-  const Equation equation = equation_of(c.op, c.attributes, c.inputs);
+  const Equation equation = parse_equation(c.attributes.get<std::string>(0), c.inputs);
   Tensors gradients(c.inputs.size());
   for (std::size_t i = 0; i < c.inputs.size(); ++i)
     if (c.wanted[i]) gradients[i] = input_gradient(c, equation, i);
