@@ -13,6 +13,8 @@
 //   }
 #pragma once
 
+#include "engine/ops/linear_algebra.h"
+#include "engine/ops/neural.h"
 #include "engine/ops/observer.h"
 #include "engine/ops/op.h"
 #include "engine/ops/ops.h"

@@ -1,6 +1,5 @@
 #include "engine/cpu/matmul.h"
 
-#include <omp.h>
 #include <oneapi/dnnl/dnnl.h>
 
 #include <algorithm>
@@ -8,6 +7,7 @@
 
 #include "engine/cpu/blocks.h"
 #include "engine/cpu/dispatch.h"
+#include "engine/cpu/one_openmp_thread.h"
 #include "engine/cpu/reduce.h"
 #include "engine/tensor/error.h"
 
@@ -46,21 +46,6 @@ Tiles choose_tiles(const MatmulSize& size) {
   }
   return tile;
 }
-
-/// oneDNN would start OpenMP threads of its own; the tiles are spread over the engine's.
-class OneOpenMpThread {
- public:
-  OneOpenMpThread() : before_(omp_get_max_threads()) {
-    if (before_ != 1) omp_set_num_threads(1);
-  }
-  ~OneOpenMpThread() {
-    if (before_ != 1) omp_set_num_threads(before_);
-  }
-  OneOpenMpThread(const OneOpenMpThread&) = delete;
-
- private:
-  int before_;
-};
 
 /// Sums over k in order, in T (unsigned for integers, so that overflow wraps around).
 template <class T>

@@ -31,6 +31,14 @@ void register_all_ops() {
   ops::link_sorting();
   ops::link_segment();
   ops::link_counting();
+  ops::link_convolution();
+  ops::link_pooling();
+  ops::link_losses();
+  ops::link_matrix_shapes();
+  ops::link_einsum();
+  ops::link_inverses();
+  ops::link_decompositions();
+  ops::link_matrix_functions();
 }
 
 }  // namespace tapedeck

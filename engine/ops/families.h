@@ -29,5 +29,13 @@ void link_scan();
 void link_sorting();
 void link_segment();
 void link_counting();
+void link_convolution();
+void link_pooling();
+void link_losses();
+void link_matrix_shapes();
+void link_einsum();
+void link_inverses();
+void link_decompositions();
+void link_matrix_functions();
 
 }  // namespace tapedeck::ops

@@ -33,6 +33,12 @@ Matrices read_matrices(const Tensor& tensor, bool transpose) {
   return {contiguous(tensor), transpose, columns};
 }
 
+/// Whether an operand is used transposed. For real numbers the adjoint is the transpose.
+enum : std::size_t { a_side, b_side };
+bool transposes(const Attributes& attributes, std::size_t side) {
+  return attributes.get<bool>(side) || attributes.get<bool>(side + 2);
+}
+
 Shape batch_of(const Tensor& tensor) {
   return Shape(tensor.shape().span().first(static_cast<std::size_t>(tensor.rank() - 2)));
 }
@@ -65,8 +71,12 @@ TensorSpecs matmul_shape(const OpContext& c) {
     if (matrix->rank() < 2)
       fail<InvalidArgumentError>("matmul: ", matrix == &a ? "a " : "b ", to_string(matrix->shape()),
                                  " is no matrix; needs at least 2 axes");
-  const bool transpose_a = c.attributes.get<bool>(0);
-  const bool transpose_b = c.attributes.get<bool>(1);
+  for (const std::size_t side : {a_side, b_side})
+    if (c.attributes.get<bool>(side) && c.attributes.get<bool>(side + 2))
+      fail<InvalidArgumentError>("matmul: transpose_", side == a_side ? "a" : "b", " and adjoint_",
+                                 side == a_side ? "a" : "b", " are both True; give one of them");
+  const bool transpose_a = transposes(c.attributes, a_side);
+  const bool transpose_b = transposes(c.attributes, b_side);
   const std::int64_t inner_a = a.dim(a.rank() - (transpose_a ? 2 : 1));
   const std::int64_t inner_b = b.dim(b.rank() - (transpose_b ? 1 : 2));
   if (inner_a != inner_b)
@@ -83,11 +93,11 @@ TensorSpecs matmul_shape(const OpContext& c) {
 Tensors matmul_forward(const OpContext& c) {
   Tensor out = allocate_output(c);
   const int rank = out.rank();
-  Matrices a = read_matrices(c.inputs[0], c.attributes.get<bool>(0));
-  const Matrices b = read_matrices(c.inputs[1], c.attributes.get<bool>(1));
+  Matrices a = read_matrices(c.inputs[0], transposes(c.attributes, a_side));
+  const Matrices b = read_matrices(c.inputs[1], transposes(c.attributes, b_side));
   const int a_rank = a.tensor.rank();
   cpu::MatmulSize size{
-      out.dim(rank - 2), out.dim(rank - 1), a.tensor.dim(a_rank - (c.attributes.get<bool>(0) ? 2 : 1)),
+      out.dim(rank - 2), out.dim(rank - 1), a.tensor.dim(a_rank - (transposes(c.attributes, a_side) ? 2 : 1)),
       a.transposed,      b.transposed,      a.leading,
       b.leading};
   std::byte* target = out.writable_data<std::byte>();
@@ -111,8 +121,8 @@ Tensors matmul_vjp(const VjpContext& c) {
   const Tensor& a = c.inputs[0];
   const Tensor& b = c.inputs[1];
   const Tensor& g = c.cotangents[0];
-  const bool ta = c.attributes.get<bool>(0);
-  const bool tb = c.attributes.get<bool>(1);
+  const bool ta = transposes(c.attributes, a_side);
+  const bool tb = transposes(c.attributes, b_side);
   Tensors gradients(2);
   if (c.wanted[0])
     gradients[0] = unbroadcast(ta ? matmul(b, g, tb, true) : matmul(g, b, false, !tb), a.shape());
@@ -128,7 +138,9 @@ TAPEDECK_OP(matmul_op) = {
     .python_names = {"matmul", "linalg.matmul"},
     .inputs = {{.name = "a"}, {.name = "b"}},
     .attributes = {{.name = "transpose_a", .kind = AttributeKind::boolean, .fallback = false},
-                   {.name = "transpose_b", .kind = AttributeKind::boolean, .fallback = false}},
+                   {.name = "transpose_b", .kind = AttributeKind::boolean, .fallback = false},
+                   {.name = "adjoint_a", .kind = AttributeKind::boolean, .fallback = false},
+                   {.name = "adjoint_b", .kind = AttributeKind::boolean, .fallback = false}},
     .shape_rule = matmul_shape,
     .forward = matmul_forward,
     .vjp = matmul_vjp,
@@ -137,14 +149,17 @@ TAPEDECK_OP(matmul_op) = {
         "The product of two matrices: C[i, j] = Σₖ A[i, k]·B[k, j].\n\n"
         "a: (…, m, k), or (…, k, m) with transpose_a; b: (…, k, n), or (…, n, k) with transpose_b; int32, "
         "int64, "
-        "float32 or float64, both of one dtype. Leading axes broadcast by NumPy's rule.\n"
+        "float32 or float64, both of one dtype. Leading axes broadcast by NumPy's rule. adjoint_a, "
+        "adjoint_b: "
+        "the same as transpose_a and transpose_b, as the numbers are real.\n"
         "Returns: (…, m, n), the dtype of both. Transposed operands are read in place.\n"
-        "Errors: InvalidArgumentError for fewer than 2 axes, inner dimensions that differ, or leading axes "
+        "Errors: InvalidArgumentError for fewer than 2 axes, inner dimensions that differ, both flags for "
+        "one operand, or leading axes "
         "that do "
         "not broadcast; TypeMismatchError for other or different dtypes.",
 };
 Tensor matmul(const Tensor& a, const Tensor& b, bool transpose_a, bool transpose_b) {
-  return run_op1(matmul_op, {a, b}, {transpose_a, transpose_b});
+  return run_op1(matmul_op, {a, b}, {transpose_a, transpose_b, false, false});
 }
 
 // ---- dot ----

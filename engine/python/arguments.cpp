@@ -37,6 +37,7 @@ constexpr Renamed renamed[] = {
     {"dim", "axis", "log_softmax"},           {"dimension", "axis", "argmax"},
     {"dimension", "axis", "argmin"},          {"squeeze_dims", "axis", "squeeze"},
     {"concat_dim", "axis", "concat"},         {"split_dim", "axis", "split"},
+    {"keep_dims", "keepdims", "moments"},     {"targets", "labels", "weighted_cross_entropy"},
 };
 
 std::int64_t to_integer(PyObject* value, const Where& where) {

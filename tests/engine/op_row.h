@@ -74,6 +74,9 @@ struct Row {
   /// Results that are not a function of the inputs alone have no reference: then the reference is empty and a
   /// test of its own exists.
   std::string tested_in = {};
+  /// For gradients: what the variables become before the op sees them, where it reads only a part of its
+  /// inputs (the lower triangle) or needs inputs of a kind (symmetric).
+  std::function<Tensors(std::span<const Tensor>)> prepare = {};
 };
 using Rows = std::vector<Row>;
 

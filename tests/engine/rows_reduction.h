@@ -156,7 +156,7 @@ inline Rows product_rows() {
   Row matmul{"matmul", {}, {}, 1e-12};
   const auto add = [&](const Shape& a, const Shape& b, bool ta, bool tb) {
     matmul.calls.push_back([=](Random& random) {
-      return Call{{random_tensor(random, a), random_tensor(random, b)}, {ta, tb}};
+      return Call{{random_tensor(random, a), random_tensor(random, b)}, {ta, tb, false, false}};
     });
   };
   add({2, 3}, {3, 4}, false, false);

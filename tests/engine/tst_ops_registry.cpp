@@ -7,6 +7,9 @@
 #include "tests/engine/rows_elementwise.h"
 #include "tests/engine/rows_math.h"
 #include "tests/engine/rows_ordering.h"
+#include "tests/engine/rows_linear_algebra.h"
+#include "tests/engine/rows_matrix_shapes.h"
+#include "tests/engine/rows_neural.h"
 #include "tests/engine/rows_reduction.h"
 #include "tests/engine/rows_shape.h"
 
@@ -21,7 +24,8 @@ const Rows& all_rows() {
     for (const Rows& family : {unary_rows(), binary_rows(), selection_rows(), reduction_rows(),
                                product_rows(), nn_rows(), creation_rows(), shape_rows(), joining_rows(),
                                indexing_rows(), more_unary_rows(), more_binary_rows(), bitwise_rows(),
-                               scan_rows(), statistics_rows(), order_rows(), segment_rows(), counting_rows()})
+                               scan_rows(), statistics_rows(), order_rows(), segment_rows(), counting_rows(),
+                               neural_rows(), matrix_shape_rows(), linear_algebra_rows()})
       all.insert(all.end(), family.begin(), family.end());
     return all;
   }();
@@ -228,7 +232,7 @@ class OpsRegistryTest : public QObject {
   }
 
   void gradients_agree_with_differences() {
-    for_all_calls([](const OpDef& op, const Row&, const Call& call, Random& random) -> std::string {
+    for_all_calls([](const OpDef& op, const Row& row, const Call& call, Random& random) -> std::string {
       if (!op.vjp || any_edge(call.inputs)) return {};
       Tensors variables;
       std::vector<std::size_t> places;
@@ -239,7 +243,8 @@ class OpsRegistryTest : public QObject {
         }
       const TensorsFunction f = [&](std::span<const Tensor> values) {
         Tensors inputs = call.inputs;
-        for (std::size_t i = 0; i < places.size(); ++i) inputs[places[i]] = values[i];
+        const Tensors prepared = row.prepare ? row.prepare(values) : Tensors(values.begin(), values.end());
+        for (std::size_t i = 0; i < places.size(); ++i) inputs[places[i]] = prepared[i];
         Tensors real;  // positions have no gradient
         for (const Tensor& output : run_op(op, span_of(inputs), Attributes(call.attributes)))
           if (output.dtype() == DType::float64) real.push_back(output);

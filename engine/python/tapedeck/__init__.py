@@ -11,6 +11,8 @@ from tapedeck import (  # noqa: F401  (order matters: dtypes tells the engine it
     experimental,
     initializers,
     keras,
+    linalg,
+    nn,
     random,
     summary,
     tfe,

@@ -6,8 +6,18 @@ import types
 from tapedeck import _engine, composites, ordering, reductions, segments, selections  # noqa: F401  (they list themselves)
 
 # Files of the package that hold code, but are no namespace that TensorFlow has.
-_INTERNAL = {"composites", "context", "creation", "custom", "functional", "idx", "lbfgs", "namespaces", "ordering",
-             "reductions", "segments", "selections", "shapes", "signatures", "tape"}
+_INTERNAL = {"composites", "context", "creation", "custom", "functional", "idx", "lbfgs", "namespaces", "nn_images",
+             "ordering", "reductions", "segments", "selections", "shapes", "signatures", "tape"}
+
+# Functions of the package's Python files that TensorFlow has under other names too.
+_ALIASES = {
+    "einsum": "linalg.einsum", "linalg.transpose": "linalg.matrix_transpose",
+    "matrix_transpose": "linalg.matrix_transpose", "matvec": "linalg.matvec",
+    "tensordot": "linalg.tensordot", "linalg.tensordot": "linalg.tensordot", "diag": "linalg.tensor_diag",
+    "diag_part": "linalg.tensor_diag_part", "cross": "linalg.cross", "qr": "linalg.qr",
+    "cholesky_solve": "linalg.cholesky_solve", "logdet": "linalg.logdet", "matrix_solve_ls": "linalg.lstsq",
+    "math.in_top_k": "nn.in_top_k", "math.l2_normalize": "nn.l2_normalize", "linalg.l2_normalize": "nn.l2_normalize",
+}
 
 
 def op_function(name):
@@ -34,6 +44,10 @@ def _submodule(path):
 def install():
     """Called once, at the end of the package's import. What a Python file of the package defines stays."""
     root = sys.modules["tapedeck"]
+    for alias, origin in _ALIASES.items():
+        module, name = origin.rsplit(".", 1)
+        path, _, short = alias.rpartition(".")
+        setattr(_submodule(path) if path else root, short, getattr(_submodule(module), name))
     for python_name, function in {**_engine.op_functions, **composites.PUBLIC}.items():
         path, _, name = python_name.rpartition(".")
         module = _submodule(path) if path else root

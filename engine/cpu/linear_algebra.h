@@ -1,0 +1,59 @@
+// Decompositions and inverses of one matrix, by Eigen. Matrices are contiguous, row-major; T is float or
+// double. A matrix that holds NaN or ∞ gives NaN, unless something else is said.
+#pragma once
+
+#include <cstdint>
+
+namespace tapedeck::cpu {
+
+/// Why there is no answer: pivot number `place` (from 0) is `value`. place −1: there is one.
+struct Flaw {
+  std::int64_t place = -1;
+  double value = 0.0;
+  explicit operator bool() const { return place >= 0; }
+};
+
+/// a = l·lᵀ with l lower triangular. Reads the lower triangle of a. A pivot that is not positive is a flaw.
+template <class T>
+Flaw cholesky(std::int64_t n, const T* a, T* l);
+
+/// out = a⁻¹ (transposed: (aᵀ)⁻¹), by LU with partial pivoting. A pivot of 0 is a flaw.
+template <class T>
+Flaw inverse(std::int64_t n, bool transposed, const T* a, T* out);
+/// a·x = b (transposed: aᵀ·x = b) for n × m matrices b and x; flaws as above.
+template <class T>
+Flaw solve(std::int64_t n, std::int64_t m, bool transposed, const T* a, const T* b, T* x);
+/// The same for a triangular a, of which only that triangle is read. A 0 on the diagonal is a flaw.
+template <class T>
+Flaw triangular_solve(std::int64_t n, std::int64_t m, bool lower, bool transposed, const T* a, const T* b,
+                      T* x);
+template <class T>
+T determinant(std::int64_t n, const T* a);
+/// det a = sign·e^log; 0 and −∞ for a singular matrix.
+template <class T>
+void log_determinant(std::int64_t n, const T* a, T* sign, T* log);
+
+/// a (m × n) = q·r by Householder's reflections; q has min(m, n) columns, or m where `full`, and r as many
+/// rows.
+template <class T>
+void qr(std::int64_t m, std::int64_t n, bool full, const T* a, T* q, T* r);
+/// a (m × n) = u·diag(s)·vᵀ, s descending; u and v have min(m, n) columns, or m and n where `full`. Both may
+/// be null.
+template <class T>
+void svd(std::int64_t m, std::int64_t n, bool full, const T* a, T* s, T* u, T* v);
+/// a = v·diag(e)·vᵀ, e ascending, of the symmetric matrix whose lower triangle a has. v may be null. False
+/// where the iteration does not converge.
+template <class T>
+bool symmetric_eigen(std::int64_t n, const T* a, T* e, T* v);
+/// Moore and Penrose's inverse, n × m; singular values up to `rcond`·the largest count as 0.
+template <class T>
+void pseudo_inverse(std::int64_t m, std::int64_t n, double rcond, const T* a, T* out);
+
+/// out·out = a, the root whose eigenvalues lie in the right half-plane. False where there is no real one.
+template <class T>
+bool square_root(std::int64_t n, const T* a, T* out);
+/// out = Σ aᵏ / k!
+template <class T>
+void exponential(std::int64_t n, const T* a, T* out);
+
+}  // namespace tapedeck::cpu

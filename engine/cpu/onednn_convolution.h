@@ -1,0 +1,17 @@
+// float32 convolutions by oneDNN. Sizes are not empty.
+#pragma once
+
+#include "engine/cpu/convolution.h"
+
+namespace tapedeck::cpu {
+
+/// Images that make a block for a thread.
+std::int64_t convolution_block(const ConvolutionSize& size);
+
+void onednn_convolution(const ConvolutionSize& size, const float* input, const float* filter, float* out);
+void onednn_input_gradient(const ConvolutionSize& size, const float* filter, const float* gradient,
+                           float* out);
+void onednn_filter_gradient(const ConvolutionSize& size, const float* input, const float* gradient,
+                            float* out);
+
+}  // namespace tapedeck::cpu

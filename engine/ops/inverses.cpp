@@ -1,0 +1,340 @@
+// Inverses, determinants and systems of equations. The gradients are those of Giles 2008, "Collected matrix
+// derivative results for forward and reverse mode algorithmic differentiation" (in what follows: Giles).
+#include <limits>
+
+#include "engine/cpu/linear_algebra.h"
+#include "engine/ops/families.h"
+#include "engine/ops/matrices.h"
+
+namespace tapedeck::ops {
+namespace {
+
+constexpr const char* reals_doc = "float32 or float64";
+
+[[noreturn]] void refuse(const OpContext& c, const Shape& batch, std::int64_t number, const cpu::Flaw& flaw) {
+  fail<InvalidArgumentError>(c.op.name, ": ", matrix_name(c, 0, batch, number), " is singular: pivot ",
+                             flaw.place, " of its elimination is 0");
+}
+
+/// The tensor's matrices, one after another, for each matrix of `batch`, to which its own broadcast.
+Tensor spread(const Tensor& tensor, const Shape& batch) {
+  const int rank = tensor.rank();
+  const Shape shape = joined(batch, {tensor.dim(rank - 2), tensor.dim(rank - 1)});
+  if (tensor.shape() == shape) return contiguous(tensor);
+  const int added = shape.rank() - rank;
+  Strides strides;
+  strides.resize(shape.rank());
+  for (int axis = added; axis < shape.rank(); ++axis)
+    strides[axis] = tensor.dim(axis - added) == 1 && shape[axis] != 1 ? 0 : tensor.strides()[axis - added];
+  return contiguous(view_of(tensor, shape, strides));
+}
+
+/// Square matrices and right sides that fit them; batches broadcast.
+TensorSpecs solve_shape(const OpContext& c) {
+  require_same_dtype(c, 0, 1);
+  const MatrixShape matrix = square_shape(c, 0);
+  const MatrixShape rhs = matrix_shape(c, 1);
+  if (rhs.rows != matrix.rows)
+    fail<InvalidArgumentError>(c.op.name, ": matrix ", to_string(c.inputs[0].shape()), " and rhs ",
+                               to_string(c.inputs[1].shape()), ": ", matrix.rows, " and ", rhs.rows,
+                               " rows differ");
+  const Shape batch = broadcast_shapes(matrix.batch, rhs.batch, c.op.name.c_str());
+  return spec(c.inputs[0].dtype(), joined(batch, {rhs.rows, rhs.columns}));
+}
+
+/// Runs `kernel(n, m, matrix, rhs, out)` for each pair of matrices.
+template <class Kernel>
+Tensors solve_forward(const OpContext& c, Kernel kernel) {
+  Tensor out = allocate_output(c);
+  const int rank = out.rank();
+  const Shape batch(out.shape().span().first(static_cast<std::size_t>(rank - 2)));
+  const std::int64_t n = out.dim(rank - 2);
+  const std::int64_t m = out.dim(rank - 1);
+  const Tensor matrix = spread(c.inputs[0], batch);
+  const Tensor rhs = spread(c.inputs[1], batch);
+  visit_real(out.dtype(), [&]<class T>(T) {
+    for_sound_matrices(
+        element_count(batch), cubed(n, n, n + m),
+        [&](std::int64_t i) {
+          return kernel(n, m, matrix.data<T>() + i * n * n, rhs.data<T>() + i * n * m,
+                        out.writable_data<T>() + i * n * m);
+        },
+        [&](std::int64_t i, const cpu::Flaw& flaw) { refuse(c, batch, i, flaw); });
+  });
+  return one(std::move(out));
+}
+
+/// The gradients of X = op(A)⁻¹·B, given dB (Giles 2.3.1). `shape_of_a`: sets to 0 what A does not read.
+template <class ShapeOfA>
+Tensors solve_gradients(const VjpContext& c, const Tensor& rhs_gradient, bool adjoint, ShapeOfA shape_of_a) {
+  const Tensor& x = c.outputs[0];
+  Tensors gradients(2);
+  if (c.wanted[0]) {
+    const Tensor product =
+        adjoint ? matmul(x, rhs_gradient, false, true) : matmul(rhs_gradient, x, false, true);
+    gradients[0] = unbroadcast(shape_of_a(-product), c.inputs[0].shape());
+  }
+  if (c.wanted[1]) gradients[1] = unbroadcast(rhs_gradient, c.inputs[1].shape());
+  return gradients;
+}
+
+}  // namespace
+
+// ---- matrix_inverse ----
+TAPEDECK_OP(matrix_inverse_op) = {
+    .name = "matrix_inverse",
+    .python_names = {"matrix_inverse", "linalg.inv"},
+    .inputs = {{.name = "input"}},
+    .attributes = {{.name = "adjoint", .kind = AttributeKind::boolean, .fallback = false}},
+    .shape_rule =
+        [](const OpContext& c) {
+          square_shape(c, 0);
+          return like_first(c);
+        },
+    .forward =
+        [](const OpContext& c) {
+          const MatrixShape shape = square_shape(c, 0);
+          const Tensor input = contiguous(c.inputs[0]);
+          Tensor out = allocate_output(c);
+          visit_real(out.dtype(), [&]<class T>(T) {
+            for_sound_matrices(
+                shape.count(), cubed(shape.rows, shape.rows, shape.rows),
+                [&](std::int64_t i) {
+                  return cpu::inverse(shape.rows, c.attributes.get<bool>(0),
+                                      input.data<T>() + i * shape.size(),
+                                      out.writable_data<T>() + i * shape.size());
+                },
+                [&](std::int64_t i, const cpu::Flaw& flaw) { refuse(c, shape.batch, i, flaw); });
+          });
+          return one(std::move(out));
+        },
+    .vjp =
+        [](const VjpContext& c) {
+          const Tensor& y = c.outputs[0];
+          const Tensor& g = c.cotangents[0];
+          if (c.attributes.get<bool>(0)) return one(-matmul(matmul(y, g, false, true), y));
+          return one(-matmul(matmul(y, g, true), y, false, true));
+        },
+    .vjp_formula = "dA = −Yᵀ·dY·Yᵀ",
+    .doc = std::string("The inverse of square matrices, by LU with partial pivoting.\n\ninput: (…, n, n), ") +
+           reals_doc +
+           "; adjoint: the inverse of the transposed matrix.\n"
+           "Returns: dtype and shape of input. Gradient: Giles 2008, 2.2.3.\n"
+           "Errors: InvalidArgumentError for other shapes, and for a matrix with a pivot of 0, saying which; "
+           "TypeMismatchError for another dtype.",
+};
+Tensor matrix_inverse(const Tensor& input, bool adjoint) {
+  return run_op1(matrix_inverse_op, {input}, {adjoint});
+}
+
+// ---- matrix_determinant ----
+TAPEDECK_OP(matrix_determinant_op) = {
+    .name = "matrix_determinant",
+    .python_names = {"matrix_determinant", "linalg.det"},
+    .inputs = {{.name = "input"}},
+    .attributes = {},
+    .shape_rule = [](const OpContext& c) { return spec(c.inputs[0].dtype(), square_shape(c, 0).batch); },
+    .forward =
+        [](const OpContext& c) {
+          const MatrixShape shape = square_shape(c, 0);
+          const Tensor input = contiguous(c.inputs[0]);
+          Tensor out = allocate_output(c);
+          visit_real(out.dtype(), [&]<class T>(T) {
+            for_matrices(shape.count(), cubed(shape.rows, shape.rows, shape.rows), [&](std::int64_t i) {
+              out.writable_data<T>()[i] = cpu::determinant(shape.rows, input.data<T>() + i * shape.size());
+            });
+          });
+          return one(std::move(out));
+        },
+    .vjp =
+        [](const VjpContext& c) {
+          return one(per_matrix(c.cotangents[0] * c.outputs[0]) * matrix_inverse(c.inputs[0], true));
+        },
+    .vjp_formula = "dA = dy·y·A⁻ᵀ",
+    .doc =
+        std::string("The determinant of square matrices.\n\ninput: (…, n, n), ") + reals_doc +
+        ".\nReturns: the dtype of input, its shape without the last two axes; 1 for n = 0. Gradient: Giles "
+        "2008, 2.2.4; it needs a matrix that is not singular.\n"
+        "Errors: InvalidArgumentError for other shapes; TypeMismatchError for another dtype.",
+};
+Tensor matrix_determinant(const Tensor& input) {
+  return run_op1(matrix_determinant_op, {input});
+}
+
+// ---- log_matrix_determinant ----
+TAPEDECK_OP(log_matrix_determinant_op) = {
+    .name = "log_matrix_determinant",
+    .python_names = {"linalg.slogdet"},
+    .inputs = {{.name = "input"}},
+    .attributes = {},
+    .shape_rule =
+        [](const OpContext& c) {
+          TensorSpecs specs = spec(c.inputs[0].dtype(), square_shape(c, 0).batch);
+          specs.push_back(specs[0]);
+          return specs;
+        },
+    .forward =
+        [](const OpContext& c) {
+          const MatrixShape shape = square_shape(c, 0);
+          const Tensor input = contiguous(c.inputs[0]);
+          Tensors outputs = one(allocate_output(c));
+          outputs.push_back(allocate_output(c, 1));
+          visit_real(input.dtype(), [&]<class T>(T) {
+            for_matrices(shape.count(), cubed(shape.rows, shape.rows, shape.rows), [&](std::int64_t i) {
+              cpu::log_determinant(shape.rows, input.data<T>() + i * shape.size(),
+                                   outputs[0].writable_data<T>() + i, outputs[1].writable_data<T>() + i);
+            });
+          });
+          return outputs;
+        },
+    .vjp =
+        [](const VjpContext& c) {
+          if (!c.cotangents[1]) return zero_gradient(c);
+          return one(per_matrix(c.cotangents[1]) * matrix_inverse(c.inputs[0], true));
+        },
+    .vjp_formula = "dA = d(log_abs)·A⁻ᵀ",
+    .doc =
+        std::string("Sign and logarithm of the determinant, det = sign·e^log_abs, where the determinant "
+                    "itself might overflow.\n\ninput: (…, n, n), ") +
+        reals_doc +
+        ".\nReturns: (sign, log_abs), the dtype of input, its shape without the last two axes; 0 and −∞ for "
+        "a "
+        "singular matrix. Gradient: Giles 2008, 2.2.4, of log_abs; it needs a matrix that is not singular.\n"
+        "Errors: InvalidArgumentError for other shapes; TypeMismatchError for another dtype.",
+};
+std::pair<Tensor, Tensor> slogdet(const Tensor& input) {
+  const Tensors results = run_op(log_matrix_determinant_op, {&input, 1});
+  return {results[0], results[1]};
+}
+
+// ---- matrix_solve ----
+TAPEDECK_OP(matrix_solve_op) = {
+    .name = "matrix_solve",
+    .python_names = {"matrix_solve", "linalg.solve"},
+    .inputs = {{.name = "matrix"}, {.name = "rhs"}},
+    .attributes = {{.name = "adjoint", .kind = AttributeKind::boolean, .fallback = false}},
+    .shape_rule = solve_shape,
+    .forward =
+        [](const OpContext& c) {
+          const bool adjoint = c.attributes.get<bool>(0);
+          return solve_forward(c, [=](auto n, auto m, const auto* a, const auto* b, auto* x) {
+            return cpu::solve(n, m, adjoint, a, b, x);
+          });
+        },
+    .vjp =
+        [](const VjpContext& c) {
+          const bool adjoint = c.attributes.get<bool>(0);
+          const Tensor rhs_gradient = matrix_solve(c.inputs[0], c.cotangents[0], !adjoint);
+          return solve_gradients(c, rhs_gradient, adjoint, [](const Tensor& g) { return g; });
+        },
+    .vjp_formula = "dB = A⁻ᵀ·dX, dA = −dB·Xᵀ",
+    .doc =
+        std::string("Solves systems of equations: A·X = B, by LU with partial pivoting.\n\nmatrix: A, (…, n, "
+                    "n); rhs: B, (…, n, m); ") +
+        reals_doc +
+        ", both of one dtype; leading axes broadcast; adjoint: Aᵀ·X = B.\n"
+        "Returns: X, the dtype of both, (…, n, m). Gradient: Giles 2008, 2.3.1.\n"
+        "Errors: InvalidArgumentError for shapes that do not fit, and for a matrix with a pivot of 0, saying "
+        "which; TypeMismatchError for other or different dtypes.",
+};
+Tensor matrix_solve(const Tensor& matrix, const Tensor& rhs, bool adjoint) {
+  return run_op1(matrix_solve_op, {matrix, rhs}, {adjoint});
+}
+
+// ---- matrix_triangular_solve ----
+TAPEDECK_OP(matrix_triangular_solve_op) = {
+    .name = "matrix_triangular_solve",
+    .python_names = {"matrix_triangular_solve", "linalg.triangular_solve"},
+    .inputs = {{.name = "matrix"}, {.name = "rhs"}},
+    .attributes = {{.name = "lower", .kind = AttributeKind::boolean, .fallback = true},
+                   {.name = "adjoint", .kind = AttributeKind::boolean, .fallback = false}},
+    .shape_rule = solve_shape,
+    .forward =
+        [](const OpContext& c) {
+          const bool lower = c.attributes.get<bool>(0);
+          const bool adjoint = c.attributes.get<bool>(1);
+          return solve_forward(c, [=](auto n, auto m, const auto* a, const auto* b, auto* x) {
+            return cpu::triangular_solve(n, m, lower, adjoint, a, b, x);
+          });
+        },
+    .vjp =
+        [](const VjpContext& c) {
+          const bool lower = c.attributes.get<bool>(0);
+          const bool adjoint = c.attributes.get<bool>(1);
+          const Tensor rhs_gradient = matrix_triangular_solve(c.inputs[0], c.cotangents[0], lower, !adjoint);
+          return solve_gradients(c, rhs_gradient, adjoint, [=](const Tensor& g) {
+            return lower ? matrix_band_part(g, -1, 0) : matrix_band_part(g, 0, -1);
+          });
+        },
+    .vjp_formula = "dB = A⁻ᵀ·dX, dA = −(the triangle of dB·Xᵀ)",
+    .doc =
+        std::string("Solves systems of equations with triangular matrices: A·X = B.\n\nmatrix: A, (…, n, n), "
+                    "of which only one triangle is read; rhs: B, (…, n, m); ") +
+        reals_doc +
+        ", both of one dtype; leading axes broadcast; lower: which triangle; adjoint: Aᵀ·X = B.\n"
+        "Returns: X, the dtype of both, (…, n, m). Gradient: Giles 2008, 2.3.1.\n"
+        "Errors: InvalidArgumentError for shapes that do not fit, and for a matrix with a 0 on its diagonal, "
+        "saying which; TypeMismatchError for other or different dtypes.",
+};
+Tensor matrix_triangular_solve(const Tensor& matrix, const Tensor& rhs, bool lower, bool adjoint) {
+  return run_op1(matrix_triangular_solve_op, {matrix, rhs}, {lower, adjoint});
+}
+
+// ---- pinv ----
+TAPEDECK_OP(pinv_op) = {
+    .name = "pinv",
+    .python_names = {"linalg.pinv"},
+    .inputs = {{.name = "a"}},
+    .attributes = {{.name = "rcond", .kind = AttributeKind::real, .fallback = std::monostate{}}},
+    .shape_rule =
+        [](const OpContext& c) {
+          require_kind(c, 0, Kind::floating);
+          const MatrixShape shape = matrix_shape(c, 0);
+          return spec(c.inputs[0].dtype(), joined(shape.batch, {shape.columns, shape.rows}));
+        },
+    .forward =
+        [](const OpContext& c) {
+          const MatrixShape shape = matrix_shape(c, 0);
+          const Tensor a = contiguous(c.inputs[0]);
+          Tensor out = allocate_output(c);
+          visit_real(out.dtype(), [&]<class T>(T) {
+            const double rcond = c.attributes.is_none(0)
+                                     ? 10.0 * static_cast<double>(std::max(shape.rows, shape.columns)) *
+                                           static_cast<double>(std::numeric_limits<T>::epsilon())
+                                     : real_of(c.attributes[0]);
+            for_matrices(
+                shape.count(), 10 * cubed(shape.rows, shape.columns, shape.columns), [&](std::int64_t i) {
+                  cpu::pseudo_inverse(shape.rows, shape.columns, rcond, a.data<T>() + i * shape.size(),
+                                      out.writable_data<T>() + i * shape.size());
+                });
+          });
+          return one(std::move(out));
+        },
+    .vjp =
+        [](const VjpContext& c) {
+          const Tensor& a = c.inputs[0];
+          const Tensor& p = c.outputs[0];
+          const Tensor& g = c.cotangents[0];
+          const Tensor first = matmul(matmul(p, g, true), p, false, true);
+          // (I − A·P)·dPᵀ·P·Pᵀ and Pᵀ·P·dPᵀ·(I − P·A), multiplied out.
+          const Tensor left = matmul(matmul(g, p, true), p, false, true);
+          const Tensor right = matmul(matmul(p, p, true), g, false, true);
+          return one((left - matmul(a, matmul(p, left))) + (right - matmul(matmul(right, p), a)) - first);
+        },
+    .vjp_formula = "dA = −Pᵀ·dP·Pᵀ + (I − A·P)·dPᵀ·P·Pᵀ + Pᵀ·P·dPᵀ·(I − P·A)",
+    .doc =
+        std::string("Moore and Penrose's inverse of matrices, by the singular value decomposition.\n\na: (…, "
+                    "m, n), ") +
+        reals_doc +
+        "; rcond: singular values up to rcond times the largest count as 0; None for 10·max(m, n)·ε.\n"
+        "Returns: the dtype of a, (…, n, m). Gradient: Golub and Pereyra 1973, SIAM J. Numer. Anal. 10(2), "
+        "(4.12), where the rank does not change.\n"
+        "Errors: InvalidArgumentError for fewer than 2 axes; TypeMismatchError for another dtype.",
+};
+Tensor pinv(const Tensor& a, std::optional<double> rcond) {
+  return run_op1(pinv_op, {a}, {rcond ? Attribute(*rcond) : Attribute()});
+}
+
+void link_inverses() {}
+
+}  // namespace tapedeck::ops

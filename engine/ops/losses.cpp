@@ -1,0 +1,282 @@
+// Losses of independent labels, biases, and the test of the k best classes.
+#include <algorithm>
+#include <cmath>
+
+#include "engine/ops/binary_row.h"
+#include "engine/ops/families.h"
+#include "engine/ops/neural.h"
+
+namespace tapedeck::ops {
+namespace {
+
+Tensor run_unary(cpu::Unary kernel, const Tensor& x) {
+  const Tensor out = Tensor::allocate(x.dtype(), x.shape());
+  cpu::unary(kernel, x.dtype(), operand(x, x.shape()), out.writable_data<std::byte>(), x.shape());
+  return out;
+}
+Tensor run_kernel(cpu::Binary kernel, const Tensor& a, const Tensor& b) {
+  return run_binary(kernel, a, b, {a.dtype(), broadcast_shapes(a.shape(), b.shape(), "kernel")});
+}
+
+void require_same_shape(const OpContext& c) {
+  require_same_dtype(c, 0, 1);
+  require_kind(c, 1, Kind::floating);
+  if (c.inputs[0].shape() != c.inputs[1].shape())
+    fail<InvalidArgumentError>(c.op.name, ": labels ", to_string(c.inputs[0].shape()), " and logits ",
+                               to_string(c.inputs[1].shape()), " differ in shape");
+}
+
+/// ln(1 + e^−|x|): what is left of softplus where its argument has been taken out.
+Tensor softplus_rest(const Tensor& x) {
+  return run_unary(cpu::Unary::softplus, run_unary(cpu::Unary::negative, run_unary(cpu::Unary::abs, x)));
+}
+
+}  // namespace
+
+// ---- sigmoid_cross_entropy_with_logits ----
+TAPEDECK_OP(sigmoid_cross_entropy_op) = {
+    .name = "sigmoid_cross_entropy_with_logits",
+    .python_names = {"nn.sigmoid_cross_entropy_with_logits"},
+    .inputs = {{.name = "labels"}, {.name = "logits"}},
+    .attributes = {},
+    .shape_rule =
+        [](const OpContext& c) {
+          require_same_shape(c);
+          return like_first(c);
+        },
+    .forward =
+        [](const OpContext& c) {
+          const Tensor& x = c.inputs[1];
+          const Tensor line = run_kernel(cpu::Binary::subtract, run_unary(cpu::Unary::relu, x),
+                                         run_kernel(cpu::Binary::multiply, x, c.inputs[0]));
+          return one(run_kernel(cpu::Binary::add, line, softplus_rest(x)));
+        },
+    .vjp =
+        [](const VjpContext& c) {
+          const Tensor& labels = c.inputs[0];
+          const Tensor& logits = c.inputs[1];
+          Tensors gradients(2);
+          if (c.wanted[0]) gradients[0] = -(c.cotangents[0] * logits);
+          if (c.wanted[1]) gradients[1] = c.cotangents[0] * (sigmoid(logits) - labels);
+          return gradients;
+        },
+    .vjp_formula = "d(logits) = dy·(σ(logits) − labels), d(labels) = −dy·logits",
+    .doc =
+        "The cross entropy of labels and σ(logits), each element on its own: −z·ln σ(x) − (1 − z)·ln(1 − "
+        "σ(x)), computed as max(x, 0) − x·z + ln(1 + e^−|x|), which does not overflow.\n\n"
+        "labels: z; logits: x; float32 or float64, both of one dtype and shape.\n"
+        "Returns: dtype and shape of both.\n"
+        "Errors: InvalidArgumentError for different shapes; TypeMismatchError for other or different "
+        "dtypes.",
+};
+Tensor sigmoid_cross_entropy_with_logits(const Tensor& labels, const Tensor& logits) {
+  return run_op1(sigmoid_cross_entropy_op, {labels, logits});
+}
+
+// ---- weighted_cross_entropy_with_logits ----
+TAPEDECK_OP(weighted_cross_entropy_op) = {
+    .name = "weighted_cross_entropy_with_logits",
+    .python_names = {"nn.weighted_cross_entropy_with_logits"},
+    .inputs = {{.name = "labels"}, {.name = "logits"}, {.name = "pos_weight"}},
+    .attributes = {},
+    .shape_rule =
+        [](const OpContext& c) {
+          require_same_shape(c);
+          require_same_dtype(c, 1, 2);
+          const Shape& shape = c.inputs[1].shape();
+          const Shape& weight = c.inputs[2].shape();
+          if (broadcast_shapes(shape, weight, "weighted_cross_entropy_with_logits: logits and pos_weight") !=
+              shape)
+            fail<InvalidArgumentError>("weighted_cross_entropy_with_logits: pos_weight ", to_string(weight),
+                                       " does not broadcast to logits ", to_string(shape));
+          return like_first(c);
+        },
+    .forward =
+        [](const OpContext& c) {
+          const Tensor& z = c.inputs[0];
+          const Tensor& x = c.inputs[1];
+          const Tensor negative = run_kernel(cpu::Binary::subtract, Tensor::scalar(1.0, x.dtype()), z);
+          const Tensor positive = run_kernel(cpu::Binary::multiply, c.inputs[2], z);
+          const Tensor line = run_kernel(
+              cpu::Binary::add, run_kernel(cpu::Binary::multiply, negative, run_unary(cpu::Unary::relu, x)),
+              run_kernel(cpu::Binary::multiply, positive,
+                         run_unary(cpu::Unary::relu, run_unary(cpu::Unary::negative, x))));
+          const Tensor weight = run_kernel(cpu::Binary::add, negative, positive);
+          return one(run_kernel(cpu::Binary::add, line,
+                                run_kernel(cpu::Binary::multiply, weight, softplus_rest(x))));
+        },
+    .vjp =
+        [](const VjpContext& c) {
+          const Tensor& g = c.cotangents[0];
+          const Tensor& z = c.inputs[0];
+          const Tensor& x = c.inputs[1];
+          const Tensor& q = c.inputs[2];
+          Tensors gradients(3);
+          if (c.wanted[0]) gradients[0] = g * (q * softplus(-x) - softplus(x));
+          if (c.wanted[1]) gradients[1] = g * ((1.0 - z) * sigmoid(x) - q * z * sigmoid(-x));
+          if (c.wanted[2]) gradients[2] = unbroadcast(g * z * softplus(-x), q.shape());
+          return gradients;
+        },
+    .vjp_formula =
+        "with x logits, z labels, q pos_weight: dx = dy·((1 − z)·σ(x) − q·z·σ(−x)), dz = dy·(q·softplus(−x) "
+        "− "
+        "softplus(x)), dq = Σ dy·z·softplus(−x)",
+    .doc =
+        "The cross entropy of labels and σ(logits) with a weight for the positive ones: −q·z·ln σ(x) − (1 − "
+        "z)·ln(1 − σ(x)), computed as (1 − z)·max(x, 0) + q·z·max(−x, 0) + (1 − z + q·z)·ln(1 + e^−|x|), "
+        "which does not overflow.\n\n"
+        "labels: z; logits: x, of one shape; pos_weight: q, which broadcasts to them; float32 or float64, "
+        "all of one dtype.\n"
+        "Returns: dtype and shape of logits.\n"
+        "Errors: InvalidArgumentError for shapes that do not fit; TypeMismatchError for other or different "
+        "dtypes.",
+};
+Tensor weighted_cross_entropy_with_logits(const Tensor& labels, const Tensor& logits,
+                                          const Tensor& pos_weight) {
+  return run_op1(weighted_cross_entropy_op, {labels, logits, pos_weight});
+}
+
+// ---- bias_add ----
+namespace {
+
+int channel_axis(const OpDef& op, const Attributes& attributes, const Shape& shape) {
+  const auto& format = attributes.get<std::string>(0);
+  if (format != "NHWC" && format != "NCHW")
+    fail<InvalidArgumentError>(op.name, ": data_format is '", format, "'; must be 'NHWC' or 'NCHW'");
+  return format == "NHWC" ? shape.rank() - 1 : 1;
+}
+Shape bias_shape(const Shape& value, int axis) {
+  Shape shape;
+  for (int i = 0; i < value.rank(); ++i) shape.push_back(i == axis ? value[i] : 1);
+  return shape;
+}
+
+}  // namespace
+
+TAPEDECK_OP(bias_add_op) = {
+    .name = "bias_add",
+    .python_names = {"nn.bias_add"},
+    .inputs = {{.name = "value"}, {.name = "bias"}},
+    .attributes = {{.name = "data_format", .kind = AttributeKind::text, .fallback = std::string("NHWC")}},
+    .shape_rule =
+        [](const OpContext& c) {
+          require_same_dtype(c, 0, 1);
+          require_kind(c, 0, Kind::numeric);
+          const Shape& value = c.inputs[0].shape();
+          const Shape& bias = c.inputs[1].shape();
+          if (value.rank() < 2)
+            fail<InvalidArgumentError>("bias_add: value has shape ", to_string(value),
+                                       "; needs at least 2 axes");
+          const int axis = channel_axis(c.op, c.attributes, value);
+          if (bias != Shape{value[axis]})
+            fail<InvalidArgumentError>("bias_add: bias ", to_string(bias), " and value ", to_string(value),
+                                       "; needs one number for each of the ", value[axis],
+                                       " channels on axis ", axis);
+          return like_first(c);
+        },
+    .forward =
+        [](const OpContext& c) {
+          const Shape& shape = c.inputs[0].shape();
+          const int axis = channel_axis(c.op, c.attributes, shape);
+          Strides strides;
+          for (int i = 0; i < shape.rank(); ++i) strides.push_back(i == axis ? c.inputs[1].strides()[0] : 0);
+          const Tensor bias = view_of(c.inputs[1], bias_shape(shape, axis), strides);
+          return one(run_kernel(cpu::Binary::add, c.inputs[0], bias));
+        },
+    .vjp =
+        [](const VjpContext& c) {
+          const Shape& shape = c.inputs[0].shape();
+          const int axis = channel_axis(c.op, c.attributes, shape);
+          Tensors gradients(2);
+          if (c.wanted[0]) gradients[0] = c.cotangents[0];
+          Integers others;
+          for (int i = 0; i < shape.rank(); ++i)
+            if (i != axis) others.push_back(i);
+          if (c.wanted[1]) gradients[1] = reduce_sum(c.cotangents[0], others);
+          return gradients;
+        },
+    .vjp_formula = "d(value) = dy, d(bias) = Σ dy over all axes but the channels",
+    .doc =
+        "Adds one number to each channel.\n\n"
+        "value: at least 2 axes; bias: (channels,); int32, int64, float32 or float64, both of one dtype; "
+        "data_format: 'NHWC', channels on the last axis, or 'NCHW', on axis 1.\n"
+        "Returns: dtype and shape of value.\n"
+        "Errors: InvalidArgumentError for shapes that do not fit or another data_format; "
+        "TypeMismatchError for other or different dtypes.",
+};
+Tensor bias_add(const Tensor& value, const Tensor& bias, const std::string& data_format) {
+  return run_op1(bias_add_op, {value, bias}, {data_format});
+}
+
+// ---- in_top_k ----
+namespace {
+
+/// A target is among the best k where fewer than k classes are better; TensorFlow's rules for the rest.
+template <class T>
+void mark_top(const T* predictions, std::int64_t classes, const std::vector<std::int64_t>& targets,
+              std::int64_t k, bool* out) {
+  for (std::size_t row = 0; row < targets.size(); ++row) {
+    const T* values = predictions + static_cast<std::int64_t>(row) * classes;
+    bool finite = targets[row] >= 0 && targets[row] < classes;
+    std::int64_t better = 0;
+    for (std::int64_t j = 0; finite && j < classes; ++j) {
+      finite = std::isfinite(values[j]);
+      better += values[j] > values[targets[row]];
+    }
+    out[row] = finite && better < k;
+  }
+}
+
+}  // namespace
+
+TAPEDECK_OP(in_top_k_op) = {
+    .name = "in_top_k",
+    .python_names = {"nn.in_top_k", "math.in_top_k"},
+    .inputs = {{.name = "predictions"}, {.name = "targets", .group = '\0', .preferred = DType::int32}},
+    .attributes = {{.name = "k", .kind = AttributeKind::integer, .fallback = {}, .required = true}},
+    .shape_rule =
+        [](const OpContext& c) {
+          require_kind(c, 0, Kind::floating);
+          require_kind(c, 1, Kind::integer);
+          const Shape& predictions = c.inputs[0].shape();
+          const Shape& targets = c.inputs[1].shape();
+          if (predictions.rank() != 2 || targets != Shape{predictions[0]})
+            fail<InvalidArgumentError>("in_top_k: predictions ", to_string(predictions), " and targets ",
+                                       to_string(targets), "; need (rows, classes) and (rows,)");
+          (void)integer_of(c, 0);
+          return spec(DType::bool_, targets);
+        },
+    .forward =
+        [](const OpContext& c) {
+          const Tensor predictions = contiguous(c.inputs[0]);
+          const Tensor targets = contiguous(c.inputs[1]);
+          std::vector<std::int64_t> classes(static_cast<std::size_t>(targets.count()));
+          if (targets.dtype() == DType::int32)
+            std::copy_n(targets.data<std::int32_t>(), targets.count(), classes.begin());
+          else
+            std::copy_n(targets.data<std::int64_t>(), targets.count(), classes.begin());
+          Tensor out = allocate_output(c);
+          bool* marks = out.writable_data<bool>();
+          if (predictions.dtype() == DType::float32)
+            mark_top(predictions.data<float>(), predictions.dim(1), classes, integer_of(c, 0), marks);
+          else
+            mark_top(predictions.data<double>(), predictions.dim(1), classes, integer_of(c, 0), marks);
+          return one(std::move(out));
+        },
+    .vjp = nullptr,
+    .vjp_formula = "none",
+    .doc =
+        "True where the right class is among the k best: fewer than k classes of the row have a larger "
+        "prediction.\n\n"
+        "predictions: (rows, classes), float32 or float64; targets: (rows,), int32 or int64, the right "
+        "class of each row; k: whole number.\n"
+        "Returns: bool, (rows,). False where the target is no class, or the row holds NaN or ∞.\n"
+        "Errors: InvalidArgumentError for shapes that do not fit; TypeMismatchError for other dtypes.",
+};
+Tensor in_top_k(const Tensor& predictions, const Tensor& targets, std::int64_t k) {
+  return run_op1(in_top_k_op, {predictions, targets}, {k});
+}
+
+void link_losses() {}
+
+}  // namespace tapedeck::ops

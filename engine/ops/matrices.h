@@ -1,0 +1,129 @@
+// What the ops on batches of matrices share.
+#pragma once
+
+#include <algorithm>
+#include <mutex>
+
+#include "engine/cpu/blocks.h"
+#include "engine/cpu/linear_algebra.h"
+#include "engine/ops/checks.h"
+#include "engine/ops/linear_algebra.h"
+
+namespace tapedeck::ops {
+
+/// The extents of one matrix, and of the axes before it.
+struct MatrixShape {
+  Shape batch;
+  std::int64_t rows, columns;
+  std::int64_t count() const { return element_count(batch); }
+  std::int64_t size() const { return rows * columns; }
+};
+
+/// Throws InvalidArgumentError for fewer than 2 axes.
+inline MatrixShape matrix_shape(const OpContext& c, std::size_t input) {
+  const Shape& shape = c.inputs[input].shape();
+  const int rank = shape.rank();
+  if (rank < 2)
+    fail<InvalidArgumentError>(c.op.name, ": ", input_name(c, input), " has shape ", to_string(shape),
+                               "; a matrix needs at least 2 axes");
+  return {Shape(shape.span().first(static_cast<std::size_t>(rank - 2))), shape[rank - 2], shape[rank - 1]};
+}
+/// The same for float32 or float64 and, beyond that, as many rows as columns.
+inline MatrixShape square_shape(const OpContext& c, std::size_t input) {
+  require_kind(c, input, Kind::floating);
+  const MatrixShape shape = matrix_shape(c, input);
+  if (shape.rows != shape.columns)
+    fail<InvalidArgumentError>(c.op.name, ": ", input_name(c, input), " has shape ",
+                               to_string(c.inputs[input].shape()), "; needs square matrices");
+  return shape;
+}
+
+inline Shape joined(Shape batch, std::initializer_list<std::int64_t> extents) {
+  for (const std::int64_t extent : extents) batch.push_back(extent);
+  return batch;
+}
+
+/// "input[1, 0]" for a matrix of a batch, "input" where there is one.
+inline std::string matrix_name(const OpContext& c, std::size_t input, const Shape& batch,
+                               std::int64_t number) {
+  if (batch.rank() == 0) return input_name(c, input);
+  std::string text;
+  for (int axis = batch.rank() - 1; axis >= 0; --axis) {
+    text = std::to_string(number % batch[axis]) + (text.empty() ? "" : ", ") + text;
+    number /= batch[axis];
+  }
+  return input_name(c, input) + "[" + text + "]";
+}
+
+/// Calls `f(number)` for each matrix of a batch, on several threads. `operations`: what one costs.
+template <class F>
+void for_matrices(std::int64_t count, double operations, F&& f) {
+  cpu::for_blocks(count, cpu::grain_for(50.0 + operations), [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t number = begin; number < end; ++number) f(number);
+  });
+}
+/// The same where `f` returns a flaw or none: `refuse(number, flaw)` is told of the first matrix that has
+/// one, whichever thread found it.
+template <class F, class Refuse>
+void for_sound_matrices(std::int64_t count, double operations, F&& f, Refuse&& refuse) {
+  std::mutex mutex;
+  std::int64_t first = count;
+  cpu::Flaw reason;
+  for_matrices(count, operations, [&](std::int64_t number) {
+    const cpu::Flaw flaw = f(number);
+    if (!flaw) return;
+    const std::lock_guard lock(mutex);
+    if (number > first) return;
+    first = number;
+    reason = flaw;
+  });
+  if (first < count) refuse(first, reason);
+}
+inline double cubed(std::int64_t a, std::int64_t b, std::int64_t c) {
+  return static_cast<double>(a) * static_cast<double>(b) * static_cast<double>(c);
+}
+
+/// Calls `f(T{})` with the C++ type of float32 or float64.
+template <class F>
+void visit_real(DType dtype, F&& f) {
+  if (dtype == DType::float32)
+    f(float{});
+  else
+    f(double{});
+}
+
+/// A vector's elements on an axis of their own: (…, n) as (…, n, 1) or (…, 1, n).
+inline Tensor as_column(const Tensor& vector) {
+  return expand_dims(vector, -1);
+}
+inline Tensor as_row(const Tensor& vector) {
+  return expand_dims(vector, -2);
+}
+/// A number per matrix, to be multiplied with matrices.
+inline Tensor per_matrix(const Tensor& number) {
+  return expand_dims(expand_dims(number, -1), -1);
+}
+/// The lower triangle with half of the diagonal.
+inline Tensor lower_with_half_diagonal(const Tensor& matrix) {
+  return matrix_band_part(matrix, -1, 0) - matrix_band_part(matrix, 0, 0) * 0.5;
+}
+/// 1 / x, and 0 where x is 0.
+inline Tensor safe_reciprocal(const Tensor& x) {
+  const Tensor is_zero = equal(x, number(0.0, x.dtype()));
+  return where(is_zero, zeros_like(x), reciprocal(where(is_zero, ones_like(x), x)));
+}
+/// `a + b`; either may be undefined.
+inline Tensor sum_of(const Tensor& a, const Tensor& b) {
+  if (!a) return b;
+  return b ? a + b : a;
+}
+/// Columns [begin, begin + count) of matrices.
+inline Tensor columns_of(const Tensor& matrix, std::int64_t begin, std::int64_t count) {
+  Integers begins(static_cast<std::size_t>(matrix.rank()), 0);
+  Integers sizes(static_cast<std::size_t>(matrix.rank()), -1);
+  begins.back() = begin;
+  sizes.back() = count;
+  return slice(matrix, begins, sizes);
+}
+
+}  // namespace tapedeck::ops

@@ -1,0 +1,137 @@
+// Functions of square matrices.
+#include "engine/cpu/linear_algebra.h"
+#include "engine/ops/families.h"
+#include "engine/ops/matrices.h"
+
+namespace tapedeck::ops {
+namespace {
+
+TensorSpecs square_like_first(const OpContext& c) {
+  square_shape(c, 0);
+  return like_first(c);
+}
+
+/// Runs `kernel(n, matrix, out)`; where that is false, `refuse(matrix's name)` throws.
+template <class Kernel, class Refuse>
+Tensors each_matrix(const OpContext& c, Kernel kernel, Refuse refuse) {
+  const MatrixShape shape = square_shape(c, 0);
+  const Tensor input = contiguous(c.inputs[0]);
+  Tensor out = allocate_output(c);
+  visit_real(out.dtype(), [&]<class T>(T) {
+    for_sound_matrices(
+        shape.count(), 20 * cubed(shape.rows, shape.rows, shape.rows),
+        [&](std::int64_t i) {
+          const bool found = kernel(shape.rows, input.data<T>() + i * shape.size(),
+                                    out.writable_data<T>() + i * shape.size());
+          return cpu::Flaw{found ? -1 : 0};
+        },
+        [&](std::int64_t i, const cpu::Flaw&) { refuse(matrix_name(c, 0, shape.batch, i)); });
+  });
+  return one(std::move(out));
+}
+
+/// The Kronecker product of matrices of one shape (…, n, n).
+Tensor kronecker(const Tensor& a, const Tensor& b) {
+  const int rank = a.rank();
+  const std::int64_t n = a.dim(rank - 1);
+  const Shape batch(a.shape().span().first(static_cast<std::size_t>(rank - 2)));
+  const Tensor left = reshape(a, joined(batch, {n, 1, n, 1}));
+  return reshape(left * reshape(b, joined(b.rank() == 2 ? Shape{} : batch, {1, n, 1, n})),
+                 joined(batch, {n * n, n * n}));
+}
+
+Tensors square_root_vjp(const VjpContext& c) {
+  const Tensor& x = c.outputs[0];
+  if (x.count() == 0) return zero_gradient(c);
+  const std::int64_t n = x.dim(x.rank() - 1);
+  const Shape batch(x.shape().span().first(static_cast<std::size_t>(x.rank() - 2)));
+  // Xᵀ·dA + dA·Xᵀ = dX, row by row as one vector: (Xᵀ ⊗ I + I ⊗ X)·vec(dA) = vec(dX).
+  const Tensor unit = broadcast_to(eye(n, std::nullopt, x.dtype()), x.shape());
+  const Tensor system = kronecker(matrix_transpose(x), unit) + kronecker(unit, x);
+  const Tensor solution = matrix_solve(system, reshape(c.cotangents[0], joined(batch, {n * n, 1})));
+  return one(reshape(solution, x.shape()));
+}
+
+Tensors exponential_vjp(const VjpContext& c) {
+  const Tensor& a = c.inputs[0];
+  const std::int64_t n = a.dim(a.rank() - 1);
+  // exp [Aᵀ dY; 0 Aᵀ] has the answer in its upper right corner.
+  const Tensor transposed = matrix_transpose(a);
+  const Tensor upper[] = {transposed, c.cotangents[0]};
+  const Tensor lower[] = {zeros_like(a), transposed};
+  const Tensor rows[] = {concat(upper, -1), concat(lower, -1)};
+  const Tensor result = matrix_exponential(concat(rows, -2));
+  Integers begin(static_cast<std::size_t>(a.rank()), 0);
+  Integers size(static_cast<std::size_t>(a.rank()), -1);
+  begin[begin.size() - 1] = n;
+  size[size.size() - 2] = n;
+  return one(slice(result, begin, size));
+}
+
+}  // namespace
+
+TAPEDECK_OP(matrix_square_root_op) = {
+    .name = "matrix_square_root",
+    .python_names = {"matrix_square_root", "linalg.sqrtm"},
+    .inputs = {{.name = "input"}},
+    .attributes = {},
+    .shape_rule = square_like_first,
+    .forward =
+        [](const OpContext& c) {
+          return each_matrix(
+              c, [](auto n, const auto* a, auto* out) { return cpu::square_root(n, a, out); },
+              [](const std::string& name) {
+                fail<InvalidArgumentError>(
+                    "matrix_square_root: ", name,
+                    " has no real square root: an eigenvalue is negative, or 0 more than "
+                    "once");
+              });
+        },
+    .vjp = square_root_vjp,
+    .vjp_formula = "Xᵀ·dA + dA·Xᵀ = dX, solved for dA",
+    .doc =
+        "The square root of matrices: X·X = A, with eigenvalues in the right half-plane, by Schur's form "
+        "(Higham 1987, Linear Algebra and its Applications 88/89).\n\n"
+        "input: A, (…, n, n), float32 or float64.\n"
+        "Returns: X, dtype and shape of input. A matrix that holds NaN or ∞ gives NaN. The gradient solves "
+        "Sylvester's equation as a system of n² unknowns.\n"
+        "Errors: InvalidArgumentError for other shapes, and for a matrix without a real root, saying which; "
+        "TypeMismatchError for another dtype.",
+};
+Tensor matrix_square_root(const Tensor& input) {
+  return run_op1(matrix_square_root_op, {input});
+}
+
+TAPEDECK_OP(matrix_exponential_op) = {
+    .name = "matrix_exponential",
+    .python_names = {"linalg.expm"},
+    .inputs = {{.name = "input"}},
+    .attributes = {},
+    .shape_rule = square_like_first,
+    .forward =
+        [](const OpContext& c) {
+          return each_matrix(
+              c,
+              [](auto n, const auto* a, auto* out) {
+                cpu::exponential(n, a, out);
+                return true;
+              },
+              [](const std::string&) {});
+        },
+    .vjp = exponential_vjp,
+    .vjp_formula = "dA = the upper right corner of exp [Aᵀ dY; 0 Aᵀ]",
+    .doc =
+        "The exponential of matrices: Σ Aᵏ / k!, by scaling and squaring (Higham 2005, SIAM J. Matrix Anal. "
+        "Appl. 26(4)).\n\n"
+        "input: A, (…, n, n), float32 or float64.\n"
+        "Returns: dtype and shape of input. A matrix that holds NaN or ∞ gives NaN. Gradient: Al-Mohy and "
+        "Higham 2009, SIAM J. Matrix Anal. Appl. 30(4), by an exponential of twice the extent.\n"
+        "Errors: InvalidArgumentError for other shapes; TypeMismatchError for another dtype.",
+};
+Tensor matrix_exponential(const Tensor& input) {
+  return run_op1(matrix_exponential_op, {input});
+}
+
+void link_matrix_functions() {}
+
+}  // namespace tapedeck::ops

@@ -1,0 +1,124 @@
+#include "engine/ops/window.h"
+
+#include <algorithm>
+
+namespace tapedeck::ops {
+namespace {
+
+bool channels_first(const OpContext& c) {
+  const auto& format = c.attributes.get<std::string>(data_format_at);
+  if (format != "NHWC" && format != "NCHW")
+    fail<InvalidArgumentError>(c.op.name, ": data_format is '", format, "'; must be 'NHWC' or 'NCHW'");
+  return format == "NCHW";
+}
+
+/// Before and after, height and width. TensorFlow's list names all four axes; ours too.
+std::array<cpu::Extent2, 2> explicit_padding(const OpContext& c) {
+  const Integers list = integers_of(c.attributes[explicit_paddings_at]);
+  const std::size_t height = channels_first(c) ? 4 : 2;
+  bool fits = list.size() == 8;
+  for (std::size_t i = 0; fits && i < 8; ++i)
+    fits = list[i] >= 0 && (list[i] == 0 || (i >= height && i < height + 4));
+  if (!fits)
+    fail<InvalidArgumentError>(c.op.name, ": explicit_paddings ",
+                               to_string(c.attributes[explicit_paddings_at]),
+                               "; needs 8 numbers, before and after for each axis, none negative, those of "
+                               "batch and channels 0");
+  return {{{list[height], list[height + 2]}, {list[height + 1], list[height + 3]}}};
+}
+
+}  // namespace
+
+std::vector<AttributeSpec> window_attributes() {
+  return {{.name = "strides", .kind = AttributeKind::integers, .fallback = Integers{1}},
+          {.name = "padding", .kind = AttributeKind::text, .fallback = std::string("VALID")},
+          {.name = "explicit_paddings", .kind = AttributeKind::integers, .fallback = Integers{}},
+          {.name = "data_format", .kind = AttributeKind::text, .fallback = std::string("NHWC")},
+          {.name = "dilations", .kind = AttributeKind::integers, .fallback = Integers{1}}};
+}
+
+std::string window_doc() {
+  return "strides, dilations: one number, (height, width), or one for each axis of data_format; padding: "
+         "'VALID' (windows lie inside the image), 'SAME' (⌈extent / stride⌉ windows; zeros around, the odd "
+         "one "
+         "below and to the right) or 'EXPLICIT' with explicit_paddings, before and after for each of the "
+         "four "
+         "axes; data_format: 'NHWC' (batch, height, width, channels) or 'NCHW'.\n";
+}
+
+ImageShape image_shape(const OpContext& c, const std::string& name, const Shape& shape) {
+  if (shape.rank() != 4)
+    fail<InvalidArgumentError>(
+        c.op.name, ": ", name, " has shape ", to_string(shape), "; needs 4 axes, ",
+        channels_first(c) ? "batch, channels, height, width" : "batch, height, width, channels");
+  if (channels_first(c)) return {shape[0], shape[1], {shape[2], shape[3]}};
+  return {shape[0], shape[3], {shape[1], shape[2]}};
+}
+
+Shape shape_of_image(const OpContext& c, const ImageShape& image) {
+  if (channels_first(c)) return {image.batch, image.channels, image.extent[0], image.extent[1]};
+  return {image.batch, image.extent[0], image.extent[1], image.channels};
+}
+
+Tensor channels_last(const OpContext& c, const Tensor& t) {
+  if (!channels_first(c)) return contiguous(t);
+  const Strides& s = t.strides();
+  return contiguous(view_of(t, {t.dim(0), t.dim(2), t.dim(3), t.dim(1)}, {s[0], s[2], s[3], s[1]}));
+}
+
+Tensor in_data_format(const OpContext& c, const Tensor& t) {
+  if (!channels_first(c)) return t;
+  const Strides& s = t.strides();
+  return view_of(t, {t.dim(0), t.dim(3), t.dim(1), t.dim(2)}, {s[0], s[3], s[1], s[2]});
+}
+
+cpu::Extent2 pair_of(const OpContext& c, std::size_t attribute) {
+  const Integers list = integers_of(c.attributes[attribute]);
+  cpu::Extent2 pair{1, 1};
+  bool fits = list.size() == 1 || list.size() == 2 || list.size() == 4;
+  if (list.size() == 4) {
+    const std::size_t height = channels_first(c) ? 2 : 1;
+    pair = {list[height], list[height + 1]};
+    fits = list[0] == 1 && list[channels_first(c) ? 1 : 3] == 1;
+  } else if (fits) {
+    pair = {list.front(), list.back()};
+  }
+  if (!fits || pair[0] < 1 || pair[1] < 1)
+    fail<InvalidArgumentError>(c.op.name, ": ", c.op.attributes[attribute].name, " is ",
+                               to_string(c.attributes[attribute]),
+                               "; needs 1, 2 or 4 numbers of at least 1, those of batch and channels 1");
+  return pair;
+}
+
+Window window_over(const OpContext& c, const cpu::Extent2& input, const cpu::Extent2& extent) {
+  Window window{pair_of(c, strides_at), pair_of(c, dilations_at), {0, 0}, {0, 0}};
+  const auto& padding = c.attributes.get<std::string>(padding_at);
+  if (padding != "SAME" && padding != "VALID" && padding != "EXPLICIT")
+    fail<InvalidArgumentError>(c.op.name, ": padding is '", padding,
+                               "'; must be 'SAME', 'VALID' or 'EXPLICIT'");
+  cpu::Extent2 after{0, 0};
+  if (padding == "EXPLICIT") {
+    const auto both = explicit_padding(c);
+    window.before = both[0];
+    after = both[1];
+  }
+  for (std::size_t i = 0; i < 2; ++i) {
+    const std::int64_t reach = (extent[i] - 1) * window.dilation[i] + 1;
+    const std::int64_t stride = window.stride[i];
+    if (padding == "SAME") {
+      window.output[i] = (input[i] + stride - 1) / stride;
+      window.before[i] = std::max<std::int64_t>(0, (window.output[i] - 1) * stride + reach - input[i]) / 2;
+      continue;
+    }
+    const std::int64_t room = input[i] + window.before[i] + after[i] - reach;
+    if (room < 0 && input[i] > 0)
+      fail<InvalidArgumentError>(
+          c.op.name, ": windows of ", extent[0], " × ", extent[1],
+          window.dilation == cpu::Extent2{1, 1} ? "" : " (dilated)", " are larger than the padded images of ",
+          input[0] + window.before[0] + after[0], " × ", input[1] + window.before[1] + after[1]);
+    window.output[i] = room < 0 ? 0 : room / stride + 1;
+  }
+  return window;
+}
+
+}  // namespace tapedeck::ops

@@ -1,0 +1,169 @@
+"""TensorFlow's tf.linalg: what is made of several ops, beside the registry's own (tf.linalg.inv …)."""
+import collections as _collections
+import math as _math
+
+from tapedeck import _engine
+
+_Qr = _collections.namedtuple("Qr", ["q", "r"])
+_LogDeterminant = _collections.namedtuple("LogMatrixDeterminant", ["sign", "log_abs_determinant"])
+
+
+def _op(name):
+    return _engine.op_function(name)
+
+
+def _pair(op, a, b, first="a", second="b"):
+    """Two arguments as tensors; a Python value takes the other's dtype."""
+    tensors = (_engine.Tensor, _engine.Variable)
+    if isinstance(a, tensors) and not isinstance(b, tensors):
+        return a, _engine.convert_to_tensor(b, None, a.dtype)
+    if isinstance(b, tensors) and not isinstance(a, tensors):
+        return _engine.convert_to_tensor(a, None, b.dtype), b
+    return _engine.convert_to_tensor(a), _engine.convert_to_tensor(b)
+
+
+def matrix_transpose(a, name="matrix_transpose", conjugate=False):
+    """The last two axes swapped."""
+    a = _engine.convert_to_tensor(a)
+    rank = len(a.shape)
+    if rank < 2:
+        raise _engine.InvalidArgumentError(f"matrix_transpose: a has shape {tuple(a.shape)}; a matrix needs at least 2 axes")
+    return _op("transpose")(a, [*range(rank - 2), rank - 1, rank - 2])
+
+
+def adjoint(matrix, name=None):
+    """The conjugate transpose of matrices; for real numbers, the last two axes swapped."""
+    return matrix_transpose(matrix)
+
+
+def matvec(a, b, transpose_a=False, adjoint_a=False, a_is_sparse=False, b_is_sparse=False, name=None):
+    """Matrices times vectors: (…, m, n) and (…, n) give (…, m)."""
+    a, b = _pair("matvec", a, b)
+    return _op("squeeze")(_op("matmul")(a, _op("expand_dims")(b, -1), transpose_a, adjoint_a=adjoint_a), axis=[-1])
+
+
+def einsum(equation, *inputs, name=None, optimize=None):
+    """Products of tensors, summed over axes: einsum("ij,jk->ik", a, b) is Σⱼ a[i, j]·b[j, k].
+
+    equation: a letter for each axis of each input, commas between inputs; behind '->' the axes of the result. Axes that are
+    not in the result are summed; a letter twice in an input means its diagonal; '...' stands for any axes, which broadcast.
+    Without '->' the result has the axes of '...' and the letters that occur once, in the order of the alphabet.
+    """
+    if not isinstance(equation, str):
+        raise TypeError(f"einsum: equation is {type(equation).__name__}; needs a string such as 'ij,jk->ik'")
+    if len(inputs) == 1 and isinstance(inputs[0], (list, tuple)) and any(
+            isinstance(part, (_engine.Tensor, _engine.Variable)) for part in inputs[0]):
+        inputs = inputs[0]
+    return _op("einsum")(equation, list(inputs))
+
+
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+
+
+def tensordot(a, b, axes, name=None):
+    """The product of two tensors, summed over axes of both.
+
+    axes: how many (the last of a, the first of b; 0 for the outer product), or a pair of an axis or a list of them for each.
+    """
+    a, b = _pair("tensordot", a, b)
+    ranks = len(a.shape), len(b.shape)
+    if isinstance(axes, (list, tuple)) or hasattr(axes, "__len__"):
+        if len(axes) != 2:
+            raise ValueError(f"tensordot: axes is {axes!r}; needs a number, or a pair")
+        pairs = [[int(axis)] if not hasattr(axis, "__len__") else [int(one) for one in axis] for axis in axes]
+    else:
+        count = int(axes)
+        if not 0 <= count <= min(ranks):
+            raise _engine.InvalidArgumentError(f"tensordot: axes is {count}; a has {ranks[0]} axes and b {ranks[1]}")
+        pairs = [list(range(ranks[0] - count, ranks[0])), list(range(count))]
+    for side, rank, listed in zip("ab", ranks, pairs):
+        if len(pairs[0]) != len(pairs[1]) or any(not -rank <= axis < rank for axis in listed) or len(
+                {axis % rank for axis in listed}) != len(listed):
+            raise _engine.InvalidArgumentError(
+                f"tensordot: axes {pairs} do not fit a {tuple(a.shape)} and b {tuple(b.shape)}: {side} needs {len(listed)} "
+                f"different axes of its {rank}, as many as the other")
+    left = list(_LETTERS[:ranks[0]])
+    right = list(_LETTERS[ranks[0]:sum(ranks)])
+    for i, j in zip(*pairs):
+        if a.shape[i] != b.shape[j]:
+            raise _engine.InvalidArgumentError(
+                f"tensordot: a {tuple(a.shape)} and b {tuple(b.shape)}: axis {i} has {a.shape[i]} and axis {j} has {b.shape[j]}")
+        right[j % ranks[1]] = left[i % ranks[0]]
+    result = [letter for letter in left + right if (letter in left) != (letter in right)]
+    return _op("einsum")(f"{''.join(left)},{''.join(right)}->{''.join(result)}", [a, b])
+
+
+def tensor_diag(diagonal, name=None):
+    """A tensor of twice the axes with `diagonal` where both halves of the indices agree, 0 elsewhere."""
+    diagonal = _engine.convert_to_tensor(diagonal)
+    return _op("reshape")(_op("matrix_diag")(_op("reshape")(diagonal, [-1])), [*diagonal.shape, *diagonal.shape])
+
+
+def tensor_diag_part(input, name=None):
+    """The elements of `input` whose indices' halves agree; its shape is some extents, twice."""
+    input = _engine.convert_to_tensor(input)
+    half = len(input.shape) // 2
+    if len(input.shape) != 2 * half or half == 0 or tuple(input.shape[:half]) != tuple(input.shape[half:]):
+        raise _engine.InvalidArgumentError(
+            f"tensor_diag_part: input has shape {tuple(input.shape)}; needs extents that come twice")
+    size = _math.prod(input.shape[:half])
+    return _op("reshape")(_op("matrix_diag_part")(_op("reshape")(input, [size, size])), list(input.shape[:half]))
+
+
+def cross(a, b, name=None):
+    """The cross product of vectors of 3 on the last axis; both of one shape."""
+    a, b = _pair("cross", a, b)
+    if tuple(a.shape) != tuple(b.shape) or not a.shape or a.shape[-1] != 3:
+        raise _engine.InvalidArgumentError(
+            f"cross: a {tuple(a.shape)} and b {tuple(b.shape)}; need one shape with 3 on the last axis")
+    x, y = _op("unstack")(a, axis=-1), _op("unstack")(b, axis=-1)
+    return _op("stack")([x[1] * y[2] - x[2] * y[1], x[2] * y[0] - x[0] * y[2], x[0] * y[1] - x[1] * y[0]], axis=-1)
+
+
+def qr(input, full_matrices=False, name=None):
+    """The QR decomposition A = q·r as a named tuple (q, r); see the op qr."""
+    return _Qr(*_op("qr")(input, full_matrices))
+
+
+def slogdet(input, name=None):
+    """The named tuple (sign, log_abs_determinant): det = sign·e^log_abs_determinant; see the op log_matrix_determinant."""
+    return _LogDeterminant(*_op("log_matrix_determinant")(input))
+
+
+def logdet(matrix, name=None):
+    """ln det of symmetric positive definite matrices, by Cholesky's decomposition."""
+    diagonal = _op("matrix_diag_part")(_op("cholesky")(matrix))
+    return 2. * _op("reduce_sum")(_op("log")(diagonal), axis=[-1])
+
+
+def cholesky_solve(chol, rhs, name=None):
+    """Solves A·X = rhs, given chol, the lower triangular result of cholesky(A)."""
+    chol, rhs = _pair("cholesky_solve", chol, rhs)
+    between = _op("matrix_triangular_solve")(chol, rhs, lower=True)
+    return _op("matrix_triangular_solve")(chol, between, lower=True, adjoint=True)
+
+
+def lstsq(matrix, rhs, l2_regularizer=0.0, fast=True, name=None):
+    """The X that minimises ‖matrix·X − rhs‖² + l2_regularizer·‖X‖², in the Frobenius norm.
+
+    matrix: (…, m, n); rhs: (…, m, k); X: (…, n, k). fast: by Cholesky's decomposition of the normal equations, which needs
+    full rank (InvalidArgumentError otherwise) and squares the condition number; where m < n and l2_regularizer is 0, the
+    smallest solution. Otherwise by the pseudo-inverse, for any rank; l2_regularizer is then ignored.
+    """
+    matrix, rhs = _pair("lstsq", matrix, rhs)
+    if len(matrix.shape) < 2 or len(rhs.shape) < 2 or matrix.shape[-2] != rhs.shape[-2]:
+        raise _engine.InvalidArgumentError(
+            f"lstsq: matrix {tuple(matrix.shape)} and rhs {tuple(rhs.shape)} need at least 2 axes and as many rows")
+    if not fast:
+        return _op("matmul")(_op("pinv")(matrix), rhs)
+    rows, columns = matrix.shape[-2:]
+    tall = rows >= columns
+    gram = _op("matmul")(matrix, matrix, tall, not tall)
+    if isinstance(l2_regularizer, (_engine.Tensor, _engine.Variable)) or l2_regularizer != 0:
+        gram = gram + l2_regularizer * _op("eye")(min(rows, columns), dtype=matrix.dtype)
+    chol = _op("cholesky")(gram)
+    if tall:
+        return cholesky_solve(chol, _op("matmul")(matrix, rhs, True))
+    return _op("matmul")(matrix, cholesky_solve(chol, rhs), True)
+
+

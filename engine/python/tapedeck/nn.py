@@ -1,0 +1,224 @@
+"""TensorFlow's tf.nn: what is made of several ops, beside the registry's own (tf.nn.softmax …)."""
+from tapedeck import _engine
+from tapedeck import nn_images as _images
+
+avg_pool = _images.avg_pool
+avg_pool1d = _images.avg_pool1d
+avg_pool2d = _images.avg_pool2d
+atrous_conv2d = _images.atrous_conv2d
+conv1d = _images.conv1d
+conv1d_transpose = _images.conv1d_transpose
+conv2d = _images.conv2d
+conv2d_backprop_filter = _images.conv2d_backprop_filter
+conv2d_backprop_input = _images.conv2d_backprop_input
+conv2d_transpose = _images.conv2d_transpose
+convolution = _images.convolution
+depthwise_conv2d = _images.depthwise_conv2d
+depthwise_conv2d_native = _images.depthwise_conv2d
+max_pool = _images.max_pool
+max_pool1d = _images.max_pool1d
+max_pool2d = _images.max_pool2d
+max_pool_with_argmax = _images.max_pool_with_argmax
+separable_conv2d = _images.separable_conv2d
+
+
+def _op(name):
+    return _engine.op_function(name)
+
+
+def _floating(op, argument, value):
+    tensor = _engine.convert_to_tensor(value)
+    if not tensor.dtype.is_floating:
+        raise _engine.TypeMismatchError(f"{op}: {argument} is {tensor.dtype.name}; needs float32 or float64")
+    return tensor
+
+
+def _like(x, value):
+    """A parameter of an op on x: Python values and arrays take x's dtype; None stays."""
+    if value is None or isinstance(value, (_engine.Tensor, _engine.Variable)):
+        return value
+    return _engine.convert_to_tensor(value, x.dtype)
+
+
+def _dropped_share(rate, keep_prob):
+    """The rate of either generation's arguments, in [0, 1)."""
+    if (rate is None) == (keep_prob is None):
+        raise ValueError(f"dropout: give either rate or keep_prob; they are {rate!r} and {keep_prob!r}")
+    share = float(rate) if keep_prob is None else 1 - float(keep_prob)
+    if not 0 <= share < 1:
+        wrong = f"rate is {rate!r}; must be in [0, 1)" if keep_prob is None else f"keep_prob is {keep_prob!r}; must be in (0, 1]"
+        raise _engine.InvalidArgumentError(f"dropout: {wrong}")
+    return share
+
+
+def dropout(x, rate=None, noise_shape=None, seed=None, name=None, *, keep_prob=None):
+    """Sets each element to 0 with probability `rate`, and divides the others by 1 − rate.
+
+    x: float32 or float64. rate: in [0, 1); keep_prob, TensorFlow 1's name for 1 − rate, goes by keyword only.
+    noise_shape: the shape of the random choices, which broadcast to x; None in it means x's extent. seed: as in
+    tf.random.uniform. Elements that are set to 0 have gradient 0.
+    """
+    x = _floating("dropout", "x", x)
+    share = _dropped_share(rate, keep_prob)
+    if share == 0:
+        return x
+    if noise_shape is None:
+        noise_shape = x.shape
+    else:
+        noise_shape = [own if extent is None else int(extent) for extent, own in
+                       zip(noise_shape, x.shape if len(noise_shape) == len(x.shape) else noise_shape)]
+    kept = _op("greater_equal")(_op("random_uniform")(noise_shape, dtype=x.dtype, seed=seed), share)
+    return _op("where")(kept, x * (1 / (1 - share)), _op("zeros_like")(x))
+
+
+def l2_normalize(x, axis=None, epsilon=1e-12, name=None, dim=None):
+    """x / √max(Σ x², epsilon), the sum along `axis` (an int, a list, or None for all; `dim` in TensorFlow 1)."""
+    if axis is None:
+        axis = dim
+    x = _floating("l2_normalize", "x", x)
+    squares = _op("reduce_sum")(_op("square")(x), axis=axis, keepdims=True)
+    return x * _op("rsqrt")(_op("maximum")(squares, epsilon))
+
+
+def batch_normalization(x, mean, variance, offset, scale, variance_epsilon, name=None):
+    """scale·(x − mean) / √(variance + variance_epsilon) + offset; offset and scale may be None.
+
+    mean, variance, offset and scale broadcast to x (Ioffe and Szegedy 2015, https://arxiv.org/abs/1502.03167).
+    """
+    x = _floating("batch_normalization", "x", x)
+    mean, variance, offset, scale = (_like(x, value) for value in (mean, variance, offset, scale))
+    factor = _op("rsqrt")(variance + variance_epsilon)
+    if scale is not None:
+        factor = factor * scale
+    shift = -mean * factor if offset is None else offset - mean * factor
+    return x * factor + shift
+
+
+def fused_batch_norm(x, scale, offset, mean=None, variance=None, epsilon=0.001, data_format="NHWC", is_training=True,
+                     name=None, exponential_avg_factor=1.0):
+    """Batch normalisation of images (four axes) over all axes but the channels.
+
+    Returns (y, mean, variance). While training, mean and variance are the batch's, the variance with n − 1 below, mixed
+    with the given ones where exponential_avg_factor is not 1: old·(1 − factor) + new·factor. Otherwise `mean` and
+    `variance` are used, and returned as they are.
+    """
+    x = _floating("fused_batch_norm", "x", x)
+    if data_format not in ("NHWC", "NCHW") or len(x.shape) != 4:
+        raise _engine.InvalidArgumentError(
+            f"fused_batch_norm: x has shape {tuple(x.shape)} and data_format is {data_format!r}; needs 4 axes, and 'NHWC' or 'NCHW'")
+    channels_first = data_format == "NCHW"
+    axes = [0, 2, 3] if channels_first else [0, 1, 2]
+
+    def spread(value):
+        value = _like(x, value)
+        return _op("reshape")(value, [1, -1, 1, 1]) if channels_first else value
+
+    if not is_training:
+        if mean is None or variance is None:
+            raise ValueError("fused_batch_norm: mean and variance are needed where is_training is False")
+        return batch_normalization(x, spread(mean), spread(variance), spread(offset), spread(scale), epsilon), mean, variance
+    batch_mean, batch_variance = _op("moments")(x, axes)
+    y = batch_normalization(x, spread(batch_mean), spread(batch_variance), spread(offset), spread(scale), epsilon)
+    count = 1
+    for axis in axes:
+        count *= x.shape[axis]
+    running = batch_variance * (count / max(count - 1, 1))
+    if exponential_avg_factor != 1.0:
+        keep = 1 - exponential_avg_factor
+        batch_mean = mean * keep + batch_mean * exponential_avg_factor
+        running = variance * keep + running * exponential_avg_factor
+    return y, batch_mean, running
+
+
+def layer_normalization(x, scale=None, offset=None, axis=-1, epsilon=1e-3, name=None):
+    """scale·(x − mean) / √(variance + epsilon) + offset with x's own mean and variance along `axis`.
+
+    scale and offset broadcast to x, or are None (Ba, Kiros and Hinton 2016, https://arxiv.org/abs/1607.06450).
+    """
+    x = _floating("layer_normalization", "x", x)
+    mean, variance = _op("moments")(x, axis, keepdims=True)
+    return batch_normalization(x, mean, variance, offset, scale, epsilon)
+
+
+def normalize_moments(counts, mean_ss, variance_ss, shift, name=None):
+    """Mean and variance of the sums that sufficient_statistics returns."""
+    mean = mean_ss / counts
+    variance = variance_ss / counts - _op("square")(mean)
+    return (mean if shift is None else mean + shift), variance
+
+
+def sufficient_statistics(x, axes, shift=None, keep_dims=None, name=None, keepdims=False):
+    """(number of elements, Σ (x − shift), Σ (x − shift)², shift) along axes."""
+    x = _floating("sufficient_statistics", "x", x)
+    keepdims = keepdims if keep_dims is None else keep_dims
+    ones = _op("reduce_sum")(_op("ones_like")(x), axis=axes)
+    count = _op("reduce_max")(ones) if x.shape.num_elements() else _engine.convert_to_tensor(0., x.dtype)
+    moved = x if shift is None else x - shift
+    total = _op("reduce_sum")(moved, axis=axes, keepdims=keepdims)
+    return count, total, _op("reduce_sum")(_op("square")(moved), axis=axes, keepdims=keepdims), shift
+
+
+def weighted_moments(x, axes, frequency_weights, name=None, keep_dims=None, keepdims=False):
+    """Weighted mean and variance along axes: Σ w·x / Σ w and Σ w·(x − mean)² / Σ w; the weights broadcast to x."""
+    x = _floating("weighted_moments", "x", x)
+    keepdims = keepdims if keep_dims is None else keep_dims
+    weights = _op("broadcast_to")(_op("cast")(_like(x, frequency_weights), x.dtype), x.shape)
+    total = _op("reduce_sum")(weights, axis=axes, keepdims=True)
+    mean = _op("reduce_sum")(weights * x, axis=axes, keepdims=True) / total
+    variance = _op("reduce_sum")(weights * _op("squared_difference")(x, mean), axis=axes, keepdims=True) / total
+    if keepdims:
+        return mean, variance
+    axes = list(range(len(x.shape))) if axes is None else axes
+    return _op("squeeze")(mean, axis=axes), _op("squeeze")(variance, axis=axes)
+
+
+def in_top_k(predictions, targets, k, name=None):
+    """True where the right class is among the k best of its row; False where the row holds NaN or ∞.
+
+    predictions: (rows, classes); targets: (rows,), whole numbers. TensorFlow 2 swapped the first two arguments; they are
+    told apart by their number of axes.
+    """
+    predictions, targets = _engine.convert_to_tensor(predictions), _engine.convert_to_tensor(targets)
+    if len(predictions.shape) == 1 and len(targets.shape) == 2:
+        predictions, targets = targets, predictions
+    return _op("in_top_k")(predictions, targets, k)
+
+
+def _clipped(rows, max_norm, id_axes):
+    """Rows (the axes behind the first `id_axes`) no longer than max_norm."""
+    if max_norm is None:
+        return rows
+    axes = list(range(id_axes, len(rows.shape)))
+    length = _op("sqrt")(_op("reduce_sum")(_op("square")(rows), axis=axes, keepdims=True))
+    return rows * (max_norm / _op("maximum")(length, max_norm))
+
+
+def embedding_lookup(params, ids, partition_strategy="mod", name=None, validate_indices=True, max_norm=None):
+    """Rows of `params` by number: shape ids.shape + params.shape[1:].
+
+    params: one tensor or variable, or a list of them that together hold the rows: with 'mod' row i is row i // n of part
+    i % n; with 'div' the parts hold consecutive rows. max_norm: longer rows are scaled down to it. OutOfRangeError for an
+    id outside the rows.
+    """
+    ids = _engine.convert_to_tensor(ids)
+    parts = list(params) if isinstance(params, (list, tuple)) else [params]
+    if not parts:
+        raise ValueError("embedding_lookup: params is empty")
+    if len(parts) == 1:
+        return _clipped(_op("gather")(parts[0], ids), max_norm, len(ids.shape))
+    if partition_strategy == "mod":
+        if any(part.shape[0] != parts[0].shape[0] for part in parts) and max(p.shape[0] for p in parts) - min(
+                p.shape[0] for p in parts) > 1:
+            raise _engine.InvalidArgumentError(
+                f"embedding_lookup: params have {[p.shape[0] for p in parts]} rows; 'mod' needs parts that differ by 1 at most")
+        starts = [0]
+        for part in parts:
+            starts.append(starts[-1] + part.shape[0])
+        start = _engine.convert_to_tensor(starts[:-1], ids.dtype)
+        rows = _op("gather")(start, _op("mod")(ids, len(parts))) + _op("floordiv")(ids, len(parts))
+    elif partition_strategy == "div":
+        rows = ids
+    else:
+        raise ValueError(f"embedding_lookup: partition_strategy is {partition_strategy!r}; must be 'mod' or 'div'")
+    return _clipped(_op("gather")(_op("concat")([_engine.convert_to_tensor(part) for part in parts], 0), rows), max_norm,
+                    len(ids.shape))

@@ -1,0 +1,220 @@
+"""Convolutions and pooling as TensorFlow's two generations call them; the ops know one form, four axes."""
+from tapedeck import _engine
+
+
+def _op(name):
+    return _engine.op_function(name)
+
+
+def _sliding(op, strides, padding, data_format, dilations):
+    """The ops' keyword arguments. padding: 'SAME', 'VALID', or pairs (before, after) for all four axes."""
+    arguments = {"strides": 1 if strides is None else strides, "dilations": 1 if dilations is None else dilations,
+                 "data_format": "NHWC" if data_format is None else data_format}
+    if isinstance(padding, str):
+        arguments["padding"] = padding.upper()
+    elif padding is None:
+        raise TypeError(f"{op}() misses argument 'padding'")
+    else:
+        arguments["padding"] = "EXPLICIT"
+        arguments["explicit_paddings"] = [int(number) for pair in padding for number in pair]
+    return arguments
+
+
+def _either(op, name, value, other_name, other):
+    """An argument that has a name of its own in each generation."""
+    if (value is None) == (other is None):
+        raise TypeError(f"{op}() needs either {name!r} or {other_name!r}, and not both")
+    return other if value is None else value
+
+
+def _pair_of_one(value):
+    """A width, given as a number or as a list for one or three axes, as (1, width)."""
+    if value is None:
+        return None
+    numbers = [int(value)] if not isinstance(value, (list, tuple)) else [int(v) for v in value]
+    if len(numbers) == 3:
+        numbers = [max(numbers)]
+    return [1, numbers[0]]
+
+
+def _wide(op, data_format, input):
+    """A batch of rows as images of height 1: (tensor, the new axis, data_format)."""
+    if data_format not in (None, "NWC", "NCW", "NHWC", "NCHW"):
+        raise _engine.InvalidArgumentError(f"{op}: data_format is {data_format!r}; must be 'NWC' or 'NCW'")
+    axis, images = (2, "NCHW") if data_format in ("NCW", "NCHW") else (1, "NHWC")
+    tensor = _engine.convert_to_tensor(input)
+    if len(tensor.shape) != 3:
+        raise _engine.InvalidArgumentError(f"{op}: input has shape {tuple(tensor.shape)}; needs 3 axes, {data_format or 'NWC'}")
+    return _op("expand_dims")(tensor, axis), axis, images
+
+
+def _wide_padding(padding, axis):
+    if padding is None or isinstance(padding, str):
+        return padding
+    pairs = list(padding)
+    return pairs[:axis] + [(0, 0)] + pairs[axis:]
+
+
+def conv2d(input, filters=None, strides=None, padding=None, data_format="NHWC", dilations=None, name=None, *, filter=None,
+           use_cudnn_on_gpu=None):
+    """Slides filters over images: the op conv2d, whose docstring has the formula.
+
+    input: (batch, height, width, channels), or channels first with data_format 'NCHW'; filters (`filter` in TensorFlow 1):
+    (height, width, input channels, output channels); strides, dilations: a number, (height, width), or four numbers;
+    padding: 'SAME', 'VALID', or pairs (before, after) for each of the four axes.
+    """
+    return _op("conv2d")(input, _either("conv2d", "filters", filters, "filter", filter),
+                         **_sliding("conv2d", strides, padding, data_format, dilations))
+
+
+def conv2d_transpose(input=None, filters=None, output_shape=None, strides=None, padding="SAME", data_format="NHWC",
+                     dilations=None, name=None, *, value=None, filter=None):
+    """The transposed convolution: the gradient of conv2d with respect to its input, as an op of its own.
+
+    input: what conv2d with these arguments would return; filters: (height, width, output channels, input channels);
+    output_shape: the result's four extents.
+    """
+    if output_shape is None:
+        raise TypeError("conv2d_transpose() misses argument 'output_shape'")
+    return _op("conv2d_backprop_input")(
+        output_shape, _either("conv2d_transpose", "filters", filters, "filter", filter),
+        _either("conv2d_transpose", "input", input, "value", value),
+        **_sliding("conv2d_transpose", strides, padding, data_format, dilations))
+
+
+def conv2d_backprop_input(input_sizes, filter=None, out_backprop=None, strides=None, padding=None, use_cudnn_on_gpu=True,
+                          data_format="NHWC", dilations=None, name=None, *, filters=None):
+    """The gradient of conv2d with respect to its input, of shape input_sizes."""
+    return _op("conv2d_backprop_input")(input_sizes, _either("conv2d_backprop_input", "filter", filter, "filters", filters),
+                                        out_backprop,
+                                        **_sliding("conv2d_backprop_input", strides, padding, data_format, dilations))
+
+
+def conv2d_backprop_filter(input, filter_sizes, out_backprop, strides=None, padding=None, use_cudnn_on_gpu=True,
+                           data_format="NHWC", dilations=None, name=None):
+    """The gradient of conv2d with respect to its filters, of shape filter_sizes."""
+    return _op("conv2d_backprop_filter")(input, filter_sizes, out_backprop,
+                                         **_sliding("conv2d_backprop_filter", strides, padding, data_format, dilations))
+
+
+def depthwise_conv2d(input, filter=None, strides=None, padding=None, data_format=None, dilations=None, name=None, *,
+                     rate=None):
+    """A convolution in which each channel has filters of its own: the op depthwise_conv2d_native.
+
+    filter: (height, width, channels, multiplier); channel c gives the output channels c·multiplier to (c + 1)·multiplier −
+    1. `rate` is TensorFlow 1's name of dilations.
+    """
+    return _op("depthwise_conv2d_native")(
+        input, filter, **_sliding("depthwise_conv2d", strides, padding, data_format, rate if dilations is None else dilations))
+
+
+def separable_conv2d(input, depthwise_filter, pointwise_filter, strides, padding, data_format=None, dilations=None, name=None,
+                     *, rate=None):
+    """depthwise_conv2d, then conv2d with pointwise_filter of (1, 1, channels·multiplier, output channels)."""
+    between = depthwise_conv2d(input, depthwise_filter, strides, padding, data_format, dilations, rate=rate)
+    return conv2d(between, pointwise_filter, 1, "VALID", data_format or "NHWC")
+
+
+def atrous_conv2d(value, filters, rate, padding, name=None):
+    """conv2d with dilations `rate` and stride 1."""
+    return conv2d(value, filters, 1, padding, dilations=rate)
+
+
+def conv1d(input=None, filters=None, stride=None, padding=None, data_format="NWC", dilations=None, name=None, *, value=None,
+           use_cudnn_on_gpu=None):
+    """Slides filters along rows: conv2d on images of height 1.
+
+    input (`value` in TensorFlow 1): (batch, width, channels), or channels before width with 'NCW'; filters: (width, input
+    channels, output channels); stride, dilations: a number; padding as in conv2d, of three pairs.
+    """
+    images, axis, image_format = _wide("conv1d", data_format, _either("conv1d", "input", input, "value", value))
+    result = conv2d(images, _op("expand_dims")(filters, 0), _pair_of_one(stride), _wide_padding(padding, axis), image_format,
+                    _pair_of_one(dilations))
+    return _op("squeeze")(result, axis=[axis])
+
+
+def conv1d_transpose(input, filters, output_shape, strides, padding="SAME", data_format="NWC", dilations=None, name=None):
+    """The transposed convolution along rows: the gradient of conv1d with respect to its input."""
+    images, axis, image_format = _wide("conv1d_transpose", data_format, input)
+    shape = [int(extent) for extent in output_shape]
+    result = conv2d_transpose(images, _op("expand_dims")(filters, 0), shape[:axis] + [1] + shape[axis:],
+                              _pair_of_one(strides), _wide_padding(padding, axis), image_format, _pair_of_one(dilations))
+    return _op("squeeze")(result, axis=[axis])
+
+
+def convolution(input, filters=None, strides=None, padding="VALID", data_format=None, dilations=None, name=None, *,
+                filter=None, dilation_rate=None):
+    """conv1d or conv2d, by the number of the input's axes."""
+    filters = _either("convolution", "filters", filters, "filter", filter)
+    dilations = dilation_rate if dilations is None else dilations
+    axes = len(_engine.convert_to_tensor(input).shape)
+    if axes == 3:
+        return conv1d(input, filters, strides, padding, data_format or "NWC", dilations)
+    return conv2d(input, filters, strides, padding, data_format or "NHWC", dilations)
+
+
+def _pool(op, input, ksize, strides, padding, data_format):
+    return _op(op)(input, ksize, **_sliding(op, ksize if strides is None else strides, padding, data_format, None))
+
+
+def _pool1d(op, input, ksize, strides, padding, data_format):
+    images, axis, image_format = _wide(op + "1d", data_format, input)
+    strides = ksize if strides is None else strides
+    result = _pool(op, images, _pair_of_one(ksize), _pair_of_one(strides), _wide_padding(padding, axis), image_format)
+    return _op("squeeze")(result, axis=[axis])
+
+
+def _pool_by_rank(op, input, ksize, strides, padding, data_format):
+    if len(_engine.convert_to_tensor(input).shape) == 3:
+        return _pool1d(op, input, ksize, strides, padding, data_format)
+    return _pool(op, input, ksize, strides, padding, data_format)
+
+
+def max_pool(input=None, ksize=None, strides=None, padding=None, data_format=None, name=None, *, value=None):
+    """The largest value of each window; images have four axes, rows three.
+
+    input (`value` in TensorFlow 1): as in conv2d; ksize, strides: a number, (height, width), or one for each axis; padding:
+    'SAME', 'VALID', or pairs. A window's gradient goes to its first largest value.
+    """
+    return _pool_by_rank("max_pool", _either("max_pool", "input", input, "value", value), ksize, strides, padding, data_format)
+
+
+def avg_pool(input=None, ksize=None, strides=None, padding=None, data_format=None, name=None, *, value=None):
+    """The mean of each window; images have four axes, rows three. Padding does not count. Arguments as in max_pool."""
+    return _pool_by_rank("avg_pool", _either("avg_pool", "input", input, "value", value), ksize, strides, padding, data_format)
+
+
+def max_pool1d(input, ksize, strides, padding, data_format="NWC", name=None):
+    """The largest value of each window along rows of shape (batch, width, channels)."""
+    return _pool1d("max_pool", input, ksize, strides, padding, data_format)
+
+
+def avg_pool1d(input, ksize, strides, padding, data_format="NWC", name=None):
+    """The mean of each window along rows of shape (batch, width, channels)."""
+    return _pool1d("avg_pool", input, ksize, strides, padding, data_format)
+
+
+def max_pool2d(input, ksize, strides, padding, data_format="NHWC", name=None):
+    """The largest value of each window of images."""
+    return _pool("max_pool", input, ksize, strides, padding, data_format)
+
+
+def avg_pool2d(input, ksize, strides, padding, data_format="NHWC", name=None):
+    """The mean of each window of images."""
+    return _pool("avg_pool", input, ksize, strides, padding, data_format)
+
+
+def max_pool_with_argmax(input, ksize, strides, padding, data_format="NHWC", output_dtype="int64", name=None,
+                         include_batch_in_index=False):
+    """(largest values, where they are): positions (y·width + x)·channels + channel within the image, or, with
+    include_batch_in_index, within the whole batch."""
+    sliding = _sliding("max_pool_with_argmax", strides, padding, data_format, None)
+    tensor = _engine.convert_to_tensor(input)
+    positions = _op("max_pool_argmax")(tensor, ksize, **sliding)
+    if include_batch_in_index:
+        image = 1
+        for extent in tensor.shape[1:]:
+            image *= extent
+        first = _op("range")(0, tensor.shape[0], dtype="int64") * image
+        positions = positions + _op("reshape")(first, [-1, 1, 1, 1])
+    return _op("max_pool")(tensor, ksize, **sliding), _op("cast")(positions, output_dtype)
