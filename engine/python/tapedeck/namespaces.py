@@ -6,7 +6,7 @@ import types
 from tapedeck import _engine
 
 # Files of the package that hold code, but are no namespace that TensorFlow has.
-_INTERNAL = {"context", "creation", "custom", "functional", "idx", "lbfgs", "namespaces", "shapes", "signatures", "tape"}
+_INTERNAL = {"context", "creation", "custom", "explain", "functional", "idx", "lbfgs", "namespaces", "shapes", "signatures", "tape"}
 
 
 def op_function(name):
