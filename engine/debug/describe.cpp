@@ -30,22 +30,6 @@ std::string preview(const Tensor& tensor) {
   return line;
 }
 
-protocol::TensorInfo tensor_info(const Recorder& recorder, std::uint64_t id, bool with_preview) {
-  protocol::TensorInfo info;
-  info.id = id;
-  const TensorOrigin origin = recorder.trace().tensors().get(id);
-  if (id == 0 || !origin.known()) return info;
-  const RecordedSpec spec = spec_of(origin.spec());
-  info.dtype = dtype_name(spec.dtype);
-  info.shape = extents(spec.shape);
-  info.device = to_string(spec.device);
-  info.name = name_of(recorder.values().name(id));
-  info.producer = origin.producer();
-  if (with_preview && element_count(spec.shape) <= preview_count)
-    if (const Tensor value = recorder.values().held(id)) info.preview = preview(value);
-  return info;
-}
-
 protocol::RecordKind kind_of(EventKind kind) {
   switch (kind) {
     case EventKind::op:
@@ -84,6 +68,22 @@ protocol::Record forgotten(std::uint32_t number, std::uint32_t oldest) {
 }
 
 }  // namespace
+
+protocol::TensorInfo tensor_info(const Recorder& recorder, std::uint64_t id, bool with_preview) {
+  protocol::TensorInfo info;
+  info.id = id;
+  const TensorOrigin origin = recorder.trace().tensors().get(id);
+  if (id == 0 || !origin.known()) return info;
+  const RecordedSpec spec = spec_of(origin.spec());
+  info.dtype = dtype_name(spec.dtype);
+  info.shape = extents(spec.shape);
+  info.device = to_string(spec.device);
+  info.name = name_of(recorder.values().name(id));
+  info.producer = origin.producer();
+  if (with_preview && element_count(spec.shape) <= preview_count)
+    if (const Tensor value = recorder.values().held(id)) info.preview = preview(value);
+  return info;
+}
 
 std::optional<protocol::Record> describe(const Recorder& recorder, std::uint32_t number, bool with_previews) {
   RecordView view;

@@ -9,6 +9,9 @@
 
 namespace tapedeck::debug {
 
+/// What is known of a tensor; only the id where that is nothing.
+protocol::TensorInfo tensor_info(const Recorder& recorder, std::uint64_t id, bool with_preview);
+
 /// The record as the views show it; nothing where there is none of that number yet. One that was forgotten,
 /// because the recording passed its number of records, comes as a failed op "forgotten" that says so: numbers
 /// have no gaps.

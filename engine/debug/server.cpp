@@ -261,8 +261,8 @@ void DebugServer::Private::send_answers() {
   for (const Outgoing& answer : jobs_->take_answers()) reply(answer.client, answer.request, answer.reply);
 }
 
-// To those that have not got it yet; after a disconnection also to the others, which shows who is gone. Somebody waits for
-// what the gate does: that is told at once.
+// To those that have not got it yet; after a disconnection also to the others, which shows who is gone.
+// Somebody waits for what the gate does: that is told at once.
 void DebugServer::Private::send_status() {
   const auto now = Clock::now();
   const GateStatus gate = recorder_.gate().status();

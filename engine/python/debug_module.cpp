@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "engine/debug/describe.h"
+#include "engine/debug/explain.h"
 #include "engine/debug/server.h"
 #include "engine/protocol/codec.h"
 #include "engine/python/source_lines.h"
@@ -147,6 +148,34 @@ void bind_session(py::module_& debug) {
   debug.def("end_cell", &end_cell, "The running cell ended.");
 }
 
+py::dict explain(std::uint64_t result, std::uint64_t source) {
+  const debug::NoGradient found = [&] {
+    const Recorder& records = recorder();
+    const py::gil_scoped_release unlocked;
+    return debug::explain_no_gradient(records, result, source);
+  }();
+  constexpr const char* reasons[] = {"stopped", "no_gradient", "integer", "not_taped"};
+  py::list broken;
+  for (const debug::BrokenStep& step : found.broken) {
+    py::dict entry;
+    entry["reason"] = reasons[static_cast<std::size_t>(step.reason)];
+    entry["record"] = step.record;
+    entry["op"] = step.op;
+    entry["cell"] = step.location.cell;
+    entry["file"] = step.location.file;
+    entry["line"] = step.location.line;
+    broken.append(entry);
+  }
+  py::dict answer;
+  answer["depends"] = found.depends;
+  answer["connected"] = found.connected;
+  answer["broken"] = broken;
+  py::list leaves;
+  for (const std::string& leaf : found.leaves) leaves.append(leaf);
+  answer["leaves"] = leaves;
+  return answer;
+}
+
 void bind_recording(py::module_& debug) {
   debug.def(
       "set_recording", [](bool on) { recorder().set_recording(on); }, py::arg("on"),
@@ -170,6 +199,9 @@ void bind_recording(py::module_& debug) {
   debug.def(
       "gate", [](const std::string& command) { recorder().gate().command(command_named(command)); },
       py::arg("command"), "\"run\", \"pause\", \"step_op\", \"step_line\" or \"step_out\".");
+  debug.def(
+      "explain_no_gradient", &explain, py::arg("result"), py::arg("source"),
+      "Where the path of recorded ops from the tensor `result` (an id) back to `source` ends, as a dict.");
   debug.def("status", &status, "Records, gate, and what is held, as a dict.");
   debug.def(
       "record_count", [] { return recorder().trace().newest(); }, "Number of the newest record; 0: none.");

@@ -74,14 +74,16 @@ void watch(Tape& tape, const py::handle object) {
   tape.watch(tensor);
 }
 
-// What the user's function returned: (outputs, vjp), both Python objects; outputs flat.
+// What the user's function returned: (outputs, vjp, variables), Python objects; outputs flat.
 CustomResult custom_result(const py::object& function, const std::string& name) {
   const py::object result = checked(PyObject_CallNoArgs(function.ptr()));
-  const py::tuple pair(result);
+  const py::tuple parts(result);
   CustomResult custom;
-  for (const py::handle output : py::sequence(pair[0]))
+  for (const py::handle variable : py::sequence(parts[2]))
+    custom.variables.push_back(variable_of(variable.ptr()));
+  for (const py::handle output : py::sequence(parts[0]))
     custom.outputs.push_back(to_tensor(output.ptr(), {}, {name.c_str(), "output"}));
-  auto vjp = std::make_shared<SharedObject>(py::object(pair[1]));
+  auto vjp = std::make_shared<SharedObject>(py::object(parts[1]));
   custom.vjp = [vjp, name](std::span<const Tensor> cotangents) {
     const py::object gradients = checked(PyObject_CallOneArg(vjp->get(), to_list(cotangents).ptr()));
     Tensors tensors;
@@ -133,6 +135,8 @@ void bind_tape(py::module_& module) {
       .def("watch", &watch)
       .def("gradient", &gradient, py::arg("targets"), py::arg("sources"),
            py::arg("output_gradients") = py::none(), py::arg("zero_unconnected") = false)
+      .def("begin_many", &Tape::begin_many)
+      .def("end_many", &Tape::end_many)
       .def("watched_variables", &watched_variables)
       .def_property_readonly("id", &Tape::id);
 
@@ -143,7 +147,9 @@ void bind_tape(py::module_& module) {
       .def("__exit__", [](StopRecordingContext& context, const py::args&) { context.scope.reset(); });
 
   module.def("custom_gradient", &run_custom_gradient, py::arg("name"), py::arg("inputs"), py::arg("function"),
-             "Runs function() → (outputs, vjp) as one op; vjp(cotangents) → one gradient or None per input.");
+             "Runs function() → (outputs, vjp, variables) as one op; vjp(cotangents) → one gradient or None "
+             "per input "
+             "and variable.");
 }
 
 }  // namespace tapedeck::python

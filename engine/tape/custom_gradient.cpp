@@ -52,9 +52,13 @@ Tensors custom_gradient(const std::string& name, std::span<const Tensor> inputs,
     own_outputs(name, newest_before, result.outputs);
     if (!result.vjp)
       fail<InvalidArgumentError>("custom gradient of ", name, ": it returned no gradient function");
-    if (detail::recording_tape(inputs)) {
+    // A variable that the function used is one more input; reading it here lets the tapes that record watch
+    // it.
+    Tensors all(inputs.begin(), inputs.end());
+    for (const Variable& variable : result.variables) all.push_back(variable.read());
+    if (detail::recording_tape(all)) {
       auto call = std::make_shared<const detail::CustomCall>(detail::CustomCall{name, std::move(result.vjp)});
-      detail::write_tapes({nullptr, std::move(call), inputs, none, result.outputs, record});
+      detail::write_tapes({nullptr, std::move(call), all, none, result.outputs, record});
     }
     return std::move(result.outputs);
   });

@@ -244,10 +244,7 @@ Tensors Playback::run() {
 /// VJPs.
 void use_up(Tape::State& tape) {
   if (tape.persistent) return;
-  if (tape.used_up)
-    fail<FailedPreconditionError>(
-        "A non-persistent GradientTape can only be used to compute one set of gradients; "
-        "GradientTape(persistent=True) keeps its records for more");
+  check_not_used_up(tape);
   if (TapeStack* stack = tape.stack.load()) {
     if (stack != thread_state.tapes)
       fail<FailedPreconditionError>("the tape is active on another thread; it must be stopped there first");
@@ -257,6 +254,13 @@ void use_up(Tape::State& tape) {
 }
 
 }  // namespace
+
+void check_not_used_up(const Tape::State& tape) {
+  if (tape.used_up)
+    fail<FailedPreconditionError>(
+        "A non-persistent GradientTape can only be used to compute one set of gradients; "
+        "GradientTape(persistent=True) keeps its records for more");
+}
 
 Tensors play_back(Tape::State& tape, const GradientRequest& request) {
   check_request(request);

@@ -13,6 +13,9 @@ struct GradientRequest {
   Unconnected unconnected = Unconnected::none;
 };
 
+/// Throws FailedPreconditionError where the tape, which is not persistent, was played before.
+void check_not_used_up(const Tape::State& tape);
+
 /// See Tape::gradient. The caller keeps the state alive.
 Tensors play_back(Tape::State& tape, const GradientRequest& request);
 

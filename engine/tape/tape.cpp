@@ -87,6 +87,20 @@ Tensors Tape::gradient(std::span<const Tensor> targets, std::span<const Source> 
   return detail::play_back(*state, {targets, sources, output_gradients, unconnected});
 }
 
+void Tape::begin_many() {
+  detail::check_not_used_up(*state_);
+  many_ = !state_->persistent;
+  state_->persistent = true;
+}
+
+void Tape::end_many() {
+  if (!std::exchange(many_, false)) return;
+  state_->persistent = false;
+  if (active()) stop();
+  state_->clear();
+  state_->used_up = true;
+}
+
 std::vector<Variable> Tape::watched_variables() const {
   std::vector<Variable> variables;
   for (const auto& watched : state_->variables) variables.push_back(watched.variable);

@@ -57,6 +57,11 @@ class Tape {
   Tensors gradient(std::span<const Tensor> targets, std::span<const Source> sources,
                    std::span<const Tensor> output_gradients, Unconnected unconnected);
 
+  /// Between the two a tape that is not persistent can be played many times, as a Jacobian needs; the second
+  /// uses it up. begin_many throws FailedPreconditionError where the tape was used up before.
+  void begin_many();
+  void end_many();
+
   /// Variables read or watched while it was active, in order of first use.
   std::vector<Variable> watched_variables() const;
   std::uint64_t id() const;  ///< unique in the process
@@ -65,6 +70,7 @@ class Tape {
 
  private:
   std::shared_ptr<State> state_;
+  bool many_ = false;  ///< between begin_many and end_many of a tape that is not persistent
 };
 
 /// While it lives, the tapes that are active on this thread now record nothing (tape.stop_recording, custom
@@ -86,10 +92,12 @@ bool is_taped(std::span<const Tensor> inputs);
 /// instead of those of the ops inside. These are on the tape only where a higher derivative may need them:
 /// where other tapes record too, or a persistent one does. The outputs are fresh tensors (identity) where the
 /// function returned an input or another tensor that was there before. The VJP returns one gradient per
-/// input, undefined where there is none.
+/// input, undefined where there is none; and after those one per variable that the function used and has
+/// gradients for, in the order of `variables`.
 struct CustomResult {
   Tensors outputs;
   CustomVjp vjp;
+  std::vector<Variable> variables = {};
 };
 Tensors custom_gradient(const std::string& name, std::span<const Tensor> inputs,
                         const std::function<CustomResult()>& function);

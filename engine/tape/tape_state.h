@@ -61,7 +61,7 @@ struct Tape::State {
   explicit State(bool is_persistent, bool watches_accessed_variables);
 
   const std::uint64_t id;
-  const bool persistent;
+  bool persistent;  ///< changes only while the tape is played many times
   const bool watch_accessed_variables;
   std::atomic<detail::TapeStack*> stack{nullptr};  // of the thread where it is active; nullptr: not active
   int suspended = 0;                               // open StopRecordings over it

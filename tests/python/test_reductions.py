@@ -95,7 +95,7 @@ class Norms(unittest.TestCase):
             np.testing.assert_allclose(result, wanted, rtol=1e-13, err_msg=str((order, axis, keepdims)))
 
     def test_matrices(self):
-        orders = ["euclidean", "fro", 1, np.inf] + [2] * hasattr(tf.linalg, "svd")
+        orders = ["euclidean", "fro", 1, np.inf, 2]
         for order, axis, keepdims in itertools.product(orders, ([0, 1], (-2, -1), [2, 0]), (False, True)):
             wanted = np.linalg.norm(cube, "fro" if order == "euclidean" else order, axis=tuple(axis), keepdims=keepdims)
             result = tf.linalg.norm(cube, ord=order, axis=axis, keepdims=keepdims).numpy()

@@ -5,6 +5,7 @@ The op functions (tf.matmul, tf.math.log, …) are made from the engine's regist
 from tapedeck._engine import Tensor, Variable
 from tapedeck import (  # noqa: F401  (order matters: dtypes tells the engine its classes)
     dtypes,
+    autodiff,
     errors,
     nest,
     config,
@@ -20,7 +21,7 @@ from tapedeck import (  # noqa: F401  (order matters: dtypes tells the engine it
 )
 from tapedeck.context import device, enable_eager_execution, executing_eagerly, name_scope
 from tapedeck.creation import constant, convert_to_tensor, is_tensor
-from tapedeck.custom import custom_gradient
+from tapedeck.custom import custom_gradient, recompute_grad
 from tapedeck.dtypes import (
     DType,
     as_dtype,
@@ -39,6 +40,7 @@ from tapedeck.dtypes import (
     uint16,
     uint32,
 )
+from tapedeck.explain import explain_no_gradient
 from tapedeck.initializers import constant_initializer, ones_initializer, zeros_initializer
 from tapedeck.random import set_seed as set_random_seed
 from tapedeck.shapes import TensorShape

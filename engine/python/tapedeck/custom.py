@@ -1,5 +1,6 @@
-"""tf.custom_gradient."""
+"""tf.custom_gradient, and tf.recompute_grad."""
 import functools
+import inspect
 
 from tapedeck import _engine, nest
 
@@ -10,6 +11,27 @@ def _gradient_list(name, gradients, count):
     if len(flat) != count:
         raise ValueError(f"the gradient function of {name} returned {len(flat)} gradients for {count} inputs")
     return flat
+
+
+def _takes_variables(grad):
+    try:
+        parameters = inspect.signature(grad).parameters.values()
+    except (TypeError, ValueError):  # of a builtin
+        return True
+    return any(p.name == "variables" or p.kind is p.VAR_KEYWORD for p in parameters)
+
+
+def _call_with_variables(name, grad, gradients, variables):
+    returned = grad(*gradients, variables=variables)
+    if not (isinstance(returned, (tuple, list)) and len(returned) == 2):
+        raise ValueError(f"the gradient function of {name} got variables, so it returns (gradients of the arguments, "
+                         f"gradients of the variables); it returned {type(returned).__name__}")
+    of_inputs, of_variables = returned
+    of_variables = nest.flatten(of_variables)
+    if len(of_variables) != len(variables):
+        raise ValueError(f"the gradient function of {name} returned {len(of_variables)} gradients "
+                         f"for {len(variables)} variables")
+    return of_inputs, of_variables
 
 
 def _as_tensors(arg):
@@ -32,6 +54,10 @@ def custom_gradient(f):
     grad takes one gradient per tensor of the result and returns one per positional argument's tensor: a tensor where
     there is one, else a tuple or list; None where there is none. Keyword arguments are passed on and have no gradient.
     A gradient that did not arrive comes in as zeros. Decorated functions nest, and can be differentiated again.
+
+    Where the function reads trainable variables, grad must take `variables` too: a list of them, in the order of their
+    first use. It returns two things then, the arguments' gradients and a list of the variables'. TypeError where it does
+    not take them: they would silently get no gradient.
     """
     name = getattr(f, "__name__", type(f).__name__)
 
@@ -43,11 +69,21 @@ def custom_gradient(f):
 
         def function():
             nonlocal structure
-            returned = f(*args, **kwargs)
+            watch = _engine.Tape()
+            watch.start()
+            try:
+                returned = f(*args, **kwargs)
+            finally:
+                watch.stop()
+            variables = watch.watched_variables()
             if not (isinstance(returned, (tuple, list)) and len(returned) == 2 and callable(returned[1])):
                 raise TypeError(f"{name} is decorated with custom_gradient, so it returns (result, grad), "
                                 f"with grad a function; it returned {type(returned).__name__}")
             result, grad = returned
+            if variables and not _takes_variables(grad):
+                names = ", ".join(variable.name for variable in variables)
+                raise TypeError(f"{name} reads the variables {names}, so its gradient function must take the keyword "
+                                "argument `variables` and return (gradients of the arguments, gradients of the variables)")
             structure = result
             outputs = [_engine.convert_to_tensor(output) for output in nest.flatten(result)]
 
@@ -55,11 +91,55 @@ def custom_gradient(f):
                 zeros_like = _engine.op_function("zeros_like")
                 filled = [zeros_like(output) if cotangent is None else cotangent
                           for cotangent, output in zip(cotangents, outputs)]
-                return _gradient_list(name, grad(*filled), len(inputs))
+                if not variables:
+                    return _gradient_list(name, grad(*filled), len(inputs))
+                of_inputs, of_variables = _call_with_variables(name, grad, filled, variables)
+                return _gradient_list(name, of_inputs, len(inputs)) + of_variables
 
-            return outputs, vjp
+            return outputs, vjp, variables
 
         outputs = _engine.custom_gradient(name, inputs, function)
         return nest.pack_sequence_as(structure, outputs)
+
+    return decorated
+
+
+def recompute_grad(f):
+    """f, but with its intermediate values thrown away after the call and computed again for the gradient.
+
+    Memory for the time of a second run. f must give the same values when it is called again with the same arguments: what
+    is random in it needs seeds. Gradients flow to the arguments that are tensors, and to the trainable variables that f
+    reads. Source: T. Chen, B. Xu, C. Zhang, C. Guestrin, "Training Deep Nets with Sublinear Memory Cost", 2016.
+    """
+
+    @functools.wraps(f)
+    def decorated(*args, **kwargs):
+        @custom_gradient
+        def once(*tensors):
+            result = f(*tensors, **kwargs)
+
+            def grad(*gradients, variables=None):
+                variables = variables or []
+                tape = _engine.Tape()
+                again = nest.map_structure(_engine.op_function("identity"), tensors)
+                sources = nest.flatten(again)
+                tape.start()
+                try:
+                    for source in sources:
+                        if source.dtype.is_floating:
+                            tape.watch(source)
+                    for variable in variables:
+                        tape.watch(variable)
+                    targets = [_engine.convert_to_tensor(leaf) for leaf in nest.flatten(f(*again, **kwargs))]
+                finally:
+                    tape.stop()
+                found = tape.gradient(targets, sources + variables, list(gradients))
+                of_inputs = found[:len(sources)]
+                return (of_inputs, found[len(sources):]) if variables else of_inputs
+
+            return result, grad
+
+        once.__name__ = getattr(f, "__name__", type(f).__name__)
+        return once(*args)
 
     return decorated

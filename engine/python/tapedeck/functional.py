@@ -3,6 +3,7 @@ import functools
 import inspect
 
 from tapedeck import _engine, nest
+from tapedeck.tape import GradientTape
 
 
 def _positions(f, params, count):
@@ -115,3 +116,71 @@ def implicit_gradients(f):
         return with_value(*args, **kwargs)[1]
 
     return decorated
+
+
+def jacobian_function(f, params=None):
+    """f ↦ a function that returns the list of the Jacobians of f's result with respect to its arguments.
+
+    f returns one tensor; each Jacobian has the shape of the result followed by the argument's. params as in
+    value_and_gradients_function.
+    """
+
+    @functools.wraps(f)
+    def decorated(*args, **kwargs):
+        positions = _positions(f, params, len(args))
+        args = _as_sources(args, positions)
+        sources = [args[position] for position in positions]
+        with GradientTape() as tape:
+            tape.watch(sources)
+            result = _require_result(f, f(*args, **kwargs))
+        return tape.jacobian(result, sources)
+
+    return decorated
+
+
+def hessian_function(f, param=0):
+    """f ↦ a function that returns the Hessian of f, which gives a scalar, with respect to one argument.
+
+    param: its index or name. The Hessian has the argument's shape twice. ValueError where f gives no scalar.
+    """
+
+    @functools.wraps(f)
+    def decorated(*args, **kwargs):
+        position = _positions(f, param, len(args))[0]
+        args = _as_sources(args, [position])
+        source = args[position]
+        with GradientTape() as outer:
+            outer.watch(source)
+            gradient = _gradient_of_scalar(f, args, kwargs, source)
+        return outer.jacobian(gradient, source, unconnected_gradients="zero")
+
+    return decorated
+
+
+def hessian_vector_product_function(f, param=0):
+    """f ↦ a function of f's arguments and `vector` that returns the Hessian of f, which gives a scalar, times vector.
+
+    vector has the shape of the argument `param`, and so has the product. It takes a few times the cost of f: the Hessian
+    itself is never there. Source: B. A. Pearlmutter, "Fast exact multiplication by the Hessian", 1994.
+    """
+
+    @functools.wraps(f)
+    def decorated(*args, vector, **kwargs):
+        position = _positions(f, param, len(args))[0]
+        args = _as_sources(args, [position])
+        source = args[position]
+        with GradientTape() as outer:
+            outer.watch(source)
+            gradient = _gradient_of_scalar(f, args, kwargs, source)
+        return outer.gradient(gradient, source, output_gradients=vector, unconnected_gradients="zero")
+
+    return decorated
+
+
+def _gradient_of_scalar(f, args, kwargs, source):
+    with GradientTape() as inner:
+        inner.watch(source)
+        result = _engine.convert_to_tensor(_require_result(f, f(*args, **kwargs)))
+    if result.shape.ndims != 0:
+        raise ValueError(f"{getattr(f, '__name__', f)!s} returned the shape {tuple(result.shape)}; a Hessian is that of a scalar")
+    return inner.gradient(result, source, unconnected_gradients="zero")

@@ -6,8 +6,8 @@ import types
 from tapedeck import _engine, composites, ordering, reductions, segments, selections  # noqa: F401  (they list themselves)
 
 # Files of the package that hold code, but are no namespace that TensorFlow has.
-_INTERNAL = {"composites", "context", "creation", "custom", "functional", "idx", "lbfgs", "namespaces", "nn_images",
-             "ordering", "reductions", "segments", "selections", "shapes", "signatures", "tape"}
+_INTERNAL = {"composites", "context", "creation", "custom", "explain", "functional", "idx", "lbfgs",
+             "namespaces", "nn_images", "ordering", "reductions", "segments", "selections", "shapes", "signatures", "tape"}
 
 # Functions of the package's Python files that TensorFlow has under other names too.
 _ALIASES = {

@@ -3,7 +3,7 @@ import numpy as np
 
 import tapedeck
 from tapedeck.composites import op, public, tensor
-from tapedeck.errors import InvalidArgumentError, UnimplementedError
+from tapedeck.errors import InvalidArgumentError
 
 
 def _one_of(name, **given):

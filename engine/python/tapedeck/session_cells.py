@@ -3,6 +3,8 @@
 import ast
 import sys
 
+from tapedeck.explain import cell_files
+
 MOST_POINTS = 20_000  # of one curve; longer lists are thinned out evenly
 
 
@@ -27,6 +29,7 @@ class CellWatch:
         # The name that the compiled code will have: how the recorder knows a cell's lines.
         filename = self._shell.compile.get_code_name(info.raw_cell, info.raw_cell, self._shell.execution_count)
         self._debug.begin_cell(self._cell, filename)
+        cell_files[self._cell] = filename
         self._take_written()
         for name in sorted(self._curves.pop(self._cell, ())):
             self._debug.restart_series(name)

@@ -1,6 +1,8 @@
 """tf.GradientTape."""
 import enum
 
+import numpy as np
+
 from tapedeck import _engine, nest
 
 
@@ -17,6 +19,27 @@ def unconnected_as_zero(unconnected_gradients):
         return UnconnectedGradients(unconnected_gradients) is UnconnectedGradients.ZERO
     except ValueError:
         raise ValueError(f"unconnected_gradients is {unconnected_gradients!r}; it is 'none' or 'zero'") from None
+
+
+def _op(name):
+    return _engine.op_function(name)
+
+
+def _unit_vectors(target, count, row=None):
+    """Weights that pick one element after the other: of target, or of each of its rows, which have the shape `row`."""
+    for i in range(count):
+        picked = np.zeros(count, target.dtype.as_numpy_dtype)
+        picked[i] = 1
+        picked = picked.reshape(target.shape.as_list() if row is None else row)
+        yield _engine.convert_to_tensor(np.array(np.broadcast_to(picked, target.shape.as_list())))
+
+
+def _stacked(rows, shape, source):
+    if any(row is None for row in rows):
+        return None
+    if not rows:
+        return _op("zeros")(shape, dtype=source.dtype)
+    return _op("reshape")(_op("stack")(list(rows), axis=0), shape)
 
 
 class GradientTape:
@@ -61,6 +84,54 @@ class GradientTape:
         weights = nest.flatten_like(target, output_gradients)
         gradients = self._tape.gradient(targets, nest.flatten(sources), weights, zero)
         return nest.pack_sequence_as(sources, gradients)
+
+    def jacobian(self, target, sources, unconnected_gradients=UnconnectedGradients.NONE, parallel_iterations=None,
+                 experimental_use_pfor=True):
+        """The derivative of each element of target with respect to each element of sources, in the form of sources.
+
+        target: one tensor. Each Jacobian has the shape of target followed by the source's. The tape is played once per
+        element of target. A source that target does not depend on gets None, or zeros with unconnected_gradients="zero".
+        parallel_iterations and experimental_use_pfor are taken for TensorFlow's sake and change nothing.
+        """
+        target = _engine.convert_to_tensor(target)
+        count = int(np.prod(target.shape.as_list(), dtype=np.int64))
+        flat = nest.flatten(sources)
+        rows = self._rows(target, flat, _unit_vectors(target, count), unconnected_as_zero(unconnected_gradients))
+        jacobians = [_stacked(column, list(target.shape) + list(source.shape), source)
+                     for column, source in zip(zip(*rows) if rows else [()] * len(flat), flat)]
+        return nest.pack_sequence_as(sources, jacobians)
+
+    def batch_jacobian(self, target, source, unconnected_gradients=UnconnectedGradients.NONE, parallel_iterations=None,
+                       experimental_use_pfor=True):
+        """The Jacobian of each row target[i] with respect to source[i]: shape (batch, *target's, *source's).
+
+        target: (batch, …), source: (batch, …); target[i] must depend on source[i] alone. The tape is played once per
+        element of a row. ValueError where the batches differ.
+        """
+        target = _engine.convert_to_tensor(target)
+        if target.shape.ndims == 0 or source.shape.ndims == 0 or target.shape[0] != source.shape[0]:
+            raise ValueError(f"batch_jacobian: target {tuple(target.shape)} and source {tuple(source.shape)} need the same "
+                             "first axis, the batch")
+        row = target.shape.as_list()[1:]
+        count = int(np.prod(row, dtype=np.int64))
+        rows = self._rows(target, [source], _unit_vectors(target, count, row), unconnected_as_zero(unconnected_gradients))
+        column = [gradients[0] for gradients in rows]
+        if any(gradient is None for gradient in column):
+            return None
+        shape = [target.shape[0]] + row + source.shape.as_list()[1:]
+        if not column:
+            return _op("zeros")(shape, dtype=source.dtype)
+        return _op("reshape")(_op("stack")(column, axis=1), shape)
+
+    def _rows(self, target, sources, weights, zero):
+        """The gradients of the sources for each of several weightings of target's elements."""
+        if self._tape.active() and not self._persistent:
+            self._tape.stop()
+        self._tape.begin_many()
+        try:
+            return [self._tape.gradient([target], sources, [weight], zero) for weight in weights]
+        finally:
+            self._tape.end_many()
 
     def stop_recording(self):
         """A context in which no tape of this thread records."""

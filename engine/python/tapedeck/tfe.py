@@ -5,8 +5,11 @@ from tapedeck.context import enable_eager_execution, executing_eagerly, num_gpus
 from tapedeck.custom import custom_gradient  # noqa: F401
 from tapedeck.functional import (  # noqa: F401
     gradients_function,
+    hessian_function,
+    hessian_vector_product_function,
     implicit_gradients,
     implicit_value_and_gradients,
+    jacobian_function,
     value_and_gradients_function,
 )
 from tapedeck.lbfgs import LBFGS  # noqa: F401

@@ -1,2 +1,20 @@
-"""What TensorFlow keeps under tf.experimental."""
+"""What TensorFlow keeps under tf.experimental; and what Tapedeck adds to it."""
+from tapedeck import _engine
 from tapedeck.experimental import dlpack  # noqa: F401
+
+
+def record_ops(on=True):
+    """Records the ops of this process from now on (or stops), so that tf.explain_no_gradient can look at them.
+
+    A Tapedeck session records from its start; there this does nothing.
+    """
+    attached = _engine.debug.attached()
+    if on and not attached:
+        _engine.debug.attach()
+    elif not on and attached and not _in_session():
+        _engine.debug.stop()
+
+
+def _in_session():
+    import sys
+    return "tapedeck.session_app" in sys.modules
