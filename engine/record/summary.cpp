@@ -23,10 +23,59 @@ struct Part {
   double mean = 0, spread = 0;
 };
 
+constexpr int lanes = 8;  ///< independent sums: one waits for no other
+
+/// Counts, range and sum where all is finite; false where something is not.
 template <class T>
-Part examine(const T* values, std::int64_t count) {
-  Part part;
+bool examine_finite(const T* values, std::int64_t count, Part& part, double& sum) {
+  double sums[lanes] = {}, odd[lanes] = {}, zeros[lanes] = {}, low[lanes], high[lanes];
+  std::fill_n(low, lanes, part.minimum);
+  std::fill_n(high, lanes, part.maximum);
+  const auto take = [&](int lane, T given) {
+    const auto value = static_cast<double>(given);
+    sums[lane] += value;
+    odd[lane] += value - value;  // 0, or NaN
+    zeros[lane] += value == 0 ? 1. : 0.;
+    low[lane] = value < low[lane] ? value : low[lane];
+    high[lane] = value > high[lane] ? value : high[lane];
+  };
+  std::int64_t i = 0;
+  for (; i + lanes <= count; i += lanes)
+    for (int lane = 0; lane < lanes; ++lane) take(lane, values[i + lane]);
+  for (; i < count; ++i) take(0, values[i]);
+  double odds = 0, all_zeros = 0;
+  for (int lane = 0; lane < lanes; ++lane) {
+    sum += sums[lane];
+    odds += odd[lane];
+    all_zeros += zeros[lane];
+    part.minimum = std::min(part.minimum, low[lane]);
+    part.maximum = std::max(part.maximum, high[lane]);
+  }
+  part.finite = static_cast<std::uint64_t>(count);
+  part.zeros = static_cast<std::uint64_t>(all_zeros);
+  return odds == 0 && std::isfinite(sum);
+}
+
+template <class T>
+double spread_of_finite(const T* values, std::int64_t count, double mean) {
+  double sums[lanes] = {};
+  const auto take = [&](int lane, T value) {
+    const double distance = static_cast<double>(value) - mean;
+    sums[lane] += distance * distance;
+  };
+  std::int64_t i = 0;
+  for (; i + lanes <= count; i += lanes)
+    for (int lane = 0; lane < lanes; ++lane) take(lane, values[i + lane]);
+  for (; i < count; ++i) take(0, values[i]);
   double sum = 0;
+  for (const double part : sums) sum += part;
+  return sum;
+}
+
+/// The same for blocks with NaN or infinities, or whose sum is beyond the limit of doubles.
+template <class T>
+Part examine_any(const T* values, std::int64_t count) {
+  Part part;
   for (std::int64_t i = 0; i < count; ++i) {
     const auto value = static_cast<double>(values[i]);
     if (!std::isfinite(value)) {
@@ -37,20 +86,24 @@ Part examine(const T* values, std::int64_t count) {
     part.zeros += value == 0;
     part.minimum = std::min(part.minimum, value);
     part.maximum = std::max(part.maximum, value);
-    sum += value;
   }
-  if (part.finite == 0) return part;
   const auto finite = static_cast<double>(part.finite);
-  part.mean = sum / finite;
-  if (!std::isfinite(sum)) {  // the sum of values near the limit of doubles
-    part.mean = 0;
-    for (std::int64_t i = 0; i < count; ++i)
-      if (std::isfinite(static_cast<double>(values[i]))) part.mean += static_cast<double>(values[i]) / finite;
-  }
+  for (std::int64_t i = 0; i < count; ++i)
+    if (std::isfinite(static_cast<double>(values[i]))) part.mean += static_cast<double>(values[i]) / finite;
   for (std::int64_t i = 0; i < count; ++i) {
     const double distance = static_cast<double>(values[i]) - part.mean;
     if (std::isfinite(static_cast<double>(values[i]))) part.spread += distance * distance;
   }
+  return part;
+}
+
+template <class T>
+Part examine(const T* values, std::int64_t count) {
+  Part part;
+  double sum = 0;
+  if (!examine_finite(values, count, part, sum)) return examine_any(values, count);
+  part.mean = sum / static_cast<double>(count);
+  part.spread = spread_of_finite(values, count, part.mean);
   return part;
 }
 
@@ -89,17 +142,22 @@ void fill_histogram(const T* values, std::int64_t count, Summary& summary, std::
   if (summary.finite == 0 || bins == 0) return;
   // Halves, because the distance of two doubles may be more than a double holds.
   const double low = summary.minimum / 2, width = summary.maximum / 2 - low;
+  const double scale = width > 0 ? bins / width : 0;
+  const bool divides = width > 0 && !std::isnormal(scale);  // a width near the limits of doubles
+  const double last = bins - 1;
   std::mutex mutex;
   for_blocks(count, threaded, cancel, [&](std::int64_t begin, std::int64_t end) {
-    std::vector<std::uint64_t> part(bins);
+    // Several counts of each bin: where many values fall into one, no increment waits for the one before it.
+    constexpr std::int64_t copies = 4;
+    std::vector<std::uint32_t> parts(copies * bins);
     for (std::int64_t i = begin; i < end; ++i) {
-      const auto value = static_cast<double>(values[i]);
-      if (!std::isfinite(value)) continue;
-      const double position = (width > 0 ? (value / 2 - low) / width : 0) * bins;
-      ++part[std::min(static_cast<std::uint32_t>(position), bins - 1)];
+      const double distance = static_cast<double>(values[i]) / 2 - low;
+      if (!(distance >= 0 && distance <= width)) continue;  // NaN, infinities
+      const double position = divides ? distance / width * bins : distance * scale;
+      ++parts[(i % copies) * bins + static_cast<std::uint32_t>(std::min(position, last))];
     }
     const std::lock_guard lock(mutex);
-    for (std::uint32_t bin = 0; bin < bins; ++bin) summary.histogram[bin] += part[bin];
+    for (std::size_t i = 0; i < parts.size(); ++i) summary.histogram[i % bins] += parts[i];
   });
 }
 
