@@ -4,7 +4,9 @@
 #include <cstring>
 
 #include "engine/cpu/copy.h"
+#include "tests/engine/rows_creation.h"
 #include "tests/engine/rows_elementwise.h"
+#include "tests/engine/rows_indexing.h"
 #include "tests/engine/rows_reduction.h"
 #include "tests/engine/rows_shape.h"
 
@@ -18,7 +20,8 @@ const Rows& all_rows() {
     Rows all;
     for (const Rows& family :
          {unary_rows(), binary_rows(), selection_rows(), reduction_rows(), product_rows(), nn_rows(),
-          creation_rows(), shape_rows(), joining_rows(), indexing_rows()})
+          creation_rows(), shape_rows(), joining_rows(), indexing_rows(),
+          Rows{gather_test(), gather_nd_test()}, scatter_rows(), search_rows()})
       all.insert(all.end(), family.begin(), family.end());
     return all;
   }();

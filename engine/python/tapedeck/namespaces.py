@@ -6,7 +6,8 @@ import types
 from tapedeck import _engine
 
 # Files of the package that hold code, but are no namespace that TensorFlow has.
-_INTERNAL = {"context", "creation", "custom", "functional", "idx", "lbfgs", "namespaces", "shapes", "signatures", "tape"}
+_INTERNAL = {"context", "creation", "custom", "functional", "idx", "lbfgs", "namespaces", "shapes", "shaping",
+             "signatures", "tape"}
 
 
 def op_function(name):
@@ -30,10 +31,14 @@ def _submodule(path):
     return sys.modules[full_name]
 
 
-def install():
-    """Called once, at the end of the package's import. What a Python file of the package defines stays."""
+def install(*python_functions):
+    """Called once, at the end of the package's import, with the functions that the package's Python files add, by name.
+    What a Python file defines stays."""
     root = sys.modules["tapedeck"]
-    for python_name, function in _engine.op_functions.items():
+    everything = {**_engine.op_functions}
+    for functions in python_functions:
+        everything.update(functions)
+    for python_name, function in everything.items():
         path, _, name = python_name.rpartition(".")
         module = _submodule(path) if path else root
         if not hasattr(module, name):
