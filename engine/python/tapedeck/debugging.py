@@ -19,7 +19,7 @@ def _fail(message, text):
 def _compare(op, symbol, x, y, message, summarize):
     """Fails where the comparison does not hold for some pair, and says which."""
     most = 3 if summarize is None else int(summarize)
-    x, y = _pair(op, x, y)
+    x, y = _pair(x, y)
     wrong = ~np.asarray(_op(op)(x, y))
     if not wrong.any():
         return
@@ -34,13 +34,19 @@ def _compare(op, symbol, x, y, message, summarize):
     _fail(message, "\n".join(lines))
 
 
-def _pair(op, x, y):
-    """Both as tensors; a Python value takes the dtype of the tensor beside it."""
-    if isinstance(x, (_engine.Tensor, _engine.Variable)) and not isinstance(y, (_engine.Tensor, _engine.Variable)):
-        return _to_tensor(x), _to_tensor(y, dtype_hint=x.dtype)
-    if isinstance(y, (_engine.Tensor, _engine.Variable)):
-        return _to_tensor(x, dtype_hint=y.dtype), _to_tensor(y)
-    return _to_tensor(x), _to_tensor(y)
+def _is_tensor(value):
+    return isinstance(value, (_engine.Tensor, _engine.Variable))
+
+
+def _pair(x, y):
+    """Both as tensors; a Python value takes the dtype of the tensor beside it, whole numbers that of floats."""
+    left, right = _to_tensor(x), _to_tensor(y)
+    if left.dtype != right.dtype:
+        if not _is_tensor(y) and (_is_tensor(x) or left.dtype.is_floating):
+            return left, _to_tensor(y, dtype_hint=left.dtype)
+        if not _is_tensor(x):
+            return _to_tensor(x, dtype_hint=right.dtype), right
+    return left, right
 
 
 def assert_equal(x, y, message=None, summarize=None, name=None, data=None):
@@ -96,7 +102,7 @@ def assert_non_positive(x, message=None, summarize=None, name=None, data=None):
 def assert_near(x, y, rtol=None, atol=None, message=None, summarize=None, name=None, data=None):
     """|x - y| <= atol + rtol * |y|, element by element. The tolerances are ten times the dtype's epsilon where None."""
     most = 3 if summarize is None else int(summarize)
-    x, y = _pair("near", x, y)
+    x, y = _pair(x, y)
     if x.dtype != y.dtype:
         raise _engine.TypeMismatchError(f"assert_near: x is {x.dtype.name} and y is {y.dtype.name}; cast one of them")
     epsilon = 10 * np.finfo(x.dtype.as_numpy_dtype).eps if x.dtype.is_floating else 0
@@ -214,7 +220,7 @@ def assert_same_float_dtype(tensors=None, dtype=None):
 
 def assert_proper_iterable(values):
     """values is iterable, and no tensor, array or text. TypeError where not."""
-    if isinstance(values, (_engine.Tensor, _engine.Variable, np.ndarray, str, bytes)) or not hasattr(values, "__iter__"):
+    if _is_tensor(values) or isinstance(values, (np.ndarray, str, bytes)) or not hasattr(values, "__iter__"):
         raise _engine.TypeMismatchError(f"Expected an iterable of values, got {type(values).__name__}")
 
 
@@ -253,7 +259,7 @@ def is_strictly_increasing(x, name=None):
 
 def is_numeric_tensor(tensor):
     """True for a tensor of numbers."""
-    return isinstance(tensor, (_engine.Tensor, _engine.Variable)) and tensor.dtype != dtypes.bool
+    return _is_tensor(tensor) and tensor.dtype != dtypes.bool
 
 
 # TensorFlow 1 has all of them at the top as well.
