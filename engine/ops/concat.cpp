@@ -204,8 +204,9 @@ TAPEDECK_OP(unstack_op) = {
           const Strides strides = without(value.strides(), axis);
           Tensors outputs;
           for (std::size_t i = 0; i < c.outputs.size(); ++i)
-            outputs.push_back(view_of(value, c.outputs[i].shape, strides,
-                                      static_cast<std::int64_t>(i) * value.strides()[axis]));
+            outputs.push_back(
+                view_of(value, c.outputs[i].shape, strides,
+                        value.count() == 0 ? 0 : static_cast<std::int64_t>(i) * value.strides()[axis]));
           return outputs;
         },
     .vjp =
@@ -275,8 +276,9 @@ Tensors split_forward(const OpContext& c) {
   Tensors outputs;
   std::int64_t position = 0;
   for (const TensorSpec& part : c.outputs) {
-    outputs.push_back(view_of(value, part.shape, value.strides(),
-                              part.shape[axis] == 0 ? 0 : position * value.strides()[axis]));
+    outputs.push_back(
+        view_of(value, part.shape, value.strides(),
+                value.count() == 0 || part.shape[axis] == 0 ? 0 : position * value.strides()[axis]));
     position += part.shape[axis];
   }
   return outputs;

@@ -30,6 +30,7 @@ TAPEDECK_OP(tile_op) = {
         },
     .forward =
         [](const OpContext& c) {
+          if (element_count(c.outputs[0].shape) == 0) return one(allocate_output(c));
           Tensor values = contiguous(c.inputs[0]);
           const Integers multiples = integers_of(c.attributes[0]);
           Shape shape = values.shape();
@@ -51,6 +52,7 @@ TAPEDECK_OP(tile_op) = {
     .vjp =
         [](const VjpContext& c) {
           Tensor gradient = c.cotangents[0];
+          if (gradient.count() == 0) return zero_gradient(c);
           const Shape& shape = c.inputs[0].shape();
           const Integers multiples = integers_of(c.attributes[0]);
           for (int axis = 0; axis < shape.rank(); ++axis) {

@@ -22,14 +22,15 @@ TensorSpecs reshape_shape(const OpContext& c) {
   const Tensor& tensor = c.inputs[0];
   Shape shape{std::span<const std::int64_t>(integers_of(c.attributes[0]))};
   int open = -1;
-  std::int64_t known = 1;
+  // Beside an extent of 0 the others may have any product.
+  std::int64_t known = std::find(shape.begin(), shape.end(), 0) != shape.end() ? 0 : 1;
   for (int axis = 0; axis < shape.rank(); ++axis) {
     if (shape[axis] == -1 && open < 0)
       open = axis;
     else if (shape[axis] < 0)
       fail<InvalidArgumentError>("reshape: shape ", to_string(shape),
                                  shape[axis] == -1 ? " holds -1 twice" : " has a negative extent");
-    else if (__builtin_mul_overflow(known, shape[axis], &known))
+    else if (known != 0 && __builtin_mul_overflow(known, shape[axis], &known))
       fail<InvalidArgumentError>("reshape: shape ", to_string(shape), " has more elements than int64 counts");
   }
   if (open >= 0) {

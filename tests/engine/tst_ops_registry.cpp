@@ -4,35 +4,12 @@
 #include <cstring>
 
 #include "engine/cpu/copy.h"
-#include "tests/engine/rows_creation.h"
-#include "tests/engine/rows_elementwise.h"
-#include "tests/engine/rows_indexing.h"
-#include "tests/engine/rows_reduction.h"
-#include "tests/engine/rows_shape.h"
+#include "tests/engine/all_rows.h"
 
 using namespace tapedeck;
 using namespace tapedeck::testing;
 
 namespace {
-
-const Rows& all_rows() {
-  static const Rows rows = [] {
-    Rows all;
-    for (const Rows& family :
-         {unary_rows(), binary_rows(), selection_rows(), reduction_rows(), product_rows(), nn_rows(),
-          creation_rows(), shape_rows(), joining_rows(), indexing_rows(),
-          Rows{gather_test(), gather_nd_test()}, scatter_rows(), search_rows()})
-      all.insert(all.end(), family.begin(), family.end());
-    return all;
-  }();
-  return rows;
-}
-
-const Row* row_of(const std::string& op) {
-  for (const Row& row : all_rows())
-    if (row.op == op) return &row;
-  return nullptr;
-}
 
 /// Numbers equal within `tolerance` relatively, zeros and infinities exactly, NaN as NaN.
 bool agree(double a, double b, double tolerance) {

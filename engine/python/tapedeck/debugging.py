@@ -108,8 +108,8 @@ def assert_near(x, y, rtol=None, atol=None, message=None, summarize=None, name=N
     epsilon = 10 * np.finfo(x.dtype.as_numpy_dtype).eps if x.dtype.is_floating else 0
     rtol, atol = epsilon if rtol is None else float(rtol), epsilon if atol is None else float(atol)
     left, right = np.asarray(x), np.asarray(y)
-    with np.errstate(invalid="ignore"):  # infinities of one sign are equal
-        near = (left == right) | (np.abs(left - right) <= atol + rtol * np.abs(right))
+    with np.errstate(invalid="ignore"):  # infinities are near where they are equal
+        near = (left == right) | (np.isfinite(right) & (np.abs(left - right) <= atol + rtol * np.abs(right)))
     if not np.all(near):
         _fail(message, f"x and y not equal to tolerance rtol = {rtol}, atol = {atol}\nx values:\n{_text(left, most)}\n"
                        f"y values:\n{_text(right, most)}")
