@@ -116,10 +116,11 @@ Tensor fill(const Shape& dims, const Tensor& value) {
 // ---- eye ----
 TAPEDECK_OP(eye_op) = {
     .name = "eye",
-    .python_names = {},  // tf.eye, which adds batch_shape
+    .python_names = {"eye", "linalg.eye"},
     .inputs = {},
     .attributes = {{.name = "num_rows", .kind = AttributeKind::integer, .fallback = {}, .required = true},
                    {.name = "num_columns", .kind = AttributeKind::integer, .fallback = std::monostate{}},
+                   {.name = "batch_shape", .kind = AttributeKind::shape, .fallback = std::monostate{}},
                    {.name = "dtype", .kind = AttributeKind::dtype, .fallback = DType::float32}},
     .shape_rule =
         [](const OpContext& c) {
@@ -128,29 +129,35 @@ TAPEDECK_OP(eye_op) = {
           if (rows < 0 || columns < 0)
             fail<InvalidArgumentError>("eye: num_rows ", rows, " and num_columns ", columns,
                                        "; neither may be negative");
-          return spec(c.attributes.get<DType>(2), {rows, columns});
+          Shape shape = c.attributes.is_none(2) ? Shape{} : shape_of(c, 2);
+          shape.push_back(rows);
+          shape.push_back(columns);
+          return spec(c.attributes.get<DType>(3), shape);
         },
     .forward =
         [](const OpContext& c) {
           Tensors result = constant_forward<0>(c);
           const Tensor& out = result[0];
           const Tensor element = Tensor::scalar(1.0, out.dtype());
-          const std::int64_t columns = out.dim(1);
+          const std::int64_t rows = out.dim(out.rank() - 2);
+          const std::int64_t columns = out.dim(out.rank() - 1);
           if (out.count() == 0) return result;
-          cpu::copy(item_size(out.dtype()), element.raw(), {0}, out.writable_data<std::byte>(), {columns + 1},
-                    {std::min(out.dim(0), columns)});
+          cpu::copy(item_size(out.dtype()), element.raw(), {0, 0}, out.writable_data<std::byte>(),
+                    {rows * columns, columns + 1}, {out.count() / (rows * columns), std::min(rows, columns)});
           return result;
         },
     .vjp = nullptr,
     .vjp_formula = "none",
     .doc =
         "The identity matrix: ones on the diagonal, zeros elsewhere.\n\n"
-        "num_rows; num_columns: None for as many as rows; dtype: any.\n"
-        "Returns: dtype, (num_rows, num_columns).\n"
+        "num_rows; num_columns: None for as many as rows; batch_shape: axes before those of the matrix, "
+        "along "
+        "which it repeats; dtype: any.\n"
+        "Returns: dtype, batch_shape + (num_rows, num_columns).\n"
         "Errors: InvalidArgumentError for a negative number.",
 };
 Tensor eye(std::int64_t rows, std::optional<std::int64_t> columns, DType dtype) {
-  return run_op1(eye_op, {}, {rows, columns ? Attribute(*columns) : Attribute(), dtype});
+  return run_op1(eye_op, {}, {rows, columns ? Attribute(*columns) : Attribute(), Attribute(), dtype});
 }
 
 // ---- one_hot ----

@@ -20,10 +20,11 @@ inline Rows creation_rows() {
       making_test("fill", {call_with({}, {list({2, 3})}, {2, 3}), call_with({}, {list({})}, {})},
                   [](const Call& call, const Index&) { return call.inputs[0].item(); }),
       making_test("eye",
-                  {made_call({std::int64_t{3}, none(), f64}, {3, 3}),
-                   made_call({std::int64_t{2}, std::int64_t{4}, DType::int32}, {2, 4}),
-                   made_call({std::int64_t{4}, std::int64_t{2}, f64}, {4, 2})},
-                  [](const Call&, const Index& i) { return i[0] == i[1]; }),
+                  {made_call({std::int64_t{3}, none(), none(), f64}, {3, 3}),
+                   made_call({std::int64_t{2}, std::int64_t{4}, none(), DType::int32}, {2, 4}),
+                   made_call({std::int64_t{0}, std::int64_t{4}, list({2}), f64}, {2, 0, 4}),
+                   made_call({std::int64_t{4}, std::int64_t{2}, list({3, 2}), f64}, {3, 2, 4, 2})},
+                  [](const Call&, const Index& i) { return i[i.size() - 2] == i.back(); }),
       making_test(
           "range",
           {made_call({2.0, 7.5, 1.5, f64}, {4}),
@@ -84,15 +85,19 @@ inline Rows creation_rows() {
     attributes.insert(attributes.end(), place.begin(), place.end());
     return [=](Random& random) { return Call{{random_tensor(random, shape, low, 2.0)}, attributes}; };
   };
-  rows.push_back({"random_shuffle", {draw({5, 2}, -2, {}), draw({0, 2}, -2, {})}, {}, 0, "tst_ops_random"});
+  rows.push_back(
+      {"random_shuffle", {draw({5, 2}, -2, {}), draw({0, 2}, -2, {})}, {}, 0, "tests/python/test_random.py"});
   rows.push_back(
       {"random_categorical",
        {draw({2, 3}, -2, {std::int64_t{4}, DType::int64}), draw({1, 1}, -2, {std::int64_t{0}, DType::int32})},
        {},
        0,
-       "tst_ops_random"});
-  rows.push_back(
-      {"random_gamma", {draw({3}, 0.5, {list({2})}), draw({}, 0.1, {list({})})}, {}, 0, "tst_ops_random"});
+       "tests/python/test_random.py"});
+  rows.push_back({"random_gamma",
+                  {draw({3}, 0.5, {list({2})}), draw({}, 0.1, {list({})})},
+                  {},
+                  0,
+                  "tests/python/test_random.py"});
   return rows;
 }
 

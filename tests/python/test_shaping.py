@@ -160,6 +160,22 @@ class Shaping(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "holds 1 twice"):
             tf.math.invert_permutation([1, 1, 0])
 
+    def test_ensure_shape_unravel_index_reverse_sequence(self):
+        self.same(tf.ensure_shape(cube, [2, None, 4]), cube)
+        for shape in ([2, 3], [2, 3, 5], [None, None, None, None]):
+            with self.assertRaisesRegex(ValueError, r"x has shape \(2, 3, 4\), not"):
+                tf.ensure_shape(cube, shape)
+        self.same(tf.unravel_index([22, 5, 0], [2, 3, 4]), np.unravel_index([22, 5, 0], (2, 3, 4)))
+        self.same(tf.unravel_index(7, [2, 3, 4]), np.unravel_index(7, (2, 3, 4)))
+        with self.assertRaisesRegex(IndexError, r"must be in \[0, 24\)"):
+            tf.unravel_index([24], [2, 3, 4])
+        wanted = cube.copy()
+        wanted[0, :, :3] = cube[0, :, 2::-1]
+        self.same(tf.reverse_sequence(cube, [3, 0], seq_axis=2, batch_axis=0), wanted)
+        self.same(tf.reverse_sequence(cube.T, [3, 0], seq_dim=0, batch_dim=2), wanted.T)
+        with self.assertRaisesRegex(ValueError, r"needs 2 numbers in \[0, 4\]"):
+            tf.reverse_sequence(cube, [3, 5], 2)
+
     def test_six_axes_views_and_empties(self):
         six = np.arange(2 * 1 * 3 * 2 * 1 * 2.).reshape(2, 1, 3, 2, 1, 2)
         view = tf.transpose(tf.constant(six))

@@ -2,6 +2,8 @@
 
 `functions` maps TensorFlow's names to them; namespaces.py puts them there.
 """
+import math
+
 import numpy as np
 
 from tapedeck import _engine, dtypes
@@ -42,18 +44,6 @@ def pad(tensor, paddings, mode="CONSTANT", constant_values=0, name=None):
     if pairs.ndim != 2 or pairs.shape[1] != 2:
         raise _InvalidArgument(f"pad: paddings has shape {pairs.shape}; it is a list of pairs, one for each axis")
     return _op("pad")(tensor, pairs.ravel().tolist(), mode, constant_values)
-
-
-def eye(num_rows, num_columns=None, batch_shape=None, dtype=dtypes.float32, name=None):
-    """The identity matrix: ones on the diagonal, zeros elsewhere.
-
-    num_columns: None for as many as rows; batch_shape: extents before those of the matrix; dtype: any. InvalidArgumentError
-    for a negative number.
-    """
-    matrix = _op("eye")(num_rows, num_columns, dtype)
-    if batch_shape is None:
-        return matrix
-    return _op("broadcast_to")(matrix, _extents(batch_shape) + list(matrix.shape))
 
 
 def _extents(shape):
@@ -207,8 +197,58 @@ def dynamic_stitch(indices, data, name=None):
     return _op("tensor_scatter_nd_update")(_op("zeros")((max(0, count),) + rest, data[0].dtype), places, values)
 
 
+def ensure_shape(x, shape, name=None):
+    """x itself, after a check of its shape; None in shape stands for any extent. InvalidArgumentError for another shape."""
+    x = _to_tensor(x)
+    wanted = None if shape is None else [None if extent is None else int(extent) for extent in shape]
+    if wanted is not None and (len(wanted) != x.ndim or any(extent not in (None, own) for extent, own in zip(wanted, x.shape))):
+        raise _InvalidArgument(f"ensure_shape: x has shape {tuple(x.shape)}, not {tuple(wanted)}")
+    return x
+
+
+def unravel_index(indices, dims, name=None):
+    """Row-major numbers of elements as coordinates in a tensor of extents dims.
+
+    indices: int32 or int64, a scalar or one axis. Returns its dtype, (rank,) + the shape of indices. IndexError for a number
+    outside of dims.
+    """
+    indices = _to_tensor(indices)
+    if not indices.dtype.is_integer or indices.ndim > 1:
+        raise _InvalidArgument(f"unravel_index: indices is {indices.dtype.name} {tuple(indices.shape)}; needs whole numbers "
+                               "with at most one axis")
+    values, extents = np.asarray(indices), _extents(dims)
+    count = math.prod(extents)
+    if values.size and not (0 <= values.min() and values.max() < count):
+        raise _engine.OutOfRangeError(f"unravel_index: indices holds {values.min()} to {values.max()}; must be in [0, {count})")
+    return _to_tensor(np.array(np.unravel_index(values, extents), values.dtype).reshape((len(extents),) + values.shape))
+
+
+def reverse_sequence(input, seq_lengths, seq_axis=None, batch_axis=None, name=None, seq_dim=None, batch_dim=None):
+    """Turns the first seq_lengths[b] elements of seq_axis round, for each b of batch_axis (None: 0).
+
+    seq_lengths: int32 or int64, one for each b, at most the extent of seq_axis. Returns the dtype and shape of input.
+    """
+    tensor, lengths = _to_tensor(input), np.asarray(seq_lengths)
+    seq_axis, batch_axis = (int(new if new is not None else old if old is not None else 0)
+                            for new, old in ((seq_axis, seq_dim), (batch_axis, batch_dim)))
+    seq_axis, batch_axis = (axis + tensor.ndim if axis < 0 else axis for axis in (seq_axis, batch_axis))
+    if not (0 <= seq_axis < tensor.ndim and 0 <= batch_axis < tensor.ndim) or seq_axis == batch_axis:
+        raise _InvalidArgument(f"reverse_sequence: seq_axis {seq_axis} and batch_axis {batch_axis} for shape "
+                               f"{tuple(tensor.shape)}; needs two axes of it")
+    batches, extent = tensor.shape[batch_axis], tensor.shape[seq_axis]
+    if lengths.shape != (batches,) or lengths.dtype.kind not in "iu" or (lengths < 0).any() or (lengths > extent).any():
+        raise _InvalidArgument(f"reverse_sequence: seq_lengths {lengths.tolist()} for shape {tuple(tensor.shape)}; needs "
+                               f"{batches} numbers in [0, {extent}]")
+    places = np.arange(extent)
+    places = np.where(places < lengths[:, None], lengths[:, None] - 1 - places, places)
+    order = [batch_axis, seq_axis] + [axis for axis in range(tensor.ndim) if axis not in (batch_axis, seq_axis)]
+    turned = _op("gather")(_op("transpose")(tensor, order), places, axis=1, batch_dims=1)
+    return _op("transpose")(turned, np.argsort(order).tolist())
+
+
 functions = {
-    "where": where, "where_v2": where, "pad": pad, "eye": eye, "linalg.eye": eye, "shape_n": shape_n,
+    "ensure_shape": ensure_shape, "unravel_index": unravel_index, "reverse_sequence": reverse_sequence,
+    "where": where, "where_v2": where, "pad": pad, "shape_n": shape_n,
     "broadcast_static_shape": broadcast_static_shape, "broadcast_dynamic_shape": broadcast_dynamic_shape,
     "boolean_mask": boolean_mask, "sequence_mask": sequence_mask, "meshgrid": meshgrid, "repeat": repeat,
     "dynamic_partition": dynamic_partition, "dynamic_stitch": dynamic_stitch,
