@@ -80,6 +80,9 @@ std::vector<std::int64_t> checked_indices(const OpContext& context, std::size_t 
 /// such as "pad: constant_values 0.5 is no int32".
 Tensor scalar_of(const OpContext& context, std::size_t attribute, DType dtype);
 
+/// These numbers as int32 or int64, as `spec` has it.
+Tensor from_integers(std::span<const std::int64_t> values, const TensorSpec& spec);
+
 /// A constant in a VJP that no op made: the observer is told of it.
 Tensor leaf(Tensor tensor);
 /// A scalar constant in a VJP: a leaf that the observer is told of.

@@ -122,7 +122,7 @@ Tensor range(double start, double limit, double delta, DType dtype) {
 // ---- linspace ----
 TAPEDECK_OP(linspace_op) = {
     .name = "linspace",
-    .python_names = {"linspace", "lin_space"},
+    .python_names = {},  // tf.linspace, which takes ends with axes
     .inputs = {{.name = "start", .preferred = DType::float32}, {.name = "stop", .preferred = DType::float32}},
     .attributes = {{.name = "num", .kind = AttributeKind::integer, .fallback = {}, .required = true}},
     .shape_rule =

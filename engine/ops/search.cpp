@@ -100,16 +100,6 @@ std::vector<std::int64_t> places_of(const OpContext& c) {
   return places;
 }
 
-Tensor integers_as(const std::vector<std::int64_t>& values, const TensorSpec& spec) {
-  Tensor out = Tensor::allocate(spec.dtype, spec.shape);
-  for (std::size_t i = 0; i < values.size(); ++i)
-    if (spec.dtype == DType::int32)
-      out.writable_data<std::int32_t>()[i] = static_cast<std::int32_t>(values[i]);
-    else
-      out.writable_data<std::int64_t>()[i] = values[i];
-  return out;
-}
-
 }  // namespace
 
 TAPEDECK_OP(searchsorted_op) = {
@@ -122,7 +112,7 @@ TAPEDECK_OP(searchsorted_op) = {
     .forward =
         [](const OpContext& c) {
           return one(visit_dtype(c.inputs[0].dtype(), [&](auto tag) {
-            return integers_as(places_of<typename decltype(tag)::type>(c), c.outputs[0]);
+            return from_integers(places_of<typename decltype(tag)::type>(c), c.outputs[0]);
           }));
         },
     .vjp = nullptr,
@@ -166,7 +156,7 @@ TAPEDECK_OP(invert_permutation_op) = {
                                          i);
             place = static_cast<std::int64_t>(i);
           }
-          return one(integers_as(inverse, c.outputs[0]));
+          return one(from_integers(inverse, c.outputs[0]));
         },
     .vjp = nullptr,
     .vjp_formula = "none",

@@ -178,16 +178,6 @@ DType count_dtype(const OpContext& c) {
   return dtype;
 }
 
-Tensor from_integers(std::span<const std::int64_t> values, const TensorSpec& spec) {
-  Tensor out = Tensor::allocate(spec.dtype, spec.shape);
-  for (std::size_t i = 0; i < values.size(); ++i)
-    if (spec.dtype == DType::int32)
-      out.writable_data<std::int32_t>()[i] = static_cast<std::int32_t>(values[i]);
-    else
-      out.writable_data<std::int64_t>()[i] = values[i];
-  return out;
-}
-
 }  // namespace
 
 TAPEDECK_OP(shape_op) = {

@@ -212,6 +212,18 @@ class Creation(unittest.TestCase):
         with self.assertRaisesRegex(MemoryError, r"range: .*needs 7\.3 TiB"):
             tf.range(10**12, dtype=tf.int64)
 
+    def test_linspace_between_tensors(self):
+        start, stop = np.array([[0.], [10.]]), np.array([1., 2., .1])
+        for axis in (0, 1, 2, -1, -2):
+            for num in (1, 2, 5):
+                result = tf.linspace(start, stop, num, axis=axis)
+                np.testing.assert_allclose(result.numpy(), np.linspace(start + 0 * stop, stop + 0 * start, num, axis=axis), rtol=1e-15)
+        np.testing.assert_array_equal(tf.lin_space(0., 1., 5).numpy(), [0, .25, .5, .75, 1])
+        with self.assertRaisesRegex(ValueError, "linspace: axis 3 is out of range"):
+            tf.linspace(start, stop, 4, axis=3)
+        with self.assertRaisesRegex(ValueError, "linspace: num is 0"):
+            tf.linspace(start, stop, 0)
+
     def test_eye_in_batches(self):
         np.testing.assert_array_equal(tf.eye(2, 3, [2, 1]).numpy(), np.broadcast_to(np.eye(2, 3), (2, 1, 2, 3)))
         self.assertEqual(tf.linalg.eye(2, dtype=tf.int32).dtype, tf.int32)

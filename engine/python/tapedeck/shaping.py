@@ -46,6 +46,31 @@ def pad(tensor, paddings, mode="CONSTANT", constant_values=0, name=None):
     return _op("pad")(tensor, pairs.ravel().tolist(), mode, constant_values)
 
 
+def linspace(start, stop, num, name=None, axis=0):
+    """num numbers at equal steps from start to stop, both included.
+
+    start, stop: float32 or float64, both of one dtype, of shapes that broadcast; axis: where the new axis stands in the
+    result. InvalidArgumentError for num below 1.
+    """
+    if np.ndim(start) == 0 and np.ndim(stop) == 0:
+        return _op("linspace")(start, stop, num)
+    start = _to_tensor(start)
+    if not start.dtype.is_floating:
+        start = _op("cast")(start, dtypes.float32)
+    stop = _to_tensor(stop, dtype_hint=start.dtype)
+    both = broadcast_static_shape(start.shape, stop.shape)
+    place = len(both) + 1 + axis if axis < 0 else axis
+    if not 0 <= place <= len(both):
+        raise _InvalidArgument(f"linspace: axis {axis} is out of range for a result of {len(both) + 1} axes")
+    start, stop = (_op("expand_dims")(_op("broadcast_to")(end, both), place) for end in (start, stop))
+    zero, one = _to_tensor(0., start.dtype), _to_tensor(1., start.dtype)
+    steps = _op("linspace")(zero, one, num)
+    if num == 1:
+        return start
+    inner = _op("reshape")(steps[1:-1], [-1] + [1] * (len(both) - place))
+    return _op("concat")([start, start + (stop - start) * inner, stop], place)  # the ends are exact
+
+
 def _extents(shape):
     """A shape in any form that ops take, as a list of ints."""
     return [int(extent) for extent in np.asarray(shape).reshape(-1)]
@@ -247,6 +272,7 @@ def reverse_sequence(input, seq_lengths, seq_axis=None, batch_axis=None, name=No
 
 
 functions = {
+    "linspace": linspace, "lin_space": linspace,
     "ensure_shape": ensure_shape, "unravel_index": unravel_index, "reverse_sequence": reverse_sequence,
     "where": where, "where_v2": where, "pad": pad, "shape_n": shape_n,
     "broadcast_static_shape": broadcast_static_shape, "broadcast_dynamic_shape": broadcast_dynamic_shape,
