@@ -178,7 +178,9 @@ TAPEDECK_OP(strided_slice_grad_op) = {
     .shape_rule =
         [](const OpContext& c) {
           const Shape shape = shape_of(c, 0);
-          const Shape read = resolve(c, slicing_of(c, 1), shape, contiguous_strides(shape)).shape;
+          Strides none;  // only the shape counts: those of a shape that no memory holds would overflow
+          none.resize(shape.rank());
+          const Shape read = resolve(c, slicing_of(c, 1), shape, none).shape;
           if (read != c.inputs[0].shape())
             fail<InvalidArgumentError>("strided_slice_grad: dy ", to_string(c.inputs[0].shape()),
                                        " where the slice of ", to_string(shape), " has shape ",
@@ -226,8 +228,10 @@ TensorSpecs slice_shape(const OpContext& c) {
   bool fits = begin.size() == static_cast<std::size_t>(shape.rank()) && size.size() == begin.size();
   for (std::size_t i = 0; fits && i < begin.size(); ++i) {
     const std::int64_t extent = shape[static_cast<int>(i)];
+    fits = begin[i] >= 0 && begin[i] <= extent;
+    if (!fits) break;  // the difference might overflow
     const std::int64_t count = size[i] == -1 ? extent - begin[i] : size[i];
-    fits = begin[i] >= 0 && begin[i] <= extent && count >= 0 && count <= extent - begin[i];
+    fits = count >= 0 && count <= extent - begin[i];
     result.push_back(count);
   }
   if (!fits)

@@ -235,6 +235,11 @@ class OpsErrorsTest : public QObject {
                  "expand_dims: a tensor has at most 8 axes, not 9");
     EXPECT_ERROR(ResourceExhaustedError, ops::zeros({std::int64_t{1} << 40, std::int64_t{1} << 40}),
                  "zeros: a tensor of shape (1099511627776, 1099511627776) has more than 2^63 elements");
+    EXPECT_ERROR(
+        ResourceExhaustedError, ops::zeros({std::int64_t{1} << 40, 0, std::int64_t{1} << 40}),
+        "zeros: a tensor of shape (1099511627776, 0, 1099511627776) is empty, but its other extents make "
+        "more than 2^63 elements");
+    QCOMPARE(ops::zeros({std::int64_t{1} << 40, 0}).count(), std::int64_t{0});
   }
 };
 
