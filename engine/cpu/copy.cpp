@@ -123,4 +123,13 @@ void gather_rows(const void* source, std::int64_t outer, std::int64_t count, con
   });
 }
 
+void scatter_rows(const void* source, const std::int64_t* numbers, std::int64_t count, std::size_t row_bytes,
+                  void* target) {
+  const auto* from = static_cast<const char*>(source);
+  auto* to = static_cast<char*>(target);
+  for (std::int64_t i = 0; i < count; ++i)
+    std::memcpy(to + numbers[i] * static_cast<std::int64_t>(row_bytes),
+                from + i * static_cast<std::int64_t>(row_bytes), row_bytes);
+}
+
 }  // namespace tapedeck::cpu

@@ -20,4 +20,8 @@ void fill(std::size_t size, const void* value, void* target, std::int64_t count)
 void gather_rows(const void* source, std::int64_t outer, std::int64_t count, const std::int64_t* indices,
                  std::int64_t index_count, std::size_t row_bytes, void* target);
 
+/// Contiguous rows: target[numbers[i]] = source[i] in order of i, each of `row_bytes`. Numbers lie in range.
+void scatter_rows(const void* source, const std::int64_t* numbers, std::int64_t count, std::size_t row_bytes,
+                  void* target);
+
 }  // namespace tapedeck::cpu

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdint>
+#include <vector>
 
 #include "engine/tensor/dtype.h"
 
@@ -27,5 +28,24 @@ void random_integers(DType dtype, std::uint64_t key, std::uint64_t counter, std:
 /// again.
 void random_normal(DType dtype, std::uint64_t key, std::uint64_t counter, double mean, double deviation,
                    bool truncated, void* out, std::int64_t count);
+
+/// Where a draw begins in the stream.
+struct StreamPlace {
+  std::uint64_t key;
+  std::uint64_t counter;
+};
+
+/// The numbers 0 … count − 1 in random order (random_draws.cpp, and the two below). One block for each
+/// number.
+std::vector<std::int64_t> random_order(StreamPlace place, std::int64_t count);
+/// out[b, i]: the number of a class, class k with probability exp(logits[b, k]) / Σ exp(logits[b, :]). One
+/// block for each number. Returns the first row that has NaN, +Inf or nothing finite (out is then
+/// unfinished), or −1.
+std::int64_t random_classes(DType logits_dtype, const void* logits, std::int64_t rows, std::int64_t classes,
+                            StreamPlace place, DType dtype, void* out, std::int64_t samples);
+/// out[i]: gamma distributed with shape parameter alpha[i % alpha_count] and scale 1. One block for each
+/// number, with further attempts in the counter's third word.
+void random_gamma(DType dtype, const void* alpha, std::int64_t alpha_count, StreamPlace place, void* out,
+                  std::int64_t count);
 
 }  // namespace tapedeck::cpu

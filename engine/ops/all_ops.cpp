@@ -7,7 +7,9 @@ namespace tapedeck {
 
 void register_all_ops() {
   ops::link_creation();
+  ops::link_ranges();
   ops::link_random();
+  ops::link_random_draws();
   ops::link_unary();
   ops::link_transcendental();
   ops::link_binary();
@@ -16,11 +18,16 @@ void register_all_ops() {
   ops::link_cast();
   ops::link_matmul();
   ops::link_reduction();
+  ops::link_identity();
   ops::link_shape();
+  ops::link_arrange();
+  ops::link_blocks();
   ops::link_concat();
   ops::link_padding();
   ops::link_slicing();
   ops::link_indexing();
+  ops::link_scatter();
+  ops::link_search();
   ops::link_nn();
   ops::link_activation();
   ops::link_special();

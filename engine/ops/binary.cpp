@@ -219,22 +219,25 @@ Tensor pow(const Tensor& x, const Tensor& y) {
   return run_op1(pow_op, {x, y});
 }
 
-TAPEDECK_OP(maximum_op) =
-    binary_op<Binary::maximum, Kind::numeric>({"maximum",
-                                               {"maximum", "math.maximum"},
-                                               "The larger of x and y; NaN where either is NaN.",
-                                               "dx = dz where x ≥ y, dy = dz where x < y"},
-                                              extreme_gradients<greater_equal>);
+namespace {
+
+template <Binary kernel, auto comparison>
+OpDef extreme_op(const std::string& name, const std::string& adjective, const std::string& formula) {
+  return binary_op<kernel, Kind::numeric>(
+      {name, {name, "math." + name}, "The " + adjective + " of x and y; NaN where either is NaN.", formula},
+      extreme_gradients<comparison>);
+}
+
+}  // namespace
+
+TAPEDECK_OP(maximum_op) = extreme_op<Binary::maximum, greater_equal>(
+    "maximum", "larger", "dx = dz where x ≥ y, dy = dz where x < y");
 Tensor maximum(const Tensor& x, const Tensor& y) {
   return run_op1(maximum_op, {x, y});
 }
 
-TAPEDECK_OP(minimum_op) =
-    binary_op<Binary::minimum, Kind::numeric>({"minimum",
-                                               {"minimum", "math.minimum"},
-                                               "The smaller of x and y; NaN where either is NaN.",
-                                               "dx = dz where x ≤ y, dy = dz where x > y"},
-                                              extreme_gradients<less_equal>);
+TAPEDECK_OP(minimum_op) = extreme_op<Binary::minimum, less_equal>("minimum", "smaller",
+                                                                  "dx = dz where x ≤ y, dy = dz where x > y");
 Tensor minimum(const Tensor& x, const Tensor& y) {
   return run_op1(minimum_op, {x, y});
 }
@@ -253,35 +256,39 @@ Tensor squared_difference(const Tensor& x, const Tensor& y) {
   return run_op1(squared_difference_op, {x, y});
 }
 
-TAPEDECK_OP(sigmoid_grad_op) = binary_op<Binary::sigmoid_grad, Kind::floating>(
-    {"sigmoid_grad",
-     {},
-     "The VJP of sigmoid, from its output y: dy·y·(1 − y).",
-     "d(y) = dz·dy·(1 − 2y), d(dy) = dz·y·(1 − y)",
-     "y",
-     "dy"},
-    [](const VjpContext& c) {
-      const Tensor& y = c.inputs[0];
-      const Tensor& g = c.cotangents[0];
-      return binary_gradients(
-          c, [&] { return g * (c.inputs[1] * (1.0 - 2.0 * y)); }, [&] { return sigmoid_grad(y, g); });
+namespace {
+
+/// The gradients of dy·f′(y), the VJP of a function f in terms of its output y: f′ is linear in dy, so the
+/// op itself is the second one. `slope(y, w)`: w times the derivative of f′ with respect to y.
+template <auto op, class Slope>
+Tensors output_gradients(const VjpContext& c, Slope slope) {
+  const Tensor& y = c.inputs[0];
+  const Tensor& g = c.cotangents[0];
+  return binary_gradients(
+      c, [&] { return slope(y, g * c.inputs[1]); }, [&] { return op(y, g); });
+}
+
+template <Binary kernel>
+OpDef output_grad_op(const std::string& function, const std::string& value, const std::string& formula,
+                     Vjp vjp) {
+  const std::string what = "The VJP of " + function + ", from its output y: " + value + ".";
+  return binary_op<kernel, Kind::floating>({function + "_grad", {}, what, formula, "y", "dy"}, vjp);
+}
+
+}  // namespace
+
+TAPEDECK_OP(sigmoid_grad_op) = output_grad_op<Binary::sigmoid_grad>(
+    "sigmoid", "dy·y·(1 − y)", "d(y) = dz·dy·(1 − 2y), d(dy) = dz·y·(1 − y)", [](const VjpContext& c) {
+      return output_gradients<sigmoid_grad>(
+          c, [](const Tensor& y, const Tensor& w) { return w * (1.0 - 2.0 * y); });
     });
 Tensor sigmoid_grad(const Tensor& y, const Tensor& dy) {
   return run_op1(sigmoid_grad_op, {y, dy});
 }
 
-TAPEDECK_OP(tanh_grad_op) = binary_op<Binary::tanh_grad, Kind::floating>(
-    {"tanh_grad",
-     {},
-     "The VJP of tanh, from its output y: dy·(1 − y²).",
-     "d(y) = −2·dz·dy·y, d(dy) = dz·(1 − y²)",
-     "y",
-     "dy"},
-    [](const VjpContext& c) {
-      const Tensor& y = c.inputs[0];
-      const Tensor& g = c.cotangents[0];
-      return binary_gradients(
-          c, [&] { return -2.0 * (g * (c.inputs[1] * y)); }, [&] { return tanh_grad(y, g); });
+TAPEDECK_OP(tanh_grad_op) = output_grad_op<Binary::tanh_grad>(
+    "tanh", "dy·(1 − y²)", "d(y) = −2·dz·dy·y, d(dy) = dz·(1 − y²)", [](const VjpContext& c) {
+      return output_gradients<tanh_grad>(c, [](const Tensor& y, const Tensor& w) { return -2.0 * (w * y); });
     });
 Tensor tanh_grad(const Tensor& y, const Tensor& dy) {
   return run_op1(tanh_grad_op, {y, dy});

@@ -4,6 +4,7 @@
 
 #include "engine/cpu/copy.h"
 #include "engine/ops/observer.h"
+#include "engine/tensor/narrow.h"
 
 namespace tapedeck::ops {
 namespace {
@@ -177,10 +178,55 @@ std::vector<std::int64_t> checked_indices(const OpContext& context, std::size_t 
   return values;
 }
 
+Tensor scalar_of(const OpContext& context, std::size_t attribute, DType dtype) {
+  const Attribute& value = context.attributes[attribute];
+  const auto refuse = [&] {
+    fail<InvalidArgumentError>(context.op.name, ": ", context.op.attributes[attribute].name, " ",
+                               to_string(value), " is no ", dtype_name(dtype));
+  };
+  if (is_narrow(dtype)) {
+    const Tensor wide = scalar_of(context, attribute, compute_dtype(dtype));
+    Tensor scalar = narrowed(wide, dtype);
+    if (is_integer(dtype) && widened(scalar).item() != wide.item()) refuse();
+    return scalar;
+  }
+  const auto* whole = std::get_if<std::int64_t>(&value);
+  if (is_integer(dtype) && whole) {
+    if (dtype == DType::int32 && *whole != static_cast<std::int32_t>(*whole)) refuse();
+    Tensor scalar = Tensor::allocate(dtype, Shape{});  // exact, which a double is not
+    if (dtype == DType::int32)
+      *scalar.writable_data<std::int32_t>() = static_cast<std::int32_t>(*whole);
+    else
+      *scalar.writable_data<std::int64_t>() = *whole;
+    return scalar;
+  }
+  const double number = real_of(value);
+  if (is_integer(dtype)) {
+    const double limit = dtype == DType::int32 ? 0x1p31 : 0x1p63;
+    if (!(number >= -limit && number < limit) || number != std::trunc(number)) refuse();
+  }
+  return Tensor::scalar(number, dtype);
+}
+
+Tensor from_integers(std::span<const std::int64_t> values, const TensorSpec& spec) {
+  if (is_narrow(spec.dtype))
+    return narrowed(from_integers(values, {compute_dtype(spec.dtype), spec.shape}), spec.dtype);
+  Tensor out = Tensor::allocate(spec.dtype, spec.shape);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (spec.dtype == DType::int32)
+      out.writable_data<std::int32_t>()[i] = static_cast<std::int32_t>(values[i]);
+    else
+      out.writable_data<std::int64_t>()[i] = values[i];
+  return out;
+}
+
+Tensor leaf(Tensor tensor) {
+  if (Observer* observer = current_observer()) observer->leaf(tensor, {});
+  return tensor;
+}
+
 Tensor number(double value, DType dtype) {
-  Tensor scalar = Tensor::scalar(value, dtype);
-  if (Observer* observer = current_observer()) observer->leaf(scalar, {});
-  return scalar;
+  return leaf(Tensor::scalar(value, dtype));
 }
 
 Tensor unbroadcast(const Tensor& gradient, const Shape& shape) {

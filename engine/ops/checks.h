@@ -76,6 +76,15 @@ void place(const Tensor& tensor, const Tensor& out, const Shape& shape, const St
 /// "gather: indices[3] is 7; must be in [0, 5)".
 std::vector<std::int64_t> checked_indices(const OpContext& context, std::size_t input, std::int64_t count);
 
+/// A number in an attribute as a scalar of `dtype`. Throws InvalidArgumentError where that would change it,
+/// such as "pad: constant_values 0.5 is no int32".
+Tensor scalar_of(const OpContext& context, std::size_t attribute, DType dtype);
+
+/// These numbers as int32 or int64, as `spec` has it.
+Tensor from_integers(std::span<const std::int64_t> values, const TensorSpec& spec);
+
+/// A constant in a VJP that no op made: the observer is told of it.
+Tensor leaf(Tensor tensor);
 /// A scalar constant in a VJP: a leaf that the observer is told of.
 Tensor number(double value, DType dtype);
 /// Sums a gradient over the axes along which a tensor of `shape` was repeated.

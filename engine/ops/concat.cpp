@@ -52,7 +52,8 @@ TensorSpecs concat_shape(const OpContext& c) {
     if (!fits)
       fail<InvalidArgumentError>("concat: values[", i, "] ", to_string(other), " and values[0] ",
                                  to_string(c.inputs[0].shape()), " differ in more than axis ", axis);
-    shape[axis] += other[axis];
+    if (__builtin_add_overflow(shape[axis], other[axis], &shape[axis]))
+      fail<InvalidArgumentError>("concat: the extents of axis ", axis, " add up to more than int64 counts");
   }
   return spec(c.inputs[0].dtype(), shape);
 }
@@ -99,6 +100,7 @@ TAPEDECK_OP(concat_op) = {
         "Errors: InvalidArgumentError for an empty list, shapes that differ elsewhere, or an axis out of "
         "range; "
         "TypeMismatchError for different dtypes.",
+    .takes_narrow = true,
 };
 Tensor concat(std::span<const Tensor> values, std::int64_t axis) {
   return run_op1(concat_op, values, {axis});
@@ -159,10 +161,23 @@ TAPEDECK_OP(stack_op) = {
         "Returns: their dtype; their shape with an axis of extent n put in.\n"
         "Errors: InvalidArgumentError for an empty list, different shapes, or an axis out of range; "
         "TypeMismatchError for different dtypes.",
+    .takes_narrow = true,
 };
 Tensor stack(std::span<const Tensor> values, std::int64_t axis) {
   return run_op1(stack_op, values, {axis});
 }
+
+namespace {
+
+/// Throws ResourceExhaustedError for more tensors than anyone can mean.
+void check_output_count(const OpContext& c, std::int64_t count) {
+  constexpr std::int64_t most = std::int64_t{1} << 24;
+  if (count > most)
+    fail<ResourceExhaustedError>(c.op.name, ": would make ", count, " tensors of ",
+                                 to_string(c.inputs[0].shape()), "; at most ", most, " can be made");
+}
+
+}  // namespace
 
 // ---- unstack ----
 TAPEDECK_OP(unstack_op) = {
@@ -178,6 +193,7 @@ TAPEDECK_OP(unstack_op) = {
           if (!c.attributes.is_none(0) && integer_of(c, 0) != value.dim(axis))
             fail<InvalidArgumentError>("unstack: num is ", integer_of(c, 0), ", axis ", axis, " of shape ",
                                        to_string(value.shape()), " has extent ", value.dim(axis));
+          check_output_count(c, value.dim(axis));
           TensorSpecs specs;
           for (std::int64_t i = 0; i < value.dim(axis); ++i)
             specs.push_back({value.dtype(), without(value.shape(), axis)});
@@ -190,8 +206,9 @@ TAPEDECK_OP(unstack_op) = {
           const Strides strides = without(value.strides(), axis);
           Tensors outputs;
           for (std::size_t i = 0; i < c.outputs.size(); ++i)
-            outputs.push_back(view_of(value, c.outputs[i].shape, strides,
-                                      static_cast<std::int64_t>(i) * value.strides()[axis]));
+            outputs.push_back(
+                view_of(value, c.outputs[i].shape, strides,
+                        value.count() == 0 ? 0 : static_cast<std::int64_t>(i) * value.strides()[axis]));
           return outputs;
         },
     .vjp =
@@ -205,6 +222,7 @@ TAPEDECK_OP(unstack_op) = {
         "which.\n"
         "Returns: a list of tensors of the dtype of value.\n"
         "Errors: InvalidArgumentError where num is not the extent, or for an axis out of range.",
+    .takes_narrow = true,
     .returns_list = true,
 };
 Tensors unstack(const Tensor& value, std::int64_t axis) {
@@ -217,10 +235,15 @@ namespace {
 TensorSpecs split_shape(const OpContext& c) {
   const Tensor& value = c.inputs[0];
   const int axis = normalize_axis("split", "axis", integer_of(c, 1), value.shape());
+  const auto* equal_parts = std::get_if<std::int64_t>(&c.attributes[0]);
   Integers sizes = integers_of(c.attributes[0]);
   const std::int64_t extent = value.dim(axis);
-  if (sizes.size() == 1) {
-    const std::int64_t parts = sizes[0];
+  if (!c.attributes.is_none(2) && integer_of(c, 2) != (equal_parts ? *equal_parts : std::ssize(sizes)))
+    fail<InvalidArgumentError>("split: num is ", integer_of(c, 2), ", num_or_size_splits ",
+                               to_string(c.attributes[0]));
+  if (equal_parts) {
+    const std::int64_t parts = *equal_parts;
+    check_output_count(c, parts);
     if (parts < 1 || extent % parts != 0)
       fail<InvalidArgumentError>("split: ", parts, " equal parts do not fill axis ", axis, " of shape ",
                                  to_string(value.shape()));
@@ -228,15 +251,16 @@ TensorSpecs split_shape(const OpContext& c) {
   } else {
     std::int64_t open = -1;
     std::int64_t sum = 0;
+    bool overflows = false;
     for (std::size_t i = 0; i < sizes.size(); ++i) {
       if (sizes[i] == -1 && open < 0)
         open = static_cast<std::int64_t>(i);
-      else
-        sum += sizes[i];
+      else if (__builtin_add_overflow(sum, std::max<std::int64_t>(sizes[i], -1), &sum))
+        overflows = true;
     }
-    if (open >= 0) sizes[static_cast<std::size_t>(open)] = extent - sum;
+    if (open >= 0) sizes[static_cast<std::size_t>(open)] = overflows ? -1 : extent - sum;
     const bool negative = std::any_of(sizes.begin(), sizes.end(), [](std::int64_t size) { return size < 0; });
-    if (negative || (open < 0 && sum != extent))
+    if (negative || overflows || (open < 0 && sum != extent))
       fail<InvalidArgumentError>("split: sizes ", to_string(c.attributes[0]), " do not fill axis ", axis,
                                  " of shape ", to_string(value.shape()));
   }
@@ -255,8 +279,9 @@ Tensors split_forward(const OpContext& c) {
   Tensors outputs;
   std::int64_t position = 0;
   for (const TensorSpec& part : c.outputs) {
-    outputs.push_back(view_of(value, part.shape, value.strides(),
-                              part.shape[axis] == 0 ? 0 : position * value.strides()[axis]));
+    outputs.push_back(
+        view_of(value, part.shape, value.strides(),
+                value.count() == 0 || part.shape[axis] == 0 ? 0 : position * value.strides()[axis]));
     position += part.shape[axis];
   }
   return outputs;
@@ -270,7 +295,8 @@ TAPEDECK_OP(split_op) = {
     .inputs = {{.name = "value"}},
     .attributes =
         {{.name = "num_or_size_splits", .kind = AttributeKind::integers, .fallback = {}, .required = true},
-         {.name = "axis", .kind = AttributeKind::integer, .fallback = std::int64_t{0}}},
+         {.name = "axis", .kind = AttributeKind::integer, .fallback = std::int64_t{0}},
+         {.name = "num", .kind = AttributeKind::integer, .fallback = std::monostate{}}},
     .shape_rule = split_shape,
     .forward = split_forward,
     .vjp =
@@ -280,15 +306,18 @@ TAPEDECK_OP(split_op) = {
     .vjp_formula = "dx = concat(dy₀, dy₁, …) along the axis",
     .doc =
         "Cuts a tensor along an axis; no copies.\n\n"
-        "value: any dtype, at least one axis; num_or_size_splits: one number n for n equal parts, or the "
-        "sizes of two "
-        "or more parts, of which one may be -1; axis: which.\n"
+        "value: any dtype, at least one axis; num_or_size_splits: one number n for n equal parts, or a list "
+        "of sizes, of which one may be -1; axis: which; num: None or the number of parts.\n"
         "Returns: a list of tensors of the dtype of value.\n"
         "Errors: InvalidArgumentError where the parts do not fill the axis, or for an axis out of range.",
+    .takes_narrow = true,
     .returns_list = true,
 };
 Tensors split(const Tensor& value, const Integers& num_or_size_splits, std::int64_t axis) {
-  return run_op(split_op, {&value, 1}, {num_or_size_splits, axis});
+  return run_op(split_op, {&value, 1}, {num_or_size_splits, axis, std::monostate{}});
+}
+Tensors split(const Tensor& value, std::int64_t num, std::int64_t axis) {
+  return run_op(split_op, {&value, 1}, {num, axis, std::monostate{}});
 }
 
 void link_concat() {}

@@ -1,4 +1,4 @@
-// Which elements are not 0, and which values there are. The shape of the results depends on the values, so
+// Which values there are, and how often. The shape of the results depends on the values, so
 // the shape rules read them.
 #include <algorithm>
 #include <unordered_map>
@@ -8,59 +8,6 @@
 #include "engine/tensor/narrow.h"
 
 namespace tapedeck::ops {
-
-// ---- where_true ----
-namespace {
-
-Tensors where_true_forward(const OpContext& c) {
-  const Tensor condition = contiguous(c.inputs[0]);
-  const Shape& shape = condition.shape();
-  Tensor out = allocate_output(c);
-  auto* target = out.writable_data<std::int64_t>();
-  std::vector<std::int64_t> index(static_cast<std::size_t>(shape.rank()), 0);
-  visit_dtype(condition.dtype(), [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    const T* values = condition.data<T>();
-    for (std::int64_t i = 0; i < condition.count(); ++i) {
-      if (values[i] != T(0)) target = std::copy(index.begin(), index.end(), target);
-      for (int axis = shape.rank() - 1; axis >= 0; --axis) {
-        if (++index[static_cast<std::size_t>(axis)] < shape[axis]) break;
-        index[static_cast<std::size_t>(axis)] = 0;
-      }
-    }
-  });
-  return one(std::move(out));
-}
-
-}  // namespace
-
-TAPEDECK_OP(where_true_op) = {
-    .name = "where_true",
-    .python_names = {},
-    .inputs = {{.name = "condition"}},
-    .attributes = {},
-    .shape_rule =
-        [](const OpContext& c) {
-          const Tensor condition = contiguous(widened(c.inputs[0]));
-          const std::int64_t found = visit_dtype(condition.dtype(), [&](auto tag) {
-            using T = typename decltype(tag)::type;
-            const T* values = condition.data<T>();
-            return condition.count() - std::count(values, values + condition.count(), T(0));
-          });
-          return spec(DType::int64, {found, condition.rank()});
-        },
-    .forward = where_true_forward,
-    .vjp = nullptr,
-    .vjp_formula = "none",
-    .doc =
-        "The coordinates of the elements that are True, or not 0, in row-major order: tf.where with one "
-        "argument.\n\n"
-        "condition: any dtype and shape.\n"
-        "Returns: int64, (how many there are, number of axes).",
-};
-Tensor where_true(const Tensor& condition) {
-  return run_op1(where_true_op, {condition});
-}
 
 // ---- unique_with_counts ----
 namespace {

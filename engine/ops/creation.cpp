@@ -1,6 +1,5 @@
 // Tensors of given values.
 #include <algorithm>
-#include <cmath>
 
 #include "engine/cpu/copy.h"
 #include "engine/ops/checks.h"
@@ -161,130 +160,23 @@ Tensor eye(std::int64_t rows, std::optional<std::int64_t> columns, DType dtype) 
   return run_op1(eye_op, {}, {rows, columns ? Attribute(*columns) : Attribute(), Attribute(), dtype});
 }
 
-// ---- range ----
-namespace {
-
-struct Range {
-  double start, limit, delta;
-};
-Range range_of(const OpContext& c) {
-  const double first = real_of(c.attributes[0]);
-  const double delta = real_of(c.attributes[2]);
-  if (c.attributes.is_none(1)) return {0.0, first, delta};
-  return {first, real_of(c.attributes[1]), delta};
-}
-
-TensorSpecs range_shape(const OpContext& c) {
-  const Range r = range_of(c);
-  if (r.delta == 0.0 || !std::isfinite(r.start) || !std::isfinite(r.limit) || !std::isfinite(r.delta))
-    fail<InvalidArgumentError>("range: start ", r.start, ", limit ", r.limit, ", delta ", r.delta,
-                               "; delta may not be 0, and all must be finite");
-  const double count = std::max(0.0, std::ceil((r.limit - r.start) / r.delta));
-  if (count > 0x1p53)
-    fail<ResourceExhaustedError>("range: start ", r.start, ", limit ", r.limit, ", delta ", r.delta, " make ",
-                                 count, " values");
-  DType dtype = DType::int32;
-  for (std::size_t i = 0; i < 3; ++i)
-    if (std::holds_alternative<double>(c.attributes[i])) dtype = DType::float32;
-  if (!c.attributes.is_none(3)) dtype = c.attributes.get<DType>(3);
-  if (dtype == DType::bool_) fail<TypeMismatchError>("range: dtype is bool; needs a number's dtype");
-  return spec(dtype, {static_cast<std::int64_t>(count)});
-}
-
-}  // namespace
-
-TAPEDECK_OP(range_op) = {
-    .name = "range",
-    .python_names = {"range"},
-    .inputs = {},
-    .attributes = {{.name = "start", .kind = AttributeKind::real, .fallback = {}, .required = true},
-                   {.name = "limit", .kind = AttributeKind::real, .fallback = std::monostate{}},
-                   {.name = "delta", .kind = AttributeKind::real, .fallback = std::int64_t{1}},
-                   {.name = "dtype", .kind = AttributeKind::dtype, .fallback = std::monostate{}}},
-    .shape_rule = range_shape,
-    .forward =
-        [](const OpContext& c) {
-          const Range r = range_of(c);
-          Tensor out = allocate_output(c);
-          visit_dtype(out.dtype(), [&](auto tag) {
-            using T = typename decltype(tag)::type;
-            for (std::int64_t i = 0; i < out.count(); ++i)
-              out.writable_data<T>()[i] = static_cast<T>(r.start + static_cast<double>(i) * r.delta);
-          });
-          return one(std::move(out));
-        },
-    .vjp = nullptr,
-    .vjp_formula = "none",
-    .doc =
-        "Numbers at equal steps: start + i·delta, as long as they are before limit.\n\n"
-        "start, limit, delta: numbers; with limit None, from 0 to start; dtype: None for int32 where all "
-        "three are "
-        "whole numbers, else float32.\n"
-        "Returns: dtype, (⌈(limit − start) / delta⌉,), nothing where that is negative.\n"
-        "Errors: InvalidArgumentError for a delta of 0 or numbers that are not finite.",
-};
-Tensor range(double start, double limit, double delta, DType dtype) {
-  return run_op1(range_op, {}, {start, limit, delta, dtype});
-}
-
-// ---- linspace ----
-TAPEDECK_OP(linspace_op) = {
-    .name = "linspace",
-    .python_names = {"linspace"},
-    .inputs = {{.name = "start", .preferred = DType::float32}, {.name = "stop", .preferred = DType::float32}},
-    .attributes = {{.name = "num", .kind = AttributeKind::integer, .fallback = {}, .required = true}},
-    .shape_rule =
-        [](const OpContext& c) {
-          require_same_dtype(c, 0, 1);
-          require_kind(c, 0, Kind::floating);
-          for (std::size_t i : {0, 1})
-            if (c.inputs[i].rank() != 0)
-              fail<InvalidArgumentError>("linspace: ", input_name(c, i), " has shape ",
-                                         to_string(c.inputs[i].shape()), "; needs a scalar");
-          if (integer_of(c, 0) < 1)
-            fail<InvalidArgumentError>("linspace: num is ", integer_of(c, 0), "; needs at least 1");
-          return spec(c.inputs[0].dtype(), {integer_of(c, 0)});
-        },
-    .forward =
-        [](const OpContext& c) {
-          Tensor out = allocate_output(c);
-          const double start = c.inputs[0].item();
-          const double stop = c.inputs[1].item();
-          const std::int64_t last = out.count() - 1;
-          visit_dtype(out.dtype(), [&](auto tag) {
-            using T = typename decltype(tag)::type;
-            for (std::int64_t i = 0; i <= last; ++i) {
-              const double part = last == 0 ? 0.0 : static_cast<double>(i) / static_cast<double>(last);
-              out.writable_data<T>()[i] =
-                  static_cast<T>(i == last && last > 0 ? stop : start + (stop - start) * part);
-            }
-          });
-          return one(std::move(out));
-        },
-    .vjp =
-        [](const VjpContext& c) {
-          const DType dtype = c.inputs[0].dtype();
-          const Tensor part = linspace(number(0.0, dtype), number(1.0, dtype), c.outputs[0].count());
-          Tensors gradients(2);
-          if (c.wanted[0]) gradients[0] = reduce_sum(c.cotangents[0] * (1.0 - part));
-          if (c.wanted[1]) gradients[1] = reduce_sum(c.cotangents[0] * part);
-          return gradients;
-        },
-    .vjp_formula = "d(start) = Σ dyᵢ·(1 − tᵢ), d(stop) = Σ dyᵢ·tᵢ with tᵢ = i / (num − 1)",
-    .doc =
-        "num numbers at equal steps from start to stop, both included.\n\n"
-        "start, stop: scalars, float32 or float64, both of one dtype; num: at least 1 (1 gives start).\n"
-        "Returns: that dtype, (num,).\n"
-        "Errors: InvalidArgumentError for num below 1 or ends that are no scalars; TypeMismatchError for "
-        "other or "
-        "different dtypes.",
-};
-Tensor linspace(const Tensor& start, const Tensor& stop, std::int64_t num) {
-  return run_op1(linspace_op, {start, stop}, {num});
-}
-
 // ---- one_hot ----
 namespace {
+
+/// Without a dtype, that of the values: a number without a point is an int32, as in tf.constant.
+DType one_hot_dtype(const OpContext& c) {
+  if (!c.attributes.is_none(4)) return c.attributes.get<DType>(4);
+  for (const std::size_t value : {1, 2}) {
+    if (std::holds_alternative<bool>(c.attributes[value])) return DType::bool_;
+    if (std::holds_alternative<double>(c.attributes[value])) return DType::float32;
+    if (std::holds_alternative<std::int64_t>(c.attributes[value])) return DType::int32;
+  }
+  return DType::float32;
+}
+
+Tensor one_hot_value(const OpContext& c, std::size_t attribute, double fallback, DType dtype) {
+  return c.attributes.is_none(attribute) ? Tensor::scalar(fallback, dtype) : scalar_of(c, attribute, dtype);
+}
 
 TensorSpecs one_hot_shape(const OpContext& c) {
   require_kind(c, 0, Kind::integer);
@@ -295,13 +187,15 @@ TensorSpecs one_hot_shape(const OpContext& c) {
   Shape result;
   for (int i = 0; i <= shape.rank(); ++i)
     result.push_back(i < axis ? shape[i] : i == axis ? depth : shape[i - 1]);
-  return spec(c.attributes.get<DType>(4), result);
+  const DType dtype = one_hot_dtype(c);
+  for (const std::size_t value : {1, 2}) one_hot_value(c, value, 0.0, dtype);
+  return spec(dtype, result);
 }
 
 Tensors one_hot_forward(const OpContext& c) {
   Tensor out = allocate_output(c);
-  const Tensor on = Tensor::scalar(real_of(c.attributes[1]), out.dtype());
-  const Tensor off = Tensor::scalar(real_of(c.attributes[2]), out.dtype());
+  const Tensor on = one_hot_value(c, 1, 1.0, out.dtype());
+  const Tensor off = one_hot_value(c, 2, 0.0, out.dtype());
   const std::size_t size = item_size(out.dtype());
   cpu::fill(size, off.raw(), out.writable_data<std::byte>(), out.count());
   const int axis = normalize_axis("one_hot", "axis", integer_of(c, 3), c.inputs[0].shape(), 1);
@@ -326,10 +220,10 @@ TAPEDECK_OP(one_hot_op) = {
     .python_names = {"one_hot"},
     .inputs = {{.name = "indices"}},
     .attributes = {{.name = "depth", .kind = AttributeKind::integer, .fallback = {}, .required = true},
-                   {.name = "on_value", .kind = AttributeKind::real, .fallback = 1.0},
-                   {.name = "off_value", .kind = AttributeKind::real, .fallback = 0.0},
+                   {.name = "on_value", .kind = AttributeKind::real, .fallback = std::monostate{}},
+                   {.name = "off_value", .kind = AttributeKind::real, .fallback = std::monostate{}},
                    {.name = "axis", .kind = AttributeKind::integer, .fallback = std::int64_t{-1}},
-                   {.name = "dtype", .kind = AttributeKind::dtype, .fallback = DType::float32}},
+                   {.name = "dtype", .kind = AttributeKind::dtype, .fallback = std::monostate{}}},
     .shape_rule = one_hot_shape,
     .forward = one_hot_forward,
     .vjp = nullptr,
@@ -338,14 +232,15 @@ TAPEDECK_OP(one_hot_op) = {
         "One row per index: on_value at the index, off_value elsewhere.\n\n"
         "indices: int32 or int64, any shape; an index outside [0, depth) gives a row of off_value; depth: "
         "length of "
-        "the rows; axis: where the new axis goes, −1 for the end; dtype: of the result.\n"
+        "the rows; on_value, off_value: None for 1 and 0; axis: where the new axis goes, −1 for the end; "
+        "dtype: of the result, None for that of the values, else float32.\n"
         "Returns: dtype, the shape of indices with an axis of extent depth put in.\n"
         "Errors: InvalidArgumentError for a negative depth or an axis out of range; TypeMismatchError for "
         "indices "
         "that are no whole numbers.",
 };
 Tensor one_hot(const Tensor& indices, std::int64_t depth, DType dtype, std::int64_t axis) {
-  return run_op1(one_hot_op, {indices}, {depth, 1.0, 0.0, axis, dtype});
+  return run_op1(one_hot_op, {indices}, {depth, std::monostate{}, std::monostate{}, axis, dtype});
 }
 
 void link_creation() {}

@@ -5,7 +5,9 @@
 namespace tapedeck::ops {
 
 void link_creation();
+void link_ranges();
 void link_random();
+void link_random_draws();
 void link_unary();
 void link_transcendental();
 void link_binary();
@@ -14,11 +16,16 @@ void link_selection();
 void link_cast();
 void link_matmul();
 void link_reduction();
+void link_identity();
 void link_shape();
+void link_arrange();
+void link_blocks();
 void link_concat();
 void link_padding();
 void link_slicing();
 void link_indexing();
+void link_scatter();
+void link_search();
 void link_nn();
 void link_activation();
 void link_special();

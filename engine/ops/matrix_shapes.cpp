@@ -68,15 +68,19 @@ Band band_of(const OpDef& op, const Attributes& attributes, std::int64_t rows, s
           align.ends_with("_RIGHT")};
 }
 
+void require_inside(const OpContext& c, const Band& band) {
+  const auto outside = [&](std::int64_t d) { return d != 0 && (d <= -band.rows || d >= band.columns); };
+  if (outside(band.lowest) || outside(band.highest))
+    fail<InvalidArgumentError>(c.op.name, ": k is ", to_string(c.attributes[k_at]), "; matrices of ",
+                               band.rows, " × ", band.columns, " have diagonals ", 1 - band.rows, " to ",
+                               band.columns - 1);
+}
+
 /// The same, checked against matrices that are there.
 Band band_in(const OpContext& c) {
   const MatrixShape shape = matrix_shape(c, 0);
   const Band band = band_of(c.op, c.attributes, shape.rows, shape.columns);
-  const auto outside = [&](std::int64_t d) { return d != 0 && (d <= -shape.rows || d >= shape.columns); };
-  if (outside(band.lowest) || outside(band.highest))
-    fail<InvalidArgumentError>(c.op.name, ": k is ", to_string(c.attributes[k_at]), "; matrices of ",
-                               shape.rows, " × ", shape.columns, " have diagonals ", 1 - shape.rows, " to ",
-                               shape.columns - 1);
+  require_inside(c, band);
   return band;
 }
 
@@ -180,6 +184,7 @@ Band band_around(const OpContext& c) {
     fail<InvalidArgumentError>(c.op.name, ": diagonals of length ", length, " do not fit k ",
                                to_string(c.attributes[k_at]), " of ", band.rows, " × ", band.columns,
                                " matrices, whose longest has ", band.length());
+  require_inside(c, band);
   return band;
 }
 

@@ -88,13 +88,14 @@ struct OpDef {
   std::string doc;  ///< first line: what it does; then shapes, dtypes, errors; formulas with their source
   /// Arguments in Python's order where that is not "inputs, then attributes": names of either.
   std::vector<std::string> python_order = {};
-  /// The forward function takes dtypes without kernels as they are: it moves elements, or converts them itself. Others
-  /// get them widened, and their results are rounded back.
+  /// The forward function takes dtypes without kernels as they are: it moves elements, or converts them
+  /// itself. Others get them widened, and their results are rounded back.
   bool takes_narrow = false;
-  /// Such results are cut to the dtype's range, where others wrap around or become infinite: extremes of nothing.
+  /// Such results are cut to the dtype's range, where others wrap around or become infinite: extremes of
+  /// nothing.
   bool saturates = false;
   bool returns_list = false;  ///< Python gets a list even of one output (split, unstack)
-  int index = -1;  ///< position in the registry; set by it
+  int index = -1;             ///< position in the registry; set by it
 };
 
 class Registry {

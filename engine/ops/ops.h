@@ -16,7 +16,7 @@ using Axes = std::optional<std::vector<std::int64_t>>;
 using Integers = std::vector<std::int64_t>;
 using Seed = std::optional<std::int64_t>;
 
-// ---- creation (creation.cpp) ----
+// ---- creation (creation.cpp, ranges.cpp) ----
 Tensor zeros(const Shape& shape, DType dtype = DType::float32);
 Tensor ones(const Shape& shape, DType dtype = DType::float32);
 Tensor fill(const Shape& dims, const Tensor& value);
@@ -36,6 +36,14 @@ Tensor random_normal(const Shape& shape, double mean = 0.0, double stddev = 1.0,
                      Seed seed = std::nullopt);
 Tensor truncated_normal(const Shape& shape, double mean = 0.0, double stddev = 1.0,
                         DType dtype = DType::float32, Seed seed = std::nullopt);
+
+/// The rows in another order (random_draws.cpp, and the two below).
+Tensor random_shuffle(const Tensor& value, Seed seed = std::nullopt);
+/// Numbers of classes, drawn by unnormalised log-probabilities (batch, classes).
+Tensor random_categorical(const Tensor& logits, std::int64_t num_samples, DType dtype = DType::int64,
+                          Seed seed = std::nullopt);
+/// Shape `shape` + shape of alpha.
+Tensor random_gamma(const Shape& shape, const Tensor& alpha, Seed seed = std::nullopt);
 
 // ---- elementwise, one operand (unary.cpp, transcendental.cpp) ----
 Tensor negative(const Tensor& x);
@@ -175,15 +183,14 @@ Tensor argsort(const Tensor& values, std::int64_t axis = -1, const std::string& 
 std::pair<Tensor, Tensor> top_k(const Tensor& input, std::int64_t k = 1, bool sorted = true);
 
 // ---- which and how many (counting.cpp) ----
-/// Coordinates of the elements that are not 0.
-Tensor where_true(const Tensor& condition);
 /// Values in the order of their first appearance, each element's place among them, and how often each
 /// appeared.
 Tensors unique_with_counts(const Tensor& x, DType out_idx = DType::int32);
 
-// ---- shapes (shape.cpp, concat.cpp, padding.cpp) ----
+// ---- shapes (identity.cpp, shape.cpp, arrange.cpp, concat.cpp, padding.cpp, blocks.cpp) ----
 Tensor identity(const Tensor& input);
 Tensor stop_gradient(const Tensor& input);
+Tensor check_numerics(const Tensor& tensor, const std::string& message);
 Tensor reshape(const Tensor& tensor, const Shape& shape);
 /// `perm` std::nullopt: the axes in reverse order.
 Tensor transpose(const Tensor& a, const Axes& perm = std::nullopt);
@@ -191,18 +198,24 @@ Tensor expand_dims(const Tensor& input, std::int64_t axis);
 Tensor squeeze(const Tensor& input, const Axes& axis = std::nullopt);
 Tensor broadcast_to(const Tensor& input, const Shape& shape);
 Tensor reverse(const Tensor& tensor, const Integers& axis);
+Tensor roll(const Tensor& input, const Integers& shift, const Integers& axis);
+/// `data_format`: "NHWC" or "NCHW".
+Tensor space_to_depth(const Tensor& input, std::int64_t block_size, const std::string& data_format = "NHWC");
+Tensor depth_to_space(const Tensor& input, std::int64_t block_size, const std::string& data_format = "NHWC");
 Tensor shape(const Tensor& input, DType out_type = DType::int32);
 Tensor size(const Tensor& input, DType out_type = DType::int32);
 Tensor rank(const Tensor& input);
 Tensor concat(std::span<const Tensor> values, std::int64_t axis);
 Tensor stack(std::span<const Tensor> values, std::int64_t axis = 0);
 Tensors unstack(const Tensor& value, std::int64_t axis = 0);
-Tensors split(const Tensor& value, const Integers& num_or_size_splits, std::int64_t axis = 0);
+/// Parts of these sizes, of which one may be -1; or `num` equal parts.
+Tensors split(const Tensor& value, const Integers& sizes, std::int64_t axis = 0);
+Tensors split(const Tensor& value, std::int64_t num, std::int64_t axis = 0);
 Tensor tile(const Tensor& input, const Integers& multiples);
 /// `paddings`: before and after, axis by axis.
 Tensor pad(const Tensor& tensor, const Integers& paddings, double constant_values = 0.0);
 
-// ---- indexing (slicing.cpp, indexing.cpp) ----
+// ---- indexing (slicing.cpp, indexing.cpp, scatter.cpp, search.cpp) ----
 /// Python's `input[begin:end:strides, …]`; bit i of a mask speaks of entry i, as in TensorFlow.
 struct Slicing {
   Integers begin, end, strides;
@@ -217,11 +230,23 @@ Tensor strided_slice(const Tensor& input, const Slicing& slicing);
 Tensor strided_slice_grad(const Tensor& dy, const Shape& shape, const Slicing& slicing);
 /// `size` −1: to the end of the axis.
 Tensor slice(const Tensor& input, const Integers& begin, const Integers& size);
-Tensor gather(const Tensor& params, const Tensor& indices, std::int64_t axis = 0);
+Tensor gather(const Tensor& params, const Tensor& indices, std::int64_t axis = 0,
+              std::int64_t batch_dims = 0);
 Tensor unsorted_segment_sum(const Tensor& data, const Tensor& segment_ids, std::int64_t num_segments);
 Tensor unsorted_segment_prod(const Tensor& data, const Tensor& segment_ids, std::int64_t num_segments);
 Tensor unsorted_segment_max(const Tensor& data, const Tensor& segment_ids, std::int64_t num_segments);
 Tensor unsorted_segment_min(const Tensor& data, const Tensor& segment_ids, std::int64_t num_segments);
+Tensor gather_nd(const Tensor& params, const Tensor& indices, std::int64_t batch_dims = 0);
+Tensor scatter_nd(const Tensor& indices, const Tensor& updates, const Shape& shape);
+Tensor tensor_scatter_nd_update(const Tensor& tensor, const Tensor& indices, const Tensor& updates);
+Tensor tensor_scatter_nd_add(const Tensor& tensor, const Tensor& indices, const Tensor& updates);
+Tensor tensor_scatter_nd_sub(const Tensor& tensor, const Tensor& indices, const Tensor& updates);
+/// Coordinates of the elements that hold: int64, one row for each.
+Tensor where_indices(const Tensor& condition);
+/// `side`: "left" or "right".
+Tensor searchsorted(const Tensor& sorted_sequence, const Tensor& values, const std::string& side = "left",
+                    DType out_type = DType::int32);
+Tensor invert_permutation(const Tensor& x);
 
 // ---- basics of neural networks (nn.cpp) ----
 Tensor softmax(const Tensor& logits, std::int64_t axis = -1);

@@ -1,4 +1,7 @@
 // Repetitions and borders.
+#include <algorithm>
+#include <cctype>
+
 #include "engine/cpu/copy.h"
 #include "engine/ops/checks.h"
 #include "engine/ops/families.h"
@@ -27,6 +30,7 @@ TAPEDECK_OP(tile_op) = {
         },
     .forward =
         [](const OpContext& c) {
+          if (element_count(c.outputs[0].shape) == 0) return one(allocate_output(c));
           Tensor values = contiguous(c.inputs[0]);
           const Integers multiples = integers_of(c.attributes[0]);
           Shape shape = values.shape();
@@ -48,6 +52,7 @@ TAPEDECK_OP(tile_op) = {
     .vjp =
         [](const VjpContext& c) {
           Tensor gradient = c.cotangents[0];
+          if (gradient.count() == 0) return zero_gradient(c);
           const Shape& shape = c.inputs[0].shape();
           const Integers multiples = integers_of(c.attributes[0]);
           for (int axis = 0; axis < shape.rank(); ++axis) {
@@ -69,64 +74,155 @@ TAPEDECK_OP(tile_op) = {
         "input: any dtype; multiples: how often along each axis.\n"
         "Returns: the dtype of input, its extents times multiples.\n"
         "Errors: InvalidArgumentError where multiples does not have one number, not negative, for each axis.",
+    .takes_narrow = true,
 };
 Tensor tile(const Tensor& input, const Integers& multiples) {
   return run_op1(tile_op, {input}, {multiples});
 }
 
 // ---- pad ----
+namespace {
+
+enum class Border : std::uint8_t { constant, reflect, symmetric };
+
+Border border_of(const Attribute& mode) {
+  std::string text = std::get<std::string>(mode);
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  if (text == "CONSTANT") return Border::constant;
+  if (text == "REFLECT") return Border::reflect;
+  if (text == "SYMMETRIC") return Border::symmetric;
+  fail<InvalidArgumentError>("pad: mode is ", to_string(mode),
+                             "; it is 'CONSTANT', 'REFLECT' or 'SYMMETRIC'");
+}
+
+TensorSpecs pad_shape(const OpContext& c) {
+  const Shape& from = c.inputs[0].shape();
+  Shape shape = from;
+  const Integers paddings = integers_of(c.attributes[0]);
+  bool fits = paddings.size() == 2 * static_cast<std::size_t>(shape.rank());
+  for (std::size_t i = 0; fits && i < paddings.size(); ++i)
+    fits = paddings[i] >= 0 && !__builtin_add_overflow(shape[static_cast<int>(i / 2)], paddings[i],
+                                                       &shape[static_cast<int>(i / 2)]);
+  if (!fits)
+    fail<InvalidArgumentError>("pad: paddings ", to_string(c.attributes[0]), " for tensor ", to_string(from),
+                               "; needs two numbers for each axis, none negative");
+  const Border border = border_of(c.attributes[1]);
+  if (border == Border::constant) {
+    scalar_of(c, 2, c.inputs[0].dtype());
+    return spec(c.inputs[0].dtype(), shape);
+  }
+  for (std::size_t i = 0; i < paddings.size(); ++i) {
+    const std::int64_t most = from[static_cast<int>(i / 2)] - (border == Border::reflect ? 1 : 0);
+    if (paddings[i] > std::max<std::int64_t>(0, most))
+      fail<InvalidArgumentError>("pad: paddings ", to_string(c.attributes[0]), " for tensor ",
+                                 to_string(from), ": mode ", to_string(c.attributes[1]), " can pad axis ",
+                                 i / 2, " by at most ", std::max<std::int64_t>(0, most));
+  }
+  return spec(c.inputs[0].dtype(), shape);
+}
+
+/// Which element of an axis of extent `count` stands at each place of the padded one.
+Integers mirrored_places(std::int64_t count, std::int64_t before, std::int64_t after, Border border) {
+  const std::int64_t edge = border == Border::symmetric ? 1 : 0;  // the edge itself is repeated
+  Integers places;
+  places.reserve(static_cast<std::size_t>(before + count + after));
+  for (std::int64_t i = -before; i < count + after; ++i)
+    places.push_back(i < 0 ? -i - edge : i >= count ? 2 * (count - 1) - i + edge : i);
+  return places;
+}
+
+Tensor pad_by_mirrors(const Tensor& tensor, const Integers& paddings, Border border) {
+  Tensor values = contiguous(tensor);
+  for (int axis = 0; axis < tensor.rank(); ++axis) {
+    const auto at = 2 * static_cast<std::size_t>(axis);
+    if (paddings[at] == 0 && paddings[at + 1] == 0) continue;
+    const Integers places = mirrored_places(values.dim(axis), paddings[at], paddings[at + 1], border);
+    Shape shape = values.shape();
+    std::int64_t outer = 1;
+    std::size_t row = item_size(values.dtype());
+    for (int i = 0; i < axis; ++i) outer *= shape[i];
+    for (int i = axis + 1; i < shape.rank(); ++i) row *= static_cast<std::size_t>(shape[i]);
+    shape[axis] = static_cast<std::int64_t>(places.size());
+    Tensor next = Tensor::allocate(values.dtype(), shape);
+    cpu::gather_rows(values.raw(), outer, values.dim(axis), places.data(), shape[axis], row,
+                     next.writable_data<std::byte>());
+    values = next;
+  }
+  return values;
+}
+
+Tensors pad_forward(const OpContext& c) {
+  const Integers paddings = integers_of(c.attributes[0]);
+  const Border border = border_of(c.attributes[1]);
+  const Tensor& x = c.inputs[0];
+  if (border != Border::constant) {
+    const Tensor padded = pad_by_mirrors(x, paddings, border);
+    return one(view_of(padded, padded.shape(), padded.strides()));
+  }
+  Tensor out = allocate_output(c);
+  const Tensor value = scalar_of(c, 2, out.dtype());
+  cpu::fill(item_size(out.dtype()), value.raw(), out.writable_data<std::byte>(), out.count());
+  std::int64_t offset = 0;
+  if (x.count() > 0) {
+    for (int axis = 0; axis < out.rank(); ++axis)
+      offset += paddings[2 * static_cast<std::size_t>(axis)] * out.strides()[axis];
+    place(x, out, x.shape(), x.strides(), out.strides(), offset);
+  }
+  return one(std::move(out));
+}
+
+/// The gradients of the copies are added to that of the element they show, axis by axis.
+Tensor mirror_gradient(Tensor gradient, const Shape& shape, const Integers& paddings, Border border) {
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    const auto at = 2 * static_cast<std::size_t>(axis);
+    if (paddings[at] == 0 && paddings[at + 1] == 0) continue;
+    const Integers places = mirrored_places(shape[axis], paddings[at], paddings[at + 1], border);
+    const Tensor ids =
+        leaf(Tensor::from_values<std::int64_t>(places, {static_cast<std::int64_t>(places.size())}));
+    Integers front;
+    for (int i = 0; i < shape.rank(); ++i) front.push_back(i == 0 ? axis : i == axis ? 0 : i);
+    if (axis > 0) gradient = transpose(gradient, front);  // its own inverse
+    gradient = unsorted_segment_sum(gradient, ids, shape[axis]);
+    if (axis > 0) gradient = transpose(gradient, front);
+  }
+  return gradient;
+}
+
+Tensors pad_vjp(const VjpContext& c) {
+  const Integers paddings = integers_of(c.attributes[0]);
+  const Shape& shape = c.inputs[0].shape();
+  const Border border = border_of(c.attributes[1]);
+  if (border != Border::constant) return one(mirror_gradient(c.cotangents[0], shape, paddings, border));
+  Integers begin;
+  for (std::size_t i = 0; i < paddings.size(); i += 2) begin.push_back(paddings[i]);
+  return one(slice(c.cotangents[0], begin, Integers(shape.begin(), shape.end())));
+}
+
+}  // namespace
+
 TAPEDECK_OP(pad_op) = {
     .name = "pad",
-    .python_names = {"pad"},
+    .python_names = {},  // tf.pad reads the pairs of paddings
     .inputs = {{.name = "tensor"}},
     .attributes = {{.name = "paddings", .kind = AttributeKind::integers, .fallback = {}, .required = true},
+                   {.name = "mode", .kind = AttributeKind::text, .fallback = std::string("CONSTANT")},
                    {.name = "constant_values", .kind = AttributeKind::real, .fallback = 0.0}},
-    .shape_rule =
-        [](const OpContext& c) {
-          Shape shape = c.inputs[0].shape();
-          const Integers paddings = integers_of(c.attributes[0]);
-          bool fits = paddings.size() == 2 * static_cast<std::size_t>(shape.rank());
-          for (std::size_t i = 0; fits && i < paddings.size(); ++i)
-            fits = paddings[i] >= 0 && !__builtin_add_overflow(shape[static_cast<int>(i / 2)], paddings[i],
-                                                               &shape[static_cast<int>(i / 2)]);
-          if (!fits)
-            fail<InvalidArgumentError>("pad: paddings ", to_string(c.attributes[0]), " for tensor ",
-                                       to_string(c.inputs[0].shape()),
-                                       "; needs two numbers for each axis, none negative");
-          return spec(c.inputs[0].dtype(), shape);
-        },
-    .forward =
-        [](const OpContext& c) {
-          Tensor out = allocate_output(c);
-          const Tensor value = Tensor::scalar(real_of(c.attributes[1]), out.dtype());
-          cpu::fill(item_size(out.dtype()), value.raw(), out.writable_data<std::byte>(), out.count());
-          const Integers paddings = integers_of(c.attributes[0]);
-          std::int64_t offset = 0;
-          for (int axis = 0; axis < out.rank(); ++axis)
-            offset += paddings[2 * static_cast<std::size_t>(axis)] * out.strides()[axis];
-          const Tensor& x = c.inputs[0];
-          if (x.count() > 0) place(x, out, x.shape(), x.strides(), out.strides(), offset);
-          return one(std::move(out));
-        },
-    .vjp =
-        [](const VjpContext& c) {
-          const Integers paddings = integers_of(c.attributes[0]);
-          const Shape& shape = c.inputs[0].shape();
-          Integers begin;
-          for (std::size_t i = 0; i < paddings.size(); i += 2) begin.push_back(paddings[i]);
-          return one(slice(c.cotangents[0], begin, Integers(shape.begin(), shape.end())));
-        },
-    .vjp_formula = "dx = dy without the border",
+    .shape_rule = pad_shape,
+    .forward = pad_forward,
+    .vjp = pad_vjp,
+    .vjp_formula = "dx = dy without the border, the border's mirrored part added",
     .doc =
-        "Puts a border of one value around a tensor.\n\n"
-        "tensor: any dtype; paddings: how many before and after, axis by axis (a list of pairs, read one "
-        "after "
-        "another); constant_values: the value.\n"
+        "Puts a border around a tensor: one value, or the tensor's own mirrored.\n\n"
+        "tensor: any dtype; paddings: how many before and after, axis by axis (pairs, read one after "
+        "another); mode: 'CONSTANT' for constant_values; 'REFLECT', the mirror stands on the edge; "
+        "'SYMMETRIC', the mirror stands before it, so that the edge is repeated.\n"
         "Returns: the dtype of tensor, its extents with the paddings added.\n"
-        "Errors: InvalidArgumentError where paddings does not have two numbers, not negative, for each axis.",
+        "Errors: InvalidArgumentError where paddings does not have two numbers, not negative, for each axis, "
+        "a mirrored border is wider than the tensor, or constant_values does not fit the dtype.",
 };
 Tensor pad(const Tensor& tensor, const Integers& paddings, double constant_values) {
-  return run_op1(pad_op, {tensor}, {paddings, constant_values});
+  return run_op1(pad_op, {tensor}, {paddings, std::string("CONSTANT"), constant_values});
 }
 
 void link_padding() {}

@@ -45,6 +45,29 @@ std::optional<std::size_t> index_of(const OpDef& op, std::string_view name) {
   return std::nullopt;
 }
 
+thread_local std::optional<std::pair<std::int64_t, std::int64_t>> random_place;
+
+/// At most how many values the op draws; nothing where the shape rule will refuse the call.
+std::optional<std::int64_t> values_drawn(const OpDef& op, const std::vector<Attribute>& attributes,
+                                         std::span<const Tensor> inputs) {
+  std::int64_t count = 1;
+  for (const Tensor& input : inputs)
+    if (__builtin_mul_overflow(count, std::max<std::int64_t>(1, input.count()), &count)) return {};
+  for (const char* name : {"shape", "num_samples"}) {
+    const auto at = index_of(op, name);
+    if (!at) continue;
+    const Attribute& value = attributes[*at];
+    if (!std::holds_alternative<std::int64_t>(value) &&
+        !std::holds_alternative<std::vector<std::int64_t>>(value))
+      return {};
+    for (const std::int64_t extent : ops::integers_of(value))
+      if (extent < 0 || __builtin_mul_overflow(count, extent, &count)) return {};
+  }
+  // An op with inputs begins a block for each value.
+  if (!inputs.empty() && __builtin_mul_overflow(count, std::int64_t{2}, &count)) return {};
+  return count;
+}
+
 }  // namespace
 
 void set_random_seed(std::optional<std::int64_t> seed) {
@@ -73,24 +96,27 @@ std::pair<std::int64_t, std::int64_t> next_random_key(std::optional<std::int64_t
   return {static_cast<std::int64_t>(key), static_cast<std::int64_t>(first)};
 }
 
-void resolve_random(const OpDef& op, std::vector<Attribute>& attributes) {
+void set_random_place(std::optional<std::pair<std::int64_t, std::int64_t>> place) {
+  random_place = place;
+}
+
+void resolve_random(const OpDef& op, std::vector<Attribute>& attributes, std::span<const Tensor> inputs) {
   const auto key = index_of(op, "key");
   const auto counter = index_of(op, "counter");
   const auto seed = index_of(op, "seed");
-  const auto shape = index_of(op, "shape");
-  if (!key || !counter || !seed || !shape) return;
+  if (!key || !counter || !seed) return;
+  if (attributes.empty())
+    for (const AttributeSpec& spec : op.attributes) attributes.push_back(spec.fallback);
   if (attributes.size() != op.attributes.size())
     fail<InvalidArgumentError>(op.name, ": takes ", op.attributes.size(), " attributes, got ",
                                attributes.size());
-  if (!std::holds_alternative<std::monostate>(attributes[*key]) &&
-      !std::holds_alternative<std::monostate>(attributes[*counter]))
-    return;
+  const auto is_none = [&](std::size_t i) { return std::holds_alternative<std::monostate>(attributes[i]); };
+  if (!is_none(*key) && !is_none(*counter)) return;
   std::optional<std::int64_t> op_seed;
   if (const auto* value = std::get_if<std::int64_t>(&attributes[*seed])) op_seed = *value;
-  std::int64_t count = 1;
-  for (const std::int64_t extent : ops::integers_of(attributes[*shape]))
-    if (extent < 0 || __builtin_mul_overflow(count, extent, &count)) return;  // the shape rule refuses it
-  const auto [next_key, next_counter] = next_random_key(op_seed, count);
+  const std::optional<std::int64_t> count = values_drawn(op, attributes, inputs);
+  const auto [next_key, next_counter] =
+      random_place ? *random_place : next_random_key(op_seed, count.value_or(0));
   attributes[*key] = next_key;
   attributes[*counter] = next_counter;
 }

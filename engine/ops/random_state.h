@@ -36,8 +36,13 @@ void set_random_seed(std::optional<std::int64_t> seed);
 std::pair<std::int64_t, std::int64_t> next_random_key(std::optional<std::int64_t> op_seed,
                                                       std::int64_t count);
 
-/// Fills the attributes `key` and `counter` of a random op from its `seed` and `shape`, where they are None.
-/// Does nothing for other ops.
-void resolve_random(const OpDef& op, std::vector<Attribute>& attributes);
+/// Fills the attributes `key` and `counter` of a random op, where they are None, from its `seed` and how many
+/// values it will draw: what its attributes `shape` and `num_samples` and its inputs say. Does nothing for
+/// other ops.
+void resolve_random(const OpDef& op, std::vector<Attribute>& attributes, std::span<const Tensor> inputs = {});
+
+/// Until it is set to nothing again, random ops of this thread take this (key, counter), whatever their seed:
+/// for random numbers without a hidden state.
+void set_random_place(std::optional<std::pair<std::int64_t, std::int64_t>> place);
 
 }  // namespace tapedeck

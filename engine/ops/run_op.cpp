@@ -77,17 +77,35 @@ Tensors compute_widened(const OpContext& context) {
   return outputs;
 }
 
-/// Only run_op knows which op asked for more memory than there is.
-Tensors compute(const OpContext& context) {
+/// Shapes and storages say what is wrong, but only run_op knows which op asked for it.
+template <class E>
+[[noreturn]] void rethrow_naming(const OpDef& op, const E& error) {
+  const std::string_view text = error.what();
+  if (text.starts_with(op.name + ":")) throw error;
+  throw E(op.name + ": " + std::string(text));
+}
+
+template <class Function>
+auto naming_the_op(const OpDef& op, Function&& function) {
   try {
+    return function();
+  } catch (const ResourceExhaustedError& error) {
+    rethrow_naming(op, error);
+  } catch (const InvalidArgumentError& error) {
+    rethrow_naming(op, error);
+  }
+}
+
+Tensors compute(const OpContext& context) {
+  return naming_the_op(context.op, [&] {
     if (any_narrow(context) && !context.op.takes_narrow) [[unlikely]]
       return compute_widened(context);
     return context.op.forward(context);
-  } catch (const ResourceExhaustedError& error) {
-    const std::string prefix = context.op.name + ": ";
-    if (std::string_view(error.what()).starts_with(prefix)) throw;
-    throw ResourceExhaustedError(prefix + error.what());
-  }
+  });
+}
+
+TensorSpecs announce(const OpDef& op, std::span<const Tensor> inputs, const Attributes& attributes) {
+  return naming_the_op(op, [&] { return op.shape_rule({op, inputs, attributes, {}}); });
 }
 
 /// The way with an observer or a tape.
@@ -114,7 +132,7 @@ Tensors run_attended(const OpContext& context, Observer* observer) {
 
 Tensors run_op(const OpDef& op, std::span<const Tensor> inputs, const Attributes& attributes) {
   check_call(op, inputs, attributes);
-  const TensorSpecs specs = op.shape_rule({op, inputs, attributes, {}});
+  const TensorSpecs specs = announce(op, inputs, attributes);
   const OpContext context{op, inputs, attributes, specs};
   const detail::ThreadState& thread = detail::thread_state;
   Observer* observer = detail::observer.load(std::memory_order_acquire);

@@ -7,7 +7,7 @@ namespace tapedeck::ops {
 // ---- where ----
 TAPEDECK_OP(where_op) = {
     .name = "where",
-    .python_names = {"where"},
+    .python_names = {},  // tf.where, which without x and y is where_indices
     .inputs = {{.name = "condition", .group = '\0', .preferred = DType::bool_}, {.name = "x"}, {.name = "y"}},
     .attributes = {},
     .shape_rule =

@@ -1,4 +1,4 @@
-// Changes of shape. Wherever strides can say it, the result shares the input's storage.
+// Changes of shape, and what a shape is. Wherever strides can say it, the result shares the input's storage.
 #include <algorithm>
 
 #include "engine/ops/checks.h"
@@ -6,49 +6,14 @@
 
 namespace tapedeck::ops {
 
-// ---- identity ----
-TAPEDECK_OP(identity_op) = {
-    .name = "identity",
-    .python_names = {"identity"},
-    .inputs = {{.name = "input"}},
-    .attributes = {},
-    .shape_rule = like_first,
-    .forward =
-        [](const OpContext& c) {
-          return one(view_of(c.inputs[0], c.inputs[0].shape(), c.inputs[0].strides()));
-        },
-    .vjp = [](const VjpContext& c) { return one(c.cotangents[0]); },
-    .vjp_formula = "dx = dy",
-    .doc =
-        "The same values as a new tensor, without a copy.\n\ninput: any dtype and shape.\nReturns: its dtype "
-        "and shape.",
-    .takes_narrow = true,
-};
-Tensor identity(const Tensor& input) {
-  return run_op1(identity_op, {input});
+namespace {
+
+/// The VJP of ops that keep the row-major order.
+Tensors reshaped_gradient(const VjpContext& c) {
+  return one(reshape(c.cotangents[0], c.inputs[0].shape()));
 }
 
-// ---- stop_gradient ----
-TAPEDECK_OP(stop_gradient_op) = {
-    .name = "stop_gradient",
-    .python_names = {"stop_gradient"},
-    .inputs = {{.name = "input"}},
-    .attributes = {},
-    .shape_rule = like_first,
-    .forward =
-        [](const OpContext& c) {
-          return one(view_of(c.inputs[0], c.inputs[0].shape(), c.inputs[0].strides()));
-        },
-    .vjp = nullptr,
-    .vjp_formula = "none",
-    .doc =
-        "The same values, through which no gradient flows: differentiation takes them for a constant.\n\n"
-        "input: any dtype and shape.\nReturns: its dtype and shape, without a copy.",
-    .takes_narrow = true,
-};
-Tensor stop_gradient(const Tensor& input) {
-  return run_op1(stop_gradient_op, {input});
-}
+}  // namespace
 
 // ---- reshape ----
 namespace {
@@ -57,14 +22,15 @@ TensorSpecs reshape_shape(const OpContext& c) {
   const Tensor& tensor = c.inputs[0];
   Shape shape{std::span<const std::int64_t>(integers_of(c.attributes[0]))};
   int open = -1;
-  std::int64_t known = 1;
+  // Beside an extent of 0 the others may have any product.
+  std::int64_t known = std::find(shape.begin(), shape.end(), 0) != shape.end() ? 0 : 1;
   for (int axis = 0; axis < shape.rank(); ++axis) {
     if (shape[axis] == -1 && open < 0)
       open = axis;
     else if (shape[axis] < 0)
       fail<InvalidArgumentError>("reshape: shape ", to_string(shape),
                                  shape[axis] == -1 ? " holds -1 twice" : " has a negative extent");
-    else if (__builtin_mul_overflow(known, shape[axis], &known))
+    else if (known != 0 && __builtin_mul_overflow(known, shape[axis], &known))
       fail<InvalidArgumentError>("reshape: shape ", to_string(shape), " has more elements than int64 counts");
   }
   if (open >= 0) {
@@ -92,7 +58,7 @@ TAPEDECK_OP(reshape_op) = {
           const Tensor values = contiguous(c.inputs[0]);
           return one(view_of(values, c.outputs[0].shape, contiguous_strides(c.outputs[0].shape)));
         },
-    .vjp = [](const VjpContext& c) { return one(reshape(c.cotangents[0], c.inputs[0].shape())); },
+    .vjp = reshaped_gradient,
     .vjp_formula = "dx = reshape(dy, shape of x)",
     .doc =
         "The same values in row-major order with another shape; no copy where the tensor is contiguous.\n\n"
@@ -103,74 +69,6 @@ TAPEDECK_OP(reshape_op) = {
 };
 Tensor reshape(const Tensor& tensor, const Shape& shape) {
   return run_op1(reshape_op, {tensor}, {attribute_of(shape)});
-}
-
-// ---- transpose ----
-namespace {
-
-Integers permutation_of(const OpContext& c) {
-  const Shape& shape = c.inputs[0].shape();
-  const int rank = shape.rank();
-  Integers perm;
-  if (c.attributes.is_none(0)) {
-    for (int axis = rank - 1; axis >= 0; --axis) perm.push_back(axis);
-    return perm;
-  }
-  perm = integers_of(c.attributes[0]);
-  std::vector<bool> seen(static_cast<std::size_t>(rank), false);
-  bool valid = perm.size() == static_cast<std::size_t>(rank);
-  for (std::int64_t& axis : perm) {
-    if (axis < 0) axis += rank;
-    valid = valid && axis >= 0 && axis < rank && !seen[static_cast<std::size_t>(axis)];
-    if (valid) seen[static_cast<std::size_t>(axis)] = true;
-  }
-  if (!valid)
-    fail<InvalidArgumentError>("transpose: perm ", to_string(c.attributes[0]),
-                               " does not name each axis of shape ", to_string(shape), " once");
-  return perm;
-}
-
-}  // namespace
-
-TAPEDECK_OP(transpose_op) = {
-    .name = "transpose",
-    .python_names = {"transpose"},
-    .inputs = {{.name = "a"}},
-    .attributes = {{.name = "perm", .kind = AttributeKind::integers, .fallback = std::monostate{}}},
-    .shape_rule =
-        [](const OpContext& c) {
-          Shape shape;
-          for (const std::int64_t axis : permutation_of(c))
-            shape.push_back(c.inputs[0].dim(static_cast<int>(axis)));
-          return spec(c.inputs[0].dtype(), shape);
-        },
-    .forward =
-        [](const OpContext& c) {
-          Strides strides;
-          for (const std::int64_t axis : permutation_of(c))
-            strides.push_back(c.inputs[0].strides()[static_cast<int>(axis)]);
-          return one(view_of(c.inputs[0], c.outputs[0].shape, strides));
-        },
-    .vjp =
-        [](const VjpContext& c) {
-          if (c.attributes.is_none(0)) return one(transpose(c.cotangents[0]));
-          const Integers perm = permutation_of({c.op, c.inputs, c.attributes, {}});
-          Integers inverse(perm.size());
-          for (std::size_t i = 0; i < perm.size(); ++i)
-            inverse[static_cast<std::size_t>(perm[i])] = static_cast<std::int64_t>(i);
-          return one(transpose(c.cotangents[0], inverse));
-        },
-    .vjp_formula = "dx = transpose(dy, inverse of perm)",
-    .doc =
-        "Puts the axes in another order, without a copy: axis i of the result is axis perm[i] of a.\n\n"
-        "a: any dtype and shape; perm: every axis once, None for the reverse order (a matrix is "
-        "transposed).\n"
-        "Returns: the dtype of a, its extents in that order.\n"
-        "Errors: InvalidArgumentError where perm does not name each axis once.",
-    .takes_narrow = true,
-};
-Tensor transpose(const Tensor& a, const Axes& perm) {
-  return run_op1(transpose_op, {a}, {attribute_of(perm)});
 }
 
 // ---- expand_dims ----
@@ -205,7 +103,7 @@ TAPEDECK_OP(expand_dims_op) = {
         [](const OpContext& c) {
           return one(view_of(c.inputs[0], c.outputs[0].shape, insert(c.inputs[0].strides(), new_axis(c), 0)));
         },
-    .vjp = [](const VjpContext& c) { return one(reshape(c.cotangents[0], c.inputs[0].shape())); },
+    .vjp = reshaped_gradient,
     .vjp_formula = "dx = reshape(dy, shape of x)",
     .doc =
         "Puts in an axis of extent 1, without a copy.\n\n"
@@ -260,7 +158,7 @@ TAPEDECK_OP(squeeze_op) = {
           return one(
               view_of(c.inputs[0], c.outputs[0].shape, without(c.inputs[0].strides(), squeezed_axes(c))));
         },
-    .vjp = [](const VjpContext& c) { return one(reshape(c.cotangents[0], c.inputs[0].shape())); },
+    .vjp = reshaped_gradient,
     .vjp_formula = "dx = reshape(dy, shape of x)",
     .doc =
         "Takes away axes of extent 1, without a copy.\n\n"
@@ -273,78 +171,6 @@ Tensor squeeze(const Tensor& input, const Axes& axis) {
   return run_op1(squeeze_op, {input}, {attribute_of(axis)});
 }
 
-// ---- broadcast_to ----
-TAPEDECK_OP(broadcast_to_op) = {
-    .name = "broadcast_to",
-    .python_names = {"broadcast_to"},
-    .inputs = {{.name = "input"}},
-    .attributes = {{.name = "shape", .kind = AttributeKind::shape, .fallback = {}, .required = true}},
-    .shape_rule =
-        [](const OpContext& c) {
-          const Shape shape = shape_of(c, 0);
-          const Shape& from = c.inputs[0].shape();
-          bool fits = from.rank() <= shape.rank();
-          for (int axis = 0; fits && axis < from.rank(); ++axis)
-            fits = from[axis] == 1 || from[axis] == shape[axis + shape.rank() - from.rank()];
-          if (!fits)
-            fail<InvalidArgumentError>("broadcast_to: input ", to_string(from),
-                                       " does not broadcast to shape ", to_string(shape));
-          return spec(c.inputs[0].dtype(), shape);
-        },
-    .forward =
-        [](const OpContext& c) {
-          const Shape& shape = c.outputs[0].shape;
-          return one(view_of(c.inputs[0], shape, broadcast_strides(c.inputs[0], shape)));
-        },
-    .vjp = [](const VjpContext& c) { return one(unbroadcast(c.cotangents[0], c.inputs[0].shape())); },
-    .vjp_formula = "dx = Σ dy over the repeated axes",
-    .doc =
-        "Repeats a tensor along new axes and axes of extent 1, without a copy.\n\n"
-        "input: any dtype; shape: to which its shape broadcasts by NumPy's rule.\n"
-        "Returns: the dtype of input, shape.\n"
-        "Errors: InvalidArgumentError where it does not broadcast.",
-};
-Tensor broadcast_to(const Tensor& input, const Shape& shape) {
-  return run_op1(broadcast_to_op, {input}, {attribute_of(shape)});
-}
-
-// ---- reverse ----
-TAPEDECK_OP(reverse_op) = {
-    .name = "reverse",
-    .python_names = {"reverse"},
-    .inputs = {{.name = "tensor"}},
-    .attributes = {{.name = "axis", .kind = AttributeKind::integers, .fallback = {}, .required = true}},
-    .shape_rule =
-        [](const OpContext& c) {
-          axis_flags(c, 0, c.inputs[0].shape());
-          return like_first(c);
-        },
-    .forward =
-        [](const OpContext& c) {
-          const Tensor& x = c.inputs[0];
-          if (x.count() == 0) return one(view_of(x, x.shape(), x.strides()));
-          const std::vector<bool> flags = axis_flags(c, 0, x.shape());
-          Strides strides = x.strides();
-          std::int64_t offset = 0;
-          for (int axis = 0; axis < x.rank(); ++axis) {
-            if (!flags[static_cast<std::size_t>(axis)]) continue;
-            offset += strides[axis] * (x.dim(axis) - 1);
-            strides[axis] = -strides[axis];
-          }
-          return one(view_of(x, x.shape(), strides, offset));
-        },
-    .vjp = [](const VjpContext& c) { return one(reverse(c.cotangents[0], integers_of(c.attributes[0]))); },
-    .vjp_formula = "dx = reverse(dy, axis)",
-    .doc =
-        "Turns axes round, without a copy: the last element comes first.\n\n"
-        "tensor: any dtype and shape; axis: a list of axes.\n"
-        "Returns: the dtype and shape of tensor.\n"
-        "Errors: InvalidArgumentError for an axis out of range or named twice.",
-};
-Tensor reverse(const Tensor& tensor, const Integers& axis) {
-  return run_op1(reverse_op, {tensor}, {axis});
-}
-
 // ---- shape, size, rank ----
 namespace {
 
@@ -353,16 +179,6 @@ DType count_dtype(const OpContext& c) {
   if (!is_integer(dtype))
     fail<InvalidArgumentError>(c.op.name, ": out_type is ", dtype_name(dtype), "; needs int32 or int64");
   return dtype;
-}
-
-Tensor from_integers(std::span<const std::int64_t> values, const TensorSpec& spec) {
-  Tensor out = Tensor::allocate(spec.dtype, spec.shape);
-  for (std::size_t i = 0; i < values.size(); ++i)
-    if (spec.dtype == DType::int32)
-      out.writable_data<std::int32_t>()[i] = static_cast<std::int32_t>(values[i]);
-    else
-      out.writable_data<std::int64_t>()[i] = values[i];
-  return out;
 }
 
 }  // namespace

@@ -157,6 +157,7 @@ TAPEDECK_OP(strided_slice_op) = {
         "Errors: OutOfRangeError for an index outside its axis or more indices than axes; "
         "InvalidArgumentError for a "
         "stride of 0, two ellipses, or lists of different lengths.",
+    .takes_narrow = true,
 };
 Tensor strided_slice(const Tensor& input, const Slicing& slicing) {
   std::vector<Attribute> values;
@@ -178,7 +179,9 @@ TAPEDECK_OP(strided_slice_grad_op) = {
     .shape_rule =
         [](const OpContext& c) {
           const Shape shape = shape_of(c, 0);
-          const Shape read = resolve(c, slicing_of(c, 1), shape, contiguous_strides(shape)).shape;
+          Strides none;  // only the shape counts: those of a shape that no memory holds would overflow
+          none.resize(shape.rank());
+          const Shape read = resolve(c, slicing_of(c, 1), shape, none).shape;
           if (read != c.inputs[0].shape())
             fail<InvalidArgumentError>("strided_slice_grad: dy ", to_string(c.inputs[0].shape()),
                                        " where the slice of ", to_string(shape), " has shape ",
@@ -226,8 +229,10 @@ TensorSpecs slice_shape(const OpContext& c) {
   bool fits = begin.size() == static_cast<std::size_t>(shape.rank()) && size.size() == begin.size();
   for (std::size_t i = 0; fits && i < begin.size(); ++i) {
     const std::int64_t extent = shape[static_cast<int>(i)];
+    fits = begin[i] >= 0 && begin[i] <= extent;
+    if (!fits) break;  // the difference might overflow
     const std::int64_t count = size[i] == -1 ? extent - begin[i] : size[i];
-    fits = begin[i] >= 0 && begin[i] <= extent && count >= 0 && count <= extent - begin[i];
+    fits = count >= 0 && count <= extent - begin[i];
     result.push_back(count);
   }
   if (!fits)
@@ -272,6 +277,7 @@ TAPEDECK_OP(slice_op) = {
         "input_: any dtype and shape; begin, size: one number for each axis; size −1: to the end.\n"
         "Returns: the dtype of input_, shape size.\n"
         "Errors: InvalidArgumentError where the block leaves the tensor.",
+    .takes_narrow = true,
 };
 Tensor slice(const Tensor& input, const Integers& begin, const Integers& size) {
   return run_op1(slice_op, {input}, {begin, size});

@@ -53,10 +53,23 @@ std::int64_t to_integer(PyObject* value, const Where& where) {
   return number;
 }
 
+bool is_one_integer(PyObject* value) {
+  if (is_tensor_like(value)) return tensor_like(value).rank() == 0;
+  if (is_numpy_array(value)) return py::cast<int>(py::handle(value).attr("ndim")) == 0;
+  return PyIndex_Check(value);
+}
+
 std::vector<std::int64_t> to_integers(PyObject* value, const Where& where) {
-  if (PyIndex_Check(value) && !is_numpy_array(value) &&
-      !(is_tensor_like(value) && tensor_like(value).rank() > 0))
-    return {to_integer(value, where)};
+  if (is_one_integer(value)) return {to_integer(value, where)};
+  if (is_tensor_like(value) && is_integer(tensor_like(value).dtype()) && tensor_like(value).rank() == 1) {
+    const Tensor tensor = tensor_like(value).make_contiguous();  // no op for each element
+    std::vector<std::int64_t> numbers(static_cast<std::size_t>(tensor.count()));
+    if (tensor.dtype() == DType::int32)
+      std::copy_n(tensor.data<std::int32_t>(), tensor.count(), numbers.begin());
+    else
+      std::copy_n(tensor.data<std::int64_t>(), tensor.count(), numbers.begin());
+    return numbers;
+  }
   const py::object items = py::reinterpret_steal<py::object>(PySequence_Fast(value, ""));
   if (!items || PyUnicode_Check(value)) {
     PyErr_Clear();
@@ -78,6 +91,7 @@ bool is_whole_number(PyObject* value) {
 
 // A whole number stays one, so that an op can tell range(3) from range(3.).
 Attribute to_real(PyObject* value, const Where& where) {
+  if (PyBool_Check(value)) return value == Py_True;
   if (is_whole_number(value)) return to_integer(value, where);
   const double number = PyFloat_AsDouble(value);
   if (number == -1. && PyErr_Occurred()) {
@@ -142,6 +156,8 @@ Attribute to_attribute(const AttributeSpec& spec, PyObject* value, const Where& 
       if (const auto dtype = to_dtype(value, where)) return *dtype;
       fail<TypeMismatchError>(where.prefix(), "None is not a dtype");
     case AttributeKind::integers:
+      if (is_one_integer(value)) return to_integer(value, where);  // split tells 3 from [3]
+      break;
     case AttributeKind::shape:
       break;
   }
@@ -268,7 +284,7 @@ void Signature::parse(PyObject* const* arguments, std::size_t positional, PyObje
     given[index] = to_attribute(spec, slots[i], {op_.name.c_str(), spec.name.c_str()});
   }
   convert_inputs(op_, values.data(), inputs);
-  if (is_random_) resolve_random(op_, given);
+  if (is_random_) resolve_random(op_, given, inputs);
   attributes = given.empty() ? defaults_ : Attributes(std::move(given));
 }
 

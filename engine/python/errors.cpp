@@ -18,11 +18,12 @@ struct ErrorClasses {
 };
 ErrorClasses classes;
 
-PyObject* make_class(py::module_& module, const char* name, const char* doc, PyObject* built_in) {
+/// `parent`: the engine's class above it; none for the first one.
+PyObject* make_class(py::module_& module, const char* name, const char* doc, PyObject* parent,
+                     PyObject* built_in) {
   const std::string full_name = std::string("tapedeck.errors.") + name;
-  const py::object bases = classes.base
-                               ? py::object(py::make_tuple(py::handle(classes.base), py::handle(built_in)))
-                               : py::reinterpret_borrow<py::object>(built_in);
+  const py::object bases = parent ? py::object(py::make_tuple(py::handle(parent), py::handle(built_in)))
+                                  : py::reinterpret_borrow<py::object>(built_in);
   PyObject* made = PyErr_NewExceptionWithDoc(full_name.c_str(), doc, bases.ptr(), nullptr);
   if (!made) throw py::error_already_set();
   module.attr(name) = py::handle(made);
@@ -46,25 +47,30 @@ void translate_errors() {
 
 void bind_errors(py::module_& module) {
   translate_errors();
-  classes.base = make_class(module, "OpError", "What every error of the engine is.", PyExc_Exception);
-  classes.invalid_argument =
-      make_class(module, "InvalidArgumentError", "An argument's value or shape is wrong; a ValueError.",
-                 PyExc_ValueError);
+  const auto make = [&](const char* name, const char* doc, PyObject* parent, PyObject* built_in) {
+    return make_class(module, name, doc, parent, built_in);
+  };
+  PyObject* base = make("OpError", "What every error of the engine is.", nullptr, PyExc_Exception);
+  PyObject* invalid = make("InvalidArgumentError", "An argument's value or shape is wrong; a ValueError.",
+                           base, PyExc_ValueError);
+  classes.base = base;
+  classes.invalid_argument = invalid;
+  // TensorFlow raises an InvalidArgumentError for many of the next two: whoever catches that gets them.
   classes.type_mismatch =
-      make_class(module, "TypeMismatchError", "An argument's dtype is wrong; a TypeError.", PyExc_TypeError);
+      make("TypeMismatchError", "An argument's dtype is wrong; a TypeError.", invalid, PyExc_TypeError);
   classes.out_of_range =
-      make_class(module, "OutOfRangeError", "An index is out of range; an IndexError.", PyExc_IndexError);
+      make("OutOfRangeError", "An index is out of range; an IndexError.", invalid, PyExc_IndexError);
   classes.resource_exhausted =
-      make_class(module, "ResourceExhaustedError", "Not enough memory; a MemoryError.", PyExc_MemoryError);
+      make("ResourceExhaustedError", "Not enough memory; a MemoryError.", base, PyExc_MemoryError);
   classes.not_found =
-      make_class(module, "NotFoundError", "A device that is not there; a RuntimeError.", PyExc_RuntimeError);
+      make("NotFoundError", "A device that is not there; a RuntimeError.", base, PyExc_RuntimeError);
   classes.unimplemented =
-      make_class(module, "UnimplementedError", "No kernel for this dtype or device; a NotImplementedError.",
-                 PyExc_NotImplementedError);
+      make("UnimplementedError", "No kernel for this dtype or device; a NotImplementedError.", base,
+           PyExc_NotImplementedError);
   classes.failed_precondition =
-      make_class(module, "FailedPreconditionError",
-                 "The object is not in the state that the call needs (a used-up tape); a RuntimeError.",
-                 PyExc_RuntimeError);
+      make("FailedPreconditionError",
+           "The object is not in the state that the call needs (a used-up tape); a RuntimeError.", base,
+           PyExc_RuntimeError);
 }
 
 void set_python_error() noexcept {

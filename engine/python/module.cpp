@@ -79,6 +79,8 @@ void bind_values(py::module_& module) {
 void bind_settings(py::module_& module) {
   module.def("set_random_seed", &set_random_seed, py::arg("seed"),
              "Starts the sequences of random numbers anew; None: with numbers that nobody chose.");
+  module.def("set_random_place", &set_random_place, py::arg("place"),
+             "(key, counter) that random ops of this thread take instead of their seed's; None ends that.");
   module.def("gpu_count", &gpu_count, "How many GPUs this build can use on this machine.");
   module.def("check_device", &checked_device, py::arg("name"),
              "The device's name as the engine writes it. NotFoundError where it is not there.");

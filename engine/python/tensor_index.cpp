@@ -1,4 +1,7 @@
-// tensor[...]: integers, slices, ..., None by strided_slice; one list or tensor of integers by gather.
+// tensor[...]: integers, slices, ..., None by strided_slice; one list or tensor of integers, or one mask of
+// bools, by gather.
+#include <algorithm>
+
 #include "engine/ops/run_op.h"
 #include "engine/python/arguments.h"
 #include "engine/python/convert.h"
@@ -13,10 +16,11 @@ namespace {
 struct SliceSpec {
   std::vector<std::int64_t> begin, end, strides;
   std::int64_t begin_mask = 0, end_mask = 0, new_axis_mask = 0, shrink_axis_mask = 0;
-  int axis = 0;         ///< the tensor's axis that the next item is about
-  int output_axis = 0;  ///< axes that the result has so far
-  py::object gather_indices;
+  int axis = 0;           ///< the tensor's axis that the next item is about
+  int output_axis = 0;    ///< axes that the result has so far
+  Tensor gather_indices;  ///< integers; or bools, one for each element of `mask_rank` axes
   int gather_axis = -1;
+  int mask_rank = 0;
 
   void push(std::int64_t first, std::int64_t last, std::int64_t step) {
     begin.push_back(first);
@@ -48,6 +52,18 @@ bool is_array_index(PyObject* item) {
   if (PyList_Check(item)) return true;
   if (is_numpy_array(item)) return py::cast<int>(py::handle(item).attr("ndim")) > 0;
   return is_tensor_like(item) && tensor_like(item).rank() > 0;
+}
+
+/// The number of axes that a mask of bools speaks of; 0 for whatever is no mask.
+int mask_rank_of(PyObject* item) {
+  if (!is_array_index(item)) return 0;
+  if (is_tensor_like(item)) return tensor_like(item).dtype() == DType::bool_ ? tensor_like(item).rank() : 0;
+  const Guess guess = guess_of(item);
+  if (guess.kind == ValueKind::array && is_numpy_array(item))
+    return guess.dtype == DType::bool_ ? py::cast<int>(py::handle(item).attr("ndim")) : 0;
+  const bool bools =
+      guess.kind == ValueKind::boolean || (guess.kind >= ValueKind::array && guess.dtype == DType::bool_);
+  return bools ? to_tensor(item, {}, {"index", nullptr}, guess).rank() : 0;
 }
 
 std::int64_t integer_of(PyObject* item, const char* what) {
@@ -93,25 +109,71 @@ void check_axes(int used, const Tensor& tensor) {
                           to_string(tensor.shape()));
 }
 
+void add_mask(SliceSpec& spec, const Tensor& tensor) {
+  const Shape& mask = spec.gather_indices.shape();
+  spec.mask_rank = mask.rank();
+  bool fits = spec.axis + mask.rank() <= tensor.rank();
+  for (int i = 0; fits && i < mask.rank(); ++i) fits = mask[i] == tensor.dim(spec.axis + i);
+  if (!fits)
+    fail<OutOfRangeError>("index: a mask of shape ", to_string(mask), " at axis ", spec.axis,
+                          " of a tensor of shape ", to_string(tensor.shape()));
+  for (int i = 0; i < mask.rank(); ++i) spec.add_whole_axis();
+}
+
 void add_item(SliceSpec& spec, PyObject* item, const Tensor& tensor) {
   if (item == Py_None) return spec.add_new_axis();
   check_axes(spec.axis + 1, tensor);
   if (PySlice_Check(item)) return add_slice(spec, item);
-  if (PyBool_Check(item) || (is_tensor_like(item) && tensor_like(item).dtype() == DType::bool_))
-    fail<TypeMismatchError>("index: a boolean index is not supported; use tf.where or tf.gather");
+  if (PyBool_Check(item) ||
+      (is_tensor_like(item) && tensor_like(item).dtype() == DType::bool_ && tensor_like(item).rank() == 0))
+    fail<TypeMismatchError>("index: a single bool is no index; a mask has one bool for each element");
   if (!is_array_index(item))
     return spec.add_integer(checked_index(integer_of(item, "index"), tensor, spec.axis));
   if (spec.gather_axis >= 0)
-    fail<InvalidArgumentError>("index: at most one list or tensor of indices can be used");
-  spec.gather_indices = py::reinterpret_borrow<py::object>(item);
+    fail<InvalidArgumentError>("index: at most one list or tensor of indices, or one mask, can be used");
+  spec.gather_indices = to_tensor(item, {}, {"index", nullptr});
   spec.gather_axis = spec.output_axis;
+  const DType dtype = spec.gather_indices.dtype();
+  if (dtype == DType::bool_) return add_mask(spec, tensor);
+  if (!is_integer(dtype))
+    fail<TypeMismatchError>("index: a list of ", dtype_name(dtype), "; indices are integers or bools");
   spec.add_whole_axis();
+}
+
+Tensor reshaped(const Tensor& tensor, const std::vector<std::int64_t>& shape) {
+  static const OpDef& reshape = required_op("reshape");
+  return run_op1(reshape, {tensor}, named_attributes(reshape, {{"shape", shape}}));
+}
+
+/// Gathers along one axis; a mask's axes are made one before, and its bools numbers.
+Tensor gathered(const SliceSpec& spec, Tensor tensor) {
+  static const OpDef& gather = required_op("gather");
+  static const OpDef& where_indices = required_op("where_indices");
+  Tensor indices = spec.gather_indices;
+  if (spec.mask_rank > 0) {
+    if (spec.mask_rank > 1) {
+      std::vector<std::int64_t> merged;
+      for (int axis = 0; axis < tensor.rank(); ++axis)
+        if (axis > spec.gather_axis && axis < spec.gather_axis + spec.mask_rank)
+          merged.back() *= tensor.dim(axis);
+        else
+          merged.push_back(tensor.dim(axis));
+      tensor = reshaped(tensor, merged);
+      indices = reshaped(indices, {indices.count()});
+    }
+    indices = run_op1(where_indices, {indices});
+    indices = reshaped(indices, {indices.count()});
+  }
+  return run_op1(gather, {tensor, indices},
+                 named_attributes(gather, {{"axis", static_cast<std::int64_t>(spec.gather_axis)}}));
 }
 
 Tensor take(const SliceSpec& spec, const Tensor& tensor) {
   static const OpDef& strided_slice = required_op("strided_slice");
+  const auto mask_axes = static_cast<std::size_t>(spec.mask_rank);
   const bool whole = spec.begin_mask == (std::int64_t{1} << spec.begin.size()) - 1 &&
-                     spec.end_mask == spec.begin_mask && spec.gather_axis >= 0 && spec.begin.size() == 1;
+                     spec.end_mask == spec.begin_mask && spec.gather_axis >= 0 && spec.new_axis_mask == 0 &&
+                     spec.begin.size() == std::max<std::size_t>(1, mask_axes);
   Tensor result = tensor;
   if (!whole && !spec.begin.empty())
     result = run_op1(strided_slice, {tensor},
@@ -122,13 +184,7 @@ Tensor take(const SliceSpec& spec, const Tensor& tensor) {
                                                       {"end_mask", spec.end_mask},
                                                       {"new_axis_mask", spec.new_axis_mask},
                                                       {"shrink_axis_mask", spec.shrink_axis_mask}}));
-  if (spec.gather_axis < 0) return result;
-  static const OpDef& gather = required_op("gather");
-  const Tensor indices = to_tensor(spec.gather_indices.ptr(), {}, {"index", nullptr});
-  if (!is_integer(indices.dtype()))
-    fail<TypeMismatchError>("index: a list of ", dtype_name(indices.dtype()), "; indices are integers");
-  return run_op1(gather, {result, indices},
-                 named_attributes(gather, {{"axis", static_cast<std::int64_t>(spec.gather_axis)}}));
+  return spec.gather_axis < 0 ? result : gathered(spec, result);
 }
 
 PyObject* subscript(PyObject* self, PyObject* index) {
@@ -143,7 +199,7 @@ PyObject* subscript(PyObject* self, PyObject* index) {
     int used = 0, ellipses = 0;
     for (Py_ssize_t i = 0; i < count; ++i) {
       PyObject* item = PyTuple_GET_ITEM(index, i);
-      used += item != Py_None && item != Py_Ellipsis;
+      if (item != Py_None && item != Py_Ellipsis) used += std::max(1, mask_rank_of(item));
       ellipses += item == Py_Ellipsis;
     }
     if (ellipses > 1) fail<InvalidArgumentError>("index: only one ... can be used");

@@ -53,6 +53,19 @@ void check_extents(const Shape& shape) {
       fail<InvalidArgumentError>("shape ", to_string(shape), " has a negative extent, ", extent);
 }
 
+/// Products of some of the extents must not overflow, though one of the others is 0: kernels form them.
+void check_empty(const Shape& shape) {
+  Shape others;
+  for (const std::int64_t extent : shape)
+    if (extent != 0) others.push_back(extent);
+  try {
+    element_count(others);
+  } catch (const ResourceExhaustedError&) {
+    fail<ResourceExhaustedError>("a tensor of shape ", to_string(shape),
+                                 " is empty, but its other extents make more than 2^63 elements");
+  }
+}
+
 /// Every element that the strides reach must lie inside the storage.
 void check_view(const Storage& storage, DType dtype, const Shape& shape, const Strides& strides,
                 std::int64_t offset, std::int64_t count) {
@@ -81,6 +94,8 @@ std::uint64_t detail::newest_tensor_id() {
 Tensor Tensor::allocate(DType dtype, const Shape& shape, Device device) {
   check_extents(shape);
   const std::int64_t count = element_count(shape);
+  if (count == 0) [[unlikely]]
+    check_empty(shape);
   TensorBody* body = make_body(allocate_storage(dtype, shape, count, device), dtype, shape, count);
   body->strides = contiguous_strides(shape);
   return adopt(body);
@@ -90,6 +105,8 @@ Tensor Tensor::view(StoragePointer storage, DType dtype, const Shape& shape, con
                     std::int64_t offset) {
   check_extents(shape);
   const std::int64_t count = element_count(shape);
+  if (count == 0) [[unlikely]]
+    check_empty(shape);
   check_view(*storage.get(), dtype, shape, strides, offset, count);
   TensorBody* body = make_body(std::move(storage), dtype, shape, count);
   body->strides = strides;

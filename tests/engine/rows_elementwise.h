@@ -236,7 +236,7 @@ inline Rows selection_rows() {
              Array out(call.inputs[0]);
              const DType to = std::get<DType>(call.attributes[0]);
              for (double& value : out.values)
-               value = to == DType::bool_ ? value != 0 : is_integer(to) ? std::trunc(value) : value;
+               value = to == DType::bool_ ? value != 0 : is_integer(to) ? (std::trunc(value) + 0.0) : value;
              return Arrays{out};
            },
            0};

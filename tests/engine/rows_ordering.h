@@ -216,37 +216,6 @@ inline Rows segment_rows() {
 }
 
 inline Rows counting_rows() {
-  Row where_true{"where_true", {}, {}, 0};
-  where_true.calls = {[](Random&) {
-                        return Call{{booleans({1, 0, 0, 1, 1, 0}, {2, 3})}};
-                      },
-                      [](Random&) {
-                        return Call{{booleans({0, 0}, {2})}};
-                      },
-                      [](Random&) { return Call{{booleans({1}, {})}}; },
-                      [](Random&) {
-                        return Call{{booleans({}, {0, 4})}};
-                      },
-                      [](Random&) {
-                        return Call{{integers({0, -3, 2, 0}, {2, 2, 1})}};
-                      },
-                      [](Random&) {
-                        const std::vector<double> values = {0.0, -0.0, not_a_number, 1e-320};
-                        return Call{{Tensor::from_values<double>(values, {4})}};
-                      }};
-  where_true.reference = [](const Call& call) {
-    const Array condition(call.inputs[0]);
-    std::vector<double> found;
-    std::int64_t count = 0;
-    for_each_index(condition.shape, [&](const std::vector<std::int64_t>& index) {
-      if (condition(index) == 0) return;
-      found.insert(found.end(), index.begin(), index.end());
-      ++count;
-    });
-    Array out(Shape{count, condition.shape.rank()});
-    out.values = found;
-    return Arrays{out};
-  };
   Row unique{"unique_with_counts", {}, {}, 0};
   unique.calls = {[](Random&) {
                     return Call{{integers({3, -1, 3, 3, 7, -1, 0}, {7})}, {DType::int64}};
@@ -279,7 +248,7 @@ inline Rows counting_rows() {
     };
     return Arrays{vector(values), vector(places), vector(counts)};
   };
-  return {where_true, unique};
+  return {unique};
 }
 
 }  // namespace tapedeck::testing

@@ -206,6 +206,78 @@ class OpsErrorsTest : public QObject {
     EXPECT_ERROR(InvalidArgumentError, ops::sparse_softmax_cross_entropy_with_logits(whole({0}), f32({2, 3})),
                  "labels (1,) and logits (2, 3)");
   }
+
+  void places() {
+    const Tensor matrix = f32({2, 3});
+    EXPECT_ERROR(OutOfRangeError, ops::gather_nd(matrix, ops::reshape(whole({0, 3}), {1, 2})),
+                 "gather_nd: indices[0] is (0, 3), outside of shape (2, 3)");
+    EXPECT_ERROR(InvalidArgumentError, ops::gather_nd(matrix, ops::reshape(whole({0, 0, 0}), {1, 3})),
+                 "gather_nd: indices (1, 3) hold 3 coordinates each, but shape (2, 3) has 2 axes for them");
+    EXPECT_ERROR(InvalidArgumentError, ops::gather_nd(matrix, ops::reshape(whole({0}), {})),
+                 "gather_nd: indices is a scalar");
+    EXPECT_ERROR(
+        InvalidArgumentError, ops::gather(matrix, ops::reshape(whole({0}), {1, 1}), 1, 1),
+        "gather: batch_dims 1: params (2, 3) and indices (1, 1) do not begin with as many equal extents");
+    EXPECT_ERROR(InvalidArgumentError, ops::scatter_nd(ops::reshape(whole({1}), {1, 1}), f32({2}), {3}),
+                 "scatter_nd: updates (2,) for indices (1, 1) and shape (3,); needs (1,)");
+    EXPECT_ERROR(InvalidArgumentError, ops::scatter_nd(ops::reshape(whole({1}), {1, 1}), f32({1}), {-3}),
+                 "scatter_nd: shape (-3,) has a negative extent");
+    EXPECT_ERROR(TypeMismatchError,
+                 ops::tensor_scatter_nd_add(f32({2}), ops::reshape(whole({1}), {1, 1}), i32({1})),
+                 "tensor_scatter_nd_add: tensor is float32 and updates is int32");
+    EXPECT_ERROR(TypeMismatchError, ops::where_indices(f32({2})),
+                 "where_indices: condition is float32; needs bool");
+    EXPECT_ERROR(InvalidArgumentError, ops::searchsorted(f32({2, 3}), f32({3, 3})),
+                 "searchsorted: sorted_sequence (2, 3) and values (3, 3) differ in more than the last axis");
+    EXPECT_ERROR(InvalidArgumentError, ops::searchsorted(f32({3}), f32({3}), "middle"),
+                 "searchsorted: side is 'middle'; it is 'left' or 'right'");
+    EXPECT_ERROR(OutOfRangeError, ops::invert_permutation(whole({0, 2})), "invert_permutation: x[1] is 2");
+  }
+
+  void arrangements() {
+    EXPECT_ERROR(InvalidArgumentError, ops::roll(f32({2}), {1}, {1}),
+                 "roll: axis 1 is out of range for shape (2,)");
+    EXPECT_ERROR(InvalidArgumentError, ops::roll(f32({2}), {1, 2}, {0}),
+                 "roll: shift [1, 2] and axis [0] differ in length");
+    EXPECT_ERROR(
+        InvalidArgumentError, ops::space_to_depth(f32({1, 3, 4, 1}), 2),
+        "space_to_depth: input (1, 3, 4, 1) with block_size 2: height and width are no multiples of it");
+    EXPECT_ERROR(
+        InvalidArgumentError, ops::depth_to_space(f32({1, 3, 4, 6}), 2),
+        "depth_to_space: input (1, 3, 4, 6) with block_size 2: the channels are no multiple of its square");
+    EXPECT_ERROR(InvalidArgumentError, ops::depth_to_space(f32({1, 3, 4, 4}), 2, "CHWN"),
+                 "depth_to_space: data_format is 'CHWN'");
+    EXPECT_ERROR(InvalidArgumentError, ops::check_numerics(ops::log(f32({2})), "loss"),
+                 "check_numerics: loss : tensor (2,) had Inf values");
+    EXPECT_ERROR(InvalidArgumentError, ops::split(f32({4}), Integers{3}),
+                 "split: sizes [3] do not fill axis 0 of shape (4,)");
+    EXPECT_ERROR(ResourceExhaustedError, ops::unstack(ops::broadcast_to(f32({}), {std::int64_t{1} << 40})),
+                 "unstack: would make 1099511627776 tensors");
+  }
+
+  void draws() {
+    EXPECT_ERROR(InvalidArgumentError, ops::random_shuffle(f32({})), "random_shuffle: value is a scalar");
+    EXPECT_ERROR(InvalidArgumentError, ops::random_categorical(f32({3}), 1),
+                 "random_categorical: logits has shape (3,); needs (batch, classes) with at least one class");
+    EXPECT_ERROR(InvalidArgumentError, ops::random_categorical(ops::log(ops::negative(ops::ones({1, 2}))), 1),
+                 "random_categorical: row 0 of logits has no finite value, or a NaN or +Inf");
+    EXPECT_ERROR(TypeMismatchError, ops::random_categorical(f32({1, 3}), 1, DType::float32),
+                 "random_categorical: dtype is float32; needs int32 or int64");
+    EXPECT_ERROR(InvalidArgumentError, ops::random_gamma({2}, f32({})),
+                 "random_gamma: alpha holds 0; needs finite numbers above 0");
+  }
+
+  void shapes_that_no_tensor_has_name_the_op() {
+    EXPECT_ERROR(InvalidArgumentError, ops::expand_dims(f32({1, 1, 1, 1, 1, 1, 1, 1}), 0),
+                 "expand_dims: a tensor has at most 8 axes, not 9");
+    EXPECT_ERROR(ResourceExhaustedError, ops::zeros({std::int64_t{1} << 40, std::int64_t{1} << 40}),
+                 "zeros: a tensor of shape (1099511627776, 1099511627776) has more than 2^63 elements");
+    EXPECT_ERROR(
+        ResourceExhaustedError, ops::zeros({std::int64_t{1} << 40, 0, std::int64_t{1} << 40}),
+        "zeros: a tensor of shape (1099511627776, 0, 1099511627776) is empty, but its other extents make "
+        "more than 2^63 elements");
+    QCOMPARE(ops::zeros({std::int64_t{1} << 40, 0}).count(), std::int64_t{0});
+  }
 };
 
 QTEST_GUILESS_MAIN(OpsErrorsTest)

@@ -4,39 +4,12 @@
 #include <cstring>
 
 #include "engine/cpu/copy.h"
-#include "tests/engine/rows_elementwise.h"
-#include "tests/engine/rows_math.h"
-#include "tests/engine/rows_ordering.h"
-#include "tests/engine/rows_linear_algebra.h"
-#include "tests/engine/rows_matrix_shapes.h"
-#include "tests/engine/rows_neural.h"
-#include "tests/engine/rows_reduction.h"
-#include "tests/engine/rows_shape.h"
+#include "tests/engine/all_rows.h"
 
 using namespace tapedeck;
 using namespace tapedeck::testing;
 
 namespace {
-
-const Rows& all_rows() {
-  static const Rows rows = [] {
-    Rows all;
-    for (const Rows& family : {unary_rows(), binary_rows(), selection_rows(), reduction_rows(),
-                               product_rows(), nn_rows(), creation_rows(), shape_rows(), joining_rows(),
-                               indexing_rows(), more_unary_rows(), more_binary_rows(), bitwise_rows(),
-                               scan_rows(), statistics_rows(), order_rows(), segment_rows(), counting_rows(),
-                               neural_rows(), matrix_shape_rows(), linear_algebra_rows()})
-      all.insert(all.end(), family.begin(), family.end());
-    return all;
-  }();
-  return rows;
-}
-
-const Row* row_of(const std::string& op) {
-  for (const Row& row : all_rows())
-    if (row.op == op) return &row;
-  return nullptr;
-}
 
 /// Numbers equal within `tolerance` relatively, zeros and infinities exactly, NaN as NaN.
 bool agree(double a, double b, double tolerance) {

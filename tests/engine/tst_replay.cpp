@@ -168,7 +168,8 @@ class TestReplay : public QObject {
     QTest::newRow("random numbers and dtypes") << Program(&random_numbers_and_dtypes);
     QTest::newRow("views") << Program(&views_of_other_tensors);
     QTest::newRow("custom gradients") << Program(&custom_gradients);
-    QTest::newRow("custom gradient that returns its input") << Program(&a_custom_gradient_that_returns_its_input);
+    QTest::newRow("custom gradient that returns its input")
+        << Program(&a_custom_gradient_that_returns_its_input);
     QTest::newRow("second derivatives") << Program(&second_derivatives);
     QTest::newRow("training") << Program(&training);
   }

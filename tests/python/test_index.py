@@ -31,6 +31,28 @@ class Index(unittest.TestCase):
         np.testing.assert_array_equal(tf.constant(values)[tf.constant(2)].numpy(), values[2])
         np.testing.assert_array_equal(tf.constant(values)[tf.constant(1):tf.constant(3)].numpy(), values[1:3])
 
+    def test_masks_of_bools_pick(self):
+        rows = np.array([True, False, True, True])
+        for index in (rows, rows.tolist(), values > 50, values[:, :, 0] > 20, (slice(None), [True, False, True, True, False]),
+                      (slice(1, 3), [True, False, True, True, False], 2), (Ellipsis, np.array([False] * 5 + [True])),
+                      (None, rows), (slice(None, None, -1), np.ones((5, 6), bool)), (1, values[1] > 40), ~rows & rows):
+            self.check(index)
+        tensor = tf.constant(values)
+        np.testing.assert_array_equal(tensor[tensor > 50].numpy(), values[values > 50])
+        np.testing.assert_array_equal(tensor[..., tf.constant([True, False] * 3)].numpy(), values[..., [True, False] * 3])
+        self.assertEqual(tf.zeros([0, 3])[tf.zeros([0], tf.bool)].shape, (0, 3))
+        with tf.GradientTape() as tape:
+            tape.watch(tensor)
+            y = tf.reduce_sum(tensor[tensor > 50] ** 2)
+        np.testing.assert_array_equal(tape.gradient(y, tensor).numpy(), np.where(values > 50, 2 * values, 0))
+        for index, error, pattern in ((rows[:3], IndexError, r"a mask of shape \(3,\) at axis 0 of a tensor of shape \(4, 5, 6\)"),
+                                      ((0, rows), IndexError, r"a mask of shape \(4,\) at axis 1"),
+                                      ((rows, [0, 1]), ValueError, "at most one list"),
+                                      (np.zeros((4, 5, 6, 1), bool), IndexError, ""),
+                                      (tf.constant(True), TypeError, "a single bool is no index")):
+            with self.assertRaisesRegex(error, pattern, msg=str(index)):
+                tensor[index]
+
     def test_views_of_views(self):
         view = tf.constant(values)[1:, ::2]
         np.testing.assert_array_equal(view[:, -1, ::-1].numpy(), values[1:, ::2][:, -1, ::-1])
@@ -64,7 +86,7 @@ class Index(unittest.TestCase):
                 (1.5, TypeError, "index 1.5 is not an integer"),
                 ("text", TypeError, "index 'text' is not an integer"),
                 (slice(1.5, None), TypeError, "slice start 1.5 is not an integer"),
-                (True, TypeError, "boolean index is not supported"),
+                (True, TypeError, "a single bool is no index"),
                 ([1.5], TypeError, "a list of float32; indices are integers"),
                 (([0], [1]), ValueError, "at most one list"),
                 (2**70, IndexError, "does not fit in int64")):

@@ -9,6 +9,7 @@ from tapedeck import (  # noqa: F401  (order matters: dtypes tells the engine it
     errors,
     nest,
     config,
+    debugging,
     experimental,
     initializers,
     keras,
@@ -45,9 +46,9 @@ from tapedeck.initializers import constant_initializer, ones_initializer, zeros_
 from tapedeck.random import set_seed as set_random_seed
 from tapedeck.shapes import TensorShape
 from tapedeck.tape import GradientTape, UnconnectedGradients
-from tapedeck import namespaces as _namespaces
+from tapedeck import namespaces as _namespaces, shaping as _shaping
 
 newaxis = None
 __version__ = "0.1.0"
 
-_namespaces.install()
+_namespaces.install(_shaping.functions, debugging.functions, random.functions)

@@ -7,7 +7,8 @@ from tapedeck import _engine, composites, ordering, reductions, segments, select
 
 # Files of the package that hold code, but are no namespace that TensorFlow has.
 _INTERNAL = {"composites", "context", "creation", "custom", "explain", "functional", "idx", "lbfgs",
-             "namespaces", "nn_images", "ordering", "reductions", "segments", "selections", "shapes", "signatures", "tape"}
+             "namespaces", "nn_images", "ordering", "reductions", "segments", "selections", "shapes",
+             "shaping", "signatures", "tape"}
 
 # Functions of the package's Python files that TensorFlow has under other names too.
 _ALIASES = {
@@ -41,14 +42,18 @@ def _submodule(path):
     return sys.modules[full_name]
 
 
-def install():
-    """Called once, at the end of the package's import. What a Python file of the package defines stays."""
+def install(*python_functions):
+    """Called once, at the end of the package's import, with the functions that the package's Python files add, by name.
+    What a Python file defines stays."""
     root = sys.modules["tapedeck"]
     for alias, origin in _ALIASES.items():
         module, name = origin.rsplit(".", 1)
         path, _, short = alias.rpartition(".")
         setattr(_submodule(path) if path else root, short, getattr(_submodule(module), name))
-    for python_name, function in {**_engine.op_functions, **composites.PUBLIC}.items():
+    everything = {**_engine.op_functions, **composites.PUBLIC}
+    for functions in python_functions:
+        everything.update(functions)
+    for python_name, function in everything.items():
         path, _, name = python_name.rpartition(".")
         module = _submodule(path) if path else root
         if not hasattr(module, name):

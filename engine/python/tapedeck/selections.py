@@ -1,7 +1,7 @@
 """Choices between tensors, and limits on their length."""
 import numpy as np
 
-from tapedeck.composites import op, public, tensor
+from tapedeck.composites import op, public, tensor, zero_of
 from tapedeck.errors import InvalidArgumentError
 
 
@@ -17,7 +17,9 @@ def where(condition, x=None, y=None, name=None):
     a condition that is not bool, or different dtypes.
     """
     if x is None and y is None:
-        return op("where_true")(condition)
+        condition = tensor(condition)
+        holds = condition if condition.dtype.name == "bool" else op("not_equal")(condition, zero_of(condition))
+        return op("where_indices")(holds)
     if x is None or y is None:
         raise ValueError(f"where: {'x' if x is None else 'y'} is None; give both x and y, or neither")
     shape = np.shape(condition)

@@ -1,0 +1,133 @@
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "engine/cpu/blocks.h"
+#include "engine/cpu/random.h"
+
+namespace tapedeck::cpu {
+namespace {
+
+__extension__ using WideUnsigned = unsigned __int128;
+
+/// The two 64-bit words of value `index`; `attempt` and `part` tell further words of it apart.
+std::array<std::uint64_t, 2> words_at(StreamPlace place, std::int64_t index, std::uint32_t attempt = 0,
+                                      std::uint32_t part = 0) {
+  const std::uint64_t at = place.counter + static_cast<std::uint64_t>(index);
+  const PhiloxBlock block =
+      philox({static_cast<std::uint32_t>(at), static_cast<std::uint32_t>(at >> 32), attempt, part},
+             {static_cast<std::uint32_t>(place.key), static_cast<std::uint32_t>(place.key >> 32)});
+  return {block[0] | std::uint64_t{block[1]} << 32, block[2] | std::uint64_t{block[3]} << 32};
+}
+
+/// In [0, 1).
+double fraction(std::uint64_t word) {
+  return static_cast<double>(word >> 11) * 0x1p-53;
+}
+/// In (0, 1].
+double positive_fraction(std::uint64_t word) {
+  return (static_cast<double>(word >> 11) + 1.0) * 0x1p-53;
+}
+
+/// exp(logits − their maximum), summed up from the first class to each; empty where that is no distribution.
+template <class T>
+std::vector<double> cumulated(const T* logits, std::int64_t classes) {
+  double highest = -std::numeric_limits<double>::infinity();
+  for (std::int64_t k = 0; k < classes; ++k) {
+    if (std::isnan(logits[k])) return {};
+    highest = std::max(highest, static_cast<double>(logits[k]));
+  }
+  if (!std::isfinite(highest)) return {};
+  std::vector<double> sums(static_cast<std::size_t>(classes));
+  double sum = 0;
+  for (std::int64_t k = 0; k < classes; ++k) {
+    sum += std::exp(static_cast<double>(logits[k]) - highest);
+    sums[static_cast<std::size_t>(k)] = sum;
+  }
+  return sums;
+}
+
+template <class T, class Index>
+std::int64_t draw_classes(const T* logits, std::int64_t rows, std::int64_t classes, StreamPlace place,
+                          Index* out, std::int64_t samples) {
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const std::vector<double> sums = cumulated(logits + row * classes, classes);
+    if (sums.empty()) return row;
+    for_blocks(samples, grain_for(30.0), [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        // Below the whole sum, and past every class of probability 0.
+        const double point = fraction(words_at(place, row * samples + i)[0]) * sums.back();
+        const auto found = std::upper_bound(sums.begin(), sums.end(), point);
+        out[row * samples + i] =
+            static_cast<Index>(std::min<std::int64_t>(found - sums.begin(), classes - 1));
+      }
+    });
+  }
+  return -1;
+}
+
+/// Marsaglia and Tsang's method; an alpha below 1 by their remark that Gamma(α) = Gamma(α + 1)·U^(1/α).
+double gamma_value(double alpha, StreamPlace place, std::int64_t index) {
+  const double shape = alpha < 1 ? alpha + 1 : alpha;
+  const double d = shape - 1.0 / 3.0;
+  const double c = 1.0 / std::sqrt(9.0 * d);
+  for (std::uint32_t attempt = 0;; ++attempt) {
+    const auto normal = words_at(place, index, attempt, 0);
+    const auto uniform = words_at(place, index, attempt, 1);
+    const double x = std::sqrt(-2.0 * std::log(positive_fraction(normal[0]))) *
+                     std::cos(2.0 * std::numbers::pi * fraction(normal[1]));
+    const double root = 1.0 + c * x;
+    if (root <= 0) continue;
+    const double v = root * root * root;
+    const double u = positive_fraction(uniform[0]);
+    if (u >= 1.0 - 0.0331 * (x * x) * (x * x) && std::log(u) >= 0.5 * x * x + d * (1.0 - v + std::log(v)))
+      continue;
+    const double value = d * v;
+    return alpha < 1 ? value * std::pow(positive_fraction(uniform[1]), 1.0 / alpha) : value;
+  }
+}
+
+template <class T>
+void draw_gamma(const T* alpha, std::int64_t alpha_count, StreamPlace place, T* out, std::int64_t count) {
+  for_blocks(count, grain_for(60.0), [=](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i)
+      // The distribution has no zero: where it rounds to one, the least number above it is the nearest.
+      out[i] = std::max(static_cast<T>(gamma_value(static_cast<double>(alpha[i % alpha_count]), place, i)),
+                        std::numeric_limits<T>::min());
+  });
+}
+
+}  // namespace
+
+std::vector<std::int64_t> random_order(StreamPlace place, std::int64_t count) {
+  std::vector<std::int64_t> order(static_cast<std::size_t>(count));
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const auto word = words_at(place, static_cast<std::int64_t>(i))[0];
+    const auto other = static_cast<std::size_t>(static_cast<WideUnsigned>(word) * (i + 1) >> 64);
+    order[i] = order[other];
+    order[other] = static_cast<std::int64_t>(i);
+  }
+  return order;
+}
+
+std::int64_t random_classes(DType logits_dtype, const void* logits, std::int64_t rows, std::int64_t classes,
+                            StreamPlace place, DType dtype, void* out, std::int64_t samples) {
+  const auto draw = [&]<class T>(const T* typed) {
+    return dtype == DType::int32
+               ? draw_classes(typed, rows, classes, place, static_cast<std::int32_t*>(out), samples)
+               : draw_classes(typed, rows, classes, place, static_cast<std::int64_t*>(out), samples);
+  };
+  return logits_dtype == DType::float32 ? draw(static_cast<const float*>(logits))
+                                        : draw(static_cast<const double*>(logits));
+}
+
+void random_gamma(DType dtype, const void* alpha, std::int64_t alpha_count, StreamPlace place, void* out,
+                  std::int64_t count) {
+  if (dtype == DType::float32)
+    draw_gamma(static_cast<const float*>(alpha), alpha_count, place, static_cast<float*>(out), count);
+  else
+    draw_gamma(static_cast<const double*>(alpha), alpha_count, place, static_cast<double*>(out), count);
+}
+
+}  // namespace tapedeck::cpu

@@ -1,0 +1,110 @@
+// Ops that hand their input on as it is.
+#include <algorithm>
+#include <cmath>
+
+#include "engine/ops/checks.h"
+#include "engine/ops/families.h"
+
+namespace tapedeck::ops {
+namespace {
+
+/// A tensor of its own on the same storage.
+Tensors same_values(const OpContext& c) {
+  return one(view_of(c.inputs[0], c.inputs[0].shape(), c.inputs[0].strides()));
+}
+
+}  // namespace
+
+// ---- identity ----
+TAPEDECK_OP(identity_op) = {
+    .name = "identity",
+    .python_names = {"identity"},
+    .inputs = {{.name = "input"}},
+    .attributes = {},
+    .shape_rule = like_first,
+    .forward = same_values,
+    .vjp = [](const VjpContext& c) { return one(c.cotangents[0]); },
+    .vjp_formula = "dx = dy",
+    .doc =
+        "The same values as a new tensor, without a copy.\n\ninput: any dtype and shape.\nReturns: its dtype "
+        "and shape.",
+    .takes_narrow = true,
+};
+Tensor identity(const Tensor& input) {
+  return run_op1(identity_op, {input});
+}
+
+// ---- stop_gradient ----
+TAPEDECK_OP(stop_gradient_op) = {
+    .name = "stop_gradient",
+    .python_names = {"stop_gradient"},
+    .inputs = {{.name = "input"}},
+    .attributes = {},
+    .shape_rule = like_first,
+    .forward = same_values,
+    .vjp = nullptr,
+    .vjp_formula = "none",
+    .doc =
+        "The same values, through which no gradient flows: differentiation takes them for a constant.\n\n"
+        "input: any dtype and shape.\nReturns: its dtype and shape, without a copy.",
+    .takes_narrow = true,
+};
+Tensor stop_gradient(const Tensor& input) {
+  return run_op1(stop_gradient_op, {input});
+}
+
+// ---- check_numerics ----
+namespace {
+
+/// "NaN", "Inf" or "NaN and Inf", as far as they stand in x; empty where every value is finite.
+std::string not_finite(const Tensor& x) {
+  Tensor finite = Tensor::allocate(DType::bool_, x.shape());
+  const Tensor values = readable(x);
+  cpu::unary(cpu::Unary::is_finite, x.dtype(), operand(values, x.shape()), finite.writable_data<std::byte>(),
+             x.shape());
+  const bool* flags = finite.data<bool>();
+  if (std::find(flags, flags + finite.count(), false) == flags + finite.count()) return {};
+  bool nan = false;
+  bool infinite = false;
+  for (const double value : x.to_vector()) {
+    nan = nan || std::isnan(value);
+    infinite = infinite || std::isinf(value);
+  }
+  return nan && infinite ? "NaN and Inf" : nan ? "NaN" : "Inf";
+}
+
+}  // namespace
+
+TAPEDECK_OP(check_numerics_op) = {
+    .name = "check_numerics",
+    .python_names = {"check_numerics", "debugging.check_numerics"},
+    .inputs = {{.name = "tensor", .preferred = DType::float32}},
+    .attributes = {{.name = "message", .kind = AttributeKind::text, .fallback = {}, .required = true}},
+    .shape_rule =
+        [](const OpContext& c) {
+          require_kind(c, 0, Kind::floating);
+          return like_first(c);
+        },
+    .forward =
+        [](const OpContext& c) {
+          const std::string found = not_finite(c.inputs[0]);
+          if (!found.empty())
+            fail<InvalidArgumentError>("check_numerics: ", c.attributes.get<std::string>(0), " : tensor ",
+                                       to_string(c.inputs[0].shape()), " had ", found, " values");
+          return same_values(c);
+        },
+    .vjp = [](const VjpContext& c) { return one(check_numerics(c.cotangents[0], "the gradient")); },
+    .vjp_formula = "dx = check_numerics(dy)",
+    .doc =
+        "The same values, after a check that all of them are finite; its gradient is checked too.\n\n"
+        "tensor: float32 or float64, any shape; message: how the error begins.\n"
+        "Returns: the dtype and shape of tensor, without a copy.\n"
+        "Errors: InvalidArgumentError where a value is NaN or infinite.",
+};
+Tensor check_numerics(const Tensor& tensor, const std::string& message) {
+  return run_op1(check_numerics_op, {tensor}, {message});
+}
+
+void link_identity() {}
+
+}  // namespace tapedeck::ops

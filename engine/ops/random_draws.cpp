@@ -1,0 +1,190 @@
+// Draws that depend on tensors: orders, classes, gamma numbers. Pure ops: see random_state.h.
+#include <cmath>
+
+#include "engine/cpu/copy.h"
+#include "engine/cpu/random.h"
+#include "engine/ops/checks.h"
+#include "engine/ops/families.h"
+#include "engine/ops/random_state.h"
+
+namespace tapedeck::ops {
+namespace {
+
+void append_seed(std::vector<AttributeSpec>& specs) {
+  for (const char* name : {"seed", "key", "counter"})
+    specs.push_back({.name = name, .kind = AttributeKind::integer, .fallback = std::monostate{}});
+}
+
+/// The place in the stream: the last two attributes.
+cpu::StreamPlace place_of(const OpContext& c) {
+  const std::size_t count = c.attributes.size();
+  if (c.attributes.is_none(count - 2) || c.attributes.is_none(count - 1))
+    fail<InvalidArgumentError>(c.op.name,
+                               ": key and counter are None; resolve_random() sets them from the seed");
+  return {static_cast<std::uint64_t>(c.attributes.get<std::int64_t>(count - 2)),
+          static_cast<std::uint64_t>(c.attributes.get<std::int64_t>(count - 1))};
+}
+
+Tensor run_draw(const OpDef& op, const Tensor& input, std::vector<Attribute> values, Seed seed) {
+  values.insert(values.end(), {seed ? Attribute(*seed) : Attribute(), Attribute(), Attribute()});
+  resolve_random(op, values, {&input, 1});
+  return run_op1(op, {input}, Attributes(std::move(values)));
+}
+
+constexpr const char* stream_doc =
+    "\nThe numbers come from Philox 4x32-10 at (key, counter), which are resolved from the seed before the "
+    "op "
+    "runs; see random_uniform.";
+
+}  // namespace
+
+// ---- random_shuffle ----
+TAPEDECK_OP(random_shuffle_op) = {
+    .name = "random_shuffle",
+    .python_names = {"random.shuffle", "random_shuffle"},
+    .inputs = {{.name = "value"}},
+    .attributes =
+        [] {
+          std::vector<AttributeSpec> specs;
+          append_seed(specs);
+          return specs;
+        }(),
+    .shape_rule =
+        [](const OpContext& c) {
+          place_of(c);
+          if (c.inputs[0].rank() == 0) fail<InvalidArgumentError>("random_shuffle: value is a scalar");
+          return like_first(c);
+        },
+    .forward =
+        [](const OpContext& c) {
+          Tensor out = allocate_output(c);
+          if (out.count() == 0) return one(std::move(out));
+          const std::int64_t rows = out.dim(0);
+          const std::vector<std::int64_t> order = cpu::random_order(place_of(c), rows);
+          const Tensor value = contiguous(c.inputs[0]);
+          cpu::gather_rows(value.raw(), 1, rows, order.data(), rows,
+                           out.bytes() / static_cast<std::size_t>(rows), out.writable_data<std::byte>());
+          return one(std::move(out));
+        },
+    .vjp = nullptr,
+    .vjp_formula = "none",
+    .doc = std::string("The slices of the first axis in random order, each order equally likely (Fisher and "
+                       "Yates' method, Knuth, The Art of Computer Programming 2, section 3.4.2, algorithm "
+                       "P).\n\n"
+                       "value: any dtype, at least one axis; seed: whole number or None.\n"
+                       "Returns: the dtype and shape of value.\n"
+                       "Errors: InvalidArgumentError for a scalar.") +
+           stream_doc,
+};
+Tensor random_shuffle(const Tensor& value, Seed seed) {
+  return run_draw(random_shuffle_op, value, {}, seed);
+}
+
+// ---- random_categorical ----
+TAPEDECK_OP(random_categorical_op) = {
+    .name = "random_categorical",
+    .python_names = {"random.categorical"},
+    .inputs = {{.name = "logits", .preferred = DType::float32}},
+    .attributes =
+        [] {
+          std::vector<AttributeSpec> specs = {
+              {.name = "num_samples", .kind = AttributeKind::integer, .fallback = {}, .required = true},
+              {.name = "dtype", .kind = AttributeKind::dtype, .fallback = DType::int64}};
+          append_seed(specs);
+          return specs;
+        }(),
+    .shape_rule =
+        [](const OpContext& c) {
+          place_of(c);
+          require_kind(c, 0, Kind::floating);
+          const Shape& logits = c.inputs[0].shape();
+          const std::int64_t samples = integer_of(c, 0);
+          const DType dtype = c.attributes.get<DType>(1);
+          if (!is_integer(dtype))
+            fail<TypeMismatchError>("random_categorical: dtype is ", dtype_name(dtype),
+                                    "; needs int32 or int64");
+          if (logits.rank() != 2 || (logits[1] == 0 && logits[0] > 0))
+            fail<InvalidArgumentError>("random_categorical: logits has shape ", to_string(logits),
+                                       "; needs (batch, classes) with at least one class");
+          if (samples < 0) fail<InvalidArgumentError>("random_categorical: num_samples is ", samples);
+          return spec(dtype, {logits[0], samples});
+        },
+    .forward =
+        [](const OpContext& c) {
+          Tensor out = allocate_output(c);
+          const Tensor logits = contiguous(c.inputs[0]);
+          const std::int64_t bad =
+              cpu::random_classes(logits.dtype(), logits.raw(), logits.dim(0), logits.dim(1), place_of(c),
+                                  out.dtype(), out.writable_data<std::byte>(), out.dim(1));
+          if (bad >= 0)
+            fail<InvalidArgumentError>("random_categorical: row ", bad,
+                                       " of logits has no finite value, or a NaN or +Inf");
+          return one(std::move(out));
+        },
+    .vjp = nullptr,
+    .vjp_formula = "none",
+    .doc = std::string(
+               "Numbers of classes, class k of row b with probability softmax(logits[b])[k].\n\n"
+               "logits: float32 or float64, (batch, classes); −Inf is a class that is never drawn; "
+               "num_samples: how many of each row; dtype: int32 or int64; seed: whole number or "
+               "None.\n"
+               "Returns: dtype, (batch, num_samples).\n"
+               "Errors: InvalidArgumentError for another shape, a negative num_samples, or a row with "
+               "NaN, +Inf or −Inf everywhere; TypeMismatchError for other dtypes.") +
+           stream_doc,
+};
+Tensor random_categorical(const Tensor& logits, std::int64_t num_samples, DType dtype, Seed seed) {
+  return run_draw(random_categorical_op, logits, {num_samples, dtype}, seed);
+}
+
+// ---- random_gamma ----
+TAPEDECK_OP(random_gamma_op) = {
+    .name = "random_gamma",
+    .python_names = {},  // tf.random.gamma divides by beta
+    .inputs = {{.name = "alpha", .preferred = DType::float32}},
+    .attributes =
+        [] {
+          std::vector<AttributeSpec> specs = {
+              {.name = "shape", .kind = AttributeKind::shape, .fallback = {}, .required = true}};
+          append_seed(specs);
+          return specs;
+        }(),
+    .shape_rule =
+        [](const OpContext& c) {
+          place_of(c);
+          require_kind(c, 0, Kind::floating);
+          Shape shape = shape_of(c, 0);
+          for (const std::int64_t extent : c.inputs[0].shape()) shape.push_back(extent);
+          return spec(c.inputs[0].dtype(), shape);
+        },
+    .forward =
+        [](const OpContext& c) {
+          Tensor out = allocate_output(c);
+          const Tensor alpha = contiguous(c.inputs[0]);
+          for (const double value : alpha.to_vector())
+            if (!(value > 0) || std::isinf(value))
+              fail<InvalidArgumentError>("random_gamma: alpha holds ", value,
+                                         "; needs finite numbers above 0");
+          cpu::random_gamma(alpha.dtype(), alpha.raw(), alpha.count(), place_of(c),
+                            out.writable_data<std::byte>(), out.count());
+          return one(std::move(out));
+        },
+    .vjp = nullptr,
+    .vjp_formula = "none",
+    .doc = std::string("Random numbers of the gamma distribution with shape parameter alpha and scale 1.\n\n"
+                       "alpha: float32 or float64, above 0; shape: how many for each alpha; seed: whole "
+                       "number or None.\n"
+                       "Returns: the dtype of alpha, shape + the shape of alpha. By Marsaglia and Tsang's "
+                       "method (\"A simple method for generating gamma variables\", ACM Transactions on "
+                       "Mathematical Software 26, 2000).\n"
+                       "Errors: InvalidArgumentError for an alpha that is not above 0, or a negative extent; "
+                       "TypeMismatchError for another dtype.") +
+           stream_doc,
+};
+Tensor random_gamma(const Shape& shape, const Tensor& alpha, Seed seed) {
+  return run_draw(random_gamma_op, alpha, {attribute_of(shape)}, seed);
+}
+
+void link_random_draws() {}
+
+}  // namespace tapedeck::ops

@@ -1,0 +1,268 @@
+"""tf.debugging: checks that raise InvalidArgumentError (a ValueError) where they fail, and return None where they hold."""
+import numpy as np
+
+from tapedeck import _engine, dtypes
+
+_op = _engine.op_function
+_to_tensor = _engine.convert_to_tensor
+_InvalidArgument = _engine.InvalidArgumentError
+
+
+def _text(values, most):
+    return np.array2string(np.asarray(values).reshape(-1)[:most], separator=" ")
+
+
+def _fail(message, text):
+    raise _InvalidArgument(f"{message}\n{text}" if message else text)
+
+
+def _compare(op, symbol, x, y, message, summarize):
+    """Fails where the comparison does not hold for some pair, and says which."""
+    most = 3 if summarize is None else int(summarize)
+    x, y = _pair(x, y)
+    wrong = ~np.asarray(_op(op)(x, y))
+    if not wrong.any():
+        return
+    left, right = np.broadcast_arrays(np.asarray(x), np.asarray(y))
+    places = np.argwhere(wrong)[:most]
+    lines = [f"Condition x {symbol} y did not hold."]
+    if wrong.ndim:
+        lines.append(f"Indices of first {len(places)} different values:\n{places}")
+        lines.append(f"Corresponding x values:\n{_text(left[wrong], most)}\nCorresponding y values:\n{_text(right[wrong], most)}")
+    lines.append(f"First {min(most, np.size(x))} elements of x:\n{_text(x, most)}")
+    lines.append(f"First {min(most, np.size(y))} elements of y:\n{_text(y, most)}")
+    _fail(message, "\n".join(lines))
+
+
+def _is_tensor(value):
+    return isinstance(value, (_engine.Tensor, _engine.Variable))
+
+
+def _pair(x, y):
+    """Both as tensors; a Python value takes the dtype of the tensor beside it, whole numbers that of floats."""
+    left, right = _to_tensor(x), _to_tensor(y)
+    if left.dtype != right.dtype:
+        if not _is_tensor(y) and (_is_tensor(x) or left.dtype.is_floating):
+            return left, _to_tensor(y, dtype_hint=left.dtype)
+        if not _is_tensor(x):
+            return _to_tensor(x, dtype_hint=right.dtype), right
+    return left, right
+
+
+def assert_equal(x, y, message=None, summarize=None, name=None, data=None):
+    """x == y, element by element."""
+    _compare("equal", "==", x, y, message, summarize)
+
+
+def assert_none_equal(x, y, message=None, summarize=None, name=None, data=None):
+    """x != y, element by element."""
+    _compare("not_equal", "!=", x, y, message, summarize)
+
+
+def assert_less(x, y, message=None, summarize=None, name=None, data=None):
+    """x < y, element by element."""
+    _compare("less", "<", x, y, message, summarize)
+
+
+def assert_less_equal(x, y, message=None, summarize=None, name=None, data=None):
+    """x <= y, element by element."""
+    _compare("less_equal", "<=", x, y, message, summarize)
+
+
+def assert_greater(x, y, message=None, summarize=None, name=None, data=None):
+    """x > y, element by element."""
+    _compare("greater", ">", x, y, message, summarize)
+
+
+def assert_greater_equal(x, y, message=None, summarize=None, name=None, data=None):
+    """x >= y, element by element."""
+    _compare("greater_equal", ">=", x, y, message, summarize)
+
+
+def assert_positive(x, message=None, summarize=None, name=None, data=None):
+    """x > 0 everywhere."""
+    _compare("greater", ">", x, 0, message, summarize)
+
+
+def assert_negative(x, message=None, summarize=None, name=None, data=None):
+    """x < 0 everywhere."""
+    _compare("less", "<", x, 0, message, summarize)
+
+
+def assert_non_negative(x, message=None, summarize=None, name=None, data=None):
+    """x >= 0 everywhere."""
+    _compare("greater_equal", ">=", x, 0, message, summarize)
+
+
+def assert_non_positive(x, message=None, summarize=None, name=None, data=None):
+    """x <= 0 everywhere."""
+    _compare("less_equal", "<=", x, 0, message, summarize)
+
+
+def assert_near(x, y, rtol=None, atol=None, message=None, summarize=None, name=None, data=None):
+    """|x - y| <= atol + rtol * |y|, element by element. The tolerances are ten times the dtype's epsilon where None."""
+    most = 3 if summarize is None else int(summarize)
+    x, y = _pair(x, y)
+    if x.dtype != y.dtype:
+        raise _engine.TypeMismatchError(f"assert_near: x is {x.dtype.name} and y is {y.dtype.name}; cast one of them")
+    epsilon = 10 * np.finfo(x.dtype.as_numpy_dtype).eps if x.dtype.is_floating else 0
+    rtol, atol = epsilon if rtol is None else float(rtol), epsilon if atol is None else float(atol)
+    left, right = np.asarray(x), np.asarray(y)
+    with np.errstate(invalid="ignore"):  # infinities are near where they are equal
+        near = (left == right) | (np.isfinite(right) & (np.abs(left - right) <= atol + rtol * np.abs(right)))
+    if not np.all(near):
+        _fail(message, f"x and y not equal to tolerance rtol = {rtol}, atol = {atol}\nx values:\n{_text(left, most)}\n"
+                       f"y values:\n{_text(right, most)}")
+
+
+def _ranks(rank):
+    return [int(each) for each in np.asarray(rank).reshape(-1)]
+
+
+def _require_rank(x, holds, text, message):
+    x = _to_tensor(x)
+    if not holds(x.ndim):
+        _fail(message, f"Tensor must have rank {text}. Received rank {x.ndim}, shape {tuple(x.shape)}")
+
+
+def assert_rank(x, rank, message=None, name=None, data=None, summarize=None):
+    """x has that many axes."""
+    _require_rank(x, lambda ndim: ndim == int(rank), int(rank), message)
+
+
+def assert_rank_at_least(x, rank, message=None, name=None, data=None, summarize=None):
+    """x has at least that many axes."""
+    _require_rank(x, lambda ndim: ndim >= int(rank), f"at least {int(rank)}", message)
+
+
+def assert_rank_in(x, ranks, message=None, name=None, data=None, summarize=None):
+    """x has one of these numbers of axes."""
+    _require_rank(x, lambda ndim: ndim in _ranks(ranks), f"in {tuple(_ranks(ranks))}", message)
+
+
+def assert_scalar(tensor, name=None, message=None):
+    """tensor has no axes. Returns it."""
+    tensor = _to_tensor(tensor)
+    _require_rank(tensor, lambda ndim: ndim == 0, 0, message)
+    return tensor
+
+
+def _symbols(shape):
+    """The entries of one shape of assert_shapes: the ignored side ("", "outer", "inner") and the rest."""
+    if isinstance(shape, (int, str)) and shape not in ("...", "*"):
+        entries = list(shape) if isinstance(shape, str) else [shape]
+    else:
+        entries = [shape] if isinstance(shape, str) else list(shape)
+    if entries and entries[0] in ("...", "*"):
+        return "outer", entries[1:]
+    if entries and entries[-1] in ("...", "*"):
+        return "inner", entries[:-1]
+    return "", entries
+
+
+def _check_shape(tensor, shape, known, message):
+    ignored, entries = _symbols(shape)
+    actual = list(tensor.shape)
+    if len(actual) < len(entries) or (not ignored and len(actual) != len(entries)):
+        _fail(message, f"Tensor of shape {tuple(actual)} must have {'at least ' if ignored else ''}rank {len(entries)}, as "
+                       f"specified by {shape!r}")
+    extents = actual[len(actual) - len(entries):] if ignored == "outer" else actual[:len(entries)]
+    for axis, (entry, extent) in enumerate(zip(entries, extents)):
+        if entry is None or entry == ".":
+            continue
+        if not isinstance(entry, str) or entry.isdigit():
+            wanted, source = int(entry), "as specified"
+        else:
+            wanted, source = known.setdefault(entry, (extent, tuple(actual)))
+            source = f"as '{entry}' of a tensor of shape {source}"
+        if extent != wanted:
+            _fail(message, f"Tensor of shape {tuple(actual)}: dimension {axis} of {shape!r} must have size {wanted}, {source}; "
+                           f"it has {extent}")
+
+
+def assert_shapes(shapes, data=None, summarize=None, message=None, name=None):
+    """Shapes with symbols: assert_shapes([(x, ("N", "D")), (w, ("D", 3)), (y, ("...", 3))]).
+
+    Equal names stand for equal extents; None and "." for any; "..." or "*" at one end for any axes.
+    """
+    known = {}
+    for tensor, shape in shapes.items() if isinstance(shapes, dict) else shapes:
+        _check_shape(_to_tensor(tensor), shape, known, message)
+
+
+def assert_type(tensor, tf_type, message=None, name=None):
+    """tensor has that dtype. TypeError where not."""
+    tensor, wanted = _to_tensor(tensor), dtypes.as_dtype(tf_type)
+    if tensor.dtype != wanted:
+        raise _engine.TypeMismatchError(f"{message or ''} tensor must be of type {wanted.name}, it is {tensor.dtype.name}".strip())
+
+
+def assert_integer(x, message=None, name=None):
+    """x is int32 or int64. TypeError where not."""
+    x = _to_tensor(x)
+    if not x.dtype.is_integer:
+        raise _engine.TypeMismatchError(f"{message or ''} Expected an integer tensor, it is {x.dtype.name}".strip())
+
+
+def assert_same_float_dtype(tensors=None, dtype=None):
+    """All tensors have one floating dtype, which is returned; dtype where it is given. ValueError where not."""
+    wanted = None if dtype is None else dtypes.as_dtype(dtype)
+    for tensor in tensors or ():
+        found = _to_tensor(tensor).dtype
+        if wanted is not None and found != wanted:
+            raise _InvalidArgument(f"Tensors must be of one dtype: {wanted.name} and {found.name}")
+        wanted = found
+    wanted = wanted or dtypes.float32
+    if not wanted.is_floating:
+        raise _InvalidArgument(f"Expected a floating dtype, it is {wanted.name}")
+    return wanted
+
+
+def assert_proper_iterable(values):
+    """values is iterable, and no tensor, array or text. TypeError where not."""
+    if _is_tensor(values) or isinstance(values, (np.ndarray, str, bytes)) or not hasattr(values, "__iter__"):
+        raise _engine.TypeMismatchError(f"Expected an iterable of values, got {type(values).__name__}")
+
+
+def assert_all_finite(x, message, name=None):
+    """x has no NaN and no infinity. Returns it."""
+    return _op("check_numerics")(x, message)
+
+
+def verify_tensor_all_finite(t=None, msg=None, name=None, x=None, message=None):
+    """TensorFlow 1's name of assert_all_finite."""
+    return assert_all_finite(x if t is None else t, message if msg is None else msg)
+
+
+def Assert(condition, data, summarize=None, name=None):  # noqa: N802  (TensorFlow's name)
+    """condition holds; data is what the error shows."""
+    if not np.all(np.asarray(condition)):
+        most = 3 if summarize is None else int(summarize)
+        shown = [each if isinstance(each, str) else _text(each, most) for each in data]
+        raise _InvalidArgument(f"Expected '{condition!s}' to be true. Summarized data: " + "\n".join(shown))
+
+
+def _steps(x, op):
+    values = _op("reshape")(x, [-1])
+    return _op("reduce_all")(_op(op)(values[:-1], values[1:]))
+
+
+def is_non_decreasing(x, name=None):
+    """Whether the values in row-major order never fall, as a bool tensor."""
+    return _steps(x, "less_equal")
+
+
+def is_strictly_increasing(x, name=None):
+    """Whether the values in row-major order always rise, as a bool tensor."""
+    return _steps(x, "less")
+
+
+def is_numeric_tensor(tensor):
+    """True for a tensor of numbers."""
+    return _is_tensor(tensor) and tensor.dtype != dtypes.bool
+
+
+# TensorFlow 1 has all of them at the top as well.
+functions = {name: value for name, value in list(globals().items())
+             if name.startswith("assert_") or name in ("verify_tensor_all_finite", "Assert", "is_non_decreasing",
+                                                       "is_strictly_increasing", "is_numeric_tensor")}

@@ -1,0 +1,56 @@
+// The test rows of every op.
+#pragma once
+
+#include "tests/engine/rows_creation.h"
+#include "tests/engine/rows_elementwise.h"
+#include "tests/engine/rows_indexing.h"
+#include "tests/engine/rows_linear_algebra.h"
+#include "tests/engine/rows_math.h"
+#include "tests/engine/rows_matrix_shapes.h"
+#include "tests/engine/rows_neural.h"
+#include "tests/engine/rows_ordering.h"
+#include "tests/engine/rows_reduction.h"
+#include "tests/engine/rows_shape.h"
+
+namespace tapedeck::testing {
+
+inline const Rows& all_rows() {
+  static const Rows rows = [] {
+    Rows all;
+    for (const Rows& family : {unary_rows(),
+                               binary_rows(),
+                               selection_rows(),
+                               reduction_rows(),
+                               product_rows(),
+                               nn_rows(),
+                               creation_rows(),
+                               shape_rows(),
+                               joining_rows(),
+                               indexing_rows(),
+                               Rows{gather_test(), gather_nd_test()},
+                               scatter_rows(),
+                               search_rows(),
+                               more_unary_rows(),
+                               more_binary_rows(),
+                               bitwise_rows(),
+                               scan_rows(),
+                               statistics_rows(),
+                               order_rows(),
+                               segment_rows(),
+                               counting_rows(),
+                               neural_rows(),
+                               matrix_shape_rows(),
+                               linear_algebra_rows()})
+      all.insert(all.end(), family.begin(), family.end());
+    return all;
+  }();
+  return rows;
+}
+
+inline const Row* row_of(const std::string& op) {
+  for (const Row& row : all_rows())
+    if (row.op == op) return &row;
+  return nullptr;
+}
+
+}  // namespace tapedeck::testing

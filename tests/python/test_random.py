@@ -1,0 +1,129 @@
+"""Random numbers: seeds, distributions against SciPy's, generators, stateless functions."""
+import unittest
+
+import numpy as np
+from scipy import stats
+
+import tapedeck as tf
+
+
+class Seeds(unittest.TestCase):
+    def tearDown(self):
+        tf.random.set_seed(None)
+
+    def draws(self):
+        return [tf.random.uniform([3]), tf.random.shuffle(tf.range(50)), tf.random.categorical(tf.zeros([2, 9]), 20, seed=3),
+                tf.random.gamma([4], [.5, 2.], seed=1), tf.random_normal([2]), tf.random.bernoulli([30])]
+
+    def test_a_seed_gives_the_same_numbers_again(self):
+        tf.random.set_seed(7)
+        first, second = self.draws(), self.draws()
+        tf.set_random_seed(7)
+        for one, two, again in zip(first, second, self.draws()):
+            np.testing.assert_array_equal(one.numpy(), again.numpy())
+            self.assertFalse(np.array_equal(one.numpy(), two.numpy()))
+
+    def test_the_number_of_threads_changes_nothing(self):
+        threads = tf.config.threading.get_intra_op_parallelism_threads() or 2
+        results = []
+        for count in (1, 2, 3):
+            tf.config.threading.set_intra_op_parallelism_threads(count)
+            tf.random.set_seed(7)
+            results.append([tf.random.gamma([30000], .7).numpy(), tf.random.categorical(tf.zeros([3, 50]), 20000).numpy(),
+                            tf.random.shuffle(tf.range(100000)).numpy(), tf.random.uniform([100000]).numpy()])
+        tf.config.threading.set_intra_op_parallelism_threads(threads)
+        for other in results[1:]:
+            for one, again in zip(results[0], other):
+                np.testing.assert_array_equal(one, again)
+
+
+class Distributions(unittest.TestCase):
+    def setUp(self):
+        tf.random.set_seed(11)
+
+    def tearDown(self):
+        tf.random.set_seed(None)
+
+    def follows(self, values, distribution):
+        self.assertGreater(stats.kstest(np.asarray(values, np.float64).ravel(), distribution.cdf).pvalue, 1e-4)
+
+    def test_gamma(self):
+        for alpha in (.05, .5, 1., 2.5, 300.):
+            for dtype in (tf.float32, tf.float64):
+                self.follows(tf.random.gamma([20000], alpha, dtype=dtype), stats.gamma(alpha))
+        both = tf.random_gamma([5000], [[1.], [4.]], [2., .5, 1.])
+        self.assertEqual(both.shape, (5000, 2, 3))
+        for i, alpha in enumerate((1., 4.)):
+            for j, beta in enumerate((2., .5, 1.)):
+                self.follows(both[:, i, j], stats.gamma(alpha, scale=1 / beta))
+        self.assertTrue(np.all(tf.random.gamma([1000], 1e-4).numpy() > 0))
+        for alpha in (0., -1., np.nan, np.inf):
+            with self.assertRaisesRegex(ValueError, "random_gamma: alpha holds"):
+                tf.random.gamma([1], alpha)
+
+    def test_gammas_gradient_with_respect_to_beta(self):
+        beta = tf.Variable([2., 3.])
+        with tf.GradientTape() as tape:
+            values = tf.random.gamma([5], 2., beta)
+            total = tf.reduce_sum(values)
+        np.testing.assert_allclose(tape.gradient(total, beta).numpy(), -(values / beta).numpy().sum(0), rtol=1e-5)
+
+    def test_normal_and_truncated(self):
+        self.follows(tf.random.normal([20000], 1., 3.), stats.norm(1, 3))
+        self.follows(tf.random.truncated_normal([20000], 1., 3.), stats.truncnorm(-2, 2, 1, 3))
+        self.follows(tf.random.uniform([20000], -1, 4), stats.uniform(-1, 5))
+
+    def test_categorical(self):
+        logits = np.log(np.array([[.1, .2, .7], [.5, .5, 1e-300]])) + [[3.], [-50.]]
+        drawn = tf.random.categorical(logits, 30000).numpy()
+        for row, probabilities in zip(drawn, ([.1, .2, .7], [.5, .5, 0])):
+            np.testing.assert_allclose(np.bincount(row, minlength=3) / 30000, probabilities, atol=.015)
+        self.assertEqual(tf.multinomial([[0., 0.]], 5, output_dtype=tf.int32).dtype, tf.int32)
+        self.assertEqual(set(tf.random.categorical([[-np.inf, 0., -np.inf]], 100).numpy().ravel()), {1})
+        for bad in ([[np.nan, 0.]], [[np.inf, 0.]], [[-np.inf, -np.inf]], [0.], [[]]):
+            with self.assertRaises(ValueError):
+                tf.random.categorical(bad, 3)
+
+    def test_shuffle_and_bernoulli(self):
+        rows = np.arange(12.).reshape(6, 2)
+        shuffled = tf.random.shuffle(rows).numpy()
+        np.testing.assert_array_equal(np.sort(shuffled[:, 0]), rows[:, 0])
+        np.testing.assert_array_equal(shuffled[:, 1] - shuffled[:, 0], np.ones(6))
+        orders = np.array([tf.random.shuffle(tf.range(3)).numpy() for _ in range(3000)]) @ [9, 3, 1]
+        self.assertEqual(len(set(orders)), 6)
+        self.assertGreater(stats.chisquare(np.unique(orders, return_counts=True)[1]).pvalue, 1e-4)
+        self.assertAlmostEqual(tf.random.bernoulli([20000], .3).numpy().mean(), .3, delta=.02)
+        np.testing.assert_array_equal(tf.random.bernoulli([4, 2], [0., 1.]).numpy(), [[0, 1]] * 4)
+
+
+class Generators(unittest.TestCase):
+    def test_a_generator_goes_on_and_can_be_repeated(self):
+        generator, again = tf.random.Generator.from_seed(5), tf.random.Generator.from_seed(5)
+        first, second = generator.normal([4]).numpy(), generator.normal([4]).numpy()
+        self.assertFalse(np.array_equal(first, second))
+        np.testing.assert_array_equal(again.normal([4]).numpy(), first)
+        copy = tf.random.Generator.from_state(again.state)
+        np.testing.assert_array_equal(copy.uniform([3]).numpy(), again.uniform([3]).numpy())
+        again.reset_from_seed(5)
+        np.testing.assert_array_equal(again.normal([4]).numpy(), first)
+        children = generator.split(2)
+        self.assertFalse(np.array_equal(children[0].normal([4]).numpy(), children[1].normal([4]).numpy()))
+        self.assertIs(tf.random.get_global_generator(), tf.random.get_global_generator())
+
+    def test_stateless_functions_depend_on_their_arguments_alone(self):
+        for function in (tf.random.stateless_uniform, tf.random.stateless_normal, tf.random.stateless_truncated_normal):
+            first = function([1000], [1, 2]).numpy()
+            tf.random.normal([3])
+            np.testing.assert_array_equal(function([1000], seed=(1, 2)).numpy(), first)
+            for other in ((2, 1), (1, 3), (-1, 2)):
+                self.assertLess(abs(np.corrcoef(first, function([1000], other).numpy())[0, 1]), .15)
+        self.assertEqual(tf.random.stateless_categorical([[0., 0.]], 7, [1, 2]).shape, (1, 7))
+        whole = tf.random.stateless_uniform([50], [1, 2], -3, 3, tf.int32).numpy()
+        self.assertTrue(whole.min() >= -3 and whole.max() < 3)
+        self.assertFalse(np.array_equal(tf.random.normal([3]).numpy(), tf.random.normal([3]).numpy()))
+        with self.assertRaisesRegex(ValueError, "two whole numbers"):
+            tf.random.stateless_uniform([3], 5)
+
+
+if __name__ == "__main__":
+    unittest.main()
