@@ -177,7 +177,7 @@ void Recorder::end(std::uint64_t record, std::span<const Tensor> outputs, const 
       continue;
     }
     trace_.tensors().set(output.id(), TensorOrigin::made_by(number, spec_number(output)));
-    if (keep_values_) values_.add_result(output);
+    if (keep_values_) values_.add_result(output, gate_.armed());
   }
   trace_.end(number, outputs, error, ended, waited);
   if (!is_op && gate_.armed()) gate_.ended(number);

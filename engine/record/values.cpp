@@ -51,13 +51,14 @@ void Values::add_leaf(const Tensor& tensor, std::uint32_t name) {
   }
 }
 
-void Values::add_result(const Tensor& tensor) {
+void Values::add_result(const Tensor& tensor, bool stepping) {
   if (is_small(tensor)) {
     recent_.put(tensor);
     if (!keep_everything_.load(std::memory_order_relaxed)) return;
   }
   Evicted evicted;
   const std::lock_guard lock(mutex_);
+  stepping_ = stepping;
   const std::uint64_t size = tensor.storage()->size();
   bytes_ += size;
   if (options_.keep_everything) {
@@ -85,8 +86,8 @@ void Values::shrink(std::deque<Held>& queue, Evicted& evicted) {
 
 // What can be recomputed goes first; pinned values and the newest result stay.
 void Values::enforce(Evicted& evicted) {
-  while (window_.size() > 1 && (window_bytes_ > options_.window_bytes ||
-                                window_.size() > options_.window_count || bytes_ > options_.budget_bytes))
+  while (window_.size() > 1 && (window_bytes_ > window_limit() || window_.size() > options_.window_count ||
+                                bytes_ > options_.budget_bytes))
     shrink(window_, evicted);
   while (bytes_ > options_.budget_bytes && everything_.size() > 1) shrink(everything_, evicted);
   while (bytes_ > options_.budget_bytes && !leaf_order_.empty()) drop_oldest_leaf(evicted);

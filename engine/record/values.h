@@ -5,6 +5,7 @@
 // budget, the oldest go; their statistics stay.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <deque>
@@ -25,6 +26,8 @@ struct KeepingOptions {
   /// window that outgrows the processor's cache makes every op write to cold memory: with 8 MB an op on 64 kB
   /// takes 1.5 times its time without values, with 64 MB 4 times (AMD Zen 5, 32 MB of L3).
   std::uint64_t window_bytes = std::uint64_t{8} << 20;
+  /// While somebody steps, what the last steps made is looked at, and speed is no matter.
+  std::uint64_t stepping_window_bytes = std::uint64_t{256} << 20;
   std::size_t window_count = 1024;
   /// Hold every result within the budget, however old.
   bool keep_everything = false;
@@ -39,8 +42,8 @@ class Values {
 
   /// Keeps a value that no op made, and enters it in the table. `name`: a number from intern_name, or 0.
   void add_leaf(const Tensor& tensor, std::uint32_t name);
-  /// After the table knows who made it.
-  void add_result(const Tensor& tensor);
+  /// After the table knows who made it. `stepping`: the gate is not simply open.
+  void add_result(const Tensor& tensor, bool stepping = false);
 
   /// The value, where it is held; else undefined.
   Tensor held(std::uint64_t id) const;
@@ -69,12 +72,17 @@ class Values {
   };
   using Evicted = std::vector<Tensor>;
   void enforce(Evicted& evicted);
+  std::uint64_t window_limit() const {
+    return stepping_ ? std::max(options_.window_bytes, options_.stepping_window_bytes)
+                     : options_.window_bytes;
+  }
   void drop_oldest_leaf(Evicted& evicted);
   void shrink(std::deque<Held>& queue, Evicted& evicted);
   void subtract(const Tensor& tensor) { bytes_ -= tensor.storage()->size(); }
 
   mutable std::mutex mutex_;
   KeepingOptions options_;
+  bool stepping_ = false;
   std::atomic<bool> keep_everything_;  ///< as in the options, read without the lock
   TensorTable& table_;
   RecentSmallValues recent_;

@@ -163,6 +163,24 @@ class TestGate : public QObject {
                     }));
   }
 
+  void what_steps_made_is_held_and_goes_when_it_runs_on() {
+    Session session([] {
+      const std::vector<double> ones(2'000'000, 1);  // larger than the window that is held while it runs
+      const Tensor x = Tensor::from_values<double>(ones, {2'000'000});
+      for (int i = 0; i < 5; ++i) multiply(x, x);
+    });
+    session.gate().command(GateCommand::step_op);
+    session.start();
+    session.next_stop();
+    for (int i = 0; i < 3; ++i) session.step();
+    const auto result = [&](std::uint32_t record) { return session.at(record).outputs.at(0).id; };
+    const Values& values = session.recorder.values();
+    for (std::uint32_t record = 1; record <= 3; ++record) QVERIFY(values.held(result(record)));
+    session.gate().command(GateCommand::run);
+    session.join();
+    QVERIFY(!values.held(result(3)) && values.held(result(5)));
+  }
+
   void a_step_out_of_a_playback_stops_at_the_first_op_after_it() {
     Session session([] { program_with_gradients(); });
     session.gate().command(GateCommand::step_op);
