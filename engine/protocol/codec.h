@@ -1,7 +1,8 @@
 // Messages to bytes and back, from the field lists alone.
 //
-// A message travels as one CBOR map: {"type": …, "request": id, "body": {field: value, …}}. Sent over ZeroMQ as two
-// frames: the HMAC-SHA256 of the second under the session's key (empty key: empty frame), and the CBOR bytes.
+// A message travels as one CBOR map: {"type": …, "request": id, "body": {field: value, …}}. Sent over ZeroMQ
+// as two frames: the HMAC-SHA256 of the second under the session's key (empty key: empty frame), and the CBOR
+// bytes.
 #pragma once
 
 #include <cstdint>
@@ -32,8 +33,8 @@ struct IncomingReply {
   std::uint64_t request = 0;  ///< the request it answers; 0: sent unasked
   Reply message;
 };
-/// Throw DecodeError for anything that encode could not have made; never crash, whatever the bytes. Fields that the
-/// struct does not know are an error too: both sides have the same version.
+/// Throw DecodeError for anything that encode could not have made; never crash, whatever the bytes. Fields
+/// that the struct does not know are an error too: both sides have the same version.
 IncomingRequest decode_request(std::span<const std::uint8_t> bytes);
 IncomingReply decode_reply(std::span<const std::uint8_t> bytes);
 

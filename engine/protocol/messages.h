@@ -272,15 +272,16 @@ constexpr auto names(GateState) {
   return std::array<std::string_view, 3>{"open", "will_stop", "stopped"};
 }
 
-/// Also sent unasked, with request 0, when something in it changed: at once for the gate, else at most 30 times a second.
+/// Also sent unasked, with request 0, when something in it changed: at once for the gate, else at most 30
+/// times a second.
 struct Status {
   std::uint64_t records = 0;  ///< number of the newest record; 0: none
   GateState gate = GateState::open;
   std::uint64_t stopped_before = 0;  ///< the pending record at the gate; 0 where not stopped
-  std::uint64_t stepped_over = 0;    ///< the one that it was stopped before until the last step; 0 after a run
-  std::uint64_t finished = 0;        ///< the newest record that finished
-  std::string stop_reason;           ///< "step", "pause", "cell start", "step out"
-  std::string cell;                  ///< where it is stopped
+  std::uint64_t stepped_over = 0;  ///< the one that it was stopped before until the last step; 0 after a run
+  std::uint64_t finished = 0;      ///< the newest record that finished
+  std::string stop_reason;         ///< "step", "pause", "cell start", "step out"
+  std::string cell;                ///< where it is stopped
   std::uint32_t line = 0;
   std::string running_cell;  ///< the cell that runs now; empty: none
   bool recording = true;
@@ -296,9 +297,10 @@ struct Status {
     return std::tuple(
         field("records", &Status::records), field("gate", &Status::gate),
         field("stopped_before", &Status::stopped_before), field("stepped_over", &Status::stepped_over),
-        field("finished", &Status::finished), field("stop_reason", &Status::stop_reason), field("cell", &Status::cell),
-        field("line", &Status::line), field("running_cell", &Status::running_cell),
-        field("recording", &Status::recording), field("break_at_cell_start", &Status::break_at_cell_start),
+        field("finished", &Status::finished), field("stop_reason", &Status::stop_reason),
+        field("cell", &Status::cell), field("line", &Status::line),
+        field("running_cell", &Status::running_cell), field("recording", &Status::recording),
+        field("break_at_cell_start", &Status::break_at_cell_start),
         field("keep_everything", &Status::keep_everything), field("held_bytes", &Status::held_bytes),
         field("budget_bytes", &Status::budget_bytes), field("leaves_dropped", &Status::leaves_dropped),
         field("series_points", &Status::series_points), field("pool_bytes", &Status::pool_bytes));

@@ -36,10 +36,11 @@ Recorder& recorder() {
   return *session().recorder;
 }
 
-void attach(std::uint64_t budget_bytes) {
+void attach(std::uint64_t budget_bytes, bool keep_values) {
   if (session().recorder) throw py::value_error("debug: a recorder is attached already; call stop() first");
   RecorderOptions options;
   options.keeping.budget_bytes = budget_bytes;
+  options.keep_values = keep_values;
   const py::list path(py::module_::import("tapedeck").attr("__path__"));
   start_capturing_lines(py::str(path[0]));
   session().recorder = std::make_unique<Recorder>(options);
@@ -61,7 +62,7 @@ void stop() {
 }
 
 void start(const std::string& endpoint, const py::bytes& key, std::uint64_t budget_bytes) {
-  attach(budget_bytes);
+  attach(budget_bytes, true);
   try {
     session().server = std::make_unique<debug::DebugServer>(*session().recorder, endpoint, std::string(key));
   } catch (...) {
@@ -135,8 +136,10 @@ void bind_session(py::module_& debug) {
             "mode 0700). `key` signs the messages. `budget_bytes`: for values that are held. RuntimeError "
             "where the "
             "endpoint can not be used, ValueError where a recorder is attached already.");
-  debug.def("attach", &attach, py::arg("budget_bytes") = default_budget,
-            "Records from now on, without a server.");
+  debug.def(
+      "attach", &attach, py::arg("budget_bytes") = default_budget, py::arg("keep_values") = true,
+      "Records from now on, without a server. keep_values False: records alone, whose values can not be "
+      "looked at.");
   debug.def("stop", &stop, "Ends the server and the recording; does nothing where there is none.");
   debug.def(
       "attached", [] { return session().recorder != nullptr; },

@@ -179,7 +179,8 @@ GateStatus Gate::status() const {
     const GatePoint& first = waiting_.begin()->second;
     return {GateState::stopped, first.number, first.location, reason_, stepped_over_};
   }
-  return {mode_ == Mode::run && !cell_pending_ ? GateState::open : GateState::will_stop, 0, 0, {}, stepped_over_};
+  return {
+      mode_ == Mode::run && !cell_pending_ ? GateState::open : GateState::will_stop, 0, 0, {}, stepped_over_};
 }
 
 void Gate::update_armed() {

@@ -31,7 +31,7 @@ struct GateStatus {
   GateState state = GateState::open;
   std::uint32_t stopped_before = 0;
   std::uint32_t location = 0;
-  std::string reason;  ///< "step", "pause", "cell start", "step out"
+  std::string reason;              ///< "step", "pause", "cell start", "step out"
   std::uint32_t stepped_over = 0;  ///< where it was stopped until the last step_op; 0 after any other command
 };
 
@@ -78,9 +78,9 @@ class Gate {
   std::string reason_;
   bool attended_ = true;
   bool break_at_cell_start_ = false;
-  bool cell_pending_ = false;                   ///< a cell began, and its first stop point has not come yet
-  std::uint32_t line_from_ = 0;                 ///< other_line: the location to leave
-  std::uint32_t after_ = 0;                     ///< after_record: which
+  bool cell_pending_ = false;    ///< a cell began, and its first stop point has not come yet
+  std::uint32_t line_from_ = 0;  ///< other_line: the location to leave
+  std::uint32_t after_ = 0;      ///< after_record: which
   std::uint32_t stepped_over_ = 0;
   std::map<std::uint32_t, GatePoint> waiting_;  ///< a thread goes on when its record is no longer here
 };

@@ -73,7 +73,9 @@ SeriesModel::SeriesModel(Session* session, QObject* parent)
 
 SeriesModel::~SeriesModel() = default;
 
-quint64 SeriesModel::position() const { return d_->next; }
+quint64 SeriesModel::position() const {
+  return d_->next;
+}
 QStringList SeriesModel::names() const {
   return d_->names;
 }

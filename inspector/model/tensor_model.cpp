@@ -30,7 +30,8 @@ const Record* TensorModel::Private::justRan(const Record& cursor) {
   awaited = 0;
   if (status.stopped_before == 0 || status.stopped_before != cursor.number || status.finished == 0)
     return nullptr;
-  // After a step it is what the user stepped over, if that is done: a custom gradient may have been stepped into.
+  // After a step it is what the user stepped over, if that is done: a custom gradient may have been stepped
+  // into.
   if (status.stepped_over) {
     const Record* stepped = find(status.stepped_over);
     if (stepped && stepped->state != protocol::RecordState::done) awaited = stepped->number;

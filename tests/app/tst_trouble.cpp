@@ -108,13 +108,21 @@ class TestTrouble : public QObject {
     QVERIFY(outputText(*window, 2).contains("alive"));
   }
 
+  void exitInACellEndsTheSessionAndTheWindowSaysSo_data() {
+    QTest::addColumn<QString>("code");
+    QTest::addColumn<QString>("expected");
+    QTest::newRow("exit()") << "exit()" << "a cell called exit()";
+    QTest::newRow("the process ends") << "import os\nos._exit(7)" << "exit code 7";
+  }
   void exitInACellEndsTheSessionAndTheWindowSaysSo() {
-    const auto window = makeWindow(writeNotebook(folder_, "exit.ipynb", {"import os\nos._exit(7)", "6 * 7"}));
+    QFETCH(QString, code);
+    QFETCH(QString, expected);
+    const auto window = makeWindow(writeNotebook(folder_, "exit.ipynb", {code, "6 * 7"}));
     QTRY_VERIFY_WITH_TIMEOUT(isReady(*window), patience);
     window->notebook()->setCurrentCell(0, false);
     window->notebook()->runCurrent();
     QTRY_COMPARE_WITH_TIMEOUT(window->kernel()->state(), KernelState::dead, patience);
-    QVERIFY2(window->messages()->text().contains("7"), qPrintable(window->messages()->text()));
+    QVERIFY2(window->messages()->text().contains(expected), qPrintable(window->messages()->text()));
     screenshot(window.get(), "trouble-exit");
     window->kernel()->restart();
     QTRY_VERIFY_WITH_TIMEOUT(isReady(*window), patience);

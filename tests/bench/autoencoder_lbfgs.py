@@ -3,6 +3,9 @@ full-batch L-BFGS with learning rate 1 and no line search. Prints one JSON line:
 median seconds of an iteration.
 
     python autoencoder_lbfgs.py --batch 10000 --history 100 --iterations 51 [--double] [--data FOLDER]
+
+With --recording it prints what recording costs instead: the iterations take turns without a recorder, with records alone,
+and with the default keeping of values; one JSON line each, medians.
 """
 import argparse
 import json
@@ -23,8 +26,35 @@ def arguments():
     parser.add_argument("--iterations", type=int, default=51)
     parser.add_argument("--threads", type=int, default=tf.config.get_num_threads())
     parser.add_argument("--double", action="store_true")
+    parser.add_argument("--recording", action="store_true", help="measure what recording costs")
     parser.add_argument("--data", help="folder of MNIST's files; else TAPEDECK_MNIST, else Debian's Fashion-MNIST")
     return parser.parse_args()
+
+
+def compare_recording(optimizer, loss, variable, iterations):
+    """The recorder is changed after every iteration, so a slower moment of the machine meets all modes."""
+    debug = tf._engine.debug
+    modes = ["no recorder", "records alone", "default keeping"]
+    seconds = {mode: [] for mode in modes}
+    started = None
+
+    def take_turns(iteration, value):
+        nonlocal started
+        if started is not None and iteration > len(modes):
+            seconds[modes[iteration % len(modes)]].append(time.perf_counter() - started)
+        debug.stop()
+        following = modes[(iteration + 1) % len(modes)]
+        if following != "no recorder":
+            debug.attach(keep_values=following == "default keeping")
+        started = time.perf_counter()
+
+    optimizer.minimize(loss, [variable], iterations, take_turns)
+    debug.stop()
+    without = statistics.median(seconds["no recorder"])
+    for mode in modes:
+        median = statistics.median(seconds[mode])
+        print(json.dumps(dict(bench="autoencoder_recording", case=mode, seconds_per_iteration=median, ratio=median / without,
+                              iterations=len(seconds[mode]))))
 
 
 def main():
@@ -46,6 +76,8 @@ def main():
         return tf.reduce_mean(tf.square(output - data))
 
     optimizer = tf.train.LBFGS(history_size=options.history)
+    if options.recording:
+        return compare_recording(optimizer, loss, w, options.iterations)
     losses = optimizer.minimize(loss, [w], options.iterations, lambda iteration, value: stamps.append(time.perf_counter()))
     steps = [after - before for before, after in zip(stamps[2:], stamps[3:])] or [float("nan")]
     print(json.dumps(dict(peer="tapedeck " + tf.__version__, threads=tf.config.get_num_threads(), batch=options.batch,

@@ -48,5 +48,4 @@ inline void screenshot(QWidget& widget, const QString& name) {
   widget.grab().save(folder + QLatin1Char('/') + name + QStringLiteral(".png"));
 }
 
-
 }  // namespace tapedeck::test
