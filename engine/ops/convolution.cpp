@@ -21,6 +21,10 @@ cpu::ConvolutionSize size_of(const OpContext& c, const Shape& input, const Shape
     fail<InvalidArgumentError>(c.op.name, ": filter has shape ", to_string(filter),
                                "; needs 4 axes, height, width, input channels, ",
                                depthwise ? "channel multiplier" : "output channels");
+  for (int axis = 0; axis < 4; ++axis)  // products of two extents stay numbers
+    if (input[axis] > 0x7fffffff || filter[axis] > 0x7fffffff)
+      fail<InvalidArgumentError>(c.op.name, ": input ", to_string(input), " and filter ", to_string(filter),
+                                 ": no extent may be above 2147483647");
   const cpu::Extent2 kernel{filter[0], filter[1]};
   const Window w = window_over(c, image.extent, kernel);
   cpu::ConvolutionSize size{

@@ -41,6 +41,7 @@ struct Band {
   }
 };
 
+constexpr std::int64_t largest = std::int64_t{1} << 60;  // sums of several stay numbers
 enum : std::size_t { k_at, align_at };
 
 std::vector<AttributeSpec> diagonal_attributes() {
@@ -50,7 +51,8 @@ std::vector<AttributeSpec> diagonal_attributes() {
 
 Band band_of(const OpDef& op, const Attributes& attributes, std::int64_t rows, std::int64_t columns) {
   const Integers k = integers_of(attributes[k_at]);
-  if (k.empty() || k.size() > 2 || k.front() > k.back())
+  const bool countable = !k.empty() && k.front() >= -largest && k.back() <= largest;
+  if (!countable || k.size() > 2 || k.front() > k.back())
     fail<InvalidArgumentError>(op.name, ": k is ", to_string(attributes[k_at]),
                                "; needs one diagonal, or the lowest and the highest one");
   const auto& align = attributes.get<std::string>(align_at);
@@ -178,6 +180,9 @@ Band band_around(const OpContext& c) {
   const std::int64_t least_columns = length + std::max<std::int64_t>(band.lowest, 0);
   const std::int64_t rows = integer_of(c, 2);
   const std::int64_t columns = integer_of(c, 3);
+  if (rows > largest || columns > largest || length > largest)
+    fail<InvalidArgumentError>(c.op.name, ": num_rows ", rows, " and num_cols ", columns,
+                               " for diagonals of ", length, " are larger than can be counted");
   band.rows = rows >= 0 ? rows : columns >= 0 ? least_rows : std::max(least_rows, least_columns);
   band.columns = columns >= 0 ? columns : rows >= 0 ? least_columns : std::max(least_rows, least_columns);
   if (band.rows < least_rows || band.columns < least_columns || band.length() != length)

@@ -85,9 +85,12 @@ Tensors range_forward(const OpContext& c) {
     using T = typename decltype(tag)::type;
     T* target = out.writable_data<T>();
     for (std::int64_t i = 0; i < out.count(); ++i)
-      target[i] = is_integer(out.dtype()) && r.whole
-                      ? static_cast<T>(r.whole_start + i * r.whole_delta)
-                      : static_cast<T>(r.start + static_cast<double>(i) * r.delta);
+      target[i] =
+          is_integer(out.dtype()) && r.whole
+              // The value fits; the product on the way to it need not.
+              ? static_cast<T>(static_cast<std::uint64_t>(r.whole_start) +
+                               static_cast<std::uint64_t>(i) * static_cast<std::uint64_t>(r.whole_delta))
+              : static_cast<T>(r.start + static_cast<double>(i) * r.delta);
   });
   return one(std::move(out));
 }

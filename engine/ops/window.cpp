@@ -5,6 +5,9 @@
 namespace tapedeck::ops {
 namespace {
 
+constexpr std::int64_t most = 0x7fffffff;                ///< of strides, dilations, paddings
+constexpr std::int64_t largest = std::int64_t{1} << 60;  ///< of extents: sums of several stay numbers
+
 bool channels_first(const OpContext& c) {
   const auto& format = c.attributes.get<std::string>(data_format_at);
   if (format != "NHWC" && format != "NCHW")
@@ -18,7 +21,7 @@ std::array<cpu::Extent2, 2> explicit_padding(const OpContext& c) {
   const std::size_t height = channels_first(c) ? 4 : 2;
   bool fits = list.size() == 8;
   for (std::size_t i = 0; fits && i < 8; ++i)
-    fits = list[i] >= 0 && (list[i] == 0 || (i >= height && i < height + 4));
+    fits = list[i] >= 0 && list[i] <= most && (list[i] == 0 || (i >= height && i < height + 4));
   if (!fits)
     fail<InvalidArgumentError>(c.op.name, ": explicit_paddings ",
                                to_string(c.attributes[explicit_paddings_at]),
@@ -83,10 +86,10 @@ cpu::Extent2 pair_of(const OpContext& c, std::size_t attribute) {
   } else if (fits) {
     pair = {list.front(), list.back()};
   }
-  if (!fits || pair[0] < 1 || pair[1] < 1)
+  if (!fits || pair[0] < 1 || pair[1] < 1 || pair[0] > most || pair[1] > most)
     fail<InvalidArgumentError>(c.op.name, ": ", c.op.attributes[attribute].name, " is ",
-                               to_string(c.attributes[attribute]),
-                               "; needs 1, 2 or 4 numbers of at least 1, those of batch and channels 1");
+                               to_string(c.attributes[attribute]), "; needs 1, 2 or 4 numbers from 1 to ",
+                               most, ", those of batch and channels 1");
   return pair;
 }
 
@@ -103,7 +106,12 @@ Window window_over(const OpContext& c, const cpu::Extent2& input, const cpu::Ext
     after = both[1];
   }
   for (std::size_t i = 0; i < 2; ++i) {
-    const std::int64_t reach = (extent[i] - 1) * window.dilation[i] + 1;
+    std::int64_t reach = 0;
+    if (__builtin_mul_overflow(extent[i] - 1, window.dilation[i], &reach) || reach >= largest ||
+        input[i] >= largest)
+      fail<InvalidArgumentError>(c.op.name, ": windows of ", extent[i], " with dilation ", window.dilation[i],
+                                 " over images of ", input[i], " are larger than can be counted");
+    ++reach;
     const std::int64_t stride = window.stride[i];
     if (padding == "SAME") {
       window.output[i] = (input[i] + stride - 1) / stride;

@@ -1,5 +1,5 @@
-"""Small ops, their gradients, long vectors and matrix products from Python; beside PyTorch where it can be imported.
-Prints one JSON line per case: name, nanoseconds (best of 7 rounds). Threads: first argument, else all cores."""
+"""Small ops, their gradients, long vectors, matrix products and ResNet-50's convolutions (batch 8, forward and backward)
+from Python; beside PyTorch where it can be imported. Prints one JSON line per case: name, nanoseconds (best of 7 rounds). Threads: first argument, else all cores."""
 import json
 import os
 import sys
@@ -12,6 +12,12 @@ try:
     import torch
 except ImportError:
     torch = None
+
+
+# Rows of ResNet-50: extent, channels in and out, window, stride.
+CONVOLUTIONS = [(224, 3, 64, 7, 2), (56, 64, 64, 1, 1), (56, 64, 64, 3, 1), (56, 64, 256, 1, 1), (28, 128, 128, 3, 1),
+                (14, 256, 256, 3, 1), (14, 1024, 256, 1, 1), (7, 512, 512, 3, 1)]
+BATCH = 8
 
 
 def best(f, repeat):
@@ -53,9 +59,24 @@ def tapedeck_cases():
         yield f"sigmoid_{n}", lambda: tf.sigmoid(x), repeat
         yield f"sum_{n}", lambda: tf.reduce_sum(x), repeat
         yield f"dot_{n}", lambda: dot(x, y), repeat
+        yield f"tanh_{n}", lambda: tf.tanh(x), repeat
+        rows = tf.reshape(x, [n // 1000, 1000])
+        yield f"softmax_{n}", lambda: tf.nn.softmax(rows), repeat
+        yield f"mean_axis_{n}", lambda: tf.reduce_mean(rows, 1), repeat
     for n in (256, 1024, 2048):
         x, y = tf.random.uniform([n, n]), tf.random.uniform([n, n])
         yield f"matmul_{n}", lambda: x @ y, max(2, int(1e9 / n**3))
+    for extent, channels, filters, window, stride in CONVOLUTIONS:
+        x = tf.random.uniform([BATCH, extent, extent, channels])
+        f = tf.random.uniform([window, window, channels, filters])
+
+        def convolve():
+            with tf.GradientTape() as tape:
+                tape.watch([x, f])
+                y = tf.nn.conv2d(x, f, stride, "SAME")
+            return tape.gradient(y, [x, f])
+
+        yield f"conv_{extent}_{channels}_{filters}_{window}x{window}_{stride}", convolve, 2
 
 
 def torch_cases():
@@ -77,9 +98,22 @@ def torch_cases():
         yield f"sigmoid_{n}", lambda: torch.sigmoid(x)
         yield f"sum_{n}", lambda: x.sum()
         yield f"dot_{n}", lambda: torch.dot(x, y)
+        yield f"tanh_{n}", lambda: torch.tanh(x)
+        rows = x.reshape(n // 1000, 1000)
+        yield f"softmax_{n}", lambda: torch.softmax(rows, 1)
+        yield f"mean_axis_{n}", lambda: rows.mean(1)
     for n in (256, 1024, 2048):
         x, y = torch.rand(n, n), torch.rand(n, n)
         yield f"matmul_{n}", lambda: x @ y
+    for extent, channels, filters, window, stride in CONVOLUTIONS:
+        x = torch.rand(BATCH, channels, extent, extent, requires_grad=True)
+        f = torch.rand(filters, channels, window, window, requires_grad=True)
+
+        def convolve():
+            y = torch.nn.functional.conv2d(x, f, stride=stride, padding=window // 2)
+            return torch.autograd.grad(y.sum(), [x, f])
+
+        yield f"conv_{extent}_{channels}_{filters}_{window}x{window}_{stride}", convolve
 
 
 def main():

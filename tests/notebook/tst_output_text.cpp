@@ -75,7 +75,7 @@ class TestOutputText : public QObject {
     QRandomGenerator random(3);
     for (int round = 0; round < 3000; ++round) {
       QString text;
-      for (int i = 0; i < 60; ++i) text += QChar(u"\x1b[];m0123456789\r\b\nabc\x9b\a\\?"[random.bounded(27)]);
+      for (int i = 0; i < 60; ++i) text += QChar(u"\x1b[];m0123456789\r\b\nabc\x9b\a\\?"[random.bounded(26)]);
       AnsiParser parser;
       for (const AnsiRun& run : parser.parse(text)) QVERIFY(!run.text.contains(QChar(0x1b)));
     }

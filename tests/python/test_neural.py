@@ -138,7 +138,7 @@ class Convolutions(unittest.TestCase):
                 (lambda: tf.nn.conv2d(x, draw(2, 2, 2, 4), 1, "SAME"), r"has 3 channels and filter \(2, 2, 2, 4\) is for 2"),
                 (lambda: tf.nn.conv2d(x, draw(7, 2, 3, 4), 1, "VALID"), "windows of 7 × 2 are larger than the padded images of 6 × 5"),
                 (lambda: tf.nn.conv2d(x, f, 1, "FULL"), "padding is 'FULL'; must be 'SAME', 'VALID' or 'EXPLICIT'"),
-                (lambda: tf.nn.conv2d(x, f, 0, "SAME"), r"strides is 0; needs 1, 2 or 4 numbers of at least 1"),
+                (lambda: tf.nn.conv2d(x, f, 0, "SAME"), r"strides is 0; needs 1, 2 or 4 numbers from 1 to 2147483647"),
                 (lambda: tf.nn.conv2d(x, f, [2, 1, 1, 1], "SAME"), r"strides is \[2, 1, 1, 1\]; .*batch and channels 1"),
                 (lambda: tf.nn.conv2d(x, f, 1, "SAME", "HWCN"), "data_format is 'HWCN'; must be 'NHWC' or 'NCHW'"),
                 (lambda: tf.nn.conv2d_transpose(x, draw(2, 2, 4, 3), [2, 5, 5, 4], 1, "SAME"),

@@ -105,6 +105,7 @@ class Memory(unittest.TestCase):
         gc.collect()
         self.assertEqual(len(freed), 1)
 
+    @unittest.skipIf("libasan" in os.environ.get("LD_PRELOAD", ""), "the address sanitizer keeps freed memory for a while")
     def test_memory_stays_bounded_over_many_ops(self):
         def resident():
             with open("/proc/self/statm", encoding="ascii") as file:
