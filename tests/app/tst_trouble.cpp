@@ -111,8 +111,10 @@ class TestTrouble : public QObject {
   void exitInACellEndsTheSessionAndTheWindowSaysSo_data() {
     QTest::addColumn<QString>("code");
     QTest::addColumn<QString>("expected");
-    QTest::newRow("exit()") << "exit()" << "a cell called exit()";
-    QTest::newRow("the process ends") << "import os\nos._exit(7)" << "exit code 7";
+    QTest::newRow("exit()") << "exit()"
+                            << "a cell called exit()";
+    QTest::newRow("the process ends") << "import os\nos._exit(7)"
+                                      << "exit code 7";
   }
   void exitInACellEndsTheSessionAndTheWindowSaysSo() {
     QFETCH(QString, code);

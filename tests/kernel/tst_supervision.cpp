@@ -197,7 +197,8 @@ void TestSupervision::anInterpreterWithoutIpykernelIsNamedWithThePackage() {
 }
 
 void TestSupervision::anEngineThatCannotBeLoadedIsNamedAndCellsRunAllTheSame() {
-  if (!QFile::exists(TAPEDECK_BUILD_DIR "/python/tapedeck/session.py")) QSKIP("the module is not built");
+  if (!QFile::exists(TAPEDECK_BUILD_DIR "/python/tapedeck/session.py"))
+    QSKIP("the Python module is not built: needs the target tapedeck_python");
   QTemporaryDir folder;
   QDir(folder.path()).mkdir("tapedeck");
   writeScript(folder, "tapedeck/__init__.py", "raise ImportError('it is for another Python')\n");

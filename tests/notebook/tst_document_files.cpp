@@ -133,7 +133,7 @@ class TestDocumentFiles : public QObject {
     const QString mount = folder.path();
     if (::geteuid() != 0 ||
         QProcess::execute("mount", {"-t", "tmpfs", "-o", "size=64k", "tmpfs", mount}) != 0) {
-      QSKIP("A small file system can't be mounted here");
+      QSKIP("a small file system can't be mounted here: needs root with the right to mount");
     }
     const QString path = mount + "/a.ipynb";
     write(path, sample());

@@ -271,7 +271,7 @@ class Selection(unittest.TestCase):
             tf.scalar_mul([1., 2.], [1., 2.])
 
 
-@unittest.skipIf(torch is None, "PyTorch is not installed")
+@unittest.skipIf(torch is None, "PyTorch is not installed: python3-torch")
 class GradientsAgreeWithPyTorch(unittest.TestCase):
     def both_orders(self, ours, theirs, *values, tolerance=1e-10):
         """Gradients of Σ f·w, and of the square sum of those gradients."""

@@ -238,7 +238,7 @@ class Counts(unittest.TestCase):
                 tf.math.bincount(**arguments)
 
 
-@unittest.skipIf(torch is None, "PyTorch is not installed")
+@unittest.skipIf(torch is None, "PyTorch is not installed: python3-torch")
 class GradientsAgreeWithPyTorch(unittest.TestCase):
     def check(self, ours, theirs, value):
         leaf = torch.tensor(value, requires_grad=True)
