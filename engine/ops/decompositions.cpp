@@ -11,11 +11,7 @@ TAPEDECK_OP(cholesky_op) = {
     .python_names = {"cholesky", "linalg.cholesky"},
     .inputs = {{.name = "input"}},
     .attributes = {},
-    .shape_rule =
-        [](const OpContext& c) {
-          square_shape(c, 0);
-          return like_first(c);
-        },
+    .shape_rule = like_square,
     .forward =
         [](const OpContext& c) {
           const MatrixShape shape = square_shape(c, 0);

@@ -86,11 +86,7 @@ TAPEDECK_OP(matrix_inverse_op) = {
     .python_names = {"matrix_inverse", "linalg.inv"},
     .inputs = {{.name = "input"}},
     .attributes = {{.name = "adjoint", .kind = AttributeKind::boolean, .fallback = false}},
-    .shape_rule =
-        [](const OpContext& c) {
-          square_shape(c, 0);
-          return like_first(c);
-        },
+    .shape_rule = like_square,
     .forward =
         [](const OpContext& c) {
           const MatrixShape shape = square_shape(c, 0);

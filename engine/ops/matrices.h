@@ -37,6 +37,11 @@ inline MatrixShape square_shape(const OpContext& c, std::size_t input) {
                                to_string(c.inputs[input].shape()), "; needs square matrices");
   return shape;
 }
+/// The shape rule of what makes of each square matrix another one of its size.
+inline TensorSpecs like_square(const OpContext& c) {
+  square_shape(c, 0);
+  return like_first(c);
+}
 
 inline Shape joined(Shape batch, std::initializer_list<std::int64_t> extents) {
   for (const std::int64_t extent : extents) batch.push_back(extent);
