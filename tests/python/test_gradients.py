@@ -1,6 +1,8 @@
 """Tapes and gradient functions from Python."""
 import collections
+import gc
 import unittest
+import weakref
 
 import numpy as np
 
@@ -32,6 +34,46 @@ class GradientTape(unittest.TestCase):
         np.testing.assert_array_equal(tape.gradient([y, z], x, [tf.constant(weights), None]).numpy(), [2 + 3, 40 + 3])
         with self.assertRaisesRegex(ValueError, "1 output_gradients for 2 targets"):
             tape.gradient([y, z], x, [weights])
+
+    def test_results_go_with_their_last_holder(self):
+        """Not when Python next looks for cycles: by then a training loop has held hundreds of gradients."""
+        x = tf.constant([[1., 2.], [3., 4.]])
+        recomputed = tf.recompute_grad(lambda v: v * v)
+
+        @tf.custom_gradient
+        def doubled(v):
+            return 2. * v, lambda upstream: 2. * upstream
+
+        def taped(f, read):
+            with tf.GradientTape(persistent=True) as tape:
+                tape.watch(x)
+                y = f(x)
+            return y, read(tape, y)
+
+        def forward(f):
+            with tf.autodiff.ForwardAccumulator(x, tf.ones_like(x)) as accumulator:
+                y = f(x)
+            return y, accumulator.jvp(y)
+
+        square = tf.square
+        gc.collect()
+        gc.disable()
+        try:
+            for make in (lambda: taped(square, lambda tape, y: tape.gradient(y, x)),
+                         lambda: taped(square, lambda tape, y: tape.gradient([y], {"a": [x]})["a"][0]),
+                         lambda: taped(square, lambda tape, y: tape.jacobian(y, x)),
+                         lambda: taped(square, lambda tape, y: tape.batch_jacobian(y, x)),
+                         lambda: taped(doubled, lambda tape, y: tape.gradient(y, x)),
+                         lambda: taped(recomputed, lambda tape, y: tape.gradient(y, x)),
+                         lambda: forward(square),
+                         lambda: tuple(tfe.value_and_gradients_function(lambda v: tf.reduce_sum(v * v))(x))):
+                value, gradient = make()
+                gradient = gradient[0] if isinstance(gradient, (list, tuple)) else gradient
+                left = [weakref.ref(value), weakref.ref(gradient)]
+                del value, gradient
+                self.assertEqual([reference() for reference in left], [None, None])
+        finally:
+            gc.enable()
 
     def test_unconnected_sources_are_none_or_zero(self):
         x, other = tf.constant([1., 2.]), tf.constant([[5.]])

@@ -35,20 +35,19 @@ def _rebuild(structure, children):
     return type(structure)(children) if type(structure) in (list, tuple) else tuple(children)
 
 
+def _pack(part, remaining):
+    if not is_nested(part):
+        return next(remaining)
+    return _rebuild(part, [_pack(child, remaining) for child in _children(part)])
+
+
 def pack_sequence_as(structure, flat_sequence):
     """flat_sequence's leaves in the form of structure. ValueError where their numbers differ."""
     leaves = list(flat_sequence)
     wanted = len(flatten(structure))
     if wanted != len(leaves):
         raise ValueError(f"the structure has {wanted} leaves, but {len(leaves)} values were given")
-    remaining = iter(leaves)
-
-    def pack(part):
-        if not is_nested(part):
-            return next(remaining)
-        return _rebuild(part, [pack(child) for child in _children(part)])
-
-    return pack(structure)
+    return _pack(structure, iter(leaves))
 
 
 def map_structure(function, structure):
