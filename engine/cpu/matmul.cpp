@@ -67,12 +67,10 @@ void plain_product(const MatmulSize& size, std::int64_t m, std::int64_t n, const
 
 void product(const MatmulSize& size, std::int64_t m, std::int64_t n, const float* a, const float* b,
              float* c) {
-  const OneOpenMpThread one_thread;
-  const dnnl_status_t status = dnnl_sgemm(size.transpose_a ? 'T' : 'N', size.transpose_b ? 'T' : 'N', m, n,
-                                          size.k, 1.0F, a, size.lda, b, size.ldb, 0.0F, c, size.n);
-  if (status != dnnl_success)
-    fail<Error>("matmul: oneDNN refused a product of (", m, ", ", size.k, ") and (", size.k, ", ", n,
-                "), status ", static_cast<int>(status));
+  MatmulSize part = size;
+  part.m = m;
+  part.n = n;
+  sgemm(part, a, b, false, c, size.n);
 }
 
 void product(const MatmulSize& size, std::int64_t m, std::int64_t n, const double* a, const double* b,
@@ -121,6 +119,16 @@ void matmul_typed(const MatmulSize& size, std::span<const void* const> a, std::s
 }
 
 }  // namespace
+
+void sgemm(const MatmulSize& size, const float* a, const float* b, bool add, float* c, std::int64_t ldc) {
+  const OneOpenMpThread one_thread;
+  const dnnl_status_t status =
+      dnnl_sgemm(size.transpose_a ? 'T' : 'N', size.transpose_b ? 'T' : 'N', size.m, size.n, size.k, 1.0F, a,
+                 size.lda, b, size.ldb, add ? 1.0F : 0.0F, c, ldc);
+  if (status != dnnl_success)
+    fail<Error>("matmul: oneDNN refused a product of (", size.m, ", ", size.k, ") and (", size.k, ", ",
+                size.n, "), status ", static_cast<int>(status));
+}
 
 void matmul(DType dtype, const MatmulSize& asked, std::span<const void* const> a,
             std::span<const void* const> b, void* out) {

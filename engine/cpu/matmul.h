@@ -22,4 +22,7 @@ struct MatmulSize {
 void matmul(DType dtype, const MatmulSize& size, std::span<const void* const> a,
             std::span<const void* const> b, void* out);
 
+/// One product in the calling thread: c = op(A)·op(B), or c += with `add`; c's rows stand `ldc` values apart.
+void sgemm(const MatmulSize& size, const float* a, const float* b, bool add, float* c, std::int64_t ldc);
+
 }  // namespace tapedeck::cpu

@@ -57,21 +57,45 @@ class Convolutions(unittest.TestCase):
                 got = (dx.numpy().astype(np.float64) * v).sum()
                 self.assertAlmostEqual(got, through, delta=tolerance * 10 * np.linalg.norm(dx.numpy()) * np.sqrt(v.size) ** .5)
 
+    def test_float32_agrees_with_float64_where_other_kernels_take_over(self):
+        # (input, filter, stride, dilation): pointwise with many and few pixels, large filters with and without padding,
+        # steps and gaps, wide enough for several tasks and with a rest, more images than blocks.
+        for images, window, stride, dilation in (
+                ((3, 40, 40, 24), (1, 1, 24, 40), 1, 1), ((2, 5, 3, 300), (1, 1, 300, 70), 1, 1),
+                ((1, 70, 60, 1), (1, 1, 1, 3), 1, 1), ((2, 9, 8, 260), (3, 3, 260, 256), 1, 1),
+                ((2, 11, 9, 130), (3, 5, 130, 320), 2, 1), ((3, 10, 9, 192), (3, 3, 192, 320), 1, 2),
+                ((1, 4, 4, 800), (1, 1, 800, 700), 2, 1), ((37, 6, 5, 3), (3, 3, 3, 64), 1, 1),
+                ((3, 12, 12, 64), (3, 3, 64, 128), 1, 1)):
+            x, w = tf.random.normal(images, dtype=tf.float64), tf.random.normal(window, dtype=tf.float64)
+            with self.subTest(images=images, window=window, stride=stride, dilation=dilation):
+                results = []
+                for dtype in (tf.float64, tf.float32):
+                    tx, tw = tf.cast(x, dtype), tf.cast(w, dtype)
+                    with tf.GradientTape() as tape:
+                        tape.watch([tx, tw])
+                        y = tf.nn.conv2d(tx, tw, stride, "SAME", dilations=dilation)
+                    results.append([y, *tape.gradient(y, [tx, tw], tf.sin(y))])
+                for wanted, seen in zip(*results):
+                    wanted = wanted.numpy()
+                    np.testing.assert_allclose(seen.numpy(), wanted, rtol=0, atol=2e-4 * np.abs(wanted).max())
+
     def test_results_do_not_depend_on_the_number_of_threads(self):
-        x, f = tf.constant(draw(33, 20, 20, 8)), tf.constant(draw(3, 3, 8, 16))
-        results = []
         before = tf.config.threading.get_intra_op_parallelism_threads()
-        try:
-            for threads in (1, 2, 3):
-                tf.config.threading.set_intra_op_parallelism_threads(threads)
-                y = tf.nn.conv2d(x, f, 1, "SAME")
-                results.append((y.numpy(), tf.nn.conv2d_backprop_filter(x, [3, 3, 8, 16], y, 1, "SAME").numpy(),
-                                tf.nn.conv2d_backprop_input(x.shape, f, y, 1, "SAME").numpy()))
-        finally:
-            tf.config.threading.set_intra_op_parallelism_threads(before)
-        for other in results[1:]:
-            for a, b in zip(results[0], other):
-                np.testing.assert_array_equal(a, b)
+        for images, window in (((33, 20, 20, 8), (3, 3, 8, 16)), ((5, 40, 40, 24), (1, 1, 24, 40)),
+                               ((2, 9, 8, 260), (3, 3, 260, 256))):
+            x, f = tf.constant(draw(*images)), tf.constant(draw(*window))
+            results = []
+            try:
+                for threads in (1, 2, 3):
+                    tf.config.threading.set_intra_op_parallelism_threads(threads)
+                    y = tf.nn.conv2d(x, f, 1, "SAME")
+                    results.append((y.numpy(), tf.nn.conv2d_backprop_filter(x, window, y, 1, "SAME").numpy(),
+                                    tf.nn.conv2d_backprop_input(x.shape, f, y, 1, "SAME").numpy()))
+            finally:
+                tf.config.threading.set_intra_op_parallelism_threads(before)
+            for other in results[1:]:
+                for a, b in zip(results[0], other):
+                    np.testing.assert_array_equal(a, b)
 
     def test_both_generations_of_arguments(self):
         x, f = draw(2, 6, 5, 3), draw(2, 2, 3, 4)
