@@ -1,8 +1,8 @@
 """Small ops, their gradients, long vectors, matrix products and ResNet-50's convolutions (batch 8, forward and backward)
-from Python; beside PyTorch where it can be imported. Prints one JSON line per case: name, nanoseconds (best of 7 rounds). Threads: first argument, else all cores."""
+from Python; beside PyTorch where it can be imported. Prints one JSON line per case: name, nanoseconds (best of 7 rounds)."""
+import argparse
 import json
 import os
-import sys
 import time
 
 import tapedeck as tf
@@ -117,15 +117,20 @@ def torch_cases():
 
 
 def main():
-    threads = int(sys.argv[1]) if len(sys.argv) > 1 else len(os.sched_getaffinity(0))
-    tf.config.set_num_threads(threads)
-    peers = iter(())
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--only", default="", help="cases with this in their names")
+    options = parser.parse_args()
+    tf.config.set_num_threads(options.threads)
+    peers = None
     if torch:
-        torch.set_num_threads(threads)
+        torch.set_num_threads(options.threads)
         peers = torch_cases()
     for case, ours, repeat in tapedeck_cases():
-        row = dict(case=case, ns=round(best(ours, repeat), 1), threads=threads)
-        peer = next(peers, None)
+        peer = next(peers) if peers else None
+        if options.only not in case:
+            continue
+        row = dict(case=case, ns=round(best(ours, repeat), 1), threads=options.threads)
         if peer:
             assert peer[0] == case
             row["torch_ns"] = round(best(peer[1], repeat), 1)
