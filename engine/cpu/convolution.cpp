@@ -7,7 +7,7 @@
 
 #include "engine/cpu/blocks.h"
 #include "engine/cpu/convolution_products.h"
-#include "engine/cpu/dispatch.h"
+#include "engine/cpu/gemm.h"
 #include "engine/cpu/onednn_convolution.h"
 
 namespace tapedeck::cpu {
@@ -120,9 +120,10 @@ void forward(const ConvolutionSize& size, const double* input, const double* fil
     const auto rows = unfolded_rows(size);
     for_pieces(size, begin, end, [&](std::int64_t n, std::int64_t g, std::int64_t first, std::int64_t last) {
       unfold(size, input + n * step.input, g, first, last, rows.get());
-      loops().gemm(false, false, (last - first) * size.output[1], size.channels_out, taps(size), rows.get(),
-                   taps(size), packed.data() + g * step.filter, size.channels_out,
-                   out + step.output_at(size, n, g, first), step.pixel);
+      gemm({(last - first) * size.output[1], size.channels_out, taps(size), false, false, taps(size),
+            size.channels_out},
+           rows.get(), packed.data() + g * step.filter, false, out + step.output_at(size, n, g, first),
+           step.pixel);
     });
   });
 }
@@ -134,9 +135,10 @@ void input_gradient(const ConvolutionSize& size, const double* filter, const dou
   for_blocks(size.batch, convolution_block(size), [&](std::int64_t begin, std::int64_t end) {
     const auto rows = unfolded_rows(size);
     for_pieces(size, begin, end, [&](std::int64_t n, std::int64_t g, std::int64_t first, std::int64_t last) {
-      loops().gemm(false, true, (last - first) * size.output[1], taps(size), size.channels_out,
-                   gradient + step.output_at(size, n, g, first), step.pixel, packed.data() + g * step.filter,
-                   size.channels_out, rows.get(), taps(size));
+      gemm({(last - first) * size.output[1], taps(size), size.channels_out, false, true, step.pixel,
+            size.channels_out},
+           gradient + step.output_at(size, n, g, first), packed.data() + g * step.filter, false, rows.get(),
+           taps(size));
       fold(size, rows.get(), g, first, last, out + n * step.input);
     });
   });
@@ -150,17 +152,15 @@ void filter_gradient(const ConvolutionSize& size, const double* input, const dou
   std::vector<double> parts(static_cast<std::size_t>(blocks) * count, 0.0);
   for_blocks(blocks, 1, [&](std::int64_t first_block, std::int64_t last_block) {
     const auto rows = unfolded_rows(size);
-    std::vector<double> product(static_cast<std::size_t>(step.filter));
     for (std::int64_t k = first_block; k < last_block; ++k) {
       double* part = parts.data() + static_cast<std::size_t>(k) * count;
       for_pieces(size, k * block, std::min(size.batch, (k + 1) * block),
                  [&](std::int64_t n, std::int64_t g, std::int64_t first, std::int64_t last) {
                    unfold(size, input + n * step.input, g, first, last, rows.get());
-                   loops().gemm(true, false, taps(size), size.channels_out, (last - first) * size.output[1],
-                                rows.get(), taps(size), gradient + step.output_at(size, n, g, first),
-                                step.pixel, product.data(), size.channels_out);
-                   for (std::int64_t i = 0; i < step.filter; ++i)
-                     part[g * step.filter + i] += product[static_cast<std::size_t>(i)];
+                   gemm({taps(size), size.channels_out, (last - first) * size.output[1], true, false,
+                         taps(size), step.pixel},
+                        rows.get(), gradient + step.output_at(size, n, g, first), true,
+                        part + g * step.filter, size.channels_out);
                  });
     }
   });

@@ -118,9 +118,9 @@ void filter_gradient_by_taps(const ConvolutionSize& size, const float* input, co
           gather_pixels(size, input, tap, channel, channels, first, last, to);
           under = to;
         }
-        sgemm({channels, size.channels_out, last - first, true, false,
-               pointwise ? size.channels_in : channels, size.channels_out},
-              under, gradient + first * size.channels_out, first > part * run, sum, filter_row);
+        gemm({channels, size.channels_out, last - first, true, false, pointwise ? size.channels_in : channels,
+              size.channels_out},
+             under, gradient + first * size.channels_out, first > part * run, sum, filter_row);
       }
     }
   });

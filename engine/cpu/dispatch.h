@@ -24,10 +24,36 @@ using ReduceRowsLoop = void (*)(const void* values, std::int64_t rows, std::int6
 using DotLoop = void (*)(const void* a, const void* b, std::int64_t count, void* out);
 /// out[i] = exp(a[i] − shift), and the sum of them.
 using ExpSumLoop = void (*)(const void* a, const void* shift, void* out, std::int64_t count, void* sum);
-/// C (m × n, row-major, leading dimension ldc) = op(A)·op(B).
-using GemmLoop = void (*)(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t n, std::int64_t k,
-                          const double* a, std::int64_t lda, const double* b, std::int64_t ldb, double* c,
-                          std::int64_t ldc);
+/// Where a product goes: rows `row` values apart, added to what is there or written over it.
+template <class T>
+struct GemmTarget {
+  T* values;
+  std::int64_t row;
+  bool add;
+};
+/// One thread's part of a matrix product.
+template <class T>
+struct GemmLoops {
+  std::int64_t tile_rows = 0;  ///< of the result, worked on at once
+  std::int64_t panel = 0;      ///< columns of a whole panel of the packed right operand
+  std::int64_t padding = 0;    ///< its columns are filled up to a multiple of this
+  /// Rows of the left operand (m × k, or stored transposed) in groups of `tile_rows`, filled up with zeros.
+  void (*pack_left)(bool transposed, std::int64_t m, std::int64_t k, const T* a, std::int64_t lda,
+                    T* to) = nullptr;
+  /// Columns of the right operand (k × n, or stored transposed) in panels.
+  void (*pack_right)(bool transposed, std::int64_t k, std::int64_t n, const T* b, std::int64_t ldb,
+                     T* to) = nullptr;
+  /// m × k by k × n; b is packed. `a` has rows `a_row` apart, or is packed.
+  using Multiply = void (*)(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, std::int64_t a_row,
+                            const T* b, const GemmTarget<T>& c);
+  Multiply multiply = nullptr;
+  Multiply multiply_packed = nullptr;
+  /// A matrix of `rows` rows of `count` values, `row` apart, and a contiguous vector.
+  using MatrixVector = void (*)(std::int64_t rows, std::int64_t count, const T* matrix, std::int64_t row,
+                                const T* x, T* out);
+  MatrixVector rows_times_vector = nullptr;  ///< out: one value for each row
+  MatrixVector vector_times_rows = nullptr;  ///< out: a row
+};
 
 struct LoopTable {
   UnaryLoop unary[unary_count][dtype_count] = {};
@@ -38,7 +64,8 @@ struct LoopTable {
   ReduceRowsLoop reduce_rows[reduction_count][dtype_count] = {};
   DotLoop dot[dtype_count] = {};
   ExpSumLoop exp_sum[dtype_count] = {};
-  GemmLoop gemm = nullptr;
+  GemmLoops<float> gemm_float;
+  GemmLoops<double> gemm_double;
   /// Copies without going through the cache. `target` is aligned to 64 bytes.
   void (*stream)(void* target, const void* source, std::size_t bytes) = nullptr;
 };

@@ -1,85 +1,48 @@
 #include "engine/cpu/matmul.h"
 
-#include <oneapi/dnnl/dnnl.h>
-
 #include <algorithm>
 #include <type_traits>
 
 #include "engine/cpu/blocks.h"
-#include "engine/cpu/dispatch.h"
-#include "engine/cpu/one_openmp_thread.h"
 #include "engine/cpu/reduce.h"
 #include "engine/tensor/error.h"
 
 namespace tapedeck::cpu {
 namespace {
 
-constexpr double tile_operations = 8e6;         ///< about 30 µs: worth a thread
-constexpr double most_tile_operations = 4e9;    ///< about 20 ms: soon enough for an interrupt
-constexpr std::int64_t most_parts = 16;         ///< more would pack the other matrix too often
-constexpr std::int64_t tiny_operations = 4096;  ///< below, a library's set-up costs more than the product
+constexpr std::int64_t tiny = 4096;        ///< multiplications: below, packing costs more than the product
+constexpr std::int64_t large = 1 << 24;    ///< one product has work enough for all threads
+constexpr std::int64_t rows_at_once = 64;  ///< of a plain product: soon enough for an interrupt
 
-struct Tiles {
-  std::int64_t rows, columns;
-};
-
-Tiles choose_tiles(const MatmulSize& size) {
-  Tiles tile{std::min<std::int64_t>(size.m, 256), size.n};
-  const auto operations = [&] {
-    return 2.0 * static_cast<double>(tile.rows) * static_cast<double>(tile.columns) *
-           static_cast<double>(size.k);
-  };
-  const auto parts = [&] {
-    return ((size.m + tile.rows - 1) / tile.rows) * ((size.n + tile.columns - 1) / tile.columns);
-  };
-  while (tile.rows > 32 && operations() > 2 * tile_operations && parts() < most_parts)
-    tile.rows = (tile.rows + 1) / 2;
-  while (tile.columns > 256 && operations() > 2 * tile_operations && parts() < most_parts)
-    tile.columns = (tile.columns / 2 + 63) / 64 * 64;
-  while (operations() > most_tile_operations && (tile.rows > 32 || tile.columns > 64)) {
-    if (tile.columns > 64 && tile.columns >= tile.rows)
-      tile.columns = std::max<std::int64_t>(64, (tile.columns / 2 + 63) / 64 * 64);
-    else if (tile.rows > 32)
-      tile.rows = (tile.rows + 1) / 2;
-    else
-      tile.columns = 64;
-  }
-  return tile;
-}
-
-/// Sums over k in order, in T (unsigned for integers, so that overflow wraps around).
+/// Rows [first, last); sums over k in order, in T (unsigned for integers, so that overflow wraps around).
 template <class T>
-void plain_product(const MatmulSize& size, std::int64_t m, std::int64_t n, const T* a, const T* b, T* c) {
+void plain_rows(const MatmulSize& size, std::int64_t first, std::int64_t last, const T* a, const T* b, T* c) {
   const std::int64_t a_row = size.transpose_a ? 1 : size.lda;
   const std::int64_t a_step = size.transpose_a ? size.lda : 1;
   const std::int64_t b_row = size.transpose_b ? 1 : size.ldb;
   const std::int64_t b_step = size.transpose_b ? size.ldb : 1;
-  for (std::int64_t i = 0; i < m; ++i) {
+  for (std::int64_t i = first; i < last; ++i) {
     T* out = c + i * size.n;
-    std::fill_n(out, n, T(0));
+    std::fill_n(out, size.n, T(0));
     for (std::int64_t p = 0; p < size.k; ++p) {
       const T left = a[i * a_row + p * a_step];
       const T* right = b + p * b_row;
-      for (std::int64_t j = 0; j < n; ++j) out[j] = static_cast<T>(out[j] + left * right[j * b_step]);
+      for (std::int64_t j = 0; j < size.n; ++j) out[j] = static_cast<T>(out[j] + left * right[j * b_step]);
     }
   }
 }
 
-void product(const MatmulSize& size, std::int64_t m, std::int64_t n, const float* a, const float* b,
-             float* c) {
-  MatmulSize part = size;
-  part.m = m;
-  part.n = n;
-  sgemm(part, a, b, false, c, size.n);
+template <class T>
+void product(const MatmulSize& size, const T* a, const T* b, T* c) {
+  if constexpr (std::is_floating_point_v<T>)
+    if (size.m * size.n * size.k > tiny) return gemm(size, a, b, false, c, size.n);
+  const double row =
+      static_cast<double>(size.n) * static_cast<double>(std::max<std::int64_t>(1, size.k));  // nanoseconds
+  for_blocks(size.m, std::min(rows_at_once, grain_for(row)),
+             [&](std::int64_t first, std::int64_t last) { plain_rows(size, first, last, a, b, c); });
 }
 
-void product(const MatmulSize& size, std::int64_t m, std::int64_t n, const double* a, const double* b,
-             double* c) {
-  loops().gemm(size.transpose_a, size.transpose_b, m, n, size.k, a, size.lda, b, size.ldb, c, size.n);
-}
-
-/// oneDNN and Eigen take leading dimensions of at least the row's length; a matrix of one row may say
-/// anything.
+/// A matrix of one row may say anything.
 MatmulSize with_valid_leading_dimensions(MatmulSize size) {
   size.lda = std::max(size.lda, std::max<std::int64_t>(1, size.transpose_a ? size.m : size.k));
   size.ldb = std::max(size.ldb, std::max<std::int64_t>(1, size.transpose_b ? size.k : size.n));
@@ -87,48 +50,22 @@ MatmulSize with_valid_leading_dimensions(MatmulSize size) {
 }
 
 template <class T>
-void matmul_typed(const MatmulSize& size, std::span<const void* const> a, std::span<const void* const> b,
-                  T* out) {
-  const std::int64_t batches = static_cast<std::int64_t>(a.size());
-  const bool tiny = size.m * size.n * size.k <= tiny_operations || !std::is_floating_point_v<T>;
-  const Tiles tile = choose_tiles(size);
-  const std::int64_t row_tiles = (size.m + tile.rows - 1) / tile.rows;
-  const std::int64_t column_tiles = (size.n + tile.columns - 1) / tile.columns;
-  const double operations =
-      2.0 * static_cast<double>(tile.rows) * static_cast<double>(tile.columns) * static_cast<double>(size.k);
-  const auto grain = static_cast<std::int64_t>(std::max(1.0, tile_operations / std::max(1.0, operations)));
-  for_blocks(batches * row_tiles * column_tiles, grain, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t task = begin; task < end; ++task) {
-      const std::int64_t batch = task / (row_tiles * column_tiles);
-      const std::int64_t row = task / column_tiles % row_tiles * tile.rows;
-      const std::int64_t column = task % column_tiles * tile.columns;
-      const std::int64_t m = std::min(tile.rows, size.m - row);
-      const std::int64_t n = std::min(tile.columns, size.n - column);
-      const T* left = static_cast<const T*>(a[batch]) + row * (size.transpose_a ? 1 : size.lda);
-      const T* right = static_cast<const T*>(b[batch]) + column * (size.transpose_b ? size.ldb : 1);
-      T* target = out + (batch * size.m + row) * size.n + column;
-      if constexpr (std::is_floating_point_v<T>) {
-        if (!tiny) {
-          product(size, m, n, left, right, target);
-          continue;
-        }
-      }
-      plain_product(size, m, n, left, right, target);
+void products(const MatmulSize& size, std::span<const void* const> a, std::span<const void* const> b,
+              T* out) {
+  const std::int64_t multiplications = size.m * size.n * size.k;
+  // A large product spreads itself over the threads; of small ones each thread takes some.
+  const std::int64_t grain = multiplications >= large || a.size() == 1
+                                 ? static_cast<std::int64_t>(a.size())
+                                 : grain_for(static_cast<double>(multiplications) / 50 + 50);
+  for_blocks(static_cast<std::int64_t>(a.size()), grain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      product(size, static_cast<const T*>(a[at]), static_cast<const T*>(b[at]), out + i * size.m * size.n);
     }
   });
 }
 
 }  // namespace
-
-void sgemm(const MatmulSize& size, const float* a, const float* b, bool add, float* c, std::int64_t ldc) {
-  const OneOpenMpThread one_thread;
-  const dnnl_status_t status =
-      dnnl_sgemm(size.transpose_a ? 'T' : 'N', size.transpose_b ? 'T' : 'N', size.m, size.n, size.k, 1.0F, a,
-                 size.lda, b, size.ldb, add ? 1.0F : 0.0F, c, ldc);
-  if (status != dnnl_success)
-    fail<Error>("matmul: oneDNN refused a product of (", size.m, ", ", size.k, ") and (", size.k, ", ",
-                size.n, "), status ", static_cast<int>(status));
-}
 
 void matmul(DType dtype, const MatmulSize& asked, std::span<const void* const> a,
             std::span<const void* const> b, void* out) {
@@ -139,13 +76,13 @@ void matmul(DType dtype, const MatmulSize& asked, std::span<const void* const> a
   if (inner_product && a.size() == 1) return dot(dtype, a[0], b[0], size.k, out);
   switch (dtype) {
     case DType::int32:
-      return matmul_typed(size, a, b, static_cast<std::uint32_t*>(out));
+      return products(size, a, b, static_cast<std::uint32_t*>(out));
     case DType::int64:
-      return matmul_typed(size, a, b, static_cast<std::uint64_t*>(out));
+      return products(size, a, b, static_cast<std::uint64_t*>(out));
     case DType::float32:
-      return matmul_typed(size, a, b, static_cast<float*>(out));
+      return products(size, a, b, static_cast<float*>(out));
     case DType::float64:
-      return matmul_typed(size, a, b, static_cast<double*>(out));
+      return products(size, a, b, static_cast<double*>(out));
     default:
       fail<UnimplementedError>("matmul: no kernel for ", dtype_name(dtype));
   }

@@ -1,0 +1,238 @@
+#include "engine/cpu/gemm.h"
+
+#include <algorithm>
+#include <type_traits>
+
+#include "engine/cpu/blocks.h"
+#include "engine/cpu/dispatch.h"
+#include "engine/tensor/storage.h"
+
+namespace tapedeck::cpu {
+namespace {
+
+constexpr std::int64_t depth_at_once = 384;     ///< a panel of the right operand stays in a core's cache
+constexpr std::int64_t rows_at_once = 240;      ///< so do rows of the left one, in the second
+constexpr std::int64_t packed_bytes = 8 << 20;  ///< of the right operand: stays in the third
+constexpr std::int64_t columns_at_once = 4080;
+constexpr std::int64_t panel_multiple = 48;                  ///< whole panels of every instruction set
+constexpr std::int64_t fewest_columns = 4 * panel_multiple;  ///< of a task
+constexpr std::int64_t few_rows = 96;                        ///< of a task, before columns are cut too
+constexpr std::int64_t fewest_rows = 48;
+constexpr std::int64_t enough_tasks = 16;  ///< for the threads of a large machine
+constexpr double worth_a_task = 8e5;     ///< multiplications: about 8 µs
+constexpr std::int64_t columns_worth_packing =
+    256;  ///< fewer: the left operand's rows are read as they stand
+
+std::int64_t parts_of(std::int64_t count, std::int64_t size) {
+  return (count + size - 1) / size;
+}
+/// About `size`, so that `count` falls into parts of one size, which is a multiple of `step`.
+std::int64_t even(std::int64_t count, std::int64_t size, std::int64_t step) {
+  const std::int64_t part = parts_of(count, parts_of(count, size));
+  return parts_of(part, step) * step;
+}
+
+template <class T>
+const GemmLoops<T>& gemm_loops() {
+  if constexpr (std::is_same_v<T, float>)
+    return loops().gemm_float;
+  else
+    return loops().gemm_double;
+}
+
+/// Rows and columns of the result, cut into tasks: rows first, down to `few_rows` each, then columns, then
+/// rows again.
+class Cut {
+ public:
+  Cut(std::int64_t m, std::int64_t n, std::int64_t k) : m_(m), n_(n) {
+    const double work = static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
+    const auto wanted = static_cast<std::int64_t>(
+        std::clamp<double>(work / worth_a_task, 1, static_cast<double>(enough_tasks)));
+    row_tasks_ = std::max(parts_of(m, rows_at_once), std::min(wanted, m / few_rows));
+    columns_ = parts_of(n / fewest_columns, std::max<std::int64_t>(1, wanted / row_tasks_)) * fewest_columns;
+    column_tasks_ = columns_ == 0 ? 1 : std::max<std::int64_t>(1, n / columns_);
+    row_tasks_ = std::max(row_tasks_, std::min(parts_of(wanted, column_tasks_), m / fewest_rows));
+    if (row_tasks_ > 1) row_tasks_ += row_tasks_ % 2;  // machines have even numbers of cores
+  }
+
+  struct Task {
+    std::int64_t row, rows, column, columns;
+  };
+  std::int64_t tasks() const { return row_tasks_ * column_tasks_; }
+  /// The last task of a row takes the columns left over, too.
+  Task operator[](std::int64_t task) const {
+    const std::int64_t column = task % column_tasks_;
+    const std::int64_t row = first_row(task / column_tasks_);
+    return {row, first_row(task / column_tasks_ + 1) - row, column * columns_,
+            column + 1 < column_tasks_ ? columns_ : n_ - column * columns_};
+  }
+  std::int64_t most_rows() const { return parts_of(m_, row_tasks_) + 2 * row_step; }
+
+ private:
+  static constexpr std::int64_t row_step = 8;  ///< whole tiles of every instruction set
+  std::int64_t first_row(std::int64_t task) const {
+    return task == row_tasks_ ? m_ : m_ * task / row_tasks_ / row_step * row_step;
+  }
+
+  std::int64_t m_, n_, columns_, row_tasks_, column_tasks_;
+};
+
+/// The product of all rows with some columns, over a run of k.
+template <class T>
+class Part {
+ public:
+  Part(const MatmulSize& size, const T* a, const T* b, const GemmTarget<T>& c)
+      : size_(size), a_(a), b_(b), c_(c), loops_(gemm_loops<T>()) {}
+
+  void run() {
+    depth_ = even(size_.k, depth_at_once, 1);
+    padded_ = parts_of(size_.n, loops_.padding) * loops_.padding;
+    const StoragePointer packed = buffer(size_.k * padded_);
+    right_ = reinterpret_cast<T*>(packed->data());
+    pack_right();
+    multiply();
+  }
+
+ private:
+  static StoragePointer buffer(std::int64_t values) {
+    return StoragePointer::allocate(static_cast<std::size_t>(values) * sizeof(T));
+  }
+
+  /// In runs of `depth_`, one behind the other.
+  void pack_right() const {
+    const std::int64_t chunks = std::max<std::int64_t>(1, size_.n / fewest_columns);
+    const std::int64_t grain = std::max<std::int64_t>(1, 64 * 1024 / (depth_ * fewest_columns));
+    for_blocks(parts_of(size_.k, depth_) * chunks, grain, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t task = begin; task < end; ++task) {
+        const std::int64_t p = task / chunks * depth_;
+        const std::int64_t k = std::min(depth_, size_.k - p);
+        const std::int64_t j = task % chunks * fewest_columns;
+        const std::int64_t columns = task % chunks + 1 < chunks ? fewest_columns : size_.n - j;
+        const T* from = b_ + (size_.transpose_b ? j * size_.ldb + p : p * size_.ldb + j);
+        loops_.pack_right(size_.transpose_b, k, columns, from, size_.ldb, right_ + p * padded_ + j * k);
+      }
+    });
+  }
+
+  void multiply() const {
+    const Cut cut(size_.m, size_.n, size_.k);
+    const bool packs = size_.transpose_a || size_.n >= columns_worth_packing;
+    for_blocks(cut.tasks(), 1, [&](std::int64_t begin, std::int64_t end) {
+      const StoragePointer packed = buffer(packs ? cut.most_rows() * depth_ : 0);
+      for (std::int64_t task = begin; task < end; ++task)
+        block(cut[task], packs ? reinterpret_cast<T*>(packed->data()) : nullptr);
+    });
+  }
+
+  void block(const Cut::Task& task, T* packed) const {
+    for (std::int64_t p = 0; p < size_.k; p += depth_) {
+      const std::int64_t k = std::min(depth_, size_.k - p);
+      const T* left = a_ + (size_.transpose_a ? p * size_.lda + task.row : task.row * size_.lda + p);
+      const T* right = right_ + p * padded_ + task.column * k;
+      const GemmTarget<T> to{c_.values + task.row * c_.row + task.column, c_.row, c_.add || p > 0};
+      if (packed) {
+        loops_.pack_left(size_.transpose_a, task.rows, k, left, size_.lda, packed);
+        loops_.multiply_packed(task.rows, task.columns, k, packed, 0, right, to);
+      } else {
+        loops_.multiply(task.rows, task.columns, k, left, size_.lda, right, to);
+      }
+    }
+  }
+
+  const MatmulSize size_;
+  const T* const a_;
+  const T* const b_;
+  const GemmTarget<T> c_;
+  const GemmLoops<T>& loops_;
+  std::int64_t depth_ = 0;
+  std::int64_t padded_ = 0;
+  T* right_ = nullptr;
+};
+
+/// The product with a vector: `matrix` has `rows` rows of `count` values, and the vector stands `x_step`
+/// apart.
+template <class T>
+struct MatrixVector {
+  std::int64_t rows, count;
+  const T* matrix;
+  std::int64_t row;
+  const T* x;
+  std::int64_t x_step;
+  bool sums_rows;  ///< the vector's values weigh the rows
+
+  void run(T* out) const {
+    StoragePointer copied;
+    const T* contiguous = x;
+    if (x_step != 1) {
+      const std::int64_t length = sums_rows ? rows : count;
+      copied = StoragePointer::allocate(static_cast<std::size_t>(length) * sizeof(T));
+      auto* to = reinterpret_cast<T*>(copied->data());
+      for (std::int64_t i = 0; i < length; ++i) to[i] = x[i * x_step];
+      contiguous = to;
+    }
+    const GemmLoops<T>& loops = gemm_loops<T>();
+    const double nanoseconds = static_cast<double>(sizeof(T)) / 40;  // a value
+    if (sums_rows)
+      for_blocks(count, std::max<std::int64_t>(64, grain_for(nanoseconds * static_cast<double>(rows))),
+                 [&](std::int64_t begin, std::int64_t end) {
+                   loops.vector_times_rows(rows, end - begin, matrix + begin, row, contiguous, out + begin);
+                 });
+    else
+      for_blocks(rows, grain_for(nanoseconds * static_cast<double>(count)),
+                 [&](std::int64_t begin, std::int64_t end) {
+                   loops.rows_times_vector(end - begin, count, matrix + begin * row, row, contiguous,
+                                           out + begin);
+                 });
+  }
+};
+
+/// True where it was a product with a vector, whose result is contiguous.
+template <class T>
+bool with_vector(const MatmulSize& size, const T* a, const T* b, T* c) {
+  if (size.m == 1)
+    MatrixVector<T>{size.transpose_b ? size.n : size.k,
+                    size.transpose_b ? size.k : size.n,
+                    b,
+                    size.ldb,
+                    a,
+                    size.transpose_a ? size.lda : 1,
+                    !size.transpose_b}
+        .run(c);
+  else if (size.n == 1)
+    MatrixVector<T>{size.transpose_a ? size.k : size.m,
+                    size.transpose_a ? size.m : size.k,
+                    a,
+                    size.lda,
+                    b,
+                    size.transpose_b ? 1 : size.ldb,
+                    size.transpose_a}
+        .run(c);
+  return size.m == 1 || size.n == 1;
+}
+
+}  // namespace
+
+template <class T>
+void gemm(const MatmulSize& size, const T* a, const T* b, bool add, T* c, std::int64_t ldc) {
+  if (size.k == 0 && !add)
+    for (std::int64_t i = 0; i < size.m; ++i) std::fill_n(c + i * ldc, size.n, T(0));
+  if (size.m == 0 || size.n == 0 || size.k == 0) return;
+  if (!add && (size.m == 1 || ldc == 1) && with_vector(size, a, b, c)) return;
+  const std::int64_t columns = even(size.n, columns_at_once, panel_multiple);
+  const std::int64_t most = packed_bytes / static_cast<std::int64_t>(sizeof(T)) / std::min(columns, size.n);
+  const std::int64_t run = even(size.k, std::max(depth_at_once, most), 1);
+  for (std::int64_t j = 0; j < size.n; j += columns)
+    for (std::int64_t p = 0; p < size.k; p += run) {
+      MatmulSize part = size;
+      part.n = std::min(columns, size.n - j);
+      part.k = std::min(run, size.k - p);
+      Part<T>(part, a + (size.transpose_a ? p * size.lda : p),
+              b + (size.transpose_b ? j * size.ldb + p : p * size.ldb + j), {c + j, ldc, add || p > 0})
+          .run();
+    }
+}
+
+template void gemm(const MatmulSize&, const float*, const float*, bool, float*, std::int64_t);
+template void gemm(const MatmulSize&, const double*, const double*, bool, double*, std::int64_t);
+
+}  // namespace tapedeck::cpu

@@ -1,0 +1,25 @@
+// Products of two matrices of reals.
+#pragma once
+
+#include <cstdint>
+
+namespace tapedeck::cpu {
+
+/// C = op(A)·op(B) with op(A) m × k and op(B) k × n. A transposed operand is stored the other way round,
+/// row-major with its leading dimension.
+struct MatmulSize {
+  std::int64_t m, n, k;
+  bool transpose_a, transpose_b;
+  std::int64_t lda, ldb;
+};
+
+/// c = op(A)·op(B), or c += with `add`; c's rows stand `ldc` values apart. Each value is summed in an order
+/// that depends on the sizes alone, so results do not depend on the number of threads; between tasks the
+/// calling thread checks for interrupts. For float and double.
+template <class T>
+void gemm(const MatmulSize& size, const T* a, const T* b, bool add, T* c, std::int64_t ldc);
+
+extern template void gemm(const MatmulSize&, const float*, const float*, bool, float*, std::int64_t);
+extern template void gemm(const MatmulSize&, const double*, const double*, bool, double*, std::int64_t);
+
+}  // namespace tapedeck::cpu
