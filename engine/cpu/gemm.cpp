@@ -14,12 +14,12 @@ constexpr std::int64_t depth_at_once = 384;     ///< a panel of the right operan
 constexpr std::int64_t rows_at_once = 240;      ///< so do rows of the left one, in the second
 constexpr std::int64_t packed_bytes = 8 << 20;  ///< of the right operand: stays in the third
 constexpr std::int64_t columns_at_once = 4080;
-constexpr std::int64_t panel_multiple = 48;                  ///< whole panels of every instruction set
-constexpr std::int64_t fewest_columns = 4 * panel_multiple;  ///< of a task
-constexpr std::int64_t few_rows = 96;                        ///< of a task, before columns are cut too
+constexpr std::int64_t panel_multiple = 48;         ///< whole panels of every instruction set
+constexpr std::int64_t strip = 4 * panel_multiple;  ///< columns: whole panels, and worth a task
+constexpr std::int64_t few_rows = 96;               ///< of a task, before columns are cut too
 constexpr std::int64_t fewest_rows = 48;
 constexpr std::int64_t enough_tasks = 16;  ///< for the threads of a large machine
-constexpr double worth_a_task = 8e5;     ///< multiplications: about 8 µs
+constexpr double worth_a_task = 8e5;       ///< multiplications: about 8 µs
 constexpr std::int64_t columns_worth_packing =
     256;  ///< fewer: the left operand's rows are read as they stand
 
@@ -49,7 +49,7 @@ class Cut {
     const auto wanted = static_cast<std::int64_t>(
         std::clamp<double>(work / worth_a_task, 1, static_cast<double>(enough_tasks)));
     row_tasks_ = std::max(parts_of(m, rows_at_once), std::min(wanted, m / few_rows));
-    columns_ = parts_of(n / fewest_columns, std::max<std::int64_t>(1, wanted / row_tasks_)) * fewest_columns;
+    columns_ = parts_of(n / strip, std::max<std::int64_t>(1, wanted / row_tasks_)) * strip;
     column_tasks_ = columns_ == 0 ? 1 : std::max<std::int64_t>(1, n / columns_);
     row_tasks_ = std::max(row_tasks_, std::min(parts_of(wanted, column_tasks_), m / fewest_rows));
     if (row_tasks_ > 1) row_tasks_ += row_tasks_ % 2;  // machines have even numbers of cores
@@ -77,6 +77,12 @@ class Cut {
   std::int64_t m_, n_, columns_, row_tasks_, column_tasks_;
 };
 
+/// A transposed left operand is read as it stands in memory, all its columns side by side, where the packed
+/// rows stay in the cache. Otherwise each task packs its own.
+bool packs_whole_left(const MatmulSize& size) {
+  return size.transpose_a && size.m <= columns_at_once;
+}
+
 /// The product of all rows with some columns, over a run of k.
 template <class T>
 class Part {
@@ -86,10 +92,12 @@ class Part {
 
   void run() {
     depth_ = even(size_.k, depth_at_once, 1);
-    padded_ = parts_of(size_.n, loops_.padding) * loops_.padding;
-    const StoragePointer packed = buffer(size_.k * padded_);
+    columns_ = parts_of(size_.n, loops_.padding) * loops_.padding;
+    rows_ = packs_whole_left(size_) ? parts_of(size_.m, loops_.tile_rows) * loops_.tile_rows : 0;
+    const StoragePointer packed = buffer((columns_ + rows_) * size_.k);
     right_ = reinterpret_cast<T*>(packed->data());
-    pack_right();
+    left_ = right_ + columns_ * size_.k;
+    pack();
     multiply();
   }
 
@@ -98,25 +106,33 @@ class Part {
     return StoragePointer::allocate(static_cast<std::size_t>(values) * sizeof(T));
   }
 
-  /// In runs of `depth_`, one behind the other.
-  void pack_right() const {
-    const std::int64_t chunks = std::max<std::int64_t>(1, size_.n / fewest_columns);
-    const std::int64_t grain = std::max<std::int64_t>(1, 64 * 1024 / (depth_ * fewest_columns));
-    for_blocks(parts_of(size_.k, depth_) * chunks, grain, [&](std::int64_t begin, std::int64_t end) {
+  /// Both operands (the left one where that is worth it) in runs of `depth_`, one behind the other.
+  void pack() const {
+    const std::int64_t right_strips = strips(size_.n), left_strips = rows_ > 0 ? strips(size_.m) : 0;
+    const std::int64_t all = right_strips + left_strips;
+    const std::int64_t grain = std::max<std::int64_t>(1, 64 * 1024 / (depth_ * strip));
+    for_blocks(parts_of(size_.k, depth_) * all, grain, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t task = begin; task < end; ++task) {
-        const std::int64_t p = task / chunks * depth_;
+        const std::int64_t p = task / all * depth_;
         const std::int64_t k = std::min(depth_, size_.k - p);
-        const std::int64_t j = task % chunks * fewest_columns;
-        const std::int64_t columns = task % chunks + 1 < chunks ? fewest_columns : size_.n - j;
-        const T* from = b_ + (size_.transpose_b ? j * size_.ldb + p : p * size_.ldb + j);
-        loops_.pack_right(size_.transpose_b, k, columns, from, size_.ldb, right_ + p * padded_ + j * k);
+        const std::int64_t at = task % all;
+        if (at < right_strips) {
+          const std::int64_t j = at * strip;
+          const std::int64_t columns = at + 1 < right_strips ? strip : size_.n - j;
+          loops_.pack_right(size_.transpose_b, k, columns, right_from(p, j), size_.ldb,
+                            right_ + p * columns_ + j * k);
+        } else {
+          const std::int64_t i = (at - right_strips) * strip;
+          const std::int64_t rows = at + 1 < all ? strip : size_.m - i;
+          loops_.pack_left(size_.transpose_a, rows, k, left_from(p, i), size_.lda, left_ + p * rows_ + i * k);
+        }
       }
     });
   }
 
   void multiply() const {
     const Cut cut(size_.m, size_.n, size_.k);
-    const bool packs = size_.transpose_a || size_.n >= columns_worth_packing;
+    const bool packs = rows_ == 0 && (size_.transpose_a || size_.n >= columns_worth_packing);
     for_blocks(cut.tasks(), 1, [&](std::int64_t begin, std::int64_t end) {
       const StoragePointer packed = buffer(packs ? cut.most_rows() * depth_ : 0);
       for (std::int64_t task = begin; task < end; ++task)
@@ -124,19 +140,28 @@ class Part {
     });
   }
 
-  void block(const Cut::Task& task, T* packed) const {
+  void block(const typename Cut::Task& task, T* packed) const {
     for (std::int64_t p = 0; p < size_.k; p += depth_) {
       const std::int64_t k = std::min(depth_, size_.k - p);
-      const T* left = a_ + (size_.transpose_a ? p * size_.lda + task.row : task.row * size_.lda + p);
-      const T* right = right_ + p * padded_ + task.column * k;
+      const T* right = right_ + p * columns_ + task.column * k;
       const GemmTarget<T> to{c_.values + task.row * c_.row + task.column, c_.row, c_.add || p > 0};
-      if (packed) {
-        loops_.pack_left(size_.transpose_a, task.rows, k, left, size_.lda, packed);
-        loops_.multiply_packed(task.rows, task.columns, k, packed, 0, right, to);
-      } else {
-        loops_.multiply(task.rows, task.columns, k, left, size_.lda, right, to);
-      }
+      if (packed)
+        loops_.pack_left(size_.transpose_a, task.rows, k, left_from(p, task.row), size_.lda, packed);
+      if (packed || rows_ > 0)
+        loops_.multiply_packed(task.rows, task.columns, k, packed ? packed : left_ + p * rows_ + task.row * k,
+                               0, right, to);
+      else
+        loops_.multiply(task.rows, task.columns, k, left_from(p, task.row), size_.lda, right, to);
     }
+  }
+
+  /// How many strips of columns; the last takes those left over, too.
+  static std::int64_t strips(std::int64_t count) { return std::max<std::int64_t>(1, count / strip); }
+  const T* left_from(std::int64_t p, std::int64_t i) const {
+    return a_ + (size_.transpose_a ? p * size_.lda + i : i * size_.lda + p);
+  }
+  const T* right_from(std::int64_t p, std::int64_t j) const {
+    return b_ + (size_.transpose_b ? j * size_.ldb + p : p * size_.ldb + j);
   }
 
   const MatmulSize size_;
@@ -145,8 +170,10 @@ class Part {
   const GemmTarget<T> c_;
   const GemmLoops<T>& loops_;
   std::int64_t depth_ = 0;
-  std::int64_t padded_ = 0;
+  std::int64_t columns_ = 0;  ///< of the packed right operand
+  std::int64_t rows_ = 0;     ///< of the left one, where it is packed as a whole
   T* right_ = nullptr;
+  T* left_ = nullptr;
 };
 
 /// The product with a vector: `matrix` has `rows` rows of `count` values, and the vector stands `x_step`
@@ -219,7 +246,8 @@ void gemm(const MatmulSize& size, const T* a, const T* b, bool add, T* c, std::i
   if (size.m == 0 || size.n == 0 || size.k == 0) return;
   if (!add && (size.m == 1 || ldc == 1) && with_vector(size, a, b, c)) return;
   const std::int64_t columns = even(size.n, columns_at_once, panel_multiple);
-  const std::int64_t most = packed_bytes / static_cast<std::int64_t>(sizeof(T)) / std::min(columns, size.n);
+  const std::int64_t width = std::min(columns, size.n) + (packs_whole_left(size) ? size.m : 0);
+  const std::int64_t most = packed_bytes / static_cast<std::int64_t>(sizeof(T)) / width;
   const std::int64_t run = even(size.k, std::max(depth_at_once, most), 1);
   for (std::int64_t j = 0; j < size.n; j += columns)
     for (std::int64_t p = 0; p < size.k; p += run) {
