@@ -33,6 +33,11 @@ Tensor run_binary(Binary kernel, const Tensor& a, const Tensor& b, const TensorS
   return out;
 }
 
+Tensor run_binary_on_repeated(Binary kernel, const Tensor& a, const Tensor& b, const TensorSpec& result) {
+  return repeat_value(run_binary(kernel, repeated_value(a), repeated_value(b), {result.dtype, {}}),
+                      result.shape);
+}
+
 OpDef binary_row(BinaryText text, Kind kind, bool to_bool, ShapeRule shape_rule, Forward forward, Vjp vjp) {
   const char* dtypes = kind == Kind::numeric    ? "int32, int64, float32 or float64"
                        : kind == Kind::floating ? "float32 or float64"

@@ -27,9 +27,14 @@ TensorSpecs binary_to_bool_shape(const OpContext& context) {
 
 Tensor run_binary(cpu::Binary kernel, const Tensor& a, const Tensor& b, const TensorSpec& result);
 
+/// Of values that are repeated, as gradients of means are, the result is repeated too.
+Tensor run_binary_on_repeated(cpu::Binary kernel, const Tensor& a, const Tensor& b, const TensorSpec& result);
+
 template <cpu::Binary kernel>
 Tensors binary_forward(const OpContext& context) {
-  return one(run_binary(kernel, context.inputs[0], context.inputs[1], context.outputs[0]));
+  const Tensor &a = context.inputs[0], &b = context.inputs[1];
+  const bool repeats = !(a.contiguous() && b.contiguous()) && repeats_one_value(a) && repeats_one_value(b);
+  return one((repeats ? run_binary_on_repeated : run_binary)(kernel, a, b, context.outputs[0]));
 }
 
 /// The processor would trap: throws InvalidArgumentError where y holds a whole number 0.

@@ -148,6 +148,21 @@ Tensor readable(const Tensor& tensor) {
   return contiguous(tensor);
 }
 
+bool repeats_one_value(const Tensor& tensor) {
+  if (tensor.contiguous()) return tensor.count() == 1;
+  for (int axis = 0; axis < tensor.rank(); ++axis)
+    if (tensor.dim(axis) != 1 && tensor.strides()[axis] != 0) return false;
+  return tensor.count() > 0;
+}
+Tensor repeated_value(const Tensor& tensor) {
+  return view_of(tensor, {}, {});
+}
+Tensor repeat_value(const Tensor& scalar, const Shape& shape) {
+  Strides strides;
+  strides.resize(shape.rank());
+  return view_of(scalar, shape, strides);
+}
+
 Strides broadcast_strides(const Tensor& tensor, const Shape& shape) {
   Strides strides;
   strides.resize(shape.rank());

@@ -63,6 +63,11 @@ Tensor contiguous(const Tensor& tensor);
 /// For elementwise kernels: a long tensor whose rows do not lie in one piece is copied once, tile by tile,
 /// which is faster than walking across it. Anything else comes back as it is.
 Tensor readable(const Tensor& tensor);
+/// True where one value in memory is repeated along every axis: what is computed of it need be computed once.
+bool repeats_one_value(const Tensor& tensor);
+/// The only value of a tensor that repeats it, as a scalar, and back.
+Tensor repeated_value(const Tensor& tensor);
+Tensor repeat_value(const Tensor& scalar, const Shape& shape);
 /// Strides over `shape`, to which the tensor broadcasts: 0 where it repeats.
 Strides broadcast_strides(const Tensor& tensor, const Shape& shape);
 inline cpu::Operand operand(const Tensor& tensor, const Shape& shape) {

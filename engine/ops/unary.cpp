@@ -49,7 +49,7 @@ Tensor sign(const Tensor& x) {
 
 TAPEDECK_OP(square_op) = unary_op<Unary::square, Kind::numeric>(
     {"square", {"square", "math.square"}, "The square: x·x.", "dx = dy·2x"},
-    [](const VjpContext& c) { return one(c.cotangents[0] * (2.0 * c.inputs[0])); });
+    [](const VjpContext& c) { return one(2.0 * c.cotangents[0] * c.inputs[0]); });
 Tensor square(const Tensor& x) {
   return run_op1(square_op, {x});
 }

@@ -58,6 +58,22 @@ class OpsKernelsTest : public QObject {
   Q_OBJECT
 
  private slots:
+  void results_of_repeated_values_are_repeated() {
+    // As the gradient of a mean is: no memory for what is one value.
+    const Tensor a = broadcast_to(Tensor::scalar(3.0), {200, 300});
+    const Tensor b = broadcast_to(Tensor::scalar(4.0), {300});
+    for (const Tensor& result : {a * 2.0, a + b, Tensor::scalar(2.0) - a, less(a, b)}) {
+      QCOMPARE(result.shape(), a.shape());
+      QCOMPARE(result.storage()->size(), item_size(result.dtype()));
+    }
+    QCOMPARE((a - b).to_vector(), std::vector<double>(200 * 300, -1.0));
+    QCOMPARE((a - b * 2.0).make_contiguous().data<float>()[59999], -5.0F);
+    const Tensor rows = broadcast_to(Tensor::from_values<float>(std::vector<float>{1, 2}, {2, 1}), {2, 3});
+    QCOMPARE((rows * broadcast_to(Tensor::scalar(2.0), {2, 3})).to_vector(),
+             (std::vector<double>{2, 2, 2, 4, 4, 4}));
+    QCOMPARE((broadcast_to(Tensor::scalar(1.0), {0, 3}) + a.make_contiguous().data<float>()[0]).count(), 0);
+  }
+
   void initTestCase() { register_all_ops(); }
   void cleanup() {
     set_host_hooks({});
