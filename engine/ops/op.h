@@ -76,6 +76,10 @@ using Forward = Tensors (*)(const OpContext&);
 /// never kernels, so it can be stepped and differentiated again.
 using Vjp = Tensors (*)(const VjpContext&);
 
+/// Which of the forward call's values a VJP reads; dtypes and shapes it may always ask for. A tape lets large
+/// values go that no VJP will read.
+enum class VjpReads : std::uint8_t { shapes, inputs, outputs, everything };
+
 struct OpDef {
   std::string name;                       ///< the op's one name in records and errors, TensorFlow's: "matmul"
   std::vector<std::string> python_names;  ///< under `tf.`: {"matmul", "linalg.matmul"}; empty: not public
@@ -94,8 +98,9 @@ struct OpDef {
   /// Such results are cut to the dtype's range, where others wrap around or become infinite: extremes of
   /// nothing.
   bool saturates = false;
-  bool returns_list = false;  ///< Python gets a list even of one output (split, unstack)
-  int index = -1;             ///< position in the registry; set by it
+  bool returns_list = false;                  ///< Python gets a list even of one output (split, unstack)
+  int index = -1;                             ///< position in the registry; set by it
+  VjpReads vjp_reads = VjpReads::everything;  ///< set by the registry, from its list of those that read less
 };
 
 class Registry {

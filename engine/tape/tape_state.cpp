@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/tape/large_value.h"
 #include "engine/tensor/block_pool.h"
 
 namespace tapedeck {
@@ -10,6 +11,16 @@ namespace {
 std::uint64_t next_tape_id() {
   static std::atomic<std::uint64_t> last{0};
   return last.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
+/// Values that the VJP does not read go as soon as the program lets them go; small ones cost less than that.
+void keep(Tensors& kept, std::span<const Tensor> tensors, bool reads) {
+  const std::size_t large = detail::large_value.load(std::memory_order_relaxed);
+  for (const Tensor& tensor : tensors)
+    if (reads || tensor.bytes() < large)
+      kept.push_back(tensor);
+    else
+      kept.push_back(tensor.without_values());
 }
 
 }  // namespace
@@ -54,8 +65,10 @@ void Tape::State::record(const detail::FinishedCall& call) {
   node->op = call.op;
   node->custom = call.custom;
   node->attributes = call.attributes;
-  node->inputs.assign(call.inputs.begin(), call.inputs.end());
-  node->outputs.assign(call.outputs.begin(), call.outputs.end());
+  // A custom gradient's function holds what it needs itself.
+  const VjpReads reads = call.op ? call.op->vjp_reads : VjpReads::shapes;
+  keep(node->inputs, call.inputs, reads == VjpReads::everything || reads == VjpReads::inputs);
+  keep(node->outputs, call.outputs, reads == VjpReads::everything || reads == VjpReads::outputs);
   node->record = call.record;
   for (const Tensor& input : call.inputs) node->input_slots.push_back(slots.find(input.id()));
   node->first_output = static_cast<detail::Slot>(producers.size());
@@ -81,6 +94,7 @@ void Tape::State::clear() {
 namespace detail {
 
 constinit thread_local ThreadState thread_state;
+constinit std::atomic<std::size_t> large_value{std::size_t{32} << 10};
 
 void* Node::operator new(std::size_t bytes) {
   return allocate_block(bytes);

@@ -101,6 +101,12 @@ Tensor Tensor::allocate(DType dtype, const Shape& shape, Device device) {
   return adopt(body);
 }
 
+Tensor Tensor::without_values() const {
+  TensorBody* body = make_body({}, dtype(), shape(), count());
+  body->id = id();
+  return adopt(body);
+}
+
 Tensor Tensor::view(StoragePointer storage, DType dtype, const Shape& shape, const Strides& strides,
                     std::int64_t offset) {
   check_extents(shape);

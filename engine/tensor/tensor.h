@@ -89,6 +89,9 @@ class Tensor {
 
   /// Row-major tensor with the same values: itself where it is contiguous already.
   Tensor make_contiguous() const;
+  /// Id, dtype and shape alone: the memory is let go. For those who must not keep it; nothing else may be
+  /// asked of it.
+  Tensor without_values() const;
   /// The only element, cast to double. Throws InvalidArgumentError where there is not exactly one.
   double item() const;
   /// All values in row-major order, cast to double.

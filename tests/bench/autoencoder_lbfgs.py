@@ -62,8 +62,11 @@ def main():
     limit = np.sqrt(6) / np.sqrt(784 + 196 + 1)
     initial = (np.random.random(784 * 196) * 2 * limit - limit).reshape(784, 196).astype(np.float32)
     images = idx.read(os.path.join(options.data or idx.folder(), "train-images-idx3-ubyte.gz"), 3)
-    pixels = images[:options.batch].reshape(-1, 784).astype(np.float32) / np.float32(255)
-    data = tf.constant(pixels.astype(dtype.as_numpy_dtype))
+    pixels = images[:options.batch].reshape(-1, 784).astype(np.float32)
+    pixels /= np.float32(255)
+    pixels = pixels.astype(dtype.as_numpy_dtype, copy=False)
+    pixels.flags.writeable = False  # so that the tensor shares its memory
+    data = tf.constant(pixels)
     w = tf.Variable(initial.astype(dtype.as_numpy_dtype), name="w")
     stamps = []
 

@@ -58,6 +58,24 @@ class OpsKernelsTest : public QObject {
   Q_OBJECT
 
  private slots:
+  void large_values_that_no_vjp_reads_are_not_kept() {
+    const auto held = [] { return pool_statistics().bytes_in_use; };
+    const std::size_t bytes = 1 << 20;
+    const Tensor x = broadcast_to(Tensor::scalar(0.5), {bytes / sizeof(float)}).make_contiguous();
+    const auto before = held();
+    Tape tape;
+    tape.start();
+    tape.watch(x);
+    Tensor y = exp(x + x);  // the sum goes, the exponential stays for its VJP
+    QCOMPARE((held() - before) / bytes, 1U);
+    y = reduce_sum(y * 2.0);  // so does the product
+    tape.stop();
+    QCOMPARE((held() - before) / bytes, 1U);
+    const Tensor gradient = tape.gradient({&y, 1}, std::span(&x, 1))[0];
+    QCOMPARE((held() - before) / bytes, 1U);
+    QVERIFY(std::abs(gradient.data<float>()[7] - 4 * std::exp(1.0F)) < 1e-5F);
+  }
+
   void results_of_repeated_values_are_repeated() {
     // As the gradient of a mean is: no memory for what is one value.
     const Tensor a = broadcast_to(Tensor::scalar(3.0), {200, 300});
