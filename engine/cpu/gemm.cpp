@@ -16,6 +16,7 @@ constexpr std::int64_t packed_bytes = 8 << 20;  ///< of the right operand: stays
 constexpr std::int64_t columns_at_once = 4080;
 constexpr std::int64_t panel_multiple = 48;         ///< whole panels of every instruction set
 constexpr std::int64_t strip = 4 * panel_multiple;  ///< columns: whole panels, and worth a task
+constexpr std::int64_t left_strip = 768;            ///< of a transposed left operand: long runs of memory
 constexpr std::int64_t few_rows = 96;               ///< of a task, before columns are cut too
 constexpr std::int64_t fewest_rows = 48;
 constexpr std::int64_t enough_tasks = 16;  ///< for the threads of a large machine
@@ -108,7 +109,8 @@ class Part {
 
   /// Both operands (the left one where that is worth it) in runs of `depth_`, one behind the other.
   void pack() const {
-    const std::int64_t right_strips = strips(size_.n), left_strips = rows_ > 0 ? strips(size_.m) : 0;
+    const std::int64_t right_strips = strips(size_.n, strip);
+    const std::int64_t left_strips = rows_ > 0 ? strips(size_.m, left_strip) : 0;
     const std::int64_t all = right_strips + left_strips;
     const std::int64_t grain = std::max<std::int64_t>(1, 64 * 1024 / (depth_ * strip));
     for_blocks(parts_of(size_.k, depth_) * all, grain, [&](std::int64_t begin, std::int64_t end) {
@@ -122,8 +124,8 @@ class Part {
           loops_.pack_right(size_.transpose_b, k, columns, right_from(p, j), size_.ldb,
                             right_ + p * columns_ + j * k);
         } else {
-          const std::int64_t i = (at - right_strips) * strip;
-          const std::int64_t rows = at + 1 < all ? strip : size_.m - i;
+          const std::int64_t i = (at - right_strips) * left_strip;
+          const std::int64_t rows = at + 1 < all ? left_strip : size_.m - i;
           loops_.pack_left(size_.transpose_a, rows, k, left_from(p, i), size_.lda, left_ + p * rows_ + i * k);
         }
       }
@@ -156,7 +158,9 @@ class Part {
   }
 
   /// How many strips of columns; the last takes those left over, too.
-  static std::int64_t strips(std::int64_t count) { return std::max<std::int64_t>(1, count / strip); }
+  static std::int64_t strips(std::int64_t count, std::int64_t width) {
+    return std::max<std::int64_t>(1, count / width);
+  }
   const T* left_from(std::int64_t p, std::int64_t i) const {
     return a_ + (size_.transpose_a ? p * size_.lda + i : i * size_.lda + p);
   }

@@ -24,6 +24,7 @@ constexpr int register_bytes = 16;
 constexpr int tile_rows = 4;
 #endif
 constexpr int tile_vectors = 3;
+constexpr int cache_line = 64;
 
 template <class T>
 struct Register {
@@ -89,14 +90,22 @@ TAPEDECK_INLINE void tile(std::int64_t k, const Left<T>& a, const T* b, const Ge
 /// All rows under V vectors of columns.
 template <class T, int V, bool packed>
 void column(std::int64_t m, std::int64_t k, const Left<T>& a, const T* b, const GemmTarget<T>& c,
-            std::int64_t columns) {
+            std::int64_t columns, bool fetches) {
   const auto run = [&]<int R>(std::integral_constant<int, R>, std::int64_t i) {
     // Packed rows stand in groups of tile_rows.
     const T* left = packed ? a.values + i / tile_rows * tile_rows * k + i % tile_rows : a.values + i * a.row;
     tile<T, R, V, packed>(k, {left, a.row}, b, {c.values + i * c.row, c.row, c.add}, columns);
   };
   std::int64_t i = 0;
-  for (; i + tile_rows <= m; i += tile_rows) run(std::integral_constant<int, tile_rows>{}, i);
+  for (; i + tile_rows <= m; i += tile_rows) {
+    if (fetches && !packed)
+      for (int r = 0; r < tile_rows; ++r) {
+        const T* later = a.values + std::min(i + 2 * tile_rows + r, m - 1) * a.row;
+        for (std::int64_t p = 0; p < k; p += cache_line / static_cast<int>(sizeof(T)))
+          __builtin_prefetch(later + p);
+      }
+    run(std::integral_constant<int, tile_rows>{}, i);
+  }
   if (tile_rows > 4 && m - i >= 4) {
     run(std::integral_constant<int, 4>{}, i);
     i += 4;
@@ -125,11 +134,11 @@ void multiply(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, std::i
     const GemmTarget<T> to{c.values + j, c.row, c.add};
     const T* right = b + j * k;  // all panels before this one are full
     if (vectors == 3)
-      column<T, 3, packed>(m, k, {a, a_row}, right, to, columns);
+      column<T, 3, packed>(m, k, {a, a_row}, right, to, columns, j == 0);
     else if (vectors == 2)
-      column<T, 2, packed>(m, k, {a, a_row}, right, to, columns);
+      column<T, 2, packed>(m, k, {a, a_row}, right, to, columns, j == 0);
     else
-      column<T, 1, packed>(m, k, {a, a_row}, right, to, columns);
+      column<T, 1, packed>(m, k, {a, a_row}, right, to, columns, j == 0);
     j += columns;
   }
 }
@@ -187,15 +196,15 @@ void transpose_rows(std::int64_t rows, std::int64_t width, const T* from, std::i
     for (std::int64_t p = 0; p < rows; ++p) to[p * padded + j] = T(0);
 }
 
-constexpr std::int64_t rows_ahead = 12;
-constexpr int cache_line = 64;
+constexpr std::int64_t bytes_ahead = 16 << 10;  ///< a third of a first cache
 
 template <class T>
 void pack_left(bool transposed, std::int64_t m, std::int64_t k, const T* a, std::int64_t lda, T* to) {
   const std::int64_t whole = m / tile_rows * tile_rows;
   const std::int64_t group = tile_rows * k;
   if (transposed) {
-    // Each row is read from end to end: its values lie side by side in memory.
+    const std::int64_t rows_ahead =
+        std::max<std::int64_t>(1, bytes_ahead / (m * static_cast<std::int64_t>(sizeof(T))));
     for (std::int64_t p = 0; p < k; ++p) {
       // Too short for the processor to see what comes next.
       const T* later = a + std::min(p + rows_ahead, k - 1) * lda;
