@@ -2,6 +2,7 @@
 
 #include "engine/python/convert.h"
 #include "engine/python/errors.h"
+#include "engine/python/tape_object.h"
 #include "engine/python/tensor_object.h"
 #include "engine/tape/tape.h"
 
@@ -24,54 +25,6 @@ Tensors targets_of(const py::sequence& objects) {
   for (const py::handle object : objects)
     tensors.push_back(to_tensor(object.ptr(), {}, {"gradient", "target"}));
   return tensors;
-}
-
-/// None stands for an undefined tensor.
-Tensors cotangents_of(const py::sequence& objects, std::span<const Tensor> targets) {
-  Tensors tensors;
-  std::size_t i = 0;
-  for (const py::handle object : objects) {
-    const Where where{"gradient", "output_gradients"};
-    tensors.push_back(object.is_none() ? Tensor() : to_tensor(object.ptr(), targets[i].dtype(), where));
-    ++i;
-  }
-  return tensors;
-}
-
-py::list gradient(Tape& tape, const py::sequence& target_objects, const py::sequence& source_objects,
-                  const py::object& output_gradients, bool zero_unconnected) {
-  const Tensors targets = targets_of(target_objects);
-  Tensors cotangents;
-  if (!output_gradients.is_none()) {
-    const py::sequence given(output_gradients);
-    if (given.size() != targets.size())
-      fail<InvalidArgumentError>("gradient: ", given.size(), " output_gradients for ", targets.size(),
-                                 " targets");
-    cotangents = cotangents_of(given, targets);
-  }
-  std::vector<Tape::Source> sources;
-  for (const py::handle object : source_objects) {
-    if (is_variable(object.ptr()))
-      sources.push_back({{}, variable_of(object.ptr())});
-    else if (is_tensor(object.ptr()))
-      sources.push_back({tensor_of(object.ptr()), {}});
-    else
-      fail<TypeMismatchError>("gradient: sources: ", short_repr(object.ptr()),
-                              " is neither a tensor nor a variable");
-  }
-  const auto unconnected = zero_unconnected ? Unconnected::zero : Unconnected::none;
-  return to_list(tape.gradient(targets, std::span<const Tape::Source>(sources), cotangents, unconnected));
-}
-
-void watch(Tape& tape, const py::handle object) {
-  if (is_variable(object.ptr())) return tape.watch(variable_of(object.ptr()));
-  if (!is_tensor(object.ptr()))
-    fail<TypeMismatchError>("watch: ", short_repr(object.ptr()), " is neither a tensor nor a variable");
-  const Tensor& tensor = tensor_of(object.ptr());
-  if (!is_floating(tensor.dtype()))
-    fail<InvalidArgumentError>("watch: a tensor of dtype ", dtype_name(tensor.dtype()),
-                               " has no gradients; they need float32 or float64");
-  tape.watch(tensor);
 }
 
 // What the user's function returned: (outputs, vjp, variables), Python objects; outputs flat.
@@ -113,12 +66,6 @@ py::list run_custom_gradient(const std::string& name, const py::sequence& input_
   return to_list(custom_gradient(name, inputs, run));
 }
 
-py::list watched_variables(const Tape& tape) {
-  py::list list;
-  for (const Variable& variable : tape.watched_variables()) list.append(checked(wrap(variable)));
-  return list;
-}
-
 struct StopRecordingContext {
   std::optional<StopRecording> scope;
 };
@@ -126,20 +73,7 @@ struct StopRecordingContext {
 }  // namespace
 
 void bind_tape(py::module_& module) {
-  py::class_<Tape>(module, "Tape", "One gradient tape of the engine; tf.GradientTape is made of it.")
-      .def(py::init<bool, bool>(), py::arg("persistent") = false, py::arg("watch_accessed_variables") = true)
-      .def("start", &Tape::start)
-      .def("stop", &Tape::stop)
-      .def("active", &Tape::active)
-      .def("reset", &Tape::reset)
-      .def("watch", &watch)
-      .def("gradient", &gradient, py::arg("targets"), py::arg("sources"),
-           py::arg("output_gradients") = py::none(), py::arg("zero_unconnected") = false)
-      .def("begin_many", &Tape::begin_many)
-      .def("end_many", &Tape::end_many)
-      .def("watched_variables", &watched_variables)
-      .def_property_readonly("id", &Tape::id);
-
+  bind_tape_type(module);
   py::class_<StopRecordingContext>(module, "StopRecording",
                                    "While it is entered, no tape of this thread records.")
       .def(py::init<>())

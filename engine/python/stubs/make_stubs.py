@@ -77,7 +77,7 @@ RESULTS = {
     "__str__": "str", "__copy__": "Tensor", "__deepcopy__": "Tensor", "assign": "Variable", "assign_add": "Variable",
     "assign_sub": "Variable", "cpu": "Tensor", "device": "str", "dtype": "DType", "get_shape": "TensorShape", "gpu": "Tensor",
     "name": "str", "ndim": "int", "read_value": "Tensor", "shape": "TensorShape", "trainable": "_bool", "value": "Tensor",
-    "active": "_bool", "id": "int", "watched_variables": "list[Variable]", "start": "None", "stop": "None", "reset": "None",
+    "active": "_bool", "id": "int", "watched_variables": "tuple[Variable, ...]", "start": "None", "stop": "None", "reset": "None",
 }
 OBJECT_MEMBERS = {"__getattribute__", "__setattr__", "__delattr__", "__delitem__", "__setitem__"}
 

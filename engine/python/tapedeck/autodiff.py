@@ -42,17 +42,17 @@ class ForwardAccumulator:
         self._entered = False
 
     def __enter__(self):
-        if self._tape.active():
+        if self._tape._active():
             raise ValueError("ForwardAccumulator: it is active already")
-        self._tape.start()
+        self._tape._start()
         for primal in self._primals:
             self._tape.watch(primal)
         self._entered = True
         return self
 
     def __exit__(self, *exception):
-        if self._tape.active():
-            self._tape.stop()
+        if self._tape._active():
+            self._tape._stop()
 
     def jvp(self, primals, unconnected_gradients=UnconnectedGradients.NONE):
         """J·tangents for each tensor of `primals`, a nested structure of results, in its form.
@@ -62,31 +62,31 @@ class ForwardAccumulator:
         if not self._entered:
             raise ValueError("ForwardAccumulator: nothing was recorded; compute inside `with ForwardAccumulator(…)`")
         zero = unconnected_as_zero(unconnected_gradients)
-        active = self._tape.active()
+        active = self._tape._active()
         if active:  # what follows is no part of what it records
-            self._tape.stop()
+            self._tape._stop()
         try:
             return nest.map_structure(lambda target: self._jvp(target, zero), primals)
         finally:
             if active:
-                self._tape.start()
+                self._tape._start()
 
     def _jvp(self, target, zero):
         op = _engine.op_function
         target = _engine.convert_to_tensor(target)
         transposed = _engine.Tape(False, False)
-        transposed.start()
+        transposed._start()
         try:
             weights = op("zeros_like")(target)
             transposed.watch(weights)
-            gradients = self._tape.gradient([target], self._primals, [weights], False)
+            gradients = self._tape._gradients([target], self._primals, [weights], False)
             products = [op("reduce_sum")(op("multiply")(gradient, tangent))
                         for gradient, tangent in zip(gradients, self._tangents) if gradient is not None]
             total = products[0] if products else None
             for product in products[1:]:
                 total = op("add")(total, product)
         finally:
-            transposed.stop()
+            transposed._stop()
         if total is None:
             return op("zeros_like")(target) if zero else None
-        return transposed.gradient([total], [weights], None, zero)[0]
+        return transposed._gradients([total], [weights], None, zero)[0]

@@ -70,12 +70,12 @@ def custom_gradient(f):
         def function():
             nonlocal structure
             watch = _engine.Tape()
-            watch.start()
+            watch._start()
             try:
                 returned = f(*args, **kwargs)
             finally:
-                watch.stop()
-            variables = watch.watched_variables()
+                watch._stop()
+            variables = list(watch.watched_variables())
             if not (isinstance(returned, (tuple, list)) and len(returned) == 2 and callable(returned[1])):
                 raise TypeError(f"{name} is decorated with custom_gradient, so it returns (result, grad), "
                                 f"with grad a function; it returned {type(returned).__name__}")
@@ -123,7 +123,7 @@ def recompute_grad(f):
                 tape = _engine.Tape()
                 again = nest.map_structure(_engine.op_function("identity"), tensors)
                 sources = nest.flatten(again)
-                tape.start()
+                tape._start()
                 try:
                     for source in sources:
                         if source.dtype.is_floating:
@@ -132,8 +132,8 @@ def recompute_grad(f):
                         tape.watch(variable)
                     targets = [_engine.convert_to_tensor(leaf) for leaf in nest.flatten(f(*again, **kwargs))]
                 finally:
-                    tape.stop()
-                found = tape.gradient(targets, sources + variables, list(gradients))
+                    tape._stop()
+                found = tape._gradients(targets, sources + variables, list(gradients))
                 of_inputs = found[:len(sources)]
                 return (of_inputs, found[len(sources):]) if variables else of_inputs
 

@@ -58,14 +58,14 @@ def value_and_gradients_function(f, params=None):
         args = _as_sources(args, positions)
         sources = [args[position] for position in positions]
         tape = _engine.Tape()
-        tape.start()
+        tape._start()
         try:
             for source in sources:
                 tape.watch(source)
             result = _require_result(f, f(*args, **kwargs))
         finally:
-            tape.stop()
-        return result, tape.gradient(nest.flatten(result), sources, nest.flatten_like(result, dy))
+            tape._stop()
+        return result, tape._gradients(nest.flatten(result), sources, nest.flatten_like(result, dy))
 
     return decorated
 
@@ -92,16 +92,16 @@ def implicit_value_and_gradients(f):
     @functools.wraps(f)
     def decorated(*args, **kwargs):
         tape = _engine.Tape()
-        tape.start()
+        tape._start()
         try:
             result = _require_result(f, f(*args, **kwargs))
         finally:
-            tape.stop()
+            tape._stop()
         variables = tape.watched_variables()
         if not variables:
             raise _engine.InvalidArgumentError(
                 f"{getattr(f, '__name__', f)!s} read no trainable variable, so it has no implicit gradients")
-        return result, list(zip(tape.gradient(nest.flatten(result), variables), variables))
+        return result, list(zip(tape._gradients(nest.flatten(result), variables), variables))
 
     return decorated
 

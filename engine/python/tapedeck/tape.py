@@ -42,7 +42,7 @@ def _stacked(rows, shape, source):
     return _op("reshape")(_op("stack")(list(rows), axis=0), shape)
 
 
-class GradientTape:
+class GradientTape(_engine.Tape):
     """Records the ops of the code inside `with`, so that gradient() can play them backwards.
 
         with tf.GradientTape() as tape:
@@ -53,36 +53,15 @@ class GradientTape:
     gradient() unless it is persistent. Tapes nest: what one plays back, the outer ones record.
     """
 
-    def __init__(self, persistent=False, watch_accessed_variables=True):
-        self._tape = _engine.Tape(bool(persistent), bool(watch_accessed_variables))
-        self._persistent = bool(persistent)
-
-    def __enter__(self):
-        self._tape.start()
-        return self
-
-    def __exit__(self, *exception):
-        if self._tape.active():
-            self._tape.stop()
-
-    def watch(self, tensor):
-        """Records what becomes of this tensor, or of every tensor and variable of a nested structure."""
-        for leaf in nest.flatten(tensor):
-            self._tape.watch(leaf)
-
-    def gradient(self, target, sources, output_gradients=None, unconnected_gradients=UnconnectedGradients.NONE):
-        """The gradient of the sum of target with respect to sources, in the form of sources.
-
-        target: a tensor or a nested structure of tensors. output_gradients: weights of the targets' elements, in the
-        form of target; ones where None. A source that the target does not depend on gets None, or zeros with
-        unconnected_gradients="zero". RuntimeError at the second call of a tape that is not persistent.
-        """
+    def _gradient_of_structures(self, target, sources, output_gradients=None,
+                                unconnected_gradients=UnconnectedGradients.NONE):
+        """What gradient() calls where its arguments are not one target and one source or a list of them."""
         zero = unconnected_as_zero(unconnected_gradients)
-        if self._tape.active() and not self._persistent:
-            self._tape.stop()
+        if self._active() and not self._persistent:
+            self._stop()
         targets = nest.flatten(target)
         weights = nest.flatten_like(target, output_gradients)
-        gradients = self._tape.gradient(targets, nest.flatten(sources), weights, zero)
+        gradients = self._gradients(targets, nest.flatten(sources), weights, zero)
         return nest.pack_sequence_as(sources, gradients)
 
     def jacobian(self, target, sources, unconnected_gradients=UnconnectedGradients.NONE, parallel_iterations=None,
@@ -125,22 +104,14 @@ class GradientTape:
 
     def _rows(self, target, sources, weights, zero):
         """The gradients of the sources for each of several weightings of target's elements."""
-        if self._tape.active() and not self._persistent:
-            self._tape.stop()
-        self._tape.begin_many()
+        if self._active() and not self._persistent:
+            self._stop()
+        self._begin_many()
         try:
-            return [self._tape.gradient([target], sources, [weight], zero) for weight in weights]
+            return [self._gradients([target], sources, [weight], zero) for weight in weights]
         finally:
-            self._tape.end_many()
+            self._end_many()
 
     def stop_recording(self):
         """A context in which no tape of this thread records."""
         return _engine.StopRecording()
-
-    def reset(self):
-        """Forgets everything recorded so far, watched tensors too."""
-        self._tape.reset()
-
-    def watched_variables(self):
-        """The variables that were read or watched, in the order of their first use."""
-        return tuple(self._tape.watched_variables())
