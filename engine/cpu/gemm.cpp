@@ -10,7 +10,7 @@
 namespace tapedeck::cpu {
 namespace {
 
-constexpr std::int64_t depth_at_once = 384;     ///< a panel of the right operand stays in a core's cache
+constexpr std::int64_t depth_at_once = 512;     ///< a panel of the right operand stays in a core's cache
 constexpr std::int64_t rows_at_once = 240;      ///< so do rows of the left one, in the second
 constexpr std::int64_t packed_bytes = 8 << 20;  ///< of the right operand: stays in the third
 constexpr std::int64_t columns_at_once = 4080;
