@@ -61,18 +61,14 @@ void deallocate(PyObject* self) {
   Py_TYPE(self)->tp_free(self);
 }
 
-PyObject* start(PyObject* self, PyObject*) {
+template <void (Tape::*method)()>
+PyObject* run(PyObject* self, PyObject*) {
   return guarded([&] {
-    tape_of(self).start();
+    (tape_of(self).*method)();
     return none();
   });
 }
-PyObject* stop(PyObject* self, PyObject*) {
-  return guarded([&] {
-    tape_of(self).stop();
-    return none();
-  });
-}
+
 PyObject* active(PyObject* self, PyObject*) {
   return guarded([&] { return PyBool_FromLong(tape_of(self).active()); });
 }
@@ -90,13 +86,6 @@ PyObject* leave(PyObject* self, PyObject* const*, Py_ssize_t) {
     return none();
   });
 }
-PyObject* reset(PyObject* self, PyObject*) {
-  return guarded([&] {
-    tape_of(self).reset();
-    return none();
-  });
-}
-
 /// Lists, tuples and dicts: what tapedeck.nest goes into.
 void watch_all(Tape& tape, PyObject* object) {
   if (PyList_Check(object) || PyTuple_Check(object) || PyDict_Check(object)) {
@@ -206,19 +195,6 @@ PyObject* gradient(PyObject* self, PyObject* const* args, Py_ssize_t count, PyOb
   return PyObject_VectorcallMethod(name, arguments.data(), static_cast<std::size_t>(count + 1), keywords);
 }
 
-PyObject* begin_many(PyObject* self, PyObject*) {
-  return guarded([&] {
-    tape_of(self).begin_many();
-    return none();
-  });
-}
-PyObject* end_many(PyObject* self, PyObject*) {
-  return guarded([&] {
-    tape_of(self).end_many();
-    return none();
-  });
-}
-
 PyObject* watched_variables(PyObject* self, PyObject*) {
   return guarded([&] {
     const std::vector<Variable> variables = tape_of(self).watched_variables();
@@ -248,17 +224,17 @@ PyMethodDef methods[] = {
      "the form of target; ones where None. A source that the target does not depend on gets None, or zeros "
      "with\n"
      "unconnected_gradients=\"zero\". RuntimeError at the second call of a tape that is not persistent."},
-    {"reset", reset, METH_NOARGS,
+    {"reset", run<&Tape::reset>, METH_NOARGS,
      "reset($self, /)\n--\n\nForgets everything recorded so far, watched tensors too."},
     {"watched_variables", watched_variables, METH_NOARGS,
      "watched_variables($self, /)\n--\n\nThe variables that were read or watched, in the order of their "
      "first use."},
-    {"_start", start, METH_NOARGS, nullptr},
-    {"_stop", stop, METH_NOARGS, nullptr},
+    {"_start", run<&Tape::start>, METH_NOARGS, nullptr},
+    {"_stop", run<&Tape::stop>, METH_NOARGS, nullptr},
     {"_active", active, METH_NOARGS, nullptr},
     {"_gradients", gradients, METH_VARARGS, nullptr},
-    {"_begin_many", begin_many, METH_NOARGS, nullptr},
-    {"_end_many", end_many, METH_NOARGS, nullptr},
+    {"_begin_many", run<&Tape::begin_many>, METH_NOARGS, nullptr},
+    {"_end_many", run<&Tape::end_many>, METH_NOARGS, nullptr},
     {nullptr, nullptr, 0, nullptr},
 };
 PyObject* persistent(PyObject* self, void*) {
