@@ -183,6 +183,14 @@ Tensor svd_gradient(const Tensor& s, const Tensor& u, const Tensor& v, const Ten
   return gradient;
 }
 
+/// What one column of full_matrices beyond the others adds, for a tall A: it stays orthogonal to them, so
+/// d(last) = −U·S⁻¹·Vᵀ·dAᵀ·last.
+Tensor last_column_gradient(const Tensor& last, const Tensor& u, const Tensor& s, const Tensor& v,
+                            const Tensor& cotangent) {
+  const Tensor along = as_column(safe_reciprocal(s)) * matmul(u, cotangent, true);
+  return -matmul(last, matmul(v, along), false, true);
+}
+
 Tensors svd_vjp(const VjpContext& c) {
   const Tensor& a = c.inputs[0];
   if (a.count() == 0) return zero_gradient(c);
@@ -197,12 +205,24 @@ Tensors svd_vjp(const VjpContext& c) {
   if (!c.attributes.get<bool>(0) || rows == columns)
     return one(
         svd_gradient(s, c.outputs[1], c.outputs[2], c.cotangents[0], c.cotangents[1], c.cotangents[2]));
-  if (c.cotangents[1] || c.cotangents[2])
+  const std::int64_t k = std::min(rows, columns);
+  const Tensor u = columns_of(c.outputs[1], 0, k);
+  const Tensor v = columns_of(c.outputs[2], 0, k);
+  if (!c.cotangents[1] && !c.cotangents[2]) return one(svd_gradient(s, u, v, c.cotangents[0], {}, {}));
+  if (std::abs(rows - columns) > 1)
     fail<UnimplementedError>("svd: no gradient of u and v with full_matrices for tensor ",
                              to_string(a.shape()), ": their last columns are not unique");
-  const std::int64_t k = std::min(rows, columns);
-  return one(svd_gradient(s, columns_of(c.outputs[1], 0, k), columns_of(c.outputs[2], 0, k), c.cotangents[0],
-                          {}, {}));
+  const auto first_columns = [&](const Tensor& cotangent) {
+    return cotangent ? columns_of(cotangent, 0, k) : Tensor();
+  };
+  const Tensor gradient =
+      svd_gradient(s, u, v, c.cotangents[0], first_columns(c.cotangents[1]), first_columns(c.cotangents[2]));
+  const bool tall = rows > columns;
+  const Tensor& side = c.cotangents[tall ? 1 : 2];
+  if (!side) return one(gradient);
+  const Tensor last = columns_of(c.outputs[tall ? 1 : 2], k, 1);
+  const Tensor turn = last_column_gradient(last, tall ? u : v, s, tall ? v : u, columns_of(side, k, 1));
+  return one(gradient + (tall ? turn : matrix_transpose(turn)));
 }
 
 }  // namespace
@@ -259,7 +279,8 @@ TAPEDECK_OP(svd_op) = {
         "min(m, n) columns; compute_uv: False for s alone.\n"
         "Returns: (s, u, v), or s, the dtype of tensor; s descending. A matrix that holds NaN or ∞ gives "
         "NaN. Gradient: Townsend 2016, \"Differentiating the singular value decomposition\"; equal singular "
-        "values contribute 0, and u and v of full_matrices with m ≠ n have none (UnimplementedError).\n"
+        "values contribute 0; u and v of full_matrices have none where m and n differ by more than 1, as in "
+        "TensorFlow (UnimplementedError).\n"
         "Errors: InvalidArgumentError for fewer than 2 axes; TypeMismatchError for another dtype.",
 };
 Tensors svd(const Tensor& tensor, bool full_matrices, bool compute_uv) {
