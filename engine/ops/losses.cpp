@@ -141,9 +141,10 @@ namespace {
 
 int channel_axis(const OpDef& op, const Attributes& attributes, const Shape& shape) {
   const auto& format = attributes.get<std::string>(0);
-  if (format != "NHWC" && format != "NCHW")
-    fail<InvalidArgumentError>(op.name, ": data_format is '", format, "'; must be 'NHWC' or 'NCHW'");
-  return format == "NHWC" ? shape.rank() - 1 : 1;
+  if (format.starts_with("NC")) return 1;
+  if (!format.starts_with('N') || !format.ends_with('C'))
+    fail<InvalidArgumentError>(op.name, ": data_format is '", format, "'; must be 'N…C' or 'NC…'");
+  return shape.rank() - 1;
 }
 Shape bias_shape(const Shape& value, int axis) {
   Shape shape;
@@ -198,8 +199,8 @@ TAPEDECK_OP(bias_add_op) = {
     .vjp_formula = "d(value) = dy, d(bias) = Σ dy over all axes but the channels",
     .doc =
         "Adds one number to each channel.\n\n"
-        "value: at least 2 axes; bias: (channels,); int32, int64, float32 or float64, both of one dtype; "
-        "data_format: 'NHWC', channels on the last axis, or 'NCHW', on axis 1.\n"
+        "value: at least 2 axes; bias: (channels,); any numeric dtype, one for both; "
+        "data_format: 'N…C' ('NHWC', 'NWC'), channels on the last axis, or 'NC…', on axis 1.\n"
         "Returns: dtype and shape of value.\n"
         "Errors: InvalidArgumentError for shapes that do not fit or another data_format; "
         "TypeMismatchError for other or different dtypes.",

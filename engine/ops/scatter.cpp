@@ -65,7 +65,7 @@ Tensor with_batch_coordinates(const Tensor& indices, int batch_axes) {
 
 TAPEDECK_OP(gather_nd_op) = {
     .name = "gather_nd",
-    .python_names = {"gather_nd"},
+    .python_names = {"gather_nd", "manip.gather_nd"},
     .inputs = {{.name = "params"}, {.name = "indices", .group = '\0', .preferred = DType::int32}},
     .attributes = {{.name = "batch_dims", .kind = AttributeKind::integer, .fallback = std::int64_t{0}}},
     .shape_rule = gather_nd_shape,

@@ -3,11 +3,12 @@ import importlib
 import sys
 import types
 
-from tapedeck import _engine, composites, ordering, reductions, segments, selections  # noqa: F401  (they list themselves)
+from tapedeck import _engine, composites
+from tapedeck import blocks, casts, matrices, ordering, reductions, segments, selections  # noqa: F401  (they list themselves)
 
 # Files of the package that hold code, but are no namespace that TensorFlow has.
-_INTERNAL = {"composites", "context", "creation", "custom", "explain", "functional", "idx", "lbfgs",
-             "namespaces", "nn_images", "ordering", "reductions", "segments", "selections", "shapes",
+_INTERNAL = {"blocks", "casts", "composites", "context", "creation", "custom", "explain", "functional", "idx", "lbfgs",
+             "matrices", "namespaces", "nn_images", "ordering", "reductions", "segments", "selections", "shapes",
              "shaping", "signatures", "tape"}
 
 # Functions of the package's Python files that TensorFlow has under other names too.

@@ -139,3 +139,30 @@ def bincount(arr, weights=None, minlength=None, maxlength=None, dtype="int32", n
     if binary_output:
         counts = op("minimum")(counts, 1)
     return op("reshape")(counts, [rows, size]) if axis == -1 and values.ndim == 2 else counts
+
+
+@public("math.confusion_matrix", "confusion_matrix")
+def confusion_matrix(labels, predictions, num_classes=None, weights=None, dtype="int32", name=None):
+    """How often each class was taken for each: entry [i, j] counts the places with label i and prediction j.
+
+    labels, predictions: whole numbers, one axis, as long as each other; num_classes: None for the largest number + 1;
+    weights: what each place counts, None for 1; dtype: of the result.
+    Returns: dtype, (num_classes, num_classes).
+    Errors: InvalidArgumentError for other shapes, and numbers outside [0, num_classes).
+    """
+    given = {"labels": tensor(labels), "predictions": tensor(predictions)}
+    for argument, values in given.items():
+        if not values.dtype.is_integer:
+            raise _engine.TypeMismatchError(f"confusion_matrix: {argument} is {values.dtype.name}; needs whole numbers")
+    rows, columns = (values.numpy().astype(np.int64) for values in given.values())
+    if rows.ndim != 1 or rows.shape != columns.shape:
+        raise InvalidArgumentError(f"confusion_matrix: labels {rows.shape} and predictions {columns.shape}; need one axis, as "
+                                   "long as each other")
+    largest = max((int(values.max()) for values in (rows, columns) if values.size), default=-1)
+    size = largest + 1 if num_classes is None else int(num_classes)
+    for argument, values in (("labels", rows), ("predictions", columns)):
+        if values.size and not (0 <= values.min() and values.max() < size):
+            raise InvalidArgumentError(f"confusion_matrix: {argument} holds {values.min()} to {values.max()}; must be in "
+                                       f"[0, {size})")
+    weights = op("ones")(rows.shape, dtype) if weights is None else op("cast")(weights, dtype)
+    return op("scatter_nd")(np.stack([rows, columns], -1), weights, [size, size])

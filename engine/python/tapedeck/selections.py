@@ -138,7 +138,7 @@ def is_strictly_increasing(x, name=None):
     return op("reduce_all")(flat[1:] > flat[:-1])
 
 
-@public("nn.zero_fraction")
+@public("nn.zero_fraction", "math.zero_fraction")
 def zero_fraction(value, name=None):
     """The share of elements that are 0.
 
@@ -160,3 +160,34 @@ def div(x, y, name=None):
     """
     whole = all(np.asarray(value).dtype.kind == "i" for value in (x, y))
     return op("floordiv" if whole else "divide")(x, y)
+
+
+@public("math.accumulate_n", "accumulate_n")
+def accumulate_n(inputs, shape=None, tensor_dtype=None, name=None):
+    """The sum of tensors of one shape and dtype: the op add_n. shape and tensor_dtype, where given, must be theirs."""
+    total = op("add_n")(inputs)
+    if shape is not None and tuple(total.shape) != tuple(shape):
+        raise InvalidArgumentError(f"accumulate_n: inputs have shape {tuple(total.shape)}, not {tuple(shape)}")
+    if tensor_dtype is not None and total.dtype != tensor_dtype:
+        raise InvalidArgumentError(f"accumulate_n: inputs are {total.dtype.name}, not {tensor_dtype!r}")
+    return total
+
+
+@public("identity_n")
+def identity_n(input, name=None):
+    """A list of the same tensors, as new ones for the tape."""
+    return [op("identity")(each) for each in input]
+
+
+@public("lbeta", "math.lbeta")
+def lbeta(x, name=None):
+    """ln |B(x)| along the last axis: Σ lnΓ(xᵢ) − lnΓ(Σ xᵢ), Euler's beta function for two numbers.
+
+    x: floating, at least one axis.
+    Returns: the dtype of x, its shape without the last axis; −∞ for no numbers.
+    Errors: InvalidArgumentError for a scalar; TypeError for another dtype.
+    """
+    x = tensor(x)
+    if x.ndim == 0:
+        raise InvalidArgumentError("lbeta: x is a scalar; needs at least one axis")
+    return op("reduce_sum")(op("lgamma")(x), axis=-1) - op("lgamma")(op("reduce_sum")(x, axis=-1))

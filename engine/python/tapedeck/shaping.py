@@ -3,6 +3,7 @@
 `functions` maps TensorFlow's names to them; namespaces.py puts them there.
 """
 import math
+import os
 
 import numpy as np
 
@@ -85,6 +86,8 @@ def boolean_mask(tensor, mask, axis=None, name="boolean_mask"):
     InvalidArgumentError for a mask that is a scalar or of other extents.
     """
     tensor, mask = _to_tensor(tensor), _to_tensor(mask)
+    if not mask.dtype.is_bool:
+        raise _engine.TypeMismatchError(f"boolean_mask: mask is {mask.dtype.name}; needs bool")
     axis = 0 if axis is None else int(axis)
     first = axis + tensor.ndim if axis < 0 else axis
     covered = tuple(tensor.shape[first:first + mask.ndim])
@@ -111,8 +114,10 @@ def sequence_mask(lengths, maxlen=None, dtype=dtypes.bool, name=None):
         maxlen = max(0, int(_op("reduce_max")(lengths))) if lengths.shape.num_elements() else 0
     elif np.ndim(maxlen) != 0:
         raise _InvalidArgument(f"sequence_mask: maxlen has shape {np.shape(maxlen)}; needs a scalar")
-    places = _op("range")(int(maxlen), dtype=lengths.dtype)
-    mask = _op("less")(places, _op("expand_dims")(lengths, -1))
+    _require_memory(f"sequence_mask: a mask of {lengths.shape.num_elements()} rows of {maxlen}",
+                    max(1, lengths.shape.num_elements()) * max(0, int(maxlen)), dtypes.int64)
+    places = _op("range")(int(maxlen), dtype=dtypes.int64)
+    mask = _op("less")(places, _op("cast")(_op("expand_dims")(lengths, -1), dtypes.int64))
     dtype = dtypes.as_dtype(dtype)
     return mask if dtype == dtypes.bool else _op("cast")(mask, dtype)
 
@@ -137,6 +142,13 @@ def meshgrid(*args, indexing="xy", name=None):
     return grids
 
 
+def _require_memory(what, elements, dtype):
+    """ResourceExhaustedError where a tensor of so many elements needs more memory than the machine has."""
+    needed, room = elements * dtype.size, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    if needed > room:
+        raise _engine.ResourceExhaustedError(f"{what} needs {needed / 2**40:.1f} TiB, the machine has {room / 2**30:.0f} GiB")
+
+
 def repeat(input, repeats, axis=None, name=None):
     """Each slice of an axis several times.
 
@@ -156,8 +168,10 @@ def repeat(input, repeats, axis=None, name=None):
     if counts.ndim > 1 or counts.size not in (1, extent) or (counts < 0).any():
         raise _InvalidArgument(f"repeat: repeats {counts.tolist()} for axis {axis} of shape {tuple(tensor.shape)}; needs one "
                                "number, or one for each slice, none negative")
-    if counts.size and int(counts.max()) * extent >= 2**40:
-        raise _engine.ResourceExhaustedError(f"repeat: repeats {counts.max()} of {extent} slices are more than fit")
+    total = sum(counts.reshape(-1).tolist()) * (extent if counts.size == 1 else 1)
+    slice_size = tensor.shape.num_elements() // extent if extent else 1
+    _require_memory(f"repeat: the result of {total} slices of axis {axis} of shape {tuple(tensor.shape)}",
+                    total * max(1, slice_size), tensor.dtype)
     return _op("gather")(tensor, np.repeat(np.arange(extent), counts.reshape(-1)), axis=axis)
 
 
@@ -201,6 +215,10 @@ def dynamic_stitch(indices, data, name=None):
     places = _op("concat")([_op("reshape")(each, [-1, 1]) for each in indices], 0)
     values = _op("concat")([_op("reshape")(each, (-1,) + rest if 0 not in rest else (each.shape[0],) + rest)
                             for each in data], 0)
+    if not places.dtype.is_integer:
+        raise _engine.TypeMismatchError(f"dynamic_stitch: indices are {places.dtype.name}; needs int32 or int64")
+    if places.shape[0] and int(_op("reduce_min")(places)) < 0:
+        raise _engine.OutOfRangeError(f"dynamic_stitch: indices hold {int(_op('reduce_min')(places))}; none may be below 0")
     count = int(_op("reduce_max")(places)) + 1 if places.shape[0] else 0
     return _op("tensor_scatter_nd_update")(_op("zeros")((max(0, count),) + rest, data[0].dtype), places, values)
 
