@@ -45,7 +45,7 @@ TAPEDECK_OP(cholesky_op) = {
     .vjp_formula = "dA = ½(S + Sᵀ), S = L⁻ᵀ·Φ(Lᵀ·dL)·L⁻¹, Φ: lower triangle with half of the diagonal",
     .doc =
         "Cholesky's decomposition of symmetric positive definite matrices: A = L·Lᵀ.\n\n"
-        "input: A, (…, n, n), float32 or float64; only the lower triangle is read.\n"
+        "input: A, (…, n, n), any floating dtype; only the lower triangle is read.\n"
         "Returns: L, lower triangular, dtype and shape of input. Gradient: Murray 2016, arXiv:1602.07527, "
         "(8), as a symmetric matrix.\n"
         "Errors: InvalidArgumentError for other shapes, and for a matrix that is not positive definite, "
@@ -133,7 +133,7 @@ TAPEDECK_OP(qr_op) = {
     .vjp_formula = "dA = (dQ + Q·copyltu(M))·R⁻ᵀ, M = R·dRᵀ − dQᵀ·Q, copyltu: the lower triangle, mirrored",
     .doc =
         "The QR decomposition of matrices, A = Q·R, by Householder's reflections.\n\n"
-        "input: A, (…, m, n), float32 or float64; full_matrices: Q is (…, m, m) and R (…, m, n), instead of "
+        "input: A, (…, m, n), any floating dtype; full_matrices: Q is (…, m, m) and R (…, m, n), instead of "
         "(…, m, k) and (…, k, n) with k = min(m, n).\n"
         "Returns: (q, r), the dtype of input; Q has orthonormal columns, R is upper triangular. Gradient: "
         "Walter and Lehmann 2018, arXiv:1009.6112, (10), where the first columns are independent; none "
@@ -275,7 +275,7 @@ TAPEDECK_OP(svd_op) = {
         "V·Vᵀ), Fᵢⱼ = 1 / (sⱼ² − sᵢ²)",
     .doc =
         "The singular value decomposition of matrices: A = U·diag(s)·Vᵀ.\n\n"
-        "tensor: A, (…, m, n), float32 or float64; full_matrices: U is (…, m, m) and V (…, n, n), instead of "
+        "tensor: A, (…, m, n), any floating dtype; full_matrices: U is (…, m, m) and V (…, n, n), instead of "
         "min(m, n) columns; compute_uv: False for s alone.\n"
         "Returns: (s, u, v), or s, the dtype of tensor; s descending. A matrix that holds NaN or ∞ gives "
         "NaN. Gradient: Townsend 2016, \"Differentiating the singular value decomposition\"; equal singular "
@@ -319,7 +319,7 @@ Tensor eigen_gradient(const Tensor& e, const Tensor& v, const Tensor& de, const 
 }
 
 constexpr const char* eigen_doc =
-    "tensor: A, (…, n, n), float32 or float64, symmetric; only the lower triangle is read.\n";
+    "tensor: A, (…, n, n), any floating dtype, symmetric; only the lower triangle is read.\n";
 constexpr const char* eigen_rest =
     "A matrix that holds NaN or ∞ gives NaN. Gradient: Giles 2008, 3.1, in the lower triangle; equal "
     "eigenvalues "

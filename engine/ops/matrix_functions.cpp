@@ -92,7 +92,7 @@ TAPEDECK_OP(matrix_square_root_op) = {
     .doc =
         "The square root of matrices: X·X = A, with eigenvalues in the right half-plane, by Schur's form "
         "(Higham 1987, Linear Algebra and its Applications 88/89).\n\n"
-        "input: A, (…, n, n), float32 or float64.\n"
+        "input: A, (…, n, n), any floating dtype.\n"
         "Returns: X, dtype and shape of input. A matrix that holds NaN or ∞ gives NaN. The gradient solves "
         "Sylvester's equation as a system of n² unknowns.\n"
         "Errors: InvalidArgumentError for other shapes, and for a matrix without a real root, saying which; "
@@ -123,7 +123,7 @@ TAPEDECK_OP(matrix_exponential_op) = {
     .doc =
         "The exponential of matrices: Σ Aᵏ / k!, by scaling and squaring (Higham 2005, SIAM J. Matrix Anal. "
         "Appl. 26(4)).\n\n"
-        "input: A, (…, n, n), float32 or float64.\n"
+        "input: A, (…, n, n), any floating dtype.\n"
         "Returns: dtype and shape of input. A matrix that holds NaN or ∞ gives NaN. Gradient: Al-Mohy and "
         "Higham 2009, SIAM J. Matrix Anal. Appl. 30(4), by an exponential of twice the extent.\n"
         "Errors: InvalidArgumentError for other shapes; TypeMismatchError for another dtype.",

@@ -100,7 +100,8 @@ TensorSpecs normal_shape(const OpContext& c) {
   require_resolved(c);
   const DType dtype = c.attributes.get<DType>(dtype_at);
   if (!is_floating(dtype))
-    fail<TypeMismatchError>(c.op.name, ": dtype is ", dtype_name(dtype), "; needs float32 or float64");
+    fail<TypeMismatchError>(c.op.name, ": dtype is ", dtype_name(dtype),
+                            "; needs a floating dtype: float16, bfloat16, float32 or float64");
   return spec(dtype, shape_of(c, shape_at));
 }
 
@@ -133,7 +134,7 @@ OpDef normal_row(std::string name, std::vector<std::string> python_names, const 
       .vjp_formula = "none",
       .doc =
           what +
-          "\n\nshape: extents of the result; mean, stddev: of the distribution; dtype: float32 or float64; "
+          "\n\nshape: extents of the result; mean, stddev: of the distribution; dtype: any floating dtype; "
           "seed: whole "
           "number or None.\nReturns: dtype, shape. By Box and Muller's method (Annals of Mathematical "
           "Statistics 29, "

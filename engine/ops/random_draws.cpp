@@ -126,7 +126,7 @@ TAPEDECK_OP(random_categorical_op) = {
     .vjp_formula = "none",
     .doc = std::string(
                "Numbers of classes, class k of row b with probability softmax(logits[b])[k].\n\n"
-               "logits: float32 or float64, (batch, classes); −Inf is a class that is never drawn; "
+               "logits: any floating dtype, (batch, classes); −Inf is a class that is never drawn; "
                "num_samples: how many of each row; dtype: int32 or int64; seed: whole number or "
                "None.\n"
                "Returns: dtype, (batch, num_samples).\n"
@@ -181,7 +181,7 @@ TAPEDECK_OP(random_gamma_op) = {
         },
     .vjp_formula = "d(alpha) = Σ dy·random_gamma_grad(alpha, y) over the axes of shape",
     .doc = std::string("Random numbers of the gamma distribution with shape parameter alpha and scale 1.\n\n"
-                       "alpha: float32 or float64, above 0; shape: how many for each alpha; seed: whole "
+                       "alpha: any floating dtype, above 0; shape: how many for each alpha; seed: whole "
                        "number or None.\n"
                        "Returns: the dtype of alpha, shape + the shape of alpha. By Marsaglia and Tsang's "
                        "method (\"A simple method for generating gamma variables\", ACM Transactions on "

@@ -175,7 +175,7 @@ TAPEDECK_OP(linspace_op) = {
     .vjp_formula = "d(start) = Σ dyᵢ·(1 − tᵢ), d(stop) = Σ dyᵢ·tᵢ with tᵢ = i / (num − 1)",
     .doc =
         "num numbers at equal steps from start to stop, both included.\n\n"
-        "start, stop: scalars, float32 or float64, both of one dtype; num: at least 1 (1 gives start).\n"
+        "start, stop: scalars, any floating dtype, one for both; num: at least 1 (1 gives start).\n"
         "Returns: that dtype, (num,).\n"
         "Errors: InvalidArgumentError for num below 1 or ends that are no scalars; TypeMismatchError for "
         "other or "

@@ -83,7 +83,8 @@ TAPEDECK_OP(gather_nd_op) = {
     .vjp_formula = "d(params) = scatter_nd(indices, dy, shape of params)",
     .doc =
         "Takes slices by coordinates: y[i, …] = params[indices[i], …].\n\n"
-        "params: any dtype; indices: int32 or int64, its last axis holds the coordinates of the first axes "
+        "params: any dtype; indices: any whole-number dtype, its last axis holds the coordinates of the "
+        "first axes "
         "of params; batch_dims: how many first axes both share, so that each batch takes from its own.\n"
         "Returns: the dtype of params, indices.shape[:-1] + params.shape[batch_dims + indices.shape[-1]:].\n"
         "Errors: OutOfRangeError for coordinates outside of params; InvalidArgumentError for more "
@@ -124,8 +125,9 @@ TAPEDECK_OP(scatter_nd_op) = {
     .vjp_formula = "d(updates) = gather_nd(dy, indices)",
     .doc =
         "Zeros of a shape, to which slices are added by coordinates; those of one place add up in order.\n\n"
-        "indices: int32 or int64, its last axis holds coordinates of the first axes of shape; updates: "
-        "int32, int64, float32 or float64, indices.shape[:-1] + shape[indices.shape[-1]:]; shape: of the "
+        "indices: any whole-number dtype, its last axis holds coordinates of the first axes of shape; "
+        "updates: "
+        "any numeric dtype, indices.shape[:-1] + shape[indices.shape[-1]:]; shape: of the "
         "result.\n"
         "Returns: the dtype of updates, shape.\n"
         "Errors: OutOfRangeError for coordinates outside of shape; InvalidArgumentError for updates of "

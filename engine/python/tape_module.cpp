@@ -69,8 +69,9 @@ void watch(Tape& tape, const py::handle object) {
     fail<TypeMismatchError>("watch: ", short_repr(object.ptr()), " is neither a tensor nor a variable");
   const Tensor& tensor = tensor_of(object.ptr());
   if (!is_floating(tensor.dtype()))
-    fail<InvalidArgumentError>("watch: a tensor of dtype ", dtype_name(tensor.dtype()),
-                               " has no gradients; they need float32 or float64");
+    fail<InvalidArgumentError>(
+        "watch: a tensor of dtype ", dtype_name(tensor.dtype()),
+        " has no gradients; they need a floating dtype: float16, bfloat16, float32 or float64");
   tape.watch(tensor);
 }
 

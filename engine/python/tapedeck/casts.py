@@ -56,7 +56,7 @@ def _towards_zero(number, bits):
 def batch_gather(params, indices, name=None):
     """TensorFlow 1's tf.gather along the last axis of indices, in batches: result[…, i] = params[…, indices[…, i]].
 
-    params: any dtype; indices: int32 or int64, its axes but the last those of params.
+    params: any dtype; indices: any whole-number dtype, its axes but the last those of params.
     Errors: InvalidArgumentError for other shapes, and for indices out of range.
     """
     indices = tensor(indices)

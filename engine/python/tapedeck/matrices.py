@@ -49,7 +49,7 @@ def set_diag(input, diagonal, name="set_diag", k=0, align="RIGHT_LEFT"):
 def pinv(a, rcond=None, validate_args=False, name=None):
     """Moore and Penrose's inverse of matrices: the op pinv. validate_args changes nothing: arguments are always checked.
 
-    a: floating, (…, m, n); rcond: singular values up to rcond times the largest count as 0; None for
+    a: any floating dtype, (…, m, n); rcond: singular values up to rcond times the largest count as 0; None for
     10·max(m, n)·epsilon.
     Returns: the dtype of a, (…, n, m).
     Errors: InvalidArgumentError for fewer than 2 axes; TypeError for another dtype.
@@ -61,7 +61,7 @@ def pinv(a, rcond=None, validate_args=False, name=None):
 def lu(input, output_idx_type="int32", name=None):
     """The LU decomposition of square matrices as a named tuple (lu, p): input[p] = L·U; see the op lu.
 
-    input: floating, (…, n, n); output_idx_type: int32 or int64.
+    input: any floating dtype, (…, n, n); output_idx_type: int32 or int64.
     Returns: lu, U and below its diagonal L, whose own diagonal is 1; p, (…, n), the order of the rows of input.
     Errors: InvalidArgumentError for other shapes and a singular matrix; TypeError for other dtypes.
     """
@@ -130,7 +130,7 @@ def lu_matrix_inverse(lower_upper, perm, validate_args=False, name=None):
 def matrix_rank(a, tol=None, validate_args=False, name=None):
     """How many singular values of matrices are above tol.
 
-    a: floating, (…, m, n); tol: None for the largest singular value · max(m, n) · epsilon of the dtype, as NumPy takes it.
+    a: any floating dtype, (…, m, n); tol: None for the largest singular value · max(m, n) · epsilon of the dtype, as NumPy takes it.
     Returns: int32, the axes before the last two.
     Errors: InvalidArgumentError for fewer than 2 axes; TypeError for another dtype.
     """

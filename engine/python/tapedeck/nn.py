@@ -36,7 +36,7 @@ def _op(name):
 def _floating(op, argument, value):
     tensor = _engine.convert_to_tensor(value)
     if not tensor.dtype.is_floating:
-        raise _engine.TypeMismatchError(f"{op}: {argument} is {tensor.dtype.name}; needs float32 or float64")
+        raise _engine.TypeMismatchError(f"{op}: {argument} is {tensor.dtype.name}; needs a floating dtype")
     return tensor
 
 
@@ -66,7 +66,7 @@ def _dropped_share(rate, keep_prob):
 def dropout(x, rate=None, noise_shape=None, seed=None, name=None, *, keep_prob=None):
     """Sets each element to 0 with probability `rate`, and divides the others by 1 − rate.
 
-    x: float32 or float64. rate: in [0, 1); keep_prob, TensorFlow 1's name for 1 − rate, goes by keyword only.
+    x: any floating dtype. rate: in [0, 1); keep_prob, TensorFlow 1's name for 1 − rate, goes by keyword only.
     noise_shape: the shape of the random choices, which broadcast to x; None in it means x's extent. seed: as in
     tf.random.uniform. Elements that are set to 0 have gradient 0.
     """

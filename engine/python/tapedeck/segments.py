@@ -7,7 +7,7 @@ from tapedeck.errors import InvalidArgumentError
 
 _SORTED_DOC = """{what} of the slices of data that have the same number, numbers in ascending order.
 
-    data: int32, int64, float32 or float64; segment_ids: int32 or int64, one axis, as long as the first of data, none below
+    data: any numeric dtype; segment_ids: any whole-number dtype, one axis, as long as the first of data, none below
     0, each at least the one before it.
     Returns: the dtype of data, (last number + 1,) + the rest of its shape; {empty} for a number that is not there.
     Errors: InvalidArgumentError for numbers that are not in order or below 0, or shapes that do not fit.
@@ -18,7 +18,7 @@ def _sorted_ids(name, data, segment_ids):
     """Data and numbers as tensors, how many numbers there are, and whether some are missing."""
     data, ids = tensor(data), tensor(segment_ids)
     if not ids.dtype.is_integer:
-        raise _engine.TypeMismatchError(f"{name}: segment_ids is {ids.dtype.name}; needs int32 or int64")
+        raise _engine.TypeMismatchError(f"{name}: segment_ids is {ids.dtype.name}; needs whole numbers")
     values = ids.numpy().astype(np.int64)
     if values.ndim != 1 or data.ndim == 0 or data.shape[0] != len(values):
         raise InvalidArgumentError(f"{name}: segment_ids {values.shape} is not one axis as long as the first of data "
@@ -63,7 +63,7 @@ def _sorted_segments(what, text, empty):
 
 _UNSORTED_DOC = """{what} of the slices of data that have the same number.
 
-    data: float32 or float64; segment_ids: int32 or int64, values below num_segments, its shape a beginning of that of
+    data: any floating dtype; segment_ids: any whole-number dtype, values below num_segments, its shape a beginning of that of
     data; slices with a number below 0 are left out; num_segments: how many numbers there are.
     Returns: the dtype of data, (num_segments,) + the rest of its shape; 0 for a number that is not there.
     Errors: OutOfRangeError for a number of at least num_segments; InvalidArgumentError for shapes that do not fit.

@@ -33,7 +33,7 @@ def pad(tensor, paddings, mode="CONSTANT", constant_values=0, name=None):
 def linspace(start, stop, num, name=None, axis=0):
     """num numbers at equal steps from start to stop, both included.
 
-    start, stop: float32 or float64, both of one dtype, of shapes that broadcast; axis: where the new axis stands in the
+    start, stop: any floating dtype, one for both, of shapes that broadcast; axis: where the new axis stands in the
     result. InvalidArgumentError for num below 1.
     """
     if np.ndim(start) == 0 and np.ndim(stop) == 0:
@@ -104,12 +104,12 @@ def boolean_mask(tensor, mask, axis=None, name="boolean_mask"):
 def sequence_mask(lengths, maxlen=None, dtype=dtypes.bool, name=None):
     """For each length a row of maxlen values, of which that many first ones hold.
 
-    lengths: int32 or int64, any shape; maxlen: None for the largest of them; dtype: of the result. Returns the shape of
+    lengths: any whole-number dtype, any shape; maxlen: None for the largest of them; dtype: of the result. Returns the shape of
     lengths with an axis of extent maxlen at its end.
     """
     lengths = _to_tensor(lengths)
     if not lengths.dtype.is_integer:
-        raise _engine.TypeMismatchError(f"sequence_mask: lengths is {lengths.dtype.name}; needs int32 or int64")
+        raise _engine.TypeMismatchError(f"sequence_mask: lengths is {lengths.dtype.name}; needs whole numbers")
     if maxlen is None:
         maxlen = max(0, int(_op("reduce_max")(lengths))) if lengths.shape.num_elements() else 0
     elif np.ndim(maxlen) != 0:
@@ -178,12 +178,12 @@ def repeat(input, repeats, axis=None, name=None):
 def dynamic_partition(data, partitions, num_partitions, name=None):
     """Sorts slices of a tensor into a list of tensors: part i has those whose number is i, in their order.
 
-    partitions: int32 or int64, its shape a beginning of that of data, numbers in [0, num_partitions). InvalidArgumentError
+    partitions: any whole-number dtype, its shape a beginning of that of data, numbers in [0, num_partitions). InvalidArgumentError
     for other shapes; IndexError for other numbers.
     """
     data, partitions = _to_tensor(data), _to_tensor(partitions)
     if not partitions.dtype.is_integer:
-        raise _engine.TypeMismatchError(f"dynamic_partition: partitions is {partitions.dtype.name}; needs int32 or int64")
+        raise _engine.TypeMismatchError(f"dynamic_partition: partitions is {partitions.dtype.name}; needs whole numbers")
     if tuple(data.shape[:partitions.ndim]) != tuple(partitions.shape):
         raise _InvalidArgument(f"dynamic_partition: partitions {tuple(partitions.shape)} is no beginning of data "
                                f"{tuple(data.shape)}")
@@ -202,7 +202,7 @@ def dynamic_stitch(indices, data, name=None):
     """Puts slices of several tensors together by number: result[indices[k][i]] = data[k][i], the last one where a number
     stands twice, zeros where a number is missing.
 
-    indices: a list of int32 or int64 tensors; data: a list of tensors of one dtype whose shapes begin with theirs.
+    indices: a list of tensors of any whole-number dtype; data: a list of tensors of one dtype whose shapes begin with theirs.
     """
     indices, data = [_to_tensor(each) for each in indices], [_to_tensor(each) for each in data]
     if not indices or len(indices) != len(data):
@@ -216,7 +216,7 @@ def dynamic_stitch(indices, data, name=None):
     values = _op("concat")([_op("reshape")(each, (-1,) + rest if 0 not in rest else (each.shape[0],) + rest)
                             for each in data], 0)
     if not places.dtype.is_integer:
-        raise _engine.TypeMismatchError(f"dynamic_stitch: indices are {places.dtype.name}; needs int32 or int64")
+        raise _engine.TypeMismatchError(f"dynamic_stitch: indices are {places.dtype.name}; needs whole numbers")
     if places.shape[0] and int(_op("reduce_min")(places)) < 0:
         raise _engine.OutOfRangeError(f"dynamic_stitch: indices hold {int(_op('reduce_min')(places))}; none may be below 0")
     count = int(_op("reduce_max")(places)) + 1 if places.shape[0] else 0
@@ -235,7 +235,7 @@ def ensure_shape(x, shape, name=None):
 def unravel_index(indices, dims, name=None):
     """Row-major numbers of elements as coordinates in a tensor of extents dims.
 
-    indices: int32 or int64, a scalar or one axis. Returns its dtype, (rank,) + the shape of indices. IndexError for a number
+    indices: any whole-number dtype, a scalar or one axis. Returns its dtype, (rank,) + the shape of indices. IndexError for a number
     outside of dims.
     """
     indices = _to_tensor(indices)
@@ -252,7 +252,7 @@ def unravel_index(indices, dims, name=None):
 def reverse_sequence(input, seq_lengths, seq_axis=None, batch_axis=None, name=None, seq_dim=None, batch_dim=None):
     """Turns the first seq_lengths[b] elements of seq_axis round, for each b of batch_axis (None: 0).
 
-    seq_lengths: int32 or int64, one for each b, at most the extent of seq_axis. Returns the dtype and shape of input.
+    seq_lengths: any whole-number dtype, one for each b, at most the extent of seq_axis. Returns the dtype and shape of input.
     """
     tensor, lengths = _to_tensor(input), np.asarray(seq_lengths)
     seq_axis, batch_axis = (int(new if new is not None else old if old is not None else 0)
