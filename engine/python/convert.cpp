@@ -160,7 +160,11 @@ std::optional<DType> group_dtype(const Groups::Entry& entry) {
 }
 
 void append_list(PyObject* value, std::optional<DType> dtype, const Where& where, Tensors& inputs) {
-  const py::object items = checked(PySequence_Fast(value, "a list of tensors is needed"));
+  const py::object items = py::reinterpret_steal<py::object>(PySequence_Fast(value, ""));
+  if (!items) {
+    PyErr_Clear();
+    fail<TypeMismatchError>(where.prefix(), short_repr(value), " is no list of tensors");
+  }
   const Py_ssize_t count = PySequence_Fast_GET_SIZE(items.ptr());
   for (Py_ssize_t i = 0; i < count; ++i)
     inputs.push_back(to_tensor(PySequence_Fast_GET_ITEM(items.ptr(), i), dtype, where));

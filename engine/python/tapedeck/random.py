@@ -124,35 +124,36 @@ def _at(key, counter=0):
         _engine.set_random_place(None)
 
 
-def _stateless(seed):
+def _stateless(function, seed):
     """The place that a stateless function's seed, two whole numbers, names."""
     words = np.asarray(seed)
     if words.shape != (2,) or words.dtype.kind not in "iu":
-        raise _engine.InvalidArgumentError(f"seed has shape {words.shape} and dtype {words.dtype}; needs two whole numbers")
+        raise _engine.InvalidArgumentError(
+            f"{function}: seed has shape {words.shape} and dtype {words.dtype}; needs two whole numbers")
     return _at(_mix(_mix(int(words[0]) % _WORD) ^ (int(words[1]) % _WORD)))
 
 
 def stateless_uniform(shape, seed, minval=0, maxval=None, dtype=dtypes.float32, name=None):
     """As random.uniform, but the numbers depend on the arguments alone. seed: two whole numbers."""
-    with _stateless(seed):
+    with _stateless("stateless_uniform", seed):
         return uniform(shape, minval, maxval, dtype)
 
 
 def stateless_normal(shape, seed, mean=0.0, stddev=1.0, dtype=dtypes.float32, name=None):
     """As random.normal, but the numbers depend on the arguments alone. seed: two whole numbers."""
-    with _stateless(seed):
+    with _stateless("stateless_normal", seed):
         return normal(shape, mean, stddev, dtype)
 
 
 def stateless_truncated_normal(shape, seed, mean=0.0, stddev=1.0, dtype=dtypes.float32, name=None):
     """As random.truncated_normal, but the numbers depend on the arguments alone. seed: two whole numbers."""
-    with _stateless(seed):
+    with _stateless("stateless_truncated_normal", seed):
         return truncated_normal(shape, mean, stddev, dtype)
 
 
 def stateless_categorical(logits, num_samples, seed, dtype=dtypes.int64, name=None):
     """As random.categorical, but the numbers depend on the arguments alone. seed: two whole numbers."""
-    with _stateless(seed):
+    with _stateless("stateless_categorical", seed):
         return _op("random_categorical")(logits, num_samples, dtype)
 
 
@@ -161,7 +162,7 @@ def stateless_gamma(shape, seed, alpha, beta=None, dtype=dtypes.float32, name=No
     numbers. InvalidArgumentError where alpha and beta do not broadcast to shape."""
     dtype = dtypes.as_dtype(dtype)
     alpha = _op("broadcast_to")(_engine.convert_to_tensor(alpha, dtype), shape)
-    with _stateless(seed):
+    with _stateless("stateless_gamma", seed):
         values = _op("random_gamma")(alpha, [])
     return values if beta is None else _op("divide")(values, _engine.convert_to_tensor(beta, dtype))
 
