@@ -108,6 +108,17 @@ void log_determinant(std::int64_t n, const T* a, T* sign, T* log) {
 }
 
 template <class T>
+Flaw lu(std::int64_t n, const T* a, T* packed, std::int64_t* order) {
+  if (n == 0) return {};
+  const Lu<T> decomposition(read(a, n, n));
+  if (const Flaw flaw = zero_pivot(decomposition.matrixLU())) return flaw;
+  write(packed, n, n) = decomposition.matrixLU();
+  const auto& rows = decomposition.permutationP().indices();  // row i of a goes to place rows(i)
+  for (std::int64_t i = 0; i < n; ++i) order[rows(i)] = i;
+  return {};
+}
+
+template <class T>
 void qr(std::int64_t m, std::int64_t n, bool full, const T* a, T* q, T* r) {
   const std::int64_t least = std::min(m, n);
   const std::int64_t columns = full ? m : least;
@@ -182,6 +193,7 @@ void pseudo_inverse(std::int64_t m, std::int64_t n, double rcond, const T* a, T*
   template Flaw triangular_solve(std::int64_t, std::int64_t, bool, bool, const T*, const T*, T*); \
   template T determinant(std::int64_t, const T*);                                                 \
   template void log_determinant(std::int64_t, const T*, T*, T*);                                  \
+  template Flaw lu(std::int64_t, const T*, T*, std::int64_t*);                                    \
   template void qr(std::int64_t, std::int64_t, bool, const T*, T*, T*);                           \
   template void svd(std::int64_t, std::int64_t, bool, const T*, T*, T*, T*);                      \
   template bool symmetric_eigen(std::int64_t, const T*, T*, T*);                                  \

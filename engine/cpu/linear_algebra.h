@@ -33,6 +33,11 @@ T determinant(std::int64_t n, const T* a);
 template <class T>
 void log_determinant(std::int64_t n, const T* a, T* sign, T* log);
 
+/// a = P·l·u by partial pivoting: `packed` has u and, below its diagonal, l, whose own diagonal is 1; row i
+/// of l·u is row order[i] of a. A pivot of 0 is a flaw.
+template <class T>
+Flaw lu(std::int64_t n, const T* a, T* packed, std::int64_t* order);
+
 /// a (m × n) = q·r by Householder's reflections; q has min(m, n) columns, or m where `full`, and r as many
 /// rows.
 template <class T>
@@ -55,5 +60,9 @@ bool square_root(std::int64_t n, const T* a, T* out);
 /// out = Σ aᵏ / k!
 template <class T>
 void exponential(std::int64_t n, const T* a, T* out);
+/// exponential(out) = a, the root whose eigenvalues have imaginary parts in (−π, π). False where there is no
+/// real one.
+template <class T>
+bool logarithm(std::int64_t n, const T* a, T* out);
 
 }  // namespace tapedeck::cpu

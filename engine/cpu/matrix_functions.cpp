@@ -45,6 +45,30 @@ void exponential(std::int64_t n, const T* a, T* out) {
   write(out, n, n) = matrix.exp();  // scaling and squaring: Higham 2005, SIAM J. Matrix Anal. Appl. 26(4)
 }
 
+template <class T>
+bool logarithm(std::int64_t n, const T* a, T* out) {
+  if (n == 0) return true;
+  if (!all_finite(a, n * n)) {
+    fill_nan(out, n * n);
+    return true;
+  }
+  const Matrix<T> matrix = read(a, n, n);
+  const Eigen::RealSchur<Matrix<T>> schur(matrix, false);
+  if (schur.info() != Eigen::Success) return false;
+  const Matrix<T>& triangle = schur.matrixT();
+  for (std::int64_t i = 0; i < n; ++i) {
+    if (i + 1 < n && triangle(i + 1, i) != T(0))
+      ++i;  // a pair of complex eigenvalues, which has a real logarithm
+    else if (triangle(i, i) <= T(0))
+      return false;
+  }
+  // Schur's and Parlett's method with inverse scaling and squaring: Higham, Functions of Matrices (2008), 11.
+  write(out, n, n) = matrix.log();
+  return all_finite(out, n * n);
+}
+
+template bool logarithm(std::int64_t, const float*, float*);
+template bool logarithm(std::int64_t, const double*, double*);
 template bool square_root(std::int64_t, const float*, float*);
 template bool square_root(std::int64_t, const double*, double*);
 template void exponential(std::int64_t, const float*, float*);

@@ -47,5 +47,12 @@ std::int64_t random_classes(DType logits_dtype, const void* logits, std::int64_t
 /// number, with further attempts in the counter's third word.
 void random_gamma(DType dtype, const void* alpha, std::int64_t alpha_count, StreamPlace place, void* out,
                   std::int64_t count);
+/// The highest `order` of random_gamma_slope.
+constexpr int most_gamma_slope_order = 3;
+/// out[i]: derivative number `order` (0: the slope itself) with respect to alpha, at a fixed sample, of the
+/// slope dx/dα of the gamma distribution's quantile x = sample[i] at α = alpha[i] (gamma_gradient.cpp). NaN
+/// where either is not a finite number above 0.
+void random_gamma_slope(int order, DType dtype, const void* alpha, const void* sample, void* out,
+                        std::int64_t count);
 
 }  // namespace tapedeck::cpu

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <limits>
 #include <type_traits>
 
 #include "engine/cpu/blocks.h"
@@ -46,7 +48,54 @@ void scan_typed(const Scan& kind, const T* values, std::int64_t outer, std::int6
              });
 }
 
+/// ln Σ eˣ as the largest x and Σ e^(x − largest).
+struct LogSum {
+  double largest = -std::numeric_limits<double>::infinity();
+  double sum = 0.0;
+
+  void add(double x) {
+    if (x <= largest) {
+      if (x == largest && sum == 0.0) return;  // −∞ adds nothing to nothing
+      sum += x == largest ? 1.0 : std::exp(x - largest);
+    } else {  // larger, or NaN, which stays
+      sum = std::isnan(largest) ? sum : sum * std::exp(largest - x) + 1.0;
+      largest = std::isnan(largest) ? largest : x;
+    }
+  }
+  double value() const { return largest + std::log(sum); }
+};
+
+template <class T>
+void scan_log_sum_typed(const Scan& kind, const T* values, std::int64_t outer, std::int64_t count,
+                        std::int64_t inner, T* out) {
+  for_blocks(outer * inner, std::max<std::int64_t>(1, grain_for(30.0) / std::max<std::int64_t>(1, count)),
+             [=](std::int64_t begin, std::int64_t end) {
+               for (std::int64_t column = begin; column < end; ++column) {
+                 const std::int64_t start = column / inner * count * inner + column % inner;
+                 LogSum running;
+                 double reached = running.value();
+                 for (std::int64_t step = 0; step < count; ++step) {
+                   const std::int64_t at = start + (kind.reverse ? count - 1 - step : step) * inner;
+                   const double before = reached;
+                   running.add(static_cast<double>(values[at]));
+                   reached = running.value();
+                   out[at] = static_cast<T>(kind.exclusive ? before : reached);
+                 }
+               }
+             });
+}
+
 }  // namespace
+
+void scan_log_sum_exp(Scan kind, DType dtype, const void* values, std::int64_t outer, std::int64_t count,
+                      std::int64_t inner, void* out) {
+  if (dtype == DType::float32)
+    scan_log_sum_typed(kind, static_cast<const float*>(values), outer, count, inner,
+                       static_cast<float*>(out));
+  else
+    scan_log_sum_typed(kind, static_cast<const double*>(values), outer, count, inner,
+                       static_cast<double*>(out));
+}
 
 void scan(Scan kind, DType dtype, const void* values, std::int64_t outer, std::int64_t count,
           std::int64_t inner, void* out) {

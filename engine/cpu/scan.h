@@ -17,5 +17,8 @@ struct Scan {
 /// float32 is carried in float64, whole numbers wrap around. Not for bool.
 void scan(Scan kind, DType dtype, const void* values, std::int64_t outer, std::int64_t count,
           std::int64_t inner, void* out);
+/// The same for ln Σ eˣ of float32 or float64; −∞ for the sum of nothing. `kind.product` means nothing here.
+void scan_log_sum_exp(Scan kind, DType dtype, const void* values, std::int64_t outer, std::int64_t count,
+                      std::int64_t inner, void* out);
 
 }  // namespace tapedeck::cpu

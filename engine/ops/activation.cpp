@@ -126,7 +126,7 @@ TAPEDECK_OP(leaky_relu_op) = {
         },
     .vjp_formula = "dx = dy where x > 0, else alpha·dy",
     .doc = std::string("The rectifier with a slope below 0: x where x > 0, else alpha·x.\n\n"
-                       "features: float32 or float64, any shape; alpha: the slope.") +
+                       "features: any floating dtype, any shape; alpha: the slope.") +
            activation_doc,
 };
 Tensor leaky_relu(const Tensor& features, double alpha) {
@@ -149,7 +149,7 @@ TAPEDECK_OP(swish_op) = {
         },
     .vjp_formula = "dx = dy·(s + beta·x·s·(1 − s)) with s = sigmoid(beta·x)",
     .doc = std::string("x·sigmoid(beta·x), also called SiLU. (Ramachandran, Zoph, Le 2017)\n\n"
-                       "features: float32 or float64, any shape; beta: the sigmoid's slope.") +
+                       "features: any floating dtype, any shape; beta: the sigmoid's slope.") +
            activation_doc,
 };
 Tensor swish(const Tensor& features, double beta) {
@@ -173,7 +173,7 @@ TAPEDECK_OP(gelu_op) = {
     .doc = std::string(
                "The Gaussian error linear unit: x·Φ(x) with Φ the normal distribution. (Hendrycks, Gimpel "
                "2016)\n\n"
-               "features: float32 or float64, any shape; approximate: take ½·(1 + tanh(√(2/π)·(x + "
+               "features: any floating dtype, any shape; approximate: take ½·(1 + tanh(√(2/π)·(x + "
                "0.044715·x³))) for Φ(x).") +
            activation_doc,
 };

@@ -10,6 +10,7 @@ void register_all_ops() {
   ops::link_ranges();
   ops::link_random();
   ops::link_random_draws();
+  ops::link_gamma_gradient();
   ops::link_unary();
   ops::link_transcendental();
   ops::link_binary();
@@ -27,6 +28,7 @@ void register_all_ops() {
   ops::link_slicing();
   ops::link_indexing();
   ops::link_scatter();
+  ops::link_tensor_scatter();
   ops::link_search();
   ops::link_nn();
   ops::link_activation();
@@ -45,7 +47,9 @@ void register_all_ops() {
   ops::link_einsum();
   ops::link_inverses();
   ops::link_decompositions();
+  ops::link_lu();
   ops::link_matrix_functions();
+  ops::link_space_batch();
 }
 
 }  // namespace tapedeck

@@ -114,7 +114,7 @@ Tensor broadcast_to(const Tensor& input, const Shape& shape) {
 // ---- reverse ----
 TAPEDECK_OP(reverse_op) = {
     .name = "reverse",
-    .python_names = {"reverse"},
+    .python_names = {"reverse", "manip.reverse"},
     .inputs = {{.name = "tensor"}},
     .attributes = {{.name = "axis", .kind = AttributeKind::integers, .fallback = {}, .required = true}},
     .shape_rule =

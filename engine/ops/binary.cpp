@@ -39,10 +39,10 @@ Tensor run_binary_on_repeated(Binary kernel, const Tensor& a, const Tensor& b, c
 }
 
 OpDef binary_row(BinaryText text, Kind kind, bool to_bool, ShapeRule shape_rule, Forward forward, Vjp vjp) {
-  const char* dtypes = kind == Kind::numeric    ? "int32, int64, float32 or float64"
-                       : kind == Kind::floating ? "float32 or float64"
+  const char* dtypes = kind == Kind::numeric    ? "any numeric dtype"
+                       : kind == Kind::floating ? "any floating dtype"
                        : kind == Kind::boolean  ? "bool"
-                       : kind == Kind::integer  ? "int32 or int64"
+                       : kind == Kind::integer  ? "any whole-number dtype"
                                                 : "any dtype";
   const std::string names = text.first + ", " + text.second;
   return {

@@ -28,11 +28,11 @@ bool fits(DType dtype, Kind kind) {
 const char* names_of(Kind kind) {
   switch (kind) {
     case Kind::numeric:
-      return "int32, int64, float32 or float64";
+      return "a numeric dtype";
     case Kind::floating:
-      return "float32 or float64";
+      return "a floating dtype: float16, bfloat16, float32 or float64";
     case Kind::integer:
-      return "int32 or int64";
+      return "a whole-number dtype: int8 to int64, or uint8 to uint32";
     case Kind::boolean:
       return "bool";
     case Kind::any:

@@ -14,7 +14,7 @@ namespace tapedeck::ops {
 
 enum class Kind : std::uint8_t { any, numeric, floating, integer, boolean };
 
-/// Throws TypeMismatchError, such as "exp: x is int32; needs float32 or float64".
+/// Throws TypeMismatchError, such as "exp: x is int32; needs a floating dtype: …".
 void require_kind(const OpContext& context, std::size_t input, Kind kind);
 /// Throws TypeMismatchError, such as "add: x is float32 and y is int32; cast one of them".
 void require_same_dtype(const OpContext& context, std::size_t first, std::size_t second);

@@ -183,7 +183,7 @@ Tensors filter_gradient_vjp(const VjpContext& c) {
   return gradients;
 }
 
-constexpr const char* dtypes_doc = "float32 or float64, both of one dtype";
+constexpr const char* dtypes_doc = "any floating dtype, one for both";
 constexpr const char* errors_doc =
     "Errors: InvalidArgumentError for shapes that do not fit, windows larger than the padded image and bad "
     "attributes; TypeMismatchError for other or different dtypes.";

@@ -230,7 +230,8 @@ TAPEDECK_OP(one_hot_op) = {
     .vjp_formula = "none",
     .doc =
         "One row per index: on_value at the index, off_value elsewhere.\n\n"
-        "indices: int32 or int64, any shape; an index outside [0, depth) gives a row of off_value; depth: "
+        "indices: any whole-number dtype, any shape; an index outside [0, depth) gives a row of off_value; "
+        "depth: "
         "length of "
         "the rows; on_value, off_value: None for 1 and 0; axis: where the new axis goes, −1 for the end; "
         "dtype: of the result, None for that of the values, else float32.\n"

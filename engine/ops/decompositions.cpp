@@ -45,7 +45,7 @@ TAPEDECK_OP(cholesky_op) = {
     .vjp_formula = "dA = ½(S + Sᵀ), S = L⁻ᵀ·Φ(Lᵀ·dL)·L⁻¹, Φ: lower triangle with half of the diagonal",
     .doc =
         "Cholesky's decomposition of symmetric positive definite matrices: A = L·Lᵀ.\n\n"
-        "input: A, (…, n, n), float32 or float64; only the lower triangle is read.\n"
+        "input: A, (…, n, n), any floating dtype; only the lower triangle is read.\n"
         "Returns: L, lower triangular, dtype and shape of input. Gradient: Murray 2016, arXiv:1602.07527, "
         "(8), as a symmetric matrix.\n"
         "Errors: InvalidArgumentError for other shapes, and for a matrix that is not positive definite, "
@@ -133,7 +133,7 @@ TAPEDECK_OP(qr_op) = {
     .vjp_formula = "dA = (dQ + Q·copyltu(M))·R⁻ᵀ, M = R·dRᵀ − dQᵀ·Q, copyltu: the lower triangle, mirrored",
     .doc =
         "The QR decomposition of matrices, A = Q·R, by Householder's reflections.\n\n"
-        "input: A, (…, m, n), float32 or float64; full_matrices: Q is (…, m, m) and R (…, m, n), instead of "
+        "input: A, (…, m, n), any floating dtype; full_matrices: Q is (…, m, m) and R (…, m, n), instead of "
         "(…, m, k) and (…, k, n) with k = min(m, n).\n"
         "Returns: (q, r), the dtype of input; Q has orthonormal columns, R is upper triangular. Gradient: "
         "Walter and Lehmann 2018, arXiv:1009.6112, (10), where the first columns are independent; none "
@@ -183,6 +183,14 @@ Tensor svd_gradient(const Tensor& s, const Tensor& u, const Tensor& v, const Ten
   return gradient;
 }
 
+/// What one column of full_matrices beyond the others adds, for a tall A: it stays orthogonal to them, so
+/// d(last) = −U·S⁻¹·Vᵀ·dAᵀ·last.
+Tensor last_column_gradient(const Tensor& last, const Tensor& u, const Tensor& s, const Tensor& v,
+                            const Tensor& cotangent) {
+  const Tensor along = as_column(safe_reciprocal(s)) * matmul(u, cotangent, true);
+  return -matmul(last, matmul(v, along), false, true);
+}
+
 Tensors svd_vjp(const VjpContext& c) {
   const Tensor& a = c.inputs[0];
   if (a.count() == 0) return zero_gradient(c);
@@ -197,12 +205,24 @@ Tensors svd_vjp(const VjpContext& c) {
   if (!c.attributes.get<bool>(0) || rows == columns)
     return one(
         svd_gradient(s, c.outputs[1], c.outputs[2], c.cotangents[0], c.cotangents[1], c.cotangents[2]));
-  if (c.cotangents[1] || c.cotangents[2])
+  const std::int64_t k = std::min(rows, columns);
+  const Tensor u = columns_of(c.outputs[1], 0, k);
+  const Tensor v = columns_of(c.outputs[2], 0, k);
+  if (!c.cotangents[1] && !c.cotangents[2]) return one(svd_gradient(s, u, v, c.cotangents[0], {}, {}));
+  if (std::abs(rows - columns) > 1)
     fail<UnimplementedError>("svd: no gradient of u and v with full_matrices for tensor ",
                              to_string(a.shape()), ": their last columns are not unique");
-  const std::int64_t k = std::min(rows, columns);
-  return one(svd_gradient(s, columns_of(c.outputs[1], 0, k), columns_of(c.outputs[2], 0, k), c.cotangents[0],
-                          {}, {}));
+  const auto first_columns = [&](const Tensor& cotangent) {
+    return cotangent ? columns_of(cotangent, 0, k) : Tensor();
+  };
+  const Tensor gradient =
+      svd_gradient(s, u, v, c.cotangents[0], first_columns(c.cotangents[1]), first_columns(c.cotangents[2]));
+  const bool tall = rows > columns;
+  const Tensor& side = c.cotangents[tall ? 1 : 2];
+  if (!side) return one(gradient);
+  const Tensor last = columns_of(c.outputs[tall ? 1 : 2], k, 1);
+  const Tensor turn = last_column_gradient(last, tall ? u : v, s, tall ? v : u, columns_of(side, k, 1));
+  return one(gradient + (tall ? turn : matrix_transpose(turn)));
 }
 
 }  // namespace
@@ -255,11 +275,12 @@ TAPEDECK_OP(svd_op) = {
         "V·Vᵀ), Fᵢⱼ = 1 / (sⱼ² − sᵢ²)",
     .doc =
         "The singular value decomposition of matrices: A = U·diag(s)·Vᵀ.\n\n"
-        "tensor: A, (…, m, n), float32 or float64; full_matrices: U is (…, m, m) and V (…, n, n), instead of "
+        "tensor: A, (…, m, n), any floating dtype; full_matrices: U is (…, m, m) and V (…, n, n), instead of "
         "min(m, n) columns; compute_uv: False for s alone.\n"
         "Returns: (s, u, v), or s, the dtype of tensor; s descending. A matrix that holds NaN or ∞ gives "
         "NaN. Gradient: Townsend 2016, \"Differentiating the singular value decomposition\"; equal singular "
-        "values contribute 0, and u and v of full_matrices with m ≠ n have none (UnimplementedError).\n"
+        "values contribute 0; u and v of full_matrices have none where m and n differ by more than 1, as in "
+        "TensorFlow (UnimplementedError).\n"
         "Errors: InvalidArgumentError for fewer than 2 axes; TypeMismatchError for another dtype.",
 };
 Tensors svd(const Tensor& tensor, bool full_matrices, bool compute_uv) {
@@ -298,7 +319,7 @@ Tensor eigen_gradient(const Tensor& e, const Tensor& v, const Tensor& de, const 
 }
 
 constexpr const char* eigen_doc =
-    "tensor: A, (…, n, n), float32 or float64, symmetric; only the lower triangle is read.\n";
+    "tensor: A, (…, n, n), any floating dtype, symmetric; only the lower triangle is read.\n";
 constexpr const char* eigen_rest =
     "A matrix that holds NaN or ∞ gives NaN. Gradient: Giles 2008, 3.1, in the lower triangle; equal "
     "eigenvalues "

@@ -293,7 +293,7 @@ TAPEDECK_OP(einsum_op) = {
     .vjp_formula = "d(input) = einsum(dy, the other inputs -> the input's axes)",
     .doc =
         "Products of tensors, summed over axes: \"ij,jk->ik\" is Σⱼ a[i, j]·b[j, k].\n\n"
-        "inputs: int32, int64, float32 or float64, all of one dtype; equation: a letter for each axis of "
+        "inputs: any numeric dtype, one for all; equation: a letter for each axis of "
         "each input, commas between inputs; behind '->' the axes of the result. Axes that are not in the "
         "result are summed. A letter twice in an input means its diagonal; twice in the result, a diagonal "
         "with zeros beside it. '...' stands for any axes, which broadcast. Without '->' the result has the "

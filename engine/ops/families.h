@@ -8,6 +8,7 @@ void link_creation();
 void link_ranges();
 void link_random();
 void link_random_draws();
+void link_gamma_gradient();
 void link_unary();
 void link_transcendental();
 void link_binary();
@@ -25,6 +26,7 @@ void link_padding();
 void link_slicing();
 void link_indexing();
 void link_scatter();
+void link_tensor_scatter();
 void link_search();
 void link_nn();
 void link_activation();
@@ -43,6 +45,8 @@ void link_matrix_shapes();
 void link_einsum();
 void link_inverses();
 void link_decompositions();
+void link_lu();
 void link_matrix_functions();
+void link_space_batch();
 
 }  // namespace tapedeck::ops

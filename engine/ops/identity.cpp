@@ -97,7 +97,7 @@ TAPEDECK_OP(check_numerics_op) = {
     .vjp_formula = "dx = check_numerics(dy)",
     .doc =
         "The same values, after a check that all of them are finite; its gradient is checked too.\n\n"
-        "tensor: float32 or float64, any shape; message: how the error begins.\n"
+        "tensor: any floating dtype, any shape; message: how the error begins.\n"
         "Returns: the dtype and shape of tensor, without a copy.\n"
         "Errors: InvalidArgumentError where a value is NaN or infinite.",
 };

@@ -133,7 +133,8 @@ TAPEDECK_OP(gather_op) = {
     .vjp_formula = "d(params) = sums of dy by index",
     .doc =
         "Takes slices of an axis by number.\n\n"
-        "params: any dtype, at least one axis; indices: int32 or int64, any shape, values in [0, extent of "
+        "params: any dtype, at least one axis; indices: any whole-number dtype, any shape, values in [0, "
+        "extent of "
         "the axis); axis: which, None for the first one behind the batch axes; batch_dims: how many first "
         "axes params and indices share, so that each batch takes from its own; validate_indices: changes "
         "nothing, indices are always checked.\n"

@@ -9,7 +9,7 @@
 namespace tapedeck::ops {
 namespace {
 
-constexpr const char* reals_doc = "float32 or float64";
+constexpr const char* reals_doc = "any floating dtype";
 
 [[noreturn]] void refuse(const OpContext& c, const Shape& batch, std::int64_t number, const cpu::Flaw& flaw) {
   fail<InvalidArgumentError>(c.op.name, ": ", matrix_name(c, 0, batch, number), " is singular: pivot ",

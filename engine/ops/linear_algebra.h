@@ -45,8 +45,13 @@ Tensors svd(const Tensor& tensor, bool full_matrices = false, bool compute_uv = 
 std::pair<Tensor, Tensor> self_adjoint_eig(const Tensor& tensor);
 Tensor self_adjoint_eigvals(const Tensor& tensor);
 
+// ---- lu.cpp ----
+/// (lu, p)
+std::pair<Tensor, Tensor> lu(const Tensor& input, DType output_idx_type = DType::int32);
+
 // ---- matrix_functions.cpp ----
 Tensor matrix_square_root(const Tensor& input);
 Tensor matrix_exponential(const Tensor& input);
+Tensor matrix_logarithm(const Tensor& input);
 
 }  // namespace tapedeck::ops

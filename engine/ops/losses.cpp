@@ -64,7 +64,7 @@ TAPEDECK_OP(sigmoid_cross_entropy_op) = {
     .doc =
         "The cross entropy of labels and σ(logits), each element on its own: −z·ln σ(x) − (1 − z)·ln(1 − "
         "σ(x)), computed as max(x, 0) − x·z + ln(1 + e^−|x|), which does not overflow.\n\n"
-        "labels: z; logits: x; float32 or float64, both of one dtype and shape.\n"
+        "labels: z; logits: x; any floating dtype, one for both, and one shape.\n"
         "Returns: dtype and shape of both.\n"
         "Errors: InvalidArgumentError for different shapes; TypeMismatchError for other or different "
         "dtypes.",
@@ -125,7 +125,7 @@ TAPEDECK_OP(weighted_cross_entropy_op) = {
         "The cross entropy of labels and σ(logits) with a weight for the positive ones: −q·z·ln σ(x) − (1 − "
         "z)·ln(1 − σ(x)), computed as (1 − z)·max(x, 0) + q·z·max(−x, 0) + (1 − z + q·z)·ln(1 + e^−|x|), "
         "which does not overflow.\n\n"
-        "labels: z; logits: x, of one shape; pos_weight: q, which broadcasts to them; float32 or float64, "
+        "labels: z; logits: x, of one shape; pos_weight: q, which broadcasts to them; any floating dtype, "
         "all of one dtype.\n"
         "Returns: dtype and shape of logits.\n"
         "Errors: InvalidArgumentError for shapes that do not fit; TypeMismatchError for other or different "
@@ -141,9 +141,10 @@ namespace {
 
 int channel_axis(const OpDef& op, const Attributes& attributes, const Shape& shape) {
   const auto& format = attributes.get<std::string>(0);
-  if (format != "NHWC" && format != "NCHW")
-    fail<InvalidArgumentError>(op.name, ": data_format is '", format, "'; must be 'NHWC' or 'NCHW'");
-  return format == "NHWC" ? shape.rank() - 1 : 1;
+  if (format.starts_with("NC")) return 1;
+  if (!format.starts_with('N') || !format.ends_with('C'))
+    fail<InvalidArgumentError>(op.name, ": data_format is '", format, "'; must be 'N…C' or 'NC…'");
+  return shape.rank() - 1;
 }
 Shape bias_shape(const Shape& value, int axis) {
   Shape shape;
@@ -198,8 +199,8 @@ TAPEDECK_OP(bias_add_op) = {
     .vjp_formula = "d(value) = dy, d(bias) = Σ dy over all axes but the channels",
     .doc =
         "Adds one number to each channel.\n\n"
-        "value: at least 2 axes; bias: (channels,); int32, int64, float32 or float64, both of one dtype; "
-        "data_format: 'NHWC', channels on the last axis, or 'NCHW', on axis 1.\n"
+        "value: at least 2 axes; bias: (channels,); any numeric dtype, one for both; "
+        "data_format: 'N…C' ('NHWC', 'NWC'), channels on the last axis, or 'NC…', on axis 1.\n"
         "Returns: dtype and shape of value.\n"
         "Errors: InvalidArgumentError for shapes that do not fit or another data_format; "
         "TypeMismatchError for other or different dtypes.",
@@ -268,7 +269,8 @@ TAPEDECK_OP(in_top_k_op) = {
     .doc =
         "True where the right class is among the k best: fewer than k classes of the row have a larger "
         "prediction.\n\n"
-        "predictions: (rows, classes), float32 or float64; targets: (rows,), int32 or int64, the right "
+        "predictions: (rows, classes), any floating dtype; targets: (rows,), any whole-number dtype, the "
+        "right "
         "class of each row; k: whole number.\n"
         "Returns: bool, (rows,). False where the target is no class, or the row holds NaN or ∞.\n"
         "Errors: InvalidArgumentError for shapes that do not fit; TypeMismatchError for other dtypes.",

@@ -147,9 +147,8 @@ TAPEDECK_OP(matmul_op) = {
     .vjp_formula = "dA = dC·Bᵀ, dB = Aᵀ·dC",
     .doc =
         "The product of two matrices: C[i, j] = Σₖ A[i, k]·B[k, j].\n\n"
-        "a: (…, m, k), or (…, k, m) with transpose_a; b: (…, k, n), or (…, n, k) with transpose_b; int32, "
-        "int64, "
-        "float32 or float64, both of one dtype. Leading axes broadcast by NumPy's rule. adjoint_a, "
+        "a: (…, m, k), or (…, k, m) with transpose_a; b: (…, k, n), or (…, n, k) with transpose_b; any "
+        "numeric dtype, one for both. Leading axes broadcast by NumPy's rule. adjoint_a, "
         "adjoint_b: "
         "the same as transpose_a and transpose_b, as the numbers are real.\n"
         "Returns: (…, m, n), the dtype of both. Transposed operands are read in place.\n"
@@ -195,7 +194,7 @@ TAPEDECK_OP(dot_op) = {
     .vjp_formula = "dx = dz·y, dy = dz·x",
     .doc =
         "The inner product of two tensors of one shape: Σ x[i]·y[i] over all elements, in one pass.\n\n"
-        "x, y: int32, int64, float32 or float64, both of one dtype and shape.\n"
+        "x, y: any numeric dtype, one for both, and one shape.\n"
         "Returns: a scalar of that dtype.\n"
         "Errors: InvalidArgumentError for different shapes; TypeMismatchError for other or different dtypes.",
 };

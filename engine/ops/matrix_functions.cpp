@@ -52,15 +52,15 @@ Tensors square_root_vjp(const VjpContext& c) {
   return one(reshape(solution, x.shape()));
 }
 
-Tensors exponential_vjp(const VjpContext& c) {
+/// The VJP of a function of matrices by an op itself: f[Aᵀ dY; 0 Aᵀ] has it in its upper right corner.
+Tensors function_vjp(const VjpContext& c) {
   const Tensor& a = c.inputs[0];
   const std::int64_t n = a.dim(a.rank() - 1);
-  // exp [Aᵀ dY; 0 Aᵀ] has the answer in its upper right corner.
   const Tensor transposed = matrix_transpose(a);
   const Tensor upper[] = {transposed, c.cotangents[0]};
   const Tensor lower[] = {zeros_like(a), transposed};
   const Tensor rows[] = {concat(upper, -1), concat(lower, -1)};
-  const Tensor result = matrix_exponential(concat(rows, -2));
+  const Tensor result = run_op1(c.op, {concat(rows, -2)});
   Integers begin(static_cast<std::size_t>(a.rank()), 0);
   Integers size(static_cast<std::size_t>(a.rank()), -1);
   begin[begin.size() - 1] = n;
@@ -92,7 +92,7 @@ TAPEDECK_OP(matrix_square_root_op) = {
     .doc =
         "The square root of matrices: X·X = A, with eigenvalues in the right half-plane, by Schur's form "
         "(Higham 1987, Linear Algebra and its Applications 88/89).\n\n"
-        "input: A, (…, n, n), float32 or float64.\n"
+        "input: A, (…, n, n), any floating dtype.\n"
         "Returns: X, dtype and shape of input. A matrix that holds NaN or ∞ gives NaN. The gradient solves "
         "Sylvester's equation as a system of n² unknowns.\n"
         "Errors: InvalidArgumentError for other shapes, and for a matrix without a real root, saying which; "
@@ -118,18 +118,49 @@ TAPEDECK_OP(matrix_exponential_op) = {
               },
               [](const std::string&) {});
         },
-    .vjp = exponential_vjp,
+    .vjp = function_vjp,
     .vjp_formula = "dA = the upper right corner of exp [Aᵀ dY; 0 Aᵀ]",
     .doc =
         "The exponential of matrices: Σ Aᵏ / k!, by scaling and squaring (Higham 2005, SIAM J. Matrix Anal. "
         "Appl. 26(4)).\n\n"
-        "input: A, (…, n, n), float32 or float64.\n"
+        "input: A, (…, n, n), any floating dtype.\n"
         "Returns: dtype and shape of input. A matrix that holds NaN or ∞ gives NaN. Gradient: Al-Mohy and "
         "Higham 2009, SIAM J. Matrix Anal. Appl. 30(4), by an exponential of twice the extent.\n"
         "Errors: InvalidArgumentError for other shapes; TypeMismatchError for another dtype.",
 };
 Tensor matrix_exponential(const Tensor& input) {
   return run_op1(matrix_exponential_op, {input});
+}
+
+TAPEDECK_OP(matrix_logarithm_op) = {
+    .name = "matrix_logarithm",
+    .python_names = {"linalg.logm"},
+    .inputs = {{.name = "input"}},
+    .attributes = {},
+    .shape_rule = like_square,
+    .forward =
+        [](const OpContext& c) {
+          return each_matrix(
+              c, [](auto n, const auto* a, auto* out) { return cpu::logarithm(n, a, out); },
+              [](const std::string& name) {
+                fail<InvalidArgumentError>("matrix_logarithm: ", name,
+                                           " has no real logarithm: an eigenvalue is negative or 0");
+              });
+        },
+    .vjp = function_vjp,
+    .vjp_formula = "dA = the upper right corner of ln [Aᵀ dY; 0 Aᵀ]",
+    .doc =
+        "The principal logarithm of matrices: the X with exp X = A whose eigenvalues have imaginary parts in "
+        "(−π, π), by Schur's form (Higham, Functions of Matrices, 2008, chapter 11).\n\n"
+        "input: A, (…, n, n), floating. (TensorFlow's takes complex numbers only.)\n"
+        "Returns: X, dtype and shape of input. A matrix that holds NaN or ∞ gives NaN. Gradient: Higham "
+        "2008, "
+        "(3.16), by a logarithm of twice the extent.\n"
+        "Errors: InvalidArgumentError for other shapes, and for a matrix with an eigenvalue that is 0 or "
+        "negative, saying which; TypeMismatchError for another dtype.",
+};
+Tensor matrix_logarithm(const Tensor& input) {
+  return run_op1(matrix_logarithm_op, {input});
 }
 
 void link_matrix_functions() {}

@@ -381,7 +381,7 @@ TAPEDECK_OP(trace_op) = {
     .vjp_formula = "dx = dy·I",
     .doc =
         "The sum of the main diagonal of matrices.\n\n"
-        "x: (…, rows, columns); int32, int64, float32 or float64.\n"
+        "x: (…, rows, columns); any numeric dtype.\n"
         "Returns: the dtype of x, its shape without the last two axes.\n"
         "Errors: InvalidArgumentError for fewer than 2 axes; TypeMismatchError for bool.",
 };

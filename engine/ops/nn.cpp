@@ -50,7 +50,7 @@ OpDef softmax_row(const std::string& name, const std::string& what, const std::s
       .vjp = vjp,
       .vjp_formula = formula,
       .doc = what +
-             "\n\nlogits: float32 or float64, at least one axis; axis: along which, -1 for the "
+             "\n\nlogits: any floating dtype, at least one axis; axis: along which, -1 for the "
              "last.\nReturns: dtype and "
              "shape of logits. The largest logit of each row is subtracted first, so nothing "
              "overflows.\nErrors: "
@@ -137,7 +137,7 @@ TAPEDECK_OP(softmax_cross_entropy_op) = {
     .vjp_formula = "d(logits) = dy·(softmax(logits)·Σ labels − labels), d(labels) = −dy·log_softmax(logits)",
     .doc =
         "The cross entropy of labels and softmax(logits): −Σⱼ labelsⱼ·log_softmax(logits)ⱼ along an axis.\n\n"
-        "labels, logits: float32 or float64, both of one dtype and shape; labels are probabilities that sum "
+        "labels, logits: any floating dtype, one for both, and one shape; labels are probabilities that sum "
         "to 1 along "
         "the axis; axis: which, -1 for the last.\n"
         "Returns: that dtype, the shape without the axis.\n"
@@ -199,9 +199,9 @@ TAPEDECK_OP(sparse_softmax_cross_entropy_op) = {
     .doc =
         "The cross entropy of one right class and softmax(logits): −log_softmax(logits)[label] along the "
         "last axis.\n\n"
-        "labels: int32 or int64, the shape of logits without the last axis, values in [0, classes); logits: "
-        "float32 or "
-        "float64, (…, classes).\n"
+        "labels: any whole-number dtype, the shape of logits without the last axis, values in [0, classes); "
+        "logits: "
+        "any floating dtype, (…, classes).\n"
         "Returns: the dtype of logits, the shape of labels.\n"
         "Errors: OutOfRangeError for a label outside the range; InvalidArgumentError for shapes that do not "
         "fit; "
@@ -233,7 +233,7 @@ TAPEDECK_OP(l2_loss_op) = {
     .vjp = [](const VjpContext& c) { return one(c.cotangents[0] * c.inputs[0]); },
     .vjp_formula = "dt = dy·t",
     .doc =
-        "Half the sum of the squares: Σ t² / 2.\n\nt: float32 or float64, any shape.\nReturns: the dtype of "
+        "Half the sum of the squares: Σ t² / 2.\n\nt: any floating dtype, any shape.\nReturns: the dtype of "
         "t, a scalar.\n"
         "Errors: TypeMismatchError for another dtype.",
 };
@@ -305,7 +305,7 @@ TAPEDECK_OP(moments_op) = {
     .vjp_formula = "dx = d(mean) / n + d(variance)·2(x − mean) / n",
     .doc =
         "Mean and variance along axes: Σ x / n and Σ (x − mean)² / n.\n\n"
-        "x: float32 or float64; axes: one axis or a list of axes; keepdims: leave the reduced axes with "
+        "x: any floating dtype; axes: one axis or a list of axes; keepdims: leave the reduced axes with "
         "extent 1.\n"
         "Returns: (mean, variance), the dtype of x, its shape without the reduced axes.\n"
         "Errors: InvalidArgumentError for an axis out of range or named twice; TypeMismatchError for another "

@@ -44,6 +44,9 @@ Tensor random_categorical(const Tensor& logits, std::int64_t num_samples, DType 
                           Seed seed = std::nullopt);
 /// Shape `shape` + shape of alpha.
 Tensor random_gamma(const Shape& shape, const Tensor& alpha, Seed seed = std::nullopt);
+/// How a gamma distributed sample moves with alpha; `order`: differentiated so often with respect to alpha
+/// (gamma_gradient.cpp).
+Tensor random_gamma_grad(const Tensor& alpha, const Tensor& sample, std::int64_t order = 0);
 
 // ---- elementwise, one operand (unary.cpp, transcendental.cpp) ----
 Tensor negative(const Tensor& x);
@@ -174,6 +177,8 @@ Tensor reduce_euclidean_norm(const Tensor& input, const Axes& axis = std::nullop
 // ---- scans (scan.cpp) ----
 Tensor cumsum(const Tensor& x, std::int64_t axis = 0, bool exclusive = false, bool reverse = false);
 Tensor cumprod(const Tensor& x, std::int64_t axis = 0, bool exclusive = false, bool reverse = false);
+Tensor cumulative_logsumexp(const Tensor& x, std::int64_t axis = 0, bool exclusive = false,
+                            bool reverse = false);
 
 // ---- order (sorting.cpp); `direction` is ASCENDING or DESCENDING ----
 Tensor sort(const Tensor& values, std::int64_t axis = -1, const std::string& direction = "ASCENDING");
@@ -202,6 +207,10 @@ Tensor roll(const Tensor& input, const Integers& shift, const Integers& axis);
 /// `data_format`: "NHWC" or "NCHW".
 Tensor space_to_depth(const Tensor& input, std::int64_t block_size, const std::string& data_format = "NHWC");
 Tensor depth_to_space(const Tensor& input, std::int64_t block_size, const std::string& data_format = "NHWC");
+/// Blocks of pixels into the batch and back (space_batch.cpp); `paddings`, `crops`: before and after, axis by
+/// axis.
+Tensor space_to_batch_nd(const Tensor& input, const Integers& block_shape, const Integers& paddings);
+Tensor batch_to_space_nd(const Tensor& input, const Integers& block_shape, const Integers& crops);
 Tensor shape(const Tensor& input, DType out_type = DType::int32);
 Tensor size(const Tensor& input, DType out_type = DType::int32);
 Tensor rank(const Tensor& input);
@@ -241,6 +250,8 @@ Tensor scatter_nd(const Tensor& indices, const Tensor& updates, const Shape& sha
 Tensor tensor_scatter_nd_update(const Tensor& tensor, const Tensor& indices, const Tensor& updates);
 Tensor tensor_scatter_nd_add(const Tensor& tensor, const Tensor& indices, const Tensor& updates);
 Tensor tensor_scatter_nd_sub(const Tensor& tensor, const Tensor& indices, const Tensor& updates);
+Tensor tensor_scatter_nd_max(const Tensor& tensor, const Tensor& indices, const Tensor& updates);
+Tensor tensor_scatter_nd_min(const Tensor& tensor, const Tensor& indices, const Tensor& updates);
 /// Coordinates of the elements that hold: int64, one row for each.
 Tensor where_indices(const Tensor& condition);
 /// `side`: "left" or "right".

@@ -11,7 +11,7 @@ namespace tapedeck::ops {
 // ---- tile ----
 TAPEDECK_OP(tile_op) = {
     .name = "tile",
-    .python_names = {"tile"},
+    .python_names = {"tile", "manip.tile"},
     .inputs = {{.name = "input"}},
     .attributes = {{.name = "multiples", .kind = AttributeKind::integers, .fallback = {}, .required = true}},
     .shape_rule =
@@ -100,13 +100,14 @@ TensorSpecs pad_shape(const OpContext& c) {
   const Shape& from = c.inputs[0].shape();
   Shape shape = from;
   const Integers paddings = integers_of(c.attributes[0]);
-  bool fits = paddings.size() == 2 * static_cast<std::size_t>(shape.rank());
-  for (std::size_t i = 0; fits && i < paddings.size(); ++i)
-    fits = paddings[i] >= 0 && !__builtin_add_overflow(shape[static_cast<int>(i / 2)], paddings[i],
-                                                       &shape[static_cast<int>(i / 2)]);
-  if (!fits)
+  if (paddings.size() != 2 * static_cast<std::size_t>(shape.rank()) ||
+      std::any_of(paddings.begin(), paddings.end(), [](std::int64_t padding) { return padding < 0; }))
     fail<InvalidArgumentError>("pad: paddings ", to_string(c.attributes[0]), " for tensor ", to_string(from),
                                "; needs two numbers for each axis, none negative");
+  for (std::size_t i = 0; i < paddings.size(); ++i)
+    if (__builtin_add_overflow(shape[static_cast<int>(i / 2)], paddings[i], &shape[static_cast<int>(i / 2)]))
+      fail<InvalidArgumentError>("pad: paddings ", to_string(c.attributes[0]), " for tensor ",
+                                 to_string(from), ": the extents overflow int64");
   const Border border = border_of(c.attributes[1]);
   if (border == Border::constant) {
     scalar_of(c, 2, c.inputs[0].dtype());

@@ -129,7 +129,7 @@ TAPEDECK_OP(max_pool_op) = {
     .vjp_formula = "dx: each window's dy at its first largest value",
     .doc =
         "The largest value of each window of images, channel by channel; a NaN counts as largest.\n\n"
-        "input: four axes, as data_format says; int32, int64, float32 or float64; " +
+        "input: four axes, as data_format says; any numeric dtype; " +
         ksize_doc() + "Returns: the dtype of input, images of the windows' values.\n" + errors_doc,
     .python_order = order_after({"input"}),
 };
@@ -154,8 +154,8 @@ TAPEDECK_OP(max_pool_grad_op) = {
     .vjp_formula = "d(grad) = dy at each window's first largest value",
     .doc =
         "The gradient of max_pool: each window's gradient goes to its first largest value.\n\n"
-        "orig_input: the input of max_pool; grad: the shape of its result; int32, int64, float32 or "
-        "float64, both of one dtype; " +
+        "orig_input: the input of max_pool; grad: the shape of its result; any numeric dtype, one for "
+        "both; " +
         ksize_doc() + "Returns: dtype and shape of orig_input.\n" + errors_doc,
     .python_order = order_after({"orig_input", "grad"}),
 };
@@ -177,7 +177,7 @@ TAPEDECK_OP(max_pool_grad_grad_op) = {
     .vjp_formula = "d(grad): each window's dy at its first largest value",
     .doc =
         "Picks from grad what stands at each window's first largest value of orig_input: the gradient of "
-        "max_pool_grad.\n\norig_input, grad: images of one shape; int32, int64, float32 or float64, both "
+        "max_pool_grad.\n\norig_input, grad: images of one shape; any numeric dtype, both "
         "of one dtype; " +
         ksize_doc() + "Returns: the dtype of both, images of the windows' values.\n" + errors_doc,
     .python_order = order_after({"orig_input", "grad"}),
@@ -206,7 +206,7 @@ TAPEDECK_OP(max_pool_argmax_op) = {
     .vjp_formula = "none",
     .doc =
         "Where each window's first largest value is within its image: (y·width + x)·channels + channel."
-        "\n\ninput: four axes, as data_format says; int32, int64, float32 or float64; " +
+        "\n\ninput: four axes, as data_format says; any numeric dtype; " +
         ksize_doc() + "Returns: int64, the shape of max_pool's result.\n" + errors_doc,
     .python_order = order_after({"input"}),
 };
@@ -226,7 +226,7 @@ TAPEDECK_OP(avg_pool_op) = {
     .vjp_formula = "dx = Σ dy / n over the windows that hold x",
     .doc =
         "The mean of each window of images, channel by channel; padding does not count.\n\n"
-        "input: four axes, as data_format says; float32 or float64; " +
+        "input: four axes, as data_format says; any floating dtype; " +
         ksize_doc() + "Returns: the dtype of input, images of the windows' means.\n" + errors_doc,
     .python_order = order_after({"input"}),
 };
@@ -262,7 +262,7 @@ TAPEDECK_OP(avg_pool_grad_op) = {
     .vjp_formula = "d(grad) = avg_pool(dy)",
     .doc =
         "The gradient of avg_pool: each window's gradient, divided by the window's size, goes to all of its "
-        "values.\n\ngrad: the shape of avg_pool's result, float32 or float64; orig_input_shape: of its "
+        "values.\n\ngrad: the shape of avg_pool's result, any floating dtype; orig_input_shape: of its "
         "input; " +
         ksize_doc() + "Returns: the dtype of grad, orig_input_shape.\n" + errors_doc,
     .python_order = order_after({"orig_input_shape", "grad"}),

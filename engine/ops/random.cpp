@@ -6,6 +6,7 @@
 #include "engine/ops/checks.h"
 #include "engine/ops/families.h"
 #include "engine/ops/random_state.h"
+#include "engine/tensor/narrow.h"
 
 namespace tapedeck::ops {
 namespace {
@@ -57,7 +58,31 @@ TensorSpecs uniform_shape(const OpContext& c) {
   return spec(dtype, shape_of(c, shape_at));
 }
 
+/// Rounded to a narrow floating dtype, but never up to `high`.
+Tensor rounded_below(const Tensor& wide, DType dtype, float high) {
+  Tensor out = narrowed(wide, dtype);
+  auto* bits = out.writable_data<std::uint16_t>();
+  const Tensor values = widened(out);
+  for (std::int64_t i = 0; i < out.count(); ++i)
+    if (values.data<float>()[i] >= high) {
+      // The next lower number: one bit less above 0, one more below it.
+      bits[i] = static_cast<std::uint16_t>(bits[i] == 0       ? 0x8001
+                                           : bits[i] < 0x8000 ? bits[i] - 1
+                                                              : bits[i] + 1);
+    }
+  return out;
+}
+
 Tensors uniform_forward(const OpContext& c) {
+  if (is_narrow(c.outputs[0].dtype)) {
+    const DType dtype = c.outputs[0].dtype;
+    const TensorSpecs wide = spec(compute_dtype(dtype), c.outputs[0].shape);
+    const Tensor values = uniform_forward({c.op, c.inputs, c.attributes, wide})[0];
+    if (is_integer(dtype)) return one(narrowed(values, dtype));
+    const double high = c.attributes.is_none(second_at) ? 1.0 : real_of(c.attributes[second_at]);
+    const bool empty = !(real_of(c.attributes[first_at]) < high);
+    return one(empty ? narrowed(values, dtype) : rounded_below(values, dtype, static_cast<float>(high)));
+  }
   Tensor out = allocate_output(c);
   std::byte* target = out.writable_data<std::byte>();
   if (is_integer(out.dtype())) {
@@ -75,7 +100,8 @@ TensorSpecs normal_shape(const OpContext& c) {
   require_resolved(c);
   const DType dtype = c.attributes.get<DType>(dtype_at);
   if (!is_floating(dtype))
-    fail<TypeMismatchError>(c.op.name, ": dtype is ", dtype_name(dtype), "; needs float32 or float64");
+    fail<TypeMismatchError>(c.op.name, ": dtype is ", dtype_name(dtype),
+                            "; needs a floating dtype: float16, bfloat16, float32 or float64");
   return spec(dtype, shape_of(c, shape_at));
 }
 
@@ -108,7 +134,7 @@ OpDef normal_row(std::string name, std::vector<std::string> python_names, const 
       .vjp_formula = "none",
       .doc =
           what +
-          "\n\nshape: extents of the result; mean, stddev: of the distribution; dtype: float32 or float64; "
+          "\n\nshape: extents of the result; mean, stddev: of the distribution; dtype: any floating dtype; "
           "seed: whole "
           "number or None.\nReturns: dtype, shape. By Box and Muller's method (Annals of Mathematical "
           "Statistics 29, "
@@ -143,6 +169,7 @@ TAPEDECK_OP(random_uniform_op) = {
                        "for a negative "
                        "extent, or an empty range of whole numbers; TypeMismatchError for bool.") +
            common_doc,
+    .takes_narrow = true,  // rounding may not reach maxval
 };
 Tensor random_uniform(const Shape& shape, double minval, double maxval, DType dtype, Seed seed) {
   return run_random(random_uniform_op, shape, minval, maxval, dtype, seed);

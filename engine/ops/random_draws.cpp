@@ -1,5 +1,6 @@
 // Draws that depend on tensors: orders, classes, gamma numbers. Pure ops: see random_state.h.
 #include <cmath>
+#include <numeric>
 
 #include "engine/cpu/copy.h"
 #include "engine/cpu/random.h"
@@ -125,7 +126,7 @@ TAPEDECK_OP(random_categorical_op) = {
     .vjp_formula = "none",
     .doc = std::string(
                "Numbers of classes, class k of row b with probability softmax(logits[b])[k].\n\n"
-               "logits: float32 or float64, (batch, classes); −Inf is a class that is never drawn; "
+               "logits: any floating dtype, (batch, classes); −Inf is a class that is never drawn; "
                "num_samples: how many of each row; dtype: int32 or int64; seed: whole number or "
                "None.\n"
                "Returns: dtype, (batch, num_samples).\n"
@@ -169,14 +170,23 @@ TAPEDECK_OP(random_gamma_op) = {
                             out.writable_data<std::byte>(), out.count());
           return one(std::move(out));
         },
-    .vjp = nullptr,
-    .vjp_formula = "none",
+    .vjp =
+        [](const VjpContext& c) {
+          const Tensor& alpha = c.inputs[0];
+          const Tensor& sample = c.outputs[0];
+          const Tensor gradient = c.cotangents[0] * random_gamma_grad(alpha, sample);
+          Integers drawn(static_cast<std::size_t>(sample.rank() - alpha.rank()));
+          std::iota(drawn.begin(), drawn.end(), 0);
+          return one(drawn.empty() ? gradient : reduce_sum(gradient, drawn));
+        },
+    .vjp_formula = "d(alpha) = Σ dy·random_gamma_grad(alpha, y) over the axes of shape",
     .doc = std::string("Random numbers of the gamma distribution with shape parameter alpha and scale 1.\n\n"
-                       "alpha: float32 or float64, above 0; shape: how many for each alpha; seed: whole "
+                       "alpha: any floating dtype, above 0; shape: how many for each alpha; seed: whole "
                        "number or None.\n"
                        "Returns: the dtype of alpha, shape + the shape of alpha. By Marsaglia and Tsang's "
                        "method (\"A simple method for generating gamma variables\", ACM Transactions on "
-                       "Mathematical Software 26, 2000).\n"
+                       "Mathematical Software 26, 2000). The gradient is the implicit one: see "
+                       "random_gamma_grad.\n"
                        "Errors: InvalidArgumentError for an alpha that is not above 0, or a negative extent; "
                        "TypeMismatchError for another dtype.") +
            stream_doc,

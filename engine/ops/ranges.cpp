@@ -54,6 +54,13 @@ Range range_of(const OpContext& c) {
   return r;
 }
 
+/// That of its numbers as tensors: int64 where one of them does not fit in int32.
+DType whole_dtype(const Range& r) {
+  for (const double number : {r.start, r.limit, r.delta})
+    if (number < -0x1p31 || number >= 0x1p31) return DType::int64;
+  return DType::int32;
+}
+
 /// Whole numbers of the result must not wrap around.
 void check_range_fits(const Range& r, DType dtype) {
   if (!is_integer(dtype) || r.count == 0) return;
@@ -71,7 +78,7 @@ TensorSpecs range_shape(const OpContext& c) {
   if (r.count > 0x1p53)
     fail<ResourceExhaustedError>("range: start ", r.start, ", limit ", r.limit, ", delta ", r.delta, " make ",
                                  r.count, " values");
-  DType dtype = r.whole ? DType::int32 : DType::float32;
+  DType dtype = r.whole ? whole_dtype(r) : DType::float32;
   if (!c.attributes.is_none(3)) dtype = c.attributes.get<DType>(3);
   if (dtype == DType::bool_) fail<TypeMismatchError>("range: dtype is bool; needs a number's dtype");
   check_range_fits(r, dtype);
@@ -168,7 +175,7 @@ TAPEDECK_OP(linspace_op) = {
     .vjp_formula = "d(start) = Σ dyᵢ·(1 − tᵢ), d(stop) = Σ dyᵢ·tᵢ with tᵢ = i / (num − 1)",
     .doc =
         "num numbers at equal steps from start to stop, both included.\n\n"
-        "start, stop: scalars, float32 or float64, both of one dtype; num: at least 1 (1 gives start).\n"
+        "start, stop: scalars, any floating dtype, one for both; num: at least 1 (1 gives start).\n"
         "Returns: that dtype, (num,).\n"
         "Errors: InvalidArgumentError for num below 1 or ends that are no scalars; TypeMismatchError for "
         "other or "

@@ -57,8 +57,8 @@ std::int64_t reduced_count(const Shape& shape, const std::vector<bool>& flags) {
 
 OpDef reduction_row(ReductionText text, Kind kind, ShapeRule shape_rule, Forward forward, Vjp vjp) {
   const char* dtypes = kind == Kind::boolean    ? "bool"
-                       : kind == Kind::floating ? "float32 or float64"
-                                                : "int32, int64, float32 or float64";
+                       : kind == Kind::floating ? "any floating dtype"
+                                                : "any numeric dtype";
   return {
       .name = text.name,
       .python_names = {text.name, "math." + text.name},
@@ -284,7 +284,7 @@ OpDef arg_row(const std::string& name, const std::string& which, Forward forward
       .vjp_formula = "none",
       .doc = "The position of the " + which +
              " value along an axis; the first of equals, a NaN before all.\n\n" +
-             "input: int32, int64, float32 or float64; axis: None is 0; output_type: int64 or int32.\n"
+             "input: any numeric dtype; axis: None is 0; output_type: int64 or int32.\n"
              "Returns: output_type, the shape of input without the axis.\n"
              "Errors: InvalidArgumentError for an axis out of range, an empty axis, or another output_type; "
              "TypeMismatchError for bool.",

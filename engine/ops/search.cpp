@@ -119,7 +119,7 @@ TAPEDECK_OP(searchsorted_op) = {
     .vjp_formula = "none",
     .doc =
         "Where values would have to be put into a sorted sequence for it to stay sorted, by bisection.\n\n"
-        "sorted_sequence: int32, int64, float32 or float64, each row of its last axis in rising order; "
+        "sorted_sequence: any numeric dtype, each row of its last axis in rising order; "
         "values: of the same dtype, all axes but the last as in sorted_sequence (any shape where that has "
         "one axis); side: 'left' before equal elements, 'right' behind them; out_type: int32 or int64.\n"
         "Returns: out_type, the shape of values.\n"
@@ -162,7 +162,7 @@ TAPEDECK_OP(invert_permutation_op) = {
     .vjp_formula = "none",
     .doc =
         "The inverse of a permutation: y[x[i]] = i.\n\n"
-        "x: int32 or int64, one axis, each number from 0 to its length − 1 once.\n"
+        "x: any whole-number dtype, one axis, each number from 0 to its length − 1 once.\n"
         "Returns: the dtype and shape of x.\n"
         "Errors: OutOfRangeError for a number outside; InvalidArgumentError for one that stands twice; "
         "TypeMismatchError for another dtype.",

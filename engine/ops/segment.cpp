@@ -87,18 +87,61 @@ Tensors sum_vjp(const VjpContext& c) {
   return {of_segment(c, c.cotangents[0]), Tensor()};
 }
 
-/// Zeros count apart: one of them takes the product of the others, two leave none.
+/// The kept rows of data in the order of their segments, and for each how many of its segment stand before
+/// and behind it.
+struct SegmentOrder {
+  std::vector<std::int64_t> rows, segments, before, behind;
+
+  explicit SegmentOrder(const std::vector<std::int64_t>& numbers) {
+    for (std::size_t i = 0; i < numbers.size(); ++i)
+      if (numbers[i] >= 0) rows.push_back(static_cast<std::int64_t>(i));
+    std::stable_sort(rows.begin(), rows.end(), [&](std::int64_t a, std::int64_t b) {
+      return numbers[static_cast<std::size_t>(a)] < numbers[static_cast<std::size_t>(b)];
+    });
+    for (const std::int64_t row : rows) segments.push_back(numbers[static_cast<std::size_t>(row)]);
+    before.resize(rows.size());
+    behind.resize(rows.size());
+    for (std::size_t i = 1; i < rows.size(); ++i)
+      if (segments[i] == segments[i - 1]) before[i] = before[i - 1] + 1;
+    for (std::size_t i = rows.size(); i-- > 1;)
+      if (segments[i] == segments[i - 1]) behind[i - 1] = behind[i] + 1;
+  }
+};
+
+Tensor places(const std::vector<std::int64_t>& values) {
+  return leaf(Tensor::from_values<std::int64_t>(values, {static_cast<std::int64_t>(values.size())}));
+}
+
+/// For each row of x the product of those that `depth` says stand on one side of it (direction −1: before)
+/// in log₂ doublings, without a division, so that zeros are like other numbers and it differentiates again.
+Tensor products_beside(const Tensor& x, const std::vector<std::int64_t>& depth, std::int64_t direction) {
+  const std::int64_t rows = x.dim(0);
+  const Tensor one_row = ones_like(slice(x, {0, 0}, {1, -1}));
+  const auto moved = [&](const Tensor& values, std::int64_t step) {
+    std::vector<std::int64_t> from(depth.size(), rows);  // the row of ones where there is none so far away
+    for (std::size_t i = 0; i < depth.size(); ++i)
+      if (depth[i] >= step) from[i] = static_cast<std::int64_t>(i) + direction * step;
+    const Tensor parts[] = {values, one_row};
+    return gather(concat(parts, 0), places(from));
+  };
+  const std::int64_t deepest = *std::max_element(depth.begin(), depth.end());
+  Tensor product = moved(x, 1);
+  for (std::int64_t step = 1; step < deepest; step *= 2) product = product * moved(product, step);
+  return product;
+}
+
 Tensors prod_vjp(const VjpContext& c) {
   if (nothing_to_do(c)) return nothing(c);
-  const Tensor& x = c.inputs[0];
-  const Tensor zero = number(0.0, x.dtype());
-  const Tensor is_zero = equal(x, zero);
-  const Tensor others = where(is_zero, number(1.0, x.dtype()), x);
-  const Tensor zeros = unsorted_segment_sum(cast(is_zero, x.dtype()), c.inputs[1], segment_count(c));
-  const Tensor product = of_segment(c, unsorted_segment_prod(others, c.inputs[1], segment_count(c)));
-  const Tensor zeros_beside = of_segment(c, zeros) - cast(is_zero, x.dtype());
-  const Tensor slope = where(equal(zeros_beside, zero), product / others, zero);
-  return {of_segment(c, c.cotangents[0]) * slope, Tensor()};
+  const SegmentOrder order(segment_numbers({c.op, c.inputs, c.attributes, {}}));
+  if (order.rows.empty()) return nothing(c);
+  const Tensor& data = c.inputs[0];
+  const std::int64_t count = c.inputs[1].count();
+  const std::int64_t width = data.count() / count;
+  const Tensor x = gather(reshape(data, {count, width}), places(order.rows));
+  const Tensor others = products_beside(x, order.before, -1) * products_beside(x, order.behind, 1);
+  const Tensor dy = gather(reshape(c.cotangents[0], {segment_count(c), width}), places(order.segments));
+  const Tensor gradient = unsorted_segment_sum(dy * others, places(order.rows), count);
+  return {reshape(gradient, data.shape()), Tensor()};
 }
 
 /// The gradient goes to the extreme elements, in equal parts where several are equal.
@@ -125,7 +168,7 @@ OpDef segment_row(const std::string& what, const std::string& doc, const std::st
       .vjp_formula = formula,
       .doc =
           doc +
-          "\n\ndata: int32, int64, float32 or float64; segment_ids: int32 or int64, values below "
+          "\n\ndata: any numeric dtype; segment_ids: any whole-number dtype, values below "
           "num_segments, its "
           "shape a beginning of that of data; slices with a number below 0 are left out.\nReturns: the dtype "
           "of "
@@ -150,7 +193,7 @@ Tensor unsorted_segment_sum(const Tensor& data, const Tensor& segment_ids, std::
 TAPEDECK_OP(unsorted_segment_prod_op) = segment_row(
     "prod",
     "Multiplies slices that have the same number: y[s] = Π data[i] over the i with segment_ids[i] = s; 1 "
-    "where there is none. The gradient may be differentiated again where no factor is 0.",
+    "where there is none.",
     "d(data)[i] = dy[s]·Π data[j] over the other j with s", segment_forward<Segment::prod>, prod_vjp);
 Tensor unsorted_segment_prod(const Tensor& data, const Tensor& segment_ids, std::int64_t num_segments) {
   return run_op1(unsorted_segment_prod_op, {data, segment_ids}, {num_segments});

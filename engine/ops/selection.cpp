@@ -86,7 +86,7 @@ TAPEDECK_OP(clip_by_value_op) = {
     .vjp_formula = "dt = dz where clip_value_min ≤ t ≤ clip_value_max, else 0; the bounds take the rest",
     .doc =
         "Limits values to a range: min(max(t, clip_value_min), clip_value_max).\n\n"
-        "t: int32, int64, float32 or float64; the bounds have its dtype and broadcast to its shape.\n"
+        "t: any numeric dtype; the bounds have its dtype and broadcast to its shape.\n"
         "Returns: dtype and shape of t. NaN stays NaN.\n"
         "Errors: TypeMismatchError for other or different dtypes; InvalidArgumentError for a bound that does "
         "not "
@@ -134,7 +134,7 @@ TAPEDECK_OP(add_n_op) = {
     .vjp_formula = "dxᵢ = dz for every i",
     .doc =
         "The sum of a list of tensors, added from left to right.\n\n"
-        "inputs: int32, int64, float32 or float64, all of one dtype and shape; no broadcasting.\n"
+        "inputs: any numeric dtype, one for all, and one shape; no broadcasting.\n"
         "Returns: their dtype and shape.\n"
         "Errors: InvalidArgumentError for an empty list or different shapes; TypeMismatchError for other or "
         "different dtypes.",

@@ -49,7 +49,7 @@ TensorSpecs reshape_shape(const OpContext& c) {
 
 TAPEDECK_OP(reshape_op) = {
     .name = "reshape",
-    .python_names = {"reshape"},
+    .python_names = {"reshape", "manip.reshape"},
     .inputs = {{.name = "tensor"}},
     .attributes = {{.name = "shape", .kind = AttributeKind::shape, .fallback = {}, .required = true}},
     .shape_rule = reshape_shape,

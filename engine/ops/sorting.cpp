@@ -92,7 +92,7 @@ TAPEDECK_OP(sort_op) = {
     .vjp_formula = "dx = dy put back to where the values came from",
     .doc =
         "The values along an axis in order.\n\n"
-        "values: int32, int64, float32 or float64, at least one axis; axis: along which, -1 for the last; "
+        "values: any numeric dtype, at least one axis; axis: along which, -1 for the last; "
         "direction: "
         "'ASCENDING' or 'DESCENDING'.\n"
         "Returns: dtype and shape of values. NaN counts as larger than every number; equal values keep their "
@@ -125,7 +125,7 @@ TAPEDECK_OP(argsort_op) = {
     .vjp_formula = "none",
     .doc =
         "The positions that put the values along an axis in order: gathered by them, they are sorted.\n\n"
-        "values: int32, int64, float32 or float64, at least one axis; axis: along which, -1 for the last; "
+        "values: any numeric dtype, at least one axis; axis: along which, -1 for the last; "
         "direction: "
         "'ASCENDING' or 'DESCENDING'; stable: equal values keep their order, which they do here in any "
         "case.\n"
@@ -193,7 +193,7 @@ TAPEDECK_OP(top_k_op) = {
     .vjp_formula = "d(input) = d(values) put back to where the values came from, else 0",
     .doc =
         "The k largest values along the last axis, and their positions.\n\n"
-        "input: int32, int64, float32 or float64, at least one axis; k: how many; sorted: largest first, as "
+        "input: any numeric dtype, at least one axis; k: how many; sorted: largest first, as "
         "they come "
         "here in any case.\n"
         "Returns: (values, indices): the dtype of input and int32, the shape of input with k for its last "

@@ -7,9 +7,9 @@ namespace tapedeck::ops {
 using cpu::Unary;
 
 OpDef unary_row(UnaryText text, Kind kind, bool to_bool, ShapeRule shape_rule, Forward forward, Vjp vjp) {
-  const char* dtypes = kind == Kind::numeric    ? "int32, int64, float32 or float64"
-                       : kind == Kind::floating ? "float32 or float64"
-                       : kind == Kind::integer  ? "int32 or int64"
+  const char* dtypes = kind == Kind::numeric    ? "any numeric dtype"
+                       : kind == Kind::floating ? "any floating dtype"
+                       : kind == Kind::integer  ? "any whole-number dtype"
                                                 : "bool";
   const std::string& x = text.argument;
   return {

@@ -40,6 +40,10 @@ constexpr Renamed renamed[] = {
     {"keep_dims", "keepdims", "moments"},     {"targets", "labels", "weighted_cross_entropy"},
 };
 
+// Hints that change no result: they are taken where TensorFlow's `name` is.
+constexpr std::pair<const char*, const char*> hints[] = {{"matmul", "a_is_sparse"},
+                                                         {"matmul", "b_is_sparse"}};
+
 std::int64_t to_integer(PyObject* value, const Where& where) {
   const py::object index =
       py::reinterpret_steal<py::object>(PyBool_Check(value) ? nullptr : PyNumber_Index(value));
@@ -202,6 +206,8 @@ Signature::Signature(const OpDef& op) : op_(op) {
       for (std::size_t i = 0; i < parameters_.size(); ++i)
         if (PyUnicode_CompareWithASCIIString(parameters_[i].name, row.name) == 0)
           aliases_.emplace_back(interned(row.old_name), static_cast<int>(i));
+  for (const auto& [name, hint] : hints)
+    if (op.name == name) aliases_.emplace_back(interned(hint), static_cast<int>(parameters_.size()));
   std::vector<Attribute> defaults;
   for (const AttributeSpec& spec : op.attributes) defaults.push_back(spec.fallback);
   if (!defaults.empty()) defaults_ = Attributes(std::move(defaults));
@@ -250,7 +256,8 @@ void Signature::fill_slots(PyObject* const* arguments, std::size_t positional, P
   for (Py_ssize_t i = 0; i < keywords; ++i) {
     PyObject* keyword = PyTuple_GET_ITEM(keyword_names, i);
     PyObject*& slot = slots[slot_of(keyword)];
-    if (slot) fail<TypeMismatchError>(op_.name, "() got several values for argument ", short_repr(keyword));
+    if (slot && &slot != slots + count)
+      fail<TypeMismatchError>(op_.name, "() got several values for argument ", short_repr(keyword));
     slot = arguments[positional + static_cast<std::size_t>(i)];
   }
 }

@@ -20,6 +20,7 @@ std::string Where::prefix() const {
 
 Guess merge(const Guess& a, const Guess& b) {
   if (a.kind == ValueKind::unsupported || b.kind == ValueKind::unsupported) return {};
+  if (a.kind == ValueKind::integer && b.kind == ValueKind::integer) return a.dtype ? a : b;
   // Arrays and tensors of the same kind: the first one decides.
   return b.kind > a.kind ? b : a;
 }
@@ -29,7 +30,7 @@ std::optional<DType> default_dtype(const Guess& guess) {
     case ValueKind::boolean:
       return DType::bool_;
     case ValueKind::integer:
-      return DType::int32;
+      return guess.dtype.value_or(DType::int32);
     case ValueKind::real:
     case ValueKind::empty:
       return DType::float32;
@@ -38,11 +39,23 @@ std::optional<DType> default_dtype(const Guess& guess) {
   }
 }
 
+namespace {
+
+// As in TensorFlow, a whole number that does not fit in int32 makes an int64 tensor.
+Guess guess_of_integer(PyObject* value) {
+  int overflow = 0;
+  const std::int64_t number = PyLong_AsLongLongAndOverflow(value, &overflow);
+  const bool fits = overflow == 0 && number == static_cast<std::int32_t>(number);
+  return {ValueKind::integer, fits ? std::nullopt : std::optional(DType::int64)};
+}
+
+}  // namespace
+
 Guess guess_of(PyObject* value) {
   if (is_tensor(value)) return {ValueKind::tensor, tensor_of(value).dtype()};
   if (PyFloat_CheckExact(value)) return {ValueKind::real, {}};
   if (PyBool_Check(value)) return {ValueKind::boolean, {}};
-  if (PyLong_Check(value)) return {ValueKind::integer, {}};
+  if (PyLong_Check(value)) return guess_of_integer(value);
   if (is_variable(value)) return {ValueKind::tensor, variable_of(value).dtype()};
   if (is_numpy_array(value) || is_numpy_scalar(value)) return {ValueKind::array, numpy_dtype(value)};
   if (PyFloat_Check(value)) return {ValueKind::real, {}};
@@ -147,7 +160,11 @@ std::optional<DType> group_dtype(const Groups::Entry& entry) {
 }
 
 void append_list(PyObject* value, std::optional<DType> dtype, const Where& where, Tensors& inputs) {
-  const py::object items = checked(PySequence_Fast(value, "a list of tensors is needed"));
+  const py::object items = py::reinterpret_steal<py::object>(PySequence_Fast(value, ""));
+  if (!items) {
+    PyErr_Clear();
+    fail<TypeMismatchError>(where.prefix(), short_repr(value), " is no list of tensors");
+  }
   const Py_ssize_t count = PySequence_Fast_GET_SIZE(items.ptr());
   for (Py_ssize_t i = 0; i < count; ++i)
     inputs.push_back(to_tensor(PySequence_Fast_GET_ITEM(items.ptr(), i), dtype, where));

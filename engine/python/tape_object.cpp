@@ -99,8 +99,9 @@ void watch_all(Tape& tape, PyObject* object) {
     fail<TypeMismatchError>("watch: ", short_repr(object), " is neither a tensor nor a variable");
   const Tensor& tensor = tensor_of(object);
   if (!is_floating(tensor.dtype()))
-    fail<InvalidArgumentError>("watch: a tensor of dtype ", dtype_name(tensor.dtype()),
-                               " has no gradients; they need a dtype of floating point");
+    fail<InvalidArgumentError>(
+        "watch: a tensor of dtype ", dtype_name(tensor.dtype()),
+        " has no gradients; they need a floating dtype: float16, bfloat16, float32 or float64");
   tape.watch(tensor);
 }
 PyObject* watch(PyObject* self, PyObject* tensor) {

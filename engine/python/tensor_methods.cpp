@@ -21,8 +21,9 @@ std::string text_of(PyObject* new_reference) {
 
 std::string numpy_text(const Tensor& tensor, bool repr) {
   const bool is_bfloat16 = tensor.dtype() == DType::bfloat16;  // NumPy has float32 for it
-  const py::object array =
-      checked(numpy_copy(is_bfloat16 ? printable(widened(tensor), tensor.dtype()) : tensor));
+  const Tensor shown = is_bfloat16 ? printable(widened(tensor), tensor.dtype()) : tensor;
+  // A view: of a large tensor NumPy reads the edges only.
+  const py::object array = checked(shown.rank() == 0 ? numpy_copy(shown) : numpy_view(shown));
   std::string text = text_of(repr ? PyObject_Repr(array.ptr()) : PyObject_Str(array.ptr()));
   if (const std::size_t at = text.rfind("dtype=float32"); is_bfloat16 && at != std::string::npos)
     text.replace(at, std::string_view("dtype=float32").size(), "dtype=bfloat16");

@@ -31,8 +31,8 @@ StoragePointer allocate_storage(DType dtype, const Shape& shape, std::int64_t co
   try {
     return StoragePointer::allocate(bytes, device);
   } catch (const ResourceExhaustedError& error) {
-    fail<ResourceExhaustedError>("a ", dtype_name(dtype), " tensor of shape ", to_string(shape), " ",
-                                 error.what());
+    fail<ResourceExhaustedError>(is_integer(dtype) && !is_unsigned(dtype) ? "an " : "a ", dtype_name(dtype),
+                                 " tensor of shape ", to_string(shape), " ", error.what());
   }
 }
 

@@ -25,6 +25,7 @@ inline const Rows& all_rows() {
                                nn_rows(),
                                creation_rows(),
                                shape_rows(),
+                               space_batch_rows(),
                                joining_rows(),
                                indexing_rows(),
                                Rows{gather_test(), gather_nd_test()},

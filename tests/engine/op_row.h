@@ -77,6 +77,8 @@ struct Row {
   /// For gradients: what the variables become before the op sees them, where it reads only a part of its
   /// inputs (the lower triangle) or needs inputs of a kind (symmetric).
   std::function<Tensors(std::span<const Tensor>)> prepare = {};
+  /// Where the gradient is not that of the values, but of a distribution: which test compares it with that.
+  std::string gradients_tested_in = {};
 };
 using Rows = std::vector<Row>;
 

@@ -5,6 +5,42 @@
 
 namespace tapedeck::testing {
 
+/// The gamma distribution's function for shape parameter a: xᵃ·e⁻ˣ·Σ xⁿ / Γ(a + n + 1).
+inline long double gamma_distribution(long double a, long double x) {
+  long double term = std::exp(a * std::log(x) - x - std::lgamma(a + 1)), sum = 0;
+  for (int n = 1; term > 1e-30L * sum; ++n) {
+    sum += term;
+    term *= x / (a + static_cast<long double>(n));
+  }
+  return sum;
+}
+
+inline Row gamma_slope_row() {
+  Row row{"random_gamma_grad", {}, {}, 1e-9};
+  for (const auto& [alpha, sample] : std::vector<std::pair<Shape, Shape>>{
+           {{}, {}}, {{4}, {4}}, {{3}, {2, 3}}, {{2, 1}, {3, 1, 4}}, {{0}, {2, 0}}})
+    for (const auto& [scale, width] : {std::pair{1.0, 0.9}, std::pair{30.0, 0.3}})  // both sides of 1
+      row.calls.push_back([=, alpha = alpha, sample = sample, scale = scale, width = width](Random& random) {
+        const double low = scale * (1 - width), high = scale * (1 + width);
+        return Call{{random_tensor(random, alpha, low, high), random_tensor(random, sample, low, high)},
+                    {std::int64_t{0}}};
+      });
+  row.reference = [](const Call& call) {
+    const Array alpha(call.inputs[0]), sample(call.inputs[1]);
+    Array out(broadcast_shapes(alpha.shape, sample.shape, "test"));
+    for_each_index(out.shape, [&](const Index& index) {
+      const long double a = alpha.broadcast(index), x = sample.broadcast(index), h = 1e-3L * std::sqrt(a);
+      const auto f = [=](int steps) {
+        return gamma_distribution(a + h * static_cast<long double>(steps), x);
+      };
+      const long double slope = (8 * (f(1) - f(-1)) - (f(2) - f(-2))) / (12 * h);
+      out(index) = static_cast<double>(-slope / std::exp((a - 1) * std::log(x) - x - std::lgamma(a)));
+    });
+    return Arrays{out};
+  };
+  return row;
+}
+
 inline Rows creation_rows() {
   const auto constant = [](double value) { return [value](const Call&, const Index&) { return value; }; };
   const Attribute f64 = DType::float64;
@@ -97,7 +133,10 @@ inline Rows creation_rows() {
                   {draw({3}, 0.5, {list({2})}), draw({}, 0.1, {list({})})},
                   {},
                   0,
+                  "tests/python/test_random.py",
+                  {},
                   "tests/python/test_random.py"});
+  rows.push_back(gamma_slope_row());
   return rows;
 }
 

@@ -221,6 +221,16 @@ inline Rows scatter_rows() {
                                          onto({0, 2}, integers({}, {0, 1}), {0, 2})};
   std::vector<MakeCall> sums = changes;
   sums.push_back(onto({4}, twice, {3}));
+  std::vector<MakeCall> extremes = sums;
+  extremes.push_back([](Random&) {
+    const double infinity = std::numeric_limits<double>::infinity(), nan = std::nan("");
+    return Call{{Tensor::from_values<double>(std::vector<double>{nan, 1, infinity, -infinity}, {4}),
+                 integers({0, 1, 2, 3, 1}, {5, 1}),
+                 Tensor::from_values<double>(std::vector<double>{1, nan, 2, 3, 5}, {5})}};
+  });
+  const auto larger = [](double old, double update) {
+    return std::isnan(old) || std::isnan(update) ? std::nan("") : std::max(old, update);
+  };
   return {
       scatter_test("scatter_nd",
                    {scatter(twice, {3}, {5}), scatter(pairs, {2}, {2, 3}), scatter(pairs, {2, 2}, {2, 3, 2}),
@@ -228,7 +238,10 @@ inline Rows scatter_rows() {
                    [](double old, double update) { return old + update; }),
       scatter_test("tensor_scatter_nd_update", changes, [](double, double update) { return update; }),
       scatter_test("tensor_scatter_nd_add", sums, [](double old, double update) { return old + update; }),
-      scatter_test("tensor_scatter_nd_sub", sums, [](double old, double update) { return old - update; })};
+      scatter_test("tensor_scatter_nd_sub", sums, [](double old, double update) { return old - update; }),
+      scatter_test("tensor_scatter_nd_max", extremes, larger),
+      scatter_test("tensor_scatter_nd_min", extremes,
+                   [larger](double old, double update) { return -larger(-old, -update); })};
 }
 
 inline Rows search_rows() {

@@ -65,6 +65,19 @@ inline Square inverse_of(Square a, long double* determinant = nullptr) {
   return out;
 }
 
+/// Denman and Beavers' iteration: no Schur form in it.
+inline Square square_root_of(const Square& a) {
+  Square y = a, z = identity_of(a.n);
+  for (int step = 0; step < 60; ++step) {
+    const Square iy = inverse_of(y), iz = inverse_of(z);
+    for (std::size_t i = 0; i < y.values.size(); ++i) {
+      y.values[i] = (y.values[i] + iz.values[i]) / 2;
+      z.values[i] = (z.values[i] + iy.values[i]) / 2;
+    }
+  }
+  return y;
+}
+
 /// Applies `f` to each matrix of a batch of square ones.
 inline Array for_each_square(const Array& x, const std::function<Square(const Square&)>& f) {
   Array out(x.shape);
@@ -190,7 +203,61 @@ inline Rows decomposition_rows() {
                              {{2, 3, 3}, {true, true}},
                              {{3, 2}, {false, false}},
                              {{2, 3, 2}, {true, false}},
+                             {{3, 2}, {true, true}},
+                             {{2, 2, 3}, {true, true}},
                              {{0, 3}, {false, true}}})};
+}
+
+/// By square roots until the matrix is near 1, and the series of ln(1 + E).
+inline Row logarithm_row() {
+  return square_row("matrix_logarithm", {}, [](const Square& a) {
+    constexpr int halvings = 8;
+    Square root = a;
+    for (int k = 0; k < halvings; ++k) root = square_root_of(root);
+    for (std::size_t i = 0; i < a.n; ++i) root(i, i) -= 1;
+    Square sum(a.n), power = identity_of(a.n);
+    for (int k = 1; k < 40; ++k) {
+      power = matrix_product(power, root);
+      for (std::size_t i = 0; i < sum.values.size(); ++i)
+        sum.values[i] += (k % 2 == 1 ? 1.0L : -1.0L) / k * power.values[i];
+    }
+    for (long double& value : sum.values) value *= 1 << halvings;
+    return sum;
+  });
+}
+
+inline Row lu_row() {
+  Row row{"lu", {}, {}, 1e-12};
+  for (const Shape& shape : square_shapes)
+    for (const bool turned : {false, true})  // the largest elements stand beside the diagonal
+      row.calls.push_back([=](Random& random) {
+        const Tensor a = spread_matrices(random, shape);
+        return Call{{turned ? ops::reverse(a, {-2}) : a}, {turned ? DType::int64 : DType::int32}};
+      });
+  row.reference = [](const Call& call) {
+    const Array a(call.inputs[0]);
+    Array order(Shape(a.shape.span().first(static_cast<std::size_t>(a.shape.rank() - 1))));
+    std::size_t at = 0;
+    const Array packed = for_each_square(a, [&](Square u) {
+      std::vector<double> rows(u.n);
+      for (std::size_t i = 0; i < u.n; ++i) rows[i] = static_cast<double>(i);
+      for (std::size_t k = 0; k < u.n; ++k) {
+        std::size_t best = k;
+        for (std::size_t i = k; i < u.n; ++i)
+          if (std::abs(u(i, k)) > std::abs(u(best, k))) best = i;
+        for (std::size_t j = 0; j < u.n; ++j) std::swap(u(k, j), u(best, j));
+        std::swap(rows[k], rows[best]);
+        for (std::size_t i = k + 1; i < u.n; ++i) {
+          u(i, k) /= u(k, k);
+          for (std::size_t j = k + 1; j < u.n; ++j) u(i, j) -= u(i, k) * u(k, j);
+        }
+      }
+      for (const double row_number : rows) order.values[at++] = row_number;
+      return u;
+    });
+    return Arrays{packed, order};
+  };
+  return row;
 }
 
 inline Rows linear_algebra_rows() {
@@ -234,21 +301,7 @@ inline Rows linear_algebra_rows() {
   rows.push_back(solve_row("matrix_triangular_solve", true));
   rows.push_back(
       python_row("pinv", {{{3, 3}, {none()}}, {{4, 2}, {none()}}, {{2, 2, 3}, {1e-9}}, {{0, 3}, {none()}}}));
-  // Denman and Beavers' iteration: no Schur form in it.
-  rows.push_back(square_row(
-      "matrix_square_root", {},
-      [](const Square& a) {
-        Square y = a, z = identity_of(a.n);
-        for (int step = 0; step < 60; ++step) {
-          const Square iy = inverse_of(y), iz = inverse_of(z);
-          for (std::size_t i = 0; i < y.values.size(); ++i) {
-            y.values[i] = (y.values[i] + iz.values[i]) / 2;
-            z.values[i] = (z.values[i] + iy.values[i]) / 2;
-          }
-        }
-        return y;
-      },
-      1e-12));
+  rows.push_back(square_row("matrix_square_root", {}, square_root_of));
   Row exponential{"matrix_exponential", {}, {}, 1e-12};
   for (const Shape& shape : square_shapes)
     exponential.calls.push_back(
@@ -264,6 +317,8 @@ inline Rows linear_algebra_rows() {
     })};
   };
   rows.push_back(exponential);
+  rows.push_back(logarithm_row());
+  rows.push_back(lu_row());
   return rows;
 }
 

@@ -59,9 +59,30 @@ inline Row scan_test(const std::string& op, double start, const std::function<do
   return row;
 }
 
+inline double log_of_sum(double a, double b) {
+  const double larger = std::max(a, b);
+  if (std::isnan(a) || std::isnan(b)) return not_a_number;
+  if (std::isinf(larger)) return larger;
+  return larger + std::log(std::exp(a - larger) + std::exp(b - larger));
+}
+
 inline Rows scan_rows() {
-  return {scan_test("cumsum", 0, [](double a, double b) { return a + b; }),
-          scan_test("cumprod", 1, [](double a, double b) { return a * b; })};
+  Rows rows = {scan_test("cumsum", 0, [](double a, double b) { return a + b; }),
+               scan_test("cumprod", 1, [](double a, double b) { return a * b; }),
+               scan_test("cumulative_logsumexp", -infinity, log_of_sum)};
+  for (const std::vector<double>& values :
+       {std::vector<double>{-infinity, -infinity, 1, -infinity, 2, infinity, 3},
+        std::vector<double>{1, not_a_number, 2, 3, 4, 5, 6},
+        std::vector<double>{-1e300, 1e300, -1e300, 700, 800, 5e-324, -0.0}})
+    rows.back().calls.push_back([values](Random&) {
+      return Call{{Tensor::from_values<double>(values, {7})}, {std::int64_t{0}, false, false}};
+    });
+  // No power of e here is a float64.
+  rows.back().calls.push_back([](Random&) {
+    return Call{{Tensor::from_values<double>(std::vector<double>{-90, 60, 95, -20, 94.5}, {5})},
+                {std::int64_t{-1}, false, true}};
+  });
+  return rows;
 }
 
 inline double variance_of(const std::vector<double>& values) {
@@ -210,7 +231,14 @@ inline Row segment_test(const std::string& op, double empty,
 
 inline Rows segment_rows() {
   const double most = std::numeric_limits<double>::max();
-  return {segment_test("unsorted_segment_prod", 1, [](double a, double b) { return a * b; }),
+  Row product = segment_test("unsorted_segment_prod", 1, [](double a, double b) { return a * b; });
+  // Zeros, alone, together and left out: the gradient must not divide by them.
+  product.calls.push_back([](Random&) {
+    const std::vector<double> factors = {2, 0, 3, 0, -2, 0, 1.5, 4, 0, 0.5};
+    return Call{{Tensor::from_values<double>(factors, {10}), integers({0, 1, 0, 0, 2, 1, 1, 2, -1, 1}, {10})},
+                {std::int64_t{4}}};
+  });
+  return {product,
           segment_test("unsorted_segment_max", -most, [](double a, double b) { return std::max(a, b); }),
           segment_test("unsorted_segment_min", most, [](double a, double b) { return std::min(a, b); })};
 }

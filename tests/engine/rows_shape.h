@@ -171,6 +171,52 @@ inline Rows shape_rows() {
   return rows;
 }
 
+/// Images in blocks: element (b, y, x) of the images stands in image (y % h · w + x % w)·batch + b of the
+/// blocks.
+inline Rows space_batch_rows() {
+  const auto call = [](const Shape& input, Integers block, Integers borders, const Shape& expected) {
+    return call_with(input, {block, borders}, expected);
+  };
+  Row apart{"space_to_batch_nd", {}, {}, 0};
+  apart.calls = {call({1, 4, 4, 1}, {2, 2}, {0, 0, 0, 0}, {4, 2, 2, 1}),
+                 call({2, 3, 5, 2}, {2, 3}, {1, 0, 0, 1}, {12, 2, 2, 2}),
+                 call({2, 2}, {5}, {4, 4}, {10, 2}),
+                 call({3, 1, 2, 3}, {1}, {0, 0}, {3, 1, 2, 3}),
+                 call({2, 3}, {}, {}, {2, 3}),
+                 call({1, 0, 3}, {2, 3}, {2, 0, 0, 0}, {6, 1, 1}),
+                 call({0, 4}, {2}, {0, 0}, {0, 2})};
+  Row together{"batch_to_space_nd", {}, {}, 0};
+  together.calls = {call({4, 2, 2, 1}, {2, 2}, {0, 0, 0, 0}, {1, 4, 4, 1}),
+                    call({12, 2, 2, 2}, {2, 3}, {1, 0, 0, 1}, {2, 3, 5, 2}),
+                    call({10, 2}, {5}, {4, 4}, {2, 2}),
+                    call({2, 3}, {}, {}, {2, 3}),
+                    call({6, 1, 2}, {3}, {2, 1}, {2, 0, 2}),
+                    call({0, 2}, {2}, {0, 0}, {0, 4})};
+  apart.reference = together.reference = [](const Call& call) {
+    const bool to_batch = call.expected[0] > call.inputs[0].dim(0) || call.expected == call.inputs[0].shape();
+    const Integers &block = list_of(call, 0), &borders = list_of(call, 1);
+    const Array x(call.inputs[0]);
+    Array out(call.expected);
+    const Array& images = to_batch ? x : out;
+    for_each_index(images.shape, [&](const Index& index) {
+      Index other = index;
+      std::int64_t number = 0;
+      for (std::size_t axis = 0; axis < block.size(); ++axis) {
+        const std::int64_t place = index[axis + 1] + borders[2 * axis];
+        other[axis + 1] = place / block[axis];
+        number = number * block[axis] + place % block[axis];
+      }
+      other[0] += number * images.shape[0];
+      if (to_batch)
+        out(other) = x(index);
+      else
+        out(index) = x(other);
+    });
+    return Arrays{out};
+  };
+  return {apart, together};
+}
+
 inline Rows joining_rows() {
   const auto many = [](std::vector<Shape> shapes, std::int64_t axis, const Shape& expected) {
     return [=](Random& random) {

@@ -179,8 +179,9 @@ class OpsRandomTest : public QObject {
                  "random_uniform: minval 5 is not below maxval 5");
     EXPECT_ERROR(TypeMismatchError, at("random_uniform", DType::bool_, 0, 3),
                  "random_uniform: dtype is bool");
-    EXPECT_ERROR(TypeMismatchError, at("random_normal", DType::int32, 0, 3),
-                 "random_normal: dtype is int32; needs float32 or float64");
+    EXPECT_ERROR(
+        TypeMismatchError, at("random_normal", DType::int32, 0, 3),
+        "random_normal: dtype is int32; needs a floating dtype: float16, bfloat16, float32 or float64");
     EXPECT_ERROR(InvalidArgumentError, at("random_uniform", DType::float32, 0, -3),
                  "random_uniform: shape (-3,) has a negative extent, -3");
     const std::vector<std::int64_t> shape = {2};

@@ -164,7 +164,7 @@ class OpsRegistryTest : public QObject {
         const std::vector<double> a = wide[k].to_vector();
         const std::vector<double> b = narrow[k].to_vector();
         for (std::size_t i = 0; i < a.size(); ++i)
-          if (!(std::abs(a[i] - b[i]) <= 4e-6 * std::max(1.0, std::abs(a[i]))) &&
+          if (a[i] != b[i] && !(std::abs(a[i] - b[i]) <= 4e-6 * std::max(1.0, std::abs(a[i]))) &&
               !(a[i] != a[i] && b[i] != b[i]))
             return "element " + std::to_string(i) + " is " + std::to_string(b[i]) + " instead of " +
                    std::to_string(a[i]);
@@ -225,7 +225,7 @@ class OpsRegistryTest : public QObject {
 
   void gradients_agree_with_differences() {
     for_all_calls([](const OpDef& op, const Row& row, const Call& call, Random& random) -> std::string {
-      if (!op.vjp || any_edge(call.inputs)) return {};
+      if (!op.vjp || any_edge(call.inputs) || !row.gradients_tested_in.empty()) return {};
       Tensors variables;
       std::vector<std::size_t> places;
       for (std::size_t i = 0; i < call.inputs.size(); ++i)

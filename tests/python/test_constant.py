@@ -102,14 +102,29 @@ class Constant(unittest.TestCase):
         self.assertEqual(float(tf.reduce_sum(tensor)), 99999 * 100000 / 2)
 
 
+class WholeNumbers(unittest.TestCase):
+    def test_those_beyond_int32_make_int64_as_in_tensorflow(self):
+        for value in (2**31, -2**31 - 1, [1, 2**40], [[-2**63], [2**63 - 1]]):
+            tensor = tf.constant(value)
+            self.assertEqual(tensor.dtype, tf.int64)
+            self.assertEqual(tensor.numpy().tolist(), value)
+        for value in (2**31 - 1, -2**31, [1, -2**31]):
+            self.assertEqual(tf.constant(value).dtype, tf.int32)
+        self.assertEqual(tf.constant([1., 2**40]).dtype, tf.float32)
+        self.assertEqual(tf.add(2**40, 1).numpy(), 2**40 + 1)
+        with self.assertRaisesRegex(ValueError, "add: y: 1099511627776 does not fit in int32"):
+            tf.constant(1) + 2**40
+
+
 class Refused(unittest.TestCase):
     def check(self, error, pattern, value, **arguments):
         with self.assertRaisesRegex(error, pattern):
             tf.constant(value, **arguments)
 
     def test_numbers_that_do_not_fit_are_named(self):
-        self.check(ValueError, "3000000000 does not fit in int32; pass dtype=tf.int64", 3000000000)
-        self.check(ValueError, "-3000000000 does not fit in int32", [1, [0, -3000000000]][1])
+        self.check(ValueError, "3000000000 does not fit in int32; pass dtype=tf.int64", 3000000000, dtype=tf.int32)
+        self.check(ValueError, "-3000000000 does not fit in int32", [0, -3000000000], dtype=tf.int32)
+        self.check(ValueError, "9223372036854775808 does not fit in int64", [1, 2**63])
         self.check(ValueError, "does not fit in int64", 2**63, dtype=tf.int64)
         self.check(ValueError, "4294967296 does not fit in int32", np.array([2**32]), dtype=tf.int32)
         self.check(ValueError, "does not fit in int64", np.array([2**63], np.uint64), dtype=tf.int64)

@@ -95,7 +95,7 @@ class Inverses(unittest.TestCase):
         for _ in range(20):
             with self.assertRaisesRegex(ValueError, r"input\[9\] is singular: pivot 3"):
                 tf.linalg.inv(many)
-        with self.assertRaisesRegex(TypeError, "matrix_inverse: input is int32; needs float32 or float64"):
+        with self.assertRaisesRegex(TypeError, "matrix_inverse: input is int32; needs a floating dtype"):
             tf.linalg.inv([[1, 2], [3, 4]])
         self.assertEqual(float(tf.linalg.det(a[1, 0])), 0)
         self.assertEqual([float(x) for x in tf.linalg.slogdet(a[1, 0])], [0, -np.inf])
@@ -219,7 +219,7 @@ class Shapes(unittest.TestCase):
         np.testing.assert_array_equal(tf.matrix_set_diag(np.ones((2, 2, 3)), np.zeros((2, 2))).numpy()[1], [[0, 1, 1], [1, 0, 1]])
         for action, pattern in ((lambda: tf.linalg.diag_part(x, k=4), "k is 4; matrices of 3 × 4 have diagonals -2 to 3"),
                                 (lambda: tf.linalg.diag_part(x, align="UP"), "align is 'UP'"),
-                                (lambda: tf.linalg.set_diag(x, x), r"diagonal has shape \(2, 3, 4\); k .0. of input .* needs \(2, 3\)"),
+                                (lambda: tf.linalg.set_diag(x, x), r"diagonal has shape \(2, 3, 4\); k 0 of input .* needs \(2, 3\)"),
                                 (lambda: tf.linalg.diag([1., 2.], num_rows=1), "diagonals of length 2 do not fit")):
             with self.assertRaisesRegex(tf.errors.InvalidArgumentError, pattern):
                 action()

@@ -172,7 +172,7 @@ class Convolutions(unittest.TestCase):
                 (lambda: tf.nn.sigmoid_cross_entropy_with_logits([1.], [1., 2.]), r"labels \(1,\) and logits \(2,\) differ")):
             with self.assertRaisesRegex(tf.errors.InvalidArgumentError, pattern):
                 action()
-        with self.assertRaisesRegex(TypeError, "conv2d: input is int32; needs float32 or float64"):
+        with self.assertRaisesRegex(TypeError, "conv2d: input is int32; needs a floating dtype"):
             tf.nn.conv2d(x.astype(np.int32), f.astype(np.int32), 1, "SAME")
 
 

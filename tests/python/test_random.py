@@ -68,6 +68,56 @@ class Distributions(unittest.TestCase):
             total = tf.reduce_sum(values)
         np.testing.assert_allclose(tape.gradient(total, beta).numpy(), -(values / beta).numpy().sum(0), rtol=1e-5)
 
+    def test_gammas_gradient_is_that_of_its_quantile(self):
+        # Implicitly: the number of the distribution function's same value moves with alpha.
+        alpha, beta = np.array([[.05], [.7], [3.], [40.], [20000.]]), np.array([1., 3.])
+        variable = tf.constant(alpha)
+        with tf.GradientTape() as outer:
+            outer.watch(variable)
+            with tf.GradientTape() as tape:
+                tape.watch(variable)
+                values = tf.random.gamma([500], variable, beta, tf.float64)
+            first = tape.gradient(values, variable)
+        second = outer.gradient(first, variable)
+        shares = stats.gamma.cdf(values.numpy() * beta, alpha)
+        inside = (shares > 1e-12) & (shares < 1 - 1e-12)
+
+        def quantiles(factor):
+            return np.where(inside, stats.gamma.ppf(shares, alpha * factor) / beta, 0).sum((0, 2))
+
+        self.assertGreater(inside.mean(), .8)
+        step = 1e-4
+        slopes = (quantiles(1 + step) - quantiles(1 - step)) / (2 * step * alpha.ravel())
+        np.testing.assert_allclose(first.numpy().ravel(), slopes, rtol=2e-6)
+        step = 1e-3
+        curves = (quantiles(1 + step) - 2 * quantiles(1) + quantiles(1 - step)) / (step * alpha.ravel())**2
+        np.testing.assert_allclose(second.numpy().ravel()[1:4], curves[1:4], rtol=1e-4)
+
+    def test_the_arguments_of_normal_and_uniform_may_be_tensors(self):
+        mean, deviation = tf.Variable([1., 200.]), tf.Variable(3.)
+        for draw in (tf.random.normal, tf.random.truncated_normal):
+            with tf.GradientTape() as tape:
+                values = draw([4000, 2], mean, deviation)
+            by_mean, by_deviation = tape.gradient(values, [mean, deviation])
+            np.testing.assert_array_equal(by_mean.numpy(), [4000, 4000])
+            standard = (values - mean).numpy() / 3
+            np.testing.assert_allclose(by_deviation.numpy(), standard.sum(), rtol=1e-3, atol=.1)
+            np.testing.assert_allclose(values.numpy().mean(0), [1, 200], atol=.3)
+        values = tf.random.uniform([4000, 2], mean, [3., 300.]).numpy()
+        self.assertTrue((values >= [1, 200]).all() and (values <= [3, 300]).all())
+        np.testing.assert_allclose(values.mean(0), [2, 250], rtol=.02)
+        self.assertEqual(tf.random.uniform([3], tf.constant(2), tf.constant(3), tf.int32).numpy().tolist(), [2, 2, 2])
+        self.assertEqual(tf.random.normal([2], dtype=tf.float16).dtype, tf.float16)
+        with self.assertRaisesRegex(TypeError, "random_normal: dtype is float32, and an argument is float64"):
+            tf.random.normal([2], tf.constant(1., tf.float64))
+
+    def test_narrow_uniform_numbers_stay_below_maxval(self):
+        for dtype in (tf.float16, tf.bfloat16):
+            for low, high in ((0, 1), (-3, -1), (-1, 0), (5, 1000)):
+                values = tf.cast(tf.random.uniform([100000], low, high, dtype), tf.float64).numpy()
+                self.assertTrue(values.min() >= low and values.max() < high, (dtype, low, high, values.max()))
+                self.assertAlmostEqual((values.mean() - low) / (high - low), .5, delta=.01)
+
     def test_normal_and_truncated(self):
         self.follows(tf.random.normal([20000], 1., 3.), stats.norm(1, 3))
         self.follows(tf.random.truncated_normal([20000], 1., 3.), stats.truncnorm(-2, 2, 1, 3))

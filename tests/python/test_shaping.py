@@ -207,8 +207,10 @@ class Creation(unittest.TestCase):
         np.testing.assert_array_equal(tf.range(2**63 - 1, -2**63, -2**62, dtype=tf.int64).numpy(),
                                       [2**63 - 1, 2**62 - 1, -1, -2**62 - 1])
         for arguments in ((2**31, 2**31 + 2), (2**31 - 1, 2**31 + 2), (0, 2**40, 2**35)):
+            self.assertEqual(tf.range(*arguments).dtype, tf.int64)
+            np.testing.assert_array_equal(tf.range(*arguments).numpy(), np.arange(*arguments))
             with self.assertRaisesRegex(ValueError, "leave int32; pass dtype int64"):
-                tf.range(*arguments)
+                tf.range(*arguments, dtype=tf.int32)
         with self.assertRaisesRegex(MemoryError, r"range: .*needs 7\.3 TiB"):
             tf.range(10**12, dtype=tf.int64)
 

@@ -43,7 +43,6 @@ from tapedeck.dtypes import (
 )
 from tapedeck.explain import explain_no_gradient
 from tapedeck.initializers import constant_initializer, ones_initializer, zeros_initializer
-from tapedeck.random import set_seed as set_random_seed
 from tapedeck.shapes import TensorShape
 from tapedeck.tape import GradientTape, UnconnectedGradients
 from tapedeck import namespaces as _namespaces, shaping as _shaping

@@ -198,7 +198,7 @@ def assert_type(tensor, tf_type, message=None, name=None):
 
 
 def assert_integer(x, message=None, name=None):
-    """x is int32 or int64. TypeError where not."""
+    """x holds whole numbers. TypeError where not."""
     x = _to_tensor(x)
     if not x.dtype.is_integer:
         raise _engine.TypeMismatchError(f"{message or ''} Expected an integer tensor, it is {x.dtype.name}".strip())

@@ -3,11 +3,17 @@ import importlib
 import sys
 import types
 
-from tapedeck import _engine, composites, ordering, reductions, segments, selections  # noqa: F401  (they list themselves)
+from tapedeck import _engine, composites
+from tapedeck import (blocks, casts, debugging, linalg, matrices, nn, nn_images, ordering, random, reductions, refusals, segments,
+                      selections, shaping)
+
+# What the package's Python files add: the first seven list it themselves.
+_DEFINING = [blocks, casts, matrices, ordering, reductions, segments, selections, debugging, linalg, nn, nn_images, random,
+             shaping]
 
 # Files of the package that hold code, but are no namespace that TensorFlow has.
-_INTERNAL = {"composites", "context", "creation", "custom", "explain", "functional", "idx", "lbfgs",
-             "namespaces", "nn_images", "ordering", "reductions", "segments", "selections", "shapes",
+_INTERNAL = {"blocks", "casts", "composites", "context", "creation", "custom", "explain", "functional", "idx", "lbfgs",
+             "matrices", "namespaces", "nn_images", "ordering", "reductions", "refusals", "segments", "selections", "shapes",
              "shaping", "signatures", "tape"}
 
 # Functions of the package's Python files that TensorFlow has under other names too.
@@ -46,6 +52,7 @@ def install(*python_functions):
     """Called once, at the end of the package's import, with the functions that the package's Python files add, by name.
     What a Python file defines stays."""
     root = sys.modules["tapedeck"]
+    named = refusals.name_functions(_DEFINING)
     for alias, origin in _ALIASES.items():
         module, name = origin.rsplit(".", 1)
         path, _, short = alias.rpartition(".")
@@ -57,7 +64,8 @@ def install(*python_functions):
         path, _, name = python_name.rpartition(".")
         module = _submodule(path) if path else root
         if not hasattr(module, name):
-            setattr(module, name, function)
+            setattr(module, name, named.get(function, function))
+    root.set_random_seed = random.set_seed
     root.__all__ = [name for name in vars(root) if not name.startswith("_") and name not in _INTERNAL]
 
 

@@ -6,19 +6,26 @@ avg_pool = _images.avg_pool
 avg_pool1d = _images.avg_pool1d
 avg_pool2d = _images.avg_pool2d
 atrous_conv2d = _images.atrous_conv2d
+atrous_conv2d_transpose = _images.atrous_conv2d_transpose
 conv1d = _images.conv1d
 conv1d_transpose = _images.conv1d_transpose
 conv2d = _images.conv2d
 conv2d_backprop_filter = _images.conv2d_backprop_filter
 conv2d_backprop_input = _images.conv2d_backprop_input
 conv2d_transpose = _images.conv2d_transpose
+conv_transpose = _images.conv_transpose
 convolution = _images.convolution
 depthwise_conv2d = _images.depthwise_conv2d
+depthwise_conv2d_backprop_filter = _images.depthwise_conv2d_backprop_filter
+depthwise_conv2d_backprop_input = _images.depthwise_conv2d_backprop_input
 depthwise_conv2d_native = _images.depthwise_conv2d
+depthwise_conv2d_native_backprop_filter = _images.depthwise_conv2d_backprop_filter
+depthwise_conv2d_native_backprop_input = _images.depthwise_conv2d_backprop_input
 max_pool = _images.max_pool
 max_pool1d = _images.max_pool1d
 max_pool2d = _images.max_pool2d
 max_pool_with_argmax = _images.max_pool_with_argmax
+pool = _images.pool
 separable_conv2d = _images.separable_conv2d
 
 
@@ -29,7 +36,7 @@ def _op(name):
 def _floating(op, argument, value):
     tensor = _engine.convert_to_tensor(value)
     if not tensor.dtype.is_floating:
-        raise _engine.TypeMismatchError(f"{op}: {argument} is {tensor.dtype.name}; needs float32 or float64")
+        raise _engine.TypeMismatchError(f"{op}: {argument} is {tensor.dtype.name}; needs a floating dtype")
     return tensor
 
 
@@ -44,7 +51,12 @@ def _dropped_share(rate, keep_prob):
     """The rate of either generation's arguments, in [0, 1)."""
     if (rate is None) == (keep_prob is None):
         raise ValueError(f"dropout: give either rate or keep_prob; they are {rate!r} and {keep_prob!r}")
-    share = float(rate) if keep_prob is None else 1 - float(keep_prob)
+    try:
+        share = float(rate) if keep_prob is None else 1 - float(keep_prob)
+    except (TypeError, ValueError):
+        raise _engine.TypeMismatchError(
+            f"dropout: {'rate' if keep_prob is None else 'keep_prob'} is {rate if keep_prob is None else keep_prob!r}; "
+            "needs a number") from None
     if not 0 <= share < 1:
         wrong = f"rate is {rate!r}; must be in [0, 1)" if keep_prob is None else f"keep_prob is {keep_prob!r}; must be in (0, 1]"
         raise _engine.InvalidArgumentError(f"dropout: {wrong}")
@@ -54,7 +66,7 @@ def _dropped_share(rate, keep_prob):
 def dropout(x, rate=None, noise_shape=None, seed=None, name=None, *, keep_prob=None):
     """Sets each element to 0 with probability `rate`, and divides the others by 1 − rate.
 
-    x: float32 or float64. rate: in [0, 1); keep_prob, TensorFlow 1's name for 1 − rate, goes by keyword only.
+    x: any floating dtype. rate: in [0, 1); keep_prob, TensorFlow 1's name for 1 − rate, goes by keyword only.
     noise_shape: the shape of the random choices, which broadcast to x; None in it means x's extent. seed: as in
     tf.random.uniform. Elements that are set to 0 have gradient 0.
     """
@@ -67,8 +79,27 @@ def dropout(x, rate=None, noise_shape=None, seed=None, name=None, *, keep_prob=N
     else:
         noise_shape = [own if extent is None else int(extent) for extent, own in
                        zip(noise_shape, x.shape if len(noise_shape) == len(x.shape) else noise_shape)]
+        if len(noise_shape) > len(x.shape) or any(
+                own not in (1, extent) for own, extent in zip(noise_shape[::-1], list(x.shape)[::-1])):
+            raise _engine.InvalidArgumentError(f"dropout: noise_shape {tuple(noise_shape)} does not broadcast to x {tuple(x.shape)}")
     kept = _op("greater_equal")(_op("random_uniform")(noise_shape, dtype=x.dtype, seed=seed), share)
     return _op("where")(kept, x * (1 / (1 - share)), _op("zeros_like")(x))
+
+
+def swish(features, beta=1.0, name=None):
+    """x·sigmoid(beta·x) (Ramachandran, Zoph and Le 2017, https://arxiv.org/abs/1710.05941): the op swish.
+
+    features: floating; beta: a number, or a tensor that broadcasts, with respect to which it is then differentiable too.
+    Returns: the dtype of features, their shape.
+    Errors: TypeError for another dtype.
+    """
+    if isinstance(beta, (_engine.Tensor, _engine.Variable)):
+        features = _floating("swish", "features", features)
+        return features * _op("sigmoid")(_op("cast")(beta, features.dtype) * features)
+    return _op("swish")(features, beta)
+
+
+silu = swish
 
 
 def l2_normalize(x, axis=None, epsilon=1e-12, name=None, dim=None):
@@ -140,6 +171,21 @@ def layer_normalization(x, scale=None, offset=None, axis=-1, epsilon=1e-3, name=
     return batch_normalization(x, mean, variance, offset, scale, epsilon)
 
 
+def moments(x, axes, shift=None, keepdims=False, name=None, keep_dims=None):
+    """(mean, variance) along axes: the op moments. shift does nothing, as in TensorFlow; keep_dims is TensorFlow 1's name.
+
+    x: floating; axes: one axis or a list of them; keepdims: leave the reduced axes with extent 1.
+    Returns: two tensors of the dtype of x.
+    Errors: InvalidArgumentError for an axis out of range or named twice; TypeError for another dtype.
+    """
+    return tuple(_op("moments")(x, axes, _keeps(keepdims, keep_dims)))
+
+
+def _keeps(keepdims, keep_dims):
+    """TensorFlow 1 has `name` where TensorFlow 2 has `keepdims`."""
+    return bool(keep_dims) if isinstance(keepdims, (str, type(None))) else bool(keepdims or keep_dims)
+
+
 def normalize_moments(counts, mean_ss, variance_ss, shift, name=None):
     """Mean and variance of the sums that sufficient_statistics returns."""
     mean = mean_ss / counts
@@ -147,10 +193,10 @@ def normalize_moments(counts, mean_ss, variance_ss, shift, name=None):
     return (mean if shift is None else mean + shift), variance
 
 
-def sufficient_statistics(x, axes, shift=None, keep_dims=None, name=None, keepdims=False):
+def sufficient_statistics(x, axes, shift=None, keepdims=False, name=None, keep_dims=None):
     """(number of elements, Σ (x − shift), Σ (x − shift)², shift) along axes."""
     x = _floating("sufficient_statistics", "x", x)
-    keepdims = keepdims if keep_dims is None else keep_dims
+    keepdims = _keeps(keepdims, keep_dims)
     ones = _op("reduce_sum")(_op("ones_like")(x), axis=axes)
     count = _op("reduce_max")(ones) if x.shape.num_elements() else _engine.convert_to_tensor(0., x.dtype)
     moved = x if shift is None else x - shift
@@ -158,10 +204,10 @@ def sufficient_statistics(x, axes, shift=None, keep_dims=None, name=None, keepdi
     return count, total, _op("reduce_sum")(_op("square")(moved), axis=axes, keepdims=keepdims), shift
 
 
-def weighted_moments(x, axes, frequency_weights, name=None, keep_dims=None, keepdims=False):
+def weighted_moments(x, axes, frequency_weights, keepdims=False, name=None, keep_dims=None):
     """Weighted mean and variance along axes: Σ w·x / Σ w and Σ w·(x − mean)² / Σ w; the weights broadcast to x."""
     x = _floating("weighted_moments", "x", x)
-    keepdims = keepdims if keep_dims is None else keep_dims
+    keepdims = _keeps(keepdims, keep_dims)
     weights = _op("broadcast_to")(_op("cast")(_like(x, frequency_weights), x.dtype), x.shape)
     total = _op("reduce_sum")(weights, axis=axes, keepdims=True)
     mean = _op("reduce_sum")(weights * x, axis=axes, keepdims=True) / total
@@ -172,11 +218,11 @@ def weighted_moments(x, axes, frequency_weights, name=None, keep_dims=None, keep
     return _op("squeeze")(mean, axis=axes), _op("squeeze")(variance, axis=axes)
 
 
-def in_top_k(predictions, targets, k, name=None):
+def in_top_k(targets, predictions, k, name=None):
     """True where the right class is among the k best of its row; False where the row holds NaN or ∞.
 
-    predictions: (rows, classes); targets: (rows,), whole numbers. TensorFlow 2 swapped the first two arguments; they are
-    told apart by their number of axes.
+    targets: (rows,), whole numbers; predictions: (rows, classes). TensorFlow 1 has them the other way round; they are told
+    apart by their number of axes.
     """
     predictions, targets = _engine.convert_to_tensor(predictions), _engine.convert_to_tensor(targets)
     if len(predictions.shape) == 1 and len(targets.shape) == 2:
@@ -193,15 +239,17 @@ def _clipped(rows, max_norm, id_axes):
     return rows * (max_norm / _op("maximum")(length, max_norm))
 
 
-def embedding_lookup(params, ids, partition_strategy="mod", name=None, validate_indices=True, max_norm=None):
+def embedding_lookup(params, ids, max_norm=None, name=None, validate_indices=True, partition_strategy="mod"):
     """Rows of `params` by number: shape ids.shape + params.shape[1:].
 
     params: one tensor or variable, or a list of them that together hold the rows: with 'mod' row i is row i // n of part
-    i % n; with 'div' the parts hold consecutive rows. max_norm: longer rows are scaled down to it. OutOfRangeError for an
-    id outside the rows.
+    i % n; with 'div' the parts hold consecutive rows. max_norm: longer rows are scaled down to it; a text there is
+    partition_strategy, which comes third in TensorFlow 1. OutOfRangeError for an id outside the rows.
     """
+    if isinstance(max_norm, str):
+        max_norm, partition_strategy = None, max_norm
     ids = _engine.convert_to_tensor(ids)
-    parts = list(params) if isinstance(params, (list, tuple)) else [params]
+    parts = [_engine.convert_to_tensor(part) for part in params] if isinstance(params, (list, tuple)) else [params]
     if not parts:
         raise ValueError("embedding_lookup: params is empty")
     if len(parts) == 1:
@@ -220,5 +268,5 @@ def embedding_lookup(params, ids, partition_strategy="mod", name=None, validate_
         rows = ids
     else:
         raise ValueError(f"embedding_lookup: partition_strategy is {partition_strategy!r}; must be 'mod' or 'div'")
-    return _clipped(_op("gather")(_op("concat")([_engine.convert_to_tensor(part) for part in parts], 0), rows), max_norm,
+    return _clipped(_op("gather")(_op("concat")(parts, 0), rows), max_norm,
                     len(ids.shape))

@@ -1,4 +1,6 @@
 """Convolutions and pooling as TensorFlow's two generations call them; the ops know one form, four axes."""
+import numpy as np
+
 from tapedeck import _engine
 
 
@@ -16,7 +18,11 @@ def _sliding(op, strides, padding, data_format, dilations):
         raise TypeError(f"{op}() misses argument 'padding'")
     else:
         arguments["padding"] = "EXPLICIT"
-        arguments["explicit_paddings"] = [int(number) for pair in padding for number in pair]
+        pairs = np.asarray(padding)
+        if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
+            raise _engine.InvalidArgumentError(f"{op}: padding is {padding!r}; must be 'SAME', 'VALID', or a pair of whole numbers "
+                                               "(before, after) for each axis")
+        arguments["explicit_paddings"] = pairs.ravel().tolist()
     return arguments
 
 
@@ -108,6 +114,22 @@ def depthwise_conv2d(input, filter=None, strides=None, padding=None, data_format
         input, filter, **_sliding("depthwise_conv2d", strides, padding, data_format, rate if dilations is None else dilations))
 
 
+def depthwise_conv2d_backprop_input(input_sizes, filter, out_backprop, strides, padding, data_format="NHWC", dilations=None,
+                                    name=None):
+    """The gradient of depthwise_conv2d with respect to its input, of shape input_sizes."""
+    return _op("depthwise_conv2d_native_backprop_input")(
+        input_sizes, filter, out_backprop,
+        **_sliding("depthwise_conv2d_backprop_input", strides, padding, data_format, dilations))
+
+
+def depthwise_conv2d_backprop_filter(input, filter_sizes, out_backprop, strides, padding, data_format="NHWC", dilations=None,
+                                     name=None):
+    """The gradient of depthwise_conv2d with respect to its filter, of shape filter_sizes."""
+    return _op("depthwise_conv2d_native_backprop_filter")(
+        input, filter_sizes, out_backprop,
+        **_sliding("depthwise_conv2d_backprop_filter", strides, padding, data_format, dilations))
+
+
 def separable_conv2d(input, depthwise_filter, pointwise_filter, strides, padding, data_format=None, dilations=None, name=None,
                      *, rate=None):
     """depthwise_conv2d, then conv2d with pointwise_filter of (1, 1, channels·multiplier, output channels)."""
@@ -118,6 +140,11 @@ def separable_conv2d(input, depthwise_filter, pointwise_filter, strides, padding
 def atrous_conv2d(value, filters, rate, padding, name=None):
     """conv2d with dilations `rate` and stride 1."""
     return conv2d(value, filters, 1, padding, dilations=rate)
+
+
+def atrous_conv2d_transpose(value, filters, output_shape, rate, padding, name=None):
+    """conv2d_transpose with dilations `rate` and stride 1."""
+    return conv2d_transpose(value, filters, output_shape, 1, padding, dilations=rate)
 
 
 def conv1d(input=None, filters=None, stride=None, padding=None, data_format="NWC", dilations=None, name=None, *, value=None,
@@ -153,6 +180,13 @@ def convolution(input, filters=None, strides=None, padding="VALID", data_format=
     return conv2d(input, filters, strides, padding, data_format or "NHWC", dilations)
 
 
+def conv_transpose(input, filters, output_shape, strides, padding="SAME", data_format=None, dilations=None, name=None):
+    """conv1d_transpose or conv2d_transpose, by the number of the input's axes."""
+    if len(_engine.convert_to_tensor(input).shape) == 3:
+        return conv1d_transpose(input, filters, output_shape, strides, padding, data_format or "NWC", dilations)
+    return conv2d_transpose(input, filters, output_shape, strides, padding, data_format or "NHWC", dilations)
+
+
 def _pool(op, input, ksize, strides, padding, data_format):
     return _op(op)(input, ksize, **_sliding(op, ksize if strides is None else strides, padding, data_format, None))
 
@@ -182,6 +216,21 @@ def max_pool(input=None, ksize=None, strides=None, padding=None, data_format=Non
 def avg_pool(input=None, ksize=None, strides=None, padding=None, data_format=None, name=None, *, value=None):
     """The mean of each window; images have four axes, rows three. Padding does not count. Arguments as in max_pool."""
     return _pool_by_rank("avg_pool", _either("avg_pool", "input", input, "value", value), ksize, strides, padding, data_format)
+
+
+def pool(input, window_shape=None, pooling_type=None, strides=None, padding="VALID", data_format=None, dilations=None,
+         name=None):
+    """max_pool or avg_pool with stride 1 where none is given.
+
+    window_shape: as ksize in max_pool; pooling_type: 'MAX' or 'AVG'. UnimplementedError for dilations above 1.
+    """
+    if pooling_type not in ("MAX", "AVG"):
+        raise _engine.InvalidArgumentError(f"pool: pooling_type is {pooling_type!r}; must be 'MAX' or 'AVG'")
+    rates = dilations if isinstance(dilations, (list, tuple)) else [1 if dilations is None else dilations]
+    if any(rate != 1 for rate in rates):
+        raise _engine.UnimplementedError(f"pool: dilations are {dilations}; windows are dense here")
+    return (max_pool if pooling_type == "MAX" else avg_pool)(input, window_shape, 1 if strides is None else strides, padding,
+                                                             data_format)
 
 
 def max_pool1d(input, ksize, strides, padding, data_format="NWC", name=None):

@@ -12,7 +12,7 @@ UniqueWithCounts = collections.namedtuple("UniqueWithCounts", ["y", "idx", "coun
 def top_k(input, k=1, sorted=True, index_type="int32", name=None):
     """The k largest values along the last axis, and their positions.
 
-    input: int32, int64, float32 or float64, at least one axis; k: how many; sorted: largest first, as they come here in
+    input: any numeric dtype, at least one axis; k: how many; sorted: largest first, as they come here in
     any case; index_type: int32 or int64.
     Returns: (values, indices): the dtype of input and index_type, the shape of input with k for its last extent. Of equal
     values the first comes first; NaN counts as larger than every number.

@@ -5,7 +5,7 @@ import os
 import numpy as np
 
 from tapedeck import _engine, dtypes
-from tapedeck.shaping import broadcast_static_shape
+from tapedeck.shaping import broadcast_static_shape as _broadcast_static_shape
 
 _op = _engine.op_function
 
@@ -15,19 +15,75 @@ def set_seed(seed):
     _engine.set_random_seed(None if seed is None else int(seed))
 
 
+def _is_number(value):
+    return value is None or isinstance(value, (int, float))
+
+
+def _between(draw, shape, first, second, dtype, seed, with_range):
+    """A draw from the standard distribution, moved and stretched: differentiable with respect to both arguments."""
+    dtype = dtypes.as_dtype(dtype)
+    first, second = (_engine.convert_to_tensor(value, dtype_hint=dtype) for value in (first, second))
+    for value in (first, second):
+        if value.dtype != dtype:
+            raise _engine.TypeMismatchError(f"{draw}: dtype is {dtype.name}, and an argument is {value.dtype.name}; cast it")
+    standard = _op(draw)(shape, dtype=dtype, seed=seed)
+    return standard * (second - first if with_range else second) + first
+
+
+def uniform(shape, minval=0, maxval=None, dtype=dtypes.float32, seed=None, name=None):
+    """Random numbers, uniform on [minval, maxval): the op random_uniform, whose docstring tells of seeds.
+
+    shape: extents of the result; minval, maxval: the range, by default [0, 1); numbers, or, of a floating dtype, tensors that
+    broadcast to shape, with respect to which the result is then differentiable; dtype: floating or whole (which needs a
+    maxval); seed: whole number or None.
+    Returns: dtype, shape.
+    Errors: InvalidArgumentError for a negative extent, or an empty range of whole numbers; TypeError for bool.
+    """
+    dtype = dtypes.as_dtype(dtype)
+    if _is_number(minval) and _is_number(maxval):
+        return _op("random_uniform")(shape, minval, maxval, dtype, seed)
+    if dtype.is_integer:
+        return _op("random_uniform")(shape, int(minval), None if maxval is None else int(maxval), dtype, seed)
+    return _between("random_uniform", shape, minval, 1. if maxval is None else maxval, dtype, seed, True)
+
+
+def normal(shape, mean=0.0, stddev=1.0, dtype=dtypes.float32, seed=None, name=None):
+    """Random numbers of the normal distribution: the op random_normal, whose docstring tells of seeds.
+
+    shape: extents of the result; mean, stddev: numbers, or tensors that broadcast to shape, with respect to which the result
+    is then differentiable; dtype: floating; seed: whole number or None.
+    Returns: dtype, shape.
+    Errors: InvalidArgumentError for a negative extent; TypeError for another dtype.
+    """
+    if _is_number(mean) and _is_number(stddev):
+        return _op("random_normal")(shape, mean, stddev, dtype, seed)
+    return _between("random_normal", shape, mean, stddev, dtype, seed, False)
+
+
+def truncated_normal(shape, mean=0.0, stddev=1.0, dtype=dtypes.float32, seed=None, name=None):
+    """Random numbers of the normal distribution; those further than 2·stddev from the mean are drawn again.
+
+    The arguments, the result and the errors are those of random.normal.
+    """
+    if _is_number(mean) and _is_number(stddev):
+        return _op("truncated_normal")(shape, mean, stddev, dtype, seed)
+    return _between("truncated_normal", shape, mean, stddev, dtype, seed, False)
+
+
 def gamma(shape, alpha, beta=None, dtype=dtypes.float32, seed=None, name=None):
     """Random numbers of the gamma distribution with shape parameter alpha and rate beta (None: 1).
 
-    shape: how many for each pair of alpha and beta, which broadcast; dtype: float32 or float64. Returns dtype, shape + their
-    shape. Differentiable with respect to beta. InvalidArgumentError for an alpha that is not above 0.
+    shape: how many for each pair of alpha and beta, which broadcast; dtype: floating. Returns dtype, shape + their shape.
+    Differentiable with respect to both, to alpha by the implicit derivative (see the op random_gamma_grad).
+    InvalidArgumentError for an alpha that is not above 0.
     """
     dtype = dtypes.as_dtype(dtype)
     alpha = _engine.convert_to_tensor(alpha, dtype)
     if beta is None:
         return _op("random_gamma")(alpha, shape, seed)
     beta = _engine.convert_to_tensor(beta, dtype)
-    alpha = _op("broadcast_to")(alpha, broadcast_static_shape(alpha.shape, beta.shape))
-    least = float(np.finfo(dtype.as_numpy_dtype).tiny)
+    alpha = _op("broadcast_to")(alpha, _broadcast_static_shape(alpha.shape, beta.shape))
+    least = float(np.finfo(dtype.as_numpy_dtype).tiny)  # the distribution has no 0
     return _op("maximum")(_op("divide")(_op("random_gamma")(alpha, shape, seed), beta), least)
 
 
@@ -68,36 +124,47 @@ def _at(key, counter=0):
         _engine.set_random_place(None)
 
 
-def _stateless(seed):
+def _stateless(function, seed):
     """The place that a stateless function's seed, two whole numbers, names."""
     words = np.asarray(seed)
     if words.shape != (2,) or words.dtype.kind not in "iu":
-        raise _engine.InvalidArgumentError(f"seed has shape {words.shape} and dtype {words.dtype}; needs two whole numbers")
+        raise _engine.InvalidArgumentError(
+            f"{function}: seed has shape {words.shape} and dtype {words.dtype}; needs two whole numbers")
     return _at(_mix(_mix(int(words[0]) % _WORD) ^ (int(words[1]) % _WORD)))
 
 
 def stateless_uniform(shape, seed, minval=0, maxval=None, dtype=dtypes.float32, name=None):
     """As random.uniform, but the numbers depend on the arguments alone. seed: two whole numbers."""
-    with _stateless(seed):
-        return _op("random_uniform")(shape, minval, maxval, dtype)
+    with _stateless("stateless_uniform", seed):
+        return uniform(shape, minval, maxval, dtype)
 
 
 def stateless_normal(shape, seed, mean=0.0, stddev=1.0, dtype=dtypes.float32, name=None):
     """As random.normal, but the numbers depend on the arguments alone. seed: two whole numbers."""
-    with _stateless(seed):
-        return _op("random_normal")(shape, mean, stddev, dtype)
+    with _stateless("stateless_normal", seed):
+        return normal(shape, mean, stddev, dtype)
 
 
 def stateless_truncated_normal(shape, seed, mean=0.0, stddev=1.0, dtype=dtypes.float32, name=None):
     """As random.truncated_normal, but the numbers depend on the arguments alone. seed: two whole numbers."""
-    with _stateless(seed):
-        return _op("truncated_normal")(shape, mean, stddev, dtype)
+    with _stateless("stateless_truncated_normal", seed):
+        return truncated_normal(shape, mean, stddev, dtype)
 
 
 def stateless_categorical(logits, num_samples, seed, dtype=dtypes.int64, name=None):
     """As random.categorical, but the numbers depend on the arguments alone. seed: two whole numbers."""
-    with _stateless(seed):
+    with _stateless("stateless_categorical", seed):
         return _op("random_categorical")(logits, num_samples, dtype)
+
+
+def stateless_gamma(shape, seed, alpha, beta=None, dtype=dtypes.float32, name=None):
+    """As random.gamma, but the numbers depend on the arguments alone, and `shape` is that of the result. seed: two whole
+    numbers. InvalidArgumentError where alpha and beta do not broadcast to shape."""
+    dtype = dtypes.as_dtype(dtype)
+    alpha = _op("broadcast_to")(_engine.convert_to_tensor(alpha, dtype), shape)
+    with _stateless("stateless_gamma", seed):
+        values = _op("random_gamma")(alpha, [])
+    return values if beta is None else _op("divide")(values, _engine.convert_to_tensor(beta, dtype))
 
 
 class Generator:
@@ -144,23 +211,23 @@ class Generator:
         self.skip(count)
         return made
 
-    def _draw(self, op, *arguments):
+    def _draw(self, function, *arguments):
         with _at(self._key, self._counter):
-            result = _op(op)(*arguments)
+            result = function(*arguments)
         self.skip(result.shape.num_elements() + 1)
         return result
 
     def uniform(self, shape, minval=0, maxval=None, dtype=dtypes.float32, name=None):
         """As random.uniform."""
-        return self._draw("random_uniform", shape, minval, maxval, dtype)
+        return self._draw(uniform, shape, minval, maxval, dtype)
 
     def normal(self, shape, mean=0.0, stddev=1.0, dtype=dtypes.float32, name=None):
         """As random.normal."""
-        return self._draw("random_normal", shape, mean, stddev, dtype)
+        return self._draw(normal, shape, mean, stddev, dtype)
 
     def truncated_normal(self, shape, mean=0.0, stddev=1.0, dtype=dtypes.float32, name=None):
         """As random.truncated_normal."""
-        return self._draw("truncated_normal", shape, mean, stddev, dtype)
+        return self._draw(truncated_normal, shape, mean, stddev, dtype)
 
 
 _global_generator = None
@@ -181,4 +248,5 @@ def set_global_generator(generator):
 
 
 # TensorFlow 1's names at the top.
-functions = {"random_gamma": gamma, "multinomial": multinomial}
+functions = {"random_gamma": gamma, "multinomial": multinomial, "random_uniform": uniform, "random_normal": normal,
+             "truncated_normal": truncated_normal}

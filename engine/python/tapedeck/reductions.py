@@ -77,7 +77,7 @@ def _spectral_norm(x, rows, columns, keepdims):
 def norm(tensor, ord="euclidean", axis=None, keepdims=None, name=None, keep_dims=None):
     """The norm of vectors, or of matrices.
 
-    tensor: float32 or float64. axis: None takes all elements as one vector; one axis the vectors along it; a pair
+    tensor: any floating dtype. axis: None takes all elements as one vector; one axis the vectors along it; a pair
     (rows, columns) the matrices in them. ord: of vectors 'euclidean' (√Σ x²), a number p above 0 ((Σ |x|ᵖ)^(1/p)) or inf
     (the largest |x|); of matrices 'euclidean' or 'fro' (√Σ x²), 1 (the largest sum of a column's |x|), inf (of a row's)
     or 2 (the largest singular value). keepdims: leave the reduced axes with extent 1.

@@ -7,7 +7,7 @@ from tapedeck.errors import InvalidArgumentError
 
 _SORTED_DOC = """{what} of the slices of data that have the same number, numbers in ascending order.
 
-    data: int32, int64, float32 or float64; segment_ids: int32 or int64, one axis, as long as the first of data, none below
+    data: any numeric dtype; segment_ids: any whole-number dtype, one axis, as long as the first of data, none below
     0, each at least the one before it.
     Returns: the dtype of data, (last number + 1,) + the rest of its shape; {empty} for a number that is not there.
     Errors: InvalidArgumentError for numbers that are not in order or below 0, or shapes that do not fit.
@@ -18,7 +18,7 @@ def _sorted_ids(name, data, segment_ids):
     """Data and numbers as tensors, how many numbers there are, and whether some are missing."""
     data, ids = tensor(data), tensor(segment_ids)
     if not ids.dtype.is_integer:
-        raise _engine.TypeMismatchError(f"{name}: segment_ids is {ids.dtype.name}; needs int32 or int64")
+        raise _engine.TypeMismatchError(f"{name}: segment_ids is {ids.dtype.name}; needs whole numbers")
     values = ids.numpy().astype(np.int64)
     if values.ndim != 1 or data.ndim == 0 or data.shape[0] != len(values):
         raise InvalidArgumentError(f"{name}: segment_ids {values.shape} is not one axis as long as the first of data "
@@ -63,7 +63,7 @@ def _sorted_segments(what, text, empty):
 
 _UNSORTED_DOC = """{what} of the slices of data that have the same number.
 
-    data: float32 or float64; segment_ids: int32 or int64, values below num_segments, its shape a beginning of that of
+    data: any floating dtype; segment_ids: any whole-number dtype, values below num_segments, its shape a beginning of that of
     data; slices with a number below 0 are left out; num_segments: how many numbers there are.
     Returns: the dtype of data, (num_segments,) + the rest of its shape; 0 for a number that is not there.
     Errors: OutOfRangeError for a number of at least num_segments; InvalidArgumentError for shapes that do not fit.
@@ -139,3 +139,30 @@ def bincount(arr, weights=None, minlength=None, maxlength=None, dtype="int32", n
     if binary_output:
         counts = op("minimum")(counts, 1)
     return op("reshape")(counts, [rows, size]) if axis == -1 and values.ndim == 2 else counts
+
+
+@public("math.confusion_matrix", "confusion_matrix")
+def confusion_matrix(labels, predictions, num_classes=None, weights=None, dtype="int32", name=None):
+    """How often each class was taken for each: entry [i, j] counts the places with label i and prediction j.
+
+    labels, predictions: whole numbers, one axis, as long as each other; num_classes: None for the largest number + 1;
+    weights: what each place counts, None for 1; dtype: of the result.
+    Returns: dtype, (num_classes, num_classes).
+    Errors: InvalidArgumentError for other shapes, and numbers outside [0, num_classes).
+    """
+    given = {"labels": tensor(labels), "predictions": tensor(predictions)}
+    for argument, values in given.items():
+        if not values.dtype.is_integer:
+            raise _engine.TypeMismatchError(f"confusion_matrix: {argument} is {values.dtype.name}; needs whole numbers")
+    rows, columns = (values.numpy().astype(np.int64) for values in given.values())
+    if rows.ndim != 1 or rows.shape != columns.shape:
+        raise InvalidArgumentError(f"confusion_matrix: labels {rows.shape} and predictions {columns.shape}; need one axis, as "
+                                   "long as each other")
+    largest = max((int(values.max()) for values in (rows, columns) if values.size), default=-1)
+    size = largest + 1 if num_classes is None else int(num_classes)
+    for argument, values in (("labels", rows), ("predictions", columns)):
+        if values.size and not (0 <= values.min() and values.max() < size):
+            raise InvalidArgumentError(f"confusion_matrix: {argument} holds {values.min()} to {values.max()}; must be in "
+                                       f"[0, {size})")
+    weights = op("ones")(rows.shape, dtype) if weights is None else op("cast")(weights, dtype)
+    return op("scatter_nd")(np.stack([rows, columns], -1), weights, [size, size])

@@ -34,7 +34,7 @@ def where(condition, x=None, y=None, name=None):
 def clip_by_norm(t, clip_norm, axes=None, name=None):
     """Shortens t to the length clip_norm where it is longer: t·clip_norm / max(‖t‖, clip_norm).
 
-    t: float32 or float64; clip_norm: a scalar above 0, or a tensor that broadcasts to t; axes: one axis or a list of
+    t: any floating dtype; clip_norm: a scalar above 0, or a tensor that broadcasts to t; axes: one axis or a list of
     axes along which the length is taken, None for all.
     Returns: dtype and shape of t. A t of length 0 stays, and its gradient passes unchanged.
     Errors: TypeError for other dtypes; InvalidArgumentError for axes out of range.
@@ -54,7 +54,7 @@ def _given(t_list):
 def global_norm(t_list, name=None):
     """The length of all tensors of a list together: √(Σ ‖t‖²).
 
-    t_list: float32 or float64, all of one dtype, any shapes; None is left out.
+    t_list: any floating dtype, one for all, any shapes; None is left out.
     Returns: a scalar of that dtype; float32 0 for an empty list.
     Errors: TypeError for other dtypes or what is no list.
     """
@@ -68,7 +68,7 @@ def global_norm(t_list, name=None):
 def clip_by_global_norm(t_list, clip_norm, use_norm=None, name=None):
     """Shortens all tensors of a list by one factor, so that their length together is at most clip_norm.
 
-    t_list: float32 or float64, all of one dtype, any shapes; None stays None; clip_norm: a number above 0; use_norm: their
+    t_list: any floating dtype, one for all, any shapes; None stays None; clip_norm: a number above 0; use_norm: their
     length, where it is known already.
     Returns: (list of t·clip_norm / max(norm, clip_norm), norm). Where the norm is infinite or NaN all become NaN.
     Errors: TypeError for other dtypes or what is no list.
@@ -97,7 +97,7 @@ def scalar_mul(scalar, x, name=None):
 def erfcinv(x, name=None):
     """The inverse of erfc: ∞ at 0, −∞ at 2, NaN outside [0, 2].
 
-    x: float32 or float64, any shape.
+    x: any floating dtype, any shape.
     Returns: dtype and shape of x, element by element.
     Errors: TypeError for another dtype.
     """
@@ -138,7 +138,7 @@ def is_strictly_increasing(x, name=None):
     return op("reduce_all")(flat[1:] > flat[:-1])
 
 
-@public("nn.zero_fraction")
+@public("nn.zero_fraction", "math.zero_fraction")
 def zero_fraction(value, name=None):
     """The share of elements that are 0.
 
@@ -160,3 +160,34 @@ def div(x, y, name=None):
     """
     whole = all(np.asarray(value).dtype.kind == "i" for value in (x, y))
     return op("floordiv" if whole else "divide")(x, y)
+
+
+@public("math.accumulate_n", "accumulate_n")
+def accumulate_n(inputs, shape=None, tensor_dtype=None, name=None):
+    """The sum of tensors of one shape and dtype: the op add_n. shape and tensor_dtype, where given, must be theirs."""
+    total = op("add_n")(inputs)
+    if shape is not None and tuple(total.shape) != tuple(shape):
+        raise InvalidArgumentError(f"accumulate_n: inputs have shape {tuple(total.shape)}, not {tuple(shape)}")
+    if tensor_dtype is not None and total.dtype != tensor_dtype:
+        raise InvalidArgumentError(f"accumulate_n: inputs are {total.dtype.name}, not {tensor_dtype!r}")
+    return total
+
+
+@public("identity_n")
+def identity_n(input, name=None):
+    """A list of the same tensors, as new ones for the tape."""
+    return [op("identity")(each) for each in input]
+
+
+@public("lbeta", "math.lbeta")
+def lbeta(x, name=None):
+    """ln |B(x)| along the last axis: Σ lnΓ(xᵢ) − lnΓ(Σ xᵢ), Euler's beta function for two numbers.
+
+    x: floating, at least one axis.
+    Returns: the dtype of x, its shape without the last axis; −∞ for no numbers.
+    Errors: InvalidArgumentError for a scalar; TypeError for another dtype.
+    """
+    x = tensor(x)
+    if x.ndim == 0:
+        raise InvalidArgumentError("lbeta: x is a scalar; needs at least one axis")
+    return op("reduce_sum")(op("lgamma")(x), axis=-1) - op("lgamma")(op("reduce_sum")(x, axis=-1))

@@ -3,6 +3,7 @@
 `functions` maps TensorFlow's names to them; namespaces.py puts them there.
 """
 import math
+import os
 
 import numpy as np
 
@@ -32,7 +33,7 @@ def pad(tensor, paddings, mode="CONSTANT", constant_values=0, name=None):
 def linspace(start, stop, num, name=None, axis=0):
     """num numbers at equal steps from start to stop, both included.
 
-    start, stop: float32 or float64, both of one dtype, of shapes that broadcast; axis: where the new axis stands in the
+    start, stop: any floating dtype, one for both, of shapes that broadcast; axis: where the new axis stands in the
     result. InvalidArgumentError for num below 1.
     """
     if np.ndim(start) == 0 and np.ndim(stop) == 0:
@@ -85,6 +86,8 @@ def boolean_mask(tensor, mask, axis=None, name="boolean_mask"):
     InvalidArgumentError for a mask that is a scalar or of other extents.
     """
     tensor, mask = _to_tensor(tensor), _to_tensor(mask)
+    if not mask.dtype.is_bool:
+        raise _engine.TypeMismatchError(f"boolean_mask: mask is {mask.dtype.name}; needs bool")
     axis = 0 if axis is None else int(axis)
     first = axis + tensor.ndim if axis < 0 else axis
     covered = tuple(tensor.shape[first:first + mask.ndim])
@@ -101,18 +104,20 @@ def boolean_mask(tensor, mask, axis=None, name="boolean_mask"):
 def sequence_mask(lengths, maxlen=None, dtype=dtypes.bool, name=None):
     """For each length a row of maxlen values, of which that many first ones hold.
 
-    lengths: int32 or int64, any shape; maxlen: None for the largest of them; dtype: of the result. Returns the shape of
+    lengths: any whole-number dtype, any shape; maxlen: None for the largest of them; dtype: of the result. Returns the shape of
     lengths with an axis of extent maxlen at its end.
     """
     lengths = _to_tensor(lengths)
     if not lengths.dtype.is_integer:
-        raise _engine.TypeMismatchError(f"sequence_mask: lengths is {lengths.dtype.name}; needs int32 or int64")
+        raise _engine.TypeMismatchError(f"sequence_mask: lengths is {lengths.dtype.name}; needs whole numbers")
     if maxlen is None:
         maxlen = max(0, int(_op("reduce_max")(lengths))) if lengths.shape.num_elements() else 0
     elif np.ndim(maxlen) != 0:
         raise _InvalidArgument(f"sequence_mask: maxlen has shape {np.shape(maxlen)}; needs a scalar")
-    places = _op("range")(int(maxlen), dtype=lengths.dtype)
-    mask = _op("less")(places, _op("expand_dims")(lengths, -1))
+    _require_memory(f"sequence_mask: a mask of {lengths.shape.num_elements()} rows of {maxlen}",
+                    max(1, lengths.shape.num_elements()) * max(0, int(maxlen)), dtypes.int64)
+    places = _op("range")(int(maxlen), dtype=dtypes.int64)
+    mask = _op("less")(places, _op("cast")(_op("expand_dims")(lengths, -1), dtypes.int64))
     dtype = dtypes.as_dtype(dtype)
     return mask if dtype == dtypes.bool else _op("cast")(mask, dtype)
 
@@ -137,6 +142,13 @@ def meshgrid(*args, indexing="xy", name=None):
     return grids
 
 
+def _require_memory(what, elements, dtype):
+    """ResourceExhaustedError where a tensor of so many elements needs more memory than the machine has."""
+    needed, room = elements * dtype.size, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    if needed > room:
+        raise _engine.ResourceExhaustedError(f"{what} needs {needed / 2**40:.1f} TiB, the machine has {room / 2**30:.0f} GiB")
+
+
 def repeat(input, repeats, axis=None, name=None):
     """Each slice of an axis several times.
 
@@ -156,20 +168,22 @@ def repeat(input, repeats, axis=None, name=None):
     if counts.ndim > 1 or counts.size not in (1, extent) or (counts < 0).any():
         raise _InvalidArgument(f"repeat: repeats {counts.tolist()} for axis {axis} of shape {tuple(tensor.shape)}; needs one "
                                "number, or one for each slice, none negative")
-    if counts.size and int(counts.max()) * extent >= 2**40:
-        raise _engine.ResourceExhaustedError(f"repeat: repeats {counts.max()} of {extent} slices are more than fit")
+    total = sum(counts.reshape(-1).tolist()) * (extent if counts.size == 1 else 1)
+    slice_size = tensor.shape.num_elements() // extent if extent else 1
+    _require_memory(f"repeat: the result of {total} slices of axis {axis} of shape {tuple(tensor.shape)}",
+                    total * max(1, slice_size), tensor.dtype)
     return _op("gather")(tensor, np.repeat(np.arange(extent), counts.reshape(-1)), axis=axis)
 
 
 def dynamic_partition(data, partitions, num_partitions, name=None):
     """Sorts slices of a tensor into a list of tensors: part i has those whose number is i, in their order.
 
-    partitions: int32 or int64, its shape a beginning of that of data, numbers in [0, num_partitions). InvalidArgumentError
+    partitions: any whole-number dtype, its shape a beginning of that of data, numbers in [0, num_partitions). InvalidArgumentError
     for other shapes; IndexError for other numbers.
     """
     data, partitions = _to_tensor(data), _to_tensor(partitions)
     if not partitions.dtype.is_integer:
-        raise _engine.TypeMismatchError(f"dynamic_partition: partitions is {partitions.dtype.name}; needs int32 or int64")
+        raise _engine.TypeMismatchError(f"dynamic_partition: partitions is {partitions.dtype.name}; needs whole numbers")
     if tuple(data.shape[:partitions.ndim]) != tuple(partitions.shape):
         raise _InvalidArgument(f"dynamic_partition: partitions {tuple(partitions.shape)} is no beginning of data "
                                f"{tuple(data.shape)}")
@@ -188,7 +202,7 @@ def dynamic_stitch(indices, data, name=None):
     """Puts slices of several tensors together by number: result[indices[k][i]] = data[k][i], the last one where a number
     stands twice, zeros where a number is missing.
 
-    indices: a list of int32 or int64 tensors; data: a list of tensors of one dtype whose shapes begin with theirs.
+    indices: a list of tensors of any whole-number dtype; data: a list of tensors of one dtype whose shapes begin with theirs.
     """
     indices, data = [_to_tensor(each) for each in indices], [_to_tensor(each) for each in data]
     if not indices or len(indices) != len(data):
@@ -201,6 +215,10 @@ def dynamic_stitch(indices, data, name=None):
     places = _op("concat")([_op("reshape")(each, [-1, 1]) for each in indices], 0)
     values = _op("concat")([_op("reshape")(each, (-1,) + rest if 0 not in rest else (each.shape[0],) + rest)
                             for each in data], 0)
+    if not places.dtype.is_integer:
+        raise _engine.TypeMismatchError(f"dynamic_stitch: indices are {places.dtype.name}; needs whole numbers")
+    if places.shape[0] and int(_op("reduce_min")(places)) < 0:
+        raise _engine.OutOfRangeError(f"dynamic_stitch: indices hold {int(_op('reduce_min')(places))}; none may be below 0")
     count = int(_op("reduce_max")(places)) + 1 if places.shape[0] else 0
     return _op("tensor_scatter_nd_update")(_op("zeros")((max(0, count),) + rest, data[0].dtype), places, values)
 
@@ -217,7 +235,7 @@ def ensure_shape(x, shape, name=None):
 def unravel_index(indices, dims, name=None):
     """Row-major numbers of elements as coordinates in a tensor of extents dims.
 
-    indices: int32 or int64, a scalar or one axis. Returns its dtype, (rank,) + the shape of indices. IndexError for a number
+    indices: any whole-number dtype, a scalar or one axis. Returns its dtype, (rank,) + the shape of indices. IndexError for a number
     outside of dims.
     """
     indices = _to_tensor(indices)
@@ -234,7 +252,7 @@ def unravel_index(indices, dims, name=None):
 def reverse_sequence(input, seq_lengths, seq_axis=None, batch_axis=None, name=None, seq_dim=None, batch_dim=None):
     """Turns the first seq_lengths[b] elements of seq_axis round, for each b of batch_axis (None: 0).
 
-    seq_lengths: int32 or int64, one for each b, at most the extent of seq_axis. Returns the dtype and shape of input.
+    seq_lengths: any whole-number dtype, one for each b, at most the extent of seq_axis. Returns the dtype and shape of input.
     """
     tensor, lengths = _to_tensor(input), np.asarray(seq_lengths)
     seq_axis, batch_axis = (int(new if new is not None else old if old is not None else 0)

@@ -1,6 +1,6 @@
 """What TensorFlow keeps under tf.experimental; and what Tapedeck adds to it."""
 from tapedeck import _engine
-from tapedeck.experimental import dlpack  # noqa: F401
+from tapedeck.experimental import dlpack, numpy  # noqa: F401
 
 
 def record_ops(on=True):

@@ -1,0 +1,93 @@
+"""LU decompositions, logarithms, ranks and norms of matrices against SciPy's, and their gradients."""
+import unittest
+
+import numpy as np
+from scipy import linalg
+
+import tapedeck as tf
+
+
+class Lu(unittest.TestCase):
+    def setUp(self):
+        self.matrices = np.random.default_rng(3).normal(size=(2, 3, 5, 5))
+
+    def test_it_is_scipys(self):
+        packed, order = tf.linalg.lu(self.matrices, tf.int64)
+        self.assertEqual((packed.dtype, order.dtype, order.shape), (tf.float64, tf.int64, (2, 3, 5)))
+        for index in np.ndindex(2, 3):
+            wanted, pivots = linalg.lu_factor(self.matrices[index])
+            np.testing.assert_allclose(packed[index].numpy(), wanted, rtol=1e-12)
+            rows = np.arange(5)
+            for i, pivot in enumerate(pivots):
+                rows[[i, pivot]] = rows[[pivot, i]]
+            np.testing.assert_array_equal(order[index].numpy(), rows)
+        np.testing.assert_allclose(tf.linalg.lu_reconstruct(packed, order).numpy(), self.matrices, atol=1e-14)
+        np.testing.assert_allclose(tf.linalg.lu_matrix_inverse(packed, order).numpy(), np.linalg.inv(self.matrices), rtol=1e-9)
+        right = np.random.default_rng(4).normal(size=(3, 5, 2))
+        np.testing.assert_allclose(tf.linalg.lu_solve(packed, order, right).numpy(), np.linalg.inv(self.matrices) @ right,
+                                   rtol=1e-9)
+
+    def test_solutions_are_differentiable(self):
+        matrix, right = tf.constant(self.matrices[0, 0]), tf.constant(self.matrices[0, 1])
+        with tf.GradientTape(persistent=True) as tape:
+            tape.watch([matrix, right])
+            by_lu = tf.reduce_sum(tf.linalg.lu_solve(*tf.linalg.lu(matrix), right) ** 2)
+            directly = tf.reduce_sum(tf.linalg.solve(matrix, right) ** 2)
+        for ours, wanted in zip(tape.gradient(by_lu, [matrix, right]), tape.gradient(directly, [matrix, right])):
+            np.testing.assert_allclose(ours.numpy(), wanted.numpy(), rtol=1e-8)
+
+    def test_singular_matrices_are_named(self):
+        batch = np.stack([np.eye(2), [[1, 2], [2, 4]]])
+        with self.assertRaisesRegex(tf.errors.InvalidArgumentError, r"lu: input\[1\] is singular: pivot 1 is 0"):
+            tf.linalg.lu(batch)
+        for pattern, call in (("lu_solve: rhs", lambda: tf.linalg.lu_solve([[1.]], [0], [1.])),
+                              ("lu_solve: lower_upper", lambda: tf.linalg.lu_solve([[1.]], [0, 1], [[1.]])),
+                              (r"must be in \[0, 1\)", lambda: tf.linalg.lu_solve([[1.]], [7], [[1.]])),
+                              ("output_idx_type is float32", lambda: tf.linalg.lu([[1.]], tf.float32))):
+            with self.assertRaisesRegex(ValueError, pattern):
+                call()
+
+
+class Functions(unittest.TestCase):
+    def test_logarithm(self):
+        rng = np.random.default_rng(5)
+        for size in (1, 2, 5, 12):
+            root = rng.normal(size=(size, size))
+            matrix = linalg.expm(root / np.linalg.norm(root))
+            np.testing.assert_allclose(tf.linalg.logm(matrix).numpy(), linalg.logm(matrix), atol=1e-12)
+            np.testing.assert_allclose(tf.linalg.expm(tf.linalg.logm(matrix)).numpy(), matrix, atol=1e-12)
+        np.testing.assert_allclose(tf.linalg.logm([[0., -1.], [1., 0.]]).numpy(), [[0, -np.pi / 2], [np.pi / 2, 0]], atol=1e-6)
+        self.assertTrue(np.isnan(tf.linalg.logm([[np.nan, 0.], [0., 1.]]).numpy()).all())
+        for bad in (-np.eye(2), np.zeros((1, 1)), np.diag([1., -1.])):
+            with self.assertRaisesRegex(ValueError, "matrix_logarithm: input has no real logarithm"):
+                tf.linalg.logm(bad)
+
+    def test_rank_and_normalize(self):
+        a = np.random.default_rng(6).normal(size=(4, 2, 5)) @ np.diag([1, 1e-3, 0, 1, 0])
+        a[1] = 0
+        np.testing.assert_array_equal(tf.linalg.matrix_rank(a).numpy(), np.linalg.matrix_rank(a))
+        np.testing.assert_array_equal(tf.linalg.matrix_rank(a, tol=1e9).numpy(), [0, 0, 0, 0])
+        np.testing.assert_array_equal(tf.linalg.matrix_rank(np.ones((3, 0, 2))).numpy(), [0, 0, 0])
+        normalized, norm = tf.linalg.normalize([[3., 4.], [0., 2.]], axis=1)
+        np.testing.assert_allclose(normalized.numpy(), [[.6, .8], [0, 1]])
+        self.assertEqual(norm.numpy().tolist(), [[5], [2]])
+
+    def test_full_matrices_have_gradients_where_tensorflows_have(self):
+        rng = np.random.default_rng(7)
+        for decomposition, rows, columns, works in ((tf.linalg.svd, 3, 2, True), (tf.linalg.svd, 2, 3, True),
+                                                    (tf.linalg.svd, 4, 2, False), (tf.linalg.qr, 2, 4, True),
+                                                    (tf.linalg.qr, 3, 2, False)):
+            a = tf.constant(rng.normal(size=(rows, columns)))
+            with tf.GradientTape() as tape:
+                tape.watch(a)
+                parts = decomposition(a, full_matrices=True)
+                total = sum(tf.reduce_sum(part ** 3) for part in parts)
+            if works:
+                self.assertEqual(tape.gradient(total, a).shape, a.shape)
+            else:
+                with self.assertRaisesRegex(tf.errors.UnimplementedError, "with full_matrices for"):
+                    tape.gradient(total, a)
+
+
+if __name__ == "__main__":
+    unittest.main()
