@@ -87,17 +87,39 @@ Tensors sum_vjp(const VjpContext& c) {
   return {of_segment(c, c.cotangents[0]), Tensor()};
 }
 
-/// Zeros count apart: one of them takes the product of the others, two leave none.
+/// The product of the factors beside each one that are 0 (of `beside` there are as many), as a function of
+/// them, so that the gradient's own derivatives are right where factors are 0. Of more than three the
+/// derivatives up to fourth order are 0 anyway. By Newton's identities, from sums of powers.
+Tensor zero_factors_beside(const VjpContext& c, const Tensor& is_zero, const Tensor& beside) {
+  const Tensor& x = c.inputs[0];
+  const auto count_is = [&](int count) { return equal(beside, number(count, x.dtype())); };
+  const Tensor factor = where(is_zero, x, number(0.0, x.dtype()));
+  const int most = std::min(3, static_cast<int>(reduce_max(beside).item()));
+  Tensor product = cast(count_is(0), x.dtype()), power = factor;
+  std::vector<Tensor> symmetric = {number(1.0, x.dtype())}, sums;  // elementary polynomials, sums of powers
+  for (int k = 1; k <= most; ++k) {
+    sums.push_back(of_segment(c, unsorted_segment_sum(power, c.inputs[1], segment_count(c))) - power);
+    power = power * factor;
+    Tensor next = number(0.0, x.dtype());
+    for (int i = 1; i <= k; ++i) {
+      const Tensor term = symmetric[static_cast<std::size_t>(k - i)] * sums[static_cast<std::size_t>(i - 1)];
+      next = i % 2 == 1 ? next + term : next - term;
+    }
+    symmetric.push_back(next * (1.0 / k));
+    product = where(count_is(k), symmetric.back(), product);
+  }
+  return product;
+}
+
 Tensors prod_vjp(const VjpContext& c) {
   if (nothing_to_do(c)) return nothing(c);
   const Tensor& x = c.inputs[0];
-  const Tensor zero = number(0.0, x.dtype());
-  const Tensor is_zero = equal(x, zero);
+  const Tensor is_zero = equal(x, number(0.0, x.dtype()));
   const Tensor others = where(is_zero, number(1.0, x.dtype()), x);
   const Tensor zeros = unsorted_segment_sum(cast(is_zero, x.dtype()), c.inputs[1], segment_count(c));
   const Tensor product = of_segment(c, unsorted_segment_prod(others, c.inputs[1], segment_count(c)));
-  const Tensor zeros_beside = of_segment(c, zeros) - cast(is_zero, x.dtype());
-  const Tensor slope = where(equal(zeros_beside, zero), product / others, zero);
+  const Tensor beside = of_segment(c, zeros) - cast(is_zero, x.dtype());
+  const Tensor slope = product / others * zero_factors_beside(c, is_zero, beside);
   return {of_segment(c, c.cotangents[0]) * slope, Tensor()};
 }
 
@@ -150,7 +172,7 @@ Tensor unsorted_segment_sum(const Tensor& data, const Tensor& segment_ids, std::
 TAPEDECK_OP(unsorted_segment_prod_op) = segment_row(
     "prod",
     "Multiplies slices that have the same number: y[s] = Π data[i] over the i with segment_ids[i] = s; 1 "
-    "where there is none. The gradient may be differentiated again where no factor is 0.",
+    "where there is none.",
     "d(data)[i] = dy[s]·Π data[j] over the other j with s", segment_forward<Segment::prod>, prod_vjp);
 Tensor unsorted_segment_prod(const Tensor& data, const Tensor& segment_ids, std::int64_t num_segments) {
   return run_op1(unsorted_segment_prod_op, {data, segment_ids}, {num_segments});
