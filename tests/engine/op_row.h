@@ -77,6 +77,10 @@ struct Row {
   /// For gradients: what the variables become before the op sees them, where it reads only a part of its
   /// inputs (the lower triangle) or needs inputs of a kind (symmetric).
   std::function<Tensors(std::span<const Tensor>)> prepare = {};
+  /// Inputs that are real, but constants to gradients: orders.
+  std::set<std::size_t> constants = {};
+  /// For gradients at random shapes: makes the first input where numbers between those of the calls will not do.
+  std::function<Tensor(Random&, const Shape&)> first_input = {};
 };
 using Rows = std::vector<Row>;
 
