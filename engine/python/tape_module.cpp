@@ -68,11 +68,23 @@ void watch(Tape& tape, const py::handle object) {
   if (!is_tensor(object.ptr()))
     fail<TypeMismatchError>("watch: ", short_repr(object.ptr()), " is neither a tensor nor a variable");
   const Tensor& tensor = tensor_of(object.ptr());
-  if (!is_floating(tensor.dtype()))
-    fail<InvalidArgumentError>("watch: a tensor of dtype ", dtype_name(tensor.dtype()),
-                               " has no gradients; they need float32 or float64");
   tape.watch(tensor);
 }
+
+/// A VJP written in Python.
+struct PythonVjp {
+  std::shared_ptr<SharedObject> function;
+  std::string name;
+
+  Tensors operator()(std::span<const Tensor> cotangents) const {
+    const py::object gradients = checked(PyObject_CallOneArg(function->get(), to_list(cotangents).ptr()));
+    Tensors tensors;
+    for (const py::handle gradient : py::sequence(gradients))
+      tensors.push_back(gradient.is_none() ? Tensor()
+                                           : to_tensor(gradient.ptr(), {}, {name.c_str(), "gradient"}));
+    return tensors;
+  }
+};
 
 // What the user's function returned: (outputs, vjp, variables), Python objects; outputs flat.
 CustomResult custom_result(const py::object& function, const std::string& name) {
@@ -83,15 +95,7 @@ CustomResult custom_result(const py::object& function, const std::string& name) 
     custom.variables.push_back(variable_of(variable.ptr()));
   for (const py::handle output : py::sequence(parts[0]))
     custom.outputs.push_back(to_tensor(output.ptr(), {}, {name.c_str(), "output"}));
-  auto vjp = std::make_shared<SharedObject>(py::object(parts[1]));
-  custom.vjp = [vjp, name](std::span<const Tensor> cotangents) {
-    const py::object gradients = checked(PyObject_CallOneArg(vjp->get(), to_list(cotangents).ptr()));
-    Tensors tensors;
-    for (const py::handle gradient : py::sequence(gradients))
-      tensors.push_back(gradient.is_none() ? Tensor()
-                                           : to_tensor(gradient.ptr(), {}, {name.c_str(), "gradient"}));
-    return tensors;
-  };
+  custom.vjp = PythonVjp{std::make_shared<SharedObject>(py::object(parts[1])), name};
   return custom;
 }
 
@@ -119,14 +123,46 @@ py::list watched_variables(const Tape& tape) {
   return list;
 }
 
+/// nullptr while the object is being made.
+Tape* tape_in(PyObject* self) {
+  auto holder = reinterpret_cast<py::detail::instance*>(self)->get_value_and_holder();
+  return holder.holder_constructed() ? holder.value_ptr<Tape>() : nullptr;
+}
+
+/// A VJP on a tape may hold, by what it captured, the tape: Python's collector sees and ends such circles.
+int traverse(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  int result = 0;
+  if (const Tape* tape = tape_in(self))
+    tape->visit_own_vjps([&](const CustomVjp& vjp) {
+      const auto* held = vjp.target<PythonVjp>();
+      if (result == 0 && held && held->function.use_count() == 1) result = visit(held->function->get(), arg);
+    });
+  return result;
+}
+
+int clear(PyObject* self) {
+  if (Tape* tape = tape_in(self)) tape->reset();  // nobody reaches it, so it is not played
+  return 0;
+}
+
+void collect_garbage(PyHeapTypeObject* type) {
+  type->ht_type.tp_flags |= Py_TPFLAGS_HAVE_GC;
+  type->ht_type.tp_traverse = traverse;
+  type->ht_type.tp_clear = clear;
+}
+
 struct StopRecordingContext {
+  explicit StopRecordingContext(py::object one) : tape(std::move(one)) {}
+  py::object tape;  ///< the one to stop
   std::optional<StopRecording> scope;
 };
 
 }  // namespace
 
 void bind_tape(py::module_& module) {
-  py::class_<Tape>(module, "Tape", "One gradient tape of the engine; tf.GradientTape is made of it.")
+  py::class_<Tape>(module, "Tape", "One gradient tape of the engine; tf.GradientTape is made of it.",
+                   py::custom_type_setup(&collect_garbage))
       .def(py::init<bool, bool>(), py::arg("persistent") = false, py::arg("watch_accessed_variables") = true)
       .def("start", &Tape::start)
       .def("stop", &Tape::stop)
@@ -140,10 +176,10 @@ void bind_tape(py::module_& module) {
       .def("watched_variables", &watched_variables)
       .def_property_readonly("id", &Tape::id);
 
-  py::class_<StopRecordingContext>(module, "StopRecording",
-                                   "While it is entered, no tape of this thread records.")
-      .def(py::init<>())
-      .def("__enter__", [](StopRecordingContext& context) { context.scope.emplace(); })
+  py::class_<StopRecordingContext>(module, "StopRecording", "While it is entered, the tape does not record.")
+      .def(py::init<py::object>(), py::arg("tape"))
+      .def("__enter__",
+           [](StopRecordingContext& context) { context.scope.emplace(context.tape.cast<Tape&>()); })
       .def("__exit__", [](StopRecordingContext& context, const py::args&) { context.scope.reset(); });
 
   module.def("custom_gradient", &run_custom_gradient, py::arg("name"), py::arg("inputs"), py::arg("function"),

@@ -7,6 +7,7 @@ import sys
 import textwrap
 import threading
 import unittest
+import weakref
 
 import numpy as np
 
@@ -68,6 +69,21 @@ class Threads(unittest.TestCase):
         for thread in threads:
             thread.join()
         self.assertEqual(torn, [])
+
+    def test_no_change_of_a_variable_is_lost(self):
+        v = tf.Variable(np.zeros(100000))
+
+        def add():
+            for _ in range(50):
+                v.assign_add(np.ones(100000))
+                v.assign_sub(np.full(100000, 3.))
+
+        threads = [threading.Thread(target=add) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(set(v.numpy()), {-800.})
 
     def test_a_tape_belongs_to_its_thread(self):
         x = tf.constant(3.)
@@ -204,6 +220,29 @@ class Memory(unittest.TestCase):
         once()
         gc.collect()
         self.assertEqual(len(freed), 1)
+
+    def test_a_circle_of_tape_and_gradient_function_is_collected(self):
+        def once(persistent):
+            class Marker:
+                pass
+
+            marker, tape = Marker(), tf.GradientTape(persistent=persistent)
+
+            @tf.custom_gradient
+            def f(x):
+                return x * 2., lambda d, keep=(marker, tape): d * 2.
+
+            v = tf.Variable(1.)
+            with tape:
+                y = f(v)
+            if persistent:
+                tape.gradient(y, v)
+            return weakref.ref(marker)
+
+        for persistent in (False, True):
+            reference = once(persistent)
+            gc.collect()
+            self.assertIsNone(reference())
 
     @unittest.skipIf("libasan" in os.environ.get("LD_PRELOAD", ""), "the address sanitizer keeps freed memory for a while")
     def test_memory_stays_bounded_over_many_ops(self):

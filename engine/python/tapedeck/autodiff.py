@@ -1,6 +1,6 @@
 """tf.autodiff: forward mode."""
 from tapedeck import _engine, nest
-from tapedeck.tape import UnconnectedGradients, unconnected_as_zero
+from tapedeck.tape import UnconnectedGradients, unconnected_as_zero, watch
 
 __all__ = ["ForwardAccumulator"]
 
@@ -22,6 +22,8 @@ class ForwardAccumulator:
 
     def __init__(self, primals, tangents):
         self._primals = nest.flatten(primals)
+        if tangents is None:
+            raise ValueError("ForwardAccumulator: tangents is None; it needs one tangent for each primal")
         given = nest.flatten_like(primals, tangents)
         if len(given) != len(self._primals):
             raise ValueError(f"ForwardAccumulator: {len(self._primals)} primals, but {len(given)} tangents")
@@ -46,7 +48,7 @@ class ForwardAccumulator:
             raise ValueError("ForwardAccumulator: it is active already")
         self._tape.start()
         for primal in self._primals:
-            self._tape.watch(primal)
+            watch(self._tape, primal)
         self._entered = True
         return self
 
@@ -74,6 +76,8 @@ class ForwardAccumulator:
     def _jvp(self, target, zero):
         op = _engine.op_function
         target = _engine.convert_to_tensor(target)
+        if not target.dtype.is_floating:
+            return op("zeros_like")(target) if zero else None
         transposed = _engine.Tape(False, False)
         transposed.start()
         try:

@@ -1,5 +1,6 @@
 """tf.GradientTape."""
 import enum
+import warnings
 
 import numpy as np
 
@@ -21,6 +22,13 @@ def unconnected_as_zero(unconnected_gradients):
         raise ValueError(f"unconnected_gradients is {unconnected_gradients!r}; it is 'none' or 'zero'") from None
 
 
+def watch(tape, leaf):
+    """Lets the engine's tape watch a tensor or variable, with a warning where it can have no gradient."""
+    if isinstance(leaf, (_engine.Tensor, _engine.Variable)) and not leaf.dtype.is_floating:
+        warnings.warn(f"watch: what is of dtype {leaf.dtype.name} has no gradients; they need a floating-point dtype", stacklevel=3)
+    tape.watch(leaf)
+
+
 def _op(name):
     return _engine.op_function(name)
 
@@ -31,7 +39,7 @@ def _unit_vectors(target, count, row=None):
         picked = np.zeros(count, target.dtype.as_numpy_dtype)
         picked[i] = 1
         picked = picked.reshape(target.shape.as_list() if row is None else row)
-        yield _engine.convert_to_tensor(np.array(np.broadcast_to(picked, target.shape.as_list())))
+        yield _engine.convert_to_tensor(np.array(np.broadcast_to(picked, target.shape.as_list())), dtype=target.dtype)
 
 
 def _stacked(rows, shape, source):
@@ -66,9 +74,12 @@ class GradientTape:
             self._tape.stop()
 
     def watch(self, tensor):
-        """Records what becomes of this tensor, or of every tensor and variable of a nested structure."""
+        """Records what becomes of this tensor, or of every tensor and variable of a nested structure.
+
+        What is not of floating point has no gradient: it is let pass with a warning, as in TensorFlow.
+        """
         for leaf in nest.flatten(tensor):
-            self._tape.watch(leaf)
+            watch(self._tape, leaf)
 
     def gradient(self, target, sources, output_gradients=None, unconnected_gradients=UnconnectedGradients.NONE):
         """The gradient of the sum of target with respect to sources, in the form of sources.
@@ -134,8 +145,8 @@ class GradientTape:
             self._tape.end_many()
 
     def stop_recording(self):
-        """A context in which no tape of this thread records."""
-        return _engine.StopRecording()
+        """A context in which this tape does not record; other tapes do. RuntimeError where it is not recording."""
+        return _engine.StopRecording(self._tape)
 
     def reset(self):
         """Forgets everything recorded so far, watched tensors too."""
