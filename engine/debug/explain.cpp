@@ -12,35 +12,64 @@
 namespace tapedeck::debug {
 namespace {
 
-constexpr std::size_t most_leaves = 8;
+constexpr std::size_t most_leaves = 8, most_departures = 3;
+constexpr int most_departures_seen = 500;  // a loop may print a value in each round
 
-class Explainer {
+/// A step of the way: the record of this number; or, behind the newest record then, an assignment to a
+/// variable.
+struct Step {
+  std::uint32_t record = 0;
+  std::uint64_t leaf = 0;  ///< of an assignment: the variable's value; else 0
+  auto operator<=>(const Step&) const = default;
+};
+
+/// The graph of what tensors were made of, as far as it was followed backwards.
+class Graph {
  public:
-  Explainer(const Recorder& recorder, std::uint64_t source) : recorder_(recorder), source_(source) {}
+  /// `lifts`: a function with a custom gradient is one step; else its ops are.
+  Graph(const Recorder& recorder, std::set<std::uint64_t> sources, bool lifts)
+      : recorder_(recorder), sources_(std::move(sources)), lifts_(lifts) {}
 
-  NoGradient explain(std::uint64_t result) {
-    collect(result);
+  /// Follows a tensor back to the sources and to leaves.
+  void collect(std::uint64_t result) {
+    std::vector<std::uint64_t> waiting{result};
+    while (!waiting.empty()) {
+      const std::uint64_t tensor = waiting.back();
+      waiting.pop_back();
+      if (is_source(tensor) || tensor == 0 || !seen_.insert(tensor).second) continue;
+      const std::optional<Step> step = step_of(tensor);
+      if (!step) {
+        leaves_.insert(tensor);
+        continue;
+      }
+      makers_[tensor] = *step;
+      made_[*step].push_back(tensor);
+      const auto [entry, fresh] = inputs_.try_emplace(*step);
+      if (!fresh) continue;
+      entry->second = inputs_of(*step);
+      for (const std::uint64_t input : entry->second) users_.try_emplace(input, *step);
+      waiting.insert(waiting.end(), entry->second.begin(), entry->second.end());
+    }
     mark();
-    NoGradient answer;
-    answer.depends = result == source_ || leads_to_source(result);
-    if (answer.depends)
-      walk(result, answer);
-    else
-      name_leaves(answer);
-    return answer;
   }
 
- private:
-  /// The step that made a tensor: its op; or the function with a custom gradient that the op ran inside of,
-  /// whose own ops say nothing about gradients. 0: none, a leaf.
-  std::uint32_t step_of(std::uint64_t tensor) {
-    std::uint32_t number = recorder_.trace().tensors().get(tensor).producer();
-    if (number == 0 || !read(number)) return 0;
-    for (std::uint32_t at = number; const RecordView* view = read(at); at = view->head.parent) {
-      if (view->head.kind == EventKind::custom) number = at;
-      if (view->head.parent == 0) break;
-    }
-    return number;
+  bool is_source(std::uint64_t tensor) const { return sources_.contains(tensor); }
+  bool depends(std::uint64_t tensor) const {
+    const auto maker = makers_.find(tensor);
+    return is_source(tensor) || (maker != makers_.end() && leading_.contains(maker->second));
+  }
+  /// The steps that depend on a source, in order.
+  const std::set<Step>& leading() const { return leading_; }
+  const TensorIds& inputs(const Step& step) const { return inputs_.at(step); }
+  const std::vector<std::uint64_t>& made(const Step& step) const { return made_.at(step); }
+  const std::set<std::uint64_t>& leaves() const { return leaves_; }
+  std::optional<Step> maker(std::uint64_t tensor) const {
+    const auto found = makers_.find(tensor);
+    return found == makers_.end() ? std::nullopt : std::optional(found->second);
+  }
+  std::optional<Step> first_user(std::uint64_t tensor) const {
+    const auto found = users_.find(tensor);
+    return found == users_.end() ? std::nullopt : std::optional(found->second);
   }
 
   const RecordView* read(std::uint32_t number) {
@@ -52,99 +81,197 @@ class Explainer {
     return &found->second;
   }
 
-  /// All steps that the result was made by.
-  void collect(std::uint64_t result) {
-    std::vector<std::uint64_t> waiting{result};
-    std::set<std::uint64_t> seen;
-    while (!waiting.empty()) {
-      const std::uint64_t tensor = waiting.back();
-      waiting.pop_back();
-      if (tensor == source_ || tensor == 0 || !seen.insert(tensor).second) continue;
-      const std::uint32_t step = step_of(tensor);
-      if (step == 0) {
-        leaves_.insert(tensor);
-        continue;
-      }
-      makers_[tensor] = step;
-      made_[step].push_back(tensor);
-      if (!steps_.insert(step).second) continue;
-      const RecordView* view = read(step);
-      waiting.insert(waiting.end(), view->inputs.begin(), view->inputs.end());
+  /// The outermost function with a custom gradient, on a tape, that the record's op ran inside of; 0: none.
+  std::uint32_t custom_around(std::uint32_t number) {
+    std::uint32_t outermost = 0;
+    for (std::uint32_t at = number; const RecordView* view = read(at); at = view->head.parent) {
+      if (view->head.kind == EventKind::custom && view->head.tape != 0) outermost = at;
+      if (view->head.parent == 0) break;
     }
+    return outermost;
+  }
+
+ private:
+  /// What made a tensor: its op; or the function with a custom gradient that the op ran inside of, whose own
+  /// ops say nothing about gradients.
+  std::optional<Step> step_of(std::uint64_t tensor) {
+    if (const auto assignment = recorder_.handoffs().assignment_of(tensor))
+      return Step{assignment->after, assignment->leaf};
+    const std::uint32_t number = recorder_.trace().tensors().get(tensor).producer();
+    if (number == 0 || !read(number)) return std::nullopt;
+    const std::uint32_t custom = lifts_ ? custom_around(number) : 0;
+    return Step{custom ? custom : number, 0};
+  }
+
+  TensorIds inputs_of(const Step& step) {
+    if (step.leaf) return {recorder_.handoffs().assignment_of(step.leaf)->value};
+    return read(step.record)->inputs;
   }
 
   /// Steps are numbered in the order in which they began, so inputs are marked before what they are used by;
   /// a custom gradient counts from where it began.
   void mark() {
-    for (const std::uint32_t step : steps_)
-      for (const std::uint64_t input : read(step)->inputs)
-        if (input == source_ || leads_to_source(input)) leading_.insert(step);
+    for (const auto& [step, inputs] : inputs_)
+      for (const std::uint64_t input : inputs)
+        if (depends(input)) leading_.insert(step);
   }
 
-  bool leads_to_source(std::uint64_t tensor) const {
-    const auto maker = makers_.find(tensor);
-    return maker != makers_.end() && leading_.contains(maker->second);
+  const Recorder& recorder_;
+  const std::set<std::uint64_t> sources_;
+  const bool lifts_;
+  std::map<std::uint32_t, RecordView> views_;
+  std::map<std::uint64_t, Step> makers_, users_;     ///< tensor → step
+  std::map<Step, std::vector<std::uint64_t>> made_;  ///< step → its tensors
+  std::map<Step, TensorIds> inputs_;
+  std::set<Step> leading_;
+  std::set<std::uint64_t> seen_, leaves_;
+};
+
+class Explainer {
+ public:
+  Explainer(const Recorder& recorder, std::set<std::uint64_t> sources)
+      : recorder_(recorder), sources_(std::move(sources)), graph_(recorder, sources_, true) {}
+
+  NoGradient explain(std::uint64_t result) {
+    graph_.collect(result);
+    NoGradient answer;
+    answer.depends = graph_.depends(result);
+    if (answer.depends)
+      walk(result, answer);
+    else if (!find_capture(result, answer)) {
+      name_leaves(answer);
+      name_departures(answer);
+    }
+    return answer;
   }
 
-  /// From the source along steps that pass gradients on, to the first of each path that does not: what comes
+ private:
+  using Reason = BrokenStep::Reason;
+
+  /// From the sources along steps that pass gradients on, to the first of each path that does not: what comes
   /// after it is on no tape because of it.
   void walk(std::uint64_t result, NoGradient& answer) {
-    std::set<std::uint64_t> alive{source_};
-    for (const std::uint32_t step : leading_) {
-      const RecordView& view = *read(step);
-      const bool reached = std::any_of(view.inputs.begin(), view.inputs.end(),
-                                       [&](std::uint64_t input) { return alive.contains(input); });
-      if (!reached) continue;
-      if (const auto reason = why_broken(step)) {
-        answer.broken.push_back({*reason, step, view.name(), location_of(view.head.location)});
+    std::set<std::uint64_t> alive = sources_;
+    for (const Step& step : graph_.leading()) {
+      const TensorIds& inputs = graph_.inputs(step);
+      if (std::none_of(inputs.begin(), inputs.end(), [&](std::uint64_t id) { return alive.contains(id); }))
+        continue;
+      if (const auto reason = why_broken(step, alive)) {
+        answer.broken.push_back(broken(step, *reason));
         continue;
       }
-      alive.insert(made_[step].begin(), made_[step].end());
+      alive.insert(graph_.made(step).begin(), graph_.made(step).end());
     }
     answer.connected = alive.contains(result);
   }
 
-  std::optional<BrokenStep::Reason> why_broken(std::uint32_t step) {
-    using Reason = BrokenStep::Reason;
-    const RecordHead& head = read(step)->head;
+  BrokenStep broken(const Step& step, Reason reason) {
+    if (!step.leaf) {
+      const RecordView& view = *graph_.read(step.record);
+      return {reason, step.record, view.name(), location_of(view.head.location)};
+    }
+    const std::string name = tensor_info(recorder_, step.leaf, false).name;
+    return {reason, 0, name, location_of(recorder_.handoffs().assignment_of(step.leaf)->location)};
+  }
+
+  std::optional<Reason> why_broken(const Step& step, const std::set<std::uint64_t>& alive) {
+    if (step.leaf) return Reason::assigned;
+    const RecordHead& head = graph_.read(step.record)->head;
     if (head.op && head.op->name == "stop_gradient") return Reason::stopped;
     if (head.op && !head.op->vjp) return Reason::no_gradient;
-    for (const std::uint64_t tensor : made_[step])
+    for (const std::uint64_t tensor : graph_.made(step))
       if (!is_floating_result(tensor)) return Reason::integer;
     if (head.tape == 0) return Reason::not_taped;
+    if (head.kind == EventKind::custom && gave_none(step.record, alive)) return Reason::none_given;
     return std::nullopt;
   }
 
   bool is_floating_result(std::uint64_t tensor) const {
-    const std::string dtype = tensor_info(recorder_, tensor, false).dtype;
-    return dtype.find("float") != std::string::npos;
+    return tensor_info(recorder_, tensor, false).dtype.find("float") != std::string::npos;
+  }
+
+  /// Whether the function's VJP ran, and gave nothing for any of the inputs that matter.
+  bool gave_none(std::uint32_t custom, const std::set<std::uint64_t>& alive) {
+    const TensorIds inputs = graph_.read(custom)->inputs;
+    bool ran = false;
+    RecordView view;
+    for (std::uint32_t number = custom + 1; number <= recorder_.trace().newest(); ++number) {
+      if (!recorder_.trace().read(number, view)) continue;
+      if (view.head.kind != EventKind::vjp || view.head.forward != custom || view.state != RecordState::done)
+        continue;
+      ran = true;
+      for (std::size_t i = 0; i < std::min(inputs.size(), view.outputs.size()); ++i)
+        if (alive.contains(inputs[i]) && view.outputs[i] != 0) return false;
+    }
+    return ran;
+  }
+
+  /// Whether a function with a custom gradient used a source, or what was made of it, behind its arguments'
+  /// back.
+  bool find_capture(std::uint64_t result, NoGradient& answer) {
+    Graph inside(recorder_, sources_, false);
+    inside.collect(result);
+    if (!inside.depends(result)) return false;
+    for (const Step& step : inside.leading())
+      if (const std::uint32_t custom = step.leaf ? 0 : inside.custom_around(step.record)) {
+        const RecordView& view = *inside.read(custom);
+        answer.depends = true;
+        answer.broken.push_back({Reason::captured, custom, view.name(), location_of(view.head.location)});
+        return true;
+      }
+    return false;
   }
 
   void name_leaves(NoGradient& answer) {
-    for (const std::uint64_t leaf : leaves_) {
+    for (const std::uint64_t id : graph_.leaves()) {
       if (answer.leaves.size() == most_leaves) break;
-      const protocol::TensorInfo info = tensor_info(recorder_, leaf, true);
-      std::string text = info.name.empty() ? "a constant" : info.name;
-      if (!info.preview.empty()) text += " " + info.preview;
-      answer.leaves.push_back(std::move(text));
+      const protocol::TensorInfo info = tensor_info(recorder_, id, true);
+      Leaf leaf{info.name.empty() ? "a constant" : info.name, {}, 0, {}};
+      if (!info.preview.empty()) leaf.text += " " + info.preview;
+      if (const auto user = graph_.first_user(id); user && !user->leaf) {
+        const RecordView& view = *graph_.read(user->record);
+        leaf.op = view.name();
+        leaf.record = user->record;
+        leaf.location = location_of(view.head.location);
+      }
+      answer.leaves.push_back(std::move(leaf));
+    }
+  }
+
+  /// Values made of a source that Python read before a leaf of the result came to be.
+  void name_departures(NoGradient& answer) {
+    if (graph_.leaves().empty()) return;
+    const std::uint64_t last_leaf = *graph_.leaves().rbegin();
+    std::set<std::uint32_t> lines;
+    int seen = 0;
+    for (const Departure& departure : recorder_.handoffs().departures()) {
+      if (answer.left.size() == most_departures) break;
+      if (departure.newest >= last_leaf) continue;
+      if (++seen > most_departures_seen) break;
+      graph_.collect(departure.tensor);
+      if (!graph_.depends(departure.tensor) || !lines.insert(departure.location).second) continue;
+      LeftTape left{{}, 0, location_of(departure.location)};
+      if (const auto step = graph_.maker(departure.tensor); step && !step->leaf) {
+        left.op = graph_.read(step->record)->name();
+        left.record = step->record;
+      }
+      answer.left.push_back(std::move(left));
     }
   }
 
   const Recorder& recorder_;
-  const std::uint64_t source_;
-  std::map<std::uint32_t, RecordView> views_;
-  std::map<std::uint64_t, std::uint32_t> makers_;             ///< tensor → step
-  std::map<std::uint32_t, std::vector<std::uint64_t>> made_;  ///< step → its tensors
-  std::set<std::uint32_t> steps_, leading_;
-  std::set<std::uint64_t> leaves_;
+  const std::set<std::uint64_t> sources_;
+  Graph graph_;
 };
 
 }  // namespace
 
-NoGradient explain_no_gradient(const Recorder& recorder, std::uint64_t result, std::uint64_t source) {
-  if (result != source && !recorder.trace().tensors().get(result).known())
+NoGradient explain_no_gradient(const Recorder& recorder, std::uint64_t result, Source source) {
+  std::set<std::uint64_t> sources = recorder.handoffs().values_of(source.variable);
+  sources.insert(source.tensor);
+  if (!sources.contains(result) && !recorder.trace().tensors().get(result).known())
     throw ValueError("The result was made before the recording began, so nothing is known of how.", "gone");
-  return Explainer(recorder, source).explain(result);
+  return Explainer(recorder, std::move(sources)).explain(result);
 }
 
 }  // namespace tapedeck::debug

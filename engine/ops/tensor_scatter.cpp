@@ -69,6 +69,20 @@ Tensors extreme_vjp(const VjpContext& c) {
   return gradients;
 }
 
+/// Of each row of indices, whether it is the last that names its place: the shape of `updates`' first axes,
+/// and ones for the others.
+Tensor last_of_their_place(const Tensor& indices, const Shape& shape, int rank) {
+  const auto axes = static_cast<std::size_t>(indices.rank() - 1);
+  const Shape rows(indices.shape().span().first(axes));
+  const Shape places(shape.span().first(static_cast<std::size_t>(indices.dim(indices.rank() - 1))));
+  const auto count = static_cast<double>(element_count(rows));
+  const Tensor numbers = reshape(range(0, count, 1, DType::int64), rows);
+  const Tensor last = tensor_scatter_nd_update(zeros(places, DType::int64), indices, numbers);
+  Shape padded = rows;
+  while (padded.rank() < rank) padded.push_back(1);
+  return reshape(equal(gather_nd(last, indices), numbers), padded);
+}
+
 OpDef tensor_scatter_row(const std::string& verb, Kind kind, const std::string& what,
                          const std::string& formula, ShapeRule shape_rule, Forward forward, Vjp vjp) {
   const std::string dtypes = kind == Kind::any ? "any dtype" : "any numeric dtype";
@@ -99,14 +113,19 @@ OpDef tensor_scatter_row(const std::string& verb, Kind kind, const std::string& 
 
 TAPEDECK_OP(tensor_scatter_nd_update_op) = tensor_scatter_row(
     "update", Kind::any,
-    "A tensor with slices replaced, by coordinates. Of several updates of one place the last one stays; the "
-    "gradient reaches each of them, as in TensorFlow.",
-    "d(tensor) = dy with zeros at indices, d(updates) = gather_nd(dy, indices)",
+    "A tensor with slices replaced, by coordinates. Of several updates of one place the last one stays, and "
+    "has the gradient.",
+    "d(tensor) = dy with zeros at indices, d(updates) = gather_nd(dy, indices), 0 for what an update "
+    "replaced",
     tensor_scatter_shape<Kind::any>, update_forward, [](const VjpContext& c) {
       Tensors gradients(3);
       if (c.wanted[0])
         gradients[0] = tensor_scatter_nd_update(c.cotangents[0], c.inputs[1], zeros_like(c.inputs[2]));
-      if (c.wanted[2]) gradients[2] = gather_nd(c.cotangents[0], c.inputs[1]);
+      if (c.wanted[2]) {
+        const Tensor gathered = gather_nd(c.cotangents[0], c.inputs[1]);
+        const Tensor stayed = last_of_their_place(c.inputs[1], c.inputs[0].shape(), gathered.rank());
+        gradients[2] = where(stayed, gathered, zeros_like(gathered));
+      }
       return gradients;
     });
 Tensor tensor_scatter_nd_update(const Tensor& tensor, const Tensor& indices, const Tensor& updates) {

@@ -8,6 +8,7 @@
 #include "engine/debug/server.h"
 #include "engine/protocol/codec.h"
 #include "engine/python/source_lines.h"
+#include "engine/python/tensor_object.h"
 #include "engine/record/recorder.h"
 #include "engine/record/source_location.h"
 
@@ -151,31 +152,46 @@ void bind_session(py::module_& debug) {
   debug.def("end_cell", &end_cell, "The running cell ended.");
 }
 
-py::dict explain(std::uint64_t result, std::uint64_t source) {
+/// What explain.py turns into words.
+py::dict place(const std::string& op, std::uint32_t record, const SourceLocation& location) {
+  py::dict entry;
+  entry["op"] = op;
+  entry["record"] = record;
+  entry["cell"] = location.cell;
+  entry["file"] = location.file;
+  entry["line"] = location.line;
+  return entry;
+}
+
+py::dict explain(std::uint64_t result, const py::handle source) {
+  const bool variable = is_variable(source.ptr());
+  const debug::Source wanted{variable ? variable_of(source.ptr()).peek().id() : tensor_of(source.ptr()).id(),
+                             variable ? variable_of(source.ptr()).id() : 0};
   const debug::NoGradient found = [&] {
     const Recorder& records = recorder();
     const py::gil_scoped_release unlocked;
-    return debug::explain_no_gradient(records, result, source);
+    return debug::explain_no_gradient(records, result, wanted);
   }();
-  constexpr const char* reasons[] = {"stopped", "no_gradient", "integer", "not_taped"};
-  py::list broken;
+  constexpr const char* reasons[] = {"stopped",  "no_gradient", "integer", "not_taped",
+                                     "assigned", "none_given",  "captured"};
+  py::list broken, leaves, left;
   for (const debug::BrokenStep& step : found.broken) {
-    py::dict entry;
+    py::dict entry = place(step.op, step.record, step.location);
     entry["reason"] = reasons[static_cast<std::size_t>(step.reason)];
-    entry["record"] = step.record;
-    entry["op"] = step.op;
-    entry["cell"] = step.location.cell;
-    entry["file"] = step.location.file;
-    entry["line"] = step.location.line;
     broken.append(entry);
   }
+  for (const debug::Leaf& leaf : found.leaves) {
+    py::dict entry = place(leaf.op, leaf.record, leaf.location);
+    entry["text"] = leaf.text;
+    leaves.append(entry);
+  }
+  for (const debug::LeftTape& step : found.left) left.append(place(step.op, step.record, step.location));
   py::dict answer;
   answer["depends"] = found.depends;
   answer["connected"] = found.connected;
   answer["broken"] = broken;
-  py::list leaves;
-  for (const std::string& leaf : found.leaves) leaves.append(leaf);
   answer["leaves"] = leaves;
+  answer["left"] = left;
   return answer;
 }
 
@@ -202,9 +218,9 @@ void bind_recording(py::module_& debug) {
   debug.def(
       "gate", [](const std::string& command) { recorder().gate().command(command_named(command)); },
       py::arg("command"), "\"run\", \"pause\", \"step_op\", \"step_line\" or \"step_out\".");
-  debug.def(
-      "explain_no_gradient", &explain, py::arg("result"), py::arg("source"),
-      "Where the path of recorded ops from the tensor `result` (an id) back to `source` ends, as a dict.");
+  debug.def("explain_no_gradient", &explain, py::arg("result"), py::arg("source"),
+            "Where the path of recorded ops from the tensor `result` (an id) back to `source`, a tensor or a "
+            "variable, ends, as a dict.");
   debug.def("status", &status, "Records, gate, and what is held, as a dict.");
   debug.def(
       "record_count", [] { return recorder().trace().newest(); }, "Number of the newest record; 0: none.");

@@ -104,7 +104,7 @@ PyObject* dlpack_capsule(PyObject* self, PyObject* args, PyObject* keywords) {
   if (!PyArg_ParseTupleAndKeywords(args, keywords, "|$O:__dlpack__", const_cast<char**>(names), &stream))
     return nullptr;
   return guarded([&]() -> PyObject* {
-    const Tensor tensor = tensor_like(self);
+    const Tensor tensor = leaving(tensor_like(self));
     if (stream != Py_None)
       fail<InvalidArgumentError>("__dlpack__: a CPU tensor has no stream; pass stream=None");
     if (tensor.device().kind != DeviceKind::cpu)

@@ -10,16 +10,6 @@ namespace tapedeck::python {
 
 namespace {
 
-py::object to_python(const Tensor& tensor) {
-  return checked(wrap(tensor));
-}
-
-py::list to_list(std::span<const Tensor> tensors) {
-  py::list list(tensors.size());
-  for (std::size_t i = 0; i < tensors.size(); ++i) list[i] = to_python(tensors[i]);
-  return list;
-}
-
 Tensors targets_of(const py::sequence& objects) {
   Tensors tensors;
   for (const py::handle object : objects)
@@ -36,15 +26,7 @@ CustomResult custom_result(const py::object& function, const std::string& name) 
     custom.variables.push_back(variable_of(variable.ptr()));
   for (const py::handle output : py::sequence(parts[0]))
     custom.outputs.push_back(to_tensor(output.ptr(), {}, {name.c_str(), "output"}));
-  auto vjp = std::make_shared<SharedObject>(py::object(parts[1]));
-  custom.vjp = [vjp, name](std::span<const Tensor> cotangents) {
-    const py::object gradients = checked(PyObject_CallOneArg(vjp->get(), to_list(cotangents).ptr()));
-    Tensors tensors;
-    for (const py::handle gradient : py::sequence(gradients))
-      tensors.push_back(gradient.is_none() ? Tensor()
-                                           : to_tensor(gradient.ptr(), {}, {name.c_str(), "gradient"}));
-    return tensors;
-  };
+  custom.vjp = PythonVjp{std::make_shared<SharedObject>(py::object(parts[1])), name};
   return custom;
 }
 
@@ -59,14 +41,16 @@ auto through_engine(Function&& function) {
   }
 }
 
-py::list run_custom_gradient(const std::string& name, const py::sequence& input_objects,
-                             const py::object& function) {
+py::object run_custom_gradient(const std::string& name, const py::sequence& input_objects,
+                               const py::object& function) {
   const Tensors inputs = targets_of(input_objects);
   const auto run = [&] { return through_engine([&] { return custom_result(function, name); }); };
-  return to_list(custom_gradient(name, inputs, run));
+  return list_of(custom_gradient(name, inputs, run));
 }
 
 struct StopRecordingContext {
+  explicit StopRecordingContext(py::object one) : tape(std::move(one)) {}
+  py::object tape;  ///< the one to stop
   std::optional<StopRecording> scope;
 };
 
@@ -74,10 +58,10 @@ struct StopRecordingContext {
 
 void bind_tape(py::module_& module) {
   bind_tape_type(module);
-  py::class_<StopRecordingContext>(module, "StopRecording",
-                                   "While it is entered, no tape of this thread records.")
-      .def(py::init<>())
-      .def("__enter__", [](StopRecordingContext& context) { context.scope.emplace(); })
+  py::class_<StopRecordingContext>(module, "StopRecording", "While it is entered, the tape does not record.")
+      .def(py::init<py::object>(), py::arg("tape"))
+      .def("__enter__",
+           [](StopRecordingContext& context) { context.scope.emplace(tape_of(context.tape.ptr())); })
       .def("__exit__", [](StopRecordingContext& context, const py::args&) { context.scope.reset(); });
 
   module.def("custom_gradient", &run_custom_gradient, py::arg("name"), py::arg("inputs"), py::arg("function"),

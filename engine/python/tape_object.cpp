@@ -21,11 +21,31 @@ struct TapeObject {
 TapeObject& object_of(PyObject* self) {
   return *reinterpret_cast<TapeObject*>(self);
 }
+}  // namespace
+
 Tape& tape_of(PyObject* self) {
   std::optional<Tape>& tape = object_of(self).tape;
   if (!tape) fail<FailedPreconditionError>("GradientTape: __init__ of the base class was not called");
   return *tape;
 }
+
+py::object list_of(std::span<const Tensor> tensors) {
+  py::object list = checked(PyList_New(static_cast<Py_ssize_t>(tensors.size())));
+  for (std::size_t i = 0; i < tensors.size(); ++i)
+    PyList_SET_ITEM(list.ptr(), static_cast<Py_ssize_t>(i), checked(wrap(tensors[i])).release().ptr());
+  return list;
+}
+
+Tensors PythonVjp::operator()(std::span<const Tensor> cotangents) const {
+  const py::object gradients = checked(PyObject_CallOneArg(function->get(), list_of(cotangents).ptr()));
+  Tensors tensors;
+  for (const py::handle gradient : py::sequence(gradients))
+    tensors.push_back(gradient.is_none() ? Tensor()
+                                         : to_tensor(gradient.ptr(), {}, {name.c_str(), "gradient"}));
+  return tensors;
+}
+
+namespace {
 
 PyObject* none() {
   Py_RETURN_NONE;
@@ -55,7 +75,24 @@ int initialise(PyObject* self, PyObject* args, PyObject* keywords) {
   });
 }
 
+/// A VJP on a tape may hold, by what it captured, the tape: Python's collector sees and ends such circles.
+int traverse(PyObject* self, visitproc visit, void* arg) {
+  int result = 0;
+  if (const auto& tape = object_of(self).tape)
+    tape->visit_own_vjps([&](const CustomVjp& vjp) {
+      const auto* held = vjp.target<PythonVjp>();
+      if (result == 0 && held && held->function.use_count() == 1) result = visit(held->function->get(), arg);
+    });
+  return result;
+}
+
+int clear(PyObject* self) {
+  if (auto& tape = object_of(self).tape) tape->reset();  // nobody reaches it, so it is not played
+  return 0;
+}
+
 void deallocate(PyObject* self) {
+  PyObject_GC_UnTrack(self);
   if (object_of(self).weak_references) PyObject_ClearWeakRefs(self);
   object_of(self).tape.~optional();
   Py_TYPE(self)->tp_free(self);
@@ -86,6 +123,14 @@ PyObject* leave(PyObject* self, PyObject* const*, Py_ssize_t) {
     return none();
   });
 }
+/// As in TensorFlow what can have no gradient is let pass.
+void warn_of(DType dtype) {
+  if (is_floating(dtype)) return;
+  const std::string text = "watch: what is of dtype " + std::string(dtype_name(dtype)) +
+                           " has no gradients; they need a floating-point dtype";
+  checked(PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 1));
+}
+
 /// Lists, tuples and dicts: what tapedeck.nest goes into.
 void watch_all(Tape& tape, PyObject* object) {
   if (PyList_Check(object) || PyTuple_Check(object) || PyDict_Check(object)) {
@@ -94,16 +139,12 @@ void watch_all(Tape& tape, PyObject* object) {
     for (const py::handle item : items) watch_all(tape, item.ptr());
     return;
   }
-  if (is_variable(object)) return tape.watch(variable_of(object));
-  if (!is_tensor(object))
+  if (!is_tensor_like(object))
     fail<TypeMismatchError>("watch: ", short_repr(object), " is neither a tensor nor a variable");
-  const Tensor& tensor = tensor_of(object);
-  if (!is_floating(tensor.dtype()))
-    fail<InvalidArgumentError>(
-        "watch: a tensor of dtype ", dtype_name(tensor.dtype()),
-        " has no gradients; they need a floating dtype: float16, bfloat16, float32 or float64");
-  tape.watch(tensor);
+  warn_of(is_tensor(object) ? tensor_of(object).dtype() : variable_of(object).dtype());
+  is_tensor(object) ? tape.watch(tensor_of(object)) : tape.watch(variable_of(object));
 }
+
 PyObject* watch(PyObject* self, PyObject* tensor) {
   return guarded([&] {
     watch_all(tape_of(self), tensor);
@@ -132,13 +173,6 @@ Tape::Source source_of(PyObject* object) {
   fail<TypeMismatchError>("gradient: sources: ", short_repr(object), " is neither a tensor nor a variable");
 }
 
-PyObject* list_of(std::span<const Tensor> tensors) {
-  py::object list = checked(PyList_New(static_cast<Py_ssize_t>(tensors.size())));
-  for (std::size_t i = 0; i < tensors.size(); ++i)
-    PyList_SET_ITEM(list.ptr(), static_cast<Py_ssize_t>(i), checked(wrap(tensors[i])).release().ptr());
-  return list.release().ptr();
-}
-
 /// _gradients(targets, sources, output_gradients, zero_unconnected): lists in, a list out.
 PyObject* gradients(PyObject* self, PyObject* args) {
   PyObject *target_objects = nullptr, *source_objects = nullptr, *output_gradients = Py_None;
@@ -156,8 +190,10 @@ PyObject* gradients(PyObject* self, PyObject* args) {
     for (const py::handle object : py::reinterpret_borrow<py::object>(source_objects))
       sources.push_back(source_of(object.ptr()));
     const auto unconnected = zero ? Unconnected::zero : Unconnected::none;
-    return list_of(
-        tape_of(self).gradient(targets, std::span<const Tape::Source>(sources), cotangents, unconnected));
+    return list_of(tape_of(self).gradient(targets, std::span<const Tape::Source>(sources), cotangents,
+                                          unconnected))
+        .release()
+        .ptr();
   });
 }
 
@@ -183,7 +219,7 @@ PyObject* gradient_of_one(PyObject* self, PyObject* target_object, PyObject* sou
         sources.push_back(source_of(PyList_GET_ITEM(source_object, i)));
     const Tensors found =
         tape.gradient({&target, 1}, {sources.data(), sources.size()}, {}, Unconnected::none);
-    return one ? wrap(found[0]) : list_of(found);
+    return one ? wrap(found[0]) : list_of(found).release().ptr();
   });
 }
 
@@ -255,7 +291,9 @@ void bind_tape_type(py::module_& module) {
       "Tape(persistent=False, watch_accessed_variables=True)\n--\n\n"
       "One gradient tape of the engine; tf.GradientTape is made of it.");
   tape_type.tp_basicsize = sizeof(TapeObject);
-  tape_type.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE;
+  tape_type.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC;
+  tape_type.tp_traverse = traverse;
+  tape_type.tp_clear = clear;
   tape_type.tp_new = construct;
   tape_type.tp_init = initialise;
   tape_type.tp_dealloc = deallocate;

@@ -47,6 +47,7 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
     PyErr_SetString(PyExc_BufferError, reason);
     return -1;
   }
+  leaving(tensor);
   auto* shape = new BufferShape;
   const auto item = static_cast<Py_ssize_t>(item_size(tensor.dtype()));
   for (int axis = 0; axis < tensor.rank(); ++axis) {

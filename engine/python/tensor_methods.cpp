@@ -42,7 +42,7 @@ bool on_cpu(const Tensor& tensor) {
 // ----------------------------------------------------------------------------------------------------------
 
 PyObject* numpy(PyObject* self, PyObject*) {
-  return guarded([&] { return numpy_copy(value_of(self)); });
+  return guarded([&] { return numpy_copy(leaving(value_of(self))); });
 }
 
 PyObject* array(PyObject* self, PyObject* args, PyObject* keywords) {
@@ -51,7 +51,7 @@ PyObject* array(PyObject* self, PyObject* args, PyObject* keywords) {
   if (!PyArg_ParseTupleAndKeywords(args, keywords, "|OO:__array__", const_cast<char**>(names), &dtype, &copy))
     return nullptr;
   return guarded([&]() -> PyObject* {
-    py::object view = checked(numpy_view(value_of(self)));
+    py::object view = checked(numpy_view(leaving(value_of(self))));
     if (dtype != Py_None) {
       const py::object cast = view.attr("astype")(py::handle(dtype), py::arg("copy") = false);
       view = cast;
@@ -103,8 +103,12 @@ PyObject* same(PyObject* self, PyObject*) {
 PyObject* reduce(PyObject* self, PyObject*) {
   return guarded([&] {
     const py::object constant = py::module_::import("tapedeck").attr("constant");
-    const py::object values = py::reinterpret_steal<py::object>(numpy_copy(tensor_of(self)));
-    return py::make_tuple(constant, py::make_tuple(values)).release().ptr();
+    const Tensor& tensor = tensor_of(self);
+    const py::object values = checked(numpy_copy(tensor));
+    // NumPy has no bfloat16, so the dtype goes along.
+    return py::make_tuple(constant, py::make_tuple(values, std::string(dtype_name(tensor.dtype()))))
+        .release()
+        .ptr();
   });
 }
 

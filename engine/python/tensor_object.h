@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "engine/ops/observer.h"
 #include "engine/ops/op.h"
 #include "engine/python/python.h"
 #include "engine/tape/variable.h"
@@ -46,6 +47,12 @@ inline bool is_tensor_like(PyObject* object) {
 }
 inline Tensor tensor_like(PyObject* object) {
   return is_tensor(object) ? tensor_of(object) : variable_of(object).read();
+}
+/// Tells a recorder that Python or NumPy reads the elements.
+inline const Tensor& leaving(const Tensor& tensor) {
+  if (Observer* observer = current_observer()) [[unlikely]]
+    observer->left(tensor);
+  return tensor;
 }
 
 /// Fill in the types and put them into the module.

@@ -172,6 +172,7 @@ py::object element(PyObject* self, const char* what) {
   if (tensor.count() != 1)
     fail<InvalidArgumentError>("a tensor of shape ", to_string(tensor.shape()), " has ", tensor.count(),
                                " elements; ", what, " needs one");
+  leaving(tensor);
   if (tensor.device().kind == DeviceKind::cpu) return checked(number_of(tensor));
   const py::object copy = checked(numpy_copy(tensor));
   return checked(PyObject_CallMethod(copy.ptr(), "item", nullptr));

@@ -90,7 +90,7 @@ PyObject* assign_result(PyObject* self, PyObject* delta, const char* op_name, co
     Variable variable = variable_of(self);
     const Tensor change = to_tensor(delta, variable.dtype(), {variable.name().c_str(), method});
     const StopRecording unrecorded;  // the new value is a new leaf to every tape
-    variable.assign(run_op1(required_op(op_name), {variable.peek(), change}));
+    variable.update([&](const Tensor& value) { return run_op1(required_op(op_name), {value, change}); });
     return self_after(self);
   });
 }
@@ -110,10 +110,18 @@ PyObject* read_value(PyObject* self, PyObject*) {
   return guarded([&] { return wrap(variable_of(self).read()); });
 }
 
-PyObject* no_reduce(PyObject* self, PyObject*) {
-  PyErr_Format(PyExc_TypeError, "a variable cannot be pickled or copied; take its value: v.numpy() (%s)",
-               variable_of(self).name().c_str());
-  return nullptr;
+// A copy is another variable, which has the same value at first.
+PyObject* reduce(PyObject* self, PyObject*) {
+  return guarded([&] {
+    const Variable& variable = variable_of(self);
+    const std::string name = variable.name().substr(0, variable.name().rfind(":0"));
+    const py::object type = py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(Py_TYPE(self)));
+    const py::object value = checked(wrap(variable.peek()));
+    const py::object attributes = py::getattr(py::handle(self), "__dict__", py::none());  // of a subclass
+    return py::make_tuple(type, py::make_tuple(value, variable.trainable(), name), attributes)
+        .release()
+        .ptr();
+  });
 }
 
 // ---- properties
@@ -163,7 +171,7 @@ std::vector<PyMethodDef> variable_methods() {
       {"assign_sub", with_keywords(assign_sub), METH_VARARGS | METH_KEYWORDS, assign_sub_doc},
       {"read_value", read_value, METH_NOARGS, "read_value($self, /)\n--\n\nThe value now, as a tensor."},
       {"value", read_value, METH_NOARGS, "value($self, /)\n--\n\nThe value now, as a tensor."},
-      {"__reduce__", no_reduce, METH_NOARGS, nullptr},
+      {"__reduce__", reduce, METH_NOARGS, "__reduce__($self, /)\n--\n\nFor pickle and copy."},
   };
   for (const PyMethodDef* method = tensor_methods; method->ml_name; ++method) {
     const std::string_view name = method->ml_name;

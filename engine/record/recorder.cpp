@@ -187,6 +187,14 @@ void Recorder::leaf(const Tensor& tensor, std::string_view name) {
   if (keep_values_ && tensor) values_.add_leaf(tensor, name.empty() ? 0 : intern_name(name));
 }
 
+void Recorder::assigned(const Tensor& tensor, const Tensor& value, std::uint64_t variable) {
+  handoffs_.add({tensor.id(), value.id(), variable, capture_location(), trace_.newest()});
+}
+
+void Recorder::left(const Tensor& tensor) {
+  handoffs_.add(Departure{tensor.id(), detail::newest_tensor_id(), capture_location()});
+}
+
 void Recorder::begin_cell(const std::string& cell) {
   {
     const std::lock_guard lock(cell_mutex_);

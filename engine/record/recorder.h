@@ -9,6 +9,7 @@
 
 #include "engine/ops/observer.h"
 #include "engine/record/gate.h"
+#include "engine/record/handoffs.h"
 #include "engine/record/series.h"
 #include "engine/record/trace.h"
 #include "engine/record/values.h"
@@ -35,6 +36,8 @@ class Recorder final : public Observer {
   std::uint64_t begin(const Event& event) override;
   void end(std::uint64_t record, std::span<const Tensor> outputs, const char* error) override;
   void leaf(const Tensor& tensor, std::string_view name) override;
+  void assigned(const Tensor& tensor, const Tensor& value, std::uint64_t variable) override;
+  void left(const Tensor& tensor) override;
 
   /// The cell that runs from now on. Where the gate breaks at cell starts, the cell's first op stops.
   void begin_cell(const std::string& cell);
@@ -50,6 +53,7 @@ class Recorder final : public Observer {
   const Gate& gate() const { return gate_; }
   const Trace& trace() const { return trace_; }
   const Values& values() const { return values_; }
+  const Handoffs& handoffs() const { return handoffs_; }
   const SeriesStore& series() const { return series_; }
 
   std::int64_t started_unix_ms() const { return started_unix_ms_; }
@@ -75,6 +79,7 @@ class Recorder final : public Observer {
   Gate gate_;
   Trace trace_;
   Values values_;
+  Handoffs handoffs_;
   SeriesStore series_;
   mutable std::mutex cell_mutex_;
   std::string running_cell_;

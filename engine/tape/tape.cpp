@@ -107,6 +107,12 @@ std::vector<Variable> Tape::watched_variables() const {
   return variables;
 }
 
+void Tape::visit_own_vjps(const std::function<void(const CustomVjp&)>& visit) const {
+  if (state_.use_count() > 1 || state_->playing > 0) return;
+  for (const auto& node : state_->nodes)
+    if (node->custom && node->custom.use_count() == 1) visit(node->custom->vjp);
+}
+
 std::uint64_t Tape::id() const {
   return state_->id;
 }
@@ -119,6 +125,15 @@ StopRecording::StopRecording() {
     suspended_.push_back(tape);
   }
   thread.tapes->refresh();
+}
+
+StopRecording::StopRecording(Tape& tape) {
+  detail::TapeStack* stack = tape.state_->stack.load();
+  if (!stack || stack != detail::thread_state.tapes)
+    fail<FailedPreconditionError>("stop_recording: the tape is not active on this thread");
+  ++tape.state_->suspended;
+  suspended_.push_back(tape.state_);
+  stack->refresh();
 }
 
 StopRecording::~StopRecording() {

@@ -66,18 +66,26 @@ class Tape {
   std::vector<Variable> watched_variables() const;
   std::uint64_t id() const;  ///< unique in the process
 
+  /// The custom VJPs that nothing but this tape holds; none while it is active or played. For a garbage
+  /// collector of the host language, which has to see what a VJP holds.
+  void visit_own_vjps(const std::function<void(const CustomVjp&)>& visit) const;
+
   struct State;  ///< defined in tape_state.h, for run_op and playback
 
  private:
+  friend class StopRecording;
   std::shared_ptr<State> state_;
   bool many_ = false;  ///< between begin_many and end_many of a tape that is not persistent
 };
 
-/// While it lives, the tapes that are active on this thread now record nothing (tape.stop_recording, custom
-/// gradients); a tape that is started meanwhile records.
+/// While it lives, the tapes that are active on this thread now record nothing (custom gradients,
+/// assignments); a tape that is started meanwhile records.
 class StopRecording {
  public:
   StopRecording();
+  /// One tape alone (tape.stop_recording). Throws FailedPreconditionError where it is not active on this
+  /// thread.
+  explicit StopRecording(Tape& tape);
   ~StopRecording();
   StopRecording(const StopRecording&) = delete;
 

@@ -21,9 +21,12 @@ struct Variable::Body {
 namespace {
 
 /// A value of its own, so that no gradient flows from what is read to what was assigned.
-Tensor leaf_of(const Tensor& value, const std::string& name) {
+Tensor leaf_of(const Tensor& value, const std::string& name, std::uint64_t variable) {
   Tensor leaf = detail::alias(value);
-  if (Observer* observer = current_observer()) observer->leaf(leaf, name);
+  if (Observer* observer = current_observer()) {
+    observer->leaf(leaf, name);
+    observer->assigned(leaf, value, variable);
+  }
   return leaf;
 }
 
@@ -38,7 +41,7 @@ Variable::Variable(const Tensor& initial, std::string name, bool trainable)
   body_->shape = initial.shape();
   body_->trainable = trainable;
   body_->id = last_id.fetch_add(1, std::memory_order_relaxed) + 1;
-  body_->value = leaf_of(initial, body_->name);
+  body_->value = leaf_of(initial, body_->name, body_->id);
 }
 
 Tensor Variable::read() const {
@@ -56,7 +59,7 @@ Tensor Variable::peek() const {
   return body_->value;
 }
 
-void Variable::assign(const Tensor& value) {
+Tensor Variable::replacement(const Tensor& value) const {
   if (!value) fail<InvalidArgumentError>("assign to ", body_->name, ": the value is undefined");
   if (value.dtype() != body_->dtype)
     fail<InvalidArgumentError>("assign to ", body_->name, ": the variable has dtype ",
@@ -64,9 +67,24 @@ void Variable::assign(const Tensor& value) {
   if (value.shape() != body_->shape)
     fail<InvalidArgumentError>("assign to ", body_->name, ": the variable has shape ",
                                to_string(body_->shape), ", the value ", to_string(value.shape()));
-  Tensor replaced = leaf_of(value, body_->name);
+  return leaf_of(value, body_->name, body_->id);
+}
+
+void Variable::assign(const Tensor& value) {
+  Tensor replaced = replacement(value);
   std::lock_guard lock(body_->mutex);
   std::swap(body_->value, replaced);  // the old value goes when the lock is open again
+}
+
+void Variable::update(const std::function<Tensor(const Tensor&)>& change) {
+  for (;;) {
+    const Tensor before = peek();
+    Tensor replaced = replacement(change(before));
+    std::lock_guard lock(body_->mutex);
+    if (!body_->value.same_body(before)) continue;
+    std::swap(body_->value, replaced);
+    return;
+  }
 }
 
 const std::string& Variable::name() const {

@@ -1,6 +1,7 @@
 // A named, mutable holder of a tensor.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -20,6 +21,9 @@ class Variable {
   Tensor peek() const;
   /// Replaces the value. Throws InvalidArgumentError, naming the variable, where dtype or shape differ.
   void assign(const Tensor& value);
+  /// Replaces the value by `change` of it; again where another thread assigned meanwhile, so that no change
+  /// is lost.
+  void update(const std::function<Tensor(const Tensor&)>& change);
 
   const std::string& name() const;
   DType dtype() const;
@@ -29,6 +33,9 @@ class Variable {
   bool operator==(const Variable& other) const { return body_ == other.body_; }
 
  private:
+  /// The new value as a leaf of its own; checked.
+  Tensor replacement(const Tensor& value) const;
+
   struct Body;
   std::shared_ptr<Body> body_;
 };

@@ -79,6 +79,11 @@ struct Row {
   std::function<Tensors(std::span<const Tensor>)> prepare = {};
   /// Where the gradient is not that of the values, but of a distribution: which test compares it with that.
   std::string gradients_tested_in = {};
+  /// Inputs that are real, but constants to gradients: orders.
+  std::set<std::size_t> constants = {};
+  /// For gradients at random shapes: makes the first input where numbers between those of the calls will not
+  /// do.
+  std::function<Tensor(Random&, const Shape&)> first_input = {};
 };
 using Rows = std::vector<Row>;
 

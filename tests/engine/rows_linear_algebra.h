@@ -109,18 +109,25 @@ inline Tensors symmetric(std::span<const Tensor> inputs) {
 
 inline const std::vector<Shape> square_shapes = {{3, 3}, {2, 4, 4}, {1, 1}, {2, 1, 2, 2}, {0, 3, 3}};
 
+/// Matrices of any shape like those of the rows.
+inline Tensor matrices_like_the_rows(Random& random, const Shape& shape) {
+  return spread_matrices(random, shape);
+}
+
 inline Row square_row(const std::string& op, std::vector<Attribute> attributes,
                       std::function<Square(const Square&)> f, double tolerance = 1e-12) {
   Row row{op, {}, {}, tolerance};
   for (const Shape& shape : square_shapes)
     row.calls.push_back([=](Random& random) { return Call{{spread_matrices(random, shape)}, attributes}; });
   row.reference = [f](const Call& call) { return Arrays{for_each_square(Array(call.inputs[0]), f)}; };
+  row.first_input = matrices_like_the_rows;
   return row;
 }
 
 /// (op, lower, adjoint) of systems of equations.
 inline Row solve_row(const std::string& op, bool triangular) {
   Row row{op, {}, {}, 1e-12};
+  row.first_input = matrices_like_the_rows;
   const std::vector<std::pair<Shape, Shape>> shapes = {{{3, 3}, {3, 2}},    {{2, 3, 3}, {2, 3, 1}},
                                                        {{2, 2}, {3, 2, 2}}, {{2, 1, 2, 2}, {3, 2, 1}},
                                                        {{3, 3}, {3, 0}},    {{1, 1}, {1, 1}}};
@@ -168,6 +175,7 @@ inline Row solve_row(const std::string& op, bool triangular) {
 inline Row python_row(const std::string& op,
                       const std::vector<std::pair<Shape, std::vector<Attribute>>>& cases) {
   Row row{op, {}, {}, 0, "tests/python/test_linear_algebra.py"};
+  row.first_input = matrices_like_the_rows;
   for (const auto& [shape, attributes] : cases)
     row.calls.push_back([shape = shape, attributes = attributes](Random& random) {
       return Call{{spread_matrices(random, shape)}, attributes};
@@ -306,6 +314,9 @@ inline Rows linear_algebra_rows() {
   for (const Shape& shape : square_shapes)
     exponential.calls.push_back(
         [=](Random& random) { return Call{{spread_matrices(random, shape, 0.3, 0.6)}}; });
+  exponential.first_input = [](Random& random, const Shape& shape) {
+    return spread_matrices(random, shape, 0.3, 0.6);
+  };
   exponential.reference = [](const Call& call) {
     return Arrays{for_each_square(Array(call.inputs[0]), [](const Square& a) {
       Square sum = identity_of(a.n), term = sum;

@@ -190,31 +190,41 @@ inline Rows more_binary_rows() {
       with_edges(binary_test(
           "xlog1py", [](double x, double y) { return x == 0 ? 0 : x * std::log1p(y); }, -0.5, 2)),
   };
-  // The orders are constants, so differences with respect to them mean nothing; x is checked through digamma.
+  const auto order_and_real = [](const std::vector<double>& orders, const Shape& shape) {
+    return [=](Random& random) {
+      const Shape last{static_cast<std::int64_t>(orders.size())};
+      return Call{{Tensor::from_values<double>(orders, last), random_tensor(random, shape, 1, 3)}};
+    };
+  };
   rows.push_back({"polygamma",
-                  {values_only({0, 1, 1, 2, 3, 5, 1}, {0.7, 0.3, 4.2, 1.5, 0.9, 2.5, 30})},
+                  {values_only({0, 1, 1, 2, 3, 5, 1}, {0.7, 0.3, 4.2, 1.5, 0.9, 2.5, 30}),
+                   order_and_real({0, 1, 2}, {2, 3}), order_and_real({1}, {4})},
                   [](const Call& call) {
-                    Array out(call.inputs[0]);
-                    const Array x(call.inputs[1]);
-                    for (std::size_t i = 0; i < out.values.size(); ++i) {
-                      const double n = out.values[i];
-                      out.values[i] = n == 0 ? digamma_reference(x.values[i])
-                                             : (std::fmod(n, 2) == 0 ? -1 : 1) * std::tgamma(n + 1) *
-                                                   zeta_reference(n + 1, x.values[i]);
-                    }
+                    Array out(call.inputs[1]);
+                    const Array orders(call.inputs[0]);
+                    for_each_index(out.shape, [&](const auto& index) {
+                      const double n = orders.broadcast(index), x = out(index);
+                      out(index) = n == 0 ? digamma_reference(x)
+                                          : (std::fmod(n, 2) == 0 ? -1 : 1) * std::tgamma(n + 1) *
+                                                zeta_reference(n + 1, x);
+                    });
                     return Arrays{out};
                   },
                   2e-14});
+  rows.back().constants = {0};
   rows.push_back({"zeta",
-                  {values_only({2, 1.5, 3, 7.25, 2, 2}, {1, 0.3, 4.2, 0.6, 12, 0.01})},
+                  {values_only({2, 1.5, 3, 7.25, 2, 2}, {1, 0.3, 4.2, 0.6, 12, 0.01}),
+                   order_and_real({2, 1.5, 3}, {2, 3}), order_and_real({2.5}, {4})},
                   [](const Call& call) {
-                    Array out(call.inputs[0]);
-                    const Array q(call.inputs[1]);
-                    for (std::size_t i = 0; i < out.values.size(); ++i)
-                      out.values[i] = zeta_reference(out.values[i], q.values[i]);
+                    Array out(call.inputs[1]);
+                    const Array orders(call.inputs[0]);
+                    for_each_index(out.shape, [&](const auto& index) {
+                      out(index) = zeta_reference(orders.broadcast(index), out(index));
+                    });
                     return Arrays{out};
                   },
                   2e-14});
+  rows.back().constants = {0};
   rows.push_back(logic_test("logical_xor", [](double x, double y) { return (x != 0) != (y != 0); }));
   return rows;
 }

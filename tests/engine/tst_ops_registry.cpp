@@ -1,5 +1,4 @@
-// Every op of the registry: its documents, its values against independent ones, its gradients against
-// differences.
+// Every op of the registry: its documents, and its values against independent ones. Gradients: tst_ops_gradients.cpp.
 #include <QtTest>
 #include <cstring>
 #include <set>
@@ -201,50 +200,6 @@ class OpsRegistryTest : public QObject {
         if (specs[k].shape != outputs[k].shape() || specs[k].dtype != outputs[k].dtype())
           return "another shape or dtype";
       return {};
-    });
-  }
-
-  void the_gradient_check_finds_wrong_gradients() {
-    Random random(1);
-    const Tensors point = {random_tensor(random, {3})};
-    const auto wrong = [](double first, double second) {
-      return [=](std::span<const Tensor> inputs) -> Tensors {
-        const Tensor x = inputs[0];
-        return custom_gradient("cube", inputs, [=] {
-          return CustomResult{{x * x * x}, [=](std::span<const Tensor> g) -> Tensors {
-                                const Tensor y = second == 1.0 ? x : ops::stop_gradient(x);
-                                return {g[0] * (first * 3.0 * (x * y))};
-                              }};
-        });
-      };
-    };
-    QVERIFY(check_gradients(wrong(1.0, 1.0), point, random).empty());
-    QVERIFY(check_gradients(wrong(1.001, 1.0), point, random).starts_with("first order"));
-    QVERIFY(check_gradients(wrong(1.0, 0.0), point, random).starts_with("second order"));
-  }
-
-  void gradients_agree_with_differences() {
-    for_all_calls([](const OpDef& op, const Row& row, const Call& call, Random& random) -> std::string {
-      if (!op.vjp || any_edge(call.inputs) || !row.gradients_tested_in.empty()) return {};
-      Tensors variables;
-      std::vector<std::size_t> places;
-      for (std::size_t i = 0; i < call.inputs.size(); ++i)
-        if (call.inputs[i].dtype() == DType::float64) {
-          variables.push_back(call.inputs[i]);
-          places.push_back(i);
-        }
-      const TensorsFunction f = [&](std::span<const Tensor> values) {
-        Tensors inputs = call.inputs;
-        const Tensors prepared = row.prepare ? row.prepare(values) : Tensors(values.begin(), values.end());
-        for (std::size_t i = 0; i < places.size(); ++i) inputs[places[i]] = prepared[i];
-        Tensors real;  // positions have no gradient
-        for (const Tensor& output : run_op(op, span_of(inputs), Attributes(call.attributes)))
-          if (output.dtype() == DType::float64) real.push_back(output);
-        return real;
-      };
-      const Tensors outputs = f(span_of(variables));
-      if (outputs.empty() || outputs[0].dtype() != DType::float64) return {};
-      return check_gradients(f, variables, random);
     });
   }
 };

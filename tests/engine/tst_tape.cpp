@@ -93,6 +93,26 @@ class TestTape : public QObject {
     QCOMPARE(gradient(tape, y, x).item(), 9.);
   }
 
+  void one_tape_is_stopped_and_the_others_record() {
+    Tape outer(false, false), inner(false, false);
+    outer.start();
+    inner.start();
+    const Tensor x = watched(outer, 3);
+    inner.watch(x);
+    Tensor hidden;
+    {
+      const StopRecording stopped(inner);
+      hidden = multiply(x, x);
+    }
+    const Tensor y = multiply(hidden, x);
+    inner.stop();
+    outer.stop();
+    EXPECT_ERROR(FailedPreconditionError, StopRecording(inner),
+                 "stop_recording: the tape is not active on this thread");
+    QCOMPARE(gradient(outer, y, x).item(), 27.0);
+    QCOMPARE(gradient(inner, y, x).item(), 9.0);
+  }
+
   void a_tape_started_under_stop_recording_records() {
     Tape outer;
     outer.start();

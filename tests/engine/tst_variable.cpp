@@ -172,6 +172,31 @@ class TestVariable : public QObject {
     QVERIFY(tape.watched_variables().empty());
   }
 
+  void an_update_is_of_the_value_that_it_replaces() {
+    Variable variable(vector_of({1, 2}));
+    int calls = 0;
+    variable.update([&](const Tensor& value) {
+      if (++calls == 1) variable.assign(vector_of({10, 20}));  // as another thread might
+      return add(value, value);
+    });
+    QCOMPARE(calls, 2);
+    QCOMPARE(variable.peek().to_vector(), (std::vector<double>{20, 40}));
+    EXPECT_ERROR(InvalidArgumentError, variable.update([](const Tensor&) { return scalar(1); }),
+                 "assign to Variable:0: the variable has shape (2,), the value ()");
+  }
+
+  void no_update_of_several_threads_is_lost() {
+    Variable variable(vector_of({0, 0}));
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 4; ++t)
+      threads.emplace_back([&] {
+        for (int i = 0; i < 1000; ++i)
+          variable.update([](const Tensor& value) { return add(value, vector_of({1, 2})); });
+      });
+    for (std::thread& thread : threads) thread.join();
+    QCOMPARE(variable.peek().to_vector(), (std::vector<double>{4000, 8000}));
+  }
+
   void reading_and_assigning_are_safe_from_several_threads() {
     Variable variable(vector_of({0, 0}));
     std::atomic<bool> stop{false};

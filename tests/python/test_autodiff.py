@@ -1,4 +1,4 @@
-"""Jacobians, Hessians, forward mode, recomputation, variables in custom gradients, and why there is no gradient."""
+"""Jacobians, Hessians, forward mode, recomputation, and variables in custom gradients."""
 import unittest
 
 import numpy as np
@@ -58,6 +58,15 @@ class Jacobians(unittest.TestCase):
         zeros = tape.jacobian(y, other, unconnected_gradients="zero")
         np.testing.assert_array_equal(zeros.numpy(), np.zeros(3))
         self.assertEqual(tuple(tape.jacobian(y[:0], x).shape), (0, 3))
+
+    def test_in_narrow_dtypes(self):
+        for dtype in (tf.float16, tf.bfloat16):
+            x = tf.constant([1., 2.], dtype)
+            with tf.GradientTape() as tape:
+                tape.watch(x)
+                y = x * x
+            jacobian = tape.jacobian(y, x)
+            self.assertEqual((jacobian.dtype, tf.cast(jacobian, tf.float32).numpy().tolist()), (dtype, [[2., 0.], [0., 4.]]))
 
     def test_of_each_row_of_a_batch(self):
         batch = np.random.RandomState(1).standard_normal((5, 3))
@@ -157,6 +166,21 @@ class ForwardMode(unittest.TestCase):
         self.assertIsNone(accumulator.jvp(z))
         self.assertEqual(float(accumulator.jvp(z, unconnected_gradients="zero")), 0.)
 
+    def test_whole_numbers_have_no_tangent(self):
+        x = tf.constant([1., 2.])
+        with tf.autodiff.ForwardAccumulator(x, x) as accumulator:
+            places, rounded = tf.argmax(x), tf.cast(x, tf.int32)
+        self.assertEqual((accumulator.jvp(places), accumulator.jvp(rounded)), (None, None))
+        self.assertEqual(accumulator.jvp(rounded, unconnected_gradients="zero").numpy().tolist(), [0, 0])
+
+    def test_three_levels(self):
+        x, one = tf.constant(1.3, tf.float64), tf.constant(1., tf.float64)
+        with tf.autodiff.ForwardAccumulator(x, one) as a, tf.autodiff.ForwardAccumulator(x, one) as b:
+            with tf.autodiff.ForwardAccumulator(x, one) as c:
+                first = c.jvp(tf.sin(x) * x)
+            third = a.jvp(b.jvp(first))
+        self.assertAlmostEqual(float(third), -np.cos(1.3) * 1.3 - 3 * np.sin(1.3), places=12)
+
     def test_bad_use(self):
         x = tf.constant([1., 2.])
         with self.assertRaisesRegex(ValueError, r"tangent has the shape \(3,\), its primal \(2,\)"):
@@ -165,6 +189,8 @@ class ForwardMode(unittest.TestCase):
             tf.autodiff.ForwardAccumulator([x, x], [x, x])
         with self.assertRaisesRegex(ValueError, "1 primals, but 2 tangents"):
             tf.autodiff.ForwardAccumulator([x], [x, x])
+        with self.assertRaisesRegex(ValueError, "tangents is None"):
+            tf.autodiff.ForwardAccumulator(x, None)
         with self.assertRaisesRegex(TypeError, "not float"):
             tf.autodiff.ForwardAccumulator(2., 1.)
         with self.assertRaisesRegex(ValueError, "nothing was recorded"):
@@ -238,88 +264,57 @@ class Recomputation(unittest.TestCase):
         for plain, again in zip(*results):
             np.testing.assert_array_equal(plain, again)
 
+    def test_nested_in_itself_under_persistent_tapes(self):
+        w, x = tf.Variable(WEIGHTS), tf.constant([[.3, -.2, .5]], tf.float64)
+
+        def inner(x):
+            return tf.tanh(x @ w)
+
+        def twice(layer):
+            return lambda x: layer(x) * 2. + layer(x * 2.)
+
+        results = []
+        for f in (twice(inner), tf.recompute_grad(twice(tf.recompute_grad(inner)))):
+            with tf.GradientTape(persistent=True) as outer:
+                outer.watch(x)
+                with tf.GradientTape(persistent=True) as tape:
+                    tape.watch(x)
+                    y = f(x)
+                first, jacobian = tape.gradient(y, [x, w]), tape.jacobian(y, w)
+            results.append([t.numpy() for t in (*first, jacobian, *outer.gradient(first, [x, w]), outer.gradient(jacobian, x))])
+        for plain, again in zip(*results):
+            np.testing.assert_allclose(again, plain, rtol=1e-13, atol=1e-13)
+
+    def test_arguments_that_are_no_tensors(self):
+        scaled = tf.recompute_grad(lambda x, mode, factor=None: {"x": x * 2. if mode == "double" else x, "i": tf.constant(1)})
+        x = tf.constant(3.)
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = scaled(x, "double", factor=None)["x"]
+        self.assertEqual(float(tape.gradient(y, x)), 2.)
+
+    def test_an_error_in_the_second_run_is_the_users(self):
+        runs = []
+
+        def f(x):
+            runs.append(1)
+            if len(runs) == 2:
+                raise KeyError("second run")
+            return x * x
+
+        x = tf.Variable(2.)
+        with tf.GradientTape() as tape:
+            y = tf.recompute_grad(f)(x)
+        with self.assertRaisesRegex(KeyError, "second run"):
+            tape.gradient(y, x)
+        with tf.GradientTape() as tape:
+            y = x * x
+        self.assertEqual(float(tape.gradient(y, x)), 4.)
+
     def test_second_order(self):
         cube = tf.recompute_grad(lambda x: x * x * x)
         second = tfe.gradients_function(lambda x: tfe.gradients_function(cube)(x)[0])
         self.assertEqual(float(second(2.)[0]), 12.)
-
-
-class NoGradient(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        tf.experimental.record_ops()
-
-    @classmethod
-    def tearDownClass(cls):
-        tf.experimental.record_ops(False)
-
-    def explain(self, f, x=None, watch=True):
-        x = tf.constant([1., 2.]) if x is None else x
-        with tf.GradientTape() as tape:
-            if watch:
-                tape.watch(x)
-            y = f(x)
-        self.assertIsNone(tape.gradient(y, x))
-        return tf.explain_no_gradient(y, x)
-
-    def test_names_the_op_that_has_none_and_its_line(self):
-        def f(x):
-            place = tf.argmax(x)
-            return tf.cast(place, tf.float32) * 2.
-
-        text = self.explain(f)
-        self.assertRegex(text, r"ends at argmax \(op \d+, line \d+ of test_autodiff.py: `place = tf.argmax\(x\)`\): this op")
-
-    def test_names_stop_gradient(self):
-        text = self.explain(lambda x: tf.exp(tf.stop_gradient(x * 3.)))
-        self.assertIn("ends at stop_gradient", text)
-        self.assertIn("lets no gradient through", text)
-
-    def test_names_what_ran_outside_of_the_tape(self):
-        x = tf.constant([1., 2.])
-        early = tf.exp(x)
-        with tf.GradientTape() as tape:
-            tape.watch(x)
-            y = early * 2.
-        self.assertIsNone(tape.gradient(y, x))
-        text = tf.explain_no_gradient(y, x)
-        self.assertIn("no tape recorded it", text)
-        self.assertIn("ends at exp", text)
-
-    def test_names_what_was_not_watched(self):
-        text = self.explain(lambda x: x * 2., watch=False)
-        self.assertIn("ends at multiply", text)
-        self.assertIn("tape.watch", text)
-
-    def test_says_where_a_value_went_through_numpy(self):
-        text = self.explain(lambda x: tf.constant(x.numpy()) * 2.)
-        self.assertIn("does not depend on x by any recorded op", text)
-
-    def test_says_that_integers_have_none_and_that_there_is_a_path(self):
-        self.assertIn("dtype int32", tf.explain_no_gradient(tf.constant(1.), tf.constant(1)))
-        x = tf.constant(2.)
-        with tf.GradientTape() as tape:
-            tape.watch(x)
-            y = x * x
-        self.assertIn("all pass gradients on", tf.explain_no_gradient(y, x))
-
-    def test_inside_a_custom_gradient_the_function_is_the_step(self):
-        @tf.custom_gradient
-        def f(x):
-            return tf.cast(tf.argmax(x), tf.float32), lambda upstream: upstream * tf.ones_like(x)
-
-        x = tf.constant([1., 2.])
-        with tf.GradientTape() as tape:
-            tape.watch(x)
-            y = f(x)
-        self.assertIn("all pass gradients on", tf.explain_no_gradient(y, x))
-        np.testing.assert_array_equal(tape.gradient(y, x).numpy(), [1., 1.])
-
-
-class NothingRecorded(unittest.TestCase):
-    def test_says_what_to_do(self):
-        with self.assertRaisesRegex(tf.errors.FailedPreconditionError, "record_ops"):
-            tf.explain_no_gradient(tf.constant(1.), tf.constant(1.))
 
 
 if __name__ == "__main__":

@@ -104,8 +104,11 @@ class GradientTape(unittest.TestCase):
         with tf.GradientTape() as tape:
             y = untrained * v
         self.assertEqual(tape.watched_variables(), (v,))
-        with self.assertRaisesRegex(ValueError, "dtype int32 has no gradients"):
-            tf.GradientTape().watch(tf.constant(1))
+        for whole in (tf.constant(1), tf.Variable(1)):
+            with tf.GradientTape() as tape, self.assertWarnsRegex(UserWarning, "dtype int32 has no gradients"):
+                tape.watch([v, whole])
+                y = v * tf.cast(whole, tf.float32)
+            self.assertEqual(float(tape.gradient(y, [v, whole])[0]), 1.)
         with self.assertRaisesRegex(TypeError, "neither a tensor nor a variable"):
             tf.GradientTape().watch(1.)
 
@@ -135,6 +138,68 @@ class GradientTape(unittest.TestCase):
             z = x * 5.
         self.assertIsNone(tape.gradient(y, x))
         self.assertEqual(float(tape.gradient(z, x)), 5.)
+
+    def test_stop_recording_is_for_one_tape(self):
+        x = tf.constant(3.)
+        with tf.GradientTape() as outer:
+            outer.watch(x)
+            with tf.GradientTape() as inner:
+                inner.watch(x)
+                with inner.stop_recording():
+                    y = x * x
+                z = y * x
+        self.assertEqual((float(outer.gradient(z, x)), float(inner.gradient(z, x))), (27., 9.))
+        with self.assertRaisesRegex(RuntimeError, "stop_recording: the tape is not active"):
+            with inner.stop_recording():
+                pass
+
+    def test_stop_recording_ends_with_an_exception_and_nests(self):
+        x = tf.constant(2.)
+        with tf.GradientTape(persistent=True) as tape:
+            tape.watch(x)
+            with self.assertRaises(KeyError), tape.stop_recording():
+                with tape.stop_recording():
+                    pass
+                hidden = x * x
+                raise KeyError
+            y = x * x
+        self.assertIsNone(tape.gradient(hidden, x))
+        self.assertEqual(float(tape.gradient(y, x)), 4.)
+
+    def test_sources_come_back_in_their_own_containers(self):
+        class Many(list):
+            pass
+
+        x = tf.Variable(2.)
+        groups = collections.defaultdict(list, z=x)
+        for sources in (groups, Many([x, x]), collections.OrderedDict(b=x, a=x), [], {}, ((x,), [])):
+            with tf.GradientTape() as tape:
+                y = x * x
+            gradients = tape.gradient(y, sources)
+            self.assertIs(type(gradients), type(sources))
+            self.assertEqual(len(gradients), len(sources))
+        with tf.GradientTape() as tape:
+            y = x * x
+        self.assertEqual(float(tape.gradient(y, groups)["z"]), 4.)
+
+    def test_values_between_can_be_sources(self):
+        x = tf.constant(2.)
+        with tf.GradientTape(persistent=True) as tape:
+            tape.watch(x)
+            y = x * x
+            z = y * y
+        self.assertEqual([float(g) for g in tape.gradient(z, [x, y, z])], [32., 8., 1.])
+        self.assertEqual(float(tape.gradient([z, y], x)), 36.)
+        self.assertIsNone(tape.gradient(y, z))
+
+    def test_a_persistent_tape_that_records_its_own_gradients(self):
+        x = tf.constant(1.5, tf.float64)
+        with tf.GradientTape(persistent=True) as tape:
+            tape.watch(x)
+            order = x**5
+            for factor in (5 * 1.5**4, 20 * 1.5**3, 60 * 1.5**2, 120 * 1.5):
+                order = tape.gradient(order, x)
+                self.assertAlmostEqual(float(order), factor, places=10)
 
     def test_nested_tapes_give_second_derivatives(self):
         x = tf.constant([1., 2., 3.])
@@ -294,6 +359,49 @@ class CustomGradient(unittest.TestCase):
             z = first_only(x, y)
         gradients = tape.gradient(z, [x, y])
         self.assertEqual((float(gradients[0]), gradients[1]), (3., None))
+
+    def test_arguments_that_are_no_tensors_get_none(self):
+        class Layer:
+            @tf.custom_gradient
+            def call(self, x, mode, nothing):
+                return x * 2., lambda d: (None, d * 7., None, None)
+
+        x = tf.constant(3.)
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = Layer().call(x, "fast", None)
+        self.assertEqual((float(y), float(tape.gradient(y, x))), (6., 7.))
+
+    def test_keyword_tensors_have_no_gradient_whatever_else_is_watched(self):
+        @tf.custom_gradient
+        def f(x, w=None):
+            return x * w, lambda d: d * 100.
+
+        x, w = tf.constant(2.), tf.constant(3.)
+        for watched in ([w], [x, w]):
+            with tf.GradientTape() as tape:
+                tape.watch(watched)
+                y = f(x, w=w)
+            self.assertIsNone(tape.gradient(y, w))
+
+    def test_an_exception_of_the_gradient_function_leaves_tapes_usable(self):
+        @tf.custom_gradient
+        def f(x):
+            def grad(d):
+                raise KeyError("mine")
+            return x * 2., grad
+
+        v = tf.Variable(1.)
+        for persistent in (False, True):
+            with tf.GradientTape(persistent=persistent) as tape:
+                y, z = f(v), v * v
+            with self.assertRaisesRegex(KeyError, "mine"):
+                tape.gradient(y, v)
+            if persistent:
+                self.assertEqual(float(tape.gradient(z, v)), 2.)
+        with tf.GradientTape() as tape:
+            y = v * v
+        self.assertEqual(float(tape.gradient(y, v)), 2.)
 
     def test_mistakes_are_named(self):
         @tf.custom_gradient

@@ -1,10 +1,16 @@
 """NumPy, the buffer protocol and DLPack share memory with tensors, and nobody can write to a tensor through them."""
+import gc
 import unittest
 import zlib
 
 import numpy as np
 
 import tapedeck as tf
+
+try:
+    import torch
+except ImportError:
+    torch = None
 
 values = np.arange(12, dtype=np.float32).reshape(3, 4)
 
@@ -30,6 +36,25 @@ class NumPy(unittest.TestCase):
         np.testing.assert_array_equal(array, values)
         self.assertEqual(np.asarray(tf.constant(values), np.float64).dtype, np.float64)
         self.assertTrue(np.array(tf.constant(values)).flags.writeable)
+
+    def test_constants_share_what_nobody_can_write_to(self):
+        def address(array):
+            return np.asarray(array).__array_interface__["data"][0]
+
+        frozen = np.arange(1000.)
+        frozen.flags.writeable = False
+        self.assertEqual(address(tf.constant(frozen)), address(frozen))
+        tensor = tf.constant(values)
+        self.assertEqual(address(tf.constant(np.asarray(tensor))), address(tensor))
+        # Somebody else can still write to these.
+        writable, raw = np.arange(1000.), bytearray(8000)
+        view = writable[:]
+        view.flags.writeable = False
+        tensors = [tf.constant(array) for array in (writable, view, np.broadcast_to(writable, (2, 1000)),
+                                                    np.frombuffer(memoryview(raw).toreadonly()))]
+        writable[:] = 5
+        raw[:8] = b"x" * 8
+        self.assertEqual([float(tf.reshape(tensor, [-1])[0]) for tensor in tensors], [0., 0., 0., 0.])
 
     def test_strided_views_arrive_as_they_are(self):
         tensor = tf.transpose(tf.constant(values))[::-1]
@@ -104,6 +129,26 @@ class DLPack(unittest.TestCase):
             again = tf.experimental.dlpack.from_dlpack(tf.experimental.dlpack.to_dlpack(source))
             self.assertEqual(again.dtype, source.dtype)
             np.testing.assert_array_equal(again.numpy(), source.numpy())
+
+    @unittest.skipUnless(torch, "needs PyTorch (python3-torch)")
+    def test_pytorch_reads_tensors_and_is_read(self):
+        for dtype in (tf.float16, tf.bfloat16, tf.float32, tf.float64, tf.uint8, tf.int8, tf.int16, tf.int32, tf.int64):
+            tensor = tf.transpose(tf.constant([[0, 1, 2], [3, 4, 5]], dtype))
+            there = torch.from_dlpack(tensor)
+            self.assertEqual((there.tolist(), there.stride()), ([[0, 3], [1, 4], [2, 5]], (1, 3)))
+            back = tf.experimental.dlpack.from_dlpack(there)
+            self.assertEqual(back.dtype, dtype)
+            self.assertEqual(tf.cast(back, tf.float64).numpy().tolist(), there.tolist())
+        single = torch.arange(6.).reshape(2, 3)
+        tensor = tf.experimental.dlpack.from_dlpack(single.t())
+        self.assertEqual(np.asarray(tensor).__array_interface__["data"][0], single.data_ptr())
+        del single
+        gc.collect()
+        np.testing.assert_array_equal(tensor.numpy(), np.arange(6.).reshape(2, 3).T)
+        there = torch.from_dlpack(tf.fill([3], 7.))
+        self.assertEqual((tf.fill([3], 1.) + 1.).numpy().tolist(), [2., 2., 2.])  # the tensor is gone, its memory is not
+        self.assertEqual(there.tolist(), [7., 7., 7.])
+        self.assertEqual((torch.from_dlpack(tf.constant(3.)).item(), torch.from_dlpack(tf.zeros([0, 3])).shape), (3., (0, 3)))
 
     def test_the_memory_lives_as_long_as_its_readers(self):
         array = np.from_dlpack(tf.constant(values))

@@ -7,6 +7,7 @@ import sys
 import textwrap
 import threading
 import unittest
+import weakref
 
 import numpy as np
 
@@ -69,6 +70,21 @@ class Threads(unittest.TestCase):
             thread.join()
         self.assertEqual(torn, [])
 
+    def test_no_change_of_a_variable_is_lost(self):
+        v = tf.Variable(np.zeros(100000))
+
+        def add():
+            for _ in range(50):
+                v.assign_add(np.ones(100000))
+                v.assign_sub(np.full(100000, 3.))
+
+        threads = [threading.Thread(target=add) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(set(v.numpy()), {-800.})
+
     def test_a_tape_belongs_to_its_thread(self):
         x = tf.constant(3.)
         elsewhere = []
@@ -80,6 +96,106 @@ class Threads(unittest.TestCase):
             y = x * 2.
         self.assertIsNone(tape.gradient(elsewhere[0], x))
         self.assertEqual(float(tape.gradient(y, x)), 2.)
+
+
+class Stress(unittest.TestCase):
+    """Eight threads run the same work at once, each from a place of its own on; every bit is what one thread finds."""
+
+    @staticmethod
+    def jobs():
+        generator = np.random.RandomState(5)
+        matrix, images = generator.standard_normal((40, 40)), generator.standard_normal((2, 8, 8, 3)).astype(np.float32)
+        spread = matrix / 10 + 3 * np.eye(40)
+        filters, long = generator.standard_normal((3, 3, 3, 4)).astype(np.float32), generator.standard_normal(60000)
+        w = tf.Variable(matrix, name="shared")
+
+        @tf.custom_gradient
+        def clipped(x):
+            return tf.identity(x), lambda upstream: tf.clip_by_value(upstream, -1., 1.)
+
+        def of(f, *arrays):
+            """f's results, and the gradients of their sum."""
+            def job():
+                tensors = [tf.constant(array) for array in arrays]
+                with tf.GradientTape() as tape:
+                    tape.watch(tensors)
+                    result = f(*tensors)
+                return [result] + tape.gradient(result, tensors + [w])
+            return job
+
+        def second(x):
+            x = tf.constant(x)
+            with tf.autodiff.ForwardAccumulator(x, x) as accumulator:
+                with tf.GradientTape() as tape:
+                    tape.watch(x)
+                    y = tf.reduce_sum(tf.sin(x) * x)
+                gradient = tape.gradient(y, x)
+            return [accumulator.jvp(gradient), tfe.jacobian_function(lambda v: v[:3] * tf.exp(v[1:4]))(x)[0]]
+
+        return [of(lambda x: tf.reduce_sum(tf.square(x @ w)), matrix), of(tf.nn.softmax, matrix), of(tf.linalg.inv, spread),
+                of(lambda x: tf.linalg.svd(x)[0], spread[:6, :6]), of(tf.exp, long), of(lambda x: tf.cumsum(tf.sort(x)), long),
+                of(lambda x, f: tf.nn.conv2d(x, f, 1, "SAME"), images, filters), of(lambda x: tf.nn.max_pool2d(x, 2, 2, "VALID"), images),
+                of(lambda x: tf.einsum("ij,kj->ik", x, w[:20]), matrix), of(lambda x: clipped(x * 3.) * w, matrix),
+                of(tf.recompute_grad(lambda x: tf.tanh(x @ w) @ x), matrix), of(lambda x: tf.stack([x[i] for i in range(5)]), matrix),
+                of(lambda x: tf.cast(tf.cast(x, tf.float16), tf.float64), long), lambda: second(long[:10]),
+                lambda: [tf.constant(float(tf.reduce_sum(tf.constant(long))))],
+                lambda: [tf.constant(np.exp(np.asarray(tf.constant(long))))]]
+
+    def check(self):
+        jobs = self.jobs()
+
+        def arrays(job):
+            return [None if tensor is None else tensor.numpy().tobytes() for tensor in job()]
+
+        expected = [arrays(job) for job in jobs]
+        failures = []
+        barrier = threading.Barrier(8)
+
+        def work(start):
+            try:
+                barrier.wait()
+                for i in range(3 * len(jobs)):
+                    at = (start * 2 + i) % len(jobs)
+                    if arrays(jobs[at]) != expected[at]:
+                        failures.append(at)
+            except BaseException as error:  # a thread's exception would only be printed
+                failures.append(error)
+
+        threads = [threading.Thread(target=work, args=(start,)) for start in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(failures, [])
+
+    def test_unrecorded(self):
+        self.check()
+
+    def test_recorded(self):
+        tf.experimental.record_ops()
+        try:
+            self.check()
+        finally:
+            tf.experimental.record_ops(False)
+
+    def test_recording_begins_and_ends_meanwhile(self):
+        done = threading.Event()
+
+        def switch():
+            on = True
+            while not done.is_set():
+                on = not on
+                tf._engine.debug.set_recording(on)
+
+        tf.experimental.record_ops()
+        switching = threading.Thread(target=switch)
+        switching.start()
+        try:
+            self.check()
+        finally:
+            done.set()
+            switching.join()
+            tf.experimental.record_ops(False)
 
 
 class Memory(unittest.TestCase):
@@ -104,6 +220,29 @@ class Memory(unittest.TestCase):
         once()
         gc.collect()
         self.assertEqual(len(freed), 1)
+
+    def test_a_circle_of_tape_and_gradient_function_is_collected(self):
+        def once(persistent):
+            class Marker:
+                pass
+
+            marker, tape = Marker(), tf.GradientTape(persistent=persistent)
+
+            @tf.custom_gradient
+            def f(x):
+                return x * 2., lambda d, keep=(marker, tape): d * 2.
+
+            v = tf.Variable(1.)
+            with tape:
+                y = f(v)
+            if persistent:
+                tape.gradient(y, v)
+            return weakref.ref(marker)
+
+        for persistent in (False, True):
+            reference = once(persistent)
+            gc.collect()
+            self.assertIsNone(reference())
 
     @unittest.skipIf("libasan" in os.environ.get("LD_PRELOAD", ""), "the address sanitizer keeps freed memory for a while")
     def test_memory_stays_bounded_over_many_ops(self):

@@ -1,11 +1,17 @@
 """tf.Variable."""
+import copy
 import gc
+import pickle
 import unittest
 
 import numpy as np
 
 import tapedeck as tf
 from tapedeck import tfe
+
+
+class WithNote(tf.Variable):
+    pass
 
 
 class Variable(unittest.TestCase):
@@ -72,6 +78,21 @@ class Variable(unittest.TestCase):
             v.assign(5.)
             z = y + v * 3.
         self.assertEqual(float(tape.gradient(z, v)), 4. + 3.)
+
+    def test_copies_are_variables_of_their_own(self):
+        v = tf.Variable([1., 2.], name="v", trainable=False)
+        for copied in (copy.copy(v), copy.deepcopy({"a": [v]})["a"][0], *(pickle.loads(pickle.dumps(v, p)) for p in range(6))):
+            self.assertIsInstance(copied, tf.Variable)
+            self.assertEqual((copied.name, copied.trainable, copied.dtype), ("v:0", False, tf.float32))
+            copied.assign_add([1., 1.])
+            self.assertEqual((copied.numpy().tolist(), v.numpy().tolist()), ([2., 3.], [1., 2.]))
+        both = copy.deepcopy([v, v])
+        self.assertIs(both[0], both[1])
+        v = WithNote(1.)
+        v.note = [v]
+        copied = copy.deepcopy(v)
+        self.assertIsInstance(copied, WithNote)
+        self.assertIs(copied.note[0], copied)
 
     def test_subclasses_and_cycles_are_freed(self):
         class Named(tf.Variable):

@@ -22,6 +22,8 @@ class ForwardAccumulator:
 
     def __init__(self, primals, tangents):
         self._primals = nest.flatten(primals)
+        if tangents is None:
+            raise ValueError("ForwardAccumulator: tangents is None; it needs one tangent for each primal")
         given = nest.flatten_like(primals, tangents)
         if len(given) != len(self._primals):
             raise ValueError(f"ForwardAccumulator: {len(self._primals)} primals, but {len(given)} tangents")
@@ -74,6 +76,8 @@ class ForwardAccumulator:
     def _jvp(self, target, zero):
         op = _engine.op_function
         target = _engine.convert_to_tensor(target)
+        if not target.dtype.is_floating:
+            return op("zeros_like")(target) if zero else None
         transposed = _engine.Tape(False, False)
         transposed._start()
         try:

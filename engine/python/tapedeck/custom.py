@@ -1,6 +1,7 @@
 """tf.custom_gradient, and tf.recompute_grad."""
 import functools
 import inspect
+import numbers
 
 from tapedeck import _engine, nest
 
@@ -35,10 +36,15 @@ def _call_with_variables(name, grad, gradients, variables):
 
 
 def _as_tensors(arg):
-    """A list or tuple that holds tensors stays one; whatever else a tensor can be made of becomes one."""
+    """A list or tuple that holds tensors stays one; numbers and arrays become tensors; other objects stay what they are."""
     if nest.is_nested(arg) and any(isinstance(leaf, (_engine.Tensor, _engine.Variable)) for leaf in nest.flatten(arg)):
         return nest.map_structure(_engine.convert_to_tensor, arg)
-    return _engine.convert_to_tensor(arg)
+    is_value = isinstance(arg, (numbers.Number, _engine.Variable)) or nest.is_nested(arg) or hasattr(arg, "__array__")
+    return _engine.convert_to_tensor(arg) if is_value else arg
+
+
+def _is_tensor(leaf):
+    return isinstance(leaf, _engine.Tensor)
 
 
 def custom_gradient(f):
@@ -52,7 +58,8 @@ def custom_gradient(f):
             return tf.math.log(1 + e), grad
 
     grad takes one gradient per tensor of the result and returns one per positional argument's tensor: a tensor where
-    there is one, else a tuple or list; None where there is none. Keyword arguments are passed on and have no gradient.
+    there is one, else a tuple or list; None where there is none. An argument that no tensor can be made of (text, None, an
+    object) counts as one too, and gets None. Keyword arguments are passed on and have no gradient.
     A gradient that did not arrive comes in as zeros. Decorated functions nest, and can be differentiated again.
 
     Where the function reads trainable variables, grad must take `variables` too: a list of them, in the order of their
@@ -64,7 +71,8 @@ def custom_gradient(f):
     @functools.wraps(f)
     def decorated(*args, **kwargs):
         args = tuple(_as_tensors(arg) for arg in args)
-        inputs = nest.flatten(args)
+        leaves = nest.flatten(args)
+        keyword_tensors = [leaf for leaf in nest.flatten(kwargs) if _is_tensor(leaf)]
         structure = None
 
         def function():
@@ -91,14 +99,18 @@ def custom_gradient(f):
                 zeros_like = _engine.op_function("zeros_like")
                 filled = [zeros_like(output) if cotangent is None else cotangent
                           for cotangent, output in zip(cotangents, outputs)]
-                if not variables:
-                    return _gradient_list(name, grad(*filled), len(inputs))
-                of_inputs, of_variables = _call_with_variables(name, grad, filled, variables)
-                return _gradient_list(name, of_inputs, len(inputs)) + of_variables
+                if variables:
+                    of_arguments, of_variables = _call_with_variables(name, grad, filled, variables)
+                else:
+                    of_arguments, of_variables = grad(*filled), []
+                pairs = zip(leaves, _gradient_list(name, of_arguments, len(leaves)))
+                of_tensors = [gradient for leaf, gradient in pairs if _is_tensor(leaf)]
+                return of_tensors + [None] * len(keyword_tensors) + of_variables
 
             return outputs, vjp, variables
 
-        outputs = _engine.custom_gradient(name, inputs, function)
+        inputs = [leaf for leaf in leaves if _is_tensor(leaf)]
+        outputs = _engine.custom_gradient(name, inputs + keyword_tensors, function)
         return nest.pack_sequence_as(structure, outputs)
 
     return decorated
@@ -121,8 +133,10 @@ def recompute_grad(f):
             def grad(*gradients, variables=None):
                 variables = variables or []
                 tape = _engine.Tape()
-                again = nest.map_structure(_engine.op_function("identity"), tensors)
-                sources = nest.flatten(again)
+                identity = _engine.op_function("identity")
+                again = nest.map_structure(lambda leaf: identity(leaf) if _is_tensor(leaf) else leaf, tensors)
+                leaves = nest.flatten(again)
+                sources = [leaf for leaf in leaves if _is_tensor(leaf)]
                 tape._start()
                 try:
                     for source in sources:
@@ -134,8 +148,9 @@ def recompute_grad(f):
                 finally:
                     tape._stop()
                 found = tape._gradients(targets, sources + variables, list(gradients))
-                of_inputs = found[:len(sources)]
-                return (of_inputs, found[len(sources):]) if variables else of_inputs
+                of_tensors = iter(found)
+                of_leaves = [next(of_tensors) if _is_tensor(leaf) else None for leaf in leaves]
+                return (of_leaves, list(of_tensors)) if variables else of_leaves
 
             return result, grad
 

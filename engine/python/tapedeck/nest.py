@@ -1,4 +1,5 @@
 """Nested structures of lists, tuples, named tuples and dicts, as functions take and return them."""
+import collections
 
 
 def is_nested(structure):
@@ -29,10 +30,13 @@ def flatten_like(structure, values):
 def _rebuild(structure, children):
     if isinstance(structure, dict):
         by_key = dict(zip(sorted(structure), children))
-        return type(structure)((key, by_key[key]) for key in structure)
+        pairs = [(key, by_key[key]) for key in structure]
+        if isinstance(structure, collections.defaultdict):
+            return type(structure)(structure.default_factory, pairs)
+        return type(structure)(pairs)
     if hasattr(structure, "_fields"):
         return type(structure)(*children)
-    return type(structure)(children) if type(structure) in (list, tuple) else tuple(children)
+    return type(structure)(children)
 
 
 def _pack(part, remaining):

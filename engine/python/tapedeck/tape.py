@@ -31,7 +31,7 @@ def _unit_vectors(target, count, row=None):
         picked = np.zeros(count, target.dtype.as_numpy_dtype)
         picked[i] = 1
         picked = picked.reshape(target.shape.as_list() if row is None else row)
-        yield _engine.convert_to_tensor(np.array(np.broadcast_to(picked, target.shape.as_list())))
+        yield _engine.convert_to_tensor(np.array(np.broadcast_to(picked, target.shape.as_list())), dtype=target.dtype)
 
 
 def _stacked(rows, shape, source):
@@ -113,5 +113,5 @@ class GradientTape(_engine.Tape):
             self._end_many()
 
     def stop_recording(self):
-        """A context in which no tape of this thread records."""
-        return _engine.StopRecording()
+        """A context in which this tape does not record; other tapes do. RuntimeError where it is not recording."""
+        return _engine.StopRecording(self)

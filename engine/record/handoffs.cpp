@@ -1,0 +1,36 @@
+#include "engine/record/handoffs.h"
+
+namespace tapedeck {
+
+void Handoffs::add(const Assignment& assignment) {
+  const std::lock_guard lock(mutex_);
+  assignments_.emplace(assignment.leaf, assignment);
+  if (assignments_.size() > limit) assignments_.erase(assignments_.begin());
+}
+
+void Handoffs::add(const Departure& departure) {
+  const std::lock_guard lock(mutex_);
+  departures_.push_back(departure);
+  if (departures_.size() > limit) departures_.pop_front();
+}
+
+std::optional<Assignment> Handoffs::assignment_of(std::uint64_t leaf) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = assignments_.find(leaf);
+  return found == assignments_.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::set<std::uint64_t> Handoffs::values_of(std::uint64_t variable) const {
+  const std::lock_guard lock(mutex_);
+  std::set<std::uint64_t> values;
+  for (const auto& [leaf, assignment] : assignments_)
+    if (assignment.variable == variable) values.insert(leaf);
+  return values;
+}
+
+std::vector<Departure> Handoffs::departures() const {
+  const std::lock_guard lock(mutex_);
+  return {departures_.rbegin(), departures_.rend()};
+}
+
+}  // namespace tapedeck
