@@ -62,11 +62,9 @@ def main():
     limit = np.sqrt(6) / np.sqrt(784 + 196 + 1)
     initial = (np.random.random(784 * 196) * 2 * limit - limit).reshape(784, 196).astype(np.float32)
     images = idx.read(os.path.join(options.data or idx.folder(), "train-images-idx3-ubyte.gz"), 3)
-    pixels = images[:options.batch].reshape(-1, 784).astype(np.float32)
-    pixels /= np.float32(255)
-    pixels = pixels.astype(dtype.as_numpy_dtype, copy=False)
-    pixels.flags.writeable = False  # so that the tensor shares its memory
-    data = tf.constant(pixels)
+    pixels = tf.reshape(tf.constant(images[:options.batch]), [-1, 784])
+    data = tf.cast(tf.cast(pixels, tf.float32) / 255., dtype)
+    del images, pixels
     w = tf.Variable(initial.astype(dtype.as_numpy_dtype), name="w")
     stamps = []
 
