@@ -1,6 +1,7 @@
 #include "engine/cpu/gemm.h"
 
 #include <algorithm>
+#include <bit>
 #include <type_traits>
 
 #include "engine/cpu/blocks.h"
@@ -41,6 +42,11 @@ const GemmLoops<T>& gemm_loops() {
     return loops().gemm_double;
 }
 
+/// The largest one that is not above `count`; 0 of 0. As many tasks keep as many threads busy to the end.
+std::int64_t power_of_two_in(std::int64_t count) {
+  return static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(count)));
+}
+
 /// Rows and columns of the result, cut into tasks: rows first, down to `few_rows` each, then columns, then
 /// rows again.
 class Cut {
@@ -49,7 +55,7 @@ class Cut {
     const double work = static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
     const auto wanted = static_cast<std::int64_t>(
         std::clamp<double>(work / worth_a_task, 1, static_cast<double>(enough_tasks)));
-    row_tasks_ = std::max(parts_of(m, rows_at_once), std::min(wanted, m / few_rows));
+    row_tasks_ = std::max(parts_of(m, rows_at_once), power_of_two_in(std::min(wanted, m / few_rows)));
     columns_ = parts_of(n / strip, std::max<std::int64_t>(1, wanted / row_tasks_)) * strip;
     column_tasks_ = columns_ == 0 ? 1 : std::max<std::int64_t>(1, n / columns_);
     row_tasks_ = std::max(row_tasks_, std::min(parts_of(wanted, column_tasks_), m / fewest_rows));
