@@ -1,3 +1,6 @@
+#include <cmath>
+#include <numbers>
+
 #include "engine/cpu/eigen_matrices.h"
 #include "engine/cpu/linear_algebra.h"
 
@@ -52,7 +55,12 @@ bool logarithm(std::int64_t n, const T* a, T* out) {
     fill_nan(out, n * n);
     return true;
   }
-  const Matrix<T> matrix = read(a, n, n);
+  // ln 2ᵉB = e·ln 2 + ln B: far from 1 Schur's form overflows, or finds nothing small enough.
+  Matrix<T> matrix = read(a, n, n);
+  int exponent = 0;
+  std::frexp(matrix.cwiseAbs().maxCoeff(), &exponent);
+  if (std::abs(exponent) <= 64) exponent = 0;
+  matrix = matrix.unaryExpr([=](T value) { return std::ldexp(value, -exponent); });
   const Eigen::RealSchur<Matrix<T>> schur(matrix, false);
   if (schur.info() != Eigen::Success) return false;
   const Matrix<T>& triangle = schur.matrixT();
@@ -62,8 +70,14 @@ bool logarithm(std::int64_t n, const T* a, T* out) {
     else if (triangle(i, i) <= T(0))
       return false;
   }
+  // Eigen 3.4's complex Schur form reads a column before the first one where the first two rows take ten
+  // steps (ComplexSchur::computeShift), as tiny numbers can: a row and a column of its own stand there.
+  Matrix<T> bordered = Matrix<T>::Identity(n + 1, n + 1);
+  bordered.bottomRightCorner(n, n) = matrix;
   // Schur's and Parlett's method with inverse scaling and squaring: Higham, Functions of Matrices (2008), 11.
-  write(out, n, n) = matrix.log();
+  const Matrix<T> result = bordered.log();
+  write(out, n, n) = result.bottomRightCorner(n, n) +
+                     static_cast<T>(exponent) * std::numbers::ln2_v<T> * Matrix<T>::Identity(n, n);
   return all_finite(out, n * n);
 }
 

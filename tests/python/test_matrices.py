@@ -57,6 +57,13 @@ class Functions(unittest.TestCase):
             np.testing.assert_allclose(tf.linalg.logm(matrix).numpy(), linalg.logm(matrix), atol=1e-12)
             np.testing.assert_allclose(tf.linalg.expm(tf.linalg.logm(matrix)).numpy(), matrix, atol=1e-12)
         np.testing.assert_allclose(tf.linalg.logm([[0., -1.], [1., 0.]]).numpy(), [[0, -np.pi / 2], [np.pi / 2, 0]], atol=1e-6)
+        turned = np.array([[1., 1.], [-1., 1.]])
+        for exponent in (-1060, -70, 70, 1020):  # ln(2ᵉ·A) = e·ln 2 + ln A
+            np.testing.assert_allclose(tf.linalg.logm(turned * 2. ** exponent).numpy(),
+                                       linalg.logm(turned) + exponent * np.log(2) * np.eye(2), atol=1e-11)
+        mixed = np.zeros((4, 4))
+        mixed[:2, :2], mixed[2:, 2:] = turned * 1e-100, np.eye(2)
+        self.assertTrue(np.isfinite(tf.linalg.logm(mixed).numpy()).all())
         self.assertTrue(np.isnan(tf.linalg.logm([[np.nan, 0.], [0., 1.]]).numpy()).all())
         for bad in (-np.eye(2), np.zeros((1, 1)), np.diag([1., -1.])):
             with self.assertRaisesRegex(ValueError, "matrix_logarithm: input has no real logarithm"):
