@@ -1,5 +1,7 @@
 #include <cmath>
+#include <limits>
 #include <numbers>
+#include <optional>
 
 #include "engine/cpu/eigen_matrices.h"
 #include "engine/cpu/linear_algebra.h"
@@ -13,72 +15,91 @@
 #pragma GCC diagnostic pop
 
 namespace tapedeck::cpu {
+namespace {
 
-template <class T>
-bool square_root(std::int64_t n, const T* a, T* out) {
+/// All is computed in float64: float32 alone would take as long to compile again, and be less exact.
+using Real = Matrix<double>;
+
+/// `epsilon`: the rounding of what was given, within which a negative eigenvalue is 0.
+std::optional<Real> root_of(const Real& a, double epsilon) {
+  // By the real Schur form: Higham 1987, Linear Algebra and its Applications 88/89.
+  const Eigen::RealSchur<Real> schur(a);
+  if (schur.info() != Eigen::Success) return std::nullopt;
+  Real triangle = schur.matrixT();
+  const std::int64_t n = a.rows();
+  const double rounding = static_cast<double>(n) * epsilon * triangle.cwiseAbs().maxCoeff();
+  for (std::int64_t i = 0; i < n; ++i) {
+    if (i + 1 < n && triangle(i + 1, i) != 0) {
+      ++i;  // a pair of complex eigenvalues, which has a real root
+    } else if (triangle(i, i) < 0) {
+      if (triangle(i, i) < -rounding) return std::nullopt;
+      triangle(i, i) = 0;
+    }
+  }
+  Real root = Real::Zero(n, n);
+  Eigen::matrix_sqrt_quasi_triangular(triangle, root);
+  return schur.matrixU() * root * schur.matrixU().transpose();
+}
+
+bool has_real_logarithm(const Real& a) {
+  const Eigen::RealSchur<Real> schur(a, false);
+  if (schur.info() != Eigen::Success) return false;
+  const Real& triangle = schur.matrixT();
+  for (std::int64_t i = 0; i < a.rows(); ++i)
+    if (i + 1 < a.rows() && triangle(i + 1, i) != 0)
+      ++i;  // a pair of complex eigenvalues, which has one
+    else if (triangle(i, i) <= 0)
+      return false;
+  return true;
+}
+
+std::optional<Real> logarithm_of(const Real& a) {
+  const std::int64_t n = a.rows();
+  // ln 2ᵉB = e·ln 2 + ln B: far from 1 Schur's form overflows, or finds nothing small enough.
+  int exponent = 0;
+  std::frexp(a.cwiseAbs().maxCoeff(), &exponent);
+  if (std::abs(exponent) <= 64) exponent = 0;
+  const Real scaled = a.unaryExpr([=](double value) { return std::ldexp(value, -exponent); });
+  if (!has_real_logarithm(scaled)) return std::nullopt;
+  // Eigen 3.4's complex Schur form reads a column before the first one where the first two rows take ten
+  // steps (ComplexSchur::computeShift), as tiny numbers can: a row and a column of its own stand there.
+  Real bordered = Real::Identity(n + 1, n + 1);
+  bordered.bottomRightCorner(n, n) = scaled;
+  // Schur's and Parlett's method with inverse scaling and squaring: Higham, Functions of Matrices (2008), 11.
+  const Real result = bordered.log();
+  return result.bottomRightCorner(n, n) + exponent * std::numbers::ln2 * Real::Identity(n, n);
+}
+
+/// NaN where a value is not finite; false where f has no value, or none that T can hold.
+template <class T, class F>
+bool apply(std::int64_t n, const T* a, T* out, F f) {
   if (n == 0) return true;
   if (!all_finite(a, n * n)) {
     fill_nan(out, n * n);
     return true;
   }
-  // By the real Schur form: Higham 1987, Linear Algebra and its Applications 88/89.
-  const Eigen::RealSchur<Matrix<T>> schur(Matrix<T>(read(a, n, n)));
-  if (schur.info() != Eigen::Success) return false;
-  Matrix<T> triangle = schur.matrixT();
-  const T rounding = static_cast<T>(n) * std::numeric_limits<T>::epsilon() * triangle.cwiseAbs().maxCoeff();
-  for (std::int64_t i = 0; i < n; ++i) {
-    if (i + 1 < n && triangle(i + 1, i) != T(0)) {
-      ++i;  // a pair of complex eigenvalues, which has a real root
-    } else if (triangle(i, i) < T(0)) {
-      if (triangle(i, i) < -rounding) return false;
-      triangle(i, i) = T(0);
-    }
-  }
-  Matrix<T> root = Matrix<T>::Zero(n, n);
-  Eigen::matrix_sqrt_quasi_triangular(triangle, root);
-  write(out, n, n) = schur.matrixU() * root * schur.matrixU().transpose();
-  return all_finite(out, n * n);
+  const std::optional<Real> result = f(Real(read(a, n, n).template cast<double>()));
+  if (result) write(out, n, n) = result->template cast<T>();
+  return result && all_finite(out, n * n);
+}
+
+}  // namespace
+
+template <class T>
+bool square_root(std::int64_t n, const T* a, T* out) {
+  const auto root = [](const Real& matrix) { return root_of(matrix, std::numeric_limits<T>::epsilon()); };
+  return apply(n, a, out, root);
 }
 
 template <class T>
 void exponential(std::int64_t n, const T* a, T* out) {
-  if (n == 0) return;
-  if (!all_finite(a, n * n)) return fill_nan(out, n * n);
-  const Matrix<T> matrix = read(a, n, n);
-  write(out, n, n) = matrix.exp();  // scaling and squaring: Higham 2005, SIAM J. Matrix Anal. Appl. 26(4)
+  // Scaling and squaring: Higham 2005, SIAM J. Matrix Anal. Appl. 26(4).
+  apply(n, a, out, [](const Real& matrix) { return std::optional<Real>(matrix.exp()); });
 }
 
 template <class T>
 bool logarithm(std::int64_t n, const T* a, T* out) {
-  if (n == 0) return true;
-  if (!all_finite(a, n * n)) {
-    fill_nan(out, n * n);
-    return true;
-  }
-  // ln 2ᵉB = e·ln 2 + ln B: far from 1 Schur's form overflows, or finds nothing small enough.
-  Matrix<T> matrix = read(a, n, n);
-  int exponent = 0;
-  std::frexp(matrix.cwiseAbs().maxCoeff(), &exponent);
-  if (std::abs(exponent) <= 64) exponent = 0;
-  matrix = matrix.unaryExpr([=](T value) { return std::ldexp(value, -exponent); });
-  const Eigen::RealSchur<Matrix<T>> schur(matrix, false);
-  if (schur.info() != Eigen::Success) return false;
-  const Matrix<T>& triangle = schur.matrixT();
-  for (std::int64_t i = 0; i < n; ++i) {
-    if (i + 1 < n && triangle(i + 1, i) != T(0))
-      ++i;  // a pair of complex eigenvalues, which has a real logarithm
-    else if (triangle(i, i) <= T(0))
-      return false;
-  }
-  // Eigen 3.4's complex Schur form reads a column before the first one where the first two rows take ten
-  // steps (ComplexSchur::computeShift), as tiny numbers can: a row and a column of its own stand there.
-  Matrix<T> bordered = Matrix<T>::Identity(n + 1, n + 1);
-  bordered.bottomRightCorner(n, n) = matrix;
-  // Schur's and Parlett's method with inverse scaling and squaring: Higham, Functions of Matrices (2008), 11.
-  const Matrix<T> result = bordered.log();
-  write(out, n, n) = result.bottomRightCorner(n, n) +
-                     static_cast<T>(exponent) * std::numbers::ln2_v<T> * Matrix<T>::Identity(n, n);
-  return all_finite(out, n * n);
+  return apply(n, a, out, logarithm_of);
 }
 
 template bool logarithm(std::int64_t, const float*, float*);

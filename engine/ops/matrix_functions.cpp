@@ -52,20 +52,41 @@ Tensors square_root_vjp(const VjpContext& c) {
   return one(reshape(solution, x.shape()));
 }
 
-/// The VJP of a function of matrices by an op itself: f[Aᵀ dY; 0 Aᵀ] has it in its upper right corner.
-Tensors function_vjp(const VjpContext& c) {
-  const Tensor& a = c.inputs[0];
+/// The derivative of a function of matrices f at `a` in a direction, by the op itself: f[A E; 0 A] has it in
+/// its upper right corner.
+Tensor derivative(const OpDef& op, const Tensor& a, const Tensor& direction) {
   const std::int64_t n = a.dim(a.rank() - 1);
-  const Tensor transposed = matrix_transpose(a);
-  const Tensor upper[] = {transposed, c.cotangents[0]};
-  const Tensor lower[] = {zeros_like(a), transposed};
+  const Tensor upper[] = {a, direction};
+  const Tensor lower[] = {zeros_like(a), a};
   const Tensor rows[] = {concat(upper, -1), concat(lower, -1)};
-  const Tensor result = run_op1(c.op, {concat(rows, -2)});
+  const Tensor result = run_op1(op, {concat(rows, -2)});
   Integers begin(static_cast<std::size_t>(a.rank()), 0);
   Integers size(static_cast<std::size_t>(a.rank()), -1);
   begin[begin.size() - 1] = n;
   size[size.size() - 2] = n;
-  return one(slice(result, begin, size));
+  return slice(result, begin, size);
+}
+
+Tensors function_vjp(const VjpContext& c) {
+  return one(derivative(c.op, matrix_transpose(c.inputs[0]), c.cotangents[0]));
+}
+
+/// The largest absolute value of each matrix as a constant to gradients; 1 where that is no number to divide
+/// by.
+Tensor magnitude(const Tensor& a) {
+  const Tensor largest = reduce_max(abs(stop_gradient(a)), Integers{-2, -1}, true);
+  const Tensor one_instead = number(1.0, a.dtype());
+  return where(logical_and(is_finite(largest), greater(largest, number(0.0, a.dtype()))), largest,
+               one_instead);
+}
+
+/// The derivative of ln at A in the direction E is that at A/s in the direction E/s, and linear in E: both
+/// are brought to the same size first, or the smaller one would be lost beside the other.
+Tensors logarithm_vjp(const VjpContext& c) {
+  const Tensor& dy = c.cotangents[0];
+  const Tensor of_a = magnitude(c.inputs[0]), of_dy = magnitude(dy);
+  const Tensor scaled = derivative(c.op, matrix_transpose(c.inputs[0]) / of_a, dy / of_dy);
+  return one(scaled * (of_dy / of_a));
 }
 
 }  // namespace
@@ -147,7 +168,7 @@ TAPEDECK_OP(matrix_logarithm_op) = {
                                            " has no real logarithm: an eigenvalue is negative or 0");
               });
         },
-    .vjp = function_vjp,
+    .vjp = logarithm_vjp,
     .vjp_formula = "dA = the upper right corner of ln [Aᵀ dY; 0 Aᵀ]",
     .doc =
         "The principal logarithm of matrices: the X with exp X = A whose eigenvalues have imaginary parts in "
