@@ -67,7 +67,7 @@ TensorSpecs to_space_shape(const OpContext& c) {
     std::int64_t& extent = shape[i + 1];
     fits = !__builtin_mul_overflow(extent, blocks.block[static_cast<std::size_t>(i)], &extent) &&
            blocks.before(i) <= extent && blocks.after(i) <= extent - blocks.before(i);
-    extent -= blocks.before(i) + blocks.after(i);
+    if (fits) extent -= blocks.before(i) + blocks.after(i);
   }
   if (!fits)
     fail<InvalidArgumentError>(
