@@ -45,11 +45,18 @@ bool has_real_logarithm(const Real& a) {
   const Eigen::RealSchur<Real> schur(a, false);
   if (schur.info() != Eigen::Success) return false;
   const Real& triangle = schur.matrixT();
+  // Beside far larger numbers an eigenvalue is 0: roots of such a matrix overflow, and would be drawn for
+  // ever.
+  const double zero = 1e-100 * triangle.cwiseAbs().maxCoeff();
   for (std::int64_t i = 0; i < a.rows(); ++i)
-    if (i + 1 < a.rows() && triangle(i + 1, i) != 0)
-      ++i;  // a pair of complex eigenvalues, which has one
-    else if (triangle(i, i) <= 0)
+    if (i + 1 < a.rows() && triangle(i + 1, i) != 0) {  // a pair of complex eigenvalues, which has one
+      const double product =
+          triangle(i, i) * triangle(i + 1, i + 1) - triangle(i, i + 1) * triangle(i + 1, i);
+      if (!(product > zero * zero)) return false;
+      ++i;
+    } else if (!(triangle(i, i) > zero)) {
       return false;
+    }
   return true;
 }
 
