@@ -128,11 +128,6 @@ std::string refusal(const OpDef& op, const Call& call) {
   return {};
 }
 
-std::uint64_t from_environment(const char* name, std::uint64_t fallback) {
-  const QByteArray text = qgetenv(name);
-  return text.isEmpty() ? fallback : text.toULongLong();
-}
-
 }  // namespace
 
 class OpsFuzzTest : public QObject {

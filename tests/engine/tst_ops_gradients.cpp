@@ -18,11 +18,6 @@ constexpr std::uint64_t most_tries =
     1000;  // for each call that counts: where a list must fit two shapes, few do
 constexpr std::uint64_t fewest_calls = 5;  // of an op that takes numbers alone
 
-std::uint64_t from_environment(const char* name, std::uint64_t fallback) {
-  const QByteArray text = qgetenv(name);
-  return text.isEmpty() ? fallback : text.toULongLong();
-}
-
 /// Points where an op need not be smooth, or rounding is larger than the differences.
 bool any_edge(const Tensors& tensors) {
   for (const Tensor& tensor : tensors)

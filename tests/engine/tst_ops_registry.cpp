@@ -1,4 +1,5 @@
-// Every op of the registry: its documents, and its values against independent ones. Gradients: tst_ops_gradients.cpp.
+// Every op of the registry: its documents, and its values against independent ones. Gradients:
+// tst_ops_gradients.cpp.
 #include <QtTest>
 #include <cstring>
 #include <set>
