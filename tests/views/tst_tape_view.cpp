@@ -307,14 +307,7 @@ class TapeViewTest : public QObject {
     window.session.setSource(nullptr);
   }
 
-  void screenshots_data() {
-    QTest::addColumn<bool>("dark");
-    QTest::addColumn<QSize>("size");
-    QTest::newRow("light-large") << false << QSize(1200, 900);
-    QTest::newRow("dark-large") << true << QSize(1200, 900);
-    QTest::newRow("light-small") << false << QSize(500, 350);
-    QTest::newRow("dark-small") << true << QSize(500, 350);
-  }
+  void screenshots_data() { addPictureSizes(); }
   void screenshots() {
     QFETCH(bool, dark);
     QFETCH(QSize, size);

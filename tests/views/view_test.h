@@ -4,11 +4,22 @@
 #include <QApplication>
 #include <QDir>
 #include <QPalette>
+#include <QTest>
 #include <QWidget>
 
 #include "inspector/canvas/canvas_widget.h"
 
 namespace tapedeck::test {
+
+/// Test rows: each palette with a large and a small view.
+inline void addPictureSizes() {
+  QTest::addColumn<bool>("dark");
+  QTest::addColumn<QSize>("size");
+  QTest::newRow("light-large") << false << QSize(1200, 900);
+  QTest::newRow("dark-large") << true << QSize(1200, 900);
+  QTest::newRow("light-small") << false << QSize(500, 350);
+  QTest::newRow("dark-small") << true << QSize(500, 350);
+}
 
 inline QPalette darkPalette() {
   QPalette palette;
