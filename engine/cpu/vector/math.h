@@ -32,6 +32,8 @@ struct Format<float> {
   static constexpr float sqrt_half = 0x1.6a09e6p-1F;
   static constexpr float exp_overflow = 89.0F;
   static constexpr float exp_underflow = -104.0F;
+  static constexpr float subnormal_shift = 64.0F;  ///< lifts exp_underflow's exponent to a normal one
+  static constexpr float subnormal_scale = 0x1p-64F;
   static constexpr float expm1_saturates = -20.0F;
   static constexpr float tanh_saturates = 10.0F;
   static constexpr float tiny = 0x1p-26F;  ///< |x| below it: expm1(x) rounds to x
@@ -50,6 +52,8 @@ struct Format<double> {
   static constexpr double sqrt_half = 0x1.6a09e667f3bcdp-1;
   static constexpr double exp_overflow = 710.0;
   static constexpr double exp_underflow = -746.0;
+  static constexpr double subnormal_shift = 128.0;
+  static constexpr double subnormal_scale = 0x1p-128;
   static constexpr double expm1_saturates = -40.0;
   static constexpr double tanh_saturates = 22.0;
   static constexpr double tiny = 0x1p-55;
@@ -109,6 +113,17 @@ TAPEDECK_INLINE T exp_of(T x) {
   // In two steps: 2ⁿ alone may be out of range where the result is not; the last step rounds to subnormals.
   const T half = (n * T(0.5) + F::integer_shift) - F::integer_shift;
   return p * power_of_two(half) * power_of_two(n - half);
+}
+
+/// exp(x) of an x that is not above zero.
+template <class T>
+TAPEDECK_INLINE T exp_of_negative(T x) {
+  using F = Format<T>;
+  x = x < F::exp_underflow ? F::exp_underflow : x;
+  const auto [n, r] = reduce_exponent(x);
+  const T p = T(1) + (r + r * r * exp_tail(r));
+  // Within the normal exponents first; the last step rounds to subnormals.
+  return p * power_of_two(n + F::subnormal_shift) * F::subnormal_scale;
 }
 
 template <class T>
@@ -182,13 +197,13 @@ TAPEDECK_INLINE T tanh_of(T x) {
 
 template <class T>
 TAPEDECK_INLINE T sigmoid_of(T x) {
-  const T e = exp_of(-std::fabs(x));
+  const T e = exp_of_negative(-std::fabs(x));
   return (x < T(0) ? e : T(1)) / (T(1) + e);
 }
 
 template <class T>
 TAPEDECK_INLINE T softplus_of(T x) {
-  return (x < T(0) ? T(0) : x) + log1p_of(exp_of(-std::fabs(x)));
+  return (x < T(0) ? T(0) : x) + log1p_of(exp_of_negative(-std::fabs(x)));
 }
 
 }  // namespace
