@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "engine/cpu/elementwise.h"
+#include "engine/cpu/gemm.h"
 #include "engine/cpu/reduce.h"
 
 namespace tapedeck::cpu {
@@ -40,14 +41,19 @@ struct GemmLoops {
   /// Rows of the left operand (m × k, or stored transposed) in groups of `tile_rows`, filled up with zeros.
   void (*pack_left)(bool transposed, std::int64_t m, std::int64_t k, const T* a, std::int64_t lda,
                     T* to) = nullptr;
-  /// Columns of the right operand (k × n, or stored transposed) in panels.
-  void (*pack_right)(bool transposed, std::int64_t k, std::int64_t n, const T* b, std::int64_t ldb,
-                     T* to) = nullptr;
+  /// Columns of the right operand (k × n, or stored transposed) in panels, for a left one that is packed or
+  /// stands as it is.
+  void (*pack_right)(bool transposed, bool plain_left, std::int64_t k, std::int64_t n, const T* b,
+                     std::int64_t ldb, T* to) = nullptr;
   /// m × k by k × n; b is packed. `a` has rows `a_row` apart, or is packed.
   using Multiply = void (*)(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, std::int64_t a_row,
-                            const T* b, const GemmTarget<T>& c);
+                            T* b, const GemmTarget<T>& c);
   Multiply multiply = nullptr;
   Multiply multiply_packed = nullptr;
+  /// The product of two operands as they stand; `later` values of k follow for the next call. `packed` holds
+  /// a panel.
+  void (*multiply_unpacked)(const MatmulSize& size, const T* a, const T* b, T* packed, const GemmTarget<T>& c,
+                            std::int64_t later) = nullptr;
   /// A matrix of `rows` rows of `count` values, `row` apart, and a contiguous vector.
   using MatrixVector = void (*)(std::int64_t rows, std::int64_t count, const T* matrix, std::int64_t row,
                                 const T* x, T* out);

@@ -1,60 +1,31 @@
 #include "engine/cpu/gemm.h"
 
 #include <algorithm>
-#include <bit>
-#include <type_traits>
 
 #include "engine/cpu/blocks.h"
-#include "engine/cpu/dispatch.h"
+#include "engine/cpu/copy.h"
+#include "engine/cpu/gemm_few_rows.h"
+#include "engine/cpu/gemm_parts.h"
 #include "engine/tensor/storage.h"
 
 namespace tapedeck::cpu {
 namespace {
 
-constexpr std::int64_t depth_at_once = 512;     ///< a panel of the right operand stays in a core's cache
-constexpr std::int64_t rows_at_once = 240;      ///< so do rows of the left one, in the second
-constexpr std::int64_t packed_bytes = 8 << 20;  ///< of the right operand: stays in the third
+constexpr std::int64_t packed_bytes = 8 << 20;  ///< of the right operand: stays in the third cache
 constexpr std::int64_t columns_at_once = 4080;
-constexpr std::int64_t panel_multiple = 48;         ///< whole panels of every instruction set
-constexpr std::int64_t strip = 4 * panel_multiple;  ///< columns: whole panels, and worth a task
-constexpr std::int64_t left_strip = 768;            ///< of a transposed left operand: long runs of memory
-constexpr std::int64_t few_rows = 96;               ///< of a task, before columns are cut too
-constexpr std::int64_t fewest_rows = 48;
-constexpr std::int64_t enough_tasks = 16;  ///< for the threads of a large machine
-constexpr double worth_a_task = 8e5;       ///< multiplications: about 8 µs
+constexpr std::int64_t left_strip = 768;          ///< of a transposed left operand: long runs of memory
+constexpr std::int64_t fewest_rows = 48;          ///< of a task
+constexpr std::int64_t worth_packing = 12 << 10;  ///< values: about 4 µs
+constexpr std::int64_t worth_turning = 256;  ///< depth: beside it, writing the result once more is little
 constexpr std::int64_t columns_worth_packing =
     256;  ///< fewer: the left operand's rows are read as they stand
-
-std::int64_t parts_of(std::int64_t count, std::int64_t size) {
-  return (count + size - 1) / size;
-}
-/// About `size`, so that `count` falls into parts of one size, which is a multiple of `step`.
-std::int64_t even(std::int64_t count, std::int64_t size, std::int64_t step) {
-  const std::int64_t part = parts_of(count, parts_of(count, size));
-  return parts_of(part, step) * step;
-}
-
-template <class T>
-const GemmLoops<T>& gemm_loops() {
-  if constexpr (std::is_same_v<T, float>)
-    return loops().gemm_float;
-  else
-    return loops().gemm_double;
-}
-
-/// The largest one that is not above `count`; 0 of 0. As many tasks keep as many threads busy to the end.
-std::int64_t power_of_two_in(std::int64_t count) {
-  return static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(count)));
-}
 
 /// Rows and columns of the result, cut into tasks: rows first, down to `few_rows` each, then columns, then
 /// rows again.
 class Cut {
  public:
   Cut(std::int64_t m, std::int64_t n, std::int64_t k) : m_(m), n_(n) {
-    const double work = static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
-    const auto wanted = static_cast<std::int64_t>(
-        std::clamp<double>(work / worth_a_task, 1, static_cast<double>(enough_tasks)));
+    const std::int64_t wanted = tasks_worth(m, n, k);
     row_tasks_ = std::max(parts_of(m, rows_at_once), power_of_two_in(std::min(wanted, m / few_rows)));
     columns_ = parts_of(n / strip, std::max<std::int64_t>(1, wanted / row_tasks_)) * strip;
     column_tasks_ = columns_ == 0 ? 1 : std::max<std::int64_t>(1, n / columns_);
@@ -73,12 +44,11 @@ class Cut {
     return {row, first_row(task / column_tasks_ + 1) - row, column * columns_,
             column + 1 < column_tasks_ ? columns_ : n_ - column * columns_};
   }
-  std::int64_t most_rows() const { return parts_of(m_, row_tasks_) + 2 * row_step; }
+  std::int64_t most_rows() const { return parts_of(m_, row_tasks_) + 2 * row_multiple; }
 
  private:
-  static constexpr std::int64_t row_step = 8;  ///< whole tiles of every instruction set
   std::int64_t first_row(std::int64_t task) const {
-    return task == row_tasks_ ? m_ : m_ * task / row_tasks_ / row_step * row_step;
+    return task == row_tasks_ ? m_ : m_ * task / row_tasks_ / row_multiple * row_multiple;
   }
 
   std::int64_t m_, n_, columns_, row_tasks_, column_tasks_;
@@ -98,7 +68,7 @@ class Part {
       : size_(size), a_(a), b_(b), c_(c), loops_(gemm_loops<T>()) {}
 
   void run() {
-    depth_ = even(size_.k, depth_at_once, 1);
+    depth_ = even(size_.k, depth_at_once, depth_multiple);
     columns_ = parts_of(size_.n, loops_.padding) * loops_.padding;
     rows_ = packs_whole_left(size_) ? parts_of(size_.m, loops_.tile_rows) * loops_.tile_rows : 0;
     const StoragePointer packed = buffer((columns_ + rows_) * size_.k);
@@ -115,19 +85,22 @@ class Part {
 
   /// Both operands (the left one where that is worth it) in runs of `depth_`, one behind the other.
   void pack() const {
-    const std::int64_t right_strips = strips(size_.n, strip);
+    const std::int64_t runs = parts_of(size_.k, depth_);
+    const std::int64_t width =
+        std::clamp(size_.n * runs / enough_tasks / panel_multiple * panel_multiple, panel_multiple, strip);
+    const std::int64_t right_strips = strips(size_.n, width);
     const std::int64_t left_strips = rows_ > 0 ? strips(size_.m, left_strip) : 0;
     const std::int64_t all = right_strips + left_strips;
-    const std::int64_t grain = std::max<std::int64_t>(1, 64 * 1024 / (depth_ * strip));
-    for_blocks(parts_of(size_.k, depth_) * all, grain, [&](std::int64_t begin, std::int64_t end) {
+    const std::int64_t grain = std::max<std::int64_t>(1, worth_packing / (depth_ * width));
+    for_blocks(runs * all, grain, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t task = begin; task < end; ++task) {
         const std::int64_t p = task / all * depth_;
         const std::int64_t k = std::min(depth_, size_.k - p);
         const std::int64_t at = task % all;
         if (at < right_strips) {
-          const std::int64_t j = at * strip;
-          const std::int64_t columns = at + 1 < right_strips ? strip : size_.n - j;
-          loops_.pack_right(size_.transpose_b, k, columns, right_from(p, j), size_.ldb,
+          const std::int64_t j = at * width;
+          const std::int64_t columns = at + 1 < right_strips ? width : size_.n - j;
+          loops_.pack_right(size_.transpose_b, plain_left(), k, columns, right_from(p, j), size_.ldb,
                             right_ + p * columns_ + j * k);
         } else {
           const std::int64_t i = (at - right_strips) * left_strip;
@@ -140,7 +113,7 @@ class Part {
 
   void multiply() const {
     const Cut cut(size_.m, size_.n, size_.k);
-    const bool packs = rows_ == 0 && (size_.transpose_a || size_.n >= columns_worth_packing);
+    const bool packs = rows_ == 0 && !plain_left();
     for_blocks(cut.tasks(), 1, [&](std::int64_t begin, std::int64_t end) {
       const StoragePointer packed = buffer(packs ? cut.most_rows() * depth_ : 0);
       for (std::int64_t task = begin; task < end; ++task)
@@ -151,7 +124,7 @@ class Part {
   void block(const typename Cut::Task& task, T* packed) const {
     for (std::int64_t p = 0; p < size_.k; p += depth_) {
       const std::int64_t k = std::min(depth_, size_.k - p);
-      const T* right = right_ + p * columns_ + task.column * k;
+      T* right = right_ + p * columns_ + task.column * k;
       const GemmTarget<T> to{c_.values + task.row * c_.row + task.column, c_.row, c_.add || p > 0};
       if (packed)
         loops_.pack_left(size_.transpose_a, task.rows, k, left_from(p, task.row), size_.lda, packed);
@@ -163,6 +136,7 @@ class Part {
     }
   }
 
+  bool plain_left() const { return !size_.transpose_a && size_.n < columns_worth_packing; }
   /// How many strips of columns; the last takes those left over, too.
   static std::int64_t strips(std::int64_t count, std::int64_t width) {
     return std::max<std::int64_t>(1, count / width);
@@ -247,6 +221,20 @@ bool with_vector(const MatmulSize& size, const T* a, const T* b, T* c) {
   return size.m == 1 || size.n == 1;
 }
 
+/// How much is computed for `count` columns, padding included.
+double padded_share(std::int64_t count, std::int64_t padding) {
+  return static_cast<double>(parts_of(count, padding) * padding) / static_cast<double>(count);
+}
+
+/// Aᵀ·B is (Bᵀ·A)ᵀ, and both operands are packed alike: the one whose columns leave less padding is the right
+/// one.
+template <class T>
+bool turns(const MatmulSize& size, bool add) {
+  if (add || !size.transpose_a || size.transpose_b || size.k < worth_turning) return false;
+  const std::int64_t padding = gemm_loops<T>().padding;
+  return padded_share(size.n, padding) > padded_share(size.m, padding) * 1.02;
+}
+
 }  // namespace
 
 template <class T>
@@ -255,6 +243,14 @@ void gemm(const MatmulSize& size, const T* a, const T* b, bool add, T* c, std::i
     for (std::int64_t i = 0; i < size.m; ++i) std::fill_n(c + i * ldc, size.n, T(0));
   if (size.m == 0 || size.n == 0 || size.k == 0) return;
   if (!add && (size.m == 1 || ldc == 1) && with_vector(size, a, b, c)) return;
+  if (turns<T>(size, add)) {
+    const StoragePointer turned =
+        StoragePointer::allocate(static_cast<std::size_t>(size.m * size.n) * sizeof(T));
+    auto* values = reinterpret_cast<T*>(turned->data());
+    gemm({size.n, size.m, size.k, true, false, size.ldb, size.lda}, b, a, false, values, size.m);
+    return copy(sizeof(T), values, {1, size.m}, c, {ldc, 1}, {size.m, size.n});
+  }
+  if (size.m <= most_few_rows) return FewRows<T>{size, a, b, {c, ldc, add}}.run();
   const std::int64_t columns = even(size.n, columns_at_once, panel_multiple);
   const std::int64_t width = std::min(columns, size.n) + (packs_whole_left(size) ? size.m : 0);
   const std::int64_t most = packed_bytes / static_cast<std::int64_t>(sizeof(T)) / width;

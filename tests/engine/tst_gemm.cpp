@@ -120,10 +120,11 @@ class GemmTest : public QObject {
   void large_sizes() {
     const Restore restore;
     // Several runs of depth, blocks of rows, chunks of columns; more columns than are packed at once; a right
-    // operand that is packed in several runs; products with vectors.
+    // operand that is packed in several runs; products with vectors; both sides of the border of few rows.
     const std::int64_t sizes[][3] = {{250, 200, 390},  {97, 388, 769},   {3, 4200, 11},  {300, 401, 1},
                                      {5, 4100, 1100},  {1, 5000, 700},   {5000, 1, 700}, {1000, 49, 100},
-                                     {260, 1000, 385}, {40, 2100, 1100}, {1, 130000, 3}, {9, 16, 140000}};
+                                     {260, 1000, 385}, {40, 2100, 1100}, {1, 130000, 3}, {9, 16, 140000},
+                                     {961, 300, 600},  {1100, 20, 1030}, {960, 130, 70}, {784, 100, 600}};
     for (const auto& [m, n, k] : sizes)
       for (int transposed = 0; transposed < 4; ++transposed) {
         const QString wrong = difference<float>(stored(m, n, k, transposed, 3), transposed, transposed == 2);
@@ -133,23 +134,42 @@ class GemmTest : public QObject {
     QVERIFY2(wrong.isEmpty(), qPrintable(wrong));
   }
 
+  void columns_that_fill_a_part_of_a_vector() {
+    // Summed along k where the left operand stands in rows: with a rest of k, in several runs, in rests of
+    // rows.
+    const Restore restore;
+    for (std::int64_t n = 1; n <= 26; ++n)
+      for (const auto& [m, k] :
+           {std::array<std::int64_t, 2>{13, 63}, {7, 64}, {12, 83}, {1, 130}, {970, 525}}) {
+        const QString wrong = difference<float>(stored(m, n, k, n % 2 * 2, 1), n % 3, n % 4 == 1);
+        QVERIFY2(wrong.isEmpty(), qPrintable(wrong));
+        const QString wrong_double = difference<double>(stored(m, n, k, n % 2 * 2, 0), 0, n % 4 == 2);
+        QVERIFY2(wrong_double.isEmpty(), qPrintable(wrong_double));
+      }
+  }
+
   void number_of_threads_changes_no_bit() {
     const Restore restore;
     std::mt19937 random(5);
     std::normal_distribution<float> values;
-    for (const auto& [m, n, k] :
-         {std::array<std::int64_t, 3>{333, 250, 900}, {784, 196, 2000}, {1, 900, 900}}) {
-      std::vector<float> a(static_cast<std::size_t>(m * k)), b(static_cast<std::size_t>(k * n));
-      for (float& value : a) value = values(random);
-      for (float& value : b) value = values(random);
-      std::vector<std::vector<float>> results;
-      for (const int threads : {1, 2, 5}) {
-        set_thread_count(threads);
-        results.emplace_back(static_cast<std::size_t>(m * n));
-        gemm({m, n, k, true, false, m, n}, a.data(), b.data(), false, results.back().data(), n);
+    for (const auto& [m, n, k] : {std::array<std::int64_t, 3>{333, 250, 900},
+                                  {784, 196, 2000},
+                                  {1, 900, 900},
+                                  {1100, 260, 600},
+                                  {500, 67, 80}})
+      for (const bool transposed : {true, false}) {
+        std::vector<float> a(static_cast<std::size_t>(m * k)), b(static_cast<std::size_t>(k * n));
+        for (float& value : a) value = values(random);
+        for (float& value : b) value = values(random);
+        std::vector<std::vector<float>> results;
+        for (const int threads : {1, 2, 5}) {
+          set_thread_count(threads);
+          results.emplace_back(static_cast<std::size_t>(m * n));
+          gemm({m, n, k, transposed, false, transposed ? m : k, n}, a.data(), b.data(), false,
+               results.back().data(), n);
+        }
+        QVERIFY(results[0] == results[1] && results[0] == results[2]);
       }
-      QVERIFY(results[0] == results[1] && results[0] == results[2]);
-    }
   }
 
   void nothing_to_sum() {

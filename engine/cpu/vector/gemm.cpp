@@ -6,142 +6,10 @@
 #include <cstring>
 
 #include "engine/cpu/dispatch.h"
-#include "engine/cpu/vector/math.h"
+#include "engine/cpu/vector/gemm_narrow.h"
 
 namespace tapedeck::cpu::TAPEDECK_ISA {
 namespace {
-
-// With three vectors to a row, the tile, a row of the right operand and one value of the left fill the
-// registers: 32 of AVX-512, 16 of the others.
-#if defined(__AVX512F__)
-constexpr int register_bytes = 64;
-constexpr int tile_rows = 8;
-#elif defined(__AVX2__)
-constexpr int register_bytes = 32;
-constexpr int tile_rows = 4;
-#else
-constexpr int register_bytes = 16;
-constexpr int tile_rows = 4;
-#endif
-constexpr int tile_vectors = 3;
-constexpr int cache_line = 64;
-
-template <class T>
-struct Register {
-  typedef T type __attribute__((vector_size(register_bytes)));
-  static constexpr int lanes = register_bytes / static_cast<int>(sizeof(T));
-};
-template <class T>
-constexpr std::int64_t lanes = Register<T>::lanes;
-
-/// The left operand: rows as they stand, `row` values apart, or packed by pack_left.
-template <class T>
-struct Left {
-  const T* values;
-  std::int64_t row;
-};
-
-/// c (R rows, `columns` of V vectors) = a·b or c + a·b, over k values of each row of a.
-template <class T, int R, int V, bool packed>
-TAPEDECK_INLINE void tile(std::int64_t k, const Left<T>& a, const T* b, const GemmTarget<T>& c,
-                          std::int64_t columns) {
-  using Vector = typename Register<T>::type;
-  constexpr int width = Register<T>::lanes;
-  Vector sums[R][V];
-#pragma GCC unroll 8
-  for (int i = 0; i < R; ++i)
-#pragma GCC unroll 3
-    for (int j = 0; j < V; ++j) sums[i][j] = Vector{};
-  for (std::int64_t p = 0; p < k; ++p) {
-    Vector right[V];
-#pragma GCC unroll 3
-    for (int j = 0; j < V; ++j) std::memcpy(&right[j], b + (p * V + j) * width, sizeof(Vector));
-#pragma GCC unroll 8
-    for (int i = 0; i < R; ++i) {
-      const T left = packed ? a.values[p * tile_rows + i] : a.values[i * a.row + p];
-#pragma GCC unroll 3
-      for (int j = 0; j < V; ++j) sums[i][j] += left * right[j];
-    }
-  }
-  if (columns == V * width) {
-#pragma GCC unroll 8
-    for (int i = 0; i < R; ++i)
-#pragma GCC unroll 3
-      for (int j = 0; j < V; ++j) {
-        T* to = c.values + i * c.row + j * width;
-        if (c.add) {
-          Vector before;
-          std::memcpy(&before, to, sizeof before);
-          sums[i][j] += before;
-        }
-        std::memcpy(to, &sums[i][j], sizeof(Vector));
-      }
-    return;
-  }
-  T edge[R][V * width];
-  std::memcpy(edge, sums, sizeof edge);
-  for (int i = 0; i < R; ++i)
-    for (std::int64_t j = 0; j < columns; ++j) {
-      T& to = c.values[i * c.row + j];
-      to = c.add ? to + edge[i][j] : edge[i][j];
-    }
-}
-
-/// All rows under V vectors of columns.
-template <class T, int V, bool packed>
-void column(std::int64_t m, std::int64_t k, const Left<T>& a, const T* b, const GemmTarget<T>& c,
-            std::int64_t columns, bool fetches) {
-  const auto run = [&]<int R>(std::integral_constant<int, R>, std::int64_t i) {
-    // Packed rows stand in groups of tile_rows.
-    const T* left = packed ? a.values + i / tile_rows * tile_rows * k + i % tile_rows : a.values + i * a.row;
-    tile<T, R, V, packed>(k, {left, a.row}, b, {c.values + i * c.row, c.row, c.add}, columns);
-  };
-  std::int64_t i = 0;
-  for (; i + tile_rows <= m; i += tile_rows) {
-    if (fetches && !packed)
-      for (int r = 0; r < tile_rows; ++r) {
-        const T* later = a.values + std::min(i + 2 * tile_rows + r, m - 1) * a.row;
-        for (std::int64_t p = 0; p < k; p += cache_line / static_cast<int>(sizeof(T)))
-          __builtin_prefetch(later + p);
-      }
-    run(std::integral_constant<int, tile_rows>{}, i);
-  }
-  if (tile_rows > 4 && m - i >= 4) {
-    run(std::integral_constant<int, 4>{}, i);
-    i += 4;
-  }
-  if (m - i >= 2) {
-    run(std::integral_constant<int, 2>{}, i);
-    i += 2;
-  }
-  if (m - i >= 1) run(std::integral_constant<int, 1>{}, i);
-}
-
-/// How many vectors of columns the next panel has, of `left` columns: three, but two before a last one that
-/// would have one alone, which keeps the processor waiting for its loads.
-template <class T>
-int panel_vectors(std::int64_t left) {
-  const std::int64_t vectors = (left + lanes<T> - 1) / lanes<T>;
-  return static_cast<int>(vectors == 4 ? 2 : std::min<std::int64_t>(vectors, tile_vectors));
-}
-
-template <class T, bool packed>
-void multiply(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, std::int64_t a_row, const T* b,
-              const GemmTarget<T>& c) {
-  for (std::int64_t j = 0; j < n;) {
-    const int vectors = panel_vectors<T>(n - j);
-    const std::int64_t columns = std::min(n - j, vectors * lanes<T>);
-    const GemmTarget<T> to{c.values + j, c.row, c.add};
-    const T* right = b + j * k;  // all panels before this one are full
-    if (vectors == 3)
-      column<T, 3, packed>(m, k, {a, a_row}, right, to, columns, j == 0);
-    else if (vectors == 2)
-      column<T, 2, packed>(m, k, {a, a_row}, right, to, columns, j == 0);
-    else
-      column<T, 1, packed>(m, k, {a, a_row}, right, to, columns, j == 0);
-    j += columns;
-  }
-}
 
 /// to[p · padded + j] = from[p · row + j] for `width` values j, zeros behind them.
 template <class T>
@@ -196,6 +64,11 @@ void transpose_rows(std::int64_t rows, std::int64_t width, const T* from, std::i
     for (std::int64_t p = 0; p < rows; ++p) to[p * padded + j] = T(0);
 }
 
+template <class T>
+constexpr std::int64_t bytes_of(std::int64_t values) {
+  return values * static_cast<std::int64_t>(sizeof(T));
+}
+
 constexpr std::int64_t bytes_ahead = 16 << 10;  ///< a third of a first cache
 
 template <class T>
@@ -221,17 +94,111 @@ void pack_left(bool transposed, std::int64_t m, std::int64_t k, const T* a, std:
 }
 
 template <class T>
-void pack_right(bool transposed, std::int64_t k, std::int64_t n, const T* b, std::int64_t ldb, T* to) {
-  for (std::int64_t j = 0; j < n;) {
-    const std::int64_t padded = panel_vectors<T>(n - j) * lanes<T>;
-    const std::int64_t columns = std::min(n - j, padded);
+void pack_narrow(bool transposed, std::int64_t k, std::int64_t columns, const T* b, std::int64_t ldb, T* to) {
+  for (std::int64_t j = 0; j < columns; ++j)
     if (transposed)
-      transpose_rows(k, columns, b + j * ldb, ldb, to, padded);
+      std::copy_n(b + j * ldb, k, to + j * k);
     else
-      copy_rows(k, columns, b + j, ldb, to, padded);
-    j += columns;
+      for (std::int64_t p = 0; p < k; ++p) to[j * k + p] = b[p * ldb + j];
+  std::fill(to + columns * k, to + narrow * k, T(0));
+}
+
+template <class T>
+void pack_right(bool transposed, bool plain_left, std::int64_t k, std::int64_t n, const T* b,
+                std::int64_t ldb, T* to) {
+  for (std::int64_t j = 0; j < n;) {
+    const Panel panel = next_panel<T>(n - j, plain_left, k);
+    const std::int64_t padded = panel.padded<T>();
+    const T* from = transposed ? b + j * ldb : b + j;
+    if (panel.vectors == 0)
+      pack_narrow(transposed, k, panel.columns, from, ldb, to);
+    else if (transposed)
+      transpose_rows(k, panel.columns, from, ldb, to, padded);
+    else
+      copy_rows(k, panel.columns, from, ldb, to, padded);
+    j += panel.columns;
     to += padded * k;
   }
+}
+
+/// All rows under one panel.
+template <class T, LeftForm form>
+void panel_product(std::int64_t m, std::int64_t k, const Left<T, form>& a, const Panel& panel,
+                   const Right<T>& right, const GemmTarget<T>& c, Streams& streams) {
+  if (panel.vectors == 3)
+    column<T, 3, form>(m, k, a, right, c, panel.columns, streams);
+  else if (panel.vectors == 2)
+    column<T, 2, form>(m, k, a, right, c, panel.columns, streams);
+  else if (panel.vectors == 1)
+    column<T, 1, form>(m, k, a, right, c, panel.columns, streams);
+  else if constexpr (form == LeftForm::rows)
+    narrow_column<T>(m, k, a, right.panel, c, panel.columns);
+}
+
+template <class T, LeftForm form>
+void multiply(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, std::int64_t a_row, T* b,
+              const GemmTarget<T>& c) {
+  const Stream nothing(nullptr, 0, 0, 0);
+  // The rows of the first panel come from memory: two tiles ahead of it.
+  const Left<T, form> left{a, a_row};
+  Streams streams{nothing, nothing};
+  if (form == LeftForm::rows)
+    streams.left = Stream(a + 2 * tile_rows * a_row, bytes_of<T>(k), bytes_of<T>(a_row), m - 2 * tile_rows);
+  for (std::int64_t j = 0; j < n;) {
+    const Panel panel = next_panel<T>(n - j, form == LeftForm::rows, k);
+    const std::int64_t values = panel.padded<T>() * k;
+    T* right = b + j * k;  // all panels before this one are full
+    if (j + panel.columns < n) streams.right = Stream(right + values, bytes_of<T>(values), 0, 1);
+    panel_product<T, form>(m, k, left, panel, {right}, {c.values + j, c.row, c.add}, streams);
+    streams = {nothing, nothing};
+    j += panel.columns;
+  }
+}
+
+/// A panel that the first rows pack, where its rows stand side by side and are whole vectors: others would
+/// reach behind the operand.
+template <class T, LeftForm form>
+Right<T> panel_from(const MatmulSize& size, const Panel& panel, const T* b, T* packed) {
+  if (!size.transpose_b && panel.columns == panel.padded<T>() && panel.vectors > 0)
+    return {packed, b, size.ldb};
+  pack_right(size.transpose_b, form == LeftForm::rows, size.k, panel.columns, b, size.ldb, packed);
+  return {packed};
+}
+
+template <class T, LeftForm form>
+void multiply_unpacked_form(const MatmulSize& size, const T* a, const T* b, T* packed, const GemmTarget<T>& c,
+                            std::int64_t later) {
+  const Left<T, form> left{a, size.lda};
+  const Stream nothing(nullptr, 0, 0, 0);
+  Streams streams{nothing, nothing};
+  if (form == LeftForm::columns)
+    streams.left = Stream(a + size.k * size.lda, bytes_of<T>(size.m), bytes_of<T>(size.lda), later);
+  else
+    streams.left = Stream(a + 2 * tile_rows * size.lda, bytes_of<T>(size.k), bytes_of<T>(size.lda),
+                          size.m - 2 * tile_rows);
+  const std::int64_t step = size.transpose_b ? size.ldb : 1;
+  for (std::int64_t j = 0; j < size.n;) {
+    const Panel panel = next_panel<T>(size.n - j, form == LeftForm::rows, size.k);
+    const std::int64_t next = j + panel.columns;
+    if (form == LeftForm::columns && !size.transpose_b) {
+      const bool last = next == size.n;
+      const Panel after = next_panel<T>(last ? size.n : size.n - next, false, size.k);
+      streams.right = Stream(last ? b + size.k * size.ldb : b + next, bytes_of<T>(after.columns),
+                             bytes_of<T>(size.ldb), last ? later : size.k);
+    }
+    const Right<T> right = panel_from<T, form>(size, panel, b + j * step, packed);
+    panel_product(size.m, size.k, left, panel, right, {c.values + j, c.row, c.add}, streams);
+    j = next;
+  }
+}
+
+template <class T>
+void multiply_unpacked(const MatmulSize& size, const T* a, const T* b, T* packed, const GemmTarget<T>& c,
+                       std::int64_t later) {
+  if (size.transpose_a)
+    multiply_unpacked_form<T, LeftForm::columns>(size, a, b, packed, c, later);
+  else
+    multiply_unpacked_form<T, LeftForm::rows>(size, a, b, packed, c, later);
 }
 
 /// Sums of `count` products, in the lanes of several registers.
@@ -301,8 +268,9 @@ void set(GemmLoops<T>& loops) {
   loops.padding = lanes<T>;
   loops.pack_left = pack_left<T>;
   loops.pack_right = pack_right<T>;
-  loops.multiply = multiply<T, false>;
-  loops.multiply_packed = multiply<T, true>;
+  loops.multiply = multiply<T, LeftForm::rows>;
+  loops.multiply_packed = multiply<T, LeftForm::groups>;
+  loops.multiply_unpacked = multiply_unpacked<T>;
   loops.rows_times_vector = rows_times_vector<T>;
   loops.vector_times_rows = vector_times_rows<T>;
 }
