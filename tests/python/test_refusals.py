@@ -82,6 +82,17 @@ class Refusals(unittest.TestCase):
                 call()
             self.assertIsInstance(caught.exception, kind)
 
+    def test_what_an_op_inside_refuses_names_the_function_and_its_arguments(self):
+        for call, pattern in (
+                (lambda: tf.linalg.logdet([[1]]), r"^logdet: cholesky: input is int32; .*; called with matrix: \[\[1\]\]$"),
+                (lambda: tf.boolean_mask({}, [True]), r"^boolean_mask: cannot convert \{\} of type dict .*; called with tensor: \{\}, mask"),
+                (lambda: tf.linalg.matvec([[1.]], [1., 2.]), r"^matvec: matmul: a \(1, 1\) and b \(2, 1\): .*; called with a: \[\[1.0\]\], b:"),
+                (lambda: tf.nn.conv1d(tf.ones([1, 4, 1]), tf.ones([2, 2, 1]), 1, "SAME"), "^conv1d: conv2d: input .*called with input: float32"),
+                (lambda: tf.nn.max_pool2d(tf.ones([1, 2, 2, 1]), 0, 1, "SAME"), "^max_pool: ksize is 0")):
+            with self.assertRaisesRegex(tf.errors.InvalidArgumentError, pattern) as caught:
+                call()
+            self.assertEqual(str(caught.exception).count("called with"), int(not str(caught.exception).startswith("max_pool")))
+
     def test_names_signatures_and_docstrings_stay(self):
         self.assertEqual(list(inspect.signature(tf.pad).parameters),
                          ["tensor", "paddings", "mode", "constant_values", "name"])

@@ -102,6 +102,19 @@ def swish(features, beta=1.0, name=None):
 silu = swish
 
 
+def leaky_relu(features, alpha=0.2, name=None):
+    """The rectifier with a slope below 0 (Maas, Hannun and Ng 2013): x where x > 0, else alpha·x: the op leaky_relu.
+
+    features: any numeric dtype, any shape; alpha: the slope, a number.
+    Returns: the dtype of features, float32 for whole numbers; the shape of features.
+    Errors: TypeError for bool.
+    """
+    features = _engine.convert_to_tensor(features)
+    if features.dtype.is_integer:
+        features = _op("cast")(features, "float32")
+    return _op("leaky_relu")(features, alpha)
+
+
 def l2_normalize(x, axis=None, epsilon=1e-12, name=None, dim=None):
     """x / √max(Σ x², epsilon), the sum along `axis` (an int, a list, or None for all; `dim` in TensorFlow 1)."""
     if axis is None:
@@ -235,7 +248,7 @@ def _clipped(rows, max_norm, id_axes):
     if max_norm is None:
         return rows
     axes = list(range(id_axes, len(rows.shape)))
-    length = _op("sqrt")(_op("reduce_sum")(_op("square")(rows), axis=axes, keepdims=True))
+    length = _op("reduce_euclidean_norm")(rows, axis=axes, keepdims=True)  # 0 has a gradient, 0
     return rows * (max_norm / _op("maximum")(length, max_norm))
 
 
@@ -252,6 +265,9 @@ def embedding_lookup(params, ids, max_norm=None, name=None, validate_indices=Tru
     parts = [_engine.convert_to_tensor(part) for part in params] if isinstance(params, (list, tuple)) else [params]
     if not parts:
         raise ValueError("embedding_lookup: params is empty")
+    if any(part.ndim == 0 for part in parts):
+        raise _engine.InvalidArgumentError(f"embedding_lookup: params is a list of {len(parts)} parts, of which one is a scalar; "
+                                           "each needs rows, and numbers that are one part need tf.constant")
     if len(parts) == 1:
         return _clipped(_op("gather")(parts[0], ids), max_norm, len(ids.shape))
     if partition_strategy == "mod":

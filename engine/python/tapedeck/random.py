@@ -94,6 +94,23 @@ def bernoulli(shape, p=0.5, dtype=dtypes.int32, seed=None, name=None):
     return _op("cast")(_op("less")(uniform, p), dtype)
 
 
+def random_crop(value, size, seed=None, name=None):
+    """A part of a tensor, cut out at a place that is drawn uniformly.
+
+    value: any dtype; size: the part's extents, one for each axis; seed: whole number or None.
+    Returns: the dtype of value, shape size.
+    Errors: InvalidArgumentError for a size that has another number of axes, or is larger than value.
+    """
+    value = _engine.convert_to_tensor(value)
+    extents = [int(extent) for extent in np.asarray(size).reshape(-1)]
+    if len(extents) != value.ndim or any(not 0 <= part <= own for part, own in zip(extents, value.shape)):
+        raise _engine.InvalidArgumentError(f"random_crop: size {extents} for value {tuple(value.shape)}; needs at most its extent "
+                                           "for each axis")
+    drawn = np.asarray(_op("random_uniform")([value.ndim], 0, 2**62, dtypes.int64, seed))
+    begin = [int(number) % (own - part + 1) for number, own, part in zip(drawn, value.shape, extents)]
+    return _op("slice")(value, begin, extents)
+
+
 def multinomial(logits, num_samples, seed=None, name=None, output_dtype=dtypes.int64):
     """TensorFlow 1's name of tf.random.categorical."""
     return _op("random_categorical")(logits, num_samples, output_dtype, seed)
@@ -248,5 +265,5 @@ def set_global_generator(generator):
 
 
 # TensorFlow 1's names at the top.
-functions = {"random_gamma": gamma, "multinomial": multinomial, "random_uniform": uniform, "random_normal": normal,
-             "truncated_normal": truncated_normal}
+functions = {"random_crop": random_crop, "image.random_crop": random_crop, "random_gamma": gamma, "multinomial": multinomial,
+             "random_uniform": uniform, "random_normal": normal, "truncated_normal": truncated_normal}
