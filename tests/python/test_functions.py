@@ -60,6 +60,12 @@ class Calls(unittest.TestCase):
         np.testing.assert_array_equal(parts[1].numpy(), matrix[1])
         self.assertEqual(len(tf.unstack(tf.constant(matrix[:1]))), 1)
 
+    def test_likenesses_take_the_names_of_both_generations(self):
+        for function, value in ((tf.zeros_like, 0), (tf.ones_like, 1)):
+            for result in (function(input=[[2., 3.]]), function(tensor=[[2., 3.]], dtype=None, optimize=True)):
+                self.assertEqual((result.numpy().tolist(), result.dtype), ([[value, value]], tf.float32))
+            self.assertEqual(function(tensor=[2.], dtype=tf.int8).dtype, tf.int8)
+
 
 class CallErrors(unittest.TestCase):
     def test_wrong_arguments_are_named(self):

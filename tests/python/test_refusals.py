@@ -93,6 +93,11 @@ class Refusals(unittest.TestCase):
                 call()
             self.assertEqual(str(caught.exception).count("called with"), int(not str(caught.exception).startswith("max_pool")))
 
+    def test_numpys_lack_of_memory_is_named(self):
+        with self.assertRaisesRegex(tf.errors.ResourceExhaustedError, r"^bincount: .*called with arr: int32 \(1099511627776,\)") as caught:
+            tf.math.bincount(tf.broadcast_to(1, [2**40]))
+        self.assertIsInstance(caught.exception, MemoryError)
+
     def test_names_signatures_and_docstrings_stay(self):
         self.assertEqual(list(inspect.signature(tf.pad).parameters),
                          ["tensor", "paddings", "mode", "constant_values", "name"])

@@ -13,11 +13,15 @@ def _op(name):
 
 
 def _pair(op, a, b, first="a", second="b"):
-    """Two arguments as tensors; a Python value takes the other's dtype."""
-    tensors = (_engine.Tensor, _engine.Variable)
-    if isinstance(a, tensors) and not isinstance(b, tensors):
+    """Two arguments as tensors; a value without a dtype of its own, or an array beside a tensor, takes the other's."""
+    def own(value):  # 2: a tensor, 1: an array
+        return 2 if isinstance(value, (_engine.Tensor, _engine.Variable)) else int(hasattr(value, "dtype"))
+
+    if own(a) > own(b):
+        a = _engine.convert_to_tensor(a)
         return a, _engine.convert_to_tensor(b, None, a.dtype)
-    if isinstance(b, tensors) and not isinstance(a, tensors):
+    if own(b) > own(a):
+        b = _engine.convert_to_tensor(b)
         return _engine.convert_to_tensor(a, None, b.dtype), b
     return _engine.convert_to_tensor(a), _engine.convert_to_tensor(b)
 

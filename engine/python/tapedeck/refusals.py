@@ -9,7 +9,7 @@ import numpy as np
 from tapedeck import _engine
 
 _NAMED = re.compile(r"([a-z_0-9]+)(: |\(\) )")
-_PYTHONS = (TypeError, ValueError, ArithmeticError, AttributeError, IndexError)
+_PYTHONS = (TypeError, ValueError, ArithmeticError, AttributeError, IndexError, MemoryError)
 
 
 def _shown(value):
@@ -50,7 +50,8 @@ def naming(function):
             text = str(error)
             if text.startswith((f"{name}:", f"{name}()")):  # it is named already
                 raise
-            kind = _engine.TypeMismatchError if isinstance(error, TypeError) else _engine.InvalidArgumentError
+            kind = (_engine.TypeMismatchError if isinstance(error, TypeError) else
+                    _engine.ResourceExhaustedError if isinstance(error, MemoryError) else _engine.InvalidArgumentError)
             raise kind(f"{name}: {text}; called with {_called_with(function, args, kwargs)}") from error
 
     return refusing
