@@ -1,4 +1,6 @@
 """tf.debugging: checks that raise InvalidArgumentError (a ValueError) where they fail, and return None where they hold."""
+from operator import index as _index
+
 import numpy as np
 
 from tapedeck import _engine, dtypes
@@ -116,7 +118,7 @@ def assert_near(x, y, rtol=None, atol=None, message=None, summarize=None, name=N
 
 
 def _ranks(rank):
-    return [int(each) for each in np.asarray(rank).reshape(-1)]
+    return [_index(each) for each in np.asarray(rank).reshape(-1)]
 
 
 def _require_rank(x, holds, text, message):
@@ -127,12 +129,12 @@ def _require_rank(x, holds, text, message):
 
 def assert_rank(x, rank, message=None, name=None, data=None, summarize=None):
     """x has that many axes."""
-    _require_rank(x, lambda ndim: ndim == int(rank), int(rank), message)
+    _require_rank(x, lambda ndim: ndim == _index(rank), _index(rank), message)
 
 
 def assert_rank_at_least(x, rank, message=None, name=None, data=None, summarize=None):
     """x has at least that many axes."""
-    _require_rank(x, lambda ndim: ndim >= int(rank), f"at least {int(rank)}", message)
+    _require_rank(x, lambda ndim: ndim >= _index(rank), f"at least {_index(rank)}", message)
 
 
 def assert_rank_in(x, ranks, message=None, name=None, data=None, summarize=None):

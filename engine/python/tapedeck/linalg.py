@@ -1,6 +1,7 @@
 """TensorFlow's tf.linalg: what is made of several ops, beside the registry's own (tf.linalg.inv …)."""
 import collections as _collections
 import math as _math
+from operator import index as _index
 
 from tapedeck import _engine
 
@@ -74,9 +75,9 @@ def tensordot(a, b, axes, name=None):
     if isinstance(axes, (list, tuple)) or hasattr(axes, "__len__"):
         if len(axes) != 2:
             raise ValueError(f"tensordot: axes is {axes!r}; needs a number, or a pair")
-        pairs = [[int(axis)] if not hasattr(axis, "__len__") else [int(one) for one in axis] for axis in axes]
+        pairs = [[_index(axis)] if not hasattr(axis, "__len__") else [_index(one) for one in axis] for axis in axes]
     else:
-        count = int(axes)
+        count = _index(axes)
         if not 0 <= count <= min(ranks):
             raise _engine.InvalidArgumentError(f"tensordot: axes is {count}; a has {ranks[0]} axes and b {ranks[1]}")
         pairs = [list(range(ranks[0] - count, ranks[0])), list(range(count))]

@@ -1,4 +1,6 @@
 """TensorFlow's tf.nn: what is made of several ops, beside the registry's own (tf.nn.softmax …)."""
+from operator import index as _index
+
 from tapedeck import _engine
 from tapedeck import nn_images as _images
 
@@ -77,7 +79,7 @@ def dropout(x, rate=None, noise_shape=None, seed=None, name=None, *, keep_prob=N
     if noise_shape is None:
         noise_shape = x.shape
     else:
-        noise_shape = [own if extent is None else int(extent) for extent, own in
+        noise_shape = [own if extent is None else _index(extent) for extent, own in
                        zip(noise_shape, x.shape if len(noise_shape) == len(x.shape) else noise_shape)]
         if len(noise_shape) > len(x.shape) or any(
                 own not in (1, extent) for own, extent in zip(noise_shape[::-1], list(x.shape)[::-1])):

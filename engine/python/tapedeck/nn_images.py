@@ -1,4 +1,6 @@
 """Convolutions and pooling as TensorFlow's two generations call them; the ops know one form, four axes."""
+from operator import index
+
 import numpy as np
 
 from tapedeck import _engine
@@ -37,7 +39,7 @@ def _pair_of_one(value):
     """A width, given as a number or as a list for one or three axes, as (1, width)."""
     if value is None:
         return None
-    numbers = [int(value)] if not isinstance(value, (list, tuple)) else [int(v) for v in value]
+    numbers = [index(value)] if not isinstance(value, (list, tuple)) else [index(v) for v in value]
     if len(numbers) == 3:
         numbers = [max(numbers)]
     return [1, numbers[0]]
@@ -163,7 +165,7 @@ def conv1d(input=None, filters=None, stride=None, padding=None, data_format="NWC
 def conv1d_transpose(input, filters, output_shape, strides, padding="SAME", data_format="NWC", dilations=None, name=None):
     """The transposed convolution along rows: the gradient of conv1d with respect to its input."""
     images, axis, image_format = _wide("conv1d_transpose", data_format, input)
-    shape = [int(extent) for extent in output_shape]
+    shape = [index(extent) for extent in output_shape]
     result = conv2d_transpose(images, _op("expand_dims")(filters, 0), shape[:axis] + [1] + shape[axis:],
                               _pair_of_one(strides), _wide_padding(padding, axis), image_format, _pair_of_one(dilations))
     return _op("squeeze")(result, axis=[axis])

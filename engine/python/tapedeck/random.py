@@ -1,6 +1,7 @@
 """Random numbers. Most functions come from the registry; this adds the seeds, and what is made of several ops."""
 import contextlib
 import os
+from operator import index as _index
 
 import numpy as np
 
@@ -43,7 +44,7 @@ def uniform(shape, minval=0, maxval=None, dtype=dtypes.float32, seed=None, name=
     if _is_number(minval) and _is_number(maxval):
         return _op("random_uniform")(shape, minval, maxval, dtype, seed)
     if dtype.is_integer:
-        return _op("random_uniform")(shape, int(minval), None if maxval is None else int(maxval), dtype, seed)
+        return _op("random_uniform")(shape, _index(minval), None if maxval is None else _index(maxval), dtype, seed)
     return _between("random_uniform", shape, minval, 1. if maxval is None else maxval, dtype, seed, True)
 
 
@@ -102,7 +103,7 @@ def random_crop(value, size, seed=None, name=None):
     Errors: InvalidArgumentError for a size that has another number of axes, or is larger than value.
     """
     value = _engine.convert_to_tensor(value)
-    extents = [int(extent) for extent in np.asarray(size).reshape(-1)]
+    extents = [_index(extent) for extent in np.asarray(size).reshape(-1)]
     if len(extents) != value.ndim or any(not 0 <= part <= own for part, own in zip(extents, value.shape)):
         raise _engine.InvalidArgumentError(f"random_crop: size {extents} for value {tuple(value.shape)}; needs at most its extent "
                                            "for each axis")
@@ -220,7 +221,7 @@ class Generator:
 
     def skip(self, delta):
         """Moves the counter on."""
-        self._counter = (self._counter + int(delta)) % _WORD
+        self._counter = (self._counter + _index(delta)) % _WORD
 
     def split(self, count=1):
         """A list of new generators, whose sequences have nothing to do with this one's or one another's."""

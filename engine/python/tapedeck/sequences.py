@@ -1,5 +1,6 @@
 """Numbers at equal steps, histograms, differences of lists, polynomials."""
 import collections
+from operator import index
 
 import numpy as np
 
@@ -51,7 +52,7 @@ def histogram_fixed_width_bins(values, value_range, nbins=100, dtype="int32", na
     Returns: dtype, the shape of values.
     Errors: InvalidArgumentError for a range that is none, and for nbins below 1; TypeError for bool.
     """
-    values, count = tensor(values), int(nbins)
+    values, count = tensor(values), index(nbins)
     ends = np.asarray(value_range, np.float64)
     if ends.shape != (2,) or not ends[0] < ends[1]:
         raise InvalidArgumentError(f"histogram_fixed_width_bins: value_range is {value_range!r}; needs (lowest, highest)")
@@ -75,7 +76,7 @@ def histogram_fixed_width(values, value_range, nbins=100, dtype="int32", name=No
     bins = histogram_fixed_width_bins(values, value_range, nbins, "int64")
     if values.dtype.is_floating:
         bins = op("where")(op("is_nan")(values), tensor(-1, bins.dtype), bins)  # as a segment, -1 is left out
-    return op("unsorted_segment_sum")(op("cast")(op("ones_like")(bins), dtype), bins, int(nbins))
+    return op("unsorted_segment_sum")(op("cast")(op("ones_like")(bins), dtype), bins, index(nbins))
 
 
 @public("setdiff1d")
