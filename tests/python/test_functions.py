@@ -144,6 +144,15 @@ class Documentation(unittest.TestCase):
         self.assertEqual(str(inspect.signature(tf.matmul)).split(", ")[:2], ["(a", "b"])
         self.assertTrue(tf.matmul.__text_signature__.endswith("name=None)"))
 
+    def test_docstrings_tell_the_result_and_the_errors(self):
+        told = 0
+        for module, name, function in self.functions():
+            if module in (tf.nn, tf.linalg, tf.math) or (module is tf.debugging and name.startswith("assert_")):
+                told += 1
+                for word in ("Return", "Error"):
+                    self.assertIn(word, function.__doc__, f"{module.__name__}.{name}")
+        self.assertGreater(told, 250)
+
     def test_every_public_function_stands_in_the_stub_with_its_docstring(self):
         folder = os.path.join(os.environ["TAPEDECK_BUILD_DIR"], "python", "tapedeck")
         self.assertTrue(os.path.exists(os.path.join(folder, "py.typed")))

@@ -19,7 +19,11 @@ def xw_plus_b(x, weights, biases, name=None):
 
 @public("nn.relu_layer")
 def relu_layer(x, weights, biases, name=None):
-    """relu(x·weights + biases). The arguments, the result and the errors are those of nn.xw_plus_b."""
+    """relu(x·weights + biases). The arguments, the result and the errors are those of nn.xw_plus_b.
+
+    Returns: (rows, out), their dtype.
+    Errors: InvalidArgumentError for shapes that do not fit; TypeError for different dtypes.
+    """
     return op("relu")(xw_plus_b(x, weights, biases))
 
 
