@@ -7,6 +7,7 @@
 #include "engine/python/convert.h"
 #include "engine/python/errors.h"
 #include "engine/python/tensor_object.h"
+#include "engine/tensor/narrow.h"
 
 namespace tapedeck::python {
 
@@ -38,11 +39,14 @@ constexpr Renamed renamed[] = {
     {"dimension", "axis", "argmin"},          {"squeeze_dims", "axis", "squeeze"},
     {"concat_dim", "axis", "concat"},         {"split_dim", "axis", "split"},
     {"keep_dims", "keepdims", "moments"},     {"targets", "labels", "weighted_cross_entropy"},
+    {"tensor", "input", "zeros_like"},        {"tensor", "input", "ones_like"},
 };
 
 // Hints that change no result: they are taken where TensorFlow's `name` is.
 constexpr std::pair<const char*, const char*> hints[] = {{"matmul", "a_is_sparse"},
-                                                         {"matmul", "b_is_sparse"}};
+                                                         {"matmul", "b_is_sparse"},
+                                                         {"zeros_like", "optimize"},
+                                                         {"ones_like", "optimize"}};
 
 std::int64_t to_integer(PyObject* value, const Where& where) {
   const py::object index =
@@ -66,7 +70,7 @@ bool is_one_integer(PyObject* value) {
 std::vector<std::int64_t> to_integers(PyObject* value, const Where& where) {
   if (is_one_integer(value)) return {to_integer(value, where)};
   if (is_tensor_like(value) && is_integer(tensor_like(value).dtype()) && tensor_like(value).rank() == 1) {
-    const Tensor tensor = tensor_like(value).make_contiguous();  // no op for each element
+    const Tensor tensor = widened(tensor_like(value)).make_contiguous();  // no op for each element
     std::vector<std::int64_t> numbers(static_cast<std::size_t>(tensor.count()));
     if (tensor.dtype() == DType::int32)
       std::copy_n(tensor.data<std::int32_t>(), tensor.count(), numbers.begin());

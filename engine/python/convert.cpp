@@ -115,13 +115,17 @@ Tensor to_tensor(PyObject* value, std::optional<DType> wanted, const Where& wher
   const Guess guess = known ? *known : guess_of(value);
   switch (guess.kind) {
     case ValueKind::unsupported: {
+      const py::object lists = with_lists(value);
+      if (lists.ptr() != value) return to_tensor(lists.ptr(), wanted, where);
       if (PyObject* culprit = unsupported_element(value)) refuse_value(culprit, where);
       refuse_value(value, where);
     }
     case ValueKind::tensor:
       return stack_list(value, wanted ? wanted : guess.dtype, where);
     case ValueKind::array: {
-      Tensor tensor = tensor_from_numpy(value, wanted, where);
+      const py::object lists = with_lists(value);  // NumPy reads lists of arrays, not of what becomes one
+      if (!wanted) wanted = shared_real_dtype(lists.ptr());
+      Tensor tensor = tensor_from_numpy(lists.ptr(), wanted, where);
       announce_leaf(tensor);
       return tensor;
     }
@@ -188,10 +192,18 @@ void convert_inputs(const OpDef& op, PyObject* const* values, Tensors& inputs) {
   }
 
   std::array<Guess, 16> guesses;
+  std::array<py::object, 16> lists;  // what stands for the values that are sequences of other kinds
+  std::array<PyObject*, 16> read{};
   Groups groups;
   for (std::size_t i = 0; i < count; ++i) {
     const InputSpec& spec = op.inputs[i];
+    read[i] = values[i];
     guesses[i] = guess_of(values[i]);
+    if (guesses[i].kind == ValueKind::unsupported) {
+      lists[i] = with_lists(values[i]);
+      read[i] = lists[i].ptr();
+      guesses[i] = guess_of(read[i]);
+    }
     if (spec.group == '\0' || guesses[i].kind == ValueKind::unsupported) continue;
     Groups::Entry& entry = groups.entry(spec.group);
     entry.guess = merge(entry.guess, guesses[i]);
@@ -205,12 +217,12 @@ void convert_inputs(const OpDef& op, PyObject* const* values, Tensors& inputs) {
       dtype = group_dtype(groups.entry(spec.group));
     else if (guesses[i].kind < ValueKind::array)
       dtype = spec.preferred;
-    if (is_variadic_sequence(spec, values[i])) {
-      append_list(values[i], dtype, where, inputs);
-    } else if (is_tensor_like(values[i])) {
-      inputs.push_back(tensor_like(values[i]));  // the shape rule words a mismatch of two tensors
+    if (is_variadic_sequence(spec, read[i])) {
+      append_list(read[i], dtype, where, inputs);
+    } else if (is_tensor_like(read[i])) {
+      inputs.push_back(tensor_like(read[i]));  // the shape rule words a mismatch of two tensors
     } else {
-      inputs.push_back(to_tensor(values[i], dtype, where, guesses[i]));
+      inputs.push_back(to_tensor(read[i], dtype, where, guesses[i]));
     }
   }
 }

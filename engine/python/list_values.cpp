@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "engine/python/errors.h"
+#include "engine/python/tensor_object.h"
 #include "engine/tensor/narrow.h"
 
 namespace tapedeck::python {
@@ -101,6 +102,77 @@ Tensor tensor_from_values(PyObject* value, DType dtype, const Where& where) {
     fill(value, shape, 0, target, dtype, where);
   });
   return is_narrow(dtype) ? narrowed(tensor, dtype) : tensor;
+}
+
+namespace {
+
+bool is_other_sequence(PyObject* value) {
+  return PySequence_Check(value) && !is_list(value) && !is_tensor_like(value) && !is_numpy_array(value) &&
+         !is_numpy_scalar(value) && !PyUnicode_Check(value) && !PyBytes_Check(value) &&
+         !PyByteArray_Check(value) && !PyType_Check(value);
+}
+
+bool has_array(PyObject* value) {
+  return !is_tensor_like(value) && !is_numpy_array(value) && !is_numpy_scalar(value) &&
+         !PyLong_Check(value) && !PyFloat_Check(value) && !PyType_Check(value) &&
+         PyObject_HasAttrString(value, "__array__");
+}
+
+// A sequence may hold itself.
+struct Descent {
+  Descent() {
+    if (Py_EnterRecursiveCall(" while a sequence becomes a tensor") != 0) throw ForeignException{};
+  }
+  ~Descent() { Py_LeaveRecursiveCall(); }
+};
+
+}  // namespace
+
+py::object with_lists(PyObject* value) {
+  if (!is_list(value) && has_array(value)) return as_numpy(value);
+  py::object result = py::reinterpret_borrow<py::object>(value);
+  if (!is_list(value)) {
+    if (!is_other_sequence(value)) return result;
+    result = checked(PySequence_List(value));
+  }
+  const Descent descent;
+  const Py_ssize_t count = PySequence_Fast_GET_SIZE(result.ptr());
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    PyObject* item = PySequence_Fast_GET_ITEM(result.ptr(), i);
+    if (PyFloat_CheckExact(item) || PyLong_CheckExact(item)) continue;
+    py::object changed = with_lists(item);
+    if (changed.ptr() == item) continue;
+    if (result.ptr() == value) result = checked(PySequence_List(value));
+    checked(PyList_SetItem(result.ptr(), i, changed.release().ptr()));
+  }
+  return result;
+}
+
+namespace {
+
+// False where the list holds NumPy values of several dtypes, or of one that is no real number's.
+bool share_real_dtype(PyObject* list, std::optional<DType>& found) {
+  const Py_ssize_t count = PySequence_Fast_GET_SIZE(list);
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    PyObject* item = PySequence_Fast_GET_ITEM(list, i);
+    if (is_list(item)) {
+      if (!share_real_dtype(item, found)) return false;
+    } else if (is_numpy_array(item) || is_numpy_scalar(item)) {
+      const auto dtype = numpy_dtype(item);
+      if (!dtype || !is_floating(*dtype) || (found && *found != *dtype)) return false;
+      found = dtype;
+    } else if (PyBool_Check(item)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+std::optional<DType> shared_real_dtype(PyObject* list) {
+  std::optional<DType> found;
+  return is_list(list) && share_real_dtype(list, found) ? found : std::nullopt;
 }
 
 PyObject* unsupported_element(PyObject* value) {

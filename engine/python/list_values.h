@@ -10,6 +10,14 @@ namespace tapedeck::python {
 /// kind.
 Tensor tensor_from_values(PyObject* value, DType dtype, const Where& where);
 
+/// The value with lists in place of other sequences (range, deque …), and arrays in place of what has
+/// `__array__`, at any depth; the value itself where there are none. Text stays.
+py::object with_lists(PyObject* value);
+
+/// The dtype that the NumPy values of a list share with the Python numbers beside them: float32 for
+/// [np.float32(1), 2]. nullopt where NumPy's own rule decides.
+std::optional<DType> shared_real_dtype(PyObject* list);
+
 /// The first element, at any depth, that cannot be part of a tensor; nullptr where all can. Borrowed.
 PyObject* unsupported_element(PyObject* value);
 

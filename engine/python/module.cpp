@@ -1,6 +1,8 @@
 // The extension module tapedeck._engine. The package beside it (tapedeck/*.py) gives it TensorFlow's shape.
 #include <pybind11/stl.h>
 
+#include <cmath>
+
 #include "engine/cpu/parallel.h"
 #include "engine/ops/random_state.h"
 #include "engine/ops/run_op.h"
@@ -40,8 +42,21 @@ py::object constant(const py::handle value, const py::handle dtype, const py::ha
   const AttributeSpec spec{"shape", AttributeKind::shape, {}, true};
   const auto extents =
       std::get<std::vector<std::int64_t>>(to_attribute(spec, shape.ptr(), {"constant", "shape"}));
-  const OpDef& op = required_op(tensor.count() == 1 ? "broadcast_to" : "reshape");
-  return checked(wrap(run_op1(op, {tensor}, named_attributes(op, {{"shape", extents}}))));
+  const OpDef& reshape = required_op("reshape");
+  if (tensor.count() == 1) {
+    const OpDef& broadcast = required_op("broadcast_to");
+    if (tensor.rank() > 0)
+      tensor =
+          run_op1(reshape, {tensor}, named_attributes(reshape, {{"shape", std::vector<std::int64_t>{}}}));
+    return checked(wrap(run_op1(broadcast, {tensor}, named_attributes(broadcast, {{"shape", extents}}))));
+  }
+  double wanted_count = 1;
+  for (const std::int64_t extent : extents)
+    wanted_count = extent < 0 ? std::nan("") : wanted_count * static_cast<double>(extent);
+  if (static_cast<double>(tensor.count()) != wanted_count)
+    fail<InvalidArgumentError>("constant: value has shape ", to_string(tensor.shape()), ", ", tensor.count(),
+                               " elements; shape is ", short_repr(shape.ptr()));
+  return checked(wrap(run_op1(reshape, {tensor}, named_attributes(reshape, {{"shape", extents}}))));
 }
 
 py::object convert_to_tensor(const py::handle value, const py::handle dtype, const py::handle hint) {

@@ -88,6 +88,23 @@ PyObject* get_shape_method(PyObject* self, PyObject*) {
   return get_shape(self, nullptr);
 }
 
+PyObject* reference(PyObject* self, PyObject*) {
+  return guarded([&] {
+    static const auto* const type =  // never freed, as the interpreter may be gone before this library
+        new py::object(py::module_::import("tapedeck.references").attr("Reference"));
+    return PyObject_CallOneArg(type->ptr(), self);
+  });
+}
+
+// An eager tensor knows its shape: this only checks.
+PyObject* set_shape(PyObject* self, PyObject* shape) {
+  return guarded([&] {
+    if (shape != Py_None)
+      checked(get_shape(self, nullptr)).attr("assert_is_compatible_with")(py::handle(shape));
+    Py_RETURN_NONE;
+  });
+}
+
 PyObject* format(PyObject* self, PyObject* specification) {
   return guarded([&] {
     const py::object value = checked(numpy_copy(value_of(self)));
@@ -165,6 +182,14 @@ PyMethodDef tensor_methods[] = {
      "where there is no such GPU."},
     {"get_shape", get_shape_method, METH_NOARGS,
      "get_shape($self, /)\n--\n\nThe shape, as the property shape."},
+    {"set_shape", set_shape, METH_O,
+     "set_shape($self, shape, /)\n--\n\nChecks the shape; None in it stands for any extent. ValueError for "
+     "another one."},
+    {"ref", reference, METH_NOARGS,
+     "ref($self, /)\n--\n\nA reference, for dicts and sets: equal where it is to the same object. deref() "
+     "gives the object."},
+    {"experimental_ref", reference, METH_NOARGS,
+     "experimental_ref($self, /)\n--\n\nThe older name of ref()."},
     {"__array__", with_keywords(array), METH_VARARGS | METH_KEYWORDS,
      "__array__($self, /, dtype=None, copy=None)\n--\n\nA read-only NumPy array on the tensor's memory."},
     {"__dlpack__", with_keywords(dlpack_capsule), METH_VARARGS | METH_KEYWORDS,

@@ -65,7 +65,10 @@ PyObject* shape_object(const Shape& shape) {
     if (!extent) throw ForeignException{};
     PyTuple_SET_ITEM(tuple.ptr(), axis, extent);
   }
-  return checked(PyObject_CallOneArg(python_types.tensor_shape, tuple.ptr())).release().ptr();
+  // As tuple.__new__(TensorShape, tuple): the class's own __new__ is for other values.
+  const py::object arguments = checked(PyTuple_Pack(1, tuple.ptr()));
+  auto* type = reinterpret_cast<PyTypeObject*>(python_types.tensor_shape);
+  return checked(PyTuple_Type.tp_new(type, arguments.ptr(), nullptr)).release().ptr();
 }
 
 PyObject* dtype_object(DType dtype) {

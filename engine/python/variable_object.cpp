@@ -1,4 +1,5 @@
 // tf.Variable.
+#include <array>
 #include <mutex>
 #include <unordered_map>
 
@@ -40,18 +41,41 @@ void deallocate(PyObject* self) {
   Py_TYPE(self)->tp_free(self);
 }
 
+void check_given_shape(const Tensor& value, PyObject* shape) {
+  if (shape == Py_None) return;
+  const py::object own = checked(shape_object(value.shape()));
+  if (!py::cast<bool>(own.attr("is_compatible_with")(py::handle(shape))))
+    fail<InvalidArgumentError>("Variable: initial_value has shape ", to_string(value.shape()), ", shape is ",
+                               short_repr(shape));
+}
+
+// TensorFlow's arguments in its order. Where values are placed, imported and gathered is nothing here.
 PyObject* construct(PyTypeObject* type, PyObject* args, PyObject* keywords) {
-  static const char* names[] = {"initial_value", "trainable", "name", "dtype", nullptr};
-  PyObject *initial = nullptr, *trainable = Py_None, *name = Py_None, *dtype = Py_None;
-  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|OOO:Variable", const_cast<char**>(names), &initial,
-                                   &trainable, &name, &dtype))
+  static const char* names[] = {"initial_value", "trainable",       "validate_shape", "caching_device",
+                                "name",          "variable_def",    "dtype",          "import_scope",
+                                "constraint",    "synchronization", "aggregation",    "shape",
+                                "collections",   "use_resource",    nullptr};
+  std::array<PyObject*, 14> given;
+  given.fill(Py_None);
+  auto& [initial, trainable, validate, caching, name, definition, dtype, scope, constraint, synchronization,
+         aggregation, shape, collections, use_resource] = given;
+  initial = nullptr;
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|OOOOOOOOOOOOO:Variable", const_cast<char**>(names),
+                                   &initial, &trainable, &validate, &caching, &name, &definition, &dtype,
+                                   &scope, &constraint, &synchronization, &aggregation, &shape, &collections,
+                                   &use_resource))
     return nullptr;
   return guarded([&] {
+    if (definition != Py_None || constraint != Py_None)
+      fail<TypeMismatchError>("Variable: ", definition != Py_None ? "variable_def" : "constraint", " is ",
+                              short_repr(definition != Py_None ? definition : constraint),
+                              "; only None is taken there");
     const bool callable = !is_tensor_like(initial) && PyCallable_Check(initial);
     const py::object value =
         callable ? checked(PyObject_CallNoArgs(initial)) : py::reinterpret_borrow<py::object>(initial);
     const auto wanted = to_dtype(dtype, {"Variable", "dtype"});
     const Tensor tensor = to_tensor(value.ptr(), wanted, {"Variable", "initial_value"});
+    check_given_shape(tensor, shape);
     const std::string text = name == Py_None ? std::string() : py::cast<std::string>(py::str(name));
     const bool train = trainable == Py_None || PyObject_IsTrue(trainable) == 1;
     const StopRecording unrecorded;
@@ -118,9 +142,9 @@ PyObject* reduce(PyObject* self, PyObject*) {
     const py::object type = py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(Py_TYPE(self)));
     const py::object value = checked(wrap(variable.peek()));
     const py::object attributes = py::getattr(py::handle(self), "__dict__", py::none());  // of a subclass
-    return py::make_tuple(type, py::make_tuple(value, variable.trainable(), name), attributes)
-        .release()
-        .ptr();
+    const auto arguments = py::make_tuple(value, variable.trainable(), py::none(), py::none(),
+                                          name);  // as construct() takes them
+    return py::make_tuple(type, arguments, attributes).release().ptr();
   });
 }
 
@@ -206,10 +230,17 @@ void bind_variable(py::module_& module) {
   static std::vector<PyGetSetDef> properties = variable_properties();
   variable_type.tp_name = "tapedeck.Variable";
   variable_type.tp_doc = PyDoc_STR(
-      "Variable(initial_value, trainable=None, name=None, dtype=None)\n--\n\n"
+      "Variable(initial_value, trainable=None, validate_shape=None, caching_device=None, name=None, "
+      "variable_def=None, dtype=None, import_scope=None, constraint=None, synchronization=None, "
+      "aggregation=None, shape=None)\n--\n\n"
       "A named holder of a tensor; assignment replaces the tensor, so values read earlier stay what they "
       "were.\n"
-      "initial_value: what tf.constant takes, or a function of no arguments that returns it.");
+      "initial_value: what tf.constant takes, or a function of no arguments that returns it. trainable: None "
+      "and True let tapes watch it by themselves. dtype: None for that of the value. shape: what the value's "
+      "must be, None in it for any extent. The others are TensorFlow's and change nothing; variable_def and "
+      "constraint must be None.\n"
+      "Errors: InvalidArgumentError for a value of another shape; TypeError for what is no value of a "
+      "tensor.");
   variable_type.tp_basicsize = sizeof(VariableObject);
   variable_type.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE;
   variable_type.tp_new = construct;

@@ -1,6 +1,9 @@
 """Python and NumPy values become tensors, or are refused by a clear error."""
 import array
+import collections
+import collections.abc
 import unittest
+import warnings
 
 import numpy as np
 
@@ -47,6 +50,44 @@ class Constant(unittest.TestCase):
         packed = tf.convert_to_tensor([tf.constant([1., 2.]), [3, 4]])
         self.assertEqual(packed.dtype, tf.float32)
         np.testing.assert_array_equal(packed.numpy(), [[1, 2], [3, 4]])
+
+    def test_python_numbers_take_the_real_dtype_of_the_numpy_values_beside_them(self):
+        for values, wanted in (([np.float32(1), 2], tf.float32), ([[np.float16(1)], [2.5]], tf.float16),
+                               ([np.float32(1), np.float64(2)], tf.float64), ([np.int8(1), 300], tf.int64)):
+            self.assertEqual(tf.constant(values).dtype, wanted, values)
+
+    def test_every_sequence_is_a_list(self):
+        class HoldsItself(collections.abc.Sequence):
+            def __len__(self):
+                return 1
+
+            def __getitem__(self, index):
+                if index:
+                    raise IndexError
+                return self
+
+        self.check(range(3), tf.int32, (3,))
+        self.check([range(2), range(2, 4)], tf.int32, (2, 2))
+        self.check(collections.deque([1, 2.5]), tf.float32, (2,))
+        self.assertEqual(float(tf.reduce_sum(range(5))), 10)
+        self.assertEqual(tf.concat([range(2), [5]], 0).numpy().tolist(), [0, 1, 5])
+        with self.assertRaisesRegex(TypeError, "^constant: value: None is not a tensor"):
+            tf.constant([range(3), None])
+        with self.assertRaisesRegex(TypeError, "of type dict_values to a tensor"):
+            tf.constant({1: 2}.values())
+        with self.assertRaises(RecursionError):
+            tf.constant(HoldsItself())
+
+    def test_lists_of_what_becomes_an_array(self):
+        class Row:
+            def __array__(self, dtype=None):
+                return np.array([1., 2.], dtype or np.float32)
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            for values in ([Row(), Row()], (Row(), [3., 4.])):
+                tensor = tf.constant(values)
+                self.assertEqual((tensor.dtype, tensor.shape), (tf.float32, (2, 2)))
 
     def test_values_with_array_and_buffers(self):
         class WithArray:
@@ -172,7 +213,20 @@ class DTypes(unittest.TestCase):
         self.assertNotEqual(tf.float32, "no such dtype")
         self.assertEqual(len({tf.float32, tf.float64, tf.as_dtype("float32")}), 2)
 
+    def test_shape_and_value_that_do_not_fit_are_both_named(self):
+        for value, shape in (([1, 2, 3], [5]), ([1, 2], []), ([1, 2, 3, 4], [2, -1])):
+            with self.assertRaises(ValueError) as caught:
+                tf.constant(value, shape=shape)
+            self.assertEqual(str(caught.exception), f"constant: value has shape ({len(value)},), {len(value)} elements; "
+                                                    f"shape is {shape}")
+        self.assertEqual(tf.constant([[5]], shape=[3]).numpy().tolist(), [5, 5, 5])
+
     def test_a_dtype_describes_itself(self):
+        self.assertEqual((tf.uint8.limits, tf.float16.limits, tf.bool.limits), ((0, 255), (0, 1), (False, True)))
+        self.assertTrue(tf.float32.is_compatible_with("float32") and not tf.float32.is_compatible_with(tf.float64))
+        self.assertEqual((tf.float32.is_complex, tf.int8.is_quantized, tf.float64.real_dtype), (False, False, tf.float64))
+        with self.assertRaisesRegex(TypeError, "'ij,jk->ik' is not one of"):
+            tf.as_dtype("ij,jk->ik")
         self.assertEqual((tf.float64.name, tf.float64.size, tf.float64.as_numpy_dtype), ("float64", 8, np.float64))
         self.assertTrue(tf.float32.is_floating and tf.int64.is_integer and tf.bool.is_bool)
         self.assertEqual((tf.int32.max, tf.int32.min), (2**31 - 1, -2**31))
@@ -185,6 +239,28 @@ class DTypes(unittest.TestCase):
 
 
 class Shapes(unittest.TestCase):
+    def test_shapes_of_every_whole_number_dtype(self):
+        for dtype in (tf.int8, tf.uint8, tf.int16, tf.uint16, tf.uint32, tf.int32, tf.int64):
+            extents = tf.constant([2, 3], dtype)
+            self.assertEqual(tf.zeros(extents).shape, (2, 3), dtype)
+            self.assertEqual(tf.reshape(tf.range(6), tf.constant([[2, 0], [3, 0]], dtype)[:, 0]).shape, (2, 3), dtype)
+            self.assertEqual(float(tf.reduce_sum(tf.ones([2, 3]), axis=tf.constant([0, 1], dtype))), 6, dtype)
+
+    def test_shapes_are_compared_merged_and_joined(self):
+        shape = tf.TensorShape([2, None])
+        self.assertTrue(shape.is_compatible_with([2, 7]) and not shape.is_compatible_with([3, 7]))
+        self.assertFalse(shape.is_compatible_with([2]))
+        self.assertEqual((shape.merge_with([None, 3]), shape.concatenate([4])), ([2, 3], [2, None, 4]))
+        self.assertEqual((shape.num_elements(), shape.is_fully_defined(), tf.TensorShape(5)), (None, False, (5,)))
+        for refusal in (lambda: shape.merge_with([3, 3]), lambda: shape.assert_has_rank(3), lambda: shape.with_rank_at_least(3),
+                        lambda: shape.with_rank_at_most(1), lambda: shape.assert_same_rank([1]), shape.assert_is_fully_defined,
+                        lambda: tf.zeros([2, 3]).set_shape([2, 4])):
+            with self.assertRaisesRegex(ValueError, "^Shape"):
+                refusal()
+        tf.zeros([2, 3]).set_shape([2, None])
+        with self.assertRaisesRegex(TypeError, "dims is None"):
+            tf.TensorShape(None)
+
     def test_a_shape_is_a_tuple_with_tensorflows_names(self):
         shape = tf.zeros([2, 3, 4]).shape
         self.assertEqual(shape, (2, 3, 4))

@@ -34,6 +34,14 @@ class Errors(unittest.TestCase):
         again = pickle.loads(pickle.dumps(error))
         self.assertEqual((type(again), str(again)), (errors.InvalidArgumentError, str(error)))
 
+    def test_an_error_is_made_as_tensorflow_makes_it(self):
+        error = errors.NotFoundError(None, "an op", "the text")
+        self.assertEqual((error.message, str(error), error.op, error.node_def), ("the text", "the text", "an op", None))
+        self.assertEqual(str(pickle.loads(pickle.dumps(error))), "the text")
+        with self.assertRaisesRegex(RuntimeError, "^the text$"):
+            raise error
+        self.assertEqual((str(errors.InternalError("alone")), str(errors.InternalError())), ("alone", ""))
+
     def test_every_class_of_tensorflow_is_there(self):
         for name in ("Cancelled", "Unknown", "InvalidArgument", "DeadlineExceeded", "NotFound", "AlreadyExists", "PermissionDenied",
                      "ResourceExhausted", "FailedPrecondition", "Aborted", "OutOfRange", "Unimplemented", "Internal", "Unavailable",

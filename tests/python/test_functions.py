@@ -60,6 +60,12 @@ class Calls(unittest.TestCase):
         np.testing.assert_array_equal(parts[1].numpy(), matrix[1])
         self.assertEqual(len(tf.unstack(tf.constant(matrix[:1]))), 1)
 
+    def test_likenesses_take_the_names_of_both_generations(self):
+        for function, value in ((tf.zeros_like, 0), (tf.ones_like, 1)):
+            for result in (function(input=[[2., 3.]]), function(tensor=[[2., 3.]], dtype=None, optimize=True)):
+                self.assertEqual((result.numpy().tolist(), result.dtype), ([[value, value]], tf.float32))
+            self.assertEqual(function(tensor=[2.], dtype=tf.int8).dtype, tf.int8)
+
 
 class CallErrors(unittest.TestCase):
     def test_wrong_arguments_are_named(self):
@@ -137,6 +143,15 @@ class Documentation(unittest.TestCase):
         self.assertGreater(count, 80)
         self.assertEqual(str(inspect.signature(tf.matmul)).split(", ")[:2], ["(a", "b"])
         self.assertTrue(tf.matmul.__text_signature__.endswith("name=None)"))
+
+    def test_docstrings_tell_the_result_and_the_errors(self):
+        told = 0
+        for module, name, function in self.functions():
+            if module in (tf.nn, tf.linalg, tf.math) or (module is tf.debugging and name.startswith("assert_")):
+                told += 1
+                for word in ("Return", "Error"):
+                    self.assertIn(word, function.__doc__, f"{module.__name__}.{name}")
+        self.assertGreater(told, 250)
 
     def test_every_public_function_stands_in_the_stub_with_its_docstring(self):
         folder = os.path.join(os.environ["TAPEDECK_BUILD_DIR"], "python", "tapedeck")

@@ -240,6 +240,9 @@ class Shapes(unittest.TestCase):
         a, b = draw(2, 3, 4), draw(2, 4)
         np.testing.assert_allclose(tf.linalg.matvec(a, b).numpy(), np.einsum("nij,nj->ni", a, b))
         np.testing.assert_allclose(tf.linalg.matvec(a, draw(2, 3) * 0 + 1, transpose_a=True).numpy(), a.sum(1))
+        product = tf.linalg.matvec(np.eye(2), [1., 2.])  # numbers take an array's dtype, and an array a tensor's
+        self.assertEqual((product.numpy().tolist(), product.dtype), ([1, 2], tf.float64))
+        self.assertEqual(tf.tensordot(tf.constant([1., 2.]), np.ones(2), 1).dtype, tf.float32)
         np.testing.assert_allclose(tf.matmul(a, a, adjoint_b=True).numpy(), a @ turned(a))
         with self.assertRaisesRegex(ValueError, "matmul: transpose_a and adjoint_a are both True"):
             tf.matmul(a, a, transpose_a=True, adjoint_a=True)

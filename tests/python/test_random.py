@@ -146,6 +146,22 @@ class Distributions(unittest.TestCase):
         np.testing.assert_array_equal(tf.random.bernoulli([4, 2], [0., 1.]).numpy(), [[0, 1]] * 4)
 
 
+class Crops(unittest.TestCase):
+    def test_a_crop_is_a_part_and_every_place_comes(self):
+        value = np.arange(12).reshape(3, 4)
+        self.assertEqual(tf.image.random_crop(value, [3, 4]).numpy().tolist(), value.tolist())
+        tf.random.set_seed(1)
+        corners = set()
+        for _ in range(200):
+            part = tf.image.random_crop(value, tf.constant([2, 2])).numpy()
+            corners.add(int(part[0, 0]))
+            self.assertEqual((part - part[0, 0]).tolist(), [[0, 1], [4, 5]])
+        self.assertEqual(corners, {0, 1, 2, 4, 5, 6})
+        self.assertEqual(tf.random_crop(value, [1, 1], seed=4).shape, (1, 1))
+        with self.assertRaisesRegex(ValueError, r"random_crop: size \[4, 1\] for value \(3, 4\)"):
+            tf.random_crop(value, [4, 1])
+
+
 class Generators(unittest.TestCase):
     def test_a_generator_goes_on_and_can_be_repeated(self):
         generator, again = tf.random.Generator.from_seed(5), tf.random.Generator.from_seed(5)

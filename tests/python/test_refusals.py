@@ -72,15 +72,47 @@ class Refusals(unittest.TestCase):
     def test_pythons_own_refusals_are_named_with_all_arguments(self):
         for call, kind, pattern in (
                 (lambda: tf.nn.conv1d(tf.ones([1, 4, 1]), np.ones((2, 1, 1)), "a", "SAME"), ValueError,
-                 r"^conv1d: invalid literal for int\(\).*called with input: float32 \(1, 4, 1\), filters: float64 \(2, 1, 1\), stride: 'a'"),
+                 r"^conv1d: 'str' object cannot be interpreted as an integer; called with input: float32 \(1, 4, 1\), filters: float64 \(2, 1, 1\), stride: 'a'"),
                 (lambda: tf.math.bincount([1], minlength=1 + 2j), TypeError, r"^bincount: .*arr: \[1\], minlength: \(1\+2j\)"),
-                (lambda: tf.sequence_mask([1], float("inf")), ValueError, r"^sequence_mask: .*infinity.*maxlen: inf"),
+                (lambda: tf.sequence_mask([1], float("inf")), TypeError, r"^sequence_mask: 'float' object .*maxlen: inf"),
                 (lambda: tf.linalg.tensordot([1.], [1.], None), TypeError, r"^tensordot: .*axes: None"),
                 (lambda: tf.stack(tf.constant(3)), TypeError, "^stack: values: <tf.Tensor.* is no list of tensors"),
                 (lambda: tf.add_n(None), TypeError, "^add_n: inputs: None is not a tensor")):
             with self.assertRaisesRegex(tf.errors.InvalidArgumentError, pattern) as caught:
                 call()
             self.assertIsInstance(caught.exception, kind)
+
+    def test_what_an_op_inside_refuses_names_the_function_and_its_arguments(self):
+        for call, pattern in (
+                (lambda: tf.linalg.logdet([[1]]), r"^logdet: cholesky: input is int32; .*; called with matrix: \[\[1\]\]$"),
+                (lambda: tf.boolean_mask({}, [True]), r"^boolean_mask: cannot convert \{\} of type dict .*; called with tensor: \{\}, mask"),
+                (lambda: tf.linalg.matvec([[1.]], [1., 2.]), r"^matvec: matmul: a \(1, 1\) and b \(2, 1\): .*; called with a: \[\[1.0\]\], b:"),
+                (lambda: tf.nn.conv1d(tf.ones([1, 4, 1]), tf.ones([2, 2, 1]), 1, "SAME"), "^conv1d: conv2d: input .*called with input: float32"),
+                (lambda: tf.nn.max_pool2d(tf.ones([1, 2, 2, 1]), 0, 1, "SAME"), "^max_pool: ksize is 0")):
+            with self.assertRaisesRegex(tf.errors.InvalidArgumentError, pattern) as caught:
+                call()
+            self.assertEqual(str(caught.exception).count("called with"), int(not str(caught.exception).startswith("max_pool")))
+
+    def test_fractions_are_no_whole_numbers(self):
+        images, matrix = tf.ones([1, 4, 1]), np.ones((3, 3))
+        for call in (lambda: tf.nn.conv1d(images, np.ones((2, 1, 1)), 1.5, "SAME"), lambda: tf.boolean_mask(matrix, [True] * 3, axis=.7),
+                     lambda: tf.sequence_mask([1], 2.5), lambda: tf.repeat(matrix, 2, axis=.5),
+                     lambda: tf.dynamic_partition([1], [0], 1.9), lambda: tf.ensure_shape([1.], [1.2]),
+                     lambda: tf.reverse_sequence(matrix, [1, 2, 3], seq_axis=1.5, batch_axis=0), lambda: tf.tensordot(matrix, matrix, 1.5),
+                     lambda: tf.tensordot(matrix, matrix, [.5, .5]), lambda: tf.math.bincount([1], minlength=3.5),
+                     lambda: tf.math.bincount([1], maxlength=1.5), lambda: tf.math.confusion_matrix([0], [0], 1.5),
+                     lambda: tf.norm(matrix, axis=[.5, 1.5]), lambda: tf.random.uniform([1], tf.constant(0.), 3.5, tf.int32),
+                     lambda: tf.image.random_crop(matrix, [1.5, 1]), lambda: tf.broadcast_static_shape([1.5], [1]),
+                     lambda: tf.histogram_fixed_width([1.], [0., 1.], 2.5), lambda: tf.nn.lrn(tf.ones([1, 1, 1, 1]), 1.5),
+                     lambda: tf.nn.dropout(matrix, .5, [3.5, 1]), lambda: tf.debugging.assert_rank(matrix, 2.5)):
+            with self.assertRaises(TypeError) as caught:
+                call()
+            self.assertIn("integer", str(caught.exception))
+
+    def test_numpys_lack_of_memory_is_named(self):
+        with self.assertRaisesRegex(tf.errors.ResourceExhaustedError, r"^bincount: .*called with arr: int32 \(1099511627776,\)") as caught:
+            tf.math.bincount(tf.broadcast_to(1, [2**40]))
+        self.assertIsInstance(caught.exception, MemoryError)
 
     def test_names_signatures_and_docstrings_stay(self):
         self.assertEqual(list(inspect.signature(tf.pad).parameters),

@@ -105,7 +105,10 @@ debugging.assert_integer(x,message=None) debugging.assert_scalar(tensor,message=
 debugging.assert_proper_iterable(values) debugging.assert_same_float_dtype(tensors=None,dtype=None)
 debugging.assert_all_finite(x,message) add_n(inputs)
 nn.fused_batch_norm(x,scale,offset,mean=None,variance=None,epsilon=0.001,data_format='NHWC',is_training=True)
-experimental.numpy.outer(a,b)
+experimental.numpy.outer(a,b) nn.log_poisson_loss(targets,log_input,compute_full_loss=False)
+nn.local_response_normalization(input,depth_radius=5,bias=1,alpha=1,beta=0.5) image.random_crop(value,size,seed=None)
+histogram_fixed_width(values,value_range,nbins=100,dtype=I32) math.polyval(coeffs,x)
+histogram_fixed_width_bins(values,value_range,nbins=100,dtype=I32)
 """
 
 _SAME = {("one_hot", "axis"): -1, ("random.categorical", "dtype"): tf.int64, ("nn.softmax", "axis"): -1,
@@ -135,6 +138,7 @@ tensor_scatter_update tensor_scatter_nd_update; tensor_scatter_add tensor_scatte
 tensor_scatter_sub tensor_scatter_nd_sub; nn.softmax_cross_entropy_with_logits_v2 nn.softmax_cross_entropy_with_logits
 nn.depthwise_conv2d_native nn.depthwise_conv2d; accumulate_n math.accumulate_n; confusion_matrix math.confusion_matrix
 saturate_cast dtypes.saturate_cast; lbeta math.lbeta; manip.roll roll; manip.reverse reverse
+random_crop image.random_crop; nn.lrn nn.local_response_normalization
 """
 
 

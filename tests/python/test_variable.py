@@ -94,6 +94,14 @@ class Variable(unittest.TestCase):
         self.assertIsInstance(copied, WithNote)
         self.assertIs(copied.note[0], copied)
 
+    def test_tensorflows_arguments_in_its_order(self):
+        v = tf.Variable([1, 2], False, True, None, "w", None, tf.float64, shape=[None], synchronization=None, use_resource=True)
+        self.assertEqual((v.name, v.dtype, v.trainable, v.shape), ("w:0", tf.float64, False, (2,)))
+        with self.assertRaisesRegex(ValueError, r"^Variable: initial_value has shape \(1,\), shape is \[2\]"):
+            tf.Variable([1.], shape=[2])
+        with self.assertRaisesRegex(TypeError, "constraint is <built-in function abs>"):
+            tf.Variable(1., constraint=abs)
+
     def test_subclasses_and_cycles_are_freed(self):
         class Named(tf.Variable):
             pass

@@ -62,11 +62,21 @@ def _by_generation(name, argument, block_shape, borders, block_size):
 
 @public("space_to_batch", "nn.space_to_batch")
 def space_to_batch(input, block_shape=None, paddings=None, name=None, *, block_size=None):
-    """space_to_batch_nd. TensorFlow 1 calls it with (input, paddings, block_size): the edge of blocks of two axes."""
+    """space_to_batch_nd. TensorFlow 1 calls it with (input, paddings, block_size): the edge of blocks of two axes.
+
+    The other arguments are those of space_to_batch_nd.
+    Returns: what space_to_batch_nd returns.
+    Errors: those of space_to_batch_nd; TypeError without block_shape or paddings.
+    """
     return space_to_batch_nd(input, *_by_generation("space_to_batch", "paddings", block_shape, paddings, block_size))
 
 
 @public("batch_to_space", "nn.batch_to_space")
 def batch_to_space(input, block_shape=None, crops=None, name=None, *, block_size=None):
-    """batch_to_space_nd. TensorFlow 1 calls it with (input, crops, block_size): the edge of blocks of two axes."""
+    """batch_to_space_nd. TensorFlow 1 calls it with (input, crops, block_size): the edge of blocks of two axes.
+
+    The other arguments are those of batch_to_space_nd.
+    Returns: what batch_to_space_nd returns.
+    Errors: those of batch_to_space_nd; TypeError without block_shape or crops.
+    """
     return batch_to_space_nd(input, *_by_generation("batch_to_space", "crops", block_shape, crops, block_size))

@@ -1,4 +1,6 @@
 """tf.debugging: checks that raise InvalidArgumentError (a ValueError) where they fail, and return None where they hold."""
+from operator import index as _index
+
 import numpy as np
 
 from tapedeck import _engine, dtypes
@@ -116,7 +118,7 @@ def assert_near(x, y, rtol=None, atol=None, message=None, summarize=None, name=N
 
 
 def _ranks(rank):
-    return [int(each) for each in np.asarray(rank).reshape(-1)]
+    return [_index(each) for each in np.asarray(rank).reshape(-1)]
 
 
 def _require_rank(x, holds, text, message):
@@ -127,12 +129,12 @@ def _require_rank(x, holds, text, message):
 
 def assert_rank(x, rank, message=None, name=None, data=None, summarize=None):
     """x has that many axes."""
-    _require_rank(x, lambda ndim: ndim == int(rank), int(rank), message)
+    _require_rank(x, lambda ndim: ndim == _index(rank), _index(rank), message)
 
 
 def assert_rank_at_least(x, rank, message=None, name=None, data=None, summarize=None):
     """x has at least that many axes."""
-    _require_rank(x, lambda ndim: ndim >= int(rank), f"at least {int(rank)}", message)
+    _require_rank(x, lambda ndim: ndim >= _index(rank), f"at least {_index(rank)}", message)
 
 
 def assert_rank_in(x, ranks, message=None, name=None, data=None, summarize=None):
@@ -141,7 +143,12 @@ def assert_rank_in(x, ranks, message=None, name=None, data=None, summarize=None)
 
 
 def assert_scalar(tensor, name=None, message=None):
-    """tensor has no axes. Returns it."""
+    """tensor has no axes.
+
+    tensor: any dtype; message: how the error begins.
+    Returns: tensor.
+    Errors: InvalidArgumentError, with the shape, where it has axes.
+    """
     tensor = _to_tensor(tensor)
     _require_rank(tensor, lambda ndim: ndim == 0, 0, message)
     return tensor
@@ -191,21 +198,36 @@ def assert_shapes(shapes, data=None, summarize=None, message=None, name=None):
 
 
 def assert_type(tensor, tf_type, message=None, name=None):
-    """tensor has that dtype. TypeError where not."""
+    """tensor has that dtype.
+
+    tensor: any dtype; tf_type: a dtype, or its name; message: how the error begins.
+    Returns: None.
+    Errors: TypeError, with both dtypes, where it has another.
+    """
     tensor, wanted = _to_tensor(tensor), dtypes.as_dtype(tf_type)
     if tensor.dtype != wanted:
         raise _engine.TypeMismatchError(f"{message or ''} tensor must be of type {wanted.name}, it is {tensor.dtype.name}".strip())
 
 
 def assert_integer(x, message=None, name=None):
-    """x holds whole numbers. TypeError where not."""
+    """x holds whole numbers.
+
+    x: any dtype; message: how the error begins.
+    Returns: None.
+    Errors: TypeError, with its dtype, where it does not.
+    """
     x = _to_tensor(x)
     if not x.dtype.is_integer:
         raise _engine.TypeMismatchError(f"{message or ''} Expected an integer tensor, it is {x.dtype.name}".strip())
 
 
 def assert_same_float_dtype(tensors=None, dtype=None):
-    """All tensors have one floating dtype, which is returned; dtype where it is given. ValueError where not."""
+    """All tensors have one floating dtype: dtype, where that is given.
+
+    tensors: a list of them, or None; dtype: a floating dtype, or None.
+    Returns: that dtype; float32 for no tensors and no dtype.
+    Errors: InvalidArgumentError for several dtypes, and for one that is not floating.
+    """
     wanted = None if dtype is None else dtypes.as_dtype(dtype)
     for tensor in tensors or ():
         found = _to_tensor(tensor).dtype
@@ -219,13 +241,22 @@ def assert_same_float_dtype(tensors=None, dtype=None):
 
 
 def assert_proper_iterable(values):
-    """values is iterable, and no tensor, array or text. TypeError where not."""
+    """values is iterable, and no tensor, array or text.
+
+    Returns: None.
+    Errors: TypeError, with its type, for what is not.
+    """
     if _is_tensor(values) or isinstance(values, (np.ndarray, str, bytes)) or not hasattr(values, "__iter__"):
         raise _engine.TypeMismatchError(f"Expected an iterable of values, got {type(values).__name__}")
 
 
 def assert_all_finite(x, message, name=None):
-    """x has no NaN and no infinity. Returns it."""
+    """x has no NaN and no infinity: the op check_numerics.
+
+    x: any floating dtype, any shape; message: how the error begins.
+    Returns: x.
+    Errors: InvalidArgumentError where it has one; TypeError for another dtype.
+    """
     return _op("check_numerics")(x, message)
 
 
@@ -261,6 +292,25 @@ def is_numeric_tensor(tensor):
     """True for a tensor of numbers."""
     return _is_tensor(tensor) and tensor.dtype != dtypes.bool
 
+
+_MESSAGE_DOC = """message: how the error begins; summarize: how many values it shows, 3 by default; name and
+    data change nothing.
+    Returns: None.
+    Errors: InvalidArgumentError where it does not hold, with {shown}."""
+
+
+def _document(functions, arguments, shown):
+    for function in functions:
+        function.__doc__ += f"\n\n    {arguments}; {_MESSAGE_DOC.format(shown=shown)}\n    "
+
+
+_document((assert_equal, assert_none_equal, assert_less, assert_less_equal, assert_greater, assert_greater_equal),
+          "x, y: tensors or values of one dtype, whose shapes broadcast", "the places and the values")
+_document((assert_near,), "x, y: tensors or values of one dtype, whose shapes broadcast; rtol, atol: numbers", "the values")
+_document((assert_positive, assert_negative, assert_non_negative, assert_non_positive), "x: numbers, any shape",
+          "the places and the values")
+_document((assert_rank, assert_rank_at_least, assert_rank_in), "x: any dtype; rank, ranks: whole numbers", "the shape")
+_document((assert_shapes,), "shapes: pairs of a tensor and its shape, or a dict of them", "the shape and the extent")
 
 # TensorFlow 1 has all of them at the top as well.
 functions = {name: value for name, value in list(globals().items())

@@ -60,6 +60,37 @@ class DType:
         return self._numpy.kind == "b"
 
     @property
+    def is_complex(self):
+        """False: tensors hold no complex numbers."""
+        return False
+
+    @property
+    def is_quantized(self):
+        """False: tensors hold no quantized numbers."""
+        return False
+
+    @property
+    def is_numpy_compatible(self):
+        """True where NumPy has this type: it has no bfloat16."""
+        return self._name != "bfloat16"
+
+    @property
+    def real_dtype(self):
+        """The type itself: there are no complex types here."""
+        return self
+
+    def is_compatible_with(self, other):
+        """True for the same type."""
+        return self is as_dtype(other)
+
+    @property
+    def limits(self):
+        """(least, greatest): the range of a pixel of this type, (0, 1) of real numbers, as TensorFlow has it."""
+        if self.is_floating:
+            return 0, 1
+        return (False, True) if self.is_bool else (self.min, self.max)
+
+    @property
     def min(self):
         """The least finite value."""
         return -self.max if self._name == "bfloat16" else self._limits().min
@@ -86,7 +117,7 @@ class DType:
             return isinstance(other, str) and other == "bfloat16"
         try:
             return self._numpy == np.dtype(other)
-        except TypeError:
+        except (TypeError, ValueError):
             return False
 
     def __hash__(self):

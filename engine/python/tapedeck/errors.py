@@ -10,9 +10,21 @@ from tapedeck._engine import (  # noqa: F401
     UnimplementedError,
 )
 
-# What programs read of a caught error. Eager ops have no graph node.
-OpError.message = property(str, doc="The error's text.")
-OpError.op = OpError.node_def = None
+
+
+def _message(error):
+    return str(error.args[2]) if len(error.args) > 2 else Exception.__str__(error)
+
+
+def _given(place, doc):
+    return property(lambda error: error.args[place] if len(error.args) > 2 else None, doc=doc)
+
+
+# What programs read of a caught error. They make one as TensorFlow does, OpError(node_def, op, message), or of its text alone.
+OpError.__str__ = _message
+OpError.message = property(_message, doc="The error's text.")
+OpError.node_def = _given(0, "The graph's node: None, as eager ops have none.")
+OpError.op = _given(1, "The graph's operation: None, as eager ops have none.")
 
 
 class CancelledError(OpError):

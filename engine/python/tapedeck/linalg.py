@@ -1,6 +1,7 @@
 """TensorFlow's tf.linalg: what is made of several ops, beside the registry's own (tf.linalg.inv …)."""
 import collections as _collections
 import math as _math
+from operator import index as _index
 
 from tapedeck import _engine
 
@@ -13,17 +14,26 @@ def _op(name):
 
 
 def _pair(op, a, b, first="a", second="b"):
-    """Two arguments as tensors; a Python value takes the other's dtype."""
-    tensors = (_engine.Tensor, _engine.Variable)
-    if isinstance(a, tensors) and not isinstance(b, tensors):
+    """Two arguments as tensors; a value without a dtype of its own, or an array beside a tensor, takes the other's."""
+    def own(value):  # 2: a tensor, 1: an array
+        return 2 if isinstance(value, (_engine.Tensor, _engine.Variable)) else int(hasattr(value, "dtype"))
+
+    if own(a) > own(b):
+        a = _engine.convert_to_tensor(a)
         return a, _engine.convert_to_tensor(b, None, a.dtype)
-    if isinstance(b, tensors) and not isinstance(a, tensors):
+    if own(b) > own(a):
+        b = _engine.convert_to_tensor(b)
         return _engine.convert_to_tensor(a, None, b.dtype), b
     return _engine.convert_to_tensor(a), _engine.convert_to_tensor(b)
 
 
 def matrix_transpose(a, name="matrix_transpose", conjugate=False):
-    """The last two axes swapped."""
+    """The last two axes swapped; conjugate changes nothing in real numbers.
+
+    a: any dtype, (…, m, n).
+    Returns: the dtype of a, (…, n, m), without a copy.
+    Errors: InvalidArgumentError for fewer than 2 axes.
+    """
     a = _engine.convert_to_tensor(a)
     rank = len(a.shape)
     if rank < 2:
@@ -32,12 +42,23 @@ def matrix_transpose(a, name="matrix_transpose", conjugate=False):
 
 
 def adjoint(matrix, name=None):
-    """The conjugate transpose of matrices; for real numbers, the last two axes swapped."""
+    """The conjugate transpose of matrices; for real numbers, the last two axes swapped.
+
+    matrix: any dtype, (…, m, n).
+    Returns: the dtype of matrix, (…, n, m), without a copy.
+    Errors: InvalidArgumentError for fewer than 2 axes.
+    """
     return matrix_transpose(matrix)
 
 
 def matvec(a, b, transpose_a=False, adjoint_a=False, a_is_sparse=False, b_is_sparse=False, name=None):
-    """Matrices times vectors: (…, m, n) and (…, n) give (…, m)."""
+    """Matrices times vectors: Σⱼ a[…, i, j]·b[…, j].
+
+    a: (…, m, n), or (…, n, m) with transpose_a or adjoint_a; b: (…, n); any numeric dtype, one for both; the axes before
+    broadcast. a_is_sparse and b_is_sparse change nothing.
+    Returns: that dtype, (…, m).
+    Errors: InvalidArgumentError for shapes that do not fit; TypeError for other or different dtypes.
+    """
     a, b = _pair("matvec", a, b)
     return _op("squeeze")(_op("matmul")(a, _op("expand_dims")(b, -1), transpose_a, adjoint_a=adjoint_a), axis=[-1])
 
@@ -47,7 +68,11 @@ def einsum(equation, *inputs, name=None, optimize=None):
 
     equation: a letter for each axis of each input, commas between inputs; behind '->' the axes of the result. Axes that are
     not in the result are summed; a letter twice in an input means its diagonal; '...' stands for any axes, which broadcast.
-    Without '->' the result has the axes of '...' and the letters that occur once, in the order of the alphabet.
+    Without '->' the result has the axes of '...' and the letters that occur once, in the order of the alphabet. inputs: any
+    numeric dtype, one for all; optimize changes nothing.
+    Returns: that dtype, the extents of the result's letters.
+    Errors: InvalidArgumentError for an equation that does not fit the inputs, and extents that differ; TypeError for other or
+    different dtypes, and an equation that is no string.
     """
     if not isinstance(equation, str):
         raise TypeError(f"einsum: equation is {type(equation).__name__}; needs a string such as 'ij,jk->ik'")
@@ -63,16 +88,19 @@ _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 def tensordot(a, b, axes, name=None):
     """The product of two tensors, summed over axes of both.
 
-    axes: how many (the last of a, the first of b; 0 for the outer product), or a pair of an axis or a list of them for each.
+    a, b: any numeric dtype, one for both; axes: how many (the last of a, the first of b; 0 for the outer product), or a pair
+    of an axis or a list of them for each.
+    Returns: that dtype, the other axes of a and then those of b.
+    Errors: InvalidArgumentError for axes out of range, named twice, or of different extents; TypeError for different dtypes.
     """
     a, b = _pair("tensordot", a, b)
     ranks = len(a.shape), len(b.shape)
     if isinstance(axes, (list, tuple)) or hasattr(axes, "__len__"):
         if len(axes) != 2:
             raise ValueError(f"tensordot: axes is {axes!r}; needs a number, or a pair")
-        pairs = [[int(axis)] if not hasattr(axis, "__len__") else [int(one) for one in axis] for axis in axes]
+        pairs = [[_index(axis)] if not hasattr(axis, "__len__") else [_index(one) for one in axis] for axis in axes]
     else:
-        count = int(axes)
+        count = _index(axes)
         if not 0 <= count <= min(ranks):
             raise _engine.InvalidArgumentError(f"tensordot: axes is {count}; a has {ranks[0]} axes and b {ranks[1]}")
         pairs = [list(range(ranks[0] - count, ranks[0])), list(range(count))]
@@ -94,13 +122,23 @@ def tensordot(a, b, axes, name=None):
 
 
 def tensor_diag(diagonal, name=None):
-    """A tensor of twice the axes with `diagonal` where both halves of the indices agree, 0 elsewhere."""
+    """A tensor of twice the axes with `diagonal` where both halves of the indices agree, 0 elsewhere.
+
+    diagonal: any dtype and shape.
+    Returns: its dtype, its shape twice.
+    Errors: InvalidArgumentError where that has too many axes.
+    """
     diagonal = _engine.convert_to_tensor(diagonal)
     return _op("reshape")(_op("matrix_diag")(_op("reshape")(diagonal, [-1])), [*diagonal.shape, *diagonal.shape])
 
 
 def tensor_diag_part(input, name=None):
-    """The elements of `input` whose indices' halves agree; its shape is some extents, twice."""
+    """The elements of `input` whose indices' halves agree.
+
+    input: any dtype; its shape is some extents, twice.
+    Returns: the dtype of input, those extents.
+    Errors: InvalidArgumentError for another shape.
+    """
     input = _engine.convert_to_tensor(input)
     half = len(input.shape) // 2
     if len(input.shape) != 2 * half or half == 0 or tuple(input.shape[:half]) != tuple(input.shape[half:]):
@@ -111,7 +149,12 @@ def tensor_diag_part(input, name=None):
 
 
 def cross(a, b, name=None):
-    """The cross product of vectors of 3 on the last axis; both of one shape."""
+    """The cross product of vectors of 3 on the last axis.
+
+    a, b: any numeric dtype, one for both, and one shape.
+    Returns: that dtype and shape.
+    Errors: InvalidArgumentError for other or different shapes; TypeError for different dtypes.
+    """
     a, b = _pair("cross", a, b)
     if tuple(a.shape) != tuple(b.shape) or not a.shape or a.shape[-1] != 3:
         raise _engine.InvalidArgumentError(
@@ -121,23 +164,44 @@ def cross(a, b, name=None):
 
 
 def qr(input, full_matrices=False, name=None):
-    """The QR decomposition A = q·r as a named tuple (q, r); see the op qr."""
+    """The QR decomposition A = q·r: the op qr.
+
+    input: A, any floating dtype, (…, m, n); full_matrices: q is (…, m, m), r is (…, m, n).
+    Returns: the named tuple (q, r), the dtype of input; (…, m, k) and (…, k, n) with k = min(m, n). The diagonal of r may have
+    either sign.
+    Errors: InvalidArgumentError for fewer than 2 axes; TypeError for another dtype.
+    """
     return _Qr(*_op("qr")(input, full_matrices))
 
 
 def slogdet(input, name=None):
-    """The named tuple (sign, log_abs_determinant): det = sign·e^log_abs_determinant; see the op log_matrix_determinant."""
+    """The determinant as a sign and a logarithm: det = sign·e^log_abs_determinant; the op log_matrix_determinant.
+
+    input: any floating dtype, (…, n, n).
+    Returns: the named tuple (sign, log_abs_determinant), the dtype of input, shape (…); (0, −∞) for a singular matrix.
+    Errors: InvalidArgumentError for another shape; TypeError for another dtype.
+    """
     return _LogDeterminant(*_op("log_matrix_determinant")(input))
 
 
 def logdet(matrix, name=None):
-    """ln det of symmetric positive definite matrices, by Cholesky's decomposition."""
+    """ln det of symmetric positive definite matrices, by Cholesky's decomposition.
+
+    matrix: any floating dtype, (…, n, n).
+    Returns: the dtype of matrix, shape (…).
+    Errors: InvalidArgumentError for another shape, and a matrix that is not positive definite; TypeError for another dtype.
+    """
     diagonal = _op("matrix_diag_part")(_op("cholesky")(matrix))
     return 2. * _op("reduce_sum")(_op("log")(diagonal), axis=[-1])
 
 
 def cholesky_solve(chol, rhs, name=None):
-    """Solves A·X = rhs, given chol, the lower triangular result of cholesky(A)."""
+    """Solves A·X = rhs, given chol, the lower triangular result of cholesky(A).
+
+    chol: any floating dtype, (…, n, n); rhs: the same dtype, (…, n, k).
+    Returns: X, that dtype, (…, n, k).
+    Errors: InvalidArgumentError for shapes that do not fit, and a 0 on the diagonal; TypeError for other or different dtypes.
+    """
     chol, rhs = _pair("cholesky_solve", chol, rhs)
     between = _op("matrix_triangular_solve")(chol, rhs, lower=True)
     return _op("matrix_triangular_solve")(chol, between, lower=True, adjoint=True)
@@ -146,9 +210,11 @@ def cholesky_solve(chol, rhs, name=None):
 def lstsq(matrix, rhs, l2_regularizer=0.0, fast=True, name=None):
     """The X that minimises ‖matrix·X − rhs‖² + l2_regularizer·‖X‖², in the Frobenius norm.
 
-    matrix: (…, m, n); rhs: (…, m, k); X: (…, n, k). fast: by Cholesky's decomposition of the normal equations, which needs
-    full rank (InvalidArgumentError otherwise) and squares the condition number; where m < n and l2_regularizer is 0, the
-    smallest solution. Otherwise by the pseudo-inverse, for any rank; l2_regularizer is then ignored.
+    matrix: any floating dtype, (…, m, n); rhs: the same dtype, (…, m, k). fast: by Cholesky's decomposition of the normal
+    equations, which needs full rank (InvalidArgumentError otherwise) and squares the condition number; where m < n and
+    l2_regularizer is 0, the smallest solution. Otherwise by the pseudo-inverse, for any rank; l2_regularizer is then ignored.
+    Returns: X, that dtype, (…, n, k).
+    Errors: InvalidArgumentError for shapes that do not fit; TypeError for other or different dtypes.
     """
     matrix, rhs = _pair("lstsq", matrix, rhs)
     if len(matrix.shape) < 2 or len(rhs.shape) < 2 or matrix.shape[-2] != rhs.shape[-2]:

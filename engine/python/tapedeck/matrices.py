@@ -151,6 +151,7 @@ def normalize(tensor, ord="euclidean", axis=None, name=None):
     """(tensor / norm, norm), the norm of tf.norm with its reduced axes left with extent 1.
 
     tensor, ord, axis: as in tf.norm.
+    Returns: two tensors of the dtype of tensor, of its shape and of the norm's.
     Errors: as those of tf.norm.
     """
     from tapedeck.reductions import norm as norm_of

@@ -4,17 +4,17 @@ import sys
 import types
 
 from tapedeck import _engine, composites
-from tapedeck import (blocks, casts, debugging, linalg, matrices, nn, nn_images, ordering, random, reductions, refusals, segments,
-                      selections, shaping)
+from tapedeck import (blocks, casts, debugging, linalg, matrices, nn, nn_images, nn_losses, ordering, random, reductions, refusals,
+                      segments, selections, sequences, shaping)
 
-# What the package's Python files add: the first seven list it themselves.
-_DEFINING = [blocks, casts, matrices, ordering, reductions, segments, selections, debugging, linalg, nn, nn_images, random,
-             shaping]
+# What the package's Python files add: the first nine list it themselves.
+_DEFINING = [blocks, casts, matrices, nn_losses, ordering, reductions, segments, selections, sequences, debugging, linalg, nn,
+             nn_images, random, shaping]
 
 # Files of the package that hold code, but are no namespace that TensorFlow has.
 _INTERNAL = {"blocks", "casts", "composites", "context", "creation", "custom", "explain", "functional", "idx", "lbfgs",
-             "matrices", "namespaces", "nn_images", "ordering", "reductions", "refusals", "segments", "selections", "shapes",
-             "shaping", "signatures", "tape"}
+             "matrices", "namespaces", "nn_images", "nn_losses", "ordering", "reductions", "references", "refusals", "segments",
+             "selections", "sequences", "shapes", "shaping", "signatures", "tape"}
 
 # Functions of the package's Python files that TensorFlow has under other names too.
 _ALIASES = {

@@ -54,6 +54,39 @@ def pack_sequence_as(structure, flat_sequence):
     return _pack(structure, iter(leaves))
 
 
-def map_structure(function, structure):
-    """function applied to every leaf, in the form of structure."""
-    return pack_sequence_as(structure, [function(leaf) for leaf in flatten(structure)])
+def _shape_of(structure):
+    """What assert_same_structure compares: the types of the containers, and the keys of dicts."""
+    if not is_nested(structure):
+        return "."
+    kind = dict if isinstance(structure, dict) else type(structure)
+    keys = tuple(sorted(structure)) if isinstance(structure, dict) else ()
+    return kind, keys, tuple(_shape_of(child) for child in _children(structure))
+
+
+def _sizes_of(structure):
+    return tuple(_sizes_of(child) for child in _children(structure)) if is_nested(structure) else "."
+
+
+def assert_same_structure(nest1, nest2, check_types=True):
+    """Both have the same leaves in the same containers. ValueError for other leaves, TypeError for other containers; with
+    check_types False a list equals a tuple."""
+    if _sizes_of(nest1) != _sizes_of(nest2):
+        raise ValueError(f"the structures differ: {nest1!r} has {len(flatten(nest1))} leaves, {nest2!r} has {len(flatten(nest2))}"
+                         ", or they are nested otherwise")
+    if check_types and _shape_of(nest1) != _shape_of(nest2):
+        raise TypeError(f"the structures' containers or keys differ: {nest1!r} and {nest2!r}")
+
+
+def map_structure(func, *structure, check_types=True):
+    """func applied to every leaf of one structure, or to the leaves at the same place of several, in the form of the first.
+
+    TypeError where func is no function or no structure is given; ValueError and TypeError where the structures differ, as
+    assert_same_structure has it.
+    """
+    if not callable(func):
+        raise TypeError(f"map_structure: func is {func!r}; needs a function")
+    if not structure:
+        raise TypeError("map_structure: needs at least one structure")
+    for other in structure[1:]:
+        assert_same_structure(structure[0], other, check_types)
+    return pack_sequence_as(structure[0], [func(*leaves) for leaves in zip(*map(flatten, structure))])

@@ -1,4 +1,6 @@
 """TensorFlow's tf.nn: what is made of several ops, beside the registry's own (tf.nn.softmax …)."""
+from operator import index as _index
+
 from tapedeck import _engine
 from tapedeck import nn_images as _images
 
@@ -69,6 +71,8 @@ def dropout(x, rate=None, noise_shape=None, seed=None, name=None, *, keep_prob=N
     x: any floating dtype. rate: in [0, 1); keep_prob, TensorFlow 1's name for 1 − rate, goes by keyword only.
     noise_shape: the shape of the random choices, which broadcast to x; None in it means x's extent. seed: as in
     tf.random.uniform. Elements that are set to 0 have gradient 0.
+    Returns: dtype and shape of x; x itself for rate 0.
+    Errors: InvalidArgumentError for a rate outside, and for a noise_shape that does not broadcast; TypeError for another dtype.
     """
     x = _floating("dropout", "x", x)
     share = _dropped_share(rate, keep_prob)
@@ -77,7 +81,7 @@ def dropout(x, rate=None, noise_shape=None, seed=None, name=None, *, keep_prob=N
     if noise_shape is None:
         noise_shape = x.shape
     else:
-        noise_shape = [own if extent is None else int(extent) for extent, own in
+        noise_shape = [own if extent is None else _index(extent) for extent, own in
                        zip(noise_shape, x.shape if len(noise_shape) == len(x.shape) else noise_shape)]
         if len(noise_shape) > len(x.shape) or any(
                 own not in (1, extent) for own, extent in zip(noise_shape[::-1], list(x.shape)[::-1])):
@@ -102,8 +106,26 @@ def swish(features, beta=1.0, name=None):
 silu = swish
 
 
+def leaky_relu(features, alpha=0.2, name=None):
+    """The rectifier with a slope below 0 (Maas, Hannun and Ng 2013): x where x > 0, else alpha·x: the op leaky_relu.
+
+    features: any numeric dtype, any shape; alpha: the slope, a number.
+    Returns: the dtype of features, float32 for whole numbers; the shape of features.
+    Errors: TypeError for bool.
+    """
+    features = _engine.convert_to_tensor(features)
+    if features.dtype.is_integer:
+        features = _op("cast")(features, "float32")
+    return _op("leaky_relu")(features, alpha)
+
+
 def l2_normalize(x, axis=None, epsilon=1e-12, name=None, dim=None):
-    """x / √max(Σ x², epsilon), the sum along `axis` (an int, a list, or None for all; `dim` in TensorFlow 1)."""
+    """x / √max(Σ x², epsilon), the sum along `axis`.
+
+    x: any floating dtype; axis (`dim` in TensorFlow 1): one axis, a list of axes, or None for all; epsilon: a number.
+    Returns: dtype and shape of x.
+    Errors: InvalidArgumentError for an axis out of range or named twice; TypeError for another dtype.
+    """
     if axis is None:
         axis = dim
     x = _floating("l2_normalize", "x", x)
@@ -114,7 +136,10 @@ def l2_normalize(x, axis=None, epsilon=1e-12, name=None, dim=None):
 def batch_normalization(x, mean, variance, offset, scale, variance_epsilon, name=None):
     """scale·(x − mean) / √(variance + variance_epsilon) + offset; offset and scale may be None.
 
-    mean, variance, offset and scale broadcast to x (Ioffe and Szegedy 2015, https://arxiv.org/abs/1502.03167).
+    x: any floating dtype; mean, variance, offset and scale broadcast to x and have its dtype; variance_epsilon: a number
+    (Ioffe and Szegedy 2015, https://arxiv.org/abs/1502.03167).
+    Returns: dtype and shape of x.
+    Errors: InvalidArgumentError for shapes that do not broadcast; TypeError for other or different dtypes.
     """
     x = _floating("batch_normalization", "x", x)
     mean, variance, offset, scale = (_like(x, value) for value in (mean, variance, offset, scale))
@@ -127,11 +152,15 @@ def batch_normalization(x, mean, variance, offset, scale, variance_epsilon, name
 
 def fused_batch_norm(x, scale, offset, mean=None, variance=None, epsilon=0.001, data_format="NHWC", is_training=True,
                      name=None, exponential_avg_factor=1.0):
-    """Batch normalisation of images (four axes) over all axes but the channels.
+    """Batch normalisation of images over all axes but the channels.
 
-    Returns (y, mean, variance). While training, mean and variance are the batch's, the variance with n − 1 below, mixed
+    x: any floating dtype, four axes in the order of data_format; scale, offset, mean, variance: (channels,), the same dtype;
+    epsilon: is added to the variance.
+    Returns: (y, mean, variance). While training, mean and variance are the batch's, the variance with n − 1 below, mixed
     with the given ones where exponential_avg_factor is not 1: old·(1 − factor) + new·factor. Otherwise `mean` and
     `variance` are used, and returned as they are.
+    Errors: InvalidArgumentError for other shapes; ValueError without mean and variance where is_training is False; TypeError
+    for other or different dtypes.
     """
     x = _floating("fused_batch_norm", "x", x)
     if data_format not in ("NHWC", "NCHW") or len(x.shape) != 4:
@@ -164,7 +193,10 @@ def fused_batch_norm(x, scale, offset, mean=None, variance=None, epsilon=0.001, 
 def layer_normalization(x, scale=None, offset=None, axis=-1, epsilon=1e-3, name=None):
     """scale·(x − mean) / √(variance + epsilon) + offset with x's own mean and variance along `axis`.
 
-    scale and offset broadcast to x, or are None (Ba, Kiros and Hinton 2016, https://arxiv.org/abs/1607.06450).
+    x: any floating dtype; scale and offset broadcast to x, or are None (Ba, Kiros and Hinton 2016,
+    https://arxiv.org/abs/1607.06450); axis: one axis or a list of them; epsilon: a number.
+    Returns: dtype and shape of x.
+    Errors: InvalidArgumentError for an axis out of range, and shapes that do not broadcast; TypeError for other dtypes.
     """
     x = _floating("layer_normalization", "x", x)
     mean, variance = _op("moments")(x, axis, keepdims=True)
@@ -187,14 +219,25 @@ def _keeps(keepdims, keep_dims):
 
 
 def normalize_moments(counts, mean_ss, variance_ss, shift, name=None):
-    """Mean and variance of the sums that sufficient_statistics returns."""
+    """Mean and variance of the sums that sufficient_statistics returns.
+
+    counts, mean_ss, variance_ss, shift: those four, floating, one dtype.
+    Returns: (mean, variance), that dtype, the shape of the sums.
+    Errors: TypeError for different dtypes; InvalidArgumentError for shapes that do not broadcast.
+    """
     mean = mean_ss / counts
     variance = variance_ss / counts - _op("square")(mean)
     return (mean if shift is None else mean + shift), variance
 
 
 def sufficient_statistics(x, axes, shift=None, keepdims=False, name=None, keep_dims=None):
-    """(number of elements, Σ (x − shift), Σ (x − shift)², shift) along axes."""
+    """What mean and variance along axes are made of, so that parts of the data can be added up first.
+
+    x: any floating dtype; axes: one axis or a list of them; shift: a number or tensor near the mean, against loss of digits, or
+    None; keepdims: leave the reduced axes with extent 1.
+    Returns: (number of elements, Σ (x − shift), Σ (x − shift)², shift), the dtype of x.
+    Errors: InvalidArgumentError for an axis out of range or named twice; TypeError for another dtype.
+    """
     x = _floating("sufficient_statistics", "x", x)
     keepdims = _keeps(keepdims, keep_dims)
     ones = _op("reduce_sum")(_op("ones_like")(x), axis=axes)
@@ -205,7 +248,13 @@ def sufficient_statistics(x, axes, shift=None, keepdims=False, name=None, keep_d
 
 
 def weighted_moments(x, axes, frequency_weights, keepdims=False, name=None, keep_dims=None):
-    """Weighted mean and variance along axes: Σ w·x / Σ w and Σ w·(x − mean)² / Σ w; the weights broadcast to x."""
+    """Weighted mean and variance along axes: Σ w·x / Σ w and Σ w·(x − mean)² / Σ w.
+
+    x: any floating dtype; axes: one axis, a list of axes, or None for all; frequency_weights: w, broadcast to x; keepdims: leave
+    the reduced axes with extent 1.
+    Returns: (mean, variance), the dtype of x; NaN where the weights' sum is 0.
+    Errors: InvalidArgumentError for an axis out of range, and weights that do not broadcast; TypeError for another dtype.
+    """
     x = _floating("weighted_moments", "x", x)
     keepdims = _keeps(keepdims, keep_dims)
     weights = _op("broadcast_to")(_op("cast")(_like(x, frequency_weights), x.dtype), x.shape)
@@ -221,8 +270,10 @@ def weighted_moments(x, axes, frequency_weights, keepdims=False, name=None, keep
 def in_top_k(targets, predictions, k, name=None):
     """True where the right class is among the k best of its row; False where the row holds NaN or ∞.
 
-    targets: (rows,), whole numbers; predictions: (rows, classes). TensorFlow 1 has them the other way round; they are told
-    apart by their number of axes.
+    targets: (rows,), whole numbers; predictions: (rows, classes), floating; k: a whole number. TensorFlow 1 has the first two
+    the other way round; they are told apart by their number of axes.
+    Returns: bool, (rows,); False for a target that is no class.
+    Errors: InvalidArgumentError for other shapes; TypeError for other dtypes.
     """
     predictions, targets = _engine.convert_to_tensor(predictions), _engine.convert_to_tensor(targets)
     if len(predictions.shape) == 1 and len(targets.shape) == 2:
@@ -235,16 +286,19 @@ def _clipped(rows, max_norm, id_axes):
     if max_norm is None:
         return rows
     axes = list(range(id_axes, len(rows.shape)))
-    length = _op("sqrt")(_op("reduce_sum")(_op("square")(rows), axis=axes, keepdims=True))
+    length = _op("reduce_euclidean_norm")(rows, axis=axes, keepdims=True)  # 0 has a gradient, 0
     return rows * (max_norm / _op("maximum")(length, max_norm))
 
 
 def embedding_lookup(params, ids, max_norm=None, name=None, validate_indices=True, partition_strategy="mod"):
-    """Rows of `params` by number: shape ids.shape + params.shape[1:].
+    """Rows of `params` by number.
 
     params: one tensor or variable, or a list of them that together hold the rows: with 'mod' row i is row i // n of part
-    i % n; with 'div' the parts hold consecutive rows. max_norm: longer rows are scaled down to it; a text there is
-    partition_strategy, which comes third in TensorFlow 1. OutOfRangeError for an id outside the rows.
+    i % n; with 'div' the parts hold consecutive rows. ids: whole numbers, any shape. max_norm: longer rows are scaled down to
+    it; a text there is partition_strategy, which comes third in TensorFlow 1.
+    Returns: the dtype of params, shape ids.shape + params.shape[1:].
+    Errors: OutOfRangeError for an id outside the rows; InvalidArgumentError for parts that do not fit; TypeError for ids that
+    are not whole.
     """
     if isinstance(max_norm, str):
         max_norm, partition_strategy = None, max_norm
@@ -252,6 +306,9 @@ def embedding_lookup(params, ids, max_norm=None, name=None, validate_indices=Tru
     parts = [_engine.convert_to_tensor(part) for part in params] if isinstance(params, (list, tuple)) else [params]
     if not parts:
         raise ValueError("embedding_lookup: params is empty")
+    if any(part.ndim == 0 for part in parts):
+        raise _engine.InvalidArgumentError(f"embedding_lookup: params is a list of {len(parts)} parts, of which one is a scalar; "
+                                           "each needs rows, and numbers that are one part need tf.constant")
     if len(parts) == 1:
         return _clipped(_op("gather")(parts[0], ids), max_norm, len(ids.shape))
     if partition_strategy == "mod":

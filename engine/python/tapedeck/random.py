@@ -1,6 +1,7 @@
 """Random numbers. Most functions come from the registry; this adds the seeds, and what is made of several ops."""
 import contextlib
 import os
+from operator import index as _index
 
 import numpy as np
 
@@ -43,7 +44,7 @@ def uniform(shape, minval=0, maxval=None, dtype=dtypes.float32, seed=None, name=
     if _is_number(minval) and _is_number(maxval):
         return _op("random_uniform")(shape, minval, maxval, dtype, seed)
     if dtype.is_integer:
-        return _op("random_uniform")(shape, int(minval), None if maxval is None else int(maxval), dtype, seed)
+        return _op("random_uniform")(shape, _index(minval), None if maxval is None else _index(maxval), dtype, seed)
     return _between("random_uniform", shape, minval, 1. if maxval is None else maxval, dtype, seed, True)
 
 
@@ -92,6 +93,23 @@ def bernoulli(shape, p=0.5, dtype=dtypes.int32, seed=None, name=None):
     p = _engine.convert_to_tensor(p, dtype_hint=dtypes.float32)
     uniform = _op("random_uniform")(shape, 0, 1, p.dtype, seed)
     return _op("cast")(_op("less")(uniform, p), dtype)
+
+
+def random_crop(value, size, seed=None, name=None):
+    """A part of a tensor, cut out at a place that is drawn uniformly.
+
+    value: any dtype; size: the part's extents, one for each axis; seed: whole number or None.
+    Returns: the dtype of value, shape size.
+    Errors: InvalidArgumentError for a size that has another number of axes, or is larger than value.
+    """
+    value = _engine.convert_to_tensor(value)
+    extents = [_index(extent) for extent in np.asarray(size).reshape(-1)]
+    if len(extents) != value.ndim or any(not 0 <= part <= own for part, own in zip(extents, value.shape)):
+        raise _engine.InvalidArgumentError(f"random_crop: size {extents} for value {tuple(value.shape)}; needs at most its extent "
+                                           "for each axis")
+    drawn = np.asarray(_op("random_uniform")([value.ndim], 0, 2**62, dtypes.int64, seed))
+    begin = [int(number) % (own - part + 1) for number, own, part in zip(drawn, value.shape, extents)]
+    return _op("slice")(value, begin, extents)
 
 
 def multinomial(logits, num_samples, seed=None, name=None, output_dtype=dtypes.int64):
@@ -203,7 +221,7 @@ class Generator:
 
     def skip(self, delta):
         """Moves the counter on."""
-        self._counter = (self._counter + int(delta)) % _WORD
+        self._counter = (self._counter + _index(delta)) % _WORD
 
     def split(self, count=1):
         """A list of new generators, whose sequences have nothing to do with this one's or one another's."""
@@ -248,5 +266,5 @@ def set_global_generator(generator):
 
 
 # TensorFlow 1's names at the top.
-functions = {"random_gamma": gamma, "multinomial": multinomial, "random_uniform": uniform, "random_normal": normal,
-             "truncated_normal": truncated_normal}
+functions = {"random_crop": random_crop, "image.random_crop": random_crop, "random_gamma": gamma, "multinomial": multinomial,
+             "random_uniform": uniform, "random_normal": normal, "truncated_normal": truncated_normal}

@@ -1,4 +1,6 @@
 """Norms, and how many elements are not 0."""
+from operator import index
+
 import numpy as np
 
 import tapedeck
@@ -87,7 +89,7 @@ def norm(tensor, ord="euclidean", axis=None, keepdims=None, name=None, keep_dims
     x = tapedeck.convert_to_tensor(tensor)
     keep = bool(_one_of("norm", keepdims=keepdims, keep_dims=keep_dims))
     if isinstance(axis, (list, tuple)):
-        axis = [int(a) for a in axis]
+        axis = [index(a) for a in axis]
         if len(axis) == 2:
             return _matrix_norm(x, ord, axis, keep)
         if len(axis) != 1:

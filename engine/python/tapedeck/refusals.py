@@ -8,8 +8,8 @@ import numpy as np
 
 from tapedeck import _engine
 
-_NAMED = re.compile(r"[a-z_0-9]+(: |\(\) )")
-_PYTHONS = (TypeError, ValueError, ArithmeticError, AttributeError, IndexError)
+_NAMED = re.compile(r"([a-z_0-9]+)(: |\(\) )")
+_PYTHONS = (TypeError, ValueError, ArithmeticError, AttributeError, IndexError, MemoryError)
 
 
 def _shown(value):
@@ -26,6 +26,11 @@ def _called_with(function, args, kwargs):
     return ", ".join(f"{name}: {_shown(value)}" for name, value in given.items() if name != "name")
 
 
+def _inner(text):
+    """What an op inside the function said: the call's arguments follow once, behind it."""
+    return text.removeprefix("convert_to_tensor: value: ").partition("; called with ")[0]
+
+
 def naming(function):
     """The function; where Python refuses an argument, the error is the engine's, with function, arguments and values."""
     name = function.__name__
@@ -36,14 +41,17 @@ def naming(function):
         try:
             return function(*args, **kwargs)
         except _engine.OpError as error:
-            if says_itself or _NAMED.match(str(error)):
+            text = str(error)
+            found = _NAMED.match(text)
+            if says_itself or (found and (found[1] in name or name in found[1])):  # max_pool is the op of max_pool2d
                 raise
-            raise type(error)(f"{name}: {error}; called with {_called_with(function, args, kwargs)}") from error
+            raise type(error)(f"{name}: {_inner(text)}; called with {_called_with(function, args, kwargs)}") from error
         except _PYTHONS as error:
             text = str(error)
             if text.startswith((f"{name}:", f"{name}()")):  # it is named already
                 raise
-            kind = _engine.TypeMismatchError if isinstance(error, TypeError) else _engine.InvalidArgumentError
+            kind = (_engine.TypeMismatchError if isinstance(error, TypeError) else
+                    _engine.ResourceExhaustedError if isinstance(error, MemoryError) else _engine.InvalidArgumentError)
             raise kind(f"{name}: {text}; called with {_called_with(function, args, kwargs)}") from error
 
     return refusing

@@ -1,4 +1,6 @@
 """Slices joined by number, and counts of numbers."""
+from operator import index
+
 import numpy as np
 
 from tapedeck import _engine
@@ -120,9 +122,9 @@ def bincount(arr, weights=None, minlength=None, maxlength=None, dtype="int32", n
     if axis not in (None, 0, -1) or (axis == -1 and values.ndim not in (1, 2)):
         raise InvalidArgumentError(f"bincount: axis is {axis!r} of arr {values.shape}; needs None, 0, or -1 of a vector "
                                    "or matrix")
-    size = max(int(values.max()) + 1 if values.size else 0, 0 if minlength is None else int(minlength))
+    size = max(int(values.max()) + 1 if values.size else 0, 0 if minlength is None else index(minlength))
     if maxlength is not None:
-        size = min(size, int(maxlength))
+        size = min(size, index(maxlength))
     if weights is None:
         weights = op("ones_like")(arr, dtype=dtype)
     elif binary_output:
@@ -159,7 +161,7 @@ def confusion_matrix(labels, predictions, num_classes=None, weights=None, dtype=
         raise InvalidArgumentError(f"confusion_matrix: labels {rows.shape} and predictions {columns.shape}; need one axis, as "
                                    "long as each other")
     largest = max((int(values.max()) for values in (rows, columns) if values.size), default=-1)
-    size = largest + 1 if num_classes is None else int(num_classes)
+    size = largest + 1 if num_classes is None else index(num_classes)
     for argument, values in (("labels", rows), ("predictions", columns)):
         if values.size and not (0 <= values.min() and values.max() < size):
             raise InvalidArgumentError(f"confusion_matrix: {argument} holds {values.min()} to {values.max()}; must be in "

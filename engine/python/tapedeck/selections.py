@@ -122,6 +122,7 @@ def is_non_decreasing(x, name=None):
 
     x: numbers, any shape.
     Returns: a bool scalar; True for less than two elements.
+    Errors: TypeError for bool.
     """
     flat = op("reshape")(x, [-1])
     return op("reduce_all")(flat[1:] >= flat[:-1])
@@ -133,6 +134,7 @@ def is_strictly_increasing(x, name=None):
 
     x: numbers, any shape.
     Returns: a bool scalar; True for less than two elements.
+    Errors: TypeError for bool.
     """
     flat = op("reshape")(x, [-1])
     return op("reduce_all")(flat[1:] > flat[:-1])
@@ -144,6 +146,7 @@ def zero_fraction(value, name=None):
 
     value: numbers, any shape.
     Returns: a float32 scalar; NaN of nothing.
+    Errors: TypeError for what is no number.
     """
     is_zero = op("logical_not")(op("cast")(value, "bool"))
     return op("reduce_mean")(op("cast")(is_zero, "float32"))
@@ -164,7 +167,12 @@ def div(x, y, name=None):
 
 @public("math.accumulate_n", "accumulate_n")
 def accumulate_n(inputs, shape=None, tensor_dtype=None, name=None):
-    """The sum of tensors of one shape and dtype: the op add_n. shape and tensor_dtype, where given, must be theirs."""
+    """The sum of tensors of one shape and dtype: the op add_n. shape and tensor_dtype, where given, must be theirs.
+
+    inputs: a list of tensors of any numeric dtype.
+    Returns: their dtype and shape.
+    Errors: InvalidArgumentError for an empty list, different shapes, and another shape or tensor_dtype than was given.
+    """
     total = op("add_n")(inputs)
     if shape is not None and tuple(total.shape) != tuple(shape):
         raise InvalidArgumentError(f"accumulate_n: inputs have shape {tuple(total.shape)}, not {tuple(shape)}")

@@ -7,6 +7,11 @@ class TensorShape(tuple):
 
     __slots__ = ()
 
+    def __new__(cls, dims=()):
+        if dims is None:
+            raise TypeError("TensorShape: dims is None; the number of axes of an eager tensor is known")
+        return tuple.__new__(cls, dims if hasattr(dims, "__iter__") else (dims,))
+
     @property
     def ndims(self):
         """Number of axes."""
@@ -24,12 +29,63 @@ class TensorShape(tuple):
         return list(self)
 
     def num_elements(self):
-        """Number of elements of a tensor of this shape."""
-        return math.prod(self)
+        """Number of elements of a tensor of this shape; None where an extent is None."""
+        return math.prod(self) if self.is_fully_defined() else None
 
     def is_fully_defined(self):
-        """True: an eager tensor's extents are all known."""
-        return True
+        """True where no extent is None, as those of every tensor."""
+        return None not in self
+
+    def assert_is_fully_defined(self):
+        """ValueError where an extent is None."""
+        if not self.is_fully_defined():
+            raise ValueError(f"Shape {self} is not fully defined")
+
+    def is_compatible_with(self, other):
+        """True where both have as many axes, and the same extents where neither is None."""
+        other = TensorShape(other)
+        return len(self) == len(other) and all(None in pair or pair[0] == pair[1] for pair in zip(self, other))
+
+    def assert_is_compatible_with(self, other):
+        """ValueError where the shapes are not compatible."""
+        if not self.is_compatible_with(other):
+            raise ValueError(f"Shapes {self} and {TensorShape(other)} are incompatible")
+
+    def merge_with(self, other):
+        """The shape that has the extents that either knows. ValueError where the shapes are not compatible."""
+        self.assert_is_compatible_with(other)
+        return TensorShape([mine if theirs is None else theirs for mine, theirs in zip(self, TensorShape(other))])
+
+    def concatenate(self, other):
+        """The extents of this shape and behind them those of the other."""
+        return self + TensorShape(other)
+
+    def assert_has_rank(self, rank):
+        """ValueError for another number of axes."""
+        if len(self) != rank:
+            raise ValueError(f"Shape {self} must have rank {rank}")
+
+    def assert_same_rank(self, other):
+        """ValueError where the other has another number of axes."""
+        if len(self) != len(TensorShape(other)):
+            raise ValueError(f"Shapes {self} and {TensorShape(other)} must have the same rank")
+
+    def with_rank(self, rank):
+        """This shape. ValueError for another number of axes."""
+        self.assert_has_rank(rank)
+        return self
+
+    def with_rank_at_least(self, rank):
+        """This shape. ValueError for fewer axes."""
+        if len(self) < rank:
+            raise ValueError(f"Shape {self} must have rank at least {rank}")
+        return self
+
+    def with_rank_at_most(self, rank):
+        """This shape. ValueError for more axes."""
+        if len(self) > rank:
+            raise ValueError(f"Shape {self} must have rank at most {rank}")
+        return self
 
     def __getitem__(self, key):
         part = tuple.__getitem__(self, key)

@@ -4,6 +4,7 @@
 """
 import math
 import os
+from operator import index
 
 import numpy as np
 
@@ -57,7 +58,7 @@ def linspace(start, stop, num, name=None, axis=0):
 
 def _extents(shape):
     """A shape in any form that ops take, as a list of ints."""
-    return [int(extent) for extent in np.asarray(shape).reshape(-1)]
+    return [index(extent) for extent in np.asarray(shape).reshape(-1)]
 
 
 def shape_n(input, out_type=dtypes.int32, name=None):
@@ -88,7 +89,7 @@ def boolean_mask(tensor, mask, axis=None, name="boolean_mask"):
     tensor, mask = _to_tensor(tensor), _to_tensor(mask)
     if not mask.dtype.is_bool:
         raise _engine.TypeMismatchError(f"boolean_mask: mask is {mask.dtype.name}; needs bool")
-    axis = 0 if axis is None else int(axis)
+    axis = 0 if axis is None else index(axis)
     first = axis + tensor.ndim if axis < 0 else axis
     covered = tuple(tensor.shape[first:first + mask.ndim])
     if mask.ndim == 0 or not 0 <= first <= tensor.ndim or covered != tuple(mask.shape):
@@ -115,8 +116,8 @@ def sequence_mask(lengths, maxlen=None, dtype=dtypes.bool, name=None):
     elif np.ndim(maxlen) != 0:
         raise _InvalidArgument(f"sequence_mask: maxlen has shape {np.shape(maxlen)}; needs a scalar")
     _require_memory(f"sequence_mask: a mask of {lengths.shape.num_elements()} rows of {maxlen}",
-                    max(1, lengths.shape.num_elements()) * max(0, int(maxlen)), dtypes.int64)
-    places = _op("range")(int(maxlen), dtype=dtypes.int64)
+                    max(1, lengths.shape.num_elements()) * max(0, index(maxlen)), dtypes.int64)
+    places = _op("range")(index(maxlen), dtype=dtypes.int64)
     mask = _op("less")(places, _op("cast")(_op("expand_dims")(lengths, -1), dtypes.int64))
     dtype = dtypes.as_dtype(dtype)
     return mask if dtype == dtypes.bool else _op("cast")(mask, dtype)
@@ -158,7 +159,7 @@ def repeat(input, repeats, axis=None, name=None):
     tensor = _to_tensor(input)
     if axis is None:
         tensor, axis = _op("reshape")(tensor, [-1]), 0
-    axis = int(axis)
+    axis = index(axis)
     if not -tensor.ndim <= axis < tensor.ndim:
         raise _InvalidArgument(f"repeat: axis {axis} is out of range for shape {tuple(tensor.shape)}")
     counts = np.asarray(repeats)
@@ -188,7 +189,7 @@ def dynamic_partition(data, partitions, num_partitions, name=None):
         raise _InvalidArgument(f"dynamic_partition: partitions {tuple(partitions.shape)} is no beginning of data "
                                f"{tuple(data.shape)}")
     numbers = np.asarray(partitions)
-    num_partitions = int(num_partitions)
+    num_partitions = index(num_partitions)
     if numbers.size and not (0 <= numbers.min() and numbers.max() < num_partitions):
         raise _engine.OutOfRangeError(f"dynamic_partition: partitions holds {numbers.min()} to {numbers.max()}; must be in "
                                       f"[0, {num_partitions})")
@@ -226,7 +227,7 @@ def dynamic_stitch(indices, data, name=None):
 def ensure_shape(x, shape, name=None):
     """x itself, after a check of its shape; None in shape stands for any extent. InvalidArgumentError for another shape."""
     x = _to_tensor(x)
-    wanted = None if shape is None else [None if extent is None else int(extent) for extent in shape]
+    wanted = None if shape is None else [None if extent is None else index(extent) for extent in shape]
     if wanted is not None and (len(wanted) != x.ndim or any(extent not in (None, own) for extent, own in zip(wanted, x.shape))):
         raise _InvalidArgument(f"ensure_shape: x has shape {tuple(x.shape)}, not {tuple(wanted)}")
     return x
@@ -255,7 +256,7 @@ def reverse_sequence(input, seq_lengths, seq_axis=None, batch_axis=None, name=No
     seq_lengths: any whole-number dtype, one for each b, at most the extent of seq_axis. Returns the dtype and shape of input.
     """
     tensor, lengths = _to_tensor(input), np.asarray(seq_lengths)
-    seq_axis, batch_axis = (int(new if new is not None else old if old is not None else 0)
+    seq_axis, batch_axis = (index(new if new is not None else old if old is not None else 0)
                             for new, old in ((seq_axis, seq_dim), (batch_axis, batch_dim)))
     seq_axis, batch_axis = (axis + tensor.ndim if axis < 0 else axis for axis in (seq_axis, batch_axis))
     if not (0 <= seq_axis < tensor.ndim and 0 <= batch_axis < tensor.ndim) or seq_axis == batch_axis:

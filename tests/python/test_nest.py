@@ -1,0 +1,38 @@
+"""Nested structures, and the references that can be their keys."""
+import unittest
+
+import tapedeck as tf
+
+
+class Nest(unittest.TestCase):
+    def test_a_function_is_mapped_over_several_structures(self):
+        summed = tf.nest.map_structure(lambda a, b, c: a + b + c, {"x": 1, "y": [2, (3,)]}, {"y": [20, (30,)], "x": 10},
+                                       {"x": 100, "y": [200, (300,)]})
+        self.assertEqual(summed, {"x": 111, "y": [222, (333,)]})
+        self.assertEqual(tf.nest.map_structure(lambda a: -a, (1, [2])), (-1, [-2]))
+
+    def test_structures_that_differ_are_refused(self):
+        with self.assertRaisesRegex(ValueError, r"the structures differ: \[1\] has 1 leaves, \[1, 2\] has 2"):
+            tf.nest.map_structure(max, [1], [1, 2])
+        with self.assertRaises(TypeError):
+            tf.nest.assert_same_structure([1], (1,))
+        with self.assertRaises(TypeError):
+            tf.nest.assert_same_structure({"a": 1}, {"b": 1})
+        tf.nest.assert_same_structure([1, {"a": 2}], (3, {"a": 4}), check_types=False)
+        with self.assertRaisesRegex(TypeError, "map_structure: func is 3; needs a function"):
+            tf.nest.map_structure(3, [1])
+
+
+class References(unittest.TestCase):
+    def test_a_reference_is_equal_to_those_of_the_same_object_alone(self):
+        tensor, variable = tf.constant([1., 2.]), tf.Variable([1., 2.])
+        self.assertEqual({tensor.ref(): "t", variable.ref(): "v"}[variable.ref()], "v")
+        self.assertEqual(tensor.ref(), tensor.experimental_ref())
+        self.assertNotEqual(tensor.ref(), tf.constant([1., 2.]).ref())
+        self.assertIs(tensor.ref().deref(), tensor)
+        self.assertIs(variable.ref().deref(), variable)
+        self.assertIn("Reference wrapping <tf.Variable", repr(variable.ref()))
+
+
+if __name__ == "__main__":
+    unittest.main()
