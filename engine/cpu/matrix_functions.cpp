@@ -60,8 +60,15 @@ bool has_real_logarithm(const Real& a) {
   return true;
 }
 
+/// Exact where the two below would find the eigenvalues too far apart.
+std::optional<Real> logarithm_of_diagonal(const Real& a) {
+  if (!(a.diagonal().array() > 0).all()) return std::nullopt;
+  return Real(a.diagonal().unaryExpr([](double value) { return std::log(value); }).asDiagonal());
+}
+
 std::optional<Real> logarithm_of(const Real& a) {
   const std::int64_t n = a.rows();
+  if (a.isDiagonal(0)) return logarithm_of_diagonal(a);
   // ln 2ᵉB = e·ln 2 + ln B: far from 1 Schur's form overflows, or finds nothing small enough.
   int exponent = 0;
   std::frexp(a.cwiseAbs().maxCoeff(), &exponent);
