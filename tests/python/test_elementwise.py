@@ -87,6 +87,16 @@ class Values(unittest.TestCase):
         self.check(tf.math.erfinv(inside), scipy.special.erfinv(inside), 1e-14, "erfinv")
         self.check(tf.math.erfcinv(2 * p), scipy.special.erfcinv(2 * p), 1e-14, "erfcinv")
 
+    def test_zeta_to_the_last_digits(self):
+        # ζ(s, q) by Euler's and Maclaurin's formula with 45 digits
+        for s, q, wanted in ((1.0000000001, 1e-17, 1.0000001039143867e+17), (1.000000000001, 1e-16, 1.0000999911475768e+16),
+                             (50., 100.3, 2.228270349795668e-100), (24., 398.96610586303785, 6.748502108153257e-62),
+                             (54.51990169253576, 1082.0379105596612, 7.759317391805151e-165),
+                             (2.674576446284124, 120.67259374106406, 1.9646998667058576e-4),
+                             (30., 1.5e8, 2.6974632180891906e-239), (3.3, 1e12, 1.0921245354402093e-28),
+                             (3., -1e-20, -1e60), (2., .3, 12.245364546107732)):
+            np.testing.assert_allclose(tf.math.zeta(np.float64(s), np.array([q])).numpy(), [wanted], rtol=6e-16, err_msg=f"{s} {q}")
+
     def test_poles_of_the_gamma_functions(self):
         self.assertEqual(tf.math.lgamma([0., -0., -1., -7., np.inf]).numpy().tolist(), [np.inf] * 5)
         np.testing.assert_array_equal(tf.math.digamma([0., -0., -1., np.inf, -np.inf]).numpy(),
