@@ -336,6 +336,29 @@ class GradientsAgreeWithPyTorch(unittest.TestCase):
         self.both_orders(tf.math.xlog1py, torch.special.xlog1py, x, abs(y))
         self.both_orders(tf.math.divide_no_nan, torch.div, x, y)
 
+    def test_gradients_near_the_ends_of_their_range(self):
+        x = np.float32([.9999, -.99999, .9999999])
+        wide = x.astype(float)
+        root = np.sqrt((1 - wide) * (1 + wide))
+        for function, wanted in ((tf.asin, 1 / root), (tf.acos, -1 / root), (tf.atanh, 1 / root**2)):
+            np.testing.assert_allclose(gradient_of(function, x)[0], wanted, rtol=3e-7)
+        for size in (1e-30, 1e30):
+            found = gradient_of(tf.atan2, np.float32([3 * size]), np.float32([4 * size]))
+            np.testing.assert_allclose(np.ravel(found), [.16 / size, -.12 / size], rtol=1e-6)
+        self.assertEqual(gradient_of(tf.atan2, np.array([np.inf]), np.array([1.]))[0].tolist(), [0])
+        np.testing.assert_allclose(gradient_of(tf.math.xdivy, np.float32([1e38]), np.float32([1e25]))[1], [-1e-12], rtol=1e-6)
+
+    def test_powers_with_the_exponent_0(self):
+        x, y = tf.constant([2., 0., np.inf, 1e-310], tf.float64), tf.zeros(4, tf.float64)
+        with tf.GradientTape() as outer:
+            outer.watch(y)
+            with tf.GradientTape() as tape:
+                tape.watch(x)
+                power = x**y
+            slope = tape.gradient(power, x)
+        self.assertEqual(slope.numpy().tolist(), [0, 0, 0, 0])
+        self.assertEqual(outer.gradient(slope, y).numpy()[0], .5)  # ∂²xʸ/∂x∂y = x^(y−1)·(1 + y·ln x)
+
     def test_zeros_of_x_in_xlogy_and_no_nan(self):
         zero = np.array([0.])
         self.assertEqual([g.tolist() for g in gradient_of(tf.math.xlogy, zero, zero)], [[0], [0]])
