@@ -8,9 +8,7 @@ namespace {
 
 TensorSpecs lu_shape(const OpContext& c) {
   const MatrixShape shape = square_shape(c, 0);
-  const DType index = c.attributes.get<DType>(0);
-  if (index != DType::int32 && index != DType::int64)
-    fail<TypeMismatchError>("lu: output_idx_type is ", dtype_name(index), "; needs int32 or int64");
+  const DType index = index_dtype_of<TypeMismatchError>(c, 0);
   TensorSpecs specs = like_first(c);
   specs.push_back({index, joined(shape.batch, {shape.rows})});
   return specs;
