@@ -183,7 +183,7 @@ TAPEDECK_OP(matrix_logarithm_op) = {
     .vjp_formula = "dA = the upper right corner of ln [Aᵀ dY; 0 Aᵀ]",
     .doc =
         "The principal logarithm of matrices: the X with exp X = A whose eigenvalues have imaginary parts in "
-        "(−π, π), by Schur's form (Higham, Functions of Matrices, 2008, chapter 11).\n\n"
+        "(−π, π), by Schur's form (Al-Mohy and Higham 2012, SIAM J. Sci. Comput. 34(4)).\n\n"
         "input: A, (…, n, n), floating. (TensorFlow's takes complex numbers only.)\n"
         "Returns: X, dtype and shape of input. A matrix that holds NaN or ∞ gives NaN. Gradient: Higham "
         "2008, "

@@ -69,6 +69,16 @@ class Functions(unittest.TestCase):
             with self.assertRaisesRegex(ValueError, "matrix_logarithm: input has no real logarithm"):
                 tf.linalg.logm(bad)
 
+    def test_logarithms_of_matrices_far_from_normal(self):
+        for size in (1, 1e-5, 1e-10, 1e-30, 1e-60):  # eigenvalues size, 2·size and 3·size below ones; and thrice size
+            for steps, first, second in (((1, 2, 3), np.log([2, 1.5]), np.log(3) / 2), ((1, 1, 1), [1, 1], 1)):
+                matrix = np.triu(np.ones((3, 3)), 1) + size * np.diag(steps)
+                wanted = np.diag(np.log(np.multiply(steps, size)))  # and divided differences
+                wanted[[0, 1], [1, 2]] = np.divide(first, size)
+                wanted[0, 2] = second / size + (-.5 if steps[1] == 1 else (np.log(1.5) - np.log(2)) / 2) / size**2
+                np.testing.assert_allclose(tf.linalg.logm(matrix).numpy(), wanted, rtol=1e-13, err_msg=str((size, steps)))
+        np.testing.assert_array_equal(tf.linalg.logm(np.array([[1, 1e100], [0, 1]])).numpy(), [[0, 1e100], [0, 0]])
+
     def test_gradients_of_logarithm_and_exponential_keep_their_digits(self):
         def gradient(function, a, weights):
             a = tf.constant(a)
@@ -78,7 +88,7 @@ class Functions(unittest.TestCase):
             return tape.gradient(result, a, output_gradients=tf.constant(weights, a.dtype)).numpy()
 
         # Of a diagonal matrix the derivative of ln is the divided differences of the logarithm (Higham 2008, 3.3).
-        for values in ((1e-12, 1), (1e-50, 1), (1e-99, 3e-3), (1e-60, 1e30, 1), (1e-300, 1e-290), (3, .5)):
+        for values in ((1e-12, 1), (1e-50, 1), (1e-99, 3e-3), (1e-60, 1e30, 1), (1e-60, 1e60), (1e-300, 1e-290), (3, .5)):
             values = np.array(values, float)
             apart = values[:, None] - values + np.diag(values)
             wanted = np.where(np.eye(len(values)), 1, np.log(values)[:, None] - np.log(values)) / apart
