@@ -76,8 +76,7 @@ TAPEDECK_OP(lu_op) = {
         "TypeMismatchError for other dtypes.",
 };
 std::pair<Tensor, Tensor> lu(const Tensor& input, DType output_idx_type) {
-  const Tensors results = run_op(lu_op, {&input, 1}, {output_idx_type});
-  return {results[0], results[1]};
+  return run_op2(lu_op, input, {output_idx_type});
 }
 
 void link_lu() {}
