@@ -188,12 +188,15 @@ const float* floats(const void* values) {
 
 }  // namespace
 
+double image_multiplications(const ConvolutionSize& size) {
+  return static_cast<double>(size.output[0] * size.output[1] * size.groups) *
+         static_cast<double>(taps(size) * size.channels_out);
+}
+
 std::int64_t convolution_block(const ConvolutionSize& size) {
-  constexpr double worth_a_thread = 2e6;  // multiplications, about 30 µs
   constexpr std::int64_t most_blocks = 16;
-  const double image = static_cast<double>(size.output[0] * size.output[1] * size.groups) *
-                       static_cast<double>(taps(size) * size.channels_out);
-  const auto worth = static_cast<std::int64_t>(worth_a_thread / std::max(1.0, image)) + 1;
+  const double image = image_multiplications(size);
+  const auto worth = static_cast<std::int64_t>(multiplications_worth_a_thread / std::max(1.0, image)) + 1;
   return std::max(worth, (size.batch + most_blocks - 1) / most_blocks);
 }
 

@@ -5,6 +5,7 @@
 
 #include "engine/cpu/eigen_matrices.h"
 #include "engine/cpu/linear_algebra.h"
+#include "engine/cpu/triangular_logarithm.h"
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wconversion"
@@ -45,23 +46,23 @@ bool has_real_logarithm(const Real& a) {
   const Eigen::RealSchur<Real> schur(a, false);
   if (schur.info() != Eigen::Success) return false;
   const Real& triangle = schur.matrixT();
-  // Beside far larger numbers an eigenvalue is 0: roots of such a matrix overflow, and would be drawn for
-  // ever.
-  const double zero = 1e-100 * triangle.cwiseAbs().maxCoeff();
   for (std::int64_t i = 0; i < a.rows(); ++i)
-    if (i + 1 < a.rows() && triangle(i + 1, i) != 0) {  // a pair of complex eigenvalues, which has one
-      const double product =
-          triangle(i, i) * triangle(i + 1, i + 1) - triangle(i, i + 1) * triangle(i + 1, i);
-      if (!(product > zero * zero)) return false;
-      ++i;
-    } else if (!(triangle(i, i) > zero)) {
+    if (i + 1 < a.rows() && triangle(i + 1, i) != 0)
+      ++i;  // a pair of complex eigenvalues, which has one
+    else if (!(triangle(i, i) > 0))
       return false;
-    }
   return true;
+}
+
+/// Exact, however far apart the eigenvalues are.
+std::optional<Real> logarithm_of_diagonal(const Real& a) {
+  if (!(a.diagonal().array() > 0).all()) return std::nullopt;
+  return Real(a.diagonal().unaryExpr([](double value) { return std::log(value); }).asDiagonal());
 }
 
 std::optional<Real> logarithm_of(const Real& a) {
   const std::int64_t n = a.rows();
+  if (a.isDiagonal(0)) return logarithm_of_diagonal(a);
   // ln 2ᵉB = e·ln 2 + ln B: far from 1 Schur's form overflows, or finds nothing small enough.
   int exponent = 0;
   std::frexp(a.cwiseAbs().maxCoeff(), &exponent);
@@ -72,8 +73,11 @@ std::optional<Real> logarithm_of(const Real& a) {
   // steps (ComplexSchur::computeShift), as tiny numbers can: a row and a column of its own stand there.
   Real bordered = Real::Identity(n + 1, n + 1);
   bordered.bottomRightCorner(n, n) = scaled;
-  // Schur's and Parlett's method with inverse scaling and squaring: Higham, Functions of Matrices (2008), 11.
-  const Real result = bordered.log();
+  const Eigen::ComplexSchur<Real> schur(bordered);
+  if (schur.info() != Eigen::Success) return std::nullopt;
+  const std::optional<ComplexMatrix> triangle = logarithm_of_triangle(schur.matrixT());
+  if (!triangle) return std::nullopt;
+  const Real result = (schur.matrixU() * *triangle * schur.matrixU().adjoint()).real();
   return result.bottomRightCorner(n, n) + exponent * std::numbers::ln2 * Real::Identity(n, n);
 }
 

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <memory>
 #include <oneapi/dnnl/dnnl.hpp>
 #include <optional>
+#include <vector>
 
 #include "engine/cpu/blocks.h"
 #include "engine/cpu/one_openmp_thread.h"
@@ -163,87 +165,191 @@ void guarded(const ConvolutionSize& size, F&& f) {
   }
 }
 
+/// One filter is arranged once for all plans that want it alike.
+using SharedFilter = std::shared_ptr<const ArrangedFilter>;
+
 template <auto descriptor, class Primitive>
 struct Plan {
   Operands operands;
   decltype(descriptor(std::declval<const Operands&>())) plan;
   Primitive primitive;
-  std::optional<ArrangedFilter> filter;
-  Plan(const ConvolutionSize& size, std::int64_t images, const float* given)
-      : operands(size, images), plan(descriptor(operands)), primitive(plan) {
-    if (given) filter.emplace(operands.weights, plan.weights_desc(), given);
+  SharedFilter filter;
+  /// `alike`: another plan or nullptr.
+  Plan(const ConvolutionSize& size, const float* given, const Plan* alike)
+      : operands(size, size.batch), plan(descriptor(operands)), primitive(plan) {
+    if (!given) return;
+    if (alike && alike->plan.weights_desc() == plan.weights_desc())
+      filter = alike->filter;
+    else
+      filter = std::make_shared<const ArrangedFilter>(operands.weights, plan.weights_desc(), given);
   }
 };
 using ForwardPlan = Plan<forward_descriptor, dnnl::convolution_forward>;
 using DataPlan = Plan<data_descriptor, dnnl::convolution_backward_data>;
 using WeightsPlan = Plan<weights_descriptor, dnnl::convolution_backward_weights>;
 
-/// Calls `run(block, its first image, its plan)` for blocks of images; the last may be shorter, and then has
-/// a plan of its own.
+/// The work of one task: some images, or some rows of one, as a convolution of its own.
+struct Piece {
+  ConvolutionSize size;
+  std::int64_t input, output;  ///< elements before it
+};
+using Pieces = std::vector<Piece>;
+
+std::int64_t input_row(const ConvolutionSize& size) {
+  return size.input[1] * size.groups * size.channels_in;
+}
+std::int64_t output_row(const ConvolutionSize& size) {
+  return size.output[1] * size.groups * size.channels_out;
+}
+
+Pieces blocks_of_images(const ConvolutionSize& size, std::int64_t block) {
+  Pieces pieces;
+  for (std::int64_t first = 0; first < size.batch; first += block) {
+    ConvolutionSize part = size;
+    part.batch = std::min(block, size.batch - first);
+    pieces.push_back(
+        {part, first * size.input[0] * input_row(size), first * size.output[0] * output_row(size)});
+  }
+  return pieces;
+}
+
+/// The windows in output rows [first, last) over input rows [top, bottom) of an image, all that they or their
+/// gradient need; nothing where there is no such convolution.
+std::optional<Piece> rows_of(const ConvolutionSize& size, std::int64_t image, Extent2 output, Extent2 input) {
+  Piece piece{size, (image * size.input[0] + input[0]) * input_row(size),
+              (image * size.output[0] + output[0]) * output_row(size)};
+  piece.size.batch = 1;
+  piece.size.input[0] = input[1] - input[0];
+  piece.size.output[0] = output[1] - output[0];
+  piece.size.before[0] = input[0] + size.before[0] - output[0] * size.stride[0];
+  if (piece.size.input[0] < 1 || piece.size.output[0] < 1 || piece.size.before[0] < 0) return std::nullopt;
+  return piece;
+}
+
+/// How many rows of windows reach across in the input.
+std::int64_t reach_of(const ConvolutionSize& size) {
+  return (size.kernel[0] - 1) * size.dilation[0] + 1;
+}
+
+/// The windows of output rows [first, last).
+std::optional<Piece> output_rows(const ConvolutionSize& size, std::int64_t image, std::int64_t first,
+                                 std::int64_t last) {
+  const std::int64_t top = first * size.stride[0] - size.before[0];
+  const std::int64_t bottom = (last - 1) * size.stride[0] - size.before[0] + reach_of(size);
+  return rows_of(size, image, {first, last},
+                 {std::max<std::int64_t>(0, top), std::min(size.input[0], bottom)});
+}
+
+/// The windows that reach into input rows [first, last).
+std::optional<Piece> input_rows(const ConvolutionSize& size, std::int64_t image, std::int64_t first,
+                                std::int64_t last) {
+  if (size.stride[0] > reach_of(size)) return std::nullopt;  // rows that no window reaches
+  const std::int64_t above = first + size.before[0] - reach_of(size) + size.stride[0];
+  const std::int64_t begin = std::max<std::int64_t>(0, above) / size.stride[0];
+  const std::int64_t end = std::min(size.output[0], (last - 1 + size.before[0]) / size.stride[0] + 1);
+  return rows_of(size, image, {begin, end}, {first, last});
+}
+
+/// Blocks of images; where these are too few for the threads, rows of each, cut by `cut`. Depends on the
+/// sizes alone.
+template <class Cut>
+Pieces pieces_of(const ConvolutionSize& size, std::int64_t block, std::int64_t rows, std::int64_t most,
+                 Cut cut) {
+  constexpr std::int64_t least_rows = 4;
+  const double worth = image_multiplications(size) / multiplications_worth_a_thread;
+  const auto strips = static_cast<std::int64_t>(
+      std::min(worth, static_cast<double>(std::min(most / size.batch, rows / least_rows))));
+  if (block > 1 || strips < 2) return blocks_of_images(size, block);
+  const std::int64_t height = (rows + strips - 1) / strips;
+  Pieces pieces;
+  for (std::int64_t image = 0; image < size.batch; ++image)
+    for (std::int64_t first = 0; first < rows; first += height) {
+      const std::optional<Piece> piece = cut(size, image, first, std::min(rows, first + height));
+      if (!piece) return blocks_of_images(size, block);
+      pieces.push_back(*piece);
+    }
+  return pieces;
+}
+
+bool are_alike(const ConvolutionSize& a, const ConvolutionSize& b) {
+  return a.batch == b.batch && a.input[0] == b.input[0] && a.output[0] == b.output[0] &&
+         a.before[0] == b.before[0];
+}
+
+/// Calls `run(number, piece, its plan)` for pieces of one convolution.
 template <class P, class Run>
-void for_image_blocks(const ConvolutionSize& size, std::int64_t block, const float* filter, Run&& run) {
+void for_pieces(const ConvolutionSize& size, const Pieces& pieces, const float* filter, Run&& run) {
   guarded(size, [&] {
     const OneOpenMpThread one_thread;  // the primitive's plan is made for one
-    const P whole(size, block, filter);
-    const std::int64_t rest = size.batch % block;
-    const std::optional<P> shorter =
-        rest ? std::optional<P>(std::in_place, size, rest, filter) : std::nullopt;
-    for_blocks((size.batch + block - 1) / block, 1, [&](std::int64_t begin, std::int64_t end) {
+    std::vector<std::unique_ptr<const P>> plans;
+    std::vector<std::size_t> first_alike, plan_of;
+    for (const Piece& piece : pieces) {
+      std::size_t plan = 0;
+      while (plan < plans.size() && !are_alike(piece.size, pieces[first_alike[plan]].size)) ++plan;
+      if (plan == plans.size()) {
+        plans.push_back(
+            std::make_unique<const P>(piece.size, filter, plans.empty() ? nullptr : plans[0].get()));
+        first_alike.push_back(plan_of.size());
+      }
+      plan_of.push_back(plan);
+    }
+    for_blocks(std::ssize(pieces), 1, [&](std::int64_t begin, std::int64_t end) {
       const OneOpenMpThread one_here_too;
-      for (std::int64_t k = begin; k < end; ++k)
-        run(k, k * block, (k + 1) * block <= size.batch ? whole : *shorter);
+      for (std::int64_t k = begin; k < end; ++k) {
+        const auto number = static_cast<std::size_t>(k);
+        run(k, pieces[number], *plans[plan_of[number]]);
+      }
     });
   });
 }
 
+constexpr std::int64_t most_pieces = 16;
+
 }  // namespace
 
 void onednn_convolution(const ConvolutionSize& size, const float* input, const float* filter, float* out) {
-  const std::int64_t in_step = size.input_count() / size.batch;
-  const std::int64_t out_step = size.output_count() / size.batch;
   const std::int64_t block = std::min(size.batch, convolution_block(size));
-  for_image_blocks<ForwardPlan>(
-      size, block, filter, [&](std::int64_t, std::int64_t first, const ForwardPlan& p) {
-        execute(p.primitive, p.plan.scratchpad_desc(),
-                {{DNNL_ARG_SRC, memory_of(p.operands.source, input + first * in_step)},
-                 {DNNL_ARG_WEIGHTS, *p.filter},
-                 {DNNL_ARG_DST, memory_of(p.operands.target, out + first * out_step)}});
-      });
+  const Pieces pieces = pieces_of(size, block, size.output[0], most_pieces, output_rows);
+  for_pieces<ForwardPlan>(size, pieces, filter, [&](std::int64_t, const Piece& piece, const ForwardPlan& p) {
+    execute(p.primitive, p.plan.scratchpad_desc(),
+            {{DNNL_ARG_SRC, memory_of(p.operands.source, input + piece.input)},
+             {DNNL_ARG_WEIGHTS, *p.filter},
+             {DNNL_ARG_DST, memory_of(p.operands.target, out + piece.output)}});
+  });
 }
 
 void onednn_input_gradient(const ConvolutionSize& size, const float* filter, const float* gradient,
                            float* out) {
-  const std::int64_t in_step = size.input_count() / size.batch;
-  const std::int64_t out_step = size.output_count() / size.batch;
   const std::int64_t block = std::min(size.batch, convolution_block(size));
-  for_image_blocks<DataPlan>(size, block, filter, [&](std::int64_t, std::int64_t first, const DataPlan& p) {
+  const Pieces pieces = pieces_of(size, block, size.input[0], most_pieces, input_rows);
+  for_pieces<DataPlan>(size, pieces, filter, [&](std::int64_t, const Piece& piece, const DataPlan& p) {
     execute(p.primitive, p.plan.scratchpad_desc(),
-            {{DNNL_ARG_DIFF_DST, memory_of(p.operands.target, gradient + first * out_step)},
+            {{DNNL_ARG_DIFF_DST, memory_of(p.operands.target, gradient + piece.output)},
              {DNNL_ARG_WEIGHTS, *p.filter},
-             {DNNL_ARG_DIFF_SRC, memory_of(p.operands.source, out + first * in_step)}});
+             {DNNL_ARG_DIFF_SRC, memory_of(p.operands.source, out + piece.input)}});
   });
 }
 
 void onednn_filter_gradient(const ConvolutionSize& size, const float* input, const float* gradient,
                             float* out) {
   constexpr std::int64_t values_of_parts = 1 << 20;  // more would cost more than the threads win
-  const std::int64_t in_step = size.input_count() / size.batch;
-  const std::int64_t out_step = size.output_count() / size.batch;
   const std::int64_t count = size.filter_count();
   const std::int64_t most_parts = std::clamp<std::int64_t>(
-      static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(values_of_parts / count))), 2, 16);
+      static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(values_of_parts / count))), 2,
+      most_pieces);
   const std::int64_t block =
       std::min(size.batch, std::max(convolution_block(size), (size.batch + most_parts - 1) / most_parts));
-  const std::int64_t others = (size.batch + block - 1) / block - 1;
+  const Pieces pieces = pieces_of(size, block, size.output[0], most_parts, output_rows);
+  const std::int64_t others = std::ssize(pieces) - 1;
   const StoragePointer memory_of_others =
       StoragePointer::allocate(static_cast<std::size_t>(others * count) * sizeof(float));
   auto* parts = reinterpret_cast<float*>(memory_of_others->data());
-  for_image_blocks<WeightsPlan>(
-      size, block, nullptr, [&](std::int64_t k, std::int64_t first, const WeightsPlan& p) {
+  for_pieces<WeightsPlan>(
+      size, pieces, nullptr, [&](std::int64_t k, const Piece& piece, const WeightsPlan& p) {
         const PooledMemory sum(p.plan.diff_weights_desc());
         execute(p.primitive, p.plan.scratchpad_desc(),
-                {{DNNL_ARG_DIFF_DST, memory_of(p.operands.target, gradient + first * out_step)},
-                 {DNNL_ARG_SRC, memory_of(p.operands.source, input + first * in_step)},
+                {{DNNL_ARG_DIFF_DST, memory_of(p.operands.target, gradient + piece.output)},
+                 {DNNL_ARG_SRC, memory_of(p.operands.source, input + piece.input)},
                  {DNNL_ARG_DIFF_WEIGHTS, sum}});
         reorder(sum, memory_of(p.operands.weights, k == 0 ? out : parts + (k - 1) * count));
       });

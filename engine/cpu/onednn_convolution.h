@@ -5,6 +5,9 @@
 
 namespace tapedeck::cpu {
 
+constexpr double multiplications_worth_a_thread = 2e6;  ///< about 30 µs
+double image_multiplications(const ConvolutionSize& size);
+
 /// Images that make a block for a thread.
 std::int64_t convolution_block(const ConvolutionSize& size);
 

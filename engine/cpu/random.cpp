@@ -40,7 +40,8 @@ void fill_blocks(std::uint64_t counter, T* out, std::int64_t count, double cost,
 /// Rounding may carry low + u·(high − low) up to high, which is outside.
 template <class T>
 T scale(T u, T low, T high) {
-  const T value = low + u * (high - low);
+  const T range = high - low;
+  const T value = std::isfinite(range) ? low + u * range : low * (T(1) - u) + high * u;
   return value < high || !(low < high) ? value : std::nextafter(high, low);
 }
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -51,9 +52,14 @@ std::vector<double> cumulated(const T* logits, std::int64_t classes) {
 template <class T, class Index>
 std::int64_t draw_classes(const T* logits, std::int64_t rows, std::int64_t classes, StreamPlace place,
                           Index* out, std::int64_t samples) {
-  for (std::int64_t row = 0; row < rows; ++row) {
+  std::atomic<std::int64_t> first_bad = rows;
+  const auto draw_row = [&](std::int64_t row) {
     const std::vector<double> sums = cumulated(logits + row * classes, classes);
-    if (sums.empty()) return row;
+    if (sums.empty()) {
+      std::int64_t bad = first_bad;
+      while (row < bad && !first_bad.compare_exchange_weak(bad, row)) continue;
+      return;
+    }
     for_blocks(samples, grain_for(30.0), [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) {
         // Below the whole sum, and past every class of probability 0.
@@ -63,8 +69,12 @@ std::int64_t draw_classes(const T* logits, std::int64_t rows, std::int64_t class
             static_cast<Index>(std::min<std::int64_t>(found - sums.begin(), classes - 1));
       }
     });
-  }
-  return -1;
+  };
+  const double cost = 10.0 * static_cast<double>(classes) + 30.0 * static_cast<double>(samples);
+  for_blocks(rows, grain_for(50.0 + cost), [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t row = begin; row < end; ++row) draw_row(row);
+  });
+  return first_bad < rows ? first_bad.load() : -1;
 }
 
 /// Marsaglia and Tsang's method; an alpha below 1 by their remark that Gamma(α) = Gamma(α + 1)·U^(1/α).

@@ -32,6 +32,7 @@ class Graph {
 
   /// Follows a tensor back to the sources and to leaves.
   void collect(std::uint64_t result) {
+    std::set<Step> met;
     std::vector<std::uint64_t> waiting{result};
     while (!waiting.empty()) {
       const std::uint64_t tensor = waiting.back();
@@ -46,11 +47,12 @@ class Graph {
       made_[*step].push_back(tensor);
       const auto [entry, fresh] = inputs_.try_emplace(*step);
       if (!fresh) continue;
+      met.insert(*step);
       entry->second = inputs_of(*step);
       for (const std::uint64_t input : entry->second) users_.try_emplace(input, *step);
       waiting.insert(waiting.end(), entry->second.begin(), entry->second.end());
     }
-    mark();
+    mark(met);
   }
 
   bool is_source(std::uint64_t tensor) const { return sources_.contains(tensor); }
@@ -109,10 +111,10 @@ class Graph {
   }
 
   /// Steps are numbered in the order in which they began, so inputs are marked before what they are used by;
-  /// a custom gradient counts from where it began.
-  void mark() {
-    for (const auto& [step, inputs] : inputs_)
-      for (const std::uint64_t input : inputs)
+  /// a custom gradient counts from where it began. What was met before has its mark.
+  void mark(const std::set<Step>& met) {
+    for (const Step& step : met)
+      for (const std::uint64_t input : inputs_.at(step))
         if (depends(input)) leading_.insert(step);
   }
 
@@ -193,17 +195,24 @@ class Explainer {
   /// Whether the function's VJP ran, and gave nothing for any of the inputs that matter.
   bool gave_none(std::uint32_t custom, const std::set<std::uint64_t>& alive) {
     const TensorIds inputs = graph_.read(custom)->inputs;
-    bool ran = false;
-    RecordView view;
-    for (std::uint32_t number = custom + 1; number <= recorder_.trace().newest(); ++number) {
-      if (!recorder_.trace().read(number, view)) continue;
-      if (view.head.kind != EventKind::vjp || view.head.forward != custom || view.state != RecordState::done)
-        continue;
-      ran = true;
-      for (std::size_t i = 0; i < std::min(inputs.size(), view.outputs.size()); ++i)
-        if (alive.contains(inputs[i]) && view.outputs[i] != 0) return false;
+    const auto [first, last] = custom_vjps().equal_range(custom);
+    for (auto vjp = first; vjp != last; ++vjp)
+      for (std::size_t i = 0; i < std::min(inputs.size(), vjp->second.size()); ++i)
+        if (alive.contains(inputs[i]) && vjp->second[i] != 0) return false;
+    return first != last;
+  }
+
+  /// What the users' VJPs gave, by the record of the function; all records are read once.
+  const std::multimap<std::uint64_t, TensorIds>& custom_vjps() {
+    if (!vjps_) {
+      vjps_.emplace();
+      RecordView view;
+      for (std::uint32_t number = 1; number <= recorder_.trace().newest(); ++number)
+        if (recorder_.trace().read(number, view) && view.head.kind == EventKind::vjp && !view.head.op &&
+            view.state == RecordState::done)
+          vjps_->emplace(view.head.forward, view.outputs);
     }
-    return ran;
+    return *vjps_;
   }
 
   /// Whether a function with a custom gradient used a source, or what was made of it, behind its arguments'
@@ -262,6 +271,7 @@ class Explainer {
   const Recorder& recorder_;
   const std::set<std::uint64_t> sources_;
   Graph graph_;
+  std::optional<std::multimap<std::uint64_t, TensorIds>> vjps_;  ///< see custom_vjps
 };
 
 }  // namespace

@@ -159,6 +159,26 @@ Tensors checked_power(const OpContext& context) {
   return binary_forward<Binary::pow>(context);
 }
 
+Tensors power_vjp(const VjpContext& c) {
+  const Tensor& x = c.inputs[0];
+  const Tensor& y = c.inputs[1];
+  const Tensor& g = c.cotangents[0];
+  const Tensor zero = number(0.0, x.dtype());
+  const Tensor unit = number(1.0, x.dtype());
+  return binary_gradients(
+      c,
+      [&] {
+        // x⁰ is constant, also where x⁻¹ is infinite. Its derivative with respect to y is not, so only the
+        // exponent of 0⁰ may become another one.
+        const Tensor both_zero = logical_and(equal(x, zero), equal(y, zero));
+        return g * multiply_no_nan(pow(x, where(both_zero, unit, y - 1.0)), y);
+      },
+      [&] {
+        const Tensor base = where(greater(x, zero), x, unit);  // the logarithm of 1 is 0
+        return g * (c.outputs[0] * log(base));
+      });
+}
+
 /// 1 where x is not below (for maximum; not above for minimum) y takes the whole gradient: ties go to x.
 template <auto comparison>
 Tensors extreme_gradients(const VjpContext& c) {
@@ -196,30 +216,12 @@ Tensor mod(const Tensor& x, const Tensor& y) {
   return run_op1(mod_op, {x, y});
 }
 
-TAPEDECK_OP(pow_op) = binary_row(
-    {"pow",
-     {"pow", "math.pow"},
-     "The power: xʸ; x⁰ = 1. A negative power of whole numbers is an InvalidArgumentError.",
-     "dx = dz·y·x^(y−1) (0 where y = 0), dy = dz·z·ln x (0 where x ≤ 0)"},
-    Kind::numeric, false, binary_shape<Kind::numeric>, checked_power, [](const VjpContext& c) {
-      const Tensor& x = c.inputs[0];
-      const Tensor& y = c.inputs[1];
-      const Tensor& g = c.cotangents[0];
-      const DType dtype = x.dtype();
-      return binary_gradients(
-          c,
-          [&] {
-            // x⁰ is constant, also at x = 0 where x⁻¹ is infinite.
-            const Tensor one_less = where(equal(y, number(0.0, dtype)), number(1.0, dtype), y - 1.0);
-            return g * (y * pow(x, one_less));
-          },
-          [&] {
-            if (!is_floating(dtype)) return zeros_like(g);
-            const Tensor positive = greater(x, number(0.0, dtype));
-            const Tensor base = where(positive, x, number(1.0, dtype));  // its logarithm is 0
-            return g * (c.outputs[0] * log(base));
-          });
-    });
+TAPEDECK_OP(pow_op) =
+    binary_row({"pow",
+                {"pow", "math.pow"},
+                "The power: xʸ; x⁰ = 1. A negative power of whole numbers is an InvalidArgumentError.",
+                "dx = dz·y·x^(y−1) (0 where y = 0), dy = dz·z·ln x (0 where x ≤ 0)"},
+               Kind::numeric, false, binary_shape<Kind::numeric>, checked_power, power_vjp);
 Tensor pow(const Tensor& x, const Tensor& y) {
   return run_op1(pow_op, {x, y});
 }

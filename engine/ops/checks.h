@@ -29,6 +29,17 @@ int normalize_axis(std::string_view op, std::string_view argument, std::int64_t 
 /// Throws InvalidArgumentError for an axis out of range or named twice.
 std::vector<bool> axis_flags(const OpContext& context, std::size_t attribute, const Shape& shape);
 
+/// An attribute of kind `dtype` for positions and counts. Throws E, such as "size: out_type is int8; needs
+/// int32 or int64": shorter ones would wrap around.
+template <class E = InvalidArgumentError>
+DType index_dtype_of(const OpContext& context, std::size_t attribute) {
+  const DType dtype = context.attributes.get<DType>(attribute);
+  if (dtype != DType::int32 && dtype != DType::int64)
+    fail<E>(context.op.name, ": ", context.op.attributes[attribute].name, " is ", dtype_name(dtype),
+            "; needs int32 or int64");
+  return dtype;
+}
+
 /// An attribute as a whole number: bindings may give an integer or a real one with an integral value.
 std::int64_t integer_of(const OpContext& context, std::size_t attribute);
 double real_of(const Attribute& attribute);

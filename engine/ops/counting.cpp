@@ -28,35 +28,25 @@ Distinct distinct_values(const Tensor& any) {
     std::unordered_map<T, std::int64_t> places;
     for (std::int64_t i = 0; i < x.count(); ++i) {
       const auto next = static_cast<std::int64_t>(distinct.first.size());
-      const auto [entry, is_new] = places.try_emplace(values[i], next);
-      if (is_new) {
+      // Every NaN has the same hash and none is found again: each would be compared with all before it.
+      const bool is_nan = values[i] != values[i];
+      const std::int64_t place = is_nan ? next : places.try_emplace(values[i], next).first->second;
+      if (place == next) {
         distinct.first.push_back(i);
         distinct.counts.push_back(0);
       }
-      distinct.place.push_back(entry->second);
-      ++distinct.counts[static_cast<std::size_t>(entry->second)];
+      distinct.place.push_back(place);
+      ++distinct.counts[static_cast<std::size_t>(place)];
     }
   });
   return distinct;
-}
-
-Tensor whole_numbers(const std::vector<std::int64_t>& values, const TensorSpec& spec) {
-  Tensor out = Tensor::allocate(spec.dtype, spec.shape);
-  if (spec.dtype == DType::int32)
-    std::transform(values.begin(), values.end(), out.writable_data<std::int32_t>(),
-                   [](std::int64_t value) { return static_cast<std::int32_t>(value); });
-  else
-    std::copy(values.begin(), values.end(), out.writable_data<std::int64_t>());
-  return out;
 }
 
 TensorSpecs unique_shape(const OpContext& c) {
   const Tensor& x = c.inputs[0];
   if (x.rank() != 1)
     fail<InvalidArgumentError>(c.op.name, ": x has shape ", to_string(x.shape()), "; needs one axis");
-  const DType dtype = c.attributes.get<DType>(0);
-  if (!is_integer(dtype))
-    fail<InvalidArgumentError>(c.op.name, ": out_idx is ", dtype_name(dtype), "; needs int32 or int64");
+  const DType dtype = index_dtype_of(c, 0);
   const auto count = static_cast<std::int64_t>(distinct_values(x).first.size());
   TensorSpecs specs = spec(x.dtype(), {count});
   specs.push_back({dtype, x.shape()});
@@ -73,8 +63,8 @@ Tensors unique_forward(const OpContext& c) {
     std::transform(distinct.first.begin(), distinct.first.end(), outputs[0].writable_data<T>(),
                    [&](std::int64_t i) { return x.data<T>()[i]; });
   });
-  outputs.push_back(whole_numbers(distinct.place, c.outputs[1]));
-  outputs.push_back(whole_numbers(distinct.counts, c.outputs[2]));
+  outputs.push_back(from_integers(distinct.place, c.outputs[1]));
+  outputs.push_back(from_integers(distinct.counts, c.outputs[2]));
   return outputs;
 }
 

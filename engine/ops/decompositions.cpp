@@ -141,8 +141,7 @@ TAPEDECK_OP(qr_op) = {
         "Errors: InvalidArgumentError for fewer than 2 axes; TypeMismatchError for another dtype.",
 };
 std::pair<Tensor, Tensor> qr(const Tensor& input, bool full_matrices) {
-  const Tensors results = run_op(qr_op, {&input, 1}, {full_matrices});
-  return {results[0], results[1]};
+  return run_op2(qr_op, input, {full_matrices});
 }
 
 // ---- svd ----
@@ -354,8 +353,7 @@ TAPEDECK_OP(self_adjoint_eig_op) = {
         eigen_rest,
 };
 std::pair<Tensor, Tensor> self_adjoint_eig(const Tensor& tensor) {
-  const Tensors results = run_op(self_adjoint_eig_op, {&tensor, 1});
-  return {results[0], results[1]};
+  return run_op2(self_adjoint_eig_op, tensor);
 }
 
 TAPEDECK_OP(self_adjoint_eigvals_op) = {

@@ -199,8 +199,7 @@ TAPEDECK_OP(log_matrix_determinant_op) = {
         "Errors: InvalidArgumentError for other shapes; TypeMismatchError for another dtype.",
 };
 std::pair<Tensor, Tensor> slogdet(const Tensor& input) {
-  const Tensors results = run_op(log_matrix_determinant_op, {&input, 1});
-  return {results[0], results[1]};
+  return run_op2(log_matrix_determinant_op, input);
 }
 
 // ---- matrix_solve ----

@@ -8,9 +8,7 @@ namespace {
 
 TensorSpecs lu_shape(const OpContext& c) {
   const MatrixShape shape = square_shape(c, 0);
-  const DType index = c.attributes.get<DType>(0);
-  if (index != DType::int32 && index != DType::int64)
-    fail<TypeMismatchError>("lu: output_idx_type is ", dtype_name(index), "; needs int32 or int64");
+  const DType index = index_dtype_of<TypeMismatchError>(c, 0);
   TensorSpecs specs = like_first(c);
   specs.push_back({index, joined(shape.batch, {shape.rows})});
   return specs;
@@ -78,8 +76,7 @@ TAPEDECK_OP(lu_op) = {
         "TypeMismatchError for other dtypes.",
 };
 std::pair<Tensor, Tensor> lu(const Tensor& input, DType output_idx_type) {
-  const Tensors results = run_op(lu_op, {&input, 1}, {output_idx_type});
-  return {results[0], results[1]};
+  return run_op2(lu_op, input, {output_idx_type});
 }
 
 void link_lu() {}

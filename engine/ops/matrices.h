@@ -7,6 +7,7 @@
 #include "engine/cpu/blocks.h"
 #include "engine/cpu/linear_algebra.h"
 #include "engine/ops/checks.h"
+#include "engine/ops/interrupt.h"
 #include "engine/ops/linear_algebra.h"
 
 namespace tapedeck::ops {
@@ -63,6 +64,10 @@ inline std::string matrix_name(const OpContext& c, std::size_t input, const Shap
 /// Calls `f(number)` for each matrix of a batch, on several threads. `operations`: what one costs.
 template <class F>
 void for_matrices(std::int64_t count, double operations, F&& f) {
+  if (count == 1 && operations > 1e5) {
+    const HostUnlock unlock;  // one block would run inline, with the host's other threads waiting
+    return f(std::int64_t{0});
+  }
   cpu::for_blocks(count, cpu::grain_for(50.0 + operations), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t number = begin; number < end; ++number) f(number);
   });
@@ -83,6 +88,12 @@ void for_sound_matrices(std::int64_t count, double operations, F&& f, Refuse&& r
     reason = flaw;
   });
   if (first < count) refuse(first, reason);
+}
+/// An op with two results.
+inline std::pair<Tensor, Tensor> run_op2(const OpDef& op, const Tensor& input,
+                                         const Attributes& attributes = {}) {
+  Tensors results = run_op(op, {&input, 1}, attributes);
+  return {std::move(results[0]), std::move(results[1])};
 }
 inline double cubed(std::int64_t a, std::int64_t b, std::int64_t c) {
   return static_cast<double>(a) * static_cast<double>(b) * static_cast<double>(c);

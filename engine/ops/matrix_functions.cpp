@@ -6,11 +6,6 @@
 namespace tapedeck::ops {
 namespace {
 
-TensorSpecs square_like_first(const OpContext& c) {
-  square_shape(c, 0);
-  return like_first(c);
-}
-
 /// Runs `kernel(n, matrix, out)`; where that is false, `refuse(matrix's name)` throws.
 template <class Kernel, class Refuse>
 Tensors each_matrix(const OpContext& c, Kernel kernel, Refuse refuse) {
@@ -67,10 +62,6 @@ Tensor derivative(const OpDef& op, const Tensor& a, const Tensor& direction) {
   return slice(result, begin, size);
 }
 
-Tensors function_vjp(const VjpContext& c) {
-  return one(derivative(c.op, matrix_transpose(c.inputs[0]), c.cotangents[0]));
-}
-
 /// The largest absolute value of each matrix as a constant to gradients; 1 where that is no number to divide
 /// by.
 Tensor magnitude(const Tensor& a) {
@@ -80,13 +71,32 @@ Tensor magnitude(const Tensor& a) {
                one_instead);
 }
 
-/// The derivative of ln at A in the direction E is that at A/s in the direction E/s, and linear in E: both
-/// are brought to the same size first, or the smaller one would be lost beside the other.
+Tensor in_float64(const Tensor& a) {
+  return a.dtype() == DType::float64 ? a : cast(a, DType::float64);
+}
+Tensors in_dtype_of_input(const VjpContext& c, const Tensor& gradient) {
+  const DType dtype = c.inputs[0].dtype();
+  return one(dtype == DType::float64 ? gradient : cast(gradient, dtype));
+}
+
+/// The derivative is linear in the direction, which is brought to size 1: beside a large one exp would lose
+/// A.
+Tensors exponential_vjp(const VjpContext& c) {
+  const Tensor a = in_float64(c.inputs[0]), dy = in_float64(c.cotangents[0]);
+  const Tensor size = magnitude(dy);
+  return in_dtype_of_input(c, derivative(c.op, matrix_transpose(a), dy / size) * size);
+}
+
+/// The derivative of ln at A in the direction E is that at A/s in the direction E/s, and linear in E. A is
+/// brought to size 1, and E to that of A's least singular value: beside a larger one the logarithm would lose
+/// the small eigenvalues of A, which it brings near 1 by roots.
 Tensors logarithm_vjp(const VjpContext& c) {
-  const Tensor& dy = c.cotangents[0];
-  const Tensor of_a = magnitude(c.inputs[0]), of_dy = magnitude(dy);
-  const Tensor scaled = derivative(c.op, matrix_transpose(c.inputs[0]) / of_a, dy / of_dy);
-  return one(scaled * (of_dy / of_a));
+  const Tensor a = in_float64(c.inputs[0]), dy = in_float64(c.cotangents[0]);
+  if (a.count() == 0) return zero_gradient(c);
+  const Tensor of_a = magnitude(a);
+  const Tensor scaled_a = matrix_transpose(a) / of_a;
+  const Tensor of_dy = magnitude(dy) * magnitude(matrix_inverse(stop_gradient(scaled_a)));
+  return in_dtype_of_input(c, derivative(c.op, scaled_a, dy / of_dy) * (of_dy / of_a));
 }
 
 }  // namespace
@@ -96,7 +106,7 @@ TAPEDECK_OP(matrix_square_root_op) = {
     .python_names = {"matrix_square_root", "linalg.sqrtm"},
     .inputs = {{.name = "input"}},
     .attributes = {},
-    .shape_rule = square_like_first,
+    .shape_rule = like_square,
     .forward =
         [](const OpContext& c) {
           return each_matrix(
@@ -128,7 +138,7 @@ TAPEDECK_OP(matrix_exponential_op) = {
     .python_names = {"linalg.expm"},
     .inputs = {{.name = "input"}},
     .attributes = {},
-    .shape_rule = square_like_first,
+    .shape_rule = like_square,
     .forward =
         [](const OpContext& c) {
           return each_matrix(
@@ -139,7 +149,7 @@ TAPEDECK_OP(matrix_exponential_op) = {
               },
               [](const std::string&) {});
         },
-    .vjp = function_vjp,
+    .vjp = exponential_vjp,
     .vjp_formula = "dA = the upper right corner of exp [Aᵀ dY; 0 Aᵀ]",
     .doc =
         "The exponential of matrices: Σ Aᵏ / k!, by scaling and squaring (Higham 2005, SIAM J. Matrix Anal. "
@@ -165,14 +175,15 @@ TAPEDECK_OP(matrix_logarithm_op) = {
               c, [](auto n, const auto* a, auto* out) { return cpu::logarithm(n, a, out); },
               [](const std::string& name) {
                 fail<InvalidArgumentError>("matrix_logarithm: ", name,
-                                           " has no real logarithm: an eigenvalue is negative or 0");
+                                           " has no real logarithm: an eigenvalue is negative or 0, or so "
+                                           "small beside the largest that it counts as 0");
               });
         },
     .vjp = logarithm_vjp,
     .vjp_formula = "dA = the upper right corner of ln [Aᵀ dY; 0 Aᵀ]",
     .doc =
         "The principal logarithm of matrices: the X with exp X = A whose eigenvalues have imaginary parts in "
-        "(−π, π), by Schur's form (Higham, Functions of Matrices, 2008, chapter 11).\n\n"
+        "(−π, π), by Schur's form (Al-Mohy and Higham 2012, SIAM J. Sci. Comput. 34(4)).\n\n"
         "input: A, (…, n, n), floating. (TensorFlow's takes complex numbers only.)\n"
         "Returns: X, dtype and shape of input. A matrix that holds NaN or ∞ gives NaN. Gradient: Higham "
         "2008, "

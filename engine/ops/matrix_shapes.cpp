@@ -92,9 +92,12 @@ constexpr const char* diagonals_doc =
     "'RIGHT' "
     "or 'LEFT', those below it behind it.\n";
 
-void fill_with(const Tensor& out, double value) {
-  const Tensor element = Tensor::scalar(value, out.dtype());
-  cpu::fill(item_size(out.dtype()), element.raw(), out.writable_data<std::byte>(), out.count());
+/// An output full of the padding value.
+Tensor padded_output(const OpContext& c, std::size_t padding_at) {
+  Tensor out = allocate_output(c);
+  const Tensor padding = scalar_of(c, padding_at, out.dtype());
+  cpu::fill(item_size(out.dtype()), padding.raw(), out.writable_data<std::byte>(), out.count());
+  return out;
 }
 
 /// Copies the diagonals of each matrix from one form to the other.
@@ -137,8 +140,7 @@ TAPEDECK_OP(matrix_diag_part_op) = {
         },
     .forward =
         [](const OpContext& c) {
-          Tensor out = allocate_output(c);
-          fill_with(out, real_of(c.attributes[2]));
+          Tensor out = padded_output(c, 2);
           move_diagonals(band_in(c), contiguous(c.inputs[0]), out, true);
           return one(std::move(out));
         },
@@ -155,7 +157,8 @@ TAPEDECK_OP(matrix_diag_part_op) = {
         "padding_value: beside the shorter ones.\n"
         "Returns: the dtype of input, (…, length) for one diagonal, (…, diagonals, longest length) for "
         "several.\n"
-        "Errors: InvalidArgumentError for fewer than 2 axes, a diagonal outside the matrix, another align.",
+        "Errors: InvalidArgumentError for fewer than 2 axes, a diagonal outside the matrix, another align, a "
+        "padding_value that the dtype cannot hold.",
     .python_order = {"input", "k", "padding_value", "align"},
 };
 Tensor matrix_diag_part(const Tensor& input, const Diagonals& d, double padding_value) {
@@ -219,8 +222,7 @@ TAPEDECK_OP(matrix_diag_op) = {
         },
     .forward =
         [](const OpContext& c) {
-          Tensor out = allocate_output(c);
-          fill_with(out, real_of(c.attributes[4]));
+          Tensor out = padded_output(c, 4);
           move_diagonals(band_around(c), contiguous(c.inputs[0]), out, false);
           return one(std::move(out));
         },
@@ -230,14 +232,15 @@ TAPEDECK_OP(matrix_diag_op) = {
               c.cotangents[0], {integers_of(c.attributes[k_at]), c.attributes.get<std::string>(align_at)}));
         },
     .vjp_formula = "d(diagonal) = the diagonals of dy",
-    .doc = std::string(
-               "Matrices with given diagonals.\n\ndiagonal: (…, length) for one, (…, diagonals, longest "
-               "length) for several, any dtype; ") +
-           diagonals_doc +
-           "num_rows, num_cols: extents of the matrices, −1 for the smallest that hold the diagonals (square "
-           "where both are −1); padding_value: everywhere else.\n"
-           "Returns: the dtype of diagonal, (…, num_rows, num_cols).\n"
-           "Errors: InvalidArgumentError for diagonals that do not fit, another align.",
+    .doc =
+        std::string("Matrices with given diagonals.\n\ndiagonal: (…, length) for one, (…, diagonals, longest "
+                    "length) for several, any dtype; ") +
+        diagonals_doc +
+        "num_rows, num_cols: extents of the matrices, −1 for the smallest that hold the diagonals (square "
+        "where both are −1); padding_value: everywhere else.\n"
+        "Returns: the dtype of diagonal, (…, num_rows, num_cols).\n"
+        "Errors: InvalidArgumentError for diagonals that do not fit, another align, a padding_value that the "
+        "dtype cannot hold.",
     .python_order = {"diagonal", "k", "num_rows", "num_cols", "padding_value", "align"},
 };
 Tensor matrix_diag(const Tensor& diagonal, const Diagonals& d, std::int64_t num_rows, std::int64_t num_cols,

@@ -100,10 +100,7 @@ TAPEDECK_OP(random_categorical_op) = {
           require_kind(c, 0, Kind::floating);
           const Shape& logits = c.inputs[0].shape();
           const std::int64_t samples = integer_of(c, 0);
-          const DType dtype = c.attributes.get<DType>(1);
-          if (!is_integer(dtype))
-            fail<TypeMismatchError>("random_categorical: dtype is ", dtype_name(dtype),
-                                    "; needs int32 or int64");
+          const DType dtype = index_dtype_of<TypeMismatchError>(c, 1);
           if (logits.rank() != 2 || (logits[1] == 0 && logits[0] > 0))
             fail<InvalidArgumentError>("random_categorical: logits has shape ", to_string(logits),
                                        "; needs (batch, classes) with at least one class");

@@ -153,12 +153,15 @@ TAPEDECK_OP(linspace_op) = {
           const double start = c.inputs[0].item();
           const double stop = c.inputs[1].item();
           const std::int64_t last = out.count() - 1;
+          const bool is_short = std::isfinite(stop - start);
+          const auto point = [&](double part) {
+            return is_short ? start + (stop - start) * part : start * (1.0 - part) + stop * part;
+          };
           visit_dtype(out.dtype(), [&](auto tag) {
             using T = typename decltype(tag)::type;
             for (std::int64_t i = 0; i <= last; ++i) {
               const double part = last == 0 ? 0.0 : static_cast<double>(i) / static_cast<double>(last);
-              out.writable_data<T>()[i] =
-                  static_cast<T>(i == last && last > 0 ? stop : start + (stop - start) * part);
+              out.writable_data<T>()[i] = static_cast<T>(i == last && last > 0 ? stop : point(part));
             }
           });
           return one(std::move(out));

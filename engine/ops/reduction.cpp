@@ -134,17 +134,18 @@ Tensors mean_forward(const OpContext& c) {
   const std::int64_t count = reduced_count(x.shape(), flags);
   if (count == 0 && is_integer(x.dtype()) && element_count(c.outputs[0].shape) > 0)
     fail<InvalidArgumentError>("reduce_mean: ", to_string(x.shape()), " has no values to take the mean of");
-  const Tensor sum = reduce_axes(Reduction::sum, x, flags, c.outputs[0].shape);
-  if (is_floating(x.dtype()))
+  if (is_floating(x.dtype())) {
+    const Tensor sum = reduce_axes(Reduction::sum, x, flags, c.outputs[0].shape);
     return one(run_binary(cpu::Binary::divide, sum, Tensor::scalar(static_cast<double>(count), x.dtype()),
                           c.outputs[0]));
-  Tensor out = allocate_output(c);
-  visit_dtype(x.dtype(), [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    for (std::int64_t i = 0; i < out.count(); ++i)
-      out.writable_data<T>()[i] = static_cast<T>(static_cast<std::int64_t>(sum.data<T>()[i]) / count);
-  });
-  return one(std::move(out));
+  }
+  // The mean of int32 numbers is one; their sum need not be.
+  const Tensor wide = Tensor::allocate(DType::int64, x.shape());
+  cpu::cast(x.dtype(), DType::int64, operand(x, x.shape()), wide.writable_data<std::byte>(), x.shape());
+  const Tensor sums = reduce_axes(Reduction::sum, wide, flags, c.outputs[0].shape);
+  std::vector<std::int64_t> means(sums.data<std::int64_t>(), sums.data<std::int64_t>() + sums.count());
+  for (std::int64_t& mean : means) mean /= count;
+  return one(from_integers(means, c.outputs[0]));
 }
 
 }  // namespace
@@ -245,9 +246,7 @@ TensorSpecs arg_shape(const OpContext& c) {
   const int axis = arg_axis(c);
   if (shape[axis] == 0)
     fail<InvalidArgumentError>(c.op.name, ": axis ", axis, " of shape ", to_string(shape), " is empty");
-  const DType dtype = c.attributes.get<DType>(1);
-  if (!is_integer(dtype))
-    fail<InvalidArgumentError>(c.op.name, ": output_type is ", dtype_name(dtype), "; needs int32 or int64");
+  const DType dtype = index_dtype_of(c, 1);
   std::vector<bool> flags(static_cast<std::size_t>(shape.rank()), false);
   flags[static_cast<std::size_t>(axis)] = true;
   return spec(dtype, reduced_shape(shape, flags, false));

@@ -64,9 +64,7 @@ TensorSpecs searchsorted_shape(const OpContext& c) {
   require_kind(c, 0, Kind::numeric);
   require_same_dtype(c, 0, 1);
   from_right(c);
-  const DType out_type = c.attributes.get<DType>(1);
-  if (!is_integer(out_type))
-    fail<InvalidArgumentError>("searchsorted: out_type is ", dtype_name(out_type), "; needs int32 or int64");
+  const DType out_type = index_dtype_of(c, 1);
   const Shape& sequence = c.inputs[0].shape();
   const Shape& values = c.inputs[1].shape();
   bool fits = sequence.rank() == 1 || (sequence.rank() > 1 && values.rank() == sequence.rank());

@@ -1,5 +1,6 @@
 // Changes of shape, and what a shape is. Wherever strides can say it, the result shares the input's storage.
 #include <algorithm>
+#include <limits>
 
 #include "engine/ops/checks.h"
 #include "engine/ops/families.h"
@@ -174,10 +175,13 @@ Tensor squeeze(const Tensor& input, const Axes& axis) {
 // ---- shape, size, rank ----
 namespace {
 
-DType count_dtype(const OpContext& c) {
-  const DType dtype = c.attributes.get<DType>(0);
-  if (!is_integer(dtype))
-    fail<InvalidArgumentError>(c.op.name, ": out_type is ", dtype_name(dtype), "; needs int32 or int64");
+/// Views may have more elements than any memory.
+DType count_dtype(const OpContext& c, std::span<const std::int64_t> counts) {
+  const DType dtype = index_dtype_of(c, 0);
+  for (const std::int64_t count : counts)
+    if (dtype == DType::int32 && count > std::numeric_limits<std::int32_t>::max())
+      fail<InvalidArgumentError>(c.op.name, ": ", count, " of input ", to_string(c.inputs[0].shape()),
+                                 " does not fit in int32; pass out_type int64");
   return dtype;
 }
 
@@ -188,14 +192,18 @@ TAPEDECK_OP(shape_op) = {
     .python_names = {"shape"},
     .inputs = {{.name = "input"}},
     .attributes = {{.name = "out_type", .kind = AttributeKind::dtype, .fallback = DType::int32}},
-    .shape_rule = [](const OpContext& c) { return spec(count_dtype(c), {c.inputs[0].rank()}); },
+    .shape_rule =
+        [](const OpContext& c) {
+          return spec(count_dtype(c, c.inputs[0].shape().span()), {c.inputs[0].rank()});
+        },
     .forward =
         [](const OpContext& c) { return one(from_integers(c.inputs[0].shape().span(), c.outputs[0])); },
     .vjp = nullptr,
     .vjp_formula = "none",
     .doc =
         "The extents of a tensor, as a tensor.\n\ninput: any dtype and shape; out_type: int32 or int64.\n"
-        "Returns: out_type, (rank of input,).\nErrors: InvalidArgumentError for another out_type.",
+        "Returns: out_type, (rank of input,).\nErrors: InvalidArgumentError for another out_type, or one "
+        "that is too small.",
 };
 Tensor shape(const Tensor& input, DType out_type) {
   return run_op1(shape_op, {input}, {out_type});
@@ -206,7 +214,11 @@ TAPEDECK_OP(size_op) = {
     .python_names = {"size"},
     .inputs = {{.name = "input"}},
     .attributes = {{.name = "out_type", .kind = AttributeKind::dtype, .fallback = DType::int32}},
-    .shape_rule = [](const OpContext& c) { return spec(count_dtype(c), {}); },
+    .shape_rule =
+        [](const OpContext& c) {
+          const std::int64_t count = c.inputs[0].count();
+          return spec(count_dtype(c, {&count, 1}), {});
+        },
     .forward =
         [](const OpContext& c) {
           const std::int64_t count = c.inputs[0].count();
@@ -216,7 +228,8 @@ TAPEDECK_OP(size_op) = {
     .vjp_formula = "none",
     .doc =
         "The number of elements of a tensor.\n\ninput: any dtype and shape; out_type: int32 or int64.\n"
-        "Returns: out_type, a scalar.\nErrors: InvalidArgumentError for another out_type.",
+        "Returns: out_type, a scalar.\nErrors: InvalidArgumentError for another out_type, or one that is too "
+        "small.",
 };
 Tensor size(const Tensor& input, DType out_type) {
   return run_op1(size_op, {input}, {out_type});

@@ -123,13 +123,13 @@ TAPEDECK_OP(xdivy_op) =
     binary_op<Binary::xdivy, Kind::floating>({"xdivy",
                                               {"math.xdivy"},
                                               "The quotient x / y, but 0 where x is 0 whatever y is.",
-                                              "dx = dz / y, dy = −dz·x / y²; both 0 where x = 0"},
+                                              "dx = dz / y, dy = −dz·z / y; both 0 where x = 0"},
                                              [](const VjpContext& c) {
                                                const Tensor& x = c.inputs[0];
                                                const Tensor& y = c.inputs[1];
                                                return binary_gradients(
                                                    c, [&] { return c.cotangents[0] * xdivy(not_zero(x), y); },
-                                                   [&] { return c.cotangents[0] * xdivy(-x, square(y)); });
+                                                   [&] { return -c.cotangents[0] * xdivy(c.outputs[0], y); });
                                              });
 Tensor xdivy(const Tensor& x, const Tensor& y) {
   return run_op1(xdivy_op, {x, y});

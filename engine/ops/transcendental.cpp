@@ -58,12 +58,21 @@ Tensor tan(const Tensor& x) {
   return run_op1(tan_op, {x});
 }
 
+namespace {
+
+/// 1 − x², which keeps its digits where x is near ±1.
+Tensor one_minus_square(const Tensor& x) {
+  return (1.0 - x) * (1.0 + x);
+}
+
+}  // namespace
+
 TAPEDECK_OP(asin_op) = unary_op<Unary::asin, Kind::floating>(
     {"asin",
      {"asin", "math.asin"},
      "The inverse sine, in radians; NaN outside [−1, 1].",
      "dx = dy / √(1 − x²)"},
-    [](const VjpContext& c) { return one(c.cotangents[0] * rsqrt(1.0 - square(c.inputs[0]))); });
+    [](const VjpContext& c) { return one(c.cotangents[0] * rsqrt(one_minus_square(c.inputs[0]))); });
 Tensor asin(const Tensor& x) {
   return run_op1(asin_op, {x});
 }
@@ -73,7 +82,7 @@ TAPEDECK_OP(acos_op) = unary_op<Unary::acos, Kind::floating>(
      {"acos", "math.acos"},
      "The inverse cosine, in radians; NaN outside [−1, 1].",
      "dx = −dy / √(1 − x²)"},
-    [](const VjpContext& c) { return one(-c.cotangents[0] * rsqrt(1.0 - square(c.inputs[0]))); });
+    [](const VjpContext& c) { return one(-c.cotangents[0] * rsqrt(one_minus_square(c.inputs[0]))); });
 Tensor acos(const Tensor& x) {
   return run_op1(acos_op, {x});
 }
@@ -163,7 +172,7 @@ TAPEDECK_OP(atanh_op) = unary_op<Unary::atanh, Kind::floating>(
      {"atanh", "math.atanh"},
      "The inverse hyperbolic tangent: ½·ln((1 + x) / (1 − x)); ±∞ at ±1, NaN beyond.",
      "dx = dy / (1 − x²)"},
-    [](const VjpContext& c) { return one(c.cotangents[0] / (1.0 - square(c.inputs[0]))); });
+    [](const VjpContext& c) { return one(c.cotangents[0] / one_minus_square(c.inputs[0])); });
 Tensor atanh(const Tensor& x) {
   return run_op1(atanh_op, {x});
 }
@@ -179,9 +188,16 @@ TAPEDECK_OP(atan2_op) = binary_op<cpu::Binary::atan2, Kind::floating>(
     [](const VjpContext& c) {
       const Tensor& y = c.inputs[0];
       const Tensor& x = c.inputs[1];
-      const Tensor scaled = c.cotangents[0] / (square(x) + square(y));
+      // The angle does not change with the point's distance, so that may be taken for a constant; its square
+      // might overflow, or vanish.
+      const Tensor one_instead = number(1.0, x.dtype());
+      const Tensor largest = stop_gradient(maximum(abs(x), abs(y)));
+      const Tensor distance = where(logical_and(is_finite(largest), greater(largest, number(0.0, x.dtype()))),
+                                    largest, one_instead);
+      const Tensor a = x / distance, b = y / distance;
+      const Tensor scaled = c.cotangents[0] / distance / (square(a) + square(b));
       return binary_gradients(
-          c, [&] { return scaled * x; }, [&] { return -scaled * y; });
+          c, [&] { return scaled * a; }, [&] { return -scaled * b; });
     });
 Tensor atan2(const Tensor& y, const Tensor& x) {
   return run_op1(atan2_op, {y, x});

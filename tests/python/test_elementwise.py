@@ -87,6 +87,16 @@ class Values(unittest.TestCase):
         self.check(tf.math.erfinv(inside), scipy.special.erfinv(inside), 1e-14, "erfinv")
         self.check(tf.math.erfcinv(2 * p), scipy.special.erfcinv(2 * p), 1e-14, "erfcinv")
 
+    def test_zeta_to_the_last_digits(self):
+        # ζ(s, q) by Euler's and Maclaurin's formula with 45 digits
+        for s, q, wanted in ((1.0000000001, 1e-17, 1.0000001039143867e+17), (1.000000000001, 1e-16, 1.0000999911475768e+16),
+                             (50., 100.3, 2.228270349795668e-100), (24., 398.96610586303785, 6.748502108153257e-62),
+                             (54.51990169253576, 1082.0379105596612, 7.759317391805151e-165),
+                             (2.674576446284124, 120.67259374106406, 1.9646998667058576e-4),
+                             (30., 1.5e8, 2.6974632180891906e-239), (3.3, 1e12, 1.0921245354402093e-28),
+                             (3., -1e-20, -1e60), (2., .3, 12.245364546107732)):
+            np.testing.assert_allclose(tf.math.zeta(np.float64(s), np.array([q])).numpy(), [wanted], rtol=6e-16, err_msg=f"{s} {q}")
+
     def test_poles_of_the_gamma_functions(self):
         self.assertEqual(tf.math.lgamma([0., -0., -1., -7., np.inf]).numpy().tolist(), [np.inf] * 5)
         np.testing.assert_array_equal(tf.math.digamma([0., -0., -1., np.inf, -np.inf]).numpy(),
@@ -325,6 +335,29 @@ class GradientsAgreeWithPyTorch(unittest.TestCase):
         self.both_orders(tf.math.xlogy, torch.xlogy, x, abs(y))
         self.both_orders(tf.math.xlog1py, torch.special.xlog1py, x, abs(y))
         self.both_orders(tf.math.divide_no_nan, torch.div, x, y)
+
+    def test_gradients_near_the_ends_of_their_range(self):
+        x = np.float32([.9999, -.99999, .9999999])
+        wide = x.astype(float)
+        root = np.sqrt((1 - wide) * (1 + wide))
+        for function, wanted in ((tf.asin, 1 / root), (tf.acos, -1 / root), (tf.atanh, 1 / root**2)):
+            np.testing.assert_allclose(gradient_of(function, x)[0], wanted, rtol=3e-7)
+        for size in (1e-30, 1e30):
+            found = gradient_of(tf.atan2, np.float32([3 * size]), np.float32([4 * size]))
+            np.testing.assert_allclose(np.ravel(found), [.16 / size, -.12 / size], rtol=1e-6)
+        self.assertEqual(gradient_of(tf.atan2, np.array([np.inf]), np.array([1.]))[0].tolist(), [0])
+        np.testing.assert_allclose(gradient_of(tf.math.xdivy, np.float32([1e38]), np.float32([1e25]))[1], [-1e-12], rtol=1e-6)
+
+    def test_powers_with_the_exponent_0(self):
+        x, y = tf.constant([2., 0., np.inf, 1e-310], tf.float64), tf.zeros(4, tf.float64)
+        with tf.GradientTape() as outer:
+            outer.watch(y)
+            with tf.GradientTape() as tape:
+                tape.watch(x)
+                power = x**y
+            slope = tape.gradient(power, x)
+        self.assertEqual(slope.numpy().tolist(), [0, 0, 0, 0])
+        self.assertEqual(outer.gradient(slope, y).numpy()[0], .5)  # ∂²xʸ/∂x∂y = x^(y−1)·(1 + y·ln x)
 
     def test_zeros_of_x_in_xlogy_and_no_nan(self):
         zero = np.array([0.])

@@ -217,8 +217,11 @@ class Shapes(unittest.TestCase):
                                       [[4, 9, 9], [3, 8, 9], [2, 7, 6]])
         np.testing.assert_array_equal(tf.linalg.diag([1, 2], k=-1, num_cols=2).numpy(), [[0, 0], [1, 0], [0, 2]])
         np.testing.assert_array_equal(tf.matrix_set_diag(np.ones((2, 2, 3)), np.zeros((2, 2))).numpy()[1], [[0, 1, 1], [1, 0, 1]])
+        self.assertEqual(tf.linalg.diag(np.array([1, 1]), padding_value=2**53 + 1).numpy()[0, 1], 2**53 + 1)
         for action, pattern in ((lambda: tf.linalg.diag_part(x, k=4), "k is 4; matrices of 3 × 4 have diagonals -2 to 3"),
                                 (lambda: tf.linalg.diag_part(x, align="UP"), "align is 'UP'"),
+                                (lambda: tf.linalg.diag([1], padding_value=.5), "matrix_diag: padding_value 0.5 is no int32"),
+                                (lambda: tf.linalg.diag_part([[1]], padding_value=np.nan), "padding_value nan is no int32"),
                                 (lambda: tf.linalg.set_diag(x, x), r"diagonal has shape \(2, 3, 4\); k 0 of input .* needs \(2, 3\)"),
                                 (lambda: tf.linalg.diag([1., 2.], num_rows=1), "diagonals of length 2 do not fit")):
             with self.assertRaisesRegex(tf.errors.InvalidArgumentError, pattern):

@@ -69,6 +69,41 @@ class Functions(unittest.TestCase):
             with self.assertRaisesRegex(ValueError, "matrix_logarithm: input has no real logarithm"):
                 tf.linalg.logm(bad)
 
+    def test_logarithms_of_matrices_far_from_normal(self):
+        for size in (1, 1e-5, 1e-10, 1e-30, 1e-60):  # eigenvalues size, 2·size and 3·size below ones; and thrice size
+            for steps, first, second in (((1, 2, 3), np.log([2, 1.5]), np.log(3) / 2), ((1, 1, 1), [1, 1], 1)):
+                matrix = np.triu(np.ones((3, 3)), 1) + size * np.diag(steps)
+                wanted = np.diag(np.log(np.multiply(steps, size)))  # and divided differences
+                wanted[[0, 1], [1, 2]] = np.divide(first, size)
+                wanted[0, 2] = second / size + (-.5 if steps[1] == 1 else (np.log(1.5) - np.log(2)) / 2) / size**2
+                np.testing.assert_allclose(tf.linalg.logm(matrix).numpy(), wanted, rtol=1e-13, err_msg=str((size, steps)))
+        np.testing.assert_array_equal(tf.linalg.logm(np.array([[1, 1e100], [0, 1]])).numpy(), [[0, 1e100], [0, 0]])
+
+    def test_gradients_of_logarithm_and_exponential_keep_their_digits(self):
+        def gradient(function, a, weights):
+            a = tf.constant(a)
+            with tf.GradientTape() as tape:
+                tape.watch(a)
+                result = function(a)
+            return tape.gradient(result, a, output_gradients=tf.constant(weights, a.dtype)).numpy()
+
+        # Of a diagonal matrix the derivative of ln is the divided differences of the logarithm (Higham 2008, 3.3).
+        for values in ((1e-12, 1), (1e-50, 1), (1e-99, 3e-3), (1e-60, 1e30, 1), (1e-60, 1e60), (1e-300, 1e-290), (3, .5)):
+            values = np.array(values, float)
+            apart = values[:, None] - values + np.diag(values)
+            wanted = np.where(np.eye(len(values)), 1, np.log(values)[:, None] - np.log(values)) / apart
+            found = gradient(tf.linalg.logm, np.diag(values), np.ones_like(wanted))
+            np.testing.assert_allclose(found, wanted, rtol=1e-13, err_msg=str(values))
+        # What float32 cannot hold is infinite, and no reason to refuse.
+        np.testing.assert_allclose(gradient(tf.linalg.logm, np.diag(np.float32([1e-40, 1])), np.ones((2, 2))),
+                                   [[np.inf, 92.10341], [92.10341, 1]], rtol=1e-6)
+        np.testing.assert_array_equal(tf.linalg.logm(np.diag([1e-300, 1e300])).numpy(), np.diag(np.log([1e-300, 1e300])))
+        a = np.array([[1, .5], [.2, 2]])
+        for function in (tf.linalg.logm, tf.linalg.expm):
+            wanted = gradient(function, a, np.ones((2, 2)))
+            for size in (1e-200, 1e8, 1e30, 1e200):
+                np.testing.assert_allclose(gradient(function, a, np.full((2, 2), size)) / size, wanted, rtol=1e-13)
+
     def test_rank_and_normalize(self):
         a = np.random.default_rng(6).normal(size=(4, 2, 5)) @ np.diag([1, 1e-3, 0, 1, 0])
         a[1] = 0

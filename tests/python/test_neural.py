@@ -59,13 +59,18 @@ class Convolutions(unittest.TestCase):
 
     def test_float32_agrees_with_float64_where_other_kernels_take_over(self):
         # (input, filter, stride, dilation): pointwise with many and few pixels, large filters with and without padding,
-        # steps and gaps, wide enough for several tasks and with a rest, more images than blocks.
+        # steps and gaps, wide enough for several tasks and with a rest, more images than blocks; images that are cut into
+        # rows, with windows that leave rows out, reach far beyond them, or lie in the padding alone.
         for images, window, stride, dilation in (
                 ((3, 40, 40, 24), (1, 1, 24, 40), 1, 1), ((2, 5, 3, 300), (1, 1, 300, 70), 1, 1),
                 ((1, 70, 60, 1), (1, 1, 1, 3), 1, 1), ((2, 9, 8, 260), (3, 3, 260, 256), 1, 1),
                 ((2, 11, 9, 130), (3, 5, 130, 320), 2, 1), ((3, 10, 9, 192), (3, 3, 192, 320), 1, 2),
                 ((1, 4, 4, 800), (1, 1, 800, 700), 2, 1), ((37, 6, 5, 3), (3, 3, 3, 64), 1, 1),
-                ((3, 12, 12, 64), (3, 3, 64, 128), 1, 1)):
+                ((3, 12, 12, 64), (3, 3, 64, 128), 1, 1), ((1, 40, 41, 16), (3, 3, 16, 32), 1, 1),
+                ((1, 97, 80, 16), (5, 4, 16, 24), 3, 1), ((2, 81, 60, 16), (3, 3, 16, 32), 2, 1),
+                ((1, 64, 64, 24), (3, 3, 24, 32), 1, 7), ((1, 90, 64, 24), (2, 2, 24, 64), 3, 1),
+                ((1, 24, 40, 32), (3, 3, 32, 64), 1, 30), ((5, 50, 50, 32), (3, 3, 16, 32), 1, 1),
+                ((1, 33, 200, 16), (7, 7, 16, 16), 2, 2)):
             x, w = tf.random.normal(images, dtype=tf.float64), tf.random.normal(window, dtype=tf.float64)
             with self.subTest(images=images, window=window, stride=stride, dilation=dilation):
                 results = []
@@ -82,7 +87,8 @@ class Convolutions(unittest.TestCase):
     def test_results_do_not_depend_on_the_number_of_threads(self):
         before = tf.config.threading.get_intra_op_parallelism_threads()
         for images, window in (((33, 20, 20, 8), (3, 3, 8, 16)), ((5, 40, 40, 24), (1, 1, 24, 40)),
-                               ((2, 9, 8, 260), (3, 3, 260, 256))):
+                               ((2, 9, 8, 260), (3, 3, 260, 256)), ((1, 61, 48, 16), (3, 3, 16, 32)),
+                               ((3, 40, 40, 16), (5, 5, 16, 32))):
             x, f = tf.constant(draw(*images)), tf.constant(draw(*window))
             results = []
             try:

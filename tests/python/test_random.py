@@ -118,6 +118,13 @@ class Distributions(unittest.TestCase):
                 self.assertTrue(values.min() >= low and values.max() < high, (dtype, low, high, values.max()))
                 self.assertAlmostEqual((values.mean() - low) / (high - low), .5, delta=.01)
 
+    def test_uniform_numbers_of_a_range_that_overflows(self):
+        for dtype, end in ((tf.float32, 3e38), (tf.float64, 1.5e308)):
+            values = tf.random.uniform([20000], -end, end, dtype).numpy() / end
+            self.assertTrue((np.abs(values) <= 1).all())
+            self.assertAlmostEqual(values.mean(), 0, delta=.03)
+            self.assertAlmostEqual(values.var(), 1 / 3, delta=.03)
+
     def test_normal_and_truncated(self):
         self.follows(tf.random.normal([20000], 1., 3.), stats.norm(1, 3))
         self.follows(tf.random.truncated_normal([20000], 1., 3.), stats.truncnorm(-2, 2, 1, 3))
@@ -130,6 +137,10 @@ class Distributions(unittest.TestCase):
             np.testing.assert_allclose(np.bincount(row, minlength=3) / 30000, probabilities, atol=.015)
         self.assertEqual(tf.multinomial([[0., 0.]], 5, output_dtype=tf.int32).dtype, tf.int32)
         self.assertEqual(set(tf.random.categorical([[-np.inf, 0., -np.inf]], 100).numpy().ravel()), {1})
+        many = np.zeros((5000, 40))
+        many[3001, 7] = many[4700, 2] = np.nan
+        with self.assertRaisesRegex(ValueError, "row 3001 of logits"):  # the first, whichever thread finds it
+            tf.random.categorical(many, 3)
         for bad in ([[np.nan, 0.]], [[np.inf, 0.]], [[-np.inf, -np.inf]], [0.], [[]]):
             with self.assertRaises(ValueError):
                 tf.random.categorical(bad, 3)

@@ -83,6 +83,33 @@ class Reductions(unittest.TestCase):
             np.testing.assert_array_equal(tf.argmin(x, axis=axis).numpy(), x.argmin(axis or 0))
 
 
+    def test_dtypes_of_positions_are_not_too_short(self):
+        x = tf.range(300)
+        for call, name in ((lambda: tf.argmax(x, output_type=tf.int8), "argmax: output_type"),
+                           (lambda: tf.size(x, out_type=tf.int8), "size: out_type"),
+                           (lambda: tf.shape(x, out_type=tf.uint8), "shape: out_type"),
+                           (lambda: tf.searchsorted(x, [299], out_type=tf.int8), "searchsorted: out_type"),
+                           (lambda: tf.unique_with_counts(x, out_idx=tf.int16), "unique_with_counts: out_idx")):
+            with self.assertRaisesRegex(ValueError, name + r" is u?int\d+; needs int32 or int64"):
+                call()
+        with self.assertRaisesRegex(TypeError, "random_categorical: dtype is int8; needs int32 or int64"):
+            tf.random.categorical([[0., 0.]], 3, dtype=tf.int8)
+
+    def test_counts_do_not_wrap_around(self):
+        view = tf.broadcast_to(0., [2**20, 2**20])
+        with self.assertRaisesRegex(ValueError, r"size: 1099511627776 of input \(1048576, 1048576\) does not fit in int32"):
+            tf.size(view)
+        self.assertEqual(int(tf.size(view, out_type=tf.int64)), 2**40)
+        with self.assertRaisesRegex(ValueError, "shape: 8589934592 of input .* does not fit in int32"):
+            tf.shape(tf.broadcast_to(0., [2**33]))
+        self.assertEqual(tf.shape(tf.broadcast_to(0., [2**33]), out_type=tf.int64).numpy().tolist(), [2**33])
+
+    def test_means_of_whole_numbers_do_not_wrap_around(self):
+        self.assertEqual(int(tf.reduce_mean([2**30] * 4)), 2**30)
+        self.assertEqual(tf.reduce_mean([[-2**31, -2**31], [2**31 - 1, 2**31 - 4]], axis=1).numpy().tolist(), [-2**31, 2**31 - 3])
+        self.assertEqual(tf.reduce_mean(tf.constant([127, 127, 125], tf.int8)).numpy(), 126)
+
+
 class Norms(unittest.TestCase):
     def test_vectors(self):
         for order, axis, keepdims in itertools.product(("euclidean", 1, 2, 3, 2.5, np.inf), (None, 0, -1, [1]), (False, True)):
@@ -165,6 +192,9 @@ class Order(unittest.TestCase):
         counted = tf.unique_with_counts(np.array(x), out_idx=tf.int64)
         self.assertEqual((counted.count.numpy().tolist(), counted.idx.dtype, counted.y.dtype), ([2, 2, 1, 1], tf.int64, tf.int64))
         self.assertEqual(tf.unique(np.zeros(0)).y.shape, (0,))
+        many = tf.unique_with_counts(np.array([0.] + [np.nan] * 500000 + [-0.]))  # takes minutes where each looks at all before it
+        self.assertEqual((many.y.shape, many.idx.numpy()[[0, 1, 500000, 500001]].tolist()), ((500001,), [0, 1, 500000, 0]))
+        self.assertEqual(many.count.numpy()[:2].tolist(), [2, 1])
 
 
 class Segments(unittest.TestCase):

@@ -221,6 +221,8 @@ class Creation(unittest.TestCase):
                 result = tf.linspace(start, stop, num, axis=axis)
                 np.testing.assert_allclose(result.numpy(), np.linspace(start + 0 * stop, stop + 0 * start, num, axis=axis), rtol=1e-15)
         np.testing.assert_array_equal(tf.lin_space(0., 1., 5).numpy(), [0, .25, .5, .75, 1])
+        ends = np.float64(-1.5e308), np.float64(1.5e308)  # their distance overflows
+        np.testing.assert_allclose(tf.linspace(*ends, 5).numpy(), [-1.5e308, -.75e308, 0, .75e308, 1.5e308])
         with self.assertRaisesRegex(ValueError, "linspace: axis 3 is out of range"):
             tf.linspace(start, stop, 4, axis=3)
         with self.assertRaisesRegex(ValueError, "linspace: num is 0"):

@@ -85,6 +85,25 @@ class Threads(unittest.TestCase):
             thread.join()
         self.assertEqual(set(v.numpy()), {-800.})
 
+    def test_other_threads_run_beside_one_large_matrix_or_image(self):
+        generator = np.random.RandomState(2)
+        a = tf.constant(generator.randn(400, 400))
+        image, window = (tf.constant(generator.randn(*shape).astype(np.float32)) for shape in ((1, 256, 256, 32), (5, 5, 32, 64)))
+        interval = sys.getswitchinterval()
+        for call in (lambda: tf.linalg.svd(a), lambda: tf.nn.conv2d(image, window, 1, "SAME")):
+            begun, ran = threading.Event(), []
+            other = threading.Thread(target=lambda: (begun.wait(), ran.append(True)))
+            other.start()
+            sys.setswitchinterval(1e4)  # nobody takes the lock from this thread: it has to give it
+            try:
+                begun.set()
+                call()
+                ran_beside = list(ran)
+            finally:
+                sys.setswitchinterval(interval)
+            other.join()
+            self.assertEqual(ran_beside, [True])
+
     def test_a_tape_belongs_to_its_thread(self):
         x = tf.constant(3.)
         elsewhere = []

@@ -54,9 +54,22 @@ inline double digamma_of(double x) {
   return digamma_positive(1.0 - x) - pi_cotangent(x);
 }
 
-/// Hurwitz' zeta function for s > 1 and q > 0 by Euler's and Maclaurin's formula, as in Cephes' zeta.c.
+/// A sum that keeps what its additions round off (Neumaier 1974, Zeitschrift für Angewandte Mathematik und
+/// Mechanik 54). For finite numbers.
+struct ExactSum {
+  double sum = 0.0;
+  double lost = 0.0;
+  void add(double x) {
+    const double next = sum + x;
+    lost += std::fabs(sum) >= std::fabs(x) ? (sum - next) + x : (x - next) + sum;
+    sum = next;
+  }
+  double value() const { return sum + lost; }
+};
+
+/// Hurwitz' zeta function for s > 1 and q > 0 by Euler's and Maclaurin's formula (DLMF 25.11.5).
 inline double zeta_positive(double s, double q) {
-  constexpr double epsilon = 0x1p-53;
+  constexpr double epsilon = 0x1p-55;
   // (2k)! / B₂ₖ
   constexpr double factors[] = {12.0,
                                 -720.0,
@@ -70,31 +83,36 @@ inline double zeta_positive(double s, double q) {
                                 -4.5979787224074726105e15,
                                 1.8152105401943546773e17,
                                 -7.1661652561756670113e18};
-  if (q > 1e8) return (1.0 / (s - 1.0) + 1.0 / (2.0 * q)) * std::pow(q, 1.0 - s);
-  double sum = std::pow(q, -s);
+  if (q > 1e8) return (1.0 / (s - 1.0) + (0.5 + s / (12.0 * q)) / q) * std::pow(q, 1.0 - s);
+  ExactSum sum;
+  sum.add(std::pow(q, -s));
+  if (std::isinf(sum.sum)) return sum.sum;
   double base = q;
   double term = 0.0;
-  for (int i = 0; i < 9 || base <= 9.0; ++i) {
-    base += 1.0;
-    term = std::pow(base, -s);
-    sum += term;
-    if (std::fabs(term / sum) < epsilon) return sum;
+  for (double k = 1.0; k <= 9.0 || base <= 9.0; k += 1.0) {
+    base = q + k;
+    const double low = (q - (base - (base - q))) + (k - (base - q));  // base + low is q + k exactly
+    const double power = std::pow(base, -s);
+    term = power - power * (s * low / base);
+    sum.add(term);
+    if (term * std::fmax(1.0, base / (s - 1.0)) < epsilon * sum.sum) return sum.value();
   }
-  sum += term * base / (s - 1.0) - 0.5 * term;
+  sum.add(term * base / (s - 1.0));
+  sum.add(-0.5 * term);
   double rising = 1.0;
   double order = 0.0;
   for (const double factor : factors) {
     rising *= s + order;
     term /= base;
     const double change = rising * term / factor;
-    sum += change;
-    if (std::fabs(change / sum) < epsilon) break;
+    sum.add(change);
+    if (std::fabs(change) < epsilon * sum.sum) break;
     order += 1.0;
     rising *= s + order;
     term /= base;
     order += 1.0;
   }
-  return sum;
+  return sum.value();
 }
 
 /// ζ(s, q) = Σ 1 / (q + k)ˢ. Below 0 the sum over all integers less the far side keeps the work bounded.
@@ -106,9 +124,10 @@ inline double zeta_of(double s, double q) {
   if (q > 0.0) return q == infinity ? 0.0 : zeta_positive(s, q);
   if (q == std::floor(q)) return infinity;
   if (s != std::floor(s)) return std::numeric_limits<double>::quiet_NaN();
-  const double fraction = q - std::floor(q);
+  const double above = q - std::floor(q);
+  const double below = std::ceil(q) - q;  // 1 − above, exact where q is next to an integer
   const double sign = std::fmod(s, 2.0) == 0.0 ? 1.0 : -1.0;
-  return zeta_positive(s, fraction) + sign * (zeta_positive(s, 1.0 - fraction) - zeta_positive(s, 1.0 - q));
+  return zeta_positive(s, above) + sign * (zeta_positive(s, below) - zeta_positive(s, 1.0 - q));
 }
 
 /// ψ⁽ⁿ⁾(x) = (−1)ⁿ⁺¹ n! ζ(n + 1, x) (Abramowitz and Stegun, 6.4.10).
