@@ -188,8 +188,9 @@ Tensor argsort(const Tensor& values, std::int64_t axis = -1, const std::string& 
 std::pair<Tensor, Tensor> top_k(const Tensor& input, std::int64_t k = 1, bool sorted = true);
 
 // ---- which and how many (counting.cpp) ----
-/// Values in the order of their first appearance, each element's place among them, and how often each
-/// appeared.
+/// Values in the order of their first appearance, and each element's place among them.
+std::pair<Tensor, Tensor> unique(const Tensor& x, DType out_idx = DType::int32);
+/// The same, and how often each value appeared.
 Tensors unique_with_counts(const Tensor& x, DType out_idx = DType::int32);
 
 // ---- shapes (identity.cpp, shape.cpp, arrange.cpp, concat.cpp, padding.cpp, blocks.cpp) ----

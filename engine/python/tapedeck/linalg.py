@@ -1,11 +1,7 @@
 """TensorFlow's tf.linalg: what is made of several ops, beside the registry's own (tf.linalg.inv …)."""
-import collections as _collections
 import math as _math
 
 from tapedeck import _engine
-
-_Qr = _collections.namedtuple("Qr", ["q", "r"])
-_LogDeterminant = _collections.namedtuple("LogMatrixDeterminant", ["sign", "log_abs_determinant"])
 
 
 def _op(name):
@@ -118,16 +114,6 @@ def cross(a, b, name=None):
             f"cross: a {tuple(a.shape)} and b {tuple(b.shape)}; need one shape with 3 on the last axis")
     x, y = _op("unstack")(a, axis=-1), _op("unstack")(b, axis=-1)
     return _op("stack")([x[1] * y[2] - x[2] * y[1], x[2] * y[0] - x[0] * y[2], x[0] * y[1] - x[1] * y[0]], axis=-1)
-
-
-def qr(input, full_matrices=False, name=None):
-    """The QR decomposition A = q·r as a named tuple (q, r); see the op qr."""
-    return _Qr(*_op("qr")(input, full_matrices))
-
-
-def slogdet(input, name=None):
-    """The named tuple (sign, log_abs_determinant): det = sign·e^log_abs_determinant; see the op log_matrix_determinant."""
-    return _LogDeterminant(*_op("log_matrix_determinant")(input))
 
 
 def logdet(matrix, name=None):

@@ -1,7 +1,11 @@
 """Convolutions and pooling as TensorFlow's two generations call them; the ops know one form, four axes."""
+import collections
+
 import numpy as np
 
 from tapedeck import _engine
+
+MaxPoolWithArgmax = collections.namedtuple("MaxPoolWithArgmax", ["output", "argmax"])  # of two ops, so of no registry row
 
 
 def _op(name):
@@ -255,7 +259,7 @@ def avg_pool2d(input, ksize, strides, padding, data_format="NHWC", name=None):
 
 def max_pool_with_argmax(input, ksize, strides, padding, data_format="NHWC", output_dtype="int64", name=None,
                          include_batch_in_index=False):
-    """(largest values, where they are): positions (y·width + x)·channels + channel within the image, or, with
+    """The named tuple (output, argmax), the largest values and where they are: positions (y·width + x)·channels + channel within the image, or, with
     include_batch_in_index, within the whole batch."""
     sliding = _sliding("max_pool_with_argmax", strides, padding, data_format, None)
     tensor = _engine.convert_to_tensor(input)
@@ -266,4 +270,4 @@ def max_pool_with_argmax(input, ksize, strides, padding, data_format="NHWC", out
             image *= extent
         first = _op("range")(0, tensor.shape[0], dtype="int64") * image
         positions = positions + _op("reshape")(first, [-1, 1, 1, 1])
-    return _op("max_pool")(tensor, ksize, **sliding), _op("cast")(positions, output_dtype)
+    return MaxPoolWithArgmax(_op("max_pool")(tensor, ksize, **sliding), _op("cast")(positions, output_dtype))
