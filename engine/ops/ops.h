@@ -138,6 +138,10 @@ Tensor lgamma(const Tensor& x);
 Tensor digamma(const Tensor& x);
 Tensor polygamma(const Tensor& a, const Tensor& x);
 Tensor zeta(const Tensor& x, const Tensor& q);
+/// The regularized incomplete gamma functions P and Q, and beta function I (incomplete.cpp).
+Tensor igamma(const Tensor& a, const Tensor& x);
+Tensor igammac(const Tensor& a, const Tensor& x);
+Tensor betainc(const Tensor& a, const Tensor& b, const Tensor& x);
 Tensor xdivy(const Tensor& x, const Tensor& y);
 Tensor xlogy(const Tensor& x, const Tensor& y);
 Tensor xlog1py(const Tensor& x, const Tensor& y);
