@@ -37,13 +37,16 @@ Tensor random_normal(const Shape& shape, double mean = 0.0, double stddev = 1.0,
 Tensor truncated_normal(const Shape& shape, double mean = 0.0, double stddev = 1.0,
                         DType dtype = DType::float32, Seed seed = std::nullopt);
 
-/// The rows in another order (random_draws.cpp, and the two below).
+/// The rows in another order (random_draws.cpp, and the three below).
 Tensor random_shuffle(const Tensor& value, Seed seed = std::nullopt);
 /// Numbers of classes, drawn by unnormalised log-probabilities (batch, classes).
 Tensor random_categorical(const Tensor& logits, std::int64_t num_samples, DType dtype = DType::int64,
                           Seed seed = std::nullopt);
 /// Shape `shape` + shape of alpha.
 Tensor random_gamma(const Shape& shape, const Tensor& alpha, Seed seed = std::nullopt);
+/// The same of the Poisson distribution: whole numbers of any numeric dtype.
+Tensor random_poisson(const Shape& shape, const Tensor& lam, DType dtype = DType::float32,
+                      Seed seed = std::nullopt);
 /// How a gamma distributed sample moves with alpha; `order`: differentiated so often with respect to alpha
 /// (gamma_gradient.cpp).
 Tensor random_gamma_grad(const Tensor& alpha, const Tensor& sample, std::int64_t order = 0);
