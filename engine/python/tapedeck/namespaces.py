@@ -4,16 +4,17 @@ import sys
 import types
 
 from tapedeck import _engine, composites
-from tapedeck import (blocks, casts, debugging, linalg, matrices, nn, nn_images, random, reductions, refusals,
-                      segments, selections, shaping)
+from tapedeck import (blocks, casts, control_flow, debugging, linalg, matrices, nn, nn_images, printing, random, reductions,
+                      refusals, segments, selections, shaping)
 
-# What the package's Python files add: the first six list it themselves.
+# What the package's Python files add: the first six list it themselves, as control_flow and printing do, which name
+# themselves in their refusals: what a function that they call raises is not theirs.
 _DEFINING = [blocks, casts, matrices, reductions, segments, selections, debugging, linalg, nn, nn_images, random,
              shaping]
 
 # Files of the package that hold code, but are no namespace that TensorFlow has.
-_INTERNAL = {"blocks", "casts", "composites", "context", "creation", "custom", "explain", "functional", "idx",
-             "lbfgs", "matrices", "namespaces", "nn_images", "reductions", "refusals", "segments", "selections",
+_INTERNAL = {"blocks", "casts", "composites", "context", "control_flow", "creation", "custom", "explain", "functional", "idx",
+             "lbfgs", "matrices", "namespaces", "nn_images", "printing", "reductions", "refusals", "segments", "selections",
              "shapes", "shaping", "signatures", "tape"}
 
 # Functions of the package's Python files that TensorFlow has under other names too.
