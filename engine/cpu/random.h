@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "engine/tensor/dtype.h"
@@ -47,6 +48,10 @@ std::int64_t random_classes(DType logits_dtype, const void* logits, std::int64_t
 /// number, with further attempts in the counter's third word.
 void random_gamma(DType dtype, const void* alpha, std::int64_t alpha_count, StreamPlace place, void* out,
                   std::int64_t count);
+/// out[i]: a whole number of the Poisson distribution with mean lam[i % lam's size], finite and at least 0,
+/// cut to what dtype holds. One block for each number, as random_gamma.
+void random_poisson(std::span<const double> lam, StreamPlace place, DType dtype, void* out,
+                    std::int64_t count);
 /// The highest `order` of random_gamma_slope.
 constexpr int most_gamma_slope_order = 3;
 /// out[i]: derivative number `order` (0: the slope itself) with respect to alpha, at a fixed sample, of the

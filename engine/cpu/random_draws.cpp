@@ -6,6 +6,7 @@
 
 #include "engine/cpu/blocks.h"
 #include "engine/cpu/random.h"
+#include "engine/cpu/stirling.h"
 
 namespace tapedeck::cpu {
 namespace {
@@ -108,6 +109,50 @@ void draw_gamma(const T* alpha, std::int64_t alpha_count, StreamPlace place, T* 
   });
 }
 
+/// Sums the probabilities up to a uniform number.
+double small_poisson_value(double lam, StreamPlace place, std::int64_t index) {
+  double left = fraction(words_at(place, index)[0]);
+  double probability = std::exp(-lam);
+  double value = 0;
+  for (; left >= probability && probability > 0; ++value) {
+    left -= probability;
+    probability *= lam / (value + 1);
+  }
+  return value;
+}
+
+/// Transformed rejection, algorithm PTRS of W. Hörmann, "The transformed rejection method for generating
+/// Poisson random variables", Insurance: Mathematics and Economics 12 (1993); for lam ≥ 10.
+double large_poisson_value(double lam, StreamPlace place, std::int64_t index) {
+  const double b = 0.931 + 2.53 * std::sqrt(lam);
+  const double a = -0.059 + 0.02483 * b;
+  const double inverse_alpha = 1.1239 + 1.1328 / (b - 3.4);
+  const double quick = 0.9277 - 3.6224 / (b - 2);
+  for (std::uint32_t attempt = 0;; ++attempt) {
+    const auto words = words_at(place, index, attempt);
+    const double u = fraction(words[0]) - 0.5;
+    const double v = positive_fraction(words[1]);
+    const double distance = 0.5 - std::abs(u);
+    const double value = std::floor((2 * a / distance + b) * u + lam + 0.43);
+    if (distance >= 0.07 && v <= quick) return value;
+    if (!(value >= 0) || (distance < 0.013 && v > distance)) continue;
+    if (v * inverse_alpha <= (a / (distance * distance) + b) * poisson_probability(value, lam)) return value;
+  }
+}
+
+template <class T>
+void draw_poisson(std::span<const double> lam, StreamPlace place, T* out, std::int64_t count) {
+  const double highest = static_cast<double>(std::numeric_limits<T>::max());
+  for_blocks(count, grain_for(60.0), [=](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const double mean = lam[static_cast<std::size_t>(i) % lam.size()];
+      const double value =
+          mean < 10 ? small_poisson_value(mean, place, i) : large_poisson_value(mean, place, i);
+      out[i] = value >= highest ? std::numeric_limits<T>::max() : static_cast<T>(value);
+    }
+  });
+}
+
 }  // namespace
 
 std::vector<std::int64_t> random_order(StreamPlace place, std::int64_t count) {
@@ -130,6 +175,14 @@ std::int64_t random_classes(DType logits_dtype, const void* logits, std::int64_t
   };
   return logits_dtype == DType::float32 ? draw(static_cast<const float*>(logits))
                                         : draw(static_cast<const double*>(logits));
+}
+
+void random_poisson(std::span<const double> lam, StreamPlace place, DType dtype, void* out,
+                    std::int64_t count) {
+  visit_dtype(dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    if constexpr (!std::is_same_v<T, bool>) draw_poisson(lam, place, static_cast<T*>(out), count);
+  });
 }
 
 void random_gamma(DType dtype, const void* alpha, std::int64_t alpha_count, StreamPlace place, void* out,

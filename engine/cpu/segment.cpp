@@ -45,6 +45,12 @@ void visit_numeric(DType dtype, F&& f) {
 
 void segment_rows(Segment op, DType dtype, const void* rows, const std::int64_t* segments, std::int64_t count,
                   std::int64_t width, void* target) {
+  if (dtype == DType::bool_) {
+    if (op != Segment::sum) fail<UnimplementedError>("segment_rows: bool has no products and no extremes");
+    join_rows(static_cast<const bool*>(rows), segments, count, width, static_cast<bool*>(target),
+              [](bool a, bool b) { return a || b; });
+    return;
+  }
   visit_numeric(dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     using Wide = typename Wrapping<T>::type;

@@ -12,7 +12,7 @@ enum class Segment : std::uint8_t { sum, prod, max, min };
 /// target[segments[i]] = op(target[segments[i]], rows[i]) in order of i; target (segment_count × width)
 /// starts with the op's neutral element: see segment_neutral. Segments lie in range; rows with a negative one
 /// are left out. Sums and products of whole numbers wrap around; extremes are NaN where one is among the
-/// values. Not for bool.
+/// values. Of bool there are sums alone: true where any is.
 void segment_rows(Segment op, DType dtype, const void* rows, const std::int64_t* segments, std::int64_t count,
                   std::int64_t width, void* target);
 

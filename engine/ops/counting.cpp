@@ -42,6 +42,7 @@ Distinct distinct_values(const Tensor& any) {
   return distinct;
 }
 
+template <bool with_counts>
 TensorSpecs unique_shape(const OpContext& c) {
   const Tensor& x = c.inputs[0];
   if (x.rank() != 1)
@@ -50,7 +51,7 @@ TensorSpecs unique_shape(const OpContext& c) {
   const auto count = static_cast<std::int64_t>(distinct_values(x).first.size());
   TensorSpecs specs = spec(x.dtype(), {count});
   specs.push_back({dtype, x.shape()});
-  specs.push_back({dtype, {count}});
+  if (with_counts) specs.push_back({dtype, {count}});
   return specs;
 }
 
@@ -64,18 +65,41 @@ Tensors unique_forward(const OpContext& c) {
                    [&](std::int64_t i) { return x.data<T>()[i]; });
   });
   outputs.push_back(from_integers(distinct.place, c.outputs[1]));
-  outputs.push_back(from_integers(distinct.counts, c.outputs[2]));
+  if (c.outputs.size() == 3) outputs.push_back(from_integers(distinct.counts, c.outputs[2]));
   return outputs;
 }
 
 }  // namespace
+
+TAPEDECK_OP(unique_op) = {
+    .name = "unique",
+    .python_names = {"unique"},
+    .inputs = {{.name = "x"}},
+    .attributes = {{.name = "out_idx", .kind = AttributeKind::dtype, .fallback = DType::int32}},
+    .shape_rule = unique_shape<false>,
+    .forward = unique_forward,
+    .vjp = nullptr,
+    .vjp_formula = "none",
+    .doc =
+        "The values of x, each once, in the order of their first appearance.\n\n"
+        "x: any dtype, one axis; out_idx: int32 or int64. NaN equals nothing, so each one counts for "
+        "itself.\n"
+        "Returns: (y, idx): the values, and for each element of x its value's place, so that x = y[idx], of "
+        "dtype out_idx.\n"
+        "Errors: InvalidArgumentError for another number of axes or another out_idx.",
+    .results = {.fields = {"y", "idx"}, .tuple_name = "Unique"},
+};
+std::pair<Tensor, Tensor> unique(const Tensor& x, DType out_idx) {
+  const Tensors results = run_op(unique_op, {&x, 1}, {out_idx});
+  return {results[0], results[1]};
+}
 
 TAPEDECK_OP(unique_with_counts_op) = {
     .name = "unique_with_counts",
     .python_names = {"unique_with_counts"},
     .inputs = {{.name = "x"}},
     .attributes = {{.name = "out_idx", .kind = AttributeKind::dtype, .fallback = DType::int32}},
-    .shape_rule = unique_shape,
+    .shape_rule = unique_shape<true>,
     .forward = unique_forward,
     .vjp = nullptr,
     .vjp_formula = "none",
@@ -87,6 +111,7 @@ TAPEDECK_OP(unique_with_counts_op) = {
         "how often "
         "each value appeared. idx and count have dtype out_idx.\n"
         "Errors: InvalidArgumentError for another number of axes or another out_idx.",
+    .results = {.fields = {"y", "idx", "count"}, .tuple_name = "UniqueWithCounts"},
 };
 Tensors unique_with_counts(const Tensor& x, DType out_idx) {
   return run_op(unique_with_counts_op, {&x, 1}, {out_idx});

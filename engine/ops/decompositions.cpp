@@ -139,6 +139,7 @@ TAPEDECK_OP(qr_op) = {
         "Walter and Lehmann 2018, arXiv:1009.6112, (10), where the first columns are independent; none "
         "with full_matrices and m > n (UnimplementedError).\n"
         "Errors: InvalidArgumentError for fewer than 2 axes; TypeMismatchError for another dtype.",
+    .results = {.fields = {"q", "r"}, .tuple_name = "Qr"},
 };
 std::pair<Tensor, Tensor> qr(const Tensor& input, bool full_matrices) {
   return run_op2(qr_op, input, {full_matrices});
@@ -281,6 +282,7 @@ TAPEDECK_OP(svd_op) = {
         "values contribute 0; u and v of full_matrices have none where m and n differ by more than 1, as in "
         "TensorFlow (UnimplementedError).\n"
         "Errors: InvalidArgumentError for fewer than 2 axes; TypeMismatchError for another dtype.",
+    .results = {.fields = {"s", "u", "v"}},
 };
 Tensors svd(const Tensor& tensor, bool full_matrices, bool compute_uv) {
   return run_op(svd_op, {&tensor, 1}, {full_matrices, compute_uv});
@@ -351,6 +353,7 @@ TAPEDECK_OP(self_adjoint_eig_op) = {
         std::string("Eigenvalues and eigenvectors of symmetric matrices: A = V·diag(e)·Vᵀ.\n\n") + eigen_doc +
         "Returns: (e, v), the dtype of tensor, (…, n) ascending and (…, n, n), v[:, i] belonging to e[i]. " +
         eigen_rest,
+    .results = {.fields = {"e", "v"}},
 };
 std::pair<Tensor, Tensor> self_adjoint_eig(const Tensor& tensor) {
   return run_op2(self_adjoint_eig_op, tensor);

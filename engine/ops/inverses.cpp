@@ -197,6 +197,7 @@ TAPEDECK_OP(log_matrix_determinant_op) = {
         "a "
         "singular matrix. Gradient: Giles 2008, 2.2.4, of log_abs; it needs a matrix that is not singular.\n"
         "Errors: InvalidArgumentError for other shapes; TypeMismatchError for another dtype.",
+    .results = {.fields = {"sign", "log_abs_determinant"}, .tuple_name = "LogMatrixDeterminant"},
 };
 std::pair<Tensor, Tensor> slogdet(const Tensor& input) {
   return run_op2(log_matrix_determinant_op, input);

@@ -74,6 +74,7 @@ TAPEDECK_OP(lu_op) = {
         "matrix functionals using triangular factorization\", Mathematics of Computation 80.\n"
         "Errors: InvalidArgumentError for other shapes, and for a singular matrix, saying which; "
         "TypeMismatchError for other dtypes.",
+    .results = {.fields = {"lu", "p"}, .tuple_name = "Lu"},
 };
 std::pair<Tensor, Tensor> lu(const Tensor& input, DType output_idx_type) {
   return run_op2(lu_op, input, {output_idx_type});

@@ -310,6 +310,7 @@ TAPEDECK_OP(moments_op) = {
         "Returns: (mean, variance), the dtype of x, its shape without the reduced axes.\n"
         "Errors: InvalidArgumentError for an axis out of range or named twice; TypeMismatchError for another "
         "dtype.",
+    .results = {.fields = {"mean", "variance"}},
 };
 std::pair<Tensor, Tensor> moments(const Tensor& x, const Axes& axes, bool keepdims) {
   const Tensors results = run_op(moments_op, {&x, 1}, {attribute_of(axes), keepdims});

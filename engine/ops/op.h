@@ -80,6 +80,12 @@ using Vjp = Tensors (*)(const VjpContext&);
 /// values go that no VJP will read.
 enum class VjpReads : std::uint8_t { shapes, inputs, outputs, everything };
 
+/// What Python gets of an op with several outputs: a tuple, named where TensorFlow's is.
+struct ResultForm {
+  std::vector<std::string> fields = {};  ///< a name for each output: {"q", "r"}
+  std::string tuple_name = {};           ///< of the named tuple, TensorFlow's: "Qr"; empty: a plain tuple
+};
+
 struct OpDef {
   std::string name;                       ///< the op's one name in records and errors, TensorFlow's: "matmul"
   std::vector<std::string> python_names;  ///< under `tf.`: {"matmul", "linalg.matmul"}; empty: not public
@@ -98,6 +104,8 @@ struct OpDef {
   /// Such results are cut to the dtype's range, where others wrap around or become infinite: extremes of
   /// nothing.
   bool saturates = false;
+  /// Every op with several outputs has this or returns_list. One output alone comes as it is: svd's s.
+  ResultForm results = {};
   bool returns_list = false;                  ///< Python gets a list even of one output (split, unstack)
   int index = -1;                             ///< position in the registry; set by it
   VjpReads vjp_reads = VjpReads::everything;  ///< set by the registry, from its list of those that read less

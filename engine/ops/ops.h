@@ -37,13 +37,16 @@ Tensor random_normal(const Shape& shape, double mean = 0.0, double stddev = 1.0,
 Tensor truncated_normal(const Shape& shape, double mean = 0.0, double stddev = 1.0,
                         DType dtype = DType::float32, Seed seed = std::nullopt);
 
-/// The rows in another order (random_draws.cpp, and the two below).
+/// The rows in another order (random_draws.cpp, and the three below).
 Tensor random_shuffle(const Tensor& value, Seed seed = std::nullopt);
 /// Numbers of classes, drawn by unnormalised log-probabilities (batch, classes).
 Tensor random_categorical(const Tensor& logits, std::int64_t num_samples, DType dtype = DType::int64,
                           Seed seed = std::nullopt);
 /// Shape `shape` + shape of alpha.
 Tensor random_gamma(const Shape& shape, const Tensor& alpha, Seed seed = std::nullopt);
+/// The same of the Poisson distribution: whole numbers of any numeric dtype.
+Tensor random_poisson(const Shape& shape, const Tensor& lam, DType dtype = DType::float32,
+                      Seed seed = std::nullopt);
 /// How a gamma distributed sample moves with alpha; `order`: differentiated so often with respect to alpha
 /// (gamma_gradient.cpp).
 Tensor random_gamma_grad(const Tensor& alpha, const Tensor& sample, std::int64_t order = 0);
@@ -138,6 +141,10 @@ Tensor lgamma(const Tensor& x);
 Tensor digamma(const Tensor& x);
 Tensor polygamma(const Tensor& a, const Tensor& x);
 Tensor zeta(const Tensor& x, const Tensor& q);
+/// The regularized incomplete gamma functions P and Q, and beta function I (incomplete.cpp).
+Tensor igamma(const Tensor& a, const Tensor& x);
+Tensor igammac(const Tensor& a, const Tensor& x);
+Tensor betainc(const Tensor& a, const Tensor& b, const Tensor& x);
 Tensor xdivy(const Tensor& x, const Tensor& y);
 Tensor xlogy(const Tensor& x, const Tensor& y);
 Tensor xlog1py(const Tensor& x, const Tensor& y);
@@ -188,8 +195,9 @@ Tensor argsort(const Tensor& values, std::int64_t axis = -1, const std::string& 
 std::pair<Tensor, Tensor> top_k(const Tensor& input, std::int64_t k = 1, bool sorted = true);
 
 // ---- which and how many (counting.cpp) ----
-/// Values in the order of their first appearance, each element's place among them, and how often each
-/// appeared.
+/// Values in the order of their first appearance, and each element's place among them.
+std::pair<Tensor, Tensor> unique(const Tensor& x, DType out_idx = DType::int32);
+/// The same, and how often each value appeared.
 Tensors unique_with_counts(const Tensor& x, DType out_idx = DType::int32);
 
 // ---- shapes (identity.cpp, shape.cpp, arrange.cpp, concat.cpp, padding.cpp, blocks.cpp) ----

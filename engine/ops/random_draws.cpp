@@ -192,6 +192,61 @@ Tensor random_gamma(const Shape& shape, const Tensor& alpha, Seed seed) {
   return run_draw(random_gamma_op, alpha, {attribute_of(shape)}, seed);
 }
 
+// ---- random_poisson ----
+TAPEDECK_OP(random_poisson_op) = {
+    .name = "random_poisson",
+    .python_names = {"random.poisson"},
+    .inputs = {{.name = "lam", .preferred = DType::float32}},
+    .attributes =
+        [] {
+          std::vector<AttributeSpec> specs = {
+              {.name = "shape", .kind = AttributeKind::shape, .fallback = {}, .required = true},
+              {.name = "dtype", .kind = AttributeKind::dtype, .fallback = DType::float32}};
+          append_seed(specs);
+          return specs;
+        }(),
+    .shape_rule =
+        [](const OpContext& c) {
+          place_of(c);
+          require_kind(c, 0, Kind::numeric);
+          const DType dtype = c.attributes.get<DType>(1);
+          if (dtype == DType::bool_)
+            fail<TypeMismatchError>("random_poisson: dtype is bool; needs a numeric dtype");
+          Shape shape = shape_of(c, 0);
+          for (const std::int64_t extent : c.inputs[0].shape()) shape.push_back(extent);
+          return spec(dtype, shape);
+        },
+    .forward =
+        [](const OpContext& c) {
+          Tensor out = allocate_output(c);
+          const std::vector<double> lam = contiguous(c.inputs[0]).to_vector();
+          for (const double value : lam)
+            if (!(value >= 0) || std::isinf(value))
+              fail<InvalidArgumentError>("random_poisson: lam holds ", value,
+                                         "; needs finite numbers of at least 0");
+          cpu::random_poisson(lam, place_of(c), out.dtype(), out.writable_data<std::byte>(), out.count());
+          return one(std::move(out));
+        },
+    .vjp = nullptr,
+    .vjp_formula = "none",
+    .doc = std::string(
+               "Random whole numbers of the Poisson distribution with mean lam.\n\n"
+               "lam: any numeric dtype, at least 0; shape: how many for each lam; dtype: of the result, "
+               "any numeric one; seed: whole number or None.\n"
+               "Returns: dtype, shape + the shape of lam; numbers cut to the dtype's range. For lam below "
+               "10 by summing probabilities up, else by Hörmann's transformed rejection (\"The "
+               "transformed rejection method for generating Poisson random variables\", Insurance: "
+               "Mathematics and Economics 12, 1993).\n"
+               "Errors: InvalidArgumentError for a lam below 0 or not finite, or a negative extent; "
+               "TypeMismatchError for bool.") +
+           stream_doc,
+    .python_order = {"shape", "lam", "dtype", "seed"},
+    .saturates = true,
+};
+Tensor random_poisson(const Shape& shape, const Tensor& lam, DType dtype, Seed seed) {
+  return run_draw(random_poisson_op, lam, {attribute_of(shape), dtype}, seed);
+}
+
 void link_random_draws() {}
 
 }  // namespace tapedeck::ops

@@ -241,7 +241,6 @@ int arg_axis(const OpContext& c) {
 }
 
 TensorSpecs arg_shape(const OpContext& c) {
-  require_kind(c, 0, Kind::numeric);
   const Shape& shape = c.inputs[0].shape();
   const int axis = arg_axis(c);
   if (shape[axis] == 0)
@@ -283,10 +282,9 @@ OpDef arg_row(const std::string& name, const std::string& which, Forward forward
       .vjp_formula = "none",
       .doc = "The position of the " + which +
              " value along an axis; the first of equals, a NaN before all.\n\n" +
-             "input: any numeric dtype; axis: None is 0; output_type: int64 or int32.\n"
+             "input: any dtype, bool as 0 and 1; axis: None is 0; output_type: int64 or int32.\n"
              "Returns: output_type, the shape of input without the axis.\n"
-             "Errors: InvalidArgumentError for an axis out of range, an empty axis, or another output_type; "
-             "TypeMismatchError for bool.",
+             "Errors: InvalidArgumentError for an axis out of range, an empty axis, or another output_type.",
   };
 }
 

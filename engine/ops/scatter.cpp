@@ -1,4 +1,6 @@
 // Slices taken and added by coordinates.
+#include <cstring>
+
 #include "engine/cpu/copy.h"
 #include "engine/ops/coordinates.h"
 #include "engine/ops/families.h"
@@ -103,7 +105,6 @@ TAPEDECK_OP(scatter_nd_op) = {
     .attributes = {{.name = "shape", .kind = AttributeKind::shape, .fallback = {}, .required = true}},
     .shape_rule =
         [](const OpContext& c) {
-          require_kind(c, 1, Kind::numeric);
           const Shape shape = shape_of(c, 0);
           require_updates(c, 0, 1, shape, depth_of(c, 0, shape));
           return spec(c.inputs[1].dtype(), shape);
@@ -111,8 +112,7 @@ TAPEDECK_OP(scatter_nd_op) = {
     .forward =
         [](const OpContext& c) {
           Tensor out = allocate_output(c);
-          const Tensor zero = Tensor::scalar(0.0, out.dtype());
-          cpu::fill(item_size(out.dtype()), zero.raw(), out.writable_data<std::byte>(), out.count());
+          std::memset(out.writable_data<std::byte>(), 0, out.bytes());  // 0 of every dtype
           join_slices(cpu::Segment::sum, c, 0, contiguous(c.inputs[1]), out);
           return one(std::move(out));
         },
@@ -124,14 +124,15 @@ TAPEDECK_OP(scatter_nd_op) = {
         },
     .vjp_formula = "d(updates) = gather_nd(dy, indices)",
     .doc =
-        "Zeros of a shape, to which slices are added by coordinates; those of one place add up in order.\n\n"
+        "Zeros of a shape, to which slices are added by coordinates; those of one place add up in order, of "
+        "bool by 'or'.\n\n"
         "indices: any whole-number dtype, its last axis holds coordinates of the first axes of shape; "
         "updates: "
-        "any numeric dtype, indices.shape[:-1] + shape[indices.shape[-1]:]; shape: of the "
+        "any dtype, indices.shape[:-1] + shape[indices.shape[-1]:]; shape: of the "
         "result.\n"
         "Returns: the dtype of updates, shape.\n"
         "Errors: OutOfRangeError for coordinates outside of shape; InvalidArgumentError for updates of "
-        "another shape; TypeMismatchError for other dtypes.",
+        "another shape; TypeMismatchError for indices that are no whole numbers.",
 };
 Tensor scatter_nd(const Tensor& indices, const Tensor& updates, const Shape& shape) {
   return run_op1(scatter_nd_op, {indices, updates}, {attribute_of(shape)});

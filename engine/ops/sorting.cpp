@@ -150,12 +150,31 @@ TensorSpecs top_k_shape(const OpContext& c) {
     fail<InvalidArgumentError>("top_k: k is ", k, "; the last axis of input ", to_string(input), " has ",
                                input[last], " values");
   require_countable(c, input[last]);
+  const DType index_type = c.attributes.get<DType>(2);
+  if (!is_integer(index_type))
+    fail<InvalidArgumentError>("top_k: index_type is ", dtype_name(index_type), "; needs int32 or int64");
   Shape shape;
   for (int axis = 0; axis < last; ++axis) shape.push_back(input[axis]);
   shape.push_back(k);
   TensorSpecs specs = spec(c.inputs[0].dtype(), shape);
-  specs.push_back({DType::int32, shape});
+  specs.push_back({index_type, shape});
   return specs;
+}
+
+Tensors top_k_forward(const OpContext& c) {
+  const Tensor rows = contiguous(c.inputs[0]);
+  const std::int64_t count = rows.dim(rows.rank() - 1);
+  Tensors outputs = one(allocate_output(c, 0));
+  Tensor positions = Tensor::allocate(DType::int32, c.outputs[1].shape);
+  cpu::top_k_rows(rows.dtype(), rows.raw(), count == 0 ? 0 : rows.count() / count, count, integer_of(c, 0),
+                  outputs[0].writable_data<std::byte>(), positions.writable_data<std::int32_t>());
+  if (c.outputs[1].dtype != DType::int32) {
+    const Tensor narrow = std::exchange(positions, allocate_output(c, 1));
+    cpu::cast(DType::int32, positions.dtype(), operand(narrow, narrow.shape()),
+              positions.writable_data<std::byte>(), narrow.shape());
+  }
+  outputs.push_back(std::move(positions));
+  return outputs;
 }
 
 Tensors top_k_vjp(const VjpContext& c) {
@@ -176,35 +195,29 @@ TAPEDECK_OP(top_k_op) = {
     .python_names = {"nn.top_k", "math.top_k"},
     .inputs = {{.name = "input"}},
     .attributes = {{.name = "k", .kind = AttributeKind::integer, .fallback = std::int64_t{1}},
-                   {.name = "sorted", .kind = AttributeKind::boolean, .fallback = true}},
+                   {.name = "sorted", .kind = AttributeKind::boolean, .fallback = true},
+                   {.name = "index_type", .kind = AttributeKind::dtype, .fallback = DType::int32}},
     .shape_rule = top_k_shape,
-    .forward =
-        [](const OpContext& c) {
-          const Tensor rows = contiguous(c.inputs[0]);
-          const std::int64_t count = rows.dim(rows.rank() - 1);
-          Tensors outputs = one(allocate_output(c, 0));
-          outputs.push_back(allocate_output(c, 1));
-          cpu::top_k_rows(rows.dtype(), rows.raw(), count == 0 ? 0 : rows.count() / count, count,
-                          integer_of(c, 0), outputs[0].writable_data<std::byte>(),
-                          outputs[1].writable_data<std::int32_t>());
-          return outputs;
-        },
+    .forward = top_k_forward,
     .vjp = top_k_vjp,
     .vjp_formula = "d(input) = d(values) put back to where the values came from, else 0",
     .doc =
         "The k largest values along the last axis, and their positions.\n\n"
         "input: any numeric dtype, at least one axis; k: how many; sorted: largest first, as "
         "they come "
-        "here in any case.\n"
-        "Returns: (values, indices): the dtype of input and int32, the shape of input with k for its last "
+        "here in any case; index_type: int32 or int64.\n"
+        "Returns: (values, indices): the dtype of input and index_type, the shape of input with k for its "
+        "last "
         "extent. Of "
         "equal values the first comes first; NaN counts as larger than every number.\n"
-        "Errors: InvalidArgumentError for a scalar, or a k below 0 or above the last extent; "
+        "Errors: InvalidArgumentError for a scalar, a k below 0 or above the last extent, or another "
+        "index_type; "
         "TypeMismatchError for "
         "bool.",
+    .results = {.fields = {"values", "indices"}, .tuple_name = "TopKV2"},
 };
 std::pair<Tensor, Tensor> top_k(const Tensor& input, std::int64_t k, bool sorted) {
-  const Tensors results = run_op(top_k_op, {&input, 1}, {k, sorted});
+  const Tensors results = run_op(top_k_op, {&input, 1}, {k, sorted, DType::int32});
   return {results[0], results[1]};
 }
 

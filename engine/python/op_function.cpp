@@ -1,5 +1,6 @@
 #include "engine/python/op_function.h"
 
+#include <pybind11/stl.h>
 #include <structmember.h>
 
 #include <memory>
@@ -18,6 +19,7 @@ struct OpFunctionObject {
   PyObject_HEAD vectorcallfunc vectorcall;
   const Signature* signature;  ///< lives as long as the process, as the registry does
   PyObject* name;
+  PyObject* tuple_class;  ///< the named tuple of the results; nullptr: a plain tuple, a list, or one tensor
 };
 PyTypeObject op_function_type = blank_type();
 
@@ -35,17 +37,34 @@ PyObject* wrap_list(Tensors& outputs) {
   return py::object(list).release().ptr();
 }
 
+/// As ResultForm says.
+PyObject* wrap_results(const OpFunctionObject& function, Tensors& outputs) {
+  const OpDef& op = function.signature->op();
+  if (op.returns_list) return wrap_list(outputs);
+  if (outputs.size() == 1) return wrap(std::move(outputs[0]));
+  const py::object tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(outputs.size())));
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    PyObject* item = wrap(std::move(outputs[i]));
+    if (!item) throw ForeignException{};
+    PyTuple_SET_ITEM(tuple.ptr(), static_cast<Py_ssize_t>(i), item);
+  }
+  if (!function.tuple_class) return py::object(tuple).release().ptr();
+  const py::object arguments = checked(PyTuple_Pack(1, tuple.ptr()));
+  // tuple.__new__(class, values), as the class's own _make does.
+  return PyTuple_Type.tp_new(reinterpret_cast<PyTypeObject*>(function.tuple_class), arguments.ptr(), nullptr);
+}
+
 PyObject* call(PyObject* self, PyObject* const* arguments, std::size_t flagged_count,
                PyObject* keyword_names) {
   return guarded([&]() -> PyObject* {
-    const Signature& signature = *reinterpret_cast<OpFunctionObject*>(self)->signature;
+    const OpFunctionObject& function = *reinterpret_cast<OpFunctionObject*>(self);
+    const Signature& signature = *function.signature;
     Tensors inputs;
     Attributes attributes;
     signature.parse(arguments, static_cast<std::size_t>(PyVectorcall_NARGS(flagged_count)), keyword_names,
                     inputs, attributes);
     Tensors outputs = run_op(signature.op(), inputs, attributes);
-    if (outputs.size() == 1 && !signature.op().returns_list) return wrap(std::move(outputs[0]));
-    return wrap_list(outputs);
+    return wrap_results(function, outputs);
   });
 }
 
@@ -119,6 +138,15 @@ PyObject* get_signature(PyObject* self, void*) {
 PyObject* get_returns_list(PyObject* self, void*) {
   return PyBool_FromLong(op_of(self).returns_list);
 }
+PyObject* get_result_fields(PyObject* self, void*) {
+  return guarded([&] { return py::cast(op_of(self).results.fields).release().ptr(); });
+}
+PyObject* get_tuple_class(PyObject* self, void*) {
+  PyObject* tuple_class = reinterpret_cast<OpFunctionObject*>(self)->tuple_class;
+  PyObject* result = tuple_class ? tuple_class : Py_None;
+  Py_INCREF(result);
+  return result;
+}
 PyObject* represent(PyObject* self) {
   return PyUnicode_FromFormat("<op %s>", op_of(self).name.c_str());
 }
@@ -140,6 +168,10 @@ PyGetSetDef properties[] = {
     {"parameters", get_parameters, nullptr,
      "(name, kind, default) of each argument; default ... where it is required.", nullptr},
     {"returns_list", get_returns_list, nullptr, "True where the result is a list of tensors.", nullptr},
+    {"result_fields", get_result_fields, nullptr, "The names of the results, where there are several.",
+     nullptr},
+    {"tuple_class", get_tuple_class, nullptr,
+     "The class of the results where they are a named tuple, or None.", nullptr},
     {"__signature__", get_signature, nullptr, nullptr, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 PyMethodDef methods[] = {{"__reduce__", reduce, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
@@ -156,17 +188,29 @@ void ready_type() {
   type.tp_methods = methods;
   type.tp_dealloc = [](PyObject* self) {
     Py_DECREF(reinterpret_cast<OpFunctionObject*>(self)->name);
+    Py_XDECREF(reinterpret_cast<OpFunctionObject*>(self)->tuple_class);
     PyObject_Free(self);
   };
   checked(PyType_Ready(&type));
 }
 
-py::object make_function(const Signature& signature, const std::string& python_name) {
+/// The class of the op's results, which stands in the module so that pickle finds it.
+py::object make_tuple_class(py::module_& module, const ResultForm& results) {
+  if (results.tuple_name.empty()) return {};
+  const py::object made = py::module_::import("collections")
+                              .attr("namedtuple")(results.tuple_name, results.fields,
+                                                  py::arg("module") = module.attr("__name__"));
+  module.attr(results.tuple_name.c_str()) = made;
+  return made;
+}
+
+py::object make_function(const Signature& signature, const std::string& python_name, py::object tuple_class) {
   auto* object = PyObject_New(OpFunctionObject, &op_function_type);
   if (!object) throw py::error_already_set();
   object->vectorcall = call;
   object->signature = &signature;
   object->name = PyUnicode_InternFromString(python_name.c_str());
+  object->tuple_class = tuple_class.release().ptr();
   return py::reinterpret_steal<py::object>(reinterpret_cast<PyObject*>(object));
 }
 
@@ -180,7 +224,8 @@ void bind_op_functions(py::module_& module) {
     const OpDef& op = Registry::instance().at(i);
     signatures.push_back(std::make_unique<Signature>(op));
     const std::string& first = op.python_names.empty() ? op.name : op.python_names.front();
-    const py::object function = make_function(*signatures.back(), first.substr(first.rfind('.') + 1));
+    const py::object function = make_function(*signatures.back(), first.substr(first.rfind('.') + 1),
+                                              make_tuple_class(module, op.results));
     for (const std::string& name : op.python_names) by_python_name[py::str(name)] = function;
     by_op_name[py::str(op.name)] = function;
   }

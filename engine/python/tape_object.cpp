@@ -5,6 +5,7 @@
 #include "engine/python/convert.h"
 #include "engine/python/errors.h"
 #include "engine/python/tensor_object.h"
+#include "engine/tape/forward.h"
 #include "engine/tape/tape.h"
 
 namespace tapedeck::python {
@@ -173,6 +174,13 @@ Tape::Source source_of(PyObject* object) {
   fail<TypeMismatchError>("gradient: sources: ", short_repr(object), " is neither a tensor nor a variable");
 }
 
+std::vector<Tape::Source> sources_of(PyObject* objects) {
+  std::vector<Tape::Source> sources;
+  for (const py::handle object : py::reinterpret_borrow<py::object>(objects))
+    sources.push_back(source_of(object.ptr()));
+  return sources;
+}
+
 /// _gradients(targets, sources, output_gradients, zero_unconnected): lists in, a list out.
 PyObject* gradients(PyObject* self, PyObject* args) {
   PyObject *target_objects = nullptr, *source_objects = nullptr, *output_gradients = Py_None;
@@ -186,14 +194,24 @@ PyObject* gradients(PyObject* self, PyObject* args) {
     Tensors cotangents;
     if (output_gradients != Py_None)
       cotangents = cotangents_of(py::reinterpret_borrow<py::sequence>(output_gradients), targets);
-    std::vector<Tape::Source> sources;
-    for (const py::handle object : py::reinterpret_borrow<py::object>(source_objects))
-      sources.push_back(source_of(object.ptr()));
+    const std::vector<Tape::Source> sources = sources_of(source_objects);
     const auto unconnected = zero ? Unconnected::zero : Unconnected::none;
     return list_of(tape_of(self).gradient(targets, std::span<const Tape::Source>(sources), cotangents,
                                           unconnected))
         .release()
         .ptr();
+  });
+}
+
+/// _forward_product(target, primals, tangents): None where the target does not depend on the primals.
+PyObject* forward_product_of(PyObject* self, PyObject* args) {
+  PyObject *target = nullptr, *primals = nullptr, *tangents = nullptr;
+  if (!PyArg_ParseTuple(args, "OOO:_forward_product", &target, &primals, &tangents)) return nullptr;
+  return guarded([&] {
+    Tensors directions;
+    for (const py::handle object : py::reinterpret_borrow<py::object>(tangents))
+      directions.push_back(tensor_of(object.ptr()));
+    return wrap(forward_product(tape_of(self), tensor_of(target), sources_of(primals), directions));
   });
 }
 
@@ -270,6 +288,7 @@ PyMethodDef methods[] = {
     {"_stop", run<&Tape::stop>, METH_NOARGS, nullptr},
     {"_active", active, METH_NOARGS, nullptr},
     {"_gradients", gradients, METH_VARARGS, nullptr},
+    {"_forward_product", forward_product_of, METH_VARARGS, nullptr},
     {"_begin_many", run<&Tape::begin_many>, METH_NOARGS, nullptr},
     {"_end_many", run<&Tape::end_many>, METH_NOARGS, nullptr},
     {nullptr, nullptr, 0, nullptr},

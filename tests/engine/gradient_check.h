@@ -1,4 +1,5 @@
-// Gradients of first and second order against central finite differences, in float64.
+// Gradients of first and second order, and products of forward mode, against central finite differences, in
+// float64.
 #pragma once
 
 #include <array>
@@ -9,6 +10,7 @@
 #include <string>
 
 #include "engine/ops/ops.h"
+#include "engine/tape/forward.h"
 #include "engine/tape/tape.h"
 
 namespace tapedeck::testing {
@@ -118,6 +120,82 @@ inline std::string check_gradients(const TensorsFunction& f, const Tensors& inpu
       [&](const Tensors& at) { return weighted_sum(split_gradients(span_of(at)), directions); }, point,
       second, 1e-6, 2e-6);
   return difference.empty() ? difference : "second order, " + difference;
+}
+
+/// Forward mode: the Jacobians of f's outputs times `tangents`; zeros where an output does not depend on the
+/// inputs.
+inline Tensors tape_products(const TensorsFunction& f, const Tensors& inputs, const Tensors& tangents) {
+  Tape tape(true, false);
+  tape.start();
+  for (const Tensor& input : inputs) tape.watch(input);
+  const Tensors outputs = f(span_of(inputs));
+  tape.stop();
+  std::vector<Tape::Source> primals;
+  for (const Tensor& input : inputs) primals.push_back({input, {}});
+  Tensors products;
+  for (const Tensor& output : outputs) {
+    const Tensor product = forward_product(tape, output, primals, span_of(tangents));
+    products.push_back(product ? product : ops::zeros_like(output));
+  }
+  return products;
+}
+
+/// The inputs, each moved `step` times its tangent.
+inline Tensors moved(const Tensors& inputs, const Tensors& tangents, double step) {
+  Tensors result;
+  for (std::size_t k = 0; k < inputs.size(); ++k) {
+    std::vector<double> values = inputs[k].to_vector();
+    const std::vector<double> tangent = tangents[k].to_vector();
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] += step * tangent[i];
+    result.push_back(Tensor::from_values<double>(values, inputs[k].shape()));
+  }
+  return result;
+}
+
+/// u·(J·v) from forward mode and (Jᵀ·u)·v from reverse mode are one number. Returns what differs, or nothing.
+inline std::string compare_with_gradients(const TensorsFunction& f, const Tensors& inputs,
+                                          const Tensors& tangents, const Tensors& products,
+                                          const Tensors& weights) {
+  const double forward = weighted_sum(products, weights);
+  const double reverse = weighted_sum(tape_gradients(f, inputs, weights), tangents);
+  if (std::abs(forward - reverse) <= 1e-9 * (1 + std::abs(reverse))) return {};
+  std::ostringstream text;
+  text.precision(12);
+  text << "weighted, forward mode says " << forward << ", reverse mode says " << reverse;
+  return text.str();
+}
+
+/// Checks forward mode of f (float64 tensors in and out) at `inputs`, along random tangents: against reverse
+/// mode, and, with `differences`, against central differences. Returns what differs, or nothing.
+inline std::string check_products(const TensorsFunction& f, const Tensors& inputs, bool differences,
+                                  Random& random) {
+  constexpr double step = 1e-6, tolerance = 1e-6;
+  const Tensors outputs = f(span_of(inputs));
+  Tensors tangents, weights;
+  for (const Tensor& input : inputs) tangents.push_back(random_tensor(random, input.shape(), -1.0, 1.0));
+  for (const Tensor& output : outputs) weights.push_back(random_weights(random, output));
+  const Tensors products = tape_products(f, inputs, tangents);
+  for (std::size_t k = 0; k < outputs.size(); ++k)
+    if (products[k].shape() != outputs[k].shape())
+      return "the product of output " + std::to_string(k) + " has shape " + to_string(products[k].shape());
+  const std::string difference = compare_with_gradients(f, inputs, tangents, products, weights);
+  if (!difference.empty() || !differences) return difference;
+  const Tensors above = f(span_of(moved(inputs, tangents, step)));
+  const Tensors below = f(span_of(moved(inputs, tangents, -step)));
+  for (std::size_t k = 0; k < outputs.size(); ++k) {
+    const std::vector<double> product = products[k].to_vector(), high = above[k].to_vector(),
+                              low = below[k].to_vector();
+    for (std::size_t i = 0; i < product.size(); ++i) {
+      const double expected = (high[i] - low[i]) / (2 * step);
+      if (std::abs(product[i] - expected) <= tolerance * (1 + std::abs(expected))) continue;
+      std::ostringstream text;
+      text.precision(12);
+      text << "output " << k << ", element " << i << ": forward mode says " << product[i]
+           << ", differences say " << expected;
+      return text.str();
+    }
+  }
+  return {};
 }
 
 }  // namespace tapedeck::testing

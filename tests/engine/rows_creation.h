@@ -136,6 +136,11 @@ inline Rows creation_rows() {
                   "tests/python/test_random.py",
                   {},
                   "tests/python/test_random.py"});
+  rows.push_back({"random_poisson",
+                  {draw({3}, 0.5, {list({2}), f64}), draw({}, 0.1, {list({}), DType::int32})},
+                  {},
+                  0,
+                  "tests/python/test_random.py"});
   rows.push_back(gamma_slope_row());
   return rows;
 }

@@ -231,17 +231,34 @@ inline Rows scatter_rows() {
   const auto larger = [](double old, double update) {
     return std::isnan(old) || std::isnan(update) ? std::nan("") : std::max(old, update);
   };
-  return {
+  Row onto_zeros =
       scatter_test("scatter_nd",
                    {scatter(twice, {3}, {5}), scatter(pairs, {2}, {2, 3}), scatter(pairs, {2, 2}, {2, 3, 2}),
                     scatter(integers({2}, {1}), {}, {4}), scatter(integers({}, {0, 1}), {0, 2}, {3, 2})},
-                   [](double old, double update) { return old + update; }),
-      scatter_test("tensor_scatter_nd_update", changes, [](double, double update) { return update; }),
-      scatter_test("tensor_scatter_nd_add", sums, [](double old, double update) { return old + update; }),
-      scatter_test("tensor_scatter_nd_sub", sums, [](double old, double update) { return old - update; }),
-      scatter_test("tensor_scatter_nd_max", extremes, larger),
-      scatter_test("tensor_scatter_nd_min", extremes,
-                   [larger](double old, double update) { return -larger(-old, -update); })};
+                   [](double old, double update) { return old + update; });
+  const auto flags = [](const Tensor& indices, const std::vector<int>& updates, const Shape& shape) {
+    return [=](Random&) {
+      const Tensor values = booleans(updates, {static_cast<std::int64_t>(updates.size())});
+      return Call{{indices, values}, {attribute_list(shape)}, shape};
+    };
+  };
+  // Of bool, those of one place are joined by 'or', in either order.
+  onto_zeros.calls.push_back(flags(twice, {1, 0, 1}, {5}));
+  onto_zeros.calls.push_back(flags(twice, {0, 1, 0}, {5}));
+  onto_zeros.calls.push_back(flags(twice, {1, 1, 0}, {5}));
+  onto_zeros.reference = [sums = onto_zeros.reference](const Call& call) {
+    Arrays arrays = sums(call);
+    if (call.inputs[1].dtype() == DType::bool_)
+      for (double& value : arrays[0].values) value = value != 0;
+    return arrays;
+  };
+  return {onto_zeros,
+          scatter_test("tensor_scatter_nd_update", changes, [](double, double update) { return update; }),
+          scatter_test("tensor_scatter_nd_add", sums, [](double old, double update) { return old + update; }),
+          scatter_test("tensor_scatter_nd_sub", sums, [](double old, double update) { return old - update; }),
+          scatter_test("tensor_scatter_nd_max", extremes, larger),
+          scatter_test("tensor_scatter_nd_min", extremes,
+                       [larger](double old, double update) { return -larger(-old, -update); })};
 }
 
 inline Rows search_rows() {

@@ -1,6 +1,7 @@
 // Test rows of divisions, bits, special functions and activations.
 #pragma once
 
+#include "tests/engine/rows_creation.h"
 #include "tests/engine/rows_elementwise.h"
 
 namespace tapedeck::testing {
@@ -227,6 +228,97 @@ inline Rows more_binary_rows() {
   rows.back().constants = {0};
   rows.push_back(logic_test("logical_xor", [](double x, double y) { return (x != 0) != (y != 0); }));
   return rows;
+}
+
+/// The incomplete gamma functions at small, middle and large a, and at both ends of x.
+inline Row incomplete_gamma_row(const std::string& op, bool upper) {
+  Row row{op, {}, {}, 2e-14};
+  for (const auto& [a, x] : std::vector<std::pair<Shape, Shape>>{
+           {{}, {}}, {{4}, {4}}, {{3}, {2, 3}}, {{2, 1}, {3, 1, 4}}, {{0}, {2, 0}}})
+    for (const auto& [scale, width] : {std::pair{1.0, 0.9}, std::pair{8.0, 0.6}, std::pair{40.0, 0.2}})
+      row.calls.push_back([=, a = a, x = x, scale = scale, width = width](Random& random) {
+        const double low = scale * (1 - width), high = scale * (1 + width);
+        return Call{{random_tensor(random, a, low, high), random_tensor(random, x, low, high)}};
+      });
+  row.calls.push_back(
+      values_only({0.3, 1e-3, 250, 250, 5e3, 12, 2.5, 1e-9}, {0.01, 1e-3, 240, 260, 5.1e3, 3, 30, 2}));
+  row.calls.push_back([](Random&) {
+    const std::vector<double> a = {0.5, 2, 2, 0, -1, 1, infinity, infinity, not_a_number, 1};
+    const std::vector<double> x = {0, 0, infinity, 1, 1, -1, 3, infinity, 1, not_a_number};
+    return Call{{Tensor::from_values<double>(a, {10}), Tensor::from_values<double>(x, {10})}};
+  });
+  row.reference = [upper](const Call& call) {
+    const Array a(call.inputs[0]), x(call.inputs[1]);
+    Array out(broadcast_shapes(a.shape, x.shape, "test"));
+    for_each_index(out.shape, [&](const auto& index) {
+      const double shape = a.broadcast(index), at = x.broadcast(index);
+      const bool in_domain = shape > 0 && at >= 0 && !(std::isinf(shape) && std::isinf(at));
+      const Wide lower = !in_domain                     ? static_cast<Wide>(not_a_number)
+                         : at == 0 || std::isinf(shape) ? 0
+                         : std::isinf(at)               ? 1
+                                                        : gamma_distribution(shape, at);
+      out(index) = static_cast<double>(upper ? 1 - lower : lower);
+    });
+    return Arrays{out};
+  };
+  return row;
+}
+
+/// I(x; a, b) = xᵃ(1 − x)ᵇ/(a·B(a, b))·Σ (a + b)…(a + b + n − 1)·xⁿ / ((a + 1)…(a + n)): all terms above 0.
+inline double beta_distribution(double a, double b, double x) {
+  if (!(a > 0 && b > 0 && x >= 0 && x <= 1) || std::isinf(a) || std::isinf(b)) return not_a_number;
+  if (x == 0 || x == 1) return x;
+  const Wide wide_a = a, wide_b = b, wide_x = x;
+  Wide term = 1, sum = 0;
+  for (int n = 0; term > 1e-30L * sum; ++n) {
+    sum += term;
+    term *= wide_x * (wide_a + wide_b + n) / (wide_a + 1 + n);
+  }
+  return static_cast<double>(sum * std::exp(wide_a * std::log(wide_x) + wide_b * std::log1p(-wide_x) -
+                                            std::lgamma(wide_a + 1) - std::lgamma(wide_b) +
+                                            std::lgamma(wide_a + wide_b)));
+}
+
+inline Row incomplete_beta_row() {
+  Row row{"betainc", {}, {}, 2e-14};
+  row.constants = {0, 1};
+  const auto values = [](const std::vector<double>& list) {
+    return Tensor::from_values<double>(list, {static_cast<std::int64_t>(list.size())});
+  };
+  for (const auto& [a, b, x] : std::vector<std::array<Shape, 3>>{{Shape{}, Shape{}, Shape{}},
+                                                                 {Shape{4}, Shape{4}, Shape{4}},
+                                                                 {Shape{3}, Shape{}, Shape{2, 3}},
+                                                                 {Shape{2, 1}, Shape{3}, Shape{}},
+                                                                 {Shape{0}, Shape{2, 0}, Shape{1}}})
+    for (const double scale : {1.0, 6.0})
+      row.calls.push_back([=, a = a, b = b, x = x](Random& random) {
+        return Call{{random_tensor(random, a, 0.3 * scale, scale),
+                     random_tensor(random, b, 0.4 * scale, 2 * scale), random_tensor(random, x, 0.1, 0.9)}};
+      });
+  row.calls.push_back([=](Random&) {  // 200 is an "edge": values alone
+    return Call{{values({200, 300, 1e-3, 0.01, 30, 1500, 0.2, 5}),
+                 values({200, 10, 2, 500, 1e-3, 0.5, 900, 0.02}),
+                 values({0.49, 0.97, 0.3, 1e-5, 0.99, 0.9995, 1e-4, 0.9})}};
+  });
+  row.calls.push_back([=](Random&) {
+    return Call{{values({2, 2, 0, 1, 1, 1, infinity, 1, not_a_number}),
+                 values({3, 3, 1, -1, 1, 1, 1, infinity, 1}),
+                 values({0, 1, 0.5, 0.5, -0.1, 1.1, 0.5, 0.5, 0.5})}};
+  });
+  row.reference = [](const Call& call) {
+    const Array a(call.inputs[0]), b(call.inputs[1]), x(call.inputs[2]);
+    Array out(broadcast_shapes(broadcast_shapes(a.shape, b.shape, "test"), x.shape, "test"));
+    for_each_index(out.shape, [&](const auto& index) {
+      out(index) = beta_distribution(a.broadcast(index), b.broadcast(index), x.broadcast(index));
+    });
+    return Arrays{out};
+  };
+  return row;
+}
+
+inline Rows incomplete_rows() {
+  return {incomplete_gamma_row("igamma", false), incomplete_gamma_row("igammac", true),
+          incomplete_beta_row()};
 }
 
 inline Rows bitwise_rows() {

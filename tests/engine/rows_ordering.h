@@ -166,10 +166,10 @@ inline Rows order_rows() {
   for (const auto& [shape, k] : std::vector<std::pair<Shape, std::int64_t>>{
            {{6}, 2}, {{6}, 6}, {{3, 4}, 1}, {{2, 2, 5}, 3}, {{3, 4}, 0}, {{0, 4}, 2}})
     top_k.calls.push_back([shape = shape, k = k](Random& random) {
-      return Call{{random_tensor(random, shape)}, {k, true}};
+      return Call{{random_tensor(random, shape)}, {k, true, k == 1 ? DType::int64 : DType::int32}};
     });
   top_k.calls.push_back([ties](Random&) {
-    return Call{{Tensor::from_values<double>(ties, {10})}, {std::int64_t{7}, true}};
+    return Call{{Tensor::from_values<double>(ties, {10})}, {std::int64_t{7}, true, DType::int32}};
   });
   top_k.reference = [](const Call& call) {
     const std::int64_t k = axis_of(call);  // the first attribute
@@ -276,7 +276,14 @@ inline Rows counting_rows() {
     };
     return Arrays{vector(values), vector(places), vector(counts)};
   };
-  return {unique};
+  Row without_counts = unique;
+  without_counts.op = "unique";
+  without_counts.reference = [reference = unique.reference](const Call& call) {
+    Arrays arrays = reference(call);
+    arrays.pop_back();
+    return arrays;
+  };
+  return {unique, without_counts};
 }
 
 }  // namespace tapedeck::testing

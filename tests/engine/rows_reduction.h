@@ -137,6 +137,12 @@ inline Rows reduction_rows() {
       return Call{{Tensor::from_values<double>(std::vector<double>{1, 3, 3, 1}, {4})},
                   {none(), DType::int32}};
     });
+    row.calls.push_back([](Random&) {  // of bool the first that holds, or does not
+      return Call{{booleans({0, 1, 1, 0, 0, 0, 1, 1}, {4, 2})}, {std::int64_t{0}, DType::int64}};
+    });
+    row.calls.push_back([](Random&) {
+      return Call{{booleans({0, 0, 0, 1, 1, 1, 1, 0, 1}, {3, 3})}, {std::int64_t{-1}, DType::int32}};
+    });
     row.reference = [largest](const Call& call) {
       const auto* axis = std::get_if<std::int64_t>(&call.attributes[0]);
       const Groups groups(Array(call.inputs[0]), list({axis ? *axis : 0}), false);

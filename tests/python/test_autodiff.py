@@ -166,6 +166,12 @@ class ForwardMode(unittest.TestCase):
         self.assertIsNone(accumulator.jvp(z))
         self.assertEqual(float(accumulator.jvp(z, unconnected_gradients="zero")), 0.)
 
+    def test_a_derivative_of_zero_is_not_unconnected(self):
+        x = tf.constant([-2., 3.])
+        with tf.autodiff.ForwardAccumulator(x, tf.ones_like(x)) as accumulator:
+            y = tf.sign(x)
+        self.assertEqual(accumulator.jvp(y).numpy().tolist(), [0, 0])
+
     def test_whole_numbers_have_no_tangent(self):
         x = tf.constant([1., 2.])
         with tf.autodiff.ForwardAccumulator(x, x) as accumulator:

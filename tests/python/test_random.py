@@ -47,6 +47,39 @@ class Distributions(unittest.TestCase):
     def follows(self, values, distribution):
         self.assertGreater(stats.kstest(np.asarray(values, np.float64).ravel(), distribution.cdf).pvalue, 1e-4)
 
+    def test_poisson(self):
+        for lam in (.3, 4., 9.99, 10., 37., 2000., 3e6):
+            values = tf.random.poisson([40000], lam, dtype=tf.float64).numpy()
+            np.testing.assert_array_equal(values, np.floor(values))
+            poisson = stats.poisson(lam)
+            # The numbers sorted into some twenty ranges of about equal probability.
+            edges = np.unique(poisson.ppf(np.linspace(.05, .95, 19)))
+            expected = np.diff(np.concatenate([[0], poisson.cdf(edges), [1]])) * values.size
+            found = np.bincount(np.searchsorted(edges, values), minlength=len(edges) + 1)
+            self.assertGreater(stats.chisquare(found, expected).pvalue, 1e-4, lam)
+        self.assertEqual(tf.random.poisson([10], [[0.], [50.]]).shape, (10, 2, 1))
+        np.testing.assert_array_equal(tf.random.poisson([100], 0.).numpy(), np.zeros(100))
+        for dtype in (tf.int32, tf.int64, tf.float16, tf.uint8):
+            result = tf.random.poisson([2000], 7, dtype)
+            self.assertEqual(result.dtype, dtype)
+            self.assertAlmostEqual(float(np.mean(result.numpy().astype(float))), 7, delta=.4)
+        np.testing.assert_array_equal(tf.random.poisson([5], 1e6, tf.uint8).numpy(), np.full(5, 255))
+        np.testing.assert_array_equal(tf.random.poisson([5], 1e12, tf.int32).numpy(), np.full(5, 2**31 - 1))
+        for lam in (-1., np.nan, np.inf):
+            with self.assertRaisesRegex(ValueError, "random_poisson: lam holds .*; needs finite numbers of at least 0"):
+                tf.random.poisson([2], lam)
+        with self.assertRaisesRegex(TypeError, "random_poisson: dtype is bool"):
+            tf.random.poisson([2], 1., tf.bool)
+
+    def test_poisson_by_other_names_and_without_state(self):
+        tf.random.set_seed(3)
+        first = tf.random.poisson([4], [1., 20.], seed=5).numpy()
+        tf.random.set_seed(3)
+        np.testing.assert_array_equal(tf.random_poisson([1., 20.], [4], seed=5).numpy(), first)
+        draw = [tf.random.stateless_poisson([3, 2], seed=[1, 2], lam=[5., 50.]).numpy() for _ in range(2)]
+        np.testing.assert_array_equal(draw[0], draw[1])
+        self.assertEqual((draw[0].shape, draw[0].dtype), ((3, 2), np.int32))
+
     def test_gamma(self):
         for alpha in (.05, .5, 1., 2.5, 300.):
             for dtype in (tf.float32, tf.float64):

@@ -109,6 +109,16 @@ experimental.numpy.outer(a,b) nn.log_poisson_loss(targets,log_input,compute_full
 nn.local_response_normalization(input,depth_radius=5,bias=1,alpha=1,beta=0.5) image.random_crop(value,size,seed=None)
 histogram_fixed_width(values,value_range,nbins=100,dtype=I32) math.polyval(coeffs,x)
 histogram_fixed_width_bins(values,value_range,nbins=100,dtype=I32)
+math.igamma(a,x) math.igammac(a,x) math.betainc(a,b,x) random.poisson(shape,lam,dtype=F32,seed=None)
+random.stateless_poisson(shape,seed,lam,dtype=I32) cond(pred,true_fn=None,false_fn=None)
+case(pred_fn_pairs,default=None,exclusive=False,strict=False,name='case')
+switch_case(branch_index,branch_fns,default=None,name='switch_case')
+while_loop(cond,body,loop_vars,shape_invariants=None,parallel_iterations=10,back_prop=True,swap_memory=False,maximum_iterations=None)
+map_fn(fn,elems,dtype=None,parallel_iterations=None,back_prop=True,swap_memory=False,infer_shape=True,name=?,fn_output_signature=None)
+scan(fn,elems,initializer=None,parallel_iterations=10,back_prop=True,swap_memory=False,infer_shape=True,reverse=False)
+foldl(fn,elems,initializer=None,parallel_iterations=10,back_prop=True,swap_memory=False)
+foldr(fn,elems,initializer=None,parallel_iterations=10,back_prop=True,swap_memory=False)
+vectorized_map(fn,elems,fallback_to_while_loop=True,warn=True)
 """
 
 _SAME = {("one_hot", "axis"): -1, ("random.categorical", "dtype"): tf.int64, ("nn.softmax", "axis"): -1,
@@ -137,6 +147,7 @@ assert_equal debugging.assert_equal; is_numeric_tensor debugging.is_numeric_tens
 tensor_scatter_update tensor_scatter_nd_update; tensor_scatter_add tensor_scatter_nd_add; sigmoid math.sigmoid
 tensor_scatter_sub tensor_scatter_nd_sub; nn.softmax_cross_entropy_with_logits_v2 nn.softmax_cross_entropy_with_logits
 nn.depthwise_conv2d_native nn.depthwise_conv2d; accumulate_n math.accumulate_n; confusion_matrix math.confusion_matrix
+igamma math.igamma; igammac math.igammac; betainc math.betainc
 saturate_cast dtypes.saturate_cast; lbeta math.lbeta; manip.roll roll; manip.reverse reverse
 random_crop image.random_crop; nn.lrn nn.local_response_normalization
 """

@@ -12,7 +12,7 @@ from tapedeck import _engine, signatures
 
 HEADER = '''# Made from the op registry by make_stubs.py while building.
 from builtins import bool as _bool  # tf.bool is a DType
-from typing import Any, Iterator, Sequence, Union
+from typing import Any, Iterator, NamedTuple, Sequence, Union
 
 import numpy as np
 
@@ -41,6 +41,10 @@ def op_stub(name, function):
         parts.append(part if default is ... else f"{part} = {default!r}".replace("tf.", "dtypes."))
     parts.append("name: str | None = None")
     result = "list[Tensor]" if function.returns_list else "Tensor"
+    if function.tuple_class:
+        result = f"_engine.{function.tuple_class.__name__}"
+    elif function.result_fields:
+        result = f"tuple[{', '.join(['Tensor'] * len(function.result_fields))}]"
     return f"def {name}({', '.join(parts)}) -> {result}:\n{docstring(function.__doc__)}    ...\n"
 
 
@@ -54,8 +58,15 @@ def method_stub(name, method):
     return f"    def {name}{text.replace('$', '')} -> {RESULTS.get(name, 'Any')}:\n{docstring(method.__doc__, ' ' * 8)}        ...\n"
 
 
+def tuple_stub(cls):
+    """A named tuple of an op's results."""
+    return f"class {cls.__name__}(NamedTuple):\n" + "".join(f"    {field}: Tensor\n" for field in cls._fields)
+
+
 def class_stub(cls):
     """A class of the extension module."""
+    if hasattr(cls, "_fields"):
+        return tuple_stub(cls)
     bases = ", ".join(base.__name__ for base in cls.__bases__ if base is not object)
     lines = [f"class {cls.__name__}{f'({bases})' if bases else ''}:\n", docstring(cls.__doc__)]
     for name, member in sorted(vars(cls).items()):
@@ -106,7 +117,7 @@ def default_free(function):
 def module_stub(module):
     """A public namespace of the package."""
     lines = [f'"""{(module.__doc__ or "").strip()}"""\n', HEADER]
-    lines.append("from tapedeck import dtypes\nfrom tapedeck._engine import Tensor, Variable\n")
+    lines.append("from tapedeck import _engine, dtypes\nfrom tapedeck._engine import Tensor, Variable\n")
     if module is not tapedeck.dtypes:
         lines.append("from tapedeck.dtypes import DType\n")
     lines.append(ALIASES + "\n")

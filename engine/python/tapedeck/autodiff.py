@@ -15,9 +15,8 @@ class ForwardAccumulator:
     primals: a tensor, a variable, or a nested structure of them; tangents: the same structure, each tangent of its
     primal's shape and dtype. Accumulators and tapes nest: a GradientTape inside gives Hessian-vector products.
 
-    The product is made of two reverse passes: the vector-Jacobian product u ↦ Jᵀu is linear in u, and its own transpose is
-    J. So it needs no second rule per op, and it works for custom gradients. Source: J. Townsend, "A new trick for
-    calculating Jacobian vector products", 2017.
+    The product is made of two reverse passes (engine/tape/forward.h), so it needs no second rule per op, and it works for
+    custom gradients.
     """
 
     def __init__(self, primals, tangents):
@@ -74,23 +73,6 @@ class ForwardAccumulator:
                 self._tape._start()
 
     def _jvp(self, target, zero):
-        op = _engine.op_function
         target = _engine.convert_to_tensor(target)
-        if not target.dtype.is_floating:
-            return op("zeros_like")(target) if zero else None
-        transposed = _engine.Tape(False, False)
-        transposed._start()
-        try:
-            weights = op("zeros_like")(target)
-            transposed.watch(weights)
-            gradients = self._tape._gradients([target], self._primals, [weights], False)
-            products = [op("reduce_sum")(op("multiply")(gradient, tangent))
-                        for gradient, tangent in zip(gradients, self._tangents) if gradient is not None]
-            total = products[0] if products else None
-            for product in products[1:]:
-                total = op("add")(total, product)
-        finally:
-            transposed._stop()
-        if total is None:
-            return op("zeros_like")(target) if zero else None
-        return transposed._gradients([total], [weights], None, zero)[0]
+        product = self._tape._forward_product(target, self._primals, self._tangents) if target.dtype.is_floating else None
+        return _engine.op_function("zeros_like")(target) if product is None and zero else product

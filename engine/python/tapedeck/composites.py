@@ -1,4 +1,4 @@
-"""Functions that TensorFlow makes of several ops, and those whose results are named tuples.
+"""Functions that TensorFlow makes of several ops, or of none.
 
 Each is listed with its names under `tf.`; namespaces.py puts it there, in front of an op function of the same name.
 """

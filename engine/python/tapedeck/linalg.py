@@ -1,12 +1,8 @@
 """TensorFlow's tf.linalg: what is made of several ops, beside the registry's own (tf.linalg.inv …)."""
-import collections as _collections
 import math as _math
 from operator import index as _index
 
 from tapedeck import _engine
-
-_Qr = _collections.namedtuple("Qr", ["q", "r"])
-_LogDeterminant = _collections.namedtuple("LogMatrixDeterminant", ["sign", "log_abs_determinant"])
 
 
 def _op(name):
@@ -161,27 +157,6 @@ def cross(a, b, name=None):
             f"cross: a {tuple(a.shape)} and b {tuple(b.shape)}; need one shape with 3 on the last axis")
     x, y = _op("unstack")(a, axis=-1), _op("unstack")(b, axis=-1)
     return _op("stack")([x[1] * y[2] - x[2] * y[1], x[2] * y[0] - x[0] * y[2], x[0] * y[1] - x[1] * y[0]], axis=-1)
-
-
-def qr(input, full_matrices=False, name=None):
-    """The QR decomposition A = q·r: the op qr.
-
-    input: A, any floating dtype, (…, m, n); full_matrices: q is (…, m, m), r is (…, m, n).
-    Returns: the named tuple (q, r), the dtype of input; (…, m, k) and (…, k, n) with k = min(m, n). The diagonal of r may have
-    either sign.
-    Errors: InvalidArgumentError for fewer than 2 axes; TypeError for another dtype.
-    """
-    return _Qr(*_op("qr")(input, full_matrices))
-
-
-def slogdet(input, name=None):
-    """The determinant as a sign and a logarithm: det = sign·e^log_abs_determinant; the op log_matrix_determinant.
-
-    input: any floating dtype, (…, n, n).
-    Returns: the named tuple (sign, log_abs_determinant), the dtype of input, shape (…); (0, −∞) for a singular matrix.
-    Errors: InvalidArgumentError for another shape; TypeError for another dtype.
-    """
-    return _LogDeterminant(*_op("log_matrix_determinant")(input))
 
 
 def logdet(matrix, name=None):

@@ -1,13 +1,9 @@
 """Functions of matrices that TensorFlow makes of several ops, or calls with its arguments in another order."""
-import collections
-
 import numpy as np
 
 from tapedeck import _engine
 from tapedeck.composites import op, public, tensor
 from tapedeck.errors import InvalidArgumentError
-
-Lu = collections.namedtuple("Lu", ["lu", "p"])
 
 
 @public("linalg.diag", "matrix_diag")
@@ -55,17 +51,6 @@ def pinv(a, rcond=None, validate_args=False, name=None):
     Errors: InvalidArgumentError for fewer than 2 axes; TypeError for another dtype.
     """
     return op("pinv")(a, rcond)
-
-
-@public("linalg.lu")
-def lu(input, output_idx_type="int32", name=None):
-    """The LU decomposition of square matrices as a named tuple (lu, p): input[p] = L·U; see the op lu.
-
-    input: any floating dtype, (…, n, n); output_idx_type: int32 or int64.
-    Returns: lu, U and below its diagonal L, whose own diagonal is 1; p, (…, n), the order of the rows of input.
-    Errors: InvalidArgumentError for other shapes and a singular matrix; TypeError for other dtypes.
-    """
-    return Lu(*op("lu")(input, output_idx_type))
 
 
 def _lower_and_upper(name, lower_upper, perm):

@@ -4,24 +4,25 @@ import sys
 import types
 
 from tapedeck import _engine, composites
-from tapedeck import (blocks, casts, debugging, linalg, matrices, nn, nn_images, nn_losses, ordering, random, reductions, refusals,
-                      segments, selections, sequences, shaping)
+from tapedeck import (blocks, casts, control_flow, debugging, linalg, matrices, nn, nn_images, nn_losses, printing, random,
+                      reductions, refusals, segments, selections, sequences, shaping)
 
-# What the package's Python files add: the first nine list it themselves.
-_DEFINING = [blocks, casts, matrices, nn_losses, ordering, reductions, segments, selections, sequences, debugging, linalg, nn,
-             nn_images, random, shaping]
+# What the package's Python files add: the first eight list it themselves, as control_flow and printing do, which name
+# themselves in their refusals: what a function that they call raises is not theirs.
+_DEFINING = [blocks, casts, matrices, nn_losses, reductions, segments, selections, sequences, debugging, linalg, nn, nn_images,
+             random, shaping]
 
 # Files of the package that hold code, but are no namespace that TensorFlow has.
-_INTERNAL = {"blocks", "casts", "composites", "context", "creation", "custom", "explain", "functional", "idx", "lbfgs",
-             "matrices", "namespaces", "nn_images", "nn_losses", "ordering", "reductions", "references", "refusals", "segments",
-             "selections", "sequences", "shapes", "shaping", "signatures", "tape"}
+_INTERNAL = {"blocks", "casts", "composites", "context", "control_flow", "creation", "custom", "explain", "functional", "idx",
+             "lbfgs", "matrices", "namespaces", "nn_images", "nn_losses", "printing", "reductions", "references", "refusals",
+             "segments", "selections", "sequences", "shapes", "shaping", "signatures", "tape"}
 
 # Functions of the package's Python files that TensorFlow has under other names too.
 _ALIASES = {
     "einsum": "linalg.einsum", "linalg.transpose": "linalg.matrix_transpose",
     "matrix_transpose": "linalg.matrix_transpose", "matvec": "linalg.matvec",
     "tensordot": "linalg.tensordot", "linalg.tensordot": "linalg.tensordot", "diag": "linalg.tensor_diag",
-    "diag_part": "linalg.tensor_diag_part", "cross": "linalg.cross", "qr": "linalg.qr",
+    "diag_part": "linalg.tensor_diag_part", "cross": "linalg.cross",
     "cholesky_solve": "linalg.cholesky_solve", "logdet": "linalg.logdet", "matrix_solve_ls": "linalg.lstsq",
     "math.in_top_k": "nn.in_top_k", "math.l2_normalize": "nn.l2_normalize", "linalg.l2_normalize": "nn.l2_normalize",
 }

@@ -210,7 +210,7 @@ def moments(x, axes, shift=None, keepdims=False, name=None, keep_dims=None):
     Returns: two tensors of the dtype of x.
     Errors: InvalidArgumentError for an axis out of range or named twice; TypeError for another dtype.
     """
-    return tuple(_op("moments")(x, axes, _keeps(keepdims, keep_dims)))
+    return _op("moments")(x, axes, _keeps(keepdims, keep_dims))
 
 
 def _keeps(keepdims, keep_dims):

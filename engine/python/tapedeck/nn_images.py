@@ -1,9 +1,12 @@
 """Convolutions and pooling as TensorFlow's two generations call them; the ops know one form, four axes."""
+import collections
 from operator import index
 
 import numpy as np
 
 from tapedeck import _engine
+
+MaxPoolWithArgmax = collections.namedtuple("MaxPoolWithArgmax", ["output", "argmax"])  # of two ops, so of no registry row
 
 
 def _op(name):
@@ -362,7 +365,7 @@ def max_pool_with_argmax(input, ksize, strides, padding, data_format="NHWC", out
 
     The arguments are those of max_pool2d; output_dtype: int32 or int64; include_batch_in_index: count positions within the
     whole batch, not within the image.
-    Returns: (values, positions): the dtype of input and output_dtype, both of max_pool2d's shape. A position is (y·width +
+    Returns: the named tuple (output, argmax): the dtype of input and output_dtype, both of max_pool2d's shape. A position is (y·width +
     x)·channels + channel.
     Errors: InvalidArgumentError for windows, strides and paddings that do not fit; TypeError for bool.
     """
@@ -375,4 +378,4 @@ def max_pool_with_argmax(input, ksize, strides, padding, data_format="NHWC", out
             image *= extent
         first = _op("range")(0, tensor.shape[0], dtype="int64") * image
         positions = positions + _op("reshape")(first, [-1, 1, 1, 1])
-    return _op("max_pool")(tensor, ksize, **sliding), _op("cast")(positions, output_dtype)
+    return MaxPoolWithArgmax(_op("max_pool")(tensor, ksize, **sliding), _op("cast")(positions, output_dtype))

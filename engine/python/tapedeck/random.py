@@ -185,6 +185,19 @@ def stateless_gamma(shape, seed, alpha, beta=None, dtype=dtypes.float32, name=No
     return values if beta is None else _op("divide")(values, _engine.convert_to_tensor(beta, dtype))
 
 
+def stateless_poisson(shape, seed, lam, dtype=dtypes.int32, name=None):
+    """As random.poisson, but the numbers depend on the arguments alone, and `shape` is that of the result. seed: two whole
+    numbers. InvalidArgumentError where lam does not broadcast to shape."""
+    lam = _op("broadcast_to")(_engine.convert_to_tensor(lam, dtype_hint=dtypes.float32), shape)
+    with _stateless("stateless_poisson", seed):
+        return _op("random_poisson")([], lam, dtype)
+
+
+def _random_poisson(lam, shape, dtype=dtypes.float32, seed=None, name=None):
+    """TensorFlow 1's tf.random_poisson: tf.random.poisson with its first arguments in another order."""
+    return _op("random_poisson")(shape, lam, dtype, seed)
+
+
 class Generator:
     """A sequence of random numbers of its own: tf.random.Generator.from_seed(1).normal([2, 3]).
 
@@ -267,4 +280,5 @@ def set_global_generator(generator):
 
 # TensorFlow 1's names at the top.
 functions = {"random_crop": random_crop, "image.random_crop": random_crop, "random_gamma": gamma, "multinomial": multinomial,
-             "random_uniform": uniform, "random_normal": normal, "truncated_normal": truncated_normal}
+             "random_uniform": uniform, "random_normal": normal, "truncated_normal": truncated_normal,
+             "random_poisson": _random_poisson}

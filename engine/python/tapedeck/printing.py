@@ -1,0 +1,77 @@
+"""tf.print."""
+import pprint
+import sys
+
+import numpy as np
+
+from tapedeck import _engine, nest
+from tapedeck.composites import public
+from tapedeck.errors import InvalidArgumentError
+
+
+def _real_text(value):
+    """The shorter of two lengths that reads back as the same number."""
+    wide = isinstance(value, np.float64)
+    kind, digits = (np.float64, (15, 17)) if wide else (np.float32, (6, 9))
+    value = kind(value)
+    text = f"{value:.{digits[0]}g}"
+    return text if kind(text) == value or np.isnan(value) else f"{value:.{digits[1]}g}"
+
+
+def _element_text(value):
+    if isinstance(value, np.floating):
+        return _real_text(value)
+    return str(int(value))  # bool too is a number here
+
+
+def _array_text(array, most, axis=0, axes=None):
+    """Rows in brackets, the first and the last `most` of each axis; a blank line between matrices."""
+    axes = array.ndim if axes is None else axes
+    if array.ndim == 0:
+        return _element_text(array[()])
+    between = " " if axis == axes - 1 else "\n" * (axes - axis - 1) + " " * (axis + 1)
+    count = len(array)
+    shown = range(count) if most < 0 or count <= 2 * most else [*range(most), None, *range(count - most, count)]
+    return "[" + between.join("..." if number is None else _array_text(array[number], most, axis + 1, axes)
+                              for number in shown) + "]"
+
+
+def _text(value, most):
+    """One argument: a string as it is, others as Python shows them, with tensors' values inside."""
+    if isinstance(value, str):
+        return value
+    leaves = nest.flatten(value)
+    tensors = [isinstance(leaf, (_engine.Tensor, _engine.Variable)) for leaf in leaves]
+    place = "{}"  # stands for a tensor while the structure is laid out
+    while place in pprint.pformat([leaf for leaf, is_tensor in zip(leaves, tensors) if not is_tensor]):
+        place = "{" + place + "}"
+    layout = pprint.pformat(nest.pack_sequence_as(
+        value, [place if is_tensor else leaf for leaf, is_tensor in zip(leaves, tensors)]))
+    parts = layout.replace(repr(place), place).split(place)
+    shown = [_array_text(np.asarray(leaf), most) for leaf, is_tensor in zip(leaves, tensors) if is_tensor]
+    return parts[0] + "".join(text + part for text, part in zip(shown, parts[1:]))
+
+
+@public("print")
+def print(*inputs, output_stream=None, summarize=3, sep=" ", end="\n", name=None):
+    """Prints values, tensors as TensorFlow does: tf.print("x:", x).
+
+    inputs: strings, tensors, nested structures of tensors, any Python values; output_stream: where to: None for
+    sys.stderr, a stream such as sys.stdout, or "file://" and the path of a file, to which it is appended; summarize: how
+    many elements are shown from either end of each axis, -1 for all; sep: between the inputs; end: behind them.
+    Returns: None.
+    Errors: InvalidArgumentError (a ValueError) for another output_stream, or a summarize below -1.
+    """
+    if summarize is None:
+        summarize = 3
+    if isinstance(summarize, bool) or not isinstance(summarize, int) or summarize < -1:
+        raise InvalidArgumentError(f"print: summarize is {summarize!r}; needs a whole number of at least -1")
+    text = sep.join(_text(value, summarize) for value in inputs) + end
+    stream = sys.stderr if output_stream is None else output_stream
+    if hasattr(stream, "write"):
+        stream.write(text)
+    elif isinstance(stream, str) and stream.startswith("file://"):
+        with open(stream[len("file://"):], "a", encoding="utf-8") as file:
+            file.write(text)
+    else:
+        raise InvalidArgumentError(f"print: output_stream is {stream!r}; needs a stream, or 'file://' and a path")
