@@ -23,6 +23,9 @@ using ReduceLoop = void (*)(const void* values, std::int64_t count, void* out);
 using ReduceRowsLoop = void (*)(const void* values, std::int64_t rows, std::int64_t row_step,
                                 std::int64_t width, void* out);
 using DotLoop = void (*)(const void* a, const void* b, std::int64_t count, void* out);
+/// out[i] = a·x[i] + b·y[i].
+using ScaledSumLoop = void (*)(const void* a, const void* x, const void* b, const void* y, void* out,
+                               std::int64_t count);
 /// out[i] = exp(a[i] − shift), and the sum of them.
 using ExpSumLoop = void (*)(const void* a, const void* shift, void* out, std::int64_t count, void* sum);
 /// Where a product goes: rows `row` values apart, added to what is there or written over it.
@@ -69,6 +72,8 @@ struct LoopTable {
   ReduceLoop reduce[reduction_count][dtype_count] = {};
   ReduceRowsLoop reduce_rows[reduction_count][dtype_count] = {};
   DotLoop dot[dtype_count] = {};
+  DotLoop squared_distance[dtype_count] = {};
+  ScaledSumLoop scaled_sum[dtype_count] = {};
   ExpSumLoop exp_sum[dtype_count] = {};
   GemmLoops<float> gemm_float;
   GemmLoops<double> gemm_double;

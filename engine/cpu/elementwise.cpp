@@ -166,6 +166,17 @@ void binary(Binary op, DType dtype, const Operand& a, const Operand& b, void* ou
   });
 }
 
+void scaled_sum(DType dtype, const void* a, const void* x, const void* b, const void* y, void* out,
+                std::int64_t count) {
+  const ScaledSumLoop loop = loops().scaled_sum[index_of(dtype)];
+  const double cost = 0.5;
+  if (static_cast<double>(count) * cost <= 20000.0) return loop(a, x, b, y, out, count);
+  const std::size_t size = item_size(dtype);
+  write_contiguous(out, count, size, cost, [&](std::int64_t begin, std::int64_t n, void* target) {
+    loop(a, at(x, begin, size), b, at(y, begin, size), target, n);
+  });
+}
+
 void select(DType dtype, const Operand& condition, const Operand& a, const Operand& b, void* out,
             const Shape& shape) {
   const SelectLoop loop = loops().select[index_of(dtype)];

@@ -127,6 +127,10 @@ void binary(Binary op, DType dtype, const void* a, int a_step, const void* b, in
             std::int64_t count);
 void binary(Binary op, DType dtype, const Operand& a, const Operand& b, void* out, const Shape& shape);
 
+/// out[i] = a·x[i] + b·y[i], of float32 or float64; x, y and out are contiguous, a and b one value each.
+void scaled_sum(DType dtype, const void* a, const void* x, const void* b, const void* y, void* out,
+                std::int64_t count);
+
 /// out[i] = condition[i] ? a[i] : b[i]
 void select(DType dtype, const Operand& condition, const Operand& a, const Operand& b, void* out,
             const Shape& shape);

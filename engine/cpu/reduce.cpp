@@ -163,24 +163,44 @@ void arg_extreme(bool largest, DType dtype, const void* values, std::int64_t out
   });
 }
 
-void dot(DType dtype, const void* a, const void* b, std::int64_t count, void* out) {
+namespace {
+
+/// What `loop` adds up over blocks, and their sum.
+template <class T>
+T sum_of_blocks(DotLoop loop, const T* x, const T* y, std::int64_t count) {
+  T sum{};
+  if (count <= block) {
+    loop(x, y, count, &sum);
+    return sum;
+  }
+  const std::int64_t blocks = (count + block - 1) / block;
+  const auto parts = std::make_unique<T[]>(static_cast<std::size_t>(blocks));
+  for_blocks(blocks, 16, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i)
+      loop(x + i * block, y + i * block, std::min(block, count - i * block),
+           &parts[static_cast<std::size_t>(i)]);
+  });
+  return combine_blocks(Reduction::sum, parts.get(), blocks, 1);
+}
+
+void add_pairs(const DotLoop (&loop)[dtype_count], DType dtype, const void* a, const void* b,
+               std::int64_t count, void* out) {
   visit_dtype(dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    if constexpr (!std::is_same_v<T, bool>) {
-      const DotLoop loop = loops().dot[static_cast<int>(dtype)];
-      const T* x = static_cast<const T*>(a);
-      const T* y = static_cast<const T*>(b);
-      if (count <= block) return loop(x, y, count, out);
-      const std::int64_t blocks = (count + block - 1) / block;
-      const auto parts = std::make_unique<T[]>(static_cast<std::size_t>(blocks));
-      for_blocks(blocks, 16, [&](std::int64_t begin, std::int64_t end) {
-        for (std::int64_t i = begin; i < end; ++i)
-          loop(x + i * block, y + i * block, std::min(block, count - i * block),
-               &parts[static_cast<std::size_t>(i)]);
-      });
-      *static_cast<T*>(out) = combine_blocks(Reduction::sum, parts.get(), blocks, 1);
-    }
+    if constexpr (!std::is_same_v<T, bool>)
+      *static_cast<T*>(out) = sum_of_blocks(loop[static_cast<int>(dtype)], static_cast<const T*>(a),
+                                            static_cast<const T*>(b), count);
   });
+}
+
+}  // namespace
+
+void dot(DType dtype, const void* a, const void* b, std::int64_t count, void* out) {
+  add_pairs(loops().dot, dtype, a, b, count, out);
+}
+
+void squared_distance(DType dtype, const void* a, const void* b, std::int64_t count, void* out) {
+  add_pairs(loops().squared_distance, dtype, a, b, count, out);
 }
 
 }  // namespace tapedeck::cpu

@@ -25,5 +25,7 @@ void arg_extreme(bool largest, DType dtype, const void* values, std::int64_t out
 
 /// Σ a[i]·b[i].
 void dot(DType dtype, const void* a, const void* b, std::int64_t count, void* out);
+/// Σ (a[i] − b[i])², of float32 or float64.
+void squared_distance(DType dtype, const void* a, const void* b, std::int64_t count, void* out);
 
 }  // namespace tapedeck::cpu

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/cpu/reduce.h"
 #include "engine/ops/binary_row.h"
 #include "engine/ops/families.h"
 #include "engine/ops/neural.h"
@@ -18,11 +19,11 @@ Tensor run_kernel(cpu::Binary kernel, const Tensor& a, const Tensor& b) {
   return run_binary(kernel, a, b, {a.dtype(), broadcast_shapes(a.shape(), b.shape(), "kernel")});
 }
 
-void require_same_shape(const OpContext& c) {
+void require_same_shape(const OpContext& c, const char* second = "logits") {
   require_same_dtype(c, 0, 1);
   require_kind(c, 1, Kind::floating);
   if (c.inputs[0].shape() != c.inputs[1].shape())
-    fail<InvalidArgumentError>(c.op.name, ": labels ", to_string(c.inputs[0].shape()), " and logits ",
+    fail<InvalidArgumentError>(c.op.name, ": labels ", to_string(c.inputs[0].shape()), " and ", second, " ",
                                to_string(c.inputs[1].shape()), " differ in shape");
 }
 
@@ -32,6 +33,47 @@ Tensor softplus_rest(const Tensor& x) {
 }
 
 }  // namespace
+
+// ---- mean_squared_error ----
+TAPEDECK_OP(mean_squared_error_op) = {
+    .name = "mean_squared_error",
+    .python_names = {"losses.mean_squared_error"},
+    .inputs = {{.name = "labels"}, {.name = "predictions"}},
+    .attributes = {},
+    .shape_rule =
+        [](const OpContext& c) {
+          require_same_shape(c, "predictions");
+          return spec(c.inputs[0].dtype(), {});
+        },
+    .forward =
+        [](const OpContext& c) {
+          const Tensor labels = contiguous(c.inputs[0]);
+          const Tensor predictions = contiguous(c.inputs[1]);
+          const Tensor sum = allocate_output(c);
+          cpu::squared_distance(labels.dtype(), labels.raw(), predictions.raw(), labels.count(),
+                                sum.writable_data<std::byte>());
+          const auto count = static_cast<double>(labels.count());
+          return one(run_binary(cpu::Binary::divide, sum, Tensor::scalar(count, sum.dtype()), c.outputs[0]));
+        },
+    .vjp =
+        [](const VjpContext& c) {
+          Tensors gradients(2);
+          const Tensor slope = c.cotangents[0] * (2.0 / static_cast<double>(c.inputs[0].count()));
+          if (c.wanted[0]) gradients[0] = axpby(slope, c.inputs[0], -slope, c.inputs[1]);
+          if (c.wanted[1]) gradients[1] = axpby(slope, c.inputs[1], -slope, c.inputs[0]);
+          return gradients;
+        },
+    .vjp_formula = "d(predictions) = dy·2/n·(predictions − labels), d(labels) = −d(predictions)",
+    .doc =
+        "The mean of the squared differences, in one pass: Σ (predictions − labels)² / n. NaN for no "
+        "elements.\n\n"
+        "labels, predictions: any floating dtype, one for both, and one shape of n elements.\n"
+        "Returns: a scalar of that dtype.\n"
+        "Errors: InvalidArgumentError for different shapes; TypeMismatchError for other or different dtypes.",
+};
+Tensor mean_squared_error(const Tensor& labels, const Tensor& predictions) {
+  return run_op1(mean_squared_error_op, {labels, predictions});
+}
 
 // ---- sigmoid_cross_entropy_with_logits ----
 TAPEDECK_OP(sigmoid_cross_entropy_op) = {

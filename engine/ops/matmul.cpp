@@ -202,6 +202,58 @@ Tensor dot(const Tensor& x, const Tensor& y) {
   return run_op1(dot_op, {x, y});
 }
 
+// ---- axpby ----
+TAPEDECK_OP(axpby_op) = {
+    .name = "axpby",
+    .python_names = {"math.axpby"},
+    .inputs = {{.name = "a"}, {.name = "x"}, {.name = "b"}, {.name = "y"}},
+    .attributes = {},
+    .shape_rule =
+        [](const OpContext& c) {
+          require_kind(c, 1, Kind::floating);
+          const Shape& shape = c.inputs[1].shape();
+          for (const std::size_t i : {0, 2, 3}) require_same_dtype(c, 1, i);
+          for (const std::size_t i : {0, 2})
+            if (c.inputs[i].rank() != 0)
+              fail<InvalidArgumentError>("axpby: ", c.op.inputs[i].name, " has the shape ",
+                                         to_string(c.inputs[i].shape()), "; a scalar is needed");
+          if (c.inputs[3].shape() != shape)
+            fail<InvalidArgumentError>("axpby: x ", to_string(shape), " and y ",
+                                       to_string(c.inputs[3].shape()), " differ in shape");
+          return spec(c.inputs[1].dtype(), shape);
+        },
+    .forward =
+        [](const OpContext& c) {
+          Tensor out = allocate_output(c);
+          const Tensor x = contiguous(c.inputs[1]);
+          const Tensor y = contiguous(c.inputs[3]);
+          cpu::scaled_sum(x.dtype(), c.inputs[0].raw(), x.raw(), c.inputs[2].raw(), y.raw(),
+                          out.writable_data<std::byte>(), out.count());
+          return one(std::move(out));
+        },
+    .vjp =
+        [](const VjpContext& c) {
+          const Tensor& dz = c.cotangents[0];
+          Tensors gradients(4);
+          if (c.wanted[0]) gradients[0] = dot(dz, c.inputs[1]);
+          if (c.wanted[1]) gradients[1] = c.inputs[0] * dz;
+          if (c.wanted[2]) gradients[2] = dot(dz, c.inputs[3]);
+          if (c.wanted[3]) gradients[3] = c.inputs[2] * dz;
+          return gradients;
+        },
+    .vjp_formula = "da = Σ dz·x, dx = a·dz, db = Σ dz·y, dy = b·dz",
+    .doc =
+        "The sum of two scaled tensors in one pass over memory: a·x + b·y (as in BLAS's extensions).\n\n"
+        "x, y: any floating dtype, one shape; a, b: scalars of that dtype.\n"
+        "Returns: that dtype and shape.\n"
+        "Errors: InvalidArgumentError for different shapes, and where a or b is no scalar; TypeMismatchError "
+        "for "
+        "other or different dtypes.",
+};
+Tensor axpby(const Tensor& a, const Tensor& x, const Tensor& b, const Tensor& y) {
+  return run_op1(axpby_op, {a, x, b, y});
+}
+
 void link_matmul() {}
 
 }  // namespace tapedeck::ops

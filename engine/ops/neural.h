@@ -27,6 +27,7 @@ Tensor max_pool(const Tensor& input, const Integers& ksize, const Sliding& slidi
 Tensor avg_pool(const Tensor& input, const Integers& ksize, const Sliding& sliding = {});
 
 // ---- losses.cpp ----
+Tensor mean_squared_error(const Tensor& labels, const Tensor& predictions);
 Tensor sigmoid_cross_entropy_with_logits(const Tensor& labels, const Tensor& logits);
 Tensor weighted_cross_entropy_with_logits(const Tensor& labels, const Tensor& logits,
                                           const Tensor& pos_weight);

@@ -163,6 +163,7 @@ Tensor swish(const Tensor& features, double beta = 1.0);
 Tensor matmul(const Tensor& a, const Tensor& b, bool transpose_a = false, bool transpose_b = false);
 /// Σ x[i]·y[i] over all elements of two tensors of one shape, in one pass.
 Tensor dot(const Tensor& x, const Tensor& y);
+Tensor axpby(const Tensor& a, const Tensor& x, const Tensor& b, const Tensor& y);
 
 // ---- reductions (reduction.cpp) ----
 Tensor reduce_sum(const Tensor& input, const Axes& axis = std::nullopt, bool keepdims = false);

@@ -71,7 +71,7 @@ def main():
     def loss():
         hidden = tf.sigmoid(data @ w)
         output = tf.sigmoid(tf.matmul(hidden, w, transpose_b=True))
-        return tf.reduce_mean(tf.square(output - data))
+        return tf.losses.mean_squared_error(data, output)
 
     optimizer = tf.train.LBFGS(history_size=options.history)
     if options.recording:

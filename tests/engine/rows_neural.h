@@ -268,6 +268,20 @@ inline Rows loss_rows() {
   };
   rows.push_back(sigmoid);
   rows.push_back(weighted);
+  Row squared{"mean_squared_error", {}, [](const Call& call) {
+                const std::vector<double> labels = call.inputs[0].to_vector(),
+                                          predictions = call.inputs[1].to_vector();
+                Array out(Shape{});
+                for (std::size_t i = 0; i < labels.size(); ++i)
+                  out.values[0] += (predictions[i] - labels[i]) * (predictions[i] - labels[i]);
+                out.values[0] /= static_cast<double>(labels.size());
+                return Arrays{out};
+              }};
+  for (const Shape& shape : std::vector<Shape>{{}, {7}, {3, 4}, {2, 1, 2, 1, 3, 2}})
+    squared.calls.push_back([=](Random& random) {
+      return Call{{random_tensor(random, shape), random_tensor(random, shape)}};
+    });
+  rows.push_back(squared);
   Row bias{"bias_add", {}, {}, 0};
   const std::vector<std::pair<Shape, std::string>> cases = {
       {{3, 4}, "NHWC"}, {{2, 3, 2, 4}, "NHWC"}, {{2, 4, 3, 2}, "NCHW"}, {{0, 4}, "NHWC"}};

@@ -218,7 +218,19 @@ inline Rows product_rows() {
             for (std::size_t i = 0; i < x.size(); ++i) out.values[0] += x[i] * y[i];
             return Arrays{out};
           }};
-  return {matmul, dot};
+  Row axpby{"axpby", {}, [](const Call& call) {
+              const double a = call.inputs[0].to_vector()[0], b = call.inputs[2].to_vector()[0];
+              const std::vector<double> x = call.inputs[1].to_vector(), y = call.inputs[3].to_vector();
+              Array out(call.inputs[1].shape());
+              for (std::size_t i = 0; i < x.size(); ++i) out.values[i] = a * x[i] + b * y[i];
+              return Arrays{out};
+            }};
+  for (const Shape& shape : std::vector<Shape>{{}, {5}, {3, 4}, {2, 0, 3}, {2, 1, 2, 1, 3, 2}})
+    axpby.calls.push_back([=](Random& random) {
+      return Call{{random_tensor(random, {}), random_tensor(random, shape), random_tensor(random, {}),
+                   random_tensor(random, shape)}};
+    });
+  return {matmul, dot, axpby};
 }
 
 inline std::int64_t axis_of(const Call& call) {

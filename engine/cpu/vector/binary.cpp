@@ -204,6 +204,16 @@ void select_loop(const void* condition, std::int64_t condition_step, const void*
   }
 }
 
+template <class T>
+void scaled_sum_loop(const void* a, const void* x, const void* b, const void* y, void* out,
+                     std::int64_t count) {
+  const T left = *static_cast<const T*>(a), right = *static_cast<const T*>(b);
+  const T* __restrict from = static_cast<const T*>(x);
+  const T* __restrict other = static_cast<const T*>(y);
+  T* __restrict to = static_cast<T*>(out);
+  for (std::int64_t i = 0; i < count; ++i) to[i] = left * from[i] + right * other[i];
+}
+
 }  // namespace
 
 void add_binary(LoopTable& table) {
@@ -221,6 +231,8 @@ void add_binary(LoopTable& table) {
   table.select[static_cast<int>(DType::int64)] = select_loop<std::int64_t>;
   table.select[static_cast<int>(DType::float32)] = select_loop<float>;
   table.select[static_cast<int>(DType::float64)] = select_loop<double>;
+  table.scaled_sum[static_cast<int>(DType::float32)] = scaled_sum_loop<float>;
+  table.scaled_sum[static_cast<int>(DType::float64)] = scaled_sum_loop<double>;
 }
 
 }  // namespace tapedeck::cpu::TAPEDECK_ISA

@@ -185,6 +185,22 @@ void dot_loop(const void* a, const void* b, std::int64_t count, void* out) {
 }
 
 template <class T>
+void squared_distance_loop(const void* a, const void* b, std::int64_t count, void* out) {
+  const T* x = static_cast<const T*>(a);
+  const T* y = static_cast<const T*>(b);
+  *static_cast<T*>(out) = reduce_lanes<T, Sum>(
+      count,
+      [x, y](wide_t<T>& vector, std::int64_t i) {
+        wide_t<T> other;
+        load(vector, x + i);
+        load(other, y + i);
+        vector = vector - other;
+        vector = vector * vector;
+      },
+      [x, y](std::int64_t i) { return (x[i] - y[i]) * (x[i] - y[i]); });
+}
+
+template <class T>
 void exp_sum_loop(const void* a, const void* shift, void* out, std::int64_t count, void* sum) {
   const T* __restrict x = static_cast<const T*>(a);
   T* __restrict y = static_cast<T*>(out);
@@ -218,6 +234,8 @@ void add_reduce(LoopTable& table) {
   add_numeric<double, double>(table);
   set<bool, std::uint8_t, Any>(table, Reduction::any);
   set<bool, std::uint8_t, All>(table, Reduction::all);
+  table.squared_distance[static_cast<int>(DType::float32)] = squared_distance_loop<float>;
+  table.squared_distance[static_cast<int>(DType::float64)] = squared_distance_loop<double>;
   table.exp_sum[static_cast<int>(DType::float32)] = exp_sum_loop<float>;
   table.exp_sum[static_cast<int>(DType::float64)] = exp_sum_loop<double>;
 }

@@ -82,10 +82,10 @@ class LBFGS:
         for s, y, rho in reversed(self._pairs):
             weight = _dot(s, q) * rho
             weights.append(weight)
-            q = q - weight * y
+            q = _add_scaled(q, -weight, y)
         r = q * self._scale
         for (s, y, rho), weight in zip(self._pairs, reversed(weights)):
-            r = r + (weight - _dot(y, r) * rho) * s
+            r = _add_scaled(r, weight - _dot(y, r) * rho, s)
         return r
 
 
@@ -95,6 +95,10 @@ def _op(name):
 
 def _dot(a, b):
     return _op("dot")(a, b)
+
+
+def _add_scaled(x, scale, y):
+    return _op("axpby")(1.0, x, scale, y)
 
 
 def _largest(vector):
