@@ -13,6 +13,13 @@ try:
 except ImportError:
     torch = None
 
+# Square ones, a layer for 16 examples at once, and a layer of ten classes.
+PRODUCTS = [(n, n, n) for n in (256, 1024, 2048, 4096)] + [(16, 1024, 1024), (128, 784, 10)]
+
+
+def product_name(m, k, n):
+    return f"matmul_{m}" if m == k == n else f"matmul_{m}x{k}x{n}"
+
 
 # Rows of ResNet-50: extent, channels in and out, window, stride.
 CONVOLUTIONS = [(224, 3, 64, 7, 2), (56, 64, 64, 1, 1), (56, 64, 64, 3, 1), (56, 64, 256, 1, 1), (28, 128, 128, 3, 1),
@@ -63,9 +70,9 @@ def tapedeck_cases():
         rows = tf.reshape(x, [n // 1000, 1000])
         yield f"softmax_{n}", lambda: tf.nn.softmax(rows), repeat
         yield f"mean_axis_{n}", lambda: tf.reduce_mean(rows, 1), repeat
-    for n in (256, 1024, 2048):
-        x, y = tf.random.uniform([n, n]), tf.random.uniform([n, n])
-        yield f"matmul_{n}", lambda: x @ y, max(2, int(1e9 / n**3))
+    for m, k, n in PRODUCTS:
+        x, y = tf.random.uniform([m, k]), tf.random.uniform([k, n])
+        yield product_name(m, k, n), lambda: x @ y, max(2, int(1e9 / (m * k * n)))
     for extent, channels, filters, window, stride in CONVOLUTIONS:
         x = tf.random.uniform([BATCH, extent, extent, channels])
         f = tf.random.uniform([window, window, channels, filters])
@@ -102,9 +109,9 @@ def torch_cases():
         rows = x.reshape(n // 1000, 1000)
         yield f"softmax_{n}", lambda: torch.softmax(rows, 1)
         yield f"mean_axis_{n}", lambda: rows.mean(1)
-    for n in (256, 1024, 2048):
-        x, y = torch.rand(n, n), torch.rand(n, n)
-        yield f"matmul_{n}", lambda: x @ y
+    for m, k, n in PRODUCTS:
+        x, y = torch.rand(m, k), torch.rand(k, n)
+        yield product_name(m, k, n), lambda: x @ y
     for extent, channels, filters, window, stride in CONVOLUTIONS:
         x = torch.rand(BATCH, channels, extent, extent, requires_grad=True)
         f = torch.rand(filters, channels, window, window, requires_grad=True)
