@@ -61,13 +61,13 @@ Guess guess_of(PyObject* value) {
   if (PyFloat_Check(value)) return {ValueKind::real, {}};
   if (PyList_Check(value) || PyTuple_Check(value)) {
     Guess guess{ValueKind::empty, {}};
-    const Py_ssize_t count = PySequence_Fast_GET_SIZE(value);
-    PyObject** items = PySequence_Fast_ITEMS(value);
-    for (Py_ssize_t i = 0; i < count && guess.kind != ValueKind::unsupported; ++i)
-      guess = merge(guess, guess_of(items[i]));
+    // An __array__ may change the list that it stands in: here, and wherever lists are read.
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(value) && guess.kind != ValueKind::unsupported; ++i)
+      guess = merge(guess, guess_of(PySequence_Fast_GET_ITEM(value, i)));
     return guess;
   }
   if (PyUnicode_Check(value) || PyBytes_Check(value) || PyType_Check(value)) return {};
+  const auto held = py::reinterpret_borrow<py::object>(value);
   if (PyObject_HasAttrString(value, "__array__"))
     return {ValueKind::array, numpy_dtype(as_numpy(value).ptr())};
   return {};
@@ -79,13 +79,18 @@ void announce_leaf(const Tensor& tensor) {
 
 namespace {
 
+void append_items(PyObject* list, std::optional<DType> wanted, const Where& where, Tensors& tensors) {
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list); ++i) {
+    const auto item = py::reinterpret_borrow<py::object>(PySequence_Fast_GET_ITEM(list, i));
+    tensors.push_back(to_tensor(item.ptr(), wanted, where));
+  }
+}
+
 // TensorFlow packs a list of tensors with one op, so that gradients reach them.
 Tensor stack_list(PyObject* list, std::optional<DType> wanted, const Where& where) {
   static const OpDef& stack = required_op("stack");
   Tensors parts;
-  const Py_ssize_t count = PySequence_Fast_GET_SIZE(list);
-  for (Py_ssize_t i = 0; i < count; ++i)
-    parts.push_back(to_tensor(PySequence_Fast_GET_ITEM(list, i), wanted, where));
+  append_items(list, wanted, where, parts);
   return run_op1(stack, parts, named_attributes(stack, {{"axis", std::int64_t{0}}}));
 }
 
@@ -169,9 +174,7 @@ void append_list(PyObject* value, std::optional<DType> dtype, const Where& where
     PyErr_Clear();
     fail<TypeMismatchError>(where.prefix(), short_repr(value), " is no list of tensors");
   }
-  const Py_ssize_t count = PySequence_Fast_GET_SIZE(items.ptr());
-  for (Py_ssize_t i = 0; i < count; ++i)
-    inputs.push_back(to_tensor(PySequence_Fast_GET_ITEM(items.ptr(), i), dtype, where));
+  append_items(items.ptr(), dtype, where, inputs);
 }
 
 bool is_variadic_sequence(const InputSpec& spec, PyObject* value) {

@@ -136,14 +136,13 @@ py::object with_lists(PyObject* value) {
     result = checked(PySequence_List(value));
   }
   const Descent descent;
-  const Py_ssize_t count = PySequence_Fast_GET_SIZE(result.ptr());
-  for (Py_ssize_t i = 0; i < count; ++i) {
-    PyObject* item = PySequence_Fast_GET_ITEM(result.ptr(), i);
-    if (PyFloat_CheckExact(item) || PyLong_CheckExact(item)) continue;
-    py::object changed = with_lists(item);
-    if (changed.ptr() == item) continue;
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(result.ptr()); ++i) {
+    const auto item = py::reinterpret_borrow<py::object>(PySequence_Fast_GET_ITEM(result.ptr(), i));
+    if (PyFloat_CheckExact(item.ptr()) || PyLong_CheckExact(item.ptr())) continue;
+    py::object changed = with_lists(item.ptr());
+    if (changed.ptr() == item.ptr()) continue;
     if (result.ptr() == value) result = checked(PySequence_List(value));
-    checked(PyList_SetItem(result.ptr(), i, changed.release().ptr()));
+    checked(PyObject_SetItem(result.ptr(), py::int_(i).ptr(), changed.ptr()));
   }
   return result;
 }

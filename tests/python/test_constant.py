@@ -2,6 +2,7 @@
 import array
 import collections
 import collections.abc
+import contextlib
 import unittest
 import warnings
 
@@ -212,6 +213,23 @@ class DTypes(unittest.TestCase):
         self.assertNotEqual(tf.float32, None)
         self.assertNotEqual(tf.float32, "no such dtype")
         self.assertEqual(len({tf.float32, tf.float64, tf.as_dtype("float32")}), 2)
+
+    def test_a_list_may_change_while_it_is_read(self):
+        class Emptying:
+            def __init__(self, holder):
+                self.holder = holder
+
+            def __array__(self, dtype=None):
+                self.holder.clear()
+                return np.array([1.], dtype or np.float32)
+
+        for read in (tf.constant, lambda values: tf.concat(values, 0), lambda values: tf.add(values, 1.)):
+            for others in ([range(1)] * 1000, [tf.ones([1])] * 1000, [[2.]] * 1000):  # enough that its memory is let go
+                values = []
+                values += [Emptying(values), *others]
+                with contextlib.suppress(tf.errors.OpError, IndexError):
+                    read(values)
+                self.assertEqual(values, [])
 
     def test_shape_and_value_that_do_not_fit_are_both_named(self):
         for value, shape in (([1, 2, 3], [5]), ([1, 2], []), ([1, 2, 3, 4], [2, -1])):
