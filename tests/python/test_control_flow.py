@@ -46,6 +46,7 @@ class Choices(unittest.TestCase):
         with self.assertRaisesRegex(tf.errors.InvalidArgumentError, r"exclusive, but the preds of the pairs \[0, 1\] hold"):
             pick(-1, exclusive=True)
         self.assertEqual(pick(3, exclusive=True), "small")
+        self.assertEqual(tf.case([(np.bool_(False), int), (np.bool_(True), lambda: "NumPy's")]), "NumPy's")
         for pairs, pattern in (([(1, int)], "the pred of pred_fn_pairs.0. is 1; needs a bool"), ([True], "needs a pair"),
                                ([(True, 2)], "needs a function"), ([(tf.constant(1), int)], "needs a bool")):
             with self.assertRaisesRegex(TypeError, pattern):
@@ -88,7 +89,8 @@ class Loops(unittest.TestCase):
                 ((lambda i: True, lambda i: (i, i), [1]), ValueError, r"the result of body has the form \(·, ·\); needs \[·\]"),
                 ((lambda i: True, lambda i: i, []), ValueError, "loop_vars is empty"),
                 ((lambda i: True, lambda i: i, 3), TypeError, "loop_vars is int"), ((1, 2, [3]), TypeError, "cond is 1"),
-                ((lambda x: x < 3, lambda x: x, [tf.ones([2])]), ValueError, r"the result of cond has shape \(2,\)")):
+                ((lambda x: x < 3, lambda x: x, [tf.ones([2])]), ValueError, r"the result of cond has shape \(2,\)"),
+                ((lambda i: True, lambda i: i, [1], None, 10, True, False, 1.5), TypeError, "maximum_iterations is 1.5; needs a whole")):
             with self.assertRaisesRegex(kind, "while_loop: .*" + pattern):
                 tf.while_loop(*arguments)
 
@@ -178,6 +180,7 @@ class Print(unittest.TestCase):
         self.assertEqual(self.shown(x, summarize=1), "[[0 ... 4]\n ...\n [20 ... 24]]\n")
         self.assertEqual(self.shown(tf.range(10), summarize=-1), "[0 1 2 3 4 5 6 7 8 9]\n")
         self.assertEqual(self.shown(tf.range(10), summarize=0), "[...]\n")
+        self.assertEqual(self.shown(tf.range(10), summarize=np.int64(1)), "[0 ... 9]\n")
 
     def test_other_values_and_separators(self):
         x = tf.constant([1, 2])

@@ -11,6 +11,11 @@ class Nest(unittest.TestCase):
         self.assertEqual(summed, {"x": 111, "y": [222, (333,)]})
         self.assertEqual(tf.nest.map_structure(lambda a: -a, (1, [2])), (-1, [-2]))
 
+    def test_a_shape_is_one_leaf(self):
+        shape = tf.zeros([2, 3]).shape
+        self.assertIs(tf.nest.flatten([shape, 1])[0], shape)
+        self.assertEqual(tf.map_fn(lambda row: row.shape, tf.zeros([2, 3])).numpy().tolist(), [[3], [3]])
+
     def test_structures_that_differ_are_refused(self):
         with self.assertRaisesRegex(ValueError, r"the structures differ: \[1\] has 1 leaves, \[1, 2\] has 2"):
             tf.nest.map_structure(max, [1], [1, 2])

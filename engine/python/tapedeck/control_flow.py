@@ -4,6 +4,8 @@ Ops run at once, so these are plain Python: they call the functions they are giv
 are recorded like any others. Arguments that steer TensorFlow's graphs (parallel_iterations, back_prop, swap_memory,
 shape_invariants, infer_shape) are taken and change nothing. What the functions raise passes through as it is.
 """
+from operator import index
+
 import numpy as np
 
 from tapedeck import _engine, dtypes, nest
@@ -25,6 +27,14 @@ def _scalar(function, argument, value):
     if len(np.shape(value)) != 0:
         raise InvalidArgumentError(f"{function}: {argument} has shape {tuple(np.shape(value))}; needs a scalar")
     return value
+
+
+def _whole(function, argument, value):
+    """The value as a number of Python's, checked to be a whole one."""
+    try:
+        return index(_scalar(function, argument, value))
+    except TypeError:
+        raise TypeError(f"{function}: {argument} is {value!r}; needs a whole number") from None
 
 
 def _require_form(function, what, wanted, given):
@@ -65,7 +75,7 @@ def _case_pairs(pred_fn_pairs):
         if not isinstance(pair, (list, tuple)) or len(pair) != 2:
             raise TypeError(f"case: pred_fn_pairs[{number}] is {pair!r}; needs a pair of a bool and a function")
         pred, function = pair
-        if not isinstance(pred, bool) and not (_is_tensor(pred) and pred.dtype.is_bool):
+        if not isinstance(pred, (bool, np.bool_)) and not (_is_tensor(pred) and pred.dtype.is_bool):
             raise TypeError(f"case: the pred of pred_fn_pairs[{number}] is {pred!r}; needs a bool")
         _scalar("case", f"the pred of pred_fn_pairs[{number}]", pred)
         _require_callable("case", f"the function of pred_fn_pairs[{number}]", function)
@@ -123,10 +133,10 @@ def switch_case(branch_index, branch_fns, default=None, name="switch_case"):
     if default is None:
         default = functions[max(functions)]
     _require_callable("switch_case", "default", default)
-    index = tensor(_scalar("switch_case", "branch_index", branch_index))
-    if not index.dtype.is_integer:
-        raise TypeError(f"switch_case: branch_index is {index.dtype.name}; needs a whole number")
-    return functions.get(int(index), default)()
+    chosen = tensor(_scalar("switch_case", "branch_index", branch_index))
+    if not chosen.dtype.is_integer:
+        raise TypeError(f"switch_case: branch_index is {chosen.dtype.name}; needs a whole number")
+    return functions.get(int(chosen), default)()
 
 
 @public("while_loop")
@@ -147,7 +157,7 @@ def while_loop(cond, body, loop_vars, shape_invariants=None, parallel_iterations
         raise TypeError(f"while_loop: loop_vars is {type(loop_vars).__name__}; needs a list or a tuple")
     if not loop_vars:
         raise InvalidArgumentError("while_loop: loop_vars is empty")
-    limit = None if maximum_iterations is None else int(_scalar("while_loop", "maximum_iterations", maximum_iterations))
+    limit = None if maximum_iterations is None else _whole("while_loop", "maximum_iterations", maximum_iterations)
     values, count = loop_vars, 0
     while (limit is None or count < limit) and _scalar("while_loop", "the result of cond", cond(*values)):
         values = body(*values)

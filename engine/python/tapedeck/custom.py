@@ -39,7 +39,7 @@ def _as_tensors(arg):
     """A list or tuple that holds tensors stays one; numbers and arrays become tensors; other objects stay what they are."""
     if nest.is_nested(arg) and any(isinstance(leaf, (_engine.Tensor, _engine.Variable)) for leaf in nest.flatten(arg)):
         return nest.map_structure(_engine.convert_to_tensor, arg)
-    is_value = isinstance(arg, (numbers.Number, _engine.Variable)) or nest.is_nested(arg) or hasattr(arg, "__array__")
+    is_value = isinstance(arg, (numbers.Number, list, tuple, dict, _engine.Variable)) or hasattr(arg, "__array__")
     return _engine.convert_to_tensor(arg) if is_value else arg
 
 

@@ -1,10 +1,12 @@
 """Nested structures of lists, tuples, named tuples and dicts, as functions take and return them."""
 import collections
 
+from tapedeck.shapes import TensorShape
+
 
 def is_nested(structure):
-    """True for what flatten() goes into."""
-    return isinstance(structure, (list, tuple, dict))
+    """True for what flatten() goes into. A shape is one value."""
+    return isinstance(structure, (list, tuple, dict)) and not isinstance(structure, TensorShape)
 
 
 def _children(structure):

@@ -64,7 +64,7 @@ def print(*inputs, output_stream=None, summarize=3, sep=" ", end="\n", name=None
     """
     if summarize is None:
         summarize = 3
-    if isinstance(summarize, bool) or not isinstance(summarize, int) or summarize < -1:
+    if isinstance(summarize, bool) or not isinstance(summarize, (int, np.integer)) or summarize < -1:
         raise InvalidArgumentError(f"print: summarize is {summarize!r}; needs a whole number of at least -1")
     text = sep.join(_text(value, summarize) for value in inputs) + end
     stream = sys.stderr if output_stream is None else output_stream
