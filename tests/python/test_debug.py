@@ -101,6 +101,28 @@ slope = tape.gradient(y, x)
         self.assertIn(5, lines["op"])
         self.assertAlmostEqual(float(names["slope"]), 12 * __import__("math").cos(8), places=4)
 
+    def test_control_flow_and_forward_mode_report_the_lines_inside_them(self):
+        debug.attach()
+        code = """
+x = tf.constant([1., 2.])
+with tf.autodiff.ForwardAccumulator(x, tf.ones_like(x)) as accumulator:
+    y = tf.map_fn(
+        lambda part:
+            tf.sin(part), x)
+    z = tf.while_loop(
+        lambda i, y: i < 2,
+        lambda i, y: (
+            i + 1, y * y), (0, y))
+tangent = accumulator.jvp(y)
+"""
+        self.run_cell("flow", "/tmp/kernel_1/77.py", code, {"tf": tf})
+        lines = {}
+        for record in records():
+            lines.setdefault((record["op"], record["backward"]), set()).add(record["line"])
+        self.assertEqual((lines["sin", False], lines["unstack", False], lines["stack", False]), ({6}, {4}, {4}))
+        self.assertEqual(lines["multiply", False], {10})
+        self.assertEqual(lines["cos", True], {11})
+
     def test_constants_and_variables_are_leaves(self):
         debug.attach()
         weight = tf.Variable(3.0, name="weight")
