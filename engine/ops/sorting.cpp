@@ -150,9 +150,7 @@ TensorSpecs top_k_shape(const OpContext& c) {
     fail<InvalidArgumentError>("top_k: k is ", k, "; the last axis of input ", to_string(input), " has ",
                                input[last], " values");
   require_countable(c, input[last]);
-  const DType index_type = c.attributes.get<DType>(2);
-  if (!is_integer(index_type))
-    fail<InvalidArgumentError>("top_k: index_type is ", dtype_name(index_type), "; needs int32 or int64");
+  const DType index_type = index_dtype_of(c, 2);
   Shape shape;
   for (int axis = 0; axis < last; ++axis) shape.push_back(input[axis]);
   shape.push_back(k);

@@ -89,7 +89,13 @@ class Reductions(unittest.TestCase):
                            (lambda: tf.size(x, out_type=tf.int8), "size: out_type"),
                            (lambda: tf.shape(x, out_type=tf.uint8), "shape: out_type"),
                            (lambda: tf.searchsorted(x, [299], out_type=tf.int8), "searchsorted: out_type"),
-                           (lambda: tf.unique_with_counts(x, out_idx=tf.int16), "unique_with_counts: out_idx")):
+                           (lambda: tf.unique_with_counts(x, out_idx=tf.int16), "unique_with_counts: out_idx"),
+                           (lambda: tf.math.top_k(x, 2, index_type=tf.int8), "top_k: index_type"),
+                           (lambda: tf.setdiff1d(x, [1], index_dtype=tf.int8), "setdiff1d: index_dtype"),
+                           (lambda: tf.histogram_fixed_width_bins(x, [0, 300], 300, tf.uint8), "histogram_fixed_width_bins: dtype"),
+                           (lambda: tf.histogram_fixed_width(x, [0, 300], 1, tf.int8), "histogram_fixed_width: dtype"),
+                           (lambda: tf.nn.max_pool_with_argmax(tf.ones([1, 20, 20, 1]), 2, 2, "SAME", output_dtype=tf.int8),
+                            "max_pool_with_argmax: output_dtype")):
             with self.assertRaisesRegex(ValueError, name + r" is u?int\d+; needs int32 or int64"):
                 call()
         with self.assertRaisesRegex(TypeError, "random_categorical: dtype is int8; needs int32 or int64"):

@@ -13,7 +13,7 @@ class Ranges(unittest.TestCase):
                                   ((tf.constant(3), 4.5), tf.float32), ((tf.constant(2), 2**33, 2**32), tf.int64),
                                   ((tf.constant(3., tf.float16),), tf.float16), ((np.float64(3),), tf.float64),
                                   ((tf.constant(3, tf.uint8),), tf.int32), ((tf.Variable(3, dtype=tf.int64),), tf.int64),
-                                  ((3,), tf.int32), ((3.,), tf.float32), ((2**33, 2**33 + 1), tf.int64)):
+                                  ((3,), tf.int32), ((3.,), tf.float32), ((2**33, 2**33 + 1), tf.int64), ((np.uint64(3),), tf.int64)):
             result = tf.range(*arguments)
             self.assertEqual(result.dtype, wanted, arguments)
             np.testing.assert_array_equal(result.numpy(), np.arange(*(float(number) for number in arguments)), str(arguments))

@@ -2,7 +2,7 @@
 
 Each is listed with its names under `tf.`; namespaces.py puts it there, in front of an op function of the same name.
 """
-from tapedeck import _engine
+from tapedeck import _engine, dtypes
 
 PUBLIC = {}
 
@@ -26,6 +26,14 @@ def op(name):
 def tensor(value, dtype=None):
     """The value as a tensor."""
     return _engine.convert_to_tensor(value, dtype, None)
+
+
+def index_dtype(function, argument, dtype):
+    """The dtype of positions or counts; shorter ones than int32 would wrap around."""
+    dtype = dtypes.as_dtype(dtype)
+    if dtype not in (dtypes.int32, dtypes.int64):
+        raise _engine.InvalidArgumentError(f"{function}: {argument} is {dtype.name}; needs int32 or int64")
+    return dtype
 
 
 def zero_of(x):

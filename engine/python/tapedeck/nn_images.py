@@ -5,6 +5,7 @@ from operator import index
 import numpy as np
 
 from tapedeck import _engine
+from tapedeck.composites import index_dtype
 
 MaxPoolWithArgmax = collections.namedtuple("MaxPoolWithArgmax", ["output", "argmax"])  # of two ops, so of no registry row
 
@@ -365,10 +366,12 @@ def max_pool_with_argmax(input, ksize, strides, padding, data_format="NHWC", out
 
     The arguments are those of max_pool2d; output_dtype: int32 or int64; include_batch_in_index: count positions within the
     whole batch, not within the image.
-    Returns: the named tuple (output, argmax): the dtype of input and output_dtype, both of max_pool2d's shape. A position is (y·width +
-    x)·channels + channel.
-    Errors: InvalidArgumentError for windows, strides and paddings that do not fit; TypeError for bool.
+    Returns: the named tuple (output, argmax): the dtype of input and output_dtype, both of max_pool2d's shape. A position is
+    (y·width + x)·channels + channel.
+    Errors: InvalidArgumentError for windows, strides and paddings that do not fit, and another output_dtype; TypeError for
+    bool.
     """
+    output_dtype = index_dtype("max_pool_with_argmax", "output_dtype", output_dtype)
     sliding = _sliding("max_pool_with_argmax", strides, padding, data_format, None)
     tensor = _engine.convert_to_tensor(input)
     positions = _op("max_pool_argmax")(tensor, ksize, **sliding)

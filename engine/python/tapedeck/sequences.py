@@ -5,7 +5,7 @@ from operator import index
 import numpy as np
 
 from tapedeck import _engine
-from tapedeck.composites import op, public, tensor
+from tapedeck.composites import index_dtype as require_index_dtype, op, public, tensor
 from tapedeck.errors import InvalidArgumentError
 
 ListDiff = collections.namedtuple("ListDiff", ["out", "idx"])
@@ -18,7 +18,7 @@ def _range_dtype(number):
     name = getattr(getattr(number, "dtype", None), "name", None)
     if name is None or name in _RANGE_DTYPES:
         return name
-    return "int64" if name == "uint32" else "int32"
+    return "int64" if name in ("uint32", "uint64") else "int32"
 
 
 @public("range")
@@ -50,9 +50,9 @@ def histogram_fixed_width_bins(values, value_range, nbins=100, dtype="int32", na
     values: numbers, any shape; value_range: (lowest, highest); values below are in the first bin, values from the highest on in
     the last; nbins: at least 1; dtype: int32 or int64.
     Returns: dtype, the shape of values.
-    Errors: InvalidArgumentError for a range that is none, and for nbins below 1; TypeError for bool.
+    Errors: InvalidArgumentError for a range that is none, for nbins below 1 and another dtype; TypeError for bool.
     """
-    values, count = tensor(values), index(nbins)
+    values, count, dtype = tensor(values), index(nbins), require_index_dtype("histogram_fixed_width_bins", "dtype", dtype)
     ends = np.asarray(value_range, np.float64)
     if ends.shape != (2,) or not ends[0] < ends[1]:
         raise InvalidArgumentError(f"histogram_fixed_width_bins: value_range is {value_range!r}; needs (lowest, highest)")
@@ -72,7 +72,7 @@ def histogram_fixed_width(values, value_range, nbins=100, dtype="int32", name=No
 
     Returns: dtype, (nbins,).
     """
-    values = op("reshape")(tensor(values), [-1])
+    values, dtype = op("reshape")(tensor(values), [-1]), require_index_dtype("histogram_fixed_width", "dtype", dtype)
     bins = histogram_fixed_width_bins(values, value_range, nbins, "int64")
     if values.dtype.is_floating:
         bins = op("where")(op("is_nan")(values), tensor(-1, bins.dtype), bins)  # as a segment, -1 is left out
@@ -85,9 +85,9 @@ def setdiff1d(x, y, index_dtype="int32", name=None):
 
     x, y: one axis, any dtype, the same for both; index_dtype: int32 or int64. NaN equals nothing.
     Returns: (out, idx): the dtype of x and index_dtype.
-    Errors: InvalidArgumentError for another number of axes; TypeError for different dtypes.
+    Errors: InvalidArgumentError for another number of axes or another index_dtype; TypeError for different dtypes.
     """
-    x = tensor(x)
+    x, index_dtype = tensor(x), require_index_dtype("setdiff1d", "index_dtype", index_dtype)
     y = tensor(y, None if hasattr(y, "dtype") else x.dtype)
     if x.dtype != y.dtype:
         raise _engine.TypeMismatchError(f"setdiff1d: x is {x.dtype.name} and y is {y.dtype.name}; cast one of them")
