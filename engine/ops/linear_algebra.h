@@ -1,12 +1,13 @@
-// The ops of matrix_shapes.cpp, einsum.cpp, inverses.cpp, decompositions.cpp and matrix_functions.cpp as C++
-// functions, as in ops.h. Matrices are the last two axes; all axes before them form the batch.
+// The ops of diagonals.cpp, matrix_shapes.cpp, einsum.cpp, inverses.cpp, decompositions.cpp and
+// matrix_functions.cpp as C++ functions, as in ops.h. Matrices are the last two axes; all axes before them
+// form the batch.
 #pragma once
 
 #include "engine/ops/ops.h"
 
 namespace tapedeck::ops {
 
-// ---- matrix_shapes.cpp ----
+// ---- diagonals.cpp ----
 /// Which diagonals: `k` one or (lowest, highest); shorter ones are aligned as TensorFlow's `align` says.
 struct Diagonals {
   Integers k = {0};
@@ -16,6 +17,8 @@ Tensor matrix_diag(const Tensor& diagonal, const Diagonals& diagonals = {}, std:
                    std::int64_t num_cols = -1, double padding_value = 0.0);
 Tensor matrix_diag_part(const Tensor& input, const Diagonals& diagonals = {}, double padding_value = 0.0);
 Tensor matrix_set_diag(const Tensor& input, const Tensor& diagonal, const Diagonals& diagonals = {});
+
+// ---- matrix_shapes.cpp ----
 /// Negative: all of that side.
 Tensor matrix_band_part(const Tensor& input, std::int64_t num_lower, std::int64_t num_upper);
 Tensor trace(const Tensor& x);

@@ -1,0 +1,294 @@
+// Diagonals taken out of matrices, and put into them.
+#include "engine/cpu/copy.h"
+#include "engine/ops/families.h"
+#include "engine/ops/matrices.h"
+
+namespace tapedeck::ops {
+namespace {
+
+/// Diagonals `lowest` to `highest` of rows × columns matrices, packed as rows of `length` with the highest
+/// first.
+struct Band {
+  std::int64_t rows, columns, lowest, highest;
+  bool one;  ///< `k` was one number: the packed form has no axis for the diagonals
+  bool super_right, sub_right;
+
+  std::int64_t length_of(std::int64_t d) const {
+    return std::max<std::int64_t>(
+        0, std::min(columns - std::max<std::int64_t>(d, 0), rows + std::min<std::int64_t>(d, 0)));
+  }
+  std::int64_t length() const {
+    return std::max<std::int64_t>(
+        0, std::min(rows + std::min<std::int64_t>(highest, 0), columns - std::max<std::int64_t>(lowest, 0)));
+  }
+  std::int64_t count() const { return highest - lowest + 1; }
+  Shape packed(const Shape& batch) const {
+    return one ? joined(batch, {length()}) : joined(batch, {count(), length()});
+  }
+  /// Calls `f(position in the packed form, position in the matrix)` for each element of the diagonals.
+  template <class F>
+  void for_each(F&& f) const {
+    for (std::int64_t d = highest; d >= lowest; --d) {
+      const std::int64_t elements = length_of(d);
+      const bool right = (super_right && d >= 0) || (sub_right && d <= 0);
+      const std::int64_t first = (highest - d) * length() + (right ? length() - elements : 0);
+      for (std::int64_t i = 0; i < elements; ++i)
+        f(first + i, (i + std::max<std::int64_t>(-d, 0)) * columns + i + std::max<std::int64_t>(d, 0));
+    }
+  }
+};
+
+constexpr std::int64_t largest = std::int64_t{1} << 60;  // sums of several stay numbers
+enum : std::size_t { k_at, align_at };
+
+std::vector<AttributeSpec> diagonal_attributes() {
+  return {{.name = "k", .kind = AttributeKind::integers, .fallback = Integers{0}},
+          {.name = "align", .kind = AttributeKind::text, .fallback = std::string("RIGHT_LEFT")}};
+}
+
+Band band_of(const OpDef& op, const Attributes& attributes, std::int64_t rows, std::int64_t columns) {
+  const Integers k = integers_of(attributes[k_at]);
+  const bool countable = !k.empty() && k.front() >= -largest && k.back() <= largest;
+  if (!countable || k.size() > 2 || k.front() > k.back())
+    fail<InvalidArgumentError>(op.name, ": k is ", to_string(attributes[k_at]),
+                               "; needs one diagonal, or the lowest and the highest one");
+  const auto& align = attributes.get<std::string>(align_at);
+  const bool known =
+      align == "RIGHT_LEFT" || align == "LEFT_RIGHT" || align == "LEFT_LEFT" || align == "RIGHT_RIGHT";
+  if (!known)
+    fail<InvalidArgumentError>(op.name, ": align is '", align,
+                               "'; must be RIGHT_LEFT, LEFT_RIGHT, LEFT_LEFT or RIGHT_RIGHT");
+  return {rows,
+          columns,
+          k.front(),
+          k.back(),
+          k.front() == k.back(),
+          align.starts_with("RIGHT"),
+          align.ends_with("_RIGHT")};
+}
+
+void require_inside(const OpContext& c, const Band& band) {
+  const auto outside = [&](std::int64_t d) { return d != 0 && (d <= -band.rows || d >= band.columns); };
+  if (outside(band.lowest) || outside(band.highest))
+    fail<InvalidArgumentError>(c.op.name, ": k is ", to_string(c.attributes[k_at]), "; matrices of ",
+                               band.rows, " × ", band.columns, " have diagonals ", 1 - band.rows, " to ",
+                               band.columns - 1);
+}
+
+/// The same, checked against matrices that are there.
+Band band_in(const OpContext& c) {
+  const MatrixShape shape = matrix_shape(c, 0);
+  const Band band = band_of(c.op, c.attributes, shape.rows, shape.columns);
+  require_inside(c, band);
+  return band;
+}
+
+constexpr const char* diagonals_doc =
+    "k: one diagonal (0 the main one, 1 the one above it), or (lowest, highest), packed as rows with the "
+    "highest first; align: where shorter ones are put, those above the main one before the underscore, "
+    "'RIGHT' "
+    "or 'LEFT', those below it behind it.\n";
+
+/// An output full of the padding value.
+Tensor padded_output(const OpContext& c, std::size_t padding_at) {
+  Tensor out = allocate_output(c);
+  const Tensor padding = scalar_of(c, padding_at, out.dtype());
+  cpu::fill(item_size(out.dtype()), padding.raw(), out.writable_data<std::byte>(), out.count());
+  return out;
+}
+
+/// Copies the diagonals of each matrix from one form to the other.
+void move_diagonals(const Band& band, const Tensor& from, const Tensor& to, bool pack) {
+  const std::int64_t matrix = band.rows * band.columns;
+  const std::int64_t packed = band.count() * band.length();
+  const std::int64_t batches = (pack ? from : to).count() / std::max<std::int64_t>(1, matrix);
+  if (matrix == 0) return;
+  visit_dtype(from.dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const T* source = from.data<T>();
+    T* target = to.writable_data<T>();
+    for_matrices(batches, static_cast<double>(packed), [&](std::int64_t n) {
+      band.for_each([&](std::int64_t p, std::int64_t m) {
+        if (pack)
+          target[n * packed + p] = source[n * matrix + m];
+        else
+          target[n * matrix + m] = source[n * packed + p];
+      });
+    });
+  });
+}
+
+}  // namespace
+
+// ---- matrix_diag_part ----
+TAPEDECK_OP(matrix_diag_part_op) = {
+    .name = "matrix_diag_part",
+    .python_names = {"matrix_diag_part", "linalg.diag_part"},
+    .inputs = {{.name = "input"}},
+    .attributes =
+        [] {
+          std::vector<AttributeSpec> attributes = diagonal_attributes();
+          attributes.push_back({.name = "padding_value", .kind = AttributeKind::real, .fallback = 0.0});
+          return attributes;
+        }(),
+    .shape_rule =
+        [](const OpContext& c) {
+          return spec(c.inputs[0].dtype(), band_in(c).packed(matrix_shape(c, 0).batch));
+        },
+    .forward =
+        [](const OpContext& c) {
+          Tensor out = padded_output(c, 2);
+          move_diagonals(band_in(c), contiguous(c.inputs[0]), out, true);
+          return one(std::move(out));
+        },
+    .vjp =
+        [](const VjpContext& c) {
+          const Tensor& x = c.inputs[0];
+          return one(matrix_diag(c.cotangents[0],
+                                 {integers_of(c.attributes[k_at]), c.attributes.get<std::string>(align_at)},
+                                 x.dim(x.rank() - 2), x.dim(x.rank() - 1)));
+        },
+    .vjp_formula = "dx = dy on the diagonals, 0 elsewhere",
+    .doc =
+        std::string("The diagonals of matrices.\n\ninput: (…, rows, columns), any dtype; ") + diagonals_doc +
+        "padding_value: beside the shorter ones.\n"
+        "Returns: the dtype of input, (…, length) for one diagonal, (…, diagonals, longest length) for "
+        "several.\n"
+        "Errors: InvalidArgumentError for fewer than 2 axes, a diagonal outside the matrix, another align, a "
+        "padding_value that the dtype cannot hold.",
+    .python_order = {"input", "k", "padding_value", "align"},
+};
+Tensor matrix_diag_part(const Tensor& input, const Diagonals& d, double padding_value) {
+  return run_op1(matrix_diag_part_op, {input}, {d.k, d.align, padding_value});
+}
+
+// ---- matrix_diag ----
+namespace {
+
+/// The band whose packed form the input is; extents that were not given are the smallest that hold it.
+Band band_around(const OpContext& c) {
+  const Shape& shape = c.inputs[0].shape();
+  Band band = band_of(c.op, c.attributes, 0, 0);
+  const int needed = band.one ? 1 : 2;
+  if (shape.rank() < needed || (!band.one && shape[shape.rank() - 2] != band.count()))
+    fail<InvalidArgumentError>(c.op.name, ": diagonal has shape ", to_string(shape), "; k ",
+                               to_string(c.attributes[k_at]), " needs ",
+                               band.one ? "(…, length)" : "(…, diagonals, length) with ",
+                               band.one ? "" : std::to_string(band.count()) + " diagonals");
+  const std::int64_t length = shape[shape.rank() - 1];
+  const std::int64_t least_rows = length - std::min<std::int64_t>(band.highest, 0);
+  const std::int64_t least_columns = length + std::max<std::int64_t>(band.lowest, 0);
+  const std::int64_t rows = integer_of(c, 2);
+  const std::int64_t columns = integer_of(c, 3);
+  if (rows > largest || columns > largest || length > largest)
+    fail<InvalidArgumentError>(c.op.name, ": num_rows ", rows, " and num_cols ", columns,
+                               " for diagonals of ", length, " are larger than can be counted");
+  band.rows = rows >= 0 ? rows : columns >= 0 ? least_rows : std::max(least_rows, least_columns);
+  band.columns = columns >= 0 ? columns : rows >= 0 ? least_columns : std::max(least_rows, least_columns);
+  if (band.rows < least_rows || band.columns < least_columns || band.length() != length)
+    fail<InvalidArgumentError>(c.op.name, ": diagonals of length ", length, " do not fit k ",
+                               to_string(c.attributes[k_at]), " of ", band.rows, " × ", band.columns,
+                               " matrices, whose longest has ", band.length());
+  require_inside(c, band);
+  return band;
+}
+
+}  // namespace
+
+TAPEDECK_OP(matrix_diag_op) = {
+    .name = "matrix_diag",
+    .python_names = {"matrix_diag", "linalg.diag"},
+    .inputs = {{.name = "diagonal"}},
+    .attributes =
+        [] {
+          std::vector<AttributeSpec> attributes = diagonal_attributes();
+          attributes.push_back(
+              {.name = "num_rows", .kind = AttributeKind::integer, .fallback = std::int64_t{-1}});
+          attributes.push_back(
+              {.name = "num_cols", .kind = AttributeKind::integer, .fallback = std::int64_t{-1}});
+          attributes.push_back({.name = "padding_value", .kind = AttributeKind::real, .fallback = 0.0});
+          return attributes;
+        }(),
+    .shape_rule =
+        [](const OpContext& c) {
+          const Band band = band_around(c);
+          const Shape& shape = c.inputs[0].shape();
+          const auto batch = static_cast<std::size_t>(shape.rank() - (band.one ? 1 : 2));
+          return spec(c.inputs[0].dtype(),
+                      joined(Shape(shape.span().first(batch)), {band.rows, band.columns}));
+        },
+    .forward =
+        [](const OpContext& c) {
+          Tensor out = padded_output(c, 4);
+          move_diagonals(band_around(c), contiguous(c.inputs[0]), out, false);
+          return one(std::move(out));
+        },
+    .vjp =
+        [](const VjpContext& c) {
+          return one(matrix_diag_part(
+              c.cotangents[0], {integers_of(c.attributes[k_at]), c.attributes.get<std::string>(align_at)}));
+        },
+    .vjp_formula = "d(diagonal) = the diagonals of dy",
+    .doc =
+        std::string("Matrices with given diagonals.\n\ndiagonal: (…, length) for one, (…, diagonals, longest "
+                    "length) for several, any dtype; ") +
+        diagonals_doc +
+        "num_rows, num_cols: extents of the matrices, −1 for the smallest that hold the diagonals (square "
+        "where both are −1); padding_value: everywhere else.\n"
+        "Returns: the dtype of diagonal, (…, num_rows, num_cols).\n"
+        "Errors: InvalidArgumentError for diagonals that do not fit, another align, a padding_value that the "
+        "dtype cannot hold.",
+    .python_order = {"diagonal", "k", "num_rows", "num_cols", "padding_value", "align"},
+};
+Tensor matrix_diag(const Tensor& diagonal, const Diagonals& d, std::int64_t num_rows, std::int64_t num_cols,
+                   double padding_value) {
+  return run_op1(matrix_diag_op, {diagonal}, {d.k, d.align, num_rows, num_cols, padding_value});
+}
+
+// ---- matrix_set_diag ----
+TAPEDECK_OP(matrix_set_diag_op) = {
+    .name = "matrix_set_diag",
+    .python_names = {"matrix_set_diag", "linalg.set_diag"},
+    .inputs = {{.name = "input"}, {.name = "diagonal"}},
+    .attributes = diagonal_attributes(),
+    .shape_rule =
+        [](const OpContext& c) {
+          require_same_dtype(c, 0, 1);
+          const Shape wanted = band_in(c).packed(matrix_shape(c, 0).batch);
+          if (c.inputs[1].shape() != wanted)
+            fail<InvalidArgumentError>("matrix_set_diag: diagonal has shape ", to_string(c.inputs[1].shape()),
+                                       "; k ", to_string(c.attributes[k_at]), " of input ",
+                                       to_string(c.inputs[0].shape()), " needs ", to_string(wanted));
+          return like_first(c);
+        },
+    .forward =
+        [](const OpContext& c) {
+          Tensor out = allocate_output(c);
+          place(c.inputs[0], out, out.shape(), c.inputs[0].strides(), out.strides(), 0);
+          move_diagonals(band_in(c), contiguous(c.inputs[1]), out, false);
+          return one(std::move(out));
+        },
+    .vjp =
+        [](const VjpContext& c) {
+          const Diagonals d{integers_of(c.attributes[k_at]), c.attributes.get<std::string>(align_at)};
+          Tensors gradients(2);
+          if (c.wanted[0]) gradients[0] = matrix_set_diag(c.cotangents[0], zeros_like(c.inputs[1]), d);
+          if (c.wanted[1]) gradients[1] = matrix_diag_part(c.cotangents[0], d);
+          return gradients;
+        },
+    .vjp_formula = "d(input) = dy with 0 on the diagonals, d(diagonal) = the diagonals of dy",
+    .doc = std::string("Matrices with some diagonals replaced.\n\ninput: (…, rows, columns), any dtype; "
+                       "diagonal: the same dtype, (…, length) for one, (…, diagonals, longest length) for "
+                       "several; ") +
+           diagonals_doc +
+           "Returns: dtype and shape of input.\n"
+           "Errors: InvalidArgumentError for shapes that do not fit, another align; TypeMismatchError for "
+           "different dtypes.",
+};
+Tensor matrix_set_diag(const Tensor& input, const Tensor& diagonal, const Diagonals& d) {
+  return run_op1(matrix_set_diag_op, {input, diagonal}, {d.k, d.align});
+}
+
+void link_diagonals() {}
+
+}  // namespace tapedeck::ops
