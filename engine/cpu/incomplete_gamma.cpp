@@ -57,7 +57,8 @@ double log_gamma_near_one(double a) {
   return a * (one_minus_euler + a * sum) - std::log1p(a);
 }
 
-/// Q for small x by 1 − xᵃ/Γ(a + 1)·(1 + a·Σ (−x)ⁿ / (n!·(a + n))) (DLMF 8.7.1), the 1 kept apart.
+/// Q for a up to 1.5 and small x by 1 − xᵃ/Γ(a + 1)·(1 + a·Σ (−x)ⁿ / (n!·(a + n))) (DLMF 8.7.1), the 1 kept
+/// apart.
 double upper_series(double a, double x) {
   double power = 1.0, sum = 0.0;
   for (int n = 1; n < most_terms; ++n) {
@@ -66,9 +67,7 @@ double upper_series(double a, double x) {
     sum += term;
     if (std::abs(term) <= epsilon * std::abs(sum)) break;
   }
-  const double log_gamma = a <= 0.5   ? log_gamma_near_one(a)
-                           : a <= 1.5 ? log_gamma_near_one(a - 1.0) + std::log(a)
-                                      : std::log(std::tgamma(a + 1.0));
+  const double log_gamma = a <= 0.5 ? log_gamma_near_one(a) : log_gamma_near_one(a - 1.0) + std::log(a);
   const double exponent = a * std::log(x) - log_gamma;
   return -std::expm1(exponent) - std::exp(exponent) * a * sum;
 }

@@ -25,6 +25,13 @@ TensorSpecs binary_to_bool_shape(const OpContext& context) {
   return spec(DType::bool_, broadcast_of_inputs(context));
 }
 
+/// The input as row-major values of the output's shape.
+inline Tensor spread(const OpContext& context, std::size_t input) {
+  const Tensor& tensor = context.inputs[input];
+  const Shape& shape = context.outputs[0].shape;
+  return contiguous(view_of(tensor, shape, broadcast_strides(tensor, shape)));
+}
+
 Tensor run_binary(cpu::Binary kernel, const Tensor& a, const Tensor& b, const TensorSpec& result);
 
 /// Of values that are repeated, as gradients of means are, the result is repeated too.

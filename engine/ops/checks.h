@@ -50,6 +50,13 @@ Shape shape_of(const OpContext& context, std::size_t attribute);
 Attribute attribute_of(const Shape& shape);
 Attribute attribute_of(const Axes& axes);
 
+/// An op of one input with two results.
+inline std::pair<Tensor, Tensor> run_op2(const OpDef& op, const Tensor& input,
+                                         const Attributes& attributes = {}) {
+  Tensors results = run_op(op, {&input, 1}, attributes);
+  return {std::move(results[0]), std::move(results[1])};
+}
+
 inline TensorSpecs spec(DType dtype, const Shape& shape) {
   TensorSpecs specs;
   specs.push_back({dtype, shape});

@@ -90,8 +90,7 @@ TAPEDECK_OP(unique_op) = {
     .results = {.fields = {"y", "idx"}, .tuple_name = "Unique"},
 };
 std::pair<Tensor, Tensor> unique(const Tensor& x, DType out_idx) {
-  const Tensors results = run_op(unique_op, {&x, 1}, {out_idx});
-  return {results[0], results[1]};
+  return run_op2(unique_op, x, {out_idx});
 }
 
 TAPEDECK_OP(unique_with_counts_op) = {

@@ -16,10 +16,7 @@ int order_of(const OpContext& c) {
 
 Tensors slope_forward(const OpContext& c) {
   Tensor out = allocate_output(c);
-  const auto spread = [&](const Tensor& input) {
-    return contiguous(view_of(input, out.shape(), broadcast_strides(input, out.shape())));
-  };
-  cpu::random_gamma_slope(order_of(c), out.dtype(), spread(c.inputs[0]).raw(), spread(c.inputs[1]).raw(),
+  cpu::random_gamma_slope(order_of(c), out.dtype(), spread(c, 0).raw(), spread(c, 1).raw(),
                           out.writable_data<std::byte>(), out.count());
   return one(std::move(out));
 }

@@ -7,12 +7,6 @@
 namespace tapedeck::ops {
 namespace {
 
-/// The input as row-major values of the output's shape.
-Tensor spread(const OpContext& c, std::size_t input) {
-  const Shape& shape = c.outputs[0].shape;
-  return contiguous(view_of(c.inputs[input], shape, broadcast_strides(c.inputs[input], shape)));
-}
-
 template <bool upper>
 Tensors gamma_forward(const OpContext& c) {
   Tensor out = allocate_output(c);

@@ -89,12 +89,6 @@ void for_sound_matrices(std::int64_t count, double operations, F&& f, Refuse&& r
   });
   if (first < count) refuse(first, reason);
 }
-/// An op with two results.
-inline std::pair<Tensor, Tensor> run_op2(const OpDef& op, const Tensor& input,
-                                         const Attributes& attributes = {}) {
-  Tensors results = run_op(op, {&input, 1}, attributes);
-  return {std::move(results[0]), std::move(results[1])};
-}
 inline double cubed(std::int64_t a, std::int64_t b, std::int64_t c) {
   return static_cast<double>(a) * static_cast<double>(b) * static_cast<double>(c);
 }

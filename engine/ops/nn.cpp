@@ -313,8 +313,7 @@ TAPEDECK_OP(moments_op) = {
     .results = {.fields = {"mean", "variance"}},
 };
 std::pair<Tensor, Tensor> moments(const Tensor& x, const Axes& axes, bool keepdims) {
-  const Tensors results = run_op(moments_op, {&x, 1}, {attribute_of(axes), keepdims});
-  return {results[0], results[1]};
+  return run_op2(moments_op, x, {attribute_of(axes), keepdims});
 }
 
 void link_nn() {}

@@ -215,8 +215,7 @@ TAPEDECK_OP(top_k_op) = {
     .results = {.fields = {"values", "indices"}, .tuple_name = "TopKV2"},
 };
 std::pair<Tensor, Tensor> top_k(const Tensor& input, std::int64_t k, bool sorted) {
-  const Tensors results = run_op(top_k_op, {&input, 1}, {k, sorted, DType::int32});
-  return {results[0], results[1]};
+  return run_op2(top_k_op, input, {k, sorted, DType::int32});
 }
 
 void link_sorting() {}

@@ -131,7 +131,7 @@ void panel_product(std::int64_t m, std::int64_t k, const Left<T, form>& a, const
     column<T, 2, form>(m, k, a, right, c, panel.columns, streams);
   else if (panel.vectors == 1)
     column<T, 1, form>(m, k, a, right, c, panel.columns, streams);
-  else if constexpr (form == LeftForm::rows)
+  else if constexpr (form == LeftForm::rows && has_narrow_panels<T>)
     narrow_column<T>(m, k, a, right.panel, c, panel.columns);
 }
 

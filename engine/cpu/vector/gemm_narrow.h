@@ -15,6 +15,8 @@ constexpr int narrow_rows = 6;
 #else
 constexpr int narrow_rows = 2;
 #endif
+template <class T>
+constexpr bool has_narrow_panels = lanes<T> >= 8;
 
 /// A panel of the right operand: `vectors` of columns, row by row, or a narrow one, column by column.
 struct Panel {
@@ -31,7 +33,7 @@ struct Panel {
 /// which keeps the processor waiting for its loads.
 template <class T>
 Panel next_panel(std::int64_t left, bool plain_left, std::int64_t k) {
-  const std::int64_t most_narrow = plain_left && k >= narrow_depth && lanes<T> >= 8 ? lanes<T> / 2 : 0;
+  const std::int64_t most_narrow = plain_left && k >= narrow_depth && has_narrow_panels<T> ? lanes<T> / 2 : 0;
   if (left <= most_narrow) return {std::min<std::int64_t>(left, narrow), 0};
   const std::int64_t rest = left % lanes<T>;
   const std::int64_t vectors = left / lanes<T> + (rest > most_narrow ? 1 : 0);
@@ -43,25 +45,21 @@ Panel next_panel(std::int64_t left, bool plain_left, std::int64_t k) {
 template <class T>
 TAPEDECK_INLINE void add_lanes(const typename Register<T>::type (&sums)[narrow], T* out) {
   constexpr int width = Register<T>::lanes;
-  if constexpr (width < narrow) {
-    for (int j = 0; j < narrow; ++j) out[j] = sums[j][0] + sums[j][1];
-  } else {
-    typedef T Quad __attribute__((vector_size(4 * sizeof(T))));
-    Quad quads[narrow];
-    for (int j = 0; j < narrow; ++j) {
-      Quad parts[width / 4];
-      std::memcpy(parts, &sums[j], sizeof parts);
-      quads[j] = parts[0];
-      for (int i = 1; i < width / 4; ++i) quads[j] += parts[i];
-    }
-    const Quad low = __builtin_shufflevector(quads[0], quads[1], 0, 4, 2, 6) +
-                     __builtin_shufflevector(quads[0], quads[1], 1, 5, 3, 7);
-    const Quad high = __builtin_shufflevector(quads[2], quads[3], 0, 4, 2, 6) +
-                      __builtin_shufflevector(quads[2], quads[3], 1, 5, 3, 7);
-    const Quad all =
-        __builtin_shufflevector(low, high, 0, 1, 4, 5) + __builtin_shufflevector(low, high, 2, 3, 6, 7);
-    std::memcpy(out, &all, sizeof all);
+  typedef T Quad __attribute__((vector_size(4 * sizeof(T))));
+  Quad quads[narrow];
+  for (int j = 0; j < narrow; ++j) {
+    Quad parts[width / 4];
+    std::memcpy(parts, &sums[j], sizeof parts);
+    quads[j] = parts[0];
+    for (int i = 1; i < width / 4; ++i) quads[j] += parts[i];
   }
+  const Quad low = __builtin_shufflevector(quads[0], quads[1], 0, 4, 2, 6) +
+                   __builtin_shufflevector(quads[0], quads[1], 1, 5, 3, 7);
+  const Quad high = __builtin_shufflevector(quads[2], quads[3], 0, 4, 2, 6) +
+                    __builtin_shufflevector(quads[2], quads[3], 1, 5, 3, 7);
+  const Quad all =
+      __builtin_shufflevector(low, high, 0, 1, 4, 5) + __builtin_shufflevector(low, high, 2, 3, 6, 7);
+  std::memcpy(out, &all, sizeof all);
 }
 
 /// R rows under a narrow panel.
