@@ -158,13 +158,28 @@ class Explainer {
       const TensorIds& inputs = graph_.inputs(step);
       if (std::none_of(inputs.begin(), inputs.end(), [&](std::uint64_t id) { return alive.contains(id); }))
         continue;
-      if (const auto reason = why_broken(step, alive)) {
+      const auto reason = why_broken(step, alive);
+      if (reason && !(*reason == Reason::not_taped && is_work_of_assignment(step))) {
         answer.broken.push_back(broken(step, *reason));
         continue;
       }
       alive.insert(graph_.made(step).begin(), graph_.made(step).end());
     }
     answer.connected = alive.contains(result);
+  }
+
+  /// Whether an assignment (assign_add) ran this op itself, off every tape: then the path ends at the
+  /// assignment.
+  bool is_work_of_assignment(const Step& step) {
+    const std::uint32_t location = graph_.read(step.record)->head.location;
+    for (const Step& other : graph_.leading()) {
+      const auto assignment =
+          other.leaf ? recorder_.handoffs().assignment_of(other.leaf) : std::optional<Assignment>();
+      if (!assignment || assignment->location != location) continue;
+      for (const std::uint64_t made : graph_.made(step))
+        if (made > assignment->since && made <= assignment->value) return true;
+    }
+    return false;
   }
 
   BrokenStep broken(const Step& step, Reason reason) {

@@ -44,8 +44,10 @@ class Observer {
   /// A tensor that no op made: it came from Python, or is a variable's new value (then `name` is the
   /// variable's).
   virtual void leaf(const Tensor& tensor, std::string_view name) = 0;
-  /// After leaf(): the variable of this id now has the value `tensor`, which was made of `value`.
-  virtual void assigned(const Tensor& tensor, const Tensor& value, std::uint64_t variable) = 0;
+  /// After leaf(): the variable of this id now has the value `tensor`, which was made of `value`. Tensors
+  /// with ids above `since` up to value's that this thread made are the assignment's own work (assign_add).
+  virtual void assigned(const Tensor& tensor, const Tensor& value, std::uint64_t variable,
+                        std::uint64_t since) = 0;
   /// The host language reads the tensor's elements.
   virtual void left(const Tensor& tensor) = 0;
 };

@@ -47,6 +47,9 @@ Tensor random_gamma(const Shape& shape, const Tensor& alpha, Seed seed = std::nu
 /// The same of the Poisson distribution: whole numbers of any numeric dtype.
 Tensor random_poisson(const Shape& shape, const Tensor& lam, DType dtype = DType::float32,
                       Seed seed = std::nullopt);
+/// The same of the binomial distribution; one number for each pair of counts and probs.
+Tensor random_binomial(const Tensor& counts, const Tensor& probs, DType dtype = DType::int32,
+                       Seed seed = std::nullopt);
 /// How a gamma distributed sample moves with alpha; `order`: differentiated so often with respect to alpha
 /// (gamma_gradient.cpp).
 Tensor random_gamma_grad(const Tensor& alpha, const Tensor& sample, std::int64_t order = 0);
@@ -113,10 +116,14 @@ Tensor logical_and(const Tensor& x, const Tensor& y);
 Tensor logical_or(const Tensor& x, const Tensor& y);
 Tensor logical_xor(const Tensor& x, const Tensor& y);
 Tensor atan2(const Tensor& y, const Tensor& x);
+/// The number next to x1 on the way to x2.
+Tensor nextafter(const Tensor& x1, const Tensor& x2);
 Tensor where(const Tensor& condition, const Tensor& x, const Tensor& y);
 Tensor clip_by_value(const Tensor& t, const Tensor& clip_value_min, const Tensor& clip_value_max);
 Tensor add_n(std::span<const Tensor> inputs);
 Tensor cast(const Tensor& x, DType dtype);
+/// The same bytes as another dtype.
+Tensor bitcast(const Tensor& input, DType type);
 
 // ---- divisions (division.cpp) ----
 Tensor truncatediv(const Tensor& x, const Tensor& y);
@@ -141,6 +148,19 @@ Tensor lgamma(const Tensor& x);
 Tensor digamma(const Tensor& x);
 Tensor polygamma(const Tensor& a, const Tensor& x);
 Tensor zeta(const Tensor& x, const Tensor& q);
+/// Bessel functions; e: scaled (bessel.cpp).
+Tensor bessel_i0(const Tensor& x);
+Tensor bessel_i0e(const Tensor& x);
+Tensor bessel_i1(const Tensor& x);
+Tensor bessel_i1e(const Tensor& x);
+Tensor bessel_j0(const Tensor& x);
+Tensor bessel_j1(const Tensor& x);
+Tensor bessel_y0(const Tensor& x);
+Tensor bessel_y1(const Tensor& x);
+Tensor bessel_k0(const Tensor& x);
+Tensor bessel_k0e(const Tensor& x);
+Tensor bessel_k1(const Tensor& x);
+Tensor bessel_k1e(const Tensor& x);
 /// The regularized incomplete gamma functions P and Q, and beta function I (incomplete.cpp).
 Tensor igamma(const Tensor& a, const Tensor& x);
 Tensor igammac(const Tensor& a, const Tensor& x);
@@ -246,6 +266,7 @@ struct Slicing {
 Tensor strided_slice(const Tensor& input, const Slicing& slicing);
 /// Zeros of `shape` with `dy` where strided_slice would read.
 Tensor strided_slice_grad(const Tensor& dy, const Shape& shape, const Slicing& slicing);
+Tensor tensor_strided_slice_update(const Tensor& tensor, const Tensor& value, const Slicing& slicing);
 /// `size` −1: to the end of the axis.
 Tensor slice(const Tensor& input, const Integers& begin, const Integers& size);
 Tensor gather(const Tensor& params, const Tensor& indices, std::int64_t axis = 0,

@@ -218,6 +218,56 @@ Tensor strided_slice_grad(const Tensor& dy, const Shape& shape, const Slicing& s
   return run_op1(strided_slice_grad_op, {dy}, Attributes(std::move(values)));
 }
 
+TAPEDECK_OP(tensor_strided_slice_update_op) = {
+    .name = "tensor_strided_slice_update",
+    .python_names = {},
+    .inputs = {{.name = "tensor"}, {.name = "value"}},
+    .attributes = slicing_attributes(),
+    .shape_rule =
+        [](const OpContext& c) {
+          require_same_dtype(c, 0, 1);
+          const Tensor& x = c.inputs[0];
+          const Shape read = resolve(c, slicing_of(c, 0), x.shape(), x.strides()).shape;
+          if (read != c.inputs[1].shape())
+            fail<InvalidArgumentError>("tensor_strided_slice_update: value ", to_string(c.inputs[1].shape()),
+                                       " where the slice of ", to_string(x.shape()), " has shape ",
+                                       to_string(read));
+          return like_first(c);
+        },
+    .forward =
+        [](const OpContext& c) {
+          Tensor out = allocate_output(c);
+          const Tensor& x = c.inputs[0];
+          const Tensor& value = c.inputs[1];
+          place(x, out, x.shape(), x.strides(), out.strides(), 0);
+          const Resolved view = resolve(c, slicing_of(c, 0), out.shape(), out.strides());
+          place(value, out, view.shape, value.strides(), view.strides, view.offset);
+          return one(std::move(out));
+        },
+    .vjp =
+        [](const VjpContext& c) {
+          const Slicing slicing = slicing_of({c.op, c.inputs, c.attributes, {}}, 0);
+          Tensors gradients(2);
+          if (c.wanted[0])
+            gradients[0] = tensor_strided_slice_update(c.cotangents[0], zeros_like(c.inputs[1]), slicing);
+          if (c.wanted[1]) gradients[1] = strided_slice(c.cotangents[0], slicing);
+          return gradients;
+        },
+    .vjp_formula = "d(tensor) = dy, but 0 where the slice is, d(value) = the same slice of dy",
+    .doc =
+        "A tensor with a strided slice replaced: what assigning to a slice of a variable does.\n\n"
+        "tensor: any dtype; value: its dtype, the shape of the slice; the rest as in strided_slice.\n"
+        "Returns: dtype and shape of tensor.\n"
+        "Errors: as in strided_slice; InvalidArgumentError where value has another shape than the slice; "
+        "TypeMismatchError for different dtypes.",
+    .takes_narrow = true,
+};
+Tensor tensor_strided_slice_update(const Tensor& tensor, const Tensor& value, const Slicing& slicing) {
+  std::vector<Attribute> values;
+  append_slicing(values, slicing);
+  return run_op1(tensor_strided_slice_update_op, {tensor, value}, Attributes(std::move(values)));
+}
+
 // ---- slice ----
 namespace {
 

@@ -117,6 +117,7 @@ PYBIND11_MODULE(_engine, module) {
   bind_errors(module);
   bind_tensor(module);
   bind_variable(module);
+  bind_variable_part(module);
   bind_op_functions(module);
   bind_tape(module);
   bind_values(module);

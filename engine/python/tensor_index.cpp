@@ -6,47 +6,12 @@
 #include "engine/python/arguments.h"
 #include "engine/python/convert.h"
 #include "engine/python/errors.h"
+#include "engine/python/slice_spec.h"
 #include "engine/python/tensor_object.h"
 
 namespace tapedeck::python {
 
 namespace {
-
-// What strided_slice is given: one entry per item of the index, masks by position.
-struct SliceSpec {
-  std::vector<std::int64_t> begin, end, strides;
-  std::int64_t begin_mask = 0, end_mask = 0, new_axis_mask = 0, shrink_axis_mask = 0;
-  int axis = 0;           ///< the tensor's axis that the next item is about
-  int output_axis = 0;    ///< axes that the result has so far
-  Tensor gather_indices;  ///< integers; or bools, one for each element of `mask_rank` axes
-  int gather_axis = -1;
-  int mask_rank = 0;
-
-  void push(std::int64_t first, std::int64_t last, std::int64_t step) {
-    begin.push_back(first);
-    end.push_back(last);
-    strides.push_back(step);
-  }
-  std::int64_t bit() const { return std::int64_t{1} << begin.size(); }
-
-  void add_integer(std::int64_t index) {
-    shrink_axis_mask |= bit();
-    push(index, index + 1, 1);
-    ++axis;
-  }
-  void add_whole_axis() {
-    begin_mask |= bit();
-    end_mask |= bit();
-    push(0, 0, 1);
-    ++axis;
-    ++output_axis;
-  }
-  void add_new_axis() {
-    new_axis_mask |= bit();
-    push(0, 1, 1);
-    ++output_axis;
-  }
-};
 
 bool is_array_index(PyObject* item) {
   if (PyList_Check(item)) return true;
@@ -168,51 +133,50 @@ Tensor gathered(const SliceSpec& spec, Tensor tensor) {
                  named_attributes(gather, {{"axis", static_cast<std::int64_t>(spec.gather_axis)}}));
 }
 
-Tensor take(const SliceSpec& spec, const Tensor& tensor) {
-  static const OpDef& strided_slice = required_op("strided_slice");
-  const auto mask_axes = static_cast<std::size_t>(spec.mask_rank);
-  const bool whole = spec.begin_mask == (std::int64_t{1} << spec.begin.size()) - 1 &&
-                     spec.end_mask == spec.begin_mask && spec.gather_axis >= 0 && spec.new_axis_mask == 0 &&
-                     spec.begin.size() == std::max<std::size_t>(1, mask_axes);
-  Tensor result = tensor;
-  if (!whole && !spec.begin.empty())
-    result = run_op1(strided_slice, {tensor},
-                     named_attributes(strided_slice, {{"begin", spec.begin},
-                                                      {"end", spec.end},
-                                                      {"strides", spec.strides},
-                                                      {"begin_mask", spec.begin_mask},
-                                                      {"end_mask", spec.end_mask},
-                                                      {"new_axis_mask", spec.new_axis_mask},
-                                                      {"shrink_axis_mask", spec.shrink_axis_mask}}));
-  return spec.gather_axis < 0 ? result : gathered(spec, result);
+Attributes slicing_of(const SliceSpec& spec, const OpDef& op) {
+  return named_attributes(op, {{"begin", spec.begin},
+                               {"end", spec.end},
+                               {"strides", spec.strides},
+                               {"begin_mask", spec.begin_mask},
+                               {"end_mask", spec.end_mask},
+                               {"new_axis_mask", spec.new_axis_mask},
+                               {"shrink_axis_mask", spec.shrink_axis_mask}});
+}
+
+/// The items of an index of several, one after the other.
+SliceSpec spec_of_tuple(PyObject* index, const Tensor& tensor) {
+  SliceSpec spec;
+  const Py_ssize_t count = PyTuple_GET_SIZE(index);
+  int used = 0, ellipses = 0;
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    PyObject* item = PyTuple_GET_ITEM(index, i);
+    if (item != Py_None && item != Py_Ellipsis) used += std::max(1, mask_rank_of(item));
+    ellipses += item == Py_Ellipsis;
+  }
+  if (ellipses > 1) fail<InvalidArgumentError>("index: only one ... can be used");
+  check_axes(used, tensor);
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    PyObject* item = PyTuple_GET_ITEM(index, i);
+    if (item != Py_Ellipsis) {
+      add_item(spec, item, tensor);
+      continue;
+    }
+    for (int skipped = used; skipped < tensor.rank(); ++skipped) spec.add_whole_axis();
+  }
+  return spec;
 }
 
 PyObject* subscript(PyObject* self, PyObject* index) {
   return guarded([&] {
     const Tensor tensor = tensor_like(self);
     SliceSpec spec;
-    if (!PyTuple_Check(index)) {
-      if (index != Py_Ellipsis) add_item(spec, index, tensor);
-      return wrap(take(spec, tensor));
-    }
-    const Py_ssize_t count = PyTuple_GET_SIZE(index);
-    int used = 0, ellipses = 0;
-    for (Py_ssize_t i = 0; i < count; ++i) {
-      PyObject* item = PyTuple_GET_ITEM(index, i);
-      if (item != Py_None && item != Py_Ellipsis) used += std::max(1, mask_rank_of(item));
-      ellipses += item == Py_Ellipsis;
-    }
-    if (ellipses > 1) fail<InvalidArgumentError>("index: only one ... can be used");
-    check_axes(used, tensor);
-    for (Py_ssize_t i = 0; i < count; ++i) {
-      PyObject* item = PyTuple_GET_ITEM(index, i);
-      if (item != Py_Ellipsis) {
-        add_item(spec, item, tensor);
-        continue;
-      }
-      for (int skipped = used; skipped < tensor.rank(); ++skipped) spec.add_whole_axis();
-    }
-    return wrap(take(spec, tensor));
+    if (PyTuple_Check(index))
+      spec = spec_of_tuple(index, tensor);
+    else if (index != Py_Ellipsis)
+      add_item(spec, index, tensor);
+    Tensor part = take(spec, tensor);
+    return is_variable(self) ? wrap_part(variable_of(self), std::move(spec), std::move(part))
+                             : wrap(std::move(part));
   });
 }
 
@@ -243,6 +207,36 @@ PyObject* iterate(PyObject* self) {
 }
 
 }  // namespace
+
+Tensor take(const SliceSpec& spec, const Tensor& tensor) {
+  static const OpDef& strided_slice = required_op("strided_slice");
+  const auto mask_axes = static_cast<std::size_t>(spec.mask_rank);
+  const bool whole = spec.begin_mask == (std::int64_t{1} << spec.begin.size()) - 1 &&
+                     spec.end_mask == spec.begin_mask && spec.gather_axis >= 0 && spec.new_axis_mask == 0 &&
+                     spec.begin.size() == std::max<std::size_t>(1, mask_axes);
+  Tensor result = tensor;
+  if (!whole && !spec.begin.empty())
+    result = run_op1(strided_slice, {tensor}, slicing_of(spec, strided_slice));
+  return spec.gather_axis < 0 ? result : gathered(spec, result);
+}
+
+Tensor put(const SliceSpec& spec, const Tensor& tensor, const Tensor& value) {
+  static const OpDef& update = required_op("tensor_strided_slice_update");
+  static const OpDef& scatter = required_op("tensor_scatter_nd_update");
+  if (spec.gather_axis < 0)
+    return spec.begin.empty() ? value : run_op1(update, {tensor, value}, slicing_of(spec, update));
+  // Where a list or a mask picks: the same index, asked of the elements' numbers, says which they are.
+  static const OpDef& range = required_op("range");
+  const std::int64_t count = tensor.count();
+  const Tensor numbers =
+      run_op1(range, {},
+              named_attributes(
+                  range, {{"start", 0.0}, {"limit", static_cast<double>(count)}, {"dtype", DType::int64}}));
+  const Tensor places = take(spec, reshaped(numbers, {tensor.shape().begin(), tensor.shape().end()}));
+  const Tensor changed = run_op1(scatter, {reshaped(tensor, {count}), reshaped(places, {places.count(), 1}),
+                                           reshaped(value, {value.count()})});
+  return reshaped(changed, {tensor.shape().begin(), tensor.shape().end()});
+}
 
 void add_indexing(PyTypeObject& type) {
   static PyMappingMethods mapping = {length, subscript, nullptr};

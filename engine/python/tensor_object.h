@@ -15,9 +15,10 @@ struct TensorObject {
   PyObject* weak_references;
 };
 extern PyTypeObject tensor_type;
+extern PyTypeObject variable_part_type;  ///< a tensor that was read as variable[…]; see variable_part.cpp
 
 inline bool is_tensor(PyObject* object) {
-  return Py_TYPE(object) == &tensor_type;
+  return Py_TYPE(object) == &tensor_type || Py_TYPE(object) == &variable_part_type;
 }
 inline const Tensor& tensor_of(PyObject* object) {
   return reinterpret_cast<TensorObject*>(object)->tensor;
@@ -40,6 +41,8 @@ inline const Variable& variable_of(PyObject* object) {
 }
 /// The Python object of the variable: the one that exists already, else a new one.
 PyObject* wrap(const Variable& variable);
+/// What variable[…] gives: the tensor that the index read, with methods that assign to that part.
+PyObject* wrap_part(const Variable& variable, struct SliceSpec spec, Tensor part);
 
 /// The tensor that a Tensor or Variable stands for. Reading a variable makes tapes watch it.
 inline bool is_tensor_like(PyObject* object) {
@@ -58,6 +61,7 @@ inline const Tensor& leaving(const Tensor& tensor) {
 /// Fill in the types and put them into the module.
 void bind_tensor(py::module_& module);
 void bind_variable(py::module_& module);
+void bind_variable_part(py::module_& module);
 
 // The parts of the types that live in files of their own.
 void add_operators(PyTypeObject& type);  ///< tensor_operators.cpp: number and comparison slots

@@ -225,6 +225,29 @@ PyObject* wrap(const Variable& variable) {
   return found->second;
 }
 
+namespace {
+
+/// The value becomes what the function makes of it; the function may be called again (see Variable::update).
+void update_variable(const py::handle self, const py::function& change) {
+  if (!is_variable(self.ptr()))
+    fail<TypeMismatchError>("assignment: ", short_repr(self.ptr()), " is no variable");
+  Variable variable = variable_of(self.ptr());
+  const StopRecording unrecorded;
+  variable.update([&](const Tensor& value) {
+    const py::object changed = change(checked(wrap(value)));
+    return to_tensor(changed.ptr(), variable.dtype(), {variable.name().c_str(), "assignment"});
+  });
+}
+
+/// Methods that are written in Python.
+void add_variable_methods(const py::dict& methods) {
+  for (const auto& [name, method] : methods)
+    checked(PyDict_SetItem(variable_type.tp_dict, name.ptr(), method.ptr()));
+  PyType_Modified(&variable_type);
+}
+
+}  // namespace
+
 void bind_variable(py::module_& module) {
   static std::vector<PyMethodDef> methods = variable_methods();
   static std::vector<PyGetSetDef> properties = variable_properties();
@@ -255,6 +278,8 @@ void bind_variable(py::module_& module) {
   checked(PyType_Ready(&variable_type));
   checked(PyDict_SetItemString(variable_type.tp_dict, "__array_priority__", py::int_(1000).ptr()));
   module.add_object("Variable", reinterpret_cast<PyObject*>(&variable_type));
+  module.def("_update_variable", &update_variable, py::arg("variable"), py::arg("change"));
+  module.def("_add_variable_methods", &add_variable_methods, py::arg("methods"));
 }
 
 }  // namespace tapedeck::python

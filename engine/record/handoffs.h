@@ -19,6 +19,7 @@ struct Assignment {
   std::uint64_t leaf = 0;      ///< id of the variable's value
   std::uint64_t value = 0;     ///< id of the tensor that it was made of
   std::uint64_t variable = 0;  ///< Variable::id
+  std::uint64_t since = 0;     ///< newer tensors, up to `value`, were made by the assignment itself
   std::uint32_t location = 0;
   std::uint32_t after = 0;  ///< newest record then
 };

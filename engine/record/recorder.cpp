@@ -187,8 +187,9 @@ void Recorder::leaf(const Tensor& tensor, std::string_view name) {
   if (keep_values_ && tensor) values_.add_leaf(tensor, name.empty() ? 0 : intern_name(name));
 }
 
-void Recorder::assigned(const Tensor& tensor, const Tensor& value, std::uint64_t variable) {
-  handoffs_.add({tensor.id(), value.id(), variable, capture_location(), trace_.newest()});
+void Recorder::assigned(const Tensor& tensor, const Tensor& value, std::uint64_t variable,
+                        std::uint64_t since) {
+  handoffs_.add({tensor.id(), value.id(), variable, since, capture_location(), trace_.newest()});
 }
 
 void Recorder::left(const Tensor& tensor) {

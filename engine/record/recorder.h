@@ -36,7 +36,8 @@ class Recorder final : public Observer {
   std::uint64_t begin(const Event& event) override;
   void end(std::uint64_t record, std::span<const Tensor> outputs, const char* error) override;
   void leaf(const Tensor& tensor, std::string_view name) override;
-  void assigned(const Tensor& tensor, const Tensor& value, std::uint64_t variable) override;
+  void assigned(const Tensor& tensor, const Tensor& value, std::uint64_t variable,
+                std::uint64_t since) override;
   void left(const Tensor& tensor) override;
 
   /// The cell that runs from now on. Where the gate breaks at cell starts, the cell's first op stops.

@@ -21,11 +21,11 @@ struct Variable::Body {
 namespace {
 
 /// A value of its own, so that no gradient flows from what is read to what was assigned.
-Tensor leaf_of(const Tensor& value, const std::string& name, std::uint64_t variable) {
+Tensor leaf_of(const Tensor& value, const std::string& name, std::uint64_t variable, std::uint64_t since) {
   Tensor leaf = detail::alias(value);
   if (Observer* observer = current_observer()) {
     observer->leaf(leaf, name);
-    observer->assigned(leaf, value, variable);
+    observer->assigned(leaf, value, variable, since);
   }
   return leaf;
 }
@@ -41,7 +41,7 @@ Variable::Variable(const Tensor& initial, std::string name, bool trainable)
   body_->shape = initial.shape();
   body_->trainable = trainable;
   body_->id = last_id.fetch_add(1, std::memory_order_relaxed) + 1;
-  body_->value = leaf_of(initial, body_->name, body_->id);
+  body_->value = leaf_of(initial, body_->name, body_->id, initial.id());
 }
 
 Tensor Variable::read() const {
@@ -59,7 +59,7 @@ Tensor Variable::peek() const {
   return body_->value;
 }
 
-Tensor Variable::replacement(const Tensor& value) const {
+Tensor Variable::replacement(const Tensor& value, std::uint64_t since) const {
   if (!value) fail<InvalidArgumentError>("assign to ", body_->name, ": the value is undefined");
   if (value.dtype() != body_->dtype)
     fail<InvalidArgumentError>("assign to ", body_->name, ": the variable has dtype ",
@@ -67,11 +67,11 @@ Tensor Variable::replacement(const Tensor& value) const {
   if (value.shape() != body_->shape)
     fail<InvalidArgumentError>("assign to ", body_->name, ": the variable has shape ",
                                to_string(body_->shape), ", the value ", to_string(value.shape()));
-  return leaf_of(value, body_->name, body_->id);
+  return leaf_of(value, body_->name, body_->id, since);
 }
 
 void Variable::assign(const Tensor& value) {
-  Tensor replaced = replacement(value);
+  Tensor replaced = replacement(value, value ? value.id() : 0);
   std::lock_guard lock(body_->mutex);
   std::swap(body_->value, replaced);  // the old value goes when the lock is open again
 }
@@ -79,7 +79,8 @@ void Variable::assign(const Tensor& value) {
 void Variable::update(const std::function<Tensor(const Tensor&)>& change) {
   for (;;) {
     const Tensor before = peek();
-    Tensor replaced = replacement(change(before));
+    const std::uint64_t since = detail::newest_tensor_id();
+    Tensor replaced = replacement(change(before), since);
     std::lock_guard lock(body_->mutex);
     if (!body_->value.same_body(before)) continue;
     std::swap(body_->value, replaced);

@@ -33,8 +33,8 @@ class Variable {
   bool operator==(const Variable& other) const { return body_ == other.body_; }
 
  private:
-  /// The new value as a leaf of its own; checked.
-  Tensor replacement(const Tensor& value) const;
+  /// The new value as a leaf of its own; checked. For `since` see Observer::assigned.
+  Tensor replacement(const Tensor& value, std::uint64_t since) const;
 
   struct Body;
   std::shared_ptr<Body> body_;

@@ -41,7 +41,7 @@ class EventLog : public tapedeck::Observer {
     lines.push_back("leaf " + std::string(name));
     leaves.push_back(tensor);
   }
-  void assigned(const tapedeck::Tensor&, const tapedeck::Tensor&, std::uint64_t) override {}
+  void assigned(const tapedeck::Tensor&, const tapedeck::Tensor&, std::uint64_t, std::uint64_t) override {}
   void left(const tapedeck::Tensor&) override {}
 
   std::vector<std::vector<tapedeck::Tensor>> inputs;  // of every begin

@@ -46,12 +46,16 @@ inline std::vector<Picked> picked_slices() {
 inline Rows indexing_rows() {
   Row slice_row{"strided_slice", {}, {}, 0};
   Row grad_row{"strided_slice_grad", {}, {}, 0};
+  Row update_row{"tensor_strided_slice_update", {}, {}, 0};
   for (const Picked& p : picked_slices()) {
     slice_row.calls.push_back(call_with({4, 5}, p.attributes, p.expected));
     std::vector<Attribute> with_shape(p.attributes.size() + 1);
     with_shape[0] = list({4, 5});
     std::copy(p.attributes.begin(), p.attributes.end(), with_shape.begin() + 1);
     grad_row.calls.push_back(call_with(p.expected, with_shape, {4, 5}));
+    update_row.calls.push_back([p](Random& random) {
+      return Call{{random_tensor(random, {4, 5}), random_tensor(random, p.expected)}, p.attributes, {4, 5}};
+    });
   }
   const auto find = [](const std::vector<Attribute>& attributes) {
     for (const Picked& p : picked_slices())
@@ -74,6 +78,15 @@ inline Rows indexing_rows() {
     std::size_t at = 0;
     for (const std::int64_t row : p.rows)
       for (const std::int64_t column : p.columns) out({row, column}) = dy[at++];
+    return Arrays{out};
+  };
+  update_row.reference = [find](const Call& call) {
+    const Picked p = find(call.attributes);
+    const std::vector<double> value = call.inputs[1].to_vector();
+    Array out(call.inputs[0]);
+    std::size_t at = 0;
+    for (const std::int64_t row : p.rows)
+      for (const std::int64_t column : p.columns) out({row, column}) = value[at++];
     return Arrays{out};
   };
   Row slice =
@@ -106,7 +119,7 @@ inline Rows indexing_rows() {
                     return sum;
                   });
   segments.tolerance = 1e-14;
-  return {slice_row, grad_row, slice, segments};
+  return {slice_row, grad_row, update_row, slice, segments};
 }
 
 inline Row gather_test() {

@@ -183,6 +183,8 @@ class OpsErrorsTest : public QObject {
                  "begin, end and strides have 1, 2 and 1 entries");
     EXPECT_ERROR(InvalidArgumentError, ops::strided_slice_grad(f32({2}), {3}, {{0}, {3}, {1}}),
                  "strided_slice_grad: dy (2,) where the slice of (3,) has shape (3,)");
+    EXPECT_ERROR(InvalidArgumentError, ops::tensor_strided_slice_update(f32({3}), f32({3}), {{0}, {2}, {1}}),
+                 "tensor_strided_slice_update: value (3,) where the slice of (3,) has shape (2,)");
     EXPECT_ERROR(InvalidArgumentError, ops::slice(f32({3}), {2}, {2}),
                  "slice: begin [2] and size [2] leave shape (3,)");
   }

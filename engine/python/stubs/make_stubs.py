@@ -74,9 +74,11 @@ def class_stub(cls):
             lines.append(f"    @property\n    def {name}(self) -> {RESULTS.get(name, 'Any')}:\n{docstring(member.__doc__, ' ' * 8)}        ...\n")
         elif isinstance(member, types.MethodDescriptorType) and (not name.startswith("_") or member.__doc__):
             lines.append(method_stub(name, member))
+        elif inspect.isfunction(member):  # a method written in Python
+            lines.append(f"    def {name}{default_free(member)} -> {RESULTS.get(name, 'Variable')}:\n{docstring(member.__doc__, ' ' * 8)}        ...\n")
         elif isinstance(member, types.WrapperDescriptorType) and name not in OBJECT_MEMBERS:
             text = member.__text_signature__ or "($self, /, *args)"
-            result = RESULTS.get(name, "Tensor" if cls.__name__ in ("Tensor", "Variable") else "Any")
+            result = "VariablePart" if cls is _engine.Variable and name == "__getitem__" else RESULTS.get(name, "Tensor" if cls.__name__ in ("Tensor", "Variable") else "Any")
             lines.append(f"    def {name}{text.replace('$', '')} -> {result}: ...\n")
     return "".join(lines)
 
@@ -87,7 +89,8 @@ RESULTS = {
     "__hash__": "int", "__index__": "int", "__int__": "int", "__iter__": "Iterator[Tensor]", "__len__": "int", "__repr__": "str",
     "__str__": "str", "__copy__": "Tensor", "__deepcopy__": "Tensor", "assign": "Variable", "assign_add": "Variable",
     "assign_sub": "Variable", "cpu": "Tensor", "device": "str", "dtype": "DType", "get_shape": "TensorShape", "gpu": "Tensor",
-    "name": "str", "ndim": "int", "read_value": "Tensor", "shape": "TensorShape", "trainable": "_bool", "value": "Tensor",
+    "name": "str", "gather_nd": "Tensor", "ndim": "int", "read_value": "Tensor",
+    "sparse_read": "Tensor", "shape": "TensorShape", "trainable": "_bool", "value": "Tensor",
     "active": "_bool", "id": "int", "watched_variables": "tuple[Variable, ...]", "start": "None", "stop": "None", "reset": "None",
 }
 OBJECT_MEMBERS = {"__getattribute__", "__setattr__", "__delattr__", "__delitem__", "__setitem__"}

@@ -42,6 +42,7 @@ from tapedeck.dtypes import (
     uint32,
 )
 from tapedeck.explain import explain_no_gradient
+from tapedeck.indexed_slices import IndexedSlices
 from tapedeck.initializers import constant_initializer, ones_initializer, zeros_initializer
 from tapedeck.shapes import TensorShape
 from tapedeck.tape import GradientTape, UnconnectedGradients

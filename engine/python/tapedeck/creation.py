@@ -1,5 +1,5 @@
 """Tensors from Python values."""
-from tapedeck import _engine
+from tapedeck import _engine, indexed_slices
 
 
 def constant(value, dtype=None, shape=None, name=None):
@@ -18,8 +18,10 @@ def convert_to_tensor(value, dtype=None, dtype_hint=None, name=None, preferred_d
     """A tensor of whatever can be one: a tensor itself, a variable's value, or what tf.constant takes.
 
     dtype: what the tensor must be; a tensor of another dtype is an error. dtype_hint (preferred_dtype in TensorFlow 1):
-    used where the value can have it.
+    used where the value can have it. An IndexedSlices becomes the whole tensor.
     """
+    if isinstance(value, indexed_slices.IndexedSlices):
+        return indexed_slices.whole(value, dtype)
     return _engine.convert_to_tensor(value, dtype, preferred_dtype if dtype_hint is None else dtype_hint)
 
 

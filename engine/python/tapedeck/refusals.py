@@ -15,7 +15,8 @@ _PYTHONS = (TypeError, ValueError, ArithmeticError, AttributeError, IndexError, 
 def _shown(value):
     """A value in few letters."""
     if isinstance(value, (_engine.Tensor, _engine.Variable, np.ndarray)):
-        return f"{value.dtype.name} {tuple(value.shape)}"
+        named = f"{value.name} " if isinstance(value, _engine.Variable) else ""
+        return f"{named}{value.dtype.name} {tuple(value.shape)}"
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."
 
