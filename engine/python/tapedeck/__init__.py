@@ -43,7 +43,6 @@ from tapedeck.dtypes import (
 )
 from tapedeck.explain import explain_no_gradient
 from tapedeck.indexed_slices import IndexedSlices
-from tapedeck.initializers import constant_initializer, ones_initializer, zeros_initializer
 from tapedeck.shapes import TensorShape
 from tapedeck.tape import GradientTape, UnconnectedGradients
 from tapedeck import namespaces as _namespaces, shaping as _shaping
@@ -51,4 +50,4 @@ from tapedeck import namespaces as _namespaces, shaping as _shaping
 newaxis = None
 __version__ = "0.1.0"
 
-_namespaces.install(_shaping.functions, debugging.functions, random.functions)
+_namespaces.install(_shaping.functions, debugging.functions, random.functions, initializers.functions)

@@ -1,39 +1,267 @@
-"""Functions of a shape that give a variable's first value."""
-from tapedeck import _engine, dtypes
+"""Functions of a shape that give a variable's first value. Seeds are those of tf.random's functions: with one, an initializer
+gives the same sequence of values on every run of a program that sets tf.random.set_seed too, and different values at each call."""
+import inspect as _inspect
+import math as _math
+from operator import index as _index
+
+import numpy as _np
+
+from tapedeck import _engine, dtypes, random as _random
+
+_op = _engine.op_function
 
 
 class Initializer:
-    """Called as initializer(shape, dtype=None)."""
+    """Called as initializer(shape, dtype=None): None for the dtype that it was made with.
 
-    def __call__(self, shape, dtype=None):
+    Errors: InvalidArgumentError for a negative extent; TypeError for a dtype that it cannot give.
+    """
+
+    def __init__(self, **arguments):
+        vars(self).update(arguments)
+        self._arguments = arguments
+
+    def __call__(self, shape, dtype=None, partition_info=None):
         raise NotImplementedError(f"{type(self).__name__} does not say what it gives")
+
+    def get_config(self):
+        """The arguments that it was made with, by name."""
+        own = _inspect.signature(type(self)).parameters
+        config = {name: value for name, value in getattr(self, "_arguments", {}).items() if name in own}
+        if "dtype" in config:
+            config["dtype"] = dtypes.as_dtype(config["dtype"]).name
+        return config
+
+    @classmethod
+    def from_config(cls, config):
+        """The initializer of these arguments."""
+        return cls(**config)
 
 
 class Constant(Initializer):
-    """Every element is `value`."""
+    """Every element is `value`; a list or an array of as many elements as the shape has is reshaped."""
 
-    def __init__(self, value=0.0, dtype=dtypes.float32):
-        self._value = value
-        self._dtype = dtype
+    def __init__(self, value=0.0, dtype=dtypes.float32, verify_shape=False):
+        super().__init__(value=value, dtype=dtype)
 
-    def __call__(self, shape, dtype=None):
-        return _engine.constant(self._value, dtype or self._dtype, shape)
+    def __call__(self, shape, dtype=None, partition_info=None):
+        return _engine.constant(self.value, dtype or self.dtype, shape)
 
 
-class Zeros(Constant):
+class Zeros(Initializer):
     """Every element is 0."""
 
     def __init__(self, dtype=dtypes.float32):
-        super().__init__(0, dtype)
+        super().__init__(dtype=dtype)
+
+    def __call__(self, shape, dtype=None, partition_info=None):
+        return _op("zeros")(shape, dtype or self.dtype)
 
 
-class Ones(Constant):
+class Ones(Initializer):
     """Every element is 1."""
 
     def __init__(self, dtype=dtypes.float32):
-        super().__init__(1, dtype)
+        super().__init__(dtype=dtype)
+
+    def __call__(self, shape, dtype=None, partition_info=None):
+        return _op("ones")(shape, dtype or self.dtype)
 
 
-constant = constant_initializer = Constant
-zeros = zeros_initializer = Zeros
-ones = ones_initializer = Ones
+class RandomNormal(Initializer):
+    """Random numbers of the normal distribution: tf.random.normal."""
+
+    def __init__(self, mean=0.0, stddev=0.05, seed=None, dtype=dtypes.float32):
+        super().__init__(mean=mean, stddev=stddev, seed=seed, dtype=dtype)
+
+    def __call__(self, shape, dtype=None, partition_info=None):
+        return _random.normal(shape, self.mean, self.stddev, dtype or self.dtype, self.seed)
+
+
+class TruncatedNormal(RandomNormal):
+    """Random numbers of the normal distribution, none further than 2·stddev from the mean: tf.random.truncated_normal."""
+
+    def __call__(self, shape, dtype=None, partition_info=None):
+        return _random.truncated_normal(shape, self.mean, self.stddev, dtype or self.dtype, self.seed)
+
+
+class RandomUniform(Initializer):
+    """Random numbers, uniform on [minval, maxval): tf.random.uniform."""
+
+    def __init__(self, minval=-0.05, maxval=0.05, seed=None, dtype=dtypes.float32):
+        super().__init__(minval=minval, maxval=maxval, seed=seed, dtype=dtype)
+
+    def __call__(self, shape, dtype=None, partition_info=None):
+        return _random.uniform(shape, self.minval, self.maxval, dtype or self.dtype, self.seed)
+
+
+def _fans(shape):
+    """How many inputs and how many outputs a layer with weights of this shape joins: those of one place, for a convolution."""
+    if len(shape) < 2:
+        return (shape[0], shape[0]) if shape else (1, 1)
+    places = _math.prod(shape[:-2])
+    return shape[-2] * places, shape[-1] * places
+
+
+_TRUNCATED = .87962566103423978  # the standard deviation of the standard normal distribution between −2 and 2
+
+
+class VarianceScaling(Initializer):
+    """Random numbers of mean 0 and variance scale / n.
+
+    scale: above 0; mode: what n is: 'fan_in', a unit's inputs, 'fan_out', its outputs, or 'fan_avg', the mean of both;
+    distribution: 'truncated_normal' ('normal' means it too), 'untruncated_normal' or 'uniform'.
+    Errors: InvalidArgumentError for other values.
+    """
+
+    def __init__(self, scale=1.0, mode="fan_in", distribution="truncated_normal", seed=None, dtype=dtypes.float32):
+        distribution = distribution.lower() if isinstance(distribution, str) else distribution
+        if not scale > 0:
+            raise _engine.InvalidArgumentError(f"VarianceScaling: scale is {scale}; must be above 0")
+        if mode not in ("fan_in", "fan_out", "fan_avg"):
+            raise _engine.InvalidArgumentError(f"VarianceScaling: mode is {mode!r}; must be 'fan_in', 'fan_out' or 'fan_avg'")
+        if distribution not in ("normal", "truncated_normal", "untruncated_normal", "uniform"):
+            raise _engine.InvalidArgumentError(f"VarianceScaling: distribution is {distribution!r}; must be 'truncated_normal', "
+                                               "'untruncated_normal' or 'uniform'")
+        super().__init__(scale=scale, mode=mode, distribution=distribution, seed=seed, dtype=dtype)
+
+    def __call__(self, shape, dtype=None, partition_info=None):
+        dtype, extents = dtype or self.dtype, _extents(shape)
+        fan_in, fan_out = _fans(extents)
+        count = {"fan_in": fan_in, "fan_out": fan_out, "fan_avg": (fan_in + fan_out) / 2}[self.mode]
+        deviation = _math.sqrt(self.scale / max(1., count))
+        if self.distribution == "uniform":
+            limit = deviation * _math.sqrt(3)
+            return _random.uniform(extents, -limit, limit, dtype, self.seed)
+        if self.distribution == "untruncated_normal":
+            return _random.normal(extents, 0., deviation, dtype, self.seed)
+        return _random.truncated_normal(extents, 0., deviation / _TRUNCATED, dtype, self.seed)
+
+
+class GlorotUniform(VarianceScaling):
+    """Uniform on ±√(6 / (inputs + outputs)) (Glorot and Bengio 2010), also called Xavier's."""
+
+    def __init__(self, seed=None, dtype=dtypes.float32):
+        super().__init__(1., "fan_avg", "uniform", seed, dtype)
+
+
+class GlorotNormal(VarianceScaling):
+    """Truncated normal of variance 2 / (inputs + outputs) (Glorot and Bengio 2010), also called Xavier's."""
+
+    def __init__(self, seed=None, dtype=dtypes.float32):
+        super().__init__(1., "fan_avg", "truncated_normal", seed, dtype)
+
+
+class HeUniform(VarianceScaling):
+    """Uniform on ±√(6 / inputs) (He, Zhang, Ren and Sun 2015, https://arxiv.org/abs/1502.01852)."""
+
+    def __init__(self, seed=None, dtype=dtypes.float32):
+        super().__init__(2., "fan_in", "uniform", seed, dtype)
+
+
+class HeNormal(VarianceScaling):
+    """Truncated normal of variance 2 / inputs (He, Zhang, Ren and Sun 2015, https://arxiv.org/abs/1502.01852)."""
+
+    def __init__(self, seed=None, dtype=dtypes.float32):
+        super().__init__(2., "fan_in", "truncated_normal", seed, dtype)
+
+
+class LecunUniform(VarianceScaling):
+    """Uniform on ±√(3 / inputs) (LeCun, Bottou, Orr and Müller 1998)."""
+
+    def __init__(self, seed=None, dtype=dtypes.float32):
+        super().__init__(1., "fan_in", "uniform", seed, dtype)
+
+
+class LecunNormal(VarianceScaling):
+    """Truncated normal of variance 1 / inputs (LeCun, Bottou, Orr and Müller 1998)."""
+
+    def __init__(self, seed=None, dtype=dtypes.float32):
+        super().__init__(1., "fan_in", "truncated_normal", seed, dtype)
+
+
+class Orthogonal(Initializer):
+    """gain times a random matrix whose columns, or rows where these are fewer, are orthonormal (Saxe, McClelland and Ganguli
+    2013, https://arxiv.org/abs/1312.6120). The axes before the last one are the rows.
+
+    Errors: InvalidArgumentError for fewer than two axes; TypeError for a dtype that is not floating.
+    """
+
+    def __init__(self, gain=1.0, seed=None, dtype=dtypes.float32):
+        super().__init__(gain=gain, seed=seed, dtype=dtype)
+
+    def __call__(self, shape, dtype=None, partition_info=None):
+        extents = _extents(shape)
+        if len(extents) < 2:
+            raise _engine.InvalidArgumentError(f"Orthogonal: shape is {tuple(extents)}; a matrix needs at least 2 axes")
+        rows, columns = _math.prod(extents[:-1]), extents[-1]
+        q, r = _op("qr")(_random.normal([max(rows, columns), min(rows, columns)], 0., 1., dtype or self.dtype, self.seed))
+        diagonal = _op("matrix_diag_part")(r)
+        q = q * _op("where")(diagonal < 0, -_op("ones_like")(diagonal), _op("ones_like")(diagonal))  # uniform among all such
+        return _op("reshape")(q if rows >= columns else _op("transpose")(q), extents) * self.gain
+
+
+class Identity(Initializer):
+    """gain times the identity matrix, of whatever extents.
+
+    Errors: InvalidArgumentError for a shape that is none of a matrix.
+    """
+
+    def __init__(self, gain=1.0, dtype=dtypes.float32):
+        super().__init__(gain=gain, dtype=dtype)
+
+    def __call__(self, shape, dtype=None, partition_info=None):
+        extents = _extents(shape)
+        if len(extents) != 2:
+            raise _engine.InvalidArgumentError(f"Identity: shape is {tuple(extents)}; a matrix has 2 axes")
+        return _op("eye")(extents[0], extents[1], dtype=dtype or self.dtype) * self.gain
+
+
+def _extents(shape):
+    """A shape, in whatever form, as a list of its extents."""
+    return [_index(extent) for extent in _np.asarray(shape, None if _np.size(shape) else _np.int64).reshape(-1)]
+
+
+class truncated_normal_initializer(TruncatedNormal):  # TensorFlow 2 has no such name
+    """TensorFlow 1's TruncatedNormal, whose standard deviation is 1 where none is given."""
+
+    def __init__(self, mean=0.0, stddev=1.0, seed=None, dtype=dtypes.float32):
+        super().__init__(mean, stddev, seed, dtype)
+
+
+_CLASSES = {
+    "constant": Constant, "zeros": Zeros, "ones": Ones, "random_normal": RandomNormal, "random_uniform": RandomUniform,
+    "truncated_normal": TruncatedNormal, "variance_scaling": VarianceScaling, "glorot_uniform": GlorotUniform,
+    "glorot_normal": GlorotNormal, "he_uniform": HeUniform, "he_normal": HeNormal, "lecun_uniform": LecunUniform,
+    "lecun_normal": LecunNormal, "orthogonal": Orthogonal, "identity": Identity,
+}
+globals().update(_CLASSES)
+__all__ = ["Initializer", *_CLASSES, *(cls.__name__ for cls in _CLASSES.values()), "truncated_normal_initializer", "get"]
+# What TensorFlow has at the top: all but He's and LeCun's, and those of TensorFlow 1 alone.
+functions = {f"{name}_initializer": _CLASSES[name] for name in (
+    "constant", "zeros", "ones", "random_normal", "random_uniform", "variance_scaling", "glorot_uniform", "glorot_normal",
+    "orthogonal")}
+functions["truncated_normal_initializer"] = truncated_normal_initializer
+
+
+def get(identifier):
+    """An initializer by what names it.
+
+    identifier: a name ('glorot_uniform', 'GlorotUniform'), a dict of class_name and config, a class, an initializer or another
+    function of a shape, or None.
+    Returns: the initializer; None for None.
+    Errors: InvalidArgumentError for a name that none has, TypeError for something else.
+    """
+    config = {}
+    if isinstance(identifier, dict):
+        identifier, config = identifier["class_name"], identifier.get("config", {})
+    if isinstance(identifier, str):
+        named = {**_CLASSES, **{cls.__name__: cls for cls in _CLASSES.values()}}
+        if identifier not in named:
+            raise _engine.InvalidArgumentError(f"get: identifier is {identifier!r}; must be one of {', '.join(_CLASSES)}")
+        return named[identifier].from_config(config)
+    if isinstance(identifier, type):
+        return identifier()
+    if identifier is None or callable(identifier):
+        return identifier
+    raise _engine.TypeMismatchError(f"get: identifier is a {type(identifier).__name__}; needs a name or a function of a shape")
