@@ -41,6 +41,19 @@ double cost_of(Unary op) {
     case Unary::lgamma:
     case Unary::digamma:
       return 20.0;
+    case Unary::bessel_i0:
+    case Unary::bessel_i0e:
+    case Unary::bessel_i1:
+    case Unary::bessel_i1e:
+    case Unary::bessel_j0:
+    case Unary::bessel_j1:
+    case Unary::bessel_y0:
+    case Unary::bessel_y1:
+    case Unary::bessel_k0:
+    case Unary::bessel_k0e:
+    case Unary::bessel_k1:
+    case Unary::bessel_k1e:
+      return 40.0;
     case Unary::exp:
     case Unary::expm1:
     case Unary::log:

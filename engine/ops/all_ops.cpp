@@ -33,6 +33,7 @@ void register_all_ops() {
   ops::link_nn();
   ops::link_activation();
   ops::link_special();
+  ops::link_bessel();
   ops::link_incomplete();
   ops::link_division();
   ops::link_bitwise();

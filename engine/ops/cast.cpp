@@ -1,4 +1,6 @@
 // Changes of dtype.
+#include <cstring>
+
 #include "engine/ops/checks.h"
 #include "engine/ops/families.h"
 #include "engine/tensor/narrow.h"
@@ -56,6 +58,63 @@ TAPEDECK_OP(cast_op) = {
 };
 Tensor cast(const Tensor& x, DType dtype) {
   return run_op1(cast_op, {x}, {dtype});
+}
+
+// ---- bitcast ----
+namespace {
+
+TensorSpecs bitcast_shape(const OpContext& c) {
+  const Tensor& input = c.inputs[0];
+  const DType type = c.attributes.get<DType>(0);
+  if (input.dtype() == DType::bool_ || type == DType::bool_)
+    fail<TypeMismatchError>("bitcast: input is ", dtype_name(input.dtype()), " and type is ",
+                            dtype_name(type), "; needs numeric dtypes");
+  const auto from = static_cast<std::int64_t>(item_size(input.dtype()));
+  const auto to = static_cast<std::int64_t>(item_size(type));
+  Shape shape = input.shape();
+  if (from > to) shape.push_back(from / to);
+  if (from < to) {
+    const int last = shape.rank() - 1;
+    if (last < 0 || shape[last] != to / from)
+      fail<InvalidArgumentError>("bitcast: input has shape ", to_string(shape), "; ", to / from,
+                                 " elements of ", dtype_name(input.dtype()),
+                                 " along its last axis make one of ", dtype_name(type));
+    shape.resize(last);
+  }
+  return spec(type, shape);
+}
+
+}  // namespace
+
+TAPEDECK_OP(bitcast_op) = {
+    .name = "bitcast",
+    .python_names = {"bitcast"},
+    .inputs = {{.name = "input"}},
+    .attributes = {{.name = "type", .kind = AttributeKind::dtype, .fallback = {}, .required = true}},
+    .shape_rule = bitcast_shape,
+    .forward =
+        [](const OpContext& c) {
+          Tensor out = allocate_output(c);
+          const Tensor input = contiguous(c.inputs[0]);
+          if (out.bytes() > 0) std::memcpy(out.writable_data<std::byte>(), input.raw(), out.bytes());
+          return one(std::move(out));
+        },
+    .vjp = nullptr,
+    .vjp_formula = "none",
+    .doc =
+        "The same bytes, read as another dtype.\n\n"
+        "input: any numeric dtype and shape; type: any numeric dtype. Parts of a number stand in the "
+        "machine's "
+        "order, on x86 the lowest first.\n"
+        "Returns: type; the shape of input, with an axis behind it for the parts that each element has "
+        "become, "
+        "or without the last axis, whose elements have become one.\n"
+        "Errors: InvalidArgumentError where the last axis is not as long as one element of type has parts; "
+        "TypeMismatchError for bool.",
+    .takes_narrow = true,
+};
+Tensor bitcast(const Tensor& input, DType type) {
+  return run_op1(bitcast_op, {input}, {type});
 }
 
 void link_cast() {}

@@ -31,6 +31,7 @@ void link_search();
 void link_nn();
 void link_activation();
 void link_special();
+void link_bessel();
 void link_incomplete();
 void link_division();
 void link_bitwise();

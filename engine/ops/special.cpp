@@ -110,6 +110,31 @@ Tensor zeta(const Tensor& x, const Tensor& q) {
   return run_op1(zeta_op, {x, q});
 }
 
+// Numbers without kernels of their own would be widened, and the step would be lost.
+TAPEDECK_OP(nextafter_op) = [] {
+  OpDef op = binary_op<Binary::nextafter, Kind::floating>(
+      {"nextafter",
+       {"math.nextafter"},
+       "The number of the dtype that is next to x1 on the way to x2; x2 where both are equal.",
+       "dx1 = dz, dx2 = 0",
+       "x1",
+       "x2"},
+      [](const VjpContext& c) {
+        return binary_gradients(
+            c, [&] { return c.cotangents[0]; }, [&] { return zeros_like(c.cotangents[0]); });
+      });
+  op.shape_rule = [](const OpContext& c) {
+    if (is_narrow(c.inputs[0].dtype()))
+      fail<TypeMismatchError>("nextafter: x1 is ", dtype_name(c.inputs[0].dtype()),
+                              "; needs float32 or float64");
+    return binary_shape<Kind::floating>(c);
+  };
+  return op;
+}();
+Tensor nextafter(const Tensor& x1, const Tensor& x2) {
+  return run_op1(nextafter_op, {x1, x2});
+}
+
 namespace {
 
 /// 1 where x is not 0, else 0: what the derivative with respect to x is multiplied by.

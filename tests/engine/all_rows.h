@@ -1,6 +1,7 @@
 // The test rows of every op.
 #pragma once
 
+#include "tests/engine/rows_bessel.h"
 #include "tests/engine/rows_creation.h"
 #include "tests/engine/rows_elementwise.h"
 #include "tests/engine/rows_indexing.h"
@@ -18,15 +19,15 @@ inline const Rows& all_rows() {
   static const Rows rows = [] {
     Rows all;
     for (const Rows& family :
-         {unary_rows(),        binary_rows(),        selection_rows(),
-          reduction_rows(),    product_rows(),       nn_rows(),
-          creation_rows(),     shape_rows(),         space_batch_rows(),
-          joining_rows(),      indexing_rows(),      Rows{gather_test(), gather_nd_test()},
-          scatter_rows(),      search_rows(),        more_unary_rows(),
-          more_binary_rows(),  bitwise_rows(),       incomplete_rows(),
-          scan_rows(),         statistics_rows(),    order_rows(),
-          segment_rows(),      counting_rows(),      neural_rows(),
-          matrix_shape_rows(), linear_algebra_rows()})
+         {unary_rows(),        binary_rows(),         selection_rows(),
+          reduction_rows(),    product_rows(),        nn_rows(),
+          creation_rows(),     shape_rows(),          space_batch_rows(),
+          joining_rows(),      indexing_rows(),       Rows{gather_test(), gather_nd_test()},
+          scatter_rows(),      search_rows(),         more_unary_rows(),
+          more_binary_rows(),  bitwise_rows(),        incomplete_rows(),
+          scan_rows(),         statistics_rows(),     order_rows(),
+          segment_rows(),      counting_rows(),       neural_rows(),
+          matrix_shape_rows(), linear_algebra_rows(), bessel_rows()})
       all.insert(all.end(), family.begin(), family.end());
     return all;
   }();

@@ -240,7 +240,32 @@ inline Rows selection_rows() {
              return Arrays{out};
            },
            0};
-  return {where, clip, add_n, cast};
+  // By what the bytes are on a machine that stores a number's lowest byte first.
+  Row bitcast{"bitcast",
+              {[](Random&) {
+                 const std::vector<std::int64_t> bits = {0x3ff8000000000000, -0x4010000000000000, 0};
+                 return Call{{integers(bits, {3, 1})}, {DType::float64}, {3, 1}};
+               },
+               [](Random&) {
+                 return Call{{integers({1, -2, (std::int64_t{5} << 32) + 7}, {3})}, {DType::int32}, {3, 2}};
+               },
+               [](Random&) {
+                 const std::vector<std::int32_t> halves = {7, 5, -2, -1, 9, 0};
+                 return Call{{Tensor::from_values<std::int32_t>(halves, {3, 1, 2})}, {DType::int64}, {3, 1}};
+               }},
+              [](const Call& call) {
+                const DType type = std::get<DType>(call.attributes[0]);
+                Array out(call.expected);
+                if (type == DType::float64)
+                  out.values = {1.5, -1, 0};
+                else if (type == DType::int32)
+                  out.values = {1, 0, -2, -1, 7, 5};
+                else
+                  out.values = {5 * 0x1p32 + 7, -2, 9};
+                return Arrays{out};
+              },
+              0};
+  return {where, clip, add_n, cast, bitcast};
 }
 
 }  // namespace tapedeck::testing

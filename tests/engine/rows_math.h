@@ -197,6 +197,8 @@ inline Rows more_binary_rows() {
       return Call{{Tensor::from_values<double>(orders, last), random_tensor(random, shape, 1, 3)}};
     };
   };
+  rows.push_back(with_edges(binary_test(
+      "nextafter", [](double x, double y) { return std::nextafter(x, y); }, -2, 2, -2, 0)));
   rows.push_back({"polygamma",
                   {values_only({0, 1, 1, 2, 3, 5, 1}, {0.7, 0.3, 4.2, 1.5, 0.9, 2.5, 30}),
                    order_and_real({0, 1, 2}, {2, 3}), order_and_real({1}, {4})},

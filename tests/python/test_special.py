@@ -1,5 +1,8 @@
 """The incomplete gamma and beta functions against SciPy, their symmetries, and their gradients."""
+import math
 import unittest
+from decimal import Decimal, localcontext
+from fractions import Fraction
 
 import numpy as np
 
@@ -24,6 +27,24 @@ TABLE = [
     (40.0, 60.0, 0.2, 2.68192576602834038e-6),
     (5000.0, 30.0, 0.995, 0.810442245612856093),
 ]
+
+
+def exact_polygamma(n, x):
+    """(−1)ⁿ⁺¹ n! Σ (x + k)⁻⁽ⁿ⁺¹⁾ for a fraction x, in 60 digits: a sum over k, and its rest by Euler's and Maclaurin's formula."""
+    with localcontext() as context:
+        context.prec = 60
+        q, s = Decimal(x.numerator) / x.denominator, n + 1
+        terms = 40 * n
+        total = sum((1 + Decimal(k) / q)**-s for k in range(min(terms, 4000)))
+        at, power = q + min(terms, 4000), (1 + Decimal(min(terms, 4000)) / q)**-s
+        total += power * at / (s - 1) + power / 2 + s * power / at / 12
+        total -= Decimal(s * (s + 1) * (s + 2)) * power / at**3 / 720
+        total += Decimal(s * (s + 1) * (s + 2) * (s + 3) * (s + 4)) * power / at**5 / 30240
+        value = Decimal(math.factorial(n)) * q**-s * total
+        try:
+            return float(value if n % 2 else -value)
+        except OverflowError:
+            return math.inf if n % 2 else -math.inf
 
 
 def differences(f, x, step=1e-5):
@@ -59,6 +80,29 @@ class AgainstSciPy(unittest.TestCase):
             np.testing.assert_allclose(result.numpy(), scipy.special.gammainc(a.astype(float), x.astype(float)), rtol=tolerance)
             np.testing.assert_allclose(tf.math.betainc(a, a, x / 64).numpy(),
                                        scipy.special.betainc(*(v.astype(float) for v in (a, a, x / 64))), rtol=tolerance)
+
+
+    def test_bessel_functions(self):
+        near = np.concatenate([10**RANDOM.uniform(-8, 0, 500), RANDOM.uniform(0, 30, 1500), RANDOM.uniform(30, 650, 500)])
+        far = np.concatenate([near, 10**RANDOM.uniform(2, 12, 500)])
+        for name in ("i0", "i0e", "i1", "i1e", "k0", "k0e", "k1", "k1e", "j0", "j1", "y0", "y1"):
+            x = near if name in ("i0", "i1", "k0", "k1") else far
+            if name[0] in "ij":
+                x = np.concatenate([x, -x])
+            if name[0] in "jy":  # SciPy's own lose digits by then
+                x = x[np.abs(x) < 1e3]
+            ours, wanted = getattr(tf.math.special, "bessel_" + name)(x).numpy(), getattr(scipy.special, name)(x)
+            scale = np.abs(wanted)
+            if name[0] in "jy":  # an error of the argument in the last digit, where the function has a zero
+                scale = np.hypot(wanted, np.sqrt(2 / np.pi / np.maximum(np.abs(x), 1)))
+            self.assertLess((np.abs(ours - wanted) / np.maximum(scale, 1e-300)).max(), 4e-15 if name[0] in "ik" else 2e-13, name)
+
+    def test_polygamma_of_orders_whose_factorial_is_no_double(self):
+        # (n, x): ln n! + ln ζ(n + 1, x), in which the sum is of few terms, with whole numbers of any size.
+        for n, x in ((171, 2.), (172, 3.5), (171, 30.), (200, 80.), (500, 200.25), (1000, 380.), (171, 1e4), (180, .99)):
+            wanted = exact_polygamma(n, Fraction(x))
+            found = float(tf.math.polygamma(np.float64(n), np.float64(x)))
+            np.testing.assert_allclose(found, wanted, rtol=1e-14, err_msg=f"{n} {x}")
 
 
 class Incomplete(unittest.TestCase):
@@ -130,6 +174,75 @@ class Incomplete(unittest.TestCase):
         gradients = tape.gradient(y, values)
         self.assertEqual(gradients[:2], [None, None])
         self.assertAlmostEqual(float(gradients[2]), 12 * .3 * .7**2, places=13)  # 1 / B(2, 3) = 12
+
+
+class Others(unittest.TestCase):
+    def test_bessel_functions_at_their_limits(self):
+        inf, nan = np.inf, np.nan
+        x = np.array([0., -0., inf, -inf, nan, 1e300, -1e300])
+        for name, wanted in (("i0", [1, 1, inf, inf, nan, inf, inf]), ("i1", [0, -0., inf, -inf, nan, inf, -inf]),
+                             ("i0e", [1, 1, 0, 0, nan, 3.989422804014327e-151, 3.989422804014327e-151]),
+                             ("i1e", [0, -0., 0, -0., nan, 3.989422804014327e-151, -3.989422804014327e-151])):
+            np.testing.assert_allclose(getattr(tf.math, "bessel_" + name)(x).numpy(), wanted, rtol=1e-15, err_msg=name)
+        for name, wanted in (("j0", [1, 1, 0, 0, nan]), ("j1", [0, 0, 0, 0, nan]), ("y0", [-inf, -inf, 0, nan, nan]),
+                             ("y1", [-inf, -inf, 0, nan, nan]), ("k0", [inf, inf, 0, nan, nan]), ("k0e", [inf, inf, 0, nan, nan]),
+                             ("k1", [inf, inf, 0, nan, nan]), ("k1e", [inf, inf, 0, nan, nan])):
+            np.testing.assert_array_equal(getattr(tf.math.special, "bessel_" + name)(x[:5]).numpy(), wanted, name)
+        self.assertIs(tf.math.bessel_i0e, tf.math.special.bessel_i0e)
+        self.assertEqual(tf.math.bessel_i1(tf.constant([1.], tf.bfloat16)).dtype, tf.bfloat16)
+        with self.assertRaisesRegex(TypeError, "bessel_i0: x is int32; needs a floating dtype"):
+            tf.math.bessel_i0(1)
+
+    def test_gradients_of_bessel_functions_at_zero(self):
+        x = tf.constant([0., -2., 2.], tf.float64)
+        for name, first, second in (("i0", 0, .5), ("i1", .5, 0), ("j0", 0, -.5), ("j1", .5, 0)):
+            with tf.GradientTape() as outer:
+                outer.watch(x)
+                with tf.GradientTape() as inner:
+                    inner.watch(x)
+                    y = getattr(tf.math.special, "bessel_" + name)(x)
+                slope = inner.gradient(y, x)
+            np.testing.assert_allclose([slope.numpy()[0], outer.gradient(slope, x).numpy()[0]], [first, second], atol=1e-15)
+
+    def test_polygamma_has_no_limit_of_order(self):
+        n = np.array([170., 171, 172, 171, 172, 172, 172, 171, np.inf, 200, 1e6, 171])
+        x = np.array([1., 1, 1, 0, 0, -.3, -.7, -.7, 1, np.inf, 1e300, np.nan])
+        inf, nan = np.inf, np.nan
+        np.testing.assert_array_equal(np.sign(tf.math.polygamma(n, x).numpy()), [-1, 1, -1, 1, -1, 1, -1, 1, nan, 0, 0, nan])
+        self.assertTrue(np.isinf(tf.math.polygamma(n[1:8], x[1:8]).numpy()).all())
+        half = float(tf.math.polygamma(np.float64(172), np.float64(-.5)))  # both sides of −½ cancel
+        np.testing.assert_allclose(half, exact_polygamma(172, Fraction(3, 2)), rtol=1e-14)
+
+    def test_the_next_number(self):
+        x, y = np.array([1., 1., 0., -0., 5e-324, np.inf, 2.]), np.array([2., 0., 1., -1., 0., 0., 2.])
+        for dtype in (np.float64, np.float32):
+            a, b = x.astype(dtype), y.astype(dtype)
+            np.testing.assert_array_equal(tf.math.nextafter(a, b).numpy(), np.nextafter(a, b))
+        with tf.GradientTape() as tape:
+            a, b = tf.constant([1., 2.]), tf.constant(3.)
+            tape.watch([a, b])
+            z = tf.math.nextafter(a, b) * [2., 3.]
+        first, second = tape.gradient(z, [a, b])
+        self.assertEqual((first.numpy().tolist(), float(second)), ([2, 3], 0))
+        for dtype in (tf.float16, tf.bfloat16):
+            with self.assertRaisesRegex(TypeError, f"nextafter: x1 is {dtype.name}; needs float32 or float64"):
+                tf.math.nextafter(tf.ones([1], dtype), tf.ones([1], dtype))
+
+    def test_bytes_read_as_another_dtype(self):
+        x = RANDOM.randn(3, 4).astype(np.float32)
+        for dtype in (tf.int32, tf.uint32, tf.int8, tf.int16, tf.float16):
+            np.testing.assert_array_equal(tf.bitcast(x, dtype).numpy(), x.view(dtype.as_numpy_dtype).reshape(
+                (3, 4) + ((4 // dtype.size,) if dtype.size < 4 else ())))
+        np.testing.assert_array_equal(tf.bitcast(tf.transpose(x), tf.int32).numpy(), x.T.copy().view(np.int32))
+        np.testing.assert_array_equal(tf.bitcast(x.reshape(3, 2, 2), tf.float64).numpy(), x.view(np.float64))
+        self.assertEqual(tf.bitcast(tf.constant([1.], tf.bfloat16), tf.uint16).numpy().tolist(), [0x3f80])
+        self.assertEqual(tf.bitcast(tf.zeros([0], tf.int64), type=tf.int8).shape, (0, 8))
+        for call, kind, pattern in (
+                (lambda: tf.bitcast(x, tf.float64), ValueError, r"bitcast: input has shape \(3, 4\); 2 elements of float32 along its last"),
+                (lambda: tf.bitcast(1., tf.int64), ValueError, r"bitcast: input has shape \(\)"),
+                (lambda: tf.bitcast(x, tf.bool), TypeError, "bitcast: input is float32 and type is bool; needs numeric dtypes")):
+            with self.assertRaisesRegex(kind, pattern):
+                call()
 
 
 if __name__ == "__main__":

@@ -54,6 +54,7 @@ TAPEDECK_FUNCTION(Polygamma, static_cast<T>(polygamma_of(static_cast<double>(x),
 TAPEDECK_FUNCTION(Zeta, static_cast<T>(zeta_of(static_cast<double>(x), static_cast<double>(y))))
 TAPEDECK_FUNCTION(LeakyRelu, x > T(0) ? x : y * x)
 TAPEDECK_FUNCTION(Swish, x* sigmoid_of(y* x))
+TAPEDECK_FUNCTION(Nextafter, std::nextafter(x, y))
 TAPEDECK_FUNCTION(BitAnd, static_cast<T>(x& y))
 TAPEDECK_FUNCTION(BitOr, static_cast<T>(x | y))
 TAPEDECK_FUNCTION(BitXor, static_cast<T>(x ^ y))
@@ -170,6 +171,7 @@ void add_floating(LoopTable& table) {
   set<T, T, Zeta>(table, Binary::zeta);
   set<T, T, LeakyRelu>(table, Binary::leaky_relu);
   set<T, T, Swish>(table, Binary::swish);
+  set<T, T, Nextafter>(table, Binary::nextafter);
 }
 
 template <class T>

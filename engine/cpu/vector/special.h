@@ -56,20 +56,23 @@ inline double digamma_of(double x) {
 
 /// A sum that keeps what its additions round off (Neumaier 1974, Zeitschrift für Angewandte Mathematik und
 /// Mechanik 54). For finite numbers.
+template <class Real>
 struct ExactSum {
-  double sum = 0.0;
-  double lost = 0.0;
-  void add(double x) {
-    const double next = sum + x;
+  Real sum = 0;
+  Real lost = 0;
+  void add(Real x) {
+    const Real next = sum + x;
     lost += std::fabs(sum) >= std::fabs(x) ? (sum - next) + x : (x - next) + sum;
     sum = next;
   }
-  double value() const { return sum + lost; }
+  Real value() const { return sum + lost; }
 };
 
-/// Hurwitz' zeta function for s > 1 and q > 0 by Euler's and Maclaurin's formula (DLMF 25.11.5).
-inline double zeta_positive(double s, double q) {
-  constexpr double epsilon = 0x1p-55;
+/// Hurwitz' zeta function for s > 1 and q > 0 by Euler's and Maclaurin's formula (DLMF 25.11.5), times unitˢ:
+/// Σ (unit / (q + k))ˢ, which has a size where the function itself would underflow.
+template <class Real>
+inline Real zeta_positive(Real s, Real q, Real unit = 1) {
+  constexpr Real epsilon = 0x1p-55;
   // (2k)! / B₂ₖ
   constexpr double factors[] = {12.0,
                                 -720.0,
@@ -83,34 +86,35 @@ inline double zeta_positive(double s, double q) {
                                 -4.5979787224074726105e15,
                                 1.8152105401943546773e17,
                                 -7.1661652561756670113e18};
-  if (q > 1e8) return (1.0 / (s - 1.0) + (0.5 + s / (12.0 * q)) / q) * std::pow(q, 1.0 - s);
-  ExactSum sum;
-  sum.add(std::pow(q, -s));
+  if (q > 1e8 * std::fmax(Real(1), s))
+    return (1 / (s - 1) + (Real(0.5) + s / (12 * q)) / q) * unit * std::pow(q / unit, 1 - s);
+  ExactSum<Real> sum;
+  sum.add(std::pow(q / unit, -s));
   if (std::isinf(sum.sum)) return sum.sum;
-  double base = q;
-  double term = 0.0;
-  for (double k = 1.0; k <= 9.0 || base <= 9.0; k += 1.0) {
+  Real base = q;
+  Real term = 0;
+  for (Real k = 1; k <= 9 || base <= 9; k += 1) {
     base = q + k;
-    const double low = (q - (base - (base - q))) + (k - (base - q));  // base + low is q + k exactly
-    const double power = std::pow(base, -s);
+    const Real low = (q - (base - (base - q))) + (k - (base - q));  // base + low is q + k exactly
+    const Real power = std::pow(base / unit, -s);
     term = power - power * (s * low / base);
     sum.add(term);
-    if (term * std::fmax(1.0, base / (s - 1.0)) < epsilon * sum.sum) return sum.value();
+    if (term * std::fmax(Real(1), base / (s - 1)) < epsilon * sum.sum) return sum.value();
   }
-  sum.add(term * base / (s - 1.0));
-  sum.add(-0.5 * term);
-  double rising = 1.0;
-  double order = 0.0;
+  sum.add(term * base / (s - 1));
+  sum.add(Real(-0.5) * term);
+  Real rising = 1;
+  Real order = 0;
   for (const double factor : factors) {
     rising *= s + order;
     term /= base;
-    const double change = rising * term / factor;
+    const Real change = rising * term / factor;
     sum.add(change);
     if (std::fabs(change) < epsilon * sum.sum) break;
-    order += 1.0;
+    order += 1;
     rising *= s + order;
     term /= base;
-    order += 1.0;
+    order += 1;
   }
   return sum.value();
 }
@@ -121,20 +125,51 @@ inline double zeta_of(double s, double q) {
   if (s == 1.0) return infinity;
   if (!(s > 1.0) || q != q) return std::numeric_limits<double>::quiet_NaN();
   if (s == infinity) return q > 1.0 ? 0.0 : q == 1.0 ? 1.0 : std::numeric_limits<double>::quiet_NaN();
-  if (q > 0.0) return q == infinity ? 0.0 : zeta_positive(s, q);
+  if (q > 0.0) return q == infinity ? 0.0 : zeta_positive<double>(s, q);
   if (q == std::floor(q)) return infinity;
   if (s != std::floor(s)) return std::numeric_limits<double>::quiet_NaN();
   const double above = q - std::floor(q);
   const double below = std::ceil(q) - q;  // 1 − above, exact where q is next to an integer
   const double sign = std::fmod(s, 2.0) == 0.0 ? 1.0 : -1.0;
-  return zeta_positive(s, above) + sign * (zeta_positive(s, below) - zeta_positive(s, 1.0 - q));
+  return zeta_positive<double>(s, above) +
+         sign * (zeta_positive<double>(s, below) - zeta_positive<double>(s, 1.0 - q));
+}
+
+/// n! ζ(n + 1, x) for x > 0 where n! alone is no double: by logarithms, whose sum is small where the product
+/// is a double, with the digits of long double.
+inline double factorial_times_zeta(double n, double x) {
+  using Real = long double;
+  if (std::isinf(x)) return 0.0;
+  int sign = 0;
+  const Real s = Real(n) + 1;
+  const Real logarithm = ::lgammal_r(s, &sign) - s * std::log(Real(x));
+  return static_cast<double>(std::exp(logarithm + std::log(zeta_positive<Real>(s, x, x))));
+}
+
+/// The same for x < 0: the side of the nearer pole outgrows everything, or both sides of a half are alike.
+inline double factorial_times_zeta_below(double n, double x) {
+  const double above = x - std::floor(x);
+  const double below = std::ceil(x) - x;
+  const bool odd = std::fmod(n, 2.0) != 0.0;
+  if (above == below && !odd) return factorial_times_zeta(n, 1.0 - x);
+  return above > below && !odd ? -std::numeric_limits<double>::infinity()
+                               : std::numeric_limits<double>::infinity();
 }
 
 /// ψ⁽ⁿ⁾(x) = (−1)ⁿ⁺¹ n! ζ(n + 1, x) (Abramowitz and Stegun, 6.4.10).
 inline double polygamma_of(double n, double x) {
   if (n == 0.0) return digamma_of(x);
-  if (!(n > 0.0) || n != std::floor(n)) return std::numeric_limits<double>::quiet_NaN();
-  const double value = std::tgamma(n + 1.0) * zeta_of(n + 1.0, x);
+  if (!(n > 0.0) || n != std::floor(n) || std::isinf(n) || x != x)
+    return std::numeric_limits<double>::quiet_NaN();
+  double value = 0.0;
+  if (n <= 170.0)
+    value = std::tgamma(n + 1.0) * zeta_of(n + 1.0, x);
+  else if (x > 0.0)
+    value = factorial_times_zeta(n, x);
+  else if (x == std::floor(x))
+    value = std::numeric_limits<double>::infinity();
+  else
+    value = factorial_times_zeta_below(n, x);
   return std::fmod(n, 2.0) == 0.0 ? -value : value;
 }
 

@@ -1,6 +1,7 @@
 // Loops of one operand.
 #include <type_traits>
 
+#include "engine/cpu/bessel.h"
 #include "engine/cpu/vector/loop.h"
 #include "engine/cpu/vector/math.h"
 #include "engine/cpu/vector/special.h"
@@ -109,6 +110,18 @@ TAPEDECK_FUNCTION(Gelu, T(0.5) * x * std::erfc(x * T(-0.70710678118654752440)))
 TAPEDECK_FUNCTION(GeluTanh, x* sigmoid_of(T(1.59576912160573071176) * (x + T(0.044715) * (x * x * x))))
 TAPEDECK_FUNCTION(Softsign, x / (T(1) + std::fabs(x)))
 TAPEDECK_FUNCTION(ReciprocalNoNan, x == T(0) ? T(0) : T(1) / x)
+TAPEDECK_FUNCTION(BesselI0, static_cast<T>(bessel_i(0, false, static_cast<double>(x))))
+TAPEDECK_FUNCTION(BesselI0e, static_cast<T>(bessel_i(0, true, static_cast<double>(x))))
+TAPEDECK_FUNCTION(BesselI1, static_cast<T>(bessel_i(1, false, static_cast<double>(x))))
+TAPEDECK_FUNCTION(BesselI1e, static_cast<T>(bessel_i(1, true, static_cast<double>(x))))
+TAPEDECK_FUNCTION(BesselJ0, static_cast<T>(bessel_j(0, static_cast<double>(x))))
+TAPEDECK_FUNCTION(BesselJ1, static_cast<T>(bessel_j(1, static_cast<double>(x))))
+TAPEDECK_FUNCTION(BesselY0, static_cast<T>(bessel_y(0, static_cast<double>(x))))
+TAPEDECK_FUNCTION(BesselY1, static_cast<T>(bessel_y(1, static_cast<double>(x))))
+TAPEDECK_FUNCTION(BesselK0, static_cast<T>(bessel_k(0, false, static_cast<double>(x))))
+TAPEDECK_FUNCTION(BesselK0e, static_cast<T>(bessel_k(0, true, static_cast<double>(x))))
+TAPEDECK_FUNCTION(BesselK1, static_cast<T>(bessel_k(1, false, static_cast<double>(x))))
+TAPEDECK_FUNCTION(BesselK1e, static_cast<T>(bessel_k(1, true, static_cast<double>(x))))
 TAPEDECK_FUNCTION(Invert, static_cast<T>(~x))
 TAPEDECK_FUNCTION(IsNan, x != x)
 TAPEDECK_FUNCTION(IsInf, std::fabs(x) == std::numeric_limits<T>::infinity())
@@ -179,6 +192,18 @@ void add_floating(LoopTable& table) {
   set<T, T, GeluTanh>(table, Unary::gelu_tanh);
   set<T, T, Softsign>(table, Unary::softsign);
   set<T, T, ReciprocalNoNan>(table, Unary::reciprocal_no_nan);
+  set<T, T, BesselI0>(table, Unary::bessel_i0);
+  set<T, T, BesselI0e>(table, Unary::bessel_i0e);
+  set<T, T, BesselI1>(table, Unary::bessel_i1);
+  set<T, T, BesselI1e>(table, Unary::bessel_i1e);
+  set<T, T, BesselJ0>(table, Unary::bessel_j0);
+  set<T, T, BesselJ1>(table, Unary::bessel_j1);
+  set<T, T, BesselY0>(table, Unary::bessel_y0);
+  set<T, T, BesselY1>(table, Unary::bessel_y1);
+  set<T, T, BesselK0>(table, Unary::bessel_k0);
+  set<T, T, BesselK0e>(table, Unary::bessel_k0e);
+  set<T, T, BesselK1>(table, Unary::bessel_k1);
+  set<T, T, BesselK1e>(table, Unary::bessel_k1e);
   set<T, bool, IsNan>(table, Unary::is_nan);
   set<T, bool, IsInf>(table, Unary::is_inf);
   set<T, bool, IsFinite>(table, Unary::is_finite);
