@@ -52,6 +52,10 @@ void random_gamma(DType dtype, const void* alpha, std::int64_t alpha_count, Stre
 /// cut to what dtype holds. One block for each number, as random_gamma.
 void random_poisson(std::span<const double> lam, StreamPlace place, DType dtype, void* out,
                     std::int64_t count);
+/// out[i]: a whole number of the binomial distribution of counts[i] draws, a whole number, with probability
+/// probabilities[i], cut to what dtype holds. One block for each number, as random_gamma.
+void random_binomial(std::span<const double> counts, std::span<const double> probabilities, StreamPlace place,
+                     DType dtype, void* out);
 /// The highest `order` of random_gamma_slope.
 constexpr int most_gamma_slope_order = 3;
 /// out[i]: derivative number `order` (0: the slope itself) with respect to alpha, at a fixed sample, of the

@@ -153,6 +153,48 @@ void draw_poisson(std::span<const double> lam, StreamPlace place, T* out, std::i
   });
 }
 
+/// Sums the probabilities up to a uniform number; for p ≤ ½ and count·p < 10.
+double small_binomial_value(double count, double p, StreamPlace place, std::int64_t index) {
+  double left = fraction(words_at(place, index)[0]);
+  double probability = std::exp(count * std::log1p(-p));
+  double value = 0;
+  for (; left >= probability && value < count && probability > 0; ++value) {
+    left -= probability;
+    probability *= (count - value) / (value + 1) * (p / (1 - p));
+  }
+  return value;
+}
+
+/// Transformed rejection, algorithm BTRS of W. Hörmann, "The generation of binomial random variates", Journal
+/// of Statistical Computation and Simulation 46 (1993); for p ≤ ½ and count·p ≥ 10.
+double large_binomial_value(double count, double p, StreamPlace place, std::int64_t index) {
+  // Times a constant: of two Poisson distributed numbers whose sum is known, one is binomial.
+  const auto weight = [=](double k) {
+    return poisson_probability(k, count * p) * poisson_probability(count - k, count * (1 - p));
+  };
+  const double deviation = std::sqrt(count * p * (1 - p));
+  const double b = 1.15 + 2.53 * deviation;
+  const double a = -0.0873 + 0.0248 * b + 0.01 * p;
+  const double quick = 0.92 - 4.2 / b;
+  const double scale = (2.83 + 5.1 / b) * deviation * weight(std::floor((count + 1) * p));
+  for (std::uint32_t attempt = 0;; ++attempt) {
+    const auto words = words_at(place, index, attempt);
+    const double u = fraction(words[0]) - 0.5;
+    const double v = positive_fraction(words[1]);
+    const double distance = 0.5 - std::abs(u);
+    const double value = std::floor((2 * a / distance + b) * u + count * p + 0.5);
+    if (distance >= 0.07 && v <= quick) return value;
+    if (!(value >= 0) || value > count) continue;
+    if (v * scale <= (a / (distance * distance) + b) * weight(value)) return value;
+  }
+}
+
+double binomial_value(double count, double p, StreamPlace place, std::int64_t index) {
+  if (p > 0.5) return count - binomial_value(count, 1 - p, place, index);
+  return count * p < 10 ? small_binomial_value(count, p, place, index)
+                        : large_binomial_value(count, p, place, index);
+}
+
 }  // namespace
 
 std::vector<std::int64_t> random_order(StreamPlace place, std::int64_t count) {
@@ -182,6 +224,25 @@ void random_poisson(std::span<const double> lam, StreamPlace place, DType dtype,
   visit_dtype(dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     if constexpr (!std::is_same_v<T, bool>) draw_poisson(lam, place, static_cast<T*>(out), count);
+  });
+}
+
+void random_binomial(std::span<const double> counts, std::span<const double> probabilities, StreamPlace place,
+                     DType dtype, void* out) {
+  visit_dtype(dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    if constexpr (!std::is_same_v<T, bool>) {
+      const double highest = static_cast<double>(std::numeric_limits<T>::max());
+      T* const numbers = static_cast<T*>(out);
+      for_blocks(static_cast<std::int64_t>(counts.size()), grain_for(80.0),
+                 [=](std::int64_t begin, std::int64_t end) {
+                   for (std::int64_t i = begin; i < end; ++i) {
+                     const auto at = static_cast<std::size_t>(i);
+                     const double value = binomial_value(counts[at], probabilities[at], place, i);
+                     numbers[i] = value >= highest ? std::numeric_limits<T>::max() : static_cast<T>(value);
+                   }
+                 });
+    }
   });
 }
 

@@ -26,10 +26,11 @@ cpu::StreamPlace place_of(const OpContext& c) {
           static_cast<std::uint64_t>(c.attributes.get<std::int64_t>(count - 1))};
 }
 
-Tensor run_draw(const OpDef& op, const Tensor& input, std::vector<Attribute> values, Seed seed) {
+Tensor run_draw(const OpDef& op, const Tensors& inputs, std::vector<Attribute> values, Seed seed) {
   values.insert(values.end(), {seed ? Attribute(*seed) : Attribute(), Attribute(), Attribute()});
-  resolve_random(op, values, {&input, 1});
-  return run_op1(op, {input}, Attributes(std::move(values)));
+  const std::span<const Tensor> all(inputs.data(), inputs.size());
+  resolve_random(op, values, all);
+  return run_op(op, all, Attributes(std::move(values)))[0];
 }
 
 constexpr const char* stream_doc =
@@ -78,7 +79,7 @@ TAPEDECK_OP(random_shuffle_op) = {
            stream_doc,
 };
 Tensor random_shuffle(const Tensor& value, Seed seed) {
-  return run_draw(random_shuffle_op, value, {}, seed);
+  return run_draw(random_shuffle_op, {value}, {}, seed);
 }
 
 // ---- random_categorical ----
@@ -132,7 +133,7 @@ TAPEDECK_OP(random_categorical_op) = {
            stream_doc,
 };
 Tensor random_categorical(const Tensor& logits, std::int64_t num_samples, DType dtype, Seed seed) {
-  return run_draw(random_categorical_op, logits, {num_samples, dtype}, seed);
+  return run_draw(random_categorical_op, {logits}, {num_samples, dtype}, seed);
 }
 
 // ---- random_gamma ----
@@ -189,7 +190,7 @@ TAPEDECK_OP(random_gamma_op) = {
            stream_doc,
 };
 Tensor random_gamma(const Shape& shape, const Tensor& alpha, Seed seed) {
-  return run_draw(random_gamma_op, alpha, {attribute_of(shape)}, seed);
+  return run_draw(random_gamma_op, {alpha}, {attribute_of(shape)}, seed);
 }
 
 // ---- random_poisson ----
@@ -244,7 +245,69 @@ TAPEDECK_OP(random_poisson_op) = {
     .saturates = true,
 };
 Tensor random_poisson(const Shape& shape, const Tensor& lam, DType dtype, Seed seed) {
-  return run_draw(random_poisson_op, lam, {attribute_of(shape), dtype}, seed);
+  return run_draw(random_poisson_op, {lam}, {attribute_of(shape), dtype}, seed);
+}
+
+// ---- random_binomial ----
+TAPEDECK_OP(random_binomial_op) = {
+    .name = "random_binomial",
+    .python_names = {},  // tf.random.stateless_binomial has a shape
+    .inputs = {{.name = "counts", .group = '\0'},
+               {.name = "probs", .group = '\0', .preferred = DType::float32}},
+    .attributes =
+        [] {
+          std::vector<AttributeSpec> specs = {
+              {.name = "dtype", .kind = AttributeKind::dtype, .fallback = DType::int32}};
+          append_seed(specs);
+          return specs;
+        }(),
+    .shape_rule =
+        [](const OpContext& c) {
+          place_of(c);
+          require_kind(c, 0, Kind::numeric);
+          require_kind(c, 1, Kind::floating);
+          const DType dtype = c.attributes.get<DType>(0);
+          if (dtype == DType::bool_)
+            fail<TypeMismatchError>("random_binomial: dtype is bool; needs a numeric dtype");
+          if (c.inputs[0].shape() != c.inputs[1].shape())
+            fail<InvalidArgumentError>("random_binomial: counts ", to_string(c.inputs[0].shape()),
+                                       " and probs ", to_string(c.inputs[1].shape()),
+                                       "; needs one shape for both");
+          return spec(dtype, c.inputs[0].shape());
+        },
+    .forward =
+        [](const OpContext& c) {
+          Tensor out = allocate_output(c);
+          const std::vector<double> counts = contiguous(c.inputs[0]).to_vector();
+          const std::vector<double> probs = contiguous(c.inputs[1]).to_vector();
+          for (const double value : counts)
+            if (!(value >= 0) || std::isinf(value) || value != std::floor(value))
+              fail<InvalidArgumentError>("random_binomial: counts holds ", value,
+                                         "; needs whole numbers of at least 0");
+          for (const double value : probs)
+            if (!(value >= 0 && value <= 1))
+              fail<InvalidArgumentError>("random_binomial: probs holds ", value, "; must be in [0, 1]");
+          cpu::random_binomial(counts, probs, place_of(c), out.dtype(), out.writable_data<std::byte>());
+          return one(std::move(out));
+        },
+    .vjp = nullptr,
+    .vjp_formula = "none",
+    .doc =
+        std::string(
+            "Random whole numbers of the binomial distribution: how many of so many draws succeed.\n\n"
+            "counts: how many draws, whole numbers of any numeric dtype; probs: the probability of each, any "
+            "floating dtype, the shape of counts; dtype: of the result, any numeric one; seed: whole number "
+            "or None.\n"
+            "Returns: dtype, the shape of counts; numbers cut to the dtype's range. For a mean below 10 by "
+            "summing probabilities up, else by Hörmann's transformed rejection (\"The generation of binomial "
+            "random variates\", Journal of Statistical Computation and Simulation 46, 1993).\n"
+            "Errors: InvalidArgumentError for counts that are below 0 or not whole, probs outside [0, 1] and "
+            "different shapes; TypeMismatchError for bool.") +
+        stream_doc,
+    .saturates = true,
+};
+Tensor random_binomial(const Tensor& counts, const Tensor& probs, DType dtype, Seed seed) {
+  return run_draw(random_binomial_op, {counts, probs}, {dtype}, seed);
 }
 
 void link_random_draws() {}

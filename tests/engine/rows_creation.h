@@ -141,6 +141,21 @@ inline Rows creation_rows() {
                   {},
                   0,
                   "tests/python/test_random.py"});
+  rows.push_back(
+      {"random_binomial",
+       {[place, f64](Random& random) {
+          std::vector<Attribute> attributes = {f64};
+          attributes.insert(attributes.end(), place.begin(), place.end());
+          return Call{{integers({0, 5, 1000}, {3}), random_tensor(random, {3}, 0.1, 0.9)}, attributes};
+        },
+        [place](Random& random) {
+          std::vector<Attribute> attributes = {DType::int32};
+          attributes.insert(attributes.end(), place.begin(), place.end());
+          return Call{{integers({}, {0}), random_tensor(random, {0}, 0.1, 0.9)}, attributes};
+        }},
+       {},
+       0,
+       "tests/python/test_random.py"});
   rows.push_back(gamma_slope_row());
   return rows;
 }

@@ -47,6 +47,44 @@ class Distributions(unittest.TestCase):
     def follows(self, values, distribution):
         self.assertGreater(stats.kstest(np.asarray(values, np.float64).ravel(), distribution.cdf).pvalue, 1e-4)
 
+    def test_binomial(self):
+        for count, p in ((1, .3), (20, .05), (40, .5), (19, .9), (200, .04999), (200, .05), (1000, .97), (3e6, .4), (1e15, 1e-14)):
+            values = tf.random.stateless_binomial([40000], [1, 2], count, tf.constant(p, tf.float64), tf.float64).numpy()
+            np.testing.assert_array_equal(values, np.floor(values))
+            self.assertTrue(0 <= values.min() and values.max() <= count)
+            binomial = stats.binom(int(count), p)
+            edges = np.unique(binomial.ppf(np.linspace(.05, .95, 19)))
+            expected = np.diff(np.concatenate([[0], binomial.cdf(edges), [1]])) * values.size
+            found = np.bincount(np.searchsorted(edges, values), minlength=len(edges) + 1)[expected > 0]
+            self.assertGreater(stats.chisquare(found, expected[expected > 0]).pvalue, 1e-4, (count, p))
+        edges = tf.random.stateless_binomial([3, 4], [1, 2], [0, 7, 7, 9], [.5, 0., 1., 1.])
+        self.assertEqual((edges.dtype, edges.numpy().tolist()), (tf.int32, [[0, 0, 7, 9]] * 3))
+        generator, again = (tf.random.Generator.from_seed(4) for _ in range(2))
+        first = generator.binomial([5, 2], [[10.]], [.2, .7], tf.int64)
+        self.assertEqual((first.dtype, first.shape), (tf.int64, (5, 2)))
+        np.testing.assert_array_equal(first.numpy(), again.binomial([5, 2], 10, [.2, .7]).numpy())
+        self.assertFalse(np.array_equal(generator.binomial([50], 100, .5).numpy(), generator.binomial([50], 100, .5).numpy()))
+        for counts, probs, pattern in ((-1, .5, "counts holds -1; needs whole"), (2.5, .5, "counts holds 2.5"), (3, 1.5, "probs holds 1.5"),
+                                       (3, float("nan"), "probs holds nan"), ([1, 2, 3], .5, "broadcast")):
+            with self.assertRaisesRegex(tf.errors.InvalidArgumentError, pattern):
+                tf.random.stateless_binomial([2], [1, 2], counts, probs)
+
+    def test_whole_numbers_of_random_bits(self):
+        generator = tf.random.Generator.from_seed(9)
+        for dtype, bits in ((tf.int32, 32), (tf.uint32, 32), (tf.int64, 64)):
+            values = generator.uniform_full_int([2000], dtype)
+            self.assertEqual((values.dtype, values.shape), (dtype, (2000,)))
+            words = values.numpy().astype(np.uint64)
+            for bit in range(bits):
+                self.assertLess(abs(int((words >> np.uint64(bit) & np.uint64(1)).sum()) - 1000), 150, (dtype, bit))
+        seeds = generator.make_seeds(3)
+        self.assertEqual((seeds.dtype, seeds.shape, seeds.numpy()[1].tolist()), (tf.int64, (2, 3), [0, 0, 0]))
+        self.assertEqual(len(set(seeds.numpy()[0].tolist()) | set(generator.make_seeds().numpy()[0].tolist())), 4)
+        numbers = [tf.random.stateless_normal([4], seeds[:, i]).numpy() for i in range(3)]
+        self.assertFalse(np.array_equal(numbers[0], numbers[1]))
+        with self.assertRaisesRegex(TypeError, "uniform_full_int: dtype is float32"):
+            generator.uniform_full_int([1], tf.float32)
+
     def test_poisson(self):
         for lam in (.3, 4., 9.99, 10., 37., 2000., 3e6):
             values = tf.random.poisson([40000], lam, dtype=tf.float64).numpy()

@@ -193,6 +193,29 @@ def stateless_poisson(shape, seed, lam, dtype=dtypes.int32, name=None):
         return _op("random_poisson")([], lam, dtype)
 
 
+def stateless_binomial(shape, seed, counts, probs, output_dtype=dtypes.int32, name=None):
+    """How many of `counts` draws succeed, each with probability `probs`: the op random_binomial, whose numbers depend on the
+    arguments alone. `shape` is that of the result; seed: two whole numbers. InvalidArgumentError for counts that are below 0 or
+    not whole, probs outside [0, 1], and where these do not broadcast to shape."""
+    counts, probs = _trials(shape, counts, probs)
+    with _stateless("stateless_binomial", seed):
+        return _op("random_binomial")(counts, probs, output_dtype)
+
+
+def _trials(shape, counts, probs):
+    return (_op("broadcast_to")(_engine.convert_to_tensor(counts), shape),
+            _op("broadcast_to")(_engine.convert_to_tensor(probs, dtype_hint=dtypes.float32), shape))
+
+
+def _full_range(shape, dtype):
+    """Whole numbers of which every bit is random."""
+    dtype = dtypes.as_dtype(dtype)
+    if dtype not in (dtypes.int32, dtypes.uint32, dtypes.int64):
+        raise _engine.TypeMismatchError(f"uniform_full_int: dtype is {dtype.name}; must be int32, int64 or uint32")
+    words = _op("random_uniform")([*(_index(extent) for extent in np.asarray(shape).reshape(-1).tolist()), dtype.size // 4], -2**31, 2**31, dtypes.int32)
+    return _op("bitcast")(words if dtype.size == 8 else _op("squeeze")(words, axis=[-1]), dtype)
+
+
 def _random_poisson(lam, shape, dtype=dtypes.float32, seed=None, name=None):
     """TensorFlow 1's tf.random_poisson: tf.random.poisson with its first arguments in another order."""
     return _op("random_poisson")(shape, lam, dtype, seed)
@@ -259,6 +282,19 @@ class Generator:
     def truncated_normal(self, shape, mean=0.0, stddev=1.0, dtype=dtypes.float32, name=None):
         """As random.truncated_normal."""
         return self._draw(truncated_normal, shape, mean, stddev, dtype)
+
+    def binomial(self, shape, counts, probs, dtype=dtypes.int32, name=None):
+        """As stateless_binomial."""
+        return self._draw(lambda: _op("random_binomial")(*_trials(shape, counts, probs), dtype))
+
+    def uniform_full_int(self, shape, dtype=dtypes.int64, name=None):
+        """Whole numbers of which every bit is random. dtype: int32, int64 or uint32; TensorFlow's default, uint64, no tensor has."""
+        return self._draw(_full_range, shape, dtype)
+
+    def make_seeds(self, count=1):
+        """Seeds for the stateless functions: int64, (2, count), one in each column."""
+        keys = self.uniform_full_int([_index(count)])
+        return _op("stack")([keys, _op("zeros_like")(keys)])
 
 
 _global_generator = None
