@@ -1,7 +1,7 @@
 """Blocks of pixels into the batch and back, as TensorFlow's two generations call them."""
 import numpy as np
 
-from tapedeck.composites import op, public
+from tapedeck.composites import op, public, tensor
 from tapedeck.errors import InvalidArgumentError, TypeMismatchError
 
 
@@ -80,3 +80,27 @@ def batch_to_space(input, block_shape=None, crops=None, name=None, *, block_size
     Errors: those of batch_to_space_nd; TypeError without block_shape or crops.
     """
     return batch_to_space_nd(input, *_by_generation("batch_to_space", "crops", block_shape, crops, block_size))
+
+
+@public("required_space_to_batch_paddings", "nn.required_space_to_batch_paddings")
+def required_space_to_batch_paddings(input_shape, block_shape, base_paddings=None, name=None):
+    """The paddings with which space_to_batch_nd can cut images into blocks, and the crops that undo them.
+
+    input_shape: the extents of the image's axes; block_shape: those of a block; base_paddings: pairs (before, after) that are
+    wanted anyway, or None for none.
+    Returns: (paddings, crops), int32, pairs (before, after) for each axis: padded extents are multiples of a block's.
+    Errors: InvalidArgumentError for lists of different lengths, blocks that are not above 0 and paddings below 0; TypeError for
+    numbers that are not whole.
+    """
+    function = "required_space_to_batch_paddings"
+    extents, block = _whole(function, "input_shape", input_shape), _whole(function, "block_shape", block_shape)
+    base = np.zeros((block.size, 2), np.int64) if base_paddings is None else _whole(function, "base_paddings", base_paddings)
+    if extents.ndim != 1 or block.shape != extents.shape or base.reshape(-1, 2).shape != (block.size, 2):
+        raise InvalidArgumentError(f"{function}: input_shape {extents.tolist()}, block_shape {block.tolist()} and base_paddings "
+                                   f"{base.tolist()} need one entry for each axis")
+    if (block < 1).any() or (base < 0).any() or (extents < 0).any():
+        raise InvalidArgumentError(f"{function}: block_shape is {block.tolist()}, base_paddings {base.tolist()}, input_shape "
+                                   f"{extents.tolist()}; blocks are above 0, the others at least 0")
+    before, after = base.reshape(-1, 2).T
+    extra = -(extents + before + after) % block
+    return (tensor(np.stack([before, after + extra], 1), "int32"), tensor(np.stack([np.zeros_like(extra), extra], 1), "int32"))

@@ -4,17 +4,17 @@ import sys
 import types
 
 from tapedeck import _engine, composites
-from tapedeck import (blocks, casts, control_flow, debugging, linalg, matrices, nn, nn_images, nn_losses, printing, random,
+from tapedeck import (blocks, casts, control_flow, debugging, linalg, matrices, nn, nn_images, nn_losses, nn_volumes, printing, random,
                       reductions, refusals, segments, selections, sequences, shaping, variables)
 
 # What the package's Python files add: the first eight list it themselves, as control_flow and printing do, which name
 # themselves in their refusals: what a function that they call raises is not theirs.
-_DEFINING = [blocks, casts, matrices, nn_losses, reductions, segments, selections, sequences, debugging, linalg, nn, nn_images,
+_DEFINING = [blocks, casts, matrices, nn_losses, reductions, segments, selections, sequences, debugging, linalg, nn, nn_images, nn_volumes,
              random, shaping, variables]
 
 # Files of the package that hold code, but are no namespace that TensorFlow has.
 _INTERNAL = {"blocks", "casts", "composites", "context", "control_flow", "creation", "custom", "explain", "functional", "idx", "indexed_slices",
-             "lbfgs", "matrices", "namespaces", "nn_images", "nn_losses", "printing", "reductions", "references", "refusals",
+             "lbfgs", "matrices", "namespaces", "nn_images", "nn_losses", "nn_volumes", "printing", "reductions", "references", "refusals",
              "segments", "selections", "sequences", "shapes", "shaping", "signatures", "tape", "variables"}
 
 # Functions of the package's Python files that TensorFlow has under other names too.

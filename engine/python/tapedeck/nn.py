@@ -3,10 +3,12 @@ from operator import index as _index
 
 from tapedeck import _engine
 from tapedeck import nn_images as _images
+from tapedeck import nn_volumes as _volumes
 
 avg_pool = _images.avg_pool
 avg_pool1d = _images.avg_pool1d
 avg_pool2d = _images.avg_pool2d
+avg_pool3d = _volumes.avg_pool3d
 atrous_conv2d = _images.atrous_conv2d
 atrous_conv2d_transpose = _images.atrous_conv2d_transpose
 conv1d = _images.conv1d
@@ -15,6 +17,8 @@ conv2d = _images.conv2d
 conv2d_backprop_filter = _images.conv2d_backprop_filter
 conv2d_backprop_input = _images.conv2d_backprop_input
 conv2d_transpose = _images.conv2d_transpose
+conv3d = _volumes.conv3d
+conv3d_transpose = _volumes.conv3d_transpose
 conv_transpose = _images.conv_transpose
 convolution = _images.convolution
 depthwise_conv2d = _images.depthwise_conv2d
@@ -26,6 +30,7 @@ depthwise_conv2d_native_backprop_input = _images.depthwise_conv2d_backprop_input
 max_pool = _images.max_pool
 max_pool1d = _images.max_pool1d
 max_pool2d = _images.max_pool2d
+max_pool3d = _volumes.max_pool3d
 max_pool_with_argmax = _images.max_pool_with_argmax
 pool = _images.pool
 separable_conv2d = _images.separable_conv2d

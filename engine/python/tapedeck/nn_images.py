@@ -4,7 +4,7 @@ from operator import index
 
 import numpy as np
 
-from tapedeck import _engine
+from tapedeck import _engine, nn_volumes
 from tapedeck.composites import index_dtype
 
 MaxPoolWithArgmax = collections.namedtuple("MaxPoolWithArgmax", ["output", "argmax"])  # of two ops, so of no registry row
@@ -242,27 +242,32 @@ def conv1d_transpose(input, filters, output_shape, strides, padding="SAME", data
 
 def convolution(input, filters=None, strides=None, padding="VALID", data_format=None, dilations=None, name=None, *,
                 filter=None, dilation_rate=None):
-    """conv1d or conv2d, by the number of the input's axes: the arguments, the result and the errors are theirs.
+    """conv1d, conv2d or conv3d, by the number of the input's axes: the arguments, the result and the errors are theirs.
 
     Returns: the dtype of input. `filter` and `dilation_rate` are TensorFlow 1's names.
-    Errors: InvalidArgumentError for an input of other than three or four axes.
+    Errors: InvalidArgumentError for an input of other than three to five axes.
     """
     filters = _either("convolution", "filters", filters, "filter", filter)
     dilations = dilation_rate if dilations is None else dilations
     axes = len(_engine.convert_to_tensor(input).shape)
+    if axes == 5:
+        return nn_volumes.conv3d(input, filters, strides, padding, data_format or "NDHWC", dilations)
     if axes == 3:
         return conv1d(input, filters, strides, padding, data_format or "NWC", dilations)
     return conv2d(input, filters, strides, padding, data_format or "NHWC", dilations)
 
 
 def conv_transpose(input, filters, output_shape, strides, padding="SAME", data_format=None, dilations=None, name=None):
-    """conv1d_transpose or conv2d_transpose, by the number of the input's axes: the arguments, the result and the errors are
+    """conv1d_transpose, conv2d_transpose or conv3d_transpose, by the number of the input's axes: the arguments, the result and the errors are
     theirs.
 
     Returns: the dtype of input, output_shape.
-    Errors: InvalidArgumentError for an input of other than three or four axes.
+    Errors: InvalidArgumentError for an input of other than three to five axes.
     """
-    if len(_engine.convert_to_tensor(input).shape) == 3:
+    axes = len(_engine.convert_to_tensor(input).shape)
+    if axes == 5:
+        return nn_volumes.conv3d_transpose(input, filters, output_shape, strides, padding, data_format or "NDHWC", dilations)
+    if axes == 3:
         return conv1d_transpose(input, filters, output_shape, strides, padding, data_format or "NWC", dilations)
     return conv2d_transpose(input, filters, output_shape, strides, padding, data_format or "NHWC", dilations)
 
@@ -279,13 +284,17 @@ def _pool1d(op, input, ksize, strides, padding, data_format):
 
 
 def _pool_by_rank(op, input, ksize, strides, padding, data_format):
-    if len(_engine.convert_to_tensor(input).shape) == 3:
+    axes = len(_engine.convert_to_tensor(input).shape)
+    if axes == 5:
+        pooling = nn_volumes.max_pool3d if op == "max_pool" else nn_volumes.avg_pool3d
+        return pooling(input, ksize, strides, padding, data_format or "NDHWC")
+    if axes == 3:
         return _pool1d(op, input, ksize, strides, padding, data_format)
     return _pool(op, input, ksize, strides, padding, data_format)
 
 
 def max_pool(input=None, ksize=None, strides=None, padding=None, data_format=None, name=None, *, value=None):
-    """The largest value of each window; images have four axes, rows three.
+    """The largest value of each window; volumes have five axes, images four, rows three.
 
     input (`value` in TensorFlow 1): as in conv2d, any numeric dtype; ksize, strides: a number, (height, width), or one for each
     axis; padding: 'SAME', 'VALID', or pairs. A window's gradient goes to its first largest value.
@@ -296,7 +305,7 @@ def max_pool(input=None, ksize=None, strides=None, padding=None, data_format=Non
 
 
 def avg_pool(input=None, ksize=None, strides=None, padding=None, data_format=None, name=None, *, value=None):
-    """The mean of each window; images have four axes, rows three. Padding does not count.
+    """The mean of each window; volumes have five axes, images four, rows three. Padding does not count.
 
     input: any floating dtype; the other arguments as in max_pool.
     Returns: the dtype of input, (batch, height, width, channels), in the order of data_format.
