@@ -172,6 +172,18 @@ class Documentation(unittest.TestCase):
         members = {node.name for node in classes["Tensor"].body if isinstance(node, ast.FunctionDef)}
         self.assertLessEqual({"numpy", "shape", "dtype", "__add__", "__getitem__", "__dlpack__"}, members)
 
+    def test_the_stub_of_svd_says_what_it_returns_without_vectors(self):
+        path = os.path.join(os.environ["TAPEDECK_BUILD_DIR"], "python", "tapedeck", "linalg.pyi")
+        with open(path, encoding="utf-8") as file:
+            forms = [node for node in ast.parse(file.read()).body if isinstance(node, ast.FunctionDef) and node.name == "svd"]
+        found, three = [], "tuple[Tensor, Tensor, Tensor]"
+        for form in forms:
+            arguments = {a.arg: a.annotation for a in form.args.args + form.args.kwonlyargs}
+            found.append((ast.unparse(arguments["compute_uv"]), ast.unparse(form.returns)))
+            self.assertEqual([ast.unparse(d) for d in form.decorator_list], ["overload"])
+        self.assertEqual(found, [("Literal[True]", three), ("Literal[False]", "Tensor"), ("Literal[False]", "Tensor"),
+                                 ("_bool", f"Tensor | {three}")])
+
     def test_every_name_of_the_registry_is_reachable(self):
         for name, function in _engine.op_functions.items():
             found = tf

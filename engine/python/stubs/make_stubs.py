@@ -12,7 +12,7 @@ from tapedeck import _engine, signatures
 
 HEADER = '''# Made from the op registry by make_stubs.py while building.
 from builtins import bool as _bool  # tf.bool is a DType
-from typing import Any, Iterator, NamedTuple, Sequence, Union
+from typing import Any, Iterator, Literal, NamedTuple, Sequence, Union, overload
 
 import numpy as np
 
@@ -33,8 +33,25 @@ def docstring(text, indent="    "):
     return f'{indent}"""' + escaped.replace("\n", "\n" + indent) + '"""\n'
 
 
+# Ops that return one tensor alone where this flag, their last argument, is False.
+ALONE_WITHOUT = {"svd": "compute_uv"}
+
+
 def op_stub(name, function):
     """One op function."""
+    flag = ALONE_WITHOUT.get(function.op_name)
+    if flag is None:
+        return one_op_stub(name, function)
+    signature = one_op_stub(name, function).partition("\n")[0]
+    *_, default = (part for part in signature.split(", ") if part.startswith(f"{flag}:"))
+    alone = signature[:signature.rindex(" -> ")] + " -> Tensor:"
+    return (f"@overload\n{signature.replace(default, f'{flag}: Literal[True] = True')} ...\n"
+            f"@overload\n{alone.replace(default, f'*, {flag}: Literal[False]')} ...\n"
+            f"@overload\n{alone.replace(default, f'{flag}: Literal[False]').replace(' = False', '', 1)} ...\n"
+            f"@overload\n" + one_op_stub(name, function).replace(" -> ", " -> Tensor | ", 1))
+
+
+def one_op_stub(name, function):
     parts = []
     for parameter, kind, default in function.parameters:
         part = f"{parameter}: {signatures.annotation(kind, default)}"
