@@ -26,7 +26,7 @@ using DotLoop = void (*)(const void* a, const void* b, std::int64_t count, void*
 /// out[i] = a·x[i] + b·y[i].
 using ScaledSumLoop = void (*)(const void* a, const void* x, const void* b, const void* y, void* out,
                                std::int64_t count);
-/// out[i] = exp(a[i] − shift), and the sum of them.
+/// out[i] = exp(a[i] − shift), and the sum of them; the shift is below none of a.
 using ExpSumLoop = void (*)(const void* a, const void* shift, void* out, std::int64_t count, void* sum);
 /// Where a product goes: rows `row` values apart, added to what is there or written over it.
 template <class T>

@@ -205,7 +205,7 @@ void exp_sum_loop(const void* a, const void* shift, void* out, std::int64_t coun
   const T* __restrict x = static_cast<const T*>(a);
   T* __restrict y = static_cast<T*>(out);
   const T s = *static_cast<const T*>(shift);
-  for (std::int64_t i = 0; i < count; ++i) y[i] = exp_of(x[i] - s);
+  for (std::int64_t i = 0; i < count; ++i) y[i] = exp_of_negative(x[i] - s);
   reduce_loop<T, Sum>(out, count, sum);
 }
 
