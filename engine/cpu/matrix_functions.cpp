@@ -4,16 +4,9 @@
 #include <optional>
 
 #include "engine/cpu/eigen_matrices.h"
+#include "engine/cpu/eigen_matrix_functions.h"
 #include "engine/cpu/linear_algebra.h"
 #include "engine/cpu/triangular_logarithm.h"
-
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wconversion"
-#pragma GCC diagnostic ignored "-Wpedantic"
-#pragma GCC diagnostic ignored "-Wextra"
-#pragma GCC diagnostic ignored "-Wunused-parameter"
-#include <unsupported/Eigen/MatrixFunctions>
-#pragma GCC diagnostic pop
 
 namespace tapedeck::cpu {
 namespace {

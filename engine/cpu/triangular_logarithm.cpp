@@ -5,13 +5,7 @@
 #include <numbers>
 #include <utility>
 
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wconversion"
-#pragma GCC diagnostic ignored "-Wpedantic"
-#pragma GCC diagnostic ignored "-Wextra"
-#pragma GCC diagnostic ignored "-Wunused-parameter"
-#include <unsupported/Eigen/MatrixFunctions>
-#pragma GCC diagnostic pop
+#include "engine/cpu/eigen_matrix_functions.h"
 
 namespace tapedeck::cpu {
 namespace {

@@ -11,9 +11,11 @@
 namespace tapedeck::ops {
 namespace {
 
-void append_seed(std::vector<AttributeSpec>& specs) {
+/// The attributes with those of every draw behind them.
+std::vector<AttributeSpec> with_seed(std::vector<AttributeSpec> specs) {
   for (const char* name : {"seed", "key", "counter"})
     specs.push_back({.name = name, .kind = AttributeKind::integer, .fallback = std::monostate{}});
+  return specs;
 }
 
 /// The place in the stream: the last two attributes.
@@ -45,12 +47,7 @@ TAPEDECK_OP(random_shuffle_op) = {
     .name = "random_shuffle",
     .python_names = {"random.shuffle", "random_shuffle"},
     .inputs = {{.name = "value"}},
-    .attributes =
-        [] {
-          std::vector<AttributeSpec> specs;
-          append_seed(specs);
-          return specs;
-        }(),
+    .attributes = with_seed({}),
     .shape_rule =
         [](const OpContext& c) {
           place_of(c);
@@ -88,13 +85,8 @@ TAPEDECK_OP(random_categorical_op) = {
     .python_names = {"random.categorical"},
     .inputs = {{.name = "logits", .preferred = DType::float32}},
     .attributes =
-        [] {
-          std::vector<AttributeSpec> specs = {
-              {.name = "num_samples", .kind = AttributeKind::integer, .fallback = {}, .required = true},
-              {.name = "dtype", .kind = AttributeKind::dtype, .fallback = DType::int64}};
-          append_seed(specs);
-          return specs;
-        }(),
+        with_seed({{.name = "num_samples", .kind = AttributeKind::integer, .fallback = {}, .required = true},
+                   {.name = "dtype", .kind = AttributeKind::dtype, .fallback = DType::int64}}),
     .shape_rule =
         [](const OpContext& c) {
           place_of(c);
@@ -142,12 +134,7 @@ TAPEDECK_OP(random_gamma_op) = {
     .python_names = {},  // tf.random.gamma divides by beta
     .inputs = {{.name = "alpha", .preferred = DType::float32}},
     .attributes =
-        [] {
-          std::vector<AttributeSpec> specs = {
-              {.name = "shape", .kind = AttributeKind::shape, .fallback = {}, .required = true}};
-          append_seed(specs);
-          return specs;
-        }(),
+        with_seed({{.name = "shape", .kind = AttributeKind::shape, .fallback = {}, .required = true}}),
     .shape_rule =
         [](const OpContext& c) {
           place_of(c);
@@ -199,13 +186,8 @@ TAPEDECK_OP(random_poisson_op) = {
     .python_names = {"random.poisson"},
     .inputs = {{.name = "lam", .preferred = DType::float32}},
     .attributes =
-        [] {
-          std::vector<AttributeSpec> specs = {
-              {.name = "shape", .kind = AttributeKind::shape, .fallback = {}, .required = true},
-              {.name = "dtype", .kind = AttributeKind::dtype, .fallback = DType::float32}};
-          append_seed(specs);
-          return specs;
-        }(),
+        with_seed({{.name = "shape", .kind = AttributeKind::shape, .fallback = {}, .required = true},
+                   {.name = "dtype", .kind = AttributeKind::dtype, .fallback = DType::float32}}),
     .shape_rule =
         [](const OpContext& c) {
           place_of(c);
@@ -254,13 +236,7 @@ TAPEDECK_OP(random_binomial_op) = {
     .python_names = {},  // tf.random.stateless_binomial has a shape
     .inputs = {{.name = "counts", .group = '\0'},
                {.name = "probs", .group = '\0', .preferred = DType::float32}},
-    .attributes =
-        [] {
-          std::vector<AttributeSpec> specs = {
-              {.name = "dtype", .kind = AttributeKind::dtype, .fallback = DType::int32}};
-          append_seed(specs);
-          return specs;
-        }(),
+    .attributes = with_seed({{.name = "dtype", .kind = AttributeKind::dtype, .fallback = DType::int32}}),
     .shape_rule =
         [](const OpContext& c) {
           place_of(c);

@@ -13,7 +13,7 @@ try:
 except ImportError:
     scipy = None
 
-needs_scipy = unittest.skipUnless(scipy, "SciPy is not installed")
+needs_scipy = unittest.skipUnless(scipy, "SciPy is not installed: python3-scipy")
 RANDOM = np.random.RandomState(7)
 
 # (a, b, x, I(x; a, b))

@@ -169,23 +169,23 @@ void reduce_rows_loop(const void* values, std::int64_t rows, std::int64_t row_st
     }
 }
 
-template <class T>
-void dot_loop(const void* a, const void* b, std::int64_t count, void* out) {
-  const T* x = static_cast<const T*>(a);
-  const T* y = static_cast<const T*>(b);
-  *static_cast<T*>(out) = reduce_lanes<T, Sum>(
-      count,
-      [x, y](wide_t<T>& vector, std::int64_t i) {
-        wide_t<T> other;
-        load(vector, x + i);
-        load(other, y + i);
-        vector = vector * other;
-      },
-      [x, y](std::int64_t i) { return static_cast<T>(x[i] * y[i]); });
-}
+struct PairProduct {
+  template <class V>
+  TAPEDECK_INLINE static V of(V x, V y) {
+    return static_cast<V>(x * y);
+  }
+};
+struct PairSquaredDistance {
+  template <class V>
+  TAPEDECK_INLINE static V of(V x, V y) {
+    const V difference = static_cast<V>(x - y);
+    return static_cast<V>(difference * difference);
+  }
+};
 
-template <class T>
-void squared_distance_loop(const void* a, const void* b, std::int64_t count, void* out) {
+/// The sum of F over pairs of elements.
+template <class T, class F>
+void pairs_loop(const void* a, const void* b, std::int64_t count, void* out) {
   const T* x = static_cast<const T*>(a);
   const T* y = static_cast<const T*>(b);
   *static_cast<T*>(out) = reduce_lanes<T, Sum>(
@@ -194,10 +194,9 @@ void squared_distance_loop(const void* a, const void* b, std::int64_t count, voi
         wide_t<T> other;
         load(vector, x + i);
         load(other, y + i);
-        vector = vector - other;
-        vector = vector * vector;
+        vector = F::of(vector, other);
       },
-      [x, y](std::int64_t i) { return (x[i] - y[i]) * (x[i] - y[i]); });
+      [x, y](std::int64_t i) { return F::of(x[i], y[i]); });
 }
 
 template <class T>
@@ -222,7 +221,7 @@ void add_numeric(LoopTable& table) {
   set<T, Stored, Product>(table, Reduction::prod);
   set<T, T, Maximum>(table, Reduction::max);
   set<T, T, Minimum>(table, Reduction::min);
-  table.dot[static_cast<int>(dtype_of<T>())] = dot_loop<Stored>;
+  table.dot[static_cast<int>(dtype_of<T>())] = pairs_loop<Stored, PairProduct>;
 }
 
 }  // namespace
@@ -234,8 +233,8 @@ void add_reduce(LoopTable& table) {
   add_numeric<double, double>(table);
   set<bool, std::uint8_t, Any>(table, Reduction::any);
   set<bool, std::uint8_t, All>(table, Reduction::all);
-  table.squared_distance[static_cast<int>(DType::float32)] = squared_distance_loop<float>;
-  table.squared_distance[static_cast<int>(DType::float64)] = squared_distance_loop<double>;
+  table.squared_distance[static_cast<int>(DType::float32)] = pairs_loop<float, PairSquaredDistance>;
+  table.squared_distance[static_cast<int>(DType::float64)] = pairs_loop<double, PairSquaredDistance>;
   table.exp_sum[static_cast<int>(DType::float32)] = exp_sum_loop<float>;
   table.exp_sum[static_cast<int>(DType::float64)] = exp_sum_loop<double>;
 }

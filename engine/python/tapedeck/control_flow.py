@@ -281,6 +281,11 @@ def scan(fn, elems, initializer=None, parallel_iterations=10, back_prop=True, sw
     return _stacked("scan", values[::-1] if reverse else values)
 
 
+def _last(values, initializer):
+    """The last value, or the initializer where there was nothing to accumulate."""
+    return values[-1] if values else nest.map_structure(tensor, initializer)
+
+
 @public("foldl")
 def foldl(fn, elems, initializer=None, parallel_iterations=10, back_prop=True, swap_memory=False, name=None):
     """The last value of accumulated = fn(accumulated, slice), from the first slice of the first axis to the last.
@@ -289,8 +294,7 @@ def foldl(fn, elems, initializer=None, parallel_iterations=10, back_prop=True, s
     Returns: in the form of initializer (or elems).
     Errors: as those of tf.scan.
     """
-    values = _accumulate("foldl", fn, elems, initializer, False)
-    return values[-1] if values else nest.map_structure(tensor, initializer)
+    return _last(_accumulate("foldl", fn, elems, initializer, False), initializer)
 
 
 @public("foldr")
@@ -301,5 +305,4 @@ def foldr(fn, elems, initializer=None, parallel_iterations=10, back_prop=True, s
     Returns: in the form of initializer (or elems).
     Errors: as those of tf.scan.
     """
-    values = _accumulate("foldr", fn, elems, initializer, True)
-    return values[-1] if values else nest.map_structure(tensor, initializer)
+    return _last(_accumulate("foldr", fn, elems, initializer, True), initializer)

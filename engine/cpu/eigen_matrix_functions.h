@@ -1,0 +1,10 @@
+// Eigen's functions of matrices, whose headers do not stand our warnings.
+#pragma once
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wconversion"
+#pragma GCC diagnostic ignored "-Wpedantic"
+#pragma GCC diagnostic ignored "-Wextra"
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+#include <unsupported/Eigen/MatrixFunctions>
+#pragma GCC diagnostic pop
