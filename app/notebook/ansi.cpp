@@ -1,12 +1,15 @@
 #include "app/notebook/ansi.h"
 
 #include <QFont>
+#include <algorithm>
+#include <cmath>
 
 namespace tapedeck::app {
 namespace {
 
 constexpr int rgb_flag = 0x1000000;
 constexpr qsizetype longest_sequence = 4096;
+constexpr double least_contrast = 3;  ///< of letters and what is behind them
 
 /// Colour `index` of the 256 that terminals have.
 int paletteColor(int index) {
@@ -73,6 +76,18 @@ void eraseLine(std::vector<AnsiRun>& runs) {
   }
 }
 
+/// From 1 to 21: WCAG 2.1, "contrast ratio".
+double contrast(const QColor& a, const QColor& b) {
+  const auto luminance = [](const QColor& color) {
+    const auto linear = [](double channel) {
+      return channel <= 0.04045 ? channel / 12.92 : std::pow((channel + 0.055) / 1.055, 2.4);
+    };
+    return 0.2126 * linear(color.redF()) + 0.7152 * linear(color.greenF()) + 0.0722 * linear(color.blueF());
+  };
+  const auto [darker, lighter] = std::minmax({luminance(a), luminance(b)});
+  return (lighter + 0.05) / (darker + 0.05);
+}
+
 }  // namespace
 
 QTextCharFormat AnsiStyle::format(const NotebookTheme& theme) const {
@@ -83,8 +98,8 @@ QTextCharFormat AnsiStyle::format(const NotebookTheme& theme) const {
     const QColor page = back.isValid() ? back : theme.page;
     back = front;
     front = page;
-  } else if (back.isValid() && foreground < 0) {
-    front = back.lightness() > 140 ? QColor(Qt::black) : QColor(Qt::white);
+  } else if (back.isValid() && (foreground < 0 || contrast(front, back) < least_contrast)) {
+    front = contrast(Qt::black, back) > contrast(Qt::white, back) ? QColor(Qt::black) : QColor(Qt::white);
   }
   if (faint) front.setAlpha(160);
   format.setForeground(front);

@@ -7,6 +7,7 @@
 #include "app/notebook/html_sanitizer.h"
 #include "app/notebook/maths.h"
 #include "app/notebook/svg_check.h"
+#include "app/notebook/theme.h"
 
 using namespace tapedeck::app;
 
@@ -50,6 +51,20 @@ class TestOutputText : public QObject {
     QCOMPARE(runs[4].style.foreground, 0x1000000 | 0xff8700);
     QCOMPARE(runs[5].style.foreground, 0x1000000 | 0x010203);
     QVERIFY(runs[6].style.inverse);
+  }
+
+  void lettersStandOutFromWhatIsBehindThem() {
+    // IPython marks the failing part of a line by a background and leaves its letters the colours of their
+    // kinds.
+    NotebookTheme theme;
+    theme.dark = false;
+    theme.ansi.fill(QColor("#eaeaea"));
+    theme.ansi[3] = QColor("#8a6100");
+    AnsiParser parser;
+    const auto runs = parser.parse("\x1b[43;38;5;241m1.\x1b[43;38;5;232mx\x1b[49;38;5;241m2.");
+    QCOMPARE(runs[0].style.format(theme).foreground().color(), QColor(Qt::white));
+    QCOMPARE(runs[1].style.format(theme).foreground().color(), QColor(8, 8, 8));
+    QCOMPARE(runs[2].style.format(theme).foreground().color(), QColor(98, 98, 98));
   }
 
   void sequencesThatAreCutWaitForTheirRest() {
