@@ -131,7 +131,13 @@ Variable.scatter_nd_max(self,indices,updates) Variable.batch_scatter_update(self
 keras.initializers.VarianceScaling(scale=1.0,mode='fan_in',distribution='truncated_normal',seed=None)
 random_normal_initializer(mean=0.0,stddev=0.05,seed=None) random_uniform_initializer(minval=-0.05,maxval=0.05,seed=None)
 truncated_normal_initializer(mean=0.0,stddev=1.0,seed=None,dtype=F32) initializers.orthogonal(gain=1.0,seed=None)
-vectorized_map(fn,elems,fallback_to_while_loop=True,warn=True)
+vectorized_map(fn,elems,fallback_to_while_loop=True,warn=True) image.extract_patches(images,sizes,strides,rates,padding)
+py_function(func=None,inp=None,Tout=None) numpy_function(func=None,inp=None,Tout=None,stateful=True) no_op() timestamp()
+control_dependencies(control_inputs) grad_pass_through(f) test.compute_gradient(f,x,delta=None) math.real(input) math.imag(input)
+test.is_gpu_available(cuda_only=False,min_cuda_compute_capability=None) config.list_physical_devices(device_type=None)
+config.list_logical_devices(device_type=None) config.run_functions_eagerly(run_eagerly) clip_by_average_norm(t,clip_norm)
+arg_max(input,dimension,output_type=I64) parallel_stack(values,name=?)
+extract_image_patches(images,ksizes=None,strides=None,rates=None,padding=None)
 """
 
 _SAME = {("one_hot", "axis"): -1, ("random.categorical", "dtype"): tf.int64, ("nn.softmax", "axis"): -1,

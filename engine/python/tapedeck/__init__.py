@@ -6,6 +6,7 @@ from tapedeck._engine import Tensor, Variable
 from tapedeck import (  # noqa: F401  (order matters: dtypes tells the engine its classes)
     dtypes,
     autodiff,
+    compat,
     errors,
     nest,
     config,
@@ -17,10 +18,11 @@ from tapedeck import (  # noqa: F401  (order matters: dtypes tells the engine it
     nn,
     random,
     summary,
+    test,
     tfe,
     train,
 )
-from tapedeck.context import device, enable_eager_execution, executing_eagerly, name_scope
+from tapedeck.context import device, enable_eager_execution, executing_eagerly, name_scope, timestamp
 from tapedeck.creation import constant, convert_to_tensor, is_tensor
 from tapedeck.custom import custom_gradient, recompute_grad
 from tapedeck.dtypes import (

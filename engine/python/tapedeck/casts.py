@@ -52,6 +52,24 @@ def _towards_zero(number, bits):
     return float(np.sign(number)) * float(abs(number) >> spare << spare)
 
 
+@public("math.real", "real", "math.conj", "conj")
+def real(input, name=None):
+    """The real part of numbers, or their conjugate: input itself, for there are real numbers only.
+
+    input: any dtype, any shape. Returns: its dtype and shape. Errors: TypeError for what no tensor can be made of.
+    """
+    return op("identity")(input)
+
+
+@public("math.imag", "imag")
+def imag(input, name=None):
+    """The imaginary part of numbers: zeros, for there are real numbers only.
+
+    input: any dtype, any shape. Returns: its dtype and shape. Errors: TypeError for what no tensor can be made of.
+    """
+    return op("zeros_like")(input)
+
+
 @public("batch_gather")
 def batch_gather(params, indices, name=None):
     """TensorFlow 1's tf.gather along the last axis of indices, in batches: result[…, i] = params[…, indices[…, i]].

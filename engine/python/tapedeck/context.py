@@ -1,5 +1,6 @@
 """Where and how ops run: eager execution, devices, name scopes."""
 import contextlib
+import time
 
 from tapedeck import _engine
 
@@ -11,6 +12,11 @@ def enable_eager_execution(config=None, device_policy=None, execution_mode=None)
 def executing_eagerly():
     """True: ops run as soon as Python reaches them."""
     return True
+
+
+def timestamp(name=None):
+    """Seconds since 1970, a float64 scalar."""
+    return _engine.constant(time.time(), "float64", None)
 
 
 def num_gpus():

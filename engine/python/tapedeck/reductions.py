@@ -95,3 +95,15 @@ def norm(tensor, ord="euclidean", axis=None, keepdims=None, name=None, keep_dims
         if len(axis) != 1:
             raise InvalidArgumentError(f"norm: axis {axis} names {len(axis)} axes; needs one axis, a pair, or None")
     return _vector_norm(x, ord, axis, keep)
+
+
+@public("arg_max")
+def arg_max(input, dimension, output_type="int64", name=None):
+    """TensorFlow 1's first name of tf.argmax; its axis is called dimension."""
+    return op("argmax")(input, dimension, output_type)
+
+
+@public("arg_min")
+def arg_min(input, dimension, output_type="int64", name=None):
+    """TensorFlow 1's first name of tf.argmin; its axis is called dimension."""
+    return op("argmin")(input, dimension, output_type)

@@ -44,6 +44,18 @@ def clip_by_norm(t, clip_norm, axes=None, name=None):
     return t * clip_norm / op("maximum")(length, clip_norm)
 
 
+@public("clip_by_average_norm")
+def clip_by_average_norm(t, clip_norm, name=None):
+    """Shortens t so that its length for each of its elements, ‖t‖ / n, is at most clip_norm: t·min(1, clip_norm·n / ‖t‖).
+
+    t: any floating dtype; clip_norm: a scalar above 0.
+    Returns: dtype and shape of t. A t of length 0 stays, and its gradient passes unchanged.
+    Errors: TypeError for other dtypes.
+    """
+    t = tensor(t)
+    return clip_by_norm(t, clip_norm * float(max(1, t.shape.num_elements())))
+
+
 def _given(t_list):
     if isinstance(t_list, (str, bytes)) or not hasattr(t_list, "__iter__"):
         raise TypeError(f"t_list is {type(t_list).__name__}; it needs a list of tensors")

@@ -114,3 +114,9 @@ def polyval(coeffs, x, name=None):
     for coefficient in coeffs[1:]:
         total = coefficient + total * x
     return total
+
+
+@public("parallel_stack")
+def parallel_stack(values, name="parallel_stack"):
+    """tf.stack along a new first axis."""
+    return op("stack")(values, axis=0)

@@ -1,4 +1,6 @@
-"""Settings of the engine."""
+"""Settings of the engine, and the devices that it finds."""
+import collections
+
 from tapedeck import _engine
 from tapedeck.config import threading  # noqa: F401
 
@@ -11,3 +13,37 @@ def set_num_threads(count):
 def get_num_threads():
     """How many threads kernels may use."""
     return _engine.thread_count()
+
+
+PhysicalDevice = collections.namedtuple("PhysicalDevice", ["name", "device_type"])
+LogicalDevice = collections.namedtuple("LogicalDevice", ["name", "device_type"])
+
+
+def _devices(made_of, prefix, device_type):
+    if device_type is not None and not isinstance(device_type, str):
+        raise TypeError(f"device_type is {type(device_type).__name__}; it needs 'CPU', 'GPU' or None")
+    names = ["CPU:0"] + [f"GPU:{number}" for number in range(_engine.gpu_count())]
+    found = [made_of(prefix + name, name[:3]) for name in names]
+    return [device for device in found if device_type in (None, device.device_type)]
+
+
+def list_physical_devices(device_type=None):
+    """The devices that this build can use on this machine: PhysicalDevice(name="/physical_device:CPU:0", device_type="CPU").
+
+    device_type: 'CPU' or 'GPU' for those alone; an empty list where there is none.
+    """
+    return _devices(PhysicalDevice, "/physical_device:", device_type)
+
+
+def list_logical_devices(device_type=None):
+    """The devices under the names that tf.device takes: LogicalDevice(name="/device:CPU:0", device_type="CPU")."""
+    return _devices(LogicalDevice, "/device:", device_type)
+
+
+def run_functions_eagerly(run_eagerly):
+    """Does nothing: functions always run eagerly."""
+
+
+def functions_run_eagerly():
+    """True: functions always run eagerly."""
+    return True
