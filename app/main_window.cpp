@@ -10,6 +10,7 @@
 #include <QStackedWidget>
 #include <QVBoxLayout>
 
+#include "app/dock_shares.h"
 #include "app/notebook/recovery.h"
 #include "app/playback_bar.h"
 #include "app/samples.h"
@@ -39,6 +40,7 @@ MainWindow::MainWindow(QWidget* parent)
   connectSession();
 
   resize(1280, 800);
+  shares_ = new DockShares(this, docks_);
   resetLayout();
   QSettings settings;
   restoreGeometry(settings.value("window/geometry").toByteArray());
@@ -145,7 +147,13 @@ void MainWindow::load(const QString& path) {
 void MainWindow::enterNotebook() {
   if (std::exchange(onStartPage_, false)) {
     showNotebook();
-    if (!restoreState(QSettings().value("window/state").toByteArray())) resetLayout();
+    const QSettings settings;
+    if (restoreState(settings.value("window/state").toByteArray())) {
+      shares_->restore(settings.value("window/panels").toByteArray());
+      shares_->apply();
+    } else {
+      resetLayout();
+    }
   }
   updateTitle();
   kernel_->start(runner_->folder());
@@ -224,7 +232,10 @@ void MainWindow::closeEvent(QCloseEvent* event) {
   }
   QSettings settings;
   settings.setValue("window/geometry", saveGeometry());
-  if (!onStartPage_) settings.setValue("window/state", saveState());
+  if (!onStartPage_) {
+    settings.setValue("window/state", saveState());
+    settings.setValue("window/panels", shares_->save());
+  }
   kernel_->shutdown();
   event->accept();
 }

@@ -25,6 +25,7 @@ class PlotsView;
 
 namespace tapedeck::app {
 
+class DockShares;
 class RecoveryWriter;
 struct RecoveryEntry;
 
@@ -109,6 +110,7 @@ class MainWindow : public QMainWindow {
   QToolBar* toolBar_ = nullptr;
   QLabel* state_ = nullptr;
   QList<QDockWidget*> docks_;
+  DockShares* shares_ = nullptr;
   bool onStartPage_ = true;
   int untitled_ = 0;
 };

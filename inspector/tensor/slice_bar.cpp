@@ -8,6 +8,8 @@
 #include <QSpinBox>
 #include <algorithm>
 
+#include "inspector/tensor/wrapping_layout.h"
+
 namespace tapedeck::inspector {
 
 namespace {
@@ -19,23 +21,32 @@ int clampToInt(std::int64_t value) {
 }  // namespace
 
 SliceBar::SliceBar(TensorModel* model, QWidget* parent) : QWidget(parent), model_(model) {
-  layout_ = new QHBoxLayout(this);
-  layout_->setContentsMargins(0, 0, 0, 0);
-  layout_->setSpacing(6);
+  auto* layout = new WrappingLayout(this);
+  layout->setContentsMargins(0, 0, 0, 0);
+  layout->setSpacing(6);
   rows_ = new QComboBox(this);
   rows_->setAccessibleName(tr("Axis shown as rows"));
   rows_->setToolTip(tr("The axis that is shown as rows"));
   columns_ = new QComboBox(this);
   columns_->setAccessibleName(tr("Axis shown as columns"));
   columns_->setToolTip(tr("The axis that is shown as columns"));
-  layout_->addWidget(new QLabel(tr("rows"), this));
-  layout_->addWidget(rows_);
-  layout_->addWidget(new QLabel(tr("columns"), this));
-  layout_->addWidget(columns_);
+  group({new QLabel(tr("rows")), rows_});
+  group({new QLabel(tr("columns")), columns_});
   connect(rows_, &QComboBox::activated, this, &SliceBar::chooseAxes);
   connect(columns_, &QComboBox::activated, this, &SliceBar::chooseAxes);
   connect(model, &TensorModel::layoutChanged, this, &SliceBar::update);
   update();
+}
+
+QWidget* SliceBar::group(std::initializer_list<QWidget*> controls) {
+  auto* holder = new QWidget(this);
+  auto* line = new QHBoxLayout(holder);
+  line->setContentsMargins(0, 0, 6, 0);
+  line->setSpacing(6);
+  for (QWidget* control : controls) line->addWidget(control);
+  layout()->addWidget(holder);
+  holder->show();
+  return holder;
 }
 
 QSpinBox* SliceBar::indexOf(int axis) const {
@@ -94,16 +105,13 @@ void SliceBar::rebuild() {
   rows_->setCurrentIndex(row);
   columns_->setCurrentIndex(column);
   cuts_.clear();
-  delete cuts_holder_;
-  cuts_holder_ = new QWidget(this);
-  auto* line = new QHBoxLayout(cuts_holder_);
-  line->setContentsMargins(6, 0, 0, 0);
-  line->setSpacing(6);
+  qDeleteAll(groups_);
+  groups_.clear();
   for (std::size_t axis = 0; axis < shape_.size(); ++axis) {
     if (shown_[axis]) continue;
-    Cut cut{static_cast<int>(axis), new QSpinBox(cuts_holder_), new QSlider(Qt::Horizontal, cuts_holder_)};
+    Cut cut{static_cast<int>(axis), new QSpinBox, new QSlider(Qt::Horizontal)};
     const int last = clampToInt(std::max<std::int64_t>(shape_[axis] - 1, 0));
-    auto* label = new QLabel(tr("axis %1").arg(axis), cuts_holder_);
+    auto* label = new QLabel(tr("axis %1").arg(axis));
     label->setBuddy(cut.box);
     cut.box->setRange(0, last);
     cut.box->setSuffix(QStringLiteral(" / %1").arg(shape_[axis]));
@@ -111,21 +119,16 @@ void SliceBar::rebuild() {
     cut.box->setAccessibleName(tr("Index of axis %1").arg(axis));
     cut.box->setToolTip(tr("Which index of axis %1 is shown, of %2").arg(axis).arg(shape_[axis]));
     cut.slider->setRange(0, last);
-    cut.slider->setMinimumWidth(48);
-    cut.slider->setMaximumWidth(240);
+    cut.slider->setFixedWidth(64);
     cut.slider->setAccessibleName(cut.box->accessibleName());
     cut.slider->setToolTip(cut.box->toolTip());
     const int chosen = cut.axis;
     connect(cut.box, &QSpinBox::valueChanged, this,
             [this, chosen](int index) { model_->setSliceIndex(chosen, index); });
     connect(cut.slider, &QSlider::valueChanged, cut.box, &QSpinBox::setValue);
-    line->addWidget(label);
-    line->addWidget(cut.box);
-    line->addWidget(cut.slider, 1);
+    groups_ << group({label, cut.box, cut.slider});
     cuts_.push_back(cut);
   }
-  line->addStretch(1);
-  layout_->addWidget(cuts_holder_, 1);
 }
 
 }  // namespace tapedeck::inspector

@@ -1,13 +1,13 @@
 // Controls for tensors of more than two axes: which two are shown, and where the others are cut.
 #pragma once
 
+#include <QList>
 #include <QWidget>
 #include <vector>
 
 #include "inspector/model/tensor_model.h"
 
 class QComboBox;
-class QHBoxLayout;
 class QSlider;
 class QSpinBox;
 
@@ -32,12 +32,13 @@ class SliceBar : public QWidget {
   void update();
   void rebuild();
   void chooseAxes();
+  /// Controls that stay together, at the end of the bar.
+  QWidget* group(std::initializer_list<QWidget*> controls);
 
   TensorModel* model_;
   QComboBox* rows_ = nullptr;
   QComboBox* columns_ = nullptr;
-  QWidget* cuts_holder_ = nullptr;
-  QHBoxLayout* layout_ = nullptr;
+  QList<QWidget*> groups_;  ///< of the controls of one axis each
   std::vector<Cut> cuts_;
   std::vector<std::int64_t> shape_;
   std::vector<bool> shown_;
