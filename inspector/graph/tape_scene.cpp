@@ -72,6 +72,7 @@ void TapeScene::draw(const VisibleItems& items) {
   for (const int node : items.nodes) drawNode(node);
   for (const Arrow& arrow : arrows_)  // over the thick frame of the cursor's node
     drawArrowHead(painter_, arrow.tip, arrow.before, arrow.color, camera_.zoom, arrow.open);
+  for (const int node : items.nodes) drawBadge(node);  // arrow heads must not hide their words
   if (detailLevel(camera_.zoom) != DetailLevel::full) return;
   for (const bool first : {true, false})  // those at the cursor get their place first
     for (const int edge : items.edges)
@@ -178,7 +179,6 @@ void TapeScene::drawNode(int index) {
     painter_.dashedOutline(rect.adjusted(-out, -out, out, out), theme.accent, 2, 4);
   if (detailLevel(zoom) == DetailLevel::boxes) return;
   drawNodeText(node, rect);
-  if (detailLevel(zoom) == DetailLevel::full || isAlert(node)) drawBadge(node, rect);
 }
 
 void TapeScene::drawNodeText(const GraphNode& node, const QRectF& rect) {
@@ -203,9 +203,13 @@ void TapeScene::drawNodeText(const GraphNode& node, const QRectF& rect) {
     painter_.textIn(row, text.lines[i], node_line_size * zoom, i ? theme.text : theme.faintText);
 }
 
-void TapeScene::drawBadge(const GraphNode& node, const QRectF& rect) {
+void TapeScene::drawBadge(int index) {
+  const GraphNode& node = laid_.graph.nodes[index];
+  const DetailLevel level = detailLevel(camera_.zoom);
+  if (level == DetailLevel::boxes || (level == DetailLevel::titles && !isAlert(node))) return;
   const QString badge = nodeText(node).badge;
   if (badge.isEmpty()) return;
+  const QRectF rect = camera_.toWidget(laid_.layout.nodes[index]);
   const Theme& theme = painter_.theme();
   const double size = 9.5 * std::max(camera_.zoom, 0.8);
   const double width = painter_.textWidth(badge, size, FontRole::bold) + size * 1.1;

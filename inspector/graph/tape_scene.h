@@ -40,7 +40,7 @@ class TapeScene {
   void drawEdgeLabel(int index, const VisibleItems& items);
   void drawNode(int index);
   void drawNodeText(const GraphNode& node, const QRectF& rect);
-  void drawBadge(const GraphNode& node, const QRectF& rect);
+  void drawBadge(int index);
   bool emphasised(const GraphEdge& edge) const;
   bool labelled(const GraphEdge& edge) const;
 
