@@ -11,6 +11,7 @@ namespace tapedeck::cpu {
   void add_cast(LoopTable& table);    \
   void add_reduce(LoopTable& table);  \
   void add_gemm(LoopTable& table);    \
+  void add_random(LoopTable& table);  \
   }                                   \
   static LoopTable table_of_##set() { \
     LoopTable table;                  \
@@ -19,6 +20,7 @@ namespace tapedeck::cpu {
     set::add_cast(table);             \
     set::add_reduce(table);           \
     set::add_gemm(table);             \
+    set::add_random(table);           \
     return table;                     \
   }
 

@@ -77,6 +77,17 @@ struct LoopTable {
   ExpSumLoop exp_sum[dtype_count] = {};
   GemmLoops<float> gemm_float;
   GemmLoops<double> gemm_double;
+  /// Words of the blocks `counter` … `counter + blocks − 1`, four each.
+  void (*philox_words)(std::uint64_t key, std::uint64_t counter, std::int64_t blocks,
+                       std::uint32_t* words) = nullptr;
+  /// low + u·range of 24 random bits u, from a word each, at most `last`.
+  void (*uniform_float)(const std::uint32_t* words, std::int64_t count, float low, float range, float last,
+                        float* out) = nullptr;
+  /// mean + deviation · normal numbers: pairs of them from pairs of words of their size.
+  using NormalLoop = void (*)(const std::uint32_t* words, std::int64_t pairs, double mean, double deviation,
+                              void* out);
+  NormalLoop normal_float = nullptr;
+  NormalLoop normal_double = nullptr;
   /// Copies without going through the cache. `target` is aligned to 64 bytes.
   void (*stream)(void* target, const void* source, std::size_t bytes) = nullptr;
 };

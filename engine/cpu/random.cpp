@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
-#include <utility>
+#include <span>
+#include <type_traits>
 
 #include "engine/cpu/blocks.h"
+#include "engine/cpu/dispatch.h"
 
 namespace tapedeck::cpu {
 namespace {
@@ -18,23 +19,38 @@ PhiloxBlock block_at(std::uint64_t key, std::uint64_t index, std::uint32_t attem
                 {static_cast<std::uint32_t>(key), static_cast<std::uint32_t>(key >> 32)});
 }
 
-std::uint64_t pair_of(const PhiloxBlock& block, int half) {
-  return block[static_cast<std::size_t>(2 * half)] |
-         static_cast<std::uint64_t>(block[static_cast<std::size_t>(2 * half + 1)]) << 32;
-}
+constexpr std::int64_t batch_blocks = 256;  ///< whose words are made at once; they stay in the nearest cache
 
-/// Calls `make(block, values)` for each block of the stream, which yields `per_block` values.
-template <class T, std::size_t per_block, class Make>
-void fill_blocks(std::uint64_t counter, T* out, std::int64_t count, double cost, Make make) {
-  constexpr auto width = static_cast<std::int64_t>(per_block);
-  const std::int64_t blocks = (count + width - 1) / width;
-  for_blocks(blocks, grain_for(cost * static_cast<double>(width)), [=](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) {
-      std::array<T, per_block> values;
-      make(counter + static_cast<std::uint64_t>(i), values);
-      std::copy_n(values.begin(), std::min(width, count - i * width), out + i * width);
+/// Calls `make(words, first, values)` for batches of blocks of the stream: the words of the blocks from
+/// `first` on, and where the values of all of them go. Each block yields `per_block` values.
+template <class T, std::int64_t per_block, class Make>
+void fill_batches(std::uint64_t key, std::uint64_t counter, T* out, std::int64_t count, double cost,
+                  Make make) {
+  const std::int64_t blocks = (count + per_block - 1) / per_block;
+  const std::int64_t grain = grain_for(cost * static_cast<double>(per_block)) / batch_blocks * batch_blocks;
+  for_blocks(blocks, std::max(grain, batch_blocks), [=](std::int64_t begin, std::int64_t end) {
+    alignas(64) std::array<std::uint32_t, 4 * batch_blocks> words;
+    alignas(64) std::array<T, static_cast<std::size_t>(per_block * batch_blocks)> rest;
+    for (std::int64_t block = begin; block < end; block += batch_blocks) {
+      const std::int64_t here = std::min(batch_blocks, end - block);
+      const std::uint64_t first = counter + static_cast<std::uint64_t>(block);
+      loops().philox_words(key, first, here, words.data());
+      T* const target = out + block * per_block;
+      const std::int64_t wanted = std::min(here * per_block, count - block * per_block);
+      const std::span<const std::uint32_t> given(words.data(), static_cast<std::size_t>(4 * here));
+      if (wanted == here * per_block) {
+        make(given, first, target);
+      } else {  // the last block's values are not all wanted
+        make(given, first, rest.data());
+        std::copy_n(rest.begin(), wanted, target);
+      }
     }
   });
+}
+
+/// Two words of a block as one.
+std::uint64_t pair_at(std::span<const std::uint32_t> words, std::size_t pair) {
+  return words[2 * pair] | static_cast<std::uint64_t>(words[2 * pair + 1]) << 32;
 }
 
 /// Rounding may carry low + u·(high − low) up to high, which is outside.
@@ -47,54 +63,75 @@ T scale(T u, T low, T high) {
 
 void uniform_float(std::uint64_t key, std::uint64_t counter, float low, float high, float* out,
                    std::int64_t count) {
-  fill_blocks<float, 4>(counter, out, count, 1.5, [=](std::uint64_t index, std::array<float, 4>& values) {
-    const PhiloxBlock block = block_at(key, index);
-    for (std::size_t i = 0; i < 4; ++i)
-      values[i] = scale(static_cast<float>(block[i] >> 8) * 0x1p-24F, low, high);
-  });
+  const float range = high - low;
+  const bool plain = std::isfinite(range) && low < high;
+  const float last = std::nextafter(high, low);
+  fill_batches<float, 4>(
+      key, counter, out, count, 0.5, [=](std::span<const std::uint32_t> words, std::uint64_t, float* values) {
+        if (plain) return loops().uniform_float(words.data(), std::ssize(words), low, range, last, values);
+        for (std::size_t i = 0; i < words.size(); ++i)
+          values[i] = scale(static_cast<float>(words[i] >> 8) * 0x1p-24F, low, high);
+      });
 }
 
 void uniform_double(std::uint64_t key, std::uint64_t counter, double low, double high, double* out,
                     std::int64_t count) {
-  fill_blocks<double, 2>(counter, out, count, 3.0, [=](std::uint64_t index, std::array<double, 2>& values) {
-    const PhiloxBlock block = block_at(key, index);
-    for (int i = 0; i < 2; ++i)
-      values[static_cast<std::size_t>(i)] =
-          scale(static_cast<double>(pair_of(block, i) >> 11) * 0x1p-53, low, high);
-  });
+  fill_batches<double, 2>(key, counter, out, count, 3.0,
+                          [=](std::span<const std::uint32_t> words, std::uint64_t, double* values) {
+                            for (std::size_t i = 0; i < words.size() / 2; ++i)
+                              values[i] =
+                                  scale(static_cast<double>(pair_at(words, i) >> 11) * 0x1p-53, low, high);
+                          });
 }
 
-/// Two independent normal numbers from two words.
-std::pair<double, double> box_muller(double first, double second) {
-  const double radius = std::sqrt(-2.0 * std::log(first));
-  const double angle = 2.0 * std::numbers::pi * second;
-  return {radius * std::cos(angle), radius * std::sin(angle)};
+/// Normal numbers of whole blocks: a pair of each two words of T's size.
+template <class T>
+void normal_of(std::span<const std::uint32_t> words, double mean, double deviation, T* values) {
+  constexpr std::size_t pair_words = 2 * sizeof(T) / sizeof(std::uint32_t);
+  const auto loop = std::is_same_v<T, float> ? loops().normal_float : loops().normal_double;
+  loop(words.data(), std::ssize(words) / static_cast<std::int64_t>(pair_words), mean, deviation, values);
 }
 
-std::array<double, 2> normal_pair(const PhiloxBlock& block) {
-  const auto [x, y] = box_muller((static_cast<double>(pair_of(block, 0) >> 11) + 1.0) * 0x1p-53,
-                                 static_cast<double>(pair_of(block, 1) >> 11) * 0x1p-53);
-  return {x, y};
-}
+template <class T>
+constexpr std::int64_t normals_of_a_block = 16 / static_cast<std::int64_t>(sizeof(T));
 
 template <class T>
 void normal(std::uint64_t key, std::uint64_t counter, double mean, double deviation, T* out,
             std::int64_t count) {
-  fill_blocks<T, 2>(counter, out, count, 15.0, [=](std::uint64_t index, std::array<T, 2>& values) {
-    const auto pair = normal_pair(block_at(key, index));
-    for (std::size_t i = 0; i < 2; ++i) values[i] = static_cast<T>(mean + deviation * pair[i]);
-  });
+  fill_batches<T, normals_of_a_block<T>>(key, counter, out, count, 1.5,
+                                         [=](std::span<const std::uint32_t> words, std::uint64_t, T* values) {
+                                           normal_of(words, mean, deviation, values);
+                                         });
+}
+
+/// Draws a block's numbers anew until all are within two deviations: those that are keep their order.
+template <class T>
+void redraw(std::uint64_t key, std::uint64_t index, std::span<T> values) {
+  std::size_t found = 0;
+  for (std::uint32_t attempt = 0; found < values.size(); ++attempt) {
+    const PhiloxBlock block = block_at(key, index, attempt);
+    std::array<T, static_cast<std::size_t>(normals_of_a_block<T>)> drawn;
+    normal_of<T>(block, 0.0, 1.0, drawn.data());
+    for (const T x : drawn)
+      if (std::abs(x) < T(2) && found < values.size()) values[found++] = x;
+  }
 }
 
 template <class T>
 void truncated_normal(std::uint64_t key, std::uint64_t counter, double mean, double deviation, T* out,
                       std::int64_t count) {
-  fill_blocks<T, 2>(counter, out, count, 20.0, [=](std::uint64_t index, std::array<T, 2>& values) {
-    std::size_t found = 0;
-    for (std::uint32_t attempt = 0; found < 2; ++attempt)
-      for (const double x : normal_pair(block_at(key, index, attempt)))
-        if (std::abs(x) < 2.0 && found < 2) values[found++] = static_cast<T>(mean + deviation * x);
-  });
+  constexpr auto width = static_cast<std::size_t>(normals_of_a_block<T>);
+  fill_batches<T, normals_of_a_block<T>>(
+      key, counter, out, count, 5.0,
+      [=](std::span<const std::uint32_t> words, std::uint64_t first, T* values) {
+        normal_of(words, 0.0, 1.0, values);
+        for (std::size_t i = 0; i < words.size() / 4; ++i) {
+          const std::span<T> block(values + i * width, width);
+          if (std::any_of(block.begin(), block.end(), [](T x) { return !(std::abs(x) < T(2)); }))
+            redraw(key, first + i, block);
+          for (T& x : block) x = static_cast<T>(mean) + static_cast<T>(deviation) * x;
+        }
+      });
 }
 
 }  // namespace
@@ -125,16 +162,15 @@ void random_integers(DType dtype, std::uint64_t key, std::uint64_t counter, std:
                      std::int64_t high, void* out, std::int64_t count) {
   const std::uint64_t range = static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low);
   // A 64-bit fraction times the range: each number is within 2⁻⁶⁴ · range of its fair share.
-  const auto draw = [=](const PhiloxBlock& block, int half) {
-    const auto offset =
-        static_cast<std::uint64_t>(static_cast<WideUnsigned>(pair_of(block, half)) * range >> 64);
-    return static_cast<std::int64_t>(static_cast<std::uint64_t>(low) + offset);
-  };
   const auto fill = [&]<class T>(T* typed) {
-    fill_blocks<T, 2>(counter, typed, count, 3.0, [=](std::uint64_t index, std::array<T, 2>& values) {
-      const PhiloxBlock block = block_at(key, index);
-      for (int i = 0; i < 2; ++i) values[static_cast<std::size_t>(i)] = static_cast<T>(draw(block, i));
-    });
+    fill_batches<T, 2>(
+        key, counter, typed, count, 2.5, [=](std::span<const std::uint32_t> words, std::uint64_t, T* values) {
+          for (std::size_t i = 0; i < words.size() / 2; ++i) {
+            const auto offset =
+                static_cast<std::uint64_t>(static_cast<WideUnsigned>(pair_at(words, i)) * range >> 64);
+            values[i] = static_cast<T>(static_cast<std::uint64_t>(low) + offset);
+          }
+        });
   };
   if (dtype == DType::int32)
     fill(static_cast<std::int32_t*>(out));

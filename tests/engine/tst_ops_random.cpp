@@ -2,8 +2,10 @@
 #include <QtTest>
 #include <cmath>
 #include <cstring>
+#include <numbers>
 #include <set>
 
+#include "engine/cpu/dispatch.h"
 #include "engine/cpu/parallel.h"
 #include "engine/cpu/random.h"
 #include "engine/ops/ops.h"
@@ -36,6 +38,11 @@ Tensor at(const char* name, DType dtype, std::int64_t counter, std::int64_t coun
                  Attributes{shape, first, second, dtype, std::monostate{}, std::int64_t{42}, counter});
 }
 
+cpu::PhiloxBlock block_of(std::int64_t counter) {
+  return cpu::philox({static_cast<std::uint32_t>(counter), static_cast<std::uint32_t>(counter >> 32), 0, 0},
+                     {42, 0});
+}
+
 bool same_bits(const Tensor& a, const Tensor& b) {
   return a.bytes() == b.bytes() && std::memcmp(a.raw(), b.raw(), a.bytes()) == 0;
 }
@@ -49,6 +56,7 @@ class OpsRandomTest : public QObject {
   void cleanup() {
     set_random_seed(std::nullopt);
     cpu::set_thread_count(2);
+    cpu::use_instruction_set(cpu::best_instruction_set());
   }
 
   // The known answers that Random123 1.09 gives for philox4x32 with 10 rounds (file kat_vectors).
@@ -62,12 +70,74 @@ class OpsRandomTest : public QObject {
   }
 
   void uniform_numbers_are_the_generator_words_scaled() {
-    const Tensor x = at("random_uniform", DType::float32, 5, 6);
-    for (std::int64_t i = 0; i < 6; ++i) {
-      const cpu::PhiloxBlock block = cpu::philox({static_cast<std::uint32_t>(5 + i / 4), 0, 0, 0}, {42, 0});
-      QCOMPARE(x.data<float>()[i],
-               static_cast<float>(block[static_cast<std::size_t>(i % 4)] >> 8) / 16777216.0F);
+    const std::int64_t before_carry = (std::int64_t{1} << 32) - 40;  // the counter's second word changes
+    for (const std::int64_t counter : {std::int64_t{5}, before_carry})
+      for (const std::int64_t count : {1, 6, 64, 67, 1024, 1025, 5000}) {
+        const Tensor x = at("random_uniform", DType::float32, counter, count);
+        for (std::int64_t i = 0; i < count; ++i) {
+          const cpu::PhiloxBlock block = block_of(counter + i / 4);
+          QCOMPARE(x.data<float>()[i],
+                   static_cast<float>(block[static_cast<std::size_t>(i % 4)] >> 8) / 16777216.0F);
+        }
+      }
+  }
+
+  void normal_numbers_are_radius_and_angle_of_two_words() {
+    const Tensor x = at("random_normal", DType::float32, 9, 40002);
+    for (std::int64_t i = 0; i < x.count(); i += 2) {
+      const cpu::PhiloxBlock block = block_of(9 + i / 4);
+      const std::size_t word = i % 4;
+      const double radius = std::sqrt(-2 * std::log((static_cast<double>(block[word] >> 1) + 0.5) * 0x1p-31));
+      const double angle = 2 * std::numbers::pi * block[word + 1] * 0x1p-32;
+      // Next to a fraction of 1 float32 tells 2⁻²⁴ apart, which is 5e-4 of the radius' square.
+      const double tolerance = 1e-6 + 7e-8 / std::max(radius, 1e-4);
+      QVERIFY(std::abs(x.data<float>()[i] - radius * std::cos(angle)) < tolerance);
+      QVERIFY(std::abs(x.data<float>()[i + 1] - radius * std::sin(angle)) < tolerance);
     }
+    const Tensor y = at("random_normal", DType::float64, 9, 4002);
+    for (std::int64_t i = 0; i < y.count(); i += 2) {
+      const cpu::PhiloxBlock block = block_of(9 + i / 2);
+      const auto fraction = [&](std::size_t at) {
+        return static_cast<double>((block[at] | static_cast<std::uint64_t>(block[at + 1]) << 32) >> 12) *
+               0x1p-52;
+      };
+      const double radius = std::sqrt(-2 * std::log1p(-fraction(0))),
+                   angle = 2 * std::numbers::pi * fraction(2);
+      QVERIFY(std::abs(y.data<double>()[i] - radius * std::cos(angle)) < 4e-15);
+      QVERIFY(std::abs(y.data<double>()[i + 1] - radius * std::sin(angle)) < 4e-15);
+    }
+  }
+
+  // Kolmogorov and Smirnov: the largest difference from the distribution function stays below 1.95 / √n with
+  // probability 0.999.
+  void normal_numbers_follow_their_distribution_function() {
+    for (const char* op : {"random_normal", "truncated_normal"})
+      for (const DType dtype : {DType::float32, DType::float64}) {
+        std::vector<double> values = at(op, dtype, 77, 1000003, 0.5, 3).to_vector();
+        std::sort(values.begin(), values.end());
+        const double cut = op == std::string("truncated_normal") ? 0.9544997361036416 : 1;
+        double worst = 0;
+        for (std::size_t i = 0; i < values.size(); ++i) {
+          const double whole = std::erfc(-(values[i] - 0.5) / 3 * std::numbers::sqrt2 / 2) / 2;
+          const double wanted = (whole - (1 - cut) / 2) / cut;
+          worst = std::max(
+              worst, std::abs(wanted - (static_cast<double>(i) + 0.5) / static_cast<double>(values.size())));
+        }
+        QVERIFY2(worst < 1.95 / std::sqrt(static_cast<double>(values.size())), op);
+        if (cut == 1) QVERIFY((values.back() - 0.5) / 3 > 4.5 && (values.front() - 0.5) / 3 < -4.5);  // tails
+      }
+  }
+
+  void every_instruction_set_draws_the_same_bits() {
+    for (const char* op : {"random_uniform", "random_normal", "truncated_normal"})
+      for (const DType dtype : {DType::float32, DType::float64}) {
+        cpu::use_instruction_set(cpu::InstructionSet::baseline);
+        const Tensor one = at(op, dtype, 3, 10001, -1, 2);
+        for (int set = 1; set <= static_cast<int>(cpu::best_instruction_set()); ++set) {
+          cpu::use_instruction_set(static_cast<cpu::InstructionSet>(set));
+          QVERIFY2(same_bits(one, at(op, dtype, 3, 10001, -1, 2)), op);
+        }
+      }
   }
 
   void uniform_numbers_have_the_right_moments_and_range() {

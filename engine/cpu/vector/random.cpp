@@ -1,0 +1,155 @@
+// Random words by Philox 4x32-10, and normal numbers made of them.
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <numbers>
+
+#include "engine/cpu/dispatch.h"
+#include "engine/cpu/vector/math.h"
+
+namespace tapedeck::cpu::TAPEDECK_ISA {
+namespace {
+
+constexpr int lanes = 16;  ///< blocks that go through the rounds together
+
+/// Words of `lanes` blocks from number `index` on, block by block.
+TAPEDECK_INLINE void philox_lanes(std::uint64_t key, std::uint64_t index, std::uint32_t* __restrict words) {
+  std::uint32_t a[lanes], b[lanes], c[lanes], d[lanes];
+  for (int i = 0; i < lanes; ++i) {
+    const std::uint64_t counter = index + static_cast<std::uint64_t>(i);
+    a[i] = static_cast<std::uint32_t>(counter);
+    b[i] = static_cast<std::uint32_t>(counter >> 32);
+    c[i] = d[i] = 0;
+  }
+  auto low_key = static_cast<std::uint32_t>(key), high_key = static_cast<std::uint32_t>(key >> 32);
+  for (int round = 0; round < 10; ++round) {
+    for (int i = 0; i < lanes; ++i) {
+      const std::uint64_t first = std::uint64_t{0xD2511F53} * a[i];
+      const std::uint64_t second = std::uint64_t{0xCD9E8D57} * c[i];
+      a[i] = static_cast<std::uint32_t>(second >> 32) ^ b[i] ^ low_key;
+      c[i] = static_cast<std::uint32_t>(first >> 32) ^ d[i] ^ high_key;
+      b[i] = static_cast<std::uint32_t>(second);
+      d[i] = static_cast<std::uint32_t>(first);
+    }
+    low_key += 0x9E3779B9;   // the golden ratio
+    high_key += 0xBB67AE85;  // √3 − 1
+  }
+  for (int i = 0; i < lanes; ++i) {
+    words[4 * i] = a[i];
+    words[4 * i + 1] = b[i];
+    words[4 * i + 2] = c[i];
+    words[4 * i + 3] = d[i];
+  }
+}
+
+void philox_words(std::uint64_t key, std::uint64_t counter, std::int64_t blocks, std::uint32_t* words) {
+  std::int64_t done = 0;
+  for (; done + lanes <= blocks; done += lanes)
+    philox_lanes(key, counter + static_cast<std::uint64_t>(done), words + 4 * done);
+  if (done == blocks) return;
+  std::uint32_t rest[4 * lanes];
+  philox_lanes(key, counter + static_cast<std::uint64_t>(done), rest);
+  std::memcpy(words + 4 * done, rest, static_cast<std::size_t>(blocks - done) * 4 * sizeof(std::uint32_t));
+}
+
+/// Taylor's series on |t| ≤ π/4, cut where the rest falls under half an ulp.
+TAPEDECK_INLINE float sin_near_zero(float t) {
+  const float z = t * t;
+  return t + t * z * polynomial(z, -1.0F / 6, 1.0F / 120, -1.0F / 5040, 1.0F / 362880);
+}
+TAPEDECK_INLINE float cos_near_zero(float t) {
+  const float z = t * t;
+  return 1.0F + z * polynomial(z, -1.0F / 2, 1.0F / 24, -1.0F / 720, 1.0F / 40320, -1.0F / 3628800);
+}
+TAPEDECK_INLINE double sin_near_zero(double t) {
+  const double z = t * t;
+  return t + t * z *
+                 polynomial(z, -1.0 / 6, 1.0 / 120, -1.0 / 5040, 1.0 / 362880, -1.0 / 39916800,
+                            1.0 / 6227020800.0, -1.0 / 1307674368000.0, 1.0 / 355687428096000.0);
+}
+TAPEDECK_INLINE double cos_near_zero(double t) {
+  const double z = t * t;
+  return 1.0 + z * polynomial(z, -1.0 / 2, 1.0 / 24, -1.0 / 720, 1.0 / 40320, -1.0 / 3628800, 1.0 / 479001600,
+                              -1.0 / 87178291200.0, 1.0 / 20922789888000.0);
+}
+
+/// A word as a fraction above 0, at most 1.
+TAPEDECK_INLINE float fraction_of(std::uint32_t word) {
+  return (static_cast<float>(static_cast<std::int32_t>(word >> 1)) + 0.5F) * 0x1p-31F;
+}
+TAPEDECK_INLINE double fraction_of(std::uint64_t word) {
+  return 2.0 - std::bit_cast<double>(word >> 12 | std::uint64_t{0x3FF} << 52);
+}
+
+/// A word as an angle: that of the nearest axis, in quarters of a circle, and the rest, in radians.
+template <class T>
+struct Angle {
+  typename Format<T>::Bits quarters;
+  T rest;
+};
+TAPEDECK_INLINE Angle<float> angle_of(std::uint32_t word) {
+  const std::uint32_t quarters = (word + (std::uint32_t{1} << 29)) >> 30;
+  const auto rest = static_cast<std::int32_t>(word - (quarters << 30));
+  return {quarters, static_cast<float>(rest) * static_cast<float>(2 * std::numbers::pi * 0x1p-32)};
+}
+TAPEDECK_INLINE Angle<double> angle_of(std::uint64_t word) {
+  const double circle = std::bit_cast<double>(word >> 12 | std::uint64_t{0x3FF} << 52) - 1.0;
+  const double nearest = (circle * 4.0 + Format<double>::integer_shift) - Format<double>::integer_shift;
+  return {bits_of(nearest + Format<double>::integer_shift),
+          (circle - nearest * 0.25) * (2 * std::numbers::pi)};
+}
+
+/// Two independent normal numbers from two words, by Box and Muller's method.
+template <class T>
+TAPEDECK_INLINE void box_muller(typename Format<T>::Bits first, typename Format<T>::Bits second, T& x, T& y) {
+  using Bits = typename Format<T>::Bits;
+  constexpr int sign_shift = 8 * sizeof(T) - 1;
+  const T radius = std::sqrt(T(-2) * log_core(fraction_of(first), T(0), T(0)));
+  const auto [quarters, rest] = angle_of(second);
+  const T s = sin_near_zero(rest), c = cos_near_zero(rest);
+  const bool swapped = (quarters & 1) != 0;
+  const Bits cosine_sign = ((quarters + 1) >> 1 & 1) << sign_shift, sine_sign = (quarters >> 1 & 1)
+                                                                                << sign_shift;
+  x = radius * std::bit_cast<T>(static_cast<Bits>(bits_of(swapped ? s : c) ^ cosine_sign));
+  y = radius * std::bit_cast<T>(static_cast<Bits>(bits_of(swapped ? c : s) ^ sine_sign));
+}
+
+/// mean + deviation · normal numbers: `pairs` pairs, each of two words of T's size.
+template <class T>
+void normal_loop(const std::uint32_t* __restrict words, std::int64_t pairs, double mean, double deviation,
+                 void* target) {
+  using Bits = typename Format<T>::Bits;
+  constexpr std::int64_t width = sizeof(Bits) / sizeof(std::uint32_t);
+  T* __restrict out = static_cast<T*>(target);
+  const T centre = static_cast<T>(mean), scale = static_cast<T>(deviation);
+  for (std::int64_t i = 0; i < pairs; ++i) {
+    Bits first, second;
+    std::memcpy(&first, words + 2 * i * width, sizeof first);
+    std::memcpy(&second, words + (2 * i + 1) * width, sizeof second);
+    T x, y;
+    box_muller(first, second, x, y);
+    out[2 * i] = centre + scale * x;
+    out[2 * i + 1] = centre + scale * y;
+  }
+}
+
+/// low + u · range of 24 random bits u, at most `last`.
+void uniform_loop(const std::uint32_t* __restrict words, std::int64_t count, float low, float range,
+                  float last, float* __restrict out) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    const float value = low + static_cast<float>(static_cast<std::int32_t>(words[i] >> 8)) * 0x1p-24F * range;
+    out[i] = value > last ? last : value;
+  }
+}
+
+}  // namespace
+
+void add_random(LoopTable& table) {
+  table.philox_words = philox_words;
+  table.uniform_float = uniform_loop;
+  table.normal_float = normal_loop<float>;
+  table.normal_double = normal_loop<double>;
+}
+
+}  // namespace tapedeck::cpu::TAPEDECK_ISA
