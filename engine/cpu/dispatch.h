@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "engine/cpu/elementwise.h"
 #include "engine/cpu/gemm.h"
@@ -63,6 +64,12 @@ struct GemmLoops {
   MatrixVector rows_times_vector = nullptr;  ///< out: one value for each row
   MatrixVector vector_times_rows = nullptr;  ///< out: a row
 };
+
+/// Whether xʸ has a loop that is as fast as a product, where y is the same for all elements.
+template <class T>
+constexpr bool is_simple_power(T y) {
+  return y == T(2) || y == T(1) || y == T(-1) || y == T(0.5) || (std::is_same_v<T, float> && y == T(3));
+}
 
 struct LoopTable {
   UnaryLoop unary[unary_count][dtype_count] = {};

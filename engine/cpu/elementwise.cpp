@@ -90,6 +90,16 @@ double cost_of(Binary op) {
   }
 }
 
+double cost_of(Binary op, DType dtype, const void* b, std::int64_t b_step) {
+  if (op == Binary::pow && b_step == 0 && dtype == DType::float32 &&
+      is_simple_power(*static_cast<const float*>(b)))
+    return cost_of(Binary::multiply);
+  if (op == Binary::pow && b_step == 0 && dtype == DType::float64 &&
+      is_simple_power(*static_cast<const double*>(b)))
+    return cost_of(Binary::multiply);
+  return cost_of(op);
+}
+
 std::size_t result_size(Unary op, DType dtype) {
   return op >= Unary::logical_not ? 1 : item_size(dtype);
 }
@@ -156,7 +166,8 @@ void unary(Unary op, DType dtype, const Operand& a, void* out, const Shape& shap
 void binary(Binary op, DType dtype, const void* a, int a_step, const void* b, int b_step, void* out,
             std::int64_t count) {
   const BinaryLoop loop = loops().binary[static_cast<int>(op)][index_of(dtype)];
-  const double cost = cost_of(op);
+  if (count == 0) return;
+  const double cost = cost_of(op, dtype, b, b_step);
   if (static_cast<double>(count) * cost <= 20000.0) return loop(a, a_step, b, b_step, out, count);
   const std::size_t size = item_size(dtype);
   write_contiguous(

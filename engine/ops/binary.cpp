@@ -168,6 +168,7 @@ Tensors power_vjp(const VjpContext& c) {
   return binary_gradients(
       c,
       [&] {
+        if (!c.wanted[1] && y.count() == 1 && y.to_vector()[0] != 0) return g * (y * pow(x, y - 1.0));
         // x⁰ is constant, also where x⁻¹ is infinite. Its derivative with respect to y is not, so only the
         // exponent of 0⁰ may become another one.
         const Tensor both_zero = logical_and(equal(x, zero), equal(y, zero));

@@ -144,6 +144,25 @@ class Values(unittest.TestCase):
                     wanted = reference(x[:, None], x)
                 self.check(operator.attrgetter(name)(tf)(x[:, None], x), wanted, tolerance, f"{name} {dtype.__name__}")
 
+    def test_powers_with_one_exponent_for_all(self):
+        """Some exponents have loops of their own: they must give what the power gives, in a scalar, a vector and a matrix."""
+        edges = [0., -0., 1., -1., np.inf, -np.inf, np.nan, 2.5, -7., 1e-40, -1e-40, 1e19, 1e-20, -1e13]
+        random = np.random.default_rng(1)
+        values = np.concatenate([edges, random.normal(0, 3, 200), np.exp(random.normal(0, 20, 200))])
+        for dtype in (np.float32, np.float64):
+            x = values.astype(dtype)
+            for exponent in (2, 3, 1, -1, .5, 0, -2, -.5, 1.5, 4):
+                with np.errstate(all="ignore"):
+                    exact = np.power(x.astype(np.longdouble), np.longdouble(exponent)).astype(dtype)
+                vector = np.asarray(tf.constant(x)**exponent)
+                np.testing.assert_array_max_ulp(np.nan_to_num(vector), np.nan_to_num(exact), 1)
+                np.testing.assert_array_equal(np.isnan(vector), np.isnan(exact))
+                np.testing.assert_array_equal(np.signbit(vector[:6]), np.signbit(exact[:6]), str((dtype, exponent)))
+                one_by_one = [np.asarray(tf.constant(value)**exponent) for value in x[:40]]
+                np.testing.assert_array_equal(one_by_one, vector[:40], str((dtype, exponent)))
+                matrix = np.asarray(tf.transpose(tf.reshape(tf.constant(x), [-1, 2]))**exponent)
+                np.testing.assert_array_equal(matrix, vector.reshape(-1, 2).T)
+
     def test_whole_numbers(self):
         low, high = np.iinfo(np.int32).min, np.iinfo(np.int32).max
         x = np.array([-7, 7, -8, 8, low, high, 0], np.int32)
@@ -358,6 +377,31 @@ class GradientsAgreeWithPyTorch(unittest.TestCase):
             slope = tape.gradient(power, x)
         self.assertEqual(slope.numpy().tolist(), [0, 0, 0, 0])
         self.assertEqual(outer.gradient(slope, y).numpy()[0], .5)  # ∂²xʸ/∂x∂y = x^(y−1)·(1 + y·ln x)
+
+    def test_powers_with_a_constant_exponent(self):
+        x = tf.constant([-2., 0., .5, 3.], tf.float64)
+        for exponent in (1, 2, 3, -1, .5, 2.5):
+            with tf.GradientTape() as outer:
+                outer.watch(x)
+                with tf.GradientTape() as tape:
+                    tape.watch(x)
+                    y = x**exponent
+                first = tape.gradient(y, x)
+            with np.errstate(all="ignore"):
+                np.testing.assert_allclose(first, exponent * np.power(x.numpy(), exponent - 1.), rtol=1e-15)
+                wanted = exponent * (exponent - 1.) * np.power(x.numpy(), exponent - 2.) if exponent != 1 else np.zeros(4)
+                np.testing.assert_allclose(outer.gradient(first, x), wanted, rtol=1e-14)
+
+    def test_an_exponent_counts_for_an_outer_tape(self):
+        x, n = tf.constant([2., 3.], tf.float64), tf.constant(2., tf.float64)
+        with tf.GradientTape() as outer:
+            outer.watch(n)
+            with tf.GradientTape() as tape:
+                tape.watch(x)
+                y = x**n
+            first = tape.gradient(y, x)  # n·xⁿ⁻¹
+        wanted = np.sum(x.numpy() + 2 * x.numpy() * np.log(x.numpy()))
+        np.testing.assert_allclose(outer.gradient(first, n), wanted, rtol=1e-14)
 
     def test_zeros_of_x_in_xlogy_and_no_nan(self):
         zero = np.array([0.])

@@ -133,6 +133,55 @@ struct Pow {
   }
 };
 
+/// x² and other powers that need no logarithm, where all elements have the same exponent. Each gives what Pow
+/// gives, or what is nearer.
+struct Square {
+  template <class T>
+  TAPEDECK_INLINE static T apply(T x) {
+    return x * x;
+  }
+};
+struct Cube {
+  template <class T>
+  TAPEDECK_INLINE static T apply(T x) {
+    const double wide = static_cast<double>(x);  // its square is exact, so that the result is rounded once
+    return static_cast<T>(wide * wide * wide);
+  }
+};
+struct Same {
+  template <class T>
+  TAPEDECK_INLINE static T apply(T x) {
+    return x;
+  }
+};
+struct Inverse {
+  template <class T>
+  TAPEDECK_INLINE static T apply(T x) {
+    return T(1) / x;
+  }
+};
+struct SquareRoot {  // other than sqrt, pow gives +0 for −0 and +∞ for −∞
+  template <class T>
+  TAPEDECK_INLINE static T apply(T x) {
+    const T root = std::sqrt(x + T(0));
+    return x == -std::numeric_limits<T>::infinity() ? std::numeric_limits<T>::infinity() : root;
+  }
+};
+
+template <class T>
+void power_loop(const void* a, std::int64_t a_step, const void* b, std::int64_t b_step, void* out,
+                std::int64_t count) {
+  if ((b_step == 0 || count == 1) && is_simple_power<T>(*static_cast<const T*>(b))) {
+    const T exponent = *static_cast<const T*>(b);
+    if (exponent == T(2)) return unary_loop<T, T, Square>(a, a_step, out, count);
+    if (exponent == T(0.5)) return unary_loop<T, T, SquareRoot>(a, a_step, out, count);
+    if (exponent == T(-1)) return unary_loop<T, T, Inverse>(a, a_step, out, count);
+    if (exponent == T(1)) return unary_loop<T, T, Same>(a, a_step, out, count);
+    if constexpr (std::is_same_v<T, float>) return unary_loop<T, T, Cube>(a, a_step, out, count);
+  }
+  binary_loop<T, T, Pow>(a, a_step, b, b_step, out, count);
+}
+
 template <class T>
 void add_numeric(LoopTable& table) {
   set<T, T, Add>(table, Binary::add);
@@ -158,6 +207,7 @@ void add_numeric(LoopTable& table) {
 template <class T>
 void add_floating(LoopTable& table) {
   add_numeric<T>(table);
+  table.binary[static_cast<int>(Binary::pow)][static_cast<int>(dtype_of<T>())] = power_loop<T>;
   set<T, T, Divide>(table, Binary::divide);
   set<T, T, SigmoidGrad>(table, Binary::sigmoid_grad);
   set<T, T, TanhGrad>(table, Binary::tanh_grad);
