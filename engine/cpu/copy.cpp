@@ -1,8 +1,10 @@
 #include "engine/cpu/copy.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "engine/cpu/blocks.h"
+#include "engine/cpu/dispatch.h"
 #include "engine/cpu/iterate.h"
 
 namespace tapedeck::cpu {
@@ -82,8 +84,33 @@ void fill_elements(const void* value, void* target, std::int64_t count) {
   T element;
   std::memcpy(&element, value, sizeof element);
   T* to = static_cast<T*>(target);
-  for_blocks(count, 65536,
-             [=](std::int64_t begin, std::int64_t end) { std::fill(to + begin, to + end, element); });
+  std::fill(to, to + count, element);
+}
+
+constexpr std::int64_t pattern_bytes = 4096;
+constexpr std::int64_t past_cache_bytes = std::int64_t{16}
+                                          << 20;  ///< nobody reads what is longer before it leaves
+
+/// Many elements: copies of a page of them, which is faster than one after the other.
+void fill_pages(std::size_t size, const void* value, void* target, std::int64_t bytes) {
+  alignas(64) char page[pattern_bytes];
+  for (std::size_t at = 0; at < sizeof page; at += size) std::memcpy(page + at, value, size);
+  auto* to = static_cast<char*>(target);
+  const bool zero = std::all_of(page, page + size, [](char byte) { return byte == 0; });
+  const bool stream = bytes >= past_cache_bytes && reinterpret_cast<std::uintptr_t>(target) % 64 == 0;
+  for_blocks(bytes, 64 * pattern_bytes, [=, &page](std::int64_t begin, std::int64_t end) {
+    if (zero && !stream) {
+      std::memset(to + begin, 0, static_cast<std::size_t>(end - begin));
+      return;
+    }
+    for (std::int64_t at = begin; at < end; at += pattern_bytes) {
+      const auto here = static_cast<std::size_t>(std::min(pattern_bytes, end - at));
+      if (stream)
+        loops().stream(to + at, page, here);
+      else
+        std::memcpy(to + at, page, here);
+    }
+  });
 }
 
 }  // namespace
@@ -101,6 +128,8 @@ void copy(std::size_t size, const void* source, const Strides& source_strides, v
 }
 
 void fill(std::size_t size, const void* value, void* target, std::int64_t count) {
+  const std::int64_t bytes = count * static_cast<std::int64_t>(size);
+  if (bytes > pattern_bytes) return fill_pages(size, value, target, bytes);
   if (size == 1)
     fill_elements<std::uint8_t>(value, target, count);
   else if (size == 2)

@@ -35,7 +35,8 @@ void plain_rows(const MatmulSize& size, std::int64_t first, std::int64_t last, c
 template <class T>
 void product(const MatmulSize& size, const T* a, const T* b, T* c) {
   if constexpr (std::is_floating_point_v<T>)
-    if (size.m * size.n * size.k > tiny) return gemm(size, a, b, false, c, size.n);
+    if (size.m == 1 || size.n == 1 || size.m * size.n * size.k > tiny)
+      return gemm(size, a, b, false, c, size.n);
   const double row =
       static_cast<double>(size.n) * static_cast<double>(std::max<std::int64_t>(1, size.k));  // nanoseconds
   for_blocks(size.m, std::min(rows_at_once, grain_for(row)),

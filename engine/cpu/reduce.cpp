@@ -130,9 +130,36 @@ bool comes_first(bool largest, T candidate, T best) {
   return candidate != candidate || (largest ? candidate > best : candidate < best);
 }
 
+constexpr std::int64_t searched_at_once = 64;
+
+/// The first of `count` values that is the extreme one, NaN where that is NaN.
+template <class T>
+std::int64_t position_of(const T* values, std::int64_t count, T extreme) {
+  const auto is_it = [=](T value) { return value == extreme || (extreme != extreme && value != value); };
+  std::int64_t first = 0;
+  for (; first + searched_at_once <= count; first += searched_at_once) {
+    int found = 0;
+    for (std::int64_t i = 0; i < searched_at_once; ++i) found |= is_it(values[first + i]) ? 1 : 0;
+    if (found) break;
+  }
+  while (first < count - 1 && !is_it(values[first])) ++first;
+  return first;
+}
+
 template <class T>
 void arg_extreme_typed(bool largest, const T* values, std::int64_t outer, std::int64_t count,
                        std::int64_t inner, std::int64_t* out) {
+  const ReduceLoop extreme_of = loops().reduce[static_cast<int>(largest ? Reduction::max : Reduction::min)]
+                                              [static_cast<int>(dtype_of<T>())];
+  if (inner == 1 && count >= 16 && extreme_of)  // in vectors; then where it stands
+    return for_blocks(outer, std::max<std::int64_t>(1, 131072 / count),
+                      [=](std::int64_t begin, std::int64_t end) {
+                        for (std::int64_t i = begin; i < end; ++i) {
+                          T extreme;
+                          extreme_of(values + i * count, count, &extreme);
+                          out[i] = position_of(values + i * count, count, extreme);
+                        }
+                      });
   for_blocks(outer * inner, std::max<std::int64_t>(1, 32768 / count),
              [&](std::int64_t begin, std::int64_t end) {
                for (std::int64_t i = begin; i < end; ++i) {

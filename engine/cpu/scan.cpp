@@ -30,11 +30,46 @@ void scan_tile(const Scan& kind, const T* values, std::int64_t count, std::int64
   }
 }
 
+constexpr std::int64_t rows_at_once = 8;  ///< whose sums do not wait for each other
+
+/// `rows` contiguous rows of `count` values, each scanned on its own.
+template <bool product, class T, class Carried>
+void scan_rows(const Scan& kind, const T* values, std::int64_t count, std::int64_t rows, T* out) {
+  std::array<Carried, rows_at_once> running;
+  running.fill(Carried(product ? 1 : 0));
+  const auto scan = [&](auto number) {
+    for (std::int64_t step = 0; step < count; ++step) {
+      const std::int64_t column = kind.reverse ? count - 1 - step : step;
+      for (std::int64_t row = 0; row < number; ++row) {
+        Carried& value = running[static_cast<std::size_t>(row)];
+        const Carried before = value;
+        const auto next = static_cast<Carried>(values[row * count + column]);
+        value = product ? value * next : value + next;
+        out[row * count + column] = static_cast<T>(kind.exclusive ? before : value);
+      }
+    }
+  };
+  if (rows == rows_at_once)
+    scan(std::integral_constant<std::int64_t, rows_at_once>());
+  else
+    scan(rows);
+}
+
 template <bool product, class T>
 void scan_typed(const Scan& kind, const T* values, std::int64_t outer, std::int64_t count, std::int64_t inner,
                 T* out) {
   using Unsigned = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
   using Carried = std::conditional_t<std::is_floating_point_v<T>, double, Unsigned>;
+  if (inner == 1)
+    return for_blocks(
+        (outer + rows_at_once - 1) / rows_at_once,
+        std::max<std::int64_t>(1, grain_for(1.0) / std::max<std::int64_t>(1, count * rows_at_once)),
+        [=](std::int64_t begin, std::int64_t end) {
+          for (std::int64_t first = begin * rows_at_once; first < std::min(outer, end * rows_at_once);
+               first += rows_at_once)
+            scan_rows<product, T, Carried>(kind, values + first * count, count,
+                                           std::min(rows_at_once, outer - first), out + first * count);
+        });
   const std::int64_t tiles = (inner + tile_width - 1) / tile_width;
   const std::int64_t work = std::max<std::int64_t>(1, count * std::min(inner, tile_width));
   for_blocks(outer * tiles, std::max<std::int64_t>(1, grain_for(1.0) / work),

@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "engine/cpu/blocks.h"
+#include "engine/cpu/copy.h"
 
 namespace tapedeck::cpu {
 namespace {
@@ -77,7 +78,7 @@ void segment_neutral(Segment op, DType dtype, void* target, std::int64_t count) 
                     : op == Segment::prod ? T(1)
                     : op == Segment::max  ? std::numeric_limits<T>::lowest()
                                           : std::numeric_limits<T>::max();
-    std::fill_n(static_cast<T*>(target), count, value);
+    fill(sizeof value, &value, target, count);
   });
 }
 

@@ -293,5 +293,20 @@ class Shapes(unittest.TestCase):
         self.assertEqual({shape: 1}[(2, 3, 4)], 1)
 
 
+
+class Fills(unittest.TestCase):
+    def test_long_tensors_hold_one_value_to_their_ends(self):
+        for dtype in (tf.float32, tf.float64, tf.float16, tf.bfloat16, tf.int8, tf.uint16, tf.int64, tf.bool):
+            for value in (0, 1, 93):
+                value = bool(value) if dtype == tf.bool else value
+                for count in (1, 511, 512, 513, 1024, 1025, 4097, 70001, 4 << 20, (4 << 20) + 7):
+                    t = tf.fill([count], tf.constant(value, dtype))
+                    self.assertEqual(t.dtype, dtype)
+                    wanted = tf.constant(value, dtype).numpy()
+                    self.assertTrue((t.numpy() == wanted).all(), (dtype, value, count))
+        self.assertTrue((tf.zeros([3000, 1000]).numpy() == 0).all())
+        self.assertTrue((tf.ones([3000, 2000]).numpy() == 1).all())
+
+
 if __name__ == "__main__":
     unittest.main()

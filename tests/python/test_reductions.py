@@ -83,6 +83,19 @@ class Reductions(unittest.TestCase):
             np.testing.assert_array_equal(tf.argmin(x, axis=axis).numpy(), x.argmin(axis or 0))
 
 
+    def test_positions_in_long_rows(self):
+        random = np.random.default_rng(4)
+        for dtype in (np.float32, np.float64, np.int32, np.int64, np.uint8, np.float16, bool):
+            for count in (1, 15, 16, 17, 63, 64, 65, 128, 200, 1000):
+                x = random.integers(0, 2 if dtype is bool else 30, (11, count)).astype(dtype)  # with ties: the first counts
+                if np.issubdtype(dtype, np.floating) and count > 20:
+                    x[3, count - 2] = x[4, 5] = x[4, count - 1] = np.nan
+                    x[5] = -np.inf
+                    x[6, count // 2] = np.inf
+                for axis in (0, 1):
+                    np.testing.assert_array_equal(tf.argmax(x, axis), np.argmax(x, axis), str((dtype, count)))
+                    np.testing.assert_array_equal(tf.argmin(x, axis), np.argmin(x, axis), str((dtype, count)))
+
     def test_dtypes_of_positions_are_not_too_short(self):
         x = tf.range(300)
         for call, name in ((lambda: tf.argmax(x, output_type=tf.int8), "argmax: output_type"),
@@ -158,6 +171,17 @@ class Scans(unittest.TestCase):
                 result = function(x, axis=axis, exclusive=exclusive, reverse=reverse).numpy()
                 self.assertEqual(result.dtype, dtype)
                 np.testing.assert_allclose(result, wanted, rtol=2e-6, atol=1e-6)
+
+    def test_any_number_of_rows(self):
+        random = np.random.default_rng(5)
+        for shape in ((1, 9), (7, 5), (8, 5), (9, 33), (23, 100), (3, 8, 17)):
+            x = random.normal(size=shape)
+            for axis in range(-1, len(shape) - 1):
+                np.testing.assert_allclose(tf.cumsum(x, axis), np.cumsum(x, axis), rtol=1e-12, atol=1e-12)
+                np.testing.assert_allclose(tf.cumprod(x, axis), np.cumprod(x, axis), rtol=1e-12)
+                backwards = np.flip(np.cumsum(np.flip(x, axis), axis), axis)
+                np.testing.assert_allclose(tf.cumsum(x, axis, reverse=True), backwards, rtol=1e-12, atol=1e-12)
+                np.testing.assert_allclose(tf.cumsum(x, axis, exclusive=True, reverse=True), backwards - x, rtol=1e-11, atol=1e-11)
 
     def test_long_sums_keep_their_digits_and_whole_numbers_wrap(self):
         x = np.full(1_000_000, .1, np.float32)
