@@ -87,22 +87,25 @@ void fill_elements(const void* value, void* target, std::int64_t count) {
   std::fill(to, to + count, element);
 }
 
+constexpr std::int64_t small_bytes = 512;
 constexpr std::int64_t pattern_bytes = 4096;
 constexpr std::int64_t past_cache_bytes = std::int64_t{16}
                                           << 20;  ///< nobody reads what is longer before it leaves
 
 /// Many elements: copies of a page of them, which is faster than one after the other.
 void fill_pages(std::size_t size, const void* value, void* target, std::int64_t bytes) {
-  alignas(64) char page[pattern_bytes];
-  for (std::size_t at = 0; at < sizeof page; at += size) std::memcpy(page + at, value, size);
-  auto* to = static_cast<char*>(target);
-  const bool zero = std::all_of(page, page + size, [](char byte) { return byte == 0; });
+  const auto* element = static_cast<const char*>(value);
+  const bool zero = std::all_of(element, element + size, [](char byte) { return byte == 0; });
   const bool stream = bytes >= past_cache_bytes && reinterpret_cast<std::uintptr_t>(target) % 64 == 0;
-  for_blocks(bytes, 64 * pattern_bytes, [=, &page](std::int64_t begin, std::int64_t end) {
-    if (zero && !stream) {
+  auto* to = static_cast<char*>(target);
+  if (zero && !stream)
+    return for_blocks(bytes, 64 * pattern_bytes, [=](std::int64_t begin, std::int64_t end) {
       std::memset(to + begin, 0, static_cast<std::size_t>(end - begin));
-      return;
-    }
+    });
+  alignas(64) char page[pattern_bytes];
+  std::memcpy(page, value, size);
+  for (std::size_t filled = size; filled < sizeof page; filled *= 2) std::memcpy(page + filled, page, filled);
+  for_blocks(bytes, 64 * pattern_bytes, [=, &page](std::int64_t begin, std::int64_t end) {
     for (std::int64_t at = begin; at < end; at += pattern_bytes) {
       const auto here = static_cast<std::size_t>(std::min(pattern_bytes, end - at));
       if (stream)
@@ -129,7 +132,7 @@ void copy(std::size_t size, const void* source, const Strides& source_strides, v
 
 void fill(std::size_t size, const void* value, void* target, std::int64_t count) {
   const std::int64_t bytes = count * static_cast<std::int64_t>(size);
-  if (bytes > pattern_bytes) return fill_pages(size, value, target, bytes);
+  if (bytes > small_bytes) return fill_pages(size, value, target, bytes);
   if (size == 1)
     fill_elements<std::uint8_t>(value, target, count);
   else if (size == 2)
