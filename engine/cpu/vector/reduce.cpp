@@ -52,7 +52,8 @@ struct Maximum {
   static constexpr T neutral = lowest<T>;
   template <class V>
   TAPEDECK_INLINE static void combine(V& a, const V& b) {
-    a = (a > b) | (a != a) ? a : b;
+    const V larger = a > b ? a : b;  // in two steps, or loops over it stay scalar
+    a = a != a ? a : larger;
   }
 };
 struct Minimum {
@@ -60,7 +61,8 @@ struct Minimum {
   static constexpr T neutral = highest<T>;
   template <class V>
   TAPEDECK_INLINE static void combine(V& a, const V& b) {
-    a = (a < b) | (a != a) ? a : b;
+    const V smaller = a < b ? a : b;
+    a = a != a ? a : smaller;
   }
 };
 struct Any {
