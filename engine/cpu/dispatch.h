@@ -75,9 +75,22 @@ struct LoopTable {
   UnaryLoop unary[unary_count][dtype_count] = {};
   BinaryLoop binary[binary_count][dtype_count] = {};
   UnaryLoop cast[dtype_count][dtype_count] = {};  ///< [from][to]
+  using WidenLoop = void (*)(const std::uint16_t* from, float* to, std::int64_t count);
+  WidenLoop widen_float16 = nullptr;
+  WidenLoop widen_bfloat16 = nullptr;
+  using NarrowLoop = void (*)(const float* from, std::uint16_t* to, std::int64_t count);
+  NarrowLoop narrow_float16 = nullptr;
+  NarrowLoop narrow_bfloat16 = nullptr;
   SelectLoop select[dtype_count] = {};
+  /// out[i] = min(max(x[i], low), high), of scalars low and high.
+  using ClipLoop = void (*)(const void* x, const void* low, const void* high, void* out, std::int64_t count);
+  ClipLoop clip[dtype_count] = {};
   ReduceLoop reduce[reduction_count][dtype_count] = {};
   ReduceRowsLoop reduce_rows[reduction_count][dtype_count] = {};
+  /// Of `rows` contiguous rows of `width` elements: at which row the extreme one of each column first stands.
+  using ArgRowsLoop = void (*)(bool largest, const void* values, std::int64_t rows, std::int64_t row_step,
+                               std::int64_t width, std::int64_t* out);
+  ArgRowsLoop arg_rows[dtype_count] = {};
   DotLoop dot[dtype_count] = {};
   DotLoop squared_distance[dtype_count] = {};
   ScaledSumLoop scaled_sum[dtype_count] = {};

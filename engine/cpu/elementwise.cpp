@@ -21,8 +21,6 @@ int index_of(DType dtype) {
 /// Rough nanoseconds an element, to choose blocks.
 double cost_of(Unary op) {
   switch (op) {
-    case Unary::sin:
-    case Unary::cos:
     case Unary::tan:
     case Unary::asin:
     case Unary::acos:
@@ -54,6 +52,8 @@ double cost_of(Unary op) {
     case Unary::bessel_k1:
     case Unary::bessel_k1e:
       return 40.0;
+    case Unary::sin:
+    case Unary::cos:
     case Unary::exp:
     case Unary::expm1:
     case Unary::log:
@@ -69,6 +69,12 @@ double cost_of(Unary op) {
     default:
       return 0.3;
   }
+}
+
+/// The same where float32 has vector code and float64 has not.
+double cost_of(Unary op, DType dtype) {
+  const bool in_vectors = op == Unary::erf || op == Unary::erfc || op == Unary::gelu || op == Unary::atan;
+  return dtype == DType::float32 && in_vectors ? 1.5 : cost_of(op);
 }
 
 double cost_of(Binary op) {
@@ -97,6 +103,7 @@ double cost_of(Binary op, DType dtype, const void* b, std::int64_t b_step) {
   if (op == Binary::pow && b_step == 0 && dtype == DType::float64 &&
       is_simple_power(*static_cast<const double*>(b)))
     return cost_of(Binary::multiply);
+  if (dtype == DType::float32 && (op == Binary::mod || op == Binary::atan2)) return 1.5;
   return cost_of(op);
 }
 
@@ -144,7 +151,7 @@ bool has_kernel(Binary op, DType dtype) {
 void unary(Unary op, DType dtype, const void* a, void* out, std::int64_t count) {
   const UnaryLoop loop = loops().unary[static_cast<int>(op)][index_of(dtype)];
   const std::size_t size = item_size(dtype);
-  const double cost = cost_of(op);
+  const double cost = cost_of(op, dtype);
   if (static_cast<double>(count) * cost <= 20000.0) return loop(a, 1, out, count);
   write_contiguous(
       out, count, result_size(op, dtype), cost,
@@ -157,7 +164,7 @@ void unary(Unary op, DType dtype, const Operand& a, void* out, const Shape& shap
   const Loops<2> walk(shape, {&a.strides, &out_strides});
   const std::size_t size = item_size(dtype);
   const std::size_t out_size = result_size(op, dtype);
-  walk.for_pieces(grain_for(cost_of(op)), [&](std::int64_t first, std::int64_t n, const auto& start) {
+  walk.for_pieces(grain_for(cost_of(op, dtype)), [&](std::int64_t first, std::int64_t n, const auto& start) {
     const std::int64_t step = walk.inner_stride(0);
     loop(at(a.data, start[0] + first * step, size), step, at(out, start[1] + first, out_size), n);
   });
@@ -188,6 +195,27 @@ void binary(Binary op, DType dtype, const Operand& a, const Operand& b, void* ou
     loop(at(a.data, start[0] + first * a_step, size), a_step, at(b.data, start[1] + first * b_step, size),
          b_step, at(out, start[2] + first, out_size), n);
   });
+}
+
+void clip(DType dtype, const void* x, const void* low, const void* high, void* out, std::int64_t count) {
+  const auto loop = loops().clip[index_of(dtype)];
+  const std::size_t size = item_size(dtype);
+  write_contiguous(out, count, size, cost_of(Binary::add),
+                   [&](std::int64_t begin, std::int64_t n, void* target) {
+                     loop(at(x, begin, size), low, high, target, n);
+                   });
+}
+
+void widen(DType narrow, const std::uint16_t* from, float* to, std::int64_t count) {
+  const auto loop = narrow == DType::float16 ? loops().widen_float16 : loops().widen_bfloat16;
+  for_blocks(count, grain_for(0.3),
+             [=](std::int64_t begin, std::int64_t end) { loop(from + begin, to + begin, end - begin); });
+}
+
+void narrow(DType narrow, const float* from, std::uint16_t* to, std::int64_t count) {
+  const auto loop = narrow == DType::float16 ? loops().narrow_float16 : loops().narrow_bfloat16;
+  for_blocks(count, grain_for(0.3),
+             [=](std::int64_t begin, std::int64_t end) { loop(from + begin, to + begin, end - begin); });
 }
 
 void scaled_sum(DType dtype, const void* a, const void* x, const void* b, const void* y, void* out,

@@ -139,6 +139,11 @@ void unary(Unary op, DType dtype, const Operand& a, void* out, const Shape& shap
 void binary(Binary op, DType dtype, const void* a, int a_step, const void* b, int b_step, void* out,
             std::int64_t count);
 void binary(Binary op, DType dtype, const Operand& a, const Operand& b, void* out, const Shape& shape);
+/// min(max(x, low), high) of a contiguous x and scalars, for a numeric dtype that has kernels.
+void clip(DType dtype, const void* x, const void* low, const void* high, void* out, std::int64_t count);
+/// float16 or bfloat16 to float32, and back: rounded to nearest, halves to even.
+void widen(DType narrow, const std::uint16_t* from, float* to, std::int64_t count);
+void narrow(DType narrow, const float* from, std::uint16_t* to, std::int64_t count);
 
 /// out[i] = a·x[i] + b·y[i], of float32 or float64; x, y and out are contiguous, a and b one value each.
 void scaled_sum(DType dtype, const void* a, const void* x, const void* b, const void* y, void* out,

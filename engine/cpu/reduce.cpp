@@ -1,6 +1,7 @@
 #include "engine/cpu/reduce.h"
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 #include <vector>
 
@@ -131,6 +132,7 @@ bool comes_first(bool largest, T candidate, T best) {
 }
 
 constexpr std::int64_t searched_at_once = 64;
+constexpr std::int64_t columns_at_once = 256;
 
 /// The first of `count` values that is the extreme one, NaN where that is NaN.
 template <class T>
@@ -160,6 +162,19 @@ void arg_extreme_typed(bool largest, const T* values, std::int64_t outer, std::i
                           out[i] = position_of(values + i * count, count, extreme);
                         }
                       });
+  const auto rows_loop = loops().arg_rows[static_cast<int>(dtype_of<T>())];
+  if (inner >= 8 && rows_loop && count <= std::numeric_limits<std::int32_t>::max()) {
+    const std::int64_t parts = (inner + columns_at_once - 1) / columns_at_once;
+    return for_blocks(
+        outer * parts, std::max<std::int64_t>(1, 65536 / (count * std::min(inner, columns_at_once))),
+        [=](std::int64_t begin, std::int64_t end) {
+          for (std::int64_t i = begin; i < end; ++i) {
+            const std::int64_t column = i % parts * columns_at_once;
+            rows_loop(largest, values + i / parts * count * inner + column, count, inner,
+                      std::min(columns_at_once, inner - column), out + i / parts * inner + column);
+          }
+        });
+  }
   for_blocks(outer * inner, std::max<std::int64_t>(1, 32768 / count),
              [&](std::int64_t begin, std::int64_t end) {
                for (std::int64_t i = begin; i < end; ++i) {

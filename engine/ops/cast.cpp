@@ -3,7 +3,7 @@
 
 #include "engine/ops/checks.h"
 #include "engine/ops/families.h"
-#include "engine/tensor/narrow.h"
+#include "engine/ops/narrow_values.h"
 
 namespace tapedeck::ops {
 namespace {
@@ -18,11 +18,11 @@ Tensor converted(const Tensor& x, DType dtype) {
 /// To or from a dtype without kernels: by way of one from which there is no second rounding.
 Tensor converted_narrow(const Tensor& x, DType dtype) {
   if (x.dtype() == dtype) return view_of(x, x.shape(), x.strides());
-  const Tensor wide = widened(x);
+  const Tensor wide = widen(x);
   if (!is_narrow(dtype)) return converted(wide, dtype);
   if (is_floating(dtype))
-    return narrowed(is_floating(wide.dtype()) ? wide : converted(wide, DType::float64), dtype);
-  return narrowed(is_integer(wide.dtype()) ? wide : converted(wide, DType::int64), dtype);
+    return narrow(is_floating(wide.dtype()) ? wide : converted(wide, DType::float64), dtype);
+  return narrow(is_integer(wide.dtype()) ? wide : converted(wide, DType::int64), dtype);
 }
 
 }  // namespace

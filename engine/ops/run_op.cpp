@@ -2,10 +2,10 @@
 
 #include <string>
 
+#include "engine/ops/narrow_values.h"
 #include "engine/ops/observed.h"
 #include "engine/ops/observer.h"
 #include "engine/tape/tape_state.h"
-#include "engine/tensor/narrow.h"
 
 namespace tapedeck {
 namespace {
@@ -60,7 +60,7 @@ bool any_narrow(const OpContext& context) {
 /// Computes in dtypes that have kernels, and rounds the results.
 Tensors compute_widened(const OpContext& context) {
   Tensors inputs;
-  for (const Tensor& input : context.inputs) inputs.push_back(widened(input));
+  for (const Tensor& input : context.inputs) inputs.push_back(ops::widen(input));
   std::vector<Attribute> attributes;
   for (std::size_t i = 0; i < context.attributes.size(); ++i) {
     attributes.push_back(context.attributes[i]);
@@ -73,7 +73,7 @@ Tensors compute_widened(const OpContext& context) {
   Tensors outputs = context.op.forward({context.op, inputs, wide, specs});
   for (std::size_t k = 0; k < outputs.size(); ++k)
     if (is_narrow(context.outputs[k].dtype))
-      outputs[k] = narrowed(outputs[k], context.outputs[k].dtype, context.op.saturates);
+      outputs[k] = ops::narrow(outputs[k], context.outputs[k].dtype, context.op.saturates);
   return outputs;
 }
 

@@ -68,6 +68,13 @@ TAPEDECK_OP(clip_by_value_op) = {
         },
     .forward =
         [](const OpContext& c) {
+          if (c.inputs[1].count() == 1 && c.inputs[2].count() == 1) {
+            const Tensor t = contiguous(c.inputs[0]);
+            Tensor out = allocate_output(c);
+            cpu::clip(t.dtype(), t.raw(), c.inputs[1].raw(), c.inputs[2].raw(),
+                      out.writable_data<std::byte>(), t.count());
+            return one(std::move(out));
+          }
           const Tensor raised = run_binary(cpu::Binary::maximum, c.inputs[0], c.inputs[1], c.outputs[0]);
           return one(run_binary(cpu::Binary::minimum, raised, c.inputs[2], c.outputs[0]));
         },

@@ -9,54 +9,10 @@
 #include <type_traits>
 
 #include "engine/tensor/error.h"
+#include "engine/tensor/narrow_formats.h"
 
 namespace tapedeck {
 namespace {
-
-// IEEE 754 binary16: 1 sign, 5 exponent, 10 fraction bits.
-struct Float16 {
-  static constexpr float largest = 65504.0F;
-
-  static float to_float(std::uint16_t bits) {
-    const std::uint32_t sign = (bits & 0x8000U) << 16;
-    const std::uint32_t magnitude = bits & 0x7fffU;
-    if (magnitude >= 0x7c00) return std::bit_cast<float>(sign | 0x7f800000U | ((magnitude & 0x3ffU) << 13));
-    if (magnitude >= 0x400) return std::bit_cast<float>(sign | ((magnitude << 13) + 0x38000000U));
-    return std::bit_cast<float>(sign |
-                                std::bit_cast<std::uint32_t>(static_cast<float>(magnitude) * 0x1p-24F));
-  }
-
-  static std::uint16_t from_float(float value) {
-    const auto bits = std::bit_cast<std::uint32_t>(value);
-    const std::uint32_t sign = (bits >> 16) & 0x8000U;
-    const std::uint32_t magnitude = bits & 0x7fffffffU;
-    std::uint32_t result = 0;
-    if (magnitude > 0x7f800000U)
-      result = 0x7e00;
-    else if (magnitude >= 0x477ff000U)  // 65520 and more
-      result = 0x7c00;
-    else if (magnitude < 0x38800000U)  // subnormal: added to ½, the last bit is worth 2⁻²⁴
-      result = std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) + 0.5F) - 0x3f000000U;
-    else
-      result = (magnitude + 0xfffU + ((magnitude >> 13) & 1U) - 0x38000000U) >> 13;
-    return static_cast<std::uint16_t>(sign | result);
-  }
-};
-
-// The upper half of a float32.
-struct BFloat16 {
-  static constexpr float largest = 0x1.fep127F;
-
-  static float to_float(std::uint16_t bits) {
-    return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
-  }
-
-  static std::uint16_t from_float(float value) {
-    const auto bits = std::bit_cast<std::uint32_t>(value);
-    if (value != value) return static_cast<std::uint16_t>((bits >> 16) | 0x40U);
-    return static_cast<std::uint16_t>((bits + 0x7fffU + ((bits >> 16) & 1U)) >> 16);
-  }
-};
 
 /// Rounds to odd, so that rounding again to fewer bits gives what rounding once would.
 float to_float_odd(double value) {

@@ -196,6 +196,26 @@ class OpsMathTest : public QObject {
     }
   }
 
+  void two_operands_give_the_same_bits_on_every_instruction_set() {
+    const RestoreInstructionSet restore;
+    const std::vector<float> x = samples<float>();
+    std::vector<float> y = x;
+    std::shuffle(y.begin(), y.end(), std::mt19937_64(6));
+    for (const cpu::Binary op :
+         {cpu::Binary::atan2, cpu::Binary::mod, cpu::Binary::pow, cpu::Binary::maximum})
+      for (const int right_step : {0, 1}) {
+        std::vector<std::vector<float>> results;
+        for (int set = 0; set <= static_cast<int>(cpu::best_instruction_set()); ++set) {
+          cpu::use_instruction_set(static_cast<cpu::InstructionSet>(set));
+          results.emplace_back(x.size());
+          cpu::binary(op, DType::float32, x.data(), 1, y.data(), right_step, results.back().data(),
+                      std::ssize(x));
+          QVERIFY2(same_but_nan(results.front(), results.back()),
+                   qPrintable(QString("op %1, set %2").arg(static_cast<int>(op)).arg(set)));
+        }
+      }
+  }
+
   void reductions_have_the_same_bits_on_every_instruction_set() {
     const RestoreInstructionSet restore;
     std::mt19937_64 random(5);
@@ -204,8 +224,14 @@ class OpsMathTest : public QObject {
     for (float& value : x) value = normal(random);
     for (const cpu::Reduction op :
          {cpu::Reduction::sum, cpu::Reduction::prod, cpu::Reduction::max, cpu::Reduction::min})
-      for (const auto& [outer, count, inner] : std::vector<std::array<std::int64_t, 3>>{
-               {1, 70001, 1}, {70, 1000, 1}, {1, 1000, 70}, {3, 7, 3333}, {1, 33333, 2}}) {
+      for (const auto& [outer, count, inner] : std::vector<std::array<std::int64_t, 3>>{{1, 70001, 1},
+                                                                                        {70, 1000, 1},
+                                                                                        {700, 100, 1},
+                                                                                        {1000, 37, 1},
+                                                                                        {9000, 7, 1},
+                                                                                        {1, 1000, 70},
+                                                                                        {3, 7, 3333},
+                                                                                        {1, 33333, 2}}) {
         std::vector<std::vector<float>> results;
         for (int set = 0; set <= static_cast<int>(cpu::best_instruction_set()); ++set) {
           cpu::use_instruction_set(static_cast<cpu::InstructionSet>(set));

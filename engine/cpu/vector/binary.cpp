@@ -6,6 +6,7 @@
 #include "engine/cpu/vector/loop.h"
 #include "engine/cpu/vector/math.h"
 #include "engine/cpu/vector/special.h"
+#include "engine/cpu/vector/transcendental.h"
 
 namespace tapedeck::cpu::TAPEDECK_ISA {
 namespace {
@@ -46,7 +47,6 @@ TAPEDECK_FUNCTION(TanhGrad, y*(T(1) - x * x))
 TAPEDECK_FUNCTION(ReluGrad, y > T(0) ? x : T(0))
 TAPEDECK_FUNCTION(DivideNoNan, y == T(0) ? T(0) : x / y)
 TAPEDECK_FUNCTION(MultiplyNoNan, y == T(0) ? T(0) : x * y)
-TAPEDECK_FUNCTION(Atan2, std::atan2(x, y))
 TAPEDECK_FUNCTION(Xdivy, x == T(0) ? T(0) : x / y)
 TAPEDECK_FUNCTION(Xlogy, x == T(0) ? T(0) : x * std::log(y))
 TAPEDECK_FUNCTION(Xlog1py, x == T(0) ? T(0) : x * std::log1p(y))
@@ -71,6 +71,11 @@ TAPEDECK_FUNCTION(And, x&& y)
 TAPEDECK_FUNCTION(Or, x || y)
 #undef TAPEDECK_FUNCTION
 
+struct Atan2 {
+  TAPEDECK_INLINE static float apply(float y, float x) { return atan2_of(y, x); }
+  static double apply(double y, double x) { return std::atan2(y, x); }
+};
+
 // Division rounds towards −∞, and the remainder has the divisor's sign. Callers have refused a divisor of 0
 // among integers; −1 is apart because the lowest integer divided by it traps.
 struct Floordiv {
@@ -85,13 +90,17 @@ struct Floordiv {
     }
   }
 };
+/// What std::fmod left, with the sign of y.
+template <class T>
+TAPEDECK_INLINE T floored(T remainder, T y) {
+  const T turned = (remainder < T(0)) != (y < T(0)) ? remainder + y : remainder;
+  return remainder == T(0) ? std::copysign(T(0), y) : turned;
+}
 struct Mod {
   template <class T>
   TAPEDECK_INLINE static T apply(T x, T y) {
     if constexpr (std::is_floating_point_v<T>) {
-      const T remainder = std::fmod(x, y);
-      if (remainder == T(0)) return std::copysign(T(0), y);
-      return (remainder < 0) != (y < 0) ? remainder + y : remainder;
+      return floored(std::fmod(x, y), y);
     } else {
       if (y == T(-1)) return 0;
       const T remainder = x % y;
@@ -99,6 +108,33 @@ struct Mod {
     }
   }
 };
+/// The remainders of float32: where a quotient is too long for Fmod, the standard library's.
+void mod_loop(const void* a, std::int64_t a_step, const void* b, std::int64_t b_step, void* out,
+              std::int64_t count) {
+  constexpr std::int64_t together = 64;
+  const float* __restrict x = static_cast<const float*>(a);
+  const float* __restrict z = static_cast<const float*>(b);
+  float* __restrict y = static_cast<float*>(out);
+  std::int64_t i = 0;
+  if (a_step == 1 && b_step <= 1)
+    for (; i + together <= count; i += together) {
+      int others = 0;
+      const auto step = [&](auto right) {
+        for (std::int64_t j = i; j < i + together; ++j) {
+          y[j] = floored(Fmod::apply(x[j], right(j)), right(j));
+          others |= Fmod::fits(x[j], right(j)) ? 0 : 1;
+        }
+      };
+      if (b_step == 1)
+        step([z](std::int64_t j) { return z[j]; });
+      else
+        step([value = *z](std::int64_t) { return value; });
+      if (others)
+        for (std::int64_t j = i; j < i + together; ++j)
+          if (!Fmod::fits(x[j], z[j * b_step])) y[j] = Mod::apply(x[j], z[j * b_step]);
+    }
+  for (; i < count; ++i) y[i] = Mod::apply(x[i * a_step], z[i * b_step]);
+}
 // The same, cut towards 0; the remainder has the sign of x.
 struct Truncatediv {
   template <class T>
@@ -180,6 +216,19 @@ void power_loop(const void* a, std::int64_t a_step, const void* b, std::int64_t 
     if constexpr (std::is_same_v<T, float>) return unary_loop<T, T, Cube>(a, a_step, out, count);
   }
   binary_loop<T, T, Pow>(a, a_step, b, b_step, out, count);
+}
+
+template <class T>
+void clip_loop(const void* a, const void* low, const void* high, void* out, std::int64_t count) {
+  const T* __restrict x = static_cast<const T*>(a);
+  T* __restrict y = static_cast<T*>(out);
+  const T least = *static_cast<const T*>(low), most = *static_cast<const T*>(high);
+  for (std::int64_t i = 0; i < count; ++i) {
+    const T value = x[i];
+    const T raised = value > least ? value : least;
+    const T cut = raised < most ? raised : most;
+    y[i] = value != value ? value : cut;
+  }
 }
 
 template <class T>
@@ -269,10 +318,15 @@ void scaled_sum_loop(const void* a, const void* x, const void* b, const void* y,
 }  // namespace
 
 void add_binary(LoopTable& table) {
+  table.clip[static_cast<int>(DType::int32)] = clip_loop<std::int32_t>;
+  table.clip[static_cast<int>(DType::int64)] = clip_loop<std::int64_t>;
+  table.clip[static_cast<int>(DType::float32)] = clip_loop<float>;
+  table.clip[static_cast<int>(DType::float64)] = clip_loop<double>;
   add_integer<std::int32_t>(table);
   add_integer<std::int64_t>(table);
   add_floating<float>(table);
   add_floating<double>(table);
+  table.binary[static_cast<int>(Binary::mod)][static_cast<int>(DType::float32)] = mod_loop;
   set<bool, bool, Equal>(table, Binary::equal);
   set<bool, bool, NotEqual>(table, Binary::not_equal);
   set<bool, bool, And>(table, Binary::logical_and);

@@ -6,6 +6,7 @@
 #endif
 
 #include "engine/cpu/vector/loop.h"
+#include "engine/tensor/narrow_formats.h"
 
 namespace tapedeck::cpu::TAPEDECK_ISA {
 namespace {
@@ -28,6 +29,16 @@ void add_from(LoopTable& table) {
   add_one<From, std::int64_t>(table);
   add_one<From, float>(table);
   add_one<From, double>(table);
+}
+
+template <class Stored>
+void widen(const std::uint16_t* __restrict from, float* __restrict to, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) to[i] = Stored::to_float(from[i]);
+}
+
+template <class Stored>
+void narrow(const float* __restrict from, std::uint16_t* __restrict to, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) to[i] = Stored::from_float(from[i]);
 }
 
 void stream(void* target, const void* source, std::size_t bytes) {
@@ -60,6 +71,10 @@ void add_cast(LoopTable& table) {
   add_from<std::int64_t>(table);
   add_from<float>(table);
   add_from<double>(table);
+  table.widen_float16 = widen<Float16>;
+  table.widen_bfloat16 = widen<BFloat16>;
+  table.narrow_float16 = narrow<Float16>;
+  table.narrow_bfloat16 = narrow<BFloat16>;
   table.stream = stream;
 }
 

@@ -201,6 +201,27 @@ TAPEDECK_INLINE T sigmoid_of(T x) {
   return (x < T(0) ? e : T(1)) / (T(1) + e);
 }
 
+/// Taylor's series on |t| ≤ π/4, cut where the rest falls under half an ulp.
+TAPEDECK_INLINE float sin_near_zero(float t) {
+  const float z = t * t;
+  return t + t * z * polynomial(z, -1.0F / 6, 1.0F / 120, -1.0F / 5040, 1.0F / 362880);
+}
+TAPEDECK_INLINE float cos_near_zero(float t) {
+  const float z = t * t;
+  return 1.0F + z * polynomial(z, -1.0F / 2, 1.0F / 24, -1.0F / 720, 1.0F / 40320, -1.0F / 3628800);
+}
+TAPEDECK_INLINE double sin_near_zero(double t) {
+  const double z = t * t;
+  return t + t * z *
+                 polynomial(z, -1.0 / 6, 1.0 / 120, -1.0 / 5040, 1.0 / 362880, -1.0 / 39916800,
+                            1.0 / 6227020800.0, -1.0 / 1307674368000.0, 1.0 / 355687428096000.0);
+}
+TAPEDECK_INLINE double cos_near_zero(double t) {
+  const double z = t * t;
+  return 1.0 + z * polynomial(z, -1.0 / 2, 1.0 / 24, -1.0 / 720, 1.0 / 40320, -1.0 / 3628800, 1.0 / 479001600,
+                              -1.0 / 87178291200.0, 1.0 / 20922789888000.0);
+}
+
 template <class T>
 TAPEDECK_INLINE T softplus_of(T x) {
   return (x < T(0) ? T(0) : x) + log1p_of(exp_of_negative(-std::fabs(x)));

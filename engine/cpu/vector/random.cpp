@@ -53,27 +53,6 @@ void philox_words(std::uint64_t key, std::uint64_t counter, std::int64_t blocks,
   std::memcpy(words + 4 * done, rest, static_cast<std::size_t>(blocks - done) * 4 * sizeof(std::uint32_t));
 }
 
-/// Taylor's series on |t| ≤ π/4, cut where the rest falls under half an ulp.
-TAPEDECK_INLINE float sin_near_zero(float t) {
-  const float z = t * t;
-  return t + t * z * polynomial(z, -1.0F / 6, 1.0F / 120, -1.0F / 5040, 1.0F / 362880);
-}
-TAPEDECK_INLINE float cos_near_zero(float t) {
-  const float z = t * t;
-  return 1.0F + z * polynomial(z, -1.0F / 2, 1.0F / 24, -1.0F / 720, 1.0F / 40320, -1.0F / 3628800);
-}
-TAPEDECK_INLINE double sin_near_zero(double t) {
-  const double z = t * t;
-  return t + t * z *
-                 polynomial(z, -1.0 / 6, 1.0 / 120, -1.0 / 5040, 1.0 / 362880, -1.0 / 39916800,
-                            1.0 / 6227020800.0, -1.0 / 1307674368000.0, 1.0 / 355687428096000.0);
-}
-TAPEDECK_INLINE double cos_near_zero(double t) {
-  const double z = t * t;
-  return 1.0 + z * polynomial(z, -1.0 / 2, 1.0 / 24, -1.0 / 720, 1.0 / 40320, -1.0 / 3628800, 1.0 / 479001600,
-                              -1.0 / 87178291200.0, 1.0 / 20922789888000.0);
-}
-
 /// A word as a fraction above 0, at most 1.
 TAPEDECK_INLINE float fraction_of(std::uint32_t word) {
   return (static_cast<float>(static_cast<std::int32_t>(word >> 1)) + 0.5F) * 0x1p-31F;

@@ -20,11 +20,6 @@ struct Wide {
 template <class T>
 using wide_t = typename Wide<T>::type;
 
-template <class T>
-TAPEDECK_INLINE void load(wide_t<T>& vector, const T* from) {
-  std::memcpy(&vector, from, vector_bytes);
-}
-
 struct Sum {
   template <class T>
   static constexpr T neutral = T(0);
@@ -89,19 +84,39 @@ TAPEDECK_INLINE wide_t<T> spread(T value) {
   return vector;
 }
 
-/// Lane i with lane i + half, then with half of half, and so on.
-template <class T, class F>
-TAPEDECK_INLINE T fold(const wide_t<T>& vector) {
-  T lanes[Wide<T>::lanes];
-  std::memcpy(lanes, &vector, vector_bytes);
-  for (int half = Wide<T>::lanes / 2; half > 0; half /= 2)
-    for (int lane = 0; lane < half; ++lane) F::combine(lanes[lane], lanes[lane + half]);
-  return lanes[0];
+template <class T, int bytes>
+struct Part {
+  typedef T type __attribute__((vector_size(bytes)));
+};
+template <class T>
+struct Part<T, static_cast<int>(sizeof(T))> {
+  using type = T;
+};
+
+/// Lane i with lane i + half, then with half of half, and so on; on the way down the `count` elements from i
+/// on are added, fewer than the vector has lanes.
+template <class T, class F, int bytes, class V, class Get>
+TAPEDECK_INLINE T fold(const V& vector, std::int64_t i, std::int64_t count, Get get) {
+  if constexpr (bytes == static_cast<int>(sizeof(T))) {
+    return vector;
+  } else {
+    using Half = typename Part<T, bytes / 2>::type;
+    constexpr std::int64_t lanes = bytes / 2 / static_cast<int>(sizeof(T));
+    Half halves[2];
+    std::memcpy(halves, &vector, bytes);
+    F::combine(halves[0], halves[1]);
+    if ((count & lanes) != 0) {
+      get(halves[1], i);
+      F::combine(halves[0], halves[1]);
+      i += lanes;
+    }
+    return fold<T, F, bytes / 2>(halves[0], i, count, get);
+  }
 }
 
-/// Calls `get(vector, i)` to load the vector at element i, and `tail(i)` for the element i.
-template <class T, class F, class Get, class Tail>
-TAPEDECK_INLINE T reduce_lanes(std::int64_t count, Get get, Tail tail) {
+/// Calls `get(vector, i)` to load the vector, of any length, at element i.
+template <class T, class F, class Get>
+TAPEDECK_INLINE T reduce_lanes(std::int64_t count, Get get) {
   constexpr int lanes = Wide<T>::lanes;
   const wide_t<T> neutral = spread<T>(F::template neutral<T>);
   wide_t<T> sums[accumulators] = {neutral, neutral, neutral, neutral};
@@ -121,23 +136,19 @@ TAPEDECK_INLINE T reduce_lanes(std::int64_t count, Get get, Tail tail) {
     get(values[0], i);
     F::combine(sums[0], values[0]);
   }
-  F::combine(sums[0], sums[1]);
-  F::combine(sums[2], sums[3]);
-  F::combine(sums[0], sums[2]);
-  T result = count >= lanes ? fold<T, F>(sums[0]) : F::template neutral<T>;
-  for (; i < count; ++i) {
-    const T value = tail(i);
-    F::combine(result, value);
+  if (count >= accumulators * lanes) {
+    F::combine(sums[0], sums[1]);
+    F::combine(sums[2], sums[3]);
+    F::combine(sums[0], sums[2]);
   }
-  return result;
+  return fold<T, F, vector_bytes>(sums[0], i, count - i, get);
 }
 
 template <class T, class F>
 void reduce_loop(const void* values, std::int64_t count, void* out) {
   const T* x = static_cast<const T*>(values);
   *static_cast<T*>(out) = reduce_lanes<T, F>(
-      count, [x](wide_t<T>& vector, std::int64_t i) { load(vector, x + i); },
-      [x](std::int64_t i) { return x[i]; });
+      count, [x](auto& vector, std::int64_t i) { std::memcpy(&vector, x + i, sizeof vector); });
 }
 
 template <class T, class F>
@@ -190,15 +201,12 @@ template <class T, class F>
 void pairs_loop(const void* a, const void* b, std::int64_t count, void* out) {
   const T* x = static_cast<const T*>(a);
   const T* y = static_cast<const T*>(b);
-  *static_cast<T*>(out) = reduce_lanes<T, Sum>(
-      count,
-      [x, y](wide_t<T>& vector, std::int64_t i) {
-        wide_t<T> other;
-        load(vector, x + i);
-        load(other, y + i);
-        vector = F::of(vector, other);
-      },
-      [x, y](std::int64_t i) { return F::of(x[i], y[i]); });
+  *static_cast<T*>(out) = reduce_lanes<T, Sum>(count, [x, y](auto& vector, std::int64_t i) {
+    auto other = vector;
+    std::memcpy(&vector, x + i, sizeof vector);
+    std::memcpy(&other, y + i, sizeof vector);
+    vector = F::of(vector, other);
+  });
 }
 
 template <class T>
@@ -208,6 +216,31 @@ void exp_sum_loop(const void* a, const void* shift, void* out, std::int64_t coun
   const T s = *static_cast<const T*>(shift);
   for (std::int64_t i = 0; i < count; ++i) y[i] = exp_of_negative(x[i] - s);
   reduce_loop<T, Sum>(out, count, sum);
+}
+
+template <class T>
+void arg_rows_loop(bool largest, const void* values, std::int64_t rows, std::int64_t row_step,
+                   std::int64_t width, std::int64_t* out) {
+  constexpr std::int64_t together = 64;
+  using Position = std::conditional_t<sizeof(T) == 8, std::int64_t, std::int32_t>;
+  const T* __restrict x = static_cast<const T*>(values);
+  for (std::int64_t column = 0; column < width; column += together) {
+    const std::int64_t n = width - column < together ? width - column : together;
+    T best[together];
+    Position at[together] = {};
+    for (std::int64_t j = 0; j < n; ++j) best[j] = x[column + j];
+    for (std::int64_t row = 1; row < rows; ++row) {
+      const T* __restrict from = x + row * row_step + column;
+      for (std::int64_t j = 0; j < n; ++j) {
+        const T value = from[j];
+        const bool further = largest ? value > best[j] : value < best[j];
+        const bool first_nan = (value != value) & (best[j] == best[j]);
+        best[j] = further | first_nan ? value : best[j];
+        at[j] = further | first_nan ? static_cast<Position>(row) : at[j];
+      }
+    }
+    for (std::int64_t j = 0; j < n; ++j) out[column + j] = at[j];
+  }
 }
 
 template <class T, class Stored, class F>
@@ -223,6 +256,7 @@ void add_numeric(LoopTable& table) {
   set<T, Stored, Product>(table, Reduction::prod);
   set<T, T, Maximum>(table, Reduction::max);
   set<T, T, Minimum>(table, Reduction::min);
+  table.arg_rows[static_cast<int>(dtype_of<T>())] = arg_rows_loop<T>;
   table.dot[static_cast<int>(dtype_of<T>())] = pairs_loop<Stored, PairProduct>;
 }
 

@@ -5,6 +5,7 @@
 #include "engine/cpu/vector/loop.h"
 #include "engine/cpu/vector/math.h"
 #include "engine/cpu/vector/special.h"
+#include "engine/cpu/vector/transcendental.h"
 
 namespace tapedeck::cpu::TAPEDECK_ISA {
 namespace {
@@ -63,6 +64,50 @@ struct Relu {
   }
 };
 
+// float32 has vector code; double the standard library's functions.
+struct Erf {
+  TAPEDECK_INLINE static float apply(float x) { return erf_of(x); }
+  static double apply(double x) { return std::erf(x); }
+};
+struct Erfc {
+  TAPEDECK_INLINE static float apply(float x) { return erfc_of(x); }
+  static double apply(double x) { return std::erfc(x); }
+};
+struct Gelu {
+  TAPEDECK_INLINE static float apply(float x) { return gelu_of(x); }
+  static double apply(double x) {
+    return 0.5 * x * std::erfc(x * -0.70710678118654752440);
+  }  // 1 + erf would cancel
+};
+struct Atan {
+  TAPEDECK_INLINE static float apply(float x) { return atan2_of(x, 1.0F); }
+  static double apply(double x) { return std::atan(x); }
+};
+
+/// unary_loop of an F that does not fit all arguments: the others are computed one by one.
+template <class T, class F>
+void guarded_loop(const void* a, std::int64_t a_step, void* out, std::int64_t count) {
+  constexpr std::int64_t together = 64;
+  const T* __restrict x = static_cast<const T*>(a);
+  T* __restrict y = static_cast<T*>(out);
+  std::int64_t i = 0;
+  if (a_step == 1)
+    for (; i + together <= count; i += together) {
+      int others = 0;
+      for (std::int64_t j = i; j < i + together; ++j) {
+        y[j] = F::apply(x[j]);
+        others |= F::fits(x[j]) ? 0 : 1;
+      }
+      if (others)
+        for (std::int64_t j = i; j < i + together; ++j)
+          if (!F::fits(x[j])) y[j] = F::otherwise(x[j]);
+    }
+  for (; i < count; ++i) {
+    const T value = x[i * a_step];
+    y[i] = F::fits(value) ? F::apply(value) : F::otherwise(value);
+  }
+}
+
 #define TAPEDECK_FUNCTION(Name, expression)  \
   struct Name {                              \
     template <class T>                       \
@@ -77,18 +122,14 @@ TAPEDECK_FUNCTION(Exp, exp_of(x))
 TAPEDECK_FUNCTION(Expm1, expm1_of(x))
 TAPEDECK_FUNCTION(Log, log_of(x))
 TAPEDECK_FUNCTION(Log1p, log1p_of(x))
-TAPEDECK_FUNCTION(Sin, std::sin(x))
-TAPEDECK_FUNCTION(Cos, std::cos(x))
 TAPEDECK_FUNCTION(Tan, std::tan(x))
 TAPEDECK_FUNCTION(Asin, std::asin(x))
 TAPEDECK_FUNCTION(Acos, std::acos(x))
-TAPEDECK_FUNCTION(Atan, std::atan(x))
 TAPEDECK_FUNCTION(Sinh, std::sinh(x))
 TAPEDECK_FUNCTION(Cosh, std::cosh(x))
 TAPEDECK_FUNCTION(Tanh, tanh_of(x))
 TAPEDECK_FUNCTION(Sigmoid, sigmoid_of(x))
 TAPEDECK_FUNCTION(Softplus, softplus_of(x))
-TAPEDECK_FUNCTION(Erf, std::erf(x))
 TAPEDECK_FUNCTION(Floor, std::floor(x))
 TAPEDECK_FUNCTION(Ceil, std::ceil(x))
 TAPEDECK_FUNCTION(Round, std::nearbyint(x))  // halves go to even
@@ -96,7 +137,6 @@ TAPEDECK_FUNCTION(Trunc, std::trunc(x))
 TAPEDECK_FUNCTION(Asinh, std::asinh(x))
 TAPEDECK_FUNCTION(Acosh, std::acosh(x))
 TAPEDECK_FUNCTION(Atanh, std::atanh(x))
-TAPEDECK_FUNCTION(Erfc, std::erfc(x))
 TAPEDECK_FUNCTION(Lgamma, lgamma_of(x))
 TAPEDECK_FUNCTION(Digamma, static_cast<T>(digamma_of(static_cast<double>(x))))
 TAPEDECK_FUNCTION(Erfinv, static_cast<T>(erfinv_of(static_cast<double>(x))))
@@ -105,8 +145,7 @@ TAPEDECK_FUNCTION(LogSigmoid, -softplus_of(-x))
 TAPEDECK_FUNCTION(Relu6, x<T(0) ? T(0) : x> T(6) ? T(6) : x)  // NaN passes
 TAPEDECK_FUNCTION(Elu, x < T(0) ? expm1_of(x) : x)
 TAPEDECK_FUNCTION(Selu, T(selu_scale) * (x < T(0) ? T(selu_alpha) * expm1_of(x) : x))
-// 1 + erf and 1 + tanh would cancel for negative x: erfc and the sigmoid keep their digits.
-TAPEDECK_FUNCTION(Gelu, T(0.5) * x * std::erfc(x * T(-0.70710678118654752440)))
+// 1 + tanh would cancel for negative x: the sigmoid keeps its digits.
 TAPEDECK_FUNCTION(GeluTanh, x* sigmoid_of(T(1.59576912160573071176) * (x + T(0.044715) * (x * x * x))))
 TAPEDECK_FUNCTION(Softsign, x / (T(1) + std::fabs(x)))
 TAPEDECK_FUNCTION(ReciprocalNoNan, x == T(0) ? T(0) : T(1) / x)
@@ -160,8 +199,8 @@ void add_floating(LoopTable& table) {
   set<T, T, Expm1>(table, Unary::expm1);
   set<T, T, Log>(table, Unary::log);
   set<T, T, Log1p>(table, Unary::log1p);
-  set<T, T, Sin>(table, Unary::sin);
-  set<T, T, Cos>(table, Unary::cos);
+  table.unary[static_cast<int>(Unary::sin)][static_cast<int>(dtype_of<T>())] = guarded_loop<T, Sin>;
+  table.unary[static_cast<int>(Unary::cos)][static_cast<int>(dtype_of<T>())] = guarded_loop<T, Cos>;
   set<T, T, Tan>(table, Unary::tan);
   set<T, T, Asin>(table, Unary::asin);
   set<T, T, Acos>(table, Unary::acos);

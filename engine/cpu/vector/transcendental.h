@@ -1,0 +1,173 @@
+// Trigonometric functions and error functions as vector code; where an argument is out of a function's range
+// here, the standard library's takes its place. Included by vector/*.cpp only, as math.h.
+#pragma once
+
+#include <numbers>
+#include <type_traits>
+
+#include "engine/cpu/vector/math.h"
+
+namespace tapedeck::cpu::TAPEDECK_ISA {
+namespace {
+
+// ---- sin, cos ----
+
+/// Multiples of π/2 below this many are taken away exactly.
+constexpr double most_quarters = 0x1p20;
+// π/2 in parts: the first ones have so few bits that their products with a count of quarters are exact.
+constexpr double quarter_high = 0x1.921fb544p+0, quarter_middle = 0x1.0b4611a6p-34;
+constexpr double quarter_middle_and_rest = 0x1.0b4611a626331p-34, quarter_rest = 0x1.3198a2e037073p-69;
+
+/// x less the nearest multiple of π/2, and which one it is.
+template <class T>
+struct Quarters {
+  std::int64_t count;
+  T rest;
+};
+TAPEDECK_INLINE Quarters<double> quarters_of(double x) {
+  using F = Format<double>;
+  const double shifted = x * (2 * std::numbers::inv_pi) + F::integer_shift;
+  const double n = shifted - F::integer_shift;
+  return {static_cast<std::int64_t>(bits_of(shifted)),
+          ((x - n * quarter_high) - n * quarter_middle) - n * quarter_rest};
+}
+TAPEDECK_INLINE Quarters<float> quarters_of(float x) {
+  using F = Format<double>;
+  const double wide = x, shifted = wide * (2 * std::numbers::inv_pi) + F::integer_shift;
+  const double n = shifted - F::integer_shift;
+  return {static_cast<std::int64_t>(bits_of(shifted)),
+          static_cast<float>((wide - n * quarter_high) - n * quarter_middle_and_rest)};
+}
+
+/// The sine `turned` quarters of a circle further.
+template <class T>
+TAPEDECK_INLINE T sine(T x, int turned) {
+  using Bits = typename Format<T>::Bits;
+  const auto [count, rest] = quarters_of(x);
+  const auto quarter = static_cast<Bits>(count + turned);
+  const T value = (quarter & 1) != 0 ? cos_near_zero(rest) : sin_near_zero(rest);
+  return std::bit_cast<T>(static_cast<Bits>(bits_of(value) ^ (quarter & 2) << (8 * sizeof(T) - 2)));
+}
+
+struct Sin {
+  template <class T>
+  TAPEDECK_INLINE static bool fits(T x) {
+    return std::fabs(x) < static_cast<T>(most_quarters);
+  }
+  template <class T>
+  TAPEDECK_INLINE static T apply(T x) {
+    const T value = sine(x, 0);
+    return x == T(0) ? x : value;  // −0 is its own sine
+  }
+  template <class T>
+  static T otherwise(T x) {
+    return std::sin(x);
+  }
+};
+struct Cos : Sin {
+  template <class T>
+  TAPEDECK_INLINE static T apply(T x) {
+    return sine(x, 1);
+  }
+  template <class T>
+  static T otherwise(T x) {
+    return std::cos(x);
+  }
+};
+
+// ---- error functions, float32 ----
+
+/// exp(−x²·scale), scale ½ or 1: the rounding of x² would cost as many ulps as x² is large.
+TAPEDECK_INLINE float exp_of_square(float x, float scale) {
+  const float high = std::bit_cast<float>(bits_of(x) & 0xfffff000U), low = x - high;
+  const float square = x * x;
+  const float lost = ((high * high - square) + 2.0F * high * low) + low * low;
+  return exp_of_negative(-square * scale) * (1.0F - lost * scale);
+}
+
+/// erfc(a)·exp(a²) for 0 ≤ a ≤ 10.2: t times a polynomial in t − 0.58, t = 1 / (1 + a/2), fitted for the
+/// least relative error (3.5e-9).
+TAPEDECK_INLINE float scaled_erfc(float a) {
+  const float t = 1.0F / (1.0F + 0.5F * a);
+  return t * polynomial(t - 0.58F, 0.569408721669F, 0.779018834098F, 0.586853918928F, 0.0851470279647F,
+                        -0.203349896369F, -0.0516237069571F, 0.114032674952F, 0.00413546395906F,
+                        -0.0743324082029F, 0.0164158041365F, 0.0357676090466F);
+}
+
+constexpr float erfc_vanishes = 10.2F;
+
+/// x times a polynomial in x², fitted likewise on |x| ≤ 1 (1.2e-9).
+TAPEDECK_INLINE float erf_near_zero(float x) {
+  return x * polynomial(x * x, 1.12837916573F, -0.376126258237F, 0.112835851424F, -0.0268538116768F,
+                        0.00518832719466F, -0.00080101893115F, 7.85384711167e-5F);
+}
+
+/// Right to 6 ulp.
+TAPEDECK_INLINE float erfc_of(float x) {
+  float a = std::fabs(x);
+  a = a > erfc_vanishes ? erfc_vanishes : a;  // NaN passes
+  const float tail = exp_of_square(a, 1.0F) * scaled_erfc(a);
+  const float far = x < 0.0F ? 2.0F - tail : tail;
+  return std::fabs(x) < 0.5F ? 1.0F - erf_near_zero(x) : far;
+}
+
+TAPEDECK_INLINE float erf_of(float x) {
+  const float a = std::fabs(x) > erfc_vanishes ? erfc_vanishes : std::fabs(x);
+  const float far = std::copysign(1.0F - exp_of_square(a, 1.0F) * scaled_erfc(a), x);
+  return std::fabs(x) < 1.0F ? erf_near_zero(x) : x != x ? x : far;
+}
+
+/// x·Φ(x), right to 7 ulp. Φ of a negative number is taken from the tail, where 1 + erf would cancel.
+TAPEDECK_INLINE float gelu_of(float x) {
+  constexpr float vanishes = 14.4F, root_half = static_cast<float>(std::numbers::sqrt2 / 2);
+  float a = std::fabs(x);
+  a = a > vanishes ? vanishes : a;
+  const float exponential = exp_of_square(a, 0.5F);
+  const float scaled = 0.5F * scaled_erfc(a * root_half);
+  // Where the tail is subnormal its product with x may not be: the exponential comes last.
+  const float whole = x < 0.0F ? x * scaled * exponential : x * (1.0F - scaled * exponential);
+  return x < -vanishes ? x * 0.0F : whole;
+}
+
+// ---- atan, atan2, float32 ----
+
+/// The angle of the point (x, y): atan of a ratio up to 1, by a polynomial fitted likewise (2.4e-9), turned
+/// to its octant.
+TAPEDECK_INLINE float atan2_of(float y, float x) {
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  const float across = std::fabs(x), up = std::fabs(y);
+  const float smaller = across < up ? across : up, larger = across < up ? up : across;
+  float ratio = smaller / larger;
+  ratio = larger == 0.0F ? 0.0F : ratio;
+  ratio = smaller == infinity ? 1.0F : ratio;
+  const float z = ratio * ratio;
+  const float angle =
+      ratio + ratio * (polynomial(z, -2.37e-9F, -0.333332836305F, 0.19998265741F, -0.142619300049F,
+                                  0.109420146527F, -0.083772690265F, 0.0575513118824F, -0.0308038136949F,
+                                  0.0107265253323F, -0.00175383693078F));
+  // π/2 and π in two parts each.
+  constexpr float half_high = 1.57079637F, half_low = -4.37113883e-8F;
+  const float first = up > across ? half_high - (angle - half_low) : angle;
+  const bool behind = std::signbit(x);
+  const float second = behind ? 2.0F * half_high - (first - 2.0F * half_low) : first;
+  return std::copysign(x != x || y != y ? x + y : second, y);
+}
+
+// ---- fmod, float32 ----
+
+/// The remainder of x / y with the sign of x, exact: a double holds the products that arise.
+struct Fmod {
+  static constexpr double most = 0x1p29;  ///< quotient
+  TAPEDECK_INLINE static bool fits(float x, float y) {
+    return std::fabs(static_cast<double>(x)) < most * std::fabs(static_cast<double>(y)) &&
+           std::fabs(y) < std::numeric_limits<float>::infinity();
+  }
+  TAPEDECK_INLINE static float apply(float x, float y) {
+    const double wide = std::fabs(static_cast<double>(x)), by = std::fabs(static_cast<double>(y));
+    const double rest = wide - std::trunc(wide / by) * by;
+    return std::copysign(static_cast<float>(rest < 0 ? rest + by : rest), x);  // the quotient was rounded up
+  }
+};
+
+}  // namespace
+}  // namespace tapedeck::cpu::TAPEDECK_ISA
