@@ -3,10 +3,7 @@ import math as _math
 from operator import index as _index
 
 from tapedeck import _engine
-
-
-def _op(name):
-    return _engine.op_function(name)
+from tapedeck.composites import op as _op
 
 
 def _pair(op, a, b, first="a", second="b"):
