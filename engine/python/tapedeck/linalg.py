@@ -203,5 +203,3 @@ def lstsq(matrix, rhs, l2_regularizer=0.0, fast=True, name=None):
     if tall:
         return cholesky_solve(chol, _op("matmul")(matrix, rhs, True))
     return _op("matmul")(matrix, cholesky_solve(chol, rhs), True)
-
-
