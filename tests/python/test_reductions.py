@@ -82,6 +82,7 @@ class Reductions(unittest.TestCase):
                 np.testing.assert_array_equal(result.numpy(), x.argmax(axis or 0))
             np.testing.assert_array_equal(tf.argmin(x, axis=axis).numpy(), x.argmin(axis or 0))
 
+
     def test_dtypes_of_positions_are_not_too_short(self):
         x = tf.range(300)
         for call, name in ((lambda: tf.argmax(x, output_type=tf.int8), "argmax: output_type"),
