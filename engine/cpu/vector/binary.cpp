@@ -1,5 +1,6 @@
 // Loops of two operands, and the choice between two.
 #include <cmath>
+#include <limits>
 #include <type_traits>
 
 #include "engine/cpu/vector/loop.h"
