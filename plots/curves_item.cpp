@@ -3,7 +3,6 @@
 #include <QFontMetricsF>
 #include <QGraphicsScene>
 #include <QPainter>
-#include <cmath>
 
 namespace tapedeck::plots {
 

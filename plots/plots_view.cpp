@@ -2,6 +2,7 @@
 
 #include <QtWidgets>
 
+#include "inspector/keyed_action.h"
 #include "plots/export.h"
 #include "plots/plot_canvas.h"
 #include "plots/plot_chart.h"
@@ -49,11 +50,8 @@ struct PlotsView::Private {
 
 QAction* PlotsView::Private::addAction(QToolBar* bar, const QString& text, const QKeySequence& key,
                                        const QString& tip) {
-  QAction* action = bar->addAction(text);
-  action->setShortcut(key);
-  action->setShortcutContext(Qt::WidgetWithChildrenShortcut);
-  action->setToolTip(tip + QStringLiteral(" (") + key.toString(QKeySequence::NativeText) + QLatin1Char(')'));
-  q->addAction(action);
+  QAction* const action = inspector::addKeyedAction(q, text, {key}, tip);
+  bar->addAction(action);
   return action;
 }
 

@@ -85,8 +85,7 @@ void CellWidget::place() {
   update();
 }
 
-// ---- painting
-// ------------------------------------------------------------------------------------------------------
+// ---- painting ----
 
 QString CellWidget::stateWord() const {
   switch (state_) {
@@ -177,8 +176,7 @@ void CellWidget::paintGutter(QPainter& painter) const {
   painter.drawPixmap(mark.topLeft(), iconPixmap(icon, color, size, devicePixelRatioF()));
 }
 
-// ---- mouse
-// -----------------------------------------------------------------------------------------------------------
+// ---- mouse ----
 
 void CellWidget::mousePressEvent(QMouseEvent* event) {
   // In the frame around the text means the text.

@@ -29,8 +29,7 @@ const Cell& CellWidget::cell() const {
   return index < 0 ? gone : document_->cell(index);
 }
 
-// ---- contents
-// ----------------------------------------------------------------------------------------------------------
+// ---- contents ----
 
 void CellWidget::realize() {
   if (realized_) return;
@@ -146,8 +145,7 @@ void CellWidget::setTheme(const NotebookTheme& theme) {
   update();
 }
 
-// ---- editing
-// -----------------------------------------------------------------------------------------------------------
+// ---- editing ----
 
 void CellWidget::edit() {
   realize();
@@ -181,8 +179,7 @@ void CellWidget::setMark(int line, bool pending) {
   if (editor_ != nullptr) editor_->setMark(line, pending);
 }
 
-// ---- input
-// -------------------------------------------------------------------------------------------------------------
+// ---- input ----
 
 void CellWidget::askInput(const QString& prompt, bool password) {
   endInput();
@@ -200,8 +197,7 @@ void CellWidget::endInput() {
   contentsChanged();
 }
 
-// ---- state
-// -------------------------------------------------------------------------------------------------------------
+// ---- state ----
 
 void CellWidget::setState(CellState state) {
   if (state == CellState::done || state == CellState::failed || state == CellState::idle) endInput();

@@ -146,8 +146,7 @@ void CodeEditor::checkHeight() {
   emit heightChanged();
 }
 
-// ---- the mark
-// ------------------------------------------------------------------------------------------------------
+// ---- the mark ----
 
 void CodeEditor::setMark(int line, bool pending) {
   for (const int marker : {pending_arrow, pending_line, cursor_arrow, cursor_line}) markerDeleteAll(marker);
@@ -195,8 +194,7 @@ int CodeEditor::yOfLine(int line) const {
   return static_cast<int>(SendScintilla(SCI_POINTYFROMPOSITION, 0UL, position));
 }
 
-// ---- text
-// ------------------------------------------------------------------------------------------------------------
+// ---- text ----
 
 int CodeEditor::cursorPosition() const {
   const long position = SendScintilla(SCI_GETCURRENTPOS);
@@ -291,8 +289,7 @@ void CodeEditor::newLine() {
   emit typed();
 }
 
-// ---- events
-// ----------------------------------------------------------------------------------------------------------
+// ---- events ----
 
 bool CodeEditor::atTextStart() const {
   int line = 0;

@@ -156,8 +156,7 @@ void Document::redoStructure() {
   d_->apply(this, d_->undo.back());
 }
 
-// ---- results of running
-// ----------------------------------------------------------------------------------------------
+// ---- results of running ----
 
 void Document::clearOutputs(const QString& cellId) {
   const int index = indexOf(cellId);

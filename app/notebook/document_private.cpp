@@ -63,8 +63,7 @@ void Document::Private::announceModified(Document* document) {
   emit document->modifiedChanged(announced);
 }
 
-// ---- structure
-// -----------------------------------------------------------------------------------------------------
+// ---- structure ----
 
 void Document::Private::push(Change change) {
   constexpr std::size_t history = 200;

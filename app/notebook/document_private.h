@@ -2,7 +2,6 @@
 #pragma once
 
 #include <QHash>
-#include <deque>
 #include <vector>
 
 #include "app/notebook/document.h"

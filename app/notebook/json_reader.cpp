@@ -1,5 +1,4 @@
 #include <charconv>
-#include <cmath>
 
 #include "app/notebook/json_text.h"
 

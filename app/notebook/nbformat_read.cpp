@@ -2,7 +2,6 @@
 #include <QFileInfo>
 #include <QRandomGenerator>
 #include <QSet>
-#include <atomic>
 
 #include "app/notebook/json_text.h"
 #include "app/notebook/nbformat.h"

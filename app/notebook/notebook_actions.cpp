@@ -42,8 +42,7 @@ void NotebookView::Private::focusChanged(QWidget* now) {
   }
 }
 
-// ---- run
-// -----------------------------------------------------------------------------------------------------------------
+// ---- run ----
 
 void NotebookView::Private::runCell(int index) {
   if (index < 0 || index >= document->cellCount()) return;
@@ -85,8 +84,7 @@ void NotebookView::Private::giveInput(CellWidget* cell, const QString& text) {
   emit view->inputGiven(text);
 }
 
-// ---- structure
-// -------------------------------------------------------------------------------------------------------------
+// ---- structure ----
 
 void NotebookView::Private::insert(int index, CellType type, bool edit) {
   document->insertCell(index, type);
@@ -156,8 +154,7 @@ void NotebookView::Private::leave(CellWidget* cell, int direction) {
   }
 }
 
-// ---- help from the session
-// -------------------------------------------------------------------------------------------------
+// ---- help from the session ----
 
 void NotebookView::Private::requestCompletion(CodeEditor* editor) {
   requester = editor;
@@ -171,8 +168,7 @@ void NotebookView::Private::requestHelp(CodeEditor* editor) {
   emit view->helpRequested(helpRequest, editor->source(), editor->cursorPosition());
 }
 
-// ---- command mode
-// ------------------------------------------------------------------------------------------------------------
+// ---- command mode ----
 
 bool NotebookView::Private::commandKey(QKeyEvent* event) {
   const Qt::KeyboardModifiers modifiers = event->modifiers() & ~Qt::KeypadModifier;

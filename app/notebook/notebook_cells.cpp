@@ -51,8 +51,7 @@ void NotebookView::Private::connectDocument() {
   });
 }
 
-// ---- made and removed
-// --------------------------------------------------------------------------------------------------
+// ---- made and removed ----
 
 CellWidget* NotebookView::Private::makeCellWidget(int index) {
   const QString id = document->cell(index).id;
@@ -218,8 +217,7 @@ void NotebookView::Private::applyMark() {
   if (CellWidget* cell = widgetOf(markedCell)) cell->setMark(markedLine, markPending);
 }
 
-// ---- placed
-// ------------------------------------------------------------------------------------------------------------
+// ---- placed ----
 
 void NotebookView::Private::requestArrange() {
   if (arranging || arrangeWanted) return;

@@ -117,8 +117,7 @@ void NotebookView::showHelp(quint64 request, const QString& text) {
                  d_->theme);
 }
 
-// ---- the menu's actions
-// ------------------------------------------------------------------------------------------------
+// ---- the menu's actions ----
 
 void NotebookView::runCurrent() {
   const int index = d_->current;
@@ -194,8 +193,7 @@ void NotebookView::zoomOut() {
   d_->retheme();
 }
 
-// ---- events
-// ----------------------------------------------------------------------------------------------------------
+// ---- events ----
 
 void NotebookView::keyPressEvent(QKeyEvent* event) {
   if (d_->commandKey(event) || d_->commandLetter(event)) {

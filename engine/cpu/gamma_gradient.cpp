@@ -3,7 +3,6 @@
 // Figurnov, Mohamed, Mnih: "Implicit reparameterization gradients" (NeurIPS 2018), (5): with F(x; a) the
 // distribution function and f its density, dx/da = −(∂F/∂a)/f where F(x; a) stays what it is. F is a power
 // series or a continued fraction (DLMF 8.7.1 and 8.9.2), evaluated on Taylor series in a.
-#include <algorithm>
 #include <limits>
 
 #include "engine/cpu/blocks.h"

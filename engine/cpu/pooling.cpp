@@ -1,7 +1,6 @@
 #include "engine/cpu/pooling.h"
 
 #include <algorithm>
-#include <memory>
 
 #include "engine/cpu/blocks.h"
 

@@ -6,7 +6,6 @@
 #include <atomic>
 #include <chrono>
 #include <map>
-#include <optional>
 #include <thread>
 #include <zmq.hpp>
 

@@ -254,8 +254,12 @@ Tensor unbroadcast(const Tensor& gradient, const Shape& shape) {
   return added == 0 ? sum : reshape(sum, shape);
 }
 
+Tensor zeros_shaped_like(const Tensor& tensor) {
+  return zeros(tensor.shape(), tensor.dtype());
+}
+
 Tensors zero_gradient(const VjpContext& context) {
-  return one(zeros_like(context.inputs[0]));
+  return one(zeros_shaped_like(context.inputs[0]));
 }
 
 }  // namespace tapedeck::ops

@@ -118,6 +118,8 @@ inline Tensors one(Tensor tensor) {
   tensors.push_back(std::move(tensor));
   return tensors;
 }
+/// For VJPs: zeros_like without the tensor as an operand, whose values the tape may have let go.
+Tensor zeros_shaped_like(const Tensor& tensor);
 /// The VJP of ops whose gradient is zero everywhere.
 Tensors zero_gradient(const VjpContext& context);
 

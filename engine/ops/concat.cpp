@@ -19,7 +19,7 @@ Dims without(const Dims& dims, int axis) {
 Tensors filled(const VjpContext& c) {
   Tensors gradients;
   for (std::size_t i = 0; i < c.outputs.size(); ++i)
-    gradients.push_back(c.cotangents[i] ? c.cotangents[i] : zeros_like(c.outputs[i]));
+    gradients.push_back(c.cotangents[i] ? c.cotangents[i] : zeros_shaped_like(c.outputs[i]));
   return gradients;
 }
 

@@ -69,49 +69,45 @@ Tensors unique_forward(const OpContext& c) {
   return outputs;
 }
 
+template <bool with_counts>
+OpDef unique_row(const std::string& name, const std::string& tuple_name, const std::string& returns) {
+  std::vector<std::string> fields = {"y", "idx"};
+  if (with_counts) fields.push_back("count");
+  return {
+      .name = name,
+      .python_names = {name},
+      .inputs = {{.name = "x"}},
+      .attributes = {{.name = "out_idx", .kind = AttributeKind::dtype, .fallback = DType::int32}},
+      .shape_rule = unique_shape<with_counts>,
+      .forward = unique_forward,
+      .vjp = nullptr,
+      .vjp_formula = "none",
+      .doc =
+          "The values of x, each once, in the order of their first appearance.\n\n"
+          "x: any dtype, one axis; out_idx: int32 or int64. NaN equals nothing, so each one counts for "
+          "itself.\n"
+          "Returns: " +
+          returns +
+          "\n"
+          "Errors: InvalidArgumentError for another number of axes or another out_idx.",
+      .results = {.fields = fields, .tuple_name = tuple_name},
+  };
+}
+
 }  // namespace
 
-TAPEDECK_OP(unique_op) = {
-    .name = "unique",
-    .python_names = {"unique"},
-    .inputs = {{.name = "x"}},
-    .attributes = {{.name = "out_idx", .kind = AttributeKind::dtype, .fallback = DType::int32}},
-    .shape_rule = unique_shape<false>,
-    .forward = unique_forward,
-    .vjp = nullptr,
-    .vjp_formula = "none",
-    .doc =
-        "The values of x, each once, in the order of their first appearance.\n\n"
-        "x: any dtype, one axis; out_idx: int32 or int64. NaN equals nothing, so each one counts for "
-        "itself.\n"
-        "Returns: (y, idx): the values, and for each element of x its value's place, so that x = y[idx], of "
-        "dtype out_idx.\n"
-        "Errors: InvalidArgumentError for another number of axes or another out_idx.",
-    .results = {.fields = {"y", "idx"}, .tuple_name = "Unique"},
-};
+TAPEDECK_OP(unique_op) = unique_row<false>(
+    "unique", "Unique",
+    "(y, idx): the values, and for each element of x its value's place, so that x = y[idx], of dtype "
+    "out_idx.");
 std::pair<Tensor, Tensor> unique(const Tensor& x, DType out_idx) {
   return run_op2(unique_op, x, {out_idx});
 }
 
-TAPEDECK_OP(unique_with_counts_op) = {
-    .name = "unique_with_counts",
-    .python_names = {"unique_with_counts"},
-    .inputs = {{.name = "x"}},
-    .attributes = {{.name = "out_idx", .kind = AttributeKind::dtype, .fallback = DType::int32}},
-    .shape_rule = unique_shape<true>,
-    .forward = unique_forward,
-    .vjp = nullptr,
-    .vjp_formula = "none",
-    .doc =
-        "The values of x, each once, in the order of their first appearance.\n\n"
-        "x: any dtype, one axis; out_idx: int32 or int64. NaN equals nothing, so each one counts for "
-        "itself.\n"
-        "Returns: (y, idx, count): the values; for each element of x its value's place, so that x = y[idx]; "
-        "how often "
-        "each value appeared. idx and count have dtype out_idx.\n"
-        "Errors: InvalidArgumentError for another number of axes or another out_idx.",
-    .results = {.fields = {"y", "idx", "count"}, .tuple_name = "UniqueWithCounts"},
-};
+TAPEDECK_OP(unique_with_counts_op) = unique_row<true>(
+    "unique_with_counts", "UniqueWithCounts",
+    "(y, idx, count): the values; for each element of x its value's place, so that x = y[idx]; how often "
+    "each value appeared. idx and count have dtype out_idx.");
 Tensors unique_with_counts(const Tensor& x, DType out_idx) {
   return run_op(unique_with_counts_op, {&x, 1}, {out_idx});
 }

@@ -272,7 +272,7 @@ TAPEDECK_OP(matrix_set_diag_op) = {
         [](const VjpContext& c) {
           const Diagonals d{integers_of(c.attributes[k_at]), c.attributes.get<std::string>(align_at)};
           Tensors gradients(2);
-          if (c.wanted[0]) gradients[0] = matrix_set_diag(c.cotangents[0], zeros_like(c.inputs[1]), d);
+          if (c.wanted[0]) gradients[0] = matrix_set_diag(c.cotangents[0], zeros_shaped_like(c.inputs[1]), d);
           if (c.wanted[1]) gradients[1] = matrix_diag_part(c.cotangents[0], d);
           return gradients;
         },

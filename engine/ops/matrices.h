@@ -1,7 +1,6 @@
 // What the ops on batches of matrices share.
 #pragma once
 
-#include <algorithm>
 #include <mutex>
 
 #include "engine/cpu/blocks.h"

@@ -94,7 +94,7 @@ TAPEDECK_OP(trace_op) = {
           const std::int64_t rows = x.dim(x.rank() - 2);
           const std::int64_t columns = x.dim(x.rank() - 1);
           const Tensor spread = broadcast_to(per_matrix(c.cotangents[0]), x.shape());
-          return one(rows == 0 || columns == 0 ? zeros_like(x) : matrix_band_part(spread, 0, 0));
+          return one(rows == 0 || columns == 0 ? spread : matrix_band_part(spread, 0, 0));
         },
     .vjp_formula = "dx = dy·I",
     .doc =

@@ -1,8 +1,6 @@
 // Random numbers. Pure ops: see random_state.h.
 #include "engine/cpu/random.h"
 
-#include <cmath>
-
 #include "engine/ops/checks.h"
 #include "engine/ops/families.h"
 #include "engine/ops/random_state.h"

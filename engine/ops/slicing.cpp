@@ -249,7 +249,8 @@ TAPEDECK_OP(tensor_strided_slice_update_op) = {
           const Slicing slicing = slicing_of({c.op, c.inputs, c.attributes, {}}, 0);
           Tensors gradients(2);
           if (c.wanted[0])
-            gradients[0] = tensor_strided_slice_update(c.cotangents[0], zeros_like(c.inputs[1]), slicing);
+            gradients[0] =
+                tensor_strided_slice_update(c.cotangents[0], zeros_shaped_like(c.inputs[1]), slicing);
           if (c.wanted[1]) gradients[1] = strided_slice(c.cotangents[0], slicing);
           return gradients;
         },

@@ -180,7 +180,7 @@ Tensors top_k_vjp(const VjpContext& c) {
   if (!c.cotangents[0]) return Tensors(1);  // nothing flows through the positions
   const std::int64_t count = x.dim(x.rank() - 1);
   const std::int64_t k = integer_of({c.op, c.inputs, c.attributes, {}}, 0);
-  if (x.count() == 0 || k == 0) return one(zeros_like(x));
+  if (x.count() == 0 || k == 0) return zero_gradient(c);
   const Shape taken{x.count() / count, k};
   return one(
       reshape(put_back(reshape(c.cotangents[0], taken), reshape(c.outputs[1], taken), count), x.shape()));

@@ -48,6 +48,17 @@ Tensors add_forward(const OpContext& c) {
   return one(std::move(out));
 }
 
+template <bool subtract>
+Tensors add_vjp(const VjpContext& c) {
+  Tensors gradients(3);
+  gradients[0] = c.cotangents[0];
+  if (c.wanted[2]) {
+    const Tensor gathered = gather_nd(c.cotangents[0], c.inputs[1]);
+    gradients[2] = subtract ? -gathered : gathered;
+  }
+  return gradients;
+}
+
 template <cpu::Segment op>
 Tensors extreme_forward(const OpContext& c) {
   Tensor out = copy_of_first(c);
@@ -109,6 +120,16 @@ OpDef tensor_scatter_row(const std::string& verb, Kind kind, const std::string& 
   };
 }
 
+template <cpu::Segment op>
+OpDef extreme_row(const std::string& verb, const std::string& comparative) {
+  return tensor_scatter_row(verb, Kind::numeric,
+                            "A tensor whose slices become the " + comparative +
+                                " of what they are and of the updates of their coordinates; NaN where one is "
+                                "among them.",
+                            "where an element equals the result dy divided by the number of such, else 0",
+                            tensor_scatter_shape<Kind::numeric>, extreme_forward<op>, extreme_vjp);
+}
+
 }  // namespace
 
 TAPEDECK_OP(tensor_scatter_nd_update_op) = tensor_scatter_row(
@@ -135,12 +156,7 @@ Tensor tensor_scatter_nd_update(const Tensor& tensor, const Tensor& indices, con
 TAPEDECK_OP(tensor_scatter_nd_add_op) = tensor_scatter_row(
     "add", Kind::numeric, "A tensor to which slices are added by coordinates; those of one place add up.",
     "d(tensor) = dy, d(updates) = gather_nd(dy, indices)", tensor_scatter_shape<Kind::numeric>,
-    add_forward<false>, [](const VjpContext& c) {
-      Tensors gradients(3);
-      gradients[0] = c.cotangents[0];
-      if (c.wanted[2]) gradients[2] = gather_nd(c.cotangents[0], c.inputs[1]);
-      return gradients;
-    });
+    add_forward<false>, add_vjp<false>);
 Tensor tensor_scatter_nd_add(const Tensor& tensor, const Tensor& indices, const Tensor& updates) {
   return run_op1(tensor_scatter_nd_add_op, {tensor, indices, updates});
 }
@@ -148,32 +164,17 @@ Tensor tensor_scatter_nd_add(const Tensor& tensor, const Tensor& indices, const 
 TAPEDECK_OP(tensor_scatter_nd_sub_op) =
     tensor_scatter_row("sub", Kind::numeric, "A tensor from which slices are subtracted by coordinates.",
                        "d(tensor) = dy, d(updates) = −gather_nd(dy, indices)",
-                       tensor_scatter_shape<Kind::numeric>, add_forward<true>, [](const VjpContext& c) {
-                         Tensors gradients(3);
-                         gradients[0] = c.cotangents[0];
-                         if (c.wanted[2]) gradients[2] = -gather_nd(c.cotangents[0], c.inputs[1]);
-                         return gradients;
-                       });
+                       tensor_scatter_shape<Kind::numeric>, add_forward<true>, add_vjp<true>);
 Tensor tensor_scatter_nd_sub(const Tensor& tensor, const Tensor& indices, const Tensor& updates) {
   return run_op1(tensor_scatter_nd_sub_op, {tensor, indices, updates});
 }
 
-TAPEDECK_OP(tensor_scatter_nd_max_op) = tensor_scatter_row(
-    "max", Kind::numeric,
-    "A tensor whose slices become the larger of what they are and of the updates of their coordinates; NaN "
-    "where one is among them.",
-    "where an element equals the result dy divided by the number of such, else 0",
-    tensor_scatter_shape<Kind::numeric>, extreme_forward<cpu::Segment::max>, extreme_vjp);
+TAPEDECK_OP(tensor_scatter_nd_max_op) = extreme_row<cpu::Segment::max>("max", "larger");
 Tensor tensor_scatter_nd_max(const Tensor& tensor, const Tensor& indices, const Tensor& updates) {
   return run_op1(tensor_scatter_nd_max_op, {tensor, indices, updates});
 }
 
-TAPEDECK_OP(tensor_scatter_nd_min_op) = tensor_scatter_row(
-    "min", Kind::numeric,
-    "A tensor whose slices become the smaller of what they are and of the updates of their coordinates; NaN "
-    "where one is among them.",
-    "where an element equals the result dy divided by the number of such, else 0",
-    tensor_scatter_shape<Kind::numeric>, extreme_forward<cpu::Segment::min>, extreme_vjp);
+TAPEDECK_OP(tensor_scatter_nd_min_op) = extreme_row<cpu::Segment::min>("min", "smaller");
 Tensor tensor_scatter_nd_min(const Tensor& tensor, const Tensor& indices, const Tensor& updates) {
   return run_op1(tensor_scatter_nd_min_op, {tensor, indices, updates});
 }

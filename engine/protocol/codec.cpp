@@ -1,7 +1,6 @@
 #include "engine/protocol/codec.h"
 
 #include <bit>
-#include <cstring>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <type_traits>
@@ -42,8 +41,7 @@ struct Message {
   }
 };
 
-// ---- values to JSON
-// -------------------------------------------------------------------------------------------------
+// ---- values to JSON ----
 
 template <class J, class T>
 J write(const T& value);
@@ -84,8 +82,7 @@ J write(const T& value) {
   }
 }
 
-// ---- JSON to values
-// -------------------------------------------------------------------------------------------------
+// ---- JSON to values ----
 
 template <class T>
 void read(const Message& message, const Place& place, const Json& json, T& value);
@@ -183,8 +180,7 @@ void read(const Message& message, const Place& place, const Json& json, T& value
   }
 }
 
-// ---- messages
-// -------------------------------------------------------------------------------------------------------
+// ---- messages ----
 
 template <class Variant>
 Bytes encode_message(std::uint64_t request, const Variant& message) {

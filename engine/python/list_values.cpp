@@ -1,7 +1,5 @@
 #include "engine/python/list_values.h"
 
-#include <limits>
-
 #include "engine/python/errors.h"
 #include "engine/python/tensor_object.h"
 #include "engine/tensor/narrow.h"

@@ -1,7 +1,6 @@
 #include "engine/python/source_lines.h"
 
 #include <array>
-#include <memory>
 #include <unordered_map>
 
 #include "engine/python/python.h"

@@ -12,8 +12,7 @@ Tensor value_of(PyObject* self) {
   return is_tensor(self) ? tensor_of(self) : variable_of(self).peek();
 }
 
-// ---- printing
-// ---------------------------------------------------------------------------------------------------------
+// ---- printing ----
 
 std::string text_of(PyObject* new_reference) {
   return py::cast<std::string>(checked(new_reference));
@@ -38,8 +37,7 @@ bool on_cpu(const Tensor& tensor) {
   return tensor.device().kind == DeviceKind::cpu;
 }
 
-// ---- methods
-// ----------------------------------------------------------------------------------------------------------
+// ---- methods ----
 
 PyObject* numpy(PyObject* self, PyObject*) {
   return guarded([&] { return numpy_copy(leaving(value_of(self))); });
@@ -129,8 +127,7 @@ PyObject* reduce(PyObject* self, PyObject*) {
   });
 }
 
-// ---- properties
-// -------------------------------------------------------------------------------------------------------
+// ---- properties ----
 
 PyObject* get_dtype(PyObject* self, void*) {
   return dtype_object(value_of(self).dtype());

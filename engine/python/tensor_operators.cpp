@@ -154,8 +154,7 @@ PyObject* positive(PyObject* a) {
   return guarded([&] { return wrap(tensor_like(a)); });
 }
 
-// ---- the one element as a Python number
-// -------------------------------------------------------------------------------
+// ---- the one element as a Python number ----
 
 PyObject* number_of(const Tensor& any) {
   const Tensor tensor = widened(any);
@@ -212,8 +211,7 @@ PyObject* as_index(PyObject* self) {
   });
 }
 
-// ---- comparisons
-// ------------------------------------------------------------------------------------------------------
+// ---- comparisons ----
 
 // == and != ask; other comparisons demand.
 bool broadcastable(const Tensor& a, const Tensor& b) {

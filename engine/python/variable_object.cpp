@@ -1,6 +1,5 @@
 // tf.Variable.
 #include <array>
-#include <mutex>
 #include <unordered_map>
 
 #include "engine/ops/run_op.h"
@@ -83,8 +82,7 @@ PyObject* construct(PyTypeObject* type, PyObject* args, PyObject* keywords) {
   });
 }
 
-// ---- assignment
-// -------------------------------------------------------------------------------------------------------
+// ---- assignment ----
 
 PyObject* self_after(PyObject* self) {
   Py_INCREF(self);
@@ -148,8 +146,7 @@ PyObject* reduce(PyObject* self, PyObject*) {
   });
 }
 
-// ---- properties
-// -------------------------------------------------------------------------------------------------------
+// ---- properties ----
 
 PyObject* get_name(PyObject* self, void*) {
   return PyUnicode_FromString(variable_of(self).name().c_str());

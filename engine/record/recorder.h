@@ -67,7 +67,6 @@ class Recorder final : public Observer {
   std::int64_t now() const;  ///< ticks since the recorder began
   RecordHead head_of(const Event& event, const Open* parent, const Thread& thread) const;
   void note_inputs(std::span<const Tensor> inputs);
-  void push_open(Thread& thread, const RecordHead& head, const Event& event, std::uint32_t number);
   void ask_gate(Thread& thread, const Event& event, std::uint32_t number, std::uint32_t enclosing,
                 std::uint32_t location);
 

@@ -73,9 +73,4 @@ Tensor SmallLeaves::get(std::uint32_t index, const RecordedSpec& spec) const {
   return tensor_of(chunks_.at(index / chunk_words)->data() + index % chunk_words, spec);
 }
 
-std::uint64_t SmallLeaves::bytes() const {
-  const std::lock_guard lock(mutex_);
-  return chunks_.size() * sizeof(Chunk);
-}
-
 }  // namespace tapedeck

@@ -27,7 +27,6 @@ class RecentSmallValues {
   void put(const Tensor& tensor);
   /// The values of tensor `id`, of `spec`; undefined where they are gone.
   Tensor get(std::uint64_t id, const RecordedSpec& spec) const;
-  std::uint64_t bytes() const { return entries_.size() * sizeof(Entry); }
 
  private:
   struct Entry {
@@ -43,7 +42,6 @@ class SmallLeaves {
   /// Returns the index to read it by (below 2^31), or nothing where that many are full.
   std::optional<std::uint32_t> put(const Tensor& tensor);
   Tensor get(std::uint32_t index, const RecordedSpec& spec) const;
-  std::uint64_t bytes() const;
 
  private:
   static constexpr std::size_t chunk_words = 8192;

@@ -210,9 +210,4 @@ std::uint64_t Values::leaves_dropped() const {
   return leaves_dropped_;
 }
 
-std::uint64_t Values::overhead_bytes() const {
-  const std::lock_guard lock(mutex_);
-  return recent_.bytes() + small_leaves_.bytes() + names_.size() * 48 + leaves_.size() * 80;
-}
-
 }  // namespace tapedeck

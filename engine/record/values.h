@@ -62,8 +62,6 @@ class Values {
   KeepingOptions options() const;
   std::uint64_t held_bytes() const;
   std::uint64_t leaves_dropped() const;
-  /// Small copies and lists: not part of the budget.
-  std::uint64_t overhead_bytes() const;
 
  private:
   struct Held {

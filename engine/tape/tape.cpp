@@ -1,7 +1,5 @@
 #include "engine/tape/tape.h"
 
-#include <algorithm>
-
 #include "engine/tape/playback.h"
 #include "engine/tape/tape_state.h"
 

@@ -2,7 +2,6 @@
 
 #include <QLineF>
 #include <cmath>
-#include <vector>
 
 #include "inspector/canvas/canvas_fonts.h"
 #include "inspector/canvas/canvas_textures.h"

@@ -10,6 +10,7 @@
 #include "inspector/graph/node_style.h"
 #include "inspector/graph/tape_canvas.h"
 #include "inspector/graph/tape_svg.h"
+#include "inspector/keyed_action.h"
 #include "inspector/model/format.h"
 
 namespace tapedeck::inspector {
@@ -36,11 +37,7 @@ struct TapeView::Private {
   std::function<QString(const QString&)> cell_name;
 
   QAction* addAction(const QString& text, const QList<QKeySequence>& keys, const QString& tip) {
-    auto* action = new QAction(text, view);
-    action->setShortcuts(keys);
-    action->setShortcutContext(Qt::WidgetWithChildrenShortcut);
-    action->setToolTip(QStringLiteral("%1 (%2)").arg(tip, keys.first().toString(QKeySequence::NativeText)));
-    view->addAction(action);
+    QAction* const action = addKeyedAction(view, text, keys, tip);
     bar->addAction(action);
     return action;
   }

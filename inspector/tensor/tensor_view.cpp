@@ -12,6 +12,7 @@
 #include <QToolButton>
 #include <QVBoxLayout>
 
+#include "inspector/keyed_action.h"
 #include "inspector/model/format.h"
 #include "inspector/tensor/slice_bar.h"
 #include "inspector/tensor/statistics_panel.h"
@@ -55,14 +56,10 @@ struct TensorView::Private {
   }
 
   QToolButton* addMode(const QString& text, TensorMode mode, const QKeySequence& key, const QString& tip) {
-    auto* action = new QAction(text, view);
+    QAction* const action = addKeyedAction(view, text, {key}, tip);
     action->setCheckable(true);
     action->setChecked(mode == TensorMode::numbers);
-    action->setShortcut(key);
-    action->setShortcutContext(Qt::WidgetWithChildrenShortcut);
-    action->setToolTip(QStringLiteral("%1 (%2)").arg(tip, key.toString(QKeySequence::NativeText)));
     action->setActionGroup(modes);
-    view->addAction(action);
     QObject::connect(action, &QAction::triggered, canvas, [this, mode] {
       canvas->setMode(mode);
       scale->setVisible(mode == TensorMode::heatMap);
@@ -83,13 +80,11 @@ struct TensorView::Private {
     scale->addItems({tr("Automatic"), tr("Sequential"), tr("Diverging")});
     scale->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
     scale->setMinimumContentsLength(2);  // it must not make the panel wider
-    scale->setToolTip(tr("Colours: from minimum to maximum, or to both sides of zero (Alt+C)"));
     scale->setAccessibleName(tr("Colour scale"));
     scale->setVisible(false);
-    auto* action = new QAction(view);
-    action->setShortcut(QKeySequence(Qt::ALT | Qt::Key_C));
-    action->setShortcutContext(Qt::WidgetWithChildrenShortcut);
-    view->addAction(action);
+    QAction* const action = addKeyedAction(view, {}, {Qt::ALT | Qt::Key_C},
+                                           tr("Colours: from minimum to maximum, or to both sides of zero"));
+    scale->setToolTip(action->toolTip());
     QObject::connect(action, &QAction::triggered, scale,
                      [this] { scale->setCurrentIndex((scale->currentIndex() + 1) % scale->count()); });
     QObject::connect(scale, &QComboBox::currentIndexChanged, canvas,
@@ -100,15 +95,13 @@ struct TensorView::Private {
     reshape = new QLineEdit(view);
     reshape->setPlaceholderText(tr("reshape, as 28×28×196 or 28,28"));
     reshape->setClearButtonEnabled(true);
-    reshape->setToolTip(
-        tr("Look at the values in another shape; “28,28” makes images of a matrix' columns (Alt+R)"));
     reshape->setAccessibleName(tr("Reshape"));
     reshape->setMinimumWidth(64);
     reshape->setMaximumWidth(260);
-    auto* action = new QAction(view);
-    action->setShortcut(QKeySequence(Qt::ALT | Qt::Key_R));
-    action->setShortcutContext(Qt::WidgetWithChildrenShortcut);
-    view->addAction(action);
+    QAction* const action =
+        addKeyedAction(view, {}, {Qt::ALT | Qt::Key_R},
+                       tr("Look at the values in another shape; “28,28” makes images of a matrix' columns"));
+    reshape->setToolTip(action->toolTip());
     QObject::connect(action, &QAction::triggered, reshape, [this] {
       reshape->setFocus(Qt::ShortcutFocusReason);
       reshape->selectAll();
@@ -126,12 +119,9 @@ struct TensorView::Private {
   }
 
   void makeLogarithmic() {
-    auto* action = new QAction(tr("Logarithmic"), view);
+    QAction* const action =
+        addKeyedAction(view, tr("Logarithmic"), {Qt::ALT | Qt::Key_L}, tr("Counts on a logarithmic scale"));
     action->setCheckable(true);
-    action->setShortcut(QKeySequence(Qt::ALT | Qt::Key_L));
-    action->setShortcutContext(Qt::WidgetWithChildrenShortcut);
-    action->setToolTip(tr("Counts on a logarithmic scale (Alt+L)"));
-    view->addAction(action);
     logarithmic = new QToolButton(view);
     logarithmic->setDefaultAction(action);
     logarithmic->setVisible(false);
@@ -140,12 +130,9 @@ struct TensorView::Private {
   }
 
   void makePin() {
-    auto* action = new QAction(tr("Pin"), view);
+    QAction* const action =
+        addKeyedAction(view, tr("Pin"), {Qt::ALT | Qt::Key_P}, tr("Keep this value, however old it gets"));
     action->setCheckable(true);
-    action->setShortcut(QKeySequence(Qt::ALT | Qt::Key_P));
-    action->setShortcutContext(Qt::WidgetWithChildrenShortcut);
-    action->setToolTip(tr("Keep this value, however old it gets (Alt+P)"));
-    view->addAction(action);
     pin = new QToolButton(view);
     pin->setDefaultAction(action);
     QObject::connect(action, &QAction::triggered, model, &TensorModel::setPinned);

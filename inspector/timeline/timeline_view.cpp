@@ -2,6 +2,7 @@
 
 #include <QtWidgets>
 
+#include "inspector/keyed_action.h"
 #include "inspector/model/format.h"
 #include "inspector/timeline/timeline_delegate.h"
 #include "inspector/timeline/timeline_table.h"
@@ -93,12 +94,8 @@ void TimelineView::Private::makeTable() {
 
 QAction* TimelineView::Private::addAction(const QString& text, const QKeySequence& key, const QString& tip,
                                           void (TimelineView::*slot)()) {
-  auto* action = new QAction(text, q);
-  action->setShortcut(key);
-  action->setShortcutContext(Qt::WidgetWithChildrenShortcut);
-  action->setToolTip(tip + QStringLiteral(" (") + key.toString(QKeySequence::NativeText) + QLatin1Char(')'));
+  QAction* const action = addKeyedAction(table, text, {key}, tip);
   QObject::connect(action, &QAction::triggered, q, slot);
-  table->addAction(action);
   return action;
 }
 
@@ -109,12 +106,9 @@ void TimelineView::Private::makeActions() {
                       QObject::tr("The op whose VJP this is"), &TimelineView::goToForward);
   byOp = addAction(QObject::tr("Only ops of this name"), QKeySequence(Qt::CTRL | Qt::Key_L),
                    QObject::tr("Filter by this op's name"), &TimelineView::filterByCurrentOp);
-  follow = new QAction(QObject::tr("Follow the session"), q);
-  follow->setShortcut(QKeySequence(Qt::CTRL | Qt::Key_End));
-  follow->setShortcutContext(Qt::WidgetWithChildrenShortcut);
-  follow->setToolTip(QObject::tr("Go to the newest op and stay with it (Ctrl+End)"));
+  follow = addKeyedAction(table, QObject::tr("Follow the session"), {Qt::CTRL | Qt::Key_End},
+                          QObject::tr("Go to the newest op and stay with it"));
   QObject::connect(follow, &QAction::triggered, session, &Session::follow);
-  table->addAction(follow);
   auto* find = new QShortcut(QKeySequence::Find, q, nullptr, nullptr, Qt::WidgetWithChildrenShortcut);
   QObject::connect(find, &QShortcut::activated, q, &TimelineView::focusFilter);
   auto* escape = new QShortcut(QKeySequence(Qt::Key_Escape), filter, nullptr, nullptr, Qt::WidgetShortcut);

@@ -3,7 +3,6 @@
 
 #include <cmath>
 #include <limits>
-#include <map>
 #include <set>
 #include <string>
 #include <vector>

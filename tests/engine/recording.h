@@ -1,8 +1,6 @@
 // What the tests of recorder, gate, replay and debug server share.
 #pragma once
 
-#include <optional>
-
 #include "engine/debug/describe.h"
 #include "engine/record/recorder.h"
 #include "engine/tape/tape.h"

@@ -4,7 +4,6 @@
 
 #include <cmath>
 #include <string>
-#include <vector>
 
 #include "engine/ops/core_ops.h"
 #include "engine/ops/run_op.h"

@@ -5,8 +5,6 @@
 #include <set>
 
 #include "engine/cpu/copy.h"
-#include "engine/ops/vjp_reads.h"
-#include "engine/tape/large_value.h"
 #include "tests/engine/all_rows.h"
 
 using namespace tapedeck;
@@ -81,23 +79,7 @@ class OpsRegistryTest : public QObject {
   }
 
  private slots:
-  void initTestCase() {
-    register_all_ops();
-    // Whatever a VJP reads without the registry's list saying so is then not there.
-    detail::large_value = 0;
-  }
-
-  void the_lists_of_what_vjps_read_name_ops_once() {
-    std::set<std::string_view> seen;
-    for (const VjpReads reads : {VjpReads::shapes, VjpReads::inputs, VjpReads::outputs})
-      for (const std::string_view name : detail::ops_whose_vjp_reads(reads)) {
-        const OpDef* op = Registry::instance().find(name);
-        QVERIFY2(op && op->vjp, name.data());
-        QVERIFY2(op->vjp_reads == reads, name.data());
-        QVERIFY2(seen.insert(name).second, name.data());
-      }
-    QVERIFY(detail::vjp_reads_of("an op of somebody else") == VjpReads::everything);
-  }
+  void initTestCase() { register_all_ops(); }
 
   void every_op_has_a_test_row_a_docstring_and_a_formula() {
     const Registry& registry = Registry::instance();

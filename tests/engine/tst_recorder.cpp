@@ -1,8 +1,6 @@
 // The recorder: order, parents, links, threads, and what of values it keeps.
 #include <QtTest>
 #include <atomic>
-#include <cmath>
-#include <limits>
 #include <set>
 #include <thread>
 

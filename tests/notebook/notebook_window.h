@@ -2,6 +2,7 @@
 #pragma once
 
 #include <QApplication>
+#include <QTextBrowser>
 #include <QtTest>
 
 #include "app/notebook/cell_widget.h"
@@ -11,6 +12,14 @@
 #include "tests/notebook/sample_notebook.h"
 
 namespace tapedeck::app {
+
+/// Where to click on `text`.
+inline QPoint anchorPoint(QTextBrowser* browser, const QString& text) {
+  const QTextCursor found = browser->document()->find(text);
+  QTextCursor middle(browser->document());
+  middle.setPosition(found.selectionStart() + 2);
+  return browser->cursorRect(middle).center();
+}
 
 /// A notebook in a window, with the keyboard.
 struct Window {

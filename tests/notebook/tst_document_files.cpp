@@ -194,8 +194,7 @@ class TestDocumentFiles : public QObject {
         "huge.ipynb has 3.00 GiB; notebooks of more than 2.00 GiB can't be opened."));
   }
 
-  // ---- recovery
-  // ---------------------------------------------------------------------------------------------------
+  // ---- recovery ----
 
   void aRecoveryFileIsKeptWhileModified() {
     QTemporaryDir folder;
@@ -291,8 +290,7 @@ class TestDocumentFiles : public QObject {
                              NotebookError);
   }
 
-  // ---- damaged input
-  // -------------------------------------------------------------------------------------------------
+  // ---- damaged input ----
 
   void truncatedNotebooksAreRefused() {
     const QByteArray whole = sample();

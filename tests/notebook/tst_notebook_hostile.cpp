@@ -84,21 +84,13 @@ class LinkCatcher : public QObject {
   void open(const QUrl& url) { urls += url; }
 };
 
-QPoint anchorPoint(QTextBrowser* browser, const QString& text) {
-  const QTextCursor found = browser->document()->find(text);
-  QTextCursor middle(browser->document());
-  middle.setPosition(found.selectionStart() + 2);
-  return browser->cursorRect(middle).center();
-}
-
 }  // namespace
 
 class TestNotebookHostile : public QObject {
   Q_OBJECT
 
  private slots:
-  // ---- hostile
-  // ---------------------------------------------------------------------------------------------------------
+  // ---- hostile ----
 
   void nothingIsFetched() {
     Listener listener;

@@ -29,13 +29,6 @@ json withOutputs(const json& outputs) {
   return codeCell("c", "run()", outputs, 3);
 }
 
-QPoint anchorPoint(QTextBrowser* browser, const QString& text) {
-  const QTextCursor found = browser->document()->find(text);
-  QTextCursor middle(browser->document());
-  middle.setPosition(found.selectionStart() + 2);
-  return browser->cursorRect(middle).center();
-}
-
 }  // namespace
 
 class TestNotebookOutputs : public QObject {

@@ -77,7 +77,6 @@ class NoGradient(unittest.TestCase):
         self.assertIn("all pass gradients on", tf.explain_no_gradient(y, x))
         np.testing.assert_array_equal(tape.gradient(y, x).numpy(), [1., 1.])
 
-
     def test_says_where_numpy_read_it(self):
         def f(x):
             doubled = x * 2.

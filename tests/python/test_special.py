@@ -81,7 +81,6 @@ class AgainstSciPy(unittest.TestCase):
             np.testing.assert_allclose(tf.math.betainc(a, a, x / 64).numpy(),
                                        scipy.special.betainc(*(v.astype(float) for v in (a, a, x / 64))), rtol=tolerance)
 
-
     def test_bessel_functions(self):
         near = np.concatenate([10**RANDOM.uniform(-8, 0, 500), RANDOM.uniform(0, 30, 1500), RANDOM.uniform(30, 650, 500)])
         far = np.concatenate([near, 10**RANDOM.uniform(2, 12, 500)])
@@ -207,8 +206,7 @@ class Others(unittest.TestCase):
     def test_polygamma_has_no_limit_of_order(self):
         n = np.array([170., 171, 172, 171, 172, 172, 172, 171, np.inf, 200, 1e6, 171])
         x = np.array([1., 1, 1, 0, 0, -.3, -.7, -.7, 1, np.inf, 1e300, np.nan])
-        inf, nan = np.inf, np.nan
-        np.testing.assert_array_equal(np.sign(tf.math.polygamma(n, x).numpy()), [-1, 1, -1, 1, -1, 1, -1, 1, nan, 0, 0, nan])
+        np.testing.assert_array_equal(np.sign(tf.math.polygamma(n, x).numpy()), [-1, 1, -1, 1, -1, 1, -1, 1, np.nan, 0, 0, np.nan])
         self.assertTrue(np.isinf(tf.math.polygamma(n[1:8], x[1:8]).numpy()).all())
         half = float(tf.math.polygamma(np.float64(172), np.float64(-.5)))  # both sides of −½ cancel
         np.testing.assert_allclose(half, exact_polygamma(172, Fraction(3, 2)), rtol=1e-14)

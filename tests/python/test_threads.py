@@ -1,4 +1,5 @@
 """Threads, interrupts, and what a fresh process prints."""
+import functools
 import gc
 import os
 import signal
@@ -20,34 +21,43 @@ def run(code, **options):
                           **options)
 
 
+def raised_beside_each_other(functions):
+    """Calls the functions at once, each in a thread. What they raised: threads would only print it."""
+    raised = []
+
+    def call(function):
+        try:
+            function()
+        except BaseException as error:
+            raised.append(error)
+
+    threads = [threading.Thread(target=call, args=(function,)) for function in functions]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return raised
+
+
 class Threads(unittest.TestCase):
     def test_eight_threads_get_the_right_values_and_gradients(self):
         shared = tf.constant(np.random.RandomState(0).randn(64, 64))
         reference = shared.numpy()
-        failures = []
 
         def work(seed):
-            try:
-                generator = np.random.RandomState(seed)
-                for _ in range(40):
-                    mine = generator.randn(64, 64)
-                    x = tf.constant(mine)
-                    with tf.GradientTape() as tape:
-                        tape.watch(x)
-                        y = tf.reduce_sum(tf.square(x @ shared))
-                    np.testing.assert_allclose(float(y), ((mine @ reference)**2).sum(), rtol=1e-9)
-                    np.testing.assert_allclose(tape.gradient(y, x).numpy(), 2 * mine @ reference @ reference.T, rtol=1e-6, atol=1e-8)
-                    big = tf.exp(tf.fill([50000], float(seed)))
-                    np.testing.assert_allclose(big.numpy(), np.exp(np.float32(seed)), rtol=1e-5)
-            except BaseException as error:  # a thread's exception would only be printed
-                failures.append(error)
+            generator = np.random.RandomState(seed)
+            for _ in range(40):
+                mine = generator.randn(64, 64)
+                x = tf.constant(mine)
+                with tf.GradientTape() as tape:
+                    tape.watch(x)
+                    y = tf.reduce_sum(tf.square(x @ shared))
+                np.testing.assert_allclose(float(y), ((mine @ reference)**2).sum(), rtol=1e-9)
+                np.testing.assert_allclose(tape.gradient(y, x).numpy(), 2 * mine @ reference @ reference.T, rtol=1e-6, atol=1e-8)
+                big = tf.exp(tf.fill([50000], float(seed)))
+                np.testing.assert_allclose(big.numpy(), np.exp(np.float32(seed)), rtol=1e-5)
 
-        threads = [threading.Thread(target=work, args=(seed,)) for seed in range(8)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        self.assertEqual(failures, [])
+        self.assertEqual(raised_beside_each_other([functools.partial(work, seed) for seed in range(8)]), [])
 
     def test_a_variable_is_read_and_assigned_by_several_threads(self):
         v = tf.Variable(np.zeros(1000))
@@ -63,11 +73,7 @@ class Threads(unittest.TestCase):
                 if (values != values[0]).any():
                     torn.append(values)
 
-        threads = [threading.Thread(target=write, args=(float(i),)) for i in range(3)] + [threading.Thread(target=read) for _ in range(3)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        self.assertEqual(raised_beside_each_other([functools.partial(write, float(i)) for i in range(3)] + [read] * 3), [])
         self.assertEqual(torn, [])
 
     def test_no_change_of_a_variable_is_lost(self):
@@ -78,11 +84,7 @@ class Threads(unittest.TestCase):
                 v.assign_add(np.ones(100000))
                 v.assign_sub(np.full(100000, 3.))
 
-        threads = [threading.Thread(target=add) for _ in range(8)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        self.assertEqual(raised_beside_each_other([add] * 8), [])
         self.assertEqual(set(v.numpy()), {-800.})
 
     def test_other_threads_run_beside_one_large_matrix_or_image(self):
@@ -167,25 +169,18 @@ class Stress(unittest.TestCase):
             return [None if tensor is None else tensor.numpy().tobytes() for tensor in job()]
 
         expected = [arrays(job) for job in jobs]
-        failures = []
+        wrong = []
         barrier = threading.Barrier(8)
 
         def work(start):
-            try:
-                barrier.wait()
-                for i in range(3 * len(jobs)):
-                    at = (start * 2 + i) % len(jobs)
-                    if arrays(jobs[at]) != expected[at]:
-                        failures.append(at)
-            except BaseException as error:  # a thread's exception would only be printed
-                failures.append(error)
+            barrier.wait()
+            for i in range(3 * len(jobs)):
+                at = (start * 2 + i) % len(jobs)
+                if arrays(jobs[at]) != expected[at]:
+                    wrong.append(at)
 
-        threads = [threading.Thread(target=work, args=(start,)) for start in range(8)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        self.assertEqual(failures, [])
+        self.assertEqual(raised_beside_each_other([functools.partial(work, start) for start in range(8)]), [])
+        self.assertEqual(wrong, [])
 
     def test_unrecorded(self):
         self.check()

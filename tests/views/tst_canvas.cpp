@@ -31,6 +31,17 @@ class Sample : public CanvasWidget {
   }
 };
 
+std::pair<Sample*, Sample*> twoSamplesIn(QWidget& window) {
+  auto* layout = new QVBoxLayout(&window);
+  auto* first = new Sample(&window);
+  auto* second = new Sample(&window);
+  layout->addWidget(first);
+  layout->addWidget(second);
+  window.resize(300, 300);
+  window.show();
+  return {first, second};
+}
+
 }  // namespace
 
 class CanvasTest : public QObject {
@@ -86,13 +97,7 @@ class CanvasTest : public QObject {
 
   void severalLiveInOneWindowAndMoveToAnother() {
     QWidget window;
-    auto* layout = new QVBoxLayout(&window);
-    auto* first = new Sample(&window);
-    auto* second = new Sample(&window);
-    layout->addWidget(first);
-    layout->addWidget(second);
-    window.resize(300, 300);
-    window.show();
+    const auto [first, second] = twoSamplesIn(window);
     QTRY_VERIFY(first->framesPainted() > 0 && second->framesPainted() > 0);
     QWidget other;
     other.resize(300, 200);
@@ -110,13 +115,7 @@ class CanvasTest : public QObject {
 
   void showsItsFocus() {
     QWidget window;
-    auto* layout = new QVBoxLayout(&window);
-    auto* first = new Sample(&window);
-    auto* second = new Sample(&window);
-    layout->addWidget(first);
-    layout->addWidget(second);
-    window.resize(300, 300);
-    window.show();
+    const auto [first, second] = twoSamplesIn(window);
     window.activateWindow();
     QVERIFY(QTest::qWaitForWindowActive(&window));
     first->setFocus();

@@ -18,14 +18,19 @@ def public(*names):
     return decorate
 
 
-def op(name):
-    """The function of the op of that name."""
-    return _engine.op_function(name)
+op = _engine.op_function  # the function of the op of that name: op("matmul")
 
 
 def tensor(value, dtype=None):
     """The value as a tensor."""
     return _engine.convert_to_tensor(value, dtype, None)
+
+
+def either(function, name, value, other_name, other):
+    """An argument that has a name of its own in each of TensorFlow's generations."""
+    if (value is None) == (other is None):
+        raise TypeError(f"{function}() needs either {name!r} or {other_name!r}, and not both")
+    return other if value is None else value
 
 
 def index_dtype(function, argument, dtype):

@@ -4,8 +4,8 @@ from operator import index as _index
 import numpy as np
 
 from tapedeck import _engine, dtypes
+from tapedeck.composites import op as _op
 
-_op = _engine.op_function
 _to_tensor = _engine.convert_to_tensor
 _InvalidArgument = _engine.InvalidArgumentError
 

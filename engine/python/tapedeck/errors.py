@@ -11,7 +11,6 @@ from tapedeck._engine import (  # noqa: F401
 )
 
 
-
 def _message(error):
     return str(error.args[2]) if len(error.args) > 2 else Exception.__str__(error)
 

@@ -146,12 +146,7 @@ def hessian_function(f, param=0):
 
     @functools.wraps(f)
     def decorated(*args, **kwargs):
-        position = _positions(f, param, len(args))[0]
-        args = _as_sources(args, [position])
-        source = args[position]
-        with GradientTape() as outer:
-            outer.watch(source)
-            gradient = _gradient_of_scalar(f, args, kwargs, source)
+        outer, gradient, source = _taped_gradient(f, param, args, kwargs)
         return outer.jacobian(gradient, source, unconnected_gradients="zero")
 
     return decorated
@@ -166,21 +161,22 @@ def hessian_vector_product_function(f, param=0):
 
     @functools.wraps(f)
     def decorated(*args, vector, **kwargs):
-        position = _positions(f, param, len(args))[0]
-        args = _as_sources(args, [position])
-        source = args[position]
-        with GradientTape() as outer:
-            outer.watch(source)
-            gradient = _gradient_of_scalar(f, args, kwargs, source)
+        outer, gradient, source = _taped_gradient(f, param, args, kwargs)
         return outer.gradient(gradient, source, output_gradients=vector, unconnected_gradients="zero")
 
     return decorated
 
 
-def _gradient_of_scalar(f, args, kwargs, source):
-    with GradientTape() as inner:
-        inner.watch(source)
-        result = _engine.convert_to_tensor(_require_result(f, f(*args, **kwargs)))
-    if result.shape.ndims != 0:
-        raise ValueError(f"{getattr(f, '__name__', f)!s} returned the shape {tuple(result.shape)}; a Hessian is that of a scalar")
-    return inner.gradient(result, source, unconnected_gradients="zero")
+def _taped_gradient(f, param, args, kwargs):
+    """The gradient of f, which gives a scalar, with respect to one argument: (the tape that holds it, gradient, argument)."""
+    position = _positions(f, param, len(args))[0]
+    args = _as_sources(args, [position])
+    source = args[position]
+    with GradientTape() as outer:
+        outer.watch(source)
+        with GradientTape() as inner:
+            inner.watch(source)
+            result = _engine.convert_to_tensor(_require_result(f, f(*args, **kwargs)))
+        if result.shape.ndims != 0:
+            raise ValueError(f"{getattr(f, '__name__', f)!s} returned the shape {tuple(result.shape)}; a Hessian is that of a scalar")
+        return outer, inner.gradient(result, source, unconnected_gradients="zero"), source

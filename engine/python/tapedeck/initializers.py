@@ -7,8 +7,7 @@ from operator import index as _index
 import numpy as _np
 
 from tapedeck import _engine, dtypes, random as _random
-
-_op = _engine.op_function
+from tapedeck.composites import op as _op
 
 
 class Initializer:

@@ -5,7 +5,7 @@ Algorithm 7.5 (L-BFGS), with a fixed step length in place of a line search.
 """
 import collections
 
-from tapedeck import _engine
+from tapedeck.composites import op as _op
 from tapedeck.tape import GradientTape
 
 
@@ -87,10 +87,6 @@ class LBFGS:
         for (s, y, rho), weight in zip(self._pairs, reversed(weights)):
             r = _add_scaled(r, weight - _dot(y, r) * rho, s)
         return r
-
-
-def _op(name):
-    return _engine.op_function(name)
 
 
 def _dot(a, b):

@@ -3,10 +3,7 @@ import math as _math
 from operator import index as _index
 
 from tapedeck import _engine
-
-
-def _op(name):
-    return _engine.op_function(name)
+from tapedeck.composites import op as _op
 
 
 def _pair(op, a, b, first="a", second="b"):
@@ -206,5 +203,3 @@ def lstsq(matrix, rhs, l2_regularizer=0.0, fast=True, name=None):
     if tall:
         return cholesky_solve(chol, _op("matmul")(matrix, rhs, True))
     return _op("matmul")(matrix, cholesky_solve(chol, rhs), True)
-
-

@@ -4,6 +4,7 @@ from operator import index as _index
 from tapedeck import _engine
 from tapedeck import nn_images as _images
 from tapedeck import nn_volumes as _volumes
+from tapedeck.composites import op as _op
 
 avg_pool = _images.avg_pool
 avg_pool1d = _images.avg_pool1d
@@ -34,10 +35,6 @@ max_pool3d = _volumes.max_pool3d
 max_pool_with_argmax = _images.max_pool_with_argmax
 pool = _images.pool
 separable_conv2d = _images.separable_conv2d
-
-
-def _op(name):
-    return _engine.op_function(name)
 
 
 def _floating(op, argument, value):

@@ -5,13 +5,9 @@ from operator import index
 import numpy as np
 
 from tapedeck import _engine, nn_volumes
-from tapedeck.composites import index_dtype
+from tapedeck.composites import either as _either, index_dtype, op as _op
 
 MaxPoolWithArgmax = collections.namedtuple("MaxPoolWithArgmax", ["output", "argmax"])  # of two ops, so of no registry row
-
-
-def _op(name):
-    return _engine.op_function(name)
 
 
 def _sliding(op, strides, padding, data_format, dilations):
@@ -30,13 +26,6 @@ def _sliding(op, strides, padding, data_format, dilations):
                                                "(before, after) for each axis")
         arguments["explicit_paddings"] = pairs.ravel().tolist()
     return arguments
-
-
-def _either(op, name, value, other_name, other):
-    """An argument that has a name of its own in each generation."""
-    if (value is None) == (other is None):
-        raise TypeError(f"{op}() needs either {name!r} or {other_name!r}, and not both")
-    return other if value is None else value
 
 
 def _pair_of_one(value):

@@ -5,17 +5,7 @@ from operator import index
 import numpy as np
 
 from tapedeck import _engine
-
-
-def _op(name):
-    return _engine.op_function(name)
-
-
-def _either(op, value, other):
-    """The filters, which have a name of their own in each generation."""
-    if (value is None) == (other is None):
-        raise TypeError(f"{op}() needs either 'filters' or 'filter', and not both")
-    return other if value is None else value
+from tapedeck.composites import either as _either, op as _op
 
 
 def _three(op, argument, value):
@@ -84,6 +74,16 @@ def _on_images(strides, dilations, padding):
     return {"strides": strides[1:], "dilations": dilations[1:], "padding": padding}
 
 
+def _arguments(op, input, filters, filter, strides, dilations, padding, data_format):
+    """The arguments of a convolution, checked: the input with the channels last, filters, strides, dilations, padding."""
+    volumes = _volumes(op, input, data_format)
+    filters = _engine.convert_to_tensor(_either(op, "filters", filters, "filter", filter), None, volumes.dtype)
+    if filters.ndim != 5:
+        raise _engine.InvalidArgumentError(f"{op}: filters has shape {tuple(filters.shape)}; needs (depth, height, width, channels, outputs)")
+    return (volumes, filters, _spatial(op, "strides", strides, data_format), _spatial(op, "dilations", dilations, data_format),
+            _padding(op, padding))
+
+
 def conv3d(input, filters=None, strides=None, padding=None, data_format="NDHWC", dilations=None, name=None, *, filter=None):
     """Slides filters over volumes: y[n, d, i, j, o] = Σ input[n, d·stride + a·dilation, …, c]·filters[a, b, e, c, o].
 
@@ -94,11 +94,8 @@ def conv3d(input, filters=None, strides=None, padding=None, data_format="NDHWC",
     Errors: InvalidArgumentError for shapes, strides, dilations and paddings that do not fit; TypeError for other or different
     dtypes.
     """
-    volumes = _volumes("conv3d", input, data_format)
-    filters = _filters("conv3d", _either("conv3d", filters, filter), volumes.dtype)
-    strides = _spatial("conv3d", "strides", strides, data_format)
-    dilations = _spatial("conv3d", "dilations", dilations, data_format)
-    padding = _padding("conv3d", padding)
+    volumes, filters, strides, dilations, padding = _arguments("conv3d", input, filters, filter, strides, dilations, padding,
+                                                               data_format)
     batch, depth, height, width, channels = volumes.shape
     if filters.shape[3] != channels:
         raise _engine.InvalidArgumentError(f"conv3d: input has {channels} channels, filters {tuple(filters.shape)} are for {filters.shape[3]}")
@@ -124,11 +121,8 @@ def conv3d_transpose(input, filters=None, output_shape=None, strides=None, paddi
     Errors: InvalidArgumentError for shapes, strides, dilations and paddings that do not fit; TypeError for other or different
     dtypes.
     """
-    gradient = _volumes("conv3d_transpose", input, data_format)
-    filters = _filters("conv3d_transpose", _either("conv3d_transpose", filters, filter), gradient.dtype)
-    strides = _spatial("conv3d_transpose", "strides", strides, data_format)
-    dilations = _spatial("conv3d_transpose", "dilations", dilations, data_format)
-    padding = _padding("conv3d_transpose", padding)
+    gradient, filters, strides, dilations, padding = _arguments("conv3d_transpose", input, filters, filter, strides, dilations,
+                                                                padding, data_format)
     extents = [index(extent) for extent in np.asarray(output_shape).reshape(-1).tolist()]
     if len(extents) != 5:
         raise _engine.InvalidArgumentError(f"conv3d_transpose: output_shape is {output_shape!r}; needs 5 extents")
@@ -150,13 +144,6 @@ def conv3d_transpose(input, filters=None, output_shape=None, strides=None, paddi
                                            _sliced_depths(kernel, count, strides[0], dilations[0]))]
     result = _op("add_n")(parts) if kernel > 1 else parts[0]
     return _in_format(_op("slice")(result, [0, before, 0, 0, 0], [batch, depth, height, width, channels]), data_format)
-
-
-def _filters(op, filters, dtype):
-    filters = _engine.convert_to_tensor(filters, None, dtype)
-    if filters.ndim != 5:
-        raise _engine.InvalidArgumentError(f"{op}: filters has shape {tuple(filters.shape)}; needs (depth, height, width, channels, outputs)")
-    return filters
 
 
 def _pool3d(op, input, ksize, strides, padding, data_format):

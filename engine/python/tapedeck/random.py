@@ -6,9 +6,8 @@ from operator import index as _index
 import numpy as np
 
 from tapedeck import _engine, dtypes
+from tapedeck.composites import op as _op
 from tapedeck.shaping import broadcast_static_shape as _broadcast_static_shape
-
-_op = _engine.op_function
 
 
 def set_seed(seed):

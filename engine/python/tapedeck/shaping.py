@@ -9,9 +9,9 @@ from operator import index
 import numpy as np
 
 from tapedeck import _engine, dtypes
+from tapedeck.composites import op as _op
 from tapedeck.shapes import TensorShape
 
-_op = _engine.op_function
 _to_tensor = _engine.convert_to_tensor
 _InvalidArgument = _engine.InvalidArgumentError
 

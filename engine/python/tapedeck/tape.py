@@ -4,6 +4,7 @@ import enum
 import numpy as np
 
 from tapedeck import _engine, nest
+from tapedeck.composites import op as _op
 
 
 class UnconnectedGradients(enum.Enum):
@@ -19,10 +20,6 @@ def unconnected_as_zero(unconnected_gradients):
         return UnconnectedGradients(unconnected_gradients) is UnconnectedGradients.ZERO
     except ValueError:
         raise ValueError(f"unconnected_gradients is {unconnected_gradients!r}; it is 'none' or 'zero'") from None
-
-
-def _op(name):
-    return _engine.op_function(name)
 
 
 def _unit_vectors(target, count, row=None):
