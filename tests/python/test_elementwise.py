@@ -87,6 +87,16 @@ class Values(unittest.TestCase):
         self.check(tf.math.erfinv(inside), scipy.special.erfinv(inside), 1e-14, "erfinv")
         self.check(tf.math.erfcinv(2 * p), scipy.special.erfcinv(2 * p), 1e-14, "erfcinv")
 
+    def test_zeta_below_zero_to_the_last_digits_beside_its_zeros_too(self):
+        # Sums of mpmath 1.2.1 with 60 digits.
+        for s, q, wanted in ((3, -.5, 0.41439832211716), (3, -1.4375, -6.286139575742933), (3, -3.484375, -1.4959002842915086),
+                             (5, -2.4921875, -5.012927466419517), (5, -7.5, 6.0255206861549874e-05),
+                             (7, -1.501, 3.586553820394968), (3, -20.4990234375, -0.09399400899362309),
+                             (9, -12.498, -36.87544302268693), (4, -2.5, 32.4579793698646), (2, -1e-09, 9.999999999999999e+17),
+                             (3, -33.0009765625, -1073741823.9932128), (3, -.49609375, 0.03658308568591455),
+                             (1025, -1.5, 0), (2049, -3.25, -np.inf), (99999, -3.75, np.inf), (100000, -3.75, np.inf)):
+            np.testing.assert_allclose(tf.math.zeta(np.float64(s), np.float64(q)).numpy(), wanted, rtol=2.3e-16, err_msg=f"{s} {q}")
+
     def test_zeta_to_the_last_digits(self):
         # ζ(s, q) by Euler's and Maclaurin's formula with 45 digits
         for s, q, wanted in ((1.0000000001, 1e-17, 1.0000001039143867e+17), (1.000000000001, 1e-16, 1.0000999911475768e+16),
