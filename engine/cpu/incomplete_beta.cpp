@@ -71,16 +71,16 @@ double scaled_gamma_ratio(double a, double b) {
   return scaled_gamma(a + b) / (scaled_gamma(a) * scaled_gamma(b));
 }
 
-/// xᵃ·(1 − x)ᵇ / B(a, b); for large a or b from Γ(z) = √(2π/z)·(z/e)ᶻ·Γ*(z): what the powers have in common
-/// is gone.
-double scaled_density(const BetaCall& c) {
+/// xᵃ·(1 − x)ᵇ / B(a, b), divided by `divisor`; for large a or b from Γ(z) = √(2π/z)·(z/e)ᶻ·Γ*(z): what the
+/// powers have in common is gone.
+double scaled_density(const BetaCall& c, double divisor = 1.0) {
   const double sum = c.a + c.b;
   if (sum < 10.0)
-    return std::pow(c.x, c.a) * std::pow(c.rest, c.b) * (c.a / sum * c.b) * std::tgamma(sum + 1.0) /
+    return std::pow(c.x, c.a) * std::pow(c.rest, c.b) * (c.a / sum * c.b / divisor) * std::tgamma(sum + 1.0) /
            (std::tgamma(c.a + 1.0) * std::tgamma(c.b + 1.0));
-  const double exponent = weighted_excess(c) + weighted_excess(c.swapped());
+  const double half = std::exp(-0.5 * (weighted_excess(c) + weighted_excess(c.swapped())));
   const double width = c.a < c.b ? std::sqrt(c.a * share(c.b, c.a)) : std::sqrt(c.b * share(c.a, c.b));
-  return width / std::sqrt(2.0 * std::numbers::pi) * scaled_gamma_ratio(c.a, c.b) * std::exp(-exponent);
+  return half * width / divisor / std::sqrt(2.0 * std::numbers::pi) * scaled_gamma_ratio(c.a, c.b) * half;
 }
 
 /// Gauss' and Legendre's points and weights on [0, 1], by Newton's method from (Abramowitz and
@@ -192,27 +192,49 @@ double incomplete_beta(double a, double b, double x) {
   return one_side(call);
 }
 
+double beta_density(double a, double b, double x) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  if (!(a > 0.0) || !(b > 0.0) || std::isinf(a) || std::isinf(b) || !(x >= 0.0) || !(x <= 1.0))
+    return not_a_number;
+  if (x == 0.0) return a < 1.0 ? infinity : a == 1.0 ? b : 0.0;
+  if (x == 1.0) return b < 1.0 ? infinity : b == 1.0 ? a : 0.0;
+  const BetaCall call{a, b, x, 1.0 - x, exact_difference(a, b, x)};
+  return scaled_density(call, x * call.rest);
+}
+
 namespace {
 
-template <class T>
-void fill(const T* a, const T* b, const T* x, T* out, std::int64_t count) {
+template <class T, class Function>
+void fill(Function function, const T* a, const T* b, const T* x, T* out, std::int64_t count) {
   for_blocks(count, grain_for(400.0), [=](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i)
       out[i] = static_cast<T>(
-          incomplete_beta(static_cast<double>(a[i]), static_cast<double>(b[i]), static_cast<double>(x[i])));
+          function(static_cast<double>(a[i]), static_cast<double>(b[i]), static_cast<double>(x[i])));
   });
+}
+
+template <class Function>
+void fill_of(DType dtype, Function function, const void* a, const void* b, const void* x, void* out,
+             std::int64_t count) {
+  if (dtype == DType::float32)
+    fill(function, static_cast<const float*>(a), static_cast<const float*>(b), static_cast<const float*>(x),
+         static_cast<float*>(out), count);
+  else
+    fill(function, static_cast<const double*>(a), static_cast<const double*>(b),
+         static_cast<const double*>(x), static_cast<double*>(out), count);
 }
 
 }  // namespace
 
 void incomplete_beta(DType dtype, const void* a, const void* b, const void* x, void* out,
                      std::int64_t count) {
-  if (dtype == DType::float32)
-    fill(static_cast<const float*>(a), static_cast<const float*>(b), static_cast<const float*>(x),
-         static_cast<float*>(out), count);
-  else
-    fill(static_cast<const double*>(a), static_cast<const double*>(b), static_cast<const double*>(x),
-         static_cast<double*>(out), count);
+  const auto function = [](double p, double q, double at) { return incomplete_beta(p, q, at); };
+  fill_of(dtype, function, a, b, x, out, count);
+}
+
+void beta_density(DType dtype, const void* a, const void* b, const void* x, void* out, std::int64_t count) {
+  const auto function = [](double p, double q, double at) { return beta_density(p, q, at); };
+  fill_of(dtype, function, a, b, x, out, count);
 }
 
 }  // namespace tapedeck::cpu
