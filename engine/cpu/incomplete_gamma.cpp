@@ -170,6 +170,7 @@ double gamma_density(double a, double x) {
     return half * power * half / std::tgamma(a + 1.0);
   }
   const double half = std::exp(-0.5 * a * log_excess(x / a, (x - a) / a));
+  if (half == 0.0) return 0.0;
   return half * (std::sqrt(a / (2.0 * std::numbers::pi)) / x) * half / scaled_gamma(a);
 }
 
