@@ -87,6 +87,12 @@ class Values(unittest.TestCase):
         self.check(tf.math.erfinv(inside), scipy.special.erfinv(inside), 1e-14, "erfinv")
         self.check(tf.math.erfcinv(2 * p), scipy.special.erfcinv(2 * p), 1e-14, "erfcinv")
 
+    def test_erfcinv_of_the_least_numbers_of_narrow_dtypes(self):
+        for dtype, least, wanted, tolerance in ((tf.float16, 6e-8, 3.832031, 1e-3), (tf.float32, 1.4e-45, 10.019834518432617, 1e-6)):
+            found = tf.math.erfcinv(tf.constant([least, -least, 0, 1], dtype)).numpy()
+            np.testing.assert_allclose(found, [wanted, np.nan, np.inf, 0], rtol=tolerance)
+            self.assertEqual(found.dtype, dtype.as_numpy_dtype)
+
     def test_zeta_below_zero_to_the_last_digits_beside_its_zeros_too(self):
         # Sums of mpmath 1.2.1 with 60 digits.
         for s, q, wanted in ((3, -.5, 0.41439832211716), (3, -1.4375, -6.286139575742933), (3, -3.484375, -1.4959002842915086),
