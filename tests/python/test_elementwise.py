@@ -93,6 +93,17 @@ class Values(unittest.TestCase):
             np.testing.assert_allclose(found, [wanted, np.nan, np.inf, 0], rtol=tolerance)
             self.assertEqual(found.dtype, dtype.as_numpy_dtype)
 
+    def test_digamma_keeps_its_digits_beside_its_zeros(self):
+        for x, wanted in (  # by mpmath 1.2.1 with 60 digits
+                (1.4616321449683622, -9.241265521729427e-17), (1.4616321449683707, 8.072510599401404e-15), (1.4616321,
+                -4.3514636958769774e-08), (1.461, -0.0006118861376865112), (1.5154389927239045, 0.05082445744871386), (1.25,
+                -0.22745353337626542), (1.7, 0.2085478748734939), (1.2000001, -0.2890397698544751), (1.7499,
+                0.247396040550276), (-0.504, 0.0007420716047053968), (-0.4797518857071592, 0.2175009807494184), (-1.5734,
+                0.0009788966613444876), (-2.6330366027846033, -0.24904396530277448), (-12.723194563320385,
+                -0.0702942939284083), (-0.5, 0.03648997397857652), (-100.25, 7.754238959208646), (-1e-20, 1e+20),
+                (2.5838146493934206, 0.7434474960661192)):
+            np.testing.assert_allclose(tf.math.digamma(np.float64(x)).numpy(), wanted, rtol=1.2e-15, err_msg=str(x))
+
     def test_zeta_below_zero_to_the_last_digits_beside_its_zeros_too(self):
         # Sums of mpmath 1.2.1 with 60 digits.
         for s, q, wanted in ((3, -.5, 0.41439832211716), (3, -1.4375, -6.286139575742933), (3, -3.484375, -1.4959002842915086),
