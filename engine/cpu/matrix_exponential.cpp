@@ -36,7 +36,7 @@ std::optional<std::vector<Eigen::Index>> triangular_order(const Real& a) {
   return order;
 }
 
-/// A, and what of its powers has been asked for. All stand for 2⁻ˢA where that was chosen.
+/// A, and what of its powers has been asked for.
 class Powers {
  public:
   explicit Powers(const Real& a) : a_(a), second_(a * a) {}
@@ -50,6 +50,13 @@ class Powers {
   const Real& sixth() {
     if (!sixth_) sixth_ = fourth() * second_;
     return *sixth_;
+  }
+  /// To the powers of 2⁻ʰA.
+  void halve(int halvings) {
+    a_ = scaled(a_, -halvings);
+    second_ = scaled(second_, -2 * halvings);
+    if (fourth_) fourth_ = scaled(*fourth_, -4 * halvings);
+    if (sixth_) sixth_ = scaled(*sixth_, -6 * halvings);
   }
 
  private:
@@ -191,8 +198,11 @@ Real exponential_in_order(const Real& a, bool is_triangular) {
       return *result;
     }
   halvings += halvings_of(powers);
-  Powers halved(scaled(a, -halvings));
-  Real result = approximant_13(halved);
+  if (exponent == 0)
+    powers.halve(halvings);
+  else  // the powers may have lost what is small beside the largest
+    powers = Powers(scaled(a, -halvings));
+  Real result = approximant_13(powers);
   if (is_triangular) set_diagonals(result, a, halvings);
   while (halvings-- > 0) {
     result = is_triangular ? triangular_square(result) : Real(result * result);
