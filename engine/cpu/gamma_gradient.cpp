@@ -95,7 +95,9 @@ double slope(double shape, double x) {
   const double deviations = (x - shape) / std::sqrt(shape);
   double factorial = 1.0;
   for (std::size_t k = 2; k <= order; ++k) factorial *= static_cast<double>(k);
-  if (shape >= 1e4 && std::abs(deviations) < 20.0) return factorial * large_shape_slope(a, x).c[order];
+  // The expansions below need some √a terms there; this one goes by powers of deviations/√a.
+  if (shape >= 1e4 && std::abs(deviations) < 0.04 * std::sqrt(shape))
+    return factorial * large_shape_slope(a, x).c[order];
   // ∂F/∂a = ±p·(E·ln' p + E'), E one of the expansions; f = p·a/x.
   const auto longer = Taylor<order + 1>::variable(shape);
   const bool is_upper = x > 1.0 && x > shape;

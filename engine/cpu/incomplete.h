@@ -1,4 +1,5 @@
-// The regularized incomplete gamma and beta functions, element by element; NaN outside of their domains.
+// The regularized incomplete gamma and beta functions and their densities, element by element; NaN outside of
+// their domains.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +15,16 @@ double upper_incomplete_gamma(double a, double x);
 /// I(x; a, b) = B(x; a, b) / B(a, b), for finite a > 0, b > 0 and 0 ≤ x ≤ 1.
 double incomplete_beta(double a, double b, double x);
 
+/// ∂P/∂x = xᵃ⁻¹·e⁻ˣ / Γ(a), without the loss of digits that its logarithm has where a is large; at 0 its
+/// limit.
+double gamma_density(double a, double x);
+/// ∂I/∂x = xᵃ⁻¹·(1 − x)ᵇ⁻¹ / B(a, b), the same.
+double beta_density(double a, double b, double x);
+
 /// The same over contiguous float32 or float64 values.
 void incomplete_gamma(bool upper, DType dtype, const void* a, const void* x, void* out, std::int64_t count);
+void gamma_density(DType dtype, const void* a, const void* x, void* out, std::int64_t count);
 void incomplete_beta(DType dtype, const void* a, const void* b, const void* x, void* out, std::int64_t count);
+void beta_density(DType dtype, const void* a, const void* b, const void* x, void* out, std::int64_t count);
 
 }  // namespace tapedeck::cpu

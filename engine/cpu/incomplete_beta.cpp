@@ -1,8 +1,11 @@
 // I by its continued fraction (DLMF 8.17.22) on the side of the mean where that is short, or by its power
-// series (8.17.8 expanded) where that is, from I(x; a, b) = 1 − I(1 − x; b, a).
+// series (8.17.8 expanded) where that is, from I(x; a, b) = 1 − I(1 − x; b, a); where a and b are large, by
+// quadrature of the density.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "engine/cpu/blocks.h"
 #include "engine/cpu/incomplete.h"
@@ -12,46 +15,136 @@ namespace tapedeck::cpu {
 namespace {
 
 constexpr double epsilon = 0x1p-54;
-constexpr int most_terms = 1'000'000;  ///< some √max(a, b) are needed: enough up to 10¹¹
+constexpr int most_terms = 1'000'000;  ///< never reached: some √min(a, b) are needed
+constexpr double large_from = 1e4;     ///< with both above it the density is all but normal
+constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 
-/// a, b, x and 1 − x.
-struct BetaCall {
-  double a, b, x, rest;
-};
-
-/// xᵃ·(1 − x)ᵇ / B(a, b); for large a or b from Γ(z) = √(2π/z)·(z/e)ᶻ·Γ*(z): what the powers have in common
-/// is gone.
-double scaled_density(const BetaCall& c) {
-  const double sum = c.a + c.b;
-  if (sum < 10.0)
-    return std::pow(c.x, c.a) * std::pow(c.rest, c.b) * (c.a / sum * c.b) * std::tgamma(sum + 1.0) /
-           (std::tgamma(c.a + 1.0) * std::tgamma(c.b + 1.0));
-  const double difference = c.b * c.x - c.a * c.rest;  // a·μ, and −b·μ for the other
-  const double exponent = c.a * log_excess(c.x * sum / c.a, difference / c.a) +
-                          c.b * log_excess(c.rest * sum / c.b, -difference / c.b);
-  const double ratio = scaled_gamma(sum) / (scaled_gamma(c.a) * scaled_gamma(c.b));
-  return std::sqrt(c.a / sum * c.b / (2.0 * std::numbers::pi)) * ratio * std::exp(-exponent);
+/// b·x − a·(1 − x) as the exact number rounded once: where a and b are large, the distance from the mean is
+/// what all but the last digits of its parts have in common.
+double exact_difference(double a, double b, double x) {
+  const double rest = 1.0 - x;
+  const double rest_low = (1.0 - rest) - x;  // exact: 1 − x = rest + rest_low
+  double parts[6];
+  const auto put_product = [&](std::size_t at, double u, double v) {
+    parts[at + 1] = u * v;
+    parts[at] = std::fma(u, v, -parts[at + 1]);
+  };
+  put_product(0, -a, rest_low);
+  put_product(2, -a, rest);
+  put_product(4, b, x);
+  // Ogita, Rump, Oishi, "Accurate sum and dot product" (SIAM J. Sci. Comput. 26(6), 2005), algorithm 4.3.
+  for (int pass = 0; pass < 6; ++pass)
+    for (std::size_t i = 1; i < std::size(parts); ++i) {
+      const double sum = parts[i] + parts[i - 1];
+      const double of_first = sum - parts[i];
+      parts[i - 1] = (parts[i] - (sum - of_first)) + (parts[i - 1] - of_first);
+      parts[i] = sum;
+    }
+  double sum = 0.0;
+  for (const double part : parts) sum += part;
+  return sum;
 }
 
-/// By Lentz's method.
+/// a, b, x, 1 − x, and (a + b)·(x − a / (a + b)).
+struct BetaCall {
+  double a, b, x, rest, difference;
+  BetaCall swapped() const { return {b, a, rest, x, -difference}; }
+};
+
+/// a / (a + b), also where the sum is no double.
+double share(double a, double b) {
+  return 1.0 / (1.0 + b / a);
+}
+
+/// a·(λ − 1 − ln λ) with λ = x·(a + b)/a.
+double weighted_excess(const BetaCall& c) {
+  const double mu = c.difference / c.a;
+  if (std::abs(mu) <= 0.5) return c.a * log_excess(1.0 + mu, mu);
+  const double quotient = c.b / c.a;
+  const double log_share = std::isinf(quotient) ? std::log(c.a) - std::log(c.b) : -std::log1p(quotient);
+  const double log_x = c.x < 0.5 ? std::log(c.x) : std::log1p(-c.rest);
+  return c.difference - c.a * (log_x - log_share);
+}
+
+/// Γ*(a + b) / (Γ*(a)·Γ*(b)), 1 where a and b are large.
+double scaled_gamma_ratio(double a, double b) {
+  return scaled_gamma(a + b) / (scaled_gamma(a) * scaled_gamma(b));
+}
+
+/// xᵃ·(1 − x)ᵇ / B(a, b), divided by `divisor`; for large a or b from Γ(z) = √(2π/z)·(z/e)ᶻ·Γ*(z): what the
+/// powers have in common is gone.
+double scaled_density(const BetaCall& c, double divisor = 1.0) {
+  const double sum = c.a + c.b;
+  if (sum < 10.0)
+    return std::pow(c.x, c.a) * std::pow(c.rest, c.b) * (c.a / sum * c.b / divisor) * std::tgamma(sum + 1.0) /
+           (std::tgamma(c.a + 1.0) * std::tgamma(c.b + 1.0));
+  const double half = std::exp(-0.5 * (weighted_excess(c) + weighted_excess(c.swapped())));
+  const double width = c.a < c.b ? std::sqrt(c.a * share(c.b, c.a)) : std::sqrt(c.b * share(c.a, c.b));
+  return half * width / divisor / std::sqrt(2.0 * std::numbers::pi) * scaled_gamma_ratio(c.a, c.b) * half;
+}
+
+/// Gauss' and Legendre's points and weights on [0, 1], by Newton's method from (Abramowitz and
+/// Stegun, 22.16.6).
+struct Quadrature {
+  static constexpr int count = 40;
+  std::array<double, count> points{}, weights{};
+
+  Quadrature() {
+    for (int i = 0; i < count; ++i) {
+      double x = std::cos(std::numbers::pi * (i + 0.75) / (count + 0.5)), slope = 0.0;
+      for (int step = 0; step < 8; ++step) {
+        double before = 1.0, here = x;
+        for (int k = 2; k <= count; ++k)
+          before = std::exchange(here, ((2 * k - 1) * x * here - (k - 1) * before) / k);
+        slope = count * (x * here - before) / (x * x - 1.0);
+        x -= here / slope;
+      }
+      points[static_cast<std::size_t>(i)] = 0.5 * (1.0 - x);
+      weights[static_cast<std::size_t>(i)] = 1.0 / ((1.0 - x * x) * slope * slope);
+    }
+  }
+};
+
+/// I below the mean for large a and b: the density's integral from x down to where it is e⁻⁴⁵ of that at x,
+/// in units of its width √(ab/(a + b)) of the difference.
+double quadrature(const BetaCall& c) {
+  static const Quadrature rule;
+  const double width = c.a < c.b ? std::sqrt(c.a * share(c.b, c.a)) : std::sqrt(c.b * share(c.a, c.b));
+  const double above_zero = 1.0 + c.difference / c.a, below_one = 1.0 - c.difference / c.b;
+  if (!(above_zero > 0.0)) return 0.0;
+  const double slope = -c.difference / width / (above_zero * below_one);
+  const double reach = std::min(90.0 / (slope + std::sqrt(slope * slope + 90.0)), c.a / width * above_zero);
+  double sum = 0.0;
+  for (std::size_t i = 0; i < rule.points.size(); ++i) {
+    const double at = c.difference - width * reach * rule.points[i];
+    const double of_a = at / c.a, of_b = -at / c.b;
+    const double exponent = c.a * log_excess(1.0 + of_a, of_a) + c.b * log_excess(1.0 + of_b, of_b);
+    sum += rule.weights[i] * std::exp(-exponent) / ((1.0 + of_a) * (1.0 + of_b));
+  }
+  return reach * sum * scaled_gamma_ratio(c.a, c.b) / std::sqrt(2.0 * std::numbers::pi);
+}
+
+/// I / scaled_density by Lentz's method; NaN where it does not converge. The even part of the continued
+/// fraction (DLMF 8.17.22), as Didonato and Morris have it (ACM Transactions on Mathematical Software 18(3),
+/// 1992, algorithm 708, BFRAC): its first denominator holds the difference, which 1 − x·(a + b)/(a + 1) would
+/// lose.
 double fraction(const BetaCall& c) {
   const auto away_from_zero = [](double value) { return value == 0.0 ? 1e-300 : value; };
-  double upper = 1.0;
-  double lower = 1.0 / away_from_zero(1.0 - (c.a + c.b) / (c.a + 1.0) * c.x);
-  double value = lower;
-  for (int m = 1; m < most_terms; ++m) {
-    const double at = c.a + 2.0 * m;
-    const double even = m / (at - 1.0) * ((c.b - m) / at) * c.x;
-    lower = 1.0 / away_from_zero(1.0 + even * lower);
-    upper = away_from_zero(1.0 + even / upper);
-    value *= lower * upper;
-    const double odd = -(c.a + m) / at * ((c.a + c.b + m) / (at + 1.0)) * c.x;
-    lower = 1.0 / away_from_zero(1.0 + odd * lower);
-    upper = away_from_zero(1.0 + odd / upper);
-    value *= lower * upper;
-    if (std::abs(lower * upper - 1.0) < epsilon) break;
+  const double start = 1.0 - c.difference;
+  double denominator = away_from_zero(c.a / (c.a + 1.0) * start);
+  double upper = denominator, lower = 0.0;
+  for (int n = 1; n < most_terms; ++n) {
+    const double at = c.a + (2.0 * n - 1.0);
+    const double change = n * ((c.b - n) * c.x);
+    const double alpha = (c.a + (n - 1.0)) / at * change * ((c.a + c.b + (n - 1.0)) / at * c.x);
+    const double beta = n + change / at + (c.a + n) / (at + 2.0) * (start + n * (1.0 + c.rest));
+    lower = 1.0 / away_from_zero(beta + alpha * lower);
+    upper = away_from_zero(beta + alpha / upper);
+    const double factor = upper * lower;
+    denominator *= factor;
+    if (std::abs(factor - 1.0) <= 4.0 * epsilon) return 1.0 / denominator;
   }
-  return value;
+  return not_a_number;
 }
 
 /// xᵃ/(a·B)·(1 + a·Σ (1 − b)…(n − b)·xⁿ / (n!·(a + n))).
@@ -71,46 +164,77 @@ bool has_short_series(const BetaCall& c) {
   return c.b * c.x <= 1.0 && c.x <= 0.95;
 }
 
+/// The same, and NaN as it is.
+double at_most_one(double probability) {
+  return probability > 1.0 ? 1.0 : probability;
+}
+
 double one_side(const BetaCall& c) {
-  return std::min(1.0, has_short_series(c) ? power_series(c) : scaled_density(c) * fraction(c) / c.a);
+  if (has_short_series(c)) return at_most_one(power_series(c));
+  const double density = scaled_density(c);
+  return density == 0.0 ? 0.0 : at_most_one(density * fraction(c));
 }
 
 }  // namespace
 
 double incomplete_beta(double a, double b, double x) {
   if (!(a > 0.0) || !(b > 0.0) || std::isinf(a) || std::isinf(b) || !(x >= 0.0) || !(x <= 1.0))
-    return std::numeric_limits<double>::quiet_NaN();
+    return not_a_number;
   if (x == 0.0 || x == 1.0) return x;
-  const BetaCall call{a, b, x, 1.0 - x};
+  const BetaCall call{a, b, x, 1.0 - x, exact_difference(a, b, x)};
+  if (std::min(a, b) >= large_from)
+    return call.difference <= 0.0 ? quadrature(call) : 1.0 - quadrature(call.swapped());
   // Beyond, the fraction's terms cancel; but 1 − t has no digits where t is all but 1.
   if (!has_short_series(call) && x > (a + 1.0) / (a + b + 2.0)) {
-    const double other = one_side({b, a, call.rest, x});
+    const double other = one_side(call.swapped());
     if (other < 0.9999) return 1.0 - other;
   }
   return one_side(call);
 }
 
+double beta_density(double a, double b, double x) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  if (!(a > 0.0) || !(b > 0.0) || std::isinf(a) || std::isinf(b) || !(x >= 0.0) || !(x <= 1.0))
+    return not_a_number;
+  if (x == 0.0) return a < 1.0 ? infinity : a == 1.0 ? b : 0.0;
+  if (x == 1.0) return b < 1.0 ? infinity : b == 1.0 ? a : 0.0;
+  const BetaCall call{a, b, x, 1.0 - x, exact_difference(a, b, x)};
+  return scaled_density(call, x * call.rest);
+}
+
 namespace {
 
-template <class T>
-void fill(const T* a, const T* b, const T* x, T* out, std::int64_t count) {
+template <class T, class Function>
+void fill(Function function, const T* a, const T* b, const T* x, T* out, std::int64_t count) {
   for_blocks(count, grain_for(400.0), [=](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i)
       out[i] = static_cast<T>(
-          incomplete_beta(static_cast<double>(a[i]), static_cast<double>(b[i]), static_cast<double>(x[i])));
+          function(static_cast<double>(a[i]), static_cast<double>(b[i]), static_cast<double>(x[i])));
   });
+}
+
+template <class Function>
+void fill_of(DType dtype, Function function, const void* a, const void* b, const void* x, void* out,
+             std::int64_t count) {
+  if (dtype == DType::float32)
+    fill(function, static_cast<const float*>(a), static_cast<const float*>(b), static_cast<const float*>(x),
+         static_cast<float*>(out), count);
+  else
+    fill(function, static_cast<const double*>(a), static_cast<const double*>(b),
+         static_cast<const double*>(x), static_cast<double*>(out), count);
 }
 
 }  // namespace
 
 void incomplete_beta(DType dtype, const void* a, const void* b, const void* x, void* out,
                      std::int64_t count) {
-  if (dtype == DType::float32)
-    fill(static_cast<const float*>(a), static_cast<const float*>(b), static_cast<const float*>(x),
-         static_cast<float*>(out), count);
-  else
-    fill(static_cast<const double*>(a), static_cast<const double*>(b), static_cast<const double*>(x),
-         static_cast<double*>(out), count);
+  const auto function = [](double p, double q, double at) { return incomplete_beta(p, q, at); };
+  fill_of(dtype, function, a, b, x, out, count);
+}
+
+void beta_density(DType dtype, const void* a, const void* b, const void* x, void* out, std::int64_t count) {
+  const auto function = [](double p, double q, double at) { return beta_density(p, q, at); };
+  fill_of(dtype, function, a, b, x, out, count);
 }
 
 }  // namespace tapedeck::cpu

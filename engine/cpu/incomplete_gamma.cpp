@@ -158,25 +158,51 @@ double upper_incomplete_gamma(double a, double x) {
   return upper_comes_first(a, x) ? upper_directly(a, x) : 1.0 - lower_series(a, x);
 }
 
+double gamma_density(double a, double x) {
+  if (!(a >= 0.0) || !(x >= 0.0) || a == 0.0 || (std::isinf(a) && std::isinf(x))) return not_a_number;
+  if (std::isinf(a) || std::isinf(x)) return 0.0;
+  if (x == 0.0) return a < 1.0 ? std::numeric_limits<double>::infinity() : a == 1.0 ? 1.0 : 0.0;
+  // In two parts, as one may be as large as the other is small.
+  if (a < 10.0) {
+    const double half = std::exp(-0.5 * x);
+    if (half == 0.0) return 0.0;
+    const double power = a < 1.0 ? a / x * std::pow(x, a) : std::pow(x, a - 1.0) * a;
+    return half * power * half / std::tgamma(a + 1.0);
+  }
+  const double half = std::exp(-0.5 * a * log_excess(x / a, (x - a) / a));
+  if (half == 0.0) return 0.0;
+  return half * (std::sqrt(a / (2.0 * std::numbers::pi)) / x) * half / scaled_gamma(a);
+}
+
 namespace {
 
-template <class T>
-void fill(bool upper, const T* a, const T* x, T* out, std::int64_t count) {
-  const auto function = upper ? upper_incomplete_gamma : lower_incomplete_gamma;
+template <class T, class Function>
+void fill(Function function, const T* a, const T* x, T* out, std::int64_t count) {
   for_blocks(count, grain_for(300.0), [=](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i)
       out[i] = static_cast<T>(function(static_cast<double>(a[i]), static_cast<double>(x[i])));
   });
 }
 
+template <class Function>
+void fill_of(DType dtype, Function function, const void* a, const void* x, void* out, std::int64_t count) {
+  if (dtype == DType::float32)
+    fill(function, static_cast<const float*>(a), static_cast<const float*>(x), static_cast<float*>(out),
+         count);
+  else
+    fill(function, static_cast<const double*>(a), static_cast<const double*>(x), static_cast<double*>(out),
+         count);
+}
+
 }  // namespace
 
 void incomplete_gamma(bool upper, DType dtype, const void* a, const void* x, void* out, std::int64_t count) {
-  if (dtype == DType::float32)
-    fill(upper, static_cast<const float*>(a), static_cast<const float*>(x), static_cast<float*>(out), count);
-  else
-    fill(upper, static_cast<const double*>(a), static_cast<const double*>(x), static_cast<double*>(out),
-         count);
+  fill_of(dtype, upper ? upper_incomplete_gamma : lower_incomplete_gamma, a, x, out, count);
+}
+
+void gamma_density(DType dtype, const void* a, const void* x, void* out, std::int64_t count) {
+  fill_of(
+      dtype, [](double shape, double at) { return gamma_density(shape, at); }, a, x, out, count);
 }
 
 }  // namespace tapedeck::cpu

@@ -6,6 +6,7 @@
 #include "engine/cpu/eigen_matrices.h"
 #include "engine/cpu/eigen_matrix_functions.h"
 #include "engine/cpu/linear_algebra.h"
+#include "engine/cpu/matrix_exponential.h"
 #include "engine/cpu/triangular_logarithm.h"
 
 namespace tapedeck::cpu {
@@ -97,8 +98,7 @@ bool square_root(std::int64_t n, const T* a, T* out) {
 
 template <class T>
 void exponential(std::int64_t n, const T* a, T* out) {
-  // Scaling and squaring: Higham 2005, SIAM J. Matrix Anal. Appl. 26(4).
-  apply(n, a, out, [](const Real& matrix) { return std::optional<Real>(matrix.exp()); });
+  apply(n, a, out, [](const Real& matrix) { return std::optional<Real>(exponential_of(matrix)); });
 }
 
 template <class T>

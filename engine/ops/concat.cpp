@@ -3,6 +3,7 @@
 
 #include "engine/ops/checks.h"
 #include "engine/ops/families.h"
+#include "engine/ops/interrupt.h"
 
 namespace tapedeck::ops {
 namespace {
@@ -15,11 +16,19 @@ Dims without(const Dims& dims, int axis) {
   return result;
 }
 
+/// For loops over parts, of which there may be millions that are nothing to do each.
+void check_interrupt_at_part(std::size_t i) {
+  constexpr std::size_t between = 64;
+  if (i % between == between - 1) check_interrupt();
+}
+
 /// Cotangents of several outputs, zeros where none arrived.
 Tensors filled(const VjpContext& c) {
   Tensors gradients;
-  for (std::size_t i = 0; i < c.outputs.size(); ++i)
+  for (std::size_t i = 0; i < c.outputs.size(); ++i) {
+    check_interrupt_at_part(i);
     gradients.push_back(c.cotangents[i] ? c.cotangents[i] : zeros_shaped_like(c.outputs[i]));
+  }
   return gradients;
 }
 
@@ -62,7 +71,9 @@ Tensors concat_forward(const OpContext& c) {
   Tensor out = allocate_output(c);
   const int axis = concat_axis(c);
   std::int64_t position = 0;
-  for (const Tensor& value : c.inputs) {
+  for (std::size_t i = 0; i < c.inputs.size(); ++i) {
+    check_interrupt_at_part(i);
+    const Tensor& value = c.inputs[i];
     place(value, out, value.shape(), value.strides(), out.strides(), position * out.strides()[axis]);
     position += value.dim(axis);
   }
@@ -74,6 +85,7 @@ Tensors concat_vjp(const VjpContext& c) {
   Tensors gradients(c.inputs.size());
   Integers begin(static_cast<std::size_t>(c.inputs[0].rank()), 0);
   for (std::size_t i = 0; i < gradients.size(); ++i) {
+    check_interrupt_at_part(i);
     const Shape& shape = c.inputs[i].shape();
     if (c.wanted[i]) gradients[i] = slice(c.cotangents[0], begin, Integers(shape.begin(), shape.end()));
     begin[static_cast<std::size_t>(axis)] += shape[axis];
@@ -135,9 +147,11 @@ Tensors stack_forward(const OpContext& c) {
   Tensor out = allocate_output(c);
   const int axis = stack_axis(c);
   const Strides to = without(out.strides(), axis);
-  for (std::size_t i = 0; i < c.inputs.size(); ++i)
+  for (std::size_t i = 0; i < c.inputs.size(); ++i) {
+    check_interrupt_at_part(i);
     place(c.inputs[i], out, c.inputs[i].shape(), c.inputs[i].strides(), to,
           static_cast<std::int64_t>(i) * out.strides()[axis]);
+  }
   return one(std::move(out));
 }
 
@@ -195,8 +209,10 @@ TAPEDECK_OP(unstack_op) = {
                                        to_string(value.shape()), " has extent ", value.dim(axis));
           check_output_count(c, value.dim(axis));
           TensorSpecs specs;
-          for (std::int64_t i = 0; i < value.dim(axis); ++i)
+          for (std::int64_t i = 0; i < value.dim(axis); ++i) {
+            check_interrupt_at_part(static_cast<std::size_t>(i));
             specs.push_back({value.dtype(), without(value.shape(), axis)});
+          }
           return specs;
         },
     .forward =
@@ -205,10 +221,12 @@ TAPEDECK_OP(unstack_op) = {
           const int axis = normalize_axis("unstack", "axis", integer_of(c, 1), value.shape());
           const Strides strides = without(value.strides(), axis);
           Tensors outputs;
-          for (std::size_t i = 0; i < c.outputs.size(); ++i)
+          for (std::size_t i = 0; i < c.outputs.size(); ++i) {
+            check_interrupt_at_part(i);
             outputs.push_back(
                 view_of(value, c.outputs[i].shape, strides,
                         value.count() == 0 ? 0 : static_cast<std::int64_t>(i) * value.strides()[axis]));
+          }
           return outputs;
         },
     .vjp =
@@ -266,6 +284,7 @@ TensorSpecs split_shape(const OpContext& c) {
   }
   TensorSpecs specs;
   for (const std::int64_t size : sizes) {
+    check_interrupt_at_part(specs.size());
     Shape shape = value.shape();
     shape[axis] = size;
     specs.push_back({value.dtype(), shape});
@@ -279,6 +298,7 @@ Tensors split_forward(const OpContext& c) {
   Tensors outputs;
   std::int64_t position = 0;
   for (const TensorSpec& part : c.outputs) {
+    check_interrupt_at_part(outputs.size());
     outputs.push_back(
         view_of(value, part.shape, value.strides(),
                 value.count() == 0 || part.shape[axis] == 0 ? 0 : position * value.strides()[axis]));

@@ -152,8 +152,9 @@ TAPEDECK_OP(matrix_exponential_op) = {
     .vjp = exponential_vjp,
     .vjp_formula = "dA = the upper right corner of exp [Aᵀ dY; 0 Aᵀ]",
     .doc =
-        "The exponential of matrices: Σ Aᵏ / k!, by scaling and squaring (Higham 2005, SIAM J. Matrix Anal. "
-        "Appl. 26(4)).\n\n"
+        "The exponential of matrices: Σ Aᵏ / k!, by scaling and squaring (Al-Mohy and Higham 2009, SIAM J. "
+        "Matrix Anal. Appl. 31(3)); of triangular ones, in whatever order of their rows and columns, the "
+        "diagonal is that of exp to the last digits.\n\n"
         "input: A, (…, n, n), any floating dtype.\n"
         "Returns: dtype and shape of input. A matrix that holds NaN or ∞ gives NaN. Gradient: Al-Mohy and "
         "Higham 2009, SIAM J. Matrix Anal. Appl. 30(4), by an exponential of twice the extent.\n"

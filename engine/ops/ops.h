@@ -165,6 +165,9 @@ Tensor bessel_k1e(const Tensor& x);
 Tensor igamma(const Tensor& a, const Tensor& x);
 Tensor igammac(const Tensor& a, const Tensor& x);
 Tensor betainc(const Tensor& a, const Tensor& b, const Tensor& x);
+/// Their derivatives with respect to x.
+Tensor gamma_density(const Tensor& a, const Tensor& x);
+Tensor beta_density(const Tensor& a, const Tensor& b, const Tensor& x);
 Tensor xdivy(const Tensor& x, const Tensor& y);
 Tensor xlogy(const Tensor& x, const Tensor& y);
 Tensor xlog1py(const Tensor& x, const Tensor& y);

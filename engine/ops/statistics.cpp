@@ -1,6 +1,11 @@
 // Spread and length of the values along axes.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
 #include "engine/ops/binary_row.h"
 #include "engine/ops/families.h"
+#include "engine/ops/matrices.h"
 #include "engine/ops/reduction_row.h"
 
 namespace tapedeck::ops {
@@ -21,6 +26,59 @@ Tensor root_of(const Tensor& squares) {
   cpu::unary(cpu::Unary::sqrt, squares.dtype(), squares.raw(), out.writable_data<std::byte>(),
              squares.count());
   return out;
+}
+
+Tensor sums_of_squares(const OpContext& c, const Tensor& x, const std::vector<bool>& flags) {
+  const Tensor squares = run_binary(Binary::multiply, x, x, {x.dtype(), x.shape()});
+  return reduce_axes(cpu::Reduction::sum, squares, flags, c.outputs[0].shape);
+}
+
+/// Whether a sum of squares has all its digits: no square overflowed or underflowed. NaN has nothing to lose.
+template <class T>
+bool keeps_digits(T sum) {
+  using Limits = std::numeric_limits<T>;
+  return std::isnan(sum) || (sum >= Limits::min() / Limits::epsilon() && sum <= Limits::max());
+}
+
+/// √(Σ x²) where squares overflow or underflow: of x·2⁻ᵉ with the exponent e of the largest |x|.
+template <class T>
+Tensor scaled_length(const OpContext& c, const std::vector<bool>& flags, const Tensor& sums) {
+  constexpr int most =
+      std::numeric_limits<T>::max_exponent - 2;  // so that 2⁻ᵉ is a number of that dtype, too
+  const Tensor& x = c.inputs[0];
+  const Tensor dense = contiguous(x);
+  Tensor sizes = Tensor::allocate(x.dtype(), x.shape());
+  cpu::unary(cpu::Unary::abs, x.dtype(), dense.raw(), sizes.writable_data<std::byte>(), x.count());
+  const Tensor largest = reduce_axes(cpu::Reduction::max, sizes, flags, c.outputs[0].shape);
+  Tensor scales = Tensor::allocate(x.dtype(), reduced_shape(x.shape(), flags, true));
+  std::vector<int> exponents(static_cast<std::size_t>(sums.count()), 0);
+  for (std::int64_t i = 0; i < sums.count(); ++i) {
+    const T size = largest.data<T>()[i];
+    int& exponent = exponents[static_cast<std::size_t>(i)];
+    if (!keeps_digits(sums.data<T>()[i]) && size > 0 && std::isfinite(size))
+      exponent = std::clamp(std::ilogb(size), -most, most);
+    scales.writable_data<T>()[i] = std::ldexp(T(1), -exponent);
+  }
+  const Tensor scaled = run_binary(Binary::multiply, x, scales, {x.dtype(), x.shape()});
+  Tensor lengths = root_of(sums_of_squares(c, scaled, flags));
+  for (std::int64_t i = 0; i < sums.count(); ++i) {
+    T& length = lengths.writable_data<T>()[i];
+    length = std::ldexp(length, exponents[static_cast<std::size_t>(i)]);
+  }
+  return lengths;
+}
+
+Tensor length_of(const OpContext& c) {
+  const std::vector<bool> flags = axis_flags(c, axis_attribute, c.inputs[0].shape());
+  const Tensor sums = sums_of_squares(c, c.inputs[0], flags);
+  if (c.inputs[0].count() == 0) return root_of(sums);
+  Tensor lengths;
+  visit_real(sums.dtype(), [&]<class T>(T) {
+    const T* first = sums.data<T>();
+    const bool is_sound = std::all_of(first, first + sums.count(), [](T sum) { return keeps_digits(sum); });
+    lengths = is_sound ? root_of(sums) : scaled_length<T>(c, flags, sums);
+  });
+  return lengths;
 }
 
 /// (x − mean) / n along the reduction's axes.
@@ -66,17 +124,10 @@ Tensor reduce_std(const Tensor& input, const Axes& axis, bool keepdims) {
 
 TAPEDECK_OP(reduce_euclidean_norm_op) = reduction_row(
     {"reduce_euclidean_norm",
-     "The Euclidean length of the values along axes: √(Σ x²); of nothing it is 0. At length 0 the gradient "
-     "is taken as "
-     "0.",
+     "The Euclidean length of the values along axes: √(Σ x²); of nothing it is 0. Squares may "
+     "overflow and underflow. At length 0 the gradient is taken as 0.",
      "dx = dy·x / y"},
-    Kind::floating, reduction_shape<Kind::floating>,
-    [](const OpContext& c) {
-      const Tensor& x = c.inputs[0];
-      const Tensor squares = run_binary(Binary::multiply, x, x, {x.dtype(), x.shape()});
-      const std::vector<bool> flags = axis_flags(c, axis_attribute, x.shape());
-      return one(root_of(reduce_axes(cpu::Reduction::sum, squares, flags, c.outputs[0].shape)));
-    },
+    Kind::floating, reduction_shape<Kind::floating>, [](const OpContext& c) { return one(length_of(c)); },
     [](const VjpContext& c) {
       const Tensor share = divide_no_nan(c.cotangents[0], c.outputs[0]);
       return one(with_kept_axes(c, share) * c.inputs[0]);

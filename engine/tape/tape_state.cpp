@@ -1,6 +1,7 @@
 #include "engine/tape/tape_state.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "engine/tape/large_value.h"
 #include "engine/tensor/block_pool.h"
@@ -152,6 +153,14 @@ Tensor alias(const Tensor& tensor) {
 }
 
 void make_outputs_distinct(std::span<const Tensor> inputs, std::span<Tensor> outputs) {
+  constexpr std::size_t few = 16;
+  if (inputs.size() + outputs.size() > few) {  // unstack has millions
+    std::unordered_set<std::uint64_t> known;
+    for (const Tensor& input : inputs) known.insert(input.id());
+    for (Tensor& output : outputs)
+      if (!known.insert(output.id()).second) output = alias(output);
+    return;
+  }
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const auto same = [&](const Tensor& other) { return other.same_body(outputs[i]); };
     if (std::any_of(inputs.begin(), inputs.end(), same) ||

@@ -232,8 +232,8 @@ inline Rows more_binary_rows() {
   return rows;
 }
 
-/// The incomplete gamma functions at small, middle and large a, and at both ends of x.
-inline Row incomplete_gamma_row(const std::string& op, bool upper) {
+/// Of a and x, which broadcast; at small, middle and large a, and at both ends of x.
+inline Row gamma_row(const std::string& op, const std::function<double(double, double)>& f) {
   Row row{op, {}, {}, 2e-14};
   for (const auto& [a, x] : std::vector<std::pair<Shape, Shape>>{
            {{}, {}}, {{4}, {4}}, {{3}, {2, 3}}, {{2, 1}, {3, 1, 4}}, {{0}, {2, 0}}})
@@ -249,21 +249,37 @@ inline Row incomplete_gamma_row(const std::string& op, bool upper) {
     const std::vector<double> x = {0, 0, infinity, 1, 1, -1, 3, infinity, 1, not_a_number};
     return Call{{Tensor::from_values<double>(a, {10}), Tensor::from_values<double>(x, {10})}};
   });
-  row.reference = [upper](const Call& call) {
+  row.reference = [f](const Call& call) {
     const Array a(call.inputs[0]), x(call.inputs[1]);
     Array out(broadcast_shapes(a.shape, x.shape, "test"));
-    for_each_index(out.shape, [&](const auto& index) {
-      const double shape = a.broadcast(index), at = x.broadcast(index);
-      const bool in_domain = shape > 0 && at >= 0 && !(std::isinf(shape) && std::isinf(at));
-      const Wide lower = !in_domain                     ? static_cast<Wide>(not_a_number)
-                         : at == 0 || std::isinf(shape) ? 0
-                         : std::isinf(at)               ? 1
-                                                        : gamma_distribution(shape, at);
-      out(index) = static_cast<double>(upper ? 1 - lower : lower);
-    });
+    for_each_index(out.shape,
+                   [&](const auto& index) { out(index) = f(a.broadcast(index), x.broadcast(index)); });
     return Arrays{out};
   };
   return row;
+}
+
+inline bool is_in_gammas_domain(double a, double x) {
+  return a > 0 && x >= 0 && !(std::isinf(a) && std::isinf(x));
+}
+
+inline Row incomplete_gamma_row(const std::string& op, bool upper) {
+  return gamma_row(op, [upper](double a, double x) {
+    const Wide lower = !is_in_gammas_domain(a, x) ? static_cast<Wide>(not_a_number)
+                       : x == 0 || std::isinf(a)  ? 0
+                       : std::isinf(x)            ? 1
+                                                  : gamma_distribution(a, x);
+    return static_cast<double>(upper ? 1 - lower : lower);
+  });
+}
+
+inline Row gamma_density_row() {
+  return gamma_row("gamma_density", [](double a, double x) {
+    if (!is_in_gammas_domain(a, x)) return not_a_number;
+    if (std::isinf(a) || std::isinf(x)) return 0.0;
+    const Wide shape = a, at = x, power = shape == 1 ? 0 : (shape - 1) * std::log(at);
+    return static_cast<double>(std::exp(power - at - std::lgamma(shape)));
+  });
 }
 
 /// I(x; a, b) = xᵃ(1 − x)ᵇ/(a·B(a, b))·Σ (a + b)…(a + b + n − 1)·xⁿ / ((a + 1)…(a + n)): all terms above 0.
@@ -281,8 +297,17 @@ inline double beta_distribution(double a, double b, double x) {
                                             std::lgamma(wide_a + wide_b)));
 }
 
-inline Row incomplete_beta_row() {
-  Row row{"betainc", {}, {}, 2e-14};
+inline double beta_density(double a, double b, double x) {
+  if (!(a > 0 && b > 0 && x >= 0 && x <= 1) || std::isinf(a) || std::isinf(b)) return not_a_number;
+  const Wide wide_a = a, wide_b = b, wide_x = x;
+  return static_cast<double>(
+      std::pow(wide_x, wide_a - 1) * std::pow(1 - wide_x, wide_b - 1) *
+      std::exp(std::lgamma(wide_a + wide_b) - std::lgamma(wide_a) - std::lgamma(wide_b)));
+}
+
+/// Of a, b and x, which broadcast.
+inline Row beta_row(const std::string& op, const std::function<double(double, double, double)>& f) {
+  Row row{op, {}, {}, 2e-14};
   row.constants = {0, 1};
   const auto values = [](const std::vector<double>& list) {
     return Tensor::from_values<double>(list, {static_cast<std::int64_t>(list.size())});
@@ -307,11 +332,11 @@ inline Row incomplete_beta_row() {
                  values({3, 3, 1, -1, 1, 1, 1, infinity, 1}),
                  values({0, 1, 0.5, 0.5, -0.1, 1.1, 0.5, 0.5, 0.5})}};
   });
-  row.reference = [](const Call& call) {
+  row.reference = [f](const Call& call) {
     const Array a(call.inputs[0]), b(call.inputs[1]), x(call.inputs[2]);
     Array out(broadcast_shapes(broadcast_shapes(a.shape, b.shape, "test"), x.shape, "test"));
     for_each_index(out.shape, [&](const auto& index) {
-      out(index) = beta_distribution(a.broadcast(index), b.broadcast(index), x.broadcast(index));
+      out(index) = f(a.broadcast(index), b.broadcast(index), x.broadcast(index));
     });
     return Arrays{out};
   };
@@ -320,7 +345,8 @@ inline Row incomplete_beta_row() {
 
 inline Rows incomplete_rows() {
   return {incomplete_gamma_row("igamma", false), incomplete_gamma_row("igammac", true),
-          incomplete_beta_row()};
+          beta_row("betainc", beta_distribution), gamma_density_row(),
+          beta_row("beta_density", beta_density)};
 }
 
 inline Rows bitwise_rows() {

@@ -322,6 +322,23 @@ class OpsKernelsTest : public QObject {
         "interrupted");
   }
 
+  void taking_apart_and_putting_together_many_small_parts_asks_for_interrupts() {
+    HostHooks hooks;
+    hooks.interrupted = [] { return true; };
+    const Tensor value = zeros({5000}, DType::float64);
+    const Tensors parts = unstack(reshape(value, {5000, 1}));
+    const auto again_and_again = [](const auto& work) {
+      for (int i = 0; i < 1000; ++i) work();
+    };
+    set_host_hooks(hooks);
+    const std::span<const Tensor> all(parts.data(), parts.size());
+    EXPECT_ERROR(Interrupted, again_and_again([&] { (void)unstack(value); }), "interrupted");
+    EXPECT_ERROR(Interrupted, again_and_again([&] { (void)split(value, 5000, 0); }), "interrupted");
+    EXPECT_ERROR(Interrupted, again_and_again([&] { (void)stack(all); }), "interrupted");
+    EXPECT_ERROR(Interrupted, again_and_again([&] { (void)concat(all, 0); }), "interrupted");
+    set_host_hooks({});
+  }
+
   void long_work_gives_up_the_host_lock_and_takes_it_back() {
     static std::atomic<int> held{0};
     static std::atomic<int> releases{0};

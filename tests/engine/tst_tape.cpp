@@ -1,9 +1,15 @@
 // What a tape records, on which thread, and until when.
 #include <QtTest>
+#include <set>
 #include <thread>
 
 #include "tests/engine/expect_error.h"
 #include "tests/engine/tape_helpers.h"
+
+// Of engine/tape/tape_state.h, which has members named as Qt's keyword `slots`.
+namespace tapedeck::detail {
+void make_outputs_distinct(std::span<const Tensor> inputs, std::span<Tensor> outputs);
+}
 
 using namespace tapedeck;
 using namespace test_ops;
@@ -236,6 +242,26 @@ class TestTape : public QObject {
     const Tensor x = watched(tape, 5);
     const Tensor y = detail::identity(detail::identity(x));
     QCOMPARE(gradient(tape, y, x).item(), 1.);
+  }
+
+  void outputs_that_are_inputs_or_one_another_get_ids_of_their_own_few_or_many() {
+    for (const int count : {3, 15, 16, 17, 1000}) {
+      const Tensor input = scalar(7);
+      Tensors outputs;
+      for (int i = 0; i < count; ++i) outputs.push_back(scalar(i));
+      outputs[1] = input;
+      outputs.back() = outputs[0];
+      const Tensors before = outputs;
+      detail::make_outputs_distinct({&input, 1}, {outputs.data(), outputs.size()});
+      std::set<std::uint64_t> ids{input.id()};
+      for (std::size_t i = 0; i < outputs.size(); ++i) {
+        const bool known = i == 1 || i + 1 == outputs.size();
+        QVERIFY(ids.insert(outputs[i].id()).second);
+        QCOMPARE(outputs[i].same_body(before[i]), !known);
+        QCOMPARE(outputs[i].item(), before[i].item());
+        QCOMPARE(outputs[i].raw(), before[i].raw());
+      }
+    }
   }
 };
 

@@ -87,6 +87,35 @@ class Values(unittest.TestCase):
         self.check(tf.math.erfinv(inside), scipy.special.erfinv(inside), 1e-14, "erfinv")
         self.check(tf.math.erfcinv(2 * p), scipy.special.erfcinv(2 * p), 1e-14, "erfcinv")
 
+    def test_erfcinv_of_the_least_numbers_of_narrow_dtypes(self):
+        for dtype, least, wanted, tolerance in ((tf.float16, 6e-8, 3.832031, 1e-3),
+                                                (tf.float32, 1.4e-45, 10.019834518432617, 1e-6)):
+            found = tf.math.erfcinv(tf.constant([least, -least, 0, 1], dtype)).numpy()
+            np.testing.assert_allclose(found, [wanted, np.nan, np.inf, 0], rtol=tolerance)
+            self.assertEqual(found.dtype, dtype.as_numpy_dtype)
+
+    def test_digamma_keeps_its_digits_beside_its_zeros(self):
+        for x, wanted in (  # by mpmath 1.2.1 with 60 digits
+                (1.4616321449683622, -9.241265521729427e-17), (1.4616321449683707, 8.072510599401404e-15), (1.4616321,
+                -4.3514636958769774e-08), (1.461, -0.0006118861376865112), (1.5154389927239045, 0.05082445744871386), (1.25,
+                -0.22745353337626542), (1.7, 0.2085478748734939), (1.2000001, -0.2890397698544751), (1.7499,
+                0.247396040550276), (-0.504, 0.0007420716047053968), (-0.4797518857071592, 0.2175009807494184), (-1.5734,
+                0.0009788966613444876), (-2.6330366027846033, -0.24904396530277448), (-12.723194563320385,
+                -0.0702942939284083), (-0.5, 0.03648997397857652), (-100.25, 7.754238959208646), (-1e-20, 1e+20),
+                (2.5838146493934206, 0.7434474960661192)):
+            np.testing.assert_allclose(tf.math.digamma(np.float64(x)).numpy(), wanted, rtol=1.2e-15, err_msg=str(x))
+
+    def test_zeta_below_zero_to_the_last_digits_beside_its_zeros_too(self):
+        # Sums of mpmath 1.2.1 with 60 digits.
+        for s, q, wanted in ((3, -.5, 0.41439832211716), (3, -1.4375, -6.286139575742933), (3, -3.484375, -1.4959002842915086),
+                             (5, -2.4921875, -5.012927466419517), (5, -7.5, 6.0255206861549874e-05),
+                             (7, -1.501, 3.586553820394968), (3, -20.4990234375, -0.09399400899362309),
+                             (9, -12.498, -36.87544302268693), (4, -2.5, 32.4579793698646), (2, -1e-09, 9.999999999999999e+17),
+                             (3, -33.0009765625, -1073741823.9932128), (3, -.49609375, 0.03658308568591455),
+                             (1025, -1.5, 0), (2049, -3.25, -np.inf), (99999, -3.75, np.inf), (100000, -3.75, np.inf)):
+            found = tf.math.zeta(np.float64(s), np.float64(q)).numpy()
+            np.testing.assert_allclose(found, wanted, rtol=2.3e-16, err_msg=f"{s} {q}")
+
     def test_zeta_to_the_last_digits(self):
         # ζ(s, q) by Euler's and Maclaurin's formula with 45 digits
         for s, q, wanted in ((1.0000000001, 1e-17, 1.0000001039143867e+17), (1.000000000001, 1e-16, 1.0000999911475768e+16),

@@ -1,10 +1,72 @@
 """LU decompositions, logarithms, ranks and norms of matrices against SciPy's, and their gradients."""
 import unittest
+from fractions import Fraction
 
 import numpy as np
 from scipy import linalg
 
 import tapedeck as tf
+
+
+def exponential_of_nilpotent(a):
+    """Σ Aᵏ / k! of a matrix of whole numbers whose n-th power is 0, in fractions."""
+    n = len(a)
+    term = total = np.array([[Fraction(int(i == j)) for j in range(n)] for i in range(n)])
+    for k in range(1, n):
+        term = term.dot(np.array([[Fraction(int(x)) for x in row] for row in a])) / k
+        total = total + term
+    return total.astype(float)
+
+
+class Exponential(unittest.TestCase):
+    """Matrices whose norm says little about their powers: every entry has all digits, however small beside others."""
+
+    def test_triangular_matrices_keep_every_digit_of_every_entry(self):
+        rng = np.random.default_rng(1)
+        for n, size in ((2, 1e12), (3, 1e6), (4, 1e9), (6, 1e12), (9, 1e9)):
+            a = np.triu(np.round(rng.normal(size=(n, n)) * size), 1)
+            order = rng.permutation(n)
+            wanted = exponential_of_nilpotent(a)
+            for matrix, result in ((a, wanted), (a.T, wanted.T), (a[order][:, order], wanted[order][:, order])):
+                np.testing.assert_allclose(tf.linalg.expm(matrix).numpy(), result, rtol=2e-15)
+                shifted = tf.linalg.expm(matrix - 3 * np.eye(n)).numpy()
+                np.testing.assert_allclose(shifted, np.exp(-3) * result, rtol=2e-15)
+        for low, high, apart in ((1, 2, 1e12), (-5, 2, 1e12), (2, 2, 1e250), (-1e3, -1, 1e6), (-1, -1e3, 1e6)):
+            slope = np.exp(low) if low == high else (np.exp(high) - np.exp(low)) / (high - low)
+            np.testing.assert_allclose(tf.linalg.expm(np.array([[low, apart], [0, high]], float)).numpy(),
+                                       [[np.exp(low), apart * slope], [0, np.exp(high)]], rtol=1e-15)
+
+    def test_other_matrices_of_small_powers_are_not_scaled_away(self):
+        for size in (1e4, 1e8, 1e12):  # exp [a b; 1/b a] = eᵃ·[cosh 1, b·sinh 1; sinh 1 / b, cosh 1]
+            for a in (-2, 0, 1):
+                wanted = np.exp(a) * np.array([[np.cosh(1), size * np.sinh(1)], [np.sinh(1) / size, np.cosh(1)]])
+                np.testing.assert_allclose(tf.linalg.expm(np.array([[a, size], [1 / size, a]])).numpy(), wanted, rtol=1e-14)
+
+    def test_gradients_of_triangular_matrices_keep_their_digits(self):
+        # d/dt exp [p t; 0 q] and its siblings, of the divided differences of exp: Higham 2008, (3.11) and (4.16).
+        p, q, t = 1., 2.5, 1e9
+        one, two = (np.exp(q) - np.exp(p)) / (q - p), np.exp(p)
+        for transposed in (False, True):
+            a = tf.constant([[p, t], [0, q]], tf.float64)
+            a = tf.transpose(a) if transposed else a
+            with tf.GradientTape() as tape:
+                tape.watch(a)
+                y = tf.linalg.expm(a)
+                corner = y[1, 0] if transposed else y[0, 1]
+            found = tape.gradient(corner, a).numpy()
+            found = found.T if transposed else found
+            by_p = t * (one - two) / (q - p)
+            by_q = t * (np.exp(q) - one) / (q - p)
+            # of the element that is 0: t²·exp[p, p, q, q], the third divided difference
+            by_zero = t * t * ((by_q - by_p) / t) / (q - p)
+            np.testing.assert_allclose(found, [[by_p, one], [by_zero, by_q]], rtol=1e-13)
+
+    def test_numbers_too_large_for_their_powers_give_no_wrong_result(self):
+        np.testing.assert_array_equal(tf.linalg.expm(np.full((2, 2), 1e300)).numpy(), np.full((2, 2), np.inf))
+        np.testing.assert_array_equal(tf.linalg.expm(np.diag([1000., -1000, 0])).numpy(), np.diag([np.inf, 0, 1]))
+        np.testing.assert_allclose(tf.linalg.expm(np.array([[-1000., 1, 2], [0, 1000, 1], [0, 0, 5]])).numpy()[[0, 2], [0, 2]],
+                                   [0, np.exp(5)], rtol=1e-15)
+        self.assertFalse(np.isfinite(tf.linalg.expm(np.array([[0, 1e300], [-1e300, 0]])).numpy()).any())
 
 
 class Lu(unittest.TestCase):

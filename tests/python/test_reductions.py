@@ -327,6 +327,32 @@ class GradientsAgreeWithPyTorch(unittest.TestCase):
             self.check(tf.math.cumprod, lambda t: torch.cumprod(t, 0), np.array(x))
             self.check(tf.reduce_prod, lambda t: functools.reduce(operator.mul, t.unbind()), np.array(x))
 
+    def test_lengths_whose_squares_are_no_numbers(self):
+        for dtype, huge, small, least in ((np.float64, 1e300, 1e-200, 5e-324), (np.float32, 1e37, 1e-30, 1.4e-45)):
+            for size in (huge, small, 1):
+                for order, wanted in ((2, 5), (3, 91**(1 / 3)), (1.5, (27**.5 + 8)**(2 / 3))):
+                    x = np.array([[0, 3, -4], [1, 0, 0]], dtype) * dtype(size)
+                    x[1] = [1, 0, 0]
+                    length = tf.norm(x, ord=order, axis=1).numpy()
+                    np.testing.assert_allclose(length, [dtype(size) * wanted, 1], rtol=5e-7, err_msg=f"{order} {size}")
+                    np.testing.assert_allclose(tf.norm(x[0], ord=order).numpy(), dtype(size) * wanted, rtol=5e-7)
+                for unit in (tf.linalg.normalize(x, axis=1)[0], tf.math.l2_normalize(x, axis=1, epsilon=0)):
+                    np.testing.assert_allclose(unit.numpy(), [[0, .6, -.8], [1, 0, 0]], rtol=5e-7)
+                row = tf.constant(x[0])
+                with tf.GradientTape(persistent=True) as tape:
+                    tape.watch(row)
+                    lengths = [tf.norm(row), tf.linalg.global_norm([row, None]), tf.norm(row, axis=0, ord=2)]
+                for length in lengths:
+                    np.testing.assert_allclose(float(length), size * 5., rtol=5e-7)
+                    np.testing.assert_allclose(tape.gradient(length, row).numpy(), [0, .6, -.8], rtol=5e-7)
+                np.testing.assert_allclose(tf.clip_by_global_norm([row], size * .5)[0][0].numpy(), x[0] / dtype(10), rtol=1e-6)
+            np.testing.assert_array_equal(tf.norm(np.array([least, 0], dtype)).numpy(), dtype(least))
+            for order in (2, 3):
+                special = np.array([[0, 0], [np.inf, 1], [np.nan, 1]], dtype)
+                np.testing.assert_array_equal(tf.norm(special, ord=order, axis=1).numpy(), [0, np.inf, np.nan])
+        self.assertEqual(tf.math.reduce_euclidean_norm(np.full((2, 3, 4), 1e200), axis=[0, 2], keepdims=True).shape, (1, 3, 1))
+        np.testing.assert_allclose(tf.math.reduce_euclidean_norm(np.full((2, 3, 2), 1e200), axis=[0, 2]).numpy(), [2e200] * 3)
+
     def test_spread_norms_and_order(self):
         for axis in (0, 1, 2):
             self.check(lambda x: tf.math.reduce_variance(x, axis=axis), lambda t: t.var(axis, unbiased=False), cube)

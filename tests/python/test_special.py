@@ -51,6 +51,42 @@ def differences(f, x, step=1e-5):
     return (f(x + step) - f(x - step)) / (2 * step)
 
 
+# a, b, x, I(x; a, b), ∂I/∂x: the density's integral by Gauss' and Legendre's rule of 60 points on pieces of the tail,
+# with the exponents' digits kept (up to 1400), mpmath 1.2.1.
+LARGE_BETA = [
+    (1e+300, 1e+300, 0.5, 0.5, 1.1283791670955127e+150),
+    (1.7e+308, 1.7e+308, 0.5, 0.5, 1.4712264360219253e+154),
+    (1e+300, 1e+300, 0.4999999999999999, 0.0, 0.0),
+    (100000.0, 100000.0, 0.5, 0.5, 356.82437719980396),
+    (1000000000.0, 1000000000.0, 0.50001, 0.814453315231583, 23918.683198207622),
+    (1e+16, 3e+16, 0.2500000001, 0.5184198074299764, 184067103.30858484),
+    (1920733481410708.5, 69.6483473311977, 0.9999999999999415, 6.0327367358911835e-06, 4655422575.03449),
+    (2.2091375054662215e+23, 1.2625866758355208e+17, 0.9999994284710882, 0.47979948835695696, 247711039271667.47),
+    (5.134154373143956e+17, 5.356308624579107e+19, 0.009494242810362794, 0.5000000242616299, 30252111386.975986),
+    (68947.42542618838, 4.214649928228513e+56, 1.6476046738007998e-52, 0.9696482970635483, 1.0975171401193475e+53),
+    (6.817035039182383e+19, 5.558956493688208e+18, 0.9246031632108392, 9.060541465747588e-27, 3.164272511084278e-15),
+    (1e-300, 1e+300, 1e-200, 1.0, 0.0),
+    (612048038.87527, 1658.9669738935736, 0.9999970716506964, 0.0006924729892646005, 34274.56946095925),
+    (43.30609559317135, 810170.5949441034, 9.53121161230994e-07, 3.3682608560816903e-59, 1.5037436060679814e-51),
+    (10000.0, 10000.0, 0.45, 6.312654777749951e-46, 2.5630696705413882e-42),
+]
+# a, x, P(a, x), Q(a, x), ∂P/∂a, ∂P/∂x: the same of the gamma distribution.
+LARGE_GAMMA = [
+    (100000.0, 100300.0, 0.8286363112512076, 0.17136368874879235, -0.0008039282123635643, 0.0008027239887844245),
+    (10000000000.0, 9999800000.0, 0.02274959203581455, 0.9772504079641855, -5.399006665459764e-07, 5.399060656336285e-07),
+    (1e+16, 1.00000001e+16, 0.8413447460685429, 0.15865525393145705, -2.4197072411585883e-09, 2.419707229060052e-09),
+    (1e+28, 1.0000000000000277e+28, 0.9972037983161156, 0.00279620168388439, -8.586880226326422e-17, 8.586880226326302e-17),
+    (1e+100, 1e+100, 0.5, 0.5, -3.989422804014327e-51, 3.989422804014327e-51),
+    (12761.776392802725, 13605.487414351765, 0.9999999999998693, 1.306235250405863e-13, -8.516859402951725e-15,
+     8.249858130712982e-15),
+    (1000000000000.0, 999975000000.0, 3.040817622157107e-138, 1.0, -7.6142635872177235e-143, 7.61435876749422e-143),
+    (25.0, 1e-05, 6.446888294776375e-151, 1.0, -9.510235571001772e-150, 1.6117214538009973e-144),
+    (1e-10, 3.0, 0.9999999999986952, 1.3048381096671611e-12, -0.013048381099146186, 1.65956894587358e-12),
+    (3807.6736460418065, 3279.8768692634603, 1.3724089901088845e-19, 1.0, -2.071428909389772e-20, 2.2338547924493657e-20),
+    (1e-300, 1e-300, 1.0, 6.901983122333122e-298, -690.1983122333122, 1.0),
+]
+
+
 @needs_scipy
 class AgainstSciPy(unittest.TestCase):
     def test_incomplete_gamma_functions(self):
@@ -156,6 +192,48 @@ class Incomplete(unittest.TestCase):
             np.testing.assert_allclose(da.numpy(), differences(lambda v: function(v, x).numpy(), a), rtol=1e-6, atol=1e-9)
             np.testing.assert_allclose(dx.numpy(), differences(lambda v: function(a, v).numpy(), x), rtol=1e-6, atol=1e-9)
 
+    def test_large_and_small_arguments_keep_their_digits_and_so_do_gradients(self):
+        for *arguments, value, slope in LARGE_BETA:
+            a, b, x = (tf.constant(v, tf.float64) for v in arguments)
+            with tf.GradientTape() as tape:
+                tape.watch(x)
+                y = tf.math.betainc(a, b, x)
+            np.testing.assert_allclose(y.numpy(), value, rtol=3e-13, atol=1e-290, err_msg=f"betainc {arguments}")
+            found = tape.gradient(y, x).numpy()
+            np.testing.assert_allclose(found, slope, rtol=3e-13, atol=1e-290, err_msg=f"slope {arguments}")
+        for *arguments, lower, upper, by_a, by_x in LARGE_GAMMA:
+            a, x = (tf.constant(v, tf.float64) for v in arguments)
+            for function, value, sign in ((tf.math.igamma, lower, 1), (tf.math.igammac, upper, -1)):
+                with tf.GradientTape() as tape:
+                    tape.watch([a, x])
+                    y = function(a, x)
+                np.testing.assert_allclose(y.numpy(), value, rtol=1e-13, err_msg=f"{function} {arguments}")
+                for ours, wanted, tolerance in zip(tape.gradient(y, [a, x]), (sign * by_a, sign * by_x), (1e-11, 2e-13)):
+                    np.testing.assert_allclose(ours.numpy(), wanted, rtol=tolerance, err_msg=f"slopes {arguments}")
+
+    def test_gradients_are_numbers_where_nothing_moves_any_more(self):
+        for a, x in ((8e234, 2e-267), (1e300, 1e-300), (1e-300, 1e300), (2., np.inf), (1e300, 1e308)):
+            a, x = tf.constant(a, tf.float64), tf.constant(x, tf.float64)
+            with tf.GradientTape() as tape:
+                tape.watch([a, x])
+                y = tf.math.igamma(a, x)
+            self.assertEqual([float(v) for v in tape.gradient(y, [a, x])], [0, 0])
+
+    def test_second_derivatives_at_the_ends(self):
+        def second(function, *arguments):
+            x = tf.constant(arguments[-1], tf.float64)
+            with tf.GradientTape() as outer:
+                outer.watch(x)
+                with tf.GradientTape() as inner:
+                    inner.watch(x)
+                    y = function(*(tf.constant(v, tf.float64) for v in arguments[:-1]), x)
+                slope = inner.gradient(y, x)
+            return float(outer.gradient(slope, x))
+        for a, wanted in ((1, -1), (2, 1), (3, 0), (1.5, np.inf), (.5, -np.inf)):  # of xᵃ⁻¹·e⁻ˣ / Γ(a)
+            self.assertEqual(second(tf.math.igamma, a, 0), wanted, a)
+        for a, b, x, wanted in ((1, 3, 0, -6), (2, 3, 0, 12), (3, 3, 0, 0), (3, 1, 1, 6), (3, 2, 1, -12), (3, 3, 1, 0)):
+            self.assertAlmostEqual(second(tf.math.betainc, a, b, x), wanted, 12, f"{a} {b} {x}")
+
     def test_gradients_at_zero(self):
         a, x = tf.constant([.5, 1., 2.]), tf.constant([0., 0., 0.])
         with tf.GradientTape() as tape:
@@ -175,7 +253,41 @@ class Incomplete(unittest.TestCase):
         self.assertAlmostEqual(float(gradients[2]), 12 * .3 * .7**2, places=13)  # 1 / B(2, 3) = 12
 
 
+# x, J₀, J₁, Y₀, Y₁ by Hankel's expansions (DLMF 10.17.3) with 700 digits of mpmath 1.2.1.
+FAR = [
+    (1000.5, 0.01948655998713014, 0.016027715373203338, 0.016017974964604328, -0.019478557437521776),
+    (12345.0, -0.004480422295220666, -0.005612209079694793, -0.005612027608008375, 0.0044801949992763455),
+    (654321.125, -0.00039976143862888164, 0.0009017412246941458, 0.000901741530171899, 0.00039976212769549465),
+    (98765432.0, -6.925710941159273e-05, -4.061068856958191e-05, -4.0610688218967796e-05, 6.925710920600113e-05),
+    (1e8, 3.206029534041208e-05, 7.306391181551854e-05, 7.306391165521707e-05, -3.2060294975092524e-05),
+    (1e16, 8.661427680921677e-10, 7.931694266803265e-09, 7.931694266803265e-09, -8.661427680921673e-10),
+    (1e22, -1.8561051065108217e-12, -7.759951744073064e-12, -7.759951744073064e-12, 1.8561051065108217e-12),
+    (1e100, 3.069679402196795e-51, -7.364716260962595e-51, -7.364716260962595e-51, -3.069679402196795e-51),
+    (1e308, -2.4706564120790077e-155, 7.586687955241802e-155, 7.586687955241802e-155, 2.4706564120790077e-155),
+]
+
+
 class Others(unittest.TestCase):
+    def test_bessel_functions_keep_their_phase_far_out(self):
+        for x, *values in FAR:
+            amplitude = np.sqrt(2 / np.pi) / np.sqrt(x)
+            for name, wanted in zip(("j0", "j1", "y0", "y1"), values):
+                function = getattr(tf.math.special, "bessel_" + name)
+                self.assertLess(abs(float(function(tf.constant(x, tf.float64))) - wanted), 1e-15 * amplitude, f"{name} {x}")
+                if x < 1e38 and np.float32(x) == x:
+                    self.assertLess(abs(float(function(tf.constant(x))) - wanted), 6e-8 * amplitude, f"{name} {x} float32")
+
+    def test_bessel_functions_of_the_least_numbers(self):
+        for x in (5e-324, 1e-310, 1e-200, 1e-149):
+            with np.errstate(over="ignore"):
+                inverse = 1 / np.float64(x)
+            for name, wanted in (("j0", 1), ("j1", x / 2), ("i0", 1), ("i1", x / 2), ("i1e", x / 2), ("k1", inverse),
+                                 ("k1e", inverse), ("y1", -2 / np.pi * inverse),
+                                 ("k0", -math.log(x) + math.log(2) - np.euler_gamma),
+                                 ("y0", (math.log(x) - math.log(2) + np.euler_gamma) * 2 / np.pi)):
+                found = getattr(tf.math.special, "bessel_" + name)(tf.constant(x, tf.float64)).numpy()
+                np.testing.assert_allclose(found, wanted, rtol=1e-15, err_msg=f"{name} {x}")
+
     def test_bessel_functions_at_their_limits(self):
         inf, nan = np.inf, np.nan
         x = np.array([0., -0., inf, -inf, nan, 1e300, -1e300])

@@ -25,33 +25,57 @@ inline float lgamma_of(float x) {
 }
 
 /// Horner's rule; the coefficient of the highest power comes first.
-template <std::size_t n>
-inline double polynomial(const double (&coefficients)[n], double x) {
-  double sum = coefficients[0];
-  for (std::size_t i = 1; i < n; ++i) sum = sum * x + coefficients[i];
+template <std::size_t n, class Real>
+inline Real polynomial(const double (&coefficients)[n], Real x) {
+  Real sum = coefficients[0];
+  for (std::size_t i = 1; i < n; ++i) sum = sum * x + Real(coefficients[i]);
   return sum;
 }
 
 /// π·cot(πx), exact about the period: x is brought to [−½, ½] first.
-inline double pi_cotangent(double x) {
-  return std::numbers::pi / std::tan(std::numbers::pi * (x - std::nearbyint(x)));
+template <class Real>
+inline Real pi_cotangent(Real x) {
+  return std::numbers::pi_v<Real> / std::tan(std::numbers::pi_v<Real> * (x - std::nearbyint(x)));
 }
 
-/// ψ(x) by recurrence up to 10 and the asymptotic series (Abramowitz and Stegun, 6.3.5 and 6.3.18).
-inline double digamma_positive(double x) {
+/// ψ(x) by recurrence and the asymptotic series (Abramowitz and Stegun, 6.3.5 and 6.3.18).
+template <class Real>
+inline Real digamma_positive(Real x) {
   constexpr double series[] = {1.0 / 12,  -691.0 / 32760, 1.0 / 132, -1.0 / 240,
                                1.0 / 252, -1.0 / 120,     1.0 / 12};
-  double shifted = 0.0;
-  for (; x < 10.0; x += 1.0) shifted += 1.0 / x;
-  const double z = x < 1e17 ? 1.0 / (x * x) : 0.0;
-  return std::log(x) - 0.5 / x - z * polynomial(series, z) - shifted;
+  constexpr Real from =
+      std::numeric_limits<Real>::digits > 53 ? 16 : 10;  // the series' rest is below epsilon
+  Real shifted = 0;
+  for (; x < from; x += 1) shifted += 1 / x;
+  const Real z = x < 1e17 ? 1 / (x * x) : 0;
+  return std::log(x) - Real(0.5) / x - z * polynomial(series, z) - shifted;
 }
 
+/// ψ near the zero that it has above 0, by Taylor's series there: the recurrence would leave no digit.
+inline double digamma_near_zero(double x) {
+  constexpr double zero = 1.4616321449683622, zero_low = 9.549995429965697e-17;
+  constexpr double series[] = {
+      // ψ⁽ᵏ⁾(zero) / k! for k = 26 … 1
+      -3.5430070947659604e-05, 5.178575795222081e-05,  -7.569179582195066e-05, 0.0001106337276874741,
+      -0.00016170622091974803, 0.00023635601564027053, -0.0003454680251063077, 0.000504953265834602,
+      -0.0007380709389960052,  0.0010788252019162967,  -0.0015769367714301972, 0.002305126326734928,
+      -0.003369801655439328,   0.004926781395729853,   -0.007204534386356869,  0.010538791616612175,
+      -0.01542476590494896,    0.022597648232218104,   -0.03316112647484736,   0.04880428816414311,
+      -0.07219956125645471,    0.10782405069126237,    -0.16394270544240652,   0.258499760955651,
+      -0.4427631689835921,     0.9676722454476212};
+  const double distance = (x - zero) - zero_low;
+  return distance * polynomial(series, distance);
+}
+
+/// Below 0 by reflection, with the digits of long double: near a zero both parts are alike, and 2⁻⁶³ of them
+/// is kept.
 inline double digamma_of(double x) {
+  if (x > 1.2 && x < 1.75) return digamma_near_zero(x);
   if (x > 0.0 || x != x) return digamma_positive(x);
   if (x == 0.0) return std::copysign(std::numeric_limits<double>::infinity(), -x);
   if (x == std::floor(x)) return std::numeric_limits<double>::quiet_NaN();  // a pole, and −∞
-  return digamma_positive(1.0 - x) - pi_cotangent(x);
+  using Real = long double;
+  return static_cast<double>(digamma_positive(1 - Real(x)) - pi_cotangent(Real(x)));
 }
 
 /// A sum that keeps what its additions round off (Neumaier 1974, Zeitschrift für Angewandte Mathematik und
@@ -72,7 +96,7 @@ struct ExactSum {
 /// Σ (unit / (q + k))ˢ, which has a size where the function itself would underflow.
 template <class Real>
 inline Real zeta_positive(Real s, Real q, Real unit = 1) {
-  constexpr Real epsilon = 0x1p-55;
+  constexpr Real epsilon = std::numeric_limits<Real>::epsilon() / 8;
   // (2k)! / B₂ₖ
   constexpr double factors[] = {12.0,
                                 -720.0,
@@ -119,7 +143,24 @@ inline Real zeta_positive(Real s, Real q, Real unit = 1) {
   return sum.value();
 }
 
-/// ζ(s, q) = Σ 1 / (q + k)ˢ. Below 0 the sum over all integers less the far side keeps the work bounded.
+/// Σ 1 / (q + k)ˢ for whole s and q < 0 that is not whole: the sum over all integers less the far side keeps
+/// the work bounded. For odd s the sides of a zero cancel: the digits of long double leave those of double
+/// but for a thousandth part of the neighbourhood of the zero, where 2⁻⁶³ of the larger side is kept.
+inline double zeta_below(double s, double q) {
+  using Real = long double;
+  const Real above = Real(q) - std::floor(Real(q));
+  const Real below = std::ceil(Real(q)) - Real(q);  // 1 − above, exact where q is next to an integer
+  const bool odd = std::fmod(s, 2.0) != 0.0;
+  const Real far = zeta_positive<Real>(s, 1 - Real(q));
+  if (odd && above == below) return static_cast<double>(far);
+  const Real right = zeta_positive<Real>(s, above);
+  const Real left = zeta_positive<Real>(s, below);
+  if (odd && std::isinf(right) && std::isinf(left))
+    return std::copysign(std::numeric_limits<double>::infinity(), static_cast<double>(below - above));
+  return static_cast<double>(odd ? (right - left) + far : right + (left - far));
+}
+
+/// ζ(s, q) = Σ 1 / (q + k)ˢ.
 inline double zeta_of(double s, double q) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   if (s == 1.0) return infinity;
@@ -128,11 +169,7 @@ inline double zeta_of(double s, double q) {
   if (q > 0.0) return q == infinity ? 0.0 : zeta_positive<double>(s, q);
   if (q == std::floor(q)) return infinity;
   if (s != std::floor(s)) return std::numeric_limits<double>::quiet_NaN();
-  const double above = q - std::floor(q);
-  const double below = std::ceil(q) - q;  // 1 − above, exact where q is next to an integer
-  const double sign = std::fmod(s, 2.0) == 0.0 ? 1.0 : -1.0;
-  return zeta_positive<double>(s, above) +
-         sign * (zeta_positive<double>(s, below) - zeta_positive<double>(s, 1.0 - q));
+  return zeta_below(s, q);
 }
 
 /// n! ζ(n + 1, x) for x > 0 where n! alone is no double: by logarithms, whose sum is small where the product

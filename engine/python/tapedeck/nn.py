@@ -131,8 +131,8 @@ def l2_normalize(x, axis=None, epsilon=1e-12, name=None, dim=None):
     if axis is None:
         axis = dim
     x = _floating("l2_normalize", "x", x)
-    squares = _op("reduce_sum")(_op("square")(x), axis=axis, keepdims=True)
-    return x * _op("rsqrt")(_op("maximum")(squares, epsilon))
+    length = _op("reduce_euclidean_norm")(x, axis=axis, keepdims=True)  # whose squares do not overflow
+    return x / _op("maximum")(length, max(epsilon, 0)**.5)
 
 
 def batch_normalization(x, mean, variance, offset, scale, variance_epsilon, name=None):

@@ -33,6 +33,22 @@ def count_nonzero(input=None, axis=None, keepdims=None, dtype="int64", name=None
     return op("cast")(op("reduce_sum")(hits, axis=axis, keepdims=keep), dtype)
 
 
+def _keeps_digits(sums):
+    """Whether no power that was added overflowed or underflowed."""
+    values = sums.numpy().astype(np.float64)
+    info = np.finfo(np.float32 if sums.dtype.size == 2 else sums.dtype.as_numpy_dtype)
+    return bool(np.all(np.isnan(values) | ((values >= info.tiny / info.eps) & (values < np.inf))))
+
+
+def _scaled_norm(x, order, axis, keepdims):
+    """As the sum of powers says, of what is divided by the largest |x|."""
+    largest = op("stop_gradient")(op("reduce_max")(op("abs")(x), axis=axis, keepdims=True))
+    largest = op("where")(op("logical_and")(op("is_finite")(largest), largest > 0), largest, op("ones_like")(largest))
+    powers = op("abs")(x / largest) ** order
+    sums = op("reduce_sum")(powers, axis=axis, keepdims=keepdims)
+    return sums ** (1.0 / order) * op("reshape")(largest, sums.shape)
+
+
 def _vector_norm(x, order, axis, keepdims):
     if order in ("euclidean", 2):
         return op("reduce_euclidean_norm")(x, axis=axis, keepdims=keepdims)
@@ -41,7 +57,8 @@ def _vector_norm(x, order, axis, keepdims):
     if order == np.inf:
         return op("reduce_max")(op("abs")(x), axis=axis, keepdims=keepdims)
     if not isinstance(order, str) and order > 0:
-        return op("reduce_sum")(op("abs")(x) ** order, axis=axis, keepdims=keepdims) ** (1.0 / order)
+        sums = op("reduce_sum")(op("abs")(x) ** order, axis=axis, keepdims=keepdims)
+        return sums ** (1.0 / order) if _keeps_digits(sums) else _scaled_norm(x, order, axis, keepdims)
     raise InvalidArgumentError(f"norm: ord is {order!r}; vectors have 'euclidean', numbers above 0, and inf")
 
 

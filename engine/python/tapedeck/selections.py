@@ -1,6 +1,7 @@
 """Choices between tensors, and limits on their length."""
 import numpy as np
 
+from tapedeck import dtypes
 from tapedeck.composites import op, public, tensor, zero_of
 from tapedeck.errors import InvalidArgumentError
 
@@ -64,16 +65,21 @@ def _given(t_list):
 
 @public("global_norm", "linalg.global_norm")
 def global_norm(t_list, name=None):
-    """The length of all tensors of a list together: √(Σ ‖t‖²).
+    """The length of all tensors of a list together: √(Σ ‖t‖²). Squares may overflow and underflow.
 
     t_list: any floating dtype, one for all, any shapes; None is left out.
     Returns: a scalar of that dtype; float32 0 for an empty list.
     Errors: TypeError for other dtypes or what is no list.
     """
-    halves = [op("l2_loss")(t) for t in _given(t_list) if t is not None]
-    if not halves:
+    tensors = [t for t in _given(t_list) if t is not None]
+    if not tensors:
         return tensor(0.0)
-    return op("sqrt")(2.0 * op("add_n")(halves))
+    norm = op("sqrt")(2.0 * op("add_n")([op("l2_loss")(t) for t in tensors]))
+    info = np.finfo(np.float32 if norm.dtype == dtypes.bfloat16 else norm.dtype.as_numpy_dtype)
+    if float(info.tiny) ** 0.5 / float(info.eps) < float(norm) < np.inf:
+        return norm
+    # squares overflowed or underflowed, which those that reduce_euclidean_norm scales do not
+    return op("reduce_euclidean_norm")(op("stack")([op("reduce_euclidean_norm")(t) for t in tensors]))
 
 
 @public("clip_by_global_norm")
@@ -113,7 +119,10 @@ def erfcinv(x, name=None):
     Returns: dtype and shape of x, element by element.
     Errors: TypeError for another dtype.
     """
-    return -0.5**0.5 * op("ndtri")(0.5 * tensor(x))
+    x = tensor(x)
+    if x.dtype in (dtypes.float16, dtypes.bfloat16, dtypes.float32):  # half of their least numbers is one in float64 alone
+        return op("cast")(erfcinv(op("cast")(x, dtypes.float64)), x.dtype)
+    return -0.5**0.5 * op("ndtri")(0.5 * x)
 
 
 @public("nn.crelu")
