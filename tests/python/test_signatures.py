@@ -16,9 +16,9 @@ linalg.set_diag(input,diagonal,name=?,k=0,align='RIGHT_LEFT') linalg.band_part(i
 random.uniform(shape,minval=0,maxval=None,dtype=F32,seed=None) random.normal(shape,mean=0.0,stddev=1.0,dtype=F32,seed=None)
 random.truncated_normal(shape,mean=0.0,stddev=1.0,dtype=F32,seed=None) random.shuffle(value,seed=None)
 random.categorical(logits,num_samples,dtype=None,seed=None) random.gamma(shape,alpha,beta=None,dtype=F32,seed=None)
-random.stateless_uniform(shape,seed,minval=0,maxval=None,dtype=F32)
-random.stateless_normal(shape,seed,mean=0.0,stddev=1.0,dtype=F32)
-random.stateless_truncated_normal(shape,seed,mean=0.0,stddev=1.0,dtype=F32)
+random.stateless_uniform(shape,seed,minval=0,maxval=None,dtype=F32,name=?,alg='auto_select')
+random.stateless_normal(shape,seed,mean=0.0,stddev=1.0,dtype=F32,name=?,alg='auto_select')
+random.stateless_truncated_normal(shape,seed,mean=0.0,stddev=1.0,dtype=F32,name=?,alg='auto_select')
 random.stateless_categorical(logits,num_samples,seed,dtype=I64) random.stateless_gamma(shape,seed,alpha,beta=None,dtype=F32)
 random.set_seed(seed) random.get_global_generator() where(condition,x=None,y=None)
 clip_by_value(t,clip_value_min,clip_value_max) clip_by_norm(t,clip_norm,axes=None) cast(x,dtype) dtypes.cast(x,dtype)
@@ -131,7 +131,9 @@ Variable.scatter_nd_max(self,indices,updates) Variable.batch_scatter_update(self
 keras.initializers.VarianceScaling(scale=1.0,mode='fan_in',distribution='truncated_normal',seed=None)
 random_normal_initializer(mean=0.0,stddev=0.05,seed=None) random_uniform_initializer(minval=-0.05,maxval=0.05,seed=None)
 truncated_normal_initializer(mean=0.0,stddev=1.0,seed=None,dtype=F32) initializers.orthogonal(gain=1.0,seed=None)
-vectorized_map(fn,elems,fallback_to_while_loop=True,warn=True)
+vectorized_map(fn,elems,fallback_to_while_loop=True,warn=True) random.split(seed,num=2,alg='auto_select')
+random.fold_in(seed,data,alg='auto_select') random.experimental.stateless_shuffle(value,seed,alg='auto_select')
+random.Generator(copy_from=None,state=None,alg=None)
 """
 
 _SAME = {("one_hot", "axis"): -1, ("random.categorical", "dtype"): tf.int64, ("nn.softmax", "axis"): -1,

@@ -5,16 +5,16 @@ import types
 
 from tapedeck import _engine, composites
 from tapedeck import (blocks, casts, control_flow, debugging, linalg, matrices, nn, nn_images, nn_losses, nn_volumes, printing, random,
-                      reductions, refusals, segments, selections, sequences, shaping, variables)
+                      random_streams, reductions, refusals, segments, selections, sequences, shaping, variables)
 
 # What the package's Python files add: the first eight list it themselves, as control_flow and printing do, which name
 # themselves in their refusals: what a function that they call raises is not theirs.
 _DEFINING = [blocks, casts, matrices, nn_losses, reductions, segments, selections, sequences, debugging, linalg, nn, nn_images, nn_volumes,
-             random, shaping, variables]
+             random, random_streams, shaping, variables]
 
 # Files of the package that hold code, but are no namespace that TensorFlow has.
 _INTERNAL = {"blocks", "casts", "composites", "context", "control_flow", "creation", "custom", "explain", "functional", "idx", "indexed_slices",
-             "lbfgs", "matrices", "namespaces", "nn_images", "nn_losses", "nn_volumes", "printing", "reductions", "references", "refusals",
+             "lbfgs", "matrices", "namespaces", "nn_images", "nn_losses", "nn_volumes", "printing", "random_streams", "reductions", "references", "refusals",
              "segments", "selections", "sequences", "shapes", "shaping", "signatures", "tape", "variables"}
 
 # Functions of the package's Python files that TensorFlow has under other names too.
