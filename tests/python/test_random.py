@@ -1,6 +1,7 @@
 """Random numbers: seeds, distributions against SciPy's, generators, stateless functions."""
 import copy
 import pickle
+import sys
 import threading
 import unittest
 
@@ -288,6 +289,8 @@ class Generators(unittest.TestCase):
 
     def test_threads_that_share_a_generator_draw_different_numbers(self):
         generator, start, draws = tf.random.Generator.from_seed(5), threading.Barrier(4), []
+        self.addCleanup(sys.setswitchinterval, sys.getswitchinterval())
+        sys.setswitchinterval(1e-6)  # seconds; threads meet within a draw
 
         def work():
             start.wait()

@@ -154,8 +154,9 @@ def conv3d_transpose(input, filters=None, output_shape=None, strides=None, paddi
 
 def _filters(op, filters, dtype):
     filters = _engine.convert_to_tensor(filters, None, dtype)
-    if filters.ndim != 5:
-        raise _engine.InvalidArgumentError(f"{op}: filters has shape {tuple(filters.shape)}; needs (depth, height, width, channels, outputs)")
+    if filters.ndim != 5 or filters.shape[0] == 0:
+        raise _engine.InvalidArgumentError(f"{op}: filters has shape {tuple(filters.shape)}; needs (depth, height, width, channels, outputs), "
+                                           "a depth of at least 1")
     return filters
 
 
@@ -167,6 +168,7 @@ def _pool3d(op, input, ksize, strides, padding, data_format):
     steps = windows if strides is None else _spatial(name, "strides", strides, data_format)
     padding = _padding(name, padding)
     batch, depth, *image, channels = volumes.shape
+    _depth_windows(name, depth, windows[0], steps[0], 1, padding)
     flat = _op(op)(_op("reshape")(volumes, [batch * depth, *image, channels]), windows[1:], strides=steps[1:], padding=padding)
     *image, channels = flat.shape[1:]
     columns = _op("reshape")(flat, [batch, depth, math.prod(image), channels])
