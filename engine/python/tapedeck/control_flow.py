@@ -22,6 +22,11 @@ def _require_callable(function, argument, value):
         raise TypeError(f"{function}: {argument} is {value!r}; needs a function")
 
 
+def _require_list(function, argument, value):
+    if not isinstance(value, (list, tuple, dict)):
+        raise TypeError(f"{function}: {argument} is {value!r}; needs a list or a dict")
+
+
 def _scalar(function, argument, value):
     """The value, checked to have no axes."""
     if len(np.shape(value)) != 0:
@@ -70,6 +75,7 @@ def cond(pred, true_fn=None, false_fn=None, name=None):
 
 
 def _case_pairs(pred_fn_pairs):
+    _require_list("case", "pred_fn_pairs", pred_fn_pairs)
     pairs = list(pred_fn_pairs.items() if isinstance(pred_fn_pairs, dict) else pred_fn_pairs)
     for number, pair in enumerate(pairs):
         if not isinstance(pair, (list, tuple)) or len(pair) != 2:
@@ -115,6 +121,7 @@ def switch_case(branch_index, branch_fns, default=None, name="switch_case"):
     Errors: TypeError for other arguments; InvalidArgumentError for a branch_index that is no scalar, for no functions, and
     a number that stands twice.
     """
+    _require_list("switch_case", "branch_fns", branch_fns)
     if isinstance(branch_fns, dict):
         pairs = list(branch_fns.items())
     else:
@@ -188,13 +195,26 @@ def _dtypes(signature):
     return [dtypes.as_dtype(getattr(leaf, "dtype", leaf)) for leaf in nest.flatten(signature)]
 
 
+def _leaf(function, number, value, first):
+    """A result of fn as a tensor, checked to be like the first one."""
+    try:
+        made = tensor(value)
+    except TypeError:
+        raise TypeError(f"{function}: result {number} of fn holds {value!r}; needs tensors") from None
+    first = first if number == 0 or _is_tensor(first) else tensor(first)
+    if number and (made.shape != first.shape or made.dtype != first.dtype):
+        raise InvalidArgumentError(f"{function}: result {number} of fn is {made.dtype.name} {tuple(made.shape)}, result 0 "
+                                   f"{first.dtype.name} {tuple(first.shape)}; needs one dtype and shape")
+    return made
+
+
 def _stacked(function, results, signature=None):
     """The results, all nested alike, as one structure of tensors with a new first axis."""
     columns = []
     for number, result in enumerate(results):
         _require_form(function, f"result {number} of fn", results[0], result)
     for leaves in zip(*(nest.flatten(result) for result in results)):
-        columns.append([tensor(leaf) for leaf in leaves])
+        columns.append([_leaf(function, number, leaf, leaves[0]) for number, leaf in enumerate(leaves)])
     if signature is not None:
         wanted = _dtypes(signature)
         given = [column[0].dtype for column in columns]
