@@ -15,21 +15,6 @@ Tensor value_of(PyObject* self) {
 // ---- printing
 // ---------------------------------------------------------------------------------------------------------
 
-std::string text_of(PyObject* new_reference) {
-  return py::cast<std::string>(checked(new_reference));
-}
-
-std::string numpy_text(const Tensor& tensor, bool repr) {
-  const bool is_bfloat16 = tensor.dtype() == DType::bfloat16;  // NumPy has float32 for it
-  const Tensor shown = is_bfloat16 ? printable(widened(tensor), tensor.dtype()) : tensor;
-  // A view: of a large tensor NumPy reads the edges only.
-  const py::object array = checked(shown.rank() == 0 ? numpy_copy(shown) : numpy_view(shown));
-  std::string text = text_of(repr ? PyObject_Repr(array.ptr()) : PyObject_Str(array.ptr()));
-  if (const std::size_t at = text.rfind("dtype=float32"); is_bfloat16 && at != std::string::npos)
-    text.replace(at, std::string_view("dtype=float32").size(), "dtype=bfloat16");
-  return text.find('\n') == std::string::npos ? text : "\n" + text;
-}
-
 std::string shape_and_dtype(const Tensor& tensor) {
   return "shape=" + to_string(tensor.shape()) + ", dtype=" + std::string(dtype_name(tensor.dtype()));
 }
@@ -151,6 +136,18 @@ PyCFunction with_keywords(Function function) {
 }
 
 }  // namespace
+
+std::string numpy_text(const Tensor& tensor, bool repr) {
+  const bool is_bfloat16 = tensor.dtype() == DType::bfloat16;  // NumPy has float32 for it
+  const Tensor shown = is_bfloat16 ? printable(widened(tensor), tensor.dtype()) : tensor;
+  // A view: of a large tensor NumPy reads the edges only.
+  const py::object array = checked(shown.rank() == 0 ? numpy_copy(shown) : numpy_view(shown));
+  std::string text =
+      py::cast<std::string>(checked(repr ? PyObject_Repr(array.ptr()) : PyObject_Str(array.ptr())));
+  if (const std::size_t at = text.rfind("dtype=float32"); is_bfloat16 && at != std::string::npos)
+    text.replace(at, std::string_view("dtype=float32").size(), "dtype=bfloat16");
+  return text.find('\n') == std::string::npos ? text : "\n" + text;
+}
 
 PyObject* tensor_repr(PyObject* self) {
   return guarded([&] {

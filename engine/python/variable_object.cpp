@@ -161,10 +161,7 @@ PyObject* get_trainable(PyObject* self, void*) {
 PyObject* represent(PyObject* self) {
   return guarded([&] {
     const Variable& variable = variable_of(self);
-    const py::object value = checked(numpy_copy(variable.peek()));
-    const py::object repr = checked(PyObject_Repr(value.ptr()));
-    std::string text = py::cast<std::string>(repr);
-    if (text.find('\n') != std::string::npos) text = "\n" + text;
+    const std::string text = numpy_text(variable.peek(), true);
     return PyUnicode_FromString(
         ("<tf.Variable '" + variable.name() + "' shape=" + to_string(variable.shape()) +
          " dtype=" + std::string(dtype_name(variable.dtype())) + ", numpy=" + text + ">")

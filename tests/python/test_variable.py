@@ -32,6 +32,12 @@ class Variable(unittest.TestCase):
         self.assertTrue(tf.Variable(1.).trainable)
         self.assertEqual(len({v: 1, tf.Variable(1.): 2}), 2)
 
+    def test_it_is_printed_as_its_value_is(self):
+        for value, text in ((tf.constant([1.5, 2.], tf.bfloat16), "shape=(2,) dtype=bfloat16, numpy=array([1.5, 2. ], dtype=bfloat16)>"),
+                            (tf.constant(1.5), "shape=() dtype=float32, numpy=1.5>"),
+                            (tf.constant([[1], [2]]), "shape=(2, 1) dtype=int32, numpy=\narray([[1],\n       [2]], dtype=int32)>")):
+            self.assertEqual(repr(tf.Variable(value, name="v")), "<tf.Variable 'v:0' " + text)
+
     def test_assignment_leaves_values_read_before(self):
         v = tf.Variable([1., 2.])
         before = v.read_value()
