@@ -133,7 +133,10 @@ random_normal_initializer(mean=0.0,stddev=0.05,seed=None) random_uniform_initial
 truncated_normal_initializer(mean=0.0,stddev=1.0,seed=None,dtype=F32) initializers.orthogonal(gain=1.0,seed=None)
 vectorized_map(fn,elems,fallback_to_while_loop=True,warn=True) random.split(seed,num=2,alg='auto_select')
 random.fold_in(seed,data,alg='auto_select') random.experimental.stateless_shuffle(value,seed,alg='auto_select')
-random.Generator(copy_from=None,state=None,alg=None)
+random.Generator(copy_from=None,state=None,alg=None) Module(name=None)
+TensorArray(dtype,size=None,dynamic_size=None,clear_after_read=None,tensor_array_name=None,handle=None,flow=None,infer_shape=True,element_shape=None)
+TensorArray.write(self,index,value) TensorArray.unstack(self,value) TensorArray.scatter(self,indices,value)
+TensorArray.split(self,value,lengths) TensorArray.gather(self,indices) TensorArray.read(self,index)
 """
 
 _SAME = {("one_hot", "axis"): -1, ("random.categorical", "dtype"): tf.int64, ("nn.softmax", "axis"): -1,

@@ -11,6 +11,7 @@ import numpy as np
 from tapedeck import _engine, dtypes, nest
 from tapedeck.composites import op, public, tensor
 from tapedeck.errors import InvalidArgumentError
+from tapedeck.tensor_array import TensorArray
 
 
 def _is_tensor(value):
@@ -154,7 +155,7 @@ def while_loop(cond, body, loop_vars, shape_invariants=None, parallel_iterations
     cond: a function of the loop variables that returns a scalar; body: one that returns their new values, nested as they
     are (of a single variable, its value will do); loop_vars: a list or tuple, whose items may be nested structures of
     tensors; maximum_iterations: how often body is called at most.
-    Returns: the last values as tensors, in the form of loop_vars.
+    Returns: the last values as tensors, and TensorArrays as they are, in the form of loop_vars.
     Errors: TypeError for what is no function or no list; InvalidArgumentError (a ValueError) for no loop variables, values
     of another form, or a cond that gives no scalar.
     """
@@ -172,7 +173,8 @@ def while_loop(cond, body, loop_vars, shape_invariants=None, parallel_iterations
             values = [values]
         _require_form("while_loop", "the result of body", loop_vars, values)
         count += 1
-    return nest.pack_sequence_as(loop_vars, [tensor(value) for value in nest.flatten(values)])
+    return nest.pack_sequence_as(loop_vars, [value if isinstance(value, TensorArray) else tensor(value)
+                                             for value in nest.flatten(values)])
 
 
 def _slices(function, elems, broadcasts=False):

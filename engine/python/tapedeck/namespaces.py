@@ -4,8 +4,8 @@ import sys
 import types
 
 from tapedeck import _engine, composites
-from tapedeck import (blocks, casts, control_flow, debugging, linalg, matrices, nn, nn_images, nn_losses, nn_volumes, printing, random,
-                      random_streams, reductions, refusals, segments, selections, sequences, shaping, variables)
+from tapedeck import (blocks, casts, control_flow, debugging, linalg, matrices, modules, nn, nn_images, nn_losses, nn_volumes, printing,
+                      random, random_streams, reductions, refusals, segments, selections, sequences, shaping, tensor_array, variables)
 
 # What the package's Python files add: the first eight list it themselves, as control_flow and printing do, which name
 # themselves in their refusals: what a function that they call raises is not theirs.
@@ -14,8 +14,9 @@ _DEFINING = [blocks, casts, matrices, nn_losses, reductions, segments, selection
 
 # Files of the package that hold code, but are no namespace that TensorFlow has.
 _INTERNAL = {"blocks", "casts", "composites", "context", "control_flow", "creation", "custom", "explain", "functional", "idx", "indexed_slices",
-             "lbfgs", "matrices", "namespaces", "nn_images", "nn_losses", "nn_volumes", "printing", "random_streams", "reductions", "references", "refusals",
-             "segments", "selections", "sequences", "shapes", "shaping", "signatures", "tape", "variables"}
+             "lbfgs", "matrices", "modules", "namespaces", "nn_images", "nn_losses", "nn_volumes", "printing", "random_streams",
+             "reductions", "references", "refusals", "segments", "selections", "sequences", "shapes", "shaping", "signatures", "tape",
+             "tensor_array", "variables"}
 
 # Functions of the package's Python files that TensorFlow has under other names too.
 _ALIASES = {
