@@ -136,6 +136,16 @@ random.fold_in(seed,data,alg='auto_select') random.experimental.stateless_shuffl
 random.Generator(copy_from=None,state=None,alg=None) Module(name=None)
 TensorArray(dtype,size=None,dynamic_size=None,clear_after_read=None,tensor_array_name=None,handle=None,flow=None,infer_shape=True,element_shape=None)
 TensorArray.write(self,index,value) TensorArray.unstack(self,value) TensorArray.scatter(self,indices,value)
+image.flip_left_right(image) image.flip_up_down(image) image.random_flip_left_right(image,seed=None)
+image.transpose(image) image.rot90(image,k=1) image.central_crop(image,central_fraction)
+image.crop_to_bounding_box(image,offset_height,offset_width,target_height,target_width)
+image.pad_to_bounding_box(image,offset_height,offset_width,target_height,target_width)
+image.extract_patches(images,sizes,strides,rates,padding) image.image_gradients(image) image.total_variation(images)
+image.resize(images,size,method='bilinear',preserve_aspect_ratio=False,antialias=False) image.sobel_edges(image)
+image.psnr(a,b,max_val) image.convert_image_dtype(image,dtype,saturate=False) image.rgb_to_grayscale(images)
+image.grayscale_to_rgb(images) image.adjust_brightness(image,delta) image.adjust_contrast(images,contrast_factor)
+image.per_image_standardization(image) nest.flatten(structure,expand_composites=False)
+nest.pack_sequence_as(structure,flat_sequence,expand_composites=False)
 TensorArray.split(self,value,lengths) TensorArray.gather(self,indices) TensorArray.read(self,index)
 """
 

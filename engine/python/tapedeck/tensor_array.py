@@ -109,11 +109,14 @@ class TensorArray:
         value = self._fitting(value)
         if number >= len(self._elements):
             if not self._dynamic:
-                raise OutOfRangeError(f"TensorArray: index is {number}; the size is {len(self._elements)}, and dynamic_size is False")
+                raise OutOfRangeError(f"TensorArray: index is {number}; {self._fixed()}")
             self._elements.extend([None] * (number + 1 - len(self._elements)))
         self._elements[number] = value
         self._cleared.discard(number)
         return self
+
+    def _fixed(self):
+        return f"the size is {len(self._elements)}, and dynamic_size is False"
 
     def _fitting(self, value):
         value = _engine.convert_to_tensor(value, None, self._dtype)
@@ -157,7 +160,7 @@ class TensorArray:
         """
         parts = op("unstack")(_engine.convert_to_tensor(value, None, self._dtype), axis=0)
         if len(parts) > len(self._elements) and not self._dynamic:
-            raise InvalidArgumentError(f"TensorArray: {len(parts)} slices; the size is {len(self._elements)}, and dynamic_size is False")
+            raise InvalidArgumentError(f"TensorArray: {len(parts)} slices; {self._fixed()}")
         self._elements[:] = [self._fitting(part) for part in parts]
         self._cleared.clear()
         return self
@@ -170,7 +173,7 @@ class TensorArray:
         if len(parts) != len(numbers):
             raise InvalidArgumentError(f"TensorArray: {len(numbers)} indices and {len(parts)} slices")
         if numbers and max(numbers) >= len(self._elements) and not self._dynamic:
-            raise OutOfRangeError(f"TensorArray: indices has {max(numbers)}; the size is {len(self._elements)}, and dynamic_size is False")
+            raise OutOfRangeError(f"TensorArray: indices has {max(numbers)}; {self._fixed()}")
         for number, part in zip(numbers, parts):
             self.write(number, part)
         return self
@@ -183,10 +186,11 @@ class TensorArray:
         """
         lengths = [self._whole("lengths", each) for each in tensor(lengths).numpy().reshape(-1)]
         if len(lengths) > len(self._elements) and not self._dynamic:
-            raise InvalidArgumentError(f"TensorArray: {len(lengths)} lengths; the size is {len(self._elements)}, and dynamic_size is False")
+            raise InvalidArgumentError(f"TensorArray: {len(lengths)} lengths; {self._fixed()}")
+        parts = op("split")(_engine.convert_to_tensor(value, None, self._dtype), lengths, 0)
         inferred, self._infers = self._infers, False  # the parts differ in length
         try:
-            self._elements[:] = [self._fitting(part) for part in op("split")(_engine.convert_to_tensor(value, None, self._dtype), lengths, 0)]
+            self._elements[:] = [self._fitting(part) for part in parts]
         finally:
             self._infers = inferred
         self._cleared.clear()
