@@ -28,6 +28,15 @@ class Devices(unittest.TestCase):
                 self.fail("entered")
 
 
+    def test_devices_are_listed(self):
+        self.assertEqual([tuple(each) for each in tf.config.list_physical_devices("CPU")], [("/physical_device:CPU:0", "CPU")])
+        self.assertEqual(len(tf.config.list_physical_devices("GPU")), tfe.num_gpus())
+        self.assertEqual([each.name for each in tf.config.list_logical_devices()][0], "/device:CPU:0")
+        self.assertEqual(tf.config.list_physical_devices("TPU"), [])
+        with tf.device(tf.config.list_logical_devices()[0].name):
+            self.assertEqual(tf.zeros([1]).device, "/cpu:0")
+
+
 class Seeds(unittest.TestCase):
     def draw(self):
         return [tf.random_uniform((4,)).numpy().tolist(), tf.random.normal([3]).numpy().tolist()]
@@ -58,6 +67,11 @@ class Settings(unittest.TestCase):
         tfe.enable_eager_execution()
         tf.enable_eager_execution()
         self.assertTrue(tf.executing_eagerly())
+        calls = []
+        with tf.control_dependencies([tf.constant(1), lambda: calls.append(1)]), tf.init_scope():
+            self.assertEqual((tf.no_op(), tf.group(tf.constant(1), name="both"), calls), (None, None, [1]))
+        with tf.control_dependencies(None):
+            pass
 
     def test_the_number_of_threads(self):
         before = tf.config.get_num_threads()
