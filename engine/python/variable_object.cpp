@@ -49,6 +49,16 @@ void check_given_shape(const Tensor& value, PyObject* shape) {
                                short_repr(shape));
 }
 
+bool is_trainable(PyObject* trainable) {
+  if (trainable == Py_None) return true;
+  const int truth = PyUnicode_Check(trainable) ? -1 : PyObject_IsTrue(trainable);
+  if (truth < 0) {
+    PyErr_Clear();
+    fail<TypeMismatchError>("Variable: trainable is ", short_repr(trainable), "; needs True, False or None");
+  }
+  return truth == 1;
+}
+
 // TensorFlow's arguments in its order. Where values are placed, imported and gathered is nothing here.
 PyObject* construct(PyTypeObject* type, PyObject* args, PyObject* keywords) {
   static const char* names[] = {"initial_value", "trainable",       "validate_shape", "caching_device",
@@ -77,7 +87,7 @@ PyObject* construct(PyTypeObject* type, PyObject* args, PyObject* keywords) {
     const Tensor tensor = to_tensor(value.ptr(), wanted, {"Variable", "initial_value"});
     check_given_shape(tensor, shape);
     const std::string text = name == Py_None ? std::string() : py::cast<std::string>(py::str(name));
-    const bool train = trainable == Py_None || PyObject_IsTrue(trainable) == 1;
+    const bool train = is_trainable(trainable);
     const StopRecording unrecorded;
     return make(type, Variable(tensor, text, train));
   });

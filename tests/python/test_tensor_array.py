@@ -82,6 +82,9 @@ class TensorArray(unittest.TestCase):
                 (lambda: tf.TensorArray(tf.float32, 1).stack(), ValueError, "index 0 was not written, and the element_shape is not known"),
                 (lambda: tf.TensorArray(tf.float32).stack(), ValueError, "it is empty, and the element_shape is not known"),
                 (lambda: tf.TensorArray(tf.float32, -1), ValueError, "size is -1; may not be below 0"),
+                (lambda: tf.TensorArray(tf.float32, 2**40), tf.errors.ResourceExhaustedError, "size is 1099511627776; at most 16777216"),
+                (lambda: tf.TensorArray(tf.float32, dynamic_size=True).write(2**70, 1.), tf.errors.ResourceExhaustedError,
+                 "index is 1180591620717411303424; at most"),
                 (lambda: tf.TensorArray(tf.float32, "two"), TypeError, "size is 'two'; needs a whole number")):
             with self.assertRaisesRegex(kind, "^TensorArray: " + pattern):
                 call()

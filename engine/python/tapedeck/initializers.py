@@ -26,6 +26,9 @@ class Initializer:
     def __call__(self, shape, dtype=None, partition_info=None):
         raise NotImplementedError(f"{type(self).__name__} does not say what it gives")
 
+    def _dtype(self, dtype):
+        return self.dtype if dtype is None else dtype
+
     def _draw(self, function, extents, first, second, dtype):
         """Random numbers: the seed's, or the next ones."""
         if self.seed is None:
@@ -65,7 +68,7 @@ class Constant(Initializer):
         super().__init__(value=value, dtype=dtype)
 
     def __call__(self, shape, dtype=None, partition_info=None):
-        return _engine.constant(self.value, dtype or self.dtype, shape)
+        return _engine.constant(self.value, self._dtype(dtype), shape)
 
 
 class Zeros(Initializer):
@@ -75,7 +78,7 @@ class Zeros(Initializer):
         super().__init__(dtype=dtype)
 
     def __call__(self, shape, dtype=None, partition_info=None):
-        return _op("zeros")(shape, dtype or self.dtype)
+        return _op("zeros")(shape, self._dtype(dtype))
 
 
 class Ones(Initializer):
@@ -85,7 +88,7 @@ class Ones(Initializer):
         super().__init__(dtype=dtype)
 
     def __call__(self, shape, dtype=None, partition_info=None):
-        return _op("ones")(shape, dtype or self.dtype)
+        return _op("ones")(shape, self._dtype(dtype))
 
 
 class RandomNormal(Initializer):
@@ -95,14 +98,14 @@ class RandomNormal(Initializer):
         super().__init__(mean=mean, stddev=stddev, seed=seed, dtype=dtype)
 
     def __call__(self, shape, dtype=None, partition_info=None):
-        return self._draw(_random.normal, shape, self.mean, self.stddev, dtype or self.dtype)
+        return self._draw(_random.normal, shape, self.mean, self.stddev, self._dtype(dtype))
 
 
 class TruncatedNormal(RandomNormal):
     """Random numbers of the normal distribution, none further than 2·stddev from the mean: tf.random.truncated_normal."""
 
     def __call__(self, shape, dtype=None, partition_info=None):
-        return self._draw(_random.truncated_normal, shape, self.mean, self.stddev, dtype or self.dtype)
+        return self._draw(_random.truncated_normal, shape, self.mean, self.stddev, self._dtype(dtype))
 
 
 class RandomUniform(Initializer):
@@ -112,7 +115,7 @@ class RandomUniform(Initializer):
         super().__init__(minval=minval, maxval=maxval, seed=seed, dtype=dtype)
 
     def __call__(self, shape, dtype=None, partition_info=None):
-        return self._draw(_random.uniform, shape, self.minval, self.maxval, dtype or self.dtype)
+        return self._draw(_random.uniform, shape, self.minval, self.maxval, self._dtype(dtype))
 
 
 def _fans(shape):
@@ -146,7 +149,7 @@ class VarianceScaling(Initializer):
         super().__init__(scale=scale, mode=mode, distribution=distribution, seed=seed, dtype=dtype)
 
     def __call__(self, shape, dtype=None, partition_info=None):
-        dtype, extents = dtypes.as_dtype(dtype or self.dtype), self._extents(shape)
+        dtype, extents = dtypes.as_dtype(self._dtype(dtype)), self._extents(shape)
         if not dtype.is_floating:
             raise _engine.TypeMismatchError(f"{type(self).__name__}: dtype is {dtype.name}; needs a floating dtype")
         fan_in, fan_out = _fans(extents)
@@ -217,7 +220,7 @@ class Orthogonal(Initializer):
         if len(extents) < 2:
             raise _engine.InvalidArgumentError(f"Orthogonal: shape is {tuple(extents)}; a matrix needs at least 2 axes")
         rows, columns = _math.prod(extents[:-1]), extents[-1]
-        q, r = _op("qr")(self._draw(_random.normal, [max(rows, columns), min(rows, columns)], 0., 1., dtype or self.dtype))
+        q, r = _op("qr")(self._draw(_random.normal, [max(rows, columns), min(rows, columns)], 0., 1., self._dtype(dtype)))
         diagonal = _op("matrix_diag_part")(r)
         q = q * _op("where")(diagonal < 0, -_op("ones_like")(diagonal), _op("ones_like")(diagonal))  # uniform among all such
         return _op("reshape")(q if rows >= columns else _op("transpose")(q), extents) * self.gain
@@ -236,7 +239,7 @@ class Identity(Initializer):
         extents = self._extents(shape)
         if len(extents) != 2:
             raise _engine.InvalidArgumentError(f"Identity: shape is {tuple(extents)}; a matrix has 2 axes")
-        return _op("eye")(extents[0], extents[1], dtype=dtype or self.dtype) * self.gain
+        return _op("eye")(extents[0], extents[1], dtype=self._dtype(dtype)) * self.gain
 
 
 class truncated_normal_initializer(TruncatedNormal):  # TensorFlow 2 has no such name

@@ -51,7 +51,7 @@ def _stateless(function, seed):
 
 
 def _check_algorithm(function, alg):
-    if alg not in (None, "auto_select", "philox", "threefry", 1, 2, 3):
+    if not isinstance(alg, (str, int, type(None))) or alg not in (None, "auto_select", "philox", "threefry", 1, 2, 3):
         raise _engine.InvalidArgumentError(f"{function}: alg is {alg!r}; must be 'auto_select', 'philox' or 'threefry', which change "
                                            "nothing")
 

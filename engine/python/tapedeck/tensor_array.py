@@ -3,8 +3,10 @@ from operator import index
 
 from tapedeck import _engine, dtypes
 from tapedeck.composites import op, public, tensor
-from tapedeck.errors import InvalidArgumentError, OutOfRangeError
+from tapedeck.errors import InvalidArgumentError, OutOfRangeError, ResourceExhaustedError
 from tapedeck.shapes import TensorShape
+
+_MOST = 2**24  # tensors; a list of places for more than that is a mistake, and would take the machine's memory
 
 
 @public("TensorArray")
@@ -15,13 +17,17 @@ class TensorArray:
     dtype: of the tensors; size: how many there are at first, 0 where it is not given; dynamic_size: whether writing makes it
     longer; clear_after_read: whether read() forgets what it returns, True where it is None; infer_shape: whether the first
     tensor's shape is that of all; element_shape: that shape, None in it for any extent. The others change nothing.
-    Errors: InvalidArgumentError for a size below 0; TypeError for a size that is no whole number.
+    Errors: InvalidArgumentError for a size below 0; ResourceExhaustedError for one beyond 2²⁴; TypeError for a size that is no
+    whole number.
     """
 
     def __init__(self, dtype, size=None, dynamic_size=None, clear_after_read=None, tensor_array_name=None, handle=None, flow=None,
                  infer_shape=True, element_shape=None, colocate_with_first_write_call=True, name=None):
         self._dtype = dtypes.as_dtype(dtype)
-        self._elements = [None] * self._whole("size", 0 if size is None else size)
+        count = self._whole("size", 0 if size is None else size)
+        if count > _MOST:
+            raise ResourceExhaustedError(f"TensorArray: size is {count}; at most {_MOST} tensors")
+        self._elements = [None] * count
         self._dynamic = bool(dynamic_size)
         self._clears = clear_after_read is None or bool(clear_after_read)
         self._infers = infer_shape
@@ -108,6 +114,8 @@ class TensorArray:
         number = self._whole("index", index)
         value = self._fitting(value)
         if number >= len(self._elements):
+            if number >= _MOST:
+                raise ResourceExhaustedError(f"TensorArray: index is {number}; at most {_MOST} tensors")
             if not self._dynamic:
                 raise OutOfRangeError(f"TensorArray: index is {number}; {self._fixed()}")
             self._elements.extend([None] * (number + 1 - len(self._elements)))
