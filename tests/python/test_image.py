@@ -134,7 +134,12 @@ class Recoloured(unittest.TestCase):
         self.assertEqual(result.dtype, tf.float32)
         wanted = (IMAGES - IMAGES.mean((1, 2, 3), keepdims=True)) / IMAGES.std((1, 2, 3), keepdims=True)
         np.testing.assert_allclose(result.numpy(), wanted, atol=1e-5)
-        self.assertEqual(tf.image.per_image_standardization(np.full((2, 2, 1), 7.)).numpy().tolist(), np.zeros((2, 2, 1)).tolist())
+        even = tf.fill([2, 2, 1], 7.)
+        with tf.GradientTape() as tape:
+            tape.watch(even)
+            result = tf.image.per_image_standardization(even)
+        self.assertEqual(result.numpy().tolist(), np.zeros((2, 2, 1)).tolist())
+        self.assertTrue(np.isfinite(tape.gradient(result * [[[1.], [2.]]], even).numpy()).all())
 
 
 class Refusals(unittest.TestCase):

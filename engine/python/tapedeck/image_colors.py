@@ -108,5 +108,5 @@ def per_image_standardization(image):
     real = image if image.dtype == dtypes.float16 else op("cast")(image, dtypes.float32)
     count = image.shape[-3] * image.shape[-2] * image.shape[-1]
     mean = op("reduce_mean")(real, [-3, -2, -1], keepdims=True)
-    deviation = op("sqrt")(op("reduce_mean")(op("square")(real - mean), [-3, -2, -1], keepdims=True))
-    return (real - mean) / op("maximum")(deviation, max(1, count) ** -.5)
+    variance = op("reduce_mean")(op("square")(real - mean), [-3, -2, -1], keepdims=True)
+    return (real - mean) * op("rsqrt")(op("maximum")(variance, 1. / max(1, count)))  # no root of 0, which has no gradient
