@@ -304,6 +304,24 @@ class Generators(unittest.TestCase):
             thread.join()
         self.assertEqual(len(set(draws)), 800)
 
+    def test_a_shape_may_draw_from_the_generator_that_it_is_for(self):
+        generator = tf.random.Generator.from_seed(5)
+
+        class Extents:
+            def __init__(self, draw):
+                self.draw = draw
+
+            def __array__(self, dtype=None, copy=None):
+                self.draw()
+                return np.array([2, 3])
+
+        self.assertEqual(generator.uniform_full_int(Extents(lambda: generator.normal([2]))).shape, (2, 3))
+        other = tf.random.Generator.from_seed(8)
+        shape = Extents(lambda: other.normal([4]))
+        for draw in (lambda shape: tf.random.Generator.from_seed(5).uniform_full_int(shape),
+                     lambda shape: tf.random.stateless_uniform(shape, [1, 2], None, None, tf.int32)):
+            np.testing.assert_array_equal(draw(shape).numpy(), draw([2, 3]).numpy())
+
     def test_seeds_are_made_of_seeds(self):
         seed = tf.constant([3, -4], tf.int64)
         seeds = tf.random.split(seed, 5)

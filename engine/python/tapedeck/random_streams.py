@@ -12,6 +12,7 @@ from tapedeck.refusals import naming
 
 
 _WORD = 2**64
+_places = threading.local()  # now: where the thread's random ops begin, or None
 
 
 def _mix(x):
@@ -28,12 +29,16 @@ def _signed(word):
 
 @contextlib.contextmanager
 def _at(key, counter=0):
-    """The random op inside begins at that place of the stream, whatever its seed."""
-    _engine.set_random_place((_signed(key % _WORD), _signed(counter % _WORD)))
+    """The random op inside begins at that place of the stream, whatever its seed. What an argument does to become a shape may
+    draw, too: the place around it comes back."""
+    around, place = getattr(_places, "now", None), (_signed(key % _WORD), _signed(counter % _WORD))
+    _places.now = place
+    _engine.set_random_place(place)
     try:
         yield
     finally:
-        _engine.set_random_place(None)
+        _places.now = around
+        _engine.set_random_place(around)
 
 
 def place_of_seed(seed, other=0):
@@ -196,7 +201,7 @@ class Generator:
         if copy_from is not None and not isinstance(copy_from, Generator):
             raise _engine.TypeMismatchError(f"Generator: copy_from is {copy_from!r}; needs a tf.random.Generator")
         self._key, self._counter = _state("Generator", copy_from.state if state is None else state)
-        self._drawing = threading.Lock()
+        self._drawing = threading.RLock()  # what a shape does to become one may draw, too
 
     @classmethod
     def _made(cls, key, counter=0):
