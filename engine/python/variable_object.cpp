@@ -8,6 +8,7 @@
 #include "engine/python/convert.h"
 #include "engine/python/errors.h"
 #include "engine/python/tensor_object.h"
+#include "engine/record/scope.h"
 #include "engine/tape/tape.h"
 
 namespace tapedeck::python {
@@ -86,7 +87,9 @@ PyObject* construct(PyTypeObject* type, PyObject* args, PyObject* keywords) {
     const auto wanted = to_dtype(dtype, {"Variable", "dtype"});
     const Tensor tensor = to_tensor(value.ptr(), wanted, {"Variable", "initial_value"});
     check_given_shape(tensor, shape);
-    const std::string text = name == Py_None ? std::string() : py::cast<std::string>(py::str(name));
+    const std::string own = name == Py_None ? "Variable" : py::cast<std::string>(py::str(name));
+    const std::string scope = scope_text(current_scope());
+    const std::string text = scope.empty() ? own : scope + "/" + own;
     const bool train = is_trainable(trainable);
     const StopRecording unrecorded;
     return make(type, Variable(tensor, text, train));
@@ -264,7 +267,7 @@ void bind_variable(py::module_& module) {
       "variable_def=None, dtype=None, import_scope=None, constraint=None, synchronization=None, "
       "aggregation=None, shape=None)\n--\n\n"
       "A named holder of a tensor; assignment replaces the tensor, so values read earlier stay what they "
-      "were.\n"
+      "were.\nIts name begins with the name scopes that it is made in: \"outer/inner/name:0\".\n"
       "initial_value: what tf.constant takes, or a function of no arguments that returns it. trainable: None "
       "and True let tapes watch it by themselves. dtype: None for that of the value. shape: what the value's "
       "must be, None in it for any extent. The others are TensorFlow's and change nothing; variable_def and "

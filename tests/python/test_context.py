@@ -1,4 +1,5 @@
 """Devices, seeds, scopes, threads' number, summaries, initialisers."""
+import copy
 import unittest
 from unittest import mock
 
@@ -86,9 +87,15 @@ class Settings(unittest.TestCase):
     def test_name_scopes_nest_and_close(self):
         with tf.name_scope("outer") as name:
             self.assertEqual(name, "outer/")
+            with tf.name_scope("inner") as name:
+                self.assertEqual(name, "outer/inner/")
+                v = tf.Variable(1., name="v")
+                self.assertEqual((v.name, tf.Variable(1.).name), ("outer/inner/v:0", "outer/inner/Variable:0"))
+            self.assertEqual(tf.Variable(1., name="w").name, "outer/w:0")
             with self.assertRaises(KeyError):
                 with tf.name_scope("inner"):
                     raise KeyError
+        self.assertEqual((tf.Variable(1., name="v").name, copy.deepcopy(v).name), ("v:0", "outer/inner/v:0"))
         with self.assertRaisesRegex(ValueError, "'' is no name"):
             with tf.name_scope(""):
                 self.fail("entered")

@@ -31,13 +31,13 @@ def device(name):
 
 @contextlib.contextmanager
 def name_scope(name, default_name=None, values=None):
-    """Records of the ops inside carry this scope: "outer/inner". Yields "name/"."""
+    """Records of the ops inside carry this scope: "outer/inner"; names of variables begin with it. Yields "outer/inner/"."""
     text = name if name is not None else default_name
     if not isinstance(text, str) or not text:
         raise ValueError(f"name_scope: {text!r} is no name")
-    _engine.push_scope(text)
+    whole = _engine.push_scope(text)
     try:
-        yield text + "/"
+        yield whole + "/"
     finally:
         _engine.pop_scope()
 
