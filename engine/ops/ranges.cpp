@@ -64,13 +64,14 @@ DType whole_dtype(const Range& r) {
 /// Whole numbers of the result must not wrap around.
 void check_range_fits(const Range& r, DType dtype) {
   if (!is_integer(dtype) || r.count == 0) return;
-  const double limit = dtype == DType::int32 ? 0x1p31 : 0x1p63;
+  const auto [lowest, highest] = integer_limits(dtype);
   const double last = r.start + (r.count - 1) * r.delta;
   for (const double end : {r.start, last})
-    if (!(end >= -limit && end < limit) && !(r.whole && dtype == DType::int64))
+    if (!(end >= static_cast<double>(lowest) && end < static_cast<double>(highest) + 1) &&
+        !(r.whole && dtype == DType::int64))
       fail<InvalidArgumentError>("range: start ", r.start, ", limit ", r.limit, ", delta ", r.delta,
                                  " leave ", dtype_name(dtype),
-                                 dtype == DType::int32 ? "; pass dtype int64" : "");
+                                 dtype == DType::int64 ? "" : "; pass dtype int64");
 }
 
 TensorSpecs range_shape(const OpContext& c) {

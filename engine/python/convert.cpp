@@ -104,8 +104,8 @@ Tensor stack_list(PyObject* list, std::optional<DType> wanted, const Where& wher
 
 void check_tensor_dtype(const Tensor& tensor, std::optional<DType> wanted, const Where& where) {
   if (wanted && tensor.dtype() != *wanted)
-    fail<InvalidArgumentError>(where.prefix(), "a tensor of dtype ", dtype_name(tensor.dtype()), ", but ",
-                               dtype_name(*wanted), " is wanted; use tf.cast");
+    fail<TypeMismatchError>(where.prefix(), "a tensor of dtype ", dtype_name(tensor.dtype()), ", but ",
+                            dtype_name(*wanted), " is wanted; use tf.cast");
 }
 
 }  // namespace

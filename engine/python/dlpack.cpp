@@ -1,7 +1,9 @@
-// DLPack (https://dmlc.github.io/dlpack/latest/c_api.html), version 0: tensors to and from other libraries
-// without a copy. The structs are the standard's.
+// DLPack (https://dmlc.github.io/dlpack/latest/c_api.html), versions 0 and 1: tensors to and from other
+// libraries without a copy. The structs are the standard's. Version 1 says that a tensor is read only.
+#include <cstring>
 #include <memory>
 
+#include "engine/ops/checks.h"
 #include "engine/python/convert.h"
 #include "engine/python/errors.h"
 #include "engine/python/tensor_object.h"
@@ -34,11 +36,36 @@ struct DLManagedTensor {
   void (*deleter)(DLManagedTensor* self);
 };
 
+struct DLPackVersion {
+  std::uint32_t major;
+  std::uint32_t minor;
+};
+struct DLManagedTensorVersioned {
+  DLPackVersion version;
+  void* manager_ctx;
+  void (*deleter)(DLManagedTensorVersioned* self);
+  std::uint64_t flags;
+  DLTensor dl_tensor;
+};
+constexpr std::uint64_t flag_read_only = 1, flag_copied = 2;
+
+/// What capsules are called: before and after somebody took the tensor, and while a tensor of ours keeps it.
+template <class Managed>
+struct CapsuleNames {
+  static constexpr const char *fresh = "dltensor", *used = "used_dltensor", *kept = "used_dltensor_keeper";
+};
+template <>
+struct CapsuleNames<DLManagedTensorVersioned> {
+  static constexpr const char *fresh = "dltensor_versioned", *used = "used_dltensor_versioned",
+                              *kept = "used_dltensor_versioned_keeper";
+};
+
 constexpr std::int32_t device_cpu = 1;
 constexpr std::uint8_t code_int = 0, code_unsigned = 1, code_float = 2, code_bfloat = 4, code_bool = 6;
 
+template <class Managed>
 struct Exported {
-  DLManagedTensor managed;
+  Managed managed{};
   Tensor tensor;
   Shape shape;
   Strides strides;
@@ -65,10 +92,73 @@ DType dtype_from_dlpack(const DLDataType& type) {
       " lanes; tensors are bool, whole numbers up to int64 and uint32, or real numbers of 16, 32 or 64 bits");
 }
 
+template <class Managed>
 void delete_unused_capsule(PyObject* capsule) {
-  if (!PyCapsule_IsValid(capsule, "dltensor")) return;  // somebody took the tensor
-  auto* managed = static_cast<DLManagedTensor*>(PyCapsule_GetPointer(capsule, "dltensor"));
+  if (!PyCapsule_IsValid(capsule, CapsuleNames<Managed>::fresh)) return;  // somebody took the tensor
+  auto* managed = static_cast<Managed*>(PyCapsule_GetPointer(capsule, CapsuleNames<Managed>::fresh));
   managed->deleter(managed);
+}
+
+template <class Managed>
+std::unique_ptr<Exported<Managed>> exported(const Tensor& tensor) {
+  auto result = std::make_unique<Exported<Managed>>();
+  result->tensor = tensor;
+  result->shape = tensor.shape();
+  result->strides = tensor.strides();
+  DLTensor& target = result->managed.dl_tensor;
+  target.data = const_cast<std::byte*>(tensor.raw());
+  target.device = {device_cpu, 0};
+  target.ndim = tensor.rank();
+  target.dtype = dlpack_dtype(tensor.dtype());
+  target.shape = const_cast<std::int64_t*>(result->shape.begin());
+  target.strides = const_cast<std::int64_t*>(result->strides.begin());
+  target.byte_offset = 0;
+  result->managed.manager_ctx = result.get();
+  result->managed.deleter = [](Managed* managed) {
+    delete static_cast<Exported<Managed>*>(managed->manager_ctx);
+  };
+  return result;
+}
+
+template <class Managed>
+PyObject* in_capsule(std::unique_ptr<Exported<Managed>> held) {
+  PyObject* capsule =
+      checked(PyCapsule_New(&held->managed, CapsuleNames<Managed>::fresh, delete_unused_capsule<Managed>))
+          .release()
+          .ptr();
+  held.release();
+  return capsule;
+}
+
+Tensor copied(const Tensor& tensor) {
+  const Tensor rows = ops::contiguous(tensor);
+  Tensor copy = Tensor::allocate(tensor.dtype(), tensor.shape());
+  if (tensor.bytes() > 0) std::memcpy(const_cast<std::byte*>(copy.raw()), rows.raw(), tensor.bytes());
+  return copy;
+}
+
+/// max_version is (major, minor) or None: whoever takes the tensor understands versioned capsules from 1 on.
+bool takes_versions(PyObject* max_version) {
+  if (max_version == Py_None) return false;
+  const long major = PyTuple_Check(max_version) && PyTuple_GET_SIZE(max_version) == 2
+                         ? PyLong_AsLong(PyTuple_GET_ITEM(max_version, 0))
+                         : -1;
+  if (major < 0) {
+    PyErr_Clear();
+    fail<TypeMismatchError>("__dlpack__: max_version is ", short_repr(max_version),
+                            "; needs (major, minor) or None");
+  }
+  return major >= 1;
+}
+
+void check_device(PyObject* device) {
+  if (device == Py_None) return;
+  const py::object own = checked(Py_BuildValue("(ii)", device_cpu, 0));
+  const int equal = PyObject_RichCompareBool(device, own.ptr(), Py_EQ);
+  if (equal == 1) return;
+  if (equal == 0)
+    PyErr_Format(PyExc_BufferError, "__dlpack__: dl_device is %R; the tensor is on (1, 0), the CPU", device);
+  throw ForeignException{};
 }
 
 Tensor view_of(const DLTensor& source, PyObject* keeper) {
@@ -99,9 +189,10 @@ Tensor view_of(const DLTensor& source, PyObject* keeper) {
 }  // namespace
 
 PyObject* dlpack_capsule(PyObject* self, PyObject* args, PyObject* keywords) {
-  static const char* names[] = {"stream", nullptr};
-  PyObject* stream = Py_None;
-  if (!PyArg_ParseTupleAndKeywords(args, keywords, "|$O:__dlpack__", const_cast<char**>(names), &stream))
+  static const char* names[] = {"stream", "max_version", "dl_device", "copy", nullptr};
+  PyObject *stream = Py_None, *max_version = Py_None, *device = Py_None, *copy = Py_None;
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "|$OOOO:__dlpack__", const_cast<char**>(names), &stream,
+                                   &max_version, &device, &copy))
     return nullptr;
   return guarded([&]() -> PyObject* {
     const Tensor tensor = leaving(tensor_like(self));
@@ -110,26 +201,14 @@ PyObject* dlpack_capsule(PyObject* self, PyObject* args, PyObject* keywords) {
     if (tensor.device().kind != DeviceKind::cpu)
       fail<InvalidArgumentError>("__dlpack__: the tensor is on ", to_string(tensor.device()),
                                  "; call .cpu() first");
-    auto exported = std::make_unique<Exported>();
-    exported->tensor = tensor;
-    exported->shape = tensor.shape();
-    exported->strides = tensor.strides();
-    DLTensor& target = exported->managed.dl_tensor;
-    target.data = const_cast<std::byte*>(tensor.raw());
-    target.device = {device_cpu, 0};
-    target.ndim = tensor.rank();
-    target.dtype = dlpack_dtype(tensor.dtype());
-    target.shape = const_cast<std::int64_t*>(exported->shape.begin());
-    target.strides = const_cast<std::int64_t*>(exported->strides.begin());
-    target.byte_offset = 0;
-    exported->managed.manager_ctx = exported.get();
-    exported->managed.deleter = [](DLManagedTensor* managed) {
-      delete static_cast<Exported*>(managed->manager_ctx);
-    };
-    PyObject* capsule =
-        checked(PyCapsule_New(&exported->managed, "dltensor", delete_unused_capsule)).release().ptr();
-    exported.release();
-    return capsule;
+    check_device(device);
+    const bool copies = copy == Py_True;
+    const Tensor given = copies ? copied(tensor) : tensor;
+    if (!takes_versions(max_version)) return in_capsule(exported<DLManagedTensor>(given));
+    auto versioned = exported<DLManagedTensorVersioned>(given);
+    versioned->managed.version = {1, 0};
+    versioned->managed.flags = copies ? flag_copied : flag_read_only;
+    return in_capsule(std::move(versioned));
   });
 }
 
@@ -137,26 +216,42 @@ PyObject* dlpack_device(PyObject*, PyObject*) {
   return Py_BuildValue("(ii)", device_cpu, 0);
 }
 
-Tensor tensor_from_dlpack(PyObject* capsule) {
-  if (!PyCapsule_IsValid(capsule, "dltensor"))
-    fail<InvalidArgumentError>("from_dlpack: ", short_repr(capsule), " is no unused DLPack capsule");
-  auto* managed = static_cast<DLManagedTensor*>(PyCapsule_GetPointer(capsule, "dltensor"));
+namespace {
+
+template <class Managed>
+Tensor taken(PyObject* capsule) {
+  using Names = CapsuleNames<Managed>;
+  auto* managed = static_cast<Managed*>(PyCapsule_GetPointer(capsule, Names::fresh));
+  if constexpr (std::is_same_v<Managed, DLManagedTensorVersioned>)
+    if (managed->version.major != 1)
+      fail<InvalidArgumentError>("from_dlpack: the capsule has version ", managed->version.major, ".",
+                                 managed->version.minor, " of DLPack; 0 and 1 can be read");
   const DLTensor& source = managed->dl_tensor;
   if (source.device.device_type != device_cpu)
     fail<InvalidArgumentError>("from_dlpack: the data is on device type ", source.device.device_type,
                                "; only CPU memory (1) can be used");
   if (source.ndim > max_rank)
     fail<InvalidArgumentError>("from_dlpack: ", source.ndim, " axes; tensors have at most ", max_rank);
-  const py::object keeper = checked(PyCapsule_New(managed, "used_dltensor_keeper", nullptr));
+  const py::object keeper = checked(PyCapsule_New(managed, Names::kept, nullptr));
   Tensor tensor = view_of(source, keeper.ptr());
   // From here on the tensor owns what the capsule owned.
-  checked(PyCapsule_SetName(capsule, "used_dltensor"));
+  checked(PyCapsule_SetName(capsule, Names::used));
   checked(PyCapsule_SetDestructor(keeper.ptr(), [](PyObject* kept) {
-    auto* owned = static_cast<DLManagedTensor*>(PyCapsule_GetPointer(kept, "used_dltensor_keeper"));
+    auto* owned = static_cast<Managed*>(PyCapsule_GetPointer(kept, Names::kept));
     if (owned && owned->deleter) owned->deleter(owned);
   }));
   announce_leaf(tensor);
   return tensor;
+}
+
+}  // namespace
+
+Tensor tensor_from_dlpack(PyObject* capsule) {
+  if (PyCapsule_IsValid(capsule, CapsuleNames<DLManagedTensor>::fresh))
+    return taken<DLManagedTensor>(capsule);
+  if (PyCapsule_IsValid(capsule, CapsuleNames<DLManagedTensorVersioned>::fresh))
+    return taken<DLManagedTensorVersioned>(capsule);
+  fail<InvalidArgumentError>("from_dlpack: ", short_repr(capsule), " is no unused DLPack capsule");
 }
 
 }  // namespace tapedeck::python

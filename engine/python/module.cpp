@@ -102,7 +102,14 @@ void bind_settings(py::module_& module) {
   module.def("thread_count", &cpu::thread_count, "Threads that kernels may use.");
   module.def("set_thread_count", &cpu::set_thread_count, py::arg("count"),
              "InvalidArgumentError for less than 1.");
-  module.def("push_scope", &push_scope, py::arg("name"), "Opens a name scope on this thread.");
+  module.def(
+      "push_scope",
+      [](const std::string& name) {
+        push_scope(name);
+        return scope_text(current_scope());
+      },
+      py::arg("name"),
+      "Opens a name scope on this thread. Returns its name with those around it: \"outer/inner\".");
   module.def("pop_scope", &pop_scope,
              "Closes the innermost one. FailedPreconditionError where none is open.");
 }

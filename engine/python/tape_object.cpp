@@ -190,7 +190,8 @@ PyObject* gradients(PyObject* self, PyObject* args) {
   return guarded([&] {
     Tensors targets;
     for (const py::handle object : py::reinterpret_borrow<py::object>(target_objects))
-      targets.push_back(to_tensor(object.ptr(), {}, {"gradient", "target"}));
+      targets.push_back(is_variable(object.ptr()) ? tape_of(self).as_target(variable_of(object.ptr()))
+                                                  : to_tensor(object.ptr(), {}, {"gradient", "target"}));
     Tensors cotangents;
     if (output_gradients != Py_None)
       cotangents = cotangents_of(py::reinterpret_borrow<py::sequence>(output_gradients), targets);
@@ -212,6 +213,14 @@ PyObject* forward_product_of(PyObject* self, PyObject* args) {
     for (const py::handle object : py::reinterpret_borrow<py::object>(tangents))
       directions.push_back(tensor_of(object.ptr()));
     return wrap(forward_product(tape_of(self), tensor_of(target), sources_of(primals), directions));
+  });
+}
+
+/// The value of a target, which may be a variable.
+PyObject* target_value(PyObject* self, PyObject* target) {
+  return guarded([&] {
+    return wrap(is_variable(target) ? tape_of(self).as_target(variable_of(target))
+                                    : to_tensor(target, {}, {"jacobian", "target"}));
   });
 }
 
@@ -274,7 +283,8 @@ PyMethodDef methods[] = {
      METH_FASTCALL | METH_KEYWORDS,
      "gradient($self, /, target, sources, output_gradients=None, unconnected_gradients='none')\n--\n\n"
      "The gradient of the sum of target with respect to sources, in the form of sources.\n\n"
-     "target: a tensor or a nested structure of tensors. output_gradients: weights of the targets' elements, "
+     "target: a tensor, a variable, or a nested structure of them. output_gradients: weights of the targets' "
+     "elements, "
      "in\n"
      "the form of target; ones where None. A source that the target does not depend on gets None, or zeros "
      "with\n"
@@ -289,6 +299,7 @@ PyMethodDef methods[] = {
     {"_active", active, METH_NOARGS, nullptr},
     {"_gradients", gradients, METH_VARARGS, nullptr},
     {"_forward_product", forward_product_of, METH_VARARGS, nullptr},
+    {"_target_value", target_value, METH_O, nullptr},
     {"_begin_many", run<&Tape::begin_many>, METH_NOARGS, nullptr},
     {"_end_many", run<&Tape::end_many>, METH_NOARGS, nullptr},
     {nullptr, nullptr, 0, nullptr},

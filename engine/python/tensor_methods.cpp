@@ -14,21 +14,6 @@ Tensor value_of(PyObject* self) {
 
 // ---- printing ----
 
-std::string text_of(PyObject* new_reference) {
-  return py::cast<std::string>(checked(new_reference));
-}
-
-std::string numpy_text(const Tensor& tensor, bool repr) {
-  const bool is_bfloat16 = tensor.dtype() == DType::bfloat16;  // NumPy has float32 for it
-  const Tensor shown = is_bfloat16 ? printable(widened(tensor), tensor.dtype()) : tensor;
-  // A view: of a large tensor NumPy reads the edges only.
-  const py::object array = checked(shown.rank() == 0 ? numpy_copy(shown) : numpy_view(shown));
-  std::string text = text_of(repr ? PyObject_Repr(array.ptr()) : PyObject_Str(array.ptr()));
-  if (const std::size_t at = text.rfind("dtype=float32"); is_bfloat16 && at != std::string::npos)
-    text.replace(at, std::string_view("dtype=float32").size(), "dtype=bfloat16");
-  return text.find('\n') == std::string::npos ? text : "\n" + text;
-}
-
 std::string shape_and_dtype(const Tensor& tensor) {
   return "shape=" + to_string(tensor.shape()) + ", dtype=" + std::string(dtype_name(tensor.dtype()));
 }
@@ -149,6 +134,18 @@ PyCFunction with_keywords(Function function) {
 
 }  // namespace
 
+std::string numpy_text(const Tensor& tensor, bool repr) {
+  const bool is_bfloat16 = tensor.dtype() == DType::bfloat16;  // NumPy has float32 for it
+  const Tensor shown = is_bfloat16 ? printable(widened(tensor), tensor.dtype()) : tensor;
+  // A view: of a large tensor NumPy reads the edges only.
+  const py::object array = checked(shown.rank() == 0 ? numpy_copy(shown) : numpy_view(shown));
+  std::string text =
+      py::cast<std::string>(checked(repr ? PyObject_Repr(array.ptr()) : PyObject_Str(array.ptr())));
+  if (const std::size_t at = text.rfind("dtype=float32"); is_bfloat16 && at != std::string::npos)
+    text.replace(at, std::string_view("dtype=float32").size(), "dtype=bfloat16");
+  return text.find('\n') == std::string::npos ? text : "\n" + text;
+}
+
 PyObject* tensor_repr(PyObject* self) {
   return guarded([&] {
     const Tensor& tensor = tensor_of(self);
@@ -190,9 +187,11 @@ PyMethodDef tensor_methods[] = {
     {"__array__", with_keywords(array), METH_VARARGS | METH_KEYWORDS,
      "__array__($self, /, dtype=None, copy=None)\n--\n\nA read-only NumPy array on the tensor's memory."},
     {"__dlpack__", with_keywords(dlpack_capsule), METH_VARARGS | METH_KEYWORDS,
-     "__dlpack__($self, /, *, stream=None)\n--\n\nA DLPack capsule on the tensor's memory. Whoever takes it "
-     "must not "
-     "write."},
+     "__dlpack__($self, /, *, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\nA DLPack "
+     "capsule on the tensor's memory, which whoever takes it must not write to. From max_version (1, 0) on "
+     "the "
+     "capsule says so.\ncopy True: memory of its own, which may be written to. BufferError for another "
+     "dl_device than the CPU, (1, 0)."},
     {"__dlpack_device__", dlpack_device, METH_NOARGS,
      "__dlpack_device__($self, /)\n--\n\nDLPack's device pair."},
     {"__format__", format, METH_O, "__format__($self, specification, /)\n--\n\nAs NumPy formats the value."},

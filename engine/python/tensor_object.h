@@ -69,6 +69,8 @@ void add_indexing(PyTypeObject& type);   ///< tensor_index.cpp: len, [], iterati
 extern PyBufferProcs tensor_buffer;      ///< tensor_buffer.cpp
 extern PyMethodDef tensor_methods[];     ///< tensor_methods.cpp: of tensors and variables
 extern PyGetSetDef tensor_properties[];
+/// The values as NumPy shows them; arrays of several lines begin a line of their own.
+std::string numpy_text(const Tensor& tensor, bool repr);
 PyObject* tensor_repr(PyObject* self);
 PyObject* tensor_str(PyObject* self);
 PyObject* dlpack_capsule(PyObject* self, PyObject* args, PyObject* keywords);  ///< dlpack.cpp

@@ -232,7 +232,8 @@ PyObject* compare(PyObject* a, PyObject* b, int operation) {
     Tensors inputs;
     convert_inputs(*row.op, values, inputs);
     if ((operation == Py_EQ || operation == Py_NE) && !broadcastable(inputs[0], inputs[1]))
-      return PyBool_FromLong(operation == Py_NE);
+      return wrap(
+          to_tensor(operation == Py_NE ? Py_True : Py_False, DType::bool_, {row.op->name.c_str(), "y"}));
     return run(row, inputs);
   });
 }

@@ -7,6 +7,7 @@
 #include "engine/python/convert.h"
 #include "engine/python/errors.h"
 #include "engine/python/tensor_object.h"
+#include "engine/record/scope.h"
 #include "engine/tape/tape.h"
 
 namespace tapedeck::python {
@@ -48,6 +49,16 @@ void check_given_shape(const Tensor& value, PyObject* shape) {
                                short_repr(shape));
 }
 
+bool is_trainable(PyObject* trainable) {
+  if (trainable == Py_None) return true;
+  const int truth = PyUnicode_Check(trainable) ? -1 : PyObject_IsTrue(trainable);
+  if (truth < 0) {
+    PyErr_Clear();
+    fail<TypeMismatchError>("Variable: trainable is ", short_repr(trainable), "; needs True, False or None");
+  }
+  return truth == 1;
+}
+
 // TensorFlow's arguments in its order. Where values are placed, imported and gathered is nothing here.
 PyObject* construct(PyTypeObject* type, PyObject* args, PyObject* keywords) {
   static const char* names[] = {"initial_value", "trainable",       "validate_shape", "caching_device",
@@ -75,8 +86,10 @@ PyObject* construct(PyTypeObject* type, PyObject* args, PyObject* keywords) {
     const auto wanted = to_dtype(dtype, {"Variable", "dtype"});
     const Tensor tensor = to_tensor(value.ptr(), wanted, {"Variable", "initial_value"});
     check_given_shape(tensor, shape);
-    const std::string text = name == Py_None ? std::string() : py::cast<std::string>(py::str(name));
-    const bool train = trainable == Py_None || PyObject_IsTrue(trainable) == 1;
+    const std::string own = name == Py_None ? "Variable" : py::cast<std::string>(py::str(name));
+    const std::string scope = scope_text(current_scope());
+    const std::string text = scope.empty() ? own : scope + "/" + own;
+    const bool train = is_trainable(trainable);
     const StopRecording unrecorded;
     return make(type, Variable(tensor, text, train));
   });
@@ -158,10 +171,7 @@ PyObject* get_trainable(PyObject* self, void*) {
 PyObject* represent(PyObject* self) {
   return guarded([&] {
     const Variable& variable = variable_of(self);
-    const py::object value = checked(numpy_copy(variable.peek()));
-    const py::object repr = checked(PyObject_Repr(value.ptr()));
-    std::string text = py::cast<std::string>(repr);
-    if (text.find('\n') != std::string::npos) text = "\n" + text;
+    const std::string text = numpy_text(variable.peek(), true);
     return PyUnicode_FromString(
         ("<tf.Variable '" + variable.name() + "' shape=" + to_string(variable.shape()) +
          " dtype=" + std::string(dtype_name(variable.dtype())) + ", numpy=" + text + ">")
@@ -254,7 +264,7 @@ void bind_variable(py::module_& module) {
       "variable_def=None, dtype=None, import_scope=None, constraint=None, synchronization=None, "
       "aggregation=None, shape=None)\n--\n\n"
       "A named holder of a tensor; assignment replaces the tensor, so values read earlier stay what they "
-      "were.\n"
+      "were.\nIts name begins with the name scopes that it is made in: \"outer/inner/name:0\".\n"
       "initial_value: what tf.constant takes, or a function of no arguments that returns it. trainable: None "
       "and True let tapes watch it by themselves. dtype: None for that of the value. shape: what the value's "
       "must be, None in it for any extent. The others are TensorFlow's and change nothing; variable_def and "

@@ -48,6 +48,14 @@ void Tape::watch(const Variable& variable) {
   state_->watch(variable, variable.peek());
 }
 
+Tensor Tape::as_target(const Variable& variable) {
+  Tensor value = variable.read();
+  const bool watches =
+      state_->watches(variable) || (state_->watch_accessed_variables && variable.trainable());
+  if (watches && !state_->used_up) state_->watch(variable, value);
+  return value;
+}
+
 void Tape::reset() {
   if (state_->playing > 0) fail<FailedPreconditionError>("the tape cannot be reset while it is played back");
   state_->clear();

@@ -35,6 +35,8 @@ class Tape {
   bool active() const;
   void watch(const Tensor& tensor);
   void watch(const Variable& variable);
+  /// The variable's value as a target: watched as if it had been read while the tape was active.
+  Tensor as_target(const Variable& variable);
   /// Forget everything recorded; watched tensors stay forgotten too.
   void reset();
 

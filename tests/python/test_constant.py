@@ -278,6 +278,13 @@ class Shapes(unittest.TestCase):
         tf.zeros([2, 3]).set_shape([2, None])
         with self.assertRaisesRegex(TypeError, "dims is None"):
             tf.TensorShape(None)
+        for dims in (tf.constant([2, 3]), np.array([2, 3]), (2, 3), iter([2, 3]), tf.TensorShape([2, 3]), [np.int64(2), tf.constant(3)]):
+            shape = tf.TensorShape(dims)
+            self.assertEqual((shape, [type(extent) for extent in shape]), ((2, 3), [int, int]))
+        self.assertEqual(tf.TensorShape(tf.constant(4)), (4,))
+        for dims, kind, shown in (([1.5], TypeError, "1.5"), ("ab", TypeError, "'a'"), ([[1]], TypeError, r"\[1\]"), ([2, -1], ValueError, "-1")):
+            with self.assertRaisesRegex(kind, f"TensorShape: dims holds {shown}"):
+                tf.TensorShape(dims)
 
     def test_a_shape_is_a_tuple_with_tensorflows_names(self):
         shape = tf.zeros([2, 3, 4]).shape

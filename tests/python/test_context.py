@@ -1,4 +1,5 @@
 """Devices, seeds, scopes, threads' number, summaries, initialisers."""
+import copy
 import unittest
 from unittest import mock
 
@@ -26,6 +27,15 @@ class Devices(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "toaster"):
             with tf.device("/toaster:0"):
                 self.fail("entered")
+
+
+    def test_devices_are_listed(self):
+        self.assertEqual([tuple(each) for each in tf.config.list_physical_devices("CPU")], [("/physical_device:CPU:0", "CPU")])
+        self.assertEqual(len(tf.config.list_physical_devices("GPU")), tfe.num_gpus())
+        self.assertEqual([each.name for each in tf.config.list_logical_devices()][0], "/device:CPU:0")
+        self.assertEqual(tf.config.list_physical_devices("TPU"), [])
+        with tf.device(tf.config.list_logical_devices()[0].name):
+            self.assertEqual(tf.zeros([1]).device, "/cpu:0")
 
 
 class Seeds(unittest.TestCase):
@@ -58,6 +68,11 @@ class Settings(unittest.TestCase):
         tfe.enable_eager_execution()
         tf.enable_eager_execution()
         self.assertTrue(tf.executing_eagerly())
+        calls = []
+        with tf.control_dependencies([tf.constant(1), lambda: calls.append(1)]), tf.init_scope():
+            self.assertEqual((tf.no_op(), tf.group(tf.constant(1), name="both"), calls), (None, None, [1]))
+        with tf.control_dependencies(None):
+            pass
 
     def test_the_number_of_threads(self):
         before = tf.config.get_num_threads()
@@ -72,9 +87,15 @@ class Settings(unittest.TestCase):
     def test_name_scopes_nest_and_close(self):
         with tf.name_scope("outer") as name:
             self.assertEqual(name, "outer/")
+            with tf.name_scope("inner") as name:
+                self.assertEqual(name, "outer/inner/")
+                v = tf.Variable(1., name="v")
+                self.assertEqual((v.name, tf.Variable(1.).name), ("outer/inner/v:0", "outer/inner/Variable:0"))
+            self.assertEqual(tf.Variable(1., name="w").name, "outer/w:0")
             with self.assertRaises(KeyError):
                 with tf.name_scope("inner"):
                     raise KeyError
+        self.assertEqual((tf.Variable(1., name="v").name, copy.deepcopy(v).name), ("v:0", "outer/inner/v:0"))
         with self.assertRaisesRegex(ValueError, "'' is no name"):
             with tf.name_scope(""):
                 self.fail("entered")

@@ -48,7 +48,8 @@ class Choices(unittest.TestCase):
         self.assertEqual(pick(3, exclusive=True), "small")
         self.assertEqual(tf.case([(np.bool_(False), int), (np.bool_(True), lambda: "NumPy's")]), "NumPy's")
         for pairs, pattern in (([(1, int)], "the pred of pred_fn_pairs.0. is 1; needs a bool"), ([True], "needs a pair"),
-                               ([(True, 2)], "needs a function"), ([(tf.constant(1), int)], "needs a bool")):
+                               ([(True, 2)], "needs a function"), ([(tf.constant(1), int)], "needs a bool"),
+                               (3, "case: pred_fn_pairs is 3; needs a list or a dict")):
             with self.assertRaisesRegex(TypeError, pattern):
                 tf.case(pairs)
 
@@ -60,7 +61,7 @@ class Choices(unittest.TestCase):
         self.assertEqual(tf.switch_case(4, [(7, lambda: "seven"), (3, lambda: "three")]), "seven")
         for arguments, kind, pattern in (((0., functions), TypeError, "branch_index is float32"), ((0, []), ValueError, "empty"),
                                          (([0, 1], functions), (ValueError, TypeError), "branch_index"),
-                                         ((0, [3]), TypeError, "needs a function"),
+                                         ((0, [3]), TypeError, "needs a function"), ((0, 3), TypeError, "branch_fns is 3; needs a list"),
                                          ((0, [(1, int), (1, int)]), ValueError, "the number 1 stands twice")):
             with self.assertRaisesRegex(kind, "switch_case: .*" + pattern):
                 tf.switch_case(*arguments)
@@ -118,6 +119,10 @@ class Maps(unittest.TestCase):
         results = iter([1, (1, 2)])
         with self.assertRaisesRegex(ValueError, r"map_fn: result 1 of fn has the form \(·, ·\); needs ·"):
             tf.map_fn(lambda x: next(results), ones)
+        with self.assertRaisesRegex(ValueError, r"map_fn: result 1 of fn is float32 \(2,\), result 0 float32 \(1,\)"):
+            tf.map_fn(lambda n: tf.zeros([n]), tf.constant([1, 2]))
+        with self.assertRaisesRegex(TypeError, "map_fn: result 0 of fn holds None; needs tensors"):
+            tf.map_fn(lambda x: None, ones)
         with self.assertRaisesRegex(TypeError, "map_fn: fn is None"):
             tf.map_fn(None, ones)
 

@@ -80,6 +80,19 @@ class CustomGradient(unittest.TestCase):
             y = doubled(v)
         self.assertEqual(float(tape.gradient(y, v)), 5.)
 
+    def test_gradients_pass_through_a_function(self):
+        x, v = tf.Variable([1.4, 2.6]), tf.Variable(3.)
+        with tf.GradientTape(persistent=True) as tape:
+            y = tf.grad_pass_through(tf.round)(x) * 2.
+            z = tf.grad_pass_through(lambda a: a * v)(x)
+        self.assertEqual((y.numpy().tolist(), tape.gradient(y, x).numpy().tolist()), ([2, 6], [2, 2]))
+        self.assertEqual((tape.gradient(z, x).numpy().tolist(), tape.gradient(z, v)), ([1, 1], None))
+        two = tf.grad_pass_through(lambda a, b: (tf.floor(a), b**2))
+        with tf.GradientTape() as tape:
+            a, b = two(x, v)
+            total = tf.reduce_sum(a) + 5. * b
+        self.assertEqual([each.numpy().tolist() for each in tape.gradient(total, [x, v])], [[1, 1], 5])
+
     def test_none_is_no_gradient(self):
         @tf.custom_gradient
         def first_only(x, y):

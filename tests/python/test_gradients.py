@@ -86,6 +86,28 @@ class GradientTape(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "unconnected_gradients is 'maybe'; it is 'none' or 'zero'"):
             tape.gradient(y, x, unconnected_gradients="maybe")
 
+    def test_a_variable_as_a_target_is_watched_as_if_it_had_been_read(self):
+        v, w, fixed = tf.Variable([2., 5.]), tf.Variable(3.), tf.Variable(1., trainable=False)
+        with tf.GradientTape() as tape:
+            result = v  # a branch that hands the variable on
+        first, other = tape.gradient(result, [v, w])
+        self.assertEqual((first.numpy().tolist(), other), ([1, 1], None))
+        with tf.GradientTape(persistent=True) as tape:
+            y = v * w
+        self.assertEqual(tape.gradient({"v": v, "y": y}, v).numpy().tolist(), [4, 4])
+        self.assertEqual(tape.gradient(v, v, output_gradients=[2., 3.]).numpy().tolist(), [2, 3])
+        self.assertEqual(tape.jacobian(v, v).numpy().tolist(), [[1, 0], [0, 1]])
+        self.assertEqual(tape.batch_jacobian(v, v).numpy().tolist(), [1, 1])
+        self.assertIsNone(tape.gradient(fixed, fixed))
+        with tf.GradientTape(watch_accessed_variables=False) as tape:
+            tape.watch(w)
+        self.assertEqual([each is None for each in tape.gradient([v, w], [v, w])], [True, False])
+        with tf.GradientTape() as tape:
+            y = v * 1.
+        tape.gradient(y, v)
+        with self.assertRaisesRegex(RuntimeError, "non-persistent"):
+            tape.gradient(v, v)
+
     def test_watching_is_explicit_for_tensors_and_can_be_for_variables(self):
         x, v = tf.constant(3.), tf.Variable(2.)
         with tf.GradientTape() as tape:

@@ -56,17 +56,6 @@ class Graphs(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "py_function: func is int"):
             tf.py_function(3, [], tf.float32)
 
-    def test_a_gradient_passes_through(self):
-        x, w = tf.constant([0.4, 1.6]), tf.Variable(2.)
-        with tf.GradientTape(persistent=True) as tape:
-            tape.watch(x)
-            y = tf.grad_pass_through(tf.round)(x) * 3.
-            z = tf.grad_pass_through(lambda t: w * t)(x)
-        np.testing.assert_array_equal(y, [0., 6.])
-        np.testing.assert_array_equal(tape.gradient(y, x), [3., 3.])
-        np.testing.assert_array_equal(tape.gradient(z, x), [1., 1.])
-        self.assertIsNone(tape.gradient(z, w))
-
 
 class FirstGeneration(unittest.TestCase):
     def test_positions_have_their_first_names(self):

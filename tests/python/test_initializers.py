@@ -80,16 +80,25 @@ class Initializers(unittest.TestCase):
         self.assertLess(abs(np.sign(first).sum()), 80)
         self.assertLess(abs((first**2).mean() - 1 / 3), .06)
 
-    def test_seeds(self):
-        def draws():
-            tf.random.set_seed(5)
-            return [make(seed=1)([4, 4]).numpy() for make in (
-                tf.initializers.GlorotNormal, tf.initializers.RandomUniform, tf.initializers.Orthogonal, tf.random_normal_initializer)]
-
-        for one, again in zip(draws(), draws()):
-            np.testing.assert_array_equal(one, again)
-        make = tf.initializers.he_normal(seed=1)
-        self.assertFalse(np.array_equal(make([9]).numpy(), make([9]).numpy()))
+    def test_a_seed_gives_the_same_values_at_every_call(self):
+        for cls in (tf.initializers.GlorotNormal, tf.initializers.RandomUniform, tf.initializers.Orthogonal, tf.random_normal_initializer,
+                    tf.initializers.TruncatedNormal, tf.initializers.LecunUniform):
+            make, draws = cls(seed=1), []
+            for draw in (make, make, cls(seed=np.int64(1)), cls(seed=2), cls(), cls()):
+                draws.append(draw([4, 4]).numpy())
+                tf.random.set_seed(5 + len(draws))
+            for again in draws[1:3]:
+                np.testing.assert_array_equal(again, draws[0], cls.__name__)
+            self.assertEqual(len({values.tobytes() for values in draws}), 4)
+        wide = tf.initializers.HeNormal(-3)
+        self.assertFalse(np.array_equal(wide([2, 3]).numpy(), tf.initializers.HeNormal(3)([2, 3]).numpy()))
+        state = tf.random.normal([3])  # what the seeded ones draw does not move the common sequence
+        tf.random.set_seed(7)
+        first = tf.random.normal([3]).numpy()
+        tf.random.set_seed(7)
+        wide([2, 3])
+        np.testing.assert_array_equal(tf.random.normal([3]).numpy(), first)
+        self.assertFalse(np.array_equal(state.numpy(), first))
 
     def test_names_and_configurations(self):
         initializers = tf.keras.initializers
@@ -113,11 +122,19 @@ class Initializers(unittest.TestCase):
                               (lambda: tf.initializers.VarianceScaling(distribution="even"), "distribution is 'even'"),
                               (lambda: tf.initializers.orthogonal()([3]), r"Orthogonal: shape is \(3,\)"),
                               (lambda: tf.initializers.identity()([3]), r"Identity: shape is \(3,\)"),
-                              (lambda: tf.initializers.glorot_normal()([2, -1]), "-1")):
+                              (lambda: tf.initializers.glorot_normal()([2, -1]), "-1"),
+                              (lambda: tf.initializers.VarianceScaling("wide"), "VarianceScaling: scale is 'wide'"),
+                              (lambda: tf.keras.initializers.get({"config": {}}), "get: identifier is {'config': {}}; a dict needs class_name")):
             with self.assertRaisesRegex(tf.errors.InvalidArgumentError, pattern):
                 call()
-        with self.assertRaises(TypeError):
-            tf.initializers.he_normal(dtype=tf.int32)([3, 3])
+        for call, pattern in ((lambda: tf.initializers.he_normal(dtype=tf.int32)([3, 3]), "HeNormal: dtype is int32; needs a floating"),
+                              (lambda: tf.initializers.GlorotUniform(dtype=tf.int32)([3, 3]), "GlorotUniform: dtype is int32"),
+                              (lambda: tf.initializers.GlorotUniform()([None, 3]), r"GlorotUniform: shape is \[None, 3\]; needs whole"),
+                              (lambda: tf.initializers.Orthogonal()([2.5, 3]), r"Orthogonal: shape is \[2.5, 3\]"),
+                              (lambda: tf.initializers.Zeros()([3], []), r"\[\] is not one of bool"),
+                              (lambda: tf.initializers.RandomNormal(seed=1.5)([3]), "RandomNormal: seed is 1.5; needs a whole number or None")):
+            with self.assertRaisesRegex(TypeError, pattern):
+                call()
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
 """NumPy, the buffer protocol and DLPack share memory with tensors, and nobody can write to a tensor through them."""
+import ctypes
 import gc
 import unittest
 import zlib
@@ -157,6 +158,34 @@ class DLPack(unittest.TestCase):
             tf.fill([3, 4], -1.) + 1.
         np.testing.assert_array_equal(array, values)
         np.testing.assert_array_equal(tensor.numpy(), values)
+
+    def test_versioned_capsules_say_that_tensors_are_read_only(self):
+        pointer = ctypes.pythonapi.PyCapsule_GetPointer
+        pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+        for source in (tf.constant(values), tf.transpose(tf.constant(values)), tf.constant(3, tf.int8), tf.zeros([0, 2]),
+                       tf.Variable([1., 2.])):
+            own = np.asarray(source)
+            for copy, flags in ((None, 1), (False, 1), (True, 2)):
+                capsule = source.__dlpack__(stream=None, max_version=(1, 2), dl_device=(1, 0), copy=copy)
+                # The struct begins with the version, two numbers of 32 bits; behind two pointers stand the flags.
+                words = ctypes.cast(pointer(capsule, b"dltensor_versioned"), ctypes.POINTER(ctypes.c_uint32))
+                self.assertEqual((words[0], words[1], words[6]), (1, 0, flags))
+                again = tf.experimental.dlpack.from_dlpack(capsule)
+                np.testing.assert_array_equal(again.numpy(), own)
+                if own.size:
+                    address = np.asarray(again).__array_interface__["data"][0]
+                    self.assertEqual(address == own.__array_interface__["data"][0], copy is not True)
+                with self.assertRaisesRegex(ValueError, "no unused DLPack capsule"):
+                    tf.experimental.dlpack.from_dlpack(capsule)
+            self.assertIn('"dltensor"', repr(source.__dlpack__(max_version=(0, 8))))
+            del capsule
+            source.__dlpack__(max_version=(1, 0))  # nobody takes it
+        tensor = tf.constant([1.])
+        with self.assertRaisesRegex(BufferError, r"__dlpack__: dl_device is \(2, 0\); the tensor is on \(1, 0\), the CPU"):
+            tensor.__dlpack__(dl_device=(2, 0))
+        for version in (1, (1,), ("a", 0), (2**70, 0)):
+            with self.assertRaisesRegex(TypeError, "__dlpack__: max_version is .*; needs"):
+                tensor.__dlpack__(max_version=version)
 
     def test_capsules_are_used_once_and_checked(self):
         capsule = tf.experimental.dlpack.to_dlpack(tf.constant(values))

@@ -16,6 +16,17 @@ class Nest(unittest.TestCase):
         self.assertIs(tf.nest.flatten([shape, 1])[0], shape)
         self.assertEqual(tf.map_fn(lambda row: row.shape, tf.zeros([2, 3])).numpy().tolist(), [[3], [3]])
 
+    def test_tensorflows_argument_for_composites_is_taken(self):
+        self.assertEqual(tf.nest.flatten([1, {"a": 2}], expand_composites=True), [1, 2])
+        self.assertEqual(tf.nest.pack_sequence_as([0, (0,)], [1, 2], expand_composites=True), [1, (2,)])
+        self.assertEqual(tf.nest.map_structure(lambda a: -a, {"b": 1}, expand_composites=True), {"b": -1})
+        tf.nest.assert_same_structure([1], [2], True, True)
+
+    def test_keys_without_an_order_are_named(self):
+        for call in (lambda: tf.nest.flatten({1: 2, "a": 3}), lambda: tf.nest.map_structure(str, [{1: 2, None: 3}])):
+            with self.assertRaisesRegex(TypeError, r"nest: the keys \[1, .*\] of a dict cannot be sorted"):
+                call()
+
     def test_structures_that_differ_are_refused(self):
         with self.assertRaisesRegex(ValueError, r"the structures differ: \[1\] has 1 leaves, \[1, 2\] has 2"):
             tf.nest.map_structure(max, [1], [1, 2])

@@ -1,4 +1,8 @@
 """Random numbers: seeds, distributions against SciPy's, generators, stateless functions."""
+import copy
+import pickle
+import sys
+import threading
 import unittest
 
 import numpy as np
@@ -258,6 +262,86 @@ class Generators(unittest.TestCase):
         self.assertFalse(np.array_equal(children[0].normal([4]).numpy(), children[1].normal([4]).numpy()))
         self.assertIs(tf.random.get_global_generator(), tf.random.get_global_generator())
 
+    def test_a_generator_is_made_of_another_or_of_a_state(self):
+        generator = tf.random.Generator.from_seed(5, alg="philox")
+        generator.skip(3)
+        self.assertEqual(generator.key.numpy(), generator.state.numpy()[0])
+        copies = [tf.random.Generator(generator), tf.random.Generator(state=generator.state, alg="philox"), copy.deepcopy(generator),
+                  pickle.loads(pickle.dumps(generator)), tf.random.experimental.Generator.from_seed(8)]
+        copies[-1].reset(generator.state)
+        first = generator.normal([3]).numpy()
+        for each in copies:
+            np.testing.assert_array_equal(each.normal([3]).numpy(), first)
+        with self.assertRaisesRegex(ValueError, "Generator: needs either copy_from or state"):
+            tf.random.Generator()
+        for call, kind, pattern in (
+                (lambda: tf.random.Generator(3), TypeError, "Generator: copy_from is 3"),
+                (lambda: tf.random.Generator.from_state([1, 2, 3]), ValueError, r"from_state: state has shape \(3,\)"),
+                (lambda: tf.random.Generator.from_seed(1.5), TypeError, "from_seed: 'float' .* seed: 1.5"),
+                (lambda: tf.random.Generator.from_seed(1, "dice"), ValueError, "from_seed: alg is 'dice'; must be"),
+                (lambda: generator.reset([.5, 1.]), ValueError, r"reset: state has shape \(2,\) and dtype float64"),
+                (lambda: generator.split(-1), ValueError, "split: count is -1"), (lambda: generator.skip(.5), TypeError, "skip: .* delta: 0.5"),
+                (lambda: tf.random.set_global_generator(3), TypeError, "set_global_generator: generator is 3"),
+                (lambda: tf.random.set_seed(1.5), TypeError, "set_seed: .* seed: 1.5"),
+                (lambda: tf.random.set_seed(2**64), ValueError, "set_seed: seed is 18446744073709551616; needs a whole number of 64 bits")):
+            with self.assertRaisesRegex(kind, pattern):
+                call()
+
+    def test_threads_that_share_a_generator_draw_different_numbers(self):
+        generator, start, draws = tf.random.Generator.from_seed(5), threading.Barrier(4), []
+        self.addCleanup(sys.setswitchinterval, sys.getswitchinterval())
+        sys.setswitchinterval(1e-6)  # seconds; threads meet within a draw
+
+        def work():
+            start.wait()
+            for _ in range(200):
+                draws.append(generator.uniform_full_int([300]).numpy().tobytes())
+
+        threads = [threading.Thread(target=work) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(len(set(draws)), 800)
+
+    def test_a_shape_may_draw_from_the_generator_that_it_is_for(self):
+        generator = tf.random.Generator.from_seed(5)
+
+        class Extents:
+            def __init__(self, draw):
+                self.draw = draw
+
+            def __array__(self, dtype=None, copy=None):
+                self.draw()
+                return np.array([2, 3])
+
+        self.assertEqual(generator.uniform_full_int(Extents(lambda: generator.normal([2]))).shape, (2, 3))
+        other = tf.random.Generator.from_seed(8)
+        shape = Extents(lambda: other.normal([4]))
+        for draw in (lambda shape: tf.random.Generator.from_seed(5).uniform_full_int(shape),
+                     lambda shape: tf.random.stateless_uniform(shape, [1, 2], None, None, tf.int32)):
+            np.testing.assert_array_equal(draw(shape).numpy(), draw([2, 3]).numpy())
+
+    def test_seeds_are_made_of_seeds(self):
+        seed = tf.constant([3, -4], tf.int64)
+        seeds = tf.random.split(seed, 5)
+        self.assertEqual((seeds.dtype, seeds.shape), (tf.int64, (5, 2)))
+        np.testing.assert_array_equal(tf.random.experimental.stateless_split(seed, 5).numpy(), seeds.numpy())
+        self.assertEqual((tf.random.split([3, 4]).dtype, tf.random.split([3, 4], (3, 2)).shape), (tf.int32, (3, 2, 2)))
+        folded = [tf.random.fold_in(seed, number) for number in (7, 8, tf.constant(7, tf.int64))]
+        self.assertEqual([(each.dtype, int(each[1])) for each in folded], [(tf.int32, 7), (tf.int32, 8), (tf.int64, 7)])
+        draws = {tf.random.stateless_normal([4], each).numpy().tobytes() for each in (seed, *tf.unstack(seeds), *folded)}
+        self.assertEqual(len(draws), 9)
+        self.assertEqual(sorted(tf.random.experimental.stateless_shuffle(np.arange(9), [1, 2]).numpy()), list(range(9)))
+        orders = [tf.random.experimental.stateless_shuffle(np.arange(9), each).numpy().tolist() for each in ([1, 2], [1, 2], [2, 1])]
+        self.assertTrue(orders[0] == orders[1] != orders[2])
+        for call, pattern in ((lambda: tf.random.split([1, 2, 3]), r"seed has shape \(3,\)"), (lambda: tf.random.split([1, 2], -1), "-1"),
+                              (lambda: tf.random.split([1, 2], alg="dice"), "alg is 'dice'"),
+                              (lambda: tf.random.split([1., 2.]), "split: seed is float32; needs two whole"),
+                              (lambda: tf.random.fold_in([1, 2], .5), r"fold_in: data is float32 \(\); needs one whole")):
+            with self.assertRaisesRegex(tf.errors.InvalidArgumentError, pattern):
+                call()
+
     def test_stateless_functions_depend_on_their_arguments_alone(self):
         for function in (tf.random.stateless_uniform, tf.random.stateless_normal, tf.random.stateless_truncated_normal):
             first = function([1000], [1, 2]).numpy()
@@ -268,6 +352,8 @@ class Generators(unittest.TestCase):
         self.assertEqual(tf.random.stateless_categorical([[0., 0.]], 7, [1, 2]).shape, (1, 7))
         whole = tf.random.stateless_uniform([50], [1, 2], -3, 3, tf.int32).numpy()
         self.assertTrue(whole.min() >= -3 and whole.max() < 3)
+        whole = tf.random.stateless_uniform([2000], [1, 2], None, None, tf.int64).numpy()
+        self.assertTrue(whole.min() < -2**62 and whole.max() > 2**62)
         self.assertFalse(np.array_equal(tf.random.normal([3]).numpy(), tf.random.normal([3]).numpy()))
         with self.assertRaisesRegex(ValueError, "two whole numbers"):
             tf.random.stateless_uniform([3], 5)

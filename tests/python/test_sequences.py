@@ -22,6 +22,19 @@ class Ranges(unittest.TestCase):
             tf.range([1, 2])
 
 
+    def test_numbers_do_not_wrap_around(self):
+        for dtype, least, greatest in ((tf.int8, -128, 127), (tf.uint8, 0, 255), (tf.int16, -2**15, 2**15 - 1), (tf.uint16, 0, 2**16 - 1),
+                                       (tf.uint32, 0, 2**32 - 1), (tf.int32, -2**31, 2**31 - 1)):
+            self.assertEqual(tf.range(greatest - 1, greatest + 1, dtype=dtype).numpy().tolist(), [greatest - 1, greatest])
+            self.assertEqual(tf.range(least, least + 1, dtype=dtype).numpy().tolist(), [least])
+            for arguments in ((greatest, greatest + 2), (least - 1, least + 2)):
+                with self.assertRaisesRegex(tf.errors.InvalidArgumentError, f"^range: .* leave {dtype.name}; pass dtype int64"):
+                    tf.range(*arguments, dtype=dtype)
+        for arguments, name in (((True,), "start"), ((0, np.bool_(True)), "limit"), ((0, 3, True), "delta")):
+            with self.assertRaisesRegex(TypeError, f"^range: {name} is .*True.*; needs a number"):
+                tf.range(*arguments)
+
+
 class Histograms(unittest.TestCase):
     def test_values_outside_fall_into_the_outer_bins(self):
         values = [-1., 0., 1.5, 2., 5., 15.]

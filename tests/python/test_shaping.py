@@ -220,6 +220,11 @@ class Creation(unittest.TestCase):
             for num in (1, 2, 5):
                 result = tf.linspace(start, stop, num, axis=axis)
                 np.testing.assert_allclose(result.numpy(), np.linspace(start + 0 * stop, stop + 0 * start, num, axis=axis), rtol=1e-15)
+        for whole in ((-2, 2), (tf.constant(-2), np.int64(2)), ([-2, -4], tf.constant(2, tf.int64))):
+            result = tf.linspace(*whole, 5)
+            self.assertEqual(result.dtype, tf.float64)
+            np.testing.assert_array_equal(result.numpy(), np.linspace(np.asarray(whole[0]), np.asarray(whole[1]), 5))
+        self.assertEqual((tf.linspace(0, 1.5, 3).dtype, tf.linspace(0., 1, 3).dtype), (tf.float32, tf.float32))
         np.testing.assert_array_equal(tf.lin_space(0., 1., 5).numpy(), [0, .25, .5, .75, 1])
         ends = np.float64(-1.5e308), np.float64(1.5e308)  # their distance overflows
         np.testing.assert_allclose(tf.linspace(*ends, 5).numpy(), [-1.5e308, -.75e308, 0, .75e308, 1.5e308])

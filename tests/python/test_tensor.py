@@ -70,8 +70,8 @@ class Operators(unittest.TestCase):
         self.assertIs(a == None, False)  # noqa: E711
         self.assertIs(a != None, True)  # noqa: E711
         self.assertIs(a == "text", False)
-        self.assertIs(a == tf.zeros([7]), False)
-        self.assertIs(a != tf.zeros([7]), True)
+        for result, wanted in ((a == tf.zeros([7]), False), (a != tf.zeros([7]), True)):  # as TensorFlow's, a tensor too
+            self.assertEqual((result.dtype, result.shape, bool(result)), (tf.bool, (), wanted))
         with self.assertRaises(TypeError):
             a < "text"
 

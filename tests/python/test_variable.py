@@ -32,6 +32,18 @@ class Variable(unittest.TestCase):
         self.assertTrue(tf.Variable(1.).trainable)
         self.assertEqual(len({v: 1, tf.Variable(1.): 2}), 2)
 
+    def test_what_is_no_bool_does_not_say_whether_it_is_trainable(self):
+        for trainable, shown in ((np.array([1, 2]), r"array\(\[1, 2\]\)"), (tf.zeros([2]), "<tf.Tensor"), ("no", "'no'")):
+            with self.assertRaisesRegex(TypeError, f"Variable: trainable is {shown}.*; needs True, False or None"):
+                tf.Variable(1., trainable=trainable)
+        self.assertEqual([tf.Variable(1., trainable=each).trainable for each in (None, True, np.bool_(False), 0)], [True, True, False, False])
+
+    def test_it_is_printed_as_its_value_is(self):
+        for value, text in ((tf.constant([1.5, 2.], tf.bfloat16), "shape=(2,) dtype=bfloat16, numpy=array([1.5, 2. ], dtype=bfloat16)>"),
+                            (tf.constant(1.5), "shape=() dtype=float32, numpy=1.5>"),
+                            (tf.constant([[1], [2]]), "shape=(2, 1) dtype=int32, numpy=\narray([[1],\n       [2]], dtype=int32)>")):
+            self.assertEqual(repr(tf.Variable(value, name="v")), "<tf.Variable 'v:0' " + text)
+
     def test_assignment_leaves_values_read_before(self):
         v = tf.Variable([1., 2.])
         before = v.read_value()

@@ -96,6 +96,29 @@ class Rows(unittest.TestCase):
         self.assertEqual(v.scatter_mul(tf.IndexedSlices([[2., 1.], [3., 1.]], [[0, 1], [0, 2]])).numpy().tolist(), [54, 2, 9])
         self.assertEqual(tf.scatter_add(v, 1, 5.).numpy().tolist(), [54, 7, 9])
 
+    def test_several_values_of_one_row_come_one_after_another(self):
+        v = tf.Variable([1e-30, 1e30, 3.])
+        self.assertEqual(tf.scatter_mul(v, [[0, 1], [0, 1]], [[1e25, 1e-25], [1e25, 1e-25]]).numpy().tolist(),
+                         [np.float32(1e-30) * np.float32(1e25) * np.float32(1e25), np.float32(1e30) * np.float32(1e-25) * np.float32(1e-25), 3])
+        tf.scatter_div(v, [1, 0, 1, 0, 1], [1e-25, 1e25, 1e-25, 1e25, 2.])
+        np.testing.assert_allclose(v.numpy(), [1e-30, .5e30, 3], rtol=1e-6)
+        w = tf.Variable(tf.constant([2**62, 20], tf.int64))
+        self.assertEqual(tf.scatter_div(w, [0, 0, 1], tf.constant([2**40, 2**40, 3], tf.int64)).numpy().tolist(), [0, 6])
+        v = tf.Variable(MATRIX + 1)
+        numbers, values = np.array([1, 0, 1, 1, 2, 0]), np.arange(1., 25.).reshape(6, 4)
+        wanted = MATRIX + 1
+        for number, value in zip(numbers, values):
+            wanted[number] *= value
+        self.assertEqual(v.scatter_mul(tf.IndexedSlices(values, numbers)).numpy().tolist(), wanted.tolist())
+        self.assertEqual(v.scatter_mul(tf.IndexedSlices(values[:0], numbers[:0])).numpy().tolist(), wanted.tolist())
+
+    def test_numbers_without_a_dtype_take_the_variables(self):
+        v, numbers = tf.Variable([1., 2.], dtype=tf.float64), [1, .1]
+        rows = tf.IndexedSlices(numbers, [0, 1])
+        numbers[1] = 5.  # too late
+        self.assertEqual(v.scatter_update(rows).numpy().tolist(), [1, .1])
+        self.assertEqual(v.scatter_add(tf.IndexedSlices([1], [0])).numpy().tolist(), [2, .1])
+
     def test_whole_numbers_divide_towards_zero(self):
         v = tf.Variable([-7, 7, 127], dtype=tf.int8)
         self.assertEqual(tf.scatter_div(v, [0, 1, 2, 2], tf.constant([2, -2, 100, 100], tf.int8)).numpy().tolist(), [-3, -3, 0])
@@ -135,7 +158,11 @@ class Rows(unittest.TestCase):
         for call, kind, pattern in (
                 (lambda: v.scatter_add([1]), TypeError, "^scatter_add: sparse_delta is a list; needs a tf.IndexedSlices"),
                 (lambda: v.scatter_add(tf.IndexedSlices([1], [5])), IndexError, r"^scatter_add: .*5.*\(3,\); called with self: v:0 int32"),
-                (lambda: v.scatter_mul(tf.IndexedSlices([1], [-1])), IndexError, "^scatter_mul: .*-1"),
+                (lambda: v.scatter_mul(tf.IndexedSlices([1], [-1])), IndexError, r"^scatter_mul: indices\[0\] is -1; must be in \[0, 3\)"),
+                (lambda: v.scatter_div(tf.IndexedSlices([[1, 1]], [[0, 3]])), IndexError,
+                 r"^scatter_div: indices\[0, 1\] is 3; .*IndexedSlices\(values: int32 \(1, 2\), indices: int32 \(1, 2\)\)"),
+                (lambda: v.scatter_add(tf.IndexedSlices(tf.constant([1.]), [0])), TypeError, "dtype float32, but int32 is wanted"),
+                (lambda: tf.assign(v, tf.constant([1., 2., 3.])), TypeError, "v:0: assign: a tensor of dtype float32, but int32"),
                 (lambda: tf.scatter_add(v, [0], [1, 2]), ValueError,
                  r"^scatter_add: the values have shape \(2,\); for indices \(1,\) and a variable \(3,\) it is \(1,\); called with ref: v:0"),
                 (lambda: tf.scatter_add(v, [.5], [1]), TypeError, "^scatter_add: indices are float32; needs whole numbers"),

@@ -125,7 +125,8 @@ class Volumes(unittest.TestCase):
                 (lambda: tf.nn.conv3d(x, filters, 1, "SAME", "NHWC"), "conv3d: data_format is 'NHWC'"),
                 (lambda: tf.nn.conv3d_transpose(x, filters, [1, 3, 3, 3, 7], 1), r"conv3d_transpose: .*do not make \(1, 3, 3, 3, 7\)"),
                 (lambda: tf.nn.max_pool3d(x, 0, 1, "SAME"), "max_pool3d: ksize is 0"),
-                (lambda: tf.nn.avg_pool3d(x, [4, 1, 1], 1, "VALID"), "avg_pool")):
+                (lambda: tf.nn.conv3d(x, filters[:0], 1, "SAME"), r"conv3d: filters has shape \(0, 2, 2, 2, 1\); .* a depth of at least 1"),
+                (lambda: tf.nn.avg_pool3d(x, [4, 1, 1], 1, "VALID"), "avg_pool3d: a window of depth 4 is larger than .* depth, 3")):
             with self.assertRaisesRegex(tf.errors.InvalidArgumentError, pattern):
                 call()
         with self.assertRaisesRegex(TypeError, r"conv3d\(\) needs either 'filters' or 'filter'"):

@@ -22,9 +22,10 @@ from tapedeck import (  # noqa: F401  (order matters: dtypes tells the engine it
     tfe,
     train,
 )
-from tapedeck.context import device, enable_eager_execution, executing_eagerly, name_scope, timestamp
+from tapedeck.context import (control_dependencies, device, enable_eager_execution, executing_eagerly, group, init_scope,
+                              name_scope, no_op, timestamp)
 from tapedeck.creation import constant, convert_to_tensor, is_tensor
-from tapedeck.custom import custom_gradient, recompute_grad
+from tapedeck.custom import custom_gradient, grad_pass_through, recompute_grad
 from tapedeck.dtypes import (
     DType,
     as_dtype,

@@ -37,12 +37,35 @@ def device(name):
 
 @contextlib.contextmanager
 def name_scope(name, default_name=None, values=None):
-    """Records of the ops inside carry this scope: "outer/inner". Yields "name/"."""
+    """Records of the ops inside carry this scope: "outer/inner"; names of variables begin with it. Yields "outer/inner/"."""
     text = name if name is not None else default_name
     if not isinstance(text, str) or not text:
         raise ValueError(f"name_scope: {text!r} is no name")
-    _engine.push_scope(text)
+    whole = _engine.push_scope(text)
     try:
-        yield text + "/"
+        yield whole + "/"
     finally:
         _engine.pop_scope()
+
+
+@contextlib.contextmanager
+def control_dependencies(control_inputs):
+    """Does nothing but call the functions in the list: ops run in the order in which Python reaches them."""
+    for each in control_inputs or ():
+        if callable(each):
+            each()
+    yield
+
+
+@contextlib.contextmanager
+def init_scope():
+    """Does nothing: TensorFlow leaves the functions that it traces there, and no function is traced."""
+    yield
+
+
+def no_op(name=None):
+    """Does nothing: TensorFlow's graphs have such an op. Returns: None."""
+
+
+def group(*inputs, **kwargs):
+    """Does nothing: the ops that made inputs have run. Returns: None."""

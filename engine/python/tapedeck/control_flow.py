@@ -11,6 +11,7 @@ import numpy as np
 from tapedeck import _engine, dtypes, nest
 from tapedeck.composites import op, public, tensor
 from tapedeck.errors import InvalidArgumentError
+from tapedeck.tensor_array import TensorArray
 
 
 def _is_tensor(value):
@@ -20,6 +21,11 @@ def _is_tensor(value):
 def _require_callable(function, argument, value):
     if not callable(value):
         raise TypeError(f"{function}: {argument} is {value!r}; needs a function")
+
+
+def _require_list(function, argument, value):
+    if not isinstance(value, (list, tuple, dict)):
+        raise TypeError(f"{function}: {argument} is {value!r}; needs a list or a dict")
 
 
 def _scalar(function, argument, value):
@@ -70,6 +76,7 @@ def cond(pred, true_fn=None, false_fn=None, name=None):
 
 
 def _case_pairs(pred_fn_pairs):
+    _require_list("case", "pred_fn_pairs", pred_fn_pairs)
     pairs = list(pred_fn_pairs.items() if isinstance(pred_fn_pairs, dict) else pred_fn_pairs)
     for number, pair in enumerate(pairs):
         if not isinstance(pair, (list, tuple)) or len(pair) != 2:
@@ -115,6 +122,7 @@ def switch_case(branch_index, branch_fns, default=None, name="switch_case"):
     Errors: TypeError for other arguments; InvalidArgumentError for a branch_index that is no scalar, for no functions, and
     a number that stands twice.
     """
+    _require_list("switch_case", "branch_fns", branch_fns)
     if isinstance(branch_fns, dict):
         pairs = list(branch_fns.items())
     else:
@@ -147,7 +155,7 @@ def while_loop(cond, body, loop_vars, shape_invariants=None, parallel_iterations
     cond: a function of the loop variables that returns a scalar; body: one that returns their new values, nested as they
     are (of a single variable, its value will do); loop_vars: a list or tuple, whose items may be nested structures of
     tensors; maximum_iterations: how often body is called at most.
-    Returns: the last values as tensors, in the form of loop_vars.
+    Returns: the last values as tensors, and TensorArrays as they are, in the form of loop_vars.
     Errors: TypeError for what is no function or no list; InvalidArgumentError (a ValueError) for no loop variables, values
     of another form, or a cond that gives no scalar.
     """
@@ -165,7 +173,8 @@ def while_loop(cond, body, loop_vars, shape_invariants=None, parallel_iterations
             values = [values]
         _require_form("while_loop", "the result of body", loop_vars, values)
         count += 1
-    return nest.pack_sequence_as(loop_vars, [tensor(value) for value in nest.flatten(values)])
+    return nest.pack_sequence_as(loop_vars, [value if isinstance(value, TensorArray) else tensor(value)
+                                             for value in nest.flatten(values)])
 
 
 def _slices(function, elems, broadcasts=False):
@@ -188,13 +197,26 @@ def _dtypes(signature):
     return [dtypes.as_dtype(getattr(leaf, "dtype", leaf)) for leaf in nest.flatten(signature)]
 
 
+def _leaf(function, number, value, first):
+    """A result of fn as a tensor, checked to be like the first one."""
+    try:
+        made = tensor(value)
+    except TypeError:
+        raise TypeError(f"{function}: result {number} of fn holds {value!r}; needs tensors") from None
+    first = first if number == 0 or _is_tensor(first) else tensor(first)
+    if number and (made.shape != first.shape or made.dtype != first.dtype):
+        raise InvalidArgumentError(f"{function}: result {number} of fn is {made.dtype.name} {tuple(made.shape)}, result 0 "
+                                   f"{first.dtype.name} {tuple(first.shape)}; needs one dtype and shape")
+    return made
+
+
 def _stacked(function, results, signature=None):
     """The results, all nested alike, as one structure of tensors with a new first axis."""
     columns = []
     for number, result in enumerate(results):
         _require_form(function, f"result {number} of fn", results[0], result)
     for leaves in zip(*(nest.flatten(result) for result in results)):
-        columns.append([tensor(leaf) for leaf in leaves])
+        columns.append([_leaf(function, number, leaf, leaves[0]) for number, leaf in enumerate(leaves)])
     if signature is not None:
         wanted = _dtypes(signature)
         given = [column[0].dtype for column in columns]

@@ -1,4 +1,4 @@
-"""tf.custom_gradient, and tf.recompute_grad."""
+"""tf.custom_gradient, tf.recompute_grad and tf.grad_pass_through."""
 import functools
 import inspect
 import numbers
@@ -114,6 +114,24 @@ def custom_gradient(f):
         return nest.pack_sequence_as(structure, outputs)
 
     return decorated
+
+
+def grad_pass_through(f):
+    """f, but its gradient is that of the identity: what arrives at the result goes to the arguments as it is.
+
+    f: a function of tensors that returns a tensor, or as many as it takes, of their shapes. Variables that it reads get no
+    gradient. Errors: ValueError, at the gradient, for another number of results than of arguments.
+    """
+
+    @custom_gradient
+    @functools.wraps(f)
+    def passing(*args, **kwargs):
+        def grad(*gradients, variables=None):
+            return gradients if variables is None else (gradients, [None] * len(variables))
+
+        return f(*args, **kwargs), grad
+
+    return passing
 
 
 def recompute_grad(f):

@@ -1,31 +1,8 @@
-"""What TensorFlow needs for its graphs and eager programs call all the same: here ops run in the order in which Python reaches them."""
-import contextlib
-
+"""What TensorFlow needs for its graphs and eager programs call all the same: Python functions as ops, and constants."""
 import numpy as np
 
-from tapedeck import _engine, dtypes, nest
+from tapedeck import _engine, dtypes
 from tapedeck.composites import op, public, tensor
-from tapedeck.custom import custom_gradient
-
-
-@public("control_dependencies")
-@contextlib.contextmanager
-def control_dependencies(control_inputs):
-    """A context that changes nothing: what stands before an op has run before it. Functions in control_inputs are called first."""
-    for control_input in control_inputs or ():
-        if callable(control_input) and not isinstance(control_input, (_engine.Tensor, _engine.Variable)):
-            control_input()
-    yield
-
-
-@public("no_op")
-def no_op(name=None):
-    """None: an op that does nothing has nothing to return."""
-
-
-@public("group")
-def group(*inputs, name=None):
-    """None: the inputs have run already."""
 
 
 @public("guarantee_const")
@@ -72,23 +49,3 @@ def numpy_function(func=None, inp=None, Tout=None, stateful=True, name=None):
     The arguments are those of tf.py_function; stateful changes nothing.
     """
     return _called("numpy_function", func, [np.asarray(tensor(value)) for value in inp or ()], Tout)
-
-
-@public("grad_pass_through")
-def grad_pass_through(f):
-    """f with the gradient of the identity: what arrives at the result goes to the argument unchanged (a straight-through estimator).
-
-    f: takes one argument or several, returns a tensor of each one's shape. The variables that f reads get no gradient.
-    """
-
-    @custom_gradient
-    def through(*args, **kwargs):
-
-        def grad(*gradients, variables=None):
-            of_arguments = list(gradients) * len(args) if len(gradients) == 1 else list(gradients)
-            return of_arguments if variables is None else (of_arguments, [None] * len(variables))
-
-        return f(*args, **kwargs), grad
-
-    through.__name__ = getattr(f, "__name__", type(f).__name__)
-    return through

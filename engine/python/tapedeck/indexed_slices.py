@@ -1,4 +1,6 @@
 """tf.IndexedSlices: some rows of a tensor, by number."""
+import copy
+
 from tapedeck import _engine, shapes
 
 
@@ -11,6 +13,8 @@ class IndexedSlices:
 
     def __init__(self, values, indices, dense_shape=None):
         self._values, self._indices = _engine.convert_to_tensor(values), _engine.convert_to_tensor(indices)
+        # Numbers without a dtype take that of the variable which they are assigned to.
+        self._given_values = self._values if hasattr(values, "dtype") else copy.deepcopy(values)
         if not self._indices.dtype.is_integer:
             raise _engine.TypeMismatchError(f"IndexedSlices: indices is {self._indices.dtype.name}; needs whole numbers")
         self._dense_shape = None if dense_shape is None else _engine.convert_to_tensor(dense_shape)

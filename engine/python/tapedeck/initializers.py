@@ -1,5 +1,5 @@
-"""Functions of a shape that give a variable's first value. Seeds are those of tf.random's functions: with one, an initializer
-gives the same sequence of values on every run of a program that sets tf.random.set_seed too, and different values at each call."""
+"""Functions of a shape that give a variable's first value. With a seed, a whole number, an initializer gives the same values for
+the same shape and dtype at every call, whatever tf.random.set_seed says; without one, different values."""
 import inspect as _inspect
 import math as _math
 from operator import index as _index
@@ -8,12 +8,14 @@ import numpy as _np
 
 from tapedeck import _engine, dtypes, random as _random
 from tapedeck.composites import op as _op
+from tapedeck.random_streams import place_of_seed as _place_of_seed
 
 
 class Initializer:
     """Called as initializer(shape, dtype=None): None for the dtype that it was made with.
 
-    Errors: InvalidArgumentError for a negative extent; TypeError for a dtype that it cannot give.
+    Errors: InvalidArgumentError for a negative extent; TypeError for a dtype that it cannot give, and a seed or a shape that is no
+    whole number.
     """
 
     def __init__(self, **arguments):
@@ -22,6 +24,27 @@ class Initializer:
 
     def __call__(self, shape, dtype=None, partition_info=None):
         raise NotImplementedError(f"{type(self).__name__} does not say what it gives")
+
+    def _dtype(self, dtype):
+        return self.dtype if dtype is None else dtype
+
+    def _draw(self, function, extents, first, second, dtype):
+        """Random numbers: the seed's, or the next ones."""
+        if self.seed is None:
+            return function(extents, first, second, dtype)
+        try:
+            seed = _index(self.seed)
+        except TypeError:
+            raise _engine.TypeMismatchError(f"{type(self).__name__}: seed is {self.seed!r}; needs a whole number or None") from None
+        with _place_of_seed(seed):
+            return function(extents, first, second, dtype)
+
+    def _extents(self, shape):
+        """A shape, in whatever form, as a list of its extents."""
+        try:
+            return [_index(extent) for extent in _np.asarray(shape, None if _np.size(shape) else _np.int64).reshape(-1)]
+        except TypeError:
+            raise _engine.TypeMismatchError(f"{type(self).__name__}: shape is {shape!r}; needs whole numbers") from None
 
     def get_config(self):
         """The arguments that it was made with, by name."""
@@ -44,7 +67,7 @@ class Constant(Initializer):
         super().__init__(value=value, dtype=dtype)
 
     def __call__(self, shape, dtype=None, partition_info=None):
-        return _engine.constant(self.value, dtype or self.dtype, shape)
+        return _engine.constant(self.value, self._dtype(dtype), shape)
 
 
 class Zeros(Initializer):
@@ -54,7 +77,7 @@ class Zeros(Initializer):
         super().__init__(dtype=dtype)
 
     def __call__(self, shape, dtype=None, partition_info=None):
-        return _op("zeros")(shape, dtype or self.dtype)
+        return _op("zeros")(shape, self._dtype(dtype))
 
 
 class Ones(Initializer):
@@ -64,7 +87,7 @@ class Ones(Initializer):
         super().__init__(dtype=dtype)
 
     def __call__(self, shape, dtype=None, partition_info=None):
-        return _op("ones")(shape, dtype or self.dtype)
+        return _op("ones")(shape, self._dtype(dtype))
 
 
 class RandomNormal(Initializer):
@@ -74,14 +97,14 @@ class RandomNormal(Initializer):
         super().__init__(mean=mean, stddev=stddev, seed=seed, dtype=dtype)
 
     def __call__(self, shape, dtype=None, partition_info=None):
-        return _random.normal(shape, self.mean, self.stddev, dtype or self.dtype, self.seed)
+        return self._draw(_random.normal, shape, self.mean, self.stddev, self._dtype(dtype))
 
 
 class TruncatedNormal(RandomNormal):
     """Random numbers of the normal distribution, none further than 2·stddev from the mean: tf.random.truncated_normal."""
 
     def __call__(self, shape, dtype=None, partition_info=None):
-        return _random.truncated_normal(shape, self.mean, self.stddev, dtype or self.dtype, self.seed)
+        return self._draw(_random.truncated_normal, shape, self.mean, self.stddev, self._dtype(dtype))
 
 
 class RandomUniform(Initializer):
@@ -91,7 +114,7 @@ class RandomUniform(Initializer):
         super().__init__(minval=minval, maxval=maxval, seed=seed, dtype=dtype)
 
     def __call__(self, shape, dtype=None, partition_info=None):
-        return _random.uniform(shape, self.minval, self.maxval, dtype or self.dtype, self.seed)
+        return self._draw(_random.uniform, shape, self.minval, self.maxval, self._dtype(dtype))
 
 
 def _fans(shape):
@@ -115,8 +138,8 @@ class VarianceScaling(Initializer):
 
     def __init__(self, scale=1.0, mode="fan_in", distribution="truncated_normal", seed=None, dtype=dtypes.float32):
         distribution = distribution.lower() if isinstance(distribution, str) else distribution
-        if not scale > 0:
-            raise _engine.InvalidArgumentError(f"VarianceScaling: scale is {scale}; must be above 0")
+        if isinstance(scale, str) or not scale > 0:
+            raise _engine.InvalidArgumentError(f"VarianceScaling: scale is {scale!r}; must be above 0")
         if mode not in ("fan_in", "fan_out", "fan_avg"):
             raise _engine.InvalidArgumentError(f"VarianceScaling: mode is {mode!r}; must be 'fan_in', 'fan_out' or 'fan_avg'")
         if distribution not in ("normal", "truncated_normal", "untruncated_normal", "uniform"):
@@ -125,16 +148,18 @@ class VarianceScaling(Initializer):
         super().__init__(scale=scale, mode=mode, distribution=distribution, seed=seed, dtype=dtype)
 
     def __call__(self, shape, dtype=None, partition_info=None):
-        dtype, extents = dtype or self.dtype, _extents(shape)
+        dtype, extents = dtypes.as_dtype(self._dtype(dtype)), self._extents(shape)
+        if not dtype.is_floating:
+            raise _engine.TypeMismatchError(f"{type(self).__name__}: dtype is {dtype.name}; needs a floating dtype")
         fan_in, fan_out = _fans(extents)
         count = {"fan_in": fan_in, "fan_out": fan_out, "fan_avg": (fan_in + fan_out) / 2}[self.mode]
         deviation = _math.sqrt(self.scale / max(1., count))
         if self.distribution == "uniform":
             limit = deviation * _math.sqrt(3)
-            return _random.uniform(extents, -limit, limit, dtype, self.seed)
+            return self._draw(_random.uniform, extents, -limit, limit, dtype)
         if self.distribution == "untruncated_normal":
-            return _random.normal(extents, 0., deviation, dtype, self.seed)
-        return _random.truncated_normal(extents, 0., deviation / _TRUNCATED, dtype, self.seed)
+            return self._draw(_random.normal, extents, 0., deviation, dtype)
+        return self._draw(_random.truncated_normal, extents, 0., deviation / _TRUNCATED, dtype)
 
 
 class GlorotUniform(VarianceScaling):
@@ -190,11 +215,11 @@ class Orthogonal(Initializer):
         super().__init__(gain=gain, seed=seed, dtype=dtype)
 
     def __call__(self, shape, dtype=None, partition_info=None):
-        extents = _extents(shape)
+        extents = self._extents(shape)
         if len(extents) < 2:
             raise _engine.InvalidArgumentError(f"Orthogonal: shape is {tuple(extents)}; a matrix needs at least 2 axes")
         rows, columns = _math.prod(extents[:-1]), extents[-1]
-        q, r = _op("qr")(_random.normal([max(rows, columns), min(rows, columns)], 0., 1., dtype or self.dtype, self.seed))
+        q, r = _op("qr")(self._draw(_random.normal, [max(rows, columns), min(rows, columns)], 0., 1., self._dtype(dtype)))
         diagonal = _op("matrix_diag_part")(r)
         q = q * _op("where")(diagonal < 0, -_op("ones_like")(diagonal), _op("ones_like")(diagonal))  # uniform among all such
         return _op("reshape")(q if rows >= columns else _op("transpose")(q), extents) * self.gain
@@ -210,15 +235,10 @@ class Identity(Initializer):
         super().__init__(gain=gain, dtype=dtype)
 
     def __call__(self, shape, dtype=None, partition_info=None):
-        extents = _extents(shape)
+        extents = self._extents(shape)
         if len(extents) != 2:
             raise _engine.InvalidArgumentError(f"Identity: shape is {tuple(extents)}; a matrix has 2 axes")
-        return _op("eye")(extents[0], extents[1], dtype=dtype or self.dtype) * self.gain
-
-
-def _extents(shape):
-    """A shape, in whatever form, as a list of its extents."""
-    return [_index(extent) for extent in _np.asarray(shape, None if _np.size(shape) else _np.int64).reshape(-1)]
+        return _op("eye")(extents[0], extents[1], dtype=self._dtype(dtype)) * self.gain
 
 
 class truncated_normal_initializer(TruncatedNormal):  # TensorFlow 2 has no such name
@@ -249,10 +269,12 @@ def get(identifier):
     identifier: a name ('glorot_uniform', 'GlorotUniform'), a dict of class_name and config, a class, an initializer or another
     function of a shape, or None.
     Returns: the initializer; None for None.
-    Errors: InvalidArgumentError for a name that none has, TypeError for something else.
+    Errors: InvalidArgumentError for a name that none has and a dict without one, TypeError for something else.
     """
     config = {}
     if isinstance(identifier, dict):
+        if "class_name" not in identifier:
+            raise _engine.InvalidArgumentError(f"get: identifier is {identifier!r}; a dict needs class_name")
         identifier, config = identifier["class_name"], identifier.get("config", {})
     if isinstance(identifier, str):
         named = {**_CLASSES, **{cls.__name__: cls for cls in _CLASSES.values()}}

@@ -4,18 +4,20 @@ import sys
 import types
 
 from tapedeck import _engine, composites
-from tapedeck import (blocks, casts, control_flow, debugging, graphs, linalg, matrices, nn, nn_images, nn_losses, nn_volumes, patches, printing,
-                      random, reductions, refusals, segments, selections, sequences, shaping, variables)
+from tapedeck import (blocks, casts, control_flow, debugging, graphs, image_colors, images, linalg, matrices, modules, nn, nn_images,
+                      nn_losses, nn_volumes, printing, random, random_streams, reductions, refusals, segments, selections, sequences,
+                      shaping, tensor_array, variables)
 
-# What the package's Python files add: the first nine list it themselves, as control_flow, graphs and printing do, which name
+# What the package's Python files add: the first ten list it themselves, as control_flow, graphs and printing do, which name
 # themselves in their refusals: what a function that they call raises is not theirs.
-_DEFINING = [blocks, casts, matrices, nn_losses, patches, reductions, segments, selections, sequences, debugging, linalg, nn, nn_images,
-             nn_volumes, random, shaping, variables]
+_DEFINING = [blocks, casts, image_colors, images, matrices, nn_losses, reductions, segments, selections, sequences, debugging, linalg,
+             nn, nn_images, nn_volumes, random, random_streams, shaping, variables]
 
 # Files of the package that hold code, but are no namespace that TensorFlow has.
-_INTERNAL = {"blocks", "casts", "composites", "context", "control_flow", "creation", "custom", "explain", "functional", "graphs", "idx",
-             "indexed_slices", "lbfgs", "matrices", "namespaces", "nn_images", "nn_losses", "nn_volumes", "patches", "printing", "reductions",
-             "references", "refusals", "segments", "selections", "sequences", "shapes", "shaping", "signatures", "tape", "variables"}
+_INTERNAL = {"blocks", "casts", "composites", "context", "control_flow", "creation", "custom", "explain", "functional", "graphs",
+             "idx", "image_colors", "images", "indexed_slices", "lbfgs", "matrices", "modules", "namespaces", "nn_images",
+             "nn_losses", "nn_volumes", "printing", "random_streams", "reductions", "references", "refusals", "segments",
+             "selections", "sequences", "shapes", "shaping", "signatures", "tape", "tensor_array", "variables"}
 
 # Functions of the package's Python files that TensorFlow has under other names too.
 _ALIASES = {

@@ -1,4 +1,5 @@
-"""Nested structures of lists, tuples, named tuples and dicts, as functions take and return them."""
+"""Nested structures of lists, tuples, named tuples and dicts, as functions take and return them. expand_composites, TensorFlow's
+argument for tensors that are made of several, changes nothing."""
 import collections
 
 from tapedeck.shapes import TensorShape
@@ -11,12 +12,19 @@ def is_nested(structure):
 
 def _children(structure):
     if isinstance(structure, dict):
-        return [structure[key] for key in sorted(structure)]
+        return [structure[key] for key in _sorted_keys(structure)]
     return structure
 
 
-def flatten(structure):
-    """The leaves of a nested structure as a flat list; dicts in the order of their sorted keys."""
+def _sorted_keys(structure):
+    try:
+        return sorted(structure)
+    except TypeError:
+        raise TypeError(f"nest: the keys {list(structure)} of a dict cannot be sorted; a structure has an order") from None
+
+
+def flatten(structure, expand_composites=False):
+    """The leaves of a nested structure as a flat list; dicts in the order of their sorted keys. TypeError where keys have none."""
     if not is_nested(structure):
         return [structure]
     return [leaf for child in _children(structure) for leaf in flatten(child)]
@@ -31,7 +39,7 @@ def flatten_like(structure, values):
 
 def _rebuild(structure, children):
     if isinstance(structure, dict):
-        by_key = dict(zip(sorted(structure), children))
+        by_key = dict(zip(_sorted_keys(structure), children))
         pairs = [(key, by_key[key]) for key in structure]
         if isinstance(structure, collections.defaultdict):
             return type(structure)(structure.default_factory, pairs)
@@ -47,7 +55,7 @@ def _pack(part, remaining):
     return _rebuild(part, [_pack(child, remaining) for child in _children(part)])
 
 
-def pack_sequence_as(structure, flat_sequence):
+def pack_sequence_as(structure, flat_sequence, expand_composites=False):
     """flat_sequence's leaves in the form of structure. ValueError where their numbers differ."""
     leaves = list(flat_sequence)
     wanted = len(flatten(structure))
@@ -61,7 +69,7 @@ def _shape_of(structure):
     if not is_nested(structure):
         return "."
     kind = dict if isinstance(structure, dict) else type(structure)
-    keys = tuple(sorted(structure)) if isinstance(structure, dict) else ()
+    keys = tuple(_sorted_keys(structure)) if isinstance(structure, dict) else ()
     return kind, keys, tuple(_shape_of(child) for child in _children(structure))
 
 
@@ -69,7 +77,7 @@ def _sizes_of(structure):
     return tuple(_sizes_of(child) for child in _children(structure)) if is_nested(structure) else "."
 
 
-def assert_same_structure(nest1, nest2, check_types=True):
+def assert_same_structure(nest1, nest2, check_types=True, expand_composites=False):
     """Both have the same leaves in the same containers. ValueError for other leaves, TypeError for other containers; with
     check_types False a list equals a tuple."""
     if _sizes_of(nest1) != _sizes_of(nest2):
@@ -79,7 +87,7 @@ def assert_same_structure(nest1, nest2, check_types=True):
         raise TypeError(f"the structures' containers or keys differ: {nest1!r} and {nest2!r}")
 
 
-def map_structure(func, *structure, check_types=True):
+def map_structure(func, *structure, check_types=True, expand_composites=False):
     """func applied to every leaf of one structure, or to the leaves at the same place of several, in the form of the first.
 
     TypeError where func is no function or no structure is given; ValueError and TypeError where the structures differ, as

@@ -78,8 +78,9 @@ def _arguments(op, input, filters, filter, strides, dilations, padding, data_for
     """The arguments of a convolution, checked: the input with the channels last, filters, strides, dilations, padding."""
     volumes = _volumes(op, input, data_format)
     filters = _engine.convert_to_tensor(_either(op, "filters", filters, "filter", filter), None, volumes.dtype)
-    if filters.ndim != 5:
-        raise _engine.InvalidArgumentError(f"{op}: filters has shape {tuple(filters.shape)}; needs (depth, height, width, channels, outputs)")
+    if filters.ndim != 5 or filters.shape[0] == 0:
+        raise _engine.InvalidArgumentError(f"{op}: filters has shape {tuple(filters.shape)}; needs (depth, height, width, channels, outputs), "
+                                           "a depth of at least 1")
     return (volumes, filters, _spatial(op, "strides", strides, data_format), _spatial(op, "dilations", dilations, data_format),
             _padding(op, padding))
 
@@ -154,6 +155,7 @@ def _pool3d(op, input, ksize, strides, padding, data_format):
     steps = windows if strides is None else _spatial(name, "strides", strides, data_format)
     padding = _padding(name, padding)
     batch, depth, *image, channels = volumes.shape
+    _depth_windows(name, depth, windows[0], steps[0], 1, padding)
     flat = _op(op)(_op("reshape")(volumes, [batch * depth, *image, channels]), windows[1:], strides=steps[1:], padding=padding)
     *image, channels = flat.shape[1:]
     columns = _op("reshape")(flat, [batch, depth, math.prod(image), channels])

@@ -7,6 +7,7 @@ import types
 import numpy as np
 
 from tapedeck import _engine
+from tapedeck.indexed_slices import IndexedSlices
 
 _NAMED = re.compile(r"([a-z_0-9]+)(: |\(\) )")
 _PYTHONS = (TypeError, ValueError, ArithmeticError, AttributeError, IndexError, MemoryError)
@@ -17,6 +18,8 @@ def _shown(value):
     if isinstance(value, (_engine.Tensor, _engine.Variable, np.ndarray)):
         named = f"{value.name} " if isinstance(value, _engine.Variable) else ""
         return f"{named}{value.dtype.name} {tuple(value.shape)}"
+    if isinstance(value, IndexedSlices):
+        return f"IndexedSlices(values: {_shown(value.values)}, indices: {_shown(value.indices)})"
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."
 

@@ -32,6 +32,9 @@ def range(start, limit=None, delta=1, dtype=None, name=None):
     is no number.
     """
     numbers = (start, delta) if limit is None else (start, limit, delta)
+    for argument, number in (("start", start), ("limit", limit), ("delta", delta)):
+        if isinstance(number, (bool, np.bool_)):
+            raise _engine.TypeMismatchError(f"range: {argument} is {number!r}; needs a number")
     own = [each for each in map(_range_dtype, numbers) if each] if dtype is None else []
     if own:
         plain = [number for number in numbers if _range_dtype(number) is None]

@@ -1,16 +1,33 @@
 """The shape of a tensor."""
 import math
+from operator import index
+
+
+def _extent(value):
+    """An extent as a number of Python's, or None."""
+    try:
+        number = value if value is None else index(value)
+    except TypeError:
+        raise TypeError(f"TensorShape: dims holds {value!r}; needs whole numbers or None") from None
+    if number is not None and number < 0:
+        raise ValueError(f"TensorShape: dims holds {number}; an extent is at least 0")
+    return number
 
 
 class TensorShape(tuple):
-    """A tensor's extents: a tuple of ints with TensorFlow's names on top. Equal to the same tuple or list."""
+    """A tensor's extents: a tuple of ints with TensorFlow's names on top. Equal to the same tuple or list.
+
+    Errors: TypeError for extents that are neither whole numbers nor None; ValueError for those below 0.
+    """
 
     __slots__ = ()
 
     def __new__(cls, dims=()):
         if dims is None:
             raise TypeError("TensorShape: dims is None; the number of axes of an eager tensor is known")
-        return tuple.__new__(cls, dims if hasattr(dims, "__iter__") else (dims,))
+        if isinstance(dims, TensorShape):
+            return tuple.__new__(cls, dims)
+        return tuple.__new__(cls, map(_extent, dims if hasattr(dims, "__iter__") and getattr(dims, "ndim", 1) else (dims,)))
 
     @property
     def ndims(self):

@@ -31,12 +31,19 @@ def pad(tensor, paddings, mode="CONSTANT", constant_values=0, name=None):
     return _op("pad")(tensor, pairs.ravel().tolist(), mode, constant_values)
 
 
+def _is_whole(value):
+    is_tensor = isinstance(value, (_engine.Tensor, _engine.Variable))
+    return value.dtype.is_integer if is_tensor else np.asarray(value).dtype.kind in "iu"
+
+
 def linspace(start, stop, num, name=None, axis=0):
     """num numbers at equal steps from start to stop, both included.
 
-    start, stop: any floating dtype, one for both, of shapes that broadcast; axis: where the new axis stands in the
-    result. InvalidArgumentError for num below 1.
+    start, stop: any floating dtype, one for both, of shapes that broadcast, or both whole numbers, which give float64 as in
+    TensorFlow; axis: where the new axis stands in the result. InvalidArgumentError for num below 1.
     """
+    if _is_whole(start) and _is_whole(stop):
+        start, stop = (_op("cast")(end, dtypes.float64) for end in (start, stop))
     if np.ndim(start) == 0 and np.ndim(stop) == 0:
         return _op("linspace")(start, stop, num)
     start = _to_tensor(start)

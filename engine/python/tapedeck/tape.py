@@ -69,7 +69,7 @@ class GradientTape(_engine.Tape):
         element of target. A source that target does not depend on gets None, or zeros with unconnected_gradients="zero".
         parallel_iterations and experimental_use_pfor are taken for TensorFlow's sake and change nothing.
         """
-        target = _engine.convert_to_tensor(target)
+        target = self._target_value(target)
         count = int(np.prod(target.shape.as_list(), dtype=np.int64))
         flat = nest.flatten(sources)
         rows = self._rows(target, flat, _unit_vectors(target, count), unconnected_as_zero(unconnected_gradients))
@@ -84,7 +84,7 @@ class GradientTape(_engine.Tape):
         target: (batch, …), source: (batch, …); target[i] must depend on source[i] alone. The tape is played once per
         element of a row. ValueError where the batches differ.
         """
-        target = _engine.convert_to_tensor(target)
+        target = self._target_value(target)
         if target.shape.ndims == 0 or source.shape.ndims == 0 or target.shape[0] != source.shape[0]:
             raise ValueError(f"batch_jacobian: target {tuple(target.shape)} and source {tuple(source.shape)} need the same "
                              "first axis, the batch")

@@ -3,31 +3,40 @@ import numpy as np
 
 from tapedeck import _engine
 from tapedeck.composites import op, public, tensor
+from tapedeck.errors import OutOfRangeError
 from tapedeck.indexed_slices import IndexedSlices
 from tapedeck.refusals import naming
 
 
-def _joined(variable, indices, values):
-    """The rows of those numbers before the change, and the product of all values of each: one per number."""
-    numbers = op("reshape")(indices, [-1])
-    values = op("reshape")(values, [numbers.shape[0], *values.shape[indices.ndim:]])
-    product = op("unsorted_segment_prod")(values, numbers, variable.shape[0])
-    return op("gather")(variable, indices), op("gather")(product, indices)
+def _turns(numbers):
+    """The places in a list of row numbers, those that name a row for the first time, the second time, …: an array for each."""
+    order = np.argsort(numbers, kind="stable")
+    begins = np.flatnonzero(np.diff(numbers[order], prepend=-1))  # of each row's run; rows are at least 0
+    occurrence = np.arange(len(order)) - np.repeat(begins, np.diff(begins, append=len(order)))
+    ends = np.cumsum(np.bincount(occurrence))
+    return np.split(order[np.argsort(occurrence, kind="stable")], ends[:-1]) if len(order) else []
 
 
-def _product(variable, indices, values):
-    before, factor = _joined(variable, indices, values)
-    return op("tensor_scatter_nd_update")(variable, _places(indices), before * factor)
+def _one_after_another(operation):
+    """Changes rows by one value after another: a product of all values of a row could overflow where the row does not."""
+    def change(variable, indices, values):
+        numbers = np.asarray(indices, np.int64).reshape(-1)
+        outside = np.flatnonzero((numbers < 0) | (numbers >= variable.shape[0]))
+        if outside.size:
+            place = ", ".join(map(str, np.unravel_index(outside[0], tuple(indices.shape))))
+            raise OutOfRangeError(f"indices[{place}] is {numbers[outside[0]]}; must be in [0, {variable.shape[0]})")
+        values = op("reshape")(values, [len(numbers), *values.shape[indices.ndim:]])
+        rows, own = np.unique(numbers, return_inverse=True)
+        changed = op("gather")(variable, rows)
+        for turn in _turns(numbers):
+            now = op(operation)(op("gather")(changed, own[turn]), op("gather")(values, turn))
+            changed = op("tensor_scatter_nd_update")(changed, own[turn][:, None], now)
+        return op("tensor_scatter_nd_update")(variable, rows[:, None], changed)
+    return change
 
 
 def _quotient(variable, indices, values):
-    if not values.dtype.is_integer:
-        before, divisor = _joined(variable, indices, values)
-        return op("tensor_scatter_nd_update")(variable, _places(indices), before / divisor)
-    wide = op("cast")(variable, "int64")  # where the product of several divisors has room
-    before, divisor = _joined(wide, indices, op("cast")(values, "int64"))
-    changed = op("cast")(op("truncatediv")(before, divisor), variable.dtype)
-    return op("tensor_scatter_nd_update")(variable, _places(indices), changed)
+    return _one_after_another("truncatediv" if values.dtype.is_integer else "divide")(variable, indices, values)
 
 
 def _places(indices):
@@ -43,8 +52,8 @@ _ROWS = {
     "update": ("Replaces rows of the variable; of several values of one row the last stays.", _by_places("update")),
     "add": ("Adds to rows of the variable; several values of one row add up.", _by_places("add")),
     "sub": ("Subtracts from rows of the variable; several values of one row add up.", _by_places("sub")),
-    "mul": ("Multiplies rows of the variable, by the product of several values of one row.", _product),
-    "div": ("Divides rows of the variable, by the product of several values of one row; whole numbers towards 0.", _quotient),
+    "mul": ("Multiplies rows of the variable, by several values of one row one after another.", _one_after_another("multiply")),
+    "div": ("Divides rows of the variable, by several values of one row one after another; whole numbers towards 0.", _quotient),
     "min": ("Makes rows of the variable the smaller of what they are and of the values.", _by_places("min")),
     "max": ("Makes rows of the variable the larger of what they are and of the values.", _by_places("max")),
 }
@@ -82,7 +91,7 @@ _BATCHES = """Replaces rows within each batch of a variable: variable[b…, indi
 def _delta(method, delta):
     if not isinstance(delta, IndexedSlices):
         raise _engine.TypeMismatchError(f"{method}: sparse_delta is a {type(delta).__name__}; needs a tf.IndexedSlices")
-    return delta.indices, delta.values
+    return delta.indices, delta._given_values
 
 
 def _checked(function, ref):
