@@ -12,6 +12,7 @@ namespace tapedeck::cpu {
   void add_reduce(LoopTable& table);  \
   void add_gemm(LoopTable& table);    \
   void add_random(LoopTable& table);  \
+  void add_pooling(LoopTable& table); \
   }                                   \
   static LoopTable table_of_##set() { \
     LoopTable table;                  \
@@ -21,6 +22,7 @@ namespace tapedeck::cpu {
     set::add_reduce(table);           \
     set::add_gemm(table);             \
     set::add_random(table);           \
+    set::add_pooling(table);          \
     return table;                     \
   }
 

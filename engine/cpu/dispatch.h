@@ -65,6 +65,20 @@ struct GemmLoops {
   MatrixVector vector_times_rows = nullptr;  ///< out: a row
 };
 
+/// A window of an image with `channels` values for each pixel, cut to the image; `row_step` elements from row
+/// to row.
+struct PoolWindow {
+  std::int64_t rows, columns, row_step, channels;
+};
+/// The window begins at `source`, or at `target` where that has the image's shape.
+struct PoolingLoops {
+  void (*largest)(const void* source, const PoolWindow& window, void* target) = nullptr;
+  void (*scatter_to_largest)(const void* source, const PoolWindow& window, const void* gradient,
+                             void* target) = nullptr;  ///< adds to the first largest value's place
+  void (*mean)(const void* source, const PoolWindow& window, void* target) = nullptr;
+  void (*scatter_evenly)(const PoolWindow& window, const void* gradient, void* target) = nullptr;
+};
+
 /// Whether xʸ has a loop that is as fast as a product, where y is the same for all elements.
 template <class T>
 constexpr bool is_simple_power(T y) {
@@ -91,6 +105,7 @@ struct LoopTable {
   using ArgRowsLoop = void (*)(bool largest, const void* values, std::int64_t rows, std::int64_t row_step,
                                std::int64_t width, std::int64_t* out);
   ArgRowsLoop arg_rows[dtype_count] = {};
+  PoolingLoops pooling[dtype_count] = {};
   DotLoop dot[dtype_count] = {};
   DotLoop squared_distance[dtype_count] = {};
   ScaledSumLoop scaled_sum[dtype_count] = {};

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "engine/cpu/blocks.h"
+#include "engine/cpu/copy.h"
+#include "engine/cpu/dispatch.h"
 
 namespace tapedeck::cpu {
 namespace {
@@ -63,48 +65,46 @@ void visit_numbers(DType dtype, F&& f) {
   });
 }
 
-template <class F>
-void visit_reals(DType dtype, F&& f) {
-  if (dtype == DType::float32)
-    f(float{});
-  else
-    f(double{});
+const char* at(const void* data, std::int64_t elements, std::size_t size) {
+  return static_cast<const char*>(data) + elements * static_cast<std::int64_t>(size);
+}
+char* at(void* data, std::int64_t elements, std::size_t size) {
+  return static_cast<char*>(data) + elements * static_cast<std::int64_t>(size);
 }
 
-template <class T>
-void largest_rows(const PoolingSize& s, const T* input, T* out) {
-  for_windows(s, false, [&](std::int64_t image, std::int64_t pixel, const Bounds& b) {
-    T* to = out + pixel * s.channels;
-    bool first = true;
-    for (std::int64_t y = b.top; y < b.bottom; ++y)
-      for (std::int64_t x = b.left; x < b.right; ++x, first = false) {
-        const T* from = input + ((image * s.input[0] + y) * s.input[1] + x) * s.channels;
-        if (first)
-          std::copy_n(from, s.channels, to);
-        else
-          for (std::int64_t c = 0; c < s.channels; ++c) {
-            const T value = from[c];
-            to[c] = (value > to[c]) | (value != value) ? value : to[c];  // a NaN stays: nothing is larger
-          }
-      }
+/// Calls `f(offset of the window in the images, window, offset of the output pixel)`, in elements.
+template <class F>
+void for_pool_windows(const PoolingSize& s, bool whole_images, F&& f) {
+  const std::int64_t row_step = s.input[1] * s.channels;
+  for_windows(s, whole_images, [&](std::int64_t image, std::int64_t pixel, const Bounds& b) {
+    if (b.count() > 0)
+      f((image * s.input[0] + b.top) * row_step + b.left * s.channels,
+        PoolWindow{b.bottom - b.top, b.right - b.left, row_step, s.channels}, pixel * s.channels);
   });
+}
+
+void clear_images(DType dtype, const PoolingSize& s, void* out) {
+  const std::int64_t zero = 0;
+  fill(item_size(dtype), &zero, out, s.batch * s.input[0] * s.input[1] * s.channels);
 }
 
 }  // namespace
 
 void max_pool(DType dtype, const PoolingSize& size, const void* input, void* out) {
-  visit_numbers(dtype,
-                [&]<class T>(T) { largest_rows(size, static_cast<const T*>(input), static_cast<T*>(out)); });
+  const auto loop = loops().pooling[static_cast<int>(dtype)].largest;
+  const std::size_t bytes = item_size(dtype);
+  for_pool_windows(size, false, [&](std::int64_t from, const PoolWindow& window, std::int64_t to) {
+    loop(at(input, from, bytes), window, at(out, to, bytes));
+  });
 }
 
 void max_pool_scatter(DType dtype, const PoolingSize& size, const void* input, const void* gradient,
                       void* out) {
-  visit_numbers(dtype, [&]<class T>(T) {
-    T* to = static_cast<T*>(out);
-    std::fill_n(to, size.batch * size.input[0] * size.input[1] * size.channels, T{});
-    for_maxima(size, true, static_cast<const T*>(input), [&](std::int64_t from, std::int64_t at) {
-      to[at] = static_cast<T>(to[at] + static_cast<const T*>(gradient)[from]);
-    });
+  const auto loop = loops().pooling[static_cast<int>(dtype)].scatter_to_largest;
+  const std::size_t bytes = item_size(dtype);
+  clear_images(dtype, size, out);
+  for_pool_windows(size, true, [&](std::int64_t place, const PoolWindow& window, std::int64_t from) {
+    loop(at(input, place, bytes), window, at(gradient, from, bytes), at(out, place, bytes));
   });
 }
 
@@ -125,33 +125,19 @@ void max_pool_positions(DType dtype, const PoolingSize& size, const void* input,
 }
 
 void avg_pool(DType dtype, const PoolingSize& size, const void* input, void* out) {
-  visit_reals(dtype, [&]<class T>(T) {
-    const T* values = static_cast<const T*>(input);
-    for_windows(size, false, [&](std::int64_t image, std::int64_t pixel, const Bounds& b) {
-      T* to = static_cast<T*>(out) + pixel * size.channels;
-      std::fill_n(to, size.channels, T{});
-      for (std::int64_t y = b.top; y < b.bottom; ++y)
-        for (std::int64_t x = b.left; x < b.right; ++x) {
-          const T* from = values + ((image * size.input[0] + y) * size.input[1] + x) * size.channels;
-          for (std::int64_t c = 0; c < size.channels; ++c) to[c] += from[c];
-        }
-      for (std::int64_t c = 0; c < size.channels; ++c) to[c] /= static_cast<T>(b.count());
-    });
+  const auto loop = loops().pooling[static_cast<int>(dtype)].mean;
+  const std::size_t bytes = item_size(dtype);
+  for_pool_windows(size, false, [&](std::int64_t from, const PoolWindow& window, std::int64_t to) {
+    loop(at(input, from, bytes), window, at(out, to, bytes));
   });
 }
 
 void avg_pool_scatter(DType dtype, const PoolingSize& size, const void* gradient, void* out) {
-  visit_reals(dtype, [&]<class T>(T) {
-    T* target = static_cast<T*>(out);
-    std::fill_n(target, size.batch * size.input[0] * size.input[1] * size.channels, T{});
-    for_windows(size, true, [&](std::int64_t image, std::int64_t pixel, const Bounds& b) {
-      const T* from = static_cast<const T*>(gradient) + pixel * size.channels;
-      for (std::int64_t y = b.top; y < b.bottom; ++y)
-        for (std::int64_t x = b.left; x < b.right; ++x) {
-          T* to = target + ((image * size.input[0] + y) * size.input[1] + x) * size.channels;
-          for (std::int64_t c = 0; c < size.channels; ++c) to[c] += from[c] / static_cast<T>(b.count());
-        }
-    });
+  const auto loop = loops().pooling[static_cast<int>(dtype)].scatter_evenly;
+  const std::size_t bytes = item_size(dtype);
+  clear_images(dtype, size, out);
+  for_pool_windows(size, true, [&](std::int64_t place, const PoolWindow& window, std::int64_t from) {
+    loop(window, at(gradient, from, bytes), at(out, place, bytes));
   });
 }
 

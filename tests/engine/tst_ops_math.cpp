@@ -8,6 +8,7 @@
 #include <random>
 
 #include "engine/cpu/dispatch.h"
+#include "engine/cpu/pooling.h"
 
 using namespace tapedeck;
 using cpu::Unary;
@@ -214,6 +215,53 @@ class OpsMathTest : public QObject {
                    qPrintable(QString("op %1, set %2").arg(static_cast<int>(op)).arg(set)));
         }
       }
+  }
+
+  void pooling_gives_the_same_bits_on_every_instruction_set() {
+    const RestoreInstructionSet restore;
+    std::mt19937_64 random(7);
+    for (const std::int64_t channels : {1, 7, 16, 19, 40}) {
+      cpu::PoolingSize size{};
+      size.batch = 2, size.channels = channels;
+      size.input = {7, 6}, size.window = {3, 2}, size.stride = {2, 1}, size.output = {4, 6},
+      size.before = {1, 0};
+      const auto values = [&](std::int64_t count) {
+        std::vector<float> made(static_cast<std::size_t>(count * channels));
+        for (float& value : made) value = static_cast<float>(random() % 9) - 4.0F;  // with ties
+        made[made.size() / 2] = std::numeric_limits<float>::quiet_NaN();
+        return made;
+      };
+      const std::vector<float> images = values(2 * 7 * 6), gradient = values(2 * 4 * 6);
+      std::vector<std::vector<float>> results;
+      for (int set = 0; set <= static_cast<int>(cpu::best_instruction_set()); ++set) {
+        cpu::use_instruction_set(static_cast<cpu::InstructionSet>(set));
+        std::vector<float> all;
+        const auto add = [&](std::size_t count, auto&& pool) {
+          std::vector<float> out(count);
+          pool(out.data());
+          all.insert(all.end(), out.begin(), out.end());
+        };
+        add(gradient.size(), [&](float* out) { cpu::max_pool(DType::float32, size, images.data(), out); });
+        add(gradient.size(), [&](float* out) { cpu::avg_pool(DType::float32, size, images.data(), out); });
+        add(images.size(), [&](float* out) {
+          cpu::max_pool_scatter(DType::float32, size, images.data(), gradient.data(), out);
+        });
+        add(images.size(),
+            [&](float* out) { cpu::avg_pool_scatter(DType::float32, size, gradient.data(), out); });
+        results.push_back(std::move(all));
+        QVERIFY2(same_but_nan(results.front(), results.back()),
+                 qPrintable(QString("%1 channels, set %2").arg(channels).arg(set)));
+      }
+      // The places that max_pool_positions tells are those that max_pool_scatter adds to.
+      std::vector<std::int64_t> places(gradient.size());
+      cpu::max_pool_positions(DType::float32, size, images.data(), places.data());
+      std::vector<float> sums(images.size()), whole = std::vector<float>(images.size());
+      for (std::size_t i = 0; i < gradient.size(); ++i)
+        sums[static_cast<std::size_t>(places[i]) + (i < gradient.size() / 2 ? 0 : images.size() / 2)] +=
+            gradient[i];
+      cpu::max_pool_scatter(DType::float32, size, images.data(), gradient.data(), whole.data());
+      QVERIFY(same_but_nan(sums, whole));
+    }
   }
 
   void reductions_have_the_same_bits_on_every_instruction_set() {
