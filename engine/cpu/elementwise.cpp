@@ -4,6 +4,7 @@
 
 #include "engine/cpu/blocks.h"
 #include "engine/cpu/dispatch.h"
+#include "engine/cpu/elements.h"
 #include "engine/cpu/iterate.h"
 
 namespace tapedeck::cpu {
@@ -112,13 +113,6 @@ std::size_t result_size(Unary op, DType dtype) {
 }
 std::size_t result_size(Binary op, DType dtype) {
   return op >= Binary::equal ? 1 : item_size(dtype);
-}
-
-const char* at(const void* data, std::int64_t elements, std::size_t size) {
-  return static_cast<const char*>(data) + elements * static_cast<std::int64_t>(size);
-}
-char* at(void* data, std::int64_t elements, std::size_t size) {
-  return static_cast<char*>(data) + elements * static_cast<std::int64_t>(size);
 }
 
 /// Calls `compute(begin, count, target)` for blocks of a contiguous output; very long ones go through a small

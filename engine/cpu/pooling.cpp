@@ -5,6 +5,7 @@
 #include "engine/cpu/blocks.h"
 #include "engine/cpu/copy.h"
 #include "engine/cpu/dispatch.h"
+#include "engine/cpu/elements.h"
 
 namespace tapedeck::cpu {
 namespace {
@@ -63,13 +64,6 @@ void visit_numbers(DType dtype, F&& f) {
     using T = typename decltype(tag)::type;
     if constexpr (!std::is_same_v<T, bool>) f(T{});
   });
-}
-
-const char* at(const void* data, std::int64_t elements, std::size_t size) {
-  return static_cast<const char*>(data) + elements * static_cast<std::int64_t>(size);
-}
-char* at(void* data, std::int64_t elements, std::size_t size) {
-  return static_cast<char*>(data) + elements * static_cast<std::int64_t>(size);
 }
 
 /// Calls `f(offset of the window in the images, window, offset of the output pixel)`, in elements.

@@ -35,6 +35,14 @@ Tensors gamma_vjp(const VjpContext& c) {
       [&] { return cotangent * density; });
 }
 
+template <void (*kernel)(DType, const void*, const void*, const void*, void*, std::int64_t)>
+Tensors beta_forward(const OpContext& c) {
+  Tensor out = allocate_output(c);
+  kernel(out.dtype(), spread(c, 0).raw(), spread(c, 1).raw(), spread(c, 2).raw(),
+         out.writable_data<std::byte>(), out.count());
+  return one(std::move(out));
+}
+
 TensorSpecs beta_shape(const OpContext& c) {
   require_same_dtype(c, 0, 1);
   require_same_dtype(c, 0, 2);
@@ -94,13 +102,7 @@ TAPEDECK_OP(betainc_op) = {
     .inputs = {{.name = "a"}, {.name = "b"}, {.name = "x"}},
     .attributes = {},
     .shape_rule = beta_shape,
-    .forward =
-        [](const OpContext& c) {
-          Tensor out = allocate_output(c);
-          cpu::incomplete_beta(out.dtype(), spread(c, 0).raw(), spread(c, 1).raw(), spread(c, 2).raw(),
-                               out.writable_data<std::byte>(), out.count());
-          return one(std::move(out));
-        },
+    .forward = beta_forward<cpu::incomplete_beta>,
     .vjp =
         [](const VjpContext& c) {
           Tensors gradients(3);
@@ -178,13 +180,7 @@ TAPEDECK_OP(beta_density_op) = {
     .inputs = {{.name = "a"}, {.name = "b"}, {.name = "x"}},
     .attributes = {},
     .shape_rule = beta_shape,
-    .forward =
-        [](const OpContext& c) {
-          Tensor out = allocate_output(c);
-          cpu::beta_density(out.dtype(), spread(c, 0).raw(), spread(c, 1).raw(), spread(c, 2).raw(),
-                            out.writable_data<std::byte>(), out.count());
-          return one(std::move(out));
-        },
+    .forward = beta_forward<cpu::beta_density>,
     .vjp =
         [](const VjpContext& c) {
           Tensors gradients(3);

@@ -9,6 +9,7 @@ import time
 import numpy as np
 
 import tapedeck as tf
+from bench_python import best
 
 try:
     import torch
@@ -154,20 +155,12 @@ def cases():
     yield "batch_norm", batch_norm()
 
 
-def best(f):
-    """Milliseconds of the fastest of 7 rounds of about 0.1 s each."""
-    time.sleep(0.05)  # threads that the other library left waiting awake go to sleep
+def milliseconds(f):
+    """Of the fastest of 7 rounds of about 0.1 s each."""
     f()
     start = time.perf_counter()
     f()
-    repeat = max(1, int(0.1 / (time.perf_counter() - start)))
-    times = []
-    for _ in range(7):
-        start = time.perf_counter()
-        for _ in range(repeat):
-            f()
-        times.append((time.perf_counter() - start) / repeat)
-    return min(times) * 1e3
+    return round(best(f, max(1, int(.1 / (time.perf_counter() - start)))) / 1e6, 3)
 
 
 def main():
@@ -185,10 +178,10 @@ def main():
                 loss = ours(*variables)
             return tape.gradient(loss, variables)
 
-        row = dict(case=case, ms=round(best(step), 3), threads=options.threads)
+        row = dict(case=case, ms=milliseconds(step), threads=options.threads)
         if torch:
             parameters = [torch.tensor(value, requires_grad=True) for value in values]
-            row["torch_ms"] = round(best(lambda: torch.autograd.grad(peer(*parameters), parameters)), 3)
+            row["torch_ms"] = milliseconds(lambda: torch.autograd.grad(peer(*parameters), parameters))
             row["ratio"] = round(row["ms"] / row["torch_ms"], 3)
             expected = [gradient.numpy() for gradient in torch.autograd.grad(peer(*parameters), parameters)]
             row["difference"] = max(float(np.abs(found.numpy() - wanted).max() / np.abs(wanted).max())

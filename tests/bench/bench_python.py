@@ -68,6 +68,9 @@ def tapedeck_cases():
         yield f"sum_{n}", lambda: tf.reduce_sum(x), repeat
         yield f"dot_{n}", lambda: dot(x, y), repeat
         yield f"tanh_{n}", lambda: tf.tanh(x), repeat
+        yield f"sin_{n}", lambda: tf.sin(x), repeat
+        yield f"gelu_{n}", lambda: tf.nn.gelu(x), repeat
+        yield f"normal_{n}", lambda: tf.random.normal([n]), repeat
         rows = tf.reshape(x, [n // 1000, 1000])
         yield f"softmax_{n}", lambda: tf.nn.softmax(rows), repeat
         yield f"mean_axis_{n}", lambda: tf.reduce_mean(rows, 1), repeat
@@ -107,6 +110,9 @@ def torch_cases():
         yield f"sum_{n}", lambda: x.sum()
         yield f"dot_{n}", lambda: torch.dot(x, y)
         yield f"tanh_{n}", lambda: torch.tanh(x)
+        yield f"sin_{n}", lambda: torch.sin(x)
+        yield f"gelu_{n}", lambda: torch.nn.functional.gelu(x)
+        yield f"normal_{n}", lambda: torch.randn(n)
         rows = x.reshape(n // 1000, 1000)
         yield f"softmax_{n}", lambda: torch.softmax(rows, 1)
         yield f"mean_axis_{n}", lambda: rows.mean(1)
