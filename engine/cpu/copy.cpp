@@ -13,11 +13,20 @@ namespace {
 constexpr std::int64_t tile_rows = 64;
 constexpr std::int64_t tile_columns = 32;
 
+constexpr std::size_t long_bytes = 1024;
+
+void copy_run(void* to, const void* from, std::size_t bytes) {
+  if (bytes < long_bytes)
+    std::memcpy(to, from, bytes);
+  else
+    loops().copy_bytes(to, from, bytes);
+}
+
 template <class T>
 void copy_row(const T* __restrict from, std::int64_t from_step, T* __restrict to, std::int64_t to_step,
               std::int64_t count) {
   if (from_step == 1 && to_step == 1) {
-    std::memcpy(to, from, static_cast<std::size_t>(count) * sizeof(T));
+    copy_run(to, from, static_cast<std::size_t>(count) * sizeof(T));
   } else if (to_step == 1) {
     for (std::int64_t i = 0; i < count; ++i) to[i] = from[i * from_step];
   } else {
@@ -151,7 +160,7 @@ void gather_rows(const void* source, std::int64_t outer, std::int64_t count, con
   const auto grain = std::max<std::int64_t>(1, 65536 / std::max<std::int64_t>(16, row));
   for_blocks(outer * index_count, grain, [=](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i)
-      std::memcpy(to + i * row, from + (i / index_count * count + indices[i % index_count]) * row, row_bytes);
+      copy_run(to + i * row, from + (i / index_count * count + indices[i % index_count]) * row, row_bytes);
   });
 }
 

@@ -123,6 +123,9 @@ struct LoopTable {
                               void* out);
   NormalLoop normal_float = nullptr;
   NormalLoop normal_double = nullptr;
+  /// memcpy in vectors: some processors' own string instructions, which memcpy takes for some thousand bytes,
+  /// are ten times slower where source and target stand alike in their pages.
+  void (*copy_bytes)(void* target, const void* source, std::size_t bytes) = nullptr;
   /// Copies without going through the cache. `target` is aligned to 64 bytes.
   void (*stream)(void* target, const void* source, std::size_t bytes) = nullptr;
 };

@@ -22,12 +22,9 @@ int index_of(DType dtype) {
 /// Rough nanoseconds an element, to choose blocks.
 double cost_of(Unary op) {
   switch (op) {
-    case Unary::tan:
     case Unary::asin:
     case Unary::acos:
     case Unary::atan:
-    case Unary::sinh:
-    case Unary::cosh:
     case Unary::erf:
     case Unary::asinh:
     case Unary::acosh:
@@ -55,6 +52,9 @@ double cost_of(Unary op) {
       return 40.0;
     case Unary::sin:
     case Unary::cos:
+    case Unary::tan:
+    case Unary::sinh:
+    case Unary::cosh:
     case Unary::exp:
     case Unary::expm1:
     case Unary::log:
@@ -74,7 +74,8 @@ double cost_of(Unary op) {
 
 /// The same where float32 has vector code and float64 has not.
 double cost_of(Unary op, DType dtype) {
-  const bool in_vectors = op == Unary::erf || op == Unary::erfc || op == Unary::gelu || op == Unary::atan;
+  const bool in_vectors = op == Unary::erf || op == Unary::erfc || op == Unary::gelu || op == Unary::asin ||
+                          op == Unary::acos || op == Unary::atan;
   return dtype == DType::float32 && in_vectors ? 1.5 : cost_of(op);
 }
 

@@ -14,6 +14,11 @@ namespace {
 template <class T, class F>
 void join_rows(const T* rows, const std::int64_t* segments, std::int64_t count, std::int64_t width, T* target,
                F join) {
+  if (width == 1) {
+    for (std::int64_t i = 0; i < count; ++i)
+      if (segments[i] >= 0) target[segments[i]] = join(target[segments[i]], rows[i]);
+    return;
+  }
   const auto grain = std::max<std::int64_t>(16, 65536 / std::max<std::int64_t>(1, count));
   for_blocks(width, grain, [=](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = 0; i < count; ++i) {

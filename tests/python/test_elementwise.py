@@ -202,6 +202,13 @@ class Values(unittest.TestCase):
                 self.assert_digits(tf.sin, x, np.sin(wide), ulps)
                 self.assert_digits(tf.cos, x, np.cos(wide), ulps)
                 self.assert_digits(tf.atan, x, np.arctan(wide), 1.6)
+                self.assert_digits(tf.tan, x, np.tan(wide), 3.5)
+                self.assert_digits(tf.sinh, x, np.sinh(wide), 3.5)
+                self.assert_digits(tf.cosh, x, np.cosh(wide), 3.5)
+                x = np.concatenate([x, np.linspace(-1, 1, 100_001).astype(dtype)])
+                wide = x.astype(np.longdouble)
+                self.assert_digits(tf.asin, x, np.arcsin(wide), 2.5)
+                self.assert_digits(tf.acos, x, np.arccos(wide), 2.5)
 
     def test_error_functions_to_their_last_digits(self):
         x = self.of_all_kinds(np.float32)

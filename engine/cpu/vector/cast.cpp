@@ -41,6 +41,26 @@ void narrow(const float* __restrict from, std::uint16_t* __restrict to, std::int
   for (std::int64_t i = 0; i < count; ++i) to[i] = Stored::from_float(from[i]);
 }
 
+void copy_bytes(void* __restrict target, const void* __restrict source, std::size_t bytes) {
+  constexpr std::size_t line = 64, lines = 4;
+  auto* to = static_cast<char*>(target);
+  const auto* from = static_cast<const char*>(source);
+  std::size_t done = 0;
+  for (; done + lines * line <= bytes; done += lines * line) {
+    typedef char Line __attribute__((vector_size(line)));
+    Line values[lines];
+    std::memcpy(&values[0], from + done, line);
+    std::memcpy(&values[1], from + done + line, line);
+    std::memcpy(&values[2], from + done + 2 * line, line);
+    std::memcpy(&values[3], from + done + 3 * line, line);
+    std::memcpy(to + done, &values[0], line);
+    std::memcpy(to + done + line, &values[1], line);
+    std::memcpy(to + done + 2 * line, &values[2], line);
+    std::memcpy(to + done + 3 * line, &values[3], line);
+  }
+  std::memcpy(to + done, from + done, bytes - done);
+}
+
 void stream(void* target, const void* source, std::size_t bytes) {
   auto* to = static_cast<char*>(target);
   const auto* from = static_cast<const char*>(source);
@@ -75,6 +95,7 @@ void add_cast(LoopTable& table) {
   table.widen_bfloat16 = widen<BFloat16>;
   table.narrow_float16 = narrow<Float16>;
   table.narrow_bfloat16 = narrow<BFloat16>;
+  table.copy_bytes = copy_bytes;
   table.stream = stream;
 }
 

@@ -75,6 +75,71 @@ struct Cos : Sin {
   }
 };
 
+struct Tan : Sin {
+  template <class T>
+  TAPEDECK_INLINE static T apply(T x) {
+    const auto [count, rest] = quarters_of(x);
+    const T s = sin_near_zero(rest), c = cos_near_zero(rest);
+    const bool turned = (count & 1) != 0;
+    const T value = (turned ? -c : s) / (turned ? s : c);
+    return x == T(0) ? x : value;
+  }
+  template <class T>
+  static T otherwise(T x) {
+    return std::tan(x);
+  }
+};
+
+// ---- hyperbolic functions ----
+
+/// e^|x| / 2, by way of e^(|x|/2), which does not overflow before its half does.
+template <class T>
+TAPEDECK_INLINE T half_exp(T x) {
+  const T root = exp_of(T(0.5) * std::fabs(x));
+  return T(0.5) * root * root;
+}
+template <class T>
+TAPEDECK_INLINE T cosh_of(T x) {
+  const T half = half_exp(x);
+  return half + T(0.25) / half;
+}
+template <class T>
+TAPEDECK_INLINE T sinh_of(T x) {
+  const T half = half_exp(x);
+  const T a = std::fabs(x) < T(1) ? std::fabs(x) : T(1);
+  const T less_one = expm1_of(a);
+  const T near = T(0.5) * (less_one + less_one / (less_one + T(1)));
+  const T value = std::fabs(x) < T(1) ? near : half - T(0.25) / half;
+  return std::copysign(value, x);
+}
+
+// ---- asin, acos, float32 ----
+
+/// asin(x) / x − 1 for x² ≤ ¼, fitted for the least error (of asin: 2e-9).
+TAPEDECK_INLINE float asin_tail(float square) {
+  return square * polynomial(square, 0.166666663181F, 0.0750009850115F, 0.0445981149555F, 0.0311152380102F,
+                             0.0170820294747F, 0.0337991121091F);
+}
+/// asin(a) up to ½; beyond it asin(√((1 − a)/2)), for asin(a) is π/2 less twice that.
+TAPEDECK_INLINE float arc_of(float a) {
+  const float square = a <= 0.5F ? a * a : 0.5F * (1.0F - a);
+  const float above = std::sqrt(square);
+  const float root = a <= 0.5F ? a : above;
+  return root + root * asin_tail(square);
+}
+TAPEDECK_INLINE float asin_of(float x) {
+  const float a = std::fabs(x), arc = arc_of(a);
+  const float far = 1.57079637F - (2.0F * arc - -4.37113883e-8F);
+  return std::copysign(a <= 0.5F ? arc : far, x);
+}
+TAPEDECK_INLINE float acos_of(float x) {
+  const float a = std::fabs(x), arc = arc_of(a);
+  const float near = 1.57079637F - (std::copysign(arc, x) - -4.37113883e-8F);
+  const float behind = 3.14159274F - (2.0F * arc - -8.74227766e-8F);
+  const float far = x < 0.0F ? behind : 2.0F * arc;
+  return a <= 0.5F ? near : far;
+}
+
 // ---- error functions, float32 ----
 
 /// exp(−x²·scale), scale ½ or 1: the rounding of x² would cost as many ulps as x² is large.

@@ -79,6 +79,14 @@ struct Gelu {
     return 0.5 * x * std::erfc(x * -0.70710678118654752440);
   }  // 1 + erf would cancel
 };
+struct Asin {
+  TAPEDECK_INLINE static float apply(float x) { return asin_of(x); }
+  static double apply(double x) { return std::asin(x); }
+};
+struct Acos {
+  TAPEDECK_INLINE static float apply(float x) { return acos_of(x); }
+  static double apply(double x) { return std::acos(x); }
+};
 struct Atan {
   TAPEDECK_INLINE static float apply(float x) { return atan2_of(x, 1.0F); }
   static double apply(double x) { return std::atan(x); }
@@ -122,11 +130,8 @@ TAPEDECK_FUNCTION(Exp, exp_of(x))
 TAPEDECK_FUNCTION(Expm1, expm1_of(x))
 TAPEDECK_FUNCTION(Log, log_of(x))
 TAPEDECK_FUNCTION(Log1p, log1p_of(x))
-TAPEDECK_FUNCTION(Tan, std::tan(x))
-TAPEDECK_FUNCTION(Asin, std::asin(x))
-TAPEDECK_FUNCTION(Acos, std::acos(x))
-TAPEDECK_FUNCTION(Sinh, std::sinh(x))
-TAPEDECK_FUNCTION(Cosh, std::cosh(x))
+TAPEDECK_FUNCTION(Sinh, sinh_of(x))
+TAPEDECK_FUNCTION(Cosh, cosh_of(x))
 TAPEDECK_FUNCTION(Tanh, tanh_of(x))
 TAPEDECK_FUNCTION(Sigmoid, sigmoid_of(x))
 TAPEDECK_FUNCTION(Softplus, softplus_of(x))
@@ -201,7 +206,7 @@ void add_floating(LoopTable& table) {
   set<T, T, Log1p>(table, Unary::log1p);
   table.unary[static_cast<int>(Unary::sin)][static_cast<int>(dtype_of<T>())] = guarded_loop<T, Sin>;
   table.unary[static_cast<int>(Unary::cos)][static_cast<int>(dtype_of<T>())] = guarded_loop<T, Cos>;
-  set<T, T, Tan>(table, Unary::tan);
+  table.unary[static_cast<int>(Unary::tan)][static_cast<int>(dtype_of<T>())] = guarded_loop<T, Tan>;
   set<T, T, Asin>(table, Unary::asin);
   set<T, T, Acos>(table, Unary::acos);
   set<T, T, Atan>(table, Unary::atan);

@@ -116,7 +116,7 @@ def bincount(arr, weights=None, minlength=None, maxlength=None, dtype="int32", n
         raise _engine.TypeMismatchError(f"bincount: arr is {arr.dtype.name}; needs whole numbers")
     if arr.dtype.size < 4 or arr.dtype.is_unsigned:  # the numbers of rows must fit, and −1
         arr = op("cast")(arr, "int64")
-    values = arr.numpy()
+    values = np.asarray(arr)
     if values.size and values.min() < 0:
         raise InvalidArgumentError(f"bincount: arr holds {values.min()}; none may be below 0")
     if axis not in (None, 0, -1) or (axis == -1 and values.ndim not in (1, 2)):
@@ -133,7 +133,7 @@ def bincount(arr, weights=None, minlength=None, maxlength=None, dtype="int32", n
     if weights.shape != arr.shape:
         raise InvalidArgumentError(f"bincount: weights {tuple(weights.shape)} have another shape than arr {values.shape}")
     rows = values.shape[0] if axis == -1 and values.ndim == 2 else 1
-    ids = op("where")(arr < size, arr, -1)
+    ids = arr if maxlength is None else op("where")(arr < size, arr, -1)
     if rows > 1:
         starts = op("reshape")(op("range")(0, rows * size, size, dtype=arr.dtype), [rows, 1]) if size else 0
         ids = op("where")(ids < 0, ids, ids + starts)
