@@ -33,6 +33,12 @@ def either(function, name, value, other_name, other):
     return other if value is None else value
 
 
+def require_callable(function, argument, value):
+    """TypeError for what cannot be called."""
+    if not callable(value):
+        raise TypeError(f"{function}: {argument} is {value!r}; needs a function")
+
+
 def index_dtype(function, argument, dtype):
     """The dtype of positions or counts; shorter ones than int32 would wrap around."""
     dtype = dtypes.as_dtype(dtype)
