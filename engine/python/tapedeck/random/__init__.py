@@ -74,6 +74,14 @@ def truncated_normal(shape, mean=0.0, stddev=1.0, dtype=dtypes.float32, seed=Non
     return _between("truncated_normal", shape, mean, stddev, dtype, seed, False)
 
 
+def _with_rate(draws, beta):
+    """Draws of the gamma distribution of rate 1, at the rate beta; None for 1."""
+    if beta is None:
+        return draws
+    least = float(np.finfo(np.float32 if draws.dtype == dtypes.bfloat16 else draws.dtype.as_numpy_dtype).tiny)
+    return _op("maximum")(_op("divide")(draws, beta), least)  # the distribution has no 0
+
+
 def gamma(shape, alpha, beta=None, dtype=dtypes.float32, seed=None, name=None):
     """Random numbers of the gamma distribution with shape parameter alpha and rate beta (None: 1).
 
@@ -83,12 +91,10 @@ def gamma(shape, alpha, beta=None, dtype=dtypes.float32, seed=None, name=None):
     """
     dtype = dtypes.as_dtype(dtype)
     alpha = _engine.convert_to_tensor(alpha, dtype)
-    if beta is None:
-        return _op("random_gamma")(alpha, shape, seed)
-    beta = _engine.convert_to_tensor(beta, dtype)
-    alpha = _op("broadcast_to")(alpha, _broadcast_static_shape(alpha.shape, beta.shape))
-    least = float(np.finfo(dtype.as_numpy_dtype).tiny)  # the distribution has no 0
-    return _op("maximum")(_op("divide")(_op("random_gamma")(alpha, shape, seed), beta), least)
+    if beta is not None:
+        beta = _engine.convert_to_tensor(beta, dtype)
+        alpha = _op("broadcast_to")(alpha, _broadcast_static_shape(alpha.shape, beta.shape))
+    return _with_rate(_op("random_gamma")(alpha, shape, seed), beta)
 
 
 def bernoulli(shape, p=0.5, dtype=dtypes.int32, seed=None, name=None):
