@@ -134,6 +134,9 @@ class Rows(unittest.TestCase):
         np.testing.assert_array_equal(v.batch_scatter_update(tf.IndexedSlices(values, numbers)).numpy(), wanted)
         w = tf.Variable([1., 2., 3.])
         self.assertEqual(tf.batch_scatter_update(w, [2, 0], [7., 8.]).numpy().tolist(), [8, 2, 7])
+        many = tf.Variable(tf.zeros([300, 2]))  # more batches than int8 has numbers
+        tf.batch_scatter_update(many, tf.ones([300, 1], tf.int8), tf.ones([300, 1]))
+        self.assertEqual(many.numpy().tolist(), [[0, 1]] * 300)
 
     def test_places(self):
         numbers = [[0, 1], [2, 3], [0, 1]]
