@@ -1,5 +1,6 @@
 """Devices, seeds, scopes, threads' number, summaries, initialisers."""
 import copy
+import pickle
 import re
 import unittest
 from unittest import mock
@@ -106,6 +107,13 @@ class Settings(unittest.TestCase):
                 with tf.name_scope("inner"):
                     raise KeyError
         self.assertEqual((tf.Variable(1., name="v").name, copy.deepcopy(v).name), ("v:0", "outer/inner/v:0"))
+        with tf.name_scope("outer"):  # a copy keeps its name, wherever it is made
+            for each in (copy.copy(v), copy.deepcopy(v), pickle.loads(pickle.dumps(v))):
+                self.assertEqual(each.name, "outer/inner/v:0")
+            self.assertEqual(tf.Variable(1., name="v", import_scope="mine").name, "mine/v:0")
+        for name in ("\ud800", "a\0b"):
+            with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "^Variable: name is .*, which holds what no text"):
+                tf.Variable(1., name=name)
         for name in ("", "/", "a\0b", "\ud800", 3, None):
             with self.assertRaisesRegex(ValueError, f"^name_scope: {re.escape(repr(name))} is no name"):
                 with tf.name_scope(name):
