@@ -5,7 +5,7 @@ from operator import index
 import numpy as np
 
 from tapedeck import _engine, dtypes
-from tapedeck.composites import op, public, tensor
+from tapedeck.composites import op, public, tensor, whole_numbers
 from tapedeck.errors import InvalidArgumentError, UnimplementedError
 from tapedeck.nn_images import depthwise_conv2d
 
@@ -134,7 +134,7 @@ def central_crop(image, central_fraction):
 
 def _pair(function, argument, value):
     """The two numbers in the middle of (1, rows, columns, 1)."""
-    numbers = [index(each) for each in np.asarray(value).reshape(-1).tolist()]
+    numbers = whole_numbers(value)
     if len(numbers) != 4 or numbers[0] != 1 or numbers[3] != 1 or min(numbers) < 1:
         raise InvalidArgumentError(f"{function}: {argument} is {value!r}; needs [1, rows, columns, 1], above 0")
     return numbers[1:3]
@@ -212,7 +212,7 @@ def resize(images, size, method=ResizeMethod.BILINEAR, preserve_aspect_ratio=Fal
     other methods and for antialias.
     """
     images = _images("resize", "images", images)
-    extents = [index(each) for each in np.asarray(size).reshape(-1).tolist()]
+    extents = whole_numbers(size)
     own = list(images.shape[-3:-1])
     if len(extents) != 2 or min(extents) < 1 or min(own) < 1:
         raise InvalidArgumentError(f"resize: size is {size!r} for images {tuple(images.shape)}; needs (rows, columns), above 0")

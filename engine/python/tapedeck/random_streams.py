@@ -7,7 +7,7 @@ from operator import index
 import numpy as np
 
 from tapedeck import _engine, dtypes, random
-from tapedeck.composites import op, public
+from tapedeck.composites import op, public, whole_numbers
 from tapedeck.refusals import naming
 
 
@@ -136,7 +136,7 @@ def _full_range(function, shape, dtype):
     dtype = dtypes.as_dtype(dtype)
     if dtype not in (dtypes.int32, dtypes.uint32, dtypes.int64):
         raise _engine.TypeMismatchError(f"{function}: dtype is {dtype.name}; must be int32, int64 or uint32")
-    extents = [index(extent) for extent in np.asarray(shape).reshape(-1).tolist()]
+    extents = whole_numbers(shape)
     words = op("random_uniform")([*extents, dtype.size // 4], -2**31, 2**31, dtypes.int32)
     return op("bitcast")(words if dtype.size == 8 else op("squeeze")(words, axis=[-1]), dtype)
 
@@ -160,7 +160,7 @@ def split(seed, num=2, alg="auto_select"):
     seed = _engine.convert_to_tensor(seed)
     if not seed.dtype.is_integer:
         raise _engine.TypeMismatchError(f"split: seed is {seed.dtype.name}; needs two whole numbers")
-    return stateless_uniform([*np.asarray(num).reshape(-1).tolist(), 2], seed, None, None, seed.dtype, alg=alg)
+    return stateless_uniform([*whole_numbers(num), 2], seed, None, None, seed.dtype, alg=alg)
 
 
 @public("random.fold_in", "random.experimental.stateless_fold_in")

@@ -4,7 +4,7 @@ from operator import index as _index
 import numpy as np
 
 from tapedeck import _engine, dtypes
-from tapedeck.composites import op as _op
+from tapedeck.composites import limits as _limits, op as _op, whole_numbers as _whole_numbers
 from tapedeck.shaping import broadcast_static_shape as _broadcast_static_shape
 
 
@@ -78,8 +78,7 @@ def _with_rate(draws, beta):
     """Draws of the gamma distribution of rate 1, at the rate beta; None for 1."""
     if beta is None:
         return draws
-    least = float(np.finfo(np.float32 if draws.dtype == dtypes.bfloat16 else draws.dtype.as_numpy_dtype).tiny)
-    return _op("maximum")(_op("divide")(draws, beta), least)  # the distribution has no 0
+    return _op("maximum")(_op("divide")(draws, beta), float(_limits(draws.dtype).tiny))  # the distribution has no 0
 
 
 def gamma(shape, alpha, beta=None, dtype=dtypes.float32, seed=None, name=None):
@@ -112,7 +111,7 @@ def random_crop(value, size, seed=None, name=None):
     Errors: InvalidArgumentError for a size that has another number of axes, or is larger than value.
     """
     value = _engine.convert_to_tensor(value)
-    extents = [_index(extent) for extent in np.asarray(size).reshape(-1)]
+    extents = _whole_numbers(size)
     if len(extents) != value.ndim or any(not 0 <= part <= own for part, own in zip(extents, value.shape)):
         raise _engine.InvalidArgumentError(f"random_crop: size {extents} for value {tuple(value.shape)}; needs at most its extent "
                                            "for each axis")
