@@ -151,6 +151,16 @@ bool takes_versions(PyObject* max_version) {
   return major >= 1;
 }
 
+bool is_copied(PyObject* copy) {
+  if (copy == Py_None) return false;
+  const int truth = PyUnicode_Check(copy) ? -1 : PyObject_IsTrue(copy);
+  if (truth < 0) {
+    PyErr_Clear();
+    fail<TypeMismatchError>("__dlpack__: copy is ", short_repr(copy), "; needs True, False or None");
+  }
+  return truth == 1;
+}
+
 void check_device(PyObject* device) {
   if (device == Py_None) return;
   const py::object own = checked(Py_BuildValue("(ii)", device_cpu, 0));
@@ -202,7 +212,7 @@ PyObject* dlpack_capsule(PyObject* self, PyObject* args, PyObject* keywords) {
       fail<InvalidArgumentError>("__dlpack__: the tensor is on ", to_string(tensor.device()),
                                  "; call .cpu() first");
     check_device(device);
-    const bool copies = copy == Py_True;
+    const bool copies = is_copied(copy);
     const Tensor given = copies ? copied(tensor) : tensor;
     if (!takes_versions(max_version)) return in_capsule(exported<DLManagedTensor>(given));
     auto versioned = exported<DLManagedTensorVersioned>(given);

@@ -59,6 +59,24 @@ bool is_trainable(PyObject* trainable) {
   return truth == 1;
 }
 
+/// The variable's name with a scope in front of it: import_scope, or, where that is None, the open ones.
+std::string name_of(PyObject* name, PyObject* import_scope) {
+  const auto text = [](const char* argument, PyObject* object) {
+    const py::object string = checked(PyObject_Str(object));
+    Py_ssize_t size = 0;
+    const char* letters = PyUnicode_AsUTF8AndSize(string.ptr(), &size);
+    const std::string found = letters ? std::string(letters, static_cast<std::size_t>(size)) : std::string();
+    if (letters && found.find('\0') == std::string::npos) return found;
+    PyErr_Clear();
+    fail<InvalidArgumentError>("Variable: ", argument, " is ", short_repr(object),
+                               ", which holds what no text in UTF-8 does, or a zero");
+  };
+  const std::string own = name == Py_None ? "Variable" : text("name", name);
+  const std::string scope =
+      import_scope == Py_None ? scope_text(current_scope()) : text("import_scope", import_scope);
+  return scope.empty() ? own : scope + "/" + own;
+}
+
 // TensorFlow's arguments in its order. Where values are placed, imported and gathered is nothing here.
 PyObject* construct(PyTypeObject* type, PyObject* args, PyObject* keywords) {
   static const char* names[] = {"initial_value", "trainable",       "validate_shape", "caching_device",
@@ -86,9 +104,7 @@ PyObject* construct(PyTypeObject* type, PyObject* args, PyObject* keywords) {
     const auto wanted = to_dtype(dtype, {"Variable", "dtype"});
     const Tensor tensor = to_tensor(value.ptr(), wanted, {"Variable", "initial_value"});
     check_given_shape(tensor, shape);
-    const std::string own = name == Py_None ? "Variable" : py::cast<std::string>(py::str(name));
-    const std::string scope = scope_text(current_scope());
-    const std::string text = scope.empty() ? own : scope + "/" + own;
+    const std::string text = name_of(name, scope);
     const bool train = is_trainable(trainable);
     const StopRecording unrecorded;
     return make(type, Variable(tensor, text, train));
@@ -153,8 +169,9 @@ PyObject* reduce(PyObject* self, PyObject*) {
     const py::object type = py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(Py_TYPE(self)));
     const py::object value = checked(wrap(variable.peek()));
     const py::object attributes = py::getattr(py::handle(self), "__dict__", py::none());  // of a subclass
-    const auto arguments = py::make_tuple(value, variable.trainable(), py::none(), py::none(),
-                                          name);  // as construct() takes them
+    const auto arguments =
+        py::make_tuple(value, variable.trainable(), py::none(), py::none(), name, py::none(), py::none(),
+                       "");  // as construct() takes them; the name has its scopes already
     return py::make_tuple(type, arguments, attributes).release().ptr();
   });
 }
@@ -267,9 +284,12 @@ void bind_variable(py::module_& module) {
       "were.\nIts name begins with the name scopes that it is made in: \"outer/inner/name:0\".\n"
       "initial_value: what tf.constant takes, or a function of no arguments that returns it. trainable: None "
       "and True let tapes watch it by themselves. dtype: None for that of the value. shape: what the value's "
-      "must be, None in it for any extent. The others are TensorFlow's and change nothing; variable_def and "
+      "must be, None in it for any extent. import_scope: what stands in front of the name in place of the "
+      "name "
+      "scopes, '' for nothing. The others are TensorFlow's and change nothing; variable_def and "
       "constraint must be None.\n"
-      "Errors: InvalidArgumentError for a value of another shape; TypeError for what is no value of a "
+      "Errors: InvalidArgumentError for a value of another shape, and a name that is no text; TypeError for "
+      "what is no value of a "
       "tensor.");
   variable_type.tp_basicsize = sizeof(VariableObject);
   variable_type.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE;

@@ -23,9 +23,14 @@ constinit thread_local std::uint32_t innermost = 0;
 }  // namespace
 
 void push_scope(std::string_view name) {
-  std::string text = scope_text(innermost);
-  if (!text.empty()) text += '/';
-  text += name;
+  std::string text;
+  if (name.ends_with('/')) {
+    text = name.substr(0, name.size() - 1);
+  } else {
+    text = scope_text(innermost);
+    if (!text.empty()) text += '/';
+    text += name;
+  }
   stack().push_back(innermost);
   innermost = text.empty() ? 0 : scopes().intern(text);
 }

@@ -1,5 +1,7 @@
 """Devices, seeds, scopes, threads' number, summaries, initialisers."""
 import copy
+import pickle
+import re
 import unittest
 from unittest import mock
 
@@ -27,13 +29,19 @@ class Devices(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "toaster"):
             with tf.device("/toaster:0"):
                 self.fail("entered")
-
+        with self.assertRaisesRegex(TypeError, "^device: name is 3; needs a text"):
+            with tf.device(3):
+                self.fail("entered")
 
     def test_devices_are_listed(self):
-        self.assertEqual([tuple(each) for each in tf.config.list_physical_devices("CPU")], [("/physical_device:CPU:0", "CPU")])
-        self.assertEqual(len(tf.config.list_physical_devices("GPU")), tfe.num_gpus())
+        gpus = tf.config.list_physical_devices("GPU")
+        self.assertEqual((len(gpus), tf.test.is_gpu_available()), (tfe.num_gpus(), tfe.num_gpus() > 0))
+        self.assertEqual(tf.config.list_physical_devices("CPU"), [("/physical_device:CPU:0", "CPU")])
+        self.assertEqual(len(tf.config.list_physical_devices()), 1 + len(gpus))
         self.assertEqual([each.name for each in tf.config.list_logical_devices()][0], "/device:CPU:0")
         self.assertEqual(tf.config.list_physical_devices("TPU"), [])
+        with self.assertRaisesRegex(TypeError, "device_type is int"):
+            tf.config.list_physical_devices(1)
         with tf.device(tf.config.list_logical_devices()[0].name):
             self.assertEqual(tf.zeros([1]).device, "/cpu:0")
 
@@ -73,6 +81,9 @@ class Settings(unittest.TestCase):
             self.assertEqual((tf.no_op(), tf.group(tf.constant(1), name="both"), calls), (None, None, [1]))
         with tf.control_dependencies(None):
             pass
+        with self.assertRaisesRegex(TypeError, "^control_dependencies: control_inputs is 3; needs a list"):
+            with tf.control_dependencies(3):
+                self.fail("entered")
 
     def test_the_number_of_threads(self):
         before = tf.config.get_num_threads()
@@ -96,9 +107,27 @@ class Settings(unittest.TestCase):
                 with tf.name_scope("inner"):
                     raise KeyError
         self.assertEqual((tf.Variable(1., name="v").name, copy.deepcopy(v).name), ("v:0", "outer/inner/v:0"))
-        with self.assertRaisesRegex(ValueError, "'' is no name"):
-            with tf.name_scope(""):
-                self.fail("entered")
+        with tf.name_scope("outer"):  # a copy keeps its name, wherever it is made
+            for each in (copy.copy(v), copy.deepcopy(v), pickle.loads(pickle.dumps(v))):
+                self.assertEqual(each.name, "outer/inner/v:0")
+            self.assertEqual(tf.Variable(1., name="v", import_scope="mine").name, "mine/v:0")
+        for name in ("\ud800", "a\0b"):
+            with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "^Variable: name is .*, which holds what no text"):
+                tf.Variable(1., name=name)
+        for name in ("", "/", "a\0b", "\ud800", 3, None):
+            with self.assertRaisesRegex(ValueError, f"^name_scope: {re.escape(repr(name))} is no name"):
+                with tf.name_scope(name):
+                    self.fail("entered")
+
+    def test_a_whole_scope_is_opened_again(self):
+        with tf.name_scope("outer") as outer:
+            pass
+        with tf.name_scope("other"):
+            with tf.name_scope(outer) as again:
+                self.assertEqual((again, tf.Variable(1., name="v").name), ("outer/", "outer/v:0"))
+                with tf.name_scope("inner") as inner:
+                    self.assertEqual(inner, "outer/inner/")
+            self.assertEqual(tf.Variable(1., name="v").name, "other/v:0")
         with self.assertRaisesRegex(RuntimeError, "scope"):
             _engine.pop_scope()
 

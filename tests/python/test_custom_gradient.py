@@ -148,6 +148,11 @@ class CustomGradient(unittest.TestCase):
             y = v * v
         self.assertEqual(float(tape.gradient(y, v)), 2.)
 
+    def test_what_cannot_be_called_is_named(self):
+        for decorator in (tf.custom_gradient, tf.grad_pass_through, tf.recompute_grad):
+            with self.assertRaisesRegex(TypeError, f"^{decorator.__name__}: f is 3; needs a function"):
+                decorator(3)
+
     def test_mistakes_are_named(self):
         @tf.custom_gradient
         def one_for_two(x, y):

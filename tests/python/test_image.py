@@ -40,17 +40,58 @@ class Turned(unittest.TestCase):
         self.assertEqual(tf.image.central_crop(np.zeros((10, 7, 1)), .5).shape, (6, 5, 1))  # (10 − 5) / 2 and 1.75, cut off
         self.assertEqual(tf.image.central_crop(IMAGES, 1.).shape, IMAGES.shape)
 
-    def test_patches_hold_the_pixels_of_windows(self):
-        images = tf.reshape(tf.range(2 * 6 * 7 * 2), [2, 6, 7, 2])
-        patches = tf.image.extract_patches(images, [1, 2, 3, 1], [1, 2, 1, 1], [1, 2, 1, 1], "VALID").numpy()
-        self.assertEqual((patches.shape, patches.dtype), ((2, 2, 5, 12), np.int32))
-        for b, i, j in np.ndindex(2, 2, 5):
-            self.assertEqual(patches[b, i, j].tolist(), images.numpy()[b, 2 * i:2 * i + 3:2, j:j + 3].reshape(-1).tolist())
-        same = tf.image.extract_patches(images, sizes=[1, 3, 3, 1], strides=[1, 1, 1, 1], rates=[1, 1, 1, 1], padding="SAME").numpy()
-        self.assertEqual((same.shape, same[0, 0, 0].reshape(3, 3, 2)[:, 0].max()), ((2, 6, 7, 18), 0))
-        np.testing.assert_array_equal(same[:, 1, 1], tf.image.extract_patches(
-            images, [1, 3, 3, 1], [1, 1, 1, 1], [1, 1, 1, 1], "VALID").numpy()[:, 0, 0])
-        self.assertEqual(tf.image.extract_patches(images, [1, 9, 1, 1], [1, 1, 1, 1], [1, 1, 1, 1], "VALID").shape, (2, 0, 7, 18))
+
+class Patches(unittest.TestCase):
+    def reference(self, x, window, stride, rate, padding):
+        """Each window by its definition."""
+        reach = [(w - 1) * r + 1 for w, r in zip(window, rate)]
+        if padding == "SAME":
+            count = [-(-n // s) for n, s in zip(x.shape[1:3], stride)]
+            zeros = [max(0, (c - 1) * s + k - n) for c, s, k, n in zip(count, stride, reach, x.shape[1:3])]
+        else:
+            zeros = [0, 0]
+            count = [max(0, (n - k) // s + 1) for n, k, s in zip(x.shape[1:3], reach, stride)]
+        x = np.pad(x, [(0, 0)] + [(z // 2, z - z // 2) for z in zeros] + [(0, 0)])
+        result = np.zeros([x.shape[0], *count, window[0] * window[1] * x.shape[3]], x.dtype)
+        for i in range(count[0]):
+            for j in range(count[1]):
+                top, left = i * stride[0], j * stride[1]
+                taken = x[:, top:top + reach[0]:rate[0], left:left + reach[1]:rate[1]]
+                result[:, i, j] = taken.reshape(x.shape[0], -1)
+        return result
+
+    def test_windows_are_laid_out_as_channels(self):
+        random = np.random.default_rng(3)
+        x = random.random([2, 7, 9, 3])
+        for window, stride, rate in [((3, 3), (1, 1), (1, 1)), ((2, 3), (2, 1), (1, 2)), ((3, 2), (3, 4), (2, 1)), ((1, 1), (2, 2), (1, 1)),
+                                     ((5, 7), (1, 2), (1, 1)), ((8, 2), (1, 1), (1, 1))]:
+            for padding in ("SAME", "VALID"):
+                found = tf.image.extract_patches(x, sizes=[1, *window, 1], strides=[1, *stride, 1], rates=[1, *rate, 1], padding=padding)
+                np.testing.assert_array_equal(found, self.reference(x, window, stride, rate, padding), str((window, stride, rate, padding)))
+        self.assertEqual(tf.image.extract_patches(x.astype(np.int32), [1, 2, 2, 1], [1] * 4, [1] * 4, "SAME").dtype, tf.int32)
+
+    def test_filters_as_a_matrix_make_a_convolution(self):
+        x, f = tf.random.normal([2, 6, 5, 3], dtype=tf.float64, seed=1), tf.random.normal([3, 2, 3, 4], dtype=tf.float64, seed=2)
+        with tf.GradientTape(persistent=True) as tape:
+            tape.watch(x)
+            patches = tf.extract_image_patches(x, [1, 3, 2, 1], [1, 2, 1, 1], [1, 1, 1, 1], "SAME")
+            product = patches @ tf.reshape(f, [-1, 4])
+            convolved = tf.nn.conv2d(x, f, [2, 1], "SAME")
+        np.testing.assert_allclose(product, convolved, rtol=1e-12, atol=1e-12)
+        weights = tf.random.normal(convolved.shape, dtype=tf.float64, seed=3)
+        np.testing.assert_allclose(tape.gradient(product, x, weights), tape.gradient(convolved, x, weights), rtol=1e-12, atol=1e-12)
+
+    def test_what_does_not_fit_is_named(self):
+        x = tf.zeros([1, 4, 4, 1])
+        ones = [1, 1, 1, 1]
+        for arguments, text in [((tf.zeros([4, 4, 1]), ones, ones, ones, "SAME"), r"images has shape \(4, 4, 1\)"),
+                                ((x, [1, 0, 1, 1], ones, ones, "SAME"), r"sizes is \[1, 0, 1, 1\]"),
+                                ((x, [2, 2], ones, ones, "SAME"), r"sizes is \[2, 2\]"),
+                                ((x, ones, [2, 1, 1, 1], ones, "SAME"), r"strides is \[2, 1, 1, 1\]"),
+                                ((x, ones, ones, 1, "SAME"), "rates is 1"), ((x, ones, ones, ones, "FULL"), "padding is 'FULL'")]:
+            with self.assertRaisesRegex(tf.errors.InvalidArgumentError, f"extract_patches: {text}"):
+                tf.image.extract_patches(*arguments)
+        self.assertEqual(tf.image.extract_patches(tf.zeros([0, 4, 4, 2]), [1, 2, 2, 1], ones, ones, "VALID").shape, (0, 3, 3, 8))
 
 
 class Resized(unittest.TestCase):
@@ -151,11 +192,12 @@ class Refusals(unittest.TestCase):
                 (lambda: tf.image.crop_to_bounding_box(image, 1, 0, 5, 2), ValueError, r"5 × 2 pixels from \(1, 0\) on are not in .* 5 × 7"),
                 (lambda: tf.image.pad_to_bounding_box(image, 0, 0, 5, 6), ValueError, r"5 × 7 at \(0, 0\) does not fit into 5 × 6"),
                 (lambda: tf.image.central_crop(image, 0), ValueError, "central_crop: central_fraction is 0"),
-                (lambda: tf.image.extract_patches(IMAGES, [2, 2], [1] * 4, [1] * 4, "SAME"), ValueError, r"extract_patches: sizes is \[2, 2\]"),
-                (lambda: tf.image.extract_patches(IMAGES, [1] * 4, [1] * 4, [1] * 4, "FULL"), ValueError, "padding is 'FULL'"),
                 (lambda: tf.image.resize(image, [0, 3]), ValueError, r"resize: size is \[0, 3\] for images \(5, 7, 3\)"),
                 (lambda: tf.image.resize(image, [3.5, 3]), TypeError, r"resize: .*size: \[3.5, 3\]"),
                 (lambda: tf.image.resize(image, [3, 3], "bicubic"), tf.errors.UnimplementedError, "resize: method is 'bicubic'"),
+                (lambda: tf.image.total_variation(tf.cast(image, tf.uint8)), TypeError, "^total_variation: images is uint8, which has no numbers"),
+                (lambda: tf.image.psnr(image, image, 0), ValueError, "^psnr: max_val is 0.0; must be above 0"),
+                (lambda: tf.image.psnr(image, image, np.nan), ValueError, "^psnr: max_val is nan; must be above 0"),
                 (lambda: tf.image.total_variation(3.), ValueError, r"total_variation: images has shape \(\)"),
                 (lambda: tf.image.psnr(image, image[:2], 1.), ValueError, r"psnr: a has shape \(5, 7, 3\), b \(2, 7, 3\)"),
                 (lambda: tf.image.rgb_to_grayscale(image[..., :2]), ValueError, "rgb_to_grayscale: .* last axis must be 3"),

@@ -124,6 +124,10 @@ class Initializers(unittest.TestCase):
                               (lambda: tf.initializers.identity()([3]), r"Identity: shape is \(3,\)"),
                               (lambda: tf.initializers.glorot_normal()([2, -1]), "-1"),
                               (lambda: tf.initializers.VarianceScaling("wide"), "VarianceScaling: scale is 'wide'"),
+                              (lambda: tf.initializers.VarianceScaling(None), "^VarianceScaling: scale is None; needs a number"),
+                              (lambda: tf.initializers.VarianceScaling(np.inf), "^VarianceScaling: scale is inf; must be above 0, and finite"),
+                              (lambda: tf.initializers.Orthogonal("x"), "^Orthogonal: gain is 'x'; needs a number"),
+                              (lambda: tf.initializers.Identity([]), r"^Identity: gain is \[\]; needs a number"),
                               (lambda: tf.keras.initializers.get({"config": {}}), "get: identifier is {'config': {}}; a dict needs class_name")):
             with self.assertRaisesRegex(tf.errors.InvalidArgumentError, pattern):
                 call()

@@ -165,7 +165,7 @@ class DLPack(unittest.TestCase):
         for source in (tf.constant(values), tf.transpose(tf.constant(values)), tf.constant(3, tf.int8), tf.zeros([0, 2]),
                        tf.Variable([1., 2.])):
             own = np.asarray(source)
-            for copy, flags in ((None, 1), (False, 1), (True, 2)):
+            for copy, flags in ((None, 1), (False, 1), (True, 2), (np.True_, 2), (1, 2)):
                 capsule = source.__dlpack__(stream=None, max_version=(1, 2), dl_device=(1, 0), copy=copy)
                 # The struct begins with the version, two numbers of 32 bits; behind two pointers stand the flags.
                 words = ctypes.cast(pointer(capsule, b"dltensor_versioned"), ctypes.POINTER(ctypes.c_uint32))
@@ -174,13 +174,15 @@ class DLPack(unittest.TestCase):
                 np.testing.assert_array_equal(again.numpy(), own)
                 if own.size:
                     address = np.asarray(again).__array_interface__["data"][0]
-                    self.assertEqual(address == own.__array_interface__["data"][0], copy is not True)
+                    self.assertEqual(address == own.__array_interface__["data"][0], flags == 1)
                 with self.assertRaisesRegex(ValueError, "no unused DLPack capsule"):
                     tf.experimental.dlpack.from_dlpack(capsule)
             self.assertIn('"dltensor"', repr(source.__dlpack__(max_version=(0, 8))))
             del capsule
             source.__dlpack__(max_version=(1, 0))  # nobody takes it
         tensor = tf.constant([1.])
+        with self.assertRaisesRegex(TypeError, "__dlpack__: copy is 'yes'; needs True, False or None"):
+            tensor.__dlpack__(copy="yes")
         with self.assertRaisesRegex(BufferError, r"__dlpack__: dl_device is \(2, 0\); the tensor is on \(1, 0\), the CPU"):
             tensor.__dlpack__(dl_device=(2, 0))
         for version in (1, (1,), ("a", 0), (2**70, 0)):

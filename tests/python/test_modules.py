@@ -1,5 +1,9 @@
 """Modules know the variables in their attributes."""
+import copy
+import gc
+import pickle
 import unittest
+import weakref
 
 import tapedeck as tf
 
@@ -42,6 +46,25 @@ class Module(unittest.TestCase):
         self.assertEqual([each.name for each in model.non_trainable_variables], ["calls:0", "calls:0"])
         self.assertEqual([each.name for each in model.submodules], ["first", "second"])
         self.assertIsInstance(model.variables, tuple)
+
+    def test_a_list_that_holds_itself_comes_once(self):
+        model, circle = tf.Module(), [tf.Variable(1., name="inside")]
+        circle.append({"around": circle})
+        model.circle, model.again = circle, [[circle[0]]]
+        self.assertEqual([each.name for each in model.variables], ["inside:0"])
+
+    def test_copies_share_what_they_shared(self):
+        model = TwoLayers()
+        for other in (copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
+            self.assertEqual([each.name for each in other.variables], [each.name for each in model.variables])
+            self.assertTrue(other.owner is other and other.again is other.layers[1].w and other.again is not model.again)
+
+    def test_it_is_freed(self):
+        model = TwoLayers()
+        gone = weakref.ref(model.layers[0].w)
+        del model
+        gc.collect()
+        self.assertIsNone(gone())
 
     def test_names(self):
         self.assertEqual((TwoLayers().name, Dense(1, 1).name, Dense(1, 1, "mine").name), ("two_layers", "dense", "mine"))

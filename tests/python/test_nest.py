@@ -11,6 +11,10 @@ class Nest(unittest.TestCase):
         self.assertEqual(summed, {"x": 111, "y": [222, (333,)]})
         self.assertEqual(tf.nest.map_structure(lambda a: -a, (1, [2])), (-1, [-2]))
 
+    def test_what_is_no_sequence_is_named(self):
+        with self.assertRaisesRegex(TypeError, "^pack_sequence_as: flat_sequence is 3; needs a list"):
+            tf.nest.pack_sequence_as([1], 3)
+
     def test_a_shape_is_one_leaf(self):
         shape = tf.zeros([2, 3]).shape
         self.assertIs(tf.nest.flatten([shape, 1])[0], shape)

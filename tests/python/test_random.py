@@ -277,10 +277,12 @@ class Generators(unittest.TestCase):
         for call, kind, pattern in (
                 (lambda: tf.random.Generator(3), TypeError, "Generator: copy_from is 3"),
                 (lambda: tf.random.Generator.from_state([1, 2, 3]), ValueError, r"from_state: state has shape \(3,\)"),
-                (lambda: tf.random.Generator.from_seed(1.5), TypeError, "from_seed: 'float' .* seed: 1.5"),
+                (lambda: tf.random.Generator.from_seed(1.5), TypeError, "from_seed: 'float' .*; called with seed: 1.5$"),
                 (lambda: tf.random.Generator.from_seed(1, "dice"), ValueError, "from_seed: alg is 'dice'; must be"),
                 (lambda: generator.reset([.5, 1.]), ValueError, r"reset: state has shape \(2,\) and dtype float64"),
-                (lambda: generator.split(-1), ValueError, "split: count is -1"), (lambda: generator.skip(.5), TypeError, "skip: .* delta: 0.5"),
+                (lambda: generator.split(-1), ValueError, "split: count is -1"),
+                (lambda: generator.split(2**70), MemoryError, "split: count is 1180591620717411303424; at most 1048576 generators"),
+                (lambda: generator.uniform_full_int([-1]), ValueError, r"called with shape: \[-1\]$"), (lambda: generator.skip(.5), TypeError, "skip: .* delta: 0.5"),
                 (lambda: tf.random.set_global_generator(3), TypeError, "set_global_generator: generator is 3"),
                 (lambda: tf.random.set_seed(1.5), TypeError, "set_seed: .* seed: 1.5"),
                 (lambda: tf.random.set_seed(2**64), ValueError, "set_seed: seed is 18446744073709551616; needs a whole number of 64 bits")):
@@ -350,6 +352,10 @@ class Generators(unittest.TestCase):
             for other in ((2, 1), (1, 3), (-1, 2)):
                 self.assertLess(abs(np.corrcoef(first, function([1000], other).numpy())[0, 1]), .15)
         self.assertEqual(tf.random.stateless_categorical([[0., 0.]], 7, [1, 2]).shape, (1, 7))
+        for least in (tf.random.stateless_gamma([3], [1, 2], 1e-3, 1e30), tf.random.gamma([3], 1e-3, 1e30, seed=1)):
+            self.assertGreater(least.numpy().min(), 0)
+        with self.assertRaisesRegex(ValueError, "stateless_gamma: broadcast_to: .*beta"):
+            tf.random.stateless_gamma([3], [1, 2], 1., [[1.], [2.]])
         whole = tf.random.stateless_uniform([50], [1, 2], -3, 3, tf.int32).numpy()
         self.assertTrue(whole.min() >= -3 and whole.max() < 3)
         whole = tf.random.stateless_uniform([2000], [1, 2], None, None, tf.int64).numpy()

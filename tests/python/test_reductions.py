@@ -327,6 +327,11 @@ class GradientsAgreeWithPyTorch(unittest.TestCase):
             self.check(tf.math.cumprod, lambda t: torch.cumprod(t, 0), np.array(x))
             self.check(tf.reduce_prod, lambda t: functools.reduce(operator.mul, t.unbind()), np.array(x))
 
+    def test_powers_below_float16s_normal_numbers_lose_no_digits(self):
+        for value, order in ((.01, 3.), (.02, 4.), (.003, 3.), (.5, 3.)):
+            x = np.array([value, value], np.float16)
+            np.testing.assert_allclose(float(tf.norm(x, order)), float(x[0]) * 2**(1 / order), rtol=2e-3, err_msg=f"{value} {order}")
+
     def test_lengths_whose_squares_are_no_numbers(self):
         for dtype, huge, small, least in ((np.float64, 1e300, 1e-200, 5e-324), (np.float32, 1e37, 1e-30, 1.4e-45)):
             for size in (huge, small, 1):

@@ -14,9 +14,7 @@ from tapedeck import namespaces
 
 SEED = int(os.environ.get("TAPEDECK_FUZZ_SEED", "20180403"))
 CALLS = int(os.environ.get("TAPEDECK_FUZZ_CALLS", "3000"))
-MODULES = ("tapedeck.nn", "tapedeck.linalg", "tapedeck.random", "tapedeck.shaping", "tapedeck.blocks", "tapedeck.casts",
-           "tapedeck.matrices", "tapedeck.reductions", "tapedeck.segments", "tapedeck.selections",
-           "tapedeck.debugging", "tapedeck.nn_images", "tapedeck.nn_volumes", "tapedeck.variables")
+MODULES = {module.__name__ for module in namespaces._DEFINING}
 SHAPES = [(), (0,), (1,), (2,), (3,), (2, 2), (2, 3), (0, 3), (3, 0), (1, 3, 3, 2), (2, 2, 2), (1, 1, 1, 1, 1, 2), (3, 3)]
 DTYPES = [tf.float32, tf.float64, tf.int32, tf.int64, tf.bool, tf.uint8, tf.float16, tf.bfloat16, tf.int8]
 OTHERS = [0, 1, 2, -1, 3, -7, 2**45, 2**62, -2**63, .5, -1.5, float("nan"), float("inf"), True, None, "SAME", "VALID", "NHWC", "left",

@@ -1,5 +1,7 @@
 """Arrays of tensors that loops write."""
+import gc
 import unittest
+import weakref
 
 import numpy as np
 
@@ -74,6 +76,12 @@ class TensorArray(unittest.TestCase):
                 (lambda: array.write(.5, [1., 2.]), TypeError, "index is 0.5; needs a whole number"),
                 (lambda: array.write(0, [1., 2., 3.]), ValueError, r"element_shape is \(2,\), the value has shape \(3,\)"),
                 (lambda: array.write(0, tf.constant([1, 2])), TypeError, "dtype is float32, the value is int32; cast it"),
+                (lambda: array.write(0, None), TypeError, "value: None is not a tensor"),
+                (lambda: array.gather("first"), TypeError, "indices: 'first' is text"),
+                (lambda: array.split([[1., 2.]], None), TypeError, "lengths: None is not a tensor"),
+                (lambda: array.unstack([[1.], [1., 2.]]), ValueError, "value: not rectangular"),
+                (lambda: array.unstack(1.), ValueError, "value is a scalar; needs a first axis"),
+                (lambda: array.scatter([0], 1.), ValueError, "value is a scalar; needs a first axis"),
                 (lambda: array.read(5), IndexError, "index is 5; the size is 2"),
                 (lambda: array.unstack(tf.zeros([3, 2])), ValueError, "3 slices; the size is 2"),
                 (lambda: array.scatter([0], tf.zeros([2, 2])), ValueError, "1 indices and 2 slices"),
@@ -89,6 +97,34 @@ class TensorArray(unittest.TestCase):
             with self.assertRaisesRegex(kind, "^TensorArray: " + pattern):
                 call()
         self.assertEqual(array.stack().numpy().tolist(), [[0, 0], [0, 0]])
+
+    def test_a_refused_scatter_writes_nothing(self):
+        array = tf.TensorArray(tf.float32, 2, dynamic_size=True, element_shape=[])
+        with self.assertRaisesRegex(tf.errors.ResourceExhaustedError, "TensorArray: indices has 33554432; at most"):
+            array.scatter([0, 2**25], [1., 2.])
+        self.assertEqual(array.stack().numpy().tolist(), [0, 0])
+
+    def test_second_gradients_and_persistent_tapes_pass_through_it(self):
+        x = tf.constant([1., 2., 3.])
+        with tf.GradientTape(persistent=True) as outer:
+            outer.watch(x)
+            with tf.GradientTape() as inner:
+                inner.watch(x)
+                parts = tf.TensorArray(tf.float32, 3, clear_after_read=False).unstack(x * x)
+                moved = tf.TensorArray(tf.float32, 2).scatter([1, 0], parts.gather([0, 1]))
+                y = parts.read(0) * parts.read(1) + parts.read(2)**2 + moved.stack()[0]
+            total = tf.reduce_sum(inner.gradient(y, x))
+        # y = x0²·x1² + x2⁴ + x1²; its gradient's sum is 2·x0·x1² + 2·x0²·x1 + 2·x1 + 4·x2³
+        for _ in range(2):
+            self.assertEqual(outer.gradient(total, x).numpy().tolist(), [16, 12, 108])
+
+    def test_it_is_freed_without_the_collector(self):
+        array = tf.TensorArray(tf.float32, 2).unstack([1., 2.])
+        gone = weakref.ref(array)
+        gc.disable()
+        self.addCleanup(gc.enable)
+        del array
+        self.assertIsNone(gone())
 
 
 if __name__ == "__main__":

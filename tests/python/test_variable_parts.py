@@ -119,6 +119,20 @@ class Rows(unittest.TestCase):
         self.assertEqual(v.scatter_update(rows).numpy().tolist(), [1, .1])
         self.assertEqual(v.scatter_add(tf.IndexedSlices([1], [0])).numpy().tolist(), [2, .1])
 
+    def test_values_of_other_kinds_are_read_at_once_and_not_copied(self):
+        class Rows:
+            reads = 0
+
+            def __array__(self, dtype=None, copy=None):
+                self.reads += 1
+                return np.array([1., 2.]) * self.reads
+
+            def __deepcopy__(self, memo):
+                raise RuntimeError("no copy")
+
+        v, slices = tf.Variable(tf.zeros([2], tf.float64)), tf.IndexedSlices(Rows(), [0, 1])
+        self.assertEqual(v.scatter_update(slices).numpy().tolist(), slices.values.numpy().tolist())
+
     def test_whole_numbers_divide_towards_zero(self):
         v = tf.Variable([-7, 7, 127], dtype=tf.int8)
         self.assertEqual(tf.scatter_div(v, [0, 1, 2, 2], tf.constant([2, -2, 100, 100], tf.int8)).numpy().tolist(), [-3, -3, 0])
@@ -134,6 +148,9 @@ class Rows(unittest.TestCase):
         np.testing.assert_array_equal(v.batch_scatter_update(tf.IndexedSlices(values, numbers)).numpy(), wanted)
         w = tf.Variable([1., 2., 3.])
         self.assertEqual(tf.batch_scatter_update(w, [2, 0], [7., 8.]).numpy().tolist(), [8, 2, 7])
+        many = tf.Variable(tf.zeros([300, 2]))  # more batches than int8 has numbers
+        tf.batch_scatter_update(many, tf.ones([300, 1], tf.int8), tf.ones([300, 1]))
+        self.assertEqual(many.numpy().tolist(), [[0, 1]] * 300)
 
     def test_places(self):
         numbers = [[0, 1], [2, 3], [0, 1]]

@@ -2,6 +2,10 @@
 
 Each is listed with its names under `tf.`; namespaces.py puts it there, in front of an op function of the same name.
 """
+from operator import index
+
+import numpy as np
+
 from tapedeck import _engine, dtypes
 
 PUBLIC = {}
@@ -31,6 +35,22 @@ def either(function, name, value, other_name, other):
     if (value is None) == (other is None):
         raise TypeError(f"{function}() needs either {name!r} or {other_name!r}, and not both")
     return other if value is None else value
+
+
+def require_callable(function, argument, value):
+    """TypeError for what cannot be called."""
+    if not callable(value):
+        raise TypeError(f"{function}: {argument} is {value!r}; needs a function")
+
+
+def whole_numbers(values):
+    """A whole number, or a list or an array of them, as a flat list of Python's. TypeError for other values."""
+    return [index(value) for value in np.asarray(values).reshape(-1)]
+
+
+def limits(dtype):
+    """NumPy's finfo of a floating dtype; float32's for bfloat16, which NumPy does not have and which has the same exponents."""
+    return np.finfo(np.float32 if dtype == dtypes.bfloat16 else dtype.as_numpy_dtype)
 
 
 def index_dtype(function, argument, dtype):

@@ -30,6 +30,8 @@ def device(name):
 
     None stands for the default device.
     """
+    if name is not None and not isinstance(name, str):
+        raise TypeError(f"device: name is {name!r}; needs a text, as '/cpu:0', or None")
     if name is not None:
         _engine.check_device(name)
     yield
@@ -37,9 +39,13 @@ def device(name):
 
 @contextlib.contextmanager
 def name_scope(name, default_name=None, values=None):
-    """Records of the ops inside carry this scope: "outer/inner"; names of variables begin with it. Yields "outer/inner/"."""
+    """Records of the ops inside carry this scope: "outer/inner"; names of variables begin with it. Yields "outer/inner/".
+
+    name: a text; one that ends with "/", as what was yielded, is a whole scope, whatever is around it. None for default_name.
+    Errors: ValueError for what is no name.
+    """
     text = name if name is not None else default_name
-    if not isinstance(text, str) or not text:
+    if not isinstance(text, str) or not text.rstrip("/") or not text.isprintable():
         raise ValueError(f"name_scope: {text!r} is no name")
     whole = _engine.push_scope(text)
     try:
@@ -50,7 +56,12 @@ def name_scope(name, default_name=None, values=None):
 
 @contextlib.contextmanager
 def control_dependencies(control_inputs):
-    """Does nothing but call the functions in the list: ops run in the order in which Python reaches them."""
+    """Does nothing but call the functions in the list: ops run in the order in which Python reaches them.
+
+    control_inputs: a list of anything, or None. Errors: TypeError for what is no list.
+    """
+    if control_inputs is not None and not hasattr(control_inputs, "__iter__"):
+        raise TypeError(f"control_dependencies: control_inputs is {control_inputs!r}; needs a list")
     for each in control_inputs or ():
         if callable(each):
             each()

@@ -9,18 +9,13 @@ from operator import index
 import numpy as np
 
 from tapedeck import _engine, dtypes, nest
-from tapedeck.composites import op, public, tensor
+from tapedeck.composites import op, public, require_callable as _require_callable, tensor
 from tapedeck.errors import InvalidArgumentError
 from tapedeck.tensor_array import TensorArray
 
 
 def _is_tensor(value):
     return isinstance(value, (_engine.Tensor, _engine.Variable))
-
-
-def _require_callable(function, argument, value):
-    if not callable(value):
-        raise TypeError(f"{function}: {argument} is {value!r}; needs a function")
 
 
 def _require_list(function, argument, value):

@@ -4,6 +4,7 @@ import inspect
 import numbers
 
 from tapedeck import _engine, nest
+from tapedeck.composites import require_callable
 
 
 def _gradient_list(name, gradients, count):
@@ -64,8 +65,9 @@ def custom_gradient(f):
 
     Where the function reads trainable variables, grad must take `variables` too: a list of them, in the order of their
     first use. It returns two things then, the arguments' gradients and a list of the variables'. TypeError where it does
-    not take them: they would silently get no gradient.
+    not take them: they would silently get no gradient. TypeError for an f that cannot be called.
     """
+    require_callable("custom_gradient", "f", f)
     name = getattr(f, "__name__", type(f).__name__)
 
     @functools.wraps(f)
@@ -120,8 +122,10 @@ def grad_pass_through(f):
     """f, but its gradient is that of the identity: what arrives at the result goes to the arguments as it is.
 
     f: a function of tensors that returns a tensor, or as many as it takes, of their shapes. Variables that it reads get no
-    gradient. Errors: ValueError, at the gradient, for another number of results than of arguments.
+    gradient. Errors: ValueError, at the gradient, for another number of results than of arguments; TypeError for what cannot be
+    called.
     """
+    require_callable("grad_pass_through", "f", f)
 
     @custom_gradient
     @functools.wraps(f)
@@ -140,7 +144,9 @@ def recompute_grad(f):
     Memory for the time of a second run. f must give the same values when it is called again with the same arguments: what
     is random in it needs seeds. Gradients flow to the arguments that are tensors, and to the trainable variables that f
     reads. Source: T. Chen, B. Xu, C. Zhang, C. Guestrin, "Training Deep Nets with Sublinear Memory Cost", 2016.
+    Errors: TypeError for what cannot be called.
     """
+    require_callable("recompute_grad", "f", f)
 
     @functools.wraps(f)
     def decorated(*args, **kwargs):

@@ -4,7 +4,7 @@ from operator import index as _index
 import numpy as np
 
 from tapedeck import _engine, dtypes
-from tapedeck.composites import op as _op
+from tapedeck.composites import op as _op, whole_numbers as _whole_numbers
 
 _to_tensor = _engine.convert_to_tensor
 _InvalidArgument = _engine.InvalidArgumentError
@@ -117,10 +117,6 @@ def assert_near(x, y, rtol=None, atol=None, message=None, summarize=None, name=N
                        f"y values:\n{_text(right, most)}")
 
 
-def _ranks(rank):
-    return [_index(each) for each in np.asarray(rank).reshape(-1)]
-
-
 def _require_rank(x, holds, text, message):
     x = _to_tensor(x)
     if not holds(x.ndim):
@@ -139,7 +135,7 @@ def assert_rank_at_least(x, rank, message=None, name=None, data=None, summarize=
 
 def assert_rank_in(x, ranks, message=None, name=None, data=None, summarize=None):
     """x has one of these numbers of axes."""
-    _require_rank(x, lambda ndim: ndim in _ranks(ranks), f"in {tuple(_ranks(ranks))}", message)
+    _require_rank(x, lambda ndim: ndim in _whole_numbers(ranks), f"in {tuple(_whole_numbers(ranks))}", message)
 
 
 def assert_scalar(tensor, name=None, message=None):

@@ -2,7 +2,7 @@
 import numpy as np
 
 from tapedeck import _engine, dtypes
-from tapedeck.composites import op, public, tensor
+from tapedeck.composites import op, public, require_callable, tensor
 
 
 @public("guarantee_const")
@@ -19,9 +19,14 @@ def _result(name, value, dtype):
         raise _engine.InvalidArgumentError(f"{name}: func returned what is no {dtype.name}, the dtype in Tout: {error}") from error
 
 
+def _tensors(name, inp):
+    if inp is not None and not isinstance(inp, (list, tuple)):
+        raise TypeError(f"{name}: inp is {type(inp).__name__}; it needs a list of tensors")
+    return [tensor(value) for value in inp or ()]
+
+
 def _called(name, func, arguments, Tout):
-    if not callable(func):
-        raise TypeError(f"{name}: func is {type(func).__name__}; it needs a function")
+    require_callable(name, "func", func)
     returned = func(*arguments)
     if not isinstance(Tout, (list, tuple)):
         return None if Tout is None else _result(name, returned, Tout)
@@ -37,9 +42,10 @@ def py_function(func=None, inp=None, Tout=None, name=None):
 
     func: takes tensors; inp: a list of what tensors are made of; Tout: a dtype for one result, a list of them for a list, None
     for none. Returns: a tensor, a list of tensors, or None.
-    Errors: InvalidArgumentError for a result of another dtype, and where their number is not that of Tout.
+    Errors: InvalidArgumentError for a result of another dtype, and where their number is not that of Tout; TypeError for a func
+    that cannot be called, and an inp that is no list.
     """
-    return _called("py_function", func, [tensor(value) for value in inp or ()], Tout)
+    return _called("py_function", func, _tensors("py_function", inp), Tout)
 
 
 @public("numpy_function")
@@ -48,4 +54,4 @@ def numpy_function(func=None, inp=None, Tout=None, stateful=True, name=None):
 
     The arguments are those of tf.py_function; stateful changes nothing.
     """
-    return _called("numpy_function", func, [np.asarray(tensor(value)) for value in inp or ()], Tout)
+    return _called("numpy_function", func, [np.asarray(value) for value in _tensors("numpy_function", inp)], Tout)

@@ -5,7 +5,7 @@ from operator import index
 import numpy as np
 
 from tapedeck import _engine, dtypes
-from tapedeck.composites import op, public, tensor
+from tapedeck.composites import op, public, tensor, whole_numbers
 from tapedeck.errors import InvalidArgumentError, UnimplementedError
 from tapedeck.nn_images import depthwise_conv2d
 
@@ -134,7 +134,7 @@ def central_crop(image, central_fraction):
 
 def _pair(function, argument, value):
     """The two numbers in the middle of (1, rows, columns, 1)."""
-    numbers = [index(each) for each in np.asarray(value).reshape(-1).tolist()]
+    numbers = whole_numbers(value)
     if len(numbers) != 4 or numbers[0] != 1 or numbers[3] != 1 or min(numbers) < 1:
         raise InvalidArgumentError(f"{function}: {argument} is {value!r}; needs [1, rows, columns, 1], above 0")
     return numbers[1:3]
@@ -212,7 +212,7 @@ def resize(images, size, method=ResizeMethod.BILINEAR, preserve_aspect_ratio=Fal
     other methods and for antialias.
     """
     images = _images("resize", "images", images)
-    extents = [index(each) for each in np.asarray(size).reshape(-1).tolist()]
+    extents = whole_numbers(size)
     own = list(images.shape[-3:-1])
     if len(extents) != 2 or min(extents) < 1 or min(own) < 1:
         raise InvalidArgumentError(f"resize: size is {size!r} for images {tuple(images.shape)}; needs (rows, columns), above 0")
@@ -236,7 +236,8 @@ def resize(images, size, method=ResizeMethod.BILINEAR, preserve_aspect_ratio=Fal
 def image_gradients(image):
     """(dy, dx): the next row less this one, the next column less this one; 0 in the last row and in the last column.
 
-    image: (batch, rows, columns, channels), any numeric dtype. Returns: two tensors of its dtype and shape.
+    image: (batch, rows, columns, channels), any numeric dtype; in unsigned ones, differences below 0 wrap around.
+    Returns: two tensors of its dtype and shape.
     Errors: InvalidArgumentError for another number of axes.
     """
     image = _images("image_gradients", "image", image, (4,))
@@ -248,10 +249,12 @@ def image_gradients(image):
 def total_variation(images, name=None):
     """The sum of the magnitudes of the differences between neighbouring pixels.
 
-    images: one image or several, any numeric dtype. Returns: its dtype, a scalar or (batch,).
-    Errors: InvalidArgumentError for another number of axes.
+    images: one image or several, any numeric dtype with negative numbers. Returns: its dtype, a scalar or (batch,).
+    Errors: InvalidArgumentError for another number of axes; TypeError for other dtypes.
     """
     images = _images("total_variation", "images", images)
+    if images.dtype.is_unsigned:
+        raise _engine.TypeMismatchError(f"total_variation: images is {images.dtype.name}, which has no numbers below 0; cast it")
     down = images[..., 1:, :, :] - images[..., :-1, :, :]
     across = images[..., 1:, :] - images[..., :-1, :]
     return sum(op("reduce_sum")(op("abs")(each), [-3, -2, -1]) for each in (down, across))
@@ -277,9 +280,10 @@ def sobel_edges(image):
 def psnr(a, b, max_val, name=None):
     """The ratio of the largest signal and the noise, in decibels: 20·log₁₀(max_val) − 10·log₁₀(mean of (a − b)²).
 
-    a, b: images of one shape and dtype; max_val: the difference of the largest and the least value that pixels may have.
+    a, b: images of one shape and dtype; max_val: the difference of the largest and the least value that pixels may have,
+    above 0.
     Returns: float32, (batch…).
-    Errors: InvalidArgumentError for different shapes; TypeError for different dtypes.
+    Errors: InvalidArgumentError for different shapes, and another max_val; TypeError for different dtypes.
     """
     a = tensor(a)
     b = tensor(b, None if hasattr(b, "dtype") else a.dtype)
@@ -288,6 +292,8 @@ def psnr(a, b, max_val, name=None):
     if a.ndim < 3 or tuple(a.shape) != tuple(b.shape):
         raise InvalidArgumentError(f"psnr: a has shape {tuple(a.shape)}, b {tuple(b.shape)}; needs one shape, "
                                    "(batch…, rows, columns, channels)")
+    if not float(max_val) > 0:
+        raise InvalidArgumentError(f"psnr: max_val is {float(max_val)}; must be above 0")
     scale = 1. / a.dtype.max if a.dtype.is_integer else 1.
     difference = (op("cast")(a, dtypes.float32) - op("cast")(b, dtypes.float32)) * scale
     noise = op("reduce_mean")(op("square")(difference), [-3, -2, -1])

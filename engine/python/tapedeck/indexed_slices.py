@@ -1,7 +1,8 @@
 """tf.IndexedSlices: some rows of a tensor, by number."""
 import copy
+import numbers
 
-from tapedeck import _engine, shapes
+from tapedeck import _engine, nest, shapes
 
 
 class IndexedSlices:
@@ -13,8 +14,9 @@ class IndexedSlices:
 
     def __init__(self, values, indices, dense_shape=None):
         self._values, self._indices = _engine.convert_to_tensor(values), _engine.convert_to_tensor(indices)
-        # Numbers without a dtype take that of the variable which they are assigned to.
-        self._given_values = self._values if hasattr(values, "dtype") else copy.deepcopy(values)
+        # Numbers without a dtype take that of the variable which they are assigned to; lists of them may change until then.
+        plain = not hasattr(values, "dtype") and all(isinstance(leaf, numbers.Number) for leaf in nest.flatten(values))
+        self._given_values = copy.deepcopy(values) if plain else self._values
         if not self._indices.dtype.is_integer:
             raise _engine.TypeMismatchError(f"IndexedSlices: indices is {self._indices.dtype.name}; needs whole numbers")
         self._dense_shape = None if dense_shape is None else _engine.convert_to_tensor(dense_shape)

@@ -128,18 +128,27 @@ def _fans(shape):
 _TRUNCATED = .87962566103423978  # the standard deviation of the standard normal distribution between −2 and 2
 
 
+def _number(cls, argument, value):
+    """The value as a number of Python's."""
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError) as error:
+        kind = _engine.TypeMismatchError if isinstance(error, TypeError) else _engine.InvalidArgumentError
+        raise kind(f"{cls}: {argument} is {value!r}; needs a number") from error
+
+
 class VarianceScaling(Initializer):
     """Random numbers of mean 0 and variance scale / n.
 
-    scale: above 0; mode: what n is: 'fan_in', a unit's inputs, 'fan_out', its outputs, or 'fan_avg', the mean of both;
+    scale: above 0 and finite; mode: what n is: 'fan_in', a unit's inputs, 'fan_out', its outputs, or 'fan_avg', the mean of both;
     distribution: 'truncated_normal' ('normal' means it too), 'untruncated_normal' or 'uniform'.
     Errors: InvalidArgumentError for other values.
     """
 
     def __init__(self, scale=1.0, mode="fan_in", distribution="truncated_normal", seed=None, dtype=dtypes.float32):
         distribution = distribution.lower() if isinstance(distribution, str) else distribution
-        if isinstance(scale, str) or not scale > 0:
-            raise _engine.InvalidArgumentError(f"VarianceScaling: scale is {scale!r}; must be above 0")
+        if not 0 < _number("VarianceScaling", "scale", scale) < _math.inf:
+            raise _engine.InvalidArgumentError(f"VarianceScaling: scale is {scale!r}; must be above 0, and finite")
         if mode not in ("fan_in", "fan_out", "fan_avg"):
             raise _engine.InvalidArgumentError(f"VarianceScaling: mode is {mode!r}; must be 'fan_in', 'fan_out' or 'fan_avg'")
         if distribution not in ("normal", "truncated_normal", "untruncated_normal", "uniform"):
@@ -208,10 +217,11 @@ class Orthogonal(Initializer):
     """gain times a random matrix whose columns, or rows where these are fewer, are orthonormal (Saxe, McClelland and Ganguli
     2013, https://arxiv.org/abs/1312.6120). The axes before the last one are the rows.
 
-    Errors: InvalidArgumentError for fewer than two axes; TypeError for a dtype that is not floating.
+    Errors: InvalidArgumentError for fewer than two axes and a gain that is no number; TypeError for a dtype that is not floating.
     """
 
     def __init__(self, gain=1.0, seed=None, dtype=dtypes.float32):
+        _number("Orthogonal", "gain", gain)
         super().__init__(gain=gain, seed=seed, dtype=dtype)
 
     def __call__(self, shape, dtype=None, partition_info=None):
@@ -228,10 +238,11 @@ class Orthogonal(Initializer):
 class Identity(Initializer):
     """gain times the identity matrix, of whatever extents.
 
-    Errors: InvalidArgumentError for a shape that is none of a matrix.
+    Errors: InvalidArgumentError for a shape that is none of a matrix, and a gain that is no number.
     """
 
     def __init__(self, gain=1.0, dtype=dtypes.float32):
+        _number("Identity", "gain", gain)
         super().__init__(gain=gain, dtype=dtype)
 
     def __call__(self, shape, dtype=None, partition_info=None):

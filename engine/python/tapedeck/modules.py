@@ -7,8 +7,12 @@ from tapedeck.composites import public
 from tapedeck.context import name_scope
 
 
-def _leaves(value):
-    """What stands in lists, tuples and dicts; in dicts by the keys' order, or as it was put there where they have none."""
+def _leaves(value, around=()):
+    """What stands in lists, tuples and dicts; in dicts by the keys' order, or as it was put there where they have none. around:
+    the ids of what the value stands in; nothing comes of a list that stands in itself."""
+    if id(value) in around:
+        return []
+    around = (*around, id(value))
     if isinstance(value, dict):
         try:
             value = [value[key] for key in sorted(value)]
@@ -16,7 +20,7 @@ def _leaves(value):
             value = list(value.values())
     if not nest.is_nested(value):
         return [value]
-    return [leaf for each in value for leaf in _leaves(each)]
+    return [leaf for each in value for leaf in _leaves(each, around)]
 
 
 def _flatten_module(module, seen, wanted, recursive):

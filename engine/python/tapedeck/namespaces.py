@@ -8,8 +8,8 @@ from tapedeck import (blocks, casts, control_flow, debugging, graphs, image_colo
                       nn_losses, nn_volumes, printing, random, random_streams, reductions, refusals, segments, selections, sequences,
                       shaping, tensor_array, variables)
 
-# What the package's Python files add: the first ten list it themselves, as control_flow, graphs and printing do, which name
-# themselves in their refusals: what a function that they call raises is not theirs.
+# Files whose public functions name themselves in refusals. control_flow, graphs and printing do that on their own: what a
+# function that they call raises is not theirs; modules and tensor_array define classes.
 _DEFINING = [blocks, casts, image_colors, images, matrices, nn_losses, reductions, segments, selections, sequences, debugging, linalg,
              nn, nn_images, nn_volumes, random, random_streams, shaping, variables]
 

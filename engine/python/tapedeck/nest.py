@@ -56,7 +56,9 @@ def _pack(part, remaining):
 
 
 def pack_sequence_as(structure, flat_sequence, expand_composites=False):
-    """flat_sequence's leaves in the form of structure. ValueError where their numbers differ."""
+    """flat_sequence's leaves in the form of structure. ValueError where their numbers differ, TypeError for what is no sequence."""
+    if not hasattr(flat_sequence, "__iter__"):
+        raise TypeError(f"pack_sequence_as: flat_sequence is {flat_sequence!r}; needs a list")
     leaves = list(flat_sequence)
     wanted = len(flatten(structure))
     if wanted != len(leaves):

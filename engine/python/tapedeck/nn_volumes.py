@@ -5,7 +5,7 @@ from operator import index
 import numpy as np
 
 from tapedeck import _engine
-from tapedeck.composites import either as _either, op as _op
+from tapedeck.composites import either as _either, op as _op, whole_numbers
 
 
 def _three(op, argument, value):
@@ -124,7 +124,7 @@ def conv3d_transpose(input, filters=None, output_shape=None, strides=None, paddi
     """
     gradient, filters, strides, dilations, padding = _arguments("conv3d_transpose", input, filters, filter, strides, dilations,
                                                                 padding, data_format)
-    extents = [index(extent) for extent in np.asarray(output_shape).reshape(-1).tolist()]
+    extents = whole_numbers(output_shape)
     if len(extents) != 5:
         raise _engine.InvalidArgumentError(f"conv3d_transpose: output_shape is {output_shape!r}; needs 5 extents")
     if data_format == "NCDHW":

@@ -7,11 +7,12 @@ from operator import index
 import numpy as np
 
 from tapedeck import _engine, dtypes, random
-from tapedeck.composites import op, public
+from tapedeck.composites import op, public, whole_numbers
 from tapedeck.refusals import naming
 
 
 _WORD = 2**64
+_MOST = 2**20  # generators of one split; more are a mistake, and would take the machine's memory
 _places = threading.local()  # now: where the thread's random ops begin, or None
 
 
@@ -101,9 +102,9 @@ def stateless_gamma(shape, seed, alpha, beta=None, dtype=dtypes.float32, name=No
     numbers. InvalidArgumentError where alpha and beta do not broadcast to shape."""
     dtype = dtypes.as_dtype(dtype)
     alpha = op("broadcast_to")(_engine.convert_to_tensor(alpha, dtype), shape)
+    beta = None if beta is None else op("broadcast_to")(_engine.convert_to_tensor(beta, dtype), shape)
     with _stateless("stateless_gamma", seed):
-        values = op("random_gamma")(alpha, [])
-    return values if beta is None else op("divide")(values, _engine.convert_to_tensor(beta, dtype))
+        return random._with_rate(op("random_gamma")(alpha, []), beta)
 
 
 @public("random.stateless_poisson")
@@ -135,7 +136,7 @@ def _full_range(function, shape, dtype):
     dtype = dtypes.as_dtype(dtype)
     if dtype not in (dtypes.int32, dtypes.uint32, dtypes.int64):
         raise _engine.TypeMismatchError(f"{function}: dtype is {dtype.name}; must be int32, int64 or uint32")
-    extents = [index(extent) for extent in np.asarray(shape).reshape(-1).tolist()]
+    extents = whole_numbers(shape)
     words = op("random_uniform")([*extents, dtype.size // 4], -2**31, 2**31, dtypes.int32)
     return op("bitcast")(words if dtype.size == 8 else op("squeeze")(words, axis=[-1]), dtype)
 
@@ -159,7 +160,7 @@ def split(seed, num=2, alg="auto_select"):
     seed = _engine.convert_to_tensor(seed)
     if not seed.dtype.is_integer:
         raise _engine.TypeMismatchError(f"split: seed is {seed.dtype.name}; needs two whole numbers")
-    return stateless_uniform([*np.asarray(num).reshape(-1).tolist(), 2], seed, None, None, seed.dtype, alg=alg)
+    return stateless_uniform([*whole_numbers(num), 2], seed, None, None, seed.dtype, alg=alg)
 
 
 @public("random.fold_in", "random.experimental.stateless_fold_in")
@@ -231,7 +232,9 @@ class Generator:
     @property
     def state(self):
         """(key, counter) as an int64 tensor."""
-        return _engine.convert_to_tensor(np.array([_signed(self._key), _signed(self._counter)]))
+        with self._drawing:
+            words = [_signed(self._key), _signed(self._counter)]
+        return _engine.convert_to_tensor(np.array(words))
 
     @property
     def key(self):
@@ -254,12 +257,19 @@ class Generator:
             self._counter = (self._counter + index(delta)) % _WORD
 
     def split(self, count=1):
-        """A list of new generators, whose sequences have nothing to do with this one's or one another's."""
-        if index(count) < 0:
+        """A list of new generators, whose sequences have nothing to do with this one's or one another's.
+
+        count: how many. Errors: TypeError for what is no whole number; InvalidArgumentError for one below 0;
+        ResourceExhaustedError for more than 2²⁰.
+        """
+        count = index(count)
+        if count < 0:
             raise _engine.InvalidArgumentError(f"split: count is {count}; may not be below 0")
+        if count > _MOST:
+            raise _engine.ResourceExhaustedError(f"split: count is {count}; at most {_MOST} generators")
         with self._drawing:
-            first, self._counter = self._counter, (self._counter + index(count)) % _WORD
-        return [self._made(_mix(self._key ^ _mix((first + number) % _WORD))) for number in range(index(count))]
+            key, first, self._counter = self._key, self._counter, (self._counter + count) % _WORD
+        return [self._made(_mix(key ^ _mix((first + number) % _WORD))) for number in range(count)]
 
     def _draw(self, function, *arguments):
         with self._drawing:
@@ -300,15 +310,17 @@ for _name, _method in list(vars(Generator).items()):
 
 
 _global_generator = None
+_choosing = threading.Lock()
 
 
 @public("random.get_global_generator", "random.experimental.get_global_generator")
 def get_global_generator():
     """The generator that is made at the first call, from a state that nobody chose unless set_global_generator came first."""
     global _global_generator
-    if _global_generator is None:
-        _global_generator = Generator.from_non_deterministic_state()
-    return _global_generator
+    with _choosing:
+        if _global_generator is None:
+            _global_generator = Generator.from_non_deterministic_state()
+        return _global_generator
 
 
 @public("random.set_global_generator", "random.experimental.set_global_generator")
@@ -317,4 +329,5 @@ def set_global_generator(generator):
     global _global_generator
     if not isinstance(generator, Generator):
         raise _engine.TypeMismatchError(f"set_global_generator: generator is {generator!r}; needs a tf.random.Generator")
-    _global_generator = generator
+    with _choosing:
+        _global_generator = generator

@@ -4,7 +4,7 @@ from operator import index
 import numpy as np
 
 import tapedeck
-from tapedeck.composites import op, public, tensor
+from tapedeck.composites import limits, op, public, tensor
 from tapedeck.errors import InvalidArgumentError
 
 
@@ -36,7 +36,7 @@ def count_nonzero(input=None, axis=None, keepdims=None, dtype="int64", name=None
 def _keeps_digits(sums):
     """Whether no power that was added overflowed or underflowed."""
     values = sums.numpy().astype(np.float64)
-    info = np.finfo(np.float32 if sums.dtype.size == 2 else sums.dtype.as_numpy_dtype)
+    info = limits(sums.dtype)
     return bool(np.all(np.isnan(values) | ((values >= info.tiny / info.eps) & (values < np.inf))))
 
 

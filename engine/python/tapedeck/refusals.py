@@ -27,6 +27,9 @@ def _shown(value):
 def _called_with(function, args, kwargs):
     names = function.__code__.co_varnames[:function.__code__.co_argcount]
     given = dict(zip(names, args), **kwargs)
+    if not isinstance(given.get("self"), _engine.Variable):  # another object of a method shows nothing but its address
+        given.pop("self", None)
+    given.pop("cls", None)
     return ", ".join(f"{name}: {_shown(value)}" for name, value in given.items() if name != "name")
 
 

@@ -2,7 +2,7 @@
 import numpy as np
 
 from tapedeck import dtypes
-from tapedeck.composites import op, public, tensor, zero_of
+from tapedeck.composites import limits, op, public, tensor, zero_of
 from tapedeck.errors import InvalidArgumentError
 
 
@@ -75,7 +75,7 @@ def global_norm(t_list, name=None):
     if not tensors:
         return tensor(0.0)
     norm = op("sqrt")(2.0 * op("add_n")([op("l2_loss")(t) for t in tensors]))
-    info = np.finfo(np.float32 if norm.dtype == dtypes.bfloat16 else norm.dtype.as_numpy_dtype)
+    info = limits(norm.dtype)
     if float(info.tiny) ** 0.5 / float(info.eps) < float(norm) < np.inf:
         return norm
     # squares overflowed or underflowed, which those that reduce_euclidean_norm scales do not

@@ -9,7 +9,7 @@ from operator import index
 import numpy as np
 
 from tapedeck import _engine, dtypes
-from tapedeck.composites import op as _op
+from tapedeck.composites import op as _op, whole_numbers as _whole_numbers
 from tapedeck.shapes import TensorShape
 
 _to_tensor = _engine.convert_to_tensor
@@ -63,11 +63,6 @@ def linspace(start, stop, num, name=None, axis=0):
     return _op("concat")([start, start + (stop - start) * inner, stop], place)  # the ends are exact
 
 
-def _extents(shape):
-    """A shape in any form that ops take, as a list of ints."""
-    return [index(extent) for extent in np.asarray(shape).reshape(-1)]
-
-
 def shape_n(input, out_type=dtypes.int32, name=None):
     """The extents of several tensors, each as a tensor."""
     return [_op("shape")(tensor, out_type) for tensor in input]
@@ -76,9 +71,9 @@ def shape_n(input, out_type=dtypes.int32, name=None):
 def broadcast_static_shape(shape_x, shape_y):
     """The shape to which two shapes broadcast by NumPy's rule. ValueError where they do not."""
     try:
-        return TensorShape(np.broadcast_shapes(tuple(_extents(shape_x)), tuple(_extents(shape_y))))
+        return TensorShape(np.broadcast_shapes(tuple(_whole_numbers(shape_x)), tuple(_whole_numbers(shape_y))))
     except ValueError:
-        raise _InvalidArgument(f"broadcast_static_shape: {tuple(_extents(shape_x))} and {tuple(_extents(shape_y))} "
+        raise _InvalidArgument(f"broadcast_static_shape: {tuple(_whole_numbers(shape_x))} and {tuple(_whole_numbers(shape_y))} "
                                "do not broadcast") from None
 
 
@@ -250,7 +245,7 @@ def unravel_index(indices, dims, name=None):
     if not indices.dtype.is_integer or indices.ndim > 1:
         raise _InvalidArgument(f"unravel_index: indices is {indices.dtype.name} {tuple(indices.shape)}; needs whole numbers "
                                "with at most one axis")
-    values, extents = np.asarray(indices), _extents(dims)
+    values, extents = np.asarray(indices), _whole_numbers(dims)
     count = math.prod(extents)
     if values.size and not (0 <= values.min() and values.max() < count):
         raise _engine.OutOfRangeError(f"unravel_index: indices holds {values.min()} to {values.max()}; must be in [0, {count})")

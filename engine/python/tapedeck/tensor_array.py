@@ -123,11 +123,27 @@ class TensorArray:
         self._cleared.discard(number)
         return self
 
+    @staticmethod
+    def _tensor(argument, value, dtype_hint=None):
+        try:
+            return _engine.convert_to_tensor(value, None, dtype_hint)
+        except _engine.OpError as error:
+            raise type(error)(f"TensorArray: {argument}: {str(error).removeprefix('convert_to_tensor: value: ')}") from error
+
+    def _numbers(self, argument, value):
+        return [self._whole(argument, each) for each in self._tensor(argument, value).numpy().reshape(-1)]
+
+    def _slices(self, value):
+        value = self._tensor("value", value, self._dtype)
+        if not value.ndim:
+            raise InvalidArgumentError("TensorArray: value is a scalar; needs a first axis")
+        return value
+
     def _fixed(self):
         return f"the size is {len(self._elements)}, and dynamic_size is False"
 
     def _fitting(self, value):
-        value = _engine.convert_to_tensor(value, None, self._dtype)
+        value = self._tensor("value", value, self._dtype)
         if value.dtype != self._dtype:
             raise _engine.TypeMismatchError(f"TensorArray: dtype is {self._dtype.name}, the value is {value.dtype.name}; cast it")
         if self._shape is not None and not self._shape.is_compatible_with(value.shape):
@@ -159,14 +175,14 @@ class TensorArray:
 
     def gather(self, indices, name=None):
         """The tensors of some numbers, stacked. The errors are those of stack, and OutOfRangeError outside the array."""
-        return self._joined("stack", self._all(self._whole("indices", each) for each in tensor(indices).numpy().reshape(-1)))
+        return self._joined("stack", self._all(self._numbers("indices", indices)))
 
     def unstack(self, value, name=None):
         """Takes the slices of the first axis as the array's tensors. Returns the array.
 
         Errors: InvalidArgumentError where they are more than an array has that does not grow; those of write.
         """
-        parts = op("unstack")(_engine.convert_to_tensor(value, None, self._dtype), axis=0)
+        parts = op("unstack")(self._slices(value), axis=0)
         if len(parts) > len(self._elements) and not self._dynamic:
             raise InvalidArgumentError(f"TensorArray: {len(parts)} slices; {self._fixed()}")
         self._elements[:] = [self._fitting(part) for part in parts]
@@ -176,12 +192,14 @@ class TensorArray:
     def scatter(self, indices, value, name=None):
         """Puts the slices of the first axis to those numbers. Returns the array. The errors are those of write, and
         InvalidArgumentError for another number of slices than of indices."""
-        numbers = [self._whole("indices", each) for each in tensor(indices).numpy().reshape(-1)]
-        parts = op("unstack")(_engine.convert_to_tensor(value, None, self._dtype), axis=0)
+        numbers = self._numbers("indices", indices)
+        parts = op("unstack")(self._slices(value), axis=0)
         if len(parts) != len(numbers):
             raise InvalidArgumentError(f"TensorArray: {len(numbers)} indices and {len(parts)} slices")
         if numbers and max(numbers) >= len(self._elements) and not self._dynamic:
             raise OutOfRangeError(f"TensorArray: indices has {max(numbers)}; {self._fixed()}")
+        if numbers and max(numbers) >= _MOST:
+            raise ResourceExhaustedError(f"TensorArray: indices has {max(numbers)}; at most {_MOST} tensors")
         for number, part in zip(numbers, parts):
             self.write(number, part)
         return self
@@ -192,10 +210,10 @@ class TensorArray:
         Errors: InvalidArgumentError for lengths that do not add up to the axis, and more of them than an array has that does not
         grow; those of write.
         """
-        lengths = [self._whole("lengths", each) for each in tensor(lengths).numpy().reshape(-1)]
+        lengths = self._numbers("lengths", lengths)
         if len(lengths) > len(self._elements) and not self._dynamic:
             raise InvalidArgumentError(f"TensorArray: {len(lengths)} lengths; {self._fixed()}")
-        parts = op("split")(_engine.convert_to_tensor(value, None, self._dtype), lengths, 0)
+        parts = op("split")(self._slices(value), lengths, 0)
         inferred, self._infers = self._infers, False  # the parts differ in length
         try:
             self._elements[:] = [self._fitting(part) for part in parts]

@@ -1,7 +1,10 @@
 """tf.test: a function's gradients checked against differences, and questions about the machine."""
+import math
+
 import numpy as np
 
-from tapedeck import _engine, nest
+from tapedeck import _engine
+from tapedeck.composites import require_callable
 from tapedeck.tape import GradientTape
 
 __all__ = ["compute_gradient", "gpu_device_name", "is_gpu_available"]
@@ -43,24 +46,42 @@ def _of_differences(f, x, position, delta):
     return result.astype(array.dtype)
 
 
+def _step(delta):
+    try:
+        step = float(delta)
+    except (TypeError, ValueError, OverflowError) as error:
+        kind = _engine.TypeMismatchError if isinstance(error, TypeError) else _engine.InvalidArgumentError
+        raise kind(f"compute_gradient: delta is {str(delta)[:60]!r}: {error}") from error
+    if not 0 < step < math.inf:
+        raise _engine.InvalidArgumentError(f"compute_gradient: delta is {step}; must be above 0, and finite")
+    return step
+
+
+def _source(position, value):
+    """A tensor of its own, for the same one may stand in x twice."""
+    try:
+        return _engine.op_function("identity")(value)
+    except _engine.OpError as error:
+        raise type(error)(f"compute_gradient: x[{position}]: {error}") from error
+
+
 def compute_gradient(f, x, delta=None):
     """The derivatives of f by the tape and by central differences, to compare them.
 
         theoretical, numeric = tf.test.compute_gradient(f, [x])
 
     f: takes as many tensors as x has, returns one of a floating dtype, and gives the same values for the same arguments; x: a
-    list of floating tensors or what they are made of, whose values are the place; delta: the step of the differences, above 0;
-    None for 1/1024. Each element of x costs two calls of f, and each element of f's result one playback of the tape.
+    list of floating tensors or what they are made of, whose values are the place; delta: the step of the differences, above 0
+    and finite; None for 1/1024. Each element of x costs two calls of f, and each element of f's result one playback of the tape.
     Returns: two lists with one array for each of x, of its dtype and the shape (elements of f's result, elements of x).
-    Errors: TypeError for an x that is no list, for other dtypes, and for what f returns else; InvalidArgumentError for a delta
-    that is not above 0 or too small to move a value.
+    Errors: TypeError for an f that cannot be called, an x that is no list, for other dtypes, and for what f returns else;
+    InvalidArgumentError for another delta, and one that is too small to move a value.
     """
     if not isinstance(x, (list, tuple)):
         raise TypeError(f"compute_gradient: x is {type(x).__name__}; it needs a list of tensors")
-    delta = 1 / 1024 if delta is None else float(delta)
-    if not delta > 0:
-        raise _engine.InvalidArgumentError(f"compute_gradient: delta is {delta}; must be above 0")
-    x = [_engine.op_function("identity")(tensor) for tensor in x]
+    require_callable("compute_gradient", "f", f)
+    delta = 1 / 1024 if delta is None else _step(delta)
+    x = [_source(i, value) for i, value in enumerate(x)]
     for i, tensor in enumerate(x):
         if not tensor.dtype.is_floating or tensor.dtype.name == "bfloat16":
             raise TypeError(f"compute_gradient: x[{i}] is {tensor.dtype.name}; needs float16, float32 or float64")

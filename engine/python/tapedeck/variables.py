@@ -135,8 +135,8 @@ def _change_batches(variable, indices, values):
     batches = tuple(indices.shape[:-1])
     if tuple(variable.shape[:len(batches)]) != batches or variable.ndim <= len(batches):
         raise ValueError(f"indices {tuple(indices.shape)} must begin with the batches of the variable, {tuple(variable.shape)}")
-    own = [tensor(axis, indices.dtype) for axis in np.indices(tuple(indices.shape))[:-1].astype(indices.dtype.as_numpy_dtype)]
-    return _change_places(variable, "update", op("stack")([*own, indices], -1), values)
+    own = [tensor(axis) for axis in np.indices(tuple(indices.shape), np.int64)[:-1]]  # batches may be more than indices' dtype has
+    return _change_places(variable, "update", op("stack")([*own, op("cast")(indices, "int64")], -1), values)
 
 
 def _named(function, name, doc):
@@ -157,7 +157,7 @@ def _row_method(kind):
 def _row_function(kind):
     name = f"scatter_{kind}"
 
-    def function(ref, indices, updates, use_locking=False, name=None):
+    def function(ref, indices, updates, use_locking=kind == "update", name=None):
         return _change_rows(_checked(f"scatter_{kind}", ref), kind, indices, updates)
 
     return public(name)(naming(_named(function, name, _OF_REF.format(what=_ROWS[kind][0]))))
@@ -173,7 +173,7 @@ def _place_method(kind):
 def _place_function(kind):
     name = f"scatter_nd_{kind}"
 
-    def function(ref, indices, updates, use_locking=True, name=None):
+    def function(ref, indices, updates, use_locking=kind == "update", name=None):
         return _change_places(_checked(f"scatter_nd_{kind}", ref), kind, indices, updates)
 
     doc = _OF_PLACES.format(what=_PLACES[kind]).replace("indices: ", "ref: the variable; indices: ", 1)

@@ -2,9 +2,9 @@
 
 `import tapedeck.compat.v1 as tf` works, too.
 """
-import sys
+import sys as _sys
 
-import tapedeck
+import tapedeck as _tapedeck
 
-v1 = v2 = tapedeck
-sys.modules["tapedeck.compat.v1"] = sys.modules["tapedeck.compat.v2"] = tapedeck
+v1 = v2 = _tapedeck
+_sys.modules["tapedeck.compat.v1"] = _sys.modules["tapedeck.compat.v2"] = _tapedeck

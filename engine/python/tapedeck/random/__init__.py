@@ -4,7 +4,7 @@ from operator import index as _index
 import numpy as np
 
 from tapedeck import _engine, dtypes
-from tapedeck.composites import op as _op
+from tapedeck.composites import limits as _limits, op as _op, whole_numbers as _whole_numbers
 from tapedeck.shaping import broadcast_static_shape as _broadcast_static_shape
 
 
@@ -74,6 +74,13 @@ def truncated_normal(shape, mean=0.0, stddev=1.0, dtype=dtypes.float32, seed=Non
     return _between("truncated_normal", shape, mean, stddev, dtype, seed, False)
 
 
+def _with_rate(draws, beta):
+    """Draws of the gamma distribution of rate 1, at the rate beta; None for 1."""
+    if beta is None:
+        return draws
+    return _op("maximum")(_op("divide")(draws, beta), float(_limits(draws.dtype).tiny))  # the distribution has no 0
+
+
 def gamma(shape, alpha, beta=None, dtype=dtypes.float32, seed=None, name=None):
     """Random numbers of the gamma distribution with shape parameter alpha and rate beta (None: 1).
 
@@ -83,12 +90,10 @@ def gamma(shape, alpha, beta=None, dtype=dtypes.float32, seed=None, name=None):
     """
     dtype = dtypes.as_dtype(dtype)
     alpha = _engine.convert_to_tensor(alpha, dtype)
-    if beta is None:
-        return _op("random_gamma")(alpha, shape, seed)
-    beta = _engine.convert_to_tensor(beta, dtype)
-    alpha = _op("broadcast_to")(alpha, _broadcast_static_shape(alpha.shape, beta.shape))
-    least = float(np.finfo(dtype.as_numpy_dtype).tiny)  # the distribution has no 0
-    return _op("maximum")(_op("divide")(_op("random_gamma")(alpha, shape, seed), beta), least)
+    if beta is not None:
+        beta = _engine.convert_to_tensor(beta, dtype)
+        alpha = _op("broadcast_to")(alpha, _broadcast_static_shape(alpha.shape, beta.shape))
+    return _with_rate(_op("random_gamma")(alpha, shape, seed), beta)
 
 
 def bernoulli(shape, p=0.5, dtype=dtypes.int32, seed=None, name=None):
@@ -106,7 +111,7 @@ def random_crop(value, size, seed=None, name=None):
     Errors: InvalidArgumentError for a size that has another number of axes, or is larger than value.
     """
     value = _engine.convert_to_tensor(value)
-    extents = [_index(extent) for extent in np.asarray(size).reshape(-1)]
+    extents = _whole_numbers(size)
     if len(extents) != value.ndim or any(not 0 <= part <= own for part, own in zip(extents, value.shape)):
         raise _engine.InvalidArgumentError(f"random_crop: size {extents} for value {tuple(value.shape)}; needs at most its extent "
                                            "for each axis")
