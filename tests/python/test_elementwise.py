@@ -233,6 +233,15 @@ class Values(unittest.TestCase):
             at = ~np.isnan(wanted)
             np.testing.assert_array_equal(np.signbit(found[at]), np.signbit(wanted[at]))
 
+    def test_remainders_of_reversed_divisors(self):
+        random = np.random.default_rng(11)
+        for dtype in (np.float32, np.float64, np.int32):
+            x, y = (random.integers(1, 1000, 200).astype(dtype) for _ in range(2))
+            for step in (1, 2, -1, -2):
+                count = y[::step].size
+                np.testing.assert_array_equal(tf.constant(x)[:count] % tf.constant(y)[::step], x[:count] % y[::step], str(step))
+                np.testing.assert_array_equal(tf.constant(x)[::step] % tf.constant(y)[:count], x[::step] % y[:count], str(step))
+
     def test_limits(self):
         for dtype in (np.float32, np.float64, np.int32, np.int64):
             x = np.array([-9, -3, 0, 2, 5, 100] * 30).astype(dtype)
@@ -241,6 +250,9 @@ class Values(unittest.TestCase):
             np.testing.assert_array_equal(tf.clip_by_value(rows, dtype(-3), dtype(5)), np.clip(x, -3, 5).reshape(6, 30).T)
         np.testing.assert_array_equal(tf.clip_by_value([np.nan, np.inf, -np.inf], -1., 1.), [np.nan, 1, -1])
         np.testing.assert_array_equal(tf.clip_by_value([0., 5.], 3., 2.), [2., 2.])  # the upper limit counts
+        for low, high in ((np.nan, 1.), (0., np.nan)):
+            np.testing.assert_array_equal(tf.clip_by_value([0., 5.], low, high), [np.nan, np.nan])
+            np.testing.assert_array_equal(tf.clip_by_value([0., 5.], [low, low], [high, high]), [np.nan, np.nan])
 
     def test_powers_with_one_exponent_for_all(self):
         """Some exponents have loops of their own: they must give what the power gives, in a scalar, a vector and a matrix."""
@@ -260,6 +272,16 @@ class Values(unittest.TestCase):
                 np.testing.assert_array_equal(one_by_one, vector[:40], str((dtype, exponent)))
                 matrix = np.asarray(tf.transpose(tf.reshape(tf.constant(x), [-1, 2]))**exponent)
                 np.testing.assert_array_equal(matrix, vector.reshape(-1, 2).T)
+
+    def test_powers_do_not_depend_on_how_many_are_computed(self):
+        """The last of so many is computed on its own: still not as if it were the only one, by the loop for one exponent."""
+        count = 2**21 + 1
+        for exponent, value in ((2, 0x1223df8ebb541a / 2**52), (-1, 0x1670d2d66e160d / 2**51), (.5, 0x1b6c289cfda94d / 2**51)):
+            x = tf.fill([count + 1], tf.constant(value, tf.float64))
+            y = tf.fill([count + 1], tf.constant(exponent, tf.float64))
+            y = tf.tensor_scatter_nd_update(y, [[0]], tf.constant([7.], tf.float64))  # all of them are stored
+            one_fewer = np.asarray(x[:count]**y[:count])
+            self.assertEqual(one_fewer[-1], np.asarray(x**y)[-2], exponent)
 
     def test_whole_numbers(self):
         low, high = np.iinfo(np.int32).min, np.iinfo(np.int32).max
