@@ -19,6 +19,13 @@ Real scaled(const Real& a, int exponent) {
   return a.unaryExpr([=](double value) { return std::ldexp(value, exponent); });
 }
 
+/// ⌊log₂ ‖A‖⌋, also where the norm of finite numbers is no double.
+int exponent_of_norm(const Real& a) {
+  constexpr int to_spare = 64;
+  const double size = norm(a);
+  return std::isfinite(size) ? std::ilogb(size) : to_spare + std::ilogb(norm(scaled(a, -to_spare)));
+}
+
 /// An order of rows and columns in which A is upper triangular, where there is one: that of A itself, or of
 /// its transpose, or of [A E; 0 A] made of one that is triangular.
 std::optional<std::vector<Eigen::Index>> triangular_order(const Real& a) {
@@ -144,7 +151,10 @@ void set_diagonals(Real& x, const Real& t, int halvings) {
     const double next = std::ldexp(t(i + 1, i + 1), -halvings);
     const double apart = std::fabs(next - here);
     const double quotient = apart == 0.0 ? 1.0 : -std::expm1(-apart) / apart;
-    x(i, i + 1) = std::ldexp(t(i, i + 1), -halvings) * std::exp(std::max(here, next)) * quotient;
+    if (t(i, i + 1) != 0.0)  // else 0, also where the exponential is infinite
+      x(i, i + 1) = std::ldexp(t(i, i + 1), -halvings) * std::exp(std::max(here, next)) * quotient;
+    else
+      x(i, i + 1) = 0.0;
   }
 }
 
@@ -189,7 +199,7 @@ std::optional<Real> without_scaling(Powers& powers) {
 Real exponential_in_order(const Real& a, bool is_triangular) {
   // The powers up to the tenth are doubles below this, and a matrix of small ones is not scaled.
   constexpr int most_exponent = 90;
-  const int exponent = std::max(0, std::ilogb(norm(a)) - most_exponent);
+  const int exponent = std::max(0, exponent_of_norm(a) - most_exponent);
   Powers powers(scaled(a, -exponent));
   int halvings = exponent;
   if (exponent == 0)
