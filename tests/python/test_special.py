@@ -243,6 +243,21 @@ class Incomplete(unittest.TestCase):
         np.testing.assert_array_equal(da.numpy(), [0, 0, 0])
         np.testing.assert_array_equal(dx.numpy(), [np.inf, 1, 0])
 
+    def test_gradients_next_to_zero(self):
+        def slope(function, *arguments):
+            x = tf.constant(arguments[-1], tf.float64)
+            with tf.GradientTape() as tape:
+                tape.watch(x)
+                y = function(*(tf.constant(v, tf.float64) for v in arguments[:-1]), x)
+            return float(tape.gradient(y, x))
+        for x in (1e-200, 1e-305, 1e-310, 5e-324):
+            cases = [((tf.math.igamma, a, x), x**(a - 1) / scipy.special.gamma(a)) for a in (.25, .5, .75, 1.5)]
+            cases += [((tf.math.betainc, a, 1, x), a * x**(a - 1)) for a in (.25, .5, .75, 1.5, 2.5)]
+            cases.append(((tf.math.betainc, .0625, 32, x), x**(.0625 - 1) / scipy.special.beta(.0625, 32)))
+            for arguments, wanted in cases:
+                np.testing.assert_allclose(slope(*arguments), wanted, rtol=1e-12 if wanted > 1e-300 else 1e-7,
+                                           err_msg=str(arguments))
+
     def test_betainc_has_a_gradient_to_x_alone(self):
         values = [tf.constant(v, tf.float64) for v in (2., 3., .3)]
         with tf.GradientTape() as tape:
