@@ -1,5 +1,6 @@
 #include "engine/cpu/matrix_exponential.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <optional>
@@ -134,10 +135,10 @@ int further_halvings(const Real& a, int m) {
     logarithm += std::log2(largest);
     if (k == 0) logarithm -= std::log2(largest);  // of |A|²ᵐ⁺¹ / ‖A‖
   }
-  // The coefficient is m!² / ((2m)!·(2m + 1)!).
-  const double log_coefficient =
-      (2.0 * std::lgamma(m + 1.0) - std::lgamma(2.0 * m + 1.0) - std::lgamma(2.0 * m + 2.0)) / std::log(2.0);
-  return std::max(0, static_cast<int>(std::ceil((logarithm + log_coefficient + 53.0) / (2.0 * m))));
+  // The coefficient is m!² / ((2m)!·(2m + 1)!). Not by lgamma, which threads must not share.
+  double inverse = 2.0 * m + 1.0;
+  for (int k = m + 1; k <= 2 * m; ++k) inverse *= static_cast<double>(k) * k;
+  return std::max(0, static_cast<int>(std::ceil((logarithm - std::log2(inverse) + 53.0) / (2.0 * m))));
 }
 
 /// Replaces diagonal and superdiagonal of an approximation to exp(2⁻ᵏT) by what they are, for an upper
