@@ -15,8 +15,8 @@ namespace tapedeck::cpu {
 namespace {
 
 constexpr double epsilon = 0x1p-54;
-constexpr int most_terms = 1'000'000;  ///< never reached: some √min(a, b) are needed
-constexpr double large_from = 1e4;     ///< with both above it the density is all but normal
+constexpr int most_terms = 20'000;  ///< some √min(a, b) are needed, more only where x is all but 1
+constexpr double large_from = 1e4;  ///< with both above it the density is all but normal
 constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 
 /// b·x − a·(1 − x) as the exact number rounded once: where a and b are large, the distance from the mean is
@@ -197,9 +197,11 @@ double incomplete_beta(double a, double b, double x) {
   if (std::min(a, b) >= large_from)
     return call.difference <= 0.0 ? quadrature(call) : 1.0 - quadrature(call.swapped());
   // Beyond, the fraction's terms cancel; but 1 − t has no digits where t is all but 1.
-  if (!has_short_series(call) && x > (a + 1.0) / (a + b + 2.0)) {
+  if (!has_short_series(call) && call.difference + (x - call.rest) > 0.0) {  // x > (a + 1) / (a + b + 2)
     const double other = one_side(call.swapped());
     if (other < 0.9999) return 1.0 - other;
+    const double direct = one_side(call);
+    return std::isnan(direct) ? 1.0 - other : direct;
   }
   return one_side(call);
 }

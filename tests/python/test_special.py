@@ -156,6 +156,16 @@ class Incomplete(unittest.TestCase):
         np.testing.assert_allclose(tf.math.betainc(np.ones(4), np.ones(4), u).numpy(), u, rtol=1e-14)  # uniform
         np.testing.assert_allclose(tf.math.betainc(3., 3., .5).numpy(), .5, rtol=1e-6)
 
+    def test_betainc_next_to_one(self):
+        """With a as large or b as small as this the mean is next to 1, too."""
+        # For large a, I(1 − t; a, b) is Q(b, at); mpmath 1.2.1 with 60 digits.
+        for a, b, x, wanted in ((2.**65, 8000, 1 - 2.**-52, .016445630304507967),
+                                (3.568765336826335e19, 8721.039036924583, 1 - 2.**-52, 1),
+                                (30747.251541141854, 3.4151208464809263e-07, .9999999999888929, 4.8879414194278174e-06),
+                                (38561.33465360305, 1.3433219582005398e-10, .9999999999999964, 2.9732895557152949e-09)):
+            np.testing.assert_allclose(float(tf.math.betainc(np.float64(a), b, x)), wanted, rtol=1e-10, atol=1e-15,
+                                       err_msg=f"{a} {b} {x}")
+
     def test_betainc_keeps_its_digits_where_a_and_b_are_far_apart(self):
         # Computed with mpmath, 40 digits.
         for a, b, x, wanted in TABLE:
