@@ -4,16 +4,34 @@
 #include <QDockWidget>
 #include <QEvent>
 #include <QMainWindow>
+#include <algorithm>
+#include <chrono>
 #include <cmath>
 
 namespace tapedeck::app {
+
+namespace {
+
+// In a window that is too small for them panels get what there is, in more than one turn of the layout.
+constexpr std::chrono::milliseconds follow_time{100};
+
+}  // namespace
 
 DockShares::DockShares(QMainWindow* window, const QList<QDockWidget*>& docks)
     : QObject(window), window_(window), docks_(docks) {
   settled_.setSingleShot(true);
   connect(&settled_, &QTimer::timeout, this, &DockShares::take);
+  followed_.setSingleShot(true);
+  connect(&followed_, &QTimer::timeout, this, [this] { followers_.clear(); });
   window->installEventFilter(this);
-  for (QDockWidget* dock : docks) dock->installEventFilter(this);
+  for (QDockWidget* dock : docks) {
+    dock->installEventFilter(this);
+    connect(dock, &QObject::destroyed, this, [this, dock] {
+      docks_.removeOne(dock);
+      shares_.remove(dock);
+      followers_.remove(dock);
+    });
+  }
 }
 
 QByteArray DockShares::save() const {
@@ -47,8 +65,8 @@ void DockShares::apply() {
           window_->dockWidgetArea(dock) != area)
         continue;
       docks << dock;
-      widths << qRound(shares_[dock].width() * window_->width());
-      heights << qRound(shares_[dock].height() * window_->height());
+      widths << std::max(1, qRound(shares_[dock].width() * window_->width()));
+      heights << std::max(1, qRound(shares_[dock].height() * window_->height()));
     }
     if (docks.isEmpty()) continue;
     window_->resizeDocks(docks, widths, Qt::Horizontal);
@@ -58,7 +76,7 @@ void DockShares::apply() {
 
 void DockShares::take() {
   for (const QDockWidget* dock : docks_) {
-    if (!dock->isVisible() || dock->isFloating()) continue;
+    if (!dock->isVisible() || dock->isFloating() || followers_.contains(dock)) continue;
     QSizeF& share = shares_[dock];
     const auto differs = [](double part, int whole, int length) {
       return std::abs(part * whole - length) > 1;
@@ -73,7 +91,12 @@ void DockShares::take() {
 bool DockShares::eventFilter(QObject* object, QEvent* event) {
   if (object == window_) {
     // Its layout has placed the panels already; their shares are those from before.
-    if (event->type() == QEvent::Resize) apply();
+    if (event->type() == QEvent::Resize) {
+      apply();
+      const QList<const QObject*> known = shares_.keys();
+      followers_ = QSet<const QObject*>(known.begin(), known.end());
+      followed_.start(follow_time);
+    }
   } else if (event->type() == QEvent::Resize || event->type() == QEvent::Show) {
     settled_.start(0);  // the layout may still be at work
   }

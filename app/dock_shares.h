@@ -5,6 +5,7 @@
 #include <QHash>
 #include <QList>
 #include <QObject>
+#include <QSet>
 #include <QSizeF>
 #include <QTimer>
 
@@ -14,7 +15,8 @@ class QMainWindow;
 namespace tapedeck::app {
 
 /// A panel's share is what it had of the window's width and height when it last changed by itself: by a
-/// splitter that was dragged, say. Panels that float or are hidden are left alone.
+/// splitter that was dragged, say, not by a window too small for it. Panels that float or are hidden are left
+/// alone.
 class DockShares : public QObject {
  public:
   DockShares(QMainWindow* window, const QList<QDockWidget*>& docks);
@@ -35,6 +37,8 @@ class DockShares : public QObject {
   QList<QDockWidget*> docks_;
   QHash<const QObject*, QSizeF> shares_;
   QTimer settled_;
+  QSet<const QObject*> followers_;  ///< whose sizes are the window's doing, until followed_ ends
+  QTimer followed_;
 };
 
 }  // namespace tapedeck::app

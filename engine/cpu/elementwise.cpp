@@ -169,6 +169,7 @@ void binary(Binary op, DType dtype, const void* a, int a_step, const void* b, in
             std::int64_t count) {
   const BinaryLoop loop = loops().binary[static_cast<int>(op)][index_of(dtype)];
   if (count == 0) return;
+  if (count == 1) b_step = 0;  // one y for all: which loop a power takes must not depend on how many share it
   const double cost = cost_of(op, dtype, b, b_step);
   if (static_cast<double>(count) * cost <= 20000.0) return loop(a, a_step, b, b_step, out, count);
   const std::size_t size = item_size(dtype);

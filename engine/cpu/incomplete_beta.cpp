@@ -15,8 +15,8 @@ namespace tapedeck::cpu {
 namespace {
 
 constexpr double epsilon = 0x1p-54;
-constexpr int most_terms = 1'000'000;  ///< never reached: some √min(a, b) are needed
-constexpr double large_from = 1e4;     ///< with both above it the density is all but normal
+constexpr int most_terms = 20'000;  ///< some √min(a, b) are needed, more only where x is all but 1
+constexpr double large_from = 1e4;  ///< with both above it the density is all but normal
 constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 
 /// b·x − a·(1 − x) as the exact number rounded once: where a and b are large, the distance from the mean is
@@ -71,16 +71,28 @@ double scaled_gamma_ratio(double a, double b) {
   return scaled_gamma(a + b) / (scaled_gamma(a) * scaled_gamma(b));
 }
 
-/// xᵃ·(1 − x)ᵇ / B(a, b), divided by `divisor`; for large a or b from Γ(z) = √(2π/z)·(z/e)ᶻ·Γ*(z): what the
-/// powers have in common is gone.
-double scaled_density(const BetaCall& c, double divisor = 1.0) {
-  const double sum = c.a + c.b;
-  if (sum < 10.0)
-    return std::pow(c.x, c.a) * std::pow(c.rest, c.b) * (c.a / sum * c.b / divisor) * std::tgamma(sum + 1.0) /
-           (std::tgamma(c.a + 1.0) * std::tgamma(c.b + 1.0));
-  const double half = std::exp(-0.5 * (weighted_excess(c) + weighted_excess(c.swapped())));
+constexpr double large_sum = 10.0;  ///< of a and b: from here on by Stirling's series
+
+/// 1 / B(a, b) for a small sum of a and b.
+double inverse_beta(double a, double b) {
+  const double sum = a + b;
+  return a / sum * b * std::tgamma(sum + 1.0) / (std::tgamma(a + 1.0) * std::tgamma(b + 1.0));
+}
+
+/// xᵃ·(1 − x)ᵇ / B(a, b), divided by `divisor`, for a large sum of a and b from Γ(z) = √(2π/z)·(z/e)ᶻ·Γ*(z):
+/// what the powers have in common is gone.
+double stirling_density(const BetaCall& c, double divisor) {
+  // In two parts, as the divisor may be as small as the powers.
+  const double half =
+      std::exp(-0.5 * (weighted_excess(c) + weighted_excess(c.swapped()))) / std::sqrt(divisor);
   const double width = c.a < c.b ? std::sqrt(c.a * share(c.b, c.a)) : std::sqrt(c.b * share(c.a, c.b));
-  return half * width / divisor / std::sqrt(2.0 * std::numbers::pi) * scaled_gamma_ratio(c.a, c.b) * half;
+  return half * width / std::sqrt(2.0 * std::numbers::pi) * scaled_gamma_ratio(c.a, c.b) * half;
+}
+
+/// xᵃ·(1 − x)ᵇ / B(a, b).
+double scaled_density(const BetaCall& c) {
+  if (c.a + c.b >= large_sum) return stirling_density(c, 1.0);
+  return std::pow(c.x, c.a) * std::pow(c.rest, c.b) * inverse_beta(c.a, c.b);
 }
 
 /// Gauss' and Legendre's points and weights on [0, 1], by Newton's method from (Abramowitz and
@@ -185,9 +197,11 @@ double incomplete_beta(double a, double b, double x) {
   if (std::min(a, b) >= large_from)
     return call.difference <= 0.0 ? quadrature(call) : 1.0 - quadrature(call.swapped());
   // Beyond, the fraction's terms cancel; but 1 − t has no digits where t is all but 1.
-  if (!has_short_series(call) && x > (a + 1.0) / (a + b + 2.0)) {
+  if (!has_short_series(call) && call.difference + (x - call.rest) > 0.0) {  // x > (a + 1) / (a + b + 2)
     const double other = one_side(call.swapped());
     if (other < 0.9999) return 1.0 - other;
+    const double direct = one_side(call);
+    return std::isnan(direct) ? 1.0 - other : direct;
   }
   return one_side(call);
 }
@@ -199,7 +213,11 @@ double beta_density(double a, double b, double x) {
   if (x == 0.0) return a < 1.0 ? infinity : a == 1.0 ? b : 0.0;
   if (x == 1.0) return b < 1.0 ? infinity : b == 1.0 ? a : 0.0;
   const BetaCall call{a, b, x, 1.0 - x, exact_difference(a, b, x)};
-  return scaled_density(call, x * call.rest);
+  if (a + b >= large_sum) return stirling_density(call, x * call.rest);
+  const double factor = inverse_beta(a, b) * std::pow(call.rest, b) / call.rest;
+  if (a >= 0.5) return factor * std::pow(x, a - 1.0);  // a − 1 is exact
+  const double root = std::sqrt(x);                    // factor / x alone may be no double
+  return factor * (std::pow(x, a) / root) / root;
 }
 
 namespace {

@@ -166,7 +166,7 @@ double gamma_density(double a, double x) {
   if (a < 10.0) {
     const double half = std::exp(-0.5 * x);
     if (half == 0.0) return 0.0;
-    const double power = a < 1.0 ? a / x * std::pow(x, a) : std::pow(x, a - 1.0) * a;
+    const double power = a < 0.5 ? a * std::pow(x, a) / x : std::pow(x, a - 1.0) * a;  // a − 1 exact
     return half * power * half / std::tgamma(a + 1.0);
   }
   const double half = std::exp(-0.5 * a * log_excess(x / a, (x - a) / a));

@@ -1,5 +1,6 @@
 #include "engine/cpu/matrix_exponential.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <optional>
@@ -17,6 +18,13 @@ double norm(const Real& a) {
 
 Real scaled(const Real& a, int exponent) {
   return a.unaryExpr([=](double value) { return std::ldexp(value, exponent); });
+}
+
+/// ⌊log₂ ‖A‖⌋, also where the norm of finite numbers is no double.
+int exponent_of_norm(const Real& a) {
+  constexpr int to_spare = 64;
+  const double size = norm(a);
+  return std::isfinite(size) ? std::ilogb(size) : to_spare + std::ilogb(norm(scaled(a, -to_spare)));
 }
 
 /// An order of rows and columns in which A is upper triangular, where there is one: that of A itself, or of
@@ -127,10 +135,10 @@ int further_halvings(const Real& a, int m) {
     logarithm += std::log2(largest);
     if (k == 0) logarithm -= std::log2(largest);  // of |A|²ᵐ⁺¹ / ‖A‖
   }
-  // The coefficient is m!² / ((2m)!·(2m + 1)!).
-  const double log_coefficient =
-      (2.0 * std::lgamma(m + 1.0) - std::lgamma(2.0 * m + 1.0) - std::lgamma(2.0 * m + 2.0)) / std::log(2.0);
-  return std::max(0, static_cast<int>(std::ceil((logarithm + log_coefficient + 53.0) / (2.0 * m))));
+  // The coefficient is m!² / ((2m)!·(2m + 1)!). Not by lgamma, which threads must not share.
+  double inverse = 2.0 * m + 1.0;
+  for (int k = m + 1; k <= 2 * m; ++k) inverse *= static_cast<double>(k) * k;
+  return std::max(0, static_cast<int>(std::ceil((logarithm - std::log2(inverse) + 53.0) / (2.0 * m))));
 }
 
 /// Replaces diagonal and superdiagonal of an approximation to exp(2⁻ᵏT) by what they are, for an upper
@@ -144,7 +152,10 @@ void set_diagonals(Real& x, const Real& t, int halvings) {
     const double next = std::ldexp(t(i + 1, i + 1), -halvings);
     const double apart = std::fabs(next - here);
     const double quotient = apart == 0.0 ? 1.0 : -std::expm1(-apart) / apart;
-    x(i, i + 1) = std::ldexp(t(i, i + 1), -halvings) * std::exp(std::max(here, next)) * quotient;
+    if (t(i, i + 1) != 0.0)  // else 0, also where the exponential is infinite
+      x(i, i + 1) = std::ldexp(t(i, i + 1), -halvings) * std::exp(std::max(here, next)) * quotient;
+    else
+      x(i, i + 1) = 0.0;
   }
 }
 
@@ -189,7 +200,7 @@ std::optional<Real> without_scaling(Powers& powers) {
 Real exponential_in_order(const Real& a, bool is_triangular) {
   // The powers up to the tenth are doubles below this, and a matrix of small ones is not scaled.
   constexpr int most_exponent = 90;
-  const int exponent = std::max(0, std::ilogb(norm(a)) - most_exponent);
+  const int exponent = std::max(0, exponent_of_norm(a) - most_exponent);
   Powers powers(scaled(a, -exponent));
   int halvings = exponent;
   if (exponent == 0)

@@ -129,8 +129,9 @@ TAPEDECK_OP(reduce_euclidean_norm_op) = reduction_row(
      "dx = dy·x / y"},
     Kind::floating, reduction_shape<Kind::floating>, [](const OpContext& c) { return one(length_of(c)); },
     [](const VjpContext& c) {
-      const Tensor share = divide_no_nan(c.cotangents[0], c.outputs[0]);
-      return one(with_kept_axes(c, share) * c.inputs[0]);
+      const Tensor share =
+          divide_no_nan(c.inputs[0], with_kept_axes(c, c.outputs[0]));  // 1 / y may be infinite
+      return one(with_kept_axes(c, c.cotangents[0]) * share);
     });
 Tensor reduce_euclidean_norm(const Tensor& input, const Axes& axis, bool keepdims) {
   return run_op1(reduce_euclidean_norm_op, {input}, {attribute_of(axis), keepdims});

@@ -28,6 +28,7 @@ class TestPanels : public QObject {
       return of[1] > 0 && of[2] > 0 && std::abs(of[1] + of[2] - of[0]) < 0.02;
     });
     if (!arranged) qWarning("the panels are not arranged");
+    QTest::qWait(200);  // until they have followed the window
     return window;
   }
 
@@ -114,6 +115,33 @@ class TestPanels : public QObject {
         QCoreApplication::processEvents();
         QVERIFY(dock->width() > 0 && dock->width() < 800 && dock->height() > 0 && dock->height() <= 600);
       }
+  }
+
+  void aPanelThatIsGoneIsForgotten() {
+    QMainWindow window;
+    window.resize(800, 600);
+    window.setCentralWidget(new QWidget);
+    auto* dock = new QDockWidget("Dock", &window);
+    dock->setObjectName("dock");
+    window.addDockWidget(Qt::RightDockWidgetArea, dock);
+    DockShares shares(&window, {dock});
+    QVERIFY(showActive(&window));
+    QTRY_VERIFY(!shares.save().isEmpty());
+    delete dock;
+    QCOMPARE(shares.save(), QByteArray());
+    window.resize(900, 700);
+    QCoreApplication::processEvents();
+    QCOMPARE(shares.save(), QByteArray());
+  }
+
+  void aWindowThatWasTooSmallForItsPanelsGivesThemTheirSharesAgain() {
+    const auto window = open({1280, 800});
+    const QList<double> before = shares(*window);
+    window->resize(window->minimumSizeHint());
+    QTRY_VERIFY2(!alike(shares(*window), before), qPrintable(text(shares(*window))));
+    QTest::qWait(50);  // nothing more is to happen
+    window->resize(1280, 800);
+    QTRY_VERIFY2(alike(shares(*window), before), qPrintable(text(shares(*window)) + " of " + text(before)));
   }
 
   void aHiddenPanelLeavesItsRoomToTheOthers() {

@@ -125,8 +125,9 @@ void memory(int threads, long floats) {
 }  // namespace
 
 int main(int count, char** arguments) {
-  const int threads = count > 1 ? std::max(1, std::atoi(arguments[1]))
-                                : static_cast<int>(std::thread::hardware_concurrency());
+  const int asked =
+      count > 1 ? std::atoi(arguments[1]) : static_cast<int>(std::thread::hardware_concurrency());
+  const int threads = std::max(1, asked);  // the standard library may not know the cores
   const double time = seconds(threads, [](int i) { multiply_add(0.5F + static_cast<float>(i)); });
   report("multiply_add_float32", threads, "gigaflops",
          2.0 * lanes * chains * rounds_of_chains * threads / time / 1e9);

@@ -68,6 +68,16 @@ class Exponential(unittest.TestCase):
                                    [0, np.exp(5)], rtol=1e-15)
         self.assertFalse(np.isfinite(tf.linalg.expm(np.array([[0, 1e300], [-1e300, 0]])).numpy()).any())
 
+    def test_numbers_whose_sum_is_no_double(self):
+        for matrix, wanted in (([[1e308, 1.7e308], [1.7e308, 1.7e308]], [[np.inf, np.inf], [np.inf, np.inf]]),
+                               ([[-1e308, 1.7e308], [0, -1.7e308]], [[0, 0], [0, 0]])):
+            np.testing.assert_array_equal(tf.linalg.expm(np.array(matrix)).numpy(), wanted)
+
+    def test_blocks_beside_infinite_ones_stay_apart(self):
+        found = tf.linalg.expm(np.array([[1000., 0, 0], [0, 1, 1], [0, 0, 2]])).numpy()
+        e = np.e
+        np.testing.assert_allclose(found, [[np.inf, 0, 0], [0, e, e * (e - 1)], [0, 0, e * e]], rtol=1e-15)
+
 
 class Lu(unittest.TestCase):
     def setUp(self):

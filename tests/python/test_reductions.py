@@ -355,6 +355,13 @@ class GradientsAgreeWithPyTorch(unittest.TestCase):
             for order in (2, 3):
                 special = np.array([[0, 0], [np.inf, 1], [np.nan, 1]], dtype)
                 np.testing.assert_array_equal(tf.norm(special, ord=order, axis=1).numpy(), [0, np.inf, np.nan])
+        for dtype in (np.float32, np.float64):
+            for size in (np.finfo(dtype).smallest_subnormal, np.finfo(dtype).max / 8):
+                x = tf.constant(np.array([[3, 4, 0], [0, -4, 3]], dtype) * size)
+                with tf.GradientTape() as tape:
+                    tape.watch(x)
+                    y = tf.math.reduce_euclidean_norm(x, axis=1)
+                np.testing.assert_allclose(tape.gradient(y, x).numpy(), [[.6, .8, 0], [0, -.8, .6]], rtol=1e-6)
         self.assertEqual(tf.math.reduce_euclidean_norm(np.full((2, 3, 4), 1e200), axis=[0, 2], keepdims=True).shape, (1, 3, 1))
         np.testing.assert_allclose(tf.math.reduce_euclidean_norm(np.full((2, 3, 2), 1e200), axis=[0, 2]).numpy(), [2e200] * 3)
 

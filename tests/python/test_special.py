@@ -156,6 +156,16 @@ class Incomplete(unittest.TestCase):
         np.testing.assert_allclose(tf.math.betainc(np.ones(4), np.ones(4), u).numpy(), u, rtol=1e-14)  # uniform
         np.testing.assert_allclose(tf.math.betainc(3., 3., .5).numpy(), .5, rtol=1e-6)
 
+    def test_betainc_next_to_one(self):
+        """With a as large or b as small as this the mean is next to 1, too."""
+        # For large a, I(1 − t; a, b) is Q(b, at); mpmath 1.2.1 with 60 digits.
+        for a, b, x, wanted in ((2.**65, 8000, 1 - 2.**-52, .016445630304507967),
+                                (3.568765336826335e19, 8721.039036924583, 1 - 2.**-52, 1),
+                                (30747.251541141854, 3.4151208464809263e-07, .9999999999888929, 4.8879414194278174e-06),
+                                (38561.33465360305, 1.3433219582005398e-10, .9999999999999964, 2.9732895557152949e-09)):
+            np.testing.assert_allclose(float(tf.math.betainc(np.float64(a), b, x)), wanted, rtol=1e-10, atol=1e-15,
+                                       err_msg=f"{a} {b} {x}")
+
     def test_betainc_keeps_its_digits_where_a_and_b_are_far_apart(self):
         # Computed with mpmath, 40 digits.
         for a, b, x, wanted in TABLE:
@@ -242,6 +252,21 @@ class Incomplete(unittest.TestCase):
         da, dx = tape.gradient(y, [a, x])
         np.testing.assert_array_equal(da.numpy(), [0, 0, 0])
         np.testing.assert_array_equal(dx.numpy(), [np.inf, 1, 0])
+
+    def test_gradients_next_to_zero(self):
+        def slope(function, *arguments):
+            x = tf.constant(arguments[-1], tf.float64)
+            with tf.GradientTape() as tape:
+                tape.watch(x)
+                y = function(*(tf.constant(v, tf.float64) for v in arguments[:-1]), x)
+            return float(tape.gradient(y, x))
+        for x in (1e-200, 1e-305, 1e-310, 5e-324):
+            cases = [((tf.math.igamma, a, x), x**(a - 1) / scipy.special.gamma(a)) for a in (.25, .5, .75, 1.5)]
+            cases += [((tf.math.betainc, a, 1, x), a * x**(a - 1)) for a in (.25, .5, .75, 1.5, 2.5)]
+            cases.append(((tf.math.betainc, .0625, 32, x), x**(.0625 - 1) / scipy.special.beta(.0625, 32)))
+            for arguments, wanted in cases:
+                np.testing.assert_allclose(slope(*arguments), wanted, rtol=1e-12 if wanted > 1e-300 else 1e-7,
+                                           err_msg=str(arguments))
 
     def test_betainc_has_a_gradient_to_x_alone(self):
         values = [tf.constant(v, tf.float64) for v in (2., 3., .3)]

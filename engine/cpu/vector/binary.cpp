@@ -116,7 +116,7 @@ void mod_loop(const void* a, std::int64_t a_step, const void* b, std::int64_t b_
   const float* __restrict z = static_cast<const float*>(b);
   float* __restrict y = static_cast<float*>(out);
   std::int64_t i = 0;
-  if (a_step == 1 && b_step <= 1)
+  if (a_step == 1 && (b_step == 0 || b_step == 1))
     for (; i + together <= count; i += together) {
       int others = 0;
       const auto step = [&](auto right) {
@@ -180,7 +180,7 @@ struct Square {
 struct Cube {
   template <class T>
   TAPEDECK_INLINE static T apply(T x) {
-    const double wide = static_cast<double>(x);  // its square is exact, so that the result is rounded once
+    const double wide = static_cast<double>(x);  // its square is exact
     return static_cast<T>(wide * wide * wide);
   }
 };
@@ -207,7 +207,7 @@ struct SquareRoot {  // other than sqrt, pow gives +0 for −0 and +∞ for −�
 template <class T>
 void power_loop(const void* a, std::int64_t a_step, const void* b, std::int64_t b_step, void* out,
                 std::int64_t count) {
-  if ((b_step == 0 || count == 1) && is_simple_power<T>(*static_cast<const T*>(b))) {
+  if (b_step == 0 && is_simple_power<T>(*static_cast<const T*>(b))) {
     const T exponent = *static_cast<const T*>(b);
     if (exponent == T(2)) return unary_loop<T, T, Square>(a, a_step, out, count);
     if (exponent == T(0.5)) return unary_loop<T, T, SquareRoot>(a, a_step, out, count);
@@ -222,7 +222,8 @@ template <class T>
 void clip_loop(const void* a, const void* low, const void* high, void* out, std::int64_t count) {
   const T* __restrict x = static_cast<const T*>(a);
   T* __restrict y = static_cast<T*>(out);
-  const T least = *static_cast<const T*>(low), most = *static_cast<const T*>(high);
+  const T least = *static_cast<const T*>(low), highest = *static_cast<const T*>(high);
+  const T most = least != least ? least : highest;  // either limit that is NaN makes all NaN
   for (std::int64_t i = 0; i < count; ++i) {
     const T value = x[i];
     const T raised = value > least ? value : least;
