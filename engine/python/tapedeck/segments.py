@@ -117,6 +117,8 @@ def bincount(arr, weights=None, minlength=None, maxlength=None, dtype="int32", n
     if arr.dtype.size < 4 or arr.dtype.is_unsigned:  # the numbers of rows must fit, and −1
         arr = op("cast")(arr, "int64")
     values = np.asarray(arr)
+    if not values.flags.c_contiguous:  # one number, repeated, may stand for more than there is memory
+        values = arr.numpy()
     if values.size and values.min() < 0:
         raise InvalidArgumentError(f"bincount: arr holds {values.min()}; none may be below 0")
     if axis not in (None, 0, -1) or (axis == -1 and values.ndim not in (1, 2)):
