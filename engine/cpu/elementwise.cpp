@@ -14,6 +14,7 @@ namespace {
 // lines first.
 constexpr std::int64_t streaming_bytes = std::int64_t{16} << 20;
 constexpr std::int64_t stream_buffer_bytes = 8192;
+constexpr std::int64_t few = 64;  ///< elements, which one thread does whatever they cost
 
 int index_of(DType dtype) {
   return static_cast<int>(dtype);
@@ -146,6 +147,7 @@ bool has_kernel(Binary op, DType dtype) {
 void unary(Unary op, DType dtype, const void* a, void* out, std::int64_t count) {
   const UnaryLoop loop = loops().unary[static_cast<int>(op)][index_of(dtype)];
   const std::size_t size = item_size(dtype);
+  if (count <= few) return loop(a, 1, out, count);
   const double cost = cost_of(op, dtype);
   if (static_cast<double>(count) * cost <= 20000.0) return loop(a, 1, out, count);
   write_contiguous(
@@ -170,6 +172,7 @@ void binary(Binary op, DType dtype, const void* a, int a_step, const void* b, in
   const BinaryLoop loop = loops().binary[static_cast<int>(op)][index_of(dtype)];
   if (count == 0) return;
   if (count == 1) b_step = 0;  // one y for all: which loop a power takes must not depend on how many share it
+  if (count <= few) return loop(a, a_step, b, b_step, out, count);
   const double cost = cost_of(op, dtype, b, b_step);
   if (static_cast<double>(count) * cost <= 20000.0) return loop(a, a_step, b, b_step, out, count);
   const std::size_t size = item_size(dtype);
