@@ -7,7 +7,8 @@
 
 namespace tapedeck {
 
-/// Opens `name` inside this thread's scope: "outer/inner". A name that ends with '/' is a whole one, opened again.
+/// Opens `name` inside this thread's scope: "outer/inner". A name that ends with '/' is a whole one, opened
+/// again.
 void push_scope(std::string_view name);
 /// Closes the innermost scope. Throws FailedPreconditionError where none is open.
 void pop_scope();

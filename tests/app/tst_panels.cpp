@@ -58,6 +58,16 @@ class TestPanels : public QObject {
     return parts.join(' ');
   }
 
+  /// A small window's only panel.
+  static QDockWidget* addDock(QMainWindow& window) {
+    window.resize(800, 600);
+    window.setCentralWidget(new QWidget);
+    auto* dock = new QDockWidget("Dock", &window);
+    dock->setObjectName("dock");
+    window.addDockWidget(Qt::RightDockWidgetArea, dock);
+    return dock;
+  }
+
  private slots:
   void initTestCase() { useOwnSettings(); }
   void cleanup() { QSettings().clear(); }
@@ -95,11 +105,7 @@ class TestPanels : public QObject {
 
   void brokenSettingsLeaveThePanelsInTheWindow() {
     QMainWindow window;
-    window.resize(800, 600);
-    window.setCentralWidget(new QWidget);
-    auto* dock = new QDockWidget("Dock", &window);
-    dock->setObjectName("dock");
-    window.addDockWidget(Qt::RightDockWidgetArea, dock);
+    QDockWidget* dock = addDock(window);
     DockShares shares(&window, {dock});
     QVERIFY(showActive(&window));
     QTRY_VERIFY(!shares.save().isEmpty());
@@ -119,11 +125,7 @@ class TestPanels : public QObject {
 
   void aPanelThatIsGoneIsForgotten() {
     QMainWindow window;
-    window.resize(800, 600);
-    window.setCentralWidget(new QWidget);
-    auto* dock = new QDockWidget("Dock", &window);
-    dock->setObjectName("dock");
-    window.addDockWidget(Qt::RightDockWidgetArea, dock);
+    QDockWidget* dock = addDock(window);
     DockShares shares(&window, {dock});
     QVERIFY(showActive(&window));
     QTRY_VERIFY(!shares.save().isEmpty());

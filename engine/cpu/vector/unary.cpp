@@ -65,32 +65,18 @@ struct Relu {
 };
 
 // float32 has vector code; double the standard library's functions.
-struct Erf {
-  TAPEDECK_INLINE static float apply(float x) { return erf_of(x); }
-  static double apply(double x) { return std::erf(x); }
-};
-struct Erfc {
-  TAPEDECK_INLINE static float apply(float x) { return erfc_of(x); }
-  static double apply(double x) { return std::erfc(x); }
-};
-struct Gelu {
-  TAPEDECK_INLINE static float apply(float x) { return gelu_of(x); }
-  static double apply(double x) {
-    return 0.5 * x * std::erfc(x * -0.70710678118654752440);
-  }  // 1 + erf would cancel
-};
-struct Asin {
-  TAPEDECK_INLINE static float apply(float x) { return asin_of(x); }
-  static double apply(double x) { return std::asin(x); }
-};
-struct Acos {
-  TAPEDECK_INLINE static float apply(float x) { return acos_of(x); }
-  static double apply(double x) { return std::acos(x); }
-};
-struct Atan {
-  TAPEDECK_INLINE static float apply(float x) { return atan2_of(x, 1.0F); }
-  static double apply(double x) { return std::atan(x); }
-};
+#define TAPEDECK_FUNCTION(Name, of_float, of_double)                    \
+  struct Name {                                                         \
+    TAPEDECK_INLINE static float apply(float x) { return of_float; }    \
+    TAPEDECK_INLINE static double apply(double x) { return of_double; } \
+  };
+TAPEDECK_FUNCTION(Erf, erf_of(x), std::erf(x))
+TAPEDECK_FUNCTION(Erfc, erfc_of(x), std::erfc(x))
+TAPEDECK_FUNCTION(Gelu, gelu_of(x), 0.5 * x * std::erfc(x * -0.70710678118654752440))  // 1 + erf would cancel
+TAPEDECK_FUNCTION(Asin, asin_of(x), std::asin(x))
+TAPEDECK_FUNCTION(Acos, acos_of(x), std::acos(x))
+TAPEDECK_FUNCTION(Atan, atan2_of(x, 1.0F), std::atan(x))
+#undef TAPEDECK_FUNCTION
 
 /// unary_loop of an F that does not fit all arguments: the others are computed one by one.
 template <class T, class F>
