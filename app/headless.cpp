@@ -13,12 +13,12 @@
 #include <csignal>
 #include <cstdio>
 
-#include "app/cell_runner.h"
+#include "app/control/cell_runner.h"
 #include "engine/protocol/codec.h"
-#include "inspector/graph/graph_layout.h"
-#include "inspector/graph/tape_svg.h"
 #include "inspector/model/series_model.h"
 #include "inspector/model/tape_graph.h"
+#include "inspector/panels/tape/graph_layout.h"
+#include "inspector/panels/tape/tape_svg.h"
 #include "plots/export.h"
 
 namespace tapedeck::app {

@@ -6,9 +6,9 @@
 #include <cstring>
 
 #include "app/headless.h"
-#include "app/icons.h"
-#include "app/main_window.h"
-#include "app/theme.h"
+#include "app/shell/main_window.h"
+#include "inspector/ui/icons.h"
+#include "inspector/ui/theme.h"
 
 namespace {
 

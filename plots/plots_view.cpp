@@ -2,7 +2,7 @@
 
 #include <QtWidgets>
 
-#include "inspector/keyed_action.h"
+#include "inspector/ui/keyed_action.h"
 #include "plots/export.h"
 #include "plots/plot_canvas.h"
 #include "plots/plot_chart.h"

@@ -5,7 +5,7 @@
 #include <QToolButton>
 
 #include "inspector/model/tensor_model.h"
-#include "inspector/tensor/tensor_view.h"
+#include "inspector/panels/tensor/tensor_view.h"
 #include "tests/app/window_fixture.h"
 
 using namespace tapedeck;

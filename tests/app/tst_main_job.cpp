@@ -7,13 +7,13 @@
 #include <QTableView>
 #include <cmath>
 
-#include "app/start_page.h"
-#include "inspector/graph/tape_view.h"
+#include "app/shell/start_page.h"
 #include "inspector/model/tape_graph.h"
 #include "inspector/model/tensor_model.h"
-#include "inspector/tensor/tensor_canvas.h"
-#include "inspector/tensor/tensor_view.h"
-#include "inspector/timeline/timeline_view.h"
+#include "inspector/panels/ops/timeline_view.h"
+#include "inspector/panels/tape/tape_view.h"
+#include "inspector/panels/tensor/tensor_canvas.h"
+#include "inspector/panels/tensor/tensor_view.h"
 #include "plots/plots_view.h"
 #include "tests/app/window_fixture.h"
 

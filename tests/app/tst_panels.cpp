@@ -3,10 +3,10 @@
 #include <QMainWindow>
 #include <QSpinBox>
 
-#include "app/dock_shares.h"
+#include "app/shell/dock_shares.h"
 #include "inspector/model/tensor_model.h"
-#include "inspector/tensor/slice_bar.h"
-#include "inspector/tensor/tensor_view.h"
+#include "inspector/panels/tensor/slice_bar.h"
+#include "inspector/panels/tensor/tensor_view.h"
 #include "tests/app/window_fixture.h"
 
 using namespace tapedeck;

@@ -5,10 +5,10 @@
 #include <QTextBrowser>
 #include <QtTest>
 
-#include "app/notebook/cell_widget.h"
-#include "app/notebook/code_editor.h"
-#include "app/notebook/notebook_view.h"
-#include "app/notebook/output_area.h"
+#include "app/notebook/output/output_area.h"
+#include "app/notebook/view/cell_widget.h"
+#include "app/notebook/view/code_editor.h"
+#include "app/notebook/view/notebook_view.h"
 #include "tests/notebook/sample_notebook.h"
 
 namespace tapedeck::app {

@@ -4,7 +4,7 @@
 #include <QTemporaryDir>
 #include <QtTest>
 
-#include "app/notebook/document.h"
+#include "app/notebook/document/document.h"
 #include "tests/notebook/sample_notebook.h"
 
 using namespace tapedeck::app;

@@ -12,9 +12,9 @@
 #include <QtTest>
 #include <csignal>
 
-#include "app/notebook/document.h"
-#include "app/notebook/json_text.h"
-#include "app/notebook/recovery.h"
+#include "app/control/recovery.h"
+#include "app/notebook/document/document.h"
+#include "app/notebook/document/json_text.h"
 #include "tests/notebook/sample_notebook.h"
 
 using namespace tapedeck::app;

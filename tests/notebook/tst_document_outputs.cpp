@@ -2,7 +2,7 @@
 #include <QSignalSpy>
 #include <QtTest>
 
-#include "app/notebook/document.h"
+#include "app/notebook/document/document.h"
 #include "tests/notebook/sample_notebook.h"
 
 using namespace tapedeck::app;

@@ -12,14 +12,14 @@
 #include <QToolButton>
 #include <QtTest>
 
-#include "app/notebook/cell_toolbar.h"
-#include "app/notebook/cell_widget.h"
-#include "app/notebook/code_editor.h"
-#include "app/notebook/input_line.h"
-#include "app/notebook/notebook_view.h"
-#include "app/notebook/output_area.h"
-#include "app/notebook/popups.h"
-#include "app/notebook/static_text.h"
+#include "app/notebook/output/input_line.h"
+#include "app/notebook/output/output_area.h"
+#include "app/notebook/output/static_text.h"
+#include "app/notebook/view/cell_toolbar.h"
+#include "app/notebook/view/cell_widget.h"
+#include "app/notebook/view/code_editor.h"
+#include "app/notebook/view/notebook_view.h"
+#include "app/notebook/view/popups.h"
 #include "tests/notebook/notebook_window.h"
 
 using namespace tapedeck::app;

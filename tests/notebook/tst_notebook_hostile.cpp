@@ -11,14 +11,14 @@
 #include <QTextBlock>
 #include <QtTest>
 
-#include "app/notebook/cell_widget.h"
-#include "app/notebook/code_editor.h"
-#include "app/notebook/image_output.h"
-#include "app/notebook/notebook_view.h"
-#include "app/notebook/output_area.h"
-#include "app/notebook/rich_output.h"
-#include "app/notebook/static_text.h"
-#include "app/notebook/text_output.h"
+#include "app/notebook/output/image_output.h"
+#include "app/notebook/output/output_area.h"
+#include "app/notebook/output/rich_output.h"
+#include "app/notebook/output/static_text.h"
+#include "app/notebook/output/text_output.h"
+#include "app/notebook/view/cell_widget.h"
+#include "app/notebook/view/code_editor.h"
+#include "app/notebook/view/notebook_view.h"
 #include "tests/notebook/notebook_window.h"
 
 using namespace tapedeck::app;

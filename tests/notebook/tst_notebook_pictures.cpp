@@ -5,7 +5,7 @@
 #include <QStyle>
 #include <QtTest>
 
-#include "app/notebook/notebook_view.h"
+#include "app/notebook/view/notebook_view.h"
 #include "tests/notebook/sample_notebook.h"
 
 using namespace tapedeck::app;

@@ -3,11 +3,11 @@
 #include <QRegularExpression>
 #include <QtTest>
 
-#include "app/notebook/ansi.h"
-#include "app/notebook/html_sanitizer.h"
-#include "app/notebook/maths.h"
-#include "app/notebook/svg_check.h"
-#include "app/notebook/theme.h"
+#include "app/notebook/output/ansi.h"
+#include "app/notebook/output/html_sanitizer.h"
+#include "app/notebook/output/maths.h"
+#include "app/notebook/output/svg_check.h"
+#include "app/notebook/output/theme.h"
 
 using namespace tapedeck::app;
 

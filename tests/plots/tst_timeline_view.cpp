@@ -4,7 +4,7 @@
 #include <QTest>
 #include <QtWidgets>
 
-#include "inspector/timeline/timeline_view.h"
+#include "inspector/panels/ops/timeline_view.h"
 #include "tests/model/fake_source.h"
 #include "tests/model/records_text.h"
 

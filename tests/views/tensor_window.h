@@ -7,9 +7,9 @@
 
 #include "fake_source.h"
 #include "fake_tape.h"
-#include "inspector/tensor/statistics_panel.h"
-#include "inspector/tensor/tensor_canvas.h"
-#include "inspector/tensor/tensor_view.h"
+#include "inspector/panels/tensor/statistics_panel.h"
+#include "inspector/panels/tensor/tensor_canvas.h"
+#include "inspector/panels/tensor/tensor_view.h"
 #include "view_test.h"
 
 namespace tapedeck::test {

@@ -3,8 +3,8 @@
 #include <QTest>
 #include <QVBoxLayout>
 
-#include "inspector/canvas/canvas_painter.h"
-#include "inspector/canvas/canvas_widget.h"
+#include "inspector/ui/canvas/canvas_painter.h"
+#include "inspector/ui/canvas/canvas_widget.h"
 #include "view_test.h"
 
 using namespace tapedeck::inspector;

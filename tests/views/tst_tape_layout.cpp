@@ -8,13 +8,13 @@
 #include <random>
 
 #include "fake_tape.h"
-#include "inspector/graph/dot_layout.h"
-#include "inspector/graph/layout_worker.h"
-#include "inspector/graph/node_details.h"
-#include "inspector/graph/node_style.h"
-#include "inspector/graph/placement.h"
-#include "inspector/graph/tape_scene.h"
-#include "inspector/graph/tape_svg.h"
+#include "inspector/panels/tape/dot_layout.h"
+#include "inspector/panels/tape/layout_worker.h"
+#include "inspector/panels/tape/node_details.h"
+#include "inspector/panels/tape/node_style.h"
+#include "inspector/panels/tape/placement.h"
+#include "inspector/panels/tape/tape_scene.h"
+#include "inspector/panels/tape/tape_svg.h"
 
 using namespace tapedeck;
 using namespace tapedeck::inspector;

@@ -7,9 +7,9 @@
 
 #include "fake_source.h"
 #include "fake_tape.h"
-#include "inspector/graph/node_style.h"
-#include "inspector/graph/tape_canvas.h"
-#include "inspector/graph/tape_view.h"
+#include "inspector/panels/tape/node_style.h"
+#include "inspector/panels/tape/tape_canvas.h"
+#include "inspector/panels/tape/tape_view.h"
 #include "view_test.h"
 
 using namespace tapedeck;

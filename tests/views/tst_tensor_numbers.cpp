@@ -3,9 +3,9 @@
 #include <cmath>
 #include <limits>
 
-#include "inspector/tensor/color_map.h"
-#include "inspector/tensor/heat_picture.h"
-#include "inspector/tensor/number_format.h"
+#include "inspector/panels/tensor/color_map.h"
+#include "inspector/panels/tensor/heat_picture.h"
+#include "inspector/panels/tensor/number_format.h"
 
 using namespace tapedeck;
 using namespace tapedeck::inspector;

@@ -9,8 +9,8 @@
 #include <QTest>
 #include <QWheelEvent>
 
-#include "inspector/tensor/slice_bar.h"
-#include "inspector/tensor/statistics_panel.h"
+#include "inspector/panels/tensor/slice_bar.h"
+#include "inspector/panels/tensor/statistics_panel.h"
 #include "tensor_window.h"
 
 using namespace tapedeck;

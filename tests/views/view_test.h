@@ -7,7 +7,7 @@
 #include <QTest>
 #include <QWidget>
 
-#include "inspector/canvas/canvas_widget.h"
+#include "inspector/ui/canvas/canvas_widget.h"
 
 namespace tapedeck::test {
 

@@ -8,11 +8,11 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "inspector/canvas/canvas_widget.h"
-#include "inspector/graph/tape_view.h"
 #include "inspector/model/tape_graph.h"
 #include "inspector/model/tensor_model.h"
-#include "inspector/tensor/tensor_view.h"
+#include "inspector/panels/tape/tape_view.h"
+#include "inspector/panels/tensor/tensor_view.h"
+#include "inspector/ui/canvas/canvas_widget.h"
 #include "tests/app/window_fixture.h"
 
 using namespace tapedeck;

@@ -1,0 +1,89 @@
+#include "app/control/cell_runner.h"
+
+#include <QDir>
+#include <QFileInfo>
+
+namespace tapedeck::app {
+
+CellRunner::CellRunner(Document* document, KernelSession* kernel, QObject* parent)
+    : QObject(parent), document_(document), kernel_(kernel) {
+  connect(kernel_, &KernelSession::executionStarted, this, [this](const QString& cellId, int count) {
+    running_ = cellId;
+    document_->setExecutionCount(cellId, count);
+    emit cellStateChanged(cellId, CellState::busy);
+  });
+  connect(kernel_, &KernelSession::outputReceived, this, &CellRunner::receive);
+  connect(kernel_, &KernelSession::outputCleared, this, [this](const QString& cellId, bool wait) {
+    if (wait)
+      clearOnNext_.insert(cellId);
+    else
+      document_->clearOutputs(cellId);
+  });
+  connect(kernel_, &KernelSession::displayUpdated, document_, &Document::updateDisplay);
+  connect(kernel_, &KernelSession::executionFinished, this, &CellRunner::finish);
+  connect(kernel_, &KernelSession::ready, this, [this](const nlohmann::json& info) {
+    document_->setLanguageInfo(info);
+    sendWaiting();
+  });
+  connect(kernel_, &KernelSession::stateChanged, this, [this](KernelState state) {
+    if (state != KernelState::dead && state != KernelState::stopped) return;
+    // What had not been sent yet will not run; what was sent is reported as aborted by the session itself.
+    const QStringList lost = std::exchange(waiting_, {});
+    for (const QString& cellId : lost) finish(cellId, "aborted", 0);
+  });
+}
+
+QString CellRunner::folder() const {
+  return document_->path().isEmpty() ? QDir::homePath() : QFileInfo(document_->path()).absolutePath();
+}
+
+void CellRunner::run(const QStringList& cellIds) {
+  for (const QString& cellId : cellIds) {
+    const int index = document_->indexOf(cellId);
+    if (index < 0 || document_->cell(index).type != CellType::code || unfinished_.contains(cellId)) continue;
+    unfinished_.insert(cellId);
+    waiting_ << cellId;
+    emit cellStateChanged(cellId, CellState::queued);
+  }
+  const KernelState state = kernel_->state();
+  if (state == KernelState::stopped || state == KernelState::dead) {
+    if (!waiting_.isEmpty()) kernel_->start(folder());
+  } else if (state != KernelState::starting) {
+    sendWaiting();
+  }
+}
+
+void CellRunner::sendWaiting() {
+  const QStringList cells = std::exchange(waiting_, {});
+  for (const QString& cellId : cells) start(cellId);
+}
+
+void CellRunner::start(const QString& cellId) {
+  const int index = document_->indexOf(cellId);
+  if (index < 0) {  // deleted while it waited
+    finish(cellId, "aborted", 0);
+    return;
+  }
+  document_->clearOutputs(cellId);
+  document_->setExecutionCount(cellId, 0);
+  clearOnNext_.remove(cellId);
+  kernel_->execute(cellId, document_->cell(index).source);
+}
+
+void CellRunner::receive(const QString& cellId, const nlohmann::json& output) {
+  if (clearOnNext_.remove(cellId)) document_->clearOutputs(cellId);
+  document_->appendOutput(cellId, output);
+  if (output.value("output_type", "") == "error") emit cellFailed(cellId, output);
+}
+
+void CellRunner::finish(const QString& cellId, const QString& status, int executionCount) {
+  if (!unfinished_.remove(cellId)) return;
+  if (running_ == cellId) running_.clear();
+  if (executionCount > 0) document_->setExecutionCount(cellId, executionCount);
+  emit cellStateChanged(cellId, status == "ok"      ? CellState::done
+                                : status == "error" ? CellState::failed
+                                                    : CellState::idle);
+  if (unfinished_.isEmpty()) emit finished();
+}
+
+}  // namespace tapedeck::app

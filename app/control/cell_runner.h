@@ -1,0 +1,50 @@
+// Runs a document's cells in its session process and puts what comes back into the document. Needs no window.
+#pragma once
+
+#include <QHash>
+#include <QObject>
+#include <QSet>
+#include <QStringList>
+
+#include "app/kernel/kernel_session.h"
+#include "app/notebook/document/cell_state.h"
+#include "app/notebook/document/document.h"
+
+namespace tapedeck::app {
+
+class CellRunner : public QObject {
+  Q_OBJECT
+ public:
+  CellRunner(Document* document, KernelSession* kernel, QObject* parent = nullptr);
+
+  /// Queues the code cells among `cellIds`, in that order; starts the session process where there is none.
+  /// Cells that wait already are not queued twice.
+  void run(const QStringList& cellIds);
+  /// Cells queued or running.
+  bool busy() const { return !unfinished_.isEmpty(); }
+  QString runningCell() const { return running_; }
+  /// Where the session process is started: the notebook's folder, or the home folder for one never saved.
+  QString folder() const;
+
+ signals:
+  void cellStateChanged(const QString& cellId, tapedeck::app::CellState state);
+  /// A cell's error output (nbformat: ename, evalue, traceback).
+  void cellFailed(const QString& cellId, const nlohmann::json& error);
+  /// The queue is empty.
+  void finished();
+
+ private:
+  void start(const QString& cellId);
+  void sendWaiting();
+  void receive(const QString& cellId, const nlohmann::json& output);
+  void finish(const QString& cellId, const QString& status, int executionCount);
+
+  Document* document_;
+  KernelSession* kernel_;
+  QStringList waiting_;        ///< until the session process is ready
+  QSet<QString> unfinished_;   ///< waiting, queued or running
+  QSet<QString> clearOnNext_;  ///< clear_output(wait=True)
+  QString running_;
+};
+
+}  // namespace tapedeck::app

@@ -1,0 +1,8 @@
+// What a cell is doing.
+#pragma once
+
+namespace tapedeck::app {
+
+enum class CellState { idle, queued, busy, done, failed };
+
+}  // namespace tapedeck::app

@@ -1,0 +1,247 @@
+#include "app/notebook/document/document.h"
+
+#include <QFileInfo>
+
+#include "app/notebook/document/document_private.h"
+#include "app/notebook/document/file_io.h"
+#include "app/notebook/document/stream_text.h"
+
+namespace tapedeck::app {
+
+using nlohmann::ordered_json;
+
+Document::Document(QObject* parent) : QObject(parent), d_(std::make_unique<Private>()) {
+  d_->notebook.header["metadata"] = ordered_json::object();
+  d_->notebook.header["nbformat"] = 4;
+  d_->notebook.header["nbformat_minor"] = 5;
+  d_->notebook.cells.push_back(makeCell(CellType::code, {}));
+  d_->rememberSaved();
+}
+
+Document::~Document() = default;
+
+void Document::load(const QString& path) {
+  const QByteArray bytes = readWholeFile(path);
+  NotebookData notebook = readNotebook(bytes, QFileInfo(path).fileName());
+  d_->path = QFileInfo(path).absoluteFilePath();
+  d_->replace(std::move(notebook), bytes);
+  emit reset();
+  d_->announceModified(this);
+}
+
+void Document::parse(const QByteArray& bytes, const QString& name) {
+  NotebookData notebook = readNotebook(bytes, name);
+  d_->path.clear();
+  d_->replace(std::move(notebook), bytes);
+  emit reset();
+  d_->announceModified(this);
+}
+
+void Document::recover(const QByteArray& bytes, const QString& path) {
+  NotebookData notebook =
+      readNotebook(bytes, path.isEmpty() ? "The recovery file" : QFileInfo(path).fileName());
+  d_->path = path;
+  d_->replace(std::move(notebook), {});
+  d_->recovered = true;
+  emit reset();
+  d_->announceModified(this);
+}
+
+QByteArray Document::serialize() const {
+  return serializer()();
+}
+
+std::function<QByteArray()> Document::serializer() const {
+  if (!modified() && !d_->fileBytes.isEmpty()) return [bytes = d_->fileBytes] { return bytes; };
+  auto notebook = std::make_shared<NotebookData>(d_->notebook);
+  ordered_json& metadata = notebook->header["metadata"];
+  if (!d_->languageInfo.is_null()) metadata["language_info"] = d_->languageInfo;
+  if (!metadata.contains("kernelspec") && !d_->kernelSpec.is_null()) metadata["kernelspec"] = d_->kernelSpec;
+  return [notebook] { return writeNotebook(*notebook); };
+}
+
+void Document::save(const QString& path) {
+  const QByteArray bytes = serialize();
+  writeFileAtomically(path, bytes);
+  d_->path = QFileInfo(path).absoluteFilePath();
+  d_->fileBytes = bytes;
+  d_->rememberSaved();
+  d_->announceModified(this);
+}
+
+QString Document::path() const {
+  return d_->path;
+}
+bool Document::modified() const {
+  return d_->modified();
+}
+bool Document::readOnly() const {
+  return isReadOnly(d_->path);
+}
+
+int Document::cellCount() const {
+  return static_cast<int>(d_->notebook.cells.size());
+}
+const Cell& Document::cell(int index) const {
+  return d_->at(index).cell;
+}
+const ordered_json& Document::cellMembers(int index) const {
+  return d_->at(index).members;
+}
+
+int Document::indexOf(const QString& id) const {
+  for (int i = 0; i < cellCount(); ++i) {
+    if (cell(i).id == id) return i;
+  }
+  return -1;
+}
+
+QString Document::insertCell(int index, CellType type, const QString& source) {
+  CellPointer data = makeCell(type, source);
+  while (indexOf(data->cell.id) >= 0) data->cell.id = randomCellId();
+  const QString id = data->cell.id;
+  d_->push({Change::Kind::insert, std::clamp(index, 0, cellCount()), 0, std::move(data), nullptr});
+  d_->apply(this, d_->undo.back());
+  return id;
+}
+
+void Document::removeCell(int index) {
+  d_->push({Change::Kind::remove, index, 0, d_->notebook.cells.at(static_cast<std::size_t>(index)), nullptr});
+  d_->apply(this, d_->undo.back());
+}
+
+void Document::moveCell(int from, int to) {
+  to = std::clamp(to, 0, cellCount() - 1);
+  if (from == to) return;
+  d_->push({Change::Kind::move, from, to, nullptr, nullptr});
+  d_->apply(this, d_->undo.back());
+}
+
+void Document::setCellType(int index, CellType type) {
+  const CellPointer before = d_->notebook.cells.at(static_cast<std::size_t>(index));
+  if (before->cell.type == type) return;
+  auto after = std::make_shared<CellData>(*before);
+  convertCell(*after, type);
+  after->revision = d_->nextRevision();
+  d_->push({Change::Kind::convert, index, 0, after, before});
+  d_->apply(this, d_->undo.back());
+}
+
+void Document::setSource(int index, const QString& source) {
+  if (cell(index).source == source) return;
+  d_->edit(index).cell.source = source;
+  d_->compareWithSaved(index);
+  emit cellChanged(index);
+  d_->announceModified(this);
+}
+
+bool Document::canUndoStructure() const {
+  return !d_->undo.empty();
+}
+bool Document::canRedoStructure() const {
+  return !d_->redo.empty();
+}
+
+void Document::undoStructure() {
+  if (d_->undo.empty()) return;
+  d_->redo.push_back(std::move(d_->undo.back()));
+  d_->undo.pop_back();
+  d_->revert(this, d_->redo.back());
+}
+
+void Document::redoStructure() {
+  if (d_->redo.empty()) return;
+  d_->undo.push_back(std::move(d_->redo.back()));
+  d_->redo.pop_back();
+  d_->apply(this, d_->undo.back());
+}
+
+// ---- results of running ----
+
+void Document::clearOutputs(const QString& cellId) {
+  const int index = indexOf(cellId);
+  if (index < 0 || cell(index).type != CellType::code) return;
+  if (cell(index).outputs.empty() && cell(index).executionCount == 0) return;
+  CellData& data = d_->editResults(index);
+  data.cell.outputs = ordered_json::array();
+  data.displayIds.clear();
+  data.cell.executionCount = 0;
+  data.members["execution_count"] = nullptr;
+  emit outputsChanged(index);
+  d_->announceModified(this);
+}
+
+void Document::appendOutput(const QString& cellId, const nlohmann::json& output) {
+  const int index = indexOf(cellId);
+  if (index < 0 || cell(index).type != CellType::code || !output.is_object()) return;
+  CellData& data = d_->editResults(index);
+  ordered_json& outputs = data.cell.outputs;
+  if (output.value("output_type", "") == "stream" && output.contains("text")) {
+    const std::string text = joinedText(ordered_json(output["text"]));
+    const std::string name = output.value("name", "stdout");
+    if (!outputs.empty() && outputs.back().value("output_type", "") == "stream" &&
+        outputs.back().value("name", "") == name && outputs.back()["text"].is_string()) {
+      appendStreamText(outputs.back()["text"].get_ref<std::string&>(), text);
+    } else {
+      std::string own;
+      appendStreamText(own, text);
+      outputs.push_back({{"name", name}, {"output_type", "stream"}, {"text", own}});
+      data.displayIds += QString();
+    }
+  } else {
+    ordered_json own(output);
+    QString displayId;
+    if (own.contains("transient") && own["transient"].is_object()) {
+      displayId = QString::fromStdString(own["transient"].value("display_id", ""));
+    }
+    own.erase("transient");
+    outputs.push_back(std::move(own));
+    data.displayIds += displayId;
+  }
+  emit outputsChanged(index);
+  d_->announceModified(this);
+}
+
+void Document::updateDisplay(const QString& displayId, const nlohmann::json& bundle,
+                             const nlohmann::json& metadata) {
+  if (displayId.isEmpty()) return;
+  for (int index = 0; index < cellCount(); ++index) {
+    if (!d_->at(index).displayIds.contains(displayId)) continue;
+    CellData& data = d_->editResults(index);
+    for (qsizetype i = 0; i < data.displayIds.size(); ++i) {
+      if (data.displayIds[i] != displayId) continue;
+      data.cell.outputs[static_cast<std::size_t>(i)]["data"] = ordered_json(bundle);
+      data.cell.outputs[static_cast<std::size_t>(i)]["metadata"] = ordered_json(metadata);
+    }
+    emit outputsChanged(index);
+  }
+  d_->announceModified(this);
+}
+
+void Document::setExecutionCount(const QString& cellId, int count) {
+  const int index = indexOf(cellId);
+  if (index < 0 || cell(index).type != CellType::code || cell(index).executionCount == count) return;
+  CellData& data = d_->editResults(index);
+  data.cell.executionCount = count;
+  data.members["execution_count"] = count > 0 ? ordered_json(count) : ordered_json(nullptr);
+  emit outputsChanged(index);
+  d_->announceModified(this);
+}
+
+void Document::setLanguageInfo(const nlohmann::json& kernelInfo) {
+  // Not a change by itself: a file that was only looked at must not ask to be saved.
+  if (!kernelInfo.is_object() || !kernelInfo.contains("language_info")) return;
+  d_->languageInfo = ordered_json(kernelInfo["language_info"]);
+  if (!d_->languageInfo.is_object()) {
+    d_->languageInfo = nullptr;
+    return;
+  }
+  const std::string language = d_->languageInfo.contains("name") && d_->languageInfo["name"].is_string()
+                                   ? d_->languageInfo["name"].get<std::string>()
+                                   : "python";
+  d_->kernelSpec = {{"display_name", language == "python" ? "Python 3 (ipykernel)" : language},
+                    {"language", language},
+                    {"name", language == "python" ? "python3" : language}};
+}
+
+}  // namespace tapedeck::app

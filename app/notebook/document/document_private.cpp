@@ -1,0 +1,145 @@
+#include "app/notebook/document/document_private.h"
+
+namespace tapedeck::app {
+
+CellData& Document::Private::edit(int index) {
+  CellPointer& cell = notebook.cells.at(static_cast<std::size_t>(index));
+  if (cell.use_count() > 1) cell = std::make_shared<CellData>(*cell);
+  return *cell;
+}
+
+CellData& Document::Private::editResults(int index) {
+  CellData& data = edit(index);
+  data.revision = nextRevision();
+  compareWithSaved(index);
+  return data;
+}
+
+void Document::Private::replace(NotebookData data, const QByteArray& bytes) {
+  notebook = std::move(data);
+  fileBytes = bytes;
+  undo.clear();
+  redo.clear();
+  rememberSaved();
+}
+
+void Document::Private::rememberSaved() {
+  saved.clear();
+  for (const CellPointer& data : notebook.cells) {
+    saved.push_back({data->cell.id, data->cell.type, data->cell.source, data->revision});
+  }
+  recovered = false;
+  compareAll();
+}
+
+bool Document::Private::modified() const {
+  return recovered || changedCount > 0 || saved.size() != notebook.cells.size();
+}
+
+bool Document::Private::differs(std::size_t index) const {
+  if (index >= saved.size()) return true;
+  const CellData& data = *notebook.cells[index];
+  const SavedCell& old = saved[index];
+  return data.cell.id != old.id || data.cell.type != old.type || data.revision != old.revision ||
+         data.cell.source != old.source;
+}
+
+void Document::Private::compareWithSaved(int index) {
+  const auto i = static_cast<std::size_t>(index);
+  const bool now = differs(i);
+  changedCount += static_cast<int>(now) - static_cast<int>(changed[i]);
+  changed[i] = now;
+}
+
+void Document::Private::compareAll() {
+  changed.assign(notebook.cells.size(), false);
+  changedCount = 0;
+  for (std::size_t i = 0; i < notebook.cells.size(); ++i) compareWithSaved(static_cast<int>(i));
+}
+
+void Document::Private::announceModified(Document* document) {
+  if (modified() == announced) return;
+  announced = modified();
+  emit document->modifiedChanged(announced);
+}
+
+// ---- structure ----
+
+void Document::Private::push(Change change) {
+  constexpr std::size_t history = 200;
+  if (undo.size() >= history) undo.erase(undo.begin());
+  undo.push_back(std::move(change));
+  redo.clear();
+}
+
+void Document::Private::apply(Document* document, Change& change) {
+  switch (change.kind) {
+    case Change::Kind::insert:
+      insert(document, change.index, change.cell);
+      break;
+    case Change::Kind::remove:
+      change.cell = remove(document, change.index);
+      break;
+    case Change::Kind::move:
+      move(document, change.index, change.to);
+      break;
+    case Change::Kind::convert:
+      convert(document, change.index, change.cell);
+      break;
+  }
+  announceModified(document);
+}
+
+void Document::Private::revert(Document* document, Change& change) {
+  switch (change.kind) {
+    case Change::Kind::insert:
+      // The cell as it is now, so that redo brings back what was typed since.
+      change.cell = remove(document, change.index);
+      break;
+    case Change::Kind::remove:
+      insert(document, change.index, change.cell);
+      break;
+    case Change::Kind::move:
+      move(document, change.to, change.index);
+      break;
+    case Change::Kind::convert:
+      convert(document, change.index, change.before);
+      break;
+  }
+  announceModified(document);
+}
+
+void Document::Private::insert(Document* document, int index, const CellPointer& cell) {
+  notebook.cells.insert(notebook.cells.begin() + index, cell);
+  compareAll();
+  emit document->cellInserted(index);
+}
+
+CellPointer Document::Private::remove(Document* document, int index) {
+  CellPointer cell = std::move(notebook.cells.at(static_cast<std::size_t>(index)));
+  notebook.cells.erase(notebook.cells.begin() + index);
+  compareAll();
+  emit document->cellRemoved(index);
+  return cell;
+}
+
+void Document::Private::move(Document* document, int from, int to) {
+  CellPointer cell = std::move(notebook.cells.at(static_cast<std::size_t>(from)));
+  notebook.cells.erase(notebook.cells.begin() + from);
+  notebook.cells.insert(notebook.cells.begin() + to, std::move(cell));
+  compareAll();
+  emit document->cellMoved(from, to);
+}
+
+void Document::Private::convert(Document* document, int index, const CellPointer& cell) {
+  CellPointer& place = notebook.cells.at(static_cast<std::size_t>(index));
+  // What was typed since stays.
+  const QString source = place->cell.source;
+  place = std::make_shared<CellData>(*cell);
+  place->cell.source = source;
+  compareAll();
+  emit document->cellChanged(index);
+  emit document->outputsChanged(index);
+}
+
+}  // namespace tapedeck::app

@@ -1,0 +1,72 @@
+// The insides of Document: cells, what was saved of them, and the undo of structure.
+#pragma once
+
+#include <QHash>
+#include <vector>
+
+#include "app/notebook/document/document.h"
+#include "app/notebook/document/nbformat.h"
+
+namespace tapedeck::app {
+
+/// One step that undoStructure() takes back.
+struct Change {
+  enum class Kind { insert, remove, move, convert };
+  Kind kind;
+  int index = 0;
+  int to = 0;          ///< move
+  CellPointer cell;    ///< insert, remove: the cell; convert: as it is afterwards
+  CellPointer before;  ///< convert: as it was
+};
+
+/// What the file on disk has of a cell, to tell whether it changed.
+struct SavedCell {
+  QString id;
+  CellType type;
+  QString source;
+  quint64 revision;
+};
+
+struct Document::Private {
+  NotebookData notebook;
+  QString path;
+  QByteArray fileBytes;  ///< of the file as it was loaded or saved
+  nlohmann::ordered_json languageInfo;
+  nlohmann::ordered_json kernelSpec;
+  bool recovered = false;  ///< came from a recovery file: differs from the file on disk until saved
+
+  std::vector<Change> undo;
+  std::vector<Change> redo;
+
+  std::vector<SavedCell> saved;
+  std::vector<bool> changed;  ///< per cell, against the saved one at the same place
+  int changedCount = 0;
+  bool announced = false;
+  quint64 revisions = 0;
+
+  const CellData& at(int index) const { return *notebook.cells.at(static_cast<std::size_t>(index)); }
+  /// The cell to be written to: a copy of its own where a snapshot or an undo step shares it.
+  CellData& edit(int index);
+  CellData& editResults(int index);
+  quint64 nextRevision() { return ++revisions; }
+
+  void replace(NotebookData data, const QByteArray& bytes);
+  void rememberSaved();
+  bool modified() const;
+  void compareWithSaved(int index);
+  void compareAll();
+  void announceModified(Document* document);
+
+  void push(Change change);
+  void apply(Document* document, Change& change);
+  void revert(Document* document, Change& change);
+  void insert(Document* document, int index, const CellPointer& cell);
+  CellPointer remove(Document* document, int index);
+  void move(Document* document, int from, int to);
+  void convert(Document* document, int index, const CellPointer& cell);
+
+ private:
+  bool differs(std::size_t index) const;
+};
+
+}  // namespace tapedeck::app

@@ -1,0 +1,63 @@
+#include "app/notebook/output/input_line.h"
+
+#include <QKeyEvent>
+#include <QLabel>
+#include <QLineEdit>
+#include <QPainter>
+
+namespace tapedeck::app {
+namespace {
+
+constexpr int padding = 6;
+
+/// Keeps all keys: one that it did not use would be a command for the notebook around it.
+class InputField : public QLineEdit {
+ public:
+  using QLineEdit::QLineEdit;
+
+ protected:
+  void keyPressEvent(QKeyEvent* event) override {
+    QLineEdit::keyPressEvent(event);
+    event->accept();
+  }
+};
+
+}  // namespace
+
+InputLine::InputLine(const QString& prompt, bool password, const NotebookTheme& theme, QWidget* parent)
+    : Block(parent), theme_(theme), label_(new QLabel(this)), field_(new InputField(this)) {
+  label_->setTextFormat(Qt::PlainText);
+  label_->setText(prompt.isEmpty() ? "Input:" : prompt);
+  label_->setFont(theme.codeFont);
+  label_->setBuddy(field_);
+  field_->setFont(theme.codeFont);
+  field_->setEchoMode(password ? QLineEdit::Password : QLineEdit::Normal);
+  field_->setPlaceholderText(password ? "Type it, then press Enter; it is not shown"
+                                      : "The program waits for a line: type it, then press Enter");
+  field_->setAccessibleName("Input for the program: " + prompt);
+  field_->setToolTip("The running cell called input(); Enter sends the line");
+  connect(field_, &QLineEdit::returnPressed, this, [this] { emit given(field_->text()); });
+}
+
+QString InputLine::prompt() const {
+  return label_->text();
+}
+
+int InputLine::computeHeight(int) {
+  return field_->sizeHint().height() + 2 * padding;
+}
+
+void InputLine::place() {
+  const int label = std::min(label_->sizeHint().width(), width() / 2);
+  label_->setGeometry(padding + 4, padding, label, height() - 2 * padding);
+  field_->setGeometry(label + 2 * padding + 4, padding, width() - label - 3 * padding - 4,
+                      height() - 2 * padding);
+}
+
+void InputLine::paintEvent(QPaintEvent*) {
+  QPainter painter(this);
+  painter.fillRect(rect(), theme_.warningBackground);
+  painter.fillRect(QRect(0, 0, 3, height()), theme_.busy);
+}
+
+}  // namespace tapedeck::app

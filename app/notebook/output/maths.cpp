@@ -1,0 +1,241 @@
+#include "app/notebook/output/maths.h"
+
+#include <QHash>
+
+#include "app/notebook/output/math_symbols.h"
+
+namespace tapedeck::app {
+namespace {
+
+/// Commands whose argument is set upright, as it stands, or in the letters of a special alphabet.
+bool isUpright(const QString& name) {
+  static const QStringList names = {"text", "mathrm", "operatorname", "textrm", "mathsf", "texttt", "mathtt"};
+  return names.contains(name);
+}
+
+QString doubleStruck(const QString& text) {
+  static const QHash<QChar, QString> letters = {{'R', "ℝ"}, {'N', "ℕ"}, {'Z', "ℤ"}, {'Q', "ℚ"},
+                                                {'C', "ℂ"}, {'E', "𝔼"}, {'P', "ℙ"}};
+  QString out;
+  for (const QChar c : text) out += letters.value(c, QString(c));
+  return out;
+}
+
+/// The mark that an accent command puts over its argument.
+QString accent(const QString& name) {
+  static const QHash<QString, QString> marks = {
+      {"hat", "\u0302"},      {"widehat", "\u0302"}, {"bar", "\u0304"},
+      {"overline", "\u0304"}, {"tilde", "\u0303"},   {"widetilde", "\u0303"},
+      {"dot", "\u0307"},      {"ddot", "\u0308"},    {"vec", "\u20d7"}};
+  return marks.value(name);
+}
+
+class MathFormatter {
+ public:
+  explicit MathFormatter(const QString& tex) : tex_(tex) {}
+
+  std::vector<MathRun> run() {
+    while (position_ < tex_.size()) readItem(0, 0);
+    return std::move(runs_);
+  }
+
+ private:
+  static constexpr int deepest = 40;
+
+  void add(const QString& text, bool italic, int level) {
+    if (text.isEmpty()) return;
+    if (!runs_.empty() && runs_.back().italic == italic && runs_.back().level == level) {
+      runs_.back().text += text;
+    } else {
+      runs_.push_back({text, italic, level});
+    }
+  }
+
+  /// One character, command or group.
+  void readItem(int level, int depth) {
+    if (position_ >= tex_.size()) return;
+    const QChar c = tex_[position_++];
+    if (c == '\\') {
+      readCommand(level, depth);
+    } else if (c == '{') {
+      readGroup(level, depth);
+    } else if (c == '^' || c == '_') {
+      readItem(c == '^' ? 1 : -1, depth + 1);
+    } else if (c == '~') {
+      add(" ", false, level);
+    } else if (c == '\'') {
+      add("′", false, level);
+    } else if (c == '-' || c == '+') {
+      const QString sign = c == '-' ? QString("−") : QString("+");
+      // Spaced where it stands between two things, close where it is a sign.
+      const bool between = level == 0 && !runs_.empty() && !runs_.back().text.endsWith(' ') &&
+                           !runs_.back().text.endsWith('(');
+      add(between ? " " + sign + " " : sign, false, level);
+    } else if (c == '=' || c == '<' || c == '>') {
+      add(level == 0 ? QString(" %1 ").arg(c) : QString(c), false, level);
+    } else if (c == '&' || c == '}' || c.isSpace()) {
+      // TeX ignores spaces; & aligns and } closes nothing here.
+    } else if (c == ',') {
+      add(level == 0 ? ", " : ",", false, level);
+    } else {
+      add(c, c.isLetter(), level);
+    }
+  }
+
+  void readGroup(int level, int depth) {
+    if (depth > deepest) return;
+    while (position_ < tex_.size() && tex_[position_] != '}') readItem(level, depth + 1);
+    ++position_;
+  }
+
+  /// The argument's text as it stands.
+  QString rawArgument() {
+    while (position_ < tex_.size() && tex_[position_].isSpace()) ++position_;
+    if (position_ >= tex_.size()) return {};
+    if (tex_[position_] != '{') return tex_[position_++];
+    const qsizetype start = ++position_;
+    int open = 1;
+    while (position_ < tex_.size() && open > 0) {
+      if (tex_[position_] == '{') ++open;
+      if (tex_[position_] == '}') --open;
+      ++position_;
+    }
+    return tex_.mid(start, position_ - start - (open == 0 ? 1 : 0));
+  }
+
+  std::vector<MathRun> argument(int depth) {
+    const QString text = rawArgument();
+    if (depth > deepest) return {};
+    MathFormatter inner(text);
+    while (inner.position_ < text.size()) inner.readItem(0, depth + 1);
+    return std::move(inner.runs_);
+  }
+
+  void addRuns(const std::vector<MathRun>& runs, int level) {
+    for (const MathRun& run : runs) add(run.text, run.italic, run.level == 0 ? level : run.level);
+  }
+
+  void addParenthesised(const std::vector<MathRun>& runs, int level) {
+    qsizetype length = 0;
+    for (const MathRun& run : runs) length += run.text.size();
+    const bool simple =
+        length <= 1 || (runs.size() == 1 && runs[0].text.indexOf(' ') < 0 && runs[0].text.size() <= 3);
+    if (!simple) add("(", false, level);
+    addRuns(runs, level);
+    if (!simple) add(")", false, level);
+  }
+
+  void readCommand(int level, int depth) {
+    const qsizetype start = position_;
+    while (position_ < tex_.size() && tex_[position_].isLetter()) ++position_;
+    if (position_ == start && position_ < tex_.size()) ++position_;
+    const QString name = tex_.mid(start, position_ - start);
+    if (name == "frac" || name == "dfrac" || name == "tfrac") {
+      addParenthesised(argument(depth), level);
+      add("/", false, level);
+      addParenthesised(argument(depth), level);
+    } else if (name == "sqrt") {
+      add("√", false, level);
+      addParenthesised(argument(depth), level);
+    } else if (isUpright(name)) {
+      add(rawArgument(), false, level);
+    } else if (name == "mathbb") {
+      add(doubleStruck(rawArgument()), false, level);
+    } else if (name == "mathbf" || name == "boldsymbol" || name == "mathcal" || name == "mathit" ||
+               name == "bm") {
+      addRuns(argument(depth), level);
+    } else if (!accent(name).isEmpty()) {
+      addRuns(argument(depth), level);
+      if (!runs_.empty()) runs_.back().text += accent(name);
+    } else if (name == "begin" || name == "end") {
+      rawArgument();
+    } else if (mathSymbols().contains(name)) {
+      add(mathSymbols().value(name), false, level);
+    } else {
+      // exp, log, argmin, …: function names stand as they are.
+      add((runs_.empty() ? "" : "\u2009") + name + "\u2009", false, level);
+    }
+  }
+
+  const QString& tex_;
+  qsizetype position_ = 0;
+  std::vector<MathRun> runs_;
+};
+
+/// Position of the dollar that closes the formula whose text begins at `start`; -1: none in this paragraph.
+qsizetype closingDollar(const QString& text, qsizetype start, bool display) {
+  for (qsizetype i = start; i < text.size(); ++i) {
+    if (text[i] == '\\') {
+      ++i;
+    } else if (text[i] == '\n' && !display && i + 1 < text.size() && text[i + 1] == '\n') {
+      return -1;
+    } else if (text[i] == '$') {
+      if (display) {
+        if (i + 1 < text.size() && text[i + 1] == '$') return i;
+      } else {
+        const bool number_follows = i + 1 < text.size() && text[i + 1].isDigit();
+        return i > start && !text[i - 1].isSpace() && !number_follows ? i : -1;
+      }
+    }
+  }
+  return -1;
+}
+
+/// Position behind the code that begins at `i` (a run of backticks); `i` + the run where it is not closed.
+qsizetype behindCodeSpan(const QString& text, qsizetype i) {
+  qsizetype run = 0;
+  while (i + run < text.size() && text[i + run] == '`') ++run;
+  const QString fence(run, '`');
+  for (qsizetype at = text.indexOf(fence, i + run); at >= 0; at = text.indexOf(fence, at + 1)) {
+    const qsizetype end = at + run;
+    if (end >= text.size() || text[end] != '`') return end;
+  }
+  return i + run;
+}
+
+}  // namespace
+
+std::vector<MathRun> formatMath(const QString& tex) {
+  return MathFormatter(tex).run();
+}
+
+QString formulaMark(std::size_t index) {
+  return QString("\ue000%1\ue001").arg(index);
+}
+QString formulaPattern() {
+  return "\ue000(\\d+)\ue001";
+}
+
+QString extractFormulas(const QString& markdown, std::vector<Formula>& formulas) {
+  QString text = markdown;
+  text.remove(QChar(0xe000)).remove(QChar(0xe001));
+  QString out;
+  for (qsizetype i = 0; i < text.size();) {
+    const QChar c = text[i];
+    qsizetype end = i + 1;
+    if (c == '\\' && i + 1 < text.size()) {
+      end = i + 2;
+    } else if (c == '`') {
+      end = behindCodeSpan(text, i);
+    } else if (c == '~' && text.mid(i, 3) == "~~~") {
+      const qsizetype close = text.indexOf("\n~~~", i + 3);
+      end = close < 0 ? text.size() : close + 4;
+    } else if (c == '$') {
+      const bool display = text.mid(i, 2) == "$$";
+      const qsizetype start = i + (display ? 2 : 1);
+      const bool opens = start < text.size() && (display || !text[start].isSpace());
+      const qsizetype close = opens ? closingDollar(text, start, display) : -1;
+      if (close >= 0) {
+        out += (display ? "\n\n" : "") + formulaMark(formulas.size()) + (display ? "\n\n" : "");
+        formulas.push_back({text.mid(start, close - start), display});
+        i = close + (display ? 2 : 1);
+        continue;
+      }
+    }
+    out += text.mid(i, end - i);
+    i = end;
+  }
+  return out;
+}
+
+}  // namespace tapedeck::app

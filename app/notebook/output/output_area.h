@@ -1,0 +1,56 @@
+// The outputs below a code cell.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "app/notebook/output/block.h"
+#include "app/notebook/output/theme.h"
+
+class QToolButton;
+
+namespace tapedeck::app {
+
+/// Keeps the widgets of outputs that did not change: a growing stream is appended to, the pictures above it
+/// stay.
+class OutputArea : public Block {
+  Q_OBJECT
+ public:
+  explicit OutputArea(const NotebookTheme& theme, QWidget* parent);
+
+  void setOutputs(const nlohmann::ordered_json& outputs);
+  void setTheme(const NotebookTheme& theme);
+  int count() const { return static_cast<int>(rows_.size()); }
+  Block* row(int index) const { return rows_[static_cast<std::size_t>(index)].block; }
+
+  /// A guess at the height, before anything is made.
+  static int estimate(const nlohmann::ordered_json& outputs, const NotebookTheme& theme);
+
+ signals:
+  void placeClicked(int execution, int line);
+
+ protected:
+  int computeHeight(int width) override;
+  void place() override;
+  void paintEvent(QPaintEvent* event) override;
+
+ private:
+  struct Row {
+    std::size_t signature = 0;
+    std::string kind;  ///< "stream stdout", …: what decides the widget
+    QString prompt;    ///< "Out[3]"
+    Block* block = nullptr;
+  };
+  Row makeRow(const nlohmann::ordered_json& output);
+  static void discard(const Row& row);
+
+  NotebookTheme theme_;
+  std::vector<Row> rows_;
+  QToolButton* more_ = nullptr;
+  bool showAll_ = false;
+};
+
+/// The space left of sources and outputs, for prompts.
+int gutterWidth(const NotebookTheme& theme);
+
+}  // namespace tapedeck::app

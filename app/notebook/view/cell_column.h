@@ -1,0 +1,40 @@
+// The cells below each other, and the buttons that add one at the end.
+#pragma once
+
+#include <QList>
+
+#include "app/notebook/document/document.h"
+#include "app/notebook/output/block.h"
+#include "app/notebook/output/theme.h"
+
+class QLabel;
+class QToolButton;
+
+namespace tapedeck::app {
+
+class CellWidget;
+
+class CellColumn : public Block {
+  Q_OBJECT
+ public:
+  CellColumn(const NotebookTheme& theme, QWidget* parent);
+
+  QList<CellWidget*> cells;  ///< the view's; placed here in this order
+  void setTheme(const NotebookTheme& theme);
+
+ signals:
+  void addRequested(tapedeck::app::CellType type);
+
+ protected:
+  int computeHeight(int width) override;
+  void place() override;
+
+ private:
+  QToolButton* addButton(const QString& text, const QString& tip, CellType type);
+  QWidget* bar_;
+  QToolButton* code_;
+  QToolButton* markdown_;
+  QLabel* hint_;
+};
+
+}  // namespace tapedeck::app

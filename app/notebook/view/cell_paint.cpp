@@ -1,0 +1,233 @@
+// How a cell is laid out and painted, and what the mouse does on it.
+#include <QHelpEvent>
+#include <QMouseEvent>
+#include <QPainter>
+#include <QPainterPath>
+#include <QToolTip>
+
+#include "app/notebook/output/icons.h"
+#include "app/notebook/output/input_line.h"
+#include "app/notebook/output/output_area.h"
+#include "app/notebook/output/static_text.h"
+#include "app/notebook/view/cell_metrics.h"
+#include "app/notebook/view/cell_widget.h"
+#include "app/notebook/view/code_editor.h"
+
+namespace tapedeck::app {
+
+namespace metrics = cell_metrics;
+
+namespace {
+
+QFont smallFont(const NotebookTheme& theme) {
+  QFont font = theme.textFont;
+  font.setPointSize(std::max(5, font.pointSize() - 2));
+  return font;
+}
+
+/// Prompt and state below each other always fit, so that a cell does not grow when it is run.
+int leastSourceHeight(const NotebookTheme& theme) {
+  return QFontMetrics(theme.codeFont).lineSpacing() + QFontMetrics(smallFont(theme)).lineSpacing() + 2 +
+         2 * metrics::padding;
+}
+
+}  // namespace
+
+int CellWidget::sourceHeight(int width) {
+  const int room = std::max(60, width - gutterWidth(theme_) - metrics::right);
+  const int edges = 2 * (metrics::padding + metrics::frame);
+  const bool code = shownType_ == CellType::code;
+  if (!realized_) {
+    const int lines = static_cast<int>(cell().source.count('\n')) + 1;
+    if (!showsSource()) return std::max(24, lines * QFontMetrics(theme_.textFont).lineSpacing() * 5 / 4);
+    return std::max(code ? leastSourceHeight(theme_) : 0, CodeEditor::heightOfLines(lines, theme_) + edges);
+  }
+  if (rendered_ != nullptr) return rendered_->heightForText(room);
+  const int height = editor_->contentHeight() + edges;
+  return code ? std::max(height, leastSourceHeight(theme_)) : height;
+}
+
+int CellWidget::computeHeight(int width) {
+  sourceHeight_ = sourceHeight(width);
+  int height = metrics::above + sourceHeight_ + metrics::below;
+  if (!realized_) {
+    if (!cell().outputs.empty()) height += OutputArea::estimate(cell().outputs, theme_);
+  } else if (outputs_ != nullptr && outputs_->count() > 0) {
+    height += 4 + outputs_->heightFor(width - metrics::right);
+  }
+  if (input_ != nullptr) height += 4 + input_->heightFor(width - gutterWidth(theme_) - metrics::right);
+  return height;
+}
+
+QRect CellWidget::sourceArea() const {
+  const int left = gutterWidth(theme_);
+  return {left, metrics::above, std::max(60, width() - left - metrics::right), sourceHeight_};
+}
+
+void CellWidget::place() {
+  const QRect area = sourceArea();
+  const int inset = metrics::frame + metrics::padding;
+  if (editor_ != nullptr) editor_->setGeometry(area.adjusted(metrics::frame, inset, -inset, -inset));
+  if (rendered_ != nullptr) rendered_->setGeometry(area);
+  int y = area.bottom() + 1 + 4;
+  if (outputs_ != nullptr) {
+    const int height = outputs_->count() > 0 ? outputs_->heightFor(width() - metrics::right) : 0;
+    outputs_->setVisible(height > 0);
+    outputs_->setGeometry(0, y, width() - metrics::right, height);
+    outputs_->arrange();
+    y += height + (height > 0 ? 4 : 0);
+  }
+  if (input_ != nullptr) {
+    const int room = width() - gutterWidth(theme_) - metrics::right;
+    input_->setGeometry(gutterWidth(theme_), y, room, input_->heightFor(room));
+    input_->arrange();
+  }
+  update();
+}
+
+// ---- painting ----
+
+QString CellWidget::stateWord() const {
+  switch (state_) {
+    case CellState::idle:
+      return {};
+    case CellState::queued:
+      return "queued";
+    case CellState::busy:
+      return input_ != nullptr ? "waits for input" : "running";
+    case CellState::done:
+      return "done";
+    case CellState::failed:
+      return "failed";
+  }
+  return {};
+}
+
+void CellWidget::paintEvent(QPaintEvent*) {
+  QPainter painter(this);
+  painter.setRenderHint(QPainter::Antialiasing);
+  if (current_) {
+    const QColor color = editing_ ? theme_.editing : theme_.accent;
+    painter.setPen(Qt::NoPen);
+    painter.setBrush(color);
+    painter.drawRoundedRect(QRectF(metrics::bar_left, metrics::above, metrics::bar_width,
+                                   height() - metrics::above - metrics::below),
+                            2, 2);
+  }
+  const QRectF area = QRectF(sourceArea()).adjusted(0.5, 0.5, -0.5, -0.5);
+  if (showsSource()) {
+    QColor line = theme_.border;
+    if (current_) line = editing_ ? theme_.editing : theme_.accent;
+    painter.setBrush(theme_.editor);
+    painter.setPen(QPen(line, current_ && editing_ ? 1.6 : 1.0));
+    painter.drawRoundedRect(area, 4, 4);
+  } else if (current_) {
+    painter.setBrush(Qt::NoBrush);
+    painter.setPen(QPen(theme_.accent, 1.0));
+    painter.drawRoundedRect(area, 4, 4);
+  }
+  paintGutter(painter);
+}
+
+void CellWidget::paintGutter(QPainter& painter) const {
+  const int right = gutterWidth(theme_) - 8;
+  const int left = metrics::bar_left + metrics::bar_width + 2;
+  int y = metrics::above + metrics::frame + metrics::padding;
+  const QFontMetrics code(theme_.codeFont);
+  QString prompt;
+  if (shownType_ == CellType::code) {
+    const bool waiting = state_ == CellState::busy || state_ == CellState::queued;
+    const int count = cell().executionCount;
+    prompt = waiting ? "[*]" : count > 0 ? QString("[%1]").arg(count) : "[ ]";
+  } else if (shownType_ == CellType::raw) {
+    prompt = "raw";
+  } else if (showsSource()) {
+    prompt = "md";
+  }
+  painter.setFont(theme_.codeFont);
+  painter.setPen(theme_.muted);
+  painter.drawText(QRect(left, y, right - left, code.lineSpacing()), Qt::AlignRight | Qt::AlignVCenter,
+                   prompt);
+  y += code.lineSpacing() + 1;
+
+  QString word = state_ == CellState::busy && input_ != nullptr ? QString("input") : stateWord();
+  QColor color = theme_.muted;
+  if (state_ == CellState::busy) color = theme_.busy;
+  if (state_ == CellState::done) color = theme_.success;
+  if (state_ == CellState::failed) color = theme_.failure;
+  if (word.isEmpty()) return;
+  const QFont small = smallFont(theme_);
+  const QFontMetrics metrics(small);
+  const int text = metrics.horizontalAdvance(word);
+  const int size = std::max(10, metrics.ascent());
+  painter.setFont(small);
+  painter.setPen(color);
+  painter.drawText(QRect(right - text, y, text + 1, metrics.lineSpacing()), Qt::AlignVCenter, word);
+  const QRect mark(right - text - size - 4, y + (metrics.lineSpacing() - size) / 2, size, size);
+  if (state_ == CellState::busy) {
+    painter.setPen(QPen(color, 1.8, Qt::SolidLine, Qt::RoundCap));
+    painter.setBrush(Qt::NoBrush);
+    painter.drawArc(QRectF(mark).adjusted(1, 1, -1, -1), -spinner_ * 16, 270 * 16);
+    return;
+  }
+  const Icon icon = state_ == CellState::done     ? Icon::tick
+                    : state_ == CellState::failed ? Icon::cross
+                                                  : Icon::queued;
+  painter.drawPixmap(mark.topLeft(), iconPixmap(icon, color, size, devicePixelRatioF()));
+}
+
+// ---- mouse ----
+
+void CellWidget::mousePressEvent(QMouseEvent* event) {
+  // In the frame around the text means the text.
+  if (event->button() == Qt::LeftButton && showsSource() && sourceArea().contains(event->pos())) {
+    emit editRequested();
+  } else {
+    emit pressed();
+  }
+}
+
+void CellWidget::mouseReleaseEvent(QMouseEvent* event) {
+  event->accept();
+}
+
+void CellWidget::enterEvent(QEnterEvent* event) {
+  Block::enterEvent(event);
+  emit hovered(true);
+}
+
+void CellWidget::leaveEvent(QEvent* event) {
+  Block::leaveEvent(event);
+  emit hovered(false);
+}
+
+bool CellWidget::event(QEvent* event) {
+  if (event->type() != QEvent::ToolTip) return Block::event(event);
+  auto* help = static_cast<QHelpEvent*>(event);
+  QString text;
+  if (help->pos().x() < gutterWidth(theme_) && shownType_ == CellType::code) {
+    switch (state_) {
+      case CellState::idle:
+        text = cell().executionCount > 0
+                   ? QString("Was run as number %1 of its session").arg(cell().executionCount)
+                   : "Not run yet";
+        break;
+      case CellState::queued:
+        text = "Waits for the cells before it";
+        break;
+      case CellState::busy:
+        text = input_ != nullptr ? "The program waits for a line of input" : "Is running";
+        break;
+      case CellState::done:
+        text = "Finished";
+        break;
+      case CellState::failed:
+        text = "Ended with an error, or was interrupted";
+        break;
+    }
+  }
+  QToolTip::showText(help->globalPos(), text, this);
+  return true;
+}
+
+}  // namespace tapedeck::app

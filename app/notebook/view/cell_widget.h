@@ -1,0 +1,103 @@
+// One cell: prompt and state at the left, source or rendered Markdown, outputs, and a line for input.
+#pragma once
+
+#include "app/notebook/output/block.h"
+#include "app/notebook/output/theme.h"
+#include "app/notebook/view/notebook_view.h"
+
+namespace tapedeck::app {
+
+class CodeEditor;
+class InputLine;
+class OutputArea;
+class StaticText;
+
+/// Made cheaply: editor and outputs come with realize(), when the cell is about to be seen. Until then its
+/// height is a guess.
+class CellWidget : public Block {
+  Q_OBJECT
+ public:
+  CellWidget(Document* document, const QString& id, const NotebookTheme& theme, QWidget* parent);
+  ~CellWidget() override;
+
+  const QString& id() const { return id_; }
+  const Cell& cell() const;
+  bool realized() const { return realized_; }
+  void realize();
+
+  void sourceChanged();  ///< or the type
+  void outputsChanged();
+  void setTheme(const NotebookTheme& theme);
+  void setState(CellState state);
+  CellState state() const { return state_; }
+  void setCurrent(bool current, bool editing);
+  /// `angle` of the busy mark.
+  void turnSpinner(int angle);
+  void setNumber(int number);  ///< from 1, for screen readers
+  void setMark(int line, bool pending);
+
+  /// Shows the source (of Markdown too) and gives it the focus.
+  void edit();
+  bool showsSource() const;
+  void renderMarkdown();
+  CodeEditor* editor() const { return editor_; }
+  StaticText* rendered() const { return rendered_; }
+  OutputArea* outputs() const { return outputs_; }
+  InputLine* inputLine() const { return input_; }
+  bool hasEditorFocus() const;
+
+  void askInput(const QString& prompt, bool password);
+  void endInput();
+
+ signals:
+  void pressed();
+  void sourceEdited(const QString& source);
+  void inputGiven(const QString& text);
+  void editRequested();
+  void placeClicked(int execution, int line);
+  void editorMade(tapedeck::app::CodeEditor* editor);
+  void hovered(bool inside);
+
+ protected:
+  int computeHeight(int width) override;
+  void place() override;
+  void paintEvent(QPaintEvent* event) override;
+  void mousePressEvent(QMouseEvent* event) override;
+  void mouseReleaseEvent(QMouseEvent* event) override;
+  void enterEvent(QEnterEvent* event) override;
+  void leaveEvent(QEvent* event) override;
+  bool event(QEvent* event) override;
+
+ private:
+  void makeEditor();
+  void makeRendered();
+  void dropSourceWidgets();
+  void fillRendered();
+  int sourceHeight(int width);
+  QRect sourceArea() const;
+  void paintGutter(QPainter& painter) const;
+  QString stateWord() const;
+  void updateAccessibleName();
+
+  Document* document_;
+  QString id_;
+  NotebookTheme theme_;
+  CellType shownType_ = CellType::code;
+  CodeEditor* editor_ = nullptr;
+  StaticText* rendered_ = nullptr;
+  OutputArea* outputs_ = nullptr;
+  InputLine* input_ = nullptr;
+  CellState state_ = CellState::idle;
+  bool realized_ = false;
+  bool rendering_ = true;  ///< a Markdown cell shows the result, not its source
+  bool current_ = false;
+  bool editing_ = false;
+  bool filling_ = false;  ///< the editor is filled from the document
+  int spinner_ = 0;
+  int sourceHeight_ = 0;  ///< at the width measured last
+  int number_ = 1;
+  int markLine_ = 0;
+  bool markPending_ = false;
+};
+
+}  // namespace tapedeck::app

@@ -1,0 +1,79 @@
+// The editor of one cell: as high as its text, coloured, with a margin that marks where the session stands.
+#pragma once
+
+#include <Qsci/qsciscintilla.h>
+
+#include "app/notebook/output/theme.h"
+
+class QLabel;
+
+namespace tapedeck::app {
+
+class CodeEditor : public QsciScintilla {
+  Q_OBJECT
+ public:
+  enum class Language { python, markdown, none };
+
+  CodeEditor(Language language, const NotebookTheme& theme, QWidget* parent);
+
+  void setTheme(const NotebookTheme& theme);
+  /// Only where it differs: keeps the cursor and the editor's own undo otherwise.
+  void showSource(const QString& source);
+  QString source() const;
+  int contentHeight() const;
+  static int heightOfLines(int lines, const NotebookTheme& theme);
+
+  /// `line` from 1; 0: no mark. `pending`: the gate waits there now.
+  void setMark(int line, bool pending);
+  int markedLine() const;  ///< where the mark is now, from 1; 0: none
+  /// Top of a line in this widget's coordinates.
+  int yOfLine(int line) const;
+  int lineHeight() const;
+
+  /// In code points from the start, as Jupyter counts.
+  int cursorPosition() const;
+  void replaceRange(int start, int end, const QString& text);
+  QString textInRange(int start, int end) const;
+  QPoint cursorPoint() const;  ///< global; below the cursor
+  void toggleComment();
+
+ signals:
+  void heightChanged();
+  void lineClicked(int line);
+  void leaveRequested();
+  void runRequested(Qt::KeyboardModifiers modifiers);
+  void leftUpwards();
+  void leftDownwards();
+  void moveRequested(int direction);
+  void completionWanted();
+  void helpWanted();
+  void typed();  ///< after any key that reached the text
+
+ public:
+  /// A popup that sees keys first; returns whether it took the key.
+  std::function<bool(QKeyEvent*)> keyFilter;
+
+ protected:
+  void keyPressEvent(QKeyEvent* event) override;
+  void focusOutEvent(QFocusEvent* event) override;
+  void wheelEvent(QWheelEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
+  bool event(QEvent* event) override;
+
+ private:
+  bool handleKey(QKeyEvent* event);
+  bool atTextStart() const;
+  void newLine();
+  void checkHeight();
+  void placeMarkLabel();
+  int byteOffset(int codePoints) const;
+
+  Language language_;
+  NotebookTheme theme_;
+  QLabel* markLabel_;
+  int markHandle_ = -1;
+  bool markPending_ = false;
+  int reportedHeight_ = -1;
+};
+
+}  // namespace tapedeck::app

@@ -1,0 +1,320 @@
+// The view's cells: made, placed and kept in step with the document.
+#include <QApplication>
+#include <QScrollBar>
+
+#include "app/notebook/view/cell_metrics.h"
+#include "app/notebook/view/cell_widget.h"
+#include "app/notebook/view/code_editor.h"
+#include "app/notebook/view/notebook_view_private.h"
+#include "app/notebook/view/popups.h"
+
+namespace tapedeck::app {
+namespace {
+
+constexpr int spinner_interval = 60;
+constexpr int output_interval = 40;
+/// Cells this far outside the window are made as well, so that a line of scrolling shows no new work.
+constexpr int lookahead = 300;
+
+}  // namespace
+
+NotebookView::Private::Private(NotebookView* notebook_view, Document* notebook)
+    : view(notebook_view), document(notebook), theme(NotebookTheme::of(notebook_view->palette(), 0)) {
+  column = new CellColumn(theme, view);
+  toolbar = new CellToolbar(theme, column);
+  toolbar->hide();
+  completions = new CompletionPopup(theme, view);
+  help = new HelpPopup(view);
+  spinner.setInterval(spinner_interval);
+  QObject::connect(&spinner, &QTimer::timeout, view, [this] {
+    angle = (angle + 24) % 360;
+    for (CellWidget* cell : column->cells) cell->turnSpinner(angle);
+  });
+  outputTimer.setSingleShot(true);
+  outputTimer.setInterval(output_interval);
+  QObject::connect(&outputTimer, &QTimer::timeout, view, [this] { flushOutputs(); });
+}
+
+void NotebookView::Private::connectDocument() {
+  QObject::connect(document, &Document::reset, view, [this] { rebuild(); });
+  QObject::connect(document, &Document::cellInserted, view, [this](int index) { inserted(index); });
+  QObject::connect(document, &Document::cellRemoved, view, [this](int index) { removed(index); });
+  QObject::connect(document, &Document::cellMoved, view, [this](int from, int to) { moved(from, to); });
+  QObject::connect(document, &Document::cellChanged, view, [this](int index) {
+    widgetAt(index)->sourceChanged();
+    placeToolbar();
+  });
+  QObject::connect(document, &Document::outputsChanged, view, [this](int index) {
+    const QString id = document->cell(index).id;
+    if (!outputCells.contains(id)) outputCells += id;
+    if (!outputTimer.isActive()) outputTimer.start();
+  });
+}
+
+// ---- made and removed ----
+
+CellWidget* NotebookView::Private::makeCellWidget(int index) {
+  const QString id = document->cell(index).id;
+  auto* cell = new CellWidget(document, id, theme, column);
+  QObject::connect(cell, &CellWidget::sourceEdited, view, [this, id](const QString& source) {
+    const int at = document->indexOf(id);
+    if (at >= 0) document->setSource(at, source);
+  });
+  QObject::connect(cell, &CellWidget::pressed, view, [this, cell] {
+    select(indexOf(cell), false);
+    view->setFocus();
+  });
+  QObject::connect(cell, &CellWidget::editRequested, view,
+                   [this, cell] { view->setCurrentCell(indexOf(cell), true); });
+  QObject::connect(cell, &CellWidget::inputGiven, view,
+                   [this, cell](const QString& text) { giveInput(cell, text); });
+  QObject::connect(cell, &CellWidget::placeClicked, view,
+                   [this](int execution, int line) { goTo(execution, line); });
+  QObject::connect(cell, &CellWidget::hovered, view, [this, id](bool inside) { setHovered(id, inside); });
+  QObject::connect(cell, &CellWidget::editorMade, view,
+                   [this, cell](CodeEditor* editor) { connectEditor(cell, editor); });
+  cell->setState(states.value(id, CellState::idle));
+  if (id == markedCell) cell->setMark(markedLine, markPending);
+  cell->show();
+  return cell;
+}
+
+void NotebookView::Private::connectEditor(CellWidget* cell, CodeEditor* editor) {
+  const QString id = cell->id();
+  QObject::connect(editor, &CodeEditor::lineClicked, view,
+                   [this, id](int line) { emit view->lineClicked(id, line); });
+  QObject::connect(editor, &CodeEditor::leaveRequested, view, [this, cell] {
+    select(indexOf(cell), false);
+    view->setFocus();
+  });
+  QObject::connect(editor, &CodeEditor::runRequested, view,
+                   [this, cell](Qt::KeyboardModifiers modifiers) { runByKey(cell, modifiers); });
+  QObject::connect(editor, &CodeEditor::leftUpwards, view, [this, cell] { leave(cell, -1); });
+  QObject::connect(editor, &CodeEditor::leftDownwards, view, [this, cell] { leave(cell, 1); });
+  QObject::connect(editor, &CodeEditor::moveRequested, view,
+                   [this](int direction) { direction < 0 ? view->moveUp() : view->moveDown(); });
+  QObject::connect(editor, &CodeEditor::completionWanted, view,
+                   [this, editor] { requestCompletion(editor); });
+  QObject::connect(editor, &CodeEditor::helpWanted, view, [this, editor] { requestHelp(editor); });
+  QObject::connect(editor, &CodeEditor::typed, view, [this] { help->hide(); });
+  // The line with the text cursor stays in sight while one types.
+  QObject::connect(editor, &QsciScintilla::cursorPositionChanged, view, [this, editor](int line, int) {
+    if (!editor->hasFocus() || arranging) return;
+    if (arrangeWanted) arrange();
+    const int top = editor->mapTo(column, QPoint(0, editor->yOfLine(line + 1))).y();
+    showRange(top, top + editor->lineHeight(), 12);
+  });
+  editor->keyFilter = [this](QKeyEvent* event) {
+    if (help->isVisible() && event->key() == Qt::Key_Escape) {
+      help->hide();
+      return true;
+    }
+    return completions->handleKey(event);
+  };
+}
+
+void NotebookView::Private::rebuild() {
+  for (CellWidget* cell : column->cells) {
+    cell->hide();
+    cell->deleteLater();
+  }
+  column->cells.clear();
+  states.clear();
+  spinner.stop();
+  outputCells.clear();
+  markedCell.clear();
+  hovered.clear();
+  current = -1;
+  editing = false;
+  for (int i = 0; i < document->cellCount(); ++i) column->cells += makeCellWidget(i);
+  renumber();
+  column->contentsChanged();
+  view->verticalScrollBar()->setValue(0);
+  if (document->cellCount() > 0) select(0, false);
+}
+
+CellWidget* NotebookView::Private::widgetAt(int index) const {
+  return column->cells.value(index);
+}
+
+CellWidget* NotebookView::Private::widgetOf(const QString& cellId) const {
+  return cellId.isEmpty() ? nullptr : widgetAt(document->indexOf(cellId));
+}
+
+int NotebookView::Private::indexOf(const CellWidget* cell) const {
+  return static_cast<int>(column->cells.indexOf(const_cast<CellWidget*>(cell)));
+}
+
+void NotebookView::Private::renumber() {
+  for (int i = 0; i < column->cells.size(); ++i) column->cells[i]->setNumber(i + 1);
+}
+
+void NotebookView::Private::inserted(int index) {
+  column->cells.insert(index, makeCellWidget(index));
+  if (current >= index) ++current;
+  lastInserted = index;
+  renumber();
+  column->contentsChanged();
+  if (current < 0) select(index, false);
+}
+
+void NotebookView::Private::removed(int index) {
+  CellWidget* cell = column->cells.takeAt(index);
+  const bool was_current = index == current;
+  const bool had_focus = cell->isAncestorOf(QApplication::focusWidget());
+  if (current > index) --current;
+  if (was_current) {
+    current = -1;
+    editing = false;
+  }
+  states.remove(cell->id());
+  if (hovered == cell->id()) hovered.clear();
+  // The focus goes first: hiding its holder would hand it to whatever comes next.
+  if (had_focus) view->setFocus();
+  cell->disconnect(view);
+  cell->hide();
+  cell->deleteLater();
+  renumber();
+  column->contentsChanged();
+  if (was_current) {
+    const int next = std::min<int>(index, static_cast<int>(column->cells.size()) - 1);
+    if (next >= 0) {
+      select(next, false);
+    } else {
+      emit view->currentCellChanged(-1);
+    }
+  }
+  placeToolbar();
+}
+
+void NotebookView::Private::moved(int from, int to) {
+  CellWidget* selected = widgetAt(current);
+  column->cells.move(from, to);
+  renumber();
+  current = selected == nullptr ? -1 : indexOf(selected);
+  column->contentsChanged();
+  arrange();
+  emit view->currentCellChanged(current);
+}
+
+void NotebookView::Private::flushOutputs() {
+  const QStringList ids = std::exchange(outputCells, {});
+  for (const QString& id : ids) {
+    if (CellWidget* cell = widgetOf(id)) cell->outputsChanged();
+  }
+}
+
+void NotebookView::Private::retheme() {
+  theme = NotebookTheme::of(view->palette(), zoom);
+  column->setTheme(theme);
+  toolbar->setTheme(theme);
+  completions->setTheme(theme);
+  for (CellWidget* cell : column->cells) cell->setTheme(theme);
+  column->contentsChanged();
+}
+
+void NotebookView::Private::applyMark() {
+  if (CellWidget* cell = widgetOf(markedCell)) cell->setMark(markedLine, markPending);
+}
+
+// ---- placed ----
+
+void NotebookView::Private::requestArrange() {
+  if (arranging || arrangeWanted) return;
+  arrangeWanted = true;
+  QMetaObject::invokeMethod(
+      view,
+      [this] {
+        if (arrangeWanted) arrange();
+      },
+      Qt::QueuedConnection);
+}
+
+void NotebookView::Private::arrange() {
+  arrangeWanted = false;
+  if (arranging || !view->isVisible()) return;
+  arranging = true;
+  QScrollBar* bar = view->verticalScrollBar();
+  const int window = view->viewport()->height();
+  // What the eye is on stays where it is: the current cell where it is in sight, else the first cell that
+  // begins in the window.
+  const auto inSight = [&](const CellWidget* cell) {
+    return cell != nullptr && cell->height() > 0 && cell->y() < bar->value() + window &&
+           cell->y() + cell->height() > bar->value();
+  };
+  CellWidget* anchor = inSight(widgetAt(current)) ? widgetAt(current) : nullptr;
+  for (CellWidget* cell : column->cells) {
+    if (anchor == nullptr && inSight(cell) && cell->y() >= bar->value()) anchor = cell;
+  }
+  const int offset = anchor == nullptr ? 0 : anchor->y() - bar->value();
+  bool again = true;
+  while (again) {
+    const int width = view->viewport()->width();
+    column->resize(width, column->heightFor(width));
+    column->arrange();
+    if (anchor != nullptr) bar->setValue(anchor->y() - offset);
+    again = false;
+    for (CellWidget* cell : column->cells) {
+      const bool near = cell->y() < bar->value() + window + lookahead &&
+                        cell->y() + cell->height() > bar->value() - lookahead;
+      if (!near || cell->realized()) continue;
+      cell->realize();
+      again = true;
+    }
+  }
+  arranging = false;
+  placeToolbar();
+}
+
+void NotebookView::Private::showRange(int top, int bottom, int margin) {
+  QScrollBar* bar = view->verticalScrollBar();
+  const int window = view->viewport()->height();
+  if (top - margin < bar->value()) {
+    bar->setValue(top - margin);
+  } else if (bottom + margin > bar->value() + window) {
+    bar->setValue(std::min(bottom + margin - window, top - std::min(margin, top)));
+  }
+}
+
+void NotebookView::Private::showCurrent() {
+  CellWidget* cell = widgetAt(current);
+  if (cell == nullptr || !view->isVisible()) return;
+  arrange();
+  // Making the cells on the way changes heights: look again until it is where it should be.
+  for (int i = 0; i < 4; ++i) {
+    const int before = view->verticalScrollBar()->value();
+    const int window = view->viewport()->height();
+    const bool tall = cell->height() > window - 2 * cell_metrics::top_of_notebook;
+    if (tall && cell->y() < before + window / 2 && cell->y() + cell->height() > before + window / 2) break;
+    showRange(cell->y(), cell->y() + cell->height(), cell_metrics::top_of_notebook);
+    if (view->verticalScrollBar()->value() == before) break;
+  }
+}
+
+void NotebookView::Private::placeToolbar() {
+  CellWidget* cell = widgetOf(hovered);
+  if (cell == nullptr) cell = widgetAt(current);
+  if (cell == nullptr) {
+    toolbar->hide();
+    return;
+  }
+  const int index = indexOf(cell);
+  toolbar->setCell(cell->id(), cell->cell().type, index == 0, index + 1 == column->cells.size());
+  const int x = cell->width() - toolbar->width() - cell_metrics::right - 8;
+  const int y = cell->y() + cell_metrics::above - toolbar->height() / 2 - 2;
+  toolbar->move(std::max(0, x), std::max(0, y));
+  toolbar->show();
+  toolbar->raise();
+}
+
+void NotebookView::Private::setHovered(const QString& cellId, bool inside) {
+  const QPoint mouse = column->mapFromGlobal(QCursor::pos());
+  if (inside) {
+    hovered = cellId;
+  } else if (hovered == cellId && !(toolbar->isVisible() && toolbar->geometry().contains(mouse))) {
+    hovered.clear();
+  }
+  placeToolbar();
+}
+
+}  // namespace tapedeck::app

@@ -1,0 +1,235 @@
+#include "app/notebook/view/notebook_view.h"
+
+#include <QApplication>
+#include <QLineEdit>
+#include <QScrollBar>
+#include <QWheelEvent>
+
+#include "app/notebook/output/input_line.h"
+#include "app/notebook/view/cell_widget.h"
+#include "app/notebook/view/code_editor.h"
+#include "app/notebook/view/notebook_view_private.h"
+#include "app/notebook/view/popups.h"
+
+namespace tapedeck::app {
+
+NotebookView::NotebookView(Document* document, QWidget* parent)
+    : QScrollArea(parent), d_(std::make_unique<Private>(this, document)) {
+  setFrameShape(QFrame::NoFrame);
+  setFocusPolicy(Qt::StrongFocus);
+  setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  // Always there: a bar that comes and goes would wrap every text anew.
+  setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOn);
+  setAccessibleName("Notebook");
+  viewport()->setBackgroundRole(QPalette::Base);
+  viewport()->setAutoFillBackground(true);
+  setWidget(d_->column);
+  d_->column->setAutoFillBackground(false);
+  connect(d_->column, &Block::arrangeNeeded, this, [this] { d_->requestArrange(); });
+  connect(d_->column, &CellColumn::addRequested, this,
+          [this](CellType type) { d_->insert(d_->document->cellCount(), type, true); });
+  connect(d_->toolbar, &CellToolbar::triggered, this,
+          [this](const QString& id, CellAction action) { d_->toolTriggered(id, action); });
+  connect(d_->toolbar, &CellToolbar::left, this, [this] { d_->setHovered(d_->hovered, false); });
+  connect(verticalScrollBar(), &QScrollBar::valueChanged, this, [this] {
+    if (!d_->arranging) d_->arrange();
+  });
+  connect(qApp, &QApplication::focusChanged, this, [this](QWidget*, QWidget* now) { d_->focusChanged(now); });
+  d_->connectDocument();
+  d_->rebuild();
+}
+
+NotebookView::~NotebookView() = default;
+
+int NotebookView::currentCell() const {
+  return d_->current;
+}
+
+void NotebookView::setCurrentCell(int index, bool editing) {
+  if (index < 0 || index >= d_->document->cellCount()) return;
+  const bool had_focus = isAncestorOf(QApplication::focusWidget()) || hasFocus();
+  d_->select(index, editing);
+  if (editing) {
+    d_->widgetAt(index)->edit();
+    if (!d_->editing) d_->select(index, true);  // not the active window: no focus event came
+  } else if (had_focus || QApplication::focusWidget() == nullptr) {
+    setFocus();
+  }
+  d_->showCurrent();
+}
+
+void NotebookView::setCellState(const QString& cellId, CellState state) {
+  d_->states[cellId] = state;
+  if (CellWidget* cell = d_->widgetOf(cellId)) {
+    const bool input = cell->inputLine() != nullptr && cell->isAncestorOf(QApplication::focusWidget());
+    cell->setState(state);
+    if (input && cell->inputLine() == nullptr) setFocus();
+  }
+  const bool busy = std::any_of(d_->states.begin(), d_->states.end(),
+                                [](CellState cell_state) { return cell_state == CellState::busy; });
+  if (busy && !d_->spinner.isActive()) d_->spinner.start();
+  if (!busy) d_->spinner.stop();
+}
+
+CellState NotebookView::cellState(const QString& cellId) const {
+  return d_->states.value(cellId, CellState::idle);
+}
+
+void NotebookView::setPausedLine(const QString& cellId, int line, bool pending) {
+  if (CellWidget* old = d_->widgetOf(d_->markedCell); old != nullptr && d_->markedCell != cellId) {
+    old->setMark(0, false);
+  }
+  d_->markedCell = cellId;
+  d_->markedLine = line;
+  d_->markPending = pending;
+  d_->applyMark();
+  CellWidget* cell = d_->widgetOf(cellId);
+  if (cell == nullptr || line < 1) return;
+  cell->realize();
+  d_->arrange();
+  if (cell->editor() == nullptr) return;
+  const int top = cell->editor()->mapTo(d_->column, QPoint(0, cell->editor()->yOfLine(line))).y();
+  const int height = cell->editor()->lineHeight();
+  d_->showRange(top, top + height, 3 * height);
+}
+
+void NotebookView::askInput(const QString& cellId, const QString& prompt, bool password) {
+  CellWidget* cell = d_->widgetOf(cellId);
+  if (cell == nullptr) return;
+  const bool here = hasFocus() || isAncestorOf(QApplication::focusWidget());
+  cell->realize();
+  cell->askInput(prompt, password);
+  d_->arrange();
+  // Whoever works in another panel keeps the focus there.
+  if (here || QApplication::focusWidget() == nullptr) cell->inputLine()->field()->setFocus();
+  const int bottom = cell->y() + cell->height();
+  d_->showRange(bottom - cell->inputLine()->height(), bottom, 8);
+}
+
+void NotebookView::showCompletions(quint64 request, const QStringList& matches, int start, int end) {
+  if (request != d_->completionRequest || d_->requester == nullptr || !d_->requester->hasFocus()) return;
+  if (!matches.isEmpty()) d_->completions->open(d_->requester, matches, start, end);
+}
+
+void NotebookView::showHelp(quint64 request, const QString& text) {
+  if (request != d_->helpRequest || d_->requester == nullptr || !d_->requester->hasFocus()) return;
+  d_->help->open(d_->requester, text.trimmed().isEmpty() ? "No help was found for this name." : text,
+                 d_->theme);
+}
+
+// ---- the menu's actions ----
+
+void NotebookView::runCurrent() {
+  const int index = d_->current;
+  d_->runCell(index);
+  if (index >= 0 && index < d_->document->cellCount()) setCurrentCell(index, false);
+}
+
+void NotebookView::runCurrentAndAdvance() {
+  const int index = d_->current;
+  d_->runCell(index);
+  if (index + 1 >= d_->document->cellCount()) {
+    d_->insert(d_->document->cellCount(), CellType::code, true);
+  } else {
+    setCurrentCell(index + 1, false);
+  }
+}
+
+void NotebookView::runAll() {
+  QStringList ids;
+  for (int i = 0; i < d_->document->cellCount(); ++i) {
+    const Cell& cell = d_->document->cell(i);
+    if (cell.type == CellType::markdown) d_->widgetAt(i)->renderMarkdown();
+    if (cell.type == CellType::code && !cell.source.trimmed().isEmpty()) ids += cell.id;
+  }
+  if (!ids.isEmpty()) emit runRequested(ids);
+}
+
+void NotebookView::insertAbove() {
+  d_->insert(std::max(0, d_->current), CellType::code, false);
+}
+void NotebookView::insertBelow() {
+  d_->insert(d_->current + 1, CellType::code, false);
+}
+void NotebookView::deleteCurrent() {
+  d_->remove(d_->current);
+}
+
+void NotebookView::moveUp() {
+  if (d_->current > 0) d_->document->moveCell(d_->current, d_->current - 1);
+  d_->showCurrent();
+}
+
+void NotebookView::moveDown() {
+  if (d_->current >= 0 && d_->current + 1 < d_->document->cellCount()) {
+    d_->document->moveCell(d_->current, d_->current + 1);
+  }
+  d_->showCurrent();
+}
+
+void NotebookView::makeCode() {
+  if (d_->current >= 0) d_->document->setCellType(d_->current, CellType::code);
+}
+
+void NotebookView::makeMarkdown() {
+  if (d_->current >= 0) d_->document->setCellType(d_->current, CellType::markdown);
+}
+
+void NotebookView::clearAllOutputs() {
+  for (int i = 0; i < d_->document->cellCount(); ++i) d_->document->clearOutputs(d_->document->cell(i).id);
+  for (const QString& id : d_->states.keys()) {
+    const CellState state = d_->states.value(id);
+    if (state == CellState::done || state == CellState::failed) setCellState(id, CellState::idle);
+  }
+}
+
+void NotebookView::zoomIn() {
+  d_->zoom = std::min(d_->zoom + 1, 20);
+  d_->retheme();
+}
+
+void NotebookView::zoomOut() {
+  d_->zoom = std::max(d_->zoom - 1, -5);
+  d_->retheme();
+}
+
+// ---- events ----
+
+void NotebookView::keyPressEvent(QKeyEvent* event) {
+  if (d_->commandKey(event) || d_->commandLetter(event)) {
+    event->accept();
+  } else {
+    event->ignore();
+  }
+}
+
+void NotebookView::resizeEvent(QResizeEvent* event) {
+  QScrollArea::resizeEvent(event);
+  d_->arrange();
+}
+
+void NotebookView::showEvent(QShowEvent* event) {
+  QScrollArea::showEvent(event);
+  d_->arrange();
+}
+
+void NotebookView::changeEvent(QEvent* event) {
+  QScrollArea::changeEvent(event);
+  if (event->type() == QEvent::PaletteChange || event->type() == QEvent::FontChange) d_->retheme();
+}
+
+void NotebookView::wheelEvent(QWheelEvent* event) {
+  if (event->modifiers() == Qt::ControlModifier && event->angleDelta().y() != 0) {
+    event->angleDelta().y() > 0 ? zoomIn() : zoomOut();
+    event->accept();
+    return;
+  }
+  QScrollArea::wheelEvent(event);
+}
+
+bool NotebookView::focusNextPrevChild(bool next) {
+  // Tab leaves the notebook; cells are reached by the arrow keys. QScrollArea would go through every text.
+  return QAbstractScrollArea::focusNextPrevChild(next);
+}
+
+}  // namespace tapedeck::app

@@ -1,0 +1,69 @@
+// The notebook as a widget: cells with their editors and outputs. Knows the Document, nothing of sessions.
+#pragma once
+
+#include <QHash>
+#include <QScrollArea>
+#include <memory>
+
+#include "app/notebook/document/cell_state.h"
+#include "app/notebook/document/document.h"
+
+namespace tapedeck::app {
+
+class NotebookView : public QScrollArea {
+  Q_OBJECT
+ public:
+  explicit NotebookView(Document* document, QWidget* parent = nullptr);
+  ~NotebookView() override;
+
+  int currentCell() const;  ///< -1 in an empty notebook
+  void setCurrentCell(int index, bool editing);
+  void setCellState(const QString& cellId, CellState state);
+  CellState cellState(const QString& cellId) const;
+  /// Marks the line (from 1) at which the session is paused; scrolls it into sight. `pending`: the gate waits
+  /// there now; else it is where the cursor's record ran. An empty id clears the mark.
+  void setPausedLine(const QString& cellId, int line, bool pending);
+  /// Asks for a line of input below the running cell (Python's input()).
+  void askInput(const QString& cellId, const QString& prompt, bool password);
+  /// `start`, `end` and the signals' `cursorPosition` count code points, as Jupyter's messages do.
+  void showCompletions(quint64 request, const QStringList& matches, int start, int end);
+  void showHelp(quint64 request, const QString& text);
+
+ public slots:
+  // The menu's actions, on the current cell.
+  void runCurrent();            ///< Ctrl+Enter
+  void runCurrentAndAdvance();  ///< Shift+Enter; appends a cell after the last
+  void runAll();
+  void insertAbove();
+  void insertBelow();
+  void deleteCurrent();
+  void moveUp();
+  void moveDown();
+  void makeCode();
+  void makeMarkdown();
+  void clearAllOutputs();
+  void zoomIn();
+  void zoomOut();
+
+ signals:
+  void runRequested(const QStringList& cellIds);
+  void currentCellChanged(int index);
+  void lineClicked(const QString& cellId, int line);  ///< in the margin
+  void inputGiven(const QString& text);
+  void completionRequested(quint64 request, const QString& code, int cursorPosition);
+  void helpRequested(quint64 request, const QString& code, int cursorPosition);
+
+ protected:
+  void keyPressEvent(QKeyEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
+  void showEvent(QShowEvent* event) override;
+  void changeEvent(QEvent* event) override;
+  void wheelEvent(QWheelEvent* event) override;
+  bool focusNextPrevChild(bool next) override;
+
+ private:
+  struct Private;
+  std::unique_ptr<Private> d_;
+};
+
+}  // namespace tapedeck::app

@@ -1,0 +1,103 @@
+// The insides of NotebookView.
+#pragma once
+
+#include <QElapsedTimer>
+#include <QHash>
+#include <QPointer>
+#include <QTimer>
+
+#include "app/notebook/output/theme.h"
+#include "app/notebook/view/cell_column.h"
+#include "app/notebook/view/cell_toolbar.h"
+#include "app/notebook/view/notebook_view.h"
+
+namespace tapedeck::app {
+
+class CellWidget;
+class CodeEditor;
+class CompletionPopup;
+class HelpPopup;
+
+struct NotebookView::Private {
+  Private(NotebookView* view, Document* document);
+
+  NotebookView* view;
+  Document* document;
+  NotebookTheme theme;
+  int zoom = 0;
+  CellColumn* column = nullptr;
+  CellToolbar* toolbar = nullptr;
+  CompletionPopup* completions = nullptr;
+  HelpPopup* help = nullptr;
+
+  int current = -1;
+  bool editing = false;
+  int lastInserted = -1;  ///< what an undo brought back becomes the current cell
+  QString hovered;
+  QHash<QString, CellState> states;
+  QTimer spinner;
+  int angle = 0;
+  QElapsedTimer deleteKey;  ///< since the first D of two
+
+  QString markedCell;
+  int markedLine = 0;
+  bool markPending = false;
+
+  bool arranging = false;
+  bool arrangeWanted = false;
+  /// Outputs come faster than they can be read: each cell is brought up to date once per turn of this timer.
+  QTimer outputTimer;
+  QStringList outputCells;
+
+  quint64 lastRequest = 0;
+  quint64 completionRequest = 0;
+  quint64 helpRequest = 0;
+  QPointer<CodeEditor> requester;
+
+  bool clipboardFull = false;
+  CellType clipboardType = CellType::code;
+  QString clipboardSource;
+
+  // Cells.
+  void connectDocument();
+  void rebuild();
+  CellWidget* makeCellWidget(int index);
+  void connectEditor(CellWidget* cell, CodeEditor* editor);
+  CellWidget* widgetAt(int index) const;
+  CellWidget* widgetOf(const QString& cellId) const;
+  int indexOf(const CellWidget* cell) const;
+  void inserted(int index);
+  void removed(int index);
+  void moved(int from, int to);
+  void renumber();
+  void flushOutputs();
+  void retheme();
+  void applyMark();
+
+  // Where things are.
+  void requestArrange();
+  void arrange();
+  void showRange(int top, int bottom, int margin);
+  void showCurrent();
+  void placeToolbar();
+  void setHovered(const QString& cellId, bool inside);
+
+  // What the user does.
+  void select(int index, bool edit);  ///< marks it, without moving the focus
+  void focusChanged(QWidget* now);
+  void runCell(int index);
+  void runByKey(CellWidget* cell, Qt::KeyboardModifiers modifiers);
+  void leave(CellWidget* cell, int direction);
+  void toolTriggered(const QString& cellId, CellAction action);
+  void insert(int index, CellType type, bool edit);
+  void remove(int index);
+  void goTo(int execution, int line);
+  bool commandKey(QKeyEvent* event);
+  bool commandLetter(QKeyEvent* event);
+  void copyCell(bool cut);
+  void giveInput(CellWidget* cell, const QString& text);
+  void requestCompletion(CodeEditor* editor);
+  void requestHelp(CodeEditor* editor);
+};
+
+}  // namespace tapedeck::app

@@ -1,0 +1,50 @@
+// What appears at the text cursor: completions, and help on the name before it.
+#pragma once
+
+#include <QFrame>
+
+#include "app/notebook/output/theme.h"
+
+class QKeyEvent;
+class QListWidget;
+class QTextEdit;
+
+namespace tapedeck::app {
+
+class CodeEditor;
+
+/// A list that follows what is typed. The editor keeps the focus and hands its keys over.
+class CompletionPopup : public QFrame {
+  Q_OBJECT
+ public:
+  CompletionPopup(const NotebookTheme& theme, QWidget* parent);
+
+  /// `start`, `end`: the range that a match replaces, in code points.
+  void open(CodeEditor* editor, const QStringList& matches, int start, int end);
+  bool handleKey(QKeyEvent* event);
+  void setTheme(const NotebookTheme& theme);
+  QStringList shown() const;
+
+ private:
+  void filter();
+  void accept();
+
+  QListWidget* list_;
+  CodeEditor* editor_ = nullptr;
+  QStringList matches_;
+  int start_ = 0;
+  int end_ = 0;
+};
+
+class HelpPopup : public QFrame {
+  Q_OBJECT
+ public:
+  explicit HelpPopup(QWidget* parent);
+  void open(CodeEditor* editor, const QString& text, const NotebookTheme& theme);
+  QString shown() const;
+
+ private:
+  QTextEdit* view_;
+};
+
+}  // namespace tapedeck::app

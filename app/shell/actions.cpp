@@ -1,0 +1,132 @@
+#include "app/shell/actions.h"
+
+#include <QKeySequence>
+#include <QWidget>
+
+#include "inspector/ui/icons.h"
+
+namespace tapedeck::app {
+namespace {
+
+struct Row {
+  const char* id;  // MENU.ACTION
+  const char* text;
+  const char* key;
+  const char* tip;
+  const char* icon;
+  bool checkable = false;
+};
+
+// The keys of stepping are those that debuggers share. Keys of the notebook's command mode (A, B, DD …)
+// belong to it.
+constexpr Row rows[] = {
+    {"file.new", "&New notebook", "Ctrl+N", "Open a window with an empty notebook", "new"},
+    {"file.open", "&Open…", "Ctrl+O", "Open a notebook file", "open"},
+    {"file.save", "&Save", "Ctrl+S", "Save the notebook", "save"},
+    {"file.save_as", "Save &as…", "Ctrl+Shift+S", "Save the notebook under another name", nullptr},
+    {"file.export_tape", "Export &tape graph as SVG…", "Ctrl+Alt+G",
+     "Write the tape graph that is shown as an SVG file", nullptr},
+    {"file.export_plots", "Export &plots…", "Ctrl+Alt+P", "Write the curves as an SVG or PNG file", nullptr},
+    {"file.close", "&Close window", "Ctrl+W", "Close this notebook and end its session", nullptr},
+    {"file.quit", "&Quit", "Ctrl+Q", "Close all notebooks and end the program", nullptr},
+
+    {"edit.undo_cell", "&Undo cell operation", "Ctrl+Alt+Z",
+     "Take back adding, deleting, moving or changing the type of a cell", nullptr},
+    {"edit.redo_cell", "&Redo cell operation", "Ctrl+Alt+Y", "Do again what Undo cell operation took back",
+     nullptr},
+
+    {"cell.run", "&Run cell", "Ctrl+Return", "Run the current cell", nullptr},
+    {"cell.run_advance", "Run cell and &advance", "Shift+Return", "Run the current cell and go to the next",
+     "run"},
+    {"cell.run_all", "Run a&ll cells", "Ctrl+Shift+Return", "Run all cells from the top", "run-all"},
+    {"cell.insert_above", "Insert cell a&bove", "Ctrl+Alt+A", "Add a code cell above the current one",
+     nullptr},
+    {"cell.insert_below", "Insert cell belo&w", "Ctrl+Alt+B", "Add a code cell below the current one", "add"},
+    {"cell.delete", "&Delete cell", "Ctrl+Alt+Delete",
+     "Delete the current cell (Undo cell operation brings it back)", nullptr},
+    {"cell.move_up", "Move cell &up", "Ctrl+Shift+Up", "Move the current cell up", nullptr},
+    {"cell.move_down", "Move cell dow&n", "Ctrl+Shift+Down", "Move the current cell down", nullptr},
+    {"cell.to_code", "Make it &code", "Ctrl+Alt+C", "Turn the current cell into a code cell", nullptr},
+    {"cell.to_markdown", "Make it &Markdown", "Ctrl+Alt+M", "Turn the current cell into a text cell",
+     nullptr},
+    {"cell.clear_outputs", "Clear all &outputs", "Ctrl+Alt+X", "Remove the outputs of all cells", nullptr},
+
+    {"session.interrupt", "&Interrupt", "Ctrl+I", "Stop what runs now with a KeyboardInterrupt; values stay",
+     "interrupt"},
+    {"session.restart", "&Restart", "Ctrl+Shift+R",
+     "End the session process and start a fresh one; the notebook stays", "restart"},
+    {"session.recording", "Re&cording", "Ctrl+Shift+E",
+     "Keep a record of every op. Off: ops run without one, and can't be stepped", "record", true},
+    {"session.break_at_cell", "&Break at cell start", "Ctrl+Shift+B",
+     "Pause before the first op of every cell that runs", nullptr, true},
+    {"session.budget", "&Memory for values…", "Ctrl+Shift+M",
+     "How much memory the recorder may hold for values", nullptr},
+
+    {"step.continue", "&Continue", "F5", "Let it run on; with nothing paused: run the current cell",
+     "continue"},
+    {"step.pause", "&Pause", "F6", "Pause before the next op", "pause"},
+    {"step.op", "&Step op", "F10",
+     "Run one op, or one VJP of a playback; with nothing running: start the current cell and pause before "
+     "its first op",
+     "step-op"},
+    {"step.line", "Step &line", "F11", "Run to the next source line that runs an op", "step-line"},
+    {"step.out", "Step &out", "Shift+F11", "Run to the end of the playback or custom gradient", "step-out"},
+    {"step.back", "Step &back", "Shift+F10", "Show the record before: looks back, runs nothing", "step-back"},
+    {"step.first", "&First record", "Alt+Home", "Show the session's first record", "first"},
+    {"step.previous", "P&revious record", "Alt+Left", "Show the record before", "previous"},
+    {"step.next", "&Next record", "Alt+Right", "Show the record after", "next"},
+    {"step.last", "&Newest record", "Alt+End", "Show the newest record, and follow", "last"},
+
+    {"view.zoom_in", "Zoom notebook &in", "Ctrl++", "Larger text in the notebook", nullptr},
+    {"view.zoom_out", "Zoom notebook &out", "Ctrl+-", "Smaller text in the notebook", nullptr},
+    {"view.reset_layout", "&Reset layout", "Ctrl+Alt+0", "Put all panels back in their places", nullptr},
+
+    {"help.start_page", "&Start page", "Ctrl+Shift+N",
+     "Samples and recent notebooks, in a window of their own", nullptr},
+    {"help.shortcuts", "&Keys", "F1", "List all keys", nullptr},
+    {"help.about", "&About Tapedeck", "Ctrl+F1", "Version and licences", nullptr},
+};
+
+}  // namespace
+
+Actions::Actions(QWidget* window) : QObject(window) {
+  for (const Row& row : rows) {
+    auto* action = new QAction(QString::fromUtf8(row.text), window);
+    const QKeySequence key(QString::fromUtf8(row.key));
+    action->setObjectName(row.id);
+    action->setShortcut(key);
+    const QString tip = QString::fromUtf8(row.tip);
+    action->setToolTip(QString("%1 (%2)").arg(tip, key.toString(QKeySequence::NativeText)));
+    action->setStatusTip(tip);
+    action->setCheckable(row.checkable);
+    if (row.icon) action->setIcon(icon(row.icon));
+    window->addAction(action);
+    order_ << row.id;
+    actions_.insert(row.id, action);
+  }
+}
+
+QAction* Actions::operator[](const QString& id) const {
+  QAction* action = actions_.value(id);
+  Q_ASSERT_X(action, "Actions", qPrintable(id));
+  return action;
+}
+
+QString Actions::shortcutTable() const {
+  QString table;
+  QString menu;
+  for (const QString& id : order_) {
+    const QString title = id.section('.', 0, 0);
+    if (title != menu) {
+      menu = title;
+      table += QString("<tr><td colspan=2><b>%1</b></td></tr>").arg(menu.left(1).toUpper() + menu.mid(1));
+    }
+    const QAction* action = actions_[id];
+    table += QString("<tr><td>%1&nbsp;&nbsp;</td><td>%2</td></tr>")
+                 .arg(action->shortcut().toString(QKeySequence::NativeText).toHtmlEscaped(),
+                      action->statusTip().toHtmlEscaped());
+  }
+  return "<table cellspacing=4>" + table + "</table>";
+}
+
+}  // namespace tapedeck::app

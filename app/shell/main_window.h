@@ -1,0 +1,118 @@
+// One notebook with its session and all panels around it.
+#pragma once
+
+#include <QMainWindow>
+
+#include "app/control/cell_runner.h"
+#include "app/control/stepper.h"
+#include "app/shell/actions.h"
+#include "app/shell/message_bar.h"
+#include "inspector/model/series_model.h"
+#include "inspector/model/session.h"
+
+class QLabel;
+class QMenu;
+class QStackedWidget;
+
+namespace tapedeck::inspector {
+class TapeView;
+class TensorView;
+class TimelineView;
+}  // namespace tapedeck::inspector
+namespace tapedeck::plots {
+class PlotsView;
+}
+
+namespace tapedeck::app {
+
+class DockShares;
+class RecoveryWriter;
+struct RecoveryEntry;
+
+class MainWindow : public QMainWindow {
+  Q_OBJECT
+ public:
+  explicit MainWindow(QWidget* parent = nullptr);
+  ~MainWindow() override;
+
+  /// In this window where it shows the start page or an untouched new notebook, else in a window of its own.
+  /// Trouble is told in the message bar.
+  void openNotebook(const QString& path);
+  void newNotebook();
+
+  // What tests and the program's parts look at.
+  Document* document() const { return document_; }
+  NotebookView* notebook() const { return notebook_; }
+  KernelSession* kernel() const { return kernel_; }
+  inspector::Session* session() const { return session_; }
+  inspector::SeriesModel* series() const { return series_; }
+  inspector::TapeView* tape() const { return tape_; }
+  inspector::TensorView* tensor() const { return tensor_; }
+  inspector::TimelineView* timeline() const { return timeline_; }
+  plots::PlotsView* plots() const { return plots_; }
+  MessageBar* messages() const { return messages_; }
+  Stepper* stepper() const { return stepper_; }
+
+ protected:
+  void closeEvent(QCloseEvent* event) override;
+  void changeEvent(QEvent* event) override;
+
+ private:
+  void buildCentre();
+  void buildPanels();
+  void buildMenus();
+  void buildToolBar();
+  void buildStatusBar();
+  void connectActions();
+  void connectCellActions();
+  void connectSession();
+  void resetLayout();
+  void showNotebook();
+  void load(const QString& path);
+  void enterNotebook();
+  void offerRecoveries();
+  void restore(const RecoveryEntry& entry);
+  bool save(const QString& path);
+  bool saveOrAsk();
+  bool mayClose();
+  void browse();
+  void exportTape();
+  void exportPlots();
+  void askBudget();
+  void showShortcuts();
+  void showAbout();
+  void fillRecent(QMenu* menu);
+  void updateTitle();
+  void updateState();
+  void updatePausedLine();
+  void updateCellLabels();
+  QString stateText() const;
+  QString placeText(const QString& cell, int line) const;
+  void kernelStateChanged(KernelState state, const QString& sentence);
+
+  Document* document_;
+  KernelSession* kernel_;
+  CellRunner* runner_;
+  inspector::Session* session_;
+  inspector::SeriesModel* series_;
+  Stepper* stepper_;
+  Actions* actions_;
+  std::unique_ptr<RecoveryWriter> recovery_;
+
+  QStackedWidget* pages_ = nullptr;
+  NotebookView* notebook_ = nullptr;
+  MessageBar* messages_ = nullptr;
+  inspector::TapeView* tape_ = nullptr;
+  inspector::TensorView* tensor_ = nullptr;
+  inspector::TimelineView* timeline_ = nullptr;
+  plots::PlotsView* plots_ = nullptr;
+  QWidget* playback_ = nullptr;
+  QToolBar* toolBar_ = nullptr;
+  QLabel* state_ = nullptr;
+  QList<QDockWidget*> docks_;
+  DockShares* shares_ = nullptr;
+  bool onStartPage_ = true;
+  int untitled_ = 0;
+};
+
+}  // namespace tapedeck::app

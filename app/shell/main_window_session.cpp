@@ -1,0 +1,272 @@
+// What the window's actions do, and how it follows its session.
+#include <QFile>
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QInputDialog>
+#include <QLabel>
+#include <QLocale>
+#include <QMessageBox>
+#include <QSettings>
+#include <QStatusBar>
+
+#include "app/control/recovery.h"
+#include "app/shell/main_window.h"
+#include "inspector/panels/ops/timeline_view.h"
+#include "inspector/panels/tape/tape_view.h"
+#include "inspector/ui/theme.h"
+#include "plots/plots_view.h"
+
+namespace tapedeck::app {
+
+using protocol::GateState;
+
+void MainWindow::connectActions() {
+  const auto on = [this](const char* id, auto&& act) {
+    connect((*actions_)[id], &QAction::triggered, this, std::forward<decltype(act)>(act));
+  };
+  on("file.new", [this] { newNotebook(); });
+  on("file.open", [this] { browse(); });
+  on("file.save", [this] { saveOrAsk(); });
+  on("file.save_as", [this] {
+    QString path =
+        QFileDialog::getSaveFileName(this, "Save notebook as", document_->path(), "Notebooks (*.ipynb)");
+    if (path.isEmpty()) return;
+    if (QFileInfo(path).suffix().isEmpty()) path += ".ipynb";
+    save(path);
+  });
+  on("file.export_tape", [this] { exportTape(); });
+  on("file.export_plots", [this] { exportPlots(); });
+  on("file.close", [this] { close(); });
+  on("file.quit", [] { qApp->closeAllWindows(); });
+
+  on("session.interrupt", [this] { kernel_->interrupt(); });
+  on("session.restart", [this] { kernel_->restart(); });
+  on("session.recording", [this](bool recording) { session_->setRecording(recording); });
+  on("session.break_at_cell", [this](bool stop) { session_->setBreakAtCellStart(stop); });
+  on("session.budget", [this] { askBudget(); });
+
+  on("step.continue", [this] { stepper_->resume(); });
+  on("step.pause", [this] { stepper_->pause(); });
+  on("step.op", [this] { stepper_->stepOp(); });
+  on("step.line", [this] { stepper_->stepLine(); });
+  on("step.out", [this] { stepper_->stepOut(); });
+  on("step.back", [this] { stepper_->stepBack(); });
+  on("step.first", [this] { session_->setCursor(1); });
+  on("step.previous", [this] { session_->stepCursor(-1); });
+  on("step.next", [this] { session_->stepCursor(1); });
+  on("step.last", [this] { session_->follow(); });
+
+  on("view.zoom_in", [this] { notebook_->zoomIn(); });
+  on("view.zoom_out", [this] { notebook_->zoomOut(); });
+  on("view.reset_layout", [this] { resetLayout(); });
+  on("help.start_page", [this] {
+    auto* window = new MainWindow;
+    window->move(pos() + QPoint(32, 32));
+    window->show();
+  });
+  on("help.shortcuts", [this] { showShortcuts(); });
+  on("help.about", [this] { showAbout(); });
+}
+
+void MainWindow::connectCellActions() {
+  const struct {
+    const char* id;
+    void (NotebookView::*slot)();
+  } rows[] = {{"cell.run", &NotebookView::runCurrent},
+              {"cell.run_advance", &NotebookView::runCurrentAndAdvance},
+              {"cell.run_all", &NotebookView::runAll},
+              {"cell.insert_above", &NotebookView::insertAbove},
+              {"cell.insert_below", &NotebookView::insertBelow},
+              {"cell.delete", &NotebookView::deleteCurrent},
+              {"cell.move_up", &NotebookView::moveUp},
+              {"cell.move_down", &NotebookView::moveDown},
+              {"cell.to_code", &NotebookView::makeCode},
+              {"cell.to_markdown", &NotebookView::makeMarkdown},
+              {"cell.clear_outputs", &NotebookView::clearAllOutputs}};
+  for (const auto& row : rows) connect((*actions_)[row.id], &QAction::triggered, notebook_, row.slot);
+  connect((*actions_)["edit.undo_cell"], &QAction::triggered, document_, &Document::undoStructure);
+  connect((*actions_)["edit.redo_cell"], &QAction::triggered, document_, &Document::redoStructure);
+
+  connect(notebook_, &NotebookView::runRequested, runner_, &CellRunner::run);
+  connect(notebook_, &NotebookView::inputGiven, kernel_, &KernelSession::sendInput);
+  connect(notebook_, &NotebookView::completionRequested, kernel_, &KernelSession::complete);
+  connect(notebook_, &NotebookView::helpRequested, kernel_, &KernelSession::inspect);
+  connect(kernel_, &KernelSession::completed, notebook_, &NotebookView::showCompletions);
+  connect(kernel_, &KernelSession::inspected, notebook_, &NotebookView::showHelp);
+  connect(kernel_, &KernelSession::inputRequested, notebook_, &NotebookView::askInput);
+  connect(runner_, &CellRunner::cellStateChanged, notebook_, &NotebookView::setCellState);
+  connect(stepper_, &Stepper::runCurrentRequested, notebook_, &NotebookView::runCurrent);
+  connect(stepper_, &Stepper::refused, this,
+          [this](const QString& sentence) { statusBar()->showMessage(sentence, 8000); });
+}
+
+void MainWindow::connectSession() {
+  recovery_ = std::make_unique<RecoveryWriter>(document_);
+  for (const auto signal : {&Document::cellInserted, &Document::cellRemoved})
+    connect(document_, signal, this, &MainWindow::updateCellLabels);
+  connect(document_, &Document::cellMoved, this, &MainWindow::updateCellLabels);
+  connect(document_, &Document::reset, this, &MainWindow::updateCellLabels);
+  tape_->setCellName([this](const QString& id) {
+    const int index = document_->indexOf(id);
+    return index < 0 ? id : QString("cell %1").arg(index + 1);
+  });
+  connect(document_, &Document::modifiedChanged, this, &MainWindow::updateTitle);
+  connect(kernel_, &KernelSession::stateChanged, this, &MainWindow::kernelStateChanged);
+  connect(session_, &inspector::Session::failed, this,
+          [this](const QString& reason) { messages_->show(MessageBar::Kind::error, reason); });
+  for (const auto signal : {&inspector::Session::statusChanged, &inspector::Session::cleared}) {
+    connect(session_, signal, this, &MainWindow::updateState);
+    connect(session_, signal, this, &MainWindow::updatePausedLine);
+  }
+  connect(session_, &inspector::Session::cursorChanged, this, &MainWindow::updatePausedLine);
+  connect(session_, &inspector::Session::recordsChanged, this, &MainWindow::updatePausedLine);
+  connect(session_, &inspector::Session::recordsChanged, this, &MainWindow::updateState);
+}
+
+// Records name cells by their ids; people know them by the number beside them.
+void MainWindow::updateCellLabels() {
+  QHash<QString, QString> labels;
+  for (int i = 0; i < document_->cellCount(); ++i)
+    labels[document_->cell(i).id] = QString("cell %1").arg(i + 1);
+  timeline_->setCellLabels(labels);
+}
+
+void MainWindow::kernelStateChanged(KernelState state, const QString& sentence) {
+  if (state == KernelState::dead)
+    messages_->show(MessageBar::Kind::error, sentence,
+                    {{"Start a new session", [this] { kernel_->restart(); }}});
+  else if (state == KernelState::starting && !messages_->text().isEmpty())
+    messages_->dismiss();
+  updateState();
+  updatePausedLine();
+}
+
+QString MainWindow::placeText(const QString& cell, int line) const {
+  const int index = document_->indexOf(cell);
+  if (index < 0) return line > 0 ? QString(", line %1").arg(line) : QString();
+  return QString(", cell %1 line %2").arg(index + 1).arg(line);
+}
+
+QString MainWindow::stateText() const {
+  const auto& status = session_->status();
+  switch (kernel_->state()) {
+    case KernelState::stopped:
+      return "not started";
+    case KernelState::starting:
+      return "starting …";
+    case KernelState::dead:
+      return "ended; what it showed is still here";
+    case KernelState::idle:
+      return "ready";
+    case KernelState::busy:
+      break;
+  }
+  if (!session_->live() || status.gate == GateState::open) return "running";
+  if (status.gate == GateState::will_stop) return "running to the next stop";
+  const auto* record = session_->cachedRecord(status.stopped_before);
+  const QString what = !record ? QString("an op")
+                       : record->kind == protocol::RecordKind::vjp
+                           ? "the VJP of " + QString::fromStdString(record->op)
+                           : QString::fromStdString(record->op);
+  return "paused before " + what +
+         placeText(QString::fromStdString(status.cell), static_cast<int>(status.line));
+}
+
+void MainWindow::updateState() {
+  const auto& status = session_->status();
+  QStringList parts{"session: " + stateText()};
+  if (session_->live()) {
+    const QLocale locale(QLocale::English);
+    const auto size = [&](quint64 bytes) {
+      return locale.formattedDataSize(static_cast<qint64>(bytes), 1, QLocale::DataSizeTraditionalFormat);
+    };
+    parts << "cpu";
+    parts << (status.recording
+                  ? QString("recording %1 of %2").arg(size(status.held_bytes), size(status.budget_bytes))
+                  : QString("not recording"));
+    if (status.leaves_dropped > 0)
+      parts << QString("%1 old values let go: what depends on them has statistics only")
+                   .arg(locale.toString(static_cast<qulonglong>(status.leaves_dropped)));
+    (*actions_)["session.recording"]->setChecked(status.recording);
+    (*actions_)["session.break_at_cell"]->setChecked(status.break_at_cell_start);
+  }
+  if (!onStartPage_) state_->setText(parts.join(" · "));
+  const bool busy = kernel_->state() == KernelState::busy;
+  (*actions_)["session.interrupt"]->setEnabled(!onStartPage_ && (busy || runner_->busy()));
+}
+
+// While ops fly past, marking their lines would only flicker: the mark is for a session that is paused, or
+// for a user who looks back.
+void MainWindow::updatePausedLine() {
+  const auto& status = session_->status();
+  const bool stopped = session_->live() && status.gate == GateState::stopped;
+  const auto cursor = session_->cursor();
+  const auto* record = session_->cachedRecord(cursor);
+  if (stopped && cursor == status.stopped_before)
+    notebook_->setPausedLine(QString::fromStdString(status.cell), static_cast<int>(status.line), true);
+  else if (record && !record->cell.empty() && (stopped || !session_->following()))
+    notebook_->setPausedLine(QString::fromStdString(record->cell), static_cast<int>(record->line), false);
+  else
+    notebook_->setPausedLine({}, 0, false);
+}
+
+void MainWindow::exportTape() {
+  QString path = QFileDialog::getSaveFileName(this, "Export tape graph", "tape.svg", "SVG (*.svg)");
+  if (path.isEmpty()) return;
+  if (QFileInfo(path).suffix().isEmpty()) path += ".svg";
+  QFile file(path);
+  const QByteArray svg = tape_->svg();
+  if (!file.open(QIODevice::WriteOnly) || file.write(svg) != svg.size() || !file.flush())
+    messages_->show(MessageBar::Kind::error,
+                    QString("%1 could not be written: %2.").arg(path, file.errorString()));
+  else
+    statusBar()->showMessage("Wrote " + path, 4000);
+}
+
+void MainWindow::exportPlots() {
+  QString path = QFileDialog::getSaveFileName(this, "Export plots", "plots.svg", "SVG (*.svg);;PNG (*.png)");
+  if (path.isEmpty()) return;
+  if (QFileInfo(path).suffix().isEmpty()) path += ".svg";
+  QString error;
+  const bool png = QFileInfo(path).suffix().compare("png", Qt::CaseInsensitive) == 0;
+  if (png ? plots_->exportPng(path, QSize(1600, 900), &error) : plots_->exportSvg(path, &error))
+    statusBar()->showMessage("Wrote " + path, 4000);
+  else
+    messages_->show(MessageBar::Kind::error, error);
+}
+
+void MainWindow::askBudget() {
+  const double now = static_cast<double>(session_->status().budget_bytes) / (1 << 20);
+  bool given = false;
+  const double megabytes =
+      QInputDialog::getDouble(this, "Memory for values",
+                              "Megabytes that the recorder may hold. Older values beyond that are computed "
+                              "again when somebody looks at them.",
+                              now > 0 ? now : 2048, 16, 1 << 20, 0, &given);
+  if (given) session_->setBudget(static_cast<quint64>(megabytes * (1 << 20)));
+}
+
+void MainWindow::showShortcuts() {
+  auto* box = new QMessageBox(this);
+  box->setAttribute(Qt::WA_DeleteOnClose);
+  box->setWindowTitle("Keys");
+  box->setTextFormat(Qt::RichText);
+  box->setText(actions_->shortcutTable());
+  box->open();
+}
+
+void MainWindow::showAbout() {
+  QMessageBox::about(
+      this, "About Tapedeck",
+      QString("<h3>Tapedeck %1</h3><p>A notebook in which you run, step and look into eager models.</p>"
+              "<p>The program is free software under the GNU General Public License, version 3 or later; its "
+              "engine is under the Apache License 2.0.</p>")
+          .arg(QCoreApplication::applicationVersion()));
+}
+
+void MainWindow::changeEvent(QEvent* event) {
+  QMainWindow::changeEvent(event);
+  if (event->type() == QEvent::PaletteChange && toolBar_) toolBar_->update();
+}
+
+}  // namespace tapedeck::app

@@ -1,0 +1,43 @@
+#include "app/shell/samples.h"
+
+#include <QFileInfo>
+#include <QSettings>
+
+namespace tapedeck::app {
+
+QList<Sample> samples() {
+  const struct {
+    const char *file, *title, *summary;
+  } rows[] = {
+      {"first_gradient.ipynb", "First gradient",
+       "A function, its derivative, and the derivative of that: what a tape does."},
+      {"noisy_square.ipynb", "Noisy square",
+       "A custom gradient that adds noise, and two curves that converge or do not."},
+      {"log1pexp.ipynb", "log1pexp", "A NaN in a gradient: found by stepping backwards, and mended."},
+      {"lbfgs_autoencoder.ipynb", "L-BFGS autoencoder",
+       "10,000 images, one matrix, and an optimiser that you can look into while it trains."},
+  };
+  QList<Sample> found;
+  for (const auto& row : rows) {
+    const QString path = QString(TAPEDECK_SAMPLES_DIR) + "/" + row.file;
+    if (QFileInfo::exists(path)) found << Sample{row.title, row.summary, path};
+  }
+  return found;
+}
+
+QStringList recentNotebooks() {
+  QStringList paths;
+  for (const QString& path : QSettings().value("recent").toStringList())
+    if (QFileInfo::exists(path)) paths << path;
+  return paths;
+}
+
+void addRecentNotebook(const QString& path) {
+  const QString absolute = QFileInfo(path).absoluteFilePath();
+  QStringList paths = recentNotebooks();
+  paths.removeAll(absolute);
+  paths.prepend(absolute);
+  QSettings().setValue("recent", QStringList(paths.mid(0, 10)));
+}
+
+}  // namespace tapedeck::app

@@ -1,0 +1,31 @@
+#include "inspector/panels/ops/timeline_delegate.h"
+
+#include "inspector/model/records_model.h"
+
+namespace tapedeck::inspector {
+
+void TimelineDelegate::initStyleOption(QStyleOptionViewItem* option, const QModelIndex& index) const {
+  QStyledItemDelegate::initStyleOption(option, index);
+  const auto is = [&](int role) { return index.data(role).toBool(); };
+  const auto ink = [&](const QColor& color) { option->palette.setColor(QPalette::Text, color); };
+  // The focus frame around one cell says nothing in a table of rows.
+  option->state &= ~QStyle::State_HasFocus;
+  if (!is(RecordsModel::HereRole)) {
+    ink(theme_.faintText);
+    return;
+  }
+  if (is(RecordsModel::BackwardRole)) {
+    option->backgroundBrush = mix(theme_.background, theme_.backward.fill, theme_.dark ? 0.4 : 0.65);
+    if (index.column() == RecordsModel::Op) ink(theme_.backward.stroke);
+  } else if (index.column() == RecordsModel::Op) {
+    ink(theme_.forward.stroke);
+  }
+  if (is(RecordsModel::FailedRole)) ink(theme_.error.stroke);
+  if (is(RecordsModel::PendingRole)) {
+    option->font.setBold(true);
+    if (index.column() == RecordsModel::Number) option->text.prepend(QStringLiteral("▶ "));
+    if (index.column() == RecordsModel::Duration) option->text = QStringLiteral("▶ next");
+  }
+}
+
+}  // namespace tapedeck::inspector

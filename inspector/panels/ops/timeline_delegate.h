@@ -1,0 +1,24 @@
+// How a row of the timeline looks: backward rows tinted, the pending one bold with an arrow, loading ones
+// faint.
+#pragma once
+
+#include <QStyledItemDelegate>
+
+#include "inspector/ui/canvas/theme.h"
+
+namespace tapedeck::inspector {
+
+class TimelineDelegate : public QStyledItemDelegate {
+  Q_OBJECT
+ public:
+  using QStyledItemDelegate::QStyledItemDelegate;
+  void setTheme(const Theme& theme) { theme_ = theme; }
+
+ protected:
+  void initStyleOption(QStyleOptionViewItem* option, const QModelIndex& index) const override;
+
+ private:
+  Theme theme_ = Theme::light();
+};
+
+}  // namespace tapedeck::inspector

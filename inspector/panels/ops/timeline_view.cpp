@@ -1,0 +1,296 @@
+#include "inspector/panels/ops/timeline_view.h"
+
+#include <QtWidgets>
+
+#include "inspector/model/format.h"
+#include "inspector/panels/ops/timeline_delegate.h"
+#include "inspector/panels/ops/timeline_table.h"
+#include "inspector/ui/keyed_action.h"
+
+namespace tapedeck::inspector {
+
+struct TimelineView::Private {
+  TimelineView* q;
+  Session* session;
+  RecordsModel* model = nullptr;
+  TimelineTable* table = nullptr;
+  TimelineDelegate* delegate = nullptr;
+  QLineEdit* filter;
+  QButtonGroup* directions;
+  QLabel* progress;
+  QAction *copy, *forward, *byOp, *follow;
+  QTimer filterTimer;
+  bool syncing = false;
+
+  void makeFilterBar(QBoxLayout* layout);
+  void makeTable();
+  void makeActions();
+  QAction* addAction(const QString& text, const QKeySequence& key, const QString& tip,
+                     void (TimelineView::*slot)());
+  void connectModels();
+  void applyFilter();
+  void showProgress();
+  void showCursor(bool scroll);
+  void currentRowChanged(const QModelIndex& current);
+  void showMenu(QPoint at);
+  const protocol::Record* currentRecord() const {
+    return session->cachedRecord(model->recordAt(table->currentIndex().row()));
+  }
+};
+
+void TimelineView::Private::makeFilterBar(QBoxLayout* layout) {
+  auto* bar = new QHBoxLayout;
+  bar->setSpacing(4);
+  filter = new QLineEdit(q);
+  filter->setObjectName(QStringLiteral("timelineFilter"));
+  filter->setClearButtonEnabled(true);
+  filter->setPlaceholderText(QObject::tr("Filter by op, cell, scope, variable (Ctrl+F)"));
+  filter->setToolTip(QObject::tr(
+      "Only ops in whose name, kind, cell, scope or variables every word occurs (Ctrl+F; Esc clears)"));
+  filter->setAccessibleName(QObject::tr("Filter of the ops"));
+  bar->addWidget(filter, 1);
+  directions = new QButtonGroup(q);
+  const auto add = [&](Direction direction, const QString& text, const QString& tip,
+                       const QKeySequence& key) {
+    auto* button = new QToolButton(q);
+    button->setText(text);
+    button->setCheckable(true);
+    button->setAutoRaise(true);
+    button->setToolTip(tip + QStringLiteral(" (") + key.toString(QKeySequence::NativeText) +
+                       QLatin1Char(')'));
+    button->setAccessibleName(tip);
+    button->setChecked(direction == Direction::both);
+    auto* shortcut = new QShortcut(key, q, nullptr, nullptr, Qt::WidgetWithChildrenShortcut);
+    QObject::connect(shortcut, &QShortcut::activated, button, &QToolButton::click);
+    directions->addButton(button, static_cast<int>(direction));
+    bar->addWidget(button);
+  };
+  add(Direction::both, QObject::tr("All"), QObject::tr("Ops of both directions"),
+      QKeySequence(Qt::ALT | Qt::Key_1));
+  add(Direction::forward, QObject::tr("▼ Forward"), QObject::tr("Only forward ops"),
+      QKeySequence(Qt::ALT | Qt::Key_2));
+  add(Direction::backward, QObject::tr("▲ Backward"), QObject::tr("Only playbacks and what runs in them"),
+      QKeySequence(Qt::ALT | Qt::Key_3));
+  layout->addLayout(bar);
+  progress = new QLabel(q);
+  progress->hide();
+  layout->addWidget(progress);
+}
+
+void TimelineView::Private::makeTable() {
+  table = new TimelineTable(q);
+  table->setObjectName(QStringLiteral("timeline"));
+  table->setAccessibleName(QObject::tr("Ops of the session"));
+  table->setModel(model);
+  delegate = new TimelineDelegate(table);
+  delegate->setTheme(Theme::fromPalette(q->palette()));
+  table->setItemDelegate(delegate);
+  table->setContextMenuPolicy(Qt::CustomContextMenu);
+  const int letter = q->fontMetrics().averageCharWidth();
+  const int letters[RecordsModel::ColumnCount] = {9, 22, 24, 14, 9, 9, 10, 10, 20};
+  for (int column = 0; column < RecordsModel::ColumnCount; ++column)
+    table->setColumnWidth(column, letters[column] * letter + 12);
+}
+
+QAction* TimelineView::Private::addAction(const QString& text, const QKeySequence& key, const QString& tip,
+                                          void (TimelineView::*slot)()) {
+  QAction* const action = addKeyedAction(table, text, {key}, tip);
+  QObject::connect(action, &QAction::triggered, q, slot);
+  return action;
+}
+
+void TimelineView::Private::makeActions() {
+  copy = addAction(QObject::tr("Copy row"), QKeySequence::Copy, QObject::tr("The op's row as text"),
+                   &TimelineView::copySelected);
+  forward = addAction(QObject::tr("Go to its forward op"), QKeySequence(Qt::ALT | Qt::Key_Up),
+                      QObject::tr("The op whose VJP this is"), &TimelineView::goToForward);
+  byOp = addAction(QObject::tr("Only ops of this name"), QKeySequence(Qt::CTRL | Qt::Key_L),
+                   QObject::tr("Filter by this op's name"), &TimelineView::filterByCurrentOp);
+  follow = addKeyedAction(table, QObject::tr("Follow the session"), {Qt::CTRL | Qt::Key_End},
+                          QObject::tr("Go to the newest op and stay with it"));
+  QObject::connect(follow, &QAction::triggered, session, &Session::follow);
+  auto* find = new QShortcut(QKeySequence::Find, q, nullptr, nullptr, Qt::WidgetWithChildrenShortcut);
+  QObject::connect(find, &QShortcut::activated, q, &TimelineView::focusFilter);
+  auto* escape = new QShortcut(QKeySequence(Qt::Key_Escape), filter, nullptr, nullptr, Qt::WidgetShortcut);
+  QObject::connect(escape, &QShortcut::activated, q, [this] {
+    filter->clear();
+    applyFilter();
+    table->setFocus();
+  });
+}
+
+void TimelineView::Private::connectModels() {
+  filterTimer.setSingleShot(true);
+  filterTimer.setInterval(150);
+  QObject::connect(&filterTimer, &QTimer::timeout, q, [this] { applyFilter(); });
+  QObject::connect(filter, &QLineEdit::textChanged, q, [this] { filterTimer.start(); });
+  QObject::connect(filter, &QLineEdit::returnPressed, q, [this] {
+    applyFilter();
+    table->setFocus();
+  });
+  QObject::connect(directions, &QButtonGroup::idClicked, q, [this] { applyFilter(); });
+  QObject::connect(table->selectionModel(), &QItemSelectionModel::currentRowChanged, q,
+                   [this](const QModelIndex& current) { currentRowChanged(current); });
+  QObject::connect(table, &QWidget::customContextMenuRequested, q, [this](QPoint at) { showMenu(at); });
+  QObject::connect(session, &Session::cursorChanged, q, [this] { showCursor(true); });
+  QObject::connect(model, &QAbstractItemModel::rowsInserted, q, [this] {
+    showProgress();
+    if (model->filtered()) showCursor(false);
+  });
+  QObject::connect(model, &QAbstractItemModel::modelReset, q, [this] { showProgress(); });
+  QObject::connect(model, &RecordsModel::filterProgress, q, [this] { showProgress(); });
+}
+
+void TimelineView::Private::applyFilter() {
+  filterTimer.stop();
+  syncing = true;
+  model->setFilter(filter->text().trimmed(), static_cast<Direction>(directions->checkedId()));
+  syncing = false;
+  showProgress();
+  showCursor(true);
+}
+
+void TimelineView::Private::showProgress() {
+  const quint64 total = session->recordCount();
+  progress->setVisible(model->filtered());
+  if (model->filtered()) {
+    QString text =
+        QObject::tr("%1 of %2 ops").arg(countText(static_cast<quint64>(model->rowCount())), countText(total));
+    if (model->scanning() && total)
+      text += QObject::tr(", looked at %1 %").arg(model->scanned() * 100 / total);
+    progress->setText(text);
+  }
+  if (total == 0) {
+    table->setPlaceholder(QObject::tr("No ops yet. Run a cell, and each of its tensor ops gets a row here."));
+  } else if (model->scanning()) {
+    table->setPlaceholder(QObject::tr("Looking for ops…"));
+  } else {
+    table->setPlaceholder(QObject::tr("None of the %1 ops matches the filter. Esc in the filter clears it.")
+                              .arg(countText(total)));
+  }
+}
+
+void TimelineView::Private::showCursor(bool scroll) {
+  const RecordNumber cursor = session->cursor();
+  const int row = model->rowOf(cursor);
+  QItemSelectionModel* selection = table->selectionModel();
+  syncing = true;
+  if (row < 0 || cursor == 0) {
+    selection->clear();
+  } else {
+    const int column = std::max(table->currentIndex().column(), 0);
+    const QModelIndex index = model->index(row, column);
+    if (model->recordAt(row) == cursor) {
+      selection->setCurrentIndex(index, QItemSelectionModel::ClearAndSelect | QItemSelectionModel::Rows);
+    } else {
+      // Filtered out: keys go on from the match before it, but nothing looks selected.
+      selection->clearSelection();
+      selection->setCurrentIndex(index, QItemSelectionModel::NoUpdate);
+    }
+    if (scroll) table->scrollTo(model->index(row, 0));
+  }
+  syncing = false;
+}
+
+void TimelineView::Private::currentRowChanged(const QModelIndex& current) {
+  if (syncing || !current.isValid()) return;
+  if (const RecordNumber number = model->recordAt(current.row())) session->setCursor(number);
+}
+
+void TimelineView::Private::showMenu(QPoint at) {
+  const protocol::Record* record = currentRecord();
+  QMenu menu(q);
+  menu.setToolTipsVisible(true);
+  menu.addAction(copy);
+  menu.addAction(forward);
+  menu.addAction(byOp);
+  menu.addSeparator();
+  menu.addAction(follow);
+  copy->setEnabled(record);
+  byOp->setEnabled(record);
+  forward->setEnabled(record && record->forward);
+  menu.exec(table->viewport()->mapToGlobal(at));
+  for (QAction* action : {copy, byOp, forward}) action->setEnabled(true);  // their keys check by themselves
+}
+
+TimelineView::TimelineView(Session* session, QWidget* parent)
+    : QWidget(parent), d_(std::make_unique<Private>()) {
+  d_->q = this;
+  d_->session = session;
+  d_->model = new RecordsModel(session, this);
+  auto* layout = new QVBoxLayout(this);
+  layout->setContentsMargins(4, 4, 4, 4);
+  layout->setSpacing(4);
+  d_->makeFilterBar(layout);
+  d_->makeTable();
+  layout->addWidget(d_->table, 1);
+  setTabOrder(d_->filter, d_->table);
+  setFocusProxy(d_->table);
+  d_->makeActions();
+  d_->connectModels();
+  d_->showProgress();
+  d_->showCursor(true);
+}
+
+TimelineView::~TimelineView() = default;
+
+RecordsModel* TimelineView::model() const {
+  return d_->model;
+}
+QTableView* TimelineView::table() const {
+  return d_->table;
+}
+QLineEdit* TimelineView::filterEdit() const {
+  return d_->filter;
+}
+void TimelineView::setCellLabels(const QHash<QString, QString>& labels) {
+  d_->model->setCellLabels(labels);
+}
+
+QString TimelineView::selectedText() const {
+  const QModelIndexList rows = d_->table->selectionModel()->selectedRows();
+  if (rows.isEmpty()) return {};
+  QStringList cells;
+  for (int column = 0; column < RecordsModel::ColumnCount; ++column)
+    cells << d_->model->index(rows[0].row(), column).data().toString().trimmed();
+  return cells.join(QLatin1Char('\t'));
+}
+
+void TimelineView::focusFilter() {
+  d_->filter->setFocus(Qt::ShortcutFocusReason);
+  d_->filter->selectAll();
+}
+
+void TimelineView::setDirection(Direction direction) {
+  d_->directions->button(static_cast<int>(direction))->setChecked(true);
+  d_->applyFilter();
+}
+
+void TimelineView::copySelected() {
+  const QString text = selectedText();
+  if (!text.isEmpty()) QGuiApplication::clipboard()->setText(text);
+}
+
+void TimelineView::goToForward() {
+  const protocol::Record* record = d_->currentRecord();
+  if (record && record->forward) d_->session->setCursor(record->forward);
+}
+
+void TimelineView::filterByCurrentOp() {
+  const protocol::Record* record = d_->currentRecord();
+  if (!record) return;
+  d_->filter->setText(QString::fromStdString(record->op));
+  d_->applyFilter();
+}
+
+void TimelineView::changeEvent(QEvent* event) {
+  if (event->type() == QEvent::PaletteChange && d_->delegate) {
+    d_->delegate->setTheme(Theme::fromPalette(palette()));
+    d_->table->viewport()->update();
+  }
+  if (event->type() == QEvent::FontChange && d_->table)
+    d_->table->verticalHeader()->setDefaultSectionSize(fontMetrics().height() + 6);
+  QWidget::changeEvent(event);
+}
+
+}  // namespace tapedeck::inspector

@@ -1,0 +1,42 @@
+#include "inspector/panels/tape/legend.h"
+
+#include <QCoreApplication>
+
+namespace tapedeck::inspector {
+
+namespace {
+
+LegendEntry nodeEntry(const char* text, NodeKind kind, bool custom = false, bool current = false) {
+  LegendEntry entry;
+  entry.text = QCoreApplication::translate("TapeGraph", text);
+  entry.node.kind = kind;
+  entry.node.customGradient = custom;
+  entry.node.current = current;
+  return entry;
+}
+
+LegendEntry edgeEntry(const char* text, bool backward) {
+  LegendEntry entry;
+  entry.text = QCoreApplication::translate("TapeGraph", text);
+  entry.edge = true;
+  entry.backward = backward;
+  return entry;
+}
+
+}  // namespace
+
+const QVector<LegendEntry>& legendEntries() {
+  static const QVector<LegendEntry> entries{
+      nodeEntry("op", NodeKind::op),
+      nodeEntry("variable", NodeKind::variable),
+      nodeEntry("constant", NodeKind::constant),
+      nodeEntry("∂ VJP of an op", NodeKind::vjp),
+      nodeEntry("custom gradient", NodeKind::custom, true),
+      nodeEntry("cursor", NodeKind::op, false, true),
+      edgeEntry("value", false),
+      edgeEntry("∂ gradient", true),
+  };
+  return entries;
+}
+
+}  // namespace tapedeck::inspector

@@ -1,0 +1,172 @@
+#include "inspector/panels/tape/node_style.h"
+
+#include <QCoreApplication>
+#include <algorithm>
+
+namespace tapedeck::inspector {
+
+namespace {
+
+// Advances of ' ' … '~' in thousandths of the em.
+constexpr int regular_advances[] = {
+    318, 401, 460, 838, 636, 950, 780, 275, 390, 390, 500, 838, 318, 361,  318, 337, 636, 636, 636,
+    636, 636, 636, 636, 636, 636, 636, 337, 337, 838, 838, 838, 531, 1000, 684, 686, 698, 770, 632,
+    575, 775, 752, 295, 295, 656, 557, 863, 748, 787, 603, 787, 695, 635,  611, 732, 684, 989, 685,
+    611, 685, 390, 337, 390, 838, 500, 500, 613, 635, 550, 635, 615, 352,  635, 634, 278, 278, 579,
+    278, 974, 634, 612, 635, 635, 411, 521, 392, 634, 592, 818, 592, 592,  525, 636, 337, 636, 838};
+constexpr int bold_advances[] = {
+    348, 456,  521, 838, 696, 1002, 872, 306, 457, 457, 523, 838, 380, 415,  380, 365, 696, 696,  696,
+    696, 696,  696, 696, 696, 696,  696, 400, 400, 838, 838, 838, 580, 1000, 774, 762, 734, 830,  683,
+    683, 821,  837, 372, 372, 775,  637, 995, 837, 850, 733, 850, 770, 720,  682, 812, 774, 1103, 771,
+    724, 725,  457, 365, 457, 838,  500, 500, 675, 716, 593, 716, 678, 435,  716, 712, 343, 343,  665,
+    343, 1042, 712, 687, 716, 716,  493, 595, 478, 712, 652, 924, 645, 652,  582, 712, 365, 712,  838};
+constexpr int other_advance = 640, other_bold_advance = 720;  // Greek, arrows, mathematics
+
+constexpr double padding = 14;
+constexpr double minimum_width = 112, maximum_width = 210;
+constexpr double op_height = 60, leaf_height = 44;
+
+QString tr(const char* text) {
+  return QCoreApplication::translate("TapeGraph", text);
+}
+
+QString shapeAndType(const GraphNode& node) {
+  if (node.shape.isEmpty()) return node.dtype;
+  return node.dtype.isEmpty() ? node.shape : node.shape + QStringLiteral(" · ") + node.dtype;
+}
+
+QString stateBadge(const GraphNode& node) {
+  switch (node.state) {
+    case protocol::RecordState::pending:
+      return tr("next");
+    case protocol::RecordState::running:
+      return tr("running");
+    case protocol::RecordState::failed:
+      return tr("failed");
+    case protocol::RecordState::done:
+      break;
+  }
+  return {};
+}
+
+QString kindName(const GraphNode& node) {
+  switch (node.kind) {
+    case NodeKind::op:
+      return node.backward ? tr("backward op") : tr("op");
+    case NodeKind::custom:
+      return tr("function with a custom gradient");
+    case NodeKind::playback:
+      return tr("playback");
+    case NodeKind::vjp:
+      return node.customGradient ? tr("custom VJP of") : tr("VJP of");
+    case NodeKind::variable:
+      return tr("variable");
+    case NodeKind::constant:
+      break;
+  }
+  return tr("constant");
+}
+
+}  // namespace
+
+NodeText nodeText(const GraphNode& node) {
+  NodeText text;
+  const QString second = node.preview.isEmpty() ? node.name : node.preview;
+  switch (node.kind) {
+    case NodeKind::constant:
+      text.title = node.preview.isEmpty() ? node.op : node.preview;
+      text.lines << shapeAndType(node);
+      break;
+    case NodeKind::variable:
+      text.title = node.op;
+      text.lines << (node.preview.isEmpty() ? shapeAndType(node)
+                                            : node.shape + QStringLiteral(" · ") + node.preview);
+      break;
+    case NodeKind::vjp:
+      text.title = QStringLiteral("∂ ") + node.op;
+      text.lines << shapeAndType(node) << second;
+      break;
+    case NodeKind::playback:
+      text.title = tr("playback");
+      text.lines << tr("the tape runs backwards");
+      break;
+    case NodeKind::op:
+    case NodeKind::custom:
+      text.title = node.op;
+      text.lines << shapeAndType(node) << second;
+      break;
+  }
+  text.lines.removeAll(QString());
+  text.badge = stateBadge(node);
+  if (node.customGradient)
+    text.badge = text.badge.isEmpty() ? tr("custom ∂") : tr("custom ∂ · ") + text.badge;
+  return text;
+}
+
+double nominalTextWidth(const QString& text, double size, bool bold) {
+  int thousandths = 0;
+  for (const uint code : text.toUcs4()) {
+    if (code >= 32 && code < 127)
+      thousandths += (bold ? bold_advances : regular_advances)[code - 32];
+    else
+      thousandths += bold ? other_bold_advance : other_advance;
+  }
+  return thousandths * size / 1000;
+}
+
+QSizeF nodeSize(const GraphNode& node) {
+  GraphNode without_value = node;
+  without_value.preview.clear();
+  const NodeText text = nodeText(without_value);
+  double width = nominalTextWidth(text.title, node_title_size, true);
+  for (const QString& line : text.lines)
+    width = std::max(width, nominalTextWidth(line, node_line_size, false));
+  return {std::clamp(std::ceil(width + 2 * padding), minimum_width, maximum_width),
+          isLeaf(node) ? leaf_height : op_height};
+}
+
+bool isLeaf(const GraphNode& node) {
+  return node.kind == NodeKind::variable || node.kind == NodeKind::constant;
+}
+
+bool isAlert(const GraphNode& node) {
+  return !stateBadge(node).isEmpty();
+}
+
+const Tint& nodeTint(const Theme& theme, const GraphNode& node) {
+  if (node.state == protocol::RecordState::failed) return theme.error;
+  if (node.customGradient) return theme.custom;
+  switch (node.kind) {
+    case NodeKind::variable:
+      return theme.variable;
+    case NodeKind::constant:
+      return theme.constant;
+    case NodeKind::vjp:
+    case NodeKind::playback:
+      return theme.backward;
+    case NodeKind::custom:
+      return theme.custom;
+    case NodeKind::op:
+      break;
+  }
+  return node.backward ? theme.backward : theme.forward;
+}
+
+QString edgeLabel(const GraphEdge& edge) {
+  if (!edge.backward) return edge.label;
+  return edge.label.isEmpty() ? QStringLiteral("∂") : QStringLiteral("∂ ") + edge.label;
+}
+
+QString frameTitle(const GraphNode& node) {
+  return (node.backward ? tr("∂ %1: your VJP") : tr("%1: your ops")).arg(node.op);
+}
+
+QString spokenNode(const GraphNode& node) {
+  QStringList parts{kindName(node) + QLatin1Char(' ') + node.op};
+  if (!node.shape.isEmpty()) parts << node.shape + QLatin1Char(' ') + node.dtype;
+  if (!node.preview.isEmpty()) parts << tr("value %1").arg(node.preview);
+  if (!stateBadge(node).isEmpty()) parts << stateBadge(node);
+  return parts.join(QStringLiteral(", "));
+}
+
+}  // namespace tapedeck::inspector

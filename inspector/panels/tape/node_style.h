@@ -1,0 +1,44 @@
+// What a node and an edge of the tape say and look like: the same on the canvas and in SVG files.
+#pragma once
+
+#include <QSizeF>
+#include <QString>
+#include <QStringList>
+
+#include "inspector/model/tape_graph.h"
+#include "inspector/ui/canvas/theme.h"
+
+namespace tapedeck::inspector {
+
+constexpr double node_title_size = 13;
+constexpr double node_line_size = 11;
+
+struct NodeText {
+  QString title;
+  QStringList lines;  ///< at most two
+  QString badge;      ///< "custom ∂", "next", "running", "failed"; empty: none
+};
+NodeText nodeText(const GraphNode& node);
+
+/// Width of text in DejaVu Sans (or Verdana, which has nearly the same metrics), from a table: the layout
+/// runs where there are no fonts at hand.
+double nominalTextWidth(const QString& text, double size, bool bold);
+
+/// Depends on nothing that changes while the op runs, so that a node keeps its box when its value arrives.
+QSizeF nodeSize(const GraphNode& node);
+
+const Tint& nodeTint(const Theme& theme, const GraphNode& node);
+bool isLeaf(const GraphNode& node);
+/// The badge says that the op waits or failed, rather than what it is.
+bool isAlert(const GraphNode& node);
+
+/// "∂ 2.5", "∂ 784×196" for gradients; the plain value or shape for forward edges.
+QString edgeLabel(const GraphEdge& edge);
+
+/// Of the frame around a custom gradient's ops.
+QString frameTitle(const GraphNode& node);
+
+/// One line for screen readers: "op matmul, output 2×2 float32, value …".
+QString spokenNode(const GraphNode& node);
+
+}  // namespace tapedeck::inspector

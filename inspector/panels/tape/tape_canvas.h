@@ -1,0 +1,91 @@
+// The canvas of the tape: camera, mouse and keys over a laid-out graph.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "inspector/panels/tape/layout_worker.h"
+#include "inspector/ui/canvas/camera.h"
+#include "inspector/ui/canvas/canvas_widget.h"
+
+namespace tapedeck::inspector {
+
+class TapeCanvas : public CanvasWidget {
+  Q_OBJECT
+ public:
+  explicit TapeCanvas(QWidget* parent = nullptr);
+
+  /// nullptr: nothing; then the sentence stands in the middle.
+  void showGraph(std::shared_ptr<const LaidOutGraph> laid);
+  void setEmptySentence(const QString& sentence);
+  /// What the tooltip says of a node: a title, then lines, "key\tvalue" or plain.
+  void setDetails(std::function<QStringList(const GraphNode&)> details) { details_ = std::move(details); }
+
+  const LaidOutGraph* laidOut() const { return laid_.get(); }
+  const Camera& camera() const { return camera_; }
+  void setCamera(const Camera& camera);
+  /// Where a node is now, in the widget; null where it is not in the graph.
+  QRectF nodeRect(int node) const;
+  /// The nodes that the last frame drew.
+  const std::vector<int>& drawnNodes() const { return drawn_; }
+  int walkedNode() const { return walked_; }  ///< that the keys walked to; -1: none
+  int hoveredNode() const { return hovered_; }
+  bool followsCursor() const { return follow_; }
+  bool legendShown() const { return legend_; }
+
+  QSize sizeHint() const override { return {640, 480}; }
+
+ public slots:
+  void fit();
+  void zoomIn();
+  void zoomOut();
+  void setFollowsCursor(bool follow);
+  void setLegendShown(bool shown);
+  void centreOnCursor();
+
+ signals:
+  /// A click, or Enter, on a node: the record to move the cursor to. A leaf gives that of its first reader.
+  void recordPicked(quint64 record);
+  void cameraChanged();
+
+ protected:
+  void paintCanvas(CanvasPainter& painter) override;
+  void mousePressEvent(QMouseEvent* event) override;
+  void mouseMoveEvent(QMouseEvent* event) override;
+  void mouseReleaseEvent(QMouseEvent* event) override;
+  void wheelEvent(QWheelEvent* event) override;
+  void keyPressEvent(QKeyEvent* event) override;
+  void keyReleaseEvent(QKeyEvent* event) override;
+  void leaveEvent(QEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
+
+ private:
+  int currentNode() const;
+  void keepCursorInSight(bool first);
+  void pan(QPointF by);
+  void zoom(double factor, QPointF at);
+  void walk(int key);
+  void walkTo(int node);
+  int neighbour(int node, bool downstream) const;
+  int besides(int node, bool right) const;
+  void pick(int node);
+  void hover(QPointF at);
+  void describe();
+
+  std::shared_ptr<const LaidOutGraph> laid_;
+  QString empty_sentence_;
+  std::function<QStringList(const GraphNode&)> details_;
+  Camera camera_;
+  bool fitted_ = false;  ///< the camera still shows all, as fit() left it
+  bool follow_ = true;
+  bool legend_ = false;
+  int hovered_ = -1;
+  int walked_ = -1;
+  std::vector<int> drawn_;
+  QPointF pressed_at_, last_at_;
+  Qt::MouseButton pressed_ = Qt::NoButton;
+  bool dragging_ = false;
+  bool space_ = false;
+};
+
+}  // namespace tapedeck::inspector

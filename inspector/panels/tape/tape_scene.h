@@ -1,0 +1,63 @@
+// What of a laid-out tape is drawn, and drawing it.
+#pragma once
+
+#include <vector>
+
+#include "inspector/panels/tape/layout_worker.h"
+#include "inspector/ui/canvas/camera.h"
+#include "inspector/ui/canvas/canvas_painter.h"
+
+namespace tapedeck::inspector {
+
+/// How much of a node can be read at a zoom.
+enum class DetailLevel {
+  boxes,   ///< colours and lines only
+  titles,  ///< ops' names
+  full
+};
+DetailLevel detailLevel(double zoom);
+
+/// What lies in a rectangle of the plane, by index. Plain data: culling is tested without drawing.
+struct VisibleItems {
+  std::vector<int> nodes;
+  std::vector<int> edges;
+  std::vector<int> frames;
+};
+VisibleItems visibleItems(const LaidOutGraph& laid, const QRectF& world);
+
+/// The node at a point of the plane; -1: none.
+int nodeAt(const LaidOutGraph& laid, QPointF world);
+
+class TapeScene {
+ public:
+  TapeScene(CanvasPainter& painter, const LaidOutGraph& laid, const Camera& camera, int hovered, int walked)
+      : painter_(painter), laid_(laid), camera_(camera), hovered_(hovered), walked_(walked) {}
+  void draw(const VisibleItems& items);
+
+ private:
+  void drawFrame(const GraphLayout::Frame& frame);
+  void drawEdge(int index);
+  void drawEdgeLabel(int index, const VisibleItems& items);
+  void drawNode(int index);
+  void drawNodeText(const GraphNode& node, const QRectF& rect);
+  void drawBadge(int index);
+  bool emphasised(const GraphEdge& edge) const;
+  bool labelled(const GraphEdge& edge) const;
+
+  CanvasPainter& painter_;
+  const LaidOutGraph& laid_;
+  const Camera& camera_;
+  int hovered_, walked_;
+  struct Arrow {
+    QPointF tip, before;
+    QColor color;
+    bool open;
+  };
+  std::vector<Arrow> arrows_;
+  std::vector<QRectF> labels_;
+};
+
+/// The box of the legend, bottom left.
+void drawTapeLegend(CanvasPainter& painter);
+
+}  // namespace tapedeck::inspector

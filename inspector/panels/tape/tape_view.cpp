@@ -1,0 +1,205 @@
+#include "inspector/panels/tape/tape_view.h"
+
+#include <QAction>
+#include <QLabel>
+#include <QTimer>
+#include <QToolBar>
+#include <QVBoxLayout>
+
+#include "inspector/model/format.h"
+#include "inspector/panels/tape/node_details.h"
+#include "inspector/panels/tape/node_style.h"
+#include "inspector/panels/tape/tape_canvas.h"
+#include "inspector/panels/tape/tape_svg.h"
+#include "inspector/ui/keyed_action.h"
+
+namespace tapedeck::inspector {
+
+namespace {
+
+/// While ops run by themselves, hundreds of tapes may come in a second; that many pictures of them are
+/// enough.
+constexpr int running_interval_ms = 120;
+
+}  // namespace
+
+struct TapeView::Private {
+  TapeView* view = nullptr;
+  Session* session = nullptr;
+  TapeGraphModel* model = nullptr;
+  TapeCanvas* canvas = nullptr;
+  LayoutWorker* worker = nullptr;
+  QToolBar* bar = nullptr;
+  QLabel* summary = nullptr;
+  QTimer* pause = nullptr;
+  bool waiting = false;  ///< a change came that was not laid out yet
+  bool fresh = false;    ///< the next layout starts over
+  std::function<QString(const QString&)> cell_name;
+
+  QAction* addAction(const QString& text, const QList<QKeySequence>& keys, const QString& tip) {
+    QAction* const action = addKeyedAction(view, text, keys, tip);
+    bar->addAction(action);
+    return action;
+  }
+
+  void addActions() {
+    QObject::connect(addAction(tr("Fit"), {Qt::Key_F}, tr("Show the whole tape")), &QAction::triggered, view,
+                     &TapeView::fit);
+    QObject::connect(addAction(tr("−"), {Qt::Key_Minus}, tr("Zoom out")), &QAction::triggered, view,
+                     &TapeView::zoomOut);
+    QObject::connect(addAction(tr("+"), {Qt::Key_Plus, Qt::Key_Equal}, tr("Zoom in")), &QAction::triggered,
+                     view, &TapeView::zoomIn);
+    QObject::connect(addAction(tr("Tidy up"), {Qt::Key_T}, tr("Lay everything out afresh")),
+                     &QAction::triggered, view, &TapeView::tidy);
+    QAction* const follow = addAction(tr("Follow"), {Qt::Key_C}, tr("Keep the cursor's op in sight"));
+    follow->setCheckable(true);
+    follow->setChecked(true);
+    QObject::connect(follow, &QAction::toggled, canvas, &TapeCanvas::setFollowsCursor);
+    QAction* const legend = addAction(tr("Legend"), {Qt::Key_G}, tr("What colours and lines mean"));
+    legend->setCheckable(true);
+    QObject::connect(legend, &QAction::toggled, canvas, &TapeCanvas::setLegendShown);
+  }
+
+  void graphChanged() {
+    waiting = true;
+    if (!view->isVisible()) return;
+    const bool stopped = session->status().gate == protocol::GateState::stopped;
+    if (stopped || !pause->isActive()) layOut();
+  }
+
+  void layOut() {
+    waiting = false;
+    pause->start();
+    updateSummary();
+    if (model->graph().empty()) {
+      worker->cancel();
+      canvas->showGraph(nullptr);
+      return;
+    }
+    worker->request(model->graph(), std::exchange(fresh, false));
+  }
+
+  void updateSummary() {
+    canvas->setEmptySentence(emptySentence());
+    const TapeGraph& graph = model->graph();
+    if (graph.empty()) return summary->setText(model->problem());
+    int ops = 0, vjps = 0;
+    for (const GraphNode& node : graph.nodes) {
+      ops += node.kind == NodeKind::op || node.kind == NodeKind::custom;
+      vjps += node.kind == NodeKind::vjp;
+    }
+    QStringList parts;
+    parts << (graph.tape ? tr("tape %1").arg(graph.tape) : tr("no tape"));
+    parts << (ops == 1 ? tr("1 op") : tr("%1 ops").arg(countText(static_cast<quint64>(ops))));
+    if (vjps) parts << (vjps == 1 ? tr("1 VJP") : tr("%1 VJPs").arg(countText(static_cast<quint64>(vjps))));
+    const quint64 left_out = graph.dropped + static_cast<quint64>(firstShownNode(graph));
+    if (left_out) parts << tr("%1 older ones not shown").arg(countText(left_out));
+    if (!model->problem().isEmpty()) parts << model->problem();
+    summary->setText(parts.join(QStringLiteral(" · ")));
+    summary->setToolTip(summary->text());
+  }
+
+  QString emptySentence() const {
+    if (!model->problem().isEmpty()) return model->problem();
+    if (model->loading()) return tr("Fetching the tape …");
+    if (session->recordCount() == 0) return tr("No op has run yet. Run a cell, or step into one with F10.");
+    return tr("Nothing is on the tape here.");
+  }
+
+  QStringList details(const GraphNode& node) const {
+    const protocol::Record* record = node.record ? session->cachedRecord(node.record) : nullptr;
+    const protocol::TensorInfo* tensor = node.tensor ? session->tensor(node.tensor) : nullptr;
+    return nodeDetails(node, record, tensor, cell_name);
+  }
+};
+
+TapeView::TapeView(Session* session, QWidget* parent) : QWidget(parent), d_(std::make_unique<Private>()) {
+  d_->view = this;
+  d_->session = session;
+  d_->model = new TapeGraphModel(session, this);
+  d_->worker = new LayoutWorker(this);
+  d_->canvas = new TapeCanvas(this);
+  d_->bar = new QToolBar(this);
+  d_->bar->setToolButtonStyle(Qt::ToolButtonTextOnly);
+  d_->bar->setAccessibleName(tr("Tape graph tools"));
+  d_->addActions();
+  d_->summary = new QLabel(this);
+  d_->summary->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+  d_->summary->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
+  d_->summary->setContentsMargins(8, 0, 8, 0);
+  d_->pause = new QTimer(this);
+  d_->pause->setSingleShot(true);
+  d_->pause->setInterval(running_interval_ms);
+  auto* layout = new QVBoxLayout(this);
+  layout->setContentsMargins(0, 0, 0, 0);
+  layout->setSpacing(0);
+  auto* top = new QHBoxLayout;
+  top->setSpacing(0);
+  top->addWidget(d_->bar);
+  top->addWidget(d_->summary, 1);
+  layout->addLayout(top);
+  layout->addWidget(d_->canvas, 1);
+  setFocusProxy(d_->canvas);
+  d_->canvas->setDetails([this](const GraphNode& node) { return d_->details(node); });
+  connect(d_->model, &TapeGraphModel::graphChanged, this, [this] { d_->graphChanged(); });
+  connect(d_->pause, &QTimer::timeout, this, [this] {
+    if (d_->waiting && isVisible()) d_->layOut();
+  });
+  connect(d_->worker, &LayoutWorker::finished, d_->canvas, &TapeCanvas::showGraph);
+  connect(d_->canvas, &TapeCanvas::recordPicked, session, &Session::setCursor);
+  connect(session, &Session::cleared, this, [this] {
+    d_->fresh = true;
+    d_->graphChanged();
+  });
+  connect(session, &Session::statusChanged, this, [this] {
+    if (isVisible()) d_->canvas->setEmptySentence(d_->emptySentence());
+  });
+  d_->updateSummary();
+}
+
+TapeView::~TapeView() = default;
+
+TapeCanvas* TapeView::canvas() const {
+  return d_->canvas;
+}
+TapeGraphModel* TapeView::model() const {
+  return d_->model;
+}
+void TapeView::setCellName(std::function<QString(const QString&)> name) {
+  d_->cell_name = std::move(name);
+}
+
+QList<QAction*> TapeView::viewActions() const {
+  return actions();
+}
+
+void TapeView::fit() {
+  d_->canvas->fit();
+}
+void TapeView::zoomIn() {
+  d_->canvas->zoomIn();
+}
+void TapeView::zoomOut() {
+  d_->canvas->zoomOut();
+}
+
+void TapeView::tidy() {
+  d_->fresh = true;
+  d_->layOut();
+}
+
+QByteArray TapeView::svg() const {
+  const TapeGraph& graph = d_->model->graph();
+  const LaidOutGraph* shown = d_->canvas->laidOut();
+  const QString title =
+      graph.tape ? tr("Gradient tape %1, at op %2").arg(graph.tape).arg(graph.cursor) : QString();
+  if (shown && !d_->waiting && !d_->worker->busy()) return tapeGraphSvg(shown->graph, shown->layout, title);
+  return tapeGraphSvg(graph, layoutTapeGraph(graph), title);
+}
+
+void TapeView::showEvent(QShowEvent* event) {
+  QWidget::showEvent(event);
+  if (d_->waiting || !d_->canvas->laidOut()) d_->layOut();
+}
+
+}  // namespace tapedeck::inspector

@@ -1,0 +1,72 @@
+// The values as colours, over any size of tensor; and matrices as sheets of images.
+#pragma once
+
+#include "inspector/panels/tensor/heat_picture.h"
+#include "inspector/panels/tensor/tensor_pane.h"
+
+namespace tapedeck::inspector {
+
+class HeatPane : public TensorPane {
+ public:
+  using TensorPane::TensorPane;
+
+  void paint(CanvasPainter& painter, QSizeF area) override;
+  void askForValues(QSizeF area) override;
+  void layoutChanged() override;
+  QString readout() const override;
+  bool mousePress(QMouseEvent* event) override;
+  bool mouseMove(QMouseEvent* event) override;
+  bool mouseRelease(QMouseEvent* event) override;
+  bool wheel(QWheelEvent* event) override;
+  bool key(QKeyEvent* event) override;
+  void leave() override;
+
+  void setScale(ColorScale scale);
+  ColorScale scale() const { return scale_; }
+  const ColorMap& colorMap() const { return map_; }
+  void fit();
+  /// Where an element (of the shown rows and columns; in image mode: a pixel of the sheet) is in the canvas.
+  QRectF cellRect(std::int64_t row, std::int64_t column) const;
+  const ImageSheet& sheet() const { return sheet_; }
+
+ private:
+  QSizeF worldSize() const;
+  QRectF plot() const;
+  QPointF toWorld(QPointF at) const;
+  QRectF toWidget(const QRectF& world) const;
+  void updatePicture(const Theme& theme);
+  void drawMarks(CanvasPainter& painter);
+  void drawColorBar(CanvasPainter& painter);
+  void drawFigures(CanvasPainter& painter, const QRectF& cell, double value);
+  void zoom(double factor, QPointF at);
+  void keepInside();
+  const double* valueAt(std::int64_t row, std::int64_t column) const;
+
+  ColorScale scale_ = ColorScale::automatic;
+  ColorMap map_;
+  HeatPicture picture_;
+  ImageSheet sheet_;
+  QSizeF area_;
+  bool fitted_ = true;
+  double scale_x_ = 1, scale_y_ = 1;  ///< pixels for an element
+  QPointF offset_;                    ///< of element (0, 0)
+  bool dragging_ = false;
+  QPointF last_;
+  bool hovering_ = false;
+  /// What picture_ was made of, to make it again only when that changed.
+  struct Made {
+    const void* tile = nullptr;
+    quint64 version = 0;
+    double low = 0, high = 0;
+    bool diverging = false, dark = false;
+    std::int64_t across = 0;
+    bool operator==(const Made&) const = default;
+  } made_;
+  quint64 version_ = 0;
+
+ public:
+  /// The model has other values.
+  void valuesChanged() { ++version_; }
+};
+
+}  // namespace tapedeck::inspector

@@ -1,0 +1,35 @@
+// How the values are spread.
+#pragma once
+
+#include "inspector/panels/tensor/tensor_pane.h"
+
+namespace tapedeck::inspector {
+
+class HistogramPane : public TensorPane {
+ public:
+  using TensorPane::TensorPane;
+
+  void paint(CanvasPainter& painter, QSizeF area) override;
+  void askForValues(QSizeF) override {}
+  QString readout() const override;
+  bool mouseMove(QMouseEvent* event) override;
+  bool key(QKeyEvent* event) override;
+  void leave() override;
+
+  bool logarithmic() const { return logarithmic_; }
+  void setLogarithmic(bool on);
+  QRectF barRect(int bin) const;  ///< as last drawn; null: no such bar
+
+ private:
+  QRectF plot() const;
+  double heightOf(std::uint64_t count) const;
+  int binAt(QPointF at) const;
+  double edge(int bin) const;
+  void drawAxes(CanvasPainter& painter);
+
+  QSizeF area_;
+  bool logarithmic_ = false;
+  int hovered_ = -1;
+};
+
+}  // namespace tapedeck::inspector

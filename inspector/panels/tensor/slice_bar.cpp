@@ -1,0 +1,134 @@
+#include "inspector/panels/tensor/slice_bar.h"
+
+#include <QComboBox>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QSignalBlocker>
+#include <QSlider>
+#include <QSpinBox>
+#include <algorithm>
+
+#include "inspector/ui/wrapping_layout.h"
+
+namespace tapedeck::inspector {
+
+namespace {
+
+int clampToInt(std::int64_t value) {
+  return static_cast<int>(std::min<std::int64_t>(value, 2'000'000'000));
+}
+
+}  // namespace
+
+SliceBar::SliceBar(TensorModel* model, QWidget* parent) : QWidget(parent), model_(model) {
+  auto* layout = new WrappingLayout(this);
+  layout->setContentsMargins(0, 0, 0, 0);
+  layout->setSpacing(6);
+  rows_ = new QComboBox(this);
+  rows_->setAccessibleName(tr("Axis shown as rows"));
+  rows_->setToolTip(tr("The axis that is shown as rows"));
+  columns_ = new QComboBox(this);
+  columns_->setAccessibleName(tr("Axis shown as columns"));
+  columns_->setToolTip(tr("The axis that is shown as columns"));
+  group({new QLabel(tr("rows")), rows_});
+  group({new QLabel(tr("columns")), columns_});
+  connect(rows_, &QComboBox::activated, this, &SliceBar::chooseAxes);
+  connect(columns_, &QComboBox::activated, this, &SliceBar::chooseAxes);
+  connect(model, &TensorModel::layoutChanged, this, &SliceBar::update);
+  update();
+}
+
+QWidget* SliceBar::group(std::initializer_list<QWidget*> controls) {
+  auto* holder = new QWidget(this);
+  auto* line = new QHBoxLayout(holder);
+  line->setContentsMargins(0, 0, 6, 0);
+  line->setSpacing(6);
+  for (QWidget* control : controls) line->addWidget(control);
+  layout()->addWidget(holder);
+  holder->show();
+  return holder;
+}
+
+QSpinBox* SliceBar::indexOf(int axis) const {
+  for (const Cut& cut : cuts_)
+    if (cut.axis == axis) return cut.box;
+  return nullptr;
+}
+
+/// The lower one of two axes is the rows: choosing the same or a higher one moves the other.
+void SliceBar::chooseAxes() {
+  const int count = static_cast<int>(model_->shape().size());
+  int row = rows_->currentIndex(), column = columns_->currentIndex();
+  if (row >= column) {
+    if (sender() == rows_)
+      column = std::min(count - 1, row + 1);
+    else
+      row = std::max(0, column - 1);
+    if (row == column) row == 0 ? ++column : --row;
+  }
+  model_->setShownAxes(row, column);
+  update();
+}
+
+void SliceBar::update() {
+  const std::vector<std::int64_t> slice = model_->slice();
+  const bool needed = slice.size() > 2 && !model_->images();
+  setVisible(needed);
+  if (!needed) return;
+  std::vector<bool> shown;
+  for (const std::int64_t index : slice) shown.push_back(index == -1);
+  if (model_->shape() != shape_ || shown != shown_) {
+    shape_ = model_->shape();
+    shown_ = shown;
+    rebuild();
+  }
+  for (const Cut& cut : cuts_) {
+    const QSignalBlocker box_blocked(cut.box), slider_blocked(cut.slider);
+    cut.box->setValue(clampToInt(slice[static_cast<std::size_t>(cut.axis)]));
+    cut.slider->setValue(cut.box->value());
+  }
+}
+
+void SliceBar::rebuild() {
+  const QSignalBlocker rows_blocked(rows_), columns_blocked(columns_);
+  rows_->clear();
+  columns_->clear();
+  int row = -1, column = -1;
+  for (std::size_t axis = 0; axis < shape_.size(); ++axis) {
+    const QString text = tr("axis %1 (%2)").arg(axis).arg(shape_[axis]);
+    rows_->addItem(text);
+    columns_->addItem(text);
+    if (!shown_[axis]) continue;
+    row = column;
+    column = static_cast<int>(axis);
+  }
+  rows_->setCurrentIndex(row);
+  columns_->setCurrentIndex(column);
+  cuts_.clear();
+  qDeleteAll(groups_);
+  groups_.clear();
+  for (std::size_t axis = 0; axis < shape_.size(); ++axis) {
+    if (shown_[axis]) continue;
+    Cut cut{static_cast<int>(axis), new QSpinBox, new QSlider(Qt::Horizontal)};
+    const int last = clampToInt(std::max<std::int64_t>(shape_[axis] - 1, 0));
+    auto* label = new QLabel(tr("axis %1").arg(axis));
+    label->setBuddy(cut.box);
+    cut.box->setRange(0, last);
+    cut.box->setSuffix(QStringLiteral(" / %1").arg(shape_[axis]));
+    cut.box->setWrapping(true);
+    cut.box->setAccessibleName(tr("Index of axis %1").arg(axis));
+    cut.box->setToolTip(tr("Which index of axis %1 is shown, of %2").arg(axis).arg(shape_[axis]));
+    cut.slider->setRange(0, last);
+    cut.slider->setFixedWidth(64);
+    cut.slider->setAccessibleName(cut.box->accessibleName());
+    cut.slider->setToolTip(cut.box->toolTip());
+    const int chosen = cut.axis;
+    connect(cut.box, &QSpinBox::valueChanged, this,
+            [this, chosen](int index) { model_->setSliceIndex(chosen, index); });
+    connect(cut.slider, &QSlider::valueChanged, cut.box, &QSpinBox::setValue);
+    groups_ << group({label, cut.box, cut.slider});
+    cuts_.push_back(cut);
+  }
+}
+
+}  // namespace tapedeck::inspector

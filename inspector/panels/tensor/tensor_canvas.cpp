@@ -1,0 +1,217 @@
+#include "inspector/panels/tensor/tensor_canvas.h"
+
+#include <QClipboard>
+#include <QGuiApplication>
+
+#include "inspector/model/format.h"
+
+namespace tapedeck::inspector {
+
+namespace {
+
+constexpr double readout_height = 22;
+constexpr std::int64_t most_copied = 262'144;
+
+QString tabSeparated(const protocol::Tile& tile) {
+  QString text;
+  for (std::int64_t row = 0; row < tile.rows; ++row) {
+    for (std::int64_t column = 0; column < tile.columns; ++column) {
+      const auto index = static_cast<std::size_t>(row * tile.columns + column);
+      if (column) text += QLatin1Char('\t');
+      text += tile.exact.empty() ? exactText(tile.values[index], tile.dtype)
+                                 : QString::fromStdString(tile.exact[index]);
+    }
+    text += QLatin1Char('\n');
+  }
+  return text;
+}
+
+}  // namespace
+
+TensorCanvas::TensorCanvas(TensorModel* model, QWidget* parent)
+    : CanvasWidget(parent),
+      model_(model),
+      numbers_(model, [this] { requestFrame(); }),
+      heat_(model, [this] { requestFrame(); }),
+      histogram_(model, [this] { requestFrame(); }) {
+  setAccessibleName(tr("Tensor values"));
+  connect(model, &TensorModel::layoutChanged, this, &TensorCanvas::layoutChanged);
+  connect(model, &TensorModel::tileChanged, this, &TensorCanvas::valuesChanged);
+  connect(model, &TensorModel::statisticsChanged, this, &TensorCanvas::valuesChanged);
+  connect(model->session(), &Session::received, this, [this](quint64 request, const protocol::Reply& reply) {
+    if (!request || request != copy_request_) return;
+    copy_request_ = 0;
+    if (const auto* tile = std::get_if<protocol::Tile>(&reply)) takeCopy(*tile);
+    if (const auto* failure = std::get_if<protocol::Failure>(&reply))
+      emit copied(QString::fromStdString(failure->reason));
+  });
+}
+
+TensorPane& TensorCanvas::pane() {
+  switch (mode_) {
+    case TensorMode::numbers:
+      return numbers_;
+    case TensorMode::heatMap:
+      return heat_;
+    case TensorMode::histogram:
+      break;
+  }
+  return histogram_;
+}
+
+QSizeF TensorCanvas::paneArea() const {
+  return {static_cast<double>(width()), height() - readout_height};
+}
+
+void TensorCanvas::setMode(TensorMode mode) {
+  if (mode == mode_) return;
+  mode_ = mode;
+  pane().askForValues(paneArea());
+  requestFrame();
+  emit modeChanged();
+}
+
+void TensorCanvas::layoutChanged() {
+  // A step to the next tensor of the same shape keeps the place.
+  if (model_->shape() != known_shape_ || model_->images() != known_images_) {
+    numbers_.layoutChanged();
+    heat_.layoutChanged();
+  }
+  known_shape_ = model_->shape();
+  known_images_ = model_->images();
+  heat_.valuesChanged();
+  if (model_->tensor()) pane().askForValues(paneArea());
+  requestFrame();
+}
+
+void TensorCanvas::valuesChanged() {
+  heat_.valuesChanged();
+  setAccessibleDescription(sentence().isEmpty() ? readout() : sentence());
+  requestFrame();
+}
+
+bool TensorCanvas::showsScalar() const {
+  return mode_ != TensorMode::histogram && model_->tensor() && model_->shape().empty() && model_->tile();
+}
+
+QString TensorCanvas::scalarText() const {
+  const protocol::Tile* tile = model_->tile();
+  if (!tile || tile->values.empty()) return {};
+  return tile->exact.empty() ? exactText(tile->values.front(), tile->dtype)
+                             : QString::fromStdString(tile->exact.front());
+}
+
+QString TensorCanvas::sentence() const {
+  if (!model_->problem().isEmpty() && !(mode_ == TensorMode::histogram && model_->statistics()))
+    return model_->problem();
+  if (!model_->tensor()) {
+    if (model_->session()->recordCount() == 0) return tr("No op has run yet.");
+    return tr("Nothing to show here: this record has no tensor.");
+  }
+  if (elementCount(model_->shape()) == 0)
+    return tr("This tensor is empty: its shape %1 has no elements.").arg(shapeText(model_->shape()));
+  const bool here = mode_ == TensorMode::histogram ? model_->statistics() != nullptr
+                    : model_->images()             ? model_->imageTile() != nullptr
+                                                   : model_->tile() != nullptr;
+  return here ? QString() : tr("Fetching the values …");
+}
+
+QString TensorCanvas::readout() const {
+  if (!sentence().isEmpty() || showsScalar()) return {};
+  return pane().readout();
+}
+
+void TensorCanvas::drawScalar(CanvasPainter& painter) {
+  const QString text = scalarText();
+  double size = 44;
+  while (size > 14 && painter.textWidth(text, size, FontRole::bold) > painter.size().width() - 32) size -= 2;
+  const QPointF centre(painter.size().width() / 2, painter.size().height() / 2);
+  painter.textIn(QRectF(0, centre.y() - 34, painter.size().width(), 54), text, size, painter.theme().text,
+                 Qt::AlignHCenter, FontRole::bold);
+  painter.textIn(QRectF(0, centre.y() + 24, painter.size().width(), 20),
+                 tr("scalar · %1").arg(QString::fromStdString(model_->tile()->dtype)), 12,
+                 painter.theme().faintText);
+}
+
+void TensorCanvas::paintCanvas(CanvasPainter& painter) {
+  const QString text = sentence();
+  if (!text.isEmpty())
+    return painter.paragraph(QRectF(QPointF(20, 0), painter.size() - QSizeF(40, 0)), text, 13,
+                             painter.theme().faintText);
+  if (showsScalar()) return drawScalar(painter);
+  pane().paint(painter, paneArea());
+  const Theme& theme = painter.theme();
+  const QRectF line(0, painter.size().height() - readout_height, painter.size().width(), readout_height);
+  painter.fill(line, theme.panel);
+  painter.line(line.topLeft(), line.topRight(), theme.border);
+  const QRectF inner = line.adjusted(10, 0, -10, 0);
+  const QString source = model_->tile() ? QString::fromStdString(model_->tile()->source) : QString();
+  const QString right = model_->loading()                       ? tr("loading …")
+                        : source == QLatin1String("recomputed") ? tr("recomputed")
+                                                                : QString();
+  painter.textIn(inner, readout(), 12, theme.text, Qt::AlignLeft);
+  painter.textIn(inner, right, 11, theme.faintText, Qt::AlignRight);
+}
+
+void TensorCanvas::copy() {
+  const std::optional<CellRange> range = numbers_.selection();
+  if (mode_ != TensorMode::numbers || !model_->tensor()) return;
+  if (showsScalar()) {
+    QGuiApplication::clipboard()->setText(scalarText());
+    emit copied(tr("Copied %1.").arg(scalarText()));
+    return;
+  }
+  if (!range) return;
+  if (range->rows() > most_copied / range->columns()) {
+    emit copied(tr("%1×%2 values are too many to copy: at most %3.")
+                    .arg(range->rows())
+                    .arg(range->columns())
+                    .arg(countText(most_copied)));
+    return;
+  }
+  protocol::GetTile get;
+  get.tensor = model_->tensor()->id;
+  if (model_->shape() != model_->tensor()->shape) get.reshape = model_->shape();
+  get.slice = model_->slice();
+  get.row = range->top;
+  get.column = range->left;
+  get.rows = range->rows();
+  get.columns = range->columns();
+  copy_request_ = model_->session()->request(get, QStringLiteral("tensor/copy"));
+}
+
+void TensorCanvas::takeCopy(const protocol::Tile& tile) {
+  if (static_cast<std::int64_t>(tile.values.size()) != tile.rows * tile.columns) return;
+  QGuiApplication::clipboard()->setText(tabSeparated(tile));
+  emit copied(tr("Copied %1×%2 values.").arg(tile.rows).arg(tile.columns));
+}
+
+void TensorCanvas::mousePressEvent(QMouseEvent* event) {
+  if (!sentence().isEmpty() || !pane().mousePress(event)) CanvasWidget::mousePressEvent(event);
+}
+
+void TensorCanvas::mouseMoveEvent(QMouseEvent* event) {
+  if (!sentence().isEmpty() || !pane().mouseMove(event)) CanvasWidget::mouseMoveEvent(event);
+}
+
+void TensorCanvas::mouseReleaseEvent(QMouseEvent* event) {
+  if (!pane().mouseRelease(event)) CanvasWidget::mouseReleaseEvent(event);
+}
+
+void TensorCanvas::wheelEvent(QWheelEvent* event) {
+  if (sentence().isEmpty() && pane().wheel(event)) return event->accept();
+  CanvasWidget::wheelEvent(event);
+}
+
+void TensorCanvas::keyPressEvent(QKeyEvent* event) {
+  if (event->matches(QKeySequence::Copy)) return copy();
+  if (!sentence().isEmpty() || !pane().key(event)) return CanvasWidget::keyPressEvent(event);
+  setAccessibleDescription(readout());
+}
+
+void TensorCanvas::leaveEvent(QEvent* event) {
+  pane().leave();
+  CanvasWidget::leaveEvent(event);
+}
+
+}  // namespace tapedeck::inspector

@@ -1,0 +1,69 @@
+// The canvas of the tensor panel: one of the panes, or the sentence that stands in its place.
+#pragma once
+
+#include "inspector/model/tensor_model.h"
+#include "inspector/panels/tensor/heat_pane.h"
+#include "inspector/panels/tensor/histogram_pane.h"
+#include "inspector/panels/tensor/numbers_pane.h"
+#include "inspector/ui/canvas/canvas_widget.h"
+
+namespace tapedeck::inspector {
+
+enum class TensorMode { numbers, heatMap, histogram };
+
+class TensorCanvas : public CanvasWidget {
+  Q_OBJECT
+ public:
+  explicit TensorCanvas(TensorModel* model, QWidget* parent = nullptr);
+
+  TensorMode mode() const { return mode_; }
+  NumbersPane& numbers() { return numbers_; }
+  HeatPane& heatMap() { return heat_; }
+  HistogramPane& histogram() { return histogram_; }
+  /// What stands instead of a picture: why there are no values, the one value of a scalar; empty: a pane is
+  /// shown.
+  QString sentence() const;
+  bool showsScalar() const;
+  QString scalarText() const;
+  /// The line at the bottom.
+  QString readout() const;
+
+ public slots:
+  void setMode(tapedeck::inspector::TensorMode mode);
+  /// The selected numbers, all their digits, columns by tabs and rows by newlines. They are fetched where
+  /// they are not here; at most 262,144.
+  void copy();
+
+ signals:
+  void modeChanged();
+  void copied(const QString& sentence);
+
+ protected:
+  void paintCanvas(CanvasPainter& painter) override;
+  void mousePressEvent(QMouseEvent* event) override;
+  void mouseMoveEvent(QMouseEvent* event) override;
+  void mouseReleaseEvent(QMouseEvent* event) override;
+  void wheelEvent(QWheelEvent* event) override;
+  void keyPressEvent(QKeyEvent* event) override;
+  void leaveEvent(QEvent* event) override;
+
+ private:
+  TensorPane& pane();
+  const TensorPane& pane() const { return const_cast<TensorCanvas*>(this)->pane(); }
+  QSizeF paneArea() const;
+  void layoutChanged();
+  void valuesChanged();
+  void takeCopy(const protocol::Tile& tile);
+  void drawScalar(CanvasPainter& painter);
+
+  TensorModel* model_;
+  TensorMode mode_ = TensorMode::numbers;
+  NumbersPane numbers_;
+  HeatPane heat_;
+  HistogramPane histogram_;
+  quint64 copy_request_ = 0;
+  std::vector<std::int64_t> known_shape_, known_slice_;
+  std::optional<ImageGrid> known_images_;
+};
+
+}  // namespace tapedeck::inspector

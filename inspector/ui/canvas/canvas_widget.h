@@ -1,0 +1,63 @@
+// A widget that is drawn by Dear ImGui on OpenGL.
+//
+// Every widget has an ImGui context of its own, so that several can live in one window, and repaints only
+// when something asks for it: an input event, requestFrame(), a resize, another palette. Nothing runs while
+// it is idle.
+#pragma once
+
+#include <QWidget>
+#include <memory>
+
+#include "inspector/ui/canvas/theme.h"
+
+namespace tapedeck::inspector {
+
+class CanvasPainter;
+
+class CanvasWidget : public QWidget {
+  Q_OBJECT
+ public:
+  explicit CanvasWidget(QWidget* parent = nullptr);
+  ~CanvasWidget() override;
+
+  /// Whether an OpenGL 3.2 core context can be made here. Asked once in a process. Where it can not, canvases
+  /// show a sentence instead, and the rest of their window works on.
+  static bool openGlWorks();
+  /// The sentence that stands in the canvas' place; empty where it can draw.
+  QString problem() const;
+
+  const Theme& theme() const;
+  quint64 framesPainted() const;
+  /// What is on the screen, in device pixels. Null where there is no OpenGL.
+  QImage grabFramebuffer();
+
+  QSize minimumSizeHint() const override { return {160, 120}; }
+  QSize sizeHint() const override { return {480, 360}; }
+
+ public slots:
+  /// Paints once, soon; many calls before that are one.
+  void requestFrame();
+
+ signals:
+  void framePainted();
+
+ protected:
+  /// Draws everything. Inside it ImGui's functions may be called too; what they need of input is there. An
+  /// ImGui widget that is active or animates asks for further frames by itself.
+  virtual void paintCanvas(CanvasPainter& painter) = 0;
+  /// The palette or the style changed; theme() is new already.
+  virtual void themeChanged() {}
+
+  bool event(QEvent* event) override;
+  void paintEvent(QPaintEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
+
+ private:
+  struct Private;
+  void showProblem(const QString& sentence);
+  void updateTheme();
+  void paintFrame();
+  std::unique_ptr<Private> d_;
+};
+
+}  // namespace tapedeck::inspector
