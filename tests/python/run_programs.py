@@ -1,6 +1,7 @@
 """Runs the acceptance programs that are due, each in a process of its own, and prints a summary.
 
-    python run_programs.py FOLDER [NUMBER…]     exit code 0 where all pass, 77 where there is no folder
+    python run_programs.py FOLDER [NUMBER…]     exit code 0 where all pass, 77 where there is no folder; "": the folder that
+                                                the environment variable TAPEDECK_PROGRAMS names
     python run_programs.py --list               the numbers that are due
 """
 import glob
@@ -28,9 +29,10 @@ def main(arguments):
     if arguments == ["--list"]:
         print(*DUE)
         return 0
-    folder, numbers = arguments[0] if arguments else "", arguments[1:] or DUE
+    folder = (arguments[0] if arguments else "") or os.environ.get("TAPEDECK_PROGRAMS", "")
+    numbers = arguments[1:] or DUE
     if not folder:
-        print("Skipped: the folder of the acceptance programs is not given; set TAPEDECK_PROGRAMS when configuring.")
+        print("Skipped: the folder of the acceptance programs is not given; set the environment variable TAPEDECK_PROGRAMS.")
         return SKIPPED
     failed = []
     for number in numbers:
