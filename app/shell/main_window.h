@@ -5,6 +5,7 @@
 
 #include "app/control/cell_runner.h"
 #include "app/control/stepper.h"
+#include "app/notebook/view/notebook_view.h"
 #include "app/shell/actions.h"
 #include "app/shell/message_bar.h"
 #include "inspector/model/series_model.h"
