@@ -67,7 +67,6 @@ class HeadlessRun : public QObject {
               .arg(prompt));
       kernel_.sendInput({});
     });
-    connect(&session_, &inspector::Session::received, this, &HeadlessRun::receive);
     connect(&session_, &inspector::Session::statusChanged, this, &HeadlessRun::collectNext);
     connect(&series_, &inspector::SeriesModel::seriesChanged, this, &HeadlessRun::collectNext);
   }
@@ -112,56 +111,54 @@ class HeadlessRun : public QObject {
   // Everything ran: now the session's records, its last tape and its curves, page by page.
   void collect() {
     collecting_ = true;
-    if (!session_.live()) return finish();
-    statusRequest_ = session_.request(protocol::GetStatus{});
+    ask<protocol::Status>(protocol::GetStatus{}, [this](const protocol::Status& status) {
+      expectedRecords_ = status.records;
+      expectedPoints_ = status.series_points;
+      statusKnown_ = true;
+      requestRecords();
+    });
   }
 
-  void receive(quint64 request, const protocol::Reply& reply) {
-    if (!collecting_ || request == 0) return;
-    if (request == statusRequest_) {
-      if (const auto* status = std::get_if<protocol::Status>(&reply)) {
-        expectedRecords_ = status->records;
-        expectedPoints_ = status->series_points;
-        statusKnown_ = true;
-        requestRecords();
-      }
-    } else if (request == recordsRequest_) {
-      if (const auto* page = std::get_if<protocol::Records>(&reply)) {
-        for (const auto& record : page->records) {
-          if (record.kind == protocol::RecordKind::playback) lastPlayback_ = record;
-          records_.push_back(protocol::to_json(record));
-        }
-        if (page->records.empty()) expectedRecords_ = records_.size();
-        requestRecords();
-      } else if (const auto* failure = std::get_if<protocol::Failure>(&reply)) {
-        say(QString("The session's records could not be had: %1")
-                .arg(QString::fromStdString(failure->reason)));
-        finish();
-      }
-    } else if (request == tapeRequest_) {
-      if (const auto* tape = std::get_if<protocol::TapeRecords>(&reply)) tape_ = tape->records;
-      tapeDone_ = true;
-      collectNext();
-    }
+  /// What can't be had is told, and the run ends with what there is.
+  template <class Answer>
+  void ask(const protocol::Request& request, std::function<void(const Answer&)> answer) {
+    const bool asked =
+        session_.request<Answer>(request, this, std::move(answer), [this](const protocol::Failure& failure) {
+          say(QString("The session's records could not be had: %1")
+                  .arg(QString::fromStdString(failure.reason)));
+          finish();
+        });
+    if (!asked) finish();
   }
 
   void requestRecords() {
     if (records_.size() < expectedRecords_) {
-      protocol::GetRecords page;
-      page.first = records_.size() + 1;
-      page.count = 500;
-      recordsRequest_ = session_.request(page);
-      return;
-    }
-    if (lastPlayback_.tape != 0) {
-      protocol::GetTape request;
-      request.tape = lastPlayback_.tape;
-      request.last = expectedRecords_;
-      tapeRequest_ = session_.request(request);
+      protocol::GetRecords get;
+      get.first = records_.size() + 1;
+      get.count = 500;
+      ask<protocol::Records>(get, [this](const protocol::Records& page) { takeRecords(page); });
+    } else if (lastPlayback_.tape != 0) {
+      protocol::GetTape get;
+      get.tape = lastPlayback_.tape;
+      get.last = expectedRecords_;
+      ask<protocol::TapeRecords>(get, [this](const protocol::TapeRecords& tape) {
+        tape_ = tape.records;
+        tapeDone_ = true;
+        collectNext();
+      });
     } else {
       tapeDone_ = true;
       collectNext();
     }
+  }
+
+  void takeRecords(const protocol::Records& page) {
+    for (const auto& record : page.records) {
+      if (record.kind == protocol::RecordKind::playback) lastPlayback_ = record;
+      records_.push_back(protocol::to_json(record));
+    }
+    if (page.records.empty()) expectedRecords_ = records_.size();
+    requestRecords();
   }
 
   void collectNext() {
@@ -235,7 +232,6 @@ class HeadlessRun : public QObject {
   QElapsedTimer clock_;
   int total_ = 0, started_ = 0, exitCode_ = 0;
   bool collecting_ = false, statusKnown_ = false, tapeDone_ = false, finished_ = false;
-  quint64 statusRequest_ = 0, recordsRequest_ = 0, tapeRequest_ = 0;
   quint64 expectedRecords_ = 0, expectedPoints_ = 0;
   std::vector<std::string> records_;
   protocol::Record lastPlayback_;

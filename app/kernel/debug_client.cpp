@@ -34,7 +34,9 @@ void DebugClient::close() {
 
 quint64 DebugClient::request(const protocol::Request& message, const QString& channel) {
   const quint64 id = ++lastRequest_;
-  const bool answered = !std::holds_alternative<protocol::Cancel>(message);
+  const auto* cancel = std::get_if<protocol::Cancel>(&message);
+  const bool answered = !cancel;
+  if (cancel) forget(cancel->request);
   if (answered && !channel.isEmpty()) {
     if (const auto older = newestOfChannel_.find(channel); older != newestOfChannel_.end()) {
       pending_.remove(*older);
@@ -88,13 +90,16 @@ void DebugClient::failPending() {
 
 void DebugClient::take(protocol::IncomingReply incoming) {
   if (!connected_) return;
-  if (incoming.request != 0) {
-    const auto pending = pending_.constFind(incoming.request);
-    if (pending == pending_.constEnd()) return;  // dropped for a newer one
-    if (!pending->isEmpty()) newestOfChannel_.remove(*pending);
-    pending_.erase(pending);
-  }
+  if (incoming.request != 0 && !forget(incoming.request)) return;  // cancelled, or dropped for a newer one
   emit received(incoming.request, incoming.message);
+}
+
+bool DebugClient::forget(quint64 request) {
+  const auto pending = pending_.constFind(request);
+  if (pending == pending_.constEnd()) return false;
+  if (!pending->isEmpty()) newestOfChannel_.remove(*pending);
+  pending_.erase(pending);
+  return true;
 }
 
 }  // namespace tapedeck::app

@@ -29,6 +29,7 @@ class DebugClient : public inspector::Source {
   void take(std::uint64_t connection, DebugWorker::Event event);
   void setConnected(bool connected);
   void take(protocol::IncomingReply incoming);
+  bool forget(quint64 request);  ///< false: it is not pending
   void failPending();
 
   std::shared_ptr<DebugWorker> worker_;

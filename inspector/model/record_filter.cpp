@@ -8,16 +8,18 @@ namespace tapedeck::inspector {
 
 using protocol::Record;
 
+namespace {
+
+const QString channel = QStringLiteral("timeline/filter");
+
+}  // namespace
+
 RecordFilter::RecordFilter(Session* session, QObject* parent) : QObject(parent), session_(session) {
   timer_.setSingleShot(true);
   timer_.setInterval(0);
   connect(&timer_, &QTimer::timeout, this, &RecordFilter::scan);
   connect(session, &Session::statusChanged, this, &RecordFilter::schedule);
-  connect(session, &Session::liveChanged, this, [this] {
-    request_ = 0;
-    schedule();
-  });
-  connect(session, &Session::received, this, &RecordFilter::take);
+  connect(session, &Session::liveChanged, this, &RecordFilter::schedule);
 }
 
 void RecordFilter::set(const QString& text, Direction direction) {
@@ -34,12 +36,13 @@ void RecordFilter::setCellLabels(const QHash<QString, QString>& labels) {
 void RecordFilter::restart() {
   matches_.clear();
   scanned_ = 0;
-  request_ = 0;
+  session_->drop(channel);
   schedule();
 }
 
 void RecordFilter::schedule() {
-  if (active() && !request_ && scanned_ < session_->recordCount() && !timer_.isActive()) timer_.start();
+  if (active() && !session_->asking(channel) && scanned_ < session_->recordCount() && !timer_.isActive())
+    timer_.start();
 }
 
 bool RecordFilter::matches(const Record& record) const {
@@ -58,7 +61,7 @@ bool RecordFilter::matches(const Record& record) const {
 
 void RecordFilter::scan() {
   const RecordNumber last = std::min<RecordNumber>(scanned_ + chunk, session_->recordCount());
-  if (!active() || request_ || scanned_ >= last) return;
+  if (!active() || session_->asking(channel) || scanned_ >= last) return;
   if (scanCached(last, !session_->live())) {
     emit progressed();
     schedule();
@@ -68,7 +71,10 @@ void RecordFilter::scan() {
   get.first = scanned_ + 1;
   get.count = static_cast<std::uint32_t>(last - scanned_);
   get.with_previews = false;
-  request_ = session_->request(get, QStringLiteral("timeline/filter"));
+  // A failure ends the search until the session says something new.
+  session_->request<protocol::Records>(
+      get, this, [this](const protocol::Records& page) { take(page); }, [](const protocol::Failure&) {},
+      channel);
 }
 
 bool RecordFilter::scanCached(RecordNumber last, bool skipMissing) {
@@ -82,13 +88,9 @@ bool RecordFilter::scanCached(RecordNumber last, bool skipMissing) {
   return true;
 }
 
-void RecordFilter::take(quint64 request, const protocol::Reply& reply) {
-  if (request == 0 || request != request_) return;
-  request_ = 0;
-  const auto* page = std::get_if<protocol::Records>(&reply);
-  // A failure, or an answer without records, ends the search until the session says something new.
-  if (!page || page->records.empty()) return;
-  for (const Record& record : page->records) {
+void RecordFilter::take(const protocol::Records& page) {
+  if (page.records.empty()) return;  // as a failure
+  for (const Record& record : page.records) {
     if (record.number <= scanned_) continue;
     scanned_ = record.number;
     if (matches(record)) matches_.push_back(record.number);

@@ -37,7 +37,7 @@ class RecordFilter : public QObject {
   void schedule();
   void scan();
   bool scanCached(RecordNumber last, bool skipMissing);
-  void take(quint64 request, const protocol::Reply& reply);
+  void take(const protocol::Records& page);
 
   Session* session_;
   QString text_;
@@ -46,7 +46,6 @@ class RecordFilter : public QObject {
   QHash<QString, QString> labels_;
   std::vector<RecordNumber> matches_;
   RecordNumber scanned_ = 0;
-  quint64 request_ = 0;  ///< 0: none on its way
   QTimer timer_;
 };
 

@@ -29,7 +29,7 @@ void Session::Private::clear() {
   wanted.clear();
   stale.clear();
   flights.clear();
-  intents.clear();
+  forgetRequests();
   status = {};
   candidate = 0;
   aiming = false;
@@ -105,7 +105,6 @@ void Session::Private::setLive(bool on) {
   live = on;
   if (!on) {
     flights.clear();
-    intents.clear();
     wanted.clear();
     stale.clear();
     followTimer.stop();
@@ -119,6 +118,7 @@ void Session::Private::setLive(bool on) {
     }
     emit q->statusChanged();
     if (wasStopped) emit q->stopped(0);
+    answerEnded();
   }
   emit q->liveChanged(on);
 }
@@ -132,7 +132,7 @@ void Session::Private::connectionChanged(bool connected) {
   if (wasConnected && process == std::pair<quint64, qint64>{0, 0}) clear();
   wasConnected = true;
   setLive(true);
-  intents.insert(source->request(protocol::GetStatus{}));
+  q->send(protocol::GetStatus{});
 }
 
 void Session::Private::take(quint64 request, const protocol::Reply& reply) {
@@ -143,21 +143,11 @@ void Session::Private::take(quint64 request, const protocol::Reply& reply) {
     return;
   }
   if (const auto* news = std::get_if<protocol::Status>(&reply)) {
-    const bool ours = request == 0 || intents.erase(request) > 0;
     takeStatus(*news);
-    if (!ours) emit q->received(request, reply);
-    return;
+  } else if (const auto* failure = std::get_if<protocol::Failure>(&reply); failure && request == 0) {
+    emit q->failed(QString::fromStdString(failure->reason));
   }
-  if (const auto* records = std::get_if<protocol::Records>(&reply))
-    if (takeRecords(request, *records)) return;
-  if (const auto* failure = std::get_if<protocol::Failure>(&reply)) {
-    if (takeFailure(request, *failure)) return;
-    if (intents.erase(request) || request == 0) {
-      emit q->failed(QString::fromStdString(failure->reason));
-      return;
-    }
-  }
-  emit q->received(request, reply);
+  answer(request, reply);
 }
 
 Session::Session(QObject* parent) : QObject(parent), d_(std::make_unique<Private>(this)) {
@@ -173,6 +163,7 @@ void Session::setSource(Source* source) {
   if (source == d_->source && source) return;
   if (d_->source) d_->source->disconnect(this);
   d_->source = source;
+  if (source) d_->forgetRequests();
   d_->setLive(false);
   if (!source) return;
   if (d_->lastSource && d_->lastSource != source) {
@@ -209,10 +200,6 @@ RecordNumber Session::recordCount() const {
   return d_->status.records;
 }
 
-quint64 Session::request(const protocol::Request& message, const QString& channel) {
-  return d_->live && d_->source ? d_->source->request(message, channel) : 0;
-}
-
 void Session::setCursor(RecordNumber number) {
   if (recordCount() == 0) return;
   number = std::clamp<RecordNumber>(number, 1, recordCount());
@@ -239,9 +226,8 @@ void Session::stepCursor(int delta) {
 }
 
 void Session::sendGate(protocol::GateCommand command) {
-  const quint64 id = request(protocol::SetGate{command});
-  if (!id) return;
-  d_->intents.insert(id);
+  if (!d_->live) return;
+  send(protocol::SetGate{command});
   // Not follow(): the answer says where to go; going to the newest record first would load it for nothing.
   d_->following = true;
   d_->candidate = 0;
@@ -250,19 +236,19 @@ void Session::sendGate(protocol::GateCommand command) {
 void Session::setRecording(bool on) {
   protocol::SetOptions options;
   options.recording = {on};
-  if (const quint64 id = request(options)) d_->intents.insert(id);
+  send(options);
 }
 
 void Session::setBreakAtCellStart(bool on) {
   protocol::SetOptions options;
   options.break_at_cell_start = {on};
-  if (const quint64 id = request(options)) d_->intents.insert(id);
+  send(options);
 }
 
 void Session::setBudget(quint64 bytes) {
   protocol::SetOptions options;
   options.budget_bytes = {bytes};
-  if (const quint64 id = request(options)) d_->intents.insert(id);
+  send(options);
 }
 
 }  // namespace tapedeck::inspector

@@ -3,6 +3,7 @@
 
 #include <QObject>
 #include <QString>
+#include <functional>
 #include <memory>
 
 #include "engine/protocol/messages.h"
@@ -43,9 +44,34 @@ class Session : public QObject {
   /// What this session knows about a tensor from the records that are here.
   const protocol::TensorInfo* tensor(TensorId id) const;
 
-  /// For the models beside this one: sends through the source; 0 where there is none or it is not connected.
-  /// The answer comes as received(), also a Failure; see Source::request for `channel`.
-  quint64 request(const protocol::Request& message, const QString& channel = {});
+  using Answer = std::function<void(const protocol::Reply& reply)>;
+  using Failed = std::function<void(const protocol::Failure& failure)>;
+
+  /// Asks the session. `answer` is called once, later, on this thread, also with a Failure; where the session
+  /// ends first, with a Failure of code "ended". It is never called when `context` goes first, when the
+  /// same channel (one per view and purpose, "tensor/tile") asks anew or is dropped, or when another
+  /// session begins. False where nobody is there to ask: then it is not called either.
+  bool request(const protocol::Request& message, QObject* context, Answer answer,
+               const QString& channel = {});
+  /// The same, for the kind of reply that is expected; `failed` gets everything else.
+  template <class Expected>
+  bool request(const protocol::Request& message, QObject* context,
+               std::function<void(const Expected& reply)> answer, Failed failed,
+               const QString& channel = {}) {
+    return request(
+        message, context,
+        [answer = std::move(answer), failed = std::move(failed)](const protocol::Reply& reply) {
+          if (const auto* expected = std::get_if<Expected>(&reply)) return answer(*expected);
+          failed(failureOf(reply));
+        },
+        channel);
+  }
+  /// The channel's request is no longer wanted.
+  void drop(const QString& channel);
+  /// The channel's request is not answered yet.
+  bool asking(const QString& channel) const;
+  /// Asks for something to be done; a Failure is told by failed().
+  void send(const protocol::Request& message);
 
   /// How many records are kept at most (default 100,000); what was looked at longest ago goes first, a page
   /// at a time.
@@ -74,10 +100,10 @@ class Session : public QObject {
   void stopped(tapedeck::inspector::RecordNumber number);
   void cleared();
   void failed(const QString& reason);
-  /// An answer to a request() of a model, or of a view.
-  void received(quint64 request, const tapedeck::protocol::Reply& reply);
 
  private:
+  /// The reply, or what is wrong with it.
+  static protocol::Failure failureOf(const protocol::Reply& reply);
   struct Private;
   std::unique_ptr<Private> d_;
 };

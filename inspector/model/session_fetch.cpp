@@ -25,9 +25,8 @@ void Session::Private::want(RecordNumber number) {
 }
 
 bool Session::Private::inFlight(RecordNumber first, RecordNumber last) const {
-  return std::any_of(flights.begin(), flights.end(), [&](const auto& flight) {
-    return flight.second.first <= last && first <= flight.second.last;
-  });
+  return std::any_of(flights.begin(), flights.end(),
+                     [&](const Run& flight) { return flight.first <= last && first <= flight.second; });
 }
 
 void Session::Private::flush() {
@@ -59,8 +58,10 @@ void Session::Private::flush() {
       protocol::GetRecords get;
       get.first = run->first;
       get.count = static_cast<std::uint32_t>(run->second - run->first + 1);
-      const quint64 id = source->request(get);
-      flights[id] = {run->first, run->second};
+      flights.insert(*run);
+      q->request<protocol::Records>(
+          get, q, [this, asked = *run](const protocol::Records& records) { takeRecords(asked, records); },
+          [this, asked = *run](const protocol::Failure& failure) { takeFailure(asked, failure); });
       stale.erase(stale.lower_bound(run->first), stale.upper_bound(run->second));
     }
     if (complete) std::erase(wanted, page);
@@ -79,25 +80,22 @@ void Session::Private::refreshOpen() {
   if (!stale.empty() && !flushTimer.isActive()) flushTimer.start();
 }
 
-bool Session::Private::takeRecords(quint64 request, const protocol::Records& records) {
-  const auto flight = flights.find(request);
-  if (flight == flights.end()) return false;
-  const RecordNumber first = flight->second.first, last = flight->second.last;
-  flights.erase(flight);
+void Session::Private::takeRecords(const Run& run, const protocol::Records& records) {
+  const auto [first, last] = run;
+  flights.erase(run);
   status.records = std::max(status.records, records.total);
   std::vector<protocol::Record> asked = records.records;
-  std::erase_if(asked, [&](const auto& record) { return record.number < first || record.number > last; });
+  std::erase_if(
+      asked, [&run](const auto& record) { return record.number < run.first || record.number > run.second; });
   cache.insert(std::move(asked));
   if (!flushTimer.isActive()) flushTimer.start();
   if (!records.records.empty()) emit q->recordsChanged(first, last);
   if (aiming) aim();
-  return true;
 }
 
-bool Session::Private::takeFailure(quint64 request, const protocol::Failure& failure) {
-  const auto flight = flights.find(request);
-  if (flight == flights.end()) return false;
-  flights.erase(flight);
+void Session::Private::takeFailure(const Run& run, const protocol::Failure& failure) {
+  flights.erase(run);
+  if (!live) return;
   // Not asked for again until a view looks at it again: no loop of failures.
   wanted.clear();
   if (aiming) {
@@ -105,7 +103,6 @@ bool Session::Private::takeFailure(quint64 request, const protocol::Failure& fai
     moveCursor(candidate);
   }
   emit q->failed(QString::fromStdString(failure.reason));
-  return true;
 }
 
 const protocol::Record* Session::record(RecordNumber number) {

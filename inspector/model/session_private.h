@@ -1,13 +1,14 @@
-// What a Session holds, for the two files that implement it: fetching records, and the cursor.
+// What a Session holds, for the files that implement it: requests, fetching records, and the cursor.
 #pragma once
 
 #include <QElapsedTimer>
 #include <QPointer>
 #include <QTimer>
 #include <deque>
+#include <map>
 #include <set>
 #include <unordered_map>
-#include <unordered_set>
+#include <utility>
 
 #include "inspector/model/record_cache.h"
 #include "inspector/model/session.h"
@@ -26,23 +27,33 @@ struct Session::Private {
   /// same one after a silence. Zeros: the source passes no Welcome on.
   std::pair<quint64, qint64> process{0, 0};
   protocol::Status status;
-  std::unordered_set<quint64> intents;  ///< requests that only a Failure makes interesting
+
+  // ---- requests (session_requests.cpp)
+  struct Pending {
+    QPointer<QObject> context;
+    Answer answer;
+    QString channel;
+  };
+  std::unordered_map<quint64, Pending> pending;
+  std::map<QString, quint64> newestOfChannel;  ///< pending ones only
+  Pending takePending(quint64 request);
+  void answer(quint64 request, const protocol::Reply& reply);
+  void answerEnded();
+  void forgetRequests();
 
   // ---- fetching (session_fetch.cpp)
-  struct Flight {
-    RecordNumber first = 0, last = 0;
-  };
+  using Run = std::pair<RecordNumber, RecordNumber>;  ///< first and last
   RecordCache cache;
   std::deque<quint64> wanted;  ///< pages; the newest wish at the front
   std::set<std::uint64_t> stale;
-  std::unordered_map<quint64, Flight> flights;
+  std::set<Run> flights;
   QTimer flushTimer;
   void want(RecordNumber number);
   void flush();
   bool inFlight(RecordNumber first, RecordNumber last) const;
   void refreshOpen();
-  bool takeRecords(quint64 request, const protocol::Records& records);
-  bool takeFailure(quint64 request, const protocol::Failure& failure);
+  void takeRecords(const Run& run, const protocol::Records& records);
+  void takeFailure(const Run& run, const protocol::Failure& failure);
   void clear();
 
   // ---- cursor (session.cpp)

@@ -15,7 +15,8 @@ class Source : public QObject {
  public:
   using QObject::QObject;
   /// Sends a request; returns its id (never 0). With a `channel` (one per view and purpose, "tensor/tile"),
-  /// an older request of the same channel that is not answered yet is dropped: its reply never arrives.
+  /// an older request of the same channel that is not answered yet is dropped: its reply never arrives; nor
+  /// does that of a request that a Cancel names.
   virtual quint64 request(const protocol::Request& message, const QString& channel = {}) = 0;
   virtual bool connected() const = 0;
 

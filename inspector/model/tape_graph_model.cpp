@@ -15,6 +15,7 @@ constexpr RecordNumber tape_search = 512;     ///< how far back the newest tape 
 constexpr RecordNumber merged_records = 256;  ///< steps that are followed without asking for the tape again
 constexpr RecordNumber inside_limit = 200;    ///< ops shown of one custom gradient
 constexpr std::uint32_t tape_limit = 2000;
+const QString channel = QStringLiteral("tape");
 
 }  // namespace
 
@@ -31,7 +32,6 @@ struct TapeGraphModel::Private {
   RecordNumber last = 0;
   quint64 dropped = 0;
 
-  quint64 request = 0;
   quint64 requestedTape = 0;
   RecordNumber requestedLast = 0;
 
@@ -44,7 +44,6 @@ struct TapeGraphModel::Private {
     records.clear();
     last = 0;
     dropped = 0;
-    request = 0;
     problem.clear();
   }
 
@@ -101,16 +100,23 @@ struct TapeGraphModel::Private {
       build(cursor);
       return;
     }
-    if (request && requestedTape == wanted && requestedLast == cursor) return;
+    if (session->asking(channel) && requestedTape == wanted && requestedLast == cursor) return;
     requestedTape = wanted;
     requestedLast = cursor;
-    request = session->request(protocol::GetTape{wanted, cursor, tape_limit}, QStringLiteral("tape"));
-    if (!request) {
-      if (wanted == tape) {
-        build(cursor);
-      } else {
-        showWindow(cursor);
-      }
+    const bool asked = session->request<protocol::TapeRecords>(
+        protocol::GetTape{wanted, cursor, tape_limit}, q,
+        [this](const protocol::TapeRecords& answer) { take(answer); },
+        [this](const protocol::Failure& failure) {
+          if (failure.code == "ended") return schedule();  // with what is here
+          problem = QString::fromStdString(failure.reason);
+          showWindow(session->cursor());
+        },
+        channel);
+    if (asked) return;
+    if (wanted == tape) {
+      build(cursor);
+    } else {
+      showWindow(cursor);
     }
   }
 
@@ -170,22 +176,13 @@ struct TapeGraphModel::Private {
     emit q->graphChanged();
   }
 
-  void take(quint64 id, const protocol::Reply& reply) {
-    if (id == 0 || id != request) return;
-    request = 0;
-    if (const auto* failure = std::get_if<protocol::Failure>(&reply)) {
-      problem = QString::fromStdString(failure->reason);
-      showWindow(session->cursor());
-      return;
-    }
-    const auto* answer = std::get_if<protocol::TapeRecords>(&reply);
-    if (!answer) return;
+  void take(const protocol::TapeRecords& answer) {
     problem.clear();
     tape = requestedTape;
     records.clear();
-    for (const Record& record : answer->records) records[record.number] = record;
+    for (const Record& record : answer.records) records[record.number] = record;
     last = requestedLast;
-    dropped = answer->dropped;
+    dropped = answer.dropped;
     addUntaped();
     schedule();
   }
@@ -214,15 +211,12 @@ TapeGraphModel::TapeGraphModel(Session* session, QObject* parent)
     if (seen) d_->schedule();
   });
   connect(session, &Session::liveChanged, this, [this](bool live) {
-    d_->request = 0;
     if (live) d_->schedule();
   });
   connect(session, &Session::cleared, this, [this] {
     d_->forget();
     d_->show({});
   });
-  connect(session, &Session::received, this,
-          [this](quint64 request, const protocol::Reply& reply) { d_->take(request, reply); });
   d_->schedule();
 }
 
@@ -234,7 +228,7 @@ Session* TapeGraphModel::session() const {
   return d_->session;
 }
 bool TapeGraphModel::loading() const {
-  return d_->request != 0;
+  return d_->session->asking(channel);
 }
 QString TapeGraphModel::problem() const {
   return d_->problem;

@@ -86,7 +86,7 @@ void TensorModel::Private::showChip(int index) {
   tile.reset();
   imageTile.reset();
   statistics.reset();
-  tileRequest = statisticsRequest = 0;
+  dropRequests();
   applyText();
   want(true);
   emit q->statisticsChanged();
@@ -162,20 +162,12 @@ TensorModel::TensorModel(Session* session, QObject* parent)
     }
   });
   connect(session, &Session::liveChanged, this, [this](bool live) {
-    d_->tileRequest = d_->statisticsRequest = 0;
     if (live && d_->shown.id && !d_->tile) d_->want(!d_->statistics);
     emit tileChanged();
   });
   connect(session, &Session::cleared, this, [this] {
     d_->chips.clear();
     d_->showChip(-1);
-  });
-  connect(session, &Session::received, this, [this](quint64 request, const protocol::Reply& reply) {
-    if (request && request == d_->tileRequest) {
-      d_->takeTile(reply);
-    } else if (request && request == d_->statisticsRequest) {
-      d_->takeStatistics(reply);
-    }
   });
   d_->update();
 }
@@ -228,7 +220,7 @@ const protocol::Statistics* TensorModel::statistics() const {
   return d_->statistics ? &*d_->statistics : nullptr;
 }
 bool TensorModel::loading() const {
-  return d_->tileRequest != 0 || (d_->tileDue && d_->shown.id && d_->session->live());
+  return d_->asking() || (d_->tileDue && d_->shown.id && d_->session->live());
 }
 QString TensorModel::problem() const {
   return d_->problem;
@@ -304,7 +296,7 @@ void TensorModel::setImageWindow(qint64 first, qint64 count) {
 }
 
 void TensorModel::setPinned(bool pinned) {
-  if (d_->shown.id) d_->session->request(protocol::Pin{d_->shown.id, pinned});
+  if (d_->shown.id) d_->session->send(protocol::Pin{d_->shown.id, pinned});
 }
 
 }  // namespace tapedeck::inspector

@@ -40,7 +40,6 @@ struct TensorModel::Private {
 
   QTimer timer;
   bool tileDue = false, statisticsDue = false;
-  quint64 tileRequest = 0, statisticsRequest = 0;
   std::optional<ImageTile> imagesAsked;
 
   // ---- which tensor
@@ -59,8 +58,10 @@ struct TensorModel::Private {
   void ask();
   void askTile();
   void askStatistics();
-  void takeTile(const protocol::Reply& reply);
-  void takeStatistics(const protocol::Reply& reply);
+  void dropRequests();
+  bool asking() const;  ///< for a tile
+  void takeTile(const protocol::Tile& answer);
+  void takeFailure(const protocol::Failure& failure);
   bool fits(const protocol::Tile& answer) const;
 };
 

@@ -3,6 +3,22 @@
 
 namespace tapedeck::inspector {
 
+namespace {
+
+const QString tile_channel = QStringLiteral("tensor/tile");
+const QString statistics_channel = QStringLiteral("tensor/statistics");
+
+}  // namespace
+
+void TensorModel::Private::dropRequests() {
+  session->drop(tile_channel);
+  session->drop(statistics_channel);
+}
+
+bool TensorModel::Private::asking() const {
+  return session->asking(tile_channel);
+}
+
 void TensorModel::Private::want(bool alsoStatistics) {
   tileDue = true;
   statisticsDue = statisticsDue || alsoStatistics;
@@ -17,7 +33,6 @@ void TensorModel::Private::ask() {
 }
 
 void TensorModel::Private::askTile() {
-  tileRequest = 0;
   if (shown.id == 0) return;
   if (!session->live()) {
     problem = QStringLiteral("The session has ended: these values were not looked at while it ran.");
@@ -45,15 +60,26 @@ void TensorModel::Private::askTile() {
     get.row_step = window.rowStep;
     get.column_step = window.columnStep;
   }
-  tileRequest = session->request(get, QStringLiteral("tensor/tile"));
+  session->request<protocol::Tile>(
+      get, q, [this](const protocol::Tile& answer) { takeTile(answer); },
+      [this](const protocol::Failure& failure) { takeFailure(failure); }, tile_channel);
 }
 
 void TensorModel::Private::askStatistics() {
-  statisticsRequest = 0;
   if (shown.id == 0) return;
   protocol::GetStatistics get;
   get.tensor = shown.id;
-  statisticsRequest = session->request(get, QStringLiteral("tensor/statistics"));
+  session->request<protocol::Statistics>(
+      get, q,
+      [this](const protocol::Statistics& answer) {
+        statistics = answer;
+        emit q->statisticsChanged();
+      },
+      [this](const protocol::Failure&) {
+        statistics.reset();
+        emit q->statisticsChanged();
+      },
+      statistics_channel);
 }
 
 bool TensorModel::Private::fits(const protocol::Tile& answer) const {
@@ -67,50 +93,42 @@ bool TensorModel::Private::fits(const protocol::Tile& answer) const {
   return grid.rows * grid.columns == (grid.alongColumns ? answer.rows : answer.columns);
 }
 
-void TensorModel::Private::takeTile(const protocol::Reply& reply) {
-  tileRequest = 0;
-  const auto* answer = std::get_if<protocol::Tile>(&reply);
-  if (const auto* failure = std::get_if<protocol::Failure>(&reply)) {
-    problem = QString::fromStdString(failure->reason);
-    tile.reset();
-    imageTile.reset();
-  } else if (!answer || !fits(*answer)) {
-    problem = QStringLiteral("The session's answer does not fit: %1 values for %2×%3.")
-                  .arg(answer ? answer->values.size() : 0)
-                  .arg(answer ? answer->rows : 0)
-                  .arg(answer ? answer->columns : 0);
-    tile.reset();
-    imageTile.reset();
-  } else if (imagesAsked) {
-    problem.clear();
-    imageTile = std::move(imagesAsked);
-    imagesAsked.reset();
-    const ImageGrid& grid = imageTile->grid;
-    const std::int64_t pixels = grid.rows * grid.columns;
-    imageTile->count = grid.alongColumns ? answer->columns : answer->rows;
-    imageTile->values.resize(answer->values.size());
-    for (std::int64_t image = 0; image < imageTile->count; ++image)
-      for (std::int64_t pixel = 0; pixel < pixels; ++pixel)
-        imageTile->values[static_cast<std::size_t>(image * pixels + pixel)] =
-            answer->values[static_cast<std::size_t>(grid.alongColumns ? pixel * imageTile->count + image
-                                                                      : image * pixels + pixel)];
-    tile = *answer;
-  } else {
-    problem.clear();
-    imageTile.reset();
-    tile = *answer;
+void TensorModel::Private::takeFailure(const protocol::Failure& failure) {
+  if (failure.code == "ended" && tile) {  // what was fetched stays
+    emit q->tileChanged();
+    return;
   }
+  problem = QString::fromStdString(failure.reason);
+  tile.reset();
+  imageTile.reset();
   emit q->tileChanged();
 }
 
-void TensorModel::Private::takeStatistics(const protocol::Reply& reply) {
-  statisticsRequest = 0;
-  if (const auto* answer = std::get_if<protocol::Statistics>(&reply)) {
-    statistics = *answer;
-  } else {
-    statistics.reset();
+void TensorModel::Private::takeTile(const protocol::Tile& answer) {
+  if (!fits(answer)) {
+    takeFailure({QStringLiteral("The session's answer does not fit: %1 values for %2×%3.")
+                     .arg(answer.values.size())
+                     .arg(answer.rows)
+                     .arg(answer.columns)
+                     .toStdString(),
+                 "bad_answer"});
+    return;
   }
-  emit q->statisticsChanged();
+  problem.clear();
+  tile = answer;
+  imageTile = std::exchange(imagesAsked, {});
+  if (imageTile) {
+    const ImageGrid& grid = imageTile->grid;
+    const std::int64_t pixels = grid.rows * grid.columns;
+    imageTile->count = grid.alongColumns ? answer.columns : answer.rows;
+    imageTile->values.resize(answer.values.size());
+    for (std::int64_t image = 0; image < imageTile->count; ++image)
+      for (std::int64_t pixel = 0; pixel < pixels; ++pixel)
+        imageTile->values[static_cast<std::size_t>(image * pixels + pixel)] =
+            answer.values[static_cast<std::size_t>(grid.alongColumns ? pixel * imageTile->count + image
+                                                                     : image * pixels + pixel)];
+  }
+  emit q->tileChanged();
 }
 
 }  // namespace tapedeck::inspector

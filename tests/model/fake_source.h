@@ -39,6 +39,10 @@ class FakeSource : public inspector::Source {
     if (!channel.isEmpty())
       std::erase_if(waiting, [&](const Asked& older) { return older.channel == channel; });
     asked.push_back({id, channel, message});
+    if (const auto* cancel = std::get_if<protocol::Cancel>(&message)) {
+      std::erase_if(waiting, [&](const Asked& older) { return older.id == cancel->request; });
+      return id;
+    }
     waiting.push_back(asked.back());
     if (automatic) QTimer::singleShot(0, this, [this] { answerAll(); });
     return id;

@@ -315,12 +315,13 @@ void TestSession::passesFailuresOn() {
   FakeSource source(manyRecords(4));
   Session session;
   session.setSource(&source);
-  QSignalSpy failed(&session, &Session::failed), received(&session, &Session::received);
+  QSignalSpy failed(&session, &Session::failed);
   emit source.refused(QStringLiteral("The session speaks version 2, this program version 1."));
   QCOMPARE(failed.size(), 1);
-  emit source.received(4711, protocol::Failure{"gone", "gone"});
+  emit source.received(4711, protocol::Failure{"gone", "gone"});  // nobody asked
   QCOMPARE(failed.size(), 1);
-  QCOMPARE(received.size(), 1);
+  emit source.received(0, protocol::Failure{"get_tile: field 'slice' is missing", "bad_request"});
+  QCOMPARE(failed.size(), 2);
 }
 
 void TestSession::aFailedPageIsNotAskedForInALoop() {

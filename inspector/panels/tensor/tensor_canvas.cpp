@@ -38,13 +38,6 @@ TensorCanvas::TensorCanvas(TensorModel* model, QWidget* parent)
   connect(model, &TensorModel::layoutChanged, this, &TensorCanvas::layoutChanged);
   connect(model, &TensorModel::tileChanged, this, &TensorCanvas::valuesChanged);
   connect(model, &TensorModel::statisticsChanged, this, &TensorCanvas::valuesChanged);
-  connect(model->session(), &Session::received, this, [this](quint64 request, const protocol::Reply& reply) {
-    if (!request || request != copy_request_) return;
-    copy_request_ = 0;
-    if (const auto* tile = std::get_if<protocol::Tile>(&reply)) takeCopy(*tile);
-    if (const auto* failure = std::get_if<protocol::Failure>(&reply))
-      emit copied(QString::fromStdString(failure->reason));
-  });
 }
 
 TensorPane& TensorCanvas::pane() {
@@ -177,7 +170,11 @@ void TensorCanvas::copy() {
   get.column = range->left;
   get.rows = range->rows();
   get.columns = range->columns();
-  copy_request_ = model_->session()->request(get, QStringLiteral("tensor/copy"));
+  const bool asked = model_->session()->request<protocol::Tile>(
+      get, this, [this](const protocol::Tile& tile) { takeCopy(tile); },
+      [this](const protocol::Failure& failure) { emit copied(QString::fromStdString(failure.reason)); },
+      QStringLiteral("tensor/copy"));
+  if (!asked) emit copied(tr("The session has ended: these values can no longer be fetched."));
 }
 
 void TensorCanvas::takeCopy(const protocol::Tile& tile) {

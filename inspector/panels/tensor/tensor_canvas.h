@@ -61,7 +61,6 @@ class TensorCanvas : public CanvasWidget {
   NumbersPane numbers_;
   HeatPane heat_;
   HistogramPane histogram_;
-  quint64 copy_request_ = 0;
   std::vector<std::int64_t> known_shape_, known_slice_;
   std::optional<ImageGrid> known_images_;
 };
