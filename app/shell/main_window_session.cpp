@@ -1,5 +1,4 @@
 // What the window's actions do, and how it follows its session.
-#include <QFile>
 #include <QFileDialog>
 #include <QFileInfo>
 #include <QInputDialog>
@@ -13,6 +12,7 @@
 #include "app/shell/main_window.h"
 #include "inspector/panels/ops/timeline_view.h"
 #include "inspector/panels/tape/tape_view.h"
+#include "inspector/ui/file_dialogs.h"
 #include "inspector/ui/theme.h"
 #include "plots/plots_view.h"
 
@@ -211,22 +211,18 @@ void MainWindow::updatePausedLine() {
 }
 
 void MainWindow::exportTape() {
-  QString path = QFileDialog::getSaveFileName(this, "Export tape graph", "tape.svg", "SVG (*.svg)");
+  const QString path = askForPath(this, "Export tape graph", "tape.svg", "SVG (*.svg)");
   if (path.isEmpty()) return;
-  if (QFileInfo(path).suffix().isEmpty()) path += ".svg";
-  QFile file(path);
-  const QByteArray svg = tape_->svg();
-  if (!file.open(QIODevice::WriteOnly) || file.write(svg) != svg.size() || !file.flush())
-    messages_->show(MessageBar::Kind::error,
-                    QString("%1 could not be written: %2.").arg(path, file.errorString()));
-  else
+  QString error;
+  if (replaceFile(path, tape_->svg(), &error))
     statusBar()->showMessage("Wrote " + path, 4000);
+  else
+    messages_->show(MessageBar::Kind::error, error);
 }
 
 void MainWindow::exportPlots() {
-  QString path = QFileDialog::getSaveFileName(this, "Export plots", "plots.svg", "SVG (*.svg);;PNG (*.png)");
+  const QString path = askForPath(this, "Export plots", "plots.svg", "SVG (*.svg);;PNG (*.png)");
   if (path.isEmpty()) return;
-  if (QFileInfo(path).suffix().isEmpty()) path += ".svg";
   QString error;
   const bool png = QFileInfo(path).suffix().compare("png", Qt::CaseInsensitive) == 0;
   if (png ? plots_->exportPng(path, QSize(1600, 900), &error) : plots_->exportSvg(path, &error))
