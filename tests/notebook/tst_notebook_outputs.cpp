@@ -87,7 +87,7 @@ class TestNotebookOutputs : public QObject {
     QTest::mouseClick(button("Show all"), Qt::LeftButton);
     QVERIFY(!output->complete());
     QTRY_VERIFY_WITH_TIMEOUT(output->complete(), 60000);
-    QCOMPARE(output->shownText(), QString::fromStdString(text));
+    QCOMPARE(output->shownText() + "\n", QString::fromStdString(text));
     QVERIFY(output->findChild<QPlainTextEdit*>()->verticalScrollBar()->maximum() > 0);
   }
 

@@ -11,7 +11,6 @@
 #include <QTimer>
 #include <QToolButton>
 
-#include "app/notebook/document/stream_text.h"
 #include "app/notebook/output/icons.h"
 #include "app/notebook/output/static_text.h"
 
@@ -51,14 +50,14 @@ std::size_t tailStart(const std::string& text, std::ptrdiff_t lines, std::size_t
   return start;
 }
 
-QString toText(std::string_view text) {
-  return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size())).replace(QChar(0), QChar(0xfffd));
-}
-
 }  // namespace
 
 TextOutput::TextOutput(Kind kind, const NotebookTheme& theme, QWidget* parent)
-    : Block(parent), kind_(kind), theme_(theme), view_(new StaticText(this)) {
+    : Block(parent),
+      kind_(kind),
+      theme_(theme),
+      view_(new StaticText(this)),
+      shown_(view_->document(), theme, 0) {
   view_->document()->setDefaultFont(theme.codeFont);
   view_->document()->setDocumentMargin(3);
   view_->setAccessibleName(kind == Kind::plain           ? "Text output"
@@ -71,69 +70,66 @@ TextOutput::TextOutput(Kind kind, const NotebookTheme& theme, QWidget* parent)
 }
 
 void TextOutput::setText(const std::string& text) {
-  const bool continues =
-      text.size() > text_.size() && text.compare(0, text_.size(), text_) == 0 && !text_.empty();
-  const std::size_t before = text_.size();
-  if (text == text_ && !text_.empty()) return;
-  text_ = text;
-  const bool fits =
-      text_.size() <= whole_bytes && std::count(text_.begin(), text_.end(), '\n') <= whole_lines;
-  if (continues && fits && !shortened_ && text_.find('\r') == std::string::npos) {
-    append(toText(std::string_view(text_).substr(before)));
-    contentsChanged();
+  if (!text_.empty() && text.size() >= text_.size() && text.compare(0, text_.size(), text_) == 0) {
+    replaceFrom(text_.size(), std::string_view(text).substr(text_.size()));
     return;
   }
+  text_ = text;
+  lines_ = std::count(text_.begin(), text_.end(), '\n');
   rebuild();
 }
 
-void TextOutput::rebuild() {
-  const bool fits =
-      text_.size() <= whole_bytes && std::count(text_.begin(), text_.end(), '\n') <= whole_lines;
-  shortened_ = !fits;
-  parser_ = AnsiParser();
-  heldBreak_ = false;
-  view_->clear();
-  if (fits) {
-    std::string text;
-    appendStreamText(text, text_);
-    append(toText(text));
-  } else {
-    const std::size_t head = headLength(text_, part_lines, part_bytes);
-    const std::size_t tail = std::max(head, tailStart(text_, part_lines, part_bytes));
-    append(toText(std::string_view(text_).substr(0, head)));
-    append("\n\x1b[0;2m  ⋮\x1b[0m\n");
-    append(toText(std::string_view(text_).substr(tail)));
+void TextOutput::replaceFrom(std::size_t keep, std::string_view rest) {
+  keep = std::min(keep, text_.size());
+  if (keep == text_.size() && rest.empty()) return;
+  const auto end = text_.begin() + static_cast<std::ptrdiff_t>(keep);
+  lines_ += std::count(rest.begin(), rest.end(), '\n') - std::count(end, text_.end(), '\n');
+  text_.resize(keep);
+  text_ += rest;
+  const bool shown_head_stays = keep >= shown_.markedLength();
+  if (fits() == shortened_ || !shown_head_stays || kind_ == Kind::traceback) {
+    rebuild();
+    return;
   }
-  if (kind_ == Kind::traceback) linkPlaces();
-  updateBar();
-  if (full_ != nullptr) {
-    // The text was replaced: what is shown in full starts over.
-    full_->clear();
-    fullParser_ = AnsiParser();
-    filled_ = 0;
-    fillMore();
-  }
+  shortened_ ? showTail() : extend(keep);
+  fillFrom(keep);
   contentsChanged();
 }
 
-void TextOutput::append(const QString& added) {
-  // The line break at the end opens no line of its own until something follows it.
-  QString text = (heldBreak_ ? "\n" : "") + added;
-  heldBreak_ = text.endsWith('\n');
-  if (heldBreak_) text.chop(1);
-  QTextCursor cursor(view_->document());
-  cursor.movePosition(QTextCursor::End);
-  insertRuns(cursor, parser_.parse(text));
+bool TextOutput::fits() const {
+  return text_.size() <= whole_bytes && lines_ <= whole_lines;
 }
 
-void TextOutput::insertRuns(QTextCursor& cursor, const std::vector<AnsiRun>& runs) const {
-  cursor.beginEditBlock();
-  for (const AnsiRun& run : runs) {
-    QTextCharFormat format = run.style.format(theme_);
-    format.setFontFamilies({theme_.codeFont.family()});
-    cursor.insertText(run.text, format);
+void TextOutput::extend(std::size_t keep) {
+  // What takes characters back, or was taken back itself, is shown anew from the begin of its line.
+  const std::string_view line = std::string_view(text_).substr(shown_.markedLength());
+  if (keep < shown_.length() || line.find_first_of("\r\b") != std::string_view::npos) shown_.cutToMark();
+  shown_.append(std::string_view(text_).substr(shown_.length()));
+}
+
+void TextOutput::showTail() {
+  shown_.cutToMark();
+  const std::size_t tail = std::max(headLength_, tailStart(text_, part_lines, part_bytes));
+  const bool line_ended = headLength_ > 0 && text_[headLength_ - 1] == '\n';
+  shown_.appendUnmarked((line_ended ? "" : "\n") + std::string("\x1b[0;2m  ⋮\x1b[0m\n") + text_.substr(tail));
+  updateBar();
+}
+
+void TextOutput::rebuild() {
+  shortened_ = !fits();
+  shown_.clear();
+  if (shortened_) {
+    headLength_ = headLength(text_, part_lines, part_bytes);
+    shown_.append(std::string_view(text_).substr(0, headLength_));
+    shown_.setMark();
+    showTail();
+  } else {
+    extend(0);
   }
-  cursor.endEditBlock();
+  if (kind_ == Kind::traceback) linkPlaces();
+  updateBar();
+  fillFrom(0);
+  contentsChanged();
 }
 
 void TextOutput::linkPlaces() {
@@ -171,12 +167,12 @@ void TextOutput::updateBar() {
     copy->setText("Copy all");
     copy->setToolTip("Copy the whole text to the clipboard");
     connect(copy, &QToolButton::clicked, this,
-            [this] { QGuiApplication::clipboard()->setText(toText(text_)); });
+            [this] { QGuiApplication::clipboard()->setText(terminalString(text_)); });
     layout->addWidget(allButton_);
     layout->addWidget(copy);
     layout->addWidget(barText_, 1);
   }
-  const auto lines = std::count(text_.begin(), text_.end(), '\n') + (text_.ends_with('\n') ? 0 : 1);
+  const auto lines = lines_ + (text_.ends_with('\n') ? 0 : 1);
   const QLocale locale(QLocale::English);
   barText_->setText(QString("%1 lines, %2; the middle is left out")
                         .arg(locale.toString(static_cast<qlonglong>(lines)),
@@ -195,6 +191,7 @@ void TextOutput::showAll() {
   full_->setFont(theme_.codeFont);
   full_->setWordWrapMode(QTextOption::WrapAnywhere);
   full_->setAccessibleName("Text output, all of it");
+  filled_ = std::make_unique<TerminalText>(full_->document(), theme_, longest_line);
   full_->show();
   view_->hide();
   updateBar();
@@ -203,29 +200,33 @@ void TextOutput::showAll() {
 }
 
 bool TextOutput::complete() const {
-  return full_ == nullptr ? !shortened_ : filled_ == text_.size();
+  return full_ == nullptr ? !shortened_ : filled_->length() == text_.size();
+}
+
+void TextOutput::fillFrom(std::size_t keep) {
+  if (full_ == nullptr) return;
+  if (keep < filled_->markedLength()) {
+    filled_->clear();
+  } else if (keep < filled_->length()) {
+    filled_->cutToMark();
+  }
+  if (!filling_) fillMore();
 }
 
 void TextOutput::fillMore() {
-  if (full_ == nullptr || filled_ >= text_.size()) return;
-  std::size_t end = std::min(text_.size(), filled_ + fill_bytes);
-  while (end < text_.size() && (static_cast<unsigned char>(text_[end]) & 0xc0) == 0x80) ++end;
-  QTextCursor cursor(full_->document());
-  cursor.movePosition(QTextCursor::End);
-  std::vector<AnsiRun> runs =
-      fullParser_.parse(toText(std::string_view(text_).substr(filled_, end - filled_)));
-  for (AnsiRun& run : runs) {
-    // One line of millions of characters would be laid out as one.
-    qsizetype start = 0;
-    while (run.text.size() - start > longest_line) {
-      const qsizetype line = run.text.lastIndexOf('\n', start + longest_line);
-      if (line < start) run.text.insert(start + longest_line, '\n');
-      start = line < start ? start + longest_line + 1 : line + 1;
-    }
+  filling_ = false;
+  const std::size_t start = filled_->length();
+  if (start >= text_.size()) return;
+  std::size_t end = std::min(text_.size(), start + fill_bytes);
+  if (end < text_.size()) {
+    const std::size_t line = text_.rfind('\n', end - 1);
+    if (line != std::string::npos && line >= start) end = line + 1;
   }
-  insertRuns(cursor, runs);
-  filled_ = end;
-  if (filled_ < text_.size()) QTimer::singleShot(0, this, &TextOutput::fillMore);
+  while (end < text_.size() && (static_cast<unsigned char>(text_[end]) & 0xc0) == 0x80) ++end;
+  filled_->append(std::string_view(text_).substr(start, end - start));
+  if (end == text_.size()) return;
+  filling_ = true;
+  QTimer::singleShot(0, this, &TextOutput::fillMore);
 }
 
 QString TextOutput::shownText() const {

@@ -2,9 +2,10 @@
 #pragma once
 
 #include <QUrl>
+#include <memory>
 
-#include "app/notebook/output/ansi.h"
 #include "app/notebook/output/block.h"
+#include "app/notebook/output/terminal_text.h"
 
 class QLabel;
 class QPlainTextEdit;
@@ -25,6 +26,11 @@ class TextOutput : public Block {
 
   /// UTF-8. Text that continues what is there is appended.
   void setText(const std::string& text);
+  /// For a stream that grows: its first `keep` bytes stay, `rest` comes behind them. Costs what the rest and
+  /// the last line cost, however long the text is.
+  void replaceFrom(std::size_t keep, std::string_view rest);
+  void append(std::string_view rest) { replaceFrom(text_.size(), rest); }
+  const std::string& text() const { return text_; }
   QString shownText() const;
   bool shortened() const { return shortened_; }
   void showAll();
@@ -40,26 +46,29 @@ class TextOutput : public Block {
   void paintEvent(QPaintEvent* event) override;
 
  private:
+  bool fits() const;
   void rebuild();
-  void append(const QString& added);
-  void insertRuns(class QTextCursor& cursor, const std::vector<AnsiRun>& runs) const;
+  void extend(std::size_t keep);
+  void showTail();
   void linkPlaces();
   void updateBar();
+  void fillFrom(std::size_t keep);
   void fillMore();
 
   Kind kind_;
   NotebookTheme theme_;
   std::string text_;
-  AnsiParser parser_;
+  std::ptrdiff_t lines_ = 0;  ///< line breaks in it
   StaticText* view_;
-  QWidget* bar_ = nullptr;  ///< below shortened text
+  TerminalText shown_;
+  std::size_t headLength_ = 0;  ///< of shortened text
+  QWidget* bar_ = nullptr;      ///< below shortened text
   QLabel* barText_ = nullptr;
   QToolButton* allButton_ = nullptr;
   QPlainTextEdit* full_ = nullptr;
-  AnsiParser fullParser_;
-  std::size_t filled_ = 0;
+  std::unique_ptr<TerminalText> filled_;  ///< what `full_` has so far
+  bool filling_ = false;                  ///< more is to come at the next turn of the event loop
   bool shortened_ = false;
-  bool heldBreak_ = false;  ///< the text ends with a line break that is not shown yet
 };
 
 }  // namespace tapedeck::app

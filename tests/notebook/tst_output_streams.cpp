@@ -1,0 +1,107 @@
+// Streams that grow piece by piece show what a stream shows that came at once.
+#include <QApplication>
+#include <QPlainTextEdit>
+#include <QRandomGenerator>
+#include <QTextDocument>
+#include <QtTest>
+
+#include "app/notebook/document/stream_text.h"
+#include "app/notebook/output/terminal_text.h"
+#include "app/notebook/output/text_output.h"
+
+using namespace tapedeck::app;
+
+namespace {
+
+NotebookTheme theme() {
+  return NotebookTheme::of(QPalette(), 0);
+}
+
+QString shownAtOnce(const std::string& text) {
+  TextOutput output(TextOutput::Kind::plain, theme(), nullptr);
+  output.setText(text);
+  return output.shownText();
+}
+
+}  // namespace
+
+class TestOutputStreams : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void piecesShowWhatTheWholeShows() {
+    const QStringList parts = {"word",   "\n",    " ",     "\x1b[31mred", "\x1b[0m",     "\r",  "\r\n",
+                               "50 %\r", "\b\bx", "\x1b[", "é",           "longer text", "\n\n"};
+    QRandomGenerator random(9);
+    for (int round = 0; round < 100; ++round) {
+      TextOutput output(TextOutput::Kind::plain, theme(), nullptr);
+      std::string stream;
+      for (int i = 0; i < 30; ++i) {
+        // As the document does it: the end of the stream may be taken back.
+        const std::string before = stream;
+        appendStreamText(stream, parts[random.bounded(static_cast<int>(parts.size()))].toStdString());
+        std::size_t keep = 0;
+        while (keep < before.size() && keep < stream.size() && before[keep] == stream[keep]) ++keep;
+        while (keep > 0 && keep < stream.size() && (static_cast<unsigned char>(stream[keep]) & 0xc0) == 0x80)
+          --keep;
+        output.replaceFrom(keep, std::string_view(stream).substr(keep));
+        QCOMPARE(output.text(), stream);
+        QCOMPARE(output.shownText(), shownAtOnce(stream));
+      }
+    }
+  }
+
+  void longStreamsKeepHeadAndTail() {
+    TextOutput output(TextOutput::Kind::plain, theme(), nullptr);
+    std::string whole;
+    for (int i = 0; i < 3000; ++i) {
+      const std::string line = "step " + std::to_string(i) + "\n";
+      whole += line;
+      output.append(line);
+    }
+    QVERIFY(output.shortened());
+    QVERIFY(output.shownText().startsWith("step 0\n"));
+    QVERIFY(output.shownText().endsWith("step 2999"));
+    QCOMPARE(output.shownText(), shownAtOnce(whole));
+    output.replaceFrom(0, "short");
+    QCOMPARE(output.shownText(), QString("short"));
+    QVERIFY(!output.shortened());
+  }
+
+  void whatIsShownInFullGrowsToo() {
+    TextOutput output(TextOutput::Kind::plain, theme(), nullptr);
+    std::string whole;
+    for (int i = 0; i < 40'000; ++i) whole += "line " + std::to_string(i) + "\n";
+    output.setText(whole);
+    output.showAll();
+    QTRY_VERIFY_WITH_TIMEOUT(output.complete(), 60000);
+    output.append("last: 1 %");
+    output.replaceFrom(whole.size(), "last: 2 %");
+    QTRY_VERIFY_WITH_TIMEOUT(output.complete(), 60000);
+    QCOMPARE(output.shownText(), QString::fromStdString(whole + "last: 2 %"));
+    output.replaceFrom(3, "x");
+    QTRY_VERIFY_WITH_TIMEOUT(output.complete(), 60000);
+    QCOMPARE(output.shownText(), QString("linx"));
+  }
+
+  void aPieceTouchesTheEndOfTheDocumentAlone() {
+    // The work for a piece is bounded by the piece and the last line: nothing before it changes.
+    QTextDocument document;
+    TerminalText text(&document, theme(), 0);
+    document.documentLayout();  // without one it announces no changes
+    int earliest = -1;
+    for (int i = 0; i < 500; ++i) text.append("a line of a log\n");
+    connect(&document, &QTextDocument::contentsChange, this,
+            [&](int from, int, int) { earliest = earliest < 0 ? from : std::min(earliest, from); });
+    const int before = document.characterCount();
+    text.append("half a line");
+    QVERIFY2(earliest >= before - 2, qPrintable(QString("%1 of %2").arg(earliest).arg(before)));
+    text.cutToMark();
+    text.append("another\nend");
+    QVERIFY2(earliest >= before - 2, qPrintable(QString("%1 of %2").arg(earliest).arg(before)));
+    QVERIFY(document.toPlainText().endsWith("a line of a log\nanother\nend"));
+  }
+};
+
+QTEST_MAIN(TestOutputStreams)
+#include "tst_output_streams.moc"
