@@ -1,5 +1,8 @@
 #include "inspector/ui/canvas/canvas_context.h"
 
+#include <backends/imgui_impl_opengl3.h>
+#include <imgui.h>
+
 #include <QColor>
 #include <QOpenGLFunctions>
 #include <cstring>
@@ -25,13 +28,47 @@ bool CanvasContext::create() {
   if (got.majorVersion() < 3 || (got.majorVersion() == 3 && got.minorVersion() < 2)) return false;
   surface_.setFormat(got);
   surface_.create();
-  return surface_.isValid() && makeCurrent();
+  if (!surface_.isValid() || !makeCurrent()) return false;
+  glyphs_ = std::make_unique<GlyphAtlas>();
+  imgui_ = ImGui::CreateContext(glyphs_->shapes());
+  ImGui::SetCurrentContext(imgui_);
+  ImGui::GetIO().IniFilename = nullptr;
+  ImGui::GetIO().LogFilename = nullptr;
+  if (!ImGui_ImplOpenGL3_Init("#version 150") || !ImGui_ImplOpenGL3_CreateDeviceObjects()) return false;
+  ImGui_ImplOpenGL3_DestroyFontsTexture();  // the glyphs' texture takes its place
+  glyphs_->shapes()->ClearTexData();
+  return true;
 }
 
 CanvasContext::~CanvasContext() {
-  if (!buffer_ || !makeCurrent()) return;
-  buffer_.reset();
-  context_.doneCurrent();
+  if (!imgui_) return;
+  ImGui::SetCurrentContext(imgui_);
+  if (makeCurrent()) {
+    ImGui_ImplOpenGL3_Shutdown();
+    buffer_.reset();
+    glyphs_.reset();
+    context_.doneCurrent();
+  }
+  ImGui::DestroyContext(imgui_);
+}
+
+QImage CanvasContext::draw(QSize pixels, double ratio, const QColor& back,
+                           const std::function<void()>& paint) {
+  ImGui::SetCurrentContext(imgui_);
+  ImGuiIO& io = ImGui::GetIO();
+  io.DisplaySize = {static_cast<float>(pixels.width() / ratio), static_cast<float>(pixels.height() / ratio)};
+  io.DisplayFramebufferScale = {static_cast<float>(ratio), static_cast<float>(ratio)};
+  io.DeltaTime = 1.0f / 60;
+  do {
+    glyphs_->upload();  // draw lists name their texture when they are begun
+    ImGui::NewFrame();
+    paint();
+    ImGui::Render();
+  } while (!glyphs_->complete());
+  glyphs_->upload();
+  begin(pixels, back);
+  ImGui_ImplOpenGL3_RenderDrawData(ImGui::GetDrawData());
+  return end();
 }
 
 void CanvasContext::begin(QSize pixels, const QColor& back) {

@@ -1,53 +1,50 @@
-// The glyphs of all canvases: one ImGui font atlas per device pixel ratio, shared by the widgets of that
-// ratio.
+// The letters of all canvases: which glyph of which font stands for a character, and how wide it is.
 #pragma once
 
-#include <imgui.h>
-
-#include <QByteArray>
 #include <QRawFont>
 #include <array>
-#include <memory>
-#include <vector>
+#include <unordered_map>
 
 #include "inspector/ui/canvas/font_role.h"
 
 namespace tapedeck::inspector {
 
-/// The font file's bytes as ImGui's rasteriser reads them, put together from the tables that Qt hands out, so
-/// that whatever font Qt and fontconfig choose can be used. Empty where the font has no outlines (a bitmap
-/// font).
-QByteArray fontFileBytes(const QRawFont& font);
-
+/// Every text is drawn in a font made for its size: whole device pixels an em, hinted vertically, so that the
+/// thin strokes (minus signs first of all) lie on rows of pixels instead of between them. UI thread only.
 class CanvasFonts {
  public:
-  /// Made on first use for a ratio; kept while some widget holds it. UI thread only.
-  static std::shared_ptr<CanvasFonts> forRatio(double ratio);
-  ~CanvasFonts();
-  CanvasFonts(const CanvasFonts&) = delete;
+  struct Shape {
+    QRawFont font;
+    quint32 glyph = 0;
+    double advance = 0;  ///< device pixels, not rounded
+  };
 
-  ImFontAtlas* atlas() { return &atlas_; }
-  double ratio() const { return ratio_; }
-  // Sizes are those of CSS and SVG: the em, in logical pixels. ImGui's is the height of a line.
-  /// The rasterised size that is best for text of that size: drawn larger it would blur.
-  ImFont* font(FontRole role, double size) const;
+  CanvasFonts();
+
+  // Sizes are those of CSS and SVG: the em, in logical pixels; `ratio` is device pixels per logical one.
+  static int pixels(double size, double ratio);
   double lineHeight(FontRole role, double size) const;
-  /// Width in logical pixels.
-  double textWidth(FontRole role, double size, const char* begin, const char* end) const;
+  /// Of a text in logical pixels.
+  double textWidth(FontRole role, double size, double ratio, const QString& text) const;
+  /// Baseline below the top of a line, in pixels, for a font of that many pixels.
+  double ascent(FontRole role, int pixels) const;
+  /// A character that the role's font lacks comes from whatever font of the system has it.
+  const Shape& shape(FontRole role, int pixels, uint character) const;
+
+  static quint64 key(FontRole role, int pixels, uint character) {
+    return (static_cast<quint64>(role) << 48) | (static_cast<quint64>(pixels) << 32) | character;
+  }
 
  private:
-  explicit CanvasFonts(double ratio);
-  void add(FontRole role, const QByteArray& bytes, double size, bool everything);
-
-  struct Sized {
-    double size;
-    ImFont* font;
+  struct Family {
+    QFont font;
+    double ascent = 0, descent = 0;  ///< of one em
   };
-  double ratio_;
-  ImFontAtlas atlas_;
-  std::vector<QByteArray> files_;  ///< the atlas reads them while it is built
-  std::array<std::vector<Sized>, 3> fonts_;
-  std::array<double, 3> line_heights_{};  ///< of one em
+  const QRawFont& raw(FontRole role, int pixels) const;
+
+  std::array<Family, 3> families_;
+  mutable std::unordered_map<quint64, QRawFont> raw_;
+  mutable std::unordered_map<quint64, Shape> shapes_;
 };
 
 }  // namespace tapedeck::inspector

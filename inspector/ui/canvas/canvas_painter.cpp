@@ -3,8 +3,8 @@
 #include <QLineF>
 #include <cmath>
 
-#include "inspector/ui/canvas/canvas_fonts.h"
 #include "inspector/ui/canvas/canvas_textures.h"
+#include "inspector/ui/canvas/glyph_atlas.h"
 #include "inspector/ui/canvas/imgui_types.h"
 
 namespace tapedeck::inspector {
@@ -82,11 +82,27 @@ void CanvasPainter::hatch(const QRectF& rect, const QColor& color, double spacin
 }
 
 double CanvasPainter::text(QPointF at, const QString& text, double size, const QColor& color, FontRole role) {
-  const QByteArray bytes = text.toUtf8();
-  const char* end = bytes.constData() + bytes.size();
-  list_->AddText(fonts_.font(role, size), static_cast<float>(fonts_.lineHeight(role, size)), toImGui(at),
-                 toImGui(color), bytes.constData(), end);
-  return fonts_.textWidth(role, size, bytes.constData(), end);
+  const CanvasFonts& fonts = glyphs_.fonts();
+  const int pixels = CanvasFonts::pixels(size, ratio_);
+  const double inset = (fonts.lineHeight(role, size) * ratio_ - fonts.lineHeight(role, pixels)) / 2;
+  const int baseline = static_cast<int>(std::lround(at.y() * ratio_ + inset + fonts.ascent(role, pixels)));
+  const auto start = static_cast<double>(std::lround(at.x() * ratio_));
+  const ImU32 tint = toImGui(color);
+  const auto logical = [this](double x, double y) { return toImGui(QPointF(x / ratio_, y / ratio_)); };
+  double pen = start;
+  for (const uint character : text.toUcs4()) {
+    const auto quarters = static_cast<int>(std::floor(pen * 4 + 0.5));
+    const int x = quarters >> 2;
+    const GlyphAtlas::Glyph& glyph = glyphs_.glyph(role, pixels, character, quarters & 3);
+    if (!glyph.box.isNull()) {
+      const int left = x + glyph.box.left(), top = baseline + glyph.box.top();
+      list_->PrimReserve(6, 4);
+      list_->PrimRectUV(logical(left, top), logical(left + glyph.box.width(), top + glyph.box.height()),
+                        glyph.uv0, glyph.uv1, tint);
+    }
+    pen += fonts.shape(role, pixels, character).advance;
+  }
+  return (pen - start) / ratio_;
 }
 
 void CanvasPainter::textIn(const QRectF& rect, const QString& string, double size, const QColor& color,
@@ -96,7 +112,7 @@ void CanvasPainter::textIn(const QRectF& rect, const QString& string, double siz
   double x = rect.left();
   if (alignment & Qt::AlignRight) x = rect.right() - width;
   if (alignment & Qt::AlignHCenter) x = rect.center().x() - width / 2;
-  text({x, rect.center().y() - fonts_.lineHeight(role, size) * 0.5}, shown, size, color, role);
+  text({x, rect.center().y() - glyphs_.fonts().lineHeight(role, size) * 0.5}, shown, size, color, role);
 }
 
 void CanvasPainter::paragraph(const QRectF& rect, const QString& text, double size, const QColor& color) {
@@ -118,8 +134,7 @@ void CanvasPainter::paragraph(const QRectF& rect, const QString& text, double si
 }
 
 double CanvasPainter::textWidth(const QString& text, double size, FontRole role) const {
-  const QByteArray bytes = text.toUtf8();
-  return fonts_.textWidth(role, size, bytes.constData(), bytes.constData() + bytes.size());
+  return glyphs_.fonts().textWidth(role, size, ratio_, text);
 }
 
 QString CanvasPainter::elided(const QString& text, double width, double size, FontRole role) const {
@@ -159,7 +174,7 @@ void CanvasPainter::tooltip(QPointF at, const QStringList& lines) {
   if (corner.x() + box.width() > size_.width() - 4) corner.setX(at.x() - box.width() - 8);
   if (corner.y() + box.height() > size_.height() - 4) corner.setY(at.y() - box.height() - 8);
   corner = {std::max(4.0, corner.x()), std::max(4.0, corner.y())};
-  CanvasPainter front(ImGui::GetForegroundDrawList(), fonts_, textures_, theme_, size_);
+  CanvasPainter front(ImGui::GetForegroundDrawList(), glyphs_, textures_, theme_, size_, ratio_);
   const QRectF rect(corner, box);
   QColor shadow(0, 0, 0, theme_.dark ? 110 : 40);
   front.fill(rect.translated(0, 2).adjusted(-1, -1, 1, 1), shadow, 6);

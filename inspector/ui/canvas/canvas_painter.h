@@ -16,20 +16,20 @@ struct ImDrawList;
 
 namespace tapedeck::inspector {
 
-class CanvasFonts;
 class CanvasTextures;
+class GlyphAtlas;
 
 /// Valid inside one CanvasWidget::paintCanvas. Coordinates are logical pixels from the widget's top left
 /// corner.
 class CanvasPainter {
  public:
-  CanvasPainter(ImDrawList* list, const CanvasFonts& fonts, CanvasTextures& textures, const Theme& theme,
-                QSizeF size)
-      : list_(list), fonts_(fonts), textures_(textures), theme_(theme), size_(size) {}
+  /// `ratio`: device pixels per logical one.
+  CanvasPainter(ImDrawList* list, GlyphAtlas& glyphs, CanvasTextures& textures, const Theme& theme,
+                QSizeF size, double ratio)
+      : list_(list), glyphs_(glyphs), textures_(textures), theme_(theme), size_(size), ratio_(ratio) {}
 
   const Theme& theme() const { return theme_; }
   QSizeF size() const { return size_; }
-  ImDrawList* list() const { return list_; }
 
   void fill(const QRectF& rect, const QColor& color, double radius = 0);
   void outline(const QRectF& rect, const QColor& color, double width = 1, double radius = 0);
@@ -42,7 +42,8 @@ class CanvasPainter {
   /// Diagonal lines, clipped to the rectangle.
   void hatch(const QRectF& rect, const QColor& color, double spacing = 5);
 
-  // Text sizes are the em in logical pixels, as in CSS.
+  // Text sizes are the em in logical pixels, as in CSS; drawn in the nearest whole number of device pixels,
+  // from a whole pixel on.
   /// Draws with its top left corner at `at`; returns the width.
   double text(QPointF at, const QString& text, double size, const QColor& color,
               FontRole role = FontRole::regular);
@@ -66,10 +67,11 @@ class CanvasPainter {
 
  private:
   ImDrawList* list_;
-  const CanvasFonts& fonts_;
+  GlyphAtlas& glyphs_;
   CanvasTextures& textures_;
   const Theme& theme_;
   QSizeF size_;
+  double ratio_;
 };
 
 }  // namespace tapedeck::inspector

@@ -1,20 +1,14 @@
 #include "inspector/ui/canvas/canvas_widget.h"
 
-#include <backends/imgui_impl_opengl3.h>
 #include <imgui.h>
 
-#include <QElapsedTimer>
 #include <QLabel>
 #include <QPainter>
 #include <QResizeEvent>
-#include <algorithm>
 
 #include "inspector/ui/canvas/canvas_context.h"
-#include "inspector/ui/canvas/canvas_fonts.h"
-#include "inspector/ui/canvas/canvas_input.h"
 #include "inspector/ui/canvas/canvas_painter.h"
 #include "inspector/ui/canvas/canvas_textures.h"
-#include "inspector/ui/canvas/imgui_types.h"
 
 namespace tapedeck::inspector {
 
@@ -27,18 +21,30 @@ QString noOpenGlSentence() {
       "it for every machine; LIBGL_ALWAYS_SOFTWARE=1 goes round a driver that fails.");
 }
 
+bool isInput(QEvent::Type type) {
+  switch (type) {
+    case QEvent::MouseMove:
+    case QEvent::MouseButtonPress:
+    case QEvent::MouseButtonRelease:
+    case QEvent::MouseButtonDblClick:
+    case QEvent::Wheel:
+    case QEvent::KeyPress:
+    case QEvent::KeyRelease:
+    case QEvent::Leave:
+    case QEvent::FocusIn:
+    case QEvent::FocusOut:
+      return true;
+    default:
+      return false;
+  }
+}
+
 }  // namespace
 
 struct CanvasWidget::Private {
   Theme theme;
-  ImGuiContext* context = nullptr;
-  std::shared_ptr<CanvasFonts> fonts;
   CanvasTextures textures;
-  ImTextureID font_texture = nullptr;
-  bool backend_ready = false;
   quint64 frames = 0;
-  QElapsedTimer since_frame;
-  bool own_cursor = false;  ///< the cursor shape is one that ImGui asked for
   std::shared_ptr<CanvasContext> opengl;
   QImage picture;     ///< what is on the screen
   bool stale = true;  ///< a frame was asked for since
@@ -60,25 +66,10 @@ CanvasWidget::CanvasWidget(QWidget* parent) : QWidget(parent), d_(std::make_uniq
     return;
   }
   setAttribute(Qt::WA_OpaquePaintEvent);
-  d_->fonts = CanvasFonts::forRatio(devicePixelRatioF());
-  ImGuiContext* const before = ImGui::GetCurrentContext();
-  d_->context = ImGui::CreateContext(d_->fonts->atlas());
-  ImGui::SetCurrentContext(d_->context);
-  ImGuiIO& io = ImGui::GetIO();
-  io.IniFilename = nullptr;
-  io.LogFilename = nullptr;
-  prepareInput(io);
-  ImGui::SetCurrentContext(before);
-  updateTheme();
 }
 
 CanvasWidget::~CanvasWidget() {
-  if (d_->opengl && d_->opengl->makeCurrent()) {
-    d_->textures.clear();
-    ImGui::SetCurrentContext(d_->context);
-    if (d_->backend_ready) ImGui_ImplOpenGL3_Shutdown();
-  }
-  if (d_->context) ImGui::DestroyContext(d_->context);
+  if (d_->opengl && d_->opengl->makeCurrent()) d_->textures.clear();
 }
 
 void CanvasWidget::showProblem(const QString& sentence) {
@@ -119,40 +110,12 @@ void CanvasWidget::resizeEvent(QResizeEvent* event) {
 
 bool CanvasWidget::event(QEvent* event) {
   if (event->type() == QEvent::PaletteChange || event->type() == QEvent::StyleChange) {
-    updateTheme();
+    d_->theme = Theme::fromPalette(palette());
     themeChanged();
     requestFrame();
   }
-  if (d_->context) {
-    ImGuiContext* const before = ImGui::GetCurrentContext();
-    ImGui::SetCurrentContext(d_->context);
-    if (feedEvent(ImGui::GetIO(), event)) requestFrame();
-    ImGui::SetCurrentContext(before);
-  }
+  if (isInput(event->type())) requestFrame();
   return QWidget::event(event);
-}
-
-void CanvasWidget::updateTheme() {
-  d_->theme = Theme::fromPalette(palette());
-  if (!d_->context) return;
-  ImGuiContext* const before = ImGui::GetCurrentContext();
-  ImGui::SetCurrentContext(d_->context);
-  const Theme& theme = d_->theme;
-  theme.dark ? ImGui::StyleColorsDark() : ImGui::StyleColorsLight();
-  ImGuiStyle& style = ImGui::GetStyle();
-  const auto set = [&style](ImGuiCol role, const QColor& color) {
-    style.Colors[role] = ImGui::ColorConvertU32ToFloat4(toImGui(color));
-  };
-  set(ImGuiCol_Text, theme.text);
-  set(ImGuiCol_TextDisabled, theme.faintText);
-  set(ImGuiCol_WindowBg, theme.background);
-  set(ImGuiCol_PopupBg, theme.panel);
-  set(ImGuiCol_Border, theme.border);
-  set(ImGuiCol_NavHighlight, theme.accent);
-  set(ImGuiCol_TextSelectedBg, theme.selection);
-  style.FrameRounding = 3;
-  style.PopupRounding = 4;
-  ImGui::SetCurrentContext(before);
 }
 
 void CanvasWidget::paintEvent(QPaintEvent*) {
@@ -168,50 +131,18 @@ void CanvasWidget::paintFrame() {
   const QSize pixels = (QSizeF(size()) * ratio).toSize();
   d.stale = false;
   if (pixels.isEmpty() || !d.opengl->makeCurrent()) return;
-  ImGuiContext* const before = ImGui::GetCurrentContext();
-  ImGui::SetCurrentContext(d.context);
-  if (!d.backend_ready) d.backend_ready = ImGui_ImplOpenGL3_Init("#version 150");
-  d.opengl->begin(pixels, d.theme.background);
-  ImGuiIO& io = ImGui::GetIO();
-  if (d.fonts->ratio() != ratio) {
-    d.fonts = CanvasFonts::forRatio(ratio);
-    io.Fonts = d.fonts->atlas();
-    d.font_texture = nullptr;
-  }
-  if (!d.font_texture) {  // the atlas is shared between canvases; each has a texture of its own
-    ImGui_ImplOpenGL3_DestroyDeviceObjects();
-    ImGui_ImplOpenGL3_CreateDeviceObjects();
-    d.font_texture = io.Fonts->TexID;
-  }
-  io.Fonts->SetTexID(d.font_texture);
-  io.FontGlobalScale = static_cast<float>(1 / ratio);
-  io.DisplaySize = {static_cast<float>(width()), static_cast<float>(height())};
-  io.DisplayFramebufferScale = {static_cast<float>(ratio), static_cast<float>(ratio)};
-  const double seconds =
-      d.since_frame.isValid() ? static_cast<double>(d.since_frame.nsecsElapsed()) * 1e-9 : 0.0;
-  d.since_frame.start();
-  io.DeltaTime = static_cast<float>(std::clamp(seconds, 1e-4, 1.0));
-  ImGui_ImplOpenGL3_NewFrame();
-  ImGui::NewFrame();
-  CanvasPainter painter(ImGui::GetBackgroundDrawList(), *d.fonts, d.textures, d.theme, size());
-  paintCanvas(painter);
-  if (hasFocus()) {
-    CanvasPainter front(ImGui::GetForegroundDrawList(), *d.fonts, d.textures, d.theme, size());
+  const auto painterOn = [&](ImDrawList* list) {
+    return CanvasPainter(list, d.opengl->glyphs(), d.textures, d.theme, size(), ratio);
+  };
+  d.picture = d.opengl->draw(pixels, ratio, d.theme.background, [&] {
+    CanvasPainter painter = painterOn(ImGui::GetBackgroundDrawList());
+    paintCanvas(painter);
+    if (!hasFocus()) return;
+    CanvasPainter front = painterOn(ImGui::GetForegroundDrawList());
     front.outline(QRectF(0.5, 0.5, width() - 2, height() - 2), d.theme.accent, 2);
-  }
-  ImGui::Render();
-  ImGui_ImplOpenGL3_RenderDrawData(ImGui::GetDrawData());
+  });
   d.textures.endFrame();
-  d.picture = d.opengl->end();
   d.picture.setDevicePixelRatio(ratio);
-  const ImGuiMouseCursor wanted = ImGui::GetMouseCursor();
-  if (wanted != ImGuiMouseCursor_Arrow)
-    setCursor(cursorShape(wanted));
-  else if (d.own_cursor)
-    unsetCursor();
-  d.own_cursor = wanted != ImGuiMouseCursor_Arrow;
-  if (ImGui::IsAnyItemActive()) requestFrame();
-  ImGui::SetCurrentContext(before);
   ++d.frames;
   emit framePainted();
 }

@@ -1,8 +1,7 @@
 // A widget that is drawn by Dear ImGui on OpenGL.
 //
-// Every widget has an ImGui context of its own, so that several can live in one window, and repaints only
-// when something asks for it: an input event, requestFrame(), a resize, another palette. Nothing runs while
-// it is idle.
+// ImGui draws; input comes by Qt's events. A canvas repaints only when something asks for it: an input event,
+// requestFrame(), a resize, another palette. Nothing runs while it is idle.
 #pragma once
 
 #include <QWidget>
@@ -42,8 +41,7 @@ class CanvasWidget : public QWidget {
   void framePainted();
 
  protected:
-  /// Draws everything. Inside it ImGui's functions may be called too; what they need of input is there. An
-  /// ImGui widget that is active or animates asks for further frames by itself.
+  /// Draws everything; called twice for one frame where the letters did not fit into their texture.
   virtual void paintCanvas(CanvasPainter& painter) = 0;
   /// The palette or the style changed; theme() is new already.
   virtual void themeChanged() {}
@@ -55,7 +53,6 @@ class CanvasWidget : public QWidget {
  private:
   struct Private;
   void showProblem(const QString& sentence);
-  void updateTheme();
   void paintFrame();
   std::unique_ptr<Private> d_;
 };
