@@ -26,7 +26,8 @@ struct PlotsView::Private {
   PlotChart* chart = nullptr;
   PlotCanvas* canvas = nullptr;
   QStackedWidget* stack = nullptr;
-  QAction *log = nullptr, *reset = nullptr;
+  QAction *log = nullptr, *reset = nullptr, *svg = nullptr, *png = nullptr;
+  bool empty = true;
   QMenu* curvesMenu = nullptr;
   QHash<QString, QAction*> curveActions;
   QSet<QString> hidden;
@@ -66,19 +67,25 @@ void PlotsView::Private::makeToolBar(QBoxLayout* layout) {
   QObject::connect(reset, &QAction::triggered, q, &PlotsView::resetZoom);
   auto* curves = new QToolButton(bar);
   curves->setText(tr("Curves"));
-  curves->setToolTip(tr("Which curves are shown; also a click on the legend (Alt+C)"));
-  curves->setShortcut(QKeySequence(Qt::ALT | Qt::Key_C));
+  curves->setToolTip(tr("Which curves are shown; also a click on the legend (Alt+U)"));
+  curves->setShortcut(QKeySequence(Qt::ALT | Qt::Key_U));
   curves->setPopupMode(QToolButton::InstantPopup);
   curvesMenu = new QMenu(curves);
   curves->setMenu(curvesMenu);
   bar->addWidget(curves);
   bar->addSeparator();
-  QAction* svg =
-      addAction(bar, tr("SVG…"), QKeySequence(Qt::CTRL | Qt::Key_E), tr("Write the curves as SVG"));
+  // Their keys work in the whole window, which puts them into its menu File.
+  svg = new QAction(tr("Export &plots as SVG…"), q);
+  svg->setObjectName(QStringLiteral("file.export_plots"));
+  svg->setIconText(tr("SVG…"));
+  inspector::setKey(svg, {Qt::CTRL | Qt::ALT | Qt::Key_P}, tr("Write the curves as SVG"));
   QObject::connect(svg, &QAction::triggered, q, &PlotsView::askSvg);
-  QAction* png = addAction(bar, tr("PNG…"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_E),
-                           tr("Write the curves as PNG"));
+  png = new QAction(tr("Export plots as P&NG…"), q);
+  png->setObjectName(QStringLiteral("file.export_plots_png"));
+  png->setIconText(tr("PNG…"));
+  inspector::setKey(png, {Qt::CTRL | Qt::SHIFT | Qt::Key_P}, tr("Write the curves as PNG"));
   QObject::connect(png, &QAction::triggered, q, &PlotsView::askPng);
+  bar->addActions({svg, png});
   layout->addWidget(bar);
 }
 
@@ -111,7 +118,9 @@ void PlotsView::Private::draw() {
   due = false;
   frame.start();
   chart->setSeries(series());
-  stack->setCurrentIndex(model->names().isEmpty() ? 1 : 0);
+  const bool none = model->names().isEmpty();
+  stack->setCurrentIndex(none ? 1 : 0);
+  if (std::exchange(empty, none) != none) emit q->emptyChanged();
 }
 
 std::vector<ChartSeries> PlotsView::Private::series() const {
@@ -188,18 +197,16 @@ void PlotsView::Private::ask(const QString& title, const QString& filter, const 
   dialog->setAttribute(Qt::WA_DeleteOnClose);
   QObject::connect(dialog, &QFileDialog::fileSelected, q, [this, write](const QString& path) {
     QString error;
-    if (!write(path, &error)) {
-      auto* box =
-          new QMessageBox(QMessageBox::Warning, tr("The curves were not written"), error, QMessageBox::Ok, q);
-      box->setAttribute(Qt::WA_DeleteOnClose);
-      box->open();
-    }
+    if (write(path, &error))
+      emit q->done(tr("Wrote %1").arg(path));
+    else
+      emit q->failed(error);
   });
   dialog->open();
 }
 
 PlotsView::PlotsView(SeriesModel* model, Session* session, QWidget* parent)
-    : QWidget(parent), d_(std::make_unique<Private>()) {
+    : Panel(parent), d_(std::make_unique<Private>()) {
   d_->q = this;
   d_->model = model;
   d_->session = session;
@@ -232,6 +239,14 @@ PlotsView::PlotsView(SeriesModel* model, Session* session, QWidget* parent)
 PlotsView::~PlotsView() {
   d_->model->disconnect(this);
   d_->session->disconnect(this);
+}
+
+bool PlotsView::isEmpty() const {
+  return d_->empty;
+}
+
+QList<QAction*> PlotsView::exportActions() const {
+  return {d_->svg, d_->png};
 }
 
 PlotChart* PlotsView::chart() const {
@@ -282,7 +297,7 @@ void PlotsView::askSvg() {
 void PlotsView::askPng() {
   d_->ask(tr("Write the curves as PNG"), tr("PNG (*.png)"), QStringLiteral("png"),
           [this](const QString& path, QString* error) {
-            return exportPng(path, {960, 600}, error);
+            return exportPng(path, {1600, 900}, error);
           });
 }
 

@@ -2,23 +2,25 @@
 #pragma once
 
 #include <QSize>
-#include <QWidget>
 #include <memory>
 
 #include "inspector/model/series_model.h"
 #include "inspector/model/session.h"
+#include "inspector/panels/panel.h"
 
 namespace tapedeck::plots {
 
 class PlotCanvas;
 class PlotChart;
 
-class PlotsView : public QWidget {
+class PlotsView : public inspector::Panel {
   Q_OBJECT
  public:
   PlotsView(inspector::SeriesModel* model, inspector::Session* session, QWidget* parent = nullptr);
   ~PlotsView() override;
 
+  bool isEmpty() const override;
+  QList<QAction*> exportActions() const override;
   PlotChart* chart() const;
   PlotCanvas* canvas() const;
   bool seriesVisible(const QString& name) const;

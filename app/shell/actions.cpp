@@ -24,9 +24,6 @@ constexpr Row rows[] = {
     {"file.open", "&Open…", "Ctrl+O", "Open a notebook file", "open"},
     {"file.save", "&Save", "Ctrl+S", "Save the notebook", "save"},
     {"file.save_as", "Save &as…", "Ctrl+Shift+S", "Save the notebook under another name", nullptr},
-    {"file.export_tape", "Export &tape graph as SVG…", "Ctrl+Alt+G",
-     "Write the tape graph that is shown as an SVG file", nullptr},
-    {"file.export_plots", "Export &plots…", "Ctrl+Alt+P", "Write the curves as an SVG or PNG file", nullptr},
     {"file.close", "&Close window", "Ctrl+W", "Close this notebook and end its session", nullptr},
     {"file.quit", "&Quit", "Ctrl+Q", "Close all notebooks and end the program", nullptr},
 
@@ -55,7 +52,7 @@ constexpr Row rows[] = {
      "interrupt"},
     {"session.restart", "&Restart", "Ctrl+Shift+R",
      "End the session process and start a fresh one; the notebook stays", "restart"},
-    {"session.recording", "Re&cording", "Ctrl+Shift+E",
+    {"session.recording", "Re&cording", "Ctrl+Alt+R",
      "Keep a record of every op. Off: ops run without one, and can't be stepped", "record", true},
     {"session.break_at_cell", "&Break at cell start", "Ctrl+Shift+B",
      "Pause before the first op of every cell that runs", nullptr, true},

@@ -11,7 +11,9 @@
 #include <QVBoxLayout>
 
 #include "app/control/recovery.h"
+#include "app/notebook/view/notebook_view.h"
 #include "app/shell/dock_shares.h"
+#include "app/shell/panel_docks.h"
 #include "app/shell/playback_bar.h"
 #include "app/shell/samples.h"
 #include "app/shell/start_page.h"
@@ -25,6 +27,7 @@ MainWindow::MainWindow(QWidget* parent)
       runner_(new CellRunner(document_, kernel_, this)),
       session_(new inspector::Session(this)),
       series_(new inspector::SeriesModel(session_, this)),
+      cellNames_(new inspector::CellNames(this)),
       stepper_(new Stepper(session_, runner_, kernel_, this)),
       actions_(new Actions(this)) {
   setAttribute(Qt::WA_DeleteOnClose);
@@ -40,7 +43,7 @@ MainWindow::MainWindow(QWidget* parent)
   connectSession();
 
   resize(1280, 800);
-  shares_ = new DockShares(this, docks_);
+  shares_ = new DockShares(this, docks_->docks());
   resetLayout();
   QSettings settings;
   restoreGeometry(settings.value("window/geometry").toByteArray());
@@ -59,7 +62,7 @@ MainWindow::~MainWindow() {
   kernel_->disconnect();
   session_->setSource(nullptr);
   // Views before the models that they read.
-  qDeleteAll(docks_);
+  delete std::exchange(docks_, nullptr);
   delete takeCentralWidget();
   delete kernel_;
 }
@@ -87,16 +90,13 @@ void MainWindow::buildCentre() {
 // The start page has the window for itself; with a notebook come the panels.
 void MainWindow::showNotebook() {
   pages_->setCurrentIndex(onStartPage_ ? 0 : 1);
-  for (QDockWidget* dock : docks_) {
-    if (onStartPage_) dock->hide();
-    dock->toggleViewAction()->setEnabled(!onStartPage_);
-  }
+  if (onStartPage_) docks_->hideAll();
+  docks_->setEnabled(!onStartPage_);
   playback_->parentWidget()->setVisible(!onStartPage_);
   toolBar_->setVisible(!onStartPage_);
   for (const QString& id : actions_->ids())
     if (id.startsWith("cell.") || id.startsWith("edit.") || id.startsWith("session.") ||
-        id.startsWith("step.") || id.startsWith("view.") || id.startsWith("file.save") ||
-        id.startsWith("file.export"))
+        id.startsWith("step.") || id.startsWith("view.") || id.startsWith("file.save"))
       (*actions_)[id]->setEnabled(!onStartPage_);
 }
 

@@ -8,6 +8,7 @@
 #include "app/notebook/view/notebook_view.h"
 #include "app/shell/actions.h"
 #include "app/shell/message_bar.h"
+#include "inspector/model/cell_names.h"
 #include "inspector/model/series_model.h"
 #include "inspector/model/session.h"
 
@@ -15,18 +16,11 @@ class QLabel;
 class QMenu;
 class QStackedWidget;
 
-namespace tapedeck::inspector {
-class TapeView;
-class TensorView;
-class TimelineView;
-}  // namespace tapedeck::inspector
-namespace tapedeck::plots {
-class PlotsView;
-}
-
 namespace tapedeck::app {
 
 class DockShares;
+class NotebookView;
+class PanelDocks;
 class RecoveryWriter;
 struct RecoveryEntry;
 
@@ -47,10 +41,6 @@ class MainWindow : public QMainWindow {
   KernelSession* kernel() const { return kernel_; }
   inspector::Session* session() const { return session_; }
   inspector::SeriesModel* series() const { return series_; }
-  inspector::TapeView* tape() const { return tape_; }
-  inspector::TensorView* tensor() const { return tensor_; }
-  inspector::TimelineView* timeline() const { return timeline_; }
-  plots::PlotsView* plots() const { return plots_; }
   MessageBar* messages() const { return messages_; }
   Stepper* stepper() const { return stepper_; }
 
@@ -77,8 +67,6 @@ class MainWindow : public QMainWindow {
   bool saveOrAsk();
   bool mayClose();
   void browse();
-  void exportTape();
-  void exportPlots();
   void askBudget();
   void showShortcuts();
   void showAbout();
@@ -96,6 +84,7 @@ class MainWindow : public QMainWindow {
   CellRunner* runner_;
   inspector::Session* session_;
   inspector::SeriesModel* series_;
+  inspector::CellNames* cellNames_;
   Stepper* stepper_;
   Actions* actions_;
   std::unique_ptr<RecoveryWriter> recovery_;
@@ -103,14 +92,10 @@ class MainWindow : public QMainWindow {
   QStackedWidget* pages_ = nullptr;
   NotebookView* notebook_ = nullptr;
   MessageBar* messages_ = nullptr;
-  inspector::TapeView* tape_ = nullptr;
-  inspector::TensorView* tensor_ = nullptr;
-  inspector::TimelineView* timeline_ = nullptr;
-  plots::PlotsView* plots_ = nullptr;
   QWidget* playback_ = nullptr;
   QToolBar* toolBar_ = nullptr;
   QLabel* state_ = nullptr;
-  QList<QDockWidget*> docks_;
+  PanelDocks* docks_ = nullptr;
   DockShares* shares_ = nullptr;
   bool onStartPage_ = true;
   int untitled_ = 0;

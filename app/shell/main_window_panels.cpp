@@ -1,6 +1,5 @@
 // The window's furniture: panels, menus, tool bar, status bar.
 #include <QActionGroup>
-#include <QDockWidget>
 #include <QFileInfo>
 #include <QLabel>
 #include <QMenu>
@@ -10,40 +9,20 @@
 #include <QToolBar>
 
 #include "app/shell/main_window.h"
+#include "app/shell/panel_docks.h"
+#include "app/shell/panel_list.h"
 #include "app/shell/playback_bar.h"
 #include "app/shell/samples.h"
-#include "inspector/panels/ops/timeline_view.h"
-#include "inspector/panels/tape/tape_view.h"
-#include "inspector/panels/tensor/tensor_view.h"
 #include "inspector/ui/theme.h"
-#include "plots/plots_view.h"
 
 namespace tapedeck::app {
 
 void MainWindow::buildPanels() {
-  tape_ = new inspector::TapeView(session_);
-  timeline_ = new inspector::TimelineView(session_);
-  tensor_ = new inspector::TensorView(session_);
-  plots_ = new plots::PlotsView(series_, session_);
-  const auto addPanel = [this](const QString& id, const QString& title, const QString& tip,
-                               const QKeySequence& key, QWidget* view) {
-    auto* dock = new QDockWidget(title, this);
-    dock->setObjectName(id);
-    dock->setWidget(view);
-    dock->setToolTip(tip);
-    QAction* toggle = dock->toggleViewAction();
-    toggle->setShortcut(key);
-    toggle->setToolTip(
-        QString("Show or hide the panel %1 (%2)").arg(title, key.toString(QKeySequence::NativeText)));
-    toggle->setStatusTip(tip);
-    addAction(toggle);
-    docks_ << dock;
-  };
-  addPanel("panel.tape", "Tape", "The gradient tape as a graph: forward ops, and the VJPs that run backwards",
-           QKeySequence("Ctrl+1"), tape_);
-  addPanel("panel.ops", "Ops", "The timeline of all records", QKeySequence("Ctrl+2"), timeline_);
-  addPanel("panel.tensor", "Tensor", "Values of the tensors at the cursor", QKeySequence("Ctrl+3"), tensor_);
-  addPanel("panel.plots", "Plots", "Curves that the session draws", QKeySequence("Ctrl+4"), plots_);
+  docks_ = new PanelDocks(this, panelList(), {session_, series_, cellNames_});
+  connect(docks_, &PanelDocks::done, this,
+          [this](const QString& sentence) { statusBar()->showMessage(sentence, 4000); });
+  connect(docks_, &PanelDocks::failed, this,
+          [this](const QString& sentence) { messages_->show(MessageBar::Kind::error, sentence); });
 
   auto* bar = new QToolBar("Playback", this);
   bar->setObjectName("toolbar.playback");
@@ -55,20 +34,7 @@ void MainWindow::buildPanels() {
 }
 
 void MainWindow::resetLayout() {
-  QDockWidget *tape = docks_[0], *ops = docks_[1], *tensor = docks_[2], *plots = docks_[3];
-  // What the code draws below the code, what one step shows beside it.
-  setCorner(Qt::BottomRightCorner, Qt::RightDockWidgetArea);
-  for (QDockWidget* dock : docks_) {
-    dock->setFloating(false);
-    addDockWidget(dock == plots ? Qt::BottomDockWidgetArea : Qt::RightDockWidgetArea, dock);
-    dock->show();
-  }
-  splitDockWidget(tape, ops, Qt::Vertical);
-  splitDockWidget(ops, tensor, Qt::Horizontal);
-  resizeDocks({tape}, {width() * 60 / 100}, Qt::Horizontal);
-  resizeDocks({ops, tensor}, {width() * 29 / 100, width() * 31 / 100}, Qt::Horizontal);
-  resizeDocks({tape, ops}, {height() * 50 / 100, height() * 42 / 100}, Qt::Vertical);
-  resizeDocks({plots}, {height() * 29 / 100}, Qt::Vertical);
+  docks_->arrange(inspector::workspace_debug);
 }
 
 void MainWindow::buildMenus() {
@@ -81,10 +47,14 @@ void MainWindow::buildMenus() {
     menus[id]->setToolTipsVisible(true);
   }
   QString before;
-  const QStringList separated = {"file.export_tape",  "file.close", "cell.insert_above", "cell.to_code",
-                                 "session.recording", "step.first", "view.reset_layout", "help.about"};
+  const QStringList separated = {"file.close", "cell.insert_above", "cell.to_code", "session.recording",
+                                 "step.first", "view.reset_layout", "help.about"};
   for (const QString& id : actions_->ids()) {
     QMenu* menu = menus[id.section('.', 0, 0)];
+    if (id == "file.close") {
+      menu->addSeparator();
+      for (const inspector::Panel* panel : docks_->panels()) menu->addActions(panel->exportActions());
+    }
     if (separated.contains(id)) menu->addSeparator();
     menu->addAction((*actions_)[id]);
     if (id == "file.open") {
@@ -101,7 +71,7 @@ void MainWindow::buildMenus() {
   }
   QMenu* view = menus["view"];
   view->addSeparator();
-  for (QDockWidget* dock : docks_) view->addAction(dock->toggleViewAction());
+  docks_->fillMenu(view);
   view->addSeparator();
   QMenu* themes = view->addMenu("&Theme");
   auto* group = new QActionGroup(this);

@@ -9,12 +9,9 @@
 #include <QStatusBar>
 
 #include "app/control/recovery.h"
+#include "app/notebook/view/notebook_view.h"
 #include "app/shell/main_window.h"
-#include "inspector/panels/ops/timeline_view.h"
-#include "inspector/panels/tape/tape_view.h"
-#include "inspector/ui/file_dialogs.h"
 #include "inspector/ui/theme.h"
-#include "plots/plots_view.h"
 
 namespace tapedeck::app {
 
@@ -34,8 +31,6 @@ void MainWindow::connectActions() {
     if (QFileInfo(path).suffix().isEmpty()) path += ".ipynb";
     save(path);
   });
-  on("file.export_tape", [this] { exportTape(); });
-  on("file.export_plots", [this] { exportPlots(); });
   on("file.close", [this] { close(); });
   on("file.quit", [] { qApp->closeAllWindows(); });
 
@@ -106,10 +101,6 @@ void MainWindow::connectSession() {
     connect(document_, signal, this, &MainWindow::updateCellLabels);
   connect(document_, &Document::cellMoved, this, &MainWindow::updateCellLabels);
   connect(document_, &Document::reset, this, &MainWindow::updateCellLabels);
-  tape_->setCellName([this](const QString& id) {
-    const int index = document_->indexOf(id);
-    return index < 0 ? id : QString("cell %1").arg(index + 1);
-  });
   connect(document_, &Document::modifiedChanged, this, &MainWindow::updateTitle);
   connect(kernel_, &KernelSession::stateChanged, this, &MainWindow::kernelStateChanged);
   connect(session_, &inspector::Session::failed, this,
@@ -128,7 +119,7 @@ void MainWindow::updateCellLabels() {
   QHash<QString, QString> labels;
   for (int i = 0; i < document_->cellCount(); ++i)
     labels[document_->cell(i).id] = QString("cell %1").arg(i + 1);
-  timeline_->setCellLabels(labels);
+  cellNames_->set(labels);
 }
 
 void MainWindow::kernelStateChanged(KernelState state, const QString& sentence) {
@@ -208,27 +199,6 @@ void MainWindow::updatePausedLine() {
     notebook_->setPausedLine(QString::fromStdString(record->cell), static_cast<int>(record->line), false);
   else
     notebook_->setPausedLine({}, 0, false);
-}
-
-void MainWindow::exportTape() {
-  const QString path = askForPath(this, "Export tape graph", "tape.svg", "SVG (*.svg)");
-  if (path.isEmpty()) return;
-  QString error;
-  if (replaceFile(path, tape_->svg(), &error))
-    statusBar()->showMessage("Wrote " + path, 4000);
-  else
-    messages_->show(MessageBar::Kind::error, error);
-}
-
-void MainWindow::exportPlots() {
-  const QString path = askForPath(this, "Export plots", "plots.svg", "SVG (*.svg);;PNG (*.png)");
-  if (path.isEmpty()) return;
-  QString error;
-  const bool png = QFileInfo(path).suffix().compare("png", Qt::CaseInsensitive) == 0;
-  if (png ? plots_->exportPng(path, QSize(1600, 900), &error) : plots_->exportSvg(path, &error))
-    statusBar()->showMessage("Wrote " + path, 4000);
-  else
-    messages_->show(MessageBar::Kind::error, error);
 }
 
 void MainWindow::askBudget() {

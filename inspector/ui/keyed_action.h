@@ -8,13 +8,19 @@
 
 namespace tapedeck::inspector {
 
-/// An action of `panel`, whose keys work wherever in the panel the focus is. `tip` gets the first key added.
+/// Gives an action its keys; `tip` gets the first of them added.
+inline void setKey(QAction* action, const QList<QKeySequence>& keys, const QString& tip) {
+  action->setShortcuts(keys);
+  action->setStatusTip(tip);
+  action->setToolTip(QStringLiteral("%1 (%2)").arg(tip, keys.first().toString(QKeySequence::NativeText)));
+}
+
+/// An action of `panel`, whose keys work wherever in the panel the focus is. As setKey for the rest.
 inline QAction* addKeyedAction(QWidget* panel, const QString& text, const QList<QKeySequence>& keys,
                                const QString& tip) {
   auto* action = new QAction(text, panel);
-  action->setShortcuts(keys);
+  setKey(action, keys, tip);
   action->setShortcutContext(Qt::WidgetWithChildrenShortcut);
-  action->setToolTip(QStringLiteral("%1 (%2)").arg(tip, keys.first().toString(QKeySequence::NativeText)));
   panel->addAction(action);
   return action;
 }

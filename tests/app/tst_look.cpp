@@ -82,7 +82,7 @@ class TestLook : public QObject {
       QTRY_VERIFY_WITH_TIMEOUT(window.session()->cachedRecord(window.session()->status().stopped_before),
                                patience);
     }
-    QTRY_VERIFY_WITH_TIMEOUT(window.tensor()->model()->tile() && !window.tensor()->model()->loading(),
+    QTRY_VERIFY_WITH_TIMEOUT(tensor(window)->model()->tile() && !tensor(window)->model()->loading(),
                              patience);
     screenshot(&window, name + "-custom-gradient");
     QCOMPARE(window.size(), size);

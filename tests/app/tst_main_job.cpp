@@ -49,14 +49,14 @@ class TestMainJob : public QObject {
 
   /// The values that the tensor panel shows for the selected tensor; none while newer ones are on their way.
   std::vector<double> shownValues() {
-    const auto* model = window_->tensor()->model();
+    const auto* model = tensor(*window_)->model();
     return model->tile() && !model->loading() ? model->tile()->values : std::vector<double>{};
   }
 
   /// Steps over `number` and waits until the tensor panel shows what came out of it.
   void stepOver(quint64 number) {
     step();
-    const auto* model = window_->tensor()->model();
+    const auto* model = tensor(*window_)->model();
     QTRY_VERIFY_WITH_TIMEOUT(
         model->currentChip() >= 0 &&
             model->chips()[model->currentChip()].role == inspector::TensorRole::justRan &&
@@ -66,7 +66,7 @@ class TestMainJob : public QObject {
 
   int nodes(NodeKind kind) {
     int count = 0;
-    for (const auto& node : window_->tape()->model()->graph().nodes) count += node.kind == kind;
+    for (const auto& node : tape(*window_)->model()->graph().nodes) count += node.kind == kind;
     return count;
   }
 
@@ -185,9 +185,9 @@ class TestMainJob : public QObject {
     QTest::mouseMove(slider, QPoint(0, handle.center().y()));
     QTest::mouseRelease(slider, Qt::LeftButton, {}, QPoint(0, handle.center().y()));
     QTRY_COMPARE(session().cursor(), quint64{1});
-    auto* table = window_->timeline()->findChild<QTableView*>();
+    auto* table = timeline(*window_)->findChild<QTableView*>();
     QTRY_COMPARE(table->currentIndex().row(), 0);
-    QTRY_VERIFY(window_->tape()->model()->graph().cursor == 1);
+    QTRY_VERIFY(tape(*window_)->model()->graph().cursor == 1);
     QTRY_VERIFY(!shownValues().empty() && (shownValues()[0] == 4. || shownValues()[0] == 2.));
     screenshot(window_.get(), "main-job-rewound");
     QTest::keyClick(window_.get(), Qt::Key_End, Qt::AltModifier);
@@ -220,7 +220,7 @@ class TestMainJob : public QObject {
       if (found) session().setCursor(number);
     }
     QVERIFY(found);
-    auto* model = window_->tensor()->model();
+    auto* model = tensor(*window_)->model();
     int chip = -1;
     QTRY_VERIFY_WITH_TIMEOUT(
         [&] {
@@ -229,16 +229,16 @@ class TestMainJob : public QObject {
           return chip >= 0;
         }(),
         patience);
-    auto* chips = window_->tensor()->chips();
+    auto* chips = tensor(*window_)->chips();
     QTest::mouseClick(chips, Qt::LeftButton, {}, chips->tabRect(chip).center());
     QCOMPARE(model->currentChip(), chip);
-    auto* reshape = window_->tensor()->findChild<QLineEdit*>();
+    auto* reshape = tensor(*window_)->findChild<QLineEdit*>();
     QTest::mouseClick(reshape, Qt::LeftButton);
     QTest::keyClicks(reshape, "28x28");
     QVERIFY2(model->reshapeError().isEmpty(), qPrintable(model->reshapeError()));
     QVERIFY(model->images().has_value());
     QTRY_VERIFY_WITH_TIMEOUT(model->imageTile() && !model->imageTile()->values.empty(), patience);
-    QCOMPARE(window_->tensor()->canvas()->mode(),
+    QCOMPARE(tensor(*window_)->canvas()->mode(),
              inspector::TensorMode::heatMap);  // as images, not as numbers
     screenshot(window_.get(), "autoencoder-weights");
 

@@ -162,7 +162,7 @@ class TestPanels : public QObject {
     const QList<double> before = shares(*window);
     window->notebook()->setCurrentCell(0, false);
     QTest::keyClick(window.get(), Qt::Key_Return, Qt::ShiftModifier);
-    const inspector::SliceBar* bar = window->tensor()->slices();
+    const inspector::SliceBar* bar = tensor(*window)->slices();
     QTRY_VERIFY_WITH_TIMEOUT(bar->isVisible() && bar->indexOf(3), patience);
     screenshot(window.get(), "panels-six-axes");
     QVERIFY2(alike(shares(*window), before), qPrintable(text(shares(*window)) + " of " + text(before)));

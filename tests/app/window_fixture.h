@@ -10,8 +10,13 @@
 #include <QTemporaryDir>
 #include <QTest>
 
+#include "app/notebook/view/notebook_view.h"
 #include "app/shell/main_window.h"
+#include "inspector/panels/ops/timeline_view.h"
+#include "inspector/panels/tape/tape_view.h"
+#include "inspector/panels/tensor/tensor_view.h"
 #include "inspector/ui/theme.h"
+#include "plots/plots_view.h"
 
 namespace tapedeck::app {
 
@@ -62,6 +67,20 @@ inline void screenshot(QWidget* window, const QString& name) {
   QDir().mkpath(TAPEDECK_BUILD_DIR "/screenshots");
   QTest::qWait(150);  // canvases paint on their next frame
   window->grab().save(QString(TAPEDECK_BUILD_DIR "/screenshots/%1.png").arg(name));
+}
+
+// The panels of a window, which itself knows none of them.
+inline inspector::TapeView* tape(const MainWindow& window) {
+  return window.findChild<inspector::TapeView*>();
+}
+inline inspector::TensorView* tensor(const MainWindow& window) {
+  return window.findChild<inspector::TensorView*>();
+}
+inline inspector::TimelineView* timeline(const MainWindow& window) {
+  return window.findChild<inspector::TimelineView*>();
+}
+inline plots::PlotsView* plots(const MainWindow& window) {
+  return window.findChild<plots::PlotsView*>();
 }
 
 inline bool isReady(const MainWindow& window) {

@@ -213,8 +213,8 @@ class TapeViewTest : public QObject {
 
   void everyActionHasKeyAndTooltip() {
     Window window(regressionTape());
-    QCOMPARE(window.view->viewActions().size(), qsizetype(6));
-    for (const QAction* action : window.view->viewActions()) {
+    QCOMPARE(window.view->menuActions().size(), qsizetype(6));
+    for (const QAction* action : window.view->menuActions()) {
       QVERIFY(!action->shortcut().isEmpty());
       QVERIFY(action->toolTip().contains(action->shortcut().toString(QKeySequence::NativeText)));
     }

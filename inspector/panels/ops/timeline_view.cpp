@@ -214,7 +214,7 @@ void TimelineView::Private::showMenu(QPoint at) {
 }
 
 TimelineView::TimelineView(Session* session, QWidget* parent)
-    : QWidget(parent), d_(std::make_unique<Private>()) {
+    : SessionPanel(session, parent), d_(std::make_unique<Private>()) {
   d_->q = this;
   d_->session = session;
   d_->model = new RecordsModel(session, this);
@@ -242,6 +242,9 @@ QTableView* TimelineView::table() const {
 }
 QLineEdit* TimelineView::filterEdit() const {
   return d_->filter;
+}
+QList<QAction*> TimelineView::menuActions() const {
+  return {d_->copy, d_->forward, d_->byOp, d_->follow};
 }
 void TimelineView::setCellLabels(const QHash<QString, QString>& labels) {
   d_->model->setCellLabels(labels);

@@ -2,18 +2,18 @@
 #pragma once
 
 #include <QHash>
-#include <QWidget>
 #include <memory>
 
 #include "inspector/model/records_model.h"
 #include "inspector/model/session.h"
+#include "inspector/panels/panel.h"
 
 class QLineEdit;
 class QTableView;
 
 namespace tapedeck::inspector {
 
-class TimelineView : public QWidget {
+class TimelineView : public SessionPanel {
   Q_OBJECT
  public:
   explicit TimelineView(Session* session, QWidget* parent = nullptr);
@@ -26,6 +26,7 @@ class TimelineView : public QWidget {
   void setCellLabels(const QHash<QString, QString>& labels);
   /// The selected row as text, columns separated by tabs; empty where none is.
   QString selectedText() const;
+  QList<QAction*> menuActions() const override;
 
  public slots:
   void focusFilter();

@@ -11,6 +11,7 @@
 #include "inspector/panels/tape/node_style.h"
 #include "inspector/panels/tape/tape_canvas.h"
 #include "inspector/panels/tape/tape_svg.h"
+#include "inspector/ui/file_dialogs.h"
 #include "inspector/ui/keyed_action.h"
 
 namespace tapedeck::inspector {
@@ -30,6 +31,7 @@ struct TapeView::Private {
   TapeCanvas* canvas = nullptr;
   LayoutWorker* worker = nullptr;
   QToolBar* bar = nullptr;
+  QAction* save = nullptr;
   QLabel* summary = nullptr;
   QTimer* pause = nullptr;
   bool waiting = false;  ///< a change came that was not laid out yet
@@ -113,7 +115,8 @@ struct TapeView::Private {
   }
 };
 
-TapeView::TapeView(Session* session, QWidget* parent) : QWidget(parent), d_(std::make_unique<Private>()) {
+TapeView::TapeView(Session* session, QWidget* parent)
+    : SessionPanel(session, parent), d_(std::make_unique<Private>()) {
   d_->view = this;
   d_->session = session;
   d_->model = new TapeGraphModel(session, this);
@@ -123,6 +126,10 @@ TapeView::TapeView(Session* session, QWidget* parent) : QWidget(parent), d_(std:
   d_->bar->setToolButtonStyle(Qt::ToolButtonTextOnly);
   d_->bar->setAccessibleName(tr("Tape graph tools"));
   d_->addActions();
+  d_->save = new QAction(tr("Export &tape graph as SVG…"), this);
+  d_->save->setObjectName(QStringLiteral("file.export_tape"));
+  setKey(d_->save, {Qt::CTRL | Qt::ALT | Qt::Key_G}, tr("Write the tape graph that is shown as an SVG file"));
+  connect(d_->save, &QAction::triggered, this, &TapeView::askSvg);
   d_->summary = new QLabel(this);
   d_->summary->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
   d_->summary->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
@@ -169,8 +176,8 @@ void TapeView::setCellName(std::function<QString(const QString&)> name) {
   d_->cell_name = std::move(name);
 }
 
-QList<QAction*> TapeView::viewActions() const {
-  return actions();
+QList<QAction*> TapeView::exportActions() const {
+  return {d_->save};
 }
 
 void TapeView::fit() {
@@ -195,6 +202,17 @@ QByteArray TapeView::svg() const {
       graph.tape ? tr("Gradient tape %1, at op %2").arg(graph.tape).arg(graph.cursor) : QString();
   if (shown && !d_->waiting && !d_->worker->busy()) return tapeGraphSvg(shown->graph, shown->layout, title);
   return tapeGraphSvg(graph, layoutTapeGraph(graph), title);
+}
+
+void TapeView::askSvg() {
+  const QString path =
+      app::askForPath(this, tr("Export tape graph"), QStringLiteral("tape.svg"), tr("SVG (*.svg)"));
+  if (path.isEmpty()) return;
+  QString error;
+  if (app::replaceFile(path, svg(), &error))
+    emit done(tr("Wrote %1").arg(path));
+  else
+    emit failed(error);
 }
 
 void TapeView::showEvent(QShowEvent* event) {

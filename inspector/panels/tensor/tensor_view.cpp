@@ -82,7 +82,7 @@ struct TensorView::Private {
     scale->setMinimumContentsLength(2);  // it must not make the panel wider
     scale->setAccessibleName(tr("Colour scale"));
     scale->setVisible(false);
-    QAction* const action = addKeyedAction(view, {}, {Qt::ALT | Qt::Key_C},
+    QAction* const action = addKeyedAction(view, {}, {Qt::ALT | Qt::Key_O},
                                            tr("Colours: from minimum to maximum, or to both sides of zero"));
     scale->setToolTip(action->toolTip());
     QObject::connect(action, &QAction::triggered, scale,
@@ -247,7 +247,8 @@ struct TensorView::Private {
   }
 };
 
-TensorView::TensorView(Session* session, QWidget* parent) : QWidget(parent), d_(std::make_unique<Private>()) {
+TensorView::TensorView(Session* session, QWidget* parent)
+    : SessionPanel(session, parent), d_(std::make_unique<Private>()) {
   d_->view = this;
   d_->model = new TensorModel(session, this);
   d_->canvas = new TensorCanvas(d_->model, this);

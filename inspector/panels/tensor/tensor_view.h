@@ -1,10 +1,10 @@
 // The panel of the tensor.
 #pragma once
 
-#include <QWidget>
 #include <memory>
 
 #include "inspector/model/session.h"
+#include "inspector/panels/panel.h"
 
 class QLineEdit;
 class QTabBar;
@@ -19,7 +19,7 @@ class TensorModel;
 /// Shows the tensors of the record at the session's cursor: a strip of them, and one as numbers, heat map or
 /// histogram. Keys, with the focus in it: Alt+1, Alt+2, Alt+3 for the three; Alt+R the reshape box; Ctrl+C
 /// copies the selected numbers; arrows move; in the heat map + and − zoom and F fits.
-class TensorView : public QWidget {
+class TensorView : public SessionPanel {
   Q_OBJECT
  public:
   explicit TensorView(Session* session, QWidget* parent = nullptr);

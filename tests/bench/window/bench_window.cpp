@@ -40,14 +40,14 @@ void report(const char* name, std::vector<double> values) {
 }
 
 bool graphShows(const MainWindow& window, quint64 stop) {
-  return window.tape()->model()->graph().cursor == stop && !window.tape()->model()->loading();
+  return tape(window)->model()->graph().cursor == stop && !tape(window)->model()->loading();
 }
 
 /// The step is painted once the views have what belongs to the new stop, and both canvases have drawn after
 /// that.
 bool showsStop(const MainWindow& window, quint64 stop) {
   return window.session()->cursor() == stop && graphShows(window, stop) &&
-         !window.tensor()->model()->loading();
+         !tensor(window)->model()->loading();
 }
 
 void waitFor(const std::function<bool()>& condition) {
@@ -108,14 +108,14 @@ int main(int argc, char** argv) {
       if (stopped == 0) stopped = now();
       if (window.session()->cursor() != stop) return false;
       if (graph == 0 && graphShows(window, stop)) graph = now();
-      if (value == 0 && !window.tensor()->model()->loading()) value = now();
+      if (value == 0 && !tensor(window)->model()->loading()) value = now();
       return showsStop(window, stop);
     });
     stops.push_back(stopped);
     graphs.push_back(graph);
     values.push_back(value);
     // One more frame, forced to be drawn and read back, holds all of it.
-    window.tape()->repaint();
+    tape(window)->repaint();
     QCoreApplication::processEvents();
     steps.push_back(now());
   }

@@ -1,0 +1,26 @@
+#include "inspector/panels/ops/ops_panel.h"
+
+#include "inspector/model/cell_names.h"
+#include "inspector/panels/ops/timeline_view.h"
+
+namespace tapedeck::inspector {
+
+PanelDescriptor opsPanel() {
+  PanelDescriptor panel;
+  panel.id = QStringLiteral("ops");
+  panel.title = QObject::tr("Ops");
+  panel.key = QKeySequence(Qt::CTRL | Qt::Key_2);
+  panel.tip = QObject::tr("The timeline of all records");
+  panel.places = {{workspace_debug, {PanelPlace::Area::right, 1, 0, 0.29, 0.42}}};
+  panel.minimum = QSize(220, 140);
+  panel.create = [](const PanelContext& context) {
+    auto* view = new TimelineView(context.session);
+    view->setCellLabels(context.cells->all());
+    QObject::connect(context.cells, &CellNames::changed, view,
+                     [view, cells = context.cells] { view->setCellLabels(cells->all()); });
+    return view;
+  };
+  return panel;
+}
+
+}  // namespace tapedeck::inspector

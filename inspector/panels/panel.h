@@ -1,0 +1,85 @@
+// What the window knows of a panel: a descriptor, and the widget that it makes. Each folder of
+// inspector/panels exports one descriptor; app/shell/panel_list.cpp lists them.
+#pragma once
+
+#include <QKeySequence>
+#include <QList>
+#include <QMap>
+#include <QString>
+#include <QWidget>
+#include <functional>
+
+class QAction;
+
+namespace tapedeck::inspector {
+
+class CellNames;
+class SeriesModel;
+class Session;
+
+/// What panels read. All of it outlives them.
+struct PanelContext {
+  Session* session = nullptr;
+  SeriesModel* series = nullptr;
+  CellNames* cells = nullptr;
+};
+
+class Panel : public QWidget {
+  Q_OBJECT
+ public:
+  using QWidget::QWidget;
+
+  /// There is nothing that it could show. The window gives it no room then, unless the user asks for it.
+  virtual bool isEmpty() const = 0;
+  /// For the panel's menu; each with its key and a tooltip.
+  virtual QList<QAction*> menuActions() const;
+  /// Those that write what is shown into a file. They stand in the menu File, and their keys work in the
+  /// whole window.
+  virtual QList<QAction*> exportActions() const { return {}; }
+
+ signals:
+  void emptyChanged();
+  void done(const QString& sentence);    ///< for the status bar: "Wrote tape.svg"
+  void failed(const QString& sentence);  ///< for the message bar
+};
+
+/// A panel that shows the session's ops: empty until there is one.
+class SessionPanel : public Panel {
+ public:
+  explicit SessionPanel(Session* session, QWidget* parent = nullptr);
+  bool isEmpty() const override { return empty_; }
+
+ private:
+  void look();
+
+  Session* session_;
+  bool empty_ = true;
+};
+
+/// Where a panel stands until the user moves it. Panels of one area stand in rows from the top, those of one
+/// row in columns from the left; those of one row and column are tabs.
+struct PanelPlace {
+  enum class Area { left, right, below };
+  Area area = Area::right;
+  int row = 0;
+  int column = 0;
+  double width = 0.5, height = 0.5;  ///< of the window's
+};
+
+// The workspaces that every window has: which panels are shown, and where.
+inline const QString workspace_write = QStringLiteral("write");
+inline const QString workspace_debug = QStringLiteral("debug");
+inline const QString workspace_plots = QStringLiteral("plots");
+inline const QString workspace_present = QStringLiteral("present");
+
+struct PanelDescriptor {
+  QString id;     ///< for settings: never changes
+  QString title;  ///< as menus and the panel's frame show it
+  QKeySequence key;
+  QString tip;
+  QMap<QString, PanelPlace> places;  ///< by workspace; not shown in those that are left out
+  QSize minimum;  ///< constant, whatever the panel shows: a change inside it moves no other panel
+  std::function<Panel*(const PanelContext&)> create;
+};
+
+}  // namespace tapedeck::inspector

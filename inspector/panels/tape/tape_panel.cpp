@@ -1,0 +1,26 @@
+#include "inspector/panels/tape/tape_panel.h"
+
+#include "inspector/model/cell_names.h"
+#include "inspector/panels/tape/tape_view.h"
+
+namespace tapedeck::inspector {
+
+PanelDescriptor tapePanel() {
+  using Area = PanelPlace::Area;
+  PanelDescriptor panel;
+  panel.id = QStringLiteral("tape");
+  panel.title = QObject::tr("Tape");
+  panel.key = QKeySequence(Qt::CTRL | Qt::Key_1);
+  panel.tip = QObject::tr("The gradient tape as a graph: forward ops, and the VJPs that run backwards");
+  panel.places = {{workspace_debug, {Area::right, 0, 0, 0.60, 0.50}},
+                  {workspace_present, {Area::right, 0, 0, 0.55, 0.62}}};
+  panel.minimum = QSize(240, 160);
+  panel.create = [](const PanelContext& context) {
+    auto* view = new TapeView(context.session);
+    view->setCellName([cells = context.cells](const QString& id) { return cells->name(id); });
+    return view;
+  };
+  return panel;
+}
+
+}  // namespace tapedeck::inspector

@@ -1,0 +1,21 @@
+#include "inspector/panels/tensor/tensor_panel.h"
+
+#include "inspector/panels/tensor/tensor_view.h"
+
+namespace tapedeck::inspector {
+
+PanelDescriptor tensorPanel() {
+  using Area = PanelPlace::Area;
+  PanelDescriptor panel;
+  panel.id = QStringLiteral("tensor");
+  panel.title = QObject::tr("Tensor");
+  panel.key = QKeySequence(Qt::CTRL | Qt::Key_3);
+  panel.tip = QObject::tr("Values of the tensors at the cursor");
+  panel.places = {{workspace_debug, {Area::right, 1, 1, 0.31, 0.42}},
+                  {workspace_present, {Area::right, 1, 0, 0.55, 0.30}}};
+  panel.minimum = QSize(280, 160);
+  panel.create = [](const PanelContext& context) { return new TensorView(context.session); };
+  return panel;
+}
+
+}  // namespace tapedeck::inspector
