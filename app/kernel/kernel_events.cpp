@@ -10,13 +10,6 @@ QString text(const std::string& value) {
   return QString::fromStdString(value);
 }
 
-/// A position in code points as QString counts.
-int utf16Position(const QString& code, int codePoints) {
-  const auto all = code.toUcs4();
-  const auto count = std::clamp<qsizetype>(codePoints, 0, all.size());
-  return int(QString::fromUcs4(reinterpret_cast<const char32_t*>(all.constData()), count).size());
-}
-
 }  // namespace
 
 void KernelSession::Private::take(std::vector<events::Event> batch) {
@@ -70,8 +63,7 @@ void KernelSession::Private::take(events::Completed& event) {
   if (event.request != completion) return;
   QStringList matches;
   for (const std::string& match : event.matches) matches << text(match);
-  emit q->completed(event.request, matches, utf16Position(completionCode, event.start),
-                    utf16Position(completionCode, event.end));
+  emit q->completed(event.request, matches, event.start, event.end);
 }
 
 void KernelSession::Private::take(events::Inspected& event) {

@@ -13,10 +13,6 @@ constexpr int graceMs = 1000;
 constexpr int exitLimitMs = 3000;
 constexpr int lastGraceMs = 700;  // of the destructor
 
-int codePoints(const QString& text, int position) {
-  return int(text.left(position).toUcs4().size());
-}
-
 }  // namespace
 
 // ---- the process ---------------------------------------------------------------------------------
@@ -279,14 +275,15 @@ void KernelSession::sendInput(const QString& text) {
 
 void KernelSession::complete(quint64 request, const QString& code, int cursorPosition) {
   d_->completion = request;
-  d_->completionCode = code;
-  d_->post([request, text = code.toStdString(), cursor = codePoints(code, cursorPosition)](
-               JupyterWorker& jupyter) { jupyter.complete(request, text, cursor); });
+  d_->post([request, text = code.toStdString(), cursorPosition](JupyterWorker& jupyter) {
+    jupyter.complete(request, text, cursorPosition);
+  });
 }
 
 void KernelSession::inspect(quint64 request, const QString& code, int cursorPosition) {
-  d_->post([request, text = code.toStdString(), cursor = codePoints(code, cursorPosition)](
-               JupyterWorker& jupyter) { jupyter.inspect(request, text, cursor); });
+  d_->post([request, text = code.toStdString(), cursorPosition](JupyterWorker& jupyter) {
+    jupyter.inspect(request, text, cursorPosition);
+  });
 }
 
 inspector::Source* KernelSession::debugSource() {

@@ -44,7 +44,7 @@ class KernelSession : public QObject {
   void execute(const QString& cellId, const QString& code);
   void sendInput(const QString& text);
   /// Replies come as completed() and inspected() with the same `request`; only the newest of each kind is
-  /// answered. Positions count as QString does.
+  /// answered. Positions here and there count code points, as Jupyter does; QString does not.
   void complete(quint64 request, const QString& code, int cursorPosition);
   void inspect(quint64 request, const QString& code, int cursorPosition);
 

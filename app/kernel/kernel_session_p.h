@@ -75,7 +75,6 @@ struct KernelSession::Private {
   QTimer startLimit, exitLimit;
   QList<QPair<QString, QString>> held;  ///< cells for the process that starts after this one's end
   quint64 completion = 0;
-  QString completionCode;
   DebugClient debug;
   std::shared_ptr<JupyterWorker> worker;
   std::unique_ptr<SocketThread> thread;

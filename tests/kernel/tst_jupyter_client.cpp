@@ -23,7 +23,7 @@ class TestJupyterClient : public QObject {
   void aPasswordIsAskedAsOne();
   void interruptEndsALoopAndAbortsTheQueue();
   void interruptEndsAnInput();
-  void completionsAreInUtf16Positions();
+  void completionPositionsAreCodePoints();
   void onlyTheNewestCompletionIsAnswered();
   void helpTellsTheDocstring();
   void pagedHelpIsAnOutputOfTheCell();
@@ -179,13 +179,15 @@ void TestJupyterClient::interruptEndsAnInput() {
   QTRY_COMPARE_WITH_TIMEOUT(probe_->finished.value("a"), QString("error"), generous);
 }
 
-void TestJupyterClient::completionsAreInUtf16Positions() {
+void TestJupyterClient::completionPositionsAreCodePoints() {
   run(*probe_, "a", "completable_name = 1");
   const QString code = QString::fromUtf8("s = '🦉'; completable_na");
-  probe_->session.complete(7, code, int(code.size()));
+  // The owl is one code point and two of QString's units.
+  QCOMPARE(code.size(), 24);
+  probe_->session.complete(7, code, 23);
   QTRY_VERIFY_WITH_TIMEOUT(probe_->completions.contains(7), generous);
   QVERIFY(probe_->matches.contains("completable_name"));
-  QCOMPARE(probe_->range, qMakePair(int(code.indexOf("completable_na")), int(code.size())));
+  QCOMPARE(probe_->range, qMakePair(9, 23));
 }
 
 void TestJupyterClient::onlyTheNewestCompletionIsAnswered() {

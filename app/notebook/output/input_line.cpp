@@ -10,12 +10,23 @@ namespace {
 
 constexpr int padding = 6;
 
-/// Keeps all keys: one that it did not use would be a command for the notebook around it.
+/// Keeps all keys: one that it did not use would be a command for the notebook around it. Enter answers,
+/// whatever is held with it: Shift+Enter as the menu's key would run the cell once more.
 class InputField : public QLineEdit {
  public:
   using QLineEdit::QLineEdit;
 
  protected:
+  bool event(QEvent* event) override {
+    if (event->type() == QEvent::ShortcutOverride) {
+      const int key = static_cast<QKeyEvent*>(event)->key();
+      if (key == Qt::Key_Return || key == Qt::Key_Enter) {
+        event->accept();
+        return true;
+      }
+    }
+    return QLineEdit::event(event);
+  }
   void keyPressEvent(QKeyEvent* event) override {
     QLineEdit::keyPressEvent(event);
     event->accept();

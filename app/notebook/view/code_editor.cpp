@@ -5,7 +5,6 @@
 #include <QApplication>
 #include <QKeyEvent>
 #include <QLabel>
-#include <QRegularExpression>
 #include <QScrollBar>
 #include <QWheelEvent>
 
@@ -65,10 +64,7 @@ CodeEditor::CodeEditor(Language language, const NotebookTheme& theme, QWidget* p
   });
   connect(horizontalScrollBar(), &QScrollBar::rangeChanged, this, &CodeEditor::checkHeight);
   // Commands of the editor whose keys mean something else in a notebook.
-  for (const int key : {Qt::Key_D, Qt::Key_L, Qt::Key_T, Qt::Key_U}) {
-    SendScintilla(SCI_CLEARCMDKEY, static_cast<unsigned long>(key + (SCMOD_CTRL << 16)));
-    SendScintilla(SCI_CLEARCMDKEY, static_cast<unsigned long>(key + ((SCMOD_CTRL | SCMOD_SHIFT) << 16)));
-  }
+  freeKeys();
 }
 
 void CodeEditor::setTheme(const NotebookTheme& theme) {
@@ -194,167 +190,7 @@ int CodeEditor::yOfLine(int line) const {
   return static_cast<int>(SendScintilla(SCI_POINTYFROMPOSITION, 0UL, position));
 }
 
-// ---- text ----
-
-int CodeEditor::cursorPosition() const {
-  const long position = SendScintilla(SCI_GETCURRENTPOS);
-  return static_cast<int>(SendScintilla(SCI_COUNTCHARACTERS, 0UL, position));
-}
-
-int CodeEditor::byteOffset(int codePoints) const {
-  return static_cast<int>(SendScintilla(SCI_POSITIONRELATIVE, 0UL, static_cast<long>(codePoints)));
-}
-
-QString CodeEditor::textInRange(int start, int end) const {
-  if (start >= end) return {};
-  const int length = static_cast<int>(SendScintilla(SCI_GETLENGTH));
-  const int last = byteOffset(end);
-  return text(byteOffset(start), last == 0 && end > 0 ? length : last);
-}
-
-void CodeEditor::replaceRange(int start, int end, const QString& text) {
-  const QByteArray bytes = text.toUtf8();
-  const int first = byteOffset(start);
-  int last = end > start ? byteOffset(end) : first;
-  if (last < first) last = static_cast<int>(SendScintilla(SCI_GETLENGTH));
-  SendScintilla(SCI_SETTARGETRANGE, static_cast<unsigned long>(first), static_cast<long>(last));
-  SendScintilla(SCI_REPLACETARGET, static_cast<uintptr_t>(bytes.size()), bytes.constData());
-  SendScintilla(SCI_GOTOPOS, static_cast<unsigned long>(first + bytes.size()));
-}
-
-QPoint CodeEditor::cursorPoint() const {
-  const long position = SendScintilla(SCI_GETCURRENTPOS);
-  const int x = static_cast<int>(SendScintilla(SCI_POINTXFROMPOSITION, 0UL, position));
-  const int y = static_cast<int>(SendScintilla(SCI_POINTYFROMPOSITION, 0UL, position));
-  return viewport()->mapToGlobal(QPoint(x, y + lineHeight()));
-}
-
-void CodeEditor::toggleComment() {
-  int first = 0;
-  int last = 0;
-  int ignored = 0;
-  getCursorPosition(&first, &ignored);
-  last = first;
-  if (hasSelectedText()) {
-    int end_column = 0;
-    getSelection(&first, &ignored, &last, &end_column);
-    if (end_column == 0 && last > first) --last;
-  }
-  bool all = true;
-  for (int i = first; i <= last; ++i) {
-    const QString line = text(i).trimmed();
-    all = all && (line.isEmpty() || line.startsWith('#'));
-  }
-  beginUndoAction();
-  for (int i = first; i <= last; ++i) {
-    const QString line = text(i);
-    if (line.trimmed().isEmpty()) continue;
-    int indent = 0;
-    while (indent < line.size() && line[indent].isSpace()) ++indent;
-    if (!all) {
-      insertAt("# ", i, indent);
-    } else {
-      setSelection(i, indent, i, indent + (line.mid(indent, 2) == "# " ? 2 : 1));
-      removeSelectedText();
-    }
-  }
-  endUndoAction();
-}
-
-void CodeEditor::newLine() {
-  int line = 0;
-  int column = 0;
-  beginUndoAction();
-  removeSelectedText();
-  getCursorPosition(&line, &column);
-  const QString before = text(line).left(column);
-  int spaces = 0;
-  while (spaces < before.size() && (before[spaces] == ' ' || before[spaces] == '\t')) ++spaces;
-  QString indent = before.left(spaces);
-  if (language_ == Language::python) {
-    const QString code = before.section('#', 0, 0).trimmed();
-    static const QRegularExpression ends_block("^(return|pass|break|continue|raise)\\b");
-    // Inside brackets the statement goes on all the same.
-    const bool open = code.count('(') + code.count('[') > code.count(')') + code.count(']');
-    if (code.endsWith(':')) {
-      indent += QString(indentationWidth(), ' ');
-    } else if (code.contains(ends_block) && !open) {
-      indent.chop(std::min<qsizetype>(indent.size(), indentationWidth()));
-    }
-  }
-  insert("\n" + indent);
-  setCursorPosition(line + 1, static_cast<int>(indent.size()));
-  ensureCursorVisible();
-  endUndoAction();
-  emit typed();
-}
-
 // ---- events ----
-
-bool CodeEditor::atTextStart() const {
-  int line = 0;
-  int column = 0;
-  getCursorPosition(&line, &column);
-  return text(line).left(column).trimmed().isEmpty();
-}
-
-bool CodeEditor::handleKey(QKeyEvent* event) {
-  const Qt::KeyboardModifiers modifiers = event->modifiers() & ~Qt::KeypadModifier;
-  int line = 0;
-  int column = 0;
-  getCursorPosition(&line, &column);
-  switch (event->key()) {
-    case Qt::Key_Escape:
-      emit leaveRequested();
-      return true;
-    case Qt::Key_Return:
-    case Qt::Key_Enter:
-      if (modifiers == Qt::NoModifier) {
-        newLine();
-      } else {
-        emit runRequested(modifiers);
-      }
-      return true;
-    case Qt::Key_Tab:
-      if (modifiers != Qt::NoModifier || hasSelectedText() || atTextStart()) return false;
-      if (language_ != Language::python) return false;
-      emit completionWanted();
-      return true;
-    case Qt::Key_Backtab:
-      if (language_ != Language::python || hasSelectedText() || atTextStart()) return false;
-      emit helpWanted();
-      return true;
-    case Qt::Key_Up:
-      if (modifiers == (Qt::ControlModifier | Qt::ShiftModifier)) {
-        emit moveRequested(-1);
-        return true;
-      }
-      if (modifiers != Qt::NoModifier || line > 0) return false;
-      emit leftUpwards();
-      return true;
-    case Qt::Key_Down:
-      if (modifiers == (Qt::ControlModifier | Qt::ShiftModifier)) {
-        emit moveRequested(1);
-        return true;
-      }
-      if (modifiers != Qt::NoModifier || line + 1 < lines()) return false;
-      emit leftDownwards();
-      return true;
-    case Qt::Key_Slash:
-      if (modifiers != Qt::ControlModifier || language_ != Language::python) return false;
-      toggleComment();
-      return true;
-    default:
-      return false;
-  }
-}
-
-void CodeEditor::keyPressEvent(QKeyEvent* event) {
-  if (keyFilter && keyFilter(event)) return;
-  if (handleKey(event)) return;
-  QsciScintilla::keyPressEvent(event);
-  emit typed();
-}
 
 bool CodeEditor::event(QEvent* event) {
   // Keys that mean something here come here, also where a menu has them as its shortcut.

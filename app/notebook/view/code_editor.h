@@ -4,6 +4,7 @@
 #include <Qsci/qsciscintilla.h>
 
 #include "app/notebook/output/theme.h"
+#include "app/notebook/view/notebook_keys.h"
 
 class QLabel;
 
@@ -40,14 +41,8 @@ class CodeEditor : public QsciScintilla {
  signals:
   void heightChanged();
   void lineClicked(int line);
-  void leaveRequested();
-  void runRequested(Qt::KeyboardModifiers modifiers);
-  void leftUpwards();
-  void leftDownwards();
-  void moveRequested(int direction);
-  void completionWanted();
-  void helpWanted();
-  void typed();  ///< after any key that reached the text
+  void commandGiven(tapedeck::app::EditorCommand command);  ///< one that is not the editor's own
+  void typed();                                             ///< after any key that reached the text
 
  public:
   /// A popup that sees keys first; returns whether it took the key.
@@ -61,8 +56,10 @@ class CodeEditor : public QsciScintilla {
   bool event(QEvent* event) override;
 
  private:
-  bool handleKey(QKeyEvent* event);
-  bool atTextStart() const;
+  void freeKeys();
+  bool handleKey(const QKeyEvent& event);
+  bool applies(EditorCommand command) const;
+  QString textBeforeCursor() const;  ///< in its line
   void newLine();
   void checkHeight();
   void placeMarkLabel();

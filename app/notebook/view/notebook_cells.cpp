@@ -5,8 +5,8 @@
 #include "app/notebook/view/cell_metrics.h"
 #include "app/notebook/view/cell_widget.h"
 #include "app/notebook/view/code_editor.h"
+#include "app/notebook/view/editor_assistant.h"
 #include "app/notebook/view/notebook_view_private.h"
-#include "app/notebook/view/popups.h"
 
 namespace tapedeck::app {
 namespace {
@@ -23,8 +23,10 @@ NotebookView::Private::Private(NotebookView* notebook_view, Document* notebook)
   column = new CellColumn(theme, view);
   toolbar = new CellToolbar(theme, column);
   toolbar->hide();
-  completions = new CompletionPopup(theme, view);
-  help = new HelpPopup(view);
+  assistant = new EditorAssistant(theme, view);
+  QObject::connect(assistant, &EditorAssistant::completionRequested, view,
+                   &NotebookView::completionRequested);
+  QObject::connect(assistant, &EditorAssistant::helpRequested, view, &NotebookView::helpRequested);
   spinner.setInterval(spinner_interval);
   QObject::connect(&spinner, &QTimer::timeout, view, [this] {
     angle = (angle + 24) % 360;
@@ -83,20 +85,9 @@ void NotebookView::Private::connectEditor(CellWidget* cell, CodeEditor* editor) 
   const QString id = cell->id();
   QObject::connect(editor, &CodeEditor::lineClicked, view,
                    [this, id](int line) { emit view->lineClicked(id, line); });
-  QObject::connect(editor, &CodeEditor::leaveRequested, view, [this, cell] {
-    select(indexOf(cell), false);
-    view->setFocus();
-  });
-  QObject::connect(editor, &CodeEditor::runRequested, view,
-                   [this, cell](Qt::KeyboardModifiers modifiers) { runByKey(cell, modifiers); });
-  QObject::connect(editor, &CodeEditor::leftUpwards, view, [this, cell] { leave(cell, -1); });
-  QObject::connect(editor, &CodeEditor::leftDownwards, view, [this, cell] { leave(cell, 1); });
-  QObject::connect(editor, &CodeEditor::moveRequested, view,
-                   [this](int direction) { direction < 0 ? view->moveUp() : view->moveDown(); });
-  QObject::connect(editor, &CodeEditor::completionWanted, view,
-                   [this, editor] { requestCompletion(editor); });
-  QObject::connect(editor, &CodeEditor::helpWanted, view, [this, editor] { requestHelp(editor); });
-  QObject::connect(editor, &CodeEditor::typed, view, [this] { help->hide(); });
+  QObject::connect(editor, &CodeEditor::commandGiven, view,
+                   [this, cell](EditorCommand command) { editorKey(cell, command); });
+  QObject::connect(editor, &CodeEditor::typed, view, [this] { assistant->hideHelp(); });
   // The line with the text cursor stays in sight while one types.
   QObject::connect(editor, &QsciScintilla::cursorPositionChanged, view, [this, editor](int line, int) {
     if (!editor->hasFocus() || arranging) return;
@@ -104,13 +95,7 @@ void NotebookView::Private::connectEditor(CellWidget* cell, CodeEditor* editor) 
     const int top = editor->mapTo(column, QPoint(0, editor->yOfLine(line + 1))).y();
     showRange(top, top + editor->lineHeight(), 12);
   });
-  editor->keyFilter = [this](QKeyEvent* event) {
-    if (help->isVisible() && event->key() == Qt::Key_Escape) {
-      help->hide();
-      return true;
-    }
-    return completions->handleKey(event);
-  };
+  editor->keyFilter = [this](QKeyEvent* event) { return assistant->handleKey(event); };
 }
 
 void NotebookView::Private::rebuild() {
@@ -208,7 +193,7 @@ void NotebookView::Private::retheme() {
   theme = NotebookTheme::of(view->palette(), zoom);
   column->setTheme(theme);
   toolbar->setTheme(theme);
-  completions->setTheme(theme);
+  assistant->setTheme(theme);
   for (CellWidget* cell : column->cells) cell->setTheme(theme);
   column->contentsChanged();
 }

@@ -8,8 +8,8 @@
 #include "app/notebook/output/input_line.h"
 #include "app/notebook/view/cell_widget.h"
 #include "app/notebook/view/code_editor.h"
+#include "app/notebook/view/editor_assistant.h"
 #include "app/notebook/view/notebook_view_private.h"
-#include "app/notebook/view/popups.h"
 
 namespace tapedeck::app {
 
@@ -63,7 +63,7 @@ void NotebookView::setCellState(const QString& cellId, CellState state) {
   if (CellWidget* cell = d_->widgetOf(cellId)) {
     const bool input = cell->inputLine() != nullptr && cell->isAncestorOf(QApplication::focusWidget());
     cell->setState(state);
-    if (input && cell->inputLine() == nullptr) setFocus();
+    if (input && cell->inputLine() == nullptr) d_->leaveInput();
   }
   const bool busy = std::any_of(d_->states.begin(), d_->states.end(),
                                 [](CellState cell_state) { return cell_state == CellState::busy; });
@@ -101,20 +101,20 @@ void NotebookView::askInput(const QString& cellId, const QString& prompt, bool p
   cell->askInput(prompt, password);
   d_->arrange();
   // Whoever works in another panel keeps the focus there.
-  if (here || QApplication::focusWidget() == nullptr) cell->inputLine()->field()->setFocus();
+  if (here || QApplication::focusWidget() == nullptr) {
+    d_->focusBeforeInput = here ? QApplication::focusWidget() : nullptr;
+    cell->inputLine()->field()->setFocus();
+  }
   const int bottom = cell->y() + cell->height();
   d_->showRange(bottom - cell->inputLine()->height(), bottom, 8);
 }
 
 void NotebookView::showCompletions(quint64 request, const QStringList& matches, int start, int end) {
-  if (request != d_->completionRequest || d_->requester == nullptr || !d_->requester->hasFocus()) return;
-  if (!matches.isEmpty()) d_->completions->open(d_->requester, matches, start, end);
+  d_->assistant->showCompletions(request, matches, start, end);
 }
 
 void NotebookView::showHelp(quint64 request, const QString& text) {
-  if (request != d_->helpRequest || d_->requester == nullptr || !d_->requester->hasFocus()) return;
-  d_->help->open(d_->requester, text.trimmed().isEmpty() ? "No help was found for this name." : text,
-                 d_->theme);
+  d_->assistant->showHelp(request, text);
 }
 
 // ---- the menu's actions ----
@@ -196,7 +196,7 @@ void NotebookView::zoomOut() {
 // ---- events ----
 
 void NotebookView::keyPressEvent(QKeyEvent* event) {
-  if (d_->commandKey(event) || d_->commandLetter(event)) {
+  if (d_->commandKey(*event)) {
     event->accept();
   } else {
     event->ignore();

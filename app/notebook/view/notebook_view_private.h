@@ -9,14 +9,14 @@
 #include "app/notebook/output/theme.h"
 #include "app/notebook/view/cell_column.h"
 #include "app/notebook/view/cell_toolbar.h"
+#include "app/notebook/view/notebook_keys.h"
 #include "app/notebook/view/notebook_view.h"
 
 namespace tapedeck::app {
 
 class CellWidget;
 class CodeEditor;
-class CompletionPopup;
-class HelpPopup;
+class EditorAssistant;
 
 struct NotebookView::Private {
   Private(NotebookView* view, Document* document);
@@ -27,8 +27,7 @@ struct NotebookView::Private {
   int zoom = 0;
   CellColumn* column = nullptr;
   CellToolbar* toolbar = nullptr;
-  CompletionPopup* completions = nullptr;
-  HelpPopup* help = nullptr;
+  EditorAssistant* assistant = nullptr;
 
   int current = -1;
   bool editing = false;
@@ -37,6 +36,7 @@ struct NotebookView::Private {
   QHash<QString, CellState> states;
   QTimer spinner;
   int angle = 0;
+  QPointer<QWidget> focusBeforeInput;  ///< who gets the focus back when the program's question is answered
   QElapsedTimer deleteKey;  ///< since the first D of two
 
   QString markedCell;
@@ -48,11 +48,6 @@ struct NotebookView::Private {
   /// Outputs come faster than they can be read: each cell is brought up to date once per turn of this timer.
   QTimer outputTimer;
   QStringList outputCells;
-
-  quint64 lastRequest = 0;
-  quint64 completionRequest = 0;
-  quint64 helpRequest = 0;
-  QPointer<CodeEditor> requester;
 
   bool clipboardFull = false;
   CellType clipboardType = CellType::code;
@@ -86,18 +81,20 @@ struct NotebookView::Private {
   void select(int index, bool edit);  ///< marks it, without moving the focus
   void focusChanged(QWidget* now);
   void runCell(int index);
-  void runByKey(CellWidget* cell, Qt::KeyboardModifiers modifiers);
+  void runAndInsert();
   void leave(CellWidget* cell, int direction);
   void toolTriggered(const QString& cellId, CellAction action);
   void insert(int index, CellType type, bool edit);
   void remove(int index);
   void goTo(int execution, int line);
-  bool commandKey(QKeyEvent* event);
-  bool commandLetter(QKeyEvent* event);
+  bool commandKey(const QKeyEvent& event);
+  void removeByKey(bool autoRepeat);
+  bool goByKey(NotebookCommand command);
+  void changeByKey(NotebookCommand command);
+  void editorKey(CellWidget* cell, EditorCommand command);
   void copyCell(bool cut);
   void giveInput(CellWidget* cell, const QString& text);
-  void requestCompletion(CodeEditor* editor);
-  void requestHelp(CodeEditor* editor);
+  void leaveInput();
 };
 
 }  // namespace tapedeck::app

@@ -52,11 +52,11 @@ void CompletionPopup::setTheme(const NotebookTheme& theme) {
   list_->setFont(theme.codeFont);
 }
 
-void CompletionPopup::open(CodeEditor* editor, const QStringList& matches, int start, int end) {
+void CompletionPopup::open(CodeEditor* editor, const QStringList& matches, int start, int after) {
   editor_ = editor;
   matches_ = matches;
   start_ = start;
-  end_ = end;
+  after_ = after;
   filter();
   if (list_->count() == 1) accept();
 }
@@ -64,7 +64,6 @@ void CompletionPopup::open(CodeEditor* editor, const QStringList& matches, int s
 void CompletionPopup::filter() {
   const int cursor = editor_->cursorPosition();
   const QString typed = editor_->textInRange(start_, std::max(start_, cursor));
-  end_ = cursor;
   list_->clear();
   for (const QString& match : matches_) {
     // Matches may replace more than they share with what stands there: those are offered as they come.
@@ -88,7 +87,7 @@ void CompletionPopup::filter() {
 void CompletionPopup::accept() {
   const QListWidgetItem* item = list_->currentItem();
   hide();
-  if (item != nullptr) editor_->replaceRange(start_, end_, item->text());
+  if (item != nullptr) editor_->replaceRange(start_, editor_->cursorPosition() + after_, item->text());
 }
 
 bool CompletionPopup::handleKey(QKeyEvent* event) {

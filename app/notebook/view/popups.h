@@ -19,8 +19,8 @@ class CompletionPopup : public QFrame {
  public:
   CompletionPopup(const NotebookTheme& theme, QWidget* parent);
 
-  /// `start`, `end`: the range that a match replaces, in code points.
-  void open(CodeEditor* editor, const QStringList& matches, int start, int end);
+  /// A match replaces what stands from `start` to `after` behind the text cursor, in code points.
+  void open(CodeEditor* editor, const QStringList& matches, int start, int after);
   bool handleKey(QKeyEvent* event);
   void setTheme(const NotebookTheme& theme);
   QStringList shown() const;
@@ -33,7 +33,7 @@ class CompletionPopup : public QFrame {
   CodeEditor* editor_ = nullptr;
   QStringList matches_;
   int start_ = 0;
-  int end_ = 0;
+  int after_ = 0;
 };
 
 class HelpPopup : public QFrame {

@@ -1,0 +1,179 @@
+// The editor's text and keys.
+#include <Qsci/qscicommandset.h>
+
+#include <QKeyEvent>
+#include <QRegularExpression>
+
+#include "app/notebook/view/code_editor.h"
+
+namespace tapedeck::app {
+
+int CodeEditor::cursorPosition() const {
+  const long position = SendScintilla(SCI_GETCURRENTPOS);
+  return static_cast<int>(SendScintilla(SCI_COUNTCHARACTERS, 0UL, position));
+}
+
+int CodeEditor::byteOffset(int codePoints) const {
+  if (codePoints <= 0) return 0;
+  const auto byte = static_cast<int>(SendScintilla(SCI_POSITIONRELATIVE, 0UL, static_cast<long>(codePoints)));
+  // Behind the end of the text Scintilla answers 0.
+  return byte == 0 ? static_cast<int>(SendScintilla(SCI_GETLENGTH)) : byte;
+}
+
+QString CodeEditor::textInRange(int start, int end) const {
+  return start >= end ? QString() : text(byteOffset(start), byteOffset(end));
+}
+
+void CodeEditor::replaceRange(int start, int end, const QString& text) {
+  const QByteArray bytes = text.toUtf8();
+  const int first = byteOffset(start);
+  const int last = end > start ? byteOffset(end) : first;
+  SendScintilla(SCI_SETTARGETRANGE, static_cast<unsigned long>(first), static_cast<long>(last));
+  SendScintilla(SCI_REPLACETARGET, static_cast<uintptr_t>(bytes.size()), bytes.constData());
+  SendScintilla(SCI_GOTOPOS, static_cast<unsigned long>(first + bytes.size()));
+}
+
+QString CodeEditor::textBeforeCursor() const {
+  // In bytes: a column counts code points, and QString has two units for some of them.
+  const long cursor = SendScintilla(SCI_GETCURRENTPOS);
+  const long line = SendScintilla(SCI_LINEFROMPOSITION, static_cast<unsigned long>(cursor));
+  const long start = SendScintilla(SCI_POSITIONFROMLINE, static_cast<unsigned long>(line));
+  return text(static_cast<int>(start), static_cast<int>(cursor));
+}
+
+QPoint CodeEditor::cursorPoint() const {
+  const long position = SendScintilla(SCI_GETCURRENTPOS);
+  const int x = static_cast<int>(SendScintilla(SCI_POINTXFROMPOSITION, 0UL, position));
+  const int y = static_cast<int>(SendScintilla(SCI_POINTYFROMPOSITION, 0UL, position));
+  return viewport()->mapToGlobal(QPoint(x, y + lineHeight()));
+}
+
+void CodeEditor::toggleComment() {
+  int first = 0;
+  int last = 0;
+  int ignored = 0;
+  getCursorPosition(&first, &ignored);
+  last = first;
+  if (hasSelectedText()) {
+    int end_column = 0;
+    getSelection(&first, &ignored, &last, &end_column);
+    if (end_column == 0 && last > first) --last;
+  }
+  bool all = true;
+  for (int i = first; i <= last; ++i) {
+    const QString line = text(i).trimmed();
+    all = all && (line.isEmpty() || line.startsWith('#'));
+  }
+  beginUndoAction();
+  for (int i = first; i <= last; ++i) {
+    const QString line = text(i);
+    if (line.trimmed().isEmpty()) continue;
+    int indent = 0;
+    while (indent < line.size() && line[indent].isSpace()) ++indent;
+    if (!all) {
+      insertAt("# ", i, indent);
+    } else {
+      setSelection(i, indent, i, indent + (line.mid(indent, 2) == "# " ? 2 : 1));
+      removeSelectedText();
+    }
+  }
+  endUndoAction();
+}
+
+void CodeEditor::newLine() {
+  int line = 0;
+  int column = 0;
+  beginUndoAction();
+  removeSelectedText();
+  getCursorPosition(&line, &column);
+  const QString before = textBeforeCursor();
+  int spaces = 0;
+  while (spaces < before.size() && (before[spaces] == ' ' || before[spaces] == '\t')) ++spaces;
+  QString indent = before.left(spaces);
+  if (language_ == Language::python) {
+    const QString code = before.section('#', 0, 0).trimmed();
+    static const QRegularExpression ends_block("^(return|pass|break|continue|raise)\\b");
+    // Inside brackets the statement goes on all the same.
+    const bool open = code.count('(') + code.count('[') > code.count(')') + code.count(']');
+    if (code.endsWith(':')) {
+      indent += QString(indentationWidth(), ' ');
+    } else if (code.contains(ends_block) && !open) {
+      indent.chop(std::min<qsizetype>(indent.size(), indentationWidth()));
+    }
+  }
+  insert("\n" + indent);
+  setCursorPosition(line + 1, static_cast<int>(indent.size()));
+  ensureCursorVisible();
+  endUndoAction();
+  emit typed();
+}
+
+// ---- keys ----
+
+void CodeEditor::freeKeys() {
+  // Scintilla has some ninety commands of its own. Those on letters (delete a line, make it lower case, …)
+  // mean something else in a notebook, and an editor would keep their keys from the window's actions.
+  const auto isText = [](int key) {
+    const QKeyCombination combination = QKeyCombination::fromCombined(key);
+    switch (combination.key()) {
+      case Qt::Key_Z:
+      case Qt::Key_Y:
+      case Qt::Key_X:
+      case Qt::Key_C:
+      case Qt::Key_V:
+      case Qt::Key_A:
+        return combination.keyboardModifiers() == Qt::ControlModifier;
+      case Qt::Key_Up:
+      case Qt::Key_Down:
+        return !combination.keyboardModifiers().testFlag(Qt::ControlModifier);
+      default:
+        return combination.key() >= Qt::Key_Escape;
+    }
+  };
+  for (QsciCommand* command : standardCommands()->commands()) {
+    if (command->key() != 0 && !isText(command->key())) command->setKey(0);
+    if (command->alternateKey() != 0 && !isText(command->alternateKey())) command->setAlternateKey(0);
+  }
+}
+
+bool CodeEditor::applies(EditorCommand command) const {
+  const bool python = language_ == Language::python;
+  int line = 0;
+  int ignored = 0;
+  getCursorPosition(&line, &ignored);
+  switch (command) {
+    case EditorCommand::complete:
+    case EditorCommand::help:
+      return python && !hasSelectedText() && !textBeforeCursor().trimmed().isEmpty();
+    case EditorCommand::comment:
+      return python;
+    case EditorCommand::leaveUpwards:
+      return line == 0;
+    case EditorCommand::leaveDownwards:
+      return line + 1 >= lines();
+    default:
+      return true;
+  }
+}
+
+bool CodeEditor::handleKey(const QKeyEvent& event) {
+  const auto command = editorCommand(event);
+  if (!command || !applies(*command)) return false;
+  if (*command == EditorCommand::newLine) {
+    newLine();
+  } else if (*command == EditorCommand::comment) {
+    toggleComment();
+  } else {
+    emit commandGiven(*command);
+  }
+  return true;
+}
+
+void CodeEditor::keyPressEvent(QKeyEvent* event) {
+  if (keyFilter && keyFilter(event)) return;
+  if (handleKey(*event)) return;
+  QsciScintilla::keyPressEvent(event);
+  emit typed();
+}
+
+}  // namespace tapedeck::app

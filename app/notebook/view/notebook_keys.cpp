@@ -1,0 +1,144 @@
+#include "app/notebook/view/notebook_keys.h"
+
+#include <QKeyEvent>
+#include <QStringList>
+
+namespace tapedeck::app {
+namespace {
+
+template <class Command>
+struct Row {
+  Command command;
+  QList<QKeyCombination> keys;
+  const char* text;
+  int presses = 1;
+};
+
+constexpr auto control_shift = Qt::ControlModifier | Qt::ShiftModifier;
+
+const QList<Row<NotebookCommand>>& notebookRows() {
+  using C = NotebookCommand;
+  static const QList<Row<C>> rows = {
+      {C::edit, {Qt::Key_Return}, "Edit the cell"},
+      {C::run, {Qt::ControlModifier | Qt::Key_Return}, "Run the cell"},
+      {C::runAndAdvance, {Qt::ShiftModifier | Qt::Key_Return}, "Run the cell and go to the next"},
+      {C::runAndInsert, {Qt::AltModifier | Qt::Key_Return}, "Run the cell and add one below"},
+      {C::previousCell, {Qt::Key_Up, Qt::Key_K}, "To the cell above"},
+      {C::nextCell, {Qt::Key_Down, Qt::Key_J}, "To the cell below"},
+      {C::firstCell, {Qt::Key_Home}, "To the first cell"},
+      {C::lastCell, {Qt::Key_End}, "To the last cell"},
+      {C::moveUp, {control_shift | Qt::Key_Up}, "Move the cell up"},
+      {C::moveDown, {control_shift | Qt::Key_Down}, "Move the cell down"},
+      {C::pageUp, {Qt::Key_PageUp}, "Scroll up by a page"},
+      {C::pageDown, {Qt::Key_PageDown}, "Scroll down by a page"},
+      {C::scrollDown, {Qt::Key_Space}, "Scroll down"},
+      {C::scrollUp, {Qt::ShiftModifier | Qt::Key_Space}, "Scroll up"},
+      {C::insertAbove, {Qt::Key_A}, "Add a code cell above"},
+      {C::insertBelow, {Qt::Key_B}, "Add a code cell below"},
+      {C::remove, {Qt::Key_D}, "Delete the cell", 2},
+      {C::toMarkdown, {Qt::Key_M}, "Make it a Markdown cell"},
+      {C::toCode, {Qt::Key_Y}, "Make it a code cell"},
+      {C::toRaw, {Qt::Key_R}, "Make it a raw cell"},
+      {C::cut, {Qt::Key_X}, "Cut the cell"},
+      {C::copy, {Qt::Key_C}, "Copy the cell"},
+      {C::paste, {Qt::Key_V}, "Paste the cell below"},
+      {C::undo, {Qt::Key_Z}, "Undo adding, deleting, moving or changing the type of a cell"},
+      {C::redo, {Qt::ShiftModifier | Qt::Key_Z}, "Do again what was undone"},
+      {C::leave, {Qt::Key_Escape}, "From the outputs back to the cell"},
+  };
+  return rows;
+}
+
+const QList<Row<EditorCommand>>& editorRows() {
+  using C = EditorCommand;
+  static const QList<Row<C>> rows = {
+      {C::leave, {Qt::Key_Escape}, "Leave the text: keys are commands then"},
+      {C::newLine, {Qt::Key_Return}, "New line, indented as Python needs it"},
+      {C::run, {Qt::ControlModifier | Qt::Key_Return}, "Run the cell"},
+      {C::runAndAdvance, {Qt::ShiftModifier | Qt::Key_Return}, "Run the cell and go to the next"},
+      {C::runAndInsert, {Qt::AltModifier | Qt::Key_Return}, "Run the cell and add one below"},
+      {C::complete, {Qt::Key_Tab}, "After a name: complete it; before the text of a line: indent"},
+      {C::help,
+       {Qt::ShiftModifier | Qt::Key_Backtab},
+       "After a name: help on it; before the text of a line: take an indent away"},
+      {C::comment, {Qt::ControlModifier | Qt::Key_Slash}, "Make the lines comments, or code again"},
+      {C::moveUp, {control_shift | Qt::Key_Up}, "Move the cell up"},
+      {C::moveDown, {control_shift | Qt::Key_Down}, "Move the cell down"},
+      {C::leaveUpwards, {Qt::Key_Up}, "In the first line: to the cell above"},
+      {C::leaveDownwards, {Qt::Key_Down}, "In the last line: to the cell below"},
+  };
+  return rows;
+}
+
+/// Keys that are the same to a user: both Enters, keypad or not; Shift+Tab with and without a name of its
+/// own.
+QKeyCombination pressed(const QKeyEvent& event) {
+  Qt::KeyboardModifiers modifiers = event.modifiers() & ~Qt::KeypadModifier;
+  auto key = static_cast<Qt::Key>(event.key());
+  if (key == Qt::Key_Enter) key = Qt::Key_Return;
+  if (key == Qt::Key_Tab && modifiers.testFlag(Qt::ShiftModifier)) key = Qt::Key_Backtab;
+  if (key == Qt::Key_Backtab) modifiers |= Qt::ShiftModifier;
+  return QKeyCombination(modifiers, key);
+}
+
+template <class Command>
+std::optional<Command> find(const QList<Row<Command>>& rows, const QKeyEvent& event) {
+  const QKeyCombination key = pressed(event);
+  for (const Row<Command>& row : rows) {
+    if (row.keys.contains(key)) return row.command;
+  }
+  return {};
+}
+
+QString textOf(QKeyCombination key, int presses) {
+  if (key.key() == Qt::Key_Backtab) key = QKeyCombination(key.keyboardModifiers(), Qt::Key_Tab);
+  const QString one = QKeySequence(key).toString(QKeySequence::NativeText);
+  return QStringList(presses, one).join(", ");
+}
+
+template <class Command>
+QList<KeyHelp> helpOf(const QList<Row<Command>>& rows) {
+  QList<KeyHelp> help;
+  for (const Row<Command>& row : rows) {
+    QStringList keys;
+    for (const QKeyCombination key : row.keys) keys += textOf(key, row.presses);
+    help += {keys.join(" or "), QString::fromUtf8(row.text)};
+  }
+  return help;
+}
+
+}  // namespace
+
+std::optional<NotebookCommand> notebookCommand(const QKeyEvent& event) {
+  return find(notebookRows(), event);
+}
+
+std::optional<EditorCommand> editorCommand(const QKeyEvent& event) {
+  return find(editorRows(), event);
+}
+
+QList<QKeySequence> keysOf(NotebookCommand command) {
+  QList<QKeySequence> keys;
+  for (const Row<NotebookCommand>& row : notebookRows()) {
+    if (row.command != command) continue;
+    for (const QKeyCombination key : row.keys) keys += QKeySequence(key);
+  }
+  return keys;
+}
+
+QString keyText(NotebookCommand command) {
+  for (const Row<NotebookCommand>& row : notebookRows()) {
+    if (row.command == command) return textOf(row.keys.first(), row.presses);
+  }
+  return {};
+}
+
+QList<KeyHelp> commandModeKeys() {
+  return helpOf(notebookRows());
+}
+
+QList<KeyHelp> editorKeys() {
+  return helpOf(editorRows());
+}
+
+}  // namespace tapedeck::app
