@@ -36,7 +36,7 @@ class InputField : public QLineEdit {
 }  // namespace
 
 InputLine::InputLine(const QString& prompt, bool password, const NotebookTheme& theme, QWidget* parent)
-    : Block(parent), theme_(theme), label_(new QLabel(this)), field_(new InputField(this)) {
+    : Block(parent), theme_(theme), prompt_(prompt), label_(new QLabel(this)), field_(new InputField(this)) {
   label_->setTextFormat(Qt::PlainText);
   label_->setText(prompt.isEmpty() ? "Input:" : prompt);
   label_->setFont(theme.codeFont);
@@ -48,10 +48,6 @@ InputLine::InputLine(const QString& prompt, bool password, const NotebookTheme& 
   field_->setAccessibleName("Input for the program: " + prompt);
   field_->setToolTip("The running cell called input(); Enter sends the line");
   connect(field_, &QLineEdit::returnPressed, this, [this] { emit given(field_->text()); });
-}
-
-QString InputLine::prompt() const {
-  return label_->text();
 }
 
 int InputLine::computeHeight(int) {

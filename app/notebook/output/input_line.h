@@ -14,7 +14,7 @@ class InputLine : public Block {
  public:
   InputLine(const QString& prompt, bool password, const NotebookTheme& theme, QWidget* parent);
   QLineEdit* field() const { return field_; }
-  QString prompt() const;
+  const QString& prompt() const { return prompt_; }  ///< as the program gave it
 
  signals:
   void given(const QString& text);
@@ -26,6 +26,7 @@ class InputLine : public Block {
 
  private:
   NotebookTheme theme_;
+  QString prompt_;
   QLabel* label_;
   QLineEdit* field_;
 };
