@@ -3,19 +3,16 @@
 #include <QApplication>
 #include <QCloseEvent>
 #include <QDockWidget>
-#include <QFileDialog>
-#include <QFileInfo>
-#include <QMessageBox>
 #include <QSettings>
 #include <QStackedWidget>
+#include <QStatusBar>
 #include <QVBoxLayout>
 
-#include "app/control/recovery.h"
 #include "app/notebook/view/notebook_view.h"
 #include "app/shell/dock_shares.h"
+#include "app/shell/file_control.h"
 #include "app/shell/panel_docks.h"
 #include "app/shell/playback_bar.h"
-#include "app/shell/samples.h"
 #include "app/shell/start_page.h"
 
 namespace tapedeck::app {
@@ -38,6 +35,7 @@ MainWindow::MainWindow(QWidget* parent)
   buildMenus();
   buildToolBar();
   buildStatusBar();
+  connectFiles();
   connectActions();
   connectCellActions();
   connectSession();
@@ -51,11 +49,12 @@ MainWindow::MainWindow(QWidget* parent)
   showNotebook();
   updateTitle();
   updateState();
-  offerRecoveries();
+  files_->offerRecoveries();
 }
 
 // The session's last words (its process ends now) must not reach a window that is half gone.
 MainWindow::~MainWindow() {
+  delete files_;
   for (QObject* sender :
        {static_cast<QObject*>(kernel_), static_cast<QObject*>(session_), static_cast<QObject*>(document_)})
     sender->disconnect(this);
@@ -77,9 +76,10 @@ void MainWindow::buildCentre() {
   pages_ = new QStackedWidget;
   column->addWidget(pages_, 1);
   auto* start = new StartPage;
-  connect(start, &StartPage::openRequested, this, &MainWindow::openNotebook);
-  connect(start, &StartPage::newRequested, this, &MainWindow::newNotebook);
-  connect(start, &StartPage::browseRequested, this, &MainWindow::browse);
+  files_ = new FileControl(document_, kernel_, messages_, this);
+  connect(start, &StartPage::openRequested, files_, &FileControl::open);
+  connect(start, &StartPage::newRequested, files_, &FileControl::create);
+  connect(start, &StartPage::browseRequested, files_, &FileControl::browse);
   pages_->addWidget(start);
   notebook_ = new NotebookView(document_);
   pages_->addWidget(notebook_);
@@ -101,46 +101,33 @@ void MainWindow::showNotebook() {
 }
 
 void MainWindow::openNotebook(const QString& path) {
-  const bool untouched =
-      document_->path().isEmpty() && !document_->modified() && kernel_->state() == KernelState::stopped;
-  if (onStartPage_ || untouched) {
-    load(path);
-    return;
-  }
-  auto* window = new MainWindow;
-  window->move(pos() + QPoint(32, 32));
-  window->show();
-  window->openNotebook(path);
+  files_->open(path);
 }
 
 void MainWindow::newNotebook() {
-  if (!onStartPage_) {
-    auto* window = new MainWindow;
-    window->move(pos() + QPoint(32, 32));
-    window->show();
-    window->newNotebook();
-    return;
-  }
-  static int count = 0;
-  untitled_ = ++count;
-  enterNotebook();
-  notebook_->setCurrentCell(0, true);
+  files_->create();
 }
 
-void MainWindow::load(const QString& path) {
-  try {
-    document_->load(path);
-  } catch (const NotebookError& error) {
-    messages_->show(MessageBar::Kind::error, error.what());
-    return;
-  }
-  messages_->dismiss();
-  addRecentNotebook(path);
-  enterNotebook();
-  if (document_->readOnly())
-    messages_->show(
-        MessageBar::Kind::information,
-        QString("%1 can be read but not written. Save as… keeps your changes in another file.").arg(path));
+MainWindow* MainWindow::openWindow() const {
+  auto* window = new MainWindow;
+  window->move(pos() + QPoint(32, 32));
+  window->show();
+  return window;
+}
+
+void MainWindow::connectFiles() {
+  connect(files_, &FileControl::entered, this, &MainWindow::enterNotebook);
+  connect(files_, &FileControl::nameChanged, this, &MainWindow::updateTitle);
+  connect(files_, &FileControl::told, this,
+          [this](const QString& sentence) { statusBar()->showMessage(sentence, 4000); });
+  connect(files_, &FileControl::elsewhere, this, [this](const auto& act) { act(*openWindow()->files_); });
+  const auto on = [this](const char* id, void (FileControl::*act)()) {
+    connect((*actions_)[id], &QAction::triggered, files_, act);
+  };
+  on("file.new", &FileControl::create);
+  on("file.open", &FileControl::browse);
+  on("file.save", &FileControl::save);
+  on("file.save_as", &FileControl::saveAs);
 }
 
 // From the start page to the panels. Starting the process runs no code of the notebook.
@@ -155,78 +142,14 @@ void MainWindow::enterNotebook() {
       resetLayout();
     }
   }
-  updateTitle();
   kernel_->start(runner_->folder());
-  notebook_->setCurrentCell(0, false);
-  notebook_->setFocus();
-}
-
-void MainWindow::offerRecoveries() {
-  const QList<RecoveryEntry> entries = pendingRecoveries();
-  if (entries.isEmpty()) return;
-  const RecoveryEntry entry = entries.first();
-  const QString name =
-      entry.path.isEmpty() ? QString("a notebook that was never saved") : QFileInfo(entry.path).fileName();
-  messages_->show(MessageBar::Kind::warning,
-                  QString("Tapedeck ended unexpectedly. Unsaved work on %1 from %2 was kept.")
-                      .arg(name, QLocale().toString(entry.time, QLocale::ShortFormat)),
-                  {{"Restore it", [this, entry] { restore(entry); }}, {"Throw it away", [this, entry] {
-                                                                         discardRecovery(entry);
-                                                                         offerRecoveries();
-                                                                       }}});
-}
-
-void MainWindow::restore(const RecoveryEntry& entry) {
-  try {
-    document_->recover(readRecovery(entry), entry.path);
-  } catch (const NotebookError& error) {
-    messages_->show(MessageBar::Kind::error, error.what());
-    return;
-  }
-  discardRecovery(entry);
-  enterNotebook();
-  messages_->show(MessageBar::Kind::information,
-                  entry.path.isEmpty() ? QString("Restored. Save it to keep it.")
-                                       : QString("Restored. Save it to replace %1.").arg(entry.path));
-}
-
-bool MainWindow::save(const QString& path) {
-  try {
-    document_->save(path);
-  } catch (const NotebookError& error) {
-    messages_->show(MessageBar::Kind::error, error.what(),
-                    {{"Save as…", [this] { (*actions_)["file.save_as"]->trigger(); }}});
-    return false;
-  }
-  addRecentNotebook(path);
-  updateTitle();
-  statusBar()->showMessage(QString("Saved %1").arg(path), 4000);
-  return true;
-}
-
-bool MainWindow::saveOrAsk() {
-  if (!document_->path().isEmpty()) return save(document_->path());
-  QString path = QFileDialog::getSaveFileName(
-      this, "Save notebook", QString("Untitled%1.ipynb").arg(untitled_), "Notebooks (*.ipynb)");
-  if (path.isEmpty()) return false;
-  if (QFileInfo(path).suffix().isEmpty()) path += ".ipynb";
-  return save(path);
-}
-
-bool MainWindow::mayClose() {
-  if (onStartPage_ || !document_->modified()) return true;
-  QMessageBox box(
-      QMessageBox::Question, "Unsaved changes",
-      QString("%1 has changes that are not saved.")
-          .arg(document_->path().isEmpty() ? "This notebook" : QFileInfo(document_->path()).fileName()),
-      QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, this);
-  box.setDefaultButton(QMessageBox::Save);
-  const int answer = box.exec();
-  return answer == QMessageBox::Discard || (answer == QMessageBox::Save && saveOrAsk());
+  const bool fresh = document_->cellCount() == 1 && document_->cell(0).source.isEmpty();
+  notebook_->setCurrentCell(0, fresh);
+  if (!fresh) notebook_->setFocus();
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {
-  if (!mayClose()) {
+  if (!files_->mayClose()) {
     event->ignore();
     return;
   }
@@ -240,20 +163,11 @@ void MainWindow::closeEvent(QCloseEvent* event) {
   event->accept();
 }
 
-void MainWindow::browse() {
-  const QString folder = document_->path().isEmpty() ? QDir::homePath() : QFileInfo(document_->path()).path();
-  const QString path =
-      QFileDialog::getOpenFileName(this, "Open notebook", folder, "Notebooks (*.ipynb);;All files (*)");
-  if (!path.isEmpty()) openNotebook(path);
-}
-
 void MainWindow::updateTitle() {
-  const QString name = onStartPage_                  ? QString()
-                       : document_->path().isEmpty() ? QString("Untitled%1").arg(untitled_)
-                                                     : QFileInfo(document_->path()).fileName();
+  const QString name = files_->name();
   setWindowTitle(name.isEmpty() ? "Tapedeck" : name + "[*] — Tapedeck");
   setWindowFilePath(document_->path());
-  setWindowModified(!onStartPage_ && document_->modified());
+  setWindowModified(!files_->empty() && document_->modified());
 }
 
 }  // namespace tapedeck::app

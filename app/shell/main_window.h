@@ -19,10 +19,9 @@ class QStackedWidget;
 namespace tapedeck::app {
 
 class DockShares;
+class FileControl;
 class NotebookView;
 class PanelDocks;
-class RecoveryWriter;
-struct RecoveryEntry;
 
 class MainWindow : public QMainWindow {
   Q_OBJECT
@@ -43,6 +42,7 @@ class MainWindow : public QMainWindow {
   inspector::SeriesModel* series() const { return series_; }
   MessageBar* messages() const { return messages_; }
   Stepper* stepper() const { return stepper_; }
+  FileControl* files() const { return files_; }
 
  protected:
   void closeEvent(QCloseEvent* event) override;
@@ -59,14 +59,9 @@ class MainWindow : public QMainWindow {
   void connectSession();
   void resetLayout();
   void showNotebook();
-  void load(const QString& path);
   void enterNotebook();
-  void offerRecoveries();
-  void restore(const RecoveryEntry& entry);
-  bool save(const QString& path);
-  bool saveOrAsk();
-  bool mayClose();
-  void browse();
+  void connectFiles();
+  MainWindow* openWindow() const;
   void askBudget();
   void showShortcuts();
   void showAbout();
@@ -87,7 +82,7 @@ class MainWindow : public QMainWindow {
   inspector::CellNames* cellNames_;
   Stepper* stepper_;
   Actions* actions_;
-  std::unique_ptr<RecoveryWriter> recovery_;
+  FileControl* files_ = nullptr;
 
   QStackedWidget* pages_ = nullptr;
   NotebookView* notebook_ = nullptr;
@@ -98,7 +93,6 @@ class MainWindow : public QMainWindow {
   PanelDocks* docks_ = nullptr;
   DockShares* shares_ = nullptr;
   bool onStartPage_ = true;
-  int untitled_ = 0;
 };
 
 }  // namespace tapedeck::app

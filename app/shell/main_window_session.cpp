@@ -1,6 +1,4 @@
 // What the window's actions do, and how it follows its session.
-#include <QFileDialog>
-#include <QFileInfo>
 #include <QInputDialog>
 #include <QLabel>
 #include <QLocale>
@@ -8,7 +6,6 @@
 #include <QSettings>
 #include <QStatusBar>
 
-#include "app/control/recovery.h"
 #include "app/notebook/view/notebook_view.h"
 #include "app/shell/main_window.h"
 #include "inspector/ui/theme.h"
@@ -21,16 +18,6 @@ void MainWindow::connectActions() {
   const auto on = [this](const char* id, auto&& act) {
     connect((*actions_)[id], &QAction::triggered, this, std::forward<decltype(act)>(act));
   };
-  on("file.new", [this] { newNotebook(); });
-  on("file.open", [this] { browse(); });
-  on("file.save", [this] { saveOrAsk(); });
-  on("file.save_as", [this] {
-    QString path =
-        QFileDialog::getSaveFileName(this, "Save notebook as", document_->path(), "Notebooks (*.ipynb)");
-    if (path.isEmpty()) return;
-    if (QFileInfo(path).suffix().isEmpty()) path += ".ipynb";
-    save(path);
-  });
   on("file.close", [this] { close(); });
   on("file.quit", [] { qApp->closeAllWindows(); });
 
@@ -54,11 +41,7 @@ void MainWindow::connectActions() {
   on("view.zoom_in", [this] { notebook_->zoomIn(); });
   on("view.zoom_out", [this] { notebook_->zoomOut(); });
   on("view.reset_layout", [this] { resetLayout(); });
-  on("help.start_page", [this] {
-    auto* window = new MainWindow;
-    window->move(pos() + QPoint(32, 32));
-    window->show();
-  });
+  on("help.start_page", [this] { openWindow(); });
   on("help.shortcuts", [this] { showShortcuts(); });
   on("help.about", [this] { showAbout(); });
 }
@@ -96,12 +79,10 @@ void MainWindow::connectCellActions() {
 }
 
 void MainWindow::connectSession() {
-  recovery_ = std::make_unique<RecoveryWriter>(document_);
   for (const auto signal : {&Document::cellInserted, &Document::cellRemoved})
     connect(document_, signal, this, &MainWindow::updateCellLabels);
   connect(document_, &Document::cellMoved, this, &MainWindow::updateCellLabels);
   connect(document_, &Document::reset, this, &MainWindow::updateCellLabels);
-  connect(document_, &Document::modifiedChanged, this, &MainWindow::updateTitle);
   connect(kernel_, &KernelSession::stateChanged, this, &MainWindow::kernelStateChanged);
   connect(session_, &inspector::Session::failed, this,
           [this](const QString& reason) { messages_->show(MessageBar::Kind::error, reason); });

@@ -1,11 +1,10 @@
-// A sentence for the user above the notebook, with what can be done about it; never blocks.
+// Sentences for the user above the notebook, with what can be done about them; never blocks.
 #pragma once
 
 #include <QFrame>
 #include <functional>
 
-class QLabel;
-class QHBoxLayout;
+class QVBoxLayout;
 
 namespace tapedeck::app {
 
@@ -18,17 +17,20 @@ class MessageBar : public QFrame {
     std::function<void()> act;
   };
   explicit MessageBar(QWidget* parent = nullptr);
-  /// Replaces what is shown. Every choice closes the bar and then acts; a close button is always there.
-  void show(Kind kind, const QString& sentence, const QList<Choice>& choices = {});
+  /// Replaces what is shown of the same topic; messages of other topics stay beside it until they are
+  /// decided. Every choice closes the message and then acts; a close button is always there.
+  void show(Kind kind, const QString& sentence, const QList<Choice>& choices = {}, const QString& topic = {});
+  /// Of all messages that are shown, one on a line.
   QString text() const;
+  bool shows(const QString& topic) const;
 
  public slots:
-  void dismiss();
+  void dismiss(const QString& topic = {});
 
  private:
-  QLabel* symbol_;
-  QLabel* label_;
-  QHBoxLayout* choices_;
+  QWidget* row(const QString& topic) const;
+
+  QVBoxLayout* rows_;
 };
 
 }  // namespace tapedeck::app
