@@ -10,6 +10,7 @@ set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 build="$root/build/default"
 . "$root/resources/packages.sh"
+. "$root/resources/build.sh"
 
 quiet=false
 case "${1:-}" in
@@ -26,25 +27,16 @@ esac
 
 all_installed "${run_packages[@]}" || install_missing "${run_packages[@]}"
 
-# Building talks only where there is something to do, and keeps out of the way of a program's own output.
 build_program() {
   if [ ! -f "$build/build.ninja" ]; then
-    $quiet || echo "Configuring (the first build takes some minutes) …" >&2
+    $quiet || echo "Configuring; then comes the first build, which takes some minutes." >&2
     (cd "$root" && cmake --preset default) >"$root/build/configure.log" 2>&1 || {
       cat "$root/build/configure.log" >&2
       echo "Configuring failed; the text above says why." >&2
       return 1
     }
   fi
-  if $quiet || [ ! -t 2 ]; then
-    ninja -C "$build" "$1" >"$root/build/build.log" 2>&1 || {
-      cat "$root/build/build.log" >&2
-      echo "The build failed; the text above says why." >&2
-      return 1
-    }
-  else
-    ninja -C "$build" --quiet "$1" >&2
-  fi
+  build_targets "$build" "$root/build/build.log" "$quiet" "$1"
 }
 mkdir -p "$root/build"
 

@@ -5,6 +5,7 @@ set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 preset=${PRESET:-default}
 . "$root/resources/packages.sh"
+. "$root/resources/build.sh"
 
 all_installed "${run_packages[@]}" "${test_packages[@]}" || install_missing "${run_packages[@]}" "${test_packages[@]}"
 cd "$root"
@@ -13,7 +14,7 @@ mkdir -p build
 if [ ! -f "build/$preset/build.ninja" ]; then
   cmake --preset "$preset" >"build/configure-$preset.log" 2>&1 || { cat "build/configure-$preset.log"; exit 1; }
 fi
-ninja -C "build/$preset" --quiet
+build_targets "build/$preset" "build/build-$preset.log" false all
 built=$SECONDS
 echo "Built in $((built - started)) s."
 result=0

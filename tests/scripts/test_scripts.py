@@ -56,5 +56,42 @@ class RunPrograms(unittest.TestCase):
         self.assertEqual(run(self.command, TAPEDECK_PROGRAMS=self.folder.name).returncode, 1)
 
 
+class BuildProgress(unittest.TestCase):
+    """build_targets with a ninja of the test's own in front of the real one."""
+
+    def build(self, script, quiet="false"):
+        with tempfile.TemporaryDirectory() as folder:
+            ninja = pathlib.Path(folder, "ninja")
+            ninja.write_text("#!/usr/bin/env bash\n" + script, encoding="utf-8")
+            ninja.chmod(0o755)
+            done = run(["bash", "-c", f'set -euo pipefail; . "{ROOT}/resources/build.sh"; '
+                        f'build_targets somewhere "{folder}/log" {quiet} program; echo built'],
+                       PATH=f"{folder}:{os.environ['PATH']}")
+            return done, pathlib.Path(folder, "log").read_text(encoding="utf-8")
+
+    def test_says_each_tenth_once(self):
+        done, log = self.build('for i in $(seq 40); do echo "@$i/40 Building $i"; done')
+        self.assertEqual((done.returncode, done.stdout), (0, "built\n"))
+        self.assertEqual(done.stderr.splitlines(), [f"Building Tapedeck: {10 * i} %" for i in range(1, 11)])
+        self.assertEqual(len(log.splitlines()), 40)
+
+    def test_is_silent_where_there_is_little_to_do(self):
+        done, _ = self.build('echo "@1/2 Building"; echo "@2/2 Linking"')
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+    def test_a_failure_shows_the_compilers_words_alone(self):
+        for quiet in ("false", "true"):
+            done, _ = self.build('echo "@1/9 Building a"; echo "a.cpp:1: error: no"; exit 1', quiet)
+            self.assertEqual((done.returncode, done.stdout), (1, ""))
+            self.assertIn("a.cpp:1: error: no", done.stderr)
+            self.assertIn("The build failed", done.stderr)
+            self.assertNotIn("Building a", done.stderr)
+
+    def test_the_time_left_is_told_in_words(self):
+        for seconds, words in ((12, "less than a minute left"), (60, "about 1 min left"), (290, "about 5 min left")):
+            done = run(["bash", "-c", f'. "{ROOT}/resources/build.sh"; time_left {seconds}'], PATH=os.environ["PATH"])
+            self.assertEqual(done.stdout.strip(), words)
+
+
 if __name__ == "__main__":
     unittest.main()
