@@ -1,4 +1,4 @@
-// Eigen's view of contiguous row-major matrices. For linear_algebra.cpp and matrix_functions.cpp alone: Eigen
+// Eigen's view of contiguous row-major matrices. For the decompositions and matrix functions alone: Eigen
 // is slow to compile.
 #pragma once
 

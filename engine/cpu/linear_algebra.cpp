@@ -135,57 +135,6 @@ void qr(std::int64_t m, std::int64_t n, bool full, const T* a, T* q, T* r) {
   triangle.topRows(least) = decomposition.matrixQR().topRows(least).template triangularView<Eigen::Upper>();
 }
 
-template <class T>
-void svd(std::int64_t m, std::int64_t n, bool full, const T* a, T* s, T* u, T* v) {
-  const std::int64_t least = std::min(m, n);
-  if (least == 0) {
-    if (u) write(u, m, full ? m : 0).setIdentity();
-    if (v) write(v, n, full ? n : 0).setIdentity();
-    return;
-  }
-  if (!all_finite(a, m * n)) {
-    fill_nan(s, least);
-    fill_nan(u, m * (full ? m : least));
-    fill_nan(v, n * (full ? n : least));
-    return;
-  }
-  unsigned int parts = 0;
-  if (u) parts |= full ? Eigen::ComputeFullU : Eigen::ComputeThinU;
-  if (v) parts |= full ? Eigen::ComputeFullV : Eigen::ComputeThinV;
-  const Eigen::BDCSVD<Matrix<T>> decomposition(read(a, m, n), parts);
-  std::copy_n(decomposition.singularValues().data(), least, s);
-  if (u) write(u, m, full ? m : least) = decomposition.matrixU();
-  if (v) write(v, n, full ? n : least) = decomposition.matrixV();
-}
-
-template <class T>
-bool symmetric_eigen(std::int64_t n, const T* a, T* e, T* v) {
-  if (n == 0) return true;
-  bool finite = true;
-  for (std::int64_t row = 0; row < n; ++row) finite = finite && all_finite(a + row * n, row + 1);
-  if (!finite) {
-    fill_nan(e, n);
-    fill_nan(v, n * n);
-    return true;
-  }
-  const Eigen::SelfAdjointEigenSolver<Matrix<T>> solver(
-      read(a, n, n), v ? Eigen::ComputeEigenvectors : Eigen::EigenvaluesOnly);
-  std::copy_n(solver.eigenvalues().data(), n, e);
-  if (v) write(v, n, n) = solver.eigenvectors();
-  return solver.info() == Eigen::Success;
-}
-
-template <class T>
-void pseudo_inverse(std::int64_t m, std::int64_t n, double rcond, const T* a, T* out) {
-  if (m == 0 || n == 0) return;
-  if (!all_finite(a, m * n)) return fill_nan(out, m * n);
-  const Eigen::BDCSVD<Matrix<T>> decomposition(read(a, m, n), Eigen::ComputeThinU | Eigen::ComputeThinV);
-  auto values = decomposition.singularValues().eval();
-  const T least = static_cast<T>(rcond) * values(0);
-  for (auto& value : values) value = value > least ? T(1) / value : T(0);
-  write(out, n, m) = decomposition.matrixV() * values.asDiagonal() * decomposition.matrixU().transpose();
-}
-
 #define TAPEDECK_REAL(T)                                                                          \
   template Flaw cholesky(std::int64_t, const T*, T*);                                             \
   template Flaw inverse(std::int64_t, bool, const T*, T*);                                        \
@@ -194,10 +143,7 @@ void pseudo_inverse(std::int64_t m, std::int64_t n, double rcond, const T* a, T*
   template T determinant(std::int64_t, const T*);                                                 \
   template void log_determinant(std::int64_t, const T*, T*, T*);                                  \
   template Flaw lu(std::int64_t, const T*, T*, std::int64_t*);                                    \
-  template void qr(std::int64_t, std::int64_t, bool, const T*, T*, T*);                           \
-  template void svd(std::int64_t, std::int64_t, bool, const T*, T*, T*, T*);                      \
-  template bool symmetric_eigen(std::int64_t, const T*, T*, T*);                                  \
-  template void pseudo_inverse(std::int64_t, std::int64_t, double, const T*, T*);
+  template void qr(std::int64_t, std::int64_t, bool, const T*, T*, T*);
 TAPEDECK_REAL(float)
 TAPEDECK_REAL(double)
 #undef TAPEDECK_REAL
