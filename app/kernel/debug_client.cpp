@@ -2,20 +2,22 @@
 
 #include <algorithm>
 
+#include "app/kernel/reaper.h"
+
 namespace tapedeck::app {
 
-DebugClient::DebugClient(QObject* parent) : Source(parent) {
-  worker_ = std::make_shared<DebugWorker>([this](std::uint64_t connection, DebugWorker::Event event) {
-    // Qt drops what is posted to an object that is gone; the thread is joined before this object's end.
-    QMetaObject::invokeMethod(
-        this, [this, connection, event = std::move(event)]() mutable { take(connection, std::move(event)); },
-        Qt::QueuedConnection);
-  });
+DebugClient::DebugClient(QObject* parent) : Source(parent), mailbox_(std::make_shared<Mailbox>(this)) {
+  worker_ = std::make_shared<DebugWorker>(
+      [this, mailbox = mailbox_](std::uint64_t connection, DebugWorker::Event event) {
+        mailbox->post(
+            [this, connection, event = std::move(event)]() mutable { take(connection, std::move(event)); });
+      });
   thread_ = std::make_unique<SocketThread>(worker_);
 }
 
 DebugClient::~DebugClient() {
-  thread_.reset();
+  mailbox_->close();
+  Reaper::instance().reap(std::move(thread_));
 }
 
 void DebugClient::open(const QByteArray& endpoint, const QByteArray& key) {

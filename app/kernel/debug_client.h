@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "app/kernel/debug_worker.h"
+#include "app/kernel/mailbox.h"
 #include "inspector/model/source.h"
 
 namespace tapedeck::app {
@@ -32,6 +33,7 @@ class DebugClient : public inspector::Source {
   bool forget(quint64 request);  ///< false: it is not pending
   void failPending();
 
+  std::shared_ptr<Mailbox> mailbox_;
   std::shared_ptr<DebugWorker> worker_;
   std::unique_ptr<SocketThread> thread_;
   bool connected_ = false;

@@ -23,7 +23,7 @@ const QString packageHint =
 InterpreterFinder::InterpreterFinder(QObject* parent) : QObject(parent) {}
 
 InterpreterFinder::~InterpreterFinder() {
-  if (probe_) probe_->disconnect(this);  // killed with its object
+  cancel();
 }
 
 void InterpreterFinder::cancel() {

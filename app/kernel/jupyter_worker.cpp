@@ -77,7 +77,7 @@ void JupyterWorker::finishClosing() {
   heldCompletion_.reset();
   heldInspection_.reset();
   outbox_.push(Closed{number_});
-  if (running_) finish("aborted");
+  if (running_) finish("ended");
   if (!std::exchange(keepQueue_, false)) abortQueue();
 }
 

@@ -26,8 +26,29 @@ void KernelSession::Private::take(events::Ready& event) {
   startLimit.stop();
   ready = true;
   debug.open(connection.debugEndpoint(), connection.key);
+  lookForEngine(event.info);
   setState(KernelState::idle);
   emit q->ready(event.info);
+  if (engine == Engine::missing)
+    emit q->noticed(KernelNotice::withoutEngine, std::exchange(withoutEngine, {}));
+}
+
+// The app's own session process says in its kernel_info_reply whether the debug server runs in it.
+void KernelSession::Private::lookForEngine(const nlohmann::json& info) {
+  const auto told = info.find("tapedeck");
+  const bool known = told != info.end() && told->is_object();
+  if (known && told->value("debug", false)) {
+    engine = Engine::present;
+    return;
+  }
+  engine = Engine::missing;
+  if (known)
+    withoutEngine =
+        QStringLiteral("This session runs without Tapedeck's debug server, so nothing can be stepped: %1")
+            .arg(text(told->value("error", "it did not start")));
+  else if (withoutEngine.isEmpty())
+    withoutEngine = QStringLiteral(
+        "This Jupyter kernel is without Tapedeck's engine: cells run, and nothing can be stepped.");
 }
 
 void KernelSession::Private::take(events::Started& event) {
@@ -77,16 +98,22 @@ void KernelSession::Private::take(events::Busy& event) {
 
 void KernelSession::Private::take(events::Answering& event) {
   if (!ready) return;
-  emit q->stateChanged(state, event.answers
-                                  ? QString()
-                                  : QStringLiteral("The session process does not answer: it is stopped, or "
-                                                   "the machine is out of memory. Wait, or restart it."));
+  if (event.answers)
+    emit q->noticed(KernelNotice::answersAgain, {});
+  else
+    emit q->noticed(
+        KernelNotice::silent,
+        QStringLiteral("The session process does not answer: it is stopped, or the machine is out "
+                       "of memory. Wait, or restart it."));
 }
 
 void KernelSession::Private::take(events::Broken& event) {
-  if (!ready)
-    killBecause(QStringLiteral("The session's sockets in %1 can not be used: %2")
-                    .arg(connection.ip, text(event.what)));
+  const QString sentence =
+      QStringLiteral("The session's sockets in %1 can not be used: %2").arg(connection.ip, text(event.what));
+  if (ready)
+    emit q->noticed(KernelNotice::unreachable, sentence);
+  else
+    killBecause(sentence);
 }
 
 void KernelSession::Private::take(events::Closed& event) {

@@ -5,28 +5,31 @@
 #include <QFileInfo>
 
 #include "app/kernel/kernel_session_p.h"
+#include "app/kernel/reaper.h"
 
 namespace tapedeck::app {
 namespace {
 
 constexpr int graceMs = 1000;
 constexpr int exitLimitMs = 3000;
-constexpr int lastGraceMs = 700;  // of the destructor
 
 }  // namespace
 
 // ---- the process ---------------------------------------------------------------------------------
 
-KernelSession::Private::Private(KernelSession* session) : q(session) {
-  worker = std::make_shared<JupyterWorker>([this](std::vector<events::Event> batch) {
-    // Qt drops what is posted to an object that is gone; the thread is joined before this object's end.
-    QMetaObject::invokeMethod(
-        q, [this, batch = std::move(batch)]() mutable { take(std::move(batch)); }, Qt::QueuedConnection);
+KernelSession::Private::Private(KernelSession* session)
+    : q(session), mailbox(std::make_shared<Mailbox>(session)) {
+  worker = std::make_shared<JupyterWorker>([this, box = mailbox](std::vector<events::Event> batch) {
+    box->post([this, batch = std::move(batch)]() mutable { take(std::move(batch)); });
   });
   thread = std::make_unique<SocketThread>(worker);
   connect(&finder, &InterpreterFinder::found, q,
           [this](const QString& interpreter) { launchWith(interpreter); });
   connect(&finder, &InterpreterFinder::notFound, q, [this](const QString& sentence) { failed(sentence); });
+  connect(&debug, &DebugClient::refused, q, [this](const QString& sentence) {
+    engine = Engine::missing;
+    emit q->noticed(KernelNotice::withoutEngine, sentence);
+  });
   startLimit.setSingleShot(true);
   connect(&startLimit, &QTimer::timeout, q, [this] {
     killBecause(QStringLiteral(
@@ -44,15 +47,14 @@ KernelSession::Private::Private(KernelSession* session) : q(session) {
 
 KernelSession::Private::~Private() {
   finder.cancel();
+  mailbox->close();
   if (process) {
     process->disconnect(q);
-    // A busy session can't hear the request: its grace would be lost time for the user.
     if (ready) post([](JupyterWorker& jupyter) { jupyter.requestShutdown(false); });
-    process->wait(state == KernelState::idle ? lastGraceMs : 100);
-    process.reset();
   }
-  debug.close();
-  thread.reset();
+  // A busy session can't hear the request: its grace would be lost time.
+  Reaper::instance().reap(std::move(process), std::move(thread), std::move(runtime),
+                          state == KernelState::idle ? graceMs : 0);
 }
 
 void KernelSession::Private::post(std::function<void(JupyterWorker&)> work) {
@@ -81,6 +83,7 @@ QProcessEnvironment KernelSession::Private::environment() const {
 
 void KernelSession::Private::begin() {
   ready = calledExit = false;
+  engine = Engine::unknown;
   afterwards = Afterwards::dead;
   endSentence.clear();
   setState(KernelState::starting);
@@ -109,8 +112,13 @@ void KernelSession::Private::begin() {
 void KernelSession::Private::launchWith(const QString& interpreter) {
   // Without the package there is still a notebook: plain ipykernel runs the cells, and nothing can be
   // inspected.
-  own = plainInterpreter.isEmpty() &&
-        QFileInfo::exists(QStringLiteral(TAPEDECK_MODULE_DIR "/tapedeck/session.py"));
+  const QString module = QStringLiteral(TAPEDECK_MODULE_DIR "/tapedeck/session.py");
+  own = plainInterpreter.isEmpty() && QFileInfo::exists(module);
+  if (plainInterpreter.isEmpty() && !own)
+    withoutEngine = QStringLiteral(
+                        "Tapedeck's Python module is not built (there is no %1), so this session runs "
+                        "without it: nothing can be stepped.")
+                        .arg(module);
   plainInterpreter.clear();
   startProcess(interpreter, {QStringLiteral("-m"),
                              own ? QStringLiteral("tapedeck.session") : QStringLiteral("ipykernel_launcher"),
@@ -160,7 +168,7 @@ void KernelSession::Private::processEnded(const ProcessEnd& end, const QString& 
   if (engineFailed(known)) {
     afterwards = Afterwards::startPlain;
     plainInterpreter = process->program();
-    endSentence =
+    withoutEngine =
         QStringLiteral("Tapedeck's engine can not be loaded by %1, so this session runs without it: %2")
             .arg(plainInterpreter, known.errors.trimmed().section(QLatin1Char('\n'), -1));
   } else if (endSentence.isEmpty()) {
@@ -175,15 +183,15 @@ void KernelSession::Private::closed() {
   debug.close();
   runtime.reset();
   ready = false;
+  engine = Engine::unknown;
+  if (afterwards != Afterwards::startPlain) withoutEngine.clear();
   const QString sentence = std::exchange(endSentence, {});
   // Cells that were given after the worker had told of its end must not wait for the next process.
   if (afterwards == Afterwards::dead || afterwards == Afterwards::stopped)
     post([](JupyterWorker& jupyter) { jupyter.abortQueue(); });
   switch (afterwards) {
     case Afterwards::startAgain:
-      return begin();
     case Afterwards::startPlain:
-      setState(KernelState::starting, sentence);
       return begin();
     case Afterwards::stopped:
       return setState(KernelState::stopped);
@@ -200,7 +208,7 @@ void KernelSession::Private::failed(const QString& sentence) {
 
 // ---- what the window asks for --------------------------------------------------------------------
 
-KernelSession::KernelSession(QObject* parent) : QObject(parent), d_(std::make_unique<Private>(this)) {}
+KernelSession::KernelSession(QObject* parent) : Kernel(parent), d_(std::make_unique<Private>(this)) {}
 
 KernelSession::~KernelSession() {
   d_.reset();
@@ -218,6 +226,7 @@ void KernelSession::start(const QString& folder) {
 void KernelSession::restart() {
   if (d_->folder.isEmpty()) d_->folder = QDir::homePath();
   d_->plainInterpreter.clear();
+  d_->withoutEngine.clear();
   d_->finder.cancel();
   if (!d_->process) {
     d_->runtime.reset();
@@ -249,6 +258,10 @@ void KernelSession::interrupt() {
 
 KernelState KernelSession::state() const {
   return d_->state;
+}
+
+Engine KernelSession::engine() const {
+  return d_->engine;
 }
 
 qint64 KernelSession::processId() const {

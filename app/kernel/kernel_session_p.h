@@ -12,6 +12,7 @@
 #include "app/kernel/interpreter_finder.h"
 #include "app/kernel/jupyter_worker.h"
 #include "app/kernel/kernel_session.h"
+#include "app/kernel/mailbox.h"
 #include "app/kernel/runtime_folder.h"
 #include "app/kernel/session_process.h"
 
@@ -43,6 +44,7 @@ struct KernelSession::Private {
   // kernel_events.cpp: what the socket thread tells
   void take(std::vector<events::Event> batch);
   void take(events::Ready& event);
+  void lookForEngine(const nlohmann::json& info);
   void take(events::Started& event);
   void take(events::Output& event);
   void take(events::Cleared& event);
@@ -58,6 +60,7 @@ struct KernelSession::Private {
   void take(events::Closed& event);
 
   KernelSession* q;
+  std::shared_ptr<Mailbox> mailbox;
   KernelLaunch launch;
   QString folder;
   KernelState state = KernelState::stopped;
@@ -70,7 +73,9 @@ struct KernelSession::Private {
   QString endSentence;  ///< what to say of the end, where it is known before the process is gone
   bool ready = false;
   bool calledExit = false;
-  bool own = false;          ///< the process is the app's own session module
+  bool own = false;       ///< the process is the app's own session module
+  QString withoutEngine;  ///< why this process has no engine, where that is known before it is ready
+  Engine engine = Engine::unknown;
   QString plainInterpreter;  ///< run plain ipykernel with it this time: the engine can't be loaded
   QTimer startLimit, exitLimit;
   QList<QPair<QString, QString>> held;  ///< cells for the process that starts after this one's end

@@ -43,6 +43,7 @@ SessionProcess::SessionProcess(QObject* parent) : QObject(parent), process_(new 
     readErrors();
     sampling_.stop();
     grace_.stop();
+    ending_.reset();
     signalGroup(SIGKILL);  // what the session started and left behind
     ProcessEnd end;
     end.signalled = status == QProcess::CrashExit;
@@ -57,7 +58,7 @@ SessionProcess::SessionProcess(QObject* parent) : QObject(parent), process_(new 
 
 SessionProcess::~SessionProcess() {
   process_->disconnect(this);
-  if (process_->state() == QProcess::NotRunning) return;
+  if (!running()) return;
   kill();
   // One that the system can't end yet (it frees a GPU's memory, say) would hold up ~QProcess for half a
   // minute.
@@ -99,17 +100,15 @@ void SessionProcess::interrupt() {
 }
 
 void SessionProcess::endWithin(int graceMs) {
-  if (process_->state() == QProcess::NotRunning) return;
+  if (!running()) return;
+  if (!ending_) ending_ = std::make_unique<QEventLoopLocker>();
   grace_.start(graceMs);
 }
 
 void SessionProcess::kill() {
   signalGroup(SIGKILL);
-  if (process_->state() != QProcess::NotRunning) process_->kill();
-}
-
-void SessionProcess::wait(int limitMs) {
-  if (process_->state() != QProcess::NotRunning) process_->waitForFinished(limitMs);
+  if (running()) process_->kill();
+  ending_.reset();  // one that the system can't end yet keeps nobody
 }
 
 }  // namespace tapedeck::app

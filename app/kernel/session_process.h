@@ -2,21 +2,23 @@
 // told.
 #pragma once
 
+#include <QEventLoopLocker>
 #include <QObject>
 #include <QProcess>
 #include <QStringList>
 #include <QTimer>
+#include <memory>
 
 #include "app/kernel/death_report.h"
 
 namespace tapedeck::app {
 
-/// One process, once. Lives on the UI thread and never waits, except in the destructor.
+/// One process, once. Lives on the UI thread. What still runs is given to the Reaper before this object goes.
 class SessionProcess : public QObject {
   Q_OBJECT
  public:
   explicit SessionProcess(QObject* parent = nullptr);
-  /// Kills what still runs. To let it end by itself, wait() before.
+  /// Kills what still runs, and waits a moment for its end: for the program's own.
   ~SessionProcess() override;
 
   void start(const QString& program, const QStringList& arguments, const QProcessEnvironment& environment,
@@ -25,11 +27,11 @@ class SessionProcess : public QObject {
   qint64 processId() const { return id_; }  ///< 0: does not run
   /// SIGINT to the process and what it started.
   void interrupt();
-  /// After it was asked to end: SIGTERM after one grace, SIGKILL after two. kill() does not wait.
+  bool running() const { return process_->state() != QProcess::NotRunning; }
+  /// After it was asked to end: SIGTERM after one grace, SIGKILL after two. Until then the program does not
+  /// quit by itself, also where its last window was closed.
   void endWithin(int graceMs);
   void kill();
-  /// Waits for its end for at most `limitMs`; for the program's end, where no event loop runs any more.
-  void wait(int limitMs);
 
  signals:
   /// Once: it is gone, or never ran (then `sentence` says why, and `end` is of no use).
@@ -46,6 +48,7 @@ class SessionProcess : public QObject {
   QByteArray errors_;
   qint64 id_ = 0;
   bool terminated_ = false;
+  std::unique_ptr<QEventLoopLocker> ending_;
 };
 
 }  // namespace tapedeck::app

@@ -30,6 +30,13 @@ void SocketThread::post(std::function<void()> work) {
   [[maybe_unused]] const ssize_t written = ::write(wake_, &one, sizeof(one));  // full: it is awake already
 }
 
+void SocketThread::stop(std::function<void()> stopped) {
+  post([this, stopped = std::move(stopped)]() mutable {
+    stopping_ = true;
+    stopped_ = std::move(stopped);
+  });
+}
+
 void SocketThread::guarded(const std::function<void()>& work) {
   try {
     work();
@@ -75,6 +82,7 @@ void SocketThread::run() {
     });
   }
   driver_->stop();
+  if (stopped_) stopped_();
 }
 
 std::optional<std::vector<std::string>> receiveFrames(zmq::socket_ref socket) {

@@ -34,11 +34,13 @@ class SocketDriver {
 class SocketThread {
  public:
   explicit SocketThread(std::shared_ptr<SocketDriver> driver);
-  ~SocketThread();  ///< stops the driver, joins
+  ~SocketThread();  ///< stops the driver, joins: waits until it has done what it does now
   SocketThread(const SocketThread&) = delete;
 
   /// Runs `work` on the thread, in the order of the calls. From any thread; does not wait.
   void post(std::function<void()> work);
+  /// Stops the driver after what was posted; the thread calls `stopped` as the last thing it does.
+  void stop(std::function<void()> stopped);
 
  private:
   void run();
@@ -50,7 +52,8 @@ class SocketThread {
   int wake_ = -1;  ///< an eventfd, which ZeroMQ's poll takes beside its sockets
   std::mutex mutex_;
   std::vector<std::function<void()>> posted_;
-  bool stopping_ = false;
+  bool stopping_ = false;  ///< of the thread alone, as stopped_
+  std::function<void()> stopped_;
   std::thread thread_;
 };
 

@@ -16,6 +16,10 @@ struct Probe {
       states << session.state();
       if (!sentence.isEmpty()) this->sentence = sentence;
     });
+    QObject::connect(&session, &S::noticed, [this](KernelNotice notice, const QString& sentence) {
+      notices << notice;
+      if (!sentence.isEmpty()) this->sentence = sentence;
+    });
     QObject::connect(&session, &S::ready, [this](const nlohmann::json& info) { infos.push_back(info); });
     QObject::connect(&session, &S::executionStarted,
                      [this](const QString& cell, int count) { started << qMakePair(cell, count); });
@@ -69,6 +73,7 @@ struct Probe {
   }
 
   QList<KernelState> states;
+  QList<KernelNotice> notices;
   QString sentence;  ///< the newest that was not empty
   std::vector<nlohmann::json> infos;
   QList<QPair<QString, int>> started;

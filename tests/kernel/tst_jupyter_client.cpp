@@ -275,7 +275,7 @@ void TestJupyterClient::restartForgetsAndRunsWhatIsGivenAfterwards() {
   QCOMPARE(probe_->session.state(), KernelState::starting);
   probe_->session.execute("d", "print('kept' in globals())");
   QTRY_COMPARE_WITH_TIMEOUT(probe_->finished.value("d"), QString("ok"), generous);
-  QCOMPARE(probe_->finished.value("b"), QString("aborted"));
+  QCOMPARE(probe_->finished.value("b"), QString("ended"));
   QCOMPARE(probe_->finished.value("c"), QString("aborted"));
   QCOMPARE(probe_->printed("d"), QString("False\n"));
   QVERIFY(probe_->session.processId() != before);

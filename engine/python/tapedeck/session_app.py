@@ -4,10 +4,13 @@ import atexit
 import faulthandler
 import os
 
-from ipykernel.kernelapp import IPKernelApp
+from ipykernel import kernelapp
+from ipykernel.ipkernel import IPythonKernel
+from traitlets import Dict
 
 from tapedeck import session_endpoint
 from tapedeck.session_cells import CellWatch
+from tapedeck.session_pipe import PrivateIOPubThread
 
 
 def debug_module():
@@ -19,8 +22,19 @@ def debug_module():
     return debug
 
 
-class SessionApp(IPKernelApp):
+class SessionKernel(IPythonKernel):
+    """Says in its kernel_info_reply whether the debug server runs: {"debug": True}, or {"error": why not}."""
+
+    tapedeck = Dict()
+
+    @property
+    def kernel_info(self):
+        return {**super().kernel_info, "tapedeck": self.tapedeck}
+
+
+class SessionApp(kernelapp.IPKernelApp):
     name = "tapedeck-session"
+    kernel_class = SessionKernel
 
     def initialize(self, argv=None):
         # ipykernel points descriptor 2 at the notebook; the app reads the original to say where a crash was.
@@ -32,6 +46,17 @@ class SessionApp(IPKernelApp):
         finally:
             os.umask(mask)
 
+    def init_iopub(self, context):
+        # ipykernel's own thread listens on a TCP port for what forked processes print.
+        folder = session_endpoint.make_folder(self.abs_connection_file)
+        atexit.register(session_endpoint.remove, self.abs_connection_file)
+        original = kernelapp.IOPubThread
+        kernelapp.IOPubThread = lambda socket, pipe: PrivateIOPubThread(socket, folder, pipe)
+        try:
+            super().init_iopub(context)
+        finally:
+            kernelapp.IOPubThread = original
+
     def init_shell(self):
         super().init_shell()
         formats = os.environ.get("TAPEDECK_FIGURE_FORMATS")
@@ -40,13 +65,15 @@ class SessionApp(IPKernelApp):
             self.shell.config.InlineBackend.figure_formats = names
         debug = debug_module()
         if debug is None:
+            self.kernel.tapedeck = {"error": "the engine is built without it"}
             return
         try:
             endpoint = session_endpoint.prepare(self.abs_connection_file)
             debug.start(endpoint, bytes(self.session.key))
         except Exception as error:
             self.log.error("The debug server did not start, so this session can not be inspected: %s", error)
+            self.kernel.tapedeck = {"error": str(error)}
             return
-        atexit.register(session_endpoint.remove, self.abs_connection_file)
+        self.kernel.tapedeck = {"debug": True}
         from tapedeck import summary
         CellWatch(self.shell, debug, summary.take_written).attach()

@@ -33,15 +33,25 @@ def folder_of(connection_file):
     return os.path.join(base_folder(), os.path.splitext(name)[0].removeprefix("kernel-"))
 
 
-def prepare(connection_file):
-    """The endpoint for this connection file; its folder is there afterwards, and only the user can enter it."""
+def make_folder(connection_file):
+    """The folder for this connection file's sockets; it is there afterwards, and only the user can enter it."""
     folder = folder_of(connection_file)
-    path = os.path.join(folder, "debug")
-    if len(os.fsencode(path)) > LONGEST_PATH:
-        raise OSError(f"the path of the debug server's socket is longer than {LONGEST_PATH} bytes: {path}")
     if not _own_private_folder(folder):
         raise OSError(f"the folder {folder} is not the user's own, or others can enter it")
+    return folder
+
+
+def socket_in(folder, name):
+    """The endpoint of a socket of that name."""
+    path = os.path.join(folder, name)
+    if len(os.fsencode(path)) > LONGEST_PATH:
+        raise OSError(f"the path of the session's socket is longer than {LONGEST_PATH} bytes: {path}")
     return "ipc://" + path
+
+
+def prepare(connection_file):
+    """The debug server's endpoint for this connection file; its folder is there afterwards."""
+    return socket_in(make_folder(connection_file), "debug")
 
 
 def remove(connection_file):

@@ -1,0 +1,72 @@
+// A session process as the parts that control it see it: KernelSession is one, tests have another.
+#pragma once
+
+#include <QObject>
+#include <QString>
+#include <QStringList>
+#include <nlohmann/json.hpp>
+
+namespace tapedeck::app {
+
+enum class KernelState {
+  stopped,   ///< never started, or shut down
+  starting,  ///< the process runs, not ready yet
+  idle,
+  busy,
+  dead  ///< ended without being asked to
+};
+
+/// Whether the process has Tapedeck's engine and its debug server in it.
+enum class Engine {
+  unknown,  ///< the process is not ready
+  present,
+  missing  ///< cells run, but nothing can be stepped or looked into
+};
+
+/// What a living session process has to say, each with a sentence for the user.
+enum class KernelNotice {
+  silent,        ///< it stopped answering
+  answersAgain,  ///< (without a sentence)
+  withoutEngine,
+  unreachable  ///< its sockets fail
+};
+
+/// All signals come on the UI thread. No function waits.
+class Kernel : public QObject {
+  Q_OBJECT
+ public:
+  using QObject::QObject;
+
+  virtual KernelState state() const = 0;
+  virtual Engine engine() const = 0;
+  /// Starts a process whose working directory is `folder`.
+  virtual void start(const QString& folder) = 0;
+  /// Interrupts the running cell; the cells queued behind it are aborted.
+  virtual void interrupt() = 0;
+  virtual void restart() = 0;
+  virtual void shutdown() = 0;
+
+  /// Runs a cell. Cells run in the order given; their outputs and states come as signals under `cellId`.
+  /// While the process starts they wait for it; without a process they are aborted at once.
+  virtual void execute(const QString& cellId, const QString& code) = 0;
+  virtual void sendInput(const QString& text) = 0;
+
+ signals:
+  /// `sentence`: why it is dead, for the user ("The session process was killed (signal 9). …"); else empty.
+  void stateChanged(tapedeck::app::KernelState state, const QString& sentence);
+  void noticed(tapedeck::app::KernelNotice notice, const QString& sentence);
+  /// kernel_info_reply's content; also `language_info` for the notebook's metadata.
+  void ready(const nlohmann::json& info);
+  void executionStarted(const QString& cellId, int executionCount);
+  /// An nbformat output (output_type stream, display_data, execute_result, error), multi-line text as one
+  /// string. One that can be updated has `transient.display_id`, which is no part of nbformat.
+  void outputReceived(const QString& cellId, const nlohmann::json& output);
+  void outputCleared(const QString& cellId, bool wait);
+  void displayUpdated(const QString& displayId, const nlohmann::json& data, const nlohmann::json& metadata);
+  /// `status`: "ok", "error", "aborted" (it never began, because an earlier cell failed or the process
+  /// ended), "ended" (the process ended while it ran).
+  void executionFinished(const QString& cellId, const QString& status, int executionCount);
+  void inputRequested(const QString& cellId, const QString& prompt, bool password);
+};
+
+}  // namespace tapedeck::app
