@@ -5,27 +5,29 @@
 
 namespace tapedeck::app {
 
-CellRunner::CellRunner(Document* document, KernelSession* kernel, QObject* parent)
+CellRunner::CellRunner(Document* document, Kernel* kernel, QObject* parent)
     : QObject(parent), document_(document), kernel_(kernel) {
-  connect(kernel_, &KernelSession::executionStarted, this, [this](const QString& cellId, int count) {
+  connect(kernel_, &Kernel::executionStarted, this, [this](const QString& cellId, int count) {
     running_ = cellId;
     document_->setExecutionCount(cellId, count);
     emit cellStateChanged(cellId, CellState::busy);
   });
-  connect(kernel_, &KernelSession::outputReceived, this, &CellRunner::receive);
-  connect(kernel_, &KernelSession::outputCleared, this, [this](const QString& cellId, bool wait) {
+  connect(kernel_, &Kernel::outputReceived, this, &CellRunner::receive);
+  connect(kernel_, &Kernel::outputCleared, this, [this](const QString& cellId, bool wait) {
     if (wait)
       clearOnNext_.insert(cellId);
     else
       document_->clearOutputs(cellId);
   });
-  connect(kernel_, &KernelSession::displayUpdated, document_, &Document::updateDisplay);
-  connect(kernel_, &KernelSession::executionFinished, this, &CellRunner::finish);
-  connect(kernel_, &KernelSession::ready, this, [this](const nlohmann::json& info) {
+  connect(kernel_, &Kernel::displayUpdated, document_, &Document::updateDisplay);
+  connect(kernel_, &Kernel::executionFinished, this, &CellRunner::finish);
+  connect(kernel_, &Kernel::ready, this, [this](const nlohmann::json& info) {
     document_->setLanguageInfo(info);
     sendWaiting();
   });
-  connect(kernel_, &KernelSession::stateChanged, this, [this](KernelState state) {
+  connect(kernel_, &Kernel::stateChanged, this, [this](KernelState state, const QString& sentence) {
+    if (state == KernelState::dead) death_ = sentence;
+    if (state == KernelState::starting) death_.clear();
     if (state != KernelState::dead && state != KernelState::stopped) return;
     // What had not been sent yet will not run; what was sent is reported as aborted by the session itself.
     const QStringList lost = std::exchange(waiting_, {});
@@ -51,6 +53,10 @@ void CellRunner::run(const QStringList& cellIds) {
   } else if (state != KernelState::starting) {
     sendWaiting();
   }
+}
+
+void CellRunner::begin() {
+  if (kernel_->state() == KernelState::stopped) kernel_->start(folder());
 }
 
 void CellRunner::sendWaiting() {
@@ -80,7 +86,16 @@ void CellRunner::finish(const QString& cellId, const QString& status, int execut
   if (!unfinished_.remove(cellId)) return;
   if (running_ == cellId) running_.clear();
   if (executionCount > 0) document_->setExecutionCount(cellId, executionCount);
-  emit cellStateChanged(cellId, status == "ok"      ? CellState::done
+  const bool killed = status == "ended";
+  if (killed) {
+    const QString why = death_.isEmpty() ? QString() : " " + death_;
+    document_->appendOutput(
+        cellId, {{"output_type", "stream"},
+                 {"name", "stderr"},
+                 {"text", ("The session ended while this cell ran." + why + "\n").toStdString()}});
+  }
+  emit cellStateChanged(cellId, killed              ? CellState::killed
+                                : status == "ok"    ? CellState::done
                                 : status == "error" ? CellState::failed
                                                     : CellState::idle);
   if (unfinished_.isEmpty()) emit finished();

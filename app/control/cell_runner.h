@@ -6,7 +6,7 @@
 #include <QSet>
 #include <QStringList>
 
-#include "app/kernel/kernel_session.h"
+#include "app/kernel/kernel.h"
 #include "app/notebook/document/cell_state.h"
 #include "app/notebook/document/document.h"
 
@@ -15,14 +15,17 @@ namespace tapedeck::app {
 class CellRunner : public QObject {
   Q_OBJECT
  public:
-  CellRunner(Document* document, KernelSession* kernel, QObject* parent = nullptr);
+  CellRunner(Document* document, Kernel* kernel, QObject* parent = nullptr);
 
   /// Queues the code cells among `cellIds`, in that order; starts the session process where there is none.
   /// Cells that wait already are not queued twice.
   void run(const QStringList& cellIds);
+  /// Starts a session process where none was started yet; one that ended is for the user to start again.
+  void begin();
   /// Cells queued or running.
   bool busy() const { return !unfinished_.isEmpty(); }
   QString runningCell() const { return running_; }
+  const Document* document() const { return document_; }
   /// Where the session process is started: the notebook's folder, or the home folder for one never saved.
   QString folder() const;
 
@@ -40,11 +43,12 @@ class CellRunner : public QObject {
   void finish(const QString& cellId, const QString& status, int executionCount);
 
   Document* document_;
-  KernelSession* kernel_;
+  Kernel* kernel_;
   QStringList waiting_;        ///< until the session process is ready
   QSet<QString> unfinished_;   ///< waiting, queued or running
   QSet<QString> clearOnNext_;  ///< clear_output(wait=True)
   QString running_;
+  QString death_;  ///< why the process is dead
 };
 
 }  // namespace tapedeck::app

@@ -1,81 +1,201 @@
 #include "app/control/stepper.h"
 
+#include "app/control/cell_names.h"
+
 namespace tapedeck::app {
+namespace {
 
 using protocol::GateCommand;
 using protocol::GateState;
+using State = StepperState;
 
-Stepper::Stepper(inspector::Session* session, CellRunner* runner, KernelSession* kernel, QObject* parent)
+const QString nothingRuns =
+    "Nothing runs that could be paused. Step op (F10) starts the current cell and pauses before its first "
+    "op.";
+const QString noEngine =
+    "This session can't be stepped or paused: no Tapedeck engine answers in it. Restart it to try again.";
+const QString recordingOff =
+    "Recording is off, so there is nothing to stop at. Switch it on (Session › Recording) to step.";
+
+}  // namespace
+
+Stepper::Stepper(inspector::Session* session, CellRunner* runner, Kernel* kernel, QObject* parent)
     : QObject(parent), session_(session), runner_(runner), kernel_(kernel) {
-  connect(session_, &inspector::Session::statusChanged, this, &Stepper::checkArmed);
-  connect(session_, &inspector::Session::liveChanged, this, [this](bool live) {
-    if (live && std::exchange(wanted_, false)) arm(command_);
-    if (!live) arming_ = false;
+  connect(session_, &inspector::Session::statusChanged, this, &Stepper::update);
+  connect(session_, &inspector::Session::liveChanged, this, &Stepper::update);
+  connect(kernel_, &Kernel::stateChanged, this, &Stepper::update);
+  connect(kernel_, &Kernel::ready, this, &Stepper::update);
+  connect(kernel_, &Kernel::noticed, this, &Stepper::update);
+  connect(session_, &inspector::Session::failed, this, [this] {
+    if (state_ != State::arming) return;
+    wish_.reset();
+    enter(State::idle);
+    session_->sendGate(GateCommand::run);
   });
-  // A cell that ended before the gate could stop it leaves the gate armed: open it, or the next run would
-  // pause.
-  connect(runner_, &CellRunner::finished, this, [this] {
-    if (session_->live() && session_->status().gate != GateState::open) session_->sendGate(GateCommand::run);
-  });
-  connect(kernel_, &KernelSession::stateChanged, this, [this](KernelState state) {
-    if (state == KernelState::dead || state == KernelState::stopped) arming_ = wanted_ = false;
-  });
+  connect(runner_, &CellRunner::cellStateChanged, this, &Stepper::update);
+  connect(runner_, &CellRunner::finished, this, &Stepper::update);
+  state_ = observed();
 }
 
-bool Stepper::stopped() const {
-  return session_->live() && session_->status().gate == GateState::stopped;
+// ---- states ----
+
+State Stepper::observed() const {
+  const KernelState kernel = kernel_->state();
+  if (kernel == KernelState::stopped || kernel == KernelState::dead) return State::noSession;
+  if (kernel == KernelState::starting) return State::connecting;
+  if (!session_->live())
+    return kernel_->engine() == Engine::missing ? State::withoutEngine : State::connecting;
+  if (session_->status().gate == GateState::stopped) return State::stopped;
+  if (runner_->busy()) return State::running;
+  return state_ == State::arming ? State::arming : State::idle;
+}
+
+void Stepper::enter(State state) {
+  if (state == state_) return;
+  state_ = state;
+  emit stateChanged(state);
+}
+
+void Stepper::update() {
+  const State before = state_;
+  const State now = observed();
+  if (now == State::arming && session_->status().gate != GateState::open) return runWished();
+  if (now == before) return;
+  const auto wish = std::exchange(wish_, std::nullopt);
+  enter(now);
+  switch (now) {
+    case State::connecting:
+      // Asked for before there was a session. What was to be armed in one that does not answer any more, is
+      // dropped.
+      if (before == State::noSession) wish_ = wish;
+      break;
+    case State::withoutEngine:
+      if (wish) emit refused(noEngine);
+      break;
+    case State::idle:
+      // A cell that ended before the gate could stop it leaves the gate armed: the next run would pause.
+      if (session_->status().gate != GateState::open) session_->sendGate(GateCommand::run);
+      [[fallthrough]];
+    case State::running:
+    case State::stopped:
+      if (before == State::connecting && wish) arm(wish->cell, wish->command);
+      break;
+    case State::noSession:
+    case State::arming:
+      break;
+  }
 }
 
 bool Stepper::lookingBack() const {
   return session_->recordCount() > 0 && !session_->following();
 }
 
-void Stepper::stepOp() {
-  if (lookingBack()) {
-    session_->stepCursor(1);
-    if (session_->cursor() >= session_->recordCount()) session_->follow();
-    return;
+// ---- the cell that a key means ----
+
+QString Stepper::chooseCell() {
+  const int current = currentCell_();
+  const int index = codeCellFrom(*runner_->document(), current);
+  if (index < 0) {
+    emit refused(noCodeCell(*runner_->document()));
+    return {};
   }
-  arm(GateCommand::step_op);
+  const QString id = runner_->document()->cell(index).id;
+  if (index != current) emit cellChosen(id);
+  return id;
+}
+
+void Stepper::runChosen() {
+  const QString cell = chooseCell();
+  if (!cell.isEmpty()) runner_->run({cell});
+}
+
+// ---- keys ----
+
+void Stepper::stepOp() {
+  if (!lookingBack()) return step(GateCommand::step_op);
+  session_->stepCursor(1);
+  if (session_->cursor() >= session_->recordCount()) session_->follow();
 }
 
 void Stepper::stepLine() {
-  session_->follow();
-  arm(GateCommand::step_line);
+  if (lookingBack())
+    forwardToNextLine();
+  else
+    step(GateCommand::step_line);
 }
 
-void Stepper::arm(GateCommand command) {
-  command_ = command;
-  if (!session_->live()) {
-    const KernelState state = kernel_->state();
-    if (state == KernelState::stopped || state == KernelState::dead) kernel_->start(runner_->folder());
-    if (state == KernelState::idle || state == KernelState::busy) {
-      emit refused("This session can't be stepped: its process has no Tapedeck engine in it.");
+void Stepper::forwardToNextLine() {
+  const auto last = session_->recordCount();
+  const auto* from = session_->cachedRecord(session_->cursor());
+  auto number = session_->cursor() + 1;
+  // As far as records are here: beyond them the line is not known, and the cursor's move asks for them.
+  for (; from && number < last; ++number) {
+    const auto* record = session_->cachedRecord(number);
+    if (!record || record->line != from->line || record->cell != from->cell || record->file != from->file)
+      break;
+  }
+  session_->setCursor(number);
+  if (session_->cursor() >= last) session_->follow();
+}
+
+void Stepper::step(GateCommand command) {
+  switch (state_) {
+    case State::noSession: {
+      const QString cell = chooseCell();
+      if (cell.isEmpty()) return;
+      wish_ = Wish{cell, command};
+      kernel_->start(runner_->folder());
       return;
     }
-    wanted_ = true;  // arms itself when the session is there
-    return;
-  }
-  if (!session_->status().recording) {
-    emit refused(
-        "Recording is off, so there is nothing to stop at. Switch it on (Session › Recording) to step.");
-    return;
-  }
-  session_->sendGate(command);
-  if (!runner_->busy()) {
-    arming_ = true;
-    checkArmed();
+    case State::connecting:
+      if (wish_ && !wish_->cell.isEmpty()) {
+        wish_->command = command;
+      } else if (runner_->busy()) {
+        wish_ = Wish{{}, command};
+      } else if (const QString cell = chooseCell(); !cell.isEmpty()) {
+        wish_ = Wish{cell, command};
+      }
+      return;
+    case State::withoutEngine:
+      emit refused(noEngine);
+      return;
+    case State::idle:
+      if (const QString cell = chooseCell(); !cell.isEmpty()) arm(cell, command);
+      return;
+    case State::arming:
+      return;  // on its way to the first op already
+    case State::running:
+    case State::stopped:
+      arm({}, command);
+      return;
   }
 }
 
-void Stepper::checkArmed() {
-  if (!arming_ || session_->status().gate == GateState::open) return;
-  arming_ = false;
-  emit runCurrentRequested();
+/// With a `cell`: it is started when the gate has answered.
+void Stepper::arm(const QString& cell, GateCommand command) {
+  if (!recordingIsOn()) return;
+  session_->sendGate(command);
+  if (cell.isEmpty() || runner_->busy()) return;
+  wish_ = Wish{cell, command};
+  enter(State::arming);
+}
+
+void Stepper::runWished() {
+  const QString cell = std::exchange(wish_, std::nullopt)->cell;
+  runner_->run({cell});
+  if (runner_->busy()) return;
+  enter(State::idle);  // the cell was deleted meanwhile
+  session_->sendGate(GateCommand::run);
+}
+
+bool Stepper::recordingIsOn() {
+  if (session_->status().recording) return true;
+  emit refused(recordingOff);
+  return false;
 }
 
 void Stepper::stepOut() {
-  if (!stopped()) {
+  if (state_ != State::stopped) {
     emit refused("Step out works while the session is paused inside a playback or a custom gradient.");
     return;
   }
@@ -84,28 +204,71 @@ void Stepper::stepOut() {
 }
 
 void Stepper::stepBack() {
-  session_->stepCursor(-1);
+  if (session_->recordCount() == 0)
+    emit refused("There is nothing to look back at: no op has run yet.");
+  else if (session_->cursor() <= 1)
+    emit refused("This is the session's first record.");
+  else
+    session_->stepCursor(-1);
 }
 
 void Stepper::pause() {
-  if (!runner_->busy()) {
-    emit refused(
-        "Nothing runs that could be paused. Step op (F10) starts the current cell and pauses before its "
-        "first op.");
-    return;
+  switch (state_) {
+    case State::noSession:
+    case State::idle:
+      emit refused(nothingRuns);
+      return;
+    case State::connecting:
+      if (runner_->busy())
+        wish_ = Wish{{}, GateCommand::pause};
+      else if (!wish_)
+        emit refused(nothingRuns);
+      return;
+    case State::withoutEngine:
+      emit refused(runner_->busy() ? noEngine : nothingRuns);
+      return;
+    case State::arming:
+      return;
+    case State::running:
+      if (!recordingIsOn()) return;
+      session_->follow();
+      session_->sendGate(GateCommand::pause);
+      return;
+    case State::stopped:
+      session_->follow();
+      return;
   }
-  if (!session_->live()) {
-    emit refused("This session can't be paused: its process has no Tapedeck engine in it.");
-    return;
-  }
-  session_->follow();
-  session_->sendGate(GateCommand::pause);
 }
 
 void Stepper::resume() {
-  session_->follow();
-  if (session_->live()) session_->sendGate(GateCommand::run);
-  if (!runner_->busy()) emit runCurrentRequested();
+  switch (state_) {
+    case State::noSession:
+    case State::withoutEngine:
+    case State::idle:
+      session_->follow();
+      if (runner_->busy())
+        emit refused("It runs already.");
+      else
+        runChosen();
+      return;
+    case State::connecting:
+      if (wish_ && !wish_->cell.isEmpty())
+        runner_->run({std::exchange(wish_, std::nullopt)->cell});
+      else if (runner_->busy())
+        wish_.reset();
+      else
+        runChosen();
+      return;
+    case State::arming:
+      session_->sendGate(GateCommand::run);
+      runWished();
+      return;
+    case State::running:
+    case State::stopped:
+      session_->follow();
+      session_->sendGate(GateCommand::run);
+      return;
+  }
 }
 
 }  // namespace tapedeck::app

@@ -2,46 +2,78 @@
 #pragma once
 
 #include <QObject>
+#include <functional>
+#include <optional>
 
 #include "app/control/cell_runner.h"
 #include "inspector/model/session.h"
 
 namespace tapedeck::app {
 
+/// Beside it there is one more thing that keys depend on: whether the user looks back (Stepper::lookingBack).
+enum class StepperState {
+  noSession,      ///< no process: none was started, or it ended
+  connecting,     ///< the process starts, or its debug server does not answer (yet, or for now)
+  withoutEngine,  ///< cells run, but nothing can be stepped
+  idle,           ///< no cell runs; the gate is open
+  arming,         ///< the gate was asked to shut; the cell goes out when it says that it is
+  running,
+  stopped  ///< at the gate
+};
+
 class Stepper : public QObject {
   Q_OBJECT
  public:
-  Stepper(inspector::Session* session, CellRunner* runner, KernelSession* kernel, QObject* parent = nullptr);
+  Stepper(inspector::Session* session, CellRunner* runner, Kernel* kernel, QObject* parent = nullptr);
 
-  bool stopped() const;  ///< at the gate
+  /// Where the user is in the notebook: what starts a cell takes the first one with code from there on.
+  void setCurrentCell(std::function<int()> index) { currentCell_ = std::move(index); }
+
+  StepperState state() const { return state_; }
+  bool lookingBack() const;
 
  public slots:
-  /// Looking back: forward by one record. At the gate: one op or VJP. Running: pause. Idle: asks for the
-  /// current cell to be run, with the gate shut before its first op.
+  /// Looking back: forward by one record, or to the next line. At the gate: one op or VJP, or one line.
+  /// Running: pause. Idle: starts the current cell, with the gate shut before its first op; without a session
+  /// that begins first.
   void stepOp();
   void stepLine();
   void stepOut();
   void stepBack();
   void pause();
-  void resume();  ///< Idle: asks for the current cell to be run, with the gate open.
+  void resume();  ///< Idle: starts the current cell, with the gate open.
 
  signals:
-  /// The gate is ready for it: run the cell that is current.
-  void runCurrentRequested();
+  void stateChanged(tapedeck::app::StepperState state);
+  /// A key acts on this cell, which is not the current one.
+  void cellChosen(const QString& cellId);
   /// A sentence why the key did nothing.
   void refused(const QString& sentence);
 
  private:
-  void arm(protocol::GateCommand command);
-  void checkArmed();
-  bool lookingBack() const;
+  /// What was asked for before the session was there, or waits for the gate's answer.
+  struct Wish {
+    QString cell;  ///< to be started; empty: what the runner has already
+    protocol::GateCommand command;
+  };
+
+  StepperState observed() const;
+  void enter(StepperState state);
+  void update();
+  void step(protocol::GateCommand command);
+  void arm(const QString& cell, protocol::GateCommand command);
+  void runWished();
+  void forwardToNextLine();
+  QString chooseCell();
+  void runChosen();
+  bool recordingIsOn();
 
   inspector::Session* session_;
   CellRunner* runner_;
-  KernelSession* kernel_;
-  bool arming_ = false;  ///< the gate was asked to shut before a cell is sent
-  bool wanted_ = false;  ///< a step was asked for before the session was connected
-  protocol::GateCommand command_ = protocol::GateCommand::step_op;
+  Kernel* kernel_;
+  std::function<int()> currentCell_ = [] { return 0; };
+  StepperState state_ = StepperState::noSession;
+  std::optional<Wish> wish_;
 };
 
 }  // namespace tapedeck::app

@@ -26,6 +26,7 @@ MainWindow::MainWindow(QWidget* parent)
       series_(new inspector::SeriesModel(session_, this)),
       cellNames_(new inspector::CellNames(this)),
       stepper_(new Stepper(session_, runner_, kernel_, this)),
+      notices_(new SessionNotices(kernel_, session_, this)),
       actions_(new Actions(this)) {
   setAttribute(Qt::WA_DeleteOnClose);
   setDockOptions(AnimatedDocks | AllowNestedDocks | AllowTabbedDocks);
@@ -130,7 +131,7 @@ void MainWindow::connectFiles() {
   on("file.save_as", &FileControl::saveAs);
 }
 
-// From the start page to the panels. Starting the process runs no code of the notebook.
+// From the start page to the panels. The session starts with the first run: opening a file runs nothing.
 void MainWindow::enterNotebook() {
   if (std::exchange(onStartPage_, false)) {
     showNotebook();
@@ -142,7 +143,7 @@ void MainWindow::enterNotebook() {
       resetLayout();
     }
   }
-  kernel_->start(runner_->folder());
+  updateState();
   const bool fresh = document_->cellCount() == 1 && document_->cell(0).source.isEmpty();
   notebook_->setCurrentCell(0, fresh);
   if (!fresh) notebook_->setFocus();

@@ -3,8 +3,9 @@
 
 #include <QMainWindow>
 
-#include "app/control/cell_runner.h"
-#include "app/control/stepper.h"
+#include "app/control/session_notices.h"
+#include "app/control/session_text.h"
+#include "app/kernel/kernel_session.h"
 #include "app/notebook/view/notebook_view.h"
 #include "app/shell/actions.h"
 #include "app/shell/message_bar.h"
@@ -70,9 +71,7 @@ class MainWindow : public QMainWindow {
   void updateState();
   void updatePausedLine();
   void updateCellLabels();
-  QString stateText() const;
-  QString placeText(const QString& cell, int line) const;
-  void kernelStateChanged(KernelState state, const QString& sentence);
+  void showNotice(SessionNotices::Kind kind, const QString& sentence, bool restart);
 
   Document* document_;
   KernelSession* kernel_;
@@ -81,6 +80,8 @@ class MainWindow : public QMainWindow {
   inspector::SeriesModel* series_;
   inspector::CellNames* cellNames_;
   Stepper* stepper_;
+  SessionNotices* notices_;
+  MarkedLine marked_;
   Actions* actions_;
   FileControl* files_ = nullptr;
 

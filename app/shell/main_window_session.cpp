@@ -6,13 +6,12 @@
 #include <QSettings>
 #include <QStatusBar>
 
+#include "app/control/cell_names.h"
 #include "app/notebook/view/notebook_view.h"
 #include "app/shell/main_window.h"
 #include "inspector/ui/theme.h"
 
 namespace tapedeck::app {
-
-using protocol::GateState;
 
 void MainWindow::connectActions() {
   const auto on = [this](const char* id, auto&& act) {
@@ -47,12 +46,22 @@ void MainWindow::connectActions() {
 }
 
 void MainWindow::connectCellActions() {
+  // In the notebook their keys are Jupyter's, which show a text rendered; from the tool bar and the menu they
+  // run code, also where the current cell is none.
+  const auto runCode = [this](void (NotebookView::*run)()) {
+    const int index = codeCellFrom(*document_, notebook_->currentCell());
+    if (index < 0) return statusBar()->showMessage(noCodeCell(*document_), 8000);
+    if (index != notebook_->currentCell()) notebook_->setCurrentCell(index, false);
+    (notebook_->*run)();
+  };
+  connect((*actions_)["cell.run"], &QAction::triggered, this,
+          [runCode] { runCode(&NotebookView::runCurrent); });
+  connect((*actions_)["cell.run_advance"], &QAction::triggered, this,
+          [runCode] { runCode(&NotebookView::runCurrentAndAdvance); });
   const struct {
     const char* id;
     void (NotebookView::*slot)();
-  } rows[] = {{"cell.run", &NotebookView::runCurrent},
-              {"cell.run_advance", &NotebookView::runCurrentAndAdvance},
-              {"cell.run_all", &NotebookView::runAll},
+  } rows[] = {{"cell.run_all", &NotebookView::runAll},
               {"cell.insert_above", &NotebookView::insertAbove},
               {"cell.insert_below", &NotebookView::insertBelow},
               {"cell.delete", &NotebookView::deleteCurrent},
@@ -67,25 +76,32 @@ void MainWindow::connectCellActions() {
 
   connect(notebook_, &NotebookView::runRequested, runner_, &CellRunner::run);
   connect(notebook_, &NotebookView::inputGiven, kernel_, &KernelSession::sendInput);
+  // What only a session can answer starts one where there was none yet.
+  connect(notebook_, &NotebookView::completionRequested, runner_, &CellRunner::begin);
   connect(notebook_, &NotebookView::completionRequested, kernel_, &KernelSession::complete);
+  connect(notebook_, &NotebookView::helpRequested, runner_, &CellRunner::begin);
   connect(notebook_, &NotebookView::helpRequested, kernel_, &KernelSession::inspect);
   connect(kernel_, &KernelSession::completed, notebook_, &NotebookView::showCompletions);
   connect(kernel_, &KernelSession::inspected, notebook_, &NotebookView::showHelp);
   connect(kernel_, &KernelSession::inputRequested, notebook_, &NotebookView::askInput);
   connect(runner_, &CellRunner::cellStateChanged, notebook_, &NotebookView::setCellState);
-  connect(stepper_, &Stepper::runCurrentRequested, notebook_, &NotebookView::runCurrent);
+  stepper_->setCurrentCell([this] { return notebook_->currentCell(); });
+  connect(stepper_, &Stepper::cellChosen, this,
+          [this](const QString& cell) { notebook_->setCurrentCell(document_->indexOf(cell), false); });
   connect(stepper_, &Stepper::refused, this,
           [this](const QString& sentence) { statusBar()->showMessage(sentence, 8000); });
 }
 
 void MainWindow::connectSession() {
-  for (const auto signal : {&Document::cellInserted, &Document::cellRemoved})
+  for (const auto signal : {&Document::cellInserted, &Document::cellRemoved, &Document::outputsChanged})
     connect(document_, signal, this, &MainWindow::updateCellLabels);
   connect(document_, &Document::cellMoved, this, &MainWindow::updateCellLabels);
   connect(document_, &Document::reset, this, &MainWindow::updateCellLabels);
-  connect(kernel_, &KernelSession::stateChanged, this, &MainWindow::kernelStateChanged);
-  connect(session_, &inspector::Session::failed, this,
-          [this](const QString& reason) { messages_->show(MessageBar::Kind::error, reason); });
+  connect(notices_, &SessionNotices::told, this, &MainWindow::showNotice);
+  connect(notices_, &SessionNotices::withdrawn, this, [this] { messages_->dismiss("session"); });
+  connect(kernel_, &KernelSession::stateChanged, this, &MainWindow::updateState);
+  connect(runner_, &CellRunner::cellStateChanged, this, &MainWindow::updateState);
+  connect(stepper_, &Stepper::stateChanged, this, &MainWindow::updateState);
   for (const auto signal : {&inspector::Session::statusChanged, &inspector::Session::cleared}) {
     connect(session_, signal, this, &MainWindow::updateState);
     connect(session_, signal, this, &MainWindow::updatePausedLine);
@@ -98,55 +114,23 @@ void MainWindow::connectSession() {
 // Records name cells by their ids; people know them by the number beside them.
 void MainWindow::updateCellLabels() {
   QHash<QString, QString> labels;
-  for (int i = 0; i < document_->cellCount(); ++i)
-    labels[document_->cell(i).id] = QString("cell %1").arg(i + 1);
-  cellNames_->set(labels);
-}
-
-void MainWindow::kernelStateChanged(KernelState state, const QString& sentence) {
-  if (state == KernelState::dead)
-    messages_->show(MessageBar::Kind::error, sentence,
-                    {{"Start a new session", [this] { kernel_->restart(); }}});
-  else if (state == KernelState::starting && !messages_->text().isEmpty())
-    messages_->dismiss();
-  updateState();
-  updatePausedLine();
-}
-
-QString MainWindow::placeText(const QString& cell, int line) const {
-  const int index = document_->indexOf(cell);
-  if (index < 0) return line > 0 ? QString(", line %1").arg(line) : QString();
-  return QString(", cell %1 line %2").arg(index + 1).arg(line);
-}
-
-QString MainWindow::stateText() const {
-  const auto& status = session_->status();
-  switch (kernel_->state()) {
-    case KernelState::stopped:
-      return "not started";
-    case KernelState::starting:
-      return "starting …";
-    case KernelState::dead:
-      return "ended; what it showed is still here";
-    case KernelState::idle:
-      return "ready";
-    case KernelState::busy:
-      break;
+  for (int i = 0; i < document_->cellCount(); ++i) {
+    const QString id = document_->cell(i).id;
+    labels[id] = cellName(*document_, id);
   }
-  if (!session_->live() || status.gate == GateState::open) return "running";
-  if (status.gate == GateState::will_stop) return "running to the next stop";
-  const auto* record = session_->cachedRecord(status.stopped_before);
-  const QString what = !record ? QString("an op")
-                       : record->kind == protocol::RecordKind::vjp
-                           ? "the VJP of " + QString::fromStdString(record->op)
-                           : QString::fromStdString(record->op);
-  return "paused before " + what +
-         placeText(QString::fromStdString(status.cell), static_cast<int>(status.line));
+  if (labels != cellNames_->all()) cellNames_->set(labels);
+}
+
+void MainWindow::showNotice(SessionNotices::Kind kind, const QString& sentence, bool restart) {
+  QList<MessageBar::Choice> choices;
+  if (restart) choices << MessageBar::Choice{"Start a new session", [this] { kernel_->restart(); }};
+  messages_->show(kind == SessionNotices::Kind::error ? MessageBar::Kind::error : MessageBar::Kind::warning,
+                  sentence, choices, "session");
 }
 
 void MainWindow::updateState() {
   const auto& status = session_->status();
-  QStringList parts{"session: " + stateText()};
+  QStringList parts{sessionText(*stepper_, *kernel_, *session_, *runner_)};
   if (session_->live()) {
     const QLocale locale(QLocale::English);
     const auto size = [&](quint64 bytes) {
@@ -167,19 +151,13 @@ void MainWindow::updateState() {
   (*actions_)["session.interrupt"]->setEnabled(!onStartPage_ && (busy || runner_->busy()));
 }
 
-// While ops fly past, marking their lines would only flicker: the mark is for a session that is paused, or
-// for a user who looks back.
+// The session tells its status once a second: only what changes is marked anew and scrolled to, or nobody
+// could look elsewhere while it is paused.
 void MainWindow::updatePausedLine() {
-  const auto& status = session_->status();
-  const bool stopped = session_->live() && status.gate == GateState::stopped;
-  const auto cursor = session_->cursor();
-  const auto* record = session_->cachedRecord(cursor);
-  if (stopped && cursor == status.stopped_before)
-    notebook_->setPausedLine(QString::fromStdString(status.cell), static_cast<int>(status.line), true);
-  else if (record && !record->cell.empty() && (stopped || !session_->following()))
-    notebook_->setPausedLine(QString::fromStdString(record->cell), static_cast<int>(record->line), false);
-  else
-    notebook_->setPausedLine({}, 0, false);
+  const MarkedLine line = markedLine(*session_);
+  if (line == marked_) return;
+  marked_ = line;
+  notebook_->setPausedLine(line.cell, line.line, line.pending);
 }
 
 void MainWindow::askBudget() {

@@ -14,6 +14,22 @@ namespace {
 /// While ops rush by, views that redraw more often than this only cost the session time.
 constexpr int follow_interval_ms = 100;
 
+template <class T>
+bool same(const T& a, const T& b);
+template <class T>
+bool same(const std::vector<T>& a, const std::vector<T>& b) {
+  return std::ranges::equal(a, b, [](const T& x, const T& y) { return same(x, y); });
+}
+/// Whether two messages say the same, field by field.
+template <class T>
+bool same(const T& a, const T& b) {
+  if constexpr (requires { T::fields(); })
+    return std::apply([&](const auto&... field) { return (same(a.*field.member, b.*field.member) && ...); },
+                      T::fields());
+  else
+    return a == b;
+}
+
 }  // namespace
 
 Session::Private::Private(Session* session) : q(session) {
@@ -95,7 +111,8 @@ void Session::Private::takeStatus(const protocol::Status& next) {
   // A page may have told of newer records before the notice came.
   status.records = std::max(next.records, before.records);
   refreshOpen();
-  emit q->statusChanged();
+  // The heartbeat tells the same once a second.
+  if (!same(status, before)) emit q->statusChanged();
   if (next.stopped_before != before.stopped_before) emit q->stopped(next.stopped_before);
   followStatus(false);
 }

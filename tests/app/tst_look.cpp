@@ -65,7 +65,6 @@ class TestLook : public QObject {
     QCOMPARE(window.size(), size);
 
     window.openNotebook(sample("noisy_square.ipynb"));
-    QTRY_VERIFY_WITH_TIMEOUT(isReady(window), patience);
     QCOMPARE(window.size(), size);
     window.findChild<QAction*>("view.reset_layout")->trigger();
     window.notebook()->setCurrentCell(1, false);

@@ -158,7 +158,6 @@ class TestPanels : public QObject {
 
   void aTensorOfManyAxesLeavesTheOtherPanelsTheirRoom() {
     const auto window = open({1280, 800}, "import tapedeck as tf\ntf.random.normal([2, 3, 4, 5, 6, 7])");
-    QTRY_VERIFY_WITH_TIMEOUT(isReady(*window), patience);
     const QList<double> before = shares(*window);
     window->notebook()->setCurrentCell(0, false);
     QTest::keyClick(window.get(), Qt::Key_Return, Qt::ShiftModifier);

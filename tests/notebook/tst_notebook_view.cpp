@@ -170,7 +170,8 @@ class TestNotebookView : public QObject {
          std::initializer_list<std::pair<CellState, const char*>>{{CellState::queued, "queued"},
                                                                   {CellState::busy, "running"},
                                                                   {CellState::done, "done"},
-                                                                  {CellState::failed, "failed"}}) {
+                                                                  {CellState::failed, "failed"},
+                                                                  {CellState::killed, "killed"}}) {
       window.view.setCellState("a", state);
       QCOMPARE(window.view.cellState("a"), state);
       QCOMPARE(cell->accessibleName(), QString("Code cell 1, %1").arg(word));

@@ -3,6 +3,6 @@
 
 namespace tapedeck::app {
 
-enum class CellState { idle, queued, busy, done, failed };
+enum class CellState { idle, queued, busy, done, failed, killed /* its session ended while it ran */ };
 
 }  // namespace tapedeck::app

@@ -99,6 +99,8 @@ QString CellWidget::stateWord() const {
       return "done";
     case CellState::failed:
       return "failed";
+    case CellState::killed:
+      return "killed";
   }
   return {};
 }
@@ -136,8 +138,9 @@ void CellWidget::paintGutter(QPainter& painter) const {
   const QFontMetrics code(theme_.codeFont);
   QString prompt;
   if (shownType_ == CellType::code) {
-    const bool waiting = state_ == CellState::busy || state_ == CellState::queued;
     const int count = cell().executionCount;
+    // Once it runs it has the number by which a pause in it is told.
+    const bool waiting = state_ == CellState::queued || (state_ == CellState::busy && count == 0);
     prompt = waiting ? "[*]" : count > 0 ? QString("[%1]").arg(count) : "[ ]";
   } else if (shownType_ == CellType::raw) {
     prompt = "raw";
@@ -154,7 +157,7 @@ void CellWidget::paintGutter(QPainter& painter) const {
   QColor color = theme_.muted;
   if (state_ == CellState::busy) color = theme_.busy;
   if (state_ == CellState::done) color = theme_.success;
-  if (state_ == CellState::failed) color = theme_.failure;
+  if (state_ == CellState::failed || state_ == CellState::killed) color = theme_.failure;
   if (word.isEmpty()) return;
   const QFont small = smallFont(theme_);
   const QFontMetrics metrics(small);
@@ -172,6 +175,7 @@ void CellWidget::paintGutter(QPainter& painter) const {
   }
   const Icon icon = state_ == CellState::done     ? Icon::tick
                     : state_ == CellState::failed ? Icon::cross
+                    : state_ == CellState::killed ? Icon::warning
                                                   : Icon::queued;
   painter.drawPixmap(mark.topLeft(), iconPixmap(icon, color, size, devicePixelRatioF()));
 }
@@ -223,6 +227,9 @@ bool CellWidget::event(QEvent* event) {
         break;
       case CellState::failed:
         text = "Ended with an error, or was interrupted";
+        break;
+      case CellState::killed:
+        text = "The session ended while it ran";
         break;
     }
   }

@@ -200,7 +200,7 @@ void CellWidget::endInput() {
 // ---- state ----
 
 void CellWidget::setState(CellState state) {
-  if (state == CellState::done || state == CellState::failed || state == CellState::idle) endInput();
+  if (state != CellState::busy && state != CellState::queued) endInput();
   state_ = state;
   updateAccessibleName();
   update();

@@ -179,7 +179,7 @@ void NotebookView::clearAllOutputs() {
   for (int i = 0; i < d_->document->cellCount(); ++i) d_->document->clearOutputs(d_->document->cell(i).id);
   for (const QString& id : d_->states.keys()) {
     const CellState state = d_->states.value(id);
-    if (state == CellState::done || state == CellState::failed) setCellState(id, CellState::idle);
+    if (state != CellState::busy && state != CellState::queued) setCellState(id, CellState::idle);
   }
 }
 
@@ -194,6 +194,21 @@ void NotebookView::zoomOut() {
 }
 
 // ---- events ----
+
+bool NotebookView::event(QEvent* event) {
+  // In the notebook Shift+Enter and Ctrl+Enter are Jupyter's keys, wherever in it the focus is; the menu's
+  // entries of the same keys act from elsewhere.
+  if (event->type() == QEvent::ShortcutOverride) {
+    const auto* key = static_cast<QKeyEvent*>(event);
+    const auto modifiers = key->modifiers() & ~Qt::KeypadModifier;
+    const bool enter = key->key() == Qt::Key_Return || key->key() == Qt::Key_Enter;
+    if (enter && (modifiers == Qt::ShiftModifier || modifiers == Qt::ControlModifier)) {
+      event->accept();
+      return true;
+    }
+  }
+  return QScrollArea::event(event);
+}
 
 void NotebookView::keyPressEvent(QKeyEvent* event) {
   if (d_->commandKey(*event)) {

@@ -54,6 +54,7 @@ class NotebookView : public QScrollArea {
   void helpRequested(quint64 request, const QString& code, int cursorPosition);
 
  protected:
+  bool event(QEvent* event) override;
   void keyPressEvent(QKeyEvent* event) override;
   void resizeEvent(QResizeEvent* event) override;
   void showEvent(QShowEvent* event) override;

@@ -75,6 +75,7 @@ int main(int argc, char** argv) {
   opening.start();
   window.openNotebook(notebook);
   report("open_notebook_call", {static_cast<double>(opening.nsecsElapsed()) / 1e6});
+  window.kernel()->restart();
   waitFor([&] { return isReady(window); });
   report("open_to_ready_session", {static_cast<double>(opening.nsecsElapsed()) / 1e6});
 

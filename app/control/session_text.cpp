@@ -1,0 +1,73 @@
+#include "app/control/session_text.h"
+
+#include <QFileInfo>
+
+#include "app/control/cell_names.h"
+
+namespace tapedeck::app {
+namespace {
+
+using protocol::GateState;
+
+QString pausedText(const inspector::Session& session, const Document& document) {
+  const auto& status = session.status();
+  const auto* record = session.cachedRecord(status.stopped_before);
+  QString text = "paused before ";
+  if (!record)
+    text += "an op";
+  else if (record->kind == protocol::RecordKind::vjp)
+    text += "the VJP of " + QString::fromStdString(record->op);
+  else
+    text += QString::fromStdString(record->op);
+  QString place = cellName(document, QString::fromStdString(status.cell));
+  if (place.isEmpty() && record) place = QFileInfo(QString::fromStdString(record->file)).fileName();
+  if (!place.isEmpty()) text += ", " + place;
+  if (status.line > 0) text += QString("%1 line %2").arg(place.isEmpty() ? "," : "").arg(status.line);
+  return text;
+}
+
+QString runningText(const CellRunner& runner) {
+  const QString cell = cellName(*runner.document(), runner.runningCell());
+  return cell.isEmpty() ? QString("running") : "running " + cell;
+}
+
+}  // namespace
+
+QString sessionText(const Stepper& stepper, const Kernel& kernel, const inspector::Session& session,
+                    const CellRunner& runner) {
+  switch (stepper.state()) {
+    case StepperState::noSession:
+      return kernel.state() == KernelState::dead ? "session: ended; what it showed is still here"
+                                                 : "no session: it starts with the first run";
+    case StepperState::connecting:
+      if (kernel.state() == KernelState::starting) return "session: starting …";
+      return runner.busy() ? "session: " + runningText(runner) + "; its engine does not answer"
+                           : QString("session: waiting for its engine …");
+    case StepperState::withoutEngine:
+      return "session: " + (runner.busy() ? runningText(runner) : QString("ready")) + ", without the engine";
+    case StepperState::idle:
+      return "session: ready";
+    case StepperState::arming:
+      return "session: starting the cell, to stop before its first op";
+    case StepperState::running:
+      return "session: " + runningText(runner) +
+             (session.status().gate == GateState::will_stop ? " to the next stop" : "");
+    case StepperState::stopped:
+      return "session: " + pausedText(session, *runner.document());
+  }
+  return {};
+}
+
+MarkedLine markedLine(const inspector::Session& session) {
+  const auto& status = session.status();
+  const bool stopped = session.live() && status.gate == GateState::stopped;
+  const auto cursor = session.cursor();
+  if (stopped && cursor == status.stopped_before)
+    return {QString::fromStdString(status.cell), static_cast<int>(status.line), true, cursor};
+  const auto* record = session.cachedRecord(cursor);
+  if (record && !record->cell.empty() && (stopped || !session.following()))
+    return {QString::fromStdString(record->cell), static_cast<int>(record->line), false, cursor};
+  return {};
+}
+
+}  // namespace tapedeck::app

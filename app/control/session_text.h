@@ -1,0 +1,27 @@
+// What the window says of its session, in words.
+#pragma once
+
+#include <QString>
+
+#include "app/control/stepper.h"
+
+namespace tapedeck::app {
+
+/// For the status bar: "session: paused before matmul, cell [3] line 4".
+QString sessionText(const Stepper& stepper, const Kernel& kernel, const inspector::Session& session,
+                    const CellRunner& runner);
+
+/// The line that the notebook marks: where the session is paused, or what the cursor's record ran from.
+struct MarkedLine {
+  QString cell;  ///< empty: none
+  int line = 0;
+  bool pending = false;  ///< the gate waits there now
+  inspector::RecordNumber record = 0;
+
+  bool operator==(const MarkedLine&) const = default;
+};
+/// While ops fly past, marking their lines would only flicker: the mark is for a session that is paused, or
+/// for a user who looks back.
+MarkedLine markedLine(const inspector::Session& session);
+
+}  // namespace tapedeck::app
