@@ -13,9 +13,8 @@
 #include <csignal>
 #include <cstdio>
 
-#include "app/control/cell_runner.h"
-#include "engine/protocol/codec.h"
-#include "inspector/model/series_model.h"
+#include "app/control/batch_run.h"
+#include "app/kernel/kernel_session.h"
 #include "inspector/model/tape_graph.h"
 #include "inspector/panels/tape/graph_layout.h"
 #include "inspector/panels/tape/tape_svg.h"
@@ -36,11 +35,6 @@ void say(const QString& text) {
   std::fflush(stderr);
 }
 
-QString withoutAnsi(QString text) {
-  static const QRegularExpression escape("\x1b\\[[0-9;]*[A-Za-z]");
-  return text.remove(escape);
-}
-
 QString fileName(QString series) {
   static const QRegularExpression unsafe("[^A-Za-z0-9_.-]+");
   return series.replace(unsafe, "_");
@@ -49,26 +43,11 @@ QString fileName(QString series) {
 class HeadlessRun : public QObject {
  public:
   explicit HeadlessRun(HeadlessOptions options)
-      : options_(std::move(options)), runner_(&document_, &kernel_) {
+      : options_(std::move(options)), run_(&document_, &kernel_, &session_) {
     session_.setSource(kernel_.debugSource());
-    connect(&runner_, &CellRunner::cellStateChanged, this, &HeadlessRun::tellProgress);
-    connect(&runner_, &CellRunner::cellFailed, this, &HeadlessRun::tellError);
-    connect(&runner_, &CellRunner::finished, this, &HeadlessRun::collect);
-    connect(&kernel_, &KernelSession::stateChanged, this, [this](KernelState state, const QString& sentence) {
-      if (state == KernelState::dead) {
-        exitCode_ = 1;
-        say(sentence);
-        finish();
-      }
-    });
-    connect(&kernel_, &KernelSession::inputRequested, this, [this](const QString&, const QString& prompt) {
-      say(QString("A cell asks for input (\"%1\"), which a run without a window can't give: it gets an empty "
-                  "line.")
-              .arg(prompt));
-      kernel_.sendInput({});
-    });
-    connect(&session_, &inspector::Session::statusChanged, this, &HeadlessRun::collectNext);
-    connect(&series_, &inspector::SeriesModel::seriesChanged, this, &HeadlessRun::collectNext);
+    connect(&run_, &BatchRun::said, this, &say);
+    connect(&run_, &BatchRun::collected, this, &HeadlessRun::finish);
+    connect(&run_, &BatchRun::finished, this, [this] { QCoreApplication::exit(exitCode_); });
   }
 
   void start() {
@@ -82,123 +61,41 @@ class HeadlessRun : public QObject {
       say(QString("The folder %1 can't be made.").arg(options_.folder));
       return QCoreApplication::exit(2);
     }
-    QStringList cells;
-    for (int i = 0; i < document_.cellCount(); ++i)
-      if (document_.cell(i).type == CellType::code) cells << document_.cell(i).id;
-    total_ = static_cast<int>(cells.size());
     clock_.start();
-    if (cells.isEmpty()) return finish();
-    runner_.run(cells);
+    run_.start();
   }
 
  private:
-  void tellProgress(const QString& cellId, CellState state) {
-    if (state != CellState::busy) return;
-    const int index = document_.indexOf(cellId);
-    say(QString("[%1/%2] %3")
-            .arg(++started_)
-            .arg(total_)
-            .arg(document_.cell(index).source.trimmed().section('\n', 0, 0).left(70)));
-  }
-
-  void tellError(const QString& cellId, const nlohmann::json& error) {
-    exitCode_ = 1;
-    say(QString("Cell %1 failed:").arg(document_.indexOf(cellId) + 1));
-    for (const auto& line : error.value("traceback", std::vector<std::string>{}))
-      say(withoutAnsi(QString::fromStdString(line)));
-  }
-
-  // Everything ran: now the session's records, its last tape and its curves, page by page.
-  void collect() {
-    collecting_ = true;
-    ask<protocol::Status>(protocol::GetStatus{}, [this](const protocol::Status& status) {
-      expectedRecords_ = status.records;
-      expectedPoints_ = status.series_points;
-      statusKnown_ = true;
-      requestRecords();
-    });
-  }
-
-  /// What can't be had is told, and the run ends with what there is.
-  template <class Answer>
-  void ask(const protocol::Request& request, std::function<void(const Answer&)> answer) {
-    const bool asked =
-        session_.request<Answer>(request, this, std::move(answer), [this](const protocol::Failure& failure) {
-          say(QString("The session's records could not be had: %1")
-                  .arg(QString::fromStdString(failure.reason)));
-          finish();
-        });
-    if (!asked) finish();
-  }
-
-  void requestRecords() {
-    if (records_.size() < expectedRecords_) {
-      protocol::GetRecords get;
-      get.first = records_.size() + 1;
-      get.count = 500;
-      ask<protocol::Records>(get, [this](const protocol::Records& page) { takeRecords(page); });
-    } else if (lastPlayback_.tape != 0) {
-      protocol::GetTape get;
-      get.tape = lastPlayback_.tape;
-      get.last = expectedRecords_;
-      ask<protocol::TapeRecords>(get, [this](const protocol::TapeRecords& tape) {
-        tape_ = tape.records;
-        tapeDone_ = true;
-        collectNext();
-      });
-    } else {
-      tapeDone_ = true;
-      collectNext();
-    }
-  }
-
-  void takeRecords(const protocol::Records& page) {
-    for (const auto& record : page.records) {
-      if (record.kind == protocol::RecordKind::playback) lastPlayback_ = record;
-      records_.push_back(protocol::to_json(record));
-    }
-    if (page.records.empty()) expectedRecords_ = records_.size();
-    requestRecords();
-  }
-
-  void collectNext() {
-    if (!collecting_ || !statusKnown_ || !tapeDone_) return;
-    if (series_.position() >= expectedPoints_) finish();
-  }
-
-  void finish() {
-    if (std::exchange(finished_, true)) return;
+  void finish(bool failed) {
+    exitCode_ = failed ? 1 : 0;
     try {
       write();
       say(QString("%1 of %2 cells ran in %3 s; results are in %4")
-              .arg(started_)
-              .arg(total_)
+              .arg(run_.started())
+              .arg(run_.cells())
               .arg(static_cast<double>(clock_.elapsed()) / 1000, 0, 'f', 1)
               .arg(options_.folder));
     } catch (const std::runtime_error& error) {
       say(error.what());
       exitCode_ = 2;
     }
-    kernel_.shutdown();
-    QCoreApplication::exit(exitCode_);
   }
 
   void write() {
     document_.save(path(QFileInfo(options_.notebook).completeBaseName() + ".ipynb"));
     QByteArray json = "{\"format\": \"tapedeck-records\", \"version\": 1, \"records\": [";
-    for (std::size_t i = 0; i < records_.size(); ++i) {
-      json += i ? ",\n" : "\n";
-      json += QByteArray::fromStdString(records_[i]);
-    }
+    const char* separator = "\n";
+    for (const std::string& record : run_.records())
+      json += std::exchange(separator, ",\n") + QByteArray::fromStdString(record);
     writeFile("records.json", json + "\n]}\n");
-    if (!tape_.empty()) {
-      const auto graph = inspector::buildTapeGraph(tape_, expectedRecords_);
+    if (!run_.lastTape().empty()) {
+      const auto graph = inspector::buildTapeGraph(run_.lastTape(), run_.newestRecord());
       writeFile("tape.svg", inspector::tapeGraphSvg(graph, inspector::layoutTapeGraph(graph)));
     }
     std::vector<plots::ChartSeries> all;
-    for (const QString& name : series_.names()) {
+    for (const QString& name : run_.series().names()) {
       plots::ChartSeries one;
-      one.data = series_.series(name);
+      one.data = run_.series().series(name);
       all.push_back(one);
     }
     if (all.empty()) return;
@@ -227,15 +124,9 @@ class HeadlessRun : public QObject {
   Document document_;
   KernelSession kernel_;
   inspector::Session session_;
-  inspector::SeriesModel series_{&session_};
-  CellRunner runner_;
+  BatchRun run_;
   QElapsedTimer clock_;
-  int total_ = 0, started_ = 0, exitCode_ = 0;
-  bool collecting_ = false, statusKnown_ = false, tapeDone_ = false, finished_ = false;
-  quint64 expectedRecords_ = 0, expectedPoints_ = 0;
-  std::vector<std::string> records_;
-  protocol::Record lastPlayback_;
-  std::vector<protocol::Record> tape_;
+  int exitCode_ = 0;
 };
 
 }  // namespace
@@ -249,6 +140,9 @@ int runHeadless(const HeadlessOptions& options) {
   });
   std::signal(SIGINT, onInterrupt);
   std::signal(SIGTERM, onInterrupt);
+  // The exit code is the run's: the end of the session process, after which nothing is left, must not quit
+  // first.
+  QCoreApplication::setQuitLockEnabled(false);
   HeadlessRun run(options);
   QMetaObject::invokeMethod(
       &run, [&run] { run.start(); }, Qt::QueuedConnection);

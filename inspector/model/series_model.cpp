@@ -23,7 +23,8 @@ struct SeriesModel::Private {
     if (session->asking(channel) || session->status().series_points <= next) return;
     session->request<protocol::Series>(
         protocol::GetSeries{next}, q, [this](const protocol::Series& answer) { take(answer); },
-        [](const protocol::Failure&) {}, channel);
+        [this](const protocol::Failure& failure) { emit q->failed(QString::fromStdString(failure.reason)); },
+        channel);
   }
 
   void take(const protocol::Series& answer);
@@ -59,6 +60,7 @@ void SeriesModel::Private::take(const protocol::Series& answer) {
   for (const QString& name : changed) emit q->seriesChanged(name);
   // An answer that brings nothing new is not asked for again until the session says that there is more.
   if (advanced) ask();
+  emit q->answered();
 }
 
 SeriesModel::SeriesModel(Session* session, QObject* parent)
@@ -78,6 +80,12 @@ SeriesModel::SeriesModel(Session* session, QObject* parent)
 
 SeriesModel::~SeriesModel() = default;
 
+void SeriesModel::refresh() {
+  d_->ask();
+}
+bool SeriesModel::loading() const {
+  return d_->session->asking(channel);
+}
 quint64 SeriesModel::position() const {
   return d_->next;
 }

@@ -27,12 +27,18 @@ class SeriesModel : public QObject {
   const SeriesData* series(const QString& name) const;
   /// How many of the session's points (Status::series_points) have been received.
   quint64 position() const;
+  /// Asks for the points that are missing, where that is not under way.
+  void refresh();
+  bool loading() const;  ///< points are asked for and not answered
   /// The newest point made at or before a record; -1: none.
   static int pointAt(const SeriesData& series, RecordNumber record);
 
  signals:
   void seriesChanged(const QString& name);
   void namesChanged();
+  void answered();  ///< all that was asked for is here, unless loading()
+  /// Points could not be had; they are asked for again when the session's state changes.
+  void failed(const QString& reason);
 
  private:
   struct Private;

@@ -1,0 +1,83 @@
+// Runs a notebook from top to bottom with nobody there, and collects what came of it.
+#pragma once
+
+#include <QObject>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "app/control/cell_runner.h"
+#include "inspector/model/series_model.h"
+
+namespace tapedeck::app {
+
+enum class BatchState {
+  running,
+  connecting,  ///< the cells are done; the debug server is not there yet
+  collecting,  ///< records, then the last tape, then what is missing of the curves
+  ending,      ///< the session process is asked to end
+  done
+};
+
+/// Ends in every case: each answer that does not come, comes as a failure, or the process's end does. What
+/// can't be had is told, and the run ends with what there is.
+class BatchRun : public QObject {
+  Q_OBJECT
+ public:
+  BatchRun(Document* document, Kernel* kernel, inspector::Session* session, QObject* parent = nullptr);
+
+  void start();
+  BatchState state() const { return state_; }
+  int cells() const { return total_; }
+  int started() const { return started_; }  ///< how many cells began
+
+  // What was collected, when it has finished.
+  const std::vector<std::string>& records() const { return records_; }     ///< JSON
+  const std::vector<protocol::Record>& lastTape() const { return tape_; }  ///< empty: nothing was played
+  const inspector::SeriesModel& series() const { return series_; }
+  quint64 newestRecord() const { return expectedRecords_; }
+
+ signals:
+  void said(const QString& sentence);  ///< progress and trouble
+  /// All is collected; the session process still lives. `failed`: a cell failed, the process ended, or
+  /// something could not be had.
+  void collected(bool failed);
+  /// The session process is gone too.
+  void finished();
+
+ private:
+  void follow(KernelState state, const QString& sentence);
+  void tellProgress(const QString& cellId, CellState state);
+  void tellError(const QString& cellId, const nlohmann::json& error);
+  void answerInput(const QString& cellId, const QString& prompt);
+  void collect();
+  template <class Answer>
+  void ask(const char* what, const protocol::Request& request, std::function<void(const Answer&)> answer,
+           std::function<void()> without);
+  void takeStatus(const protocol::Status& status);
+  void requestRecords();
+  void takeRecords(const protocol::Records& page);
+  void requestTape();
+  void finishSeries();
+  void lookAtSeries();
+  void finishCollecting();
+  void trouble(const QString& sentence);
+
+  Document* document_;
+  Kernel* kernel_;
+  inspector::Session* session_;
+  inspector::SeriesModel series_;
+  CellRunner runner_;
+  BatchState state_ = BatchState::running;
+  int total_ = 0, started_ = 0;
+  bool failed_ = false;
+  bool tapeDone_ = false;
+  bool ended_ = false;  ///< the end of the process was told
+  QString asked_;       ///< the cell that was given a line of input
+  quint64 expectedRecords_ = 0;
+  std::vector<std::string> records_;
+  protocol::Record lastPlayback_;
+  std::vector<protocol::Record> tape_;
+};
+
+}  // namespace tapedeck::app

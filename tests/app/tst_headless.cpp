@@ -1,0 +1,202 @@
+// The program run without a window, as `./run.sh --headless` runs it: every sample, and what goes wrong.
+#include <signal.h>
+
+#include <QImage>
+#include <QProcess>
+#include <QXmlStreamReader>
+#include <QtTest>
+#include <nlohmann/json.hpp>
+
+namespace {
+
+constexpr int patience = 500'000;  // ms: a bound for a hang
+
+struct Outcome {
+  int code = -1;
+  QString said;
+  QDir folder;
+  bool has(const QString& name) const { return folder.exists(name); }
+  QByteArray file(const QString& name) const {
+    QFile file(folder.filePath(name));
+    return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
+  }
+  nlohmann::json json(const QString& name) const {
+    return nlohmann::json::parse(file(name).toStdString(), nullptr, false);
+  }
+};
+
+int elements(const QByteArray& svg, const QString& name) {
+  int count = 0;
+  QXmlStreamReader reader(svg);
+  while (!reader.atEnd())
+    if (reader.readNext() == QXmlStreamReader::StartElement && reader.name() == name) ++count;
+  return reader.hasError() ? -1 : count;
+}
+
+}  // namespace
+
+class TestHeadless : public QObject {
+  Q_OBJECT
+
+ private:
+  QTemporaryDir folder_;
+
+  void begin(QProcess& process, const QString& notebook, const QString& results) {
+    process.setProcessChannelMode(QProcess::MergedChannels);
+    process.start(TAPEDECK_BUILD_DIR "/app/tapedeck", {"--headless", notebook, "--out", results});
+  }
+  Outcome run(const QString& notebook) {
+    Outcome outcome;
+    outcome.folder = QDir(folder_.filePath(QFileInfo(notebook).completeBaseName() + "-results"));
+    QProcess process;
+    begin(process, notebook, outcome.folder.path());
+    if (process.waitForFinished(patience) && process.exitStatus() == QProcess::NormalExit)
+      outcome.code = process.exitCode();
+    outcome.said = QString::fromUtf8(process.readAll());
+    return outcome;
+  }
+  QString write(const QString& name, const QStringList& cells) {
+    nlohmann::json notebook = {
+        {"nbformat", 4}, {"nbformat_minor", 5}, {"metadata", nlohmann::json::object()}};
+    notebook["cells"] = nlohmann::json::array();
+    for (int i = 0; i < cells.size(); ++i)
+      notebook["cells"].push_back({{"cell_type", "code"},
+                                   {"id", "cell-" + std::to_string(i)},
+                                   {"metadata", nlohmann::json::object()},
+                                   {"execution_count", nullptr},
+                                   {"outputs", nlohmann::json::array()},
+                                   {"source", cells[i].toStdString()}});
+    QFile file(folder_.filePath(name));
+    if (!file.open(QIODevice::WriteOnly)) qFatal("cannot write");
+    file.write(QByteArray::fromStdString(notebook.dump(1)));
+    return file.fileName();
+  }
+
+ private slots:
+  void initTestCase() {
+    if (!QFileInfo::exists(TAPEDECK_BUILD_DIR "/app/tapedeck"))
+      QSKIP("the program is not built: target program");
+  }
+
+  void everySampleRunsAndWritesItsResults_data() {
+    QTest::addColumn<QString>("path");
+    for (const QFileInfo& sample : QDir(TAPEDECK_SOURCE_DIR "/samples").entryInfoList({"*.ipynb"}))
+      QTest::newRow(qPrintable(sample.completeBaseName())) << sample.absoluteFilePath();
+  }
+  void everySampleRunsAndWritesItsResults() {
+    QFETCH(QString, path);
+    const QByteArray before = [&] {
+      QFile file(path);
+      return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
+    }();
+    const Outcome outcome = run(path);
+    QVERIFY2(outcome.code == 0, qPrintable(outcome.said));
+
+    const auto notebook = outcome.json(QFileInfo(path).fileName());
+    QVERIFY(notebook.is_object());
+    int code = 0;
+    for (const auto& cell : notebook["cells"]) {
+      if (cell["cell_type"] != "code") continue;
+      QCOMPARE(cell["execution_count"].get<int>(), ++code);
+      for (const auto& output : cell["outputs"]) QVERIFY(output["output_type"] != "error");
+    }
+    QVERIFY(code > 0);
+    QVERIFY2(outcome.said.contains(QString("%1 of %1 cells ran in ").arg(code)), qPrintable(outcome.said));
+
+    const auto records = outcome.json("records.json");
+    QVERIFY(records.is_object());
+    QVERIFY(records["records"].size() > 10);
+    quint64 number = 0;
+    bool backward = false;
+    for (const auto& record : records["records"]) {
+      QCOMPARE(record["number"].get<quint64>(), ++number);
+      QCOMPARE(record["state"].get<std::string>(), std::string("done"));
+      backward = backward || record["backward"].get<bool>();
+    }
+    QVERIFY(backward);  // every sample is about gradients
+    QVERIFY(elements(outcome.file("tape.svg"), "text") > 2);
+    QVERIFY(elements(outcome.file("plots.svg"), "svg") >= 1);
+    QVERIFY(!QImage(outcome.folder.filePath("plots.png")).isNull());
+    QFile now(path);
+    QVERIFY(now.open(QIODevice::ReadOnly));
+    QCOMPARE(now.readAll(), before);
+  }
+
+  void aCellThatFailsIsToldAndTheRestIsWritten() {
+    const Outcome outcome =
+        run(write("fails.ipynb", {"import tapedeck as tf\ntf.ones(3) + 1.", "1 / 0", "print(3)"}));
+    QCOMPARE(outcome.code, 1);
+    QVERIFY2(outcome.said.contains("cell [2] failed:") && outcome.said.contains("ZeroDivisionError"),
+             qPrintable(outcome.said));
+    const auto notebook = outcome.json("fails.ipynb");
+    QCOMPARE(notebook["cells"][1]["outputs"][0]["output_type"].get<std::string>(), std::string("error"));
+    QVERIFY(notebook["cells"][2]["outputs"].empty());
+    QVERIFY(outcome.json("records.json")["records"].size() >= 2);
+  }
+
+  void aProcessThatDiesEndsTheRunAndTheKilledCellSaysSo() {
+    const Outcome outcome =
+        run(write("dies.ipynb", {"print('before', flush=True)", "import os\nos.kill(os.getpid(), 9)"}));
+    QCOMPARE(outcome.code, 1);
+    QVERIFY2(outcome.said.contains("killed (signal 9)"), qPrintable(outcome.said));
+    const auto notebook = outcome.json("dies.ipynb");
+    QCOMPARE(notebook["cells"][0]["outputs"][0]["text"][0].get<std::string>(), std::string("before\n"));
+    QVERIFY(notebook["cells"][1]["outputs"].dump().find("The session ended while this cell ran") !=
+            std::string::npos);
+  }
+
+  void aCellThatAsksForInputDoesNotHang() {
+    const Outcome outcome = run(write("asks.ipynb", {"name = input('Name? ')\nprint(repr(name))",
+                                                     "while input('Again? ') != 'yes':\n    pass"}));
+    QCOMPARE(outcome.code, 1);
+    QVERIFY2(
+        outcome.said.contains("asks for input (\"Name?\")") && outcome.said.contains("asks for input again"),
+        qPrintable(outcome.said));
+    const auto notebook = outcome.json("asks.ipynb");
+    QVERIFY(notebook["cells"][0]["outputs"].dump().find("''") != std::string::npos);
+    QVERIFY(notebook["cells"][1]["outputs"].dump().find("KeyboardInterrupt") != std::string::npos);
+  }
+
+  void withoutTheEngineTheCellsRunAndASentenceSaysSo() {
+    // A package of that name in the notebook's folder comes before Tapedeck's own.
+    QDir(folder_.path()).mkdir("tapedeck");
+    QFile module(folder_.filePath("tapedeck/__init__.py"));
+    QVERIFY(module.open(QIODevice::WriteOnly));
+    module.write("raise ImportError('it is for another Python')\n");
+    module.close();
+    const Outcome outcome = run(write("plain.ipynb", {"print(6 * 7)"}));
+    QFile::remove(module.fileName());
+    QVERIFY2(outcome.said.contains("runs without it: ImportError"), qPrintable(outcome.said));
+    QVERIFY2(outcome.said.contains("There are no records"), qPrintable(outcome.said));
+    QCOMPARE(outcome.code, 1);
+    QVERIFY(outcome.json("plain.ipynb")["cells"][0]["outputs"].dump().find("42") != std::string::npos);
+  }
+
+  void interruptedItEndsAndLeavesNoProcess() {
+    QProcess process;
+    begin(
+        process,
+        write("endless.ipynb", {"import os\nprint('session', os.getpid(), flush=True)", "while True: pass"}),
+        folder_.filePath("endless-results"));
+    QByteArray said;
+    for (int i = 0; i < 600 && !said.contains("[2/2]"); ++i) {
+      process.waitForReadyRead(1000);
+      said += process.readAll();
+    }
+    QVERIFY2(said.contains("[2/2]"), said.constData());
+    const qint64 program = process.processId();
+    QByteArray children;
+    QFile list(QString("/proc/%1/task/%1/children").arg(program));
+    if (list.open(QIODevice::ReadOnly)) children = list.readAll().simplified();
+    process.terminate();
+    QVERIFY(process.waitForFinished(patience));
+    QCOMPARE(process.exitCode(), 130);
+    for (const QByteArray& child : children.split(' ')) {
+      if (child.isEmpty()) continue;
+      QTRY_VERIFY_WITH_TIMEOUT(::kill(pid_t(child.toInt()), 0) != 0, 30'000);
+    }
+  }
+};
+
+QTEST_GUILESS_MAIN(TestHeadless)
+#include "tst_headless.moc"
