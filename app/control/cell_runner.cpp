@@ -1,8 +1,5 @@
 #include "app/control/cell_runner.h"
 
-#include <QDir>
-#include <QFileInfo>
-
 namespace tapedeck::app {
 
 CellRunner::CellRunner(Document* document, Kernel* kernel, QObject* parent)
@@ -36,7 +33,7 @@ CellRunner::CellRunner(Document* document, Kernel* kernel, QObject* parent)
 }
 
 QString CellRunner::folder() const {
-  return document_->path().isEmpty() ? QDir::homePath() : QFileInfo(document_->path()).absolutePath();
+  return document_->folder();
 }
 
 void CellRunner::run(const QStringList& cellIds) {

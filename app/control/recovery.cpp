@@ -6,6 +6,7 @@
 #include <QThreadPool>
 #include <QTimer>
 #include <QUuid>
+#include <atomic>
 
 #include "app/control/recovery_folder.h"
 #include "app/notebook/document/file_io.h"
@@ -13,15 +14,23 @@
 namespace tapedeck::app {
 namespace {
 
-constexpr int default_interval = 30'000;
 constexpr qint64 longest_header = 64 * 1024;
 
 /// First a line of JSON with path and time, then the notebook.
-QByteArray headerLine(const QString& path, const QDateTime& time) {
+QByteArray headerLine(const Document& document, const QDateTime& time) {
   const nlohmann::json header = {{"tapedeck_recovery", 1},
-                                 {"path", path.toStdString()},
+                                 {"path", document.path().toStdString()},
+                                 {"name", document.name().toStdString()},
+                                 {"folder", document.folder().toStdString()},
                                  {"time", time.toUTC().toString(Qt::ISODateWithMs).toStdString()}};
   return QByteArray::fromStdString(header.dump()) + '\n';
+}
+
+/// Empty where there is no such text.
+QString member(const nlohmann::json& header, const char* key) {
+  const auto value = header.find(key);
+  return value != header.end() && value->is_string() ? QString::fromStdString(value->get<std::string>())
+                                                     : QString();
 }
 
 bool readHeader(const QString& file, RecoveryEntry& entry) {
@@ -30,12 +39,12 @@ bool readHeader(const QString& file, RecoveryEntry& entry) {
   const QByteArray line = input.readLine(longest_header);
   const nlohmann::json header = nlohmann::json::parse(line.begin(), line.end(), nullptr, false);
   if (!header.is_object() || !line.endsWith('\n')) return false;
-  const auto path = header.find("path");
-  const auto time = header.find("time");
-  if (path == header.end() || !path->is_string() || time == header.end() || !time->is_string()) return false;
+  if (!header.contains("path") || !header["path"].is_string()) return false;
   entry.file = file;
-  entry.path = QString::fromStdString(path->get<std::string>());
-  entry.time = QDateTime::fromString(QString::fromStdString(time->get<std::string>()), Qt::ISODateWithMs);
+  entry.path = member(header, "path");
+  entry.name = member(header, "name");
+  entry.folder = member(header, "folder");
+  entry.time = QDateTime::fromString(member(header, "time"), Qt::ISODateWithMs);
   entry.size = input.size() - line.size();
   return entry.time.isValid() && entry.size > 0;
 }
@@ -44,15 +53,19 @@ bool readHeader(const QString& file, RecoveryEntry& entry) {
 
 struct RecoveryWriter::Private {
   Document* document = nullptr;
-  QTimer timer;
+  QTimer pause;
+  QTimer latest;
   QThreadPool pool;
   QString file;
   bool changed = false;                  ///< since the last write began
   bool wanted = false;                   ///< the file of the write under way is still of use
+  std::atomic<bool> givenUp = false;     ///< nobody needs the write under way
   std::function<QByteArray()> inFlight;  ///< kept here, so that it is destroyed on this thread
 
   void discard() {
     wanted = false;
+    pause.stop();
+    latest.stop();
     if (!inFlight && !file.isEmpty()) QFile::remove(file);
     if (!inFlight) file.clear();
   }
@@ -62,11 +75,17 @@ RecoveryWriter::RecoveryWriter(Document* document, QObject* parent)
     : QObject(parent), d_(std::make_unique<Private>()) {
   d_->document = document;
   d_->pool.setMaxThreadCount(1);
-  d_->timer.setInterval(default_interval);
-  d_->changed = document->modified();
-  connect(&d_->timer, &QTimer::timeout, this, &RecoveryWriter::writeNow);
-  d_->timer.start();
-  const auto changed = [this] { d_->changed = true; };
+  for (QTimer* timer : {&d_->pause, &d_->latest}) {
+    timer->setSingleShot(true);
+    connect(timer, &QTimer::timeout, this, &RecoveryWriter::writeNow);
+  }
+  setDelays(default_pause, default_latest);
+  const auto changed = [this] {
+    d_->changed = true;
+    d_->pause.start();
+    if (!d_->latest.isActive()) d_->latest.start();
+  };
+  if (document->modified()) changed();
   connect(document, &Document::reset, this, changed);
   connect(document, &Document::cellInserted, this, changed);
   connect(document, &Document::cellRemoved, this, changed);
@@ -80,13 +99,32 @@ RecoveryWriter::RecoveryWriter(Document* document, QObject* parent)
 
 RecoveryWriter::~RecoveryWriter() {
   d_->wanted = false;
+  d_->givenUp = true;
   d_->pool.waitForDone();
   d_->inFlight = nullptr;
   d_->discard();
 }
 
-void RecoveryWriter::setInterval(int milliseconds) {
-  d_->timer.setInterval(milliseconds);
+void RecoveryWriter::setDelays(int pause, int latest) {
+  d_->pause.setInterval(pause);
+  d_->latest.setInterval(latest);
+}
+
+bool RecoveryWriter::adopt(const RecoveryEntry& entry) {
+  if (d_->inFlight) return false;
+  try {
+    const QString own = ownRecoveryFolder() + "/" + QFileInfo(entry.file).fileName();
+    const QString before = d_->file;
+    if (!QFile::rename(entry.file, own)) return false;
+    if (!before.isEmpty()) QFile::remove(before);
+    d_->file = own;
+  } catch (const NotebookError& error) {
+    emit failed(QString::fromUtf8(error.what()));
+    return false;
+  }
+  d_->wanted = true;
+  removeIfEmpty(QFileInfo(entry.file).absolutePath());
+  return true;
 }
 
 QString RecoveryWriter::file() const {
@@ -94,23 +132,32 @@ QString RecoveryWriter::file() const {
 }
 
 void RecoveryWriter::writeNow() {
-  if (d_->inFlight || !d_->changed || !d_->document->modified()) return;
+  if (!d_->changed || !d_->document->modified()) return;
+  d_->pause.stop();
+  d_->latest.stop();
+  if (d_->inFlight) {
+    d_->pause.start();
+    return;
+  }
   try {
     if (d_->file.isEmpty()) {
       d_->file = ownRecoveryFolder() + "/" + QUuid::createUuid().toString(QUuid::Id128) + ".recovery";
     }
   } catch (const NotebookError& error) {
+    d_->latest.start();
     emit failed(QString::fromUtf8(error.what()));
     return;
   }
   d_->changed = false;
   d_->wanted = true;
-  d_->inFlight = d_->document->serializer();
-  const QByteArray header = headerLine(d_->document->path(), QDateTime::currentDateTimeUtc());
+  d_->inFlight = d_->document->snapshot().bytes;
+  const QByteArray header = headerLine(*d_->document, QDateTime::currentDateTimeUtc());
   d_->pool.start([this, header, file = d_->file] {
     QString failure;
     try {
-      writeFileAtomically(file, header + d_->inFlight(), 0600);
+      writeFileAtomically(file, header + d_->inFlight(), {0600, [this](double) { return !d_->givenUp; }, {}});
+    } catch (const Stopped&) {
+      return;
     } catch (const std::exception& error) {
       failure = QString::fromUtf8(error.what());
     }
@@ -124,6 +171,7 @@ void RecoveryWriter::writeNow() {
             emit written(d_->file);
           } else {
             d_->changed = true;
+            d_->latest.start();
             emit failed(failure);
           }
         },
@@ -145,9 +193,12 @@ QList<RecoveryEntry> pendingRecoveries() {
   return entries;
 }
 
+QByteArray withoutHeader(const QByteArray& file) {
+  return file.mid(file.indexOf('\n') + 1);
+}
+
 QByteArray readRecovery(const RecoveryEntry& entry) {
-  const QByteArray bytes = readWholeFile(entry.file);
-  return bytes.mid(bytes.indexOf('\n') + 1);
+  return withoutHeader(readWholeFile(entry.file));
 }
 
 void discardRecovery(const RecoveryEntry& entry) {

@@ -1,4 +1,4 @@
-// Notebooks on disk: atomic saves, what can go wrong, recovery files, damaged input.
+// Notebooks on disk: atomic saves, what can go wrong, damaged input.
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -6,13 +6,10 @@
 #include <QDir>
 #include <QProcess>
 #include <QRandomGenerator>
-#include <QSignalSpy>
-#include <QStandardPaths>
 #include <QTemporaryDir>
 #include <QtTest>
 #include <csignal>
 
-#include "app/control/recovery.h"
 #include "app/notebook/document/document.h"
 #include "app/notebook/document/json_text.h"
 #include "tests/notebook/sample_notebook.h"
@@ -63,11 +60,6 @@ class TestDocumentFiles : public QObject {
   Q_OBJECT
 
  private slots:
-  void initTestCase() { QStandardPaths::setTestModeEnabled(true); }
-  void init() {
-    QDir(QStandardPaths::writableLocation(QStandardPaths::AppDataLocation) + "/recovery").removeRecursively();
-  }
-
   void savesAndLoads() {
     QTemporaryDir folder;
     const QString path = folder.filePath("ä b.ipynb");
@@ -194,102 +186,6 @@ class TestDocumentFiles : public QObject {
         "huge.ipynb has 3.00 GiB; notebooks of more than 2.00 GiB can't be opened."));
   }
 
-  // ---- recovery ----
-
-  void aRecoveryFileIsKeptWhileModified() {
-    QTemporaryDir folder;
-    Document document;
-    {
-      RecoveryWriter writer(&document);
-      QSignalSpy written(&writer, &RecoveryWriter::written);
-      writer.setInterval(20);
-      QTest::qWait(60);
-      QCOMPARE(written.count(), 0);
-      document.setSource(0, "x = 1");
-      QVERIFY(written.wait());
-      const QString file = writer.file();
-      struct stat status;
-      QCOMPARE(::stat(file.toLocal8Bit().constData(), &status), 0);
-      QCOMPARE(status.st_mode & 0777, 0600U);
-      QVERIFY(contents(file).endsWith(document.serialize()));
-      QVERIFY2(pendingRecoveries().isEmpty(), "a living process' file must not be offered");
-      document.setSource(0, "x = 2");
-      QVERIFY(written.wait());
-      QVERIFY(contents(file).contains("x = 2"));
-      document.save(folder.filePath("a.ipynb"));
-      QVERIFY(!QFile::exists(file));
-      document.setSource(0, "x = 3");
-      QVERIFY(written.wait());
-      QVERIFY(QFile::exists(writer.file()));
-    }
-    const QString root = QStandardPaths::writableLocation(QStandardPaths::AppDataLocation) + "/recovery";
-    for (const QString& name : QDir(root).entryList(QDir::Dirs | QDir::NoDotAndDotDot)) {
-      QVERIFY(QDir(root + "/" + name).entryList({"*.recovery"}).isEmpty());
-    }
-  }
-
-  void whatACrashLeftIsOfferedAndRecovered() {
-    QProcess crashing;
-    crashing.start(QCoreApplication::applicationFilePath(), {"--crash", "/home/someone/lost work.ipynb"});
-    QVERIFY(crashing.waitForFinished());
-    QCOMPARE(crashing.exitStatus(), QProcess::CrashExit);
-    const QList<RecoveryEntry> entries = pendingRecoveries();
-    QCOMPARE(entries.size(), 1);
-    QVERIFY(entries[0].time.secsTo(QDateTime::currentDateTimeUtc()) < 120);
-    Document document;
-    const QByteArray bytes = readRecovery(entries[0]);
-    QCOMPARE(entries[0].size, bytes.size());
-    document.recover(bytes, entries[0].path);
-    QCOMPARE(document.cell(0).source, "lost = 'é'");
-    QVERIFY(document.modified());
-    discardRecovery(entries[0]);
-    QVERIFY(pendingRecoveries().isEmpty());
-    QVERIFY(!QFileInfo::exists(QFileInfo(entries[0].file).absolutePath()));
-  }
-
-  void changesDuringAWriteAreInTheNextOne() {
-    Document document;
-    RecoveryWriter writer(&document);
-    QSignalSpy written(&writer, &RecoveryWriter::written);
-    const QString id = document.cell(0).id;
-    document.appendOutput(id, display({{"image/png", std::string(20'000'000, 'A')}}));
-    document.setSource(0, "first");
-    writer.writeNow();
-    document.setSource(0, "second");
-    document.appendOutput(id, stream("later"));
-    QVERIFY(written.wait(20000));
-    QVERIFY(contents(writer.file()).contains("first"));
-    QVERIFY(!contents(writer.file()).contains("later"));
-    writer.writeNow();
-    QVERIFY(written.wait(20000));
-    QVERIFY(contents(writer.file()).contains("later"));
-  }
-
-  void damagedRecoveryFilesAreNotListed() {
-    QProcess crashing;
-    crashing.start(QCoreApplication::applicationFilePath(), {"--crash", "/x.ipynb"});
-    QVERIFY(crashing.waitForFinished());
-    const QList<RecoveryEntry> entries = pendingRecoveries();
-    QCOMPARE(entries.size(), 1);
-    const QByteArray whole = contents(entries[0].file);
-    const qsizetype header = whole.indexOf('\n');
-    for (qsizetype cut = 0; cut <= header + 1; ++cut) {
-      write(entries[0].file, whole.left(cut));
-      QVERIFY2(pendingRecoveries().isEmpty(), qPrintable(QString::number(cut)));
-    }
-    for (const char* first : {"[]\nx", "{\"path\": 1, \"time\": \"x\"}\nx",
-                              "{\"path\": \"a\", \"time\": \"never\"}\nx", "\xff\nx"}) {
-      write(entries[0].file, first);
-      QVERIFY2(pendingRecoveries().isEmpty(), first);
-    }
-    // A notebook that was cut off can be told when it is opened.
-    write(entries[0].file, whole.left(header + 20));
-    QCOMPARE(pendingRecoveries().size(), 1);
-    Document document;
-    QVERIFY_EXCEPTION_THROWN(document.recover(readRecovery(pendingRecoveries()[0]), "/x.ipynb"),
-                             NotebookError);
-  }
-
   // ---- damaged input ----
 
   void truncatedNotebooksAreRefused() {
@@ -375,23 +271,6 @@ class TestDocumentFiles : public QObject {
   }
 };
 
-int main(int argc, char** argv) {
-  if (argc == 3 && QByteArray(argv[1]) == "--crash") {
-    // Another run of this program: works on a notebook, and ends without being asked to.
-    QCoreApplication app(argc, argv);
-    QStandardPaths::setTestModeEnabled(true);
-    Document document;
-    document.recover(QByteArray::fromStdString(
-                         notebookOf(nlohmann::json::array({codeCell("c", "lost = 'é'")})).toStdString()),
-                     argv[2]);
-    RecoveryWriter writer(&document);
-    QObject::connect(&writer, &RecoveryWriter::written, [] { std::raise(SIGKILL); });
-    writer.writeNow();
-    return app.exec();
-  }
-  QCoreApplication app(argc, argv);
-  TestDocumentFiles test;
-  return QTest::qExec(&test, argc, argv);
-}
+QTEST_GUILESS_MAIN(TestDocumentFiles)
 
 #include "tst_document_files.moc"

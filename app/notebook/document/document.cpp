@@ -1,5 +1,6 @@
 #include "app/notebook/document/document.h"
 
+#include <QDir>
 #include <QFileInfo>
 
 #include "app/notebook/document/document_private.h"
@@ -15,58 +16,98 @@ Document::Document(QObject* parent) : QObject(parent), d_(std::make_unique<Priva
   d_->notebook.header["nbformat"] = 4;
   d_->notebook.header["nbformat_minor"] = 5;
   d_->notebook.cells.push_back(makeCell(CellType::code, {}));
-  d_->rememberSaved();
+  d_->rememberSaved(d_->state());
 }
 
 Document::~Document() = default;
 
 void Document::load(const QString& path) {
   const QByteArray bytes = readWholeFile(path);
-  NotebookData notebook = readNotebook(bytes, QFileInfo(path).fileName());
-  d_->path = QFileInfo(path).absoluteFilePath();
-  d_->replace(std::move(notebook), bytes);
-  emit reset();
-  d_->announceModified(this);
+  take(readNotebook(bytes, QFileInfo(path).fileName()), bytes, QFileInfo(path).absoluteFilePath());
 }
 
 void Document::parse(const QByteArray& bytes, const QString& name) {
-  NotebookData notebook = readNotebook(bytes, name);
-  d_->path.clear();
-  d_->replace(std::move(notebook), bytes);
+  take(readNotebook(bytes, name), bytes, {});
+}
+
+void Document::take(NotebookData notebook, const QByteArray& bytes, const QString& path) {
+  d_->replace(std::move(notebook), bytes, path);
   emit reset();
   d_->announceModified(this);
 }
 
 void Document::recover(const QByteArray& bytes, const QString& path) {
-  NotebookData notebook =
-      readNotebook(bytes, path.isEmpty() ? "The recovery file" : QFileInfo(path).fileName());
-  d_->path = path;
-  d_->replace(std::move(notebook), {});
-  d_->recovered = true;
+  recover(readNotebook(bytes, path.isEmpty() ? "The recovery file" : QFileInfo(path).fileName()), path);
+}
+
+void Document::recover(NotebookData notebook, const QString& path) {
+  d_->replace(std::move(notebook), {}, path);
+  d_->detached = true;
   emit reset();
   d_->announceModified(this);
 }
 
 QByteArray Document::serialize() const {
-  return serializer()();
+  return snapshot().bytes();
 }
 
-std::function<QByteArray()> Document::serializer() const {
-  if (!modified() && !d_->fileBytes.isEmpty()) return [bytes = d_->fileBytes] { return bytes; };
+Document::Snapshot Document::snapshot() const {
+  if (!modified() && !d_->fileBytes.isEmpty()) return {[bytes = d_->fileBytes] { return bytes; }, d_->saved};
   auto notebook = std::make_shared<NotebookData>(d_->notebook);
   ordered_json& metadata = notebook->header["metadata"];
-  if (!d_->languageInfo.is_null()) metadata["language_info"] = d_->languageInfo;
-  if (!metadata.contains("kernelspec") && !d_->kernelSpec.is_null()) metadata["kernelspec"] = d_->kernelSpec;
-  return [notebook] { return writeNotebook(*notebook); };
+  const bool others = notebook->text && !d_->path.isEmpty();
+  const auto told = metadata.find("language_info");
+  const bool sameLanguage =
+      told != metadata.end() && told->is_object() && d_->languageInfo.is_object() &&
+      told->value("name", ordered_json()) == d_->languageInfo.value("name", ordered_json());
+  const bool says = told != metadata.end() ? !sameLanguage : !others;
+  if (!d_->languageInfo.is_null() && says) metadata["language_info"] = d_->languageInfo;
+  if (!d_->kernelSpec.is_null() && !others && !metadata.contains("kernelspec"))
+    metadata["kernelspec"] = d_->kernelSpec;
+  return {[notebook] { return writeNotebook(*notebook); }, d_->state()};
 }
 
 void Document::save(const QString& path) {
-  const QByteArray bytes = serialize();
+  const Snapshot now = snapshot();
+  const QByteArray bytes = now.bytes();
   writeFileAtomically(path, bytes);
+  wasSaved(now, bytes, path);
+}
+
+void Document::wasSaved(const Snapshot& snapshot, const QByteArray& bytes, const QString& path) {
   d_->path = QFileInfo(path).absoluteFilePath();
   d_->fileBytes = bytes;
-  d_->rememberSaved();
+  d_->rememberSaved(snapshot.state);
   d_->announceModified(this);
+}
+
+void Document::markUnsaved() {
+  d_->detached = true;
+  d_->announceModified(this);
+}
+
+void Document::leaveFile(const QString& name) {
+  setOrigin(name, folder());
+  d_->path.clear();
+  markUnsaved();
+}
+
+QByteArray Document::fileBytes() const {
+  return d_->fileBytes;
+}
+
+void Document::setOrigin(const QString& name, const QString& folder) {
+  d_->originName = name;
+  d_->originFolder = folder;
+}
+
+QString Document::name() const {
+  return d_->path.isEmpty() ? d_->originName : QFileInfo(d_->path).fileName();
+}
+
+QString Document::folder() const {
+  if (!d_->path.isEmpty()) return QFileInfo(d_->path).absolutePath();
+  return d_->originFolder.isEmpty() ? QDir::homePath() : d_->originFolder;
 }
 
 QString Document::path() const {

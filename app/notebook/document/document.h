@@ -1,4 +1,4 @@
-// A notebook in memory: nbformat 4.5, with everything that other programs wrote kept as it was.
+// A notebook in memory: nbformat 4.0 to 4.5, with everything that other programs wrote kept as it was.
 #pragma once
 
 #include <QObject>
@@ -25,27 +25,52 @@ struct Cell {
   int executionCount = 0;                                            ///< 0: null
 };
 
+struct NotebookData;
+struct SavedState;
+
 class Document : public QObject {
   Q_OBJECT
  public:
+  /// What the document has at one moment, whatever is changed later: to be written on another thread. `bytes`
+  /// and all its copies must be destroyed on the document's thread.
+  struct Snapshot {
+    std::function<QByteArray()> bytes;
+    std::shared_ptr<const SavedState> state;
+  };
+
   explicit Document(QObject* parent = nullptr);  ///< one empty code cell
   ~Document() override;
 
-  /// Replace the contents. Throw NotebookError and change nothing on failure. nbformat 4.0 to 4.4 gets cell
-  /// ids; 3 is refused by name.
+  /// Replace the contents. Throw NotebookError and change nothing on failure. Cells of nbformat 4.0 to 4.4
+  /// get ids here, not in the file; 3 is refused by name.
   void load(const QString& path);
   void parse(const QByteArray& bytes, const QString& name);
+  /// Replaces the contents by what was read already, on whatever thread; an empty `path`: by a copy of it
+  /// that is not saved anywhere yet.
+  void take(NotebookData notebook, const QByteArray& bytes, const QString& path);
   /// What save() writes: the file's own bytes where nothing changed since load.
   QByteArray serialize() const;
-  /// serialize() for another thread: holds what the document has now, whatever is changed later. The function
-  /// and all its copies must be destroyed on the document's thread.
-  std::function<QByteArray()> serializer() const;
+  Snapshot snapshot() const;
   /// Replace the contents by those of a recovery file; modified until saved to `path`, that of the file that
   /// was lost.
   void recover(const QByteArray& bytes, const QString& path);
+  void recover(NotebookData notebook, const QString& path);
   /// Atomic: a temporary file in the same folder, synced, then renamed over the old one. Throws
   /// NotebookError; the old file is whole then.
   void save(const QString& path);
+  /// The snapshot was written to `path` as `bytes`: what was changed since is what is modified now.
+  void wasSaved(const Snapshot& snapshot, const QByteArray& bytes, const QString& path);
+  /// What the file on disk has is another thing: modified until it is saved again.
+  void markUnsaved();
+  QByteArray fileBytes() const;  ///< of the file as it was loaded or saved last
+
+  /// The file belongs to others from now on: a copy that is saved nowhere, called `name`, with its session
+  /// where it was.
+  void leaveFile(const QString& name);
+  /// For a notebook without a file: what people call it, and where its session runs.
+  void setOrigin(const QString& name, const QString& folder);
+  QString name() const;    ///< the file's name, else what setOrigin said
+  QString folder() const;  ///< the file's, else what setOrigin said, else the home folder
 
   QString path() const;  ///< empty: never saved
   bool modified() const;
@@ -73,7 +98,8 @@ class Document : public QObject {
   void appendOutput(const QString& cellId, const nlohmann::json& output);
   void updateDisplay(const QString& displayId, const nlohmann::json& data, const nlohmann::json& metadata);
   void setExecutionCount(const QString& cellId, int count);
-  /// Of kernel_info_reply's content; written with the next change, not a change by itself.
+  /// Of kernel_info_reply's content; written with the next change, not a change by itself. A file keeps what
+  /// it says of the same language, or that it says nothing.
   void setLanguageInfo(const nlohmann::json& kernelInfo);
 
  signals:

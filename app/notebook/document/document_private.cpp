@@ -15,31 +15,38 @@ CellData& Document::Private::editResults(int index) {
   return data;
 }
 
-void Document::Private::replace(NotebookData data, const QByteArray& bytes) {
+void Document::Private::replace(NotebookData data, const QByteArray& bytes, const QString& file) {
   notebook = std::move(data);
   fileBytes = bytes;
+  path = file;
+  originName.clear();
+  originFolder.clear();
   undo.clear();
   redo.clear();
-  rememberSaved();
+  rememberSaved(state());
 }
 
-void Document::Private::rememberSaved() {
-  saved.clear();
-  for (const CellPointer& data : notebook.cells) {
-    saved.push_back({data->cell.id, data->cell.type, data->cell.source, data->revision});
-  }
-  recovered = false;
+std::shared_ptr<const SavedState> Document::Private::state() const {
+  auto now = std::make_shared<SavedState>();
+  for (const CellPointer& data : notebook.cells)
+    now->cells.push_back({data->cell.id, data->cell.type, data->cell.source, data->revision});
+  return now;
+}
+
+void Document::Private::rememberSaved(std::shared_ptr<const SavedState> written) {
+  saved = std::move(written);
+  detached = false;
   compareAll();
 }
 
 bool Document::Private::modified() const {
-  return recovered || changedCount > 0 || saved.size() != notebook.cells.size();
+  return detached || changedCount > 0 || saved->cells.size() != notebook.cells.size();
 }
 
 bool Document::Private::differs(std::size_t index) const {
-  if (index >= saved.size()) return true;
+  if (index >= saved->cells.size()) return true;
   const CellData& data = *notebook.cells[index];
-  const SavedCell& old = saved[index];
+  const SavedCell& old = saved->cells[index];
   return data.cell.id != old.id || data.cell.type != old.type || data.revision != old.revision ||
          data.cell.source != old.source;
 }

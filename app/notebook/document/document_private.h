@@ -27,18 +27,24 @@ struct SavedCell {
   quint64 revision;
 };
 
+struct SavedState {
+  std::vector<SavedCell> cells;
+};
+
 struct Document::Private {
   NotebookData notebook;
   QString path;
+  QString originName;
+  QString originFolder;
   QByteArray fileBytes;  ///< of the file as it was loaded or saved
   nlohmann::ordered_json languageInfo;
   nlohmann::ordered_json kernelSpec;
-  bool recovered = false;  ///< came from a recovery file: differs from the file on disk until saved
+  bool detached = false;  ///< recovered, or its file is gone: differs from the file on disk until saved
 
   std::vector<Change> undo;
   std::vector<Change> redo;
 
-  std::vector<SavedCell> saved;
+  std::shared_ptr<const SavedState> saved;
   std::vector<bool> changed;  ///< per cell, against the saved one at the same place
   int changedCount = 0;
   bool announced = false;
@@ -50,8 +56,9 @@ struct Document::Private {
   CellData& editResults(int index);
   quint64 nextRevision() { return ++revisions; }
 
-  void replace(NotebookData data, const QByteArray& bytes);
-  void rememberSaved();
+  void replace(NotebookData data, const QByteArray& bytes, const QString& file);
+  std::shared_ptr<const SavedState> state() const;
+  void rememberSaved(std::shared_ptr<const SavedState> written);
   bool modified() const;
   void compareWithSaved(int index);
   void compareAll();

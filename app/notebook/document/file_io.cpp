@@ -9,6 +9,7 @@
 #include <QFileInfo>
 #include <QLocale>
 #include <QUuid>
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -44,6 +45,11 @@ QString reason(int error) {
   }
 }
 
+FileState stateOf(const struct stat& status) {
+  return {true, status.st_dev, status.st_ino, status.st_size,
+          qint64(status.st_mtim.tv_sec) * 1'000'000'000 + status.st_mtim.tv_nsec};
+}
+
 /// A temporary file that goes away unless it was renamed.
 class TemporaryFile {
  public:
@@ -60,17 +66,23 @@ class TemporaryFile {
 
   bool isOpen() const { return descriptor_ >= 0; }
   /// Each returns 0 or an errno.
-  int write(const QByteArray& bytes) const {
-    const char* data = bytes.constData();
-    qsizetype left = bytes.size();
-    while (left > 0) {
-      const ssize_t written = ::write(descriptor_, data, static_cast<std::size_t>(left));
+  int write(const QByteArray& bytes, const Progress& progress) const {
+    constexpr qsizetype piece = 4 << 20;
+    qsizetype done = 0;
+    while (done < bytes.size()) {
+      if (progress && !progress(static_cast<double>(done) / static_cast<double>(bytes.size())))
+        throw Stopped();
+      const ssize_t written = ::write(descriptor_, bytes.constData() + done,
+                                      static_cast<std::size_t>(std::min(piece, bytes.size() - done)));
       if (written < 0 && errno == EINTR) continue;
       if (written < 0) return errno;
-      data += written;
-      left -= written;
+      done += written;
     }
     return 0;
+  }
+  FileState state() const {
+    struct stat status;
+    return ::fstat(descriptor_, &status) == 0 ? stateOf(status) : FileState();
   }
   int setMode(mode_t mode) const { return ::fchmod(descriptor_, mode) == 0 ? 0 : errno; }
   int sync() const { return ::fsync(descriptor_) == 0 ? 0 : errno; }
@@ -100,7 +112,12 @@ void syncFolder(const QByteArray& folder) {
 
 }  // namespace
 
-QByteArray readWholeFile(const QString& path) {
+FileState fileState(const QString& path) {
+  struct stat status;
+  return ::stat(QFile::encodeName(path).constData(), &status) == 0 ? stateOf(status) : FileState();
+}
+
+QByteArray readWholeFile(const QString& path, FileState* state, const Progress& progress) {
   const QFileInfo info(path);
   const QString name = info.fileName();
   if (info.isDir()) fail(QString("%1 is a folder, not a notebook.").arg(path));
@@ -117,14 +134,23 @@ QByteArray readWholeFile(const QString& path) {
   if (!file.open(QIODevice::ReadOnly)) {
     fail(QString("%1 can't be opened: %2.").arg(path, reason(errno)));
   }
-  const QByteArray bytes = file.readAll();
-  if (file.error() != QFileDevice::NoError) {
-    fail(QString("%1 can't be read: %2.").arg(path, file.errorString()));
+  struct stat status;
+  if (state && ::fstat(file.handle(), &status) == 0) *state = stateOf(status);
+  constexpr qint64 piece = 4 << 20;
+  QByteArray bytes;
+  bytes.reserve(file.size() + 1);
+  while (!file.atEnd()) {
+    if (progress && !progress(static_cast<double>(bytes.size()) / static_cast<double>(file.size() + 1)))
+      throw Stopped();
+    bytes += file.read(piece);
+    if (file.error() != QFileDevice::NoError) {
+      fail(QString("%1 can't be read: %2.").arg(path, file.errorString()));
+    }
   }
   return bytes;
 }
 
-void writeFileAtomically(const QString& path, const QByteArray& bytes, unsigned mode) {
+FileState writeFileAtomically(const QString& path, const QByteArray& bytes, const WriteOptions& options) {
   const QFileInfo given(path);
   if (given.isDir()) fail(QString("%1 can't be saved: it is a folder.").arg(path));
   QString target = given.absoluteFilePath();
@@ -140,7 +166,7 @@ void writeFileAtomically(const QString& path, const QByteArray& bytes, unsigned 
   }
   const QString temporary =
       QString("%1/.tapedeck-%2.tmp").arg(folder, QUuid::createUuid().toString(QUuid::Id128).left(12));
-  TemporaryFile file(QFile::encodeName(temporary), mode);
+  TemporaryFile file(QFile::encodeName(temporary), options.mode);
   if (!file.isOpen()) {
     fail(QString("%1 can't be saved: nothing can be written in the folder %2, %3.")
              .arg(path, folder, reason(errno)));
@@ -148,13 +174,16 @@ void writeFileAtomically(const QString& path, const QByteArray& bytes, unsigned 
   struct stat old;
   int error = 0;
   if (::stat(QFile::encodeName(target).constData(), &old) == 0) error = file.setMode(old.st_mode & 07777);
-  if (error == 0) error = file.write(bytes);
+  if (error == 0) error = file.write(bytes, options.progress);
   if (error == 0) error = file.sync();
+  const FileState written = file.state();
+  if (error == 0 && options.beforeReplacing) options.beforeReplacing();
   if (error == 0) error = file.renameTo(QFile::encodeName(target));
   if (error != 0) {
     fail(QString("%1 can't be saved: %2. The file on disk is as it was.").arg(path, reason(error)));
   }
   syncFolder(QFile::encodeName(folder));
+  return written;
 }
 
 bool isReadOnly(const QString& path) {

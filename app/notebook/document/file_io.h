@@ -3,19 +3,43 @@
 
 #include <QByteArray>
 #include <QString>
+#include <functional>
 
 namespace tapedeck::app {
 
 /// Larger ones are refused: Qt's texts and the notebook in memory would take many times as much.
 constexpr qint64 maximum_notebook_bytes = qint64(2) << 30;
 
-/// Throws NotebookError.
-QByteArray readWholeFile(const QString& path);
+/// Which file it is and since when it is so: another one after every write by whatever program.
+struct FileState {
+  bool exists = false;
+  quint64 device = 0;
+  quint64 inode = 0;
+  qint64 size = 0;
+  qint64 modified = 0;  ///< nanoseconds since 1970
+  bool operator==(const FileState&) const = default;
+};
+FileState fileState(const QString& path);
 
-/// Replaces the file by `bytes`, or leaves it as it was and throws NotebookError: a temporary file in the
-/// same folder is written, synced and renamed. Keeps the file's permissions; where `path` is a link, the file
-/// that it leads to is replaced. `mode`: of a new file, before the umask.
-void writeFileAtomically(const QString& path, const QByteArray& bytes, unsigned mode = 0666);
+/// From 0 to 1; false stops what runs, which throws Stopped.
+using Progress = std::function<bool(double)>;
+struct Stopped {};
+
+/// Throws NotebookError, and Stopped. `state`: of what was read.
+QByteArray readWholeFile(const QString& path, FileState* state = nullptr, const Progress& progress = {});
+
+/// How writeFileAtomically goes about it.
+struct WriteOptions {
+  unsigned mode = 0666;  ///< of a new file, before the umask
+  Progress progress;
+  /// Called when everything is written and nothing replaced yet; what it throws leaves the file as it is.
+  std::function<void()> beforeReplacing;
+};
+
+/// Replaces the file by `bytes`, or leaves it as it was and throws NotebookError (or Stopped): a temporary
+/// file in the same folder is written, synced and renamed. Keeps the file's permissions; where `path` is a
+/// link, the file that it leads to is replaced. Returns what the file is now.
+FileState writeFileAtomically(const QString& path, const QByteArray& bytes, const WriteOptions& options = {});
 
 /// The file is there and must not or can not be written (also where root could).
 bool isReadOnly(const QString& path);

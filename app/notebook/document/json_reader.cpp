@@ -52,7 +52,7 @@ std::size_t utf8Length(std::string_view text) {
 
 class Reader {
  public:
-  explicit Reader(std::string_view text) : text_(text) {}
+  Reader(std::string_view text, JsonWatch* watch) : text_(text), watch_(watch) {}
 
   ordered_json read() {
     skipSpace();
@@ -103,6 +103,7 @@ class Reader {
 
   ordered_json readValue(int depth) {
     if (position_ >= text_.size()) failEnd(depth == 0 ? "nothing" : "a list or an object");
+    tellProgress();
     if (depth > maximum_depth) {
       fail("lists and objects are nested more than " + std::to_string(maximum_depth) + " deep");
     }
@@ -126,6 +127,13 @@ class Reader {
       default:
         return readNumber();
     }
+  }
+
+  void tellProgress() {
+    constexpr std::size_t step = 1 << 20;
+    if (!watch_ || !watch_->progress || position_ < told_ + step) return;
+    told_ = position_;
+    if (!watch_->progress(position_)) throw JsonStopped();
   }
 
   ordered_json readWord(std::string_view word, ordered_json value) {
@@ -153,7 +161,8 @@ class Reader {
       if (peek("an object") != ':') fail("expected ':' but found " + here());
       ++position_;
       skipSpace();
-      object[key] = readValue(depth + 1);
+      const bool watched = depth == 0 && watch_ && key == watch_->member && peek("an object") == '[';
+      object[key] = watched ? readArray(depth + 1, watch_) : readValue(depth + 1);
       skipSpace();
       const char c = peek("an object");
       if (c != ',' && c != '}') fail("expected ',' or '}' but found " + here());
@@ -163,23 +172,28 @@ class Reader {
     }
   }
 
-  ordered_json readArray(int depth) {
+  /// `watch`: notes where the list and its elements stand.
+  ordered_json readArray(int depth, JsonWatch* watch = nullptr) {
     ordered_json array = ordered_json::array();
     ++position_;
+    if (watch) watch->elements.clear();
+    if (watch) watch->list = {position_, position_};
     skipSpace();
-    if (peek("a list") == ']') {
-      ++position_;
-      return array;
-    }
-    while (true) {
+    bool more = peek("a list") != ']';
+    if (!more) ++position_;
+    while (more) {
+      const std::size_t begin = position_;
       array.push_back(readValue(depth + 1));
+      if (watch) watch->elements.push_back({begin, position_});
       skipSpace();
       const char c = peek("a list");
       if (c != ',' && c != ']') fail("expected ',' or ']' but found " + here());
       ++position_;
-      if (c == ']') return array;
-      skipSpace();
+      more = c == ',';
+      if (more) skipSpace();
     }
+    if (watch) watch->list.end = position_ - 1;
+    return array;
   }
 
   char peek(const char* inside) const {
@@ -330,13 +344,15 @@ class Reader {
   }
 
   std::string_view text_;
+  JsonWatch* watch_;
   std::size_t position_ = 0;
+  std::size_t told_ = 0;
 };
 
 }  // namespace
 
-ordered_json readJson(std::string_view text) {
-  return Reader(text).read();
+ordered_json readJson(std::string_view text, JsonWatch* watch) {
+  return Reader(text, watch).read();
 }
 
 bool isNumberText(const ordered_json& value) {

@@ -2,10 +2,12 @@
 // it.
 #pragma once
 
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace tapedeck::app {
 
@@ -18,16 +20,46 @@ struct JsonTextError : std::runtime_error {
   bool cutOff;  ///< the text ends too early: all of it is a correct beginning
 };
 
+/// A piece of a text: from `begin` up to `end`.
+struct TextSpan {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+};
+
+/// What a caller wants to know while a text is read.
+struct JsonWatch {
+  std::string_view member;         ///< in: a member of the outermost object that is a list
+  std::vector<TextSpan> elements;  ///< out: where the list's elements stand
+  TextSpan list;                   ///< out: what stands between its brackets
+  /// Called at least once a megabyte with the number of bytes read; false ends the reading by JsonStopped.
+  std::function<bool(std::size_t)> progress;
+};
+
+struct JsonStopped {};
+
 /// Reads one value; throws JsonTextError. Accepts what Python accepts, so also NaN and Infinity, and lone
 /// surrogates as escapes (kept as their three-byte UTF-8 form). A number that would not be written again as
 /// it stands (1.50, integers past 64 bits) is kept as its text, in a binary value: isNumberText().
-nlohmann::ordered_json readJson(std::string_view text);
+nlohmann::ordered_json readJson(std::string_view text, JsonWatch* watch = nullptr);
 
 bool isNumberText(const nlohmann::ordered_json& value);
 
-/// As Python's json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False, separators=(",", ": ")),
-/// nested `depth` levels deep.
-void writeJson(const nlohmann::ordered_json& value, int depth, std::string& out);
+/// How a text is laid out. As it stands: as Jupyter does, Python's json.dumps(value, indent=1,
+/// sort_keys=True, ensure_ascii=False, separators=(",", ": ")).
+struct JsonStyle {
+  std::string newLine = "\n";  ///< empty: all on one line
+  std::string indent = " ";
+  std::string comma = ",";
+  std::string colon = ": ";
+  bool sorted = true;  ///< members by their keys, else in the object's own order
+  bool ascii = false;  ///< other characters as escapes
+};
+
+/// Nested `depth` levels deep.
+void writeJson(const nlohmann::ordered_json& value, int depth, const JsonStyle& style, std::string& out);
+/// A line end and the indentation of `depth`.
+void writeNewLine(int depth, const JsonStyle& style, std::string& out);
+void writeJsonString(const std::string& text, const JsonStyle& style, std::string& out);
 
 /// As Python writes a float: the shortest digits that read back as the same value.
 std::string floatText(double value);

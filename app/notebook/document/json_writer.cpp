@@ -17,7 +17,29 @@ void writeEscape(unsigned code, std::string& out) {
   for (int shift = 12; shift >= 0; shift -= 4) out += hex_digits[(code >> shift) & 15];
 }
 
-void writeString(const std::string& text, std::string& out) {
+/// Code point and length of the UTF-8 sequence at `i`, which is whole: the text was read or comes from Qt.
+std::pair<unsigned, std::size_t> characterAt(const std::string& text, std::size_t i) {
+  const auto byte = [&](std::size_t at) {
+    return at < text.size() ? static_cast<unsigned>(static_cast<unsigned char>(text[at])) & 0x3fU : 0U;
+  };
+  const auto first = static_cast<unsigned char>(text[i]);
+  if (first < 0xe0) return {(first & 0x1fU) << 6 | byte(i + 1), 2};
+  if (first < 0xf0) return {(first & 0x0fU) << 12 | byte(i + 1) << 6 | byte(i + 2), 3};
+  return {(first & 0x07U) << 18 | byte(i + 1) << 12 | byte(i + 2) << 6 | byte(i + 3), 4};
+}
+
+void writeAscii(unsigned code, std::string& out) {
+  if (code >= 0x10000) {
+    writeEscape(0xd7c0U + (code >> 10), out);
+    writeEscape(0xdc00U + (code & 0x3ffU), out);
+  } else {
+    writeEscape(code, out);
+  }
+}
+
+}  // namespace
+
+void writeJsonString(const std::string& text, const JsonStyle& style, std::string& out) {
   out += '"';
   std::size_t done = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -25,7 +47,8 @@ void writeString(const std::string& text, std::string& out) {
     // A surrogate (0xed 0xa0…0xbf) came from an escape: as a character it would be no UTF-8.
     const bool surrogate =
         byte == 0xed && i + 2 < text.size() && static_cast<unsigned char>(text[i + 1]) >= 0xa0;
-    if (byte >= 0x20 && byte != '"' && byte != '\\' && !surrogate) continue;
+    const bool escaped = surrogate || (style.ascii && byte >= 0x80);
+    if (byte >= 0x20 && byte != '"' && byte != '\\' && !escaped) continue;
     out.append(text, done, i - done);
     done = i + 1;
     switch (byte) {
@@ -50,57 +73,61 @@ void writeString(const std::string& text, std::string& out) {
       case '\f':
         out += "\\f";
         break;
-      case 0xed:
-        writeEscape(0xd000U | ((static_cast<unsigned char>(text[i + 1]) & 0x3fU) << 6) |
-                        (static_cast<unsigned char>(text[i + 2]) & 0x3fU),
-                    out);
-        i += 2;
-        done = i + 1;
-        break;
       default:
-        writeEscape(byte, out);
+        if (byte >= 0x80) {
+          const auto [code, length] = characterAt(text, i);
+          writeAscii(code, out);
+          i += length - 1;
+          done = i + 1;
+        } else {
+          writeEscape(byte, out);
+        }
     }
   }
   out.append(text, done, text.size() - done);
   out += '"';
 }
 
-void newLine(int depth, std::string& out) {
-  out += '\n';
-  out.append(static_cast<std::size_t>(depth), ' ');
+void writeNewLine(int depth, const JsonStyle& style, std::string& out) {
+  if (style.newLine.empty()) return;
+  out += style.newLine;
+  for (int i = 0; i < depth; ++i) out += style.indent;
 }
 
-void writeObject(const ordered_json& value, int depth, std::string& out) {
+namespace {
+
+void writeObject(const ordered_json& value, int depth, const JsonStyle& style, std::string& out) {
   const auto& object = value.get_ref<const ordered_json::object_t&>();
   std::vector<const ordered_json::object_t::value_type*> members;
   members.reserve(object.size());
   for (const auto& member : object) members.push_back(&member);
   // The order of UTF-8 bytes is that of code points, by which Python sorts.
-  std::sort(members.begin(), members.end(), [](auto* a, auto* b) { return a->first < b->first; });
+  if (style.sorted)
+    std::sort(members.begin(), members.end(), [](auto* a, auto* b) { return a->first < b->first; });
   out += '{';
   bool first = true;
   for (const auto* member : members) {
-    if (!first) out += ',';
+    if (!first) out += style.comma;
     first = false;
-    newLine(depth + 1, out);
-    writeString(member->first, out);
-    out += ": ";
-    writeJson(member->second, depth + 1, out);
+    writeNewLine(depth + 1, style, out);
+    writeJsonString(member->first, style, out);
+    out += style.colon;
+    writeJson(member->second, depth + 1, style, out);
   }
-  newLine(depth, out);
+  writeNewLine(depth, style, out);
   out += '}';
 }
 
-void writeArray(const ordered_json& value, int depth, std::string& out) {
+void writeArray(const ordered_json& value, int depth, const JsonStyle& style, std::string& out) {
   out += '[';
   bool first = true;
   for (const auto& element : value) {
-    if (!first) out += ',';
+    if (!first) out += style.comma;
     first = false;
-    newLine(depth + 1, out);
-    writeJson(element, depth + 1, out);
+    writeNewLine(depth + 1, style, out);
+    writeJson(element, depth + 1, style, out);
   }
-  newLine(depth, out);
+  writeNewLine(depth, style, out);
   out += ']';
 }
 
@@ -135,24 +162,24 @@ std::string floatText(double value) {
   return out + digits.substr(0, whole) + '.' + digits.substr(whole);
 }
 
-void writeJson(const ordered_json& value, int depth, std::string& out) {
+void writeJson(const ordered_json& value, int depth, const JsonStyle& style, std::string& out) {
   switch (value.type()) {
     case ordered_json::value_t::object:
       if (value.empty()) {
         out += "{}";
       } else {
-        writeObject(value, depth, out);
+        writeObject(value, depth, style, out);
       }
       break;
     case ordered_json::value_t::array:
       if (value.empty()) {
         out += "[]";
       } else {
-        writeArray(value, depth, out);
+        writeArray(value, depth, style, out);
       }
       break;
     case ordered_json::value_t::string:
-      writeString(value.get_ref<const std::string&>(), out);
+      writeJsonString(value.get_ref<const std::string&>(), style, out);
       break;
     case ordered_json::value_t::boolean:
       out += value.get<bool>() ? "true" : "false";

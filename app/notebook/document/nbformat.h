@@ -9,8 +9,22 @@
 #include <vector>
 
 #include "app/notebook/document/document.h"
+#include "app/notebook/document/file_io.h"
+#include "app/notebook/document/json_text.h"
 
 namespace tapedeck::app {
+
+/// A cell as it stands in the file: written again byte for byte while it says the same.
+struct CellText {
+  QByteArray file;  ///< shared with the whole notebook
+  TextSpan span;
+  std::vector<std::string> keys;  ///< in the file's order
+  bool hasId = false;
+  // What it says.
+  QString id;
+  CellType type = CellType::code;
+  QString source;
+};
 
 /// A cell with what its Cell does not show.
 struct CellData {
@@ -18,25 +32,51 @@ struct CellData {
   /// All members of the file's cell but id, source and outputs, unknown ones too.
   nlohmann::ordered_json members = nlohmann::ordered_json::object();
   nlohmann::ordered_json
-      stashedAttachments;  ///< a code cell can have none: kept for the way back to Markdown
-  QStringList displayIds;  ///< of the outputs, where they have one
-  quint64 revision = 0;    ///< another one for other outputs or members
+      stashedAttachments;                ///< a code cell can have none: kept for the way back to Markdown
+  QStringList displayIds;                ///< of the outputs, where they have one
+  quint64 revision = 0;                  ///< another one for other outputs or members; 0: as read
+  std::shared_ptr<const CellText> text;  ///< none: a cell made here
 };
 
 using CellPointer = std::shared_ptr<CellData>;
+
+/// How the program that wrote a file laid it out, so that what is changed here is all that changes there.
+struct NotebookStyle {
+  JsonStyle json;
+  bool textAsLines = true;  ///< long texts as lists of lines, else each as one string
+  // What stands between the brackets of the list of cells, but for the cells.
+  std::string beforeFirst = "\n  ";
+  std::string between = ",\n  ";
+  std::string afterLast = "\n ";
+};
+
+/// The text around the cells, and what it says.
+struct HeaderText {
+  std::string before;  ///< up to the bracket that opens the list of cells
+  std::string after;   ///< from the bracket that closes it
+  nlohmann::ordered_json header;
+  std::vector<std::string> keys;  ///< in the file's order, "cells" among them
+};
 
 struct NotebookData {
   nlohmann::ordered_json header =
       nlohmann::ordered_json::object();  ///< all members of the notebook but its cells
   std::vector<CellPointer> cells;
+  NotebookStyle style;
+  std::shared_ptr<const HeaderText> text;  ///< none: a notebook made here
 };
 
-/// Throws NotebookError; `name` stands in its sentences. Multi-line text comes as one string; cells without
-/// an id, or with one that was there before, get a new one; the version becomes 4.5.
-NotebookData readNotebook(const QByteArray& bytes, const QString& name);
+/// Throws NotebookError, and Stopped; `name` stands in its sentences. Multi-line text comes as one string;
+/// cells without an id, or with one that was there before, get one to be known by.
+NotebookData readNotebook(const QByteArray& bytes, const QString& name, const Progress& progress = {});
 
-/// The text that Jupyter's nbformat.write makes of it.
+/// Cells and header that say what they said in the file keep its bytes; what is new is laid out as the file
+/// is, or, in a new notebook, as Jupyter's nbformat.write does. The format's minor version stays: only cell
+/// ids would need 4.5, and files that have none do not get them.
 QByteArray writeNotebook(const NotebookData& notebook);
+
+/// Of the file's bytes, `cells` their list as it was read.
+NotebookStyle styleOf(std::string_view text, const nlohmann::ordered_json& top, const JsonWatch& cells);
 
 /// A fresh cell; `type` decides which members it must have.
 CellPointer makeCell(CellType type, const QString& source);

@@ -12,7 +12,6 @@ namespace {
 using nlohmann::ordered_json;
 
 constexpr int format_major = 4;
-constexpr int format_minor = 5;
 
 [[noreturn]] void fail(const QString& sentence) {
   throw NotebookError(sentence.toStdString());
@@ -59,35 +58,54 @@ bool isText(const ordered_json& value) {
 
 class NotebookReader {
  public:
-  explicit NotebookReader(QString name) : name_(std::move(name)) {}
+  NotebookReader(QString name, const Progress& progress) : name_(std::move(name)) {
+    watch_.member = "cells";
+    if (progress)
+      watch_.progress = [this, progress](std::size_t done) {
+        return progress(static_cast<double>(done) / static_cast<double>(std::max(size_, std::size_t(1))));
+      };
+  }
 
   NotebookData read(const QByteArray& bytes) {
+    size_ = static_cast<std::size_t>(bytes.size());
     ordered_json top = parse(bytes);
     if (!top.is_object()) {
       fail(QString("%1 is not a notebook: it holds %2, not an object.").arg(name_, kindOf(top)));
     }
     checkVersion(top);
     if (!top.contains("cells")) fail(QString("%1 is not a notebook: it has no “cells”.").arg(name_));
+    expect(top["cells"].is_array(), "cells", top["cells"], "a list");
+    const std::string_view text(bytes.data(), size_);
+    NotebookData notebook;
+    notebook.style = styleOf(text, top, watch_);
+    auto around = std::make_shared<HeaderText>();
+    for (const auto& [key, value] : top.items()) around->keys.push_back(key);
     ordered_json cells = std::move(top["cells"]);
     top.erase("cells");
-    expect(cells.is_array(), "cells", cells, "a list");
     if (!top.contains("metadata")) top["metadata"] = ordered_json::object();
     expect(top["metadata"].is_object(), "metadata", top["metadata"], "an object");
 
-    NotebookData notebook;
     for (std::size_t i = 0; i < cells.size(); ++i) {
-      notebook.cells.push_back(readCell(cells[i], QString("cells[%1]").arg(i)));
+      auto place = std::make_shared<CellText>();
+      place->file = bytes;
+      place->span = watch_.elements[i];
+      notebook.cells.push_back(readCell(cells[i], QString("cells[%1]").arg(i), *place));
+      notebook.cells.back()->text = std::move(place);
     }
     giveIds(notebook);
-    if (top["nbformat_minor"].get<int>() < format_minor) top["nbformat_minor"] = format_minor;
+    around->before = text.substr(0, watch_.list.begin);
+    around->after = text.substr(watch_.list.end);
+    around->header = top;
     notebook.header = std::move(top);
+    notebook.text = std::move(around);
     return notebook;
   }
 
  private:
-  ordered_json parse(const QByteArray& bytes) const {
+  ordered_json parse(const QByteArray& bytes) {
     std::string_view text(bytes.data(), static_cast<std::size_t>(bytes.size()));
-    if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
+    const std::size_t mark = text.starts_with("\xef\xbb\xbf") ? 3 : 0;
+    text.remove_prefix(mark);
     if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) {
       fail(QString("%1 is empty: there is no notebook in it.").arg(name_));
     }
@@ -95,13 +113,23 @@ class NotebookReader {
       fail(QString("%1 is text in UTF-16; a notebook is JSON in UTF-8.").arg(name_));
     }
     try {
-      return readJson(text);
+      ordered_json top = readJson(text, &watch_);
+      for (TextSpan* span : spans()) *span = {span->begin + mark, span->end + mark};
+      return top;
+    } catch (const JsonStopped&) {
+      throw Stopped();
     } catch (const JsonTextError& error) {
       const QString where = QString("line %1, column %2").arg(error.line).arg(error.column);
       const QString what = QString::fromUtf8(error.what());
       if (error.cutOff) fail(QString("%1 is cut off: %2 (%3).").arg(name_, what, where));
       fail(QString("%1 is not a notebook: it is not correct JSON, %2 (%3).").arg(name_, what, where));
     }
+  }
+
+  std::vector<TextSpan*> spans() {
+    std::vector<TextSpan*> all{&watch_.list};
+    for (TextSpan& span : watch_.elements) all.push_back(&span);
+    return all;
   }
 
   void checkVersion(ordered_json& top) const {
@@ -136,8 +164,9 @@ class NotebookReader {
     }
   }
 
-  CellPointer readCell(ordered_json& json, const QString& path) const {
+  CellPointer readCell(ordered_json& json, const QString& path, CellText& text) const {
     expect(json.is_object(), path, json, "an object");
+    for (const auto& [key, value] : json.items()) text.keys.push_back(key);
     auto data = std::make_shared<CellData>();
     readType(json, path, *data);
     if (json.contains("id")) {
@@ -160,9 +189,13 @@ class NotebookReader {
       readOutputs(data->cell.outputs, path + ".outputs");
       for (std::size_t i = 0; i < data->cell.outputs.size(); ++i) data->displayIds += QString();
     }
+    text.hasId = json.contains("id");
     json.erase("id");
     json.erase("source");
     data->members = std::move(json);
+    text.id = data->cell.id;
+    text.type = data->cell.type;
+    text.source = data->cell.source;
     return data;
   }
 
@@ -238,12 +271,14 @@ class NotebookReader {
   }
 
   QString name_;
+  JsonWatch watch_;
+  std::size_t size_ = 0;
 };
 
 }  // namespace
 
-NotebookData readNotebook(const QByteArray& bytes, const QString& name) {
-  return NotebookReader(name).read(bytes);
+NotebookData readNotebook(const QByteArray& bytes, const QString& name, const Progress& progress) {
+  return NotebookReader(name, progress).read(bytes);
 }
 
 std::string joinedText(const ordered_json& value) {

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <string_view>
 
 #include "app/notebook/document/json_text.h"
@@ -79,54 +80,127 @@ std::string sourceText(const QString& source) {
   return text;
 }
 
-ordered_json cellJson(const CellData& data) {
-  ordered_json cell = data.members;
-  cell["id"] = data.cell.id.toStdString();
-  cell["source"] = splitLines(sourceText(data.cell.source));
-  if (cell.contains("metadata")) cell["metadata"].erase("trusted");
-  if (cell.contains("attachments")) {
-    for (auto& attachment : cell["attachments"]) splitBundle(attachment);
-  }
-  if (data.cell.type == CellType::code) {
-    cell["outputs"] = data.cell.outputs;
-    for (auto& output : cell["outputs"]) splitOutput(output);
-  }
-  return cell;
+/// The members of `json` in the order of `keys`, and after them those that have none.
+ordered_json inOrder(ordered_json json, const std::vector<std::string>& keys) {
+  ordered_json ordered = ordered_json::object();
+  for (const std::string& key : keys)
+    if (json.contains(key)) ordered[key] = std::move(json[key]);
+  for (auto& [key, value] : json.items())
+    if (!ordered.contains(key)) ordered[key] = std::move(value);
+  return ordered;
 }
+
+/// Still what the file says.
+bool saysTheSame(const CellData& data) {
+  const CellText& text = *data.text;
+  return data.revision == 0 && data.cell.type == text.type && (!text.hasId || data.cell.id == text.id) &&
+         data.cell.source == text.source;
+}
+
+class NotebookWriter {
+ public:
+  explicit NotebookWriter(const NotebookData& notebook) : notebook_(notebook), style_(notebook.style) {
+    const auto minor = notebook.header.find("nbformat_minor");
+    idsNeeded_ = minor == notebook.header.end() || !minor->is_number_integer() || minor->get<int>() >= 5;
+  }
+
+  std::string write() {
+    const HeaderText* text = notebook_.text.get();
+    if (text && text->header == notebook_.header) {
+      out_ = text->before;
+      writeCells();
+      out_ += text->after;
+      return std::move(out_);
+    }
+    writeHeader(text ? text->keys : std::vector<std::string>());
+    // The end of the file is the file's own too: with a line end or without one.
+    out_ += text ? text->after.substr(text->after.rfind('}') + 1) : std::string("\n");
+    return std::move(out_);
+  }
+
+ private:
+  void writeHeader(const std::vector<std::string>& order) {
+    std::vector<std::string> keys;
+    for (const auto& [key, value] : notebook_.header.items()) keys.push_back(key);
+    keys.push_back("cells");
+    if (style_.json.sorted)
+      std::sort(keys.begin(), keys.end());
+    else
+      std::stable_sort(keys.begin(), keys.end(), [&](const std::string& a, const std::string& b) {
+        return std::find(order.begin(), order.end(), a) < std::find(order.begin(), order.end(), b);
+      });
+    out_ += '{';
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      if (i > 0) out_ += style_.json.comma;
+      writeNewLine(1, style_.json, out_);
+      writeJsonString(keys[i], style_.json, out_);
+      out_ += style_.json.colon;
+      if (keys[i] == "cells") {
+        out_ += '[';
+        writeCells();
+        out_ += ']';
+      } else {
+        writeJson(notebook_.header[keys[i]], 1, style_.json, out_);
+      }
+    }
+    writeNewLine(0, style_.json, out_);
+    out_ += '}';
+  }
+
+  // Cell by cell, so that no second copy of all outputs is ever made.
+  void writeCells() {
+    bool first = true;
+    for (const CellPointer& cell : notebook_.cells) {
+      out_ += first ? style_.beforeFirst : style_.between;
+      first = false;
+      if (cell->text && saysTheSame(*cell)) {
+        const TextSpan span = cell->text->span;
+        out_.append(cell->text->file.constData() + span.begin, span.end - span.begin);
+      } else {
+        writeJson(cellJson(*cell), 2, style_.json, out_);
+      }
+    }
+    if (!first) out_ += style_.afterLast;
+  }
+
+  ordered_json cellJson(const CellData& data) const {
+    ordered_json cell = data.members;
+    if (idsNeeded_ || (data.text && data.text->hasId)) cell["id"] = data.cell.id.toStdString();
+    const std::string source = sourceText(data.cell.source);
+    cell["source"] = style_.textAsLines ? splitLines(source) : ordered_json(source);
+    if (cell.contains("metadata")) cell["metadata"].erase("trusted");
+    if (data.cell.type == CellType::code) cell["outputs"] = data.cell.outputs;
+    if (style_.textAsLines) {
+      if (cell.contains("attachments"))
+        for (auto& attachment : cell["attachments"]) splitBundle(attachment);
+      if (cell.contains("outputs"))
+        for (auto& output : cell["outputs"]) splitOutput(output);
+    }
+    return style_.json.sorted ? cell : inOrder(std::move(cell), keysFor(data));
+  }
+
+  /// Of the cell itself, else of one like it.
+  std::vector<std::string> keysFor(const CellData& data) const {
+    if (data.text && data.text->type == data.cell.type) return data.text->keys;
+    const CellText* other = nullptr;
+    for (const CellPointer& cell : notebook_.cells) {
+      if (!cell->text) continue;
+      if (cell->text->type == data.cell.type) return cell->text->keys;
+      other = cell->text.get();
+    }
+    return other ? other->keys : std::vector<std::string>();
+  }
+
+  const NotebookData& notebook_;
+  const NotebookStyle& style_;
+  std::string out_;
+  bool idsNeeded_ = true;
+};
 
 }  // namespace
 
 QByteArray writeNotebook(const NotebookData& notebook) {
-  // Cell by cell, so that no second copy of all outputs is ever made.
-  std::string out = "{\n \"cells\": [";
-  bool first = true;
-  for (const CellPointer& cell : notebook.cells) {
-    out += first ? "\n  " : ",\n  ";
-    first = false;
-    writeJson(cellJson(*cell), 2, out);
-  }
-  out += first ? "]" : "\n ]";
-  ordered_json header = notebook.header;
-  for (const char* transient : {"orig_nbformat", "orig_nbformat_minor", "signature"}) {
-    header["metadata"].erase(transient);
-  }
-  // "cells" comes first among the members that every notebook has; an unknown one may come before it.
-  ordered_json before = ordered_json::object();
-  ordered_json after = ordered_json::object();
-  for (auto& [key, value] : header.items()) (key < "cells" ? before : after)[key] = std::move(value);
-  std::string text;
-  if (before.empty()) {
-    text = std::move(out);
-  } else {
-    writeJson(before, 0, text);
-    text.resize(text.size() - 2);
-    text += "," + out.substr(1);
-  }
-  std::string rest;
-  writeJson(after, 0, rest);
-  text += ",";
-  text += std::string_view(rest).substr(1);
-  text += '\n';
+  const std::string text = NotebookWriter(notebook).write();
   return QByteArray(text.data(), static_cast<qsizetype>(text.size()));
 }
 

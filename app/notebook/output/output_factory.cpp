@@ -103,7 +103,7 @@ Block* makeBundleBlock(const ordered_json& output, const NotebookTheme& theme, Q
   }
   if (bundle.contains("application/json")) {
     std::string text;
-    writeJson(bundle["application/json"], 0, text);
+    writeJson(bundle["application/json"], 0, {}, text);
     return plainText(text, theme, parent);
   }
   if (bundle.contains("text/plain")) return plainText(joinedText(bundle["text/plain"]), theme, parent);
