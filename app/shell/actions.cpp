@@ -24,6 +24,8 @@ constexpr Row rows[] = {
     {"file.open", "&Open…", "Ctrl+O", "Open a notebook file", "open"},
     {"file.save", "&Save", "Ctrl+S", "Save the notebook", "save"},
     {"file.save_as", "Save &as…", "Ctrl+Shift+S", "Save the notebook under another name", nullptr},
+    {"file.recovered", "Recovered &work…", "Ctrl+Alt+W",
+     "Unsaved work that was kept when the program ended unexpectedly", nullptr},
     {"file.close", "&Close window", "Ctrl+W", "Close this notebook and end its session", nullptr},
     {"file.quit", "&Quit", "Ctrl+Q", "Close all notebooks and end the program", nullptr},
 

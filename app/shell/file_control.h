@@ -1,20 +1,23 @@
-// The window's notebook as a file: opening, saving, closing, and work that an earlier run could not save.
+// The window's notebook as a file: opening, saving, closing.
 #pragma once
 
 #include <QObject>
+#include <QTimer>
 #include <functional>
 #include <memory>
 
+#include "app/control/notebook_file.h"
+#include "app/control/open_mark.h"
 #include "app/kernel/kernel_session.h"
-#include "app/notebook/document/document.h"
 #include "app/shell/message_bar.h"
 
 namespace tapedeck::app {
 
-class RecoveryWriter;
+class Recoveries;
 struct RecoveryEntry;
 
-/// What can go wrong is told in the message bar.
+/// What can go wrong is told in the message bar. Nothing here waits for a disk: what takes longer than a
+/// moment shows how far it is, and can be cancelled.
 class FileControl : public QObject {
   Q_OBJECT
  public:
@@ -22,22 +25,29 @@ class FileControl : public QObject {
   FileControl(Document* document, KernelSession* kernel, MessageBar* messages, QWidget* window);
   ~FileControl() override;
 
-  /// In this window where it has nothing to lose, else elsewhere().
+  /// In this window where it has nothing to lose, else elsewhere(); a notebook that is open already comes to
+  /// the front. A sample is opened as a copy: its file belongs to the program.
   void open(const QString& path);
   void create();
   /// Asks which one to open.
   void browse();
   void save();
   void saveAs();
-  /// Asks about changes that are not saved. False: the window stays.
+  /// Asks about changes that are not saved. False: the window stays, for good or until they are saved; then
+  /// it closes by itself.
   bool mayClose();
-  /// Tells of work that was kept when the program ended unexpectedly.
-  void offerRecoveries();
+  /// Closes all windows; goes on when one that must save first has done so.
+  static void quit();
 
+  /// Something is read or written.
+  bool busy() const { return file_.loading() || file_.saving(); }
   /// No notebook yet.
   bool empty() const { return empty_; }
   /// The notebook's name for people: its file's, or "Untitled2".
   QString name() const;
+  Recoveries* recoveries() const { return recoveries_.get(); }
+  /// Where work of an earlier run is put: an empty window, one with that notebook, else one of its own.
+  void restore(const RecoveryEntry& entry);
 
  signals:
   /// The first notebook came, or another one.
@@ -49,19 +59,42 @@ class FileControl : public QObject {
   void elsewhere(const std::function<void(tapedeck::app::FileControl&)>& act);
 
  private:
-  void enter();
+  static FileControl* holderOf(const QString& path);
+  void raise();
+  bool hasNothingToLose() const;
+  bool mayLoseChanges(const QString& question);
   void load(const QString& path);
-  bool write(const QString& path);
+  void reload();
+  void restoreHere(const RecoveryEntry& entry);
+  void loaded();
+  void enter();
+  void markOpen();
+  void write(const QString& path);
   bool saveOrAsk();
-  void restore(const RecoveryEntry& entry);
+  void saved(const QString& path);
+  void loadFailed(const QString& sentence);
+  void saveFailed(const QString& sentence);
+  void stopped();
+  void showProgress();
+  void endProgress();
+  void changedOutside(NotebookFile::Outside what, bool saving);
+  void makeCopy();
 
   Document* document_;
   KernelSession* kernel_;
   MessageBar* messages_;
   QWidget* window_;
-  std::unique_ptr<RecoveryWriter> recovery_;
+  NotebookFile file_;
+  OpenMark mark_;
+  std::unique_ptr<Recoveries> recoveries_;
+  std::function<void()> afterLoad_;
+  QString loading_;  ///< the path of what is being read
+  QString again_;    ///< asked for while it was given up
+  QTimer patience_;  ///< what is done before it ends needs no progress
+  double share_ = 0;
   bool empty_ = true;
-  int untitled_ = 0;
+  bool fresh_ = false;  ///< made here, and nothing in it
+  bool closing_ = false;
 };
 
 }  // namespace tapedeck::app

@@ -13,6 +13,7 @@
 #include "app/shell/file_control.h"
 #include "app/shell/panel_docks.h"
 #include "app/shell/playback_bar.h"
+#include "app/shell/recoveries.h"
 #include "app/shell/start_page.h"
 
 namespace tapedeck::app {
@@ -50,7 +51,7 @@ MainWindow::MainWindow(QWidget* parent)
   showNotebook();
   updateTitle();
   updateState();
-  files_->offerRecoveries();
+  files_->recoveries()->offer();
 }
 
 // The session's last words (its process ends now) must not reach a window that is half gone.
@@ -129,6 +130,8 @@ void MainWindow::connectFiles() {
   on("file.open", &FileControl::browse);
   on("file.save", &FileControl::save);
   on("file.save_as", &FileControl::saveAs);
+  connect((*actions_)["file.recovered"], &QAction::triggered, files_->recoveries(), &Recoveries::showAll);
+  connect((*actions_)["file.quit"], &QAction::triggered, qApp, &FileControl::quit);
 }
 
 // From the start page to the panels. The session starts with the first run: opening a file runs nothing.

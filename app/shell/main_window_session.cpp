@@ -18,7 +18,6 @@ void MainWindow::connectActions() {
     connect((*actions_)[id], &QAction::triggered, this, std::forward<decltype(act)>(act));
   };
   on("file.close", [this] { close(); });
-  on("file.quit", [] { qApp->closeAllWindows(); });
 
   on("session.interrupt", [this] { kernel_->interrupt(); });
   on("session.restart", [this] { kernel_->restart(); });

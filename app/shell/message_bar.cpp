@@ -70,7 +70,7 @@ void MessageBar::show(Kind kind, const QString& sentence, const QList<Choice>& c
     layout->addWidget(button, 0, Qt::AlignTop);
   }
   auto* close = new QToolButton;
-  close->setIcon(style()->standardIcon(QStyle::SP_TitleBarCloseButton, nullptr, this));
+  close->setText("✕");
   close->setAutoRaise(true);
   close->setToolTip("Close this message");
   close->setAccessibleName("Close this message");
@@ -79,6 +79,13 @@ void MessageBar::show(Kind kind, const QString& sentence, const QList<Choice>& c
   dismiss(topic);
   rows_->insertWidget(place, line);
   QFrame::show();
+}
+
+void MessageBar::reword(const QString& topic, const QString& sentence) {
+  QWidget* line = row(topic);
+  if (!line) return;
+  line->setAccessibleName(sentence);
+  line->findChild<QLabel*>("messageText")->setText(sentence);
 }
 
 QString MessageBar::text() const {

@@ -20,6 +20,8 @@ class MessageBar : public QFrame {
   /// Replaces what is shown of the same topic; messages of other topics stay beside it until they are
   /// decided. Every choice closes the message and then acts; a close button is always there.
   void show(Kind kind, const QString& sentence, const QList<Choice>& choices = {}, const QString& topic = {});
+  /// Says something else in the message of a topic, whose choices stay.
+  void reword(const QString& topic, const QString& sentence);
   /// Of all messages that are shown, one on a line.
   QString text() const;
   bool shows(const QString& topic) const;

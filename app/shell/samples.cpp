@@ -25,6 +25,23 @@ QList<Sample> samples() {
   return found;
 }
 
+bool isSample(const QString& path) {
+  const QString folder = QFileInfo(TAPEDECK_SAMPLES_DIR).canonicalFilePath();
+  const QFileInfo file(path);
+  // Of a file that is not there yet the folder says it.
+  const QString place =
+      file.exists() ? file.canonicalFilePath() : QFileInfo(file.path()).canonicalFilePath() + "/";
+  return !folder.isEmpty() && place.startsWith(folder + "/");
+}
+
+QString copyName(const QString& path) {
+  QString title = QFileInfo(path).completeBaseName();
+  for (const Sample& sample : samples())
+    if (QFileInfo(sample.path).canonicalFilePath() == QFileInfo(path).canonicalFilePath())
+      title = sample.title;
+  return title + " (copy)";
+}
+
 QStringList recentNotebooks() {
   QStringList paths;
   for (const QString& path : QSettings().value("recent").toStringList())

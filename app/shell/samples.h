@@ -15,6 +15,11 @@ struct Sample {
 /// In the order in which a newcomer should read them; only those whose files are there.
 QList<Sample> samples();
 
+/// The file belongs to the program: it is opened as a copy and never written.
+bool isSample(const QString& path);
+/// "Noisy square (copy)": what the copy of a sample is called.
+QString copyName(const QString& path);
+
 /// Newest first, at most 10; files that are gone are left out.
 QStringList recentNotebooks();
 void addRecentNotebook(const QString& path);
