@@ -8,7 +8,7 @@ namespace tapedeck::plots {
 
 namespace {
 
-constexpr double marker_distance = 90;  ///< pixels between the marks that tell curves apart without colour
+constexpr double apart = 14;  ///< pixels between points from which on each has a marker of its own
 
 void paintMarker(QPainter* painter, QPointF at, int series, const QColor& color, double scale) {
   painter->save();
@@ -21,6 +21,12 @@ void paintMarker(QPainter* painter, QPointF at, int series, const QColor& color,
 }
 
 }  // namespace
+
+bool hasMarkers(const QList<QPointF>& run) {
+  if (run.size() < 2) return true;
+  const double width = run.last().x() - run.first().x();
+  return width / static_cast<double>(run.size() - 1) >= apart;
+}
 
 CurvesItem::CurvesItem(QGraphicsItem* parent) : QGraphicsItem(parent) {
   setZValue(20);  // above the grid and the axes
@@ -56,16 +62,13 @@ void CurvesItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidg
 
 void CurvesItem::paintLine(QPainter* painter, const CurvePicture::Line& line) {
   const QPen pen = curvePen(theme_, line.series);
-  double next = marker_distance * (0.5 + 0.17 * (line.series % 5));
   for (const QList<QPointF>& run : line.runs) {
     painter->setPen(pen);
     painter->setBrush(Qt::NoBrush);
     if (run.size() > 1) painter->drawPolyline(run.data(), static_cast<int>(run.size()));
-    for (const QPointF& point : run) {
-      if (run.size() > 1 && point.x() - picture_.area.left() < next) continue;
-      next = point.x() - picture_.area.left() + marker_distance;
-      paintMarker(painter, point, line.series, pen.color(), 1);
-    }
+    if (!hasMarkers(run)) continue;
+    for (const QPointF& point : run)
+      if (picture_.area.contains(point)) paintMarker(painter, point, line.series, pen.color(), 0.9);
   }
   if (line.hover) paintMarker(painter, *line.hover, line.series, pen.color(), 1.4);
 }

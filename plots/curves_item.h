@@ -27,6 +27,10 @@ struct CurvePicture {
   QString notice;
 };
 
+/// Whether each point of a run has a marker: where they stand apart. Markers on some points only would read
+/// as if they were all the data.
+bool hasMarkers(const QList<QPointF>& run);
+
 class CurvesItem : public QGraphicsItem {
  public:
   explicit CurvesItem(QGraphicsItem* parent);

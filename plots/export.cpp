@@ -4,11 +4,12 @@
 #include <QFont>
 #include <QGraphicsLayout>
 #include <QGraphicsScene>
-#include <QImage>
 #include <QPainter>
-#include <QSaveFile>
+#include <QRegularExpression>
 #include <QSvgGenerator>
 #include <algorithm>
+
+#include "inspector/ui/file_dialogs.h"
 
 namespace tapedeck::plots {
 
@@ -62,18 +63,16 @@ void draw(const std::vector<ChartSeries>& series, const ExportOptions& options, 
   scene.render(painter, page, page);
 }
 
-bool save(const QByteArray& bytes, const QString& path, QString* error) {
-  QSaveFile file(path);
-  if (!file.open(QIODevice::WriteOnly) || file.write(bytes) != bytes.size() || !file.commit())
-    return fail(error, QObject::tr("%1 can't be written: %2.").arg(path, file.errorString()));
-  return true;
+/// Qt names the font of this machine alone; elsewhere its like must do.
+QByteArray withGenericFont(const QByteArray& svg) {
+  static const QRegularExpression family(QStringLiteral("font-family=\"([^\",]+)\""));
+  return QString::fromUtf8(svg).replace(family, QStringLiteral("font-family=\"'\\1', sans-serif\"")).toUtf8();
 }
 
 }  // namespace
 
-bool writeSvg(const std::vector<ChartSeries>& series, const ExportOptions& options, const QString& path,
-              QString* error) {
-  if (!check(series, options, error)) return false;
+QByteArray svgOf(const std::vector<ChartSeries>& series, const ExportOptions& options, QString* error) {
+  if (!check(series, options, error)) return {};
   QBuffer buffer;
   buffer.open(QIODevice::WriteOnly);
   QSvgGenerator generator;
@@ -87,23 +86,37 @@ bool writeSvg(const std::vector<ChartSeries>& series, const ExportOptions& optio
   QPainter painter(&generator);
   draw(series, options, &painter);
   painter.end();
-  return save(buffer.data(), path, error);
+  return withGenericFont(buffer.data());
 }
 
-bool writePng(const std::vector<ChartSeries>& series, const ExportOptions& options, const QString& path,
-              QString* error) {
-  if (!check(series, options, error)) return false;
+QImage imageOf(const std::vector<ChartSeries>& series, const ExportOptions& options, QString* error) {
+  if (!check(series, options, error)) return {};
   QImage image((QSizeF(options.size) * options.scale).toSize(), QImage::Format_RGB32);
   image.setDevicePixelRatio(options.scale);
   image.fill(Qt::white);
   QPainter painter(&image);
   draw(series, options, &painter);
-  painter.end();
+  return image;
+}
+
+bool replaceByPng(const QString& path, const QImage& image, QString* error) {
   QByteArray bytes;
   QBuffer buffer(&bytes);
   buffer.open(QIODevice::WriteOnly);
   if (!image.save(&buffer, "PNG")) return fail(error, QObject::tr("The picture can't be packed as PNG."));
-  return save(bytes, path, error);
+  return app::replaceFile(path, bytes, error);
+}
+
+bool writeSvg(const std::vector<ChartSeries>& series, const ExportOptions& options, const QString& path,
+              QString* error) {
+  const QByteArray svg = svgOf(series, options, error);
+  return !svg.isEmpty() && app::replaceFile(path, svg, error);
+}
+
+bool writePng(const std::vector<ChartSeries>& series, const ExportOptions& options, const QString& path,
+              QString* error) {
+  const QImage image = imageOf(series, options, error);
+  return !image.isNull() && replaceByPng(path, image, error);
 }
 
 }  // namespace tapedeck::plots

@@ -1,6 +1,7 @@
 // Curves into files, with or without a window.
 #pragma once
 
+#include <QImage>
 #include <QSize>
 #include <QString>
 #include <vector>
@@ -18,9 +19,16 @@ struct ExportOptions {
   QString title;
 };
 
-/// Write black on white; need a QApplication, on whatever platform (offscreen too), but no window. The file
-/// appears whole or not at all. False, with a sentence in `error`, where there is nothing to draw or it can't
-/// be written.
+/// Draw black on white; need a QApplication, on whatever platform (offscreen too), but no window. Empty, with
+/// a sentence in `error`, where there is nothing to draw.
+QByteArray svgOf(const std::vector<ChartSeries>& series, const ExportOptions& options, QString* error);
+QImage imageOf(const std::vector<ChartSeries>& series, const ExportOptions& options, QString* error);
+
+/// On any thread: replaces the file by the image as PNG.
+bool replaceByPng(const QString& path, const QImage& image, QString* error);
+
+/// The same in one go. The file appears whole or not at all. False, with a sentence in `error`, where there
+/// is nothing to draw or it can't be written.
 bool writeSvg(const std::vector<ChartSeries>& series, const ExportOptions& options, const QString& path,
               QString* error);
 bool writePng(const std::vector<ChartSeries>& series, const ExportOptions& options, const QString& path,

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "inspector/model/format.h"
+#include "inspector/model/notation.h"
 #include "plots/curves_item.h"
 
 namespace tapedeck::plots {
@@ -13,6 +14,8 @@ using inspector::SeriesData;
 using inspector::SeriesModel;
 
 constexpr double roomy_height = 220;  ///< pixels; below it axes have no titles
+constexpr double tick_width = 80, tick_height = 30;
+constexpr int read_out_digits = 6;
 
 struct PlotChart::Private {
   PlotChart* q;
@@ -206,6 +209,8 @@ void PlotChart::Private::addReadOut(CurvePicture* picture) {
     if (!step || std::abs(data.steps[at] - *hoverStep) < std::abs(*step - *hoverStep)) step = data.steps[at];
   }
   if (!step) return;
+  QStringList names, places;
+  std::vector<double> values;
   for (CurvePicture::Line& line : picture->lines) {
     const SeriesData& data = *series[static_cast<std::size_t>(line.series)].data;
     const int index = nearestPoint(data, *step);
@@ -213,12 +218,16 @@ void PlotChart::Private::addReadOut(CurvePicture* picture) {
     const auto at = static_cast<std::size_t>(index);
     line.hover = place(data, index);
     const bool elsewhere = data.steps[at] != *step;
-    readOut << data.name + QStringLiteral(": ") + inspector::valueText(data.values[at]) +
-                   (elsewhere ? QObject::tr(" (step %1)").arg(inspector::valueText(data.steps[at]))
-                              : QString());
+    names << data.name;
+    values.push_back(data.values[at]);
+    places << (elsewhere ? QObject::tr(" (step %1)").arg(inspector::stepText(data.steps[at])) : QString());
     picture->readOutSeries.push_back(line.series);
   }
-  readOut.prepend(QObject::tr("step %1").arg(inspector::valueText(*step)));
+  const auto notation = inspector::Notation::of(values, read_out_digits);
+  for (qsizetype row = 0; row < names.size(); ++row)
+    readOut << names[row] + QStringLiteral(": ") + notation.text(values[static_cast<std::size_t>(row)]) +
+                   places[row];
+  readOut.prepend(QObject::tr("step %1").arg(inspector::stepText(*step)));
   picture->readOut = readOut;
   picture->hoverX = q->toScene({*step, y.from}).x();
 }
@@ -322,8 +331,8 @@ void PlotChart::refresh() {
   d_->timer.stop();
   d_->computeRanges();
   d_->computeCurves();
-  const int across = std::clamp(static_cast<int>(plotArea().width() / 80), 2, 10);
-  const int up = std::clamp(static_cast<int>(plotArea().height() / 34), 2, 8);
+  const int across = std::clamp(static_cast<int>(plotArea().width() / tick_width), 2, 10);
+  const int up = std::clamp(static_cast<int>(plotArea().height() / tick_height), 3, 8);
   d_->setTicks(d_->stepAxis, &d_->stepTicks, linearTicks(d_->steps, across), d_->steps);
   d_->setTicks(d_->valueAxis, &d_->valueTicks, d_->logarithmic ? logTicks(d_->y, up) : linearTicks(d_->y, up),
                d_->y);

@@ -49,7 +49,7 @@ QColor curveColor(const PlotTheme& theme, int series) {
 QPen curvePen(const PlotTheme& theme, int series) {
   static const std::array<QList<qreal>, 5> dashes{
       QList<qreal>{}, {5, 2.5}, {1.2, 2}, {7, 2, 1.2, 2}, {3, 1.5, 3, 4}};
-  QPen pen(curveColor(theme, series), 1.8);
+  QPen pen(curveColor(theme, series), 2.2);
   pen.setJoinStyle(Qt::BevelJoin);  // a mitre would make spikes taller than they are
   pen.setCapStyle(Qt::FlatCap);
   const QList<qreal>& dash = dashes[static_cast<std::size_t>(series) % dashes.size()];

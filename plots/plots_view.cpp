@@ -2,6 +2,7 @@
 
 #include <QtWidgets>
 
+#include "inspector/ui/file_dialogs.h"
 #include "inspector/ui/keyed_action.h"
 #include "plots/export.h"
 #include "plots/plot_canvas.h"
@@ -16,6 +17,7 @@ using inspector::Session;
 namespace {
 
 constexpr int frame_ms = 33;
+constexpr int unnoticed_ms = 50;  ///< what takes longer says that it is at work
 
 }  // namespace
 
@@ -45,8 +47,7 @@ struct PlotsView::Private {
   void stepPoint(int delta);
   std::vector<ChartSeries> series() const;
   ExportOptions options() const;
-  void ask(const QString& title, const QString& filter, const QString& suffix,
-           const std::function<bool(const QString&, QString*)>& write);
+  void ask(const QString& title, const QString& name, const QString& filter);
 };
 
 QAction* PlotsView::Private::addAction(QToolBar* bar, const QString& text, const QKeySequence& key,
@@ -65,10 +66,12 @@ void PlotsView::Private::makeToolBar(QBoxLayout* layout) {
   reset =
       addAction(bar, tr("Fit"), QKeySequence(Qt::Key_Home), tr("Show everything again; also a double click"));
   QObject::connect(reset, &QAction::triggered, q, &PlotsView::resetZoom);
+  QAction* const choose = inspector::addKeyedAction(q, tr("Curves…"), {Qt::ALT | Qt::Key_U},
+                                                    tr("Which curves are shown; also a click on the legend"));
   auto* curves = new QToolButton(bar);
-  curves->setText(tr("Curves"));
-  curves->setToolTip(tr("Which curves are shown; also a click on the legend (Alt+U)"));
-  curves->setShortcut(QKeySequence(Qt::ALT | Qt::Key_U));
+  curves->setDefaultAction(choose);
+  choose->setIconText(tr("Curves"));
+  QObject::connect(choose, &QAction::triggered, curves, &QToolButton::showMenu);
   curves->setPopupMode(QToolButton::InstantPopup);
   curvesMenu = new QMenu(curves);
   curves->setMenu(curvesMenu);
@@ -188,21 +191,9 @@ ExportOptions PlotsView::Private::options() const {
   return options;
 }
 
-void PlotsView::Private::ask(const QString& title, const QString& filter, const QString& suffix,
-                             const std::function<bool(const QString&, QString*)>& write) {
-  auto* dialog = new QFileDialog(q, title, QString(), filter);
-  dialog->setAcceptMode(QFileDialog::AcceptSave);
-  dialog->setDefaultSuffix(suffix);
-  dialog->selectFile(QStringLiteral("curves.") + suffix);
-  dialog->setAttribute(Qt::WA_DeleteOnClose);
-  QObject::connect(dialog, &QFileDialog::fileSelected, q, [this, write](const QString& path) {
-    QString error;
-    if (write(path, &error))
-      emit q->done(tr("Wrote %1").arg(path));
-    else
-      emit q->failed(error);
-  });
-  dialog->open();
+void PlotsView::Private::ask(const QString& title, const QString& name, const QString& filter) {
+  const QString path = app::askForPath(q, title, name, filter);
+  if (!path.isEmpty()) q->exportTo(path);
 }
 
 PlotsView::PlotsView(SeriesModel* model, Session* session, QWidget* parent)
@@ -259,16 +250,6 @@ bool PlotsView::seriesVisible(const QString& name) const {
   return !d_->hidden.contains(name);
 }
 
-bool PlotsView::exportSvg(const QString& path, QString* error) const {
-  return writeSvg(d_->series(), d_->options(), path, error);
-}
-
-bool PlotsView::exportPng(const QString& path, QSize size, QString* error) const {
-  ExportOptions options = d_->options();
-  options.size = size;
-  return writePng(d_->series(), options, path, error);
-}
-
 void PlotsView::setLogarithmic(bool on) {
   d_->log->setChecked(on);
   d_->chart->setLogarithmic(on);
@@ -290,15 +271,34 @@ void PlotsView::resetZoom() {
 }
 
 void PlotsView::askSvg() {
-  d_->ask(tr("Write the curves as SVG"), tr("SVG (*.svg)"), QStringLiteral("svg"),
-          [this](const QString& path, QString* error) { return exportSvg(path, error); });
+  d_->ask(tr("Write the curves as SVG"), QStringLiteral("curves.svg"), tr("SVG (*.svg)"));
 }
 
 void PlotsView::askPng() {
-  d_->ask(tr("Write the curves as PNG"), tr("PNG (*.png)"), QStringLiteral("png"),
-          [this](const QString& path, QString* error) {
-            return exportPng(path, {1600, 900}, error);
-          });
+  d_->ask(tr("Write the curves as PNG"), QStringLiteral("curves.png"), tr("PNG (*.png)"));
+}
+
+// Qt draws charts on this thread only, as many points as there are pixels; packing and writing are another's.
+void PlotsView::exportTo(const QString& path) {
+  QString error;
+  const bool png = QFileInfo(path).suffix().compare(QLatin1String("png"), Qt::CaseInsensitive) == 0;
+  const QImage image = png ? imageOf(d_->series(), d_->options(), &error) : QImage();
+  const QByteArray svg = png ? QByteArray() : svgOf(d_->series(), d_->options(), &error);
+  if (!error.isEmpty()) return emit failed(error);
+  auto* late = new QTimer(this);
+  late->setSingleShot(true);
+  connect(late, &QTimer::timeout, this, [this, path] { emit done(tr("Writing %1 …").arg(path)); });
+  late->start(unnoticed_ms);
+  QThreadPool::globalInstance()->start([view = QPointer(this), timer = QPointer(late), path, image, svg] {
+    QString failure;
+    const bool written =
+        image.isNull() ? app::replaceFile(path, svg, &failure) : replaceByPng(path, image, &failure);
+    QMetaObject::invokeMethod(qApp, [view, timer, path, failure, written] {
+      delete timer;
+      if (!view) return;
+      written ? emit view->done(tr("Wrote %1").arg(path)) : emit view->failed(failure);
+    });
+  });
 }
 
 void PlotsView::changeEvent(QEvent* event) {

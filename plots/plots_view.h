@@ -1,7 +1,6 @@
 // The plots panel: the session's curves, live, with the one cursor.
 #pragma once
 
-#include <QSize>
 #include <memory>
 
 #include "inspector/model/series_model.h"
@@ -24,9 +23,6 @@ class PlotsView : public inspector::Panel {
   PlotChart* chart() const;
   PlotCanvas* canvas() const;
   bool seriesVisible(const QString& name) const;
-  /// Write what is shown now, black on white. False, with a sentence in `error`, where that fails.
-  bool exportSvg(const QString& path, QString* error) const;
-  bool exportPng(const QString& path, QSize size, QString* error) const;
 
  public slots:
   void setLogarithmic(bool on);
@@ -34,6 +30,9 @@ class PlotsView : public inspector::Panel {
   void resetZoom();
   void askSvg();  ///< asks for a file name first
   void askPng();
+  /// Writes what is shown now, black on white, as PNG where the path says so, else as SVG; done() or failed()
+  /// tells how it went.
+  void exportTo(const QString& path);
 
  protected:
   void changeEvent(QEvent* event) override;

@@ -18,9 +18,9 @@ struct Tick {
   bool operator==(const Tick&) const = default;
 };
 
-/// At most `most` (and where it fits at least 2) round values of the range, ascending.
+/// Round values of the range, ascending: at least 3, where `most` allows as many; at most `most`, or 4.
 std::vector<Tick> linearTicks(Range range, int most);
-/// `range` in powers of ten: whole decades, thinned to `most`; within less than two decades 1, 2, 5 of each;
+/// The same for a `range` of exponents of ten: whole decades; within less than two decades 1, 2, 5 of each;
 /// within less than half a decade round values.
 std::vector<Tick> logTicks(Range range, int most);
 /// A little larger than the data, and never empty: for one value, a range around it.

@@ -1,7 +1,5 @@
 #include "inspector/model/format.h"
 
-#include <cmath>
-
 namespace tapedeck::inspector {
 
 using protocol::Record;
@@ -30,12 +28,6 @@ QString durationText(qint64 nanoseconds) {
   if (nanoseconds < 1'000'000) return scaled(1e3, QStringLiteral("µs"));
   if (nanoseconds < 1'000'000'000) return scaled(1e6, QStringLiteral("ms"));
   return scaled(1e9, QStringLiteral("s"));
-}
-
-QString valueText(double value) {
-  if (std::isnan(value)) return QStringLiteral("nan");
-  if (std::isinf(value)) return value > 0 ? QStringLiteral("inf") : QStringLiteral("-inf");
-  return QString::number(value, 'g', 6);
 }
 
 QString kindGlyph(const Record& record) {

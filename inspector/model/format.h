@@ -13,7 +13,6 @@ namespace tapedeck::inspector {
 QString shapeText(const std::vector<std::int64_t>& shape);  ///< "784×196"; "scalar" for no axes
 QString countText(quint64 count);                           ///< "1,204"
 QString durationText(qint64 nanoseconds);                   ///< "350 ns", "12.5 µs", "1.20 s"
-QString valueText(double value);  ///< shortest that shows 6 digits: "0.25", "1.5e-07", "nan"
 QString kindGlyph(const protocol::Record& record);  ///< forward ▼, backward ▲, custom ◆, playback ◀◀
 QString kindText(const protocol::Record& record);   ///< "forward op", "VJP (custom gradient)", …
 QString tensorText(

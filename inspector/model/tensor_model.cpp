@@ -60,6 +60,7 @@ void TensorModel::Private::update() {
   std::vector<TensorChip> next;
   const Record* ran = record ? justRan(*record) : nullptr;
   if (record) next = tensorChips(*record, ran);
+  if (extra) next.push_back(*extra);
   const std::string& reason = session->status().stop_reason;
   const int chosen = chooseChip(next, sticky, ran && (reason == "step" || reason == "step out"));
   chips = std::move(next);
@@ -167,6 +168,7 @@ TensorModel::TensorModel(Session* session, QObject* parent)
   });
   connect(session, &Session::cleared, this, [this] {
     d_->chips.clear();
+    d_->extra.reset();
     d_->showChip(-1);
   });
   d_->update();
@@ -185,6 +187,9 @@ int TensorModel::currentChip() const {
 }
 const protocol::TensorInfo* TensorModel::tensor() const {
   return d_->shown.id ? &d_->shown : nullptr;
+}
+const TensorChip* TensorModel::chip() const {
+  return d_->current >= 0 ? &d_->chips[static_cast<std::size_t>(d_->current)] : nullptr;
 }
 
 QString TensorModel::reshapeText() const {
@@ -230,7 +235,22 @@ void TensorModel::selectChip(int index) {
   if (index < 0 || index >= static_cast<int>(d_->chips.size())) return;
   const TensorChip& chip = d_->chips[static_cast<std::size_t>(index)];
   d_->sticky = ChipChoice{chip.role, chip.slot};
+  if (d_->extra && chip.role != TensorRole::chosen) {
+    d_->extra.reset();
+    d_->chips.pop_back();
+  }
   d_->showChip(index);
+}
+
+void TensorModel::showTensor(const TensorChip& chip) {
+  if (d_->extra) d_->chips.pop_back();
+  d_->extra = chip;
+  d_->extra->role = TensorRole::chosen;
+  d_->extra->slot = 0;
+  d_->extra->available = chip.info.id != 0 && elementCount(chip.info.shape) >= 0;
+  d_->sticky = ChipChoice{TensorRole::chosen, 0};
+  d_->chips.push_back(*d_->extra);
+  d_->showChip(static_cast<int>(d_->chips.size()) - 1);
 }
 
 void TensorModel::setReshapeText(const QString& text) {
@@ -293,10 +313,6 @@ void TensorModel::setImageWindow(qint64 first, qint64 count) {
   d_->imageCount = std::clamp<std::int64_t>(
       count, 1, std::max<std::int64_t>(1, std::min(most, grid.count - d_->imageFirst)));
   if (d_->imageFirst != firstBefore || d_->imageCount != countBefore) d_->want(false);
-}
-
-void TensorModel::setPinned(bool pinned) {
-  if (d_->shown.id) d_->session->send(protocol::Pin{d_->shown.id, pinned});
 }
 
 }  // namespace tapedeck::inspector

@@ -16,7 +16,8 @@ namespace tapedeck::inspector {
 enum class TensorRole {
   justRan,  ///< output of the record that ran just before the gate stopped
   input,
-  output
+  output,
+  chosen  ///< whatever the cursor shows: the user asked for this tensor
 };
 
 /// One entry of the strip above the values.
@@ -25,7 +26,7 @@ struct TensorChip {
   int slot = 0;  ///< which input or output
   RecordNumber record = 0;
   protocol::TensorInfo info;  ///< id 0: not made yet, or a gradient that is None
-  QString label;              ///< "in 0 · W:0", "out", "just ran: matmul"
+  QString label;              ///< "in 0 · W:0", "out", "just ran: matmul", "W:0 of op 12"
   bool available = false;     ///< there is something to fetch
 };
 
@@ -54,6 +55,8 @@ class TensorModel : public QObject {
   int currentChip() const;  ///< -1: none
   /// The one that is shown; nullptr: none, then problem() says why where there is a reason.
   const protocol::TensorInfo* tensor() const;
+  /// Its entry of the strip; nullptr: none.
+  const TensorChip* chip() const;
 
   QString reshapeText() const;
   QString reshapeError() const;             ///< a sentence; empty: the text is good
@@ -75,6 +78,9 @@ class TensorModel : public QObject {
   /// Also keeps that role and slot for the next cursor positions, until another is picked or the role is not
   /// there.
   void selectChip(int index);
+  /// Shows a tensor of any record, at the end of the strip, wherever the cursor goes, until another is
+  /// picked.
+  void showTensor(const tapedeck::inspector::TensorChip& chip);
   void setReshapeText(const QString& text);
   /// Which index of an axis that is not shown; clamped.
   void setSliceIndex(int axis, qint64 index);
@@ -84,7 +90,6 @@ class TensorModel : public QObject {
   /// The visible part (clamped; at most 262,144 cells are asked for: steps are raised to meet that).
   void setWindow(const tapedeck::inspector::TileWindow& window);
   void setImageWindow(qint64 first, qint64 count);
-  void setPinned(bool pinned);
 
  signals:
   void chipsChanged();   ///< chips or the current one

@@ -24,6 +24,7 @@ struct TensorModel::Private {
   std::vector<TensorChip> chips;
   int current = -1;
   std::optional<ChipChoice> sticky;
+  std::optional<TensorChip> extra;  ///< what showTensor() was given, while it is shown
 
   protocol::TensorInfo shown;  ///< id 0: nothing
   RecordNumber shownRecord = 0;

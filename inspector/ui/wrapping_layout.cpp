@@ -49,22 +49,51 @@ void WrappingLayout::setGeometry(const QRect& rectangle) {
 
 int WrappingLayout::place(const QRect& rectangle, bool move) const {
   const QRect room = rectangle.marginsRemoved(contentsMargins());
-  int x = room.left(), y = room.top(), line = 0;
+  std::vector<QLayoutItem*> line;
+  int y = room.top(), used = 0, height = 0;
+  const auto finish = [&] {
+    if (move) placeLine(line, QRect(room.left(), y, room.width(), height), used);
+    y += height;
+    line.clear();
+    used = height = 0;
+  };
   for (const auto& item : items_) {
     if (item->isEmpty()) continue;
-    const QSize size(std::min(item->sizeHint().width(), std::max(room.width(), item->minimumSize().width())),
-                     item->sizeHint().height());
-    if (x > room.left() && x + size.width() > room.left() + room.width()) {
-      x = room.left();
-      y += line + spacing();
-      line = 0;
+    const int width = widthOf(*item, room.width());
+    if (!line.empty() && used + spacing() + width > room.width()) {
+      finish();
+      y += spacing();
     }
-    if (move) item->setGeometry(QRect(QPoint(x, y), size));
-    x += size.width() + spacing();
-    line = std::max(line, size.height());
+    used += (line.empty() ? 0 : spacing()) + width;
+    height = std::max(height, item->sizeHint().height());
+    line.push_back(item.get());
   }
+  finish();
   const QMargins margins = contentsMargins();
-  return y + line - room.top() + margins.top() + margins.bottom();
+  return y - room.top() + margins.top() + margins.bottom();
+}
+
+int WrappingLayout::widthOf(const QLayoutItem& item, int room) {
+  return std::min(item.sizeHint().width(), std::max(room, item.minimumSize().width()));
+}
+
+void WrappingLayout::placeLine(const std::vector<QLayoutItem*>& line, const QRect& room, int used) const {
+  const auto expands = [](const QLayoutItem* item) {
+    return item->expandingDirections().testFlag(Qt::Horizontal);
+  };
+  auto expanding = static_cast<int>(std::count_if(line.begin(), line.end(), expands));
+  int rest = std::max(0, room.width() - used), x = room.left();
+  for (QLayoutItem* item : line) {
+    int width = widthOf(*item, room.width());
+    if (expands(item)) {
+      const int more = std::min(rest / expanding--, item->maximumSize().width() - width);
+      rest -= std::max(0, more);
+      width += std::max(0, more);
+    }
+    const int height = item->sizeHint().height();
+    item->setGeometry(QRect(x, room.top() + (room.height() - height) / 2, width, height));
+    x += width + spacing();
+  }
 }
 
 }  // namespace tapedeck::inspector

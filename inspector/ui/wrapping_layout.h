@@ -7,7 +7,8 @@
 
 namespace tapedeck::inspector {
 
-/// Each item has its preferred size, or the layout's width where that is less.
+/// Each item has its preferred size, or the layout's width where that is less; those that expand share what
+/// is left of their line.
 class WrappingLayout : public QLayout {
  public:
   explicit WrappingLayout(QWidget* parent) : QLayout(parent) {}
@@ -26,6 +27,8 @@ class WrappingLayout : public QLayout {
  private:
   /// The height that the items take in a rectangle; `move` puts them there.
   int place(const QRect& rectangle, bool move) const;
+  void placeLine(const std::vector<QLayoutItem*>& line, const QRect& room, int used) const;
+  static int widthOf(const QLayoutItem& item, int room);
 
   std::vector<std::unique_ptr<QLayoutItem>> items_;
 };

@@ -1,5 +1,6 @@
 // The plots panel in a real window: curves, legend, axes, cursor, zoom.
 #include <QImage>
+#include <QSignalSpy>
 #include <QTest>
 #include <QtCharts>
 #include <QtWidgets>
@@ -44,6 +45,9 @@ class TestPlotsView : public QObject {
   void draggingZoomsToTheBand();
   void hoveringReadsValues();
   void marksValuesThatAreLost();
+  void pointsThatStandApartHaveMarkersAndOthersNone();
+  void threeValuesStandBesideTheAxis_data();
+  void threeValuesStandBesideTheAxis();
   void drawsAMillionPointsAsFew();
   void followsThePalette();
   void startsOverWithTheSession();
@@ -57,9 +61,9 @@ void TestPlotsView::saysHowToGetCurves() {
   QVERIFY(label && label->isVisible());
   QVERIFY(label->text().contains("tf.summary.scalar"));
   keep(&window.view, "plots_empty");
-  QString error;
-  QVERIFY(!window.view.exportSvg("/nowhere/x.svg", &error));
-  QCOMPARE(error, QStringLiteral("There is no curve to write."));
+  QSignalSpy failed(&window.view, &PlotsView::failed);
+  window.view.exportTo("/nowhere/x.svg");
+  QCOMPARE(failed.value(0).value(0).toString(), QStringLiteral("There is no curve to write."));
 }
 
 void TestPlotsView::drawsWhatArrives() {
@@ -224,7 +228,7 @@ void TestPlotsView::hoveringReadsValues() {
   window.add("accuracy", 50, rising);
   QTest::mouseMove(window.viewport(), window.at(3.1, 1));
   window.settle();
-  QCOMPARE(window.view.chart()->hoverText(), QStringLiteral("step 3\nloss: 0.5\naccuracy: 0.03"));
+  QCOMPARE(window.view.chart()->hoverText(), QStringLiteral("step 3\nloss: 0.50\naccuracy: 0.03"));
   keep(&window.view, "plots_hover");
 }
 
@@ -246,6 +250,87 @@ void TestPlotsView::marksValuesThatAreLost() {
   empty.show();
   empty.add("nothing", 5, [](int) { return std::nan(""); });
   QCOMPARE(empty.view.chart()->curves()[0].lost.size(), 5u);
+}
+
+// A marker here and there on a curve of many points read as if it were the data.
+void TestPlotsView::pointsThatStandApartHaveMarkersAndOthersNone() {
+  Window window;
+  window.show();
+  window.add("loss", 200, [](int) { return 1.0; });
+  window.session.setCursor(1);  // no cursor's ring
+  window.settle();
+  /// How tall the curve is at a place between two pixels of it.
+  const auto tallest = [&](double from, double to) {
+    const QImage image = window.viewport()->grab().toImage();
+    const QColor ink = plots::curveColor(window.view.chart()->plotTheme(), 0);
+    int most = 0;
+    for (int x = window.at(from, 1).x(); x <= window.at(to, 1).x(); ++x) {
+      int inked = 0;
+      for (int y = window.at(from, 1).y() - 12; y <= window.at(from, 1).y() + 12; ++y)
+        inked += std::abs(image.pixelColor(x, y).red() - ink.red()) < 40 &&
+                 std::abs(image.pixelColor(x, y).green() - ink.green()) < 40;
+      most = std::max(most, inked);
+    }
+    return most;
+  };
+  QVERIFY2(tallest(5, 195) <= 3, qPrintable(QString::number(tallest(5, 195))));
+  QVERIFY(tallest(5, 195) >= 2);  // thick enough to be the data
+  window.view.chart()->setZoom(plots::Range{95, 105}, std::nullopt);
+  window.settle();
+  for (int step = 96; step < 105; ++step) QVERIFY(tallest(step - 0.1, step + 0.1) >= 5);
+  QVERIFY(tallest(99.3, 99.7) <= 3);
+  keep(&window.view, "plots_markers");
+}
+
+void TestPlotsView::threeValuesStandBesideTheAxis_data() {
+  QTest::addColumn<QSize>("size");
+  QTest::addColumn<double>("first");
+  QTest::addColumn<double>("last");
+  QTest::addColumn<bool>("logarithmic");
+  const struct {
+    const char* name;
+    double first, last;
+  } rows[] = {{"loss", 2.31, 0.04},      {"constant", 0.5, 0.5},         {"zero", 0, 0},
+              {"negative", -310, -2905}, {"tiny", 1.0000001, 1.0000009}, {"small", 1e-7, 4e-5}};
+  for (const auto& row : rows)
+    for (const QSize size : {QSize(420, 190), QSize(900, 520)})
+      for (const bool logarithmic : {false, true})
+        if (!logarithmic || row.last > 0)
+          QTest::addRow("%s %d%s", row.name, size.width(), logarithmic ? " log" : "")
+              << size << row.first << row.last << logarithmic;
+}
+void TestPlotsView::threeValuesStandBesideTheAxis() {
+  QFETCH(QSize, size);
+  QFETCH(double, first);
+  QFETCH(double, last);
+  QFETCH(bool, logarithmic);
+  Window window;
+  window.show(size);
+  for (int i = 0; i < 2; ++i)
+    window.source.points.push_back({"loss", 1.0 * i, i ? last : first, static_cast<std::uint64_t>(i + 1)});
+  window.source.status.series_points = 2;
+  window.source.sendStatus();
+  QTRY_VERIFY(window.model.series("loss"));
+  window.view.setLogarithmic(logarithmic);
+  window.settle();
+  window.settle();
+  keep(&window.view, QTest::currentDataTag());
+  // What is painted left of the plot, not what was asked for: Qt hides labels that do not fit.
+  const plots::PlotChart& chart = *window.view.chart();
+  QList<QRectF> labels;
+  for (QGraphicsItem* item : chart.scene()->items()) {
+    auto* text = dynamic_cast<QGraphicsTextItem*>(item);
+    if (!text || !text->isVisible() || text->toPlainText().isEmpty() || text->toPlainText() == "value")
+      continue;
+    const QRectF place = text->sceneBoundingRect();
+    if (place.right() > chart.plotArea().left() + 2 || place.center().y() > chart.plotArea().bottom() + 4)
+      continue;
+    for (const QRectF& other : labels)
+      QVERIFY(!other.adjusted(0, 4, 0, -4).intersects(place.adjusted(0, 4, 0, -4)));
+    QVERIFY2(!text->toPlainText().contains("..."), qPrintable(text->toPlainText()));
+    labels << place;
+  }
+  QVERIFY2(labels.size() >= 3, qPrintable(QString::number(labels.size())));
 }
 
 void TestPlotsView::drawsAMillionPointsAsFew() {

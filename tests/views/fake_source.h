@@ -34,7 +34,9 @@ class FakeSource : public inspector::Source {
   std::map<std::uint64_t, FakeTensor> tensors;
   Status status;
   std::vector<GetTile> tiles_asked;
-  bool silent = false;  ///< tiles stay unanswered until release()
+  std::vector<protocol::Pin> pins_asked;
+  std::string pin_refused;  ///< not empty: pinning is answered by a Failure with that reason
+  bool silent = false;      ///< tiles stay unanswered until release()
 
   bool connected() const override { return true; }
 
@@ -42,6 +44,7 @@ class FakeSource : public inspector::Source {
     const quint64 id = ++last_id_;
     if (std::holds_alternative<Cancel>(message)) return id;
     if (!channel.isEmpty()) newest_[channel] = id;
+    if (const auto* pin = std::get_if<protocol::Pin>(&message)) pins_asked.push_back(*pin);
     if (const auto* get = std::get_if<GetTile>(&message)) {
       tiles_asked.push_back(*get);
       if (silent) {
@@ -188,6 +191,10 @@ class FakeSource : public inspector::Source {
     return result;
   }
 
+  Reply reply(const protocol::Pin& pin) const {
+    if (pin.pinned && !pin_refused.empty()) return Failure{pin_refused, "too_expensive"};
+    return status;
+  }
   Reply reply(const Hello&) const { return Welcome{}; }
   Reply reply(const GetSeries&) const { return Series{}; }
   template <class Any>

@@ -1,5 +1,8 @@
 #include "inspector/panels/ops/timeline_delegate.h"
 
+#include <QHelpEvent>
+#include <QToolTip>
+
 #include "inspector/model/records_model.h"
 
 namespace tapedeck::inspector {
@@ -8,6 +11,9 @@ void TimelineDelegate::initStyleOption(QStyleOptionViewItem* option, const QMode
   QStyledItemDelegate::initStyleOption(option, index);
   const auto is = [&](int role) { return index.data(role).toBool(); };
   const auto ink = [&](const QColor& color) { option->palette.setColor(QPalette::Text, color); };
+  // Of shapes the result matters most, of a place its line.
+  if (index.column() == RecordsModel::Shapes || index.column() == RecordsModel::Place)
+    option->textElideMode = Qt::ElideLeft;
   // The focus frame around one cell says nothing in a table of rows.
   option->state &= ~QStyle::State_HasFocus;
   if (!is(RecordsModel::HereRole)) {
@@ -26,6 +32,18 @@ void TimelineDelegate::initStyleOption(QStyleOptionViewItem* option, const QMode
     if (index.column() == RecordsModel::Number) option->text.prepend(QStringLiteral("▶ "));
     if (index.column() == RecordsModel::Duration) option->text = QStringLiteral("▶ next");
   }
+}
+
+bool TimelineDelegate::helpEvent(QHelpEvent* event, QAbstractItemView* view,
+                                 const QStyleOptionViewItem& option, const QModelIndex& index) {
+  if (event->type() != QEvent::ToolTip) return QStyledItemDelegate::helpEvent(event, view, option, index);
+  QStringList lines;
+  QStyleOptionViewItem shown = option;
+  initStyleOption(&shown, index);
+  if (sizeHint(option, index).width() > option.rect.width()) lines << shown.text.trimmed();
+  if (const QString row = index.data(Qt::ToolTipRole).toString(); !row.isEmpty()) lines << row;
+  QToolTip::showText(event->globalPos(), lines.join(QLatin1Char('\n')), view->viewport(), option.rect);
+  return true;
 }
 
 }  // namespace tapedeck::inspector

@@ -2,6 +2,7 @@
 // faint.
 #pragma once
 
+#include <QAbstractItemView>
 #include <QStyledItemDelegate>
 
 #include "inspector/ui/canvas/theme.h"
@@ -13,6 +14,9 @@ class TimelineDelegate : public QStyledItemDelegate {
  public:
   using QStyledItemDelegate::QStyledItemDelegate;
   void setTheme(const Theme& theme) { theme_ = theme; }
+  /// The row's tooltip; before it the cell's text where that is cut.
+  bool helpEvent(QHelpEvent* event, QAbstractItemView* view, const QStyleOptionViewItem& option,
+                 const QModelIndex& index) override;
 
  protected:
   void initStyleOption(QStyleOptionViewItem* option, const QModelIndex& index) const override;

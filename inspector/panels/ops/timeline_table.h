@@ -7,6 +7,7 @@ namespace tapedeck::inspector {
 
 class TimelineTable : public QTableView {
   Q_OBJECT
+  Q_PROPERTY(QString placeholder READ placeholder WRITE setPlaceholder)
  public:
   explicit TimelineTable(QWidget* parent = nullptr);
   /// Shown in the middle while there are no rows.

@@ -3,11 +3,20 @@
 #include <QtWidgets>
 
 #include "inspector/model/format.h"
+#include "inspector/panels/ops/timeline_columns.h"
 #include "inspector/panels/ops/timeline_delegate.h"
 #include "inspector/panels/ops/timeline_table.h"
 #include "inspector/ui/keyed_action.h"
+#include "inspector/ui/segment_button.h"
+#include "inspector/ui/wrapping_layout.h"
 
 namespace tapedeck::inspector {
+
+namespace {
+
+constexpr int clear_button = 40;  ///< what a line's clear button and frame take, in pixels
+
+}  // namespace
 
 struct TimelineView::Private {
   TimelineView* q;
@@ -18,7 +27,9 @@ struct TimelineView::Private {
   QLineEdit* filter;
   QButtonGroup* directions;
   QLabel* progress;
-  QAction *copy, *forward, *byOp, *follow;
+  TimelineColumns* columns;
+  QAction *find, *copy, *forward, *byOp, *follow;
+  QList<QAction*> directionActions;
   QTimer filterTimer;
   bool syncing = false;
 
@@ -39,38 +50,43 @@ struct TimelineView::Private {
 };
 
 void TimelineView::Private::makeFilterBar(QBoxLayout* layout) {
-  auto* bar = new QHBoxLayout;
+  auto* bar = new WrappingLayout(nullptr);
   bar->setSpacing(4);
   filter = new QLineEdit(q);
   filter->setObjectName(QStringLiteral("timelineFilter"));
   filter->setClearButtonEnabled(true);
-  filter->setPlaceholderText(QObject::tr("Filter by op, cell, scope, variable (Ctrl+F)"));
+  filter->setPlaceholderText(QObject::tr("Filter by op, cell, scope, variable"));
+  filter->setMinimumWidth(filter->fontMetrics().horizontalAdvance(filter->placeholderText()) + clear_button);
   filter->setToolTip(QObject::tr(
       "Only ops in whose name, kind, cell, scope or variables every word occurs (Ctrl+F; Esc clears)"));
   filter->setAccessibleName(QObject::tr("Filter of the ops"));
-  bar->addWidget(filter, 1);
+  bar->addWidget(filter);
   directions = new QButtonGroup(q);
+  auto* group = new QWidget(q);
+  auto* row = new QHBoxLayout(group);
+  row->setContentsMargins(0, 0, 0, 0);
+  row->setSpacing(0);
   const auto add = [&](Direction direction, const QString& text, const QString& tip,
                        const QKeySequence& key) {
-    auto* button = new QToolButton(q);
+    auto* button = new SegmentButton(q);
     button->setText(text);
     button->setCheckable(true);
-    button->setAutoRaise(true);
-    button->setToolTip(tip + QStringLiteral(" (") + key.toString(QKeySequence::NativeText) +
-                       QLatin1Char(')'));
     button->setAccessibleName(tip);
     button->setChecked(direction == Direction::both);
-    auto* shortcut = new QShortcut(key, q, nullptr, nullptr, Qt::WidgetWithChildrenShortcut);
-    QObject::connect(shortcut, &QShortcut::activated, button, &QToolButton::click);
+    QAction* action = addKeyedAction(q, text, {key}, tip);
+    QObject::connect(action, &QAction::triggered, button, &QToolButton::click);
+    button->setToolTip(action->toolTip());
+    directionActions << action;
     directions->addButton(button, static_cast<int>(direction));
-    bar->addWidget(button);
+    row->addWidget(button);
   };
   add(Direction::both, QObject::tr("All"), QObject::tr("Ops of both directions"),
-      QKeySequence(Qt::ALT | Qt::Key_1));
+      QKeySequence(Qt::ALT | Qt::Key_A));
   add(Direction::forward, QObject::tr("▼ Forward"), QObject::tr("Only forward ops"),
-      QKeySequence(Qt::ALT | Qt::Key_2));
+      QKeySequence(Qt::ALT | Qt::Key_W));
   add(Direction::backward, QObject::tr("▲ Backward"), QObject::tr("Only playbacks and what runs in them"),
-      QKeySequence(Qt::ALT | Qt::Key_3));
+      QKeySequence(Qt::ALT | Qt::Key_B));
+  bar->addWidget(group);
   layout->addLayout(bar);
   progress = new QLabel(q);
   progress->hide();
@@ -86,10 +102,7 @@ void TimelineView::Private::makeTable() {
   delegate->setTheme(Theme::fromPalette(q->palette()));
   table->setItemDelegate(delegate);
   table->setContextMenuPolicy(Qt::CustomContextMenu);
-  const int letter = q->fontMetrics().averageCharWidth();
-  const int letters[RecordsModel::ColumnCount] = {9, 22, 24, 14, 9, 9, 10, 10, 20};
-  for (int column = 0; column < RecordsModel::ColumnCount; ++column)
-    table->setColumnWidth(column, letters[column] * letter + 12);
+  columns = new TimelineColumns(table);
 }
 
 QAction* TimelineView::Private::addAction(const QString& text, const QKeySequence& key, const QString& tip,
@@ -109,8 +122,8 @@ void TimelineView::Private::makeActions() {
   follow = addKeyedAction(table, QObject::tr("Follow the session"), {Qt::CTRL | Qt::Key_End},
                           QObject::tr("Go to the newest op and stay with it"));
   QObject::connect(follow, &QAction::triggered, session, &Session::follow);
-  auto* find = new QShortcut(QKeySequence::Find, q, nullptr, nullptr, Qt::WidgetWithChildrenShortcut);
-  QObject::connect(find, &QShortcut::activated, q, &TimelineView::focusFilter);
+  find = addKeyedAction(q, QObject::tr("Filter"), {QKeySequence::Find}, QObject::tr("Type a filter"));
+  QObject::connect(find, &QAction::triggered, q, &TimelineView::focusFilter);
   auto* escape = new QShortcut(QKeySequence(Qt::Key_Escape), filter, nullptr, nullptr, Qt::WidgetShortcut);
   QObject::connect(escape, &QShortcut::activated, q, [this] {
     filter->clear();
@@ -138,6 +151,12 @@ void TimelineView::Private::connectModels() {
     if (model->filtered()) showCursor(false);
   });
   QObject::connect(model, &QAbstractItemModel::modelReset, q, [this] { showProgress(); });
+  QObject::connect(session, &Session::cleared, q, [this] { columns->restart(); });
+  QObject::connect(session, &Session::recordsChanged, q, [this] { columns->fit(session->recordCount()); });
+  QObject::connect(session, &Session::statusChanged, q, [this] {
+    columns->fit(session->recordCount());
+    showProgress();
+  });
   QObject::connect(model, &RecordsModel::filterProgress, q, [this] { showProgress(); });
 }
 
@@ -160,7 +179,10 @@ void TimelineView::Private::showProgress() {
       text += QObject::tr(", looked at %1 %").arg(model->scanned() * 100 / total);
     progress->setText(text);
   }
-  if (total == 0) {
+  if (total == 0 && !session->status().recording) {
+    table->setPlaceholder(
+        QObject::tr("Recording is off, so ops leave no rows. Session, Recording turns it on again."));
+  } else if (total == 0) {
     table->setPlaceholder(QObject::tr("No ops yet. Run a cell, and each of its tensor ops gets a row here."));
   } else if (model->scanning()) {
     table->setPlaceholder(QObject::tr("Looking for ops…"));
@@ -244,7 +266,8 @@ QLineEdit* TimelineView::filterEdit() const {
   return d_->filter;
 }
 QList<QAction*> TimelineView::menuActions() const {
-  return {d_->copy, d_->forward, d_->byOp, d_->follow};
+  return QList<QAction*>{d_->find} + d_->directionActions +
+         QList<QAction*>{d_->copy, d_->forward, d_->byOp, d_->follow};
 }
 void TimelineView::setCellLabels(const QHash<QString, QString>& labels) {
   d_->model->setCellLabels(labels);

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "inspector/model/format.h"
 #include "inspector/panels/tensor/heat_pane.h"
 
 namespace tapedeck::inspector {
@@ -124,7 +123,7 @@ QString HeatPane::readout() const {
     if (!tile || image < tile->first || image >= tile->first + tile->count) return place;
     const auto index =
         static_cast<std::size_t>(((image - tile->first) * images->rows + row) * images->columns + column);
-    return place + QStringLiteral(" = ") + valueText(tile->values[index]);
+    return place + QStringLiteral(" = ") + readout_format_.text(tile->values[index]);
   }
   const auto row = static_cast<std::int64_t>(std::floor(world.y())),
              column = static_cast<std::int64_t>(std::floor(world.x()));
@@ -133,12 +132,12 @@ QString HeatPane::readout() const {
   if (!value) return indexText(*model_, row, column);
   const protocol::Tile& tile = *model_->tile();
   if (tile.row_step == 1 && tile.column_step == 1)
-    return indexText(*model_, row, column) + QStringLiteral(" = ") + valueText(*value);
+    return indexText(*model_, row, column) + QStringLiteral(" = ") + readout_format_.text(*value);
   const std::int64_t first_row = tile.row + (row - tile.row) / tile.row_step * tile.row_step;
   const std::int64_t first_column =
       tile.column + (column - tile.column) / tile.column_step * tile.column_step;
   return indexText(*model_, first_row, first_column, tile.row_step, tile.column_step) +
-         QStringLiteral(" mean ") + valueText(*value);
+         QStringLiteral(" mean ") + readout_format_.text(*value);
 }
 
 }  // namespace tapedeck::inspector

@@ -9,10 +9,11 @@ namespace tapedeck::inspector {
 
 namespace {
 
-constexpr double bar_space = 98;  ///< at the right, for the colour bar and its labels
+constexpr double bar_space = 108;  ///< at the right, for the colour bar and its labels
 constexpr double margin = 12;
 constexpr double most_scale = 64;  ///< pixels for an element
-constexpr double figure_width = 62, figure_height = 20;
+constexpr double figure_size = 11, figure_height = 20;
+constexpr int readout_digits = 6, figure_digits = 4;
 constexpr int most_marks = 4000;  ///< cells that are looked at for hatching
 
 double finiteLow(const std::vector<double>& values) {
@@ -144,8 +145,19 @@ void HeatPane::updatePicture(const Theme& theme) {
                  sheet_.across};
   if (now == made_) return;
   made_ = now;
+  chooseFormats(values);
   picture_ =
       sheet_tile ? imagePicture(*sheet_tile, sheet_, map_, theme.background.rgb()) : heatPicture(*tile, map_);
+}
+
+void HeatPane::chooseFormats(const std::vector<double>& values) {
+  const protocol::Tile* tile = model_->images() ? nullptr : model_->tile();
+  // Means of whole numbers need not be whole.
+  const bool means = tile && (tile->row_step > 1 || tile->column_step > 1);
+  const std::string dtype = means || !model_->tensor() ? "float64" : model_->tensor()->dtype;
+  readout_format_ = NumberFormat::choose(values, dtype, readout_digits);
+  figures_format_ = NumberFormat::choose(values, dtype, figure_digits);
+  widest_figure_ = figures_format_.widest(values);
 }
 
 void HeatPane::paint(CanvasPainter& painter, QSizeF area) {
@@ -186,7 +198,8 @@ void HeatPane::drawMarks(CanvasPainter& painter) {
   const auto end_column =
       std::min(tile.column + tile.columns, static_cast<std::int64_t>(std::ceil(visible.right())));
   int marks = 0;
-  const bool figures = scale_x_ >= figure_width && scale_y_ >= figure_height;
+  const double widest = painter.textWidth(QString(widest_figure_, QLatin1Char('0')), figure_size);
+  const bool figures = scale_x_ >= widest + 8 && scale_y_ >= figure_height;
   for (std::int64_t row = first_row; row < end_row; ++row) {
     for (std::int64_t column = first_column; column < end_column; ++column) {
       const double* value = valueAt(row, column);
@@ -200,12 +213,12 @@ void HeatPane::drawMarks(CanvasPainter& painter) {
 
 void HeatPane::drawFigures(CanvasPainter& painter, const QRectF& cell, double value) {
   const QRgb color = map_.color(value);
-  const QString text = std::isnan(value) ? QStringLiteral("NaN") : valueText(value);
+  const QString text = figures_format_.text(value);
   if (!std::isfinite(value)) {
-    const double width = painter.textWidth(text, 11) + 8;
+    const double width = painter.textWidth(text, figure_size) + 8;
     painter.fill(QRectF(cell.center().x() - width / 2, cell.center().y() - 8, width, 16), QColor(color), 3);
   }
-  painter.textIn(cell.adjusted(3, 0, -3, 0), text, 11, readableOn(color));
+  painter.textIn(cell.adjusted(3, 0, -3, 0), text, figure_size, readableOn(color));
 }
 
 void HeatPane::drawColorBar(CanvasPainter& painter) {
@@ -235,12 +248,15 @@ void HeatPane::drawColorBar(CanvasPainter& painter) {
   }
   painter.outline(bar, theme.border);
   const double x = bar.right() + 6, room = area_.width() - x - 2;
+  const double most = std::max(std::abs(map_.low()), std::abs(map_.high()));
+  const double middle = map_.low() / 2 + map_.high() / 2;
+  const double places[] = {map_.low(), std::abs(middle) < most * 1e-9 ? 0 : middle, map_.high()};
+  const Notation notation = Notation::of(places, figure_digits);
   const auto label = [&](double y, double value) {
-    painter.textIn(QRectF(x, y - 8, room, 16), valueText(value), 11, theme.text, Qt::AlignLeft);
+    painter.textIn(QRectF(x, y - 8, room, 16), notation.text(value), figure_size, theme.text, Qt::AlignLeft);
   };
   label(bar.top() + 5, map_.high());
-  if (bar.height() > 60 && map_.high() > map_.low())
-    label(bar.center().y(), map_.low() / 2 + map_.high() / 2);
+  if (bar.height() > 60 && map_.high() > map_.low()) label(bar.center().y(), places[1]);
   if (map_.high() > map_.low()) label(bar.bottom() - 5, map_.low());
   double y = bar.bottom() + 6;
   for (const Unusual& entry : unusual) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "inspector/panels/tensor/heat_picture.h"
+#include "inspector/panels/tensor/number_format.h"
 #include "inspector/panels/tensor/tensor_pane.h"
 
 namespace tapedeck::inspector {
@@ -35,6 +36,7 @@ class HeatPane : public TensorPane {
   QPointF toWorld(QPointF at) const;
   QRectF toWidget(const QRectF& world) const;
   void updatePicture(const Theme& theme);
+  void chooseFormats(const std::vector<double>& values);
   void drawMarks(CanvasPainter& painter);
   void drawColorBar(CanvasPainter& painter);
   void drawFigures(CanvasPainter& painter, const QRectF& cell, double value);
@@ -43,6 +45,8 @@ class HeatPane : public TensorPane {
   const double* valueAt(std::int64_t row, std::int64_t column) const;
 
   ColorScale scale_ = ColorScale::automatic;
+  NumberFormat readout_format_, figures_format_;  ///< of all values that are here
+  int widest_figure_ = 0;                         ///< characters
   ColorMap map_;
   HeatPicture picture_;
   ImageSheet sheet_;

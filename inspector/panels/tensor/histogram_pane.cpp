@@ -23,7 +23,20 @@ double HistogramPane::heightOf(std::uint64_t count) const {
 double HistogramPane::edge(int bin) const {
   const protocol::Statistics& statistics = *model_->statistics();
   const double part = static_cast<double>(bin) / static_cast<double>(statistics.histogram.size());
-  return statistics.minimum * (1 - part) + statistics.maximum * part;
+  const double at = statistics.minimum * (1 - part) + statistics.maximum * part;
+  // The edge at zero is not the last digits of the two ends.
+  const double most = std::max(std::abs(statistics.minimum), std::abs(statistics.maximum));
+  return std::abs(at) < most * 1e-9 ? 0 : at;
+}
+
+/// For all edges: the digits that tell neighbouring ones apart, and one more.
+Notation HistogramPane::notation() const {
+  const protocol::Statistics& statistics = *model_->statistics();
+  const double most = std::max(std::abs(statistics.minimum), std::abs(statistics.maximum));
+  const double width = (statistics.maximum / 2 - statistics.minimum / 2) /
+                       static_cast<double>(statistics.histogram.size()) * 2;
+  if (!(width > 0)) return Notation::of(std::span(&statistics.minimum, 1), 6);
+  return Notation::ofSteps(most, std::pow(10.0, std::floor(std::log10(width)) - 1));
 }
 
 QRectF HistogramPane::barRect(int bin) const {
@@ -75,15 +88,16 @@ void HistogramPane::drawAxes(CanvasPainter& painter) {
     painter.textIn(QRectF(0, y - 8, view.left() - 8, 16), countText(count), 11, theme.faintText,
                    Qt::AlignRight);
   }
-  const double label = 90;
+  const double label = 96;
+  const Notation numbers = notation();
   const auto bins = static_cast<int>(statistics.histogram.size());
-  painter.textIn(QRectF(view.left(), view.bottom() + 4, label, 16), valueText(edge(0)), 11, theme.text,
+  painter.textIn(QRectF(view.left(), view.bottom() + 4, label, 16), numbers.text(edge(0)), 11, theme.text,
                  Qt::AlignLeft);
-  painter.textIn(QRectF(view.right() - label, view.bottom() + 4, label, 16), valueText(edge(bins)), 11,
+  painter.textIn(QRectF(view.right() - label, view.bottom() + 4, label, 16), numbers.text(edge(bins)), 11,
                  theme.text, Qt::AlignRight);
   if (view.width() > 3 * label)
     painter.textIn(QRectF(view.center().x() - label / 2, view.bottom() + 4, label, 16),
-                   valueText(edge(bins / 2)), 11, theme.text);
+                   numbers.text(edge(bins / 2)), 11, theme.text);
   painter.textIn(QRectF(view.left(), 2, view.width(), 16),
                  logarithmic_ ? QStringLiteral("count, logarithmic") : QStringLiteral("count"), 10.5,
                  theme.faintText, Qt::AlignLeft);
@@ -108,8 +122,9 @@ QString HistogramPane::readout() const {
   const std::uint64_t count = statistics->histogram[static_cast<std::size_t>(hovered_)];
   const double share = 100.0 * static_cast<double>(count) /
                        static_cast<double>(std::max<std::uint64_t>(statistics->finite, 1));
+  const Notation numbers = notation();
   return QStringLiteral("%1 to %2: %3 values, %4 %")
-      .arg(valueText(edge(hovered_)), valueText(edge(hovered_ + 1)), countText(count))
+      .arg(numbers.text(edge(hovered_)), numbers.text(edge(hovered_ + 1)), countText(count))
       .arg(share, 0, 'f', 1);
 }
 

@@ -1,6 +1,7 @@
 // How the values are spread.
 #pragma once
 
+#include "inspector/model/notation.h"
 #include "inspector/panels/tensor/tensor_pane.h"
 
 namespace tapedeck::inspector {
@@ -25,6 +26,7 @@ class HistogramPane : public TensorPane {
   double heightOf(std::uint64_t count) const;
   int binAt(QPointF at) const;
   double edge(int bin) const;
+  Notation notation() const;
   void drawAxes(CanvasPainter& painter);
 
   QSizeF area_;

@@ -22,47 +22,38 @@ QString shortest(T value) {
 
 }  // namespace
 
-NumberFormat NumberFormat::choose(std::span<const double> values, const std::string& dtype) {
-  if (dtype == "bool") return {Style::boolean, 0};
-  if (dtype.starts_with("int")) return {Style::integer, 0};
-  double largest = 0, smallest = 0;
-  bool whole = true;
-  for (const double value : values) {
-    if (!std::isfinite(value) || value == 0) continue;
-    const double magnitude = std::abs(value);
-    largest = std::max(largest, magnitude);
-    smallest = smallest == 0 ? magnitude : std::min(smallest, magnitude);
-    whole = whole && value == std::floor(value);
-  }
-  if (whole && largest < 1e7) return {Style::fixed, 0};
-  if (largest >= 1e6 || largest < 1e-3) return {Style::scientific, 4};
-  if (largest >= 1000) return {Style::fixed, 2};
-  if (largest >= 1) return {Style::fixed, 4};
-  return {Style::fixed, 5};
+NumberFormat NumberFormat::choose(std::span<const double> values, const std::string& dtype, int digits) {
+  if (dtype == "bool") return {Style::boolean, {}};
+  if (dtype.starts_with("int") || dtype.starts_with("uint")) return {Style::integer, {}};
+  return {Style::number, Notation::of(values, digits)};
 }
 
 QString NumberFormat::text(double value) const {
-  if (!std::isfinite(value)) return unusual(value);
-  switch (style) {
-    case Style::integer:
-      return QString::number(value, 'f', 0);
-    case Style::boolean:
-      return value != 0 ? QStringLiteral("True") : QStringLiteral("False");
-    case Style::fixed:
-      // What would read as zero, but is not, is written out.
-      if (value != 0 && std::abs(value) < 0.5 * std::pow(10.0, -decimals))
-        return QString::number(value, 'e', 1);
-      return QString::number(value, 'f', decimals);
-    case Style::scientific:
-      break;
+  if (style == Style::boolean && std::isfinite(value))
+    return value != 0 ? QStringLiteral("True") : QStringLiteral("False");
+  return notation.text(value);
+}
+
+int NumberFormat::widest(std::span<const double> values) const {
+  // The longest texts are those of the outermost values and of those next to zero.
+  double most = 0, least = 0, above = 0, below = 0;
+  qsizetype widest = 0;
+  for (const double value : values) {
+    if (!std::isfinite(value)) widest = std::max(widest, text(value).size());
+    if (!std::isfinite(value) || value == 0) continue;
+    most = std::max(most, value);
+    least = std::min(least, value);
+    double& inner = value > 0 ? above : below;
+    if (inner == 0 || std::abs(value) < std::abs(inner)) inner = value;
   }
-  return QString::number(value, 'e', decimals);
+  for (const double value : {most, least, above, below}) widest = std::max(widest, text(value).size());
+  return static_cast<int>(widest);
 }
 
 QString exactText(double value, const std::string& dtype) {
   if (!std::isfinite(value)) return unusual(value);
   if (dtype == "bool") return value != 0 ? QStringLiteral("True") : QStringLiteral("False");
-  if (dtype.starts_with("int")) return QString::number(value, 'f', 0);
+  if (dtype.starts_with("int") || dtype.starts_with("uint")) return QString::number(value, 'f', 0);
   return dtype == "float64" ? shortest(value) : shortest(static_cast<float>(value));
 }
 

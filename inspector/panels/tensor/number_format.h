@@ -1,20 +1,22 @@
 // Numbers as the grid writes them: all cells of a tensor alike, so that they can be compared by eye.
 #pragma once
 
-#include <QString>
-#include <span>
 #include <string>
+
+#include "inspector/model/notation.h"
 
 namespace tapedeck::inspector {
 
+/// By dtype: booleans by name, integers in full, others by one notation.
 struct NumberFormat {
-  enum class Style { integer, boolean, fixed, scientific };
-  Style style = Style::integer;
-  int decimals = 0;
+  enum class Style { integer, boolean, number };
+  Style style = Style::number;
+  Notation notation;
 
-  /// Chosen by what is visible: fixed decimals where magnitudes are alike, else scientific.
-  static NumberFormat choose(std::span<const double> values, const std::string& dtype);
+  static NumberFormat choose(std::span<const double> values, const std::string& dtype, int digits = 5);
   QString text(double value) const;
+  /// Characters of the longest text among the values.
+  int widest(std::span<const double> values) const;
   bool operator==(const NumberFormat&) const = default;
 };
 

@@ -70,15 +70,28 @@ QString NumbersPane::textOf(std::int64_t row, std::int64_t column) const {
   return format_.text(*found);
 }
 
+/// While the user scrolls over one tensor its notation only ever gets wider: numbers that change their looks
+/// read as if they had changed.
+void NumbersPane::chooseFormat(const protocol::Tile& tile) {
+  NumberFormat next = NumberFormat::choose(tile.values, tile.dtype);
+  if (tile.tensor == format_tensor_ && next.style == format_.style) {
+    if (format_.notation.exponent)
+      next = format_;
+    else if (!next.notation.exponent)
+      next.notation.decimals = std::max(next.notation.decimals, format_.notation.decimals);
+  }
+  if (next != format_ || tile.tensor != format_tensor_) widest_ = 0;
+  format_ = next;
+  format_tensor_ = tile.tensor;
+  widest_ = std::max(widest_, format_.widest(tile.values));
+  for (const std::string& exact : tile.exact) widest_ = std::max(widest_, static_cast<int>(exact.size()));
+  formatted_ = true;
+}
+
 void NumbersPane::measure(const CanvasPainter& painter) {
   metrics_.character = painter.textWidth(QStringLiteral("0"), number_size, FontRole::mono);
   const protocol::Tile* tile = model_->tile();
-  if (tile && tile->row_step == 1 && tile->column_step == 1) {
-    format_ = NumberFormat::choose(tile->values, tile->dtype);
-    for (const double number : tile->values)
-      widest_ = std::max(widest_, static_cast<int>(format_.text(number).size()));
-    for (const std::string& exact : tile->exact) widest_ = std::max(widest_, static_cast<int>(exact.size()));
-  }
+  if (tile && !formatted_ && tile->row_step == 1 && tile->column_step == 1) chooseFormat(*tile);
   const auto digits = QString::number(std::max<std::int64_t>(model_->totalColumns() - 1, 0)).size();
   metrics_.cell_width = metrics_.character * std::max<double>({static_cast<double>(widest_), 4.0,
                                                                static_cast<double>(digits)}) +

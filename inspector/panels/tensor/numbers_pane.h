@@ -41,6 +41,8 @@ class NumbersPane : public TensorPane {
   bool wheel(QWheelEvent* event) override;
   bool key(QKeyEvent* event) override;
   void leave() override;
+  /// The model has other values.
+  void valuesChanged() { formatted_ = false; }
 
   const std::vector<NumberCell>& visibleCells() const { return cells_; }
   std::optional<CellRange> selection() const;
@@ -57,6 +59,7 @@ class NumbersPane : public TensorPane {
     double header_width = 40, header_height = 22;
   };
   void measure(const CanvasPainter& painter);
+  void chooseFormat(const protocol::Tile& tile);
   void drawCells(CanvasPainter& painter);
   void drawCell(CanvasPainter& painter, std::int64_t row, std::int64_t column, const QRectF& rect);
   void drawHeaders(CanvasPainter& painter);
@@ -72,7 +75,9 @@ class NumbersPane : public TensorPane {
 
   Metrics metrics_;
   NumberFormat format_;
-  int widest_ = 0;  ///< characters, of all that was shown of this tensor
+  bool formatted_ = false;      ///< format_ and widest_ are those of the tile
+  TensorId format_tensor_ = 0;  ///< whose values format_ was chosen for
+  int widest_ = 0;              ///< characters, of all that was shown of this tensor
   QSizeF area_;
   double top_ = 0, left_ = 0;  ///< the first visible row and column
   std::vector<NumberCell> cells_;

@@ -7,11 +7,15 @@
 #include <algorithm>
 
 #include "inspector/model/format.h"
+#include "inspector/model/notation.h"
 #include "inspector/ui/canvas/theme.h"
+#include "inspector/ui/eliding_label.h"
 
 namespace tapedeck::inspector {
 
 namespace {
+
+constexpr int panel_digits = 6, line_digits = 4;
 
 QString share(std::uint64_t part, std::uint64_t all) {
   if (part == 0 || all == 0) return countText(part);
@@ -20,8 +24,15 @@ QString share(std::uint64_t part, std::uint64_t all) {
       .arg(100.0 * static_cast<double>(part) / static_cast<double>(all), 0, 'g', 3);
 }
 
-QString finite(const protocol::Statistics& statistics, double value) {
-  return statistics.finite ? valueText(value) : QStringLiteral("–");
+/// Of the figures that stand below one another.
+Notation notationOf(const protocol::Statistics& statistics, int digits) {
+  const double figures[] = {statistics.minimum, statistics.maximum, statistics.mean, statistics.deviation};
+  return Notation::of(figures, digits);
+}
+
+QString figure(const protocol::Statistics* statistics, double protocol::Statistics::*member) {
+  if (!statistics || !statistics->finite) return QStringLiteral("–");
+  return notationOf(*statistics, panel_digits).text(statistics->*member);
 }
 
 }  // namespace
@@ -32,10 +43,10 @@ QList<std::pair<QString, QString>> statisticsTexts(const TensorModel& model) {
   const std::vector<std::int64_t> shape = model.shape();
   return {{QStringLiteral("shape"), model.tensor() ? shapeText(shape) : none},
           {QStringLiteral("count"), s ? countText(s->count) : none},
-          {QStringLiteral("minimum"), s ? finite(*s, s->minimum) : none},
-          {QStringLiteral("maximum"), s ? finite(*s, s->maximum) : none},
-          {QStringLiteral("mean"), s ? finite(*s, s->mean) : none},
-          {QStringLiteral("std"), s ? finite(*s, s->deviation) : none},
+          {QStringLiteral("minimum"), figure(s, &protocol::Statistics::minimum)},
+          {QStringLiteral("maximum"), figure(s, &protocol::Statistics::maximum)},
+          {QStringLiteral("mean"), figure(s, &protocol::Statistics::mean)},
+          {QStringLiteral("std"), figure(s, &protocol::Statistics::deviation)},
           {QStringLiteral("zeros"), s ? share(s->zeros, s->count) : none},
           {QStringLiteral("NaN"), s ? share(s->nan, s->count) : none},
           {QStringLiteral("+Inf"), s ? share(s->positive_infinity, s->count) : none},
@@ -49,10 +60,12 @@ QString statisticsLine(const TensorModel& model) {
   if (s->nan) parts << QStringLiteral("%1 NaN").arg(countText(s->nan));
   if (const std::uint64_t infinite = s->positive_infinity + s->negative_infinity)
     parts << QStringLiteral("%1 Inf").arg(countText(infinite));
-  if (s->finite)
-    parts << QStringLiteral("%1 … %2").arg(valueText(s->minimum), valueText(s->maximum))
-          << QStringLiteral("mean %1").arg(valueText(s->mean))
-          << QStringLiteral("std %1").arg(valueText(s->deviation));
+  if (s->finite) {
+    const Notation notation = notationOf(*s, line_digits);
+    parts << QStringLiteral("%1 … %2").arg(notation.text(s->minimum), notation.text(s->maximum))
+          << QStringLiteral("mean %1").arg(notation.text(s->mean))
+          << QStringLiteral("std %1").arg(notation.text(s->deviation));
+  }
   return parts.join(QStringLiteral(" · "));
 }
 
@@ -95,8 +108,8 @@ StatisticsPanel::StatisticsPanel(TensorModel* model, QWidget* parent) : QWidget(
   form->setVerticalSpacing(3);
   form->setHorizontalSpacing(12);
   for (const auto& [name, value] : statisticsTexts(*model)) {
-    auto* label = new QLabel(value, this);
-    label->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    auto* label = new ElidingLabel(Qt::ElideMiddle, this);
+    label->setText(value);
     label->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
     form->addRow(name, label);
     values_[name] = label;
@@ -108,7 +121,8 @@ StatisticsPanel::StatisticsPanel(TensorModel* model, QWidget* parent) : QWidget(
   layout->addWidget(bars_);
   layout->addWidget(note_);
   layout->addStretch(1);
-  setFixedWidth(190);
+  // As wide as the longest of its usual texts, whatever tensor is shown.
+  setFixedWidth(fontMetrics().horizontalAdvance(QStringLiteral("minimum 100,000,000 (99.9 %)")) + 40);
   connect(model, &TensorModel::statisticsChanged, this, &StatisticsPanel::update);
   connect(model, &TensorModel::layoutChanged, this, &StatisticsPanel::update);
   update();
@@ -132,7 +146,7 @@ void StatisticsPanel::update() {
     QFont font = label->font();
     font.setBold(alarm);
     label->setFont(font);
-    QPalette colors = palette();
+    QPalette colors;  // what is not set here follows the theme by itself
     if (alarm) colors.setColor(QPalette::WindowText, theme.error.stroke);
     label->setPalette(colors);
   }
@@ -140,6 +154,11 @@ void StatisticsPanel::update() {
   note_->setText(kept ? tr("Kept figures: the values themselves are gone.") : QString());
   note_->setVisible(kept);
   bars_->QWidget::update();
+}
+
+void StatisticsPanel::changeEvent(QEvent* event) {
+  QWidget::changeEvent(event);
+  if (event->type() == QEvent::PaletteChange && bars_) update();
 }
 
 }  // namespace tapedeck::inspector

@@ -22,6 +22,9 @@ class StatisticsPanel : public QWidget {
   explicit StatisticsPanel(TensorModel* model, QWidget* parent = nullptr);
   QString text(const QString& name) const;  ///< what stands beside a name
 
+ protected:
+  void changeEvent(QEvent* event) override;
+
  private:
   class Bars;
   void update();

@@ -73,12 +73,14 @@ void TensorCanvas::layoutChanged() {
   known_shape_ = model_->shape();
   known_images_ = model_->images();
   heat_.valuesChanged();
+  numbers_.valuesChanged();
   if (model_->tensor()) pane().askForValues(paneArea());
   requestFrame();
 }
 
 void TensorCanvas::valuesChanged() {
   heat_.valuesChanged();
+  numbers_.valuesChanged();
   setAccessibleDescription(sentence().isEmpty() ? readout() : sentence());
   requestFrame();
 }

@@ -11,14 +11,17 @@ class QTabBar;
 
 namespace tapedeck::inspector {
 
+class PinsList;
+class PinsModel;
 class SliceBar;
 class StatisticsPanel;
 class TensorCanvas;
 class TensorModel;
 
-/// Shows the tensors of the record at the session's cursor: a strip of them, and one as numbers, heat map or
-/// histogram. Keys, with the focus in it: Alt+1, Alt+2, Alt+3 for the three; Alt+R the reshape box; Ctrl+C
-/// copies the selected numbers; arrows move; in the heat map + and − zoom and F fits.
+/// Shows the tensors of the record at the session's cursor, or one that was pinned: a strip of them, and one
+/// as numbers, heat map or histogram. Keys, with the focus in it: Alt+1, Alt+2, Alt+3 for the three; Alt+R
+/// the reshape box; Alt+P pins, Alt+Shift+P lists the pins; Ctrl+C copies the selected numbers; arrows move;
+/// in the heat map + and − zoom and F fits.
 class TensorView : public SessionPanel {
   Q_OBJECT
  public:
@@ -26,6 +29,8 @@ class TensorView : public SessionPanel {
   ~TensorView() override;
 
   TensorModel* model() const;
+  PinsModel* pins() const;
+  PinsList* pinsList() const;
   TensorCanvas* canvas() const;
   QTabBar* chips() const;
   QLineEdit* reshapeBox() const;
@@ -33,6 +38,10 @@ class TensorView : public SessionPanel {
   StatisticsPanel* statistics() const;
   QString title() const;         ///< "W:0 · matmul in 1 · 784×10 · float32 · /cpu:0"
   QString reshapeError() const;  ///< as it stands below the box; empty: none
+
+  /// The same whatever is shown and however: the panels around it must not move when that changes.
+  QSize minimumSizeHint() const override;
+  QSize sizeHint() const override;
 
  protected:
   void resizeEvent(QResizeEvent* event) override;

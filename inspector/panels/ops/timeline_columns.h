@@ -1,0 +1,43 @@
+// How wide the columns of the timeline are: as wide as what stands in them, until the user says otherwise.
+#pragma once
+
+#include <QHash>
+#include <QObject>
+#include <array>
+
+#include "inspector/model/records_model.h"
+
+class QTableView;
+
+namespace tapedeck::inspector {
+
+/// Columns grow with what comes into sight and never shrink while rows go by; a bound keeps one long text
+/// from taking the whole table. A width that the user drags stays, also for the next start; a double click on
+/// the edge gives the column back.
+class TimelineColumns : public QObject {
+  Q_OBJECT
+ public:
+  explicit TimelineColumns(QTableView* table);
+
+  /// Looks at the rows in sight, soon; `newest` is the largest record number that may come into sight.
+  void fit(quint64 newest);
+  /// Another session: widths start over, but for the user's.
+  void restart();
+
+ protected:
+  bool eventFilter(QObject* watched, QEvent* event) override;
+
+ private:
+  void fitNow();
+  int wanted(int column) const;
+  void sectionResized(int column, int width);
+  QString key(int column) const;
+
+  QTableView* table_;
+  QHash<int, int> chosen_;  ///< by the user
+  std::array<int, RecordsModel::ColumnCount> wanted_{};
+  quint64 newest_ = 0;
+  bool due_ = false, fitting_ = false;
+};
+
+}  // namespace tapedeck::inspector

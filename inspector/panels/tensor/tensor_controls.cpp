@@ -1,0 +1,176 @@
+#include "inspector/panels/tensor/tensor_controls.h"
+
+#include <QAction>
+#include <QActionGroup>
+#include <QComboBox>
+#include <QHBoxLayout>
+#include <QLineEdit>
+#include <QStackedWidget>
+#include <QToolButton>
+
+#include "inspector/model/format.h"
+#include "inspector/panels/tensor/pins_list.h"
+#include "inspector/ui/keyed_action.h"
+#include "inspector/ui/segment_button.h"
+#include "inspector/ui/wrapping_layout.h"
+
+namespace tapedeck::inspector {
+
+namespace {
+
+constexpr int clear_button = 40;  ///< what a line's clear button and frame take, in pixels
+
+}  // namespace
+
+TensorControls::TensorControls(TensorModel* model, PinsModel* pins, TensorCanvas* canvas, QWidget* view)
+    : QWidget(view), model_(model), pins_(pins), canvas_(canvas), view_(view) {
+  auto* layout = new WrappingLayout(this);
+  layout->setContentsMargins(8, 2, 8, 4);
+  layout->setSpacing(6);
+  makeModes();
+  makeScale();
+  makeLogarithmic();
+  makeReshape();
+  makePins();
+  connect(canvas_, &TensorCanvas::modeChanged, this, &TensorControls::modeChanged);
+  connect(model_, &TensorModel::chipsChanged, this, &TensorControls::pinsChanged);
+  connect(model_, &TensorModel::layoutChanged, this, &TensorControls::layoutChanged);
+  connect(pins_, &PinsModel::changed, this, &TensorControls::pinsChanged);
+  modeChanged();
+  layoutChanged();
+  pinsChanged();
+}
+
+QAction* TensorControls::addAction(const QString& text, const QKeySequence& key, const QString& tip) {
+  return addKeyedAction(view_, text, {key}, tip);
+}
+
+void TensorControls::addMode(QLayout* row, const QString& text, TensorMode mode, const QKeySequence& key,
+                             const QString& tip) {
+  QAction* const action = addAction(text, key, tip);
+  action->setCheckable(true);
+  action->setActionGroup(modes_);
+  action->setData(static_cast<int>(mode));
+  connect(action, &QAction::triggered, canvas_, [this, mode] { canvas_->setMode(mode); });
+  auto* button = new SegmentButton(this);
+  button->setDefaultAction(action);
+  row->addWidget(button);
+}
+
+void TensorControls::makeModes() {
+  modes_ = new QActionGroup(this);
+  auto* segment = new QWidget(this);
+  auto* row = new QHBoxLayout(segment);
+  row->setContentsMargins(0, 0, 0, 0);
+  row->setSpacing(0);
+  addMode(row, tr("Numbers"), TensorMode::numbers, Qt::ALT | Qt::Key_1, tr("The values as numbers"));
+  addMode(row, tr("Heat map"), TensorMode::heatMap, Qt::ALT | Qt::Key_2, tr("The values as colours"));
+  addMode(row, tr("Histogram"), TensorMode::histogram, Qt::ALT | Qt::Key_3, tr("How the values are spread"));
+  layout()->addWidget(segment);
+  options_ = new QStackedWidget(this);
+  options_->setSizePolicy(QSizePolicy::Fixed, QSizePolicy::Fixed);
+  no_options_ = new QWidget(options_);
+  options_->addWidget(no_options_);
+  layout()->addWidget(options_);
+}
+
+void TensorControls::makeScale() {
+  scale_ = new QComboBox(this);
+  scale_->addItems({tr("Automatic"), tr("Sequential"), tr("Diverging")});
+  scale_->setAccessibleName(tr("Colour scale"));
+  QAction* const action = addAction(tr("Next colour scale"), Qt::ALT | Qt::Key_O,
+                                    tr("Colours: from minimum to maximum, or to both sides of zero"));
+  scale_->setToolTip(action->toolTip());
+  connect(action, &QAction::triggered, scale_,
+          [this] { scale_->setCurrentIndex((scale_->currentIndex() + 1) % scale_->count()); });
+  connect(scale_, &QComboBox::currentIndexChanged, canvas_,
+          [this](int index) { canvas_->heatMap().setScale(static_cast<ColorScale>(index)); });
+  options_->addWidget(scale_);
+}
+
+void TensorControls::makeLogarithmic() {
+  QAction* const action =
+      addAction(tr("Logarithmic"), Qt::ALT | Qt::Key_L, tr("Counts on a logarithmic scale"));
+  action->setCheckable(true);
+  logarithmic_ = new QToolButton(this);
+  logarithmic_->setDefaultAction(action);
+  connect(action, &QAction::toggled, canvas_, [this](bool on) { canvas_->histogram().setLogarithmic(on); });
+  options_->addWidget(logarithmic_);
+}
+
+void TensorControls::makeReshape() {
+  reshape_ = new QLineEdit(this);
+  reshape_->setPlaceholderText(tr("reshape: 28×28×196 or 28,28"));
+  reshape_->setClearButtonEnabled(true);
+  reshape_->setAccessibleName(tr("Reshape"));
+  reshape_->setFixedWidth(reshape_->fontMetrics().horizontalAdvance(reshape_->placeholderText()) +
+                          clear_button);
+  QAction* const action =
+      addAction(tr("Reshape"), Qt::ALT | Qt::Key_R,
+                tr("Look at the values in another shape; “28,28” makes images of a matrix' columns"));
+  reshape_->setToolTip(action->toolTip());
+  connect(action, &QAction::triggered, reshape_, [this] {
+    reshape_->setFocus(Qt::ShortcutFocusReason);
+    reshape_->selectAll();
+  });
+  connect(reshape_, &QLineEdit::textEdited, model_, [this](const QString& text) {
+    const bool before = model_->images().has_value();
+    model_->setReshapeText(text);
+    // Who asks for images wants to see them.
+    if (!before && model_->images()) canvas_->setMode(TensorMode::heatMap);
+  });
+  layout()->addWidget(reshape_);
+}
+
+void TensorControls::makePins() {
+  pin_ = addAction(tr("Pin"), Qt::ALT | Qt::Key_P, tr("Keep the value that is shown, however old it gets"));
+  pin_->setCheckable(true);
+  connect(pin_, &QAction::triggered, this, [this](bool on) {
+    if (const TensorChip* chip = model_->chip()) on ? pins_->pin(*chip) : pins_->unpin(chip->info.id);
+    pinsChanged();
+  });
+  auto* pin = new SegmentButton(this);
+  pin->setDefaultAction(pin_);
+  QAction* const open = addAction(tr("Pinned values…"), Qt::ALT | Qt::SHIFT | Qt::Key_P,
+                                  tr("All pinned values: show one, or unpin it"));
+  open_list_ = new SegmentButton(this);
+  open_list_->setDefaultAction(open);
+  list_ = new PinsList(pins_, this);
+  connect(open, &QAction::triggered, this,
+          [this] { list_->openBelow(open_list_, model_->tensor() ? model_->tensor()->id : 0); });
+  connect(list_, &PinsList::chosen, model_, &TensorModel::showTensor);
+  // One group: the button that presses, and the list of what is pressed.
+  auto* group = new QWidget(this);
+  auto* row = new QHBoxLayout(group);
+  row->setContentsMargins(0, 0, 0, 0);
+  row->setSpacing(0);
+  row->addWidget(pin);
+  row->addWidget(open_list_);
+  layout()->addWidget(group);
+}
+
+void TensorControls::modeChanged() {
+  for (QAction* action : modes_->actions())
+    action->setChecked(action->data().toInt() == static_cast<int>(canvas_->mode()));
+  options_->setCurrentWidget(canvas_->mode() == TensorMode::heatMap     ? scale_
+                             : canvas_->mode() == TensorMode::histogram ? static_cast<QWidget*>(logarithmic_)
+                                                                        : no_options_);
+}
+
+void TensorControls::layoutChanged() {
+  if (reshape_->text() != model_->reshapeText() && !reshape_->hasFocus())
+    reshape_->setText(model_->reshapeText());
+  reshape_->setEnabled(model_->tensor() != nullptr);
+  pinsChanged();
+}
+
+void TensorControls::pinsChanged() {
+  const protocol::TensorInfo* shown = model_->tensor();
+  pin_->setEnabled(shown != nullptr);
+  pin_->setChecked(shown && pins_->pinned(shown->id));
+  const auto count = static_cast<quint64>(pins_->pins().size());
+  open_list_->defaultAction()->setIconText(tr("%1 pinned ▾").arg(countText(count)));
+  layout()->invalidate();
+}
+
+}  // namespace tapedeck::inspector
