@@ -318,6 +318,20 @@ class TestFiles : public QObject {
     QVERIFY(contents(path).contains("typed "));
   }
 
+  void quittingSavesOneWindowAfterTheOther() {
+    const QString one = writeNotebook(folder_, "one.ipynb", {"1"}),
+                  two = writeNotebook(folder_, "two.ipynb", {"2"});
+    window_->openNotebook(one);
+    window_->openNotebook(two);
+    for (MainWindow* window : windows()) window->document()->setSource(0, "quit");
+    QCOMPARE(windows().size(), 2);
+    const Answers question(QString(), QMessageBox::Save);
+    window_->findChild<QAction*>("file.quit")->trigger();
+    QTRY_VERIFY_WITH_TIMEOUT(windows().isEmpty(), patience);
+    QVERIFY(contents(one).contains("quit"));
+    QVERIFY(contents(two).contains("quit"));
+  }
+
   void savingKeepsLinksAndPermissions() {
     const QString path = writeNotebook(folder_, "real.ipynb", {"first"});
     const QString link = folder_.filePath("way.ipynb");
