@@ -87,6 +87,7 @@ void TensorModel::Private::showChip(int index) {
   tile.reset();
   imageTile.reset();
   statistics.reset();
+  statisticsProblem.clear();
   dropRequests();
   applyText();
   want(true);
@@ -223,6 +224,9 @@ const ImageTile* TensorModel::imageTile() const {
 }
 const protocol::Statistics* TensorModel::statistics() const {
   return d_->statistics ? &*d_->statistics : nullptr;
+}
+QString TensorModel::statisticsProblem() const {
+  return d_->statisticsProblem;
 }
 bool TensorModel::loading() const {
   return d_->asking() || (d_->tileDue && d_->shown.id && d_->session->live());

@@ -71,6 +71,7 @@ class TensorModel : public QObject {
   const protocol::Tile* tile() const;
   const ImageTile* imageTile() const;
   const protocol::Statistics* statistics() const;
+  QString statisticsProblem() const;  ///< why there are none, for the user; empty: they are here or come
   bool loading() const;
   QString problem() const;  ///< why there are no values ("gone", not made yet, …), for the user; else empty
 

@@ -59,6 +59,7 @@ struct TensorModel::Private {
   void ask();
   void askTile();
   void askStatistics();
+  QString statisticsProblem;
   void dropRequests();
   bool asking() const;  ///< for a tile
   void takeTile(const protocol::Tile& answer);

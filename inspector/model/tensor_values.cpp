@@ -69,17 +69,23 @@ void TensorModel::Private::askStatistics() {
   if (shown.id == 0) return;
   protocol::GetStatistics get;
   get.tensor = shown.id;
-  session->request<protocol::Statistics>(
+  const QString ended = QStringLiteral("These values were not counted before the session ended.");
+  statisticsProblem.clear();
+  const bool asked = session->request<protocol::Statistics>(
       get, q,
       [this](const protocol::Statistics& answer) {
         statistics = answer;
         emit q->statisticsChanged();
       },
-      [this](const protocol::Failure&) {
+      [this, ended](const protocol::Failure& failure) {
         statistics.reset();
+        statisticsProblem = failure.code == "ended" ? ended : QString::fromStdString(failure.reason);
         emit q->statisticsChanged();
       },
       statistics_channel);
+  if (asked) return;
+  statisticsProblem = ended;
+  emit q->statisticsChanged();
 }
 
 bool TensorModel::Private::fits(const protocol::Tile& answer) const {

@@ -145,6 +145,21 @@ class TensorControlsTest : public QObject {
     window.session.setSource(nullptr);
   }
 
+  void aSessionThatEndedSaysWhatItDidNotCount() {
+    Window window({{4, 4}, wave, {}});
+    QVERIFY(window.settled());
+    QTest::keyClick(window.canvas(), Qt::Key_3, Qt::AltModifier);
+    clickTab(window, 0);
+    QCoreApplication::sendPostedEvents();
+    window.session.setSource(nullptr);
+    QTRY_VERIFY2(window.canvas()->sentence().contains("before the session ended") ||
+                     window.canvas()->sentence().contains("session has ended"),
+                 qPrintable(window.canvas()->sentence()));
+    click(button(window, "Pin"));
+    QVERIFY(!button(window, "Pin")->isChecked());
+    QVERIFY(says(window, "Not pinned: The session has ended: it keeps no more values."));
+  }
+
   void nothingIsCut_data() {
     QTest::addColumn<int>("width");
     for (const int width : {380, 420, 640, 1000}) QTest::addRow("%d", width) << width;

@@ -105,6 +105,8 @@ QString TensorCanvas::sentence() const {
   }
   if (elementCount(model_->shape()) == 0)
     return tr("This tensor is empty: its shape %1 has no elements.").arg(shapeText(model_->shape()));
+  if (mode_ == TensorMode::histogram && !model_->statistics() && !model_->statisticsProblem().isEmpty())
+    return model_->statisticsProblem();
   const bool here = mode_ == TensorMode::histogram ? model_->statistics() != nullptr
                     : model_->images()             ? model_->imageTile() != nullptr
                                                    : model_->tile() != nullptr;
