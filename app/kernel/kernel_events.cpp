@@ -23,12 +23,20 @@ void KernelSession::Private::take(std::vector<events::Event> batch) {
 
 void KernelSession::Private::take(events::Ready& event) {
   if (!process || afterwards != Afterwards::dead) return;  // it is being ended already
-  startLimit.stop();
   ready = true;
+  info = event.info;
+  lookForEngine(info);
   debug.open(connection.debugEndpoint(), connection.key);
-  lookForEngine(event.info);
-  setState(KernelState::idle);
-  emit q->ready(event.info);
+  if (engine == Engine::missing) tellReady();
+}
+
+// With its engine a session is ready when that is connected too: what was chosen for it, and a gate that is
+// to be shut, come before the first cell.
+void KernelSession::Private::tellReady() {
+  if (!ready || state != KernelState::starting || !process || afterwards != Afterwards::dead) return;
+  startLimit.stop();
+  setState(busy ? KernelState::busy : KernelState::idle);
+  emit q->ready(info);
   if (engine == Engine::missing)
     emit q->noticed(KernelNotice::withoutEngine, std::exchange(withoutEngine, {}));
 }
@@ -92,6 +100,7 @@ void KernelSession::Private::take(events::Inspected& event) {
 }
 
 void KernelSession::Private::take(events::Busy& event) {
+  busy = event.busy;
   if (state == KernelState::idle || state == KernelState::busy)
     setState(event.busy ? KernelState::busy : KernelState::idle);
 }

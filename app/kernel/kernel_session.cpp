@@ -26,9 +26,18 @@ KernelSession::Private::Private(KernelSession* session)
   connect(&finder, &InterpreterFinder::found, q,
           [this](const QString& interpreter) { launchWith(interpreter); });
   connect(&finder, &InterpreterFinder::notFound, q, [this](const QString& sentence) { failed(sentence); });
+  // After who else listens to the connection: it is in use when the session is told to be ready.
+  connect(
+      &debug, &DebugClient::connectedChanged, q,
+      [this](bool connected) {
+        if (connected) tellReady();
+      },
+      Qt::QueuedConnection);
   connect(&debug, &DebugClient::refused, q, [this](const QString& sentence) {
     engine = Engine::missing;
-    emit q->noticed(KernelNotice::withoutEngine, sentence);
+    withoutEngine = sentence;
+    if (state == KernelState::starting) return tellReady();
+    emit q->noticed(KernelNotice::withoutEngine, std::exchange(withoutEngine, {}));
   });
   startLimit.setSingleShot(true);
   connect(&startLimit, &QTimer::timeout, q, [this] {
@@ -82,7 +91,7 @@ QProcessEnvironment KernelSession::Private::environment() const {
 }
 
 void KernelSession::Private::begin() {
-  ready = calledExit = false;
+  ready = busy = calledExit = false;
   engine = Engine::unknown;
   afterwards = Afterwards::dead;
   endSentence.clear();

@@ -45,6 +45,7 @@ struct KernelSession::Private {
   void take(std::vector<events::Event> batch);
   void take(events::Ready& event);
   void lookForEngine(const nlohmann::json& info);
+  void tellReady();
   void take(events::Started& event);
   void take(events::Output& event);
   void take(events::Cleared& event);
@@ -71,7 +72,9 @@ struct KernelSession::Private {
   std::uint64_t connectionNumber = 0;
   Afterwards afterwards = Afterwards::dead;
   QString endSentence;  ///< what to say of the end, where it is known before the process is gone
-  bool ready = false;
+  bool ready = false;   ///< the process has answered
+  bool busy = false;
+  nlohmann::json info;  ///< kernel_info_reply's content
   bool calledExit = false;
   bool own = false;       ///< the process is the app's own session module
   QString withoutEngine;  ///< why this process has no engine, where that is known before it is ready

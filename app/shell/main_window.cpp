@@ -28,6 +28,7 @@ MainWindow::MainWindow(QWidget* parent)
       cellNames_(new inspector::CellNames(this)),
       stepper_(new Stepper(session_, runner_, kernel_, this)),
       notices_(new SessionNotices(kernel_, session_, this)),
+      options_(new SessionOptions(session_, this)),
       actions_(new Actions(this)) {
   setAttribute(Qt::WA_DeleteOnClose);
   setDockOptions(AnimatedDocks | AllowNestedDocks | AllowTabbedDocks);

@@ -4,6 +4,7 @@
 #include <QMainWindow>
 
 #include "app/control/session_notices.h"
+#include "app/control/session_options.h"
 #include "app/control/session_text.h"
 #include "app/kernel/kernel_session.h"
 #include "app/notebook/view/notebook_view.h"
@@ -81,6 +82,7 @@ class MainWindow : public QMainWindow {
   inspector::CellNames* cellNames_;
   Stepper* stepper_;
   SessionNotices* notices_;
+  SessionOptions* options_;
   MarkedLine marked_;
   Actions* actions_;
   FileControl* files_ = nullptr;

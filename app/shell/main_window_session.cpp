@@ -21,8 +21,8 @@ void MainWindow::connectActions() {
 
   on("session.interrupt", [this] { kernel_->interrupt(); });
   on("session.restart", [this] { kernel_->restart(); });
-  on("session.recording", [this](bool recording) { session_->setRecording(recording); });
-  on("session.break_at_cell", [this](bool stop) { session_->setBreakAtCellStart(stop); });
+  on("session.recording", [this](bool recording) { options_->setRecording(recording); });
+  on("session.break_at_cell", [this](bool stop) { options_->setBreakAtCellStart(stop); });
   on("session.budget", [this] { askBudget(); });
 
   on("step.continue", [this] { stepper_->resume(); });
@@ -101,6 +101,7 @@ void MainWindow::connectSession() {
   connect(kernel_, &KernelSession::stateChanged, this, &MainWindow::updateState);
   connect(runner_, &CellRunner::cellStateChanged, this, &MainWindow::updateState);
   connect(stepper_, &Stepper::stateChanged, this, &MainWindow::updateState);
+  connect(options_, &SessionOptions::changed, this, &MainWindow::updateState);
   for (const auto signal : {&inspector::Session::statusChanged, &inspector::Session::cleared}) {
     connect(session_, signal, this, &MainWindow::updateState);
     connect(session_, signal, this, &MainWindow::updatePausedLine);
@@ -142,9 +143,9 @@ void MainWindow::updateState() {
     if (status.leaves_dropped > 0)
       parts << QString("%1 old values let go: what depends on them has statistics only")
                    .arg(locale.toString(static_cast<qulonglong>(status.leaves_dropped)));
-    (*actions_)["session.recording"]->setChecked(status.recording);
-    (*actions_)["session.break_at_cell"]->setChecked(status.break_at_cell_start);
   }
+  (*actions_)["session.recording"]->setChecked(options_->recording());
+  (*actions_)["session.break_at_cell"]->setChecked(options_->breakAtCellStart());
   if (!onStartPage_) state_->setText(parts.join(" · "));
   const bool busy = kernel_->state() == KernelState::busy;
   (*actions_)["session.interrupt"]->setEnabled(!onStartPage_ && (busy || runner_->busy()));
@@ -167,7 +168,7 @@ void MainWindow::askBudget() {
                               "Megabytes that the recorder may hold. Older values beyond that are computed "
                               "again when somebody looks at them.",
                               now > 0 ? now : 2048, 16, 1 << 20, 0, &given);
-  if (given) session_->setBudget(static_cast<quint64>(megabytes * (1 << 20)));
+  if (given) options_->setBudget(static_cast<quint64>(megabytes * (1 << 20)));
 }
 
 void MainWindow::showShortcuts() {

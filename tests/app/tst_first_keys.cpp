@@ -4,6 +4,7 @@
 #include <QAbstractButton>
 #include <QScrollBar>
 #include <QStatusBar>
+#include <QTimer>
 #include <QToolButton>
 
 #include "app/shell/start_page.h"
@@ -178,6 +179,30 @@ class TestFirstKeys : public QObject {
     QTRY_VERIFY_WITH_TIMEOUT(bar->value() < 200, patience);
   }
 
+  void whatIsChosenBeforeTheFirstRunHoldsInIt() {
+    open(writeNotebook(folder_, "options.ipynb", {"import tapedeck as tf\ntf.ones(3) + 1."}));
+    const auto action = [this](const char* id) { return window_->findChild<QAction*>(id); };
+    QVERIFY(action("session.recording")->isChecked());
+    QVERIFY(!action("session.break_at_cell")->isChecked());
+    action("session.break_at_cell")->trigger();
+    QVERIFY(action("session.break_at_cell")->isChecked());
+    press(Qt::Key_Return, Qt::ControlModifier);
+    QTRY_VERIFY_WITH_TIMEOUT(isStopped(*window_), patience);
+    action("session.break_at_cell")->trigger();
+    press(Qt::Key_F5);
+    QTRY_COMPARE_WITH_TIMEOUT(cellState(0), CellState::done, patience);
+    const auto records = window_->session()->recordCount();
+    QVERIFY(records > 0);
+    // Switched off it stays so in the next session.
+    action("session.recording")->trigger();
+    action("session.restart")->trigger();
+    QTRY_VERIFY_WITH_TIMEOUT(isReady(*window_) && !window_->session()->status().recording, patience);
+    press(Qt::Key_Return, Qt::ControlModifier);
+    QTRY_COMPARE_WITH_TIMEOUT(cellState(0), CellState::done, patience);
+    QCOMPARE(window_->session()->recordCount(), quint64{0});
+    QVERIFY(!action("session.recording")->isChecked());
+  }
+
   void completionStartsTheSessionThatItNeeds() {
     open(writeNotebook(folder_, "complete.ipynb", {"impor"}));
     window_->notebook()->setCurrentCell(0, true);
@@ -221,6 +246,23 @@ class TestFirstKeys : public QObject {
     QTRY_COMPARE_WITH_TIMEOUT(cellState(0), CellState::done, patience);
     QVERIFY(outputText(*window_, 0).contains("42"));
     QVERIFY(!window_->messages()->text().isEmpty());
+  }
+
+  void closingTheLastWindowLetsTheSessionEndByItself() {
+    const QString note = folder_.filePath("ended.txt");
+    open(writeNotebook(
+        folder_, "ends.ipynb",
+        {QString("import atexit\natexit.register(lambda: open('%1', 'w').write('ended'))").arg(note)}));
+    press(Qt::Key_Return, Qt::ControlModifier);
+    QTRY_COMPARE_WITH_TIMEOUT(cellState(0), CellState::done, patience);
+    press(Qt::Key_S, Qt::ControlModifier);
+    QTRY_VERIFY(!window_->document()->modified());
+    const qint64 process = window_->kernel()->processId();
+    QTimer::singleShot(0, window_.get(), &QWidget::close);
+    QApplication::exec();  // the program goes on until nothing is left of the session
+    QVERIFY(!window_->isVisible());
+    QVERIFY(QFile::exists(note));
+    QVERIFY(::kill(pid_t(process), 0) != 0);
   }
 
   void theKilledCellIsMarked() {

@@ -3,6 +3,7 @@
 #include "app/control/batch_run.h"
 #include "app/control/cell_names.h"
 #include "app/control/session_notices.h"
+#include "app/control/session_options.h"
 #include "app/control/session_text.h"
 #include "tests/control/control_world.h"
 
@@ -248,6 +249,28 @@ class TestRuns : public QObject {
     QCOMPARE(told.now, QStringList{"error: It was killed. [restart]"});
     world.kernel.restart();
     QVERIFY(told.now.isEmpty());
+  }
+
+  void whatIsChosenWithoutASessionHoldsForTheNext() {
+    ControlWorld world;
+    SessionOptions options(&world.session);
+    QVERIFY(options.recording() && !options.breakAtCellStart());
+    options.setRecording(false);
+    options.setBreakAtCellStart(true);
+    options.setBudget(1 << 20);
+    QVERIFY(!options.recording() && options.breakAtCellStart());
+    for (int session = 0; session < 2; ++session) {
+      world.source.asked.clear();
+      world.connectEngine();
+      const auto sent = world.source.askedFor<protocol::SetOptions>();
+      QCOMPARE(sent.size(), std::size_t{3});
+      QVERIFY(sent[0].recording == std::vector<bool>{false});
+      QVERIFY(sent[1].break_at_cell_start == std::vector<bool>{true});
+      QVERIFY(sent[2].budget_bytes == std::vector<std::uint64_t>{1 << 20});
+      QVERIFY(options.recording());  // as the session says, which has its own mind here
+      world.die();
+    }
+    QVERIFY(!options.recording());
   }
 
   void aRunWithNobodyThereCollectsEverything() {

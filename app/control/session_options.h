@@ -1,0 +1,34 @@
+// What the user chose for the session: kept where there is no process yet, and for the next one.
+#pragma once
+
+#include <QObject>
+#include <optional>
+
+#include "inspector/model/session.h"
+
+namespace tapedeck::app {
+
+class SessionOptions : public QObject {
+  Q_OBJECT
+ public:
+  explicit SessionOptions(inspector::Session* session, QObject* parent = nullptr);
+
+  /// What holds: of the session where there is one, else what the next one will begin with.
+  bool recording() const;
+  bool breakAtCellStart() const;
+
+ public slots:
+  void setRecording(bool on);
+  void setBreakAtCellStart(bool on);
+  void setBudget(quint64 bytes);
+
+ signals:
+  void changed();
+
+ private:
+  inspector::Session* session_;
+  std::optional<bool> recording_, breakAtCellStart_;
+  std::optional<quint64> budget_;
+};
+
+}  // namespace tapedeck::app
