@@ -2,10 +2,11 @@
 #pragma once
 
 #include <QApplication>
-#include <QTextBrowser>
 #include <QtTest>
 
 #include "app/notebook/output/output_area.h"
+#include "app/notebook/output/rich_output.h"
+#include "app/notebook/output/static_text.h"
 #include "app/notebook/view/cell_widget.h"
 #include "app/notebook/view/code_editor.h"
 #include "app/notebook/view/notebook_view.h"
@@ -14,11 +15,11 @@
 namespace tapedeck::app {
 
 /// Where to click on `text`.
-inline QPoint anchorPoint(QTextBrowser* browser, const QString& text) {
-  const QTextCursor found = browser->document()->find(text);
-  QTextCursor middle(browser->document());
+inline QPoint anchorPoint(StaticText* text_view, const QString& text) {
+  const QTextCursor found = text_view->document()->find(text);
+  QTextCursor middle(text_view->document());
   middle.setPosition(found.selectionStart() + 2);
-  return browser->cursorRect(middle).center();
+  return text_view->cursorRect(middle).center();
 }
 
 /// A notebook in a window, with the keyboard.

@@ -248,7 +248,7 @@ class TestNotebookHostile : public QObject {
       drawn.resize(300, drawn.heightFor(300));
       drawn.grab();
       ImageOutput bitmap(NotebookTheme::of(QPalette(), 0), nullptr);
-      bitmap.setBitmap(png.toBase64(), {});
+      bitmap.setBitmap(png.toBase64());
       bitmap.resize(300, std::min(2000, bitmap.heightFor(300)));
       bitmap.grab();
     }

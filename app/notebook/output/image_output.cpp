@@ -1,18 +1,19 @@
 #include "app/notebook/output/image_output.h"
 
 #include <QApplication>
+#include <QBuffer>
 #include <QClipboard>
 #include <QContextMenuEvent>
-#include <QFileDialog>
+#include <QFileInfo>
+#include <QKeyEvent>
 #include <QMenu>
 #include <QMessageBox>
 #include <QPainter>
 #include <QSvgRenderer>
 
-#include "app/notebook/document/document.h"
-#include "app/notebook/document/file_io.h"
-#include "app/notebook/output/static_text.h"
+#include "app/notebook/output/picture_source.h"
 #include "app/notebook/output/svg_check.h"
+#include "inspector/ui/file_dialogs.h"
 
 namespace tapedeck::app {
 namespace {
@@ -25,16 +26,22 @@ constexpr int widest = 16384;
 ImageOutput::ImageOutput(const NotebookTheme& theme, QWidget* parent)
     : Block(parent), text_(theme.failure), background_(theme.dark ? QColor(Qt::white) : QColor()) {
   setAccessibleName("Picture");
+  setFocusPolicy(Qt::ClickFocus);
 }
 
 ImageOutput::~ImageOutput() = default;
 
-void ImageOutput::setBitmap(const QByteArray& bytes, QSize size) {
+void ImageOutput::setBitmap(const QByteArray& bytes) {
   QString reason;
   image_ = decodePicture(QByteArray::fromBase64(bytes), &reason);
   if (image_.isNull()) return fail("picture", reason);
-  natural_ = size.isEmpty() ? image_.size() : size;
+  natural_ = image_.size();
   setAccessibleName(QString("Picture, %1 by %2 pixels").arg(image_.width()).arg(image_.height()));
+  contentsChanged();
+}
+
+void ImageOutput::setNaturalSize(QSize size) {
+  natural_ = size;
   contentsChanged();
 }
 
@@ -49,7 +56,7 @@ void ImageOutput::setSvg(const QByteArray& svg) {
   natural_ = renderer->defaultSize().boundedTo(QSize(widest, widest));
   if (natural_.isEmpty()) return fail("SVG picture", "it has no size");
   renderer_ = std::move(renderer);
-  svg_ = svg;
+  svg_ = clean;
   setAccessibleName("SVG picture");
   contentsChanged();
 }
@@ -117,27 +124,46 @@ void ImageOutput::contextMenuEvent(QContextMenuEvent* event) {
   if (!error_.isEmpty()) return;
   auto* menu = new QMenu(this);
   menu->setAttribute(Qt::WA_DeleteOnClose);
-  menu->addAction("Copy picture", this, [this] {
-    QGuiApplication::clipboard()->setImage(renderer_ ? render(natural_, 2) : image_);
-  });
-  menu->addAction("Save picture as…", this, &ImageOutput::save);
-  menu->popup(event->globalPos());
+  menu->setToolTipsVisible(true);
+  QAction* copy_picture = menu->addAction("&Copy picture", this, &ImageOutput::copy);
+  copy_picture->setShortcut(QKeySequence::Copy);
+  copy_picture->setToolTip("Copy the picture to the clipboard");
+  QAction* save_picture = menu->addAction("&Save picture as…", this, &ImageOutput::save);
+  save_picture->setToolTip(renderer_ ? "Save what is shown, without scripts and references to other places"
+                                     : "Save the picture in a file");
+  // By the menu key: at the picture, not where the mouse happens to be.
+  const bool mouse = event->reason() == QContextMenuEvent::Mouse;
+  menu->popup(mouse ? event->globalPos() : mapToGlobal(QPoint(margin, margin)));
+}
+
+void ImageOutput::keyPressEvent(QKeyEvent* event) {
+  if (event->matches(QKeySequence::Copy) && error_.isEmpty()) {
+    copy();
+  } else {
+    event->ignore();
+  }
+}
+
+void ImageOutput::copy() {
+  QGuiApplication::clipboard()->setImage(renderer_ ? render(natural_, 2) : image_);
 }
 
 void ImageOutput::save() {
-  const QString kind = renderer_ ? "svg" : "png";
-  const QString path = QFileDialog::getSaveFileName(this, "Save picture", "picture." + kind,
-                                                    renderer_ ? "SVG (*.svg)" : "PNG (*.png);;JPEG (*.jpg)");
+  const QString name = renderer_ ? "picture.svg" : "picture.png";
+  const QString path =
+      askForPath(this, "Save picture", name, renderer_ ? "SVG (*.svg)" : "PNG (*.png);;JPEG (*.jpg)");
   if (path.isEmpty()) return;
-  try {
-    if (renderer_) {
-      writeFileAtomically(path, svg_);
-    } else if (!image_.save(path)) {
-      throw NotebookError(path.toStdString() + " can't be written.");
+  QByteArray bytes = svg_;
+  if (!renderer_) {
+    QBuffer buffer(&bytes);
+    const QByteArray kind = QFileInfo(path).suffix().toUtf8();
+    if (!buffer.open(QIODevice::WriteOnly) || !image_.save(&buffer, kind.constData())) {
+      QMessageBox::warning(this, "Save picture",
+                           QString("A picture can't be saved as “.%1”.").arg(QString::fromUtf8(kind)));
+      return;
     }
-  } catch (const NotebookError& problem) {
-    QMessageBox::warning(this, "Save picture", QString::fromUtf8(problem.what()));
   }
+  if (QString error; !replaceFile(path, bytes, &error)) QMessageBox::warning(this, "Save picture", error);
 }
 
 }  // namespace tapedeck::app

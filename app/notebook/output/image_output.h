@@ -19,8 +19,9 @@ class ImageOutput : public Block {
   ImageOutput(const NotebookTheme& theme, QWidget* parent);
   ~ImageOutput() override;
 
-  /// `size`: in logical pixels, where the notebook's metadata has one.
-  void setBitmap(const QByteArray& bytes, QSize size);
+  void setBitmap(const QByteArray& bytes);  ///< base64
+  /// In logical pixels, where the notebook's metadata has one.
+  void setNaturalSize(QSize size);
   void setSvg(const QByteArray& svg);
   QString error() const { return error_; }
   QSize shownSize() const;  ///< at the present width
@@ -30,15 +31,17 @@ class ImageOutput : public Block {
   int computeHeight(int width) override;
   void paintEvent(QPaintEvent* event) override;
   void contextMenuEvent(QContextMenuEvent* event) override;
+  void keyPressEvent(QKeyEvent* event) override;
 
  private:
   QSize fitted(int width) const;
   void fail(const QString& kind, const QString& reason);
   QImage render(QSize size, qreal ratio) const;
+  void copy();
   void save();
 
   QImage image_;
-  QByteArray svg_;
+  QByteArray svg_;  ///< cleaned: what is shown is what is saved
   std::unique_ptr<QSvgRenderer> renderer_;
   QSize natural_;
   QString error_;

@@ -1,6 +1,8 @@
 #include "app/notebook/output/maths.h"
 
 #include <QHash>
+#include <QRegularExpression>
+#include <algorithm>
 
 #include "app/notebook/output/math_symbols.h"
 
@@ -92,6 +94,12 @@ class MathFormatter {
   QString rawArgument() {
     while (position_ < tex_.size() && tex_[position_].isSpace()) ++position_;
     if (position_ >= tex_.size()) return {};
+    if (tex_[position_] == '\\') {
+      const qsizetype command = position_++;
+      while (position_ < tex_.size() && tex_[position_].isLetter()) ++position_;
+      if (position_ == command + 1 && position_ < tex_.size()) ++position_;
+      return tex_.mid(command, position_ - command);
+    }
     if (tex_[position_] != '{') return tex_[position_++];
     const qsizetype start = ++position_;
     int open = 1;
@@ -105,7 +113,7 @@ class MathFormatter {
 
   std::vector<MathRun> argument(int depth) {
     const QString text = rawArgument();
-    if (depth > deepest) return {};
+    if (depth > deepest) return {{text, false, 0}};
     MathFormatter inner(text);
     while (inner.position_ < text.size()) inner.readItem(0, depth + 1);
     return std::move(inner.runs_);
@@ -181,16 +189,54 @@ qsizetype closingDollar(const QString& text, qsizetype start, bool display) {
   return -1;
 }
 
-/// Position behind the code that begins at `i` (a run of backticks); `i` + the run where it is not closed.
-qsizetype behindCodeSpan(const QString& text, qsizetype i) {
-  qsizetype run = 0;
-  while (i + run < text.size() && text[i + run] == '`') ++run;
-  const QString fence(run, '`');
-  for (qsizetype at = text.indexOf(fence, i + run); at >= 0; at = text.indexOf(fence, at + 1)) {
-    const qsizetype end = at + run;
-    if (end >= text.size() || text[end] != '`') return end;
+/// Where a text's code spans end: each run of backticks is looked at once.
+class CodeSpans {
+ public:
+  explicit CodeSpans(const QString& text) : text_(text) {
+    for (qsizetype i = text.indexOf('`'); i >= 0; i = text.indexOf('`', i)) {
+      const qsizetype length = runLength(i);
+      runs_[length].push_back(i);
+      i += length;
+    }
   }
-  return i + run;
+
+  /// Position behind the code that begins with the run at `i`; behind the run where it is not closed.
+  qsizetype behind(qsizetype i) const {
+    const qsizetype length = runLength(i);
+    const auto runs = runs_.constFind(length);
+    if (runs == runs_.constEnd()) return i + length;
+    const auto next = std::upper_bound(runs->begin(), runs->end(), i);
+    return (next == runs->end() ? i : *next) + length;
+  }
+
+ private:
+  qsizetype runLength(qsizetype i) const {
+    qsizetype length = 0;
+    while (i + length < text_.size() && text_[i + length] == '`') ++length;
+    return length;
+  }
+
+  const QString& text_;
+  QHash<qsizetype, std::vector<qsizetype>> runs_;
+};
+
+/// The environment that begins at `i` ("\\begin{…}"): its length, if it is one for formulas and ends.
+qsizetype environmentLength(const QString& text, qsizetype i) {
+  static const QRegularExpression begin(
+      R"(\G\\begin\{((?:equation|align|alignat|gather|multline|eqnarray|displaymath|math|split|aligned)\*?)\})");
+  const QRegularExpressionMatch match =
+      begin.match(text, i, QRegularExpression::NormalMatch, QRegularExpression::AnchorAtOffsetMatchOption);
+  if (!match.hasMatch()) return 0;
+  // A formula is no longer than that; a text full of begins without ends is gone through once.
+  constexpr qsizetype longest = 20'000;
+  const QString end = "\\end{" + match.captured(1) + "}";
+  const qsizetype found = QStringView(text).mid(i, longest).indexOf(end);
+  return found < 0 ? 0 : found + end.size();
+}
+
+qsizetype behindFence(const QString& text, qsizetype i) {
+  const qsizetype close = text.indexOf("\n~~~", i + 3);
+  return close < 0 ? text.size() : close + 4;
 }
 
 }  // namespace
@@ -202,37 +248,65 @@ std::vector<MathRun> formatMath(const QString& tex) {
 QString formulaMark(std::size_t index) {
   return QString("\ue000%1\ue001").arg(index);
 }
-QString formulaPattern() {
-  return "\ue000(\\d+)\ue001";
+
+FoundMark findFormulaMark(QStringView text, qsizetype from, std::size_t formulas) {
+  for (qsizetype at = text.indexOf(QChar(0xe000), from); at >= 0; at = text.indexOf(QChar(0xe000), at + 1)) {
+    // No index has more digits than that.
+    const qsizetype end = text.mid(at, 24).indexOf(QChar(0xe001));
+    const std::size_t index = end < 0 ? formulas : text.mid(at + 1, end - 1).toULongLong();
+    if (index < formulas) return {at, end + 1, index};
+  }
+  return {text.size(), 0, 0};
+}
+
+QString restoreFormulas(const QString& text, const std::vector<Formula>& formulas) {
+  QString out;
+  qsizetype done = 0;
+  for (FoundMark mark = findFormulaMark(text, 0, formulas.size()); mark.length > 0;
+       mark = findFormulaMark(text, done, formulas.size())) {
+    out += QStringView(text).mid(done, mark.position - done);
+    out += formulas[mark.index].source;
+    done = mark.position + mark.length;
+  }
+  if (done == 0) return text;
+  out += QStringView(text).mid(done);
+  return out;
 }
 
 QString extractFormulas(const QString& markdown, std::vector<Formula>& formulas) {
   QString text = markdown;
   text.remove(QChar(0xe000)).remove(QChar(0xe001));
+  const CodeSpans spans(text);
   QString out;
+  const auto add = [&](const QString& tex, bool display, qsizetype from, qsizetype to) {
+    out += formulaMark(formulas.size());
+    formulas.push_back({tex, display, text.mid(from, to - from)});
+    return to;
+  };
   for (qsizetype i = 0; i < text.size();) {
     const QChar c = text[i];
     qsizetype end = i + 1;
-    if (c == '\\' && i + 1 < text.size()) {
-      end = i + 2;
+    if (c == '\\') {
+      if (const qsizetype length = environmentLength(text, i); length > 0) {
+        i = add(text.mid(i, length), true, i, i + length);
+        continue;
+      }
+      end = std::min(i + 2, text.size());
     } else if (c == '`') {
-      end = behindCodeSpan(text, i);
-    } else if (c == '~' && text.mid(i, 3) == "~~~") {
-      const qsizetype close = text.indexOf("\n~~~", i + 3);
-      end = close < 0 ? text.size() : close + 4;
+      end = spans.behind(i);
+    } else if (c == '~' && QStringView(text).mid(i, 3) == u"~~~") {
+      end = behindFence(text, i);
     } else if (c == '$') {
-      const bool display = text.mid(i, 2) == "$$";
+      const bool display = QStringView(text).mid(i, 2) == u"$$";
       const qsizetype start = i + (display ? 2 : 1);
       const bool opens = start < text.size() && (display || !text[start].isSpace());
       const qsizetype close = opens ? closingDollar(text, start, display) : -1;
       if (close >= 0) {
-        out += (display ? "\n\n" : "") + formulaMark(formulas.size()) + (display ? "\n\n" : "");
-        formulas.push_back({text.mid(start, close - start), display});
-        i = close + (display ? 2 : 1);
+        i = add(text.mid(start, close - start), display, i, close + (display ? 2 : 1));
         continue;
       }
     }
-    out += text.mid(i, end - i);
+    out += QStringView(text).mid(i, end - i);
     i = end;
   }
   return out;

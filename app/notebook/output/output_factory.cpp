@@ -2,9 +2,7 @@
 
 #include "app/notebook/document/json_text.h"
 #include "app/notebook/document/nbformat.h"
-#include "app/notebook/output/html_sanitizer.h"
 #include "app/notebook/output/image_output.h"
-#include "app/notebook/output/markdown_render.h"
 #include "app/notebook/output/rich_output.h"
 #include "app/notebook/output/text_output.h"
 
@@ -55,24 +53,27 @@ QSize wantedSize(const ordered_json& output, const std::string& mime, QSize own)
 Block* bitmap(const ordered_json& output, const std::string& mime, const ordered_json& data,
               const NotebookTheme& theme, QWidget* parent) {
   auto* block = new ImageOutput(theme, parent);
-  const QByteArray bytes = QByteArray::fromStdString(joinedText(data));
-  block->setBitmap(bytes, {});
+  block->setBitmap(QByteArray::fromStdString(joinedText(data)));
   const QSize size = wantedSize(output, mime, block->bitmap().size());
-  if (!size.isEmpty()) block->setBitmap(bytes, size);
+  if (!size.isEmpty()) block->setNaturalSize(size);
   return block;
 }
 
 Block* html(const QString& text, const ordered_json& bundle, const NotebookTheme& theme, QWidget* parent) {
-  const SanitizedHtml clean = sanitizeHtml(text);
-  if (!clean.visible) {
+  const bool has_plain = bundle.contains("text/plain");
+  // Longer HTML is looked at in a thread; where it has nothing to see its plain text comes from there.
+  constexpr qsizetype looked_at_once = 20'000;
+  if (bool scripts = false; text.size() <= looked_at_once && !hasVisibleHtml(text, scripts)) {
     // Drawn by its script alone: the plain text says more than an empty box.
-    if (bundle.contains("text/plain")) return plainText(joinedText(bundle["text/plain"]), theme, parent);
-    return note(clean.scripts ? "This output is drawn by a script; scripts are not run."
-                              : "This HTML output is empty.",
-                theme, parent);
+    if (has_plain) return plainText(joinedText(bundle["text/plain"]), theme, parent);
+    return note(
+        scripts ? "This output is drawn by a script; scripts are not run." : "This HTML output is empty.",
+        theme, parent);
   }
   auto* block = new RichOutput(theme, parent);
-  block->setHtml(clean.html);
+  const QString plain = has_plain ? toText(bundle["text/plain"])
+                                  : "This HTML output has nothing that can be shown without its scripts.";
+  block->setText({RichText::Kind::html, text, plain, {}});
   return block;
 }
 

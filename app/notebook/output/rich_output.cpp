@@ -1,53 +1,201 @@
 #include "app/notebook/output/rich_output.h"
 
-#include "app/notebook/output/markdown_render.h"
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QLocale>
+#include <QToolButton>
+
 #include "app/notebook/output/static_text.h"
+#include "app/notebook/output/text_output.h"
+#include "app/notebook/output/text_preparer.h"
 
 namespace tapedeck::app {
+namespace {
+
+/// A text of that size takes a moment, whatever is in it.
+constexpr qsizetype shown_at_once = 2'000;
+constexpr qsizetype placeholder_length = 1'500;
+
+}  // namespace
 
 RichOutput::RichOutput(const NotebookTheme& theme, QWidget* parent)
     : Block(parent), theme_(theme), view_(new StaticText(this)) {
-  view_->document()->setDefaultFont(theme.textFont);
   view_->setScrollsSideways(true);
-  view_->setWordWrapMode(QTextOption::WordWrap);
+  setTheme(theme);
+}
+
+RichOutput::~RichOutput() {
+  if (job_ != 0) TextPreparer::cancel(job_);
+}
+
+void RichOutput::setTheme(const NotebookTheme& theme) {
+  theme_ = theme;
   QPalette colors = view_->palette();
   colors.setColor(QPalette::Text, theme.text);
   colors.setColor(QPalette::Link, theme.link);
   view_->setPalette(colors);
-}
-
-void RichOutput::setHtml(const QString& html) {
-  view_->setAccessibleName("HTML output");
-  view_->document()->setDefaultStyleSheet(
-      QString("table { border-collapse: collapse; border-width: 0px; border-color: %1; } .dataframe td, "
-              ".dataframe th { text-align: right; }"
-              "th { padding: 4px 9px; border-bottom: 1px solid %2; font-weight: 600; }"
-              "td { padding: 3px 9px; border-bottom: 1px solid %2; }"
-              "a { color: %3; } pre, code, kbd, samp, tt { font-family: '%4'; }")
-          .arg(theme_.muted.name(), theme_.border.name(), theme_.link.name(), theme_.codeFont.family()));
-  view_->setHtml(html);
+  if (!note_.isEmpty()) return setNote(note_);
+  width_ = -1;
   contentsChanged();
 }
 
-void RichOutput::setMarkdown(const QString& markdown) {
-  view_->setAccessibleName("Markdown output");
-  renderMarkdown(view_->document(), markdown, theme_);
+void RichOutput::setText(const RichText& text) {
+  view_->setAccessibleName(text.kind == RichText::Kind::markdown ? "Markdown output" : "HTML output");
+  text_ = text;
+  note_.clear();
+  bounds_ = TextBounds();
+  const int known = std::exchange(width_, -1);
+  filled_ = false;
+  if (known > 0 && text.source.size() <= shown_at_once) prepare(known);
   contentsChanged();
 }
 
 void RichOutput::setNote(const QString& sentence) {
+  note_ = sentence;
   view_->setAccessibleName(sentence);
-  view_->setHtml(
+  view_->document()->setDefaultFont(theme_.textFont);
+  view_->document()->setHtml(
       QString("<p style=\"color: %1\"><i>%2</i></p>").arg(theme_.muted.name(), sentence.toHtmlEscaped()));
   contentsChanged();
 }
 
+// ---- prepared ----
+
+void RichOutput::prepare(int width) {
+  width_ = width;
+  if (job_ != 0) TextPreparer::cancel(job_);
+  job_ = 0;
+  const RichLook look = {theme_, width, wrap_};
+  if (text_.source.size() <= shown_at_once) {
+    take(makeRichDocument(text_, look, bounds_), width);
+    return;
+  }
+  if (!filled_) showPlaceholder();
+  const auto number = std::make_shared<quint64>(0);
+  job_ = *number =
+      TextPreparer::prepare(text_, look, bounds_, this, [this, width, number](RichDocument made) {
+        if (job_ != *number) return;
+        job_ = 0;
+        take(std::move(made), width);
+        contentsChanged();
+      });
+}
+
+void RichOutput::take(RichDocument made, int width) {
+  width_ = width;
+  filled_ = true;
+  cut_ = made.cut;
+  notes_ = made.notes;
+  view_->setDocument(std::move(made.document));
+  updateBar();
+}
+
+void RichOutput::showPlaceholder() {
+  QTextDocument* document = view_->document();
+  document->setDefaultFont(theme_.textFont);
+  const QString size =
+      QLocale(QLocale::English).formattedDataSize(text_.source.size(), 1, QLocale::DataSizeTraditionalFormat);
+  // Of HTML, tags and styles come first: its plain text says more.
+  const QString begin = text_.kind == RichText::Kind::markdown ? text_.source : text_.plain;
+  const QString sentence = QString("Preparing %1 of text …").arg(size);
+  document->setHtml(QString("<p style=\"color: %1\"><i>%2</i></p><pre style=\"white-space: pre-wrap; color: "
+                            "%1\">%3</pre>")
+                        .arg(theme_.muted.name(), sentence, begin.left(placeholder_length).toHtmlEscaped()));
+}
+
 int RichOutput::computeHeight(int width) {
-  return view_->heightForText(width);
+  if (note_.isEmpty() && width != width_) {
+    // A small document is laid out anew at once; others keep their lines until they come anew.
+    if (filled_ && width_ >= 0 && job_ == 0 && isSmall(*view_->document())) {
+      width_ = width;
+    } else {
+      prepare(width);
+    }
+  }
+  int height = 0;
+  if (source_ != nullptr) {
+    height = source_->heightFor(width);
+  } else if (note_.isEmpty() && filled_ && job_ != 0) {
+    height = view_->heightForText(qRound(view_->document()->textWidth()));
+  } else {
+    height = view_->heightForText(width);
+  }
+  return height + (bar_ != nullptr && !bar_->isHidden() ? bar_->sizeHint().height() : 0);
 }
 
 void RichOutput::place() {
-  view_->setGeometry(rect());
+  const int bar = bar_ != nullptr && !bar_->isHidden() ? bar_->sizeHint().height() : 0;
+  const QRect area(0, 0, width(), height() - bar);
+  view_->setGeometry(area);
+  if (source_ != nullptr) {
+    source_->setGeometry(area);
+    source_->arrange();
+  }
+  if (bar > 0) bar_->setGeometry(0, height() - bar, width(), bar);
+}
+
+// ---- more ----
+
+QString RichOutput::told() const {
+  return notes_.join(' ');
+}
+
+void RichOutput::updateBar() {
+  if (notes_.isEmpty() && source_ == nullptr) {
+    if (bar_ != nullptr) bar_->hide();
+    return;
+  }
+  if (bar_ == nullptr) {
+    bar_ = new QWidget(this);
+    auto* layout = new QHBoxLayout(bar_);
+    layout->setContentsMargins(4, 2, 4, 2);
+    more_ = new QToolButton(bar_);
+    more_->setText("Show more");
+    more_->setToolTip("Show four times as much");
+    connect(more_, &QToolButton::clicked, this, &RichOutput::showMore);
+    whole_ = new QToolButton(bar_);
+    connect(whole_, &QToolButton::clicked, this, &RichOutput::showSource);
+    told_ = new QLabel(bar_);
+    told_->setWordWrap(true);
+    layout->addWidget(more_);
+    layout->addWidget(whole_);
+    layout->addWidget(told_, 1);
+  }
+  more_->setVisible(cut_ && source_ == nullptr);
+  more_->setEnabled(job_ == 0);
+  whole_->setText(source_ == nullptr ? "Open whole as text" : "Back");
+  whole_->setToolTip(source_ == nullptr ? "Show all of it as it was written, in a view that scrolls by itself"
+                                        : "Show it as it was meant to look");
+  told_->setText(source_ == nullptr ? told() : "As it was written.");
+  bar_->show();
+}
+
+void RichOutput::showMore() {
+  if (!cut_ || job_ != 0) return;
+  bounds_ = bounds_.enlarged();
+  prepare(width_);
+  if (job_ != 0) {
+    more_->setEnabled(false);
+    told_->setText("Preparing more …");
+  }
+  contentsChanged();
+}
+
+void RichOutput::showSource() {
+  if (source_ == nullptr) {
+    source_ = new TextOutput(TextOutput::Kind::plain, theme_, this);
+    source_->setText(text_.source.toStdString());
+    source_->showAll();
+    source_->show();
+    view_->hide();
+  } else {
+    source_->hide();
+    source_->deleteLater();
+    source_ = nullptr;
+    view_->show();
+  }
+  updateBar();
+  contentsChanged();
 }
 
 }  // namespace tapedeck::app

@@ -1,32 +1,66 @@
-// HTML, Markdown and notes in outputs.
+// HTML, Markdown and notes, in outputs and as rendered Markdown cells.
 #pragma once
 
 #include "app/notebook/output/block.h"
-#include "app/notebook/output/theme.h"
+#include "app/notebook/output/rich_document.h"
+
+class QLabel;
+class QToolButton;
 
 namespace tapedeck::app {
 
 class StaticText;
+class TextOutput;
 
+/// Short texts are shown at once. Longer ones are made ready in a thread of their own, for the width that
+/// they get; meanwhile their beginning stands there as it was written. What is more than the bounds is left
+/// out and named, with a button for more of it and one for the whole as it was written.
 class RichOutput : public Block {
   Q_OBJECT
  public:
   RichOutput(const NotebookTheme& theme, QWidget* parent);
+  ~RichOutput() override;
 
-  /// Already cleaned: sanitizeHtml().
-  void setHtml(const QString& html);
-  void setMarkdown(const QString& markdown);
+  void setTheme(const NotebookTheme& theme);
+  void setText(const RichText& text);
+  void setMarkdown(const QString& markdown) { setText({RichText::Kind::markdown, markdown, {}, {}}); }
   /// A sentence of the notebook's own.
   void setNote(const QString& sentence);
+  void setWrap(QTextOption::WrapMode wrap) { wrap_ = wrap; }
+
   StaticText* view() const { return view_; }
+  bool ready() const { return job_ == 0; }  ///< nothing is being prepared
+  QString told() const;                     ///< what is said about what is not shown
+  bool cut() const { return cut_; }
+  void showMore();
+  void showSource();
 
  protected:
   int computeHeight(int width) override;
   void place() override;
 
  private:
+  void prepare(int width);
+  void take(RichDocument document, int width);
+  void showPlaceholder();
+  void updateBar();
+
   NotebookTheme theme_;
   StaticText* view_;
+  RichText text_;
+  QString note_;
+  TextBounds bounds_;
+  QTextOption::WrapMode wrap_ = QTextOption::WordWrap;
+  int width_ = -1;  ///< that the document was made for, or is being made for
+  quint64 job_ = 0;
+  bool filled_ = false;  ///< the view shows a document, not the beginning of its source
+  bool cut_ = false;
+  QStringList notes_;
+  QWidget* bar_ = nullptr;
+  QLabel* told_ = nullptr;
+  QToolButton* more_ = nullptr;
+  QToolButton* whole_ = nullptr;
+  TextOutput* source_ = nullptr;
 };
 
 }  // namespace tapedeck::app

@@ -1,168 +1,191 @@
 #include "app/notebook/output/static_text.h"
 
 #include <QAbstractTextDocumentLayout>
-#include <QBuffer>
+#include <QAccessibleWidget>
+#include <QClipboard>
 #include <QContextMenuEvent>
 #include <QDesktopServices>
-#include <QDir>
-#include <QFileInfo>
-#include <QImageReader>
+#include <QGuiApplication>
+#include <QHelpEvent>
 #include <QMenu>
 #include <QPainter>
 #include <QScrollBar>
 #include <QTextBlock>
-
-#include "app/notebook/document/nbformat.h"
+#include <QTextDocumentFragment>
+#include <QTextLayout>
+#include <QToolTip>
+#include <QUrl>
 
 namespace tapedeck::app {
 namespace {
 
-constexpr qint64 largest_picture_file = 64 << 20;
+/// Screen readers get the text as the widget's value.
+class AccessibleText : public QAccessibleWidget {
+ public:
+  explicit AccessibleText(QWidget* widget) : QAccessibleWidget(widget, QAccessible::StaticText) {}
+  QString text(QAccessible::Text kind) const override {
+    constexpr qsizetype longest = 20'000;
+    const auto* view = static_cast<StaticText*>(widget());
+    return kind == QAccessible::Value ? view->toPlainText().left(longest) : QAccessibleWidget::text(kind);
+  }
+};
 
-/// Stands for a picture that is not loaded. Never null: for a null one Qt would try the name as a file.
-QImage refusedPicture() {
-  QImage image(18, 18, QImage::Format_ARGB32_Premultiplied);
-  image.fill(Qt::transparent);
-  QPainter painter(&image);
-  painter.setRenderHint(QPainter::Antialiasing);
-  painter.setPen(QPen(QColor(140, 140, 140), 1.4));
-  painter.drawRoundedRect(QRectF(2, 2, 14, 14), 2, 2);
-  painter.drawLine(QPointF(5, 5), QPointF(13, 13));
-  painter.drawLine(QPointF(13, 5), QPointF(5, 13));
-  return image;
+QAccessibleInterface* makeAccessible(const QString& class_name, QObject* object) {
+  if (class_name != "tapedeck::app::StaticText") return nullptr;
+  return new AccessibleText(static_cast<QWidget*>(object));
 }
 
 }  // namespace
 
-QImage decodePicture(const QByteArray& bytes, QString* error) {
-  QBuffer buffer;
-  buffer.setData(bytes);
-  buffer.open(QIODevice::ReadOnly);
-  QImageReader reader(&buffer);
-  reader.setDecideFormatFromContent(true);
-  reader.setAutoTransform(true);
-  // An SVG in here could name other files.
-  if (reader.format() == "svg" || reader.format() == "svgz") {
-    if (error != nullptr) *error = "it is an SVG, not a bitmap";
-    return {};
-  }
-  const QImage image = reader.read();
-  if (image.isNull() && error != nullptr) *error = reader.errorString().toLower();
-  return image;
-}
-
-StaticText::StaticText(QWidget* parent) : QTextBrowser(parent) {
+StaticText::StaticText(QWidget* parent) : QAbstractScrollArea(parent), document_(new QTextDocument) {
+  static const bool installed = [] {
+    QAccessible::installFactory(makeAccessible);
+    return true;
+  }();
+  Q_UNUSED(installed);
   setFrameShape(QFrame::NoFrame);
   setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   setFocusPolicy(Qt::ClickFocus);
-  setOpenLinks(false);
-  setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::LinksAccessibleByMouse);
-  setLineWrapMode(FixedPixelWidth);
-  setWordWrapMode(QTextOption::WrapAtWordBoundaryOrAnywhere);
-  document()->setUndoRedoEnabled(false);
-  document()->setDocumentMargin(4);
   viewport()->setAutoFillBackground(false);
+  viewport()->setMouseTracking(true);
+  viewport()->setCursor(Qt::IBeamCursor);
   QPalette colors = palette();
   colors.setColor(QPalette::Base, Qt::transparent);
   setPalette(colors);
-  connect(this, &QTextBrowser::anchorClicked, this, [this](const QUrl& url) {
-    if (url.scheme() == "http" || url.scheme() == "https") {
-      QDesktopServices::openUrl(url);
-    } else {
-      emit internalLink(url);
-    }
-  });
+  document_->setUndoRedoEnabled(false);
+  document_->setDocumentMargin(4);
+  QTextOption option = document_->defaultTextOption();
+  option.setWrapMode(QTextOption::WrapAtWordBoundaryOrAnywhere);
+  document_->setDefaultTextOption(option);
+  watch();
 }
 
+StaticText::~StaticText() = default;
+
+void StaticText::watch() {
+  cursor_ = QTextCursor(document_.get());
+  const QAbstractTextDocumentLayout* layout = document_->documentLayout();
+  connect(layout, &QAbstractTextDocumentLayout::update, viewport(), qOverload<>(&QWidget::update));
+  connect(layout, &QAbstractTextDocumentLayout::documentSizeChanged, this, &StaticText::updateScrollBar,
+          Qt::QueuedConnection);
+}
+
+void StaticText::setDocument(std::unique_ptr<QTextDocument, DeleteLater> document) {
+  document_->documentLayout()->disconnect(this);
+  document_->documentLayout()->disconnect(viewport());
+  document_ = std::move(document);
+  pressedLink_.clear();
+  selecting_ = false;
+  watch();
+  updateScrollBar();
+  viewport()->update();
+}
+
+void StaticText::setPlainText(const QString& text) {
+  document_->setPlainText(text);
+  cursor_ = QTextCursor(document_.get());
+}
+
+// ---- layout ----
+
 int StaticText::heightForText(int width) {
-  fitPictures(width);
-  // Through the widget: a width that only the document knows is taken back at the next relayout.
-  if (lineWrapColumnOrWidth() != width) setLineWrapColumnOrWidth(width);
-  const QSizeF size = document()->documentLayout()->documentSize();
-  const bool wide = horizontalScrollBarPolicy() != Qt::ScrollBarAlwaysOff && size.width() > width + 1;
+  if (document_->textWidth() != width) {
+    fitPictures(*document_, width);
+    document_->setTextWidth(width);
+  }
+  const QSizeF size = document_->documentLayout()->documentSize();
+  const bool wide = sideways_ && size.width() > width + 1;
   return qCeil(size.height()) + (wide ? horizontalScrollBar()->sizeHint().height() : 0);
 }
 
 void StaticText::setScrollsSideways(bool on) {
+  sideways_ = on;
   setHorizontalScrollBarPolicy(on ? Qt::ScrollBarAsNeeded : Qt::ScrollBarAlwaysOff);
 }
 
-void StaticText::setAttachments(const nlohmann::ordered_json& attachments) {
-  attachments_.clear();
-  if (!attachments.is_object()) return;
-  for (const auto& [name, bundle] : attachments.items()) {
-    if (!bundle.is_object()) continue;
-    for (const auto& [mime, data] : bundle.items()) {
-      if (!mime.starts_with("image/")) continue;
-      attachments_[QString::fromStdString(name)] =
-          QByteArray::fromBase64(QByteArray::fromStdString(joinedText(data)));
-    }
-  }
+void StaticText::updateScrollBar() {
+  if (!sideways_) return;
+  const int needed = qCeil(document_->documentLayout()->documentSize().width());
+  horizontalScrollBar()->setPageStep(viewport()->width());
+  horizontalScrollBar()->setSingleStep(20);
+  // A pixel more or less comes from rounding.
+  horizontalScrollBar()->setRange(0, needed > viewport()->width() + 1 ? needed - viewport()->width() : 0);
 }
 
-void StaticText::setPictureFolder(const QString& folder) {
-  folder_ = folder;
+void StaticText::resizeEvent(QResizeEvent* event) {
+  QAbstractScrollArea::resizeEvent(event);
+  updateScrollBar();
 }
 
-QImage StaticText::picture(const QUrl& name) const {
-  const QString text = name.toString();
-  if (name.scheme() == "data") {
-    const qsizetype comma = text.indexOf(',');
-    if (!text.startsWith("data:image/") || !text.left(comma).endsWith(";base64")) return {};
-    return decodePicture(QByteArray::fromBase64(text.mid(comma + 1).toLatin1()));
-  }
-  if (name.scheme() == "attachment") {
-    return decodePicture(attachments_.value(QUrl::fromPercentEncoding(text.mid(11).toUtf8())));
-  }
-  if (!name.isRelative() || !name.host().isEmpty() || folder_.isEmpty()) return {};
-  const QFileInfo file(QDir(folder_).filePath(name.path()));
-  const QString root = QFileInfo(folder_).canonicalFilePath() + "/";
-  if (!file.isFile() || !file.canonicalFilePath().startsWith(root) || file.size() > largest_picture_file)
-    return {};
-  QFile input(file.filePath());
-  return input.open(QIODevice::ReadOnly) ? decodePicture(input.readAll()) : QImage();
+void StaticText::scrollContentsBy(int, int) {
+  viewport()->update();
 }
 
-QVariant StaticText::loadResource(int type, const QUrl& name) {
-  if (type != QTextDocument::ImageResource) return QByteArray();
-  const QImage image = picture(name);
-  return image.isNull() ? refusedPicture() : image;
+int StaticText::scrolled() const {
+  return sideways_ ? horizontalScrollBar()->value() : 0;
 }
 
-void StaticText::fitPictures(int width) {
-  const int limit = std::max(16, width - 2 * qCeil(document()->documentMargin()));
-  for (QTextBlock block = document()->begin(); block.isValid(); block = block.next()) {
-    for (auto it = block.begin(); !it.atEnd(); ++it) {
-      const QTextFragment fragment = it.fragment();
-      if (!fragment.charFormat().isImageFormat()) continue;
-      QTextImageFormat format = fragment.charFormat().toImageFormat();
-      const QVariant resource = document()->resource(QTextDocument::ImageResource, QUrl(format.name()));
-      const QImage image = resource.value<QImage>();
-      if (image.isNull()) continue;
-      // The width that the author gave is kept under a property of its own, to come back to when there is
-      // room.
-      constexpr int wanted = QTextFormat::UserProperty + 1;
-      if (!format.hasProperty(wanted)) {
-        format.setProperty(wanted, format.width() > 0 ? format.width() : image.width());
-      }
-      const qreal shown = std::min<qreal>(format.property(wanted).toReal(), limit);
-      if (qFuzzyCompare(format.width(), shown)) continue;
-      format.setWidth(shown);
-      format.setHeight(shown * image.height() / image.width());
-      QTextCursor cursor(document());
-      cursor.setPosition(fragment.position());
-      cursor.setPosition(fragment.position() + fragment.length(), QTextCursor::KeepAnchor);
-      cursor.setCharFormat(format);
-      fitPictures(width);
-      return;
-    }
+QPointF StaticText::inDocument(QPoint point) const {
+  return {point.x() + scrolled() + 0.0, point.y() + 0.0};
+}
+
+int StaticText::positionAt(QPoint point) const {
+  return std::max(0, document_->documentLayout()->hitTest(inDocument(point), Qt::FuzzyHit));
+}
+
+QString StaticText::anchorAt(QPoint point) const {
+  return document_->documentLayout()->anchorAt(inDocument(point));
+}
+
+QRect StaticText::cursorRect(const QTextCursor& cursor) const {
+  const QTextBlock block = cursor.block();
+  const int at = cursor.position() - block.position();
+  const QTextLine line = block.layout()->lineForTextPosition(at);
+  if (!line.isValid()) return {};
+  // Tables and lists move their blocks: the layout knows by how much.
+  const QPointF origin = document_->documentLayout()->blockBoundingRect(block).topLeft();
+  return QRectF(origin.x() + line.cursorToX(at) - scrolled(), origin.y() + line.y(), 1, line.height())
+      .toRect();
+}
+
+void StaticText::paintEvent(QPaintEvent* event) {
+  QPainter painter(viewport());
+  painter.translate(-scrolled(), 0);
+  QAbstractTextDocumentLayout::PaintContext context;
+  context.palette = palette();
+  context.clip = event->rect().translated(scrolled(), 0);
+  if (cursor_.hasSelection()) {
+    QAbstractTextDocumentLayout::Selection selection;
+    selection.cursor = cursor_;
+    selection.format.setBackground(palette().highlight());
+    selection.format.setForeground(palette().highlightedText());
+    context.selections = {selection};
   }
+  painter.setClipRect(context.clip);
+  document_->documentLayout()->draw(&painter, context);
+}
+
+// ---- keys and mouse ----
+
+void StaticText::setTextCursor(const QTextCursor& cursor) {
+  cursor_ = cursor;
+  viewport()->update();
+}
+
+void StaticText::selectAll() {
+  cursor_.select(QTextCursor::Document);
+  viewport()->update();
+}
+
+void StaticText::copy() const {
+  if (!cursor_.hasSelection()) return;
+  QGuiApplication::clipboard()->setText(cursor_.selection().toPlainText());
 }
 
 void StaticText::keyPressEvent(QKeyEvent* event) {
   // Everything else is the notebook's: command keys work here too.
-  if (event->matches(QKeySequence::Copy) && textCursor().hasSelection()) {
+  if (event->matches(QKeySequence::Copy) && cursor_.hasSelection()) {
     copy();
   } else if (event->matches(QKeySequence::SelectAll)) {
     selectAll();
@@ -171,27 +194,84 @@ void StaticText::keyPressEvent(QKeyEvent* event) {
   }
 }
 
+void StaticText::mousePressEvent(QMouseEvent* event) {
+  if (event->button() != Qt::LeftButton) return event->ignore();
+  selecting_ = true;
+  pressedLink_ = anchorAt(event->pos());
+  const bool extends = event->modifiers().testFlag(Qt::ShiftModifier);
+  cursor_.setPosition(positionAt(event->pos()), extends ? QTextCursor::KeepAnchor : QTextCursor::MoveAnchor);
+  viewport()->update();
+}
+
+void StaticText::mouseMoveEvent(QMouseEvent* event) {
+  if (selecting_) {
+    cursor_.setPosition(positionAt(event->pos()), QTextCursor::KeepAnchor);
+    viewport()->update();
+    return;
+  }
+  viewport()->setCursor(anchorAt(event->pos()).isEmpty() ? Qt::IBeamCursor : Qt::PointingHandCursor);
+}
+
+void StaticText::mouseReleaseEvent(QMouseEvent* event) {
+  if (event->button() != Qt::LeftButton) return event->ignore();
+  selecting_ = false;
+  const QString link = std::exchange(pressedLink_, QString());
+  if (!link.isEmpty() && !cursor_.hasSelection() && anchorAt(event->pos()) == link) openLink(link);
+}
+
+void StaticText::openLink(const QString& address) {
+  const QUrl url(address);
+  if (url.scheme() == "http" || url.scheme() == "https") {
+    QDesktopServices::openUrl(url);
+  } else {
+    emit internalLink(url);
+  }
+}
+
 void StaticText::mouseDoubleClickEvent(QMouseEvent* event) {
   if (receivers(SIGNAL(doubleClicked())) > 0) {
     emit doubleClicked();
-  } else {
-    QTextBrowser::mouseDoubleClickEvent(event);
+    return;
   }
+  cursor_.setPosition(positionAt(event->pos()));
+  cursor_.select(QTextCursor::WordUnderCursor);
+  viewport()->update();
 }
 
 void StaticText::wheelEvent(QWheelEvent* event) {
   const bool sideways = event->angleDelta().x() != 0 || event->modifiers().testFlag(Qt::ShiftModifier);
   if (sideways && horizontalScrollBar()->maximum() > 0) {
-    QTextBrowser::wheelEvent(event);
+    QAbstractScrollArea::wheelEvent(event);
   } else {
     event->ignore();
   }
 }
 
 void StaticText::contextMenuEvent(QContextMenuEvent* event) {
-  QMenu* menu = createStandardContextMenu(event->pos());
+  auto* menu = new QMenu(this);
   menu->setAttribute(Qt::WA_DeleteOnClose);
+  QAction* copy_text = menu->addAction("Copy", this, &StaticText::copy);
+  copy_text->setEnabled(cursor_.hasSelection());
+  const QString link = anchorAt(event->pos());
+  if (link.startsWith("http")) {
+    menu->addAction("Copy link address", this, [link] { QGuiApplication::clipboard()->setText(link); });
+  }
+  menu->addAction("Select all", this, &StaticText::selectAll);
   menu->popup(event->globalPos());
+}
+
+bool StaticText::viewportEvent(QEvent* event) {
+  if (event->type() != QEvent::ToolTip) return QAbstractScrollArea::viewportEvent(event);
+  const auto* help = static_cast<QHelpEvent*>(event);
+  const int position = document_->documentLayout()->hitTest(inDocument(help->pos()), Qt::ExactHit);
+  QString tip;
+  if (position >= 0) {
+    QTextCursor at(document_.get());
+    at.setPosition(position + 1 < document_->characterCount() ? position + 1 : position);
+    tip = at.charFormat().toolTip();
+  }
+  QToolTip::showText(help->globalPos(), tip, viewport());
+  return true;
 }
 
 }  // namespace tapedeck::app

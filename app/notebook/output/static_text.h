@@ -1,27 +1,39 @@
 // Rich text that is only read: as high as its contents, selectable, and cut off from network and files.
 #pragma once
 
-#include <QTextBrowser>
-#include <nlohmann/json.hpp>
+#include <QAbstractScrollArea>
+#include <QTextCursor>
+#include <QTextDocument>
+
+#include "app/notebook/output/rich_document.h"
 
 namespace tapedeck::app {
 
-class StaticText : public QTextBrowser {
+/// Paints a document that may have been laid out elsewhere; QTextEdit would lay it out anew.
+class StaticText : public QAbstractScrollArea {
   Q_OBJECT
  public:
   explicit StaticText(QWidget* parent = nullptr);
+  ~StaticText() override;
 
+  QTextDocument* document() const { return document_.get(); }
+  void setDocument(std::unique_ptr<QTextDocument, DeleteLater> document);
+  void setPlainText(const QString& text);
+  QString toPlainText() const { return document_->toPlainText(); }
+  void clear() { document_->clear(); }
+
+  /// Lays out for this width where it was another one.
   int heightForText(int width);
-  /// Pictures that "attachment:NAME" stands for: nbformat's attachments of a cell.
-  void setAttachments(const nlohmann::ordered_json& attachments);
-  /// Pictures with a relative path are read from this folder and those below it; empty: none are.
-  void setPictureFolder(const QString& folder);
   /// Wide tables get a scroll bar; else what does not fit is wrapped anywhere.
   void setScrollsSideways(bool on);
 
-  /// Only data: pictures, attachments and pictures of the folder. Everything else becomes a small mark;
-  /// nothing is ever fetched.
-  QVariant loadResource(int type, const QUrl& name) override;
+  QTextCursor textCursor() const { return cursor_; }
+  void setTextCursor(const QTextCursor& cursor);
+  void selectAll();
+  void copy() const;
+  /// Where the text cursor stands in the viewport.
+  QRect cursorRect(const QTextCursor& cursor) const;
+  QString anchorAt(QPoint point) const;
 
  signals:
   void doubleClicked();
@@ -29,19 +41,31 @@ class StaticText : public QTextBrowser {
   void internalLink(const QUrl& url);
 
  protected:
+  void paintEvent(QPaintEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
+  void scrollContentsBy(int dx, int dy) override;
+  bool viewportEvent(QEvent* event) override;
   void keyPressEvent(QKeyEvent* event) override;
+  void mousePressEvent(QMouseEvent* event) override;
+  void mouseMoveEvent(QMouseEvent* event) override;
+  void mouseReleaseEvent(QMouseEvent* event) override;
   void mouseDoubleClickEvent(QMouseEvent* event) override;
   void wheelEvent(QWheelEvent* event) override;
   void contextMenuEvent(QContextMenuEvent* event) override;
 
  private:
-  void fitPictures(int width);
-  QImage picture(const QUrl& name) const;
-  QHash<QString, QByteArray> attachments_;
-  QString folder_;
-};
+  void watch();
+  void updateScrollBar();
+  int scrolled() const;
+  QPointF inDocument(QPoint point) const;
+  int positionAt(QPoint point) const;
+  void openLink(const QString& address);
 
-/// Decodes with the size limits that untrusted bytes need; null where they are no picture. `error`: why.
-QImage decodePicture(const QByteArray& bytes, QString* error = nullptr);
+  std::unique_ptr<QTextDocument, DeleteLater> document_;
+  QTextCursor cursor_;
+  QString pressedLink_;
+  bool selecting_ = false;
+  bool sideways_ = false;
+};
 
 }  // namespace tapedeck::app

@@ -105,7 +105,7 @@ class SvgSanitizer {
       if (reason.endsWith('.')) reason.chop(1);
       problem_ = QString("it is not correct XML, %1 (line %2)").arg(reason).arg(reader_.lineNumber());
     }
-    if (problem_.isEmpty() && !root_) problem_ = "it has no <svg> element";
+    if (problem_.isEmpty() && (!root_ || out_.isEmpty())) problem_ = "it has no <svg> element";
     if (problem_.isEmpty()) checkCount();
     *error = problem_;
     return problem_.isEmpty() ? out_ : QByteArray();

@@ -8,7 +8,7 @@
 #include "app/notebook/output/icons.h"
 #include "app/notebook/output/input_line.h"
 #include "app/notebook/output/output_area.h"
-#include "app/notebook/output/static_text.h"
+#include "app/notebook/output/rich_output.h"
 #include "app/notebook/view/cell_metrics.h"
 #include "app/notebook/view/cell_widget.h"
 #include "app/notebook/view/code_editor.h"
@@ -42,7 +42,7 @@ int CellWidget::sourceHeight(int width) {
     if (!showsSource()) return std::max(24, lines * QFontMetrics(theme_.textFont).lineSpacing() * 5 / 4);
     return std::max(code ? leastSourceHeight(theme_) : 0, CodeEditor::heightOfLines(lines, theme_) + edges);
   }
-  if (rendered_ != nullptr) return rendered_->heightForText(room);
+  if (rendered_ != nullptr) return rendered_->heightFor(room);
   const int height = editor_->contentHeight() + edges;
   return code ? std::max(height, leastSourceHeight(theme_)) : height;
 }
@@ -68,7 +68,10 @@ void CellWidget::place() {
   const QRect area = sourceArea();
   const int inset = metrics::frame + metrics::padding;
   if (editor_ != nullptr) editor_->setGeometry(area.adjusted(metrics::frame, inset, -inset, -inset));
-  if (rendered_ != nullptr) rendered_->setGeometry(area);
+  if (rendered_ != nullptr) {
+    rendered_->setGeometry(area);
+    rendered_->arrange();
+  }
   int y = area.bottom() + 1 + 4;
   if (outputs_ != nullptr) {
     const int height = outputs_->count() > 0 ? outputs_->heightFor(width() - metrics::right) : 0;

@@ -5,8 +5,8 @@
 #include <QScopedValueRollback>
 
 #include "app/notebook/output/input_line.h"
-#include "app/notebook/output/markdown_render.h"
 #include "app/notebook/output/output_area.h"
+#include "app/notebook/output/rich_output.h"
 #include "app/notebook/output/static_text.h"
 #include "app/notebook/view/cell_metrics.h"
 #include "app/notebook/view/code_editor.h"
@@ -62,10 +62,9 @@ void CellWidget::makeEditor() {
 }
 
 void CellWidget::makeRendered() {
-  rendered_ = new StaticText(this);
-  rendered_->setWordWrapMode(QTextOption::WrapAtWordBoundaryOrAnywhere);
-  rendered_->setScrollsSideways(true);
-  connect(rendered_, &StaticText::doubleClicked, this, &CellWidget::editRequested);
+  rendered_ = new RichOutput(theme_, this);
+  rendered_->setWrap(QTextOption::WrapAtWordBoundaryOrAnywhere);
+  connect(rendered_->view(), &StaticText::doubleClicked, this, &CellWidget::editRequested);
   fillRendered();
   updateAccessibleName();
   rendered_->show();
@@ -74,18 +73,17 @@ void CellWidget::makeRendered() {
 void CellWidget::fillRendered() {
   const int index = document_->indexOf(id_);
   if (index < 0) return;
-  QPalette colors = rendered_->palette();
-  colors.setColor(QPalette::Text, theme_.text);
-  colors.setColor(QPalette::Link, theme_.link);
-  rendered_->setPalette(colors);
   const auto& members = document_->cellMembers(index);
-  rendered_->setAttachments(members.contains("attachments") ? members["attachments"]
-                                                            : nlohmann::ordered_json());
   const QString path = document_->path();
-  rendered_->setPictureFolder(path.isEmpty() ? QString() : QFileInfo(path).absolutePath());
-  const QString source = cell().source;
-  app::renderMarkdown(rendered_->document(), source.trimmed().isEmpty() ? "*Empty Markdown cell*" : source,
-                      theme_);
+  RichText text;
+  text.source = cell().source.trimmed().isEmpty() ? "*Empty Markdown cell*" : cell().source;
+  if (members.contains("attachments")) text.pictures.setAttachments(members["attachments"]);
+  if (!path.isEmpty()) text.pictures.setFolder(QFileInfo(path).absolutePath());
+  rendered_->setText(text);
+}
+
+StaticText* CellWidget::rendered() const {
+  return rendered_ == nullptr ? nullptr : rendered_->view();
 }
 
 void CellWidget::dropSourceWidgets() {
@@ -136,7 +134,7 @@ void CellWidget::outputsChanged() {
 void CellWidget::setTheme(const NotebookTheme& theme) {
   theme_ = theme;
   if (editor_ != nullptr) editor_->setTheme(theme);
-  if (rendered_ != nullptr) fillRendered();
+  if (rendered_ != nullptr) rendered_->setTheme(theme);
   if (outputs_ != nullptr) {
     outputs_->setTheme(theme);
     outputs_->setOutputs(cell().outputs);
@@ -235,7 +233,7 @@ void CellWidget::updateAccessibleName() {
   setAccessibleName(name);
   if (editor_ != nullptr)
     editor_->setAccessibleName(QString("Source of %1 %2").arg(kind.toLower()).arg(number_));
-  if (rendered_ != nullptr) rendered_->setAccessibleName(QString("Markdown of cell %1").arg(number_));
+  if (rendered_ != nullptr) rendered_->view()->setAccessibleName(QString("Markdown of cell %1").arg(number_));
 }
 
 }  // namespace tapedeck::app

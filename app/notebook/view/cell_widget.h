@@ -10,6 +10,7 @@ namespace tapedeck::app {
 class CodeEditor;
 class InputLine;
 class OutputArea;
+class RichOutput;
 class StaticText;
 
 /// Made cheaply: editor and outputs come with realize(), when the cell is about to be seen. Until then its
@@ -41,7 +42,8 @@ class CellWidget : public Block {
   bool showsSource() const;
   void renderMarkdown();
   CodeEditor* editor() const { return editor_; }
-  StaticText* rendered() const { return rendered_; }
+  StaticText* rendered() const;  ///< the Markdown's result; null where the source is shown
+  RichOutput* richText() const { return rendered_; }
   OutputArea* outputs() const { return outputs_; }
   InputLine* inputLine() const { return input_; }
   bool hasEditorFocus() const;
@@ -84,7 +86,7 @@ class CellWidget : public Block {
   NotebookTheme theme_;
   CellType shownType_ = CellType::code;
   CodeEditor* editor_ = nullptr;
-  StaticText* rendered_ = nullptr;
+  RichOutput* rendered_ = nullptr;
   OutputArea* outputs_ = nullptr;
   InputLine* input_ = nullptr;
   CellState state_ = CellState::idle;

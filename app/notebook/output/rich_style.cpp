@@ -1,27 +1,15 @@
-#include "app/notebook/output/markdown_render.h"
+#include "app/notebook/output/rich_style.h"
 
-#include <QRegularExpression>
 #include <QTextBlock>
 #include <QTextCursor>
 #include <QTextFrame>
 #include <QTextTable>
 
-#include "app/notebook/output/maths.h"
-
 namespace tapedeck::app {
 namespace {
 
-QTextCharFormat codeFormat(const NotebookTheme& theme) {
-  QTextCharFormat format;
-  format.setFontFamilies({theme.codeFont.family()});
-  format.setFontFixedPitch(true);
-  format.setBackground(theme.codeBackground);
-  return format;
-}
-
 bool isCode(const QTextBlockFormat& format) {
-  return format.hasProperty(QTextFormat::BlockCodeFence) ||
-         format.hasProperty(QTextFormat::BlockCodeLanguage) || format.nonBreakableLines();
+  return format.nonBreakableLines();
 }
 
 /// Qt's own sizes of headings are steps that leave no room between text and the smaller headings.
@@ -38,16 +26,6 @@ void enlarge(const QTextBlock& block, qreal points) {
     pieces.emplace_back(cursor, format);
   }
   for (auto& [cursor, format] : pieces) cursor.setCharFormat(format);
-}
-
-/// Quotations are told by their indent and a paler colour.
-void mute(QTextBlock block, const NotebookTheme& theme) {
-  QTextCursor cursor(block);
-  cursor.movePosition(QTextCursor::EndOfBlock, QTextCursor::KeepAnchor);
-  QTextCharFormat format;
-  format.setForeground(theme.muted);
-  format.setFontItalic(true);
-  cursor.mergeCharFormat(format);
 }
 
 void styleBlock(QTextBlock block, const NotebookTheme& theme) {
@@ -76,7 +54,6 @@ void styleBlock(QTextBlock block, const NotebookTheme& theme) {
     format.setBottomMargin(item ? 1 : 5);
     format.setLineHeight(118, QTextBlockFormat::ProportionalHeight);
   }
-  if (format.hasProperty(QTextFormat::BlockQuoteLevel)) mute(block, theme);
   QTextCursor(block).setBlockFormat(format);
 }
 
@@ -86,7 +63,7 @@ struct Piece {
   QTextCharFormat format;
 };
 
-/// Inline code and links in the theme's colours.
+/// Links in the theme's colours, with their address at hand.
 void styleFragments(const QTextBlock& block, const NotebookTheme& theme) {
   if (isCode(block.blockFormat())) return;
   std::vector<Piece> pieces;
@@ -98,8 +75,6 @@ void styleFragments(const QTextBlock& block, const NotebookTheme& theme) {
       link.setFontUnderline(true);
       link.setToolTip(format.anchorHref());
       pieces.push_back({it.fragment().position(), it.fragment().length(), link});
-    } else if (format.fontFixedPitch()) {
-      pieces.push_back({it.fragment().position(), it.fragment().length(), codeFormat(theme)});
     }
   }
   for (const Piece& piece : pieces) {
@@ -135,46 +110,40 @@ void styleTables(QTextFrame* frame, const NotebookTheme& theme) {
   }
 }
 
-void insertFormula(QTextCursor cursor, const Formula& formula, const NotebookTheme& theme) {
-  QTextCharFormat base = cursor.charFormat();
-  base.setFontFamilies({"STIX Two Math", "Latin Modern Math", "DejaVu Serif", "serif"});
-  if (formula.display) {
-    QTextBlockFormat block = cursor.blockFormat();
-    block.setAlignment(Qt::AlignHCenter);
-    cursor.setBlockFormat(block);
-    base.setFontPointSize(theme.textFont.pointSizeF() * 1.15);
-  }
-  for (const MathRun& run : formatMath(formula.tex)) {
-    QTextCharFormat format = base;
-    format.setFontItalic(run.italic);
-    if (run.level != 0) {
-      format.setVerticalAlignment(run.level > 0 ? QTextCharFormat::AlignSuperScript
-                                                : QTextCharFormat::AlignSubScript);
-    }
-    cursor.insertText(run.text, format);
-  }
-}
-
 }  // namespace
 
-void renderMarkdown(QTextDocument* document, const QString& markdown, const NotebookTheme& theme) {
-  std::vector<Formula> formulas;
-  const QString text = extractFormulas(markdown, formulas);
-  document->setDefaultFont(theme.textFont);
-  document->setMarkdown(text, QTextDocument::MarkdownDialectGitHub);
-  for (QTextBlock block = document->begin(); block.isValid(); block = block.next()) {
+QString richStyleSheet(const NotebookTheme& theme, bool markdown) {
+  QString sheet = QString(
+                      "a { color: %1; } pre, code, kbd, samp, tt { font-family: '%2'; }"
+                      ".formula, .display { font-family: 'STIX Two Math', 'Latin Modern Math', "
+                      "'DejaVu Serif', serif; } .display { font-size: %3pt; }")
+                      .arg(theme.link.name(), theme.codeFont.family())
+                      .arg(theme.textFont.pointSizeF() * 1.15);
+  if (markdown) {
+    sheet += QString(
+                 "blockquote { margin-left: 18px; margin-right: 8px; color: %1; font-style: italic; }"
+                 "code, kbd, samp, tt { background-color: %2; }")
+                 .arg(theme.muted.name(), theme.codeBackground.name());
+  } else {
+    sheet += QString(
+                 "table { border-collapse: collapse; border-width: 0px; border-color: %1; } .dataframe td, "
+                 ".dataframe th { text-align: right; }"
+                 "th { padding: 4px 9px; border-bottom: 1px solid %2; font-weight: 600; }"
+                 "td { padding: 3px 9px; border-bottom: 1px solid %2; }")
+                 .arg(theme.muted.name(), theme.border.name());
+  }
+  return sheet;
+}
+
+void styleMarkdown(QTextDocument& document, const NotebookTheme& theme) {
+  QTextCursor all(&document);
+  all.beginEditBlock();
+  for (QTextBlock block = document.begin(); block.isValid(); block = block.next()) {
     styleBlock(block, theme);
     styleFragments(block, theme);
   }
-  styleTables(document->rootFrame(), theme);
-  const QRegularExpression mark(formulaPattern());
-  for (QTextCursor found = document->find(mark); !found.isNull(); found = document->find(mark, found)) {
-    const std::size_t index = mark.match(found.selectedText()).captured(1).toULongLong();
-    const QTextCharFormat format = found.charFormat();
-    found.removeSelectedText();
-    found.setCharFormat(format);
-    if (index < formulas.size()) insertFormula(found, formulas[index], theme);
-  }
+  styleTables(document.rootFrame(), theme);
+  all.endEditBlock();
 }
 
 }  // namespace tapedeck::app
