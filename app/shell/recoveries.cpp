@@ -10,6 +10,7 @@
 #include <QMessageBox>
 #include <QPushButton>
 #include <QVBoxLayout>
+#include <algorithm>
 
 #include "app/shell/file_control.h"
 
@@ -18,6 +19,7 @@ namespace {
 
 constexpr qsizetype most_messages = 3;
 constexpr char about_writing[] = "recovery.failed";
+constexpr char about_others[] = "recovery.others";
 
 QList<Recoveries*> all;
 
@@ -66,28 +68,38 @@ void Recoveries::offer() {
   for (const RecoveryEntry& entry : entries.mid(0, most_messages))
     tell(entry, QString("Tapedeck ended unexpectedly. Unsaved work on %1 from %2 was kept.")
                     .arg(nameOf(entry), timeOf(entry)));
-  if (entries.size() > most_messages)
-    messages_->show(
-        MessageBar::Kind::information,
-        QString("Unsaved work on %1 more notebooks was kept.").arg(entries.size() - most_messages),
-        {{"Show all…", [this] { showAll(); }}}, "recovery.more");
+  tellOthers(entries.size() - most_messages);
+}
+
+void Recoveries::tellOthers(qsizetype count) {
+  if (count <= 0)
+    messages_->dismiss(about_others);
+  else
+    messages_->show(MessageBar::Kind::information,
+                    count == 1 ? QString("Unsaved work on another notebook was kept.")
+                               : QString("Unsaved work on %1 other notebooks was kept.").arg(count),
+                    {{"Show all…", [this] { showAll(); }}}, about_others);
 }
 
 void Recoveries::offerFor(const QString& path) {
   const QString file = QFileInfo(path).canonicalFilePath();
+  QList<RecoveryEntry> others;
+  messages_->dismiss(about_others);
   for (const RecoveryEntry& entry : pendingRecoveries()) {
     const bool own = !path.isEmpty() && !entry.path.isEmpty() &&
                      (entry.path == path || QFileInfo(entry.path).canonicalFilePath() == file);
     if (own)
-      tell(
-          entry,
-          QString("Unsaved work on this notebook from %1 was kept when Tapedeck ended unexpectedly. What you "
-                  "see is the file.")
-              .arg(timeOf(entry)));
-    else if (!first_)
-      messages_->dismiss(topicOf(entry));
+      tell(entry,
+           QString("Unsaved work on this notebook from %1 was kept when Tapedeck ended unexpectedly. What "
+                   "you see is the file.")
+               .arg(timeOf(entry)));
+    else
+      others << entry;
   }
-  if (!first_) messages_->dismiss("recovery.more");
+  // The notebook needs the room: one message may stay as it is, several become one.
+  if (first_ && others.size() == 1) return;
+  for (const RecoveryEntry& entry : others) messages_->dismiss(topicOf(entry));
+  if (first_) tellOthers(others.size());
 }
 
 void Recoveries::adopt(const RecoveryEntry& entry) {
@@ -107,7 +119,15 @@ bool Recoveries::throwAway(const RecoveryEntry& entry) {
 }
 
 void Recoveries::decided(const RecoveryEntry& entry) {
-  for (Recoveries* recoveries : all) recoveries->messages_->dismiss(topicOf(entry));
+  const QList<RecoveryEntry> left = pendingRecoveries();
+  for (Recoveries* recoveries : all) {
+    recoveries->messages_->dismiss(topicOf(entry));
+    if (!recoveries->messages_->shows(about_others)) continue;
+    const auto shown = std::count_if(left.begin(), left.end(), [recoveries](const RecoveryEntry& other) {
+      return recoveries->messages_->shows(topicOf(other));
+    });
+    recoveries->tellOthers(left.size() - shown);
+  }
 }
 
 void Recoveries::showAll() {

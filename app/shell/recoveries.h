@@ -33,6 +33,7 @@ class Recoveries : public QObject {
 
  private:
   void tell(const RecoveryEntry& entry, const QString& sentence);
+  void tellOthers(qsizetype count);
   void decided(const RecoveryEntry& entry);
 
   Document* document_;

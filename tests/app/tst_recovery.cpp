@@ -204,6 +204,48 @@ class TestRecovery : public QObject {
     QVERIFY(window_->document()->path().isEmpty());
   }
 
+  void workOnManyNotebooksLeavesRoomForTheOneThatIsOpened() {
+    const QString folder =
+        QStandardPaths::writableLocation(QStandardPaths::AppDataLocation) + "/recovery/earlier";
+    QVERIFY(QDir().mkpath(folder));
+    const auto write = [](const QString& name, const QByteArray& bytes) {
+      QFile file(name);
+      QVERIFY(file.open(QIODevice::WriteOnly));
+      file.write(bytes);
+    };
+    write(folder + "/lock", {});
+    const QString path = writeNotebook(folder_, "kept0.ipynb", {"old"});
+    for (int i = 0; i < 5; ++i)
+      write(QString("%1/%2.recovery").arg(folder).arg(i),
+            QString("{\"path\": \"%1\", \"time\": \"2024-01-0%2T10:00:00.000Z\"}\n")
+                    .arg(folder_.filePath(QString("kept%1.ipynb").arg(i)))
+                    .arg(i + 1)
+                    .toUtf8() +
+                contents(path).replace("old", "kept"));
+    show();
+    QCOMPARE(messages().count("Tapedeck ended unexpectedly"), 3);
+    QVERIFY2(messages().contains("on 2 other notebooks"), qPrintable(messages()));
+    screenshot(window_, "recovery-many-start");
+    window_->openNotebook(path);
+    QCOMPARE(messages().count('\n'), 1);
+    QVERIFY2(messages().startsWith("Unsaved work on this notebook"), qPrintable(messages()));
+    QVERIFY2(messages().contains("on 4 other notebooks"), qPrintable(messages()));
+    screenshot(window_, "recovery-many-notebook");
+    press(window_, "Restore it");
+    QCOMPARE(window_->document()->cell(0).source, QString("kept"));
+    QVERIFY2(messages().contains("was changed since then"), qPrintable(messages()));
+    QVERIFY2(messages().contains("on 4 other notebooks"), qPrintable(messages()));
+    press(window_, "Show all…");
+    QDialog* dialog = nullptr;
+    QTRY_VERIFY((dialog = window_->findChild<QDialog*>("recoveredWork")) && dialog->isVisible());
+    QCOMPARE(dialog->findChild<QListWidget*>()->count(), 4);
+    QString question;
+    answerQuestion(QMessageBox::Yes, &question);
+    press(dialog, "Throw it away");
+    QTRY_VERIFY2(question.contains("kept4.ipynb"), qPrintable(question));
+    QCOMPARE(recoveryFiles().size(), 4);
+  }
+
   void aRecoveryFileThatCannotBeWrittenIsTold() {
     show();
     const QString root = QStandardPaths::writableLocation(QStandardPaths::AppDataLocation) + "/recovery";
