@@ -41,6 +41,7 @@ FileControl::FileControl(Document* document, KernelSession* kernel, MessageBar* 
       file_(document),
       recoveries_(std::make_unique<Recoveries>(document, messages, this)) {
   all << this;
+  window_->installEventFilter(this);
   patience_.setSingleShot(true);
   patience_.setInterval(patience);
   connect(&patience_, &QTimer::timeout, this, &FileControl::showProgress);
@@ -60,6 +61,13 @@ FileControl::FileControl(Document* document, KernelSession* kernel, MessageBar* 
 
 FileControl::~FileControl() {
   all.removeAll(this);
+}
+
+// Not every file system tells what other machines write: whoever comes back to the window is told at the
+// latest.
+bool FileControl::eventFilter(QObject* watched, QEvent* event) {
+  if (watched == window_ && event->type() == QEvent::WindowActivate) file_.check();
+  return QObject::eventFilter(watched, event);
 }
 
 QString FileControl::name() const {

@@ -58,6 +58,9 @@ class FileControl : public QObject {
   /// To be done with a window of its own.
   void elsewhere(const std::function<void(tapedeck::app::FileControl&)>& act);
 
+ protected:
+  bool eventFilter(QObject* watched, QEvent* event) override;
+
  private:
   static FileControl* holderOf(const QString& path);
   void raise();
