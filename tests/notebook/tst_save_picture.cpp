@@ -1,4 +1,4 @@
-// "Save picture": what lands in the file is what was shown.
+// "Save picture" by mouse and by the menu key: what lands in the file is what was shown.
 #include <QApplication>
 #include <QFileDialog>
 #include <QLineEdit>
@@ -97,6 +97,21 @@ class TestSavePicture : public QObject {
     QVERIFY(saved.trimmed().endsWith("</svg>"));
     QCOMPARE(chooser.begun, folder.path());
     QCOMPARE(QDir(folder.path()).entryList(QDir::Files | QDir::Hidden).size(), 1);
+  }
+
+  void theMenuKeyOpensTheMenuOfThePictureThatWasClicked() {
+    QTemporaryDir folder;
+    const QString path = folder.filePath("saved.png");
+    Window window(json::array(
+        {codeCell("c", "draw()", json::array({display({{"image/png", picture(60, 30, "PNG")}})}), 1)}));
+    auto* image = window.output<ImageOutput>();
+    QTest::mouseClick(image, Qt::LeftButton, Qt::NoModifier, QPoint(10, 10));
+    QTRY_COMPARE(QApplication::focusWidget(), static_cast<QWidget*>(image));
+    Chooser chooser(path);
+    QContextMenuEvent open(QContextMenuEvent::Keyboard, QPoint(), QPoint());
+    QApplication::sendEvent(QApplication::focusWidget(), &open);
+    QTRY_VERIFY(QFileInfo(path).size() > 0);
+    QCOMPARE(QImage(path).size(), QSize(60, 30));
   }
 };
 

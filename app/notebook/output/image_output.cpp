@@ -8,6 +8,7 @@
 #include <QKeyEvent>
 #include <QMenu>
 #include <QMessageBox>
+#include <QMouseEvent>
 #include <QPainter>
 #include <QSvgRenderer>
 
@@ -134,6 +135,11 @@ void ImageOutput::contextMenuEvent(QContextMenuEvent* event) {
   // By the menu key: at the picture, not where the mouse happens to be.
   const bool mouse = event->reason() == QContextMenuEvent::Mouse;
   menu->popup(mouse ? event->globalPos() : mapToGlobal(QPoint(margin, margin)));
+}
+
+void ImageOutput::mousePressEvent(QMouseEvent* event) {
+  // The cell would take the focus: the menu key and Ctrl+C mean the picture that was clicked.
+  event->accept();
 }
 
 void ImageOutput::keyPressEvent(QKeyEvent* event) {
