@@ -92,7 +92,9 @@ void DebugClient::failPending() {
 
 void DebugClient::take(protocol::IncomingReply incoming) {
   if (!connected_) return;
-  if (incoming.request != 0 && !forget(incoming.request)) return;  // cancelled, or dropped for a newer one
+  const bool isAnswer = !std::holds_alternative<protocol::Progress>(incoming.message);
+  const bool wanted = isAnswer ? forget(incoming.request) : pending_.contains(incoming.request);
+  if (incoming.request != 0 && !wanted) return;  // cancelled, or dropped for a newer one
   emit received(incoming.request, incoming.message);
 }
 

@@ -138,7 +138,8 @@ void MainWindow::updateState() {
     };
     parts << "cpu";
     parts << (status.recording
-                  ? QString("recording %1 of %2").arg(size(status.held_bytes), size(status.budget_bytes))
+                  ? QString("recording %1 of %2")
+                        .arg(size(status.held_bytes + status.record_bytes), size(status.budget_bytes))
                   : QString("not recording"));
     if (status.leaves_dropped > 0)
       parts << QString("%1 old values let go: what depends on them has statistics only")

@@ -1,7 +1,9 @@
 #include "engine/debug/answers.h"
 
+#include "engine/debug/find_records.h"
 #include "engine/debug/tile.h"
 #include "engine/ops/observer.h"
+#include "engine/record/tensor_text.h"
 
 namespace tapedeck::debug {
 namespace {
@@ -54,22 +56,50 @@ std::optional<protocol::Reply> Answers::at_once(const protocol::Request& request
 Jobs::Work Answers::later(const protocol::Request& request) {
   using namespace protocol;
   if (const auto* get = std::get_if<GetTape>(&request))
-    return [this, tape = *get](const CancelFlag& cancel) {
+    return [this, tape = *get](const CancelFlag& cancel, const Jobs::Report&) {
       return guarded(cancel, [&]() -> Reply { return tapes_.read(tape, &cancel); });
     };
+  if (const auto* find = std::get_if<FindRecords>(&request))
+    return [this, wanted = *find](const CancelFlag& cancel, const Jobs::Report&) {
+      return guarded(cancel, [&]() -> Reply { return find_records(recorder_, wanted, &cancel); });
+    };
   if (const auto* get = std::get_if<GetTile>(&request))
-    return [this, wanted = *get](const CancelFlag& cancel) {
-      return guarded(cancel, [&] { return tile(wanted, cancel); });
+    return [this, wanted = *get](const CancelFlag& cancel, const Jobs::Report& report) {
+      return guarded(cancel, [&] { return tile(wanted, cancel, report); });
     };
   if (const auto* get = std::get_if<GetStatistics>(&request))
-    return [this, wanted = *get](const CancelFlag& cancel) {
-      return guarded(cancel, [&] { return statistics(wanted, cancel); });
+    return [this, wanted = *get](const CancelFlag& cancel, const Jobs::Report& report) {
+      return guarded(cancel, [&] { return statistics(wanted, cancel, report); });
     };
   if (const auto* set = std::get_if<Pin>(&request))
-    return [this, wanted = *set](const CancelFlag& cancel) {
-      return guarded(cancel, [&] { return pin(wanted, cancel); });
+    return [this, wanted = *set](const CancelFlag& cancel, const Jobs::Report& report) {
+      return guarded(cancel, [&] { return pin(wanted, cancel, report); });
     };
   return {};
+}
+
+FoundValue Answers::find(std::uint64_t tensor, const CancelFlag& cancel, const Jobs::Report& report) {
+  if (Tensor value = recorder_.values().held(tensor)) return {std::move(value), false};
+  std::unique_lock lock(replay_mutex_);
+  while (replaying_) {
+    replay_ended_.wait_for(lock, std::chrono::milliseconds(20));
+    check_cancelled(&cancel);
+  }
+  replaying_ = true;
+  lock.unlock();
+  struct Turn {
+    Answers& answers;
+    ~Turn() {
+      {
+        const std::lock_guard end(answers.replay_mutex_);
+        answers.replaying_ = false;
+      }
+      answers.replay_ended_.notify_all();
+    }
+  } turn{*this};
+  return find_value(recorder_, tensor, limits_, &cancel, [&](std::uint64_t done, std::uint64_t total) {
+    report(protocol::Progress{done, total});
+  });
 }
 
 protocol::Reply Answers::set_gate(const protocol::SetGate& request) {
@@ -91,30 +121,33 @@ protocol::Reply Answers::set_options(const protocol::SetOptions& request) {
   return describe_status(recorder_);
 }
 
-protocol::Reply Answers::tile(const protocol::GetTile& request, const CancelFlag& cancel) {
-  const FoundValue found = find_value(recorder_, request.tensor, limits_, &cancel);
+protocol::Reply Answers::tile(const protocol::GetTile& request, const CancelFlag& cancel,
+                              const Jobs::Report& report) {
+  const FoundValue found = find(request.tensor, cancel, report);
   protocol::Tile tile = make_tile(found.value, request, &cancel);
   tile.source = source_of(found);
   return tile;
 }
 
-protocol::Reply Answers::statistics(const protocol::GetStatistics& request, const CancelFlag& cancel) {
+protocol::Reply Answers::statistics(const protocol::GetStatistics& request, const CancelFlag& cancel,
+                                    const Jobs::Report& report) {
   if (request.bins > most_bins)
     throw BadRequest("get_statistics: " + std::to_string(request.bins) +
                      " bins were asked for, the most is " + std::to_string(most_bins));
   if (const auto kept = recorder_.values().statistics_of_dropped(request.tensor))
     return describe_summary(request.tensor, *kept, "kept statistics");
-  const FoundValue found = find_value(recorder_, request.tensor, limits_, &cancel);
+  const FoundValue found = find(request.tensor, cancel, report);
   return describe_summary(request.tensor, summarize(found.value, request.bins, true, &cancel),
                           source_of(found));
 }
 
-protocol::Reply Answers::pin(const protocol::Pin& request, const CancelFlag& cancel) {
-  const FoundValue found = find_value(recorder_, request.tensor, limits_, &cancel);
+protocol::Reply Answers::pin(const protocol::Pin& request, const CancelFlag& cancel,
+                             const Jobs::Report& report) {
+  const FoundValue found = find(request.tensor, cancel, report);
   if (!recorder_.values().pin(request.tensor, found.value))
-    return protocol::Failure{"The value of tensor " + std::to_string(request.tensor) + " (" +
+    return protocol::Failure{"The value of " + tensor_text(recorder_, request.tensor) + ", " +
                                  std::to_string(found.value.storage()->size()) +
-                                 " bytes) does not fit the recording's budget of " +
+                                 " bytes, does not fit the recording's budget of " +
                                  std::to_string(recorder_.values().options().budget_bytes) + " bytes.",
                              "too_expensive"};
   return describe_status(recorder_);

@@ -1,6 +1,8 @@
 // What each request does and is answered with. Knows nothing of sockets.
 #pragma once
 
+#include <condition_variable>
+#include <mutex>
 #include <optional>
 
 #include "engine/debug/jobs.h"
@@ -23,13 +25,20 @@ class Answers {
  private:
   protocol::Reply set_gate(const protocol::SetGate& request);
   protocol::Reply set_options(const protocol::SetOptions& request);
-  protocol::Reply tile(const protocol::GetTile& request, const CancelFlag& cancel);
-  protocol::Reply statistics(const protocol::GetStatistics& request, const CancelFlag& cancel);
-  protocol::Reply pin(const protocol::Pin& request, const CancelFlag& cancel);
+  protocol::Reply tile(const protocol::GetTile& request, const CancelFlag& cancel,
+                       const Jobs::Report& report);
+  protocol::Reply statistics(const protocol::GetStatistics& request, const CancelFlag& cancel,
+                             const Jobs::Report& report);
+  protocol::Reply pin(const protocol::Pin& request, const CancelFlag& cancel, const Jobs::Report& report);
+  FoundValue find(std::uint64_t tensor, const CancelFlag& cancel, const Jobs::Report& report);
 
   Recorder& recorder_;
   const ReplayLimits limits_;
   TapeIndex tapes_;
+  // One replay at a time: what two requests about one tensor need is recomputed once.
+  std::mutex replay_mutex_;
+  std::condition_variable replay_ended_;
+  bool replaying_ = false;
 };
 
 }  // namespace tapedeck::debug

@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::uint32_t page_size = 1000;
 constexpr std::int64_t preview_count = 4;
+constexpr std::uint32_t most_at_stop = 32;
 
 std::vector<std::int64_t> extents(const Shape& shape) {
   return {shape.begin(), shape.end()};
@@ -28,20 +29,6 @@ std::string preview(const Tensor& tensor) {
     }
   }
   return line;
-}
-
-protocol::RecordKind kind_of(EventKind kind) {
-  switch (kind) {
-    case EventKind::op:
-      return protocol::RecordKind::op;
-    case EventKind::custom:
-      return protocol::RecordKind::custom;
-    case EventKind::playback:
-      return protocol::RecordKind::playback;
-    case EventKind::vjp:
-      break;
-  }
-  return protocol::RecordKind::vjp;
 }
 
 void describe_outputs(const Recorder& recorder, const RecordView& view, bool with_previews,
@@ -67,7 +54,38 @@ protocol::Record forgotten(std::uint32_t number, std::uint32_t oldest) {
   return record;
 }
 
+/// What ran since the step that led to a stop, and the pending record: what the views show then.
+std::vector<protocol::Record> records_at_stop(const Recorder& recorder, const GateStatus& gate) {
+  std::vector<protocol::Record> records;
+  if (gate.stopped_before == 0) return records;
+  const auto add = [&](std::uint32_t number) {
+    if (auto record = describe(recorder, number, true)) records.push_back(std::move(*record));
+  };
+  const std::uint32_t last = gate.stopped_before;
+  std::uint32_t first = gate.stepped_over && gate.stepped_over < last ? gate.stepped_over : last;
+  if (last - first >= most_at_stop) {
+    add(first);
+    first = last - most_at_stop + 2;
+  }
+  for (std::uint32_t number = first; number <= last; ++number) add(number);
+  return records;
+}
+
 }  // namespace
+
+protocol::RecordKind record_kind(EventKind kind) {
+  switch (kind) {
+    case EventKind::op:
+      return protocol::RecordKind::op;
+    case EventKind::custom:
+      return protocol::RecordKind::custom;
+    case EventKind::playback:
+      return protocol::RecordKind::playback;
+    case EventKind::vjp:
+      break;
+  }
+  return protocol::RecordKind::vjp;
+}
 
 protocol::TensorInfo tensor_info(const Recorder& recorder, std::uint64_t id, bool with_preview) {
   protocol::TensorInfo info;
@@ -94,7 +112,7 @@ std::optional<protocol::Record> describe(const Recorder& recorder, std::uint32_t
   const RecordHead& head = view.head;
   protocol::Record record;
   record.number = number;
-  record.kind = kind_of(head.kind);
+  record.kind = record_kind(head.kind);
   record.state = view.state;
   record.op = view.name();
   record.custom_gradient = head.custom_gradient;
@@ -142,12 +160,14 @@ protocol::Status describe_status(const Recorder& recorder) {
   status.gate = gate.state;
   status.stopped_before = gate.stopped_before;
   status.stepped_over = gate.stepped_over;
+  status.stop = records_at_stop(recorder, gate);
   status.stop_reason = gate.reason;
   const SourceLocation location = location_of(gate.location);
   status.cell = location.cell;
   status.line = location.line;
   status.records = recorder.trace().newest();
   status.finished = recorder.trace().newest_finished();
+  status.ended = recorder.trace().ended();
   status.running_cell = recorder.running_cell();
   status.recording = recorder.recording();
   status.break_at_cell_start = recorder.gate().break_at_cell_start();
@@ -155,6 +175,7 @@ protocol::Status describe_status(const Recorder& recorder) {
   status.keep_everything = keeping.keep_everything;
   status.budget_bytes = keeping.budget_bytes;
   status.held_bytes = recorder.values().held_bytes();
+  status.record_bytes = recorder.trace().bytes() + recorder.values().small_bytes();
   status.leaves_dropped = recorder.values().leaves_dropped();
   status.series_points = recorder.series().size();
   status.pool_bytes = pool_statistics().bytes_in_use;

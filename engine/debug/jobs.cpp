@@ -57,6 +57,15 @@ std::vector<Outgoing> Jobs::take_answers() {
   return std::exchange(answers_, {});
 }
 
+void Jobs::report(const Job& job, const protocol::Progress& progress) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (job.forgotten || stopping_) return;
+    answers_.push_back({job.client, job.request, progress});
+  }
+  ready_();
+}
+
 void Jobs::run() {
   std::unique_lock lock(mutex_);
   while (true) {
@@ -66,7 +75,8 @@ void Jobs::run() {
     queue_.pop_front();
     running_.push_back(job);
     lock.unlock();
-    protocol::Reply reply = job->work(job->cancel);
+    protocol::Reply reply =
+        job->work(job->cancel, [&](const protocol::Progress& progress) { report(*job, progress); });
     lock.lock();
     std::erase(running_, job);
     if (stopping_) return;

@@ -25,7 +25,9 @@ struct Outgoing {
 
 class Jobs {
  public:
-  using Work = std::function<protocol::Reply(const CancelFlag& cancel)>;
+  /// Tells whoever waits how far the work has come; from the thread that does it.
+  using Report = std::function<void(const protocol::Progress&)>;
+  using Work = std::function<protocol::Reply(const CancelFlag& cancel, const Report& report)>;
   /// `ready` is called on a worker's thread when an answer can be taken.
   Jobs(int workers, std::function<void()> ready);
   ~Jobs();  ///< cancels all, and waits
@@ -47,6 +49,7 @@ class Jobs {
     bool forgotten = false;
   };
   void run();
+  void report(const Job& job, const protocol::Progress& progress);
 
   std::function<void()> ready_;
   std::mutex mutex_;

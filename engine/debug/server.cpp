@@ -26,7 +26,8 @@ constexpr auto probe_time = milliseconds(1500);
 constexpr int messages_at_once = 64;
 // Messages for a client that does not read; what comes after them is lost to it.
 constexpr int most_waiting = 100000;
-constexpr int worker_count = 2;
+// Some may wait for the one that recomputes; they cost nothing.
+constexpr int worker_count = 6;
 
 /// Wakes the server's thread from any other one. Shared with the gate, whose last call may come late.
 class Wake {

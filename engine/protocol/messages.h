@@ -13,7 +13,7 @@
 namespace tapedeck::protocol {
 
 /// Raised whenever a message changes. Both sides must have the same one.
-constexpr std::uint32_t version = 1;
+constexpr std::uint32_t version = 2;
 
 template <class Struct, class Member>
 struct Field {
@@ -231,6 +231,28 @@ struct GetSeries {
   static constexpr auto fields() { return std::tuple(field("first", &GetSeries::first)); }
 };
 
+struct CellLabel {
+  std::string cell;   ///< id
+  std::string label;  ///< what the user sees at the cell, "[3]"
+  static constexpr auto fields() {
+    return std::tuple(field("cell", &CellLabel::cell), field("label", &CellLabel::label));
+  }
+};
+
+/// The records that a filter (record_filter.h) lets through, from `first` on: as many as can be looked at in
+/// a moment. Answer: FoundRecords; the next request goes on after what that looked at.
+struct FindRecords {
+  std::string filter;
+  std::vector<CellLabel> labels;
+  std::uint64_t first = 1;
+  std::vector<std::uint64_t> again;  ///< older records that were open in earlier answers
+  static constexpr const char* type = "find_records";
+  static constexpr auto fields() {
+    return std::tuple(field("filter", &FindRecords::filter), field("labels", &FindRecords::labels),
+                      field("first", &FindRecords::first), field("again", &FindRecords::again));
+  }
+};
+
 /// Drops the request with that id where it is not answered yet (a recomputation, say). No answer.
 struct Cancel {
   std::uint64_t request = 0;
@@ -279,15 +301,19 @@ struct Status {
   GateState gate = GateState::open;
   std::uint64_t stopped_before = 0;  ///< the pending record at the gate; 0 where not stopped
   std::uint64_t stepped_over = 0;  ///< the one that it was stopped before until the last step; 0 after a run
-  std::uint64_t finished = 0;      ///< the newest record that finished
-  std::string stop_reason;         ///< "step", "pause", "cell start", "step out"
-  std::string cell;                ///< where it is stopped
+  /// Where stopped: the pending record, last, and before it what ran since the step began; at most 32.
+  std::vector<Record> stop;
+  std::uint64_t finished = 0;  ///< the newest record that finished
+  std::uint64_t ended = 0;     ///< how many records finished or failed: a playback ends after newer records
+  std::string stop_reason;     ///< "step", "pause", "cell start", "step out"
+  std::string cell;            ///< where it is stopped
   std::uint32_t line = 0;
   std::string running_cell;  ///< the cell that runs now; empty: none
   bool recording = true;
   bool break_at_cell_start = false;
   bool keep_everything = false;
-  std::uint64_t held_bytes = 0;  ///< values that the recorder holds
+  std::uint64_t held_bytes = 0;    ///< values that the recorder holds
+  std::uint64_t record_bytes = 0;  ///< the records themselves, and copies of small values
   std::uint64_t budget_bytes = 0;
   std::uint64_t leaves_dropped = 0;  ///< leaves that had to go: values behind them can not be had again
   std::uint64_t series_points = 0;   ///< total so far
@@ -297,13 +323,14 @@ struct Status {
     return std::tuple(
         field("records", &Status::records), field("gate", &Status::gate),
         field("stopped_before", &Status::stopped_before), field("stepped_over", &Status::stepped_over),
-        field("finished", &Status::finished), field("stop_reason", &Status::stop_reason),
-        field("cell", &Status::cell), field("line", &Status::line),
-        field("running_cell", &Status::running_cell), field("recording", &Status::recording),
-        field("break_at_cell_start", &Status::break_at_cell_start),
+        field("stop", &Status::stop), field("ended", &Status::ended), field("finished", &Status::finished),
+        field("stop_reason", &Status::stop_reason), field("cell", &Status::cell),
+        field("line", &Status::line), field("running_cell", &Status::running_cell),
+        field("recording", &Status::recording), field("break_at_cell_start", &Status::break_at_cell_start),
         field("keep_everything", &Status::keep_everything), field("held_bytes", &Status::held_bytes),
-        field("budget_bytes", &Status::budget_bytes), field("leaves_dropped", &Status::leaves_dropped),
-        field("series_points", &Status::series_points), field("pool_bytes", &Status::pool_bytes));
+        field("record_bytes", &Status::record_bytes), field("budget_bytes", &Status::budget_bytes),
+        field("leaves_dropped", &Status::leaves_dropped), field("series_points", &Status::series_points),
+        field("pool_bytes", &Status::pool_bytes));
   }
 };
 
@@ -391,6 +418,29 @@ struct Series {
   }
 };
 
+struct FoundRecords {
+  std::uint64_t scanned = 0;         ///< the last record that was looked at
+  std::uint64_t total = 0;           ///< number of the newest record
+  std::vector<std::uint64_t> runs;   ///< first and last of each run of numbers that match, ascending
+  std::vector<std::uint64_t> again;  ///< those of the request's `again` that match now
+  std::vector<std::uint64_t> open;   ///< of all that were looked at, those that have not ended
+  static constexpr const char* type = "found_records";
+  static constexpr auto fields() {
+    return std::tuple(field("scanned", &FoundRecords::scanned), field("total", &FoundRecords::total),
+                      field("runs", &FoundRecords::runs), field("again", &FoundRecords::again),
+                      field("open", &FoundRecords::open));
+  }
+};
+
+/// How far a request has come that takes longer (a recomputation). Its answer follows.
+struct Progress {
+  std::uint64_t done = 0, total = 0;  ///< ops
+  static constexpr const char* type = "progress";
+  static constexpr auto fields() {
+    return std::tuple(field("done", &Progress::done), field("total", &Progress::total));
+  }
+};
+
 /// The answer to a request that could not be met.
 struct Failure {
   std::string reason;  ///< a sentence for the user
@@ -402,7 +452,8 @@ struct Failure {
 };
 
 using Request = std::variant<Hello, GetStatus, GetRecords, GetTape, GetTile, GetStatistics, SetGate,
-                             SetOptions, Pin, GetSeries, Cancel>;
-using Reply = std::variant<Welcome, Refused, Status, Records, TapeRecords, Tile, Statistics, Series, Failure>;
+                             SetOptions, Pin, GetSeries, FindRecords, Cancel>;
+using Reply = std::variant<Welcome, Refused, Status, Records, TapeRecords, Tile, Statistics, Series,
+                           FoundRecords, Progress, Failure>;
 
 }  // namespace tapedeck::protocol

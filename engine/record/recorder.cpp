@@ -1,5 +1,6 @@
 #include "engine/record/recorder.h"
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <vector>
@@ -41,6 +42,10 @@ struct Recorder::Thread {
   std::int64_t waited = 0;  ///< at the gate, in all; ticks
   std::uint32_t last_waited = 0;
   std::int64_t last_wait = 0;
+  // Of the op that began last: what end() needs to know of its begin.
+  std::uint32_t began = 0;      ///< its number
+  std::int64_t began_at = 0;    ///< ticks
+  std::uint64_t inputs_ns = 0;  ///< the longest replay of its inputs
 };
 
 Recorder::Recorder(const RecorderOptions& options)
@@ -105,17 +110,32 @@ RecordHead Recorder::head_of(const Event& event, const Open* parent, const Threa
 }
 
 // A tensor that no record made was there before the recording, or comes from where no observer looks.
-void Recorder::note_inputs(std::span<const Tensor> inputs) {
+void Recorder::note_inputs(std::span<const Tensor> inputs, Thread& thread) {
+  thread.inputs_ns = 0;
   if (!keep_values_) return;
-  for (const Tensor& input : inputs)
-    if (input && !trace_.tensors().get(input.id()).known()) values_.add_leaf(input, 0);
+  for (const Tensor& input : inputs) {
+    if (!input) continue;
+    if (!trace_.tensors().get(input.id()).known())
+      values_.add_leaf(input, 0);
+    else
+      thread.inputs_ns = std::max(thread.inputs_ns, trace_.tensors().replay_ns(input.id()));
+  }
+}
+
+void Recorder::keep_result(const Tensor& output, std::uint64_t replay_ns) {
+  values_.add_result(output, gate_.armed());
+  if (values_.needs_checkpoint(output, replay_ns))
+    values_.add_checkpoint(output);
+  else
+    trace_.tensors().set_replay_ns(output.id(), replay_ns);
 }
 
 std::uint64_t Recorder::begin(const Event& event) {
   Thread& thread = this_thread();
   const Open* parent = thread.open.empty() ? nullptr : &thread.open.back();
   RecordHead head = head_of(event, parent, thread);
-  note_inputs(event.inputs);
+  note_inputs(event.inputs, thread);
+  const std::int64_t start = head.start;
   const std::uint32_t location = head.location;
   const std::uint32_t enclosing = parent ? parent->enclosing : 0;
   // A stop is an op, unless a built-in VJP or the playback itself runs it (sums of gradients); or a VJP. The
@@ -128,6 +148,8 @@ std::uint64_t Recorder::begin(const Event& event) {
   if (event.kind == EventKind::op) {
     const std::uint32_t number =
         trace_.begin(std::move(head), event.inputs, asks ? RecordState::pending : RecordState::running);
+    thread.began = number;
+    thread.began_at = start;
     if (asks) ask_gate(thread, event, number, enclosing, location);
     return number;
   }
@@ -170,6 +192,12 @@ void Recorder::end(std::uint64_t record, std::span<const Tensor> outputs, const 
     break;
   }
   const std::int64_t ended = now();
+  // Even the smallest op takes about 2 µs when it runs again: its record is read, its inputs are found.
+  constexpr std::int64_t least_ns = 2000;
+  std::uint64_t replay_ns = least_ns;
+  if (thread.began == number)
+    replay_ns = thread.inputs_ns + static_cast<std::uint64_t>(std::max(
+                                       least_ns, clock::nanoseconds(ended - thread.began_at - waited)));
   for (const Tensor& output : outputs) {
     if (!output || trace_.tensors().get(output.id()).known()) continue;
     if (!is_op) {  // made inside, but by no op: it cannot be had again
@@ -177,7 +205,7 @@ void Recorder::end(std::uint64_t record, std::span<const Tensor> outputs, const 
       continue;
     }
     trace_.tensors().set(output.id(), TensorOrigin::made_by(number, spec_number(output)));
-    if (keep_values_) values_.add_result(output, gate_.armed());
+    if (keep_values_) keep_result(output, replay_ns);
   }
   trace_.end(number, outputs, error, ended, waited);
   if (!is_op && gate_.armed()) gate_.ended(number);

@@ -66,7 +66,8 @@ class Recorder final : public Observer {
   Thread& this_thread();
   std::int64_t now() const;  ///< ticks since the recorder began
   RecordHead head_of(const Event& event, const Open* parent, const Thread& thread) const;
-  void note_inputs(std::span<const Tensor> inputs);
+  void note_inputs(std::span<const Tensor> inputs, Thread& thread);
+  void keep_result(const Tensor& output, std::uint64_t replay_ns);
   void ask_gate(Thread& thread, const Event& event, std::uint32_t number, std::uint32_t enclosing,
                 std::uint32_t location);
 

@@ -1,11 +1,13 @@
 #include "engine/record/replay.h"
 
+#include <chrono>
+#include <sstream>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
 #include "engine/ops/run_op.h"
-#include "engine/record/tensor_specs.h"
+#include "engine/record/tensor_text.h"
 
 namespace tapedeck {
 namespace {
@@ -17,35 +19,36 @@ template <class... Parts>
   throw ValueError(code, text.str());
 }
 
-std::string describe(const TensorOrigin& origin, std::uint64_t id) {
-  const RecordedSpec spec = spec_of(origin.spec());
-  return "tensor " + std::to_string(id) + " (" + std::string(dtype_name(spec.dtype)) + " " +
-         to_string(spec.shape) + ")";
-}
-
 class Replay {
  public:
-  Replay(const Recorder& recorder, std::uint64_t target, const ReplayLimits& limits, const CancelFlag* cancel)
-      : recorder_(recorder), target_(target), limits_(limits), cancel_(cancel) {}
+  Replay(Recorder& recorder, std::uint64_t target, const ReplayLimits& limits, const CancelFlag* cancel,
+         const ReplayProgress& progress)
+      : recorder_(recorder), target_(target), limits_(limits), cancel_(cancel), progress_(progress) {}
 
   FoundValue run() {
     if (Tensor value = recorder_.values().held(target_)) return {value, false};
     plan();
-    for (RecordView& record : plan_) compute(record);
+    for (std::size_t i = 0; i < plan_.size(); ++i) {
+      check(i, plan_.size());
+      compute(plan_[i]);
+    }
     return {values_.at(target_), true};
   }
 
  private:
   struct Visit {
-    RecordView record;
+    std::uint32_t record = 0;
+    TensorIds inputs;
     std::size_t next_input = 0;
   };
 
-  void check() {
+  void check(std::size_t done, std::size_t total) {
     check_cancelled(cancel_);
-    if (std::chrono::steady_clock::now() - start_ > limits_.time)
-      refuse("too_expensive", "Recomputing tensor ", target_, " takes longer than ",
-             static_cast<double>(limits_.time.count()) / 1000, " s.");
+    if (!progress_) return;
+    const auto now = std::chrono::steady_clock::now();
+    if (now < next_progress_) return;
+    next_progress_ = now + progress_interval;
+    progress_(done, total);
   }
 
   /// Puts the records whose outputs are needed in an order in which each comes after what it needs.
@@ -54,21 +57,19 @@ class Replay {
     need(target_, stack);
     while (!stack.empty()) {
       Visit& visit = stack.back();
-      if (visit.next_input < visit.record.inputs.size()) {
-        const std::uint64_t input = visit.record.inputs[visit.next_input++];
+      if (visit.next_input < visit.inputs.size()) {
+        const std::uint64_t input = visit.inputs[visit.next_input++];
         ++uses_[input];
         need(input, stack);  // may move the stack: `visit` is not used after it
         continue;
       }
-      plan_.push_back(std::move(visit.record));
+      plan_.push_back(visit.record);
       stack.pop_back();
-      if (plan_.size() > limits_.ops)
-        refuse("too_expensive", "Recomputing tensor ", target_, " takes more than ", limits_.ops, " ops.");
     }
   }
 
   void need(std::uint64_t id, std::vector<Visit>& stack) {
-    check();
+    check(0, 0);
     if (values_.contains(id)) return;
     const TensorOrigin origin = recorder_.trace().tensors().get(id);
     if (planned_.contains(origin.producer()) && origin.producer() != 0) return;
@@ -78,28 +79,32 @@ class Replay {
     }
     if (!origin.known()) refuse("no_such_tensor", "No record mentions a tensor ", id, ".");
     if (origin.is_leaf())
-      refuse("gone", "The value of ", describe(origin, id),
+      refuse("gone", "The value of ", tensor_text(recorder_, id),
              " is gone: no op made it, and it had to go when the recording passed its budget.");
-    Visit visit;
-    if (!recorder_.trace().read(origin.producer(), visit.record))
-      refuse("gone", "The value of ", describe(origin, id), " is gone: the record of the op that made it, ",
-             origin.producer(), ", was forgotten when the recording passed its number of records.");
-    if (visit.record.state != RecordState::done || visit.record.head.kind != EventKind::op)
-      refuse("gone", "The value of ", describe(origin, id), " is not there yet: op ", origin.producer(),
-             " is still running.");
+    RecordView record;
+    if (!recorder_.trace().read(origin.producer(), record))
+      refuse("gone", "The value of ", tensor_text(recorder_, id),
+             " is gone: the record of the op that made it was forgotten when the recording passed its number "
+             "of records.");
+    if (record.state != RecordState::done || record.head.kind != EventKind::op)
+      refuse("gone", "The value of ", tensor_text(recorder_, id),
+             " is not there yet: the op is still running.");
     planned_.insert(origin.producer());
-    stack.push_back(std::move(visit));
+    stack.push_back({record.number, std::move(record.inputs)});
   }
 
-  void compute(RecordView& record) {
-    check();
+  void compute(std::uint32_t number) {
+    RecordView record;
+    if (!recorder_.trace().read(number, record))
+      refuse("gone", "The value of ", tensor_text(recorder_, target_),
+             " is gone: records on the way to it were forgotten meanwhile.");
     Tensors inputs;
     for (const std::uint64_t id : record.inputs) inputs.push_back(values_.at(id));
     Tensors outputs;
     try {
       outputs = replay_op(*record.head.op, inputs, record.head.attributes);
     } catch (const std::exception& error) {
-      refuse("gone", "Op ", record.number, " failed when it ran again: ", error.what());
+      refuse("gone", "Op ", number, " (", record.name(), ") failed when it ran again: ", error.what());
     }
     inputs.clear();
     for (std::size_t i = 0; i < outputs.size() && i < record.outputs.size(); ++i) {
@@ -108,11 +113,12 @@ class Replay {
       bytes_ += outputs[i].bytes();
       computed_.insert(id);
       values_.insert_or_assign(id, outputs[i]);
+      recorder_.values().add_recomputed(id, outputs[i]);
     }
     for (const std::uint64_t id : record.inputs) release(id);
     if (bytes_ > limits_.bytes)
-      refuse("too_expensive", "Recomputing tensor ", target_, " takes more than ", limits_.bytes >> 20,
-             " MB of memory.");
+      refuse("too_expensive", "Recomputing ", tensor_text(recorder_, target_), " takes more than ",
+             limits_.bytes >> 20, " MB of memory.");
   }
 
   void release(std::uint64_t id) {
@@ -123,12 +129,15 @@ class Replay {
     values_.erase(found);
   }
 
-  const Recorder& recorder_;
+  static constexpr std::chrono::milliseconds progress_interval{100};
+  Recorder& recorder_;
   const std::uint64_t target_;
   const ReplayLimits limits_;
   const CancelFlag* cancel_;
-  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-  std::vector<RecordView> plan_;
+  const ReplayProgress& progress_;
+  std::chrono::steady_clock::time_point next_progress_ =
+      std::chrono::steady_clock::now() + 2 * progress_interval;
+  std::vector<std::uint32_t> plan_;
   std::unordered_set<std::uint32_t> planned_;
   std::unordered_map<std::uint64_t, Tensor> values_;  ///< held ones and recomputed ones that are still needed
   std::unordered_map<std::uint64_t, std::size_t> uses_;
@@ -138,9 +147,9 @@ class Replay {
 
 }  // namespace
 
-FoundValue find_value(const Recorder& recorder, std::uint64_t id, const ReplayLimits& limits,
-                      const CancelFlag* cancel) {
-  return Replay(recorder, id, limits, cancel).run();
+FoundValue find_value(Recorder& recorder, std::uint64_t id, const ReplayLimits& limits,
+                      const CancelFlag* cancel, const ReplayProgress& progress) {
+  return Replay(recorder, id, limits, cancel, progress).run();
 }
 
 }  // namespace tapedeck

@@ -1,8 +1,8 @@
 // A value that is no longer held, computed again from the records: its op on its inputs, recursively.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
+#include <functional>
 #include <stdexcept>
 #include <string>
 
@@ -12,8 +12,6 @@
 namespace tapedeck {
 
 struct ReplayLimits {
-  std::size_t ops = 200000;
-  std::chrono::milliseconds time{20000};
   std::uint64_t bytes = std::uint64_t{2} << 30;  ///< of recomputed values at one moment
 };
 
@@ -30,9 +28,13 @@ struct FoundValue {
   bool recomputed = false;
 };
 
-/// The value of tensor `id`: held, or recomputed bit for bit. From any thread; nothing of it is recorded.
-/// Throws ValueError and Cancelled.
-FoundValue find_value(const Recorder& recorder, std::uint64_t id, const ReplayLimits& limits = {},
-                      const CancelFlag* cancel = nullptr);
+/// Told now and then (at most 10 times a second) while a replay goes on: ops that ran again, and how many
+/// have to; `total` 0: they are still being counted.
+using ReplayProgress = std::function<void(std::uint64_t done, std::uint64_t total)>;
+
+/// The value of tensor `id`: held, or recomputed bit for bit, however long that takes; values on the way to
+/// it are kept for a while. From any thread; nothing of it is recorded. Throws ValueError and Cancelled.
+FoundValue find_value(Recorder& recorder, std::uint64_t id, const ReplayLimits& limits = {},
+                      const CancelFlag* cancel = nullptr, const ReplayProgress& progress = {});
 
 }  // namespace tapedeck

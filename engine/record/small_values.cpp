@@ -68,6 +68,11 @@ std::optional<std::uint32_t> SmallLeaves::put(const Tensor& tensor) {
   return static_cast<std::uint32_t>(index);
 }
 
+std::uint64_t SmallLeaves::bytes() const {
+  const std::lock_guard lock(mutex_);
+  return chunks_.size() * sizeof(Chunk);
+}
+
 Tensor SmallLeaves::get(std::uint32_t index, const RecordedSpec& spec) const {
   const std::lock_guard lock(mutex_);
   return tensor_of(chunks_.at(index / chunk_words)->data() + index % chunk_words, spec);

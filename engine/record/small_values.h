@@ -25,6 +25,7 @@ class RecentSmallValues {
  public:
   explicit RecentSmallValues(std::size_t count = 65536);
   void put(const Tensor& tensor);
+  std::uint64_t bytes() const { return entries_.size() * sizeof(Entry); }
   /// The values of tensor `id`, of `spec`; undefined where they are gone.
   Tensor get(std::uint64_t id, const RecordedSpec& spec) const;
 
@@ -42,6 +43,7 @@ class SmallLeaves {
   /// Returns the index to read it by (below 2^31), or nothing where that many are full.
   std::optional<std::uint32_t> put(const Tensor& tensor);
   Tensor get(std::uint32_t index, const RecordedSpec& spec) const;
+  std::uint64_t bytes() const;
 
  private:
   static constexpr std::size_t chunk_words = 8192;

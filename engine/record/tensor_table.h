@@ -1,6 +1,7 @@
-// What is known of every tensor that a record mentioned: eight bytes each, found by the tensor's id.
+// What is known of every tensor that a record mentioned: twelve bytes each, found by the tensor's id.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <cstdlib>
@@ -20,7 +21,10 @@ class TensorOrigin {
   }
 
   bool known() const { return spec_ != 0; }
-  std::uint32_t spec() const { return spec_; }
+  std::uint32_t spec() const { return spec_ & ~named_bit; }
+  /// Somebody gave it a name: Values knows which.
+  bool named() const { return (spec_ & named_bit) != 0; }
+  TensorOrigin with_name() const { return {maker_, spec_ | named_bit}; }
   bool is_small_leaf() const { return (maker_ & small_bit) != 0; }
   std::uint32_t small_leaf_index() const { return maker_ & ~small_bit; }
   bool is_leaf() const { return known() && (maker_ == 0 || is_small_leaf()); }
@@ -35,6 +39,7 @@ class TensorOrigin {
  private:
   TensorOrigin(std::uint32_t maker, std::uint32_t spec) : maker_(maker), spec_(spec) {}
   static constexpr std::uint32_t small_bit = 1u << 31;
+  static constexpr std::uint32_t named_bit = 1u << 31;
   std::uint32_t maker_ = 0, spec_ = 0;
 };
 
@@ -66,6 +71,23 @@ class TensorTable {
     block->entries[id % block_size].store(origin.pack(), std::memory_order_release);
   }
 
+  /// Nanoseconds that recomputing the value takes, from values that are held, along its longest path; up to
+  /// a minute. 0: it is held, or nobody said.
+  std::uint64_t replay_ns(std::uint64_t id) const {
+    if (id >> block_bits >= directory_size) return 0;
+    const Block* block = directory_[id >> block_bits].load(std::memory_order_acquire);
+    return block ? std::uint64_t{block->costs[id % block_size].load(std::memory_order_relaxed)} * cost_unit_ns
+                 : 0;
+  }
+  /// After set().
+  void set_replay_ns(std::uint64_t id, std::uint64_t nanoseconds) {
+    if (id >> block_bits >= directory_size) return;
+    if (Block* block = directory_[id >> block_bits].load(std::memory_order_acquire))
+      block->costs[id % block_size].store(
+          static_cast<std::uint32_t>(std::min<std::uint64_t>(nanoseconds / cost_unit_ns, UINT32_MAX)),
+          std::memory_order_relaxed);
+  }
+
   std::uint64_t bytes() const { return blocks_.load(std::memory_order_relaxed) * sizeof(Block); }
 
  private:
@@ -73,8 +95,10 @@ class TensorTable {
   static constexpr std::size_t block_size = std::size_t{1} << block_bits;
   static constexpr std::size_t directory_size = std::size_t{1}
                                                 << 24;  // 128 MB of addresses, touched as needed
+  static constexpr std::uint64_t cost_unit_ns = 16;
   struct Block {
     std::atomic<std::uint64_t> entries[block_size];
+    std::atomic<std::uint32_t> costs[block_size];
   };
 
   Block* add_block(std::size_t index) {

@@ -233,6 +233,7 @@ void Trace::end(std::uint32_t number, std::span<const Tensor> outputs, const cha
     errors_[number] = error;
   }
   chunk->publish(number, error ? RecordState::failed : RecordState::done);
+  ended_.fetch_add(1, std::memory_order_relaxed);
   std::uint32_t newest = finished_.load(std::memory_order_relaxed);
   while (newest < number && !finished_.compare_exchange_weak(newest, number, std::memory_order_acq_rel)) {
   }
@@ -270,6 +271,26 @@ bool Trace::read(std::uint32_t number, RecordView& view) const {
   if (const auto found = pending_.find(number); view.state == RecordState::pending && found != pending_.end())
     view.pending_outputs = found->second;
   return true;
+}
+
+std::uint32_t Trace::glance(std::uint32_t first, std::uint32_t last,
+                            const std::function<void(const RecordGlance&)>& visit) const {
+  const std::shared_lock lock(reclaim_);
+  first = std::max({first, oldest_kept(), 1u});
+  last = std::min(last, newest());
+  for (std::uint32_t number = first; number <= last; ++number) {
+    Chunk* chunk = chunk_of(number);
+    const auto state = chunk ? chunk->state(number) : std::nullopt;
+    if (!state) return number;
+    const Slot& slot = chunk->slot(number);
+    const bool ended = *state == RecordState::done || *state == RecordState::failed;
+    visit({number,
+           slot.head,
+           *state,
+           {slot.input_ids(), slot.inputs},
+           {ended ? slot.output_ids() : nullptr, ended ? slot.outputs : 0}});
+  }
+  return std::max(first, last + 1);
 }
 
 std::uint64_t Trace::bytes() const {

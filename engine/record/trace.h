@@ -8,9 +8,11 @@
 #include <boost/container/small_vector.hpp>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <shared_mutex>
+#include <span>
 #include <string>
 #include <thread>
 #include <unordered_map>
@@ -54,6 +56,14 @@ struct RecordView {
   std::string name() const;  ///< the op's, or the function's
 };
 
+/// A record as whoever passes over many of them sees it: valid during the call alone.
+struct RecordGlance {
+  std::uint32_t number = 0;
+  const RecordHead& head;
+  RecordState state = RecordState::pending;
+  std::span<const std::uint64_t> inputs, outputs;
+};
+
 class Trace {
  public:
   /// Keeps the newest `limit` records (rounded up to whole chunks); older ones are forgotten.
@@ -79,10 +89,16 @@ class Trace {
     return std::min(next_.load(std::memory_order_acquire) - 1, newest_possible);
   }
   std::uint32_t newest_finished() const { return finished_.load(std::memory_order_acquire); }
+  std::uint64_t ended() const { return ended_.load(std::memory_order_relaxed); }  ///< done or failed
   std::uint32_t oldest_kept() const { return oldest_.load(std::memory_order_acquire); }
   /// False where there is no such record, or it was forgotten. Waits for a moment where it is just being
   /// written.
   bool read(std::uint32_t number, RecordView& view) const;
+  /// Shows the kept records of [first, last] in order, without a copy; returns the number after the last one
+  /// shown: a smaller one than `last` + 1 where that is just being written. A few thousand at a time: no
+  /// record is forgotten meanwhile.
+  std::uint32_t glance(std::uint32_t first, std::uint32_t last,
+                       const std::function<void(const RecordGlance&)>& visit) const;
   std::uint64_t bytes() const;
 
   TensorTable& tensors() { return tensors_; }
@@ -100,7 +116,7 @@ class Trace {
   std::uint64_t limit_;
   std::unique_ptr<std::atomic<Chunk*>[]> chunks_;
   std::atomic<std::uint32_t> next_{1}, finished_{0}, oldest_{1};
-  std::atomic<std::uint64_t> chunk_count_{0}, extra_bytes_{0};
+  std::atomic<std::uint64_t> chunk_count_{0}, extra_bytes_{0}, ended_{0};
   TensorTable tensors_;
   // Fresh memory is slow, so the next chunk is made ready in the background.
   std::mutex spare_mutex_;

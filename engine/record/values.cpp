@@ -30,12 +30,16 @@ Tensor own_within(const Tensor& tensor, std::uint64_t limit) {
 void Values::add_leaf(const Tensor& tensor, std::uint32_t name) {
   if (table_.get(tensor.id()).known()) {
     const std::lock_guard lock(mutex_);
-    if (name != 0) names_[tensor.id()] = name;
+    if (name != 0) {
+      names_[tensor.id()] = name;
+      table_.set(tensor.id(), table_.get(tensor.id()).with_name());
+    }
     return;
   }
   const std::uint32_t spec = spec_number(tensor);
   const std::optional<std::uint32_t> place = is_small(tensor) ? small_leaves_.put(tensor) : std::nullopt;
-  table_.set(tensor.id(), place ? TensorOrigin::small_leaf(*place, spec) : TensorOrigin::leaf(spec));
+  const TensorOrigin origin = place ? TensorOrigin::small_leaf(*place, spec) : TensorOrigin::leaf(spec);
+  table_.set(tensor.id(), name == 0 ? origin : origin.with_name());
   if (place && name == 0) return;
   const Tensor value = place ? Tensor() : own_within(tensor, options().budget_bytes);
   Evicted evicted;
@@ -84,11 +88,76 @@ void Values::shrink(std::deque<Held>& queue, Evicted& evicted) {
   queue.pop_front();
 }
 
+bool Values::needs_checkpoint(const Tensor& tensor, std::uint64_t replay_ns) const {
+  const std::uint64_t bound =
+      std::max<std::uint64_t>(checkpoint_ns_, tensor.storage()->size() * checkpoint_ns_per_byte_);
+  return replay_ns / checkpoint_scale_.load(std::memory_order_relaxed) >= bound &&
+         !tensor.storage()->borrowed() && !keep_everything_.load(std::memory_order_relaxed);
+}
+
+void Values::add_checkpoint(const Tensor& tensor) {
+  Evicted evicted;
+  const std::lock_guard lock(mutex_);
+  if (!checkpoints_.try_emplace(tensor.id(), tensor).second) return;
+  checkpoint_order_.push_back(tensor.id());
+  bytes_ += tensor.storage()->size();
+  checkpoint_bytes_ += tensor.storage()->size();
+  enforce(evicted);
+}
+
+// Every second one, so that what stays is as far apart everywhere.
+void Values::thin_checkpoints(Evicted& evicted) {
+  std::deque<std::uint64_t> kept;
+  for (std::size_t i = 0; i < checkpoint_order_.size(); ++i) {
+    if (i % 2 == 1) {
+      kept.push_back(checkpoint_order_[i]);
+      continue;
+    }
+    const auto found = checkpoints_.find(checkpoint_order_[i]);
+    subtract(found->second);
+    checkpoint_bytes_ -= found->second.storage()->size();
+    evicted.push_back(std::move(found->second));
+    checkpoints_.erase(found);
+  }
+  checkpoint_order_.swap(kept);
+  constexpr std::uint64_t most = 1 << 20;
+  if (const std::uint64_t scale = checkpoint_scale_.load(); scale < most) checkpoint_scale_.store(2 * scale);
+}
+
+void Values::add_recomputed(std::uint64_t id, const Tensor& value) {
+  if (value.storage()->borrowed()) return;
+  Evicted evicted;
+  const std::lock_guard lock(mutex_);
+  const std::uint64_t size = value.storage()->size();
+  if (size > options_.recomputed_bytes || bytes_ + size > options_.budget_bytes) return;
+  if (!recomputed_.try_emplace(id, value).second) return;
+  recomputed_order_.push_back(id);
+  bytes_ += size;
+  recomputed_bytes_ += size;
+  enforce(evicted);
+}
+
+void Values::drop_recomputed(Evicted& evicted) {
+  const auto found = recomputed_.find(recomputed_order_.front());
+  recomputed_order_.pop_front();
+  subtract(found->second);
+  recomputed_bytes_ -= found->second.storage()->size();
+  evicted.push_back(std::move(found->second));
+  recomputed_.erase(found);
+}
+
 // What can be recomputed goes first; pinned values and the newest result stay.
 void Values::enforce(Evicted& evicted) {
+  while (!recomputed_order_.empty() &&
+         (recomputed_bytes_ > options_.recomputed_bytes || bytes_ > options_.budget_bytes))
+    drop_recomputed(evicted);
   while (window_.size() > 1 && (window_bytes_ > window_limit() || window_.size() > options_.window_count ||
                                 bytes_ > options_.budget_bytes))
     shrink(window_, evicted);
+  // Leaves need the other half sooner or later.
+  while (!checkpoint_order_.empty() &&
+         (checkpoint_bytes_ > options_.budget_bytes / 2 || bytes_ > options_.budget_bytes))
+    thin_checkpoints(evicted);
   while (bytes_ > options_.budget_bytes && everything_.size() > 1) shrink(everything_, evicted);
   while (bytes_ > options_.budget_bytes && !leaf_order_.empty()) drop_oldest_leaf(evicted);
 }
@@ -117,7 +186,7 @@ Tensor Values::held(std::uint64_t id) const {
   if (origin.is_small_leaf()) return small_leaves_.get(origin.small_leaf_index(), spec_of(origin.spec()));
   if (Tensor value = recent_.get(id, spec_of(origin.spec()))) return value;
   const std::lock_guard lock(mutex_);
-  for (const auto* map : {&leaves_, &pinned_, &everything_index_})
+  for (const auto* map : {&leaves_, &pinned_, &everything_index_, &checkpoints_, &recomputed_})
     if (const auto found = map->find(id); found != map->end()) return found->second;
   for (const Held& entry : window_)
     if (entry.id == id) return entry.value;
@@ -131,6 +200,7 @@ std::optional<Summary> Values::statistics_of_dropped(std::uint64_t id) const {
 }
 
 std::uint32_t Values::name(std::uint64_t id) const {
+  if (!table_.get(id).named()) return 0;
   const std::lock_guard lock(mutex_);
   const auto found = names_.find(id);
   return found == names_.end() ? 0 : found->second;
@@ -169,19 +239,27 @@ void Values::clear() {
   decltype(everything_index_) index;
   decltype(leaves_) leaves;
   decltype(pinned_) pinned;
+  decltype(checkpoints_) checkpoints;
+  decltype(recomputed_) recomputed;
   const std::lock_guard lock(mutex_);
   window_.swap(window);
   everything_.swap(everything);
   everything_index_.swap(index);
   leaves_.swap(leaves);
   pinned_.swap(pinned);
+  checkpoints_.swap(checkpoints);
+  recomputed_.swap(recomputed);
   leaf_order_.clear();
-  bytes_ = window_bytes_ = 0;
+  checkpoint_order_.clear();
+  recomputed_order_.clear();
+  checkpoint_scale_.store(1);
+  bytes_ = window_bytes_ = checkpoint_bytes_ = recomputed_bytes_ = 0;
 }
 
 void Values::set_budget(std::uint64_t bytes) {
   Evicted evicted;
   const std::lock_guard lock(mutex_);
+  if (bytes > options_.budget_bytes) checkpoint_scale_.store(1);
   options_.budget_bytes = bytes;
   enforce(evicted);
 }
@@ -203,6 +281,15 @@ KeepingOptions Values::options() const {
 std::uint64_t Values::held_bytes() const {
   const std::lock_guard lock(mutex_);
   return bytes_;
+}
+
+std::uint64_t Values::small_bytes() const {
+  return recent_.bytes() + small_leaves_.bytes();
+}
+
+std::size_t Values::checkpoint_count() const {
+  const std::lock_guard lock(mutex_);
+  return checkpoints_.size();
 }
 
 std::uint64_t Values::leaves_dropped() const {

@@ -1,8 +1,10 @@
 // The values that the recorder holds, within a budget: leaves (they cannot be had again), a window of the
-// latest results, and what the user pinned.
+// latest results, now and then a result behind which recomputing would take long (a checkpoint), what was
+// recomputed lately, and what the user pinned.
 //
-// Held storage cannot be reused by the ops that follow, so the window is short. When leaves alone pass the
-// budget, the oldest go; their statistics stay.
+// Held storage cannot be reused by the ops that follow, so the window is short, and a checkpoint is taken
+// only where the way to it took much longer than its memory costs. When the budget is full, checkpoints are
+// thinned out; when leaves alone pass it, the oldest go, and their statistics stay.
 #pragma once
 
 #include <algorithm>
@@ -29,6 +31,12 @@ struct KeepingOptions {
   /// While somebody steps, what the last steps made is looked at, and speed is no matter.
   std::uint64_t stepping_window_bytes = std::uint64_t{256} << 20;
   std::size_t window_count = 1024;
+  /// A result becomes a checkpoint where recomputing it from what is held takes as long as this, and as many
+  /// nanoseconds for each of its bytes: fresh memory comes at about 4 GB/s, so ops lose 5 percent at most.
+  std::uint64_t checkpoint_ns = 20'000'000;
+  std::uint64_t checkpoint_ns_per_byte = 5;
+  /// Of recomputed values: the neighbours of what somebody looks at are looked at next.
+  std::uint64_t recomputed_bytes = std::uint64_t{256} << 20;
   /// Hold every result within the budget, however old.
   bool keep_everything = false;
 };
@@ -38,12 +46,21 @@ struct KeepingOptions {
 class Values {
  public:
   Values(KeepingOptions options, TensorTable& table)
-      : options_(options), keep_everything_(options.keep_everything), table_(table) {}
+      : options_(options),
+        keep_everything_(options.keep_everything),
+        checkpoint_ns_(options.checkpoint_ns),
+        checkpoint_ns_per_byte_(options.checkpoint_ns_per_byte),
+        table_(table) {}
 
   /// Keeps a value that no op made, and enters it in the table. `name`: a number from intern_name, or 0.
   void add_leaf(const Tensor& tensor, std::uint32_t name);
   /// After the table knows who made it. `stepping`: the gate is not simply open.
   void add_result(const Tensor& tensor, bool stepping = false);
+  /// Whether a result that takes so long to recompute should become a checkpoint. A few nanoseconds.
+  bool needs_checkpoint(const Tensor& tensor, std::uint64_t replay_ns) const;
+  void add_checkpoint(const Tensor& tensor);
+  /// Keeps a value that was recomputed, as long as there is room.
+  void add_recomputed(std::uint64_t id, const Tensor& value);
 
   /// The value, where it is held; else undefined.
   Tensor held(std::uint64_t id) const;
@@ -61,6 +78,8 @@ class Values {
   void set_keep_everything(bool on);
   KeepingOptions options() const;
   std::uint64_t held_bytes() const;
+  std::uint64_t small_bytes() const;  ///< of the copies of small values; no part of the budget
+  std::size_t checkpoint_count() const;
   std::uint64_t leaves_dropped() const;
 
  private:
@@ -76,16 +95,24 @@ class Values {
   }
   void drop_oldest_leaf(Evicted& evicted);
   void shrink(std::deque<Held>& queue, Evicted& evicted);
+  void thin_checkpoints(Evicted& evicted);
+  void drop_recomputed(Evicted& evicted);
   void subtract(const Tensor& tensor) { bytes_ -= tensor.storage()->size(); }
 
   mutable std::mutex mutex_;
   KeepingOptions options_;
   bool stepping_ = false;
   std::atomic<bool> keep_everything_;  ///< as in the options, read without the lock
+  const std::uint64_t checkpoint_ns_, checkpoint_ns_per_byte_;
   TensorTable& table_;
   RecentSmallValues recent_;
   SmallLeaves small_leaves_;
   std::uint64_t bytes_ = 0, window_bytes_ = 0, leaves_dropped_ = 0;
+  std::uint64_t checkpoint_bytes_ = 0, recomputed_bytes_ = 0;
+  /// Doubles whenever checkpoints are thinned out, so that new ones come as rarely as old ones stand.
+  std::atomic<std::uint64_t> checkpoint_scale_{1};
+  std::deque<std::uint64_t> checkpoint_order_, recomputed_order_;
+  std::unordered_map<std::uint64_t, Tensor> checkpoints_, recomputed_;
   std::deque<Held> window_;
   std::deque<Held> everything_;
   std::unordered_map<std::uint64_t, Tensor> everything_index_;

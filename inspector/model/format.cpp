@@ -1,5 +1,7 @@
 #include "inspector/model/format.h"
 
+#include "engine/protocol/record_filter.h"
+
 namespace tapedeck::inspector {
 
 using protocol::Record;
@@ -16,6 +18,10 @@ QString countText(quint64 count) {
   QString text = QString::number(count);
   for (qsizetype at = text.size() - 3; at > 0; at -= 3) text.insert(at, QLatin1Char(','));
   return text;
+}
+
+QString notFetchedText(quint64 record) {
+  return QStringLiteral("Op %1 was not fetched before the session ended.").arg(countText(record));
 }
 
 QString durationText(qint64 nanoseconds) {
@@ -37,17 +43,7 @@ QString kindGlyph(const Record& record) {
 }
 
 QString kindText(const Record& record) {
-  switch (record.kind) {
-    case RecordKind::custom:
-      return QStringLiteral("function with a custom gradient");
-    case RecordKind::playback:
-      return QStringLiteral("playback");
-    case RecordKind::vjp:
-      return record.custom_gradient ? QStringLiteral("VJP (custom gradient)") : QStringLiteral("VJP");
-    case RecordKind::op:
-      break;
-  }
-  return record.backward ? QStringLiteral("backward op") : QStringLiteral("forward op");
+  return QString::fromLatin1(protocol::kind_text(record.kind, record.custom_gradient, record.backward));
 }
 
 QString tensorText(const protocol::TensorInfo& tensor) {

@@ -12,6 +12,7 @@ namespace tapedeck::inspector {
 
 QString shapeText(const std::vector<std::int64_t>& shape);  ///< "784×196"; "scalar" for no axes
 QString countText(quint64 count);                           ///< "1,204"
+QString notFetchedText(quint64 record);                     ///< why a record of a dead session shows nothing
 QString durationText(qint64 nanoseconds);                   ///< "350 ns", "12.5 µs", "1.20 s"
 QString kindGlyph(const protocol::Record& record);  ///< forward ▼, backward ▲, custom ◆, playback ◀◀
 QString kindText(const protocol::Record& record);   ///< "forward op", "VJP (custom gradient)", …

@@ -2,99 +2,117 @@
 
 #include <algorithm>
 
-#include "inspector/model/format.h"
+#include "engine/protocol/record_filter.h"
 
 namespace tapedeck::inspector {
 
-using protocol::Record;
-
 namespace {
 
-const QString channel = QStringLiteral("timeline/filter");
+const QString channel = QStringLiteral("ops/filter");
+
+/// Looked at between two events, where the session is gone.
+constexpr RecordNumber cached_at_once = 5000;
 
 }  // namespace
 
 RecordFilter::RecordFilter(Session* session, QObject* parent) : QObject(parent), session_(session) {
   timer_.setSingleShot(true);
   timer_.setInterval(0);
-  connect(&timer_, &QTimer::timeout, this, &RecordFilter::scan);
+  connect(&timer_, &QTimer::timeout, this, &RecordFilter::search);
   connect(session, &Session::statusChanged, this, &RecordFilter::schedule);
   connect(session, &Session::liveChanged, this, &RecordFilter::schedule);
 }
 
 void RecordFilter::set(const QString& text, Direction direction) {
   text_ = text;
-  words_ = text.split(QLatin1Char(' '), Qt::SkipEmptyParts);
   direction_ = direction;
   restart();
 }
 
 void RecordFilter::setCellLabels(const QHash<QString, QString>& labels) {
-  labels_ = labels;
+  labels_.clear();
+  for (auto label = labels.begin(); label != labels.end(); ++label)
+    labels_.push_back({label.key().toStdString(), label.value().toStdString()});
 }
 
 void RecordFilter::restart() {
   matches_.clear();
+  open_.clear();
   scanned_ = 0;
   session_->drop(channel);
   schedule();
 }
 
+// First: a quote that is still open in the text reaches to its end.
+std::string RecordFilter::expression() const {
+  const char* direction = direction_ == Direction::forward    ? "is:forward "
+                          : direction_ == Direction::backward ? "is:backward "
+                                                              : "";
+  return direction + text_.toStdString();
+}
+
 void RecordFilter::schedule() {
-  if (active() && !session_->asking(channel) && scanned_ < session_->recordCount() && !timer_.isActive())
-    timer_.start();
+  if (!active() || session_->asking(channel) || timer_.isActive()) return;
+  const bool changed = !open_.empty() && session_->live() && session_->status().ended != ended_;
+  if (scanned_ < session_->recordCount() || changed) timer_.start();
 }
 
-bool RecordFilter::matches(const Record& record) const {
-  if (direction_ == Direction::forward && record.backward) return false;
-  if (direction_ == Direction::backward && !record.backward) return false;
-  if (words_.isEmpty()) return true;
-  const QString cell = QString::fromStdString(record.cell);
-  QStringList parts{QString::fromStdString(record.op), kindText(record), QString::fromStdString(record.scope),
-                    labels_.value(cell, cell), QString::fromStdString(record.file)};
-  for (const auto& input : record.inputs) parts << QString::fromStdString(input.name);
-  for (const auto& output : record.outputs) parts << QString::fromStdString(output.name);
-  const QString haystack = parts.join(QLatin1Char('\n'));
-  return std::all_of(words_.begin(), words_.end(),
-                     [&](const QString& word) { return haystack.contains(word, Qt::CaseInsensitive); });
-}
-
-void RecordFilter::scan() {
-  const RecordNumber last = std::min<RecordNumber>(scanned_ + chunk, session_->recordCount());
-  if (!active() || session_->asking(channel) || scanned_ >= last) return;
-  if (scanCached(last, !session_->live())) {
-    emit progressed();
-    schedule();
-    return;
-  }
-  protocol::GetRecords get;
-  get.first = scanned_ + 1;
-  get.count = static_cast<std::uint32_t>(last - scanned_);
-  get.with_previews = false;
+void RecordFilter::search() {
+  if (!active() || session_->asking(channel)) return;
+  if (!session_->live()) return searchCached();
+  protocol::FindRecords find;
+  find.filter = expression();
+  find.labels = labels_;
+  find.first = scanned_ + 1;
+  find.again = open_;
+  ended_ = session_->status().ended;
   // A failure ends the search until the session says something new.
-  session_->request<protocol::Records>(
-      get, this, [this](const protocol::Records& page) { take(page); }, [](const protocol::Failure&) {},
-      channel);
+  session_->request<protocol::FoundRecords>(
+      find, this, [this](const protocol::FoundRecords& found) { take(found); },
+      [](const protocol::Failure&) {}, channel);
 }
 
-bool RecordFilter::scanCached(RecordNumber last, bool skipMissing) {
-  for (RecordNumber number = scanned_ + 1; number <= last && !skipMissing; ++number)
-    if (!session_->cachedRecord(number)) return false;
+void RecordFilter::take(const protocol::FoundRecords& found) {
+  for (const std::uint64_t number : std::exchange(open_, {}))
+    correct(number, std::find(found.again.begin(), found.again.end(), number) != found.again.end());
+  // The session may be ahead of what it last told.
+  const auto known = std::min<RecordNumber>(found.scanned, session_->recordCount());
+  const bool advanced = known > scanned_;
+  for (std::size_t i = 0; i + 1 < found.runs.size(); i += 2)
+    for (auto number = std::max<RecordNumber>(found.runs[i], scanned_ + 1);
+         number <= std::min<RecordNumber>(found.runs[i + 1], known); ++number)
+      if (matches_.empty() || matches_.back() < number) matches_.push_back(number);
+  for (const std::uint64_t number : found.open)
+    if (number <= known) open_.push_back(number);
+  scanned_ = std::max(scanned_, known);
+  emit progressed();
+  if (advanced) schedule();
+}
+
+void RecordFilter::correct(RecordNumber number, bool matches) {
+  const auto place = std::lower_bound(matches_.begin(), matches_.end(), number);
+  const bool there = place != matches_.end() && *place == number;
+  if (there == matches) return;
+  const int row = static_cast<int>(place - matches_.begin());
+  if (matches) {
+    emit aboutToInsert(row);
+    matches_.insert(place, number);
+    emit inserted();
+  } else {
+    emit aboutToRemove(row);
+    matches_.erase(place);
+    emit removed();
+  }
+}
+
+void RecordFilter::searchCached() {
+  const protocol::Filter filter = protocol::parse_filter(expression());
+  const RecordNumber last = std::min<RecordNumber>(scanned_ + cached_at_once, session_->recordCount());
   for (RecordNumber number = scanned_ + 1; number <= last; ++number) {
-    const Record* record = session_->cachedRecord(number);
-    if (record && matches(*record)) matches_.push_back(number);
+    const protocol::Record* record = session_->cachedRecord(number);
+    if (record && protocol::matches(filter, *record, labels_)) matches_.push_back(number);
   }
-  scanned_ = last;
-  return true;
-}
-
-void RecordFilter::take(const protocol::Records& page) {
-  if (page.records.empty()) return;  // as a failure
-  for (const Record& record : page.records) {
-    if (record.number <= scanned_) continue;
-    scanned_ = record.number;
-    if (matches(record)) matches_.push_back(record.number);
-  }
+  scanned_ = std::max(scanned_, last);
   emit progressed();
   schedule();
 }

@@ -159,10 +159,23 @@ RecordsModel::RecordsModel(Session* session, QObject* parent)
     d_->grow();
     d_->changed(first, last);
   });
+  connect(session, &Session::liveChanged, this, [this] {
+    if (d_->rows) emit dataChanged(index(0, 0), index(d_->rows - 1, ColumnCount - 1));
+  });
   connect(session, &Session::cleared, this, [this] {
     d_->pending = 0;
     d_->filter->restart();
     d_->reset();
+  });
+  connect(d_->filter, &RecordFilter::aboutToInsert, this, [this](int row) { beginInsertRows({}, row, row); });
+  connect(d_->filter, &RecordFilter::inserted, this, [this] {
+    ++d_->rows;
+    endInsertRows();
+  });
+  connect(d_->filter, &RecordFilter::aboutToRemove, this, [this](int row) { beginRemoveRows({}, row, row); });
+  connect(d_->filter, &RecordFilter::removed, this, [this] {
+    --d_->rows;
+    endRemoveRows();
   });
   connect(d_->filter, &RecordFilter::progressed, this, [this] {
     d_->grow();
@@ -198,11 +211,16 @@ QVariant RecordsModel::data(const QModelIndex& index, int role) const {
       return record && record->state == RecordState::failed;
     case Qt::DisplayRole:
       if (index.column() == Number) return countText(number);
-      return record ? d_->text(*record, index.column()) : QStringLiteral("…");
+      if (record) return d_->text(*record, index.column());
+      if (d_->session->live()) return QStringLiteral("…");
+      return index.column() == Op ? QStringLiteral("not fetched") : QString();
     case Qt::ToolTipRole:
-      return record ? d_->toolTip(*record) : QVariant();
+      if (record) return d_->toolTip(*record);
+      return d_->session->live() ? QVariant() : notFetchedText(number);
     case Qt::AccessibleTextRole:
-      return record ? d_->toolTip(*record) : QStringLiteral("op %1, loading").arg(countText(number));
+      if (record) return d_->toolTip(*record);
+      return d_->session->live() ? QStringLiteral("op %1, loading").arg(countText(number))
+                                 : notFetchedText(number);
     default:
       return {};
   }

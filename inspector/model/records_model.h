@@ -40,8 +40,8 @@ class RecordsModel : public QAbstractTableModel {
   void setCellLabels(const QHash<QString, QString>& labels);
   QString cellLabel(const QString& cell) const;
 
-  /// Every word of `text` must occur (whatever the case) in op, kind, scope, cell, place or a tensor's name.
-  /// Matches are found from the first record on in the background; rows appear as they are found.
+  /// Words as engine/protocol/record_filter.h explains: every one must occur in op, kind, scope, cell, file
+  /// or a tensor's name. The session searches from the first record on; rows appear as they are found.
   void setFilter(const QString& text, Direction direction);
   QString filterText() const;
   Direction direction() const;

@@ -68,7 +68,8 @@ void Session::Private::moveCursor(RecordNumber number) {
 void Session::Private::followStatus(bool now) {
   if (!following) return;
   const RecordNumber target = status.stopped_before ? status.stopped_before : status.finished;
-  if (target == 0 || target == candidate) return;
+  const bool idle = !status.stopped_before && status.running_cell.empty();
+  if (target == 0 || (target == candidate && idle == aimedIdle)) return;
   const bool running = !status.stopped_before && live;
   if (running && !now && sinceFollowed.isValid() && sinceFollowed.elapsed() < follow_interval_ms) {
     if (!followTimer.isActive())
@@ -78,15 +79,16 @@ void Session::Private::followStatus(bool now) {
   followTimer.stop();
   sinceFollowed.start();
   candidate = target;
+  aimedIdle = idle;
   aim();
 }
 
-// The candidate, or what it runs inside of. Records that this needs and that are not here are asked for
-// first.
+// The candidate, or, while a cell runs, what it runs inside of. Records that this needs and that are not here
+// are asked for first.
 void Session::Private::aim() {
   aiming = false;
   RecordNumber target = candidate;
-  while (target != status.stopped_before && target <= status.records) {
+  while (!aimedIdle && target != status.stopped_before && target <= status.records) {
     const protocol::Record* record = q->record(target);
     if (!record) {
       aiming = live;
@@ -110,11 +112,13 @@ void Session::Private::takeStatus(const protocol::Status& next) {
   status = next;
   // A page may have told of newer records before the notice came.
   status.records = std::max(next.records, before.records);
-  refreshOpen();
+  const std::optional<Run> news = takeStop();
   // The heartbeat tells the same once a second.
   if (!same(status, before)) emit q->statusChanged();
-  if (next.stopped_before != before.stopped_before) emit q->stopped(next.stopped_before);
+  if (news) emit q->recordsChanged(news->first, news->second);
+  refreshOpen();
   followStatus(false);
+  if (next.stopped_before != before.stopped_before) emit q->stopped(next.stopped_before);
 }
 
 void Session::Private::setLive(bool on) {

@@ -30,8 +30,8 @@ class Session : public QObject {
   const protocol::Status& status() const;
 
   /// The record that all views show; 0: none. While it follows, it is the newest interesting record: the
-  /// pending one at the gate, else the last that finished (of the ops inside a VJP or custom gradient, that
-  /// VJP or custom gradient; while the gate is open it moves at most ten times a second).
+  /// pending one at the gate, else the last that finished. While a cell runs it moves at most ten times a
+  /// second, and of the ops inside a VJP or custom gradient it is that VJP or custom gradient.
   RecordNumber cursor() const;
   bool following() const;
   RecordNumber recordCount() const;
@@ -46,25 +46,27 @@ class Session : public QObject {
 
   using Answer = std::function<void(const protocol::Reply& reply)>;
   using Failed = std::function<void(const protocol::Failure& failure)>;
+  using Progressed = std::function<void(const protocol::Progress& progress)>;
 
   /// Asks the session. `answer` is called once, later, on this thread, also with a Failure; where the session
   /// ends first, with a Failure of code "ended". It is never called when `context` goes first, when the
   /// same channel (one per view and purpose, "tensor/tile") asks anew or is dropped, or when another
   /// session begins. False where nobody is there to ask: then it is not called either.
-  bool request(const protocol::Request& message, QObject* context, Answer answer,
-               const QString& channel = {});
+  /// `progressed`: called before it, now and then, where the answer takes long.
+  bool request(const protocol::Request& message, QObject* context, Answer answer, const QString& channel = {},
+               Progressed progressed = {});
   /// The same, for the kind of reply that is expected; `failed` gets everything else.
   template <class Expected>
   bool request(const protocol::Request& message, QObject* context,
-               std::function<void(const Expected& reply)> answer, Failed failed,
-               const QString& channel = {}) {
+               std::function<void(const Expected& reply)> answer, Failed failed, const QString& channel = {},
+               Progressed progressed = {}) {
     return request(
         message, context,
         [answer = std::move(answer), failed = std::move(failed)](const protocol::Reply& reply) {
           if (const auto* expected = std::get_if<Expected>(&reply)) return answer(*expected);
           failed(failureOf(reply));
         },
-        channel);
+        channel, std::move(progressed));
   }
   /// The channel's request is no longer wanted.
   void drop(const QString& channel);

@@ -11,6 +11,8 @@ namespace {
 constexpr std::size_t max_flights = 2;
 constexpr std::size_t max_wanted = 64;
 constexpr std::size_t max_refreshed = 64;
+/// A stop brings the records that a step changed; where it does not come soon, they are asked for.
+constexpr int stop_patience_ms = 60;
 
 }  // namespace
 
@@ -21,7 +23,11 @@ void Session::Private::want(RecordNumber number) {
   wanted.push_front(page);
   // Views ask again when they paint, so an old wish can be forgotten.
   if (wanted.size() > max_wanted) wanted.pop_back();
-  if (!flushTimer.isActive()) flushTimer.start();
+  flushIn(0);
+}
+
+void Session::Private::flushIn(int milliseconds) {
+  if (!flushTimer.isActive() || flushTimer.remainingTime() > milliseconds) flushTimer.start(milliseconds);
 }
 
 bool Session::Private::inFlight(RecordNumber first, RecordNumber last) const {
@@ -77,7 +83,25 @@ void Session::Private::refreshOpen() {
     if (*number == status.stopped_before && record->state == protocol::RecordState::pending) continue;
     stale.insert(*number);
   }
-  if (!stale.empty() && !flushTimer.isActive()) flushTimer.start();
+  if (!stale.empty()) flushIn(status.gate == protocol::GateState::will_stop ? stop_patience_ms : 0);
+}
+
+// What the stop's status says of its records is newer than what is here. Which of them are news, if any.
+std::optional<Session::Private::Run> Session::Private::takeStop() {
+  std::vector<protocol::Record> news = std::exchange(status.stop, {});
+  std::erase_if(news, [this](const protocol::Record& record) {
+    const protocol::Record* known = cache.find(record.number);
+    return record.number == 0 || record.number > status.records || (known && known->state == record.state);
+  });
+  if (news.empty()) return std::nullopt;
+  RecordNumber first = ~RecordNumber{0}, last = 0;
+  for (const protocol::Record& record : news) {
+    first = std::min<RecordNumber>(first, record.number);
+    last = std::max<RecordNumber>(last, record.number);
+    stale.erase(record.number);
+  }
+  cache.insert(std::move(news));
+  return Run{first, last};
 }
 
 void Session::Private::takeRecords(const Run& run, const protocol::Records& records) {
@@ -88,7 +112,7 @@ void Session::Private::takeRecords(const Run& run, const protocol::Records& reco
   std::erase_if(
       asked, [&run](const auto& record) { return record.number < run.first || record.number > run.second; });
   cache.insert(std::move(asked));
-  if (!flushTimer.isActive()) flushTimer.start();
+  flushIn(0);
   if (!records.records.empty()) emit q->recordsChanged(first, last);
   if (aiming) aim();
 }

@@ -6,6 +6,7 @@
 #include <QTimer>
 #include <deque>
 #include <map>
+#include <optional>
 #include <set>
 #include <unordered_map>
 #include <utility>
@@ -32,6 +33,7 @@ struct Session::Private {
   struct Pending {
     QPointer<QObject> context;
     Answer answer;
+    Progressed progressed;
     QString channel;
   };
   std::unordered_map<quint64, Pending> pending;
@@ -51,7 +53,9 @@ struct Session::Private {
   void want(RecordNumber number);
   void flush();
   bool inFlight(RecordNumber first, RecordNumber last) const;
+  void flushIn(int milliseconds);
   void refreshOpen();
+  std::optional<Run> takeStop();
   void takeRecords(const Run& run, const protocol::Records& records);
   void takeFailure(const Run& run, const protocol::Failure& failure);
   void clear();
@@ -60,6 +64,7 @@ struct Session::Private {
   RecordNumber cursor = 0;
   bool following = true;
   RecordNumber candidate = 0;  ///< what following last aimed at
+  bool aimedIdle = false;      ///< no cell ran then
   bool aiming = false;         ///< its record, or that of a parent, is on its way
   QTimer followTimer;
   QElapsedTimer sinceFollowed;

@@ -4,12 +4,12 @@
 namespace tapedeck::inspector {
 
 bool Session::request(const protocol::Request& message, QObject* context, Answer answer,
-                      const QString& channel) {
+                      const QString& channel, Progressed progressed) {
   if (!d_->live || !d_->source) return false;
   if (const auto older = d_->newestOfChannel.find(channel); older != d_->newestOfChannel.end())
     d_->takePending(older->second);  // the source tells the session
   const quint64 id = d_->source->request(message, channel);
-  d_->pending[id] = {context, std::move(answer), channel};
+  d_->pending[id] = {context, std::move(answer), std::move(progressed), channel};
   if (!channel.isEmpty()) d_->newestOfChannel[channel] = id;
   return true;
 }
@@ -50,6 +50,13 @@ Session::Private::Pending Session::Private::takePending(quint64 request) {
 }
 
 void Session::Private::answer(quint64 request, const protocol::Reply& reply) {
+  if (const auto* progress = std::get_if<protocol::Progress>(&reply)) {
+    const auto found = pending.find(request);
+    if (found == pending.end()) return;
+    const Pending asked = found->second;  // whoever is told may ask anew
+    if (asked.context && asked.progressed) asked.progressed(*progress);
+    return;
+  }
   const Pending waiting = takePending(request);
   if (waiting.context && waiting.answer) waiting.answer(reply);
 }

@@ -2,6 +2,7 @@
 #include <QTimer>
 #include <algorithm>
 
+#include "inspector/model/format.h"
 #include "inspector/model/tape_graph.h"
 
 namespace tapedeck::inspector {
@@ -53,6 +54,17 @@ struct TapeGraphModel::Private {
     return record ? record->tape : 0;
   }
 
+  /// The ops inside of built-in VJPs are no nodes: the VJP is where they are.
+  RecordNumber drawn(RecordNumber cursor) const {
+    for (const Record* at = session->cachedRecord(cursor); at && at->parent && at->parent < cursor;) {
+      const Record* parent = session->cachedRecord(at->parent);
+      if (parent && parent->kind == protocol::RecordKind::vjp && !parent->custom_gradient)
+        cursor = parent->number;
+      at = parent && parent->number < at->number ? parent : nullptr;
+    }
+    return cursor;
+  }
+
   quint64 newestTape(RecordNumber cursor) const {
     for (RecordNumber number = cursor; number && cursor - number < tape_search; --number) {
       const Record* record = session->cachedRecord(number);
@@ -81,13 +93,19 @@ struct TapeGraphModel::Private {
   }
 
   void update() {
-    const RecordNumber cursor = session->cursor();
+    const RecordNumber cursor = drawn(session->cursor());
     if (cursor == 0) {
       show({});
       return;
     }
     const Record* record = session->record(cursor);
-    if (!record) return;  // recordsChanged comes
+    if (!record && session->live()) return;  // recordsChanged comes
+    if (!record) {
+      problem = notFetchedText(cursor);
+      show({});
+      return;
+    }
+    if (!session->live()) problem.clear();
     quint64 wanted = tapeOf(record);
     if (!wanted) wanted = newestTape(cursor);
     if (!wanted) {
@@ -211,7 +229,7 @@ TapeGraphModel::TapeGraphModel(Session* session, QObject* parent)
     if (seen) d_->schedule();
   });
   connect(session, &Session::liveChanged, this, [this](bool live) {
-    if (live) d_->schedule();
+    if (live || d_->session->cursor()) d_->schedule();
   });
   connect(session, &Session::cleared, this, [this] {
     d_->forget();

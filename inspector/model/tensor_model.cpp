@@ -56,7 +56,7 @@ const Record* TensorModel::Private::find(RecordNumber number) {
 void TensorModel::Private::update() {
   const RecordNumber cursor = session->cursor();
   const Record* record = session->record(cursor);
-  if (!record && cursor) return;  // recordsChanged comes; until then the old tensor stays
+  if (!record && cursor && session->live()) return;  // recordsChanged comes; until then the old tensor stays
   std::vector<TensorChip> next;
   const Record* ran = record ? justRan(*record) : nullptr;
   if (record) next = tensorChips(*record, ran);
@@ -65,6 +65,9 @@ void TensorModel::Private::update() {
   const int chosen = chooseChip(next, sticky, ran && (reason == "step" || reason == "step out"));
   chips = std::move(next);
   showChip(chosen);
+  if (record || !cursor) return;
+  problem = notFetchedText(cursor);
+  emit q->tileChanged();
 }
 
 void TensorModel::Private::showChip(int index) {
@@ -165,6 +168,7 @@ TensorModel::TensorModel(Session* session, QObject* parent)
   });
   connect(session, &Session::liveChanged, this, [this](bool live) {
     if (live && d_->shown.id && !d_->tile) d_->want(!d_->statistics);
+    if (!live) d_->update();
     emit tileChanged();
   });
   connect(session, &Session::cleared, this, [this] {
@@ -230,6 +234,9 @@ QString TensorModel::statisticsProblem() const {
 }
 bool TensorModel::loading() const {
   return d_->asking() || (d_->tileDue && d_->shown.id && d_->session->live());
+}
+QString TensorModel::progress() const {
+  return loading() ? d_->progress : QString();
 }
 QString TensorModel::problem() const {
   return d_->problem;

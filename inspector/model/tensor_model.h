@@ -73,6 +73,8 @@ class TensorModel : public QObject {
   const protocol::Statistics* statistics() const;
   QString statisticsProblem() const;  ///< why there are none, for the user; empty: they are here or come
   bool loading() const;
+  /// How far the session has come with recomputing the values, for the user; empty: nothing to tell.
+  QString progress() const;
   QString problem() const;  ///< why there are no values ("gone", not made yet, …), for the user; else empty
 
  public slots:
@@ -95,7 +97,7 @@ class TensorModel : public QObject {
  signals:
   void chipsChanged();   ///< chips or the current one
   void layoutChanged();  ///< tensor, shape, slice, images or reshape error
-  void tileChanged();    ///< tile(), imageTile(), loading() or problem()
+  void tileChanged();    ///< tile(), imageTile(), loading(), progress() or problem()
   void statisticsChanged();
 
  private:

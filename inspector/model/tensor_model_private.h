@@ -37,7 +37,7 @@ struct TensorModel::Private {
   std::optional<protocol::Tile> tile;
   std::optional<ImageTile> imageTile;
   std::optional<protocol::Statistics> statistics;
-  QString problem;
+  QString problem, progress;
 
   QTimer timer;
   bool tileDue = false, statisticsDue = false;
@@ -64,6 +64,7 @@ struct TensorModel::Private {
   bool asking() const;  ///< for a tile
   void takeTile(const protocol::Tile& answer);
   void takeFailure(const protocol::Failure& failure);
+  void takeProgress(const protocol::Progress& told);
   bool fits(const protocol::Tile& answer) const;
 };
 

@@ -1,4 +1,5 @@
 // The shown tensor's values: what is asked for, and whether the answer fits.
+#include "inspector/model/format.h"
 #include "inspector/model/tensor_model_private.h"
 
 namespace tapedeck::inspector {
@@ -35,7 +36,7 @@ void TensorModel::Private::ask() {
 void TensorModel::Private::askTile() {
   if (shown.id == 0) return;
   if (!session->live()) {
-    problem = QStringLiteral("The session has ended: these values were not looked at while it ran.");
+    problem = QStringLiteral("These values were not fetched before the session ended.");
     if (!tile && !imageTile) emit q->tileChanged();
     return;
   }
@@ -60,9 +61,11 @@ void TensorModel::Private::askTile() {
     get.row_step = window.rowStep;
     get.column_step = window.columnStep;
   }
+  progress.clear();
   session->request<protocol::Tile>(
       get, q, [this](const protocol::Tile& answer) { takeTile(answer); },
-      [this](const protocol::Failure& failure) { takeFailure(failure); }, tile_channel);
+      [this](const protocol::Failure& failure) { takeFailure(failure); }, tile_channel,
+      [this](const protocol::Progress& told) { takeProgress(told); });
 }
 
 void TensorModel::Private::askStatistics() {
@@ -99,12 +102,25 @@ bool TensorModel::Private::fits(const protocol::Tile& answer) const {
   return grid.rows * grid.columns == (grid.alongColumns ? answer.rows : answer.columns);
 }
 
+void TensorModel::Private::takeProgress(const protocol::Progress& told) {
+  const QString what =
+      shown.name.empty() ? QStringLiteral("these values") : QString::fromStdString(shown.name);
+  progress = told.total == 0
+                 ? QStringLiteral("Recomputing %1: looking for the ops that must run again …").arg(what)
+                 : QStringLiteral("Recomputing %1: %2 of %3 ops ran again (%4 %)")
+                       .arg(what, countText(told.done), countText(told.total))
+                       .arg(told.done * 100 / told.total);
+  emit q->tileChanged();
+}
+
 void TensorModel::Private::takeFailure(const protocol::Failure& failure) {
-  if (failure.code == "ended" && tile) {  // what was fetched stays
+  const bool ended = failure.code == "ended";
+  if (ended && tile) {  // what was fetched stays
     emit q->tileChanged();
     return;
   }
-  problem = QString::fromStdString(failure.reason);
+  problem = ended ? QStringLiteral("These values were not fetched before the session ended.")
+                  : QString::fromStdString(failure.reason);
   tile.reset();
   imageTile.reset();
   emit q->tileChanged();

@@ -1,6 +1,6 @@
 // What recording costs: nanoseconds for a small op (multiply of two scalars) and for one of 16,384 floats,
-// without a recorder, with records alone, with the default keeping of values, and with a server attached
-// whose gate is open. One line of JSON per case; medians.
+// (and of chains of them) without a recorder, with records alone, with the default keeping of values, and
+// with a server attached whose gate is open. One line of JSON per case; medians.
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -19,9 +19,14 @@ using namespace tapedeck;
 
 namespace {
 
-double time_of(const Tensor& x, int count) {
+/// `chained`: each result goes into the next op, so that there is a long way back to it, and checkpoints.
+double time_of(const Tensor& x, int count, bool chained) {
   const auto start = std::chrono::steady_clock::now();
-  for (int i = 0; i < count; ++i) ops::multiply(x, x);
+  Tensor value = x;
+  for (int i = 0; i < count; ++i) {
+    Tensor product = ops::multiply(value, x);
+    if (chained) value = std::move(product);
+  }
   const std::chrono::duration<double, std::nano> time = std::chrono::steady_clock::now() - start;
   return time.count() / count;
 }
@@ -38,7 +43,7 @@ struct Case {
 };
 
 /// The cases take turns, so that a slower moment of the machine meets all of them.
-void measure(const char* op, const Tensor& x, int count, const std::filesystem::path& folder) {
+void measure(const char* op, const Tensor& x, int count, bool chained, const std::filesystem::path& folder) {
   constexpr int rounds = 31;
   std::vector<Case> cases(4);
   const char* names[] = {"no recorder", "records only", "default keeping", "attached, gate open"};
@@ -52,8 +57,8 @@ void measure(const char* op, const Tensor& x, int count, const std::filesystem::
   for (int round = 0; round < rounds; ++round)
     for (Case& one : cases) {
       if (one.recorder) one.recorder->set_recording(true);
-      time_of(x, count / 10);
-      one.times.push_back(time_of(x, count));
+      time_of(x, count / 10, chained);
+      one.times.push_back(time_of(x, count, chained));
       if (one.recorder) one.recorder->set_recording(false);
     }
   const double base = median(cases[0].times);
@@ -64,8 +69,9 @@ void measure(const char* op, const Tensor& x, int count, const std::filesystem::
     std::printf(
         "{\"bench\": \"recorder\", \"op\": \"%s\", \"case\": \"%s\", \"ns_per_op\": %.1f, \"added_ns\": "
         "%.1f, "
-        "\"bytes_per_record\": %.0f}\n",
-        op, one.name, median(one.times), median(one.times) - base, bytes);
+        "\"bytes_per_record\": %.0f, \"checkpoints\": %zu}\n",
+        op, one.name, median(one.times), median(one.times) - base, bytes,
+        one.recorder ? one.recorder->values().checkpoint_count() : 0);
   }
 }
 
@@ -75,10 +81,14 @@ int main() {
   register_all_ops();
   char folder[] = "/tmp/tapedeck-bench-XXXXXX";  // mkdtemp makes it 0700
   if (!mkdtemp(folder)) return EXIT_FAILURE;
-  measure("multiply ()", Tensor::scalar(1.5), 20000, folder);
+  measure("multiply ()", Tensor::scalar(1.5), 20000, false, folder);
   Tensor vector = Tensor::allocate(DType::float32, {16384});
-  std::fill_n(vector.writable_data<float>(), 16384, 1.5f);
-  measure("multiply (16384,)", vector, 2000, folder);
+  std::fill_n(vector.writable_data<float>(), 16384, 1.f);
+  measure("multiply (16384,)", vector, 2000, false, folder);
+  measure("multiply (16384,), a chain", vector, 2000, true, folder);
+  Tensor large = Tensor::allocate(DType::float32, {1 << 20});
+  std::fill_n(large.writable_data<float>(), 1 << 20, 1.f);
+  measure("multiply (1048576,), a chain", large, 100, true, folder);
   std::filesystem::remove_all(folder);
   return EXIT_SUCCESS;
 }

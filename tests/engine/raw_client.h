@@ -46,11 +46,13 @@ class RawClient {
     return tapedeck::protocol::decode_reply(span(body));
   }
 
-  /// The reply to `request`; unasked ones before it are passed over.
+  /// The reply to `request`; unasked ones and progress before it are passed over.
   tapedeck::protocol::Reply reply_to(std::uint64_t request) {
     const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(30);
     while (std::chrono::steady_clock::now() < give_up)
-      if (auto reply = receive(std::chrono::milliseconds(200)); reply && reply->request == request)
+      if (auto reply = receive(std::chrono::milliseconds(200));
+          reply && reply->request == request &&
+          !std::holds_alternative<tapedeck::protocol::Progress>(reply->message))
         return std::move(reply->message);
     throw std::runtime_error("no reply came");
   }

@@ -37,6 +37,19 @@ const OpDef& slow_op() {
                                    nullptr));
 }
 
+/// Takes as long as it is told to.
+std::atomic<int> dawdling_milliseconds{0};
+Tensor dawdling(const Tensor& x) {
+  static const OpDef& op =
+      op_named("test_dawdling", unary(
+                                    [](const OpContext& call) -> Tensors {
+                                      std::this_thread::sleep_for(milliseconds(dawdling_milliseconds));
+                                      return {fill(call.outputs[0], [](std::size_t i) { return double(i); })};
+                                    },
+                                    nullptr));
+  return run_op1(op, {x});
+}
+
 }  // namespace
 
 class TestDebugAnswers : public QObject {
@@ -204,6 +217,7 @@ class TestDebugAnswers : public QObject {
   void a_long_answer_can_be_cancelled_and_holds_nobody_up() {
     RecorderOptions options;
     options.keeping.window_bytes = 1;
+    options.keeping.recomputed_bytes = 0;
     options.keeping.window_count = 1;
     Served served(options);
     const Tensor x = ramp(100);
@@ -219,10 +233,12 @@ class TestDebugAnswers : public QObject {
     client.ask<Status>(GetStatus{});
     QCOMPARE(other.ask<Tile>(tile_of(x, 1, 3)).values.size(), 3u);
     const std::uint64_t second = client.send(GetStatistics{target.id(), 4});
-    QVERIFY(wait_for([] { return slow_ops_running == 2; }));
-    const std::uint64_t waiting = client.send(GetStatistics{x.id(), 4});
-    client.send(Cancel{request});
+    // One replay at a time: the second waits for its turn, and what is held does not.
+    const std::uint64_t waiting = client.send(GetStatistics{target.id(), 8});
+    QCOMPARE(other.ask<Statistics>(GetStatistics{x.id(), 4}).source, std::string("held"));
+    QCOMPARE(slow_ops_running.load(), 1);
     client.send(Cancel{waiting});
+    client.send(Cancel{request});
     client.send(Cancel{123456});
     client.ask<Status>(GetStatus{});
     slow_ops = false;
@@ -230,33 +246,80 @@ class TestDebugAnswers : public QObject {
     while (!replies.contains(request) || !replies.contains(second) || !replies.contains(waiting)) {
       const auto reply = client.receive(milliseconds(20000));
       QVERIFY(reply);
-      replies[reply->request] = reply->message;
+      if (!std::holds_alternative<Progress>(reply->message)) replies[reply->request] = reply->message;
     }
     QCOMPARE(std::get<Failure>(replies[request]).code, std::string("cancelled"));
     QCOMPARE(std::get<Failure>(replies[waiting]).code, std::string("cancelled"));
     QCOMPARE(std::get<Statistics>(replies[second]).source, std::string("recomputed"));
   }
 
-  void a_value_that_costs_too_much_is_refused() {
+  void a_long_recomputation_tells_its_progress_until_it_is_cancelled() {
     RecorderOptions options;
     options.keeping.window_bytes = 1;
-    ReplayLimits limits;
-    limits.ops = 10;
-    Served served(options, limits);
+    options.keeping.recomputed_bytes = 0;
+    Served served(options);
     Tensor value = ramp(100);
-    for (int i = 0; i < 20; ++i) value = multiply(value, value);
+    for (int i = 0; i < 1000; ++i) value = dawdling(value);
     const Tensor target = value;
     multiply(ramp(100), ramp(100));
     RawClient client = served.client();
     client.greet();
-    const Failure failure = client.ask<Failure>(tile_of(target, 1, 1));
-    QCOMPARE(failure.code, std::string("too_expensive"));
-    QVERIFY(failure.reason.find("more than 10 ops") != std::string::npos);
+    dawdling_milliseconds = 5;
+    const std::uint64_t request = client.send(tile_of(target, 1, 1));
+    const auto next = [&]() -> Reply {
+      while (true) {
+        const auto reply = client.receive(milliseconds(20000));
+        if (!reply) throw std::runtime_error("nothing came");
+        if (reply->request == request) return reply->message;
+      }
+    };
+    const auto progress = std::get<Progress>(next());
+    QCOMPARE(progress.total, 1000u);
+    client.send(Cancel{request});
+    Reply last = next();
+    while (std::holds_alternative<Progress>(last)) last = next();
+    QCOMPARE(std::get<Failure>(last).code, std::string("cancelled"));
+    dawdling_milliseconds = 0;
+  }
+
+  void a_stop_brings_the_records_of_the_step() {
+    Served served;
+    RawClient client = served.client();
+    client.greet();
+    client.ask<Status>(SetGate{GateCommand::pause});
+    std::thread program([] {
+      const Tensor x = ramp(2);
+      multiply(multiply(x, x), x);
+    });
+    const auto stop_after = [&](std::uint64_t older) {
+      while (true) {
+        const auto reply = client.receive(milliseconds(20000));
+        if (!reply) throw std::runtime_error("nothing came");
+        if (const auto* status = std::get_if<Status>(&reply->message))
+          if (status->stopped_before > older) return *status;
+      }
+    };
+    const Status first = stop_after(0);
+    QCOMPARE(first.stop.size(), 1u);
+    QCOMPARE(first.stop[0].state, RecordState::pending);
+    QCOMPARE(first.stop[0].outputs[0].shape, std::vector<std::int64_t>{2});
+    const std::uint64_t ended = first.ended;
+    client.send(SetGate{GateCommand::step_op});
+    const Status second = stop_after(first.stopped_before);
+    QCOMPARE(second.stop.size(), 2u);
+    QCOMPARE(second.stop[0].number, first.stopped_before);
+    QCOMPARE(second.stop[0].state, RecordState::done);
+    QCOMPARE(second.stop[0].outputs[0].preview, std::string("[0.25 2.25]"));
+    QCOMPARE(second.stop[1].number, second.stopped_before);
+    QCOMPARE(second.ended, ended + 1);
+    client.send(SetGate{GateCommand::run});
+    program.join();
   }
 
   void pinning_holds_a_value() {
     RecorderOptions options;
     options.keeping.window_bytes = 1;
+    options.keeping.recomputed_bytes = 0;
     Served served(options);
     const Tensor x = ramp(100);
     const std::uint64_t id = multiply(x, x).id();

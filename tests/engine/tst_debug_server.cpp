@@ -50,9 +50,9 @@ class TestDebugServer : public QObject {
     RawClient client = served.client();
     const Refused refused = client.ask<Refused>(Hello{7, "Tapedeck 9"});
     QCOMPARE(refused.protocol_version, protocol::version);
-    QCOMPARE(refused.reason,
-             std::string("The session speaks version 1 of the debug protocol, Tapedeck 9 version 7. "
-                         "Restart the session with the same version of Tapedeck."));
+    QCOMPARE(refused.reason, "The session speaks version " + std::to_string(protocol::version) +
+                                 " of the debug protocol, Tapedeck 9 version 7. "
+                                 "Restart the session with the same version of Tapedeck.");
     QCOMPARE(client.ask<Failure>(GetStatus{}).code, std::string("bad_request"));
   }
 

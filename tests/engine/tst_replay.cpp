@@ -8,6 +8,7 @@
 #include "engine/ops/ops.h"
 #include "engine/ops/random_state.h"
 #include "engine/record/replay.h"
+#include "engine/record/tensor_text.h"
 #include "engine/tape/variable.h"
 #include "tests/engine/recording.h"
 
@@ -118,6 +119,8 @@ bool same_bits(const Tensor& a, const Tensor& b) {
 RecorderOptions forgetful() {
   RecorderOptions options;
   options.keeping.window_bytes = 1;
+  options.keeping.checkpoint_ns = ~std::uint64_t{0};
+  options.keeping.recomputed_bytes = 0;
   return options;
 }
 
@@ -128,7 +131,7 @@ void forget_results() {
   test_ops::multiply(ramp(100), ramp(100));
 }
 
-std::string code_of_refusal(const Recorder& recorder, std::uint64_t id, const ReplayLimits& limits = {}) {
+std::string code_of_refusal(Recorder& recorder, std::uint64_t id, const ReplayLimits& limits = {}) {
   try {
     find_value(recorder, id, limits);
     return {};
@@ -148,6 +151,20 @@ Tensor counted(const Tensor& x) {
             ++counted_runs;
             const auto values = call.inputs[0].to_vector();
             return {test_ops::fill(call.outputs[0], [&](std::size_t i) { return values[i] + 1; })};
+          },
+          nullptr));
+  return run_op1(op, {x});
+}
+
+std::atomic<int> slow_milliseconds{0};
+Tensor slow(const Tensor& x) {
+  static const OpDef& op = test_ops::op_named(
+      "test_slow_replay",
+      test_ops::unary(
+          [](const OpContext& call) -> Tensors {
+            std::this_thread::sleep_for(std::chrono::milliseconds(slow_milliseconds));
+            const auto values = call.inputs[0].to_vector();
+            return {test_ops::fill(call.outputs[0], [&](std::size_t i) { return values[i]; })};
           },
           nullptr));
   return run_op1(op, {x});
@@ -175,7 +192,7 @@ class TestReplay : public QObject {
   }
   void recomputed_values_have_the_bits_of_kept_ones() {
     QFETCH(Program, program);
-    Recording recording;
+    Recording recording(forgetful());
     recording.recorder.values().set_keep_everything(true);
     program();
     std::map<std::uint64_t, Tensor> kept;
@@ -238,7 +255,7 @@ class TestReplay : public QObject {
     QCOMPARE(find_value(recording.recorder, id).value.to_vector()[0], first + steps);
   }
 
-  void ops_time_and_memory_are_bounded() {
+  void memory_is_bounded() {
     Recording recording(forgetful());
     Tensor value = ramp(1000);
     for (int i = 0; i < 50; ++i) value = test_ops::multiply(value, value);
@@ -250,17 +267,53 @@ class TestReplay : public QObject {
     const std::uint64_t wide = total.id();
     forget_results();
     ReplayLimits limits;
-    limits.ops = 49;
-    QCOMPARE(code_of_refusal(recording.recorder, id, limits), std::string("too_expensive"));
-    limits.ops = 50;
-    QCOMPARE(code_of_refusal(recording.recorder, id, limits), std::string());
     limits.bytes = 24'000;  // of a chain only a link or two are there at a time
     QCOMPARE(code_of_refusal(recording.recorder, id, limits), std::string());
     QCOMPARE(code_of_refusal(recording.recorder, wide, limits), std::string("too_expensive"));
     limits.bytes = 1'000'000;
     QCOMPARE(code_of_refusal(recording.recorder, wide, limits), std::string());
-    limits.time = std::chrono::milliseconds(-1);
-    QCOMPARE(code_of_refusal(recording.recorder, id, limits), std::string("too_expensive"));
+  }
+
+  void a_long_replay_tells_how_far_it_is() {
+    Recording recording(forgetful());
+    Tensor value = ramp(100);
+    for (int i = 0; i < 12; ++i) value = slow(value);
+    const std::uint64_t id = value.id();
+    value = Tensor();
+    forget_results();
+    slow_milliseconds = 60;
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> told;
+    find_value(recording.recorder, id, {}, nullptr,
+               [&](std::uint64_t done, std::uint64_t total) { told.emplace_back(done, total); });
+    slow_milliseconds = 0;
+    QVERIFY(told.size() >= 2);
+    QVERIFY(std::is_sorted(told.begin(), told.end()));
+    QCOMPARE(told.back().second, 12u);
+    QVERIFY(told.back().first > 0 && told.back().first < 12);
+  }
+
+  void checkpoints_keep_replays_short_and_what_was_recomputed_stays() {
+    RecorderOptions options;
+    options.keeping.window_bytes = 1;
+    options.keeping.checkpoint_ns = 100'000;  // at least 2 µs an op: at most 50 ops
+    Recording recording(options);
+    Tensor value = ramp(100);
+    std::vector<std::uint64_t> ids;
+    for (int i = 0; i < 1000; ++i) ids.push_back((value = counted(value)).id());
+    QVERIFY2(recording.recorder.values().checkpoint_count() >= 19,
+             qPrintable(QString::number(recording.recorder.values().checkpoint_count())));
+    forget_results();
+    for (std::size_t at : {std::size_t{998}, std::size_t{500}, std::size_t{10}}) {
+      while (recording.recorder.values().held(ids[at])) --at;  // a checkpoint
+      counted_runs = 0;
+      const double expected = 0.5 + static_cast<double>(at + 1);
+      QCOMPARE(find_value(recording.recorder, ids[at]).value.to_vector()[0], expected);
+      QVERIFY2(counted_runs <= 50, qPrintable(QString::number(counted_runs)));
+      // The ones before it are what somebody who steps back looks at next.
+      counted_runs = 0;
+      QCOMPARE(find_value(recording.recorder, ids[at - 1]).value.to_vector()[0], expected - 1);
+      QCOMPARE(counted_runs.load(), 0);
+    }
   }
 
   void a_replay_can_be_cancelled() {
@@ -283,11 +336,26 @@ class TestReplay : public QObject {
       QFAIL("its leaf had to go");
     } catch (const ValueError& error) {
       QCOMPARE(error.code, std::string("gone"));
-      QCOMPARE(std::string(error.what()), "The value of tensor " + std::to_string(x.id()) +
-                                              " (float64 (200,)) is gone: no op made it, and it had to go "
-                                              "when the recording passed its budget.");
+      QCOMPARE(
+          std::string(error.what()),
+          std::string("The value of a constant (float64 (200,)) is gone: no op made it, and it had to go "
+                      "when the recording passed its budget."));
     }
     QCOMPARE(code_of_refusal(recording.recorder, 1234567890), std::string("no_such_tensor"));
+  }
+
+  void tensors_are_called_as_users_know_them() {
+    Recording recording(forgetful());
+    const Tensor x = ramp(3), y = test_ops::multiply(x, x);
+    const Tensor w = ramp(2);
+    recording.recorder.leaf(w, "W:0");
+    const Recorder& recorder = recording.recorder;
+    QCOMPARE(tensor_text(recorder, w.id()), std::string("W:0 (float64 (2,))"));
+    QCOMPARE(tensor_text(recorder, x.id()), std::string("a constant (float64 (3,))"));
+    QCOMPARE(tensor_text(recorder, y.id()), "the output of " + recording.at(1).op + ", op 1 (float64 (3,))");
+    recording.recorder.leaf(y, "mean");
+    QCOMPARE(tensor_text(recorder, y.id()), std::string("mean (float64 (3,))"));
+    QCOMPARE(tensor_text(recorder, 123456789), std::string("a tensor that no record mentions"));
   }
 
   void values_of_forgotten_records_are_gone() {

@@ -119,6 +119,24 @@ class TestValues : public QObject {
     QCOMPARE(recording.recorder.values().held(small).item(), 15.0);
   }
 
+  void checkpoints_are_thinned_out_before_leaves_go() {
+    RecorderOptions options = small_budget(64'000, 8'000);
+    options.keeping.checkpoint_ns = 1;
+    options.keeping.checkpoint_ns_per_byte = 0;
+    Recording recording(options);
+    Values& values = recording.recorder.values();
+    const Tensor leaf = ramp(1000);
+    Tensor value = leaf;
+    for (int i = 0; i < 500; ++i) value = multiply(value, leaf);
+    QVERIFY2(values.held_bytes() <= 64'000, qPrintable(QString::number(values.held_bytes())));
+    QVERIFY(values.checkpoint_count() >= 1 && values.checkpoint_count() <= 4);  // half of the budget
+    QCOMPARE(values.leaves_dropped(), 0u);
+    QVERIFY(values.held(leaf.id()));
+    for (int i = 0; i < 6; ++i) values.add_leaf(ramp(1000), 0);
+    QCOMPARE(values.leaves_dropped(), 0u);
+    QVERIFY(values.held_bytes() <= 64'000);
+  }
+
   void keeping_everything_keeps_every_result() {
     Recording recording;
     recording.recorder.values().set_keep_everything(true);

@@ -6,6 +6,7 @@
 #include <functional>
 #include <vector>
 
+#include "engine/protocol/record_filter.h"
 #include "inspector/model/source.h"
 
 namespace tapedeck::test {
@@ -91,6 +92,7 @@ class FakeSource : public inspector::Source {
         page.records.push_back(records[n - 1]);
       return page;
     }
+    if (const auto* find = std::get_if<protocol::FindRecords>(&message)) return answerFind(*find);
     if (const auto* get = std::get_if<protocol::GetTape>(&message)) {
       protocol::TapeRecords tape;
       tape.tape = get->tape;
@@ -115,6 +117,24 @@ class FakeSource : public inspector::Source {
       return protocol::Failure{"There is no such tensor.", "no_such_tensor"};
     }
     return status;
+  }
+  /// A thousand records an answer.
+  protocol::FoundRecords answerFind(const protocol::FindRecords& find) const {
+    const protocol::Filter filter = protocol::parse_filter(find.filter);
+    protocol::FoundRecords found;
+    const auto look = [&](quint64 number) {
+      const protocol::Record& record = records[number - 1];
+      if (record.state == protocol::RecordState::pending || record.state == protocol::RecordState::running)
+        found.open.push_back(number);
+      return protocol::matches(filter, record, find.labels);
+    };
+    found.total = records.size();
+    found.scanned = std::min<quint64>(records.size(), find.first + 999);
+    for (const quint64 number : find.again)
+      if (look(number)) found.again.push_back(number);
+    for (quint64 number = find.first; number <= found.scanned; ++number)
+      if (look(number)) found.runs.insert(found.runs.end(), {number, number});
+    return found;
   }
   bool onTape(const protocol::Record& record, quint64 tape) const {
     const protocol::Record* at = &record;

@@ -37,10 +37,12 @@ class TestRecords : public QObject {
   void filtersWordsAndDirections_data();
   void filtersWordsAndDirections();
   void theFilterReadsALongTraceInPieces();
+  void whatHadNotEndedIsLookedAtAgain();
   void theFilterGoesOnWithNewRecords();
   void theFilterKeepsTheCacheSmall();
   void aNewFilterDropsTheOldSearch();
   void theFilterWorksOnWhatIsHereWhenTheSessionIsGone();
+  void rowsOfADeadSessionSayThatNobodyFetchedThem();
   void rowsAndRecordsFindEachOther();
 };
 
@@ -152,6 +154,8 @@ void TestRecords::filtersWordsAndDirections_data() {
   QTest::newRow("forward") << "" << 1 << QList<int>{1, 2};
   QTest::newRow("backward") << "" << 2 << QList<int>{3, 4};
   QTest::newRow("both") << "matmul" << 2 << QList<int>{4};
+  QTest::newRow("a part alone") << "op:matmul is:back" << 0 << QList<int>{4};
+  QTest::newRow("an open quote") << "\"forward op" << 1 << QList<int>{1, 2};
   QTest::newRow("nothing") << "softmax" << 0 << QList<int>{};
 }
 
@@ -204,10 +208,38 @@ void TestRecords::theFilterReadsALongTraceInPieces() {
   }
   QCOMPARE(rows, 250);
   QCOMPARE(pieces, 25);
-  for (const auto& get : source.askedFor<protocol::GetRecords>()) {
-    QVERIFY(get.count <= 1000);
-    QVERIFY(!get.with_previews);
-  }
+  QVERIFY(source.askedFor<protocol::GetRecords>().empty());  // only numbers travel
+}
+
+void TestRecords::whatHadNotEndedIsLookedAtAgain() {
+  auto records = manyRecords(200);
+  for (auto& record : records) record.op = "add";
+  records[49].state = records[199].state = protocol::RecordState::running;
+  test::FakeSource source(records);
+  Session session;
+  RecordsModel model(&session);
+  QAbstractItemModelTester tester(&model);
+  session.setSource(&source);
+  QTRY_COMPARE(model.rowCount(), 200);
+  model.setFilter("is:failed", Direction::both);
+  QTRY_VERIFY(!model.scanning());
+  QCOMPARE(model.rowCount(), 0);
+  const auto ends = [&](std::size_t number, protocol::RecordState state) {
+    source.records[number - 1].state = state;
+    ++source.status.ended;
+    source.sendStatus();
+  };
+  ends(200, protocol::RecordState::failed);
+  QTRY_COMPARE(model.rowCount(), 1);
+  ends(50, protocol::RecordState::failed);
+  QTRY_COMPARE(model.rowCount(), 2);
+  QCOMPARE(model.recordAt(0), 50u);
+  QCOMPARE(model.recordAt(1), 200u);
+  source.records[199].state = protocol::RecordState::running;
+  model.setFilter("is:running", Direction::both);
+  QTRY_COMPARE(model.rowCount(), 1);
+  ends(200, protocol::RecordState::done);
+  QTRY_COMPARE(model.rowCount(), 0);
 }
 
 void TestRecords::theFilterGoesOnWithNewRecords() {
@@ -272,6 +304,26 @@ void TestRecords::theFilterWorksOnWhatIsHereWhenTheSessionIsGone() {
   QTRY_VERIFY(!model.scanning());
   QCOMPARE(model.rowCount(), 2);
   QCOMPARE(model.index(0, RecordsModel::Op).data().toString(), QStringLiteral("▲ matmul"));
+}
+
+void TestRecords::rowsOfADeadSessionSayThatNobodyFetchedThem() {
+  test::FakeSource source(manyRecords(1000));
+  Session session;
+  RecordsModel model(&session);
+  session.setSource(&source);
+  QTRY_COMPARE(session.cursor(), 1000u);
+  QTRY_VERIFY(session.cachedRecord(1000));
+  QCOMPARE(model.index(0, RecordsModel::Op).data().toString(), QStringLiteral("…"));
+  source.automatic = false;
+  QSignalSpy changed(&model, &RecordsModel::dataChanged);
+  source.setUp(false);
+  QVERIFY(!changed.isEmpty());
+  QCOMPARE(model.index(0, RecordsModel::Op).data().toString(), QStringLiteral("not fetched"));
+  QCOMPARE(model.index(0, RecordsModel::Shapes).data().toString(), QString());
+  QCOMPARE(model.index(0, RecordsModel::Number).data().toString(), QStringLiteral("1"));
+  QCOMPARE(model.index(0, RecordsModel::Op).data(Qt::ToolTipRole).toString(),
+           QStringLiteral("Op 1 was not fetched before the session ended."));
+  QVERIFY(model.index(999, RecordsModel::Op).data().toString() != QStringLiteral("…"));
 }
 
 void TestRecords::rowsAndRecordsFindEachOther() {

@@ -39,6 +39,8 @@ class TestSession : public QObject {
   void refetchesAPendingRecordOnceItRan();
   void followsTheGate();
   void followsTheNewestFinishedOpOutsideOfVjps();
+  void endsAtTheNewestRecordWhenTheCellIsDone();
+  void aStopBringsItsRecords();
   void stopsFollowingWhenTheCursorIsMoved();
   void clampsTheCursor();
   void keepsEverythingWhenTheSessionDies();
@@ -183,10 +185,66 @@ playback gradient(y) -> g tape=1
     op mul(t, two) -> g
 )")
                         .records);
+  source.status.running_cell = "a";
   Session session;
   session.setSource(&source);
   QTRY_COMPARE(session.cursor(), 3u);
   QVERIFY(session.following());
+}
+
+void TestSession::endsAtTheNewestRecordWhenTheCellIsDone() {
+  FakeSource source(RecordsText(R"(
+op square(x) -> y tape=1
+playback gradient(y) -> g tape=1
+  vjp square(one) -> g of=1
+    op mul(x, one) -> t
+    op mul(t, two) -> g
+)")
+                        .records);
+  source.records[1].state = protocol::RecordState::running;
+  source.status.running_cell = "a";
+  Session session;
+  session.setSource(&source);
+  QTRY_COMPARE(session.cursor(), 3u);
+  QCOMPARE(session.cachedRecord(2)->state, protocol::RecordState::running);
+  // The playback ends after the newer records inside of it: nothing but `ended` tells.
+  source.records[1].state = protocol::RecordState::done;
+  source.status.ended = 5;
+  source.status.running_cell.clear();
+  source.sendStatus();
+  QTRY_COMPARE(session.cursor(), 5u);
+  QTRY_COMPARE(session.cachedRecord(2)->state, protocol::RecordState::done);
+}
+
+void TestSession::aStopBringsItsRecords() {
+  FakeSource source(RecordsText("op a(x) -> y\nop b(y) -> pending").records);
+  Session session;
+  session.setSource(&source);
+  QTRY_COMPARE(session.cursor(), 1u);
+  source.stopAtNewest();
+  QTRY_VERIFY(session.cachedRecord(2));
+  source.automatic = false;
+  source.asked.clear();
+  // A step: the gate says that it will stop, then where, with the records of the step.
+  source.status.gate = protocol::GateState::will_stop;
+  source.status.stopped_before = 0;
+  source.sendStatus();
+  source.records[1].state = protocol::RecordState::done;
+  source.records.push_back(source.records[1]);
+  source.records[2].number = 3;
+  source.records[2].state = protocol::RecordState::pending;
+  source.status.stop = {source.records[1], source.records[2]};
+  QSignalSpy changed(&session, &Session::recordsChanged);
+  source.stopAtNewest();
+  QCOMPARE(session.cursor(), 3u);
+  QCOMPARE(session.cachedRecord(3)->state, protocol::RecordState::pending);
+  QCOMPARE(session.cachedRecord(2)->state, protocol::RecordState::done);
+  QCOMPARE(changed.size(), 1);
+  QTest::qWait(100);
+  QVERIFY(source.asked.empty());
+  // The same once more, as the heartbeat brings it, is no news.
+  source.sendStatus();
+  QCOMPARE(changed.size(), 1);
 }
 
 void TestSession::stopsFollowingWhenTheCursorIsMoved() {

@@ -318,6 +318,7 @@ op sub(W, dW) -> w2
 void TestTapeGraph::modelAddsTheOpsOfCustomGradients() {
   test::FakeSource source(RecordsText(noisy).records);
   source.insideOfTapes = false;
+  source.status.running_cell = "a";
   inspector::Session session;
   TapeGraphModel model(&session);
   session.setSource(&source);

@@ -100,6 +100,9 @@ class TestTensor : public QObject {
   void aGoneTensorSaysSo();
   void answersThatDoNotFitAreRefused();
   void keepsTheTileWhenTheSessionDies();
+  void saysThatNothingWasFetchedWhenTheSessionDies();
+  void aRecordThatWasNeverFetchedHasNoTensorOfAnother();
+  void tellsHowFarARecomputationIs();
   void emptyTensorsAskForNothingWild();
 };
 
@@ -377,8 +380,65 @@ void TestTensor::keepsTheTileWhenTheSessionDies() {
   QVERIFY(bench.model.tile());
   bench.session.setCursor(1);
   QTRY_COMPARE(bench.model.problem(),
-               QStringLiteral("The session has ended: these values were not looked at while it ran."));
+               QStringLiteral("These values were not fetched before the session ended."));
   QVERIFY(!bench.model.loading());
+}
+
+void TestTensor::saysThatNothingWasFetchedWhenTheSessionDies() {
+  Bench bench("op f(x) -> y:2x2\nop g(y) -> z:2x2", {2, 2});
+  bench.start();
+  QTRY_VERIFY(bench.model.tile());
+  bench.source.automatic = false;
+  bench.session.setCursor(1);
+  QTRY_VERIFY(!bench.source.waiting.empty());
+  QVERIFY(bench.model.loading());
+  bench.source.setUp(false);
+  QVERIFY(!bench.model.loading());
+  QCOMPARE(bench.model.problem(), QStringLiteral("These values were not fetched before the session ended."));
+}
+
+void TestTensor::aRecordThatWasNeverFetchedHasNoTensorOfAnother() {
+  Bench bench("op f(x) -> y:2x2", {2, 2});
+  protocol::Record record = bench.source.records[0];
+  for (quint64 number = 2; number <= 600; ++number) {
+    record.number = number;
+    bench.source.records.push_back(record);
+  }
+  bench.source.status.records = bench.source.status.finished = 600;
+  bench.start();
+  QTRY_VERIFY(bench.model.tile());
+  bench.source.setUp(false);
+  bench.session.setCursor(1);
+  QVERIFY(!bench.model.tensor());
+  QCOMPARE(bench.model.problem(), QStringLiteral("Op 1 was not fetched before the session ended."));
+  bench.session.setCursor(600);
+  QVERIFY(bench.model.tensor());
+}
+
+void TestTensor::tellsHowFarARecomputationIs() {
+  Bench bench("op f(x) -> y:2x2", {2, 2});
+  bench.source.automatic = false;
+  bench.start();
+  QTRY_VERIFY(!bench.tiles().empty() || !bench.source.waiting.empty());
+  while (bench.tiles().empty()) {
+    bench.source.answerNext();
+    QTest::qWait(1);
+  }
+  quint64 id = 0;
+  for (const auto& asked : bench.source.waiting)
+    if (std::holds_alternative<protocol::GetTile>(asked.message)) id = asked.id;
+  QVERIFY(id);
+  QCOMPARE(bench.model.progress(), QString());
+  emit bench.source.received(id, protocol::Progress{0, 0});
+  QCOMPARE(bench.model.progress(),
+           QStringLiteral("Recomputing these values: looking for the ops that must run again …"));
+  emit bench.source.received(id, protocol::Progress{12'000, 48'000});
+  QCOMPARE(bench.model.progress(),
+           QStringLiteral("Recomputing these values: 12,000 of 48,000 ops ran again (25 %)"));
+  QVERIFY(bench.model.loading());
+  bench.source.answerAll();
+  QVERIFY(bench.model.tile());
+  QCOMPARE(bench.model.progress(), QString());
 }
 
 void TestTensor::emptyTensorsAskForNothingWild() {

@@ -9,6 +9,7 @@
 #include <map>
 #include <vector>
 
+#include "engine/protocol/record_filter.h"
 #include "inspector/model/source.h"
 
 namespace tapedeck::test {
@@ -195,6 +196,17 @@ class FakeSource : public inspector::Source {
     if (pin.pinned && !pin_refused.empty()) return Failure{pin_refused, "too_expensive"};
     return status;
   }
+
+  Reply reply(const FindRecords& find) const {
+    FoundRecords found;
+    found.total = found.scanned = status.records;
+    for (const Record& record : records)
+      if (record.number >= find.first && record.number <= status.records &&
+          matches(parse_filter(find.filter), asSeen(record), find.labels))
+        found.runs.insert(found.runs.end(), {record.number, record.number});
+    return found;
+  }
+
   Reply reply(const Hello&) const { return Welcome{}; }
   Reply reply(const GetSeries&) const { return Series{}; }
   template <class Any>

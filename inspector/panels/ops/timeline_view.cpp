@@ -58,7 +58,9 @@ void TimelineView::Private::makeFilterBar(QBoxLayout* layout) {
   filter->setPlaceholderText(QObject::tr("Filter by op, cell, scope, variable"));
   filter->setMinimumWidth(filter->fontMetrics().horizontalAdvance(filter->placeholderText()) + clear_button);
   filter->setToolTip(QObject::tr(
-      "Only ops in whose name, kind, cell, scope or variables every word occurs (Ctrl+F; Esc clears)"));
+      "Only ops in whose name, kind, cell, scope, file or variables every word occurs (Ctrl+F; Esc clears).\n"
+      "In one of them alone: op:matmul, kind:vjp, scope:layer, cell:[3], file:train, name:W. What an op is:\n"
+      "is:forward, is:backward, is:running, is:failed. Words that belong together: \"my scope\""));
   filter->setAccessibleName(QObject::tr("Filter of the ops"));
   bar->addWidget(filter);
   directions = new QButtonGroup(q);
@@ -149,6 +151,13 @@ void TimelineView::Private::connectModels() {
   QObject::connect(model, &QAbstractItemModel::rowsInserted, q, [this] {
     showProgress();
     if (model->filtered()) showCursor(false);
+  });
+  // A row that goes takes the selection to another one: that moves no cursor.
+  QObject::connect(model, &QAbstractItemModel::rowsAboutToBeRemoved, q, [this] { syncing = true; });
+  QObject::connect(model, &QAbstractItemModel::rowsRemoved, q, [this] {
+    syncing = false;
+    showProgress();
+    showCursor(false);
   });
   QObject::connect(model, &QAbstractItemModel::modelReset, q, [this] { showProgress(); });
   QObject::connect(session, &Session::cleared, q, [this] { columns->restart(); });

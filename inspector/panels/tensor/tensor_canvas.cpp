@@ -110,7 +110,8 @@ QString TensorCanvas::sentence() const {
   const bool here = mode_ == TensorMode::histogram ? model_->statistics() != nullptr
                     : model_->images()             ? model_->imageTile() != nullptr
                                                    : model_->tile() != nullptr;
-  return here ? QString() : tr("Fetching the values …");
+  if (here) return {};
+  return model_->progress().isEmpty() ? tr("Fetching the values …") : model_->progress();
 }
 
 QString TensorCanvas::readout() const {

@@ -1,6 +1,7 @@
 // What a user waits for in the window, one JSON line per case: from the press of F10 to the painted step,
-// over 200 steps of the L-BFGS autoencoder; from the start of the process to a usable window, and to a ready
-// session. Run it on a display (xvfb-run), with LIBGL_ALWAYS_SOFTWARE=1 for software OpenGL.
+// over 200 steps of the L-BFGS autoencoder; from a step back near its end to the values of that moment; from
+// the start of the process to a usable window, and to a ready session. Run it on a display (xvfb-run), with
+// LIBGL_ALWAYS_SOFTWARE=1 for software OpenGL.
 #include <unistd.h>
 
 #include <QElapsedTimer>
@@ -50,10 +51,10 @@ bool showsStop(const MainWindow& window, quint64 stop) {
          !tensor(window)->model()->loading();
 }
 
-void waitFor(const std::function<bool()>& condition) {
+void waitFor(const std::function<bool()>& condition, int patiences = 1) {
   QElapsedTimer clock;
   clock.start();
-  while (!condition() && clock.elapsed() < patience)
+  while (!condition() && clock.elapsed() < patience * patiences)
     QCoreApplication::processEvents(QEventLoop::WaitForMoreEvents, 5);
   if (!condition()) qFatal("gave up waiting");
 }
@@ -124,6 +125,23 @@ int main(int argc, char** argv) {
   report("key_press_to_graph", graphs);
   report("key_press_to_values", values);
   report("key_press_to_painted_step", steps);
+
+  // To the end, then back: values that are no longer held are recomputed.
+  const QString id = window.document()->cell(training).id;
+  QTest::keyClick(&window, Qt::Key_F5);
+  waitFor([&] { return window.notebook()->cellState(id) == CellState::done; }, 10);
+  waitFor([&] { return window.session()->cursor() == window.session()->recordCount(); });
+  std::vector<double> back;
+  for (int i = 0; i < 100; ++i) {
+    const auto cursor = window.session()->cursor();
+    clock.start();
+    QTest::keyClick(&window, Qt::Key_F10, Qt::ShiftModifier);
+    const auto* model = tensor(window)->model();
+    waitFor([&] { return window.session()->cursor() == cursor - 1 && !model->loading(); }, 10);
+    if (model->tensor() && !model->tile()) qWarning("no values: %s", qPrintable(model->problem()));
+    back.push_back(static_cast<double>(clock.nsecsElapsed()) / 1e6);
+  }
+  report("step_back_to_values", back);
   window.kernel()->interrupt();
   window.kernel()->shutdown();
   return 0;

@@ -1,0 +1,141 @@
+// The language in which records are looked for: what a text means, and that no text does harm.
+#include <QtTest>
+#include <random>
+
+#include "engine/protocol/record_filter.h"
+
+using namespace tapedeck::protocol;
+
+namespace {
+
+Record a_record() {
+  Record record;
+  record.op = "MatMul";
+  record.scope = "net/Größe eins";
+  record.cell = "a1b2";
+  record.file = "/home/ada/my file.py";
+  record.inputs.resize(2);
+  record.inputs[0].name = "W:0";
+  record.outputs.resize(1);
+  record.outputs[0].name = "ΔE";
+  return record;
+}
+
+bool finds(const char* text, const Record& record = a_record()) {
+  return matches(parse_filter(text), record, {{"a1b2", "[17]"}, {"other", "[3]"}});
+}
+
+}  // namespace
+
+class TestRecordFilter : public QObject {
+  Q_OBJECT
+ private slots:
+  void words_are_looked_for_in_every_part_data() {
+    QTest::addColumn<QByteArray>("text");
+    QTest::addColumn<bool>("expected");
+    const auto row = [](const char* text, bool expected) {
+      QTest::newRow(*text ? text : "nothing") << QByteArray(text) << expected;
+    };
+    row("", true);
+    row("  \t\n ", true);
+    row("matmul", true);
+    row("MATMUL", true);
+    row("atmu", true);
+    row("matmul relu", false);
+    row("forward w:0", true);
+    row("vjp", false);
+    row("[17]", true);
+    row("[3]", false);
+    row("a1b2", false);  // the cell goes by its label
+    row("größe", true);
+    row("GRÖSSE", false);
+    row("GRÖßE", true);
+    row("δe", true);
+    row("my", true);
+    row("op:matmul", true);
+    row("OP:MatMul", true);
+    row("op:net", false);
+    row("scope:net", true);
+    row("scope:matmul", false);
+    row("cell:17", true);
+    row("file:ada", true);
+    row("file:net", false);
+    row("name:w", true);
+    row("name:matmul", false);
+    row("kind:forward", true);
+    row("kind:playback", false);
+    row("is:forward", true);
+    row("is:f", true);
+    row("is:orward", false);
+    row("is:backward", false);
+    row("is:done", true);
+    row("is:running", false);
+    row("is:", true);
+    row("op:", true);
+    row("opp:matmul", false);
+    row("\"größe eins\"", true);
+    row("\"eins größe\"", false);
+    row("scope:\"größe eins\"", true);
+    row("scope:\"größe eins", true);
+    row("\"op:matmul\"", false);  // quoted, it is a word as it is
+    row("\"", true);
+    row("\"\"", true);
+    row("mat\"mul", false);
+  }
+  void words_are_looked_for_in_every_part() {
+    QFETCH(QByteArray, text);
+    QFETCH(bool, expected);
+    QCOMPARE(finds(text.constData()), expected);
+  }
+
+  void states_and_directions_are_told_apart() {
+    Record record = a_record();
+    record.backward = true;
+    record.kind = RecordKind::vjp;
+    record.custom_gradient = true;
+    record.state = RecordState::failed;
+    QVERIFY(finds("is:backward is:failed vjp custom", record));
+    QVERIFY(!finds("is:forward", record));
+    QVERIFY(!finds("is:done", record));
+  }
+
+  void terms_are_what_was_typed() {
+    const Filter expected{{FilterPart::op, "a b"}, {FilterPart::any, "c"}, {FilterPart::is, "back"}};
+    QCOMPARE(parse_filter(" op:\"A b\" C\tis:Back name:"), expected);
+  }
+
+  // Whatever the bytes, folding keeps them apart from each other and keeps their number.
+  void folding_keeps_bytes_that_are_no_letters() {
+    QCOMPARE(folded("Az0 ÄÖÜßéÉ ΑΩ ЖЁ Ā"), std::string("az0 äöüßéé αω жё ā"));
+    const std::string bytes("\xc3", 1), more("\xff\xc3\x28\xe2\x82", 5);
+    QCOMPARE(folded(bytes), bytes);
+    QCOMPARE(folded(more), more);
+  }
+
+  void truncated_and_mutated_texts_do_no_harm() {
+    const std::string text =
+        "op:\"größe eins\" is:backward \xce\x94"
+        "E scope:\"net\" [17] name:";
+    for (std::size_t length = 0; length <= text.size(); ++length) finds(text.substr(0, length).c_str());
+    std::mt19937 random(7);
+    for (int round = 0; round < 20'000; ++round) {
+      std::string mutated = text;
+      for (int change = 0; change < 1 + round % 5; ++change)
+        mutated[random() % mutated.size()] = static_cast<char>(random());
+      const Filter filter = parse_filter(mutated);
+      QVERIFY(filter.size() <= mutated.size());
+      std::size_t kept = 0;
+      for (const FilterTerm& term : filter) {
+        QVERIFY(!term.text.empty());
+        kept += term.text.size();
+      }
+      QVERIFY(kept <= mutated.size());
+      // A filter means the same wherever it is compiled.
+      QCOMPARE(parse_filter(mutated), filter);
+      matches(filter, a_record(), {});
+    }
+  }
+};
+
+QTEST_GUILESS_MAIN(TestRecordFilter)
+#include "tst_record_filter.moc"
