@@ -40,6 +40,7 @@ SliceBar::SliceBar(TensorModel* model, QWidget* parent) : QWidget(parent), model
 
 QWidget* SliceBar::group(std::initializer_list<QWidget*> controls) {
   auto* holder = new QWidget(this);
+  holder->setSizePolicy(QSizePolicy::Maximum, QSizePolicy::Preferred);  // a wide panel needs no wide boxes
   auto* line = new QHBoxLayout(holder);
   line->setContentsMargins(0, 0, 6, 0);
   line->setSpacing(6);
