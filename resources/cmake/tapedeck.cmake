@@ -21,9 +21,10 @@ endif()
 
 find_package(Threads REQUIRED)
 
-# tapedeck_library(NAME [QT] SOURCES… ) is a static library with the house's warnings; QT adds moc.
+# tapedeck_library(NAME [QT] [HEADERS core|widgets] SOURCES… ) is a static library with the house's warnings; QT adds moc, HEADERS
+# takes the precompiled headers of that name.
 function(tapedeck_library name)
-  cmake_parse_arguments(ARG "QT" "" "SOURCES" ${ARGN})
+  cmake_parse_arguments(ARG "QT" "HEADERS" "SOURCES" ${ARGN})
   if(NOT ARG_SOURCES MATCHES "[.]cpp")
     list(APPEND ARG_SOURCES ${CMAKE_SOURCE_DIR}/resources/cmake/empty.cpp)
   endif()
@@ -33,6 +34,20 @@ function(tapedeck_library name)
   if(ARG_QT)
     set_target_properties(${name} PROPERTIES AUTOMOC ON AUTORCC ON)
   endif()
+  set_target_properties(${name} PROPERTIES UNITY_BUILD ${TAPEDECK_UNITY} UNITY_BUILD_BATCH_SIZE 8)
+  if(ARG_HEADERS)
+    target_precompile_headers(${name} REUSE_FROM tapedeck_precompiled_${ARG_HEADERS})
+  endif()
+endfunction()
+
+# tapedeck_precompiled(NAME HEADER LIBRARIES…): the header compiled once, for all targets that reuse it. Each would take ten to
+# twenty seconds with a set of its own.
+function(tapedeck_precompiled name header)
+  add_library(tapedeck_precompiled_${name} OBJECT ${CMAKE_SOURCE_DIR}/resources/cmake/empty.cpp)
+  target_include_directories(tapedeck_precompiled_${name} PRIVATE ${CMAKE_SOURCE_DIR})
+  target_link_libraries(tapedeck_precompiled_${name} PRIVATE ${ARGN})
+  tapedeck_warnings(tapedeck_precompiled_${name})  # -Wpedantic decides on macros that the compiler defines
+  target_precompile_headers(tapedeck_precompiled_${name} PRIVATE ${CMAKE_SOURCE_DIR}/resources/cmake/precompiled/${header}.h)
 endfunction()
 
 function(tapedeck_warnings name)

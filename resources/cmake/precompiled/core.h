@@ -1,0 +1,37 @@
+// What the libraries without widgets include most; compiled once for all of them.
+#pragma once
+
+#include <QByteArray>
+#include <QDateTime>
+#include <QDir>
+#include <QElapsedTimer>
+#include <QFile>
+#include <QFileInfo>
+#include <QHash>
+#include <QList>
+#include <QLocale>
+#include <QObject>
+#include <QPointer>
+#include <QSaveFile>
+#include <QSet>
+#include <QString>
+#include <QStringList>
+#include <QThread>
+#include <QTimer>
+#include <QVariant>
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <variant>
+#include <vector>
