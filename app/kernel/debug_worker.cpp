@@ -4,6 +4,8 @@
 #include <QtGlobal>
 #include <cstring>
 
+#include "app/kernel/signature.h"
+
 namespace tapedeck::app {
 namespace {
 
@@ -12,13 +14,6 @@ using std::chrono::milliseconds;
 constexpr auto askEvery = milliseconds(1000);
 constexpr auto silenceLimit = milliseconds(8000);
 constexpr int messagesAtOnce = 64;
-
-bool sameText(const std::string& a, const std::string& b) {
-  if (a.size() != b.size()) return false;
-  unsigned difference = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) difference |= unsigned(a[i]) ^ unsigned(b[i]);
-  return difference == 0;
-}
 
 }  // namespace
 
@@ -131,7 +126,7 @@ void DebugWorker::readMessage() {
   for (int i = 0; i < messagesAtOnce && socket_; ++i) {
     const auto frames = receiveFrames(*socket_);
     if (!frames) return;
-    if (frames->size() != 2 || !sameText((*frames)[0], sign((*frames)[1]))) {
+    if (frames->size() != 2 || !sameSignature((*frames)[0], sign((*frames)[1]))) {
       if (warnings_++ < 20)
         qWarning("Debug client: a message of %zu frames was ignored: %s", frames->size(),
                  frames->size() == 2 ? "the signature is wrong" : "2 frames are needed");

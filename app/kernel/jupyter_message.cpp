@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "app/kernel/signature.h"
+
 namespace tapedeck::app {
 namespace {
 
@@ -22,14 +24,6 @@ json parseObject(const std::string& text, const char* frame) {
   if (value.is_discarded()) throw MessageError(std::string("the ") + frame + " is no JSON");
   if (!value.is_object()) throw MessageError(std::string("the ") + frame + " is no JSON object");
   return value;
-}
-
-/// As long for any two texts of one length: a signature's check must not tell how much of it was right.
-bool sameText(const std::string& a, const std::string& b) {
-  if (a.size() != b.size()) return false;
-  unsigned difference = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) difference |= unsigned(a[i]) ^ unsigned(b[i]);
-  return difference == 0;
 }
 
 /// nbformat's lists of lines as one string; anything else as it is.
@@ -151,7 +145,7 @@ JupyterMessage JupyterPacker::unpack(const Frames& frames) const {
   const auto count = frames.end() - start;
   if (count < 6)
     throw MessageError("only " + std::to_string(count - 1) + " frames after the delimiter, 5 are needed");
-  if (!sameText(start[1], sign(&start[2]))) throw MessageError("the signature is wrong");
+  if (!sameSignature(start[1], sign(&start[2]))) throw MessageError("the signature is wrong");
   JupyterMessage message;
   message.header = parseObject(start[2], frameNames[0]);
   message.parent = parseObject(start[3], frameNames[1]);

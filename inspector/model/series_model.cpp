@@ -8,7 +8,7 @@ namespace tapedeck::inspector {
 
 namespace {
 
-const QString channel = QStringLiteral("series");
+const QString series_channel = QStringLiteral("series");
 
 }  // namespace
 
@@ -20,11 +20,11 @@ struct SeriesModel::Private {
   quint64 next = 0;
 
   void ask() {
-    if (session->asking(channel) || session->status().series_points <= next) return;
+    if (session->asking(series_channel) || session->status().series_points <= next) return;
     session->request<protocol::Series>(
         protocol::GetSeries{next}, q, [this](const protocol::Series& answer) { take(answer); },
         [this](const protocol::Failure& failure) { emit q->failed(QString::fromStdString(failure.reason)); },
-        channel);
+        series_channel);
   }
 
   void take(const protocol::Series& answer);
@@ -84,7 +84,7 @@ void SeriesModel::refresh() {
   d_->ask();
 }
 bool SeriesModel::loading() const {
-  return d_->session->asking(channel);
+  return d_->session->asking(series_channel);
 }
 quint64 SeriesModel::position() const {
   return d_->next;

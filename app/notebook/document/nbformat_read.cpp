@@ -13,7 +13,7 @@ using nlohmann::ordered_json;
 
 constexpr int format_major = 4;
 
-[[noreturn]] void fail(const QString& sentence) {
+[[noreturn]] void refuse(const QString& sentence) {
   throw NotebookError(sentence.toStdString());
 }
 
@@ -70,10 +70,10 @@ class NotebookReader {
     size_ = static_cast<std::size_t>(bytes.size());
     ordered_json top = parse(bytes);
     if (!top.is_object()) {
-      fail(QString("%1 is not a notebook: it holds %2, not an object.").arg(name_, kindOf(top)));
+      refuse(QString("%1 is not a notebook: it holds %2, not an object.").arg(name_, kindOf(top)));
     }
     checkVersion(top);
-    if (!top.contains("cells")) fail(QString("%1 is not a notebook: it has no “cells”.").arg(name_));
+    if (!top.contains("cells")) refuse(QString("%1 is not a notebook: it has no “cells”.").arg(name_));
     expect(top["cells"].is_array(), "cells", top["cells"], "a list");
     const std::string_view text(bytes.data(), size_);
     NotebookData notebook;
@@ -107,10 +107,10 @@ class NotebookReader {
     const std::size_t mark = text.starts_with("\xef\xbb\xbf") ? 3 : 0;
     text.remove_prefix(mark);
     if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) {
-      fail(QString("%1 is empty: there is no notebook in it.").arg(name_));
+      refuse(QString("%1 is empty: there is no notebook in it.").arg(name_));
     }
     if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff")) {
-      fail(QString("%1 is text in UTF-16; a notebook is JSON in UTF-8.").arg(name_));
+      refuse(QString("%1 is text in UTF-16; a notebook is JSON in UTF-8.").arg(name_));
     }
     try {
       ordered_json top = readJson(text, &watch_);
@@ -121,8 +121,8 @@ class NotebookReader {
     } catch (const JsonTextError& error) {
       const QString where = QString("line %1, column %2").arg(error.line).arg(error.column);
       const QString what = QString::fromUtf8(error.what());
-      if (error.cutOff) fail(QString("%1 is cut off: %2 (%3).").arg(name_, what, where));
-      fail(QString("%1 is not a notebook: it is not correct JSON, %2 (%3).").arg(name_, what, where));
+      if (error.cutOff) refuse(QString("%1 is cut off: %2 (%3).").arg(name_, what, where));
+      refuse(QString("%1 is not a notebook: it is not correct JSON, %2 (%3).").arg(name_, what, where));
     }
   }
 
@@ -134,7 +134,7 @@ class NotebookReader {
 
   void checkVersion(ordered_json& top) const {
     if (!top.contains("nbformat")) {
-      fail(QString("%1 is not a notebook: it has no “nbformat”, the version of its format.").arg(name_));
+      refuse(QString("%1 is not a notebook: it has no “nbformat”, the version of its format.").arg(name_));
     }
     expect(top["nbformat"].is_number_integer(), "nbformat", top["nbformat"], "a whole number");
     if (!top.contains("nbformat_minor")) top["nbformat_minor"] = 0;
@@ -143,7 +143,7 @@ class NotebookReader {
     const auto major = top["nbformat"].get<std::int64_t>();
     const auto minor = top["nbformat_minor"].get<std::int64_t>();
     if (major >= 1 && major < format_major) {
-      fail(QString(
+      refuse(QString(
                "%1 is a notebook of format %2 (IPython %3 or older). Convert it with `jupyter nbconvert --to "
                "notebook %1` and open the result.")
                .arg(name_)
@@ -151,16 +151,16 @@ class NotebookReader {
                .arg(major == 3 ? "3" : "0.13"));
     }
     if (major != format_major) {
-      fail(QString("%1 is a notebook of format %2; this program reads format 4.").arg(name_).arg(major));
+      refuse(QString("%1 is a notebook of format %2; this program reads format 4.").arg(name_).arg(major));
     }
     if (minor < 0 || minor > 1000) {
-      fail(QString("%1: nbformat_minor is %2; a number from 0 on belongs there.").arg(name_).arg(minor));
+      refuse(QString("%1: nbformat_minor is %2; a number from 0 on belongs there.").arg(name_).arg(minor));
     }
   }
 
   void expect(bool condition, const QString& path, const ordered_json& value, const QString& wanted) const {
     if (!condition) {
-      fail(QString("%1: %2 is %3; %4 belongs there.").arg(name_, path, kindOf(value), wanted));
+      refuse(QString("%1: %2 is %3; %4 belongs there.").arg(name_, path, kindOf(value), wanted));
     }
   }
 
@@ -201,7 +201,7 @@ class NotebookReader {
 
   /// A type that only other programs know is shown as raw text and keeps its name.
   void readType(const ordered_json& json, const QString& path, CellData& data) const {
-    if (!json.contains("cell_type")) fail(QString("%1: %2 has no “cell_type”.").arg(name_, path));
+    if (!json.contains("cell_type")) refuse(QString("%1: %2 has no “cell_type”.").arg(name_, path));
     const ordered_json& type = json["cell_type"];
     expect(type.is_string(), path + ".cell_type", type, "a string");
     if (type == "code") {
@@ -246,7 +246,7 @@ class NotebookReader {
       const QString at = QString("%1[%2]").arg(path).arg(i);
       ordered_json& output = outputs[i];
       expect(output.is_object(), at, output, "an object");
-      if (!output.contains("output_type")) fail(QString("%1: %2 has no “output_type”.").arg(name_, at));
+      if (!output.contains("output_type")) refuse(QString("%1: %2 has no “output_type”.").arg(name_, at));
       expect(output["output_type"].is_string(), at + ".output_type", output["output_type"], "a string");
       const std::string type = output["output_type"].get<std::string>();
       if (type == "stream" && output.contains("text")) {

@@ -22,7 +22,6 @@
 #include <QSettings>
 #include <QStyle>
 #include <QStyledItemDelegate>
-#include <QSvgRenderer>
 #include <QTextDocument>
 #include <QToolBar>
 #include <QToolButton>
