@@ -208,7 +208,7 @@ void Document::clearOutputs(const QString& cellId) {
   data.displayIds.clear();
   data.cell.executionCount = 0;
   data.members["execution_count"] = nullptr;
-  emit outputsChanged(index);
+  d_->announceOutput(this, index, {});
   d_->announceModified(this);
 }
 
@@ -217,12 +217,14 @@ void Document::appendOutput(const QString& cellId, const nlohmann::json& output)
   if (index < 0 || cell(index).type != CellType::code || !output.is_object()) return;
   CellData& data = d_->editResults(index);
   ordered_json& outputs = data.cell.outputs;
+  OutputChange change{OutputChange::Kind::output, outputs.size(), 0};
   if (output.value("output_type", "") == "stream" && output.contains("text")) {
     const std::string text = joinedText(ordered_json(output["text"]));
     const std::string name = output.value("name", "stdout");
     if (!outputs.empty() && outputs.back().value("output_type", "") == "stream" &&
         outputs.back().value("name", "") == name && outputs.back()["text"].is_string()) {
-      appendStreamText(outputs.back()["text"].get_ref<std::string&>(), text);
+      change = {OutputChange::Kind::text, outputs.size() - 1,
+                appendStreamText(outputs.back()["text"].get_ref<std::string&>(), text)};
     } else {
       std::string own;
       appendStreamText(own, text);
@@ -239,7 +241,7 @@ void Document::appendOutput(const QString& cellId, const nlohmann::json& output)
     outputs.push_back(std::move(own));
     data.displayIds += displayId;
   }
-  emit outputsChanged(index);
+  d_->announceOutput(this, index, change);
   d_->announceModified(this);
 }
 
@@ -253,6 +255,7 @@ void Document::updateDisplay(const QString& displayId, const nlohmann::json& bun
       if (data.displayIds[i] != displayId) continue;
       data.cell.outputs[static_cast<std::size_t>(i)]["data"] = ordered_json(bundle);
       data.cell.outputs[static_cast<std::size_t>(i)]["metadata"] = ordered_json(metadata);
+      emit outputEdited(index, {OutputChange::Kind::output, static_cast<std::size_t>(i), 0});
     }
     emit outputsChanged(index);
   }
@@ -265,7 +268,7 @@ void Document::setExecutionCount(const QString& cellId, int count) {
   CellData& data = d_->editResults(index);
   data.cell.executionCount = count;
   data.members["execution_count"] = count > 0 ? ordered_json(count) : ordered_json(nullptr);
-  emit outputsChanged(index);
+  d_->announceOutput(this, index, {OutputChange::Kind::execution, 0, 0});
   d_->announceModified(this);
 }
 

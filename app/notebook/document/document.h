@@ -28,6 +28,20 @@ struct Cell {
 struct NotebookData;
 struct SavedState;
 
+/// What a change of a cell's outputs leaves as it was, so that a view of a long log need not look at all of
+/// it.
+struct OutputChange {
+  enum class Kind {
+    all,       ///< nothing is known
+    output,    ///< `output` alone: new at the end, or replaced
+    text,      ///< the stream `output`, from byte `kept` on
+    execution  ///< the execution count, no output
+  };
+  Kind kind = Kind::all;
+  std::size_t output = 0;
+  std::size_t kept = 0;
+};
+
 class Document : public QObject {
   Q_OBJECT
  public:
@@ -109,6 +123,8 @@ class Document : public QObject {
   void cellMoved(int from, int to);
   void cellChanged(int index);     ///< source or type
   void outputsChanged(int index);  ///< outputs or execution count
+  /// Comes before each outputsChanged().
+  void outputEdited(int index, const tapedeck::app::OutputChange& change);
   void modifiedChanged(bool modified);
 
  private:

@@ -70,6 +70,11 @@ void Document::Private::announceModified(Document* document) {
   emit document->modifiedChanged(announced);
 }
 
+void Document::Private::announceOutput(Document* document, int index, const OutputChange& change) {
+  emit document->outputEdited(index, change);
+  emit document->outputsChanged(index);
+}
+
 // ---- structure ----
 
 void Document::Private::push(Change change) {
@@ -146,7 +151,7 @@ void Document::Private::convert(Document* document, int index, const CellPointer
   place->cell.source = source;
   compareAll();
   emit document->cellChanged(index);
-  emit document->outputsChanged(index);
+  announceOutput(document, index, {});
 }
 
 }  // namespace tapedeck::app

@@ -63,6 +63,7 @@ struct Document::Private {
   void compareWithSaved(int index);
   void compareAll();
   void announceModified(Document* document);
+  void announceOutput(Document* document, int index, const OutputChange& change);
 
   void push(Change change);
   void apply(Document* document, Change& change);

@@ -40,11 +40,12 @@ std::string overwrite(std::string_view old, std::string_view fresh) {
 
 }  // namespace
 
-void appendStreamText(std::string& stream, const std::string& text) {
+std::size_t appendStreamText(std::string& stream, const std::string& text) {
   const std::size_t line_start = stream.rfind('\n') + 1;  // npos + 1 is 0
   if (text.find('\r') == std::string::npos && stream.find('\r', line_start) == std::string::npos) {
+    const std::size_t before = stream.size();
     stream += text;
-    return;
+    return before;
   }
   const std::string tail = stream.substr(line_start) + text;
   stream.resize(line_start);
@@ -79,6 +80,7 @@ void appendStreamText(std::string& stream, const std::string& text) {
     }
   }
   stream += line;
+  return line_start;
 }
 
 }  // namespace tapedeck::app

@@ -39,15 +39,21 @@ InputLine::InputLine(const QString& prompt, bool password, const NotebookTheme& 
     : Block(parent), theme_(theme), prompt_(prompt), label_(new QLabel(this)), field_(new InputField(this)) {
   label_->setTextFormat(Qt::PlainText);
   label_->setText(prompt.isEmpty() ? "Input:" : prompt);
-  label_->setFont(theme.codeFont);
   label_->setBuddy(field_);
-  field_->setFont(theme.codeFont);
   field_->setEchoMode(password ? QLineEdit::Password : QLineEdit::Normal);
   field_->setPlaceholderText(password ? "Type it, then press Enter; it is not shown"
                                       : "The program waits for a line: type it, then press Enter");
   field_->setAccessibleName("Input for the program: " + prompt);
   field_->setToolTip("The running cell called input(); Enter sends the line");
   connect(field_, &QLineEdit::returnPressed, this, [this] { emit given(field_->text()); });
+  setTheme(theme);
+}
+
+void InputLine::setTheme(const NotebookTheme& theme) {
+  theme_ = theme;
+  label_->setFont(theme.codeFont);
+  field_->setFont(theme.codeFont);
+  update();
 }
 
 int InputLine::computeHeight(int) {

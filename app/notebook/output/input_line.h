@@ -13,6 +13,7 @@ class InputLine : public Block {
   Q_OBJECT
  public:
   InputLine(const QString& prompt, bool password, const NotebookTheme& theme, QWidget* parent);
+  void setTheme(const NotebookTheme& theme);
   QLineEdit* field() const { return field_; }
   const QString& prompt() const { return prompt_; }  ///< as the program gave it
 

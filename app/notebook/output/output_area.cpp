@@ -52,6 +52,19 @@ QString promptOf(const ordered_json& output) {
   return QString("Out[%1]").arg(count->get<std::int64_t>());
 }
 
+/// Lines that a stream will be shown with; long ones are shortened in the middle.
+int streamLines(const ordered_json& output) {
+  constexpr int most_lines = 300;
+  const auto found = output.find("text");
+  if (found == output.end() || !found->is_string()) return 1;
+  const std::string& text = found->get_ref<const std::string&>();
+  int lines = text.ends_with('\n') ? 0 : 1;
+  for (std::size_t i = text.find('\n'); i != std::string::npos && lines < most_lines;
+       i = text.find('\n', i + 1))
+    ++lines;
+  return std::max(1, lines);
+}
+
 }  // namespace
 
 int gutterWidth(const NotebookTheme& theme) {
@@ -61,7 +74,9 @@ int gutterWidth(const NotebookTheme& theme) {
 OutputArea::OutputArea(const NotebookTheme& theme, QWidget* parent) : Block(parent), theme_(theme) {}
 
 OutputArea::Row OutputArea::makeRow(const ordered_json& output) {
-  Row row{signatureOf(output), kindOf(output), promptOf(output), makeOutputBlock(output, theme_, this)};
+  Row row{0, kindOf(output), promptOf(output), makeOutputBlock(output, theme_, this)};
+  // A stream knows its text itself.
+  if (!row.kind.starts_with("stream")) row.signature = signatureOf(output);
   if (auto* text = qobject_cast<TextOutput*>(row.block)) {
     connect(text, &TextOutput::placeClicked, this, &OutputArea::placeClicked);
   }
@@ -75,8 +90,17 @@ void OutputArea::discard(const Row& row) {
   row.block->deleteLater();
 }
 
+std::size_t OutputArea::shownCount(const ordered_json& outputs) const {
+  return showAll_ ? outputs.size() : std::min(outputs.size(), most_rows);
+}
+
+void OutputArea::replaceRow(std::size_t index, const ordered_json& output) {
+  discard(rows_[index]);
+  rows_[index] = makeRow(output);
+}
+
 void OutputArea::setOutputs(const ordered_json& outputs) {
-  const std::size_t count = showAll_ ? outputs.size() : std::min(outputs.size(), most_rows);
+  const std::size_t count = shownCount(outputs);
   for (std::size_t i = 0; i < count; ++i) {
     const ordered_json& output = outputs[i];
     if (i >= rows_.size()) {
@@ -84,36 +108,59 @@ void OutputArea::setOutputs(const ordered_json& outputs) {
       continue;
     }
     Row& row = rows_[i];
-    const std::size_t signature = signatureOf(output);
-    if (row.signature == signature) continue;
     if (row.kind == kindOf(output) && row.kind.starts_with("stream")) {
       static_cast<TextOutput*>(row.block)->setText(streamText(output));
-      row.signature = signature;
       continue;
     }
-    discard(row);
-    row = makeRow(output);
+    const std::size_t signature = signatureOf(output);
+    if (row.signature == signature) continue;
+    replaceRow(i, output);
   }
   while (rows_.size() > count) {
     discard(rows_.back());
     rows_.pop_back();
   }
-  if (outputs.size() > count) {
-    if (more_ == nullptr) more_ = new QToolButton(this);
-    more_->setText(QString("Show %1 more outputs").arg(outputs.size() - count));
-    more_->setToolTip("Only the first 100 outputs of a cell are shown at once");
-    more_->disconnect();
-    connect(more_, &QToolButton::clicked, this, [this, outputs] {
-      showAll_ = true;
-      setOutputs(outputs);
-    });
-    more_->show();
-  } else if (more_ != nullptr) {
-    more_->hide();
-    more_->deleteLater();
-    more_ = nullptr;
-  }
+  offerMore(outputs.size() - count);
   contentsChanged();
+}
+
+void OutputArea::update(const ordered_json& outputs, const OutputNews& news) {
+  if (news.all) return setOutputs(outputs);
+  const std::size_t count = shownCount(outputs);
+  for (const auto& [index, kept] : news.kept) {
+    if (index >= std::min(count, rows_.size())) break;
+    const ordered_json& output = outputs[index];
+    auto* text =
+        rows_[index].kind == kindOf(output) ? qobject_cast<TextOutput*>(rows_[index].block) : nullptr;
+    const auto found = output.find("text");
+    if (text != nullptr && kept > 0 && found != output.end() && found->is_string()) {
+      text->replaceFrom(kept, std::string_view(found->get_ref<const std::string&>()).substr(kept));
+    } else {
+      replaceRow(index, output);
+    }
+  }
+  while (rows_.size() < count) rows_.push_back(makeRow(outputs[rows_.size()]));
+  offerMore(outputs.size() - count);
+  contentsChanged();
+}
+
+void OutputArea::offerMore(std::size_t hidden) {
+  if (hidden == 0) {
+    if (more_ != nullptr) more_->deleteLater();
+    if (more_ != nullptr) more_->hide();
+    more_ = nullptr;
+    return;
+  }
+  if (more_ == nullptr) {
+    more_ = new QToolButton(this);
+    more_->setToolTip("Only the first 100 outputs of a cell are shown at once");
+    connect(more_, &QToolButton::clicked, this, [this] {
+      showAll_ = true;
+      emit allWanted();
+    });
+  }
+  more_->setText(QString("Show %1 more outputs").arg(hidden));
+  more_->show();
 }
 
 void OutputArea::setTheme(const NotebookTheme& theme) {
@@ -159,12 +206,11 @@ void OutputArea::paintEvent(QPaintEvent*) {
 int OutputArea::estimate(const ordered_json& outputs, const NotebookTheme& theme) {
   const int line = QFontMetrics(theme.codeFont).lineSpacing();
   int height = 0;
-  for (const ordered_json& output : outputs) {
+  for (std::size_t i = 0; i < std::min(outputs.size(), most_rows); ++i) {
+    const ordered_json& output = outputs[i];
     const std::string kind = kindOf(output);
     if (kind.starts_with("stream")) {
-      const std::string text = streamText(output);
-      height += line * static_cast<int>(
-                           std::min<std::ptrdiff_t>(300, std::count(text.begin(), text.end(), '\n') + 1));
+      height += line * streamLines(output);
     } else if (kind == "error") {
       height += line * 10;
     } else if (output.contains("data") && output["data"].is_object() &&

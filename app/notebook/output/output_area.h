@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "app/notebook/output/block.h"
+#include "app/notebook/output/output_news.h"
 #include "app/notebook/output/theme.h"
 
 class QToolButton;
@@ -19,6 +20,9 @@ class OutputArea : public Block {
   explicit OutputArea(const NotebookTheme& theme, QWidget* parent);
 
   void setOutputs(const nlohmann::ordered_json& outputs);
+  /// Looks only at what changed: costs what is new, however much is there.
+  void update(const nlohmann::ordered_json& outputs, const OutputNews& news);
+  using QWidget::update;
   void setTheme(const NotebookTheme& theme);
   int count() const { return static_cast<int>(rows_.size()); }
   Block* row(int index) const { return rows_[static_cast<std::size_t>(index)].block; }
@@ -28,6 +32,7 @@ class OutputArea : public Block {
 
  signals:
   void placeClicked(int execution, int line);
+  void allWanted();  ///< more outputs than are shown at first: setOutputs() shows them now
 
  protected:
   int computeHeight(int width) override;
@@ -43,6 +48,9 @@ class OutputArea : public Block {
   };
   Row makeRow(const nlohmann::ordered_json& output);
   static void discard(const Row& row);
+  std::size_t shownCount(const nlohmann::ordered_json& outputs) const;
+  void replaceRow(std::size_t index, const nlohmann::ordered_json& output);
+  void offerMore(std::size_t hidden);
 
   NotebookTheme theme_;
   std::vector<Row> rows_;

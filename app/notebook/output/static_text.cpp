@@ -16,6 +16,8 @@
 #include <QToolTip>
 #include <QUrl>
 
+#include "app/notebook/output/wheel.h"
+
 namespace tapedeck::app {
 namespace {
 
@@ -47,6 +49,7 @@ StaticText::StaticText(QWidget* parent) : QAbstractScrollArea(parent), document_
   setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   setFocusPolicy(Qt::ClickFocus);
+  passWheelOn(this);
   viewport()->setAutoFillBackground(false);
   viewport()->setMouseTracking(true);
   viewport()->setCursor(Qt::IBeamCursor);
@@ -236,15 +239,6 @@ void StaticText::mouseDoubleClickEvent(QMouseEvent* event) {
   cursor_.setPosition(positionAt(event->pos()));
   cursor_.select(QTextCursor::WordUnderCursor);
   viewport()->update();
-}
-
-void StaticText::wheelEvent(QWheelEvent* event) {
-  const bool sideways = event->angleDelta().x() != 0 || event->modifiers().testFlag(Qt::ShiftModifier);
-  if (sideways && horizontalScrollBar()->maximum() > 0) {
-    QAbstractScrollArea::wheelEvent(event);
-  } else {
-    event->ignore();
-  }
 }
 
 void StaticText::contextMenuEvent(QContextMenuEvent* event) {

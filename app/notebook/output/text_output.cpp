@@ -13,6 +13,7 @@
 
 #include "app/notebook/output/icons.h"
 #include "app/notebook/output/static_text.h"
+#include "app/notebook/output/wheel.h"
 
 namespace tapedeck::app {
 namespace {
@@ -191,8 +192,10 @@ void TextOutput::showAll() {
   full_->setFont(theme_.codeFont);
   full_->setWordWrapMode(QTextOption::WrapAnywhere);
   full_->setAccessibleName("Text output, all of it");
+  passWheelOn(full_);
   filled_ = std::make_unique<TerminalText>(full_->document(), theme_, longest_line);
   full_->show();
+  full_->setFocus();
   view_->hide();
   updateBar();
   contentsChanged();

@@ -12,6 +12,7 @@
 #include "app/notebook/view/cell_metrics.h"
 #include "app/notebook/view/cell_widget.h"
 #include "app/notebook/view/code_editor.h"
+#include "app/notebook/view/source_excerpt.h"
 
 namespace tapedeck::app {
 
@@ -31,6 +32,19 @@ int leastSourceHeight(const NotebookTheme& theme) {
          2 * metrics::padding;
 }
 
+/// A guess at the height of rendered Markdown: its lines wrapped, its headings larger.
+int estimateMarkdown(const QString& source, int room, const NotebookTheme& theme) {
+  const QFontMetrics metrics(theme.textFont);
+  const qsizetype columns = std::max(10, room / std::max(1, metrics.averageCharWidth()));
+  qsizetype height = 8;
+  for (const QStringView line : QStringView(source).tokenize(u'\n')) {
+    const qsizetype rows = (line.size() + columns - 1) / columns;
+    height += line.trimmed().isEmpty() ? metrics.lineSpacing() / 2 : rows * metrics.lineSpacing();
+    if (line.startsWith('#')) height += metrics.lineSpacing();
+  }
+  return static_cast<int>(std::clamp<qsizetype>(height, 24, 1'000'000));
+}
+
 }  // namespace
 
 int CellWidget::sourceHeight(int width) {
@@ -38,12 +52,16 @@ int CellWidget::sourceHeight(int width) {
   const int edges = 2 * (metrics::padding + metrics::frame);
   const bool code = shownType_ == CellType::code;
   if (!realized_) {
-    const int lines = static_cast<int>(cell().source.count('\n')) + 1;
-    if (!showsSource()) return std::max(24, lines * QFontMetrics(theme_.textFont).lineSpacing() * 5 / 4);
-    return std::max(code ? leastSourceHeight(theme_) : 0, CodeEditor::heightOfLines(lines, theme_) + edges);
+    const int least = code ? leastSourceHeight(theme_) : 0;
+    const QString& source = cell().source;
+    if (!showsSource()) return estimateMarkdown(source, room, theme_);
+    const auto excerpt = whole_ ? std::nullopt : excerptOf(source);
+    return std::max(
+        least, CodeEditor::estimateHeight(excerpt ? excerpt->text : source, room, !code, theme_) + edges);
   }
   if (rendered_ != nullptr) return rendered_->heightFor(room);
-  const int height = editor_->contentHeight() + edges;
+  const int height = editor_->contentHeight() + edges +
+                     (excerpt_ == nullptr ? 0 : excerpt_->heightFor(room - 2 * metrics::frame));
   return code ? std::max(height, leastSourceHeight(theme_)) : height;
 }
 
@@ -67,7 +85,10 @@ QRect CellWidget::sourceArea() const {
 void CellWidget::place() {
   const QRect area = sourceArea();
   const int inset = metrics::frame + metrics::padding;
-  if (editor_ != nullptr) editor_->setGeometry(area.adjusted(metrics::frame, inset, -inset, -inset));
+  const QRect inner = area.adjusted(metrics::frame, inset, -inset, -inset);
+  const int bar = excerpt_ == nullptr ? 0 : excerpt_->heightFor(inner.width());
+  if (editor_ != nullptr) editor_->setGeometry(inner.adjusted(0, 0, 0, -bar));
+  if (excerpt_ != nullptr) excerpt_->setGeometry(inner.left(), inner.bottom() + 1 - bar, inner.width(), bar);
   if (rendered_ != nullptr) {
     rendered_->setGeometry(area);
     rendered_->arrange();

@@ -1,39 +1,41 @@
 #include "app/notebook/view/cell_toolbar.h"
 
 #include <QHBoxLayout>
+#include <QKeyEvent>
 #include <QToolButton>
+#include <algorithm>
 
 #include "app/notebook/output/icons.h"
+#include "app/notebook/view/cell_metrics.h"
+#include "app/notebook/view/notebook_keys.h"
 
 namespace tapedeck::app {
 namespace {
 
 struct Look {
   Icon icon;
-  const char* name;
-  const char* tip;
+  QString name;
+  NotebookCommand command;  ///< what the tooltip names the key of
 };
 
 Look lookOf(CellAction action, CellType type) {
+  using C = NotebookCommand;
   switch (action) {
     case CellAction::run:
-      return type == CellType::markdown
-                 ? Look{Icon::run, "Show this cell as text", "Show this cell as text (Ctrl+Enter)"}
-                 : Look{Icon::run, "Run this cell", "Run this cell (Ctrl+Enter)"};
+      return {Icon::run, type == CellType::markdown ? "Show this cell as text" : "Run this cell", C::run};
     case CellAction::moveUp:
-      return {Icon::up, "Move this cell up", "Move this cell up (Ctrl+Shift+Up)"};
+      return {Icon::up, "Move this cell up", C::moveUp};
     case CellAction::moveDown:
-      return {Icon::down, "Move this cell down", "Move this cell down (Ctrl+Shift+Down)"};
+      return {Icon::down, "Move this cell down", C::moveDown};
     case CellAction::insertBelow:
-      return {Icon::add, "Insert a cell below", "Insert a cell below (B)"};
+      return {Icon::add, "Insert a cell below", C::insertBelow};
     case CellAction::changeType:
-      return type == CellType::code
-                 ? Look{Icon::markdown, "Make this a Markdown cell", "Make this a Markdown cell (M)"}
-                 : Look{Icon::code, "Make this a code cell", "Make this a code cell (Y)"};
+      return type == CellType::code ? Look{Icon::markdown, "Make this a Markdown cell", C::toMarkdown}
+                                    : Look{Icon::code, "Make this a code cell", C::toCode};
     case CellAction::remove:
-      return {Icon::remove, "Delete this cell", "Delete this cell (D, D); Z brings it back"};
+      return {Icon::remove, "Delete this cell", C::remove};
   }
-  return {Icon::run, "", ""};
+  return {Icon::run, "", C::run};
 }
 
 constexpr CellAction all_actions[] = {CellAction::run,         CellAction::moveUp,     CellAction::moveDown,
@@ -45,7 +47,7 @@ CellToolbar::CellToolbar(const NotebookTheme& theme, QWidget* parent) : QFrame(p
   setObjectName("cellToolbar");
   setAccessibleName("Tools of the cell");
   auto* layout = new QHBoxLayout(this);
-  layout->setContentsMargins(2, 1, 2, 1);
+  layout->setContentsMargins(1, 1, 1, 1);
   layout->setSpacing(0);
   for (const CellAction action : all_actions) {
     QToolButton* button = addButton(action);
@@ -59,8 +61,10 @@ QToolButton* CellToolbar::addButton(CellAction action) {
   auto* button = new QToolButton(this);
   button->setAutoRaise(true);
   button->setIconSize(QSize(16, 16));
-  // Every tool has a key of its own; the focus stays with the cell.
+  button->setFixedSize(26, cell_metrics::tools - 2);
+  // A click leaves the focus with the cell; keys come here by enter().
   button->setFocusPolicy(Qt::NoFocus);
+  button->installEventFilter(this);
   connect(button, &QToolButton::clicked, this, [this, action] { emit triggered(id_, action); });
   return button;
 }
@@ -72,9 +76,10 @@ QToolButton* CellToolbar::button(CellAction action) const {
 void CellToolbar::setTheme(const NotebookTheme& theme) {
   theme_ = theme;
   setStyleSheet(QString("#cellToolbar { background: %1; border: 1px solid %2; border-radius: 4px; }"
-                        "#cellToolbar QToolButton { border: none; padding: 3px; border-radius: 3px; }"
-                        "#cellToolbar QToolButton:hover { background: %3; }")
-                    .arg(theme.page.name(), theme.border.name(), theme.hover.name()));
+                        "#cellToolbar QToolButton { border: 1px solid transparent; border-radius: 3px; }"
+                        "#cellToolbar QToolButton:hover { background: %3; }"
+                        "#cellToolbar QToolButton:focus { background: %3; border-color: %4; }")
+                    .arg(theme.page.name(), theme.border.name(), theme.hover.name(), theme.accent.name()));
   refresh();
 }
 
@@ -91,10 +96,49 @@ void CellToolbar::refresh() {
   for (const CellAction action : all_actions) {
     const Look look = lookOf(action, type_);
     button(action)->setIcon(makeIcon(look.icon, theme_.text));
-    button(action)->setToolTip(look.tip);
+    button(action)->setToolTip(QString("%1 (%2)").arg(look.name, keyText(look.command)));
     button(action)->setAccessibleName(look.name);
   }
   adjustSize();
+}
+
+void CellToolbar::enter() {
+  focusNext(buttons_.last(), 1);
+}
+
+bool CellToolbar::entered() const {
+  return std::any_of(buttons_.begin(), buttons_.end(),
+                     [](const QToolButton* button) { return button->hasFocus(); });
+}
+
+void CellToolbar::focusNext(QToolButton* from, int direction) {
+  const qsizetype count = buttons_.size();
+  qsizetype at = buttons_.indexOf(from);
+  for (qsizetype i = 0; i < count; ++i) {
+    at = (at + count + direction) % count;
+    if (buttons_[at]->isEnabled()) return buttons_[at]->setFocus();
+  }
+}
+
+bool CellToolbar::eventFilter(QObject* watched, QEvent* event) {
+  if (event->type() != QEvent::KeyPress) return QFrame::eventFilter(watched, event);
+  auto* button = static_cast<QToolButton*>(watched);
+  const auto* key = static_cast<QKeyEvent*>(event);
+  if ((key->modifiers() & ~Qt::KeypadModifier) != Qt::NoModifier) return false;
+  switch (key->key()) {
+    case Qt::Key_Left:
+    case Qt::Key_Right:
+      focusNext(button, key->key() == Qt::Key_Left ? -1 : 1);
+      return true;
+    case Qt::Key_Return:
+    case Qt::Key_Enter:
+    case Qt::Key_Space:
+      button->click();
+      return true;
+    default:
+      event->ignore();  // a button would move the focus by itself
+      return true;
+  }
 }
 
 void CellToolbar::leaveEvent(QEvent* event) {

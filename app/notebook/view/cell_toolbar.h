@@ -1,4 +1,4 @@
-// The tools of one cell, shown over the cell under the mouse, or else over the current one.
+// The tools of one cell: in the space above the cell under the mouse, or else above the current one.
 #pragma once
 
 #include <QFrame>
@@ -21,6 +21,10 @@ class CellToolbar : public QFrame {
   void setCell(const QString& id, CellType type, bool first, bool last);
   const QString& cellId() const { return id_; }
   QToolButton* button(CellAction action) const;
+  /// Gives the focus to the first tool. Arrow keys choose, Enter and Space press; other keys are the
+  /// notebook's.
+  void enter();
+  bool entered() const;
 
  signals:
   void triggered(const QString& cellId, tapedeck::app::CellAction action);
@@ -28,10 +32,12 @@ class CellToolbar : public QFrame {
 
  protected:
   void leaveEvent(QEvent* event) override;
+  bool eventFilter(QObject* watched, QEvent* event) override;
 
  private:
   QToolButton* addButton(CellAction action);
   void refresh();
+  void focusNext(QToolButton* from, int direction);
 
   NotebookTheme theme_;
   QString id_;

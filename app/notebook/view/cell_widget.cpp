@@ -1,8 +1,12 @@
 #include "app/notebook/view/cell_widget.h"
 
+#include <QAbstractTextDocumentLayout>
+#include <QClipboard>
 #include <QFileInfo>
+#include <QGuiApplication>
 #include <QLineEdit>
 #include <QScopedValueRollback>
+#include <QTextBlock>
 
 #include "app/notebook/output/input_line.h"
 #include "app/notebook/output/output_area.h"
@@ -10,6 +14,7 @@
 #include "app/notebook/output/static_text.h"
 #include "app/notebook/view/cell_metrics.h"
 #include "app/notebook/view/code_editor.h"
+#include "app/notebook/view/source_excerpt.h"
 
 namespace tapedeck::app {
 
@@ -32,11 +37,14 @@ const Cell& CellWidget::cell() const {
 // ---- contents ----
 
 void CellWidget::realize() {
+  if (stale_) restyle();
   if (realized_) return;
   realized_ = true;
   shownType_ = cell().type;
   showsSource() ? makeEditor() : makeRendered();
-  outputsChanged();
+  OutputNews everything;
+  everything.all = true;
+  outputsChanged(everything);
   contentsChanged();
 }
 
@@ -49,16 +57,55 @@ void CellWidget::makeEditor() {
                         : shownType_ == CellType::markdown ? CodeEditor::Language::markdown
                                                            : CodeEditor::Language::none;
   editor_ = new CodeEditor(language, theme_, this);
-  editor_->showSource(cell().source);
+  fillEditor();
   editor_->SendScintilla(QsciScintillaBase::SCI_EMPTYUNDOBUFFER);
   connect(editor_, &CodeEditor::heightChanged, this, &Block::contentsChanged);
   connect(editor_, &QsciScintilla::textChanged, this, [this] {
-    if (!filling_) emit sourceEdited(editor_->source());
+    if (filling_) return;
+    const QString source = editor_->source();
+    // Pasted, say: before anything of it is coloured.
+    if (!whole_ && needsExcerpt(source)) {
+      whole_ = true;
+      editor_->setPlain();
+    }
+    emit sourceEdited(source);
   });
+  connect(editor_, &CodeEditor::wholeWanted, this, &CellWidget::showWhole);
   editor_->setMark(markLine_, markPending_);
   updateAccessibleName();
   editor_->show();
   emit editorMade(editor_);
+}
+
+void CellWidget::fillEditor() {
+  const QScopedValueRollback filling(filling_, true);
+  const QString source = cell().source;
+  const auto excerpt = whole_ ? std::nullopt : excerptOf(source);
+  if (whole_) editor_->setPlain();
+  editor_->setReadOnly(false);
+  editor_->showSource(excerpt ? excerpt->text : source);
+  editor_->setReadOnly(excerpt.has_value());
+  if (!excerpt) {
+    delete std::exchange(excerpt_, nullptr);
+    return;
+  }
+  if (excerpt_ == nullptr) {
+    excerpt_ = new ExcerptBar(theme_, this);
+    connect(excerpt_, &ExcerptBar::wholeWanted, this, &CellWidget::showWhole, Qt::QueuedConnection);
+    connect(excerpt_, &ExcerptBar::copyWanted, this,
+            [this] { QGuiApplication::clipboard()->setText(cell().source); });
+    excerpt_->show();
+  }
+  excerpt_->setSentence(excerpt->sentence);
+}
+
+void CellWidget::showWhole() {
+  if (excerpt_ == nullptr) return;
+  whole_ = true;
+  fillEditor();
+  editor_->SendScintilla(QsciScintillaBase::SCI_EMPTYUNDOBUFFER);
+  editor_->setFocus();
+  contentsChanged();
 }
 
 void CellWidget::makeRendered() {
@@ -95,6 +142,7 @@ void CellWidget::dropSourceWidgets() {
   }
   editor_ = nullptr;
   rendered_ = nullptr;
+  delete std::exchange(excerpt_, nullptr);
 }
 
 void CellWidget::sourceChanged() {
@@ -108,8 +156,7 @@ void CellWidget::sourceChanged() {
       if (focused) editor_->setFocus();
     }
   } else if (editor_ != nullptr) {
-    const QScopedValueRollback filling(filling_, true);
-    editor_->showSource(cell().source);
+    fillEditor();
   } else if (rendered_ != nullptr) {
     fillRendered();
   }
@@ -117,30 +164,42 @@ void CellWidget::sourceChanged() {
   contentsChanged();
 }
 
-void CellWidget::outputsChanged() {
+void CellWidget::outputsChanged(const OutputNews& news) {
   update();
   updateAccessibleName();
+  if (news.none()) return;
   if (!realized_) return contentsChanged();
   const nlohmann::ordered_json& outputs = cell().outputs;
   if (outputs_ == nullptr && outputs.empty()) return;
-  if (outputs_ == nullptr) {
-    outputs_ = new OutputArea(theme_, this);
-    connect(outputs_, &OutputArea::placeClicked, this, &CellWidget::placeClicked);
-    outputs_->show();
-  }
-  outputs_->setOutputs(outputs);
+  if (outputs_ == nullptr) makeOutputs();
+  outputs_->update(outputs, news);
+}
+
+void CellWidget::makeOutputs() {
+  outputs_ = new OutputArea(theme_, this);
+  connect(outputs_, &OutputArea::placeClicked, this, &CellWidget::placeClicked);
+  connect(outputs_, &OutputArea::allWanted, this, [this] { outputs_->setOutputs(cell().outputs); });
+  outputs_->show();
 }
 
 void CellWidget::setTheme(const NotebookTheme& theme) {
   theme_ = theme;
-  if (editor_ != nullptr) editor_->setTheme(theme);
-  if (rendered_ != nullptr) rendered_->setTheme(theme);
+  stale_ = realized_;
+  if (input_ != nullptr) input_->setTheme(theme);
+  contentsChanged();
+  update();
+}
+
+void CellWidget::restyle() {
+  stale_ = false;
+  if (editor_ != nullptr) editor_->setTheme(theme_);
+  if (excerpt_ != nullptr) excerpt_->setTheme(theme_);
+  if (rendered_ != nullptr) rendered_->setTheme(theme_);
   if (outputs_ != nullptr) {
-    outputs_->setTheme(theme);
+    outputs_->setTheme(theme_);
     outputs_->setOutputs(cell().outputs);
   }
   contentsChanged();
-  update();
 }
 
 // ---- editing ----
@@ -169,6 +228,16 @@ void CellWidget::renderMarkdown() {
 
 bool CellWidget::hasEditorFocus() const {
   return editor_ != nullptr && editor_->hasFocus();
+}
+
+int CellWidget::yOfText(const QString& text) const {
+  if (rendered_ == nullptr) return 0;
+  for (QTextBlock block = rendered_->view()->document()->begin(); block.isValid(); block = block.next()) {
+    if (block.blockFormat().headingLevel() == 0 || block.text().simplified() != text) continue;
+    const QRectF place = rendered_->view()->document()->documentLayout()->blockBoundingRect(block);
+    return rendered_->y() + static_cast<int>(place.top());
+  }
+  return 0;
 }
 
 void CellWidget::setMark(int line, bool pending) {

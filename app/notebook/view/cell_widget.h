@@ -2,12 +2,14 @@
 #pragma once
 
 #include "app/notebook/output/block.h"
+#include "app/notebook/output/output_news.h"
 #include "app/notebook/output/theme.h"
 #include "app/notebook/view/notebook_view.h"
 
 namespace tapedeck::app {
 
 class CodeEditor;
+class ExcerptBar;
 class InputLine;
 class OutputArea;
 class RichOutput;
@@ -23,11 +25,13 @@ class CellWidget : public Block {
 
   const QString& id() const { return id_; }
   const Cell& cell() const;
-  bool realized() const { return realized_; }
+  /// It shows all that it has, in the present theme.
+  bool realized() const { return realized_ && !stale_; }
   void realize();
 
   void sourceChanged();  ///< or the type
-  void outputsChanged();
+  void outputsChanged(const OutputNews& news);
+  /// What is made already takes the theme with the next realize(): out of sight, that costs nothing.
   void setTheme(const NotebookTheme& theme);
   void setState(CellState state);
   CellState state() const { return state_; }
@@ -45,8 +49,11 @@ class CellWidget : public Block {
   StaticText* rendered() const;  ///< the Markdown's result; null where the source is shown
   RichOutput* richText() const { return rendered_; }
   OutputArea* outputs() const { return outputs_; }
+  ExcerptBar* excerptBar() const { return excerpt_; }
   InputLine* inputLine() const { return input_; }
   bool hasEditorFocus() const;
+  /// Where a text of the rendered Markdown stands; 0 where it is not found.
+  int yOfText(const QString& text) const;
 
   void askInput(const QString& prompt, bool password);
   void endInput();
@@ -72,6 +79,10 @@ class CellWidget : public Block {
 
  private:
   void makeEditor();
+  void restyle();
+  void fillEditor();
+  void showWhole();
+  void makeOutputs();
   void makeRendered();
   void dropSourceWidgets();
   void fillRendered();
@@ -89,11 +100,14 @@ class CellWidget : public Block {
   RichOutput* rendered_ = nullptr;
   OutputArea* outputs_ = nullptr;
   InputLine* input_ = nullptr;
+  ExcerptBar* excerpt_ = nullptr;  ///< below a source of which the editor has the beginning alone
   CellState state_ = CellState::idle;
   bool realized_ = false;
+  bool stale_ = false;     ///< editor and outputs have an older theme
   bool rendering_ = true;  ///< a Markdown cell shows the result, not its source
   bool current_ = false;
   bool editing_ = false;
+  bool whole_ = false;    ///< the editor has all of a source that is too large for colours
   bool filling_ = false;  ///< the editor is filled from the document
   int spinner_ = 0;
   int sourceHeight_ = 0;  ///< at the width measured last

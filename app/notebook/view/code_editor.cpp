@@ -6,8 +6,9 @@
 #include <QKeyEvent>
 #include <QLabel>
 #include <QScrollBar>
-#include <QWheelEvent>
+#include <QStyle>
 
+#include "app/notebook/output/wheel.h"
 #include "app/notebook/view/editor_lexers.h"
 
 namespace tapedeck::app {
@@ -52,6 +53,8 @@ CodeEditor::CodeEditor(Language language, const NotebookTheme& theme, QWidget* p
   markerDefine(Background, pending_line);
   markerDefine(Background, cursor_line);
   markLabel_->hide();
+  passWheelOn(this);
+  setFocusPolicy(Qt::StrongFocus);  // the wheel alone leaves the focus where it is
   setTheme(theme);
   connect(this, &QsciScintilla::marginClicked, this, [this](int, int line) { emit lineClicked(line + 1); });
   connect(this, &QsciScintilla::linesChanged, this, &CodeEditor::checkHeight);
@@ -73,8 +76,8 @@ void CodeEditor::setTheme(const NotebookTheme& theme) {
   setFont(theme.codeFont);
   setColor(theme.text);
   setPaper(theme.editor);
-  if (language_ == Language::python) setLexer(makePythonLexer(theme, this));
-  if (language_ == Language::markdown) setLexer(makeMarkdownLexer(theme, this));
+  if (language_ == Language::python && !plain_) setLexer(makePythonLexer(theme, this));
+  if (language_ == Language::markdown && !plain_) setLexer(makeMarkdownLexer(theme, this));
   delete old;
   setCaretForegroundColor(theme.text);
   setCaretWidth(2);
@@ -110,6 +113,13 @@ void CodeEditor::showSource(const QString& source) {
   if (this->source() == source) return;
   QString shown = source;
   setText(shown.replace(QChar(0), QChar(0x2400)));
+  // Else the width is known, and the scroll bar there, only when the line was painted: the cell would grow
+  // then.
+  if (wrapMode() != WrapNone) return;
+  qsizetype longest = 0;
+  for (const QStringView line : QStringView(source).tokenize(u'\n')) longest = std::max(longest, line.size());
+  setScrollWidth(static_cast<int>(1 + std::min<qsizetype>(longest, 10'000'000) *
+                                          QFontMetrics(theme_.codeFont).horizontalAdvance('0')));
 }
 
 QString CodeEditor::source() const {
@@ -120,8 +130,33 @@ int CodeEditor::lineHeight() const {
   return static_cast<int>(SendScintilla(SCI_TEXTHEIGHT, 0UL));
 }
 
-int CodeEditor::heightOfLines(int lines, const NotebookTheme& theme) {
-  return lines * (QFontMetrics(theme.codeFont).lineSpacing() + 2 * extra_leading) + 2 * padding;
+int CodeEditor::estimateHeight(const QString& source, int room, bool wrapped, const NotebookTheme& theme) {
+  const QFontMetrics metrics(theme.codeFont);
+  const int margins = metrics.horizontalAdvance("000") + 24;
+  const qsizetype columns = std::max(8, (room - margins) / std::max(1, metrics.horizontalAdvance('0')));
+  qsizetype rows = 0;
+  qsizetype longest = 0;
+  for (qsizetype start = 0; start <= source.size();) {
+    qsizetype end = source.indexOf('\n', start);
+    if (end < 0) end = source.size();
+    longest = std::max(longest, end - start);
+    rows += wrapped ? std::max<qsizetype>(1, (end - start + columns - 1) / columns) : 1;
+    start = end + 1;
+  }
+  const bool bar = !wrapped && longest > columns;
+  return static_cast<int>(rows) * (metrics.lineSpacing() + 2 * extra_leading) +
+         (bar ? QApplication::style()->pixelMetric(QStyle::PM_ScrollBarExtent) : 0);
+}
+
+void CodeEditor::setPlain() {
+  if (plain_) return;
+  plain_ = true;
+  QsciLexer* old = lexer();
+  setLexer(nullptr);
+  delete old;
+  setWrapMode(WrapNone);
+  setBraceMatching(NoBraceMatch);
+  setTheme(theme_);
 }
 
 int CodeEditor::contentHeight() const {
@@ -212,15 +247,6 @@ bool CodeEditor::event(QEvent* event) {
 void CodeEditor::focusOutEvent(QFocusEvent* event) {
   QsciScintilla::focusOutEvent(event);
   SendScintilla(SCI_BRACEHIGHLIGHT, ~0UL, -1L);
-}
-
-void CodeEditor::wheelEvent(QWheelEvent* event) {
-  const bool sideways = event->angleDelta().x() != 0 || event->modifiers().testFlag(Qt::ShiftModifier);
-  if (sideways && horizontalScrollBar()->maximum() > 0) {
-    QsciScintilla::wheelEvent(event);
-  } else {
-    event->ignore();
-  }
 }
 
 void CodeEditor::resizeEvent(QResizeEvent* event) {

@@ -22,7 +22,11 @@ class CodeEditor : public QsciScintilla {
   void showSource(const QString& source);
   QString source() const;
   int contentHeight() const;
-  static int heightOfLines(int lines, const NotebookTheme& theme);
+  /// What contentHeight() will be, before an editor is made for the source. `room`: the width it will have.
+  static int estimateHeight(const QString& source, int room, bool wrapped, const NotebookTheme& theme);
+  /// For sources of any size: no colours, no wrapping, nothing measured that is not seen.
+  void setPlain();
+  bool plain() const { return plain_; }
 
   /// `line` from 1; 0: no mark. `pending`: the gate waits there now.
   void setMark(int line, bool pending);
@@ -42,6 +46,7 @@ class CodeEditor : public QsciScintilla {
   void heightChanged();
   void lineClicked(int line);
   void commandGiven(tapedeck::app::EditorCommand command);  ///< one that is not the editor's own
+  void wholeWanted();                                       ///< Enter in a source that can only be read
   void typed();                                             ///< after any key that reached the text
 
  public:
@@ -51,7 +56,6 @@ class CodeEditor : public QsciScintilla {
  protected:
   void keyPressEvent(QKeyEvent* event) override;
   void focusOutEvent(QFocusEvent* event) override;
-  void wheelEvent(QWheelEvent* event) override;
   void resizeEvent(QResizeEvent* event) override;
   bool event(QEvent* event) override;
 
@@ -70,6 +74,7 @@ class CodeEditor : public QsciScintilla {
   QLabel* markLabel_;
   int markHandle_ = -1;
   bool markPending_ = false;
+  bool plain_ = false;
   int reportedHeight_ = -1;
 };
 

@@ -159,7 +159,9 @@ bool CodeEditor::applies(EditorCommand command) const {
 bool CodeEditor::handleKey(const QKeyEvent& event) {
   const auto command = editorCommand(event);
   if (!command || !applies(*command)) return false;
-  if (*command == EditorCommand::newLine) {
+  if (*command == EditorCommand::newLine && isReadOnly()) {
+    emit wholeWanted();
+  } else if (*command == EditorCommand::newLine) {
     newLine();
   } else if (*command == EditorCommand::comment) {
     toggleComment();

@@ -12,14 +12,16 @@ namespace tapedeck::app {
 namespace {
 
 constexpr int spinner_interval = 60;
-constexpr int output_interval = 40;
 /// Cells this far outside the window are made as well, so that a line of scrolling shows no new work.
 constexpr int lookahead = 300;
 
 }  // namespace
 
 NotebookView::Private::Private(NotebookView* notebook_view, Document* notebook)
-    : view(notebook_view), document(notebook), theme(NotebookTheme::of(notebook_view->palette(), 0)) {
+    : view(notebook_view),
+      document(notebook),
+      theme(NotebookTheme::of(notebook_view->palette(), 0)),
+      outputUpdates(nullptr) {
   column = new CellColumn(theme, view);
   toolbar = new CellToolbar(theme, column);
   toolbar->hide();
@@ -32,9 +34,6 @@ NotebookView::Private::Private(NotebookView* notebook_view, Document* notebook)
     angle = (angle + 24) % 360;
     for (CellWidget* cell : column->cells) cell->turnSpinner(angle);
   });
-  outputTimer.setSingleShot(true);
-  outputTimer.setInterval(output_interval);
-  QObject::connect(&outputTimer, &QTimer::timeout, view, [this] { flushOutputs(); });
 }
 
 void NotebookView::Private::connectDocument() {
@@ -46,11 +45,13 @@ void NotebookView::Private::connectDocument() {
     widgetAt(index)->sourceChanged();
     placeToolbar();
   });
-  QObject::connect(document, &Document::outputsChanged, view, [this](int index) {
-    const QString id = document->cell(index).id;
-    if (!outputCells.contains(id)) outputCells += id;
-    if (!outputTimer.isActive()) outputTimer.start();
+  QObject::connect(document, &Document::outputEdited, view, [this](int index, const OutputChange& change) {
+    outputUpdates.add(document->cell(index).id, change);
   });
+  QObject::connect(&outputUpdates, &OutputUpdates::due, view,
+                   [this](const QString& id, const OutputNews& news) {
+                     if (CellWidget* cell = widgetOf(id)) cell->outputsChanged(news);
+                   });
 }
 
 // ---- made and removed ----
@@ -106,7 +107,7 @@ void NotebookView::Private::rebuild() {
   column->cells.clear();
   states.clear();
   spinner.stop();
-  outputCells.clear();
+  outputUpdates.clear();
   markedCell.clear();
   hovered.clear();
   current = -1;
@@ -182,13 +183,6 @@ void NotebookView::Private::moved(int from, int to) {
   emit view->currentCellChanged(current);
 }
 
-void NotebookView::Private::flushOutputs() {
-  const QStringList ids = std::exchange(outputCells, {});
-  for (const QString& id : ids) {
-    if (CellWidget* cell = widgetOf(id)) cell->outputsChanged();
-  }
-}
-
 void NotebookView::Private::retheme() {
   theme = NotebookTheme::of(view->palette(), zoom);
   column->setTheme(theme);
@@ -196,6 +190,7 @@ void NotebookView::Private::retheme() {
   assistant->setTheme(theme);
   for (CellWidget* cell : column->cells) cell->setTheme(theme);
   column->contentsChanged();
+  arrange();
 }
 
 void NotebookView::Private::applyMark() {
@@ -277,7 +272,7 @@ void NotebookView::Private::showCurrent() {
 }
 
 void NotebookView::Private::placeToolbar() {
-  CellWidget* cell = widgetOf(hovered);
+  CellWidget* cell = toolbar->entered() ? nullptr : widgetOf(hovered);
   if (cell == nullptr) cell = widgetAt(current);
   if (cell == nullptr) {
     toolbar->hide();
@@ -285,9 +280,9 @@ void NotebookView::Private::placeToolbar() {
   }
   const int index = indexOf(cell);
   toolbar->setCell(cell->id(), cell->cell().type, index == 0, index + 1 == column->cells.size());
-  const int x = cell->width() - toolbar->width() - cell_metrics::right - 8;
-  const int y = cell->y() + cell_metrics::above - toolbar->height() / 2 - 2;
-  toolbar->move(std::max(0, x), std::max(0, y));
+  // Between this cell and the one above, where no text is.
+  const int x = cell->width() - toolbar->width() - cell_metrics::right;
+  toolbar->move(std::max(0, x), cell->y() + cell_metrics::above - toolbar->height());
   toolbar->show();
   toolbar->raise();
 }

@@ -64,6 +64,11 @@ bool NotebookView::Private::goByKey(NotebookCommand command) {
     case NotebookCommand::scrollDown:
       bar->setValue(bar->value() + bar->pageStep() * 9 / 10);
       return true;
+    case NotebookCommand::tools:
+      hovered.clear();
+      placeToolbar();
+      toolbar->enter();
+      return true;
     case NotebookCommand::leave:
       view->setFocus();
       return true;

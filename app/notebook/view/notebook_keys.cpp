@@ -44,7 +44,8 @@ const QList<Row<NotebookCommand>>& notebookRows() {
       {C::paste, {Qt::Key_V}, "Paste the cell below"},
       {C::undo, {Qt::Key_Z}, "Undo adding, deleting, moving or changing the type of a cell"},
       {C::redo, {Qt::ShiftModifier | Qt::Key_Z}, "Do again what was undone"},
-      {C::leave, {Qt::Key_Escape}, "From the outputs back to the cell"},
+      {C::tools, {Qt::Key_T}, "To the cell's tools: Left and Right choose, Enter presses"},
+      {C::leave, {Qt::Key_Escape}, "From the outputs and tools back to the cell"},
   };
   return rows;
 }

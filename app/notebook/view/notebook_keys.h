@@ -37,6 +37,7 @@ enum class NotebookCommand {
   paste,
   undo,
   redo,
+  tools,
   leave,
 };
 

@@ -6,6 +6,7 @@
 #include <QWheelEvent>
 
 #include "app/notebook/output/input_line.h"
+#include "app/notebook/view/cell_metrics.h"
 #include "app/notebook/view/cell_widget.h"
 #include "app/notebook/view/code_editor.h"
 #include "app/notebook/view/editor_assistant.h"
@@ -76,6 +77,8 @@ CellState NotebookView::cellState(const QString& cellId) const {
 }
 
 void NotebookView::setPausedLine(const QString& cellId, int line, bool pending) {
+  // The session tells its state over and over while it waits: only a new place scrolls.
+  if (cellId == d_->markedCell && line == d_->markedLine && pending == d_->markPending) return;
   if (CellWidget* old = d_->widgetOf(d_->markedCell); old != nullptr && d_->markedCell != cellId) {
     old->setMark(0, false);
   }
@@ -115,6 +118,14 @@ void NotebookView::showCompletions(quint64 request, const QStringList& matches, 
 
 void NotebookView::showHelp(quint64 request, const QString& text) {
   d_->assistant->showHelp(request, text);
+}
+
+void NotebookView::showHeading(int index, const QString& text) {
+  CellWidget* cell = d_->widgetAt(index);
+  if (cell == nullptr) return;
+  cell->realize();
+  d_->arrange();
+  verticalScrollBar()->setValue(cell->y() + cell->yOfText(text) - cell_metrics::top_of_notebook);
 }
 
 // ---- the menu's actions ----

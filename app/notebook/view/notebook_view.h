@@ -18,10 +18,13 @@ class NotebookView : public QScrollArea {
 
   int currentCell() const;  ///< -1 in an empty notebook
   void setCurrentCell(int index, bool editing);
+  /// Scrolls so that this heading of a Markdown cell stands at the top.
+  void showHeading(int index, const QString& text);
   void setCellState(const QString& cellId, CellState state);
   CellState cellState(const QString& cellId) const;
-  /// Marks the line (from 1) at which the session is paused; scrolls it into sight. `pending`: the gate waits
-  /// there now; else it is where the cursor's record ran. An empty id clears the mark.
+  /// Marks the line (from 1) at which the session is paused; scrolls it into sight where it is another than
+  /// before. `pending`: the gate waits there now; else it is where the cursor's record ran. An empty id
+  /// clears the mark.
   void setPausedLine(const QString& cellId, int line, bool pending);
   /// Asks for a line of input below the running cell (Python's input()).
   void askInput(const QString& cellId, const QString& prompt, bool password);

@@ -11,6 +11,7 @@
 #include "app/notebook/view/cell_toolbar.h"
 #include "app/notebook/view/notebook_keys.h"
 #include "app/notebook/view/notebook_view.h"
+#include "app/notebook/view/output_updates.h"
 
 namespace tapedeck::app {
 
@@ -37,7 +38,7 @@ struct NotebookView::Private {
   QTimer spinner;
   int angle = 0;
   QPointer<QWidget> focusBeforeInput;  ///< who gets the focus back when the program's question is answered
-  QElapsedTimer deleteKey;  ///< since the first D of two
+  QElapsedTimer deleteKey;             ///< since the first D of two
 
   QString markedCell;
   int markedLine = 0;
@@ -45,9 +46,7 @@ struct NotebookView::Private {
 
   bool arranging = false;
   bool arrangeWanted = false;
-  /// Outputs come faster than they can be read: each cell is brought up to date once per turn of this timer.
-  QTimer outputTimer;
-  QStringList outputCells;
+  OutputUpdates outputUpdates;
 
   bool clipboardFull = false;
   CellType clipboardType = CellType::code;
@@ -65,7 +64,6 @@ struct NotebookView::Private {
   void removed(int index);
   void moved(int from, int to);
   void renumber();
-  void flushOutputs();
   void retheme();
   void applyMark();
 

@@ -1,0 +1,28 @@
+// Outputs come faster than they can be read: what changed in each cell is collected, and told some times a
+// second.
+#pragma once
+
+#include <QHash>
+#include <QObject>
+#include <QTimer>
+
+#include "app/notebook/output/output_news.h"
+
+namespace tapedeck::app {
+
+class OutputUpdates : public QObject {
+  Q_OBJECT
+ public:
+  explicit OutputUpdates(QObject* parent);
+  void add(const QString& cellId, const OutputChange& change);
+  void clear();
+
+ signals:
+  void due(const QString& cellId, const tapedeck::app::OutputNews& news);
+
+ private:
+  QTimer timer_;
+  QHash<QString, OutputNews> waiting_;
+};
+
+}  // namespace tapedeck::app

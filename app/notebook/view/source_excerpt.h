@@ -1,0 +1,41 @@
+// Sources beyond what an editor lays out at once: their beginning, to be read, and a bar that says so.
+#pragma once
+
+#include <QString>
+#include <QWidget>
+#include <optional>
+
+#include "app/notebook/output/theme.h"
+
+class QLabel;
+
+namespace tapedeck::app {
+
+struct SourceExcerpt {
+  QString text;      ///< the first lines, each cut where it is very long
+  QString sentence;  ///< what is left out, for the user
+};
+
+/// None where the source is shown as it is: up to 10^6 characters, no line over 20,000.
+std::optional<SourceExcerpt> excerptOf(const QString& source);
+bool needsExcerpt(const QString& source);
+/// Lines that an excerpt has at most.
+constexpr int excerpt_lines = 200;
+
+class ExcerptBar : public QWidget {
+  Q_OBJECT
+ public:
+  ExcerptBar(const NotebookTheme& theme, QWidget* parent);
+  void setSentence(const QString& sentence);
+  void setTheme(const NotebookTheme& theme);
+  int heightFor(int width) const;
+
+ signals:
+  void wholeWanted();
+  void copyWanted();
+
+ private:
+  QLabel* sentence_;
+};
+
+}  // namespace tapedeck::app
