@@ -13,12 +13,23 @@
 #include "app/shell/panel_list.h"
 #include "app/shell/playback_bar.h"
 #include "app/shell/samples.h"
+#include "app/shell/typing_watch.h"
+#include "app/shell/workspace_menu.h"
+#include "app/shell/workspace_switcher.h"
+#include "app/shell/workspaces.h"
 #include "inspector/ui/theme.h"
 
 namespace tapedeck::app {
 
+namespace {
+
+constexpr double presenting_letters = 1.45;
+
+}  // namespace
+
 void MainWindow::buildPanels() {
-  docks_ = new PanelDocks(this, panelList(), {session_, series_, cellNames_});
+  typing_ = new TypingWatch(this);
+  docks_ = new PanelDocks(this, panelList(), {session_, series_, cellNames_}, typing_);
   connect(docks_, &PanelDocks::done, this,
           [this](const QString& sentence) { statusBar()->showMessage(sentence, 4000); });
   connect(docks_, &PanelDocks::failed, this,
@@ -33,8 +44,24 @@ void MainWindow::buildPanels() {
   addToolBar(Qt::BottomToolBarArea, bar);
 }
 
-void MainWindow::resetLayout() {
-  docks_->arrange(inspector::workspace_debug);
+// A run of a cell may bring Debug or Plots up.
+void MainWindow::buildWorkspaces() {
+  workspaces_ = new Workspaces(docks_, this);
+  workspaceMenu_ = new WorkspaceMenu(workspaces_, *actions_, this);
+  auto* switcher = new WorkspaceSwitcher(workspaces_, session_, series_, typing_);
+  connect(kernel_, &KernelSession::stateChanged, switcher, [switcher](KernelState state) {
+    if (state == KernelState::busy) switcher->runBegins();
+  });
+  connect(workspaces_, &Workspaces::changed, this, &MainWindow::showWorkspace);
+}
+
+// Whoever presents is looked at from afar.
+void MainWindow::showWorkspace() {
+  const bool presenting = workspaces_->current().base == inspector::workspace_present;
+  toolBar_->setVisible(!presenting && !onStartPage_);
+  QFont letters = QApplication::font();
+  if (presenting) letters.setPointSizeF(letters.pointSizeF() * presenting_letters);
+  setFont(letters);
 }
 
 void MainWindow::buildMenus() {
@@ -46,9 +73,10 @@ void MainWindow::buildMenus() {
     menus[id] = menuBar()->addMenu(titles[id]);
     menus[id]->setToolTipsVisible(true);
   }
-  QString before;
+  const QStringList inWorkspaceMenu = {"view.reset_layout", "view.save_workspace", "view.rename_workspace",
+                                       "view.delete_workspace"};
   const QStringList separated = {"file.close", "cell.insert_above", "cell.to_code", "session.recording",
-                                 "step.first", "view.reset_layout", "help.about"};
+                                 "step.first", "view.message",      "help.about"};
   for (const QString& id : actions_->ids()) {
     QMenu* menu = menus[id.section('.', 0, 0)];
     if (id == "file.close") {
@@ -56,6 +84,7 @@ void MainWindow::buildMenus() {
       for (const inspector::Panel* panel : docks_->panels()) menu->addActions(panel->exportActions());
     }
     if (separated.contains(id)) menu->addSeparator();
+    if (inWorkspaceMenu.contains(id)) continue;
     menu->addAction((*actions_)[id]);
     if (id == "file.open") {
       QMenu* recent = menu->addMenu("Open &recent");
@@ -70,6 +99,8 @@ void MainWindow::buildMenus() {
     }
   }
   QMenu* view = menus["view"];
+  view->addSeparator();
+  view->addMenu(workspaceMenu_->menu());
   view->addSeparator();
   docks_->fillMenu(view);
   view->addSeparator();
@@ -129,6 +160,10 @@ void MainWindow::buildToolBar() {
     action->setIconText(captions[action->objectName()]);
     button->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
   }
+  auto* space = new QWidget;
+  space->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Preferred);
+  toolBar_->addWidget(space);
+  workspaceMenu_->fillToolBar(toolBar_);
 }
 
 void MainWindow::buildStatusBar() {

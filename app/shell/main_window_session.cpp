@@ -38,7 +38,8 @@ void MainWindow::connectActions() {
 
   on("view.zoom_in", [this] { notebook_->zoomIn(); });
   on("view.zoom_out", [this] { notebook_->zoomOut(); });
-  on("view.reset_layout", [this] { resetLayout(); });
+  on("view.message", [this] { messages_->focusMessage(); });
+  on("view.close_message", [this] { messages_->dismiss(); });
   on("help.start_page", [this] { openWindow(); });
   on("help.shortcuts", [this] { showShortcuts(); });
   on("help.about", [this] { showAbout(); });
@@ -187,11 +188,6 @@ void MainWindow::showAbout() {
               "<p>The program is free software under the GNU General Public License, version 3 or later; its "
               "engine is under the Apache License 2.0.</p>")
           .arg(QCoreApplication::applicationVersion()));
-}
-
-void MainWindow::changeEvent(QEvent* event) {
-  QMainWindow::changeEvent(event);
-  if (event->type() == QEvent::PaletteChange && toolBar_) toolBar_->update();
 }
 
 }  // namespace tapedeck::app
