@@ -93,7 +93,7 @@ constexpr Row rows[] = {
 
     {"help.start_page", "&Start page", "Ctrl+Shift+N",
      "Samples and recent notebooks, in a window of their own", nullptr},
-    {"help.shortcuts", "&Keys", "F1", "List all keys", nullptr},
+    {"help.shortcuts", "&Keys", "F1", "All keys, to be searched", nullptr},
     {"help.about", "&About Tapedeck", "Ctrl+F1", "Version and licences", nullptr},
 };
 
@@ -118,21 +118,13 @@ QAction* Actions::operator[](const QString& id) const {
   return action;
 }
 
-QString Actions::shortcutTable() const {
-  QString table;
-  QString menu;
-  for (const QString& id : order_) {
-    const QString title = id.section('.', 0, 0);
-    if (title != menu) {
-      menu = title;
-      table += QString("<tr><td colspan=2><b>%1</b></td></tr>").arg(menu.left(1).toUpper() + menu.mid(1));
-    }
-    const QAction* action = actions_[id];
-    table += QString("<tr><td>%1&nbsp;&nbsp;</td><td>%2</td></tr>")
-                 .arg(action->shortcut().toString(QKeySequence::NativeText).toHtmlEscaped(),
-                      action->statusTip().toHtmlEscaped());
+void Actions::keepWithin(QWidget* widget, const QStringList& ids) {
+  for (const QString& id : ids) {
+    QAction* action = (*this)[id];
+    static_cast<QWidget*>(parent())->removeAction(action);
+    action->setShortcutContext(Qt::WidgetWithChildrenShortcut);
+    widget->addAction(action);
   }
-  return "<table cellspacing=4>" + table + "</table>";
 }
 
 }  // namespace tapedeck::app

@@ -40,7 +40,6 @@ MainWindow::MainWindow(QWidget* parent)
   buildPanels();
   buildWorkspaces();
   buildMenus();
-  buildToolBar();
   buildStatusBar();
   connectFiles();
   connectActions();

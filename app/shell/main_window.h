@@ -15,7 +15,6 @@
 #include "inspector/model/session.h"
 
 class QLabel;
-class QMenu;
 class QStackedWidget;
 
 namespace tapedeck::app {
@@ -58,7 +57,6 @@ class MainWindow : public QMainWindow {
   void buildPanels();
   void buildWorkspaces();
   void buildMenus();
-  void buildToolBar();
   void buildStatusBar();
   void connectActions();
   void connectCellActions();
@@ -71,7 +69,6 @@ class MainWindow : public QMainWindow {
   void askBudget();
   void showShortcuts();
   void showAbout();
-  void fillRecent(QMenu* menu);
   void updateTitle();
   void updateState();
   void updatePausedLine();

@@ -46,11 +46,16 @@ QString MessageBar::text() const {
   return lines.join('\n');
 }
 
-void MessageBar::dismiss() {
+bool MessageBar::shows(const QString& topic) const {
+  return std::any_of(rows_.begin(), rows_.end(),
+                     [&](const MessageRow* row) { return row->topic() == topic; });
+}
+
+void MessageBar::dismissNewest() {
   if (!rows_.isEmpty()) close(rows_.first());
 }
 
-void MessageBar::withdraw(const QString& topic) {
+void MessageBar::dismiss(const QString& topic) {
   for (MessageRow* row : QList<MessageRow*>(rows_))
     if (row->topic() == topic) close(row);
 }

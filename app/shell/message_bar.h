@@ -28,12 +28,12 @@ class MessageBar : public QFrame {
   void show(Kind kind, const QString& sentence, const QList<Choice>& choices = {}, const QString& topic = {});
   /// What is shown, the newest first, a line for each message.
   QString text() const;
+  bool shows(const QString& topic) const;
 
  public slots:
-  /// Closes the newest.
-  void dismiss();
-  /// Closes that of a topic, where there is one.
-  void withdraw(const QString& topic);
+  /// Closes what is shown of a topic; without one, all that belongs to none.
+  void dismiss(const QString& topic = {});
+  void dismissNewest();
   /// The keyboard goes to the newest message's first button.
   void focusMessage();
 

@@ -37,7 +37,7 @@ Qt::DockWidgetArea dockArea(PanelPlace::Area area) {
 PanelPlace placeIn(const PanelDescriptor& descriptor, const QString& workspace) {
   const auto place = descriptor.places.constFind(workspace);
   if (place != descriptor.places.constEnd()) return *place;
-  PanelPlace other = descriptor.places.value(inspector::workspace_debug);
+  PanelPlace other = descriptor.places.value(inspector::workspace_debug, descriptor.places.first());
   other.row += rows_of_others;
   return other;
 }
@@ -90,6 +90,12 @@ PanelDocks::Entry PanelDocks::makeEntry(const PanelDescriptor& descriptor,
 QList<inspector::Panel*> PanelDocks::panels() const {
   QList<inspector::Panel*> list;
   for (const Entry& entry : entries_) list << entry.panel;
+  return list;
+}
+
+QList<PanelDescriptor> PanelDocks::descriptors() const {
+  QList<PanelDescriptor> list;
+  for (const Entry& entry : entries_) list << entry.descriptor;
   return list;
 }
 

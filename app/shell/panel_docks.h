@@ -37,6 +37,8 @@ class PanelDocks : public QObject {
   QList<inspector::Panel*> panels() const;
   inspector::Panel* panel(const QString& id) const;
 
+  QList<inspector::PanelDescriptor> descriptors() const;
+
   /// Off: no panel is shown, and their keys and menu entries do nothing.
   void setEnabled(bool enabled);
   /// Puts the panels into the places that their descriptors name for a workspace.

@@ -103,6 +103,7 @@ void WorkspaceMenu::fillToolBar(QToolBar* bar) const {
 
 void WorkspaceMenu::setEnabled(bool enabled) {
   group_->setEnabled(enabled);
+  actions_["view.save_workspace"]->setEnabled(enabled);
   menu_->setEnabled(enabled);
 }
 

@@ -89,7 +89,7 @@ class TestWindow : public QObject {
     bar->show(MessageBar::Kind::error, "Other trouble.");
     bar->show(MessageBar::Kind::error, "The session ended: exit code 7.", {}, "session");
     QCOMPARE(bar->text(), QString("The session ended: exit code 7.\nOther trouble."));
-    bar->withdraw("session");
+    bar->dismiss("session");
     QCOMPARE(bar->text(), QString("Other trouble."));
   }
 

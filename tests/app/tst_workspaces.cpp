@@ -107,7 +107,6 @@ class TestWorkspaces : public QObject {
 
   void theFirstStopOpensDebugAndOnlyWhatHasSomethingToShow() {
     const auto window = open({"import tapedeck as tf\ntf.constant(2.) * 3. + 1."});
-    QTRY_VERIFY_WITH_TIMEOUT(isReady(*window), patience);
     QVERIFY(shown(*window, {}));
     QTest::keyClick(window.get(), Qt::Key_F10);
     QTRY_VERIFY_WITH_TIMEOUT(isStopped(*window), patience);
@@ -127,7 +126,6 @@ class TestWorkspaces : public QObject {
 
   void aCurveOpensPlots() {
     const auto window = open({loop});
-    QTRY_VERIFY_WITH_TIMEOUT(isReady(*window), patience);
     QTest::keyClick(window.get(), Qt::Key_Return, Qt::ControlModifier);
     QTRY_COMPARE_WITH_TIMEOUT(current(*window), QString("plots"), patience);
     QTRY_VERIFY(shown(*window, {"plots"}));
@@ -137,7 +135,6 @@ class TestWorkspaces : public QObject {
 
   void nothingMovesWhileTheUserTypes() {
     const auto window = open({QString("import time\ntime.sleep(0.5)\n") + loop, "x = 1"});
-    QTRY_VERIFY_WITH_TIMEOUT(isReady(*window), patience);
     QTest::keyClick(window.get(), Qt::Key_Return, Qt::ControlModifier);
     window->notebook()->setCurrentCell(1, true);
     QTRY_VERIFY(QApplication::focusWidget() && QApplication::focusWidget() != window->notebook());
@@ -171,7 +168,6 @@ class TestWorkspaces : public QObject {
     QRect debug, plots;
     {
       const auto window = open({loop}, {1600, 1000});
-      QTRY_VERIFY_WITH_TIMEOUT(isReady(*window), patience);
       choose(*window, 2);
       QTest::keyClick(window.get(), Qt::Key_Return, Qt::ControlModifier);
       QTRY_VERIFY_WITH_TIMEOUT(shown(*window, {"tape", "ops", "tensor", "plots"}), patience);
@@ -190,7 +186,6 @@ class TestWorkspaces : public QObject {
     }
     const auto window = open({loop}, {1600, 1000});
     QCOMPARE(current(*window), QString("debug"));  // where the user was
-    QTRY_VERIFY_WITH_TIMEOUT(isReady(*window), patience);
     QTest::keyClick(window.get(), Qt::Key_Return, Qt::ControlModifier);
     QTRY_VERIFY_WITH_TIMEOUT(shown(*window, {"tape", "tensor", "plots"}), patience);
     QTRY_COMPARE(dock(*window, "tape")->geometry(), debug);
@@ -227,7 +222,6 @@ class TestWorkspaces : public QObject {
 
   void presentHasLargerLettersAndNoToolBar() {
     const auto window = open({"import tapedeck as tf\ntf.constant(2.) * 3. + 1."});
-    QTRY_VERIFY_WITH_TIMEOUT(isReady(*window), patience);
     auto* tools = window->findChild<QToolBar*>("toolbar.main");
     QVERIFY(tools->isVisible());
     const qreal letters = window->notebook()->font().pointSizeF();
@@ -255,7 +249,6 @@ class TestWorkspaces : public QObject {
   void whatTensorShowsMovesNoPanel() {
     QFETCH(QSize, size);
     const auto window = open({"import tapedeck as tf\ntf.random.normal([5, 4, 40, 40])"}, size);
-    QTRY_VERIFY_WITH_TIMEOUT(isReady(*window), patience);
     choose(*window, 2);
     QTest::keyClick(window.get(), Qt::Key_Return, Qt::ControlModifier);
     QTRY_VERIFY_WITH_TIMEOUT(shown(*window, {"tape", "ops", "tensor"}), patience);
@@ -273,7 +266,6 @@ class TestWorkspaces : public QObject {
     }
     window->close();
     const auto next = open({"import tapedeck as tf\ntf.random.normal([5, 4, 40, 40])"}, size);
-    QTRY_VERIFY_WITH_TIMEOUT(isReady(*next), patience);
     QTest::keyClick(next.get(), Qt::Key_Return, Qt::ControlModifier);
     QTRY_VERIFY_WITH_TIMEOUT(shown(*next, {"tape", "ops", "tensor"}), patience);
     QTRY_COMPARE(places(*next), before);
@@ -292,7 +284,6 @@ class TestWorkspaces : public QObject {
     // Switched while the window lives: everything in it follows.
     applyTheme(dark ? Theme::light : Theme::dark);
     const auto window = open({loop, "tf.reshape(tf.range(12.), [3, 4]) * 2."}, size);
-    QTRY_VERIFY_WITH_TIMEOUT(isReady(*window), patience);
     QTest::keyClick(window.get(), Qt::Key_Return, Qt::ShiftModifier);
     QTRY_VERIFY_WITH_TIMEOUT(!window->series()->names().isEmpty(), patience);
     QTRY_COMPARE_WITH_TIMEOUT(window->kernel()->state(), KernelState::idle, patience);
@@ -308,7 +299,7 @@ class TestWorkspaces : public QObject {
           window.get(),
           QString("workspace-%1-%2-%3").arg(size.width()).arg(dark ? "dark" : "light", current(*window)));
       QCOMPARE(window->size(), size);
-      if (position == 1) window->messages()->dismiss(), window->messages()->dismiss();
+      if (position == 1) window->messages()->dismiss();
     }
     applyTheme(Theme::light);
   }
