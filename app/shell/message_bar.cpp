@@ -40,6 +40,11 @@ void MessageBar::show(Kind kind, const QString& sentence, const QList<Choice>& c
   QFrame::show();
 }
 
+void MessageBar::reword(const QString& topic, const QString& sentence) {
+  for (MessageRow* row : rows_)
+    if (row->topic() == topic) row->setSentence(sentence);
+}
+
 QString MessageBar::text() const {
   QStringList lines;
   for (const MessageRow* row : rows_) lines << row->sentence();

@@ -26,6 +26,8 @@ class MessageBar : public QFrame {
   /// same `topic` is replaced; so is one that says the same. Where there are too many, the oldest that offers
   /// nothing goes.
   void show(Kind kind, const QString& sentence, const QList<Choice>& choices = {}, const QString& topic = {});
+  /// Says something else in the message of a topic, whose choices stay.
+  void reword(const QString& topic, const QString& sentence);
   /// What is shown, the newest first, a line for each message.
   QString text() const;
   bool shows(const QString& topic) const;

@@ -32,20 +32,24 @@ const char* nameOf(MessageBar::Kind kind) {
 
 MessageRow::MessageRow(MessageBar::Kind kind, const QString& sentence,
                        const QList<MessageBar::Choice>& choices, const QString& topic)
-    : kind_(kind), sentence_(sentence), topic_(topic), offers_(!choices.isEmpty()), symbol_(new QLabel) {
+    : kind_(kind),
+      sentence_(sentence),
+      topic_(topic),
+      offers_(!choices.isEmpty()),
+      symbol_(new QLabel),
+      label_(new QLabel) {
   setObjectName("message");
   symbol_->setObjectName("messageSymbol");
-  setAccessibleName(QString("%1: %2").arg(nameOf(kind), sentence));
+  setSentence(sentence);
   auto* layout = new QHBoxLayout(this);
   layout->setContentsMargins(10 + stripe, 6, 6, 6);
   symbol_->setAlignment(Qt::AlignTop);
-  auto* label = new QLabel(sentence);
-  label->setObjectName("messageText");
-  label->setWordWrap(true);
-  label->setTextFormat(Qt::PlainText);
-  label->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
+  label_->setObjectName("messageText");
+  label_->setWordWrap(true);
+  label_->setTextFormat(Qt::PlainText);
+  label_->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
   layout->addWidget(symbol_, 0, Qt::AlignTop);
-  layout->addWidget(label, 1);
+  layout->addWidget(label_, 1);
   for (const MessageBar::Choice& choice : choices) {
     auto* button = new QPushButton(choice.text);
     button->setToolTip(QString("%1 (F8, then Space)").arg(choice.text));
@@ -85,6 +89,12 @@ QColor MessageRow::colour() const {
 void MessageRow::paintSymbol() {
   const qreal ratio = devicePixelRatioF();
   symbol_->setPixmap(icon(nameOf(kind_), colour()).pixmap(QSize(symbol_size, symbol_size), ratio));
+}
+
+void MessageRow::setSentence(const QString& sentence) {
+  sentence_ = sentence;
+  label_->setText(sentence);
+  setAccessibleName(QString("%1: %2").arg(nameOf(kind_), sentence));
 }
 
 void MessageRow::focusFirst() {

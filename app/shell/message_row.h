@@ -15,6 +15,7 @@ class MessageRow : public QFrame {
   MessageRow(MessageBar::Kind kind, const QString& sentence, const QList<MessageBar::Choice>& choices,
              const QString& topic);
   const QString& sentence() const { return sentence_; }
+  void setSentence(const QString& sentence);
   const QString& topic() const { return topic_; }
   bool offers() const { return offers_; }
   /// The keyboard goes to its first button.
@@ -35,7 +36,7 @@ class MessageRow : public QFrame {
   MessageBar::Kind kind_;
   QString sentence_, topic_;
   bool offers_;
-  QLabel* symbol_;
+  QLabel *symbol_, *label_;
   QWidget* first_ = nullptr;
 };
 

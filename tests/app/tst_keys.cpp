@@ -144,6 +144,7 @@ class TestKeys : public QObject {
     window->resize(1280, 800);
     if (!showActive(window.get())) qWarning("the window is not active");
     window->openNotebook(writeNotebook(folder_, "keys.ipynb", cells));
+    if (!QTest::qWaitFor([&] { return window->notebook()->isVisible(); })) qWarning("no notebook");
     return window;
   }
 

@@ -38,6 +38,7 @@ class TestWorkspaces : public QObject {
   std::unique_ptr<MainWindow> open(const QStringList& cells, QSize size = {1280, 800}) {
     auto window = start(size);
     window->openNotebook(writeNotebook(folder_, "workspaces.ipynb", cells));
+    if (!QTest::qWaitFor([&] { return window->notebook()->isVisible(); })) qWarning("no notebook");
     return window;
   }
 
