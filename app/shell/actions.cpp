@@ -89,7 +89,7 @@ constexpr Row rows[] = {
      nullptr},
     {"view.message", "Go to the &message", "F8", "The keyboard goes to the newest message's buttons",
      nullptr},
-    {"view.close_message", "&Close the message", "Ctrl+Alt+W", "Close the newest message", nullptr},
+    {"view.close_message", "&Close the message", "Ctrl+Shift+W", "Close the newest message", nullptr},
 
     {"help.start_page", "&Start page", "Ctrl+Shift+N",
      "Samples and recent notebooks, in a window of their own", nullptr},

@@ -65,7 +65,7 @@ MessageRow::MessageRow(MessageBar::Kind kind, const QString& sentence,
   close->setIcon(icon("close"));
   close->setAutoRaise(true);
   close->setFocusPolicy(Qt::StrongFocus);
-  close->setToolTip("Close this message (Ctrl+Alt+W)");
+  close->setToolTip("Close this message (Ctrl+Shift+W)");
   close->setAccessibleName("Close this message");
   if (!first_) first_ = close;
   connect(close, &QToolButton::clicked, this, &MessageRow::closed);

@@ -104,7 +104,7 @@ class TestWindow : public QObject {
     QTest::keyClick(QApplication::focusWidget(), Qt::Key_Space);
     QCOMPARE(taken, 1);
     QCOMPARE(bar->text(), QString("First."));
-    QTest::keyClick(window.get(), Qt::Key_W, Qt::ControlModifier | Qt::AltModifier);
+    QTest::keyClick(window.get(), Qt::Key_W, Qt::ControlModifier | Qt::ShiftModifier);
     QCOMPARE(bar->text(), QString());
     QVERIFY(!bar->isVisible());
     bar->show(MessageBar::Kind::information, "Third.");
