@@ -15,6 +15,11 @@ namespace {
 // A panel that was dropped glides into its place.
 constexpr std::chrono::milliseconds glide_time{500};
 
+/// What no widget of the window covers; Qt lays one of its own over splitters that are a pixel wide.
+bool isSplitter(const QWidget* covered) {
+  return !covered || covered->objectName() == QLatin1String("qt_qmainwindow_extended_splitter");
+}
+
 }  // namespace
 
 DockShares::DockShares(QMainWindow* window, const QList<QDockWidget*>& docks)
@@ -115,8 +120,7 @@ bool DockShares::eventFilter(QObject* object, QEvent* event) {
       apply();
       break;
     case QEvent::MouseButtonPress:
-      // What no widget of the window covers is a splitter.
-      dragging_ = !window_->childAt(static_cast<QMouseEvent*>(event)->position().toPoint());
+      dragging_ = isSplitter(window_->childAt(static_cast<QMouseEvent*>(event)->position().toPoint()));
       break;
     case QEvent::MouseButtonRelease:
       if (std::exchange(dragging_, false)) {
