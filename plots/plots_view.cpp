@@ -240,6 +240,12 @@ QList<QAction*> PlotsView::exportActions() const {
   return {d_->svg, d_->png};
 }
 
+QList<inspector::HandledKeys> PlotsView::handledKeys() const {
+  return {{{Qt::Key_Left, Qt::Key_Right}, tr("To the point before or after: all panels follow")},
+          {{Qt::Key_Plus, Qt::Key_Equal}, tr("Zoom in")},
+          {{Qt::Key_Minus}, tr("Zoom out")}};
+}
+
 PlotChart* PlotsView::chart() const {
   return d_->chart;
 }

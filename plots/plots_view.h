@@ -20,6 +20,7 @@ class PlotsView : public inspector::Panel {
 
   bool isEmpty() const override;
   QList<QAction*> exportActions() const override;
+  QList<inspector::HandledKeys> handledKeys() const override;
   PlotChart* chart() const;
   PlotCanvas* canvas() const;
   bool seriesVisible(const QString& name) const;

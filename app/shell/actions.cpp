@@ -4,6 +4,7 @@
 #include <QWidget>
 
 #include "inspector/ui/icons.h"
+#include "inspector/ui/keyed_action.h"
 
 namespace tapedeck::app {
 namespace {
@@ -41,7 +42,7 @@ constexpr Row rows[] = {
     {"cell.insert_above", "Insert cell a&bove", "Ctrl+Alt+A", "Add a code cell above the current one",
      nullptr},
     {"cell.insert_below", "Insert cell belo&w", "Ctrl+Alt+B", "Add a code cell below the current one", "add"},
-    {"cell.delete", "&Delete cell", "Ctrl+Alt+Delete",
+    {"cell.delete", "&Delete cell", "Ctrl+Shift+D",
      "Delete the current cell (Undo cell operation brings it back)", nullptr},
     {"cell.move_up", "Move cell &up", "Ctrl+Shift+Up", "Move the current cell up", nullptr},
     {"cell.move_down", "Move cell dow&n", "Ctrl+Shift+Down", "Move the current cell down", nullptr},
@@ -78,11 +79,21 @@ constexpr Row rows[] = {
 
     {"view.zoom_in", "Zoom notebook &in", "Ctrl++", "Larger text in the notebook", nullptr},
     {"view.zoom_out", "Zoom notebook &out", "Ctrl+-", "Smaller text in the notebook", nullptr},
-    {"view.reset_layout", "&Reset layout", "Ctrl+Alt+0", "Put all panels back in their places", nullptr},
+    {"view.reset_layout", "Reset &layout", "Ctrl+Alt+0", "Put this workspace's panels back in their places",
+     nullptr},
+    {"view.save_workspace", "&Save workspace as…", "Ctrl+Alt+S",
+     "Keep these panels and their places as a workspace of your own", nullptr},
+    {"view.rename_workspace", "Re&name workspace…", "Ctrl+Alt+N", "Give your workspace another name",
+     nullptr},
+    {"view.delete_workspace", "&Delete workspace", "Ctrl+Alt+K", "Delete the workspace that you saved",
+     nullptr},
+    {"view.message", "Go to the &message", "F8", "The keyboard goes to the newest message's buttons",
+     nullptr},
+    {"view.close_message", "&Close the message", "Ctrl+Shift+W", "Close the newest message", nullptr},
 
     {"help.start_page", "&Start page", "Ctrl+Shift+N",
      "Samples and recent notebooks, in a window of their own", nullptr},
-    {"help.shortcuts", "&Keys", "F1", "List all keys", nullptr},
+    {"help.shortcuts", "&Keys", "F1", "All keys, to be searched", nullptr},
     {"help.about", "&About Tapedeck", "Ctrl+F1", "Version and licences", nullptr},
 };
 
@@ -91,12 +102,8 @@ constexpr Row rows[] = {
 Actions::Actions(QWidget* window) : QObject(window) {
   for (const Row& row : rows) {
     auto* action = new QAction(QString::fromUtf8(row.text), window);
-    const QKeySequence key(QString::fromUtf8(row.key));
     action->setObjectName(row.id);
-    action->setShortcut(key);
-    const QString tip = QString::fromUtf8(row.tip);
-    action->setToolTip(QString("%1 (%2)").arg(tip, key.toString(QKeySequence::NativeText)));
-    action->setStatusTip(tip);
+    inspector::setKey(action, {QKeySequence(QString::fromUtf8(row.key))}, QString::fromUtf8(row.tip));
     action->setCheckable(row.checkable);
     if (row.icon) action->setIcon(icon(row.icon));
     window->addAction(action);
@@ -111,21 +118,13 @@ QAction* Actions::operator[](const QString& id) const {
   return action;
 }
 
-QString Actions::shortcutTable() const {
-  QString table;
-  QString menu;
-  for (const QString& id : order_) {
-    const QString title = id.section('.', 0, 0);
-    if (title != menu) {
-      menu = title;
-      table += QString("<tr><td colspan=2><b>%1</b></td></tr>").arg(menu.left(1).toUpper() + menu.mid(1));
-    }
-    const QAction* action = actions_[id];
-    table += QString("<tr><td>%1&nbsp;&nbsp;</td><td>%2</td></tr>")
-                 .arg(action->shortcut().toString(QKeySequence::NativeText).toHtmlEscaped(),
-                      action->statusTip().toHtmlEscaped());
+void Actions::keepWithin(QWidget* widget, const QStringList& ids) {
+  for (const QString& id : ids) {
+    QAction* action = (*this)[id];
+    static_cast<QWidget*>(parent())->removeAction(action);
+    action->setShortcutContext(Qt::WidgetWithChildrenShortcut);
+    widget->addAction(action);
   }
-  return "<table cellspacing=4>" + table + "</table>";
 }
 
 }  // namespace tapedeck::app

@@ -1,4 +1,4 @@
-// Every action of the window, once: text, key, tooltip and icon. Menus, tool bar and shortcut help come from
+// Every action of the window, once: text, key, tooltip and icon. Menus and tool bar come from
 // here.
 #pragma once
 
@@ -16,8 +16,8 @@ class Actions : public QObject {
   QAction* operator[](const QString& id) const;
   /// All ids in the order of the menus: "file.new", "file.open", …
   QStringList ids() const { return order_; }
-  /// For the shortcut help: menu title, text and key of every action that has a key.
-  QString shortcutTable() const;
+  /// Puts the keys of these into force in `widget` only, with what is in it.
+  void keepWithin(QWidget* widget, const QStringList& ids);
 
  private:
   QStringList order_;

@@ -2,8 +2,8 @@
 
 #include <QDataStream>
 #include <QDockWidget>
-#include <QEvent>
 #include <QMainWindow>
+#include <QMouseEvent>
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -12,26 +12,43 @@ namespace tapedeck::app {
 
 namespace {
 
-// In a window that is too small for them panels get what there is, in more than one turn of the layout.
-constexpr std::chrono::milliseconds follow_time{100};
+// A panel that was dropped glides into its place.
+constexpr std::chrono::milliseconds glide_time{500};
+
+/// What no widget of the window covers; Qt lays one of its own over splitters that are a pixel wide.
+bool isSplitter(const QWidget* covered) {
+  return !covered || covered->objectName() == QLatin1String("qt_qmainwindow_extended_splitter");
+}
 
 }  // namespace
 
 DockShares::DockShares(QMainWindow* window, const QList<QDockWidget*>& docks)
     : QObject(window), window_(window), docks_(docks) {
   settled_.setSingleShot(true);
-  connect(&settled_, &QTimer::timeout, this, &DockShares::take);
-  followed_.setSingleShot(true);
-  connect(&followed_, &QTimer::timeout, this, [this] { followers_.clear(); });
+  settled_.setInterval(0);  // the layout may still be at work
+  connect(&settled_, &QTimer::timeout, this, [this] { std::exchange(taking_, false) ? take() : apply(); });
+  moved_.setSingleShot(true);
+  moved_.setInterval(glide_time);
+  connect(&moved_, &QTimer::timeout, this, &DockShares::take);
   window->installEventFilter(this);
-  for (QDockWidget* dock : docks) {
-    dock->installEventFilter(this);
-    connect(dock, &QObject::destroyed, this, [this, dock] {
-      docks_.removeOne(dock);
-      shares_.remove(dock);
-      followers_.remove(dock);
-    });
-  }
+  for (QDockWidget* dock : docks) watch(dock);
+}
+
+void DockShares::watch(QDockWidget* dock) {
+  dock->installEventFilter(this);
+  const auto moved = [this] {
+    if (!arranging_) moved_.start();
+  };
+  connect(dock, &QDockWidget::dockLocationChanged, this, moved);
+  connect(dock, &QDockWidget::topLevelChanged, this, moved);
+  connect(dock, &QObject::destroyed, this, [this, dock] {
+    docks_.removeOne(dock);
+    shares_.remove(dock);
+  });
+}
+
+void DockShares::set(const QDockWidget* dock, QSizeF share) {
+  shares_[dock] = share;
 }
 
 QByteArray DockShares::save() const {
@@ -76,7 +93,7 @@ void DockShares::apply() {
 
 void DockShares::take() {
   for (const QDockWidget* dock : docks_) {
-    if (!dock->isVisible() || dock->isFloating() || followers_.contains(dock)) continue;
+    if (!dock->isVisible() || dock->isFloating()) continue;
     QSizeF& share = shares_[dock];
     const auto differs = [](double part, int whole, int length) {
       return std::abs(part * whole - length) > 1;
@@ -89,16 +106,30 @@ void DockShares::take() {
 }
 
 bool DockShares::eventFilter(QObject* object, QEvent* event) {
-  if (object == window_) {
-    // Its layout has placed the panels already; their shares are those from before.
-    if (event->type() == QEvent::Resize) {
-      apply();
-      const QList<const QObject*> known = shares_.keys();
-      followers_ = QSet<const QObject*>(known.begin(), known.end());
-      followed_.start(follow_time);
+  if (object != window_) {
+    const bool shown = event->type() == QEvent::Show;
+    if (shown || event->type() == QEvent::Hide) {
+      if (shown && !shares_.contains(object)) taking_ = true;
+      settled_.start();
     }
-  } else if (event->type() == QEvent::Resize || event->type() == QEvent::Show) {
-    settled_.start(0);  // the layout may still be at work
+    return false;
+  }
+  switch (event->type()) {
+    case QEvent::Resize:
+      // The window's layout has placed the panels already; their shares are those from before.
+      apply();
+      break;
+    case QEvent::MouseButtonPress:
+      dragging_ = isSplitter(window_->childAt(static_cast<QMouseEvent*>(event)->position().toPoint()));
+      break;
+    case QEvent::MouseButtonRelease:
+      if (std::exchange(dragging_, false)) {
+        taking_ = true;
+        settled_.start();
+      }
+      break;
+    default:
+      break;
   }
   return false;
 }

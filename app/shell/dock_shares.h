@@ -1,11 +1,10 @@
-// Panels keep their share of the window when the window changes its size; Qt would give all new room to its
-// centre.
+// Panels keep their share of the window when the window changes its size or other panels come and go; Qt
+// would give all new room to its centre.
 #pragma once
 
 #include <QHash>
 #include <QList>
 #include <QObject>
-#include <QSet>
 #include <QSizeF>
 #include <QTimer>
 
@@ -14,31 +13,37 @@ class QMainWindow;
 
 namespace tapedeck::app {
 
-/// A panel's share is what it had of the window's width and height when it last changed by itself: by a
-/// splitter that was dragged, say, not by a window too small for it. Panels that float or are hidden are left
+/// A panel's share is what the user gave it of the window's width and height: by dragging a splitter or the
+/// panel. Nothing else changes it, whatever room there is at times. Panels that float or are hidden are left
 /// alone.
 class DockShares : public QObject {
  public:
   DockShares(QMainWindow* window, const QList<QDockWidget*>& docks);
 
+  void set(const QDockWidget* dock, QSizeF share);
   QByteArray save() const;
   /// What save() gave; anything else is ignored. The window takes it at its next change of size, or at
   /// `apply`.
   void restore(const QByteArray& saved);
   void apply();
+  /// While panels are placed by the program, their moves are not the user's.
+  void setArranging(bool arranging) { arranging_ = arranging; }
 
  protected:
   bool eventFilter(QObject* object, QEvent* event) override;
 
  private:
+  void watch(QDockWidget* dock);
   void take();
 
   QMainWindow* window_;
   QList<QDockWidget*> docks_;
   QHash<const QObject*, QSizeF> shares_;
-  QTimer settled_;
-  QSet<const QObject*> followers_;  ///< whose sizes are the window's doing, until followed_ ends
-  QTimer followed_;
+  bool arranging_ = false;
+  bool dragging_ = false;  ///< a splitter
+  QTimer settled_;         ///< applies, or takes where the user changed something
+  bool taking_ = false;
+  QTimer moved_;  ///< runs while a panel that the user moved still grows into its place
 };
 
 }  // namespace tapedeck::app

@@ -9,12 +9,15 @@
 #include <QVBoxLayout>
 
 #include "app/notebook/view/notebook_view.h"
-#include "app/shell/dock_shares.h"
 #include "app/shell/file_control.h"
 #include "app/shell/panel_docks.h"
 #include "app/shell/playback_bar.h"
 #include "app/shell/recoveries.h"
 #include "app/shell/start_page.h"
+#include "app/shell/typing_watch.h"
+#include "app/shell/window_placement.h"
+#include "app/shell/workspace_menu.h"
+#include "app/shell/workspaces.h"
 
 namespace tapedeck::app {
 
@@ -35,23 +38,19 @@ MainWindow::MainWindow(QWidget* parent)
   session_->setSource(kernel_->debugSource());
   buildCentre();
   buildPanels();
+  buildWorkspaces();
   buildMenus();
-  buildToolBar();
   buildStatusBar();
   connectFiles();
   connectActions();
   connectCellActions();
   connectSession();
 
-  resize(1280, 800);
-  shares_ = new DockShares(this, docks_->docks());
-  resetLayout();
-  QSettings settings;
-  restoreGeometry(settings.value("window/geometry").toByteArray());
-  restoreState(settings.value("window/state").toByteArray());
+  new WindowPlacement(this, QSize(1280, 800), QSettings().value("window/geometry").toByteArray());
   showNotebook();
   updateTitle();
   updateState();
+  showWorkspace();
   files_->recoveries()->offer();
 }
 
@@ -75,6 +74,9 @@ void MainWindow::buildCentre() {
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(0);
   messages_ = new MessageBar;
+  connect(messages_, &MessageBar::emptied, this, [this](bool hadFocus) {
+    if (hadFocus && !onStartPage_) notebook_->setFocus();
+  });
   column->addWidget(messages_);
   pages_ = new QStackedWidget;
   column->addWidget(pages_, 1);
@@ -93,13 +95,13 @@ void MainWindow::buildCentre() {
 // The start page has the window for itself; with a notebook come the panels.
 void MainWindow::showNotebook() {
   pages_->setCurrentIndex(onStartPage_ ? 0 : 1);
-  if (onStartPage_) docks_->hideAll();
   docks_->setEnabled(!onStartPage_);
+  workspaceMenu_->setEnabled(!onStartPage_);
   playback_->parentWidget()->setVisible(!onStartPage_);
-  toolBar_->setVisible(!onStartPage_);
   for (const QString& id : actions_->ids())
     if (id.startsWith("cell.") || id.startsWith("edit.") || id.startsWith("session.") ||
-        id.startsWith("step.") || id.startsWith("view.") || id.startsWith("file.save"))
+        id.startsWith("step.") || id.startsWith("view.zoom") || id.startsWith("view.reset") ||
+        id.startsWith("file.save"))
       (*actions_)[id]->setEnabled(!onStartPage_);
 }
 
@@ -139,13 +141,7 @@ void MainWindow::connectFiles() {
 void MainWindow::enterNotebook() {
   if (std::exchange(onStartPage_, false)) {
     showNotebook();
-    const QSettings settings;
-    if (restoreState(settings.value("window/state").toByteArray())) {
-      shares_->restore(settings.value("window/panels").toByteArray());
-      shares_->apply();
-    } else {
-      resetLayout();
-    }
+    workspaces_->begin();
   }
   updateState();
   const bool fresh = document_->cellCount() == 1 && document_->cell(0).source.isEmpty();
@@ -160,10 +156,7 @@ void MainWindow::closeEvent(QCloseEvent* event) {
   }
   QSettings settings;
   settings.setValue("window/geometry", saveGeometry());
-  if (!onStartPage_) {
-    settings.setValue("window/state", saveState());
-    settings.setValue("window/panels", shares_->save());
-  }
+  if (!onStartPage_) workspaces_->keep();
   kernel_->shutdown();
   event->accept();
 }

@@ -15,15 +15,16 @@
 #include "inspector/model/session.h"
 
 class QLabel;
-class QMenu;
 class QStackedWidget;
 
 namespace tapedeck::app {
 
-class DockShares;
 class FileControl;
 class NotebookView;
 class PanelDocks;
+class TypingWatch;
+class WorkspaceMenu;
+class Workspaces;
 
 class MainWindow : public QMainWindow {
   Q_OBJECT
@@ -45,21 +46,22 @@ class MainWindow : public QMainWindow {
   MessageBar* messages() const { return messages_; }
   Stepper* stepper() const { return stepper_; }
   FileControl* files() const { return files_; }
+  PanelDocks* panels() const { return docks_; }
+  Workspaces* workspaces() const { return workspaces_; }
 
  protected:
   void closeEvent(QCloseEvent* event) override;
-  void changeEvent(QEvent* event) override;
 
  private:
   void buildCentre();
   void buildPanels();
+  void buildWorkspaces();
   void buildMenus();
-  void buildToolBar();
   void buildStatusBar();
   void connectActions();
   void connectCellActions();
   void connectSession();
-  void resetLayout();
+  void showWorkspace();
   void showNotebook();
   void enterNotebook();
   void connectFiles();
@@ -67,7 +69,6 @@ class MainWindow : public QMainWindow {
   void askBudget();
   void showShortcuts();
   void showAbout();
-  void fillRecent(QMenu* menu);
   void updateTitle();
   void updateState();
   void updatePausedLine();
@@ -94,7 +95,9 @@ class MainWindow : public QMainWindow {
   QToolBar* toolBar_ = nullptr;
   QLabel* state_ = nullptr;
   PanelDocks* docks_ = nullptr;
-  DockShares* shares_ = nullptr;
+  TypingWatch* typing_ = nullptr;
+  Workspaces* workspaces_ = nullptr;
+  WorkspaceMenu* workspaceMenu_ = nullptr;
   bool onStartPage_ = true;
 };
 

@@ -2,12 +2,14 @@
 #include <QInputDialog>
 #include <QLabel>
 #include <QLocale>
+#include <QMenuBar>
 #include <QMessageBox>
 #include <QSettings>
 #include <QStatusBar>
 
 #include "app/control/cell_names.h"
 #include "app/notebook/view/notebook_view.h"
+#include "app/shell/keys_window.h"
 #include "app/shell/main_window.h"
 #include "inspector/ui/theme.h"
 
@@ -38,7 +40,8 @@ void MainWindow::connectActions() {
 
   on("view.zoom_in", [this] { notebook_->zoomIn(); });
   on("view.zoom_out", [this] { notebook_->zoomOut(); });
-  on("view.reset_layout", [this] { resetLayout(); });
+  on("view.message", [this] { messages_->focusMessage(); });
+  on("view.close_message", [this] { messages_->dismissNewest(); });
   on("help.start_page", [this] { openWindow(); });
   on("help.shortcuts", [this] { showShortcuts(); });
   on("help.about", [this] { showAbout(); });
@@ -72,6 +75,9 @@ void MainWindow::connectCellActions() {
   for (const auto& row : rows) connect((*actions_)[row.id], &QAction::triggered, notebook_, row.slot);
   connect((*actions_)["edit.undo_cell"], &QAction::triggered, document_, &Document::undoStructure);
   connect((*actions_)["edit.redo_cell"], &QAction::triggered, document_, &Document::redoStructure);
+
+  // In Tensor these keys select.
+  actions_->keepWithin(notebook_, {"cell.move_up", "cell.move_down"});
 
   connect(notebook_, &NotebookView::runRequested, runner_, &CellRunner::run);
   connect(notebook_, &NotebookView::inputGiven, kernel_, &KernelSession::sendInput);
@@ -173,12 +179,7 @@ void MainWindow::askBudget() {
 }
 
 void MainWindow::showShortcuts() {
-  auto* box = new QMessageBox(this);
-  box->setAttribute(Qt::WA_DeleteOnClose);
-  box->setWindowTitle("Keys");
-  box->setTextFormat(Qt::RichText);
-  box->setText(actions_->shortcutTable());
-  box->open();
+  (new KeysWindow(keyGroups(*menuBar(), *docks_), this))->show();
 }
 
 void MainWindow::showAbout() {
@@ -188,11 +189,6 @@ void MainWindow::showAbout() {
               "<p>The program is free software under the GNU General Public License, version 3 or later; its "
               "engine is under the Apache License 2.0.</p>")
           .arg(QCoreApplication::applicationVersion()));
-}
-
-void MainWindow::changeEvent(QEvent* event) {
-  QMainWindow::changeEvent(event);
-  if (event->type() == QEvent::PaletteChange && toolBar_) toolBar_->update();
 }
 
 }  // namespace tapedeck::app

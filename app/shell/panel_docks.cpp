@@ -7,6 +7,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "app/shell/dock_shares.h"
+#include "app/shell/panel_frame.h"
+#include "app/shell/typing_watch.h"
 #include "inspector/ui/keyed_action.h"
 
 namespace tapedeck::app {
@@ -15,6 +18,9 @@ using inspector::PanelDescriptor;
 using inspector::PanelPlace;
 
 namespace {
+
+/// Panels that a workspace does not name stand below those that it does, for whoever shows them.
+constexpr int rows_of_others = 100;
 
 Qt::DockWidgetArea dockArea(PanelPlace::Area area) {
   switch (area) {
@@ -28,29 +34,29 @@ Qt::DockWidgetArea dockArea(PanelPlace::Area area) {
   return Qt::BottomDockWidgetArea;
 }
 
+PanelPlace placeIn(const PanelDescriptor& descriptor, const QString& workspace) {
+  const auto place = descriptor.places.constFind(workspace);
+  if (place != descriptor.places.constEnd()) return *place;
+  PanelPlace other = descriptor.places.value(inspector::workspace_debug, descriptor.places.first());
+  other.row += rows_of_others;
+  return other;
+}
+
 }  // namespace
 
 PanelDocks::PanelDocks(QMainWindow* window, const QList<PanelDescriptor>& panels,
-                       const inspector::PanelContext& context)
-    : QObject(window), window_(window) {
+                       const inspector::PanelContext& context, TypingWatch* typing)
+    : QObject(window), window_(window), typing_(typing) {
   // What the code draws stands below the code, what one step shows beside it.
   window->setCorner(Qt::BottomRightCorner, Qt::RightDockWidgetArea);
   window->setCorner(Qt::BottomLeftCorner, Qt::LeftDockWidgetArea);
+  QList<QDockWidget*> docks;
   for (const PanelDescriptor& descriptor : panels) {
-    auto* dock = new QDockWidget(descriptor.title, window);
-    dock->setObjectName("panel." + descriptor.id);
-    inspector::Panel* panel = descriptor.create(context);
-    dock->setWidget(panel);
-    dock->setToolTip(descriptor.tip);
-    QAction* toggle = dock->toggleViewAction();
-    toggle->setObjectName("panel." + descriptor.id);
-    inspector::setKey(toggle, {descriptor.key}, QString("Show or hide the panel %1").arg(descriptor.title));
-    window->addAction(toggle);
-    window->addActions(panel->exportActions());
-    connect(panel, &inspector::Panel::done, this, &PanelDocks::done);
-    connect(panel, &inspector::Panel::failed, this, &PanelDocks::failed);
-    entries_ << Entry{descriptor, panel, dock};
+    entries_ << makeEntry(descriptor, context);
+    docks << entries_.last().dock;
   }
+  shares_ = new DockShares(window, docks);
+  connect(typing, &TypingWatch::ended, this, &PanelDocks::showWhatIsWanted);
 }
 
 // Views end before the models that they read.
@@ -58,10 +64,27 @@ PanelDocks::~PanelDocks() {
   for (const Entry& entry : entries_) delete entry.dock;
 }
 
-QList<QDockWidget*> PanelDocks::docks() const {
-  QList<QDockWidget*> list;
-  for (const Entry& entry : entries_) list << entry.dock;
-  return list;
+PanelDocks::Entry PanelDocks::makeEntry(const PanelDescriptor& descriptor,
+                                        const inspector::PanelContext& context) {
+  auto* dock = new QDockWidget(descriptor.title, window_);
+  dock->setObjectName("panel." + descriptor.id);
+  inspector::Panel* panel = descriptor.create(context);
+  dock->setWidget(new PanelFrame(panel, descriptor.minimum));
+  dock->setToolTip(descriptor.tip);
+  dock->installEventFilter(this);
+  QAction* toggle = dock->toggleViewAction();
+  toggle->setText("&Show " + descriptor.title);
+  toggle->setObjectName("panel." + descriptor.id);
+  inspector::setKey(toggle, {descriptor.key}, QString("Show or hide the panel %1").arg(descriptor.title));
+  window_->addAction(toggle);
+  connect(toggle, &QAction::triggered, this, [this, id = descriptor.id](bool on) { toggled(id, on); });
+  window_->addActions(panel->exportActions());
+  connect(panel, &inspector::Panel::emptyChanged, this, [this] {
+    if (!typing_->typing()) showWhatIsWanted();
+  });
+  connect(panel, &inspector::Panel::done, this, &PanelDocks::done);
+  connect(panel, &inspector::Panel::failed, this, &PanelDocks::failed);
+  return {descriptor, panel, dock};
 }
 
 QList<inspector::Panel*> PanelDocks::panels() const {
@@ -70,73 +93,124 @@ QList<inspector::Panel*> PanelDocks::panels() const {
   return list;
 }
 
-QList<const PanelDocks::Entry*> PanelDocks::placed(const QString& workspace, PanelPlace::Area area) const {
-  QList<const Entry*> list;
-  for (const Entry& entry : entries_) {
-    const auto place = entry.descriptor.places.constFind(workspace);
-    if (place != entry.descriptor.places.constEnd() && place->area == area) list << &entry;
-  }
-  std::stable_sort(list.begin(), list.end(), [&](const Entry* a, const Entry* b) {
-    const PanelPlace &left = a->descriptor.places[workspace], &right = b->descriptor.places[workspace];
-    return std::pair(left.row, left.column) < std::pair(right.row, right.column);
-  });
+QList<PanelDescriptor> PanelDocks::descriptors() const {
+  QList<PanelDescriptor> list;
+  for (const Entry& entry : entries_) list << entry.descriptor;
   return list;
 }
 
-void PanelDocks::arrangeArea(const QString& workspace, PanelPlace::Area area) {
-  const auto placeOf = [&](const Entry* entry) { return entry->descriptor.places[workspace]; };
-  QList<QList<const Entry*>> rows;
-  for (const Entry* entry : placed(workspace, area)) {
-    if (rows.isEmpty() || placeOf(rows.last().first()).row != placeOf(entry).row)
-      rows << QList<const Entry*>();
-    rows.last() << entry;
-  }
-  for (qsizetype row = 0; row < rows.size(); ++row) {
-    QDockWidget* first = rows[row].first()->dock;
-    window_->addDockWidget(dockArea(area), first);
-    if (row > 0) window_->splitDockWidget(rows[row - 1].first()->dock, first, Qt::Vertical);
-  }
-  QList<QDockWidget*> docks;
-  QList<int> widths, heights;
-  for (const QList<const Entry*>& row : rows)
-    for (qsizetype i = 0; i < row.size(); ++i) {
-      QDockWidget* dock = row[i]->dock;
-      const PanelPlace place = placeOf(row[i]);
-      if (i > 0) {
-        QDockWidget* before = row[i - 1]->dock;
-        window_->addDockWidget(dockArea(area), dock);
-        if (placeOf(row[i - 1]).column == place.column)
-          window_->tabifyDockWidget(before, dock);
-        else
-          window_->splitDockWidget(before, dock, Qt::Horizontal);
-      }
-      dock->show();
-      docks << dock;
-      widths << std::max(1, static_cast<int>(place.width * window_->width()));
-      heights << std::max(1, static_cast<int>(place.height * window_->height()));
-    }
-  window_->resizeDocks(docks, widths, Qt::Horizontal);
-  window_->resizeDocks(docks, heights, Qt::Vertical);
-}
-
-void PanelDocks::arrange(const QString& workspace) {
-  for (const Entry& entry : entries_) {
-    entry.dock->setFloating(false);
-    entry.dock->hide();
-  }
-  for (const auto area : {PanelPlace::Area::left, PanelPlace::Area::right, PanelPlace::Area::below})
-    arrangeArea(workspace, area);
+inspector::Panel* PanelDocks::panel(const QString& id) const {
+  for (const Entry& entry : entries_)
+    if (entry.descriptor.id == id) return entry.panel;
+  return nullptr;
 }
 
 void PanelDocks::setEnabled(bool enabled) {
+  enabled_ = enabled;
   for (const Entry& entry : entries_) {
     entry.dock->toggleViewAction()->setEnabled(enabled);
     for (QAction* action : entry.panel->exportActions()) action->setEnabled(enabled);
   }
+  showWhatIsWanted();
 }
 
-void PanelDocks::hideAll() {
-  for (const Entry& entry : entries_) entry.dock->hide();
+void PanelDocks::showWhatIsWanted() {
+  for (const Entry& entry : entries_) {
+    const QString& id = entry.descriptor.id;
+    const bool shown = enabled_ && wanted_.contains(id) && (!entry.panel->isEmpty() || asked_.contains(id));
+    if (shown != !entry.dock->isHidden()) entry.dock->setVisible(shown);
+  }
+}
+
+void PanelDocks::toggled(const QString& id, bool on) {
+  if (on) {
+    wanted_ << id;
+    asked_ << id;
+  } else {
+    wanted_.remove(id);
+    asked_.remove(id);
+  }
+}
+
+// The button of its frame closes a panel, too.
+bool PanelDocks::eventFilter(QObject* object, QEvent* event) {
+  if (event->type() == QEvent::Close)
+    for (const Entry& entry : entries_)
+      if (entry.dock == object) toggled(entry.descriptor.id, false);
+  return false;
+}
+
+void PanelDocks::place(const QString& workspace, PanelPlace::Area area) {
+  struct Placed {
+    PanelPlace place;
+    QDockWidget* dock;
+  };
+  QList<Placed> list;
+  for (const Entry& entry : entries_)
+    if (const PanelPlace place = placeIn(entry.descriptor, workspace); place.area == area)
+      list << Placed{place, entry.dock};
+  std::stable_sort(list.begin(), list.end(), [](const Placed& a, const Placed& b) {
+    return std::pair(a.place.row, a.place.column) < std::pair(b.place.row, b.place.column);
+  });
+  // The rows' first panels stand below each other, before any of them is split.
+  const Placed* above = nullptr;
+  for (const Placed& one : list) {
+    if (above && above->place.row == one.place.row) continue;
+    window_->addDockWidget(dockArea(area), one.dock);
+    if (above) window_->splitDockWidget(above->dock, one.dock, Qt::Vertical);
+    above = &one;
+  }
+  const Placed* before = nullptr;
+  for (const Placed& one : list) {
+    if (before && before->place.row == one.place.row) {
+      window_->addDockWidget(dockArea(area), one.dock);
+      if (before->place.column == one.place.column)
+        window_->tabifyDockWidget(before->dock, one.dock);
+      else
+        window_->splitDockWidget(before->dock, one.dock, Qt::Horizontal);
+    }
+    before = &one;
+    shares_->set(one.dock, QSizeF(one.place.width, one.place.height));
+  }
+}
+
+void PanelDocks::arrange(const QString& workspace) {
+  shares_->setArranging(true);
+  wanted_.clear();
+  asked_.clear();
+  for (const Entry& entry : entries_) {
+    entry.dock->setFloating(false);
+    window_->removeDockWidget(entry.dock);
+    if (entry.descriptor.places.contains(workspace)) wanted_ << entry.descriptor.id;
+  }
+  for (const auto area : {PanelPlace::Area::left, PanelPlace::Area::right, PanelPlace::Area::below})
+    place(workspace, area);
+  showWhatIsWanted();
+  shares_->apply();
+  shares_->setArranging(false);
+}
+
+PanelLayout PanelDocks::layout() const {
+  PanelLayout layout;
+  for (const Entry& entry : entries_)
+    if (wanted_.contains(entry.descriptor.id)) layout.panels << entry.descriptor.id;
+  layout.state = window_->saveState();
+  layout.shares = shares_->save();
+  return layout;
+}
+
+bool PanelDocks::restore(const PanelLayout& layout) {
+  shares_->setArranging(true);
+  const bool restored = window_->restoreState(layout.state);
+  if (restored) {
+    wanted_ = QSet<QString>(layout.panels.begin(), layout.panels.end());
+    asked_.clear();
+    shares_->restore(layout.shares);
+    showWhatIsWanted();
+    shares_->apply();
+  }
+  shares_->setArranging(false);
+  return restored;
 }
 
 void PanelDocks::fillMenu(QMenu* menu) const {

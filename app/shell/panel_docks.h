@@ -4,6 +4,7 @@
 #include <QHash>
 #include <QList>
 #include <QObject>
+#include <QSet>
 
 #include "inspector/panels/panel.h"
 
@@ -13,27 +14,48 @@ class QMenu;
 
 namespace tapedeck::app {
 
+class DockShares;
+class TypingWatch;
+
+/// Which panels a workspace has, and how they lie.
+struct PanelLayout {
+  QStringList panels;
+  QByteArray state;   ///< QMainWindow::saveState()
+  QByteArray shares;  ///< DockShares::save()
+};
+
+/// A panel that is part of the workspace is shown as soon as it has something to show; an empty one takes no
+/// room, unless the user asked for it. Nothing comes or goes while the user types.
 class PanelDocks : public QObject {
   Q_OBJECT
  public:
   PanelDocks(QMainWindow* window, const QList<inspector::PanelDescriptor>& panels,
-             const inspector::PanelContext& context);
+             const inspector::PanelContext& context, TypingWatch* typing);
   ~PanelDocks() override;
 
   /// In the order of the descriptors.
-  QList<QDockWidget*> docks() const;
   QList<inspector::Panel*> panels() const;
+  inspector::Panel* panel(const QString& id) const;
 
-  /// Puts the panels of a workspace into their places and shows them; hides all others.
+  QList<inspector::PanelDescriptor> descriptors() const;
+
+  /// Off: no panel is shown, and their keys and menu entries do nothing.
+  void setEnabled(bool enabled);
+  /// Puts the panels into the places that their descriptors name for a workspace.
   void arrange(const QString& workspace);
-  void setEnabled(bool enabled);  ///< whether their keys and menu entries work
-  void hideAll();
-  /// An entry that shows the panel, and one for each of its actions.
+  PanelLayout layout() const;
+  /// False: `layout` is none that layout() gave, and nothing changed.
+  bool restore(const PanelLayout& layout);
+
+  /// A menu for each panel: an entry that shows it, and its actions.
   void fillMenu(QMenu* menu) const;
 
  signals:
   void done(const QString& sentence);
   void failed(const QString& sentence);
+
+ protected:
+  bool eventFilter(QObject* object, QEvent* event) override;
 
  private:
   struct Entry {
@@ -41,11 +63,18 @@ class PanelDocks : public QObject {
     inspector::Panel* panel = nullptr;
     QDockWidget* dock = nullptr;
   };
-  QList<const Entry*> placed(const QString& workspace, inspector::PanelPlace::Area area) const;
-  void arrangeArea(const QString& workspace, inspector::PanelPlace::Area area);
+  Entry makeEntry(const inspector::PanelDescriptor& descriptor, const inspector::PanelContext& context);
+  void toggled(const QString& id, bool on);
+  void place(const QString& workspace, inspector::PanelPlace::Area area);
+  void showWhatIsWanted();
 
   QMainWindow* window_;
+  TypingWatch* typing_;
+  DockShares* shares_ = nullptr;
   QList<Entry> entries_;
+  QSet<QString> wanted_;  ///< part of the workspace
+  QSet<QString> asked_;   ///< shown although empty
+  bool enabled_ = true;
 };
 
 }  // namespace tapedeck::app

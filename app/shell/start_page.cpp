@@ -57,6 +57,7 @@ StartPage::StartPage(QWidget* parent) : QScrollArea(parent) {
 
   auto* buttons = new QHBoxLayout;
   auto* create = new QPushButton(icon("new"), "New notebook");
+  create->setObjectName("newNotebook");
   create->setToolTip("Start with an empty notebook (Ctrl+N)");
   connect(create, &QPushButton::clicked, this, &StartPage::newRequested);
   auto* browse = new QPushButton(icon("open"), "Open…");

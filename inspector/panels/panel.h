@@ -24,6 +24,12 @@ struct PanelContext {
   CellNames* cells = nullptr;
 };
 
+/// Keys that a widget takes by itself, for the list of keys.
+struct HandledKeys {
+  QList<QKeySequence> keys;
+  QString text;
+};
+
 class Panel : public QWidget {
   Q_OBJECT
  public:
@@ -36,6 +42,9 @@ class Panel : public QWidget {
   /// Those that write what is shown into a file. They stand in the menu File, and their keys work in the
   /// whole window.
   virtual QList<QAction*> exportActions() const { return {}; }
+
+  /// What keyPressEvent of the panel, or of what is in it, does.
+  virtual QList<HandledKeys> handledKeys() const { return {}; }
 
  signals:
   void emptyChanged();

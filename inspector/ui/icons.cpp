@@ -20,13 +20,14 @@ namespace {
 /// Paints when asked, so that a change of theme needs no new icons.
 class PaletteIcon : public QIconEngine {
  public:
-  explicit PaletteIcon(QByteArray svg) : svg_(std::move(svg)) {}
+  explicit PaletteIcon(QByteArray svg, QColor colour = QColor()) : svg_(std::move(svg)), colour_(colour) {}
 
   void paint(QPainter* painter, const QRect& rect, QIcon::Mode mode, QIcon::State) override {
     const auto group = mode == QIcon::Disabled ? QPalette::Disabled : QPalette::Active;
     QByteArray coloured = svg_;
-    coloured.replace("currentColor",
-                     QGuiApplication::palette().color(group, QPalette::ButtonText).name().toUtf8());
+    const QColor colour =
+        colour_.isValid() ? colour_ : QGuiApplication::palette().color(group, QPalette::ButtonText);
+    coloured.replace("currentColor", colour.name().toUtf8());
     QSvgRenderer renderer(coloured);
     painter->save();
     if (mode == QIcon::Disabled) painter->setOpacity(0.45);
@@ -42,15 +43,20 @@ class PaletteIcon : public QIconEngine {
     return pixmap;
   }
 
-  QIconEngine* clone() const override { return new PaletteIcon(svg_); }
+  QIconEngine* clone() const override { return new PaletteIcon(svg_, colour_); }
 
  private:
   QByteArray svg_;
+  QColor colour_;
 };
 
 }  // namespace
 
 QIcon icon(const QString& name) {
+  return icon(name, QColor());
+}
+
+QIcon icon(const QString& name, const QColor& colour) {
   static const bool registered = [] {
     registerIcons();
     return true;
@@ -58,7 +64,7 @@ QIcon icon(const QString& name) {
   Q_UNUSED(registered);
   QFile file(":/icons/" + name + ".svg");
   if (!file.open(QIODevice::ReadOnly)) return {};
-  return QIcon(new PaletteIcon(file.readAll()));
+  return QIcon(new PaletteIcon(file.readAll(), colour));
 }
 
 }  // namespace tapedeck::app

@@ -184,7 +184,9 @@ void NotebookView::Private::moved(int from, int to) {
 }
 
 void NotebookView::Private::retheme() {
-  theme = NotebookTheme::of(view->palette(), zoom);
+  // Where the window's letters are larger than the program's, so are the notebook's.
+  const int larger = view->font().pointSize() - QApplication::font().pointSize();
+  theme = NotebookTheme::of(view->palette(), zoom + larger);
   column->setTheme(theme);
   toolbar->setTheme(theme);
   assistant->setTheme(theme);

@@ -180,6 +180,14 @@ QList<QAction*> TapeView::exportActions() const {
   return {d_->save};
 }
 
+QList<HandledKeys> TapeView::handledKeys() const {
+  return {{{Qt::Key_Left, Qt::Key_Right, Qt::Key_Up, Qt::Key_Down}, tr("Move the graph")},
+          {{Qt::Key_Home}, tr("Go to the cursor's op")},
+          {{Qt::Key_J, Qt::Key_K, Qt::Key_H, Qt::Key_L}, tr("Walk to the node below, above, left or right")},
+          {{Qt::Key_Return}, tr("Go to the node walked to: all panels follow")},
+          {{Qt::Key_Space}, tr("Held down: drag the graph")}};
+}
+
 void TapeView::fit() {
   d_->canvas->fit();
 }

@@ -30,6 +30,7 @@ class TapeView : public SessionPanel {
   /// How to call a cell in the tooltips: "cell 3". Without it the cell's id stands there.
   void setCellName(std::function<QString(const QString& cellId)> name);
   QList<QAction*> exportActions() const override;
+  QList<HandledKeys> handledKeys() const override;
 
  public slots:
   void fit();

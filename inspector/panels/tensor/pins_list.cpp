@@ -23,7 +23,7 @@ PinsList::PinsList(PinsModel* model, QWidget* parent)
       model_(model),
       hint_(new QLabel(this)),
       rows_(new QTreeWidget(this)),
-      all_(new QPushButton(tr("Unpin &all"), this)) {
+      all_(new QPushButton(tr("Unpin all"), this)) {
   setFrameShape(QFrame::StyledPanel);
   setAccessibleName(tr("Pinned values"));
   hint_->setWordWrap(true);

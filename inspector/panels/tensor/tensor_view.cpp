@@ -199,6 +199,29 @@ TensorView::TensorView(Session* session, QWidget* parent)
 
 TensorView::~TensorView() = default;
 
+QList<QAction*> TensorView::menuActions() const {
+  return actions() + d_->canvas->actions();
+}
+
+QList<HandledKeys> TensorView::handledKeys() const {
+  const auto control = Qt::CTRL, shift = Qt::SHIFT;
+  return {{{Qt::Key_Left, Qt::Key_Right, Qt::Key_Up, Qt::Key_Down},
+           tr("Numbers: another element; heat map: move it; histogram: another bar")},
+          {{shift | Qt::Key_Left, shift | Qt::Key_Right, shift | Qt::Key_Up, shift | Qt::Key_Down},
+           tr("Numbers: select more")},
+          {{control | Qt::Key_Left, control | Qt::Key_Right, control | Qt::Key_Up, control | Qt::Key_Down},
+           tr("Numbers: to the edge")},
+          {{control | shift | Qt::Key_Left, control | shift | Qt::Key_Right, control | shift | Qt::Key_Up,
+            control | shift | Qt::Key_Down},
+           tr("Numbers: select up to the edge")},
+          {{Qt::Key_Home, Qt::Key_End}, tr("Numbers: to the row's first or last")},
+          {{control | Qt::Key_Home, control | Qt::Key_End}, tr("Numbers: to the first or last of all")},
+          {{Qt::Key_PageUp, Qt::Key_PageDown}, tr("Numbers: a page up or down")},
+          {{Qt::Key_Plus, Qt::Key_Equal}, tr("Heat map: zoom in")},
+          {{Qt::Key_Minus}, tr("Heat map: zoom out")},
+          {{Qt::Key_F}, tr("Heat map: show all of it")}};
+}
+
 TensorModel* TensorView::model() const {
   return d_->model;
 }

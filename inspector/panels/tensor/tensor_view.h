@@ -28,6 +28,8 @@ class TensorView : public SessionPanel {
   explicit TensorView(Session* session, QWidget* parent = nullptr);
   ~TensorView() override;
 
+  QList<QAction*> menuActions() const override;
+  QList<HandledKeys> handledKeys() const override;
   TensorModel* model() const;
   PinsModel* pins() const;
   PinsList* pinsList() const;

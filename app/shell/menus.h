@@ -1,0 +1,21 @@
+// The window's menu bar and tool bar, from its actions, panels and workspaces.
+#pragma once
+
+#include <QString>
+#include <functional>
+
+class QMenuBar;
+class QToolBar;
+
+namespace tapedeck::app {
+
+class Actions;
+class PanelDocks;
+class WorkspaceMenu;
+
+/// `open` gets the path of a recent notebook or a sample.
+void fillMenuBar(QMenuBar* bar, const Actions& actions, const PanelDocks& docks,
+                 const WorkspaceMenu& workspaces, const std::function<void(const QString&)>& open);
+void fillToolBar(QToolBar* bar, const Actions& actions, const WorkspaceMenu& workspaces);
+
+}  // namespace tapedeck::app

@@ -1,0 +1,24 @@
+// What stands between a dock and its panel.
+#pragma once
+
+#include <QWidget>
+
+namespace tapedeck::app {
+
+/// Has one minimum size for good. A dock whose content asks for more room while it is used would push all the
+/// others aside, under the user's pointer.
+class PanelFrame : public QWidget {
+ public:
+  PanelFrame(QWidget* panel, QSize minimum);
+  QSize minimumSizeHint() const override { return minimum_; }
+  QSize sizeHint() const override { return minimum_; }
+
+ protected:
+  void resizeEvent(QResizeEvent* event) override;
+
+ private:
+  QWidget* panel_;
+  QSize minimum_;
+};
+
+}  // namespace tapedeck::app

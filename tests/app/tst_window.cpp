@@ -1,0 +1,147 @@
+// The window itself: it fits the screen, frame and all, and no message is lost.
+#include <QLabel>
+#include <QPushButton>
+#include <QToolButton>
+
+#include "app/shell/message_bar.h"
+#include "app/shell/window_placement.h"
+#include "tests/app/window_fixture.h"
+
+using namespace tapedeck;
+using namespace tapedeck::app;
+
+class TestWindow : public QObject {
+  Q_OBJECT
+
+  std::unique_ptr<MainWindow> start() {
+    auto window = std::make_unique<MainWindow>();
+    window->setAttribute(Qt::WA_DeleteOnClose, false);
+    if (!showActive(window.get())) qWarning("the window is not active");
+    return window;
+  }
+
+ private slots:
+  void initTestCase() {
+    useOwnSettings();
+    applyTheme(Theme::light);
+  }
+  void cleanup() { QSettings().clear(); }
+
+  void aWindowWithItsFrameLiesWithinTheScreen_data() {
+    QTest::addColumn<QRect>("wanted");
+    QTest::addColumn<QRect>("available");
+    QTest::addColumn<QRect>("expected");
+    const QRect small(0, 0, 1280, 800), below_bar(0, 28, 1280, 772);
+    // With a frame of 1 left, right and below, and a title of 37.
+    QTest::newRow("as large as the screen") << QRect(0, 0, 1280, 800) << small << QRect(1, 37, 1278, 762);
+    QTest::newRow("below the desktop's bar")
+        << QRect(0, 0, 1280, 800) << below_bar << QRect(1, 65, 1278, 734);
+    QTest::newRow("small enough") << QRect(100, 100, 800, 600) << small << QRect(100, 100, 800, 600);
+    QTest::newRow("too far right and down")
+        << QRect(900, 500, 800, 600) << small << QRect(479, 199, 800, 600);
+    QTest::newRow("from a screen that is gone")
+        << QRect(-2500, -300, 800, 600) << small << QRect(1, 37, 800, 600);
+  }
+  void aWindowWithItsFrameLiesWithinTheScreen() {
+    QFETCH(QRect, wanted);
+    QFETCH(QRect, available);
+    QFETCH(QRect, expected);
+    QCOMPARE(fitted(wanted, {1, 37, 1, 1}, available), expected);
+  }
+
+  void aRestoredWindowLiesWithinTheScreen() {
+    {
+      QWidget huge;
+      huge.setGeometry(700, 900, 5000, 3000);
+      QSettings().setValue("window/geometry", huge.saveGeometry());
+    }
+    const auto window = start();
+    const QRect screen = window->screen()->availableGeometry();
+    QTRY_VERIFY2(screen.contains(window->frameGeometry()),
+                 qPrintable(QString("%1×%2").arg(window->width()).arg(window->height())));
+  }
+
+  void anOfferStaysWhenSomethingElseHappens() {
+    const auto window = start();
+    MessageBar* bar = window->messages();
+    int taken = 0;
+    bar->show(MessageBar::Kind::warning, "Unsaved work was kept.", {{"Restore it", [&] { ++taken; }}});
+    for (int i = 0; i < 6; ++i) bar->show(MessageBar::Kind::error, QString("Trouble %1.").arg(i));
+    QVERIFY(bar->text().contains("Unsaved work was kept."));
+    QVERIFY(bar->text().startsWith("Trouble 5."));
+    QCOMPARE(bar->text().count('\n'), 3);  // four messages: the notebook needs room, too
+    bar->show(MessageBar::Kind::error, "Trouble 5.");
+    QCOMPARE(bar->text().count("Trouble 5."), 1);
+    QPushButton* restore = nullptr;
+    for (auto* button : bar->findChildren<QPushButton*>())
+      if (button->text() == "Restore it") restore = button;
+    QVERIFY(restore && restore->isVisible());
+    QTest::mouseClick(restore, Qt::LeftButton);
+    QCOMPARE(taken, 1);
+    QVERIFY(!bar->text().contains("Unsaved work was kept."));
+  }
+
+  void aMessageOfTheSameTopicTakesThePlaceOfTheOlder() {
+    const auto window = start();
+    MessageBar* bar = window->messages();
+    bar->show(MessageBar::Kind::error, "The session ended: killed.", {{"Start a new session", [] {}}},
+              "session");
+    bar->show(MessageBar::Kind::error, "Other trouble.");
+    bar->show(MessageBar::Kind::error, "The session ended: exit code 7.", {}, "session");
+    QCOMPARE(bar->text(), QString("The session ended: exit code 7.\nOther trouble."));
+    bar->dismiss("session");
+    QCOMPARE(bar->text(), QString("Other trouble."));
+  }
+
+  void messagesAreReachedAndClosedByKey() {
+    const auto window = start();
+    MessageBar* bar = window->messages();
+    int taken = 0;
+    bar->show(MessageBar::Kind::information, "First.");
+    bar->show(MessageBar::Kind::warning, "Second.", {{"Do it", [&] { ++taken; }}});
+    QTest::keyClick(window.get(), Qt::Key_F8);
+    QTRY_VERIFY(bar->isAncestorOf(QApplication::focusWidget()));
+    QTest::keyClick(QApplication::focusWidget(), Qt::Key_Space);
+    QCOMPARE(taken, 1);
+    QCOMPARE(bar->text(), QString("First."));
+    QTest::keyClick(window.get(), Qt::Key_W, Qt::ControlModifier | Qt::ShiftModifier);
+    QCOMPARE(bar->text(), QString());
+    QVERIFY(!bar->isVisible());
+    bar->show(MessageBar::Kind::information, "Third.");
+    QTest::keyClick(window.get(), Qt::Key_F8);
+    QTest::keyClick(QApplication::focusWidget(), Qt::Key_Escape);
+    QCOMPARE(bar->text(), QString());
+  }
+
+  // Fonts without the signs for "stop" and "warning" showed empty boxes.
+  void eachKindOfMessageHasItsPicture() {
+    const auto window = start();
+    MessageBar* bar = window->messages();
+    QList<QImage> pictures;
+    for (const auto kind :
+         {MessageBar::Kind::error, MessageBar::Kind::warning, MessageBar::Kind::information}) {
+      bar->show(kind, QString("Message %1.").arg(static_cast<int>(kind)));
+      const auto labels = bar->findChildren<QLabel*>("messageSymbol");
+      QImage picture;
+      for (const QLabel* label : labels)
+        if (label->parentWidget()->accessibleName().contains(QString::number(static_cast<int>(kind))))
+          picture = label->pixmap().toImage();
+      QVERIFY(!picture.isNull());
+      int painted = 0;
+      for (int y = 0; y < picture.height(); ++y)
+        for (int x = 0; x < picture.width(); ++x) painted += qAlpha(picture.pixel(x, y)) > 128;
+      QVERIFY2(painted > 40, qPrintable(QString::number(painted)));
+      for (const QImage& other : pictures) QVERIFY(other != picture);
+      pictures << picture;
+    }
+    QVERIFY(!bar->findChild<QToolButton*>("closeMessage")->icon().isNull());
+    screenshot(window.get(), "window-messages");
+  }
+};
+
+int main(int argc, char** argv) {
+  QApplication application(argc, argv);
+  TestWindow test;
+  return QTest::qExec(&test, argc, argv);
+}
+#include "tst_window.moc"

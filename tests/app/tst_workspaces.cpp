@@ -1,0 +1,315 @@
+// Workspaces: what stands around the notebook for which work, and when it changes by itself.
+#include <QDockWidget>
+#include <QInputDialog>
+#include <QLineEdit>
+#include <QMessageBox>
+#include <QPushButton>
+#include <QStatusBar>
+#include <QTimer>
+#include <QToolBar>
+#include <QToolButton>
+
+#include "app/shell/workspaces.h"
+#include "inspector/panels/tensor/tensor_canvas.h"
+#include "tests/app/window_fixture.h"
+
+using namespace tapedeck;
+using namespace tapedeck::app;
+
+namespace {
+
+const char loop[] =
+    "import tapedeck as tf\nfor i in range(3):\n    tf.summary.scalar('loss', tf.constant(1.) * i, i)";
+
+}  // namespace
+
+class TestWorkspaces : public QObject {
+  Q_OBJECT
+
+  QTemporaryDir folder_;
+
+  std::unique_ptr<MainWindow> start(QSize size = {1280, 800}) {
+    auto window = std::make_unique<MainWindow>();
+    window->setAttribute(Qt::WA_DeleteOnClose, false);
+    window->resize(size);
+    if (!showActive(window.get())) qWarning("the window is not active");
+    return window;
+  }
+
+  std::unique_ptr<MainWindow> open(const QStringList& cells, QSize size = {1280, 800}) {
+    auto window = start(size);
+    window->openNotebook(writeNotebook(folder_, "workspaces.ipynb", cells));
+    if (!QTest::qWaitFor([&] { return window->notebook()->isVisible(); })) qWarning("no notebook");
+    return window;
+  }
+
+  static QDockWidget* dock(const MainWindow& window, const char* id) {
+    return window.findChild<QDockWidget*>(QString("panel.%1").arg(id), Qt::FindDirectChildrenOnly);
+  }
+
+  static bool shown(const MainWindow& window, const QStringList& ids) {
+    for (const char* id : {"tape", "ops", "tensor", "plots"})
+      if (dock(window, id)->isVisible() != ids.contains(id)) return false;
+    return true;
+  }
+
+  static QString current(const MainWindow& window) { return window.workspaces()->current().id; }
+
+  /// Ctrl+Alt+1 … as a user presses it.
+  static void choose(MainWindow& window, int position) {
+    QTest::keyClick(&window, static_cast<Qt::Key>(Qt::Key_0 + position),
+                    Qt::ControlModifier | Qt::AltModifier);
+  }
+
+  /// Answers the dialog that `act` opens.
+  template <typename Dialog>
+  static void answer(const std::function<void()>& act, const std::function<void(Dialog*)>& give) {
+    bool given = false;
+    QTimer timer;
+    connect(&timer, &QTimer::timeout, [&] {
+      auto* dialog = qobject_cast<Dialog*>(QApplication::activeModalWidget());
+      if (!dialog || given) return;
+      given = true;
+      give(dialog);
+    });
+    timer.start(20);
+    act();
+    QTRY_VERIFY(given);
+  }
+
+  static void answerName(const std::function<void()>& act, const QString& name) {
+    answer<QInputDialog>(act, [&](QInputDialog* dialog) {
+      dialog->setTextValue(name);
+      dialog->accept();
+    });
+  }
+
+  static QList<QRect> places(const MainWindow& window) {
+    QList<QRect> list;
+    for (const char* id : {"tape", "ops", "tensor", "plots"}) list << dock(window, id)->geometry();
+    return list;
+  }
+
+ private slots:
+  void initTestCase() {
+    useOwnSettings();
+    applyTheme(Theme::light);
+  }
+  void cleanup() { QSettings().clear(); }
+
+  void aFreshNotebookHasNearlyTheWholeWindow() {
+    const auto window = start();
+    QTest::mouseClick(window->findChild<QPushButton*>("newNotebook"), Qt::LeftButton);
+    QTRY_VERIFY(window->notebook()->isVisible());
+    QCOMPARE(current(*window), QString("write"));
+    screenshot(window.get(), "workspace-fresh");
+    QVERIFY2(window->notebook()->width() > 1240, qPrintable(QString::number(window->notebook()->width())));
+    QVERIFY2(window->notebook()->height() > 640, qPrintable(QString::number(window->notebook()->height())));
+  }
+
+  void theFirstStopOpensDebugAndOnlyWhatHasSomethingToShow() {
+    const auto window = open({"import tapedeck as tf\ntf.constant(2.) * 3. + 1."});
+    QVERIFY(shown(*window, {}));
+    QTest::keyClick(window.get(), Qt::Key_F10);
+    QTRY_VERIFY_WITH_TIMEOUT(isStopped(*window), patience);
+    QTRY_COMPARE(current(*window), QString("debug"));
+    QTRY_VERIFY(shown(*window, {"tape", "ops", "tensor"}));  // no curve yet
+    screenshot(window.get(), "workspace-debug-stop");
+    // Who goes back to Write while it is paused stays there.
+    choose(*window, 1);
+    QVERIFY(shown(*window, {}));
+    const auto before = window->session()->status().stopped_before;
+    QTest::keyClick(window.get(), Qt::Key_F10);
+    QTRY_VERIFY_WITH_TIMEOUT(window->session()->status().stopped_before != before, patience);
+    QCOMPARE(current(*window), QString("write"));
+    QTest::keyClick(window.get(), Qt::Key_F5);
+    QTRY_VERIFY_WITH_TIMEOUT(window->kernel()->state() == KernelState::idle, patience);
+  }
+
+  void aCurveOpensPlots() {
+    const auto window = open({loop});
+    QTest::keyClick(window.get(), Qt::Key_Return, Qt::ControlModifier);
+    QTRY_COMPARE_WITH_TIMEOUT(current(*window), QString("plots"), patience);
+    QTRY_VERIFY(shown(*window, {"plots"}));
+    QVERIFY(window->notebook()->isVisible());
+    screenshot(window.get(), "workspace-plots");
+  }
+
+  void nothingMovesWhileTheUserTypes() {
+    const auto window = open({QString("import time\ntime.sleep(0.5)\n") + loop, "x = 1"});
+    QTest::keyClick(window.get(), Qt::Key_Return, Qt::ControlModifier);
+    window->notebook()->setCurrentCell(1, true);
+    QTRY_VERIFY(QApplication::focusWidget() && QApplication::focusWidget() != window->notebook());
+    const QList<QString> before{current(*window)};
+    bool moved = false;
+    const auto type = [&] {
+      QTest::keyClick(QApplication::focusWidget(), Qt::Key_A);
+      moved = moved || current(*window) != "write";
+      return !window->series()->names().isEmpty();
+    };
+    QVERIFY(QTest::qWaitFor(type, patience));
+    for (int i = 0; i < 5; ++i) type();
+    QVERIFY(!moved);
+    QVERIFY(window->document()->cell(1).source.contains("aaaaaa"));
+    // A pause, and it comes.
+    QTRY_COMPARE_WITH_TIMEOUT(current(*window), QString("plots"), patience);
+  }
+
+  void anEmptyPanelIsShownWhereTheUserAsksForIt() {
+    const auto window = open({"1"});
+    choose(*window, 2);
+    QCOMPARE(current(*window), QString("debug"));
+    QVERIFY(shown(*window, {}));
+    QTest::keyClick(window.get(), Qt::Key_4, Qt::ControlModifier);
+    QTRY_VERIFY(shown(*window, {"plots"}));
+    QTest::keyClick(window.get(), Qt::Key_4, Qt::ControlModifier);
+    QTRY_VERIFY(shown(*window, {}));
+  }
+
+  void eachWorkspaceKeepsItsLayoutToTheNextStart() {
+    QRect debug, plots;
+    {
+      const auto window = open({loop}, {1600, 1000});
+      choose(*window, 2);
+      QTest::keyClick(window.get(), Qt::Key_Return, Qt::ControlModifier);
+      QTRY_VERIFY_WITH_TIMEOUT(shown(*window, {"tape", "ops", "tensor", "plots"}), patience);
+      QTRY_COMPARE_WITH_TIMEOUT(window->kernel()->state(), KernelState::idle, patience);
+      QTest::keyClick(window.get(), Qt::Key_2, Qt::ControlModifier);  // without Ops
+      QTRY_VERIFY(shown(*window, {"tape", "tensor", "plots"}));
+      debug = dock(*window, "tape")->geometry();
+      choose(*window, 3);
+      QTRY_VERIFY(shown(*window, {"plots"}));
+      plots = dock(*window, "plots")->geometry();
+      QVERIFY(plots.height() > 700);
+      choose(*window, 2);
+      QTRY_VERIFY(shown(*window, {"tape", "tensor", "plots"}));
+      QTRY_COMPARE(dock(*window, "tape")->geometry(), debug);
+      window->close();
+    }
+    const auto window = open({loop}, {1600, 1000});
+    QCOMPARE(current(*window), QString("debug"));  // where the user was
+    QTest::keyClick(window.get(), Qt::Key_Return, Qt::ControlModifier);
+    QTRY_VERIFY_WITH_TIMEOUT(shown(*window, {"tape", "tensor", "plots"}), patience);
+    QTRY_COMPARE(dock(*window, "tape")->geometry(), debug);
+    choose(*window, 3);
+    QTRY_COMPARE(dock(*window, "plots")->geometry(), plots);
+  }
+
+  void ownWorkspacesAreSavedRenamedAndDeleted() {
+    const auto window = open({"1"});
+    QTest::keyClick(window.get(), Qt::Key_1, Qt::ControlModifier);  // Tape, in Write
+    QTRY_VERIFY(shown(*window, {"tape"}));
+    answerName([&] { QTest::keyClick(window.get(), Qt::Key_S, Qt::ControlModifier | Qt::AltModifier); },
+               "Tapes & more");
+    QVERIFY(window->workspaces()->current().own());
+    QCOMPARE(window->workspaces()->current().title, QString("Tapes & more"));
+    choose(*window, 1);
+    choose(*window, 5);
+    QCOMPARE(window->workspaces()->current().title, QString("Tapes & more"));
+    answerName([&] { QTest::keyClick(window.get(), Qt::Key_N, Qt::ControlModifier | Qt::AltModifier); },
+               "Tapes");
+    QCOMPARE(window->workspaces()->current().title, QString("Tapes"));
+    {
+      const auto next = open({"2"});
+      QCOMPARE(next->workspaces()->current().title, QString("Tapes"));
+    }
+    window->activateWindow();
+    QVERIFY(QTest::qWaitForWindowActive(window.get()));
+    answer<QMessageBox>(
+        [&] { QTest::keyClick(window.get(), Qt::Key_K, Qt::ControlModifier | Qt::AltModifier); },
+        [](QMessageBox* box) { box->button(QMessageBox::Yes)->click(); });
+    QCOMPARE(window->workspaces()->all().size(), 4);
+    QCOMPARE(current(*window), QString("write"));
+  }
+
+  void presentHasLargerLettersAndNoToolBar() {
+    const auto window = open({"import tapedeck as tf\ntf.constant(2.) * 3. + 1."});
+    auto* tools = window->findChild<QToolBar*>("toolbar.main");
+    QVERIFY(tools->isVisible());
+    const qreal letters = window->notebook()->font().pointSizeF();
+    choose(*window, 4);
+    QVERIFY(!tools->isVisible());
+    QVERIFY(window->notebook()->font().pointSizeF() > letters * 1.2);
+    QTest::keyClick(window.get(), Qt::Key_F10);
+    QTRY_VERIFY_WITH_TIMEOUT(isStopped(*window), patience);
+    QTest::keyClick(window.get(), Qt::Key_F10);
+    QTRY_VERIFY_WITH_TIMEOUT(shown(*window, {"tape", "tensor"}), patience);
+    QCOMPARE(current(*window), QString("present"));
+    screenshot(window.get(), "workspace-present");
+    choose(*window, 1);
+    QVERIFY(tools->isVisible());
+    QCOMPARE(window->notebook()->font().pointSizeF(), letters);
+    QTest::keyClick(window.get(), Qt::Key_F5);
+    QTRY_VERIFY_WITH_TIMEOUT(window->kernel()->state() == KernelState::idle, patience);
+  }
+
+  void whatTensorShowsMovesNoPanel_data() {
+    QTest::addColumn<QSize>("size");
+    QTest::newRow("small") << QSize(1280, 800);
+    QTest::newRow("large") << QSize(1900, 1100);
+  }
+  void whatTensorShowsMovesNoPanel() {
+    QFETCH(QSize, size);
+    const auto window = open({"import tapedeck as tf\ntf.random.normal([5, 4, 40, 40])"}, size);
+    choose(*window, 2);
+    QTest::keyClick(window.get(), Qt::Key_Return, Qt::ControlModifier);
+    QTRY_VERIFY_WITH_TIMEOUT(shown(*window, {"tape", "ops", "tensor"}), patience);
+    QTRY_VERIFY_WITH_TIMEOUT(tensor(*window)->canvas()->sentence().isEmpty(), patience);
+    QTest::qWait(300);
+    const QList<QRect> before = places(*window);
+    for (const char* name : {"Heat map", "Histogram", "Numbers", "Heat map"}) {
+      QToolButton* button = nullptr;
+      for (auto* candidate : tensor(*window)->findChildren<QToolButton*>())
+        if (candidate->text() == name) button = candidate;
+      QVERIFY2(button, name);
+      QTest::mouseClick(button, Qt::LeftButton);
+      QTest::qWait(100);  // a dock that jumps does so in the next turns of the layout
+      QCOMPARE(places(*window), before);
+    }
+    window->close();
+    const auto next = open({"import tapedeck as tf\ntf.random.normal([5, 4, 40, 40])"}, size);
+    QTest::keyClick(next.get(), Qt::Key_Return, Qt::ControlModifier);
+    QTRY_VERIFY_WITH_TIMEOUT(shown(*next, {"tape", "ops", "tensor"}), patience);
+    QTRY_COMPARE(places(*next), before);
+  }
+
+  void allWorkspacesAreLookedAt_data() {
+    QTest::addColumn<QSize>("size");
+    QTest::addColumn<bool>("dark");
+    for (const QSize size : {QSize(1280, 800), QSize(2560, 1440)})
+      for (const bool dark : {false, true})
+        QTest::addRow("%dx%d %s", size.width(), size.height(), dark ? "dark" : "light") << size << dark;
+  }
+  void allWorkspacesAreLookedAt() {
+    QFETCH(QSize, size);
+    QFETCH(bool, dark);
+    // Switched while the window lives: everything in it follows.
+    applyTheme(dark ? Theme::light : Theme::dark);
+    const auto window = open({loop, "tf.reshape(tf.range(12.), [3, 4]) * 2."}, size);
+    QTest::keyClick(window.get(), Qt::Key_Return, Qt::ShiftModifier);
+    QTRY_VERIFY_WITH_TIMEOUT(!window->series()->names().isEmpty(), patience);
+    QTRY_COMPARE_WITH_TIMEOUT(window->kernel()->state(), KernelState::idle, patience);
+    window->messages()->show(MessageBar::Kind::error, "Something went wrong: this is how it looks.");
+    window->messages()->show(MessageBar::Kind::warning, "An offer, with what can be done about it.",
+                             {{"Do it", [] {}}, {"Leave it", [] {}}});
+    window->messages()->show(MessageBar::Kind::information, "Something to know.");
+    applyTheme(dark ? Theme::dark : Theme::light);
+    for (int position = 1; position <= 4; ++position) {
+      choose(*window, position);
+      QTest::qWait(200);
+      screenshot(
+          window.get(),
+          QString("workspace-%1-%2-%3").arg(size.width()).arg(dark ? "dark" : "light", current(*window)));
+      QCOMPARE(window->size(), size);
+      if (position == 1) window->messages()->dismiss();
+    }
+    applyTheme(Theme::light);
+  }
+};
+
+int main(int argc, char** argv) {
+  QApplication application(argc, argv);
+  TestWorkspaces test;
+  return QTest::qExec(&test, argc, argv);
+}
+#include "tst_workspaces.moc"
