@@ -26,7 +26,55 @@ void TapeIndex::add(const RecordView& view) {
     if (!recorder_.trace().read(parent, ancestor) || !opens(ancestor.head)) break;
     put(ancestor.head.tape);
   }
-  for (const std::uint64_t tape : tapes) tapes_[tape].push_back(view.number);
+  for (const std::uint64_t tape : tapes) {
+    Entries& entries = tapes_[tape];
+    entries.push_back({view.number, op_of(view, tape, entries), view.head.kind == EventKind::vjp});
+  }
+}
+
+std::uint32_t TapeIndex::op_of(const RecordView& view, std::uint64_t tape, const Entries& earlier) {
+  if (view.head.kind == EventKind::playback) return 0;
+  if (view.head.kind == EventKind::vjp) return static_cast<std::uint32_t>(view.head.forward);
+  if (view.head.tape == tape) return view.number;
+  // Inside of a custom gradient: where its parent belongs. A sum in a playback: where the VJP before it does.
+  for (auto entry = earlier.rbegin(); entry != earlier.rend(); ++entry)
+    if (entry->number <= view.head.parent || entry->op != entry->number) return entry->op;
+  return 0;
+}
+
+/// The numbers of the newest `limit` records.
+std::vector<std::uint32_t> TapeIndex::newest(const Entries& all, std::size_t there, std::uint32_t limit,
+                                             protocol::TapeRecords& answer) {
+  const std::size_t wanted = std::min<std::size_t>({there, limit, most_records});
+  answer.dropped = there - wanted;
+  std::vector<std::uint32_t> numbers;
+  for (std::size_t i = there - wanted; i < there; ++i) numbers.push_back(all[i].number);
+  return numbers;
+}
+
+std::vector<std::uint32_t> TapeIndex::around(const Entries& all, std::size_t there, std::uint64_t record,
+                                             std::uint32_t limit, protocol::TapeRecords& answer) {
+  std::vector<std::uint32_t> ops;
+  std::uint32_t middle = 0;
+  for (std::size_t i = 0; i < there; ++i) {
+    if (all[i].op == all[i].number) ops.push_back(all[i].number);
+    if (all[i].number <= record && (all[i].op || all[i].number == record)) middle = all[i].op;
+  }
+  const auto count = ops.size();
+  // Of a playback: the end of the tape, where it begins.
+  const auto at =
+      middle == 0 ? count
+                  : static_cast<std::size_t>(std::lower_bound(ops.begin(), ops.end(), middle) - ops.begin());
+  const std::size_t half = std::min<std::size_t>(limit, most_records) / 2;
+  const std::size_t first = count <= 2 * half || at < half ? 0 : at - half;
+  const std::size_t end = count <= 2 * half ? count : std::min(count, at + half);
+  answer.before = first;
+  answer.after = count - end;
+  std::vector<std::uint32_t> numbers;
+  for (std::size_t i = 0; i < there; ++i)
+    if (all[i].op == 0 || (first < end && all[i].op >= ops[first] && all[i].op <= ops[end - 1]))
+      numbers.push_back(all[i].number);
+  return numbers;
 }
 
 void TapeIndex::catch_up(const CancelFlag* cancel) {
@@ -48,15 +96,18 @@ protocol::TapeRecords TapeIndex::read(const protocol::GetTape& request, const Ca
     catch_up(cancel);
     const auto found = tapes_.find(request.tape);
     if (found == tapes_.end()) return answer;
-    const auto& all = found->second;
+    const Entries& all = found->second;
     const std::uint64_t last = request.last == 0 ? recorder_.trace().newest() : request.last;
     const auto end =
         std::upper_bound(all.begin(), all.end(), last,
-                         [](std::uint64_t number, std::uint32_t record) { return number < record; });
-    const auto there = static_cast<std::uint64_t>(end - all.begin());
-    const std::uint64_t wanted = std::min<std::uint64_t>({there, request.limit, most_records});
-    answer.dropped = there - wanted;
-    numbers.assign(end - static_cast<std::ptrdiff_t>(wanted), end);
+                         [](std::uint64_t number, const Entry& entry) { return number < entry.number; });
+    for (auto entry = all.begin(); entry != end; ++entry) {
+      answer.ops += entry->op == entry->number;
+      answer.vjps += entry->vjp;
+    }
+    const auto there = static_cast<std::size_t>(end - all.begin());
+    numbers = request.around ? around(all, there, request.around, request.limit, answer)
+                             : newest(all, there, request.limit, answer);
   }
   for (const std::uint32_t number : numbers) {
     check_cancelled(cancel);

@@ -15,18 +15,31 @@ namespace tapedeck::debug {
 class TapeIndex {
  public:
   explicit TapeIndex(const Recorder& recorder) : recorder_(recorder) {}
-  /// Newest `limit` (at most 10,000) records of the tape up to `last`; `last` 0: up to the newest. Throws
-  /// Cancelled.
+  /// See GetTape; `limit` is at most 10,000, `last` 0: up to the newest. Throws Cancelled.
   protocol::TapeRecords read(const protocol::GetTape& request, const CancelFlag* cancel = nullptr);
 
  private:
+  struct Entry {
+    std::uint32_t number = 0;
+    /// The op of the tape that it belongs to: itself, the one whose VJP it is, or the one that its parent
+    /// belongs to. 0: to none (playbacks, and what they begin with).
+    std::uint32_t op = 0;
+    bool vjp = false;
+  };
+  using Entries = std::vector<Entry>;
+
   void catch_up(const CancelFlag* cancel);
   void add(const RecordView& view);
+  static std::uint32_t op_of(const RecordView& view, std::uint64_t tape, const Entries& earlier);
+  static std::vector<std::uint32_t> newest(const Entries& all, std::size_t there, std::uint32_t limit,
+                                           protocol::TapeRecords& answer);
+  static std::vector<std::uint32_t> around(const Entries& all, std::size_t there, std::uint64_t record,
+                                           std::uint32_t limit, protocol::TapeRecords& answer);
 
   const Recorder& recorder_;
   std::mutex mutex_;
   std::uint32_t next_ = 1;  ///< the first record that is not in the index
-  std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> tapes_;
+  std::unordered_map<std::uint64_t, Entries> tapes_;
 };
 
 }  // namespace tapedeck::debug

@@ -136,16 +136,18 @@ struct GetRecords {
   }
 };
 
-/// Records on or played from one tape, in order; the newest `limit` of those up to `last`. Answer:
-/// TapeRecords.
+/// Records on or played from one tape, in order, up to `last`. With `around`: the `limit` ops of the tape
+/// that are nearest to that record (to the op whose VJP it is, or runs in), their VJPs and what runs inside
+/// of them, and all playbacks. Without: the newest `limit` records. Answer: TapeRecords.
 struct GetTape {
   std::uint64_t tape = 0;
   std::uint64_t last = 0;
   std::uint32_t limit = 2000;
+  std::uint64_t around = 0;
   static constexpr const char* type = "get_tape";
   static constexpr auto fields() {
     return std::tuple(field("tape", &GetTape::tape), field("last", &GetTape::last),
-                      field("limit", &GetTape::limit));
+                      field("limit", &GetTape::limit), field("around", &GetTape::around));
   }
 };
 
@@ -346,10 +348,16 @@ struct Records {
 struct TapeRecords {
   std::uint64_t tape = 0;
   std::uint64_t dropped = 0;  ///< older ones that the limit left out
+  std::uint64_t ops = 0;      ///< on the tape, up to `last`
+  std::uint64_t vjps = 0;     ///< played from it, up to `last`
+  std::uint64_t before = 0;   ///< ops that come before the first one here
+  std::uint64_t after = 0;    ///< ops that come after the last one here
   std::vector<Record> records;
   static constexpr const char* type = "tape_records";
   static constexpr auto fields() {
     return std::tuple(field("tape", &TapeRecords::tape), field("dropped", &TapeRecords::dropped),
+                      field("ops", &TapeRecords::ops), field("vjps", &TapeRecords::vjps),
+                      field("before", &TapeRecords::before), field("after", &TapeRecords::after),
                       field("records", &TapeRecords::records));
   }
 };

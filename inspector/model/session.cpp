@@ -237,6 +237,10 @@ void Session::follow() {
   d_->followStatus(true);
 }
 
+void Session::pickTensor(const protocol::TensorInfo& tensor) {
+  if (tensor.id) emit tensorPicked(tensor);
+}
+
 void Session::stepCursor(int delta) {
   const RecordNumber back = delta < 0 ? static_cast<RecordNumber>(-static_cast<qint64>(delta)) : 0;
   if (delta < 0) {

@@ -85,6 +85,8 @@ class Session : public QObject {
   void setCursor(tapedeck::inspector::RecordNumber number);
   void follow();
   void stepCursor(int delta);
+  /// The user wants to see this tensor, whatever the cursor's record reads or makes: a view tells the others.
+  void pickTensor(const tapedeck::protocol::TensorInfo& tensor);
 
   // Intents: sent to the session, which answers with a Status.
   void sendGate(tapedeck::protocol::GateCommand command);
@@ -102,6 +104,7 @@ class Session : public QObject {
   void stopped(tapedeck::inspector::RecordNumber number);
   void cleared();
   void failed(const QString& reason);
+  void tensorPicked(const tapedeck::protocol::TensorInfo& tensor);
 
  private:
   /// The reply, or what is wrong with it.

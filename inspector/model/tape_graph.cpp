@@ -23,7 +23,8 @@ struct Slot {
 
 class Builder {
  public:
-  Builder(std::span<const Record> records, RecordNumber cursor) : cursor_(cursor) {
+  Builder(std::span<const Record> records, RecordNumber cursor, const TapeExtent& extent)
+      : cursor_(cursor), extent_(extent) {
     graph_.cursor = cursor;
     for (const Record& record : records)
       if (record.number <= cursor) records_[record.number] = &record;
@@ -31,7 +32,9 @@ class Builder {
 
   TapeGraph build() {
     findCursor();
+    addMore(extent_.before, false);
     for (const auto& [number, record] : records_) {
+      if (record->kind == RecordKind::playback && more_ < 0) addMore(extent_.after, true);
       const RecordNumber shown = hiddenBehind(*record);
       if (shown != number) {
         const int node = graph_.shownAs.at(shown);
@@ -41,8 +44,9 @@ class Builder {
       }
       addNode(*record);
     }
+    if (more_ < 0) addMore(extent_.after, true);
     addArrivals();
-    dropDoubleEdges();
+    count();
     if (const int current = graph_.nodeOf(cursor_); current >= 0) node(current).current = true;
     return std::move(graph_);
   }
@@ -67,6 +71,30 @@ class Builder {
     for (const Record* at = parentOf(*record); at; at = parentOf(*at)) around_.insert(at->number);
   }
 
+  /// Stands for the ops of the tape before or after the ones that are here.
+  void addMore(quint64 count, bool after) {
+    if (count == 0) return;
+    GraphNode more;
+    more.kind = NodeKind::more;
+    more.op =
+        (after ? QStringLiteral("… %1 more below") : QStringLiteral("… %1 more above")).arg(countText(count));
+    more.below = after;
+    for (const auto& [number, record] : records_) {
+      if (!record->tape || (record->kind != RecordKind::op && record->kind != RecordKind::custom)) continue;
+      more.page = number;
+      if (!after) break;
+    }
+    if (after) more_ = static_cast<int>(graph_.nodes.size());
+    graph_.nodes.push_back(std::move(more));
+  }
+
+  bool anyInside(const Record& record, bool (*what)(const Record&)) const {
+    if (what(record)) return true;
+    for (const Record* at = parentOf(record); at; at = parentOf(*at))
+      if (what(*at)) return true;
+    return false;
+  }
+
   /// As it was when the cursor's record began.
   RecordState stateOf(const Record& record) const {
     if (record.number == cursor_) return record.state;
@@ -81,13 +109,28 @@ class Builder {
     RecordNumber shown = record.number;
     for (const Record* at = parentOf(record); at; at = parentOf(*at))
       if (at->kind == RecordKind::vjp && !at->custom_gradient) shown = at->number;
+    if (shown == record.number && startsPlayback(record)) return record.parent;
     return shown;
+  }
+
+  /// It makes the ones that a playback starts with: it runs there, but reads nothing that was made there.
+  bool startsPlayback(const Record& record) const {
+    const Record* parent = parentOf(record);
+    return parent && parent->kind == RecordKind::playback && record.kind == RecordKind::op &&
+           std::none_of(record.inputs.begin(), record.inputs.end(),
+                        [&](const TensorInfo& input) { return input.producer > parent->number; });
   }
 
   void addHiddenOutputs(const Record& record, int behind) {
     if (stateOf(record) != RecordState::done) return;
-    for (const TensorInfo& output : record.outputs)
-      if (output.id) hiddenMakers_[output.id] = {behind, 0};
+    const bool starts = node(behind).kind == NodeKind::playback;
+    for (const TensorInfo& output : record.outputs) {
+      if (!output.id) continue;
+      if (starts)
+        seeds_[output.id] = {behind, node(behind).outputs++};
+      else
+        hiddenMakers_[output.id] = {behind, 0};
+    }
   }
 
   void addNode(const Record& record) {
@@ -102,6 +145,7 @@ class Builder {
     if (const int group = node(index).group; group >= 0) node(group).expanded = true;
     for (std::size_t slot = 0; slot < makers.size(); ++slot)
       addEdge(makers[slot], index, static_cast<int>(slot), record.inputs[slot]);
+    aim(record, index, ready);
     // A playback's outputs are the VJPs' own; what enters it comes out again as gradients of ones.
     if (!ready || record.kind == RecordKind::playback) return;
     for (std::size_t slot = 0; slot < record.outputs.size(); ++slot)
@@ -118,12 +162,15 @@ class Builder {
     result.record = record.number;
     result.op = QString::fromStdString(record.op);
     result.state = stateOf(record);
-    result.backward = record.backward;
+    result.backward = anyInside(record, [](const Record& at) {
+      return at.kind == RecordKind::playback || at.kind == RecordKind::vjp;
+    });
+    result.offTape = !anyInside(record, [](const Record& at) { return at.tape != 0; });
     result.customGradient = record.custom_gradient || record.kind == RecordKind::custom;
     result.formula = QString::fromStdString(record.vjp_formula);
     result.error = QString::fromStdString(record.error);
     result.inputs = static_cast<int>(record.inputs.size());
-    result.outputs = static_cast<int>(record.outputs.size());
+    result.outputs = record.kind == RecordKind::playback ? 0 : static_cast<int>(record.outputs.size());
     if (record.kind == RecordKind::vjp) result.forward = graph_.nodeOf(record.forward);
     const Record* parent = parentOf(record);
     if (parent && parent->kind != RecordKind::playback) result.group = graph_.nodeOf(parent->number);
@@ -149,7 +196,9 @@ class Builder {
   /// Who made an input: the outermost record that the reader can see from where it runs, else a hidden one,
   /// else the playback that it belongs to, else a leaf (made here).
   Slot maker(const TensorInfo& tensor, const Record& reader) {
+    if (const Slot entry = entrance(tensor, reader); entry.node >= 0) return entry;
     const std::set<RecordNumber> around = ancestors(reader);
+    if (const auto found = seeds_.find(tensor.id); found != seeds_.end()) return found->second;
     if (const auto found = makers_.find(tensor.id); found != makers_.end()) {
       Slot any;
       for (auto slot = found->second.rbegin(); slot != found->second.rend(); ++slot) {
@@ -162,11 +211,23 @@ class Builder {
     }
     if (const auto found = hiddenMakers_.find(tensor.id); found != hiddenMakers_.end())
       if (!around.contains(node(found->second.node).record)) return found->second;
-    if (reader.kind == RecordKind::vjp && !recordOf(tensor.producer)) {
+    if (more_ >= 0 && reader.kind == RecordKind::vjp && tensor.producer > reader.parent) return {more_, 0};
+    if (reader.kind == RecordKind::vjp && tensor.producer == 0) {
       const int turn = graph_.nodeOf(reader.parent);
       if (turn >= 0 && node(turn).kind == NodeKind::playback) return {turn, 0};
     }
     return leaf(tensor);
+  }
+
+  /// What a function with a custom gradient, or its VJP, was called with comes to the ops inside from its
+  /// box.
+  Slot entrance(const TensorInfo& tensor, const Record& reader) const {
+    const Record* group = parentOf(reader);
+    if (!group || group->kind == RecordKind::playback) return {};
+    const int index = graph_.nodeOf(group->number);
+    for (std::size_t slot = 0; index >= 0 && slot < group->inputs.size(); ++slot)
+      if (group->inputs[slot].id == tensor.id) return {index, static_cast<int>(slot)};
+    return entrance(tensor, *group);
   }
 
   Slot leaf(const TensorInfo& tensor) {
@@ -174,6 +235,7 @@ class Builder {
     GraphNode made;
     made.kind = tensor.name.empty() ? NodeKind::constant : NodeKind::variable;
     made.tensor = tensor.id;
+    made.leaf = tensor;
     made.name = QString::fromStdString(tensor.name);
     made.op = !made.name.isEmpty() ? made.name
               : tensor.producer    ? QStringLiteral("from op %1").arg(countText(tensor.producer))
@@ -197,7 +259,8 @@ class Builder {
     edge.toSlot = toSlot;
     edge.tensor = tensor.id;
     edge.backward = node(to).backward && node(to).kind != NodeKind::playback &&
-                    (node(from.node).backward || node(from.node).kind == NodeKind::playback);
+                    (node(from.node).backward || node(from.node).kind == NodeKind::playback ||
+                     node(from.node).kind == NodeKind::more);
     edge.label = tensor.preview.empty() ? shapeText(tensor.shape) : QString::fromStdString(tensor.preview);
     if (edge.backward && !insideOf(to, from.node)) taken_.insert(tensor.id);
     feeds_[{to, toSlot}] = from.node;
@@ -210,21 +273,42 @@ class Builder {
     return false;
   }
 
+  /// Notes where the gradients that a record makes are on their way to.
+  void aim(const Record& record, int index, bool ready) {
+    if (!node(index).backward || record.kind == RecordKind::playback) return;
+    if (record.kind == RecordKind::op && node(index).group < 0)
+      for (const TensorInfo& input : record.inputs)
+        if (const auto found = targets_.find(input.id); found != targets_.end() && node(index).goal < 0)
+          node(index).goal = found->second;
+    if (!ready) return;
+    for (std::size_t slot = 0; slot < record.outputs.size(); ++slot)
+      if (const int goal = goalOf(index, record, slot); goal >= 0 && record.outputs[slot].id)
+        targets_[record.outputs[slot].id] = goal;
+  }
+
+  int goalOf(int index, const Record& record, std::size_t slot) {
+    // A sum of gradients goes where its parts would have gone; what runs inside of a VJP goes nowhere by
+    // itself.
+    if (record.kind != RecordKind::vjp) return node(index).goal;
+    const Record* forward = recordOf(record.forward);
+    if (!forward || slot >= forward->inputs.size()) return -1;
+    const auto fed = feeds_.find({graph_.nodeOf(record.forward), static_cast<int>(slot)});
+    return fed == feeds_.end() ? -1 : fed->second;
+  }
+
   /// Gradients that no VJP has taken up: they rest at what their forward input came from.
   void addArrivals() {
-    std::unordered_map<TensorId, int> target;
     std::vector<GraphEdge> arrivals;
     for (int index = 0; index < static_cast<int>(graph_.nodes.size()); ++index) {
       const auto found = nodeRecords_.find(index);
-      if (found == nodeRecords_.end() || !node(index).backward || node(index).state != RecordState::done)
+      if (found == nodeRecords_.end() || !node(index).backward || node(index).state != RecordState::done ||
+          node(index).kind == NodeKind::playback)
         continue;
       const Record& record = *found->second;
       for (std::size_t slot = 0; slot < record.outputs.size(); ++slot) {
         const TensorInfo& gradient = record.outputs[slot];
-        const int goal = gradient.id ? goalOf(index, record, slot, target) : -1;
-        if (goal < 0) continue;
-        target[gradient.id] = goal;
-        if (taken_.contains(gradient.id)) continue;
+        const int goal = gradient.id ? goalOf(index, record, slot) : -1;
+        if (goal < 0 || taken_.contains(gradient.id)) continue;
         GraphEdge edge;
         edge.from = index;
         edge.fromSlot = static_cast<int>(slot);
@@ -240,42 +324,32 @@ class Builder {
     graph_.edges.insert(graph_.edges.end(), arrivals.begin(), arrivals.end());
   }
 
-  int goalOf(int index, const Record& record, std::size_t slot,
-             const std::unordered_map<TensorId, int>& target) {
-    if (record.kind == RecordKind::vjp) {
-      const Record* forward = recordOf(record.forward);
-      if (!forward || slot >= forward->inputs.size()) return -1;
-      const int forwardNode = graph_.nodeOf(record.forward);
-      const auto fed = feeds_.find({forwardNode, static_cast<int>(slot)});
-      return fed == feeds_.end() ? -1 : fed->second;
+  void count() {
+    bool taped = false;
+    for (const auto& [index, record] : nodeRecords_) taped = taped || record->tape != 0;
+    for (GraphNode& node : graph_.nodes) {
+      node.offTape = node.offTape && taped && node.record;
+      const bool op = node.kind == NodeKind::op || node.kind == NodeKind::custom;
+      graph_.ops += op && !node.backward && !node.offTape && node.group < 0;
+      graph_.vjps += node.kind == NodeKind::vjp;
+      graph_.offTape += op && node.offTape;
     }
-    // A sum of gradients goes where its parts would have gone; what runs inside of a VJP goes nowhere by
-    // itself.
-    if (record.kind != RecordKind::op || node(index).group >= 0) return -1;
-    for (const TensorInfo& input : record.inputs)
-      if (const auto found = target.find(input.id); found != target.end()) return found->second;
-    return -1;
-  }
-
-  /// What an op inside an expanded group reads comes to that op; the same edge to the group would double it.
-  void dropDoubleEdges() {
-    std::set<std::pair<int, TensorId>> readInside;
-    for (const GraphEdge& edge : graph_.edges)
-      for (int group = node(edge.to).group; group >= 0; group = node(group).group)
-        if (!insideOf(edge.from, group) && edge.from != group) readInside.insert({group, edge.tensor});
-    std::erase_if(graph_.edges, [&](const GraphEdge& edge) {
-      return !edge.arrives && readInside.contains({edge.to, edge.tensor});
-    });
+    graph_.ops = std::max(graph_.ops, extent_.ops);
+    graph_.vjps = std::max(graph_.vjps, extent_.vjps);
   }
 
   TapeGraph graph_;
   RecordNumber cursor_;
+  TapeExtent extent_;
+  int more_ = -1;  ///< the node for the ops after the ones that are here
   std::int64_t cursorStart_ = 0;
   std::set<RecordNumber> around_;  ///< what the cursor's record runs inside of
   std::map<RecordNumber, const Record*> records_;
   std::unordered_map<int, const Record*> nodeRecords_;
   std::unordered_map<TensorId, std::vector<Slot>> makers_;
   std::unordered_map<TensorId, Slot> hiddenMakers_;
+  std::unordered_map<TensorId, Slot> seeds_;   ///< the gradients that playbacks start with
+  std::unordered_map<TensorId, int> targets_;  ///< gradients: the node that they are on their way to
   std::unordered_map<TensorId, int> leaves_;
   std::map<std::pair<int, int>, int> feeds_;  ///< node and input: the node that feeds it
   std::set<TensorId> taken_;                  ///< gradients that something backward reads
@@ -288,8 +362,8 @@ int TapeGraph::nodeOf(RecordNumber record) const {
   return found == shownAs.end() ? -1 : found->second;
 }
 
-TapeGraph buildTapeGraph(std::span<const Record> records, RecordNumber cursor) {
-  return Builder(records, cursor).build();
+TapeGraph buildTapeGraph(std::span<const Record> records, RecordNumber cursor, const TapeExtent& extent) {
+  return Builder(records, cursor, extent).build();
 }
 
 }  // namespace tapedeck::inspector

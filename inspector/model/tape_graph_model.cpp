@@ -15,7 +15,9 @@ constexpr RecordNumber window_before = 200;   ///< shown without any tape
 constexpr RecordNumber tape_search = 512;     ///< how far back the newest tape is looked for
 constexpr RecordNumber merged_records = 256;  ///< steps that are followed without asking for the tape again
 constexpr RecordNumber inside_limit = 200;    ///< ops shown of one custom gradient
-constexpr std::uint32_t tape_limit = 2000;
+constexpr std::uint32_t shown_ops = 600;      ///< of a tape at once, with their VJPs
+constexpr std::size_t most_records = 4000;    ///< that steps add before the part is chosen anew
+constexpr std::ptrdiff_t edge_ops = 20;       ///< nearer to the end of a part the next one is fetched
 const QString channel = QStringLiteral("tape");
 
 }  // namespace
@@ -27,14 +29,16 @@ struct TapeGraphModel::Private {
   QTimer timer;
   QString problem;
 
-  // What was fetched: the records of one tape, complete from `first` to `last` for the cursor's purposes.
+  // What was fetched: the records of one tape as far as `last`, all of them or those around one.
   quint64 tape = 0;
   std::map<RecordNumber, Record> records;
   RecordNumber last = 0;
-  quint64 dropped = 0;
+  RecordNumber around = 0;
+  TapeExtent extent;
+  RecordNumber page = 0;  ///< the user wants the part around that record; 0: around the cursor
 
   quint64 requestedTape = 0;
-  RecordNumber requestedLast = 0;
+  RecordNumber requestedLast = 0, requestedAround = 0;
 
   void schedule() {
     if (!timer.isActive()) timer.start();
@@ -43,8 +47,8 @@ struct TapeGraphModel::Private {
   void forget() {
     tape = 0;
     records.clear();
-    last = 0;
-    dropped = 0;
+    last = around = page = 0;
+    extent = {};
     problem.clear();
   }
 
@@ -73,23 +77,38 @@ struct TapeGraphModel::Private {
     return tape && !records.empty() && records.begin()->first <= cursor ? tape : 0;
   }
 
+  /// The tape was too long to be fetched whole.
+  bool isPart() const { return extent.before || extent.after; }
+
   /// Steps are followed with the records that the session fetched anyway.
   bool merge(RecordNumber cursor) {
+    if (isPart() || records.size() > most_records) return false;
     if (cursor <= last) return true;
     if (last == 0 || cursor - last > merged_records) return false;
     for (RecordNumber number = last + 1; number <= cursor; ++number)
       if (!session->cachedRecord(number)) return false;
-    for (RecordNumber number = last + 1; number <= cursor; ++number) {
-      const Record& record = *session->cachedRecord(number);
-      // Ops without a tape that follow belong to the picture too: they use what the playback made.
-      records[number] = record;
-    }
-    while (records.size() > tape_limit) {
-      records.erase(records.begin());
-      ++dropped;
-    }
+    // Ops without a tape that follow belong to the picture too: they use what the playback made.
+    for (RecordNumber number = last + 1; number <= cursor; ++number)
+      records[number] = *session->cachedRecord(number);
+    extent = {};
     last = cursor;
     return true;
+  }
+
+  /// Around which record the part of the tape should lie: where it lies now, while the cursor is well inside.
+  RecordNumber middle(const Record& cursor, quint64 wanted) const {
+    if (page) return page;
+    if (wanted != tape || !isPart()) return cursor.number;
+    const RecordNumber op = cursor.forward ? cursor.forward : cursor.number;
+    std::vector<RecordNumber> ops;
+    for (const auto& [number, record] : records)
+      if (record.tape == tape &&
+          (record.kind == protocol::RecordKind::op || record.kind == protocol::RecordKind::custom))
+        ops.push_back(number);
+    const auto at = std::upper_bound(ops.begin(), ops.end(), op) - ops.begin();
+    const bool inside = !ops.empty() && op >= ops.front() && (at > edge_ops || extent.before == 0) &&
+                        (static_cast<std::ptrdiff_t>(ops.size()) - at > edge_ops || extent.after == 0);
+    return inside && around ? around : cursor.number;
   }
 
   void update() {
@@ -112,17 +131,26 @@ struct TapeGraphModel::Private {
       showWindow(cursor);
       return;
     }
-    const bool before = dropped && !records.empty() && cursor < records.begin()->first;
-    if (wanted == tape && !before && merge(cursor)) {
+    if (wanted == tape && !page && merge(cursor)) {
       refresh();
       build(cursor);
       return;
     }
-    if (session->asking(channel) && requestedTape == wanted && requestedLast == cursor) return;
+    const RecordNumber wantedAround = middle(*record, wanted);
+    if (wanted == tape && last == cursor && around == wantedAround) {
+      refresh();
+      build(cursor);
+      return;
+    }
+    if (wanted == tape && around == wantedAround) build(cursor);  // with what is here, until more comes
+    if (session->asking(channel) && requestedTape == wanted && requestedLast == cursor &&
+        requestedAround == wantedAround)
+      return;
     requestedTape = wanted;
     requestedLast = cursor;
+    requestedAround = wantedAround;
     const bool asked = session->request<protocol::TapeRecords>(
-        protocol::GetTape{wanted, cursor, tape_limit}, q,
+        protocol::GetTape{wanted, cursor, shown_ops, wantedAround}, q,
         [this](const protocol::TapeRecords& answer) { take(answer); },
         [this](const protocol::Failure& failure) {
           if (failure.code == "ended") return schedule();  // with what is here
@@ -164,17 +192,27 @@ struct TapeGraphModel::Private {
     for (Record& record : inside) records.insert_or_assign(record.number, std::move(record));
   }
 
+  /// Of a tape that is shown in part only what lies in that part belongs to the picture, and what is on no
+  /// tape.
+  bool belongs(const Record& record) const {
+    if (!isPart() || !tapeOf(&record)) return true;
+    for (const Record* at = &record; at && at->parent; at = session->cachedRecord(at->parent))
+      if (const auto parent = records.find(at->parent);
+          parent != records.end() && parent->second.kind != protocol::RecordKind::playback)
+        return true;
+    return false;
+  }
+
   void build(RecordNumber cursor) {
     addInside(cursor);
     std::vector<Record> shown;
     for (const auto& [number, record] : records)
       if (number <= cursor) shown.push_back(record);
-    // An op on no tape, looked at in the middle of one.
+    // An op on no tape, looked at in the middle of one, or one that is hidden behind its VJP.
     const Record* current = session->cachedRecord(cursor);
-    if (current && !records.contains(cursor)) shown.push_back(*current);
-    TapeGraph next = buildTapeGraph(shown, cursor);
+    if (current && !records.contains(cursor) && belongs(*current)) shown.push_back(*current);
+    TapeGraph next = buildTapeGraph(shown, cursor, extent);
     next.tape = tape;
-    next.dropped = dropped;
     show(std::move(next));
   }
 
@@ -200,7 +238,9 @@ struct TapeGraphModel::Private {
     records.clear();
     for (const Record& record : answer.records) records[record.number] = record;
     last = requestedLast;
-    dropped = answer.dropped;
+    around = requestedAround;
+    extent = {};
+    if (answer.before || answer.after) extent = {answer.before, answer.after, answer.ops, answer.vjps};
     addUntaped();
     schedule();
   }
@@ -210,8 +250,10 @@ struct TapeGraphModel::Private {
     const RecordNumber newest = records.empty() ? 0 : records.rbegin()->first;
     const RecordNumber first = std::max(newest + 1, last > window_before ? last - window_before : 1);
     for (RecordNumber number = first; number <= last; ++number)
-      if (const Record* record = session->cachedRecord(number)) records[number] = *record;
-    if (const Record* record = session->cachedRecord(last)) records[last] = *record;
+      if (const Record* record = session->cachedRecord(number); record && belongs(*record))
+        records[number] = *record;
+    if (const Record* record = session->cachedRecord(last); record && belongs(*record))
+      records[last] = *record;
   }
 };
 
@@ -222,7 +264,10 @@ TapeGraphModel::TapeGraphModel(Session* session, QObject* parent)
   d_->timer.setSingleShot(true);
   d_->timer.setInterval(0);
   connect(&d_->timer, &QTimer::timeout, this, [this] { d_->update(); });
-  connect(session, &Session::cursorChanged, this, [this] { d_->schedule(); });
+  connect(session, &Session::cursorChanged, this, [this] {
+    d_->page = 0;
+    d_->schedule();
+  });
   connect(session, &Session::recordsChanged, this, [this](RecordNumber first, RecordNumber last) {
     const RecordNumber cursor = d_->session->cursor();
     const bool seen = first <= cursor && (last + window_before >= cursor || last >= d_->last);
@@ -247,6 +292,10 @@ Session* TapeGraphModel::session() const {
 }
 bool TapeGraphModel::loading() const {
   return d_->session->asking(channel);
+}
+void TapeGraphModel::showAround(RecordNumber record) {
+  d_->page = record;
+  d_->schedule();
 }
 QString TapeGraphModel::problem() const {
   return d_->problem;

@@ -158,6 +158,12 @@ TensorModel::TensorModel(Session* session, QObject* parent)
   d_->timer.setInterval(0);
   connect(&d_->timer, &QTimer::timeout, this, [this] { d_->ask(); });
   connect(session, &Session::cursorChanged, this, [this] { d_->update(); });
+  connect(session, &Session::tensorPicked, this, [this](const protocol::TensorInfo& tensor) {
+    TensorChip chip;
+    chip.info = tensor;
+    chip.label = tensor.name.empty() ? tr("constant") : QString::fromStdString(tensor.name);
+    showTensor(chip);
+  });
   connect(session, &Session::stopped, this, [this] { d_->update(); });
   connect(session, &Session::recordsChanged, this, [this](RecordNumber first, RecordNumber last) {
     for (const RecordNumber number : {d_->session->cursor(), d_->awaited, d_->shownRecord}) {

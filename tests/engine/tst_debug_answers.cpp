@@ -91,6 +91,57 @@ class TestDebugAnswers : public QObject {
     QCOMPARE(records.records[0].op, std::string("custom_square"));
   }
 
+  void the_part_of_a_tape_around_an_op_comes_with_its_vjps() {
+    Served served;
+    const Tensor x = vector_of({0.5});
+    Tape tape;
+    tape.start();
+    tape.watch(x);
+    Tensor y = x;
+    constexpr std::uint64_t count = 1000;
+    for (std::uint64_t i = 0; i < count; ++i) y = tanh(y);
+    gradient(tape, y, x);
+    RawClient client = served.client();
+    client.greet();
+    const TapeRecords whole = client.ask<TapeRecords>(GetTape{tape.id(), 0, 5000, 1});
+    QCOMPARE(whole.ops, count);
+    QCOMPARE(whole.vjps, count);
+    QCOMPARE(whole.before + whole.after, std::uint64_t{0});
+    const std::uint64_t first = whole.records[0].number;
+    const auto check = [&](std::uint64_t around, std::uint64_t op, std::uint64_t limit) {
+      const TapeRecords part =
+          client.ask<TapeRecords>(GetTape{tape.id(), 0, static_cast<std::uint32_t>(limit), around});
+      QCOMPARE(part.ops, count);
+      const std::uint64_t begin = op < limit / 2 ? 0 : op - limit / 2;
+      const std::uint64_t end = std::min(count, op + limit / 2);
+      QCOMPARE(part.before, begin);
+      QCOMPARE(part.after, count - end);
+      std::uint64_t ops = 0, vjps = 0;
+      for (const Record& record : part.records) {
+        ops += record.kind == RecordKind::op && !record.backward;
+        vjps += record.kind == RecordKind::vjp;
+        const std::uint64_t forward = record.kind == RecordKind::vjp ? record.forward : record.number;
+        if (record.kind == RecordKind::vjp || !record.backward)
+          QVERIFY(forward >= first + begin && forward < first + end);
+      }
+      QCOMPARE(ops, end - begin);
+      QCOMPARE(vjps, end - begin);
+    };
+    check(first + 500, 500, 100);
+    check(first, 0, 100);
+    check(first + 999, 999, 100);
+    std::uint64_t vjp = 0;
+    for (const Record& record : whole.records)
+      if (record.kind == RecordKind::vjp && record.forward == first + 300) vjp = record.number;
+    check(vjp, 300, 100);
+    check(vjp + 1, 300, 100);  // an op inside of that VJP
+    // As it was when half of it had run.
+    const TapeRecords half = client.ask<TapeRecords>(GetTape{tape.id(), first + 499, 100, first + 499});
+    QCOMPARE(half.ops, count / 2);
+    QCOMPARE(half.vjps, std::uint64_t{0});
+    QCOMPARE(half.after, std::uint64_t{0});
+  }
+
   void tiles_show_rows_columns_slices_steps_and_reshapes() {
     Served served;
     Tensor cube = Tensor::allocate(DType::float64, {2, 3, 4});

@@ -8,6 +8,7 @@
 
 #include "engine/protocol/record_filter.h"
 #include "inspector/model/source.h"
+#include "tests/model/tape_part.h"
 
 namespace tapedeck::test {
 
@@ -94,15 +95,10 @@ class FakeSource : public inspector::Source {
     }
     if (const auto* find = std::get_if<protocol::FindRecords>(&message)) return answerFind(*find);
     if (const auto* get = std::get_if<protocol::GetTape>(&message)) {
-      protocol::TapeRecords tape;
-      tape.tape = get->tape;
+      std::vector<protocol::Record> tape;
       for (const auto& record : records)
-        if (record.number <= get->last && onTape(record, get->tape)) tape.records.push_back(record);
-      if (tape.records.size() > get->limit) {
-        tape.dropped = tape.records.size() - get->limit;
-        tape.records.erase(tape.records.begin(), tape.records.end() - get->limit);
-      }
-      return tape;
+        if (record.number <= get->last && onTape(record, get->tape)) tape.push_back(record);
+      return tapePart(tape, *get);
     }
     if (const auto* get = std::get_if<protocol::GetSeries>(&message)) {
       protocol::Series series;

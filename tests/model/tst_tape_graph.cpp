@@ -2,6 +2,8 @@
 #include <QRandomGenerator>
 #include <QSignalSpy>
 #include <QTest>
+#include <algorithm>
+#include <set>
 
 #include "inspector/model/tape_graph.h"
 #include "tests/model/fake_source.h"
@@ -69,6 +71,9 @@ class TestTapeGraph : public QObject {
   void customGradientsShowTheUsersOps();
   void readersOutsideSeeTheCustomFunctionNotItsOps();
   void edgesCarryValuesWhereSmall();
+  void everyBoxHasAnEdge();
+  void thePlaybackHandsOutTheOnesItStartsWith();
+  void countsTheTapeAndNotWhatFollows();
   void survivesCyclesAndStrangers();
   void survivesMutatedRecords();
   void modelShowsTheTapeOfTheCursor();
@@ -77,6 +82,7 @@ class TestTapeGraph : public QObject {
   void modelShowsOpsThatFollowAPlayback();
   void modelAddsTheOpsOfCustomGradients();
   void modelKeepsTheGraphWhenTheSessionDies();
+  void everyOpAndVjpOfALongTapeCanBeReached();
 };
 
 void TestTapeGraph::forwardEdgesRunFromMakersToReaders() {
@@ -165,10 +171,13 @@ void TestTapeGraph::customGradientsShowTheUsersOps() {
   for (quint64 inside : {2u, 3u, 4u}) QCOMPARE(nodeOf(graph, inside).group, custom);
   for (quint64 inside : {9u, 10u}) QCOMPARE(nodeOf(graph, inside).group, vjp);
   const QStringList edges = edgesOf(graph);
-  QVERIFY2(edges.contains("constant -> square#2"), qPrintable(edges.join("\n")));
-  QVERIFY2(!edges.contains("constant -> noisy_square#1"),
-           "the op inside reads it; an edge to the group would double it");
-  QVERIFY2(edges.contains("vjp mul#7 => mul#10"), qPrintable(edges.join("\n")));
+  // What the function was called with comes to its box, and from there to the ops inside; so does the
+  // gradient.
+  for (const char* expected : {"constant -> noisy_square#1", "noisy_square#1 -> square#2",
+                               "vjp mul#7 => vjp noisy_square#8", "vjp noisy_square#8 => mul#10"})
+    QVERIFY2(edges.contains(QString::fromUtf8(expected)),
+             qPrintable(QString::fromUtf8(expected) + "\n" + edges.join("\n")));
+  QVERIFY(!edges.contains("constant -> square#2"));
   QVERIFY2(edges.contains("constant -> mul#9"), qPrintable(edges.join("\n")));
 }
 
@@ -188,6 +197,52 @@ void TestTapeGraph::edgesCarryValuesWhereSmall() {
   labels.sort();
   QCOMPARE(labels, (QStringList{QStringLiteral("2×3"), QStringLiteral("2×4"), QStringLiteral("3×4")}));
   QVERIFY(edgesOf(graph).contains("W:0 -> matmul#1"));
+}
+
+void TestTapeGraph::everyBoxHasAnEdge() {
+  for (const quint64 cursor : {4u, 6u, 8u, 10u}) {
+    const TapeGraph graph = graphOf(noisy, cursor);
+    for (std::size_t index = 0; index < graph.nodes.size(); ++index) {
+      const GraphNode& node = graph.nodes[index];
+      const bool found = std::any_of(graph.edges.begin(), graph.edges.end(), [&](const GraphEdge& edge) {
+        return edge.from == static_cast<int>(index) || edge.to == static_cast<int>(index);
+      });
+      QVERIFY2(found || node.inputs == 0, qPrintable(nameOf(graph, static_cast<int>(index))));
+    }
+  }
+}
+
+void TestTapeGraph::thePlaybackHandsOutTheOnesItStartsWith() {
+  const TapeGraph graph = graphOf(R"(
+op square(x:=3) -> y:=9 tape=1
+playback gradient(y) -> dx tape=1
+  op ones_like(y) -> one:=1
+  vjp square(one) -> dx:=6 of=1 tape=1
+)",
+                                  4);
+  QCOMPARE(graph.nodeOf(3), graph.nodeOf(2));
+  QCOMPARE(edgesOf(graph), (QStringList{"constant -> square#1", "gradient#2 => vjp square#4",
+                                        "square#1 -> gradient#2", "vjp square#4 => constant (arrives)"}));
+}
+
+void TestTapeGraph::countsTheTapeAndNotWhatFollows() {
+  const TapeGraph graph = graphOf(R"(
+custom f(x) -> y tape=1
+  op square(x) -> y
+op neg(y) -> z tape=1
+playback gradient(z) -> dx tape=1
+  vjp neg(one) -> dy of=3 tape=1
+  vjp f(dy) -> dx of=1 tape=1 custom
+    op mul(dy, x) -> dx
+op mul(dx, rate) -> step
+op sub(x, step) -> x2
+)",
+                                  9);
+  QCOMPARE(graph.ops, 2u);
+  QCOMPARE(graph.vjps, 2u);
+  QCOMPARE(graph.offTape, 2u);
+  QVERIFY(nodeOf(graph, 8).offTape && nodeOf(graph, 9).offTape);
+  QVERIFY(!nodeOf(graph, 2).offTape && !nodeOf(graph, 7).offTape);
 }
 
 void TestTapeGraph::survivesCyclesAndStrangers() {
@@ -343,6 +398,98 @@ void TestTapeGraph::modelKeepsTheGraphWhenTheSessionDies() {
   QTRY_COMPARE(model.graph().cursor, 2u);
   QVERIFY(model.graph().nodeOf(2) >= 0);
   QVERIFY(model.graph().nodeOf(4) < 0);
+}
+
+/// A chain of ops and its playback, as long as that.
+std::vector<protocol::Record> longRun(std::uint64_t count) {
+  std::vector<protocol::Record> records;
+  const auto tensor = [](std::uint64_t id, std::uint64_t producer) {
+    protocol::TensorInfo info;
+    info.id = id;
+    info.dtype = "float32";
+    info.producer = producer;
+    return info;
+  };
+  const auto add = [&](protocol::RecordKind kind, std::uint64_t parent) -> protocol::Record& {
+    protocol::Record record;
+    record.number = records.size() + 1;
+    record.kind = kind;
+    record.op = "tanh";
+    record.parent = parent;
+    record.depth = parent ? 1 : 0;
+    record.tape = 1;
+    record.duration_ns = 1;
+    record.start_ns = static_cast<std::int64_t>(record.number) * 2;
+    record.backward = parent || kind == protocol::RecordKind::playback;
+    records.push_back(record);
+    return records.back();
+  };
+  for (std::uint64_t i = 1; i <= count; ++i) {
+    protocol::Record& op = add(protocol::RecordKind::op, 0);
+    op.inputs = {tensor(i, i - 1)};
+    op.outputs = {tensor(i + 1, i)};
+  }
+  add(protocol::RecordKind::playback, 0).inputs = {tensor(count + 1, count)};
+  const std::uint64_t playback = records.back().number;
+  for (std::uint64_t i = count; i >= 1; --i) {
+    protocol::Record& vjp = add(protocol::RecordKind::vjp, playback);
+    vjp.forward = i;
+    vjp.inputs = {tensor(100'000 + i, i == count ? 0 : vjp.number - 1)};
+    vjp.outputs = {tensor(100'000 + i - 1, vjp.number)};
+  }
+  return records;
+}
+
+void TestTapeGraph::everyOpAndVjpOfALongTapeCanBeReached() {
+  constexpr quint64 count = 20'000;
+  test::FakeSource source(longRun(count));
+  inspector::Session session;
+  TapeGraphModel model(&session);
+  session.setSource(&source);
+  const auto shows = [&](quint64 record) {
+    const int index = model.graph().nodeOf(record);
+    return model.graph().cursor == session.cursor() && index >= 0;
+  };
+  // The cursor brings its neighbourhood, and of an op what it is paired with.
+  for (const quint64 cursor :
+       {2 * count + 1, quint64(25'000), quint64(33'333), quint64(7'000), quint64(1), count}) {
+    session.setCursor(cursor);
+    QTRY_VERIFY2(shows(cursor) && !model.loading(), qPrintable(QString::number(cursor)));
+    QVERIFY(nodeOf(model.graph(), cursor).current);
+    QCOMPARE(model.graph().tape, 1u);
+    QVERIFY(model.graph().nodes.size() < 2'000);
+    for (const GraphNode& node : model.graph().nodes)
+      if (node.kind == NodeKind::vjp) QVERIFY2(node.forward >= 0, qPrintable(QString::number(node.record)));
+    QCOMPARE(model.graph().ops, std::min(cursor, count));
+    QCOMPARE(model.graph().vjps, cursor > count + 1 ? cursor - count - 1 : 0u);
+  }
+  // And from the end of the tape "more above" leads through all of it, op by VJP.
+  session.setCursor(2 * count + 1);
+  QTRY_VERIFY(shows(2 * count + 1) && !model.loading());
+  std::set<quint64> seen;
+  const auto note = [&] {
+    for (const GraphNode& node : model.graph().nodes) seen.insert(node.record);
+  };
+  const auto more = [&](bool below) -> const GraphNode* {
+    for (const GraphNode& node : model.graph().nodes)
+      if (node.kind == NodeKind::more && node.below == below) return &node;
+    return nullptr;
+  };
+  note();
+  QVERIFY(!more(false));  // the last VJP is that of the first op
+  QVERIFY(more(true)->op.contains(QStringLiteral("more below")));
+  for (int page = 0; page < 200 && more(true); ++page) {
+    const quint64 last = more(true)->page;
+    model.showAround(last);
+    QTRY_VERIFY(model.graph().nodeOf(last + 1) >= 0 || !more(true));
+    QCOMPARE(session.cursor(), 2 * count + 1);
+    note();
+  }
+  QCOMPARE(seen.size(), 2 * count + 2);  // all records, and the leaves as 0
+  QVERIFY(more(false));
+  const quint64 first = more(false)->page;
+  model.showAround(first);
+  QTRY_VERIFY(model.graph().nodeOf(first - 1) >= 0);
 }
 
 QTEST_GUILESS_MAIN(TestTapeGraph)

@@ -11,6 +11,7 @@
 
 #include "engine/protocol/record_filter.h"
 #include "inspector/model/source.h"
+#include "tests/model/tape_part.h"
 
 namespace tapedeck::test {
 
@@ -97,12 +98,11 @@ class FakeSource : public inspector::Source {
   }
 
   Reply reply(const GetTape& get) const {
-    TapeRecords tape;
-    tape.tape = get.tape;
+    std::vector<Record> tape;
     for (const Record& record : records)
-      if (record.number <= get.last && (record.tape == get.tape || record.parent))
-        tape.records.push_back(asSeen(record));
-    return tape;
+      if (record.number <= std::min(get.last, status.records) && (record.tape == get.tape || record.parent))
+        tape.push_back(asSeen(record));
+    return tapePart(tape, get);
   }
 
   static Record asSeen(Record record) {

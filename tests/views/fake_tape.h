@@ -1,6 +1,8 @@
 // Records of small programs, as the recorder would write them.
 #pragma once
 
+#include <map>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -35,7 +37,8 @@ class FakeTape {
     record.depth = parent ? records[parent - 1].depth + 1 : 0;
     record.backward = kind == protocol::RecordKind::playback || kind == protocol::RecordKind::vjp ||
                       (parent && records[parent - 1].backward);
-    record.tape = parent && record.backward ? 0 : tape;
+    record.tape = parent && (record.backward || kind == protocol::RecordKind::op) ? 0 : tape;
+    if (kind == protocol::RecordKind::vjp) record.tape = tape;
     record.cell = "a1b2c3";
     record.line = static_cast<std::uint32_t>(record.number);
     record.start_ns = static_cast<std::int64_t>(record.number) * 10000;
@@ -121,6 +124,78 @@ inline std::vector<protocol::Record> longTape(int count) {
     t.add(protocol::RecordKind::op, i % 2 ? "tanh" : "multiply",
           {t.tensor(1000 + i, {8, 8}), t.tensor(other, {8, 8})}, {t.tensor(1001 + i, {8, 8})});
   }
+  return t.records;
+}
+
+/// A program of random ops (one or two inputs, some of them variables, some functions with custom gradients)
+/// that is played back whole, with sums where a value was read more than once.
+inline std::vector<protocol::Record> randomTape(unsigned seed) {
+  using protocol::RecordKind;
+  std::mt19937 random(seed);
+  const auto below = [&random](std::size_t limit) { return static_cast<std::size_t>(random() % limit); };
+  FakeTape t;
+  std::uint64_t next = 1;
+  const auto fresh = [&](const std::string& name = {}) { return t.tensor(next++, {4, 4}, {}, name); };
+  std::vector<protocol::TensorInfo> values;  // that later ops can read
+  for (int i = 0; i < 3; ++i) values.push_back(fresh(i ? "W" + std::to_string(i) : std::string()));
+  const auto input = [&]() {
+    // Mostly what was made last, now and then something from long ago or a new constant.
+    const std::size_t back = below(3) ? below(std::min<std::size_t>(3, values.size())) : below(values.size());
+    return below(8) ? values[values.size() - 1 - back] : fresh();
+  };
+  const std::size_t count = 1 + below(24);
+  std::vector<std::uint64_t> forward;
+  for (std::size_t i = 0; i < count; ++i) {
+    std::vector<protocol::TensorInfo> inputs{input()};
+    if (below(2)) inputs.push_back(input());
+    const protocol::TensorInfo output = fresh();
+    if (below(5) == 0) {
+      const std::uint64_t outer = t.add(RecordKind::custom, "custom", inputs, {output}).number;
+      t.records.back().custom_gradient = true;
+      forward.push_back(outer);
+      protocol::TensorInfo at = inputs[0];
+      for (std::size_t k = 1 + below(3); k-- > 0;) {
+        const protocol::TensorInfo made = k ? fresh() : output;
+        t.add(RecordKind::op, "inner", {at, below(2) ? fresh() : inputs.back()}, {made}, outer);
+        at = made;
+      }
+    } else {
+      forward.push_back(t.add(RecordKind::op, "op", inputs, {output}).number);
+    }
+    values.push_back(output);
+  }
+  const std::uint64_t playback = t.add(RecordKind::playback, "gradient", {values.back()}, {}).number;
+  std::map<std::uint64_t, std::vector<protocol::TensorInfo>> gradients;
+  const protocol::TensorInfo ones = fresh();
+  t.add(RecordKind::op, "ones_like", {values.back()}, {ones}, playback);
+  gradients[values.back().id] = {ones};
+  for (auto number = forward.rbegin(); number != forward.rend(); ++number) {
+    const protocol::Record made = t.records[*number - 1];
+    auto& parts = gradients[made.outputs[0].id];
+    if (parts.empty()) continue;
+    if (parts.size() > 1) {
+      const protocol::TensorInfo sum = fresh();
+      t.add(RecordKind::op, "add", parts, {sum}, playback);
+      parts = {sum};
+    }
+    std::vector<protocol::TensorInfo> outputs;
+    for (const protocol::TensorInfo& read : made.inputs) {
+      outputs.push_back(fresh());
+      gradients[read.id].push_back(outputs.back());
+    }
+    const std::uint64_t vjp = t.add(RecordKind::vjp, made.op, {parts[0]}, outputs, playback).number;
+    t.records.back().forward = made.number;
+    if (!made.custom_gradient) continue;
+    t.records.back().custom_gradient = true;
+    protocol::TensorInfo at = parts[0];
+    for (std::size_t k = 1 + below(4); k-- > 0;) {
+      const protocol::TensorInfo inner = k ? fresh() : outputs[0];
+      t.add(RecordKind::op, "multiply", {at, below(2) ? fresh() : made.inputs[0]}, {inner}, vjp);
+      at = inner;
+    }
+  }
+  t.tape = 0;
+  t.add(RecordKind::op, "subtract", {values[1], fresh()}, {fresh()});
   return t.records;
 }
 

@@ -1,7 +1,9 @@
 #include <QAction>
 #include <QSignalSpy>
 #include <QSvgRenderer>
+#include <QTemporaryDir>
 #include <QTest>
+#include <QThreadPool>
 #include <QWheelEvent>
 #include <cmath>
 
@@ -44,6 +46,12 @@ struct Window {
     });
   }
   int nodeOf(RecordNumber record) { return canvas()->laidOut()->graph.nodeOf(record); }
+  int leaf(const QString& name) {
+    const TapeGraph& graph = canvas()->laidOut()->graph;
+    for (std::size_t i = 0; i < graph.nodes.size(); ++i)
+      if (graph.nodes[i].op == name) return static_cast<int>(i);
+    return -1;
+  }
   QPoint centre(RecordNumber record) { return canvas()->nodeRect(nodeOf(record)).center().toPoint(); }
   bool painted() {
     const quint64 before = canvas()->framesPainted();
@@ -51,6 +59,15 @@ struct Window {
     return QTest::qWaitFor([&] { return canvas()->framesPainted() > before; });
   }
 };
+
+/// Two ops whose values differ by a sign.
+std::vector<protocol::Record> minusTape() {
+  FakeTape t;
+  const auto op = protocol::RecordKind::op;
+  t.add(op, "negative", {t.tensor(1, {}, "1")}, {t.tensor(2, {}, "-1")});
+  t.add(op, "abs", {t.tensor(2, {}, "-1")}, {t.tensor(3, {}, "1")});
+  return t.records;
+}
 
 }  // namespace
 
@@ -71,8 +88,6 @@ class TapeViewTest : public QObject {
       for (int y = image.height() / 2 - 20; y < image.height() / 2 + 20; ++y)
         dark += image.pixelColor(x, y).lightness() < 160;
     QVERIFY(dark > 200);
-    QSvgRenderer renderer;
-    QVERIFY(renderer.load(window.view->svg()));
   }
 
   void growsByStepsAndNothingMoves() {
@@ -90,7 +105,7 @@ class TapeViewTest : public QObject {
         QVERIFY2(known->second.center() == laid.layout.nodes[i].center(), qPrintable(laid.graph.nodes[i].op));
       }
       QVERIFY(QRectF(window.canvas()->rect()).contains(window.canvas()->nodeRect(window.nodeOf(at))));
-      QCOMPARE(nodeText(laid.graph.nodes[window.nodeOf(at)]).badge.contains(QStringLiteral("next")), true);
+      QCOMPARE(nodeText(laid.graph.nodes[window.nodeOf(at)]).state, QStringLiteral("next"));
     }
     QCOMPARE(nodes, std::size_t(13));  // ten records, the constants 3, 0.5 and 2
   }
@@ -104,19 +119,40 @@ class TapeViewTest : public QObject {
     QTest::mouseClick(window.canvas(), Qt::LeftButton, Qt::NoModifier, window.centre(3));
     QCOMPARE(window.session.cursor(), RecordNumber(3));
     QVERIFY(window.shows(3));
-    // A leaf leads to what reads it first.
+    QTest::mouseClick(window.canvas(), Qt::LeftButton, Qt::NoModifier, QPoint(8, 8));
+    QCOMPARE(window.session.cursor(), RecordNumber(3));
+  }
+
+  void aClickOnALeafAsksForItsTensorAndLeavesTheGraph() {
+    Window window(regressionTape());
+    window.runTo(0);
+    QTRY_VERIFY(window.session.cursor());
     window.session.setCursor(11);
     QVERIFY(window.shows(11));
-    const TapeGraph& graph = window.canvas()->laidOut()->graph;
-    int bias = -1;
-    for (std::size_t i = 0; i < graph.nodes.size(); ++i)
-      if (graph.nodes[i].op == QLatin1String("b:0")) bias = static_cast<int>(i);
+    QString picked;
+    connect(&window.session, &Session::tensorPicked, this, [&](const protocol::TensorInfo& tensor) {
+      picked = QString::fromStdString(tensor.name) + QStringLiteral(" #%1").arg(tensor.id);
+    });
+    const std::size_t nodes = window.canvas()->laidOut()->graph.nodes.size();
+    const int bias = window.leaf(QStringLiteral("b:0"));
     QVERIFY(bias >= 0);
     QTest::mouseClick(window.canvas(), Qt::LeftButton, Qt::NoModifier,
                       window.canvas()->nodeRect(bias).center().toPoint());
-    QCOMPARE(window.session.cursor(), RecordNumber(2));
-    QTest::mouseClick(window.canvas(), Qt::LeftButton, Qt::NoModifier, QPoint(8, 8));
-    QCOMPARE(window.session.cursor(), RecordNumber(2));
+    QCOMPARE(picked, QStringLiteral("b:0 #3"));
+    QCOMPARE(window.session.cursor(), RecordNumber(11));
+    QVERIFY(window.painted());
+    QCOMPARE(window.canvas()->laidOut()->graph.nodes.size(), nodes);
+    // The same by keys: up from the VJP to the row of leaves, and to W.
+    picked.clear();
+    window.canvas()->setFocus();
+    QTest::keyClick(window.canvas(), Qt::Key_Up);
+    while (window.canvas()->walkedNode() != window.leaf(QStringLiteral("W:0"))) {
+      const int before = window.canvas()->walkedNode();
+      QTest::keyClick(window.canvas(), Qt::Key_Left);
+      QVERIFY(window.canvas()->walkedNode() != before);
+    }
+    QTest::keyClick(window.canvas(), Qt::Key_Return);
+    QCOMPARE(picked, QStringLiteral("W:0 #2"));
   }
 
   void draggingPansAndDoesNotClick_data() {
@@ -185,22 +221,27 @@ class TapeViewTest : public QObject {
     QVERIFY(canvas.camera().zoom > before.zoom);
     QTest::keyClick(&canvas, Qt::Key_Minus);
     QVERIFY(std::abs(canvas.camera().zoom - before.zoom) < 1e-9);
-    QTest::keyClick(&canvas, Qt::Key_Right);
+    QTest::keyClick(&canvas, Qt::Key_Right, Qt::ShiftModifier);
     QVERIFY(canvas.camera().offset.x() < before.offset.x());
-    QTest::keyClick(&canvas, Qt::Key_Down);
+    QTest::keyClick(&canvas, Qt::Key_Down, Qt::ShiftModifier);
     QVERIFY(canvas.camera().offset.y() < before.offset.y());
-    QTest::keyClick(&canvas, Qt::Key_F);
+    QTest::keyClick(&canvas, Qt::Key_0);
     for (std::size_t i = 0; i < canvas.laidOut()->graph.nodes.size(); ++i)
       QVERIFY(QRectF(canvas.rect()).contains(canvas.nodeRect(static_cast<int>(i))));
-    // From the VJP of matmul up to W, back down, and to the matmul beside.
+    const auto walked = [&] { return canvas.laidOut()->graph.nodes[canvas.walkedNode()].record; };
+    // Along the edges from the VJP of matmul to that of add and back, then to the matmul in its row.
     QTest::keyClick(&canvas, Qt::Key_K);
     QVERIFY(canvas.walkedNode() >= 0);
-    QCOMPARE(canvas.laidOut()->graph.nodes[canvas.walkedNode()].record, RecordNumber(10));
+    QCOMPARE(walked(), RecordNumber(10));
     QVERIFY(canvas.accessibleDescription().contains(QStringLiteral("VJP of add")));
     QTest::keyClick(&canvas, Qt::Key_J);
-    QCOMPARE(canvas.laidOut()->graph.nodes[canvas.walkedNode()].record, RecordNumber(11));
-    QTest::keyClick(&canvas, Qt::Key_H);
-    QCOMPARE(canvas.laidOut()->graph.nodes[canvas.walkedNode()].record, RecordNumber(1));
+    QCOMPARE(walked(), RecordNumber(11));
+    QTest::keyClick(&canvas, Qt::Key_Down);
+    QCOMPARE(walked(), RecordNumber(10));
+    QTest::keyClick(&canvas, Qt::Key_Up);
+    QCOMPARE(walked(), RecordNumber(11));
+    for (int i = 0; i < 3 && walked() != 1; ++i) QTest::keyClick(&canvas, Qt::Key_Left);
+    QCOMPARE(walked(), RecordNumber(1));
     QCOMPARE(window.session.cursor(), RecordNumber(11));
     QTest::keyClick(&canvas, Qt::Key_Return);
     QCOMPARE(window.session.cursor(), RecordNumber(1));
@@ -283,12 +324,74 @@ class TapeViewTest : public QObject {
     QTRY_VERIFY(window.session.cursor());
     window.session.setCursor(10);
     QVERIFY(window.shows(10));
-    const QByteArray svg = window.view->svg();
+    const QTemporaryDir folder;
+    const QString path = folder.filePath(QStringLiteral("tape.svg"));
+    QSignalSpy ended(window.view.get(), &TapeView::exported);
+    window.view->exportSvg(path);
+    QVERIFY(ended.isEmpty());  // it is written beside this thread
+    QTRY_COMPARE(ended.size(), 1);
+    QCOMPARE(ended[0][1].toString(), QString());
+    QFile file(path);
+    QVERIFY(file.open(QIODevice::ReadOnly));
+    const QByteArray svg = file.readAll();
     for (const char* text :
          {">noisy_square<", ">∂ noisy_square<", ">custom ∂<", ">random_normal<", ">∂ 0.5<"})
       QVERIFY2(svg.contains(text), text);
+    QVERIFY(svg.contains("sans-serif\""));
     QSvgRenderer renderer;
     QVERIFY(renderer.load(svg));
+    // Where it can not be written the view says so, and the window lives on without it.
+    window.view->exportSvg(folder.filePath(QStringLiteral("missing/tape.svg")));
+    QTRY_COMPARE(ended.size(), 2);
+    QVERIFY(!ended[1][1].toString().isEmpty());
+    window.view->exportSvg(path);
+    window.view.reset();
+    QTest::qWait(50);
+  }
+
+  void closingWaitsForNoLayout() {
+    Window window(longTape(2500));
+    window.runTo(0);
+    QTRY_VERIFY(window.session.cursor());
+    QTest::qWait(1);
+    window.view.reset();  // whatever is under way ends by itself
+    QThreadPool::globalInstance()->waitForDone();
+  }
+
+  void aMinusSignIsReadAtEveryZoom() {
+    Window window(minusTape());
+    window.runTo(0);
+    QTRY_VERIFY(window.session.cursor());
+    QVERIFY(window.shows(window.session.cursor()));
+    QTest::keyClick(window.canvas(), Qt::Key_C);
+    int looked = 0;
+    for (int step = 0; step < 50; ++step) {
+      Camera camera;
+      camera.zoom = 0.61 + 0.045 * step;
+      // Half a pixel aside as often as not, as a fit leaves it.
+      const QRectF with = window.canvas()->laidOut()->layout.nodes[window.nodeOf(1)];
+      const QRectF without = window.canvas()->laidOut()->layout.nodes[window.nodeOf(2)];
+      const auto ink = [&](const QRectF& node) {
+        camera.offset = QPointF(400.31, 300.57) - node.center() * camera.zoom;
+        window.canvas()->setCamera(camera);
+        const QRectF rect = camera.toWidget(node);
+        // The last line of the node, where its value stands.
+        const QRectF line(rect.left() + 10 * camera.zoom, rect.center().y() + 9 * camera.zoom,
+                          rect.width() - 20 * camera.zoom, 13 * camera.zoom);
+        const QImage image = window.canvas()->grabFramebuffer().copy(line.toAlignedRect());
+        const int ground = qGray(image.pixel(0, image.height() / 2));
+        int count = 0;
+        for (int y = 0; y < image.height(); ++y)
+          for (int x = 0; x < image.width(); ++x) count += ground - qGray(image.pixel(x, y));
+        return count;
+      };
+      const int minus = ink(with), plain = ink(without);
+      // Half of the digit's height wide, in full colour.
+      QVERIFY2(minus * 5 > plain * 6,
+               qPrintable(QStringLiteral("zoom %1: %2 and %3").arg(camera.zoom).arg(minus).arg(plain)));
+      looked += plain > 0;
+    }
+    QCOMPARE(looked, 50);
   }
 
   void aNewSessionForgetsTheOld() {
@@ -331,11 +434,10 @@ class TapeViewTest : public QObject {
       QVERIFY(window.painted());
       QVERIFY(window.painted());
       screenshot(*window.view, QStringLiteral("tape-noisy-%1").arg(QTest::currentDataTag()));
-      window.view->tidy();
       QTest::keyClick(window.canvas(), Qt::Key_G);
       QTest::keyClick(window.canvas(), Qt::Key_F);
       QTest::qWait(100);
-      screenshot(*window.view, QStringLiteral("tape-noisy-tidy-%1").arg(QTest::currentDataTag()));
+      screenshot(*window.view, QStringLiteral("tape-noisy-legend-%1").arg(QTest::currentDataTag()));
     }
   }
 };

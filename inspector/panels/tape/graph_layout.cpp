@@ -3,46 +3,126 @@
 #include <algorithm>
 #include <cmath>
 
-#include "inspector/panels/tape/dot_layout.h"
+#include "inspector/panels/tape/edge_router.h"
+#include "inspector/panels/tape/grid.h"
+#include "inspector/panels/tape/grid_placement.h"
 #include "inspector/panels/tape/node_style.h"
-#include "inspector/panels/tape/placement.h"
 
 namespace tapedeck::inspector {
 
 namespace {
 
-constexpr std::size_t maximum_remembered = 20000;
 constexpr double margin = 24;
-
-quint64 edgeKey(const TapeGraph& graph, const GraphEdge& edge) {
-  quint64 key = nodeKey(graph.nodes[edge.from]) * 0x9E3779B97F4A7C15u;
-  key ^= nodeKey(graph.nodes[edge.to]) * 0xC2B2AE3D27D4EB4Fu + (key >> 29);
-  return key ^ (static_cast<quint64>(edge.fromSlot + 1) << 40) ^
-         (static_cast<quint64>(edge.toSlot + 2) << 20) ^ (edge.backward ? 2u : 0u) ^ (edge.arrives ? 1u : 0u);
-}
+constexpr double frame_aside = 14, frame_above = 22, frame_below = 26;
+constexpr double frame_step = 5;  ///< what a frame is larger than one inside of it
+constexpr double title_height = 14;
 
 QPointF bezier(const QPointF* p, double t) {
   const double u = 1 - t;
   return p[0] * (u * u * u) + p[1] * (3 * u * u * t) + p[2] * (3 * u * t * t) + p[3] * (t * t * t);
 }
 
-double edgeLength(const GraphLayout& layout) {
-  double length = 0;
-  for (const Curve& curve : layout.edges)
-    if (curve.size() >= 4)
-      length += std::hypot(curve.back().x() - curve.front().x(), curve.back().y() - curve.front().y());
-  return length;
+bool isStraight(const QPointF* p) {
+  const QPointF along = p[3] - p[0];
+  const auto off = [&](QPointF at) { return std::abs(along.x() * at.y() - along.y() * at.x()); };
+  const double limit = 0.05 * std::hypot(along.x(), along.y());
+  return off(p[1] - p[0]) <= limit && off(p[2] - p[0]) <= limit;
 }
 
-/// dot draws clusters that gradients leave again far apart; then placing one after the other is often
-/// shorter.
-GraphLayout shorter(GraphLayout ranked, GraphLayout placed) {
-  return edgeLength(placed) < edgeLength(ranked) ? std::move(placed) : std::move(ranked);
+QRectF nodeRect(const GraphNode& node, GridCell cell) {
+  const QSizeF size = nodeSize(node);
+  const QPointF centre = grid::box(cell).center();
+  return {centre - QPointF(size.width() / 2, size.height() / 2), size};
+}
+
+/// How many frames lie inside of each frame.
+std::map<int, int> depths(const TapeGraph& graph, const std::map<int, CellBox>& frames) {
+  std::map<int, int> result;
+  for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) {
+    const int inside = result[frame->first];
+    const int outer = graph.nodes[static_cast<std::size_t>(frame->first)].group;
+    if (outer >= 0) result[outer] = std::max(result[outer], inside + 1);
+  }
+  return result;
+}
+
+bool hasStrangers(const TapeGraph& graph, const GridPlacement& placement, int group, const CellBox& frame) {
+  bool header = false;
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    if (!frame.contains(placement.cells()[i])) continue;
+    bool member = static_cast<int>(i) == group;
+    header = header || member;
+    for (int at = graph.nodes[i].group; at >= 0 && !member;
+         at = graph.nodes[static_cast<std::size_t>(at)].group)
+      member = at == group;
+    if (!member) return true;
+  }
+  return !header;
+}
+
+void addFrames(const TapeGraph& graph, const GridPlacement& placement, GraphLayout& layout) {
+  std::map<int, int> depth = depths(graph, placement.frames());
+  for (const auto& [group, cells] : placement.frames()) {
+    if (hasStrangers(graph, placement, group, cells)) continue;
+    const double more = frame_step * std::min(2, depth[group]);
+    const QRectF whole = grid::box({cells.top, cells.left}) | grid::box({cells.bottom, cells.right});
+    layout.frames.push_back(
+        {group,
+         whole.adjusted(-frame_aside - more, -frame_above - more, frame_aside + more, frame_below + more),
+         QRectF()});
+  }
+}
+
+bool meets(const Curve& curve, const QRectF& rect) {
+  const QRectF wide = rect.adjusted(-2, -1, 2, 1);
+  for (std::size_t i = 0; i + 1 < curve.size(); ++i) {
+    const QRectF piece = QRectF(curve[i], curve[i + 1]).normalized().adjusted(-0.1, -0.1, 0.1, 0.1);
+    if (piece.intersects(wide)) return true;
+  }
+  return false;
+}
+
+bool isFree(const GraphLayout& layout, const QRectF& spot) {
+  const auto hit = [&spot](const QRectF& other) { return !other.isNull() && other.intersects(spot); };
+  return std::none_of(
+             layout.nodes.begin(), layout.nodes.end(),
+             [&](const QRectF& other) { return hit(other.adjusted(0, 0, 0, grid::badge_strip - 3)); }) &&
+         std::none_of(layout.labels.begin(), layout.labels.end(), hit) &&
+         std::none_of(layout.frames.begin(), layout.frames.end(),
+                      [&](const GraphLayout::Frame& other) { return hit(other.title); }) &&
+         std::none_of(layout.edges.begin(), layout.edges.end(),
+                      [&](const Curve& curve) { return meets(curve, spot); });
+}
+
+/// In a corner, or else along the border, where nothing runs through it; null: nowhere.
+QRectF titleSpot(const TapeGraph& graph, const GraphLayout& layout, const GraphLayout::Frame& frame) {
+  const GraphNode& node = graph.nodes[static_cast<std::size_t>(frame.node)];
+  const QSizeF size(nominalTextWidth(frameTitle(node), frame_title_size, false) + 6, title_height);
+  const QRectF inner = frame.rect.adjusted(4, 2, -4, -2);
+  if (size.width() > inner.width()) return {};
+  for (const double share : {0.0, 1.0, 0.3, 0.7})
+    for (const bool top : {node.backward, !node.backward}) {
+      const QRectF spot(QPointF(inner.left() + share * (inner.width() - size.width()),
+                                top ? inner.top() : inner.bottom() - size.height()),
+                        size);
+      if (isFree(layout, spot)) return spot;
+    }
+  return {};
+}
+
+QRectF boundsOf(const GraphLayout& layout) {
+  QRectF bounds = layout.apart;
+  for (const QRectF& rect : layout.nodes) bounds |= rect;
+  for (const GraphLayout::Frame& frame : layout.frames) bounds |= frame.rect;
+  for (const Curve& curve : layout.edges)
+    for (const QPointF& point : curve) bounds |= QRectF(point, QSizeF(0.01, 0.01));
+  return bounds.isNull() ? bounds : bounds.adjusted(-margin, -margin, margin, margin);
 }
 
 }  // namespace
 
 quint64 nodeKey(const GraphNode& node) {
+  if (node.kind == NodeKind::more) return node.below ? 3 : 1;
   return isLeaf(node) ? node.tensor * 2 + 1 : node.record * 2;
 }
 
@@ -66,32 +146,33 @@ int GroupMembers::exit(int group) const {
 int GroupMembers::drawnFrom(const GraphEdge& edge) const {
   const std::vector<int>& members = of(edge.from);
   for (auto member = members.rbegin(); member != members.rend(); ++member)
-    if (graph_.nodes[*member].tensor == edge.tensor) return exit(*member);
+    if (graph_.nodes[static_cast<std::size_t>(*member)].tensor == edge.tensor) return exit(*member);
   // A step inside of the group: what comes in is read at its header.
-  const int outer = graph_.nodes[edge.to].group;
-  return members.empty() || outer == edge.from ? edge.from : exit(edge.from);
+  for (int at = graph_.nodes[static_cast<std::size_t>(edge.to)].group; at >= 0;
+       at = graph_.nodes[static_cast<std::size_t>(at)].group)
+    if (at == edge.from) return edge.from;
+  return members.empty() ? edge.from : exit(edge.from);
 }
 
-int firstShownNode(const TapeGraph& graph) {
-  return std::max(0, static_cast<int>(graph.nodes.size()) - maximum_shown_nodes);
-}
-
-QRectF layoutBounds(const GraphLayout& layout) {
-  QRectF bounds;
-  for (const QRectF& rect : layout.nodes) bounds |= rect;
-  for (const GraphLayout::Frame& frame : layout.frames) bounds |= frame.rect;
-  for (const Curve& curve : layout.edges)
-    for (const QPointF& point : curve) bounds |= QRectF(point, QSizeF(0.01, 0.01));
-  return bounds.isNull() ? bounds : bounds.adjusted(-margin, -margin, margin, margin);
-}
-
-GraphLayout layoutTapeGraph(const TapeGraph& graph) {
-  const int first = firstShownNode(graph);
-  if (static_cast<int>(graph.nodes.size()) - first <= maximum_ranked_nodes)
-    if (std::optional<GraphLayout> ranked = dotLayout(graph))
-      return ranked->frames.empty() ? std::move(*ranked)
-                                    : shorter(std::move(*ranked), placeNodes(graph, first, {}));
-  return placeNodes(graph, first, {});
+GraphLayout layoutTapeGraph(const TapeGraph& graph, const std::atomic<bool>* cancelled) {
+  GraphLayout layout;
+  const GridPlacement placement(graph, cancelled);
+  if (cancelled && *cancelled) return layout;
+  layout.cells = placement.cells();
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i)
+    layout.nodes.push_back(nodeRect(graph.nodes[i], layout.cells[i]));
+  addFrames(graph, placement, layout);
+  const EdgeRouter router(graph, placement, layout.nodes);
+  layout.edges = router.curves();
+  layout.labels = router.labels();
+  if (cancelled && *cancelled) return layout;
+  for (GraphLayout::Frame& frame : layout.frames) frame.title = titleSpot(graph, layout, frame);
+  if (const auto apart = placement.apart()) {
+    const QRectF cell = grid::box(*apart);
+    layout.apart = QRectF(cell.left(), cell.center().y() - 10, cell.width(), 20);
+  }
+  layout.bounds = boundsOf(layout);
+  return layout;
 }
 
 std::vector<QPointF> flattened(const Curve& curve) {
@@ -99,57 +180,11 @@ std::vector<QPointF> flattened(const Curve& curve) {
   if (curve.size() < 4) return points;
   points.push_back(curve.front());
   for (std::size_t i = 0; i + 3 < curve.size(); i += 3) {
-    const double length =
-        std::abs(curve[i].x() - curve[i + 3].x()) + std::abs(curve[i].y() - curve[i + 3].y());
-    const int steps = std::clamp(static_cast<int>(length / 8), 6, 48);
+    const int steps = isStraight(&curve[i]) ? 1 : 6;
     for (int step = 1; step <= steps; ++step)
       points.push_back(bezier(&curve[i], static_cast<double>(step) / steps));
   }
   return points;
-}
-
-bool SteadyLayout::starts_over(const TapeGraph& graph, int first) const {
-  if (graph.tape != tape_ || places_.size() > maximum_remembered) return true;
-  int known = 0, added = 0;
-  for (std::size_t i = first; i < graph.nodes.size(); ++i)
-    (places_.count(nodeKey(graph.nodes[i])) ? known : added)++;
-  return known == 0 || added > std::max(24, known);
-}
-
-GraphLayout SteadyLayout::layout(const TapeGraph& graph, bool fresh) {
-  const int first = firstShownNode(graph);
-  GraphLayout result;
-  if (fresh || starts_over(graph, first)) {
-    places_.clear();
-    routes_.clear();
-    tape_ = graph.tape;
-    result = layoutTapeGraph(graph);
-  } else {
-    result = placeNodes(graph, first, places_);
-    const GroupMembers groups(graph);
-    for (std::size_t i = 0; i < graph.edges.size(); ++i) {
-      const GraphEdge& edge = graph.edges[i];
-      const auto route = routes_.find(edgeKey(graph, edge));
-      if (route != routes_.end() && !result.edges[i].empty() &&
-          route->second.from == result.nodes[edge.from] && route->second.to == result.nodes[edge.to])
-        result.edges[i] = route->second.curve;
-    }
-    result.bounds = layoutBounds(result);
-  }
-  remember(graph, result);
-  return result;
-}
-
-void SteadyLayout::remember(const TapeGraph& graph, const GraphLayout& layout) {
-  for (std::size_t i = 0; i < graph.nodes.size(); ++i)
-    if (!layout.nodes[i].isNull()) places_[nodeKey(graph.nodes[i])] = layout.nodes[i];
-  const GroupMembers groups(graph);
-  for (std::size_t i = 0; i < graph.edges.size(); ++i) {
-    const GraphEdge& edge = graph.edges[i];
-    if (!layout.edges[i].empty())
-      routes_[edgeKey(graph, edge)] = {layout.nodes[groups.drawnFrom(edge)], layout.nodes[edge.to],
-                                       layout.edges[i]};
-  }
 }
 
 }  // namespace tapedeck::inspector

@@ -1,8 +1,9 @@
-// Where the nodes and edges of a tape stand: plain data, in logical pixels at zoom 1, y down.
+// Where the nodes, edges and labels of a tape stand: plain data, in logical pixels at zoom 1, y down.
 #pragma once
 
 #include <QPointF>
 #include <QRectF>
+#include <atomic>
 #include <unordered_map>
 #include <vector>
 
@@ -13,48 +14,40 @@ namespace tapedeck::inspector {
 /// Cubic Bézier curves end to end: start, then control, control, end for each. Empty: the edge is not shown.
 using Curve = std::vector<QPointF>;
 
+/// A node's place in the grid of the layout.
+struct GridCell {
+  int row = 0, column = 0;
+  bool operator==(const GridCell&) const = default;
+};
+
 struct GraphLayout {
   struct Frame {
     int node = -1;  ///< the custom gradient whose ops it surrounds
     QRectF rect;
+    QRectF title;  ///< where its title has room; null: nowhere
   };
-  std::vector<QRectF> nodes;  ///< one per node of the graph; null: left out
-  std::vector<Curve> edges;   ///< one per edge, from the edge's `from` to its `to`
+  std::vector<QRectF> nodes;  ///< one per node of the graph
+  std::vector<GridCell> cells;
+  std::vector<Curve> edges;  ///< one per edge, from the edge's `from` to its `to`
+  std::vector<QRectF>
+      labels;  ///< one per edge: room for its label; null: another edge of the same tensor has it
   std::vector<Frame> frames;  ///< outer ones before inner ones
+  QRectF apart;               ///< title of the ops that are not on the tape; null: there are none
   QRectF bounds;
-  int left_out = 0;  ///< nodes that the limit left out: the oldest
 };
 
-constexpr int maximum_shown_nodes = 2000;
-/// Graphviz takes a quarter of a second for this many, and its time grows with the square.
-constexpr int maximum_ranked_nodes = 1000;
-
-/// A fresh layout, by Graphviz' dot; by placement.h where the graph is large or Graphviz can not do it. Safe
-/// from any thread; calls wait for one another.
-GraphLayout layoutTapeGraph(const TapeGraph& graph);
+/// Forward ops run down in rows, each below what it reads, leaves above their first reader; a VJP stands in
+/// the row of its op, to the right, so that gradients run back up as the values came down. A custom
+/// gradient's ops are framed; the frame of its VJP stands beside it, both feet on one row. Ops that are not
+/// on the tape stand below it. Edges run in the lanes between rows and columns: through no node and no label,
+/// and never along another tensor's edge.
+///
+/// A node's place depends on the nodes before it alone: what a step adds moves nothing, and rewinding only
+/// takes away. Time: about linear. Any thread. Stops early, with whatever, where `cancelled` becomes true.
+GraphLayout layoutTapeGraph(const TapeGraph& graph, const std::atomic<bool>* cancelled = nullptr);
 
 /// Points along the curve, dense enough to look smooth at zoom 1.
 std::vector<QPointF> flattened(const Curve& curve);
-
-/// Lays out one graph after the other and keeps what it has placed where it is: stepping adds nodes,
-/// rewinding takes them away, and nothing else moves. One thread at a time.
-class SteadyLayout {
- public:
-  /// `fresh`: forget earlier places.
-  GraphLayout layout(const TapeGraph& graph, bool fresh);
-
- private:
-  void remember(const TapeGraph& graph, const GraphLayout& layout);
-  bool starts_over(const TapeGraph& graph, int first) const;
-
-  quint64 tape_ = 0;
-  std::unordered_map<quint64, QRectF> places_;
-  struct Route {
-    QRectF from, to;
-    Curve curve;
-  };
-  std::unordered_map<quint64, Route> routes_;
-};
 
 /// The ops inside of custom gradients, by group.
 class GroupMembers {
@@ -74,8 +67,5 @@ class GroupMembers {
 
 /// Names a node for as long as its session lives: its record, or its leaf tensor.
 quint64 nodeKey(const GraphNode& node);
-/// Index of the first node that is shown; those before it are left out.
-int firstShownNode(const TapeGraph& graph);
-QRectF layoutBounds(const GraphLayout& layout);
 
 }  // namespace tapedeck::inspector

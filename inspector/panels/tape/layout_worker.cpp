@@ -1,88 +1,87 @@
 #include "inspector/panels/tape/layout_worker.h"
 
-#include <condition_variable>
+#include <QThreadPool>
 #include <mutex>
 #include <optional>
-#include <thread>
 
 namespace tapedeck::inspector {
 
-struct LayoutWorker::Private {
-  struct Request {
-    quint64 number = 0;
-    TapeGraph graph;
-    bool fresh = false;
-  };
+std::shared_ptr<const LaidOutGraph> layOut(TapeGraph graph, const std::atomic<bool>* cancelled) {
+  auto result = std::make_shared<LaidOutGraph>();
+  result->layout = layoutTapeGraph(graph, cancelled);
+  for (const Curve& curve : result->layout.edges) result->paths.push_back(flattened(curve));
+  result->graph = std::move(graph);
+  return result;
+}
 
-  std::mutex mutex;
-  std::condition_variable wake;
-  std::optional<Request> next;
-  bool fresh_next = false;  ///< a dropped request asked for it
-  bool ending = false;
-  quint64 newest = 0;    ///< number of the last request; the answers to others are dropped
-  quint64 answered = 0;  ///< UI thread only
-  std::thread thread;
+/// Outlives the worker while a thread still lays out.
+struct LayoutWorker::Shared {
+  std::mutex mutex;  // held for a few assignments only
+  LayoutWorker* worker = nullptr;
+  std::optional<TapeGraph> next;
+  quint64 number = 0;  ///< of `next`
+  bool running = false;
+  std::atomic<bool> cancelled = false;  ///< the layout under way is wanted no more
 
-  void run(LayoutWorker* worker) {
-    SteadyLayout steady;
+  static void run(const std::shared_ptr<Shared>& shared) {
     while (true) {
-      Request request;
+      TapeGraph graph;
+      quint64 number = 0;
       {
-        std::unique_lock lock(mutex);
-        wake.wait(lock, [this] { return ending || next; });
-        if (ending) return;
-        request = std::move(*next);
-        next.reset();
-        fresh_next = false;
+        const std::lock_guard lock(shared->mutex);
+        if (!shared->next || !shared->worker) {
+          shared->running = false;
+          return;
+        }
+        graph = std::move(*shared->next);
+        number = shared->number;
+        shared->next.reset();
+        shared->cancelled = false;
       }
-      auto result = std::make_shared<LaidOutGraph>();
-      result->layout = steady.layout(request.graph, request.fresh);
-      for (const Curve& curve : result->layout.edges) result->paths.push_back(flattened(curve));
-      result->graph = std::move(request.graph);
-      result->fresh = request.fresh;
+      const auto result = layOut(std::move(graph), &shared->cancelled);
+      const std::lock_guard lock(shared->mutex);
+      LayoutWorker* const worker = shared->worker;
+      if (!worker || shared->cancelled) continue;
       QMetaObject::invokeMethod(
-          worker, [worker, number = request.number, result] { worker->d_->deliver(worker, number, result); },
+          worker,
+          [worker, number, result] {
+            if (number != worker->newest_) return;
+            worker->answered_ = number;
+            emit worker->finished(result);
+          },
           Qt::QueuedConnection);
     }
   }
-
-  void deliver(LayoutWorker* worker, quint64 number, const std::shared_ptr<const LaidOutGraph>& result) {
-    if (number != newest) return;
-    answered = number;
-    emit worker->finished(result);
-  }
 };
 
-LayoutWorker::LayoutWorker(QObject* parent) : QObject(parent), d_(std::make_unique<Private>()) {
-  d_->thread = std::thread([this] { d_->run(this); });
+LayoutWorker::LayoutWorker(QObject* parent) : QObject(parent), shared_(std::make_shared<Shared>()) {
+  shared_->worker = this;
 }
 
 LayoutWorker::~LayoutWorker() {
-  {
-    const std::lock_guard lock(d_->mutex);
-    d_->ending = true;
-  }
-  d_->wake.notify_one();
-  d_->thread.join();
+  const std::lock_guard lock(shared_->mutex);
+  shared_->worker = nullptr;
+  shared_->cancelled = true;
 }
 
-void LayoutWorker::request(const TapeGraph& graph, bool fresh) {
-  {
-    const std::lock_guard lock(d_->mutex);
-    d_->fresh_next = fresh || (d_->next && d_->fresh_next);
-    d_->next = Private::Request{++d_->newest, graph, d_->fresh_next};
-  }
-  d_->wake.notify_one();
+void LayoutWorker::request(const TapeGraph& graph) {
+  const std::lock_guard lock(shared_->mutex);
+  shared_->next = graph;
+  shared_->number = ++newest_;
+  shared_->cancelled = true;
+  if (std::exchange(shared_->running, true)) return;
+  QThreadPool::globalInstance()->start([shared = shared_] { Shared::run(shared); });
 }
 
 void LayoutWorker::cancel() {
-  const std::lock_guard lock(d_->mutex);
-  d_->next.reset();
-  d_->answered = ++d_->newest;
+  const std::lock_guard lock(shared_->mutex);
+  shared_->next.reset();
+  shared_->cancelled = true;
+  answered_ = ++newest_;
 }
 
 bool LayoutWorker::busy() const {
-  return d_->answered != d_->newest;
+  return answered_ != newest_;
 }
 
 }  // namespace tapedeck::inspector

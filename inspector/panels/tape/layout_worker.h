@@ -1,4 +1,4 @@
-// Lays graphs out in a thread of its own, the newest first and only.
+// Lays graphs out beside the UI thread, the newest first and only.
 #pragma once
 
 #include <QObject>
@@ -13,17 +13,19 @@ struct LaidOutGraph {
   TapeGraph graph;
   GraphLayout layout;
   std::vector<std::vector<QPointF>> paths;  ///< the edges, flattened
-  bool fresh = false;                       ///< nothing was kept in its place
 };
+
+/// Lays one graph out and flattens it.
+std::shared_ptr<const LaidOutGraph> layOut(TapeGraph graph, const std::atomic<bool>* cancelled = nullptr);
 
 class LayoutWorker : public QObject {
   Q_OBJECT
  public:
   explicit LayoutWorker(QObject* parent = nullptr);
-  ~LayoutWorker() override;  ///< waits for the layout under way, at most about a second
+  ~LayoutWorker() override;  ///< leaves what is under way to itself, and waits for nothing
 
   /// Returns at once. A request that did not begin yet is dropped, and so is the answer to the one under way.
-  void request(const TapeGraph& graph, bool fresh);
+  void request(const TapeGraph& graph);
   /// Drops everything: no answer comes.
   void cancel();
   bool busy() const;
@@ -33,8 +35,10 @@ class LayoutWorker : public QObject {
   void finished(std::shared_ptr<const tapedeck::inspector::LaidOutGraph> result);
 
  private:
-  struct Private;
-  std::unique_ptr<Private> d_;
+  struct Shared;
+  std::shared_ptr<Shared> shared_;  ///< with the thread that works
+  quint64 newest_ = 0;              ///< number of the last request; the answers to others are dropped
+  quint64 answered_ = 0;
 };
 
 }  // namespace tapedeck::inspector

@@ -15,6 +15,12 @@ LegendEntry nodeEntry(const char* text, NodeKind kind, bool custom = false, bool
   return entry;
 }
 
+LegendEntry offTapeEntry(const char* text) {
+  LegendEntry entry = nodeEntry(text, NodeKind::op);
+  entry.node.offTape = true;
+  return entry;
+}
+
 LegendEntry edgeEntry(const char* text, bool backward) {
   LegendEntry entry;
   entry.text = QCoreApplication::translate("TapeGraph", text);
@@ -33,6 +39,7 @@ const QVector<LegendEntry>& legendEntries() {
       nodeEntry("∂ VJP of an op", NodeKind::vjp),
       nodeEntry("custom gradient", NodeKind::custom, true),
       nodeEntry("cursor", NodeKind::op, false, true),
+      offTapeEntry("on no tape"),
       edgeEntry("value", false),
       edgeEntry("∂ gradient", true),
   };

@@ -23,7 +23,7 @@ constexpr int bold_advances[] = {
 constexpr int other_advance = 640, other_bold_advance = 720;  // Greek, arrows, mathematics
 
 constexpr double padding = 14;
-constexpr double minimum_width = 112, maximum_width = 210;
+constexpr double minimum_width = 96, maximum_width = 168;
 constexpr double op_height = 60, leaf_height = 44;
 
 QString tr(const char* text) {
@@ -61,6 +61,8 @@ QString kindName(const GraphNode& node) {
       return node.customGradient ? tr("custom VJP of") : tr("VJP of");
     case NodeKind::variable:
       return tr("variable");
+    case NodeKind::more:
+      return tr("more of the tape:");
     case NodeKind::constant:
       break;
   }
@@ -90,6 +92,10 @@ NodeText nodeText(const GraphNode& node) {
       text.title = tr("playback");
       text.lines << tr("the tape runs backwards");
       break;
+    case NodeKind::more:
+      text.title = node.op;
+      text.lines << tr("Click or Enter shows them");
+      break;
     case NodeKind::op:
     case NodeKind::custom:
       text.title = node.op;
@@ -97,9 +103,8 @@ NodeText nodeText(const GraphNode& node) {
       break;
   }
   text.lines.removeAll(QString());
-  text.badge = stateBadge(node);
-  if (node.customGradient)
-    text.badge = text.badge.isEmpty() ? tr("custom ∂") : tr("custom ∂ · ") + text.badge;
+  text.state = stateBadge(node);
+  if (node.customGradient) text.badge = tr("custom ∂");
   return text;
 }
 
@@ -115,22 +120,24 @@ double nominalTextWidth(const QString& text, double size, bool bold) {
 }
 
 QSizeF nodeSize(const GraphNode& node) {
+  if (!isLeaf(node)) return {maximum_width, op_height};
   GraphNode without_value = node;
   without_value.preview.clear();
   const NodeText text = nodeText(without_value);
   double width = nominalTextWidth(text.title, node_title_size, true);
   for (const QString& line : text.lines)
     width = std::max(width, nominalTextWidth(line, node_line_size, false));
-  return {std::clamp(std::ceil(width + 2 * padding), minimum_width, maximum_width),
-          isLeaf(node) ? leaf_height : op_height};
+  return {std::clamp(std::ceil(width + 2 * padding), minimum_width, maximum_width), leaf_height};
 }
 
 bool isLeaf(const GraphNode& node) {
   return node.kind == NodeKind::variable || node.kind == NodeKind::constant;
 }
 
-bool isAlert(const GraphNode& node) {
-  return !stateBadge(node).isEmpty();
+QRectF badgeRect(const QRectF& node, const QString& badge, bool state) {
+  const double width = std::min(nominalTextWidth(badge, badge_size, true) + 14, 66.0);
+  const double left = state ? node.right() - 4 - width : node.left() + 4;
+  return {left, node.bottom() - 7, width, 15};
 }
 
 const Tint& nodeTint(const Theme& theme, const GraphNode& node) {
@@ -144,6 +151,8 @@ const Tint& nodeTint(const Theme& theme, const GraphNode& node) {
     case NodeKind::vjp:
     case NodeKind::playback:
       return theme.backward;
+    case NodeKind::more:
+      return theme.constant;
     case NodeKind::custom:
       return theme.custom;
     case NodeKind::op:
@@ -161,11 +170,16 @@ QString frameTitle(const GraphNode& node) {
   return (node.backward ? tr("∂ %1: your VJP") : tr("%1: your ops")).arg(node.op);
 }
 
+QString apartTitle() {
+  return tr("After it, on no tape:");
+}
+
 QString spokenNode(const GraphNode& node) {
   QStringList parts{kindName(node) + QLatin1Char(' ') + node.op};
   if (!node.shape.isEmpty()) parts << node.shape + QLatin1Char(' ') + node.dtype;
   if (!node.preview.isEmpty()) parts << tr("value %1").arg(node.preview);
   if (!stateBadge(node).isEmpty()) parts << stateBadge(node);
+  if (node.offTape) parts << tr("on no tape");
   return parts.join(QStringLiteral(", "));
 }
 

@@ -1,6 +1,7 @@
 // What a node and an edge of the tape say and look like: the same on the canvas and in SVG files.
 #pragma once
 
+#include <QRectF>
 #include <QSizeF>
 #include <QString>
 #include <QStringList>
@@ -12,11 +13,15 @@ namespace tapedeck::inspector {
 
 constexpr double node_title_size = 13;
 constexpr double node_line_size = 11;
+constexpr double edge_label_size = 10.5;
+constexpr double frame_title_size = 10;
+constexpr double badge_size = 9.5;
 
 struct NodeText {
   QString title;
   QStringList lines;  ///< at most two
-  QString badge;      ///< "custom ∂", "next", "running", "failed"; empty: none
+  QString badge;      ///< "custom ∂"; empty: none
+  QString state;      ///< "next", "running", "failed"; empty: none
 };
 NodeText nodeText(const GraphNode& node);
 
@@ -27,16 +32,19 @@ double nominalTextWidth(const QString& text, double size, bool bold);
 /// Depends on nothing that changes while the op runs, so that a node keeps its box when its value arrives.
 QSizeF nodeSize(const GraphNode& node);
 
+/// Where a badge hangs at a node: at its right foot where it tells a state, else at the left one.
+QRectF badgeRect(const QRectF& node, const QString& badge, bool state);
+
 const Tint& nodeTint(const Theme& theme, const GraphNode& node);
 bool isLeaf(const GraphNode& node);
-/// The badge says that the op waits or failed, rather than what it is.
-bool isAlert(const GraphNode& node);
 
 /// "∂ 2.5", "∂ 784×196" for gradients; the plain value or shape for forward edges.
 QString edgeLabel(const GraphEdge& edge);
 
 /// Of the frame around a custom gradient's ops.
 QString frameTitle(const GraphNode& node);
+/// Of the ops below the tape that are not on it.
+QString apartTitle();
 
 /// One line for screen readers: "op matmul, output 2×2 float32, value …".
 QString spokenNode(const GraphNode& node);

@@ -3,6 +3,7 @@
 #include <QMouseEvent>
 #include <QWheelEvent>
 #include <cmath>
+#include <unordered_map>
 
 #include "inspector/panels/tape/node_style.h"
 #include "inspector/panels/tape/tape_scene.h"
@@ -26,20 +27,41 @@ TapeCanvas::TapeCanvas(QWidget* parent) : CanvasWidget(parent) {
 void TapeCanvas::showGraph(std::shared_ptr<const LaidOutGraph> laid) {
   const bool first = !laid_ || laid_->graph.empty();
   quint64 walked_key = 0;
-  if (laid_ && walked_ >= 0) walked_key = nodeKey(laid_->graph.nodes[walked_]);
-  laid_ = std::move(laid);
+  if (laid_ && walked_ >= 0) {
+    const GraphNode& walked = laid_->graph.nodes[walked_];
+    // Who opened "more" stands beside what came.
+    walked_key = walked.kind == NodeKind::more ? walked.page * 2 : nodeKey(walked);
+  }
+  const std::shared_ptr<const LaidOutGraph> before = std::exchange(laid_, std::move(laid));
   walked_ = hovered_ = -1;
+  if (laid_ && !first && laid_->graph.tape == before->graph.tape) holdStill(*before);
   if (laid_ && walked_key)
     for (std::size_t i = 0; i < laid_->graph.nodes.size(); ++i)
       if (nodeKey(laid_->graph.nodes[i]) == walked_key) walked_ = static_cast<int>(i);
   if (laid_ && !laid_->graph.empty()) {
-    if (first || (laid_->fresh && fitted_))
+    if (first || (fitted_ && laid_->graph.tape != before->graph.tape))
       keepCursorInSight(true);
-    else if (follow_)
+    else if (follow_ && laid_->graph.cursor != before->graph.cursor)
       keepCursorInSight(false);
   }
   describe();
   requestFrame();
+}
+
+/// Another part of the same tape: what was in sight and still is here stays where it is.
+void TapeCanvas::holdStill(const LaidOutGraph& before) {
+  std::unordered_map<quint64, std::size_t> now;
+  for (std::size_t i = 0; i < laid_->graph.nodes.size(); ++i) now[nodeKey(laid_->graph.nodes[i])] = i;
+  for (const int node : drawn_) {
+    const auto index = static_cast<std::size_t>(node);
+    if (index >= before.graph.nodes.size() || before.graph.nodes[index].kind == NodeKind::more) continue;
+    const auto same = now.find(nodeKey(before.graph.nodes[index]));
+    if (same == now.end()) continue;
+    const QPointF moved = before.layout.nodes[index].center() - laid_->layout.nodes[same->second].center();
+    if (!moved.isNull()) fitted_ = false;
+    camera_.offset += moved * camera_.zoom;
+    return;
+  }
 }
 
 void TapeCanvas::setEmptySentence(const QString& sentence) {
@@ -68,9 +90,13 @@ int TapeCanvas::currentNode() const {
   return -1;
 }
 
+QSizeF TapeCanvas::room() const {
+  return {static_cast<double>(width()), height() - (legend_ ? tapeLegendHeight(width()) : 0)};
+}
+
 void TapeCanvas::fit() {
   if (!laid_) return;
-  camera_.fit(laid_->layout.bounds, size(), least_zoom, 1.25);
+  camera_.fit(laid_->layout.bounds, room(), least_zoom, 1.25);
   fitted_ = true;
   requestFrame();
   emit cameraChanged();
@@ -80,7 +106,7 @@ void TapeCanvas::fit() {
 void TapeCanvas::keepCursorInSight(bool first) {
   const int node = currentNode();
   Camera whole;
-  whole.fit(laid_->layout.bounds, size(), least_zoom, 1.0);
+  whole.fit(laid_->layout.bounds, room(), least_zoom, 1.0);
   if (first && (whole.zoom >= readable_zoom || node < 0)) {
     camera_ = whole;
     fitted_ = true;
@@ -88,14 +114,14 @@ void TapeCanvas::keepCursorInSight(bool first) {
   }
   if (node < 0) return;
   const QRectF rect = nodeRect(node);
-  const QRectF sight = QRectF(QPointF(), size()).adjusted(24, 24, -24, -24);
+  const QRectF sight = QRectF(QPointF(), room()).adjusted(24, 24, -24, -24);
   if (!first && sight.contains(rect)) return;
   if (fitted_ && whole.zoom >= readable_zoom) {
     camera_ = whole;
   } else {
     // A camera that the user moved keeps its zoom.
     if (first || fitted_) camera_.zoom = readable_zoom;
-    camera_.centre(laid_->layout.nodes[node].center(), laid_->layout.bounds, size());
+    camera_.centre(laid_->layout.nodes[node].center(), laid_->layout.bounds, room());
   }
   emit cameraChanged();
 }
@@ -104,7 +130,7 @@ void TapeCanvas::centreOnCursor() {
   const int node = currentNode();
   if (node < 0) return;
   camera_.zoom = std::max(camera_.zoom, readable_zoom);
-  pan(QPointF(width() / 2.0, height() / 2.0) - nodeRect(node).center());
+  pan(QRectF(QPointF(), room()).center() - nodeRect(node).center());
 }
 
 void TapeCanvas::setFollowsCursor(bool follow) {
@@ -115,6 +141,7 @@ void TapeCanvas::setFollowsCursor(bool follow) {
 
 void TapeCanvas::setLegendShown(bool shown) {
   legend_ = shown;
+  if (laid_ && !laid_->graph.empty() && (fitted_ || follow_)) keepCursorInSight(fitted_);
   requestFrame();
 }
 
@@ -201,26 +228,22 @@ void TapeCanvas::wheelEvent(QWheelEvent* event) {
 }
 
 void TapeCanvas::keyPressEvent(QKeyEvent* event) {
+  const bool plain = event->modifiers() == Qt::NoModifier || event->modifiers() == Qt::KeypadModifier;
   switch (event->key()) {
     case Qt::Key_Left:
-      return pan({key_pan, 0});
     case Qt::Key_Right:
-      return pan({-key_pan, 0});
     case Qt::Key_Up:
-      return pan({0, key_pan});
     case Qt::Key_Down:
-      return pan({0, -key_pan});
-    case Qt::Key_Home:
-      return centreOnCursor();
+      if (plain) return walk(event->key());
+      if (event->modifiers() == Qt::ShiftModifier) return panBy(event->key());
+      break;
     case Qt::Key_J:
     case Qt::Key_K:
-    case Qt::Key_H:
-    case Qt::Key_L:
-      if (event->modifiers() == Qt::NoModifier) return walk(event->key());
+      if (plain) return walk(event->key());
       break;
     case Qt::Key_Return:
     case Qt::Key_Enter:
-      if (event->modifiers() == Qt::NoModifier && walked_ >= 0) return pick(walked_);
+      if (plain && walked_ >= 0) return pick(walked_);
       break;
     case Qt::Key_Space:
       if (event->isAutoRepeat()) return;
@@ -249,21 +272,27 @@ void TapeCanvas::resizeEvent(QResizeEvent* event) {
 }
 
 void TapeCanvas::hover(QPointF at) {
-  const int node = laid_ ? nodeAt(*laid_, camera_.toWorld(at)) : -1;
+  const int node = laid_ && at.y() < room().height() ? nodeAt(*laid_, camera_.toWorld(at)) : -1;
   hovered_ = node;
   requestFrame();
 }
 
-/// J and K along the edges, down and up; H and L within the row.
+void TapeCanvas::panBy(int key) {
+  pan(QPointF(key == Qt::Key_Left    ? key_pan
+              : key == Qt::Key_Right ? -key_pan
+                                     : 0,
+              key == Qt::Key_Up     ? key_pan
+              : key == Qt::Key_Down ? -key_pan
+                                    : 0));
+}
+
+/// Arrows to the next node that way; J and K along the edges, down and up.
 void TapeCanvas::walk(int key) {
   if (!laid_ || laid_->graph.empty()) return;
   const int from = walked_ >= 0 ? walked_ : currentNode();
   if (from < 0) return walkTo(static_cast<int>(laid_->graph.nodes.size()) - 1);
-  int to = -1;
-  if (key == Qt::Key_J || key == Qt::Key_K)
-    to = neighbour(from, key == Qt::Key_J);
-  else
-    to = besides(from, key == Qt::Key_L);
+  const bool along = key == Qt::Key_J || key == Qt::Key_K;
+  const int to = along ? neighbour(from, key == Qt::Key_J) : towards(from, key);
   if (to >= 0) walkTo(to);
 }
 
@@ -275,25 +304,31 @@ int TapeCanvas::neighbour(int node, bool downstream) const {
   return -1;
 }
 
-int TapeCanvas::besides(int node, bool right) const {
-  const QRectF& from = laid_->layout.nodes[node];
-  int best = -1;
-  double nearest = 0;
-  for (std::size_t i = 0; i < laid_->layout.nodes.size(); ++i) {
-    const QRectF& to = laid_->layout.nodes[i];
-    if (to.isNull() || to.bottom() < from.top() || to.top() > from.bottom()) continue;
-    const double distance = (to.center().x() - from.center().x()) * (right ? 1 : -1);
-    if (distance > 0 && (best < 0 || distance < nearest)) {
-      best = static_cast<int>(i);
-      nearest = distance;
-    }
+/// The nearest node that way; one straight on is nearer than one aside.
+int TapeCanvas::towards(int node, int key) const {
+  const GridCell from = laid_->layout.cells[static_cast<std::size_t>(node)];
+  int best = -1, least = 0;
+  for (std::size_t i = 0; i < laid_->layout.cells.size(); ++i) {
+    const int down = laid_->layout.cells[i].row - from.row,
+              right = laid_->layout.cells[i].column - from.column;
+    const bool sideways = key == Qt::Key_Left || key == Qt::Key_Right;
+    const int ahead = key == Qt::Key_Down   ? down
+                      : key == Qt::Key_Up   ? -down
+                      : key == Qt::Key_Left ? -right
+                                            : right;
+    const int aside = std::abs(sideways ? down : right);
+    if (ahead <= 0 || (sideways && aside > 0)) continue;
+    const int distance = ahead + 2 * aside;
+    if (best >= 0 && distance >= least) continue;
+    least = distance;
+    best = static_cast<int>(i);
   }
   return best;
 }
 
 void TapeCanvas::walkTo(int node) {
   walked_ = node;
-  const QRectF sight = QRectF(rect()).adjusted(24, 24, -24, -24);
+  const QRectF sight = QRectF(QPointF(), room()).adjusted(24, 24, -24, -24);
   if (!sight.contains(nodeRect(node))) pan(sight.center() - nodeRect(node).center());
   describe();
   requestFrame();
@@ -301,12 +336,12 @@ void TapeCanvas::walkTo(int node) {
 
 void TapeCanvas::pick(int node) {
   const GraphNode& picked = laid_->graph.nodes[node];
-  RecordNumber record = picked.record;
-  for (const GraphEdge& edge : laid_->graph.edges) {
-    if (record) break;
-    if (edge.from == node && edge.to >= 0) record = laid_->graph.nodes[edge.to].record;
-  }
-  if (record) emit recordPicked(record);
+  if (picked.kind == NodeKind::more)
+    emit morePicked(picked.page);
+  else if (picked.record)
+    emit recordPicked(picked.record);
+  else if (picked.tensor)
+    emit tensorPicked(picked.leaf);
 }
 
 void TapeCanvas::describe() {

@@ -44,8 +44,11 @@ class TapeCanvas : public CanvasWidget {
   void centreOnCursor();
 
  signals:
-  /// A click, or Enter, on a node: the record to move the cursor to. A leaf gives that of its first reader.
+  /// A click, or Enter, on a node: the record to move the cursor to; of a leaf, the tensor to show.
   void recordPicked(quint64 record);
+  void tensorPicked(const tapedeck::protocol::TensorInfo& tensor);
+  /// On "… more": show the part of the tape around that record.
+  void morePicked(quint64 record);
   void cameraChanged();
 
  protected:
@@ -61,13 +64,17 @@ class TapeCanvas : public CanvasWidget {
 
  private:
   int currentNode() const;
+  /// The part of the canvas that the graph has.
+  QSizeF room() const;
   void keepCursorInSight(bool first);
   void pan(QPointF by);
   void zoom(double factor, QPointF at);
+  void panBy(int key);
   void walk(int key);
   void walkTo(int node);
   int neighbour(int node, bool downstream) const;
-  int besides(int node, bool right) const;
+  int towards(int node, int key) const;
+  void holdStill(const LaidOutGraph& before);
   void pick(int node);
   void hover(QPointF at);
   void describe();

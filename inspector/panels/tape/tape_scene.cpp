@@ -10,8 +10,6 @@ namespace tapedeck::inspector {
 
 namespace {
 
-constexpr double edge_label_size = 10.5;
-
 QRectF boundsOf(const std::vector<QPointF>& points) {
   double left = points[0].x(), right = left, top = points[0].y(), bottom = top;
   for (const QPointF& point : points) {
@@ -74,10 +72,9 @@ void TapeScene::draw(const VisibleItems& items) {
     drawArrowHead(painter_, arrow.tip, arrow.before, arrow.color, camera_.zoom, arrow.open);
   for (const int node : items.nodes) drawBadge(node);  // arrow heads must not hide their words
   if (detailLevel(camera_.zoom) != DetailLevel::full) return;
-  for (const bool first : {true, false})  // those at the cursor get their place first
-    for (const int edge : items.edges)
-      if (labelled(laid_.graph.edges[edge]) && emphasised(laid_.graph.edges[edge]) == first)
-        drawEdgeLabel(edge, items);
+  drawApart();
+  for (const int edge : items.edges)
+    if (labelled(laid_.graph.edges[edge])) drawEdgeLabel(edge);
 }
 
 bool TapeScene::emphasised(const GraphEdge& edge) const {
@@ -101,13 +98,15 @@ void TapeScene::drawFrame(const GraphLayout::Frame& frame) {
                 8 * camera_.zoom);
   painter_.dashedOutline(rect, theme.custom.stroke, 1.2, 3);
   if (detailLevel(camera_.zoom) != DetailLevel::full) return;
-  const GraphNode& node = laid_.graph.nodes[frame.node];
-  const double size = 10 * camera_.zoom;
-  const QString title = frameTitle(node);
-  // At the end where the group's own box does not stand.
-  const double y = node.backward ? rect.top() + 1 : rect.bottom() - 1.7 * size;
-  painter_.textIn(QRectF(rect.left() + 8 * camera_.zoom, y, rect.width() - 14 * camera_.zoom, 1.5 * size),
-                  title, size, theme.custom.stroke, node.backward ? Qt::AlignLeft : Qt::AlignRight);
+  if (frame.title.isNull()) return;
+  painter_.textIn(camera_.toWidget(frame.title), frameTitle(laid_.graph.nodes[frame.node]),
+                  frame_title_size * camera_.zoom, theme.custom.stroke);
+}
+
+void TapeScene::drawApart() {
+  if (laid_.layout.apart.isNull()) return;
+  painter_.textIn(camera_.toWidget(laid_.layout.apart), apartTitle(), node_line_size * camera_.zoom,
+                  painter_.theme().faintText);
 }
 
 void TapeScene::drawEdge(int index) {
@@ -128,28 +127,15 @@ void TapeScene::drawEdge(int index) {
   arrows_.push_back({points[last], points[last - 1], color, edge.backward});
 }
 
-void TapeScene::drawEdgeLabel(int index, const VisibleItems& items) {
+void TapeScene::drawEdgeLabel(int index) {
+  const QRectF& place = laid_.layout.labels[static_cast<std::size_t>(index)];
+  if (place.isNull()) return;
   const GraphEdge& edge = laid_.graph.edges[index];
   const Theme& theme = painter_.theme();
-  const double size = edge_label_size * camera_.zoom;
-  const QString text = painter_.elided(edgeLabel(edge), 130 * camera_.zoom, size);
-  const QSizeF box(painter_.textWidth(text, size) + 8 * camera_.zoom, size * 1.5);
-  const std::vector<QPointF>& path = laid_.paths[index];
-  for (const double at : {0.5, 0.38, 0.62, 0.26, 0.74}) {
-    const QPointF middle =
-        camera_.toWidget(path[static_cast<std::size_t>(at * static_cast<double>(path.size() - 1))]);
-    const QRectF rect(middle - QPointF(box.width() / 2, box.height() / 2), box);
-    const bool taken = std::any_of(labels_.begin(), labels_.end(),
-                                   [&](const QRectF& other) { return other.intersects(rect); }) ||
-                       std::any_of(items.nodes.begin(), items.nodes.end(), [&](int node) {
-                         return camera_.toWidget(laid_.layout.nodes[node]).intersects(rect);
-                       });
-    if (taken) continue;
-    labels_.push_back(rect);
-    painter_.fill(rect, theme.background, box.height() / 2);
-    painter_.textIn(rect, text, size, edge.backward ? theme.backward.stroke : theme.forward.stroke);
-    return;
-  }
+  const QRectF rect = camera_.toWidget(place);
+  painter_.fill(rect, theme.background, rect.height() / 2);
+  painter_.textIn(rect, edgeLabel(edge), edge_label_size * camera_.zoom,
+                  edge.backward ? theme.backward.stroke : theme.forward.stroke);
 }
 
 void TapeScene::drawNode(int index) {
@@ -161,8 +147,10 @@ void TapeScene::drawNode(int index) {
   const double radius = node.kind == NodeKind::constant ? rect.height() / 2 : 5 * zoom;
   const bool looked_at = index == hovered_ || index == walked_;
   painter_.fill(rect, tint.fill, radius);
-  if (node.state == protocol::RecordState::pending)
-    painter_.dashedOutline(rect, tint.stroke, std::max(1.0, 1.6 * zoom), 5 * zoom);
+  const bool quiet = node.offTape || node.kind == NodeKind::more;
+  if (node.state == protocol::RecordState::pending || quiet)
+    painter_.dashedOutline(rect, tint.stroke, std::max(1.0, (quiet ? 1.2 : 1.6) * zoom),
+                           (quiet ? 2.5 : 5) * zoom);
   else
     painter_.outline(rect, looked_at ? tint.stroke : mix(tint.fill, tint.stroke, 0.75), looked_at ? 2 : 1.2,
                      radius);
@@ -203,59 +191,87 @@ void TapeScene::drawNodeText(const GraphNode& node, const QRectF& rect) {
     painter_.textIn(row, text.lines[i], node_line_size * zoom, i ? theme.text : theme.faintText);
 }
 
+/// At the feet of the node, where no edge ends: what it is at the left, what it waits for at the right.
 void TapeScene::drawBadge(int index) {
   const GraphNode& node = laid_.graph.nodes[index];
-  const DetailLevel level = detailLevel(camera_.zoom);
-  if (level == DetailLevel::boxes || (level == DetailLevel::titles && !isAlert(node))) return;
-  const QString badge = nodeText(node).badge;
-  if (badge.isEmpty()) return;
-  const QRectF rect = camera_.toWidget(laid_.layout.nodes[index]);
+  if (detailLevel(camera_.zoom) != DetailLevel::full) return;
+  const NodeText text = nodeText(node);
   const Theme& theme = painter_.theme();
-  const double size = 9.5 * std::max(camera_.zoom, 0.8);
-  const double width = painter_.textWidth(badge, size, FontRole::bold) + size * 1.1;
-  const QRectF tab(rect.right() - width - 4 * camera_.zoom, rect.top() - size * 0.85, width, size * 1.55);
-  painter_.fill(tab,
-                isAlert(node) && node.state != protocol::RecordState::failed ? theme.accent
-                                                                             : nodeTint(theme, node).stroke,
-                tab.height() / 2);
-  painter_.textIn(tab, badge, size, theme.background, Qt::AlignCenter, FontRole::bold);
+  const double zoom = camera_.zoom;
+  for (const bool state : {false, true}) {
+    const QString& word = state ? text.state : text.badge;
+    if (word.isEmpty()) continue;
+    const QRectF rect = camera_.toWidget(badgeRect(laid_.layout.nodes[index], word, state));
+    const bool alert = state && node.state != protocol::RecordState::failed;
+    painter_.fill(rect, alert ? theme.accent : nodeTint(theme, node).stroke, rect.height() / 2);
+    painter_.textIn(rect.adjusted(2 * zoom, 0, -2 * zoom, 0), word, badge_size * zoom, theme.background,
+                    Qt::AlignCenter, FontRole::bold);
+  }
+}
+
+namespace {
+
+constexpr double legend_row = 24, legend_margin = 10, legend_sample = 32, legend_text_size = 11.5;
+
+double legendColumn() {
+  double width = 0;
+  for (const LegendEntry& entry : legendEntries())
+    width = std::max(width, nominalTextWidth(entry.text, legend_text_size, false));
+  return std::ceil(width * 1.05) + legend_sample + 3 * legend_margin;
+}
+
+int legendColumns(double width) {
+  return std::clamp(static_cast<int>(width / legendColumn()), 1, static_cast<int>(legendEntries().size()));
+}
+
+void drawLegendEntry(CanvasPainter& painter, const LegendEntry& entry, const QRectF& sample) {
+  const Theme& theme = painter.theme();
+  if (entry.edge) {
+    const QPointF points[] = {{sample.left(), sample.center().y()}, {sample.right(), sample.center().y()}};
+    const QColor& color = entry.backward ? theme.backward.stroke : theme.forward.stroke;
+    if (entry.backward)
+      painter.dashed(points, color, 1.5, 6, 4);
+    else
+      painter.polyline(points, color, 1.5);
+    return drawArrowHead(painter, points[1], points[0], color, 1, entry.backward);
+  }
+  const Tint& tint = nodeTint(theme, entry.node);
+  const double radius = entry.node.kind == NodeKind::constant ? sample.height() / 2 : 4;
+  painter.fill(sample, tint.fill, radius);
+  if (entry.node.offTape)
+    painter.dashedOutline(sample, tint.stroke, 1.2, 2.5);
+  else
+    painter.outline(sample, tint.stroke, 1, radius);
+  if (entry.node.kind == NodeKind::variable)
+    painter.outline(sample.adjusted(2, 2, -2, -2), tint.stroke, 1, 2);
+  if (entry.node.current) painter.outline(sample.adjusted(-1, -1, 1, 1), theme.accent, 2.5, radius);
+}
+
+}  // namespace
+
+double tapeLegendHeight(double width) {
+  const int columns = legendColumns(width), count = static_cast<int>(legendEntries().size());
+  return (count + columns - 1) / columns * legend_row + legend_margin;
 }
 
 void drawTapeLegend(CanvasPainter& painter) {
   const Theme& theme = painter.theme();
-  constexpr double row = 22, margin = 10, sample_width = 32, size = 11.5;
-  double width = 0;
-  for (const LegendEntry& entry : legendEntries())
-    width = std::max(width, painter.textWidth(entry.text, size));
-  const QSizeF box(width + sample_width + 3 * margin,
-                   row * static_cast<double>(legendEntries().size()) + margin);
-  if (box.height() > painter.size().height() - 20 || box.width() > painter.size().width() - 20) return;
-  const QRectF panel(QPointF(10, painter.size().height() - box.height() - 10), box);
-  painter.fill(panel, theme.panel, 5);
-  painter.outline(panel, theme.border, 1, 5);
-  double y = panel.top() + margin / 2;
+  const QSizeF size = painter.size();
+  const double height = tapeLegendHeight(size.width());
+  const QRectF band(0, size.height() - height, size.width(), height);
+  painter.fill(band, theme.panel);
+  painter.line(band.topLeft(), band.topRight(), theme.border);
+  const int columns = legendColumns(size.width());
+  const double width = size.width() / columns;
+  int index = 0;
   for (const LegendEntry& entry : legendEntries()) {
-    const QRectF sample(panel.left() + margin, y + 4, sample_width, row - 8);
-    if (entry.edge) {
-      const QPointF points[] = {{sample.left(), sample.center().y()}, {sample.right(), sample.center().y()}};
-      const QColor& color = entry.backward ? theme.backward.stroke : theme.forward.stroke;
-      if (entry.backward)
-        painter.dashed(points, color, 1.5, 6, 4);
-      else
-        painter.polyline(points, color, 1.5);
-      drawArrowHead(painter, points[1], points[0], color, 1, entry.backward);
-    } else {
-      const Tint& tint = nodeTint(theme, entry.node);
-      const double radius = entry.node.kind == NodeKind::constant ? sample.height() / 2 : 4;
-      painter.fill(sample, tint.fill, radius);
-      painter.outline(sample, tint.stroke, 1, radius);
-      if (entry.node.kind == NodeKind::variable)
-        painter.outline(sample.adjusted(2, 2, -2, -2), tint.stroke, 1, 2);
-      if (entry.node.current) painter.outline(sample.adjusted(-1, -1, 1, 1), theme.accent, 2.5, radius);
-    }
-    painter.textIn(QRectF(sample.right() + margin, y, width + 2, row), entry.text, size, theme.text,
-                   Qt::AlignLeft);
-    y += row;
+    const QRectF cell((index % columns) * width,
+                      band.top() + legend_margin / 2 + index / columns * legend_row, width, legend_row);
+    ++index;
+    const QRectF sample(cell.left() + legend_margin, cell.top() + 5, legend_sample, legend_row - 10);
+    drawLegendEntry(painter, entry, sample);
+    painter.textIn(cell.adjusted(legend_sample + 2 * legend_margin, 0, 0, 0), entry.text, legend_text_size,
+                   theme.text, Qt::AlignLeft);
   }
 }
 

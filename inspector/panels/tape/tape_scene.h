@@ -37,7 +37,8 @@ class TapeScene {
  private:
   void drawFrame(const GraphLayout::Frame& frame);
   void drawEdge(int index);
-  void drawEdgeLabel(int index, const VisibleItems& items);
+  void drawEdgeLabel(int index);
+  void drawApart();
   void drawNode(int index);
   void drawNodeText(const GraphNode& node, const QRectF& rect);
   void drawBadge(int index);
@@ -54,10 +55,10 @@ class TapeScene {
     bool open;
   };
   std::vector<Arrow> arrows_;
-  std::vector<QRectF> labels_;
 };
 
-/// The box of the legend, bottom left.
+/// The legend is a band at the foot of the canvas, which has no room for the graph then.
 void drawTapeLegend(CanvasPainter& painter);
+double tapeLegendHeight(double width);
 
 }  // namespace tapedeck::inspector

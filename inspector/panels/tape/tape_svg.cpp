@@ -59,7 +59,11 @@ class SvgWriter {
     if (graph_.empty())
       text({view.x() + 24, view.y() + 44}, "Nothing is on the tape.", 13, theme_.faintText, false);
     for (const GraphLayout::Frame& frame : layout_.frames) writeFrame(frame);
-    for (std::size_t i = 0; i < graph_.edges.size(); ++i) writeEdge(graph_.edges[i], layout_.edges[i]);
+    for (std::size_t i = 0; i < graph_.edges.size(); ++i)
+      writeEdge(graph_.edges[i], layout_.edges[i], layout_.labels[i]);
+    if (!layout_.apart.isNull())
+      text({layout_.apart.center().x(), layout_.apart.center().y() + 4}, apartTitle(), node_line_size,
+           theme_.faintText, false, "middle");
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i)
       if (!layout_.nodes[i].isNull()) writeNode(graph_.nodes[i], layout_.nodes[i]);
     writeLegend(legend, {view.x() + 24, legend_top}, columns(view.width()), legend_width);
@@ -127,9 +131,9 @@ class SvgWriter {
   void writeFrame(const GraphLayout::Frame& frame) {
     const GraphNode& node = graph_.nodes[frame.node];
     box(frame.rect, mix(theme_.background, theme_.custom.stroke, 0.04), theme_.custom.stroke, 1.2, 8, "2 3");
-    const QPointF at =
-        node.backward ? frame.rect.topLeft() + QPointF(8, 12) : frame.rect.bottomRight() - QPointF(8, 6);
-    text(at, frameTitle(node), 10, theme_.custom.stroke, false, node.backward ? "start" : "end");
+    if (frame.title.isNull()) return;
+    text({frame.title.center().x(), frame.title.bottom() - 4}, frameTitle(node), frame_title_size,
+         theme_.custom.stroke, false, "middle");
   }
 
   void arrowHead(QPointF tip, QPointF before, const QColor& color, bool open) {
@@ -149,7 +153,7 @@ class SvgWriter {
          {"stroke-width", "1.4"}});
   }
 
-  void writeEdge(const GraphEdge& edge, const Curve& curve) {
+  void writeEdge(const GraphEdge& edge, const Curve& curve, const QRectF& label) {
     if (curve.size() < 4) return;
     const QColor color = edge.backward ? theme_.backward.stroke : theme_.forward.stroke;
     QString path = QStringLiteral("M%1,%2").arg(number(curve[0].x()), number(curve[0].y()));
@@ -163,13 +167,11 @@ class SvgWriter {
     attributes({{"d", path}, {"fill", "none"}, {"stroke", color.name()}, {"stroke-width", "1.4"}});
     if (edge.backward) xml_.writeAttribute("stroke-dasharray", "6 4");
     arrowHead(curve.back(), curve[curve.size() - 2], color, edge.backward);
-    if (edge.backward) {
-      const std::vector<QPointF> points = flattened(curve);
-      const QPointF middle = points[points.size() / 2];
-      const QString label = elidedText(edgeLabel(edge), 120, 10, false);
-      const double width = nominalTextWidth(label, 10, false) + 6;
-      box({middle.x() - width / 2, middle.y() - 7, width, 14}, theme_.background, theme_.background, 0, 3);
-      text(middle + QPointF(0, 3.6), label, 10, color, false, "middle");
+    if (edge.backward && !label.isNull()) {
+      box(label, theme_.background, theme_.background, 0, 3);
+      text({label.center().x(), label.center().y() + 3.6},
+           elidedText(edgeLabel(edge), label.width(), edge_label_size, false), edge_label_size, color, false,
+           "middle");
     }
     xml_.writeEndElement();
   }
@@ -181,7 +183,8 @@ class SvgWriter {
     xml_.writeAttribute("class", isLeaf(node) ? "leaf" : node.backward ? "backward" : "forward");
     xml_.writeTextElement("title", printable(spokenNode(node)));
     const double radius = node.kind == NodeKind::constant ? rect.height() / 2 : 5;
-    box(rect, tint.fill, tint.stroke, node.current ? 3 : 1.2, radius);
+    const bool quiet = node.offTape || node.kind == NodeKind::more;
+    box(rect, tint.fill, tint.stroke, node.current ? 3 : 1.2, radius, quiet ? "3 3" : nullptr);
     if (node.kind == NodeKind::variable) box(rect.adjusted(3, 3, -3, -3), {}, tint.stroke, 0.8, 3);
     const double width = rect.width() - 16, centre = rect.center().x();
     double y = rect.center().y() + 4.5 - 7.5 * static_cast<double>(content.lines.size());
@@ -190,11 +193,12 @@ class SvgWriter {
     for (const QString& line : content.lines)
       text({centre, y += 15}, elidedText(line, width, node_line_size, false), node_line_size, theme_.text,
            false, "middle");
-    if (!content.badge.isEmpty()) {
-      const double wide = nominalTextWidth(content.badge, 9.5, true) + 10;
-      const QRectF tab(rect.right() - wide - 6, rect.top() - 8, wide, 15);
+    for (const bool state : {false, true}) {
+      const QString& word = state ? content.state : content.badge;
+      if (word.isEmpty()) continue;
+      const QRectF tab = badgeRect(rect, word, state);
       box(tab, tint.stroke, tint.stroke, 1, 7);
-      text({tab.center().x(), tab.bottom() - 4}, content.badge, 9.5, theme_.background, true, "middle");
+      text({tab.center().x(), tab.bottom() - 4}, word, badge_size, theme_.background, true, "middle");
     }
     xml_.writeEndElement();
   }
@@ -218,7 +222,7 @@ class SvgWriter {
         const Tint& tint = nodeTint(theme_, entry.node);
         const QRectF sample(at.x(), at.y(), 34, 16);
         box(sample, tint.fill, tint.stroke, entry.node.current ? 3 : 1.2,
-            entry.node.kind == NodeKind::constant ? 8 : 4);
+            entry.node.kind == NodeKind::constant ? 8 : 4, entry.node.offTape ? "3 3" : nullptr);
         if (entry.node.kind == NodeKind::variable)
           box(sample.adjusted(3, 3, -3, -3), {}, tint.stroke, 0.8, 2);
       }

@@ -1,7 +1,10 @@
 #include "inspector/panels/tape/tape_view.h"
 
 #include <QAction>
+#include <QCoreApplication>
 #include <QLabel>
+#include <QPointer>
+#include <QThreadPool>
 #include <QTimer>
 #include <QToolBar>
 #include <QVBoxLayout>
@@ -35,7 +38,6 @@ struct TapeView::Private {
   QLabel* summary = nullptr;
   QTimer* pause = nullptr;
   bool waiting = false;  ///< a change came that was not laid out yet
-  bool fresh = false;    ///< the next layout starts over
   std::function<QString(const QString&)> cell_name;
 
   QAction* addAction(const QString& text, const QList<QKeySequence>& keys, const QString& tip) {
@@ -45,14 +47,14 @@ struct TapeView::Private {
   }
 
   void addActions() {
-    QObject::connect(addAction(tr("Fit"), {Qt::Key_F}, tr("Show the whole tape")), &QAction::triggered, view,
-                     &TapeView::fit);
+    QObject::connect(addAction(tr("Fit"), {Qt::Key_F, Qt::Key_0}, tr("Show the whole tape")),
+                     &QAction::triggered, view, &TapeView::fit);
     QObject::connect(addAction(tr("−"), {Qt::Key_Minus}, tr("Zoom out")), &QAction::triggered, view,
                      &TapeView::zoomOut);
     QObject::connect(addAction(tr("+"), {Qt::Key_Plus, Qt::Key_Equal}, tr("Zoom in")), &QAction::triggered,
                      view, &TapeView::zoomIn);
-    QObject::connect(addAction(tr("Tidy up"), {Qt::Key_T}, tr("Lay everything out afresh")),
-                     &QAction::triggered, view, &TapeView::tidy);
+    QObject::connect(addAction(tr("Cursor"), {Qt::Key_Home}, tr("Bring the cursor's op into the middle")),
+                     &QAction::triggered, canvas, &TapeCanvas::centreOnCursor);
     QAction* const follow = addAction(tr("Follow"), {Qt::Key_C}, tr("Keep the cursor's op in sight"));
     follow->setCheckable(true);
     follow->setChecked(true);
@@ -78,24 +80,22 @@ struct TapeView::Private {
       canvas->showGraph(nullptr);
       return;
     }
-    worker->request(model->graph(), std::exchange(fresh, false));
+    worker->request(model->graph());
   }
 
   void updateSummary() {
     canvas->setEmptySentence(emptySentence());
     const TapeGraph& graph = model->graph();
     if (graph.empty()) return summary->setText(model->problem());
-    int ops = 0, vjps = 0;
-    for (const GraphNode& node : graph.nodes) {
-      ops += node.kind == NodeKind::op || node.kind == NodeKind::custom;
-      vjps += node.kind == NodeKind::vjp;
-    }
+    const auto counted = [](quint64 number, const QString& one, const QString& many) {
+      return number == 1 ? QStringLiteral("1 ") + one : countText(number) + QLatin1Char(' ') + many;
+    };
     QStringList parts;
     parts << (graph.tape ? tr("tape %1").arg(graph.tape) : tr("no tape"));
-    parts << (ops == 1 ? tr("1 op") : tr("%1 ops").arg(countText(static_cast<quint64>(ops))));
-    if (vjps) parts << (vjps == 1 ? tr("1 VJP") : tr("%1 VJPs").arg(countText(static_cast<quint64>(vjps))));
-    const quint64 left_out = graph.dropped + static_cast<quint64>(firstShownNode(graph));
-    if (left_out) parts << tr("%1 older ones not shown").arg(countText(left_out));
+    parts << counted(graph.ops, tr("op"), tr("ops"));
+    if (graph.vjps) parts << counted(graph.vjps, tr("VJP"), tr("VJPs"));
+    if (graph.offTape) parts << tr("%1 on no tape").arg(countText(graph.offTape));
+    if (graph.dropped) parts << tr("%1 older ones not shown").arg(countText(graph.dropped));
     if (!model->problem().isEmpty()) parts << model->problem();
     summary->setText(parts.join(QStringLiteral(" · ")));
     summary->setToolTip(summary->text());
@@ -154,10 +154,9 @@ TapeView::TapeView(Session* session, QWidget* parent)
   });
   connect(d_->worker, &LayoutWorker::finished, d_->canvas, &TapeCanvas::showGraph);
   connect(d_->canvas, &TapeCanvas::recordPicked, session, &Session::setCursor);
-  connect(session, &Session::cleared, this, [this] {
-    d_->fresh = true;
-    d_->graphChanged();
-  });
+  connect(d_->canvas, &TapeCanvas::morePicked, d_->model, &TapeGraphModel::showAround);
+  connect(d_->canvas, &TapeCanvas::tensorPicked, session, &Session::pickTensor);
+  connect(session, &Session::cleared, this, [this] { d_->graphChanged(); });
   connect(session, &Session::statusChanged, this, [this] {
     if (isVisible()) d_->canvas->setEmptySentence(d_->emptySentence());
   });
@@ -198,29 +197,34 @@ void TapeView::zoomOut() {
   d_->canvas->zoomOut();
 }
 
-void TapeView::tidy() {
-  d_->fresh = true;
-  d_->layOut();
-}
-
-QByteArray TapeView::svg() const {
-  const TapeGraph& graph = d_->model->graph();
-  const LaidOutGraph* shown = d_->canvas->laidOut();
+void TapeView::exportSvg(const QString& path) {
+  const TapeGraph graph = d_->model->graph();
   const QString title =
       graph.tape ? tr("Gradient tape %1, at op %2").arg(graph.tape).arg(graph.cursor) : QString();
-  if (shown && !d_->waiting && !d_->worker->busy()) return tapeGraphSvg(shown->graph, shown->layout, title);
-  return tapeGraphSvg(graph, layoutTapeGraph(graph), title);
+  QThreadPool::globalInstance()->start([view = QPointer<TapeView>(this), graph, title, path] {
+    QString error;
+    app::replaceFile(path, tapeGraphSvg(graph, layoutTapeGraph(graph), title), &error);
+    // The view may be gone by now: what comes back goes by way of the application's own object.
+    QMetaObject::invokeMethod(
+        QCoreApplication::instance(),
+        [view, path, error] {
+          if (!view) return;
+          if (error.isEmpty())
+            emit view->done(tr("Wrote %1").arg(path));
+          else
+            emit view->failed(error);
+          emit view->exported(path, error);
+        },
+        Qt::QueuedConnection);
+  });
 }
 
 void TapeView::askSvg() {
   const QString path =
       app::askForPath(this, tr("Export tape graph"), QStringLiteral("tape.svg"), tr("SVG (*.svg)"));
   if (path.isEmpty()) return;
-  QString error;
-  if (app::replaceFile(path, svg(), &error))
-    emit done(tr("Wrote %1").arg(path));
-  else
-    emit failed(error);
+  emit done(tr("Writing %1 …").arg(path));
+  exportSvg(path);
 }
 
 void TapeView::showEvent(QShowEvent* event) {

@@ -14,9 +14,10 @@ namespace tapedeck::inspector {
 class TapeCanvas;
 class TapeGraphModel;
 
-/// Shows the tape at the session's cursor; a click on a node moves the cursor. Keys, with the focus in it:
-/// arrows pan, + and − zoom, F fits, T tidies up, Home goes to the cursor, J K H L walk, Enter moves the
-/// cursor to the node walked to, C follows the cursor, G shows the legend.
+/// Shows the tape at the session's cursor; a click on an op moves the cursor, one on a variable or constant
+/// asks for its values. Keys, with the focus in it: arrows go from node to node, J and K along the edges,
+/// Enter is a click on the node gone to, Shift and arrows move the plane, + and − zoom, F or 0 fits, Home
+/// goes to the cursor, C follows it, G shows the legend.
 class TapeView : public SessionPanel {
   Q_OBJECT
  public:
@@ -25,8 +26,8 @@ class TapeView : public SessionPanel {
 
   TapeCanvas* canvas() const;
   TapeGraphModel* model() const;
-  /// What the view shows, as a file; laid out afresh where the view has not got to it yet.
-  QByteArray svg() const;
+  /// Writes the graph to a file, beside the UI thread; `exported` tells the end.
+  void exportSvg(const QString& path);
   /// How to call a cell in the tooltips: "cell 3". Without it the cell's id stands there.
   void setCellName(std::function<QString(const QString& cellId)> name);
   QList<QAction*> exportActions() const override;
@@ -36,8 +37,11 @@ class TapeView : public SessionPanel {
   void fit();
   void zoomIn();
   void zoomOut();
-  void tidy();    ///< lays everything out afresh
-  void askSvg();  ///< asks for a file name and writes svg() there
+  void askSvg();  ///< asks for a file name and has the graph written there
+
+ signals:
+  /// An export ended; `error` is empty where the file is there.
+  void exported(const QString& path, const QString& error);
 
  protected:
   void showEvent(QShowEvent* event) override;
