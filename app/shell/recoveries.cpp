@@ -17,11 +17,11 @@
 namespace tapedeck::app {
 namespace {
 
-constexpr qsizetype most_messages = 3;
+constexpr qsizetype most_offers = 3;
 constexpr char about_writing[] = "recovery.failed";
-constexpr char about_others[] = "recovery.others";
+constexpr char about_other_work[] = "recovery.others";
 
-QList<Recoveries*> all;
+QList<Recoveries*> all_recoveries;
 
 QString topicOf(const RecoveryEntry& entry) {
   return "recovery:" + entry.file;
@@ -39,8 +39,8 @@ QString timeOf(const RecoveryEntry& entry) {
 }  // namespace
 
 Recoveries::Recoveries(Document* document, MessageBar* messages, FileControl* files)
-    : document_(document), messages_(messages), files_(files), writer_(document), first_(all.isEmpty()) {
-  all << this;
+    : document_(document), messages_(messages), files_(files), writer_(document), first_(all_recoveries.isEmpty()) {
+  all_recoveries << this;
   connect(&writer_, &RecoveryWriter::failed, this, [this](const QString& sentence) {
     messages_->show(MessageBar::Kind::warning,
                     "What is not saved would be lost if the program ended now: " + sentence, {},
@@ -50,7 +50,7 @@ Recoveries::Recoveries(Document* document, MessageBar* messages, FileControl* fi
 }
 
 Recoveries::~Recoveries() {
-  all.removeAll(this);
+  all_recoveries.removeAll(this);
 }
 
 void Recoveries::tell(const RecoveryEntry& entry, const QString& sentence) {
@@ -65,26 +65,26 @@ void Recoveries::tell(const RecoveryEntry& entry, const QString& sentence) {
 
 void Recoveries::offer() {
   const QList<RecoveryEntry> entries = pendingRecoveries();
-  for (const RecoveryEntry& entry : entries.mid(0, most_messages))
+  for (const RecoveryEntry& entry : entries.mid(0, most_offers))
     tell(entry, QString("Tapedeck ended unexpectedly. Unsaved work on %1 from %2 was kept.")
                     .arg(nameOf(entry), timeOf(entry)));
-  tellOthers(entries.size() - most_messages);
+  tellOthers(entries.size() - most_offers);
 }
 
 void Recoveries::tellOthers(qsizetype count) {
   if (count <= 0)
-    messages_->dismiss(about_others);
+    messages_->dismiss(about_other_work);
   else
     messages_->show(MessageBar::Kind::information,
                     count == 1 ? QString("Unsaved work on another notebook was kept.")
                                : QString("Unsaved work on %1 other notebooks was kept.").arg(count),
-                    {{"Show all…", [this] { showAll(); }}}, about_others);
+                    {{"Show all…", [this] { showAll(); }}}, about_other_work);
 }
 
 void Recoveries::offerFor(const QString& path) {
   const QString file = QFileInfo(path).canonicalFilePath();
   QList<RecoveryEntry> others;
-  messages_->dismiss(about_others);
+  messages_->dismiss(about_other_work);
   for (const RecoveryEntry& entry : pendingRecoveries()) {
     const bool own = !path.isEmpty() && !entry.path.isEmpty() &&
                      (entry.path == path || QFileInfo(entry.path).canonicalFilePath() == file);
@@ -120,9 +120,9 @@ bool Recoveries::throwAway(const RecoveryEntry& entry) {
 
 void Recoveries::decided(const RecoveryEntry& entry) {
   const QList<RecoveryEntry> left = pendingRecoveries();
-  for (Recoveries* recoveries : all) {
+  for (Recoveries* recoveries : all_recoveries) {
     recoveries->messages_->dismiss(topicOf(entry));
-    if (!recoveries->messages_->shows(about_others)) continue;
+    if (!recoveries->messages_->shows(about_other_work)) continue;
     const auto shown = std::count_if(left.begin(), left.end(), [recoveries](const RecoveryEntry& other) {
       return recoveries->messages_->shows(topicOf(other));
     });

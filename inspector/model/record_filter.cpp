@@ -8,7 +8,7 @@ namespace tapedeck::inspector {
 
 namespace {
 
-const QString channel = QStringLiteral("ops/filter");
+const QString filter_channel = QStringLiteral("ops/filter");
 
 /// Looked at between two events, where the session is gone.
 constexpr RecordNumber cached_at_once = 5000;
@@ -39,7 +39,7 @@ void RecordFilter::restart() {
   matches_.clear();
   open_.clear();
   scanned_ = 0;
-  session_->drop(channel);
+  session_->drop(filter_channel);
   schedule();
 }
 
@@ -52,13 +52,13 @@ std::string RecordFilter::expression() const {
 }
 
 void RecordFilter::schedule() {
-  if (!active() || session_->asking(channel) || timer_.isActive()) return;
+  if (!active() || session_->asking(filter_channel) || timer_.isActive()) return;
   const bool changed = !open_.empty() && session_->live() && session_->status().ended != ended_;
   if (scanned_ < session_->recordCount() || changed) timer_.start();
 }
 
 void RecordFilter::search() {
-  if (!active() || session_->asking(channel)) return;
+  if (!active() || session_->asking(filter_channel)) return;
   if (!session_->live()) return searchCached();
   protocol::FindRecords find;
   find.filter = expression();
@@ -69,7 +69,7 @@ void RecordFilter::search() {
   // A failure ends the search until the session says something new.
   session_->request<protocol::FoundRecords>(
       find, this, [this](const protocol::FoundRecords& found) { take(found); },
-      [](const protocol::Failure&) {}, channel);
+      [](const protocol::Failure&) {}, filter_channel);
 }
 
 void RecordFilter::take(const protocol::FoundRecords& found) {

@@ -18,7 +18,7 @@ constexpr RecordNumber inside_limit = 200;    ///< ops shown of one custom gradi
 constexpr std::uint32_t shown_ops = 600;      ///< of a tape at once, with their VJPs
 constexpr std::size_t most_records = 4000;    ///< that steps add before the part is chosen anew
 constexpr std::ptrdiff_t edge_ops = 20;       ///< nearer to the end of a part the next one is fetched
-const QString channel = QStringLiteral("tape");
+const QString tape_channel = QStringLiteral("tape");
 
 }  // namespace
 
@@ -143,7 +143,7 @@ struct TapeGraphModel::Private {
       return;
     }
     if (wanted == tape && around == wantedAround) build(cursor);  // with what is here, until more comes
-    if (session->asking(channel) && requestedTape == wanted && requestedLast == cursor &&
+    if (session->asking(tape_channel) && requestedTape == wanted && requestedLast == cursor &&
         requestedAround == wantedAround)
       return;
     requestedTape = wanted;
@@ -157,7 +157,7 @@ struct TapeGraphModel::Private {
           problem = QString::fromStdString(failure.reason);
           showWindow(session->cursor());
         },
-        channel);
+        tape_channel);
     if (asked) return;
     if (wanted == tape) {
       build(cursor);
@@ -291,7 +291,7 @@ Session* TapeGraphModel::session() const {
   return d_->session;
 }
 bool TapeGraphModel::loading() const {
-  return d_->session->asking(channel);
+  return d_->session->asking(tape_channel);
 }
 void TapeGraphModel::showAround(RecordNumber record) {
   d_->page = record;

@@ -18,10 +18,6 @@ constexpr double corner_radius = 7;
 constexpr double label_height = 14;
 constexpr double crowd_price = 14;  ///< pixels of detour that one more lane in a gap is worth
 
-bool runsBack(const GraphNode& node) {
-  return node.backward && node.kind != NodeKind::playback;
-}
-
 bool hasBadge(const GraphNode& node) {
   const NodeText text = nodeText(node);
   return !text.badge.isEmpty() || !text.state.isEmpty();

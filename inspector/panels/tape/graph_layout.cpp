@@ -12,7 +12,7 @@ namespace tapedeck::inspector {
 
 namespace {
 
-constexpr double margin = 24;
+constexpr double graph_margin = 24;
 constexpr double frame_aside = 14, frame_above = 22, frame_below = 26;
 constexpr double frame_step = 5;  ///< what a frame is larger than one inside of it
 constexpr double title_height = 14;
@@ -116,7 +116,7 @@ QRectF boundsOf(const GraphLayout& layout) {
   for (const GraphLayout::Frame& frame : layout.frames) bounds |= frame.rect;
   for (const Curve& curve : layout.edges)
     for (const QPointF& point : curve) bounds |= QRectF(point, QSizeF(0.01, 0.01));
-  return bounds.isNull() ? bounds : bounds.adjusted(-margin, -margin, margin, margin);
+  return bounds.isNull() ? bounds : bounds.adjusted(-graph_margin, -graph_margin, graph_margin, graph_margin);
 }
 
 }  // namespace

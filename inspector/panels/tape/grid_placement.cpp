@@ -11,10 +11,6 @@ namespace {
 
 constexpr int most_aside = 8;  ///< columns to either side; then a row is full
 
-bool runsBack(const GraphNode& node) {
-  return node.backward && node.kind != NodeKind::playback;
-}
-
 }  // namespace
 
 void CellBox::add(GridCell cell) {

@@ -12,10 +12,6 @@ namespace {
 
 constexpr std::size_t maximum_tensors = 6;
 
-QString tr(const char* text) {
-  return QCoreApplication::translate("TapeGraph", text);
-}
-
 void add(QStringList& lines, const QString& key, const QString& value) {
   if (!value.isEmpty())
     lines << key + QLatin1Char('\t') + QString(value).replace(QLatin1Char('\n'), QLatin1Char(' '));
@@ -25,19 +21,19 @@ QString source(const protocol::Record& record, const std::function<QString(const
   const QString cell = QString::fromStdString(record.cell);
   QString place = cell.isEmpty() ? QFileInfo(QString::fromStdString(record.file)).fileName()
                   : cell_name    ? cell_name(cell)
-                                 : tr("cell %1").arg(cell);
+                                 : graphText("cell %1").arg(cell);
   if (place.isEmpty()) return {};
-  if (record.line) place += tr(", line %1").arg(record.line);
+  if (record.line) place += graphText(", line %1").arg(record.line);
   return place;
 }
 
 void addTensors(QStringList& lines, const QString& word, const std::vector<protocol::TensorInfo>& tensors) {
   for (std::size_t i = 0; i < tensors.size() && i < maximum_tensors; ++i) {
     const QString key = tensors.size() > 1 ? QStringLiteral("%1 %2").arg(word).arg(i) : word;
-    add(lines, key, tensors[i].id || !tensors[i].dtype.empty() ? tensorText(tensors[i]) : tr("none"));
+    add(lines, key, tensors[i].id || !tensors[i].dtype.empty() ? tensorText(tensors[i]) : graphText("none"));
   }
   if (tensors.size() > maximum_tensors)
-    add(lines, QString(), tr("and %1 more").arg(tensors.size() - maximum_tensors));
+    add(lines, QString(), graphText("and %1 more").arg(tensors.size() - maximum_tensors));
 }
 
 }  // namespace
@@ -47,25 +43,25 @@ QStringList nodeDetails(const GraphNode& node, const protocol::Record* record,
                         const std::function<QString(const QString&)>& cell_name) {
   QStringList lines{nodeText(node).title};
   if (!record) {
-    if (node.record) add(lines, tr("record"), countText(node.record));
-    add(lines, tr("shape"), node.shape);
-    add(lines, tr("dtype"), node.dtype);
-    if (tensor) add(lines, tr("device"), QString::fromStdString(tensor->device));
-    add(lines, tr("value"), node.preview);
-    add(lines, tr("VJP"), node.formula);
+    if (node.record) add(lines, graphText("record"), countText(node.record));
+    add(lines, graphText("shape"), node.shape);
+    add(lines, graphText("dtype"), node.dtype);
+    if (tensor) add(lines, graphText("device"), QString::fromStdString(tensor->device));
+    add(lines, graphText("value"), node.preview);
+    add(lines, graphText("VJP"), node.formula);
     return lines;
   }
-  add(lines, tr("record"), tr("%1, %2").arg(countText(record->number), kindText(*record)));
-  addTensors(lines, tr("in"), record->inputs);
-  addTensors(lines, tr("out"), record->outputs);
+  add(lines, graphText("record"), graphText("%1, %2").arg(countText(record->number), kindText(*record)));
+  addTensors(lines, graphText("in"), record->inputs);
+  addTensors(lines, graphText("out"), record->outputs);
   for (const protocol::AttributeText& attribute : record->attributes)
     add(lines, QString::fromStdString(attribute.name), QString::fromStdString(attribute.value));
-  add(lines, tr("VJP"),
-      node.customGradient ? tr("yours (custom gradient)") : QString::fromStdString(record->vjp_formula));
-  add(lines, tr("scope"), QString::fromStdString(record->scope));
-  add(lines, tr("source"), source(*record, cell_name));
-  if (record->state == protocol::RecordState::done) add(lines, tr("took"), durationText(record->duration_ns));
-  add(lines, tr("error"), QString::fromStdString(record->error));
+  add(lines, graphText("VJP"),
+      node.customGradient ? graphText("yours (custom gradient)") : QString::fromStdString(record->vjp_formula));
+  add(lines, graphText("scope"), QString::fromStdString(record->scope));
+  add(lines, graphText("source"), source(*record, cell_name));
+  if (record->state == protocol::RecordState::done) add(lines, graphText("took"), durationText(record->duration_ns));
+  add(lines, graphText("error"), QString::fromStdString(record->error));
   return lines;
 }
 

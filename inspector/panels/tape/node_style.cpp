@@ -26,10 +26,6 @@ constexpr double padding = 14;
 constexpr double minimum_width = 96, maximum_width = 168;
 constexpr double op_height = 60, leaf_height = 44;
 
-QString tr(const char* text) {
-  return QCoreApplication::translate("TapeGraph", text);
-}
-
 QString shapeAndType(const GraphNode& node) {
   if (node.shape.isEmpty()) return node.dtype;
   return node.dtype.isEmpty() ? node.shape : node.shape + QStringLiteral(" · ") + node.dtype;
@@ -38,11 +34,11 @@ QString shapeAndType(const GraphNode& node) {
 QString stateBadge(const GraphNode& node) {
   switch (node.state) {
     case protocol::RecordState::pending:
-      return tr("next");
+      return graphText("next");
     case protocol::RecordState::running:
-      return tr("running");
+      return graphText("running");
     case protocol::RecordState::failed:
-      return tr("failed");
+      return graphText("failed");
     case protocol::RecordState::done:
       break;
   }
@@ -52,21 +48,21 @@ QString stateBadge(const GraphNode& node) {
 QString kindName(const GraphNode& node) {
   switch (node.kind) {
     case NodeKind::op:
-      return node.backward ? tr("backward op") : tr("op");
+      return node.backward ? graphText("backward op") : graphText("op");
     case NodeKind::custom:
-      return tr("function with a custom gradient");
+      return graphText("function with a custom gradient");
     case NodeKind::playback:
-      return tr("playback");
+      return graphText("playback");
     case NodeKind::vjp:
-      return node.customGradient ? tr("custom VJP of") : tr("VJP of");
+      return node.customGradient ? graphText("custom VJP of") : graphText("VJP of");
     case NodeKind::variable:
-      return tr("variable");
+      return graphText("variable");
     case NodeKind::more:
-      return tr("more of the tape:");
+      return graphText("more of the tape:");
     case NodeKind::constant:
       break;
   }
-  return tr("constant");
+  return graphText("constant");
 }
 
 }  // namespace
@@ -89,12 +85,12 @@ NodeText nodeText(const GraphNode& node) {
       text.lines << shapeAndType(node) << second;
       break;
     case NodeKind::playback:
-      text.title = tr("playback");
-      text.lines << tr("the tape runs backwards");
+      text.title = graphText("playback");
+      text.lines << graphText("the tape runs backwards");
       break;
     case NodeKind::more:
       text.title = node.op;
-      text.lines << tr("Click or Enter shows them");
+      text.lines << graphText("Click or Enter shows them");
       break;
     case NodeKind::op:
     case NodeKind::custom:
@@ -104,7 +100,7 @@ NodeText nodeText(const GraphNode& node) {
   }
   text.lines.removeAll(QString());
   text.state = stateBadge(node);
-  if (node.customGradient) text.badge = tr("custom ∂");
+  if (node.customGradient) text.badge = graphText("custom ∂");
   return text;
 }
 
@@ -167,19 +163,19 @@ QString edgeLabel(const GraphEdge& edge) {
 }
 
 QString frameTitle(const GraphNode& node) {
-  return (node.backward ? tr("∂ %1: your VJP") : tr("%1: your ops")).arg(node.op);
+  return (node.backward ? graphText("∂ %1: your VJP") : graphText("%1: your ops")).arg(node.op);
 }
 
 QString apartTitle() {
-  return tr("After it, on no tape:");
+  return graphText("After it, on no tape:");
 }
 
 QString spokenNode(const GraphNode& node) {
   QStringList parts{kindName(node) + QLatin1Char(' ') + node.op};
   if (!node.shape.isEmpty()) parts << node.shape + QLatin1Char(' ') + node.dtype;
-  if (!node.preview.isEmpty()) parts << tr("value %1").arg(node.preview);
+  if (!node.preview.isEmpty()) parts << graphText("value %1").arg(node.preview);
   if (!stateBadge(node).isEmpty()) parts << stateBadge(node);
-  if (node.offTape) parts << tr("on no tape");
+  if (node.offTape) parts << graphText("on no tape");
   return parts.join(QStringLiteral(", "));
 }
 

@@ -14,7 +14,7 @@ namespace {
 
 constexpr double least_zoom = 0.02, most_zoom = 3.0;
 constexpr double readable_zoom = 0.7;  ///< following never goes below it
-constexpr double key_pan = 60, key_zoom = 1.25;
+constexpr double key_step = 60, key_zoom = 1.25;
 constexpr double drag_threshold = 4;
 
 }  // namespace
@@ -278,11 +278,11 @@ void TapeCanvas::hover(QPointF at) {
 }
 
 void TapeCanvas::panBy(int key) {
-  pan(QPointF(key == Qt::Key_Left    ? key_pan
-              : key == Qt::Key_Right ? -key_pan
+  pan(QPointF(key == Qt::Key_Left    ? key_step
+              : key == Qt::Key_Right ? -key_step
                                      : 0,
-              key == Qt::Key_Up     ? key_pan
-              : key == Qt::Key_Down ? -key_pan
+              key == Qt::Key_Up     ? key_step
+              : key == Qt::Key_Down ? -key_step
                                     : 0));
 }
 
