@@ -7,8 +7,8 @@
 
 #include "app/headless.h"
 #include "app/shell/main_window.h"
+#include "inspector/ui/appearance.h"
 #include "inspector/ui/icons.h"
-#include "inspector/ui/theme.h"
 
 namespace {
 
@@ -26,7 +26,7 @@ int main(int argc, char** argv) {
   QApplication::setApplicationName("Tapedeck");
   QApplication::setOrganizationName("tapedeck");
   QApplication::setApplicationVersion(TAPEDECK_VERSION);
-  QApplication::setWindowIcon(tapedeck::app::icon("tapedeck"));
+  QApplication::setWindowIcon(tapedeck::inspector::icon("tapedeck"));
 
   QCommandLineParser parser;
   parser.setApplicationDescription("A notebook in which you run, step and look into eager models.");
@@ -49,7 +49,7 @@ int main(int argc, char** argv) {
         parser.isSet(out) ? parser.value(out) : QFileInfo(notebooks[0]).completeBaseName() + "-results";
     return tapedeck::app::runHeadless({notebooks[0], folder});
   }
-  tapedeck::app::applyTheme(tapedeck::app::savedTheme());
+  tapedeck::inspector::applyAppearance(tapedeck::inspector::savedAppearance());
   auto* window = new tapedeck::app::MainWindow;
   window->show();
   for (const QString& notebook : notebooks) window->openNotebook(QFileInfo(notebook).absoluteFilePath());

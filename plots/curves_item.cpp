@@ -33,7 +33,7 @@ CurvesItem::CurvesItem(QGraphicsItem* parent) : QGraphicsItem(parent) {
   setAcceptedMouseButtons(Qt::NoButton);
 }
 
-void CurvesItem::setPicture(CurvePicture picture, const PlotTheme& theme) {
+void CurvesItem::setPicture(CurvePicture picture, const inspector::Theme& theme) {
   if (picture.area != picture_.area) prepareGeometryChange();
   picture_ = std::move(picture);
   theme_ = theme;
@@ -82,7 +82,7 @@ void CurvesItem::paintCursor(QPainter* painter, const CurvePicture::Line& line) 
 }
 
 void CurvesItem::paintLost(QPainter* painter, const CurvePicture::Line& line) {
-  painter->setPen(QPen(theme_.warning, 2));
+  painter->setPen(QPen(theme_.error.stroke, 2));
   painter->setBrush(Qt::NoBrush);
   for (const auto& [x, kind] : line.lost) {
     const bool top = kind == LostKind::positiveInfinity;
@@ -105,11 +105,11 @@ void CurvesItem::paintNotice(QPainter* painter) {
   const QRectF text =
       metrics.boundingRect(room, Qt::AlignTop | Qt::AlignRight | Qt::TextWordWrap, picture_.notice);
   painter->setPen(Qt::NoPen);
-  QColor box = theme_.box;
+  QColor box = theme_.panel;
   box.setAlphaF(0.92f);
   painter->setBrush(box);
   painter->drawRoundedRect(text.adjusted(-5, -3, 5, 3), 3, 3);
-  painter->setPen(theme_.warning);
+  painter->setPen(theme_.error.stroke);
   painter->drawText(room, Qt::AlignTop | Qt::AlignRight | Qt::TextWordWrap, picture_.notice);
 }
 
@@ -127,7 +127,7 @@ void CurvesItem::paintReadOut(QPainter* painter) {
   if (box.right() > picture_.area.right()) box.moveRight(*picture_.hoverX - 12);
   if (box.left() < picture_.area.left()) box.moveLeft(picture_.area.left());
   painter->setPen(QPen(theme_.axis, 1));
-  painter->setBrush(theme_.box);
+  painter->setBrush(theme_.panel);
   painter->drawRoundedRect(box, 4, 4);
   double y = box.top() + 4;
   for (qsizetype row = 0; row < picture_.readOut.size(); ++row, y += line) {

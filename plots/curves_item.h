@@ -34,7 +34,7 @@ bool hasMarkers(const QList<QPointF>& run);
 class CurvesItem : public QGraphicsItem {
  public:
   explicit CurvesItem(QGraphicsItem* parent);
-  void setPicture(CurvePicture picture, const PlotTheme& theme);
+  void setPicture(CurvePicture picture, const inspector::Theme& theme);
   QRectF boundingRect() const override { return picture_.area.adjusted(-8, -8, 8, 8); }
   void paint(QPainter* painter, const QStyleOptionGraphicsItem* option, QWidget* widget) override;
 
@@ -46,7 +46,7 @@ class CurvesItem : public QGraphicsItem {
   void paintNotice(QPainter* painter);
 
   CurvePicture picture_;
-  PlotTheme theme_ = PlotTheme::paper();
+  inspector::Theme theme_ = inspector::Theme::light();
 };
 
 }  // namespace tapedeck::plots

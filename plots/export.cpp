@@ -41,7 +41,7 @@ void draw(const std::vector<ChartSeries>& series, const ExportOptions& options, 
   QGraphicsScene scene;
   auto* chart = new PlotChart;
   scene.addItem(chart);  // owns it now
-  chart->setPlotTheme(PlotTheme::paper());
+  chart->setTheme(inspector::Theme::light());
   chart->setSeries(series);
   chart->setLogarithmic(options.logarithmic);
   chart->setZoom(options.steps, options.y);

@@ -19,7 +19,7 @@ constexpr int read_out_digits = 6;
 
 struct PlotChart::Private {
   PlotChart* q;
-  PlotTheme theme = PlotTheme::paper();
+  inspector::Theme theme = inspector::Theme::light();
   std::vector<ChartSeries> series;
   std::vector<QLineSeries*> legendEntries;  ///< without points: they carry name and pen for the legend
   std::vector<Curve> curves;
@@ -265,12 +265,12 @@ PlotChart::PlotChart(QGraphicsItem* parent) : QChart(parent), d_(std::make_uniqu
 
 PlotChart::~PlotChart() = default;
 
-void PlotChart::setPlotTheme(const PlotTheme& theme) {
+void PlotChart::setTheme(const inspector::Theme& theme) {
   d_->theme = theme;
   d_->style();
   d_->schedule();
 }
-const PlotTheme& PlotChart::plotTheme() const {
+const inspector::Theme& PlotChart::theme() const {
   return d_->theme;
 }
 

@@ -31,8 +31,8 @@ class PlotChart : public QChart {
   explicit PlotChart(QGraphicsItem* parent = nullptr);
   ~PlotChart() override;
 
-  void setPlotTheme(const PlotTheme& theme);
-  const PlotTheme& plotTheme() const;
+  void setTheme(const inspector::Theme& theme);
+  const inspector::Theme& theme() const;
   /// Positions in the list decide colours and dashes.
   void setSeries(std::vector<ChartSeries> series);
   void setLogarithmic(bool on);

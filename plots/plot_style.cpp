@@ -5,39 +5,7 @@
 
 namespace tapedeck::plots {
 
-namespace {
-
-QColor mixed(const QColor& under, const QColor& over, double amount) {
-  const auto part = [amount](int a, int b) { return static_cast<int>(a + (b - a) * amount + 0.5); };
-  return {part(under.red(), over.red()), part(under.green(), over.green()), part(under.blue(), over.blue())};
-}
-
-PlotTheme themed(const QColor& background, const QColor& text, const QColor& accent) {
-  PlotTheme theme;
-  theme.dark = background.lightness() < 128;
-  theme.background = background;
-  theme.text = text;
-  theme.faintText = mixed(background, text, 0.68);
-  theme.axis = mixed(background, text, 0.5);
-  theme.grid = mixed(background, text, 0.13);
-  theme.accent = accent;
-  theme.warning = theme.dark ? QColor(0xff, 0x8a, 0x80) : QColor(0xb7, 0x1c, 0x1c);
-  theme.box = mixed(background, text, 0.06);
-  return theme;
-}
-
-}  // namespace
-
-PlotTheme PlotTheme::fromPalette(const QPalette& palette) {
-  return themed(palette.color(QPalette::Base), palette.color(QPalette::Text),
-                palette.color(QPalette::Highlight));
-}
-
-PlotTheme PlotTheme::paper() {
-  return themed(Qt::white, QColor(0x20, 0x20, 0x20), QColor(0x30, 0x60, 0xc0));
-}
-
-QColor curveColor(const PlotTheme& theme, int series) {
+QColor curveColor(const inspector::Theme& theme, int series) {
   // Each at least 3:1 against its background, and in an order in which neighbours differ in lightness too.
   static constexpr std::array<QRgb, 8> light{0x1f5fbf, 0xb5460f, 0x2e7d32, 0x8e24aa,
                                              0x00727a, 0xad1457, 0x6d5b00, 0x455a64};
@@ -46,7 +14,7 @@ QColor curveColor(const PlotTheme& theme, int series) {
   return QColor::fromRgb((theme.dark ? dark : light)[static_cast<std::size_t>(series) % 8]);
 }
 
-QPen curvePen(const PlotTheme& theme, int series) {
+QPen curvePen(const inspector::Theme& theme, int series) {
   static const std::array<QList<qreal>, 5> dashes{
       QList<qreal>{}, {5, 2.5}, {1.2, 2}, {7, 2, 1.2, 2}, {3, 1.5, 3, 4}};
   QPen pen(curveColor(theme, series), 2.2);

@@ -3,23 +3,15 @@
 
 #include <QColor>
 #include <QPainterPath>
-#include <QPalette>
 #include <QPen>
+
+#include "inspector/ui/theme.h"
 
 namespace tapedeck::plots {
 
-struct PlotTheme {
-  bool dark = false;
-  QColor background, text, faintText, axis, grid, accent, warning, box;
-
-  static PlotTheme fromPalette(const QPalette& palette);
-  static PlotTheme paper();  ///< what files are written in: black on white
-  bool operator==(const PlotTheme&) const = default;
-};
-
 /// Of the series at a position in the list; colours repeat after 8 series, colour and dash together after 40.
-QColor curveColor(const PlotTheme& theme, int series);
-QPen curvePen(const PlotTheme& theme, int series);
+QColor curveColor(const inspector::Theme& theme, int series);
+QPen curvePen(const inspector::Theme& theme, int series);
 /// Around (0, 0), about 7 pixels across.
 QPainterPath curveMarker(int series);
 

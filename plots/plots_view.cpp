@@ -206,7 +206,7 @@ PlotsView::PlotsView(SeriesModel* model, Session* session, QWidget* parent)
   layout->setSpacing(0);
   d_->makeToolBar(layout);
   d_->chart = new PlotChart;
-  d_->chart->setPlotTheme(PlotTheme::fromPalette(palette()));
+  d_->chart->setTheme(inspector::Theme::fromPalette(palette()));
   d_->canvas = new PlotCanvas(d_->chart, this);
   auto* empty = new QLabel(tr("No curves yet.<br><br>A cell draws one with<br>"
                               "<code>tf.summary.scalar(\"loss\", value, step)</code><br>"
@@ -309,7 +309,7 @@ void PlotsView::exportTo(const QString& path) {
 
 void PlotsView::changeEvent(QEvent* event) {
   if (event->type() == QEvent::PaletteChange && d_->chart)
-    d_->chart->setPlotTheme(PlotTheme::fromPalette(palette()));
+    d_->chart->setTheme(inspector::Theme::fromPalette(palette()));
   QWidget::changeEvent(event);
 }
 

@@ -105,7 +105,7 @@ Actions::Actions(QWidget* window) : QObject(window) {
     action->setObjectName(row.id);
     inspector::setKey(action, {QKeySequence(QString::fromUtf8(row.key))}, QString::fromUtf8(row.tip));
     action->setCheckable(row.checkable);
-    if (row.icon) action->setIcon(icon(row.icon));
+    if (row.icon) action->setIcon(inspector::icon(row.icon));
     window->addAction(action);
     order_ << row.id;
     actions_.insert(row.id, action);

@@ -11,7 +11,7 @@
 #include "app/notebook/view/notebook_view.h"
 #include "app/shell/keys_window.h"
 #include "app/shell/main_window.h"
-#include "inspector/ui/theme.h"
+#include "inspector/ui/appearance.h"
 
 namespace tapedeck::app {
 

@@ -11,8 +11,8 @@
 #include "app/shell/panel_docks.h"
 #include "app/shell/samples.h"
 #include "app/shell/workspace_menu.h"
+#include "inspector/ui/appearance.h"
 #include "inspector/ui/keyed_action.h"
-#include "inspector/ui/theme.h"
 
 namespace tapedeck::app {
 namespace {
@@ -45,20 +45,21 @@ void addThemes(QMenu* menu) {
   themes->setToolTipsVisible(true);
   auto* group = new QActionGroup(themes);
   const struct {
-    Theme theme;
+    inspector::Appearance theme;
     const char *text, *key, *tip;
-  } rows[] = {{Theme::system, "&As the desktop", "Ctrl+Shift+F5", "Light or dark as the desktop is"},
-              {Theme::light, "&Light", "Ctrl+Shift+F6", "Dark text on a light ground"},
-              {Theme::dark, "&Dark", "Ctrl+Shift+F7", "Light text on a dark ground"}};
+  } rows[] = {
+      {inspector::Appearance::system, "&As the desktop", "Ctrl+Shift+F5", "Light or dark as the desktop is"},
+      {inspector::Appearance::light, "&Light", "Ctrl+Shift+F6", "Dark text on a light ground"},
+      {inspector::Appearance::dark, "&Dark", "Ctrl+Shift+F7", "Light text on a dark ground"}};
   for (const auto& row : rows) {
     QAction* action = themes->addAction(row.text);
     action->setCheckable(true);
-    action->setChecked(savedTheme() == row.theme);
+    action->setChecked(inspector::savedAppearance() == row.theme);
     inspector::setKey(action, {QKeySequence(row.key)}, row.tip);
     group->addAction(action);
     QObject::connect(action, &QAction::triggered, themes, [theme = row.theme] {
-      saveTheme(theme);
-      applyTheme(theme);
+      inspector::saveAppearance(theme);
+      inspector::applyAppearance(theme);
     });
   }
 }

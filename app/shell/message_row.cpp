@@ -7,8 +7,8 @@
 #include <QPushButton>
 #include <QToolButton>
 
-#include "inspector/ui/canvas/theme.h"
 #include "inspector/ui/icons.h"
+#include "inspector/ui/theme.h"
 
 namespace tapedeck::app {
 namespace {
@@ -62,7 +62,7 @@ MessageRow::MessageRow(MessageBar::Kind kind, const QString& sentence,
   }
   auto* close = new QToolButton;
   close->setObjectName("closeMessage");
-  close->setIcon(icon("close"));
+  close->setIcon(inspector::icon("close"));
   close->setAutoRaise(true);
   close->setFocusPolicy(Qt::StrongFocus);
   close->setToolTip("Close this message (Ctrl+Shift+W)");
@@ -88,7 +88,7 @@ QColor MessageRow::colour() const {
 
 void MessageRow::paintSymbol() {
   const qreal ratio = devicePixelRatioF();
-  symbol_->setPixmap(icon(nameOf(kind_), colour()).pixmap(QSize(symbol_size, symbol_size), ratio));
+  symbol_->setPixmap(inspector::iconPixmap(nameOf(kind_), colour(), symbol_size, ratio));
 }
 
 void MessageRow::setSentence(const QString& sentence) {

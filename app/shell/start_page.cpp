@@ -46,7 +46,7 @@ StartPage::StartPage(QWidget* parent) : QScrollArea(parent) {
 
   auto* title = new QHBoxLayout;
   auto* logo = new QLabel;
-  logo->setPixmap(icon("tapedeck").pixmap(64, 64));
+  logo->setPixmap(inspector::icon("tapedeck").pixmap(64, 64));
   title->addWidget(logo);
   auto* names = new QVBoxLayout;
   names->addWidget(heading("Tapedeck", 2.2));
@@ -56,11 +56,11 @@ StartPage::StartPage(QWidget* parent) : QScrollArea(parent) {
   rows->addLayout(title);
 
   auto* buttons = new QHBoxLayout;
-  auto* create = new QPushButton(icon("new"), "New notebook");
+  auto* create = new QPushButton(inspector::icon("new"), "New notebook");
   create->setObjectName("newNotebook");
   create->setToolTip("Start with an empty notebook (Ctrl+N)");
   connect(create, &QPushButton::clicked, this, &StartPage::newRequested);
-  auto* browse = new QPushButton(icon("open"), "Open…");
+  auto* browse = new QPushButton(inspector::icon("open"), "Open…");
   browse->setToolTip("Open a notebook file (Ctrl+O)");
   connect(browse, &QPushButton::clicked, this, &StartPage::browseRequested);
   buttons->addWidget(create);
@@ -101,7 +101,7 @@ void StartPage::addCard(QVBoxLayout* column, const QString& title, const QString
   card->setToolTip("Open " + path);
   card->setAccessibleName(title);
   card->setAccessibleDescription(text);
-  card->setIcon(icon("continue"));
+  card->setIcon(inspector::icon("continue"));
   card->setIconSize({18, 18});
   connect(card, &QCommandLinkButton::clicked, this, [this, path] { emit openRequested(path); });
   column->addWidget(card);

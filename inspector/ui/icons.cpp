@@ -14,24 +14,25 @@ static void registerIcons() {
   Q_INIT_RESOURCE(tapedeck);
 }
 
-namespace tapedeck::app {
+namespace tapedeck::inspector {
 namespace {
+
+void render(const QByteArray& svg, const QColor& color, QPainter* painter, const QRectF& rect) {
+  QByteArray coloured = svg;
+  coloured.replace("currentColor", color.name().toUtf8());
+  QSvgRenderer(coloured).render(painter, rect);
+}
 
 /// Paints when asked, so that a change of theme needs no new icons.
 class PaletteIcon : public QIconEngine {
  public:
-  explicit PaletteIcon(QByteArray svg, QColor colour = QColor()) : svg_(std::move(svg)), colour_(colour) {}
+  explicit PaletteIcon(QByteArray svg) : svg_(std::move(svg)) {}
 
   void paint(QPainter* painter, const QRect& rect, QIcon::Mode mode, QIcon::State) override {
     const auto group = mode == QIcon::Disabled ? QPalette::Disabled : QPalette::Active;
-    QByteArray coloured = svg_;
-    const QColor colour =
-        colour_.isValid() ? colour_ : QGuiApplication::palette().color(group, QPalette::ButtonText);
-    coloured.replace("currentColor", colour.name().toUtf8());
-    QSvgRenderer renderer(coloured);
     painter->save();
     if (mode == QIcon::Disabled) painter->setOpacity(0.45);
-    renderer.render(painter, QRectF(rect));
+    render(svg_, QGuiApplication::palette().color(group, QPalette::ButtonText), painter, QRectF(rect));
     painter->restore();
   }
 
@@ -43,28 +44,39 @@ class PaletteIcon : public QIconEngine {
     return pixmap;
   }
 
-  QIconEngine* clone() const override { return new PaletteIcon(svg_, colour_); }
+  QIconEngine* clone() const override { return new PaletteIcon(svg_); }
 
  private:
   QByteArray svg_;
-  QColor colour_;
 };
 
-}  // namespace
-
-QIcon icon(const QString& name) {
-  return icon(name, QColor());
-}
-
-QIcon icon(const QString& name, const QColor& colour) {
+QByteArray svgOf(const QString& name) {
   static const bool registered = [] {
     registerIcons();
     return true;
   }();
   Q_UNUSED(registered);
   QFile file(":/icons/" + name + ".svg");
-  if (!file.open(QIODevice::ReadOnly)) return {};
-  return QIcon(new PaletteIcon(file.readAll(), colour));
+  return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
 }
 
-}  // namespace tapedeck::app
+}  // namespace
+
+QIcon icon(const QString& name) {
+  const QByteArray svg = svgOf(name);
+  return svg.isEmpty() ? QIcon() : QIcon(new PaletteIcon(svg));
+}
+
+QPixmap iconPixmap(const QString& name, const QColor& color, int size, qreal devicePixelRatio) {
+  const int pixels = qRound(size * devicePixelRatio);
+  QPixmap pixmap(pixels, pixels);
+  pixmap.fill(Qt::transparent);
+  QPainter painter(&pixmap);
+  painter.setRenderHint(QPainter::Antialiasing);
+  render(svgOf(name), color, &painter, QRectF(0, 0, pixels, pixels));
+  painter.end();
+  pixmap.setDevicePixelRatio(devicePixelRatio);
+  return pixmap;
+}
+
+}  // namespace tapedeck::inspector

@@ -3,14 +3,14 @@
 
 #include <QColor>
 #include <QIcon>
+#include <QPixmap>
 #include <QString>
 
-namespace tapedeck::app {
+namespace tapedeck::inspector {
 
 /// Icon `name` of resources/icons, painted in the palette's text colour of the moment (dimmed when disabled).
 QIcon icon(const QString& name);
+/// The same in a colour of the caller's, `size` pixels of the screen's units square.
+QPixmap iconPixmap(const QString& name, const QColor& color, int size, qreal devicePixelRatio);
 
-/// The same in one colour, for a meaning that has one.
-QIcon icon(const QString& name, const QColor& colour);
-
-}  // namespace tapedeck::app
+}  // namespace tapedeck::inspector

@@ -1,72 +1,58 @@
 #include "inspector/ui/theme.h"
 
-#include <QApplication>
-#include <QSettings>
-#include <QStyle>
-#include <QStyleFactory>
+#include "inspector/ui/appearance.h"
 
-namespace tapedeck::app {
+namespace tapedeck::inspector {
+
 namespace {
 
-QPalette makePalette(QColor window, QColor base, QColor button, QColor text, QColor faint, QColor accent) {
-  QPalette palette;
-  palette.setColor(QPalette::Window, window);
-  palette.setColor(QPalette::WindowText, text);
-  palette.setColor(QPalette::Base, base);
-  palette.setColor(QPalette::AlternateBase, window);
-  palette.setColor(QPalette::Text, text);
-  palette.setColor(QPalette::Button, button);
-  palette.setColor(QPalette::ButtonText, text);
-  palette.setColor(QPalette::BrightText, Qt::white);
-  palette.setColor(QPalette::ToolTipBase, base);
-  palette.setColor(QPalette::ToolTipText, text);
-  palette.setColor(QPalette::PlaceholderText, faint);
-  palette.setColor(QPalette::Highlight, accent);
-  palette.setColor(QPalette::HighlightedText, Qt::white);
-  palette.setColor(QPalette::Link, accent);
-  palette.setColor(QPalette::LinkVisited, accent);
-  palette.setColor(QPalette::Light, button.lighter(115));
-  palette.setColor(QPalette::Midlight, button.lighter(107));
-  palette.setColor(QPalette::Mid, button.darker(125));
-  palette.setColor(QPalette::Dark, button.darker(150));
-  palette.setColor(QPalette::Shadow, Qt::black);
-  for (const auto role : {QPalette::WindowText, QPalette::Text, QPalette::ButtonText})
-    palette.setColor(QPalette::Disabled, role, faint);
-  palette.setColor(QPalette::Disabled, QPalette::Highlight, button.darker(115));
-  return palette;
+Tint tint(const QColor& background, const char* light, const char* dark, bool is_dark) {
+  const QColor stroke(is_dark ? dark : light);
+  return {mix(background, stroke, is_dark ? 0.20 : 0.11), stroke};
 }
 
-bool desktopIsDark() {
-  static const bool dark = QGuiApplication::palette().color(QPalette::Window).lightness() < 128;
-  return dark;
+void addTints(Theme& theme) {
+  const QColor& back = theme.background;
+  theme.forward = tint(back, "#1f5fae", "#7db1f2", theme.dark);
+  theme.backward = tint(back, "#b34700", "#f2a35e", theme.dark);
+  theme.variable = tint(back, "#1b7340", "#6fcf97", theme.dark);
+  theme.constant = tint(back, "#5b6570", "#a8b3bf", theme.dark);
+  theme.custom = tint(back, "#7b35b8", "#c79bf5", theme.dark);
+  theme.success = theme.variable.stroke;
+  theme.warning = tint(back, "#8a6100", "#f2cc60", theme.dark);
+  theme.error = tint(back, "#c01f2e", "#ff8a80", theme.dark);
 }
 
 }  // namespace
 
-QPalette lightPalette() {
-  return makePalette(QColor(0xf3f4f6), Qt::white, QColor(0xf0f1f3), QColor(0x1d2329), QColor(0x6d7782),
-                     QColor(0x1f6fb2));
+QColor mix(const QColor& under, const QColor& over, double amount) {
+  const auto channel = [amount](int a, int b) { return static_cast<int>(a + (b - a) * amount + 0.5); };
+  return QColor(channel(under.red(), over.red()), channel(under.green(), over.green()),
+                channel(under.blue(), over.blue()));
 }
 
-QPalette darkPalette() {
-  return makePalette(QColor(0x24272c), QColor(0x1b1e22), QColor(0x30343a), QColor(0xe4e7ea), QColor(0x8e97a1),
-                     QColor(0x3d8fd6));
+Theme Theme::fromPalette(const QPalette& palette) {
+  Theme theme;
+  theme.background = palette.color(QPalette::Active, QPalette::Base);
+  theme.text = palette.color(QPalette::Active, QPalette::Text);
+  theme.dark = theme.background.lightness() < theme.text.lightness();
+  theme.panel = mix(theme.background, theme.text, theme.dark ? 0.08 : 0.03);
+  theme.border = mix(theme.background, theme.text, 0.24);
+  theme.grid = mix(theme.background, theme.text, 0.09);
+  theme.axis = mix(theme.background, theme.text, 0.5);
+  theme.faintText = mix(theme.background, theme.text, 0.66);
+  theme.accent = palette.color(QPalette::Active, QPalette::Highlight);
+  theme.selection = mix(theme.background, theme.accent, theme.dark ? 0.45 : 0.28);
+  addTints(theme);
+  return theme;
 }
 
-void applyTheme(Theme theme) {
-  const bool dark = theme == Theme::dark || (theme == Theme::system && desktopIsDark());
-  if (QApplication::style()->objectName().compare("fusion", Qt::CaseInsensitive) != 0)
-    QApplication::setStyle(QStyleFactory::create("Fusion"));
-  QApplication::setPalette(dark ? darkPalette() : lightPalette());
+Theme Theme::light() {
+  return fromPalette(lightPalette());
 }
 
-Theme savedTheme() {
-  const QString name = QSettings().value("theme", "system").toString();
-  return name == "light" ? Theme::light : name == "dark" ? Theme::dark : Theme::system;
+Theme Theme::darkened() {
+  return fromPalette(darkPalette());
 }
 
-void saveTheme(Theme theme) {
-  QSettings().setValue("theme", theme == Theme::light ? "light" : theme == Theme::dark ? "dark" : "system");
-}
-
-}  // namespace tapedeck::app
+}  // namespace tapedeck::inspector

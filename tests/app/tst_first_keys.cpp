@@ -68,7 +68,7 @@ class TestFirstKeys : public QObject {
  private slots:
   void initTestCase() {
     useOwnSettings();
-    applyTheme(Theme::light);
+    inspector::applyAppearance(inspector::Appearance::light);
   }
   void cleanup() { window_.reset(); }
 

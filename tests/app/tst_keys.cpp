@@ -151,7 +151,7 @@ class TestKeys : public QObject {
  private slots:
   void initTestCase() {
     useOwnSettings();
-    applyTheme(Theme::light);
+    inspector::applyAppearance(inspector::Appearance::light);
   }
   void cleanup() { QSettings().clear(); }
 

@@ -55,7 +55,7 @@ class TestLook : public QObject {
     QFETCH(QSize, size);
     QFETCH(bool, dark);
     const QString name = QString("look-%1-%2").arg(size.width()).arg(dark ? "dark" : "light");
-    applyTheme(dark ? Theme::dark : Theme::light);
+    inspector::applyAppearance(dark ? inspector::Appearance::dark : inspector::Appearance::light);
     MainWindow window;
     window.setAttribute(Qt::WA_DeleteOnClose, false);
     window.move(0, 0);

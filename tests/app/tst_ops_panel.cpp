@@ -63,7 +63,7 @@ class TestOpsPanel : public QObject {
  private slots:
   void initTestCase() {
     useOwnSettings();
-    applyTheme(Theme::light);
+    inspector::applyAppearance(inspector::Appearance::light);
   }
   void cleanup() { window_.reset(); }
 

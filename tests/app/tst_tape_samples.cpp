@@ -80,7 +80,7 @@ class TestTapeSamples : public QObject {
  private slots:
   void initTestCase() {
     useOwnSettings();
-    applyTheme(Theme::light);
+    inspector::applyAppearance(inspector::Appearance::light);
   }
   void cleanup() { window_.reset(); }
 

@@ -45,7 +45,7 @@ class TestTensorPanel : public QObject {
  private slots:
   void initTestCase() {
     useOwnSettings();
-    applyTheme(Theme::light);
+    inspector::applyAppearance(inspector::Appearance::light);
   }
   void init() {
     window_ = std::make_unique<MainWindow>();
@@ -131,12 +131,15 @@ class TestTensorPanel : public QObject {
       const QImage image = widget->grab().toImage();
       return image.pixelColor(3, image.height() / 2).lightness() < 128;
     };
-    for (const Theme theme : {Theme::dark, Theme::light, Theme::dark}) {
-      applyTheme(theme);
-      for (const char* text : {"Heat map", "pinned"}) QTRY_COMPARE(dark(button(text)), theme == Theme::dark);
-      screenshot(window_.get(), theme == Theme::dark ? "panels-live-dark" : "panels-live-light");
+    for (const inspector::Appearance theme :
+         {inspector::Appearance::dark, inspector::Appearance::light, inspector::Appearance::dark}) {
+      inspector::applyAppearance(theme);
+      for (const char* text : {"Heat map", "pinned"})
+        QTRY_COMPARE(dark(button(text)), theme == inspector::Appearance::dark);
+      screenshot(window_.get(),
+                 theme == inspector::Appearance::dark ? "panels-live-dark" : "panels-live-light");
     }
-    applyTheme(Theme::light);
+    inspector::applyAppearance(inspector::Appearance::light);
   }
 };
 

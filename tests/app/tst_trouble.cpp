@@ -65,7 +65,7 @@ class TestTrouble : public QObject {
  private slots:
   void initTestCase() {
     useOwnSettings();
-    applyTheme(Theme::light);
+    inspector::applyAppearance(inspector::Appearance::light);
   }
 
   void filesThatAreNoNotebooksAreRefusedByName_data() {

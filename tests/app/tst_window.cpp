@@ -23,7 +23,7 @@ class TestWindow : public QObject {
  private slots:
   void initTestCase() {
     useOwnSettings();
-    applyTheme(Theme::light);
+    inspector::applyAppearance(inspector::Appearance::light);
   }
   void cleanup() { QSettings().clear(); }
 

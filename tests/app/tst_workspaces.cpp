@@ -93,7 +93,7 @@ class TestWorkspaces : public QObject {
  private slots:
   void initTestCase() {
     useOwnSettings();
-    applyTheme(Theme::light);
+    inspector::applyAppearance(inspector::Appearance::light);
   }
   void cleanup() { QSettings().clear(); }
 
@@ -284,7 +284,7 @@ class TestWorkspaces : public QObject {
     QFETCH(QSize, size);
     QFETCH(bool, dark);
     // Switched while the window lives: everything in it follows.
-    applyTheme(dark ? Theme::light : Theme::dark);
+    inspector::applyAppearance(dark ? inspector::Appearance::light : inspector::Appearance::dark);
     const auto window = open({loop, "tf.reshape(tf.range(12.), [3, 4]) * 2."}, size);
     QTest::keyClick(window.get(), Qt::Key_Return, Qt::ShiftModifier);
     QTRY_VERIFY_WITH_TIMEOUT(!window->series()->names().isEmpty(), patience);
@@ -293,7 +293,7 @@ class TestWorkspaces : public QObject {
     window->messages()->show(MessageBar::Kind::warning, "An offer, with what can be done about it.",
                              {{"Do it", [] {}}, {"Leave it", [] {}}});
     window->messages()->show(MessageBar::Kind::information, "Something to know.");
-    applyTheme(dark ? Theme::dark : Theme::light);
+    inspector::applyAppearance(dark ? inspector::Appearance::dark : inspector::Appearance::light);
     for (int position = 1; position <= 4; ++position) {
       choose(*window, position);
       QTest::qWait(200);
@@ -303,7 +303,7 @@ class TestWorkspaces : public QObject {
       QCOMPARE(window->size(), size);
       if (position == 1) window->messages()->dismiss();
     }
-    applyTheme(Theme::light);
+    inspector::applyAppearance(inspector::Appearance::light);
   }
 };
 

@@ -52,7 +52,7 @@ class TestWriting : public QObject {
  private slots:
   void initTestCase() {
     useOwnSettings();
-    applyTheme(Theme::light);
+    inspector::applyAppearance(inspector::Appearance::light);
   }
   void cleanup() { window_.reset(); }
 

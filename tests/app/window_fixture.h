@@ -15,7 +15,7 @@
 #include "inspector/panels/ops/timeline_view.h"
 #include "inspector/panels/tape/tape_view.h"
 #include "inspector/panels/tensor/tensor_view.h"
-#include "inspector/ui/theme.h"
+#include "inspector/ui/appearance.h"
 #include "plots/plots_view.h"
 
 namespace tapedeck::app {

@@ -11,7 +11,7 @@
 #include "app/notebook/view/notebook_keys.h"
 #include "app/notebook/view/outline.h"
 #include "app/notebook/view/outline_model.h"
-#include "inspector/ui/theme.h"
+#include "inspector/ui/appearance.h"
 #include "tests/notebook/notebook_window.h"
 
 using namespace tapedeck::app;
@@ -118,7 +118,7 @@ class TestNotebookNavigation : public QObject {
   void theToolsCoverNoText() {
     QFETCH(int, width);
     QFETCH(bool, dark);
-    applyTheme(dark ? Theme::dark : Theme::light);
+    inspector::applyAppearance(dark ? inspector::Appearance::dark : inspector::Appearance::light);
     const std::string line(220, 'a');
     Window window(
         {codeCell("a", line + "\nb = '🎞 wide'", json::array({stream(line + "\n" + line + "\n")})),
@@ -140,7 +140,7 @@ class TestNotebookNavigation : public QObject {
         window.view.grab().save(
             QString("%1/screenshots/cell-tools-%2.png").arg(TAPEDECK_BUILD_DIR, QTest::currentDataTag()));
     }
-    applyTheme(Theme::light);
+    inspector::applyAppearance(inspector::Appearance::light);
   }
 
   /// Switched while the notebook is open, the theme reaches what was made and what was not, in sight or out
@@ -152,11 +152,11 @@ class TestNotebookNavigation : public QObject {
       cells.push_back(codeCell("c" + n, "x = 1\ny = 2\nz = '🎞'", json::array({stream("out\n")})));
       cells.push_back(markdownCell("m" + n, "## Part\n\ntext"));
     }
-    applyTheme(Theme::light);
+    inspector::applyAppearance(inspector::Appearance::light);
     Window window(cells);
     for (int i = 0; i < 6; ++i) window.key(Qt::Key_PageDown);
     window.view.askInput("c0", "Name: ", false);
-    applyTheme(Theme::dark);
+    inspector::applyAppearance(inspector::Appearance::dark);
     QCoreApplication::processEvents();
     for (int i = 0; i < window.document.cellCount(); ++i) {
       window.view.setCurrentCell(i, false);
@@ -170,7 +170,7 @@ class TestNotebookNavigation : public QObject {
       QVERIFY2(light * 8 < picture.width() * picture.height() / 4, qPrintable(QString::number(i)));
     }
     window.view.grab().save(TAPEDECK_BUILD_DIR "/screenshots/notebook-switched-to-dark.png");
-    applyTheme(Theme::light);
+    inspector::applyAppearance(inspector::Appearance::light);
   }
 
   void theToolsAreReachedByKeys() {

@@ -6,8 +6,8 @@
 #include "app/notebook/output/ansi.h"
 #include "app/notebook/output/html_sanitizer.h"
 #include "app/notebook/output/maths.h"
+#include "app/notebook/output/notebook_theme.h"
 #include "app/notebook/output/svg_check.h"
-#include "app/notebook/output/theme.h"
 
 using namespace tapedeck::app;
 

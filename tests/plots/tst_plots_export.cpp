@@ -96,7 +96,7 @@ void TestPlotsExport::writesPngOfTheAskedSize() {
   int inked = 0;
   for (int x = 0; x < image.width(); ++x)
     for (int y = 0; y < image.height(); ++y)
-      inked += image.pixelColor(x, y) == plots::curveColor(plots::PlotTheme::paper(), 0);
+      inked += image.pixelColor(x, y) == plots::curveColor(inspector::Theme::light(), 0);
   QVERIFY(inked > 500);
 }
 

@@ -78,7 +78,7 @@ void TestPlotsView::drawsWhatArrives() {
   keep(&window.view, "plots_light");
   // The curve is where its values are: its colour is at a point of it, and not above it.
   const QImage image = window.viewport()->grab().toImage();
-  const QColor ink = plots::curveColor(window.view.chart()->plotTheme(), 0);
+  const QColor ink = plots::curveColor(window.view.chart()->theme(), 0);
   const auto isInked = [&](QPoint at) {
     for (int dx = -3; dx <= 3; ++dx)
       for (int dy = -3; dy <= 3; ++dy) {
@@ -262,7 +262,7 @@ void TestPlotsView::pointsThatStandApartHaveMarkersAndOthersNone() {
   /// How tall the curve is at a place between two pixels of it.
   const auto tallest = [&](double from, double to) {
     const QImage image = window.viewport()->grab().toImage();
-    const QColor ink = plots::curveColor(window.view.chart()->plotTheme(), 0);
+    const QColor ink = plots::curveColor(window.view.chart()->theme(), 0);
     int most = 0;
     for (int x = window.at(from, 1).x(); x <= window.at(to, 1).x(); ++x) {
       int inked = 0;
@@ -356,7 +356,7 @@ void TestPlotsView::followsThePalette() {
   window.add("loss", 50, falling);
   window.add("accuracy", 50, rising);
   window.add("third", 50, [](int i) { return 0.5 + 0.3 * std::sin(0.3 * i); });
-  QVERIFY(window.view.chart()->plotTheme().dark);
+  QVERIFY(window.view.chart()->theme().dark);
   const QImage image = window.viewport()->grab().toImage();
   QVERIFY(image.pixelColor(1, 1).lightness() < 80);
   keep(&window.view, "plots_dark_small");
@@ -364,7 +364,7 @@ void TestPlotsView::followsThePalette() {
   window.settle();
   keep(&window.view, "plots_dark_large");
   window.view.setPalette(QPalette(Qt::lightGray));
-  QVERIFY(!window.view.chart()->plotTheme().dark);
+  QVERIFY(!window.view.chart()->theme().dark);
 }
 
 void TestPlotsView::startsOverWithTheSession() {

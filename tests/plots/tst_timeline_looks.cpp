@@ -7,7 +7,7 @@
 
 #include "inspector/panels/ops/timeline_columns.h"
 #include "inspector/panels/ops/timeline_view.h"
-#include "inspector/ui/theme.h"
+#include "inspector/ui/appearance.h"
 #include "tests/model/fake_source.h"
 
 using namespace tapedeck;
@@ -82,7 +82,7 @@ class TestTimelineLooks : public QObject {
     QCoreApplication::setOrganizationName("tapedeck-test");
     QSettings::setPath(QSettings::NativeFormat, QSettings::UserScope, home_.path());
   }
-  void init() { app::applyTheme(app::Theme::light); }
+  void init() { inspector::applyAppearance(inspector::Appearance::light); }
   void cleanup() { QSettings().clear(); }
 
   void nothingThatMattersIsCut_data() {
@@ -183,8 +183,8 @@ class TestTimelineLooks : public QObject {
   void theSelectedRowIsSeenInBothThemes() {
     Window window(someRecords(20), {900, 330});
     QTRY_COMPARE(window.session.cursor(), 20u);
-    for (const auto theme : {app::Theme::dark, app::Theme::light}) {
-      app::applyTheme(theme);
+    for (const auto theme : {inspector::Appearance::dark, inspector::Appearance::light}) {
+      inspector::applyAppearance(theme);
       window.session.setCursor(7);
       window.table()->verticalScrollBar()->setValue(0);
       QTest::qWait(50);
@@ -195,8 +195,8 @@ class TestTimelineLooks : public QObject {
       };
       QVERIFY(std::abs(ground(6).lightness() - ground(5).lightness()) > 25 ||
               std::abs(ground(6).hslSaturation() - ground(5).hslSaturation()) > 60);
-      keep(&window.view, theme == app::Theme::dark ? "ops-live-dark" : "ops-live-light");
-      QCOMPARE(ground(5).lightness() < 128, theme == app::Theme::dark);
+      keep(&window.view, theme == inspector::Appearance::dark ? "ops-live-dark" : "ops-live-light");
+      QCOMPARE(ground(5).lightness() < 128, theme == inspector::Appearance::dark);
     }
   }
 

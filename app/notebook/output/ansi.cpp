@@ -95,7 +95,7 @@ QTextCharFormat AnsiStyle::format(const NotebookTheme& theme) const {
   QColor front = foreground < 0 ? theme.text : toColor(foreground, theme);
   QColor back = background < 0 ? QColor() : toColor(background, theme);
   if (inverse) {
-    const QColor page = back.isValid() ? back : theme.page;
+    const QColor page = back.isValid() ? back : theme.background;
     back = front;
     front = page;
   } else if (back.isValid() && (foreground < 0 || contrast(front, back) < least_contrast)) {

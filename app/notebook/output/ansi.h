@@ -5,7 +5,7 @@
 #include <QTextCharFormat>
 #include <vector>
 
-#include "app/notebook/output/theme.h"
+#include "app/notebook/output/notebook_theme.h"
 
 namespace tapedeck::app {
 

@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "app/notebook/output/block.h"
-#include "app/notebook/output/theme.h"
+#include "app/notebook/output/notebook_theme.h"
 
 class QSvgRenderer;
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "app/notebook/output/block.h"
-#include "app/notebook/output/theme.h"
+#include "app/notebook/output/notebook_theme.h"
 
 class QLabel;
 class QLineEdit;

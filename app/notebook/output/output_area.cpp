@@ -194,7 +194,7 @@ void OutputArea::place() {
 void OutputArea::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   painter.setFont(theme_.codeFont);
-  painter.setPen(theme_.muted);
+  painter.setPen(theme_.faintText);
   const QFontMetrics metrics(theme_.codeFont);
   for (const Row& row : rows_) {
     if (row.prompt.isEmpty()) continue;

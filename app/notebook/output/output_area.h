@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "app/notebook/output/block.h"
+#include "app/notebook/output/notebook_theme.h"
 #include "app/notebook/output/output_news.h"
-#include "app/notebook/output/theme.h"
 
 class QToolButton;
 

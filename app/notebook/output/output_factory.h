@@ -5,7 +5,7 @@
 #include <string>
 
 #include "app/notebook/output/block.h"
-#include "app/notebook/output/theme.h"
+#include "app/notebook/output/notebook_theme.h"
 
 namespace tapedeck::app {
 

@@ -8,8 +8,8 @@
 #include <memory>
 
 #include "app/notebook/output/html_writer.h"
+#include "app/notebook/output/notebook_theme.h"
 #include "app/notebook/output/picture_source.h"
-#include "app/notebook/output/theme.h"
 
 namespace tapedeck::app {
 

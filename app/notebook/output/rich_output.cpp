@@ -55,7 +55,7 @@ void RichOutput::setNote(const QString& sentence) {
   view_->setAccessibleName(sentence);
   view_->document()->setDefaultFont(theme_.textFont);
   view_->document()->setHtml(
-      QString("<p style=\"color: %1\"><i>%2</i></p>").arg(theme_.muted.name(), sentence.toHtmlEscaped()));
+      QString("<p style=\"color: %1\"><i>%2</i></p>").arg(theme_.faintText.name(), sentence.toHtmlEscaped()));
   contentsChanged();
 }
 
@@ -98,9 +98,10 @@ void RichOutput::showPlaceholder() {
   // Of HTML, tags and styles come first: its plain text says more.
   const QString begin = text_.kind == RichText::Kind::markdown ? text_.source : text_.plain;
   const QString sentence = QString("Preparing %1 of text …").arg(size);
-  document->setHtml(QString("<p style=\"color: %1\"><i>%2</i></p><pre style=\"white-space: pre-wrap; color: "
-                            "%1\">%3</pre>")
-                        .arg(theme_.muted.name(), sentence, begin.left(placeholder_length).toHtmlEscaped()));
+  document->setHtml(
+      QString("<p style=\"color: %1\"><i>%2</i></p><pre style=\"white-space: pre-wrap; color: "
+              "%1\">%3</pre>")
+          .arg(theme_.faintText.name(), sentence, begin.left(placeholder_length).toHtmlEscaped()));
 }
 
 int RichOutput::computeHeight(int width) {

@@ -123,14 +123,14 @@ QString richStyleSheet(const NotebookTheme& theme, bool markdown) {
     sheet += QString(
                  "blockquote { margin-left: 18px; margin-right: 8px; color: %1; font-style: italic; }"
                  "code, kbd, samp, tt { background-color: %2; }")
-                 .arg(theme.muted.name(), theme.codeBackground.name());
+                 .arg(theme.faintText.name(), theme.codeBackground.name());
   } else {
     sheet += QString(
                  "table { border-collapse: collapse; border-width: 0px; border-color: %1; } .dataframe td, "
                  ".dataframe th { text-align: right; }"
                  "th { padding: 4px 9px; border-bottom: 1px solid %2; font-weight: 600; }"
                  "td { padding: 3px 9px; border-bottom: 1px solid %2; }")
-                 .arg(theme.muted.name(), theme.border.name());
+                 .arg(theme.faintText.name(), theme.border.name());
   }
   return sheet;
 }

@@ -3,7 +3,7 @@
 
 #include <QTextDocument>
 
-#include "app/notebook/output/theme.h"
+#include "app/notebook/output/notebook_theme.h"
 
 namespace tapedeck::app {
 

@@ -11,7 +11,6 @@
 #include <QTimer>
 #include <QToolButton>
 
-#include "app/notebook/output/icons.h"
 #include "app/notebook/output/static_text.h"
 #include "app/notebook/output/wheel.h"
 

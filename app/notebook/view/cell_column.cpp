@@ -4,10 +4,10 @@
 #include <QLabel>
 #include <QToolButton>
 
-#include "app/notebook/output/icons.h"
 #include "app/notebook/output/output_area.h"
 #include "app/notebook/view/cell_metrics.h"
 #include "app/notebook/view/cell_widget.h"
+#include "inspector/ui/icons.h"
 
 namespace tapedeck::app {
 
@@ -40,13 +40,13 @@ QToolButton* CellColumn::addButton(const QString& text, const QString& tip, Cell
 }
 
 void CellColumn::setTheme(const NotebookTheme& theme) {
-  for (QToolButton* button : {code_, markdown_}) button->setIcon(makeIcon(Icon::add, theme.muted));
+  for (QToolButton* button : {code_, markdown_}) button->setIcon(inspector::icon("add"));
   bar_->setStyleSheet(
       QString("QToolButton { border: 1px solid %1; border-radius: 4px; padding: 3px 8px; color: %2; "
               "background: transparent; }"
               "QToolButton:hover, QToolButton:focus { background: %3; color: %4; }"
               "QLabel { color: %2; }")
-          .arg(theme.border.name(), theme.muted.name(), theme.hover.name(), theme.text.name()));
+          .arg(theme.border.name(), theme.faintText.name(), theme.hover.name(), theme.text.name()));
   bar_->layout()->setContentsMargins(gutterWidth(theme), 2, 0, 2);
   contentsChanged();
 }

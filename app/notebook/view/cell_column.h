@@ -5,7 +5,7 @@
 
 #include "app/notebook/document/document.h"
 #include "app/notebook/output/block.h"
-#include "app/notebook/output/theme.h"
+#include "app/notebook/output/notebook_theme.h"
 
 class QLabel;
 class QToolButton;

@@ -5,7 +5,6 @@
 #include <QPainterPath>
 #include <QToolTip>
 
-#include "app/notebook/output/icons.h"
 #include "app/notebook/output/input_line.h"
 #include "app/notebook/output/output_area.h"
 #include "app/notebook/output/rich_output.h"
@@ -13,6 +12,7 @@
 #include "app/notebook/view/cell_widget.h"
 #include "app/notebook/view/code_editor.h"
 #include "app/notebook/view/source_excerpt.h"
+#include "inspector/ui/icons.h"
 
 namespace tapedeck::app {
 
@@ -172,13 +172,13 @@ void CellWidget::paintGutter(QPainter& painter) const {
     prompt = "md";
   }
   painter.setFont(theme_.codeFont);
-  painter.setPen(theme_.muted);
+  painter.setPen(theme_.faintText);
   painter.drawText(QRect(left, y, right - left, code.lineSpacing()), Qt::AlignRight | Qt::AlignVCenter,
                    prompt);
   y += code.lineSpacing() + 1;
 
   QString word = state_ == CellState::busy && input_ != nullptr ? QString("input") : stateWord();
-  QColor color = theme_.muted;
+  QColor color = theme_.faintText;
   if (state_ == CellState::busy) color = theme_.busy;
   if (state_ == CellState::done) color = theme_.success;
   if (state_ == CellState::failed || state_ == CellState::killed) color = theme_.failure;
@@ -197,11 +197,11 @@ void CellWidget::paintGutter(QPainter& painter) const {
     painter.drawArc(QRectF(mark).adjusted(1, 1, -1, -1), -spinner_ * 16, 270 * 16);
     return;
   }
-  const Icon icon = state_ == CellState::done     ? Icon::tick
-                    : state_ == CellState::failed ? Icon::cross
-                    : state_ == CellState::killed ? Icon::warning
-                                                  : Icon::queued;
-  painter.drawPixmap(mark.topLeft(), iconPixmap(icon, color, size, devicePixelRatioF()));
+  const char* const icon = state_ == CellState::done     ? "tick"
+                           : state_ == CellState::failed ? "cross"
+                           : state_ == CellState::killed ? "warning"
+                                                         : "queued";
+  painter.drawPixmap(mark.topLeft(), inspector::iconPixmap(icon, color, size, devicePixelRatioF()));
 }
 
 // ---- mouse ----

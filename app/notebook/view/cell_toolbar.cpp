@@ -5,15 +5,15 @@
 #include <QToolButton>
 #include <algorithm>
 
-#include "app/notebook/output/icons.h"
 #include "app/notebook/view/cell_metrics.h"
 #include "app/notebook/view/notebook_keys.h"
+#include "inspector/ui/icons.h"
 
 namespace tapedeck::app {
 namespace {
 
 struct Look {
-  Icon icon;
+  const char* icon;
   QString name;
   NotebookCommand command;  ///< what the tooltip names the key of
 };
@@ -22,20 +22,20 @@ Look lookOf(CellAction action, CellType type) {
   using C = NotebookCommand;
   switch (action) {
     case CellAction::run:
-      return {Icon::run, type == CellType::markdown ? "Show this cell as text" : "Run this cell", C::run};
+      return {"run", type == CellType::markdown ? "Show this cell as text" : "Run this cell", C::run};
     case CellAction::moveUp:
-      return {Icon::up, "Move this cell up", C::moveUp};
+      return {"up", "Move this cell up", C::moveUp};
     case CellAction::moveDown:
-      return {Icon::down, "Move this cell down", C::moveDown};
+      return {"down", "Move this cell down", C::moveDown};
     case CellAction::insertBelow:
-      return {Icon::add, "Insert a cell below", C::insertBelow};
+      return {"add", "Insert a cell below", C::insertBelow};
     case CellAction::changeType:
-      return type == CellType::code ? Look{Icon::markdown, "Make this a Markdown cell", C::toMarkdown}
-                                    : Look{Icon::code, "Make this a code cell", C::toCode};
+      return type == CellType::code ? Look{"markdown", "Make this a Markdown cell", C::toMarkdown}
+                                    : Look{"code", "Make this a code cell", C::toCode};
     case CellAction::remove:
-      return {Icon::remove, "Delete this cell", C::remove};
+      return {"delete", "Delete this cell", C::remove};
   }
-  return {Icon::run, "", C::run};
+  return {"run", "", C::run};
 }
 
 constexpr CellAction all_actions[] = {CellAction::run,         CellAction::moveUp,     CellAction::moveDown,
@@ -75,11 +75,12 @@ QToolButton* CellToolbar::button(CellAction action) const {
 
 void CellToolbar::setTheme(const NotebookTheme& theme) {
   theme_ = theme;
-  setStyleSheet(QString("#cellToolbar { background: %1; border: 1px solid %2; border-radius: 4px; }"
-                        "#cellToolbar QToolButton { border: 1px solid transparent; border-radius: 3px; }"
-                        "#cellToolbar QToolButton:hover { background: %3; }"
-                        "#cellToolbar QToolButton:focus { background: %3; border-color: %4; }")
-                    .arg(theme.page.name(), theme.border.name(), theme.hover.name(), theme.accent.name()));
+  setStyleSheet(
+      QString("#cellToolbar { background: %1; border: 1px solid %2; border-radius: 4px; }"
+              "#cellToolbar QToolButton { border: 1px solid transparent; border-radius: 3px; }"
+              "#cellToolbar QToolButton:hover { background: %3; }"
+              "#cellToolbar QToolButton:focus { background: %3; border-color: %4; }")
+          .arg(theme.background.name(), theme.border.name(), theme.hover.name(), theme.accent.name()));
   refresh();
 }
 
@@ -95,7 +96,7 @@ void CellToolbar::setCell(const QString& id, CellType type, bool first, bool las
 void CellToolbar::refresh() {
   for (const CellAction action : all_actions) {
     const Look look = lookOf(action, type_);
-    button(action)->setIcon(makeIcon(look.icon, theme_.text));
+    button(action)->setIcon(inspector::icon(look.icon));
     button(action)->setToolTip(QString("%1 (%2)").arg(look.name, keyText(look.command)));
     button(action)->setAccessibleName(look.name);
   }

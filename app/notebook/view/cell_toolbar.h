@@ -4,7 +4,7 @@
 #include <QFrame>
 
 #include "app/notebook/document/document.h"
-#include "app/notebook/output/theme.h"
+#include "app/notebook/output/notebook_theme.h"
 
 class QToolButton;
 

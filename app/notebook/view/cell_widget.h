@@ -2,8 +2,8 @@
 #pragma once
 
 #include "app/notebook/output/block.h"
+#include "app/notebook/output/notebook_theme.h"
 #include "app/notebook/output/output_news.h"
-#include "app/notebook/output/theme.h"
 #include "app/notebook/view/notebook_view.h"
 
 namespace tapedeck::app {

@@ -86,7 +86,7 @@ void CodeEditor::setTheme(const NotebookTheme& theme) {
   setSelectionBackgroundColor(theme.dark ? selection.darker(230) : selection.lighter(185));
   resetSelectionForegroundColor();
   setMarginsBackgroundColor(theme.editor);
-  setMarginsForegroundColor(theme.muted);
+  setMarginsForegroundColor(theme.faintText);
   setMarginBackgroundColor(symbol_margin, theme.editor);
   QFont numbers = theme.codeFont;
   numbers.setPointSize(std::max(5, numbers.pointSize() - 1));

@@ -3,7 +3,7 @@
 
 #include <Qsci/qsciscintilla.h>
 
-#include "app/notebook/output/theme.h"
+#include "app/notebook/output/notebook_theme.h"
 #include "app/notebook/view/notebook_keys.h"
 
 class QLabel;

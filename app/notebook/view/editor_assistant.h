@@ -4,7 +4,7 @@
 #include <QObject>
 #include <QPointer>
 
-#include "app/notebook/output/theme.h"
+#include "app/notebook/output/notebook_theme.h"
 
 class QKeyEvent;
 

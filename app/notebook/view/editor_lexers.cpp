@@ -92,7 +92,7 @@ QsciLexer* makeMarkdownLexer(const NotebookTheme& theme, QObject* parent) {
     lexer->setColor(theme.string, style);
   }
   lexer->setColor(theme.link, L::Link);
-  lexer->setColor(theme.muted, L::BlockQuote);
+  lexer->setColor(theme.faintText, L::BlockQuote);
   for (const int style : {L::Prechar, L::OrderedListItem, L::UnorderedListItem}) {
     lexer->setColor(theme.keyword, style);
   }

@@ -1,7 +1,7 @@
 // The colours of code, given to QScintilla's lexers.
 #pragma once
 
-#include "app/notebook/output/theme.h"
+#include "app/notebook/output/notebook_theme.h"
 
 class QsciLexer;
 class QObject;

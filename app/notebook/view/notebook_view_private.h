@@ -6,7 +6,7 @@
 #include <QPointer>
 #include <QTimer>
 
-#include "app/notebook/output/theme.h"
+#include "app/notebook/output/notebook_theme.h"
 #include "app/notebook/view/cell_column.h"
 #include "app/notebook/view/cell_toolbar.h"
 #include "app/notebook/view/notebook_keys.h"

@@ -26,7 +26,7 @@ void frame(QFrame* popup, const NotebookTheme& theme) {
                                "QListWidget, QTextEdit { border: none; background: %1; color: %2; }"
                                "QListWidget::item { padding: 1px 6px; }"
                                "QListWidget::item:selected { background: %4; color: %5; }")
-                           .arg(theme.page.name(), theme.text.name(), theme.border.name(),
+                           .arg(theme.background.name(), theme.text.name(), theme.border.name(),
                                 theme.accent.name(), QColor(Qt::white).name()));
 }
 

@@ -3,7 +3,7 @@
 
 #include <QFrame>
 
-#include "app/notebook/output/theme.h"
+#include "app/notebook/output/notebook_theme.h"
 
 class QKeyEvent;
 class QListWidget;

@@ -5,7 +5,7 @@
 #include <QWidget>
 #include <optional>
 
-#include "app/notebook/output/theme.h"
+#include "app/notebook/output/notebook_theme.h"
 
 class QLabel;
 

@@ -5,7 +5,7 @@
 #include <QAbstractItemView>
 #include <QStyledItemDelegate>
 
-#include "inspector/ui/canvas/theme.h"
+#include "inspector/ui/theme.h"
 
 namespace tapedeck::inspector {
 

@@ -8,7 +8,7 @@
 #include <QStringList>
 
 #include "inspector/model/tape_graph.h"
-#include "inspector/ui/canvas/theme.h"
+#include "inspector/ui/theme.h"
 
 namespace tapedeck::inspector {
 

@@ -8,8 +8,8 @@
 
 #include "inspector/model/format.h"
 #include "inspector/model/notation.h"
-#include "inspector/ui/canvas/theme.h"
 #include "inspector/ui/eliding_label.h"
+#include "inspector/ui/theme.h"
 
 namespace tapedeck::inspector {
 

@@ -10,7 +10,7 @@
 #include <span>
 
 #include "inspector/ui/canvas/font_role.h"
-#include "inspector/ui/canvas/theme.h"
+#include "inspector/ui/theme.h"
 
 struct ImDrawList;
 

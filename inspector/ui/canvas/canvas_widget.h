@@ -7,7 +7,7 @@
 #include <QWidget>
 #include <memory>
 
-#include "inspector/ui/canvas/theme.h"
+#include "inspector/ui/theme.h"
 
 namespace tapedeck::inspector {
 

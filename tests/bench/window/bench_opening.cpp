@@ -95,7 +95,7 @@ void measure(const QString& folder, const HeavyContent& content) {
 int main(int argc, char** argv) {
   QApplication application(argc, argv);
   useOwnSettings();
-  applyTheme(Theme::light);
+  inspector::applyAppearance(inspector::Appearance::light);
   QTemporaryDir folder;
   std::vector<HeavyContent> contents = heavyContents();
   contents.push_back({"code_line_5mb", codeCell("c", "x = '" + std::string(5'000'000, 'x') + "'"), "", ""});

@@ -64,7 +64,7 @@ void waitFor(const std::function<bool()>& condition, int patiences = 1) {
 int main(int argc, char** argv) {
   QApplication application(argc, argv);
   useOwnSettings();
-  applyTheme(Theme::light);
+  inspector::applyAppearance(inspector::Appearance::light);
   MainWindow window;
   window.setAttribute(Qt::WA_DeleteOnClose, false);
   window.resize(1280, 800);

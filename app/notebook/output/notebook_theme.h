@@ -1,4 +1,4 @@
-// Colours and fonts of the notebook, made from the application's palette.
+// What the notebook adds to the program's colours: those of source, outputs and marked lines, and its fonts.
 #pragma once
 
 #include <QColor>
@@ -6,14 +6,15 @@
 #include <QPalette>
 #include <array>
 
+#include "inspector/ui/theme.h"
+
 namespace tapedeck::app {
 
-struct NotebookTheme {
-  bool dark = false;
-  QColor page, text, muted, border, hover;
-  QColor editor;           ///< background of source
-  QColor accent, editing;  ///< frame of the current cell, in command and in edit mode
-  QColor success, failure, busy;
+struct NotebookTheme : inspector::Theme {
+  QColor hover;
+  QColor editor;   ///< background of source
+  QColor editing;  ///< frame of the current cell in edit mode
+  QColor failure, busy;
   QColor errorBackground, warningBackground;
   QColor pausedLine, cursorLine, paused, cursor;
   QColor codeBackground, link;

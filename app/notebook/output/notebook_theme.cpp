@@ -1,24 +1,16 @@
-#include "app/notebook/output/theme.h"
+#include "app/notebook/output/notebook_theme.h"
 
 #include <QApplication>
 #include <QFontDatabase>
 
 namespace tapedeck::app {
+
+using inspector::mix;
+
 namespace {
 
-QColor mix(const QColor& a, const QColor& b, double share) {
-  const auto channel = [share](int x, int y) { return static_cast<int>(x + (y - x) * share); };
-  return QColor(channel(a.red(), b.red()), channel(a.green(), b.green()), channel(a.blue(), b.blue()));
-}
-
 void setDark(NotebookTheme& theme) {
-  theme.accent = QColor("#4c9df3");
-  theme.editing = QColor("#57c785");
-  theme.success = QColor("#57c785");
-  theme.failure = QColor("#ff7b72");
-  theme.busy = QColor("#e3b341");
   theme.paused = QColor("#f0c04a");
-  theme.cursor = QColor("#6cb2ff");
   theme.link = QColor("#6cb2ff");
   theme.keyword = QColor("#c586c0");
   theme.builtin = QColor("#4ec9b0");
@@ -34,13 +26,7 @@ void setDark(NotebookTheme& theme) {
 }
 
 void setLight(NotebookTheme& theme) {
-  theme.accent = QColor("#1a73d9");
-  theme.editing = QColor("#1a8a4a");
-  theme.success = QColor("#1a7f37");
-  theme.failure = QColor("#c62828");
-  theme.busy = QColor("#9a6700");
   theme.paused = QColor("#b07800");
-  theme.cursor = QColor("#1a73d9");
   theme.link = QColor("#0b5fc4");
   theme.keyword = QColor("#8a1bb0");
   theme.builtin = QColor("#00707a");
@@ -59,18 +45,18 @@ void setLight(NotebookTheme& theme) {
 
 NotebookTheme NotebookTheme::of(const QPalette& palette, int zoom) {
   NotebookTheme theme;
-  theme.page = palette.color(QPalette::Base);
-  theme.text = palette.color(QPalette::Text);
-  theme.dark = theme.page.lightness() < theme.text.lightness();
+  static_cast<inspector::Theme&>(theme) = inspector::Theme::fromPalette(palette);
+  theme.editing = theme.success;
+  theme.failure = theme.error.stroke;
+  theme.busy = theme.warning.stroke;
+  theme.cursor = theme.accent;
   theme.dark ? setDark(theme) : setLight(theme);
-  theme.muted = mix(theme.text, theme.page, 0.38);
-  theme.border = mix(theme.page, theme.text, theme.dark ? 0.22 : 0.17);
-  theme.hover = mix(theme.page, theme.text, 0.12);
-  theme.editor = mix(theme.page, theme.text, theme.dark ? 0.07 : 0.035);
-  theme.codeBackground = mix(theme.page, theme.text, theme.dark ? 0.12 : 0.06);
+  theme.hover = mix(theme.background, theme.text, 0.12);
+  theme.editor = mix(theme.background, theme.text, theme.dark ? 0.07 : 0.035);
+  theme.codeBackground = mix(theme.background, theme.text, theme.dark ? 0.12 : 0.06);
   theme.operators = theme.text;
-  theme.errorBackground = mix(theme.page, theme.failure, 0.1);
-  theme.warningBackground = mix(theme.page, theme.busy, theme.dark ? 0.12 : 0.1);
+  theme.errorBackground = mix(theme.background, theme.failure, 0.1);
+  theme.warningBackground = mix(theme.background, theme.busy, theme.dark ? 0.12 : 0.1);
   theme.pausedLine = mix(theme.editor, QColor("#ffc800"), theme.dark ? 0.3 : 0.38);
   theme.cursorLine = mix(theme.editor, theme.cursor, theme.dark ? 0.26 : 0.16);
 
