@@ -120,7 +120,7 @@ class TestFiles : public QObject {
     useOwnSettings();
     QApplication::setAttribute(Qt::AA_DontUseNativeDialogs);
     QApplication::setQuitOnLastWindowClosed(false);
-    inspector::applyAppearance(inspector::Appearance::light);
+    tapedeck::inspector::applyAppearance(tapedeck::inspector::Appearance::light);
   }
   void init() { show(); }
   void cleanup() {

@@ -98,7 +98,7 @@ class TestRecovery : public QObject {
   void initTestCase() {
     useOwnSettings();
     QApplication::setQuitOnLastWindowClosed(false);
-    inspector::applyAppearance(inspector::Appearance::light);
+    tapedeck::inspector::applyAppearance(tapedeck::inspector::Appearance::light);
     QVERIFY(RecoveryWriter::default_pause <= 5000 && RecoveryWriter::default_latest <= 30000);
   }
   void cleanup() {

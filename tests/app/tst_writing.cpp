@@ -52,7 +52,7 @@ class TestWriting : public QObject {
  private slots:
   void initTestCase() {
     useOwnSettings();
-    inspector::applyAppearance(inspector::Appearance::light);
+    tapedeck::inspector::applyAppearance(tapedeck::inspector::Appearance::light);
   }
   void cleanup() { window_.reset(); }
 

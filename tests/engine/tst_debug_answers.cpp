@@ -99,7 +99,7 @@ class TestDebugAnswers : public QObject {
     tape.watch(x);
     Tensor y = x;
     constexpr std::uint64_t count = 1000;
-    for (std::uint64_t i = 0; i < count; ++i) y = tanh(y);
+    for (std::uint64_t i = 0; i < count; ++i) y = test_ops::multiply(y, x);
     gradient(tape, y, x);
     RawClient client = served.client();
     client.greet();

@@ -62,7 +62,7 @@ void TestRuntimeFolder::folderAndFilesBelongToTheUserAlone() {
     QVERIFY(startAndWait(probe));
     QCOMPARE(QDir(base).entryList({"s-*"}, QDir::Dirs).size(), 1);
   }
-  QVERIFY(QDir(base).entryList({"s-*"}, QDir::Dirs).isEmpty());
+  QTRY_VERIFY_WITH_TIMEOUT(QDir(base).entryList({"s-*"}, QDir::Dirs).isEmpty(), generous);
 }
 
 void TestRuntimeFolder::foldersOfDeadProgramsAreRemoved() {

@@ -118,7 +118,8 @@ class TestNotebookNavigation : public QObject {
   void theToolsCoverNoText() {
     QFETCH(int, width);
     QFETCH(bool, dark);
-    inspector::applyAppearance(dark ? inspector::Appearance::dark : inspector::Appearance::light);
+    tapedeck::inspector::applyAppearance(dark ? tapedeck::inspector::Appearance::dark
+                                              : tapedeck::inspector::Appearance::light);
     const std::string line(220, 'a');
     Window window(
         {codeCell("a", line + "\nb = '🎞 wide'", json::array({stream(line + "\n" + line + "\n")})),
@@ -140,7 +141,7 @@ class TestNotebookNavigation : public QObject {
         window.view.grab().save(
             QString("%1/screenshots/cell-tools-%2.png").arg(TAPEDECK_BUILD_DIR, QTest::currentDataTag()));
     }
-    inspector::applyAppearance(inspector::Appearance::light);
+    tapedeck::inspector::applyAppearance(tapedeck::inspector::Appearance::light);
   }
 
   /// Switched while the notebook is open, the theme reaches what was made and what was not, in sight or out
@@ -152,11 +153,11 @@ class TestNotebookNavigation : public QObject {
       cells.push_back(codeCell("c" + n, "x = 1\ny = 2\nz = '🎞'", json::array({stream("out\n")})));
       cells.push_back(markdownCell("m" + n, "## Part\n\ntext"));
     }
-    inspector::applyAppearance(inspector::Appearance::light);
+    tapedeck::inspector::applyAppearance(tapedeck::inspector::Appearance::light);
     Window window(cells);
     for (int i = 0; i < 6; ++i) window.key(Qt::Key_PageDown);
     window.view.askInput("c0", "Name: ", false);
-    inspector::applyAppearance(inspector::Appearance::dark);
+    tapedeck::inspector::applyAppearance(tapedeck::inspector::Appearance::dark);
     QCoreApplication::processEvents();
     for (int i = 0; i < window.document.cellCount(); ++i) {
       window.view.setCurrentCell(i, false);
@@ -170,7 +171,7 @@ class TestNotebookNavigation : public QObject {
       QVERIFY2(light * 8 < picture.width() * picture.height() / 4, qPrintable(QString::number(i)));
     }
     window.view.grab().save(TAPEDECK_BUILD_DIR "/screenshots/notebook-switched-to-dark.png");
-    inspector::applyAppearance(inspector::Appearance::light);
+    tapedeck::inspector::applyAppearance(tapedeck::inspector::Appearance::light);
   }
 
   void theToolsAreReachedByKeys() {

@@ -47,6 +47,7 @@ void GridPlacement::put(int i, GridCell at) {
   cell(i) = at;
   placed_[static_cast<std::size_t>(i)] = true;
   taken_[{at.row, at.column}] = i;
+  highest_ = std::min(highest_, at.row);
   lowest_ = std::max(lowest_, at.row);
   rightmost_ = std::max(rightmost_, at.column);
   for (int group = node(i).group; group >= 0; group = node(group).group) {
@@ -210,8 +211,9 @@ void GridPlacement::placeForward(int i) {
   row = std::max(row + 1, first_row + (leaves && !found ? 1 : 0));
   if (node(i).kind == NodeKind::more) row = lowest_ + 1;
   const int most = first_back_ ? first_back_ - 1 : most_aside;
-  for (;; ++row)
+  for (; row <= lowest_ + 1; ++row)
     if (const auto at = nearest(i, {row, column}, -most_aside, most, -1)) return put(i, *at);
+  put(i, rightwards(i, {row, column}));  // below everything: only a frame with strangers in it refuses that
 }
 
 /// Leaves stand above their first reader; beside it where that runs backwards.
@@ -225,8 +227,9 @@ void GridPlacement::placeLeaves(int i) {
     }
     const int most = first_back_ ? first_back_ - 1 : most_aside;
     std::optional<GridCell> at;
-    for (int row = outer.top - 1; !at; --row) at = nearest(leaf, {row, cell(i).column}, -most_aside, most, 1);
-    put(leaf, *at);
+    for (int row = outer.top - 1; !at && row >= std::min(highest_, outer.top) - 1; --row)
+      at = nearest(leaf, {row, cell(i).column}, -most_aside, most, 1);
+    put(leaf, at ? *at : rightwards(leaf, {cell(i).row, outer.right + 1}));
   }
 }
 

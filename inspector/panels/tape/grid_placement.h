@@ -61,6 +61,7 @@ class GridPlacement {
   std::map<std::pair<int, int>, int> taken_;  ///< row and column: the node
   std::map<int, CellBox> frames_;
   std::optional<GridCell> apart_;
+  int highest_ = 0;     ///< row
   int lowest_ = 0;      ///< row
   int rightmost_ = 0;   ///< column
   int first_back_ = 0;  ///< column where the newest playback's VJPs begin; 0: none yet
