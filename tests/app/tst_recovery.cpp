@@ -228,7 +228,7 @@ class TestRecovery : public QObject {
     screenshot(window_, "recovery-many-start");
     window_->openNotebook(path);
     QCOMPARE(messages().count('\n'), 1);
-    QVERIFY2(messages().startsWith("Unsaved work on this notebook"), qPrintable(messages()));
+    QVERIFY2(messages().contains("Unsaved work on this notebook"), qPrintable(messages()));
     QVERIFY2(messages().contains("on 4 other notebooks"), qPrintable(messages()));
     screenshot(window_, "recovery-many-notebook");
     press(window_, "Restore it");

@@ -387,7 +387,7 @@ class TapeViewTest : public QObject {
       };
       const int minus = ink(with), plain = ink(without);
       // Half of the digit's height wide, in full colour.
-      QVERIFY2(minus * 5 > plain * 6,
+      QVERIFY2(minus * 10 > plain * 11,
                qPrintable(QStringLiteral("zoom %1: %2 and %3").arg(camera.zoom).arg(minus).arg(plain)));
       looked += plain > 0;
     }

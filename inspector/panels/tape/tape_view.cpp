@@ -180,9 +180,10 @@ QList<QAction*> TapeView::exportActions() const {
 }
 
 QList<HandledKeys> TapeView::handledKeys() const {
-  return {{{Qt::Key_Left, Qt::Key_Right, Qt::Key_Up, Qt::Key_Down}, tr("Move the graph")},
-          {{Qt::Key_Home}, tr("Go to the cursor's op")},
-          {{Qt::Key_J, Qt::Key_K, Qt::Key_H, Qt::Key_L}, tr("Walk to the node below, above, left or right")},
+  return {{{Qt::Key_Left, Qt::Key_Right, Qt::Key_Up, Qt::Key_Down}, tr("Walk to the next node that way")},
+          {{Qt::SHIFT | Qt::Key_Left, Qt::SHIFT | Qt::Key_Right, Qt::SHIFT | Qt::Key_Up, Qt::SHIFT | Qt::Key_Down},
+           tr("Move the graph")},
+          {{Qt::Key_J, Qt::Key_K}, tr("Walk along an edge, down or up")},
           {{Qt::Key_Return}, tr("Go to the node walked to: all panels follow")},
           {{Qt::Key_Space}, tr("Held down: drag the graph")}};
 }
