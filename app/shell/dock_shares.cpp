@@ -2,8 +2,8 @@
 
 #include <QDataStream>
 #include <QDockWidget>
+#include <QLayout>
 #include <QMainWindow>
-#include <QMouseEvent>
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -14,10 +14,32 @@ namespace {
 
 // A panel that was dropped glides into its place.
 constexpr std::chrono::milliseconds glide_time{500};
+// QMainWindow lays out a state that it was given again and again for 150 ms, whatever sizes it is told
+// meanwhile.
+constexpr std::chrono::milliseconds restoring_time{200};
 
-/// What no widget of the window covers; Qt lays one of its own over splitters that are a pixel wide.
-bool isSplitter(const QWidget* covered) {
-  return !covered || covered->objectName() == QLatin1String("qt_qmainwindow_extended_splitter");
+/// Shares of panels that stand in rows, each wide enough to fill its row: where a neighbour is hidden, the
+/// others have its room, and all rows of an area are as wide as the widest.
+QHash<const QDockWidget*, double> filledRows(const QList<QDockWidget*>& docks,
+                                             const QHash<const QObject*, QSizeF>& shares) {
+  const auto rowOf = [&](const QDockWidget* dock) {
+    double width = 0;
+    for (const QDockWidget* other : docks)
+      if (other->y() < dock->y() + dock->height() && dock->y() < other->y() + other->height())
+        width += shares[other].width();
+    return width;
+  };
+  double widest = 0;
+  for (const QDockWidget* dock : docks) widest = std::max(widest, rowOf(dock));
+  QHash<const QDockWidget*, double> filled;
+  for (const QDockWidget* dock : docks) filled[dock] = shares[dock].width() * widest / rowOf(dock);
+  return filled;
+}
+
+QList<QSize> sizesOf(const QList<QDockWidget*>& docks) {
+  QList<QSize> sizes;
+  for (const QDockWidget* dock : docks) sizes << dock->size();
+  return sizes;
 }
 
 }  // namespace
@@ -27,6 +49,9 @@ DockShares::DockShares(QMainWindow* window, const QList<QDockWidget*>& docks)
   settled_.setSingleShot(true);
   settled_.setInterval(0);  // the layout may still be at work
   connect(&settled_, &QTimer::timeout, this, [this] { std::exchange(taking_, false) ? take() : apply(); });
+  restored_.setSingleShot(true);
+  restored_.setInterval(restoring_time);
+  connect(&restored_, &QTimer::timeout, this, &DockShares::apply);
   moved_.setSingleShot(true);
   moved_.setInterval(glide_time);
   connect(&moved_, &QTimer::timeout, this, &DockShares::take);
@@ -39,7 +64,6 @@ void DockShares::watch(QDockWidget* dock) {
   const auto moved = [this] {
     if (!arranging_) moved_.start();
   };
-  connect(dock, &QDockWidget::dockLocationChanged, this, moved);
   connect(dock, &QDockWidget::topLevelChanged, this, moved);
   connect(dock, &QObject::destroyed, this, [this, dock] {
     docks_.removeOne(dock);
@@ -49,6 +73,11 @@ void DockShares::watch(QDockWidget* dock) {
 
 void DockShares::set(const QDockWidget* dock, QSizeF share) {
   shares_[dock] = share;
+}
+
+void DockShares::setArranging(bool arranging) {
+  arranging_ = arranging;
+  if (!arranging) restored_.start();
 }
 
 QByteArray DockShares::save() const {
@@ -73,6 +102,7 @@ void DockShares::restore(const QByteArray& saved) {
 }
 
 void DockShares::apply() {
+  window_->layout()->activate();  // panels just shown or placed have no sizes before that
   for (const Qt::DockWidgetArea area :
        {Qt::LeftDockWidgetArea, Qt::RightDockWidgetArea, Qt::TopDockWidgetArea, Qt::BottomDockWidgetArea}) {
     QList<QDockWidget*> docks;
@@ -82,10 +112,13 @@ void DockShares::apply() {
           window_->dockWidgetArea(dock) != area)
         continue;
       docks << dock;
-      widths << std::max(1, qRound(shares_[dock].width() * window_->width()));
-      heights << std::max(1, qRound(shares_[dock].height() * window_->height()));
     }
     if (docks.isEmpty()) continue;
+    const QHash<const QDockWidget*, double> filled = filledRows(docks, shares_);
+    for (const QDockWidget* dock : docks) {
+      widths << std::max(1, qRound(filled[dock] * window_->width()));
+      heights << std::max(1, qRound(shares_[dock].height() * window_->height()));
+    }
     window_->resizeDocks(docks, widths, Qt::Horizontal);
     window_->resizeDocks(docks, heights, Qt::Vertical);
   }
@@ -109,7 +142,7 @@ bool DockShares::eventFilter(QObject* object, QEvent* event) {
   if (object != window_) {
     const bool shown = event->type() == QEvent::Show;
     if (shown || event->type() == QEvent::Hide) {
-      if (shown && !shares_.contains(object)) taking_ = true;
+      if (shown && !arranging_ && !shares_.contains(object)) taking_ = true;
       settled_.start();
     }
     return false;
@@ -120,13 +153,11 @@ bool DockShares::eventFilter(QObject* object, QEvent* event) {
       apply();
       break;
     case QEvent::MouseButtonPress:
-      dragging_ = isSplitter(window_->childAt(static_cast<QMouseEvent*>(event)->position().toPoint()));
+      pressed_ = sizesOf(docks_);
       break;
     case QEvent::MouseButtonRelease:
-      if (std::exchange(dragging_, false)) {
-        taking_ = true;
-        settled_.start();
-      }
+      // Only splitters get the mouse from the window itself and change what the panels have.
+      if (!pressed_.isEmpty() && std::exchange(pressed_, {}) != sizesOf(docks_)) take();
       break;
     default:
       break;

@@ -5,6 +5,7 @@
 #include <QHash>
 #include <QList>
 #include <QObject>
+#include <QSize>
 #include <QSizeF>
 #include <QTimer>
 
@@ -27,7 +28,7 @@ class DockShares : public QObject {
   void restore(const QByteArray& saved);
   void apply();
   /// While panels are placed by the program, their moves are not the user's.
-  void setArranging(bool arranging) { arranging_ = arranging; }
+  void setArranging(bool arranging);
 
  protected:
   bool eventFilter(QObject* object, QEvent* event) override;
@@ -40,10 +41,11 @@ class DockShares : public QObject {
   QList<QDockWidget*> docks_;
   QHash<const QObject*, QSizeF> shares_;
   bool arranging_ = false;
-  bool dragging_ = false;  ///< a splitter
-  QTimer settled_;         ///< applies, or takes where the user changed something
+  QList<QSize> pressed_;  ///< the panels' sizes when a mouse button went down
+  QTimer settled_;        ///< applies, or takes where the user changed something
   bool taking_ = false;
-  QTimer moved_;  ///< runs while a panel that the user moved still grows into its place
+  QTimer restored_;  ///< runs while the window still lays out the state that it was given
+  QTimer moved_;     ///< runs while a panel that the user moved still grows into its place
 };
 
 }  // namespace tapedeck::app

@@ -88,7 +88,7 @@ class TestPanels : public QObject {
   }
 
   void aSplitterThatWasDraggedStaysWhereItIs() {
-    const auto window = open({1600, 1000});
+    auto window = open({1600, 1000});
     const QDockWidget* tape = panel(*window, "Tape");
     const QList<double> before = shares(*window);
     const QPoint splitter = tape->geometry().topLeft() + QPoint(-2, tape->height() / 2);
@@ -104,6 +104,7 @@ class TestPanels : public QObject {
     QTRY_VERIFY2(alike(shares(*window), dragged), qPrintable(text(shares(*window)) + " of " + text(dragged)));
     // The next window has them, too, whatever its size.
     window->close();
+    window.reset();
     const auto next = open({1700, 1050});
     QTRY_VERIFY2(alike(shares(*next), dragged), qPrintable(text(shares(*next)) + " of " + text(dragged)));
   }
