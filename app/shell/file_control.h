@@ -41,6 +41,8 @@ class FileControl : public QObject {
 
   /// Something is read or written.
   bool busy() const { return file_.loading() || file_.saving(); }
+  /// What is read or written sooner shows no progress (300 ms).
+  void setPatience(int milliseconds) { patience_.setInterval(milliseconds); }
   /// No notebook yet.
   bool empty() const { return empty_; }
   /// The notebook's name for people: its file's, or "Untitled2".

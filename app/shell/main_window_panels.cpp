@@ -7,6 +7,7 @@
 #include "app/shell/main_window.h"
 #include "app/shell/menus.h"
 #include "app/shell/panel_docks.h"
+#include "app/shell/outline_panel.h"
 #include "app/shell/panel_list.h"
 #include "app/shell/playback_bar.h"
 #include "app/shell/typing_watch.h"
@@ -24,7 +25,8 @@ constexpr double presenting_letters = 1.45;
 
 void MainWindow::buildPanels() {
   typing_ = new TypingWatch(this);
-  docks_ = new PanelDocks(this, panelList(), {session_, series_, cellNames_}, typing_);
+  docks_ = new PanelDocks(this, panelList() << outlinePanel(notebook_, document_),
+                          {session_, series_, cellNames_}, typing_);
   connect(docks_, &PanelDocks::done, this,
           [this](const QString& sentence) { statusBar()->showMessage(sentence, 4000); });
   connect(docks_, &PanelDocks::failed, this,

@@ -46,6 +46,7 @@ class TestTapeSamples : public QObject {
       return true;
     };
     QTRY_VERIFY_WITH_TIMEOUT(done(), 10 * patience);
+    QTest::keyClick(window_.get(), Qt::Key_2, Qt::ControlModifier | Qt::AltModifier);  // Debug
     QTRY_VERIFY_WITH_TIMEOUT(session().cursor() && session().cursor() == session().recordCount(), patience);
   }
 

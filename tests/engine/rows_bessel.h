@@ -32,14 +32,15 @@ inline Rows bessel_rows() {
     };
   };
   const double tolerance = 1e-14;
+  const double near_zeros = 1e-12;  // relative, of values down to 1e-3: there a rounding of x alone is 2e-13
   Rows rows = {unary_test("bessel_i0", -3, 3, first(0, false), tolerance, false),
                unary_test("bessel_i0e", 0.2, 3, first(0, true), tolerance, false),
                unary_test("bessel_i1", -3, 3, first(1, false), tolerance, false),
                unary_test("bessel_i1e", 0.2, 3, first(1, true), tolerance, false),
                unary_test("bessel_j0", -3, 3, j(0), tolerance, false),
                unary_test("bessel_j1", -3, 3, j(1), tolerance, false),
-               unary_test("bessel_y0", 0.5, 3, y(0), tolerance, false),
-               unary_test("bessel_y1", 0.5, 3, y(1), tolerance, false),
+               unary_test("bessel_y0", 0.5, 3, y(0), near_zeros, false),
+               unary_test("bessel_y1", 0.5, 3, y(1), near_zeros, false),
                unary_test("bessel_k0", 0.5, 3, second(0, false), tolerance, false),
                unary_test("bessel_k0e", 0.5, 3, second(0, true), tolerance, false),
                unary_test("bessel_k1", 0.5, 3, second(1, false), tolerance, false),
