@@ -36,7 +36,8 @@ bool wait_for(Condition&& condition) {
 
 /// A program that runs on a thread of its own under a recorder whose gate the test commands.
 struct Session : Recording {
-  explicit Session(std::function<void()> program) : program_(std::move(program)) {}
+  explicit Session(std::function<void()> program, const RecorderOptions& options = {})
+      : Recording(options), program_(std::move(program)) {}
   ~Session() {
     gate().set_attended(false);
     join();
@@ -164,11 +165,15 @@ class TestGate : public QObject {
   }
 
   void what_steps_made_is_held_and_goes_when_it_runs_on() {
-    Session session([] {
-      const std::vector<double> ones(2'000'000, 1);  // larger than the window that is held while it runs
-      const Tensor x = Tensor::from_values<double>(ones, {2'000'000});
-      for (int i = 0; i < 5; ++i) multiply(x, x);
-    });
+    RecorderOptions options;
+    options.keeping.checkpoint_ns = std::uint64_t{1} << 60;  // none: a slow machine would take some
+    Session session(
+        [] {
+          const std::vector<double> ones(2'000'000, 1);  // larger than the window that is held while it runs
+          const Tensor x = Tensor::from_values<double>(ones, {2'000'000});
+          for (int i = 0; i < 5; ++i) multiply(x, x);
+        },
+        options);
     session.gate().command(GateCommand::step_op);
     session.start();
     session.next_stop();
