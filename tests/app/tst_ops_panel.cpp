@@ -83,6 +83,12 @@ class TestOpsPanel : public QObject {
     };
     for (int presses = 0; presses <= last && !codeCellsDone(); ++presses) pressRun();
     QTRY_VERIFY_WITH_TIMEOUT(codeCellsDone(), patience);
+    const auto newestIsShown = [&] {
+      return bar().startsWith(QString("cursor: op %1 of %1").arg(rows().rowCount()));
+    };
+    QTRY_VERIFY2_WITH_TIMEOUT(newestIsShown(), qPrintable(bar()), patience);
+    QTest::qWait(500);  // the last records may come behind the cell's end
+    QTRY_VERIFY2_WITH_TIMEOUT(newestIsShown(), qPrintable(bar()), patience);
     const int count = rows().rowCount();
     QVERIFY(count > 3);
     const auto playback = [&] {
@@ -97,8 +103,7 @@ class TestOpsPanel : public QObject {
       QTRY_VERIFY2_WITH_TIMEOUT(cellText(row, RecordsModel::Duration) != "running",
                                 qPrintable(cellText(row, RecordsModel::Op)), patience);
     }
-    QTRY_VERIFY2_WITH_TIMEOUT(bar().startsWith(QString("cursor: op %1 of %1").arg(count)), qPrintable(bar()),
-                              patience);
+    QVERIFY2(newestIsShown(), qPrintable(bar()));
     QCOMPARE(window_->findChild<QSlider*>("cursorSlider")->value(), count);
     QCOMPARE(timeline(*window_)->table()->currentIndex().row(), count - 1);
     screenshot(window_.get(), "ops-after-a-gradient");
@@ -185,7 +190,7 @@ class TestOpsPanel : public QObject {
       QTest::keyClick(window_.get(), Qt::Key_F10, Qt::ShiftModifier);
       QTRY_COMPARE_WITH_TIMEOUT(session.cursor(), before - 1, patience);
       QTRY_VERIFY_WITH_TIMEOUT(session.cachedRecord(before - 1) && !model->loading(), patience);
-      if (model->tensor()) QVERIFY2(model->tile(), qPrintable(model->problem()));
+      QTRY_VERIFY2_WITH_TIMEOUT(!model->tensor() || model->tile(), qPrintable(model->problem()), patience);
     }
     QVERIFY2(session.status().held_bytes <= session.status().budget_bytes,
              qPrintable(QString::number(session.status().held_bytes)));
@@ -194,21 +199,25 @@ class TestOpsPanel : public QObject {
 
   void whatWasNotFetchedFromADeadSessionSaysSo() {
     openCells(
-        {"import tapedeck as tf, os\nx = tf.constant([1., 2.])\nfor i in range(3000): x = "
+        {"import tapedeck as tf, os\nx = tf.constant([1., 2.])\nfor i in range(30000): x = "
          "tf.tanh(x)\nos.getpid()"});
     runCell(0);
     QTRY_COMPARE_WITH_TIMEOUT(window_->session()->cursor(), window_->session()->recordCount(), patience);
     const auto count = window_->session()->recordCount();
     QTRY_VERIFY_WITH_TIMEOUT(window_->session()->cachedRecord(count), patience);
-    QTRY_VERIFY_WITH_TIMEOUT(!window_->session()->cachedRecord(1000), patience);
+    // While the cell ran, the table may have fetched some of them.
+    inspector::RecordNumber missing = 1000;
+    while (missing < count && window_->session()->cachedRecord(missing)) ++missing;
+    QVERIFY(missing < count);
     bool isPid = false;
     const int pid = outputText(*window_, 0).trimmed().toInt(&isPid);
     QVERIFY2(isPid, qPrintable(outputText(*window_, 0)));
     QCOMPARE(::kill(pid, SIGKILL), 0);
     QTRY_VERIFY_WITH_TIMEOUT(!window_->session()->live(), patience);
     // To a record in the middle, by the slider's keys, as far as they lead.
-    window_->session()->setCursor(1000);
-    QTRY_COMPARE_WITH_TIMEOUT(cellText(999, RecordsModel::Op), QString("not fetched"), patience);
+    window_->session()->setCursor(missing);
+    QTRY_COMPARE_WITH_TIMEOUT(cellText(static_cast<int>(missing) - 1, RecordsModel::Op),
+                              QString("not fetched"), patience);
     QTRY_VERIFY_WITH_TIMEOUT(tensor(*window_)->findChild<inspector::TensorCanvas*>()->sentence().contains(
                                  "was not fetched before"),
                              patience);
