@@ -88,8 +88,9 @@ class HeadlessRun : public QObject {
     for (const std::string& record : run_.records())
       json += std::exchange(separator, ",\n") + QByteArray::fromStdString(record);
     writeFile("records.json", json + "\n]}\n");
-    if (!run_.lastTape().empty()) {
-      const auto graph = inspector::buildTapeGraph(run_.lastTape(), run_.newestRecord());
+    if (const protocol::TapeRecords& tape = run_.lastTape(); !tape.records.empty()) {
+      const inspector::TapeExtent extent{tape.before, tape.after, tape.ops, tape.vjps};
+      const auto graph = inspector::buildTapeGraph(tape.records, run_.newestRecord(), extent);
       writeFile("tape.svg", inspector::tapeGraphSvg(graph, inspector::layoutTapeGraph(graph)));
     }
     std::vector<plots::ChartSeries> all;

@@ -179,10 +179,11 @@ void BatchRun::requestTape() {
   protocol::GetTape get;
   get.tape = lastPlayback_.tape;
   get.last = expectedRecords_;
+  get.around = lastPlayback_.number;  // of a long tape: its end, whole ops with their VJPs
   ask<protocol::TapeRecords>(
       "last tape", get,
       [this](const protocol::TapeRecords& tape) {
-        tape_ = tape.records;
+        tape_ = tape;
         finishSeries();
       },
       [this] { finishSeries(); });

@@ -33,7 +33,7 @@ class BatchRun : public QObject {
 
   // What was collected, when it has finished.
   const std::vector<std::string>& records() const { return records_; }     ///< JSON
-  const std::vector<protocol::Record>& lastTape() const { return tape_; }  ///< empty: nothing was played
+  const protocol::TapeRecords& lastTape() const { return tape_; }  ///< empty: nothing was played
   const inspector::SeriesModel& series() const { return series_; }
   quint64 newestRecord() const { return expectedRecords_; }
 
@@ -77,7 +77,7 @@ class BatchRun : public QObject {
   quint64 expectedRecords_ = 0;
   std::vector<std::string> records_;
   protocol::Record lastPlayback_;
-  std::vector<protocol::Record> tape_;
+  protocol::TapeRecords tape_;
 };
 
 }  // namespace tapedeck::app

@@ -136,9 +136,10 @@ struct GetRecords {
   }
 };
 
-/// Records on or played from one tape, in order, up to `last`. With `around`: the `limit` ops of the tape
-/// that are nearest to that record (to the op whose VJP it is, or runs in), their VJPs and what runs inside
-/// of them, and all playbacks. Without: the newest `limit` records. Answer: TapeRecords.
+/// Records on or played from one tape, in order, up to `last`. With `around`: `limit` ops of the tape, as
+/// many before that record (the op whose VJP it is, or runs in) as from it on, where there are so many; their
+/// VJPs and what runs inside of them, and all playbacks. Without: the newest `limit` records. Answer:
+/// TapeRecords.
 struct GetTape {
   std::uint64_t tape = 0;
   std::uint64_t last = 0;

@@ -65,7 +65,7 @@ void TensorModel::Private::update() {
   const int chosen = chooseChip(next, sticky, ran && (reason == "step" || reason == "step out"));
   chips = std::move(next);
   showChip(chosen);
-  if (record || !cursor) return;
+  if (record || !cursor || shown.id) return;  // a pinned tensor is shown all the same
   problem = notFetchedText(cursor);
   emit q->tileChanged();
 }

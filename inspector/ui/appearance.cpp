@@ -3,7 +3,8 @@
 #include <QApplication>
 #include <QSettings>
 #include <QStyle>
-#include <QStyleFactory>
+
+#include "inspector/ui/flat_style.h"
 
 namespace tapedeck::inspector {
 namespace {
@@ -55,8 +56,7 @@ QPalette darkPalette() {
 
 void applyAppearance(Appearance appearance) {
   const bool dark = appearance == Appearance::dark || (appearance == Appearance::system && desktopIsDark());
-  if (QApplication::style()->objectName().compare("fusion", Qt::CaseInsensitive) != 0)
-    QApplication::setStyle(QStyleFactory::create("Fusion"));
+  if (!qobject_cast<FlatStyle*>(QApplication::style())) QApplication::setStyle(new FlatStyle);
   QApplication::setPalette(dark ? darkPalette() : lightPalette());
 }
 

@@ -122,6 +122,18 @@ class TestHeadless : public QObject {
     QCOMPARE(now.readAll(), before);
   }
 
+  void ofALongTapeTheEndIsDrawnWithItsVjps() {
+    const Outcome outcome = run(write(
+        "long.ipynb", {"import tapedeck as tf\nx = tf.constant(1.)\nwith tf.GradientTape() as tape:\n"
+                       "    tape.watch(x)\n    y = x\n    for _ in range(5000):\n        y = tf.tanh(y)\n"
+                       "tape.gradient(y, x)"}));
+    QVERIFY2(outcome.code == 0, qPrintable(outcome.said));
+    const QByteArray picture = outcome.file("tape.svg");
+    QVERIFY(picture.contains("… 4,000 more above"));
+    QCOMPARE(picture.count(">tanh<"), picture.count(">∂ tanh<"));
+    QVERIFY(picture.count(">tanh<") >= 1000);
+  }
+
   void aCellThatFailsIsToldAndTheRestIsWritten() {
     const Outcome outcome =
         run(write("fails.ipynb", {"import tapedeck as tf\ntf.ones(3) + 1.", "1 / 0", "print(3)"}));

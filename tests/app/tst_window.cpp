@@ -1,7 +1,10 @@
 // The window itself: it fits the screen, frame and all, and no message is lost.
 #include <QLabel>
 #include <QPushButton>
+#include <QScrollBar>
 #include <QToolButton>
+#include <algorithm>
+#include <cmath>
 
 #include "app/shell/message_bar.h"
 #include "app/shell/window_placement.h"
@@ -26,6 +29,41 @@ class TestWindow : public QObject {
     inspector::applyAppearance(inspector::Appearance::light);
   }
   void cleanup() { QSettings().clear(); }
+
+  void theThumbOfAScrollBarStandsOutAndFollowsTheMouse_data() {
+    QTest::addColumn<bool>("dark");
+    QTest::newRow("light") << false;
+    QTest::newRow("dark") << true;
+  }
+  void theThumbOfAScrollBarStandsOutAndFollowsTheMouse() {
+    QFETCH(bool, dark);
+    inspector::applyAppearance(dark ? inspector::Appearance::dark : inspector::Appearance::light);
+    QScrollBar bar(Qt::Vertical);
+    bar.setRange(0, 300);
+    bar.setPageStep(100);
+    bar.resize(bar.sizeHint().width(), 400);
+    QVERIFY(showActive(&bar));
+    const auto lightness = [&](int y) {  // relative luminance, as in WCAG 2
+      const auto linear = [](double part) {
+        return part <= 0.03928 ? part / 12.92 : std::pow((part + 0.055) / 1.055, 2.4);
+      };
+      const QColor color = bar.grab().toImage().pixelColor(bar.width() / 2, y);
+      return 0.2126 * linear(color.redF()) + 0.7152 * linear(color.greenF()) + 0.0722 * linear(color.blueF());
+    };
+    const auto contrast = [&](int y, int other) {
+      const auto [less, more] = std::minmax({lightness(y), lightness(other)});
+      return (more + 0.05) / (less + 0.05);
+    };
+    QVERIFY2(contrast(50, 300) >= 3, qPrintable(QString::number(contrast(50, 300))));
+    QTest::mousePress(&bar, Qt::LeftButton, {}, {bar.width() / 2, 50});
+    QTest::mouseMove(&bar, {bar.width() / 2, 350});
+    QTest::mouseRelease(&bar, Qt::LeftButton, {}, {bar.width() / 2, 350});
+    QCOMPARE(bar.value(), 300);
+    QVERIFY(contrast(350, 100) >= 3);
+    QTest::mouseClick(&bar, Qt::LeftButton, {}, {bar.width() / 2, 20});  // a page back
+    QCOMPARE(bar.value(), 200);
+    inspector::applyAppearance(inspector::Appearance::light);
+  }
 
   void aWindowWithItsFrameLiesWithinTheScreen_data() {
     QTest::addColumn<QRect>("wanted");

@@ -8,8 +8,11 @@
 #include <QTimer>
 #include <QToolBar>
 #include <QToolButton>
+#include <QTreeWidget>
 
+#include "app/notebook/view/outline.h"
 #include "app/shell/workspaces.h"
+#include "inspector/panels/tape/tape_canvas.h"
 #include "inspector/panels/tensor/tensor_canvas.h"
 #include "tests/app/window_fixture.h"
 
@@ -121,6 +124,32 @@ class TestWorkspaces : public QObject {
     screenshot(window.get(), "workspace-fresh");
     QVERIFY2(window->notebook()->width() > 1240, qPrintable(QString::number(window->notebook()->width())));
     QVERIFY2(window->notebook()->height() > 640, qPrintable(QString::number(window->notebook()->height())));
+  }
+
+  void writeShowsTheOutlineOfANotebookThatHasHeadings() {
+    const auto window = start();
+    QTest::mouseClick(window->findChild<QAbstractButton*>("open:first_gradient.ipynb"), Qt::LeftButton);
+    QTRY_VERIFY(window->notebook()->isVisible());
+    QCOMPARE(current(*window), QString("write"));
+    QTRY_VERIFY(dock(*window, "outline")->isVisible());
+    auto* list = window->findChild<OutlineView*>()->list();
+    QCOMPARE(list->topLevelItem(0)->text(0), QString("A first gradient"));
+    const QList<QTreeWidgetItem*> found =
+        list->findItems("Through an if", Qt::MatchExactly | Qt::MatchRecursive);
+    QCOMPARE(found.size(), 1);
+    QTest::mouseClick(list->viewport(), Qt::LeftButton, {}, list->visualItemRect(found[0]).center());
+    QTRY_VERIFY(
+        window->document()->cell(window->notebook()->currentCell()).source.contains("Through an `if`"));
+    screenshot(window.get(), "workspace-outline");
+    // Its key takes it away and brings it back; other workspaces have none.
+    QTest::keyClick(window.get(), Qt::Key_5, Qt::ControlModifier);
+    QTRY_VERIFY(!dock(*window, "outline")->isVisible());
+    QTest::keyClick(window.get(), Qt::Key_5, Qt::ControlModifier);
+    QTRY_VERIFY(dock(*window, "outline")->isVisible());
+    choose(*window, 2);
+    QTRY_VERIFY(!dock(*window, "outline")->isVisible());
+    choose(*window, 1);
+    QTRY_VERIFY(dock(*window, "outline")->isVisible());
   }
 
   void theFirstStopOpensDebugAndOnlyWhatHasSomethingToShow() {
@@ -257,6 +286,23 @@ class TestWorkspaces : public QObject {
     QTRY_VERIFY_WITH_TIMEOUT(shown(*window, {"tape", "tensor"}), patience);
     QCOMPARE(current(*window), QString("present"));
     screenshot(window.get(), "workspace-present");
+    // The canvases' letters too; and the mouse finds what they show.
+    auto* canvas = tape(*window)->canvas();
+    QVERIFY(canvas->letters() > 1.2);
+    QVERIFY(tensor(*window)->canvas()->letters() > 1.2);
+    QTRY_VERIFY(canvas->laidOut());
+    const auto& graph = canvas->laidOut()->graph;
+    QTest::mouseMove(window.get(), QPoint(1, 1));
+    const auto cursor = window->session()->cursor();
+    int other = -1;
+    for (std::size_t i = 0; i < graph.nodes.size(); ++i)
+      if (graph.nodes[i].kind == inspector::NodeKind::op && graph.nodes[i].record != cursor)
+        other = static_cast<int>(i);
+    QVERIFY(other >= 0);
+    const quint64 record = graph.nodes[static_cast<std::size_t>(other)].record;
+    QTest::mouseClick(canvas, Qt::LeftButton, {},
+                      (canvas->nodeRect(other).center() * canvas->letters()).toPoint());
+    QTRY_COMPARE(window->session()->cursor(), record);
     choose(*window, 1);
     QVERIFY(tools->isVisible());
     QCOMPARE(window->notebook()->font().pointSizeF(), letters);

@@ -85,7 +85,7 @@ class TestBatchRun : public QObject {
     QCOMPARE(batch.collected, 1);
     QVERIFY2(!batch.failed, qPrintable(batch.said.join('\n')));
     QCOMPARE(batch.run.records().size(), std::size_t{3});
-    QCOMPARE(batch.run.lastTape().size(), std::size_t{3});
+    QCOMPARE(batch.run.lastTape().records.size(), std::size_t{3});
     QCOMPARE(batch.run.series().names(), QStringList{"loss"});
     QCOMPARE(batch.finished, 1);
     QCOMPARE(batch.kernel.state(), KernelState::stopped);
@@ -132,7 +132,7 @@ class TestBatchRun : public QObject {
     QVERIFY(batch.failed);
     QVERIFY2(batch.told(sentence), qPrintable(batch.said.join('\n')));
     QCOMPARE(batch.run.records().size(), std::size_t(records));
-    QCOMPARE(batch.run.lastTape().size(), std::size_t(tape));
+    QCOMPARE(batch.run.lastTape().records.size(), std::size_t(tape));
   }
 
   void whereTheEngineConnectsLateTheRunWaitsForIt() {

@@ -102,6 +102,7 @@ class TestTensor : public QObject {
   void keepsTheTileWhenTheSessionDies();
   void saysThatNothingWasFetchedWhenTheSessionDies();
   void aRecordThatWasNeverFetchedHasNoTensorOfAnother();
+  void aChosenTensorStaysWhereTheCursorsRecordIsMissing();
   void tellsHowFarARecomputationIs();
   void emptyTensorsAskForNothingWild();
 };
@@ -413,6 +414,26 @@ void TestTensor::aRecordThatWasNeverFetchedHasNoTensorOfAnother() {
   QCOMPARE(bench.model.problem(), QStringLiteral("Op 1 was not fetched before the session ended."));
   bench.session.setCursor(600);
   QVERIFY(bench.model.tensor());
+}
+
+void TestTensor::aChosenTensorStaysWhereTheCursorsRecordIsMissing() {
+  Bench bench("op f(x) -> y:2x2", {2, 2});
+  protocol::Record record = bench.source.records[0];
+  for (quint64 number = 2; number <= 600; ++number) {
+    record.number = number;
+    bench.source.records.push_back(record);
+  }
+  bench.source.status.records = bench.source.status.finished = 600;
+  bench.start();
+  QTRY_VERIFY(bench.model.tile());
+  const inspector::TensorChip pinned = bench.model.chips().back();
+  bench.model.showTensor(pinned);
+  bench.source.setUp(false);
+  bench.session.setCursor(1);
+  QVERIFY(bench.model.tensor());
+  QCOMPARE(bench.model.tensor()->id, pinned.info.id);
+  QVERIFY(bench.model.tile());
+  QCOMPARE(bench.model.problem(), QString());
 }
 
 void TestTensor::tellsHowFarARecomputationIs() {

@@ -1,6 +1,8 @@
 #include <QAction>
 #include <QClipboard>
 #include <QComboBox>
+#include <QLabel>
+#include <QLayout>
 #include <QLineEdit>
 #include <QRegularExpression>
 #include <QSignalSpy>
@@ -367,6 +369,26 @@ class TensorViewTest : public QObject {
     QTRY_VERIFY(window.view->statistics()->isVisible());
     QCOMPARE(window.view->statistics()->text(QStringLiteral("count")), QStringLiteral("153,664"));
     QCOMPARE(window.view->statistics()->text(QStringLiteral("shape")), QStringLiteral("784×196"));
+  }
+
+  void figuresAreNeverSqueezed() {
+    Window window({{784, 196}, wave, {}}, {1000, 600});
+    QVERIFY(window.settled());
+    const auto* statistics = window.view->statistics();
+    QTRY_VERIFY(statistics->isVisible());
+    window.view->layout()->setSizeConstraint(QLayout::SetNoConstraint);  // as in a dock
+    window.view->setMinimumSize(1, 1);
+    for (int height = 600; height >= 200; height -= 7) {
+      window.view->resize(1000, height);
+      QCoreApplication::processEvents();
+      if (statistics->isVisible())
+        for (const QLabel* label : statistics->findChildren<QLabel*>())
+          QVERIFY2(label->isHidden() || label->height() >= label->fontMetrics().height(),
+                   qPrintable(QString::number(height)));
+    }
+    QVERIFY(!statistics->isVisible());
+    window.view->resize(1000, 600);
+    QTRY_VERIFY(statistics->isVisible());
   }
 
   void everyActionHasAKey() {

@@ -91,7 +91,8 @@ int TapeCanvas::currentNode() const {
 }
 
 QSizeF TapeCanvas::room() const {
-  return {static_cast<double>(width()), height() - (legend_ ? tapeLegendHeight(width()) : 0)};
+  const QSizeF size = canvasSize();
+  return {size.width(), size.height() - (legend_ ? tapeLegendHeight(size.width()) : 0)};
 }
 
 void TapeCanvas::fit() {
@@ -160,10 +161,10 @@ void TapeCanvas::zoom(double factor, QPointF at) {
 }
 
 void TapeCanvas::zoomIn() {
-  zoom(key_zoom, QRectF(rect()).center());
+  zoom(key_zoom, QRectF(QPointF(), canvasSize()).center());
 }
 void TapeCanvas::zoomOut() {
-  zoom(1 / key_zoom, QRectF(rect()).center());
+  zoom(1 / key_zoom, QRectF(QPointF(), canvasSize()).center());
 }
 
 void TapeCanvas::paintCanvas(CanvasPainter& painter) {

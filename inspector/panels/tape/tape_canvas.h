@@ -24,7 +24,7 @@ class TapeCanvas : public CanvasWidget {
   const LaidOutGraph* laidOut() const { return laid_.get(); }
   const Camera& camera() const { return camera_; }
   void setCamera(const Camera& camera);
-  /// Where a node is now, in the widget; null where it is not in the graph.
+  /// Where a node is now, on the canvas; null where it is not in the graph.
   QRectF nodeRect(int node) const;
   /// The nodes that the last frame drew.
   const std::vector<int>& drawnNodes() const { return drawn_; }

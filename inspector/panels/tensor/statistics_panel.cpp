@@ -73,9 +73,9 @@ QString statisticsLine(const TensorModel& model) {
 class StatisticsPanel::Bars : public QWidget {
  public:
   explicit Bars(TensorModel* model, QWidget* parent) : QWidget(parent), model_(model) {
-    setMinimumHeight(56);
     setAccessibleName(tr("Histogram"));
   }
+  QSize sizeHint() const override { return {0, 56}; }  // less where the figures need the room
 
  protected:
   void paintEvent(QPaintEvent*) override {
@@ -121,11 +121,15 @@ StatisticsPanel::StatisticsPanel(TensorModel* model, QWidget* parent) : QWidget(
   layout->addWidget(bars_);
   layout->addWidget(note_);
   layout->addStretch(1);
-  // As wide as the longest of its usual texts, whatever tensor is shown.
-  setFixedWidth(fontMetrics().horizontalAdvance(QStringLiteral("minimum 100,000,000 (99.9 %)")) + 40);
+  setUsualWidth();
   connect(model, &TensorModel::statisticsChanged, this, &StatisticsPanel::update);
   connect(model, &TensorModel::layoutChanged, this, &StatisticsPanel::update);
   update();
+}
+
+/// As wide as the longest of its usual texts, whatever tensor is shown.
+void StatisticsPanel::setUsualWidth() {
+  setFixedWidth(fontMetrics().horizontalAdvance(QStringLiteral("minimum 100,000,000 (99.9 %)")) + 40);
 }
 
 QString StatisticsPanel::text(const QString& name) const {
@@ -159,6 +163,7 @@ void StatisticsPanel::update() {
 void StatisticsPanel::changeEvent(QEvent* event) {
   QWidget::changeEvent(event);
   if (event->type() == QEvent::PaletteChange && bars_) update();
+  if (event->type() == QEvent::FontChange) setUsualWidth();
 }
 
 }  // namespace tapedeck::inspector

@@ -28,6 +28,7 @@ class StatisticsPanel : public QWidget {
  private:
   class Bars;
   void update();
+  void setUsualWidth();
 
   TensorModel* model_;
   QHash<QString, QLabel*> values_;

@@ -2,6 +2,7 @@
 
 #include <QClipboard>
 #include <QGuiApplication>
+#include <algorithm>
 
 #include "inspector/model/format.h"
 
@@ -53,7 +54,7 @@ TensorPane& TensorCanvas::pane() {
 }
 
 QSizeF TensorCanvas::paneArea() const {
-  return {static_cast<double>(width()), height() - readout_height};
+  return canvasSize() - QSizeF(0, readout_height);
 }
 
 void TensorCanvas::setMode(TensorMode mode) {
@@ -120,15 +121,19 @@ QString TensorCanvas::readout() const {
 }
 
 void TensorCanvas::drawScalar(CanvasPainter& painter) {
+  constexpr double number_height = 54, kind_height = 24;
   const QString text = scalarText();
-  double size = 44;
-  while (size > 14 && painter.textWidth(text, size, FontRole::bold) > painter.size().width() - 32) size -= 2;
-  const QPointF centre(painter.size().width() / 2, painter.size().height() / 2);
-  painter.textIn(QRectF(0, centre.y() - 34, painter.size().width(), 54), text, size, painter.theme().text,
-                 Qt::AlignHCenter, FontRole::bold);
-  painter.textIn(QRectF(0, centre.y() + 24, painter.size().width(), 20),
-                 tr("scalar · %1").arg(QString::fromStdString(model_->tile()->dtype)), 12,
-                 painter.theme().faintText);
+  const QSizeF room = painter.size();
+  const bool both = room.height() >= number_height + kind_height;
+  double size = std::min(44.0, room.height() * 0.75);
+  while (size > 14 && painter.textWidth(text, size, FontRole::bold) > room.width() - 32) size -= 2;
+  QRectF number(0, (room.height() - number_height) / 2, room.width(), number_height);
+  if (both) number.translate(0, -kind_height / 2);
+  painter.textIn(number, text, size, painter.theme().text, Qt::AlignHCenter, FontRole::bold);
+  if (both)
+    painter.textIn(QRectF(0, number.bottom(), room.width(), kind_height),
+                   tr("scalar · %1").arg(QString::fromStdString(model_->tile()->dtype)), 12,
+                   painter.theme().faintText);
 }
 
 void TensorCanvas::paintCanvas(CanvasPainter& painter) {

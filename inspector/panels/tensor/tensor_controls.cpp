@@ -103,8 +103,7 @@ void TensorControls::makeReshape() {
   reshape_->setPlaceholderText(tr("reshape: 28×28×196 or 28,28"));
   reshape_->setClearButtonEnabled(true);
   reshape_->setAccessibleName(tr("Reshape"));
-  reshape_->setFixedWidth(reshape_->fontMetrics().horizontalAdvance(reshape_->placeholderText()) +
-                          clear_button);
+  setReshapeWidth();
   QAction* const action =
       addAction(tr("Reshape"), Qt::ALT | Qt::Key_R,
                 tr("Look at the values in another shape; “28,28” makes images of a matrix' columns"));
@@ -120,6 +119,18 @@ void TensorControls::makeReshape() {
     if (!before && model_->images()) canvas_->setMode(TensorMode::heatMap);
   });
   layout()->addWidget(reshape_);
+}
+
+void TensorControls::setReshapeWidth() {
+  reshape_->setFixedWidth(reshape_->fontMetrics().horizontalAdvance(reshape_->placeholderText()) +
+                          clear_button);
+}
+
+void TensorControls::changeEvent(QEvent* event) {
+  QWidget::changeEvent(event);
+  if (event->type() != QEvent::FontChange || !reshape_) return;
+  setReshapeWidth();
+  pinsChanged();
 }
 
 void TensorControls::makePins() {

@@ -26,6 +26,9 @@ class TensorControls : public QWidget {
   QLineEdit* reshapeBox() const { return reshape_; }
   PinsList* pinsList() const { return list_; }
 
+ protected:
+  void changeEvent(QEvent* event) override;
+
  private:
   void addMode(QLayout* row, const QString& text, TensorMode mode, const QKeySequence& key,
                const QString& tip);
@@ -34,6 +37,7 @@ class TensorControls : public QWidget {
   void makeLogarithmic();
   void makeReshape();
   void makePins();
+  void setReshapeWidth();
   void modeChanged();
   void layoutChanged();
   void pinsChanged();

@@ -109,9 +109,9 @@ struct TensorView::Private {
 
   /// In the line below the values, for a while.
   void tell(const QString& sentence) {
+    message->start();
     line->setText(sentence);
     line->show();
-    message->start();
   }
 
   void updateChips() {
@@ -167,6 +167,14 @@ struct TensorView::Private {
     line->setVisible(!statistics->isVisibleTo(view) && !line->text().isEmpty());
   }
 
+  /// Beside the values where there is room for all of them, else in a line below.
+  void placeStatistics() {
+    const int room = canvas->height() + (line->isVisibleTo(view) ? line->height() : 0);
+    statistics->setVisible(view->width() >= width_for_values + statistics->width() &&
+                           room >= statistics->minimumSizeHint().height());
+    updateLine();
+  }
+
   void updateColors() {
     QPalette colors;  // the other roles follow the theme by themselves
     colors.setColor(QPalette::WindowText, Theme::fromPalette(view->palette()).error.stroke);
@@ -188,6 +196,7 @@ TensorView::TensorView(Session* session, QWidget* parent)
   d_->slices = new SliceBar(d_->model, this);
   d_->slices->setContentsMargins(8, 0, 8, 4);
   d_->statistics = new StatisticsPanel(d_->model, this);
+  d_->canvas->installEventFilter(this);
   d_->makeCopy();
   setLayout(d_->layOut());
   setFocusProxy(d_->canvas);
@@ -263,8 +272,12 @@ QSize TensorView::sizeHint() const {
 
 void TensorView::resizeEvent(QResizeEvent* event) {
   QWidget::resizeEvent(event);
-  d_->statistics->setVisible(width() >= width_for_values + d_->statistics->width());
-  d_->updateLine();
+  d_->placeStatistics();
+}
+
+bool TensorView::eventFilter(QObject* object, QEvent* event) {
+  if (object == d_->canvas && event->type() == QEvent::Resize) d_->placeStatistics();
+  return SessionPanel::eventFilter(object, event);
 }
 
 void TensorView::changeEvent(QEvent* event) {

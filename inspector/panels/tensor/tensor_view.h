@@ -47,6 +47,7 @@ class TensorView : public SessionPanel {
 
  protected:
   void resizeEvent(QResizeEvent* event) override;
+  bool eventFilter(QObject* object, QEvent* event) override;
   void changeEvent(QEvent* event) override;
 
  private:

@@ -2,9 +2,12 @@
 
 #include <imgui.h>
 
+#include <QApplication>
 #include <QLabel>
+#include <QMouseEvent>
 #include <QPainter>
 #include <QResizeEvent>
+#include <QWheelEvent>
 
 #include "inspector/ui/canvas/canvas_context.h"
 #include "inspector/ui/canvas/canvas_painter.h"
@@ -88,6 +91,10 @@ QString CanvasWidget::problem() const {
 const Theme& CanvasWidget::theme() const {
   return d_->theme;
 }
+double CanvasWidget::letters() const {
+  const double own = font().pointSizeF(), usual = QApplication::font().pointSizeF();
+  return own > 0 && usual > 0 ? own / usual : 1;
+}
 quint64 CanvasWidget::framesPainted() const {
   return d_->frames;
 }
@@ -114,7 +121,29 @@ bool CanvasWidget::event(QEvent* event) {
     themeChanged();
     requestFrame();
   }
+  if (event->type() == QEvent::FontChange) {
+    QResizeEvent resized(size(), size());  // the canvas has another size, if not the widget
+    resizeEvent(&resized);
+  }
   if (isInput(event->type())) requestFrame();
+  return letters() == 1 ? QWidget::event(event) : scaledEvent(event);
+}
+
+bool CanvasWidget::scaledEvent(QEvent* event) {
+  const auto pass = [&](auto&& copy) {
+    copy.setTimestamp(static_cast<QInputEvent*>(event)->timestamp());
+    const bool result = QWidget::event(&copy);
+    event->setAccepted(copy.isAccepted());
+    return result;
+  };
+  if (auto* mouse = dynamic_cast<QMouseEvent*>(event))
+    return pass(QMouseEvent(mouse->type(), mouse->position() / letters(), mouse->scenePosition(),
+                            mouse->globalPosition(), mouse->button(), mouse->buttons(), mouse->modifiers(),
+                            mouse->pointingDevice()));
+  if (auto* wheel = dynamic_cast<QWheelEvent*>(event))
+    return pass(QWheelEvent(wheel->position() / letters(), wheel->globalPosition(), wheel->pixelDelta(),
+                            wheel->angleDelta(), wheel->buttons(), wheel->modifiers(), wheel->phase(),
+                            wheel->inverted(), wheel->source(), wheel->pointingDevice()));
   return QWidget::event(event);
 }
 
@@ -127,22 +156,23 @@ void CanvasWidget::paintEvent(QPaintEvent*) {
 
 void CanvasWidget::paintFrame() {
   Private& d = *d_;
-  const double ratio = devicePixelRatioF();
-  const QSize pixels = (QSizeF(size()) * ratio).toSize();
+  const QSize pixels = (QSizeF(size()) * devicePixelRatioF()).toSize();
+  const double ratio = devicePixelRatioF() * letters();
+  const QSizeF canvas = canvasSize();
   d.stale = false;
   if (pixels.isEmpty() || !d.opengl->makeCurrent()) return;
   const auto painterOn = [&](ImDrawList* list) {
-    return CanvasPainter(list, d.opengl->glyphs(), d.textures, d.theme, size(), ratio);
+    return CanvasPainter(list, d.opengl->glyphs(), d.textures, d.theme, canvas, ratio);
   };
   d.picture = d.opengl->draw(pixels, ratio, d.theme.background, [&] {
     CanvasPainter painter = painterOn(ImGui::GetBackgroundDrawList());
     paintCanvas(painter);
     if (!hasFocus()) return;
     CanvasPainter front = painterOn(ImGui::GetForegroundDrawList());
-    front.outline(QRectF(0.5, 0.5, width() - 2, height() - 2), d.theme.accent, 2);
+    front.outline(QRectF(0.5, 0.5, canvas.width() - 2, canvas.height() - 2), d.theme.accent, 2);
   });
   d.textures.endFrame();
-  d.picture.setDevicePixelRatio(ratio);
+  d.picture.setDevicePixelRatio(devicePixelRatioF());
   ++d.frames;
   emit framePainted();
 }

@@ -26,6 +26,10 @@ class CanvasWidget : public QWidget {
   QString problem() const;
 
   const Theme& theme() const;
+  /// How many times larger the widget's letters are than the application's. Everything on the canvas grows
+  /// with them: drawing and mouse events are in pixels of a canvas of canvasSize().
+  double letters() const;
+  QSizeF canvasSize() const { return QSizeF(size()) / letters(); }
   quint64 framesPainted() const;
   /// What is on the screen, in device pixels. Null where there is no OpenGL.
   QImage grabFramebuffer();
@@ -52,6 +56,7 @@ class CanvasWidget : public QWidget {
 
  private:
   struct Private;
+  bool scaledEvent(QEvent* event);
   void showProblem(const QString& sentence);
   void paintFrame();
   std::unique_ptr<Private> d_;

@@ -1,0 +1,94 @@
+#include "inspector/ui/flat_style.h"
+
+#include <QPainter>
+#include <QStyleOptionSlider>
+#include <algorithm>
+
+#include "inspector/ui/theme.h"
+
+namespace tapedeck::inspector {
+namespace {
+
+constexpr int least_thumb = 28;
+constexpr int thumb_inset = 3;
+/// How far the thumb is from the track's colour to the text's: three to one in contrast even at rest.
+constexpr double at_rest = 0.52, under_mouse = 0.65, pressed = 0.8;
+
+struct Along {
+  int start = 0, length = 0;
+};
+
+Along thumbOf(const QStyleOptionSlider& bar) {
+  const int room = bar.orientation == Qt::Horizontal ? bar.rect.width() : bar.rect.height();
+  const qint64 range = qint64{bar.maximum} - bar.minimum;
+  if (range <= 0) return {0, room};
+  const auto share = static_cast<int>(room * qint64{bar.pageStep} / (range + bar.pageStep));
+  const int length = std::min(room, std::max(least_thumb, share));
+  return {QStyle::sliderPositionFromValue(bar.minimum, bar.maximum, bar.sliderPosition, room - length,
+                                          bar.upsideDown),
+          length};
+}
+
+/// A stretch of the bar, over its whole breadth.
+QRect stretch(const QStyleOptionSlider& bar, int start, int length) {
+  return bar.orientation == Qt::Horizontal
+             ? QRect(bar.rect.left() + start, bar.rect.top(), length, bar.rect.height())
+             : QRect(bar.rect.left(), bar.rect.top() + start, bar.rect.width(), length);
+}
+
+}  // namespace
+
+FlatStyle::FlatStyle() : QProxyStyle(QStringLiteral("Fusion")) {}
+
+QRect FlatStyle::subControlRect(ComplexControl control, const QStyleOptionComplex* option, SubControl part,
+                                const QWidget* widget) const {
+  const auto* bar = qstyleoption_cast<const QStyleOptionSlider*>(option);
+  if (control != CC_ScrollBar || bar == nullptr)
+    return QProxyStyle::subControlRect(control, option, part, widget);
+  const Along thumb = thumbOf(*bar);
+  const int room = bar->orientation == Qt::Horizontal ? bar->rect.width() : bar->rect.height();
+  const int end = thumb.start + thumb.length;
+  QRect rect;
+  switch (part) {
+    case SC_ScrollBarSlider:
+      rect = stretch(*bar, thumb.start, thumb.length);
+      break;
+    case SC_ScrollBarSubPage:
+      rect = stretch(*bar, 0, thumb.start);
+      break;
+    case SC_ScrollBarAddPage:
+      rect = stretch(*bar, end, room - end);
+      break;
+    case SC_ScrollBarGroove:
+      rect = bar->rect;
+      break;
+    default:
+      return {};  // no arrows
+  }
+  return visualRect(bar->direction, bar->rect, rect);
+}
+
+void FlatStyle::drawComplexControl(ComplexControl control, const QStyleOptionComplex* option,
+                                   QPainter* painter, const QWidget* widget) const {
+  const auto* bar = qstyleoption_cast<const QStyleOptionSlider*>(option);
+  if (control != CC_ScrollBar || bar == nullptr)
+    return QProxyStyle::drawComplexControl(control, option, painter, widget);
+  const QColor track = bar->palette.color(QPalette::Window);
+  painter->fillRect(bar->rect, track);
+  if (bar->maximum <= bar->minimum) return;
+  const bool active = bar->activeSubControls.testFlag(SC_ScrollBarSlider);
+  const double strength = active && bar->state.testFlag(State_Sunken)      ? pressed
+                          : active && bar->state.testFlag(State_MouseOver) ? under_mouse
+                                                                           : at_rest;
+  const QRectF thumb(subControlRect(control, option, SC_ScrollBarSlider, widget));
+  const QRectF shape = thumb.adjusted(thumb_inset, thumb_inset, -thumb_inset, -thumb_inset);
+  painter->save();
+  painter->setRenderHint(QPainter::Antialiasing);
+  painter->setPen(Qt::NoPen);
+  painter->setBrush(mix(track, bar->palette.color(QPalette::WindowText), strength));
+  const double radius = std::min(shape.width(), shape.height()) / 2;
+  painter->drawRoundedRect(shape, radius, radius);
+  painter->restore();
+}
+
+}  // namespace tapedeck::inspector

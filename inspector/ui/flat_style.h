@@ -1,0 +1,19 @@
+// The widgets' style: Fusion, with flat scroll bars whose thumb stands out from its track.
+#pragma once
+
+#include <QProxyStyle>
+
+namespace tapedeck::inspector {
+
+class FlatStyle : public QProxyStyle {
+  Q_OBJECT
+ public:
+  FlatStyle();
+
+  void drawComplexControl(ComplexControl control, const QStyleOptionComplex* option, QPainter* painter,
+                          const QWidget* widget = nullptr) const override;
+  QRect subControlRect(ComplexControl control, const QStyleOptionComplex* option, SubControl part,
+                       const QWidget* widget = nullptr) const override;
+};
+
+}  // namespace tapedeck::inspector
