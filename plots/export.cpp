@@ -104,13 +104,13 @@ bool replaceByPng(const QString& path, const QImage& image, QString* error) {
   QBuffer buffer(&bytes);
   buffer.open(QIODevice::WriteOnly);
   if (!image.save(&buffer, "PNG")) return fail(error, QObject::tr("The picture can't be packed as PNG."));
-  return app::replaceFile(path, bytes, error);
+  return inspector::replaceFile(path, bytes, error);
 }
 
 bool writeSvg(const std::vector<ChartSeries>& series, const ExportOptions& options, const QString& path,
               QString* error) {
   const QByteArray svg = svgOf(series, options, error);
-  return !svg.isEmpty() && app::replaceFile(path, svg, error);
+  return !svg.isEmpty() && inspector::replaceFile(path, svg, error);
 }
 
 bool writePng(const std::vector<ChartSeries>& series, const ExportOptions& options, const QString& path,

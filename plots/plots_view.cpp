@@ -192,7 +192,7 @@ ExportOptions PlotsView::Private::options() const {
 }
 
 void PlotsView::Private::ask(const QString& title, const QString& name, const QString& filter) {
-  const QString path = app::askForPath(q, title, name, filter);
+  const QString path = inspector::askForPath(q, title, name, filter);
   if (!path.isEmpty()) q->exportTo(path);
 }
 
@@ -298,7 +298,7 @@ void PlotsView::exportTo(const QString& path) {
   QThreadPool::globalInstance()->start([view = QPointer(this), timer = QPointer(late), path, image, svg] {
     QString failure;
     const bool written =
-        image.isNull() ? app::replaceFile(path, svg, &failure) : replaceByPng(path, image, &failure);
+        image.isNull() ? inspector::replaceFile(path, svg, &failure) : replaceByPng(path, image, &failure);
     QMetaObject::invokeMethod(qApp, [view, timer, path, failure, written] {
       delete timer;
       if (!view) return;

@@ -32,8 +32,8 @@ class BatchRun : public QObject {
   int started() const { return started_; }  ///< how many cells began
 
   // What was collected, when it has finished.
-  const std::vector<std::string>& records() const { return records_; }     ///< JSON
-  const protocol::TapeRecords& lastTape() const { return tape_; }  ///< empty: nothing was played
+  const std::vector<std::string>& records() const { return records_; }  ///< JSON
+  const protocol::TapeRecords& lastTape() const { return tape_; }       ///< empty: nothing was played
   const inspector::SeriesModel& series() const { return series_; }
   quint64 newestRecord() const { return expectedRecords_; }
 

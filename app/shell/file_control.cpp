@@ -117,10 +117,11 @@ void FileControl::create() {
 }
 
 void FileControl::browse() {
-  const QString path = QFileDialog::getOpenFileName(window_, "Open notebook", suggestedPath(window_, {}),
-                                                    QString(notebooks) + ";;All files (*)");
+  const QString path =
+      QFileDialog::getOpenFileName(window_, "Open notebook", inspector::suggestedPath(window_, {}),
+                                   QString(notebooks) + ";;All files (*)");
   if (path.isEmpty()) return;
-  if (!isSample(path)) rememberFolder(path);
+  if (!isSample(path)) inspector::rememberFolder(path);
   open(path);
 }
 
@@ -254,14 +255,14 @@ void FileControl::save() {
 
 void FileControl::saveAs() {
   const QString suffix = document_->path().isEmpty() ? ".ipynb" : "";
-  const QString path = askForPath(window_, "Save notebook as", name() + suffix, notebooks);
+  const QString path = inspector::askForPath(window_, "Save notebook as", name() + suffix, notebooks);
   if (!path.isEmpty()) write(path);
 }
 
 /// False: the user does not want to.
 bool FileControl::saveOrAsk() {
   QString path = document_->path();
-  if (path.isEmpty()) path = askForPath(window_, "Save notebook", name() + ".ipynb", notebooks);
+  if (path.isEmpty()) path = inspector::askForPath(window_, "Save notebook", name() + ".ipynb", notebooks);
   if (!path.isEmpty()) write(path);
   return !path.isEmpty();
 }

@@ -6,8 +6,8 @@
 
 #include "app/shell/main_window.h"
 #include "app/shell/menus.h"
-#include "app/shell/panel_docks.h"
 #include "app/shell/outline_panel.h"
+#include "app/shell/panel_docks.h"
 #include "app/shell/panel_list.h"
 #include "app/shell/playback_bar.h"
 #include "app/shell/typing_watch.h"

@@ -39,7 +39,11 @@ QString timeOf(const RecoveryEntry& entry) {
 }  // namespace
 
 Recoveries::Recoveries(Document* document, MessageBar* messages, FileControl* files)
-    : document_(document), messages_(messages), files_(files), writer_(document), first_(all_recoveries.isEmpty()) {
+    : document_(document),
+      messages_(messages),
+      files_(files),
+      writer_(document),
+      first_(all_recoveries.isEmpty()) {
   all_recoveries << this;
   connect(&writer_, &RecoveryWriter::failed, this, [this](const QString& sentence) {
     messages_->show(MessageBar::Kind::warning,

@@ -9,7 +9,7 @@
 #include <QSettings>
 #include <QWidget>
 
-namespace tapedeck::app {
+namespace tapedeck::inspector {
 namespace {
 
 constexpr char last_folder[] = "files/last_folder";
@@ -70,4 +70,4 @@ bool replaceFile(const QString& path, const QByteArray& bytes, QString* error) {
   return false;
 }
 
-}  // namespace tapedeck::app
+}  // namespace tapedeck::inspector

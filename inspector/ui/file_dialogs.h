@@ -6,7 +6,7 @@
 
 class QWidget;
 
-namespace tapedeck::app {
+namespace tapedeck::inspector {
 
 /// `name` in the folder where a file dialog that `asking` opens should begin: that of the notebook whose
 /// window `asking` belongs to (the window's file path), else the one used last, else the home folder. Never
@@ -24,4 +24,4 @@ QString askForPath(QWidget* asking, const QString& title, const QString& name, c
 /// link's target is replaced, permissions stay.
 bool replaceFile(const QString& path, const QByteArray& bytes, QString* error);
 
-}  // namespace tapedeck::app
+}  // namespace tapedeck::inspector

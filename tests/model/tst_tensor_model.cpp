@@ -69,6 +69,12 @@ struct Bench {
     source.tensors = [shape](const protocol::Request& request) { return countingTensor(request, shape); };
   }
   void start() { session.setSource(&source); }
+  /// The same record again and again: more than are fetched at once.
+  void repeatFirst(quint64 count) {
+    protocol::Record record = source.records[0];
+    for (record.number = 2; record.number <= count; ++record.number) source.records.push_back(record);
+    source.status.records = source.status.finished = count;
+  }
   QString shownName() const {
     const auto* tensor = model.tensor();
     for (const char* name : {"x", "W", "y", "z", "g"})
@@ -400,12 +406,7 @@ void TestTensor::saysThatNothingWasFetchedWhenTheSessionDies() {
 
 void TestTensor::aRecordThatWasNeverFetchedHasNoTensorOfAnother() {
   Bench bench("op f(x) -> y:2x2", {2, 2});
-  protocol::Record record = bench.source.records[0];
-  for (quint64 number = 2; number <= 600; ++number) {
-    record.number = number;
-    bench.source.records.push_back(record);
-  }
-  bench.source.status.records = bench.source.status.finished = 600;
+  bench.repeatFirst(600);
   bench.start();
   QTRY_VERIFY(bench.model.tile());
   bench.source.setUp(false);
@@ -418,12 +419,7 @@ void TestTensor::aRecordThatWasNeverFetchedHasNoTensorOfAnother() {
 
 void TestTensor::aChosenTensorStaysWhereTheCursorsRecordIsMissing() {
   Bench bench("op f(x) -> y:2x2", {2, 2});
-  protocol::Record record = bench.source.records[0];
-  for (quint64 number = 2; number <= 600; ++number) {
-    record.number = number;
-    bench.source.records.push_back(record);
-  }
-  bench.source.status.records = bench.source.status.finished = 600;
+  bench.repeatFirst(600);
   bench.start();
   QTRY_VERIFY(bench.model.tile());
   const inspector::TensorChip pinned = bench.model.chips().back();

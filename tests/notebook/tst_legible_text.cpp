@@ -222,6 +222,16 @@ class TestLegibleText : public QObject {
     }
   }
 
+  void aListBeginsWithTheNumberThatWasWritten() {
+    const QString text = rendered("3. three\n4. four\n   - inner\n   1. one\n5. five\n\nrest");
+    QVERIFY2(text.contains("3. three") && text.contains("4. four") && text.contains("5. five"),
+             qPrintable(text));
+    QVERIFY(!text.contains("1. "));  // Qt's own number
+    QVERIFY(!rendered("1. one\n2. two").contains("1."));
+    const QString html = rendered("<ol start='0'><li>none</li><li>one</li></ol>", RichText::Kind::html);
+    QVERIFY2(html.contains("0. none") && html.contains("1. one"), qPrintable(html));
+    QVERIFY(rendered("<ol start='99999999999'><li>a</li></ol>", RichText::Kind::html).contains("a"));
+  }
   void headingsListsAndTablesKeepTheirKind() {
     const RichLook look = {NotebookTheme::of(QPalette(), 0), 600, QTextOption::WordWrap};
     const RichDocument made = makeRichDocument(

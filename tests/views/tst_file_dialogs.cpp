@@ -16,7 +16,7 @@
 
 #include "inspector/ui/file_dialogs.h"
 
-using namespace tapedeck::app;
+using namespace tapedeck::inspector;
 
 namespace {
 

@@ -143,12 +143,13 @@ class NotebookReader {
     const auto major = top["nbformat"].get<std::int64_t>();
     const auto minor = top["nbformat_minor"].get<std::int64_t>();
     if (major >= 1 && major < format_major) {
-      refuse(QString(
-               "%1 is a notebook of format %2 (IPython %3 or older). Convert it with `jupyter nbconvert --to "
-               "notebook %1` and open the result.")
-               .arg(name_)
-               .arg(major)
-               .arg(major == 3 ? "3" : "0.13"));
+      refuse(
+          QString(
+              "%1 is a notebook of format %2 (IPython %3 or older). Convert it with `jupyter nbconvert --to "
+              "notebook %1` and open the result.")
+              .arg(name_)
+              .arg(major)
+              .arg(major == 3 ? "3" : "0.13"));
     }
     if (major != format_major) {
       refuse(QString("%1 is a notebook of format %2; this program reads format 4.").arg(name_).arg(major));

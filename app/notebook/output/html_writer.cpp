@@ -1,6 +1,7 @@
 #include "app/notebook/output/html_writer.h"
 
 #include <QLocale>
+#include <QRegularExpression>
 #include <QSet>
 #include <algorithm>
 
@@ -35,6 +36,13 @@ bool isStructure(const QString& name) {
   return name == "table" || isTablePart(name);
 }
 
+std::optional<int> startOf(const QString& attributes) {
+  static const QRegularExpression start("\\sstart=\"(-?\\d{1,9})\"");
+  const auto found = start.match(attributes);
+  if (!found.hasMatch() || found.captured(1) == "1") return {};
+  return found.captured(1).toInt();
+}
+
 }  // namespace
 
 HtmlWriter::HtmlWriter(const TextBounds& bounds) : bounds_(bounds) {}
@@ -43,11 +51,16 @@ HtmlWriter::HtmlWriter(const TextBounds& bounds) : bounds_(bounds) {}
 
 void HtmlWriter::push(const QString& name, bool written, const QString& attributes) {
   if (isStructure(name)) structure_.push_back(stack_.size());
-  stack_.push_back({name, written});
+  // Qt 6.4 numbers every list from 1: where another number was written, it stands in the text.
+  std::optional<int> first, number;
+  if (name == "ol") first = startOf(attributes);
+  if (name == "li" && !stack_.empty() && stack_.back().number) number = (*stack_.back().number)++;
+  stack_.push_back({name, written, first});
   ++open_[name];
   if (!written) return;
   ++depth_;
-  out_ += "<" + name + attributes + ">";
+  out_ += "<" + name + (first ? QString(" style=\"list-style-type:none\"") : attributes) + ">";
+  if (number) out_ += QString("%1.\u00a0").arg(*number);
 }
 
 void HtmlWriter::pop() {

@@ -4,6 +4,7 @@
 
 #include <QHash>
 #include <QStringList>
+#include <optional>
 #include <vector>
 
 namespace tapedeck::app {
@@ -42,6 +43,7 @@ class HtmlWriter {
   struct Element {
     QString name;
     bool written;
+    std::optional<int> number = {};  ///< ol that does not begin with 1: of its next item
   };
   struct Table {
     bool written;

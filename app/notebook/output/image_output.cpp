@@ -156,8 +156,8 @@ void ImageOutput::copy() {
 
 void ImageOutput::save() {
   const QString name = renderer_ ? "picture.svg" : "picture.png";
-  const QString path =
-      askForPath(this, "Save picture", name, renderer_ ? "SVG (*.svg)" : "PNG (*.png);;JPEG (*.jpg)");
+  const QString filter = renderer_ ? "SVG (*.svg)" : "PNG (*.png);;JPEG (*.jpg)";
+  const QString path = inspector::askForPath(this, "Save picture", name, filter);
   if (path.isEmpty()) return;
   QByteArray bytes = svg_;
   if (!renderer_) {
@@ -169,7 +169,8 @@ void ImageOutput::save() {
       return;
     }
   }
-  if (QString error; !replaceFile(path, bytes, &error)) QMessageBox::warning(this, "Save picture", error);
+  if (QString error; !inspector::replaceFile(path, bytes, &error))
+    QMessageBox::warning(this, "Save picture", error);
 }
 
 }  // namespace tapedeck::app

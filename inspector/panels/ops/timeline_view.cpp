@@ -56,7 +56,8 @@ void TimelineView::Private::makeFilterBar(QBoxLayout* layout) {
   filter->setObjectName(QStringLiteral("timelineFilter"));
   filter->setClearButtonEnabled(true);
   filter->setPlaceholderText(QObject::tr("Filter by op, cell, scope, variable"));
-  filter->setMinimumWidth(filter->fontMetrics().horizontalAdvance(filter->placeholderText()) + filter_clear_button);
+  filter->setMinimumWidth(filter->fontMetrics().horizontalAdvance(filter->placeholderText()) +
+                          filter_clear_button);
   filter->setToolTip(QObject::tr(
       "Only ops in whose name, kind, cell, scope, file or variables every word occurs (Ctrl+F; Esc clears).\n"
       "In one of them alone: op:matmul, kind:vjp, scope:layer, cell:[3], file:train, name:W. What an op is:\n"

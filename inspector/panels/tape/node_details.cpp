@@ -57,10 +57,12 @@ QStringList nodeDetails(const GraphNode& node, const protocol::Record* record,
   for (const protocol::AttributeText& attribute : record->attributes)
     add(lines, QString::fromStdString(attribute.name), QString::fromStdString(attribute.value));
   add(lines, graphText("VJP"),
-      node.customGradient ? graphText("yours (custom gradient)") : QString::fromStdString(record->vjp_formula));
+      node.customGradient ? graphText("yours (custom gradient)")
+                          : QString::fromStdString(record->vjp_formula));
   add(lines, graphText("scope"), QString::fromStdString(record->scope));
   add(lines, graphText("source"), source(*record, cell_name));
-  if (record->state == protocol::RecordState::done) add(lines, graphText("took"), durationText(record->duration_ns));
+  if (record->state == protocol::RecordState::done)
+    add(lines, graphText("took"), durationText(record->duration_ns));
   add(lines, graphText("error"), QString::fromStdString(record->error));
   return lines;
 }

@@ -181,7 +181,8 @@ QList<QAction*> TapeView::exportActions() const {
 
 QList<HandledKeys> TapeView::handledKeys() const {
   return {{{Qt::Key_Left, Qt::Key_Right, Qt::Key_Up, Qt::Key_Down}, tr("Walk to the next node that way")},
-          {{Qt::SHIFT | Qt::Key_Left, Qt::SHIFT | Qt::Key_Right, Qt::SHIFT | Qt::Key_Up, Qt::SHIFT | Qt::Key_Down},
+          {{Qt::SHIFT | Qt::Key_Left, Qt::SHIFT | Qt::Key_Right, Qt::SHIFT | Qt::Key_Up,
+            Qt::SHIFT | Qt::Key_Down},
            tr("Move the graph")},
           {{Qt::Key_J, Qt::Key_K}, tr("Walk along an edge, down or up")},
           {{Qt::Key_Return}, tr("Go to the node walked to: all panels follow")},
@@ -204,7 +205,7 @@ void TapeView::exportSvg(const QString& path) {
       graph.tape ? tr("Gradient tape %1, at op %2").arg(graph.tape).arg(graph.cursor) : QString();
   QThreadPool::globalInstance()->start([view = QPointer<TapeView>(this), graph, title, path] {
     QString error;
-    app::replaceFile(path, tapeGraphSvg(graph, layoutTapeGraph(graph), title), &error);
+    replaceFile(path, tapeGraphSvg(graph, layoutTapeGraph(graph), title), &error);
     // The view may be gone by now: what comes back goes by way of the application's own object.
     QMetaObject::invokeMethod(
         QCoreApplication::instance(),
@@ -222,7 +223,7 @@ void TapeView::exportSvg(const QString& path) {
 
 void TapeView::askSvg() {
   const QString path =
-      app::askForPath(this, tr("Export tape graph"), QStringLiteral("tape.svg"), tr("SVG (*.svg)"));
+      askForPath(this, tr("Export tape graph"), QStringLiteral("tape.svg"), tr("SVG (*.svg)"));
   if (path.isEmpty()) return;
   emit done(tr("Writing %1 …").arg(path));
   exportSvg(path);

@@ -1,0 +1,341 @@
+// Every sample from the start page to its last sentence: what its text says is done with keys and mouse in a
+// real window with a real session process, and is as the text says.
+#include <QAbstractButton>
+#include <QInputMethodEvent>
+#include <QSlider>
+#include <QTableView>
+#include <cmath>
+
+#include "app/notebook/view/cell_widget.h"
+#include "app/notebook/view/code_editor.h"
+#include "inspector/model/tape_graph.h"
+#include "inspector/model/tensor_model.h"
+#include "inspector/panels/tape/tape_canvas.h"
+#include "tests/app/window_fixture.h"
+
+using namespace tapedeck;
+using namespace tapedeck::app;
+using protocol::RecordKind;
+
+class TestSamples : public QObject {
+  Q_OBJECT
+
+ private:
+  std::unique_ptr<MainWindow> window_;
+
+  inspector::Session& session() { return *window_->session(); }
+  const Document& document() { return *window_->document(); }
+
+  void open(const QString& file) {
+    window_ = std::make_unique<MainWindow>();
+    window_->setAttribute(Qt::WA_DeleteOnClose, false);
+    window_->resize(1280, 800);
+    QVERIFY(showActive(window_.get()));
+    auto* card = window_->findChild<QAbstractButton*>("open:" + file);
+    QVERIFY(card);
+    QTest::mouseClick(card, Qt::LeftButton);
+    QTRY_VERIFY(window_->notebook()->isVisible() && document().cellCount() > 3);
+  }
+
+  /// To whatever has the focus, as a keyboard does.
+  void press(Qt::Key key, Qt::KeyboardModifiers modifiers = Qt::NoModifier) {
+    QWidget* focus = QApplication::focusWidget();
+    QTest::keyClick(focus ? focus : window_.get(), key, modifiers);
+  }
+  /// As an input method does: brackets close by themselves under a keyboard.
+  static void type(const QString& text) {
+    QVERIFY(QApplication::focusWidget());
+    QInputMethodEvent event;
+    event.setCommitString(text);
+    QApplication::sendEvent(QApplication::focusWidget(), &event);
+  }
+
+  /// The code cell that begins so.
+  int cellThatBegins(const QString& code) {
+    for (int i = 0; i < document().cellCount(); ++i)
+      if (document().cell(i).type == CellType::code && document().cell(i).source.startsWith(code)) return i;
+    return -1;
+  }
+  CodeEditor* editorOf(int cell) {
+    for (auto* widget : window_->notebook()->findChildren<CellWidget*>())
+      if (widget->id() == document().cell(cell).id) return widget->editor();
+    return nullptr;
+  }
+  CellState stateOf(int cell) { return window_->notebook()->cellState(document().cell(cell).id); }
+
+  /// Into the cell, by a click on its first line.
+  void click(int cell) {
+    QVERIFY(cell >= 0);
+    window_->notebook()->setCurrentCell(cell, false);  // in sight, as by scrolling there
+    QTRY_VERIFY(editorOf(cell) && editorOf(cell)->isVisible());
+    QTest::mouseClick(editorOf(cell)->viewport(), Qt::LeftButton, {}, {60, 8});
+    QTRY_COMPARE(window_->notebook()->currentCell(), cell);
+  }
+  void runByKey(int cell) {
+    press(Qt::Key_Return, Qt::ShiftModifier);
+    QTRY_COMPARE_WITH_TIMEOUT(stateOf(cell), CellState::done, patience);
+  }
+  bool allDone() {
+    for (int i = 0; i < document().cellCount(); ++i)
+      if (document().cell(i).type == CellType::code && stateOf(i) != CellState::done) return false;
+    return true;
+  }
+
+  /// F10, until it stopped somewhere else or the cell ended; gives the record that ran, with the values that
+  /// Tensor then shows.
+  struct Step {
+    QString op;
+    RecordKind kind = RecordKind::op;
+    std::vector<double> values;
+  };
+  Step step() {
+    const auto before = session().status().stopped_before;
+    const int cell = window_->notebook()->currentCell();
+    press(Qt::Key_F10);
+    const auto ended = [&] {
+      return stateOf(cell) == CellState::done && session().cursor() == session().recordCount();
+    };
+    const auto stopped = [&] {
+      return isStopped(*window_) && session().status().stopped_before != before &&
+             session().cachedRecord(session().status().stopped_before);
+    };
+    Step made;
+    if (!QTest::qWaitFor([&] { return stopped() || (before && ended()); }, patience) || before == 0)
+      return made;
+    const auto* record = session().cachedRecord(before);
+    if (!record) return made;
+    made.op = QString::fromStdString(record->op);
+    made.kind = record->kind;
+    const auto* model = tensor(*window_)->model();
+    const auto shown = [&] {
+      const auto* chip = model->chip();
+      return chip && model->tile() && !model->loading() &&
+             (ended() ? chip->role == inspector::TensorRole::output
+                      : chip->record == before && chip->role == inspector::TensorRole::justRan);
+    };
+    if (QTest::qWaitFor(shown, patience)) made.values = model->tile()->values;
+    return made;
+  }
+
+  double lastNumber(int cell) { return outputText(*window_, cell).trimmed().toDouble(); }
+
+ private slots:
+  void initTestCase() {
+    useOwnSettings();
+    inspector::applyAppearance(inspector::Appearance::light);
+  }
+  void cleanup() { window_.reset(); }
+
+  void aFirstGradient() {
+    open("first_gradient.ipynb");
+    // "Run a cell with Shift+Enter."
+    press(Qt::Key_Return, Qt::ShiftModifier);  // over the two texts above it
+    press(Qt::Key_Return, Qt::ShiftModifier);
+    const int forward = cellThatBegins("import tapedeck");
+    runByKey(forward);
+    QVERIFY2(outputText(*window_, forward).contains("numpy=9.0"), qPrintable(outputText(*window_, forward)));
+    // "Press F10 here and watch the Tape panel: first the multiplication appears, then the steps go
+    // backwards."
+    const int backward = cellThatBegins("grad = ");
+    click(backward);
+    step();
+    QVERIFY(isStopped(*window_));
+    const auto graph = [&] { return tape(*window_)->model()->graph(); };
+    QTRY_COMPARE(graph().ops, 1u);
+    QCOMPARE(step().values, std::vector<double>{9.});
+    bool back = false;
+    for (int i = 0; i < 5 && !back; ++i) {
+      const auto* pending = session().cachedRecord(session().status().stopped_before);
+      back = pending && pending->kind == RecordKind::vjp;
+      if (!back) step();
+    }
+    QVERIFY(back);
+    press(Qt::Key_F5);
+    QTRY_COMPARE_WITH_TIMEOUT(stateOf(backward), CellState::done, patience);
+    QVERIFY(outputText(*window_, backward).contains("numpy=6.0"));
+    // The second derivative is 2; the branch with the minus sign has the gradient -1.
+    const int second = cellThatBegins("gradgrad = "), branch = cellThatBegins("def absolute");
+    for (const int cell : {second, branch, cellThatBegins("slope = ")}) {
+      click(cell);
+      runByKey(cell);
+    }
+    QVERIFY(outputText(*window_, second).contains("numpy=2.0"));
+    QVERIFY(outputText(*window_, branch).contains("numpy=1.0"));
+    QVERIFY(outputText(*window_, branch).contains("numpy=-1.0"));
+    // "This is the slope of x³ from -2 to 2: a parabola."
+    QTRY_COMPARE(window_->series()->names().size(), 1);
+    const auto* curve = window_->series()->series(window_->series()->names()[0]);
+    QTRY_COMPARE(curve->size(), std::size_t{41});
+    for (std::size_t i = 0; i < 41; ++i) {
+      const double x = (static_cast<double>(i) - 20) / 10;
+      QVERIFY(std::abs(curve->values[i] - 3 * x * x) < 1e-5);
+    }
+    // "Drag the slider under the window back to the start. Every panel shows the values of that moment
+    // again."
+    press(Qt::Key_2, Qt::ControlModifier | Qt::AltModifier);
+    auto* slider = window_->findChild<QSlider*>("cursorSlider");
+    QTRY_COMPARE(slider->value(), slider->maximum());
+    const int middle = slider->height() / 2;
+    QTest::mousePress(slider, Qt::LeftButton, {}, {slider->width() - 6, middle});
+    for (int x = slider->width() - 6; x > -20; x -= 40) QTest::mouseMove(slider, {x, middle});
+    QTest::mouseRelease(slider, Qt::LeftButton, {}, {-20, middle});
+    QTRY_COMPARE(session().cursor(), inspector::RecordNumber{1});
+    QTRY_COMPARE(timeline(*window_)->table()->currentIndex().row(), 0);
+    const auto* model = tensor(*window_)->model();
+    QTRY_VERIFY(model->tile() && !model->loading() && model->tile()->values == std::vector<double>{9.});
+    QTRY_COMPARE(graph().cursor, quint64{1});
+    QCOMPARE(graph().vjps, 0u);
+    screenshot(window_.get(), "sample-first-gradient-rewound");
+    // "Then open Noisy square"
+    const auto windows = QApplication::topLevelWidgets();
+    press(Qt::Key_N, Qt::ControlModifier | Qt::ShiftModifier);
+    MainWindow* other = nullptr;
+    const auto opened = [&] {
+      for (QWidget* widget : QApplication::topLevelWidgets())
+        if (auto* window = qobject_cast<MainWindow*>(widget); window && !windows.contains(widget))
+          other = window;
+      return other && other->isVisible();
+    };
+    QVERIFY(QTest::qWaitFor(opened));
+    QTest::mouseClick(other->findChild<QAbstractButton*>("open:noisy_square.ipynb"), Qt::LeftButton);
+    QTRY_VERIFY(other->notebook()->isVisible() && other->document()->cellCount() > 3);
+    QVERIFY(other->document()->cell(0).source.startsWith("# Noisy square"));
+    other->close();
+  }
+
+  void theNaN() {
+    open("log1pexp.ipynb");
+    const int first = cellThatBegins("import tapedeck"), at100 = cellThatBegins("grad_log1pexp(100.)");
+    click(first);
+    runByKey(first);
+    QVERIFY(outputText(*window_, first).contains("numpy=0.5"));
+    // "Select the cell above and press F10 to step through it"
+    click(at100);
+    step();
+    QVERIFY(isStopped(*window_));
+    std::vector<Step> steps;
+    while (isStopped(*window_) && steps.size() < 12) {
+      steps.push_back(step());
+      if (steps.back().kind == RecordKind::vjp && steps.back().op == "exp") break;
+    }
+    const auto value = [&](RecordKind kind, const char* op) {
+      for (const Step& one : steps)
+        if (one.kind == kind && one.op == op && one.values.size() == 1) return one.values[0];
+      return -12345.;
+    };
+    QCOMPARE(value(RecordKind::op, "exp"), std::numeric_limits<double>::infinity());
+    QCOMPARE(value(RecordKind::op, "log"), std::numeric_limits<double>::infinity());
+    QCOMPARE(value(RecordKind::vjp, "log"), 0.);
+    QVERIFY(std::isnan(value(RecordKind::vjp, "exp")));
+    screenshot(window_.get(), "sample-nan-born");
+    press(Qt::Key_F5);
+    QTRY_COMPARE_WITH_TIMEOUT(stateOf(at100), CellState::done, patience);
+    QVERIFY(outputText(*window_, at100).contains("numpy=nan"));
+    // "or drag the slider back over the last operations and watch the Tensor panel"
+    press(Qt::Key_F10, Qt::ShiftModifier);
+    QTRY_VERIFY(session().cursor() < session().recordCount());
+    // "Mending it": the slope is ½ at 0 and 1 at 100, and the curve has no hole.
+    const int mended = cellThatBegins("@tfe.custom_gradient"), slope = cellThatBegins("[float(");
+    for (const int cell : {mended, slope}) {
+      click(cell);
+      runByKey(cell);
+    }
+    QVERIFY(outputText(*window_, mended).contains("numpy=0.5"));
+    QVERIFY(outputText(*window_, mended).contains("numpy=1.0"));
+    QTRY_COMPARE(window_->series()->names().size(), 1);
+    const auto* curve = window_->series()->series(window_->series()->names()[0]);
+    QTRY_COMPARE(curve->size(), std::size_t{56});
+    for (const double y : curve->values) QVERIFY(y >= 0 && y <= 1);
+    screenshot(window_.get(), "sample-nan-mended");
+    // "Can you write a forward pass that gives it?" In a cell of one's own, below the last one.
+    window_->notebook()->setCurrentCell(document().cellCount() - 1, false);
+    window_->notebook()->setFocus();
+    const int own = document().cellCount();
+    press(Qt::Key_B, Qt::ControlModifier | Qt::AltModifier);
+    QTRY_COMPARE(document().cellCount(), own + 1);
+    click(own);
+    type("x = tf.constant(100.)\nfloat(x + tf.log(1 + tf.exp(-x)))");
+    runByKey(own);
+    QCOMPARE(lastNumber(own), 100.);
+  }
+
+  void noisySquare() {
+    open("noisy_square.ipynb");
+    // "Press F10. The cell starts and stops before its first operation; each further F10 runs one." "… the
+    // steps go into it, and you see its own operations."
+    step();
+    QVERIFY(isStopped(*window_));
+    bool custom = false, noise = false;
+    for (int i = 0; i < 10 && !noise; ++i) {
+      const Step one = step();
+      custom = custom || (session().cachedRecord(session().status().stopped_before)->kind == RecordKind::vjp);
+      noise = one.op == "random_uniform";
+    }
+    QVERIFY(custom && noise);
+    // "Press F5 to let it run, and watch both curves in the Plots panel."
+    press(Qt::Key_F5);
+    QTRY_COMPARE_WITH_TIMEOUT(stateOf(1), CellState::done, patience);
+    QTRY_COMPARE(window_->series()->names(), QStringList({"noisy", "clean"}));
+    const auto size = [&](const char* name) { return window_->series()->series(name)->size(); };
+    QTRY_COMPARE(size("noisy"), std::size_t{20});
+    QTRY_COMPARE(size("clean"), std::size_t{20});
+    press(Qt::Key_3, Qt::ControlModifier | Qt::AltModifier);
+    QTRY_VERIFY(app::plots(*window_)->isVisible());
+    screenshot(window_.get(), "sample-noisy-curves");
+    // "We can check that against the formula." "… so x = -0.25."
+    const int check = cellThatBegins("expected ="), mean = cellThatBegins("sum(noisy");
+    for (const int cell : {check, mean}) {
+      click(cell);
+      runByKey(cell);
+    }
+    QVERIFY(lastNumber(check) < 1e-5);
+    QVERIFY2(std::abs(lastNumber(mean) + 0.25) < 0.15, qPrintable(QString::number(lastNumber(mean))));
+    const double before = lastNumber(mean);
+    // "Try it: make the noise fair with tf.random_uniform((), -.5, .5) and run the notebook again."
+    click(1);
+    CodeEditor* editor = editorOf(1);
+    QVERIFY(editor->findFirst("random_uniform(())", false, true, false, false, true, 0, 0));
+    type("random_uniform((), -.5, .5)");
+    QVERIFY(document().cell(1).source.contains("true_grad + tf.random_uniform((), -.5, .5)\n"));
+    press(Qt::Key_Return, Qt::ControlModifier | Qt::ShiftModifier);
+    QTRY_VERIFY_WITH_TIMEOUT(allDone() && lastNumber(mean) != before, patience);
+    // "Where does the noisy curve wander now?" Around 0.
+    QVERIFY2(std::abs(lastNumber(mean)) < 0.15, qPrintable(QString::number(lastNumber(mean))));
+  }
+
+  void theAutoencoder() {
+    open("lbfgs_autoencoder.ipynb");
+    // "Run all cells. While it trains the loss curve grows in the Plots panel; Pause stops it at the next
+    // operation."
+    press(Qt::Key_Return, Qt::ControlModifier | Qt::ShiftModifier);
+    const int training = cellThatBegins("losses =");
+    QTRY_VERIFY_WITH_TIMEOUT(stateOf(training) == CellState::busy, patience);
+    QTRY_VERIFY_WITH_TIMEOUT(!window_->series()->names().isEmpty() &&
+                                 window_->series()->series(window_->series()->names()[0])->size() > 2,
+                             patience);
+    press(Qt::Key_F6);
+    QTRY_VERIFY_WITH_TIMEOUT(isStopped(*window_), patience);
+    const auto* loss = window_->series()->series(window_->series()->names()[0]);
+    const auto points = loss->size();
+    QVERIFY(points < 50);
+    screenshot(window_.get(), "sample-autoencoder-paused");
+    press(Qt::Key_F5);
+    QTRY_VERIFY_WITH_TIMEOUT(allDone(), 10 * patience);
+    QTRY_VERIFY(loss->size() > points);
+    QVERIFY(loss->values.back() < 0.5 * loss->values.front());
+    // What it sees and draws stands below the last cell; the last sentence's click on W is in
+    // tst_tape_samples.
+    const auto& outputs = document().cell(cellThatBegins("show(images")).outputs;
+    int pictures = 0;
+    for (const auto& output : outputs)
+      pictures += output.contains("data") && output["data"].contains("image/png");
+    QCOMPARE(pictures, 2);
+  }
+};
+
+int main(int argc, char** argv) {
+  QApplication application(argc, argv);
+  TestSamples test;
+  return QTest::qExec(&test, argc, argv);
+}
+#include "tst_samples.moc"
