@@ -8,6 +8,7 @@
 
 #include "app/notebook/view/cell_widget.h"
 #include "app/notebook/view/code_editor.h"
+#include "app/shell/workspaces.h"
 #include "inspector/model/tape_graph.h"
 #include "inspector/model/tensor_model.h"
 #include "inspector/panels/tape/tape_canvas.h"
@@ -318,7 +319,17 @@ class TestSamples : public QObject {
     const auto* loss = window_->series()->series(window_->series()->names()[0]);
     const auto points = loss->size();
     QVERIFY(points < 50);
+    QTRY_COMPARE(window_->workspaces()->current().id, QString("debug"));
     screenshot(window_.get(), "sample-autoencoder-paused");
+    // The line where it stopped is in sight, although panels came.
+    CodeEditor* stopped = nullptr;
+    for (int i = 0; i < document().cellCount(); ++i)
+      if (CodeEditor* editor = document().cell(i).type == CellType::code ? editorOf(i) : nullptr)
+        if (editor->markedLine()) stopped = editor;
+    QVERIFY(stopped);
+    const QWidget* viewport = window_->notebook()->viewport();
+    const QPoint line = stopped->mapTo(viewport, QPoint(8, stopped->yOfLine(stopped->markedLine()) + 4));
+    QVERIFY2(viewport->rect().contains(line), qPrintable(QString::number(line.y())));
     press(Qt::Key_F5);
     QTRY_VERIFY_WITH_TIMEOUT(allDone(), 10 * patience);
     QTRY_VERIFY(loss->size() > points);

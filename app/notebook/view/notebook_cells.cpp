@@ -218,13 +218,15 @@ void NotebookView::Private::arrange() {
   arranging = true;
   QScrollBar* bar = view->verticalScrollBar();
   const int window = view->viewport()->height();
-  // What the eye is on stays where it is: the current cell where it is in sight, else the first cell that
-  // begins in the window.
+  // What the eye is on stays where it is: the current cell where it is in sight, else the one that stopped,
+  // else the first cell that begins in the window.
   const auto inSight = [&](const CellWidget* cell) {
     return cell != nullptr && cell->height() > 0 && cell->y() < bar->value() + window &&
            cell->y() + cell->height() > bar->value();
   };
-  CellWidget* anchor = inSight(widgetAt(current)) ? widgetAt(current) : nullptr;
+  CellWidget* anchor = nullptr;
+  for (CellWidget* cell : {widgetAt(current), widgetOf(markedCell)})
+    if (anchor == nullptr && inSight(cell)) anchor = cell;
   for (CellWidget* cell : column->cells) {
     if (anchor == nullptr && inSight(cell) && cell->y() >= bar->value()) anchor = cell;
   }
@@ -256,6 +258,18 @@ void NotebookView::Private::showRange(int top, int bottom, int margin) {
   } else if (bottom + margin > bar->value() + window) {
     bar->setValue(std::min(bottom + margin - window, top - std::min(margin, top)));
   }
+}
+
+std::pair<int, int> NotebookView::Private::markRange() const {
+  const CellWidget* cell = widgetOf(markedCell);
+  if (cell == nullptr || cell->editor() == nullptr || markedLine < 1) return {};
+  const int top = cell->editor()->mapTo(column, QPoint(0, cell->editor()->yOfLine(markedLine))).y();
+  return {top, top + cell->editor()->lineHeight()};
+}
+
+void NotebookView::Private::showMark() {
+  const auto [top, end] = markRange();
+  if (top < end) showRange(top, end, 3 * (end - top));
 }
 
 void NotebookView::Private::showCurrent() {

@@ -90,10 +90,7 @@ void NotebookView::setPausedLine(const QString& cellId, int line, bool pending) 
   if (cell == nullptr || line < 1) return;
   cell->realize();
   d_->arrange();
-  if (cell->editor() == nullptr) return;
-  const int top = cell->editor()->mapTo(d_->column, QPoint(0, cell->editor()->yOfLine(line))).y();
-  const int height = cell->editor()->lineHeight();
-  d_->showRange(top, top + height, 3 * height);
+  d_->showMark();
 }
 
 void NotebookView::askInput(const QString& cellId, const QString& prompt, bool password) {
@@ -230,8 +227,13 @@ void NotebookView::keyPressEvent(QKeyEvent* event) {
 }
 
 void NotebookView::resizeEvent(QResizeEvent* event) {
+  // Panels come when a cell stops: the line where it stopped stays in sight.
+  const int top = verticalScrollBar()->value();
+  const auto [mark, end] = d_->markRange();
+  const bool seen = mark < end && mark >= top && end <= top + event->oldSize().height();
   QScrollArea::resizeEvent(event);
   d_->arrange();
+  if (seen) d_->showMark();
 }
 
 void NotebookView::showEvent(QShowEvent* event) {

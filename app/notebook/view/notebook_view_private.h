@@ -71,6 +71,9 @@ struct NotebookView::Private {
   void requestArrange();
   void arrange();
   void showRange(int top, int bottom, int margin);
+  /// Of the line where a cell stopped, in the column; empty: there is none, or its cell is not made.
+  std::pair<int, int> markRange() const;
+  void showMark();
   void showCurrent();
   void placeToolbar();
   void setHovered(const QString& cellId, bool inside);
