@@ -5,6 +5,7 @@
 #include "engine/ops/observer.h"
 #include "engine/ops/run_op.h"
 #include "engine/python/arguments.h"
+#include "engine/python/descent.h"
 #include "engine/python/errors.h"
 #include "engine/python/list_values.h"
 #include "engine/python/tensor_object.h"
@@ -60,8 +61,10 @@ Guess guess_of(PyObject* value) {
   if (is_numpy_array(value) || is_numpy_scalar(value)) return {ValueKind::array, numpy_dtype(value)};
   if (PyFloat_Check(value)) return {ValueKind::real, {}};
   if (PyList_Check(value) || PyTuple_Check(value)) {
+    const Descent descent;
+    const auto held = py::reinterpret_borrow<py::object>(value);
     Guess guess{ValueKind::empty, {}};
-    // An __array__ may change the list that it stands in: here, and wherever lists are read.
+    // An __array__ may change the lists that it stands in: here, and wherever lists are read.
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(value) && guess.kind != ValueKind::unsupported; ++i)
       guess = merge(guess, guess_of(PySequence_Fast_GET_ITEM(value, i)));
     return guess;
@@ -88,6 +91,7 @@ void append_items(PyObject* list, std::optional<DType> wanted, const Where& wher
 
 // TensorFlow packs a list of tensors with one op, so that gradients reach them.
 Tensor stack_list(PyObject* list, std::optional<DType> wanted, const Where& where) {
+  const Descent descent;
   static const OpDef& stack = required_op("stack");
   Tensors parts;
   append_items(list, wanted, where, parts);
@@ -122,7 +126,7 @@ Tensor to_tensor(PyObject* value, std::optional<DType> wanted, const Where& wher
     case ValueKind::unsupported: {
       const py::object lists = with_lists(value);
       if (lists.ptr() != value) return to_tensor(lists.ptr(), wanted, where);
-      if (PyObject* culprit = unsupported_element(value)) refuse_value(culprit, where);
+      if (const py::object culprit = unsupported_element(value)) refuse_value(culprit.ptr(), where);
       refuse_value(value, where);
     }
     case ValueKind::tensor:

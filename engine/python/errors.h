@@ -1,6 +1,9 @@
 // The engine's errors as Python exceptions: TensorFlow's names, each also the built-in that fits it.
 #pragma once
 
+#include <cxxabi.h>
+
+#include "engine/python/host.h"
 #include "engine/python/python.h"
 #include "engine/tensor/error.h"
 
@@ -18,6 +21,8 @@ template <class Function, class Result>
 Result guarded_or(Result failure, Function&& function) noexcept {
   try {
     return function();
+  } catch (const abi::__forced_unwind&) {
+    wait_for_exit();
   } catch (...) {
     set_python_error();
     return failure;

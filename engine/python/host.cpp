@@ -1,5 +1,8 @@
 #include "engine/python/host.h"
 
+#include <cxxabi.h>
+#include <unistd.h>
+
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -20,39 +23,50 @@ void* release_lock() {
 }
 
 void reacquire_lock(void* token) {
-  if (token) PyEval_RestoreThread(static_cast<PyThreadState*>(token));
+  if (!token) return;
+  try {
+    PyEval_RestoreThread(static_cast<PyThreadState*>(token));
+  } catch (const abi::__forced_unwind&) {
+    wait_for_exit();
+  }
 }
 
 // Python delivers signals on its main thread only, so only there is something to ask.
 bool interrupted() {
   if (std::this_thread::get_id() != main_thread || !Py_IsInitialized()) return false;
   const PyGILState_STATE state = PyGILState_Ensure();
-  const bool pending = PyErr_CheckSignals() != 0;
+  const bool signalled = PyErr_CheckSignals() != 0;
   PyGILState_Release(state);
-  return pending;
+  return signalled;
 }
 
 // References that were let go on threads without Python's lock.
-std::mutex& pending_mutex() {
-  static std::mutex mutex;
-  return mutex;
-}
-std::vector<PyObject*>& pending_objects() {
-  static std::vector<PyObject*> objects;
-  return objects;
+struct Pending {
+  std::mutex mutex;
+  std::vector<PyObject*> objects;
+  bool scheduled = false;
+};
+Pending& pending() {
+  static Pending instance;
+  return instance;
 }
 
 int drop_pending(void*) {
   std::vector<PyObject*> objects;
   {
-    const std::lock_guard lock(pending_mutex());
-    objects.swap(pending_objects());
+    const std::lock_guard lock(pending().mutex);
+    objects.swap(pending().objects);
+    pending().scheduled = false;
   }
   for (PyObject* object : objects) Py_DECREF(object);
   return 0;
 }
 
 }  // namespace
+
+void wait_for_exit() {
+  for (;;) ::pause();
+}
 
 void install_host_hooks() {
   main_thread = std::this_thread::get_id();
@@ -74,13 +88,11 @@ void SharedObject::drop(PyObject* object) {
     Py_DECREF(object);
     return;
   }
-  bool first;
-  {
-    const std::lock_guard lock(pending_mutex());
-    first = pending_objects().empty();
-    pending_objects().push_back(object);
-  }
-  if (first) Py_AddPendingCall(drop_pending, nullptr);
+  Pending& waiting = pending();
+  const std::lock_guard lock(waiting.mutex);
+  waiting.objects.push_back(object);
+  // Python's list of calls may be full: then the next reference tries again.
+  if (!waiting.scheduled) waiting.scheduled = Py_AddPendingCall(drop_pending, nullptr) == 0;
 }
 
 }  // namespace tapedeck::python

@@ -1,5 +1,6 @@
 #include "engine/python/list_values.h"
 
+#include "engine/python/descent.h"
 #include "engine/python/errors.h"
 #include "engine/python/tensor_object.h"
 #include "engine/tensor/narrow.h"
@@ -116,14 +117,6 @@ bool has_array(PyObject* value) {
          PyObject_HasAttrString(value, "__array__");
 }
 
-// A sequence may hold itself.
-struct Descent {
-  Descent() {
-    if (Py_EnterRecursiveCall(" while a sequence becomes a tensor") != 0) throw ForeignException{};
-  }
-  ~Descent() { Py_LeaveRecursiveCall(); }
-};
-
 }  // namespace
 
 py::object with_lists(PyObject* value) {
@@ -149,6 +142,7 @@ namespace {
 
 // False where the list holds NumPy values of several dtypes, or of one that is no real number's.
 bool share_real_dtype(PyObject* list, std::optional<DType>& found) {
+  const Descent descent;
   const Py_ssize_t count = PySequence_Fast_GET_SIZE(list);
   for (Py_ssize_t i = 0; i < count; ++i) {
     PyObject* item = PySequence_Fast_GET_ITEM(list, i);
@@ -172,12 +166,16 @@ std::optional<DType> shared_real_dtype(PyObject* list) {
   return is_list(list) && share_real_dtype(list, found) ? found : std::nullopt;
 }
 
-PyObject* unsupported_element(PyObject* value) {
-  if (!is_list(value)) return guess_of(value).kind == ValueKind::unsupported ? value : nullptr;
-  const Py_ssize_t count = PySequence_Fast_GET_SIZE(value);
-  for (Py_ssize_t i = 0; i < count; ++i)
-    if (PyObject* found = unsupported_element(PySequence_Fast_GET_ITEM(value, i))) return found;
-  return nullptr;
+py::object unsupported_element(PyObject* value) {
+  if (!is_list(value))
+    return guess_of(value).kind == ValueKind::unsupported ? py::reinterpret_borrow<py::object>(value)
+                                                          : py::object();
+  const Descent descent;
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(value); ++i) {
+    const auto item = py::reinterpret_borrow<py::object>(PySequence_Fast_GET_ITEM(value, i));
+    if (py::object found = unsupported_element(item.ptr())) return found;
+  }
+  return {};
 }
 
 }  // namespace tapedeck::python

@@ -18,7 +18,7 @@ py::object with_lists(PyObject* value);
 /// [np.float32(1), 2]. nullopt where NumPy's own rule decides.
 std::optional<DType> shared_real_dtype(PyObject* list);
 
-/// The first element, at any depth, that cannot be part of a tensor; nullptr where all can. Borrowed.
-PyObject* unsupported_element(PyObject* value);
+/// The first element, at any depth, that cannot be part of a tensor; none where all can.
+py::object unsupported_element(PyObject* value);
 
 }  // namespace tapedeck::python

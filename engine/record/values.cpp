@@ -167,17 +167,18 @@ void Values::drop_oldest_leaf(Evicted& evicted) {
   leaf_order_.pop_front();
   const auto found = leaves_.find(id);
   subtract(found->second);
-  if (!pinned_.contains(id)) {
-    ++leaves_dropped_;
-    dropped_.emplace(id, summarize(found->second, dropped_bins, false));
-    dropped_order_.push_back(id);
-    if (dropped_order_.size() > dropped_statistics) {
-      dropped_.erase(dropped_order_.front());
-      dropped_order_.pop_front();
-    }
-  }
+  if (!pinned_.contains(id)) remember_dropped(id, found->second);
   evicted.push_back(std::move(found->second));
   leaves_.erase(found);
+}
+
+void Values::remember_dropped(std::uint64_t id, const Tensor& leaf) {
+  ++leaves_dropped_;
+  dropped_.emplace(id, summarize(leaf, dropped_bins, false));
+  dropped_order_.push_back(id);
+  if (dropped_order_.size() <= dropped_statistics) return;
+  dropped_.erase(dropped_order_.front());
+  dropped_order_.pop_front();
 }
 
 Tensor Values::held(std::uint64_t id) const {
@@ -226,11 +227,9 @@ void Values::unpin(std::uint64_t id) {
   released = std::move(found->second);
   pinned_.erase(found);
   subtract(released);
-  if (table_.get(id).is_leaf() && !leaves_.contains(id)) {  // its time had come while it was pinned
-    ++leaves_dropped_;
-    dropped_.emplace(id, summarize(released, dropped_bins, false));
-    dropped_order_.push_back(id);
-  }
+  // A leaf's time may have come while it was pinned. Small ones are copies: they stay.
+  const TensorOrigin origin = table_.get(id);
+  if (origin.is_leaf() && !origin.is_small_leaf() && !leaves_.contains(id)) remember_dropped(id, released);
 }
 
 void Values::clear() {

@@ -94,6 +94,7 @@ class Values {
                      : options_.window_bytes;
   }
   void drop_oldest_leaf(Evicted& evicted);
+  void remember_dropped(std::uint64_t id, const Tensor& leaf);
   void shrink(std::deque<Held>& queue, Evicted& evicted);
   void thin_checkpoints(Evicted& evicted);
   void drop_recomputed(Evicted& evicted);

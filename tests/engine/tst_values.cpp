@@ -167,6 +167,19 @@ class TestValues : public QObject {
     QVERIFY(values.statistics_of_dropped(leaf.id()));
   }
 
+  void a_small_leaf_that_was_pinned_stays() {
+    Recording recording;
+    Values& values = recording.recorder.values();
+    const Tensor small = vector_of({1, 2, 3});
+    multiply(small, small);
+    QVERIFY(values.held(small.id()));
+    QVERIFY(values.pin(small.id(), small));
+    values.unpin(small.id());
+    QVERIFY(values.held(small.id()));
+    QCOMPARE(values.leaves_dropped(), 0u);
+    QVERIFY(!values.statistics_of_dropped(small.id()));
+  }
+
   void statistics_count_what_is_not_finite() {
     constexpr double inf = std::numeric_limits<double>::infinity();
     const Summary summary = summarize(vector_of({std::nan(""), inf, inf, -inf, 0, -0.0, 4, -2}), 3, true);

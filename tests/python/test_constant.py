@@ -3,6 +3,8 @@ import array
 import collections
 import collections.abc
 import contextlib
+import functools
+import gc
 import unittest
 import warnings
 
@@ -78,6 +80,35 @@ class Constant(unittest.TestCase):
             tf.constant({1: 2}.values())
         with self.assertRaises(RecursionError):
             tf.constant(HoldsItself())
+
+    def test_a_list_that_holds_itself_is_refused(self):
+        endless = []
+        endless.append(endless)
+        inner = [1.]
+        inner.append([inner])
+        variable = tf.Variable([1.])
+        for values in (endless, inner, (endless,), [[1., 2.], endless]):
+            for call in (tf.constant, tf.stack, tf.add_n, tf.reduce_sum, tf.Variable, variable.assign,
+                         functools.partial(tf.constant, dtype=tf.float32), functools.partial(tf.concat, axis=0),
+                         tf.ones([1]).__add__, tf.ones([1]).__eq__, tf.ones([3]).__getitem__, variable.__getitem__,
+                         tf.GradientTape().watch, functools.partial(tf.gather, tf.ones([3])),
+                         functools.partial(tf.cast, dtype=tf.float32), tf.nest.flatten):
+                with self.assertRaises((RecursionError, ValueError, TypeError), msg=str(call)):
+                    call(values)
+
+    def test_an_array_that_changes_the_lists_around_it(self):
+        class Clears:
+            def __array__(self, dtype=None):
+                outer.clear()
+                gc.collect()
+                return np.array([1.], np.float32)
+
+        for reader in (tf.constant, tf.stack, functools.partial(tf.concat, axis=0)):
+            outer = [[Clears(), Clears()], [Clears(), [object()]]]
+            try:
+                reader(outer)
+            except (TypeError, ValueError):
+                pass
 
     def test_lists_of_what_becomes_an_array(self):
         class Row:

@@ -106,6 +106,27 @@ class Threads(unittest.TestCase):
             other.join()
             self.assertEqual(ran_beside, [True])
 
+    def test_a_daemon_thread_in_an_op_lets_the_process_end(self):
+        for work in ("tf.matmul(x, x)", "tf.sort(x)", "tf.reduce_sum(tf.exp(x))", "f(x)"):
+            ended = run(f"""
+                import threading, time
+                import tapedeck as tf
+                from tapedeck import tfe
+                x = tf.ones([400, 400])
+                @tf.custom_gradient
+                def f(x):
+                    return tf.exp(x), lambda dy: dy
+                def forever():
+                    while True:
+                        with tf.GradientTape() as tape:
+                            tape.watch(x)
+                            y = {work}
+                        tape.gradient(y, x)
+                threading.Thread(target=forever, daemon=True).start()
+                time.sleep(.2)
+            """)
+            self.assertEqual((ended.returncode, ended.stderr), (0, ""), work)
+
     def test_a_tape_belongs_to_its_thread(self):
         x = tf.constant(3.)
         elsewhere = []
