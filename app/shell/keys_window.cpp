@@ -5,13 +5,35 @@
 #include <QLineEdit>
 #include <QScreen>
 #include <QScrollBar>
+#include <QStyledItemDelegate>
 #include <QTreeWidget>
 #include <QVBoxLayout>
+#include <algorithm>
 
 namespace tapedeck::app {
 namespace {
 
-constexpr QSize wanted_size(680, 620);
+constexpr QSize wanted_size(760, 620);
+const QString usual_keys = "Ctrl+Shift+Return, Ctrl+Shift+R";  ///< as wide as most
+
+/// As high as the lines that a text takes in its column: a tree asks for one line otherwise.
+class Lines : public QStyledItemDelegate {
+ public:
+  explicit Lines(QTreeWidget* list) : QStyledItemDelegate(list), list_(list) {}
+
+  QSize sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const override {
+    const QSize line = QStyledItemDelegate::sizeHint(option, index);
+    const int margin = list_->style()->pixelMetric(QStyle::PM_FocusFrameHMargin) + 1;
+    const int indentation = index.column() == 0 ? 2 * list_->indentation() : 0;
+    const int width = list_->header()->sectionSize(index.column()) - indentation - 2 * margin;
+    const QRect text = option.fontMetrics.boundingRect(QRect(0, 0, width, QWIDGETSIZE_MAX), Qt::TextWordWrap,
+                                                       index.data().toString());
+    return {line.width(), std::max(line.height(), text.height() + 2)};
+  }
+
+ private:
+  QTreeWidget* list_;
+};
 
 QTreeWidgetItem* addGroup(QTreeWidget* list, const KeyGroup& group) {
   auto* title = new QTreeWidgetItem(list, {group.title});
@@ -51,8 +73,13 @@ KeysWindow::KeysWindow(const QList<KeyGroup>& groups, QWidget* parent)
   list_->setIndentation(12);
   list_->setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);
   for (const KeyGroup& group : groups) addGroup(list_, group);
-  list_->header()->setSectionResizeMode(0, QHeaderView::ResizeToContents);
+  // Both columns break into lines where they must.
+  list_->setWordWrap(true);
+  list_->setItemDelegate(new Lines(list_));
+  list_->header()->resizeSection(0, list_->fontMetrics().horizontalAdvance(usual_keys));
   list_->header()->setStretchLastSection(true);
+  connect(list_->header(), &QHeaderView::sectionResized, list_, &QTreeWidget::doItemsLayout,
+          Qt::QueuedConnection);
   column->addWidget(list_, 1);
   connect(field_, &QLineEdit::textChanged, this, &KeysWindow::search);
   resize(wanted_size.boundedTo(screen()->availableGeometry().size() * 4 / 5));

@@ -226,8 +226,21 @@ class TestKeys : public QObject {
     QVERIFY2(keys->width() <= 1200 && keys->height() <= 700,
              qPrintable(QString("%1×%2").arg(keys->width()).arg(keys->height())));
     screenshot(keys, "keys-window");
-    auto* field = keys->findChild<QLineEdit*>("keysSearch");
+    // Nothing is cut: what is too long for its column has more lines.
     auto* list = keys->findChild<QTreeWidget*>("keysList");
+    int lines = 0;
+    for (int g = 0; g < list->topLevelItemCount(); ++g)
+      for (int i = 0; i < list->topLevelItem(g)->childCount(); ++i, ++lines)
+        for (int column = 0; column < 2; ++column) {
+          const QTreeWidgetItem* item = list->topLevelItem(g)->child(i);
+          const QRect cell = list->visualRect(list->indexFromItem(item, column));
+          const QRect text = list->fontMetrics().boundingRect(QRect(0, 0, cell.width() - 6, 10'000),
+                                                              Qt::TextWordWrap, item->text(column));
+          QVERIFY2(text.height() <= cell.height() && text.width() <= cell.width(),
+                   qPrintable(item->text(column)));
+        }
+    QVERIFY(lines > 60);
+    auto* field = keys->findChild<QLineEdit*>("keysSearch");
     const auto shown = [&] {
       QStringList lines;
       for (QTreeWidgetItemIterator it(list, QTreeWidgetItemIterator::NotHidden); *it; ++it)

@@ -6,6 +6,7 @@
 #include <QLineEdit>
 #include <QTableView>
 
+#include "app/shell/workspaces.h"
 #include "inspector/model/tensor_model.h"
 #include "inspector/panels/ops/timeline_view.h"
 #include "inspector/panels/tensor/tensor_canvas.h"
@@ -35,6 +36,12 @@ class TestOpsPanel : public QObject {
     QTRY_VERIFY_WITH_TIMEOUT(
         window_->document()->cellCount() >= cells.size() && window_->document()->cell(0).source == cells[0],
         patience);
+    debug();
+  }
+  /// The workspace with the panels, which come as soon as they have something to show.
+  void debug() {
+    QTest::keyClick(window_.get(), Qt::Key_2, Qt::ControlModifier | Qt::AltModifier);
+    QTRY_COMPARE(window_->workspaces()->current().id, QString("debug"));
   }
 
   CellState stateOf(int cell) { return window_->notebook()->cellState(window_->document()->cell(cell).id); }
@@ -73,6 +80,7 @@ class TestOpsPanel : public QObject {
     QVERIFY(card);
     QTest::mouseClick(card, Qt::LeftButton);
     QTRY_VERIFY_WITH_TIMEOUT(window_->document()->cellCount() > 1, patience);
+    debug();
     // Shift+Enter through the notebook, until its last cell ran.
     const int last = window_->document()->cellCount() - 1;
     const auto codeCellsDone = [&] {
@@ -118,6 +126,7 @@ class TestOpsPanel : public QObject {
     runCell(0);
     QTRY_VERIFY_WITH_TIMEOUT(rows().rowCount() > 2000, patience);
     auto* edit = timeline(*window_)->filterEdit();
+    QTRY_VERIFY(edit->isVisible());
     QTest::mouseClick(edit, Qt::LeftButton);
     const auto type = [&](const QString& text) {
       edit->selectAll();
@@ -159,6 +168,7 @@ class TestOpsPanel : public QObject {
     QTRY_VERIFY_WITH_TIMEOUT(rows().rowCount() >= 3000, patience);
     QTRY_COMPARE_WITH_TIMEOUT(stateOf(0), CellState::busy, patience);
     auto* edit = timeline(*window_)->filterEdit();
+    QTRY_VERIFY(edit->isVisible());
     QTest::mouseClick(edit, Qt::LeftButton);
     QTest::keyClicks(edit, "op:tanh");
     QTRY_COMPARE_WITH_TIMEOUT(rows().rowCount(), 3000, patience);
@@ -175,6 +185,7 @@ class TestOpsPanel : public QObject {
     QVERIFY(card);
     QTest::mouseClick(card, Qt::LeftButton);
     QTRY_VERIFY_WITH_TIMEOUT(window_->document()->cellCount() > 5, patience);
+    debug();
     int training = -1;
     for (int i = 0; i < window_->document()->cellCount(); ++i)
       if (window_->document()->cell(i).source.startsWith("losses =")) training = i;

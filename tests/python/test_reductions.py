@@ -327,6 +327,22 @@ class GradientsAgreeWithPyTorch(unittest.TestCase):
             self.check(tf.math.cumprod, lambda t: torch.cumprod(t, 0), np.array(x))
             self.check(tf.reduce_prod, lambda t: functools.reduce(operator.mul, t.unbind()), np.array(x))
 
+    def test_norms_at_0_have_the_subgradient_0(self):
+        for order in (.5, 1, 1.5, 2, 3, 4., 7, np.inf, "euclidean"):
+            for values, wanted in (([0., 0.], [0., 0.]), ([0., -2.], [0., -1.]), ([0.], [0.])):
+                x = tf.constant(values, tf.float64)
+                with tf.GradientTape() as tape:
+                    tape.watch(x)
+                    y = tf.norm(x, ord=order)
+                np.testing.assert_allclose(tape.gradient(y, x).numpy(), wanted, atol=1e-12, err_msg=f"{values} {order}")
+            rows = tf.constant([[0., 0.], [3., 4.]], tf.float64)
+            with tf.GradientTape() as tape:
+                tape.watch(rows)
+                lengths = tf.norm(rows, ord=order, axis=1)
+            gradient = tape.gradient(lengths, rows).numpy()
+            self.assertEqual(gradient[0].tolist(), [0, 0])
+            self.assertTrue(np.all(np.isfinite(gradient)) and np.any(gradient[1]))
+
     def test_powers_below_float16s_normal_numbers_lose_no_digits(self):
         for value, order in ((.01, 3.), (.02, 4.), (.003, 3.), (.5, 3.)):
             x = np.array([value, value], np.float16)

@@ -40,13 +40,23 @@ def _keeps_digits(sums):
     return bool(np.all(np.isnan(values) | ((values >= info.tiny / info.eps) & (values < np.inf))))
 
 
+def _where_not_0(x, function):
+    """function(x) with 0 where x is 0, also in gradients: a subgradient where the function's own slope is infinite."""
+    positive = op("not_equal")(x, 0)
+    return op("where")(positive, function(op("where")(positive, x, op("ones_like")(x))), op("zeros_like")(x))
+
+
+def _powers(x, order):
+    sizes = op("abs")(x)
+    return _where_not_0(sizes, lambda y: y**order) if order < 1 else sizes**order
+
+
 def _scaled_norm(x, order, axis, keepdims):
     """As the sum of powers says, of what is divided by the largest |x|."""
     largest = op("stop_gradient")(op("reduce_max")(op("abs")(x), axis=axis, keepdims=True))
     largest = op("where")(op("logical_and")(op("is_finite")(largest), largest > 0), largest, op("ones_like")(largest))
-    powers = op("abs")(x / largest) ** order
-    sums = op("reduce_sum")(powers, axis=axis, keepdims=keepdims)
-    return sums ** (1.0 / order) * op("reshape")(largest, sums.shape)
+    sums = op("reduce_sum")(_powers(x / largest, order), axis=axis, keepdims=keepdims)
+    return _where_not_0(sums, lambda y: y ** (1.0 / order)) * op("reshape")(largest, sums.shape)
 
 
 def _vector_norm(x, order, axis, keepdims):
@@ -57,7 +67,7 @@ def _vector_norm(x, order, axis, keepdims):
     if order == np.inf:
         return op("reduce_max")(op("abs")(x), axis=axis, keepdims=keepdims)
     if not isinstance(order, str) and order > 0:
-        sums = op("reduce_sum")(op("abs")(x) ** order, axis=axis, keepdims=keepdims)
+        sums = op("reduce_sum")(_powers(x, order), axis=axis, keepdims=keepdims)
         return sums ** (1.0 / order) if _keeps_digits(sums) else _scaled_norm(x, order, axis, keepdims)
     raise InvalidArgumentError(f"norm: ord is {order!r}; vectors have 'euclidean', numbers above 0, and inf")
 
@@ -100,7 +110,8 @@ def norm(tensor, ord="euclidean", axis=None, keepdims=None, name=None, keep_dims
     (rows, columns) the matrices in them. ord: of vectors 'euclidean' (√Σ x²), a number p above 0 ((Σ |x|ᵖ)^(1/p)) or inf
     (the largest |x|); of matrices 'euclidean' or 'fro' (√Σ x²), 1 (the largest sum of a column's |x|), inf (of a row's)
     or 2 (the largest singular value). keepdims: leave the reduced axes with extent 1.
-    Returns: the dtype of tensor, its shape without the reduced axes.
+    Returns: the dtype of tensor, its shape without the reduced axes. Gradient: the subgradient 0 of a vector of zeros,
+    and of an element 0 for p below 1.
     Errors: InvalidArgumentError for another ord and for axes out of range or named twice; TypeError for another dtype.
     """
     x = tapedeck.convert_to_tensor(tensor)
