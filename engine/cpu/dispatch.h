@@ -79,6 +79,30 @@ struct PoolingLoops {
   void (*scatter_evenly)(const PoolWindow& window, const void* gradient, void* target) = nullptr;
 };
 
+/// Of a block of values, as doubles. `odd` is 0 where all are finite, else NaN; then only `odd` means
+/// something.
+struct BlockStatistics {
+  double sum, minimum, maximum, odd;
+  std::uint64_t zeros;
+};
+/// Bins of equal width from twice `low` on. Halves, because the distance of two doubles may be more than a
+/// double holds.
+struct BinScale {
+  static constexpr std::int64_t copies = 4;  ///< no increment waits for the one before it
+  double low, width;                         ///< of all bins, halved
+  double scale;                              ///< bins for each half
+  double last;                               ///< the number of the last bin
+  double outside;                            ///< the number of bins: where NaN and infinities are counted
+};
+struct StatisticsLoops {
+  BlockStatistics (*examine)(const void* values, std::int64_t count) = nullptr;
+  /// The sum of squared distances from the mean, of finite values.
+  double (*spread)(const void* values, std::int64_t count, double mean) = nullptr;
+  /// Adds to `copies` rows of counts, one for each bin and one for what is outside.
+  void (*count_bins)(const void* values, std::int64_t count, const BinScale& bins,
+                     std::uint32_t* counts) = nullptr;
+};
+
 /// Whether xʸ has a loop that is as fast as a product, where y is the same for all elements.
 template <class T>
 constexpr bool is_simple_power(T y) {
@@ -106,6 +130,7 @@ struct LoopTable {
                                std::int64_t width, std::int64_t* out);
   ArgRowsLoop arg_rows[dtype_count] = {};
   PoolingLoops pooling[dtype_count] = {};
+  StatisticsLoops statistics[dtype_count] = {};
   DotLoop dot[dtype_count] = {};
   DotLoop squared_distance[dtype_count] = {};
   ScaledSumLoop scaled_sum[dtype_count] = {};

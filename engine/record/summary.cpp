@@ -6,6 +6,7 @@
 #include <limits>
 #include <mutex>
 
+#include "engine/cpu/dispatch.h"
 #include "engine/cpu/parallel.h"
 #include "engine/tensor/narrow.h"
 
@@ -23,56 +24,7 @@ struct Part {
   double mean = 0, spread = 0;
 };
 
-constexpr int lanes = 8;  ///< independent sums: one waits for no other
-
-/// Counts, range and sum where all is finite; false where something is not.
-template <class T>
-bool examine_finite(const T* values, std::int64_t count, Part& part, double& sum) {
-  double sums[lanes] = {}, odd[lanes] = {}, zeros[lanes] = {}, low[lanes], high[lanes];
-  std::fill_n(low, lanes, part.minimum);
-  std::fill_n(high, lanes, part.maximum);
-  const auto take = [&](int lane, T given) {
-    const auto value = static_cast<double>(given);
-    sums[lane] += value;
-    odd[lane] += value - value;  // 0, or NaN
-    zeros[lane] += value == 0 ? 1. : 0.;
-    low[lane] = value < low[lane] ? value : low[lane];
-    high[lane] = value > high[lane] ? value : high[lane];
-  };
-  std::int64_t i = 0;
-  for (; i + lanes <= count; i += lanes)
-    for (int lane = 0; lane < lanes; ++lane) take(lane, values[i + lane]);
-  for (; i < count; ++i) take(0, values[i]);
-  double odds = 0, all_zeros = 0;
-  for (int lane = 0; lane < lanes; ++lane) {
-    sum += sums[lane];
-    odds += odd[lane];
-    all_zeros += zeros[lane];
-    part.minimum = std::min(part.minimum, low[lane]);
-    part.maximum = std::max(part.maximum, high[lane]);
-  }
-  part.finite = static_cast<std::uint64_t>(count);
-  part.zeros = static_cast<std::uint64_t>(all_zeros);
-  return odds == 0 && std::isfinite(sum);
-}
-
-template <class T>
-double spread_of_finite(const T* values, std::int64_t count, double mean) {
-  double sums[lanes] = {};
-  const auto take = [&](int lane, T value) {
-    const double distance = static_cast<double>(value) - mean;
-    sums[lane] += distance * distance;
-  };
-  std::int64_t i = 0;
-  for (; i + lanes <= count; i += lanes)
-    for (int lane = 0; lane < lanes; ++lane) take(lane, values[i + lane]);
-  for (; i < count; ++i) take(0, values[i]);
-  double sum = 0;
-  for (const double part : sums) sum += part;
-  return sum;
-}
-
-/// The same for blocks with NaN or infinities, or whose sum is beyond the limit of doubles.
+/// Of blocks with NaN or infinities, or whose sum is beyond the limit of doubles.
 template <class T>
 Part examine_any(const T* values, std::int64_t count) {
   Part part;
@@ -98,12 +50,21 @@ Part examine_any(const T* values, std::int64_t count) {
 }
 
 template <class T>
+const cpu::StatisticsLoops& loops_of() {
+  return cpu::loops().statistics[static_cast<int>(dtype_of<T>())];
+}
+
+template <class T>
 Part examine(const T* values, std::int64_t count) {
+  const cpu::BlockStatistics block = loops_of<T>().examine(values, count);
+  if (block.odd != 0 || !std::isfinite(block.sum)) return examine_any(values, count);
   Part part;
-  double sum = 0;
-  if (!examine_finite(values, count, part, sum)) return examine_any(values, count);
-  part.mean = sum / static_cast<double>(count);
-  part.spread = spread_of_finite(values, count, part.mean);
+  part.finite = static_cast<std::uint64_t>(count);
+  part.zeros = block.zeros;
+  part.minimum = block.minimum;
+  part.maximum = block.maximum;
+  part.mean = block.sum / static_cast<double>(count);
+  part.spread = loops_of<T>().spread(values, count, part.mean);
   return part;
 }
 
@@ -136,28 +97,39 @@ void for_blocks(std::int64_t count, bool threaded, const CancelFlag* cancel, con
 }
 
 template <class T>
+void count_by_division(const T* values, std::int64_t count, const cpu::BinScale& scale,
+                       std::uint32_t* counts) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    const double distance = static_cast<double>(values[i]) / 2 - scale.low;
+    if (!(distance >= 0 && distance <= scale.width)) continue;  // NaN, infinities
+    const double position = distance / scale.width * scale.outside;
+    ++counts[static_cast<std::uint32_t>(std::min(position, scale.last))];
+  }
+}
+
+template <class T>
 void fill_histogram(const T* values, std::int64_t count, Summary& summary, std::uint32_t bins, bool threaded,
                     const CancelFlag* cancel) {
   summary.histogram.assign(bins, 0);
   if (summary.finite == 0 || bins == 0) return;
-  // Halves, because the distance of two doubles may be more than a double holds.
-  const double low = summary.minimum / 2, width = summary.maximum / 2 - low;
-  const double scale = width > 0 ? bins / width : 0;
-  const bool divides = width > 0 && !std::isnormal(scale);  // a width near the limits of doubles
-  const double last = bins - 1;
+  cpu::BinScale scale;
+  scale.low = summary.minimum / 2;
+  scale.width = summary.maximum / 2 - scale.low;
+  scale.scale = scale.width > 0 ? bins / scale.width : 0;
+  scale.last = bins - 1;
+  scale.outside = bins;
+  const bool divides = scale.width > 0 && !std::isnormal(scale.scale);  // a width near the limits of doubles
+  const std::size_t row = std::size_t{bins} + 1;
   std::mutex mutex;
   for_blocks(count, threaded, cancel, [&](std::int64_t begin, std::int64_t end) {
-    // Several counts of each bin: where many values fall into one, no increment waits for the one before it.
-    constexpr std::int64_t copies = 4;
-    std::vector<std::uint32_t> parts(copies * bins);
-    for (std::int64_t i = begin; i < end; ++i) {
-      const double distance = static_cast<double>(values[i]) / 2 - low;
-      if (!(distance >= 0 && distance <= width)) continue;  // NaN, infinities
-      const double position = divides ? distance / width * bins : distance * scale;
-      ++parts[(i % copies) * bins + static_cast<std::uint32_t>(std::min(position, last))];
-    }
+    std::vector<std::uint32_t> parts(cpu::BinScale::copies * row);
+    if (divides)
+      count_by_division(values + begin, end - begin, scale, parts.data());
+    else
+      loops_of<T>().count_bins(values + begin, end - begin, scale, parts.data());
     const std::lock_guard lock(mutex);
-    for (std::size_t i = 0; i < parts.size(); ++i) summary.histogram[i % bins] += parts[i];
+    for (std::size_t i = 0; i < parts.size(); ++i)
+      if (i % row < bins) summary.histogram[i % row] += parts[i];
   });
 }
 

@@ -1,8 +1,12 @@
 // What the recorder holds of values, within its budget, and their statistics.
 #include <QtTest>
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
+#include <optional>
 
+#include "engine/cpu/dispatch.h"
 #include "engine/tape/variable.h"
 #include "tests/engine/recording.h"
 
@@ -178,6 +182,27 @@ class TestValues : public QObject {
     QVERIFY(values.held(small.id()));
     QCOMPARE(values.leaves_dropped(), 0u);
     QVERIFY(!values.statistics_of_dropped(small.id()));
+  }
+
+  void statistics_have_the_same_bits_in_every_instruction_set() {
+    std::vector<double> numbers(200'003);
+    for (std::size_t i = 0; i < numbers.size(); ++i)
+      numbers[i] = std::sin(static_cast<double>(i) * 0.7) * static_cast<double>(i % 1000);
+    const Tensor doubles = Tensor::from_values<double>(numbers, {static_cast<std::int64_t>(numbers.size())});
+    std::optional<Summary> first;
+    for (int set = 0; set <= static_cast<int>(cpu::best_instruction_set()); ++set) {
+      cpu::use_instruction_set(static_cast<cpu::InstructionSet>(set));
+      const Summary summary = summarize(doubles, 64, true);
+      if (!first) first = summary;
+      QCOMPARE(summary.mean, first->mean);
+      QCOMPARE(summary.deviation, first->deviation);
+      QCOMPARE(summary.minimum, *std::min_element(numbers.begin(), numbers.end()));
+      QCOMPARE(summary.maximum, *std::max_element(numbers.begin(), numbers.end()));
+      QVERIFY(summary.zeros == first->zeros && summary.histogram == first->histogram);
+      QCOMPARE(std::accumulate(summary.histogram.begin(), summary.histogram.end(), std::uint64_t{0}),
+               std::uint64_t{numbers.size()});
+    }
+    cpu::use_instruction_set(cpu::best_instruction_set());
   }
 
   void statistics_count_what_is_not_finite() {

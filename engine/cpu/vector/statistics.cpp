@@ -1,0 +1,125 @@
+// What is told of a tensor's values, of one block of them: always in doubles, in eight lanes, so that every
+// instruction set gives the same bits.
+#include <cstring>
+#include <limits>
+
+#include "engine/cpu/dispatch.h"
+#include "engine/cpu/vector/math.h"
+
+namespace tapedeck::cpu::TAPEDECK_ISA {
+namespace {
+
+constexpr int lanes = 8;
+typedef double Doubles __attribute__((vector_size(lanes * sizeof(double))));
+typedef std::int64_t Masks __attribute__((vector_size(lanes * sizeof(std::int64_t))));
+
+/// bool is read as the bytes that it is.
+template <class T>
+struct Stored {
+  using type = T;
+};
+template <>
+struct Stored<bool> {
+  using type = std::uint8_t;
+};
+
+template <class T>
+TAPEDECK_INLINE Doubles load_doubles(const T* from) {
+  typedef T Values __attribute__((vector_size(lanes * sizeof(T))));
+  Values values;
+  std::memcpy(&values, from, sizeof values);
+  return __builtin_convertvector(values, Doubles);
+}
+
+/// Calls `block` with eight values, and again; those that are left over one by one, with `single`.
+template <class T, class Block, class Single>
+TAPEDECK_INLINE void for_values(const T* values, std::int64_t count, const Block& block,
+                                const Single& single) {
+  std::int64_t i = 0;
+  for (; i + lanes <= count; i += lanes) block(load_doubles(values + i));
+  for (; i < count; ++i) single(static_cast<double>(values[i]));
+}
+
+template <class T>
+BlockStatistics examine(const void* from, std::int64_t count) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  Doubles sums = {}, odds = {}, low = Doubles{} + infinity, high = Doubles{} - infinity;
+  Masks zeros = {};
+  BlockStatistics all{0, infinity, -infinity, 0, 0};
+  for_values(
+      static_cast<const T*>(from), count,
+      [&](const Doubles& values) {
+        sums += values;
+        odds += values - values;  // 0, or NaN
+        zeros -= values == 0.;
+        low = values < low ? values : low;
+        high = values > high ? values : high;
+      },
+      [&](double value) {
+        all.sum += value;
+        all.odd += value - value;
+        all.zeros += value == 0;
+        all.minimum = value < all.minimum ? value : all.minimum;
+        all.maximum = value > all.maximum ? value : all.maximum;
+      });
+  for (int lane = 0; lane < lanes; ++lane) {
+    all.sum += sums[lane];
+    all.odd += odds[lane];
+    all.zeros += static_cast<std::uint64_t>(zeros[lane]);
+    all.minimum = low[lane] < all.minimum ? low[lane] : all.minimum;
+    all.maximum = high[lane] > all.maximum ? high[lane] : all.maximum;
+  }
+  return all;
+}
+
+template <class T>
+double spread(const void* from, std::int64_t count, double mean) {
+  Doubles sums = {};
+  double sum = 0;
+  for_values(
+      static_cast<const T*>(from), count,
+      [&](const Doubles& values) {
+        const Doubles distances = values - mean;
+        sums += distances * distances;
+      },
+      [&](double value) { sum += (value - mean) * (value - mean); });
+  for (int lane = 0; lane < lanes; ++lane) sum += sums[lane];
+  return sum;
+}
+
+template <class T>
+void count_bins(const void* from, std::int64_t count, const BinScale& bins, std::uint32_t* counts) {
+  constexpr std::int64_t together = 512;
+  const T* values = static_cast<const T*>(from);
+  std::int32_t places[together];
+  for (std::int64_t begin = 0; begin < count; begin += together) {
+    const std::int64_t n = count - begin < together ? count - begin : together;
+    for (std::int64_t i = 0; i < n; ++i) {
+      const double distance = static_cast<double>(values[begin + i]) / 2 - bins.low;
+      const double position = distance * bins.scale;
+      const double limited = position < bins.last ? position : bins.last;
+      const bool inside = (distance >= 0) & (distance <= bins.width);
+      places[i] = static_cast<std::int32_t>(inside ? limited : bins.outside);
+    }
+    const auto row = static_cast<std::int64_t>(bins.outside) + 1;
+    for (std::int64_t i = 0; i < n; ++i) ++counts[i % BinScale::copies * row + places[i]];
+  }
+}
+
+template <class T>
+void add(LoopTable& table) {
+  using S = typename Stored<T>::type;
+  table.statistics[static_cast<int>(dtype_of<T>())] = {examine<S>, spread<S>, count_bins<S>};
+}
+
+}  // namespace
+
+void add_statistics(LoopTable& table) {
+  add<bool>(table);
+  add<std::int32_t>(table);
+  add<std::int64_t>(table);
+  add<float>(table);
+  add<double>(table);
+}
+
+}  // namespace tapedeck::cpu::TAPEDECK_ISA
