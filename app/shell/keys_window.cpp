@@ -14,7 +14,7 @@ namespace tapedeck::app {
 namespace {
 
 constexpr QSize wanted_size(760, 620);
-const QString usual_keys = "Ctrl+Shift+Return, Ctrl+Shift+R";  ///< as wide as most
+constexpr char usual_keys[] = "Ctrl+Shift+Return, Ctrl+Shift+R";  ///< as wide as most
 
 /// As high as the lines that a text takes in its column: a tree asks for one line otherwise.
 class Lines : public QStyledItemDelegate {

@@ -1,5 +1,7 @@
 #include "engine/debug/answers.h"
 
+#include <variant>
+
 #include "engine/debug/find_records.h"
 #include "engine/debug/tile.h"
 #include "engine/ops/observer.h"
@@ -9,6 +11,12 @@ namespace tapedeck::debug {
 namespace {
 
 constexpr std::uint32_t most_bins = 4096;
+
+/// One function for each kind of message: a forgotten one does not compile.
+template <class... Case>
+struct Cases : Case... {
+  using Case::operator()...;
+};
 
 /// Runs `work`; what it throws becomes a Failure.
 template <class Work>
@@ -41,41 +49,71 @@ bool one_at_most(const std::vector<T>& option) {
 
 std::optional<protocol::Reply> Answers::at_once(const protocol::Request& request) {
   using namespace protocol;
-  if (std::holds_alternative<GetStatus>(request)) return describe_status(recorder_);
-  if (const auto* page = std::get_if<GetRecords>(&request)) return describe_page(recorder_, *page);
-  if (const auto* series = std::get_if<GetSeries>(&request)) return recorder_.series().read(series->first);
-  if (const auto* gate = std::get_if<SetGate>(&request)) return set_gate(*gate);
-  if (const auto* options = std::get_if<SetOptions>(&request)) return set_options(*options);
-  if (const auto* pin = std::get_if<Pin>(&request); pin && !pin->pinned) {
-    recorder_.values().unpin(pin->tensor);
-    return describe_status(recorder_);
-  }
-  return std::nullopt;
+  using Answer = std::optional<Reply>;
+  return std::visit(Cases{
+                        [&](const GetStatus&) -> Answer { return describe_status(recorder_); },
+                        [&](const GetRecords& get) -> Answer { return describe_page(recorder_, get); },
+                        [&](const GetSeries& get) -> Answer { return recorder_.series().read(get.first); },
+                        [&](const SetGate& set) -> Answer { return set_gate(set); },
+                        [&](const SetOptions& set) -> Answer { return set_options(set); },
+                        [&](const Pin& pin) -> Answer {
+                          if (pin.pinned) return std::nullopt;
+                          recorder_.values().unpin(pin.tensor);
+                          return describe_status(recorder_);
+                        },
+                        [](const GetTape&) -> Answer { return std::nullopt; },
+                        [](const FindRecords&) -> Answer { return std::nullopt; },
+                        [](const GetTile&) -> Answer { return std::nullopt; },
+                        [](const GetStatistics&) -> Answer { return std::nullopt; },
+                        [](const Hello&) -> Answer { return std::nullopt; },
+                        [](const Cancel&) -> Answer { return std::nullopt; },
+                    },
+                    request);
 }
 
 Jobs::Work Answers::later(const protocol::Request& request) {
   using namespace protocol;
-  if (const auto* get = std::get_if<GetTape>(&request))
-    return [this, tape = *get](const CancelFlag& cancel, const Jobs::Report&) {
-      return guarded(cancel, [&]() -> Reply { return tapes_.read(tape, &cancel); });
+  // `work`(cancel, report) gives the reply.
+  const auto job = [](auto work) -> Jobs::Work {
+    return [work](const CancelFlag& cancel, const Jobs::Report& report) {
+      return guarded(cancel, [&]() -> Reply { return work(cancel, report); });
     };
-  if (const auto* find = std::get_if<FindRecords>(&request))
-    return [this, wanted = *find](const CancelFlag& cancel, const Jobs::Report&) {
-      return guarded(cancel, [&]() -> Reply { return find_records(recorder_, wanted, &cancel); });
-    };
-  if (const auto* get = std::get_if<GetTile>(&request))
-    return [this, wanted = *get](const CancelFlag& cancel, const Jobs::Report& report) {
-      return guarded(cancel, [&] { return tile(wanted, cancel, report); });
-    };
-  if (const auto* get = std::get_if<GetStatistics>(&request))
-    return [this, wanted = *get](const CancelFlag& cancel, const Jobs::Report& report) {
-      return guarded(cancel, [&] { return statistics(wanted, cancel, report); });
-    };
-  if (const auto* set = std::get_if<Pin>(&request))
-    return [this, wanted = *set](const CancelFlag& cancel, const Jobs::Report& report) {
-      return guarded(cancel, [&] { return pin(wanted, cancel, report); });
-    };
-  return {};
+  };
+  return std::visit(Cases{
+                        [&](const GetTape& get) {
+                          return job([this, get](const CancelFlag& cancel, const Jobs::Report&) {
+                            return tapes_.read(get, &cancel);
+                          });
+                        },
+                        [&](const FindRecords& find) {
+                          return job([this, find](const CancelFlag& cancel, const Jobs::Report&) {
+                            return find_records(recorder_, find, &cancel);
+                          });
+                        },
+                        [&](const GetTile& get) {
+                          return job([this, get](const CancelFlag& cancel, const Jobs::Report& report) {
+                            return tile(get, cancel, report);
+                          });
+                        },
+                        [&](const GetStatistics& get) {
+                          return job([this, get](const CancelFlag& cancel, const Jobs::Report& report) {
+                            return statistics(get, cancel, report);
+                          });
+                        },
+                        [&](const Pin& set) {
+                          return job([this, set](const CancelFlag& cancel, const Jobs::Report& report) {
+                            return pin(set, cancel, report);
+                          });
+                        },
+                        [](const GetStatus&) { return Jobs::Work(); },
+                        [](const GetRecords&) { return Jobs::Work(); },
+                        [](const GetSeries&) { return Jobs::Work(); },
+                        [](const SetGate&) { return Jobs::Work(); },
+                        [](const SetOptions&) { return Jobs::Work(); },
+                        [](const Hello&) { return Jobs::Work(); },
+                        [](const Cancel&) { return Jobs::Work(); },
+                    },
+                    request);
 }
 
 FoundValue Answers::find(std::uint64_t tensor, const CancelFlag& cancel, const Jobs::Report& report) {

@@ -47,9 +47,15 @@ void Tape::State::watch(const Variable& variable, const Tensor& value) {
     variable_positions.set(variable.id(), position);
     variables.push_back({variable, {}});
   }
+  const auto place = static_cast<std::size_t>(slot);
+  if (slot_variables.size() <= place) slot_variables.resize(place + 1, -1);
+  std::int32_t& owner = slot_variables[place];
+  if (owner == position) return;
   auto& seen = variables[static_cast<std::size_t>(position)].slots;
-  // Reads of one value follow each other, so the value is the newest where it is there at all, or nearly so.
-  if (std::find(seen.rbegin(), seen.rend(), slot) == seen.rend()) seen.push_back(slot);
+  // Only a value that another variable has had, too, must be looked for.
+  if (owner >= 0 && std::find(seen.rbegin(), seen.rend(), slot) != seen.rend()) return;
+  owner = position;
+  seen.push_back(slot);
 }
 
 bool Tape::State::knows(std::span<const Tensor> inputs) const {
@@ -90,6 +96,7 @@ void Tape::State::clear() {
   producers.clear();
   variables.clear();
   variable_positions.clear();
+  slot_variables.clear();
 }
 
 namespace detail {

@@ -73,6 +73,8 @@ struct Tape::State {
   std::vector<std::unique_ptr<detail::Node>> nodes;  // in the order in which they ran
   std::vector<detail::WatchedVariable> variables;    // in the order of first use
   detail::IdMap variable_positions;                  // variable id → place in `variables`
+  std::vector<std::int32_t>
+      slot_variables;  // slot → place of a variable that has had the value; -1, or short: none
 
   /// Tensors that are not of floating point are let pass unwatched.
   detail::Slot watch(const Tensor& tensor);

@@ -111,6 +111,23 @@ class TestVariable : public QObject {
     QCOMPARE(gradient(tape, add(first, second), w).item(), 6. + 20.);
   }
 
+  void variables_may_share_values() {
+    Variable a(scalar(3)), b(scalar(4));
+    Tape tape;
+    tape.start();
+    const Tensor shared = multiply(a.read(), a.read());
+    a.assign(shared);
+    b.assign(shared);
+    Tensor sum = add(add(a.read(), b.read()), a.read());
+    b.assign(scalar(5));
+    sum = add(sum, multiply(b.read(), b.read()));
+    a.assign(shared);
+    sum = add(sum, a.read());
+    const Tensors gradients = tape.gradient(std::array{sum}, std::array{a, b}, {}, Unconnected::none);
+    QCOMPARE(gradients[0].item(), 4. * 2 * 3 + 4);  // by way of the square, and of the square itself
+    QCOMPARE(gradients[1].item(), 4. + 2 * 5);
+  }
+
   void no_gradient_flows_from_a_value_to_what_was_assigned() {
     Variable w(scalar(3));
     Tape tape(true);
