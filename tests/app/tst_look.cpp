@@ -86,8 +86,11 @@ class TestLook : public QObject {
     screenshot(&window, name + "-custom-gradient");
     QCOMPARE(window.size(), size);
     QVERIFY2(cutOff(window).isEmpty(), qPrintable(cutOff(window).join("\n")));
-    if (size.width() == 1280 && !dark && qEnvironmentVariableIsSet("TAPEDECK_README_SCREENSHOT"))
+    if (size.width() == 1280 && !dark && qEnvironmentVariableIsSet("TAPEDECK_README_SCREENSHOT")) {
+      tape(window)->fit();
+      QTest::qWait(200);
       QVERIFY(window.grab().save(TAPEDECK_SOURCE_DIR "/resources/screenshot.png"));
+    }
 
     QTest::keyClick(&window, Qt::Key_F5);
     QTRY_VERIFY_WITH_TIMEOUT(window.kernel()->state() == KernelState::idle, patience);
