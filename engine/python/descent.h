@@ -7,8 +7,8 @@
 
 namespace tapedeck::python {
 
-/// One level of a walk through nested sequences. Throws what stands for Python's RecursionError at Python's own
-/// limit.
+/// One level of a walk through nested sequences. Throws what stands for Python's RecursionError at Python's
+/// own limit.
 struct Descent {
   Descent() {
     if (Py_EnterRecursiveCall(" while a sequence becomes a tensor") != 0) throw ForeignException{};
