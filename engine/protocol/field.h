@@ -1,0 +1,16 @@
+// A message's field list: for each field its name on the wire and its member.
+#pragma once
+
+namespace tapedeck::protocol {
+
+template <class Struct, class Member>
+struct Field {
+  const char* name;
+  Member Struct::*member;
+};
+template <class Struct, class Member>
+constexpr Field<Struct, Member> field(const char* name, Member Struct::*member) {
+  return {name, member};
+}
+
+}  // namespace tapedeck::protocol

@@ -1,0 +1,102 @@
+// A record as the debug protocol carries it, with its tensors: parts of messages.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "engine/protocol/field.h"
+
+namespace tapedeck::protocol {
+
+enum class RecordKind : std::uint8_t { op, custom, playback, vjp };
+enum class RecordState : std::uint8_t {
+  pending,  ///< at the gate: inputs are there, outputs are only known by shape
+  running,
+  done,
+  failed
+};
+
+/// The values' names on the wire and in files, in the order of the enumerators.
+constexpr auto names(RecordKind) {
+  return std::array<std::string_view, 4>{"op", "custom", "playback", "vjp"};
+}
+constexpr auto names(RecordState) {
+  return std::array<std::string_view, 4>{"pending", "running", "done", "failed"};
+}
+
+struct TensorInfo {
+  std::uint64_t id = 0;  ///< 0: no tensor (a gradient that is None), or not made yet
+  std::string dtype;     ///< "float32"
+  std::vector<std::int64_t> shape;
+  std::string device;          ///< "/cpu:0"
+  std::string name;            ///< a variable's name; else empty
+  std::string preview;         ///< the values, where there are at most 4 and they are at hand; else empty
+  std::uint64_t producer = 0;  ///< the record that made it; 0 for a leaf
+  static constexpr auto fields() {
+    return std::tuple(field("id", &TensorInfo::id), field("dtype", &TensorInfo::dtype),
+                      field("shape", &TensorInfo::shape), field("device", &TensorInfo::device),
+                      field("name", &TensorInfo::name), field("preview", &TensorInfo::preview),
+                      field("producer", &TensorInfo::producer));
+  }
+};
+
+struct AttributeText {
+  std::string name;
+  std::string value;  ///< as Python writes it
+  static constexpr auto fields() {
+    return std::tuple(field("name", &AttributeText::name), field("value", &AttributeText::value));
+  }
+};
+
+/// One op, VJP, playback or custom gradient that ran, or waits at the gate.
+struct Record {
+  std::uint64_t number = 0;  ///< from 1, in the order in which they began
+  RecordKind kind = RecordKind::op;
+  RecordState state = RecordState::done;
+  std::string op;  ///< "matmul"; a custom gradient's function name; "gradient" for a playback
+  bool custom_gradient = false;
+  std::uint64_t parent = 0;   ///< the custom, playback or vjp record that it ran inside of; 0: none
+  std::uint32_t depth = 0;    ///< number of ancestors
+  bool backward = false;      ///< a playback, or inside one
+  std::uint64_t forward = 0;  ///< vjp: the record whose VJP it is. Ops inside a vjp have that vjp's value too
+  std::uint64_t tape = 0;     ///< the innermost tape that recorded it, or is played; 0: none
+  std::string scope;          ///< user's name scopes, "outer/inner"
+  std::string cell;           ///< id of the cell whose source line ran; empty outside a notebook
+  std::string file;           ///< source file, where no cell
+  std::uint32_t line = 0;     ///< from 1; 0: unknown
+  std::uint64_t thread = 0;   ///< 0 for the first thread seen, then 1, 2, …
+  std::int64_t start_ns = 0;  ///< since the session's start
+  std::int64_t duration_ns = 0;
+  std::vector<AttributeText> attributes;
+  std::vector<TensorInfo> inputs;
+  std::vector<TensorInfo> outputs;
+  std::string vjp_formula;  ///< of the op (op, vjp); empty for others
+  std::string error;
+  static constexpr auto fields() {
+    return std::tuple(field("number", &Record::number), field("kind", &Record::kind),
+                      field("state", &Record::state), field("op", &Record::op),
+                      field("custom_gradient", &Record::custom_gradient), field("parent", &Record::parent),
+                      field("depth", &Record::depth), field("backward", &Record::backward),
+                      field("forward", &Record::forward), field("tape", &Record::tape),
+                      field("scope", &Record::scope), field("cell", &Record::cell),
+                      field("file", &Record::file), field("line", &Record::line),
+                      field("thread", &Record::thread), field("start_ns", &Record::start_ns),
+                      field("duration_ns", &Record::duration_ns), field("attributes", &Record::attributes),
+                      field("inputs", &Record::inputs), field("outputs", &Record::outputs),
+                      field("vjp_formula", &Record::vjp_formula), field("error", &Record::error));
+  }
+};
+
+struct CellLabel {
+  std::string cell;   ///< id
+  std::string label;  ///< what the user sees at the cell, "[3]"
+  static constexpr auto fields() {
+    return std::tuple(field("cell", &CellLabel::cell), field("label", &CellLabel::label));
+  }
+};
+
+}  // namespace tapedeck::protocol

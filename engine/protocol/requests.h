@@ -1,0 +1,156 @@
+// The debug protocol's messages from the app.
+#pragma once
+
+#include "engine/protocol/record.h"
+
+namespace tapedeck::protocol {
+
+/// Raised whenever a message changes. Both sides must have the same one.
+constexpr std::uint32_t version = 2;
+
+struct Hello {
+  std::uint32_t protocol_version = version;
+  std::string program;
+  static constexpr const char* type = "hello";
+  static constexpr auto fields() {
+    return std::tuple(field("protocol_version", &Hello::protocol_version), field("program", &Hello::program));
+  }
+};
+
+struct GetStatus {
+  static constexpr const char* type = "get_status";
+  static constexpr auto fields() { return std::tuple(); }
+};
+
+/// Answer: Records.
+struct GetRecords {
+  std::uint64_t first = 1;
+  std::uint32_t count = 0;    ///< at most 1000 a page
+  bool with_previews = true;  ///< small values as text, where they are at hand
+  static constexpr const char* type = "get_records";
+  static constexpr auto fields() {
+    return std::tuple(field("first", &GetRecords::first), field("count", &GetRecords::count),
+                      field("with_previews", &GetRecords::with_previews));
+  }
+};
+
+/// Records on or played from one tape, in order, up to `last`. With `around`: `limit` ops of the tape, as
+/// many before that record (the op whose VJP it is, or runs in) as from it on, where there are so many; their
+/// VJPs and what runs inside of them, and all playbacks. Without: the newest `limit` records. Answer:
+/// TapeRecords.
+struct GetTape {
+  std::uint64_t tape = 0;
+  std::uint64_t last = 0;
+  std::uint32_t limit = 2000;
+  std::uint64_t around = 0;
+  static constexpr const char* type = "get_tape";
+  static constexpr auto fields() {
+    return std::tuple(field("tape", &GetTape::tape), field("last", &GetTape::last),
+                      field("limit", &GetTape::limit), field("around", &GetTape::around));
+  }
+};
+
+/// A rectangle of a tensor's values, after reshape and slicing. Answer: Tile.
+struct GetTile {
+  std::uint64_t tensor = 0;
+  /// Empty: the tensor's own shape. Else a shape with the same number of elements.
+  std::vector<std::int64_t> reshape;
+  /// One per axis of that shape: an index, or -1 for a shown axis. At most two are shown: rows, then columns;
+  /// with one shown axis that is the columns. Empty: the last two axes shown, 0 elsewhere.
+  std::vector<std::int64_t> slice;
+  std::int64_t row = 0, column = 0;  ///< first shown element
+  std::int64_t rows = 0, columns = 0;
+  /// Every cell of the tile stands for row_step × column_step elements (their mean); 1 for the numbers
+  /// themselves.
+  std::int64_t row_step = 1, column_step = 1;
+  static constexpr const char* type = "get_tile";
+  static constexpr auto fields() {
+    return std::tuple(field("tensor", &GetTile::tensor), field("reshape", &GetTile::reshape),
+                      field("slice", &GetTile::slice), field("row", &GetTile::row),
+                      field("column", &GetTile::column), field("rows", &GetTile::rows),
+                      field("columns", &GetTile::columns), field("row_step", &GetTile::row_step),
+                      field("column_step", &GetTile::column_step));
+  }
+};
+
+/// Answer: Statistics, of the whole tensor.
+struct GetStatistics {
+  std::uint64_t tensor = 0;
+  std::uint32_t bins = 64;  ///< of the histogram
+  static constexpr const char* type = "get_statistics";
+  static constexpr auto fields() {
+    return std::tuple(field("tensor", &GetStatistics::tensor), field("bins", &GetStatistics::bins));
+  }
+};
+
+enum class GateCommand : std::uint8_t {
+  run,        ///< open
+  pause,      ///< stop before the next op
+  step_op,    ///< stop before the next op, or VJP of a playback; enters custom gradients
+  step_line,  ///< stop before the first op of another source line
+  step_out    ///< stop after the playback or custom gradient that it is in
+};
+constexpr auto names(GateCommand) {
+  return std::array<std::string_view, 5>{"run", "pause", "step_op", "step_line", "step_out"};
+}
+/// Answer: Status.
+struct SetGate {
+  GateCommand command = GateCommand::run;
+  static constexpr const char* type = "set_gate";
+  static constexpr auto fields() { return std::tuple(field("command", &SetGate::command)); }
+};
+
+/// Answer: Status. Each optional part is a vector of none or one value: only what is there is changed.
+struct SetOptions {
+  std::vector<bool> recording;
+  std::vector<bool> break_at_cell_start;
+  std::vector<std::uint64_t> budget_bytes;
+  std::vector<bool> keep_everything;  ///< hold every value (tests, short sessions)
+  static constexpr const char* type = "set_options";
+  static constexpr auto fields() {
+    return std::tuple(field("recording", &SetOptions::recording),
+                      field("break_at_cell_start", &SetOptions::break_at_cell_start),
+                      field("budget_bytes", &SetOptions::budget_bytes),
+                      field("keep_everything", &SetOptions::keep_everything));
+  }
+};
+
+/// Holds a value within the budget whatever its age, or lets it go. Answer: Status.
+struct Pin {
+  std::uint64_t tensor = 0;
+  bool pinned = true;
+  static constexpr const char* type = "pin";
+  static constexpr auto fields() {
+    return std::tuple(field("tensor", &Pin::tensor), field("pinned", &Pin::pinned));
+  }
+};
+
+/// Answer: Series, with the points from `first` on of every series.
+struct GetSeries {
+  std::uint64_t first = 0;  ///< a position that an earlier answer gave as `next`
+  static constexpr const char* type = "get_series";
+  static constexpr auto fields() { return std::tuple(field("first", &GetSeries::first)); }
+};
+
+/// The records that a filter (record_filter.h) lets through, from `first` on: as many as can be looked at in
+/// a moment. Answer: FoundRecords; the next request goes on after what that looked at.
+struct FindRecords {
+  std::string filter;
+  std::vector<CellLabel> labels;
+  std::uint64_t first = 1;
+  std::vector<std::uint64_t> again;  ///< older records that were open in earlier answers
+  static constexpr const char* type = "find_records";
+  static constexpr auto fields() {
+    return std::tuple(field("filter", &FindRecords::filter), field("labels", &FindRecords::labels),
+                      field("first", &FindRecords::first), field("again", &FindRecords::again));
+  }
+};
+
+/// Drops the request with that id where it is not answered yet (a recomputation, say). No answer.
+struct Cancel {
+  std::uint64_t request = 0;
+  static constexpr const char* type = "cancel";
+  static constexpr auto fields() { return std::tuple(field("request", &Cancel::request)); }
+};
+
+}  // namespace tapedeck::protocol
