@@ -90,7 +90,8 @@ class HeadlessRun : public QObject {
     writeFile("records.json", json + "\n]}\n");
     if (const protocol::TapeRecords& tape = run_.lastTape(); !tape.records.empty()) {
       const inspector::TapeExtent extent{tape.before, tape.after, tape.ops, tape.vjps};
-      const auto graph = inspector::buildTapeGraph(tape.records, run_.newestRecord(), extent);
+      const auto graph =
+          inspector::buildTapeGraph(tape.records, run_.newestRecord(), extent, inspector::Moment::now);
       writeFile("tape.svg", inspector::tapeGraphSvg(graph, inspector::layoutTapeGraph(graph)));
     }
     std::vector<plots::ChartSeries> all;

@@ -172,7 +172,6 @@ void Session::Private::take(quint64 request, const protocol::Reply& reply) {
 }
 
 Session::Session(QObject* parent) : QObject(parent), d_(std::make_unique<Private>(this)) {
-  qRegisterMetaType<protocol::Reply>();
   qRegisterMetaType<RecordNumber>("tapedeck::inspector::RecordNumber");
 }
 

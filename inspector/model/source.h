@@ -29,5 +29,3 @@ class Source : public QObject {
 };
 
 }  // namespace tapedeck::inspector
-
-Q_DECLARE_METATYPE(tapedeck::protocol::Reply)

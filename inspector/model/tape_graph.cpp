@@ -23,8 +23,8 @@ struct Slot {
 
 class Builder {
  public:
-  Builder(std::span<const Record> records, RecordNumber cursor, const TapeExtent& extent)
-      : cursor_(cursor), extent_(extent) {
+  Builder(std::span<const Record> records, RecordNumber cursor, const TapeExtent& extent, Moment moment)
+      : cursor_(cursor), extent_(extent), moment_(moment) {
     graph_.cursor = cursor;
     for (const Record& record : records)
       if (record.number <= cursor) records_[record.number] = &record;
@@ -95,9 +95,8 @@ class Builder {
     return false;
   }
 
-  /// As it was when the cursor's record began.
   RecordState stateOf(const Record& record) const {
-    if (record.number == cursor_) return record.state;
+    if (record.number == cursor_ || moment_ == Moment::now) return record.state;
     if (record.state == RecordState::pending || record.state == RecordState::running) return record.state;
     const bool unfinished = around_.contains(record.number) ||
                             (cursorStart_ > 0 && record.start_ns + record.duration_ns > cursorStart_);
@@ -341,6 +340,7 @@ class Builder {
   TapeGraph graph_;
   RecordNumber cursor_;
   TapeExtent extent_;
+  Moment moment_;
   int more_ = -1;  ///< the node for the ops after the ones that are here
   std::int64_t cursorStart_ = 0;
   std::set<RecordNumber> around_;  ///< what the cursor's record runs inside of
@@ -362,8 +362,9 @@ int TapeGraph::nodeOf(RecordNumber record) const {
   return found == shownAs.end() ? -1 : found->second;
 }
 
-TapeGraph buildTapeGraph(std::span<const Record> records, RecordNumber cursor, const TapeExtent& extent) {
-  return Builder(records, cursor, extent).build();
+TapeGraph buildTapeGraph(std::span<const Record> records, RecordNumber cursor, const TapeExtent& extent,
+                         Moment moment) {
+  return Builder(records, cursor, extent, moment).build();
 }
 
 }  // namespace tapedeck::inspector

@@ -82,11 +82,16 @@ struct TapeExtent {
   quint64 ops = 0, vjps = 0;      ///< of the whole tape up to the cursor; 0: of `records`
 };
 
-/// `records` in order of number; those after `cursor` are left out, those that finished after it began count
-/// as running. Ops inside a built-in VJP are hidden behind it, and the ones that a playback starts with
-/// behind that; those inside custom gradients are shown.
+/// The moment that a picture of the tape shows.
+enum class Moment : std::uint8_t {
+  cursorBegan,  ///< what finished after the cursor's record began counts as running
+  now           ///< the cursor is at the newest record: everything is as it is by now
+};
+
+/// `records` in order of number; those after `cursor` are left out. Ops inside a built-in VJP are hidden
+/// behind it, and the ones that a playback starts with behind that; those inside custom gradients are shown.
 TapeGraph buildTapeGraph(std::span<const protocol::Record> records, RecordNumber cursor,
-                         const TapeExtent& extent = {});
+                         const TapeExtent& extent = {}, Moment moment = Moment::cursorBegan);
 
 /// Follows the session's cursor. Shows the tape of the cursor's record, else the newest tape before it with
 /// the ops since then, else the ops around the cursor. Of a long tape it shows a part around the cursor, with

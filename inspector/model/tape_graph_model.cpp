@@ -203,6 +203,10 @@ struct TapeGraphModel::Private {
     return false;
   }
 
+  Moment moment(RecordNumber cursor) const {
+    return cursor >= session->recordCount() ? Moment::now : Moment::cursorBegan;
+  }
+
   void build(RecordNumber cursor) {
     addInside(cursor);
     std::vector<Record> shown;
@@ -211,7 +215,7 @@ struct TapeGraphModel::Private {
     // An op on no tape, looked at in the middle of one, or one that is hidden behind its VJP.
     const Record* current = session->cachedRecord(cursor);
     if (current && !records.contains(cursor) && belongs(*current)) shown.push_back(*current);
-    TapeGraph next = buildTapeGraph(shown, cursor, extent);
+    TapeGraph next = buildTapeGraph(shown, cursor, extent, moment(cursor));
     next.tape = tape;
     show(std::move(next));
   }
@@ -221,7 +225,7 @@ struct TapeGraphModel::Private {
     const RecordNumber first = cursor > window_before ? cursor - window_before : 1;
     for (RecordNumber number = first; number <= cursor; ++number)
       if (const Record* record = session->cachedRecord(number)) shown.push_back(*record);
-    TapeGraph next = buildTapeGraph(shown, cursor);
+    TapeGraph next = buildTapeGraph(shown, cursor, {}, moment(cursor));
     next.dropped = first - 1;
     show(std::move(next));
   }

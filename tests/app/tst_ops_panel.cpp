@@ -7,6 +7,7 @@
 #include <QTableView>
 
 #include "app/shell/workspaces.h"
+#include "inspector/model/tape_graph.h"
 #include "inspector/model/tensor_model.h"
 #include "inspector/panels/ops/timeline_view.h"
 #include "inspector/panels/tensor/tensor_canvas.h"
@@ -114,6 +115,17 @@ class TestOpsPanel : public QObject {
     QVERIFY2(newestIsShown(), qPrintable(bar()));
     QCOMPARE(window_->findChild<QSlider*>("cursorSlider")->value(), count);
     QCOMPARE(timeline(*window_)->table()->currentIndex().row(), count - 1);
+    const auto drawn = [&] {
+      const auto& nodes = tape(*window_)->model()->graph().nodes;
+      return std::find_if(nodes.begin(), nodes.end(),
+                          [](const inspector::GraphNode& node) {
+                            return node.kind == inspector::NodeKind::playback;
+                          }) != nodes.end() &&
+             std::none_of(nodes.begin(), nodes.end(), [](const inspector::GraphNode& node) {
+               return node.state == protocol::RecordState::running;
+             });
+    };
+    QTRY_VERIFY_WITH_TIMEOUT(drawn(), patience);
     screenshot(window_.get(), "ops-after-a-gradient");
   }
 

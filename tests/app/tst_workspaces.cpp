@@ -10,6 +10,7 @@
 #include <QToolButton>
 #include <QTreeWidget>
 
+#include "app/notebook/view/cell_widget.h"
 #include "app/notebook/view/outline.h"
 #include "app/shell/workspaces.h"
 #include "inspector/panels/tape/tape_canvas.h"
@@ -178,6 +179,25 @@ class TestWorkspaces : public QObject {
     QTRY_VERIFY(shown(*window, {"plots"}));
     QVERIFY(window->notebook()->isVisible());
     screenshot(window.get(), "workspace-plots");
+  }
+
+  void theCurrentCellStaysInSightWhenPanelsCome() {
+    const auto window = open({"a = 1\n" + QString("\n").repeated(18) + "a", loop, "b = 2"});
+    QTest::keyClick(window.get(), Qt::Key_Return, Qt::ShiftModifier);
+    QTest::keyClick(window.get(), Qt::Key_Return, Qt::ShiftModifier);
+    QTRY_COMPARE_WITH_TIMEOUT(current(*window), QString("plots"), patience);
+    NotebookView* notebook = window->notebook();
+    QCOMPARE(notebook->currentCell(), 2);
+    const auto seen = [&] {
+      for (CellWidget* cell : notebook->findChildren<CellWidget*>())
+        if (cell->id() == window->document()->cell(2).id)
+          return notebook->viewport()->rect().contains(
+              QRect(cell->mapTo(notebook->viewport(), QPoint(0, 0)), cell->size()));
+      return false;
+    };
+    QTRY_VERIFY(seen());
+    window->resize(1280, 480);
+    QTRY_VERIFY(seen());
   }
 
   void nothingMovesWhileTheUserTypes() {

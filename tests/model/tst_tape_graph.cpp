@@ -147,6 +147,9 @@ void TestTapeGraph::rewindingShowsTheStateOfThen() {
   QCOMPARE(graph.nodeOf(5), -1);
   const TapeGraph whole = graphOf(square, 8);
   QCOMPARE(nodeOf(whole, 4).state, protocol::RecordState::done);
+  QCOMPARE(nodeOf(whole, 3).state, protocol::RecordState::running);
+  const TapeGraph now = buildTapeGraph(RecordsText(square).records, 8, {}, inspector::Moment::now);
+  QCOMPARE(nodeOf(now, 3).state, protocol::RecordState::done);
 }
 
 constexpr const char* noisy = R"(

@@ -227,13 +227,21 @@ void NotebookView::keyPressEvent(QKeyEvent* event) {
 }
 
 void NotebookView::resizeEvent(QResizeEvent* event) {
-  // Panels come when a cell stops: the line where it stopped stays in sight.
+  // Panels come when a cell stops or draws a curve: the line where it stopped stays in sight, else the
+  // current cell.
   const int top = verticalScrollBar()->value();
+  const int bottom = top + event->oldSize().height();
   const auto [mark, end] = d_->markRange();
-  const bool seen = mark < end && mark >= top && end <= top + event->oldSize().height();
+  const bool seen = mark < end && mark >= top && end <= bottom;
+  const CellWidget* cell = d_->widgetAt(d_->current);
+  const bool cell_seen = cell != nullptr && cell->y() < bottom && cell->y() + cell->height() > top;
   QScrollArea::resizeEvent(event);
   d_->arrange();
-  if (seen) d_->showMark();
+  if (seen) {
+    d_->showMark();
+  } else if (cell_seen) {
+    d_->showCurrent();
+  }
 }
 
 void NotebookView::showEvent(QShowEvent* event) {
