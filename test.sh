@@ -18,6 +18,6 @@ build_targets "build/$preset" "build/build-$preset.log" false all
 built=$SECONDS
 echo "Built in $((built - started)) s."
 result=0
-ctest --test-dir "build/$preset" --output-on-failure "$@" || result=$?
+ctest --test-dir "build/$preset" -j 2 --output-on-failure "$@" || result=$?
 echo "Tests ran for $((SECONDS - built)) s; the screenshots that they made are in build/$preset/screenshots."
 exit $result

@@ -1,0 +1,15 @@
+// What the tests of this folder include most; compiled once for all of them.
+#pragma once
+
+#include <QtTest>
+#include <atomic>
+#include <random>
+#include <set>
+#include <thread>
+
+#include "engine/debug/describe.h"
+#include "engine/ops/core_ops.h"
+#include "engine/ops/run_op.h"
+#include "engine/record/recorder.h"
+#include "engine/tape/tape.h"
+#include "tests/engine/expect_error.h"
