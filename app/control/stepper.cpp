@@ -33,6 +33,7 @@ Stepper::Stepper(inspector::Session* session, CellRunner* runner, Kernel* kernel
     session_->sendGate(GateCommand::run);
   });
   connect(runner_, &CellRunner::cellStateChanged, this, &Stepper::update);
+  connect(runner_, &CellRunner::cellStateChanged, this, &Stepper::cellChanged);
   connect(runner_, &CellRunner::finished, this, &Stepper::update);
   state_ = observed();
 }
@@ -53,6 +54,7 @@ State Stepper::observed() const {
 void Stepper::enter(State state) {
   if (state == state_) return;
   state_ = state;
+  if (state == State::stopped) unstopped_.clear();
   emit stateChanged(state);
 }
 
@@ -181,11 +183,23 @@ void Stepper::arm(const QString& cell, GateCommand command) {
 }
 
 void Stepper::runWished() {
-  const QString cell = std::exchange(wish_, std::nullopt)->cell;
-  runner_->run({cell});
+  unstopped_ = std::exchange(wish_, std::nullopt)->cell;
+  runner_->run({unstopped_});
   if (runner_->busy()) return;
+  unstopped_.clear();
   enter(State::idle);  // the cell was deleted meanwhile
   session_->sendGate(GateCommand::run);
+}
+
+// Without a word, who presses the key again and again runs the cell again and again.
+void Stepper::cellChanged(const QString& cell, CellState state) {
+  if (cell != unstopped_ || (state != CellState::done && state != CellState::failed)) return;
+  unstopped_.clear();
+  if (state == CellState::failed) return;
+  QString name = cellName(*runner_->document(), cell);
+  if (name.isEmpty()) return;
+  name[0] = name[0].toUpper();
+  emit refused(name + " ran to its end: no op ran in it, so there was nothing to stop at.");
 }
 
 bool Stepper::recordingIsOn() {
@@ -262,9 +276,11 @@ void Stepper::resume() {
     case State::arming:
       session_->sendGate(GateCommand::run);
       runWished();
+      unstopped_.clear();
       return;
     case State::running:
     case State::stopped:
+      unstopped_.clear();
       session_->follow();
       session_->sendGate(GateCommand::run);
       return;

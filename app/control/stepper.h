@@ -47,7 +47,7 @@ class Stepper : public QObject {
   void stateChanged(tapedeck::app::StepperState state);
   /// A key acts on this cell, which is not the current one.
   void cellChosen(const QString& cellId);
-  /// A sentence why the key did nothing.
+  /// A sentence why the key did nothing, or did not stop the cell that it started.
   void refused(const QString& sentence);
 
  private:
@@ -63,6 +63,7 @@ class Stepper : public QObject {
   void step(protocol::GateCommand command);
   void arm(const QString& cell, protocol::GateCommand command);
   void runWished();
+  void cellChanged(const QString& cell, CellState state);
   void forwardToNextLine();
   QString chooseCell();
   void runChosen();
@@ -74,6 +75,7 @@ class Stepper : public QObject {
   std::function<int()> currentCell_ = [] { return 0; };
   StepperState state_ = StepperState::noSession;
   std::optional<Wish> wish_;
+  QString unstopped_;  ///< the cell that was started with the gate shut and did not come to it yet
 };
 
 }  // namespace tapedeck::app

@@ -244,6 +244,21 @@ class TestStepper : public QObject {
     world.settle();
     QCOMPARE(world.gateCommands(), (QStringList{"gate step_op", "gate run"}));
     QCOMPARE(world.stepper.state(), State::idle);
+    QCOMPARE(world.refusals,
+             QStringList{"Cell [1] ran to its end: no op ran in it, so there was nothing to stop at."});
+  }
+
+  void onlyACellThatNeverStoppedSaysSo() {
+    ControlWorld world;
+    bring(world, State::arming);
+    world.gate(protocol::GateState::will_stop);
+    world.kernel.beginCell("a", 1);
+    world.stopBefore(1);
+    world.gate(protocol::GateState::open);
+    world.kernel.endCell("a", "ok", 1);
+    world.settle();
+    QCOMPARE(world.stepper.state(), State::idle);
+    QVERIFY2(world.refusals.isEmpty(), qPrintable(world.refusals.join("; ")));
   }
 
   void aCellDeletedWhileTheGateIsArmedOpensItAgain() {
