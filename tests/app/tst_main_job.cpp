@@ -15,7 +15,7 @@
 #include "inspector/panels/tensor/tensor_canvas.h"
 #include "inspector/panels/tensor/tensor_view.h"
 #include "plots/plots_view.h"
-#include "tests/app/window_fixture.h"
+#include "tests/app/sample_window.h"
 
 using namespace tapedeck;
 using namespace tapedeck::app;
@@ -23,14 +23,10 @@ using inspector::NodeKind;
 using protocol::RecordKind;
 using protocol::RecordState;
 
-class TestMainJob : public QObject {
+class TestMainJob : public QObject, SampleWindow {
   Q_OBJECT
 
  private:
-  std::unique_ptr<MainWindow> window_;
-
-  inspector::Session& session() { return *window_->session(); }
-
   /// Presses a key in the window as a user does, and waits until the gate stopped somewhere else or the cell
   /// ended.
   void step(Qt::Key key = Qt::Key_F10, Qt::KeyboardModifiers modifiers = Qt::NoModifier) {
@@ -68,17 +64,6 @@ class TestMainJob : public QObject {
     int count = 0;
     for (const auto& node : tape(*window_)->model()->graph().nodes) count += node.kind == kind;
     return count;
-  }
-
-  void open(const QString& sampleFile) {
-    window_ = std::make_unique<MainWindow>();
-    window_->setAttribute(Qt::WA_DeleteOnClose, false);
-    window_->resize(1280, 800);
-    QVERIFY(showActive(window_.get()));
-    auto* card = window_->findChild<QAbstractButton*>("open:" + sampleFile);
-    QVERIFY(card);
-    QTest::mouseClick(card, Qt::LeftButton);
-    QCOMPARE(window_->kernel()->state(), KernelState::stopped);  // opening starts nothing
   }
 
  private slots:

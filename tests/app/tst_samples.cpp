@@ -1,87 +1,23 @@
 // Every sample from the start page to its last sentence: what its text says is done with keys and mouse in a
 // real window with a real session process, and is as the text says.
-#include <QAbstractButton>
-#include <QInputMethodEvent>
 #include <QSlider>
 #include <QTableView>
 #include <cmath>
 
-#include "app/notebook/view/cell_widget.h"
-#include "app/notebook/view/code_editor.h"
 #include "app/shell/workspaces.h"
 #include "inspector/model/tape_graph.h"
 #include "inspector/model/tensor_model.h"
 #include "inspector/panels/tape/tape_canvas.h"
-#include "tests/app/window_fixture.h"
+#include "tests/app/sample_window.h"
 
 using namespace tapedeck;
 using namespace tapedeck::app;
 using protocol::RecordKind;
 
-class TestSamples : public QObject {
+class TestSamples : public QObject, SampleWindow {
   Q_OBJECT
 
  private:
-  std::unique_ptr<MainWindow> window_;
-
-  inspector::Session& session() { return *window_->session(); }
-  const Document& document() { return *window_->document(); }
-
-  void open(const QString& file) {
-    window_ = std::make_unique<MainWindow>();
-    window_->setAttribute(Qt::WA_DeleteOnClose, false);
-    window_->resize(1280, 800);
-    QVERIFY(showActive(window_.get()));
-    auto* card = window_->findChild<QAbstractButton*>("open:" + file);
-    QVERIFY(card);
-    QTest::mouseClick(card, Qt::LeftButton);
-    QTRY_VERIFY(window_->notebook()->isVisible() && document().cellCount() > 3);
-  }
-
-  /// To whatever has the focus, as a keyboard does.
-  void press(Qt::Key key, Qt::KeyboardModifiers modifiers = Qt::NoModifier) {
-    QWidget* focus = QApplication::focusWidget();
-    QTest::keyClick(focus ? focus : window_.get(), key, modifiers);
-  }
-  /// As an input method does: brackets close by themselves under a keyboard.
-  static void type(const QString& text) {
-    QVERIFY(QApplication::focusWidget());
-    QInputMethodEvent event;
-    event.setCommitString(text);
-    QApplication::sendEvent(QApplication::focusWidget(), &event);
-  }
-
-  /// The code cell that begins so.
-  int cellThatBegins(const QString& code) {
-    for (int i = 0; i < document().cellCount(); ++i)
-      if (document().cell(i).type == CellType::code && document().cell(i).source.startsWith(code)) return i;
-    return -1;
-  }
-  CodeEditor* editorOf(int cell) {
-    for (auto* widget : window_->notebook()->findChildren<CellWidget*>())
-      if (widget->id() == document().cell(cell).id) return widget->editor();
-    return nullptr;
-  }
-  CellState stateOf(int cell) { return window_->notebook()->cellState(document().cell(cell).id); }
-
-  /// Into the cell, by a click on its first line.
-  void click(int cell) {
-    QVERIFY(cell >= 0);
-    window_->notebook()->setCurrentCell(cell, false);  // in sight, as by scrolling there
-    QTRY_VERIFY(editorOf(cell) && editorOf(cell)->isVisible());
-    QTest::mouseClick(editorOf(cell)->viewport(), Qt::LeftButton, {}, {60, 8});
-    QTRY_COMPARE(window_->notebook()->currentCell(), cell);
-  }
-  void runByKey(int cell) {
-    press(Qt::Key_Return, Qt::ShiftModifier);
-    QTRY_COMPARE_WITH_TIMEOUT(stateOf(cell), CellState::done, patience);
-  }
-  bool allDone() {
-    for (int i = 0; i < document().cellCount(); ++i)
-      if (document().cell(i).type == CellType::code && stateOf(i) != CellState::done) return false;
-    return true;
-  }
-
   /// F10, until it stopped somewhere else or the cell ended; gives the record that ran, with the values that
   /// Tensor then shows.
   struct Step {

@@ -1,12 +1,11 @@
 // What the samples and the tape tell, in a real window with a real session: their hints about the Tape panel
 // are true, no picture of a tape can be misread, and all of a long tape can be reached.
-#include <QAbstractButton>
 #include <QLineEdit>
 
 #include "inspector/model/tape_graph.h"
 #include "inspector/model/tensor_model.h"
 #include "inspector/panels/tape/tape_canvas.h"
-#include "tests/app/window_fixture.h"
+#include "tests/app/sample_window.h"
 #include "tests/views/tape_geometry.h"
 
 using namespace tapedeck;
@@ -15,40 +14,12 @@ using inspector::GraphNode;
 using inspector::NodeKind;
 using inspector::TapeGraph;
 
-class TestTapeSamples : public QObject {
+class TestTapeSamples : public QObject, SampleWindow {
   Q_OBJECT
 
  private:
-  std::unique_ptr<MainWindow> window_;
-
-  inspector::Session& session() { return *window_->session(); }
   inspector::TapeCanvas& canvas() { return *tape(*window_)->canvas(); }
   const TapeGraph& graph() { return canvas().laidOut()->graph; }
-
-  void open(const QString& sampleFile) {
-    window_ = std::make_unique<MainWindow>();
-    window_->setAttribute(Qt::WA_DeleteOnClose, false);
-    window_->resize(1280, 800);
-    QVERIFY(showActive(window_.get()));
-    auto* card = window_->findChild<QAbstractButton*>("open:" + sampleFile);
-    QVERIFY(card);
-    QTest::mouseClick(card, Qt::LeftButton);
-    QTRY_VERIFY(window_->document());
-  }
-
-  void runAll() {
-    QTest::keyClick(window_.get(), Qt::Key_Return, Qt::ControlModifier | Qt::ShiftModifier);
-    const auto done = [&] {
-      for (int cell = 0; cell < window_->document()->cellCount(); ++cell)
-        if (window_->document()->cell(cell).type == CellType::code &&
-            window_->notebook()->cellState(window_->document()->cell(cell).id) != CellState::done)
-          return false;
-      return true;
-    };
-    QTRY_VERIFY_WITH_TIMEOUT(done(), 10 * patience);
-    QTest::keyClick(window_.get(), Qt::Key_2, Qt::ControlModifier | Qt::AltModifier);  // Debug
-    QTRY_VERIFY_WITH_TIMEOUT(session().cursor() && session().cursor() == session().recordCount(), patience);
-  }
 
   /// What inside a built-in VJP ran is part of that VJP's node.
   quint64 nodeRecord(quint64 record) {

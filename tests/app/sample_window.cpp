@@ -1,0 +1,74 @@
+#include "tests/app/sample_window.h"
+
+#include <QAbstractButton>
+#include <QInputMethodEvent>
+
+namespace tapedeck::app {
+
+void SampleWindow::open(const QString& file) {
+  window_ = std::make_unique<MainWindow>();
+  window_->setAttribute(Qt::WA_DeleteOnClose, false);
+  window_->resize(1280, 800);
+  QVERIFY(showActive(window_.get()));
+  auto* card = window_->findChild<QAbstractButton*>("open:" + file);
+  QVERIFY(card);
+  QTest::mouseClick(card, Qt::LeftButton);
+  QTRY_VERIFY(window_->notebook()->isVisible() && document().cellCount() > 3);
+  QCOMPARE(window_->kernel()->state(), KernelState::stopped);  // opening starts nothing
+}
+
+void SampleWindow::press(Qt::Key key, Qt::KeyboardModifiers modifiers) {
+  QWidget* focus = QApplication::focusWidget();
+  QTest::keyClick(focus ? focus : window_.get(), key, modifiers);
+}
+
+void SampleWindow::type(const QString& text) {
+  QVERIFY(QApplication::focusWidget());
+  QInputMethodEvent event;
+  event.setCommitString(text);
+  QApplication::sendEvent(QApplication::focusWidget(), &event);
+}
+
+int SampleWindow::cellThatBegins(const QString& code) const {
+  for (int i = 0; i < document().cellCount(); ++i)
+    if (document().cell(i).type == CellType::code && document().cell(i).source.startsWith(code)) return i;
+  return -1;
+}
+
+CodeEditor* SampleWindow::editorOf(int cell) const {
+  for (auto* widget : window_->notebook()->findChildren<CellWidget*>())
+    if (widget->id() == document().cell(cell).id) return widget->editor();
+  return nullptr;
+}
+
+CellState SampleWindow::stateOf(int cell) const {
+  return window_->notebook()->cellState(document().cell(cell).id);
+}
+
+void SampleWindow::click(int cell) {
+  QVERIFY(cell >= 0);
+  window_->notebook()->setCurrentCell(cell, false);  // in sight, as by scrolling there
+  QTRY_VERIFY(editorOf(cell) && editorOf(cell)->isVisible());
+  QTest::mouseClick(editorOf(cell)->viewport(), Qt::LeftButton, {}, {60, 8});
+  QTRY_COMPARE(window_->notebook()->currentCell(), cell);
+}
+
+void SampleWindow::runByKey(int cell) {
+  press(Qt::Key_Return, Qt::ShiftModifier);
+  QTRY_COMPARE_WITH_TIMEOUT(stateOf(cell), CellState::done, patience);
+}
+
+bool SampleWindow::allDone() const {
+  for (int i = 0; i < document().cellCount(); ++i)
+    if (document().cell(i).type == CellType::code && stateOf(i) != CellState::done) return false;
+  return true;
+}
+
+void SampleWindow::runAll() {
+  QTest::keyClick(window_.get(), Qt::Key_Return, Qt::ControlModifier | Qt::ShiftModifier);
+  QTRY_VERIFY_WITH_TIMEOUT(allDone(), 10 * patience);
+  QTest::keyClick(window_.get(), Qt::Key_2, Qt::ControlModifier | Qt::AltModifier);
+  QTRY_VERIFY_WITH_TIMEOUT(session().cursor() && session().cursor() == session().recordCount(), patience);
+}
+
+}  // namespace tapedeck::app
