@@ -6,6 +6,7 @@
 #include <QMessageBox>
 #include <QSettings>
 #include <QStatusBar>
+#include <limits>
 
 #include "app/control/cell_names.h"
 #include "app/notebook/view/notebook_view.h"
@@ -146,11 +147,19 @@ void MainWindow::updateState() {
     parts << (status.recording
                   ? QString("recording %1 of %2")
                         .arg(size(status.held_bytes + status.record_bytes), size(status.budget_bytes))
+              : status.full
+                  ? QString(
+                        "not recording: all %1 numbers for records are used up; a new session has new ones")
+                        .arg(locale.toString(std::numeric_limits<qint32>::max()))
                   : QString("not recording"));
+    parts << QString("memory %1 in use, %2 pooled").arg(size(status.pool_bytes), size(status.pooled_bytes));
     if (status.leaves_dropped > 0)
       parts << QString("%1 old values let go: what depends on them has statistics only")
                    .arg(locale.toString(static_cast<qulonglong>(status.leaves_dropped)));
   }
+  if (session_->live() && status.series_thinned > 0)
+    parts << QString("curves thinned out: %1 points had to go")
+                 .arg(QLocale(QLocale::English).toString(static_cast<qulonglong>(status.series_thinned)));
   (*actions_)["session.recording"]->setChecked(options_->recording());
   (*actions_)["session.break_at_cell"]->setChecked(options_->breakAtCellStart());
   if (!onStartPage_) state_->setText(parts.join(" · "));

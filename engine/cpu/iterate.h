@@ -14,8 +14,8 @@ namespace tapedeck::cpu {
 template <std::size_t N>
 struct Loops {
   int rank = 0;
-  std::array<std::int64_t, max_rank> extent{};
-  std::array<std::array<std::int64_t, max_rank>, N> stride{};
+  std::array<std::int64_t, max_rank> extent;  // these two hold something at the first `rank` places only
+  std::array<std::array<std::int64_t, max_rank>, N> stride;
 
   Loops(const Shape& shape, const std::array<const Strides*, N>& strides) {
     for (int axis = 0; axis < shape.rank(); ++axis) {

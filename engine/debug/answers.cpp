@@ -154,7 +154,7 @@ protocol::Reply Answers::set_options(const protocol::SetOptions& request) {
     return protocol::Failure{"set_options: each option has at most one value.", "bad_request"};
   for (const bool on : request.recording) recorder_.set_recording(on);
   for (const bool on : request.break_at_cell_start) recorder_.gate().set_break_at_cell_start(on);
-  for (const std::uint64_t bytes : request.budget_bytes) recorder_.values().set_budget(bytes);
+  for (const std::uint64_t bytes : request.budget_bytes) recorder_.set_budget(bytes);
   for (const bool on : request.keep_everything) recorder_.values().set_keep_everything(on);
   return describe_status(recorder_);
 }

@@ -175,10 +175,14 @@ protocol::Status describe_status(const Recorder& recorder) {
   status.keep_everything = keeping.keep_everything;
   status.budget_bytes = keeping.budget_bytes;
   status.held_bytes = recorder.values().held_bytes();
-  status.record_bytes = recorder.trace().bytes() + recorder.values().small_bytes();
+  status.record_bytes = recorder.bookkeeping_bytes();
   status.leaves_dropped = recorder.values().leaves_dropped();
   status.series_points = recorder.series().size();
-  status.pool_bytes = pool_statistics().bytes_in_use;
+  status.series_thinned = recorder.series().thinned();
+  status.full = recorder.trace().full();
+  const PoolStatistics pool = pool_statistics();
+  status.pool_bytes = pool.bytes_in_use;
+  status.pooled_bytes = pool.bytes_cached;
   return status;
 }
 

@@ -22,7 +22,7 @@ std::optional<protocol::Record> describe(const Recorder& recorder, std::uint32_t
 /// Records [first, first + count) as far as they are there; at most 1000.
 protocol::Records describe_page(const Recorder& recorder, const protocol::GetRecords& request);
 
-/// Where the session stands. `pool_bytes` is the engine's.
+/// Where the session stands. `pool_bytes` and `pooled_bytes` are the engine's.
 protocol::Status describe_status(const Recorder& recorder);
 
 protocol::Statistics describe_summary(std::uint64_t tensor, const Summary& summary,

@@ -1,11 +1,16 @@
 #include "engine/debug/server.h"
 
+#include <poll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdio>
+#include <deque>
 #include <map>
+#include <new>
 #include <thread>
 #include <zmq.hpp>
 
@@ -28,6 +33,9 @@ constexpr int messages_at_once = 64;
 constexpr int most_waiting = 100000;
 // Some may wait for the one that recomputes; they cost nothing.
 constexpr int worker_count = 6;
+// What may pass by itself (no memory, no descriptor) is tried again, about two seconds in all.
+constexpr int most_failures = 24;
+constexpr auto longest_pause = milliseconds(100);
 
 /// Wakes the server's thread from any other one. Shared with the gate, whose last call may come late.
 class Wake {
@@ -46,6 +54,11 @@ class Wake {
     std::uint64_t count = 0;
     [[maybe_unused]] const ssize_t taken = ::read(descriptor_, &count, sizeof(count));
   }
+  /// Until it is set, or the time is over.
+  void wait(milliseconds time) const {
+    pollfd item{descriptor_, POLLIN, 0};
+    ::poll(&item, 1, static_cast<int>(time.count()));
+  }
 
  private:
   int descriptor_;
@@ -53,6 +66,11 @@ class Wake {
 
 std::span<const std::uint8_t> bytes_of(const zmq::message_t& frame) {
   return {static_cast<const std::uint8_t*>(frame.data()), frame.size()};
+}
+
+bool may_pass(int error) {
+  constexpr int passing[] = {EINTR, EAGAIN, ENOMEM, ENOBUFS, EMFILE, ENFILE};
+  return std::ranges::find(passing, error) != std::end(passing);
 }
 
 std::vector<std::string> device_names() {
@@ -98,6 +116,9 @@ class DebugServer::Private {
 
   void bind(const std::string& endpoint);
   void run();
+  void serve();
+  void turn();
+  void leave() noexcept;
   milliseconds patience() const;
   void receive();
   void receive_monitor();
@@ -118,6 +139,7 @@ class DebugServer::Private {
   zmq::socket_t router_, monitor_;
   std::unique_ptr<Jobs> jobs_;
   std::map<std::string, Client> clients_;  ///< those that were welcomed
+  std::deque<Outgoing> answers_to_send_;
   std::pair<GateState, std::uint32_t> last_stop_{};
   Clock::time_point next_status_{}, next_probe_{}, probe_until_{};
   std::atomic<bool> stopping_{false};
@@ -143,21 +165,53 @@ void DebugServer::Private::bind(const std::string& endpoint) {
 
 // The thread's sockets belong to it alone from here on.
 void DebugServer::Private::run() {
+  try {
+    serve();
+  } catch (const std::exception& error) {
+    std::fprintf(
+        stderr,
+        "Tapedeck: the debug server has ended: %s. The program runs on and stops at no op; restart the "
+        "session to look into it again.\n",
+        error.what());
+  }
+  leave();
+}
+
+void DebugServer::Private::serve() {
+  for (int failures = 0; !stopping_;) {
+    try {
+      turn();
+      failures = 0;
+      continue;
+    } catch (const zmq::error_t& error) {
+      if (error.num() == EINTR) continue;
+      if (!may_pass(error.num()) || ++failures > most_failures) throw;
+    } catch (const std::bad_alloc&) {
+      if (++failures > most_failures) throw;
+    }
+    wake_->wait(std::min(longest_pause, milliseconds(1 << std::min(failures, 10))));
+    wake_->clear();  // what it told is looked at in every turn
+  }
+}
+
+void DebugServer::Private::turn() {
   zmq::pollitem_t items[] = {{router_.handle(), 0, ZMQ_POLLIN, 0},
                              {monitor_.handle(), 0, ZMQ_POLLIN, 0},
                              {nullptr, wake_->descriptor(), ZMQ_POLLIN, 0}};
-  while (!stopping_) {
-    try {
-      zmq::poll(items, std::size(items), patience());
-      if (items[2].revents != 0) wake_->clear();
-      if (items[1].revents != 0) receive_monitor();
-      if (items[0].revents != 0) receive();
-      send_answers();
-      send_status();
-    } catch (const zmq::error_t& error) {
-      if (error.num() != EINTR) return;
-    }
-  }
+  zmq::poll(items, std::size(items), patience());
+  if (items[2].revents != 0) wake_->clear();
+  if (items[1].revents != 0) receive_monitor();
+  if (items[0].revents != 0) receive();
+  send_answers();
+  send_status();
+}
+
+// Nobody can let a stopped op go from here on; and the clients see that the connection has ended.
+void DebugServer::Private::leave() noexcept {
+  recorder_.gate().set_attended(false);
+  for (const auto& [id, client] : clients_) jobs_->forget(id);
+  clients_.clear();
+  router_.close();
 }
 
 milliseconds DebugServer::Private::patience() const {
@@ -257,8 +311,13 @@ void DebugServer::Private::forget(const std::string& client) {
   if (clients_.erase(client) > 0 && clients_.empty()) recorder_.gate().set_attended(false);
 }
 
+// What could not be sent for a moment is sent in the next turn.
 void DebugServer::Private::send_answers() {
-  for (const Outgoing& answer : jobs_->take_answers()) reply(answer.client, answer.request, answer.reply);
+  std::ranges::move(jobs_->take_answers(), std::back_inserter(answers_to_send_));
+  for (; !answers_to_send_.empty(); answers_to_send_.pop_front()) {
+    const Outgoing& answer = answers_to_send_.front();
+    reply(answer.client, answer.request, answer.reply);
+  }
 }
 
 // To those that have not got it yet; after a disconnection also to the others, which shows who is gone.
@@ -276,8 +335,8 @@ void DebugServer::Private::send_status() {
   std::vector<std::string> gone;
   for (auto& [id, client] : clients_) {
     if (!probe && client.last_status == status) continue;
-    client.last_status = status;
     if (!send(id, status)) gone.push_back(id);
+    client.last_status = status;
   }
   for (const std::string& id : gone) forget(id);
 }

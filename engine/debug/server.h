@@ -12,7 +12,8 @@
 namespace tapedeck::debug {
 
 /// Speaks the protocol of engine/protocol/README.md with any number of clients, from its construction to its
-/// destruction. While no client is there the gate does not stop; when the last one goes, it opens.
+/// destruction. While no client is there the gate does not stop; when the last one goes, it opens. So it does
+/// where the server must end before, by an error that does not pass: a sentence on stderr says so then.
 class DebugServer {
  public:
   /// Binds `endpoint` ("ipc:///folder/name", the folder 0700). `key`: the session's; empty: messages are not

@@ -55,17 +55,21 @@ TensorSpecs unique_shape(const OpContext& c) {
   return specs;
 }
 
+// Found anew: between the shape rule and here the op may wait at the gate, and whoever shares the memory (a
+// NumPy array) may write to it.
 Tensors unique_forward(const OpContext& c) {
   const Tensor x = contiguous(c.inputs[0]);
   const Distinct distinct = distinct_values(x);
-  Tensors outputs = one(allocate_output(c));
+  const Shape distinct_shape{static_cast<std::int64_t>(distinct.first.size())};
+  Tensors outputs = one(Tensor::allocate(x.dtype(), distinct_shape));
   visit_dtype(x.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
     std::transform(distinct.first.begin(), distinct.first.end(), outputs[0].writable_data<T>(),
                    [&](std::int64_t i) { return x.data<T>()[i]; });
   });
   outputs.push_back(from_integers(distinct.place, c.outputs[1]));
-  if (c.outputs.size() == 3) outputs.push_back(from_integers(distinct.counts, c.outputs[2]));
+  if (c.outputs.size() == 3)
+    outputs.push_back(from_integers(distinct.counts, {c.outputs[2].dtype, distinct_shape}));
   return outputs;
 }
 

@@ -13,7 +13,7 @@ TAPEDECK_OP(where_indices_op) = {
     .python_names = {},  // tf.where(condition)
     .inputs = {{.name = "condition", .preferred = DType::bool_}},
     .attributes = {},
-    // The one shape that depends on values: they are counted here.
+    // The shape depends on values: they are counted here.
     .shape_rule =
         [](const OpContext& c) {
           require_kind(c, 0, Kind::boolean);
@@ -21,16 +21,20 @@ TAPEDECK_OP(where_indices_op) = {
           const bool* flags = condition.data<bool>();
           return spec(DType::int64, {std::count(flags, flags + condition.count(), true), condition.rank()});
         },
+    // Found anew: between the shape rule and here the op may wait at the gate, and whoever shares the
+    // memory (a NumPy array) may write to it.
     .forward =
         [](const OpContext& c) {
-          Tensor out = allocate_output(c);
           const Tensor condition = contiguous(c.inputs[0]);
           const bool* flags = condition.data<bool>();
-          auto* target = out.writable_data<std::int64_t>();
+          std::vector<std::int64_t> places;
+          places.reserve(static_cast<std::size_t>(c.outputs[0].shape[0]));
+          for (std::int64_t i = 0; i < condition.count(); ++i)
+            if (flags[i]) places.push_back(i);
           const int rank = condition.rank();
-          for (std::int64_t i = 0; i < condition.count(); ++i) {
-            if (!flags[i]) continue;
-            std::int64_t left = i;
+          Tensor out = Tensor::allocate(DType::int64, {static_cast<std::int64_t>(places.size()), rank});
+          auto* target = out.writable_data<std::int64_t>();
+          for (std::int64_t left : places) {
             for (int axis = rank - 1; axis >= 0; --axis) {
               target[axis] = left % condition.dim(axis);
               left /= condition.dim(axis);

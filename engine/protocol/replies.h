@@ -55,11 +55,14 @@ struct Status {
   bool break_at_cell_start = false;
   bool keep_everything = false;
   std::uint64_t held_bytes = 0;    ///< values that the recorder holds
-  std::uint64_t record_bytes = 0;  ///< the records themselves, and copies of small values
+  std::uint64_t record_bytes = 0;  ///< records, copies of small values, names and curves
   std::uint64_t budget_bytes = 0;
   std::uint64_t leaves_dropped = 0;  ///< leaves that had to go: values behind them can not be had again
   std::uint64_t series_points = 0;   ///< total so far
-  std::uint64_t pool_bytes = 0;      ///< in use by tensors, the recorder's included
+  std::uint64_t series_thinned = 0;  ///< of them, how many had to go so that the others have room
+  bool full = false;  ///< no record can begin any more: all numbers are used up, and the recording is off
+  std::uint64_t pool_bytes = 0;    ///< in use by tensors, the recorder's included
+  std::uint64_t pooled_bytes = 0;  ///< free, kept for the next tensors
   static constexpr const char* type = "status";
   static constexpr auto fields() {
     return std::tuple(
@@ -72,7 +75,8 @@ struct Status {
         field("keep_everything", &Status::keep_everything), field("held_bytes", &Status::held_bytes),
         field("record_bytes", &Status::record_bytes), field("budget_bytes", &Status::budget_bytes),
         field("leaves_dropped", &Status::leaves_dropped), field("series_points", &Status::series_points),
-        field("pool_bytes", &Status::pool_bytes));
+        field("series_thinned", &Status::series_thinned), field("full", &Status::full),
+        field("pool_bytes", &Status::pool_bytes), field("pooled_bytes", &Status::pooled_bytes));
   }
 };
 

@@ -1,5 +1,6 @@
 // DLPack (https://dmlc.github.io/dlpack/latest/c_api.html), versions 0 and 1: tensors to and from other
-// libraries without a copy. The structs are the standard's. Version 1 says that a tensor is read only.
+// libraries. The structs are the standard's. From version 1 on a capsule can say that its memory is read
+// only, as a tensor's is: then nothing is copied. Whoever takes older ones may write, so gets a copy.
 #include <cstring>
 #include <memory>
 
@@ -151,12 +152,19 @@ bool takes_versions(PyObject* max_version) {
   return major >= 1;
 }
 
-bool is_copied(PyObject* copy) {
-  if (copy == Py_None) return false;
+/// What the caller said, or else whether the capsule cannot say that the memory is read only.
+bool is_copied(PyObject* copy, bool versioned) {
+  if (copy == Py_None) return !versioned;
   const int truth = PyUnicode_Check(copy) ? -1 : PyObject_IsTrue(copy);
   if (truth < 0) {
     PyErr_Clear();
     fail<TypeMismatchError>("__dlpack__: copy is ", short_repr(copy), "; needs True, False or None");
+  }
+  if (truth == 0 && !versioned) {
+    PyErr_SetString(PyExc_BufferError,
+                    "__dlpack__: copy is False, but a tensor's memory is read only, which capsules before "
+                    "DLPack 1.0 cannot say; pass max_version=(1, 0), or leave copy out for a copy");
+    throw ForeignException{};
   }
   return truth == 1;
 }
@@ -212,9 +220,10 @@ PyObject* dlpack_capsule(PyObject* self, PyObject* args, PyObject* keywords) {
       fail<InvalidArgumentError>("__dlpack__: the tensor is on ", to_string(tensor.device()),
                                  "; call .cpu() first");
     check_device(device);
-    const bool copies = is_copied(copy);
+    const bool versioned_capsule = takes_versions(max_version);
+    const bool copies = is_copied(copy, versioned_capsule);
     const Tensor given = copies ? copied(tensor) : tensor;
-    if (!takes_versions(max_version)) return in_capsule(exported<DLManagedTensor>(given));
+    if (!versioned_capsule) return in_capsule(exported<DLManagedTensor>(given));
     auto versioned = exported<DLManagedTensorVersioned>(given);
     versioned->managed.version = {1, 0};
     versioned->managed.flags = copies ? flag_copied : flag_read_only;

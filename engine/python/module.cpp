@@ -15,6 +15,7 @@
 #include "engine/python/tape_module.h"
 #include "engine/python/tensor_object.h"
 #include "engine/record/scope.h"
+#include "engine/tensor/storage.h"
 
 namespace tapedeck::python {
 
@@ -102,6 +103,19 @@ void bind_settings(py::module_& module) {
   module.def("thread_count", &cpu::thread_count, "Threads that kernels may use.");
   module.def("set_thread_count", &cpu::set_thread_count, py::arg("count"),
              "InvalidArgumentError for less than 1.");
+  module.def(
+      "memory_info",
+      [] {
+        const PoolStatistics pool = pool_statistics();
+        py::dict info;
+        info["current"] = pool.bytes_in_use;
+        info["peak"] = pool.peak_bytes_in_use;
+        info["pooled"] = pool.bytes_cached;
+        return info;
+      },
+      "Bytes that tensors use, the most that they used, and those that are free and kept for the next ones.");
+  module.def("trim_pool", &trim_pool, py::call_guard<py::gil_scoped_release>(),
+             "Gives the memory that freed tensors left back to the system now.");
   module.def(
       "push_scope",
       [](const std::string& name) {

@@ -188,10 +188,9 @@ PyMethodDef tensor_methods[] = {
      "__array__($self, /, dtype=None, copy=None)\n--\n\nA read-only NumPy array on the tensor's memory."},
     {"__dlpack__", with_keywords(dlpack_capsule), METH_VARARGS | METH_KEYWORDS,
      "__dlpack__($self, /, *, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\nA DLPack "
-     "capsule on the tensor's memory, which whoever takes it must not write to. From max_version (1, 0) on "
-     "the "
-     "capsule says so.\ncopy True: memory of its own, which may be written to. BufferError for another "
-     "dl_device than the CPU, (1, 0)."},
+     "capsule. From max_version (1, 0) on it is on the tensor's memory and says that this is read only; "
+     "before, and with copy True, it has memory of its own, which may be written to.\nBufferError for copy "
+     "False where max_version is older, and for another dl_device than the CPU, (1, 0)."},
     {"__dlpack_device__", dlpack_device, METH_NOARGS,
      "__dlpack_device__($self, /)\n--\n\nDLPack's device pair."},
     {"__format__", format, METH_O, "__format__($self, specification, /)\n--\n\nAs NumPy formats the value."},

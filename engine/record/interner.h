@@ -1,23 +1,44 @@
-// Numbers for things that many records share: names, scopes, shapes. Nothing is ever forgotten; a program has
-// few.
+// Numbers for things that many records share: names, scopes, shapes. A program has few of them; one that
+// makes ever new ones fills the room that there is, and what comes then has no number of its own.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <mutex>
+#include <optional>
+#include <string>
 #include <unordered_map>
 
 namespace tapedeck {
+
+/// What all interners of the process hold, about.
+inline std::atomic<std::uint64_t> interned_bytes{0};
+
+/// What a value owns outside of itself.
+template <class Value>
+std::uint64_t bytes_owned_by(const Value&) {
+  return 0;
+}
+inline std::uint64_t bytes_owned_by(const std::string& text) {
+  return text.size();
+}
 
 /// Gives equal values the same number, from 1. Safe from several threads.
 template <class Value, class Hash = std::hash<Value>>
 class Interner {
  public:
+  /// From `most_bytes` on every new value gets the number of `instead`, or 0 where there is no such value.
+  explicit Interner(std::uint64_t most_bytes, std::optional<Value> instead = std::nullopt)
+      : most_bytes_(most_bytes), instead_(std::move(instead)) {}
+
   std::uint32_t intern(const Value& value) {
     const std::lock_guard lock(mutex_);
-    const auto [found, is_new] = numbers_.try_emplace(value, static_cast<std::uint32_t>(values_.size() + 1));
-    if (is_new) values_.push_back(value);
-    return found->second;
+    if (const auto found = numbers_.find(value); found != numbers_.end()) return found->second;
+    const std::uint64_t bytes = 2 * (sizeof(Value) + bytes_owned_by(value)) + node_bytes;
+    if (bytes_ + bytes <= most_bytes_) return add(value, bytes);
+    if (full_ == 0 && instead_) full_ = add(*instead_, 0);
+    return full_;
   }
   /// The value of a number that intern returned; a default one for 0.
   Value at(std::uint32_t number) const {
@@ -26,7 +47,20 @@ class Interner {
   }
 
  private:
+  static constexpr std::uint64_t node_bytes = 40;  ///< of the table beside the value: pointers, number, hash
+
+  std::uint32_t add(const Value& value, std::uint64_t bytes) {
+    values_.push_back(value);
+    bytes_ += bytes;
+    interned_bytes.fetch_add(bytes, std::memory_order_relaxed);
+    return numbers_[value] = static_cast<std::uint32_t>(values_.size());
+  }
+
+  const std::uint64_t most_bytes_;
+  const std::optional<Value> instead_;
   mutable std::mutex mutex_;
+  std::uint64_t bytes_ = 0;
+  std::uint32_t full_ = 0;  ///< number of `instead`; 0 while there is room
   std::unordered_map<Value, std::uint32_t, Hash> numbers_;
   std::deque<Value> values_;
 };

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/record/clock.h"
+#include "engine/record/interner.h"
 #include "engine/record/scope.h"
 #include "engine/record/source_location.h"
 #include "engine/record/tensor_specs.h"
@@ -20,6 +21,13 @@ std::int64_t unix_ms() {
 }
 
 std::atomic<std::uint64_t> last_serial{0};
+
+/// Of the budget.
+std::uint64_t record_room(std::uint64_t budget_bytes) {
+  return std::max(budget_bytes / 2, std::uint64_t{64} << 20);
+}
+
+constexpr std::uint32_t records_between_counts = 1 << 14;
 
 }  // namespace
 
@@ -53,7 +61,7 @@ Recorder::Recorder(const RecorderOptions& options)
       keep_values_(options.keep_values),
       origin_(clock::ticks()),
       started_unix_ms_(unix_ms()),
-      trace_(options.record_limit),
+      trace_(options.record_limit, record_room(options.keeping.budget_bytes), options.first_record),
       values_(options.keeping, trace_.tensors()) {}
 
 Recorder::~Recorder() {
@@ -68,6 +76,15 @@ void Recorder::set_recording(bool on) {
 
 std::int64_t Recorder::now() const {
   return clock::ticks() - origin_;
+}
+
+void Recorder::set_budget(std::uint64_t bytes) {
+  trace_.set_most_bytes(record_room(bytes));
+  values_.set_budget(bytes);
+}
+
+std::uint64_t Recorder::bookkeeping_bytes() const {
+  return trace_.bytes() + values_.small_bytes() + series_.bytes() + interned_bytes.load();
 }
 
 std::int64_t Recorder::now_ns() const {
@@ -122,6 +139,14 @@ void Recorder::note_inputs(std::span<const Tensor> inputs, Thread& thread) {
   }
 }
 
+// Now and then: what belongs to records that went goes, too.
+void Recorder::count_bookkeeping(std::uint32_t number) {
+  next_count_.store(number + records_between_counts, std::memory_order_relaxed);
+  const std::uint32_t oldest = trace_.oldest_kept();
+  if (forgotten_to_.exchange(oldest) != oldest) values_.forget(trace_.oldest_tensor());
+  values_.set_bookkeeping(bookkeeping_bytes());
+}
+
 void Recorder::keep_result(const Tensor& output, std::uint64_t replay_ns) {
   values_.add_result(output, gate_.armed());
   if (values_.needs_checkpoint(output, replay_ns))
@@ -131,6 +156,8 @@ void Recorder::keep_result(const Tensor& output, std::uint64_t replay_ns) {
 }
 
 std::uint64_t Recorder::begin(const Event& event) {
+  if (trace_.full()) [[unlikely]]
+    set_recording(false);
   Thread& thread = this_thread();
   const Open* parent = thread.open.empty() ? nullptr : &thread.open.back();
   RecordHead head = head_of(event, parent, thread);
@@ -150,7 +177,9 @@ std::uint64_t Recorder::begin(const Event& event) {
         trace_.begin(std::move(head), event.inputs, asks ? RecordState::pending : RecordState::running);
     thread.began = number;
     thread.began_at = start;
-    if (asks) ask_gate(thread, event, number, enclosing, location);
+    if (number >= next_count_.load(std::memory_order_relaxed)) [[unlikely]]
+      count_bookkeeping(number);
+    if (asks && number <= Trace::newest_possible) ask_gate(thread, event, number, enclosing, location);
     return number;
   }
   Open open{0, event.kind, head.backward, false, head.forward, enclosing, location, thread.waited};
@@ -159,7 +188,8 @@ std::uint64_t Recorder::begin(const Event& event) {
       trace_.begin(std::move(head), event.inputs, asks ? RecordState::pending : RecordState::running);
   if (!open.hides_ops) open.enclosing = open.number;
   thread.open.push_back(open);
-  if (asks) ask_gate(thread, event, open.number, enclosing, location);
+  if (asks && open.number <= Trace::newest_possible)
+    ask_gate(thread, event, open.number, enclosing, location);
   return open.number;
 }
 
@@ -182,6 +212,7 @@ void Recorder::ask_gate(Thread& thread, const Event& event, std::uint32_t number
 void Recorder::end(std::uint64_t record, std::span<const Tensor> outputs, const char* error) {
   Thread& thread = this_thread();
   const auto number = static_cast<std::uint32_t>(record);
+  const bool is_recorded = number <= Trace::newest_possible;
   bool is_op = true;
   std::int64_t waited = thread.last_waited == number ? thread.last_wait : 0;
   for (std::size_t i = thread.open.size(); i-- > 0;) {
@@ -199,7 +230,7 @@ void Recorder::end(std::uint64_t record, std::span<const Tensor> outputs, const 
     replay_ns = thread.inputs_ns + static_cast<std::uint64_t>(std::max(
                                        least_ns, clock::nanoseconds(ended - thread.began_at - waited)));
   for (const Tensor& output : outputs) {
-    if (!output || trace_.tensors().get(output.id()).known()) continue;
+    if (!is_recorded || !output || trace_.tensors().get(output.id()).known()) continue;
     if (!is_op) {  // made inside, but by no op: it cannot be had again
       if (keep_values_) values_.add_leaf(output, 0);
       continue;

@@ -20,6 +20,7 @@ struct RecorderOptions {
   KeepingOptions keeping;
   bool keep_values = true;               ///< false: records alone (measurements)
   std::uint64_t record_limit = 8 << 20;  ///< older records are forgotten: about 1 GB
+  std::uint32_t first_record = 1;        ///< its number
 };
 
 class Recorder final : public Observer {
@@ -28,7 +29,8 @@ class Recorder final : public Observer {
   /// Stops recording. The caller sees to it that no op runs any longer that began while it recorded.
   ~Recorder() override;
 
-  /// On: this is the engine's observer. Off: nobody is; ops cost nothing more, are not recorded, and do not
+  /// On: this is the engine's observer. It turns itself off when the trace is full: no number is left for a
+  /// record. Off: nobody is; ops cost nothing more, are not recorded, and do not
   /// stop at the gate.
   void set_recording(bool on);
   bool recording() const { return recording_.load(); }
@@ -57,6 +59,11 @@ class Recorder final : public Observer {
   const Handoffs& handoffs() const { return handoffs_; }
   const SeriesStore& series() const { return series_; }
 
+  /// For values, records and all that belongs to them: records take half of it at most (64 MB at least).
+  void set_budget(std::uint64_t bytes);
+  /// What records, copies of small values, names and curves take, beside the values that are held.
+  std::uint64_t bookkeeping_bytes() const;
+
   std::int64_t started_unix_ms() const { return started_unix_ms_; }
   std::int64_t now_ns() const;  ///< since the recorder began
 
@@ -67,6 +74,7 @@ class Recorder final : public Observer {
   std::int64_t now() const;  ///< ticks since the recorder began
   RecordHead head_of(const Event& event, const Open* parent, const Thread& thread) const;
   void note_inputs(std::span<const Tensor> inputs, Thread& thread);
+  void count_bookkeeping(std::uint32_t number);
   void keep_result(const Tensor& output, std::uint64_t replay_ns);
   void ask_gate(Thread& thread, const Event& event, std::uint32_t number, std::uint32_t enclosing,
                 std::uint32_t location);
@@ -76,6 +84,9 @@ class Recorder final : public Observer {
   const std::int64_t origin_;  ///< ticks
   const std::int64_t started_unix_ms_;
   std::atomic<std::uint32_t> threads_{0};
+  std::atomic<std::uint32_t> next_count_{0};
+  /// Records before this one took their tensors' names with them.
+  std::atomic<std::uint32_t> forgotten_to_{0};
   std::atomic<bool> recording_{false};
   Gate gate_;
   Trace trace_;

@@ -9,7 +9,7 @@ namespace tapedeck {
 namespace {
 
 Interner<std::string>& scopes() {
-  static Interner<std::string> interner;
+  static Interner<std::string> interner(std::uint64_t{32} << 20, "(scopes full)");
   return interner;
 }
 

@@ -1,47 +1,115 @@
 #include "engine/record/series.h"
 
 #include <algorithm>
+#include <cmath>
+#include <optional>
 
 namespace tapedeck {
+namespace {
+
+constexpr std::uint64_t gone = ~std::uint64_t{0};
+
+}  // namespace
 
 std::uint32_t SeriesStore::curve(const std::string& name) {
-  const auto [found, is_new] = numbers_.try_emplace(name, static_cast<std::uint32_t>(curves_.size()));
-  if (is_new) curves_.push_back({name, 0});
+  if (const auto found = numbers_.find(name); found != numbers_.end()) return found->second;
+  const std::string known_as = curves_.size() < most_curves_ ? name : "(names full)";
+  const auto [found, is_new] = numbers_.try_emplace(known_as, static_cast<std::uint32_t>(curves_.size()));
+  if (is_new) curves_.push_back({known_as, 0, 0});
   return found->second;
+}
+
+void SeriesStore::append(Entry entry) {
+  if (entries_.size() >= most_points_) drop_void();
+  if (entries_.size() >= most_points_) thin_out();
+  entry.position = next_++;
+  entries_.push_back(entry);
 }
 
 void SeriesStore::add(const std::string& series, double step, double value, std::uint64_t record) {
   const std::lock_guard lock(mutex_);
-  entries_.push_back({curve(series), false, step, value, record});
+  const std::uint32_t number = curve(series);
+  append({0, curves_[number].points++, step, value, record, number, false});
 }
 
 void SeriesStore::restart(const std::string& series) {
   const std::lock_guard lock(mutex_);
   if (!numbers_.contains(series)) return;
   const std::uint32_t number = curve(series);
-  curves_[number].valid_from = entries_.size();
-  entries_.push_back({number, true, 0, 0, 0});
+  curves_[number].valid_from = next_;
+  append({0, 0, 0, 0, 0, number, true});
+}
+
+void SeriesStore::drop_void() {
+  std::erase_if(entries_,
+                [this](const Entry& entry) { return entry.position < curves_[entry.series].valid_from; });
+}
+
+void SeriesStore::thin_out() {
+  struct Bucket {
+    std::optional<std::size_t> chosen;  ///< index in `kept`
+    std::uint64_t number = 0;
+    double before = 0;  ///< value of the last point that stayed for good
+  };
+  const auto distance = [](double value, double from) {
+    return std::isfinite(value) ? std::abs(value - from) : HUGE_VAL;
+  };
+  while (entries_.size() > most_points_ / 2 && spacing_bits_ < 63) {
+    ++spacing_bits_;
+    std::vector<Entry> kept;
+    std::vector<Bucket> buckets(curves_.size());
+    for (const Entry& entry : entries_) {
+      Bucket& bucket = buckets[entry.series];
+      const std::uint64_t number = entry.place >> spacing_bits_;
+      if (entry.restart || !bucket.chosen || bucket.number != number) {
+        if (bucket.chosen) bucket.before = kept[*bucket.chosen].value;
+        bucket.number = number;
+        bucket.chosen = entry.restart ? std::nullopt : std::optional(kept.size());
+        kept.push_back(entry);
+        continue;
+      }
+      ++thinned_;
+      Entry& chosen = kept[*bucket.chosen];
+      if (distance(entry.value, bucket.before) <= distance(chosen.value, bucket.before)) continue;
+      chosen.position = gone;
+      bucket.chosen = kept.size();
+      kept.push_back(entry);
+    }
+    std::erase_if(kept, [](const Entry& entry) { return entry.position == gone; });
+    entries_.swap(kept);
+  }
 }
 
 std::uint64_t SeriesStore::size() const {
   const std::lock_guard lock(mutex_);
-  return entries_.size();
+  return next_;
+}
+
+std::uint64_t SeriesStore::thinned() const {
+  const std::lock_guard lock(mutex_);
+  return thinned_;
+}
+
+std::uint64_t SeriesStore::bytes() const {
+  const std::lock_guard lock(mutex_);
+  std::uint64_t names = 0;
+  for (const Curve& curve : curves_) names += 2 * curve.name.size() + sizeof(Curve) + 64;
+  return entries_.capacity() * sizeof(Entry) + names;
 }
 
 protocol::Series SeriesStore::read(std::uint64_t first, std::size_t limit) const {
   const std::lock_guard lock(mutex_);
   protocol::Series answer;
-  std::uint64_t at = std::min<std::uint64_t>(first, entries_.size());
-  for (; at < entries_.size() && answer.points.size() < limit; ++at) {
-    const Entry& entry = entries_[at];
-    const Curve& curve = curves_[entry.series];
-    if (at < curve.valid_from) continue;
-    if (entry.restart)
+  auto at = std::ranges::lower_bound(entries_, first, {}, &Entry::position);
+  for (; at != entries_.end() && answer.points.size() < limit; ++at) {
+    const Curve& curve = curves_[at->series];
+    if (at->position < curve.valid_from) continue;
+    if (at->restart)
       answer.restarted.push_back(curve.name);
     else
-      answer.points.push_back({curve.name, entry.step, entry.value, entry.record});
+      answer.points.push_back({curve.name, at->step, at->value, at->record});
   }
-  answer.next = at;
+  answer.next = at == entries_.end() ? next_ : at->position;
   return answer;
 }
 

@@ -13,30 +13,48 @@ namespace tapedeck {
 
 /// Safe from several threads. Points and restarts share one row of positions, so that a reader that goes on
 /// from an answer's `next` misses none and gets none twice.
+///
+/// There is room for `most_points`. When it is used up, the curves are thinned out to half of that, evenly:
+/// of neighbours the one stays that is farther from what came before, so that spikes do.
 class SeriesStore {
  public:
+  explicit SeriesStore(std::size_t most_points = std::size_t{1} << 20, std::size_t most_curves = 4096)
+      : most_points_(most_points), most_curves_(most_curves) {}
+
+  /// The points of a new series beside `most_curves` others go to one named "(names full)".
   void add(const std::string& series, double step, double value, std::uint64_t record);
   /// The points so far are void: what draws the series starts anew.
   void restart(const std::string& series);
-  std::uint64_t size() const;  ///< positions used
+  std::uint64_t size() const;     ///< positions used
+  std::uint64_t thinned() const;  ///< points that had to go, void ones apart
+  std::uint64_t bytes() const;
   /// At most `limit` points from position `first` on, without those that a later restart made void.
   protocol::Series read(std::uint64_t first, std::size_t limit = 10000) const;
 
  private:
   struct Entry {
-    std::uint32_t series = 0;
-    bool restart = false;
+    std::uint64_t position = 0;
+    std::uint64_t place = 0;  ///< how many points of the curve came before, void ones among them
     double step = 0, value = 0;
     std::uint64_t record = 0;
+    std::uint32_t series = 0;
+    bool restart = false;
   };
   struct Curve {
     std::string name;
-    std::uint64_t valid_from = 0;
+    std::uint64_t valid_from = 0;  ///< a position
+    std::uint64_t points = 0;
   };
   std::uint32_t curve(const std::string& name);
+  void append(Entry entry);
+  void drop_void();
+  void thin_out();
 
+  const std::size_t most_points_, most_curves_;
   mutable std::mutex mutex_;
-  std::vector<Entry> entries_;
+  std::vector<Entry> entries_;  ///< positions rise
+  std::uint64_t next_ = 0, thinned_ = 0;
+  int spacing_bits_ = 0;  ///< one point stays of 2^this
   std::vector<Curve> curves_;
   std::unordered_map<std::string, std::uint32_t> numbers_;
 };

@@ -1,5 +1,6 @@
 #include "engine/record/small_values.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace tapedeck {
@@ -53,29 +54,57 @@ Tensor RecentSmallValues::get(std::uint64_t id, const RecordedSpec& spec) const 
   return tensor_of(words.data(), spec);
 }
 
-std::optional<std::uint32_t> SmallLeaves::put(const Tensor& tensor) {
+std::optional<std::uint32_t> SmallLeaves::put(std::uint64_t id, const Tensor& tensor) {
   const Words words = words_of(tensor);
-  const std::size_t count = word_count(tensor.bytes());
   const std::lock_guard lock(mutex_);
-  if (chunks_.empty() || used_ + count > chunk_words) {
-    if ((chunks_.size() + 1) * chunk_words > std::size_t{1} << 31) return std::nullopt;
+  return add(id, words.data(), word_count(tensor.bytes()));
+}
+
+std::optional<std::uint32_t> SmallLeaves::add(std::uint64_t id, const std::uint64_t* words,
+                                              std::size_t count) {
+  if (chunks_.empty() || chunks_.back()->used + count > chunk_words) {
+    if (chunks_.size() + 1 >= most_chunks) return std::nullopt;
+    if (!chunks_.empty()) full_bytes_ += bytes_of(*chunks_.back());
     chunks_.push_back(std::make_unique<Chunk>());
-    used_ = 0;
   }
-  std::memcpy(chunks_.back()->data() + used_, words.data(), count * 8);
-  const std::size_t index = (chunks_.size() - 1) * chunk_words + used_;
-  used_ += count;
-  return static_cast<std::uint32_t>(index);
+  Chunk& chunk = *chunks_.back();
+  const std::size_t at = chunk.used;
+  std::memcpy(chunk.words.data() + at, words, count * 8);
+  chunk.used += count;
+  chunk.newest_id = std::max(chunk.newest_id, id);
+  chunk.kept.push_back({id, static_cast<std::uint32_t>(at), static_cast<std::uint32_t>(count)});
+  // Numbers of chunks begin again at 0 when all are used: so many are never there at once.
+  return static_cast<std::uint32_t>((first_ + chunks_.size() - 1) % most_chunks * chunk_words + at);
+}
+
+void SmallLeaves::forget(std::uint64_t below) {
+  const std::lock_guard lock(mutex_);
+  // Those that are still known go to the end, behind newer ones: a chunk is looked at once in a round.
+  for (std::size_t turns = chunks_.size(); turns > 1 && chunks_.front()->newest_id < below; --turns) {
+    const std::unique_ptr<Chunk> old = std::move(chunks_.front());
+    const auto number = static_cast<std::uint32_t>(first_ % most_chunks);
+    full_bytes_ -= bytes_of(*old);
+    chunks_.pop_front();
+    ++first_;
+    for (const Kept& kept : old->kept) {
+      const TensorOrigin origin = table_.get(kept.id);
+      if (!origin.is_small_leaf() || origin.small_leaf_index() != number * chunk_words + kept.first) continue;
+      const auto index = add(kept.id, old->words.data() + kept.first, kept.count);
+      if (index) table_.set(kept.id, origin.at_index(*index));
+    }
+  }
 }
 
 std::uint64_t SmallLeaves::bytes() const {
   const std::lock_guard lock(mutex_);
-  return chunks_.size() * sizeof(Chunk);
+  return full_bytes_ + (chunks_.empty() ? 0 : bytes_of(*chunks_.back()));
 }
 
 Tensor SmallLeaves::get(std::uint32_t index, const RecordedSpec& spec) const {
   const std::lock_guard lock(mutex_);
-  return tensor_of(chunks_.at(index / chunk_words)->data() + index % chunk_words, spec);
+  const std::size_t place = (index / chunk_words + most_chunks - first_ % most_chunks) % most_chunks;
+  return place < chunks_.size() ? tensor_of(chunks_[place]->words.data() + index % chunk_words, spec)
+                                : Tensor();
 }
 
 }  // namespace tapedeck

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "engine/record/tensor_specs.h"
+#include "engine/record/tensor_table.h"
 
 namespace tapedeck {
 
@@ -37,20 +38,43 @@ class RecentSmallValues {
   std::vector<Entry> entries_;
 };
 
-/// Small leaves, kept for good: eight to 64 bytes each.
+/// Small leaves, as long as the table knows their tensors: 16 to 72 bytes each.
 class SmallLeaves {
  public:
-  /// Returns the index to read it by (below 2^31), or nothing where that many are full.
-  std::optional<std::uint32_t> put(const Tensor& tensor);
+  explicit SmallLeaves(TensorTable& table) : table_(table) {}
+  /// Keeps the values of tensor `id`. Returns the index to read it by (below 2^31), or nothing where there is
+  /// no room for so many.
+  std::optional<std::uint32_t> put(std::uint64_t id, const Tensor& tensor);
+  /// Undefined where the values went with their tensor.
   Tensor get(std::uint32_t index, const RecordedSpec& spec) const;
+  /// Lets those go whose tensors, with ids below `below`, the table no longer knows, and tells it where the
+  /// others stand now. Nobody else may set origins of known tensors meanwhile.
+  void forget(std::uint64_t below);
   std::uint64_t bytes() const;
 
  private:
   static constexpr std::size_t chunk_words = 8192;
-  using Chunk = std::array<std::uint64_t, chunk_words>;
+  static constexpr std::size_t most_chunks = (std::size_t{1} << 31) / chunk_words;
+  struct Kept {
+    std::uint64_t id = 0;
+    std::uint32_t first = 0, count = 0;  ///< words
+  };
+  struct Chunk {
+    std::array<std::uint64_t, chunk_words> words;
+    std::vector<Kept> kept;
+    std::uint64_t newest_id = 0;
+    std::size_t used = 0;  ///< words
+  };
+  std::optional<std::uint32_t> add(std::uint64_t id, const std::uint64_t* words, std::size_t count);
+  static std::uint64_t bytes_of(const Chunk& chunk) {
+    return sizeof(Chunk) + chunk.kept.capacity() * sizeof(Kept);
+  }
+
+  TensorTable& table_;
   mutable std::mutex mutex_;
   std::deque<std::unique_ptr<Chunk>> chunks_;
-  std::size_t used_ = 0;  ///< words of the last chunk
+  std::size_t first_ = 0;         ///< number of the first chunk, in the order in which they were made
+  std::uint64_t full_bytes_ = 0;  ///< of all chunks but the last
 };
 
 }  // namespace tapedeck

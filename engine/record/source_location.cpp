@@ -16,7 +16,7 @@ struct HashLocation {
 };
 
 Interner<SourceLocation, HashLocation>& locations() {
-  static Interner<SourceLocation, HashLocation> interner;
+  static Interner<SourceLocation, HashLocation> interner(std::uint64_t{32} << 20);
   return interner;
 }
 

@@ -23,7 +23,7 @@ struct HashSpec {
 };
 
 Interner<RecordedSpec, HashSpec>& specs() {
-  static Interner<RecordedSpec, HashSpec> interner;
+  static Interner<RecordedSpec, HashSpec> interner(std::uint64_t{64} << 20);
   return interner;
 }
 

@@ -1,11 +1,13 @@
-// What is known of every tensor that a record mentioned: twelve bytes each, found by the tensor's id.
+// What is known of every tensor that a kept record mentions: 16 bytes each, found by the tensor's id.
 #pragma once
 
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <cstdlib>
-#include <memory>
+#include <deque>
+#include <mutex>
+#include <vector>
 
 namespace tapedeck {
 
@@ -24,6 +26,8 @@ class TensorOrigin {
   std::uint32_t spec() const { return spec_ & ~named_bit; }
   /// Somebody gave it a name: Values knows which.
   bool named() const { return (spec_ & named_bit) != 0; }
+  /// Of a small leaf whose values stand elsewhere now.
+  TensorOrigin at_index(std::uint32_t index) const { return {index | small_bit, spec_}; }
   TensorOrigin with_name() const { return {maker_, spec_ | named_bit}; }
   bool is_small_leaf() const { return (maker_ & small_bit) != 0; }
   std::uint32_t small_leaf_index() const { return maker_ & ~small_bit; }
@@ -44,7 +48,7 @@ class TensorOrigin {
 };
 
 /// Ids grow with time and lie close together, so the table is an array in blocks. Reading and writing need no
-/// lock.
+/// lock, apart from writing about tensors so old that their blocks may go.
 class TensorTable {
  public:
   TensorTable()
@@ -52,21 +56,24 @@ class TensorTable {
             static_cast<std::atomic<Block*>*>(std::calloc(directory_size, sizeof(std::atomic<Block*>)))) {}
   ~TensorTable() {
     for (std::size_t i = 0; i < used_; ++i) std::free(directory_[i].load());
+    for (Block* block : spare_) std::free(block);
     std::free(directory_);
   }
   TensorTable(const TensorTable&) = delete;
 
   TensorOrigin get(std::uint64_t id) const {
-    if (id >> block_bits >= directory_size) return {};
-    const Block* block = directory_[id >> block_bits].load(std::memory_order_acquire);
-    return block ? TensorOrigin::unpack(block->entries[id % block_size].load(std::memory_order_acquire))
-                 : TensorOrigin{};
+    const Block* block = block_of(id);
+    if (!block) return {};
+    const std::uint64_t bits = block->entries[id % block_size].load(std::memory_order_acquire);
+    // A block that went meanwhile may serve other ids already.
+    return block_of(id) == block ? TensorOrigin::unpack(bits) : TensorOrigin{};
   }
 
   void set(std::uint64_t id, TensorOrigin origin) {
     if (id >> block_bits >= directory_size) return;
-    std::atomic<Block*>& place = directory_[id >> block_bits];
-    Block* block = place.load(std::memory_order_acquire);
+    if (id < forgotten_below_.load(std::memory_order_relaxed)) [[unlikely]]
+      return set_old(id, origin);
+    Block* block = block_of(id);
     if (!block) block = add_block(id >> block_bits);
     block->entries[id % block_size].store(origin.pack(), std::memory_order_release);
   }
@@ -74,19 +81,25 @@ class TensorTable {
   /// Nanoseconds that recomputing the value takes, from values that are held, along its longest path; up to
   /// a minute. 0: it is held, or nobody said.
   std::uint64_t replay_ns(std::uint64_t id) const {
-    if (id >> block_bits >= directory_size) return 0;
-    const Block* block = directory_[id >> block_bits].load(std::memory_order_acquire);
+    const Block* block = block_of(id);
     return block ? std::uint64_t{block->costs[id % block_size].load(std::memory_order_relaxed)} * cost_unit_ns
                  : 0;
   }
   /// After set().
   void set_replay_ns(std::uint64_t id, std::uint64_t nanoseconds) {
-    if (id >> block_bits >= directory_size) return;
-    if (Block* block = directory_[id >> block_bits].load(std::memory_order_acquire))
+    if (Block* block = block_of(id))
       block->costs[id % block_size].store(
           static_cast<std::uint32_t>(std::min<std::uint64_t>(nanoseconds / cost_unit_ns, UINT32_MAX)),
           std::memory_order_relaxed);
   }
+  /// A record of that number takes the tensor as an input.
+  void set_user(std::uint64_t id, std::uint32_t record) {
+    if (Block* block = block_of(id)) block->users[id % block_size].store(record, std::memory_order_relaxed);
+  }
+
+  /// Lets go what is known of tensors with ids below `below` that no record from `oldest_record` on takes. A
+  /// part of the old ones at a time, so that it takes a fraction of a millisecond.
+  void forget(std::uint64_t below, std::uint32_t oldest_record);
 
   std::uint64_t bytes() const { return blocks_.load(std::memory_order_relaxed) * sizeof(Block); }
 
@@ -96,29 +109,29 @@ class TensorTable {
   static constexpr std::size_t directory_size = std::size_t{1}
                                                 << 24;  // 128 MB of addresses, touched as needed
   static constexpr std::uint64_t cost_unit_ns = 16;
+  static constexpr std::size_t blocks_at_once = 8;
   struct Block {
     std::atomic<std::uint64_t> entries[block_size];
     std::atomic<std::uint32_t> costs[block_size];
+    std::atomic<std::uint32_t> users[block_size];  ///< the newest record that takes it
   };
 
-  Block* add_block(std::size_t index) {
-    auto* fresh = static_cast<Block*>(std::calloc(1, sizeof(Block)));
-    if (!fresh) throw std::bad_alloc();
-    Block* expected = nullptr;
-    if (!directory_[index].compare_exchange_strong(expected, fresh)) {
-      std::free(fresh);
-      return expected;
-    }
-    blocks_.fetch_add(1, std::memory_order_relaxed);
-    std::size_t used = used_.load();
-    while (used <= index && !used_.compare_exchange_weak(used, index + 1)) {
-    }
-    return fresh;
+  Block* block_of(std::uint64_t id) const {
+    return id >> block_bits < directory_size ? directory_[id >> block_bits].load(std::memory_order_acquire)
+                                             : nullptr;
   }
+  Block* spare_or_new();  ///< the mutex is held
+  Block* add_block(std::size_t index);
+  void set_old(std::uint64_t id, TensorOrigin origin);
+  static bool forget_entries(Block& block, std::uint32_t oldest_record);
 
   std::atomic<Block*>* directory_;
   std::atomic<std::size_t> used_{0};  ///< directory entries that may be set
   std::atomic<std::uint64_t> blocks_{0};
+  std::atomic<std::uint64_t> forgotten_below_{0};
+  std::mutex old_mutex_;         ///< guards what follows, and all writing of entries below `forgotten_below_`
+  std::deque<std::size_t> old_;  ///< indices of blocks of which something is still taken
+  std::vector<Block*> spare_;    ///< never freed while the table lives: somebody may be reading
 };
 
 }  // namespace tapedeck

@@ -17,9 +17,11 @@ namespace {
 
 constexpr std::uint32_t chunk_size = 18432;
 constexpr std::size_t places = 4;
+constexpr std::size_t most_errors = 10000;      // whose texts are kept
+constexpr std::size_t longest_error = 1 << 12;  // bytes
 
 Interner<std::string>& names() {
-  static Interner<std::string> interner;
+  static Interner<std::string> interner(std::uint64_t{32} << 20, "(names full)");
   return interner;
 }
 
@@ -71,6 +73,11 @@ class Trace::Chunk {
   }
   static void destroy(Chunk* chunk);
 
+  /// Tensors that were there before any of its records have ids up to this.
+  std::uint64_t newest_tensor_before = 0;
+  /// Of ids that have memory of their own.
+  std::atomic<std::uint64_t> extra_bytes{0};
+
   Slot& slot(std::uint32_t number) {
     return *std::launder(reinterpret_cast<Slot*>(slots_ + sizeof(Slot) * (number % chunk_size)));
   }
@@ -110,9 +117,13 @@ void Trace::Chunk::destroy(Chunk* chunk) {
   ::munmap(chunk, huge_page);
 }
 
-Trace::Trace(std::uint64_t limit)
+Trace::Trace(std::uint64_t limit, std::uint64_t most_bytes, std::uint32_t first)
     : limit_(std::max<std::uint64_t>(limit, chunk_size)),
-      chunks_(std::make_unique<std::atomic<Chunk*>[]>(newest_possible / chunk_size + 1)) {}
+      most_bytes_(most_bytes),
+      chunks_(std::make_unique<std::atomic<Chunk*>[]>(newest_possible / chunk_size + 1)),
+      next_(first),
+      finished_(first - 1),
+      oldest_(first) {}
 
 Trace::~Trace() {
   if (preparer_.joinable()) {
@@ -124,7 +135,8 @@ Trace::~Trace() {
     preparer_.join();
   }
   Chunk::destroy(spare_.load());
-  for (std::uint32_t i = 0; i <= newest() / chunk_size; ++i) Chunk::destroy(chunks_[i].load());
+  for (std::uint32_t i = oldest_ / chunk_size; i <= newest() / chunk_size; ++i)
+    Chunk::destroy(chunks_[i].load());
 }
 
 void Trace::prepare_chunks() {
@@ -153,6 +165,7 @@ Trace::Chunk* Trace::chunk_of(std::uint32_t number) const {
 Trace::Chunk& Trace::make_chunk(std::uint32_t number) {
   Chunk* fresh = spare_.exchange(nullptr, std::memory_order_acq_rel);
   if (!fresh) fresh = Chunk::make();
+  fresh->newest_tensor_before = detail::newest_tensor_id();
   Chunk* there = nullptr;
   if (!chunks_[number / chunk_size].compare_exchange_strong(there, fresh)) {
     Chunk::destroy(fresh);
@@ -164,7 +177,8 @@ Trace::Chunk& Trace::make_chunk(std::uint32_t number) {
     if (!preparer_.joinable()) preparer_ = start_background_thread([this] { prepare_chunks(); });
   }
   spare_wanted_.notify_one();
-  if (++chunk_count_ * chunk_size >= limit_ + 2 * chunk_size) forget_oldest();
+  const std::uint64_t count = ++chunk_count_;
+  if (count * chunk_size >= limit_ + 2 * chunk_size || (count > 3 && bytes() > most_bytes_)) forget_oldest();
   return *fresh;
 }
 
@@ -174,15 +188,26 @@ void Trace::forget_oldest() {
   Chunk* chunk = chunks_[first / chunk_size].exchange(nullptr);
   const std::uint32_t next = (first / chunk_size + 1) * chunk_size;
   oldest_.store(next);
+  if (const Chunk* kept = chunks_[next / chunk_size].load())
+    oldest_tensor_.store(kept->newest_tensor_before + 1);
+  tensors_.forget(oldest_tensor_.load(), next);
   if (!chunk) return;
   --chunk_count_;
+  extra_bytes_.fetch_sub(chunk->extra_bytes.load());
   Chunk::destroy(chunk);
   const std::lock_guard rare(rare_mutex_);
-  std::erase_if(errors_, [next](const auto& entry) { return entry.first < next; });
+  errors_.erase(errors_.begin(), errors_.lower_bound(next));
   std::erase_if(pending_, [next](const auto& entry) { return entry.first < next; });
 }
 
+void Trace::add_extra(Chunk& chunk, std::uint64_t bytes) {
+  chunk.extra_bytes.fetch_add(bytes, std::memory_order_relaxed);
+  extra_bytes_.fetch_add(bytes, std::memory_order_relaxed);
+}
+
 std::uint32_t Trace::begin(RecordHead&& head, std::span<const Tensor> inputs, RecordState state) {
+  // Not counted on where all are used up, or numbers would begin at 0 again some day.
+  if (full()) return newest_possible + 1;
   const std::uint32_t number = next_.fetch_add(1, std::memory_order_acq_rel);
   if (number > newest_possible) return newest_possible + 1;
   Chunk* there = chunk_of(number);
@@ -192,7 +217,9 @@ std::uint32_t Trace::begin(RecordHead&& head, std::span<const Tensor> inputs, Re
   slot.head = std::move(head);
   slot.inputs = static_cast<std::uint32_t>(inputs.size());
   if (const std::uint64_t extra = store_ids(slot.tensors, Slot::input_places, inputs))
-    extra_bytes_.fetch_add(extra, std::memory_order_relaxed);
+    add_extra(chunk, extra);
+  for (const Tensor& input : inputs)
+    if (input) tensors_.set_user(input.id(), number);
   chunk.publish(number, state);
   return number;
 }
@@ -212,6 +239,7 @@ void Trace::set_state(std::uint32_t number, RecordState state) {
 }
 
 void Trace::set_pending_outputs(std::uint32_t number, std::span<const TensorSpec> specs) {
+  if (number > newest_possible) return;
   const std::lock_guard lock(rare_mutex_);
   pending_[number] = TensorSpecs(specs.begin(), specs.end());
 }
@@ -227,10 +255,11 @@ void Trace::end(std::uint32_t number, std::span<const Tensor> outputs, const cha
   slot.outputs = static_cast<std::uint32_t>(outputs.size());
   const std::size_t used = slot.used_places();
   if (const std::uint64_t extra = store_ids(slot.tensors + used, places - used, outputs))
-    extra_bytes_.fetch_add(extra, std::memory_order_relaxed);
+    add_extra(*chunk, extra);
   if (error) {
     const std::lock_guard lock(rare_mutex_);
-    errors_[number] = error;
+    errors_[number] = std::string(error).substr(0, longest_error);
+    if (errors_.size() > most_errors) errors_.erase(errors_.begin());
   }
   chunk->publish(number, error ? RecordState::failed : RecordState::done);
   ended_.fetch_add(1, std::memory_order_relaxed);
@@ -268,6 +297,8 @@ bool Trace::read(std::uint32_t number, RecordView& view) const {
   const std::lock_guard rare(rare_mutex_);
   if (const auto found = errors_.find(number); view.state == RecordState::failed && found != errors_.end())
     view.error = found->second;
+  else if (view.state == RecordState::failed)
+    view.error = "(the text of this error had to go: there were too many)";
   if (const auto found = pending_.find(number); view.state == RecordState::pending && found != pending_.end())
     view.pending_outputs = found->second;
   return true;

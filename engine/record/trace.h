@@ -9,6 +9,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <shared_mutex>
@@ -66,8 +67,9 @@ struct RecordGlance {
 
 class Trace {
  public:
-  /// Keeps the newest `limit` records (rounded up to whole chunks); older ones are forgotten.
-  explicit Trace(std::uint64_t limit);
+  /// Keeps the newest `limit` records (rounded up to whole chunks), fewer where they and what is known of
+  /// their tensors take more than `most_bytes`; older ones are forgotten. `first`: number of the first one.
+  explicit Trace(std::uint64_t limit, std::uint64_t most_bytes = UINT64_MAX, std::uint32_t first = 1);
   ~Trace();
   Trace(const Trace&) = delete;
 
@@ -85,12 +87,17 @@ class Trace {
            std::int64_t waited);
 
   // ---- by any thread
+  void set_most_bytes(std::uint64_t bytes) { most_bytes_.store(bytes, std::memory_order_relaxed); }
   std::uint32_t newest() const {
     return std::min(next_.load(std::memory_order_acquire) - 1, newest_possible);
   }
   std::uint32_t newest_finished() const { return finished_.load(std::memory_order_acquire); }
   std::uint64_t ended() const { return ended_.load(std::memory_order_relaxed); }  ///< done or failed
   std::uint32_t oldest_kept() const { return oldest_.load(std::memory_order_acquire); }
+  /// Tensors with smaller ids were there before the oldest record that is kept.
+  std::uint64_t oldest_tensor() const { return oldest_tensor_.load(std::memory_order_acquire); }
+  /// No record can begin any more: all numbers are used up.
+  bool full() const { return next_.load(std::memory_order_relaxed) > newest_possible; }
   /// False where there is no such record, or it was forgotten. Waits for a moment where it is just being
   /// written.
   bool read(std::uint32_t number, RecordView& view) const;
@@ -109,13 +116,16 @@ class Trace {
   class Chunk;
   Chunk* chunk_of(std::uint32_t number) const;
   Chunk& make_chunk(std::uint32_t number);
+  void add_extra(Chunk& chunk, std::uint64_t bytes);
   void prepare_chunks();
   void forget_oldest();
   std::shared_lock<std::shared_mutex> hold_if_old(std::uint32_t number) const;
 
   std::uint64_t limit_;
+  std::atomic<std::uint64_t> most_bytes_;
   std::unique_ptr<std::atomic<Chunk*>[]> chunks_;
-  std::atomic<std::uint32_t> next_{1}, finished_{0}, oldest_{1};
+  std::atomic<std::uint32_t> next_, finished_, oldest_;
+  std::atomic<std::uint64_t> oldest_tensor_{0};
   std::atomic<std::uint64_t> chunk_count_{0}, extra_bytes_{0}, ended_{0};
   TensorTable tensors_;
   // Fresh memory is slow, so the next chunk is made ready in the background.
@@ -126,7 +136,7 @@ class Trace {
   std::thread preparer_;
   mutable std::shared_mutex reclaim_;  ///< held by readers; alone by who forgets a chunk
   mutable std::mutex rare_mutex_;      ///< guards what follows
-  std::unordered_map<std::uint32_t, std::string> errors_;
+  std::map<std::uint32_t, std::string> errors_;
   std::unordered_map<std::uint32_t, TensorSpecs> pending_;
 };
 

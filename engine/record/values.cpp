@@ -7,6 +7,11 @@ namespace {
 
 constexpr std::size_t dropped_statistics = 20000;
 constexpr std::uint32_t dropped_bins = 64;
+// Records need some room, whatever the budget.
+constexpr std::uint64_t free_bookkeeping = std::uint64_t{64} << 20;
+
+/// Who takes a pinned value: newer than every record, so that the table does not forget it.
+constexpr std::uint32_t somebody = UINT32_MAX;
 
 /// What is to be held for `tensor`: itself, unless its memory is borrowed (a NumPy array), whose owner may
 /// write to it later: then a copy. Undefined where that does not fit `limit`: a recording must not end the
@@ -31,20 +36,22 @@ void Values::add_leaf(const Tensor& tensor, std::uint32_t name) {
   if (table_.get(tensor.id()).known()) {
     const std::lock_guard lock(mutex_);
     if (name != 0) {
-      names_[tensor.id()] = name;
+      set_name(tensor.id(), name);
       table_.set(tensor.id(), table_.get(tensor.id()).with_name());
     }
     return;
   }
   const std::uint32_t spec = spec_number(tensor);
-  const std::optional<std::uint32_t> place = is_small(tensor) ? small_leaves_.put(tensor) : std::nullopt;
+  if (spec == 0) return;  // there are more shapes than anybody could look at
+  const std::optional<std::uint32_t> place =
+      is_small(tensor) ? small_leaves_.put(tensor.id(), tensor) : std::nullopt;
   const TensorOrigin origin = place ? TensorOrigin::small_leaf(*place, spec) : TensorOrigin::leaf(spec);
   table_.set(tensor.id(), name == 0 ? origin : origin.with_name());
   if (place && name == 0) return;
   const Tensor value = place ? Tensor() : own_within(tensor, options().budget_bytes);
   Evicted evicted;
   const std::lock_guard lock(mutex_);
-  if (name != 0) names_[tensor.id()] = name;
+  if (name != 0) set_name(tensor.id(), name);
   if (place) return;
   if (!value) {
     ++leaves_dropped_;
@@ -53,6 +60,46 @@ void Values::add_leaf(const Tensor& tensor, std::uint32_t name) {
     bytes_ += value.storage()->size();
     enforce(evicted);
   }
+}
+
+void Values::set_name(std::uint64_t id, std::uint32_t name) {
+  if (names_.insert_or_assign(id, name).second) name_order_.push_back(id);
+}
+
+void Values::forget(std::uint64_t below) {
+  Evicted evicted;
+  const std::lock_guard lock(mutex_);
+  for (const auto& [id, unused] : pinned_) table_.set_user(id, somebody);
+  // Those that are still known go to the end, behind newer ones.
+  const auto forget_in = [&](std::deque<std::uint64_t>& order, auto& values, std::uint64_t* sum) {
+    for (std::size_t turns = order.size(); turns > 0 && order.front() < below; --turns) {
+      const std::uint64_t id = order.front();
+      order.pop_front();
+      if (table_.get(id).known()) {
+        order.push_back(id);
+        continue;
+      }
+      const auto found = values.find(id);
+      subtract(found->second);
+      if (sum) *sum -= found->second.storage()->size();
+      evicted.push_back(std::move(found->second));
+      values.erase(found);
+    }
+  };
+  forget_in(leaf_order_, leaves_, nullptr);
+  forget_in(checkpoint_order_, checkpoints_, &checkpoint_bytes_);
+  while (!everything_.empty() && everything_.front().id < below &&
+         !table_.get(everything_.front().id).known())
+    shrink(everything_, evicted);
+  for (std::size_t turns = name_order_.size(); turns > 0 && name_order_.front() < below; --turns) {
+    const std::uint64_t id = name_order_.front();
+    name_order_.pop_front();
+    if (table_.get(id).named())
+      name_order_.push_back(id);
+    else
+      names_.erase(id);
+  }
+  small_leaves_.forget(below);
 }
 
 void Values::add_result(const Tensor& tensor, bool stepping) {
@@ -129,7 +176,7 @@ void Values::add_recomputed(std::uint64_t id, const Tensor& value) {
   Evicted evicted;
   const std::lock_guard lock(mutex_);
   const std::uint64_t size = value.storage()->size();
-  if (size > options_.recomputed_bytes || bytes_ + size > options_.budget_bytes) return;
+  if (size > options_.recomputed_bytes || bytes_ + size > room()) return;
   if (!recomputed_.try_emplace(id, value).second) return;
   recomputed_order_.push_back(id);
   bytes_ += size;
@@ -147,19 +194,24 @@ void Values::drop_recomputed(Evicted& evicted) {
 }
 
 // What can be recomputed goes first; pinned values and the newest result stay.
+std::uint64_t Values::room() const {
+  const std::uint64_t bookkeeping = bookkeeping_.load(std::memory_order_relaxed);
+  const std::uint64_t counted = bookkeeping - std::min(bookkeeping, free_bookkeeping);
+  return options_.budget_bytes - std::min(counted, options_.budget_bytes / 2);
+}
+
 void Values::enforce(Evicted& evicted) {
-  while (!recomputed_order_.empty() &&
-         (recomputed_bytes_ > options_.recomputed_bytes || bytes_ > options_.budget_bytes))
+  const std::uint64_t most = room();
+  while (!recomputed_order_.empty() && (recomputed_bytes_ > options_.recomputed_bytes || bytes_ > most))
     drop_recomputed(evicted);
-  while (window_.size() > 1 && (window_bytes_ > window_limit() || window_.size() > options_.window_count ||
-                                bytes_ > options_.budget_bytes))
+  while (window_.size() > 1 &&
+         (window_bytes_ > window_limit() || window_.size() > options_.window_count || bytes_ > most))
     shrink(window_, evicted);
   // Leaves need the other half sooner or later.
-  while (!checkpoint_order_.empty() &&
-         (checkpoint_bytes_ > options_.budget_bytes / 2 || bytes_ > options_.budget_bytes))
+  while (!checkpoint_order_.empty() && (checkpoint_bytes_ > most / 2 || bytes_ > most))
     thin_checkpoints(evicted);
-  while (bytes_ > options_.budget_bytes && everything_.size() > 1) shrink(everything_, evicted);
-  while (bytes_ > options_.budget_bytes && !leaf_order_.empty()) drop_oldest_leaf(evicted);
+  while (bytes_ > most && everything_.size() > 1) shrink(everything_, evicted);
+  while (bytes_ > most && !leaf_order_.empty()) drop_oldest_leaf(evicted);
 }
 
 void Values::drop_oldest_leaf(Evicted& evicted) {
@@ -184,7 +236,11 @@ void Values::remember_dropped(std::uint64_t id, const Tensor& leaf) {
 Tensor Values::held(std::uint64_t id) const {
   const TensorOrigin origin = table_.get(id);
   if (!origin.known()) return {};
-  if (origin.is_small_leaf()) return small_leaves_.get(origin.small_leaf_index(), spec_of(origin.spec()));
+  if (origin.is_small_leaf()) {
+    if (Tensor value = small_leaves_.get(origin.small_leaf_index(), spec_of(origin.spec()))) return value;
+    const TensorOrigin now = table_.get(id);  // it may have moved between the two
+    return now.is_small_leaf() ? small_leaves_.get(now.small_leaf_index(), spec_of(now.spec())) : Tensor();
+  }
   if (Tensor value = recent_.get(id, spec_of(origin.spec()))) return value;
   const std::lock_guard lock(mutex_);
   for (const auto* map : {&leaves_, &pinned_, &everything_index_, &checkpoints_, &recomputed_})
@@ -214,6 +270,7 @@ bool Values::pin(std::uint64_t id, const Tensor& value) {
   for (const auto& [unused, tensor] : pinned_) pinned_bytes += tensor.storage()->size();
   if (pinned_bytes > options_.budget_bytes) return false;
   if (!pinned_.try_emplace(id, value).second) return true;
+  table_.set_user(id, somebody);
   bytes_ += value.storage()->size();
   enforce(evicted);
   return true;
@@ -283,7 +340,10 @@ std::uint64_t Values::held_bytes() const {
 }
 
 std::uint64_t Values::small_bytes() const {
-  return recent_.bytes() + small_leaves_.bytes();
+  constexpr std::uint64_t bytes_of_name = 56;  // its node, its bucket, its place in the order
+  const std::uint64_t small = recent_.bytes() + small_leaves_.bytes();
+  const std::lock_guard lock(mutex_);
+  return small + names_.size() * bytes_of_name + dropped_.size() * (sizeof(Summary) + dropped_bins * 8);
 }
 
 std::size_t Values::checkpoint_count() const {

@@ -50,7 +50,8 @@ class Values {
         keep_everything_(options.keep_everything),
         checkpoint_ns_(options.checkpoint_ns),
         checkpoint_ns_per_byte_(options.checkpoint_ns_per_byte),
-        table_(table) {}
+        table_(table),
+        small_leaves_(table) {}
 
   /// Keeps a value that no op made, and enters it in the table. `name`: a number from intern_name, or 0.
   void add_leaf(const Tensor& tensor, std::uint32_t name);
@@ -72,13 +73,19 @@ class Values {
   bool pin(std::uint64_t id, const Tensor& value);
   void unpin(std::uint64_t id);
 
+  /// After the table forgot tensors with ids below `below`: their names and small copies go, too.
+  void forget(std::uint64_t below);
   /// Lets every held value go, small copies apart.
   void clear();
   void set_budget(std::uint64_t bytes);
+  /// What records and all that belongs to them take; beyond 64 MB it leaves the values less of the budget,
+  /// half of it at least.
+  void set_bookkeeping(std::uint64_t bytes) { bookkeeping_.store(bytes, std::memory_order_relaxed); }
   void set_keep_everything(bool on);
   KeepingOptions options() const;
   std::uint64_t held_bytes() const;
-  std::uint64_t small_bytes() const;  ///< of the copies of small values; no part of the budget
+  /// Of copies of small values, names and statistics of what went; no part of the budget.
+  std::uint64_t small_bytes() const;
   std::size_t checkpoint_count() const;
   std::uint64_t leaves_dropped() const;
 
@@ -93,6 +100,8 @@ class Values {
     return stepping_ ? std::max(options_.window_bytes, options_.stepping_window_bytes)
                      : options_.window_bytes;
   }
+  void set_name(std::uint64_t id, std::uint32_t name);
+  std::uint64_t room() const;  ///< the budget without what bookkeeping takes of it
   void drop_oldest_leaf(Evicted& evicted);
   void remember_dropped(std::uint64_t id, const Tensor& leaf);
   void shrink(std::deque<Held>& queue, Evicted& evicted);
@@ -104,6 +113,7 @@ class Values {
   KeepingOptions options_;
   bool stepping_ = false;
   std::atomic<bool> keep_everything_;  ///< as in the options, read without the lock
+  std::atomic<std::uint64_t> bookkeeping_{0};
   const std::uint64_t checkpoint_ns_, checkpoint_ns_per_byte_;
   TensorTable& table_;
   RecentSmallValues recent_;
@@ -121,6 +131,7 @@ class Values {
   std::deque<std::uint64_t> leaf_order_;
   std::unordered_map<std::uint64_t, Tensor> pinned_;
   std::unordered_map<std::uint64_t, std::uint32_t> names_;
+  std::deque<std::uint64_t> name_order_;
   std::unordered_map<std::uint64_t, Summary> dropped_;
   std::deque<std::uint64_t> dropped_order_;
 };

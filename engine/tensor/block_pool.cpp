@@ -1,15 +1,23 @@
 #include "engine/tensor/block_pool.h"
 
+#include <malloc.h>
+#include <pthread.h>
+
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <cstdlib>
 #include <mutex>
+#include <new>
 
-#include "engine/tensor/block_list.h"
+#include "engine/tensor/detached_thread.h"
 #include "engine/tensor/error.h"
+#include "engine/tensor/large_blocks.h"
 #include "engine/tensor/storage.h"
 #include "engine/tensor/system_memory.h"
+#include "engine/tensor/thread_cache.h"
 
 namespace tapedeck::detail {
 namespace {
@@ -20,52 +28,17 @@ constexpr bool pooled = false;
 constexpr bool pooled = true;
 #endif
 
-constexpr int small_classes = size_class(std::size_t{64} << 10) + 1;
-constexpr int class_count = size_class(std::size_t{1} << 48) + 1;  // all that a process can address
-constexpr std::size_t thread_cache_limit = std::size_t{4} << 20;
 constexpr std::int64_t unflushed_limit = std::int64_t{256} << 10;
+// A large block that nobody wanted for so long goes back to the system. A training loop takes its blocks
+// again with each step, long before.
+constexpr std::uint64_t idle_ns = 750'000'000;
+// From so much on that went back to the C library it is asked to give its free pages back, too.
+constexpr std::size_t heap_bytes_worth_trimming = std::size_t{16} << 20;
 
-/// How many blocks of a class a thread keeps; it moves half of them at a time.
-constexpr auto thread_list_limits = [] {
-  std::array<std::size_t, small_classes> limits{};
-  for (int index = 1; index < small_classes; ++index)
-    limits[static_cast<std::size_t>(index)] =
-        std::clamp<std::size_t>((std::size_t{256} << 10) / class_bytes(index), 8, 256);
-  return limits;
-}();
-
-/// Only the owning thread writes; others read the counters for the statistics.
-struct ThreadCache {
-  std::array<BlockList, small_classes> lists;
-  std::atomic<std::int64_t> in_use{0};  // not yet added to the pool's sum
-  std::atomic<std::uint64_t> cached{0};
-  ThreadCache* next = nullptr;
-  ThreadCache* previous = nullptr;
-
-  /// nullptr where the thread has none of that class.
-  void* take(int index) {
-    FreeBlock* block = lists[static_cast<std::size_t>(index)].pop();
-    if (block) take_cached(class_bytes(index));
-    return block;
-  }
-  /// False, and the block is not taken, where the thread has enough of that class or of all.
-  bool give(int index, void* block) {
-    BlockList& list = lists[static_cast<std::size_t>(index)];
-    if (list.count >= thread_list_limits[static_cast<std::size_t>(index)] ||
-        cached.load(std::memory_order_relaxed) >= thread_cache_limit)
-      return false;
-    list.push(static_cast<FreeBlock*>(block));
-    add_cached(class_bytes(index));
-    return true;
-  }
-
-  void add_cached(std::size_t bytes) {
-    cached.store(cached.load(std::memory_order_relaxed) + bytes, std::memory_order_relaxed);
-  }
-  void take_cached(std::size_t bytes) {
-    cached.store(cached.load(std::memory_order_relaxed) - bytes, std::memory_order_relaxed);
-  }
-};
+std::uint64_t now_ns() {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return static_cast<std::uint64_t>(std::chrono::nanoseconds(now).count());
+}
 
 class Pool {
  public:
@@ -78,22 +51,28 @@ class Pool {
   void enter(ThreadCache* cache);
   void leave(ThreadCache* cache) noexcept;
 
+  /// Around a fork: the child has one thread, and must not find the lock taken.
+  void before_fork() { mutex_.lock(); }
+  void after_fork(bool child) noexcept;
+
  private:
   void* allocate_small(int index);
   void* allocate_large(int index, std::size_t bytes);
   void free_large(void* block, int index) noexcept;
   void hand_over(ThreadCache& cache, int index, std::size_t count) noexcept;
-  void unlink_large(FreeBlock* block, int index);
-  FreeBlock* evict_oldest(int& index);
+  void start_trimmer() noexcept;
+  [[noreturn]] void give_back_what_is_idle();
   void* from_system(std::size_t bytes);
   void flush(std::int64_t bytes) noexcept;
+  std::uint64_t cached() const { return small_cached_ + large_.bytes(); }
 
   std::mutex mutex_;  // all below but the atomics
-  std::array<BlockList, class_count> lists_;
-  std::array<FreeBlock*, class_count> oldest_{};  // large classes: the other end of the list
+  std::array<BlockList, small_classes> lists_;
+  LargeBlocks large_;
   ThreadCache* caches_ = nullptr;
-  std::uint64_t cached_ = 0;
-  std::uint64_t clock_ = 0;
+  std::uint64_t small_cached_ = 0;
+  bool trimmer_runs_ = false, trimmer_sleeps_ = false;
+  std::condition_variable trimmer_wanted_;
   const std::uint64_t cache_limit_ = machine_memory() / 4;
   std::atomic<std::int64_t> in_use_{0};
   std::atomic<std::int64_t> peak_{0};
@@ -101,7 +80,12 @@ class Pool {
 
 // Never destroyed: tensors in static variables are freed after every destructor here has run.
 Pool& pool() {
-  static Pool* instance = new Pool;
+  static Pool* instance = [] {
+    auto* made = new Pool;
+    pthread_atfork([] { pool().before_fork(); }, [] { pool().after_fork(false); },
+                   [] { pool().after_fork(true); });
+    return made;
+  }();
   return *instance;
 }
 
@@ -152,7 +136,7 @@ void* Pool::allocate_small(int index) {
   {
     std::lock_guard lock(mutex_);
     taken = lists_[i].split(cache ? thread_list_limits[i] / 2 : 1);
-    cached_ -= taken.count * block_bytes;
+    small_cached_ -= taken.count * block_bytes;
   }
   FreeBlock* block = taken.pop();
   if (!block) return from_system(block_bytes);
@@ -168,11 +152,8 @@ void* Pool::allocate_large(int index, std::size_t bytes) {
   std::uint64_t cached = 0;
   {
     std::lock_guard lock(mutex_);
-    if (FreeBlock* block = lists_[static_cast<std::size_t>(index)].head) {
-      unlink_large(block, index);
-      return block;
-    }
-    cached = cached_;
+    if (void* block = large_.take(index)) return block;
+    cached = this->cached();
   }
   const std::uint64_t machine = machine_memory();
   const auto in_use = static_cast<std::uint64_t>(std::max<std::int64_t>(in_use_.load(), 0));
@@ -183,14 +164,6 @@ void* Pool::allocate_large(int index, std::size_t bytes) {
                                : std::string());
   if (in_use + cached + block_bytes > machine) trim();
   return from_system(block_bytes);
-}
-
-void Pool::unlink_large(FreeBlock* block, int index) {
-  const auto i = static_cast<std::size_t>(index);
-  (block->previous ? block->previous->next : lists_[i].head) = block->next;
-  (block->next ? block->next->previous : oldest_[i]) = block->previous;
-  --lists_[i].count;
-  cached_ -= class_bytes(index);
 }
 
 void* Pool::from_system(std::size_t bytes) {
@@ -214,7 +187,7 @@ void Pool::free(void* memory, std::size_t bytes) noexcept {
   }
   std::lock_guard lock(mutex_);
   lists_[i].push(static_cast<FreeBlock*>(memory));
-  cached_ += class_bytes(index);
+  small_cached_ += class_bytes(index);
 }
 
 void Pool::hand_over(ThreadCache& cache, int index, std::size_t count) noexcept {
@@ -227,12 +200,12 @@ void Pool::hand_over(ThreadCache& cache, int index, std::size_t count) noexcept 
   bool full = false;
   {
     std::lock_guard lock(mutex_);
-    full = cached_ + given.count * class_bytes(index) > cache_limit_;
+    full = cached() + given.count * class_bytes(index) > cache_limit_;
     if (!full) {
       last->next = lists_[i].head;
       lists_[i].head = given.head;
       lists_[i].count += given.count;
-      cached_ += given.count * class_bytes(index);
+      small_cached_ += given.count * class_bytes(index);
     }
   }
   while (full && given.head) system_free(given.pop(), class_bytes(index));
@@ -241,44 +214,60 @@ void Pool::hand_over(ThreadCache& cache, int index, std::size_t count) noexcept 
 void Pool::free_large(void* memory, int index) noexcept {
   const std::size_t block_bytes = class_bytes(index);
   if (block_bytes > cache_limit_) return system_free(memory, block_bytes);
-  FreeBlock* evicted = nullptr;  // linked by `next`; `freed_at` then holds the class
+  LargeBlocks::Evicted evicted;
+  bool is_first = false;
   {
     std::lock_guard lock(mutex_);
-    while (cached_ + block_bytes > cache_limit_) {
-      int evicted_index = 0;
-      FreeBlock* oldest = evict_oldest(evicted_index);
-      if (!oldest) break;
-      oldest->freed_at = static_cast<std::uint64_t>(evicted_index);
-      oldest->next = std::exchange(evicted, oldest);
+    while (cached() + block_bytes > cache_limit_ && large_.evict_oldest(evicted)) {
     }
-    const auto i = static_cast<std::size_t>(index);
-    auto* block = static_cast<FreeBlock*>(memory);
-    block->freed_at = ++clock_;
-    block->previous = nullptr;
-    block->next = lists_[i].head;
-    (block->next ? block->next->previous : oldest_[i]) = block;
-    lists_[i].head = block;
-    ++lists_[i].count;
-    cached_ += block_bytes;
+    large_.put(memory, index, now_ns());
+    is_first = !std::exchange(trimmer_runs_, true);
+    if (std::exchange(trimmer_sleeps_, false)) trimmer_wanted_.notify_one();
   }
-  while (evicted) {
-    FreeBlock* next = evicted->next;
-    system_free(evicted, class_bytes(static_cast<int>(evicted->freed_at)));
-    evicted = next;
+  if (is_first) start_trimmer();
+  give_back(evicted);
+}
+
+void Pool::start_trimmer() noexcept {
+  const bool runs = start_detached_thread([] { pool().give_back_what_is_idle(); });
+  if (runs) return;
+  std::lock_guard lock(mutex_);
+  trimmer_runs_ = false;  // the next one that frees a large block tries again
+}
+
+void Pool::give_back_what_is_idle() {
+  std::size_t heap_bytes = 0;
+  std::unique_lock lock(mutex_);
+  while (true) {
+    const std::uint64_t freed_at = large_.oldest_freed_at();
+    if (freed_at == 0 && heap_bytes < heap_bytes_worth_trimming) {
+      heap_bytes = 0;
+      trimmer_sleeps_ = true;
+      trimmer_wanted_.wait(lock, [this] { return !trimmer_sleeps_; });
+      continue;
+    }
+    const std::uint64_t now = now_ns(), due = freed_at + idle_ns;
+    if (freed_at != 0 && now < due) {
+      trimmer_wanted_.wait_for(lock, std::chrono::nanoseconds(due - now));
+      continue;
+    }
+    LargeBlocks::Evicted evicted;
+    large_.evict_oldest(evicted);
+    lock.unlock();
+    if (freed_at != 0)
+      heap_bytes += give_back(evicted);
+    else if (std::exchange(heap_bytes, 0) > 0)
+      ::malloc_trim(0);
+    lock.lock();
   }
 }
 
-FreeBlock* Pool::evict_oldest(int& index) {
-  FreeBlock* oldest = nullptr;
-  for (int i = small_classes; i < class_count; ++i) {
-    FreeBlock* candidate = oldest_[static_cast<std::size_t>(i)];
-    if (candidate && (!oldest || candidate->freed_at < oldest->freed_at)) {
-      oldest = candidate;
-      index = i;
-    }
+void Pool::after_fork(bool child) noexcept {
+  if (child) {
+    trimmer_runs_ = trimmer_sleeps_ = false;
+    new (&trimmer_wanted_) std::condition_variable;  // whoever waited on it is not there
   }
-  if (oldest) unlink_large(oldest, index);
-  return oldest;
+  mutex_.unlock();
 }
 
 void Pool::account(std::int64_t bytes) noexcept {
@@ -305,7 +294,7 @@ void Pool::flush(std::int64_t bytes) noexcept {
 PoolStatistics Pool::statistics() {
   std::lock_guard lock(mutex_);
   std::int64_t in_use = in_use_.load(std::memory_order_relaxed);
-  std::uint64_t cached = cached_;
+  std::uint64_t cached = this->cached();
   for (const ThreadCache* cache = caches_; cache; cache = cache->next) {
     in_use += cache->in_use.load(std::memory_order_relaxed);
     cached += cache->cached.load(std::memory_order_relaxed);
@@ -321,16 +310,18 @@ void Pool::trim() noexcept {
   if (thread_cache)
     for (int index = 0; index < small_classes; ++index)
       hand_over(*thread_cache, index, thread_cache->lists[static_cast<std::size_t>(index)].count);
-  std::array<BlockList, class_count> lists;
+  std::array<BlockList, small_classes> lists;
+  LargeBlocks::Evicted evicted;
   {
     std::lock_guard lock(mutex_);
     lists = std::exchange(lists_, {});
-    oldest_ = {};
-    cached_ = 0;
+    small_cached_ = 0;
+    large_.evict_all(evicted);
   }
-  for (int index = 0; index < class_count; ++index)
+  for (int index = 0; index < small_classes; ++index)
     while (FreeBlock* block = lists[static_cast<std::size_t>(index)].pop())
       system_free(block, class_bytes(index));
+  give_back(evicted);
 }
 
 void Pool::enter(ThreadCache* cache) {
@@ -393,6 +384,7 @@ PoolStatistics pool_statistics() {
 }
 void trim_pool() {
   detail::pool().trim();
+  ::malloc_trim(0);
 }
 
 }  // namespace tapedeck

@@ -1,8 +1,9 @@
 // The pool below storages and tensor bodies: blocks of memory by size class.
 //
 // Small blocks (up to 64 KiB) wait in a list of the thread that freed them, which hands its surplus to all
-// threads; large ones wait in one cache for all threads, the oldest going back to the system when the cache
-// holds more than a quarter of the machine's memory. With the address sanitizer every block comes from and
+// threads; large ones wait in one cache for all threads. They go back to the system when nobody wanted them
+// for three quarters of a second, and the oldest at once where the cache holds more than a quarter of the
+// machine's memory. With the address sanitizer every block comes from and
 // goes to the system, so that it sees each misuse.
 #pragma once
 

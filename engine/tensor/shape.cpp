@@ -6,10 +6,28 @@
 #include "engine/tensor/error.h"
 
 namespace tapedeck {
+
 Dims::Dims(std::span<const std::int64_t> values) {
-  check_rank(static_cast<int>(std::min<std::size_t>(values.size(), INT_MAX)));
-  rank_ = static_cast<int>(values.size());
-  std::copy(values.begin(), values.end(), values_.begin());
+  set_rank(static_cast<int>(std::min<std::size_t>(values.size(), INT_MAX)));
+  std::copy(values.begin(), values.end(), begin());
+}
+
+void Dims::copy_far() {
+  auto* fresh = new std::int64_t[max_rank];
+  std::copy_n(far(), rank_, fresh);
+  near_[0] = reinterpret_cast<std::int64_t>(fresh);
+}
+
+void Dims::move_values() {
+  if (is_far()) {
+    std::int64_t* left = far();
+    std::copy_n(left, near_rank, near_.data());
+    delete[] left;
+    return;
+  }
+  auto* fresh = new std::int64_t[max_rank];
+  std::copy_n(near_.data(), near_rank, fresh);
+  near_[0] = reinterpret_cast<std::int64_t>(fresh);
 }
 
 void Dims::refuse_rank(int rank) {
@@ -34,9 +52,11 @@ Strides contiguous_strides(const Shape& shape) {
   strides.resize(shape.rank());
   // Unsigned, because the extents beside an extent of 0 may have any product.
   std::uint64_t stride = 1;
+  std::int64_t* to = strides.begin();
+  const std::int64_t* extents = shape.begin();
   for (int axis = shape.rank() - 1; axis >= 0; --axis) {
-    strides[axis] = static_cast<std::int64_t>(stride);
-    stride *= static_cast<std::uint64_t>(std::max<std::int64_t>(shape[axis], 1));
+    to[axis] = static_cast<std::int64_t>(stride);
+    stride *= static_cast<std::uint64_t>(std::max<std::int64_t>(extents[axis], 1));
   }
   return strides;
 }

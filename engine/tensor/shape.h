@@ -1,4 +1,5 @@
-// Extents and strides of a tensor: small fixed arrays, so that a tensor needs no further allocation.
+// Extents and strides of a tensor: arrays in the object, so that a tensor of few axes needs no further
+// allocation.
 #pragma once
 
 #include <array>
@@ -6,53 +7,107 @@
 #include <initializer_list>
 #include <span>
 #include <string>
+#include <utility>
 
 namespace tapedeck {
 
-constexpr int max_rank = 8;
+constexpr int max_rank = 32;  ///< as NumPy's
 
 /// Up to `max_rank` signed numbers, one per axis. Used for shapes (extents, never negative in a tensor) and
-/// for strides (in elements, may be 0 or negative).
+/// for strides (in elements, may be 0 or negative). Those of up to `near_rank` axes, nearly all, stand in the
+/// object itself.
 class Dims {
  public:
   constexpr Dims() = default;
   Dims(std::initializer_list<std::int64_t> values) : Dims(std::span(values.begin(), values.size())) {}
   /// Throws InvalidArgumentError when there are more than `max_rank` values.
   explicit Dims(std::span<const std::int64_t> values);
+  Dims(const Dims& other) : near_(other.near_), rank_(other.rank_) {
+    if (is_far()) [[unlikely]]
+      copy_far();
+  }
+  Dims(Dims&& other) noexcept : near_(other.near_), rank_(other.rank_) {
+    if (is_far()) [[unlikely]]
+      other.rank_ = 0;
+  }
+  Dims& operator=(const Dims& other) {
+    if (!is_far() && !other.is_far()) [[likely]] {
+      near_ = other.near_;
+      rank_ = other.rank_;
+      return *this;
+    }
+    return *this = Dims(other);
+  }
+  Dims& operator=(Dims&& other) noexcept {
+    if (!is_far() && !other.is_far()) [[likely]] {
+      near_ = other.near_;
+      rank_ = other.rank_;
+    } else {
+      std::swap(near_, other.near_);
+      std::swap(rank_, other.rank_);
+    }
+    return *this;
+  }
+  ~Dims() {
+    if (is_far()) [[unlikely]]
+      delete[] far();
+  }
 
   int rank() const { return rank_; }
-  std::int64_t operator[](int axis) const { return values_[static_cast<std::size_t>(axis)]; }
-  std::int64_t& operator[](int axis) { return values_[static_cast<std::size_t>(axis)]; }
-  const std::int64_t* begin() const { return values_.data(); }
-  const std::int64_t* end() const { return values_.data() + rank_; }
-  std::span<const std::int64_t> span() const { return {values_.data(), static_cast<std::size_t>(rank_)}; }
+  std::int64_t operator[](int axis) const { return begin()[axis]; }
+  std::int64_t& operator[](int axis) { return begin()[axis]; }
+  std::int64_t* begin() {
+    if (is_far()) [[unlikely]]
+      return far();
+    return near_.data();
+  }
+  const std::int64_t* begin() const { return const_cast<Dims*>(this)->begin(); }
+  const std::int64_t* end() const { return begin() + rank_; }
+  std::span<const std::int64_t> span() const { return {begin(), static_cast<std::size_t>(rank_)}; }
   /// Throws InvalidArgumentError past `max_rank`.
   void push_back(std::int64_t value) {
-    check_rank(rank_ + 1);
-    values_[static_cast<std::size_t>(rank_++)] = value;
+    set_rank(rank_ + 1);
+    begin()[rank_ - 1] = value;
   }
   /// New axes hold 0. Throws InvalidArgumentError past `max_rank`.
   void resize(int rank) {
-    check_rank(rank);
-    for (int axis = rank_; axis < rank; ++axis) values_[static_cast<std::size_t>(axis)] = 0;
-    rank_ = rank;
+    const int before = rank_;
+    set_rank(rank);
+    std::int64_t* values = begin();
+    for (int axis = before; axis < rank; ++axis) values[axis] = 0;
   }
 
   bool operator==(const Dims& other) const {
     if (rank_ != other.rank_) return false;
+    const std::int64_t *own = begin(), *others = other.begin();
     for (int i = 0; i < rank_; ++i)
-      if ((*this)[i] != other[i]) return false;
+      if (own[i] != others[i]) return false;
     return true;
   }
 
  private:
+  static constexpr int near_rank = 8;
   static void check_rank(int rank) {
     if (rank < 0 || rank > max_rank) [[unlikely]]
       refuse_rank(rank);
   }
   [[noreturn]] static void refuse_rank(int rank);
 
-  std::array<std::int64_t, max_rank> values_{};
+  bool is_far() const { return rank_ > near_rank; }
+  /// Where there are more axes: `max_rank` places, whose address stands in the first of the near ones.
+  std::int64_t* far() const { return reinterpret_cast<std::int64_t*>(near_[0]); }
+  void copy_far();
+  /// What new axes hold is open.
+  void set_rank(int rank) {
+    check_rank(rank);
+    if (is_far() != (rank > near_rank)) [[unlikely]]
+      move_values();
+    rank_ = rank;
+  }
+  /// From the near places to others, or back.
+  void move_values();
+
+  std::array<std::int64_t, near_rank> near_{};
   int rank_ = 0;
 };
 

@@ -1,7 +1,8 @@
 // Memory of tensors: reference-counted blocks from a pool.
 //
 // Freed blocks stay in the pool by size class, because fresh memory must be mapped by the system page by page
-// (7 to 12 GB/s) while pooled memory is warm. A block goes back when its last holder lets go, at once.
+// (7 to 12 GB/s) while pooled memory is warm. A block goes back to the pool when its last holder lets go, at
+// once; a large one (above 64 KiB) that nobody wants for about a second goes on to the system.
 #pragma once
 
 #include <atomic>
@@ -79,7 +80,7 @@ struct PoolStatistics {
   std::uint64_t peak_bytes_in_use = 0;
 };
 PoolStatistics pool_statistics();
-/// Gives cached memory back to the system.
+/// Gives cached memory back to the system now.
 void trim_pool();
 
 }  // namespace tapedeck

@@ -16,7 +16,6 @@
 namespace tapedeck::detail {
 namespace {
 
-constexpr std::size_t map_from = std::size_t{1} << 20;
 constexpr std::size_t huge_from = std::size_t{4} << 20;
 constexpr std::size_t huge_page = std::size_t{2} << 20;
 
@@ -51,13 +50,13 @@ std::uint64_t limit_in(const char* path) {
 
 void* system_allocate(std::size_t bytes) noexcept {
   if (bytes >= huge_from) return map_huge(page_rounded(bytes));
-  if (bytes >= map_from) return map(page_rounded(bytes));
+  if (bytes >= mapped_from) return map(page_rounded(bytes));
   void* memory = nullptr;
   return posix_memalign(&memory, block_alignment, bytes) == 0 ? memory : nullptr;
 }
 
 void system_free(void* memory, std::size_t bytes) noexcept {
-  if (bytes >= map_from)
+  if (bytes >= mapped_from)
     munmap(memory, page_rounded(bytes));
   else
     std::free(memory);

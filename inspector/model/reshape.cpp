@@ -10,7 +10,7 @@ namespace tapedeck::inspector {
 namespace {
 
 constexpr qsizetype max_text = 200;
-constexpr qsizetype max_axes = 16;
+constexpr qsizetype max_axes = 32;  // as tensors may have
 /// One image must fit into one answer of the session.
 constexpr std::int64_t max_image_elements = 262'144;
 

@@ -114,6 +114,34 @@ class TestStorage : public QObject {
     QCOMPARE(StoragePointer::allocate(7 * MiB)->size(), 7 * MiB);
   }
 
+  void what_nobody_wants_for_a_while_goes_back_to_the_system() {
+    if (!pooled) QSKIP("the address sanitizer bypasses the pool");
+    trim_pool();
+    const std::uint64_t before = pool_statistics().bytes_cached;
+    for (int round = 0; round < 2; ++round) {  // the second finds a thread that sleeps
+      std::vector<StoragePointer> held;
+      for (const std::size_t bytes : {100'000, 200'000, 3'000'000, 50'000'000})
+        for (int i = 0; i < 3; ++i) held.push_back(StoragePointer::allocate(bytes));
+      held.clear();
+      QVERIFY(pool_statistics().bytes_cached >= before + 150'000'000);
+      QTRY_VERIFY_WITH_TIMEOUT(pool_statistics().bytes_cached <= before + MiB, 60000);
+    }
+  }
+
+  void what_is_used_again_and_again_stays() {
+    if (!pooled) QSKIP("the address sanitizer bypasses the pool");
+    auto storage = StoragePointer::allocate(20 * MiB);
+    const std::byte* data = storage->data();
+    const auto idle = StoragePointer::allocate(21 * MiB)->data();  // freed at once: it goes
+    const std::uint64_t with_both = pool_statistics().bytes_cached;
+    QVERIFY(idle != nullptr);
+    while (pool_statistics().bytes_cached + 20 * MiB > with_both) {
+      storage = {};
+      storage = StoragePointer::allocate(20 * MiB);
+      QCOMPARE(static_cast<const void*>(storage->data()), static_cast<const void*>(data));
+    }
+  }
+
   void statistics_are_right_under_threads() {
     const std::uint64_t before = pool_statistics().bytes_in_use;
     std::atomic<int> holding{0};

@@ -87,11 +87,44 @@ class TestTensor : public QObject {
     QCOMPARE(to_string(Shape{2, 3}), "(2, 3)");
   }
 
-  void a_ninth_axis_is_refused() {
-    Shape shape{1, 2, 3, 4, 5, 6, 7, 8};
-    EXPECT_ERROR(InvalidArgumentError, shape.push_back(9), "a tensor has at most 8 axes, not 9");
-    EXPECT_ERROR(InvalidArgumentError, shape.resize(9), "a tensor has at most 8 axes, not 9");
-    QCOMPARE(shape.rank(), 8);
+  void a_thirty_third_axis_is_refused() {
+    Shape shape;
+    for (int axis = 0; axis < 32; ++axis) shape.push_back(axis);
+    EXPECT_ERROR(InvalidArgumentError, shape.push_back(33), "a tensor has at most 32 axes, not 33");
+    EXPECT_ERROR(InvalidArgumentError, shape.resize(33), "a tensor has at most 32 axes, not 33");
+    QCOMPARE(shape.rank(), 32);
+    QCOMPARE(shape[31], std::int64_t{31});
+    EXPECT_ERROR(InvalidArgumentError, Shape(std::vector<std::int64_t>(40)),
+                 "a tensor has at most 32 axes, not 40");
+  }
+
+  // Those of more than eight axes stand elsewhere in memory.
+  void shapes_of_any_rank_are_values() {
+    for (int rank = 0; rank <= max_rank; ++rank) {
+      std::vector<std::int64_t> extents;
+      for (int axis = 0; axis < rank; ++axis) extents.push_back(axis + 1);
+      const Shape shape(extents);
+      QVERIFY(std::equal(shape.begin(), shape.end(), extents.begin(), extents.end()));
+      for (int other = 0; other <= max_rank; ++other) {
+        Shape changed = shape;
+        changed.resize(other);
+        for (int axis = 0; axis < other; ++axis)
+          QCOMPARE(changed[axis], axis < rank ? std::int64_t{axis + 1} : std::int64_t{0});
+        QCOMPARE(changed == shape, other == rank);
+        Shape copy{7, 7, 7};
+        copy = changed;
+        QCOMPARE(copy, changed);
+        Shape moved = std::move(copy);
+        QCOMPARE(moved, changed);
+        moved = Shape(shape);
+        QCOMPARE(moved, shape);
+        moved = *&moved;
+        QCOMPARE(moved, shape);
+      }
+      Shape grown;
+      for (const std::int64_t extent : extents) grown.push_back(extent);
+      QCOMPARE(grown, shape);
+    }
   }
 
   void resizing_a_shape_zeroes_axes_that_come_back() {

@@ -1,4 +1,4 @@
-"""NumPy, the buffer protocol and DLPack share memory with tensors, and nobody can write to a tensor through them."""
+"""NumPy, the buffer protocol and DLPack share memory with tensors or copy it, and nobody can write to a tensor through them."""
 import ctypes
 import gc
 import unittest
@@ -14,6 +14,17 @@ except ImportError:
     torch = None
 
 values = np.arange(12, dtype=np.float32).reshape(3, 4)
+
+
+def address_of(array):
+    return np.asarray(array).__array_interface__["data"][0]
+
+
+def write_through(capsule, name):
+    """Adds 1 to the first element, a float32, as a library does that takes the capsule and looks at nothing else."""
+    pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    ctypes.cast(ctypes.cast(pointer(capsule, name), ctypes.POINTER(ctypes.c_void_p))[0], ctypes.POINTER(ctypes.c_float))[0] += 1
 
 
 class NumPy(unittest.TestCase):
@@ -115,7 +126,6 @@ class DLPack(unittest.TestCase):
         tensor = tf.constant(values)
         array = np.from_dlpack(tensor)
         np.testing.assert_array_equal(array, values)
-        self.assertEqual(array.__array_interface__["data"][0], np.asarray(tensor).__array_interface__["data"][0])
         np.testing.assert_array_equal(np.from_dlpack(tf.transpose(tensor)), values.T)
         self.assertEqual(tensor.__dlpack_device__(), (1, 0))
 
@@ -127,16 +137,50 @@ class DLPack(unittest.TestCase):
         reversed_columns = tf.experimental.dlpack.from_dlpack(array[:, ::-1])
         np.testing.assert_array_equal(reversed_columns.numpy(), array[:, ::-1])
         for source in (tf.constant(values), tf.transpose(tf.constant(values)), tf.constant([True, False]), tf.constant(3)):
-            again = tf.experimental.dlpack.from_dlpack(tf.experimental.dlpack.to_dlpack(source))
-            self.assertEqual(again.dtype, source.dtype)
-            np.testing.assert_array_equal(again.numpy(), source.numpy())
+            shared = tf.experimental.dlpack.from_dlpack(source)
+            copied = tf.experimental.dlpack.from_dlpack(tf.experimental.dlpack.to_dlpack(source))
+            for again, is_shared in ((shared, True), (copied, False)):
+                self.assertEqual(again.dtype, source.dtype)
+                np.testing.assert_array_equal(again.numpy(), source.numpy())
+                self.assertEqual(address_of(again) == address_of(source), is_shared)
+
+    def test_nobody_can_write_to_a_tensor_or_variable(self):
+        variable, tensor = tf.Variable([1., 2.]), tf.constant([1., 2.])
+        for source in (variable, tensor, variable.read_value(), tensor[:1]):
+            for capsule in (source.__dlpack__(), source.__dlpack__(max_version=None), source.__dlpack__(max_version=(0, 8)),
+                            source.__dlpack__(copy=True), tf.experimental.dlpack.to_dlpack(source)):
+                write_through(capsule, b"dltensor")
+            with self.assertRaisesRegex(BufferError, "__dlpack__: copy is False, but a tensor's memory is read only"):
+                source.__dlpack__(copy=False)
+            array = np.from_dlpack(source)
+            try:
+                array.flags.writeable = True
+                array[:] = 100.
+            except ValueError:
+                pass  # NumPy before 2.1 never lets anybody write
+            for shared in (np.asarray(source), np.asarray(memoryview(source if source is not variable else source.value()))):
+                with self.assertRaises(ValueError):
+                    shared.flags.writeable = True
+            source.numpy()[:] = 100.
+        self.assertEqual((variable.numpy().tolist(), tensor.numpy().tolist()), ([1., 2.], [1., 2.]))
+
+    @unittest.skipUnless(torch, "needs PyTorch (python3-torch)")
+    def test_pytorch_cannot_write_to_a_tensor_or_variable(self):
+        variable, tensor = tf.Variable([1., 2.]), tf.constant([1., 2.])
+        for source in (variable, tensor):
+            there = torch.from_dlpack(source)
+            there += 1
+            self.assertEqual(there.tolist(), [2., 3.])
+            again = torch.utils.dlpack.from_dlpack(tf.experimental.dlpack.to_dlpack(source))
+            again += 1
+        self.assertEqual((variable.numpy().tolist(), tensor.numpy().tolist()), ([1., 2.], [1., 2.]))
 
     @unittest.skipUnless(torch, "needs PyTorch (python3-torch)")
     def test_pytorch_reads_tensors_and_is_read(self):
         for dtype in (tf.float16, tf.bfloat16, tf.float32, tf.float64, tf.uint8, tf.int8, tf.int16, tf.int32, tf.int64):
             tensor = tf.transpose(tf.constant([[0, 1, 2], [3, 4, 5]], dtype))
             there = torch.from_dlpack(tensor)
-            self.assertEqual((there.tolist(), there.stride()), ([[0, 3], [1, 4], [2, 5]], (1, 3)))
+            self.assertEqual(there.tolist(), [[0, 3], [1, 4], [2, 5]])
             back = tf.experimental.dlpack.from_dlpack(there)
             self.assertEqual(back.dtype, dtype)
             self.assertEqual(tf.cast(back, tf.float64).numpy().tolist(), there.tolist())

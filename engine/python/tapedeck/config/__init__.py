@@ -2,7 +2,7 @@
 import collections
 
 from tapedeck import _engine
-from tapedeck.config import threading  # noqa: F401
+from tapedeck.config import experimental, threading  # noqa: F401
 
 
 def set_num_threads(count):

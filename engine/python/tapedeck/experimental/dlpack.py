@@ -1,9 +1,10 @@
-"""Tensors to and from other libraries without a copy, by DLPack."""
+"""Tensors to and from other libraries, by DLPack."""
 from tapedeck import _engine
 
 
 def to_dlpack(tf_tensor):
-    """A DLPack capsule on the tensor's memory, to be used once. Whoever takes it must not write to it."""
+    """A DLPack capsule with a copy of the tensor, to be used once. Whoever takes it may write to it: capsules that
+    say that their memory is read only, and need no copy, come from the tensor's __dlpack__(max_version=(1, 0))."""
     return _engine.convert_to_tensor(tf_tensor).__dlpack__()
 
 
@@ -11,5 +12,12 @@ def from_dlpack(dlcapsule):
     """A tensor on the memory of a DLPack capsule, or of an object that has __dlpack__. Nothing is copied, so nobody
     may write to that memory while the tensor lives."""
     if hasattr(dlcapsule, "__dlpack__"):
-        dlcapsule = dlcapsule.__dlpack__()
+        dlcapsule = _capsule_of(dlcapsule)
     return _engine.from_dlpack(dlcapsule)
+
+
+def _capsule_of(source):
+    try:
+        return source.__dlpack__(max_version=(1, 0))
+    except TypeError:  # a library from before DLPack 1.0 knows no max_version
+        return source.__dlpack__()
