@@ -2,6 +2,7 @@
 #include <QtTest>
 
 #include "tests/engine/inquiry.h"
+#include "tests/engine/served.h"
 
 using namespace tapedeck;
 using protocol::Because;
@@ -160,6 +161,22 @@ class TestWhyBirth : public QObject {
     QCOMPARE(asked.ask(Question::birth, x).sentence,
              std::string("All of the 2 elements are finite: there is no NaN or Inf here."));
     QVERIFY(contains(asked.ask(Question::birth, x, {1}).sentence, "4.0"));
+  }
+
+  void a_client_asks_over_its_socket() {
+    Served served;
+    const Tensor x = ops::log(floats({1, 0}));
+    RawClient client = served.client();
+    client.greet();
+    const auto because = client.ask<Because>(protocol::Why{Question::birth, x.id(), {1}, 0});
+    check_born(because, "log", "log(0.0)", {1});
+    QCOMPARE(because.question, Question::birth);
+    const auto refused = client.ask<protocol::Failure>(protocol::Why{Question::birth, x.id(), {7}, 0});
+    QCOMPARE(refused.code, std::string("bad_request"));
+    QVERIFY2(contains(refused.reason, "outside of shape (2,)"), refused.reason.c_str());
+    QCOMPARE(client.ask<protocol::Failure>(protocol::Why{Question::check, 0, {}, 99}).code,
+             std::string("bad_request"));
+    QCOMPARE(served.count(), 1u);  // nothing of it was recorded
   }
 
   void nonsense_is_refused() {

@@ -215,12 +215,13 @@ protocol::Because is_right(Past& past, const Subject& subject) {
   protocol::Because answer;
   answer.question = protocol::Question::check;
   answer.amount = "error";
+  if (subject.tensor == 0 && !past.record(subject.record))
+    throw BadRequest("why: there is no record " + std::to_string(subject.record));
   const RecordView* vjp = vjp_of(past, subject);
   if (!vjp) {
     answer.sentence =
-        "This is about a gradient that one VJP made: select a VJP, or what it gave. What is selected is "
-        "none, or a "
-        "sum of several.";
+        "Only what one VJP gave can be checked: select a VJP, or its result. This is neither, or a sum of "
+        "several.";
     return answer;
   }
   const RecordView* forward = past.record(vjp->head.forward);
