@@ -71,7 +71,7 @@ void fillMenuBar(QMenuBar* bar, const Actions& actions, const PanelDocks& docks,
   QHash<QString, QMenu*> menus;
   for (const auto& [id, title] :
        {std::pair("file", "&File"), std::pair("edit", "&Edit"), std::pair("cell", "&Cell"),
-        std::pair("session", "Se&ssion"), std::pair("step", "S&tep"), std::pair("why", "&Why"),
+        std::pair("session", "Se&ssion"), std::pair("step", "S&tep"), std::pair("why", "Wh&y"),
         std::pair("view", "&View"), std::pair("help", "&Help")}) {
     menus[id] = bar->addMenu(title);
     menus[id]->setToolTipsVisible(true);

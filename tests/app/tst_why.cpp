@@ -72,7 +72,7 @@ class TestWhy : public QObject {
   }
   QAction* question(const char* id) const {
     for (QAction* action : window_->menuBar()->actions())
-      if (action->text() == "&Why")
+      if (action->text() == "Wh&y")
         for (QAction* entry : action->menu()->actions())
           if (entry->objectName() == id) return entry;
     return nullptr;

@@ -1,9 +1,9 @@
 #include "inspector/panels/why/why_view.h"
 
+#include <QEvent>
 #include <QFileInfo>
 #include <QHBoxLayout>
 #include <QHeaderView>
-#include <QKeyEvent>
 #include <QLabel>
 #include <QScrollArea>
 #include <QToolButton>
@@ -50,13 +50,11 @@ struct WhyView::Private {
 
   QAction* addAction(const QString& text, const QKeySequence& key, const QString& tip, QBoxLayout* bar) {
     QAction* action = addKeyedAction(view, text, {key}, tip);
-    if (bar) {
-      auto* button = new QToolButton(view);
-      button->setDefaultAction(action);
-      button->setAutoRaise(true);
-      button->setAccessibleName(tip);
-      bar->addWidget(button);
-    }
+    auto* button = new QToolButton(view);
+    button->setDefaultAction(action);
+    button->setAutoRaise(true);
+    button->setAccessibleName(tip);
+    bar->addWidget(button);
     return action;
   }
 
@@ -105,8 +103,11 @@ struct WhyView::Private {
     reasons->header()->setSectionResizeMode(QHeaderView::ResizeToContents);
     reasons->header()->setSectionResizeMode(value_column, QHeaderView::Stretch);
     reasons->installEventFilter(view);
-    show = addAction(tr("Show"), Qt::ALT | Qt::Key_Return,
-                     tr("Move the cursor to this record, and show its tensor and element"), nullptr);
+    show = new QAction(tr("Show"), view);
+    setKey(show, {Qt::Key_Return, Qt::Key_Enter},
+           tr("Move the cursor to this record, and show its tensor and element"));
+    show->setShortcutContext(Qt::WidgetShortcut);
+    reasons->addAction(show);
     QObject::connect(show, &QAction::triggered, view, [this] { model->show(reasons->currentIndex().row()); });
     QObject::connect(reasons, &QTreeWidget::itemClicked, view,
                      [this](QTreeWidgetItem* item) { model->show(reasons->indexOfTopLevelItem(item)); });
@@ -177,10 +178,6 @@ QList<QAction*> WhyView::menuActions() const {
   return {d_->back, d_->forward, d_->show, d_->cancel};
 }
 
-QList<HandledKeys> WhyView::handledKeys() const {
-  return {{{Qt::Key_Return, Qt::Key_Enter}, tr("Show the reason's record, tensor and element")}};
-}
-
 void WhyView::setCellName(std::function<QString(const QString&)> name) {
   d_->cellName = std::move(name);
   showAnswer();
@@ -222,14 +219,6 @@ void WhyView::showAnswer() {
 
 bool WhyView::eventFilter(QObject* watched, QEvent* event) {
   if (watched == d_->reasons && event->type() == QEvent::Resize) d_->fitSentence();
-  if (watched == d_->reasons && event->type() == QEvent::KeyPress) {
-    const int key = static_cast<QKeyEvent*>(event)->key();
-    if ((key == Qt::Key_Return || key == Qt::Key_Enter) &&
-        static_cast<QKeyEvent*>(event)->modifiers() == Qt::NoModifier) {
-      d_->model->show(d_->reasons->currentIndex().row());
-      return true;
-    }
-  }
   return Panel::eventFilter(watched, event);
 }
 

@@ -22,7 +22,6 @@ class WhyView : public Panel {
 
   bool isEmpty() const override;
   QList<QAction*> menuActions() const override;
-  QList<HandledKeys> handledKeys() const override;
   void setCellName(std::function<QString(const QString& id)> name);
   QTreeWidget* reasons() const;
   QLabel* sentence() const;
