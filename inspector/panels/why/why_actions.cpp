@@ -55,7 +55,8 @@ void WhyActions::update() {
     const QString refusal =
         model_->refusal(static_cast<Question>(actions_[i]->data().toInt()), model_->subject());
     actions_[i]->setEnabled(refusal.isEmpty());
-    actions_[i]->setToolTip(refusal.isEmpty() ? tips_[i] : refusal);
+    const QString key = actions_[i]->shortcut().toString(QKeySequence::NativeText);
+    actions_[i]->setToolTip(refusal.isEmpty() ? tips_[i] : QStringLiteral("%1 (%2)").arg(refusal, key));
   }
 }
 
