@@ -47,6 +47,22 @@ std::vector<Part> parts_of_matmul(const RecordView& record, const Tensors& input
   return parts;
 }
 
+/// Of a sum of products each factor's parts make the whole element: one factor is told.
+void keep_one_factor(std::vector<Part>& parts, std::size_t inputs, double value) {
+  std::vector<double> sums(inputs);
+  std::vector<std::size_t> counts(inputs);
+  for (const Part& part : parts) {
+    sums[part.input] += part.amount;
+    ++counts[part.input];
+  }
+  std::size_t factors = 0;
+  for (std::size_t k = 0; k < inputs; ++k)
+    if (counts[k] > 1 && std::abs(sums[k] - value) <= 1e-3 * std::abs(value)) ++factors;
+  if (factors < 2) return;
+  const std::size_t first = parts.front().input;
+  std::erase_if(parts, [&](const Part& part) { return part.input != first; });
+}
+
 /// Everything else: the op's own VJP says how the element moves with each element of the inputs.
 std::vector<Part> parts_by_vjp(const RecordView& record, const Tensors& inputs, const Tensors& outputs,
                                std::size_t slot, std::int64_t place) {
@@ -66,6 +82,7 @@ std::vector<Part> parts_by_vjp(const RecordView& record, const Tensors& inputs, 
     for (std::size_t i = 0; i < slope.size(); ++i)
       if (slope[i] != 0) parts.push_back({k, static_cast<std::int64_t>(i), slope[i] * value[i], {}});
   }
+  keep_one_factor(parts, inputs.size(), element(outputs[slot], place));
   return parts;
 }
 

@@ -99,7 +99,9 @@ class Gains {
       if (!missing_.empty()) sentence = "Its norm is " + short_number(norm) + ". " + missing_;
       return;
     }
-    const double start = steps_.back().before;
+    double start = 0;  // of the first input that is not zero
+    for (const Step& step : steps_)
+      if (step.before > 0) start = step.before;
     const bool grew = norm >= start;
     sentence = "On the way to it the norm " + std::string(grew ? "grew" : "shrank") + " from " +
                short_number(start) + " to " + short_number(norm) + " over " + counted(steps_.size(), "op") +

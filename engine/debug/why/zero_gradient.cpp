@@ -35,6 +35,11 @@ std::string flat_text(const std::string& op, DType dtype) {
   return "its slope is zero there";
 }
 
+/// The smallest number that has all its digits.
+double smallest_of(DType dtype) {
+  return dtype == DType::float64 ? 2.3e-308 : dtype == DType::float16 ? 6.2e-5 : 1.2e-38;
+}
+
 std::uint64_t count_zeros(const Tensor& tensor) {
   std::uint64_t zeros = 0;
   visit_elements(tensor, [&](const auto* values, std::int64_t count) {
@@ -144,16 +149,17 @@ class Zeros {
     const std::vector<double> given = past_.value(vjp.outputs[slot]).to_vector();
     const std::vector<double> possible = gradients_of(full)[slot].to_vector();
     const std::vector<double> exact = in_wider_numbers(call, slot);
+    const double smallest = smallest_of(past_.value(vjp.outputs[slot]).dtype());
     Found found{&vjp, vjp.outputs[slot], slot, place ? 1 : given.size(), 0, 0, 0, -1};
     for (std::size_t i = 0; i < given.size(); ++i) {
       if (given[i] != 0) continue;
       if (place && static_cast<std::int64_t>(i) != *place) continue;
       ++found.zeros;
-      const bool too_small = !exact.empty() && exact[i] != 0;
+      const bool too_small = !exact.empty() && exact[i] != 0 && std::abs(exact[i]) < smallest;
       if (too_small)
         ++found.too_small;
       else if (possible[i] == 0)
-        ++found.swallowed;
+        ++found.swallowed;  // also where its slope was rounded to zero
       if ((too_small || possible[i] == 0) && found.example < 0) found.example = static_cast<std::int64_t>(i);
     }
     const bool all = found.zeros == found.swallowed + found.too_small;
