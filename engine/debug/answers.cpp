@@ -4,6 +4,7 @@
 
 #include "engine/debug/find_records.h"
 #include "engine/debug/tile.h"
+#include "engine/debug/why/why.h"
 #include "engine/ops/observer.h"
 #include "engine/record/tensor_text.h"
 
@@ -65,6 +66,7 @@ std::optional<protocol::Reply> Answers::at_once(const protocol::Request& request
                         [](const FindRecords&) -> Answer { return std::nullopt; },
                         [](const GetTile&) -> Answer { return std::nullopt; },
                         [](const GetStatistics&) -> Answer { return std::nullopt; },
+                        [](const Why&) -> Answer { return std::nullopt; },
                         [](const Hello&) -> Answer { return std::nullopt; },
                         [](const Cancel&) -> Answer { return std::nullopt; },
                     },
@@ -103,6 +105,11 @@ Jobs::Work Answers::later(const protocol::Request& request) {
                         [&](const Pin& set) {
                           return job([this, set](const CancelFlag& cancel, const Jobs::Report& report) {
                             return pin(set, cancel, report);
+                          });
+                        },
+                        [&](const Why& ask) {
+                          return job([this, ask](const CancelFlag& cancel, const Jobs::Report& report) {
+                            return why(ask, cancel, report);
                           });
                         },
                         [](const GetStatus&) { return Jobs::Work(); },
@@ -189,6 +196,13 @@ protocol::Reply Answers::pin(const protocol::Pin& request, const CancelFlag& can
                                  std::to_string(recorder_.values().options().budget_bytes) + " bytes.",
                              "too_expensive"};
   return describe_status(recorder_);
+}
+
+protocol::Reply Answers::why(const protocol::Why& request, const CancelFlag& cancel,
+                             const Jobs::Report& report) {
+  const auto value = [&](std::uint64_t tensor) { return find(tensor, cancel, report).value; };
+  Past past(recorder_, value, &cancel, report);
+  return answer(past, request);
 }
 
 }  // namespace tapedeck::debug

@@ -30,6 +30,7 @@ class Answers {
   protocol::Reply statistics(const protocol::GetStatistics& request, const CancelFlag& cancel,
                              const Jobs::Report& report);
   protocol::Reply pin(const protocol::Pin& request, const CancelFlag& cancel, const Jobs::Report& report);
+  protocol::Reply why(const protocol::Why& request, const CancelFlag& cancel, const Jobs::Report& report);
   FoundValue find(std::uint64_t tensor, const CancelFlag& cancel, const Jobs::Report& report);
 
   Recorder& recorder_;
