@@ -182,6 +182,22 @@ class TestFiles : public QObject {
     QTRY_VERIFY(window_->isActiveWindow());
   }
 
+  void aFileThatAnotherWindowHasOpenIsNotSavedOver() {
+    const QString path = writeNotebook(folder_, "held.ipynb", {"held"});
+    const QByteArray before = contents(path);
+    window_->openNotebook(path);
+    window_->openNotebook(writeNotebook(folder_, "free.ipynb", {"free"}));
+    QTRY_COMPARE(windows().size(), 2);
+    MainWindow* other = windows()[windows()[0] == window_ ? 1 : 0];
+    QVERIFY(showActive(other));
+    Answers dialog(path, QMessageBox::Yes);
+    QTest::keyClick(other, Qt::Key_S, Qt::ControlModifier | Qt::ShiftModifier);
+    QTRY_VERIFY2(other->messages()->text().contains("open in another window"),
+                 qPrintable(other->messages()->text()));
+    QCOMPARE(contents(path), before);
+    QCOMPARE(window_->document()->path(), path);
+  }
+
   void whatAnotherProgramWroteIsNotOverwritten_data() {
     QTest::addColumn<bool>("replaced");
     QTest::newRow("written in place") << false;
@@ -303,6 +319,20 @@ class TestFiles : public QObject {
     QTRY_VERIFY_WITH_TIMEOUT(!window, patience);
     QVERIFY(contents(path).contains("first second "));
     QCOMPARE(QFileInfo(path).size(), before + 13);
+  }
+
+  void aReadingThatIsCancelledOpensNothing() {
+    const QString path = folder_.filePath("cancelled.ipynb");
+    write(path, large(100));
+    window_->files()->setPatience(0);
+    window_->openNotebook(path);
+    QTRY_VERIFY_WITH_TIMEOUT(button(window_, "Cancel"), patience);
+    press(window_, "Cancel");
+    QTRY_VERIFY_WITH_TIMEOUT(!window_->files()->busy(), patience);
+    QVERIFY2(messages().isEmpty(), qPrintable(messages()));
+    QVERIFY(window_->document()->path().isEmpty());
+    QVERIFY(!window_->notebook()->isVisible());  // the start page is still there
+    QVERIFY(window_->windowTitle().startsWith("Tapedeck"));
   }
 
   void closingWhileASaveRunsWaitsForIt() {
