@@ -188,7 +188,7 @@ TAPEDECK_OP(log_matrix_determinant_op) = {
           if (!c.cotangents[1]) return zero_gradient(c);
           return one(per_matrix(c.cotangents[1]) * matrix_inverse(c.inputs[0], true));
         },
-    .vjp_formula = "dA = d(log_abs)·A⁻ᵀ",
+    .vjp_formula = "dA = d(log_abs_determinant)·A⁻ᵀ",
     .doc =
         std::string("Sign and logarithm of the determinant, det = sign·e^log_abs, where the determinant "
                     "itself might overflow.\n\ninput: (…, n, n), ") +
@@ -223,7 +223,7 @@ TAPEDECK_OP(matrix_solve_op) = {
           const Tensor rhs_gradient = matrix_solve(c.inputs[0], c.cotangents[0], !adjoint);
           return solve_gradients(c, rhs_gradient, adjoint, [](const Tensor& g) { return g; });
         },
-    .vjp_formula = "dB = A⁻ᵀ·dX, dA = −dB·Xᵀ",
+    .vjp_formula = "with A matrix, B rhs: dB = A⁻ᵀ·dX, dA = −dB·Xᵀ",
     .doc =
         std::string("Solves systems of equations: A·X = B, by LU with partial pivoting.\n\nmatrix: A, (…, n, "
                     "n); rhs: B, (…, n, m); ") +
@@ -262,7 +262,7 @@ TAPEDECK_OP(matrix_triangular_solve_op) = {
             return lower ? matrix_band_part(g, -1, 0) : matrix_band_part(g, 0, -1);
           });
         },
-    .vjp_formula = "dB = A⁻ᵀ·dX, dA = −(the triangle of dB·Xᵀ)",
+    .vjp_formula = "with A matrix, B rhs: dB = A⁻ᵀ·dX, dA = −(the triangle of dB·Xᵀ)",
     .doc =
         std::string("Solves systems of equations with triangular matrices: A·X = B.\n\nmatrix: A, (…, n, n), "
                     "of which only one triangle is read; rhs: B, (…, n, m); ") +

@@ -6,12 +6,13 @@
 
 #include "engine/protocol/replies.h"
 #include "engine/protocol/requests.h"
+#include "engine/protocol/vjp.h"
 
 namespace tapedeck::protocol {
 
 using Request = std::variant<Hello, GetStatus, GetRecords, GetTape, GetTile, GetStatistics, SetGate,
-                             SetOptions, Pin, GetSeries, FindRecords, Cancel>;
+                             SetOptions, Pin, GetSeries, FindRecords, GetVjp, ExplainElement, Cancel>;
 using Reply = std::variant<Welcome, Refused, Status, Records, TapeRecords, Tile, Statistics, Series,
-                           FoundRecords, Progress, Failure>;
+                           FoundRecords, VjpParts, ElementTerms, Progress, Failure>;
 
 }  // namespace tapedeck::protocol

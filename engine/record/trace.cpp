@@ -213,7 +213,12 @@ void Trace::set_state(std::uint32_t number, RecordState state) {
 
 void Trace::set_pending_outputs(std::uint32_t number, std::span<const TensorSpec> specs) {
   const std::lock_guard lock(rare_mutex_);
-  pending_[number] = TensorSpecs(specs.begin(), specs.end());
+  pending_[number].outputs = TensorSpecs(specs.begin(), specs.end());
+}
+
+void Trace::set_pending_wanted(std::uint32_t number, std::span<const bool> wanted) {
+  const std::lock_guard lock(rare_mutex_);
+  pending_[number].wanted.assign(wanted.begin(), wanted.end());
 }
 
 void Trace::end(std::uint32_t number, std::span<const Tensor> outputs, const char* error, std::int64_t now,
@@ -259,6 +264,7 @@ bool Trace::read(std::uint32_t number, RecordView& view) const {
   view.inputs.assign(slot.input_ids(), slot.input_ids() + slot.inputs);
   view.outputs.clear();
   view.pending_outputs.clear();
+  view.pending_wanted.clear();
   view.error.clear();
   view.duration_ns = 0;
   if (view.state == RecordState::done || view.state == RecordState::failed) {
@@ -268,8 +274,11 @@ bool Trace::read(std::uint32_t number, RecordView& view) const {
   const std::lock_guard rare(rare_mutex_);
   if (const auto found = errors_.find(number); view.state == RecordState::failed && found != errors_.end())
     view.error = found->second;
-  if (const auto found = pending_.find(number); view.state == RecordState::pending && found != pending_.end())
-    view.pending_outputs = found->second;
+  if (const auto found = pending_.find(number);
+      view.state == RecordState::pending && found != pending_.end()) {
+    view.pending_outputs = found->second.outputs;
+    view.pending_wanted = found->second.wanted;
+  }
   return true;
 }
 
