@@ -25,6 +25,7 @@ constexpr double presenting_letters = 1.45;
 
 void MainWindow::buildPanels() {
   typing_ = new TypingWatch(this);
+  cellNames_->setCode([this](const QString& cell, int line) { return codeOfLine(cell, line); });
   docks_ = new PanelDocks(this, panelList() << outlinePanel(notebook_, document_),
                           {session_, series_, cellNames_}, typing_);
   connect(docks_, &PanelDocks::done, this,

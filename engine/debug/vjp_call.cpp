@@ -18,10 +18,23 @@ Tensor placeholder(const RecordedSpec& spec) {
   return Tensor::view(zero.storage(), spec.dtype, spec.shape, strides, 0);
 }
 
-Tensors values_of(const Recorder& recorder, const TensorIds& ids, bool read, const FindTensor& find) {
+enum class Wish { shape, value_if_there, value };
+
+Tensors values_of(const Recorder& recorder, const TensorIds& ids, Wish wish, const FindTensor& find) {
   Tensors values;
-  for (const std::uint64_t id : ids)
-    values.push_back(read ? find(id) : placeholder(spec_of(recorder.trace().tensors().get(id).spec())));
+  for (const std::uint64_t id : ids) {
+    const auto spec = spec_of(recorder.trace().tensors().get(id).spec());
+    if (wish == Wish::shape) {
+      values.push_back(placeholder(spec));
+      continue;
+    }
+    try {
+      values.push_back(find(id));
+    } catch (const ValueError&) {
+      if (wish == Wish::value) throw;
+      values.push_back(placeholder(spec));
+    }
+  }
   return values;
 }
 
@@ -48,15 +61,17 @@ SmallVector<bool, 8> wanted_gradients(const Recorder& recorder, const RecordView
 }
 
 VjpCall vjp_call(const Recorder& recorder, const RecordView& vjp, const RecordView& forward,
-                 const FindTensor& find) {
+                 const FindTensor& find, bool for_names) {
   VjpCall call;
   call.op = forward.head.op;
   call.attributes = forward.head.attributes;
   const VjpReads reads = call.op->vjp_reads;
-  call.inputs =
-      values_of(recorder, forward.inputs, reads == VjpReads::inputs || reads == VjpReads::everything, find);
-  call.outputs =
-      values_of(recorder, forward.outputs, reads == VjpReads::outputs || reads == VjpReads::everything, find);
+  const auto wish = [&](VjpReads part) {
+    const bool read = reads == part || reads == VjpReads::everything;
+    return read ? Wish::value : for_names ? Wish::value_if_there : Wish::shape;
+  };
+  call.inputs = values_of(recorder, forward.inputs, wish(VjpReads::inputs), find);
+  call.outputs = values_of(recorder, forward.outputs, wish(VjpReads::outputs), find);
   for (const std::uint64_t id : vjp.inputs) call.cotangents.push_back(id ? find(id) : Tensor());
   call.wanted = wanted_gradients(recorder, vjp, forward);
   return call;
@@ -93,10 +108,11 @@ std::vector<std::uint32_t> ops_inside(const Recorder& recorder, const RecordView
 VjpCall custom_vjp_call(const Recorder& recorder, const RecordView& vjp, const RecordView& forward,
                         const FindTensor& find, const CancelFlag* cancel) {
   VjpCall call;
-  call.inputs = values_of(recorder, forward.inputs, false, find);
+  call.inputs = values_of(recorder, forward.inputs, Wish::shape, find);
   // Behind the arguments come the variables that the function used: of those only the gradients are known.
   for (std::size_t i = call.inputs.size(); i < vjp.outputs.size(); ++i)
-    call.inputs.push_back(vjp.outputs[i] ? values_of(recorder, {vjp.outputs[i]}, false, find)[0] : Tensor());
+    call.inputs.push_back(vjp.outputs[i] ? values_of(recorder, {vjp.outputs[i]}, Wish::shape, find)[0]
+                                         : Tensor());
   for (const std::uint64_t id : vjp.inputs) call.cotangents.push_back(id ? find(id) : Tensor());
   for (const std::uint64_t id : vjp.outputs) call.wanted.push_back(id != 0);
   call.custom = [&recorder, &find, cancel, inputs = vjp.inputs, outputs = vjp.outputs,

@@ -28,8 +28,9 @@ SmallVector<bool, 8> wanted_gradients(const Recorder& recorder, const RecordView
                                       const RecordView& forward);
 
 /// Of a built-in VJP. Values that it does not read are placeholders with the right shape and dtype.
+/// `for_names`: also those that it does not read, where they can be had: its formula may name them.
 VjpCall vjp_call(const Recorder& recorder, const RecordView& vjp, const RecordView& forward,
-                 const FindTensor& find);
+                 const FindTensor& find, bool for_names = false);
 
 /// Of a custom gradient that has run: the ops in it that its cotangents flowed through run again, in place of
 /// the user's code. Its inputs are placeholders.

@@ -237,7 +237,7 @@ protocol::ElementTerms VjpReader::explain(const protocol::ExplainElement& reques
     throw BadRequest("explain_element: the gradient of " + forward.name() +
                      " is the user's own code and has not come to its end.");
   const VjpCall call = custom ? custom_vjp_call(recorder_, vjp, forward, find, cancel)
-                              : vjp_call(recorder_, vjp, forward, find);
+                              : vjp_call(recorder_, vjp, forward, find, true);
   check_cancelled(cancel);
   return element_terms(call, request, cancel);
 }

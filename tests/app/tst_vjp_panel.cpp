@@ -205,6 +205,9 @@ class TestVjpPanel : public QObject {
     QTRY_VERIFY(rows().filter("multiply").size() >= 2);
     QVERIFY2(rows().filter("line 9").size() == 2, qPrintable(rows().join('\n')));  // true_grad = 2 * b * x
     QVERIFY2(rows().filter("line 10 · next").size() == 1, qPrintable(rows().join('\n')));
+    const auto& texts = panel()->sheet()->contents().texts;
+    QVERIFY(std::any_of(texts.begin(), texts.end(),
+                        [](const auto& one) { return one.text == "9   true_grad = 2 * b * x"; }));
     screenshot(window_.get(), "vjp-custom");
     // A click goes to the op.
     for (const SheetRow& row : panel()->sheet()->contents().rows)

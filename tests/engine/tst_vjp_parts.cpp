@@ -276,6 +276,27 @@ class TestVjpParts : public QObject {
     QVERIFY(terms.remark.empty());
   }
 
+  void what_a_custom_gradient_adds_by_itself_is_told() {
+    Reading reading;
+    const Tensor x = numbers({3, 4}, {2}), noise = numbers({0.25, 0.5}, {2});
+    const auto noisy = [&](std::span<const Tensor> inputs) {
+      return custom_gradient("noisy", inputs, [&] {
+        return CustomResult{
+            {ops::square(inputs[0])}, [=, v = inputs[0]](std::span<const Tensor> g) -> Tensors {
+              return {ops::add(ops::multiply(g[0], ops::multiply(v, numbers({2}, {}))), noise)};
+            }};
+      });
+    };
+    play(noisy, {x}, {numbers({1, 10}, {2})});
+    const ElementTerms terms = reading.explain(reading.vjp_of("noisy"), 0, 1);
+    QCOMPARE(terms.value, 80.5);
+    QCOMPARE(terms.terms.size(), std::size_t{1});
+    QCOMPARE(terms.terms[0].value, 80.0);
+    QCOMPARE(terms.remark,
+             std::string("0.5 of it is no multiple of the cotangent: this gradient adds it, or is "
+                         "no linear function of the cotangent."));
+  }
+
   void terms_are_named_by_the_formula() {
     struct Case {
       std::function<Tensors(std::span<const Tensor>)> f;

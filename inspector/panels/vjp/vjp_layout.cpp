@@ -250,7 +250,7 @@ class Builder {
     else
       tensorRow(formulaBox(symbolNode(contribution.symbol, true), font_), name, contribution.contribution,
                 place, where);
-    if (model_.element() && model_.element()->contribution == place) terms(contribution);
+    if (model_.element() && model_.element()->contribution == place) terms();
     if (!contribution.before.id) {
       addText(QObject::tr("the first one: the sum of this gradient is it"), SheetTone::faint, margin + 4,
               room());
@@ -273,7 +273,7 @@ class Builder {
     }
   }
 
-  void terms(const protocol::VjpContribution& contribution) {
+  void terms() {
     const double x = margin + 14;
     if (!model_.termsProblem().isEmpty()) paragraph(model_.termsProblem(), SheetTone::faint);
     const protocol::ElementTerms* terms = model_.terms();
@@ -296,7 +296,6 @@ class Builder {
       y_ += line();
     }
     if (!terms->remark.empty()) paragraph(text(terms->remark), SheetTone::faint);
-    static_cast<void>(contribution);
     y_ += gap;
   }
 
@@ -304,13 +303,16 @@ class Builder {
     if (!parts_.vjp.custom_gradient) return;
     heading(QObject::tr("What ran in it"));
     if (parts_.inside.empty()) paragraph(QObject::tr("Nothing yet: a step goes into it."), SheetTone::faint);
+    const protocol::Record* before = nullptr;
     for (const protocol::Record& record : parts_.inside) {
+      if (!before || before->cell != record.cell || before->line != record.line) codeLine(record);
+      before = &record;
       SheetRow row;
       row.record = record.number;
       row.rect = QRectF(margin - 5, y_ - 1, room() + 10, line() + 2);
       row.spoken = insideText(record);
       addText(row.spoken, record.number == model_.session()->cursor() ? SheetTone::heading : SheetTone::plain,
-              margin, room());
+              margin + 14, room() - 14);
       y_ += line() + 2;
       layout_.rows.push_back(std::move(row));
     }
@@ -319,6 +321,16 @@ class Builder {
               SheetTone::faint, margin, room());
       y_ += line();
     }
+  }
+
+  /// The line that ran, as the cell has it.
+  void codeLine(const protocol::Record& record) {
+    if (!cells_ || !record.line || record.cell.empty()) return;
+    const QString code = cells_->code(text(record.cell), static_cast<int>(record.line));
+    if (code.isEmpty()) return;
+    y_ += 2;
+    addText(QStringLiteral("%1   %2").arg(record.line).arg(code), SheetTone::code, margin, room());
+    y_ += line();
   }
 
   QString insideText(const protocol::Record& record) const {

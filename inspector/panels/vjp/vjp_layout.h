@@ -35,7 +35,7 @@ struct SheetRow {
   QString spoken;  ///< for screen readers, and tests
 };
 
-enum class SheetTone { plain, faint, heading, error };
+enum class SheetTone { plain, faint, heading, error, code };
 
 struct SheetText {
   QRectF rect;

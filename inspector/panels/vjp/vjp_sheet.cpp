@@ -1,5 +1,6 @@
 #include "inspector/panels/vjp/vjp_sheet.h"
 
+#include <QFontDatabase>
 #include <QHelpEvent>
 #include <QMouseEvent>
 #include <QPainter>
@@ -62,6 +63,8 @@ void VjpSheet::paintEvent(QPaintEvent*) {
   for (const SheetText& one : layout_.texts) {
     QFont letters = font();
     letters.setBold(one.tone == SheetTone::heading);
+    if (one.tone == SheetTone::code)
+      letters.setFamily(QFontDatabase::systemFont(QFontDatabase::FixedFont).family());
     painter.setFont(letters);
     painter.setPen(one.tone == SheetTone::faint   ? theme.faintText
                    : one.tone == SheetTone::error ? theme.error.stroke

@@ -32,15 +32,15 @@ VjpView::VjpView(Session* session, const CellNames* cells, QWidget* parent)
   makeActions();
   setFocusProxy(sheet_);
   connect(model_, &VjpModel::seenChanged, this, &Panel::emptyChanged);
-  connect(model_, &VjpModel::partsChanged, this, &VjpView::update);
+  connect(model_, &VjpModel::partsChanged, this, &VjpView::refresh);
   connect(model_, &VjpModel::termsChanged, this, &VjpView::showExplained);
-  connect(cells, &CellNames::changed, this, &VjpView::update);
+  connect(cells, &CellNames::changed, this, &VjpView::refresh);
   connect(sheet_, &VjpSheet::rowShown, this, [this](const QRectF& rect) {
     const QPointF middle = rect.center();
     scroll_->ensureVisible(static_cast<int>(middle.x()), static_cast<int>(middle.y()), 0,
                            static_cast<int>(rect.height() / 2) + 4);
   });
-  update();
+  refresh();
 }
 
 VjpView::~VjpView() = default;
@@ -115,14 +115,14 @@ QString VjpView::headerText() const {
   return words.join(QStringLiteral(" · "));
 }
 
-void VjpView::update() {
+void VjpView::refresh() {
   const protocol::VjpParts& parts = model_->parts();
   header_->setText(headerText());
   header_->setEnabled(parts.forward.number != 0);
   header_->setToolTip(parts.forward.number
                           ? tr("%1\nClick to go to the forward op (Alt+Up)").arg(headerText())
                           : model_->problem());
-  element_->setEnabled(!parts.contributions.empty() && !parts.vjp.custom_gradient);
+  element_->setEnabled(!parts.contributions.empty());
 }
 
 void VjpView::goToForward() {

@@ -38,7 +38,7 @@ class VjpView : public Panel {
  private:
   void makeHeader();
   void makeActions();
-  void update();
+  void refresh();
   void goToForward();
   void goToVjp();
   void explainTyped();
