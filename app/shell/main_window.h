@@ -77,6 +77,7 @@ class MainWindow : public QMainWindow {
   void updateState();
   void updatePausedLine();
   void updateCellLabels();
+  QString codeOfLine(const QString& cell, int line) const;
   void showNotice(SessionNotices::Kind kind, const QString& sentence, bool restart);
 
   Document* document_;

@@ -27,6 +27,7 @@ constexpr double presenting_letters = 1.45;
 void MainWindow::buildPanels() {
   typing_ = new TypingWatch(this);
   why_ = new inspector::WhyActions(new inspector::WhyModel(session_, this), this);
+  cellNames_->setCode([this](const QString& cell, int line) { return codeOfLine(cell, line); });
   docks_ = new PanelDocks(this, panelList() << outlinePanel(notebook_, document_),
                           {session_, series_, cellNames_, why_}, typing_);
   connect(why_->model(), &inspector::WhyModel::asked, docks_, [this] { docks_->reveal("why"); });

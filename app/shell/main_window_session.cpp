@@ -128,6 +128,11 @@ void MainWindow::updateCellLabels() {
   if (labels != cellNames_->all()) cellNames_->set(labels);
 }
 
+QString MainWindow::codeOfLine(const QString& cell, int line) const {
+  const int at = document_->indexOf(cell);
+  return at < 0 ? QString() : document_->cell(at).source.section(QLatin1Char('\n'), line - 1, line - 1);
+}
+
 void MainWindow::showNotice(SessionNotices::Kind kind, const QString& sentence, bool restart) {
   QList<MessageBar::Choice> choices;
   if (restart) choices << MessageBar::Choice{"Start a new session", [this] { kernel_->restart(); }};

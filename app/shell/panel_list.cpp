@@ -4,6 +4,7 @@
 #include "inspector/panels/tape/tape_panel.h"
 #include "inspector/panels/tensor/tensor_panel.h"
 #include "inspector/panels/why/why_panel.h"
+#include "inspector/panels/vjp/vjp_panel.h"
 #include "plots/plots_panel.h"
 
 namespace tapedeck::app {
@@ -14,6 +15,7 @@ QList<inspector::PanelDescriptor> panelList() {
       inspector::opsPanel(),
       inspector::tensorPanel(),
       inspector::whyPanel(),
+      inspector::vjpPanel(),
       plots::plotsPanel(),
   };
 }

@@ -67,6 +67,8 @@ std::optional<protocol::Reply> Answers::at_once(const protocol::Request& request
                         [](const GetTile&) -> Answer { return std::nullopt; },
                         [](const GetStatistics&) -> Answer { return std::nullopt; },
                         [](const Why&) -> Answer { return std::nullopt; },
+                        [](const GetVjp&) -> Answer { return std::nullopt; },
+                        [](const ExplainElement&) -> Answer { return std::nullopt; },
                         [](const Hello&) -> Answer { return std::nullopt; },
                         [](const Cancel&) -> Answer { return std::nullopt; },
                     },
@@ -112,6 +114,16 @@ Jobs::Work Answers::later(const protocol::Request& request) {
                             return why(ask, cancel, report);
                           });
                         },
+                        [&](const GetVjp& get) {
+                          return job([this, get](const CancelFlag& cancel, const Jobs::Report& report) {
+                            return vjps_.parts(get, finder(cancel, report), &cancel);
+                          });
+                        },
+                        [&](const ExplainElement& explain) {
+                          return job([this, explain](const CancelFlag& cancel, const Jobs::Report& report) {
+                            return vjps_.explain(explain, finder(cancel, report), &cancel);
+                          });
+                        },
                         [](const GetStatus&) { return Jobs::Work(); },
                         [](const GetRecords&) { return Jobs::Work(); },
                         [](const GetSeries&) { return Jobs::Work(); },
@@ -121,6 +133,10 @@ Jobs::Work Answers::later(const protocol::Request& request) {
                         [](const Cancel&) { return Jobs::Work(); },
                     },
                     request);
+}
+
+FindTensor Answers::finder(const CancelFlag& cancel, const Jobs::Report& report) {
+  return [this, &cancel, &report](std::uint64_t tensor) { return find(tensor, cancel, report).value; };
 }
 
 FoundValue Answers::find(std::uint64_t tensor, const CancelFlag& cancel, const Jobs::Report& report) {

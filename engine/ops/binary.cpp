@@ -306,7 +306,7 @@ TAPEDECK_OP(relu_grad_op) = binary_op<Binary::relu_grad, Kind::numeric>(
     {"relu_grad",
      {},
      "The VJP of relu: dy where features > 0, else 0.",
-     "d(dy) = dz where features > 0, else 0",
+     "d(dy) = dz where features > 0, else 0, none for features",
      "dy",
      "features"},
     [](const VjpContext& c) {

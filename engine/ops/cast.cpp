@@ -46,7 +46,7 @@ TAPEDECK_OP(cast_op) = {
           if (!is_floating(c.inputs[0].dtype()) || !is_floating(c.cotangents[0].dtype())) return Tensors(1);
           return one(cast(c.cotangents[0], c.inputs[0].dtype()));
         },
-    .vjp_formula = "dx = cast(dy, dtype of x) between dtypes of real numbers; none from or to other dtypes",
+    .vjp_formula = "dx = cast(dy, dtype of x) between dtypes of real numbers, else none",
     .doc =
         "Converts the values to another dtype, as C does.\n\n"
         "x: any dtype and shape; dtype: what to convert to. Real numbers are cut towards zero; to bool: x ≠ "

@@ -42,7 +42,7 @@ TAPEDECK_OP(cholesky_op) = {
           const Tensor s = matrix_triangular_solve(l, matrix_transpose(left), true, true);
           return one((s + matrix_transpose(s)) * 0.5);
         },
-    .vjp_formula = "dA = ½(S + Sᵀ), S = L⁻ᵀ·Φ(Lᵀ·dL)·L⁻¹, Φ: lower triangle with half of the diagonal",
+    .vjp_formula = "dA = ½(S + Sᵀ), S = L⁻ᵀ·Φ(Lᵀ·dL)·L⁻¹, Φ: the lower triangle, its diagonal halved",
     .doc =
         "Cholesky's decomposition of symmetric positive definite matrices: A = L·Lᵀ.\n\n"
         "input: A, (…, n, n), any floating dtype; only the lower triangle is read.\n"

@@ -203,7 +203,7 @@ TAPEDECK_OP(log_matrix_determinant_op) = {
                      inverse_or_refuse(
                          c, true, "log |det| is −∞ there and has no gradient; matrix_determinant has one"));
         },
-    .vjp_formula = "dA = d(log_abs)·A⁻ᵀ",
+    .vjp_formula = "dA = d(log_abs_determinant)·A⁻ᵀ",
     .doc =
         std::string("Sign and logarithm of the determinant, det = sign·e^log_abs, where the determinant "
                     "itself might overflow.\n\ninput: (…, n, n), ") +

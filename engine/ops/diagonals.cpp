@@ -276,7 +276,7 @@ TAPEDECK_OP(matrix_set_diag_op) = {
           if (c.wanted[1]) gradients[1] = matrix_diag_part(c.cotangents[0], d);
           return gradients;
         },
-    .vjp_formula = "d(input) = dy with 0 on the diagonals, d(diagonal) = the diagonals of dy",
+    .vjp_formula = "d(input) = dy, but 0 on the diagonals, d(diagonal) = the diagonals of dy",
     .doc = std::string("Matrices with some diagonals replaced.\n\ninput: (…, rows, columns), any dtype; "
                        "diagonal: the same dtype, (…, length) for one, (…, diagonals, longest length) for "
                        "several; ") +

@@ -290,7 +290,7 @@ TAPEDECK_OP(einsum_op) = {
     .shape_rule = einsum_shape,
     .forward = einsum_forward,
     .vjp = einsum_vjp,
-    .vjp_formula = "d(input) = einsum(dy, the other inputs -> the input's axes)",
+    .vjp_formula = "dxᵢ = einsum(dy, the other inputs -> the axes of xᵢ)",
     .doc =
         "Products of tensors, summed over axes: \"ij,jk->ik\" is Σⱼ a[i, j]·b[j, k].\n\n"
         "inputs: any numeric dtype, one for all; equation: a letter for each axis of "

@@ -60,8 +60,8 @@ TAPEDECK_OP(random_gamma_grad_op) = {
     .forward = slope_forward,
     .vjp = slope_vjp,
     .vjp_formula =
-        "d(alpha) = dy·random_gamma_grad(order + 1), d(sample) = dy·(ψ(α) − ln x − s·((α − 1)/x − 1)), "
-        "differentiated order times",
+        "with x sample: d(alpha) = dy·random_gamma_grad(alpha, x, order + 1), "
+        "dx = dy·(ψ(alpha) − ln x − y·((alpha − 1)/x − 1)), differentiated order times",
     .doc =
         "How a gamma distributed number moves with the distribution's shape parameter: the implicit "
         "derivative "

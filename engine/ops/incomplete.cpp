@@ -160,7 +160,7 @@ TAPEDECK_OP(gamma_density_op) = {
                 return c.cotangents[0] * where(is_start, at_zero, f * (xdivy(a - 1.0, x) - 1.0));
               });
         },
-    .vjp_formula = "da = dy·f·(ln x − ψ(a)), dx = dy·f·((a − 1)/x − 1)",
+    .vjp_formula = "da = dy·y·(ln x − ψ(a)), dx = dy·y·((a − 1)/x − 1)",
     .doc =
         "The gamma distribution's density of rate 1: f = xᵃ⁻¹·e⁻ˣ / Γ(a), with all its digits where a is "
         "large.\n\n"
@@ -200,7 +200,7 @@ TAPEDECK_OP(beta_density_op) = {
           gradients[2] = unbroadcast(c.cotangents[0] * slope, x.shape());
           return gradients;
         },
-    .vjp_formula = "none for a and b, dx = dy·f·((a − 1)/x − (b − 1)/(1 − x))",
+    .vjp_formula = "none for a and b, dx = dy·y·((a − 1)/x − (b − 1)/(1 − x))",
     .doc =
         "The beta distribution's density: f = xᵃ⁻¹·(1 − x)ᵇ⁻¹ / B(a, b), with all its digits where a or b is "
         "large.\n\n"

@@ -143,7 +143,7 @@ TAPEDECK_OP(matrix_solve_op) = {
           const Tensor rhs_gradient = matrix_solve(c.inputs[0], c.cotangents[0], !adjoint);
           return solve_gradients(c, rhs_gradient, adjoint, [](const Tensor& g) { return g; });
         },
-    .vjp_formula = "dB = A⁻ᵀ·dX, dA = −dB·Xᵀ",
+    .vjp_formula = "with A matrix, B rhs: dB = A⁻ᵀ·dX, dA = −dB·Xᵀ",
     .doc =
         std::string("Solves systems of equations: A·X = B, by LU with partial pivoting.\n\nmatrix: A, (…, n, "
                     "n); rhs: B, (…, n, m); ") +
@@ -182,7 +182,7 @@ TAPEDECK_OP(matrix_triangular_solve_op) = {
             return lower ? matrix_band_part(g, -1, 0) : matrix_band_part(g, 0, -1);
           });
         },
-    .vjp_formula = "dB = A⁻ᵀ·dX, dA = −(the triangle of dB·Xᵀ)",
+    .vjp_formula = "with A matrix, B rhs: dB = A⁻ᵀ·dX, dA = −(the triangle of dB·Xᵀ)",
     .doc =
         std::string("Solves systems of equations with triangular matrices: A·X = B.\n\nmatrix: A, (…, n, n), "
                     "of which only one triangle is read; rhs: B, (…, n, m); ") +

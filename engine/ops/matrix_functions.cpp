@@ -119,7 +119,7 @@ TAPEDECK_OP(matrix_square_root_op) = {
               });
         },
     .vjp = square_root_vjp,
-    .vjp_formula = "Xᵀ·dA + dA·Xᵀ = dX, solved for dA",
+    .vjp_formula = "dA = the solution of Xᵀ·dA + dA·Xᵀ = dX",
     .doc =
         "The square root of matrices: X·X = A, with eigenvalues in the right half-plane, by Schur's form "
         "(Higham 1987, Linear Algebra and its Applications 88/89).\n\n"

@@ -9,8 +9,16 @@ constinit std::atomic<Observer*> observer{nullptr};
 }
 
 Observer* current_observer() {
-  if (detail::thread_state.quiet != 0) return nullptr;
+  if (detail::thread_state.quiet != 0 || detail::thread_state.unobserved != 0) return nullptr;
   return detail::observer.load(std::memory_order_acquire);
+}
+
+UnobservedScope::UnobservedScope() : quiet_(std::exchange(detail::thread_state.quiet, 0)) {
+  ++detail::thread_state.unobserved;
+}
+UnobservedScope::~UnobservedScope() {
+  --detail::thread_state.unobserved;
+  detail::thread_state.quiet = quiet_;
 }
 
 QuietScope::QuietScope() {

@@ -30,6 +30,7 @@ struct Event {
   bool custom_gradient = false;  ///< vjp: the user wrote it
   /// playback: ids of what gradients are asked for, a variable's present value for the variable.
   std::span<const std::uint64_t> sources = {};
+  std::span<const bool> wanted;  ///< vjp: which inputs' gradients somebody waits for
 };
 
 /// All functions are called on the thread that runs the op, from several threads at once.
@@ -64,6 +65,18 @@ inline void set_observer(Observer* observer) {
 }
 /// The observer of this thread: nullptr also where a QuietScope is open.
 Observer* current_observer();
+
+/// While it lives, ops of this thread are not observed, but taped, even where a QuietScope is open around it:
+/// derivatives of what was recorded.
+class UnobservedScope {
+ public:
+  UnobservedScope();
+  ~UnobservedScope();
+  UnobservedScope(const UnobservedScope&) = delete;
+
+ private:
+  std::uint32_t quiet_;
+};
 
 /// While it lives, ops of this thread are neither observed nor taped (replay, statistics).
 class QuietScope {

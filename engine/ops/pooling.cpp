@@ -126,7 +126,7 @@ TAPEDECK_OP(max_pool_op) = {
         [](const VjpContext& c) {
           return one(run_max_pool_grad(c.inputs[0], c.cotangents[0], c.attributes));
         },
-    .vjp_formula = "dx: each window's dy at its first largest value",
+    .vjp_formula = "dx = each window's dy at its first largest value",
     .doc =
         "The largest value of each window of images, channel by channel; a NaN counts as largest.\n\n"
         "input: four axes, as data_format says; any numeric dtype; " +
@@ -174,7 +174,7 @@ TAPEDECK_OP(max_pool_grad_grad_op) = {
           if (c.wanted[1]) gradients[1] = run_max_pool_grad(c.inputs[0], c.cotangents[0], c.attributes);
           return gradients;
         },
-    .vjp_formula = "d(grad): each window's dy at its first largest value",
+    .vjp_formula = "d(grad) = each window's dy at its first largest value",
     .doc =
         "Picks from grad what stands at each window's first largest value of orig_input: the gradient of "
         "max_pool_grad.\n\norig_input, grad: images of one shape; any numeric dtype, both "
@@ -223,7 +223,7 @@ TAPEDECK_OP(avg_pool_op) = {
         [](const VjpContext& c) {
           return one(run_avg_pool_grad(c.cotangents[0], c.inputs[0].shape(), c.attributes));
         },
-    .vjp_formula = "dx = Σ dy / n over the windows that hold x",
+    .vjp_formula = "dx = Σ dy / n over the windows that hold x, n: the elements of a window",
     .doc =
         "The mean of each window of images, channel by channel; padding does not count.\n\n"
         "input: four axes, as data_format says; any floating dtype; " +

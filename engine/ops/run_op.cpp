@@ -140,7 +140,7 @@ Tensors run_op(const OpDef& op, std::span<const Tensor> inputs, const Attributes
   Observer* observer = detail::observer.load(std::memory_order_acquire);
   if ((observer == nullptr && thread.recording == 0) || thread.quiet != 0) [[likely]]
     return compute(context);
-  return run_attended(context, observer);
+  return run_attended(context, thread.unobserved == 0 ? observer : nullptr);
 }
 
 Tensor run_op1(const OpDef& op, std::span<const Tensor> inputs, const Attributes& attributes) {

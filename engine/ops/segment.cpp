@@ -194,7 +194,7 @@ TAPEDECK_OP(unsorted_segment_prod_op) = segment_row(
     "prod",
     "Multiplies slices that have the same number: y[s] = Π data[i] over the i with segment_ids[i] = s; 1 "
     "where there is none.",
-    "d(data)[i] = dy[s]·Π data[j] over the other j with s", segment_forward<Segment::prod>, prod_vjp);
+    "d(data)[i] = dy[s]·Π data[j] over the other j of segment s", segment_forward<Segment::prod>, prod_vjp);
 Tensor unsorted_segment_prod(const Tensor& data, const Tensor& segment_ids, std::int64_t num_segments) {
   return run_op1(unsorted_segment_prod_op, {data, segment_ids}, {num_segments});
 }

@@ -126,7 +126,8 @@ OpDef extreme_row(const std::string& verb, const std::string& comparative) {
                             "A tensor whose slices become the " + comparative +
                                 " of what they are and of the updates of their coordinates; NaN where one is "
                                 "among them.",
-                            "where an element equals the result dy divided by the number of such, else 0",
+                            "d(tensor) = dy where tensor = y, else 0, d(updates) = gather_nd(dy, indices) where updates = "
+                            "gather_nd(y, indices), else 0; both divided by the number of such",
                             tensor_scatter_shape<Kind::numeric>, extreme_forward<op>, extreme_vjp);
 }
 
@@ -136,7 +137,7 @@ TAPEDECK_OP(tensor_scatter_nd_update_op) = tensor_scatter_row(
     "update", Kind::any,
     "A tensor with slices replaced, by coordinates. Of several updates of one place the last one stays, and "
     "has the gradient.",
-    "d(tensor) = dy with zeros at indices, d(updates) = gather_nd(dy, indices), 0 for what an update "
+    "d(tensor) = dy, but 0 at indices, d(updates) = gather_nd(dy, indices), 0 for what an update "
     "replaced",
     tensor_scatter_shape<Kind::any>, update_forward, [](const VjpContext& c) {
       Tensors gradients(3);

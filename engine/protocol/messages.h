@@ -6,13 +6,14 @@
 
 #include "engine/protocol/replies.h"
 #include "engine/protocol/requests.h"
+#include "engine/protocol/vjp.h"
 #include "engine/protocol/why.h"
 
 namespace tapedeck::protocol {
 
 using Request = std::variant<Hello, GetStatus, GetRecords, GetTape, GetTile, GetStatistics, SetGate,
-                             SetOptions, Pin, GetSeries, FindRecords, Why, Cancel>;
+                             SetOptions, Pin, GetSeries, FindRecords, Why, GetVjp, ExplainElement, Cancel>;
 using Reply = std::variant<Welcome, Refused, Status, Records, TapeRecords, Tile, Statistics, Series,
-                           FoundRecords, Because, Progress, Failure>;
+                           FoundRecords, Because, VjpParts, ElementTerms, Progress, Failure>;
 
 }  // namespace tapedeck::protocol

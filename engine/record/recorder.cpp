@@ -198,6 +198,7 @@ std::uint64_t Recorder::begin(const Event& event) {
 void Recorder::ask_gate(Thread& thread, const Event& event, std::uint32_t number, std::uint32_t enclosing,
                         std::uint32_t location) {
   if (!event.outputs.empty()) trace_.set_pending_outputs(number, event.outputs);
+  if (!event.wanted.empty()) trace_.set_pending_wanted(number, event.wanted);
   const std::int64_t before = now();
   try {
     gate_.pass({number, location, enclosing});

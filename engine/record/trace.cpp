@@ -241,7 +241,13 @@ void Trace::set_state(std::uint32_t number, RecordState state) {
 void Trace::set_pending_outputs(std::uint32_t number, std::span<const TensorSpec> specs) {
   if (number > newest_possible) return;
   const std::lock_guard lock(rare_mutex_);
-  pending_[number] = TensorSpecs(specs.begin(), specs.end());
+  pending_[number].outputs = TensorSpecs(specs.begin(), specs.end());
+}
+
+void Trace::set_pending_wanted(std::uint32_t number, std::span<const bool> wanted) {
+  if (number > newest_possible) return;
+  const std::lock_guard lock(rare_mutex_);
+  pending_[number].wanted.assign(wanted.begin(), wanted.end());
 }
 
 void Trace::end(std::uint32_t number, std::span<const Tensor> outputs, const char* error, std::int64_t now,
@@ -288,6 +294,7 @@ bool Trace::read(std::uint32_t number, RecordView& view) const {
   view.inputs.assign(slot.input_ids(), slot.input_ids() + slot.inputs);
   view.outputs.clear();
   view.pending_outputs.clear();
+  view.pending_wanted.clear();
   view.error.clear();
   view.duration_ns = 0;
   if (view.state == RecordState::done || view.state == RecordState::failed) {
@@ -299,8 +306,11 @@ bool Trace::read(std::uint32_t number, RecordView& view) const {
     view.error = found->second;
   else if (view.state == RecordState::failed)
     view.error = "(the text of this error had to go: there were too many)";
-  if (const auto found = pending_.find(number); view.state == RecordState::pending && found != pending_.end())
-    view.pending_outputs = found->second;
+  if (const auto found = pending_.find(number);
+      view.state == RecordState::pending && found != pending_.end()) {
+    view.pending_outputs = found->second.outputs;
+    view.pending_wanted = found->second.wanted;
+  }
   return true;
 }
 

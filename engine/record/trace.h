@@ -52,7 +52,8 @@ struct RecordView {
   RecordState state = RecordState::pending;
   std::int64_t start_ns = 0, duration_ns = 0;
   TensorIds inputs, outputs;
-  TensorSpecs pending_outputs;  ///< at the gate: what will come out
+  TensorSpecs pending_outputs;       ///< at the gate: what will come out
+  std::vector<bool> pending_wanted;  ///< a VJP at the gate: which inputs' gradients somebody waits for
   std::string error;
   std::string name() const;  ///< the op's, or the function's
 };
@@ -81,6 +82,7 @@ class Trace {
   std::uint32_t begin(RecordHead&& head, std::span<const Tensor> inputs, RecordState state);
   void set_state(std::uint32_t number, RecordState state);
   void set_pending_outputs(std::uint32_t number, std::span<const TensorSpec> specs);
+  void set_pending_wanted(std::uint32_t number, std::span<const bool> wanted);
   /// `error`: nullptr, or what went wrong. `now` and `waited`: ticks; time at the gate is no part of the
   /// duration.
   void end(std::uint32_t number, std::span<const Tensor> outputs, const char* error, std::int64_t now,
@@ -137,7 +139,11 @@ class Trace {
   mutable std::shared_mutex reclaim_;  ///< held by readers; alone by who forgets a chunk
   mutable std::mutex rare_mutex_;      ///< guards what follows
   std::map<std::uint32_t, std::string> errors_;
-  std::unordered_map<std::uint32_t, TensorSpecs> pending_;
+  struct Pending {
+    TensorSpecs outputs;
+    std::vector<bool> wanted;
+  };
+  std::unordered_map<std::uint32_t, Pending> pending_;
 };
 
 /// Number of a name, and back.

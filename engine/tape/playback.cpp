@@ -203,6 +203,7 @@ Tensors Playback::vjp(const Node& node, std::span<const Tensor> cotangents,
   event.forward_record = node.record;
   event.tape = tape_.id;
   event.custom_gradient = node.custom != nullptr;
+  event.wanted = wanted;
   return observed(current_observer(), event, [&](std::uint64_t) {
     Tensors gradients =
         node.custom

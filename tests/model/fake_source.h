@@ -108,7 +108,9 @@ class FakeSource : public inspector::Source {
       return series;
     }
     if (std::holds_alternative<protocol::GetTile>(message) ||
-        std::holds_alternative<protocol::GetStatistics>(message)) {
+        std::holds_alternative<protocol::GetStatistics>(message) ||
+        std::holds_alternative<protocol::GetVjp>(message) ||
+        std::holds_alternative<protocol::ExplainElement>(message)) {
       if (tensors) return tensors(message);
       return protocol::Failure{"There is no such tensor.", "no_such_tensor"};
     }

@@ -1,0 +1,123 @@
+// Messages about one VJP: what went into its formula, and what came out.
+#pragma once
+
+#include "engine/protocol/record.h"
+
+namespace tapedeck::protocol {
+
+/// The VJP that `record` is, runs in, or adds a contribution of; or the last one of the op `record`. Answer:
+/// VjpParts.
+struct GetVjp {
+  std::uint64_t record = 0;
+  static constexpr const char* type = "get_vjp";
+  static constexpr auto fields() { return std::tuple(field("record", &GetVjp::record)); }
+};
+
+enum class VjpRole : std::uint8_t { cotangent, input, output, attribute, count };
+constexpr auto names(VjpRole) {
+  return std::array<std::string_view, 5>{"cotangent", "input", "output", "attribute", "count"};
+}
+
+/// What a symbol of the formula stands for.
+struct VjpSymbol {
+  VjpRole role = VjpRole::input;
+  std::string symbol;       ///< "A"; of a cotangent what it is the gradient of, "C" for dC; may be empty
+  std::uint32_t index = 0;  ///< which output, input or attribute of the forward op
+  TensorInfo tensor;        ///< cotangent, input, output; id 0: no gradient reached that output
+  std::string text;         ///< attribute, count: the value
+  static constexpr auto fields() {
+    return std::tuple(field("role", &VjpSymbol::role), field("symbol", &VjpSymbol::symbol),
+                      field("index", &VjpSymbol::index), field("tensor", &VjpSymbol::tensor),
+                      field("text", &VjpSymbol::text));
+  }
+};
+
+/// The gradient that goes to one input of the forward op, and the sum that it is added to.
+struct VjpContribution {
+  std::uint32_t input = 0;
+  std::string symbol;     ///< what it is the gradient of, "A" for dA; may be empty
+  bool foreseen = false;  ///< the VJP has not run: this is what will come out
+  TensorInfo target;      ///< the input
+  TensorInfo before;      ///< the sum so far; id 0: it is the first
+  TensorInfo contribution;
+  TensorInfo after;  ///< id 0: not there yet
+  static constexpr auto fields() {
+    return std::tuple(field("input", &VjpContribution::input), field("symbol", &VjpContribution::symbol),
+                      field("foreseen", &VjpContribution::foreseen),
+                      field("target", &VjpContribution::target), field("before", &VjpContribution::before),
+                      field("contribution", &VjpContribution::contribution),
+                      field("after", &VjpContribution::after));
+  }
+};
+
+/// All of it but the values, which GetTile and GetStatistics bring. Tensors that are foreseen can be had for
+/// a while, too.
+struct VjpParts {
+  std::uint64_t asked = 0;         ///< the request's record
+  Record vjp;                      ///< number 0: the op has not been played back
+  Record forward;                  ///< number 0: there is no VJP here
+  std::vector<std::string> names;  ///< words of the formula that are symbols
+  std::vector<VjpSymbol> symbols;
+  std::vector<VjpContribution> contributions;
+  std::vector<Record> inside;  ///< of a custom gradient: what ran in it, at most 200
+  std::uint64_t inside_total = 0;
+  std::string problem;  ///< why the contributions cannot be foreseen; else empty
+  static constexpr const char* type = "vjp_parts";
+  static constexpr auto fields() {
+    return std::tuple(field("asked", &VjpParts::asked), field("vjp", &VjpParts::vjp),
+                      field("forward", &VjpParts::forward), field("names", &VjpParts::names),
+                      field("symbols", &VjpParts::symbols), field("contributions", &VjpParts::contributions),
+                      field("inside", &VjpParts::inside), field("inside_total", &VjpParts::inside_total),
+                      field("problem", &VjpParts::problem));
+  }
+};
+
+/// What one element of a contribution is made of. Answer: ElementTerms.
+struct ExplainElement {
+  std::uint64_t record = 0;   ///< the VJP's
+  std::uint32_t input = 0;    ///< whose contribution
+  std::uint64_t element = 0;  ///< in row-major order
+  std::uint32_t terms = 12;   ///< the largest ones, at most 1000
+  static constexpr const char* type = "explain_element";
+  static constexpr auto fields() {
+    return std::tuple(field("record", &ExplainElement::record), field("input", &ExplainElement::input),
+                      field("element", &ExplainElement::element), field("terms", &ExplainElement::terms));
+  }
+};
+
+/// One product of the sum: an element of a cotangent, times the derivative that goes with it.
+struct ElementTerm {
+  std::string expression;  ///< "dC[2,7]·B[7,3]"
+  std::string numbers;     ///< "0.5·(−1.25)"
+  double value = 0;
+  std::uint32_t output = 0;   ///< whose cotangent
+  std::uint64_t element = 0;  ///< of that, in row-major order
+  static constexpr auto fields() {
+    return std::tuple(field("expression", &ElementTerm::expression), field("numbers", &ElementTerm::numbers),
+                      field("value", &ElementTerm::value), field("output", &ElementTerm::output),
+                      field("element", &ElementTerm::element));
+  }
+};
+
+struct ElementTerms {
+  std::uint64_t record = 0;
+  std::uint32_t input = 0;
+  std::uint64_t element = 0;
+  std::string formula;  ///< "dA[2,3] = Σₖ dC[2,k]·B[3,k]"
+  std::vector<std::string> names;
+  double value = 0;                ///< the element itself
+  std::vector<ElementTerm> terms;  ///< largest first, without zeros
+  std::uint64_t total = 0;         ///< how many terms there are that are not zero
+  double rest = 0;                 ///< the sum of those that are not here
+  std::string remark;              ///< where the sum is not the whole truth
+  static constexpr const char* type = "element_terms";
+  static constexpr auto fields() {
+    return std::tuple(field("record", &ElementTerms::record), field("input", &ElementTerms::input),
+                      field("element", &ElementTerms::element), field("formula", &ElementTerms::formula),
+                      field("names", &ElementTerms::names), field("value", &ElementTerms::value),
+                      field("terms", &ElementTerms::terms), field("total", &ElementTerms::total),
+                      field("rest", &ElementTerms::rest), field("remark", &ElementTerms::remark));
+  }
+};
+
+}  // namespace tapedeck::protocol

@@ -1,0 +1,377 @@
+#include "inspector/panels/vjp/vjp_layout.h"
+
+#include <QFontMetricsF>
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+
+#include "inspector/model/format.h"
+#include "inspector/model/notation.h"
+
+namespace tapedeck::inspector {
+
+namespace {
+
+using protocol::FormulaNode;
+using protocol::VjpRole;
+
+constexpr double margin = 10, gap = 5, picture_height = 72, picture_width = 150, smallest_picture = 18;
+constexpr double formula_growth = 1.2;
+constexpr int digits = 4;
+
+QString text(const std::string& utf8) {
+  return QString::fromStdString(utf8);
+}
+
+QString number(double value) {
+  const double values[] = {value};
+  return Notation::of(values, digits).text(value).replace(QLatin1Char('-'), QChar(0x2212));
+}
+
+FormulaNode symbolNode(const std::string& name, bool gradient) {
+  FormulaNode node;
+  node.kind = gradient ? FormulaNode::Kind::gradient : FormulaNode::Kind::symbol;
+  node.text = name;
+  return node;
+}
+
+QString gradientText(const std::string& name) {
+  return name.size() <= 1 ? QStringLiteral("d") + text(name) : QStringLiteral("d(%1)").arg(text(name));
+}
+
+std::pair<std::int64_t, std::int64_t> matrixOf(const protocol::TensorInfo& info) {
+  if (info.shape.empty()) return {1, 1};
+  const std::int64_t count = elementCount(info.shape), columns = info.shape.back();
+  return {columns > 0 ? count / columns : 0, columns};
+}
+
+class Builder {
+ public:
+  Builder(const VjpModel& model, const CellNames* cells, const QFont& font, double width)
+      : model_(model),
+        parts_(model.parts()),
+        cells_(cells),
+        font_(font),
+        metrics_(font),
+        width_(width),
+        y_(margin * 0.6) {}
+
+  VjpLayout build() {
+    if (!model_.problem().isEmpty()) paragraph(model_.problem(), SheetTone::faint);
+    if (parts_.forward.number) {
+      formula();
+      into();
+      outOf();
+      inside();
+    }
+    layout_.height = y_ + margin;
+    return std::move(layout_);
+  }
+
+ private:
+  double line() const { return metrics_.height() + 3; }
+  double room() const { return width_ - 2 * margin; }
+
+  void addText(const QString& words, SheetTone tone, double x, double width) {
+    layout_.texts.push_back({QRectF(x, y_, width, line()), words, tone});
+  }
+
+  void paragraph(const QString& words, SheetTone tone) {
+    const QRectF all =
+        metrics_.boundingRect(QRectF(0, 0, room(), 10000), Qt::TextWordWrap | Qt::AlignLeft, words);
+    layout_.texts.push_back({QRectF(margin, y_, room(), all.height() + 2), words, tone});
+    y_ += all.height() + gap;
+  }
+
+  void heading(const QString& words) {
+    y_ += gap;
+    addText(words, SheetTone::heading, margin, room());
+    y_ += line();
+  }
+
+  QFont formulaFont() const {
+    QFont font = font_;
+    if (font.pixelSize() > 0)
+      font.setPixelSize(qRound(font.pixelSize() * formula_growth));
+    else
+      font.setPointSizeF(font.pointSizeF() * formula_growth);
+    return font;
+  }
+
+  void addLines(std::vector<FormulaBox> lines, const QString& words, double x) {
+    for (FormulaBox& box : lines) {
+      layout_.formulas.push_back({QPointF(x, y_ + box.ascent), box, words});
+      y_ += box.height() + 2;
+    }
+    y_ += 2;
+  }
+
+  void formula() {
+    const std::string& source = parts_.forward.vjp_formula;
+    if (parts_.forward.kind == protocol::RecordKind::custom) {
+      paragraph(QObject::tr("A gradient that the notebook's author wrote."), SheetTone::plain);
+      return;
+    }
+    if (source == "none" || source.empty()) {
+      paragraph(QObject::tr("This op has no gradient."), SheetTone::faint);
+      return;
+    }
+    try {
+      addLines(formulaLines(protocol::parse_formula(source, parts_.names), formulaFont(), room()),
+               text(source), margin);
+    } catch (const protocol::FormulaError&) {  // from a session of another make
+      paragraph(text(source), SheetTone::plain);
+    }
+  }
+
+  void into() {
+    heading(QObject::tr("Goes in"));
+    for (const protocol::VjpSymbol& symbol : parts_.symbols) {
+      const bool gradient = symbol.role == VjpRole::cotangent;
+      if (symbol.role == VjpRole::attribute || symbol.role == VjpRole::count) {
+        addText(QStringLiteral("%1 = %2").arg(text(symbol.symbol), text(symbol.text)), SheetTone::plain,
+                margin, room());
+        y_ += line();
+        continue;
+      }
+      const QString place = gradient                        ? QObject::tr("cotangent")
+                            : symbol.role == VjpRole::input ? QObject::tr("input %1").arg(symbol.index)
+                                                            : QObject::tr("output %1").arg(symbol.index);
+      if (symbol.symbol.empty())
+        tensorRow({}, place, symbol.tensor, -1, place);
+      else
+        tensorRow(formulaBox(symbolNode(symbol.symbol, gradient), font_),
+                  gradient ? gradientText(symbol.symbol) : text(symbol.symbol), symbol.tensor, -1, place);
+    }
+    if (!parts_.vjp.number)
+      paragraph(QObject::tr("No playback has come to this op yet: there is no cotangent."), SheetTone::faint);
+  }
+
+  /// Name, shape, and the figures that values are told apart by.
+  QString about(const protocol::TensorInfo& info, const QString& place) const {
+    QStringList words{place};
+    if (!info.name.empty()) words << text(info.name);
+    words << shapeText(info.shape) << text(info.dtype);
+    return words.join(QStringLiteral(" · "));
+  }
+
+  static QString figures(const VjpValue& value) {
+    QStringList words;
+    if (value.norm) {
+      words << QObject::tr("norm %1").arg(number(*value.norm));
+      words << QStringLiteral("%1 … %2").arg(number(*value.minimum), number(*value.maximum));
+    }
+    if (value.odd) words << QObject::tr("%1 NaN or Inf").arg(countText(value.odd));
+    return words.join(QStringLiteral(" · "));
+  }
+
+  void tensorRow(const FormulaBox& label, const QString& name, const protocol::TensorInfo& info,
+                 int contribution, const QString& place) {
+    SheetRow row;
+    row.info = info;
+    row.contribution = contribution;
+    const double top = y_;
+    double x = margin;
+    if (label.width > 0) {
+      layout_.formulas.push_back({QPointF(x, y_ + metrics_.ascent() + 1), label, name});
+      x += std::max(label.width, 1.6 * metrics_.height()) + 6;
+    }
+    if (info.id == 0) {
+      addText(QObject::tr("%1 · none").arg(place), SheetTone::faint, x, width_ - margin - x);
+      y_ += line() + 2;
+      return;
+    }
+    const VjpValue* value = model_.value(info.id);
+    const QString words = about(info, place);
+    row.spoken = QStringLiteral("%1, %2").arg(name, words);
+    addText(words, SheetTone::faint, x, width_ - margin - x);
+    y_ += line();
+    if (value && !value->problem.isEmpty()) {
+      paragraph(value->problem, SheetTone::error);
+    } else if (value && value->tile && !value->tile->values.empty()) {
+      addGrid(*value, row);
+      if (elementCount(info.shape) != 1 || value->odd) {
+        const QString more = figures(*value);
+        row.spoken += QStringLiteral(", ") + more;
+        addText(more, SheetTone::faint, margin + 4, room() - 4);
+        y_ += line();
+      } else {
+        row.spoken += QStringLiteral(", ") + number(value->tile->values[0]);
+      }
+    } else {
+      y_ += line();
+    }
+    row.rect = QRectF(margin - 5, top - 1, room() + 10, y_ - top + 1);
+    y_ += 3;
+    layout_.rows.push_back(std::move(row));
+  }
+
+  void addGrid(const VjpValue& value, SheetRow& row) {
+    SheetGrid grid;
+    grid.tensor = value.info.id;
+    std::tie(grid.rows, grid.columns) = matrixOf(value.info);
+    const double left = margin + 4;
+    grid.format = NumberFormat::choose(value.tile->values, value.tile->dtype, digits);
+    const double cell = (grid.format.widest(value.tile->values) + 1.2) * metrics_.horizontalAdvance('0');
+    grid.numbers = value.small && cell * static_cast<double>(grid.columns) <= room() - 4;
+    if (grid.numbers) {
+      grid.rect = QRectF(left, y_, cell * static_cast<double>(grid.columns),
+                         (metrics_.height() + 2) * static_cast<double>(grid.rows));
+    } else {
+      const double rows = static_cast<double>(grid.rows), columns = static_cast<double>(grid.columns);
+      const double wide = std::min(picture_width * metrics_.height() / 16, room() - 4);
+      const double scale = std::min(wide / columns, picture_height * metrics_.height() / 16 / rows);
+      grid.rect = QRectF(left, y_, std::clamp(columns * scale, smallest_picture, wide),
+                         std::max(rows * scale, smallest_picture));
+    }
+    y_ += grid.rect.height() + 2;
+    row.grid = grid;
+  }
+
+  void outOf() {
+    if (!parts_.vjp.number) return;
+    const bool foreseen = parts_.vjp.state == protocol::RecordState::pending;
+    heading(foreseen ? QObject::tr("Will come out") : QObject::tr("Comes out"));
+    if (!parts_.problem.empty()) paragraph(text(parts_.problem), SheetTone::faint);
+    int place = 0;
+    for (const protocol::VjpContribution& contribution : parts_.contributions)
+      contributionRows(contribution, place++);
+  }
+
+  void contributionRows(const protocol::VjpContribution& contribution, int place) {
+    const QString where = QObject::tr("for input %1").arg(contribution.input);
+    if (!contribution.contribution.id) {
+      if (parts_.problem.empty()) paragraph(QObject::tr("%1: not there yet").arg(where), SheetTone::faint);
+      return;
+    }
+    const QString name = gradientText(contribution.symbol);
+    if (contribution.symbol.empty())
+      tensorRow({}, where, contribution.contribution, place, where);
+    else
+      tensorRow(formulaBox(symbolNode(contribution.symbol, true), font_), name, contribution.contribution,
+                place, where);
+    if (model_.element() && model_.element()->contribution == place) terms();
+    if (!contribution.before.id) {
+      addText(QObject::tr("the first one: the sum of this gradient is it"), SheetTone::faint, margin + 4,
+              room());
+      y_ += line() + gap;
+      return;
+    }
+    const QString before = QObject::tr("sum before"), after = QObject::tr("sum after");
+    tensorRow({}, before, contribution.before, -1, before);
+    if (contribution.after.id) tensorRow({}, after, contribution.after, -1, after);
+    y_ += gap;
+  }
+
+  void addExpression(const std::string& words, const std::vector<std::string>& names, double x) {
+    try {
+      addLines(expressionLines(protocol::parse_expression(words, names), font_, width_ - margin - x),
+               text(words), x);
+    } catch (const protocol::FormulaError&) {
+      layout_.texts.push_back({QRectF(x, y_, room(), line()), text(words), SheetTone::plain});
+      y_ += line();
+    }
+  }
+
+  void terms() {
+    const double x = margin + 14;
+    if (!model_.termsProblem().isEmpty()) paragraph(model_.termsProblem(), SheetTone::faint);
+    const protocol::ElementTerms* terms = model_.terms();
+    if (!terms) return;
+    y_ += 2;
+    addExpression(terms->formula + " = " + number(terms->value).toStdString(), terms->names, x);
+    double all = std::abs(terms->rest);
+    for (const protocol::ElementTerm& term : terms->terms) all += std::abs(term.value);
+    for (const protocol::ElementTerm& term : terms->terms) {
+      const double top = y_;
+      addExpression(term.expression + " = " + term.numbers + " = " + number(term.value).toStdString(),
+                    terms->names, x + 12);
+      const double share = all > 0 && std::isfinite(all) ? std::abs(term.value) / all : 0;
+      layout_.bars.push_back({QRectF(x, top + 2, 7, y_ - top - 6), share, term.value < 0});
+    }
+    if (terms->total > terms->terms.size()) {
+      addText(QObject::tr("and %1 more, together %2")
+                  .arg(countText(terms->total - terms->terms.size()), number(terms->rest)),
+              SheetTone::faint, x + 12, room());
+      y_ += line();
+    }
+    if (!terms->remark.empty()) paragraph(text(terms->remark), SheetTone::faint);
+    y_ += gap;
+  }
+
+  void inside() {
+    if (!parts_.vjp.custom_gradient) return;
+    heading(QObject::tr("What ran in it"));
+    if (parts_.inside.empty()) paragraph(QObject::tr("Nothing yet: a step goes into it."), SheetTone::faint);
+    const protocol::Record* before = nullptr;
+    for (const protocol::Record& record : parts_.inside) {
+      if (!before || before->cell != record.cell || before->line != record.line) codeLine(record);
+      before = &record;
+      SheetRow row;
+      row.record = record.number;
+      row.rect = QRectF(margin - 5, y_ - 1, room() + 10, line() + 2);
+      row.spoken = insideText(record);
+      addText(row.spoken, record.number == model_.session()->cursor() ? SheetTone::heading : SheetTone::plain,
+              margin + 14, room() - 14);
+      y_ += line() + 2;
+      layout_.rows.push_back(std::move(row));
+    }
+    if (parts_.inside_total > parts_.inside.size()) {
+      addText(QObject::tr("and %1 more").arg(countText(parts_.inside_total - parts_.inside.size())),
+              SheetTone::faint, margin, room());
+      y_ += line();
+    }
+  }
+
+  /// The line that ran, as the cell has it.
+  void codeLine(const protocol::Record& record) {
+    if (!cells_ || !record.line || record.cell.empty()) return;
+    const QString code = cells_->code(text(record.cell), static_cast<int>(record.line));
+    if (code.isEmpty()) return;
+    y_ += 2;
+    addText(QStringLiteral("%1   %2").arg(record.line).arg(code), SheetTone::code, margin, room());
+    y_ += line();
+  }
+
+  QString insideText(const protocol::Record& record) const {
+    QStringList words{QObject::tr("%1 %2").arg(countText(record.number), text(record.op))};
+    if (record.line) words << QObject::tr("line %1").arg(record.line);
+    if (record.state == protocol::RecordState::pending) words << QObject::tr("next");
+    if (!record.outputs.empty() && !record.outputs[0].preview.empty())
+      words << QStringLiteral("= ") + text(record.outputs[0].preview);
+    return words.join(QStringLiteral(" · "));
+  }
+
+  const VjpModel& model_;
+  const protocol::VjpParts& parts_;
+  const CellNames* cells_;
+  const QFont font_;
+  const QFontMetricsF metrics_;
+  const double width_;
+  double y_;
+  VjpLayout layout_;
+};
+
+}  // namespace
+
+QRectF SheetGrid::cell(qint64 element) const {
+  if (rows <= 0 || columns <= 0) return {};
+  const double width = rect.width() / static_cast<double>(columns),
+               height = rect.height() / static_cast<double>(rows);
+  return {rect.left() + width * static_cast<double>(element % columns),
+          rect.top() + height * static_cast<double>(element / columns), width, height};
+}
+
+qint64 SheetGrid::elementAt(QPointF point) const {
+  if (!rect.contains(point) || rows <= 0 || columns <= 0) return -1;
+  const auto column =
+      static_cast<qint64>((point.x() - rect.left()) / rect.width() * static_cast<double>(columns));
+  const auto row = static_cast<qint64>((point.y() - rect.top()) / rect.height() * static_cast<double>(rows));
+  return std::min<qint64>(row, rows - 1) * columns + std::min<qint64>(column, columns - 1);
+}
+
+VjpLayout layOutVjp(const VjpModel& model, const CellNames* cells, const QFont& font, double width) {
+  return Builder(model, cells, font, width).build();
+}
+
+}  // namespace tapedeck::inspector

@@ -1,0 +1,69 @@
+// Where everything stands in the VJP's panel: computed from the model, drawn and clicked by VjpSheet.
+#pragma once
+
+#include <QFont>
+#include <QRectF>
+#include <optional>
+#include <vector>
+
+#include "inspector/model/cell_names.h"
+#include "inspector/model/vjp_model.h"
+#include "inspector/panels/tensor/number_format.h"
+#include "inspector/panels/vjp/formula_box.h"
+
+namespace tapedeck::inspector {
+
+/// A tensor's values: numbers in cells, or a picture.
+struct SheetGrid {
+  QRectF rect;
+  TensorId tensor = 0;
+  std::int64_t rows = 0, columns = 0;  ///< of the tensor as a matrix
+  bool numbers = false;
+  NumberFormat format;
+
+  QRectF cell(qint64 element) const;
+  qint64 elementAt(QPointF point) const;  ///< -1: none
+};
+
+/// What can be chosen: a tensor, or a record that ran inside.
+struct SheetRow {
+  QRectF rect;
+  protocol::TensorInfo info;
+  int contribution = -1;  ///< whose elements can be explained; -1: none
+  RecordNumber record = 0;
+  std::optional<SheetGrid> grid;
+  QString spoken;  ///< for screen readers, and tests
+};
+
+enum class SheetTone { plain, faint, heading, error, code };
+
+struct SheetText {
+  QRectF rect;
+  QString text;
+  SheetTone tone = SheetTone::plain;
+};
+
+struct SheetFormula {
+  QPointF baseline;
+  FormulaBox box;
+  QString text;
+};
+
+/// A term's share of all that is shown.
+struct SheetBar {
+  QRectF rect;
+  double share = 0;
+  bool negative = false;
+};
+
+struct VjpLayout {
+  double height = 0;
+  std::vector<SheetText> texts;
+  std::vector<SheetFormula> formulas;
+  std::vector<SheetBar> bars;
+  std::vector<SheetRow> rows;
+};
+
+VjpLayout layOutVjp(const VjpModel& model, const CellNames* cells, const QFont& font, double width);
+
+}  // namespace tapedeck::inspector

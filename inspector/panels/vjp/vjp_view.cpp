@@ -1,0 +1,173 @@
+#include "inspector/panels/vjp/vjp_view.h"
+
+#include <QAction>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QLineEdit>
+#include <QPushButton>
+#include <QScrollArea>
+#include <QToolTip>
+#include <QVBoxLayout>
+
+#include "inspector/model/format.h"
+#include "inspector/panels/vjp/vjp_sheet.h"
+#include "inspector/ui/keyed_action.h"
+
+namespace tapedeck::inspector {
+
+VjpView::VjpView(Session* session, const CellNames* cells, QWidget* parent)
+    : Panel(parent),
+      session_(session),
+      cells_(cells),
+      model_(new VjpModel(session, this)),
+      sheet_(new VjpSheet(model_, cells)),
+      scroll_(new QScrollArea(this)),
+      header_(new QPushButton(this)),
+      element_(new QLineEdit(this)) {
+  scroll_->setWidget(sheet_);
+  scroll_->setWidgetResizable(true);
+  scroll_->setFrameShape(QFrame::NoFrame);
+  scroll_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  makeHeader();
+  makeActions();
+  setFocusProxy(sheet_);
+  connect(model_, &VjpModel::seenChanged, this, &Panel::emptyChanged);
+  connect(model_, &VjpModel::partsChanged, this, &VjpView::refresh);
+  connect(model_, &VjpModel::termsChanged, this, &VjpView::showExplained);
+  connect(cells, &CellNames::changed, this, &VjpView::refresh);
+  connect(sheet_, &VjpSheet::rowShown, this, [this](const QRectF& rect) {
+    const QPointF middle = rect.center();
+    scroll_->ensureVisible(static_cast<int>(middle.x()), static_cast<int>(middle.y()), 0,
+                           static_cast<int>(rect.height() / 2) + 4);
+  });
+  refresh();
+}
+
+VjpView::~VjpView() = default;
+
+void VjpView::makeHeader() {
+  header_->setFlat(true);
+  header_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed);
+  header_->setStyleSheet(QStringLiteral("QPushButton { text-align: left; padding: 3px 8px; }"));
+  connect(header_, &QPushButton::clicked, this, &VjpView::goToForward);
+  element_->setPlaceholderText(tr("element: 2, 3"));
+  element_->setAccessibleName(tr("Element to explain"));
+  element_->setMaximumWidth(130);
+  element_->setClearButtonEnabled(true);
+  connect(element_, &QLineEdit::returnPressed, this, &VjpView::explainTyped);
+  auto* line = new QHBoxLayout;
+  line->setContentsMargins(0, 2, 8, 2);
+  line->addWidget(header_, 1);
+  line->addWidget(element_);
+  auto* all = new QVBoxLayout(this);
+  all->setContentsMargins(0, 0, 0, 0);
+  all->setSpacing(0);
+  all->addLayout(line);
+  all->addWidget(scroll_, 1);
+}
+
+void VjpView::makeActions() {
+  auto* forward = addKeyedAction(this, tr("Go to the forward op"), {QKeySequence(Qt::ALT | Qt::Key_Up)},
+                                 tr("Move the cursor to the op whose VJP this is"));
+  connect(forward, &QAction::triggered, this, &VjpView::goToForward);
+  auto* back = addKeyedAction(this, tr("Go to the VJP"), {QKeySequence(Qt::ALT | Qt::Key_Down)},
+                              tr("Move the cursor to the VJP that this op was played back by"));
+  connect(back, &QAction::triggered, this, &VjpView::goToVjp);
+  auto* explain = addKeyedAction(this, tr("Explain an element"), {QKeySequence(Qt::ALT | Qt::Key_N)},
+                                 tr("Type the place of an element, to see the numbers that it is made of"));
+  connect(explain, &QAction::triggered, this, [this] {
+    element_->setFocus(Qt::ShortcutFocusReason);
+    element_->selectAll();
+  });
+  auto* show = addKeyedAction(this, tr("Show in Tensor"), {QKeySequence(Qt::ALT | Qt::Key_M)},
+                              tr("Show the chosen value in the panel Tensor"));
+  connect(show, &QAction::triggered, sheet_, &VjpSheet::openCurrent);
+  element_->setToolTip(explain->toolTip());
+}
+
+bool VjpView::isEmpty() const {
+  return !model_->seen();
+}
+
+QList<HandledKeys> VjpView::handledKeys() const {
+  return {{{Qt::Key_Up, Qt::Key_Down}, tr("Another value")},
+          {{Qt::Key_Left, Qt::Key_Right}, tr("Explain another element of a contribution")},
+          {{Qt::Key_Return}, tr("Show the value in Tensor, or go to the op")},
+          {{Qt::Key_Escape}, tr("End the explanation")}};
+}
+
+QString VjpView::placeText() const {
+  const protocol::Record& forward = model_->parts().forward;
+  const QString line = forward.line ? tr("line %1").arg(forward.line) : QString();
+  if (forward.cell.empty()) return line;
+  const QString cell = cells_->name(QString::fromStdString(forward.cell));
+  return line.isEmpty() ? cell : QStringLiteral("%1 %2").arg(cell, line);
+}
+
+QString VjpView::headerText() const {
+  const protocol::VjpParts& parts = model_->parts();
+  if (!parts.forward.number) return tr("No VJP here");
+  const QString op = QString::fromStdString(parts.forward.op);
+  QStringList words{parts.vjp.custom_gradient ? tr("Custom gradient of %1").arg(op)
+                                              : tr("VJP of %1").arg(op)};
+  words << tr("op %1").arg(countText(parts.forward.number));
+  if (const QString place = placeText(); !place.isEmpty()) words << place;
+  return words.join(QStringLiteral(" · "));
+}
+
+void VjpView::refresh() {
+  const protocol::VjpParts& parts = model_->parts();
+  header_->setText(headerText());
+  header_->setEnabled(parts.forward.number != 0);
+  header_->setToolTip(parts.forward.number
+                          ? tr("%1\nClick to go to the forward op (Alt+Up)").arg(headerText())
+                          : model_->problem());
+  element_->setEnabled(!parts.contributions.empty());
+}
+
+void VjpView::goToForward() {
+  if (const auto number = model_->parts().forward.number) session_->setCursor(number);
+}
+
+void VjpView::goToVjp() {
+  if (const auto number = model_->parts().vjp.number) session_->setCursor(number);
+}
+
+void VjpView::explainTyped() {
+  // Of the contribution that is looked at, else the first.
+  int contribution = model_->element() ? model_->element()->contribution : 0;
+  const int row = sheet_->currentRow();
+  if (row >= 0 && sheet_->contents().rows[static_cast<std::size_t>(row)].contribution >= 0)
+    contribution = sheet_->contents().rows[static_cast<std::size_t>(row)].contribution;
+  QString wrong;
+  if (const auto element = model_->elementAt(contribution, element_->text(), &wrong))
+    model_->explain(contribution, *element);
+  else if (!wrong.isEmpty())
+    QToolTip::showText(element_->mapToGlobal(QPoint(0, element_->height())), wrong, element_);
+}
+
+/// The terms stand below their contribution: it comes into sight, with them as far as there is room.
+void VjpView::showExplained() {
+  if (!model_->element()) return;
+  for (const SheetRow& row : sheet_->contents().rows) {
+    if (row.contribution != model_->element()->contribution) continue;
+    constexpr int room_for_terms = 120;
+    scroll_->ensureVisible(0, static_cast<int>(row.rect.bottom()) + room_for_terms, 0, 8);
+    scroll_->ensureVisible(0, static_cast<int>(row.rect.top()), 0, 4);
+    const QString index = indexText(row.info.shape, model_->element()->element);
+    if (!element_->hasFocus()) element_->setText(index);
+    return;
+  }
+}
+
+void VjpView::showEvent(QShowEvent* event) {
+  Panel::showEvent(event);
+  model_->setActive(true);
+}
+
+void VjpView::hideEvent(QHideEvent* event) {
+  Panel::hideEvent(event);
+  model_->setActive(false);
+}
+
+}  // namespace tapedeck::inspector

@@ -1,0 +1,58 @@
+// The panel of the VJP: which one it is, and the sheet with its formula and values.
+#pragma once
+
+#include <memory>
+
+#include "inspector/panels/panel.h"
+
+class QLineEdit;
+class QPushButton;
+class QScrollArea;
+
+namespace tapedeck::inspector {
+
+class VjpModel;
+class VjpSheet;
+
+class VjpView : public Panel {
+  Q_OBJECT
+ public:
+  VjpView(Session* session, const CellNames* cells, QWidget* parent = nullptr);
+  ~VjpView() override;
+
+  bool isEmpty() const override;
+  QList<HandledKeys> handledKeys() const override;
+
+  VjpModel* model() const { return model_; }
+  VjpSheet* sheet() const { return sheet_; }
+  QPushButton* header() const { return header_; }
+  QLineEdit* elementBox() const { return element_; }
+
+  QSize minimumSizeHint() const override { return {240, 120}; }
+  QSize sizeHint() const override { return {340, 420}; }
+
+ protected:
+  void showEvent(QShowEvent* event) override;
+  void hideEvent(QHideEvent* event) override;
+
+ private:
+  void makeHeader();
+  void makeActions();
+  void refresh();
+  void goToForward();
+  void goToVjp();
+  void explainTyped();
+  void showExplained();
+  QString headerText() const;
+  QString placeText() const;
+
+  Session* session_;
+  const CellNames* cells_;
+  VjpModel* model_;
+  VjpSheet* sheet_;
+  QScrollArea* scroll_;
+  QPushButton* header_;
+  QLineEdit* element_;
+};
+
+}  // namespace tapedeck::inspector

@@ -1,0 +1,525 @@
+// What went into a VJP and what came out: symbols, contributions, the sums that they go to, and the terms of
+// one element, for every op of the registry.
+#include <QtTest>
+#include <map>
+
+#include "engine/debug/vjp_parts.h"
+#include "engine/ops/ops.h"
+#include "engine/protocol/formula.h"
+#include "engine/record/replay.h"
+#include "tests/engine/derivative_calls.h"
+#include "tests/engine/served.h"
+
+using namespace tapedeck;
+using namespace tapedeck::testing;
+using protocol::ElementTerms;
+using protocol::ExplainElement;
+using protocol::GetVjp;
+using protocol::VjpContribution;
+using protocol::VjpParts;
+using protocol::VjpRole;
+
+namespace {
+
+using Numbers = std::vector<double>;
+
+Tensor numbers(const Numbers& values, const Shape& shape, DType dtype = DType::float64) {
+  Tensor tensor = Tensor::from_values<double>(values, shape);
+  return dtype == DType::float64 ? tensor : ops::cast(tensor, dtype);
+}
+
+/// A recorder, and what its reader says, without a socket between.
+struct Reading : Recording {
+  debug::VjpReader reader{recorder};
+  debug::FindTensor find = [this](std::uint64_t id) { return find_value(recorder, id).value; };
+
+  VjpParts parts(std::uint64_t record) { return reader.parts(GetVjp{record}, find, nullptr); }
+  ElementTerms explain(std::uint64_t record, std::uint32_t input, std::uint64_t element,
+                       std::uint32_t terms = 12) {
+    return reader.explain(ExplainElement{record, input, element, terms}, find, nullptr);
+  }
+  /// The newest VJP of an op.
+  std::uint32_t vjp_of(const std::string& op, int which = 0) const {
+    for (std::uint32_t number = count(); number > 0; --number)
+      if (const auto record = at(number);
+          record.kind == protocol::RecordKind::vjp && record.op == op && which-- == 0)
+        return number;
+    return 0;
+  }
+  Numbers values(const protocol::TensorInfo& info) { return find(info.id).to_vector(); }
+};
+
+/// Plays `f` back with these gradients of its results (empty: ones).
+Tensors play(const std::function<Tensors(std::span<const Tensor>)>& f, const Tensors& inputs,
+             const Tensors& weights = {}) {
+  Tape tape;
+  tape.start();
+  for (const Tensor& input : inputs) tape.watch(input);
+  const Tensors results = f(inputs);
+  return tape.gradient(results, inputs, weights);
+}
+
+const protocol::VjpSymbol* symbol(const VjpParts& parts, VjpRole role, const std::string& name) {
+  for (const auto& one : parts.symbols)
+    if (one.role == role && one.symbol == name) return &one;
+  return nullptr;
+}
+
+double sum_of(const ElementTerms& terms) {
+  double sum = terms.rest;
+  for (const auto& term : terms.terms) sum += term.value;
+  return sum;
+}
+
+std::string texts(const ElementTerms& terms) {
+  std::string text = terms.formula;
+  for (const auto& term : terms.terms) text += " | " + term.expression + " = " + term.numbers;
+  return text;
+}
+
+}  // namespace
+
+class TestVjpParts : public QObject {
+  Q_OBJECT
+ private slots:
+  void initTestCase() { register_all_ops(); }
+
+  void each_symbol_of_a_matrix_product_stands_for_its_tensor() {
+    Reading reading;
+    const Tensor a = numbers({1, 2, 3, 4, 5, 6}, {2, 3}), b = numbers({1, 0, -1, 2, 0.5, 3}, {3, 2});
+    const Tensor weights = numbers({1, 2, 3, 4}, {2, 2});
+    const Tensors gradients =
+        play([](auto x) { return Tensors{ops::matmul(x[0], x[1])}; }, {a, b}, {weights});
+    const std::uint32_t vjp = reading.vjp_of("matmul");
+    const VjpParts parts = reading.parts(vjp);
+    QCOMPARE(parts.asked, std::uint64_t{vjp});
+    QCOMPARE(parts.vjp.number, std::uint64_t{vjp});
+    QCOMPARE(parts.forward.op, std::string("matmul"));
+    QCOMPARE(parts.forward.kind, protocol::RecordKind::op);
+    QVERIFY(parts.problem.empty());
+    const auto *A = symbol(parts, VjpRole::input, "A"), *B = symbol(parts, VjpRole::input, "B"),
+               *dC = symbol(parts, VjpRole::cotangent, "C");
+    QVERIFY(A && B && dC);
+    QCOMPARE(A->tensor.id, a.id());
+    QCOMPARE(B->tensor.id, b.id());
+    QCOMPARE(dC->tensor.id, weights.id());
+    QVERIFY(!symbol(parts, VjpRole::output, "C"));  // the formula does not read the product
+    QCOMPARE(parts.contributions.size(), std::size_t{2});
+    for (std::size_t i = 0; i < 2; ++i) {
+      const VjpContribution& contribution = parts.contributions[i];
+      QCOMPARE(contribution.symbol, std::string(i == 0 ? "A" : "B"));
+      QCOMPARE(contribution.input, std::uint32_t(i));
+      QVERIFY(!contribution.foreseen);
+      QCOMPARE(contribution.contribution.id, gradients[i].id());
+      QCOMPARE(contribution.before.id, std::uint64_t{0});
+      QCOMPARE(contribution.after.id, gradients[i].id());
+    }
+    // The op inside the VJP, and the forward op, lead to the same.
+    QCOMPARE(reading.parts(vjp + 1).vjp.number, std::uint64_t{vjp});
+    QCOMPARE(reading.parts(parts.forward.number).vjp.number, std::uint64_t{vjp});
+    QCOMPARE(reading.parts(reading.count() + 1).forward.number, std::uint64_t{0});
+  }
+
+  void outputs_attributes_and_counts_are_there_where_the_formula_names_them() {
+    Reading reading;
+    const Tensor x = numbers({1, 2, 3, 4, 5, 6}, {2, 3});
+    play([](auto in) { return Tensors{ops::sigmoid(ops::leaky_relu(in[0], 0.25))}; }, {x});
+    const VjpParts sigmoid = reading.parts(reading.vjp_of("sigmoid"));
+    QVERIFY(symbol(sigmoid, VjpRole::output, "y"));
+    QCOMPARE(symbol(sigmoid, VjpRole::output, "y")->tensor.id, sigmoid.forward.outputs[0].id);
+    const VjpParts leaky = reading.parts(reading.vjp_of("leaky_relu"));
+    QVERIFY(symbol(leaky, VjpRole::attribute, "alpha"));
+    QCOMPARE(symbol(leaky, VjpRole::attribute, "alpha")->text, std::string("0.25"));
+    play([](auto in) { return Tensors{ops::reduce_mean(in[0], ops::Integers{1})}; }, {x});
+    const VjpParts mean = reading.parts(reading.vjp_of("reduce_mean"));
+    QVERIFY(symbol(mean, VjpRole::count, "n"));
+    QCOMPARE(symbol(mean, VjpRole::count, "n")->text, std::string("3"));
+  }
+
+  void sums_of_contributions_are_told_before_and_after() {
+    Reading reading;
+    const Tensor x = numbers({2}, {1});
+    // d/dx of e^x + x·x + 3x, in the order in which the playback adds: 3, then the two of x·x, then e^x.
+    const Tensors gradients = play(
+        [](auto in) {
+          const Tensor& v = in[0];
+          const Tensor a = ops::exp(v), b = ops::multiply(v, v), c = ops::multiply(v, numbers({3}, {1}));
+          return Tensors{ops::add(ops::add(a, b), c)};
+        },
+        {x});
+    const auto value = [&](const protocol::TensorInfo& info) { return reading.values(info).at(0); };
+    const VjpParts first = reading.parts(reading.vjp_of("multiply", 1));
+    QCOMPARE(first.contributions.size(), std::size_t{1});
+    QCOMPARE(first.contributions[0].before.id, std::uint64_t{0});
+    QCOMPARE(value(first.contributions[0].after), 3.0);
+    const VjpParts square = reading.parts(reading.vjp_of("multiply", 0));
+    QCOMPARE(square.contributions.size(), std::size_t{2});
+    QCOMPARE(value(square.contributions[0].before), 3.0);
+    QCOMPARE(value(square.contributions[0].after), 5.0);
+    QCOMPARE(value(square.contributions[1].before), 5.0);
+    QCOMPARE(value(square.contributions[1].contribution), 2.0);
+    QCOMPARE(value(square.contributions[1].after), 7.0);
+    const VjpParts last = reading.parts(reading.vjp_of("exp"));
+    QCOMPARE(value(last.contributions[0].before), 7.0);
+    QCOMPARE(last.contributions[0].after.id, gradients[0].id());
+    // A sum belongs to the VJP whose contribution it adds.
+    std::uint64_t sum = last.contributions[0].after.producer;
+    QCOMPARE(reading.at(static_cast<std::uint32_t>(sum)).op, std::string("add"));
+    QCOMPARE(reading.parts(sum).vjp.number, last.vjp.number);
+  }
+
+  void one_tensor_that_goes_to_two_sums_is_told_apart() {
+    Reading reading;
+    const Tensor x = numbers({2}, {1}), y = numbers({5}, {1});
+    // The VJP of add gives both inputs the same tensor; y has a gradient already, x has none.
+    play([](auto in) { return Tensors{ops::add(ops::add(in[0], in[1]), ops::negative(in[1]))}; }, {x, y});
+    const VjpParts parts = reading.parts(reading.vjp_of("add", 0));
+    QCOMPARE(parts.contributions.size(), std::size_t{2});
+    QCOMPARE(parts.contributions[0].contribution.id, parts.contributions[1].contribution.id);
+    QCOMPARE(parts.contributions[0].before.id, std::uint64_t{0});
+    QCOMPARE(reading.values(parts.contributions[1].before), Numbers{-1});
+    QCOMPARE(reading.values(parts.contributions[1].after), Numbers{0});
+  }
+
+  void a_gradient_that_was_given_for_a_target_counts_as_the_sum_before() {
+    Reading reading;
+    const Tensor x = numbers({2}, {1});
+    play(
+        [](auto in) {
+          const Tensor middle = ops::exp(in[0]);
+          return Tensors{middle, ops::square(middle)};
+        },
+        {x}, {numbers({10}, {1}), numbers({1}, {1})});
+    const VjpParts parts = reading.parts(reading.vjp_of("square"));
+    QCOMPARE(reading.values(parts.contributions[0].before), Numbers{10});
+    QCOMPARE(reading.values(parts.contributions[0].after), Numbers{10 + 2 * std::exp(2.0)});
+  }
+
+  void at_the_gate_the_contributions_are_foreseen() {
+    Served served;
+    RawClient client = served.client();
+    client.greet();
+    client.ask<protocol::Status>(protocol::SetGate{protocol::GateCommand::pause});
+    std::thread thread([] {
+      const Tensor x = numbers({1, 2}, {2}), y = numbers({3, -1}, {2});
+      play([](auto in) { return Tensors{ops::add(ops::multiply(in[0], in[0]), in[0])}; }, {x});
+      Tape tape;
+      tape.start();
+      tape.watch(x);
+      const Tensor z = ops::multiply(x, y);
+      tape.gradient(std::array{z}, std::array{x});
+    });
+    struct Seen {
+      Numbers contribution, after;
+      std::vector<std::uint32_t> inputs;
+    };
+    std::map<std::uint64_t, Seen> foreseen;
+    const auto tile = [&](std::uint64_t id) {
+      protocol::GetTile get;
+      get.tensor = id;
+      get.rows = get.columns = 10;
+      return client.ask<protocol::Tile>(get).values;
+    };
+    std::uint64_t before = 0;
+    while (foreseen.size() < 3) {
+      std::uint64_t at = 0;
+      QVERIFY(wait_for([&] {
+        at = client.ask<protocol::Status>(protocol::GetStatus{}).stopped_before;
+        return at > before;
+      }));
+      before = at;
+      const VjpParts parts = client.ask<VjpParts>(GetVjp{at});
+      if (parts.vjp.number == at) {
+        QVERIFY2(parts.problem.empty(), parts.problem.c_str());
+        Seen& seen = foreseen[at];
+        for (const VjpContribution& contribution : parts.contributions) {
+          QVERIFY(contribution.foreseen);
+          seen.inputs.push_back(contribution.input);
+          for (const double value : tile(contribution.contribution.id)) seen.contribution.push_back(value);
+          for (const double value : tile(contribution.after.id)) seen.after.push_back(value);
+        }
+      }
+      client.ask<protocol::Status>(protocol::SetGate{protocol::GateCommand::step_op});
+    }
+    thread.join();
+    for (const auto& [number, seen] : foreseen) {
+      const VjpParts parts = client.ask<VjpParts>(GetVjp{number});
+      Seen real;
+      for (const VjpContribution& contribution : parts.contributions) {
+        QVERIFY(!contribution.foreseen);
+        real.inputs.push_back(contribution.input);
+        for (const double value : tile(contribution.contribution.id)) real.contribution.push_back(value);
+        for (const double value : tile(contribution.after.id)) real.after.push_back(value);
+      }
+      QCOMPARE(seen.inputs, real.inputs);  // what nobody waits for is not foreseen: y of the last product
+      QCOMPARE(seen.contribution, real.contribution);
+      QCOMPARE(seen.after, real.after);
+    }
+    QCOMPARE(foreseen.rbegin()->second.inputs, std::vector<std::uint32_t>{0});
+  }
+
+  void a_custom_gradient_comes_with_what_ran_in_it() {
+    Reading reading;
+    const Tensor x = numbers({3, 4}, {2});
+    play([](auto in) { return Tensors{custom_square(in[0])}; }, {x});
+    const VjpParts parts = reading.parts(reading.vjp_of("custom_square"));
+    QVERIFY(parts.vjp.custom_gradient);
+    QCOMPARE(parts.forward.kind, protocol::RecordKind::custom);
+    QCOMPARE(parts.inside_total, std::uint64_t{2});
+    QCOMPARE(parts.inside.at(1).parent, parts.vjp.number);
+    QCOMPARE(reading.parts(parts.inside[1].number).vjp.number, parts.vjp.number);
+    QCOMPARE(reading.values(parts.contributions.at(0).contribution), (Numbers{6, 8}));
+    // The user's code does not run again: the ops that ran in it do.
+    const ElementTerms terms = reading.explain(parts.vjp.number, 0, 1);
+    QCOMPARE(texts(terms), std::string("dx[1] = dy[1]·(∂y[1] / ∂x[1]) | dy[1]·(∂y[1] / ∂x[1]) = 1·8"));
+    QCOMPARE(terms.value, 8.0);
+    QVERIFY(terms.remark.empty());
+  }
+
+  void what_a_custom_gradient_adds_by_itself_is_told() {
+    Reading reading;
+    const Tensor x = numbers({3, 4}, {2}), noise = numbers({0.25, 0.5}, {2});
+    const auto noisy = [&](std::span<const Tensor> inputs) {
+      return custom_gradient("noisy", inputs, [&] {
+        return CustomResult{
+            {ops::square(inputs[0])}, [=, v = inputs[0]](std::span<const Tensor> g) -> Tensors {
+              return {ops::add(ops::multiply(g[0], ops::multiply(v, numbers({2}, {}))), noise)};
+            }};
+      });
+    };
+    play(noisy, {x}, {numbers({1, 10}, {2})});
+    const ElementTerms terms = reading.explain(reading.vjp_of("noisy"), 0, 1);
+    QCOMPARE(terms.value, 80.5);
+    QCOMPARE(terms.terms.size(), std::size_t{1});
+    QCOMPARE(terms.terms[0].value, 80.0);
+    QCOMPARE(terms.remark,
+             std::string("0.5 of it is no multiple of the cotangent: this gradient adds it, or is "
+                         "no linear function of the cotangent."));
+  }
+
+  void terms_are_named_by_the_formula() {
+    struct Case {
+      std::function<Tensors(std::span<const Tensor>)> f;
+      Tensors inputs, weights;
+      const char* op;
+      std::uint32_t input;
+      std::uint64_t element;
+      std::string text;
+    };
+    using In = std::span<const Tensor>;
+    const Tensor a = numbers({1, 2, 3, 4, 5, 6}, {2, 3}), b = numbers({1, 0.5, -1, 2, 4, 3}, {3, 2});
+    const Tensor w = numbers({1, -2, 3, 4}, {2, 2}), row = numbers({1, -2, 3}, {3});
+    const Tensor w23 = numbers({1, 2, 3, 4, 5, 6}, {2, 3}), w2 = numbers({0.5, 4}, {2});
+    const Tensor ids = Tensor::from_values<std::int64_t>(std::vector<std::int64_t>{1, 0, 1}, {3});
+    const std::vector<Case> cases = {
+        {[](In x) { return Tensors{ops::matmul(x[0], x[1])}; },
+         {a, b},
+         {w},
+         "matmul",
+         0,
+         4,
+         "dA[1,1] = Σₖ dC[1,k]·B[1,k] | dC[1,1]·B[1,1] = 4·2 | dC[1,0]·B[1,0] = 3·(−1)"},
+        {[](In x) { return Tensors{ops::matmul(x[0], x[1])}; },
+         {a, b},
+         {w},
+         "matmul",
+         1,
+         3,
+         "dB[1,1] = Σₖ dC[k,1]·A[k,1] | dC[1,1]·A[1,1] = 4·5 | dC[0,1]·A[0,1] = (−2)·2"},
+        {[](In x) { return Tensors{ops::multiply(x[0], x[1])}; },
+         {a, row},
+         {w23},
+         "multiply",
+         0,
+         5,
+         "dx[1,2] = dz[1,2]·y[2] | dz[1,2]·y[2] = 6·3"},
+        {[](In x) { return Tensors{ops::multiply(x[0], x[1])}; },
+         {a, row},
+         {w23},
+         "multiply",
+         1,
+         2,
+         "dy[2] = Σₖ dz[k,2]·x[k,2] | dz[1,2]·x[1,2] = 6·6 | dz[0,2]·x[0,2] = 3·3"},
+        {[](In x) { return Tensors{ops::relu(x[0])}; },
+         {row},
+         {row},
+         "relu",
+         0,
+         2,
+         "dx[2] = dy[2] where x[2] > 0, else 0 | dy[2] where x[2] > 0, else 0 = 3 where 3 > 0, else 0"},
+        {[](In x) { return Tensors{ops::relu(x[0])}; },
+         {row},
+         {row},
+         "relu",
+         0,
+         1,
+         "dx[1] = dy[1] where x[1] > 0, else 0 | dy[1] where x[1] > 0, else 0 = (−2) where (−2) > 0, else 0"},
+        {[](In x) { return Tensors{ops::divide(x[0], x[1])}; },
+         {a, row},
+         {w23},
+         "divide",
+         0,
+         1,
+         "dx[0,1] = dz[0,1] / y[1] | dz[0,1] / y[1] = 2 / (−2)"},
+        {[](In x) { return Tensors{ops::sqrt(x[0])}; },
+         {numbers({4}, {1})},
+         {numbers({3}, {1})},
+         "sqrt",
+         0,
+         0,
+         "dx[0] = dy[0]·½ / √x[0] | dy[0]·½ / √x[0] = 3·½ / √4"},
+        {[](In x) { return Tensors{ops::reduce_sum(x[0], ops::Integers{1})}; },
+         {a},
+         {w2},
+         "reduce_sum",
+         0,
+         5,
+         "dx[1,2] = dy[1] | dy[1] = 4"},
+        {[](In x) { return Tensors{ops::subtract(x[0], x[1])}; },
+         {a, row},
+         {w23},
+         "subtract",
+         1,
+         0,
+         "dy[0] = Σₖ −dz[k,0] | −dz[1,0] = −4 | −dz[0,0] = −1"},
+        {[](In x) { return Tensors{ops::transpose(x[0])}; },
+         {b},
+         {w23},
+         "transpose",
+         0,
+         3,
+         "dx[1,1] = dy[1,1] | dy[1,1] = 5"},
+        {[&](In x) { return Tensors{ops::gather(x[0], ids)}; },
+         {w2},
+         {row},
+         "gather",
+         0,
+         1,
+         "d(params)[1] = Σₖ dy[k] | dy[2] = 3 | dy[0] = 1"},
+        {[](In x) { return Tensors{ops::reduce_max(x[0], ops::Integers{1})}; },
+         {a},
+         {w2},
+         "reduce_max",
+         0,
+         2,
+         "dx[0,2] = dy[0] | dy[0] = 0.5"},
+    };
+    for (const Case& one : cases) {
+      Reading reading;
+      play(one.f, one.inputs, one.weights);
+      const ElementTerms terms = reading.explain(reading.vjp_of(one.op), one.input, one.element);
+      QCOMPARE(texts(terms), one.text);
+      protocol::parse_expression(terms.formula, terms.names);
+    }
+  }
+
+  void the_largest_terms_come_first_and_the_rest_is_summed() {
+    Reading reading;
+    Numbers left(40), right(40);
+    for (std::size_t i = 0; i < 40; ++i) left[i] = double(i), right[i] = i % 2 ? -1.0 : 1.0;
+    const Tensor x = numbers({2}, {1, 1}), y = numbers(right, {1, 40}), w = numbers(left, {1, 40});
+    play([](auto in) { return Tensors{ops::matmul(in[0], in[1])}; }, {x, y}, {w});
+    const ElementTerms terms = reading.explain(reading.vjp_of("matmul"), 0, 0, 3);
+    QCOMPARE(terms.total, std::uint64_t{39});
+    QCOMPARE(terms.terms.size(), std::size_t{3});
+    QCOMPARE(terms.terms[0].value, -39.0);
+    QCOMPARE(terms.terms[0].element, std::uint64_t{39});
+    QCOMPARE(terms.terms[1].expression, std::string("dC[0,38]·B[0,38]"));
+    QCOMPARE(terms.value, -20.0);
+    QCOMPARE(terms.rest, -20.0 - (-39 + 38 - 37));
+  }
+
+  void bad_requests_say_what_is_wrong() {
+    Reading reading;
+    const Tensor x = numbers({3, 4}, {2});
+    play([](auto in) { return Tensors{ops::exp(in[0])}; }, {x});
+    const std::uint32_t vjp = reading.vjp_of("exp");
+    const auto refusal = [&](std::uint64_t record, std::uint32_t input, std::uint64_t element) {
+      try {
+        reading.explain(record, input, element);
+        return std::string();
+      } catch (const debug::BadRequest& error) {
+        return std::string(error.what());
+      }
+    };
+    QCOMPARE(refusal(1, 0, 0), std::string("explain_element: record 1 is no VJP that is still there."));
+    QCOMPARE(refusal(~0ull, 0, 0),
+             std::string("explain_element: record 18446744073709551615 is no VJP that is "
+                         "still there."));
+    QCOMPARE(refusal(vjp, 5, 0), std::string("explain_element: the VJP gives input 5 no gradient."));
+    QCOMPARE(refusal(vjp, 0, 2), std::string("explain_element: element 2 of 2 was asked for."));
+    QCOMPARE(refusal(vjp, 0, ~0ull),
+             std::string("explain_element: element 9223372036854775807 of 2 was asked for."));
+  }
+
+  /// The terms sum up to the element that the playback computed, for every op.
+  void every_ops_elements_are_the_sums_of_their_terms() {
+    std::map<std::string, int> ways;
+    QStringList wrong;
+    for (std::size_t i = 0; i < Registry::instance().size(); ++i) {
+      const OpDef& op = Registry::instance().at(static_cast<int>(i));
+      const Row* row = op.vjp ? row_of(op.name) : nullptr;
+      if (!row) continue;
+      int explained = 0;
+      for (std::size_t k = 0; k < 3 * row->calls.size() && explained < 6; ++k) {
+        Random random(100 + k);
+        const Call call = row->calls[k % row->calls.size()](random);
+        try {
+          explained += explain_call(op, call, random, wrong);
+        } catch (const UnimplementedError&) {  // factors that are not unique have no gradient, and say so
+        } catch (const std::exception& error) {
+          wrong << QString::fromStdString(op.name + " threw " + error.what());
+        }
+      }
+      if (explained == 0) wrong << QString::fromStdString(op.name + ": no element was explained");
+    }
+    QVERIFY2(wrong.isEmpty(), qPrintable(wrong.join('\n')));
+  }
+
+ private:
+  static int explain_call(const OpDef& op, const Call& call, Random& random, QStringList& wrong) {
+    if (elements_of(call.inputs) > 400) return 0;
+    Reading reading;
+    Tape tape;
+    tape.start();
+    for (const Tensor& input : call.inputs) tape.watch(input);
+    const Tensors outputs = run_call(op, call);
+    Tensors targets, weights;
+    for (const Tensor& output : outputs)
+      if (is_floating(output.dtype())) {
+        targets.push_back(output);
+        weights.push_back(ops::cast(random_tensor(random, output.shape()), output.dtype()));
+      }
+    if (targets.empty() || elements_of(targets) == 0) return 0;
+    tape.gradient(targets, call.inputs, weights);
+    const std::uint32_t vjp = reading.vjp_of(op.name);
+    if (!vjp) return 0;
+    const VjpParts parts = reading.parts(vjp);
+    int explained = 0;
+    for (const VjpContribution& contribution : parts.contributions) {
+      const Numbers values = reading.values(contribution.contribution);
+      if (values.empty()) continue;
+      const std::uint64_t element = random() % values.size();
+      const ElementTerms terms = reading.explain(vjp, contribution.input, element, 1000);
+      ++explained;
+      const double expected = values[element], sum = sum_of(terms);
+      const bool same = std::isfinite(expected) ? std::abs(sum - expected) <= 1e-6 * (1 + std::abs(expected))
+                                                : !std::isfinite(sum);
+      if (!same || !(std::isnan(expected) || terms.value == expected))
+        wrong << QString("%1: %2 is %3, the terms make %4")
+                     .arg(op.name.c_str(), terms.formula.c_str())
+                     .arg(expected)
+                     .arg(sum);
+      try {
+        protocol::parse_expression(terms.formula, terms.names);
+        for (const auto& term : terms.terms) protocol::parse_expression(term.numbers, terms.names);
+      } catch (const protocol::FormulaError& error) {
+        wrong << QString::fromStdString(op.name + ": " + error.what());
+      }
+    }
+    return explained;
+  }
+};
+
+QTEST_GUILESS_MAIN(TestVjpParts)
+#include "tst_vjp_parts.moc"
