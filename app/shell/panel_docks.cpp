@@ -78,6 +78,12 @@ PanelDocks::Entry PanelDocks::makeEntry(const PanelDescriptor& descriptor,
   inspector::setKey(toggle, {descriptor.key}, QString("Show or hide the panel %1").arg(descriptor.title));
   window_->addAction(toggle);
   connect(toggle, &QAction::triggered, this, [this, id = descriptor.id](bool on) { toggled(id, on); });
+  connect(dock, &QDockWidget::visibilityChanged, this, [this, dock, id = descriptor.id](bool visible) {
+    if (visible)
+      behind_.remove(id);
+    else if (!dock->isHidden())
+      behind_ << id;
+  });
   window_->addActions(panel->exportActions());
   connect(panel, &inspector::Panel::emptyChanged, this, [this] {
     if (!typing_->typing()) showWhatIsWanted();
@@ -133,6 +139,15 @@ void PanelDocks::showWhatIsWanted() {
 }
 
 void PanelDocks::toggled(const QString& id, bool on) {
+  // Whoever presses the key of a panel that is behind another wants to see it.
+  if (!on && behind_.contains(id)) {
+    for (const Entry& entry : entries_) {
+      if (entry.descriptor.id != id) continue;
+      entry.dock->show();
+      entry.dock->raise();
+    }
+    return;
+  }
   if (on) {
     wanted_ << id;
     asked_ << id;

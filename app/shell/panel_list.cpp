@@ -1,10 +1,12 @@
 #include "app/shell/panel_list.h"
 
+#include "inspector/panels/console/console_panel.h"
 #include "inspector/panels/ops/ops_panel.h"
 #include "inspector/panels/tape/tape_panel.h"
 #include "inspector/panels/tensor/tensor_panel.h"
 #include "inspector/panels/why/why_panel.h"
 #include "inspector/panels/vjp/vjp_panel.h"
+#include "inspector/panels/variables/variables_panel.h"
 #include "plots/plots_panel.h"
 
 namespace tapedeck::app {
@@ -13,6 +15,8 @@ QList<inspector::PanelDescriptor> panelList() {
   return {
       inspector::tapePanel(),
       inspector::opsPanel(),
+      inspector::variablesPanel(),
+      inspector::consolePanel(),
       inspector::tensorPanel(),
       inspector::whyPanel(),
       inspector::vjpPanel(),

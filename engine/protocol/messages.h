@@ -4,6 +4,7 @@
 
 #include <variant>
 
+#include "engine/protocol/frames.h"
 #include "engine/protocol/replies.h"
 #include "engine/protocol/requests.h"
 #include "engine/protocol/vjp.h"
@@ -12,8 +13,11 @@
 namespace tapedeck::protocol {
 
 using Request = std::variant<Hello, GetStatus, GetRecords, GetTape, GetTile, GetStatistics, SetGate,
-                             SetOptions, Pin, GetSeries, FindRecords, Why, GetVjp, ExplainElement, Cancel>;
-using Reply = std::variant<Welcome, Refused, Status, Records, TapeRecords, Tile, Statistics, Series,
-                           FoundRecords, Because, VjpParts, ElementTerms, Progress, Failure>;
+                             SetOptions, Pin, GetSeries, FindRecords, Why, GetVjp, ExplainElement, GetFrames,
+                             GetVariables, Evaluate, Assign, Complete, HoldValue, SummarizeValue, Cancel>;
+using Reply =
+    std::variant<Welcome, Refused, Status, Records, TapeRecords, Tile, Statistics, Series, FoundRecords,
+                 Because, VjpParts, ElementTerms, Frames, Variables, Evaluation, Completions, HeldValue,
+                 Progress, Failure>;
 
 }  // namespace tapedeck::protocol

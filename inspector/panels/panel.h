@@ -14,9 +14,11 @@ class QAction;
 namespace tapedeck::inspector {
 
 class CellNames;
+class FramesModel;
 class SeriesModel;
 class Session;
 class WhyActions;
+class WatchModel;
 
 /// What panels read. All of it outlives them.
 struct PanelContext {
@@ -24,6 +26,8 @@ struct PanelContext {
   SeriesModel* series = nullptr;
   CellNames* cells = nullptr;
   WhyActions* why = nullptr;
+  FramesModel* frames = nullptr;
+  WatchModel* watches = nullptr;
 };
 
 /// Keys that a widget takes by itself, for the list of keys.
