@@ -4,14 +4,15 @@
 
 #include <variant>
 
+#include "engine/protocol/breakpoints.h"
 #include "engine/protocol/replies.h"
 #include "engine/protocol/requests.h"
 
 namespace tapedeck::protocol {
 
 using Request = std::variant<Hello, GetStatus, GetRecords, GetTape, GetTile, GetStatistics, SetGate,
-                             SetOptions, Pin, GetSeries, FindRecords, Cancel>;
+                             SetOptions, Pin, GetSeries, FindRecords, SetBreakpoints, Cancel>;
 using Reply = std::variant<Welcome, Refused, Status, Records, TapeRecords, Tile, Statistics, Series,
-                           FoundRecords, Progress, Failure>;
+                           FoundRecords, Breakpoints, Progress, Failure>;
 
 }  // namespace tapedeck::protocol

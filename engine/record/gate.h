@@ -12,6 +12,7 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "engine/protocol/messages.h"
 
@@ -27,12 +28,21 @@ struct GatePoint {
   std::uint32_t enclosing = 0;  ///< the innermost playback or custom gradient that it runs inside of; 0: none
 };
 
+/// Why a record stops whatever the gate does otherwise.
+struct BreakStop {
+  std::vector<std::uint64_t> breakpoints;
+  std::string reason;  ///< "breakpoint 2: nan(out), 3 of 7,840 elements"
+  bool after = false;  ///< the record has ended
+};
+
 struct GateStatus {
   GateState state = GateState::open;
   std::uint32_t stopped_before = 0;
   std::uint32_t location = 0;
   std::string reason;              ///< "step", "pause", "cell start", "step out"
   std::uint32_t stepped_over = 0;  ///< where it was stopped until the last step_op; 0 after any other command
+  bool stopped_after = false;      ///< that record has ended
+  std::vector<std::uint64_t> breakpoints = {};  ///< those that stopped it
 };
 
 class Gate {
@@ -46,6 +56,8 @@ class Gate {
   /// Waits where the gate is shut for `point`; returns whether it waited. Throws Interrupted where the user
   /// interrupted; the gate is open then.
   bool pass(const GatePoint& point);
+  /// The same, and it is shut for this point, unless nobody attends it.
+  bool stop(const GatePoint& point, const BreakStop& why);
   /// A playback or custom gradient ended: a step out may end there.
   void ended(std::uint32_t number);
 
@@ -61,8 +73,8 @@ class Gate {
  private:
   enum class Mode { run, stop, other_line, after_record };
   bool must_stop(const GatePoint& point) const;
-  void wait(const GatePoint& point);
-  void enter(const GatePoint& point);
+  void wait(const GatePoint& point, const BreakStop* why);
+  void enter(const GatePoint& point, const BreakStop* why);
   void open();
   void step_line();
   void step_out();
@@ -82,7 +94,11 @@ class Gate {
   std::uint32_t line_from_ = 0;  ///< other_line: the location to leave
   std::uint32_t after_ = 0;      ///< after_record: which
   std::uint32_t stepped_over_ = 0;
-  std::map<std::uint32_t, GatePoint> waiting_;  ///< a thread goes on when its record is no longer here
+  struct Waiting {
+    GatePoint point;
+    BreakStop why;
+  };
+  std::map<std::uint32_t, Waiting> waiting_;  ///< a thread goes on when its record is no longer here
 };
 
 }  // namespace tapedeck

@@ -19,6 +19,14 @@ class SeriesStore {
   /// The points so far are void: what draws the series starts anew.
   void restart(const std::string& series);
   std::uint64_t size() const;  ///< positions used
+  /// How a curve's newest point stands to the one before it.
+  struct Trend {
+    std::uint64_t position = 0;  ///< of the newest point, from 1; 0: there are no two points
+    double before = 0, newest = 0;
+  };
+  /// Of the curve of that name; where there is none, of the newest one called so in some cell
+  /// ("cell 3: loss").
+  Trend trend(const std::string& name) const;
   /// At most `limit` points from position `first` on, without those that a later restart made void.
   protocol::Series read(std::uint64_t first, std::size_t limit = 10000) const;
 
@@ -32,6 +40,8 @@ class SeriesStore {
   struct Curve {
     std::string name;
     std::uint64_t valid_from = 0;
+    Trend trend = {};
+    std::uint64_t points = 0;  ///< that are valid
   };
   std::uint32_t curve(const std::string& name);
 

@@ -45,7 +45,7 @@ Numbers found(const Recorder& recorder, const std::string& filter, const std::ve
 /// One record after the other, as messages.
 Numbers by_hand(const Recorder& recorder, const std::string& filter, const std::vector<CellLabel>& labels) {
   Numbers numbers;
-  const Filter terms = parse_filter(filter);
+  const Condition terms = parse_filter(filter);
   for (std::uint32_t number = 1; number <= recorder.trace().newest(); ++number)
     if (matches(terms, debug::describe(recorder, number, false).value(), labels)) numbers.push_back(number);
   return numbers;
