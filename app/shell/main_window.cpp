@@ -29,6 +29,7 @@ MainWindow::MainWindow(QWidget* parent)
       session_(new inspector::Session(this)),
       series_(new inspector::SeriesModel(session_, this)),
       cellNames_(new inspector::CellNames(this)),
+      breakpoints_(new inspector::BreakpointsModel(session_, this)),
       stepper_(new Stepper(session_, runner_, kernel_, this)),
       notices_(new SessionNotices(kernel_, session_, this)),
       options_(new SessionOptions(session_, this)),
@@ -45,6 +46,7 @@ MainWindow::MainWindow(QWidget* parent)
   connectActions();
   connectCellActions();
   connectSession();
+  connectBreakpoints();
 
   new WindowPlacement(this, QSize(1280, 800), QSettings().value("window/geometry").toByteArray());
   showNotebook();

@@ -10,6 +10,7 @@
 #include "app/notebook/view/notebook_view.h"
 #include "app/shell/actions.h"
 #include "app/shell/message_bar.h"
+#include "inspector/model/breakpoints_model.h"
 #include "inspector/model/cell_names.h"
 #include "inspector/model/series_model.h"
 #include "inspector/model/session.h"
@@ -43,6 +44,7 @@ class MainWindow : public QMainWindow {
   KernelSession* kernel() const { return kernel_; }
   inspector::Session* session() const { return session_; }
   inspector::SeriesModel* series() const { return series_; }
+  inspector::BreakpointsModel* breakpoints() const { return breakpoints_; }
   MessageBar* messages() const { return messages_; }
   Stepper* stepper() const { return stepper_; }
   FileControl* files() const { return files_; }
@@ -61,6 +63,7 @@ class MainWindow : public QMainWindow {
   void connectActions();
   void connectCellActions();
   void connectSession();
+  void connectBreakpoints();
   void showWorkspace();
   void showNotebook();
   void enterNotebook();
@@ -81,6 +84,7 @@ class MainWindow : public QMainWindow {
   inspector::Session* session_;
   inspector::SeriesModel* series_;
   inspector::CellNames* cellNames_;
+  inspector::BreakpointsModel* breakpoints_;
   Stepper* stepper_;
   SessionNotices* notices_;
   SessionOptions* options_;

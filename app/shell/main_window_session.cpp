@@ -8,7 +8,9 @@
 #include <QStatusBar>
 
 #include "app/control/cell_names.h"
+#include "app/control/notebook_breakpoints.h"
 #include "app/notebook/view/notebook_view.h"
+#include "app/shell/breakpoint_control.h"
 #include "app/shell/keys_window.h"
 #include "app/shell/main_window.h"
 #include "inspector/ui/appearance.h"
@@ -115,6 +117,15 @@ void MainWindow::connectSession() {
   connect(session_, &inspector::Session::cursorChanged, this, &MainWindow::updatePausedLine);
   connect(session_, &inspector::Session::recordsChanged, this, &MainWindow::updatePausedLine);
   connect(session_, &inspector::Session::recordsChanged, this, &MainWindow::updateState);
+}
+
+void MainWindow::connectBreakpoints() {
+  new NotebookBreakpoints(document_, breakpoints_, this);
+  auto* control = new BreakpointControl(breakpoints_, document_, notebook_, stepper_, *actions_, this);
+  connect(control, &BreakpointControl::told, this,
+          [this](const QString& sentence) { statusBar()->showMessage(sentence, 8000); });
+  connect(cellNames_, &inspector::CellNames::changed, this,
+          [this] { breakpoints_->setCellLabels(cellNames_->all()); });
 }
 
 // Records name cells by their ids; people know them by the number beside them.

@@ -13,6 +13,7 @@ class QAction;
 
 namespace tapedeck::inspector {
 
+class BreakpointsModel;
 class CellNames;
 class SeriesModel;
 class Session;
@@ -22,6 +23,7 @@ struct PanelContext {
   Session* session = nullptr;
   SeriesModel* series = nullptr;
   CellNames* cells = nullptr;
+  BreakpointsModel* breakpoints = nullptr;
 };
 
 /// Keys that a widget takes by itself, for the list of keys.

@@ -154,7 +154,7 @@ class TestCondition : public QObject {
         QVERIFY2(parse_unfinished(text) == condition, text.c_str());
       } catch (const ConditionError& error) {
         QVERIFY2(error.position <= text.size(), text.c_str());
-        QVERIFY(std::string_view(error.what()).ends_with('.'));
+        if (text.find('\0') == std::string::npos) QVERIFY(std::string_view(error.what()).ends_with('.'));
       }
       try {
         parse_unfinished(text);

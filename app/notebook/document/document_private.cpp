@@ -23,6 +23,7 @@ void Document::Private::replace(NotebookData data, const QByteArray& bytes, cons
   originFolder.clear();
   undo.clear();
   redo.clear();
+  ownBefore.clear();
   rememberSaved(state());
 }
 
@@ -30,6 +31,7 @@ std::shared_ptr<const SavedState> Document::Private::state() const {
   auto now = std::make_shared<SavedState>();
   for (const CellPointer& data : notebook.cells)
     now->cells.push_back({data->cell.id, data->cell.type, data->cell.source, data->revision});
+  now->own = own();
   return now;
 }
 
@@ -40,7 +42,8 @@ void Document::Private::rememberSaved(std::shared_ptr<const SavedState> written)
 }
 
 bool Document::Private::modified() const {
-  return detached || changedCount > 0 || saved->cells.size() != notebook.cells.size();
+  return detached || changedCount > 0 || saved->cells.size() != notebook.cells.size() ||
+         saved->own != own();
 }
 
 bool Document::Private::differs(std::size_t index) const {

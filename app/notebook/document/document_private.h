@@ -29,6 +29,7 @@ struct SavedCell {
 
 struct SavedState {
   std::vector<SavedCell> cells;
+  nlohmann::ordered_json own;  ///< ownMetadata of the notebook
 };
 
 struct Document::Private {
@@ -49,6 +50,12 @@ struct Document::Private {
   int changedCount = 0;
   bool announced = false;
   quint64 revisions = 0;
+  /// Of a cell whose own metadata was set: what it and the revision were before, and the revision since.
+  struct OwnBefore {
+    nlohmann::ordered_json value;
+    quint64 before = 0, since = 0;
+  };
+  QHash<QString, OwnBefore> ownBefore;
 
   const CellData& at(int index) const { return *notebook.cells.at(static_cast<std::size_t>(index)); }
   /// The cell to be written to: a copy of its own where a snapshot or an undo step shares it.
@@ -60,6 +67,7 @@ struct Document::Private {
   std::shared_ptr<const SavedState> state() const;
   void rememberSaved(std::shared_ptr<const SavedState> written);
   bool modified() const;
+  nlohmann::ordered_json own() const;
   void compareWithSaved(int index);
   void compareAll();
   void announceModified(Document* document);
