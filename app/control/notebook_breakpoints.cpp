@@ -65,7 +65,8 @@ std::vector<Breakpoint> fromMetadata(const ordered_json& own, const std::string&
     if (!entry.is_object() || !fromName(textOf(entry, "kind"), breakpoint.kind)) continue;
     if (inCell(breakpoint) == cell.empty()) continue;
     breakpoint.cell = cell;
-    breakpoint.line = static_cast<std::uint32_t>(std::min<std::uint64_t>(numberOf(entry, "line", 0), 1u << 30));
+    breakpoint.line =
+        static_cast<std::uint32_t>(std::min<std::uint64_t>(numberOf(entry, "line", 0), 1u << 30));
     if (breakpoint.kind == BreakpointKind::line && breakpoint.line == 0) continue;
     breakpoint.target = textOf(entry, "target");
     breakpoint.condition = textOf(entry, "condition");
@@ -157,10 +158,10 @@ void NotebookBreakpoints::checkLines() {
     const int cell = document_->indexOf(QString::fromStdString(entry.breakpoint.cell));
     if (cell < 0) continue;
     const bool code = document_->cell(cell).type == CellType::code;
-    breakpoints_->setPlaceNote(entry.breakpoint.id,
-                               code ? lineProblem(document_->cell(cell).source,
-                                                  static_cast<int>(entry.breakpoint.line))
-                                    : QString("This cell is no code."));
+    breakpoints_->setPlaceNote(
+        entry.breakpoint.id,
+        code ? lineProblem(document_->cell(cell).source, static_cast<int>(entry.breakpoint.line))
+             : QString("This cell is no code."));
   }
 }
 

@@ -8,8 +8,8 @@
 
 namespace tapedeck::app {
 
-/// Those of a line or a cell are kept in the cell's metadata ("tapedeck": {"breakpoints": […]}), all others in
-/// the notebook's. A notebook without breakpoints gets none of it. Restoring runs nothing.
+/// Those of a line or a cell are kept in the cell's metadata ("tapedeck": {"breakpoints": […]}), all others
+/// in the notebook's. A notebook without breakpoints gets none of it. Restoring runs nothing.
 class NotebookBreakpoints : public QObject {
   Q_OBJECT
  public:

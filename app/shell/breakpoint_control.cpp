@@ -38,11 +38,12 @@ QString tipOf(const BreakpointEntry& entry) {
 
 }  // namespace
 
-BreakpointControl::BreakpointControl(inspector::BreakpointsModel* breakpoints, Document* document,
-                                     NotebookView* notebook, Stepper* stepper, Actions& actions,
-                                     QObject* parent)
+BreakpointControl::BreakpointControl(inspector::BreakpointsModel* breakpoints, inspector::Session* session,
+                                     Document* document, NotebookView* notebook, Stepper* stepper,
+                                     Actions& actions, QObject* parent)
     : QObject(parent),
       breakpoints_(breakpoints),
+      session_(session),
       document_(document),
       notebook_(notebook),
       stepper_(stepper),
@@ -53,16 +54,23 @@ BreakpointControl::BreakpointControl(inspector::BreakpointsModel* breakpoints, D
     if (!moved) return;
     const BreakpointEntry* there = breakpoints_->atLine(QString::fromStdString(moved->breakpoint.cell), line);
     // Two lines became one.
-    there && there != moved ? breakpoints_->remove(id) : breakpoints_->moveLine(id, line);
+    there&& there != moved ? breakpoints_->remove(id) : breakpoints_->moveLine(id, line);
   });
   connect(breakpoints, &inspector::BreakpointsModel::changed, this, &BreakpointControl::show);
   connect(document, &Document::reset, this, &BreakpointControl::show);
+  connect(breakpoints, &inspector::BreakpointsModel::wanted, this, [this](quint64 id) {
+    const BreakpointEntry* entry = breakpoints_->find(id);
+    if (!entry) return;
+    const int line = std::max(1, static_cast<int>(entry->breakpoint.line));
+    notebook_->goToLine(QString::fromStdString(entry->breakpoint.cell), line);
+  });
   const auto on = [this](const char* id, auto&& act) {
     connect(actions_[id], &QAction::triggered, this, std::forward<decltype(act)>(act));
   };
   on("step.breakpoint", [this] { toggle(); });
   on("step.breakpoint_enabled", [this] { toggleEnabled(); });
   on("step.run_to", [this] { runToCursor(); });
+  on("step.run_to_record", [this] { runToRecord(); });
   on("step.stop_nan", [this](bool stop) { breakpoints_->setStopAtNotFinite(stop); });
   on("step.stop_exceptions", [this](bool stop) { breakpoints_->setStopAtExceptions(stop); });
   on("step.remove_breakpoints", [this] { breakpoints_->removeAll(); });
@@ -96,6 +104,27 @@ void BreakpointControl::runToCursor() {
   passing.cell = cell.toStdString();
   passing.line = static_cast<std::uint32_t>(line);
   breakpoints_->addPassing(std::move(passing));
+  stepper_->resume();
+}
+
+// While a playback goes on, the VJPs of forward ops are still to come; anything else comes again with its
+// line.
+void BreakpointControl::runToRecord() {
+  const auto* record = session_->cachedRecord(session_->cursor());
+  const auto* stopped = session_->cachedRecord(session_->status().stopped_before);
+  protocol::Breakpoint passing;
+  if (record && stopped && stopped->backward && !record->backward) {
+    passing.kind = protocol::BreakpointKind::vjp;
+    passing.target = "#" + std::to_string(record->number);
+  } else if (record && !record->cell.empty() && record->line > 0) {
+    passing.kind = protocol::BreakpointKind::line;
+    passing.cell = record->cell;
+    passing.line = record->line;
+  } else {
+    return emit told("There is no record at the cursor whose line could come again.");
+  }
+  breakpoints_->addPassing(std::move(passing));
+  session_->follow();
   stepper_->resume();
 }
 

@@ -14,8 +14,8 @@ class Actions;
 class BreakpointControl : public QObject {
   Q_OBJECT
  public:
-  BreakpointControl(inspector::BreakpointsModel* breakpoints, Document* document, NotebookView* notebook,
-                    Stepper* stepper, Actions& actions, QObject* parent);
+  BreakpointControl(inspector::BreakpointsModel* breakpoints, inspector::Session* session, Document* document,
+                    NotebookView* notebook, Stepper* stepper, Actions& actions, QObject* parent);
 
  signals:
   /// A sentence why a key did nothing.
@@ -25,10 +25,12 @@ class BreakpointControl : public QObject {
   void toggle();
   void toggleEnabled();
   void runToCursor();
+  void runToRecord();
   void toggleLine(const QString& cell, int line);
   void show();
 
   inspector::BreakpointsModel* breakpoints_;
+  inspector::Session* session_;
   Document* document_;
   NotebookView* notebook_;
   Stepper* stepper_;

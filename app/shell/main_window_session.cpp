@@ -121,7 +121,8 @@ void MainWindow::connectSession() {
 
 void MainWindow::connectBreakpoints() {
   new NotebookBreakpoints(document_, breakpoints_, this);
-  auto* control = new BreakpointControl(breakpoints_, document_, notebook_, stepper_, *actions_, this);
+  auto* control =
+      new BreakpointControl(breakpoints_, session_, document_, notebook_, stepper_, *actions_, this);
   connect(control, &BreakpointControl::told, this,
           [this](const QString& sentence) { statusBar()->showMessage(sentence, 8000); });
   connect(cellNames_, &inspector::CellNames::changed, this,

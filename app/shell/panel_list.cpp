@@ -1,5 +1,6 @@
 #include "app/shell/panel_list.h"
 
+#include "inspector/panels/breakpoints/breakpoints_panel.h"
 #include "inspector/panels/ops/ops_panel.h"
 #include "inspector/panels/tape/tape_panel.h"
 #include "inspector/panels/tensor/tensor_panel.h"
@@ -9,10 +10,8 @@ namespace tapedeck::app {
 
 QList<inspector::PanelDescriptor> panelList() {
   return {
-      inspector::tapePanel(),
-      inspector::opsPanel(),
-      inspector::tensorPanel(),
-      plots::plotsPanel(),
+      inspector::tapePanel(),        inspector::opsPanel(), inspector::tensorPanel(),
+      inspector::breakpointsPanel(), plots::plotsPanel(),
   };
 }
 

@@ -58,8 +58,7 @@ class TermLook {
  private:
   Verdict look(const TextTerm& term, const RecordGlance& record) {
     const RecordHead& head = record.head;
-    if (term.part == FilterPart::is)
-      return verdict_of(protocol::is_state(term, head.backward, record.state));
+    if (term.part == FilterPart::is) return verdict_of(protocol::is_state(term, head.backward, record.state));
     return verdict_of(op(term, head) || kind(term, head) || scope(term, head.scope) ||
                       location(term, head.location) || dtypes(term, record.inputs) ||
                       dtypes(term, record.outputs) || named(term, FilterPart::reads, record.inputs) ||
@@ -115,8 +114,7 @@ class TermLook {
 
   bool op(const TextTerm& term, const RecordHead& head) {
     if (!looks_at(term, FilterPart::op)) return false;
-    if (!head.op)
-      return names_.of(head.name, [&] { return term.finds(FilterPart::op, name_of(head.name)); });
+    if (!head.op) return names_.of(head.name, [&] { return term.finds(FilterPart::op, name_of(head.name)); });
     if (head.op == last_op_) return last_op_verdict_;
     const auto [known, is_new] = ops_.try_emplace(head.op, false);
     if (is_new) known->second = term.finds(FilterPart::op, head.op->name);
@@ -152,9 +150,8 @@ class TermLook {
     if (!looks_at(term, FilterPart::dtype)) return false;
     return std::any_of(tensors.begin(), tensors.end(), [&](std::uint64_t id) {
       const std::uint32_t spec = spec_number(id);
-      return spec != 0 && specs_.of(spec, [&] {
-        return term.finds(FilterPart::dtype, dtype_name(spec_of(spec).dtype));
-      });
+      return spec != 0 &&
+             specs_.of(spec, [&] { return term.finds(FilterPart::dtype, dtype_name(spec_of(spec).dtype)); });
     });
   }
 
@@ -183,8 +180,8 @@ class TermLook {
         for (const std::uint64_t id : record.outputs)
           if (const std::uint32_t spec = spec_number(id)) {
             const RecordedSpec known = spec_of(spec);
-            bytes += static_cast<double>(element_count(known.shape)) *
-                     static_cast<double>(item_size(known.dtype));
+            bytes +=
+                static_cast<double>(element_count(known.shape)) * static_cast<double>(item_size(known.dtype));
           }
         return bytes;
       }
@@ -214,9 +211,8 @@ class Search {
  public:
   Search(const Recorder& recorder, const protocol::FindRecords& request)
       : recorder_(recorder), request_(request), filter_(protocol::parse_filter(request.filter)) {
-    for_each_term(filter_, [&](const Condition& leaf) {
-      terms_.emplace_back(leaf.term, recorder, request.labels);
-    });
+    for_each_term(filter_,
+                  [&](const Condition& leaf) { terms_.emplace_back(leaf.term, recorder, request.labels); });
   }
 
   protocol::FoundRecords run(const CancelFlag* cancel) {

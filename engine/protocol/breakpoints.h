@@ -38,7 +38,7 @@ struct Breakpoint {
   /// op, vjp: name or pattern; read, write: the variable's name. Numbers: read "#12" a tensor, vjp "#12" the
   /// record whose VJP it is. Empty: any.
   std::string target;
-  std::string condition;  ///< must hold as well (condition.h); empty: always
+  std::string condition;       ///< must hold as well (condition.h); empty: always
   std::uint64_t from_hit = 1;  ///< hits before this one are only counted
   bool enabled = true;
   bool once = false;  ///< does nothing after it has stopped once

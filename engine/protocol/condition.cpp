@@ -189,7 +189,8 @@ bool TextTerm::finds(FilterPart where, std::string_view value) const {
   if (!exact) return whole.find(text) != std::string::npos;
   // A variable called W has the name W:0.
   return matches_pattern(text, whole) ||
-         (whole.ends_with(":0") && matches_pattern(text, std::string_view(whole).substr(0, whole.size() - 2)));
+         (whole.ends_with(":0") &&
+          matches_pattern(text, std::string_view(whole).substr(0, whole.size() - 2)));
 }
 
 bool ShapeTerm::fits(std::span<const std::int64_t> shape) const {

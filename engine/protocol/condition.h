@@ -124,8 +124,7 @@ struct Share {
 };
 /// What a quantity is compared with: a number, a share of the elements, another quantity, a shape, a dtype's
 /// name; nothing: nan and inf hold where there is one, zeros where all are.
-using Operand =
-    std::variant<std::monostate, double, Share, Quantity, std::vector<std::int64_t>, std::string>;
+using Operand = std::variant<std::monostate, double, Share, Quantity, std::vector<std::int64_t>, std::string>;
 
 struct ValueTerm {
   Quantity left;

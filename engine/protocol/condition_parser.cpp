@@ -10,8 +10,8 @@ namespace tapedeck::protocol {
 namespace {
 
 // In the order of the enumerators; FilterPart::any has no name.
-constexpr std::array<std::string_view, 12> parts{
-    "op", "kind", "scope", "cell", "file", "name", "is", "dtype", "reads", "writes", "shape", "line"};
+constexpr std::array<std::string_view, 12> parts{"op", "kind",  "scope", "cell",   "file",  "name",
+                                                 "is", "dtype", "reads", "writes", "shape", "line"};
 constexpr std::size_t text_parts = 10;
 constexpr std::array<std::string_view, 6> numbers{"record", "line", "duration", "bytes", "thread", "depth"};
 constexpr std::array<std::string_view, 5> flags{"forward", "backward", "vjp", "playback", "failed"};
@@ -34,18 +34,14 @@ bool is_letter(char c) {
 template <class Names>
 std::optional<std::size_t> place_of(const Names& names, std::string_view name) {
   const auto found = std::find(names.begin(), names.end(), name);
-  return found == names.end() ? std::nullopt
-                              : std::optional(static_cast<std::size_t>(found - names.begin()));
+  return found == names.end() ? std::nullopt : std::optional(static_cast<std::size_t>(found - names.begin()));
 }
 
 template <class Names>
 std::string listed(const Names& names) {
   std::string text;
   for (std::size_t i = 0; i < names.size(); ++i)
-    text += (i == 0                    ? ""
-             : i + 1 == names.size()   ? " and "
-                                       : ", ") +
-            std::string(names[i]);
+    text += (i == 0 ? "" : i + 1 == names.size() ? " and " : ", ") + std::string(names[i]);
   return text;
 }
 
@@ -225,7 +221,8 @@ Condition Parser::primary() {
   const std::size_t from = at_;
   if (is_digit(here()) || here() == '-') {  // 2*max(in0) > …
     std::size_t after = at_;
-    while (after < text_.size() && (is_digit(text_[after]) || text_[after] == '.' || text_[after] == '-')) ++after;
+    while (after < text_.size() && (is_digit(text_[after]) || text_[after] == '.' || text_[after] == '-'))
+      ++after;
     while (after < text_.size() && is_space(text_[after])) ++after;
     if (after < text_.size() && text_[after] == '*') return value_term(from);
     return word_term(from);
@@ -272,8 +269,7 @@ Condition Parser::named(std::size_t from, std::string_view name) {
   }
   if (next == '(') {
     if (place_of(functions, known)) return value_term(from);
-    fail(from,
-         "There is no function \"" + std::string(name) + "\"; there are " + listed(functions) + ".");
+    fail(from, "There is no function \"" + std::string(name) + "\"; there are " + listed(functions) + ".");
   }
   if (next == '.' && target_named(name) && is_letter(second)) {
     const std::string_view property = identifier_at(after + 1);
@@ -286,8 +282,8 @@ Condition Parser::named(std::size_t from, std::string_view name) {
   }
   while (after < text_.size() && is_space(text_[after])) ++after;
   const char sign = after < text_.size() ? text_[after] : '\0';
-  const bool compares =
-      sign == '<' || sign == '>' || sign == '=' || (sign == '!' && after + 1 < text_.size() && text_[after + 1] == '=');
+  const bool compares = sign == '<' || sign == '>' || sign == '=' ||
+                        (sign == '!' && after + 1 < text_.size() && text_[after + 1] == '=');
   if (compares) {
     if (const auto number = place_of(numbers, known)) {
       at_ = from + name.size();
@@ -440,8 +436,7 @@ double Parser::number() {
   }
   double value = 0;
   // from_chars would take "nan", too.
-  if (from >= text_.size() || !(is_digit(text_[from]) || text_[from] == '.'))
-    missing("A number is missing.");
+  if (from >= text_.size() || !(is_digit(text_[from]) || text_[from] == '.')) missing("A number is missing.");
   const auto [end, error] = std::from_chars(text_.data() + from, text_.data() + text_.size(), value);
   if (error == std::errc::invalid_argument) missing("A number is missing.");
   if (error == std::errc::result_out_of_range) fail(at_, "This number is too large or too small.");
@@ -501,7 +496,8 @@ Target Parser::target() {
     }
   const auto target = target_named(name);
   if (!target)
-    fail(at_, (name.empty() ? std::string("A tensor is missing") : "There is no tensor \"" + std::string(name) + "\"") +
+    fail(at_, (name.empty() ? std::string("A tensor is missing")
+                            : "There is no tensor \"" + std::string(name) + "\"") +
                   "; there are out, out0, in, in0, grad, grad0 and any.");
   at_ += name.size();
   return *target;
@@ -544,7 +540,8 @@ Quantity Parser::quantity() {
   at_ = after + 1;
   skip_spaces();
   std::string_view inner = identifier_at(at_);
-  const bool absolute = folded(inner) == "abs" && at_ + inner.size() < text_.size() && text_[at_ + inner.size()] == '(';
+  const bool absolute =
+      folded(inner) == "abs" && at_ + inner.size() < text_.size() && text_[at_ + inner.size()] == '(';
   if (absolute) {
     quantity.absolute = true;
     at_ += inner.size() + 1;
@@ -569,7 +566,8 @@ Operand Parser::operand(const Quantity& left) {
   }
   const bool negative_infinity = here() == '-' && is_letter(at_ + 1 < text_.size() ? text_[at_ + 1] : ' ');
   const std::string_view name = identifier_at(at_);
-  const bool infinity = (folded(name) == "inf" && text_.substr(at_ + name.size(), 1) != "(") || negative_infinity;
+  const bool infinity =
+      (folded(name) == "inf" && text_.substr(at_ + name.size(), 1) != "(") || negative_infinity;
   if (!infinity && !name.empty()) return quantity();
   const std::size_t before = at_;
   const double value = number();
@@ -596,8 +594,7 @@ Condition Parser::value_term(std::size_t from) {
   const auto sign = comparison();
   const Measure measure = term.left.measure;
   if (!sign) {
-    if (measure > Measure::zeros)
-      missing("A comparison is missing: max(out) > 1000.");
+    if (measure > Measure::zeros) missing("A comparison is missing: max(out) > 1000.");
     return term_of(std::move(term), from);
   }
   term.comparison = *sign;
@@ -606,12 +603,12 @@ Condition Parser::value_term(std::size_t from) {
     fail(from, "Shapes and dtypes are compared with == and !=.");
   term.right = operand(term.left);
   const auto* other = std::get_if<Quantity>(&term.right);
-  const bool fits = measure == Measure::shape ? std::holds_alternative<std::vector<std::int64_t>>(term.right) ||
-                                                    (other && other->measure == Measure::shape)
-                    : measure == Measure::dtype ? std::holds_alternative<std::string>(term.right) ||
-                                                      (other && other->measure == Measure::dtype)
-                                                : !other || (other->measure != Measure::shape &&
-                                                             other->measure != Measure::dtype);
+  const bool fits =
+      measure == Measure::shape ? std::holds_alternative<std::vector<std::int64_t>>(term.right) ||
+                                      (other && other->measure == Measure::shape)
+      : measure == Measure::dtype
+          ? std::holds_alternative<std::string>(term.right) || (other && other->measure == Measure::dtype)
+          : !other || (other->measure != Measure::shape && other->measure != Measure::dtype);
   if (!fits)
     fail(from, texts ? "A shape is compared with a shape, a dtype with a dtype."
                      : "A number is compared with a number.");

@@ -100,10 +100,13 @@ class ClauseCheck {
     if (vjp_ && playback_) return "A VJP is no playback.";
     if (vjp_ && not_vjp_) return "It asks for VJPs and for none.";
     for (const auto& [number, interval] : numbers_)
-      if (interval.empty()) return "No " + std::string(number_names()[static_cast<std::size_t>(number)]) + number_text(number, interval);
+      if (interval.empty())
+        return "No " + std::string(number_names()[static_cast<std::size_t>(number)]) +
+               number_text(number, interval);
     for (const std::string& name : exact_ops_)
       for (const TextTerm* other : ops_)
-        if (!other->finds(FilterPart::op, name)) return "No op is called both \"" + name + "\" and \"" + other->text + "\".";
+        if (!other->finds(FilterPart::op, name))
+          return "No op is called both \"" + name + "\" and \"" + other->text + "\".";
     return {};
   }
 

@@ -61,8 +61,9 @@ std::string value_term_of(const Condition& condition) {
     const auto* value = std::get_if<ValueTerm>(&leaf.term);
     const auto* other = value ? std::get_if<Quantity>(&value->right) : nullptr;
     if (value && (reads_values(value->left.measure) || (other && reads_values(other->measure))))
-      sentence = "What looks at values is for breakpoints: a filter knows what was recorded of each op, such "
-                 "as names, shapes and times.";
+      sentence =
+          "What looks at values is for breakpoints: a filter knows what was recorded of each op, such "
+          "as names, shapes and times.";
     else if (std::holds_alternative<SeriesTerm>(leaf.term))
       sentence = "What looks at curves is for breakpoints: a filter knows what was recorded of each op.";
   });
@@ -86,8 +87,7 @@ class Look {
 
  private:
   Verdict look(const TextTerm& term) const {
-    if (term.part == FilterPart::is)
-      return verdict_of(is_state(term, record_.backward, record_.state));
+    if (term.part == FilterPart::is) return verdict_of(is_state(term, record_.backward, record_.state));
     const auto finds = [&](FilterPart where, std::string_view value) { return term.finds(where, value); };
     const auto any = [&](const std::vector<TensorInfo>& tensors, FilterPart role) {
       return std::any_of(tensors.begin(), tensors.end(), [&](const TensorInfo& tensor) {
@@ -106,7 +106,9 @@ class Look {
     return verdict_of(has_flag(flag, record_.kind, record_.backward, record_.state));
   }
   Verdict look(const ShapeTerm& term) const {
-    const auto fits = [&](const TensorInfo& tensor) { return !tensor.dtype.empty() && term.fits(tensor.shape); };
+    const auto fits = [&](const TensorInfo& tensor) {
+      return !tensor.dtype.empty() && term.fits(tensor.shape);
+    };
     return verdict_of(std::any_of(record_.inputs.begin(), record_.inputs.end(), fits) ||
                       std::any_of(record_.outputs.begin(), record_.outputs.end(), fits));
   }

@@ -49,10 +49,10 @@ struct Status {
   std::vector<Record> stop;
   std::uint64_t finished = 0;  ///< the newest record that finished
   std::uint64_t ended = 0;     ///< how many records finished or failed: a playback ends after newer records
-  std::string stop_reason;  ///< "step", "pause", "cell start", "step out"; of breakpoints: which and why
+  std::string stop_reason;     ///< "step", "pause", "cell start", "step out"; of breakpoints: which and why
   std::vector<std::uint64_t> stop_breakpoints;  ///< those that stopped it there
   std::vector<BreakpointHits> hits;             ///< of all breakpoints
-  std::string cell;            ///< where it is stopped
+  std::string cell;                             ///< where it is stopped
   std::uint32_t line = 0;
   std::string running_cell;  ///< the cell that runs now; empty: none
   bool recording = true;
@@ -70,8 +70,8 @@ struct Status {
         field("records", &Status::records), field("gate", &Status::gate),
         field("stopped_before", &Status::stopped_before), field("stopped_after", &Status::stopped_after),
         field("stop_breakpoints", &Status::stop_breakpoints), field("hits", &Status::hits),
-        field("stepped_over", &Status::stepped_over),
-        field("stop", &Status::stop), field("ended", &Status::ended), field("finished", &Status::finished),
+        field("stepped_over", &Status::stepped_over), field("stop", &Status::stop),
+        field("ended", &Status::ended), field("finished", &Status::finished),
         field("stop_reason", &Status::stop_reason), field("cell", &Status::cell),
         field("line", &Status::line), field("running_cell", &Status::running_cell),
         field("recording", &Status::recording), field("break_at_cell_start", &Status::break_at_cell_start),

@@ -77,7 +77,10 @@ void wait_for_exit() {
 
 void install_host_hooks() {
   main_thread = std::this_thread::get_id();
-  set_host_hooks({.release = release_lock, .reacquire = reacquire_lock, .interrupted = interrupted, .print = print_line});
+  set_host_hooks({.release = release_lock,
+                  .reacquire = reacquire_lock,
+                  .interrupted = interrupted,
+                  .print = print_line});
 }
 
 py::object checked(PyObject* new_reference) {

@@ -72,9 +72,8 @@ double BreakValues::measure(const Tensor& tensor, const protocol::Quantity& quan
     if (!entry.summary && !entry.finite) entry.finite = all_finite(tensor);
     if (entry.finite) return 0;
     const Summary& all = summary(entry, tensor);
-    return static_cast<double>(quantity.measure == Measure::nan
-                                   ? all.nan
-                                   : all.positive_infinity + all.negative_infinity);
+    return static_cast<double>(
+        quantity.measure == Measure::nan ? all.nan : all.positive_infinity + all.negative_infinity);
   }
   const Summary& all = summary(entry, tensor);
   if (quantity.measure == Measure::zeros) return static_cast<double>(all.zeros);

@@ -124,8 +124,7 @@ std::uint64_t number_of(const std::string& target) {
 }
 
 void check_target(const protocol::Breakpoint& breakpoint, protocol::BreakpointState& state) {
-  const bool names_op =
-      breakpoint.kind == BreakpointKind::op || breakpoint.kind == BreakpointKind::vjp;
+  const bool names_op = breakpoint.kind == BreakpointKind::op || breakpoint.kind == BreakpointKind::vjp;
   if (!names_op || breakpoint.target.empty() || breakpoint.target.starts_with('#')) return;
   const std::string pattern = protocol::folded(breakpoint.target);
   const Registry& ops = Registry::instance();
@@ -160,16 +159,15 @@ struct OpLook {
                  ? Verdict::yes
                  : Verdict::unknown;
     }
-    const Verdict of_kind =
-        text_verdict(term, FilterPart::kind, protocol::kind_text(kind, custom, backward));
+    const Verdict of_kind = text_verdict(term, FilterPart::kind, protocol::kind_text(kind, custom, backward));
     const Verdict of_op = op ? text_verdict(term, FilterPart::op, op->name) : Verdict::unknown;
     if (of_kind == Verdict::yes || of_op == Verdict::yes) return Verdict::yes;
     return std::min(of_kind, of_op);
   }
   Verdict operator()(Flag flag) const {
     return flag == Flag::failed ? Verdict::unknown
-                                : protocol::verdict_of(protocol::has_flag(
-                                      flag, kind, backward, protocol::RecordState::running));
+                                : protocol::verdict_of(protocol::has_flag(flag, kind, backward,
+                                                                          protocol::RecordState::running));
   }
   template <class Other>
   Verdict operator()(const Other&) const {
@@ -216,9 +214,13 @@ void BreakpointSet::add(const protocol::Breakpoint& breakpoint, const Breakpoint
   if (before) {
     for (const auto& old : before->hits())
       if (old.id == breakpoint.id) hits = old.hits;
-    for (const auto& old : before->compiled_)
-      if (old->source.id == breakpoint.id && !same_source(old->source, breakpoint)) hits = 0;
-      else if (old->source.id == breakpoint.id) compiled->spent = old->spent.load();
+    for (const auto& old : before->compiled_) {
+      if (old->source.id != breakpoint.id) continue;
+      if (same_source(old->source, breakpoint))
+        compiled->spent = old->spent.load();
+      else
+        hits = 0;
+    }
   }
   compiled->hits = hits;
   state.hits = hits;
@@ -279,8 +281,8 @@ void BreakpointSet::add(const protocol::Breakpoint& breakpoint, const Breakpoint
   compiled_.push_back(std::move(compiled));
 }
 
-BreakpointSet::Mask BreakpointSet::mask_where(
-    const Mask among, const std::function<Verdict(const Condition&)>& look) const {
+BreakpointSet::Mask BreakpointSet::mask_where(const Mask among,
+                                              const std::function<Verdict(const Condition&)>& look) const {
   Mask mask = 0;
   for (std::size_t i = 0; i < compiled_.size(); ++i)
     if ((among >> i & 1) != 0 && evaluate(compiled_[i]->condition, look) != Verdict::no) mask |= Mask{1} << i;
@@ -334,8 +336,10 @@ BreakpointSet::Mask BreakpointSet::candidates(const BreakEvent& event) const {
   if (here == 0) return 0;
   if (!event.op || event.kind == EventKind::custom || event.kind == EventKind::playback)
     return here & of_op(nullptr, event.kind, event.custom_gradient, event.backward);
-  return here & by_op_[static_cast<std::size_t>(event.op->index) * variants +
-                       variant(event.kind, event.custom_gradient, event.backward)];
+  const std::size_t place = static_cast<std::size_t>(event.op->index) * variants +
+                            variant(event.kind, event.custom_gradient, event.backward);
+  return here & (place < by_op_.size() ? by_op_[place]
+                                       : of_op(event.op, event.kind, event.custom_gradient, event.backward));
 }
 
 BreakpointSet::Mask BreakpointSet::of_cell(const std::string& cell) const {

@@ -5,10 +5,10 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <memory>
-#include <string>
 #include <functional>
+#include <memory>
 #include <mutex>
+#include <string>
 #include <vector>
 
 #include "engine/protocol/breakpoints.h"
@@ -27,9 +27,10 @@ struct CompiledBreakpoint {
   LogText text;                   ///< of logs and points
   bool needs_end = false;         ///< before the event has ended it can not be decided
   std::atomic<std::uint64_t> hits{0};
-  std::atomic<bool> spent{false};            ///< once, and it stopped
+  std::atomic<bool> spent{false};             ///< once, and it stopped
   std::atomic<std::uint64_t> series_seen{0};  ///< newest position of a curve that it was hit at
-  std::array<std::atomic<std::uint64_t>, 8> tensors_seen{};  ///< that it stopped at: results that are passed on
+  std::array<std::atomic<std::uint64_t>, 8>
+      tensors_seen{};  ///< that it stopped at: results that are passed on
 };
 
 class BreakpointSet {
@@ -58,7 +59,8 @@ class BreakpointSet {
            protocol::BreakpointState& state);
   Mask of_op(const OpDef* op, EventKind kind, bool custom, bool backward) const;
   Mask of_location(std::uint32_t location) const;
-  Mask mask_where(const Mask among, const std::function<protocol::Verdict(const protocol::Condition&)>& look) const;
+  Mask mask_where(const Mask among,
+                  const std::function<protocol::Verdict(const protocol::Condition&)>& look) const;
 
   static constexpr Mask known = Mask{1} << 63;
   static constexpr std::uint32_t chunk_size = 4096;

@@ -91,10 +91,9 @@ class Breakpoints::Check {
       return Verdict::no;
     if (breakpoint.forward != 0 && event_.forward != breakpoint.forward) return Verdict::no;
     current_ = &breakpoint;
-    return evaluate(breakpoint.condition,
-                    [this](const Condition& one) {
-                      return std::visit([this](const auto& term) { return look(term); }, one.term);
-                    });
+    return evaluate(breakpoint.condition, [this](const Condition& one) {
+      return std::visit([this](const auto& term) { return look(term); }, one.term);
+    });
   }
 
   /// Counts the hit, and does what is to be done; true where the program stops.
@@ -237,8 +236,7 @@ Verdict Breakpoints::Check::look(const TextTerm& term) {
   const auto looks = [&](FilterPart part) {
     return term.part == part || (term.part == FilterPart::any && part <= FilterPart::name);
   };
-  if (looks(FilterPart::op) &&
-      term.finds(FilterPart::op, event_.op ? event_.op->name : name_of(event_.name)))
+  if (looks(FilterPart::op) && term.finds(FilterPart::op, event_.op ? event_.op->name : name_of(event_.name)))
     return Verdict::yes;
   if (looks(FilterPart::kind) &&
       term.finds(FilterPart::kind,
@@ -274,8 +272,8 @@ Verdict Breakpoints::Check::look(const TextTerm& term) {
 
 Verdict Breakpoints::Check::look(Flag flag) const {
   if (flag == Flag::failed) return event_.ended ? verdict_of(event_.error != nullptr) : Verdict::unknown;
-  return verdict_of(protocol::has_flag(flag, record_kind(event_.kind), event_.backward,
-                                       protocol::RecordState::running));
+  return verdict_of(
+      protocol::has_flag(flag, record_kind(event_.kind), event_.backward, protocol::RecordState::running));
 }
 
 Verdict Breakpoints::Check::look(const protocol::ShapeTerm& term) {

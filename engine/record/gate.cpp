@@ -187,13 +187,8 @@ GateStatus Gate::status() const {
   const std::lock_guard lock(mutex_);
   if (!waiting_.empty()) {
     const auto& [point, why] = waiting_.begin()->second;
-    return {GateState::stopped,
-            point.number,
-            point.location,
-            why.reason.empty() ? reason_ : why.reason,
-            stepped_over_,
-            why.after,
-            why.breakpoints};
+    return {GateState::stopped, point.number, point.location, why.reason.empty() ? reason_ : why.reason,
+            stepped_over_,      why.after,    why.breakpoints};
   }
   return {
       mode_ == Mode::run && !cell_pending_ ? GateState::open : GateState::will_stop, 0, 0, {}, stepped_over_};

@@ -19,8 +19,8 @@ using LogMeasure = std::function<std::optional<double>(const protocol::Quantity&
 class LogText {
  public:
   LogText() = default;
-  /// "norm is {norm(grad)} at {op}". Facts are {op}, {record}, {line}, {hits} and {shape}, the first output's.
-  /// Throws ConditionError, with its place in the text.
+  /// "norm is {norm(grad)} at {op}". Facts are {op}, {record}, {line}, {hits} and {shape}, the first
+  /// output's. Throws ConditionError, with its place in the text.
   static LogText line(std::string_view text);
   /// "NAME = norm(grad)", or the quantity alone, which then is the name.
   static LogText point(std::string_view text);

@@ -246,10 +246,14 @@ void BreakpointsModel::takeStatus() {
       one->hits = counted.hits;
       news = true;
     }
-  const quint64 stop = status.gate == protocol::GateState::stopped ? status.stopped_before : 0;
-  news = news || stop != std::exchange(stoppedAt_, stop);
+  const quint64 stop = status.gate == protocol::GateState::stopped
+                           ? 2 * status.stopped_before + (status.stopped_after ? 1 : 0)
+                           : 0;
+  const bool another = stop != std::exchange(stoppedAt_, stop);
+  news = news || another;
   // Wherever it stopped: nobody waits for the passing one any longer.
-  if (stop != 0 && std::erase_if(entries_, [](const BreakpointEntry& one) { return one.passing; }) > 0) {
+  if (another && stop != 0 &&
+      std::erase_if(entries_, [](const BreakpointEntry& one) { return one.passing; }) > 0) {
     send();
     news = true;
   }

@@ -13,10 +13,10 @@ namespace tapedeck::inspector {
 struct BreakpointEntry {
   protocol::Breakpoint breakpoint;
   quint64 hits = 0;
-  QString problem;   ///< why it does not work; empty: it works, or nobody said yet
-  QString part;      ///< what the problem is in: "condition", "target", "text"
-  int position = 0;  ///< where in it, in UTF-16 units
-  QString note;      ///< why it will never be hit
+  QString problem;       ///< why it does not work; empty: it works, or nobody said yet
+  QString part;          ///< what the problem is in: "condition", "target", "text"
+  int position = 0;      ///< where in it, in UTF-16 units
+  QString note;          ///< why it will never be hit
   bool passing = false;  ///< run to cursor: gone after the next stop, and shown in no list
 
   bool works() const { return problem.isEmpty() && breakpoint.enabled; }
@@ -54,6 +54,8 @@ class BreakpointsModel : public QObject {
   void restore(std::vector<protocol::Breakpoint> breakpoints);
   /// What the notebook itself says against a breakpoint: its line has no code. Empty: nothing.
   void setPlaceNote(quint64 id, const QString& note);
+  /// The user wants to see its line.
+  void want(quint64 id) { emit wanted(id); }
   void setCellLabels(const QHash<QString, QString>& labels);
 
   // What many people want at once.
@@ -64,7 +66,8 @@ class BreakpointsModel : public QObject {
 
  signals:
   void changed();  ///< anything that is shown
-  void edited();   ///< what is saved with the notebook
+  void wanted(quint64 id);
+  void edited();  ///< what is saved with the notebook
 
  private:
   BreakpointEntry* entry(quint64 id);

@@ -54,9 +54,8 @@ Verdict of_values(const char* text, std::vector<double> out, bool known = true) 
     }
     return value;
   };
-  return evaluate(parse_condition(text), [&](const Condition& leaf) {
-    return evaluate(std::get<ValueTerm>(leaf.term), op);
-  });
+  return evaluate(parse_condition(text),
+                  [&](const Condition& leaf) { return evaluate(std::get<ValueTerm>(leaf.term), op); });
 }
 
 }  // namespace
@@ -87,7 +86,8 @@ class TestCondition : public QObject {
         {"nan(out))", 8, "There is no parenthesis that this one closes."},
         {"x ()", 3, "There is nothing between the parentheses."},
         {"nana(out)", 0,
-         "There is no function \"nana\"; there are nan, inf, zeros, max, min, mean, sum, norm and deviation."},
+         "There is no function \"nana\"; there are nan, inf, zeros, max, min, mean, sum, norm and "
+         "deviation."},
         {"nan(foo)", 4, "There is no tensor \"foo\"; there are out, out0, in, in0, grad, grad0 and any."},
         {"max(out)", 8, "A comparison is missing: max(out) > 1000."},
         {"max(out) >", 10, "A number is missing."},

@@ -116,8 +116,8 @@ class TestRecordFilter : public QObject {
   }
 
   void values_are_refused_with_a_sentence() {
-    for (const char* text : {"nan(out)", "op:add max(in0) > 3", "out.rank > 2 or loss rose",
-                             "out.size > 2*max(in0)"})
+    for (const char* text :
+         {"nan(out)", "op:add max(in0) > 3", "out.rank > 2 or loss rose", "out.size > 2*max(in0)"})
       QVERIFY2(filter_problem(text).find("breakpoints") != std::string::npos, text);
     QVERIFY(filter_problem("out.rank > 2").empty());
     Record record = a_record();
@@ -160,7 +160,9 @@ class TestRecordFilter : public QObject {
                 {"reads:w:0", true},
                 {"reads:V", false},
                 {"writes:W", false},
-                {"writes:\xce\x94" "E", true},
+                {"writes:\xce\x94"
+                 "E",
+                 true},
                 {"op=matmul", true},
                 {"op=mat", false},
                 {"op:mat*", true},

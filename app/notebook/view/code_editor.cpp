@@ -100,8 +100,7 @@ void CodeEditor::setTheme(const NotebookTheme& theme) {
   setMatchedBraceForegroundColor(theme.accent);
   setUnmatchedBraceForegroundColor(theme.failure);
   setUnmatchedBraceBackgroundColor(theme.editor);
-  for (const int marker :
-       {plain_breakpoint, conditional_breakpoint, disabled_breakpoint, log_breakpoint}) {
+  for (const int marker : {plain_breakpoint, conditional_breakpoint, disabled_breakpoint, log_breakpoint}) {
     setMarkerForegroundColor(theme.failure, marker);
     setMarkerBackgroundColor(marker == disabled_breakpoint ? theme.editor : theme.failure, marker);
   }

@@ -56,7 +56,7 @@ class CodeEditor : public QsciScintilla {
  signals:
   void heightChanged();
   void lineClicked(int line);
-  void breakpointMoved(quint64 id, int line);  ///< with the text around it
+  void breakpointMoved(quint64 id, int line);               ///< with the text around it
   void commandGiven(tapedeck::app::EditorCommand command);  ///< one that is not the editor's own
   void wholeWanted();                                       ///< Enter in a source that can only be read
   void typed();                                             ///< after any key that reached the text

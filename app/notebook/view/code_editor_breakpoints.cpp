@@ -59,8 +59,8 @@ bool CodeEditor::viewportEvent(QEvent* event) {
   if (event->type() == QEvent::ToolTip) {
     const auto* help = static_cast<QHelpEvent*>(event);
     if (help->pos().x() < marginWidth(numbers_margin) + marginWidth(symbol_margin)) {
-      const int line = lineAt(QPoint(marginWidth(numbers_margin) + marginWidth(symbol_margin) + 1,
-                                     help->pos().y())) + 1;
+      const int line =
+          lineAt(QPoint(marginWidth(numbers_margin) + marginWidth(symbol_margin) + 1, help->pos().y())) + 1;
       for (const LineBreakpoint& one : std::as_const(breakpoints_))
         if (one.line == line) {
           QToolTip::showText(help->globalPos(), one.tip, this);

@@ -1,0 +1,201 @@
+// Breakpoints as a user sets them: F9, a click in the margin, Run to the cursor, the menu's NaN and
+// exceptions; where the session then stops, what the window says, and what is saved with the notebook.
+#include <Qsci/qsciscintilla.h>
+
+#include <QMenuBar>
+
+#include "app/notebook/view/code_editor.h"
+#include "tests/app/window_fixture.h"
+
+using namespace tapedeck;
+using namespace tapedeck::app;
+
+class TestStops : public QObject {
+  Q_OBJECT
+
+  QTemporaryDir folder_;
+  std::unique_ptr<MainWindow> window_;
+
+  void open(const QString& path) {
+    window_ = std::make_unique<MainWindow>();
+    window_->setAttribute(Qt::WA_DeleteOnClose, false);
+    window_->resize(1280, 800);
+    QVERIFY(showActive(window_.get()));
+    window_->openNotebook(path);
+    QTRY_VERIFY_WITH_TIMEOUT(!window_->document()->path().isEmpty(), patience);
+  }
+  QString openCells(const QString& name, const QStringList& cells) {
+    const QString path = writeNotebook(folder_, name, cells);
+    open(path);
+    return path;
+  }
+  QList<CodeEditor*> editors() {
+    auto all = window_->notebook()->findChildren<CodeEditor*>();
+    std::sort(all.begin(), all.end(), [](CodeEditor* a, CodeEditor* b) {
+      return a->mapToGlobal(QPoint()).y() < b->mapToGlobal(QPoint()).y();
+    });
+    return all;
+  }
+  /// With the mouse, as a user would.
+  void clickLine(int cell, int line) {
+    CodeEditor* editor = editors().value(cell);
+    QVERIFY(editor);
+    const QPoint at(editor->marginWidth(0) + editor->marginWidth(1) + 12,
+                    editor->yOfLine(line) + editor->lineHeight() / 2);
+    QTest::mouseClick(editor->viewport(), Qt::LeftButton, {}, at);
+    QTRY_VERIFY(editor->hasFocus());
+  }
+  void press(Qt::Key key, Qt::KeyboardModifiers modifiers = {}) {
+    QTest::keyClick(QApplication::focusWidget(), key, modifiers);
+  }
+  bool marked(int cell, int line) { return (editors().value(cell)->markersAtLine(line - 1) & 0x1e) != 0; }
+  CellState stateOf(int cell) { return window_->notebook()->cellState(window_->document()->cell(cell).id); }
+  QString state() { return window_->findChild<QLabel*>("sessionState")->text(); }
+  const protocol::Status& status() { return window_->session()->status(); }
+
+ private slots:
+  void initTestCase() {
+    useOwnSettings();
+    inspector::applyAppearance(inspector::Appearance::light);
+  }
+  void cleanup() { window_.reset(); }
+
+  void f9StopsWhereTheLineRuns() {
+    openCells("line.ipynb", {"import tapedeck as tf\nx = tf.constant([1., 2.])\ny = x + x\nz = tf.exp(y)\n"
+                             "w = z * z"});
+    clickLine(0, 4);
+    press(Qt::Key_F9);
+    QVERIFY(marked(0, 4));
+    press(Qt::Key_Return, Qt::ControlModifier);
+    QTRY_VERIFY_WITH_TIMEOUT(isStopped(*window_), patience);
+    QCOMPARE(status().line, 4u);
+    QTRY_VERIFY2(state().contains("paused before exp") && state().contains("breakpoint 1: line 4"),
+                 qPrintable(state()));
+    QTRY_COMPARE(editors()[0]->markedLine(), 4);
+    screenshot(window_.get(), "breakpoint-line");
+    QTest::keyClick(window_.get(), Qt::Key_F5);
+    QTRY_VERIFY_WITH_TIMEOUT(stateOf(0) == CellState::done, patience);
+    // Once more: off again.
+    clickLine(0, 4);
+    press(Qt::Key_F9);
+    QVERIFY(!marked(0, 4));
+    press(Qt::Key_Return, Qt::ControlModifier);
+    QTRY_VERIFY_WITH_TIMEOUT(stateOf(0) == CellState::done, patience);
+  }
+
+  void aClickInTheMarginSetsOneThatMovesWithTheText() {
+    openCells("margin.ipynb", {"import tapedeck as tf\nx = tf.constant([1., 2.])\ny = x + x\nz = y * y"});
+    CodeEditor* editor = editors()[0];
+    const QPoint margin(editor->marginWidth(0) + 5, editor->yOfLine(3) + editor->lineHeight() / 2);
+    QTest::mouseClick(editor->viewport(), Qt::LeftButton, {}, margin);
+    QTRY_VERIFY(marked(0, 3));
+    clickLine(0, 1);
+    press(Qt::Key_End);
+    press(Qt::Key_Return);
+    QTest::keyClicks(editor, "# more");
+    QTRY_VERIFY(marked(0, 4) && !marked(0, 3));
+    QCOMPARE(window_->breakpoints()->all().at(0).breakpoint.line, 4u);
+    press(Qt::Key_Return, Qt::ControlModifier);
+    QTRY_VERIFY_WITH_TIMEOUT(isStopped(*window_), patience);
+    QCOMPARE(status().line, 4u);
+    // A line without code is told.
+    editor = editors()[0];
+    const QPoint comment(editor->marginWidth(0) + 5, editor->yOfLine(2) + editor->lineHeight() / 2);
+    QTest::mouseClick(editor->viewport(), Qt::LeftButton, {}, comment);
+    QTRY_COMPARE(window_->breakpoints()->all().size(), std::size_t{2});
+    QCOMPARE(window_->breakpoints()->all().at(1).note, QString("Line 2 is a comment."));
+  }
+
+  void runToTheCursorStopsThereOnce() {
+    openCells("cursor.ipynb", {"import tapedeck as tf\nx = tf.constant([1., 2.])\nfor i in range(3):\n"
+                               "    x = x + x\n    x = tf.exp(-x)\nz = x * x"});
+    clickLine(0, 5);
+    press(Qt::Key_F10, Qt::ControlModifier);
+    QTRY_VERIFY_WITH_TIMEOUT(isStopped(*window_), patience);
+    QCOMPARE(status().line, 5u);
+    clickLine(0, 6);
+    press(Qt::Key_F10, Qt::ControlModifier);
+    QTRY_VERIFY_WITH_TIMEOUT(isStopped(*window_) && status().line == 6, patience);
+    QTRY_VERIFY(window_->breakpoints()->all().empty());
+    QTest::keyClick(window_.get(), Qt::Key_F5);
+    QTRY_VERIFY_WITH_TIMEOUT(stateOf(0) == CellState::done, patience);
+  }
+
+  void anExceptionStopsAtTheOpWithItsTensors() {
+    openCells("exception.ipynb", {"import tapedeck as tf\na = tf.ones([2, 3])\nb = tf.ones([4, 5])\n"
+                                  "c = tf.matmul(a, b)"});
+    QTest::keyClick(window_.get(), Qt::Key_F8, Qt::ControlModifier | Qt::ShiftModifier);
+    QCOMPARE(window_->breakpoints()->stopsAtExceptions(), true);
+    clickLine(0, 1);
+    press(Qt::Key_Return, Qt::ControlModifier);
+    QTRY_VERIFY_WITH_TIMEOUT(isStopped(*window_), patience);
+    QCOMPARE(status().line, 4u);
+    QVERIFY(status().stopped_after);
+    QTRY_VERIFY2(state().contains("paused after matmul") && state().contains("exception, matmul"),
+                 qPrintable(state()));
+    // The tensors that did not fit are there to be looked at.
+    const auto* record = window_->session()->record(status().stopped_before);
+    QTRY_VERIFY((record = window_->session()->record(status().stopped_before)) != nullptr);
+    QVERIFY(record->state == protocol::RecordState::failed);
+    QCOMPARE(record->inputs.size(), std::size_t{2});
+    QCOMPARE(record->inputs[1].shape, (std::vector<std::int64_t>{4, 5}));
+    screenshot(window_.get(), "breakpoint-exception");
+    QTest::keyClick(window_.get(), Qt::Key_F5);
+    QTRY_VERIFY_WITH_TIMEOUT(stateOf(0) == CellState::failed, patience);
+    QVERIFY2(outputText(*window_, 0).contains("inner dimensions"), qPrintable(outputText(*window_, 0)));
+  }
+
+  void aNanStopsJustAfterTheOpThatMadeIt() {
+    openCells("nan.ipynb",
+              {"import tapedeck as tf\nx = tf.constant([1., 0., -1.])\ny = tf.math.log(x)\nz = y + y"});
+    QTest::keyClick(window_.get(), Qt::Key_F9, Qt::ControlModifier | Qt::ShiftModifier);
+    clickLine(0, 1);
+    press(Qt::Key_Return, Qt::ControlModifier);
+    QTRY_VERIFY_WITH_TIMEOUT(isStopped(*window_), patience);
+    QCOMPARE(status().line, 3u);
+    QTRY_VERIFY2(state().contains("paused after log") &&
+                     state().contains("breakpoint 1: nan(out) or inf(out), 1 of 3 elements"),
+                 qPrintable(state()));
+    QTest::keyClick(window_.get(), Qt::Key_F9, Qt::ControlModifier | Qt::ShiftModifier);
+    QTest::keyClick(window_.get(), Qt::Key_F5);
+    QTRY_VERIFY_WITH_TIMEOUT(stateOf(0) == CellState::done, patience);
+  }
+
+  void breakpointsAreSavedWithTheNotebookAndComeBack() {
+    const QString path =
+        openCells("saved.ipynb", {"import tapedeck as tf\nx = tf.constant(1.)\ny = x + x", "y"});
+    const auto bytes = [&] {
+      QFile file(path);
+      return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
+    };
+    const QByteArray before = bytes();
+    clickLine(0, 3);
+    press(Qt::Key_F9);
+    QVERIFY(window_->document()->modified());
+    press(Qt::Key_F9);
+    QVERIFY(!window_->document()->modified());  // as it was
+    press(Qt::Key_F9);
+    QTest::keyClick(window_.get(), Qt::Key_F9, Qt::ControlModifier | Qt::ShiftModifier);
+    QTest::keyClick(window_.get(), Qt::Key_S, Qt::ControlModifier);
+    QTRY_VERIFY_WITH_TIMEOUT(bytes() != before, patience);
+    const auto saved = nlohmann::json::parse(bytes().toStdString());
+    QCOMPARE(saved["cells"][0]["metadata"]["tapedeck"]["breakpoints"][0]["line"].get<int>(), 3);
+    QVERIFY(!saved["cells"][1]["metadata"].contains("tapedeck"));
+    QCOMPARE(saved["metadata"]["tapedeck"]["breakpoints"][0]["kind"].get<std::string>(),
+             std::string("condition"));
+    QTRY_VERIFY(!window_->document()->modified());
+    window_.reset();
+    open(path);
+    QTRY_VERIFY(marked(0, 3));
+    QVERIFY(window_->breakpoints()->stopsAtNotFinite());
+    QVERIFY(!window_->document()->modified());
+    QCOMPARE(window_->kernel()->state(), KernelState::stopped);  // opening runs nothing
+    clickLine(0, 1);
+    press(Qt::Key_Return, Qt::ControlModifier);
+    QTRY_VERIFY_WITH_TIMEOUT(isStopped(*window_), patience);
+    QCOMPARE(status().line, 3u);
+  }
+};
+
+QTEST_MAIN(TestStops)
+#include "tst_stops.moc"
