@@ -2,7 +2,9 @@
 // exceptions; where the session then stops, what the window says, and what is saved with the notebook.
 #include <Qsci/qsciscintilla.h>
 
-#include <QMenuBar>
+#include <QComboBox>
+#include <QLineEdit>
+#include <QTreeWidget>
 
 #include "app/notebook/view/code_editor.h"
 #include "tests/app/window_fixture.h"
@@ -159,6 +161,117 @@ class TestStops : public QObject {
     QTest::keyClick(window_.get(), Qt::Key_F9, Qt::ControlModifier | Qt::ShiftModifier);
     QTest::keyClick(window_.get(), Qt::Key_F5);
     QTRY_VERIFY_WITH_TIMEOUT(stateOf(0) == CellState::done, patience);
+  }
+
+  template <class Widget>
+  Widget* part(const char* name) {
+    auto* widget = window_->findChild<Widget*>(name);
+    return widget && widget->isVisible() ? widget : nullptr;
+  }
+  void showPanel() {
+    if (!part<QTreeWidget>("breakpoints")) QTest::keyClick(window_.get(), Qt::Key_0, Qt::ControlModifier);
+    QTRY_VERIFY_WITH_TIMEOUT(part<QTreeWidget>("breakpoints"), patience);
+  }
+  void type(QLineEdit* line, const QString& text) {
+    QVERIFY(line && line->isVisible());
+    line->setFocus();
+    line->selectAll();
+    QTest::keyClicks(line, text);
+    QTest::keyClick(line, Qt::Key_Return);
+  }
+
+  void thePanelEditsAConditionAndSaysWhatIsWrongWithIt() {
+    openCells("condition.ipynb", {"import tapedeck as tf\nx = tf.constant([1., 2.])\nfor i in range(8):\n"
+                                  "    x = x + x\nx"});
+    clickLine(0, 4);
+    press(Qt::Key_F9);
+    showPanel();
+    auto* list = part<QTreeWidget>("breakpoints");
+    QCOMPARE(list->topLevelItemCount(), 1);
+    type(part<QLineEdit>("breakpointCondition"), "max(in0) >");
+    auto* problem = window_->findChild<QLabel*>("breakpointProblem");
+    clickLine(0, 1);
+    press(Qt::Key_Return, Qt::ControlModifier);
+    QTRY_VERIFY_WITH_TIMEOUT(stateOf(0) == CellState::done, patience);
+    QTRY_VERIFY2(problem->text().contains("A number is missing."), qPrintable(problem->text()));
+    type(part<QLineEdit>("breakpointCondition"), "max(in0) > 10");
+    QTRY_VERIFY(!problem->isVisible());
+    clickLine(0, 1);
+    press(Qt::Key_Return, Qt::ControlModifier);
+    QTRY_VERIFY_WITH_TIMEOUT(isStopped(*window_), patience);
+    QTRY_VERIFY2(state().contains("max(in0) > 10, it is 16"), qPrintable(state()));
+    QTRY_VERIFY2(list->topLevelItem(0)->text(0).startsWith("▶ 1 · "),
+                 qPrintable(list->topLevelItem(0)->text(0)));
+    QTRY_COMPARE(list->topLevelItem(0)->text(2), QString("1"));
+    screenshot(window_.get(), "breakpoints-panel");
+    // Off by its box, with the mouse.
+    const QRect row = list->visualItemRect(list->topLevelItem(0));
+    QTest::mouseClick(list->viewport(), Qt::LeftButton, {}, QPoint(row.left() + 10, row.center().y()));
+    QTRY_COMPARE(window_->breakpoints()->all().at(0).breakpoint.enabled, false);
+    QTest::keyClick(window_.get(), Qt::Key_F5);
+    QTRY_VERIFY_WITH_TIMEOUT(stateOf(0) == CellState::done, patience);
+    list->setFocus();
+    QTest::keyClick(list, Qt::Key_Delete);
+    QVERIFY(window_->breakpoints()->all().empty());
+  }
+
+  void aLogPointWritesAndACurvePointDraws() {
+    openCells("log.ipynb", {"import tapedeck as tf\nx = tf.constant([1., 2.])\nfor i in range(3):\n"
+                            "    x = x + x\nprint('end')"});
+    clickLine(0, 4);
+    press(Qt::Key_F9);
+    showPanel();
+    auto* action = part<QComboBox>("breakpointAction");
+    QVERIFY(action);
+    action->setFocus();
+    QTest::keyClick(action, Qt::Key_Down);
+    QTRY_VERIFY(part<QLineEdit>("breakpointText"));
+    type(part<QLineEdit>("breakpointText"), "largest {max(out)}");
+    clickLine(0, 1);
+    press(Qt::Key_Return, Qt::ControlModifier);
+    QTRY_VERIFY_WITH_TIMEOUT(stateOf(0) == CellState::done, patience);
+    QTRY_VERIFY2(outputText(*window_, 0).contains("largest 4\nlargest 8\nlargest 16\nend"),
+                 qPrintable(outputText(*window_, 0)));
+    action->setFocus();
+    QTest::keyClick(action, Qt::Key_Down);
+    type(part<QLineEdit>("breakpointText"), "growth = norm(out)");
+    clickLine(0, 1);
+    press(Qt::Key_Return, Qt::ControlModifier);
+    QTRY_VERIFY_WITH_TIMEOUT(stateOf(0) == CellState::done, patience);
+    const auto points = [&] {
+      const auto* growth = window_->series()->series("growth");
+      return growth ? growth->size() : std::size_t{0};
+    };
+    QTRY_COMPARE_WITH_TIMEOUT(points(), std::size_t{3}, patience);
+  }
+
+  void runToTheRecordGoesToTheVjpOfAForwardOp() {
+    openCells(
+        "playback.ipynb",
+        {"import tapedeck as tf\nx = tf.constant([1., 2.])\nwith tf.GradientTape() as tape:\n"
+         "    tape.watch(x)\n    y = tf.reduce_sum(tf.exp(tf.sin(tf.square(x))))\ng = tape.gradient(y, x)"});
+    clickLine(0, 6);
+    press(Qt::Key_F9);
+    press(Qt::Key_Return, Qt::ControlModifier);
+    QTRY_VERIFY_WITH_TIMEOUT(isStopped(*window_), patience);
+    inspector::RecordNumber sine = 0;
+    const auto find = [&] {
+      for (inspector::RecordNumber number = 1; number <= window_->session()->recordCount(); ++number)
+        if (const auto* record = window_->session()->record(number);
+            record && record->op == "sin" && !record->backward)
+          sine = number;
+      return sine != 0;
+    };
+    QTRY_VERIFY_WITH_TIMEOUT(find(), patience);
+    window_->session()->setCursor(sine);
+    QTRY_VERIFY(window_->session()->cachedRecord(status().stopped_before));
+    QTest::keyClick(window_.get(), Qt::Key_F10, Qt::AltModifier);
+    const auto atItsVjp = [&] {
+      const auto* record = window_->session()->record(status().stopped_before);
+      return isStopped(*window_) && record && record->kind == protocol::RecordKind::vjp &&
+             record->forward == sine;
+    };
+    QTRY_VERIFY_WITH_TIMEOUT(atItsVjp(), patience);
   }
 
   void breakpointsAreSavedWithTheNotebookAndComeBack() {
