@@ -76,6 +76,8 @@ constexpr Row rows[] = {
      "Stop before the first op of this line, or no longer; a click in the margin does the same", nullptr},
     {"step.breakpoint_enabled", "Switch breakpoint &on or off", "Shift+F9",
      "The breakpoint of this line stays where it is, and stops nothing while it is off", nullptr},
+    {"step.breakpoint_cell", "Breakpoint at the &cell's start", "Ctrl+F9",
+     "Stop before the first op that this cell runs, or no longer", nullptr},
     {"step.run_to", "Run &to the cursor", "Ctrl+F10",
      "Run until the line with the text cursor comes; with nothing paused: run the current cell until then",
      nullptr},

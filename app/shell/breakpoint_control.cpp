@@ -69,6 +69,7 @@ BreakpointControl::BreakpointControl(inspector::BreakpointsModel* breakpoints, i
   };
   on("step.breakpoint", [this] { toggle(); });
   on("step.breakpoint_enabled", [this] { toggleEnabled(); });
+  on("step.breakpoint_cell", [this] { toggleCell(); });
   on("step.run_to", [this] { runToCursor(); });
   on("step.run_to_record", [this] { runToRecord(); });
   on("step.stop_nan", [this](bool stop) { breakpoints_->setStopAtNotFinite(stop); });
@@ -94,6 +95,18 @@ void BreakpointControl::toggleEnabled() {
   const BreakpointEntry* there = breakpoints_->atLine(cell, line);
   if (!there) return emit told("There is no breakpoint in this line. F9 sets one.");
   breakpoints_->setEnabled(there->breakpoint.id, !there->breakpoint.enabled);
+}
+
+void BreakpointControl::toggleCell() {
+  const int index = notebook_->currentCell();
+  if (index < 0 || document_->cell(index).type != CellType::code) return emit told(noLine);
+  protocol::Breakpoint breakpoint;
+  breakpoint.kind = protocol::BreakpointKind::cell;
+  breakpoint.cell = document_->cell(index).id.toStdString();
+  for (const BreakpointEntry& entry : breakpoints_->all())
+    if (entry.breakpoint.kind == breakpoint.kind && entry.breakpoint.cell == breakpoint.cell)
+      return breakpoints_->remove(entry.breakpoint.id);
+  breakpoints_->add(std::move(breakpoint));
 }
 
 void BreakpointControl::runToCursor() {

@@ -24,6 +24,7 @@ class BreakpointControl : public QObject {
  private:
   void toggle();
   void toggleEnabled();
+  void toggleCell();
   void runToCursor();
   void runToRecord();
   void toggleLine(const QString& cell, int line);

@@ -92,7 +92,7 @@ void BreakpointsView::makeActions() {
     connect(action, &QAction::triggered, this, act);
     return action;
   };
-  goTo_ = add(tr("Go to its line"), Qt::CTRL | Qt::Key_Return,
+  goTo_ = add(tr("Go to its line"), Qt::ALT | Qt::Key_Return,
               tr("The text cursor goes to the line of this breakpoint"), [this] {
                 const BreakpointEntry* entry = breakpoints_->find(current());
                 if (!entry) return;
