@@ -305,6 +305,7 @@ void Recorder::refused(const Event& event, const char* error) {
   const Open* parent = thread.open.empty() ? nullptr : &thread.open.back();
   if (parent && parent->hides_ops) return;
   RecordHead head = head_of(event, parent, thread);
+  note_inputs(event.inputs, thread);  // what did not fit is looked at
   BreakEvent seen = seen_by_breakpoints(event, head, 0, parent ? parent->enclosing : 0);
   seen.number = trace_.begin(std::move(head), event.inputs, RecordState::running);
   BreakWait wait;
