@@ -32,6 +32,7 @@ MainWindow::MainWindow(QWidget* parent)
       cellNames_(new inspector::CellNames(this)),
       frames_(new inspector::FramesModel(session_, cellNames_, this)),
       watches_(new inspector::WatchModel(session_, frames_, this)),
+      breakpoints_(new inspector::BreakpointsModel(session_, this)),
       stepper_(new Stepper(session_, runner_, kernel_, this)),
       notices_(new SessionNotices(kernel_, session_, this)),
       options_(new SessionOptions(session_, this)),
@@ -49,6 +50,7 @@ MainWindow::MainWindow(QWidget* parent)
   connectActions();
   connectCellActions();
   connectSession();
+  connectBreakpoints();
 
   new WindowPlacement(this, QSize(1280, 800), QSettings().value("window/geometry").toByteArray());
   showNotebook();

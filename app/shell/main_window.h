@@ -10,6 +10,7 @@
 #include "app/notebook/view/notebook_view.h"
 #include "app/shell/actions.h"
 #include "app/shell/message_bar.h"
+#include "inspector/model/breakpoints_model.h"
 #include "inspector/model/cell_names.h"
 #include "inspector/model/frames_model.h"
 #include "inspector/model/series_model.h"
@@ -49,6 +50,7 @@ class MainWindow : public QMainWindow {
   KernelSession* kernel() const { return kernel_; }
   inspector::Session* session() const { return session_; }
   inspector::SeriesModel* series() const { return series_; }
+  inspector::BreakpointsModel* breakpoints() const { return breakpoints_; }
   MessageBar* messages() const { return messages_; }
   Stepper* stepper() const { return stepper_; }
   FileControl* files() const { return files_; }
@@ -67,6 +69,7 @@ class MainWindow : public QMainWindow {
   void connectActions();
   void connectCellActions();
   void connectSession();
+  void connectBreakpoints();
   void showWorkspace();
   void showNotebook();
   void enterNotebook();
@@ -91,6 +94,7 @@ class MainWindow : public QMainWindow {
   inspector::WhyActions* why_ = nullptr;
   inspector::FramesModel* frames_;
   inspector::WatchModel* watches_;
+  inspector::BreakpointsModel* breakpoints_;
   Stepper* stepper_;
   SessionNotices* notices_;
   SessionOptions* options_;

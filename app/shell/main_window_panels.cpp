@@ -29,7 +29,7 @@ void MainWindow::buildPanels() {
   why_ = new inspector::WhyActions(new inspector::WhyModel(session_, this), this);
   cellNames_->setCode([this](const QString& cell, int line) { return codeOfLine(cell, line); });
   docks_ = new PanelDocks(this, panelList() << outlinePanel(notebook_, document_),
-                          {session_, series_, cellNames_, why_, frames_, watches_}, typing_);
+                          {session_, series_, cellNames_, why_, frames_, watches_, breakpoints_}, typing_);
   connect(why_->model(), &inspector::WhyModel::asked, docks_, [this] { docks_->reveal("why"); });
   connect(docks_, &PanelDocks::done, this,
           [this](const QString& sentence) { statusBar()->showMessage(sentence, 4000); });

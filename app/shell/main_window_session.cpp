@@ -9,7 +9,9 @@
 #include <limits>
 
 #include "app/control/cell_names.h"
+#include "app/control/notebook_breakpoints.h"
 #include "app/notebook/view/notebook_view.h"
+#include "app/shell/breakpoint_control.h"
 #include "app/shell/keys_window.h"
 #include "app/shell/main_window.h"
 #include "inspector/ui/appearance.h"
@@ -118,6 +120,16 @@ void MainWindow::connectSession() {
   connect(session_, &inspector::Session::recordsChanged, this, &MainWindow::updateState);
   connect(frames_, &inspector::FramesModel::currentChanged, this, &MainWindow::updatePausedLine);
   connect(stepper_, &Stepper::stateChanged, this, [this] { frames_->setProblem(noEngineText(*stepper_)); });
+}
+
+void MainWindow::connectBreakpoints() {
+  new NotebookBreakpoints(document_, breakpoints_, this);
+  auto* control =
+      new BreakpointControl(breakpoints_, session_, document_, notebook_, stepper_, *actions_, this);
+  connect(control, &BreakpointControl::told, this,
+          [this](const QString& sentence) { statusBar()->showMessage(sentence, 8000); });
+  connect(cellNames_, &inspector::CellNames::changed, this,
+          [this] { breakpoints_->setCellLabels(cellNames_->all()); });
 }
 
 // Records name cells by their ids; people know them by the number beside them.

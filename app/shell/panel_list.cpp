@@ -1,5 +1,6 @@
 #include "app/shell/panel_list.h"
 
+#include "inspector/panels/breakpoints/breakpoints_panel.h"
 #include "inspector/panels/console/console_panel.h"
 #include "inspector/panels/ops/ops_panel.h"
 #include "inspector/panels/tape/tape_panel.h"
@@ -18,6 +19,7 @@ QList<inspector::PanelDescriptor> panelList() {
       inspector::variablesPanel(),
       inspector::consolePanel(),
       inspector::tensorPanel(),
+      inspector::breakpointsPanel(),
       inspector::whyPanel(),
       inspector::vjpPanel(),
       plots::plotsPanel(),

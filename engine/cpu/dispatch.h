@@ -96,6 +96,8 @@ struct BinScale {
 };
 struct StatisticsLoops {
   BlockStatistics (*examine)(const void* values, std::int64_t count) = nullptr;
+  /// Whether none is NaN or infinite: of the floating dtypes alone.
+  bool (*finite)(const void* values, std::int64_t count) = nullptr;
   /// The sum of squared distances from the mean, of finite values.
   double (*spread)(const void* values, std::int64_t count, double mean) = nullptr;
   /// Adds to `copies` rows of counts, one for each bin and one for what is outside.

@@ -70,6 +70,9 @@ std::optional<protocol::Reply> Answers::at_once(const protocol::Request& request
                         [&](const GetSeries& get) -> Answer { return recorder_.series().read(get.first); },
                         [&](const SetGate& set) -> Answer { return set_gate(set); },
                         [&](const SetOptions& set) -> Answer { return set_options(set); },
+                        [&](const SetBreakpoints& set) -> Answer {
+                          return protocol::Breakpoints{recorder_.breakpoints().set(set)};
+                        },
                         [&](const Pin& pin) -> Answer {
                           if (pin.pinned) return std::nullopt;
                           recorder_.values().unpin(pin.tensor);
@@ -148,6 +151,7 @@ Jobs::Work Answers::later(const protocol::Request& request) {
                         [](const GetSeries&) { return Jobs::Work(); },
                         [](const SetGate&) { return Jobs::Work(); },
                         [](const SetOptions&) { return Jobs::Work(); },
+                        [](const SetBreakpoints&) { return Jobs::Work(); },
                         [](const Hello&) { return Jobs::Work(); },
                         [](const Cancel&) { return Jobs::Work(); },
                     },

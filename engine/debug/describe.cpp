@@ -159,6 +159,9 @@ protocol::Status describe_status(const Recorder& recorder) {
   const GateStatus gate = recorder.gate().status();
   status.gate = gate.state;
   status.stopped_before = gate.stopped_before;
+  status.stopped_after = gate.stopped_after;
+  status.stop_breakpoints = gate.breakpoints;
+  status.hits = recorder.breakpoints().hits();
   status.stepped_over = gate.stepped_over;
   status.stop = records_at_stop(recorder, gate);
   status.stop_reason = gate.reason;

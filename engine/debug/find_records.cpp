@@ -6,14 +6,20 @@
 
 #include "engine/debug/describe.h"
 #include "engine/protocol/record_filter.h"
+#include "engine/record/clock.h"
 #include "engine/record/scope.h"
 #include "engine/record/source_location.h"
+#include "engine/record/tensor_specs.h"
 
 namespace tapedeck::debug {
 namespace {
 
+using protocol::Condition;
 using protocol::FilterPart;
-using protocol::FilterTerm;
+using protocol::Term;
+using protocol::TextTerm;
+using protocol::Verdict;
+using protocol::verdict_of;
 
 constexpr std::chrono::milliseconds most_time(50);
 constexpr std::uint32_t records_at_once = 2048;
@@ -36,79 +42,177 @@ class Verdicts {
   std::vector<std::uint8_t> known_;
 };
 
+bool looks_at(const TextTerm& term, FilterPart part) {
+  return term.part == part || (term.part == FilterPart::any && part <= FilterPart::name);
+}
+
 class TermLook {
  public:
-  TermLook(FilterTerm term, const Recorder& recorder, const std::vector<protocol::CellLabel>& labels)
+  TermLook(Term term, const Recorder& recorder, const std::vector<protocol::CellLabel>& labels)
       : term_(std::move(term)), recorder_(recorder), labels_(labels) {}
 
-  bool matches(const RecordGlance& record) {
-    const RecordHead& head = record.head;
-    if (term_.part == FilterPart::is) return term_.is(head.backward, record.state);
-    return op(head) || kind(head) || scope(head.scope) || location(head.location) || named(record.inputs) ||
-           named(record.outputs);
+  Verdict verdict(const RecordGlance& record) {
+    return std::visit([&](const auto& term) { return look(term, record); }, term_);
   }
 
  private:
-  bool looks_at(FilterPart part) const { return term_.part == FilterPart::any || term_.part == part; }
+  Verdict look(const TextTerm& term, const RecordGlance& record) {
+    const RecordHead& head = record.head;
+    if (term.part == FilterPart::is) return verdict_of(protocol::is_state(term, head.backward, record.state));
+    return verdict_of(op(term, head) || kind(term, head) || scope(term, head.scope) ||
+                      location(term, head.location) || dtypes(term, record.inputs) ||
+                      dtypes(term, record.outputs) || named(term, FilterPart::reads, record.inputs) ||
+                      named(term, FilterPart::writes, record.outputs));
+  }
+  Verdict look(protocol::Flag flag, const RecordGlance& record) {
+    return verdict_of(
+        protocol::has_flag(flag, record_kind(record.head.kind), record.head.backward, record.state));
+  }
+  Verdict look(const protocol::ShapeTerm& term, const RecordGlance& record) {
+    const auto fits = [&](std::uint64_t id) {
+      const std::uint32_t spec = spec_number(id);
+      return spec != 0 && specs_.of(spec, [&] {
+        const Shape shape = spec_of(spec).shape;
+        return term.fits({shape.begin(), shape.end()});
+      });
+    };
+    return verdict_of(std::any_of(record.inputs.begin(), record.inputs.end(), fits) ||
+                      std::any_of(record.outputs.begin(), record.outputs.end(), fits));
+  }
+  Verdict look(const protocol::NumberTerm& term, const RecordGlance& record) {
+    if (term.number == protocol::Number::line)
+      return verdict_of(locations_.of(record.head.location,
+                                      [&] { return term.holds(location_of(record.head.location).line); }));
+    return verdict_of(term.holds(number(term.number, record)));
+  }
+  // Shapes and dtypes of tensors against each other: rare, so they are looked up each time.
+  Verdict look(const protocol::ValueTerm& term, const RecordGlance& record) {
+    std::vector<RecordedSpec> specs;
+    specs.reserve(record.inputs.size() + record.outputs.size());
+    std::vector<protocol::TensorFacts> facts;
+    const auto add = [&](std::span<const std::uint64_t> ids) {
+      for (const std::uint64_t id : ids)
+        if (const std::uint32_t spec = spec_number(id)) {
+          const RecordedSpec& known = specs.emplace_back(spec_of(spec));
+          const auto count = static_cast<std::uint64_t>(element_count(known.shape));
+          facts.push_back({{known.shape.begin(), known.shape.end()},
+                           dtype_name(known.dtype),
+                           count,
+                           count * item_size(known.dtype)});
+        }
+      return facts.size();
+    };
+    const std::size_t inputs = add(record.inputs);
+    add(record.outputs);
+    protocol::OpFacts op;
+    op.inputs = std::span(facts).first(inputs);
+    op.outputs = std::span(facts).subspan(inputs);
+    op.gives_gradients = record.head.kind == EventKind::vjp || record.head.kind == EventKind::playback;
+    return evaluate(term, op);
+  }
+  Verdict look(const protocol::SeriesTerm&, const RecordGlance&) { return Verdict::unknown; }
 
-  bool op(const RecordHead& head) {
-    if (!looks_at(FilterPart::op)) return false;
-    if (!head.op)
-      return names_.of(head.name, [&] { return term_.finds(FilterPart::op, name_of(head.name)); });
+  bool op(const TextTerm& term, const RecordHead& head) {
+    if (!looks_at(term, FilterPart::op)) return false;
+    if (!head.op) return names_.of(head.name, [&] { return term.finds(FilterPart::op, name_of(head.name)); });
     if (head.op == last_op_) return last_op_verdict_;
     const auto [known, is_new] = ops_.try_emplace(head.op, false);
-    if (is_new) known->second = term_.finds(FilterPart::op, head.op->name);
+    if (is_new) known->second = term.finds(FilterPart::op, head.op->name);
     last_op_ = head.op;
     return last_op_verdict_ = known->second;
   }
 
-  bool kind(const RecordHead& head) {
-    if (!looks_at(FilterPart::kind)) return false;
+  bool kind(const TextTerm& term, const RecordHead& head) {
+    if (!looks_at(term, FilterPart::kind)) return false;
     const auto key = static_cast<std::uint32_t>(static_cast<int>(head.kind) * 4 + head.custom_gradient * 2 +
                                                 head.backward);
     return kinds_.of(key, [&] {
-      return term_.finds(FilterPart::kind,
-                         protocol::kind_text(record_kind(head.kind), head.custom_gradient, head.backward));
+      return term.finds(FilterPart::kind,
+                        protocol::kind_text(record_kind(head.kind), head.custom_gradient, head.backward));
     });
   }
 
-  bool scope(std::uint32_t number) {
-    return looks_at(FilterPart::scope) &&
-           scopes_.of(number, [&] { return term_.finds(FilterPart::scope, scope_text(number)); });
+  bool scope(const TextTerm& term, std::uint32_t number) {
+    return looks_at(term, FilterPart::scope) &&
+           scopes_.of(number, [&] { return term.finds(FilterPart::scope, scope_text(number)); });
   }
 
-  bool location(std::uint32_t number) {
-    if (!looks_at(FilterPart::cell) && !looks_at(FilterPart::file)) return false;
+  bool location(const TextTerm& term, std::uint32_t number) {
+    if (!looks_at(term, FilterPart::cell) && !looks_at(term, FilterPart::file)) return false;
     return locations_.of(number, [&] {
       const SourceLocation where = location_of(number);
-      return term_.finds(FilterPart::cell, protocol::label_of(where.cell, labels_)) ||
-             term_.finds(FilterPart::file, where.file);
+      return term.finds(FilterPart::cell, protocol::label_of(where.cell, labels_)) ||
+             term.finds(FilterPart::file, where.file);
     });
   }
 
-  bool named(std::span<const std::uint64_t> tensors) {
-    if (!looks_at(FilterPart::name)) return false;
+  bool dtypes(const TextTerm& term, std::span<const std::uint64_t> tensors) {
+    if (!looks_at(term, FilterPart::dtype)) return false;
+    return std::any_of(tensors.begin(), tensors.end(), [&](std::uint64_t id) {
+      const std::uint32_t spec = spec_number(id);
+      return spec != 0 &&
+             specs_.of(spec, [&] { return term.finds(FilterPart::dtype, dtype_name(spec_of(spec).dtype)); });
+    });
+  }
+
+  bool named(const TextTerm& term, FilterPart role, std::span<const std::uint64_t> tensors) {
+    if (!looks_at(term, FilterPart::name) && !looks_at(term, role)) return false;
     return std::any_of(tensors.begin(), tensors.end(), [&](std::uint64_t id) {
       if (!recorder_.trace().tensors().get(id).named()) return false;
       const std::uint32_t name = recorder_.values().name(id);
-      return names_of_tensors_.of(name, [&] { return term_.finds(FilterPart::name, name_of(name)); });
+      return names_of_tensors_.of(name, [&] {
+        const std::string text = name_of(name);
+        return term.finds(FilterPart::name, text) || term.finds(role, text);
+      });
     });
   }
 
-  const FilterTerm term_;
+  double number(protocol::Number number, const RecordGlance& record) {
+    switch (number) {
+      case protocol::Number::record:
+        return record.number;
+      case protocol::Number::line:
+        return location_of(record.head.location).line;
+      case protocol::Number::duration:
+        return static_cast<double>(clock::nanoseconds(record.duration));
+      case protocol::Number::bytes: {
+        double bytes = 0;
+        for (const std::uint64_t id : record.outputs)
+          if (const std::uint32_t spec = spec_number(id)) {
+            const RecordedSpec known = spec_of(spec);
+            bytes +=
+                static_cast<double>(element_count(known.shape)) * static_cast<double>(item_size(known.dtype));
+          }
+        return bytes;
+      }
+      case protocol::Number::thread:
+        return record.head.thread;
+      case protocol::Number::depth:
+        return record.head.depth;
+    }
+    return 0;
+  }
+
+  /// 0: nothing is known of the tensor.
+  std::uint32_t spec_number(std::uint64_t id) const {
+    return id == 0 ? 0 : recorder_.trace().tensors().get(id).spec();
+  }
+
+  const Term term_;
   const Recorder& recorder_;
   const std::vector<protocol::CellLabel>& labels_;
   const OpDef* last_op_ = nullptr;
   bool last_op_verdict_ = false;
   std::unordered_map<const OpDef*, bool> ops_;
-  Verdicts names_, kinds_, scopes_, locations_, names_of_tensors_;
+  Verdicts names_, kinds_, scopes_, locations_, names_of_tensors_, specs_;
 };
 
 class Search {
  public:
   Search(const Recorder& recorder, const protocol::FindRecords& request)
       : recorder_(recorder), request_(request), filter_(protocol::parse_filter(request.filter)) {
-    for (const FilterTerm& term : filter_) terms_.emplace_back(term, recorder, request.labels);
+    for_each_term(filter_,
+                  [&](const Condition& leaf) { terms_.emplace_back(leaf.term, recorder, request.labels); });
   }
 
   protocol::FoundRecords run(const CancelFlag* cancel) {
@@ -138,8 +242,14 @@ class Search {
  private:
   bool full() const { return answer_.runs.size() >= 2 * most_runs || answer_.open.size() >= most_open; }
 
+  bool direction(bool backward) const {
+    return request_.backward.empty() || request_.backward.front() == backward;
+  }
+
   bool matches(const RecordGlance& record) {
-    return std::all_of(terms_.begin(), terms_.end(), [&](TermLook& term) { return term.matches(record); });
+    if (!direction(record.head.backward)) return false;
+    const auto look = [&](const Condition& leaf) { return terms_[leaf.number].verdict(record); };
+    return evaluate(filter_, look) == Verdict::yes;
   }
 
   void note_open(const RecordGlance& record) {
@@ -177,13 +287,13 @@ class Search {
   /// All of them look the same.
   void forgotten(std::uint64_t first, std::uint64_t last) {
     const auto record = describe(recorder_, static_cast<std::uint32_t>(first), false);
-    if (record && protocol::matches(filter_, *record, request_.labels))
+    if (record && direction(record->backward) && protocol::matches(filter_, *record, request_.labels))
       answer_.runs.insert(answer_.runs.end(), {first, last});
   }
 
   const Recorder& recorder_;
   const protocol::FindRecords& request_;
-  const protocol::Filter filter_;
+  const Condition filter_;
   std::vector<TermLook> terms_;
   protocol::FoundRecords answer_;
 };

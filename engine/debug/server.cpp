@@ -12,6 +12,7 @@
 #include <map>
 #include <new>
 #include <thread>
+#include <tuple>
 #include <zmq.hpp>
 
 #include "engine/debug/answers.h"
@@ -141,7 +142,7 @@ class DebugServer::Private {
   std::unique_ptr<Jobs> jobs_;
   std::map<std::string, Client> clients_;  ///< those that were welcomed
   std::deque<Outgoing> answers_to_send_;
-  std::pair<GateState, std::uint32_t> last_stop_{};
+  std::tuple<GateState, std::uint32_t, bool> last_stop_{};
   Clock::time_point next_status_{}, next_probe_{}, probe_until_{};
   std::atomic<bool> stopping_{false};
   std::thread thread_;
@@ -326,7 +327,7 @@ void DebugServer::Private::send_answers() {
 void DebugServer::Private::send_status() {
   const auto now = Clock::now();
   const GateStatus gate = recorder_.gate().status();
-  const auto stop = std::pair(gate.state, gate.stopped_before);
+  const auto stop = std::tuple(gate.state, gate.stopped_before, gate.stopped_after);
   if (clients_.empty() || (now < next_status_ && stop == last_stop_)) return;
   last_stop_ = stop;
   next_status_ = now + status_interval;

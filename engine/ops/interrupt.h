@@ -1,6 +1,8 @@
 // How long work learns that the user wants it to stop.
 #pragma once
 
+#include <string>
+
 namespace tapedeck {
 
 /// What the host language provides. All functions are called on the thread that runs the op.
@@ -11,6 +13,8 @@ struct HostHooks {
   /// True where the user interrupted (Python: pending signals; the exception is then set). Needs no lock
   /// held; takes it itself. Cheap enough for every 20 ms, not for every element.
   bool (*interrupted)() = nullptr;
+  /// Writes a line where the program's own output goes (log points).
+  void (*print)(const std::string& line) = nullptr;
 };
 void set_host_hooks(const HostHooks& hooks);
 const HostHooks& host_hooks();

@@ -44,6 +44,9 @@ class Observer {
   /// playback: gradients of the sources. `error`: nullptr, or the text of what the work threw (outputs empty
   /// then).
   virtual void end(std::uint64_t record, std::span<const Tensor> outputs, const char* error) = 0;
+  /// The checks refused a call of an op, which therefore neither begins nor ends; `error` says why. May wait
+  /// (a breakpoint).
+  virtual void refused(const Event& event, const char* error) { (void)event, (void)error; }
   /// A tensor that no op made: it came from Python, or is a variable's new value (then `name` is the
   /// variable's).
   virtual void leaf(const Tensor& tensor, std::string_view name) = 0;

@@ -1,5 +1,6 @@
 #include "engine/ops/run_op.h"
 
+#include <exception>
 #include <string>
 
 #include "engine/cpu/subnormals.h"
@@ -110,6 +111,20 @@ TensorSpecs announce(const OpDef& op, std::span<const Tensor> inputs, const Attr
   return naming_the_op(op, [&] { return op.shape_rule({op, inputs, attributes, {}}); });
 }
 
+/// What the checks throw, told to whoever listens.
+[[noreturn]] void tell_refusal(const OpDef& op, std::span<const Tensor> inputs, const char* error) {
+  if (Observer* observer = current_observer()) {
+    static const Attributes none;  // those of the call may not fit the op
+    Event event;
+    event.op = &op;
+    event.name = op.name;
+    event.inputs = inputs;
+    event.attributes = &none;
+    observer->refused(event, error);
+  }
+  throw;
+}
+
 /// The way with an observer or a tape.
 Tensors run_attended(const OpContext& context, Observer* observer) {
   const Tape::State* tape = context.op.vjp ? detail::recording_tape(context.inputs) : nullptr;
@@ -133,8 +148,14 @@ Tensors run_attended(const OpContext& context, Observer* observer) {
 }  // namespace
 
 Tensors run_op(const OpDef& op, std::span<const Tensor> inputs, const Attributes& attributes) {
-  check_call(op, inputs, attributes);
-  const TensorSpecs specs = announce(op, inputs, attributes);
+  const TensorSpecs specs = [&] {
+    try {
+      check_call(op, inputs, attributes);
+      return announce(op, inputs, attributes);
+    } catch (const std::exception& error) {
+      tell_refusal(op, inputs, error.what());
+    }
+  }();
   const OpContext context{op, inputs, attributes, specs};
   const detail::ThreadState& thread = detail::thread_state;
   Observer* observer = detail::observer.load(std::memory_order_acquire);

@@ -4,6 +4,7 @@
 
 #include <variant>
 
+#include "engine/protocol/breakpoints.h"
 #include "engine/protocol/frames.h"
 #include "engine/protocol/replies.h"
 #include "engine/protocol/requests.h"
@@ -14,10 +15,11 @@ namespace tapedeck::protocol {
 
 using Request = std::variant<Hello, GetStatus, GetRecords, GetTape, GetTile, GetStatistics, SetGate,
                              SetOptions, Pin, GetSeries, FindRecords, Why, GetVjp, ExplainElement, GetFrames,
-                             GetVariables, Evaluate, Assign, Complete, HoldValue, SummarizeValue, Cancel>;
+                             GetVariables, Evaluate, Assign, Complete, HoldValue, SummarizeValue,
+                             SetBreakpoints, Cancel>;
 using Reply =
     std::variant<Welcome, Refused, Status, Records, TapeRecords, Tile, Statistics, Series, FoundRecords,
                  Because, VjpParts, ElementTerms, Frames, Variables, Evaluation, Completions, HeldValue,
-                 Progress, Failure>;
+                 Breakpoints, Progress, Failure>;
 
 }  // namespace tapedeck::protocol

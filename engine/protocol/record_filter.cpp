@@ -1,18 +1,9 @@
 #include "engine/protocol/record_filter.h"
 
 #include <algorithm>
-#include <array>
 
 namespace tapedeck::protocol {
 namespace {
-
-constexpr std::array<std::pair<std::string_view, FilterPart>, 7> parts{{{"op", FilterPart::op},
-                                                                        {"kind", FilterPart::kind},
-                                                                        {"scope", FilterPart::scope},
-                                                                        {"cell", FilterPart::cell},
-                                                                        {"file", FilterPart::file},
-                                                                        {"name", FilterPart::name},
-                                                                        {"is", FilterPart::is}}};
 
 bool is_space(char c) {
   return c == ' ' || (c >= '\t' && c <= '\r');
@@ -32,66 +23,173 @@ std::string take_word(std::string_view text, std::size_t& at) {
   return word;
 }
 
-/// The lower case of a letter of two bytes in UTF-8, as a code point.
-unsigned lower(unsigned letter) {
-  if ((letter >= 0xc0 && letter <= 0xde && letter != 0xd7) || (letter >= 0x391 && letter <= 0x3a9) ||
-      (letter >= 0x410 && letter <= 0x42f))
-    return letter + 0x20;
-  if (letter >= 0x400 && letter <= 0x40f) return letter + 0x50;
-  if (letter >= 0x100 && letter <= 0x137 && letter != 0x130) return letter | 1;
-  return letter;
-}
-
-}  // namespace
-
-std::string folded(std::string_view text) {
-  std::string result(text);
-  for (std::size_t i = 0; i < result.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(result[i]);
-    if (byte >= 'A' && byte <= 'Z') {
-      result[i] = static_cast<char>(byte + ('a' - 'A'));
-    } else if (byte >= 0xc3 && byte <= 0xdf && i + 1 < result.size()) {
-      const auto next = static_cast<unsigned char>(result[i + 1]);
-      if ((next & 0xc0u) != 0x80) continue;
-      const unsigned letter = lower((byte & 0x1fu) << 6 | (next & 0x3fu));
-      result[i] = static_cast<char>(0xc0u | letter >> 6);
-      result[++i] = static_cast<char>(0x80u | (letter & 0x3fu));
-    }
-  }
-  return result;
-}
-
-Filter parse_filter(std::string_view text) {
-  Filter filter;
+/// Words and parts, whatever stands there.
+Condition parse_words(std::string_view text) {
+  Condition all;
   for (std::size_t at = 0; at < text.size();) {
     if (is_space(text[at])) {
       ++at;
       continue;
     }
+    Condition condition;
+    condition.kind = Condition::Kind::term;
+    condition.position = at;
     const std::string_view rest = text.substr(at);
-    FilterTerm term;
-    for (const auto& [name, part] : parts) {
+    TextTerm term;
+    for (std::size_t part = 0; part < static_cast<std::size_t>(FilterPart::writes); ++part) {
+      const std::string_view name = part_names()[part];
       if (rest.size() <= name.size() || rest[name.size()] != ':' ||
           folded(rest.substr(0, name.size())) != name)
         continue;
-      term.part = part;
+      term.part = static_cast<FilterPart>(part + 1);
       at += name.size() + 1;
       break;
     }
     term.text = folded(take_word(text, at));
-    if (!term.text.empty()) filter.push_back(std::move(term));
+    if (term.text.empty()) continue;
+    condition.term = std::move(term);
+    all.parts.push_back(std::move(condition));
   }
-  return filter;
+  number_terms(all);
+  if (all.parts.size() == 1) return Condition(std::move(all.parts.front()));
+  return all;
 }
 
-bool FilterTerm::finds(FilterPart where, std::string_view value) const {
-  if (part == FilterPart::is || (part != FilterPart::any && part != where)) return false;
-  return folded(value).find(text) != std::string::npos;
+std::string value_term_of(const Condition& condition) {
+  std::string sentence;
+  for_each_term(condition, [&](const Condition& leaf) {
+    const auto* value = std::get_if<ValueTerm>(&leaf.term);
+    const auto* other = value ? std::get_if<Quantity>(&value->right) : nullptr;
+    if (value && (reads_values(value->left.measure) || (other && reads_values(other->measure))))
+      sentence =
+          "What looks at values is for breakpoints: a filter knows what was recorded of each op, such "
+          "as names, shapes and times.";
+    else if (std::holds_alternative<SeriesTerm>(leaf.term))
+      sentence = "What looks at curves is for breakpoints: a filter knows what was recorded of each op.";
+  });
+  return sentence;
 }
 
-bool FilterTerm::is(bool backward, RecordState state) const {
-  return std::string_view(backward ? "backward" : "forward").starts_with(text) ||
-         names(state).at(static_cast<std::size_t>(state)).starts_with(text);
+TensorFacts facts_of(const TensorInfo& tensor) {
+  TensorFacts facts{tensor.shape, tensor.dtype, 1, 0};
+  for (const std::int64_t extent : tensor.shape) facts.size *= static_cast<std::uint64_t>(extent);
+  facts.bytes = facts.size * bytes_of_dtype(tensor.dtype);
+  return facts;
+}
+
+class Look {
+ public:
+  Look(const Record& record, const std::vector<CellLabel>& labels) : record_(record), labels_(labels) {}
+
+  Verdict operator()(const Condition& term) const {
+    return std::visit([this](const auto& one) { return look(one); }, term.term);
+  }
+
+ private:
+  Verdict look(const TextTerm& term) const {
+    if (term.part == FilterPart::is) return verdict_of(is_state(term, record_.backward, record_.state));
+    const auto finds = [&](FilterPart where, std::string_view value) { return term.finds(where, value); };
+    const auto any = [&](const std::vector<TensorInfo>& tensors, FilterPart role) {
+      return std::any_of(tensors.begin(), tensors.end(), [&](const TensorInfo& tensor) {
+        return finds(FilterPart::name, tensor.name) || finds(FilterPart::dtype, tensor.dtype) ||
+               (!tensor.name.empty() && finds(role, tensor.name));
+      });
+    };
+    return verdict_of(
+        finds(FilterPart::op, record_.op) ||
+        finds(FilterPart::kind, kind_text(record_.kind, record_.custom_gradient, record_.backward)) ||
+        finds(FilterPart::scope, record_.scope) || finds(FilterPart::cell, label_of(record_.cell, labels_)) ||
+        finds(FilterPart::file, record_.file) || any(record_.inputs, FilterPart::reads) ||
+        any(record_.outputs, FilterPart::writes));
+  }
+  Verdict look(Flag flag) const {
+    return verdict_of(has_flag(flag, record_.kind, record_.backward, record_.state));
+  }
+  Verdict look(const ShapeTerm& term) const {
+    const auto fits = [&](const TensorInfo& tensor) {
+      return !tensor.dtype.empty() && term.fits(tensor.shape);
+    };
+    return verdict_of(std::any_of(record_.inputs.begin(), record_.inputs.end(), fits) ||
+                      std::any_of(record_.outputs.begin(), record_.outputs.end(), fits));
+  }
+  Verdict look(const NumberTerm& term) const { return verdict_of(term.holds(number(term.number))); }
+  Verdict look(const ValueTerm& term) const {
+    OpFacts op;
+    std::vector<TensorFacts> inputs, outputs;
+    for (const TensorInfo& tensor : record_.inputs)
+      if (!tensor.dtype.empty()) inputs.push_back(facts_of(tensor));
+    for (const TensorInfo& tensor : record_.outputs)
+      if (!tensor.dtype.empty()) outputs.push_back(facts_of(tensor));
+    op.inputs = inputs;
+    op.outputs = outputs;
+    op.gives_gradients = record_.kind == RecordKind::vjp || record_.kind == RecordKind::playback;
+    return evaluate(term, op);
+  }
+  Verdict look(const SeriesTerm&) const { return Verdict::unknown; }
+
+  double number(Number number) const {
+    switch (number) {
+      case Number::record:
+        return static_cast<double>(record_.number);
+      case Number::line:
+        return record_.line;
+      case Number::duration:
+        return static_cast<double>(record_.duration_ns);
+      case Number::bytes: {
+        double bytes = 0;
+        for (const TensorInfo& tensor : record_.outputs)
+          if (!tensor.dtype.empty()) bytes += static_cast<double>(facts_of(tensor).bytes);
+        return bytes;
+      }
+      case Number::thread:
+        return static_cast<double>(record_.thread);
+      case Number::depth:
+        return record_.depth;
+    }
+    return 0;
+  }
+
+  const Record& record_;
+  const std::vector<CellLabel>& labels_;
+};
+
+}  // namespace
+
+Condition parse_filter(std::string_view text) {
+  try {
+    return parse_unfinished(text);
+  } catch (const ConditionError&) {
+    return parse_words(text);
+  }
+}
+
+std::string filter_problem(std::string_view text) {
+  try {
+    return value_term_of(parse_unfinished(text));
+  } catch (const ConditionError& error) {
+    return std::string(error.what()) + " The text is looked for word by word.";
+  }
+}
+
+bool is_state(const TextTerm& term, bool backward, RecordState state) {
+  return std::string_view(backward ? "backward" : "forward").starts_with(term.text) ||
+         names(state).at(static_cast<std::size_t>(state)).starts_with(term.text);
+}
+
+bool has_flag(Flag flag, RecordKind kind, bool backward, RecordState state) {
+  switch (flag) {
+    case Flag::forward:
+      return !backward;
+    case Flag::backward:
+      return backward;
+    case Flag::vjp:
+      return kind == RecordKind::vjp;
+    case Flag::playback:
+      return kind == RecordKind::playback;
+    case Flag::failed:
+      return state == RecordState::failed;
+  }
+  return false;
 }
 
 const char* kind_text(RecordKind kind, bool custom_gradient, bool backward) {
@@ -114,20 +212,8 @@ const std::string& label_of(const std::string& cell, const std::vector<CellLabel
   return found == labels.end() ? cell : found->label;
 }
 
-bool matches(const Filter& filter, const Record& record, const std::vector<CellLabel>& labels) {
-  const auto named = [](const FilterTerm& term, const std::vector<TensorInfo>& tensors) {
-    return std::any_of(tensors.begin(), tensors.end(),
-                       [&](const TensorInfo& tensor) { return term.finds(FilterPart::name, tensor.name); });
-  };
-  return std::all_of(filter.begin(), filter.end(), [&](const FilterTerm& term) {
-    if (term.part == FilterPart::is) return term.is(record.backward, record.state);
-    return term.finds(FilterPart::op, record.op) ||
-           term.finds(FilterPart::kind, kind_text(record.kind, record.custom_gradient, record.backward)) ||
-           term.finds(FilterPart::scope, record.scope) ||
-           term.finds(FilterPart::cell, label_of(record.cell, labels)) ||
-           term.finds(FilterPart::file, record.file) || named(term, record.inputs) ||
-           named(term, record.outputs);
-  });
+bool matches(const Condition& filter, const Record& record, const std::vector<CellLabel>& labels) {
+  return evaluate(filter, Look(record, labels)) == Verdict::yes;
 }
 
 }  // namespace tapedeck::protocol

@@ -1,6 +1,7 @@
 // The debug protocol's messages from the session.
 #pragma once
 
+#include "engine/protocol/breakpoints.h"
 #include "engine/protocol/requests.h"
 
 namespace tapedeck::protocol {
@@ -41,14 +42,17 @@ constexpr auto names(GateState) {
 struct Status {
   std::uint64_t records = 0;  ///< number of the newest record; 0: none
   GateState gate = GateState::open;
-  std::uint64_t stopped_before = 0;  ///< the pending record at the gate; 0 where not stopped
+  std::uint64_t stopped_before = 0;  ///< the record at the gate, pending; 0 where not stopped
+  bool stopped_after = false;        ///< that record has ended: its outputs, or its error, made it stop
   std::uint64_t stepped_over = 0;  ///< the one that it was stopped before until the last step; 0 after a run
   /// Where stopped: the pending record, last, and before it what ran since the step began; at most 32.
   std::vector<Record> stop;
   std::uint64_t finished = 0;  ///< the newest record that finished
   std::uint64_t ended = 0;     ///< how many records finished or failed: a playback ends after newer records
-  std::string stop_reason;     ///< "step", "pause", "cell start", "step out"
-  std::string cell;            ///< where it is stopped
+  std::string stop_reason;     ///< "step", "pause", "cell start", "step out"; of breakpoints: which and why
+  std::vector<std::uint64_t> stop_breakpoints;  ///< those that stopped it there
+  std::vector<BreakpointHits> hits;             ///< of all breakpoints
+  std::string cell;                             ///< where it is stopped
   std::uint32_t line = 0;
   std::string running_cell;       ///< the cell that runs now; empty: none
   std::uint64_t cells_ended = 0;  ///< how many cells have run
@@ -68,8 +72,10 @@ struct Status {
   static constexpr auto fields() {
     return std::tuple(
         field("records", &Status::records), field("gate", &Status::gate),
-        field("stopped_before", &Status::stopped_before), field("stepped_over", &Status::stepped_over),
-        field("stop", &Status::stop), field("ended", &Status::ended), field("finished", &Status::finished),
+        field("stopped_before", &Status::stopped_before), field("stopped_after", &Status::stopped_after),
+        field("stop_breakpoints", &Status::stop_breakpoints), field("hits", &Status::hits),
+        field("stepped_over", &Status::stepped_over), field("stop", &Status::stop),
+        field("ended", &Status::ended), field("finished", &Status::finished),
         field("stop_reason", &Status::stop_reason), field("cell", &Status::cell),
         field("line", &Status::line), field("running_cell", &Status::running_cell),
         field("cells_ended", &Status::cells_ended), field("recording", &Status::recording),

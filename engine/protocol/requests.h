@@ -139,10 +139,12 @@ struct FindRecords {
   std::vector<CellLabel> labels;
   std::uint64_t first = 1;
   std::vector<std::uint64_t> again;  ///< older records that were open in earlier answers
+  std::vector<bool> backward = {};   ///< none, or one: only forward or only backward records
   static constexpr const char* type = "find_records";
   static constexpr auto fields() {
     return std::tuple(field("filter", &FindRecords::filter), field("labels", &FindRecords::labels),
-                      field("first", &FindRecords::first), field("again", &FindRecords::again));
+                      field("first", &FindRecords::first), field("again", &FindRecords::again),
+                      field("backward", &FindRecords::backward));
   }
 };
 

@@ -1,5 +1,6 @@
 #include "engine/python/debug_module.h"
 
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -101,6 +102,41 @@ GateCommand command_named(const std::string& name) {
   for (std::size_t i = 0; i < known.size(); ++i)
     if (known[i] == name) return static_cast<GateCommand>(i);
   throw py::value_error("debug.gate: there is no command '" + name + "'");
+}
+
+template <class Enumeration>
+Enumeration named_value(const std::string& name, const char* what) {
+  const auto known = protocol::names(Enumeration{});
+  for (std::size_t i = 0; i < known.size(); ++i)
+    if (known[i] == name) return static_cast<Enumeration>(i);
+  throw py::value_error(std::string("debug.set_breakpoints: there is no ") + what + " '" + name + "'");
+}
+
+/// What each is, by the names of the debug protocol; answers with the problems, None where there is none.
+py::list set_breakpoints(const py::list& wanted) {
+  protocol::SetBreakpoints request;
+  for (const py::handle each : wanted) {
+    const auto entry = py::cast<py::dict>(each);
+    protocol::Breakpoint breakpoint;
+    breakpoint.id = request.breakpoints.size() + 1;
+    const auto text = [&](const char* key) {
+      return entry.contains(key) ? py::cast<std::string>(entry[key]) : std::string();
+    };
+    breakpoint.kind = named_value<protocol::BreakpointKind>(text("kind"), "kind");
+    breakpoint.cell = text("cell");
+    if (entry.contains("line")) breakpoint.line = py::cast<std::uint32_t>(entry["line"]);
+    breakpoint.target = text("target");
+    breakpoint.condition = text("condition");
+    if (entry.contains("from_hit")) breakpoint.from_hit = py::cast<std::uint64_t>(entry["from_hit"]);
+    if (entry.contains("action"))
+      breakpoint.action = named_value<protocol::BreakpointAction>(text("action"), "action");
+    breakpoint.text = text("text");
+    request.breakpoints.push_back(std::move(breakpoint));
+  }
+  py::list problems;
+  for (const protocol::BreakpointState& state : recorder().breakpoints().set(request))
+    problems.append(state.problem.empty() ? py::object(py::none()) : py::object(py::str(state.problem)));
+  return problems;
 }
 
 std::string records_json(std::uint64_t first, std::uint32_t count) {
@@ -225,6 +261,22 @@ void bind_recording(py::module_& debug) {
   debug.def(
       "gate", [](const std::string& command) { recorder().gate().command(command_named(command)); },
       py::arg("command"), "\"run\", \"pause\", \"step_op\", \"step_line\" or \"step_out\".");
+  debug.def(
+      "set_breakpoints", &set_breakpoints, py::arg("breakpoints"),
+      "Breakpoints from now on: dicts with kind (\"line\", \"op\", \"read\", \"write\", \"cell\", "
+      "\"exception\", \"playback\", \"vjp\", \"condition\"), cell, line, target, condition, from_hit, "
+      "action (\"stop\", \"log\", \"point\") and text. Returns a sentence for each that can not work, else "
+      "None.");
+  debug.def(
+      "breakpoint_hits",
+      [] {
+        std::map<std::uint64_t, std::uint64_t> hits;
+        for (const auto& one : recorder().breakpoints().hits()) hits[one.id] = one.hits;
+        py::list list;
+        for (const auto& [id, count] : hits) list.append(count);
+        return list;
+      },
+      "How often each breakpoint was hit, in their order.");
   debug.def("explain_no_gradient", &explain, py::arg("result"), py::arg("source"),
             "Where the path of recorded ops from the tensor `result` (an id) back to `source`, a tensor or a "
             "variable, ends, as a dict.");

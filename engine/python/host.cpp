@@ -40,6 +40,13 @@ bool interrupted() {
   return signalled;
 }
 
+void print_line(const std::string& line) {
+  if (!Py_IsInitialized()) return;
+  const PyGILState_STATE state = PyGILState_Ensure();
+  PySys_FormatStdout("%s\n", line.c_str());
+  PyGILState_Release(state);
+}
+
 // References that were let go on threads without Python's lock.
 struct Pending {
   std::mutex mutex;
@@ -70,7 +77,10 @@ void wait_for_exit() {
 
 void install_host_hooks() {
   main_thread = std::this_thread::get_id();
-  set_host_hooks({.release = release_lock, .reacquire = reacquire_lock, .interrupted = interrupted});
+  set_host_hooks({.release = release_lock,
+                  .reacquire = reacquire_lock,
+                  .interrupted = interrupted,
+                  .print = print_line});
 }
 
 py::object checked(PyObject* new_reference) {

@@ -99,6 +99,7 @@ std::uint32_t capture() {
   const int instruction = PyFrame_GetLasti(frame);
   Py_DECREF(code);  // the frame holds it
   const std::size_t address = reinterpret_cast<std::size_t>(code) >> 5;
+  set_last_place(address << 20 ^ static_cast<std::uint64_t>(instruction));
   Place& place = lines().places[(address * 31 + static_cast<std::size_t>(instruction)) %
                                 std::tuple_size_v<decltype(Lines::places)>];
   if (place.code == code && place.instruction == instruction) {

@@ -19,7 +19,17 @@ bool Gate::pass(const GatePoint& point) {
   // The host's lock goes before the gate's is taken, and comes back after it: no thread holds one while it
   // waits for the other in the wrong order.
   const HostUnlock unlocked;
-  wait(point);
+  wait(point, nullptr);
+  return true;
+}
+
+bool Gate::stop(const GatePoint& point, const BreakStop& why) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!attended_) return false;
+  }
+  const HostUnlock unlocked;
+  wait(point, &why);
   return true;
 }
 
@@ -37,18 +47,19 @@ bool Gate::must_stop(const GatePoint& point) const {
   return false;
 }
 
-void Gate::enter(const GatePoint& point) {
+void Gate::enter(const GatePoint& point, const BreakStop* why) {
   if (cell_pending_) reason_ = "cell start";
   cell_pending_ = false;
   mode_ = Mode::stop;
-  waiting_.emplace(point.number, point).first->second.thread = ::pthread_self();
+  waiting_.emplace(point.number, Waiting{point, why ? *why : BreakStop{}});
+  waiting_.at(point.number).point.thread = ::pthread_self();
   update_armed();
 }
 
-void Gate::wait(const GatePoint& point) {
+void Gate::wait(const GatePoint& point, const BreakStop* why) {
   std::unique_lock lock(mutex_);
-  if (!must_stop(point)) return;
-  enter(point);
+  if (why ? !attended_ : !must_stop(point)) return;
+  enter(point, why);
   lock.unlock();
   notify();
   lock.lock();
@@ -122,21 +133,21 @@ void Gate::step_line() {
     mode_ = Mode::stop;
     return;
   }
-  line_from_ = waiting_.begin()->second.location;
+  line_from_ = waiting_.begin()->second.point.location;
   mode_ = Mode::other_line;
   let_first_go();
-  std::erase_if(waiting_, [this](const auto& entry) { return !must_stop(entry.second); });
+  std::erase_if(waiting_, [this](const auto& entry) { return !must_stop(entry.second.point); });
 }
 
 // Inside of nothing there is nothing to leave: then it is a step.
 void Gate::step_out() {
   reason_ = "step";
-  if (waiting_.empty() || waiting_.begin()->second.enclosing == 0) {
+  if (waiting_.empty() || waiting_.begin()->second.point.enclosing == 0) {
     mode_ = Mode::stop;
     let_first_go();
     return;
   }
-  after_ = waiting_.begin()->second.enclosing;
+  after_ = waiting_.begin()->second.point.enclosing;
   mode_ = Mode::after_record;
   waiting_.clear();
 }
@@ -178,8 +189,9 @@ void Gate::cell_ended() {
 GateStatus Gate::status() const {
   const std::lock_guard lock(mutex_);
   if (!waiting_.empty()) {
-    const GatePoint& first = waiting_.begin()->second;
-    return {GateState::stopped, first.number, first.location, reason_, stepped_over_, first.thread};
+    const auto& [point, why] = waiting_.begin()->second;
+    return {GateState::stopped, point.number, point.location, why.reason.empty() ? reason_ : why.reason,
+            stepped_over_,      point.thread, why.after,      why.breakpoints};
   }
   return {mode_ == Mode::run && !cell_pending_ ? GateState::open : GateState::will_stop,
           0,

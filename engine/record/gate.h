@@ -12,6 +12,7 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "engine/protocol/messages.h"
 
@@ -28,6 +29,13 @@ struct GatePoint {
   std::uint64_t thread = 0;     ///< of the system that waits; the gate enters it
 };
 
+/// Why a record stops whatever the gate does otherwise.
+struct BreakStop {
+  std::vector<std::uint64_t> breakpoints;
+  std::string reason;  ///< "breakpoint 2: nan(out), 3 of 7,840 elements"
+  bool after = false;  ///< the record has ended
+};
+
 struct GateStatus {
   GateState state = GateState::open;
   std::uint32_t stopped_before = 0;
@@ -35,6 +43,8 @@ struct GateStatus {
   std::string reason;              ///< "step", "pause", "cell start", "step out"
   std::uint32_t stepped_over = 0;  ///< where it was stopped until the last step_op; 0 after any other command
   std::uint64_t thread = 0;        ///< pthread_self() of the one that waits before `stopped_before`
+  bool stopped_after = false;      ///< that record has ended
+  std::vector<std::uint64_t> breakpoints = {};  ///< those that stopped it
 };
 
 class Gate {
@@ -48,6 +58,8 @@ class Gate {
   /// Waits where the gate is shut for `point`; returns whether it waited. Throws Interrupted where the user
   /// interrupted; the gate is open then.
   bool pass(const GatePoint& point);
+  /// The same, and it is shut for this point, unless nobody attends it.
+  bool stop(const GatePoint& point, const BreakStop& why);
   /// A playback or custom gradient ended: a step out may end there.
   void ended(std::uint32_t number);
 
@@ -63,8 +75,8 @@ class Gate {
  private:
   enum class Mode { run, stop, other_line, after_record };
   bool must_stop(const GatePoint& point) const;
-  void wait(const GatePoint& point);
-  void enter(const GatePoint& point);
+  void wait(const GatePoint& point, const BreakStop* why);
+  void enter(const GatePoint& point, const BreakStop* why);
   void open();
   void step_line();
   void step_out();
@@ -84,7 +96,11 @@ class Gate {
   std::uint32_t line_from_ = 0;  ///< other_line: the location to leave
   std::uint32_t after_ = 0;      ///< after_record: which
   std::uint32_t stepped_over_ = 0;
-  std::map<std::uint32_t, GatePoint> waiting_;  ///< a thread goes on when its record is no longer here
+  struct Waiting {
+    GatePoint point;
+    BreakStop why;
+  };
+  std::map<std::uint32_t, Waiting> waiting_;  ///< a thread goes on when its record is no longer here
 };
 
 }  // namespace tapedeck

@@ -54,7 +54,41 @@ struct Recorder::Thread {
   std::uint32_t began = 0;      ///< its number
   std::int64_t began_at = 0;    ///< ticks
   std::uint64_t inputs_ns = 0;  ///< the longest replay of its inputs
+  BreakThread breaks;
+  /// What breakpoints look at again when it has ended.
+  struct Watched {
+    BreakEvent event;
+    BreakWait wait;
+  };
+  std::vector<Watched> watched;
+  /// The record at whose failure it stopped: those around it fail of the same.
+  std::uint32_t failure_shown = 0;
 };
+
+namespace {
+
+BreakEvent seen_by_breakpoints(const Event& event, const RecordHead& head, std::uint32_t number,
+                               std::uint32_t enclosing) {
+  BreakEvent seen;
+  seen.kind = event.kind;
+  seen.op = head.op;
+  seen.name = head.name;
+  seen.custom_gradient = head.custom_gradient;
+  seen.backward = head.backward;
+  seen.depth = head.depth;
+  seen.thread = head.thread;
+  seen.number = number;
+  seen.forward = head.forward;
+  seen.scope = head.scope;
+  seen.location = head.location;
+  seen.enclosing = enclosing;
+  seen.place = last_place();
+  seen.inputs = event.inputs;
+  seen.specs = event.outputs;
+  return seen;
+}
+
+}  // namespace
 
 Recorder::Recorder(const RecorderOptions& options)
     : serial_(++last_serial),
@@ -62,7 +96,8 @@ Recorder::Recorder(const RecorderOptions& options)
       origin_(clock::ticks()),
       started_unix_ms_(unix_ms()),
       trace_(options.record_limit, record_room(options.keeping.budget_bytes), options.first_record),
-      values_(options.keeping, trace_.tensors()) {}
+      values_(options.keeping, trace_.tensors()),
+      breakpoints_(values_, trace_.tensors(), series_) {}
 
 Recorder::~Recorder() {
   set_recording(false);
@@ -169,8 +204,13 @@ std::uint64_t Recorder::begin(const Event& event) {
   // ops inside of custom gradients are stops.
   const bool hidden =
       parent && (parent->hides_ops || (event.kind == EventKind::op && parent->kind == EventKind::playback));
-  const bool stop = !hidden && (event.kind == EventKind::op || event.kind == EventKind::vjp);
-  const bool asks = stop && gate_.armed();
+  const bool stands = !hidden && (event.kind == EventKind::op || event.kind == EventKind::vjp);
+  const bool breaks = !hidden && breakpoints_.any();
+  const bool asks = stands && gate_.armed();
+  BreakEvent seen;
+  if (breaks) seen = seen_by_breakpoints(event, head, 0, enclosing);
+  seen.enclosing = enclosing;
+  seen.location = location;
 
   if (event.kind == EventKind::op) {
     const std::uint32_t number =
@@ -179,7 +219,8 @@ std::uint64_t Recorder::begin(const Event& event) {
     thread.began_at = start;
     if (number >= next_count_.load(std::memory_order_relaxed)) [[unlikely]]
       count_bookkeeping(number);
-    if (asks && number <= Trace::newest_possible) ask_gate(thread, event, number, enclosing, location);
+    seen.number = number;
+    if ((breaks || asks) && number <= Trace::newest_possible) come_to_stop(thread, event, seen, stands);
     return number;
   }
   Open open{0, event.kind, head.backward, false, head.forward, enclosing, location, thread.waited};
@@ -190,26 +231,71 @@ std::uint64_t Recorder::begin(const Event& event) {
     handoffs_.add(Asked{open.number, {event.sources.begin(), event.sources.end()}});
   if (!open.hides_ops) open.enclosing = open.number;
   thread.open.push_back(open);
-  if (asks && open.number <= Trace::newest_possible)
-    ask_gate(thread, event, open.number, enclosing, location);
-  return open.number;
+  seen.number = open.number;
+  if ((breaks || asks) && open.number <= Trace::newest_possible)
+    come_to_stop(thread, event, seen, stands);
+  return seen.number;
 }
 
-void Recorder::ask_gate(Thread& thread, const Event& event, std::uint32_t number, std::uint32_t enclosing,
-                        std::uint32_t location) {
-  if (!event.outputs.empty()) trace_.set_pending_outputs(number, event.outputs);
-  if (!event.wanted.empty()) trace_.set_pending_wanted(number, event.wanted);
+void Recorder::come_to_stop(Thread& thread, const Event& event, const BreakEvent& seen, bool stands) {
+  std::optional<BreakStop> stop;
+  if (breakpoints_.any()) {
+    BreakWait wait;
+    stop = breakpoints_.before(thread.breaks, seen, wait);
+    if (wait.mask != 0) thread.watched.push_back({seen, wait});
+  }
+  if (stop || (stands && gate_.armed()))
+    ask_gate(thread, event, {seen.number, seen.location, seen.enclosing}, stop ? &*stop : nullptr);
+}
+
+void Recorder::ask_gate(Thread& thread, const Event& event, const GatePoint& point, const BreakStop* stop) {
+  if (!event.outputs.empty()) trace_.set_pending_outputs(point.number, event.outputs);
+  if (!event.wanted.empty()) trace_.set_pending_wanted(point.number, event.wanted);
+  if (stop) trace_.set_state(point.number, RecordState::pending);
   const std::int64_t before = now();
   try {
-    gate_.pass({number, location, enclosing});
+    if (stop)
+      gate_.stop(point, *stop);
+    else
+      gate_.pass(point);
   } catch (const Interrupted& interrupted) {
-    end(number, {}, interrupted.what());
+    std::erase_if(thread.watched, [&](const auto& one) { return one.event.number == point.number; });
+    end(point.number, {}, interrupted.what());
     throw;
   }
-  thread.last_waited = number;
+  thread.last_waited = point.number;
   thread.last_wait = now() - before;
   thread.waited += thread.last_wait;
-  trace_.set_state(number, RecordState::running);
+  trace_.set_state(point.number, RecordState::running);
+}
+
+void Recorder::stop_after(Thread& thread, std::uint32_t number, std::span<const Tensor> outputs,
+                          const char* error) {
+  while (!thread.watched.empty() && thread.watched.back().event.number > number) thread.watched.pop_back();
+  if (thread.watched.empty() || thread.watched.back().event.number != number) return;
+  auto [event, wait] = std::move(thread.watched.back());
+  thread.watched.pop_back();
+  RecordView record;
+  if (!trace_.read(number, record)) return;
+  event.outputs = outputs;
+  event.ended = true;
+  event.error = error;
+  event.duration_ns = record.duration_ns;
+  // A VJP fails of what failed inside of it, and a playback of its VJP.
+  const bool shown =
+      error && (thread.failure_shown > number || std::string_view(error) == Interrupted().what());
+  if (!error || !shown) thread.failure_shown = 0;
+  if (shown) return;
+  if (const auto stop = breakpoints_.after(event, wait)) {
+    if (error) thread.failure_shown = number;
+    wait_after(thread, event, *stop);
+  }
+}
+
+void Recorder::wait_after(Thread& thread, const BreakEvent& event, const BreakStop& stop) {
+  const std::int64_t before = now();
+  gate_.stop({event.number, event.location, event.enclosing}, stop);
+  thread.waited += now() - before;
 }
 
 void Recorder::end(std::uint64_t record, std::span<const Tensor> outputs, const char* error) {
@@ -243,6 +329,23 @@ void Recorder::end(std::uint64_t record, std::span<const Tensor> outputs, const 
   }
   trace_.end(number, outputs, error, ended, waited);
   if (!is_op && gate_.armed()) gate_.ended(number);
+  if (!thread.watched.empty()) [[unlikely]]
+    stop_after(thread, number, outputs, error);
+}
+
+void Recorder::refused(const Event& event, const char* error) {
+  if (!breakpoints_.watches_failures()) return;
+  Thread& thread = this_thread();
+  const Open* parent = thread.open.empty() ? nullptr : &thread.open.back();
+  if (parent && parent->hides_ops) return;
+  RecordHead head = head_of(event, parent, thread);
+  note_inputs(event.inputs, thread);  // what did not fit is looked at
+  BreakEvent seen = seen_by_breakpoints(event, head, 0, parent ? parent->enclosing : 0);
+  seen.number = trace_.begin(std::move(head), event.inputs, RecordState::running);
+  BreakWait wait;
+  breakpoints_.before(thread.breaks, seen, wait);
+  thread.watched.push_back({seen, wait});
+  end(seen.number, {}, error);
 }
 
 void Recorder::leaf(const Tensor& tensor, std::string_view name) {
@@ -251,7 +354,17 @@ void Recorder::leaf(const Tensor& tensor, std::string_view name) {
 
 void Recorder::assigned(const Tensor& tensor, const Tensor& value, std::uint64_t variable,
                         std::uint64_t since) {
-  handoffs_.add({tensor.id(), value.id(), variable, since, capture_location(), trace_.newest()});
+  const std::uint32_t location = capture_location();
+  handoffs_.add({tensor.id(), value.id(), variable, since, location, trace_.newest()});
+  if (!breakpoints_.any()) return;
+  BreakEvent event;
+  event.location = location;
+  event.number = trace_.newest();
+  event.written = values_.name(tensor.id());
+  event.outputs = std::span(&tensor, 1);
+  event.ended = true;
+  const auto stop = event.written && event.number ? breakpoints_.assigned(event) : std::nullopt;
+  if (stop) wait_after(this_thread(), event, *stop);
 }
 
 void Recorder::left(const Tensor& tensor) {
@@ -263,6 +376,7 @@ void Recorder::begin_cell(const std::string& cell) {
     const std::lock_guard lock(cell_mutex_);
     running_cell_ = cell;
   }
+  breakpoints_.cell_started(cell);
   gate_.cell_started();
 }
 

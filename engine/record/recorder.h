@@ -8,6 +8,7 @@
 #include <string>
 
 #include "engine/ops/observer.h"
+#include "engine/record/breakpoints.h"
 #include "engine/record/gate.h"
 #include "engine/record/handoffs.h"
 #include "engine/record/series.h"
@@ -37,6 +38,8 @@ class Recorder final : public Observer {
 
   std::uint64_t begin(const Event& event) override;
   void end(std::uint64_t record, std::span<const Tensor> outputs, const char* error) override;
+  /// Leaves a failed record where a breakpoint waits for failures, and stops there.
+  void refused(const Event& event, const char* error) override;
   void leaf(const Tensor& tensor, std::string_view name) override;
   void assigned(const Tensor& tensor, const Tensor& value, std::uint64_t variable,
                 std::uint64_t since) override;
@@ -51,6 +54,8 @@ class Recorder final : public Observer {
   void add_scalar(const std::string& series, double step, double value);
 
   Gate& gate() { return gate_; }
+  Breakpoints& breakpoints() { return breakpoints_; }
+  const Breakpoints& breakpoints() const { return breakpoints_; }
   Trace& trace() { return trace_; }
   Values& values() { return values_; }
   SeriesStore& series() { return series_; }
@@ -77,8 +82,11 @@ class Recorder final : public Observer {
   void note_inputs(std::span<const Tensor> inputs, Thread& thread);
   void count_bookkeeping(std::uint32_t number);
   void keep_result(const Tensor& output, std::uint64_t replay_ns);
-  void ask_gate(Thread& thread, const Event& event, std::uint32_t number, std::uint32_t enclosing,
-                std::uint32_t location);
+  void ask_gate(Thread& thread, const Event& event, const GatePoint& point, const BreakStop* stop);
+  /// Asks the breakpoints, then the gate.
+  void come_to_stop(Thread& thread, const Event& event, const BreakEvent& seen, bool stands);
+  void stop_after(Thread& thread, std::uint32_t number, std::span<const Tensor> outputs, const char* error);
+  void wait_after(Thread& thread, const BreakEvent& event, const BreakStop& stop);
 
   const std::uint64_t serial_;  ///< which recorder, of all that there were
   const bool keep_values_;
@@ -95,6 +103,7 @@ class Recorder final : public Observer {
   Handoffs handoffs_;
   SeriesStore series_;
   std::atomic<std::uint64_t> cells_ended_{0};
+  Breakpoints breakpoints_;
   mutable std::mutex cell_mutex_;
   std::string running_cell_;
 };

@@ -15,7 +15,7 @@ std::uint32_t SeriesStore::curve(const std::string& name) {
   if (const auto found = numbers_.find(name); found != numbers_.end()) return found->second;
   const std::string known_as = curves_.size() < most_curves_ ? name : "(names full)";
   const auto [found, is_new] = numbers_.try_emplace(known_as, static_cast<std::uint32_t>(curves_.size()));
-  if (is_new) curves_.push_back({known_as, 0, 0});
+  if (is_new) curves_.push_back({known_as});
   return found->second;
 }
 
@@ -30,6 +30,8 @@ void SeriesStore::add(const std::string& series, double step, double value, std:
   const std::lock_guard lock(mutex_);
   const std::uint32_t number = curve(series);
   append({0, curves_[number].points++, step, value, record, number, false});
+  Curve& known = curves_[number];
+  known.trend = {++known.valid > 1 ? next_ : 0, known.trend.newest, value};
 }
 
 void SeriesStore::restart(const std::string& series) {
@@ -37,6 +39,8 @@ void SeriesStore::restart(const std::string& series) {
   if (!numbers_.contains(series)) return;
   const std::uint32_t number = curve(series);
   curves_[number].valid_from = next_;
+  curves_[number].valid = 0;
+  curves_[number].trend = {};
   append({0, 0, 0, 0, 0, number, true});
 }
 
@@ -78,6 +82,17 @@ void SeriesStore::thin_out() {
     std::erase_if(kept, [](const Entry& entry) { return entry.position == gone; });
     entries_.swap(kept);
   }
+}
+
+SeriesStore::Trend SeriesStore::trend(const std::string& name) const {
+  const std::lock_guard lock(mutex_);
+  if (const auto found = numbers_.find(name); found != numbers_.end()) return curves_[found->second].trend;
+  Trend newest;
+  for (const Curve& curve : curves_)
+    if (curve.name.size() > name.size() + 1 && curve.name.ends_with(name) &&
+        curve.name[curve.name.size() - name.size() - 1] == ' ' && curve.trend.position > newest.position)
+      newest = curve.trend;
+  return newest;
 }
 
 std::uint64_t SeriesStore::size() const {

@@ -28,6 +28,14 @@ class SeriesStore {
   std::uint64_t size() const;     ///< positions used
   std::uint64_t thinned() const;  ///< points that had to go, void ones apart
   std::uint64_t bytes() const;
+  /// How a curve's newest point stands to the one before it.
+  struct Trend {
+    std::uint64_t position = 0;  ///< of the newest point, from 1; 0: there are no two points
+    double before = 0, newest = 0;
+  };
+  /// Of the curve of that name; where there is none, of the newest one called so in some cell
+  /// ("cell 3: loss").
+  Trend trend(const std::string& name) const;
   /// At most `limit` points from position `first` on, without those that a later restart made void.
   protocol::Series read(std::uint64_t first, std::size_t limit = 10000) const;
 
@@ -43,7 +51,9 @@ class SeriesStore {
   struct Curve {
     std::string name;
     std::uint64_t valid_from = 0;  ///< a position
-    std::uint64_t points = 0;
+    std::uint64_t points = 0;      ///< all that there were, void ones among them
+    std::uint64_t valid = 0;       ///< points since the last restart
+    Trend trend = {};
   };
   std::uint32_t curve(const std::string& name);
   void append(Entry entry);

@@ -6,6 +6,9 @@
 #include "engine/record/interner.h"
 
 namespace tapedeck {
+namespace detail {
+thread_local constinit std::uint64_t last_place = 0;
+}
 namespace {
 
 struct HashLocation {

@@ -24,4 +24,17 @@ using CaptureLocation = std::uint32_t (*)();
 void set_capture_location(CaptureLocation capture);
 std::uint32_t capture_location();
 
+namespace detail {
+extern thread_local constinit std::uint64_t last_place;
+}
+/// Stands for the very place in the program, finer than a line, that this thread's last capture_location
+/// found; the same when the program comes there again.
+inline std::uint64_t last_place() {
+  return detail::last_place;
+}
+/// For the function that captures.
+inline void set_last_place(std::uint64_t place) {
+  detail::last_place = place;
+}
+
 }  // namespace tapedeck

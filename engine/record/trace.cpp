@@ -328,6 +328,7 @@ std::uint32_t Trace::glance(std::uint32_t first, std::uint32_t last,
     visit({number,
            slot.head,
            *state,
+           ended ? slot.duration : 0,
            {slot.input_ids(), slot.inputs},
            {ended ? slot.output_ids() : nullptr, ended ? slot.outputs : 0}});
   }

@@ -63,6 +63,7 @@ struct RecordGlance {
   std::uint32_t number = 0;
   const RecordHead& head;
   RecordState state = RecordState::pending;
+  std::int64_t duration = 0;  ///< ticks; 0 until it ended
   std::span<const std::uint64_t> inputs, outputs;
 };
 

@@ -43,14 +43,6 @@ void RecordFilter::restart() {
   schedule();
 }
 
-// First: a quote that is still open in the text reaches to its end.
-std::string RecordFilter::expression() const {
-  const char* direction = direction_ == Direction::forward    ? "is:forward "
-                          : direction_ == Direction::backward ? "is:backward "
-                                                              : "";
-  return direction + text_.toStdString();
-}
-
 void RecordFilter::schedule() {
   if (!active() || session_->asking(filter_channel) || timer_.isActive()) return;
   const bool changed = !open_.empty() && session_->live() && session_->status().ended != ended_;
@@ -61,7 +53,8 @@ void RecordFilter::search() {
   if (!active() || session_->asking(filter_channel)) return;
   if (!session_->live()) return searchCached();
   protocol::FindRecords find;
-  find.filter = expression();
+  find.filter = text_.toStdString();
+  if (direction_ != Direction::both) find.backward = {direction_ == Direction::backward};
   find.labels = labels_;
   find.first = scanned_ + 1;
   find.again = open_;
@@ -106,11 +99,13 @@ void RecordFilter::correct(RecordNumber number, bool matches) {
 }
 
 void RecordFilter::searchCached() {
-  const protocol::Filter filter = protocol::parse_filter(expression());
+  const protocol::Condition filter = protocol::parse_filter(text_.toStdString());
   const RecordNumber last = std::min<RecordNumber>(scanned_ + cached_at_once, session_->recordCount());
   for (RecordNumber number = scanned_ + 1; number <= last; ++number) {
     const protocol::Record* record = session_->cachedRecord(number);
-    if (record && protocol::matches(filter, *record, labels_)) matches_.push_back(number);
+    const bool wrong_way =
+        record && direction_ != Direction::both && record->backward != (direction_ == Direction::backward);
+    if (record && !wrong_way && protocol::matches(filter, *record, labels_)) matches_.push_back(number);
   }
   scanned_ = std::max(scanned_, last);
   emit progressed();

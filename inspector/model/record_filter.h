@@ -36,7 +36,6 @@ class RecordFilter : public QObject {
   void removed();
 
  private:
-  std::string expression() const;
   void schedule();
   void search();
   void searchCached();

@@ -118,7 +118,8 @@ void Session::Private::takeStatus(const protocol::Status& next) {
   if (news) emit q->recordsChanged(news->first, news->second);
   refreshOpen();
   followStatus(false);
-  if (next.stopped_before != before.stopped_before) emit q->stopped(next.stopped_before);
+  if (next.stopped_before != before.stopped_before || next.stopped_after != before.stopped_after)
+    emit q->stopped(next.stopped_before);
 }
 
 void Session::Private::setLive(bool on) {

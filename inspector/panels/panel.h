@@ -13,6 +13,7 @@ class QAction;
 
 namespace tapedeck::inspector {
 
+class BreakpointsModel;
 class CellNames;
 class FramesModel;
 class SeriesModel;
@@ -28,6 +29,7 @@ struct PanelContext {
   WhyActions* why = nullptr;
   FramesModel* frames = nullptr;
   WatchModel* watches = nullptr;
+  BreakpointsModel* breakpoints = nullptr;
 };
 
 /// Keys that a widget takes by itself, for the list of keys.

@@ -45,7 +45,7 @@ Numbers found(const Recorder& recorder, const std::string& filter, const std::ve
 /// One record after the other, as messages.
 Numbers by_hand(const Recorder& recorder, const std::string& filter, const std::vector<CellLabel>& labels) {
   Numbers numbers;
-  const Filter terms = parse_filter(filter);
+  const Condition terms = parse_filter(filter);
   for (std::uint32_t number = 1; number <= recorder.trace().newest(); ++number)
     if (matches(terms, debug::describe(recorder, number, false).value(), labels)) numbers.push_back(number);
   return numbers;
@@ -114,6 +114,24 @@ class TestFindRecords : public QObject {
                              "\"forward op\"",
                              "is:",
                              "custom_square is:b",
+                             "multiply or add",
+                             "not (vjp or playback)",
+                             "op=add and not backward",
+                             "op:*mul*",
+                             "line:3-5",
+                             "line:7",
+                             "record>100 record<=200",
+                             "duration>0ns",
+                             "duration>1us or failed",
+                             "bytes>=8",
+                             "dtype:float64",
+                             "shape:3",
+                             "reads:W",
+                             "out.rank == 0 and in0.dtype == float64",
+                             "out.shape != in0.shape",
+                             "depth>0",
+                             "thread=0",
+                             "nan(out)",
                              "softmax"};
     for (const char* filter : filters) {
       const Numbers expected = by_hand(recording.recorder, filter, labels);

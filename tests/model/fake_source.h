@@ -129,13 +129,14 @@ class FakeSource : public inspector::Source {
   }
   /// A thousand records an answer.
   protocol::FoundRecords answerFind(const protocol::FindRecords& find) const {
-    const protocol::Filter filter = protocol::parse_filter(find.filter);
+    const protocol::Condition filter = protocol::parse_filter(find.filter);
     protocol::FoundRecords found;
     const auto look = [&](quint64 number) {
       const protocol::Record& record = records[number - 1];
       if (record.state == protocol::RecordState::pending || record.state == protocol::RecordState::running)
         found.open.push_back(number);
-      return protocol::matches(filter, record, find.labels);
+      return (find.backward.empty() || find.backward.front() == record.backward) &&
+             protocol::matches(filter, record, find.labels);
     };
     found.total = records.size();
     found.scanned = std::min<quint64>(records.size(), find.first + 999);

@@ -203,6 +203,7 @@ class FakeSource : public inspector::Source {
     found.total = found.scanned = status.records;
     for (const Record& record : records)
       if (record.number >= find.first && record.number <= status.records &&
+          (find.backward.empty() || find.backward.front() == asSeen(record).backward) &&
           matches(parse_filter(find.filter), asSeen(record), find.labels))
         found.runs.insert(found.runs.end(), {record.number, record.number});
     return found;

@@ -101,6 +101,10 @@ class Document : public QObject {
   void moveCell(int from, int to);
   void setCellType(int index, CellType type);
   void setSource(int index, const QString& source);
+  /// The program's own member, "tapedeck", of a cell's metadata, or of the notebook's (`index` -1); null:
+  /// there is none. Setting null takes it away; what was there before leaves the file as it was.
+  nlohmann::ordered_json ownMetadata(int index) const;
+  void setOwnMetadata(int index, const nlohmann::ordered_json& value);
   bool canUndoStructure() const;  ///< insert, remove, move, change of type
   void undoStructure();
   bool canRedoStructure() const;

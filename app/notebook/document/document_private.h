@@ -9,9 +9,6 @@
 
 namespace tapedeck::app {
 
-/// The member of a notebook's metadata that is this program's.
-inline constexpr const char* own_metadata = "tapedeck";
-
 /// One step that undoStructure() takes back.
 struct Change {
   enum class Kind { insert, remove, move, convert };
@@ -32,7 +29,7 @@ struct SavedCell {
 
 struct SavedState {
   std::vector<SavedCell> cells;
-  nlohmann::ordered_json kept;
+  nlohmann::ordered_json own;  ///< ownMetadata of the notebook
 };
 
 struct Document::Private {
@@ -53,6 +50,12 @@ struct Document::Private {
   int changedCount = 0;
   bool announced = false;
   quint64 revisions = 0;
+  /// Of a cell whose own metadata was set: what it and the revision were before, and the revision since.
+  struct OwnBefore {
+    nlohmann::ordered_json value;
+    quint64 before = 0, since = 0;
+  };
+  QHash<QString, OwnBefore> ownBefore;
 
   const CellData& at(int index) const { return *notebook.cells.at(static_cast<std::size_t>(index)); }
   /// The cell to be written to: a copy of its own where a snapshot or an undo step shares it.
@@ -64,8 +67,7 @@ struct Document::Private {
   std::shared_ptr<const SavedState> state() const;
   void rememberSaved(std::shared_ptr<const SavedState> written);
   bool modified() const;
-  /// What Document::keep() put into the metadata; null: nothing.
-  nlohmann::ordered_json kept() const;
+  nlohmann::ordered_json own() const;
   void compareWithSaved(int index);
   void compareAll();
   void announceModified(Document* document);

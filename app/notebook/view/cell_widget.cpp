@@ -72,6 +72,7 @@ void CellWidget::makeEditor() {
   });
   connect(editor_, &CodeEditor::wholeWanted, this, &CellWidget::showWhole);
   editor_->setMark(markLine_, markPending_);
+  editor_->setBreakpoints(breakpoints_);
   updateAccessibleName();
   editor_->show();
   emit editorMade(editor_);
@@ -244,6 +245,11 @@ void CellWidget::setMark(int line, bool pending) {
   markLine_ = line;
   markPending_ = pending;
   if (editor_ != nullptr) editor_->setMark(line, pending);
+}
+
+void CellWidget::setBreakpoints(const QList<LineBreakpoint>& breakpoints) {
+  breakpoints_ = breakpoints;
+  if (editor_ != nullptr) editor_->setBreakpoints(breakpoints);
 }
 
 // ---- input ----

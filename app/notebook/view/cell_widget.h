@@ -4,11 +4,11 @@
 #include "app/notebook/output/block.h"
 #include "app/notebook/output/notebook_theme.h"
 #include "app/notebook/output/output_news.h"
+#include "app/notebook/view/code_editor.h"
 #include "app/notebook/view/notebook_view.h"
 
 namespace tapedeck::app {
 
-class CodeEditor;
 class ExcerptBar;
 class InputLine;
 class OutputArea;
@@ -40,6 +40,7 @@ class CellWidget : public Block {
   void turnSpinner(int angle);
   void setNumber(int number);  ///< from 1, for screen readers
   void setMark(int line, bool pending);
+  void setBreakpoints(const QList<LineBreakpoint>& breakpoints);
 
   /// Shows the source (of Markdown too) and gives it the focus.
   void edit();
@@ -114,6 +115,7 @@ class CellWidget : public Block {
   int number_ = 1;
   int markLine_ = 0;
   bool markPending_ = false;
+  QList<LineBreakpoint> breakpoints_;
 };
 
 }  // namespace tapedeck::app

@@ -10,16 +10,13 @@
 
 #include "app/notebook/output/wheel.h"
 #include "app/notebook/view/editor_lexers.h"
+#include "app/notebook/view/editor_margins.h"
 
 namespace tapedeck::app {
 namespace {
 
-constexpr int numbers_margin = 0;
-constexpr int symbol_margin = 1;
 constexpr int padding = 5;
 constexpr int extra_leading = 1;
-
-enum Marker { pending_arrow = 1, pending_line, cursor_arrow, cursor_line };
 
 }  // namespace
 
@@ -47,7 +44,11 @@ CodeEditor::CodeEditor(Language language, const NotebookTheme& theme, QWidget* p
   setMarginWidth(2, 0);
   setMarginSensitivity(numbers_margin, true);
   setMarginSensitivity(symbol_margin, true);
-  setMarginMarkerMask(symbol_margin, 1 << pending_arrow | 1 << cursor_arrow);
+  setMarginMarkerMask(symbol_margin, 1 << pending_arrow | 1 << cursor_arrow | breakpoint_mask);
+  markerDefine(Circle, plain_breakpoint);
+  markerDefine(CircledPlus, conditional_breakpoint);
+  markerDefine(Circle, disabled_breakpoint);
+  markerDefine(Rectangle, log_breakpoint);
   markerDefine(RightArrow, pending_arrow);
   markerDefine(RightTriangle, cursor_arrow);
   markerDefine(Background, pending_line);
@@ -59,6 +60,7 @@ CodeEditor::CodeEditor(Language language, const NotebookTheme& theme, QWidget* p
   connect(this, &QsciScintilla::marginClicked, this, [this](int, int line) { emit lineClicked(line + 1); });
   connect(this, &QsciScintilla::linesChanged, this, &CodeEditor::checkHeight);
   connect(this, &QsciScintilla::textChanged, this, &CodeEditor::checkHeight);
+  connect(this, &QsciScintilla::textChanged, this, &CodeEditor::followBreakpoints);
   connect(this, &QsciScintillaBase::SCN_PAINTED, this, &CodeEditor::checkHeight);
   connect(this, &QsciScintillaBase::SCN_UPDATEUI, this, [this] {
     placeMarkLabel();
@@ -98,6 +100,11 @@ void CodeEditor::setTheme(const NotebookTheme& theme) {
   setMatchedBraceForegroundColor(theme.accent);
   setUnmatchedBraceForegroundColor(theme.failure);
   setUnmatchedBraceBackgroundColor(theme.editor);
+  for (const int marker : {plain_breakpoint, conditional_breakpoint, disabled_breakpoint, log_breakpoint}) {
+    setMarkerForegroundColor(theme.failure, marker);
+    setMarkerBackgroundColor(marker == disabled_breakpoint ? theme.editor : theme.failure, marker);
+  }
+  setMarkerForegroundColor(theme.editor, conditional_breakpoint);
   setMarkerForegroundColor(theme.paused, pending_arrow);
   setMarkerBackgroundColor(theme.paused, pending_arrow);
   setMarkerBackgroundColor(theme.pausedLine, pending_line);

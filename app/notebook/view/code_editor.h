@@ -10,6 +10,16 @@ class QLabel;
 
 namespace tapedeck::app {
 
+/// A breakpoint as the margin shows it: each look has a form of its own.
+enum class BreakpointLook { plain, conditional, disabled, log };
+struct LineBreakpoint {
+  quint64 id = 0;
+  int line = 0;  ///< from 1
+  BreakpointLook look = BreakpointLook::plain;
+  QString tip;
+  bool operator==(const LineBreakpoint&) const = default;
+};
+
 class CodeEditor : public QsciScintilla {
   Q_OBJECT
  public:
@@ -31,6 +41,7 @@ class CodeEditor : public QsciScintilla {
   /// `line` from 1; 0: no mark. `pending`: the gate waits there now.
   void setMark(int line, bool pending);
   int markedLine() const;  ///< where the mark is now, from 1; 0: none
+  void setBreakpoints(const QList<LineBreakpoint>& breakpoints);
   /// Top of a line in this widget's coordinates.
   int yOfLine(int line) const;
   int lineHeight() const;
@@ -45,6 +56,7 @@ class CodeEditor : public QsciScintilla {
  signals:
   void heightChanged();
   void lineClicked(int line);
+  void breakpointMoved(quint64 id, int line);               ///< with the text around it
   void commandGiven(tapedeck::app::EditorCommand command);  ///< one that is not the editor's own
   void wholeWanted();                                       ///< Enter in a source that can only be read
   void typed();                                             ///< after any key that reached the text
@@ -58,8 +70,11 @@ class CodeEditor : public QsciScintilla {
   void focusOutEvent(QFocusEvent* event) override;
   void resizeEvent(QResizeEvent* event) override;
   bool event(QEvent* event) override;
+  bool viewportEvent(QEvent* event) override;
 
  private:
+  void followBreakpoints();
+  void markBreakpoints();
   void freeKeys();
   bool handleKey(const QKeyEvent& event);
   bool applies(EditorCommand command) const;
@@ -72,6 +87,8 @@ class CodeEditor : public QsciScintilla {
   Language language_;
   NotebookTheme theme_;
   QLabel* markLabel_;
+  QList<LineBreakpoint> breakpoints_;
+  QList<int> breakpointHandles_;  ///< Scintilla's, in the same order
   int markHandle_ = -1;
   bool markPending_ = false;
   bool plain_ = false;

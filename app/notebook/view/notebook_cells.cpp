@@ -78,6 +78,7 @@ CellWidget* NotebookView::Private::makeCellWidget(int index) {
                    [this, cell](CodeEditor* editor) { connectEditor(cell, editor); });
   cell->setState(states.value(id, CellState::idle));
   if (id == markedCell) cell->setMark(markedLine, markPending);
+  cell->setBreakpoints(breakpoints.value(id));
   cell->show();
   return cell;
 }
@@ -86,6 +87,7 @@ void NotebookView::Private::connectEditor(CellWidget* cell, CodeEditor* editor) 
   const QString id = cell->id();
   QObject::connect(editor, &CodeEditor::lineClicked, view,
                    [this, id](int line) { emit view->lineClicked(id, line); });
+  QObject::connect(editor, &CodeEditor::breakpointMoved, view, &NotebookView::breakpointMoved);
   QObject::connect(editor, &CodeEditor::commandGiven, view,
                    [this, cell](EditorCommand command) { editorKey(cell, command); });
   QObject::connect(editor, &CodeEditor::typed, view, [this] { assistant->hideHelp(); });

@@ -93,6 +93,30 @@ void NotebookView::setPausedLine(const QString& cellId, int line, bool pending) 
   d_->showMark();
 }
 
+void NotebookView::setBreakpoints(const QString& cellId, const QList<LineBreakpoint>& breakpoints) {
+  if (breakpoints.isEmpty())
+    d_->breakpoints.remove(cellId);
+  else
+    d_->breakpoints[cellId] = breakpoints;
+  if (CellWidget* cell = d_->widgetOf(cellId)) cell->setBreakpoints(breakpoints);
+}
+
+std::pair<QString, int> NotebookView::currentLine() const {
+  const CellWidget* cell = d_->widgetAt(d_->current);
+  if (cell == nullptr || cell->cell().type != CellType::code || cell->editor() == nullptr) return {};
+  int line = 0;
+  int column = 0;
+  cell->editor()->getCursorPosition(&line, &column);
+  return {cell->id(), line + 1};
+}
+
+void NotebookView::goToLine(const QString& cellId, int line) {
+  const int index = d_->document->indexOf(cellId);
+  if (index < 0) return;
+  setCurrentCell(index, true);
+  if (CodeEditor* editor = d_->widgetAt(index)->editor()) editor->setCursorPosition(line - 1, 0);
+}
+
 void NotebookView::askInput(const QString& cellId, const QString& prompt, bool password) {
   CellWidget* cell = d_->widgetOf(cellId);
   if (cell == nullptr) return;

@@ -10,6 +10,8 @@
 
 namespace tapedeck::app {
 
+struct LineBreakpoint;
+
 class NotebookView : public QScrollArea {
   Q_OBJECT
  public:
@@ -26,6 +28,12 @@ class NotebookView : public QScrollArea {
   /// before. `pending`: the gate waits there now; else it is where the cursor's record ran. An empty id
   /// clears the mark.
   void setPausedLine(const QString& cellId, int line, bool pending);
+  /// The breakpoints in the margin of a cell.
+  void setBreakpoints(const QString& cellId, const QList<LineBreakpoint>& breakpoints);
+  /// Where the text cursor is, in the current cell where that is code; line from 1, 0: nowhere.
+  std::pair<QString, int> currentLine() const;
+  /// Puts the text cursor there.
+  void goToLine(const QString& cellId, int line);
   /// Asks for a line of input below the running cell (Python's input()).
   void askInput(const QString& cellId, const QString& prompt, bool password);
   /// `start`, `end` and the signals' `cursorPosition` count code points, as Jupyter's messages do.
@@ -52,6 +60,7 @@ class NotebookView : public QScrollArea {
   void runRequested(const QStringList& cellIds);
   void currentCellChanged(int index);
   void lineClicked(const QString& cellId, int line);  ///< in the margin
+  void breakpointMoved(quint64 id, int line);         ///< with the text around it
   void inputGiven(const QString& text);
   void completionRequested(quint64 request, const QString& code, int cursorPosition);
   void helpRequested(quint64 request, const QString& code, int cursorPosition);

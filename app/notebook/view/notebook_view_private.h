@@ -9,6 +9,7 @@
 #include "app/notebook/output/notebook_theme.h"
 #include "app/notebook/view/cell_column.h"
 #include "app/notebook/view/cell_toolbar.h"
+#include "app/notebook/view/code_editor.h"
 #include "app/notebook/view/notebook_keys.h"
 #include "app/notebook/view/notebook_view.h"
 #include "app/notebook/view/output_updates.h"
@@ -16,7 +17,6 @@
 namespace tapedeck::app {
 
 class CellWidget;
-class CodeEditor;
 class EditorAssistant;
 
 struct NotebookView::Private {
@@ -43,6 +43,7 @@ struct NotebookView::Private {
   QString markedCell;
   int markedLine = 0;
   bool markPending = false;
+  QHash<QString, QList<LineBreakpoint>> breakpoints;
 
   bool arranging = false;
   bool arrangeWanted = false;

@@ -2,7 +2,9 @@
 
 #include <QtWidgets>
 
+#include "engine/protocol/record_filter.h"
 #include "inspector/model/format.h"
+#include "inspector/panels/condition_edit.h"
 #include "inspector/panels/ops/timeline_columns.h"
 #include "inspector/panels/ops/timeline_delegate.h"
 #include "inspector/panels/ops/timeline_table.h"
@@ -54,7 +56,7 @@ struct TimelineView::Private {
 void TimelineView::Private::makeFilterBar(QBoxLayout* layout) {
   auto* bar = new WrappingLayout(nullptr);
   bar->setSpacing(4);
-  filter = new QLineEdit(q);
+  filter = new ConditionEdit(session, q);
   filter->setObjectName(QStringLiteral("timelineFilter"));
   filter->setClearButtonEnabled(true);
   filter->setPlaceholderText(QObject::tr("Filter by op, cell, scope, variable"));
@@ -62,8 +64,11 @@ void TimelineView::Private::makeFilterBar(QBoxLayout* layout) {
                           filter_clear_button);
   filter->setToolTip(QObject::tr(
       "Only ops in whose name, kind, cell, scope, file or variables every word occurs (Ctrl+F; Esc clears).\n"
-      "In one of them alone: op:matmul, kind:vjp, scope:layer, cell:[3], file:train, name:W. What an op is:\n"
-      "is:forward, is:backward, is:running, is:failed. Words that belong together: \"my scope\""));
+      "In one of them alone: op:matmul, op:*pool*, scope:layer, cell:[3], file:train, reads:W. What an op "
+      "is:\n"
+      "forward, backward, vjp, playback, failed, is:running. Numbers: line:7-12, record>100, duration>1ms,\n"
+      "bytes>1M, shape:784, shape:(10000,784), out.shape != in0.shape. Together: and, or, not, ( ).\n"
+      "Words that belong together: \"my scope\""));
   filter->setAccessibleName(QObject::tr("Filter of the ops"));
   bar->addWidget(filter);
   directions = new QButtonGroup(q);
@@ -94,6 +99,7 @@ void TimelineView::Private::makeFilterBar(QBoxLayout* layout) {
   bar->addWidget(group);
   layout->addLayout(bar);
   progress = new QLabel(q);
+  progress->setWordWrap(true);
   progress->hide();
   layout->addWidget(progress);
 }
@@ -189,6 +195,8 @@ void TimelineView::Private::showProgress() {
         QObject::tr("%1 of %2 ops").arg(countText(static_cast<quint64>(model->rowCount())), countText(total));
     if (model->scanning() && total)
       text += QObject::tr(", looked at %1 %").arg(model->scanned() * 100 / total);
+    const std::string problem = protocol::filter_problem(model->filterText().toStdString());
+    if (!problem.empty()) text += u'\n' + QString::fromStdString(problem);
     progress->setText(text);
   }
   if (total == 0 && !session->status().recording) {

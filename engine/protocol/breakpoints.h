@@ -1,0 +1,100 @@
+// Where the user's program stops: what the app asks for, and what became of it.
+#pragma once
+
+#include "engine/protocol/record.h"
+
+namespace tapedeck::protocol {
+
+enum class BreakpointKind : std::uint8_t {
+  line,       ///< the first op of a line, each time the line runs
+  op,         ///< an op by name, or by a pattern with *
+  read,       ///< what reads a variable, or the tensor of a number
+  write,      ///< an assignment to a variable
+  cell,       ///< the first op that a cell runs
+  exception,  ///< an op that fails: stops at it, before the program hears of the error
+  playback,   ///< the begin of a playback
+  vjp,        ///< a VJP, by its op's name or pattern, or that of the record of a number
+  condition   ///< whatever fulfils the condition
+};
+constexpr auto names(BreakpointKind) {
+  return std::array<std::string_view, 9>{"line",      "op",       "read", "write",    "cell",
+                                         "exception", "playback", "vjp",  "condition"};
+}
+
+enum class BreakpointAction : std::uint8_t {
+  stop,
+  log,   ///< writes a line into the cell's output
+  point  ///< adds a point to a curve
+};
+constexpr auto names(BreakpointAction) {
+  return std::array<std::string_view, 3>{"stop", "log", "point"};
+}
+
+struct Breakpoint {
+  std::uint64_t id = 0;  ///< the app's choice: 1, 2, …
+  BreakpointKind kind = BreakpointKind::line;
+  std::string cell;        ///< line, cell: the cell's id
+  std::uint32_t line = 0;  ///< line: from 1
+  /// op, vjp: name or pattern; read, write: the variable's name. Numbers: read "#12" a tensor, vjp "#12" the
+  /// record whose VJP it is. Empty: any.
+  std::string target;
+  std::string condition;       ///< must hold as well (condition.h); empty: always
+  std::uint64_t from_hit = 1;  ///< hits before this one are only counted
+  bool enabled = true;
+  bool once = false;  ///< does nothing after it has stopped once
+  BreakpointAction action = BreakpointAction::stop;
+  /// log: the line, where {max(out)} or {op} stands for what it is then. point: "NAME = norm(grad)", or the
+  /// quantity alone.
+  std::string text;
+  static constexpr auto fields() {
+    return std::tuple(field("id", &Breakpoint::id), field("kind", &Breakpoint::kind),
+                      field("cell", &Breakpoint::cell), field("line", &Breakpoint::line),
+                      field("target", &Breakpoint::target), field("condition", &Breakpoint::condition),
+                      field("from_hit", &Breakpoint::from_hit), field("enabled", &Breakpoint::enabled),
+                      field("once", &Breakpoint::once), field("action", &Breakpoint::action),
+                      field("text", &Breakpoint::text));
+  }
+};
+
+/// All breakpoints from now on. One that was there before, and is the same, goes on counting. Answer:
+/// Breakpoints.
+struct SetBreakpoints {
+  std::vector<Breakpoint> breakpoints;
+  std::vector<CellLabel> labels = {};  ///< what `cell:3` in a condition means
+  static constexpr const char* type = "set_breakpoints";
+  static constexpr auto fields() {
+    return std::tuple(field("breakpoints", &SetBreakpoints::breakpoints),
+                      field("labels", &SetBreakpoints::labels));
+  }
+};
+
+struct BreakpointState {
+  std::uint64_t id = 0;
+  std::uint64_t hits = 0;
+  std::string problem;         ///< why it does not work, a sentence; empty: it works
+  std::string part;            ///< what the problem is in: "condition", "target", "text"
+  std::uint64_t position = 0;  ///< where in it, in bytes
+  std::string note;            ///< why it will never be hit, as far as is known
+  static constexpr auto fields() {
+    return std::tuple(field("id", &BreakpointState::id), field("hits", &BreakpointState::hits),
+                      field("problem", &BreakpointState::problem), field("part", &BreakpointState::part),
+                      field("position", &BreakpointState::position), field("note", &BreakpointState::note));
+  }
+};
+
+/// In the order of the request.
+struct Breakpoints {
+  std::vector<BreakpointState> states;
+  static constexpr const char* type = "breakpoints";
+  static constexpr auto fields() { return std::tuple(field("states", &Breakpoints::states)); }
+};
+
+struct BreakpointHits {
+  std::uint64_t id = 0;
+  std::uint64_t hits = 0;
+  static constexpr auto fields() {
+    return std::tuple(field("id", &BreakpointHits::id), field("hits", &BreakpointHits::hits));
+  }
+};
+
+}  // namespace tapedeck::protocol

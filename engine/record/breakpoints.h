@@ -1,0 +1,69 @@
+// Where the user's program stops, asked for every op: one reading where there are no breakpoints.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/record/breakpoint_set.h"
+#include "engine/record/gate.h"
+#include "engine/record/series.h"
+#include "engine/record/values.h"
+
+namespace tapedeck {
+
+/// What one thread remembers from event to event.
+struct BreakThread {
+  struct Pass {
+    std::uint64_t first_place = 0;  ///< where the line's present pass began
+    std::uint32_t enclosing = 0;
+    bool hit = false;
+  };
+  const BreakpointSet* set = nullptr;
+  std::uint32_t last_location = 0;
+  std::vector<Pass> passes;  ///< of line breakpoints, by their bits
+};
+
+/// What is asked again when the event has ended.
+struct BreakWait {
+  const BreakpointSet* set = nullptr;
+  BreakpointSet::Mask mask = 0;
+};
+
+class Breakpoints {
+ public:
+  Breakpoints(const Values& values, const TensorTable& tensors, SeriesStore& series)
+      : values_(values), tensors_(tensors), series_(series) {}
+
+  std::vector<protocol::BreakpointState> set(const protocol::SetBreakpoints& wanted);
+  bool any() const { return set_.load(std::memory_order_acquire) != nullptr; }
+  /// Failed calls are worth a record.
+  bool watches_failures() const;
+  std::vector<protocol::BreakpointHits> hits() const;
+  void cell_started(const std::string& cell);
+
+  /// Before the event runs; counts, logs, and says where it stops. `wait`: to be given to after().
+  std::optional<BreakStop> before(BreakThread& thread, const BreakEvent& event, BreakWait& wait);
+  /// When it has ended.
+  std::optional<BreakStop> after(const BreakEvent& event, const BreakWait& wait);
+  /// A variable got a value.
+  std::optional<BreakStop> assigned(const BreakEvent& event);
+
+ private:
+  class Check;
+  const Values& values_;
+  const TensorTable& tensors_;
+  SeriesStore& series_;
+  std::atomic<BreakpointSet*> set_{nullptr};
+  std::atomic<BreakpointSet::Mask> cells_pending_{0};
+  mutable std::mutex mutex_;
+  /// All that there were, the present one last: a thread may still look at an older one. Some kilobytes each,
+  /// one for each change that the user makes.
+  std::vector<std::unique_ptr<BreakpointSet>> sets_;
+};
+
+}  // namespace tapedeck

@@ -1,0 +1,17 @@
+// What may stand at a place of a condition: for the lines in which conditions are typed.
+#pragma once
+
+#include <QString>
+#include <QStringList>
+
+namespace tapedeck::inspector {
+
+struct ConditionCompletion {
+  int begin = 0;      ///< of the word that is being typed, in the text
+  QStringList words;  ///< that go on as it begins; empty: nothing to offer
+};
+
+/// `cursor`: in UTF-16 units. `ops`: names of ops that are known. A word that is complete is not offered.
+ConditionCompletion completeCondition(const QString& text, int cursor, const QStringList& ops);
+
+}  // namespace tapedeck::inspector

@@ -1,0 +1,184 @@
+#include "inspector/panels/breakpoints/breakpoint_form.h"
+
+#include <QComboBox>
+#include <QFormLayout>
+#include <QLabel>
+#include <QLineEdit>
+#include <QSpinBox>
+
+#include "engine/protocol/condition.h"
+#include "inspector/panels/condition_edit.h"
+#include "inspector/ui/theme.h"
+
+namespace tapedeck::inspector {
+
+using protocol::Breakpoint;
+using protocol::BreakpointAction;
+using protocol::BreakpointKind;
+
+namespace {
+
+QString targetName(BreakpointKind kind) {
+  switch (kind) {
+    case BreakpointKind::op:
+    case BreakpointKind::vjp:
+      return QObject::tr("Op:");
+    case BreakpointKind::read:
+    case BreakpointKind::write:
+      return QObject::tr("Variable:");
+    default:
+      return {};
+  }
+}
+
+/// The text with a mark where the problem is, and the sentence.
+QString withPlace(const QString& text, int position, const QString& sentence) {
+  const int at = std::clamp(position, 0, static_cast<int>(text.size()));
+  return QStringLiteral("%1▸%2\n%3").arg(text.left(at), text.mid(at), sentence);
+}
+
+}  // namespace
+
+BreakpointForm::BreakpointForm(BreakpointsModel* breakpoints, Session* session, QWidget* parent)
+    : QWidget(parent),
+      breakpoints_(breakpoints),
+      target_(new QLineEdit),
+      condition_(new ConditionEdit(session)),
+      fromHit_(new QSpinBox),
+      action_(new QComboBox),
+      text_(new QLineEdit),
+      targetLabel_(new QLabel),
+      textLabel_(new QLabel(tr("Text:"))),
+      problem_(new QLabel) {
+  auto* layout = new QFormLayout(this);
+  layout->setContentsMargins(0, 0, 0, 0);
+  layout->setVerticalSpacing(4);
+  layout->setRowWrapPolicy(QFormLayout::WrapLongRows);
+  target_->setObjectName(QStringLiteral("breakpointTarget"));
+  target_->setToolTip(tr("A name; * stands for anything: *pool*"));
+  targetLabel_->setBuddy(target_);
+  layout->addRow(targetLabel_, target_);
+  condition_->setObjectName(QStringLiteral("breakpointCondition"));
+  condition_->setPlaceholderText(tr("always"));
+  condition_->setToolTip(
+      tr("It stops where this holds as well, for example\n"
+         "nan(out) or inf(any)     max(abs(out)) > 1e3     norm(grad) < 1e-8\n"
+         "out.shape != in0.shape     op:matmul and not backward     loss rose"));
+  layout->addRow(tr("&Condition:"), condition_);
+  fromHit_->setObjectName(QStringLiteral("breakpointFromHit"));
+  fromHit_->setRange(1, 1'000'000'000);
+  fromHit_->setToolTip(tr("Hits before this one are only counted"));
+  layout->addRow(tr("From &hit:"), fromHit_);
+  action_->setObjectName(QStringLiteral("breakpointAction"));
+  action_->addItems({tr("Stop"), tr("Write a line"), tr("Draw a point")});
+  action_->setToolTip(
+      tr("What happens where it is hit: it stops; or a line goes to the cell's output; or a "
+         "point to a curve"));
+  layout->addRow(tr("&Then:"), action_);
+  text_->setObjectName(QStringLiteral("breakpointText"));
+  textLabel_->setBuddy(text_);
+  layout->addRow(textLabel_, text_);
+  problem_->setObjectName(QStringLiteral("breakpointProblem"));
+  problem_->setWordWrap(true);
+  problem_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  layout->addRow(problem_);
+  for (QLineEdit* line : {target_, static_cast<QLineEdit*>(condition_), text_})
+    connect(line, &QLineEdit::editingFinished, this, &BreakpointForm::commit);
+  connect(condition_, &QLineEdit::textEdited, this, [this](const QString& text) {
+    // Said at once, before the session is asked.
+    problem_->clear();
+    try {
+      protocol::parse_unfinished(text.toStdString());
+    } catch (const protocol::ConditionError& error) {
+      const std::string typed = text.toStdString().substr(0, error.position);
+      problem_->setText(withPlace(text, static_cast<int>(QString::fromStdString(typed).size()),
+                                  QString::fromStdString(error.what())));
+    }
+    problem_->setVisible(!problem_->text().isEmpty());
+  });
+  connect(fromHit_, &QSpinBox::valueChanged, this, &BreakpointForm::commit);
+  connect(action_, &QComboBox::currentIndexChanged, this, [this](int index) {
+    if (filling_) return;
+    if (text_->text().isEmpty() && index > 0)
+      text_->setText(index == 1 ? tr("{op}: {max(out)}") : tr("norm = norm(out)"));
+    commit();
+  });
+  show(nullptr);
+}
+
+void BreakpointForm::focusFirst() {
+  QWidget* const first = target_->isVisible() ? static_cast<QWidget*>(target_) : condition_;
+  first->setFocus(Qt::OtherFocusReason);
+}
+
+void BreakpointForm::show(const BreakpointEntry* entry) {
+  setVisible(entry != nullptr);
+  if (!entry) {
+    shown_ = 0;
+    return;
+  }
+  const Breakpoint& breakpoint = entry->breakpoint;
+  const bool same = shown_ == breakpoint.id;
+  shown_ = breakpoint.id;
+  filling_ = true;
+  const auto fill = [same](QLineEdit* line, const std::string& text) {
+    const QString shown = QString::fromStdString(text);
+    if (line->text() != shown && !(same && line->hasFocus())) line->setText(shown);
+  };
+  fill(target_, breakpoint.target);
+  fill(condition_, breakpoint.condition);
+  fill(text_, breakpoint.text);
+  if (!(same && fromHit_->hasFocus())) fromHit_->setValue(static_cast<int>(breakpoint.from_hit));
+  action_->setCurrentIndex(static_cast<int>(breakpoint.action));
+  const QString name = targetName(breakpoint.kind);
+  targetLabel_->setText(name);
+  targetLabel_->setVisible(!name.isEmpty());
+  target_->setVisible(!name.isEmpty());
+  target_->setPlaceholderText(tr("any"));
+  const bool writes = breakpoint.action != BreakpointAction::stop;
+  text_->setVisible(writes);
+  textLabel_->setVisible(writes);
+  text_->setToolTip(
+      breakpoint.action == BreakpointAction::log
+          ? tr("The line. {max(out)}, {op}, {line}, {record}, {shape} and {hits} stand for what "
+               "they are then")
+          : tr("The curve's name and what it shows: loss norm = norm(grad)"));
+  filling_ = false;
+  showProblem(*entry);
+}
+
+void BreakpointForm::showProblem(const BreakpointEntry& entry) {
+  if (condition_->hasFocus() && condition_->text().toStdString() != entry.breakpoint.condition) return;
+  QString text = entry.note;
+  if (!entry.problem.isEmpty()) {
+    const Breakpoint& breakpoint = entry.breakpoint;
+    const std::string& whole = entry.part == QLatin1String("condition") ? breakpoint.condition
+                               : entry.part == QLatin1String("target")  ? breakpoint.target
+                                                                        : breakpoint.text;
+    text = withPlace(QString::fromStdString(whole), entry.position, entry.problem);
+  }
+  problem_->setText(text);
+  problem_->setVisible(!text.isEmpty());
+  QPalette colours = palette();
+  const Theme theme = Theme::fromPalette(colours);
+  colours.setColor(QPalette::WindowText, entry.problem.isEmpty() ? theme.warning.stroke : theme.error.stroke);
+  problem_->setPalette(colours);
+}
+
+void BreakpointForm::commit() {
+  const BreakpointEntry* entry = breakpoints_->find(shown_);
+  if (!entry || filling_) return;
+  Breakpoint changed = entry->breakpoint;
+  changed.target = target_->text().trimmed().toStdString();
+  changed.condition = condition_->text().trimmed().toStdString();
+  changed.from_hit = static_cast<std::uint64_t>(fromHit_->value());
+  changed.action = static_cast<BreakpointAction>(action_->currentIndex());
+  changed.text = text_->text().toStdString();
+  const Breakpoint& now = entry->breakpoint;
+  if (changed.target == now.target && changed.condition == now.condition &&
+      changed.from_hit == now.from_hit && changed.action == now.action && changed.text == now.text)
+    return;
+  breakpoints_->change(changed);
+}
+
+}  // namespace tapedeck::inspector

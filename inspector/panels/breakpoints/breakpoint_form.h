@@ -1,0 +1,41 @@
+// One breakpoint, to be edited: what it is for, its condition, from which hit on, and what it does.
+#pragma once
+
+#include <QWidget>
+
+#include "inspector/model/breakpoints_model.h"
+
+class QComboBox;
+class QLabel;
+class QLineEdit;
+class QSpinBox;
+
+namespace tapedeck::inspector {
+
+class ConditionEdit;
+
+class BreakpointForm : public QWidget {
+  Q_OBJECT
+ public:
+  BreakpointForm(BreakpointsModel* breakpoints, Session* session, QWidget* parent = nullptr);
+
+  /// nullptr: none. What is being typed stays.
+  void show(const BreakpointEntry* entry);
+  void focusFirst();
+
+ private:
+  void commit();
+  void showProblem(const BreakpointEntry& entry);
+
+  BreakpointsModel* breakpoints_;
+  quint64 shown_ = 0;
+  bool filling_ = false;
+  QLineEdit* target_;
+  ConditionEdit* condition_;
+  QSpinBox* fromHit_;
+  QComboBox* action_;
+  QLineEdit* text_;
+  QLabel *targetLabel_, *textLabel_, *problem_;
+};
+
+}  // namespace tapedeck::inspector

@@ -1,0 +1,23 @@
+#include "inspector/panels/breakpoints/breakpoints_panel.h"
+
+#include "inspector/model/cell_names.h"
+#include "inspector/panels/breakpoints/breakpoints_view.h"
+
+namespace tapedeck::inspector {
+
+PanelDescriptor breakpointsPanel() {
+  PanelDescriptor panel;
+  panel.id = QStringLiteral("breakpoints");
+  panel.title = QObject::tr("Breakpoints");
+  panel.key = QKeySequence(Qt::CTRL | Qt::Key_0);
+  panel.tip = QObject::tr("Where the session stops, and under which conditions");
+  panel.places = {{workspace_debug, {PanelPlace::Area::right, 1, 0, 0.29, 0.42}}};
+  panel.minimum = QSize(220, 140);
+  panel.create = [](const PanelContext& context) {
+    auto* view = new BreakpointsView(context.breakpoints, context.session, context.cells);
+    return view;
+  };
+  return panel;
+}
+
+}  // namespace tapedeck::inspector

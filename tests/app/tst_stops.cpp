@@ -1,0 +1,314 @@
+// Breakpoints as a user sets them: F9, a click in the margin, Run to the cursor, the menu's NaN and
+// exceptions; where the session then stops, what the window says, and what is saved with the notebook.
+#include <Qsci/qsciscintilla.h>
+
+#include <QComboBox>
+#include <QLineEdit>
+#include <QTreeWidget>
+
+#include "app/notebook/view/code_editor.h"
+#include "tests/app/window_fixture.h"
+
+using namespace tapedeck;
+using namespace tapedeck::app;
+
+class TestStops : public QObject {
+  Q_OBJECT
+
+  QTemporaryDir folder_;
+  std::unique_ptr<MainWindow> window_;
+
+  void open(const QString& path) {
+    window_ = std::make_unique<MainWindow>();
+    window_->setAttribute(Qt::WA_DeleteOnClose, false);
+    window_->resize(1280, 800);
+    QVERIFY(showActive(window_.get()));
+    window_->openNotebook(path);
+    QTRY_VERIFY_WITH_TIMEOUT(!window_->document()->path().isEmpty(), patience);
+  }
+  QString openCells(const QString& name, const QStringList& cells) {
+    const QString path = writeNotebook(folder_, name, cells);
+    open(path);
+    return path;
+  }
+  QList<CodeEditor*> editors() {
+    auto all = window_->notebook()->findChildren<CodeEditor*>();
+    std::sort(all.begin(), all.end(), [](CodeEditor* a, CodeEditor* b) {
+      return a->mapToGlobal(QPoint()).y() < b->mapToGlobal(QPoint()).y();
+    });
+    return all;
+  }
+  /// With the mouse, as a user would.
+  void clickLine(int cell, int line) {
+    CodeEditor* editor = editors().value(cell);
+    QVERIFY(editor);
+    const QPoint at(editor->marginWidth(0) + editor->marginWidth(1) + 12,
+                    editor->yOfLine(line) + editor->lineHeight() / 2);
+    QTest::mouseClick(editor->viewport(), Qt::LeftButton, {}, at);
+    QTRY_VERIFY(editor->hasFocus());
+  }
+  void press(Qt::Key key, Qt::KeyboardModifiers modifiers = {}) {
+    QTest::keyClick(QApplication::focusWidget(), key, modifiers);
+  }
+  bool marked(int cell, int line) { return (editors().value(cell)->markersAtLine(line - 1) & 0x1e) != 0; }
+  CellState stateOf(int cell) { return window_->notebook()->cellState(window_->document()->cell(cell).id); }
+  QString state() { return window_->findChild<QLabel*>("sessionState")->text(); }
+  const protocol::Status& status() { return window_->session()->status(); }
+
+ private slots:
+  void initTestCase() {
+    useOwnSettings();
+    inspector::applyAppearance(inspector::Appearance::light);
+  }
+  void cleanup() { window_.reset(); }
+
+  void f9StopsWhereTheLineRuns() {
+    openCells("line.ipynb", {"import tapedeck as tf\nx = tf.constant([1., 2.])\ny = x + x\nz = tf.exp(y)\n"
+                             "w = z * z"});
+    clickLine(0, 4);
+    press(Qt::Key_F9);
+    QVERIFY(marked(0, 4));
+    press(Qt::Key_Return, Qt::ControlModifier);
+    QTRY_VERIFY_WITH_TIMEOUT(isStopped(*window_), patience);
+    QCOMPARE(status().line, 4u);
+    QTRY_VERIFY2(state().contains("paused before exp") && state().contains("breakpoint 1: line 4"),
+                 qPrintable(state()));
+    QTRY_COMPARE(editors()[0]->markedLine(), 4);
+    screenshot(window_.get(), "breakpoint-line");
+    QTest::keyClick(window_.get(), Qt::Key_F5);
+    QTRY_VERIFY_WITH_TIMEOUT(stateOf(0) == CellState::done, patience);
+    // Once more: off again.
+    clickLine(0, 4);
+    press(Qt::Key_F9);
+    QVERIFY(!marked(0, 4));
+    press(Qt::Key_Return, Qt::ControlModifier);
+    QTRY_VERIFY_WITH_TIMEOUT(stateOf(0) == CellState::done, patience);
+  }
+
+  void aClickInTheMarginSetsOneThatMovesWithTheText() {
+    openCells("margin.ipynb", {"import tapedeck as tf\nx = tf.constant([1., 2.])\ny = x + x\nz = y * y"});
+    CodeEditor* editor = editors()[0];
+    const QPoint margin(editor->marginWidth(0) + 5, editor->yOfLine(3) + editor->lineHeight() / 2);
+    QTest::mouseClick(editor->viewport(), Qt::LeftButton, {}, margin);
+    QTRY_VERIFY(marked(0, 3));
+    clickLine(0, 1);
+    press(Qt::Key_End);
+    press(Qt::Key_Return);
+    QTest::keyClicks(editor, "# more");
+    QTRY_VERIFY(marked(0, 4) && !marked(0, 3));
+    QCOMPARE(window_->breakpoints()->all().at(0).breakpoint.line, 4u);
+    press(Qt::Key_Return, Qt::ControlModifier);
+    QTRY_VERIFY_WITH_TIMEOUT(isStopped(*window_), patience);
+    QCOMPARE(status().line, 4u);
+    // A line without code is told.
+    editor = editors()[0];
+    const QPoint comment(editor->marginWidth(0) + 5, editor->yOfLine(2) + editor->lineHeight() / 2);
+    QTest::mouseClick(editor->viewport(), Qt::LeftButton, {}, comment);
+    QTRY_COMPARE(window_->breakpoints()->all().size(), std::size_t{2});
+    QCOMPARE(window_->breakpoints()->all().at(1).note, QString("Line 2 is a comment."));
+  }
+
+  void runToTheCursorStopsThereOnce() {
+    openCells("cursor.ipynb", {"import tapedeck as tf\nx = tf.constant([1., 2.])\nfor i in range(3):\n"
+                               "    x = x + x\n    x = tf.exp(-x)\nz = x * x"});
+    clickLine(0, 5);
+    press(Qt::Key_F10, Qt::ControlModifier);
+    QTRY_VERIFY_WITH_TIMEOUT(isStopped(*window_), patience);
+    QCOMPARE(status().line, 5u);
+    clickLine(0, 6);
+    press(Qt::Key_F10, Qt::ControlModifier);
+    QTRY_VERIFY_WITH_TIMEOUT(isStopped(*window_) && status().line == 6, patience);
+    QTRY_VERIFY(window_->breakpoints()->all().empty());
+    QTest::keyClick(window_.get(), Qt::Key_F5);
+    QTRY_VERIFY_WITH_TIMEOUT(stateOf(0) == CellState::done, patience);
+  }
+
+  void anExceptionStopsAtTheOpWithItsTensors() {
+    openCells("exception.ipynb", {"import tapedeck as tf\na = tf.ones([2, 3])\nb = tf.ones([4, 5])\n"
+                                  "c = tf.matmul(a, b)"});
+    QTest::keyClick(window_.get(), Qt::Key_F8, Qt::ControlModifier | Qt::ShiftModifier);
+    QCOMPARE(window_->breakpoints()->stopsAtExceptions(), true);
+    clickLine(0, 1);
+    press(Qt::Key_Return, Qt::ControlModifier);
+    QTRY_VERIFY_WITH_TIMEOUT(isStopped(*window_), patience);
+    QCOMPARE(status().line, 4u);
+    QVERIFY(status().stopped_after);
+    QTRY_VERIFY2(state().contains("paused after matmul") && state().contains("exception, matmul"),
+                 qPrintable(state()));
+    // The tensors that did not fit are there to be looked at.
+    const auto* record = window_->session()->record(status().stopped_before);
+    QTRY_VERIFY((record = window_->session()->record(status().stopped_before)) != nullptr);
+    QVERIFY(record->state == protocol::RecordState::failed);
+    QCOMPARE(record->inputs.size(), std::size_t{2});
+    QCOMPARE(record->inputs[1].shape, (std::vector<std::int64_t>{4, 5}));
+    screenshot(window_.get(), "breakpoint-exception");
+    QTest::keyClick(window_.get(), Qt::Key_F5);
+    QTRY_VERIFY_WITH_TIMEOUT(stateOf(0) == CellState::failed, patience);
+    QVERIFY2(outputText(*window_, 0).contains("inner dimensions"), qPrintable(outputText(*window_, 0)));
+  }
+
+  void aNanStopsJustAfterTheOpThatMadeIt() {
+    openCells("nan.ipynb",
+              {"import tapedeck as tf\nx = tf.constant([1., 0., -1.])\ny = tf.math.log(x)\nz = y + y"});
+    QTest::keyClick(window_.get(), Qt::Key_F9, Qt::ControlModifier | Qt::ShiftModifier);
+    clickLine(0, 1);
+    press(Qt::Key_Return, Qt::ControlModifier);
+    QTRY_VERIFY_WITH_TIMEOUT(isStopped(*window_), patience);
+    QCOMPARE(status().line, 3u);
+    QTRY_VERIFY2(state().contains("paused after log") &&
+                     state().contains("breakpoint 1: nan(out) or inf(out), 1 of 3 elements"),
+                 qPrintable(state()));
+    QTest::keyClick(window_.get(), Qt::Key_F9, Qt::ControlModifier | Qt::ShiftModifier);
+    QTest::keyClick(window_.get(), Qt::Key_F5);
+    QTRY_VERIFY_WITH_TIMEOUT(stateOf(0) == CellState::done, patience);
+  }
+
+  template <class Widget>
+  Widget* part(const char* name) {
+    auto* widget = window_->findChild<Widget*>(name);
+    return widget && widget->isVisible() ? widget : nullptr;
+  }
+  void showPanel() {
+    if (!part<QTreeWidget>("breakpoints")) QTest::keyClick(window_.get(), Qt::Key_0, Qt::ControlModifier);
+    QTRY_VERIFY_WITH_TIMEOUT(part<QTreeWidget>("breakpoints"), patience);
+  }
+  void type(QLineEdit* line, const QString& text) {
+    QVERIFY(line && line->isVisible());
+    line->setFocus();
+    line->selectAll();
+    QTest::keyClicks(line, text);
+    QTest::keyClick(line, Qt::Key_Return);
+  }
+
+  void thePanelEditsAConditionAndSaysWhatIsWrongWithIt() {
+    openCells("condition.ipynb", {"import tapedeck as tf\nx = tf.constant([1., 2.])\nfor i in range(8):\n"
+                                  "    x = x + x\nx"});
+    clickLine(0, 4);
+    press(Qt::Key_F9);
+    showPanel();
+    auto* list = part<QTreeWidget>("breakpoints");
+    QCOMPARE(list->topLevelItemCount(), 1);
+    type(part<QLineEdit>("breakpointCondition"), "max(in0) >");
+    auto* problem = window_->findChild<QLabel*>("breakpointProblem");
+    clickLine(0, 1);
+    press(Qt::Key_Return, Qt::ControlModifier);
+    QTRY_VERIFY_WITH_TIMEOUT(stateOf(0) == CellState::done, patience);
+    QTRY_VERIFY2(problem->text().contains("A number is missing."), qPrintable(problem->text()));
+    type(part<QLineEdit>("breakpointCondition"), "max(in0) > 10");
+    QTRY_VERIFY(!problem->isVisible());
+    clickLine(0, 1);
+    press(Qt::Key_Return, Qt::ControlModifier);
+    QTRY_VERIFY_WITH_TIMEOUT(isStopped(*window_), patience);
+    QTRY_VERIFY2(state().contains("max(in0) > 10, it is 16"), qPrintable(state()));
+    QTRY_VERIFY2(list->topLevelItem(0)->text(0).startsWith("▶ 1 · "),
+                 qPrintable(list->topLevelItem(0)->text(0)));
+    QTRY_COMPARE(list->topLevelItem(0)->text(2), QString("1"));
+    screenshot(window_.get(), "breakpoints-panel");
+    // Off by its box, with the mouse.
+    const QRect row = list->visualItemRect(list->topLevelItem(0));
+    QTest::mouseClick(list->viewport(), Qt::LeftButton, {}, QPoint(row.left() + 10, row.center().y()));
+    QTRY_COMPARE(window_->breakpoints()->all().at(0).breakpoint.enabled, false);
+    QTest::keyClick(window_.get(), Qt::Key_F5);
+    QTRY_VERIFY_WITH_TIMEOUT(stateOf(0) == CellState::done, patience);
+    list->setFocus();
+    QTest::keyClick(list, Qt::Key_Delete);
+    QVERIFY(window_->breakpoints()->all().empty());
+  }
+
+  void aLogPointWritesAndACurvePointDraws() {
+    openCells("log.ipynb", {"import tapedeck as tf\nx = tf.constant([1., 2.])\nfor i in range(3):\n"
+                            "    x = x + x\nprint('end')"});
+    clickLine(0, 4);
+    press(Qt::Key_F9);
+    showPanel();
+    auto* action = part<QComboBox>("breakpointAction");
+    QVERIFY(action);
+    action->setFocus();
+    QTest::keyClick(action, Qt::Key_Down);
+    QTRY_VERIFY(part<QLineEdit>("breakpointText"));
+    type(part<QLineEdit>("breakpointText"), "largest {max(out)}");
+    clickLine(0, 1);
+    press(Qt::Key_Return, Qt::ControlModifier);
+    QTRY_VERIFY_WITH_TIMEOUT(stateOf(0) == CellState::done, patience);
+    QTRY_VERIFY2(outputText(*window_, 0).contains("largest 4\nlargest 8\nlargest 16\nend"),
+                 qPrintable(outputText(*window_, 0)));
+    action->setFocus();
+    QTest::keyClick(action, Qt::Key_Down);
+    type(part<QLineEdit>("breakpointText"), "growth = norm(out)");
+    clickLine(0, 1);
+    press(Qt::Key_Return, Qt::ControlModifier);
+    QTRY_VERIFY_WITH_TIMEOUT(stateOf(0) == CellState::done, patience);
+    const auto points = [&] {
+      const auto* growth = window_->series()->series("growth");
+      return growth ? growth->size() : std::size_t{0};
+    };
+    QTRY_COMPARE_WITH_TIMEOUT(points(), std::size_t{3}, patience);
+  }
+
+  void runToTheRecordGoesToTheVjpOfAForwardOp() {
+    openCells(
+        "playback.ipynb",
+        {"import tapedeck as tf\nx = tf.constant([1., 2.])\nwith tf.GradientTape() as tape:\n"
+         "    tape.watch(x)\n    y = tf.reduce_sum(tf.exp(tf.sin(tf.square(x))))\ng = tape.gradient(y, x)"});
+    clickLine(0, 6);
+    press(Qt::Key_F9);
+    press(Qt::Key_Return, Qt::ControlModifier);
+    QTRY_VERIFY_WITH_TIMEOUT(isStopped(*window_), patience);
+    inspector::RecordNumber sine = 0;
+    const auto find = [&] {
+      for (inspector::RecordNumber number = 1; number <= window_->session()->recordCount(); ++number)
+        if (const auto* record = window_->session()->record(number);
+            record && record->op == "sin" && !record->backward)
+          sine = number;
+      return sine != 0;
+    };
+    QTRY_VERIFY_WITH_TIMEOUT(find(), patience);
+    window_->session()->setCursor(sine);
+    QTRY_VERIFY(window_->session()->cachedRecord(status().stopped_before));
+    QTest::keyClick(window_.get(), Qt::Key_F10, Qt::AltModifier);
+    const auto atItsVjp = [&] {
+      const auto* record = window_->session()->record(status().stopped_before);
+      return isStopped(*window_) && record && record->kind == protocol::RecordKind::vjp &&
+             record->forward == sine;
+    };
+    QTRY_VERIFY_WITH_TIMEOUT(atItsVjp(), patience);
+  }
+
+  void breakpointsAreSavedWithTheNotebookAndComeBack() {
+    const QString path =
+        openCells("saved.ipynb", {"import tapedeck as tf\nx = tf.constant(1.)\ny = x + x", "y"});
+    const auto bytes = [&] {
+      QFile file(path);
+      return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
+    };
+    const QByteArray before = bytes();
+    clickLine(0, 3);
+    press(Qt::Key_F9);
+    QVERIFY(window_->document()->modified());
+    press(Qt::Key_F9);
+    QVERIFY(!window_->document()->modified());  // as it was
+    press(Qt::Key_F9);
+    QTest::keyClick(window_.get(), Qt::Key_F9, Qt::ControlModifier | Qt::ShiftModifier);
+    QTest::keyClick(window_.get(), Qt::Key_S, Qt::ControlModifier);
+    QTRY_VERIFY_WITH_TIMEOUT(bytes() != before, patience);
+    const auto saved = nlohmann::json::parse(bytes().toStdString());
+    QCOMPARE(saved["cells"][0]["metadata"]["tapedeck"]["breakpoints"][0]["line"].get<int>(), 3);
+    QVERIFY(!saved["cells"][1]["metadata"].contains("tapedeck"));
+    QCOMPARE(saved["metadata"]["tapedeck"]["breakpoints"][0]["kind"].get<std::string>(),
+             std::string("condition"));
+    QTRY_VERIFY(!window_->document()->modified());
+    window_.reset();
+    open(path);
+    QTRY_VERIFY(marked(0, 3));
+    QVERIFY(window_->breakpoints()->stopsAtNotFinite());
+    QVERIFY(!window_->document()->modified());
+    QCOMPARE(window_->kernel()->state(), KernelState::stopped);  // opening runs nothing
+    clickLine(0, 1);
+    press(Qt::Key_Return, Qt::ControlModifier);
+    QTRY_VERIFY_WITH_TIMEOUT(isStopped(*window_), patience);
+    QCOMPARE(status().line, 3u);
+  }
+};
+
+QTEST_MAIN(TestStops)
+#include "tst_stops.moc"

@@ -1,0 +1,123 @@
+// Breakpoints in the notebook's file: written with little, read with doubt, and no others' bytes changed.
+#include <QtTest>
+
+#include "app/control/notebook_breakpoints.h"
+
+using namespace tapedeck;
+using namespace tapedeck::app;
+using nlohmann::ordered_json;
+using protocol::Breakpoint;
+using protocol::BreakpointKind;
+
+namespace {
+
+const QByteArray file = R"({
+ "cells": [
+  {
+   "cell_type": "code",
+   "id": "one",
+   "metadata": {"tags": ["a"]},
+   "execution_count": null,
+   "outputs": [],
+   "source": "x = 1\n\n# why\ny = x"
+  },
+  {"cell_type": "markdown", "id": "two", "metadata": {}, "source": "text"}
+ ],
+ "metadata": {"kernelspec": {"name": "python3", "display_name": "P"}},
+ "nbformat": 4, "nbformat_minor": 5
+}
+)";
+
+struct World {
+  Document document;
+  inspector::Session session;
+  inspector::BreakpointsModel model{&session};
+  NotebookBreakpoints keeper{&document, &model};
+};
+
+}  // namespace
+
+class TestNotebookBreakpoints : public QObject {
+  Q_OBJECT
+ private slots:
+  void aFileWithoutBreakpointsStaysAsItIs() {
+    World world;
+    world.document.parse(file, "file");
+    QVERIFY(!world.document.modified());
+    world.model.toggleLine("one", 4);
+    QVERIFY(world.document.modified());
+    const QByteArray with = world.document.serialize();
+    // What stands around the changed cell keeps its bytes.
+    QVERIFY(with.contains(R"({"cell_type": "markdown", "id": "two", "metadata": {}, "source": "text"})"));
+    QVERIFY(with.contains(R"("metadata": {"kernelspec": {"name": "python3", "display_name": "P"}})"));
+    world.model.toggleLine("one", 4);
+    QVERIFY(!world.document.modified());
+    QCOMPARE(world.document.serialize(), file);
+  }
+
+  void allOfABreakpointComesBack() {
+    World world;
+    world.document.parse(file, "file");
+    Breakpoint breakpoint;
+    breakpoint.kind = BreakpointKind::line;
+    breakpoint.cell = "one";
+    breakpoint.line = 4;
+    breakpoint.condition = "max(out) > 3";
+    breakpoint.from_hit = 7;
+    breakpoint.enabled = false;
+    breakpoint.action = protocol::BreakpointAction::log;
+    breakpoint.text = "{op}";
+    world.model.add(breakpoint);
+    world.model.setStopAtExceptions(true);
+    World other;
+    other.document.parse(world.document.serialize(), "file");
+    QVERIFY(!other.document.modified());
+    QCOMPARE(other.model.all().size(), std::size_t{2});
+    for (const auto& entry : other.model.all()) {
+      if (entry.breakpoint.kind != BreakpointKind::line) continue;
+      QCOMPARE(toMetadata(entry.breakpoint), toMetadata(breakpoint));
+      QCOMPARE(entry.breakpoint.cell, std::string("one"));
+    }
+    QVERIFY(other.model.stopsAtExceptions());
+  }
+
+  void whatIsNoBreakpointIsLeftOut() {
+    const auto count = [](const char* text, const char* cell) {
+      return fromMetadata(ordered_json::parse(text), cell).size();
+    };
+    QCOMPARE(count(R"({"breakpoints": [{"kind": "line", "line": 3}]})", "a"), std::size_t{1});
+    QCOMPARE(count(R"({"breakpoints": [{"kind": "line", "line": 3}]})", ""), std::size_t{0});
+    for (const char* text :
+         {"3", "null", "[]", R"({"breakpoints": 3})", R"({"breakpoints": [3, null, []]})",
+          R"({"breakpoints": [{"kind": 3}, {"kind": "no"}, {"kind": "line"}, {"kind": "line", "line": -3}]})",
+          R"({"breakpoints": [{"kind": "line", "line": "x"}, {"line": 3}]})"})
+      QCOMPARE(count(text, "a"), std::size_t{0});
+    const auto odd = fromMetadata(
+        ordered_json::parse(
+            R"({"breakpoints": [{"kind": "line", "line": 3, "condition": 7, "from_hit": "x"}]})"),
+        "a");
+    QVERIFY(odd.at(0).condition.empty() && odd.at(0).from_hit == 1);
+  }
+
+  void linesThatHaveNoCodeAreTold() {
+    const QString source = "x = 1\n\n# why\ny = x";
+    QCOMPARE(lineProblem(source, 1), QString());
+    QCOMPARE(lineProblem(source, 2), QString("Line 2 is empty."));
+    QCOMPARE(lineProblem(source, 3), QString("Line 3 is a comment."));
+    QCOMPARE(lineProblem(source, 9), QString("The cell has no line 9: it has 4."));
+  }
+
+  void aCellsBreakpointsGoAndComeWithIt() {
+    World world;
+    world.document.parse(file, "file");
+    world.model.toggleLine("one", 4);
+    world.document.removeCell(0);
+    QVERIFY(world.model.all().empty());
+    world.document.undoStructure();
+    QCOMPARE(world.model.all().size(), std::size_t{1});
+    QCOMPARE(world.model.all()[0].breakpoint.line, 4u);
+  }
+};
+
+QTEST_GUILESS_MAIN(TestNotebookBreakpoints)
+#include "tst_notebook_breakpoints.moc"

@@ -1,0 +1,105 @@
+// Breakpoints as the window keeps them, and the words that complete a condition.
+#include <QtTest>
+
+#include "inspector/model/breakpoints_model.h"
+#include "inspector/model/condition_completion.h"
+#include "tests/model/fake_source.h"
+
+using namespace tapedeck;
+using namespace tapedeck::inspector;
+using protocol::Breakpoint;
+using protocol::BreakpointKind;
+
+namespace {
+
+QStringList offered(const QString& text, const QStringList& ops = {"matmul", "max_pool2d", "mean"}) {
+  return completeCondition(text, static_cast<int>(text.size()), ops).words;
+}
+
+}  // namespace
+
+class TestBreakpointsModel : public QObject {
+  Q_OBJECT
+ private slots:
+  void aLineIsToggledAndMovesWithItsText() {
+    Session session;
+    BreakpointsModel model(&session);
+    QSignalSpy edited(&model, &BreakpointsModel::edited);
+    model.toggleLine("a", 3);
+    model.toggleLine("a", 5);
+    model.toggleLine("b", 3);
+    QCOMPARE(model.ofCell("a").size(), std::size_t{2});
+    model.moveLine(model.atLine("a", 5)->breakpoint.id, 6);
+    QVERIFY(model.atLine("a", 6) && !model.atLine("a", 5));
+    model.toggleLine("a", 3);
+    QVERIFY(!model.atLine("a", 3));
+    QVERIFY(model.atLine("b", 3));
+    QCOMPARE(edited.size(), 5);
+  }
+
+  void whatManyWantIsOneSwitch() {
+    Session session;
+    BreakpointsModel model(&session);
+    model.setStopAtNotFinite(true);
+    model.setStopAtExceptions(true);
+    QCOMPARE(model.all().size(), std::size_t{2});
+    QVERIFY(model.stopsAtNotFinite() && model.stopsAtExceptions());
+    model.setEnabled(model.all()[0].breakpoint.id, false);
+    QVERIFY(!model.stopsAtNotFinite());
+    model.setStopAtNotFinite(true);
+    QCOMPARE(model.all().size(), std::size_t{2});
+    model.setStopAtExceptions(false);
+    QCOMPARE(model.all().size(), std::size_t{1});
+  }
+
+  void passingOnesAreSavedNowhere() {
+    Session session;
+    BreakpointsModel model(&session);
+    QSignalSpy edited(&model, &BreakpointsModel::edited);
+    Breakpoint passing;
+    passing.cell = "a";
+    passing.line = 3;
+    model.addPassing(passing);
+    QVERIFY(edited.isEmpty());
+    QVERIFY(!model.atLine("a", 3));
+    QVERIFY(model.all().at(0).breakpoint.once);
+    model.addPassing(passing);
+    QCOMPARE(model.all().size(), std::size_t{1});
+  }
+
+  void words() {
+    const struct {
+      Breakpoint breakpoint;
+      const char* text;
+    } rows[] = {
+        {{.kind = BreakpointKind::line, .line = 7}, "line 7"},
+        {{.kind = BreakpointKind::op, .target = "*pool*"}, "op *pool*"},
+        {{.kind = BreakpointKind::vjp}, "any VJP"},
+        {{.kind = BreakpointKind::write, .target = "W"}, "write of W"},
+        {{.kind = BreakpointKind::condition, .condition = "nan(out) or inf(out)"}, "NaN or infinity"}};
+    for (const auto& row : rows) QCOMPARE(breakpointText(row.breakpoint), QString(row.text));
+  }
+
+  void completionsGoOnFromWhatStandsThere() {
+    QVERIFY(offered("na").contains("nan("));
+    QVERIFY(offered("na").contains("name:"));
+    QCOMPARE(offered("op:ma"), (QStringList{"matmul", "max_pool2d"}));
+    QCOMPARE(offered("x and op:me"), QStringList{"mean"});
+    QVERIFY(offered("nan(").contains("out"));
+    QCOMPARE(offered("max(ab"), QStringList{"abs("});
+    QCOMPARE(offered("max(abs(gr"), QStringList{"grad"});
+    QVERIFY(offered("out.").contains("shape"));
+    QCOMPARE(offered("is:fa"), QStringList{"failed"});
+    QCOMPARE(offered("backwar"), QStringList{"backward"});
+    QVERIFY(offered("").isEmpty());
+    QVERIFY(offered("x ").isEmpty());
+    QVERIFY(offered("\"na").isEmpty());
+    QVERIFY(offered("backward").isEmpty());
+    const ConditionCompletion middle = completeCondition("max(ou) > 3", 6, {});
+    QCOMPARE(middle.begin, 4);
+    QVERIFY(middle.words.contains("out"));
+  }
+};
+
+QTEST_GUILESS_MAIN(TestBreakpointsModel)
+#include "tst_breakpoints_model.moc"

@@ -1,0 +1,203 @@
+// The language of conditions: errors with their places, what a text means, and that no text does harm.
+#include <QtTest>
+#include <random>
+
+#include "engine/protocol/condition.h"
+
+using namespace tapedeck::protocol;
+
+namespace {
+
+const std::vector<std::string> samples{
+    "nan(out) or inf(any)",
+    "max(abs(out)) > 1e3 and op:matmul",
+    "norm(grad) < 1e-8",
+    "2*max(in0) >= min(abs(out1)) and not playback",
+    "zeros(out) > 90%",
+    "out.shape != in0.shape",
+    "out.shape == (10000, *)",
+    "in.dtype == float64 or any.rank > 2",
+    "loss rose",
+    "\"cell 3: loss\" fell and line:7-12",
+    "(shape:784 or shape:(10000,784)) duration>1.5ms bytes>1M record>100",
+    "reads:W writes:\"my b\" op=add op:*pool* scope:layer is:failed",
+    "vjp or failed or (forward and (backward or not not vjp))",
+};
+
+struct Problem {
+  std::size_t position;
+  std::string sentence;
+};
+Problem problem(const std::string& text) {
+  try {
+    parse_condition(text);
+    return {std::string::npos, {}};
+  } catch (const ConditionError& error) {
+    return {error.position, error.what()};
+  }
+}
+
+Verdict of_values(const char* text, std::vector<double> out, bool known = true) {
+  const std::array<std::int64_t, 1> shape{static_cast<std::int64_t>(out.size())};
+  const TensorFacts facts{shape, "float32", out.size(), 4 * out.size()};
+  OpFacts op;
+  op.inputs = std::span(&facts, 1);
+  op.outputs = std::span(&facts, known ? 1 : 0);
+  op.outputs_known = known;
+  op.measure = [&](bool, std::size_t, const Quantity& quantity) -> std::optional<double> {
+    double value = quantity.measure == Measure::maximum ? -1e300 : 0;
+    for (double each : out) {
+      if (quantity.absolute) each = std::abs(each);
+      if (quantity.measure == Measure::maximum) value = std::max(value, each);
+      if (quantity.measure == Measure::nan) value += std::isnan(each);
+      if (quantity.measure == Measure::zeros) value += each == 0;
+    }
+    return value;
+  };
+  return evaluate(parse_condition(text),
+                  [&](const Condition& leaf) { return evaluate(std::get<ValueTerm>(leaf.term), op); });
+}
+
+}  // namespace
+
+class TestCondition : public QObject {
+  Q_OBJECT
+ private slots:
+  void samples_are_understood() {
+    for (const std::string& text : samples) QVERIFY2(problem(text).sentence.empty(), text.c_str());
+    QVERIFY(parse_condition("  ").always());
+    const Condition condition = parse_condition("nan(out) or inf(any)");
+    QCOMPARE(condition.parts.size(), std::size_t{2});
+    QCOMPARE(condition.parts[1].position, std::size_t{12});
+    QCOMPARE(condition.parts[1].number, std::size_t{1});
+    const auto& inf = std::get<ValueTerm>(condition.parts[1].term);
+    QVERIFY(inf.left.measure == Measure::inf && inf.left.target.role == Role::any);
+  }
+
+  void errors_name_the_place_and_what_would_be_right() {
+    const struct {
+      const char* text;
+      std::size_t position;
+      const char* sentence;
+    } rows[] = {
+        {"op:matmul and", 13, "There is nothing after \"and\"."},
+        {"or x", 0, "There is nothing before \"or\"."},
+        {"(nan(out)", 9, "A closing parenthesis is missing."},
+        {"nan(out))", 8, "There is no parenthesis that this one closes."},
+        {"x ()", 3, "There is nothing between the parentheses."},
+        {"nana(out)", 0,
+         "There is no function \"nana\"; there are nan, inf, zeros, max, min, mean, sum, norm and "
+         "deviation."},
+        {"nan(foo)", 4, "There is no tensor \"foo\"; there are out, out0, in, in0, grad, grad0 and any."},
+        {"max(out)", 8, "A comparison is missing: max(out) > 1000."},
+        {"max(out) >", 10, "A number is missing."},
+        {"max(out) > 10%", 11, "A share of the elements goes with nan, inf and zeros alone."},
+        {"out.shap == in0.shape", 4, "A tensor has no \"shap\"; it has size, bytes, rank, shape and dtype."},
+        {"out.shape > (3)", 0, "Shapes and dtypes are compared with == and !=."},
+        {"out.shape == 3", 0, "A shape is compared with a shape, a dtype with a dtype."},
+        {"opp:matmul", 0,
+         "There is no part \"opp\"; there are op, kind, scope, cell, file, name, is, dtype, reads, writes, "
+         "shape and line. Quotes make a word of it."},
+        {"height>3", 0,
+         "There is no number \"height\"; there are record, line, duration, bytes, thread and depth."},
+        {"duration>3", 10, "A duration needs its unit: ns, us, ms or s."},
+        {"duration>3min", 10, "A duration's unit is ns, us, ms or s."},
+        {"line:12-7", 0, "The last line comes before the first one."},
+        {"op:", 3, "A word is missing after \"op:\"."},
+        {"\"open", 5, "A closing quote is missing."},
+        {"not", 3, "There is nothing after \"not\"."},
+        {"shape:(3,x)", 9, "An extent is missing: (10000, 784), or * for any."},
+    };
+    for (const auto& row : rows) {
+      const Problem found = problem(row.text);
+      QVERIFY2(found.sentence == row.sentence, (std::string(row.text) + ": " + found.sentence).c_str());
+      QVERIFY2(found.position == row.position,
+               (std::string(row.text) + " at " + std::to_string(found.position)).c_str());
+    }
+  }
+
+  void values_decide_and_what_is_missing_is_unknown() {
+    const double nan = std::numeric_limits<double>::quiet_NaN();
+    QCOMPARE(of_values("nan(out)", {1, nan}), Verdict::yes);
+    QCOMPARE(of_values("nan(out)", {1, 2}), Verdict::no);
+    QCOMPARE(of_values("nan(out) > 1", {1, nan}), Verdict::no);
+    QCOMPARE(of_values("nan(out) >= 50%", {1, nan}), Verdict::yes);
+    QCOMPARE(of_values("zeros(out)", {0, 0}), Verdict::yes);
+    QCOMPARE(of_values("zeros(out)", {0, 1}), Verdict::no);
+    QCOMPARE(of_values("max(abs(out)) > 1e3", {-2000, 1}), Verdict::yes);
+    QCOMPARE(of_values("max(out) > 1e3", {-2000, 1}), Verdict::no);
+    QCOMPARE(of_values("max(out) > inf", {1}), Verdict::no);
+    QCOMPARE(of_values("max(out) > -inf", {1}), Verdict::yes);
+    QCOMPARE(of_values("max(abs(out)) == 2*max(out)", {-4, 2}), Verdict::yes);
+    QCOMPARE(of_values("nan(grad)", {nan}), Verdict::no);
+    QCOMPARE(of_values("nan(out)", {nan}, false), Verdict::unknown);
+    QCOMPARE(of_values("nan(any)", {nan}, false), Verdict::yes);
+    QCOMPARE(of_values("nan(out) or nan(in0)", {nan}, false), Verdict::yes);
+    QCOMPARE(of_values("nan(out) and nan(in0)", {1}, false), Verdict::no);
+    QCOMPARE(of_values("not nan(out)", {1}, false), Verdict::unknown);
+  }
+
+  void patterns() {
+    QVERIFY(matches_pattern("*pool*", "max_pool2d"));
+    QVERIFY(matches_pattern("a*b*c", "axxbyybzc"));
+    QVERIFY(!matches_pattern("a*b*c", "axxbyybz"));
+    QVERIFY(matches_pattern("*", ""));
+    QVERIFY(!matches_pattern("", "a"));
+  }
+
+  void truncated_and_mutated_texts_do_no_harm() {
+    std::mt19937 random(11);
+    const auto check = [](const std::string& text) {
+      try {
+        const Condition condition = parse_condition(text);
+        // A finished text is an unfinished one, too.
+        QVERIFY2(parse_unfinished(text) == condition, text.c_str());
+      } catch (const ConditionError& error) {
+        QVERIFY2(error.position <= text.size(), text.c_str());
+        if (text.find('\0') == std::string::npos) QVERIFY(std::string_view(error.what()).ends_with('.'));
+      }
+      try {
+        parse_unfinished(text);
+      } catch (const ConditionError& error) {
+        QVERIFY2(error.position <= text.size(), text.c_str());
+      }
+      try {
+        parse_quantity(text);
+      } catch (const ConditionError& error) {
+        QVERIFY2(error.position <= text.size(), text.c_str());
+      }
+    };
+    for (const std::string& text : samples)
+      for (std::size_t length = 0; length <= text.size(); ++length) {
+        check(text.substr(0, length));
+        // While somebody types one of them from left to right, it is never wrong.
+        if (length < text.size() && problem(text.substr(0, length)).position < length)
+          QVERIFY2(text[length] != ' ', text.substr(0, length).c_str());
+      }
+    for (int round = 0; round < 30'000; ++round) {
+      std::string mutated = samples[random() % samples.size()];
+      for (int change = 0; change < 1 + round % 5; ++change) {
+        const std::size_t at = random() % mutated.size();
+        switch (random() % 3) {
+          case 0:
+            mutated[at] = static_cast<char>(random());
+            break;
+          case 1:
+            mutated.insert(at, 1, "()<>=!:\"*.,-% "[random() % 14]);
+            break;
+          default:
+            mutated.erase(at, 1);
+            if (mutated.empty()) mutated = " ";
+        }
+      }
+      check(mutated);
+    }
+    check(std::string(100'000, '('));
+    std::string deep;
+    for (int i = 0; i < 20'000; ++i) deep += "not ";
+    check(deep);
+  }
+};
+
+QTEST_GUILESS_MAIN(TestCondition)
+#include "tst_condition.moc"
