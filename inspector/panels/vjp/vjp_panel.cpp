@@ -10,7 +10,7 @@ PanelDescriptor vjpPanel() {
   PanelDescriptor panel;
   panel.id = QStringLiteral("vjp");
   panel.title = QObject::tr("VJP");
-  panel.key = QKeySequence(Qt::CTRL | Qt::Key_8);
+  panel.key = QKeySequence(Qt::CTRL | Qt::Key_6);
   panel.tip = QObject::tr("The vector-Jacobian product at the cursor: its formula with all values put in");
   panel.places = {{workspace_debug, {Area::right, 0, 1, 0.27, 0.50}}};
   panel.minimum = QSize(240, 160);

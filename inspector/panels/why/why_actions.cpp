@@ -20,7 +20,7 @@ QList<Row> rows() {
            "Finds where the path of gradients ends, or the op that swallowed them"},
           {Question::contributions, "why.contributions", Qt::CTRL | Qt::Key_F7,
            "Lists what the element was made of, the largest first; of a gradient: each use and example"},
-          {Question::size, "why.size", Qt::Key_F8,
+          {Question::size, "why.size", Qt::ALT | Qt::SHIFT | Qt::Key_F7,
            "Lists the ops on the way to it by how much each made it larger or smaller"},
           {Question::check, "why.check", Qt::SHIFT | Qt::Key_F8,
            "Compares the VJP with finite differences in float64, at the values that it had"},
