@@ -54,6 +54,12 @@ const char* source_of(const FoundValue& found) {
   return found.recomputed ? "recomputed" : "held";
 }
 
+void check_bins(const std::string& request, std::uint32_t bins) {
+  if (bins > most_bins)
+    throw BadRequest(request + ": " + std::to_string(bins) + " bins were asked for, the most is " +
+                     std::to_string(most_bins));
+}
+
 template <class T>
 bool one_at_most(const std::vector<T>& option) {
   return option.size() <= 1;
@@ -86,6 +92,13 @@ std::optional<protocol::Reply> Answers::at_once(const protocol::Request& request
                         [](const GetVjp&) -> Answer { return std::nullopt; },
                         [](const ExplainElement&) -> Answer { return std::nullopt; },
                         []<AsksHost Message>(const Message&) -> Answer { return std::nullopt; },
+                        [](const MakeBranch&) -> Answer { return std::nullopt; },
+                        [](const GetBranchTile&) -> Answer { return std::nullopt; },
+                        [](const GetBranchStatistics&) -> Answer { return std::nullopt; },
+                        [&](const DropBranch& drop) -> Answer {
+                          branches_.drop(drop.branch);
+                          return describe_status(recorder_);
+                        },
                         [](const Hello&) -> Answer { return std::nullopt; },
                         [](const Cancel&) -> Answer { return std::nullopt; },
                     },
@@ -100,62 +113,79 @@ Jobs::Work Answers::later(const protocol::Request& request) {
       return guarded(cancel, [&]() -> Reply { return work(cancel, report); });
     };
   };
-  return std::visit(Cases{
-                        [&](const GetTape& get) {
-                          return job([this, get](const CancelFlag& cancel, const Jobs::Report&) {
-                            return tapes_.read(get, &cancel);
-                          });
-                        },
-                        [&](const FindRecords& find) {
-                          return job([this, find](const CancelFlag& cancel, const Jobs::Report&) {
-                            return find_records(recorder_, find, &cancel);
-                          });
-                        },
-                        [&](const GetTile& get) {
-                          return job([this, get](const CancelFlag& cancel, const Jobs::Report& report) {
-                            return tile(get, cancel, report);
-                          });
-                        },
-                        [&](const GetStatistics& get) {
-                          return job([this, get](const CancelFlag& cancel, const Jobs::Report& report) {
-                            return statistics(get, cancel, report);
-                          });
-                        },
-                        [&](const Pin& set) {
-                          return job([this, set](const CancelFlag& cancel, const Jobs::Report& report) {
-                            return pin(set, cancel, report);
-                          });
-                        },
-                        [&](const Why& ask) {
-                          return job([this, ask](const CancelFlag& cancel, const Jobs::Report& report) {
-                            return why(ask, cancel, report);
-                          });
-                        },
-                        [&](const GetVjp& get) {
-                          return job([this, get](const CancelFlag& cancel, const Jobs::Report& report) {
-                            return vjps_.parts(get, finder(cancel, report), &cancel);
-                          });
-                        },
-                        [&](const ExplainElement& explain) {
-                          return job([this, explain](const CancelFlag& cancel, const Jobs::Report& report) {
-                            return vjps_.explain(explain, finder(cancel, report), &cancel);
-                          });
-                        },
-                        [&]<AsksHost Message>(const Message& ask) {
-                          return job([this, ask](const CancelFlag& cancel, const Jobs::Report&) {
-                            return ask_host(ask, cancel);
-                          });
-                        },
-                        [](const GetStatus&) { return Jobs::Work(); },
-                        [](const GetRecords&) { return Jobs::Work(); },
-                        [](const GetSeries&) { return Jobs::Work(); },
-                        [](const SetGate&) { return Jobs::Work(); },
-                        [](const SetOptions&) { return Jobs::Work(); },
-                        [](const SetBreakpoints&) { return Jobs::Work(); },
-                        [](const Hello&) { return Jobs::Work(); },
-                        [](const Cancel&) { return Jobs::Work(); },
-                    },
-                    request);
+  return std::visit(
+      Cases{
+          [&](const GetTape& get) {
+            return job([this, get](const CancelFlag& cancel, const Jobs::Report&) {
+              return tapes_.read(get, &cancel);
+            });
+          },
+          [&](const FindRecords& find) {
+            return job([this, find](const CancelFlag& cancel, const Jobs::Report&) {
+              return find_records(recorder_, find, &cancel);
+            });
+          },
+          [&](const GetTile& get) {
+            return job([this, get](const CancelFlag& cancel, const Jobs::Report& report) {
+              return tile(get, cancel, report);
+            });
+          },
+          [&](const GetStatistics& get) {
+            return job([this, get](const CancelFlag& cancel, const Jobs::Report& report) {
+              return statistics(get, cancel, report);
+            });
+          },
+          [&](const Pin& set) {
+            return job([this, set](const CancelFlag& cancel, const Jobs::Report& report) {
+              return pin(set, cancel, report);
+            });
+          },
+          [&](const Why& ask) {
+            return job([this, ask](const CancelFlag& cancel, const Jobs::Report& report) {
+              return why(ask, cancel, report);
+            });
+          },
+          [&](const GetVjp& get) {
+            return job([this, get](const CancelFlag& cancel, const Jobs::Report& report) {
+              return vjps_.parts(get, finder(cancel, report), &cancel);
+            });
+          },
+          [&](const ExplainElement& explain) {
+            return job([this, explain](const CancelFlag& cancel, const Jobs::Report& report) {
+              return vjps_.explain(explain, finder(cancel, report), &cancel);
+            });
+          },
+          [&]<AsksHost Message>(const Message& ask) {
+            return job(
+                [this, ask](const CancelFlag& cancel, const Jobs::Report&) { return ask_host(ask, cancel); });
+          },
+          [&](const MakeBranch& make) {
+            return job([this, make](const CancelFlag& cancel, const Jobs::Report& report) {
+              const auto original = [&](std::uint64_t tensor) { return find(tensor, cancel, report).value; };
+              return branches_.make(make, original, cancel, report);
+            });
+          },
+          [&](const GetBranchTile& get) {
+            return job([this, get](const CancelFlag& cancel, const Jobs::Report& report) {
+              return branch_tile(get, cancel, report);
+            });
+          },
+          [&](const GetBranchStatistics& get) {
+            return job([this, get](const CancelFlag& cancel, const Jobs::Report& report) {
+              return branch_statistics(get, cancel, report);
+            });
+          },
+          [](const DropBranch&) { return Jobs::Work(); },
+          [](const GetStatus&) { return Jobs::Work(); },
+          [](const GetRecords&) { return Jobs::Work(); },
+          [](const GetSeries&) { return Jobs::Work(); },
+          [](const SetGate&) { return Jobs::Work(); },
+          [](const SetOptions&) { return Jobs::Work(); },
+          [](const SetBreakpoints&) { return Jobs::Work(); },
+          [](const Hello&) { return Jobs::Work(); },
+          [](const Cancel&) { return Jobs::Work(); },
+      },
+      request);
 }
 
 FindTensor Answers::finder(const CancelFlag& cancel, const Jobs::Report& report) {
@@ -228,9 +258,7 @@ protocol::Reply Answers::tile(const protocol::GetTile& request, const CancelFlag
 
 protocol::Reply Answers::statistics(const protocol::GetStatistics& request, const CancelFlag& cancel,
                                     const Jobs::Report& report) {
-  if (request.bins > most_bins)
-    throw BadRequest("get_statistics: " + std::to_string(request.bins) +
-                     " bins were asked for, the most is " + std::to_string(most_bins));
+  check_bins("get_statistics", request.bins);
   if (const auto kept = recorder_.values().statistics_of_dropped(request.tensor))
     return describe_summary(request.tensor, *kept, "kept statistics");
   const FoundValue found = find(request.tensor, cancel, report);
@@ -255,6 +283,25 @@ protocol::Reply Answers::why(const protocol::Why& request, const CancelFlag& can
   const auto value = [&](std::uint64_t tensor) { return find(tensor, cancel, report).value; };
   Past past(recorder_, value, &cancel, report);
   return answer(past, request);
+}
+
+protocol::Reply Answers::branch_tile(const protocol::GetBranchTile& request, const CancelFlag& cancel,
+                                     const Jobs::Report& report) {
+  const auto original = [&](std::uint64_t tensor) { return find(tensor, cancel, report).value; };
+  const Tensor value =
+      branches_.value(request.branch, request.tile.tensor, request.difference, original, cancel);
+  protocol::Tile tile = make_tile(value, request.tile, &cancel);
+  tile.source = "recomputed";
+  return tile;
+}
+
+protocol::Reply Answers::branch_statistics(const protocol::GetBranchStatistics& request,
+                                           const CancelFlag& cancel, const Jobs::Report& report) {
+  const protocol::GetStatistics& asked = request.statistics;
+  check_bins("get_branch_statistics", asked.bins);
+  const auto original = [&](std::uint64_t tensor) { return find(tensor, cancel, report).value; };
+  const Tensor value = branches_.value(request.branch, asked.tensor, request.difference, original, cancel);
+  return describe_summary(asked.tensor, summarize(value, asked.bins, true, &cancel), "recomputed");
 }
 
 }  // namespace tapedeck::debug

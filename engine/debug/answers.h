@@ -9,6 +9,7 @@
 #include "engine/debug/jobs.h"
 #include "engine/debug/tape_index.h"
 #include "engine/debug/vjp_parts.h"
+#include "engine/debug/what_if.h"
 #include "engine/record/replay.h"
 
 namespace tapedeck::debug {
@@ -17,7 +18,12 @@ class Answers {
  public:
   /// `host`: nullptr where there is no language whose variables could be looked at.
   explicit Answers(Recorder& recorder, const ReplayLimits& limits = {}, HostInspector* host = nullptr)
-      : recorder_(recorder), limits_(limits), host_(host), tapes_(recorder), vjps_(recorder) {}
+      : recorder_(recorder),
+        limits_(limits),
+        host_(host),
+        tapes_(recorder),
+        vjps_(recorder),
+        branches_(recorder) {}
 
   /// The answer to a request that takes no time; nothing for one of those below, and for Hello and Cancel,
   /// which are the conversation's.
@@ -36,6 +42,10 @@ class Answers {
   protocol::Reply why(const protocol::Why& request, const CancelFlag& cancel, const Jobs::Report& report);
   FindTensor finder(const CancelFlag& cancel, const Jobs::Report& report);
   protocol::Reply ask_host(const HostRequest& request, const CancelFlag& cancel);
+  protocol::Reply branch_tile(const protocol::GetBranchTile& request, const CancelFlag& cancel,
+                              const Jobs::Report& report);
+  protocol::Reply branch_statistics(const protocol::GetBranchStatistics& request, const CancelFlag& cancel,
+                                    const Jobs::Report& report);
   FoundValue find(std::uint64_t tensor, const CancelFlag& cancel, const Jobs::Report& report);
 
   Recorder& recorder_;
@@ -43,6 +53,7 @@ class Answers {
   HostInspector* const host_;
   TapeIndex tapes_;
   VjpReader vjps_;
+  Branches branches_;
   // One replay at a time: what two requests about one tensor need is recomputed once.
   std::mutex replay_mutex_;
   std::condition_variable replay_ended_;

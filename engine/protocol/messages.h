@@ -9,17 +9,18 @@
 #include "engine/protocol/replies.h"
 #include "engine/protocol/requests.h"
 #include "engine/protocol/vjp.h"
+#include "engine/protocol/what_if.h"
 #include "engine/protocol/why.h"
 
 namespace tapedeck::protocol {
 
-using Request = std::variant<Hello, GetStatus, GetRecords, GetTape, GetTile, GetStatistics, SetGate,
-                             SetOptions, Pin, GetSeries, FindRecords, Why, GetVjp, ExplainElement, GetFrames,
-                             GetVariables, Evaluate, Assign, Complete, HoldValue, SummarizeValue,
-                             SetBreakpoints, Cancel>;
-using Reply =
-    std::variant<Welcome, Refused, Status, Records, TapeRecords, Tile, Statistics, Series, FoundRecords,
-                 Because, VjpParts, ElementTerms, Frames, Variables, Evaluation, Completions, HeldValue,
-                 Breakpoints, Progress, Failure>;
+using Request =
+    std::variant<Hello, GetStatus, GetRecords, GetTape, GetTile, GetStatistics, SetGate, SetOptions, Pin,
+                 GetSeries, FindRecords, Why, GetVjp, ExplainElement, GetFrames, GetVariables, Evaluate,
+                 Assign, Complete, HoldValue, SummarizeValue, SetBreakpoints, MakeBranch, GetBranchTile,
+                 GetBranchStatistics, DropBranch, Cancel>;
+using Reply = std::variant<Welcome, Refused, Status, Records, TapeRecords, Tile, Statistics, Series,
+                           FoundRecords, Because, VjpParts, ElementTerms, Frames, Variables, Evaluation,
+                           Completions, HeldValue, Breakpoints, Branched, Progress, Failure>;
 
 }  // namespace tapedeck::protocol
