@@ -374,7 +374,8 @@ std::optional<BreakStop> Breakpoints::before(BreakThread& thread, const BreakEve
   const bool stands = event.kind == EventKind::op || event.kind == EventKind::vjp;
   const std::uint32_t came_from = thread.last_location;
   if (stands) thread.last_location = event.location;
-  BreakpointSet::Mask mask = set->candidates(event);
+  const BreakpointSet::Mask mask =
+      set->candidates(event.kind, event.op, event.custom_gradient, event.backward, event.location);
   const BreakpointSet::Mask begins =
       stands && cells_pending_.load(std::memory_order_relaxed) != 0 ? cells_pending_.exchange(0) : 0;
   if ((mask | begins) == 0) return std::nullopt;
