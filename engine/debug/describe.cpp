@@ -73,20 +73,6 @@ std::vector<protocol::Record> records_at_stop(const Recorder& recorder, const Ga
 
 }  // namespace
 
-protocol::RecordKind record_kind(EventKind kind) {
-  switch (kind) {
-    case EventKind::op:
-      return protocol::RecordKind::op;
-    case EventKind::custom:
-      return protocol::RecordKind::custom;
-    case EventKind::playback:
-      return protocol::RecordKind::playback;
-    case EventKind::vjp:
-      break;
-  }
-  return protocol::RecordKind::vjp;
-}
-
 protocol::TensorInfo tensor_info(const Recorder& recorder, std::uint64_t id, bool with_preview) {
   protocol::TensorInfo info;
   info.id = id;

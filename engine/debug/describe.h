@@ -9,8 +9,6 @@
 
 namespace tapedeck::debug {
 
-protocol::RecordKind record_kind(EventKind kind);
-
 /// What is known of a tensor; only the id where that is nothing.
 protocol::TensorInfo tensor_info(const Recorder& recorder, std::uint64_t id, bool with_preview);
 

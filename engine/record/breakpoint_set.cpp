@@ -41,7 +41,7 @@ Condition text(FilterPart part, const std::string& value) {
 }
 
 /// What the kind alone asks for. Lines and cells are places, and are looked at apart.
-Condition of_kind(const protocol::Breakpoint& breakpoint) {
+Condition condition_of(const protocol::Breakpoint& breakpoint) {
   const bool number = breakpoint.target.starts_with('#');
   switch (breakpoint.kind) {
     case BreakpointKind::op: {
@@ -175,12 +175,6 @@ struct OpLook {
   }
 };
 
-protocol::RecordKind record_kind(EventKind kind) {
-  constexpr protocol::RecordKind kinds[] = {protocol::RecordKind::op, protocol::RecordKind::custom,
-                                            protocol::RecordKind::playback, protocol::RecordKind::vjp};
-  return kinds[static_cast<std::size_t>(kind)];
-}
-
 std::size_t variant(EventKind kind, bool custom, bool backward) {
   return (kind == EventKind::vjp ? 4u : 0u) + (custom ? 2u : 0u) + (backward ? 1u : 0u);
 }
@@ -251,7 +245,7 @@ void BreakpointSet::add(const protocol::Breakpoint& breakpoint, const Breakpoint
     state.problem = "There is no condition.";
     state.part = "condition";
   }
-  compiled->condition = both({of_kind(breakpoint), std::move(user)});
+  compiled->condition = both({condition_of(breakpoint), std::move(user)});
   number_terms(compiled->condition);
   if (state.problem.empty()) {
     check_target(breakpoint, state);
@@ -294,7 +288,7 @@ BreakpointSet::Mask BreakpointSet::of_op(const OpDef* op, EventKind kind, bool c
   return mask_where(enabled_, [&](const Condition& one) { return std::visit(look, one.term); });
 }
 
-BreakpointSet::Mask BreakpointSet::of_location(std::uint32_t location) const {
+BreakpointSet::Mask BreakpointSet::look_at_location(std::uint32_t location) const {
   if (location >= chunk_size * chunk_count) return enabled_;
   std::atomic<Chunk*>& place = by_location_[location / chunk_size];
   Chunk* chunk = place.load(std::memory_order_acquire);
@@ -308,7 +302,6 @@ BreakpointSet::Mask BreakpointSet::of_location(std::uint32_t location) const {
     }
   }
   std::atomic<Mask>& entry = (*chunk)[location % chunk_size];
-  if (const Mask mask = entry.load(std::memory_order_relaxed)) return mask;
   const SourceLocation where = location_of(location);
   Mask mask = 0;
   for (std::size_t i = 0; i < compiled_.size(); ++i) {
@@ -331,15 +324,12 @@ BreakpointSet::Mask BreakpointSet::of_location(std::uint32_t location) const {
   return mask | known;
 }
 
-BreakpointSet::Mask BreakpointSet::candidates(const BreakEvent& event) const {
-  const Mask here = of_location(event.location) & enabled_;
-  if (here == 0) return 0;
-  if (!event.op || event.kind == EventKind::custom || event.kind == EventKind::playback)
-    return here & of_op(nullptr, event.kind, event.custom_gradient, event.backward);
-  const std::size_t place = static_cast<std::size_t>(event.op->index) * variants +
-                            variant(event.kind, event.custom_gradient, event.backward);
-  return here & (place < by_op_.size() ? by_op_[place]
-                                       : of_op(event.op, event.kind, event.custom_gradient, event.backward));
+BreakpointSet::Mask BreakpointSet::of_kind(EventKind kind, const OpDef* op, bool custom,
+                                           bool backward) const {
+  if (!op || kind == EventKind::custom || kind == EventKind::playback)
+    return of_op(nullptr, kind, custom, backward);
+  const std::size_t place = static_cast<std::size_t>(op->index) * variants + variant(kind, custom, backward);
+  return place < by_op_.size() ? by_op_[place] : of_op(op, kind, custom, backward);
 }
 
 BreakpointSet::Mask BreakpointSet::of_cell(const std::string& cell) const {

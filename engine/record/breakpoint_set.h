@@ -43,8 +43,12 @@ class BreakpointSet {
   BreakpointSet(const protocol::SetBreakpoints& wanted, const BreakpointSet* before,
                 std::vector<protocol::BreakpointState>& states);
 
-  /// Those that the event may hit, by what it is and where.
-  Mask candidates(const BreakEvent& event) const;
+  /// Those that may be hit by what runs, from what it is and where. Some nanoseconds where it was here
+  /// before.
+  Mask candidates(EventKind kind, const OpDef* op, bool custom, bool backward, std::uint32_t location) const {
+    const Mask here = of_location(location) & enabled_;
+    return here == 0 ? 0 : here & of_kind(kind, op, custom, backward);
+  }
   Mask writers() const { return writers_; }
   bool watches_failures() const { return (failures_ & enabled_) != 0; }
   Mask of_cell(const std::string& cell) const;
@@ -58,7 +62,14 @@ class BreakpointSet {
   void add(const protocol::Breakpoint& breakpoint, const BreakpointSet* before,
            protocol::BreakpointState& state);
   Mask of_op(const OpDef* op, EventKind kind, bool custom, bool backward) const;
-  Mask of_location(std::uint32_t location) const;
+  Mask of_kind(EventKind kind, const OpDef* op, bool custom, bool backward) const;
+  Mask of_location(std::uint32_t location) const {
+    if (location < chunk_size * chunk_count)
+      if (const Chunk* chunk = by_location_[location / chunk_size].load(std::memory_order_acquire))
+        if (const Mask mask = (*chunk)[location % chunk_size].load(std::memory_order_relaxed)) return mask;
+    return look_at_location(location);
+  }
+  Mask look_at_location(std::uint32_t location) const;
   Mask mask_where(const Mask among,
                   const std::function<protocol::Verdict(const protocol::Condition&)>& look) const;
 

@@ -22,12 +22,6 @@ using protocol::verdict_of;
 
 namespace {
 
-protocol::RecordKind record_kind(EventKind kind) {
-  constexpr protocol::RecordKind kinds[] = {protocol::RecordKind::op, protocol::RecordKind::custom,
-                                            protocol::RecordKind::playback, protocol::RecordKind::vjp};
-  return kinds[static_cast<std::size_t>(kind)];
-}
-
 /// A built-in VJP, as a whole: several of them run in one pass of a line.
 bool is_vjp(const BreakEvent& event) {
   return event.kind == EventKind::vjp;
@@ -374,7 +368,8 @@ std::optional<BreakStop> Breakpoints::before(BreakThread& thread, const BreakEve
   const bool stands = event.kind == EventKind::op || event.kind == EventKind::vjp;
   const std::uint32_t came_from = thread.last_location;
   if (stands) thread.last_location = event.location;
-  BreakpointSet::Mask mask = set->candidates(event);
+  const BreakpointSet::Mask mask =
+      set->candidates(event.kind, event.op, event.custom_gradient, event.backward, event.location);
   const BreakpointSet::Mask begins =
       stands && cells_pending_.load(std::memory_order_relaxed) != 0 ? cells_pending_.exchange(0) : 0;
   if ((mask | begins) == 0) return std::nullopt;

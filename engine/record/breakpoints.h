@@ -41,6 +41,17 @@ class Breakpoints {
 
   std::vector<protocol::BreakpointState> set(const protocol::SetBreakpoints& wanted);
   bool any() const { return set_.load(std::memory_order_acquire) != nullptr; }
+  /// Whether something that begins may be hit: nothing else is asked where it is not.
+  bool concern(BreakThread& thread, EventKind kind, const OpDef* op, bool custom, bool backward,
+               std::uint32_t location) const {
+    const BreakpointSet* set = set_.load(std::memory_order_acquire);
+    if (!set) return false;
+    if (set->candidates(kind, op, custom, backward, location) != 0 ||
+        cells_pending_.load(std::memory_order_relaxed) != 0)
+      return true;
+    if (kind == EventKind::op || kind == EventKind::vjp) thread.last_location = location;
+    return false;
+  }
   /// Failed calls are worth a record.
   bool watches_failures() const;
   std::vector<protocol::BreakpointHits> hits() const;

@@ -205,12 +205,11 @@ std::uint64_t Recorder::begin(const Event& event) {
   const bool hidden =
       parent && (parent->hides_ops || (event.kind == EventKind::op && parent->kind == EventKind::playback));
   const bool stands = !hidden && (event.kind == EventKind::op || event.kind == EventKind::vjp);
-  const bool breaks = !hidden && breakpoints_.any();
+  const bool breaks = !hidden && breakpoints_.concern(thread.breaks, event.kind, head.op,
+                                                      head.custom_gradient, head.backward, location);
   const bool asks = stands && gate_.armed();
-  BreakEvent seen;
+  std::optional<BreakEvent> seen;
   if (breaks) seen = seen_by_breakpoints(event, head, 0, enclosing);
-  seen.enclosing = enclosing;
-  seen.location = location;
 
   if (event.kind == EventKind::op) {
     const std::uint32_t number =
@@ -219,8 +218,8 @@ std::uint64_t Recorder::begin(const Event& event) {
     thread.began_at = start;
     if (number >= next_count_.load(std::memory_order_relaxed)) [[unlikely]]
       count_bookkeeping(number);
-    seen.number = number;
-    if ((breaks || asks) && number <= Trace::newest_possible) come_to_stop(thread, event, seen, stands);
+    if ((breaks || asks) && number <= Trace::newest_possible)
+      come_to_stop(thread, event, {number, location, enclosing}, seen, stands);
     return number;
   }
   Open open{0, event.kind, head.backward, false, head.forward, enclosing, location, thread.waited};
@@ -231,21 +230,21 @@ std::uint64_t Recorder::begin(const Event& event) {
     handoffs_.add(Asked{open.number, {event.sources.begin(), event.sources.end()}});
   if (!open.hides_ops) open.enclosing = open.number;
   thread.open.push_back(open);
-  seen.number = open.number;
   if ((breaks || asks) && open.number <= Trace::newest_possible)
-    come_to_stop(thread, event, seen, stands);
-  return seen.number;
+    come_to_stop(thread, event, {open.number, location, enclosing}, seen, stands);
+  return open.number;
 }
 
-void Recorder::come_to_stop(Thread& thread, const Event& event, const BreakEvent& seen, bool stands) {
+void Recorder::come_to_stop(Thread& thread, const Event& event, const GatePoint& point,
+                            std::optional<BreakEvent>& seen, bool stands) {
   std::optional<BreakStop> stop;
-  if (breakpoints_.any()) {
+  if (seen) {
+    seen->number = point.number;
     BreakWait wait;
-    stop = breakpoints_.before(thread.breaks, seen, wait);
-    if (wait.mask != 0) thread.watched.push_back({seen, wait});
+    stop = breakpoints_.before(thread.breaks, *seen, wait);
+    if (wait.mask != 0) thread.watched.push_back({*seen, wait});
   }
-  if (stop || (stands && gate_.armed()))
-    ask_gate(thread, event, {seen.number, seen.location, seen.enclosing}, stop ? &*stop : nullptr);
+  if (stop || (stands && gate_.armed())) ask_gate(thread, event, point, stop ? &*stop : nullptr);
 }
 
 void Recorder::ask_gate(Thread& thread, const Event& event, const GatePoint& point, const BreakStop* stop) {

@@ -84,7 +84,8 @@ class Recorder final : public Observer {
   void keep_result(const Tensor& output, std::uint64_t replay_ns);
   void ask_gate(Thread& thread, const Event& event, const GatePoint& point, const BreakStop* stop);
   /// Asks the breakpoints, then the gate.
-  void come_to_stop(Thread& thread, const Event& event, const BreakEvent& seen, bool stands);
+  void come_to_stop(Thread& thread, const Event& event, const GatePoint& point,
+                    std::optional<BreakEvent>& seen, bool stands);
   void stop_after(Thread& thread, std::uint32_t number, std::span<const Tensor> outputs, const char* error);
   void wait_after(Thread& thread, const BreakEvent& event, const BreakStop& stop);
 

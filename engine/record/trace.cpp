@@ -350,4 +350,10 @@ std::string name_of(std::uint32_t number) {
   return names().at(number);
 }
 
+protocol::RecordKind record_kind(EventKind kind) {
+  constexpr protocol::RecordKind kinds[] = {protocol::RecordKind::op, protocol::RecordKind::custom,
+                                            protocol::RecordKind::playback, protocol::RecordKind::vjp};
+  return kinds[static_cast<std::size_t>(kind)];
+}
+
 }  // namespace tapedeck

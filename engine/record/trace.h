@@ -147,6 +147,9 @@ class Trace {
   std::unordered_map<std::uint32_t, Pending> pending_;
 };
 
+/// As the protocol calls it.
+protocol::RecordKind record_kind(EventKind kind);
+
 /// Number of a name, and back.
 std::uint32_t intern_name(std::string_view name);
 std::string name_of(std::uint32_t number);
