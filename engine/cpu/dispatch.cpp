@@ -14,6 +14,7 @@ namespace tapedeck::cpu {
   void add_random(LoopTable& table);     \
   void add_pooling(LoopTable& table);    \
   void add_statistics(LoopTable& table); \
+  void add_rotations(LoopTable& table);  \
   }                                      \
   static LoopTable table_of_##set() {    \
     LoopTable table;                     \
@@ -25,6 +26,7 @@ namespace tapedeck::cpu {
     set::add_random(table);              \
     set::add_pooling(table);             \
     set::add_statistics(table);          \
+    set::add_rotations(table);           \
     return table;                        \
   }
 

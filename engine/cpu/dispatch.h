@@ -83,7 +83,7 @@ struct PoolingLoops {
 /// something.
 struct BlockStatistics {
   double sum, minimum, maximum, odd;
-  std::uint64_t zeros;
+  std::uint64_t zeros, subnormals;
 };
 /// Bins of equal width from twice `low` on. Halves, because the distance of two doubles may be more than a
 /// double holds.
@@ -108,6 +108,12 @@ template <class T>
 constexpr bool is_simple_power(T y) {
   return y == T(2) || y == T(1) || y == T(-1) || y == T(0.5) || (std::is_same_v<T, float> && y == T(3));
 }
+
+/// One rotation after another: rows k and k + 1 become c·row(k) + s·row(k + 1) and c·row(k + 1) − s·row(k),
+/// for k from 0 to `count` − 1, of rows that are `stride` apart and have `width` values.
+template <class T>
+using RotationLoop = void (*)(T* rows, std::int64_t stride, std::int64_t width, std::int64_t count,
+                              const T* c, const T* s);
 
 struct LoopTable {
   UnaryLoop unary[unary_count][dtype_count] = {};
@@ -137,6 +143,8 @@ struct LoopTable {
   ExpSumLoop exp_sum[dtype_count] = {};
   GemmLoops<float> gemm_float;
   GemmLoops<double> gemm_double;
+  RotationLoop<float> rotate_float = nullptr;
+  RotationLoop<double> rotate_double = nullptr;
   /// Words of the blocks `counter` … `counter + blocks − 1`, four each.
   void (*philox_words)(std::uint64_t key, std::uint64_t counter, std::int64_t blocks,
                        std::uint32_t* words) = nullptr;

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/cpu/subnormals.h"
 #include "engine/ops/interrupt.h"
 #include "engine/tensor/error.h"
 
@@ -28,7 +29,11 @@ constexpr auto spin_time = std::chrono::microseconds(40);
 
 constexpr std::int64_t blocks_worth_a_share = 4;
 
-thread_local bool inside_parallel = false;
+enum class Role : std::uint8_t { none, caller, worker };
+thread_local Role role = Role::none;  ///< of this thread in the job that it works on
+
+/// Ends a worker's block; what the job failed of is told by the thread that has it.
+struct JobEnded {};
 
 inline void relax() {
 #if defined(__x86_64__)
@@ -73,21 +78,27 @@ class Pool {
     body_ = &body;
     count_ = count;
     grain_ = grain;
+    mode_ = detail::subnormal_mode();
     share_out((count + grain - 1) / grain);
     error_ = nullptr;
+    failed_.store(false, std::memory_order_relaxed);
     gate_.store(0, std::memory_order_release);  // open, nobody inside
     epoch_.fetch_add(1, std::memory_order_release);
     epoch_.notify_all();
     work(0);
     gate_.fetch_or(closed_bit, std::memory_order_acq_rel);
     for (int turns = 0; gate_.load(std::memory_order_acquire) & inside_mask; ++turns)
-      if (turns < 10000)
+      if (turns < 10000) {
         relax();
-      else
+      } else {
         std::this_thread::yield();
+        if (turns % 64 == 0) wait_for_workers();
+      }
     if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
     return true;
   }
+
+  bool failed() const { return failed_.load(std::memory_order_relaxed); }
 
  private:
   struct alignas(64) Share {
@@ -104,20 +115,36 @@ class Pool {
     }
   }
 
+  /// The caller's share is done, a worker's block is not: it may be a long one.
+  void wait_for_workers() {
+    if (failed()) return;
+    try {
+      check_interrupt();
+    } catch (...) {
+      fail_with(std::current_exception());
+    }
+  }
+
+  void fail_with(std::exception_ptr error) {
+    for (int i = 0; i < used_; ++i) {
+      Share& share = shares_[static_cast<std::size_t>(i)];
+      share.next.store(share.end, std::memory_order_relaxed);
+    }
+    std::lock_guard lock(error_mutex_);
+    if (!error_) error_ = std::move(error);
+    failed_.store(true, std::memory_order_relaxed);
+  }
+
   void work(int participant) {
-    inside_parallel = true;
+    role = participant == 0 ? Role::caller : Role::worker;
     try {
       for (int i = 0; i < used_; ++i)
         work_on(shares_[static_cast<std::size_t>((participant + i) % used_)], participant);
+    } catch (const JobEnded&) {
     } catch (...) {
-      for (int i = 0; i < used_; ++i) {
-        Share& share = shares_[static_cast<std::size_t>(i)];
-        share.next.store(share.end, std::memory_order_relaxed);
-      }
-      std::lock_guard lock(error_mutex_);
-      if (!error_) error_ = std::current_exception();
+      fail_with(std::current_exception());
     }
-    inside_parallel = false;
+    role = Role::none;
   }
 
   void work_on(Share& share, int participant) {
@@ -147,7 +174,10 @@ class Pool {
       seen = epoch_.load(std::memory_order_acquire);
       if (stop_.load(std::memory_order_acquire)) return;
       if (!enter()) continue;
-      work(participant);
+      {
+        const SubnormalScope as_the_caller(mode_);
+        work(participant);
+      }
       gate_.fetch_sub(1, std::memory_order_acq_rel);
     }
   }
@@ -179,8 +209,10 @@ class Pool {
   const Body* body_ = nullptr;
   std::int64_t count_ = 0;
   std::int64_t grain_ = 1;
+  std::uint32_t mode_ = 0;  ///< the caller's way with subnormal numbers
   std::mutex error_mutex_;
   std::exception_ptr error_;
+  std::atomic<bool> failed_{false};
 };
 
 }  // namespace
@@ -194,13 +226,20 @@ void set_thread_count(int count) {
   Pool::instance().set_threads(count);
 }
 
+void check_stop() {
+  if (role != Role::worker) return check_interrupt();
+  if (Pool::instance().failed()) throw JobEnded();
+}
+
 void parallel_for(std::int64_t count, std::int64_t grain, const Body& body) {
   if (count <= 0) return;
   grain = std::max<std::int64_t>(1, grain);
   if (count <= grain) return body(0, count);
-  const bool nested = inside_parallel;
-  if (nested) {
-    for (std::int64_t begin = 0; begin < count; begin += grain) body(begin, std::min(count, begin + grain));
+  if (role != Role::none) {  // a block of another loop
+    for (std::int64_t begin = 0; begin < count; begin += grain) {
+      body(begin, std::min(count, begin + grain));
+      check_stop();
+    }
     return;
   }
   HostUnlock unlock;

@@ -189,6 +189,7 @@ protocol::Statistics describe_summary(std::uint64_t tensor, const Summary& summa
   statistics.count = summary.count;
   statistics.finite = summary.finite;
   statistics.zeros = summary.zeros;
+  statistics.subnormals = summary.subnormals;
   statistics.nan = summary.nan;
   statistics.positive_infinity = summary.positive_infinity;
   statistics.negative_infinity = summary.negative_infinity;

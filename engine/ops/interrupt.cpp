@@ -2,6 +2,7 @@
 
 #include <chrono>
 
+#include "engine/cpu/subnormals.h"
 #include "engine/tensor/error.h"
 
 namespace tapedeck {
@@ -25,6 +26,7 @@ void check_interrupt() {
   const Clock::time_point now = Clock::now();
   if (now - last_asked < std::chrono::milliseconds(20)) return;
   last_asked = now;
+  const cpu::SubnormalScope of_the_host(cpu::detail::exact_mode);  // it may run the user's signal handler
   if (hooks.interrupted()) throw Interrupted();
 }
 

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "engine/cpu/subnormals.h"
 #include "engine/ops/narrow_values.h"
 #include "engine/ops/observed.h"
 #include "engine/ops/observer.h"
@@ -97,6 +98,7 @@ auto naming_the_op(const OpDef& op, Function&& function) {
 }
 
 Tensors compute(const OpContext& context) {
+  const cpu::SubnormalScope subnormals;
   return naming_the_op(context.op, [&] {
     if (any_narrow(context) && !context.op.takes_narrow) [[unlikely]]
       return compute_widened(context);

@@ -127,6 +127,7 @@ struct Tile {
 struct Statistics {
   std::uint64_t tensor = 0;
   std::uint64_t count = 0, finite = 0, zeros = 0, nan = 0, positive_infinity = 0, negative_infinity = 0;
+  std::uint64_t subnormals = 0;  ///< arithmetic on them is slow
   double minimum = 0, maximum = 0, mean = 0,
          deviation = 0;                  ///< of the finite values; NaN where there are none
   std::vector<std::uint64_t> histogram;  ///< equal bins from minimum to maximum
@@ -135,7 +136,7 @@ struct Statistics {
   static constexpr auto fields() {
     return std::tuple(field("tensor", &Statistics::tensor), field("count", &Statistics::count),
                       field("finite", &Statistics::finite), field("zeros", &Statistics::zeros),
-                      field("nan", &Statistics::nan),
+                      field("subnormals", &Statistics::subnormals), field("nan", &Statistics::nan),
                       field("positive_infinity", &Statistics::positive_infinity),
                       field("negative_infinity", &Statistics::negative_infinity),
                       field("minimum", &Statistics::minimum), field("maximum", &Statistics::maximum),

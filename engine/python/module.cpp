@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "engine/cpu/parallel.h"
+#include "engine/cpu/subnormals.h"
 #include "engine/ops/random_state.h"
 #include "engine/ops/run_op.h"
 #include "engine/python/arguments.h"
@@ -99,6 +100,9 @@ void bind_settings(py::module_& module) {
   module.def("gpu_count", &gpu_count, "How many GPUs this build can use on this machine.");
   module.def("check_device", &checked_device, py::arg("name"),
              "The device's name as the engine writes it. NotFoundError where it is not there.");
+  module.def("flush_denormal", &cpu::flush_denormal, "Whether ops take subnormal numbers for 0.");
+  module.def("set_flush_denormal", &cpu::set_flush_denormal, py::arg("flush"),
+             "Whether ops take subnormal numbers for 0; False where this processor cannot.");
   module.def("thread_count", &cpu::thread_count, "Threads that kernels may use.");
   module.def("set_thread_count", &cpu::set_thread_count, py::arg("count"),
              "InvalidArgumentError for less than 1.");

@@ -5,6 +5,7 @@
 #include <functional>
 #include <limits>
 #include <mutex>
+#include <type_traits>
 
 #include "engine/cpu/dispatch.h"
 #include "engine/cpu/parallel.h"
@@ -18,7 +19,7 @@ constexpr double none = std::numeric_limits<double>::quiet_NaN();
 
 /// Counts, range and moments of one block; `spread` is the sum of squared distances from the mean.
 struct Part {
-  std::uint64_t finite = 0, zeros = 0, nan = 0, positive_infinity = 0, negative_infinity = 0;
+  std::uint64_t finite = 0, zeros = 0, subnormals = 0, nan = 0, positive_infinity = 0, negative_infinity = 0;
   double minimum = std::numeric_limits<double>::infinity();
   double maximum = -std::numeric_limits<double>::infinity();
   double mean = 0, spread = 0;
@@ -36,6 +37,8 @@ Part examine_any(const T* values, std::int64_t count) {
     }
     ++part.finite;
     part.zeros += value == 0;
+    if constexpr (std::is_floating_point_v<T>)
+      part.subnormals += value != 0 && std::abs(value) < static_cast<double>(std::numeric_limits<T>::min());
     part.minimum = std::min(part.minimum, value);
     part.maximum = std::max(part.maximum, value);
   }
@@ -61,6 +64,7 @@ Part examine(const T* values, std::int64_t count) {
   Part part;
   part.finite = static_cast<std::uint64_t>(count);
   part.zeros = block.zeros;
+  part.subnormals = block.subnormals;
   part.minimum = block.minimum;
   part.maximum = block.maximum;
   part.mean = block.sum / static_cast<double>(count);
@@ -78,6 +82,7 @@ void combine(Part& total, const Part& part) {
   }
   total.finite += part.finite;
   total.zeros += part.zeros;
+  total.subnormals += part.subnormals;
   total.nan += part.nan;
   total.positive_infinity += part.positive_infinity;
   total.negative_infinity += part.negative_infinity;
@@ -144,6 +149,7 @@ void summarize_values(const T* values, std::int64_t count, Summary& summary, std
   for (const Part& part : parts) combine(total, part);
   summary.finite = total.finite;
   summary.zeros = total.zeros;
+  summary.subnormals = total.subnormals;
   summary.nan = total.nan;
   summary.positive_infinity = total.positive_infinity;
   summary.negative_infinity = total.negative_infinity;

@@ -11,6 +11,7 @@ namespace tapedeck {
 
 struct Summary {
   std::uint64_t count = 0, finite = 0, zeros = 0, nan = 0, positive_infinity = 0, negative_infinity = 0;
+  std::uint64_t subnormals = 0;              ///< of the dtype in which ops compute: what is slow
   double minimum, maximum, mean, deviation;  ///< of the finite values (population); NaN where there are none
   std::vector<std::uint64_t> histogram;      ///< finite values in equal bins from minimum to maximum
   Summary();

@@ -230,6 +230,26 @@ class TestValues : public QObject {
     QCOMPARE(all_same.histogram, (std::vector<std::uint64_t>{2, 0, 0}));
   }
 
+  void statistics_count_subnormal_numbers_of_the_dtype() {
+    const std::vector<double> values = {1e-310, -1e-310, 1e-40, -1e-40, 0.0, -0.0, 1e-300, 1, -2, 3, 1e-39};
+    const auto count = static_cast<std::int64_t>(values.size());
+    const Tensor doubles = Tensor::from_values<double>(values, {count});
+    const std::vector<float> narrow(values.begin(), values.end());
+    const Tensor floats = Tensor::from_values<float>(narrow, {count});
+    for (const cpu::InstructionSet set : {cpu::InstructionSet::baseline, cpu::best_instruction_set()}) {
+      cpu::use_instruction_set(set);
+      QCOMPARE(summarize(doubles, 4, true).subnormals, 2u);
+      QCOMPARE(summarize(floats, 4, true).subnormals, 3u);  // 1e-310 and 1e-300 are 0 there
+      QCOMPARE(summarize(floats, 4, true).zeros, 5u);
+    }
+    std::vector<double> with_nan = values;
+    with_nan.push_back(std::nan(""));
+    QCOMPARE(summarize(vector_of(with_nan), 4, true).subnormals, 2u);
+    QCOMPARE(summarize(Tensor::from_values<std::int32_t>(std::vector<std::int32_t>{0, 1, -1}, {3}), 4, true)
+                 .subnormals,
+             0u);
+  }
+
   void statistics_of_many_blocks_are_those_of_the_whole() {
     const std::int64_t count = 1'000'001;
     const Summary threaded = summarize(ramp(count), 10, true);

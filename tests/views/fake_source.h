@@ -170,6 +170,7 @@ class FakeSource : public inspector::Source {
       result.negative_infinity += value == -std::numeric_limits<double>::infinity();
       if (!std::isfinite(value)) continue;
       result.zeros += value == 0;
+      result.subnormals += value != 0 && std::abs(value) < std::numeric_limits<float>::min();
       ++result.finite;
       values.push_back(value);
       result.minimum = std::min(result.minimum, value);

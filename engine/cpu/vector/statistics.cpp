@@ -2,6 +2,7 @@
 // instruction set gives the same bits.
 #include <cstring>
 #include <limits>
+#include <type_traits>
 
 #include "engine/cpu/dispatch.h"
 #include "engine/cpu/vector/math.h"
@@ -40,18 +41,27 @@ TAPEDECK_INLINE void for_values(const T* values, std::int64_t count, const Block
   for (; i < count; ++i) single(static_cast<double>(values[i]));
 }
 
+/// Whole numbers have no subnormal ones: nothing is nearer to 0 than 1.
+template <class T>
+constexpr double smallest_normal() {
+  if constexpr (std::is_floating_point_v<T>) return static_cast<double>(std::numeric_limits<T>::min());
+  return 1.0;
+}
+
 template <class T>
 BlockStatistics examine(const void* from, std::int64_t count) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   Doubles sums = {}, odds = {}, low = Doubles{} + infinity, high = Doubles{} - infinity;
-  Masks zeros = {};
-  BlockStatistics all{0, infinity, -infinity, 0, 0};
+  constexpr double limit = smallest_normal<T>();
+  Masks zeros = {}, tiny = {};
+  BlockStatistics all{0, infinity, -infinity, 0, 0, 0};
   for_values(
       static_cast<const T*>(from), count,
       [&](const Doubles& values) {
         sums += values;
         odds += values - values;  // 0, or NaN
         zeros -= values == 0.;
+        tiny -= (values < limit) & (values > -limit);
         low = values < low ? values : low;
         high = values > high ? values : high;
       },
@@ -59,6 +69,7 @@ BlockStatistics examine(const void* from, std::int64_t count) {
         all.sum += value;
         all.odd += value - value;
         all.zeros += value == 0;
+        all.subnormals += value < limit && value > -limit && value != 0;
         all.minimum = value < all.minimum ? value : all.minimum;
         all.maximum = value > all.maximum ? value : all.maximum;
       });
@@ -66,6 +77,7 @@ BlockStatistics examine(const void* from, std::int64_t count) {
     all.sum += sums[lane];
     all.odd += odds[lane];
     all.zeros += static_cast<std::uint64_t>(zeros[lane]);
+    all.subnormals += static_cast<std::uint64_t>(tiny[lane] - zeros[lane]);
     all.minimum = low[lane] < all.minimum ? low[lane] : all.minimum;
     all.maximum = high[lane] > all.maximum ? high[lane] : all.maximum;
   }

@@ -22,6 +22,7 @@ from tapedeck import (  # noqa: F401  (order matters: dtypes tells the engine it
     tfe,
     train,
 )
+from tapedeck.config import get_flush_denormal, set_flush_denormal
 from tapedeck.context import (control_dependencies, device, enable_eager_execution, executing_eagerly, group, init_scope,
                               name_scope, no_op, timestamp)
 from tapedeck.creation import constant, convert_to_tensor, is_tensor

@@ -35,6 +35,14 @@ QString figure(const protocol::Statistics* statistics, double protocol::Statisti
   return notationOf(*statistics, panel_digits).text(statistics->*member);
 }
 
+/// "83 %", or how many where the share is next to nothing.
+QString subnormalShare(const protocol::Statistics& statistics) {
+  const double percent =
+      100.0 * static_cast<double>(statistics.subnormals) / static_cast<double>(statistics.count);
+  if (percent < 0.1) return countText(statistics.subnormals);
+  return QStringLiteral("%1 %").arg(percent, 0, 'f', percent < 1 ? 1 : 0);
+}
+
 }  // namespace
 
 QList<std::pair<QString, QString>> statisticsTexts(const TensorModel& model) {
@@ -53,6 +61,13 @@ QList<std::pair<QString, QString>> statisticsTexts(const TensorModel& model) {
           {QStringLiteral("−Inf"), s ? share(s->negative_infinity, s->count) : none}};
 }
 
+QString subnormalNote(const protocol::Statistics& statistics) {
+  if (statistics.subnormals == 0 || statistics.count == 0) return {};
+  return StatisticsPanel::tr(
+             "%1 subnormal numbers: arithmetic on them is slow; tf.set_flush_denormal(True) flushes them")
+      .arg(subnormalShare(statistics));
+}
+
 QString statisticsLine(const TensorModel& model) {
   const protocol::Statistics* s = model.statistics();
   if (!s || s->count == 0) return {};
@@ -60,6 +75,7 @@ QString statisticsLine(const TensorModel& model) {
   if (s->nan) parts << QStringLiteral("%1 NaN").arg(countText(s->nan));
   if (const std::uint64_t infinite = s->positive_infinity + s->negative_infinity)
     parts << QStringLiteral("%1 Inf").arg(countText(infinite));
+  if (s->subnormals) parts << StatisticsPanel::tr("%1 subnormal, slow").arg(subnormalShare(*s));
   if (s->finite) {
     const Notation notation = notationOf(*s, line_digits);
     parts << QStringLiteral("%1 … %2").arg(notation.text(s->minimum), notation.text(s->maximum))
@@ -137,6 +153,10 @@ QString StatisticsPanel::text(const QString& name) const {
   return label ? label->text() : QString();
 }
 
+QString StatisticsPanel::note() const {
+  return note_->text();
+}
+
 void StatisticsPanel::update() {
   const Theme theme = Theme::fromPalette(palette());
   const protocol::Statistics* statistics = model_->statistics();
@@ -155,8 +175,12 @@ void StatisticsPanel::update() {
     label->setPalette(colors);
   }
   const bool kept = statistics && statistics->source == "kept statistics";
-  note_->setText(kept ? tr("Kept figures: the values themselves are gone.") : QString());
-  note_->setVisible(kept);
+  QStringList notes;
+  if (kept) notes << tr("Kept figures: the values themselves are gone.");
+  if (statistics)
+    if (const QString note = subnormalNote(*statistics); !note.isEmpty()) notes << note;
+  note_->setText(notes.join(QLatin1Char('\n')));
+  note_->setVisible(!notes.isEmpty());
   bars_->QWidget::update();
 }
 

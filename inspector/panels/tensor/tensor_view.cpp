@@ -164,6 +164,7 @@ struct TensorView::Private {
   void updateLine() {
     if (message->isActive()) return;
     line->setText(statisticsLine(*model));
+    line->setToolTip(model->statistics() ? subnormalNote(*model->statistics()) : QString());
     line->setVisible(!statistics->isVisibleTo(view) && !line->text().isEmpty());
   }
 

@@ -15,6 +15,26 @@ def get_num_threads():
     return _engine.thread_count()
 
 
+def set_flush_denormal(mode):
+    """Whether ops take subnormal numbers for 0 and give 0 instead of them, on all of the engine's threads.
+
+    Subnormal numbers are those below 2⁻¹²⁶ in float32 and 2⁻¹⁰²² in float64; processors compute with them some forty
+    times slower than with others, and vanishing gradients are full of them. NumPy and Python's own numbers in this process
+    stay as they are. Also tf.set_flush_denormal, PyTorch's name.
+
+    mode: True or False, which it is at the start unless the environment's TAPEDECK_FLUSH_DENORMAL is 1.
+    Returns: True; False, and nothing changes, where this processor cannot. Errors: TypeError for what is no bool.
+    """
+    if not isinstance(mode, bool):
+        raise TypeError(f"set_flush_denormal: mode is {mode!r}; it needs True or False")
+    return _engine.set_flush_denormal(mode)
+
+
+def get_flush_denormal():
+    """Whether ops take subnormal numbers for 0."""
+    return _engine.flush_denormal()
+
+
 PhysicalDevice = collections.namedtuple("PhysicalDevice", ["name", "device_type"])
 LogicalDevice = collections.namedtuple("LogicalDevice", ["name", "device_type"])
 
