@@ -90,8 +90,10 @@ void for_pieces(const ConvolutionSize& size, std::int64_t begin, std::int64_t en
   const std::int64_t step = rows_at_once(size);
   for (std::int64_t image = begin; image < end; ++image)
     for (std::int64_t group = 0; group < size.groups; ++group)
-      for (std::int64_t row = 0; row < size.output[0]; row += step)
+      for (std::int64_t row = 0; row < size.output[0]; row += step) {
+        check_stop();
         f(image, group, row, std::min(size.output[0], row + step));
+      }
 }
 
 struct Steps {

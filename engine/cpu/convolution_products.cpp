@@ -111,6 +111,7 @@ void filter_gradient_by_taps(const ConvolutionSize& size, const float* input, co
       sum += tap * size.position_stride + channel * size.in_stride;
       const std::int64_t stop = std::min(pixels, (part + 1) * run);
       for (std::int64_t first = part * run; first < stop; first += pixels_at_once) {
+        check_stop();
         const std::int64_t last = std::min(stop, first + pixels_at_once);
         const float* under = input + first * size.channels_in + channel;
         if (!pointwise) {

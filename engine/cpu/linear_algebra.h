@@ -1,5 +1,6 @@
-// Decompositions and inverses of one matrix, by Eigen. Matrices are contiguous, row-major; T is float or
-// double. A matrix that holds NaN or ∞ gives NaN, unless something else is said.
+// Decompositions and inverses of one matrix, in blocks, between which a user's interrupt takes effect: each
+// may throw what check_stop() throws, and then leaves its results undefined. Matrices are contiguous,
+// row-major; T is float or double. A matrix that holds NaN or ∞ gives NaN, unless something else is said.
 #pragma once
 
 #include <cstdint>
@@ -32,6 +33,14 @@ T determinant(std::int64_t n, const T* a);
 /// det a = sign·e^log; 0 and −∞ for a singular matrix.
 template <class T>
 void log_determinant(std::int64_t n, const T* a, T* sign, T* log);
+
+/// The cofactors of a, which is det(a)·a⁻ᵀ where a has an inverse, and exists everywhere: of a matrix of rank
+/// n − 1 it has rank 1, of lower rank it is 0. As exact beside a singular matrix as elsewhere.
+template <class T>
+void cofactor(std::int64_t n, const T* a, T* out);
+/// The derivative of the cofactors at a in a direction, an n × n matrix, everywhere alike.
+template <class T>
+void cofactor_derivative(std::int64_t n, const T* a, const T* direction, T* out);
 
 /// a = P·l·u by partial pivoting: `packed` has u and, below its diagonal, l, whose own diagonal is 1; row i
 /// of l·u is row order[i] of a. A pivot of 0 is a flaw.

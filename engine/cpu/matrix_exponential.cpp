@@ -6,6 +6,9 @@
 #include <optional>
 #include <vector>
 
+#include "engine/cpu/linear_algebra.h"
+#include "engine/cpu/watched_matrix.h"
+
 namespace tapedeck::cpu {
 namespace {
 
@@ -47,16 +50,16 @@ std::optional<std::vector<Eigen::Index>> triangular_order(const Real& a) {
 /// A, and what of its powers has been asked for.
 class Powers {
  public:
-  explicit Powers(const Real& a) : a_(a), second_(a * a) {}
+  explicit Powers(const Real& a) : a_(a), second_(product(a, a)) {}
 
   const Real& first() const { return a_; }
   const Real& second() const { return second_; }
   const Real& fourth() {
-    if (!fourth_) fourth_ = second_ * second_;
+    if (!fourth_) fourth_ = product(second_, second_);
     return *fourth_;
   }
   const Real& sixth() {
-    if (!sixth_) sixth_ = fourth() * second_;
+    if (!sixth_) sixth_ = product(fourth(), second_);
     return *sixth_;
   }
   /// To the powers of 2⁻ʰA.
@@ -84,7 +87,11 @@ constexpr std::array<double, m + 1> coefficients() {
 
 /// (V − U)⁻¹(V + U).
 Real quotient(const Real& even, const Real& odd) {
-  return (even - odd).partialPivLu().solve(even + odd);
+  const std::int64_t n = even.rows();
+  const RowMajor<double> left = even - odd, right = even + odd;
+  RowMajor<double> x = RowMajor<double>::Zero(n, n);
+  solve(n, n, false, left.data(), right.data(), x.data());
+  return x;
 }
 
 /// Padé's approximant [m/m] for m up to 9.
@@ -103,11 +110,11 @@ Real approximant(Powers& powers) {
     even += b[6] * powers.sixth();
   }
   if constexpr (m >= 9) {
-    const Real eighth = powers.sixth() * powers.second();
+    const Real eighth = product(powers.sixth(), powers.second());
     odd += b[9] * eighth;
     even += b[8] * eighth;
   }
-  return quotient(even, powers.first() * odd);
+  return quotient(even, product(powers.first(), odd));
 }
 
 Real approximant_13(Powers& powers) {
@@ -115,10 +122,10 @@ Real approximant_13(Powers& powers) {
   const Real unit = Real::Identity(powers.first().rows(), powers.first().rows());
   const Real &a2 = powers.second(), &a4 = powers.fourth(), &a6 = powers.sixth();
   const Real odd =
-      a6 * (b[13] * a6 + b[11] * a4 + b[9] * a2) + b[7] * a6 + b[5] * a4 + b[3] * a2 + b[1] * unit;
+      product(a6, b[13] * a6 + b[11] * a4 + b[9] * a2) + b[7] * a6 + b[5] * a4 + b[3] * a2 + b[1] * unit;
   const Real even =
-      a6 * (b[12] * a6 + b[10] * a4 + b[8] * a2) + b[6] * a6 + b[4] * a4 + b[2] * a2 + b[0] * unit;
-  return quotient(even, powers.first() * odd);
+      product(a6, b[12] * a6 + b[10] * a4 + b[8] * a2) + b[6] * a6 + b[4] * a4 + b[2] * a2 + b[0] * unit;
+  return quotient(even, product(powers.first(), odd));
 }
 
 /// ℓₘ(A) of (5.1): how often A must still be halved so that the first term of the backward error is below the
@@ -128,6 +135,7 @@ int further_halvings(const Real& a, int m) {
   Eigen::VectorXd sums = Eigen::VectorXd::Ones(a.rows());
   double logarithm = 0.0;
   for (int k = 0; k < 2 * m + 1; ++k) {
+    check_stop();
     sums = sizes * sums;
     const double largest = sums.maxCoeff();
     if (largest == 0.0) return 0;
@@ -162,8 +170,10 @@ void set_diagonals(Real& x, const Real& t, int halvings) {
 /// X·X without a product with what stands below the diagonal: 0·∞ would be NaN.
 Real triangular_square(const Real& x) {
   Real result = Real::Zero(x.rows(), x.cols());
-  for (Eigen::Index j = 0; j < x.cols(); ++j)
+  for (Eigen::Index j = 0; j < x.cols(); ++j) {
+    check_stop();
     for (Eigen::Index k = 0; k <= j; ++k) result.col(j).head(k + 1) += x(k, j) * x.col(k).head(k + 1);
+  }
   return result;
 }
 
@@ -176,8 +186,8 @@ int halvings_of(Powers& powers) {
   const double d4 = std::pow(fourth, 0.25), d6 = std::pow(sixth, 1.0 / 6);
   double size = std::max(d4, d6);
   if (size > most) {
-    const double d8 = std::pow(norm(powers.fourth() * powers.fourth()), 0.125);
-    const double d10 = std::pow(norm(powers.fourth() * powers.sixth()), 0.1);
+    const double d8 = std::pow(norm(product(powers.fourth(), powers.fourth())), 0.125);
+    const double d10 = std::pow(norm(product(powers.fourth(), powers.sixth())), 0.1);
     size = std::min(std::max(d6, d8), std::max(d8, d10));
   }
   const int halvings = size > most ? static_cast<int>(std::ceil(std::log2(size / most))) : 0;
@@ -216,7 +226,7 @@ Real exponential_in_order(const Real& a, bool is_triangular) {
   Real result = approximant_13(powers);
   if (is_triangular) set_diagonals(result, a, halvings);
   while (halvings-- > 0) {
-    result = is_triangular ? triangular_square(result) : Real(result * result);
+    result = is_triangular ? triangular_square(result) : product(result, result);
     if (is_triangular) set_diagonals(result, a, halvings);
   }
   return result;

@@ -8,6 +8,7 @@
 #include "engine/cpu/linear_algebra.h"
 #include "engine/cpu/matrix_exponential.h"
 #include "engine/cpu/triangular_logarithm.h"
+#include "engine/cpu/watched_matrix.h"
 
 namespace tapedeck::cpu {
 namespace {
@@ -18,9 +19,9 @@ using Real = Matrix<double>;
 /// `epsilon`: the rounding of what was given, within which a negative eigenvalue is 0.
 std::optional<Real> root_of(const Real& a, double epsilon) {
   // By the real Schur form: Higham 1987, Linear Algebra and its Applications 88/89.
-  const Eigen::RealSchur<Real> schur(a);
-  if (schur.info() != Eigen::Success) return std::nullopt;
-  Real triangle = schur.matrixT();
+  RealSchurForm schur;
+  if (!real_schur(a, true, schur)) return std::nullopt;
+  WatchedMatrix<double> triangle = schur.t;
   const std::int64_t n = a.rows();
   const double rounding = static_cast<double>(n) * epsilon * triangle.cwiseAbs().maxCoeff();
   for (std::int64_t i = 0; i < n; ++i) {
@@ -31,17 +32,14 @@ std::optional<Real> root_of(const Real& a, double epsilon) {
       triangle(i, i) = 0;
     }
   }
-  Real root = Real::Zero(n, n);
+  WatchedMatrix<double> root = Real(Real::Zero(n, n));
   Eigen::matrix_sqrt_quasi_triangular(triangle, root);
-  return schur.matrixU() * root * schur.matrixU().transpose();
+  return product(product(schur.u, root), schur.u.transpose());
 }
 
-bool has_real_logarithm(const Real& a) {
-  const Eigen::RealSchur<Real> schur(a, false);
-  if (schur.info() != Eigen::Success) return false;
-  const Real& triangle = schur.matrixT();
-  for (std::int64_t i = 0; i < a.rows(); ++i)
-    if (i + 1 < a.rows() && triangle(i + 1, i) != 0)
+bool has_real_logarithm(const Real& triangle) {
+  for (std::int64_t i = 0; i < triangle.rows(); ++i)
+    if (i + 1 < triangle.rows() && triangle(i + 1, i) != 0)
       ++i;  // a pair of complex eigenvalues, which has one
     else if (!(triangle(i, i) > 0))
       return false;
@@ -62,17 +60,13 @@ std::optional<Real> logarithm_of(const Real& a) {
   std::frexp(a.cwiseAbs().maxCoeff(), &exponent);
   if (std::abs(exponent) <= 64) exponent = 0;
   const Real scaled = a.unaryExpr([=](double value) { return std::ldexp(value, -exponent); });
-  if (!has_real_logarithm(scaled)) return std::nullopt;
-  // Eigen 3.4's complex Schur form reads a column before the first one where the first two rows take ten
-  // steps (ComplexSchur::computeShift), as tiny numbers can: a row and a column of its own stand there.
-  Real bordered = Real::Identity(n + 1, n + 1);
-  bordered.bottomRightCorner(n, n) = scaled;
-  const Eigen::ComplexSchur<Real> schur(bordered);
-  if (schur.info() != Eigen::Success) return std::nullopt;
-  const std::optional<ComplexMatrix> triangle = logarithm_of_triangle(schur.matrixT());
+  RealSchurForm real;
+  if (!real_schur(scaled, true, real) || !has_real_logarithm(real.t)) return std::nullopt;
+  const ComplexSchurForm schur = complex_schur(real);
+  const std::optional<ComplexMatrix> triangle = logarithm_of_triangle(schur.t);
   if (!triangle) return std::nullopt;
-  const Real result = (schur.matrixU() * *triangle * schur.matrixU().adjoint()).real();
-  return result.bottomRightCorner(n, n) + exponent * std::numbers::ln2 * Real::Identity(n, n);
+  const Real result = product(product(schur.u, *triangle), schur.u.adjoint()).real();
+  return result + exponent * std::numbers::ln2 * Real::Identity(n, n);
 }
 
 /// NaN where a value is not finite; false where f has no value, or none that T can hold.

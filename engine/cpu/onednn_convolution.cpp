@@ -276,9 +276,10 @@ bool are_alike(const ConvolutionSize& a, const ConvolutionSize& b) {
          a.before[0] == b.before[0];
 }
 
-/// Calls `run(number, piece, its plan)` for pieces of one convolution.
+/// Calls `run(number, piece, its plan)` for pieces of one convolution, `in_task` of them one after another.
 template <class P, class Run>
-void for_pieces(const ConvolutionSize& size, const Pieces& pieces, const float* filter, Run&& run) {
+void for_pieces(const ConvolutionSize& size, const Pieces& pieces, std::int64_t in_task, const float* filter,
+                Run&& run) {
   guarded(size, [&] {
     const OneOpenMpThread one_thread;  // the primitive's plan is made for one
     std::vector<std::unique_ptr<const P>> plans;
@@ -293,9 +294,12 @@ void for_pieces(const ConvolutionSize& size, const Pieces& pieces, const float* 
       }
       plan_of.push_back(plan);
     }
-    for_blocks(std::ssize(pieces), 1, [&](std::int64_t begin, std::int64_t end) {
+    const std::int64_t tasks = (std::ssize(pieces) + in_task - 1) / in_task;
+    for_blocks(tasks, 1, [&](std::int64_t begin, std::int64_t end) {
       const OneOpenMpThread one_here_too;
-      for (std::int64_t k = begin; k < end; ++k) {
+      for (std::int64_t k = begin * in_task; k < std::min<std::int64_t>(std::ssize(pieces), end * in_task);
+           ++k) {
+        check_stop();  // oneDNN itself cannot be interrupted
         const auto number = static_cast<std::size_t>(k);
         run(k, pieces[number], *plans[plan_of[number]]);
       }
@@ -303,26 +307,39 @@ void for_pieces(const ConvolutionSize& size, const Pieces& pieces, const float* 
   });
 }
 
-constexpr std::int64_t most_pieces = 16;
+constexpr std::int64_t enough_pieces = 16;
+
+/// How many pieces the user's interrupt asks for: none takes longer than some 0.1 s.
+std::int64_t most_pieces(const ConvolutionSize& size, std::int64_t wanted) {
+  constexpr double most_multiplications = 4e9;  // of a piece
+  const double all = image_multiplications(size) * static_cast<double>(size.batch);
+  return std::max(wanted, static_cast<std::int64_t>(all / most_multiplications) + 1);
+}
+/// Images in a piece, of as many as are worth a thread at least.
+std::int64_t images_of_piece(const ConvolutionSize& size, std::int64_t block) {
+  const std::int64_t pieces = most_pieces(size, 1);
+  return std::clamp<std::int64_t>((size.batch + pieces - 1) / pieces, 1, std::min(size.batch, block));
+}
 
 }  // namespace
 
 void onednn_convolution(const ConvolutionSize& size, const float* input, const float* filter, float* out) {
-  const std::int64_t block = std::min(size.batch, convolution_block(size));
-  const Pieces pieces = pieces_of(size, block, size.output[0], most_pieces, output_rows);
-  for_pieces<ForwardPlan>(size, pieces, filter, [&](std::int64_t, const Piece& piece, const ForwardPlan& p) {
-    execute(p.primitive, p.plan.scratchpad_desc(),
-            {{DNNL_ARG_SRC, memory_of(p.operands.source, input + piece.input)},
-             {DNNL_ARG_WEIGHTS, *p.filter},
-             {DNNL_ARG_DST, memory_of(p.operands.target, out + piece.output)}});
-  });
+  const std::int64_t block = images_of_piece(size, convolution_block(size));
+  const Pieces pieces = pieces_of(size, block, size.output[0], most_pieces(size, enough_pieces), output_rows);
+  for_pieces<ForwardPlan>(size, pieces, 1, filter,
+                          [&](std::int64_t, const Piece& piece, const ForwardPlan& p) {
+                            execute(p.primitive, p.plan.scratchpad_desc(),
+                                    {{DNNL_ARG_SRC, memory_of(p.operands.source, input + piece.input)},
+                                     {DNNL_ARG_WEIGHTS, *p.filter},
+                                     {DNNL_ARG_DST, memory_of(p.operands.target, out + piece.output)}});
+                          });
 }
 
 void onednn_input_gradient(const ConvolutionSize& size, const float* filter, const float* gradient,
                            float* out) {
-  const std::int64_t block = std::min(size.batch, convolution_block(size));
-  const Pieces pieces = pieces_of(size, block, size.input[0], most_pieces, input_rows);
-  for_pieces<DataPlan>(size, pieces, filter, [&](std::int64_t, const Piece& piece, const DataPlan& p) {
+  const std::int64_t block = images_of_piece(size, convolution_block(size));
+  const Pieces pieces = pieces_of(size, block, size.input[0], most_pieces(size, enough_pieces), input_rows);
+  for_pieces<DataPlan>(size, pieces, 1, filter, [&](std::int64_t, const Piece& piece, const DataPlan& p) {
     execute(p.primitive, p.plan.scratchpad_desc(),
             {{DNNL_ARG_DIFF_DST, memory_of(p.operands.target, gradient + piece.output)},
              {DNNL_ARG_WEIGHTS, *p.filter},
@@ -336,22 +353,28 @@ void onednn_filter_gradient(const ConvolutionSize& size, const float* input, con
   const std::int64_t count = size.filter_count();
   const std::int64_t most_parts = std::clamp<std::int64_t>(
       static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(values_of_parts / count))), 2,
-      most_pieces);
+      enough_pieces);
   const std::int64_t block =
-      std::min(size.batch, std::max(convolution_block(size), (size.batch + most_parts - 1) / most_parts));
-  const Pieces pieces = pieces_of(size, block, size.output[0], most_parts, output_rows);
-  const std::int64_t others = std::ssize(pieces) - 1;
+      images_of_piece(size, std::max(convolution_block(size), (size.batch + most_parts - 1) / most_parts));
+  const Pieces pieces = pieces_of(size, block, size.output[0], most_pieces(size, most_parts), output_rows);
+  const std::int64_t in_part = (std::ssize(pieces) + most_parts - 1) / most_parts;
+  const std::int64_t others = (std::ssize(pieces) + in_part - 1) / in_part - 1;
   const StoragePointer memory_of_others =
       StoragePointer::allocate(static_cast<std::size_t>(others * count) * sizeof(float));
   auto* parts = reinterpret_cast<float*>(memory_of_others->data());
   for_pieces<WeightsPlan>(
-      size, pieces, nullptr, [&](std::int64_t k, const Piece& piece, const WeightsPlan& p) {
+      size, pieces, in_part, nullptr, [&](std::int64_t k, const Piece& piece, const WeightsPlan& p) {
         const PooledMemory sum(p.plan.diff_weights_desc());
         execute(p.primitive, p.plan.scratchpad_desc(),
                 {{DNNL_ARG_DIFF_DST, memory_of(p.operands.target, gradient + piece.output)},
                  {DNNL_ARG_SRC, memory_of(p.operands.source, input + piece.input)},
                  {DNNL_ARG_DIFF_WEIGHTS, sum}});
-        reorder(sum, memory_of(p.operands.weights, k == 0 ? out : parts + (k - 1) * count));
+        float* part = k < in_part ? out : parts + (k / in_part - 1) * count;
+        if (k % in_part == 0) return reorder(sum, memory_of(p.operands.weights, part));
+        const StoragePointer more = StoragePointer::allocate(static_cast<std::size_t>(count) * sizeof(float));
+        auto* values = reinterpret_cast<float*>(more->data());
+        reorder(sum, memory_of(p.operands.weights, values));
+        for (std::int64_t i = 0; i < count; ++i) part[i] += values[i];
       });
   add_parts(out, parts, others, count);
 }

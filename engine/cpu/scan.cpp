@@ -7,10 +7,12 @@
 #include <type_traits>
 
 #include "engine/cpu/blocks.h"
+#include "engine/cpu/in_order.h"
 
 namespace tapedeck::cpu {
 namespace {
 
+constexpr std::int64_t steps_between_checks = 1 << 12;
 constexpr std::int64_t tile_width = 256;  ///< columns whose running values stay in the first cache
 
 template <bool product, class T, class Carried>
@@ -19,6 +21,7 @@ void scan_tile(const Scan& kind, const T* values, std::int64_t count, std::int64
   std::array<Carried, tile_width> running;
   running.fill(Carried(product ? 1 : 0));
   for (std::int64_t step = 0; step < count; ++step) {
+    if (step % steps_between_checks == 0) check_stop();
     const std::int64_t row = (kind.reverse ? count - 1 - step : step) * inner;
     for (std::int64_t j = 0; j < width; ++j) {
       Carried& value = running[static_cast<std::size_t>(j)];
@@ -39,6 +42,7 @@ void scan_rows(const Scan& kind, const T* values, std::int64_t count, std::int64
   running.fill(Carried(product ? 1 : 0));
   const auto scan = [&](auto number) {
     for (std::int64_t step = 0; step < count; ++step) {
+      if (step % steps_between_checks == 0) check_stop();
       const std::int64_t column = kind.reverse ? count - 1 - step : step;
       for (std::int64_t row = 0; row < number; ++row) {
         Carried& value = running[static_cast<std::size_t>(row)];
@@ -110,6 +114,7 @@ void scan_log_sum_typed(const Scan& kind, const T* values, std::int64_t outer, s
                  LogSum running;
                  double reached = running.value();
                  for (std::int64_t step = 0; step < count; ++step) {
+                   if (step % steps_between_checks == 0) check_stop();
                    const std::int64_t at = start + (kind.reverse ? count - 1 - step : step) * inner;
                    const double before = reached;
                    running.add(static_cast<double>(values[at]));
@@ -124,6 +129,7 @@ void scan_log_sum_typed(const Scan& kind, const T* values, std::int64_t outer, s
 
 void scan_log_sum_exp(Scan kind, DType dtype, const void* values, std::int64_t outer, std::int64_t count,
                       std::int64_t inner, void* out) {
+  const LongWork work(outer * count * inner);
   if (dtype == DType::float32)
     scan_log_sum_typed(kind, static_cast<const float*>(values), outer, count, inner,
                        static_cast<float*>(out));
@@ -134,6 +140,7 @@ void scan_log_sum_exp(Scan kind, DType dtype, const void* values, std::int64_t o
 
 void scan(Scan kind, DType dtype, const void* values, std::int64_t outer, std::int64_t count,
           std::int64_t inner, void* out) {
+  const LongWork work(outer * count * inner);
   visit_dtype(dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     if constexpr (!std::is_same_v<T, bool>) {

@@ -6,22 +6,26 @@
 
 #include "engine/cpu/blocks.h"
 #include "engine/cpu/copy.h"
+#include "engine/cpu/in_order.h"
 
 namespace tapedeck::cpu {
 namespace {
+
+constexpr std::int64_t rows_between_checks = 1 << 14;
 
 /// Threads take columns, so every segment keeps its order.
 template <class T, class F>
 void join_rows(const T* rows, const std::int64_t* segments, std::int64_t count, std::int64_t width, T* target,
                F join) {
-  if (width == 1) {
-    for (std::int64_t i = 0; i < count; ++i)
-      if (segments[i] >= 0) target[segments[i]] = join(target[segments[i]], rows[i]);
-    return;
-  }
+  if (width == 1)
+    return in_order(count, [=](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i)
+        if (segments[i] >= 0) target[segments[i]] = join(target[segments[i]], rows[i]);
+    });
   const auto grain = std::max<std::int64_t>(16, 65536 / std::max<std::int64_t>(1, count));
   for_blocks(width, grain, [=](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = 0; i < count; ++i) {
+      if (i % rows_between_checks == 0) check_stop();
       if (segments[i] < 0) continue;
       const T* from = rows + i * width;
       T* to = target + segments[i] * width;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engine/cpu/eigen_matrix_functions.h"
+#include "engine/cpu/watched_matrix.h"
 
 namespace tapedeck::cpu {
 namespace {
@@ -69,7 +70,7 @@ struct Powers {
   explicit Powers(const ComplexMatrix& r) {
     ComplexMatrix power = r;
     for (int k = 2; k <= 5; ++k) {
-      power = (power * r).eval();
+      power = product(power, r);
       size[static_cast<std::size_t>(k - 2)] = std::pow(norm(power), 1.0 / k);
     }
   }
@@ -111,7 +112,7 @@ ComplexMatrix approximant(const ComplexMatrix& r, int order) {
       x -= value / slope;
     }
     const ComplexMatrix system = unit + (0.5 + 0.5 * x) * r;
-    sum += system.triangularView<Eigen::Upper>().solve(r) / ((1 - x * x) * slope * slope);
+    sum += solve_upper<Complex>(system, r) / ((1 - x * x) * slope * slope);
   }
   return sum;
 }
@@ -126,7 +127,7 @@ std::optional<ComplexMatrix> logarithm_of_triangle(const ComplexMatrix& t) {
   const auto far_from_one = [&] { return (root.diagonal().array() - 1.0).abs().maxCoeff() > bounds[6]; };
   for (; far_from_one() || (order = order_for(root - unit, spared)) == 0; ++roots) {
     if (roots == most_roots || !root.allFinite()) return std::nullopt;
-    ComplexMatrix next = ComplexMatrix::Zero(n, n);
+    WatchedMatrix<Complex> next = ComplexMatrix(ComplexMatrix::Zero(n, n));
     Eigen::matrix_sqrt_triangular(root, next);
     root = next;
   }

@@ -49,6 +49,7 @@ void register_all_ops() {
   ops::link_matrix_shapes();
   ops::link_einsum();
   ops::link_inverses();
+  ops::link_determinants();
   ops::link_decompositions();
   ops::link_lu();
   ops::link_matrix_functions();

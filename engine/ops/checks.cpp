@@ -2,7 +2,9 @@
 
 #include <cmath>
 
+#include "engine/cpu/blocks.h"
 #include "engine/cpu/copy.h"
+#include "engine/cpu/in_order.h"
 #include "engine/ops/observer.h"
 #include "engine/tensor/narrow.h"
 
@@ -186,10 +188,12 @@ std::vector<std::int64_t> checked_indices(const OpContext& context, std::size_t 
     std::copy_n(indices.data<std::int32_t>(), indices.count(), values.begin());
   else
     std::copy_n(indices.data<std::int64_t>(), indices.count(), values.begin());
-  for (std::size_t i = 0; i < values.size(); ++i)
-    if (values[i] < 0 || values[i] >= count)
-      fail<OutOfRangeError>(context.op.name, ": ", input_name(context, input), "[", i, "] is ", values[i],
-                            "; must be in [0, ", count, ")");
+  cpu::in_order(std::ssize(values), [&](std::int64_t begin, std::int64_t end) {
+    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i)
+      if (values[i] < 0 || values[i] >= count)
+        fail<OutOfRangeError>(context.op.name, ": ", input_name(context, input), "[", i, "] is ", values[i],
+                              "; must be in [0, ", count, ")");
+  });
   return values;
 }
 
@@ -227,11 +231,14 @@ Tensor from_integers(std::span<const std::int64_t> values, const TensorSpec& spe
   if (is_narrow(spec.dtype))
     return narrowed(from_integers(values, {compute_dtype(spec.dtype), spec.shape}), spec.dtype);
   Tensor out = Tensor::allocate(spec.dtype, spec.shape);
-  for (std::size_t i = 0; i < values.size(); ++i)
-    if (spec.dtype == DType::int32)
-      out.writable_data<std::int32_t>()[i] = static_cast<std::int32_t>(values[i]);
-    else
-      out.writable_data<std::int64_t>()[i] = values[i];
+  visit_dtype(spec.dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    T* target = out.writable_data<T>();
+    cpu::for_blocks(std::ssize(values), 1 << 16, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i)
+        target[i] = static_cast<T>(values[static_cast<std::size_t>(i)]);
+    });
+  });
   return out;
 }
 

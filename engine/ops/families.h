@@ -47,6 +47,7 @@ void link_diagonals();
 void link_matrix_shapes();
 void link_einsum();
 void link_inverses();
+void link_determinants();
 void link_decompositions();
 void link_lu();
 void link_matrix_functions();

@@ -1,4 +1,4 @@
-// Inverses, determinants and systems of equations. The gradients are those of Giles 2008, "Collected matrix
+// Inverses and systems of equations. The gradients are those of Giles 2008, "Collected matrix
 // derivative results for forward and reverse mode algorithmic differentiation" (in what follows: Giles).
 #include <limits>
 
@@ -121,86 +121,6 @@ TAPEDECK_OP(matrix_inverse_op) = {
 };
 Tensor matrix_inverse(const Tensor& input, bool adjoint) {
   return run_op1(matrix_inverse_op, {input}, {adjoint});
-}
-
-// ---- matrix_determinant ----
-TAPEDECK_OP(matrix_determinant_op) = {
-    .name = "matrix_determinant",
-    .python_names = {"matrix_determinant", "linalg.det"},
-    .inputs = {{.name = "input"}},
-    .attributes = {},
-    .shape_rule = [](const OpContext& c) { return spec(c.inputs[0].dtype(), square_shape(c, 0).batch); },
-    .forward =
-        [](const OpContext& c) {
-          const MatrixShape shape = square_shape(c, 0);
-          const Tensor input = contiguous(c.inputs[0]);
-          Tensor out = allocate_output(c);
-          visit_real(out.dtype(), [&]<class T>(T) {
-            for_matrices(shape.count(), cubed(shape.rows, shape.rows, shape.rows), [&](std::int64_t i) {
-              out.writable_data<T>()[i] = cpu::determinant(shape.rows, input.data<T>() + i * shape.size());
-            });
-          });
-          return one(std::move(out));
-        },
-    .vjp =
-        [](const VjpContext& c) {
-          return one(per_matrix(c.cotangents[0] * c.outputs[0]) * matrix_inverse(c.inputs[0], true));
-        },
-    .vjp_formula = "dA = dy·y·A⁻ᵀ",
-    .doc =
-        std::string("The determinant of square matrices.\n\ninput: (…, n, n), ") + reals_doc +
-        ".\nReturns: the dtype of input, its shape without the last two axes; 1 for n = 0. Gradient: Giles "
-        "2008, 2.2.4; it needs a matrix that is not singular.\n"
-        "Errors: InvalidArgumentError for other shapes; TypeMismatchError for another dtype.",
-};
-Tensor matrix_determinant(const Tensor& input) {
-  return run_op1(matrix_determinant_op, {input});
-}
-
-// ---- log_matrix_determinant ----
-TAPEDECK_OP(log_matrix_determinant_op) = {
-    .name = "log_matrix_determinant",
-    .python_names = {"linalg.slogdet"},
-    .inputs = {{.name = "input"}},
-    .attributes = {},
-    .shape_rule =
-        [](const OpContext& c) {
-          TensorSpecs specs = spec(c.inputs[0].dtype(), square_shape(c, 0).batch);
-          specs.push_back(specs[0]);
-          return specs;
-        },
-    .forward =
-        [](const OpContext& c) {
-          const MatrixShape shape = square_shape(c, 0);
-          const Tensor input = contiguous(c.inputs[0]);
-          Tensors outputs = one(allocate_output(c));
-          outputs.push_back(allocate_output(c, 1));
-          visit_real(input.dtype(), [&]<class T>(T) {
-            for_matrices(shape.count(), cubed(shape.rows, shape.rows, shape.rows), [&](std::int64_t i) {
-              cpu::log_determinant(shape.rows, input.data<T>() + i * shape.size(),
-                                   outputs[0].writable_data<T>() + i, outputs[1].writable_data<T>() + i);
-            });
-          });
-          return outputs;
-        },
-    .vjp =
-        [](const VjpContext& c) {
-          if (!c.cotangents[1]) return zero_gradient(c);
-          return one(per_matrix(c.cotangents[1]) * matrix_inverse(c.inputs[0], true));
-        },
-    .vjp_formula = "dA = d(log_abs)·A⁻ᵀ",
-    .doc =
-        std::string("Sign and logarithm of the determinant, det = sign·e^log_abs, where the determinant "
-                    "itself might overflow.\n\ninput: (…, n, n), ") +
-        reals_doc +
-        ".\nReturns: (sign, log_abs), the dtype of input, its shape without the last two axes; 0 and −∞ for "
-        "a "
-        "singular matrix. Gradient: Giles 2008, 2.2.4, of log_abs; it needs a matrix that is not singular.\n"
-        "Errors: InvalidArgumentError for other shapes; TypeMismatchError for another dtype.",
-    .results = {.fields = {"sign", "log_abs_determinant"}, .tuple_name = "LogMatrixDeterminant"},
-};
-std::pair<Tensor, Tensor> slogdet(const Tensor& input) {
-  return run_op2(log_matrix_determinant_op, input);
 }
 
 // ---- matrix_solve ----

@@ -1,6 +1,6 @@
-// The ops of diagonals.cpp, matrix_shapes.cpp, einsum.cpp, inverses.cpp, decompositions.cpp and
-// matrix_functions.cpp as C++ functions, as in ops.h. Matrices are the last two axes; all axes before them
-// form the batch.
+// The ops of diagonals.cpp, matrix_shapes.cpp, einsum.cpp, inverses.cpp, determinants.cpp, decompositions.cpp
+// and matrix_functions.cpp as C++ functions, as in ops.h. Matrices are the last two axes; all axes before
+// them form the batch.
 #pragma once
 
 #include "engine/ops/ops.h"
@@ -30,13 +30,18 @@ Tensor einsum(const std::string& equation, std::span<const Tensor> inputs);
 
 // ---- inverses.cpp ----
 Tensor matrix_inverse(const Tensor& input, bool adjoint = false);
-Tensor matrix_determinant(const Tensor& input);
-/// (sign, ln |det|)
-std::pair<Tensor, Tensor> slogdet(const Tensor& input);
 Tensor matrix_solve(const Tensor& matrix, const Tensor& rhs, bool adjoint = false);
 Tensor matrix_triangular_solve(const Tensor& matrix, const Tensor& rhs, bool lower = true,
                                bool adjoint = false);
 Tensor pinv(const Tensor& a, std::optional<double> rcond = std::nullopt);
+
+// ---- determinants.cpp ----
+Tensor matrix_determinant(const Tensor& input);
+/// (sign, ln |det|)
+std::pair<Tensor, Tensor> slogdet(const Tensor& input);
+/// Gradients of determinants: what multiplies their cotangents, and its derivative in a direction.
+Tensor matrix_cofactor(const Tensor& input);
+Tensor matrix_cofactor_derivative(const Tensor& input, const Tensor& direction);
 
 // ---- decompositions.cpp ----
 Tensor cholesky(const Tensor& input);

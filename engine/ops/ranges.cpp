@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/cpu/blocks.h"
 #include "engine/ops/checks.h"
 #include "engine/ops/families.h"
 
@@ -92,13 +93,15 @@ Tensors range_forward(const OpContext& c) {
   visit_dtype(out.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
     T* target = out.writable_data<T>();
-    for (std::int64_t i = 0; i < out.count(); ++i)
-      target[i] =
-          is_integer(out.dtype()) && r.whole
-              // The value fits; the product on the way to it need not.
-              ? static_cast<T>(static_cast<std::uint64_t>(r.whole_start) +
-                               static_cast<std::uint64_t>(i) * static_cast<std::uint64_t>(r.whole_delta))
-              : static_cast<T>(r.start + static_cast<double>(i) * r.delta);
+    cpu::for_blocks(out.count(), 1 << 16, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i)
+        target[i] =
+            is_integer(out.dtype()) && r.whole
+                // The value fits; the product on the way to it need not.
+                ? static_cast<T>(static_cast<std::uint64_t>(r.whole_start) +
+                                 static_cast<std::uint64_t>(i) * static_cast<std::uint64_t>(r.whole_delta))
+                : static_cast<T>(r.start + static_cast<double>(i) * r.delta);
+    });
   });
   return one(std::move(out));
 }
@@ -160,10 +163,13 @@ TAPEDECK_OP(linspace_op) = {
           };
           visit_dtype(out.dtype(), [&](auto tag) {
             using T = typename decltype(tag)::type;
-            for (std::int64_t i = 0; i <= last; ++i) {
-              const double part = last == 0 ? 0.0 : static_cast<double>(i) / static_cast<double>(last);
-              out.writable_data<T>()[i] = static_cast<T>(i == last && last > 0 ? stop : point(part));
-            }
+            T* target = out.writable_data<T>();
+            cpu::for_blocks(out.count(), 1 << 16, [&](std::int64_t begin, std::int64_t end) {
+              for (std::int64_t i = begin; i < end; ++i) {
+                const double part = last == 0 ? 0.0 : static_cast<double>(i) / static_cast<double>(last);
+                target[i] = static_cast<T>(i == last && last > 0 ? stop : point(part));
+              }
+            });
           });
           return one(std::move(out));
         },

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "engine/cpu/blocks.h"
+#include "engine/cpu/in_order.h"
 #include "engine/ops/checks.h"
 #include "engine/ops/families.h"
 
@@ -147,13 +148,15 @@ TAPEDECK_OP(invert_permutation_op) = {
         [](const OpContext& c) {
           const std::vector<std::int64_t> x = checked_indices(c, 0, c.inputs[0].dim(0));
           std::vector<std::int64_t> inverse(x.size(), -1);
-          for (std::size_t i = 0; i < x.size(); ++i) {
-            std::int64_t& place = inverse[static_cast<std::size_t>(x[i])];
-            if (place >= 0)
-              fail<InvalidArgumentError>("invert_permutation: x holds ", x[i], " twice, at ", place, " and ",
-                                         i);
-            place = static_cast<std::int64_t>(i);
-          }
+          cpu::in_order(std::ssize(x), [&](std::int64_t begin, std::int64_t end) {
+            for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+              std::int64_t& place = inverse[static_cast<std::size_t>(x[i])];
+              if (place >= 0)
+                fail<InvalidArgumentError>("invert_permutation: x holds ", x[i], " twice, at ", place,
+                                           " and ", i);
+              place = static_cast<std::int64_t>(i);
+            }
+          });
           return one(from_integers(inverse, c.outputs[0]));
         },
     .vjp = nullptr,

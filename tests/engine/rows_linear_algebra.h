@@ -65,6 +65,21 @@ inline Square inverse_of(Square a, long double* determinant = nullptr) {
   return out;
 }
 
+/// By the definition: the determinants of what is left without a row and a column.
+inline Square cofactors_of(const Square& a) {
+  Square out(a.n);
+  for (std::size_t i = 0; i < a.n; ++i)
+    for (std::size_t j = 0; j < a.n; ++j) {
+      Square minor(a.n - 1);
+      for (std::size_t k = 0; k < minor.n; ++k)
+        for (std::size_t l = 0; l < minor.n; ++l) minor(k, l) = a(k + (k >= i), l + (l >= j));
+      long double determinant = 1;
+      inverse_of(minor, &determinant);
+      out(i, j) = (i + j) % 2 == 0 ? determinant : -determinant;
+    }
+  return out;
+}
+
 /// Denman and Beavers' iteration: no Schur form in it.
 inline Square square_root_of(const Square& a) {
   Square y = a, z = identity_of(a.n);
@@ -268,6 +283,35 @@ inline Row lu_row() {
   return row;
 }
 
+/// The cofactors are polynomials of degree n − 1: their derivative by a difference in long doubles.
+inline Row cofactor_derivative_row() {
+  Row row{"matrix_cofactor_derivative", {}, {}, 1e-7};
+  for (const Shape& shape : square_shapes)
+    row.calls.push_back([=](Random& random) {
+      return Call{{spread_matrices(random, shape), random_tensor(random, shape)}};
+    });
+  row.reference = [](const Call& call) {
+    const Array direction(call.inputs[1]);
+    std::size_t start = 0;
+    return Arrays{for_each_square(Array(call.inputs[0]), [&](const Square& a) {
+      constexpr long double step = 1e-5L;
+      Square above = a, below = a;
+      for (std::size_t i = 0; i < a.values.size(); ++i) {
+        above.values[i] += step * direction.values[start + i];
+        below.values[i] -= step * direction.values[start + i];
+      }
+      start += a.values.size();
+      const Square high = cofactors_of(above), low = cofactors_of(below);
+      Square out(a.n);
+      for (std::size_t i = 0; i < out.values.size(); ++i)
+        out.values[i] = (high.values[i] - low.values[i]) / (2 * step);
+      return out;
+    })};
+  };
+  row.first_input = matrices_like_the_rows;
+  return row;
+}
+
 inline Rows linear_algebra_rows() {
   Rows rows = decomposition_rows();
   Row inverse = square_row("matrix_inverse", {false}, {});
@@ -294,6 +338,8 @@ inline Rows linear_algebra_rows() {
   Row determinant = square_row("matrix_determinant", {}, {});
   determinant.reference = [=](const Call& call) { return Arrays{determinants(call)}; };
   rows.push_back(determinant);
+  rows.push_back(square_row("matrix_cofactor", {}, cofactors_of));
+  rows.push_back(cofactor_derivative_row());
   Row logarithm = square_row("log_matrix_determinant", {}, {});
   logarithm.calls.push_back([](Random&) {  // an odd permutation: the sign is −1
     return Call{{Tensor::from_values<double>(std::vector<double>{0, 2, 3, 0}, {2, 2})}};

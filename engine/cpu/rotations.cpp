@@ -1,0 +1,68 @@
+#include "engine/cpu/rotations.h"
+
+#include <algorithm>
+#include <cmath>
+#include <type_traits>
+
+#include "engine/cpu/blocks.h"
+#include "engine/cpu/dispatch.h"
+
+namespace tapedeck::cpu {
+
+template <class T>
+Rotation<T> Rotation<T>::of(T x, T z) {
+  if (z == T(0)) return {T(1), T(0), x};
+  const T r = std::hypot(x, z);
+  return {x / r, z / r, r};
+}
+
+template <class T>
+void Rotations<T>::start(std::int64_t first, bool descending) {
+  if (target_.columns > 0) runs_.push_back({first, descending, c_.size()});
+}
+
+template <class T>
+void Rotations<T>::add(T c, T s) {
+  if (target_.columns == 0) return;
+  c_.push_back(c);
+  s_.push_back(s);
+}
+
+template <class T>
+void Rotations<T>::apply_some() {
+  if (static_cast<std::int64_t>(c_.size()) > std::max<std::int64_t>(1 << 12, 24 * target_.rows)) apply();
+}
+
+template <class T>
+void Rotations<T>::apply() {
+  constexpr std::int64_t strip = 256 / sizeof(T);
+  const auto rotate = [] {
+    if constexpr (std::is_same_v<T, float>)
+      return loops().rotate_float;
+    else
+      return loops().rotate_double;
+  }();
+  const double nanoseconds = 5.0 * static_cast<double>(c_.size());  // a strip
+  for_blocks((target_.columns + strip - 1) / strip, grain_for(nanoseconds),
+             [&](std::int64_t begin, std::int64_t end) {
+               for (std::int64_t at = begin * strip; at < std::min(end * strip, target_.columns); at += strip)
+                 for (std::size_t run = 0; run < runs_.size(); ++run) {
+                   const std::size_t first = runs_[run].begin,
+                                     last = run + 1 < runs_.size() ? runs_[run + 1].begin : c_.size();
+                   rotate(target_.row(runs_[run].first) + at,
+                          runs_[run].descending ? -target_.stride : target_.stride,
+                          std::min(strip, target_.columns - at), static_cast<std::int64_t>(last - first),
+                          c_.data() + first, s_.data() + first);
+                 }
+             });
+  runs_.clear();
+  c_.clear();
+  s_.clear();
+}
+
+template struct Rotation<float>;
+template struct Rotation<double>;
+template class Rotations<float>;
+template class Rotations<double>;
+
+}  // namespace tapedeck::cpu
