@@ -182,6 +182,22 @@ class TestFiles : public QObject {
     QTRY_VERIFY(window_->isActiveWindow());
   }
 
+  void aFileThatAnotherWindowHasOpenIsNotSavedOver() {
+    const QString path = writeNotebook(folder_, "held.ipynb", {"held"});
+    const QByteArray before = contents(path);
+    window_->openNotebook(path);
+    window_->openNotebook(writeNotebook(folder_, "free.ipynb", {"free"}));
+    QTRY_COMPARE(windows().size(), 2);
+    MainWindow* other = windows()[windows()[0] == window_ ? 1 : 0];
+    QVERIFY(showActive(other));
+    Answers dialog(path, QMessageBox::Yes);
+    QTest::keyClick(other, Qt::Key_S, Qt::ControlModifier | Qt::ShiftModifier);
+    QTRY_VERIFY2(other->messages()->text().contains("open in another window"),
+                 qPrintable(other->messages()->text()));
+    QCOMPARE(contents(path), before);
+    QCOMPARE(window_->document()->path(), path);
+  }
+
   void whatAnotherProgramWroteIsNotOverwritten_data() {
     QTest::addColumn<bool>("replaced");
     QTest::newRow("written in place") << false;

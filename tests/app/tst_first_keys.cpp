@@ -2,6 +2,7 @@
 #include <signal.h>
 
 #include <QAbstractButton>
+#include <QRegularExpression>
 #include <QScrollBar>
 #include <QStatusBar>
 #include <QTimer>
@@ -201,6 +202,16 @@ class TestFirstKeys : public QObject {
     QTRY_COMPARE_WITH_TIMEOUT(cellState(0), CellState::done, patience);
     QCOMPARE(window_->session()->recordCount(), quint64{0});
     QVERIFY(!action("session.recording")->isChecked());
+  }
+
+  void theRecordsTakeMemoryThatIsTold() {
+    open(writeNotebook(folder_, "memory.ipynb",
+                       {"import tapedeck as tf\nx = tf.constant(1.)\nfor i in range(400): x = tf.tanh(x)"}));
+    press(Qt::Key_Return, Qt::ControlModifier);
+    QTRY_COMPARE_WITH_TIMEOUT(cellState(0), CellState::done, patience);
+    QTRY_VERIFY_WITH_TIMEOUT(window_->session()->recordCount() >= 400, patience);
+    static const QRegularExpression told("recording [1-9][0-9.,]* (kB|MB) ");
+    QTRY_VERIFY2_WITH_TIMEOUT(state().contains(told), qPrintable(state()), patience);
   }
 
   void completionStartsTheSessionThatItNeeds() {

@@ -1,5 +1,6 @@
 // The program run without a window, as `./run.sh --headless` runs it: every sample, and what goes wrong.
 #include <signal.h>
+#include <unistd.h>
 
 #include <QImage>
 #include <QProcess>
@@ -89,8 +90,25 @@ class TestHeadless : public QObject {
       QFile file(path);
       return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
     }();
+    // Results of an earlier run are replaced, not written over: their other names keep what they had.
+    const QDir results(folder_.filePath(QFileInfo(path).completeBaseName() + "-results"));
+    const QDir others(folder_.filePath(QFileInfo(path).completeBaseName() + "-others"));
+    QVERIFY(results.mkpath(".") && others.mkpath("."));
+    const QStringList names = {"records.json", "tape.svg", "plots.svg", "plots.png"};
+    for (const QString& name : names) {
+      QFile old(results.filePath(name));
+      QVERIFY(old.open(QIODevice::WriteOnly));
+      old.write("old");
+      old.close();
+      QCOMPARE(::link(qPrintable(results.filePath(name)), qPrintable(others.filePath(name))), 0);
+    }
     const Outcome outcome = run(path);
     QVERIFY2(outcome.code == 0, qPrintable(outcome.said));
+    for (const QString& name : names) {
+      QFile other(others.filePath(name));
+      QVERIFY(other.open(QIODevice::ReadOnly));
+      QVERIFY2(other.readAll() == "old", qPrintable(name));
+    }
 
     const auto notebook = outcome.json(QFileInfo(path).fileName());
     QVERIFY(notebook.is_object());

@@ -1,6 +1,8 @@
 // The program is killed while somebody types: what was typed is offered until it is decided, and never lost
 // on the way.
 #include <QDialog>
+#include <QFileDialog>
+#include <QLineEdit>
 #include <QListWidget>
 #include <QMessageBox>
 #include <QProcess>
@@ -98,6 +100,7 @@ class TestRecovery : public QObject {
   void initTestCase() {
     useOwnSettings();
     QApplication::setQuitOnLastWindowClosed(false);
+    QApplication::setAttribute(Qt::AA_DontUseNativeDialogs);
     tapedeck::inspector::applyAppearance(tapedeck::inspector::Appearance::light);
     QVERIFY(RecoveryWriter::default_pause <= 5000 && RecoveryWriter::default_latest <= 30000);
   }
@@ -129,6 +132,27 @@ class TestRecovery : public QObject {
     QTRY_VERIFY(!window_->document()->modified());
     QVERIFY(contents(path).contains("typed_before_the_kill"));
     QTRY_VERIFY(recoveryFiles().isEmpty());
+  }
+
+  void whatWasTypedIsOfferedWhenTheNotebookIsChosenInTheDialog() {
+    const QString path = writeNotebook(folder_, "chosen.ipynb", {"old"});
+    typeAndDie(path, "typed_and_chosen ");
+    show();
+    QTimer chooser;
+    connect(&chooser, &QTimer::timeout, &chooser, [&] {
+      auto* dialog = qobject_cast<QFileDialog*>(QApplication::activeModalWidget());
+      if (!dialog) return;
+      chooser.stop();
+      auto* name = dialog->findChild<QLineEdit*>("fileNameEdit");
+      name->setText(path);
+      QTest::keyClick(name, Qt::Key_Return);
+    });
+    chooser.start(50);
+    QTest::keyClick(window_, Qt::Key_O, Qt::ControlModifier);
+    QTRY_COMPARE(window_->document()->path(), path);
+    QVERIFY2(messages().contains("Unsaved work on this notebook"), qPrintable(messages()));
+    press(window_, "Restore it");
+    QVERIFY(window_->document()->cell(0).source.contains("typed_and_chosen"));
   }
 
   void restoredWorkSurvivesAnotherKill() {
@@ -251,6 +275,7 @@ class TestRecovery : public QObject {
     const QString root = QStandardPaths::writableLocation(QStandardPaths::AppDataLocation) + "/recovery";
     // Nothing of this process is there yet, or it is in the way: a file stands where the folder should.
     QDir(root).removeRecursively();
+    QVERIFY(QDir().mkpath(QFileInfo(root).path()));
     QFile obstacle(root);
     QVERIFY(obstacle.open(QIODevice::WriteOnly));
     window_->openNotebook(writeNotebook(folder_, "unkept.ipynb", {"old"}));

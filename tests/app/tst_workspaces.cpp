@@ -220,6 +220,30 @@ class TestWorkspaces : public QObject {
     QTRY_COMPARE_WITH_TIMEOUT(current(*window), QString("plots"), patience);
   }
 
+  void noPanelComesWhileTheUserTypes() {
+    const auto window =
+        open({"import time, tapedeck as tf\ntime.sleep(0.5)\ntf.constant(2.) * 3. + 1.", "x = 1"});
+    choose(*window, 2);
+    QVERIFY(shown(*window, {}));
+    QTest::keyClick(window.get(), Qt::Key_Return, Qt::ControlModifier);
+    window->notebook()->setCurrentCell(1, true);
+    QTRY_VERIFY(QApplication::focusWidget() && QApplication::focusWidget() != window->notebook());
+    bool came = false;
+    const auto type = [&] {
+      QTest::keyClick(QApplication::focusWidget(), Qt::Key_A);
+      came = came || !shown(*window, {});
+      return window->session()->recordCount() > 1;
+    };
+    QVERIFY(QTest::qWaitFor(type, patience));
+    for (int i = 0; i < 5; ++i) {
+      type();
+      QTest::qWait(20);
+    }
+    QVERIFY(!came);
+    // A pause, and they are there.
+    QTRY_VERIFY_WITH_TIMEOUT(shown(*window, {"tape", "ops", "tensor"}), patience);
+  }
+
   void anEmptyPanelIsShownWhereTheUserAsksForIt() {
     const auto window = open({"1"});
     choose(*window, 2);

@@ -1,4 +1,6 @@
 // Curves written to files, from a window and without one.
+#include <unistd.h>
+
 #include <QImage>
 #include <QSvgRenderer>
 #include <QTemporaryDir>
@@ -55,6 +57,7 @@ class TestPlotsExport : public QObject {
  private slots:
   void writesSvgWithEveryPoint();
   void writesPngOfTheAskedSize();
+  void replacesTheFileThatIsThere();
   void saysWhyAFileCantBeWritten();
   void rendersWithoutAView();
 };
@@ -98,6 +101,24 @@ void TestPlotsExport::writesPngOfTheAskedSize() {
     for (int y = 0; y < image.height(); ++y)
       inked += image.pixelColor(x, y) == plots::curveColor(inspector::Theme::light(), 0);
   QVERIFY(inked > 500);
+}
+
+void TestPlotsExport::replacesTheFileThatIsThere() {
+  Window window;
+  window.show();
+  window.add("loss", 5, falling);
+  QTemporaryDir folder;
+  for (const char* name : {"curves.svg", "curves.png"}) {
+    const QString path = folder.filePath(name), other = folder.filePath(QStringLiteral("other ") + name);
+    QFile old(path);
+    QVERIFY(old.open(QIODevice::WriteOnly));
+    old.write("old");
+    old.close();
+    QCOMPARE(::link(qPrintable(path), qPrintable(other)), 0);
+    QCOMPARE(exported(window, path), QStringLiteral("Wrote ") + path);
+    QVERIFY(bytesOf(path).size() > 100);
+    QCOMPARE(bytesOf(other), QByteArray("old"));  // written over, it would have the new picture
+  }
 }
 
 void TestPlotsExport::saysWhyAFileCantBeWritten() {

@@ -1,4 +1,5 @@
 """What the scripts around the tests do on machines that lack something."""
+import json
 import os
 import pathlib
 import shutil
@@ -34,6 +35,36 @@ class OnADisplay(unittest.TestCase):
         installed.chmod(0o755)
         found = run(command, PATH=self.folder.name)
         self.assertEqual((found.returncode, found.stdout), (5, "on a display: /somewhere/tst_window oneFunction\n"))
+
+
+class WhatCMakeKeeps(unittest.TestCase):
+    """What a machine lacks when CMake configures may be there when the tests run: the list of tests must not depend on it."""
+
+    @classmethod
+    def setUpClass(cls):
+        build = os.environ.get("TAPEDECK_BUILD_DIR")
+        if not build:
+            raise unittest.SkipTest("CTest names the build folder in TAPEDECK_BUILD_DIR")
+        cls.cache = pathlib.Path(build, "CMakeCache.txt").read_text(encoding="utf-8")
+        listed = subprocess.run(["ctest", "--test-dir", build, "--show-only=json-v1"], capture_output=True, text=True,
+                                timeout=60, check=True).stdout
+        cls.tests = {test["name"]: test for test in json.loads(listed)["tests"]}
+
+    def test_window_tests_look_for_their_display_when_they_run(self):
+        if "TAPEDECK_APP:BOOL=OFF" in self.cache:
+            self.skipTest("the window program is not built here")
+        self.assertNotIn("xvfb", self.cache.lower())
+        sources = [source.stem for folder in ("app", "notebook", "plots", "views")
+                   for source in (ROOT / "tests" / folder).glob("tst_*.cpp")]
+        listed = [self.tests[name] for name in sources if name in self.tests]  # a new file comes with the next build
+        self.assertGreater(len(listed), 30)
+        for test in listed:
+            self.assertEqual(test["command"][0], str(ROOT / "tests/on_a_display"), test["name"])
+            self.assertNotIn("DISABLED", [each["name"] for each in test["properties"]], test["name"])
+
+    def test_the_acceptance_programs_are_listed_whether_their_folder_is_known_or_not(self):
+        programs = [name for name in self.tests if name.startswith("program_")]
+        self.assertGreater(len(programs), 10)
 
 
 class RunPrograms(unittest.TestCase):

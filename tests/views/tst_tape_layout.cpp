@@ -191,7 +191,9 @@ class TapeLayoutTest : public QObject {
       QCOMPARE(layout.nodes[i].top() > layout.apart.bottom(), graph.nodes[i].offTape);
     }
     QCOMPARE(misread(graph, layout), QString());
-    QVERIFY(tapeGraphSvg(graph, layout).contains(apartTitle().toUtf8()));
+    const QByteArray svg = tapeGraphSvg(graph, layout);
+    QVERIFY(svg.contains(apartTitle().toUtf8()));
+    QCOMPARE(svg.count("stroke-dasharray=\"3 3\""), 2 + 1);  // and the legend's
     QVERIFY(layoutTapeGraph(graphOf(records)).apart.isNull());
   }
 
