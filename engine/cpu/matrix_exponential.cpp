@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -229,6 +230,10 @@ Real exponential_in_order(const Real& a, bool is_triangular) {
     result = is_triangular ? triangular_square(result) : product(result, result);
     if (is_triangular) set_diagonals(result, a, halvings);
   }
+  // The largest eigenvalue is not below the geometric mean of all, e to the power of tr A / n: hundreds of
+  // squarings may have brought a turn's, which are of size 1, to 0.
+  const double mean = std::exp(a.trace() / static_cast<double>(a.rows()));
+  if (norm(result) < mean / 2) result.setConstant(std::numeric_limits<double>::quiet_NaN());
   return result;
 }
 
