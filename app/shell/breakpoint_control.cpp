@@ -21,7 +21,7 @@ BreakpointLook lookOf(const BreakpointEntry& entry) {
   return plain ? BreakpointLook::plain : BreakpointLook::conditional;
 }
 
-QString tipOf(const BreakpointEntry& entry) {
+QString breakpointTip(const BreakpointEntry& entry) {
   const auto& breakpoint = entry.breakpoint;
   QString tip = QString("Breakpoint %1").arg(breakpoint.id);
   if (!breakpoint.enabled) tip += ", switched off";
@@ -146,7 +146,7 @@ void BreakpointControl::show() {
   for (const BreakpointEntry& entry : breakpoints_->all()) {
     if (entry.passing || entry.breakpoint.kind != protocol::BreakpointKind::line) continue;
     cells[QString::fromStdString(entry.breakpoint.cell)] << LineBreakpoint{
-        entry.breakpoint.id, static_cast<int>(entry.breakpoint.line), lookOf(entry), tipOf(entry)};
+        entry.breakpoint.id, static_cast<int>(entry.breakpoint.line), lookOf(entry), breakpointTip(entry)};
   }
   for (const QString& cell : std::as_const(marked_))
     if (!cells.contains(cell)) notebook_->setBreakpoints(cell, {});

@@ -9,7 +9,7 @@ namespace {
 
 using protocol::FormulaNode;
 using protocol::FormulaStatement;
-using Kind = FormulaNode::Kind;
+using NodeKind = FormulaNode::Kind;
 using StatementKind = FormulaStatement::Kind;
 
 /// Letters that mean the same in every formula: constants, indices, the identity, an element of a set.
@@ -38,14 +38,14 @@ bool is_mark(const FormulaNode& script) {
 }
 
 void collect(const FormulaNode& node, Mentions& mentions) {
-  if (node.kind == Kind::symbol) mentions.symbols.insert(node.text);
-  if (node.kind == Kind::gradient) mentions.gradients.insert(node.text);
-  const bool call = node.kind == Kind::row && node.parts.size() == 2 && node.parts[1].kind == Kind::group &&
+  if (node.kind == NodeKind::symbol) mentions.symbols.insert(node.text);
+  if (node.kind == NodeKind::gradient) mentions.gradients.insert(node.text);
+  const bool call = node.kind == NodeKind::row && node.parts.size() == 2 && node.parts[1].kind == NodeKind::group &&
                     node.parts[1].text == "(" && !node.parts[1].spaced;
   for (std::size_t i = 0; i < node.parts.size(); ++i) {
-    const bool script = i == 1 && (node.kind == Kind::subscript || node.kind == Kind::superscript);
-    if (script && (node.kind == Kind::subscript || is_mark(node.parts[i]))) continue;
-    if (call && i == 0 && node.parts[0].kind == Kind::symbol)
+    const bool script = i == 1 && (node.kind == NodeKind::subscript || node.kind == NodeKind::superscript);
+    if (script && (node.kind == NodeKind::subscript || is_mark(node.parts[i]))) continue;
+    if (call && i == 0 && node.parts[0].kind == NodeKind::symbol)
       mentions.functions.insert(node.parts[0].text);
     else
       collect(node.parts[i], mentions);

@@ -13,7 +13,7 @@ using Token = FormulaToken::Kind;
 using Kind = FormulaNode::Kind;
 using Tokens = std::span<const FormulaToken>;
 
-constexpr std::size_t deepest = 32;
+constexpr std::size_t deepest_formula = 32;
 /// Functions that are written without brackets: ln x.
 constexpr std::array<std::string_view, 6> prefixes = {"ln", "sin", "cos", "sinh", "cosh", "exp"};
 
@@ -28,9 +28,9 @@ bool is_letter_name(std::string_view name) {
   return std::all_of(name.begin() + 1, name.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-class Parser {
+class FormulaParser {
  public:
-  Parser(std::string_view text, std::span<const std::string> names) : text_(text), names_(names) {}
+  FormulaParser(std::string_view text, std::span<const std::string> names) : text_(text), names_(names) {}
 
   Formula formula(const std::vector<FormulaToken>& all) {
     Formula result;
@@ -257,7 +257,7 @@ class Parser {
 
   FormulaNode primary(Tokens& tokens, std::size_t depth) {
     const FormulaToken token = tokens[0];
-    if (depth > deepest) refuse("it is nested too deeply", token);
+    if (depth > deepest_formula) refuse("it is nested too deeply", token);
     if (token.kind == Token::open) return group(tokens, depth);
     FormulaNode node;
     node.text = token.text;
@@ -315,11 +315,11 @@ Formula parse_formula(std::string_view text, std::span<const std::string> names)
   if (text == "none") return {};
   const std::vector<FormulaToken> tokens = detail::formula_tokens(text);
   if (tokens.empty()) throw FormulaError("a formula is empty");
-  return Parser(text, names).formula(tokens);
+  return FormulaParser(text, names).formula(tokens);
 }
 
 FormulaNode parse_expression(std::string_view text, std::span<const std::string> names) {
-  return Parser(text, names).row(detail::formula_tokens(text));
+  return FormulaParser(text, names).row(detail::formula_tokens(text));
 }
 
 }  // namespace tapedeck::protocol

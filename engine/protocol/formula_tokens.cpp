@@ -25,10 +25,10 @@ constexpr std::array<std::string_view, 6> brackets = {"(", ")", "[", "]", "⌊",
 constexpr std::array<std::string_view, 12> greek = {"α", "β", "ζ", "λ", "π", "σ",
                                                     "φ", "ψ", "Φ", "Γ", "ω", "μ"};
 
-bool is_letter(char c) {
+bool is_name_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
-bool is_digit(char c) {
+bool is_number_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
@@ -73,8 +73,8 @@ class Reader {
   }
 
   void read_one() {
-    if (is_letter(text_[at_])) return read_name();
-    if (is_digit(text_[at_])) return read_number();
+    if (is_name_letter(text_[at_])) return read_name();
+    if (is_number_digit(text_[at_])) return read_number();
     if (starts("½")) return add(Kind::number, "½", std::string_view("½").size());
     if (first_of(raised)) return read_shifted(Kind::raised, raised);
     if (first_of(lowered)) return read_shifted(Kind::lowered, lowered);
@@ -90,22 +90,22 @@ class Reader {
   /// Letters, digits, underscores; "input's" is one word.
   void read_name() {
     std::size_t end = at_;
-    while (end < text_.size() && (is_letter(text_[end]) || is_digit(text_[end]) || text_[end] == '_')) ++end;
-    if (text_.substr(end).starts_with("'s") && !(end + 2 < text_.size() && is_letter(text_[end + 2])))
+    while (end < text_.size() && (is_name_letter(text_[end]) || is_number_digit(text_[end]) || text_[end] == '_')) ++end;
+    if (text_.substr(end).starts_with("'s") && !(end + 2 < text_.size() && is_name_letter(text_[end + 2])))
       end += 2;
     add(Kind::name, std::string(text_.substr(at_, end - at_)), end - at_);
   }
 
   void read_number() {
     std::size_t end = at_;
-    while (end < text_.size() && (is_digit(text_[end]) ||
-                                  (text_[end] == '.' && end + 1 < text_.size() && is_digit(text_[end + 1]))))
+    while (end < text_.size() && (is_number_digit(text_[end]) ||
+                                  (text_[end] == '.' && end + 1 < text_.size() && is_number_digit(text_[end + 1]))))
       ++end;
     // 1.5e-07
     if (end + 1 < text_.size() && text_[end] == 'e') {
       std::size_t digits = end + 1 + (text_[end + 1] == '-' || text_[end + 1] == '+');
-      if (digits < text_.size() && is_digit(text_[digits])) {
-        while (digits < text_.size() && is_digit(text_[digits])) ++digits;
+      if (digits < text_.size() && is_number_digit(text_[digits])) {
+        while (digits < text_.size() && is_number_digit(text_[digits])) ++digits;
         end = digits;
       }
     }

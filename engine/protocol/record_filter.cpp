@@ -5,7 +5,7 @@
 namespace tapedeck::protocol {
 namespace {
 
-bool is_space(char c) {
+bool is_blank(char c) {
   return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
@@ -13,7 +13,7 @@ bool is_space(char c) {
 std::string take_word(std::string_view text, std::size_t& at) {
   std::string word;
   bool quoted = false;
-  for (; at < text.size() && (quoted || !is_space(text[at])); ++at) {
+  for (; at < text.size() && (quoted || !is_blank(text[at])); ++at) {
     const bool opens = !quoted && (word.empty() || word.back() == ':');
     if (text[at] == '"' && (quoted || opens))
       quoted = !quoted;
@@ -27,7 +27,7 @@ std::string take_word(std::string_view text, std::size_t& at) {
 Condition parse_words(std::string_view text) {
   Condition all;
   for (std::size_t at = 0; at < text.size();) {
-    if (is_space(text[at])) {
+    if (is_blank(text[at])) {
       ++at;
       continue;
     }
@@ -70,7 +70,7 @@ std::string value_term_of(const Condition& condition) {
   return sentence;
 }
 
-TensorFacts facts_of(const TensorInfo& tensor) {
+TensorFacts facts_of_record(const TensorInfo& tensor) {
   TensorFacts facts{tensor.shape, tensor.dtype, 1, 0};
   for (const std::int64_t extent : tensor.shape) facts.size *= static_cast<std::uint64_t>(extent);
   facts.bytes = facts.size * bytes_of_dtype(tensor.dtype);
@@ -117,9 +117,9 @@ class Look {
     OpFacts op;
     std::vector<TensorFacts> inputs, outputs;
     for (const TensorInfo& tensor : record_.inputs)
-      if (!tensor.dtype.empty()) inputs.push_back(facts_of(tensor));
+      if (!tensor.dtype.empty()) inputs.push_back(facts_of_record(tensor));
     for (const TensorInfo& tensor : record_.outputs)
-      if (!tensor.dtype.empty()) outputs.push_back(facts_of(tensor));
+      if (!tensor.dtype.empty()) outputs.push_back(facts_of_record(tensor));
     op.inputs = inputs;
     op.outputs = outputs;
     op.gives_gradients = record_.kind == RecordKind::vjp || record_.kind == RecordKind::playback;
@@ -138,7 +138,7 @@ class Look {
       case Number::bytes: {
         double bytes = 0;
         for (const TensorInfo& tensor : record_.outputs)
-          if (!tensor.dtype.empty()) bytes += static_cast<double>(facts_of(tensor).bytes);
+          if (!tensor.dtype.empty()) bytes += static_cast<double>(facts_of_record(tensor).bytes);
         return bytes;
       }
       case Number::thread:

@@ -6,6 +6,7 @@
 #include "engine/protocol/contradiction.h"
 #include "engine/protocol/record_filter.h"
 #include "engine/record/source_location.h"
+#include "engine/record/trace.h"
 
 namespace tapedeck {
 namespace {

@@ -62,6 +62,7 @@ class Dims {
     return near_.data();
   }
   const std::int64_t* begin() const { return const_cast<Dims*>(this)->begin(); }
+  std::int64_t* end() { return begin() + rank_; }
   const std::int64_t* end() const { return begin() + rank_; }
   std::span<const std::int64_t> span() const { return {begin(), static_cast<std::size_t>(rank_)}; }
   /// Throws InvalidArgumentError past `max_rank`.

@@ -9,7 +9,7 @@ using protocol::BreakpointKind;
 
 namespace {
 
-const QString channel = QStringLiteral("breakpoints");
+const QString breakpoints_channel = QStringLiteral("breakpoints");
 const std::string not_finite = "nan(out) or inf(out)";
 
 bool watchesNotFinite(const Breakpoint& breakpoint) {
@@ -217,7 +217,7 @@ void BreakpointsModel::send() {
   request.labels = labels_;
   session_->request<protocol::Breakpoints>(
       request, this, [this](const protocol::Breakpoints& states) { take(states); },
-      [](const protocol::Failure&) {}, channel);
+      [](const protocol::Failure&) {}, breakpoints_channel);
 }
 
 void BreakpointsModel::take(const protocol::Breakpoints& states) {

@@ -66,7 +66,7 @@ void keep_one_factor(std::vector<Part>& parts, std::size_t inputs, double value)
 /// Everything else: the op's own VJP says how the element moves with each element of the inputs.
 std::vector<Part> parts_by_vjp(const RecordView& record, const Tensors& inputs, const Tensors& outputs,
                                std::size_t slot, std::int64_t place) {
-  VjpCall call{record.head.op, record.head.attributes, inputs, outputs, {}, {}};
+  PastVjp call{record.head.op, record.head.attributes, inputs, outputs, {}, {}};
   call.cotangents.resize(outputs.size());
   std::vector<double> one(static_cast<std::size_t>(outputs[slot].count()));
   one[static_cast<std::size_t>(place)] = 1;

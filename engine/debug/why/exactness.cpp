@@ -17,7 +17,7 @@
 namespace tapedeck::debug {
 namespace {
 
-constexpr std::size_t most_ops = 2000, most_told = 30;
+constexpr std::size_t most_compared = 2000, most_losses_told = 30;
 constexpr std::uint64_t most_bytes = std::uint64_t{2} << 30;
 
 /// ‖value − exact‖ / ‖exact‖ over the elements that are finite in both; 0 for equal ones.
@@ -75,7 +75,7 @@ class Exactness {
     };
     add(tensor_);
     ++uses_[tensor_];
-    while (!waiting.empty() && records_.size() < most_ops) {
+    while (!waiting.empty() && records_.size() < most_compared) {
       const std::uint32_t number = waiting.top();
       waiting.pop();
       if (!records_.insert(number).second) continue;
@@ -159,10 +159,10 @@ class Exactness {
                   cause(losses_[0]);
     else if (!losses_.empty())
       sentence += " No single op lost many of them.";
-    for (std::size_t i = 0; i < std::min(losses_.size(), most_told); ++i) tell(losses_[i]);
+    for (std::size_t i = 0; i < std::min(losses_.size(), most_losses_told); ++i) tell(losses_[i]);
     if (!answer_.complete)
       sentence +=
-          " Only the newest " + counted(most_ops, "op") + " were compared; what came before counts as exact.";
+          " Only the newest " + counted(most_compared, "op") + " were compared; what came before counts as exact.";
   }
 
   static std::string cause(const Loss& loss) {

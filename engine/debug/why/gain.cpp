@@ -10,7 +10,7 @@
 namespace tapedeck::debug {
 namespace {
 
-constexpr std::size_t most_ops = 2000, most_told = 50;
+constexpr std::size_t most_ops = 2000, most_gains_told = 50;
 
 /// The Euclidean norm of the finite elements: one Inf would hide all others.
 double norm_of(const Tensor& tensor) {
@@ -116,7 +116,7 @@ class Gains {
                   " in, " + short_number(most.after) + " out, a gain of " + short_number(most.gain()) + ".";
     else
       sentence += " No single op changed it.";
-    if (sorted.size() > most_told) sorted.resize(most_told);
+    if (sorted.size() > most_gains_told) sorted.resize(most_gains_told);
     for (const Step& step : sorted) {
       protocol::Reason reason = past_.reason(*step.record, step.gain() >= 1 ? "grew" : "shrank",
                                              "The norm is " + short_number(step.before) + " before it and " +

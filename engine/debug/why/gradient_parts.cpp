@@ -12,7 +12,7 @@
 namespace tapedeck::debug {
 namespace {
 
-constexpr std::size_t most_told = 200, most_examples = 5, most_split = 3;
+constexpr std::size_t most_parts_told = 200, most_examples = 5, most_split = 3;
 
 /// What one VJP gave to the gradient.
 struct Contribution {
@@ -101,7 +101,7 @@ class Parts {
       sentence += ", use " + std::to_string(first.step) + " of " + std::to_string(parts_.size()) + " (" +
                   share_text(std::abs(first.share)) + ")";
     sentence += ".";
-    for (std::size_t i = 0; i < std::min(parts_.size(), most_told); ++i) tell(parts_[i]);
+    for (std::size_t i = 0; i < std::min(parts_.size(), most_parts_told); ++i) tell(parts_[i]);
     for (std::size_t i = 0; i < std::min(parts_.size(), most_split); ++i) try {
         split(parts_[i]);
       } catch (const Error&) {  // its forward op takes no float64
@@ -109,7 +109,7 @@ class Parts {
         answer_.complete = false;
         sentence += std::string(" Its examples cannot be told: ") + error.what();
       }
-    if (parts_.size() > most_told) sentence += " The " + counted(most_told, "largest one") + " are listed.";
+    if (parts_.size() > most_parts_told) sentence += " The " + counted(most_parts_told, "largest one") + " are listed.";
   }
 
   void tell(const Contribution& part) {
@@ -139,7 +139,7 @@ class Parts {
   /// By example: the cotangent's rows. With the input moved along the direction, each row of the op's result
   /// moves by what that example contributes: c·(J·d) is (Jᵀ·c)·d.
   void split(const Contribution& part) {
-    const std::optional<VjpCall> call = vjp_call(past_, *part.vjp);
+    const std::optional<PastVjp> call = vjp_call(past_, *part.vjp);
     if (!call || call->outputs.size() != 1 || total_ == 0) return;
     const Tensor& cotangent = call->cotangents[0];
     const Tensor& input = call->inputs[part.slot];
@@ -162,7 +162,7 @@ class Parts {
   }
 
   /// J·direction of the forward op, with respect to one input, in float64.
-  std::vector<double> movement(const VjpCall& call, std::size_t slot) const {
+  std::vector<double> movement(const PastVjp& call, std::size_t slot) const {
     const Tensor point = to_float64(call.inputs[slot]);
     const double size = std::sqrt(inner(direction_, direction_));
     const double scale = 1e-4 * (1 + std::sqrt(inner(point, point))) / std::max(size, 1e-300);

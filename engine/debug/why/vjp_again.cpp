@@ -7,12 +7,12 @@
 
 namespace tapedeck::debug {
 
-std::optional<VjpCall> vjp_call(Past& past, const RecordView& vjp) {
+std::optional<PastVjp> vjp_call(Past& past, const RecordView& vjp) {
   const RecordView* forward = past.record(vjp.head.forward);
   if (!forward || !forward->head.op || !forward->head.op->vjp || vjp.head.custom_gradient ||
       forward->inputs.size() != vjp.outputs.size())
     return std::nullopt;
-  VjpCall call;
+  PastVjp call;
   call.op = forward->head.op;
   call.attributes = forward->head.attributes;
   for (const std::uint64_t id : forward->inputs) call.inputs.push_back(past.value(id));
@@ -22,7 +22,7 @@ std::optional<VjpCall> vjp_call(Past& past, const RecordView& vjp) {
   return call;
 }
 
-Tensors gradients_of(const VjpCall& call) {
+Tensors gradients_of(const PastVjp& call) {
   const QuietScope quiet;
   const auto wanted = std::make_unique<bool[]>(call.given.size());
   for (std::size_t i = 0; i < call.given.size(); ++i) wanted[i] = call.given[i];
@@ -50,8 +50,8 @@ Attributes to_float64(const Attributes& attributes) {
   return Attributes(std::move(values));
 }
 
-VjpCall in_float64(const VjpCall& call) {
-  VjpCall wide = call;
+PastVjp in_float64(const PastVjp& call) {
+  PastVjp wide = call;
   wide.attributes = to_float64(call.attributes);
   for (Tensor& input : wide.inputs) input = to_float64(input);
   for (Tensor& cotangent : wide.cotangents) cotangent = to_float64(cotangent);

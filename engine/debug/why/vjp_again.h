@@ -6,7 +6,7 @@
 namespace tapedeck::debug {
 
 /// The forward call of a VJP record, with its values.
-struct VjpCall {
+struct PastVjp {
   const OpDef* op = nullptr;
   Attributes attributes;
   Tensors inputs, outputs, cotangents;  ///< cotangents: undefined where None
@@ -14,13 +14,13 @@ struct VjpCall {
 };
 
 /// Nothing for a custom gradient, and where the forward op is no longer known. Throws ValueError.
-std::optional<VjpCall> vjp_call(Past& past, const RecordView& vjp);
+std::optional<PastVjp> vjp_call(Past& past, const RecordView& vjp);
 
 /// One gradient for each input, undefined where none was given. Nothing of it is recorded.
-Tensors gradients_of(const VjpCall& call);
+Tensors gradients_of(const PastVjp& call);
 
 /// The same call in float64, whose outputs are computed anew.
-VjpCall in_float64(const VjpCall& call);
+PastVjp in_float64(const PastVjp& call);
 
 /// The tensor cast, unrecorded.
 Tensor in_dtype(const Tensor& tensor, DType dtype);

@@ -130,7 +130,7 @@ class Zeros {
     const std::uint64_t tensor = zero.tensor;
     const auto slot = static_cast<std::size_t>(std::find(vjp.outputs.begin(), vjp.outputs.end(), tensor) -
                                                vjp.outputs.begin());
-    const std::optional<VjpCall> call = slot < vjp.outputs.size() ? vjp_call(past_, vjp) : std::nullopt;
+    const std::optional<PastVjp> call = slot < vjp.outputs.size() ? vjp_call(past_, vjp) : std::nullopt;
     const bool all = call ? look_at(vjp, *call, slot, zero.place) : look_at_custom(vjp, tensor);
     if (all) return;
     const RecordView* forward = past_.record(vjp.head.forward);
@@ -142,9 +142,9 @@ class Zeros {
   }
 
   /// Whether the VJP explains every zero of its output.
-  bool look_at(const RecordView& vjp, const VjpCall& call, std::size_t slot,
+  bool look_at(const RecordView& vjp, const PastVjp& call, std::size_t slot,
                const std::optional<std::int64_t>& place) {
-    VjpCall full = call;
+    PastVjp full = call;
     for (Tensor& cotangent : full.cotangents) cotangent = nowhere_zero(cotangent);
     const std::vector<double> given = past_.value(vjp.outputs[slot]).to_vector();
     const std::vector<double> possible = gradients_of(full)[slot].to_vector();
@@ -167,7 +167,7 @@ class Zeros {
     return all;
   }
 
-  std::vector<double> in_wider_numbers(const VjpCall& call, std::size_t slot) const {
+  std::vector<double> in_wider_numbers(const PastVjp& call, std::size_t slot) const {
     if (call.inputs.empty() || !call.cotangents[0] || call.cotangents[0].dtype() == DType::float64) return {};
     try {
       return gradients_of(in_float64(call))[slot].to_vector();

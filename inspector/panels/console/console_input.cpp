@@ -14,7 +14,7 @@ namespace tapedeck::inspector {
 
 namespace {
 
-constexpr int most_lines = 6;
+constexpr int most_input_lines = 6;
 
 }  // namespace
 
@@ -36,7 +36,7 @@ void ConsoleInput::setHistory(const QStringList& history) {
 }
 
 void ConsoleInput::fit() {
-  const int lines = std::clamp(blockCount(), 1, most_lines);
+  const int lines = std::clamp(blockCount(), 1, most_input_lines);
   const int margins = static_cast<int>(2 * document()->documentMargin()) + 2 * frameWidth();
   setFixedHeight(lines * fontMetrics().lineSpacing() + margins);
 }
