@@ -56,6 +56,32 @@ class TestStops : public QObject {
   QString state() { return window_->findChild<QLabel*>("sessionState")->text(); }
   const protocol::Status& status() { return window_->session()->status(); }
 
+  template <class Widget>
+  Widget* part(const char* name) {
+    auto* widget = window_->findChild<Widget*>(name);
+    return widget && widget->isVisible() ? widget : nullptr;
+  }
+  /// By its tab, where it stands behind another panel; else by its key.
+  void showPanel() {
+    if (part<QTreeWidget>("breakpoints")) return;
+    for (QTabBar* tabs : window_->findChildren<QTabBar*>())
+      for (int i = 0; tabs->isVisible() && i < tabs->count(); ++i)
+        if (tabs->tabText(i) == "Breakpoints") {
+          QTest::mouseClick(tabs, Qt::LeftButton, {}, tabs->tabRect(i).center());
+          QTRY_VERIFY_WITH_TIMEOUT(part<QTreeWidget>("breakpoints"), patience);
+          return;
+        }
+    QTest::keyClick(window_.get(), Qt::Key_0, Qt::ControlModifier);
+    QTRY_VERIFY_WITH_TIMEOUT(part<QTreeWidget>("breakpoints"), patience);
+  }
+  void type(QLineEdit* line, const QString& text) {
+    QVERIFY(line && line->isVisible());
+    line->setFocus();
+    line->selectAll();
+    QTest::keyClicks(line, text);
+    QTest::keyClick(line, Qt::Key_Return);
+  }
+
  private slots:
   void initTestCase() {
     useOwnSettings();
@@ -162,32 +188,6 @@ class TestStops : public QObject {
     QTest::keyClick(window_.get(), Qt::Key_F9, Qt::ControlModifier | Qt::ShiftModifier);
     QTest::keyClick(window_.get(), Qt::Key_F5);
     QTRY_VERIFY_WITH_TIMEOUT(stateOf(0) == CellState::done, patience);
-  }
-
-  template <class Widget>
-  Widget* part(const char* name) {
-    auto* widget = window_->findChild<Widget*>(name);
-    return widget && widget->isVisible() ? widget : nullptr;
-  }
-  /// By its tab, where it stands behind another panel; else by its key.
-  void showPanel() {
-    if (part<QTreeWidget>("breakpoints")) return;
-    for (QTabBar* tabs : window_->findChildren<QTabBar*>())
-      for (int i = 0; tabs->isVisible() && i < tabs->count(); ++i)
-        if (tabs->tabText(i) == "Breakpoints") {
-          QTest::mouseClick(tabs, Qt::LeftButton, {}, tabs->tabRect(i).center());
-          QTRY_VERIFY_WITH_TIMEOUT(part<QTreeWidget>("breakpoints"), patience);
-          return;
-        }
-    QTest::keyClick(window_.get(), Qt::Key_0, Qt::ControlModifier);
-    QTRY_VERIFY_WITH_TIMEOUT(part<QTreeWidget>("breakpoints"), patience);
-  }
-  void type(QLineEdit* line, const QString& text) {
-    QVERIFY(line && line->isVisible());
-    line->setFocus();
-    line->selectAll();
-    QTest::keyClicks(line, text);
-    QTest::keyClick(line, Qt::Key_Return);
   }
 
   void thePanelEditsAConditionAndSaysWhatIsWrongWithIt() {
