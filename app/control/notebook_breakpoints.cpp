@@ -36,7 +36,9 @@ std::string textOf(const ordered_json& entry, const char* key) {
 
 std::uint64_t numberOf(const ordered_json& entry, const char* key, std::uint64_t otherwise) {
   const auto found = entry.find(key);
-  return found != entry.end() && found->is_number_unsigned() ? found->get<std::uint64_t>() : otherwise;
+  if (found == entry.end() || !found->is_number_integer()) return otherwise;
+  if (!found->is_number_unsigned() && found->get<std::int64_t>() < 0) return otherwise;
+  return found->get<std::uint64_t>();
 }
 
 }  // namespace

@@ -185,17 +185,26 @@ void PanelDocks::place(const QString& workspace, PanelPlace::Area area) {
     if (above) window_->splitDockWidget(above->dock, one.dock, Qt::Vertical);
     above = &one;
   }
+  // Then the columns of a row, before any of them gets tabs: what is split off a dock with tabs becomes one.
   const Placed* before = nullptr;
   for (const Placed& one : list) {
-    if (before && before->place.row == one.place.row) {
+    const bool same_row = before && before->place.row == one.place.row;
+    if (same_row && before->place.column == one.place.column) continue;
+    if (same_row) {
       window_->addDockWidget(dockArea(area), one.dock);
-      if (before->place.column == one.place.column)
-        window_->tabifyDockWidget(before->dock, one.dock);
-      else
-        window_->splitDockWidget(before->dock, one.dock, Qt::Horizontal);
+      window_->splitDockWidget(before->dock, one.dock, Qt::Horizontal);
     }
     before = &one;
+  }
+  const Placed* front = nullptr;
+  for (const Placed& one : list) {
     shares_->set(one.dock, QSizeF(one.place.width, one.place.height));
+    if (front && front->place.row == one.place.row && front->place.column == one.place.column) {
+      window_->addDockWidget(dockArea(area), one.dock);
+      window_->tabifyDockWidget(front->dock, one.dock);
+    } else {
+      front = &one;
+    }
   }
 }
 

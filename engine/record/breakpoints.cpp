@@ -358,13 +358,23 @@ std::string Breakpoints::Check::write(const CompiledBreakpoint& breakpoint, std:
 
 // ---- by the recorder ----
 
+/// The user changed something in the middle of a line: it has run to where it is all the same.
+static void take_over(BreakThread& thread, const BreakpointSet& set) {
+  std::vector<BreakThread::Pass> passes(set.size());
+  for (std::size_t now = 0; thread.set && now < set.size(); ++now)
+    for (std::size_t old = 0; old < thread.passes.size(); ++old) {
+      const protocol::Breakpoint &before = thread.set->at(old).source, &after = set.at(now).source;
+      if (before.id == after.id && before.line == after.line && before.cell == after.cell)
+        passes[now] = thread.passes[old];
+    }
+  thread.set = &set;
+  thread.passes = std::move(passes);
+}
+
 std::optional<BreakStop> Breakpoints::before(BreakThread& thread, const BreakEvent& event, BreakWait& wait) {
   const BreakpointSet* set = set_.load(std::memory_order_acquire);
   if (!set) return std::nullopt;
-  if (thread.set != set) {
-    thread.set = set;
-    thread.passes.assign(set->size(), {});
-  }
+  if (thread.set != set) take_over(thread, *set);
   const bool stands = event.kind == EventKind::op || event.kind == EventKind::vjp;
   const std::uint32_t came_from = thread.last_location;
   if (stands) thread.last_location = event.location;

@@ -46,9 +46,14 @@ struct RecordsModel::Private {
     emit q->dataChanged(q->index(top, 0), q->index(bottom, ColumnCount - 1));
   }
 
+  /// What runs next; a stop after an op has nothing of the kind.
+  RecordNumber pendingNow() const {
+    return session->status().stopped_after ? 0 : session->status().stopped_before;
+  }
+
   void statusChanged() {
     grow();
-    const RecordNumber now = session->status().stopped_before;
+    const RecordNumber now = pendingNow();
     if (now == pending) return;
     const RecordNumber before = pending;
     pending = now;
@@ -153,7 +158,7 @@ RecordsModel::RecordsModel(Session* session, QObject* parent)
     : QAbstractTableModel(parent),
       d_(std::make_unique<Private>(Private{this, session, new RecordFilter(session, this), {}})) {
   d_->rows = static_cast<int>(session->recordCount());
-  d_->pending = session->status().stopped_before;
+  d_->pending = d_->pendingNow();
   connect(session, &Session::statusChanged, this, [this] { d_->statusChanged(); });
   connect(session, &Session::recordsChanged, this, [this](RecordNumber first, RecordNumber last) {
     d_->grow();

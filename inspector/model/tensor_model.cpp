@@ -28,7 +28,8 @@ void limitCells(TileWindow& window, std::int64_t cells) {
 const Record* TensorModel::Private::justRan(const Record& cursor) {
   const protocol::Status& status = session->status();
   awaited = 0;
-  if (status.stopped_before == 0 || status.stopped_before != cursor.number || status.finished == 0)
+  if (status.stopped_before == 0 || status.stopped_before != cursor.number || status.finished == 0 ||
+      status.stopped_after)
     return nullptr;
   // After a step it is what the user stepped over, if that is done: a custom gradient may have been stepped
   // into.

@@ -4,6 +4,7 @@
 
 #include <QComboBox>
 #include <QLineEdit>
+#include <QTabBar>
 #include <QTreeWidget>
 
 #include "app/notebook/view/code_editor.h"
@@ -54,6 +55,32 @@ class TestStops : public QObject {
   CellState stateOf(int cell) { return window_->notebook()->cellState(window_->document()->cell(cell).id); }
   QString state() { return window_->findChild<QLabel*>("sessionState")->text(); }
   const protocol::Status& status() { return window_->session()->status(); }
+
+  template <class Widget>
+  Widget* part(const char* name) {
+    auto* widget = window_->findChild<Widget*>(name);
+    return widget && widget->isVisible() ? widget : nullptr;
+  }
+  /// By its tab, where it stands behind another panel; else by its key.
+  void showPanel() {
+    if (part<QTreeWidget>("breakpoints")) return;
+    for (QTabBar* tabs : window_->findChildren<QTabBar*>())
+      for (int i = 0; tabs->isVisible() && i < tabs->count(); ++i)
+        if (tabs->tabText(i) == "Breakpoints") {
+          QTest::mouseClick(tabs, Qt::LeftButton, {}, tabs->tabRect(i).center());
+          QTRY_VERIFY_WITH_TIMEOUT(part<QTreeWidget>("breakpoints"), patience);
+          return;
+        }
+    QTest::keyClick(window_.get(), Qt::Key_0, Qt::ControlModifier);
+    QTRY_VERIFY_WITH_TIMEOUT(part<QTreeWidget>("breakpoints"), patience);
+  }
+  void type(QLineEdit* line, const QString& text) {
+    QVERIFY(line && line->isVisible());
+    line->setFocus();
+    line->selectAll();
+    QTest::keyClicks(line, text);
+    QTest::keyClick(line, Qt::Key_Return);
+  }
 
  private slots:
   void initTestCase() {
@@ -163,23 +190,6 @@ class TestStops : public QObject {
     QTRY_VERIFY_WITH_TIMEOUT(stateOf(0) == CellState::done, patience);
   }
 
-  template <class Widget>
-  Widget* part(const char* name) {
-    auto* widget = window_->findChild<Widget*>(name);
-    return widget && widget->isVisible() ? widget : nullptr;
-  }
-  void showPanel() {
-    if (!part<QTreeWidget>("breakpoints")) QTest::keyClick(window_.get(), Qt::Key_0, Qt::ControlModifier);
-    QTRY_VERIFY_WITH_TIMEOUT(part<QTreeWidget>("breakpoints"), patience);
-  }
-  void type(QLineEdit* line, const QString& text) {
-    QVERIFY(line && line->isVisible());
-    line->setFocus();
-    line->selectAll();
-    QTest::keyClicks(line, text);
-    QTest::keyClick(line, Qt::Key_Return);
-  }
-
   void thePanelEditsAConditionAndSaysWhatIsWrongWithIt() {
     openCells("condition.ipynb", {"import tapedeck as tf\nx = tf.constant([1., 2.])\nfor i in range(8):\n"
                                   "    x = x + x\nx"});
@@ -194,6 +204,7 @@ class TestStops : public QObject {
     press(Qt::Key_Return, Qt::ControlModifier);
     QTRY_VERIFY_WITH_TIMEOUT(stateOf(0) == CellState::done, patience);
     QTRY_VERIFY2(problem->text().contains("A number is missing."), qPrintable(problem->text()));
+    showPanel();
     type(part<QLineEdit>("breakpointCondition"), "max(in0) > 10");
     QTRY_VERIFY(!problem->isVisible());
     clickLine(0, 1);
@@ -203,6 +214,7 @@ class TestStops : public QObject {
     QTRY_VERIFY2(list->topLevelItem(0)->text(0).startsWith("▶ 1 · "),
                  qPrintable(list->topLevelItem(0)->text(0)));
     QTRY_COMPARE(list->topLevelItem(0)->text(2), QString("1"));
+    showPanel();
     screenshot(window_.get(), "breakpoints-panel");
     // Off by its box, with the mouse.
     const QRect row = list->visualItemRect(list->topLevelItem(0));
@@ -210,6 +222,7 @@ class TestStops : public QObject {
     QTRY_COMPARE(window_->breakpoints()->all().at(0).breakpoint.enabled, false);
     QTest::keyClick(window_.get(), Qt::Key_F5);
     QTRY_VERIFY_WITH_TIMEOUT(stateOf(0) == CellState::done, patience);
+    showPanel();
     list->setFocus();
     QTest::keyClick(list, Qt::Key_Delete);
     QVERIFY(window_->breakpoints()->all().empty());
@@ -232,6 +245,7 @@ class TestStops : public QObject {
     QTRY_VERIFY_WITH_TIMEOUT(stateOf(0) == CellState::done, patience);
     QTRY_VERIFY2(outputText(*window_, 0).contains("largest 4\nlargest 8\nlargest 16\nend"),
                  qPrintable(outputText(*window_, 0)));
+    showPanel();
     action->setFocus();
     QTest::keyClick(action, Qt::Key_Down);
     type(part<QLineEdit>("breakpointText"), "growth = norm(out)");

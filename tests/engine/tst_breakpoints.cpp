@@ -209,6 +209,24 @@ class TestBreakpoints : public QObject {
     QCOMPARE(session.next().op, std::string());
   }
 
+  void a_change_in_the_middle_of_a_line_does_not_stop_there_again() {
+    Session session({in_line(3)}, [] {
+      at_line(3, 1);
+      add(scalar(1), scalar(2));
+      at_line(3, 2);
+      exponential(scalar(1));
+      at_line(4);
+      multiply(scalar(1), scalar(2));
+    });
+    QCOMPARE(session.stop().op, std::string("add"));
+    Breakpoint line = in_line(3), other = of_kind(BreakpointKind::op, "test_multiply");
+    line.id = 1;
+    other.id = 2;
+    session.recorder.breakpoints().set({{other, line}});
+    QCOMPARE(session.next().op, std::string("test_multiply"));
+    QCOMPARE(session.next().op, std::string());
+  }
+
   void ops_go_by_their_names_and_patterns() {
     Session session({of_kind(BreakpointKind::op, "test_*"), of_kind(BreakpointKind::op, "ad")}, [] {
       at_line(1);

@@ -64,17 +64,17 @@ BreakpointForm::BreakpointForm(BreakpointsModel* breakpoints, Session* session, 
       tr("It stops where this holds as well, for example\n"
          "nan(out) or inf(any)     max(abs(out)) > 1e3     norm(grad) < 1e-8\n"
          "out.shape != in0.shape     op:matmul and not backward     loss rose"));
-  layout->addRow(tr("&Condition:"), condition_);
+  layout->addRow(tr("Condition:"), condition_);
   fromHit_->setObjectName(QStringLiteral("breakpointFromHit"));
   fromHit_->setRange(1, 1'000'000'000);
   fromHit_->setToolTip(tr("Hits before this one are only counted"));
-  layout->addRow(tr("From &hit:"), fromHit_);
+  layout->addRow(tr("From hit:"), fromHit_);
   action_->setObjectName(QStringLiteral("breakpointAction"));
   action_->addItems({tr("Stop"), tr("Write a line"), tr("Draw a point")});
   action_->setToolTip(
       tr("What happens where it is hit: it stops; or a line goes to the cell's output; or a "
          "point to a curve"));
-  layout->addRow(tr("&Then:"), action_);
+  layout->addRow(tr("Then:"), action_);
   text_->setObjectName(QStringLiteral("breakpointText"));
   textLabel_->setBuddy(text_);
   layout->addRow(textLabel_, text_);
