@@ -164,13 +164,15 @@ RecordHead Recorder::head_of(const Event& event, const Open* parent, const Threa
 // A tensor that no record made was there before the recording, or comes from where no observer looks.
 void Recorder::note_inputs(std::span<const Tensor> inputs, Thread& thread) {
   thread.inputs_ns = 0;
-  if (!keep_values_) return;
+  TensorTable& table = trace_.tensors();
   for (const Tensor& input : inputs) {
     if (!input) continue;
-    if (!trace_.tensors().get(input.id()).known())
+    if (keep_values_ && !table.get(input.id()).known())
       values_.add_leaf(input, 0);
     else
-      thread.inputs_ns = std::max(thread.inputs_ns, trace_.tensors().replay_ns(input.id()));
+      thread.inputs_ns = std::max(thread.inputs_ns, table.replay_ns(input.id()));
+    // Before the record begins, and the table forgets what no kept record takes.
+    table.set_user(input.id(), trace_.newest() + 1);
   }
 }
 

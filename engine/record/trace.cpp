@@ -218,8 +218,6 @@ std::uint32_t Trace::begin(RecordHead&& head, std::span<const Tensor> inputs, Re
   slot.inputs = static_cast<std::uint32_t>(inputs.size());
   if (const std::uint64_t extra = store_ids(slot.tensors, Slot::input_places, inputs))
     add_extra(chunk, extra);
-  for (const Tensor& input : inputs)
-    if (input) tensors_.set_user(input.id(), number);
   chunk.publish(number, state);
   return number;
 }
