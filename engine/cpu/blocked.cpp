@@ -13,6 +13,15 @@ constexpr std::int64_t small_product = 1 << 13;  ///< multiplications: less than
 constexpr std::int64_t small_triangle = 24;
 constexpr std::int64_t narrow_panel = 12;
 
+/// Calls `body(row)` for the rows of a.
+template <class T, class Body>
+void for_rows(const Block<T>& a, Body&& body) {
+  for_blocks(a.rows, grain_for(0.3 * static_cast<double>(a.columns + 1)),
+             [&](std::int64_t begin, std::int64_t end) {
+               for (std::int64_t i = begin; i < end; ++i) body(i);
+             });
+}
+
 /// Half of a count, in whole vectors where that is possible.
 std::int64_t half_of(std::int64_t count) {
   const std::int64_t half = count / 2;
@@ -125,8 +134,13 @@ void factor_columns(Block<T> a, std::int64_t* exchanged) {
 }  // namespace
 
 template <class T>
+void clear_block(Block<T> a) {
+  for_rows(a, [&](std::int64_t i) { std::fill_n(a.row(i), a.columns, T(0)); });
+}
+
+template <class T>
 void copy_block(Block<const T> from, Block<T> to) {
-  for (std::int64_t i = 0; i < from.rows; ++i) std::copy_n(from.row(i), from.columns, to.row(i));
+  for_rows(from, [&](std::int64_t i) { std::copy_n(from.row(i), from.columns, to.row(i)); });
 }
 
 template <class T>
@@ -210,6 +224,7 @@ int factor_lu(Block<T> a, std::int64_t* order) {
 }
 
 #define TAPEDECK_REAL(T)                                                           \
+  template void clear_block(Block<T>);                                             \
   template void copy_block(Block<const T>, Block<T>);                              \
   template void copy_transposed(Block<const T>, Block<T>);                         \
   template void set_product(Sides, Block<const T>, Block<const T>, Block<T>);      \

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/cpu/gemm.h"
+#include "engine/tensor/storage.h"
 
 namespace tapedeck::cpu {
 
@@ -26,17 +27,25 @@ struct Block {
   operator Block<const T>() const { return {values, rows, columns, stride}; }
 };
 
-/// A matrix of its own, of zeros.
+/// All elements become 0.
+template <class T>
+void clear_block(Block<T> a);
+
+/// A matrix of its own, of zeros. Throws ResourceExhaustedError.
 template <class T>
 class Dense {
  public:
   Dense(std::int64_t rows, std::int64_t columns)
-      : rows_(rows), columns_(columns), values_(static_cast<std::size_t>(rows * columns), T(0)) {}
-  Block<T> all() { return {values_.data(), rows_, columns_, columns_}; }
+      : rows_(rows),
+        columns_(columns),
+        storage_(StoragePointer::allocate(static_cast<std::size_t>(rows * columns) * sizeof(T))) {
+    clear_block(all());
+  }
+  Block<T> all() { return {reinterpret_cast<T*>(storage_->data()), rows_, columns_, columns_}; }
 
  private:
   std::int64_t rows_, columns_;
-  std::vector<T> values_;
+  StoragePointer storage_;
 };
 
 enum class Sides : std::uint8_t { as_they_are, first_transposed, second_transposed };

@@ -118,7 +118,10 @@ Flaw cholesky(std::int64_t n, const T* a, T* l) {
   const Block<T> out = write(l, n, n);
   copy_block<T>(read(a, n, n), out);
   const Flaw flaw = factor(out);
-  for (std::int64_t i = 0; i < n; ++i) std::fill(out.row(i) + i + 1, out.row(i) + n, T(0));
+  for (std::int64_t i = 0; i < n; ++i) {
+    if (i % rows_of_square == 0) check_stop();
+    std::fill(out.row(i) + i + 1, out.row(i) + n, T(0));
+  }
   return flaw;
 }
 
@@ -127,7 +130,7 @@ Flaw inverse(std::int64_t n, bool transposed, const T* a, T* out) {
   Lu<T> lu(n, a);
   if (const Flaw flaw = lu.zero_pivot()) return flaw;
   const Block<T> x = write(out, n, n);
-  std::fill_n(out, n * n, T(0));
+  clear_block(x);
   if (!transposed) {
     for (std::int64_t i = 0; i < n; ++i) x(i, lu.order[static_cast<std::size_t>(i)]) = T(1);
     solve_triangle(lu.lower(false), x);

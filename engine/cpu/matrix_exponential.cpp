@@ -17,10 +17,12 @@ using Real = Matrix<double>;
 
 /// The largest sum of a column's sizes.
 double norm(const Real& a) {
+  check_stop();
   return a.cwiseAbs().colwise().sum().maxCoeff();
 }
 
 Real scaled(const Real& a, int exponent) {
+  check_stop();
   return a.unaryExpr([=](double value) { return std::ldexp(value, exponent); });
 }
 
@@ -124,6 +126,7 @@ Real approximant_13(Powers& powers) {
   const Real &a2 = powers.second(), &a4 = powers.fourth(), &a6 = powers.sixth();
   const Real odd =
       product(a6, b[13] * a6 + b[11] * a4 + b[9] * a2) + b[7] * a6 + b[5] * a4 + b[3] * a2 + b[1] * unit;
+  check_stop();
   const Real even =
       product(a6, b[12] * a6 + b[10] * a4 + b[8] * a2) + b[6] * a6 + b[4] * a4 + b[2] * a2 + b[0] * unit;
   return quotient(even, product(powers.first(), odd));

@@ -309,9 +309,9 @@ void for_pieces(const ConvolutionSize& size, const Pieces& pieces, std::int64_t 
 
 constexpr std::int64_t enough_pieces = 16;
 
-/// How many pieces the user's interrupt asks for: none takes longer than some 0.1 s.
+/// How many pieces the user's interrupt asks for: none takes longer than some 0.03 s.
 std::int64_t most_pieces(const ConvolutionSize& size, std::int64_t wanted) {
-  constexpr double most_multiplications = 4e9;  // of a piece
+  constexpr double most_multiplications = 1e9;  // of a piece
   const double all = image_multiplications(size) * static_cast<double>(size.batch);
   return std::max(wanted, static_cast<std::int64_t>(all / most_multiplications) + 1);
 }

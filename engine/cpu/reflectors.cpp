@@ -103,7 +103,7 @@ std::vector<Reflectors<T>> factor_qr(Block<T> a) {
 
 template <class T>
 void write_q(std::vector<Reflectors<T>>& q, std::int64_t offset, Block<T> c) {
-  for (std::int64_t i = 0; i < c.rows; ++i) std::fill_n(c.row(i), c.columns, T(0));
+  clear_block(c);
   for (std::int64_t i = 0; i < c.columns; ++i) c(i, i) = T(1);
   for (auto i = static_cast<std::int64_t>(q.size()) - 1; i >= 0; --i) {
     const std::int64_t at = i * reflections_at_once + offset;
@@ -120,7 +120,7 @@ void qr(std::int64_t m, std::int64_t n, bool full, const T* a, T* q, T* r) {
   copy_block<T>({a, m, n, n}, copied.all());
   std::vector<Reflectors<T>> reflectors = factor_qr<T>(copied.all());
   write_q<T>(reflectors, 0, orthogonal);
-  std::fill_n(r, columns * n, T(0));
+  clear_block(triangle);
   copy_block<T>(copied.all().part(0, 0, least, n), triangle);
 }
 

@@ -6,6 +6,7 @@
 
 #include "engine/cpu/bidiagonal.h"
 #include "engine/cpu/linear_algebra.h"
+#include "engine/cpu/parallel.h"
 
 namespace tapedeck::cpu {
 namespace {
@@ -131,8 +132,10 @@ void svd(std::int64_t m, std::int64_t n, bool full, const T* a, T* s, T* u, T* v
     copy_block<T>({a, m, n, n}, copied.all());
   else
     copy_transposed<T>({a, m, n, n}, copied.all());
-  for (std::int64_t i = 0; i < copied.all().rows; ++i)
+  for (std::int64_t i = 0; i < copied.all().rows; ++i) {
+    check_stop();
     for (std::int64_t j = 0; j < least; ++j) copied.all()(i, j) /= scale;
+  }
   const Block<T> left{u, m, columns_of_u, columns_of_u}, right{v, n, columns_of_v, columns_of_v};
   decompose(copied.all(), scale, s, tall ? left : right, tall ? right : left);
 }

@@ -171,8 +171,11 @@ T mirrored(Block<const T> a, Block<T> to) {
   for (std::int64_t i = 0; i < a.rows; ++i)
     for (std::int64_t j = 0; j <= i; ++j) largest = std::max(largest, std::abs(a(i, j)));
   const T scale = largest == T(0) ? T(1) : largest;
-  for (std::int64_t i = 0; i < a.rows; ++i)
-    for (std::int64_t j = 0; j <= i; ++j) to(i, j) = to(j, i) = a(i, j) / scale;
+  for (std::int64_t i = 0; i < a.rows; ++i) {
+    check_stop();
+    for (std::int64_t j = 0; j <= i; ++j) to(i, j) = a(i, j) / scale;
+    for (std::int64_t j = i + 1; j < a.rows; ++j) to(i, j) = a(j, i) / scale;
+  }
   return scale;
 }
 

@@ -42,6 +42,7 @@ class WatchedMatrix : public Matrix<Scalar> {
 
 /// a·b
 inline Matrix<double> product(const Matrix<double>& a, const Matrix<double>& b) {
+  check_stop();
   Matrix<double> c(a.rows(), b.cols());
   // By columns in memory, which as rows is the transposed matrix: cᵀ = bᵀ·aᵀ.
   set_product<double>(Sides::as_they_are, {b.data(), b.cols(), b.rows(), b.rows()},

@@ -76,7 +76,7 @@ LONG_CALLS = {
     "matrix_logarithm": lambda: op("matrix_logarithm", square(700)),
     "matmul": lambda: op("matmul", draw(6000, 6000), draw(6000, 6000)),
     "matmul of whole numbers": lambda: op("matmul", tf.ones([2500, 2500], tf.int32), tf.ones([2500, 2500], tf.int32)),
-    "einsum": lambda: op("einsum", "ijk,kjl->il", draw(1500, 90, 90), draw(90, 90, 1500)),
+    "einsum": lambda: op("einsum", "ijk,kjl->il", [draw(2000, 100, 200), draw(200, 100, 2000)]),
     "conv2d": lambda: convolution("conv2d", np.float32),
     "conv2d_backprop_input": lambda: convolution("conv2d_backprop_input", np.float32),
     "conv2d_backprop_filter": lambda: convolution("conv2d_backprop_filter", np.float32),
