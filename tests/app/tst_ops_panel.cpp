@@ -212,12 +212,6 @@ class TestOpsPanel : public QObject {
     QTRY_VERIFY_WITH_TIMEOUT(session.recordCount() > 5000 && session.cursor() == session.recordCount(),
                              patience);
     const auto* model = tensor(*window_)->model();
-    // What is kept on the way bounds how many ops run again for one value.
-    quint64 most = 0;
-    connect(window_->kernel()->debugSource(), &inspector::Source::received, this,
-            [&](quint64, const protocol::Reply& reply) {
-              if (const auto* told = std::get_if<protocol::Progress>(&reply)) most = std::max(most, told->total);
-            });
     for (int step = 0; step < 40; ++step) {
       const auto before = session.cursor();
       QTest::keyClick(window_.get(), Qt::Key_F10, Qt::ShiftModifier);
@@ -227,7 +221,6 @@ class TestOpsPanel : public QObject {
     }
     QVERIFY2(session.status().held_bytes <= session.status().budget_bytes,
              qPrintable(QString::number(session.status().held_bytes)));
-    qWarning("MOST %llu of %llu", most, session.recordCount());
     screenshot(window_.get(), "ops-back-near-the-end");
   }
 
