@@ -4,6 +4,7 @@
 
 #include "engine/debug/find_records.h"
 #include "engine/debug/tile.h"
+#include "engine/debug/why/why.h"
 #include "engine/ops/observer.h"
 #include "engine/record/tensor_text.h"
 
@@ -40,6 +41,12 @@ const char* source_of(const FoundValue& found) {
   return found.recomputed ? "recomputed" : "held";
 }
 
+void check_bins(const std::string& request, std::uint32_t bins) {
+  if (bins > most_bins)
+    throw BadRequest(request + ": " + std::to_string(bins) + " bins were asked for, the most is " +
+                     std::to_string(most_bins));
+}
+
 template <class T>
 bool one_at_most(const std::vector<T>& option) {
   return option.size() <= 1;
@@ -65,6 +72,14 @@ std::optional<protocol::Reply> Answers::at_once(const protocol::Request& request
                         [](const FindRecords&) -> Answer { return std::nullopt; },
                         [](const GetTile&) -> Answer { return std::nullopt; },
                         [](const GetStatistics&) -> Answer { return std::nullopt; },
+                        [](const Why&) -> Answer { return std::nullopt; },
+                        [](const MakeBranch&) -> Answer { return std::nullopt; },
+                        [](const GetBranchTile&) -> Answer { return std::nullopt; },
+                        [](const GetBranchStatistics&) -> Answer { return std::nullopt; },
+                        [&](const DropBranch& drop) -> Answer {
+                          branches_.drop(drop.branch);
+                          return describe_status(recorder_);
+                        },
                         [](const Hello&) -> Answer { return std::nullopt; },
                         [](const Cancel&) -> Answer { return std::nullopt; },
                     },
@@ -105,6 +120,30 @@ Jobs::Work Answers::later(const protocol::Request& request) {
                             return pin(set, cancel, report);
                           });
                         },
+                        [&](const Why& ask) {
+                          return job([this, ask](const CancelFlag& cancel, const Jobs::Report& report) {
+                            return why(ask, cancel, report);
+                          });
+                        },
+                        [&](const MakeBranch& make) {
+                          return job([this, make](const CancelFlag& cancel, const Jobs::Report& report) {
+                            const auto original = [&](std::uint64_t tensor) {
+                              return find(tensor, cancel, report).value;
+                            };
+                            return branches_.make(make, original, cancel, report);
+                          });
+                        },
+                        [&](const GetBranchTile& get) {
+                          return job([this, get](const CancelFlag& cancel, const Jobs::Report& report) {
+                            return branch_tile(get, cancel, report);
+                          });
+                        },
+                        [&](const GetBranchStatistics& get) {
+                          return job([this, get](const CancelFlag& cancel, const Jobs::Report& report) {
+                            return branch_statistics(get, cancel, report);
+                          });
+                        },
+                        [](const DropBranch&) { return Jobs::Work(); },
                         [](const GetStatus&) { return Jobs::Work(); },
                         [](const GetRecords&) { return Jobs::Work(); },
                         [](const GetSeries&) { return Jobs::Work(); },
@@ -169,9 +208,7 @@ protocol::Reply Answers::tile(const protocol::GetTile& request, const CancelFlag
 
 protocol::Reply Answers::statistics(const protocol::GetStatistics& request, const CancelFlag& cancel,
                                     const Jobs::Report& report) {
-  if (request.bins > most_bins)
-    throw BadRequest("get_statistics: " + std::to_string(request.bins) +
-                     " bins were asked for, the most is " + std::to_string(most_bins));
+  check_bins("get_statistics", request.bins);
   if (const auto kept = recorder_.values().statistics_of_dropped(request.tensor))
     return describe_summary(request.tensor, *kept, "kept statistics");
   const FoundValue found = find(request.tensor, cancel, report);
@@ -189,6 +226,32 @@ protocol::Reply Answers::pin(const protocol::Pin& request, const CancelFlag& can
                                  std::to_string(recorder_.values().options().budget_bytes) + " bytes.",
                              "too_expensive"};
   return describe_status(recorder_);
+}
+
+protocol::Reply Answers::why(const protocol::Why& request, const CancelFlag& cancel,
+                             const Jobs::Report& report) {
+  const auto value = [&](std::uint64_t tensor) { return find(tensor, cancel, report).value; };
+  Past past(recorder_, value, &cancel, report);
+  return answer(past, request);
+}
+
+protocol::Reply Answers::branch_tile(const protocol::GetBranchTile& request, const CancelFlag& cancel,
+                                     const Jobs::Report& report) {
+  const auto original = [&](std::uint64_t tensor) { return find(tensor, cancel, report).value; };
+  const Tensor value =
+      branches_.value(request.branch, request.tile.tensor, request.difference, original, cancel);
+  protocol::Tile tile = make_tile(value, request.tile, &cancel);
+  tile.source = "recomputed";
+  return tile;
+}
+
+protocol::Reply Answers::branch_statistics(const protocol::GetBranchStatistics& request,
+                                           const CancelFlag& cancel, const Jobs::Report& report) {
+  const protocol::GetStatistics& asked = request.statistics;
+  check_bins("get_branch_statistics", asked.bins);
+  const auto original = [&](std::uint64_t tensor) { return find(tensor, cancel, report).value; };
+  const Tensor value = branches_.value(request.branch, asked.tensor, request.difference, original, cancel);
+  return describe_summary(asked.tensor, summarize(value, asked.bins, true, &cancel), "recomputed");
 }
 
 }  // namespace tapedeck::debug

@@ -7,6 +7,7 @@
 
 #include "engine/debug/jobs.h"
 #include "engine/debug/tape_index.h"
+#include "engine/debug/what_if.h"
 #include "engine/record/replay.h"
 
 namespace tapedeck::debug {
@@ -14,7 +15,7 @@ namespace tapedeck::debug {
 class Answers {
  public:
   explicit Answers(Recorder& recorder, const ReplayLimits& limits = {})
-      : recorder_(recorder), limits_(limits), tapes_(recorder) {}
+      : recorder_(recorder), limits_(limits), tapes_(recorder), branches_(recorder) {}
 
   /// The answer to a request that takes no time; nothing for one of those below, and for Hello and Cancel,
   /// which are the conversation's.
@@ -30,11 +31,17 @@ class Answers {
   protocol::Reply statistics(const protocol::GetStatistics& request, const CancelFlag& cancel,
                              const Jobs::Report& report);
   protocol::Reply pin(const protocol::Pin& request, const CancelFlag& cancel, const Jobs::Report& report);
+  protocol::Reply why(const protocol::Why& request, const CancelFlag& cancel, const Jobs::Report& report);
+  protocol::Reply branch_tile(const protocol::GetBranchTile& request, const CancelFlag& cancel,
+                              const Jobs::Report& report);
+  protocol::Reply branch_statistics(const protocol::GetBranchStatistics& request, const CancelFlag& cancel,
+                                    const Jobs::Report& report);
   FoundValue find(std::uint64_t tensor, const CancelFlag& cancel, const Jobs::Report& report);
 
   Recorder& recorder_;
   const ReplayLimits limits_;
   TapeIndex tapes_;
+  Branches branches_;
   // One replay at a time: what two requests about one tensor need is recomputed once.
   std::mutex replay_mutex_;
   std::condition_variable replay_ended_;

@@ -28,6 +28,8 @@ struct Event {
   std::uint64_t tape =
       0;  ///< id of the innermost tape that will record it (op, custom), or is played (playback, vjp)
   bool custom_gradient = false;  ///< vjp: the user wrote it
+  /// playback: ids of what gradients are asked for, a variable's present value for the variable.
+  std::span<const std::uint64_t> sources = {};
 };
 
 /// All functions are called on the thread that runs the op, from several threads at once.

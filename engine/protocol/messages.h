@@ -6,12 +6,15 @@
 
 #include "engine/protocol/replies.h"
 #include "engine/protocol/requests.h"
+#include "engine/protocol/what_if.h"
+#include "engine/protocol/why.h"
 
 namespace tapedeck::protocol {
 
 using Request = std::variant<Hello, GetStatus, GetRecords, GetTape, GetTile, GetStatistics, SetGate,
-                             SetOptions, Pin, GetSeries, FindRecords, Cancel>;
+                             SetOptions, Pin, GetSeries, FindRecords, Why, MakeBranch, GetBranchTile,
+                             GetBranchStatistics, DropBranch, Cancel>;
 using Reply = std::variant<Welcome, Refused, Status, Records, TapeRecords, Tile, Statistics, Series,
-                           FoundRecords, Progress, Failure>;
+                           FoundRecords, Because, Branched, Progress, Failure>;
 
 }  // namespace tapedeck::protocol

@@ -1,5 +1,7 @@
 #include "engine/record/handoffs.h"
 
+#include <algorithm>
+
 namespace tapedeck {
 
 void Handoffs::add(const Assignment& assignment) {
@@ -12,6 +14,12 @@ void Handoffs::add(const Departure& departure) {
   const std::lock_guard lock(mutex_);
   departures_.push_back(departure);
   if (departures_.size() > limit) departures_.pop_front();
+}
+
+void Handoffs::add(Asked asked) {
+  const std::lock_guard lock(mutex_);
+  asked_.push_back(std::move(asked));
+  if (asked_.size() > limit) asked_.pop_front();
 }
 
 std::optional<Assignment> Handoffs::assignment_of(std::uint64_t leaf) const {
@@ -31,6 +39,26 @@ std::set<std::uint64_t> Handoffs::values_of(std::uint64_t variable) const {
 std::vector<Departure> Handoffs::departures() const {
   const std::lock_guard lock(mutex_);
   return {departures_.rbegin(), departures_.rend()};
+}
+
+std::vector<std::uint64_t> Handoffs::sources_of(std::uint32_t playback) const {
+  const std::lock_guard lock(mutex_);
+  for (auto asked = asked_.rbegin(); asked != asked_.rend(); ++asked)
+    if (asked->playback == playback) return asked->sources;
+  return {};
+}
+
+std::uint32_t Handoffs::playback_for(std::uint64_t source) const {
+  const std::lock_guard lock(mutex_);
+  for (auto asked = asked_.rbegin(); asked != asked_.rend(); ++asked)
+    if (std::find(asked->sources.begin(), asked->sources.end(), source) != asked->sources.end())
+      return asked->playback;
+  return 0;
+}
+
+std::uint32_t Handoffs::newest_playback() const {
+  const std::lock_guard lock(mutex_);
+  return asked_.empty() ? 0 : asked_.back().playback;
 }
 
 }  // namespace tapedeck

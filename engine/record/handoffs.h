@@ -1,5 +1,5 @@
-// Where values leave the recorded ops and come back as leaves: assignments to variables, and what Python or
-// NumPy reads.
+// What the records themselves do not say of where values come from and go: assignments to variables, what
+// Python or NumPy reads, and what gradients were asked for.
 #pragma once
 
 #include <cstdint>
@@ -31,22 +31,35 @@ struct Departure {
   std::uint32_t location = 0;
 };
 
-/// The newest of both; older ones are forgotten. Any thread may call.
+/// What a playback was asked for.
+struct Asked {
+  std::uint32_t playback = 0;          ///< its record
+  std::vector<std::uint64_t> sources;  ///< ids, in the order of the record's outputs
+};
+
+/// The newest of each; older ones are forgotten. Any thread may call.
 class Handoffs {
  public:
   void add(const Assignment& assignment);
   void add(const Departure& departure);
+  void add(Asked asked);
   std::optional<Assignment> assignment_of(std::uint64_t leaf) const;
   /// Every value of the variable that is known.
   std::set<std::uint64_t> values_of(std::uint64_t variable) const;
   /// The newest first.
   std::vector<Departure> departures() const;
+  /// Empty: it is not known.
+  std::vector<std::uint64_t> sources_of(std::uint32_t playback) const;
+  /// The newest playback that was asked for the gradient of that tensor; 0: none.
+  std::uint32_t playback_for(std::uint64_t source) const;
+  std::uint32_t newest_playback() const;  ///< 0: none
 
  private:
   static constexpr std::size_t limit = 1 << 16;
   mutable std::mutex mutex_;
   std::map<std::uint64_t, Assignment> assignments_;  // by leaf, which is by time
   std::deque<Departure> departures_;
+  std::deque<Asked> asked_;
 };
 
 }  // namespace tapedeck

@@ -157,6 +157,8 @@ std::uint64_t Recorder::begin(const Event& event) {
   open.hides_ops = (parent && parent->hides_ops) || (event.kind == EventKind::vjp && !event.custom_gradient);
   open.number =
       trace_.begin(std::move(head), event.inputs, asks ? RecordState::pending : RecordState::running);
+  if (event.kind == EventKind::playback)
+    handoffs_.add(Asked{open.number, {event.sources.begin(), event.sources.end()}});
   if (!open.hides_ops) open.enclosing = open.number;
   thread.open.push_back(open);
   if (asks) ask_gate(thread, event, open.number, enclosing, location);

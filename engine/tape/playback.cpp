@@ -272,8 +272,14 @@ Tensors play_back(Tape::State& tape, const GradientRequest& request) {
   event.tape = tape.id;
   static const Attributes none;
   event.attributes = &none;
+  boost::container::small_vector<std::uint64_t, 8> sources;
+  Observer* observer = current_observer();
+  if (observer)
+    for (const Tape::Source& source : request.sources)
+      sources.push_back(source.variable ? source.variable->peek().id() : source.tensor.id());
+  event.sources = {sources.data(), sources.size()};
   Playback playback(tape, request);
-  return observed(current_observer(), event, [&](std::uint64_t) { return playback.run(); });
+  return observed(observer, event, [&](std::uint64_t) { return playback.run(); });
 }
 
 }  // namespace tapedeck::detail

@@ -1,0 +1,305 @@
+// Where was this NaN or Inf born? From op to op back to the first that made it of values that had none.
+#include <algorithm>
+#include <deque>
+
+#include "engine/debug/why/elements.h"
+#include "engine/debug/why/not_finite.h"
+#include "engine/debug/why/why.h"
+#include "engine/record/replay.h"
+#include "engine/record/tensor_text.h"
+
+namespace tapedeck::debug {
+namespace {
+
+constexpr std::size_t shown_of_the_way = 20;  // at its begin, and at its end
+constexpr std::int64_t most_listed = 4;       // operands of one input
+
+/// An element that is not finite.
+struct Spot {
+  std::uint64_t tensor = 0;
+  std::int64_t place = 0;
+  NotFinite kind = NotFinite::nan;
+};
+
+class Birth {
+ public:
+  Birth(Past& past, const Subject& subject) : past_(past), subject_(subject) {}
+
+  protocol::Because explain() {
+    answer_.question = protocol::Question::birth;
+    const Tensor value = past_.value(subject_.tensor);
+    const std::optional<Spot> spot = look(value);
+    if (!spot) return std::move(answer_);
+    go_back(*spot);
+    finish(*spot, value);
+    return std::move(answer_);
+  }
+
+ private:
+  struct Operand {
+    std::string text;
+    double value = 0;
+    std::uint64_t tensor = 0;
+    std::int64_t place = 0;
+  };
+
+  /// The element that is asked about; nothing, and a sentence, where there is none.
+  std::optional<Spot> look(const Tensor& value) {
+    if (!subject_.element.empty() || value.count() == 1) {
+      const std::int64_t place =
+          place_of(value.shape(), subject_.element.empty() ? index_of(value.shape(), 0) : subject_.element);
+      const double number = element(value, place);
+      if (std::isnan(number)) return Spot{subject_.tensor, place, NotFinite::nan};
+      if (std::isinf(number)) return Spot{subject_.tensor, place, NotFinite::infinite};
+      answer_.sentence = "This element is " + element_text(value, place) +
+                         ", a finite number: there is no NaN or Inf to be explained.";
+      return std::nullopt;
+    }
+    for (const NotFinite kind : {NotFinite::nan, NotFinite::infinite})
+      if (const auto place = first_of(value, kind, std::nullopt)) return Spot{subject_.tensor, *place, kind};
+    answer_.sentence = value.count() == 0
+                           ? "This tensor has no elements."
+                           : "All of the " + counted(static_cast<std::uint64_t>(value.count()), "element") +
+                                 " are finite: there is no NaN or Inf here.";
+    return std::nullopt;
+  }
+
+  void go_back(Spot spot) {
+    std::uint64_t steps = 0;
+    while (true) {
+      past_.step(++steps);
+      const RecordView* record = past_.maker(spot.tensor);
+      if (!record) {
+        if (follow_assignment(spot)) continue;
+        return came_in(spot);
+      }
+      if (record->head.kind != EventKind::op) return;
+      Tensors inputs;
+      try {
+        for (const std::uint64_t id : record->inputs) inputs.push_back(past_.value(id));
+        const Output output{Past::output_of(*record, spot.tensor), past_.value(spot.tensor)};
+        const auto places = places_read(elementwise_, *record, inputs, output, spot.place);
+        if (const auto next = worse_input(*record, inputs, places, spot.kind)) {
+          pass_on(*record, spot, output.value);
+          spot = *next;
+          continue;
+        }
+        return born(*record, spot, inputs, places, output.value);
+      } catch (const ValueError& error) {
+        missing_ = error.what();
+        return;
+      }
+    }
+  }
+
+  /// An input that had one already.
+  static std::optional<Spot> worse_input(const RecordView& record, const Tensors& inputs,
+                                         const std::vector<ReadPlaces>& places, NotFinite kind) {
+    for (std::size_t k = 0; k < inputs.size(); ++k)
+      if (const auto place = first_of(inputs[k], kind, places[k]))
+        return Spot{record.inputs[k], *place, kind};
+    if (kind == NotFinite::nan) return std::nullopt;
+    for (std::size_t k = 0; k < inputs.size(); ++k)  // an Inf may come of a NaN: maximum(…)
+      if (const auto place = first_of(inputs[k], NotFinite::nan, places[k]))
+        return Spot{record.inputs[k], *place, NotFinite::nan};
+    return std::nullopt;
+  }
+
+  bool follow_assignment(Spot& spot) {
+    const auto assignment = past_.assignment(spot.tensor);
+    if (!assignment || assignment->value == spot.tensor || assignment->value == 0) return false;
+    const protocol::TensorInfo info = past_.info(spot.tensor);
+    RecordView none;
+    none.head.location = assignment->location;
+    protocol::Reason reason = past_.reason(none, "assigned", info.name + " was given this value.");
+    reason.op = info.name;
+    show(reason, spot);
+    keep(std::move(reason));
+    spot.tensor = assignment->value;
+    return true;
+  }
+
+  void came_in(const Spot& spot) {
+    protocol::Reason reason;
+    reason.role = "came in";
+    reason.op = past_.info(spot.tensor).name;
+    if (reason.op.empty()) reason.op = "a constant";
+    reason.sentence = std::string("The ") + kind_text(spot.kind) +
+                      " was in this value already when it came from Python: no op made it.";
+    show(reason, spot);
+    origin_ = reason.sentence;
+    answer_.reasons.insert(answer_.reasons.begin(), std::move(reason));
+  }
+
+  void pass_on(const RecordView& record, const Spot& spot, const Tensor& value) {
+    protocol::Reason reason = past_.reason(
+        record, "passed on", std::string("One of its inputs was ") + kind_text(spot.kind) + " already.");
+    show(reason, spot);
+    reason.value = element_text(value, spot.place);
+    keep(std::move(reason));
+  }
+
+  /// The way is told from the birth on: what was met last comes first.
+  void keep(protocol::Reason reason) {
+    way_.push_front(std::move(reason));
+    if (way_.size() <= 2 * shown_of_the_way) return;
+    way_.erase(way_.begin() + shown_of_the_way);
+    ++left_out_;
+  }
+
+  void show(protocol::Reason& reason, const Spot& spot) const {
+    reason.tensor = past_.info(spot.tensor);
+    const Shape shape(std::span<const std::int64_t>(reason.tensor.shape));
+    reason.element = index_of(shape, spot.place);
+  }
+
+  std::vector<Operand> operands_of(const RecordView& record, const Tensors& inputs,
+                                   const std::vector<ReadPlaces>& places) const {
+    std::vector<Operand> operands;
+    const auto& names = record.head.op->inputs;
+    for (std::size_t k = 0; k < inputs.size(); ++k) {
+      const std::string name = names[std::min(k, names.size() - 1)].name;
+      const std::int64_t count = places[k] ? static_cast<std::int64_t>(places[k]->size()) : inputs[k].count();
+      Places order;
+      if (count > most_listed)  // those that are farthest from 0: they overflow
+        order = farthest_from_zero(inputs[k], places[k], most_listed);
+      else
+        for (std::int64_t i = 0; i < count; ++i)
+          order.push_back(places[k] ? (*places[k])[static_cast<std::size_t>(i)] : i);
+      for (const std::int64_t place : order)
+        operands.push_back(
+            {name + index_text(inputs[k].shape(), place) + " = " + element_text(inputs[k], place),
+             element(inputs[k], place), record.inputs[k], place});
+      if (count > most_listed)
+        operands.push_back({"… of " + counted(static_cast<std::uint64_t>(count), "element") + " of " + name,
+                            std::nan(""), 0, 0});
+    }
+    return operands;
+  }
+
+  /// Of values that had no NaN, or were finite all: here it was born. An Inf that a NaN was made of was born
+  /// somewhere, too.
+  void born(const RecordView& record, const Spot& spot, const Tensors& inputs,
+            const std::vector<ReadPlaces>& places, const Tensor& value) {
+    const std::vector<Operand> operands = operands_of(record, inputs, places);
+    std::vector<double> numbers;
+    for (const Operand& operand : operands)
+      if (operand.tensor) numbers.push_back(operand.value);
+    const std::string call = call_text(record, inputs, places);
+    const std::string what = what_happened(record.head.op->name, numbers, spot.kind, value.dtype());
+    std::string sentence = std::string("Here the ") + kind_text(spot.kind) + " was made: ";
+    sentence += call.empty() ? record.head.op->name + " of finite values" : call;
+    if (!what.empty()) sentence += ". Here " + what;
+    protocol::Reason reason = past_.reason(record, births_.empty() ? "born" : "cause", sentence + ".");
+    show(reason, spot);
+    for (const Operand& operand : operands) reason.operands.push_back(operand.text);
+    reason.value = element_text(value, spot.place);
+    Spot cause;
+    if (spot.kind == NotFinite::nan)
+      for (const Operand& operand : operands)
+        if (operand.tensor && std::isinf(operand.value) && !cause.tensor)
+          cause = {operand.tensor, operand.place, NotFinite::infinite};
+    births_.push_back({past_.name(record), call, what, spot.kind});
+    std::vector<protocol::Reason> told{std::move(reason)};
+    try {
+      tell_backward(record, spot, told);
+    } catch (const ValueError& error) {
+      missing_ = error.what();
+    }
+    found_.insert(found_.end(), std::make_move_iterator(told.begin()), std::make_move_iterator(told.end()));
+    if (!cause.tensor) return;
+    const auto before = std::move(way_);
+    way_.clear();
+    go_back(cause);
+    way_.insert(way_.end(), before.begin(), before.end());
+  }
+
+  /// In a playback: whose VJP it was, and the forward value behind it.
+  void tell_backward(const RecordView& record, const Spot& spot, std::vector<protocol::Reason>& told) {
+    const RecordView* vjp = past_.around(record, EventKind::vjp);
+    if (!vjp) return;
+    const RecordView* forward = past_.record(vjp->head.forward);
+    std::string sentence = "It is the gradient of " + vjp->name() + " that runs here";
+    if (forward && forward->head.op) sentence += ": " + forward->head.op->vjp_formula;
+    told.push_back(past_.reason(*vjp, "VJP", sentence + "."));
+    if (!vjp->inputs.empty() && vjp->inputs[0]) told.back().tensor = past_.info(vjp->inputs[0]);
+    if (!forward) return;
+    protocol::Reason reason = past_.reason(*forward, "forward op", {});
+    const Shape made(std::span<const std::int64_t>(past_.info(spot.tensor).shape));
+    std::string values;
+    const auto add = [&](std::uint64_t id, const std::string& name) {
+      const protocol::TensorInfo info = past_.info(id);
+      const Shape shape(std::span<const std::int64_t>(info.shape));
+      if (id == 0 || element_count(shape) != element_count(made)) return;
+      const std::string text =
+          name + index_text(shape, spot.place) + " = " + element_text(past_.value(id), spot.place);
+      reason.operands.push_back(text);
+      values += (values.empty() ? "" : ", ") + text;
+      if (reason.tensor.id) return;
+      reason.tensor = info;
+      reason.element = index_of(shape, spot.place);
+    };
+    for (std::size_t k = 0; k < forward->inputs.size(); ++k)
+      add(forward->inputs[k],
+          forward->head.op ? forward->head.op->inputs[std::min(k, forward->head.op->inputs.size() - 1)].name
+                           : "argument " + std::to_string(k));
+    for (const std::uint64_t id : forward->outputs) add(id, "its result");
+    if (!reason.tensor.id && !forward->outputs.empty()) reason.tensor = past_.info(forward->outputs[0]);
+    reason.sentence =
+        values.empty() ? "The forward op behind it." : "The forward op behind it ran with " + values + ".";
+    forward_ = past_.name(*forward) + (values.empty() ? "" : " with " + values);
+    told.push_back(std::move(reason));
+  }
+
+  void finish(const Spot& spot, const Tensor& value) {
+    answer_.reasons.insert(answer_.reasons.begin(), std::make_move_iterator(found_.begin()),
+                           std::make_move_iterator(found_.end()));
+    for (protocol::Reason& reason : way_) answer_.reasons.push_back(std::move(reason));
+    std::string& sentence = answer_.sentence;
+    const std::string what = std::string("The ") + kind_text(spot.kind) +
+                             (value.count() > 1 ? " at " + index_text(value.shape(), spot.place) : "");
+    if (!births_.empty()) {
+      const Told& first = births_.front();
+      sentence = what + " was born in " + first.name + (first.call.empty() ? "" : ": " + first.call);
+      if (!first.what.empty()) sentence += ". There " + first.what;
+      sentence += ".";
+      if (!forward_.empty()) sentence += " Behind it stands the forward op " + forward_ + ".";
+      for (std::size_t i = 1; i < births_.size(); ++i)
+        sentence += std::string(" The ") + kind_text(births_[i].kind) + " in it was born in " +
+                    births_[i].name + (births_[i].call.empty() ? "" : ": " + births_[i].call) + ".";
+      if (!origin_.empty()) sentence += " The infinity in it came from Python.";
+    } else if (!origin_.empty()) {
+      sentence = what + " was born in no op: it came in with a value from Python.";
+    } else {
+      sentence = what + " is older than what can be looked at.";
+    }
+    answer_.complete = missing_.empty();
+    if (!missing_.empty()) sentence += " Farther back it cannot be followed: " + missing_;
+    if (left_out_)
+      sentence +=
+          " Of the ops that passed it on, " + counted(left_out_, "op") + " in the middle are left out.";
+  }
+
+  struct Told {
+    std::string name, call, what;
+    NotFinite kind = NotFinite::nan;
+  };
+
+  Past& past_;
+  const Subject& subject_;
+  protocol::Because answer_;
+  Elementwise elementwise_;
+  std::vector<Told> births_;
+  std::vector<protocol::Reason> found_;
+  std::deque<protocol::Reason> way_;
+  std::uint64_t left_out_ = 0;
+  std::string origin_, missing_, forward_;
+};
+
+}  // namespace
+
+protocol::Because where_born(Past& past, const Subject& subject) {
+  return Birth(past, subject).explain();
+}
+
+}  // namespace tapedeck::debug

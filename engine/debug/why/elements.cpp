@@ -1,0 +1,306 @@
+#include "engine/debug/why/elements.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstring>
+
+#include "engine/debug/tile.h"
+#include "engine/ops/run_op.h"
+#include "engine/tensor/number_text.h"
+
+namespace tapedeck::debug {
+
+std::vector<std::int64_t> index_of(const Shape& shape, std::int64_t place) {
+  std::vector<std::int64_t> index(static_cast<std::size_t>(shape.rank()));
+  for (int axis = shape.rank(); axis-- > 0;) {
+    index[static_cast<std::size_t>(axis)] = place % shape[axis];
+    place /= shape[axis];
+  }
+  return index;
+}
+
+std::int64_t place_of(const Shape& shape, std::span<const std::int64_t> index) {
+  if (index.size() != static_cast<std::size_t>(shape.rank()))
+    throw BadRequest("why: an element of a tensor of shape " + to_string(shape) + " has " +
+                     std::to_string(shape.rank()) + " indices, " + std::to_string(index.size()) +
+                     " were given");
+  std::int64_t place = 0;
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    const std::int64_t at = index[static_cast<std::size_t>(axis)];
+    if (at < 0 || at >= shape[axis])
+      throw BadRequest("why: index " + std::to_string(at) + " of axis " + std::to_string(axis) +
+                       " lies outside of shape " + to_string(shape));
+    place = place * shape[axis] + at;
+  }
+  return place;
+}
+
+std::string index_text(const Shape& shape, std::int64_t place) {
+  if (shape.rank() == 0) return {};
+  std::string text = "[";
+  for (const std::int64_t at : index_of(shape, place))
+    text += (text.size() > 1 ? ", " : "") + std::to_string(at);
+  return text + "]";
+}
+
+std::int64_t broadcast_place(const Shape& from, const Shape& to, std::int64_t place) {
+  const std::vector<std::int64_t> index = index_of(to, place);
+  const int missing = to.rank() - from.rank();
+  std::int64_t result = 0;
+  for (int axis = 0; axis < from.rank(); ++axis)
+    result = result * from[axis] + (from[axis] == 1 ? 0 : index[static_cast<std::size_t>(axis + missing)]);
+  return result;
+}
+
+double element(const Tensor& tensor, std::int64_t place) {
+  std::int64_t at = tensor.offset();
+  const std::vector<std::int64_t> index = index_of(tensor.shape(), place);
+  for (int axis = 0; axis < tensor.rank(); ++axis)
+    at += index[static_cast<std::size_t>(axis)] * tensor.strides()[axis];
+  const Tensor one = Tensor::view(tensor.storage(), tensor.dtype(), {}, {}, at);
+  return one.item();
+}
+
+std::string element_text(const Tensor& tensor, std::int64_t place) {
+  const double value = element(tensor, place);
+  if (tensor.dtype() == DType::bool_) return value != 0 ? "True" : "False";
+  if (is_integer(tensor.dtype())) return std::to_string(static_cast<std::int64_t>(value));
+  if (tensor.dtype() == DType::float64) return detail::scalar_text(value);
+  return detail::scalar_text(static_cast<float>(value));
+}
+
+std::string short_number(double value) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.3g", value);
+  return text.data();
+}
+
+std::string share_text(double share) {
+  if (share > 0 && share < 0.001) return "less than 0.1 %";
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), share > 0 && share < 0.1 ? "%.1f %%" : "%.0f %%", share * 100);
+  if (share < 1 && share > 0.995) return "over 99 %";
+  return text.data();
+}
+
+std::string counted(std::uint64_t count, const std::string& noun) {
+  std::string digits = std::to_string(count);
+  for (std::size_t at = digits.size(); at > 3;) digits.insert(at -= 3, ",");
+  return digits + " " + noun + (count == 1 ? "" : "s");
+}
+
+namespace {
+
+// In no order, so that sorting, reversing and the like are seen.
+constexpr std::array<double, 6> probe_values = {0.7, 0.2, 0.5, 0.3, 0.9, 0.4};
+
+Tensor probe(DType dtype, const Shape& shape, std::size_t first) {
+  const DType wide = compute_dtype(dtype);
+  Tensor tensor = Tensor::allocate(wide, shape);
+  visit_dtype(wide, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    for (std::int64_t i = 0; i < tensor.count(); ++i) {
+      const double value = probe_values[(first + static_cast<std::size_t>(i)) % probe_values.size()];
+      tensor.writable_data<T>()[i] =
+          is_floating(wide) ? static_cast<T>(value) : static_cast<T>(static_cast<int>(value * 10) % 3 > 0);
+    }
+  });
+  return is_narrow(dtype) ? ops::narrow(tensor, dtype) : tensor;
+}
+
+bool same(double a, double b) {
+  return a == b || (std::isnan(a) && std::isnan(b)) || std::abs(a - b) <= 1e-5 * std::abs(b);
+}
+
+/// Runs the op on a matrix, and on each of its elements alone.
+bool works_by_element(const RecordView& record, std::span<const Tensor> inputs) {
+  const Shape matrix{2, 3}, one{1, 1};
+  Tensors all;
+  for (std::size_t k = 0; k < inputs.size(); ++k) all.push_back(probe(inputs[k].dtype(), matrix, k));
+  const Tensors whole = replay_op(*record.head.op, all, record.head.attributes);
+  for (const Tensor& output : whole)
+    if (output.shape() != matrix) return false;
+  for (std::size_t i = 0; i < probe_values.size(); ++i) {
+    Tensors single;
+    for (std::size_t k = 0; k < inputs.size(); ++k) single.push_back(probe(inputs[k].dtype(), one, k + i));
+    const Tensors alone = replay_op(*record.head.op, single, record.head.attributes);
+    for (std::size_t slot = 0; slot < whole.size(); ++slot)
+      if (alone[slot].shape() != one ||
+          !same(element(alone[slot], 0), element(whole[slot], static_cast<std::int64_t>(i))))
+        return false;
+  }
+  return !whole.empty();
+}
+
+bool flag(const RecordView& record, std::string_view name) {
+  const auto& specs = record.head.op->attributes;
+  for (std::size_t i = 0; i < std::min(specs.size(), record.head.attributes.size()); ++i)
+    if (specs[i].name == name)
+      if (const bool* value = std::get_if<bool>(&record.head.attributes[i])) return *value;
+  return false;
+}
+
+const std::vector<std::int64_t>* integers(const RecordView& record, std::string_view name) {
+  const auto& specs = record.head.op->attributes;
+  for (std::size_t i = 0; i < std::min(specs.size(), record.head.attributes.size()); ++i)
+    if (specs[i].name == name) return std::get_if<std::vector<std::int64_t>>(&record.head.attributes[i]);
+  return nullptr;
+}
+
+/// A row of the matrix at `batch` of the operand where `row`, else a column.
+Places line_of_matrix(const Shape& shape, std::int64_t batch, std::int64_t at, bool row) {
+  const std::int64_t rows = shape[shape.rank() - 2], columns = shape[shape.rank() - 1];
+  Places places;
+  for (std::int64_t k = 0; k < (row ? columns : rows); ++k)
+    places.push_back(batch * rows * columns + (row ? at * columns + k : k * columns + at));
+  return places;
+}
+
+std::vector<ReadPlaces> read_by_matmul(const RecordView& record, std::span<const Tensor> inputs,
+                                       const Tensor& output, std::int64_t place) {
+  const Shape& shape = output.shape();
+  const std::int64_t columns = shape[shape.rank() - 1], rows = shape[shape.rank() - 2];
+  const std::int64_t column = place % columns, row = place / columns % rows, batch = place / columns / rows;
+  const auto batches = [](const Shape& whole) {
+    Shape leading;
+    for (int axis = 0; axis + 2 < whole.rank(); ++axis) leading.push_back(whole[axis]);
+    return leading;
+  };
+  const auto batch_of = [&](const Tensor& operand) {
+    return broadcast_place(batches(operand.shape()), batches(shape), batch);
+  };
+  const bool a_turned = flag(record, "transpose_a") || flag(record, "adjoint_a");
+  const bool b_turned = flag(record, "transpose_b") || flag(record, "adjoint_b");
+  return {line_of_matrix(inputs[0].shape(), batch_of(inputs[0]), row, !a_turned),
+          line_of_matrix(inputs[1].shape(), batch_of(inputs[1]), column, b_turned)};
+}
+
+/// Whether the record is a reduction of some of its input's axes; then what was read for the element.
+std::optional<Places> read_by_reduction(const RecordView& record, const Tensor& input, const Tensor& output,
+                                        std::int64_t place) {
+  const auto* axes = integers(record, "axis");
+  if (!axes || !record.head.op->name.starts_with("reduce_")) return std::nullopt;
+  const Shape& shape = input.shape();
+  std::vector<bool> reduced(static_cast<std::size_t>(shape.rank()), false);
+  for (const std::int64_t axis : *axes)
+    reduced[static_cast<std::size_t>(axis < 0 ? axis + shape.rank() : axis)] = true;
+  // From the last axis to the first: kept ones have one index, that of the element.
+  Places places{0};
+  std::int64_t stride = 1;
+  for (int axis = shape.rank(); axis-- > 0; stride *= shape[axis]) {
+    const Places before = std::move(places);
+    places.clear();
+    const bool over = reduced[static_cast<std::size_t>(axis)];
+    const std::int64_t kept = over ? 0 : place % shape[axis];
+    if (!over) place /= shape[axis];
+    for (std::int64_t at = kept; at < (over ? shape[axis] : kept + 1); ++at)
+      for (const std::int64_t behind : before) places.push_back(at * stride + behind);
+  }
+  if (static_cast<std::int64_t>(places.size()) * output.count() != input.count()) return std::nullopt;
+  return places;
+}
+
+/// The op's inputs with every element replaced by its number, counted on from input to input, from 1 or
+/// backwards.
+Tensors numbered(std::span<const Tensor> inputs, bool backwards) {
+  std::int64_t total = 0;
+  for (const Tensor& input : inputs)
+    if (is_floating(input.dtype())) total += input.count();
+  Tensors result;
+  std::int64_t next = 1;
+  for (const Tensor& input : inputs) {
+    if (!is_floating(input.dtype())) {
+      result.push_back(input);
+      continue;
+    }
+    Tensor numbers = Tensor::allocate(DType::float64, input.shape());
+    for (std::int64_t i = 0; i < numbers.count(); ++i, ++next)
+      numbers.writable_data<double>()[i] = static_cast<double>(backwards ? total + 1 - next : next);
+    result.push_back(std::move(numbers));
+  }
+  return result;
+}
+
+/// Where the op only moves elements: the one that came to `place`; found out by moving numbers.
+std::optional<std::vector<ReadPlaces>> moved_from(const RecordView& record, std::span<const Tensor> inputs,
+                                                  std::size_t slot, std::int64_t place) {
+  std::array<std::int64_t, 2> numbers{};
+  std::int64_t total = 0;
+  for (const Tensor& input : inputs)
+    if (is_floating(input.dtype())) total += input.count();
+  for (const bool backwards : {false, true}) {
+    const Tensors outputs = replay_op(*record.head.op, numbered(inputs, backwards), record.head.attributes);
+    if (slot >= outputs.size() || place >= outputs[slot].count()) return std::nullopt;
+    const double number = element(outputs[slot], place);
+    if (number != std::floor(number) || number < 0 || number > static_cast<double>(total))
+      return std::nullopt;
+    numbers[backwards] = static_cast<std::int64_t>(number);
+  }
+  std::vector<ReadPlaces> result(inputs.size(), Places{});
+  if (numbers[0] == 0 && numbers[1] == 0) return result;  // filled in: padding
+  if (numbers[0] != total + 1 - numbers[1]) return std::nullopt;
+  std::int64_t at = numbers[0] - 1;
+  for (std::size_t k = 0; k < inputs.size(); ++k) {
+    if (!is_floating(inputs[k].dtype())) continue;
+    if (at < inputs[k].count()) {
+      result[k] = Places{at};
+      return result;
+    }
+    at -= inputs[k].count();
+  }
+  return std::nullopt;
+}
+
+bool may_move(const RecordView& record, std::span<const Tensor> inputs) {
+  const bool any_position = std::any_of(inputs.begin(), inputs.end(),
+                                        [](const Tensor& input) { return !is_floating(input.dtype()); });
+  const bool any_number = std::any_of(inputs.begin(), inputs.end(),
+                                      [](const Tensor& input) { return is_floating(input.dtype()); });
+  return any_number && record.head.op->vjp && (any_position || record.head.op->vjp_reads == VjpReads::shapes);
+}
+
+bool same_elements(const Tensor& a, const Tensor& b) {
+  return a.dtype() == b.dtype() && a.count() == b.count() && a.contiguous() && b.contiguous() &&
+         std::memcmp(a.raw(), b.raw(), a.bytes()) == 0;
+}
+
+}  // namespace
+
+bool Elementwise::is(const RecordView& record, std::span<const Tensor> inputs) {
+  if (record.head.kind != EventKind::op || inputs.empty()) return false;
+  std::string key = record.head.op->name;
+  for (std::size_t i = 0; i < record.head.attributes.size(); ++i)
+    key += " " + to_string(record.head.attributes[i]);
+  for (const Tensor& input : inputs) key += " " + std::string(dtype_name(input.dtype()));
+  const auto [known, fresh] = known_.try_emplace(key, false);
+  if (fresh) try {
+      known->second = works_by_element(record, inputs);
+    } catch (const Error&) {  // it does not take matrices
+    }
+  return known->second;
+}
+
+std::vector<ReadPlaces> places_read(Elementwise& elementwise, const RecordView& record,
+                                    std::span<const Tensor> inputs, const Output& output,
+                                    std::int64_t place) {
+  std::vector<ReadPlaces> unknown(inputs.size());
+  if (record.head.kind != EventKind::op) return unknown;
+  if (elementwise.is(record, inputs)) {
+    for (std::size_t k = 0; k < inputs.size(); ++k)
+      unknown[k] = Places{broadcast_place(inputs[k].shape(), output.value.shape(), place)};
+    return unknown;
+  }
+  if (inputs.size() == 1 && same_elements(inputs[0], output.value)) return {Places{place}};
+  if (record.head.op->name == "matmul" && inputs[0].rank() >= 2 && inputs[1].rank() >= 2)
+    return read_by_matmul(record, inputs, output.value, place);
+  if (inputs.size() == 1)
+    if (auto places = read_by_reduction(record, inputs[0], output.value, place)) return {std::move(places)};
+  if (may_move(record, inputs)) try {
+      if (auto moved = moved_from(record, inputs, output.slot, place)) return *moved;
+    } catch (const Error&) {  // it does not take doubles
+    }
+  return unknown;
+}
+
+}  // namespace tapedeck::debug

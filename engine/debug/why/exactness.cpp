@@ -1,0 +1,208 @@
+// How exact is this? What led to the tensor, run again in float64: how far each op's result is off, and where
+// the digits were lost.
+#include <algorithm>
+#include <limits>
+#include <queue>
+#include <set>
+
+#include "engine/debug/tile.h"
+#include "engine/debug/why/elements.h"
+#include "engine/debug/why/vjp_again.h"
+#include "engine/debug/why/why.h"
+#include "engine/debug/why/wide_run.h"
+#include "engine/ops/run_op.h"
+#include "engine/record/replay.h"
+#include "engine/record/tensor_specs.h"
+
+namespace tapedeck::debug {
+namespace {
+
+constexpr std::size_t most_ops = 2000, most_told = 30;
+constexpr std::uint64_t most_bytes = std::uint64_t{2} << 30;
+
+/// ‖value − exact‖ / ‖exact‖ over the elements that are finite in both; 0 for equal ones.
+double relative_error(const Tensor& value, const Tensor& exact) {
+  const std::vector<double> a = value.to_vector(), b = exact.to_vector();
+  double error = 0, size = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (!std::isfinite(a[i]) || !std::isfinite(b[i])) continue;
+    error += (a[i] - b[i]) * (a[i] - b[i]);
+    size += b[i] * b[i];
+  }
+  if (error == 0) return 0;
+  return size > 0 ? std::sqrt(error / size) : std::numeric_limits<double>::infinity();
+}
+
+struct Loss {
+  const RecordView* record = nullptr;
+  std::uint64_t output = 0;
+  double inherited = 0;  ///< the largest of its inputs
+  double own = 0;        ///< of the op alone, on the inputs that it had
+  double error = 0;
+  double least = 0;  ///< of what has no error: the dtype's rounding
+  double growth() const { return error / std::max(inherited, least); }
+};
+
+class Exactness {
+ public:
+  Exactness(Past& past, std::uint64_t tensor) : past_(past), tensor_(tensor) {}
+
+  protocol::Because explain() {
+    answer_.question = protocol::Question::exactness;
+    answer_.amount = "error";
+    const Tensor value = past_.value(tensor_);
+    if (!past_.maker(tensor_)) {
+      answer_.sentence = "No op made it: it is as exact as it came.";
+      return std::move(answer_);
+    }
+    collect();
+    std::uint64_t done = 0;
+    for (const std::uint32_t number : records_) {
+      past_.step(done++, records_.size());
+      compare(*past_.record(number));
+    }
+    finish(value);
+    return std::move(answer_);
+  }
+
+ private:
+  /// The newest records on the way to the tensor: what they read of older ones counts as exact.
+  void collect() {
+    std::priority_queue<std::uint32_t> waiting;
+    const auto add = [&](std::uint64_t id) {
+      if (const RecordView* maker = past_.maker(id); maker && maker->head.kind == EventKind::op)
+        waiting.push(maker->number);
+    };
+    add(tensor_);
+    ++uses_[tensor_];
+    while (!waiting.empty() && records_.size() < most_ops) {
+      const std::uint32_t number = waiting.top();
+      waiting.pop();
+      if (!records_.insert(number).second) continue;
+      for (const std::uint64_t id : past_.record(number)->inputs) {
+        ++uses_[id];
+        add(id);
+      }
+    }
+    while (!waiting.empty() && records_.contains(waiting.top())) waiting.pop();
+    answer_.complete = waiting.empty();
+  }
+
+  void compare(const RecordView& record) {
+    Tensors exact, given;
+    std::vector<DType> dtypes;
+    Loss loss{&record, 0, 0, 0, 0, 0};
+    for (const std::uint64_t id : record.inputs) {
+      const Tensor value = past_.value(id);
+      const auto found = exact_.find(id);
+      exact.push_back(found == exact_.end() ? to_float64(value) : found->second);
+      given.push_back(to_float64(value));
+      dtypes.push_back(value.dtype());
+      if (const auto error = errors_.find(id); error != errors_.end())
+        loss.inherited = std::max(loss.inherited, error->second);
+    }
+    const Tensors outputs = run_wide(record, exact, dtypes);
+    const Tensors alone = loss.inherited > 0 ? run_wide(record, given, dtypes) : outputs;
+    for (std::size_t k = 0; k < std::min(outputs.size(), record.outputs.size()); ++k) {
+      const std::uint64_t id = record.outputs[k];
+      if (!uses_.contains(id)) continue;
+      const Tensor value = past_.value(id);
+      if (outputs[k].shape() != value.shape()) continue;
+      const double error = relative_error(value, outputs[k]);
+      errors_[id] = error;
+      exact_.insert_or_assign(id, outputs[k]);
+      bytes_ += outputs[k].bytes();
+      if (bytes_ > most_bytes)
+        throw ValueError("too_expensive", "Running what led here again in float64 takes more than 2048 MB.");
+      if (!is_floating(value.dtype()) || error < loss.error) continue;
+      loss.output = id;
+      loss.error = error;
+      loss.own = relative_error(value, alone[k]);
+      loss.least = value.dtype() == DType::float64    ? 1.1e-16
+                   : value.dtype() == DType::float16  ? 4.9e-4
+                   : value.dtype() == DType::bfloat16 ? 3.9e-3
+                                                      : 6e-8;
+    }
+    for (const std::uint64_t id : record.inputs) release(id);
+    if (loss.output && loss.error > 0) losses_.push_back(loss);
+  }
+
+  void release(std::uint64_t id) {
+    if (--uses_.at(id) > 0) return;
+    const auto found = exact_.find(id);
+    if (found == exact_.end()) return;
+    bytes_ -= found->second.bytes();
+    exact_.erase(found);
+  }
+
+  static std::string digits_text(double error) {
+    if (error == 0) return "all its digits";
+    const double digits = -std::log10(error);
+    if (digits < 0.5) return "no digit";
+    const auto whole = static_cast<std::uint64_t>(digits + 0.5);
+    return "about " + counted(whole, "digit");
+  }
+
+  void finish(const Tensor& value) {
+    const double error = errors_.contains(tensor_) ? errors_.at(tensor_) : 0;
+    std::string& sentence = answer_.sentence;
+    sentence = "Beside the same ops in float64, " + digits_text(error) + " of it " +
+               (error > 0 && -std::log10(error) >= 0.5 && -std::log10(error) < 1.5 ? "is" : "are") +
+               " right (relative error " + short_number(error) + ").";
+    if (value.dtype() == DType::float64)
+      sentence = "It is computed in float64 already: there is nothing more exact here to compare it with.";
+    std::stable_sort(losses_.begin(), losses_.end(),
+                     [](const Loss& a, const Loss& b) { return a.growth() > b.growth(); });
+    if (!losses_.empty() && losses_[0].growth() > 30)
+      sentence += " Most digits were lost in " + past_.name(*losses_[0].record) + ": relative error " +
+                  short_number(losses_[0].inherited) + " in, " + short_number(losses_[0].error) + " out. " +
+                  cause(losses_[0]);
+    else if (!losses_.empty())
+      sentence += " No single op lost many of them.";
+    for (std::size_t i = 0; i < std::min(losses_.size(), most_told); ++i) tell(losses_[i]);
+    if (!answer_.complete)
+      sentence +=
+          " Only the newest " + counted(most_ops, "op") + " were compared; what came before counts as exact.";
+  }
+
+  static std::string cause(const Loss& loss) {
+    const std::string& op = loss.record->head.op->name;
+    if (loss.own < 0.1 * loss.error && (op == "subtract" || op == "add"))
+      return "It takes nearly equal numbers from each other: their leading digits cancel, and the rounding "
+             "errors "
+             "of before are left.";
+    if (loss.own < 0.1 * loss.error) return "It makes the errors larger that its inputs had already.";
+    return "The op itself rounds that much.";
+  }
+
+  void tell(const Loss& loss) {
+    protocol::Reason reason = past_.reason(
+        *loss.record, loss.growth() > 30 ? "lost digits" : "passed on",
+        "Relative error " + short_number(loss.inherited) + " in its inputs, " + short_number(loss.error) +
+            " in its result; of its own " + short_number(loss.own) + ". " + cause(loss));
+    reason.tensor = past_.info(loss.output);
+    reason.operands = {"in " + short_number(loss.inherited), "own " + short_number(loss.own)};
+    reason.value = "out " + short_number(loss.error);
+    reason.amount = loss.error;
+    reason.amount_text = short_number(loss.error);
+    answer_.reasons.push_back(std::move(reason));
+  }
+
+  Past& past_;
+  const std::uint64_t tensor_;
+  protocol::Because answer_;
+  std::set<std::uint32_t> records_;
+  std::unordered_map<std::uint64_t, std::size_t> uses_;
+  std::unordered_map<std::uint64_t, Tensor> exact_;
+  std::unordered_map<std::uint64_t, double> errors_;
+  std::vector<Loss> losses_;
+  std::uint64_t bytes_ = 0;
+};
+
+}  // namespace
+
+protocol::Because how_exact(Past& past, const Subject& subject) {
+  return Exactness(past, subject.tensor).explain();
+}
+
+}  // namespace tapedeck::debug

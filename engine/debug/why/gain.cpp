@@ -1,0 +1,148 @@
+// Where did it get so large, or so small? The gain of each op (norm out over norm in), along the inputs that
+// carry the size.
+#include <algorithm>
+#include <limits>
+
+#include "engine/debug/why/elements.h"
+#include "engine/debug/why/why.h"
+#include "engine/record/replay.h"
+
+namespace tapedeck::debug {
+namespace {
+
+constexpr std::size_t most_ops = 2000, most_told = 50;
+
+/// The Euclidean norm of the finite elements: one Inf would hide all others.
+double norm_of(const Tensor& tensor) {
+  double largest = 0;
+  visit_elements(tensor, [&](const auto* values, std::int64_t count) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      const double value = std::abs(static_cast<double>(values[i]));
+      if (std::isfinite(value)) largest = std::max(largest, value);
+    }
+  });
+  if (largest == 0) return 0;
+  double sum = 0;  // of squares of at most 1: they do not overflow
+  visit_elements(tensor, [&](const auto* values, std::int64_t count) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      const double value = static_cast<double>(values[i]) / largest;
+      if (std::isfinite(value)) sum += value * value;
+    }
+  });
+  return largest * std::sqrt(sum);
+}
+
+struct Step {
+  const RecordView* record = nullptr;
+  std::uint64_t output = 0, input = 0;
+  double before = 0, after = 0;
+  double gain() const { return before > 0 ? after / before : std::numeric_limits<double>::quiet_NaN(); }
+  /// How far from 1.
+  double weight() const { return gain() > 0 ? std::abs(std::log(gain())) : 0; }
+};
+
+class Gains {
+ public:
+  explicit Gains(Past& past) : past_(past) {}
+
+  protocol::Because explain(std::uint64_t tensor) {
+    answer_.question = protocol::Question::size;
+    answer_.amount = "gain";
+    const double norm = norm_of(past_.value(tensor));
+    try {
+      walk(tensor, norm);
+    } catch (const ValueError& error) {
+      answer_.complete = false;
+      missing_ = error.what();
+    }
+    finish(norm);
+    return std::move(answer_);
+  }
+
+ private:
+  void walk(std::uint64_t tensor, double norm) {
+    while (steps_.size() < most_ops) {
+      past_.step(steps_.size());
+      const RecordView* record = past_.maker(tensor);
+      if (!record) {
+        const auto assignment = past_.assignment(tensor);
+        if (!assignment || assignment->value == tensor || assignment->value == 0) return;
+        tensor = assignment->value;
+        continue;
+      }
+      Step step{record, tensor, 0, 0, norm};
+      for (const std::uint64_t id : record->inputs) {
+        const Tensor input = past_.value(id);
+        if (!is_floating(input.dtype())) continue;
+        const double size = norm_of(input);
+        // The largest carries what came out, unless a smaller one was only added to.
+        if (step.input && size <= step.before) continue;
+        step.input = id;
+        step.before = size;
+      }
+      if (!step.input) return;
+      steps_.push_back(step);
+      tensor = step.input;
+      norm = step.before;
+    }
+    answer_.complete = false;
+  }
+
+  static std::string gain_text(double gain) {
+    return std::isnan(gain) ? std::string() : "×" + short_number(gain);
+  }
+
+  void finish(double norm) {
+    std::string& sentence = answer_.sentence;
+    if (steps_.empty()) {
+      sentence = "Its norm is " + short_number(norm) + ", and no op made it: it came like this from Python.";
+      if (!missing_.empty()) sentence = "Its norm is " + short_number(norm) + ". " + missing_;
+      return;
+    }
+    double start = 0;  // of the first input that is not zero
+    for (const Step& step : steps_)
+      if (step.before > 0) start = step.before;
+    const bool grew = norm >= start;
+    sentence = "On the way to it the norm " + std::string(grew ? "grew" : "shrank") + " from " +
+               short_number(start) + " to " + short_number(norm) + " over " + counted(steps_.size(), "op") +
+               ".";
+    std::vector<Step> sorted = steps_;
+    const auto counts = [&](const Step& step) { return grew == (step.gain() >= 1) ? step.weight() : 0; };
+    std::stable_sort(sorted.begin(), sorted.end(),
+                     [&](const Step& a, const Step& b) { return counts(a) > counts(b); });
+    const Step& most = sorted.front();
+    if (counts(most) > 0)
+      sentence += " Most of it in " + past_.name(*most.record) + ": norm " + short_number(most.before) +
+                  " in, " + short_number(most.after) + " out, a gain of " + short_number(most.gain()) + ".";
+    else
+      sentence += " No single op changed it.";
+    if (sorted.size() > most_told) sorted.resize(most_told);
+    for (const Step& step : sorted) {
+      protocol::Reason reason = past_.reason(*step.record, step.gain() >= 1 ? "grew" : "shrank",
+                                             "The norm is " + short_number(step.before) + " before it and " +
+                                                 short_number(step.after) + " behind.");
+      reason.tensor = past_.info(step.output);
+      reason.operands = {"norm " + short_number(step.before)};
+      reason.value = short_number(step.after);
+      reason.amount = step.gain();
+      reason.amount_text = gain_text(step.gain());
+      answer_.reasons.push_back(std::move(reason));
+    }
+    if (!missing_.empty()) sentence += " Farther back it cannot be followed: " + missing_;
+    if (missing_.empty() && !answer_.complete)
+      sentence += " Only the newest " + counted(most_ops, "op") + " were looked at.";
+  }
+
+  Past& past_;
+  protocol::Because answer_;
+  std::vector<Step> steps_;
+  std::string missing_;
+};
+
+}  // namespace
+
+protocol::Because where_sized(Past& past, const Subject& subject) {
+  return Gains(past).explain(subject.tensor);
+}
+
+}  // namespace tapedeck::debug

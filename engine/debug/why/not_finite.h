@@ -1,0 +1,26 @@
+// NaN and Inf: where they are in a tensor, and what made them, in words.
+#pragma once
+
+#include "engine/debug/why/elements.h"
+
+namespace tapedeck::debug {
+
+enum class NotFinite : std::uint8_t { nan, infinite };
+
+const char* kind_text(NotFinite kind);
+
+/// The first element of that kind, of all or of those at `places`.
+std::optional<std::int64_t> first_of(const Tensor& tensor, NotFinite kind, const ReadPlaces& places);
+
+/// `count` places of elements that are NaN or largest without their sign, of all or of those at `places`.
+Places farthest_from_zero(const Tensor& tensor, const ReadPlaces& places, std::int64_t count);
+
+/// What happened, from the op's name and its operands at one element: "0 divided by 0 has no value"; empty
+/// where these say nothing.
+std::string what_happened(const std::string& op, const std::vector<double>& x, NotFinite kind, DType dtype);
+
+/// "log(0.0)", "0.0 / 0.0"; empty where the op read several elements of an input.
+std::string call_text(const RecordView& record, std::span<const Tensor> inputs,
+                      const std::vector<ReadPlaces>& places);
+
+}  // namespace tapedeck::debug

@@ -1,0 +1,39 @@
+#include "engine/debug/why/why.h"
+
+#include "engine/debug/tile.h"
+#include "engine/record/replay.h"
+
+namespace tapedeck::debug {
+namespace {
+
+/// The tensor that is meant where none is named: the record's first output.
+std::uint64_t output_of(Past& past, std::uint64_t number) {
+  const RecordView* record = past.record(number);
+  if (!record) throw BadRequest("why: there is no record " + std::to_string(number));
+  for (const std::uint64_t id : record->outputs)
+    if (id) return id;
+  throw ValueError("gone", past.name(*record) + " has made no tensor" +
+                               (record->state == RecordState::failed ? ": it failed." : " yet."));
+}
+
+}  // namespace
+
+protocol::Because answer(Past& past, const protocol::Why& why) {
+  using protocol::Question;
+  Subject subject{why.tensor, why.element, why.record};
+  if (why.question == Question::gradient) return why_no_gradient(past, subject);
+  if (why.question == Question::check) return is_right(past, subject);
+  if (subject.tensor == 0) subject.tensor = output_of(past, why.record);
+  switch (why.question) {
+    case Question::size:
+      return where_sized(past, subject);
+    case Question::contributions:
+      return what_made(past, subject);
+    case Question::exactness:
+      return how_exact(past, subject);
+    default:
+      return where_born(past, subject);
+  }
+}
+
+}  // namespace tapedeck::debug

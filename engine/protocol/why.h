@@ -1,0 +1,72 @@
+// Why: questions about what was recorded, and their answers.
+#pragma once
+
+#include "engine/protocol/record.h"
+
+namespace tapedeck::protocol {
+
+enum class Question : std::uint8_t {
+  birth,          ///< where was this NaN or Inf born?
+  size,           ///< where did it get so large, or so small?
+  gradient,       ///< why is this gradient None, or zero?
+  contributions,  ///< what made this element? Of a gradient: what did it come from?
+  check,          ///< is this gradient right?
+  exactness       ///< how exact is this?
+};
+constexpr auto names(Question) {
+  return std::array<std::string_view, 6>{"birth", "size", "gradient", "contributions", "check", "exactness"};
+}
+
+/// Answer: Because, or a Failure; Progress before it where it takes long.
+struct Why {
+  Question question = Question::birth;
+  std::uint64_t tensor = 0;           ///< 0: the record's first output
+  std::vector<std::int64_t> element;  ///< one index per axis; empty: the whole tensor
+  std::uint64_t record = 0;           ///< where the user looks; 0: nowhere
+  static constexpr const char* type = "why";
+  static constexpr auto fields() {
+    return std::tuple(field("question", &Why::question), field("tensor", &Why::tensor),
+                      field("element", &Why::element), field("record", &Why::record));
+  }
+};
+
+/// One record of an answer.
+struct Reason {
+  std::uint64_t record = 0;  ///< 0: an assignment, or a value from Python
+  std::string op;            ///< as in Record; the variable's name of an assignment
+  std::string cell, file;    ///< as in Record
+  std::uint32_t line = 0;
+  std::string role;  ///< "born", "passed on", "VJP", "forward op", "swallowed", "stopped", …
+  std::string sentence;
+  TensorInfo tensor;                  ///< to be shown; id 0: none
+  std::vector<std::int64_t> element;  ///< of that tensor; empty: all of it
+  std::vector<std::string> operands;  ///< the values that the op was given, "x = 0.0"
+  std::string value;                  ///< what it made of them
+  double amount = 0;                  ///< what Because::amount names; NaN: nothing
+  std::string amount_text;            ///< "62 %", "×1400", "3.2e-04"; empty: nothing
+  static constexpr auto fields() {
+    return std::tuple(field("record", &Reason::record), field("op", &Reason::op),
+                      field("cell", &Reason::cell), field("file", &Reason::file),
+                      field("line", &Reason::line), field("role", &Reason::role),
+                      field("sentence", &Reason::sentence), field("tensor", &Reason::tensor),
+                      field("element", &Reason::element), field("operands", &Reason::operands),
+                      field("value", &Reason::value), field("amount", &Reason::amount),
+                      field("amount_text", &Reason::amount_text));
+  }
+};
+
+struct Because {
+  Question question = Question::birth;
+  std::string sentence;         ///< the answer, for a reader who is new to the field
+  std::string amount;           ///< what the reasons' amounts are: "share", "gain", "error"; empty: nothing
+  std::vector<Reason> reasons;  ///< the one that matters most first
+  bool complete = true;         ///< false: the sentence says what is missing
+  static constexpr const char* type = "because";
+  static constexpr auto fields() {
+    return std::tuple(field("question", &Because::question), field("sentence", &Because::sentence),
+                      field("amount", &Because::amount), field("reasons", &Because::reasons),
+                      field("complete", &Because::complete));
+  }
+};
+
+}  // namespace tapedeck::protocol
