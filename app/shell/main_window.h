@@ -17,6 +17,10 @@
 class QLabel;
 class QStackedWidget;
 
+namespace tapedeck::inspector {
+class WhyActions;
+}
+
 namespace tapedeck::app {
 
 class FileControl;
@@ -81,6 +85,7 @@ class MainWindow : public QMainWindow {
   inspector::Session* session_;
   inspector::SeriesModel* series_;
   inspector::CellNames* cellNames_;
+  inspector::WhyActions* why_ = nullptr;
   Stepper* stepper_;
   SessionNotices* notices_;
   SessionOptions* options_;

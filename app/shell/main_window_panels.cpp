@@ -14,6 +14,7 @@
 #include "app/shell/workspace_menu.h"
 #include "app/shell/workspace_switcher.h"
 #include "app/shell/workspaces.h"
+#include "inspector/panels/why/why_actions.h"
 
 namespace tapedeck::app {
 
@@ -25,8 +26,10 @@ constexpr double presenting_letters = 1.45;
 
 void MainWindow::buildPanels() {
   typing_ = new TypingWatch(this);
+  why_ = new inspector::WhyActions(new inspector::WhyModel(session_, this), this);
   docks_ = new PanelDocks(this, panelList() << outlinePanel(notebook_, document_),
-                          {session_, series_, cellNames_}, typing_);
+                          {session_, series_, cellNames_, why_}, typing_);
+  connect(why_->model(), &inspector::WhyModel::asked, docks_, [this] { docks_->reveal("why"); });
   connect(docks_, &PanelDocks::done, this,
           [this](const QString& sentence) { statusBar()->showMessage(sentence, 4000); });
   connect(docks_, &PanelDocks::failed, this,
@@ -62,7 +65,7 @@ void MainWindow::showWorkspace() {
 }
 
 void MainWindow::buildMenus() {
-  fillMenuBar(menuBar(), *actions_, *docks_, *workspaceMenu_,
+  fillMenuBar(menuBar(), *actions_, *docks_, *workspaceMenu_, why_->actions(),
               [this](const QString& path) { openNotebook(path); });
   toolBar_ = addToolBar("Main");
   toolBar_->setObjectName("toolbar.main");

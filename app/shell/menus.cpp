@@ -67,12 +67,12 @@ void addThemes(QMenu* menu) {
 }  // namespace
 
 void fillMenuBar(QMenuBar* bar, const Actions& actions, const PanelDocks& docks,
-                 const WorkspaceMenu& workspaces, const Open& open) {
+                 const WorkspaceMenu& workspaces, const QList<QAction*>& questions, const Open& open) {
   QHash<QString, QMenu*> menus;
   for (const auto& [id, title] :
        {std::pair("file", "&File"), std::pair("edit", "&Edit"), std::pair("cell", "&Cell"),
-        std::pair("session", "Se&ssion"), std::pair("step", "S&tep"), std::pair("view", "&View"),
-        std::pair("help", "&Help")}) {
+        std::pair("session", "Se&ssion"), std::pair("step", "S&tep"), std::pair("why", "Wh&y"),
+        std::pair("view", "&View"), std::pair("help", "&Help")}) {
     menus[id] = bar->addMenu(title);
     menus[id]->setToolTipsVisible(true);
   }
@@ -94,6 +94,7 @@ void fillMenuBar(QMenuBar* bar, const Actions& actions, const PanelDocks& docks,
       addSamples(menu, open);
     }
   }
+  menus["why"]->addActions(questions);
   QMenu* view = menus["view"];
   view->addSeparator();
   view->addMenu(workspaces.menu());

@@ -1,9 +1,11 @@
 // The window's menu bar and tool bar, from its actions, panels and workspaces.
 #pragma once
 
+#include <QList>
 #include <QString>
 #include <functional>
 
+class QAction;
 class QMenuBar;
 class QToolBar;
 
@@ -13,9 +15,10 @@ class Actions;
 class PanelDocks;
 class WorkspaceMenu;
 
-/// `open` gets the path of a recent notebook or a sample.
+/// `questions` stand in the menu Why; `open` gets the path of a recent notebook or a sample.
 void fillMenuBar(QMenuBar* bar, const Actions& actions, const PanelDocks& docks,
-                 const WorkspaceMenu& workspaces, const std::function<void(const QString&)>& open);
+                 const WorkspaceMenu& workspaces, const QList<QAction*>& questions,
+                 const std::function<void(const QString&)>& open);
 void fillToolBar(QToolBar* bar, const Actions& actions, const WorkspaceMenu& workspaces);
 
 }  // namespace tapedeck::app

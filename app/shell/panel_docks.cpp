@@ -105,6 +105,16 @@ inspector::Panel* PanelDocks::panel(const QString& id) const {
   return nullptr;
 }
 
+void PanelDocks::reveal(const QString& id) {
+  if (!enabled_) return;
+  for (const Entry& entry : entries_) {
+    if (entry.descriptor.id != id) continue;
+    toggled(id, true);
+    entry.dock->show();
+    entry.dock->raise();
+  }
+}
+
 void PanelDocks::setEnabled(bool enabled) {
   enabled_ = enabled;
   for (const Entry& entry : entries_) {

@@ -39,6 +39,8 @@ class PanelDocks : public QObject {
 
   QList<inspector::PanelDescriptor> descriptors() const;
 
+  /// Shows a panel, as if the user had asked for it, and brings it to the front.
+  void reveal(const QString& id);
   /// Off: no panel is shown, and their keys and menu entries do nothing.
   void setEnabled(bool enabled);
   /// Puts the panels into the places that their descriptors name for a workspace.

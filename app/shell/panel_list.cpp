@@ -3,6 +3,7 @@
 #include "inspector/panels/ops/ops_panel.h"
 #include "inspector/panels/tape/tape_panel.h"
 #include "inspector/panels/tensor/tensor_panel.h"
+#include "inspector/panels/why/why_panel.h"
 #include "plots/plots_panel.h"
 
 namespace tapedeck::app {
@@ -12,6 +13,7 @@ QList<inspector::PanelDescriptor> panelList() {
       inspector::tapePanel(),
       inspector::opsPanel(),
       inspector::tensorPanel(),
+      inspector::whyPanel(),
       plots::plotsPanel(),
   };
 }

@@ -240,6 +240,11 @@ void Session::pickTensor(const protocol::TensorInfo& tensor) {
   if (tensor.id) emit tensorPicked(tensor);
 }
 
+void Session::pickElement(const protocol::TensorInfo& tensor, const std::vector<std::int64_t>& element) {
+  pickTensor(tensor);
+  if (tensor.id && element.size() == tensor.shape.size()) emit elementPicked(tensor, element);
+}
+
 void Session::stepCursor(int delta) {
   const RecordNumber back = delta < 0 ? static_cast<RecordNumber>(-static_cast<qint64>(delta)) : 0;
   if (delta < 0) {

@@ -5,6 +5,7 @@
 #include <QString>
 #include <functional>
 #include <memory>
+#include <vector>
 
 #include "engine/protocol/messages.h"
 #include "inspector/model/source.h"
@@ -87,6 +88,8 @@ class Session : public QObject {
   void stepCursor(int delta);
   /// The user wants to see this tensor, whatever the cursor's record reads or makes: a view tells the others.
   void pickTensor(const tapedeck::protocol::TensorInfo& tensor);
+  /// The same, and this element of it: one index per axis; empty: none.
+  void pickElement(const tapedeck::protocol::TensorInfo& tensor, const std::vector<std::int64_t>& element);
 
   // Intents: sent to the session, which answers with a Status.
   void sendGate(tapedeck::protocol::GateCommand command);
@@ -105,6 +108,8 @@ class Session : public QObject {
   void cleared();
   void failed(const QString& reason);
   void tensorPicked(const tapedeck::protocol::TensorInfo& tensor);
+  /// After tensorPicked.
+  void elementPicked(const tapedeck::protocol::TensorInfo& tensor, const std::vector<std::int64_t>& element);
 
  private:
   /// The reply, or what is wrong with it.

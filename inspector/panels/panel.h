@@ -16,12 +16,14 @@ namespace tapedeck::inspector {
 class CellNames;
 class SeriesModel;
 class Session;
+class WhyActions;
 
 /// What panels read. All of it outlives them.
 struct PanelContext {
   Session* session = nullptr;
   SeriesModel* series = nullptr;
   CellNames* cells = nullptr;
+  WhyActions* why = nullptr;
 };
 
 /// Keys that a widget takes by itself, for the list of keys.

@@ -16,6 +16,7 @@ PanelDescriptor opsPanel() {
   panel.create = [](const PanelContext& context) {
     auto* view = new TimelineView(context.session);
     view->setCellLabels(context.cells->all());
+    view->setWhy(context.why);
     QObject::connect(context.cells, &CellNames::changed, view,
                      [view, cells = context.cells] { view->setCellLabels(cells->all()); });
     return view;

@@ -6,6 +6,7 @@
 #include "inspector/panels/ops/timeline_columns.h"
 #include "inspector/panels/ops/timeline_delegate.h"
 #include "inspector/panels/ops/timeline_table.h"
+#include "inspector/panels/why/why_actions.h"
 #include "inspector/ui/keyed_action.h"
 #include "inspector/ui/segment_button.h"
 #include "inspector/ui/wrapping_layout.h"
@@ -30,6 +31,7 @@ struct TimelineView::Private {
   TimelineColumns* columns;
   QAction *find, *copy, *forward, *byOp, *follow;
   QList<QAction*> directionActions;
+  WhyActions* why = nullptr;
   QTimer filterTimer;
   bool syncing = false;
 
@@ -238,6 +240,10 @@ void TimelineView::Private::showMenu(QPoint at) {
   menu.addAction(byOp);
   menu.addSeparator();
   menu.addAction(follow);
+  if (why && record) {
+    why->model()->setSubject(whySubjectOf(*record));
+    why->addTo(&menu);
+  }
   copy->setEnabled(record);
   byOp->setEnabled(record);
   forward->setEnabled(record && record->forward);
@@ -281,6 +287,10 @@ QList<QAction*> TimelineView::menuActions() const {
 }
 void TimelineView::setCellLabels(const QHash<QString, QString>& labels) {
   d_->model->setCellLabels(labels);
+}
+
+void TimelineView::setWhy(WhyActions* why) {
+  d_->why = why;
 }
 
 QString TimelineView::selectedText() const {

@@ -176,10 +176,36 @@ void TapeCanvas::paintCanvas(CanvasPainter& painter) {
   }
   const VisibleItems items = visibleItems(*laid_, camera_.toWorld(QRectF(QPointF(), painter.size())));
   drawn_ = items.nodes;
-  TapeScene(painter, *laid_, camera_, hovered_, hasFocus() ? walked_ : -1).draw(items);
+  const std::vector<int> path = pathNodes();
+  TapeScene(painter, *laid_, camera_, hovered_, hasFocus() ? walked_ : -1, path).draw(items);
   if (legend_) drawTapeLegend(painter);
   if (hovered_ >= 0 && !dragging_ && details_)
     painter.tooltip(last_at_, details_(laid_->graph.nodes[hovered_]));
+}
+
+void TapeCanvas::setPath(const std::vector<RecordNumber>& records) {
+  if (records == path_) return;
+  path_ = records;
+  requestFrame();
+}
+
+std::vector<int> TapeCanvas::pathNodes() const {
+  std::vector<int> nodes;
+  if (!laid_) return nodes;
+  for (const RecordNumber record : path_)
+    if (const int node = laid_->graph.nodeOf(record); node >= 0) nodes.push_back(node);
+  return nodes;
+}
+
+// By the mouse for what is below it, by the key for the node that the keys or the cursor are at.
+void TapeCanvas::contextMenuEvent(QContextMenuEvent* event) {
+  if (!laid_) return;
+  const bool by_key = event->reason() == QContextMenuEvent::Keyboard;
+  const int node = by_key ? (walked_ >= 0 ? walked_ : currentNode())
+                          : nodeAt(*laid_, camera_.toWorld(QPointF(event->pos())));
+  if (node < 0) return;
+  emit menuAsked(laid_->graph.nodes[node],
+                 by_key ? mapToGlobal(nodeRect(node).center().toPoint()) : event->globalPos());
 }
 
 void TapeCanvas::mousePressEvent(QMouseEvent* event) {

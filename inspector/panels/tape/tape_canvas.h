@@ -28,6 +28,9 @@ class TapeCanvas : public CanvasWidget {
   QRectF nodeRect(int node) const;
   /// The nodes that the last frame drew.
   const std::vector<int>& drawnNodes() const { return drawn_; }
+  /// The nodes that show these records are marked as the way of an answer.
+  void setPath(const std::vector<RecordNumber>& records);
+  std::vector<int> pathNodes() const;
   int walkedNode() const { return walked_; }  ///< that the keys walked to; -1: none
   int hoveredNode() const { return hovered_; }
   bool followsCursor() const { return follow_; }
@@ -49,6 +52,8 @@ class TapeCanvas : public CanvasWidget {
   void tensorPicked(const tapedeck::protocol::TensorInfo& tensor);
   /// On "… more": show the part of the tape around that record.
   void morePicked(quint64 record);
+  /// A menu is wanted for a node.
+  void menuAsked(const tapedeck::inspector::GraphNode& node, QPoint globalPosition);
   void cameraChanged();
 
  protected:
@@ -60,6 +65,7 @@ class TapeCanvas : public CanvasWidget {
   void keyPressEvent(QKeyEvent* event) override;
   void keyReleaseEvent(QKeyEvent* event) override;
   void leaveEvent(QEvent* event) override;
+  void contextMenuEvent(QContextMenuEvent* event) override;
   void resizeEvent(QResizeEvent* event) override;
 
  private:
@@ -89,6 +95,7 @@ class TapeCanvas : public CanvasWidget {
   int hovered_ = -1;
   int walked_ = -1;
   std::vector<int> drawn_;
+  std::vector<RecordNumber> path_;
   QPointF pressed_at_, last_at_;
   Qt::MouseButton pressed_ = Qt::NoButton;
   bool dragging_ = false;

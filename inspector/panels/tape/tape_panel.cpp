@@ -18,6 +18,7 @@ PanelDescriptor tapePanel() {
   panel.create = [](const PanelContext& context) {
     auto* view = new TapeView(context.session);
     view->setCellName([cells = context.cells](const QString& id) { return cells->name(id); });
+    view->setWhy(context.why);
     return view;
   };
   return panel;

@@ -147,6 +147,8 @@ void TapeScene::drawNode(int index) {
   const double radius = node.kind == NodeKind::constant ? rect.height() / 2 : 5 * zoom;
   const bool looked_at = index == hovered_ || index == walked_;
   painter_.fill(rect, tint.fill, radius);
+  const bool on_path = std::find(path_.begin(), path_.end(), index) != path_.end();
+  if (on_path) painter_.hatch(rect, mix(tint.fill, theme.warning.stroke, 0.45), std::max(4.0, 7 * zoom));
   const bool quiet = node.offTape || node.kind == NodeKind::more;
   if (node.state == protocol::RecordState::pending || quiet)
     painter_.dashedOutline(rect, tint.stroke, std::max(1.0, (quiet ? 1.2 : 1.6) * zoom),
@@ -160,6 +162,9 @@ void TapeScene::drawNode(int index) {
                      3 * zoom);
   }
   const double out = std::max(2.0, 3 * zoom);
+  if (on_path)
+    painter_.outline(rect.adjusted(-2 * out, -2 * out, 2 * out, 2 * out), theme.warning.stroke,
+                     std::max(1.5, 2 * zoom), radius + 2 * out);
   if (node.current)
     painter_.outline(rect.adjusted(-out, -out, out, out), theme.accent, std::max(2.0, 3 * zoom),
                      radius + out);

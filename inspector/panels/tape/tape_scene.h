@@ -1,6 +1,7 @@
 // What of a laid-out tape is drawn, and drawing it.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "inspector/panels/tape/layout_worker.h"
@@ -30,8 +31,10 @@ int nodeAt(const LaidOutGraph& laid, QPointF world);
 
 class TapeScene {
  public:
-  TapeScene(CanvasPainter& painter, const LaidOutGraph& laid, const Camera& camera, int hovered, int walked)
-      : painter_(painter), laid_(laid), camera_(camera), hovered_(hovered), walked_(walked) {}
+  /// `path`: the nodes of an answer, which are hatched.
+  TapeScene(CanvasPainter& painter, const LaidOutGraph& laid, const Camera& camera, int hovered, int walked,
+            std::span<const int> path = {})
+      : painter_(painter), laid_(laid), camera_(camera), hovered_(hovered), walked_(walked), path_(path) {}
   void draw(const VisibleItems& items);
 
  private:
@@ -49,6 +52,7 @@ class TapeScene {
   const LaidOutGraph& laid_;
   const Camera& camera_;
   int hovered_, walked_;
+  std::span<const int> path_;
   struct Arrow {
     QPointF tip, before;
     QColor color;

@@ -14,6 +14,7 @@
 #include "inspector/panels/tape/node_style.h"
 #include "inspector/panels/tape/tape_canvas.h"
 #include "inspector/panels/tape/tape_svg.h"
+#include "inspector/panels/why/why_actions.h"
 #include "inspector/ui/file_dialogs.h"
 #include "inspector/ui/keyed_action.h"
 
@@ -173,6 +174,24 @@ TapeGraphModel* TapeView::model() const {
 }
 void TapeView::setCellName(std::function<QString(const QString&)> name) {
   d_->cell_name = std::move(name);
+}
+
+void TapeView::setWhy(WhyActions* why) {
+  connect(d_->canvas, &TapeCanvas::menuAsked, this, [this, why](const GraphNode& node, QPoint at) {
+    WhySubject subject;
+    const protocol::Record* record = node.record ? d_->session->cachedRecord(node.record) : nullptr;
+    if (record)
+      subject = whySubjectOf(*record);
+    else
+      subject.tensor = node.leaf;
+    why->model()->setSubject(subject);
+    QMenu menu(this);
+    why->addTo(&menu);
+    menu.exec(at);
+  });
+  const auto mark = [this, why] { d_->canvas->setPath(why->model()->path()); };
+  connect(why->model(), &WhyModel::changed, this, mark);
+  mark();
 }
 
 QList<QAction*> TapeView::exportActions() const {

@@ -13,6 +13,7 @@ namespace tapedeck::inspector {
 
 class TapeCanvas;
 class TapeGraphModel;
+class WhyActions;
 
 /// Shows the tape at the session's cursor; a click on an op moves the cursor, one on a variable or constant
 /// asks for its values. Keys, with the focus in it: arrows go from node to node, J and K along the edges,
@@ -30,6 +31,8 @@ class TapeView : public SessionPanel {
   void exportSvg(const QString& path);
   /// How to call a cell in the tooltips: "cell 3". Without it the cell's id stands there.
   void setCellName(std::function<QString(const QString& cellId)> name);
+  /// The questions stand in the context menu of nodes; the records of an answer are marked.
+  void setWhy(WhyActions* why);
   QList<QAction*> exportActions() const override;
   QList<HandledKeys> handledKeys() const override;
 

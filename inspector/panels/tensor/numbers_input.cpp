@@ -21,6 +21,12 @@ void NumbersPane::selectAll() {
   changed_();
 }
 
+void NumbersPane::selectCell(std::int64_t row, std::int64_t column) {
+  select(row, column, false);
+  reveal(row_, column_);
+  keys_moved_ = true;
+}
+
 bool NumbersPane::cellAt(QPointF at, std::int64_t& row, std::int64_t& column) const {
   const double down = at.y() - metrics_.header_height, right = at.x() - metrics_.header_width;
   if (down < 0 || right < 0) return false;
@@ -50,6 +56,13 @@ void NumbersPane::reveal(std::int64_t row, std::int64_t column) {
 }
 
 bool NumbersPane::mousePress(QMouseEvent* event) {
+  std::int64_t row = 0, column = 0;
+  if (event->button() == Qt::RightButton) {  // the menu that comes is about the cell below the pointer
+    const auto range = selection();
+    if (cellAt(event->position(), row, column) && !(range && range->contains(row, column)))
+      select(row, column, false);
+    return false;
+  }
   if (event->button() != Qt::LeftButton) return false;
   keys_moved_ = false;
   for (const bool vertical : {true, false}) {
@@ -59,7 +72,6 @@ bool NumbersPane::mousePress(QMouseEvent* event) {
     drag_offset_ = vertical ? event->position().y() - bar.top() : event->position().x() - bar.left();
     return true;
   }
-  std::int64_t row = 0, column = 0;
   if (!cellAt(event->position(), row, column)) return false;
   drag_ = Drag::cells;
   select(row, column, event->modifiers().testFlag(Qt::ShiftModifier));

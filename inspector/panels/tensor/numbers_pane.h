@@ -22,6 +22,7 @@ struct CellRange {
   std::int64_t top = 0, left = 0, bottom = 0, right = 0;
   std::int64_t rows() const { return bottom - top + 1; }
   std::int64_t columns() const { return right - left + 1; }
+  bool operator==(const CellRange&) const = default;
   bool contains(std::int64_t row, std::int64_t column) const {
     return row >= top && row <= bottom && column >= left && column <= right;
   }
@@ -47,6 +48,8 @@ class NumbersPane : public TensorPane {
   const std::vector<NumberCell>& visibleCells() const { return cells_; }
   std::optional<CellRange> selection() const;
   void selectAll();
+  /// Selects one cell and brings it into sight.
+  void selectCell(std::int64_t row, std::int64_t column);
   /// Scrolls by cells.
   void scrollTo(double row, double column);
   double topRow() const { return top_; }

@@ -32,7 +32,11 @@ QString tabSeparated(const protocol::Tile& tile) {
 TensorCanvas::TensorCanvas(TensorModel* model, QWidget* parent)
     : CanvasWidget(parent),
       model_(model),
-      numbers_(model, [this] { requestFrame(); }),
+      numbers_(model,
+               [this] {
+                 requestFrame();
+                 tellSelection();
+               }),
       heat_(model, [this] { requestFrame(); }),
       histogram_(model, [this] { requestFrame(); }) {
   setAccessibleName(tr("Tensor values"));
@@ -70,6 +74,7 @@ void TensorCanvas::layoutChanged() {
   if (model_->shape() != known_shape_ || model_->images() != known_images_) {
     numbers_.layoutChanged();
     heat_.layoutChanged();
+    tellSelection();
   }
   known_shape_ = model_->shape();
   known_images_ = model_->images();
@@ -185,6 +190,17 @@ void TensorCanvas::copy() {
       [this](const protocol::Failure& failure) { emit copied(QString::fromStdString(failure.reason)); },
       QStringLiteral("tensor/copy"));
   if (!asked) emit copied(tr("The session has ended: these values can no longer be fetched."));
+}
+
+void TensorCanvas::selectNumber(std::int64_t row, std::int64_t column) {
+  numbers_.selectCell(row, column);
+}
+
+void TensorCanvas::tellSelection() {
+  const std::optional<CellRange> selection = numbers_.selection();
+  if (selection == known_selection_) return;
+  known_selection_ = selection;
+  emit selectionChanged();
 }
 
 void TensorCanvas::takeCopy(const protocol::Tile& tile) {

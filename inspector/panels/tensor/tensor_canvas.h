@@ -33,9 +33,12 @@ class TensorCanvas : public CanvasWidget {
   /// The selected numbers, all their digits, columns by tabs and rows by newlines. They are fetched where
   /// they are not here; at most 262,144.
   void copy();
+  /// Among the numbers: selects the one at this shown row and column, and brings it into sight.
+  void selectNumber(std::int64_t row, std::int64_t column);
 
  signals:
   void modeChanged();
+  void selectionChanged();  ///< of the numbers
   void copied(const QString& sentence);
 
  protected:
@@ -55,6 +58,7 @@ class TensorCanvas : public CanvasWidget {
   void valuesChanged();
   void takeCopy(const protocol::Tile& tile);
   void drawScalar(CanvasPainter& painter);
+  void tellSelection();
 
   TensorModel* model_;
   TensorMode mode_ = TensorMode::numbers;
@@ -63,6 +67,7 @@ class TensorCanvas : public CanvasWidget {
   HistogramPane histogram_;
   std::vector<std::int64_t> known_shape_, known_slice_;
   std::optional<ImageGrid> known_images_;
+  std::optional<CellRange> known_selection_;
 };
 
 }  // namespace tapedeck::inspector

@@ -14,7 +14,11 @@ PanelDescriptor tensorPanel() {
   panel.places = {{workspace_debug, {Area::right, 1, 1, 0.31, 0.42}},
                   {workspace_present, {Area::right, 1, 0, 0.55, 0.30}}};
   panel.minimum = QSize(280, 160);
-  panel.create = [](const PanelContext& context) { return new TensorView(context.session); };
+  panel.create = [](const PanelContext& context) {
+    auto* view = new TensorView(context.session);
+    view->setWhy(context.why);
+    return view;
+  };
   return panel;
 }
 

@@ -9,11 +9,13 @@
 #include <QVBoxLayout>
 
 #include "inspector/model/format.h"
+#include "inspector/panels/tensor/element_link.h"
 #include "inspector/panels/tensor/pins_list.h"
 #include "inspector/panels/tensor/slice_bar.h"
 #include "inspector/panels/tensor/statistics_panel.h"
 #include "inspector/panels/tensor/tensor_canvas.h"
 #include "inspector/panels/tensor/tensor_controls.h"
+#include "inspector/panels/why/why_actions.h"
 #include "inspector/ui/eliding_label.h"
 #include "inspector/ui/keyed_action.h"
 
@@ -202,6 +204,11 @@ TensorView::TensorView(Session* session, QWidget* parent)
   setLayout(d_->layOut());
   setFocusProxy(d_->canvas);
   d_->connectAll();
+  connect(session, &Session::elementPicked, this,
+          [this](const protocol::TensorInfo& tensor, const std::vector<std::int64_t>& element) {
+            if (d_->model->tensor() && d_->model->tensor()->id == tensor.id)
+              selectElement(*d_->model, *d_->canvas, element);
+          });
   d_->updateColors();
   d_->updateLayout();
   d_->updateLine();
@@ -210,7 +217,10 @@ TensorView::TensorView(Session* session, QWidget* parent)
 TensorView::~TensorView() = default;
 
 QList<QAction*> TensorView::menuActions() const {
-  return actions() + d_->canvas->actions();
+  QList<QAction*> own = actions();
+  for (QAction* action : d_->canvas->actions())
+    if (action->parent() == this) own << action;  // the questions have a menu of their own
+  return own;
 }
 
 QList<HandledKeys> TensorView::handledKeys() const {
@@ -230,6 +240,19 @@ QList<HandledKeys> TensorView::handledKeys() const {
           {{Qt::Key_Plus, Qt::Key_Equal}, tr("Heat map: zoom in")},
           {{Qt::Key_Minus}, tr("Heat map: zoom out")},
           {{Qt::Key_F}, tr("Heat map: show all of it")}};
+}
+
+void TensorView::setWhy(WhyActions* why) {
+  auto* line = new QAction(this);
+  line->setSeparator(true);
+  d_->canvas->addAction(line);
+  d_->canvas->addActions(why->actions());
+  const auto tell = [this, model = why->model()] { model->setSubject(whySubject(*d_->model, *d_->canvas)); };
+  connect(d_->model, &TensorModel::chipsChanged, why, tell);
+  connect(d_->model, &TensorModel::layoutChanged, why, tell);
+  connect(d_->canvas, &TensorCanvas::selectionChanged, why, tell);
+  connect(d_->canvas, &TensorCanvas::modeChanged, why, tell);
+  tell();
 }
 
 TensorModel* TensorView::model() const {

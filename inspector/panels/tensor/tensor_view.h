@@ -17,6 +17,7 @@ class SliceBar;
 class StatisticsPanel;
 class TensorCanvas;
 class TensorModel;
+class WhyActions;
 
 /// Shows the tensors of the record at the session's cursor, or one that was pinned: a strip of them, and one
 /// as numbers, heat map or histogram. Keys, with the focus in it: Alt+1, Alt+2, Alt+3 for the three; Alt+R
@@ -30,6 +31,8 @@ class TensorView : public SessionPanel {
 
   QList<QAction*> menuActions() const override;
   QList<HandledKeys> handledKeys() const override;
+  /// The questions stand in the context menu, and are asked about what is shown and selected here.
+  void setWhy(WhyActions* why);
   TensorModel* model() const;
   PinsModel* pins() const;
   PinsList* pinsList() const;

@@ -1,0 +1,63 @@
+#include "inspector/panels/why/why_actions.h"
+
+#include "inspector/ui/keyed_action.h"
+
+namespace tapedeck::inspector {
+
+namespace {
+
+struct Row {
+  Question question;
+  const char* id;
+  QKeySequence key;
+  const char* tip;
+};
+
+QList<Row> rows() {
+  return {{Question::birth, "why.birth", Qt::Key_F7,
+           "Goes back to the op, the line and the element that made it, and shows the operands"},
+          {Question::gradient, "why.gradient", Qt::SHIFT | Qt::Key_F7,
+           "Finds where the path of gradients ends, or the op that swallowed them"},
+          {Question::contributions, "why.contributions", Qt::CTRL | Qt::Key_F7,
+           "Lists what the element was made of, the largest first; of a gradient: each use and example"},
+          {Question::size, "why.size", Qt::Key_F8,
+           "Lists the ops on the way to it by how much each made it larger or smaller"},
+          {Question::check, "why.check", Qt::SHIFT | Qt::Key_F8,
+           "Compares the VJP with finite differences in float64, at the values that it had"},
+          {Question::exactness, "why.exactness", Qt::CTRL | Qt::Key_F8,
+           "Runs what led here again in float64, and shows where digits were lost"}};
+}
+
+}  // namespace
+
+WhyActions::WhyActions(WhyModel* model, QObject* parent) : QObject(parent), model_(model) {
+  for (const Row& row : rows()) {
+    auto* action = new QAction(questionText(row.question), this);
+    action->setObjectName(QLatin1String(row.id));
+    setKey(action, {row.key}, WhyModel::tr(row.tip));
+    action->setData(static_cast<int>(row.question));
+    connect(action, &QAction::triggered, model, [model, question = row.question] { model->ask(question); });
+    actions_ << action;
+    tips_ << action->toolTip();
+  }
+  connect(model, &WhyModel::subjectChanged, this, &WhyActions::update);
+  update();
+}
+
+void WhyActions::addTo(QMenu* menu) const {
+  menu->setToolTipsVisible(true);
+  menu->addSeparator();
+  menu->addActions(actions_);
+}
+
+void WhyActions::update() {
+  for (int i = 0; i < actions_.size(); ++i) {
+    const QString refusal =
+        model_->refusal(static_cast<Question>(actions_[i]->data().toInt()), model_->subject());
+    actions_[i]->setEnabled(refusal.isEmpty());
+    const QString key = actions_[i]->shortcut().toString(QKeySequence::NativeText);
+    actions_[i]->setToolTip(refusal.isEmpty() ? tips_[i] : QStringLiteral("%1 (%2)").arg(refusal, key));
+  }
+}
+
+}  // namespace tapedeck::inspector

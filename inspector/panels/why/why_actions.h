@@ -1,0 +1,31 @@
+// The questions as actions: in the menu Why, and in the context menus of whatever they can be asked about.
+#pragma once
+
+#include <QAction>
+#include <QList>
+#include <QMenu>
+
+#include "inspector/model/why.h"
+
+namespace tapedeck::inspector {
+
+/// One set for the window: their keys work everywhere in it. Each asks about the model's subject, and is off,
+/// with a tooltip that says why, where its question makes no sense.
+class WhyActions : public QObject {
+  Q_OBJECT
+ public:
+  explicit WhyActions(WhyModel* model, QObject* parent = nullptr);
+  WhyModel* model() const { return model_; }
+  const QList<QAction*>& actions() const { return actions_; }
+  /// Adds them to a context menu, behind a line.
+  void addTo(QMenu* menu) const;
+
+ private:
+  void update();
+
+  WhyModel* model_;
+  QList<QAction*> actions_;
+  QList<QString> tips_;
+};
+
+}  // namespace tapedeck::inspector

@@ -1,0 +1,230 @@
+#include "inspector/panels/why/why_view.h"
+
+#include <QEvent>
+#include <QFileInfo>
+#include <QHBoxLayout>
+#include <QHeaderView>
+#include <QLabel>
+#include <QScrollArea>
+#include <QToolButton>
+#include <QTreeWidget>
+#include <QVBoxLayout>
+
+#include "inspector/model/format.h"
+#include "inspector/ui/eliding_label.h"
+#include "inspector/ui/keyed_action.h"
+
+namespace tapedeck::inspector {
+
+namespace {
+
+enum Column { place_column, role_column, value_column, amount_column, column_count };
+
+constexpr int most_sentence_lines = 5;
+
+QString placeText(const protocol::Reason& reason) {
+  const QString op = QString::fromStdString(reason.op);
+  return reason.record ? QStringLiteral("%1 · op %2").arg(op, countText(reason.record)) : op;
+}
+
+QString valueText(const protocol::Reason& reason) {
+  QStringList operands;
+  for (const std::string& operand : reason.operands) operands << QString::fromStdString(operand);
+  QString text = operands.join(QStringLiteral(", "));
+  if (!reason.value.empty())
+    text += (text.isEmpty() ? QString() : QStringLiteral(" → ")) + QString::fromStdString(reason.value);
+  return text;
+}
+
+}  // namespace
+
+struct WhyView::Private {
+  WhyView* view = nullptr;
+  WhyModel* model = nullptr;
+  ElidingLabel* question = nullptr;
+  QLabel* sentence = nullptr;
+  QScrollArea* sentenceArea = nullptr;
+  QTreeWidget* reasons = nullptr;
+  QAction *back = nullptr, *forward = nullptr, *cancel = nullptr, *show = nullptr;
+  std::function<QString(const QString&)> cellName;
+
+  QAction* addAction(const QString& text, const QKeySequence& key, const QString& tip, QBoxLayout* bar) {
+    QAction* action = addKeyedAction(view, text, {key}, tip);
+    auto* button = new QToolButton(view);
+    button->setDefaultAction(action);
+    button->setAutoRaise(true);
+    button->setAccessibleName(tip);
+    bar->addWidget(button);
+    return action;
+  }
+
+  QLayout* makeBar() {
+    auto* bar = new QHBoxLayout;
+    bar->setContentsMargins(4, 2, 4, 0);
+    bar->setSpacing(2);
+    back = addAction(tr("◀"), Qt::ALT | Qt::Key_PageUp, tr("The answer before"), bar);
+    forward = addAction(tr("▶"), Qt::ALT | Qt::Key_PageDown, tr("The next answer"), bar);
+    question = new ElidingLabel(Qt::ElideRight, view);
+    QFont bold = question->font();
+    bold.setBold(true);
+    question->setFont(bold);
+    bar->addWidget(question, 1);
+    cancel = addAction(tr("Cancel"), Qt::Key_Escape, tr("Stop looking for the answer"), bar);
+    QObject::connect(back, &QAction::triggered, model, &WhyModel::back);
+    QObject::connect(forward, &QAction::triggered, model, &WhyModel::forward);
+    QObject::connect(cancel, &QAction::triggered, model, &WhyModel::cancel);
+    return bar;
+  }
+
+  void makeSentence() {
+    sentence = new QLabel(view);
+    sentence->setWordWrap(true);
+    sentence->setTextFormat(Qt::PlainText);
+    sentence->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    sentence->setAlignment(Qt::AlignTop | Qt::AlignLeft);
+    sentence->setContentsMargins(8, 2, 8, 4);
+    sentenceArea = new QScrollArea(view);
+    sentenceArea->setWidget(sentence);
+    sentenceArea->setWidgetResizable(true);
+    sentenceArea->setFrameShape(QFrame::NoFrame);
+    sentenceArea->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    sentenceArea->setFocusPolicy(Qt::NoFocus);
+  }
+
+  void makeReasons() {
+    reasons = new QTreeWidget(view);
+    reasons->setObjectName(QStringLiteral("whyReasons"));
+    reasons->setAccessibleName(tr("Records of the answer"));
+    reasons->setColumnCount(column_count);
+    reasons->setRootIsDecorated(false);
+    reasons->setAllColumnsShowFocus(true);
+    reasons->setTextElideMode(Qt::ElideRight);
+    reasons->header()->setStretchLastSection(false);
+    reasons->header()->setSectionResizeMode(QHeaderView::ResizeToContents);
+    reasons->header()->setSectionResizeMode(value_column, QHeaderView::Stretch);
+    reasons->installEventFilter(view);
+    show = new QAction(tr("Show"), view);
+    setKey(show, {Qt::Key_Return, Qt::Key_Enter},
+           tr("Move the cursor to this record, and show its tensor and element"));
+    show->setShortcutContext(Qt::WidgetShortcut);
+    reasons->addAction(show);
+    QObject::connect(show, &QAction::triggered, view, [this] { model->show(reasons->currentIndex().row()); });
+    QObject::connect(reasons, &QTreeWidget::itemClicked, view,
+                     [this](QTreeWidgetItem* item) { model->show(reasons->indexOfTopLevelItem(item)); });
+  }
+
+  QString where(const protocol::Reason& reason) const {
+    QString text;
+    if (!reason.cell.empty()) {
+      const QString id = QString::fromStdString(reason.cell);
+      text = cellName ? cellName(id) : id;
+    } else if (!reason.file.empty()) {
+      text = QFileInfo(QString::fromStdString(reason.file)).fileName();
+    }
+    if (reason.line) text += (text.isEmpty() ? tr("line %1") : tr(" line %1")).arg(reason.line);
+    return text;
+  }
+
+  void fillReasons(const WhyAnswer& answer) {
+    const bool amounts = !answer.because.amount.empty();
+    reasons->setHeaderLabels({tr("Op"), tr("Where"), tr("What"),
+                              amounts ? QString::fromStdString(answer.because.amount) : QString()});
+    reasons->setColumnHidden(amount_column, !amounts);
+    for (const protocol::Reason& reason : answer.because.reasons) {
+      const QString what =
+          QString::fromStdString(reason.role) + QStringLiteral(": ") +
+          (valueText(reason).isEmpty() ? QString::fromStdString(reason.sentence) : valueText(reason));
+      auto* item = new QTreeWidgetItem(
+          reasons, {placeText(reason), where(reason), what, QString::fromStdString(reason.amount_text)});
+      const QString tip = QString::fromStdString(reason.sentence) + tr("\nEnter or a click shows it.");
+      for (int column = 0; column < column_count; ++column) item->setToolTip(column, tip);
+      item->setData(value_column, Qt::AccessibleTextRole, QString::fromStdString(reason.sentence));
+    }
+    if (reasons->topLevelItemCount()) reasons->setCurrentItem(reasons->topLevelItem(0));
+  }
+
+  /// As high as the sentence, up to a few lines; more is scrolled to.
+  void fitSentence() {
+    const int wanted = sentence->heightForWidth(std::max(100, view->width() - 4));
+    sentenceArea->setFixedHeight(
+        std::min(wanted, most_sentence_lines * sentence->fontMetrics().lineSpacing() + 8));
+  }
+};
+
+WhyView::WhyView(WhyModel* model, QWidget* parent) : Panel(parent), d_(std::make_unique<Private>()) {
+  d_->view = this;
+  d_->model = model;
+  auto* layout = new QVBoxLayout(this);
+  layout->setContentsMargins(0, 0, 0, 0);
+  layout->setSpacing(2);
+  layout->addLayout(d_->makeBar());
+  d_->makeSentence();
+  d_->makeReasons();
+  layout->addWidget(d_->sentenceArea);
+  layout->addWidget(d_->reasons, 1);
+  setFocusProxy(d_->reasons);
+  connect(model, &WhyModel::changed, this, &WhyView::showAnswer);
+  connect(model, &WhyModel::changed, this, &Panel::emptyChanged);
+  showAnswer();
+}
+
+WhyView::~WhyView() = default;
+
+bool WhyView::isEmpty() const {
+  return d_->model->count() == 0 && !d_->model->asking();
+}
+
+QList<QAction*> WhyView::menuActions() const {
+  return {d_->back, d_->forward, d_->show, d_->cancel};
+}
+
+void WhyView::setCellName(std::function<QString(const QString&)> name) {
+  d_->cellName = std::move(name);
+  showAnswer();
+}
+
+QTreeWidget* WhyView::reasons() const {
+  return d_->reasons;
+}
+QLabel* WhyView::sentence() const {
+  return d_->sentence;
+}
+QLabel* WhyView::question() const {
+  return d_->question;
+}
+
+void WhyView::showAnswer() {
+  const WhyAnswer* answer = d_->model->answer();
+  const bool asking = d_->model->asking();
+  d_->back->setEnabled(d_->model->canGoBack());
+  d_->forward->setEnabled(d_->model->canGoForward());
+  d_->cancel->setEnabled(asking);
+  d_->show->setEnabled(answer && !answer->because.reasons.empty());
+  d_->reasons->clear();
+  if (asking) {
+    d_->question->setText(tr("Looking for the answer"));
+    d_->sentence->setText(tr("Working: %1. Esc cancels.").arg(d_->model->progress()));
+  } else if (answer) {
+    d_->question->setText(questionText(answer->question) + QStringLiteral("   ") + answer->about);
+    d_->sentence->setText(QString::fromStdString(answer->because.sentence));
+    d_->fillReasons(*answer);
+  } else {
+    d_->question->setText(QString());
+    d_->sentence->setText(
+        tr("Select an op or an element, and choose a question in the menu Why: its answer stands here."));
+  }
+  d_->reasons->setVisible(d_->reasons->topLevelItemCount() > 0);
+  d_->fitSentence();
+}
+
+bool WhyView::eventFilter(QObject* watched, QEvent* event) {
+  if (watched == d_->reasons && event->type() == QEvent::Resize) d_->fitSentence();
+  return Panel::eventFilter(watched, event);
+}
+
+void WhyView::changeEvent(QEvent* event) {
+  if (event->type() == QEvent::FontChange && d_ && d_->sentence) d_->fitSentence();
+  Panel::changeEvent(event);
+}
+
+}  // namespace tapedeck::inspector
