@@ -7,6 +7,7 @@
 #include "engine/debug/term_names.h"
 #include "engine/debug/tile.h"
 #include "engine/ops/observer.h"
+#include "engine/ops/run_op.h"
 #include "engine/record/replay.h"
 #include "engine/tape/tape_state.h"
 
