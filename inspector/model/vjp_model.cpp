@@ -119,6 +119,9 @@ struct VjpModel::Private {
     for (const protocol::VjpContribution& contribution : parts.contributions)
       for (const auto* info : {&contribution.before, &contribution.contribution, &contribution.after})
         wantValue(*info);
+    // It ran while the answer was on its way.
+    const protocol::Record* now = session->cachedRecord(parts.vjp.number);
+    if (now && now->state == protocol::RecordState::done && parts.vjp.state != now->state) ask();
   }
 
   void wantValue(const protocol::TensorInfo& info) {

@@ -4,6 +4,8 @@
 #include <map>
 
 #include "engine/debug/vjp_parts.h"
+#include "engine/ops/linear_algebra.h"
+#include "engine/ops/neural.h"
 #include "engine/ops/ops.h"
 #include "engine/protocol/formula.h"
 #include "engine/record/replay.h"
@@ -396,6 +398,21 @@ class TestVjpParts : public QObject {
          0,
          1,
          "d(params)[1] = Σₖ dy[k] | dy[2] = 3 | dy[0] = 1"},
+        {[](In x) { return Tensors{ops::einsum("ij,kj->ik", x)}; },
+         {a, numbers({1, 0, 2, -1, 3, 1}, {2, 3})},
+         {w},
+         "einsum",
+         1,
+         4,
+         "dx1[1,1] = Σₖ dy[k,1]·x0[k,1] | dy[1,1]·x0[1,1] = 4·5 | dy[0,1]·x0[0,1] = (−2)·2"},
+        {[](In x) { return Tensors{ops::conv2d(x[0], x[1], {.padding = "VALID"})}; },
+         {numbers({1, 2, 3, 4, 5, 6, 7, 8, 9}, {1, 3, 3, 1}), numbers({1, -1, 2, 0.5}, {2, 2, 1, 1})},
+         {numbers({1, 2, 3, 4}, {1, 2, 2, 1})},
+         "conv2d",
+         0,
+         1,
+         "d(input)[0,0,1,0] = Σₖ dy[0,0,k,0]·filter[0,i,0,0] | dy[0,0,1,0]·filter[0,0,0,0] = 2·1 | "
+         "dy[0,0,0,0]·filter[0,1,0,0] = 1·(−1)"},
         {[](In x) { return Tensors{ops::reduce_max(x[0], ops::Integers{1})}; },
          {a},
          {w2},

@@ -45,7 +45,8 @@ struct Bench {
   VjpModel model{&session};
   bool refuse = false;
 
-  Bench() {
+  explicit Bench(protocol::RecordState vjp = protocol::RecordState::done) {
+    source.records[2].state = vjp;
     source.tensors = [this](const protocol::Request& request) { return answer(request); };
     session.setSource(&source);
     source.sendStatus();
@@ -227,11 +228,11 @@ class TestVjpModel : public QObject {
   }
 
   void aVjpThatRanMeanwhileIsAskedForAgain() {
-    Bench bench;
-    bench.source.records[2].state = protocol::RecordState::pending;
+    Bench bench(protocol::RecordState::pending);
     bench.model.setActive(true);
     bench.session.setCursor(3);
     QTRY_COMPARE(bench.model.parts().vjp.state, protocol::RecordState::pending);
+    QTRY_VERIFY(bench.session.cachedRecord(3));
     const int asked = bench.asked();
     bench.source.records[2].state = protocol::RecordState::done;
     bench.source.status.finished = 3;
