@@ -75,7 +75,7 @@ void FramesModel::take(const protocol::Frames& answer) {
 }
 
 void FramesModel::fetchMoreFrames() {
-  if (stop_ && framesOf_ == stop_ && rowCount() < total_) fetch(rowCount());
+  if (stop_ && known() && rowCount() < total_) fetch(rowCount());
 }
 
 int FramesModel::rowCount(const QModelIndex& parent) const {
@@ -119,7 +119,7 @@ void FramesModel::setProblem(const QString& sentence) {
 }
 
 void FramesModel::setCurrent(int row) {
-  if (row == current_ || !frame(row) || framesOf_ != stop_) return;
+  if (row == current_ || !frame(row) || !known()) return;
   current_ = row;
   place_ = placeText();
   emit placeChanged();

@@ -28,9 +28,9 @@ class FramesModel : public QAbstractListModel {
   /// nullptr: not here (yet).
   const protocol::Frame* frame(int row) const;
   /// nullptr also while nothing is stopped.
-  const protocol::Frame* currentFrame() const {
-    return stop_ && framesOf_ == stop_ ? frame(current_) : nullptr;
-  }
+  const protocol::Frame* currentFrame() const { return stop_ && known() ? frame(current_) : nullptr; }
+  /// The frames of this stop are here.
+  bool known() const { return framesOf_ == stop_; }
   /// How many the session has; more than rows where some are not fetched.
   int total() const { return total_; }
   /// What the values are of, for the user: "Paused in step, cell [3] line 4".

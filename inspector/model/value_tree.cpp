@@ -187,7 +187,6 @@ void ValueTree::mergeRows(Node* node, const protocol::Variables& page) {
     child->kind = info.kind == protocol::ValueKind::code ? Code : Plain;
     child->parent = node;
     child->round = round_;
-    child->changed = page.first == 0 && node->round != 0;  // it was not there at the last stop
     fresh.push_back(std::move(child));
   }
   if (page.first == 0) {
@@ -198,7 +197,6 @@ void ValueTree::mergeRows(Node* node, const protocol::Variables& page) {
       rows.erase(rows.begin() + row);
       endRemoveRows();
     }
-    node->round = std::max<std::uint64_t>(node->round, 1);
   } else if (!rows.empty() && rows.back()->kind == More) {
     const int row = static_cast<int>(rows.size()) - 1;
     beginRemoveRows(at, row, row);
@@ -342,6 +340,7 @@ void ValueTree::askHistogram() {
 // ---- what views read
 
 Qt::ItemFlags ValueTree::flags(const QModelIndex& index) const {
+  if (!index.isValid()) return {};
   Qt::ItemFlags flags = Qt::ItemIsEnabled | Qt::ItemIsSelectable;
   const Node* node = nodeOf(index);
   if (index.column() == Value && !node->info.edit.empty() && frames_->readable() && node->kind != Group)

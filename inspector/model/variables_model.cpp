@@ -35,10 +35,10 @@ void VariablesModel::name(Node* group, const QString& title) {
 
 // While the frames of a new stop are on their way the groups stay as they were.
 void VariablesModel::showGroups() {
-  if (!frames()->readable() || (frames()->stop() && !frames()->currentFrame())) return;
+  if (!frames()->readable() || (frames()->stop() && !frames()->known())) return;
   const protocol::Frame* frame = frames()->currentFrame();
   Node* locals = group(ValueScope::locals);
-  const bool wanted = frames()->stop() && frame->has_locals;
+  const bool wanted = frame && frame->has_locals;
   if (locals && !wanted) removeRoot(0);
   if (wanted) {
     const bool added = !locals;

@@ -233,6 +233,7 @@ class TestVariablesPanel : public QObject {
     window_->notebook()->setCurrentCell(2, false);
     step();
     showVariables();
+    QTest::mouseClick(panel()->table()->viewport(), Qt::LeftButton);
     QTest::keyClick(panel()->table(), Qt::Key_E, Qt::ControlModifier | Qt::ShiftModifier);
     QTRY_COMPARE(QApplication::focusWidget(), panel()->watchEdit());
     QTest::keyClicks(panel()->watchEdit(), "float(tf.reduce_sum(h))");

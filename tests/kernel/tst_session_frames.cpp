@@ -1,4 +1,5 @@
 // Variables, frames and code at a stop, from the app's own session process.
+#include "engine/protocol/codec.h"
 #include "tests/kernel/session_probe.h"
 
 using namespace tapedeck;

@@ -175,7 +175,6 @@ class TestVariables : public QObject {
 
   void whatIsUnfoldedIsFetchedOneLevelAtATimeAndStaysUnfolded() {
     VariablesModel model(&world_->session, &world_->frames);
-    const QAbstractItemModelTester tester(&model);
     ValueInfo list = value("list", "[…]", "list");
     list.items = 1200;
     world_->places["globals/"] = {list};

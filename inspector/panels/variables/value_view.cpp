@@ -8,7 +8,6 @@
 #include <QMenu>
 
 #include "inspector/panels/variables/value_delegate.h"
-#include "inspector/ui/keyed_action.h"
 
 namespace tapedeck::inspector {
 
@@ -32,24 +31,6 @@ ValueView::ValueView(ValueTree* tree, QAbstractItemModel* model, QWidget* parent
   connect(this, &QTreeView::clicked, this, [this](const QModelIndex& index) {
     if (index.data(ValueTree::CanShowRole).toBool()) tree_->show(inTree(index));
   });
-  addAction(tr("Show in Tensor"), QKeySequence(Qt::CTRL | Qt::Key_T),
-            tr("Show the tensor's or array's numbers"), &ValueView::showCurrent);
-  addAction(tr("Edit value"), QKeySequence(Qt::Key_F2), tr("Type another value; the program goes on with it"),
-            &ValueView::editCurrent);
-  addAction(tr("Copy value"), QKeySequence::Copy, tr("The value as text"), &ValueView::copyValue);
-  addAction(tr("Copy expression"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_C),
-            tr("What Python calls the value"), &ValueView::copyExpression);
-}
-
-void ValueView::addAction(const QString& text, const QKeySequence& key, const QString& tip,
-                          void (ValueView::*act)()) {
-  QAction* action = addKeyedAction(this, text, {key}, tip);
-  connect(action, &QAction::triggered, this, act);
-  addValueAction(action);
-}
-
-void ValueView::addValueAction(QAction* action) {
-  valueActions_ << action;
 }
 
 QModelIndex ValueView::inTree(const QModelIndex& index) const {
@@ -73,9 +54,13 @@ void ValueView::editCurrent() {
   }
 }
 
-void ValueView::copy(bool expression) {
-  const QString text =
-      expression ? currentExpression() : currentIndex().siblingAtColumn(ValueTree::Value).data().toString();
+void ValueView::copyValue() {
+  const QString text = currentIndex().siblingAtColumn(ValueTree::Value).data().toString();
+  if (!text.isEmpty()) QGuiApplication::clipboard()->setText(text);
+}
+
+void ValueView::copyExpression() {
+  const QString text = currentExpression();
   if (!text.isEmpty()) QGuiApplication::clipboard()->setText(text);
 }
 
@@ -109,7 +94,7 @@ void ValueView::contextMenuEvent(QContextMenuEvent* event) {
   setCurrentIndex(index);
   QMenu menu(this);
   menu.setToolTipsVisible(true);
-  menu.addActions(valueActions_);
+  menu.addActions(menu_);
   menu.exec(event->reason() == QContextMenuEvent::Mouse
                 ? event->globalPos()
                 : viewport()->mapToGlobal(visualRect(index).bottomLeft()));

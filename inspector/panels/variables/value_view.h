@@ -16,12 +16,16 @@ class ValueView : public QTreeView {
   /// `model`: the tree, or a proxy on it.
   ValueView(ValueTree* tree, QAbstractItemModel* model, QWidget* parent = nullptr);
 
-  /// Each with its key and a tooltip; they are the context menu, too.
-  QList<QAction*> valueActions() const { return valueActions_; }
-  /// Another one for both.
-  void addValueAction(QAction* action);
+  /// What its context menu offers.
+  void setMenu(const QList<QAction*>& actions) { menu_ = actions; }
   /// As Python writes the current row's value; empty for none.
   QString currentExpression() const;
+
+  // On the current row.
+  void showCurrent();
+  void editCurrent();
+  void copyValue();
+  void copyExpression();
 
  protected:
   void keyPressEvent(QKeyEvent* event) override;
@@ -29,17 +33,11 @@ class ValueView : public QTreeView {
   void contextMenuEvent(QContextMenuEvent* event) override;
 
  private:
-  void showCurrent();
-  void editCurrent();
-  void copy(bool expression);
   void open(const QModelIndex& index);
-  void addAction(const QString& text, const QKeySequence& key, const QString& tip, void (ValueView::*act)());
-  void copyValue() { copy(false); }
-  void copyExpression() { copy(true); }
   QModelIndex inTree(const QModelIndex& index) const;
 
   ValueTree* tree_;
-  QList<QAction*> valueActions_;
+  QList<QAction*> menu_;
 };
 
 }  // namespace tapedeck::inspector

@@ -11,7 +11,6 @@ class QPushButton;
 namespace tapedeck::inspector {
 
 class FramesModel;
-class Section;
 class ValueFilter;
 class ValueTree;
 class ValueView;
@@ -25,7 +24,7 @@ class VariablesView : public Panel {
   VariablesView(Session* session, FramesModel* frames, WatchModel* watches, QWidget* parent = nullptr);
 
   bool isEmpty() const override { return empty_; }
-  QList<QAction*> menuActions() const override;
+  QList<QAction*> menuActions() const override { return panelActions_; }
   QList<HandledKeys> handledKeys() const override;
 
   // What tests press.
@@ -37,19 +36,25 @@ class VariablesView : public Panel {
   QLineEdit* watchEdit() const { return watch_; }
 
  protected:
+  void resizeEvent(QResizeEvent* event) override;
   void showEvent(QShowEvent* event) override;
   void hideEvent(QHideEvent* event) override;
 
  private:
-  QWidget* makeVariables();
-  QWidget* makeWatches();
-  QWidget* makeStack();
+  void makeVariables();
+  void makeWatches();
+  void makeStack();
+  void fit();
   void makeActions();
-  void connectTree(ValueTree* tree, ValueView* view);
+  void makeValueActions();
+  QAction* addPanelAction(QWidget* owner, const QString& text, const QKeySequence& key, const QString& tip,
+                          const std::function<void()>& act);
+  /// Variables or watches: where the keyboard is.
+  ValueView* focusedTable() const;
+  void connectTree(ValueTree* tree);
   void look();
   void showPlace();
   void moveFrame(int by);
-  void unfoldGroups();
 
   Session* session_;
   FramesModel* frames_;
@@ -57,12 +62,11 @@ class VariablesView : public Panel {
   VariablesModel* model_;
   ValueFilter* proxy_;
   bool empty_ = true;
-  QLabel* place_ = nullptr;
+  QLabel *place_ = nullptr, *stackTitle_ = nullptr;
   QLineEdit *filter_ = nullptr, *watch_ = nullptr;
   ValueView *table_ = nullptr, *watchTable_ = nullptr;
   QListView* stack_ = nullptr;
   QPushButton* moreFrames_ = nullptr;
-  Section* stackSection_ = nullptr;
   QList<QAction*> panelActions_;
 };
 
