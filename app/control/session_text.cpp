@@ -58,8 +58,18 @@ QString sessionText(const Stepper& stepper, const Kernel& kernel, const inspecto
   return {};
 }
 
-MarkedLine markedLine(const inspector::Session& session) {
+QString noEngineText(const Stepper& stepper) {
+  return stepper.state() == StepperState::withoutEngine
+             ? "This Jupyter kernel has no Tapedeck engine: its variables and frames can't be shown."
+             : QString();
+}
+
+MarkedLine markedLine(const inspector::Session& session, const inspector::FramesModel* frames) {
   const auto& status = session.status();
+  // A caller that the user chose in the call stack, until the program goes on.
+  if (const auto* frame = frames ? frames->currentFrame() : nullptr;
+      frame && frames->current() > 0 && session.live())
+    return {QString::fromStdString(frame->cell), static_cast<int>(frame->line), false, session.cursor()};
   const bool stopped = session.live() && status.gate == GateState::stopped;
   const auto cursor = session.cursor();
   if (stopped && cursor == status.stopped_before)

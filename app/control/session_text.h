@@ -4,12 +4,16 @@
 #include <QString>
 
 #include "app/control/stepper.h"
+#include "inspector/model/frames_model.h"
 
 namespace tapedeck::app {
 
 /// For the status bar: "session: paused before matmul, cell [3] line 4".
 QString sessionText(const Stepper& stepper, const Kernel& kernel, const inspector::Session& session,
                     const CellRunner& runner);
+
+/// Why variables can not be looked at in a session that runs; empty: they can.
+QString noEngineText(const Stepper& stepper);
 
 /// The line that the notebook marks: where the session is paused, or what the cursor's record ran from.
 struct MarkedLine {
@@ -21,7 +25,7 @@ struct MarkedLine {
   bool operator==(const MarkedLine&) const = default;
 };
 /// While ops fly past, marking their lines would only flicker: the mark is for a session that is paused, or
-/// for a user who looks back.
-MarkedLine markedLine(const inspector::Session& session);
+/// for a user who looks back. `frames`: the frame that the user chose in the call stack has its own line.
+MarkedLine markedLine(const inspector::Session& session, const inspector::FramesModel* frames = nullptr);
 
 }  // namespace tapedeck::app

@@ -8,6 +8,7 @@
 #include <QStatusBar>
 #include <QVBoxLayout>
 
+#include "app/control/watch_keeper.h"
 #include "app/notebook/view/notebook_view.h"
 #include "app/shell/file_control.h"
 #include "app/shell/panel_docks.h"
@@ -29,6 +30,8 @@ MainWindow::MainWindow(QWidget* parent)
       session_(new inspector::Session(this)),
       series_(new inspector::SeriesModel(session_, this)),
       cellNames_(new inspector::CellNames(this)),
+      frames_(new inspector::FramesModel(session_, cellNames_, this)),
+      watches_(new inspector::WatchModel(session_, frames_, this)),
       stepper_(new Stepper(session_, runner_, kernel_, this)),
       notices_(new SessionNotices(kernel_, session_, this)),
       options_(new SessionOptions(session_, this)),
@@ -36,6 +39,7 @@ MainWindow::MainWindow(QWidget* parent)
   setAttribute(Qt::WA_DeleteOnClose);
   setDockOptions(AnimatedDocks | AllowNestedDocks | AllowTabbedDocks);
   session_->setSource(kernel_->debugSource());
+  new WatchKeeper(document_, watches_, this);
   buildCentre();
   buildPanels();
   buildWorkspaces();

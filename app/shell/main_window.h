@@ -11,8 +11,10 @@
 #include "app/shell/actions.h"
 #include "app/shell/message_bar.h"
 #include "inspector/model/cell_names.h"
+#include "inspector/model/frames_model.h"
 #include "inspector/model/series_model.h"
 #include "inspector/model/session.h"
+#include "inspector/model/watch_model.h"
 
 class QLabel;
 class QStackedWidget;
@@ -81,6 +83,8 @@ class MainWindow : public QMainWindow {
   inspector::Session* session_;
   inspector::SeriesModel* series_;
   inspector::CellNames* cellNames_;
+  inspector::FramesModel* frames_;
+  inspector::WatchModel* watches_;
   Stepper* stepper_;
   SessionNotices* notices_;
   SessionOptions* options_;

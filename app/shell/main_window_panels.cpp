@@ -26,7 +26,7 @@ constexpr double presenting_letters = 1.45;
 void MainWindow::buildPanels() {
   typing_ = new TypingWatch(this);
   docks_ = new PanelDocks(this, panelList() << outlinePanel(notebook_, document_),
-                          {session_, series_, cellNames_}, typing_);
+                          {session_, series_, cellNames_, frames_, watches_}, typing_);
   connect(docks_, &PanelDocks::done, this,
           [this](const QString& sentence) { statusBar()->showMessage(sentence, 4000); });
   connect(docks_, &PanelDocks::failed, this,

@@ -115,6 +115,8 @@ void MainWindow::connectSession() {
   connect(session_, &inspector::Session::cursorChanged, this, &MainWindow::updatePausedLine);
   connect(session_, &inspector::Session::recordsChanged, this, &MainWindow::updatePausedLine);
   connect(session_, &inspector::Session::recordsChanged, this, &MainWindow::updateState);
+  connect(frames_, &inspector::FramesModel::currentChanged, this, &MainWindow::updatePausedLine);
+  connect(stepper_, &Stepper::stateChanged, this, [this] { frames_->setProblem(noEngineText(*stepper_)); });
 }
 
 // Records name cells by their ids; people know them by the number beside them.
@@ -161,7 +163,7 @@ void MainWindow::updateState() {
 // The session tells its status once a second: only what changes is marked anew and scrolled to, or nobody
 // could look elsewhere while it is paused.
 void MainWindow::updatePausedLine() {
-  const MarkedLine line = markedLine(*session_);
+  const MarkedLine line = markedLine(*session_, frames_);
   if (line == marked_) return;
   marked_ = line;
   notebook_->setPausedLine(line.cell, line.line, line.pending);

@@ -78,6 +78,12 @@ PanelDocks::Entry PanelDocks::makeEntry(const PanelDescriptor& descriptor,
   inspector::setKey(toggle, {descriptor.key}, QString("Show or hide the panel %1").arg(descriptor.title));
   window_->addAction(toggle);
   connect(toggle, &QAction::triggered, this, [this, id = descriptor.id](bool on) { toggled(id, on); });
+  connect(dock, &QDockWidget::visibilityChanged, this, [this, dock, id = descriptor.id](bool visible) {
+    if (visible)
+      behind_.remove(id);
+    else if (!dock->isHidden())
+      behind_ << id;
+  });
   window_->addActions(panel->exportActions());
   connect(panel, &inspector::Panel::emptyChanged, this, [this] {
     if (!typing_->typing()) showWhatIsWanted();
@@ -123,6 +129,15 @@ void PanelDocks::showWhatIsWanted() {
 }
 
 void PanelDocks::toggled(const QString& id, bool on) {
+  // Whoever presses the key of a panel that is behind another wants to see it.
+  if (!on && behind_.contains(id)) {
+    for (const Entry& entry : entries_) {
+      if (entry.descriptor.id != id) continue;
+      entry.dock->show();
+      entry.dock->raise();
+    }
+    return;
+  }
   if (on) {
     wanted_ << id;
     asked_ << id;
@@ -160,18 +175,28 @@ void PanelDocks::place(const QString& workspace, PanelPlace::Area area) {
     if (above) window_->splitDockWidget(above->dock, one.dock, Qt::Vertical);
     above = &one;
   }
+  // Then the columns; a dock that is split while it is a tab would only get one tab more.
   const Placed* before = nullptr;
   for (const Placed& one : list) {
-    if (before && before->place.row == one.place.row) {
+    if (before && before->place.row == one.place.row && before->place.column != one.place.column) {
       window_->addDockWidget(dockArea(area), one.dock);
-      if (before->place.column == one.place.column)
-        window_->tabifyDockWidget(before->dock, one.dock);
-      else
-        window_->splitDockWidget(before->dock, one.dock, Qt::Horizontal);
+      window_->splitDockWidget(before->dock, one.dock, Qt::Horizontal);
     }
-    before = &one;
+    if (!before || before->place.row != one.place.row || before->place.column != one.place.column)
+      before = &one;
     shares_->set(one.dock, QSizeF(one.place.width, one.place.height));
   }
+  const Placed* first = nullptr;
+  for (const Placed& one : list) {
+    if (first && first->place.row == one.place.row && first->place.column == one.place.column) {
+      window_->addDockWidget(dockArea(area), one.dock);
+      window_->tabifyDockWidget(first->dock, one.dock);
+      continue;
+    }
+    if (first) first->dock->raise();
+    first = &one;
+  }
+  if (first) first->dock->raise();
 }
 
 void PanelDocks::arrange(const QString& workspace) {

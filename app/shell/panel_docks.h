@@ -74,6 +74,7 @@ class PanelDocks : public QObject {
   QList<Entry> entries_;
   QSet<QString> wanted_;  ///< part of the workspace
   QSet<QString> asked_;   ///< shown although empty
+  QSet<QString> behind_;  ///< shown, but another tab is in front
   bool enabled_ = true;
 };
 

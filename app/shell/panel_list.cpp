@@ -1,18 +1,18 @@
 #include "app/shell/panel_list.h"
 
+#include "inspector/panels/console/console_panel.h"
 #include "inspector/panels/ops/ops_panel.h"
 #include "inspector/panels/tape/tape_panel.h"
 #include "inspector/panels/tensor/tensor_panel.h"
+#include "inspector/panels/variables/variables_panel.h"
 #include "plots/plots_panel.h"
 
 namespace tapedeck::app {
 
 QList<inspector::PanelDescriptor> panelList() {
   return {
-      inspector::tapePanel(),
-      inspector::opsPanel(),
-      inspector::tensorPanel(),
-      plots::plotsPanel(),
+      inspector::tapePanel(),    inspector::opsPanel(),    inspector::variablesPanel(),
+      inspector::consolePanel(), inspector::tensorPanel(), plots::plotsPanel(),
   };
 }
 

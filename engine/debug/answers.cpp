@@ -1,5 +1,6 @@
 #include "engine/debug/answers.h"
 
+#include <concepts>
 #include <variant>
 
 #include "engine/debug/find_records.h"
@@ -17,6 +18,18 @@ template <class... Case>
 struct Cases : Case... {
   using Case::operator()...;
 };
+
+template <class Message>
+concept AsksHost = std::constructible_from<HostRequest, Message>;
+
+/// Which stop the request is about.
+template <class Message>
+std::uint64_t stop_of(const Message& message) {
+  if constexpr (requires { message.place; })
+    return message.place.stop;
+  else
+    return message.stop;
+}
 
 /// Runs `work`; what it throws becomes a Failure.
 template <class Work>
@@ -65,6 +78,7 @@ std::optional<protocol::Reply> Answers::at_once(const protocol::Request& request
                         [](const FindRecords&) -> Answer { return std::nullopt; },
                         [](const GetTile&) -> Answer { return std::nullopt; },
                         [](const GetStatistics&) -> Answer { return std::nullopt; },
+                        []<AsksHost Message>(const Message&) -> Answer { return std::nullopt; },
                         [](const Hello&) -> Answer { return std::nullopt; },
                         [](const Cancel&) -> Answer { return std::nullopt; },
                     },
@@ -105,6 +119,11 @@ Jobs::Work Answers::later(const protocol::Request& request) {
                             return pin(set, cancel, report);
                           });
                         },
+                        [&]<AsksHost Message>(const Message& ask) {
+                          return job([this, ask](const CancelFlag& cancel, const Jobs::Report&) {
+                            return ask_host(ask, cancel);
+                          });
+                        },
                         [](const GetStatus&) { return Jobs::Work(); },
                         [](const GetRecords&) { return Jobs::Work(); },
                         [](const GetSeries&) { return Jobs::Work(); },
@@ -138,6 +157,19 @@ FoundValue Answers::find(std::uint64_t tensor, const CancelFlag& cancel, const J
   return find_value(recorder_, tensor, limits_, &cancel, [&](std::uint64_t done, std::uint64_t total) {
     report(protocol::Progress{done, total});
   });
+}
+
+// Between two stops the values change under the eyes of whoever looks at them, so nothing is shown.
+protocol::Reply Answers::ask_host(const HostRequest& request, const CancelFlag& cancel) {
+  if (!host_)
+    return protocol::Failure{"This session has no Python whose variables could be shown.", "bad_request"};
+  const std::uint64_t stop = std::visit([](const auto& message) { return stop_of(message); }, request);
+  const GateStatus gate = recorder_.gate().status();
+  if (stop != gate.stopped_before && stop != 0)
+    return protocol::Failure{"The program has gone on since.", "gone"};
+  if (stop == 0 && gate.stopped_before == 0 && !recorder_.running_cell().empty())
+    return protocol::Failure{"A cell is running: variables are shown when it stops or ends.", "running"};
+  return host_->answer(request, cancel);
 }
 
 protocol::Reply Answers::set_gate(const protocol::SetGate& request) {

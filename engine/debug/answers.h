@@ -5,6 +5,7 @@
 #include <mutex>
 #include <optional>
 
+#include "engine/debug/host_inspector.h"
 #include "engine/debug/jobs.h"
 #include "engine/debug/tape_index.h"
 #include "engine/record/replay.h"
@@ -13,8 +14,9 @@ namespace tapedeck::debug {
 
 class Answers {
  public:
-  explicit Answers(Recorder& recorder, const ReplayLimits& limits = {})
-      : recorder_(recorder), limits_(limits), tapes_(recorder) {}
+  /// `host`: nullptr where there is no language whose variables could be looked at.
+  explicit Answers(Recorder& recorder, const ReplayLimits& limits = {}, HostInspector* host = nullptr)
+      : recorder_(recorder), limits_(limits), host_(host), tapes_(recorder) {}
 
   /// The answer to a request that takes no time; nothing for one of those below, and for Hello and Cancel,
   /// which are the conversation's.
@@ -30,10 +32,12 @@ class Answers {
   protocol::Reply statistics(const protocol::GetStatistics& request, const CancelFlag& cancel,
                              const Jobs::Report& report);
   protocol::Reply pin(const protocol::Pin& request, const CancelFlag& cancel, const Jobs::Report& report);
+  protocol::Reply ask_host(const HostRequest& request, const CancelFlag& cancel);
   FoundValue find(std::uint64_t tensor, const CancelFlag& cancel, const Jobs::Report& report);
 
   Recorder& recorder_;
   const ReplayLimits limits_;
+  HostInspector* const host_;
   TapeIndex tapes_;
   // One replay at a time: what two requests about one tensor need is recomputed once.
   std::mutex replay_mutex_;

@@ -169,6 +169,7 @@ protocol::Status describe_status(const Recorder& recorder) {
   status.finished = recorder.trace().newest_finished();
   status.ended = recorder.trace().ended();
   status.running_cell = recorder.running_cell();
+  status.cells_ended = recorder.cells_ended();
   status.recording = recorder.recording();
   status.break_at_cell_start = recorder.gate().break_at_cell_start();
   const KeepingOptions keeping = recorder.values().options();

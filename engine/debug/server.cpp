@@ -26,8 +26,8 @@ constexpr auto probe_time = milliseconds(1500);
 constexpr int messages_at_once = 64;
 // Messages for a client that does not read; what comes after them is lost to it.
 constexpr int most_waiting = 100000;
-// Some may wait for the one that recomputes; they cost nothing.
-constexpr int worker_count = 6;
+// Some may wait for the one that recomputes, or for Python; they cost nothing.
+constexpr int worker_count = 10;
 
 /// Wakes the server's thread from any other one. Shared with the gate, whose last call may come late.
 class Wake {
@@ -66,10 +66,11 @@ std::vector<std::string> device_names() {
 
 class DebugServer::Private {
  public:
-  Private(Recorder& recorder, const std::string& endpoint, std::string key, const ReplayLimits& limits)
+  Private(Recorder& recorder, const std::string& endpoint, std::string key, const ReplayLimits& limits,
+          HostInspector* host)
       : recorder_(recorder),
         key_(std::move(key)),
-        answers_(recorder, limits),
+        answers_(recorder, limits, host),
         router_(context_, zmq::socket_type::router),
         monitor_(context_, zmq::socket_type::pair) {
     bind(endpoint);
@@ -283,8 +284,8 @@ void DebugServer::Private::send_status() {
 }
 
 DebugServer::DebugServer(Recorder& recorder, const std::string& endpoint, std::string key,
-                         const ReplayLimits& limits)
-    : d_(std::make_unique<Private>(recorder, endpoint, std::move(key), limits)) {}
+                         const ReplayLimits& limits, HostInspector* host)
+    : d_(std::make_unique<Private>(recorder, endpoint, std::move(key), limits, host)) {}
 
 DebugServer::~DebugServer() = default;
 

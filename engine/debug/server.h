@@ -6,6 +6,7 @@
 #include <string>
 
 #include "engine/debug/endpoint.h"
+#include "engine/debug/host_inspector.h"
 #include "engine/record/recorder.h"
 #include "engine/record/replay.h"
 
@@ -16,9 +17,9 @@ namespace tapedeck::debug {
 class DebugServer {
  public:
   /// Binds `endpoint` ("ipc:///folder/name", the folder 0700). `key`: the session's; empty: messages are not
-  /// signed. Throws ServerError. The recorder must outlive the server.
+  /// signed. Throws ServerError. The recorder and the host must outlive the server.
   DebugServer(Recorder& recorder, const std::string& endpoint, std::string key,
-              const ReplayLimits& limits = {});
+              const ReplayLimits& limits = {}, HostInspector* host = nullptr);
   ~DebugServer();
   DebugServer(const DebugServer&) = delete;
 

@@ -4,14 +4,17 @@
 
 #include <variant>
 
+#include "engine/protocol/frames.h"
 #include "engine/protocol/replies.h"
 #include "engine/protocol/requests.h"
 
 namespace tapedeck::protocol {
 
 using Request = std::variant<Hello, GetStatus, GetRecords, GetTape, GetTile, GetStatistics, SetGate,
-                             SetOptions, Pin, GetSeries, FindRecords, Cancel>;
-using Reply = std::variant<Welcome, Refused, Status, Records, TapeRecords, Tile, Statistics, Series,
-                           FoundRecords, Progress, Failure>;
+                             SetOptions, Pin, GetSeries, FindRecords, GetFrames, GetVariables, Evaluate,
+                             Assign, Complete, HoldValue, SummarizeValue, Cancel>;
+using Reply =
+    std::variant<Welcome, Refused, Status, Records, TapeRecords, Tile, Statistics, Series, FoundRecords,
+                 Frames, Variables, Evaluation, Completions, HeldValue, Progress, Failure>;
 
 }  // namespace tapedeck::protocol

@@ -50,7 +50,8 @@ struct Status {
   std::string stop_reason;     ///< "step", "pause", "cell start", "step out"
   std::string cell;            ///< where it is stopped
   std::uint32_t line = 0;
-  std::string running_cell;  ///< the cell that runs now; empty: none
+  std::string running_cell;       ///< the cell that runs now; empty: none
+  std::uint64_t cells_ended = 0;  ///< how many cells have run
   bool recording = true;
   bool break_at_cell_start = false;
   bool keep_everything = false;
@@ -68,7 +69,8 @@ struct Status {
         field("stop", &Status::stop), field("ended", &Status::ended), field("finished", &Status::finished),
         field("stop_reason", &Status::stop_reason), field("cell", &Status::cell),
         field("line", &Status::line), field("running_cell", &Status::running_cell),
-        field("recording", &Status::recording), field("break_at_cell_start", &Status::break_at_cell_start),
+        field("cells_ended", &Status::cells_ended), field("recording", &Status::recording),
+        field("break_at_cell_start", &Status::break_at_cell_start),
         field("keep_everything", &Status::keep_everything), field("held_bytes", &Status::held_bytes),
         field("record_bytes", &Status::record_bytes), field("budget_bytes", &Status::budget_bytes),
         field("leaves_dropped", &Status::leaves_dropped), field("series_points", &Status::series_points),

@@ -7,6 +7,7 @@
 #include "engine/debug/explain.h"
 #include "engine/debug/server.h"
 #include "engine/protocol/codec.h"
+#include "engine/python/inspector.h"
 #include "engine/python/source_lines.h"
 #include "engine/python/tensor_object.h"
 #include "engine/record/recorder.h"
@@ -18,6 +19,7 @@ namespace {
 /// The recorder of this process and its server. Guarded by Python's lock.
 struct Session {
   std::unique_ptr<Recorder> recorder;
+  std::unique_ptr<Inspector> inspector;
   std::unique_ptr<debug::DebugServer> server;
 };
 
@@ -51,10 +53,12 @@ void attach(std::uint64_t budget_bytes, bool keep_values) {
 void stop() {
   if (!session().recorder) return;
   auto server = std::move(session().server);
+  auto inspector = std::move(session().inspector);
   auto retiring = std::move(session().recorder);
   {
     const py::gil_scoped_release unlocked;
     server.reset();
+    inspector.reset();
     retiring->set_recording(false);
     retiring->values().clear();
   }
@@ -65,7 +69,9 @@ void stop() {
 void start(const std::string& endpoint, const py::bytes& key, std::uint64_t budget_bytes) {
   attach(budget_bytes, true);
   try {
-    session().server = std::make_unique<debug::DebugServer>(*session().recorder, endpoint, std::string(key));
+    session().inspector = std::make_unique<Inspector>(*session().recorder);
+    session().server = std::make_unique<debug::DebugServer>(*session().recorder, endpoint, std::string(key),
+                                                            ReplayLimits{}, session().inspector.get());
   } catch (...) {
     stop();
     throw;
@@ -77,6 +83,7 @@ void forget_in_child() {
   set_observer(nullptr);
   set_capture_location(nullptr);
   [[maybe_unused]] auto* server = session().server.release();
+  [[maybe_unused]] auto* inspector = session().inspector.release();
   [[maybe_unused]] auto* recorder = session().recorder.release();
 }
 
@@ -236,6 +243,7 @@ void bind_debug(py::module_& module) {
   py::module_ debug = module.def_submodule("debug", "The recorder and the debug server of this process.");
   bind_session(debug);
   bind_recording(debug);
+  bind_inspector(debug);
   py::module_::import("atexit").attr("register")(debug.attr("stop"));
   py::module_::import("os").attr("register_at_fork")(py::arg("after_in_child") =
                                                          py::cpp_function(&forget_in_child));

@@ -132,4 +132,9 @@ void name_cell(const std::string& cell, const std::string& filename) {
   if (first) lines().places.fill({});
 }
 
+std::string cell_of(const std::string& filename) {
+  const auto found = lines().cells.find(filename);
+  return found == lines().cells.end() ? std::string() : found->second;
+}
+
 }  // namespace tapedeck::python

@@ -14,4 +14,7 @@ void stop_capturing_lines();
 /// Code compiled under `filename` from now on belongs to the notebook cell `cell`, wherever it runs later.
 void name_cell(const std::string& cell, const std::string& filename);
 
+/// Id of the cell that was compiled under that name; empty: none.
+std::string cell_of(const std::string& filename);
+
 }  // namespace tapedeck::python

@@ -1,5 +1,7 @@
 #include "engine/record/gate.h"
 
+#include <pthread.h>
+
 #include <chrono>
 
 #include "engine/ops/interrupt.h"
@@ -39,7 +41,7 @@ void Gate::enter(const GatePoint& point) {
   if (cell_pending_) reason_ = "cell start";
   cell_pending_ = false;
   mode_ = Mode::stop;
-  waiting_.emplace(point.number, point);
+  waiting_.emplace(point.number, point).first->second.thread = ::pthread_self();
   update_armed();
 }
 
@@ -177,10 +179,14 @@ GateStatus Gate::status() const {
   const std::lock_guard lock(mutex_);
   if (!waiting_.empty()) {
     const GatePoint& first = waiting_.begin()->second;
-    return {GateState::stopped, first.number, first.location, reason_, stepped_over_};
+    return {GateState::stopped, first.number, first.location, reason_, stepped_over_, first.thread};
   }
-  return {
-      mode_ == Mode::run && !cell_pending_ ? GateState::open : GateState::will_stop, 0, 0, {}, stepped_over_};
+  return {mode_ == Mode::run && !cell_pending_ ? GateState::open : GateState::will_stop,
+          0,
+          0,
+          {},
+          stepped_over_,
+          0};
 }
 
 void Gate::update_armed() {

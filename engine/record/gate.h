@@ -25,6 +25,7 @@ struct GatePoint {
   std::uint32_t number = 0;
   std::uint32_t location = 0;   ///< from intern_location
   std::uint32_t enclosing = 0;  ///< the innermost playback or custom gradient that it runs inside of; 0: none
+  std::uint64_t thread = 0;     ///< of the system that waits; the gate enters it
 };
 
 struct GateStatus {
@@ -33,6 +34,7 @@ struct GateStatus {
   std::uint32_t location = 0;
   std::string reason;              ///< "step", "pause", "cell start", "step out"
   std::uint32_t stepped_over = 0;  ///< where it was stopped until the last step_op; 0 after any other command
+  std::uint64_t thread = 0;        ///< pthread_self() of the one that waits before `stopped_before`
 };
 
 class Gate {

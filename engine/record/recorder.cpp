@@ -237,6 +237,7 @@ void Recorder::end_cell() {
     const std::lock_guard lock(cell_mutex_);
     running_cell_.clear();
   }
+  ++cells_ended_;
   gate_.cell_ended();
 }
 

@@ -44,6 +44,7 @@ class Recorder final : public Observer {
   void begin_cell(const std::string& cell);
   void end_cell();
   std::string running_cell() const;  ///< empty: none
+  std::uint64_t cells_ended() const { return cells_ended_.load(); }
 
   void add_scalar(const std::string& series, double step, double value);
 
@@ -82,6 +83,7 @@ class Recorder final : public Observer {
   Values values_;
   Handoffs handoffs_;
   SeriesStore series_;
+  std::atomic<std::uint64_t> cells_ended_{0};
   mutable std::mutex cell_mutex_;
   std::string running_cell_;
 };

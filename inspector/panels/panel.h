@@ -14,14 +14,18 @@ class QAction;
 namespace tapedeck::inspector {
 
 class CellNames;
+class FramesModel;
 class SeriesModel;
 class Session;
+class WatchModel;
 
 /// What panels read. All of it outlives them.
 struct PanelContext {
   Session* session = nullptr;
   SeriesModel* series = nullptr;
   CellNames* cells = nullptr;
+  FramesModel* frames = nullptr;
+  WatchModel* watches = nullptr;
 };
 
 /// Keys that a widget takes by itself, for the list of keys.

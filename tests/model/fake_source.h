@@ -29,6 +29,8 @@ class FakeSource : public inspector::Source {
   bool insideOfTapes = true;  ///< GetTape also gives what ran inside of a tape's records
   /// Answers what the records can't; nothing: Failure "no_such_tensor".
   std::function<protocol::Reply(const protocol::Request&)> tensors;
+  /// Answers about variables and frames; nothing: Failure "bad_request".
+  std::function<protocol::Reply(const protocol::Request&)> host;
 
   explicit FakeSource(std::vector<protocol::Record> trace = {}) : records(std::move(trace)) {
     status.records = records.size();
@@ -112,6 +114,15 @@ class FakeSource : public inspector::Source {
       if (tensors) return tensors(message);
       return protocol::Failure{"There is no such tensor.", "no_such_tensor"};
     }
+    const bool asksHost = std::visit(
+        []<class Message>(const Message&) {
+          return std::is_constructible_v<
+              std::variant<protocol::GetFrames, protocol::GetVariables, protocol::Evaluate, protocol::Assign,
+                           protocol::Complete, protocol::HoldValue, protocol::SummarizeValue>,
+              Message>;
+        },
+        message);
+    if (asksHost) return host ? host(message) : protocol::Failure{"There is no Python here.", "bad_request"};
     return status;
   }
   /// A thousand records an answer.

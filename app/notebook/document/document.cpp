@@ -67,6 +67,28 @@ Document::Snapshot Document::snapshot() const {
   return {[notebook] { return writeNotebook(*notebook); }, d_->state()};
 }
 
+ordered_json Document::kept(const std::string& name) const {
+  const ordered_json own = d_->kept();
+  return own.is_object() ? own.value(name, ordered_json()) : ordered_json();
+}
+
+void Document::keep(const std::string& name, const ordered_json& value) {
+  if (kept(name) == value) return;
+  ordered_json& metadata = d_->notebook.header["metadata"];
+  ordered_json own = d_->kept();
+  if (!own.is_object()) own = ordered_json::object();
+  if (value.is_null())
+    own.erase(name);
+  else
+    own[name] = value;
+  if (own.empty())
+    metadata.erase(own_metadata);
+  else
+    metadata[own_metadata] = own;
+  emit keptChanged(name);
+  d_->announceModified(this);
+}
+
 void Document::save(const QString& path) {
   const Snapshot now = snapshot();
   const QByteArray bytes = now.bytes();

@@ -112,6 +112,11 @@ class Document : public QObject {
   void appendOutput(const QString& cellId, const nlohmann::json& output);
   void updateDisplay(const QString& displayId, const nlohmann::json& data, const nlohmann::json& metadata);
   void setExecutionCount(const QString& cellId, int count);
+  /// What this program keeps with the notebook, by name: in the file's metadata, under "tapedeck". Null:
+  /// nothing.
+  nlohmann::ordered_json kept(const std::string& name) const;
+  /// Null takes it away. A change like any other.
+  void keep(const std::string& name, const nlohmann::ordered_json& value);
   /// Of kernel_info_reply's content; written with the next change, not a change by itself. A file keeps what
   /// it says of the same language, or that it says nothing.
   void setLanguageInfo(const nlohmann::json& kernelInfo);
@@ -126,6 +131,7 @@ class Document : public QObject {
   /// Comes before each outputsChanged().
   void outputEdited(int index, const tapedeck::app::OutputChange& change);
   void modifiedChanged(bool modified);
+  void keptChanged(const std::string& name);
 
  private:
   struct Private;

@@ -30,7 +30,15 @@ std::shared_ptr<const SavedState> Document::Private::state() const {
   auto now = std::make_shared<SavedState>();
   for (const CellPointer& data : notebook.cells)
     now->cells.push_back({data->cell.id, data->cell.type, data->cell.source, data->revision});
+  now->kept = kept();
   return now;
+}
+
+nlohmann::ordered_json Document::Private::kept() const {
+  const auto metadata = notebook.header.find("metadata");
+  if (metadata == notebook.header.end() || !metadata->is_object()) return {};
+  const auto own = metadata->find(own_metadata);
+  return own == metadata->end() ? nlohmann::ordered_json() : *own;
 }
 
 void Document::Private::rememberSaved(std::shared_ptr<const SavedState> written) {
@@ -40,7 +48,8 @@ void Document::Private::rememberSaved(std::shared_ptr<const SavedState> written)
 }
 
 bool Document::Private::modified() const {
-  return detached || changedCount > 0 || saved->cells.size() != notebook.cells.size();
+  return detached || changedCount > 0 || saved->cells.size() != notebook.cells.size() ||
+         saved->kept != kept();
 }
 
 bool Document::Private::differs(std::size_t index) const {

@@ -9,6 +9,9 @@
 
 namespace tapedeck::app {
 
+/// The member of a notebook's metadata that is this program's.
+inline constexpr const char* own_metadata = "tapedeck";
+
 /// One step that undoStructure() takes back.
 struct Change {
   enum class Kind { insert, remove, move, convert };
@@ -29,6 +32,7 @@ struct SavedCell {
 
 struct SavedState {
   std::vector<SavedCell> cells;
+  nlohmann::ordered_json kept;
 };
 
 struct Document::Private {
@@ -60,6 +64,8 @@ struct Document::Private {
   std::shared_ptr<const SavedState> state() const;
   void rememberSaved(std::shared_ptr<const SavedState> written);
   bool modified() const;
+  /// What Document::keep() put into the metadata; null: nothing.
+  nlohmann::ordered_json kept() const;
   void compareWithSaved(int index);
   void compareAll();
   void announceModified(Document* document);

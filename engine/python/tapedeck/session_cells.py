@@ -3,6 +3,7 @@
 import ast
 import sys
 
+from tapedeck import session_frames
 from tapedeck.explain import cell_files
 
 MOST_POINTS = 20_000  # of one curve; longer lists are thinned out evenly
@@ -20,10 +21,12 @@ class CellWatch:
         self._curves = {}  # names of the curves that a cell's last run made, by cell id
 
     def attach(self):
+        session_frames.session.attach(self._shell.user_ns, self._shell.user_ns_hidden)
         self._shell.events.register("pre_run_cell", self.before)
         self._shell.events.register("post_run_cell", self.after)
 
     def before(self, info):
+        session_frames.session.forget()
         parent = self._shell.kernel.get_parent("shell")
         self._cell = (parent.get("metadata") or {}).get("cellId") or ""
         # The name that the compiled code will have: how the recorder knows a cell's lines.

@@ -1,0 +1,26 @@
+// The watch expressions of a notebook, kept in its file.
+#pragma once
+
+#include <QObject>
+
+#include "app/notebook/document/document.h"
+#include "inspector/model/watch_model.h"
+
+namespace tapedeck::app {
+
+/// A notebook without expressions has nothing of them in its file. Reading them runs nothing: they are
+/// evaluated in a session that the user started.
+class WatchKeeper : public QObject {
+  Q_OBJECT
+ public:
+  WatchKeeper(Document* document, inspector::WatchModel* watches, QObject* parent = nullptr);
+
+ private:
+  void read();
+  void write();
+
+  Document* document_;
+  inspector::WatchModel* watches_;
+};
+
+}  // namespace tapedeck::app

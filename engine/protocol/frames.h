@@ -1,0 +1,218 @@
+// Variables, frames and expressions of the host language (Python): what a session shows of the user's program
+// where it is stopped, or between two cells.
+#pragma once
+
+#include "engine/protocol/record.h"
+#include "engine/protocol/replies.h"
+
+namespace tapedeck::protocol {
+
+/// Where a value is looked for.
+enum class ValueScope : std::uint8_t {
+  globals,  ///< of the frame; without a frame the notebook's own
+  locals,   ///< of the frame
+  result    ///< of an evaluation: its number is the name
+};
+constexpr auto names(ValueScope) {
+  return std::array<std::string_view, 3>{"globals", "locals", "result"};
+}
+
+/// A variable, or an item of what it holds.
+struct ValuePlace {
+  std::uint64_t stop = 0;   ///< the record that the gate is stopped before; 0: no cell runs
+  std::uint32_t frame = 0;  ///< of that stop's Frames, 0 the innermost; no matter where stop is 0
+  ValueScope scope = ValueScope::globals;
+  std::string name;                 ///< empty: the scope itself, whose items are its variables
+  std::vector<std::uint64_t> path;  ///< positions: the item of the item of the variable
+  static constexpr auto fields() {
+    return std::tuple(field("stop", &ValuePlace::stop), field("frame", &ValuePlace::frame),
+                      field("scope", &ValuePlace::scope), field("name", &ValuePlace::name),
+                      field("path", &ValuePlace::path));
+  }
+};
+
+enum class ValueKind : std::uint8_t {
+  value,
+  code  ///< a function, class or module
+};
+constexpr auto names(ValueKind) {
+  return std::array<std::string_view, 2>{"value", "code"};
+}
+
+/// One value as a row of a table shows it.
+struct ValueInfo {
+  std::string name;        ///< "x"; of an item "[0]", "['key']", ".attribute"
+  std::uint64_t item = 0;  ///< its position, for a path
+  ValueKind kind = ValueKind::value;
+  std::string type;                 ///< name of its class
+  std::string text;                 ///< its repr on one line, cut off where it is long
+  std::vector<std::int64_t> shape;  ///< tensors, variables, arrays
+  std::string dtype;                ///< the same; empty for others
+  std::string device;               ///< tensors and variables
+  std::uint64_t bytes = 0;          ///< 0: not known
+  std::uint64_t items = 0;          ///< what it has inside; 0: nothing to unfold
+  std::uint64_t tensor = 0;         ///< id of a tensor's or variable's value
+  std::string edit;                 ///< Python text that makes the value, where it is small; else empty
+  std::string problem;              ///< why there is no text: its repr raised, or took too long
+  static constexpr auto fields() {
+    return std::tuple(field("name", &ValueInfo::name), field("item", &ValueInfo::item),
+                      field("kind", &ValueInfo::kind), field("type", &ValueInfo::type),
+                      field("text", &ValueInfo::text), field("shape", &ValueInfo::shape),
+                      field("dtype", &ValueInfo::dtype), field("device", &ValueInfo::device),
+                      field("bytes", &ValueInfo::bytes), field("items", &ValueInfo::items),
+                      field("tensor", &ValueInfo::tensor), field("edit", &ValueInfo::edit),
+                      field("problem", &ValueInfo::problem));
+  }
+};
+
+/// The frames of the thread that waits at the gate, libraries' left out. Answer: Frames.
+struct GetFrames {
+  std::uint64_t stop = 0;
+  std::uint32_t first = 0, count = 0;  ///< from the innermost; at most 500
+  static constexpr const char* type = "get_frames";
+  static constexpr auto fields() {
+    return std::tuple(field("stop", &GetFrames::stop), field("first", &GetFrames::first),
+                      field("count", &GetFrames::count));
+  }
+};
+
+/// What is inside of a place, by page. Answer: Variables.
+struct GetVariables {
+  ValuePlace place;
+  std::uint64_t first = 0;
+  std::uint32_t count = 0;  ///< at most 500
+  static constexpr const char* type = "get_variables";
+  static constexpr auto fields() {
+    return std::tuple(field("place", &GetVariables::place), field("first", &GetVariables::first),
+                      field("count", &GetVariables::count));
+  }
+};
+
+/// Runs Python code where the place's scope is: an expression, or statements where `statements` is set. Its
+/// ops are neither recorded nor stopped. Answer: Evaluation.
+struct Evaluate {
+  std::uint64_t stop = 0;
+  std::uint32_t frame = 0;
+  std::string code;
+  bool statements = false;
+  std::uint32_t limit_ms = 0;  ///< it is ended after that time; 0: only by Cancel
+  static constexpr const char* type = "evaluate";
+  static constexpr auto fields() {
+    return std::tuple(field("stop", &Evaluate::stop), field("frame", &Evaluate::frame),
+                      field("code", &Evaluate::code), field("statements", &Evaluate::statements),
+                      field("limit_ms", &Evaluate::limit_ms));
+  }
+};
+
+/// Gives the variable or item the value of an expression. Answer: Evaluation, with the new value.
+struct Assign {
+  ValuePlace place;
+  std::string code;
+  static constexpr const char* type = "assign";
+  static constexpr auto fields() {
+    return std::tuple(field("place", &Assign::place), field("code", &Assign::code));
+  }
+};
+
+/// How the name or attribute that ends at `position` could go on. Answer: Completions.
+struct Complete {
+  std::uint64_t stop = 0;
+  std::uint32_t frame = 0;
+  std::string code;
+  std::uint32_t position = 0;  ///< in code points
+  static constexpr const char* type = "complete";
+  static constexpr auto fields() {
+    return std::tuple(field("stop", &Complete::stop), field("frame", &Complete::frame),
+                      field("code", &Complete::code), field("position", &Complete::position));
+  }
+};
+
+/// Makes the recorder keep a tensor, variable or array, so that its values can be asked for by its id.
+/// Answer: HeldValue.
+struct HoldValue {
+  ValuePlace place;
+  static constexpr const char* type = "hold_value";
+  static constexpr auto fields() { return std::tuple(field("place", &HoldValue::place)); }
+};
+
+/// Statistics of a tensor, variable or array as it is now; at most 4096 bins. Answer: Statistics.
+struct SummarizeValue {
+  ValuePlace place;
+  std::uint32_t bins = 16;
+  static constexpr const char* type = "summarize_value";
+  static constexpr auto fields() {
+    return std::tuple(field("place", &SummarizeValue::place), field("bins", &SummarizeValue::bins));
+  }
+};
+
+struct Frame {
+  std::string function;     ///< "step"; "<module>" for a cell's own lines
+  std::string cell;         ///< id; empty: no cell's
+  std::string file;         ///< where no cell
+  std::uint32_t line = 0;   ///< from 1
+  bool has_locals = false;  ///< of its own: false where they are the globals
+  static constexpr auto fields() {
+    return std::tuple(field("function", &Frame::function), field("cell", &Frame::cell),
+                      field("file", &Frame::file), field("line", &Frame::line),
+                      field("has_locals", &Frame::has_locals));
+  }
+};
+
+struct Frames {
+  std::uint64_t stop = 0;
+  std::string thread;       ///< its name in Python
+  std::uint32_t total = 0;  ///< how many there are
+  std::uint32_t first = 0;
+  std::vector<Frame> frames;
+  static constexpr const char* type = "frames";
+  static constexpr auto fields() {
+    return std::tuple(field("stop", &Frames::stop), field("thread", &Frames::thread),
+                      field("total", &Frames::total), field("first", &Frames::first),
+                      field("frames", &Frames::frames));
+  }
+};
+
+struct Variables {
+  std::uint64_t total = 0;
+  std::uint64_t first = 0;
+  std::vector<ValueInfo> variables;
+  static constexpr const char* type = "variables";
+  static constexpr auto fields() {
+    return std::tuple(field("total", &Variables::total), field("first", &Variables::first),
+                      field("variables", &Variables::variables));
+  }
+};
+
+struct Evaluation {
+  std::vector<ValueInfo> value;  ///< none: an error, or statements that end with no expression
+  std::uint64_t result = 0;      ///< its number, for a place; 0: nothing to unfold or show
+  std::string printed;
+  std::string text;       ///< of a value that statements end with: as a cell shows it
+  std::string error;      ///< last line of the traceback: "NameError: name 'y' is not defined"
+  std::string traceback;  ///< whole; empty where there is no error
+  std::string note;       ///< what the user should know: where an assignment has no effect
+  static constexpr const char* type = "evaluation";
+  static constexpr auto fields() {
+    return std::tuple(field("value", &Evaluation::value), field("result", &Evaluation::result),
+                      field("printed", &Evaluation::printed), field("text", &Evaluation::text),
+                      field("error", &Evaluation::error), field("traceback", &Evaluation::traceback),
+                      field("note", &Evaluation::note));
+  }
+};
+
+struct Completions {
+  std::uint32_t start = 0;  ///< in code points: what comes from there to the position is replaced
+  std::vector<std::string> matches;
+  static constexpr const char* type = "completions";
+  static constexpr auto fields() {
+    return std::tuple(field("start", &Completions::start), field("matches", &Completions::matches));
+  }
+};
+
+struct HeldValue {
+  TensorInfo tensor;
+  static constexpr const char* type = "held_value";
+  static constexpr auto fields() { return std::tuple(field("tensor", &HeldValue::tensor)); }
+};
+
+}  // namespace tapedeck::protocol

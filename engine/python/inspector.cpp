@@ -1,0 +1,211 @@
+#include "engine/python/inspector.h"
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <optional>
+
+#include "engine/ops/observer.h"
+#include "engine/python/errors.h"
+#include "engine/python/inspector_answers.h"
+#include "engine/python/source_lines.h"
+#include "engine/record/background_thread.h"
+
+namespace tapedeck::python {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+constexpr auto look_again = milliseconds(20);
+constexpr auto value_limit = milliseconds(300);  // VALUE_SECONDS in session_values.py
+constexpr auto page_limit = milliseconds(10'000);
+constexpr auto between_interrupts = milliseconds(500);
+constexpr auto patience = milliseconds(2000);  // for code that catches what should end it
+
+struct Task {
+  debug::HostRequest request;
+  CancelFlag cancel{false};
+  std::optional<protocol::Reply> reply;
+  bool begun = false, done = false, abandoned = false;
+  Clock::time_point began{};
+  Clock::time_point last_interrupt{};
+  std::optional<Clock::time_point> first_interrupt;
+};
+
+/// 0: until it is cancelled.
+milliseconds limit_of(const debug::HostRequest& request) {
+  const auto* evaluate = std::get_if<protocol::Evaluate>(&request);
+  return evaluate ? milliseconds(evaluate->limit_ms) : page_limit;
+}
+
+std::atomic<Clock::rep> value_began{0};  ///< 0: no value is looked at
+
+bool value_takes_long() {
+  const Clock::rep began = value_began.load();
+  return began != 0 && Clock::now().time_since_epoch() - Clock::duration(began) > value_limit;
+}
+
+}  // namespace
+
+struct Inspector::State {
+  explicit State(Recorder& observed) : recorder(observed) {}
+  Recorder& recorder;
+  std::mutex mutex;  // taken after Python's lock, where both are
+  std::condition_variable changed;
+  std::deque<std::shared_ptr<Task>> queue;
+  std::shared_ptr<Task> current;
+  unsigned long thread = 0;  ///< Python's name for it
+  bool stopping = false, ended = false;
+
+  void run();
+  void perform(const std::shared_ptr<Task>& task);
+  bool interrupt(const std::shared_ptr<Task>& task, const char* exception);
+  void watch(const std::shared_ptr<Task>& task, const CancelFlag& cancel, std::unique_lock<std::mutex>& lock);
+};
+
+void Inspector::State::run() {
+  std::unique_lock lock(mutex);
+  while (true) {
+    changed.wait(lock, [this] { return stopping || !queue.empty(); });
+    if (stopping) break;
+    const std::shared_ptr<Task> task = std::move(queue.front());
+    queue.pop_front();
+    lock.unlock();
+    perform(task);
+    lock.lock();
+    task->done = true;
+    changed.notify_all();
+  }
+  ended = true;
+  changed.notify_all();
+}
+
+void Inspector::State::perform(const std::shared_ptr<Task>& task) {
+  const py::gil_scoped_acquire locked;
+  {
+    const std::lock_guard lock(mutex);
+    if (task->abandoned) return;
+    thread = PyThread_get_thread_ident();
+    current = task;
+    task->begun = true;
+    task->began = Clock::now();
+  }
+  PyThreadState_SetAsyncExc(thread, nullptr);  // what came too late for the one before
+  protocol::Reply reply = answer_from_python(recorder, task->request, task->cancel);
+  const std::lock_guard lock(mutex);
+  value_began = 0;
+  current.reset();
+  task->reply = std::move(reply);
+}
+
+/// Raises the exception in the user's code; false where the task is not there any longer.
+bool Inspector::State::interrupt(const std::shared_ptr<Task>& task, const char* exception) {
+  const py::gil_scoped_acquire locked;
+  const py::object type = py::module_::import("tapedeck.session_values").attr(exception);
+  const std::lock_guard lock(mutex);
+  if (current.get() != task.get()) return false;
+  if (std::string_view(exception) == "ValueTimeUp" && !value_takes_long()) return false;
+  PyThreadState_SetAsyncExc(thread, type.ptr());
+  return true;
+}
+
+/// Until the task is done, or nobody waits for it any longer: then `abandoned` is set. `cancel` may go before
+/// the task does, so the task has a flag of its own.
+void Inspector::State::watch(const std::shared_ptr<Task>& task, const CancelFlag& cancel,
+                             std::unique_lock<std::mutex>& lock) {
+  const milliseconds limit = limit_of(task->request);
+  while (!changed.wait_for(lock, look_again, [&] { return task->done; })) {
+    if (cancel) task->cancel = true;
+    const auto now = Clock::now();
+    if (!task->begun) {
+      if (!task->cancel) continue;
+      task->abandoned = true;
+      return;
+    }
+    const bool late = limit.count() > 0 && now - task->began > limit;
+    if ((task->cancel || late) && task->first_interrupt && now - *task->first_interrupt > patience) {
+      task->abandoned = true;
+      return;
+    }
+    const char* exception = task->cancel ? "Cancelled" : late ? "TimeUp" : "ValueTimeUp";
+    if (!task->cancel && !late && !value_takes_long()) continue;
+    if (now - task->last_interrupt < between_interrupts) continue;
+    task->last_interrupt = now;
+    lock.unlock();
+    const bool raised = interrupt(task, exception);
+    lock.lock();
+    if (raised && (task->cancel || late) && !task->first_interrupt) task->first_interrupt = now;
+  }
+}
+
+Inspector::Inspector(Recorder& recorder) : state_(std::make_shared<State>(recorder)) {
+  start_background_thread([state = state_] {
+    try {
+      state->run();
+    } catch (const abi::__forced_unwind&) {
+      wait_for_exit();
+    }
+  }).detach();
+}
+
+Inspector::~Inspector() {
+  std::unique_lock lock(state_->mutex);
+  state_->stopping = true;
+  state_->changed.notify_all();
+  state_->changed.wait_for(lock, patience, [this] { return state_->ended; });
+}
+
+protocol::Reply Inspector::answer(const debug::HostRequest& request, const CancelFlag& cancel) {
+  auto task = std::make_shared<Task>();
+  task->request = request;
+  std::unique_lock lock(state_->mutex);
+  state_->queue.push_back(task);
+  state_->changed.notify_all();
+  state_->watch(task, cancel, lock);
+  if (cancel) throw Cancelled();
+  if (!task->done)
+    return protocol::Failure{
+        "The code that was evaluated catches what should end it, and goes on: interrupt the session.",
+        "too_expensive"};
+  return std::move(*task->reply);
+}
+
+namespace {
+
+/// The function's own variables as a new dict. Python's own way, frame.f_locals, would leave a dict behind
+/// that holds every value until the function returns.
+py::dict frame_locals(const py::handle frame) {
+  const py::object snapshot = checked(PyFrame_GetLocals(reinterpret_cast<PyFrameObject*>(frame.ptr())));
+  py::object copy = checked(PyDict_Copy(snapshot.ptr()));
+  if (Py_REFCNT(snapshot.ptr()) == 2) PyDict_Clear(snapshot.ptr());  // else the program has it: locals()
+  return py::reinterpret_steal<py::dict>(copy.release());
+}
+
+void set_frame_local(const py::handle object, const py::str& name, const py::handle value) {
+  auto* frame = reinterpret_cast<PyFrameObject*>(object.ptr());
+  const py::object snapshot = checked(PyFrame_GetLocals(frame));
+  checked(PyDict_SetItem(snapshot.ptr(), name.ptr(), value.ptr()));
+  PyFrame_LocalsToFast(frame, 0);
+  if (Py_REFCNT(snapshot.ptr()) == 2) PyDict_Clear(snapshot.ptr());
+}
+
+}  // namespace
+
+void bind_inspector(py::module_& debug) {
+  debug.def(
+      "_value_begins", [] { value_began = Clock::now().time_since_epoch().count(); },
+      "Code of a value's class is called from now on, which has a limit of time.");
+  debug.def("_value_ended", [] { value_began = 0; });
+  debug.def("_frame_locals", &frame_locals, py::arg("frame"),
+            "A function's variables, as a dict of its own.");
+  debug.def("_set_frame_local", &set_frame_local, py::arg("frame"), py::arg("name"), py::arg("value"),
+            "Gives a variable of a function that waits another value.");
+  debug.def(
+      "_cell_of", [](const std::string& filename) { return cell_of(filename); }, py::arg("filename"),
+      "Id of the cell whose code was compiled under that name; '' for other files.");
+}
+
+}  // namespace tapedeck::python

@@ -1,0 +1,31 @@
+// The user's variables and frames, for the debug server.
+#pragma once
+
+#include <memory>
+
+#include "engine/debug/host_inspector.h"
+#include "engine/python/python.h"
+#include "engine/record/recorder.h"
+
+namespace tapedeck::python {
+
+/// Looks and evaluates on a thread of its own, one request after the other, with the ops that this runs
+/// neither recorded nor stopped. Code that does not end is ended by an exception from outside: where the
+/// request is cancelled, where it passes its limit, or where one value's repr takes long.
+class Inspector final : public debug::HostInspector {
+ public:
+  /// The recorder must never end (other threads may be inside an op that it records).
+  explicit Inspector(Recorder& recorder);
+  /// Without Python's lock. Where the user's code can not be ended its thread is left to the process's end.
+  ~Inspector() override;
+  protocol::Reply answer(const debug::HostRequest& request, const CancelFlag& cancel) override;
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+/// What tapedeck/session_values.py and session_frames.py need of C++.
+void bind_inspector(py::module_& debug);
+
+}  // namespace tapedeck::python

@@ -1,0 +1,217 @@
+#include "engine/python/inspector_answers.h"
+
+#include <pybind11/stl.h>
+
+#include "engine/debug/describe.h"
+#include "engine/ops/observer.h"
+#include "engine/python/convert.h"
+#include "engine/python/errors.h"
+#include "engine/python/tensor_object.h"
+#include "engine/record/replay.h"
+#include "engine/record/summary.h"
+
+namespace tapedeck::python {
+namespace {
+
+using namespace protocol;
+
+constexpr std::uint32_t most_bins = 4096;
+
+/// The stop that a request is about is over.
+struct Gone {};
+
+py::module_ part(const char* name) {
+  return py::module_::import((std::string("tapedeck.") + name).c_str());
+}
+
+/// Python's name for the thread that waits at the gate; 0: between two cells.
+std::uint64_t waiting_thread(const Recorder& recorder, std::uint64_t stop) {
+  if (stop == 0) return 0;
+  const GateStatus gate = recorder.gate().status();
+  if (gate.stopped_before != stop) throw Gone();
+  return gate.thread;
+}
+
+py::tuple place_of(const Recorder& recorder, const ValuePlace& place) {
+  return py::make_tuple(place.stop, waiting_thread(recorder, place.stop), place.frame,
+                        std::string(protocol::names(place.scope).at(static_cast<std::size_t>(place.scope))),
+                        place.name, place.path);
+}
+
+template <class T>
+void read_field(const py::dict& row, const char* name, T& value) {
+  if (row.contains(name)) value = py::cast<T>(row[name]);
+}
+
+ValueInfo value_info(const py::dict& row) {
+  ValueInfo info;
+  read_field(row, "name", info.name);
+  read_field(row, "item", info.item);
+  if (row.contains("kind")) info.kind = protocol::ValueKind::code;
+  read_field(row, "type", info.type);
+  read_field(row, "text", info.text);
+  read_field(row, "shape", info.shape);
+  read_field(row, "dtype", info.dtype);
+  read_field(row, "device", info.device);
+  read_field(row, "bytes", info.bytes);
+  read_field(row, "items", info.items);
+  read_field(row, "tensor", info.tensor);
+  read_field(row, "edit", info.edit);
+  read_field(row, "problem", info.problem);
+  return info;
+}
+
+Evaluation evaluation(const py::dict& outcome) {
+  Evaluation answer;
+  if (outcome.contains("value")) answer.value.push_back(value_info(outcome["value"]));
+  read_field(outcome, "result", answer.result);
+  read_field(outcome, "printed", answer.printed);
+  read_field(outcome, "text", answer.text);
+  read_field(outcome, "error", answer.error);
+  read_field(outcome, "traceback", answer.traceback);
+  read_field(outcome, "note", answer.note);
+  return answer;
+}
+
+/// A tensor, variable or array as a tensor, with its name for the user.
+std::pair<Tensor, std::string> tensor_at(const Recorder& recorder, const ValuePlace& place) {
+  const QuietScope quiet;
+  const py::tuple found = part("session_frames").attr("value_at")(place_of(recorder, place));
+  const py::object value = found[0];
+  const auto text = py::cast<std::string>(found[1]);
+  if (is_tensor(value.ptr())) return {tensor_of(value.ptr()), text};
+  if (is_variable(value.ptr())) return {variable_of(value.ptr()).peek(), text};
+  if (is_numpy_array(value.ptr())) return {tensor_from_numpy(value.ptr(), {}, {nullptr, nullptr}), text};
+  throw ValueError("bad_request",
+                   text + " is no tensor: " + py::cast<std::string>(py::str(py::type::of(value))));
+}
+
+/// What tapedeck/session_*.py raise has a sentence for the user.
+Failure failure_of(const py::error_already_set& error) {
+  if (error.matches(part("session_values").attr("TimeUp")))
+    return {"Looking at the values took longer than 10 s, and was ended.", "too_expensive"};
+  const auto text = py::cast<std::string>(py::str(error.value()));
+  if (error.matches(PyExc_LookupError)) return {text, "gone"};
+  return {py::cast<std::string>(error.type().attr("__name__")) + ": " + text, "bad_request"};
+}
+
+struct Answering {
+  Recorder& recorder;
+  const CancelFlag& cancel;
+
+  Reply operator()(const GetFrames& get) const {
+    const QuietScope quiet;
+    const py::tuple found =
+        part("session_frames").attr("frames")(waiting_thread(recorder, get.stop), get.first, get.count);
+    Frames answer;
+    answer.stop = get.stop;
+    answer.first = get.first;
+    answer.thread = py::cast<std::string>(found[0]);
+    answer.total = py::cast<std::uint32_t>(found[1]);
+    for (const py::handle row : found[2]) {
+      const auto fields = py::reinterpret_borrow<py::tuple>(row);
+      answer.frames.push_back({py::cast<std::string>(fields[0]), py::cast<std::string>(fields[1]),
+                               py::cast<std::string>(fields[2]), py::cast<std::uint32_t>(fields[3]),
+                               py::cast<bool>(fields[4])});
+    }
+    return answer;
+  }
+
+  Reply operator()(const GetVariables& get) const {
+    const QuietScope quiet;
+    const py::tuple found =
+        part("session_frames").attr("page")(place_of(recorder, get.place), get.first, get.count);
+    Variables answer;
+    answer.first = get.first;
+    answer.total = py::cast<std::uint64_t>(found[0]);
+    for (const py::handle row : found[1])
+      answer.variables.push_back(value_info(py::reinterpret_borrow<py::dict>(row)));
+    return answer;
+  }
+
+  Reply operator()(const Evaluate& evaluate) const {
+    const QuietScope quiet;
+    return evaluation(part("session_console")
+                          .attr("evaluate")(evaluate.stop, waiting_thread(recorder, evaluate.stop),
+                                            evaluate.frame, evaluate.code, evaluate.statements));
+  }
+
+  Reply operator()(const Assign& assign) const {
+    const py::tuple place = place_of(recorder, assign.place);
+    py::dict outcome;
+    {
+      const QuietScope quiet;
+      outcome = part("session_console").attr("assign")(place, assign.code);
+    }
+    if (outcome.contains("variable")) {  // not quietly: the recorder keeps each value of a variable
+      Variable variable = variable_of(py::object(outcome["variable"]).ptr());
+      try {
+        variable.assign(tensor_of(py::object(outcome["tensor"]).ptr()));
+      } catch (const Error& error) {
+        Evaluation refused;
+        refused.error = refused.traceback = error.what();
+        return refused;
+      }
+      const QuietScope quiet;
+      outcome = part("session_console").attr("assigned")(place);
+    }
+    return evaluation(outcome);
+  }
+
+  Reply operator()(const Complete& complete) const {
+    const QuietScope quiet;
+    const py::tuple found = part("session_console")
+                                .attr("complete")(complete.stop, waiting_thread(recorder, complete.stop),
+                                                  complete.frame, complete.code, complete.position);
+    return Completions{py::cast<std::uint32_t>(found[0]), py::cast<std::vector<std::string>>(found[1])};
+  }
+
+  Reply operator()(const HoldValue& hold) const {
+    const auto [tensor, name] = tensor_at(recorder, hold.place);
+    const std::uint64_t id = tensor.id();
+    Values& values = recorder.values();
+    const TensorOrigin origin = recorder.trace().tensors().get(id);
+    if (!origin.known() || (origin.is_leaf() && !values.held(id)))
+      values.add_leaf(tensor, 0);
+    else if (!values.held(id))
+      values.add_recomputed(id, tensor);
+    HeldValue answer{debug::tensor_info(recorder, id, true)};
+    answer.tensor.name = name;
+    return answer;
+  }
+
+  Reply operator()(const SummarizeValue& summarize) const {
+    if (summarize.bins > most_bins)
+      return Failure{"summarize_value: " + std::to_string(summarize.bins) +
+                         " bins were asked for, the most is " + std::to_string(most_bins),
+                     "bad_request"};
+    const Tensor tensor = tensor_at(recorder, summarize.place).first;
+    const QuietScope quiet;
+    const py::gil_scoped_release unlocked;
+    return debug::describe_summary(tensor.id(), tapedeck::summarize(tensor, summarize.bins, true, &cancel),
+                                   "held");
+  }
+};
+
+}  // namespace
+
+protocol::Reply answer_from_python(Recorder& recorder, const debug::HostRequest& request,
+                                   const CancelFlag& cancel) noexcept {
+  try {
+    return std::visit(Answering{recorder, cancel}, request);
+  } catch (const abi::__forced_unwind&) {
+    wait_for_exit();
+  } catch (const Gone&) {
+    return Failure{"The program has gone on since.", "gone"};
+  } catch (const Cancelled&) {
+    return Failure{"The request was cancelled.", "cancelled"};
+  } catch (const ValueError& error) {
+    return Failure{error.what(), error.code};
+  } catch (py::error_already_set& error) {
+    return failure_of(error);
+  } catch (const std::exception& error) {
+    return Failure{error.what(), "bad_request"};
+  }
+}
+
+}  // namespace tapedeck::python

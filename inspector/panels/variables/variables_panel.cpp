@@ -1,0 +1,21 @@
+#include "inspector/panels/variables/variables_panel.h"
+
+#include "inspector/panels/variables/variables_view.h"
+
+namespace tapedeck::inspector {
+
+PanelDescriptor variablesPanel() {
+  PanelDescriptor panel;
+  panel.id = QStringLiteral("variables");
+  panel.title = QObject::tr("Variables");
+  panel.key = QKeySequence(Qt::CTRL | Qt::Key_7);
+  panel.tip = QObject::tr("Variables, watch expressions and the call stack where the program stands");
+  panel.places = {{workspace_debug, {PanelPlace::Area::right, 1, 0, 0.29, 0.42}}};
+  panel.minimum = QSize(220, 140);
+  panel.create = [](const PanelContext& context) {
+    return new VariablesView(context.session, context.frames, context.watches);
+  };
+  return panel;
+}
+
+}  // namespace tapedeck::inspector

@@ -1,0 +1,244 @@
+// Variables, frames and code at a stop, from the app's own session process.
+#include "engine/protocol/codec.h"
+#include "tests/kernel/session_probe.h"
+
+using namespace tapedeck;
+using namespace tapedeck::app;
+using protocol::ValueScope;
+
+class TestSessionFrames : public QObject {
+  Q_OBJECT
+ private slots:
+  void initTestCase();
+  void cleanup();
+  void cleanupTestCase() { probe_.reset(); }
+
+  void variablesOfTheNotebookAreThereAfterACell();
+  void aFunctionsLocalsAndItsCallersAreThereAtAStop();
+  void evaluationsAreNeitherRecordedNorStopped();
+  void anEditedVariableIsWhatTheCellGoesOnWith();
+  void anEndlessExpressionEndsAtItsLimit();
+  void anEndlessStatementEndsWhenItIsCancelled();
+  void aReprThatTakesLongHoldsUpNoOther();
+  void whileACellRunsTheAnswerIsThatItRuns();
+  void aStopThatIsOverIsGone();
+  void anArrayAndAResultCanBeHeldAndShown();
+  void statisticsAreOfTheValueAsItIs();
+
+ private:
+  protocol::Reply reply(const protocol::Request& request) {
+    std::optional<protocol::Reply> answer;
+    auto* source = probe_->session.debugSource();
+    const quint64 wanted = source->request(request);
+    const auto connection =
+        connect(source, &inspector::Source::received, this, [&](quint64 id, const protocol::Reply& reply) {
+          if (id == wanted) answer = reply;
+        });
+    (void)QTest::qWaitFor([&] { return answer.has_value(); }, generous);
+    disconnect(connection);
+    return answer ? *answer : protocol::Failure{"there was no answer", "none"};
+  }
+  template <class Reply>
+  Reply ask(const protocol::Request& request) {
+    const protocol::Reply answer = reply(request);
+    if (const auto* failure = std::get_if<protocol::Failure>(&answer))
+      throw std::runtime_error(failure->reason);
+    return std::get<Reply>(answer);
+  }
+  std::string failureCode(const protocol::Request& request) {
+    const protocol::Reply answer = reply(request);
+    const auto* failure = std::get_if<protocol::Failure>(&answer);
+    return failure ? failure->code : "none: " + protocol::type_name(answer);
+  }
+  protocol::Status status() { return ask<protocol::Status>(protocol::GetStatus{}); }
+  /// Runs a cell up to its first op.
+  void stopIn(const QString& code) {
+    ask<protocol::Status>(protocol::SetGate{protocol::GateCommand::step_op});
+    probe_->session.execute("stopped", code);
+    QTRY_COMPARE_WITH_TIMEOUT(status().gate, protocol::GateState::stopped, generous);
+    stop_ = status().stopped_before;
+  }
+  protocol::Evaluation evaluate(const std::string& code, bool statements = false) {
+    return ask<protocol::Evaluation>(protocol::Evaluate{stop_, 0, code, statements, 10000});
+  }
+  std::map<std::string, protocol::ValueInfo> rows(ValueScope scope, std::uint32_t frame = 0) {
+    std::map<std::string, protocol::ValueInfo> found;
+    for (auto& one :
+         ask<protocol::Variables>(protocol::GetVariables{{stop_, frame, scope, "", {}}, 0, 500}).variables)
+      found[one.name] = one;
+    return found;
+  }
+
+  std::unique_ptr<Probe> probe_;
+  std::uint64_t stop_ = 0;
+};
+
+void TestSessionFrames::initTestCase() {
+  probe_ = std::make_unique<Probe>();
+  QVERIFY2(startAndWait(*probe_), qPrintable(probe_->sentence));
+  QTRY_VERIFY_WITH_TIMEOUT(probe_->session.debugSource()->connected(), generous);
+  QCOMPARE(run(*probe_, "imports", "import tapedeck as tf\nimport numpy as np"), QString("ok"));
+}
+
+void TestSessionFrames::cleanup() {
+  ask<protocol::Status>(protocol::SetGate{protocol::GateCommand::run});
+  QTRY_VERIFY_WITH_TIMEOUT(probe_->session.state() == KernelState::idle, generous);
+  stop_ = 0;
+}
+
+void TestSessionFrames::variablesOfTheNotebookAreThereAfterACell() {
+  const auto ended = status().cells_ended;
+  QCOMPARE(run(*probe_, "plain", "a = 1\nw = tf.Variable([1., 2.])\n_hidden = 3\ndef f(): pass\na"),
+           QString("ok"));
+  QTRY_COMPARE_WITH_TIMEOUT(status().cells_ended, ended + 1, generous);
+  const auto found = rows(ValueScope::globals);
+  QCOMPARE(found.at("a").edit, std::string("1"));
+  QCOMPARE(found.at("w").shape, std::vector<std::int64_t>{2});
+  QVERIFY(found.at("w").tensor != 0);
+  QCOMPARE(found.at("f").kind, protocol::ValueKind::code);
+  for (const char* ours :
+       {"In", "Out", "_", "_i", "_i1", "exit", "get_ipython", "__builtins__", "_oh", "open"})
+    QVERIFY2(!found.contains(ours), ours);
+  QVERIFY(found.contains("_hidden"));
+}
+
+void TestSessionFrames::aFunctionsLocalsAndItsCallersAreThereAtAStop() {
+  stopIn(
+      "def inner(h):\n    k = 2\n    return h * k\ndef outer(x):\n    y = [x]\n    return inner(x)\n"
+      "out = outer(tf.constant([1., 2.]))");
+  const auto frames = ask<protocol::Frames>(protocol::GetFrames{stop_, 0, 100});
+  QCOMPARE(frames.total, std::uint32_t{3});
+  QCOMPARE(frames.frames[0].function, std::string("inner"));
+  QCOMPARE(frames.frames[0].cell, std::string("stopped"));
+  QCOMPARE(frames.frames[0].line, std::uint32_t{3});
+  QCOMPARE(frames.frames[2].function, std::string("<module>"));
+  QVERIFY(!frames.frames[2].has_locals);
+  QCOMPARE(rows(ValueScope::locals).at("k").text, std::string("2"));
+  QCOMPARE(rows(ValueScope::locals, 1).at("y").items, std::uint64_t{1});
+  const auto items =
+      ask<protocol::Variables>(protocol::GetVariables{{stop_, 1, ValueScope::locals, "y", {}}, 0, 10});
+  QCOMPARE(items.variables.at(0).text, std::string("[1., 2.]"));
+}
+
+void TestSessionFrames::evaluationsAreNeitherRecordedNorStopped() {
+  stopIn("def f(h):\n    return h * 2.\nf(tf.constant([1., 2.]))");
+  const auto before = status();
+  QCOMPARE(evaluate("tf.reduce_sum(h * h + 1.)").value.at(0).text, std::string("7."));
+  QCOMPARE(evaluate("print(f(h))\nf(h) + h", true).text.substr(0, 10), std::string("<tf.Tensor"));
+  const auto after = status();
+  QCOMPARE(after.records, before.records);
+  QCOMPARE(after.stopped_before, before.stopped_before);
+  QVERIFY(!evaluate("h @ h").error.empty());
+  QCOMPARE(evaluate("print('seen')", true).printed, std::string("seen\n"));
+  QVERIFY(probe_->printed("stopped").isEmpty());
+}
+
+void TestSessionFrames::anEditedVariableIsWhatTheCellGoesOnWith() {
+  QCOMPARE(run(*probe_, "variable", "v = tf.Variable([1., 2.], name='v')"), QString("ok"));
+  stopIn("def f(h):\n    h * 1.\n    return h + v\nout = f(tf.constant([1., 2.]))\nprint(out.numpy())");
+  const auto local =
+      ask<protocol::Evaluation>(protocol::Assign{{stop_, 0, ValueScope::locals, "h", {}}, "[10., 20.]"});
+  QCOMPARE(local.error, std::string());
+  const auto variable =
+      ask<protocol::Evaluation>(protocol::Assign{{stop_, 0, ValueScope::globals, "v", {}}, "[5., 5.]"});
+  QCOMPARE(variable.value.at(0).text, std::string("[5., 5.]"));
+  const auto wrong =
+      ask<protocol::Evaluation>(protocol::Assign{{stop_, 0, ValueScope::globals, "v", {}}, "[5., 5., 5.]"});
+  QVERIFY2(wrong.error.find("shape") != std::string::npos, wrong.error.c_str());
+  ask<protocol::Status>(protocol::SetGate{protocol::GateCommand::run});
+  QTRY_COMPARE_WITH_TIMEOUT(probe_->printed("stopped"), QString("[15. 25.]\n"), generous);
+  // The recorder knows the new value as one of the variable's.
+  const auto records = ask<protocol::Records>(protocol::GetRecords{status().records, 1, true});
+  QCOMPARE(records.records.at(0).op, std::string("add"));
+  QCOMPARE(records.records.at(0).inputs.at(1).name, std::string("v:0"));
+}
+
+void TestSessionFrames::anEndlessExpressionEndsAtItsLimit() {
+  QCOMPARE(run(*probe_, "forever",
+               "def forever():\n    while True:\n        try:\n            pass\n"
+               "        except Exception:\n            pass"),
+           QString("ok"));
+  const auto answer = ask<protocol::Evaluation>(protocol::Evaluate{0, 0, "forever()", false, 200});
+  QCOMPARE(answer.error, std::string("It took longer than it may, and was ended."));
+  QCOMPARE(evaluate("1 + 1").value.at(0).text, std::string("2"));
+}
+
+void TestSessionFrames::anEndlessStatementEndsWhenItIsCancelled() {
+  auto* source = probe_->session.debugSource();
+  const quint64 endless =
+      source->request(protocol::Evaluate{0, 0, "begun = True\nwhile True: pass", true, 0});
+  const quint64 waits = source->request(protocol::GetVariables{{}, 0, 500});
+  std::map<quint64, protocol::Reply> answers;
+  connect(source, &inspector::Source::received, this,
+          [&](quint64 id, const protocol::Reply& reply) { answers[id] = reply; });
+  // The server answers meanwhile, and another cell could run.
+  QCOMPARE(run(*probe_, "beside", "print('beside')"), QString("ok"));
+  QVERIFY(!answers.contains(endless) && !answers.contains(waits));
+  source->request(protocol::Cancel{endless});
+  QTRY_VERIFY_WITH_TIMEOUT(answers.contains(waits), generous);
+  disconnect(source, nullptr, this, nullptr);
+  QVERIFY(std::holds_alternative<protocol::Variables>(answers[waits]));
+  QCOMPARE(evaluate("begun").value.at(0).text, std::string("True"));
+}
+
+void TestSessionFrames::aReprThatTakesLongHoldsUpNoOther() {
+  QCOMPARE(run(*probe_, "slow",
+               "class Slow:\n    def __repr__(self):\n        while True: pass\nslow = Slow(); zz = 5"),
+           QString("ok"));
+  const auto found = rows(ValueScope::globals);
+  QCOMPARE(found.at("slow").problem, std::string("its repr took longer than 0.3 s"));
+  QCOMPARE(found.at("zz").text, std::string("5"));
+  QCOMPARE(run(*probe_, "slow", "del slow"), QString("ok"));
+}
+
+void TestSessionFrames::whileACellRunsTheAnswerIsThatItRuns() {
+  probe_->session.execute("runs", "import time\ntime.sleep(60)");
+  QTRY_COMPARE_WITH_TIMEOUT(status().running_cell, std::string("runs"), generous);
+  QCOMPARE(failureCode(protocol::GetVariables{{}, 0, 10}), std::string("running"));
+  QCOMPARE(failureCode(protocol::Evaluate{0, 0, "1", false, 100}), std::string("running"));
+  probe_->session.interrupt();
+}
+
+void TestSessionFrames::aStopThatIsOverIsGone() {
+  stopIn("def f(h):\n    g = h * 2.\n    return g * 2.\nf(tf.constant([1., 2.]))");
+  const auto before = stop_;
+  ask<protocol::Status>(protocol::SetGate{protocol::GateCommand::step_op});
+  QTRY_VERIFY_WITH_TIMEOUT(status().stopped_before > before, generous);
+  QCOMPARE(failureCode(protocol::GetFrames{before, 0, 10}), std::string("gone"));
+  QCOMPARE(failureCode(protocol::GetVariables{{before, 0, ValueScope::locals, "", {}}, 0, 10}),
+           std::string("gone"));
+  stop_ = status().stopped_before;
+  QCOMPARE(failureCode(protocol::GetVariables{{stop_, 7, ValueScope::locals, "", {}}, 0, 10}),
+           std::string("gone"));
+  QCOMPARE(failureCode(protocol::GetVariables{{stop_, 0, ValueScope::locals, "nothing", {}}, 0, 10}),
+           std::string("gone"));
+  QCOMPARE(rows(ValueScope::locals).at("g").text, std::string("[2., 4.]"));
+}
+
+void TestSessionFrames::anArrayAndAResultCanBeHeldAndShown() {
+  QCOMPARE(run(*probe_, "array", "array = np.arange(6.).reshape(2, 3)"), QString("ok"));
+  const auto held = ask<protocol::HeldValue>(protocol::HoldValue{{0, 0, ValueScope::globals, "array", {}}});
+  QCOMPARE(held.tensor.name, std::string("array"));
+  const auto tile = ask<protocol::Tile>(protocol::GetTile{held.tensor.id, {}, {}, 0, 0, 2, 3, 1, 1});
+  QCOMPARE(tile.values, (std::vector<double>{0, 1, 2, 3, 4, 5}));
+  const auto result =
+      ask<protocol::Evaluation>(protocol::Evaluate{0, 0, "tf.constant(array) * 2.", false, 1000});
+  const auto shown = ask<protocol::HeldValue>(
+      protocol::HoldValue{{0, 0, ValueScope::result, std::to_string(result.result), {}}});
+  QCOMPARE(ask<protocol::Tile>(protocol::GetTile{shown.tensor.id, {}, {}, 1, 0, 1, 3, 1, 1}).values,
+           (std::vector<double>{6, 8, 10}));
+  QCOMPARE(failureCode(protocol::HoldValue{{0, 0, ValueScope::globals, "np", {}}}),
+           std::string("bad_request"));
+}
+
+void TestSessionFrames::statisticsAreOfTheValueAsItIs() {
+  QCOMPARE(run(*probe_, "big", "big = tf.Variable(tf.range(1000.))"), QString("ok"));
+  const auto statistics =
+      ask<protocol::Statistics>(protocol::SummarizeValue{{0, 0, ValueScope::globals, "big", {}}, 10});
+  QCOMPARE(statistics.histogram, (std::vector<std::uint64_t>(10, 100)));
+  QCOMPARE(failureCode(protocol::SummarizeValue{{0, 0, ValueScope::globals, "big", {}}, 5000}),
+           std::string("bad_request"));
+}
+
+QTEST_GUILESS_MAIN(TestSessionFrames)
+#include "tst_session_frames.moc"

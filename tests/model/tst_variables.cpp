@@ -1,0 +1,388 @@
+// The models of variables, frames, watches and the console, fed by a session in memory.
+#include <QAbstractItemModelTester>
+#include <QtTest>
+
+#include "inspector/model/console_model.h"
+#include "inspector/model/value_text.h"
+#include "inspector/model/variables_model.h"
+#include "inspector/model/watch_model.h"
+#include "tests/model/fake_source.h"
+
+using namespace tapedeck;
+using namespace tapedeck::inspector;
+using protocol::ValueInfo;
+using protocol::ValueScope;
+using test::FakeSource;
+
+namespace {
+
+ValueInfo value(const std::string& name, const std::string& text, const std::string& type = "int") {
+  ValueInfo info;
+  info.name = name;
+  info.text = text;
+  info.type = type;
+  info.edit = text;
+  return info;
+}
+
+ValueInfo tensorValue(const std::string& name, std::uint64_t id, std::int64_t count) {
+  ValueInfo info = value(name, "[0., …]", "Tensor");
+  info.tensor = id;
+  info.shape = {count};
+  info.dtype = "float32";
+  info.device = "/cpu:0";
+  info.bytes = static_cast<std::uint64_t>(count) * 4;
+  info.edit.clear();
+  return info;
+}
+
+/// A session with variables: what a test puts into the maps is what it answers.
+struct World {
+  World() {
+    source.host = [this](const protocol::Request& request) { return answer(request); };
+    session.setSource(&source);
+    source.sendStatus();
+  }
+
+  protocol::Reply answer(const protocol::Request& request) {
+    if (std::holds_alternative<protocol::GetFrames>(request)) {
+      protocol::Frames frames{source.status.stopped_before, "MainThread", 0, 0, stack};
+      frames.total = static_cast<std::uint32_t>(stack.size());
+      return frames;
+    }
+    if (const auto* get = std::get_if<protocol::GetVariables>(&request)) {
+      std::string key(protocol::names(get->place.scope)[static_cast<std::size_t>(get->place.scope)]);
+      key += "/" + get->place.name;
+      for (const auto step : get->place.path) key += "/" + std::to_string(step);
+      const auto& rows = places[key];
+      protocol::Variables page{rows.size(), get->first, {}};
+      for (std::size_t i = get->first; i < rows.size() && i < get->first + get->count; ++i)
+        page.variables.push_back(rows[i]);
+      return page;
+    }
+    if (const auto* evaluate = std::get_if<protocol::Evaluate>(&request)) return evaluations[evaluate->code];
+    if (const auto* assign = std::get_if<protocol::Assign>(&request)) {
+      protocol::Evaluation answer;
+      if (assign->code == "wrong") answer.error = "NameError: name 'wrong' is not defined";
+      return answer;
+    }
+    if (const auto* hold = std::get_if<protocol::HoldValue>(&request))
+      return protocol::HeldValue{{7, "float32", {3}, "/cpu:0", hold->place.name, "", 0}};
+    if (std::holds_alternative<protocol::SummarizeValue>(request)) {
+      protocol::Statistics statistics;
+      statistics.finite = 4;
+      statistics.histogram = {1, 2, 1};
+      return statistics;
+    }
+    if (std::holds_alternative<protocol::Complete>(request)) return protocol::Completions{3, {"reduce_mean"}};
+    return protocol::Failure{"not here", "bad_request"};
+  }
+
+  void stopAt(quint64 record) {
+    source.status.gate = protocol::GateState::stopped;
+    source.status.records = source.status.stopped_before = record;
+    source.status.running_cell = "c";
+    source.sendStatus();
+    settle();
+  }
+  void endCell() {
+    source.status.gate = protocol::GateState::open;
+    source.status.stopped_before = 0;
+    source.status.running_cell.clear();
+    ++source.status.cells_ended;
+    source.sendStatus();
+    settle();
+  }
+  void settle() {
+    for (int i = 0; i < 20; ++i) QCoreApplication::processEvents();
+  }
+
+  FakeSource source;
+  Session session;
+  CellNames cells;
+  FramesModel frames{&session, &cells};
+  std::vector<protocol::Frame> stack;
+  std::map<std::string, std::vector<ValueInfo>> places;
+  std::map<std::string, protocol::Evaluation> evaluations;
+};
+
+/// The rows as text, one a line, indented.
+QString text(const QAbstractItemModel& model, const QModelIndex& parent = {}, int depth = 0) {
+  QString all;
+  for (int row = 0; row < model.rowCount(parent); ++row) {
+    const QModelIndex index = model.index(row, 0, parent);
+    const QString shown = index.siblingAtColumn(ValueTree::Value).data().toString();
+    all += QString(2 * depth, ' ') + index.data().toString() + (shown.isEmpty() ? "" : " = " + shown) + "\n";
+    all += text(model, index, depth + 1);
+  }
+  return all;
+}
+
+}  // namespace
+
+class TestVariables : public QObject {
+  Q_OBJECT
+ private slots:
+  void init() { world_ = std::make_unique<World>(); }
+  void cleanup() { world_.reset(); }
+
+  void nothingIsAskedForWhileNobodyLooks() {
+    VariablesModel model(&world_->session, &world_->frames);
+    world_->endCell();
+    world_->stopAt(3);
+    QVERIFY(world_->source.askedFor<protocol::GetVariables>().empty());
+    model.setActive(true);
+    world_->settle();
+    QVERIFY(!world_->source.askedFor<protocol::GetVariables>().empty());
+  }
+
+  void globalsAfterACellLocalsFirstAtAStop() {
+    VariablesModel model(&world_->session, &world_->frames);
+    const QAbstractItemModelTester tester(&model);
+    world_->places["globals/"] = {value("x", "1")};
+    model.setActive(true);
+    world_->endCell();
+    QCOMPARE(text(model), QString("Globals\n  x = 1\n"));
+    world_->stack = {{"step", "c", "", 4, true}, {"<module>", "c", "", 9, false}};
+    world_->places["locals/"] = {value("h", "2")};
+    world_->places["globals/"] = {value("x", "5"), value("y", "3")};
+    world_->stopAt(3);
+    QCOMPARE(text(model), QString("Locals of step\n  h = 2\nGlobals\n  x = 5\n  y = 3\n"));
+    world_->frames.setCurrent(1);
+    world_->settle();
+    QCOMPARE(text(model), QString("Globals\n  x = 5\n  y = 3\n"));
+    world_->frames.setCurrent(0);
+    world_->settle();
+    world_->places["globals/"] = {value("y", "3")};
+    world_->endCell();
+    QCOMPARE(text(model), QString("Globals\n  y = 3\n"));
+  }
+
+  void aRowStaysTheSameRowFromStopToStopAndTellsThatItChanged() {
+    VariablesModel model(&world_->session, &world_->frames);
+    const QAbstractItemModelTester tester(&model);
+    world_->places["globals/"] = {value("a", "1"), value("b", "1"), value("c", "1")};
+    model.setActive(true);
+    world_->endCell();
+    const QPersistentModelIndex c = model.index(2, 0, model.index(0, 0));
+    world_->places["globals/"] = {value("b", "1"), value("c", "2")};
+    world_->endCell();
+    QVERIFY(c.isValid());
+    QCOMPARE(c.data().toString(), QString("c"));
+    QVERIFY(c.data(ValueTree::ChangedRole).toBool());
+    QVERIFY(!model.index(0, 0, model.index(0, 0)).data(ValueTree::ChangedRole).toBool());
+  }
+
+  void whatIsUnfoldedIsFetchedOneLevelAtATimeAndStaysUnfolded() {
+    VariablesModel model(&world_->session, &world_->frames);
+    ValueInfo list = value("list", "[…]", "list");
+    list.items = 1200;
+    world_->places["globals/"] = {list};
+    for (int i = 0; i < 1200; ++i) {
+      world_->places["globals/list"].push_back(value("[" + std::to_string(i) + "]", std::to_string(i)));
+      world_->places["globals/list"].back().item = static_cast<std::uint64_t>(i);
+    }
+    model.setActive(true);
+    world_->endCell();
+    const QPersistentModelIndex row = model.index(0, 0, model.index(0, 0));
+    QCOMPARE(model.rowCount(row), 0);
+    QVERIFY(model.canFetchMore(row));
+    model.fetchMore(row);
+    world_->settle();
+    QCOMPARE(model.rowCount(row), 501);
+    const QModelIndex more = model.index(500, 0, row);
+    QCOMPARE(more.data().toString(), QString("… 700 more"));
+    model.loadMore(more);
+    world_->settle();
+    QCOMPARE(model.rowCount(row), 1001);
+    model.loadMore(model.index(1000, 0, row));
+    world_->settle();
+    QCOMPARE(model.rowCount(row), 1200);
+    QCOMPARE(model.index(1199, 0, row).data(ValueTree::ExpressionRole).toString(), QString("list[1199]"));
+    world_->places["globals/list"][0].text = "changed";
+    world_->endCell();
+    QCOMPARE(model.index(0, 1, row).data().toString(), QString("changed"));
+  }
+
+  void whileACellRunsTheRowsStayAndTheLineSaysSo() {
+    VariablesModel model(&world_->session, &world_->frames);
+    world_->places["globals/"] = {value("x", "1")};
+    model.setActive(true);
+    world_->endCell();
+    world_->source.status.running_cell = "c";
+    world_->source.sendStatus();
+    QVERIFY(!world_->frames.readable());
+    QCOMPARE(world_->frames.placeText(), QString("Running: values as they were before"));
+    QCOMPARE(text(model), QString("Globals\n  x = 1\n"));
+    QVERIFY(!(model.index(0, 1, model.index(0, 0)).flags() & Qt::ItemIsEditable));
+  }
+
+  void aSessionThatEndsLeavesItsValues() {
+    VariablesModel model(&world_->session, &world_->frames);
+    world_->places["globals/"] = {value("x", "1")};
+    model.setActive(true);
+    world_->endCell();
+    world_->source.setUp(false);
+    QCOMPARE(text(model), QString("Globals\n  x = 1\n"));
+    QVERIFY(world_->frames.placeText().startsWith("The session has ended"));
+  }
+
+  void theFilterKeepsWhatItNamesAndSortingKeepsGroupsAndItems() {
+    VariablesModel model(&world_->session, &world_->frames);
+    ValueFilter filter(&model);
+    const QAbstractItemModelTester tester(&filter);
+    ValueInfo function = value("fit", "<function fit>", "function");
+    function.kind = protocol::ValueKind::code;
+    world_->places["globals/"] = {tensorValue("weights", 4, 9), tensorValue("Bias", 5, 100), value("n", "10"),
+                                  function};
+    model.setActive(true);
+    world_->endCell();
+    QCOMPARE(text(filter), QString("Globals\n  Bias = [0., …]\n  n = 10\n  weights = [0., …]\n"));
+    filter.sort(ValueTree::Bytes, Qt::DescendingOrder);
+    QCOMPARE(text(filter), QString("Globals\n  Bias = [0., …]\n  weights = [0., …]\n  n = 10\n"));
+    filter.setText("float w");
+    QCOMPARE(text(filter), QString("Globals\n  weights = [0., …]\n"));
+    filter.setText("");
+    filter.setShowsCode(true);
+    QVERIFY(text(filter).contains("fit"));
+  }
+
+  void anEditIsAssignedAndTheValuesAreAskedForAnew() {
+    VariablesModel model(&world_->session, &world_->frames);
+    world_->places["globals/"] = {value("x", "1")};
+    model.setActive(true);
+    world_->endCell();
+    const QModelIndex x = model.index(0, ValueTree::Value, model.index(0, 0));
+    QVERIFY(x.flags() & Qt::ItemIsEditable);
+    QCOMPARE(x.data(Qt::EditRole).toString(), QString("1"));
+    world_->places["globals/"] = {value("x", "2")};
+    QVERIFY(model.setData(x, "2"));
+    world_->settle();
+    QCOMPARE(x.data().toString(), QString("2"));
+    QSignalSpy failed(&model, &ValueTree::failed);
+    model.setData(x, "wrong");
+    world_->settle();
+    QCOMPARE(failed.value(0).value(0).toString(),
+             QString("x keeps its value: NameError: name 'wrong' is not defined"));
+  }
+
+  void histogramsAreAskedForOnceATensorAndOnlyWhereTheyAreLookedAt() {
+    VariablesModel model(&world_->session, &world_->frames);
+    world_->places["globals/"] = {tensorValue("a", 4, 9), tensorValue("b", 5, 9), value("n", "1")};
+    model.setActive(true);
+    world_->endCell();
+    QVERIFY(world_->source.askedFor<protocol::SummarizeValue>().empty());
+    const auto histogram = [&](int row) {
+      return model.index(row, ValueTree::Histogram, model.index(0, 0))
+          .data(ValueTree::HistogramRole)
+          .value<QList<quint64>>();
+    };
+    QVERIFY(histogram(0).isEmpty() && histogram(2).isEmpty());
+    world_->settle();
+    QCOMPARE(histogram(0), (QList<quint64>{1, 2, 1}));
+    world_->endCell();
+    QCOMPARE(histogram(0), (QList<quint64>{1, 2, 1}));
+    QCOMPARE(world_->source.askedFor<protocol::SummarizeValue>().size(), std::size_t{1});
+  }
+
+  void aClickHasTheTensorHeldAndShown() {
+    VariablesModel model(&world_->session, &world_->frames);
+    world_->places["globals/"] = {tensorValue("a", 4, 9)};
+    model.setActive(true);
+    world_->endCell();
+    QSignalSpy picked(&world_->session, &Session::tensorPicked);
+    model.show(model.index(0, 0, model.index(0, 0)));
+    world_->settle();
+    QCOMPARE(picked.size(), 1);
+    QCOMPARE(QString::fromStdString(picked[0][0].value<protocol::TensorInfo>().name), QString("a"));
+  }
+
+  void watchesAreEvaluatedInOrderAtEachStopAndAnErrorIsOneRow() {
+    WatchModel watches(&world_->session, &world_->frames);
+    const QAbstractItemModelTester tester(&watches);
+    protocol::Evaluation one;
+    one.value = {value("x + 1", "2")};
+    one.result = 5;
+    protocol::Evaluation bad;
+    bad.error = "NameError: name 'nope' is not defined";
+    world_->evaluations = {{"nope", bad}, {"x + 1", one}};
+    watches.setExpressions({"nope", "x + 1"});
+    QVERIFY(world_->source.askedFor<protocol::Evaluate>().empty());
+    watches.setActive(true);
+    world_->endCell();
+    QCOMPARE(text(watches), QString("nope = NameError: name 'nope' is not defined\nx + 1 = 2\n"));
+    QVERIFY(watches.index(0, 1).data(ValueTree::ErrorRole).toBool());
+    world_->evaluations["x + 1"].value[0].text = "3";
+    world_->stack = {{"step", "c", "", 4, true}};
+    world_->stopAt(3);
+    QCOMPARE(watches.index(1, 1).data().toString(), QString("3"));
+    QVERIFY(watches.index(1, 1).data(ValueTree::ChangedRole).toBool());
+    QCOMPARE(world_->source.askedFor<protocol::Evaluate>().back().stop, quint64{3});
+  }
+
+  void watchesAreAddedEditedAndRemoved() {
+    WatchModel watches(&world_->session, &world_->frames);
+    const QAbstractItemModelTester tester(&watches);
+    QSignalSpy changed(&watches, &WatchModel::expressionsChanged);
+    watches.setExpressions({"a"});
+    QCOMPARE(changed.size(), 0);
+    watches.add("b");
+    watches.add("b");
+    watches.add("  ");
+    QCOMPARE(watches.expressions(), (QStringList{"a", "b"}));
+    QVERIFY(watches.setData(watches.index(0, 0), "c"));
+    QVERIFY(watches.setData(watches.index(1, 0), ""));
+    QCOMPARE(watches.expressions(), QStringList{"c"});
+    QCOMPARE(changed.size(), 3);
+  }
+
+  void theConsoleSaysWhatCameOfIt() {
+    ConsoleModel console(&world_->session, &world_->frames);
+    QStringList said;
+    connect(&console, &ConsoleModel::said, [&](ConsoleModel::Part part, const QString& text) {
+      said << QString::number(static_cast<int>(part)) + text;
+    });
+    protocol::Evaluation answer;
+    answer.printed = "printed";
+    answer.text = "2";
+    answer.note = "a note";
+    world_->evaluations["1+1"] = answer;
+    QVERIFY(console.evaluate("1+1"));
+    QVERIFY(console.running() && !console.evaluate("2"));
+    world_->settle();
+    QVERIFY(!console.running());
+    QCOMPARE(said, (QStringList{"01+1", "1printed", "22", "4a note"}));
+    QCOMPARE(console.history(), QStringList{"1+1"});
+    world_->source.automatic = false;
+    QVERIFY(console.evaluate("while True: pass"));
+    console.stop();
+    QVERIFY(!console.running());
+    QVERIFY(!world_->source.askedFor<protocol::Cancel>().empty());
+  }
+
+  void codeIsWholeWhereItsBracketsAndBlocksEnd() {
+    for (const char* whole : {"1", "f(1,\n2)", "for i in x:\n  y\n", "s = '(('", "# (", "x = {1: 2}"})
+      QVERIFY2(ConsoleModel::isWhole(whole), whole);
+    for (const char* open :
+         {"f(1,", "for i in x:", "for i in x:\n  y", "[", "@decorated", "def f():\n    pass"})
+      QVERIFY2(!ConsoleModel::isWhole(open), open);
+  }
+
+  void textsOfColumns() {
+    const ValueInfo tensor = tensorValue("w", 3, 784);
+    QCOMPARE(valueText(tensor, ValueColumn::bytes), QString("3.1 kB"));
+    QCOMPARE(valueText(tensor, ValueColumn::shape), QString("784"));
+    ValueInfo list = value("l", "[]", "list");
+    list.items = 1200;
+    QCOMPARE(valueText(list, ValueColumn::shape), QString("1,200 items"));
+    list.problem = "its repr raised";
+    QCOMPARE(valueText(list, ValueColumn::value), QString("(its repr raised)"));
+    QVERIFY(showable(tensor) && !showable(list));
+  }
+
+ private:
+  std::unique_ptr<World> world_;
+};
+
+QTEST_GUILESS_MAIN(TestVariables)
+#include "tst_variables.moc"
