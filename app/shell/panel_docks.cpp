@@ -203,9 +203,11 @@ void PanelDocks::place(const QString& workspace, PanelPlace::Area area) {
       window_->addDockWidget(dockArea(area), one.dock);
       window_->tabifyDockWidget(front->dock, one.dock);
     } else {
+      if (front) front->dock->raise();
       front = &one;
     }
   }
+  if (front) front->dock->raise();
 }
 
 void PanelDocks::arrange(const QString& workspace) {
