@@ -25,16 +25,6 @@ constexpr auto page_limit = milliseconds(10'000);
 constexpr auto between_interrupts = milliseconds(500);
 constexpr auto patience = milliseconds(2000);  // for code that catches what should end it
 
-struct Task {
-  debug::HostRequest request;
-  CancelFlag cancel{false};
-  std::optional<protocol::Reply> reply;
-  bool begun = false, done = false, abandoned = false;
-  Clock::time_point began{};
-  Clock::time_point last_interrupt{};
-  std::optional<Clock::time_point> first_interrupt;
-};
-
 /// 0: until it is cancelled.
 milliseconds limit_of(const debug::HostRequest& request) {
   const auto* evaluate = std::get_if<protocol::Evaluate>(&request);
@@ -49,6 +39,16 @@ bool value_takes_long() {
 }
 
 }  // namespace
+
+struct Inspector::Task {
+  debug::HostRequest request;
+  CancelFlag cancel{false};
+  std::optional<protocol::Reply> reply;
+  bool begun = false, done = false, abandoned = false;
+  Clock::time_point began{};
+  Clock::time_point last_interrupt{};
+  std::optional<Clock::time_point> first_interrupt;
+};
 
 struct Inspector::State {
   explicit State(Recorder& observed) : recorder(observed) {}
@@ -159,7 +159,7 @@ Inspector::~Inspector() {
 }
 
 protocol::Reply Inspector::answer(const debug::HostRequest& request, const CancelFlag& cancel) {
-  auto task = std::make_shared<Task>();
+  auto task = std::make_shared<Inspector::Task>();
   task->request = request;
   std::unique_lock lock(state_->mutex);
   state_->queue.push_back(task);

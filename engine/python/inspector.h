@@ -22,6 +22,7 @@ class Inspector final : public debug::HostInspector {
 
  private:
   struct State;
+  struct Task;
   std::shared_ptr<State> state_;
 };
 
