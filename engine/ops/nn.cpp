@@ -74,7 +74,7 @@ Tensor softmax(const Tensor& logits, std::int64_t axis) {
 
 TAPEDECK_OP(log_softmax_op) = softmax_row("log_softmax",
                                           "The logarithm of softmax: xᵢ − ln Σⱼ e^xⱼ along an axis.",
-                                          "dx = dy − e^y·Σ dy", softmax_forward<cpu::log_softmax>,
+                                          "dx = dy − e^(y)·Σ dy", softmax_forward<cpu::log_softmax>,
                                           [](const VjpContext& c) {
                                             const Tensor sum =
                                                 reduce_sum(c.cotangents[0], Integers{axis_of(c)}, true);

@@ -151,7 +151,7 @@ TAPEDECK_OP(max_pool_grad_op) = {
           if (c.wanted[1]) gradients[1] = run_max_pool_grad_grad(c.inputs[0], c.cotangents[0], c.attributes);
           return gradients;
         },
-    .vjp_formula = "d(grad) = dy at each window's first largest value",
+    .vjp_formula = "d(grad) = dy at each window's first largest value, none for orig_input",
     .doc =
         "The gradient of max_pool: each window's gradient goes to its first largest value.\n\n"
         "orig_input: the input of max_pool; grad: the shape of its result; any numeric dtype, one for "
@@ -174,7 +174,7 @@ TAPEDECK_OP(max_pool_grad_grad_op) = {
           if (c.wanted[1]) gradients[1] = run_max_pool_grad(c.inputs[0], c.cotangents[0], c.attributes);
           return gradients;
         },
-    .vjp_formula = "d(grad) = each window's dy at its first largest value",
+    .vjp_formula = "d(grad) = each window's dy at its first largest value, none for orig_input",
     .doc =
         "Picks from grad what stands at each window's first largest value of orig_input: the gradient of "
         "max_pool_grad.\n\norig_input, grad: images of one shape; any numeric dtype, both "

@@ -17,26 +17,26 @@ namespace tapedeck {
 
 /// What an op does instead.
 enum class Instead : std::uint8_t {
-  skip,  ///< its result is its first input; of another shape or dtype: an error
-         ///< when it is looked at
-  zero,  ///< its result is zeros
-  scale, ///< its result times `amount`
-  clip   ///< its result clipped to [-amount, amount]
+  skip,   ///< its result is its first input; of another shape or dtype: an error
+          ///< when it is looked at
+  zero,   ///< its result is zeros
+  scale,  ///< its result times `amount`
+  clip    ///< its result clipped to [-amount, amount]
 };
 
 /// One change of the past.
 struct Change {
   enum class Kind : std::uint8_t {
-    value,      ///< the tensor has another value
-    element,    ///< one of its elements has
-    attributes, ///< the record's op has other attributes (a seed, an axis)
-    instead     ///< the record's op does something else
+    value,       ///< the tensor has another value
+    element,     ///< one of its elements has
+    attributes,  ///< the record's op has other attributes (a seed, an axis)
+    instead      ///< the record's op does something else
   };
   Kind kind = Kind::value;
   std::uint64_t tensor = 0;
-  Tensor value;           ///< value: of the tensor's dtype and shape
-  std::int64_t place = 0; ///< element: in row-major order
-  double number = 0;      ///< element: its value
+  Tensor value;            ///< value: of the tensor's dtype and shape
+  std::int64_t place = 0;  ///< element: in row-major order
+  double number = 0;       ///< element: its value
   std::uint32_t record = 0;
   Attributes attributes;
   Instead instead = Instead::skip;
@@ -46,51 +46,47 @@ struct Change {
 /// Used by one thread at a time. Random numbers stay those of the original: an
 /// op's seed is in its attributes.
 class Branch {
-public:
+ public:
   /// The original value of a tensor; throws ValueError and Cancelled.
   using Find = std::function<Tensor(std::uint64_t tensor)>;
   /// Throws ValueError, code "bad_request", where a change makes no sense: no
   /// such tensor or record, another shape or dtype, an element outside.
-  Branch(const Recorder &recorder, std::vector<Change> changes);
+  Branch(const Recorder& recorder, std::vector<Change> changes);
 
   /// Whether the tensor may differ from the original.
   bool depends(std::uint64_t tensor);
   /// Its value in the branch: the original where it does not depend on a
   /// change. Throws ValueError, also where an op refuses what comes to it now.
-  Tensor value(std::uint64_t tensor, const Find &original,
-               const CancelFlag *cancel = nullptr,
-               const ReplayProgress &progress = {});
+  Tensor value(std::uint64_t tensor, const Find& original, const CancelFlag* cancel = nullptr,
+               const ReplayProgress& progress = {});
 
-private:
+ private:
   struct Visit {
     std::uint64_t tensor = 0;
     TensorIds inputs;
     std::size_t next = 0;
   };
 
-  void check(const Change &change) const;
-  const Change *change_of(std::uint64_t tensor) const;
-  const Change *change_at(std::uint32_t record) const;
+  void check(const Change& change) const;
+  const Change* change_of(std::uint64_t tensor) const;
+  const Change* change_at(std::uint32_t record) const;
   /// What the tensor was made of: its op's inputs, or the value that was
   /// assigned to the variable.
   TensorIds made_of(std::uint64_t tensor) const;
-  std::vector<std::uint64_t> plan(std::uint64_t tensor,
-                                  const CancelFlag *cancel);
-  void compute(std::uint64_t tensor, const Find &original);
-  Tensors run(const RecordView &record, const Find &original);
+  std::vector<std::uint64_t> plan(std::uint64_t tensor, const CancelFlag* cancel);
+  void compute(std::uint64_t tensor, const Find& original);
+  Tensors run(const RecordView& record, const Find& original);
   void keep(std::uint64_t tensor, Tensor value);
   void forget(std::uint64_t needed);
 
-  static constexpr std::uint64_t most_bytes = std::uint64_t{512}
-                                              << 20; ///< kept between two looks
-  const Recorder &recorder_;
+  static constexpr std::uint64_t most_bytes = std::uint64_t{512} << 20;  ///< kept between two looks
+  const Recorder& recorder_;
   const std::vector<Change> changes_;
-  std::uint64_t first_ =
-      UINT64_MAX; ///< older tensors depend on no change: ids grow with time
+  std::uint64_t first_ = UINT64_MAX;  ///< older tensors depend on no change: ids grow with time
   std::unordered_map<std::uint64_t, bool> depends_;
   std::unordered_map<std::uint64_t, Tensor> values_;
   std::deque<std::uint64_t> order_;
   std::uint64_t bytes_ = 0;
 };
 
-} // namespace tapedeck
+}  // namespace tapedeck

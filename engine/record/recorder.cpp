@@ -172,7 +172,7 @@ void Recorder::note_inputs(std::span<const Tensor> inputs, Thread& thread) {
     else
       thread.inputs_ns = std::max(thread.inputs_ns, table.replay_ns(input.id()));
     // Before the record begins, and the table forgets what no kept record takes.
-    table.set_user(input.id(), trace_.newest() + 1);
+    table.note_user(input.id(), trace_.newest() + 1);
   }
 }
 

@@ -77,6 +77,10 @@ class Replay {
       values_.emplace(id, std::move(value));
       return;
     }
+    if (!origin.known() && id != 0 && id < recorder_.trace().oldest_tensor())
+      refuse("gone", "The value of tensor ", id,
+             " is gone: the records that mention it were forgotten when the recording passed its number of "
+             "records.");
     if (!origin.known()) refuse("no_such_tensor", "No record mentions a tensor ", id, ".");
     if (origin.is_leaf())
       refuse("gone", "The value of ", tensor_text(recorder_, id),

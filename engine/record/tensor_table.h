@@ -96,6 +96,12 @@ class TensorTable {
   void set_user(std::uint64_t id, std::uint32_t record) {
     if (Block* block = block_of(id)) block->users[id % block_size].store(record, std::memory_order_relaxed);
   }
+  /// A record takes it, unless it stays for longer anyway: a pinned one does.
+  void note_user(std::uint64_t id, std::uint32_t record) {
+    Block* block = block_of(id);
+    if (block && block->users[id % block_size].load(std::memory_order_relaxed) < record)
+      block->users[id % block_size].store(record, std::memory_order_relaxed);
+  }
 
   /// Lets go what is known of tensors with ids below `below` that no record from `oldest_record` on takes. A
   /// part of the old ones at a time, so that it takes a fraction of a millisecond.

@@ -3,6 +3,7 @@
 #include <QtTest>
 #include <map>
 
+#include "engine/debug/tile.h"
 #include "engine/debug/vjp_parts.h"
 #include "engine/ops/linear_algebra.h"
 #include "engine/ops/neural.h"

@@ -1,6 +1,9 @@
 // Breakpoints as the window keeps them, and the words that complete a condition.
 #include <QtTest>
 
+// Designated initializers name what matters; the rest has its defaults.
+#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
+
 #include "inspector/model/breakpoints_model.h"
 #include "inspector/model/condition_completion.h"
 #include "tests/model/fake_source.h"

@@ -60,6 +60,22 @@ class Gains {
   }
 
  private:
+  /// The input that the way goes back to: the largest that an op made. A constant or variable only where no
+  /// other is there, or where something small was added to it: what came out is about as large as it is.
+  void choose_input(Step& step) {
+    bool made = false;
+    for (const std::uint64_t id : step.record->inputs) {
+      const Tensor input = past_.value(id);
+      if (!is_floating(input.dtype())) continue;
+      const double size = norm_of(input);
+      const bool carries = std::abs(step.after - size) <= 0.1 * step.after || past_.maker(id) != nullptr;
+      if (step.input && (carries == made ? size <= step.before : made)) continue;
+      step.input = id;
+      step.before = size;
+      made = carries;
+    }
+  }
+
   void walk(std::uint64_t tensor, double norm) {
     while (steps_.size() < most_ops) {
       past_.step(steps_.size());
@@ -71,15 +87,7 @@ class Gains {
         continue;
       }
       Step step{record, tensor, 0, 0, norm};
-      for (const std::uint64_t id : record->inputs) {
-        const Tensor input = past_.value(id);
-        if (!is_floating(input.dtype())) continue;
-        const double size = norm_of(input);
-        // The largest carries what came out, unless a smaller one was only added to.
-        if (step.input && size <= step.before) continue;
-        step.input = id;
-        step.before = size;
-      }
+      choose_input(step);
       if (!step.input) return;
       steps_.push_back(step);
       tensor = step.input;
