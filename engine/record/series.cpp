@@ -58,8 +58,8 @@ void SeriesStore::thin_out() {
   const auto distance = [](double value, double from) {
     return std::isfinite(value) ? std::abs(value - from) : HUGE_VAL;
   };
-  while (entries_.size() > most_points_ / 2 && spacing_bits_ < 63) {
-    ++spacing_bits_;
+  // First the points that came since at the spacing of the others; a wider one only where that is not enough.
+  for (;; ++spacing_bits_) {
     std::vector<Entry> kept;
     std::vector<Bucket> buckets(curves_.size());
     for (const Entry& entry : entries_) {
@@ -81,6 +81,7 @@ void SeriesStore::thin_out() {
     }
     std::erase_if(kept, [](const Entry& entry) { return entry.position == gone; });
     entries_.swap(kept);
+    if (entries_.size() <= most_points_ - most_points_ / 8 || spacing_bits_ == 62) break;
   }
 }
 

@@ -14,8 +14,8 @@ namespace tapedeck {
 /// Safe from several threads. Points and restarts share one row of positions, so that a reader that goes on
 /// from an answer's `next` misses none and gets none twice.
 ///
-/// There is room for `most_points`. When it is used up, the curves are thinned out to half of that, evenly:
-/// of neighbours the one stays that is farther from what came before, so that spikes do.
+/// There is room for `most_points`. When it is used up, the curves are thinned out to seven eighths of that
+/// or less, evenly: of neighbours the one stays that is farther from what came before, so that spikes do.
 class SeriesStore {
  public:
   explicit SeriesStore(std::size_t most_points = std::size_t{1} << 20, std::size_t most_curves = 4096)

@@ -130,7 +130,7 @@ class TestWhyNumbers : public QObject {
     const Tensor calm = floats({1, 0, 0, 1}, {2, 2}), wild = floats({100, 0, 0, 100}, {2, 2});
     for (int step = 0; step < 6; ++step) h = ops::matmul(h, step == 3 ? wild : calm);
     const Because because = asked.ask(Question::size, h);
-    QCOMPARE(because.reasons[0].record, std::uint64_t{4});
+    QVERIFY2(because.reasons[0].record == 4, because.sentence.c_str());
     QVERIFY(std::abs(because.reasons[0].amount - 100) < 1e-3);
     QVERIFY2(contains(because.sentence, "grew"), because.sentence.c_str());
     const Tensor small = ops::multiply(ops::exp(floats({0, 0})), floats({1e-9F, 1e-9F}));
