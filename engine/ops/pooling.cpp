@@ -223,7 +223,7 @@ TAPEDECK_OP(avg_pool_op) = {
         [](const VjpContext& c) {
           return one(run_avg_pool_grad(c.cotangents[0], c.inputs[0].shape(), c.attributes));
         },
-    .vjp_formula = "dx = Σ dy / n over the windows that hold x, n: the elements of a window",
+    .vjp_formula = "dx = Σ dy / n over the windows that hold x, n: the number of elements in one window",
     .doc =
         "The mean of each window of images, channel by channel; padding does not count.\n\n"
         "input: four axes, as data_format says; any floating dtype; " +

@@ -115,9 +115,19 @@ QString VjpView::headerText() const {
   return words.join(QStringLiteral(" · "));
 }
 
+/// As much of it as there is room for; the tooltip has all.
+void VjpView::showHeader() {
+  header_->setText(header_->fontMetrics().elidedText(headerText(), Qt::ElideRight, header_->width() - 20));
+}
+
+void VjpView::resizeEvent(QResizeEvent* event) {
+  Panel::resizeEvent(event);
+  showHeader();
+}
+
 void VjpView::refresh() {
   const protocol::VjpParts& parts = model_->parts();
-  header_->setText(headerText());
+  showHeader();
   header_->setEnabled(parts.forward.number != 0);
   header_->setToolTip(parts.forward.number
                           ? tr("%1\nClick to go to the forward op (Alt+Up)").arg(headerText())

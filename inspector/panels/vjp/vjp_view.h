@@ -34,11 +34,13 @@ class VjpView : public Panel {
  protected:
   void showEvent(QShowEvent* event) override;
   void hideEvent(QHideEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
 
  private:
   void makeHeader();
   void makeActions();
   void refresh();
+  void showHeader();
   void goToForward();
   void goToVjp();
   void explainTyped();
