@@ -16,6 +16,15 @@ QList<Sample> samples() {
       {"log1pexp.ipynb", "log1pexp", "A NaN in a gradient: found by stepping backwards, and mended."},
       {"lbfgs_autoencoder.ipynb", "L-BFGS autoencoder",
        "10,000 images, one matrix, and an optimiser that you can look into while it trains."},
+      {"softmax_nan.ipynb", "Puzzle: the loss is NaN",
+       "A classifier that learns until its loss is no number: where was it born?"},
+      {"dead_relu.ipynb", "Puzzle: a dead network",
+       "Nothing is infinite, nothing fails, and it does not learn."},
+      {"gradient_none.ipynb", "Puzzle: no gradient", "The loss comes from W, and its gradient is None."},
+      {"exploding_rnn.ipynb", "Puzzle: an exploding gradient", "A recurrent network, and a norm of 10¹⁵."},
+      {"wrong_gradient.ipynb", "Puzzle: a wrong gradient", "Written by hand, and nearly right."},
+      {"lost_digits.ipynb", "Puzzle: lost digits",
+       "Each op is exact, and the result is 160 times too large."},
   };
   QList<Sample> found;
   for (const auto& row : rows) {

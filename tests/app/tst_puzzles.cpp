@@ -1,0 +1,193 @@
+// The samples that are puzzles: each is opened from the start page, run, and solved with the tools that its
+// text names, by keys and mouse; the answer is the one that the text gives.
+#include <QLabel>
+#include <QMenuBar>
+#include <QTableView>
+
+#include "inspector/panels/why/why_view.h"
+#include "tests/app/sample_window.h"
+
+using namespace tapedeck;
+using namespace tapedeck::app;
+using protocol::RecordKind;
+
+class TestPuzzles : public QObject, SampleWindow {
+  Q_OBJECT
+
+  inspector::WhyView* why() const { return window_->findChild<inspector::WhyView*>(); }
+  QString sentence() const { return why()->sentence()->text(); }
+  /// What a row of the answer says, its tooltip included.
+  QString reason(int row) const {
+    const QTreeWidgetItem* item = why()->reasons()->topLevelItem(row);
+    QString text;
+    for (int column = 0; column < why()->reasons()->columnCount(); ++column)
+      text += item->text(column) + " | ";
+    return text + item->toolTip(0);
+  }
+  QString reasons() const {
+    QStringList rows;
+    for (int row = 0; row < why()->reasons()->topLevelItemCount(); ++row) rows << reason(row);
+    return rows.join("\n");
+  }
+
+  void runCells(const QStringList& begins) {
+    for (const QString& code : begins) {
+      const int cell = cellThatBegins(code);
+      click(cell);
+      runByKey(cell);
+    }
+    QTest::keyClick(window_.get(), Qt::Key_2, Qt::ControlModifier | Qt::AltModifier);
+    QTRY_VERIFY_WITH_TIMEOUT(session().cursor() && session().cursor() == session().recordCount(), patience);
+  }
+
+  /// A click on the newest row of *Ops* that is so.
+  template <class Wanted>
+  void clickRow(const Wanted& wanted) {
+    auto* table = timeline(*window_)->table();
+    const auto* rows = timeline(*window_)->model();
+    QTRY_VERIFY_WITH_TIMEOUT(
+        rows->rowCount() > 0 && rows->recordAt(rows->rowCount() - 1) == session().recordCount(), patience);
+    for (int row = rows->rowCount() - 1; row >= 0; --row) {
+      const quint64 number = rows->recordAt(row);
+      if (!QTest::qWaitFor([&] { return session().record(number) != nullptr; }, patience)) break;
+      if (!wanted(*session().record(number))) continue;
+      table->scrollTo(rows->index(row, 0));
+      QTest::mouseClick(table->viewport(), Qt::LeftButton, {},
+                        table->visualRect(rows->index(row, 1)).center());
+      QTRY_COMPARE(session().cursor(), number);
+      return;
+    }
+    QFAIL("no such row");
+  }
+
+  /// The key of a question, and its answer.
+  void ask(Qt::Key key, Qt::KeyboardModifiers modifiers = Qt::NoModifier) {
+    press(key, modifiers);
+    QTRY_VERIFY_WITH_TIMEOUT(why()->isVisible() && why()->reasons()->topLevelItemCount() > 0, patience);
+  }
+
+ private slots:
+  void initTestCase() {
+    useOwnSettings();
+    inspector::applyAppearance(inspector::Appearance::light);
+  }
+  void cleanup() { window_.reset(); }
+
+  void theLossIsNaN() {
+    open("softmax_nan.ipynb");
+    runCells({"import numpy", "for step"});
+    ask(Qt::Key_F7);
+    QVERIFY2(reasons().contains("divide"), qPrintable(sentence() + "\n" + reasons()));
+    QVERIFY2(reasons().contains("[7, "), qPrintable(reasons()));
+    screenshot(window_.get(), "puzzle-softmax");
+    // "A click on it goes there."
+    auto* tree = why()->reasons();
+    QTest::mouseClick(tree->viewport(), Qt::LeftButton, {},
+                      tree->visualItemRect(tree->topLevelItem(0)).center());
+    QTRY_VERIFY(session().cursor() < session().recordCount());
+    const int mended = cellThatBegins("def cross_entropy(z):\n    z = z -");
+    click(mended);
+    runByKey(mended);
+    QVERIFY2(!outputText(*window_, mended).contains("nan"), qPrintable(outputText(*window_, mended)));
+  }
+
+  void theSessionStopsWhereTheNaNIsBorn() {
+    open("softmax_nan.ipynb");
+    press(Qt::Key_F9, Qt::ControlModifier | Qt::ShiftModifier);  // Stop at NaN or infinity
+    const int model = cellThatBegins("import numpy");
+    click(model);
+    runByKey(model);
+    const int train = cellThatBegins("for step");
+    click(train);
+    press(Qt::Key_Return, Qt::ShiftModifier);
+    QTRY_VERIFY_WITH_TIMEOUT(isStopped(*window_), patience);
+    const auto before = session().status().stopped_before;
+    bool exponential = false;
+    for (quint64 number = before; number + 3 > before && number > 0; --number) {
+      QTRY_VERIFY_WITH_TIMEOUT(session().record(number), patience);
+      exponential = exponential || session().record(number)->op == "exp";
+    }
+    QVERIFY(exponential);
+    press(Qt::Key_F9, Qt::ControlModifier | Qt::ShiftModifier);
+    press(Qt::Key_F5);
+    QTRY_COMPARE_WITH_TIMEOUT(stateOf(train), CellState::done, patience);
+  }
+
+  void aDeadNetwork() {
+    open("dead_relu.ipynb");
+    runCells({"import numpy", "for step"});
+    clickRow([](const protocol::Record& record) {
+      return record.kind == RecordKind::vjp && record.op == "matmul";
+    });
+    ask(Qt::Key_F7, Qt::ShiftModifier);
+    QVERIFY2(reasons().contains("relu"), qPrintable(sentence() + "\n" + reasons()));
+    screenshot(window_.get(), "puzzle-relu");
+    const int mended = cellThatBegins("rng = np.random.RandomState(2)\nW1.assign");
+    click(mended);
+    runByKey(mended);
+    QVERIFY(outputText(*window_, mended).trimmed().toDouble() < 0.05);
+  }
+
+  void aGradientThatIsNone() {
+    open("gradient_none.ipynb");
+    runCells({"import numpy"});
+    clickRow([](const protocol::Record& record) { return record.kind == RecordKind::playback; });
+    ask(Qt::Key_F7, Qt::ShiftModifier);
+    QVERIFY2((sentence() + reasons()).contains("Python") || (sentence() + reasons()).contains("NumPy"),
+             qPrintable(sentence() + "\n" + reasons()));
+    screenshot(window_.get(), "puzzle-none");
+    const int mended = cellThatBegins("def standardize(x):\n    mean");
+    click(mended);
+    runByKey(mended);
+    QVERIFY(outputText(*window_, mended).contains("shape=(2, 2)"));
+  }
+
+  void anExplodingNetwork() {
+    open("exploding_rnn.ipynb");
+    runCells({"import numpy"});
+    ask(Qt::Key_F7, Qt::AltModifier | Qt::ShiftModifier);
+    QVERIFY2(reasons().count("matmul") > 3, qPrintable(sentence() + "\n" + reasons()));
+    screenshot(window_.get(), "puzzle-rnn");
+    const int mended = cellThatBegins("q, r");
+    click(mended);
+    runByKey(mended);
+    QVERIFY(outputText(*window_, mended).trimmed().toDouble() < 10);
+  }
+
+  void aWrongGradient() {
+    open("wrong_gradient.ipynb");
+    runCells({"import tapedeck"});
+    const auto vjp = [](const protocol::Record& record) {
+      return record.kind == RecordKind::vjp && record.custom_gradient;
+    };
+    clickRow(vjp);
+    ask(Qt::Key_F8, Qt::ShiftModifier);
+    QVERIFY2((sentence() + reasons()).contains("1.73"), qPrintable(sentence() + "\n" + reasons()));
+    QVERIFY2((sentence() + reasons()).contains("0.24"), qPrintable(sentence() + "\n" + reasons()));
+    screenshot(window_.get(), "puzzle-gradient");
+    const QString wrong = sentence();
+    const int mended = cellThatBegins("@tfe.custom_gradient");
+    click(mended);
+    runByKey(mended);
+    clickRow(vjp);
+    press(Qt::Key_F8, Qt::ShiftModifier);
+    QTRY_VERIFY_WITH_TIMEOUT(why()->sentence()->text() != wrong && !sentence().startsWith("Working"),
+                             patience);
+    QVERIFY2(!sentence().contains("wrong"), qPrintable(sentence()));
+  }
+
+  void lostDigits() {
+    open("lost_digits.ipynb");
+    runCells({"import numpy"});
+    ask(Qt::Key_F8, Qt::ControlModifier);
+    QVERIFY2((sentence() + reasons()).contains("subtract"), qPrintable(sentence() + "\n" + reasons()));
+    screenshot(window_.get(), "puzzle-digits");
+    const int mended = cellThatBegins("def variance(x):\n    return tf.reduce_mean(tf.square");
+    click(mended);
+    runByKey(mended);
+    QVERIFY(std::abs(outputText(*window_, mended).trimmed().toDouble() - 9.7526e-5) < 1e-8);
+  }
+};
+
+QTEST_MAIN(TestPuzzles)
+#include "tst_puzzles.moc"
