@@ -321,6 +321,20 @@ class TestFiles : public QObject {
     QCOMPARE(QFileInfo(path).size(), before + 13);
   }
 
+  void aReadingThatIsCancelledOpensNothing() {
+    const QString path = folder_.filePath("cancelled.ipynb");
+    write(path, large(100));
+    window_->files()->setPatience(0);
+    window_->openNotebook(path);
+    QTRY_VERIFY_WITH_TIMEOUT(button(window_, "Cancel"), patience);
+    press(window_, "Cancel");
+    QTRY_VERIFY_WITH_TIMEOUT(!window_->files()->busy(), patience);
+    QVERIFY2(messages().isEmpty(), qPrintable(messages()));
+    QVERIFY(window_->document()->path().isEmpty());
+    QVERIFY(!window_->notebook()->isVisible());  // the start page is still there
+    QVERIFY(window_->windowTitle().startsWith("Tapedeck"));
+  }
+
   void closingWhileASaveRunsWaitsForIt() {
     const QString path = folder_.filePath("closing.ipynb");
     write(path, large(20));

@@ -94,7 +94,8 @@ class TestWriting : public QObject {
     press(Qt::Key_Return, Qt::ShiftModifier);
     QVERIFY(waitDone(0));
     press(Qt::Key_Return);
-    type("s = '🎞🦉'; helpful(");
+    type("s = '🎞🦉'; helpful;another");
+    for (int i = 0; i < 8; ++i) press(Qt::Key_Left);
     press(Qt::Key_Backtab, Qt::ShiftModifier);
     auto* popup = window_->notebook()->findChild<HelpPopup*>();
     QTRY_VERIFY_WITH_TIMEOUT(popup->shown().contains("Says what helpful does."), patience);

@@ -91,6 +91,11 @@ class TestOpening : public QObject {
     QVERIFY(waiting.contains("*some* words *some*"));
     QTRY_VERIFY_WITH_TIMEOUT(output.ready(), 60000);
     QVERIFY(output.view()->toPlainText().startsWith("some words some"));
+    // For another width the same: until it is laid out, what is there stays.
+    QVERIFY(output.heightFor(400) > 0);
+    QVERIFY(!output.ready());
+    QVERIFY(output.view()->toPlainText().startsWith("some words some"));
+    QTRY_VERIFY_WITH_TIMEOUT(output.ready(), 60000);
   }
 
   void textsAreMadeReadyInAThreadOfTheirOwn() {

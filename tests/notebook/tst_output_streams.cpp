@@ -6,8 +6,11 @@
 #include <QtTest>
 
 #include "app/notebook/document/stream_text.h"
+#include "app/notebook/output/output_area.h"
+#include "app/notebook/output/static_text.h"
 #include "app/notebook/output/terminal_text.h"
 #include "app/notebook/output/text_output.h"
+#include "app/notebook/view/output_updates.h"
 
 using namespace tapedeck::app;
 
@@ -100,6 +103,62 @@ class TestOutputStreams : public QObject {
     text.append("another\nend");
     QVERIFY2(earliest >= before - 2, qPrintable(QString("%1 of %2").arg(earliest).arg(before)));
     QVERIFY(document.toPlainText().endsWith("a line of a log\nanother\nend"));
+  }
+
+  void aPieceOfAStreamTouchesTheEndOfWhatIsShownAlone() {
+    TextOutput output(TextOutput::Kind::plain, theme(), nullptr);
+    std::string log;
+    for (int i = 0; i < 500; ++i) log += "a line of a log\n";
+    output.setText(log + "half ");
+    QTextDocument* document = output.findChild<StaticText*>()->document();
+    int earliest = -1;
+    connect(document, &QTextDocument::contentsChange, this,
+            [&](int from, int, int) { earliest = earliest < 0 ? from : std::min(earliest, from); });
+    const int before = document->characterCount();
+    output.append("a line");
+    QVERIFY2(earliest >= before - 2, qPrintable(QString("%1 of %2").arg(earliest).arg(before)));
+    output.replaceFrom(log.size(), "50 %\r");
+    output.replaceFrom(log.size(), "100 %\n");
+    QVERIFY2(earliest >= before - 8, qPrintable(QString("%1 of %2").arg(earliest).arg(before)));
+    QCOMPARE(output.shownText(), shownAtOnce(log + "100 %\n"));
+  }
+
+  void changesBetweenTwoPaintingsAreToldAsOne() {
+    OutputUpdates updates(nullptr);
+    QList<OutputNews> told;
+    connect(&updates, &OutputUpdates::due, this,
+            [&](const QString&, const OutputNews& news) { told += news; });
+    using Kind = OutputChange::Kind;
+    updates.add("a", {Kind::text, 0, 700});
+    updates.add("a", {Kind::text, 0, 650});
+    updates.add("a", {Kind::text, 0, 710});
+    updates.add("a", {Kind::output, 2, 0});
+    QTRY_COMPARE(told.size(), 1);
+    // What stayed is known: nothing needs to be looked at but what came behind it.
+    QVERIFY(!told[0].all);
+    QCOMPARE(told[0].kept, (std::map<std::size_t, std::size_t>{{0, 650}, {2, 0}}));
+  }
+
+  /// What did not change is neither compared nor copied: looked at, it would be found to be another here.
+  void onlyWhatChangedIsLookedAt() {
+    const auto stream = [](const char* name, const char* text) {
+      return nlohmann::ordered_json{{"output_type", "stream"}, {"name", name}, {"text", text}};
+    };
+    nlohmann::ordered_json outputs = nlohmann::ordered_json::array(
+        {stream("stdout", "line 1\n"), stream("stderr", "warning\n"), stream("stdout", "line 2\n")});
+    OutputArea area(theme(), nullptr);
+    area.setOutputs(outputs);
+    outputs[0]["text"] = "LINE 1\nline 1.5\n";
+    outputs[1]["text"] = "WARNING\n";
+    OutputNews news;
+    news.add({OutputChange::Kind::text, 0, 7});
+    area.update(outputs, news);
+    const auto text = [&](int row) {
+      return QString::fromStdString(qobject_cast<TextOutput*>(area.row(row))->text());
+    };
+    QCOMPARE(text(0), "line 1\nline 1.5\n");
+    QCOMPARE(text(1), "warning\n");
+    QCOMPARE(text(2), "line 2\n");
   }
 };
 

@@ -1,4 +1,6 @@
 // "Save picture" by mouse and by the menu key: what lands in the file is what was shown.
+#include <unistd.h>
+
 #include <QApplication>
 #include <QFileDialog>
 #include <QLineEdit>
@@ -82,6 +84,8 @@ class TestSavePicture : public QObject {
     QVERIFY(old.open(QIODevice::WriteOnly));
     old.write(QByteArray(100'000, '<'));
     old.close();
+    QTemporaryDir elsewhere;  // its other name keeps what it had: the file is replaced, not written over
+    QCOMPARE(::link(qPrintable(path), qPrintable(elsewhere.filePath("other.svg"))), 0);
     Window window(
         json::array({codeCell("c", "draw()", json::array({display({{"image/svg+xml", hostile}})}), 1)}));
     window.view.setWindowFilePath(folder.filePath("book.ipynb"));
@@ -97,6 +101,7 @@ class TestSavePicture : public QObject {
     QVERIFY(saved.trimmed().endsWith("</svg>"));
     QCOMPARE(chooser.begun, folder.path());
     QCOMPARE(QDir(folder.path()).entryList(QDir::Files | QDir::Hidden).size(), 1);
+    QCOMPARE(contents(elsewhere.filePath("other.svg")), QByteArray(100'000, '<'));
   }
 
   void theMenuKeyOpensTheMenuOfThePictureThatWasClicked() {

@@ -135,7 +135,7 @@ class CanvasTextTest : public QObject {
     prepare(canvas);
     canvas.text = QString(QChar(0xE123));  // of nobody
     const QImage box = canvas.picture();
-    for (const char* text : {"ᵀ", "∂", "→", "·", "×", "Ж"}) {
+    for (const char* text : {"ᵀ", "∂", "→", "·", "×", "Ж", "⛔", "🎉"}) {
       canvas.text = QString::fromUtf8(text);
       QVERIFY2(canvas.picture() != box, text);
       QVERIFY(canvas.width > 2);
