@@ -95,6 +95,8 @@ std::optional<protocol::Reply> Answers::at_once(const protocol::Request& request
                         [](const MakeBranch&) -> Answer { return std::nullopt; },
                         [](const GetBranchTile&) -> Answer { return std::nullopt; },
                         [](const GetBranchStatistics&) -> Answer { return std::nullopt; },
+                        [](const GetBranchPreviews&) -> Answer { return std::nullopt; },
+                        [](const TakeOver&) -> Answer { return std::nullopt; },
                         [&](const DropBranch& drop) -> Answer {
                           branches_.drop(drop.branch);
                           return describe_status(recorder_);
@@ -161,8 +163,8 @@ Jobs::Work Answers::later(const protocol::Request& request) {
           },
           [&](const MakeBranch& make) {
             return job([this, make](const CancelFlag& cancel, const Jobs::Report& report) {
-              const auto original = [&](std::uint64_t tensor) { return find(tensor, cancel, report).value; };
-              return branches_.make(make, original, cancel, report);
+              const Jobs::Report quietly = [](const protocol::Progress&) {};  // the branch tells of its own
+              return branches_.make(make, finder(cancel, quietly), cancel, report);
             });
           },
           [&](const GetBranchTile& get) {
@@ -173,6 +175,16 @@ Jobs::Work Answers::later(const protocol::Request& request) {
           [&](const GetBranchStatistics& get) {
             return job([this, get](const CancelFlag& cancel, const Jobs::Report& report) {
               return branch_statistics(get, cancel, report);
+            });
+          },
+          [&](const GetBranchPreviews& get) {
+            return job([this, get](const CancelFlag& cancel, const Jobs::Report& report) {
+              return branches_.previews(get, finder(cancel, report), cancel);
+            });
+          },
+          [&](const TakeOver& take) {
+            return job([this, take](const CancelFlag& cancel, const Jobs::Report& report) {
+              return take_over(take, cancel, report);
             });
           },
           [](const DropBranch&) { return Jobs::Work(); },
@@ -287,9 +299,8 @@ protocol::Reply Answers::why(const protocol::Why& request, const CancelFlag& can
 
 protocol::Reply Answers::branch_tile(const protocol::GetBranchTile& request, const CancelFlag& cancel,
                                      const Jobs::Report& report) {
-  const auto original = [&](std::uint64_t tensor) { return find(tensor, cancel, report).value; };
-  const Tensor value =
-      branches_.value(request.branch, request.tile.tensor, request.difference, original, cancel);
+  const Tensor value = branches_.value(request.branch, request.tile.tensor, request.difference,
+                                       finder(cancel, report), cancel);
   protocol::Tile tile = make_tile(value, request.tile, &cancel);
   tile.source = "recomputed";
   return tile;
@@ -299,9 +310,17 @@ protocol::Reply Answers::branch_statistics(const protocol::GetBranchStatistics& 
                                            const CancelFlag& cancel, const Jobs::Report& report) {
   const protocol::GetStatistics& asked = request.statistics;
   check_bins("get_branch_statistics", asked.bins);
-  const auto original = [&](std::uint64_t tensor) { return find(tensor, cancel, report).value; };
-  const Tensor value = branches_.value(request.branch, asked.tensor, request.difference, original, cancel);
+  const Tensor value =
+      branches_.value(request.branch, asked.tensor, request.difference, finder(cancel, report), cancel);
   return describe_summary(asked.tensor, summarize(value, asked.bins, true, &cancel), "recomputed");
+}
+
+// While the program computes, what it reads of a variable must not depend on when somebody clicked.
+protocol::Reply Answers::take_over(const protocol::TakeOver& request, const CancelFlag& cancel,
+                                   const Jobs::Report& report) {
+  if (recorder_.gate().status().stopped_before == 0 && !recorder_.running_cell().empty())
+    return protocol::Failure{"A cell is running: a variable takes a value when it stops or ends.", "running"};
+  return branches_.take_over(request, finder(cancel, report), cancel);
 }
 
 }  // namespace tapedeck::debug

@@ -42,6 +42,8 @@ class Answers {
   protocol::Reply why(const protocol::Why& request, const CancelFlag& cancel, const Jobs::Report& report);
   FindTensor finder(const CancelFlag& cancel, const Jobs::Report& report);
   protocol::Reply ask_host(const HostRequest& request, const CancelFlag& cancel);
+  protocol::Reply take_over(const protocol::TakeOver& request, const CancelFlag& cancel,
+                            const Jobs::Report& report);
   protocol::Reply branch_tile(const protocol::GetBranchTile& request, const CancelFlag& cancel,
                               const Jobs::Report& report);
   protocol::Reply branch_statistics(const protocol::GetBranchStatistics& request, const CancelFlag& cancel,

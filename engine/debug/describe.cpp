@@ -17,20 +17,6 @@ std::vector<std::int64_t> extents(const Shape& shape) {
   return {shape.begin(), shape.end()};
 }
 
-/// On one line: a preview stands on an edge or in a table.
-std::string preview(const Tensor& tensor) {
-  std::string text = format_values(tensor);
-  std::string line;
-  for (const char c : text) {
-    if (c == '\n') {
-      if (!line.empty() && line.back() != ' ') line += ' ';
-    } else if (c != ' ' || line.empty() || line.back() != ' ') {
-      line += c;
-    }
-  }
-  return line;
-}
-
 void describe_outputs(const Recorder& recorder, const RecordView& view, bool with_previews,
                       protocol::Record& record) {
   for (const std::uint64_t id : view.outputs)
@@ -72,6 +58,24 @@ std::vector<protocol::Record> records_at_stop(const Recorder& recorder, const Ga
 }
 
 }  // namespace
+
+std::string preview(const Tensor& tensor) {
+  std::string text = format_values(tensor);
+  std::string line;
+  for (const char c : text) {
+    if (c == '\n') {
+      if (!line.empty() && line.back() != ' ') line += ' ';
+    } else if (c != ' ' || line.empty() || line.back() != ' ') {
+      line += c;
+    }
+  }
+  return line;
+}
+
+bool has_preview(const Recorder& recorder, std::uint64_t id) {
+  const TensorOrigin origin = recorder.trace().tensors().get(id);
+  return id != 0 && origin.known() && element_count(spec_of(origin.spec()).shape) <= preview_count;
+}
 
 protocol::TensorInfo tensor_info(const Recorder& recorder, std::uint64_t id, bool with_preview) {
   protocol::TensorInfo info;

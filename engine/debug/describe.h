@@ -9,6 +9,11 @@
 
 namespace tapedeck::debug {
 
+/// A small value on one line, as it stands on an edge or in a table.
+std::string preview(const Tensor& tensor);
+/// Whether the tensor has so few elements that it is shown that way.
+bool has_preview(const Recorder& recorder, std::uint64_t id);
+
 /// What is known of a tensor; only the id where that is nothing.
 protocol::TensorInfo tensor_info(const Recorder& recorder, std::uint64_t id, bool with_preview);
 

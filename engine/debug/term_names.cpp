@@ -14,7 +14,7 @@ namespace {
 
 using protocol::FormulaNode;
 
-Index index_of(const Shape& shape, std::int64_t element) {
+Index indices_at(const Shape& shape, std::int64_t element) {
   Index index(static_cast<std::size_t>(shape.rank()));
   for (int axis = shape.rank() - 1; axis >= 0; --axis) {
     index[static_cast<std::size_t>(axis)] = element % shape[axis];
@@ -90,7 +90,7 @@ std::vector<std::string> as_text(const Index& index) {
 
 double element_of(const Tensor& tensor, std::int64_t element) {
   std::int64_t offset = tensor.offset();
-  const Index index = index_of(tensor.shape(), element);
+  const Index index = indices_at(tensor.shape(), element);
   for (int axis = 0; axis < tensor.rank(); ++axis)
     offset += index[static_cast<std::size_t>(axis)] * tensor.strides()[axis];
   return Tensor::view(tensor.storage(), tensor.dtype(), Shape{}, Strides{}, offset).item();
@@ -102,7 +102,7 @@ TermNames::TermNames(const VjpCall& call, std::size_t input, std::int64_t elemen
       input_(input),
       terms_(terms),
       bound_(bind_call(call.op, call.inputs.size(), call.cotangents.size())),
-      own_(index_of(call.inputs[input].shape(), element)) {
+      own_(indices_at(call.inputs[input].shape(), element)) {
   if (use_formula() || use_product() || use_units()) return;
   atoms_.clear();
   add_cotangents();
@@ -114,7 +114,7 @@ void TermNames::add_cotangents() {
   cotangent.gradient = true;
   for (const Term& term : terms_) {
     cotangent.symbol = bound_.outputs[term.output];
-    cotangent.indices.push_back(index_of(call_->cotangents[term.output].shape(), term.element));
+    cotangent.indices.push_back(indices_at(call_->cotangents[term.output].shape(), term.element));
     cotangent.values.push_back(term.cotangent);
   }
   atoms_.push_back(std::move(cotangent));
@@ -161,7 +161,7 @@ bool TermNames::add_atom(const std::string& symbol, bool gradient) {
   if (bound_.outputs[0] == symbol && call_->outputs.size() == 1) tensor = &call_->outputs[0];
   if (!tensor) return true;
   for (const Term& term : terms_) {
-    const Index j = index_of(call_->cotangents[term.output].shape(), term.element);
+    const Index j = indices_at(call_->cotangents[term.output].shape(), term.element);
     const auto at = input < call_->inputs.size() ? place(*tensor, input, j) : std::optional(j);
     if (!at || !inside(tensor->shape(), *at)) return false;
     fresh.values.push_back(element_of(*tensor, element_at(tensor->shape(), *at)));

@@ -11,39 +11,45 @@
 
 namespace tapedeck::debug {
 
-/// Any thread may call.
+/// Any thread may call, under a QuietScope.
 class Branches {
-public:
+ public:
   using Find = Branch::Find;
-  explicit Branches(const Recorder &recorder) : recorder_(recorder) {}
+  explicit Branches(Recorder& recorder) : recorder_(recorder) {}
 
-  /// Makes a branch and runs what depends on its changes. At most
-  /// `most_branches` are kept: the one that was looked at longest ago goes.
-  /// Throws ValueError, BadRequest and Cancelled.
-  protocol::Branched make(const protocol::MakeBranch &request,
-                          const Find &original, const CancelFlag &cancel,
-                          const Jobs::Report &report);
-  /// A tensor in the branch, or how far it moved from the original. Throws
-  /// ValueError: also of a branch that is gone.
-  Tensor value(std::uint64_t branch, std::uint64_t tensor, bool difference,
-               const Find &original, const CancelFlag &cancel);
+  /// Makes a branch and runs what depends on its changes. At most `most_branches` are kept: the one that was
+  /// looked at longest ago goes. Throws ValueError, BadRequest and Cancelled.
+  protocol::Branched make(const protocol::MakeBranch& request, const Find& original, const CancelFlag& cancel,
+                          const Jobs::Report& report);
+  /// A tensor in the branch, or how far it moved from the original. Throws ValueError: also of a branch that
+  /// is gone.
+  Tensor value(std::uint64_t branch, std::uint64_t tensor, bool difference, const Find& original,
+               const CancelFlag& cancel);
+  /// Those of more than a few elements, and those that cannot be had, are left empty. Throws as value().
+  protocol::BranchPreviews previews(const protocol::GetBranchPreviews& request, const Find& original,
+                                    const CancelFlag& cancel);
+  /// The variable that had this tensor as its value gets what the tensor is in the branch, recorded as any
+  /// assignment; no breakpoint stops at it. Throws as value(), and ValueError where no such variable lives.
+  protocol::TakenOver take_over(const protocol::TakeOver& request, const Find& original,
+                                const CancelFlag& cancel);
   void drop(std::uint64_t branch);
 
   static constexpr std::size_t most_branches = 4;
 
-private:
+ private:
   struct Kept {
     explicit Kept(Branch made) : branch(std::move(made)) {}
-    std::mutex mutex; ///< a branch is used by one thread at a time
+    std::mutex mutex;  ///< a branch is used by one thread at a time
     Branch branch;
     std::uint64_t used = 0;
   };
   std::shared_ptr<Kept> find(std::uint64_t branch);
+  std::uint64_t keep(Branch branch);
 
-  const Recorder &recorder_;
+  Recorder& recorder_;
   std::mutex mutex_;
   std::map<std::uint64_t, std::shared_ptr<Kept>> branches_;
   std::uint64_t last_ = 0, uses_ = 0;
 };
 
-} // namespace tapedeck::debug
+}  // namespace tapedeck::debug

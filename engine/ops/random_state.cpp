@@ -32,6 +32,12 @@ struct State {
   std::uint64_t chosen_by_nobody = entropy();
   std::uint64_t shared_counter = 0;
   std::map<std::int64_t, std::uint64_t> counters;  ///< by op seed
+
+  std::uint64_t key(std::optional<std::int64_t> op_seed) const {
+    if (!op_seed) return global ? mix(~static_cast<std::uint64_t>(*global)) : chosen_by_nobody;
+    return mix(mix(global ? mix(static_cast<std::uint64_t>(*global)) : missing_global_seed) +
+               static_cast<std::uint64_t>(*op_seed));
+  }
 };
 
 State& state() {
@@ -83,17 +89,18 @@ std::pair<std::int64_t, std::int64_t> next_random_key(std::optional<std::int64_t
                                                       std::int64_t count) {
   State& s = state();
   const std::lock_guard lock(s.mutex);
-  std::uint64_t key = 0;
-  if (op_seed)
-    key = mix(mix(s.global ? mix(static_cast<std::uint64_t>(*s.global)) : missing_global_seed) +
-              static_cast<std::uint64_t>(*op_seed));
-  else
-    key = s.global ? mix(~static_cast<std::uint64_t>(*s.global)) : s.chosen_by_nobody;
+  const std::uint64_t key = s.key(op_seed);
   std::uint64_t& counter = op_seed ? s.counters[*op_seed] : s.shared_counter;
   const std::uint64_t first = counter;
   counter += (static_cast<std::uint64_t>(std::max<std::int64_t>(0, count)) + 1) / 2 +
              1;  // a block holds 2 or 4 values
   return {static_cast<std::int64_t>(key), static_cast<std::int64_t>(first)};
+}
+
+std::int64_t random_key(std::optional<std::int64_t> op_seed) {
+  State& s = state();
+  const std::lock_guard lock(s.mutex);
+  return static_cast<std::int64_t>(s.key(op_seed));
 }
 
 void set_random_place(std::optional<std::pair<std::int64_t, std::int64_t>> place) {

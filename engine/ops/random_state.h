@@ -36,6 +36,9 @@ void set_random_seed(std::optional<std::int64_t> seed);
 std::pair<std::int64_t, std::int64_t> next_random_key(std::optional<std::int64_t> op_seed,
                                                       std::int64_t count);
 
+/// The key of the sequence that an op of that seed draws from now; draws nothing.
+std::int64_t random_key(std::optional<std::int64_t> op_seed);
+
 /// Fills the attributes `key` and `counter` of a random op, where they are None, from its `seed` and how many
 /// values it will draw: what its attributes `shape` and `num_samples` and its inputs say. Does nothing for
 /// other ops.

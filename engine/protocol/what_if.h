@@ -6,35 +6,31 @@
 namespace tapedeck::protocol {
 
 enum class ChangeKind : std::uint8_t {
-  value, ///< the tensor's elements become `numbers` (row-major; one number: all
-         ///< of them)
-  element,   ///< one element becomes the one number
-  attribute, ///< the record's attribute of that name becomes `text`, as Python
-             ///< writes it
-  skip,      ///< the record's op passes its first input on
-  zero,      ///< its result becomes zeros
-  scale,     ///< its result times the one number
-  clip       ///< its result clipped to plus and minus the one number
+  value,      ///< the tensor's elements become `numbers` (row-major; one number: all
+              ///< of them)
+  element,    ///< one element becomes the one number
+  attribute,  ///< the record's attribute of that name becomes `text`, as Python
+              ///< writes it
+  skip,       ///< the record's op passes its first input on
+  zero,       ///< its result becomes zeros
+  scale,      ///< its result times the one number
+  clip        ///< its result clipped to plus and minus the one number
 };
 constexpr auto names(ChangeKind) {
-  return std::array<std::string_view, 7>{
-      "value", "element", "attribute", "skip", "zero", "scale", "clip"};
+  return std::array<std::string_view, 7>{"value", "element", "attribute", "skip", "zero", "scale", "clip"};
 }
 
 struct PastChange {
   ChangeKind kind = ChangeKind::value;
-  std::uint64_t tensor = 0;          ///< value, element
-  std::vector<std::int64_t> element; ///< element: one index per axis
+  std::uint64_t tensor = 0;           ///< value, element
+  std::vector<std::int64_t> element;  ///< element: one index per axis
   std::vector<double> numbers;
-  std::uint64_t record = 0; ///< attribute, skip, zero, scale, clip
+  std::uint64_t record = 0;  ///< attribute, skip, zero, scale, clip
   std::string attribute, text;
   static constexpr auto fields() {
-    return std::tuple(field("kind", &PastChange::kind),
-                      field("tensor", &PastChange::tensor),
-                      field("element", &PastChange::element),
-                      field("numbers", &PastChange::numbers),
-                      field("record", &PastChange::record),
-                      field("attribute", &PastChange::attribute),
+    return std::tuple(field("kind", &PastChange::kind), field("tensor", &PastChange::tensor),
+                      field("element", &PastChange::element), field("numbers", &PastChange::numbers),
+                      field("record", &PastChange::record), field("attribute", &PastChange::attribute),
                       field("text", &PastChange::text));
   }
 };
@@ -44,45 +40,39 @@ struct PastChange {
 struct MakeBranch {
   std::vector<PastChange> changes;
   std::uint64_t last = 0;
-  static constexpr const char *type = "make_branch";
+  static constexpr const char* type = "make_branch";
   static constexpr auto fields() {
-    return std::tuple(field("changes", &MakeBranch::changes),
-                      field("last", &MakeBranch::last));
+    return std::tuple(field("changes", &MakeBranch::changes), field("last", &MakeBranch::last));
   }
 };
 
 /// An op whose result moved.
 struct Moved {
   std::uint64_t record = 0;
-  std::string op; ///< as in Record, and the next three
+  std::string op;  ///< as in Record, and the next three
   std::string cell, file;
   std::uint32_t line = 0;
   TensorInfo tensor;
-  double difference = 0;        ///< ‖branch − original‖ / ‖original‖
-  double before = 0, after = 0; ///< norms; of a scalar the value
+  double difference = 0;  ///< ‖branch − original‖ / ‖original‖; infinite where that is no number
+  double before = 0, after = 0;  ///< norms; of a scalar the value
   static constexpr auto fields() {
-    return std::tuple(
-        field("record", &Moved::record), field("op", &Moved::op),
-        field("cell", &Moved::cell), field("file", &Moved::file),
-        field("line", &Moved::line), field("tensor", &Moved::tensor),
-        field("difference", &Moved::difference),
-        field("before", &Moved::before), field("after", &Moved::after));
+    return std::tuple(field("record", &Moved::record), field("op", &Moved::op), field("cell", &Moved::cell),
+                      field("file", &Moved::file), field("line", &Moved::line),
+                      field("tensor", &Moved::tensor), field("difference", &Moved::difference),
+                      field("before", &Moved::before), field("after", &Moved::after));
   }
 };
 
 struct Branched {
-  std::uint64_t branch =
-      0;                ///< names it in GetBranchTile and GetBranchStatistics
-  std::string sentence; ///< what came of it
-  std::uint64_t depending = 0; ///< ops that depend on the changes
-  std::vector<Moved> moved;    ///< those whose results moved most, at most 200
-  bool complete = true; ///< false: only the first of the depending ops were run
-  static constexpr const char *type = "branched";
+  std::uint64_t branch = 0;     ///< names it in GetBranchTile and GetBranchStatistics
+  std::string sentence;         ///< what came of it
+  std::uint64_t depending = 0;  ///< results that depend on the changes
+  std::vector<Moved> moved;     ///< those whose results moved most, at most 200
+  bool complete = true;         ///< false: only the first of the depending results were made
+  static constexpr const char* type = "branched";
   static constexpr auto fields() {
-    return std::tuple(field("branch", &Branched::branch),
-                      field("sentence", &Branched::sentence),
-                      field("depending", &Branched::depending),
-                      field("moved", &Branched::moved),
+    return std::tuple(field("branch", &Branched::branch), field("sentence", &Branched::sentence),
+                      field("depending", &Branched::depending), field("moved", &Branched::moved),
                       field("complete", &Branched::complete));
   }
 };
@@ -93,11 +83,10 @@ struct GetBranchTile {
   std::uint64_t branch = 0;
   bool difference = false;
   GetTile tile;
-  static constexpr const char *type = "get_branch_tile";
+  static constexpr const char* type = "get_branch_tile";
   static constexpr auto fields() {
     return std::tuple(field("branch", &GetBranchTile::branch),
-                      field("difference", &GetBranchTile::difference),
-                      field("tile", &GetBranchTile::tile));
+                      field("difference", &GetBranchTile::difference), field("tile", &GetBranchTile::tile));
   }
 };
 
@@ -106,7 +95,7 @@ struct GetBranchStatistics {
   std::uint64_t branch = 0;
   bool difference = false;
   GetStatistics statistics;
-  static constexpr const char *type = "get_branch_statistics";
+  static constexpr const char* type = "get_branch_statistics";
   static constexpr auto fields() {
     return std::tuple(field("branch", &GetBranchStatistics::branch),
                       field("difference", &GetBranchStatistics::difference),
@@ -114,13 +103,51 @@ struct GetBranchStatistics {
   }
 };
 
-/// The branch is no longer wanted. Answer: Status.
-struct DropBranch {
+/// Small values of the branch as text, as TensorInfo::preview has them; of at most 1000 tensors. Answer:
+/// BranchPreviews.
+struct GetBranchPreviews {
   std::uint64_t branch = 0;
-  static constexpr const char *type = "drop_branch";
+  bool difference = false;
+  std::vector<std::uint64_t> tensors;
+  static constexpr const char* type = "get_branch_previews";
   static constexpr auto fields() {
-    return std::tuple(field("branch", &DropBranch::branch));
+    return std::tuple(field("branch", &GetBranchPreviews::branch),
+                      field("difference", &GetBranchPreviews::difference),
+                      field("tensors", &GetBranchPreviews::tensors));
   }
 };
 
-} // namespace tapedeck::protocol
+struct BranchPreviews {
+  std::vector<std::string> previews;  ///< in the request's order; empty: large, or not to be had
+  static constexpr const char* type = "branch_previews";
+  static constexpr auto fields() { return std::tuple(field("previews", &BranchPreviews::previews)); }
+};
+
+/// The variable whose value the tensor is, or was, gets the tensor's value in the branch, while the gate is
+/// stopped or no cell runs. Answer: TakenOver.
+struct TakeOver {
+  std::uint64_t branch = 0;
+  std::uint64_t tensor = 0;
+  static constexpr const char* type = "take_over";
+  static constexpr auto fields() {
+    return std::tuple(field("branch", &TakeOver::branch), field("tensor", &TakeOver::tensor));
+  }
+};
+
+struct TakenOver {
+  std::string variable;  ///< its name
+  TensorInfo tensor;     ///< its value now
+  static constexpr const char* type = "taken_over";
+  static constexpr auto fields() {
+    return std::tuple(field("variable", &TakenOver::variable), field("tensor", &TakenOver::tensor));
+  }
+};
+
+/// The branch is no longer wanted. Answer: Status.
+struct DropBranch {
+  std::uint64_t branch = 0;
+  static constexpr const char* type = "drop_branch";
+  static constexpr auto fields() { return std::tuple(field("branch", &DropBranch::branch)); }
+};
+
+}  // namespace tapedeck::protocol

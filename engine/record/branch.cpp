@@ -4,8 +4,8 @@
 #include <sstream>
 #include <unordered_set>
 
-#include "engine/ops/core_ops.h"
 #include "engine/ops/ops.h"
+#include "engine/ops/random_state.h"
 #include "engine/ops/run_op.h"
 #include "engine/record/tensor_specs.h"
 #include "engine/record/tensor_text.h"
@@ -20,31 +20,54 @@ template <class... Parts>
   throw ValueError(code, text.str());
 }
 
-/// The tensor with one element replaced.
+/// The tensor with one element replaced; the others keep every bit.
 Tensor with_element(const Tensor& tensor, std::int64_t place, double number) {
-  std::vector<double> values = tensor.to_vector();
-  values[static_cast<std::size_t>(place)] = number;
-  return ops::cast(Tensor::from_values<double>(values, tensor.shape()), tensor.dtype());
+  std::vector<double> chosen(static_cast<std::size_t>(tensor.count()), 0);
+  chosen[static_cast<std::size_t>(place)] = 1;
+  return ops::where(ops::cast(Tensor::from_values<double>(chosen, tensor.shape()), DType::bool_),
+                    ops::cast(Tensor::scalar(number, DType::float64), tensor.dtype()), tensor);
+}
+
+/// In float64, so that half of a whole number is not nothing times it.
+Tensor resized(const Change& change, const Tensor& result) {
+  const Tensor wide = ops::cast(result, DType::float64);
+  const Tensor amount = Tensor::scalar(change.amount, DType::float64);
+  const Tensor made = change.instead == Instead::scale
+                          ? ops::multiply(wide, amount)
+                          : ops::minimum(ops::maximum(wide, ops::negative(amount)), amount);
+  return ops::cast(made, result.dtype());
 }
 
 Tensor instead_of(const Change& change, const RecordView& record, const Tensors& inputs,
                   const Tensor& result) {
-  const Tensor amount = ops::cast(Tensor::scalar(change.amount, DType::float64), result.dtype());
-  switch (change.instead) {
-    case Instead::zero:
-      return ops::zeros_like(result);
-    case Instead::scale:
-      return ops::multiply(result, amount);
-    case Instead::clip:
-      return ops::minimum(ops::maximum(result, ops::negative(amount)), amount);
-    case Instead::skip:
-      break;
-  }
+  if (change.instead == Instead::zero) return ops::zeros_like(result);
+  if (change.instead != Instead::skip) return resized(change, result);
   if (inputs.empty() || inputs[0].shape() != result.shape() || inputs[0].dtype() != result.dtype())
-    refuse("bad_request", "Op ", record.number, " (", record.name(),
-           ") cannot be skipped: its result has another shape or dtype than "
-           "its first input.");
+    throw BranchError(record.number, true,
+                      "Op " + std::to_string(record.number) + " (" + record.name() +
+                          ") cannot be skipped: its result has another shape or dtype than its first input.");
   return inputs[0];
+}
+
+std::optional<std::size_t> attribute_named(const OpDef& op, std::string_view name) {
+  for (std::size_t i = 0; i < op.attributes.size(); ++i)
+    if (op.attributes[i].name == name) return i;
+  return std::nullopt;
+}
+
+/// A random op that ran has its place in the random sequence beside its seed: another seed, another place.
+void follow_seed(const OpDef& op, const Attribute& seed_before, std::vector<Attribute>& attributes) {
+  const auto key = attribute_named(op, "key"), counter = attribute_named(op, "counter");
+  const auto seed = attribute_named(op, "seed");
+  if (!key || !counter || !seed) return;
+  const auto* number = std::get_if<std::int64_t>(&attributes[*seed]);
+  attributes[*key] = random_key(number ? std::optional(*number) : std::nullopt);
+  // Without a seed it stood somewhere in a sequence that all such ops share.
+  if (std::holds_alternative<std::monostate>(seed_before)) attributes[*counter] = std::int64_t{0};
+}
+
+bool names_record(const Change& change) {
+  return change.kind == Change::Kind::attribute || change.kind == Change::Kind::instead;
 }
 
 }  // namespace
@@ -53,7 +76,7 @@ Branch::Branch(const Recorder& recorder, std::vector<Change> changes)
     : recorder_(recorder), changes_(std::move(changes)) {
   for (const Change& change : changes_) {
     check(change);
-    if (change.kind == Change::Kind::value || change.kind == Change::Kind::element) {
+    if (!names_record(change)) {
       first_ = std::min(first_, change.tensor);
       continue;
     }
@@ -65,14 +88,14 @@ Branch::Branch(const Recorder& recorder, std::vector<Change> changes)
 }
 
 void Branch::check(const Change& change) const {
-  if (change.kind == Change::Kind::attributes || change.kind == Change::Kind::instead) {
+  if (names_record(change)) {
     RecordView record;
     if (!recorder_.trace().read(change.record, record) || record.head.kind != EventKind::op ||
         record.state != RecordState::done)
       refuse("bad_request", "There is no op ", change.record, " that ran and could be changed.");
-    if (change.kind == Change::Kind::attributes && change.attributes.size() != record.head.attributes.size())
-      refuse("bad_request", "Op ", change.record, " (", record.name(), ") has ",
-             record.head.attributes.size(), " attributes, ", change.attributes.size(), " were given.");
+    if (change.kind == Change::Kind::attribute && change.attribute >= record.head.attributes.size())
+      refuse("bad_request", "Op ", change.record, " (", record.name(), ") has no attribute ",
+             change.attribute, ".");
     return;
   }
   const TensorOrigin origin = recorder_.trace().tensors().get(change.tensor);
@@ -88,20 +111,45 @@ void Branch::check(const Change& change) const {
            " has another shape or dtype.");
 }
 
-const Change* Branch::change_of(std::uint64_t tensor) const {
-  for (const Change& change : changes_)
-    if ((change.kind == Change::Kind::value || change.kind == Change::Kind::element) &&
-        change.tensor == tensor)
-      return &change;
-  return nullptr;
+bool Branch::is_changed(std::uint64_t tensor) const {
+  return std::ranges::any_of(
+      changes_, [&](const Change& change) { return !names_record(change) && change.tensor == tensor; });
 }
 
-const Change* Branch::change_at(std::uint32_t record) const {
-  for (const Change& change : changes_)
-    if ((change.kind == Change::Kind::attributes || change.kind == Change::Kind::instead) && record != 0 &&
-        change.record == record)
-      return &change;
-  return nullptr;
+bool Branch::is_replaced(std::uint64_t tensor) const {
+  return std::ranges::any_of(changes_, [&](const Change& change) {
+    return change.kind == Change::Kind::value && change.tensor == tensor;
+  });
+}
+
+bool Branch::is_changed_op(std::uint32_t record) const {
+  return record != 0 && std::ranges::any_of(changes_, [&](const Change& change) {
+           return names_record(change) && change.record == record;
+         });
+}
+
+Tensor Branch::changed(std::uint64_t tensor, Tensor value) const {
+  for (const Change& change : changes_) {
+    if (names_record(change) || change.tensor != tensor) continue;
+    value =
+        change.kind == Change::Kind::value ? change.value : with_element(value, change.place, change.number);
+  }
+  return value;
+}
+
+Attributes Branch::attributes_of(const RecordView& record) const {
+  const Attributes& original = record.head.attributes;
+  std::vector<Attribute> attributes;
+  for (std::size_t i = 0; i < original.size(); ++i) attributes.push_back(original[i]);
+  bool any = false;
+  for (const Change& change : changes_) {
+    if (change.kind != Change::Kind::attribute || change.record != record.number) continue;
+    any = true;
+    attributes[change.attribute] = change.setting;
+    if (record.head.op->attributes[change.attribute].name == "seed")
+      follow_seed(*record.head.op, original[change.attribute], attributes);
+  }
+  return any ? Attributes(std::move(attributes)) : original;
 }
 
 TensorIds Branch::made_of(std::uint64_t tensor) const {
@@ -119,7 +167,7 @@ bool Branch::depends(std::uint64_t tensor) {
   const auto look = [&](std::uint64_t id) -> std::optional<bool> {
     if (id < first_) return false;
     if (const auto known = depends_.find(id); known != depends_.end()) return known->second;
-    if (change_of(id) || change_at(recorder_.trace().tensors().get(id).producer()))
+    if (is_changed(id) || is_changed_op(recorder_.trace().tensors().get(id).producer()))
       return depends_[id] = true;
     stack.push_back({id, made_of(id), 0});
     return std::nullopt;
@@ -154,8 +202,7 @@ std::vector<std::uint64_t> Branch::plan(std::uint64_t tensor, const CancelFlag* 
   std::vector<Visit> stack;
   const auto need = [&](std::uint64_t id) {
     if (!depends(id) || values_.contains(id) || !seen.insert(id).second) return;
-    const Change* change = change_of(id);
-    stack.push_back({id, change && change->kind == Change::Kind::value ? TensorIds{} : made_of(id), 0});
+    stack.push_back({id, is_replaced(id) ? TensorIds{} : made_of(id), 0});
   };
   need(tensor);
   while (!stack.empty()) {
@@ -187,39 +234,44 @@ Tensor Branch::value(std::uint64_t tensor, const Find& original, const CancelFla
 }
 
 void Branch::compute(std::uint64_t tensor, const Find& original) {
-  const Change* change = change_of(tensor);
-  if (change && change->kind == Change::Kind::value) return keep(tensor, change->value);
+  if (is_replaced(tensor)) return keep(tensor, changed(tensor, {}));
   RecordView record;
   const std::uint32_t producer = recorder_.trace().tensors().get(tensor).producer();
-  const bool made = producer != 0 && recorder_.trace().read(producer, record);
+  if (producer != 0 && !recorder_.trace().read(producer, record))
+    refuse("gone", "The value of ", tensor_text(recorder_, tensor),
+           " in the branch is gone: the record of its op was forgotten.");
   const bool moved =
-      made && (change_at(producer) || std::any_of(record.inputs.begin(), record.inputs.end(),
-                                                  [&](std::uint64_t id) { return depends(id); }));
+      producer != 0 && (is_changed_op(producer) ||
+                        std::ranges::any_of(record.inputs, [&](std::uint64_t id) { return depends(id); }));
   if (moved) {
     const Tensors results = run(record, original);
-    for (std::size_t i = 0; i < std::min(results.size(), record.outputs.size()); ++i) {
-      const Change* one = change_of(record.outputs[i]);
-      if (one && one->kind == Change::Kind::value) continue;
-      keep(record.outputs[i], one ? with_element(results[i], one->place, one->number) : results[i]);
-    }
+    for (std::size_t i = 0; i < std::min(results.size(), record.outputs.size()); ++i)
+      if (record.outputs[i] && !is_replaced(record.outputs[i]))
+        keep(record.outputs[i], changed(record.outputs[i], results[i]));
     return;
   }
-  if (change) return keep(tensor, with_element(original(tensor), change->place, change->number));
-  keep(tensor, values_.at(made_of(tensor).front()));  // a variable's value
+  const TensorIds sources = made_of(tensor);  // of a variable's value
+  const bool assigned = producer == 0 && !sources.empty() && depends(sources.front());
+  keep(tensor, changed(tensor, assigned ? values_.at(sources.front()) : original(tensor)));
 }
 
 Tensors Branch::run(const RecordView& record, const Find& original) {
   Tensors inputs;
   for (const std::uint64_t id : record.inputs) inputs.push_back(depends(id) ? values_.at(id) : original(id));
-  const Change* change = change_at(record.number);
-  const bool other = change && change->kind == Change::Kind::attributes;
   try {
-    Tensors results = replay_op(*record.head.op, inputs, other ? change->attributes : record.head.attributes);
-    if (change && change->kind == Change::Kind::instead)
-      for (Tensor& result : results) result = instead_of(*change, record, inputs, result);
+    Tensors results = replay_op(*record.head.op, inputs, attributes_of(record));
+    for (const Change& change : changes_)
+      if (change.kind == Change::Kind::instead && change.record == record.number)
+        for (Tensor& result : results) result = instead_of(change, record, inputs, result);
     return results;
-  } catch (const Error& error) {
-    refuse("gone", "In the branch op ", record.number, " (", record.name(), ") fails: ", error.what());
+  } catch (const ValueError&) {
+    throw;
+  } catch (const Cancelled&) {
+    throw;
+  } catch (const std::exception& error) {
+    throw BranchError(record.number, is_changed_op(record.number),
+                      "In the branch op " + std::to_string(record.number) + " (" + record.name() +
+                          ") fails: " + error.what());
   }
 }
 

@@ -1,6 +1,5 @@
-// What if? The past with something changed: the ops after it that depend on it,
-// run again beside the original, when somebody looks. Nothing in the session
-// changes.
+// What if? The past with something changed: the ops after it that depend on it, run again beside the
+// original, when somebody looks. Nothing in the session changes.
 #pragma once
 
 #include <cstdint>
@@ -17,20 +16,19 @@ namespace tapedeck {
 
 /// What an op does instead.
 enum class Instead : std::uint8_t {
-  skip,   ///< its result is its first input; of another shape or dtype: an error
-          ///< when it is looked at
+  skip,   ///< its result is its first input; of another shape or dtype: an error when it is looked at
   zero,   ///< its result is zeros
   scale,  ///< its result times `amount`
   clip    ///< its result clipped to [-amount, amount]
 };
 
-/// One change of the past.
+/// One change of the past. Those of one tensor or record come one after the other.
 struct Change {
   enum class Kind : std::uint8_t {
-    value,       ///< the tensor has another value
-    element,     ///< one of its elements has
-    attributes,  ///< the record's op has other attributes (a seed, an axis)
-    instead      ///< the record's op does something else
+    value,      ///< the tensor has another value
+    element,    ///< one of its elements has
+    attribute,  ///< the record's op has another attribute (a seed, an axis)
+    instead     ///< the record's op does something else
   };
   Kind kind = Kind::value;
   std::uint64_t tensor = 0;
@@ -38,25 +36,34 @@ struct Change {
   std::int64_t place = 0;  ///< element: in row-major order
   double number = 0;       ///< element: its value
   std::uint32_t record = 0;
-  Attributes attributes;
+  std::size_t attribute = 0;  ///< which of the op's
+  Attribute setting;          ///< its new value; another `seed` brings other random numbers
   Instead instead = Instead::skip;
   double amount = 1;
 };
 
-/// Used by one thread at a time. Random numbers stay those of the original: an
-/// op's seed is in its attributes.
+/// An op of a branch that cannot run on what comes to it now.
+struct BranchError : ValueError {
+  BranchError(std::uint32_t failed, bool is_changed, const std::string& reason)
+      : ValueError(is_changed ? "bad_request" : "gone", reason), record(failed), changed(is_changed) {}
+  std::uint32_t record;
+  bool changed;  ///< the op is one that a change names
+};
+
+/// Used by one thread at a time. Random numbers stay those of the original, where no change names their op:
+/// its place in the random sequence is in its attributes.
 class Branch {
  public:
   /// The original value of a tensor; throws ValueError and Cancelled.
   using Find = std::function<Tensor(std::uint64_t tensor)>;
-  /// Throws ValueError, code "bad_request", where a change makes no sense: no
-  /// such tensor or record, another shape or dtype, an element outside.
+  /// Throws ValueError, code "bad_request", where a change makes no sense: no such tensor or record, another
+  /// shape or dtype, an element outside.
   Branch(const Recorder& recorder, std::vector<Change> changes);
 
   /// Whether the tensor may differ from the original.
   bool depends(std::uint64_t tensor);
-  /// Its value in the branch: the original where it does not depend on a
-  /// change. Throws ValueError, also where an op refuses what comes to it now.
+  /// Its value in the branch: the original where it does not depend on a change. Throws ValueError, and
+  /// BranchError where an op refuses what comes to it now.
   Tensor value(std::uint64_t tensor, const Find& original, const CancelFlag* cancel = nullptr,
                const ReplayProgress& progress = {});
 
@@ -68,10 +75,13 @@ class Branch {
   };
 
   void check(const Change& change) const;
-  const Change* change_of(std::uint64_t tensor) const;
-  const Change* change_at(std::uint32_t record) const;
-  /// What the tensor was made of: its op's inputs, or the value that was
-  /// assigned to the variable.
+  bool is_changed(std::uint64_t tensor) const;
+  bool is_replaced(std::uint64_t tensor) const;  ///< whatever it was
+  bool is_changed_op(std::uint32_t record) const;
+  /// The value after the changes that name the tensor.
+  Tensor changed(std::uint64_t tensor, Tensor value) const;
+  Attributes attributes_of(const RecordView& record) const;
+  /// What the tensor was made of: its op's inputs, or the value that was assigned to the variable.
   TensorIds made_of(std::uint64_t tensor) const;
   std::vector<std::uint64_t> plan(std::uint64_t tensor, const CancelFlag* cancel);
   void compute(std::uint64_t tensor, const Find& original);

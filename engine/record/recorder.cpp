@@ -368,6 +368,12 @@ void Recorder::assigned(const Tensor& tensor, const Tensor& value, std::uint64_t
   if (stop) wait_after(this_thread(), event, *stop);
 }
 
+void Recorder::assigned_by_debugger(const Tensor& now, std::string_view name, const Tensor& value,
+                                    std::uint64_t variable) {
+  leaf(now, name);
+  handoffs_.add({now.id(), value.id(), variable, value.id(), 0, trace_.newest()});
+}
+
 void Recorder::left(const Tensor& tensor) {
   handoffs_.add(Departure{tensor.id(), detail::newest_tensor_id(), capture_location()});
 }

@@ -44,6 +44,9 @@ class Recorder final : public Observer {
   void assigned(const Tensor& tensor, const Tensor& value, std::uint64_t variable,
                 std::uint64_t since) override;
   void left(const Tensor& tensor) override;
+  /// As leaf() and assigned(), but no breakpoint stops at it: the debugger would wait for itself.
+  void assigned_by_debugger(const Tensor& now, std::string_view name, const Tensor& value,
+                            std::uint64_t variable);
 
   /// The cell that runs from now on. Where the gate breaks at cell starts, the cell's first op stops.
   void begin_cell(const std::string& cell);

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <mutex>
+#include <unordered_map>
 
 #include "engine/ops/observer.h"
 #include "engine/tape/tape_state.h"
@@ -9,6 +10,9 @@
 namespace tapedeck {
 
 struct Variable::Body {
+  Body() = default;
+  Body(const Body&) = delete;
+  ~Body();
   mutable std::mutex mutex;
   Tensor value;  // under the mutex; the rest never changes
   std::string name;
@@ -17,6 +21,21 @@ struct Variable::Body {
   bool trainable = true;
   std::uint64_t id = 0;
 };
+
+struct Variable::Living {
+  static Living& all() {
+    static Living* living = new Living;  // never destroyed: variables may end after it would
+    return *living;
+  }
+  std::mutex mutex;
+  std::unordered_map<std::uint64_t, std::weak_ptr<Body>> bodies;
+};
+
+Variable::Body::~Body() {
+  Living& living = Living::all();
+  const std::lock_guard lock(living.mutex);
+  living.bodies.erase(id);
+}
 
 namespace {
 
@@ -42,6 +61,19 @@ Variable::Variable(const Tensor& initial, std::string name, bool trainable)
   body_->trainable = trainable;
   body_->id = last_id.fetch_add(1, std::memory_order_relaxed) + 1;
   body_->value = leaf_of(initial, body_->name, body_->id, initial.id());
+  Living& living = Living::all();
+  const std::lock_guard lock(living.mutex);
+  living.bodies.emplace(body_->id, body_);
+}
+
+std::optional<Variable> Variable::find(std::uint64_t id) {
+  Living& living = Living::all();
+  std::shared_ptr<Body> body;
+  {
+    const std::lock_guard lock(living.mutex);
+    if (const auto found = living.bodies.find(id); found != living.bodies.end()) body = found->second.lock();
+  }
+  return body ? std::optional(Variable(std::move(body))) : std::nullopt;
 }
 
 Tensor Variable::read() const {

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "engine/tensor/tensor.h"
@@ -25,6 +26,9 @@ class Variable {
   /// is lost.
   void update(const std::function<Tensor(const Tensor&)>& change);
 
+  /// The variable of that id, where somebody still holds it.
+  static std::optional<Variable> find(std::uint64_t id);
+
   const std::string& name() const;
   DType dtype() const;
   const Shape& shape() const;
@@ -33,10 +37,12 @@ class Variable {
   bool operator==(const Variable& other) const { return body_ == other.body_; }
 
  private:
+  struct Body;
+  struct Living;  ///< all variables that there are, by id
+  explicit Variable(std::shared_ptr<Body> body) : body_(std::move(body)) {}
   /// The new value as a leaf of its own; checked. For `since` see Observer::assigned.
   Tensor replacement(const Tensor& value, std::uint64_t since) const;
 
-  struct Body;
   std::shared_ptr<Body> body_;
 };
 

@@ -3,6 +3,7 @@
 #include <QtTest>
 
 #include "engine/debug/what_if.h"
+#include "engine/ops/linear_algebra.h"
 #include "engine/ops/observer.h"
 #include "tests/engine/inquiry.h"
 #include "tests/engine/served.h"
@@ -26,6 +27,13 @@ PastChange op_becomes(ChangeKind kind, std::uint64_t record, std::vector<double>
   change.kind = kind;
   change.record = record;
   change.numbers = std::move(numbers);
+  return change;
+}
+
+PastChange attribute_becomes(std::uint64_t record, const std::string& name, const std::string& text) {
+  PastChange change = op_becomes(ChangeKind::attribute, record);
+  change.attribute = name;
+  change.text = text;
   return change;
 }
 
@@ -86,18 +94,160 @@ class TestWhatIf : public QObject {
     for (const auto& [change, expected] : cases) QCOMPARE(world.value(world.make({change}), z), expected);
   }
 
-  void an_attribute_and_a_seed_change() {
+  void several_changes_of_one_tensor_and_of_one_op_come_together() {
     World world;
     const Tensor x = floats({1, 2, 3, 4, 5, 6}, {2, 3});
     const Tensor sums = ops::cumsum(x, 0);
-    PastChange axis = op_becomes(ChangeKind::attribute, 1);
-    axis.attribute = "axis";
-    axis.text = "1";
-    QCOMPARE(world.value(world.make({axis}), sums), (std::vector<double>{1, 3, 6, 4, 9, 15}));
-    axis.text = "one";
-    QVERIFY_EXCEPTION_THROWN(world.make({axis}), debug::BadRequest);
-    axis.attribute = "way";
-    QVERIFY_EXCEPTION_THROWN(world.make({axis}), debug::BadRequest);
+    const Tensor y = ops::negative(sums);
+    const std::vector<PastChange> changes = {
+        element_becomes(x, {0, 0}, 10),        element_becomes(x, {0, 2}, 30),
+        attribute_becomes(1, "axis", "1"),     attribute_becomes(1, "reverse", "True"),
+        op_becomes(ChangeKind::scale, 1, {2}), op_becomes(ChangeKind::clip, 1, {60})};
+    QCOMPARE(world.value(world.make(changes), y), (std::vector<double>{-60, -60, -60, -30, -22, -12}));
+  }
+
+  void whole_numbers_stay_whole_and_keep_their_bits() {
+    World world;
+    const std::int64_t large = (std::int64_t{1} << 60) + 1;
+    const std::int64_t numbers[] = {large, 7};
+    const Tensor x = Tensor::from_values<std::int64_t>(numbers, {2});
+    const Tensor y = ops::identity(x);
+    const Tensor n = Tensor::from_values<std::int32_t>(std::vector<std::int32_t>{3, 8}, {2});
+    const Tensor half = ops::negative(n);
+    const Branched branch = world.make({element_becomes(x, {1}, 9)});
+    {
+      const QuietScope quiet;
+      const Tensor value = world.branches.value(branch.branch, y.id(), false, world.original, world.cancel);
+      QCOMPARE(value.data<std::int64_t>()[0], large);
+      QCOMPARE(value.data<std::int64_t>()[1], std::int64_t{9});
+    }
+    QCOMPARE(world.value(branch, y, true), (std::vector<double>{0, 2}));
+    QCOMPARE(world.value(world.make({op_becomes(ChangeKind::scale, 2, {0.5})}), half),
+             (std::vector<double>{-1, -4}));
+    try {
+      world.make({element_becomes(n, {0}, 5.5)});
+      QFAIL("half a number was taken");
+    } catch (const debug::BadRequest& error) {
+      QVERIFY2(QString(error.what()).contains("5.5") && QString(error.what()).contains("int32"),
+               error.what());
+    }
+  }
+
+  void another_seed_draws_what_the_program_would_draw_with_it() {
+    World world;
+    const Tensor noise = ops::random_normal({4}, 0, 1, DType::float32, 11);
+    const Tensor y = ops::negative(noise);
+    const std::vector<double> drawn = noise.to_vector();
+    const Branched branch = world.make({attribute_becomes(1, "seed", "12")});
+    const std::vector<double> other = world.value(branch, noise);
+    QVERIFY(other != drawn);
+    QCOMPARE(world.value(branch, noise), other);  // the same whenever it is looked at
+    QCOMPARE(ops::random_normal({4}, 0, 1, DType::float32, 12).to_vector(), other);
+    QCOMPARE(world.value(world.make({attribute_becomes(1, "seed", "11")}), noise), drawn);
+  }
+
+  void an_op_that_fails_in_the_branch_is_named_and_the_others_are_shown() {
+    World world;
+    const Tensor x = floats({4, 0, 0, 4}, {2, 2});
+    const Tensor lower = ops::cholesky(x);
+    const Tensor sum = ops::reduce_sum(x);
+    const Branched branch = world.make({element_becomes(x, {0, 0}, -1)});
+    QVERIFY2(QString::fromStdString(branch.sentence).contains("In the branch op 1 (cholesky) fails"),
+             branch.sentence.c_str());
+    QCOMPARE(world.value(branch, sum), (std::vector<double>{3}));
+    QVERIFY_EXCEPTION_THROWN(world.value(branch, lower), ValueError);
+  }
+
+  void no_number_moves_by_a_share_of_nothing() {
+    World world;
+    const Tensor x = floats({0, 1});
+    const Tensor y = ops::multiply(x, floats({1, 0}));  // [0, 0]
+    const Tensor z = ops::log(x);                       // [-inf, 0]
+    const Branched branch = world.make({element_becomes(x, {0}, 2)});
+    QCOMPARE(branch.moved.size(), std::size_t{2});
+    for (const Moved& moved : branch.moved) QVERIFY(std::isinf(moved.difference));
+    QVERIFY(branch.sentence.find("inf") == std::string::npos);
+    // The same infinity in both has not moved.
+    const Branched other = world.make({element_becomes(x, {1}, 5)});
+    QCOMPARE(world.value(other, z, true)[0], 0.0);
+    QVERIFY(std::abs(world.value(other, z, true)[1] - std::log(5.0)) < 1e-6);
+    QCOMPARE(other.moved.size(), std::size_t{1});
+    QCOMPARE(world.value(other, y), (std::vector<double>{0, 0}));
+  }
+
+  void small_values_of_the_branch_come_as_text() {
+    World world;
+    const Tensor x = floats({1, 2});
+    const Tensor y = ops::square(x);
+    const Tensor wide = ops::zeros({100});
+    const Branched branch = world.make({element_becomes(x, {1}, 5)});
+    GetBranchPreviews get{branch.branch, false, {y.id(), wide.id(), 999'999}};
+    const QuietScope quiet;
+    QCOMPARE(world.branches.previews(get, world.original, world.cancel).previews,
+             (std::vector<std::string>{"[ 1. 25.]", "", ""}));
+    get.difference = true;
+    QCOMPARE(world.branches.previews(get, world.original, world.cancel).previews[0], std::string("[ 0. 21.]"));
+    get.branch = 77;
+    QVERIFY_EXCEPTION_THROWN(world.branches.previews(get, world.original, world.cancel), ValueError);
+  }
+
+  void a_variable_takes_the_branch_s_value() {
+    World world;
+    Variable w(floats({1, 2}), "w");
+    const Tensor first = w.read();
+    w.assign(ops::multiply(first, floats({3, 3})));
+    const Tensor second = w.read();
+    const Branched branch = world.make({element_becomes(first, {0}, 10)});
+    QCOMPARE(w.read().to_vector(), (std::vector<double>{3, 6}));  // not before it is told to
+    const std::uint32_t count = world.count();
+    const auto take = [&](std::uint64_t tensor) {
+      const QuietScope quiet;
+      return world.branches.take_over({branch.branch, tensor}, world.original, world.cancel);
+    };
+    const TakenOver taken = take(second.id());
+    QCOMPARE(taken.variable, std::string("w:0"));
+    QCOMPARE(w.read().to_vector(), (std::vector<double>{30, 6}));
+    QCOMPARE(taken.tensor.id, w.read().id());
+    QCOMPARE(world.count(), count);
+    // It is recorded as any other assignment: what comes of it can be looked at and changed.
+    const auto assignment = world.recorder.handoffs().assignment_of(w.read().id());
+    QVERIFY(assignment && assignment->variable == w.id());
+    const Tensor later = ops::negative(w.read());
+    QCOMPARE(world.value(world.make({element_becomes(w.read(), {1}, 0)}), later),
+             (std::vector<double>{-30, 0}));
+    QVERIFY_EXCEPTION_THROWN(take(later.id()), ValueError);  // no variable
+    const std::uint64_t gone = [] {
+      Variable short_lived(floats({1}), "v");
+      return short_lived.read().id();
+    }();
+    QVERIFY_EXCEPTION_THROWN(take(gone), ValueError);
+  }
+
+  void an_attribute_changes_or_is_refused_in_words() {
+    World world;
+    const Tensor x = floats({1, 2, 3, 4, 5, 6}, {2, 3});
+    const Tensor sums = ops::cumsum(x, 0);
+    QCOMPARE(world.value(world.make({attribute_becomes(1, "axis", "1")}), sums),
+             (std::vector<double>{1, 3, 6, 4, 9, 15}));
+    const auto refusal = [&](const char* name, const char* text) {
+      try {
+        world.make({attribute_becomes(1, name, text)});
+      } catch (const debug::BadRequest& error) {
+        return QString(error.what());
+      } catch (const ValueError& error) {
+        return QString(error.what());
+      }
+      return QString("taken");
+    };
+    for (const char* text : {"one", "", "None", "1.5", "[1"})
+      QVERIFY2(refusal("axis", text)
+                   .contains(QString("'%1' is no value for the attribute axis of cumsum, which "
+                                     "takes a whole number")
+                                 .arg(text)),
+               qPrintable(refusal("axis", text)));
+    QVERIFY2(refusal("reverse", "true").contains("True or False"), qPrintable(refusal("reverse", "true")));
+    QVERIFY2(refusal("way", "1").contains("cumsum has no attribute 'way'"), qPrintable(refusal("way", "1")));
+    QVERIFY2(refusal("axis", "7").contains("op 1 (cumsum) fails"), qPrintable(refusal("axis", "7")));
   }
 
   void random_numbers_stay_those_of_the_original() {
@@ -151,6 +301,7 @@ class TestWhatIf : public QObject {
                              ValueError);  // another shape
     QVERIFY_EXCEPTION_THROWN(world.branches.value(77, y.id(), false, world.original, world.cancel),
                              ValueError);
+    QVERIFY_EXCEPTION_THROWN(world.make({op_becomes(ChangeKind::clip, 1, {-1})}), debug::BadRequest);
     world.cancel = true;
     QVERIFY_EXCEPTION_THROWN(world.make({element_becomes(x, {1}, 1)}), Cancelled);
   }
@@ -172,6 +323,16 @@ class TestWhatIf : public QObject {
     get.difference = true;
     QCOMPARE(client.ask<Tile>(get).values, (std::vector<double>{0, 0, 91}));
     QCOMPARE(client.ask<Statistics>(GetBranchStatistics{branch.branch, false, {y.id(), 8}}).maximum, 100.0);
+    QCOMPARE(client.ask<BranchPreviews>(GetBranchPreviews{branch.branch, false, {y.id()}}).previews,
+             (std::vector<std::string>{"[ 1. 4. 100.]"}));
+    Variable w(floats({1}), "w");
+    const auto other = client.ask<Branched>(MakeBranch{{element_becomes(w.read(), {0}, 7)}, 0});
+    served.recorder.begin_cell("one");
+    QCOMPARE(client.ask<Failure>(TakeOver{other.branch, w.read().id()}).code, std::string("running"));
+    QCOMPARE(w.read().to_vector(), (std::vector<double>{1}));
+    served.recorder.end_cell();
+    QCOMPARE(client.ask<TakenOver>(TakeOver{other.branch, w.read().id()}).variable, std::string("w:0"));
+    QCOMPARE(w.read().to_vector(), (std::vector<double>{7}));
     client.ask<Status>(DropBranch{branch.branch});
     QCOMPARE(client.ask<Failure>(get).code, std::string("gone"));
   }
