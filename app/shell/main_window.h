@@ -21,8 +21,9 @@ class QLabel;
 class QStackedWidget;
 
 namespace tapedeck::inspector {
+class WhatIfActions;
 class WhyActions;
-}
+}  // namespace tapedeck::inspector
 
 namespace tapedeck::app {
 
@@ -63,6 +64,7 @@ class MainWindow : public QMainWindow {
  private:
   void buildCentre();
   void buildPanels();
+  void buildWhatIf();
   void buildWorkspaces();
   void buildMenus();
   void buildStatusBar();
@@ -92,6 +94,7 @@ class MainWindow : public QMainWindow {
   inspector::SeriesModel* series_;
   inspector::CellNames* cellNames_;
   inspector::WhyActions* why_ = nullptr;
+  inspector::WhatIfActions* whatIf_ = nullptr;
   inspector::FramesModel* frames_;
   inspector::WatchModel* watches_;
   inspector::BreakpointsModel* breakpoints_;

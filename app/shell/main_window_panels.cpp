@@ -14,6 +14,7 @@
 #include "app/shell/workspace_menu.h"
 #include "app/shell/workspace_switcher.h"
 #include "app/shell/workspaces.h"
+#include "inspector/panels/what_if/what_if_actions.h"
 #include "inspector/panels/why/why_actions.h"
 
 namespace tapedeck::app {
@@ -27,10 +28,13 @@ constexpr double presenting_letters = 1.45;
 void MainWindow::buildPanels() {
   typing_ = new TypingWatch(this);
   why_ = new inspector::WhyActions(new inspector::WhyModel(session_, this), this);
+  buildWhatIf();
   cellNames_->setCode([this](const QString& cell, int line) { return codeOfLine(cell, line); });
   docks_ = new PanelDocks(this, panelList() << outlinePanel(notebook_, document_),
-                          {session_, series_, cellNames_, why_, frames_, watches_, breakpoints_}, typing_);
+                          {session_, series_, cellNames_, why_, frames_, watches_, breakpoints_, whatIf_},
+                          typing_);
   connect(why_->model(), &inspector::WhyModel::asked, docks_, [this] { docks_->reveal("why"); });
+  connect(whatIf_, &inspector::WhatIfActions::asked, docks_, [this] { docks_->reveal("what_if"); });
   connect(docks_, &PanelDocks::done, this,
           [this](const QString& sentence) { statusBar()->showMessage(sentence, 4000); });
   connect(docks_, &PanelDocks::failed, this,
@@ -43,6 +47,13 @@ void MainWindow::buildPanels() {
   playback_ = new PlaybackBar(session_, *actions_);
   bar->addWidget(playback_);
   addToolBar(Qt::BottomToolBarArea, bar);
+}
+
+void MainWindow::buildWhatIf() {
+  auto* model = new inspector::WhatIfModel(session_, this);
+  whatIf_ = new inspector::WhatIfActions(model, why_->model(), this);
+  why_->addOther(whatIf_->ask());
+  connect(model, &inspector::WhatIfModel::takenOver, frames_, &inspector::FramesModel::touch);
 }
 
 // A run of a cell may bring Debug or Plots up.
@@ -66,7 +77,7 @@ void MainWindow::showWorkspace() {
 }
 
 void MainWindow::buildMenus() {
-  fillMenuBar(menuBar(), *actions_, *docks_, *workspaceMenu_, why_->actions(),
+  fillMenuBar(menuBar(), *actions_, *docks_, *workspaceMenu_, why_->questions() + whatIf_->actions(),
               [this](const QString& path) { openNotebook(path); });
   toolBar_ = addToolBar("Main");
   toolBar_->setObjectName("toolbar.main");

@@ -5,23 +5,19 @@
 #include "inspector/panels/ops/ops_panel.h"
 #include "inspector/panels/tape/tape_panel.h"
 #include "inspector/panels/tensor/tensor_panel.h"
-#include "inspector/panels/why/why_panel.h"
-#include "inspector/panels/vjp/vjp_panel.h"
 #include "inspector/panels/variables/variables_panel.h"
+#include "inspector/panels/vjp/vjp_panel.h"
+#include "inspector/panels/what_if/what_if_panel.h"
+#include "inspector/panels/why/why_panel.h"
 #include "plots/plots_panel.h"
 
 namespace tapedeck::app {
 
 QList<inspector::PanelDescriptor> panelList() {
   return {
-      inspector::tapePanel(),
-      inspector::opsPanel(),
-      inspector::variablesPanel(),
-      inspector::consolePanel(),
-      inspector::tensorPanel(),
-      inspector::breakpointsPanel(),
-      inspector::whyPanel(),
-      inspector::vjpPanel(),
+      inspector::tapePanel(),    inspector::opsPanel(),    inspector::variablesPanel(),
+      inspector::consolePanel(), inspector::tensorPanel(), inspector::breakpointsPanel(),
+      inspector::whyPanel(),     inspector::whatIfPanel(), inspector::vjpPanel(),
       plots::plotsPanel(),
   };
 }

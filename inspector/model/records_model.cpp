@@ -220,10 +220,10 @@ QVariant RecordsModel::data(const QModelIndex& index, int role) const {
       if (d_->session->live()) return QStringLiteral("…");
       return index.column() == Op ? QStringLiteral("not fetched") : QString();
     case Qt::ToolTipRole:
-      if (record) return d_->toolTip(*record);
+      if (record) return d_->toolTip(d_->session->looked(*record));
       return d_->session->live() ? QVariant() : notFetchedText(number);
     case Qt::AccessibleTextRole:
-      if (record) return d_->toolTip(*record);
+      if (record) return d_->toolTip(d_->session->looked(*record));
       return d_->session->live() ? QStringLiteral("op %1, loading").arg(countText(number))
                                  : notFetchedText(number);
     default:

@@ -32,7 +32,8 @@ bool same(const T& a, const T& b) {
 
 }  // namespace
 
-Session::Private::Private(Session* session) : q(session) {
+Session::Private::Private(Session* session) : q(session), previews(session) {
+  QObject::connect(&previews, &BranchPreviews::arrived, q, &Session::previewsChanged);
   flushTimer.setSingleShot(true);
   flushTimer.setInterval(0);
   QObject::connect(&flushTimer, &QTimer::timeout, q, [this] { flush(); });
@@ -46,6 +47,7 @@ void Session::Private::clear() {
   stale.clear();
   flights.clear();
   forgetRequests();
+  setLook({});
   status = {};
   candidate = 0;
   aiming = false;
@@ -130,6 +132,7 @@ void Session::Private::setLive(bool on) {
     wanted.clear();
     stale.clear();
     followTimer.stop();
+    setLook({});
     const bool wasStopped = status.stopped_before != 0;
     status.gate = GateState::open;
     status.stopped_before = 0;

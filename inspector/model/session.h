@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/protocol/messages.h"
+#include "inspector/model/branch_look.h"
 #include "inspector/model/source.h"
 
 namespace tapedeck::inspector {
@@ -44,6 +45,14 @@ class Session : public QObject {
   const protocol::Record* cachedRecord(RecordNumber number) const;
   /// What this session knows about a tensor from the records that are here.
   const protocol::TensorInfo* tensor(TensorId id) const;
+
+  /// The branch beside the original, and which of the two the views show: the tiles and statistics that they
+  /// ask for are those of what is looked at.
+  const BranchLook& look() const;
+  /// The same with the small values (previews) of what is looked at; empty ones are on their way:
+  /// previewsChanged comes.
+  protocol::TensorInfo looked(protocol::TensorInfo tensor);
+  protocol::Record looked(protocol::Record record);
 
   using Answer = std::function<void(const protocol::Reply& reply)>;
   using Failed = std::function<void(const protocol::Failure& failure)>;
@@ -90,6 +99,8 @@ class Session : public QObject {
   void pickTensor(const tapedeck::protocol::TensorInfo& tensor);
   /// The same, and this element of it: one index per axis; empty: none.
   void pickElement(const tapedeck::protocol::TensorInfo& tensor, const std::vector<std::int64_t>& element);
+  /// Views fetch their values anew. A branch ends with its session.
+  void setLook(const tapedeck::inspector::BranchLook& look);
 
   // Intents: sent to the session, which answers with a Status.
   void sendGate(tapedeck::protocol::GateCommand command);
@@ -106,6 +117,8 @@ class Session : public QObject {
   /// The gate stopped before `number`, or opened (0).
   void stopped(tapedeck::inspector::RecordNumber number);
   void cleared();
+  void lookChanged();
+  void previewsChanged();
   void failed(const QString& reason);
   void tensorPicked(const tapedeck::protocol::TensorInfo& tensor);
   /// After tensorPicked.

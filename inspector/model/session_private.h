@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "inspector/model/branch_previews.h"
 #include "inspector/model/record_cache.h"
 #include "inspector/model/session.h"
 
@@ -42,6 +43,12 @@ struct Session::Private {
   void answer(quint64 request, const protocol::Reply& reply);
   void answerEnded();
   void forgetRequests();
+
+  // ---- what is looked at (session_look.cpp)
+  BranchLook look;
+  BranchPreviews previews;
+  void setLook(const BranchLook& next);
+  protocol::Request asLooked(const protocol::Request& message) const;
 
   // ---- fetching (session_fetch.cpp)
   using Run = std::pair<RecordNumber, RecordNumber>;  ///< first and last

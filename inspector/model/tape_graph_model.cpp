@@ -207,6 +207,13 @@ struct TapeGraphModel::Private {
     return cursor >= session->recordCount() ? Moment::now : Moment::cursorBegan;
   }
 
+  /// With the values of what is looked at: the branch's, say.
+  std::vector<Record> looked(std::vector<Record> shown) const {
+    if (session->look().elsewhere())
+      for (Record& record : shown) record = session->looked(std::move(record));
+    return shown;
+  }
+
   void build(RecordNumber cursor) {
     addInside(cursor);
     std::vector<Record> shown;
@@ -215,7 +222,7 @@ struct TapeGraphModel::Private {
     // An op on no tape, looked at in the middle of one, or one that is hidden behind its VJP.
     const Record* current = session->cachedRecord(cursor);
     if (current && !records.contains(cursor) && belongs(*current)) shown.push_back(*current);
-    TapeGraph next = buildTapeGraph(shown, cursor, extent, moment(cursor));
+    TapeGraph next = buildTapeGraph(looked(std::move(shown)), cursor, extent, moment(cursor));
     next.tape = tape;
     show(std::move(next));
   }
@@ -225,7 +232,7 @@ struct TapeGraphModel::Private {
     const RecordNumber first = cursor > window_before ? cursor - window_before : 1;
     for (RecordNumber number = first; number <= cursor; ++number)
       if (const Record* record = session->cachedRecord(number)) shown.push_back(*record);
-    TapeGraph next = buildTapeGraph(shown, cursor, {}, moment(cursor));
+    TapeGraph next = buildTapeGraph(looked(std::move(shown)), cursor, {}, moment(cursor));
     next.dropped = first - 1;
     show(std::move(next));
   }
@@ -277,6 +284,8 @@ TapeGraphModel::TapeGraphModel(Session* session, QObject* parent)
     const bool seen = first <= cursor && (last + window_before >= cursor || last >= d_->last);
     if (seen) d_->schedule();
   });
+  connect(session, &Session::lookChanged, this, [this] { d_->schedule(); });
+  connect(session, &Session::previewsChanged, this, [this] { d_->schedule(); });
   connect(session, &Session::liveChanged, this, [this](bool live) {
     if (live || d_->session->cursor()) d_->schedule();
   });

@@ -178,6 +178,7 @@ TensorModel::TensorModel(Session* session, QObject* parent)
     if (!live) d_->update();
     emit tileChanged();
   });
+  connect(session, &Session::lookChanged, this, [this] { d_->lookAgain(); });
   connect(session, &Session::cleared, this, [this] {
     d_->chips.clear();
     d_->extra.reset();

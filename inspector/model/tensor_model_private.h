@@ -55,6 +55,8 @@ struct TensorModel::Private {
   std::int64_t shownSize(int fromLast) const;
   void clampWindow();
   // ---- its values
+  BranchLook look;   ///< whose they are
+  void lookAgain();  ///< those of the branch, or of the original, where others were looked at
   void want(bool alsoStatistics);
   void ask();
   void askTile();

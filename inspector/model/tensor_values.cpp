@@ -16,6 +16,21 @@ void TensorModel::Private::dropRequests() {
   session->drop(statistics_channel);
 }
 
+void TensorModel::Private::lookAgain() {
+  const bool same = look.sameValues(session->look());
+  look = session->look();
+  if (same || shown.id == 0) return;
+  // Never the one's values under the other's name.
+  problem.clear();
+  tile.reset();
+  imageTile.reset();
+  statistics.reset();
+  statisticsProblem.clear();
+  dropRequests();
+  want(true);
+  emit q->statisticsChanged();
+}
+
 bool TensorModel::Private::asking() const {
   return session->asking(tile_channel);
 }

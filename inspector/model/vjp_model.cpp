@@ -60,6 +60,7 @@ struct VjpModel::Private {
   std::optional<Element> element;
   std::optional<protocol::ElementTerms> terms;
   QString termsProblem;
+  BranchLook look;  ///< whose the values are
 
   void notice() {
     if (seen) return;
@@ -115,13 +116,29 @@ struct VjpModel::Private {
                          ? QString()
                          : QStringLiteral("No VJP here. Move the cursor into a playback, or "
                                           "to an op that a tape recorded."));
+    wantValues();
+    // It ran while the answer was on its way.
+    const protocol::Record* now = session->cachedRecord(parts.vjp.number);
+    if (now && now->state == protocol::RecordState::done && parts.vjp.state != now->state) ask();
+  }
+
+  void wantValues() {
     for (const protocol::VjpSymbol& symbol : parts.symbols) wantValue(symbol.tensor);
     for (const protocol::VjpContribution& contribution : parts.contributions)
       for (const auto* info : {&contribution.before, &contribution.contribution, &contribution.after})
         wantValue(*info);
-    // It ran while the answer was on its way.
-    const protocol::Record* now = session->cachedRecord(parts.vjp.number);
-    if (now && now->state == protocol::RecordState::done && parts.vjp.state != now->state) ask();
+  }
+
+  /// The values of a branch, or of the original, where others were looked at.
+  void lookAgain() {
+    const bool same = look.sameValues(session->look());
+    look = session->look();
+    if (same) return;
+    values.clear();
+    forgetTerms();
+    wantValues();
+    emit q->partsChanged();
+    if (element) askTerms();
   }
 
   void wantValue(const protocol::TensorInfo& info) {
@@ -194,6 +211,11 @@ struct VjpModel::Private {
 
   void askTerms() {
     if (!element || element->contribution >= static_cast<int>(parts.contributions.size())) return;
+    if (session->look().elsewhere()) {
+      termsProblem = QStringLiteral("The terms are known of the original: look at that to see them.");
+      emit q->termsChanged();
+      return;
+    }
     const protocol::VjpContribution& contribution =
         parts.contributions[static_cast<std::size_t>(element->contribution)];
     protocol::ExplainElement get;
@@ -246,6 +268,7 @@ VjpModel::VjpModel(Session* session, QObject* parent) : QObject(parent), d_(std:
     d_->notice();
     if (d_->concerns(first, last)) d_->ask();
   });
+  connect(session, &Session::lookChanged, this, [this] { d_->lookAgain(); });
   connect(session, &Session::cleared, this, [this] { d_->clear(); });
   d_->notice();
 }

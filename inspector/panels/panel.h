@@ -20,6 +20,7 @@ class SeriesModel;
 class Session;
 class WhyActions;
 class WatchModel;
+class WhatIfActions;
 
 /// What panels read. All of it outlives them.
 struct PanelContext {
@@ -30,6 +31,7 @@ struct PanelContext {
   FramesModel* frames = nullptr;
   WatchModel* watches = nullptr;
   BreakpointsModel* breakpoints = nullptr;
+  WhatIfActions* whatIf = nullptr;
 };
 
 /// Keys that a widget takes by itself, for the list of keys.

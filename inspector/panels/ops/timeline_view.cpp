@@ -8,6 +8,7 @@
 #include "inspector/panels/ops/timeline_columns.h"
 #include "inspector/panels/ops/timeline_delegate.h"
 #include "inspector/panels/ops/timeline_table.h"
+#include "inspector/panels/what_if/branch_strip.h"
 #include "inspector/panels/why/why_actions.h"
 #include "inspector/ui/keyed_action.h"
 #include "inspector/ui/segment_button.h"
@@ -267,6 +268,7 @@ TimelineView::TimelineView(Session* session, QWidget* parent)
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(4, 4, 4, 4);
   layout->setSpacing(4);
+  layout->addWidget(new BranchStrip(session, this));
   d_->makeFilterBar(layout);
   d_->makeTable();
   layout->addWidget(d_->table, 1);

@@ -14,6 +14,7 @@
 #include "inspector/panels/tape/node_style.h"
 #include "inspector/panels/tape/tape_canvas.h"
 #include "inspector/panels/tape/tape_svg.h"
+#include "inspector/panels/what_if/branch_strip.h"
 #include "inspector/panels/why/why_actions.h"
 #include "inspector/ui/file_dialogs.h"
 #include "inspector/ui/keyed_action.h"
@@ -112,7 +113,9 @@ struct TapeView::Private {
   QStringList details(const GraphNode& node) const {
     const protocol::Record* record = node.record ? session->cachedRecord(node.record) : nullptr;
     const protocol::TensorInfo* tensor = node.tensor ? session->tensor(node.tensor) : nullptr;
-    return nodeDetails(node, record, tensor, cell_name);
+    std::optional<protocol::Record> shown;
+    if (record) shown = session->looked(*record);  // with the values of what is looked at
+    return nodeDetails(node, shown ? &*shown : nullptr, tensor, cell_name);
   }
 };
 
@@ -145,6 +148,7 @@ TapeView::TapeView(Session* session, QWidget* parent)
   top->setSpacing(0);
   top->addWidget(d_->bar);
   top->addWidget(d_->summary, 1);
+  layout->addWidget(new BranchStrip(session, this));
   layout->addLayout(top);
   layout->addWidget(d_->canvas, 1);
   setFocusProxy(d_->canvas);

@@ -15,6 +15,7 @@
 #include "inspector/panels/tensor/statistics_panel.h"
 #include "inspector/panels/tensor/tensor_canvas.h"
 #include "inspector/panels/tensor/tensor_controls.h"
+#include "inspector/panels/what_if/branch_strip.h"
 #include "inspector/panels/why/why_actions.h"
 #include "inspector/ui/eliding_label.h"
 #include "inspector/ui/keyed_action.h"
@@ -84,6 +85,7 @@ struct TensorView::Private {
   void connectAll() {
     QObject::connect(model, &TensorModel::chipsChanged, view, [this] { updateChips(); });
     QObject::connect(model, &TensorModel::layoutChanged, view, [this] { updateLayout(); });
+    QObject::connect(model->session(), &Session::previewsChanged, view, [this] { updateChips(); });
     QObject::connect(model, &TensorModel::statisticsChanged, view, [this] { updateLine(); });
     QObject::connect(canvas, &TensorCanvas::copied, view,
                      [this](const QString& sentence) { tell(sentence); });
@@ -99,6 +101,7 @@ struct TensorView::Private {
     auto* layout = new QVBoxLayout;
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setSpacing(0);
+    layout->addWidget(new BranchStrip(model->session(), view));
     layout->addWidget(chips);
     layout->addWidget(title);
     layout->addWidget(controls);
@@ -125,7 +128,8 @@ struct TensorView::Private {
     for (int i = 0; i < chips->count(); ++i) {
       const TensorChip& chip = list[static_cast<std::size_t>(i)];
       chips->setTabText(i, QString(chip.label).replace(QLatin1Char('&'), QStringLiteral("&&")));
-      chips->setTabToolTip(i, chip.available ? tensorText(chip.info) : tr("%1: not there").arg(chip.label));
+      chips->setTabToolTip(i, chip.available ? tensorText(model->session()->looked(chip.info))
+                                             : tr("%1: not there").arg(chip.label));
       chips->setTabTextColor(i, chip.available ? QColor() : faint);
     }
     chips->setCurrentIndex(model->currentChip());

@@ -337,7 +337,8 @@ class Builder {
     QStringList words{QObject::tr("%1 %2").arg(countText(record.number), text(record.op))};
     if (record.line) words << QObject::tr("line %1").arg(record.line);
     if (record.state == protocol::RecordState::pending) words << QObject::tr("next");
-    if (!record.outputs.empty() && !record.outputs[0].preview.empty())
+    const bool original = !model_.session()->look().elsewhere();
+    if (original && !record.outputs.empty() && !record.outputs[0].preview.empty())
       words << QStringLiteral("= ") + text(record.outputs[0].preview);
     return words.join(QStringLiteral(" · "));
   }

@@ -11,6 +11,7 @@
 
 #include "inspector/model/format.h"
 #include "inspector/panels/vjp/vjp_sheet.h"
+#include "inspector/panels/what_if/branch_strip.h"
 #include "inspector/ui/keyed_action.h"
 
 namespace tapedeck::inspector {
@@ -62,6 +63,7 @@ void VjpView::makeHeader() {
   auto* all = new QVBoxLayout(this);
   all->setContentsMargins(0, 0, 0, 0);
   all->setSpacing(0);
+  all->addWidget(new BranchStrip(session_, this));
   all->addLayout(line);
   all->addWidget(scroll_, 1);
 }

@@ -47,7 +47,7 @@ WhyActions::WhyActions(WhyModel* model, QObject* parent) : QObject(parent), mode
 void WhyActions::addTo(QMenu* menu) const {
   menu->setToolTipsVisible(true);
   menu->addSeparator();
-  menu->addActions(actions_);
+  menu->addActions(actions());
 }
 
 void WhyActions::update() {

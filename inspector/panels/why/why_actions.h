@@ -16,7 +16,11 @@ class WhyActions : public QObject {
  public:
   explicit WhyActions(WhyModel* model, QObject* parent = nullptr);
   WhyModel* model() const { return model_; }
-  const QList<QAction*>& actions() const { return actions_; }
+  const QList<QAction*>& questions() const { return actions_; }
+  /// The questions, and what was added to them.
+  QList<QAction*> actions() const { return actions_ + others_; }
+  /// Something else that can be done with what the user points at: it stands in the context menus, too.
+  void addOther(QAction* action) { others_ << action; }
   /// Adds them to a context menu, behind a line.
   void addTo(QMenu* menu) const;
 
@@ -24,7 +28,7 @@ class WhyActions : public QObject {
   void update();
 
   WhyModel* model_;
-  QList<QAction*> actions_;
+  QList<QAction*> actions_, others_;
   QList<QString> tips_;
 };
 

@@ -1,0 +1,29 @@
+// A branch of the past that stands beside the original, and which of the two is looked at.
+#pragma once
+
+#include <QString>
+
+namespace tapedeck::inspector {
+
+enum class Beside {
+  original,
+  branch,
+  difference  ///< branch minus original
+};
+
+struct BranchLook {
+  quint64 branch = 0;  ///< 0: there is none
+  Beside shown = Beside::original;
+  QString changes;  ///< what was changed, in words: "W:0[0, 0] = 5"
+
+  /// Values are not those of the session.
+  bool elsewhere() const { return branch != 0 && shown != Beside::original; }
+  /// The values that are shown are the same.
+  bool sameValues(const BranchLook& other) const {
+    return elsewhere() == other.elsewhere() &&
+           (!elsewhere() || (branch == other.branch && shown == other.shown));
+  }
+  bool operator==(const BranchLook&) const = default;
+};
+
+}  // namespace tapedeck::inspector

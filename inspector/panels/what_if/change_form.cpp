@@ -1,0 +1,212 @@
+#include "inspector/panels/what_if/change_form.h"
+
+#include <QComboBox>
+#include <QFormLayout>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QLineEdit>
+#include <QPushButton>
+
+#include "inspector/ui/eliding_label.h"
+#include "inspector/ui/theme.h"
+
+namespace tapedeck::inspector {
+
+ChangeForm::ChangeForm(QWidget* parent)
+    : QWidget(parent),
+      layout_(new QFormLayout(this)),
+      about_(new ElidingLabel(Qt::ElideMiddle, this)),
+      kind_(new QComboBox(this)),
+      attribute_(new QComboBox(this)) {
+  layout_->setContentsMargins(8, 4, 8, 4);
+  layout_->setVerticalSpacing(4);
+  layout_->setFieldGrowthPolicy(QFormLayout::AllNonFixedFieldsGrow);
+  layout_->addRow(tr("At:"), about_);
+  kind_->setObjectName(QStringLiteral("changeKind"));
+  kind_->setToolTip(tr("What is different in the branch"));
+  kind_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+  kind_->setMinimumContentsLength(12);
+  layout_->addRow(tr("Change:"), kind_);
+  element_ = addLine(ChangeField::element, "changeElement", tr("Element:"),
+                     tr("A place for each axis, counted from 0: 0, 2. Negative ones count from the end"));
+  attribute_->setObjectName(QStringLiteral("changeAttribute"));
+  attribute_->setToolTip(tr("Which of the op's attributes: what it was called with beside tensors"));
+  layout_->addRow(tr("Attribute:"), attribute_);
+  addProblem(ChangeField::attribute);
+  setting_ = addLine(ChangeField::setting, "changeSetting", tr("Becomes:"),
+                     tr("As Python writes it: 3, 0.5, True, None, [2, 3], 'SAME', float32"));
+  numbers_ = addLine(ChangeField::numbers, "changeNumbers", tr("Becomes:"), {});
+  makeButtons();
+  connect(kind_, &QComboBox::currentIndexChanged, this, [this] {
+    if (filling_) return;
+    showFields();
+  });
+  connect(kind_, &QComboBox::activated, this, [this] { touched_ = true; });
+  connect(attribute_, &QComboBox::currentIndexChanged, this, [this] {
+    if (!filling_) showSetting();
+  });
+}
+
+QLineEdit* ChangeForm::addLine(ChangeField field, const char* name, const QString& label,
+                               const QString& tip) {
+  auto* line = new QLineEdit(this);
+  line->setObjectName(QLatin1String(name));
+  line->setToolTip(tip);
+  layout_->addRow(label, line);
+  addProblem(field);
+  connect(line, &QLineEdit::textEdited, this, [this, field] {
+    touched_ = true;
+    problems_[static_cast<int>(field)]->hide();
+  });
+  connect(line, &QLineEdit::returnPressed, this, &ChangeForm::commit);
+  return line;
+}
+
+void ChangeForm::addProblem(ChangeField field) {
+  auto* problem = new QLabel(this);
+  problem->setObjectName(QStringLiteral("changeProblem%1").arg(static_cast<int>(field)));
+  problem->setWordWrap(true);
+  problem->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  problem->hide();
+  layout_->addRow(QString(), problem);
+  problems_[static_cast<int>(field)] = problem;
+}
+
+void ChangeForm::makeButtons() {
+  add_ = new QPushButton(tr("Add"), this);
+  add_->setObjectName(QStringLiteral("changeAdd"));
+  add_->setToolTip(tr("Put this change on the list (Return)"));
+  auto* close = new QPushButton(tr("Close"), this);
+  close->setObjectName(QStringLiteral("changeClose"));
+  close->setToolTip(tr("Leave the list as it is (Esc)"));
+  connect(add_, &QPushButton::clicked, this, &ChangeForm::commit);
+  connect(close, &QPushButton::clicked, this, &ChangeForm::closed);
+  auto* row = new QHBoxLayout;
+  row->addWidget(add_);
+  row->addWidget(close);
+  row->addStretch(1);
+  layout_->addRow(QString(), row);
+}
+
+void ChangeForm::start(const ChangeSubject& subject) {
+  subject_ = subject;
+  touched_ = false;
+  filling_ = true;
+  QStringList places;
+  for (const std::int64_t at : subject.element) places << QString::number(at);
+  element_->setText(places.join(QStringLiteral(", ")));
+  numbers_->clear();
+  add_->setText(tr("Add"));
+  const QList<ChangeKind> kinds = changesFor(subject);
+  // Of a whole tensor its value is meant, not one of its elements.
+  const bool whole = subject.element.empty() && kinds.contains(ChangeKind::value);
+  fillKinds(whole ? ChangeKind::value : ChangeKind::element);
+}
+
+void ChangeForm::edit(const BranchChange& change) {
+  subject_ = change.subject;
+  touched_ = true;
+  filling_ = true;
+  element_->setText(change.draft.element);
+  numbers_->setText(change.draft.numbers);
+  add_->setText(tr("Change"));
+  fillKinds(change.draft.kind);
+  if (change.draft.kind != ChangeKind::attribute) return;
+  attribute_->setCurrentIndex(attribute_->findData(change.draft.attribute));
+  setting_->setText(change.draft.setting);
+}
+
+void ChangeForm::fillKinds(ChangeKind chosen) {
+  filling_ = true;
+  about_->setText(subject_.tensor.id && subject_.op.number
+                      ? tr("%1 · %2").arg(tensorWords(subject_), opWords(subject_.op))
+                  : subject_.tensor.id ? tensorWords(subject_)
+                                       : opWords(subject_.op));
+  kind_->clear();
+  for (const ChangeKind kind : changesFor(subject_))
+    kind_->addItem(kindWords(kind, subject_), static_cast<int>(kind));
+  kind_->setCurrentIndex(std::max(0, kind_->findData(static_cast<int>(chosen))));
+  attribute_->clear();
+  for (const auto& attribute : subject_.op.attributes) {
+    const QString name = QString::fromStdString(attribute.name);
+    attribute_->addItem(QStringLiteral("%1 (%2)").arg(name, QString::fromStdString(attribute.value)), name);
+  }
+  if (const int seed = attribute_->findData(QStringLiteral("seed")); seed >= 0)
+    attribute_->setCurrentIndex(seed);  // what is asked for most where there is one
+  filling_ = false;
+  showSetting();
+  showFields();
+}
+
+void ChangeForm::showSetting() {
+  const int at = attribute_->currentIndex();
+  const bool known = at >= 0 && at < static_cast<int>(subject_.op.attributes.size());
+  setting_->setText(known ? QString::fromStdString(subject_.op.attributes[static_cast<std::size_t>(at)].value)
+                          : QString());
+}
+
+void ChangeForm::showFields() {
+  const ChangeKind chosen = kind();
+  const auto show = [this](QWidget* field, bool on) {
+    field->setVisible(on);
+    layout_->labelForField(field)->setVisible(on);
+  };
+  show(element_, chosen == ChangeKind::element);
+  show(attribute_, chosen == ChangeKind::attribute);
+  show(setting_, chosen == ChangeKind::attribute);
+  show(numbers_, chosen != ChangeKind::attribute && chosen != ChangeKind::skip && chosen != ChangeKind::zero);
+  auto* label = qobject_cast<QLabel*>(layout_->labelForField(numbers_));
+  label->setText(chosen == ChangeKind::scale  ? tr("Times:")
+                 : chosen == ChangeKind::clip ? tr("Largest:")
+                                              : tr("Becomes:"));
+  numbers_->setToolTip(
+      chosen == ChangeKind::value ? tr("One number for all elements, or all of them: 0  or  [[1, 2], [3, 4]]")
+      : chosen == ChangeKind::scale ? tr("The result is multiplied by this number")
+      : chosen == ChangeKind::clip  ? tr("What is larger than this, or smaller than minus this, is cut there")
+                                    : tr("A number; nan, inf and -inf are some, too"));
+  numbers_->setPlaceholderText(chosen == ChangeKind::value ? tr("one number, or all of them") : QString());
+  for (QLabel* problem : std::as_const(problems_)) problem->hide();
+}
+
+ChangeKind ChangeForm::kind() const {
+  return static_cast<ChangeKind>(kind_->currentData().toInt());
+}
+
+QString ChangeForm::kindText() const {
+  return kind_->currentText();
+}
+
+ChangeDraft ChangeForm::draft() const {
+  return {kind(), element_->text(), numbers_->text(), attribute_->currentData().toString(), setting_->text()};
+}
+
+void ChangeForm::focusFirst() {
+  QWidget* first = kind_;
+  if (!element_->isHidden() && element_->text().isEmpty())
+    first = element_;
+  else if (!numbers_->isHidden())
+    first = numbers_;
+  else if (!setting_->isHidden())
+    first = attribute_;
+  first->setFocus(Qt::OtherFocusReason);
+}
+
+void ChangeForm::commit() {
+  for (QLabel* problem : std::as_const(problems_)) problem->hide();
+  if (kind_->count() == 0) return;
+  ChangeProblem wrong;
+  if (const auto change = changeOf(draft(), subject_, &wrong)) {
+    emit done(*change);
+    return;
+  }
+  QLabel* problem = problems_[static_cast<int>(wrong.field)];
+  QPalette colours = palette();
+  colours.setColor(QPalette::WindowText, Theme::fromPalette(colours).error.stroke);
+  problem->setPalette(colours);
+  problem->setText(QStringLiteral("✗ ") + wrong.sentence);
+  problem->show();
+  QWidget* const fields[] = {element_, numbers_, attribute_, setting_};
+  fields[static_cast<int>(wrong.field)]->setFocus(Qt::OtherFocusReason);
+}
+
+}  // namespace tapedeck::inspector

@@ -1,0 +1,60 @@
+// One change of the past, to be typed.
+#pragma once
+
+#include <QHash>
+#include <QWidget>
+
+#include "inspector/model/branch_change.h"
+
+class QComboBox;
+class QFormLayout;
+class QLabel;
+class QLineEdit;
+class QPushButton;
+
+namespace tapedeck::inspector {
+
+class ElidingLabel;
+
+/// What is wrong is said below the field that it is about.
+class ChangeForm : public QWidget {
+  Q_OBJECT
+ public:
+  explicit ChangeForm(QWidget* parent = nullptr);
+
+  /// A new change of that tensor or op.
+  void start(const ChangeSubject& subject);
+  /// An older one, to be typed anew.
+  void edit(const BranchChange& change);
+  /// Nothing was typed yet, so it may be about something else.
+  bool untouched() const { return !touched_; }
+  void focusFirst();
+  /// "One element of W:0"
+  QString kindText() const;
+
+ signals:
+  void done(const tapedeck::inspector::BranchChange& change);
+  void closed();
+
+ private:
+  QLineEdit* addLine(ChangeField field, const char* name, const QString& label, const QString& tip);
+  void addProblem(ChangeField field);
+  void makeButtons();
+  void fillKinds(ChangeKind chosen);
+  void showFields();
+  void showSetting();
+  void commit();
+  ChangeDraft draft() const;
+  ChangeKind kind() const;
+
+  ChangeSubject subject_;
+  bool touched_ = false, filling_ = false;
+  QFormLayout* layout_;
+  ElidingLabel* about_;
+  QComboBox *kind_, *attribute_;
+  QLineEdit *element_, *numbers_, *setting_;
+  QPushButton* add_;
+  QHash<int, QLabel*> problems_;
+};
+
+}  // namespace tapedeck::inspector

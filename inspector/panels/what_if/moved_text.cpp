@@ -1,0 +1,41 @@
+#include "inspector/panels/what_if/moved_text.h"
+
+#include <QObject>
+#include <cmath>
+
+#include "inspector/model/format.h"
+
+namespace tapedeck::inspector {
+
+namespace {
+
+constexpr int digits = 5;
+
+QString numberText(double number) {
+  if (std::isnan(number)) return QStringLiteral("NaN");
+  if (std::isinf(number)) return number > 0 ? QStringLiteral("Inf") : QStringLiteral("−Inf");
+  return QString::number(number, 'g', digits).replace(QLatin1Char('-'), QStringLiteral("−"));
+}
+
+}  // namespace
+
+QString movementText(const protocol::Moved& moved) {
+  const bool one = elementCount(moved.tensor.shape) == 1;
+  const auto text = [one](double number) {
+    return one ? numberText(number) : QStringLiteral("‖%1‖").arg(numberText(number));
+  };
+  return QStringLiteral("%1 → %2").arg(text(moved.before), text(moved.after));
+}
+
+QString shareText(const protocol::Moved& moved) {
+  if (!std::isfinite(moved.difference))
+    return std::isfinite(moved.before) && std::isfinite(moved.after) ? QObject::tr("from 0")
+                                                                     : QObject::tr("not finite");
+  const double percent = moved.difference * 100;
+  if (percent < 0.1) return QObject::tr("under 0.1 %");
+  if (percent >= 1e9) return QStringLiteral("%1 %").arg(percent, 0, 'g', 3);
+  if (percent >= 1000) return QStringLiteral("%1 %").arg(countText(static_cast<quint64>(percent + 0.5)));
+  return QStringLiteral("%1 %").arg(percent, 0, 'g', 3);
+}
+
+}  // namespace tapedeck::inspector

@@ -1,0 +1,105 @@
+#include "inspector/panels/what_if/what_if_actions.h"
+
+#include <QActionGroup>
+#include <QHash>
+
+#include "inspector/ui/icons.h"
+#include "inspector/ui/keyed_action.h"
+
+namespace tapedeck::inspector {
+
+WhatIfActions::WhatIfActions(WhatIfModel* model, WhyModel* why, QObject* parent)
+    : QObject(parent), model_(model) {
+  addSeparator();
+  ask_ = add("what_if.ask", tr("What &if…"), Qt::Key_F4,
+             tr("Change this value or op in the past, to see what would have come of it"));
+  replay_ = add("what_if.replay", tr("&Replay the changes"), Qt::SHIFT | Qt::Key_F4,
+                tr("Run what depends on the changes again, in a branch beside the original"));
+  addSeparator();
+  addLooks();
+  addSeparator();
+  takeOver_ = add("what_if.take_over", tr("&Take over into the session"), Qt::CTRL | Qt::SHIFT | Qt::Key_F12,
+                  tr("The variable that Tensor shows gets this value as it is in the branch"));
+  forget_ = add("what_if.forget", tr("&Drop the branch"), Qt::ALT | Qt::Key_F12,
+                tr("Back to the original alone; the list of changes stays"));
+  connect(ask_, &QAction::triggered, this, &WhatIfActions::asked);
+  connect(replay_, &QAction::triggered, model, &WhatIfModel::replay);
+  connect(takeOver_, &QAction::triggered, model, &WhatIfModel::takeOver);
+  connect(forget_, &QAction::triggered, model, &WhatIfModel::forget);
+  const auto follow = [model, why] { model->setSubject(why->subject()); };
+  connect(why, &WhyModel::subjectChanged, this, follow);
+  connect(model, &WhatIfModel::subjectChanged, this, &WhatIfActions::update);
+  connect(model, &WhatIfModel::changesChanged, this, &WhatIfActions::update);
+  connect(model, &WhatIfModel::changed, this, &WhatIfActions::update);
+  connect(model->session(), &Session::statusChanged, this, &WhatIfActions::update);
+  follow();
+  update();
+}
+
+QAction* WhatIfActions::add(const char* id, const QString& text, const QKeySequence& key,
+                            const QString& tip) {
+  auto* action = new QAction(text, this);
+  action->setObjectName(QLatin1String(id));
+  setKey(action, {key}, tip);
+  tips_[action] = action->toolTip();
+  actions_ << action;
+  return action;
+}
+
+void WhatIfActions::addSeparator() {
+  auto* line = new QAction(this);
+  line->setSeparator(true);
+  actions_ << line;
+}
+
+void WhatIfActions::addLooks() {
+  const struct {
+    Beside shown;
+    const char *id, *icon;
+    QString text;
+    QKeySequence key;
+    QString tip;
+  } rows[] = {
+      {Beside::original, "what_if.original", "original", tr("Show the &original"), Qt::Key_F12,
+       tr("All panels show what was")},
+      {Beside::branch, "what_if.branch", "branch", tr("Show the &branch"), Qt::SHIFT | Qt::Key_F12,
+       tr("All panels show the values of the branch")},
+      {Beside::difference, "what_if.difference", "difference", tr("Show the di&fference"),
+       Qt::CTRL | Qt::Key_F12, tr("All panels show by how much the branch differs from the original")}};
+  auto* group = new QActionGroup(this);
+  for (const auto& row : rows) {
+    QAction* action = add(row.id, row.text, row.key, row.tip);
+    action->setCheckable(true);
+    action->setIcon(icon(QLatin1String(row.icon)));
+    action->setActionGroup(group);
+    connect(action, &QAction::triggered, model_, [this, shown = row.shown] { model_->setShown(shown); });
+    looks_ << action;
+  }
+}
+
+void WhatIfActions::allow(QAction* action, const QString& refusal) {
+  action->setEnabled(refusal.isEmpty());
+  const QString key = action->shortcut().toString(QKeySequence::NativeText);
+  action->setToolTip(refusal.isEmpty() ? tips_.value(action) : QStringLiteral("%1 (%2)").arg(refusal, key));
+}
+
+void WhatIfActions::update() {
+  const bool live = model_->session()->live();
+  const QString noSession = tr("No session runs whose past could be changed.");
+  const QString noBranch = tr("There is no branch: replay a change first.");
+  allow(ask_, !live ? noSession
+              : changesFor(model_->subject()).isEmpty()
+                  ? tr("Nothing is selected that could be changed: select an "
+                       "op, or a tensor that is there.")
+                  : QString());
+  allow(replay_, model_->refusal());
+  const bool branch = model_->session()->look().branch != 0;
+  for (int i = 0; i < looks_.size(); ++i) {
+    looks_[i]->setChecked(i == static_cast<int>(model_->shown()));
+    allow(looks_[i], branch ? QString() : noBranch);
+  }
+  allow(takeOver_, model_->takeOverRefusal());
+  allow(forget_, branch ? QString() : noBranch);
+}
+
+}  // namespace tapedeck::inspector

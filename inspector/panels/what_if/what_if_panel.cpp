@@ -1,0 +1,20 @@
+#include "inspector/panels/what_if/what_if_panel.h"
+
+#include "inspector/panels/what_if/what_if_view.h"
+
+namespace tapedeck::inspector {
+
+PanelDescriptor whatIfPanel() {
+  using Area = PanelPlace::Area;
+  PanelDescriptor panel;
+  panel.id = QStringLiteral("what_if");
+  panel.title = QObject::tr("What if");
+  panel.key = QKeySequence(Qt::CTRL | Qt::ALT | Qt::Key_I);
+  panel.tip = QObject::tr("The past with something changed, replayed beside the original");
+  panel.places = {{workspace_debug, {Area::below, 1, 0, 0.40, 0.34}}};
+  panel.minimum = QSize(240, 140);
+  panel.create = [](const PanelContext& context) { return new WhatIfView(context.whatIf, context.cells); };
+  return panel;
+}
+
+}  // namespace tapedeck::inspector

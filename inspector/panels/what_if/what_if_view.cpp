@@ -1,0 +1,385 @@
+#include "inspector/panels/what_if/what_if_view.h"
+
+#include <QFileInfo>
+#include <QHeaderView>
+#include <QLabel>
+#include <QResizeEvent>
+#include <QScrollArea>
+#include <QToolButton>
+#include <QTreeWidget>
+#include <QVBoxLayout>
+
+#include "inspector/model/cell_names.h"
+#include "inspector/model/format.h"
+#include "inspector/panels/what_if/change_form.h"
+#include "inspector/panels/what_if/moved_text.h"
+#include "inspector/ui/keyed_action.h"
+#include "inspector/ui/segment_button.h"
+#include "inspector/ui/theme.h"
+#include "inspector/ui/wrapping_layout.h"
+
+namespace tapedeck::inspector {
+
+namespace {
+
+enum ChangeColumn { change_column, change_place, change_columns };
+enum MovedColumn { op_column, place_column, movement_column, share_column, moved_columns };
+
+constexpr int most_sentence_lines = 4, most_change_rows = 4;
+constexpr int height_for_all = 420;  ///< below it the form has the panel for itself
+
+}  // namespace
+
+struct WhatIfView::Private {
+  WhatIfView* view = nullptr;
+  WhatIfActions* actions = nullptr;
+  WhatIfModel* model = nullptr;
+  CellNames* cells = nullptr;
+  QTreeWidget *changes = nullptr, *moved = nullptr;
+  QScrollArea* formArea = nullptr;
+  ChangeForm* form = nullptr;
+  QLabel* sentence = nullptr;
+  QAction *add = nullptr, *edit = nullptr, *remove = nullptr, *clear = nullptr, *show = nullptr,
+          *cancel = nullptr;
+  QToolButton* cancelButton = nullptr;
+  int edited = -1;  ///< which change the form is about; -1: a new one
+
+  // ---- made once
+  QToolButton* addButton(QLayout* bar, QAction* action, const QString& text);
+  void makeBar(QVBoxLayout* layout);
+  void makeLooks(QLayout* bar);
+  QTreeWidget* makeTable(const char* name, const QString& accessible, const QStringList& titles, int wide);
+  void makeActions();
+  void makeForm();
+  void connectAll();
+  // ---- the form
+  void openForm();
+  void openEditor();
+  void closeForm();
+  void take(const BranchChange& change);
+  // ---- what is shown
+  QString where(const std::string& cell, const std::string& file, std::uint32_t line) const;
+  void showChanges();
+  void showAnswer();
+  QString sentenceText() const;
+  void share();
+};
+
+// ---- made once
+
+QToolButton* WhatIfView::Private::addButton(QLayout* bar, QAction* action, const QString& text) {
+  auto* button = new QToolButton(view);
+  button->setDefaultAction(action);
+  button->setText(text);
+  button->setToolButtonStyle(Qt::ToolButtonTextOnly);
+  button->setFocusPolicy(Qt::TabFocus);
+  bar->addWidget(button);
+  // What a shared action is called in the menu is not what a button has room for.
+  QObject::connect(action, &QAction::changed, button, [button, text] { button->setText(text); });
+  return button;
+}
+
+void WhatIfView::Private::makeLooks(QLayout* bar) {
+  auto* group = new QWidget(view);
+  auto* row = new QHBoxLayout(group);
+  row->setContentsMargins(0, 0, 0, 0);
+  row->setSpacing(0);
+  const QString texts[] = {tr("Original"), tr("Branch"), tr("Difference")};
+  for (int i = 0; i < actions->looks().size(); ++i) {
+    auto* button = new SegmentButton(view);
+    QAction* action = actions->looks()[i];
+    button->setDefaultAction(action);
+    button->setText(texts[i]);
+    QObject::connect(action, &QAction::changed, button, [button, text = texts[i]] { button->setText(text); });
+    row->addWidget(button);
+  }
+  bar->addWidget(group);
+}
+
+void WhatIfView::Private::makeBar(QVBoxLayout* layout) {
+  auto* bar = new WrappingLayout(nullptr);
+  bar->setContentsMargins(4, 2, 4, 0);
+  bar->setSpacing(4);
+  addButton(bar, add, tr("Add…"))->setObjectName(QStringLiteral("whatIfAdd"));
+  addButton(bar, edit, tr("Edit"));
+  addButton(bar, remove, tr("Remove"));
+  addButton(bar, actions->replay(), tr("Replay"))->setObjectName(QStringLiteral("whatIfReplay"));
+  cancelButton = addButton(bar, cancel, tr("Cancel"));
+  makeLooks(bar);
+  addButton(bar, actions->takeOver(), tr("Take over"))->setObjectName(QStringLiteral("whatIfTakeOver"));
+  layout->addLayout(bar);
+}
+
+QTreeWidget* WhatIfView::Private::makeTable(const char* name, const QString& accessible,
+                                            const QStringList& titles, int wide) {
+  auto* table = new QTreeWidget(view);
+  table->setObjectName(QLatin1String(name));
+  table->setAccessibleName(accessible);
+  table->setHeaderLabels(titles);
+  table->setRootIsDecorated(false);
+  table->setUniformRowHeights(true);
+  table->setAllColumnsShowFocus(true);
+  table->header()->setStretchLastSection(false);
+  table->header()->setSectionResizeMode(QHeaderView::ResizeToContents);
+  table->header()->setSectionResizeMode(wide, QHeaderView::Stretch);
+  table->setContextMenuPolicy(Qt::ActionsContextMenu);
+  return table;
+}
+
+void WhatIfView::Private::makeActions() {
+  add = addKeyedAction(view, tr("Add a change…"), {Qt::ALT | Qt::SHIFT | Qt::Key_A},
+                       tr("Change the op at the cursor, or the tensor that is shown"));
+  edit = addKeyedAction(changes, tr("Edit the change"), {Qt::Key_F2}, tr("Type this change anew"));
+  remove = addKeyedAction(changes, tr("Remove the change"), {QKeySequence::Delete},
+                          tr("Take this change off the list"));
+  clear = addKeyedAction(view, tr("Remove all changes"), {Qt::ALT | Qt::SHIFT | Qt::Key_X},
+                         tr("Empty the list of changes"));
+  show = addKeyedAction(moved, tr("Show the result"), {Qt::Key_Return, Qt::Key_Enter},
+                        tr("Move the cursor to this op, and show its tensor"));
+  show->setShortcutContext(Qt::WidgetShortcut);
+  cancel = addKeyedAction(view, tr("Cancel"), {Qt::Key_Escape}, tr("Stop the replay, or close the form"));
+  QObject::connect(add, &QAction::triggered, view, [this] { openForm(); });
+  QObject::connect(edit, &QAction::triggered, view, [this] { openEditor(); });
+  QObject::connect(remove, &QAction::triggered, view,
+                   [this] { model->remove(changes->indexOfTopLevelItem(changes->currentItem())); });
+  QObject::connect(clear, &QAction::triggered, model, &WhatIfModel::clear);
+  QObject::connect(show, &QAction::triggered, view,
+                   [this] { model->show(moved->indexOfTopLevelItem(moved->currentItem())); });
+  QObject::connect(cancel, &QAction::triggered, view, [this] {
+    if (!formArea->isHidden())
+      closeForm();
+    else
+      model->cancel();
+  });
+}
+
+void WhatIfView::Private::makeForm() {
+  form = new ChangeForm;
+  formArea = new QScrollArea(view);
+  formArea->setWidget(form);
+  formArea->setWidgetResizable(true);
+  formArea->setFrameShape(QFrame::NoFrame);
+  formArea->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  formArea->setFocusPolicy(Qt::NoFocus);
+  formArea->hide();
+  QObject::connect(form, &ChangeForm::done, view, [this](const BranchChange& change) { take(change); });
+  QObject::connect(form, &ChangeForm::closed, view, [this] { closeForm(); });
+}
+
+void WhatIfView::Private::connectAll() {
+  QObject::connect(changes, &QTreeWidget::itemDoubleClicked, view, [this] { openEditor(); });
+  QObject::connect(moved, &QTreeWidget::itemClicked, view,
+                   [this](QTreeWidgetItem* item) { model->show(moved->indexOfTopLevelItem(item)); });
+  QObject::connect(model, &WhatIfModel::changesChanged, view, [this] { showChanges(); });
+  QObject::connect(model, &WhatIfModel::changed, view, [this] { showAnswer(); });
+  QObject::connect(model, &WhatIfModel::subjectChanged, view, [this] {
+    add->setEnabled(actions->ask()->isEnabled());
+    if (!formArea->isHidden() && edited < 0 && form->untouched() && !changesFor(model->subject()).isEmpty())
+      form->start(model->subject());
+  });
+  QObject::connect(model, &WhatIfModel::told, view, &Panel::done);
+  QObject::connect(actions, &WhatIfActions::asked, view, [this] { openForm(); });
+  QObject::connect(cells, &CellNames::changed, view, [this] {
+    showChanges();
+    showAnswer();
+  });
+}
+
+// ---- the form
+
+void WhatIfView::Private::openForm() {
+  if (changesFor(model->subject()).isEmpty()) return;
+  edited = -1;
+  form->start(model->subject());
+  formArea->show();
+  share();
+  // Where the panel comes up for it, that is not yet done.
+  QMetaObject::invokeMethod(
+      form, [this] { form->focusFirst(); }, Qt::QueuedConnection);
+}
+
+void WhatIfView::Private::openEditor() {
+  const int row = changes->indexOfTopLevelItem(changes->currentItem());
+  if (row < 0) return;
+  edited = row;
+  form->edit(model->changes()[static_cast<std::size_t>(row)]);
+  formArea->show();
+  share();
+  form->focusFirst();
+}
+
+void WhatIfView::Private::closeForm() {
+  edited = -1;
+  const bool focused = formArea->isAncestorOf(view->focusWidget());
+  formArea->hide();
+  share();
+  if (focused) changes->setFocus(Qt::OtherFocusReason);
+}
+
+void WhatIfView::Private::take(const BranchChange& change) {
+  const int row = edited;
+  closeForm();
+  if (row < 0)
+    model->add(change);
+  else
+    model->replace(row, change);
+  changes->setCurrentItem(changes->topLevelItem(row < 0 ? changes->topLevelItemCount() - 1 : row));
+}
+
+// ---- what is shown
+
+QString WhatIfView::Private::where(const std::string& cell, const std::string& file,
+                                   std::uint32_t line) const {
+  QString text = cell.empty() ? QFileInfo(QString::fromStdString(file)).fileName()
+                              : cells->name(QString::fromStdString(cell));
+  if (line) text += (text.isEmpty() ? tr("line %1") : tr(" line %1")).arg(line);
+  return text;
+}
+
+void WhatIfView::Private::showChanges() {
+  const int current = std::max(0, changes->indexOfTopLevelItem(changes->currentItem()));
+  changes->clear();
+  for (const BranchChange& change : model->changes()) {
+    const protocol::Record& op = change.subject.op;
+    auto* item =
+        new QTreeWidgetItem(changes, {change.text, op.number ? where(op.cell, op.file, op.line) : QString()});
+    item->setToolTip(change_column, tr("%1\nF2 edits it, Del removes it.").arg(change.text));
+  }
+  if (const int count = changes->topLevelItemCount())
+    changes->setCurrentItem(changes->topLevelItem(std::min(current, count - 1)));
+  for (QAction* action : {edit, remove, clear}) action->setEnabled(changes->topLevelItemCount() > 0);
+  add->setEnabled(actions->ask()->isEnabled());
+  if (edited >= static_cast<int>(model->changes().size())) closeForm();
+  if (!model->session()->live()) closeForm();
+  share();
+  emit view->emptyChanged();
+}
+
+QString WhatIfView::Private::sentenceText() const {
+  if (model->replaying()) return tr("Replaying: %1. Esc cancels.").arg(model->progress());
+  if (!model->problem().isEmpty()) return QStringLiteral("✗ ") + model->problem();
+  const protocol::Branched* answer = model->answer();
+  if (!answer && model->changes().empty())
+    return tr(
+        "Select an op, a tensor or an element, and choose “What if…” in its menu (F4): change it in the "
+        "past, and replay what came of it. The session itself stays as it is.");
+  if (!answer) return tr("Replay (Shift+F4) runs what depends on the changes again, beside the original.");
+  const QString sentence = QString::fromStdString(answer->sentence);
+  return model->outdated() ? tr("⚠ The changes are others by now: replay them. Before: %1").arg(sentence)
+                           : sentence;
+}
+
+void WhatIfView::Private::showAnswer() {
+  sentence->setText(sentenceText());
+  QPalette colours = view->palette();
+  if (!model->replaying() && !model->problem().isEmpty())
+    colours.setColor(QPalette::WindowText, Theme::fromPalette(colours).error.stroke);
+  sentence->setPalette(colours);
+  cancelButton->setVisible(model->replaying());
+  const protocol::Branched* answer = model->answer();
+  moved->clear();
+  for (const protocol::Moved& one : answer ? answer->moved : std::vector<protocol::Moved>{}) {
+    auto* item = new QTreeWidgetItem(
+        moved, {QStringLiteral("%1 · op %2").arg(QString::fromStdString(one.op), countText(one.record)),
+                where(one.cell, one.file, one.line), movementText(one), shareText(one)});
+    item->setTextAlignment(share_column, Qt::AlignRight | Qt::AlignVCenter);
+    const QString tip = tr("%1: %2, moved by %3\nA click or Enter shows it.")
+                            .arg(tensorText(one.tensor), movementText(one), shareText(one));
+    for (int column = 0; column < moved_columns; ++column) item->setToolTip(column, tip);
+  }
+  if (moved->topLevelItemCount()) moved->setCurrentItem(moved->topLevelItem(0));
+  show->setEnabled(moved->topLevelItemCount() > 0);
+  share();
+  emit view->emptyChanged();
+}
+
+/// The room among the parts: where it is little the form has it alone.
+void WhatIfView::Private::share() {
+  const bool filling = !formArea->isHidden();
+  const bool crowded = filling && view->height() < height_for_all;
+  const int count = changes->topLevelItemCount();
+  const int row = std::max(changes->sizeHintForRow(0), view->fontMetrics().height() + 2);
+  changes->setFixedHeight(std::min(count, most_change_rows) * row + changes->header()->sizeHint().height() +
+                          2 * changes->frameWidth());
+  changes->setVisible(count > 0 && !crowded);
+  sentence->setVisible(!crowded);
+  moved->setVisible(!crowded && moved->topLevelItemCount() > 0);
+  const int wanted = sentence->heightForWidth(std::max(100, view->width() - 16));
+  sentence->setMaximumHeight(
+      std::min(wanted, most_sentence_lines * sentence->fontMetrics().lineSpacing() + 8));
+}
+
+WhatIfView::WhatIfView(WhatIfActions* actions, CellNames* cells, QWidget* parent)
+    : Panel(parent), d_(std::make_unique<Private>()) {
+  d_->view = this;
+  d_->actions = actions;
+  d_->model = actions->model();
+  d_->cells = cells;
+  d_->changes =
+      d_->makeTable("whatIfChanges", tr("Changes of the branch"), {tr("Change"), tr("Where")}, change_column);
+  d_->moved =
+      d_->makeTable("whatIfMoved", tr("Results that moved"),
+                    {tr("Result of"), tr("Where"), tr("Before → after"), tr("Moved by")}, place_column);
+  d_->moved->headerItem()->setToolTip(movement_column,
+                                      tr("A single number, or the norm ‖…‖ of several elements"));
+  d_->moved->headerItem()->setToolTip(share_column, tr("‖branch − original‖ in shares of ‖original‖"));
+  d_->makeForm();
+  d_->makeActions();
+  d_->sentence = new QLabel(this);
+  d_->sentence->setObjectName(QStringLiteral("whatIfSentence"));
+  d_->sentence->setWordWrap(true);
+  d_->sentence->setTextFormat(Qt::PlainText);
+  d_->sentence->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  d_->sentence->setAlignment(Qt::AlignTop | Qt::AlignLeft);
+  d_->sentence->setContentsMargins(8, 2, 8, 4);
+  auto* layout = new QVBoxLayout(this);
+  layout->setContentsMargins(0, 0, 0, 0);
+  layout->setSpacing(2);
+  d_->makeBar(layout);
+  layout->addWidget(d_->changes);
+  layout->addWidget(d_->formArea, 1);
+  layout->addWidget(d_->sentence);
+  layout->addWidget(d_->moved, 1);
+  layout->addStretch(0);
+  setFocusProxy(d_->changes);
+  d_->connectAll();
+  d_->showChanges();
+  d_->showAnswer();
+}
+
+WhatIfView::~WhatIfView() = default;
+
+bool WhatIfView::isEmpty() const {
+  return d_->model->changes().empty() && !d_->model->answer() && d_->formArea->isHidden();
+}
+
+QList<QAction*> WhatIfView::menuActions() const {
+  return {d_->add, d_->edit, d_->remove, d_->clear, d_->show, d_->cancel};
+}
+
+QTreeWidget* WhatIfView::changes() const {
+  return d_->changes;
+}
+QTreeWidget* WhatIfView::moved() const {
+  return d_->moved;
+}
+QLabel* WhatIfView::sentence() const {
+  return d_->sentence;
+}
+ChangeForm* WhatIfView::form() const {
+  return d_->form;
+}
+
+void WhatIfView::resizeEvent(QResizeEvent* event) {
+  Panel::resizeEvent(event);
+  d_->share();
+}
+
+void WhatIfView::changeEvent(QEvent* event) {
+  Panel::changeEvent(event);
+  if (!d_ || !d_->sentence || !d_->cancelButton) return;
+  if (event->type() == QEvent::PaletteChange) d_->showAnswer();
+  if (event->type() == QEvent::FontChange) d_->share();
+}
+
+}  // namespace tapedeck::inspector

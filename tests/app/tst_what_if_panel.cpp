@@ -1,0 +1,464 @@
+// What if, in a real window with a real session process: the past is changed with mouse and keys, replayed
+// beside the original, looked at in the panels, and taken over into the session.
+#include <QComboBox>
+#include <QLineEdit>
+#include <QMenu>
+#include <QMenuBar>
+#include <QStatusBar>
+#include <QTabBar>
+#include <QTableView>
+#include <QTimer>
+#include <QToolButton>
+#include <QTreeWidget>
+
+#include "app/shell/workspaces.h"
+#include "inspector/model/tape_graph.h"
+#include "inspector/model/tensor_model.h"
+#include "inspector/panels/tape/tape_canvas.h"
+#include "inspector/panels/tensor/statistics_panel.h"
+#include "inspector/panels/tensor/tensor_canvas.h"
+#include "inspector/panels/what_if/branch_strip.h"
+#include "inspector/panels/what_if/change_form.h"
+#include "inspector/panels/what_if/what_if_view.h"
+#include "tests/app/sample_window.h"
+
+using namespace tapedeck;
+using namespace tapedeck::app;
+using inspector::BranchStrip;
+using inspector::ChangeField;
+using inspector::RecordsModel;
+using inspector::WhatIfView;
+
+namespace {
+
+// x·W = [[1, 2], [5, 8]], less 3: [[−2, −1], [2, 5]], above 0: [[0, 0], [2, 5]], the sum 7.
+const char* const network =
+    "import tapedeck as tf\n"
+    "W = tf.Variable([[1., 2.], [3., 4.]], name='W')\n"
+    "x = tf.constant([[1., 0.], [2., 1.]])\n"
+    "y = tf.matmul(x, W)\n"
+    "z = tf.nn.relu(y - 3.)\n"
+    "loss = tf.reduce_sum(z)";
+
+}  // namespace
+
+class TestWhatIfPanel : public QObject, SampleWindow {
+  Q_OBJECT
+
+  QTemporaryDir folder_;
+
+  /// Opens a file with these cells, and runs the first with the panels in sight.
+  void run(const QStringList& cells) {
+    window_ = std::make_unique<MainWindow>();
+    window_->setAttribute(Qt::WA_DeleteOnClose, false);
+    window_->resize(1280, 800);
+    QVERIFY(showActive(window_.get()));
+    window_->openNotebook(writeNotebook(folder_, "what_if.ipynb", cells));
+    QTRY_VERIFY_WITH_TIMEOUT(document().cellCount() == cells.size() && document().cell(0).source == cells[0],
+                             patience);
+    QTest::keyClick(window_.get(), Qt::Key_2, Qt::ControlModifier | Qt::AltModifier);
+    QTRY_COMPARE(window_->workspaces()->current().id, QString("debug"));
+    QTest::keyClick(window_.get(), Qt::Key_Return, Qt::ShiftModifier);
+    QTRY_COMPARE_WITH_TIMEOUT(stateOf(0), CellState::done, patience);
+    QTRY_VERIFY_WITH_TIMEOUT(timeline(*window_)->isVisible() && tensor(*window_)->isVisible(), patience);
+  }
+  QString runCell(int cell) {
+    click(cell);
+    runByKey(cell);
+    QTest::qWaitFor([&] { return !outputText(*window_, cell).isEmpty(); }, patience);
+    return outputText(*window_, cell).trimmed();
+  }
+
+  WhatIfView* whatIf() const { return window_->findChild<WhatIfView*>(); }
+  QTableView* ops() const { return timeline(*window_)->table(); }
+  int rowOf(const QString& op) const {
+    int found = -1;
+    const auto look = [&] {
+      const RecordsModel* rows = timeline(*window_)->model();
+      for (int row = rows->rowCount(); row-- > 0 && found < 0;)
+        if (rows->index(row, RecordsModel::Op).data().toString().trimmed() == op) found = row;
+      return found >= 0;
+    };
+    return QTest::qWaitFor(look, patience) ? found : -1;
+  }
+  QPoint placeOf(int row) const {
+    return ops()->visualRect(ops()->model()->index(row, RecordsModel::Op)).center();
+  }
+  /// The op's row in Ops, and one of its tensors in Tensor.
+  void show(const QString& op, int chip) {
+    const int row = rowOf(op);
+    QVERIFY2(row >= 0, qPrintable(op));
+    ops()->scrollTo(ops()->model()->index(row, 0));
+    QTest::mouseClick(ops()->viewport(), Qt::LeftButton, {}, placeOf(row));
+    const auto number = timeline(*window_)->model()->recordAt(row);
+    QTRY_COMPARE(window_->session()->cursor(), number);
+    QTabBar* chips = tensor(*window_)->chips();
+    QTRY_VERIFY_WITH_TIMEOUT(chips->count() > chip && tensor(*window_)->model()->chip() &&
+                                 tensor(*window_)->model()->chip()->record == number,
+                             patience);
+    QTest::mouseClick(chips, Qt::LeftButton, {}, chips->tabRect(chip).center());
+    QTRY_COMPARE(tensor(*window_)->model()->currentChip(), chip);
+    QTRY_VERIFY_WITH_TIMEOUT(tensor(*window_)->model()->tile(), patience);
+  }
+  /// What Tensor shows, when it is there.
+  std::vector<double> values() const {
+    const inspector::TensorModel* model = tensor(*window_)->model();
+    const bool there = QTest::qWaitFor([&] { return model->tile() && !model->loading(); }, patience);
+    return there ? model->tile()->values : std::vector<double>();
+  }
+  template <class Field>
+  Field* field(const char* name) const {
+    return whatIf()->findChild<Field*>(name);
+  }
+  QString problemOf(ChangeField of) const {
+    const auto* label = field<QLabel>(QString("changeProblem%1").arg(static_cast<int>(of)).toLatin1());
+    return label->isVisible() ? label->text() : QString();
+  }
+  /// What is typed at the keyboard into the form, from the field that has the focus on.
+  void typeInForm(const QString& text) {
+    QTRY_VERIFY(whatIf()->form()->isAncestorOf(QApplication::focusWidget()));
+    QTest::keyClicks(QApplication::focusWidget(), text);
+  }
+  void choose(const QString& begin) {
+    auto* kinds = field<QComboBox>("changeKind");
+    QTRY_VERIFY(kinds->isVisible());
+    kinds->setFocus();
+    QTest::keyClick(kinds, Qt::Key_Home);
+    for (int i = 0; i < kinds->count() && !kinds->currentText().startsWith(begin); ++i)
+      QTest::keyClick(kinds, Qt::Key_Down);
+    QVERIFY2(kinds->currentText().startsWith(begin), qPrintable(begin));
+  }
+  void openForm() {
+    QTRY_VERIFY_WITH_TIMEOUT(entry("what_if.ask")->isEnabled(), patience);
+    QTest::keyClick(window_.get(), Qt::Key_F4);
+    QTRY_VERIFY(whatIf()->isVisible() && whatIf()->form()->isVisible());
+    QTRY_VERIFY(whatIf()->form()->isAncestorOf(QApplication::focusWidget()));
+  }
+  void replay() {
+    QTRY_VERIFY(entry("what_if.replay")->isEnabled());
+    QTest::keyClick(window_.get(), Qt::Key_F4, Qt::ShiftModifier);
+  }
+  bool told(const QString& part) const {
+    return QTest::qWaitFor([&] { return whatIf()->sentence()->text().contains(part); }, patience);
+  }
+  QStringList changes() const {
+    QStringList texts;
+    for (int i = 0; i < whatIf()->changes()->topLevelItemCount(); ++i)
+      texts << whatIf()->changes()->topLevelItem(i)->text(0);
+    return texts;
+  }
+  QStringList moved() const {
+    QStringList texts;
+    const QTreeWidget* list = whatIf()->moved();
+    for (int i = 0; i < list->topLevelItemCount(); ++i)
+      texts << list->topLevelItem(i)->text(0).section(' ', 0, 0) + ": " + list->topLevelItem(i)->text(2) +
+                   ", " + list->topLevelItem(i)->text(3);
+    return texts;
+  }
+  QAction* entry(const char* id) const {
+    for (QAction* action : window_->menuBar()->actions())
+      if (action->text() == "Wh&y")
+        for (QAction* one : action->menu()->actions())
+          if (one->objectName() == id) return one;
+    return nullptr;
+  }
+  QStringList strips() const {
+    QStringList texts;
+    for (const BranchStrip* strip : window_->findChildren<BranchStrip*>())
+      if (strip->isVisible()) texts << strip->text();
+    return texts;
+  }
+  /// Whatever menu is open: chooses an entry of it.
+  void chooseInMenu(QAction* action) {
+    QTimer::singleShot(500, this, [action] {
+      auto* menu = qobject_cast<QMenu*>(QApplication::activePopupWidget());
+      QVERIFY(menu);
+      QVERIFY(menu->actions().contains(action));
+      menu->setActiveAction(action);
+      QTest::keyClick(menu, Qt::Key_Return);
+    });
+  }
+  void shots(const QString& name) {
+    for (const QSize& size : {QSize(1280, 800), QSize(2560, 1440)}) {
+      window_->resize(size);
+      for (const auto look : {inspector::Appearance::light, inspector::Appearance::dark}) {
+        inspector::applyAppearance(look);
+        QTest::qWait(300);
+        screenshot(window_.get(), QString("what-if-%1-%2-%3")
+                                      .arg(name)
+                                      .arg(size.width())
+                                      .arg(look == inspector::Appearance::light ? "light" : "dark"));
+      }
+    }
+    inspector::applyAppearance(inspector::Appearance::light);
+    window_->resize(1280, 800);
+  }
+
+ private slots:
+  void initTestCase() {
+    useOwnSettings();
+    inspector::applyAppearance(inspector::Appearance::light);
+  }
+  void cleanup() {
+    window_.reset();
+    QSettings().clear();
+  }
+
+  void aChangedElementIsReplayedBesideTheOriginal() {
+    run({network, "print(float(loss), x.numpy().tolist())"});
+    QVERIFY(!whatIf()->isVisible());
+    QVERIFY(strips().isEmpty());
+    // The element by a click, the form by key: it knows where it is.
+    show("matmul", 0);
+    QCOMPARE(values(), (std::vector<double>{1, 0, 2, 1}));
+    auto* canvas = tensor(*window_)->canvas();
+    QTRY_VERIFY_WITH_TIMEOUT(canvas->numbers().visibleCells().size() == 4, patience);
+    QTest::mouseClick(canvas, Qt::LeftButton, {},
+                      canvas->numbers().visibleCells()[0].rect.center().toPoint());
+    openForm();
+    QCOMPARE(field<QLineEdit>("changeElement")->text(), QString("0, 0"));
+    shots("form");
+    typeInForm("5\n");
+    QCOMPARE(changes(), QStringList{"a constant[0, 0] = 5"});
+    replay();
+    QVERIFY2(told("4 results depend on the change; 4 results moved, most that of"),
+             qPrintable(whatIf()->sentence()->text()));
+    QCOMPARE(moved().size(), 4);
+    QVERIFY2(moved().contains(QString::fromUtf8("reduce_sum: 7 → 16, 129 %")),
+             qPrintable(moved().join("; ")));
+    // A click on one shows it; it is the original until the user looks at the branch.
+    QTreeWidget* list = whatIf()->moved();
+    int sum = 0;
+    while (!list->topLevelItem(sum)->text(0).startsWith("reduce_sum")) ++sum;
+    list->scrollToItem(list->topLevelItem(sum));
+    QTest::mouseClick(list->viewport(), Qt::LeftButton, {},
+                      list->visualItemRect(list->topLevelItem(sum)).center());
+    QTRY_VERIFY(timeline(*window_)->selectedText().contains("reduce_sum"));
+    QCOMPARE(values(), std::vector<double>{7});
+    for (const QString& text : strips())
+      QCOMPARE(text, QString("Original (in the branch: a constant[0, 0] = 5)"));
+    QVERIFY(strips().size() >= 3);  // Tensor, Tape, Ops
+    shots("original");
+    // Branch and difference, by key and by the panel's button: numbers, figures, and what Tape and Ops say.
+    QTest::keyClick(window_.get(), Qt::Key_F12, Qt::ShiftModifier);
+    QCOMPARE(values(), std::vector<double>{16});
+    QTRY_COMPARE(tensor(*window_)->statistics()->text("maximum"), QString("16"));
+    for (const QString& text : strips()) QCOMPARE(text, QString("Branch: a constant[0, 0] = 5"));
+    const auto drawn = [&](const QString& preview) {
+      const auto& nodes = tape(*window_)->model()->graph().nodes;
+      return std::any_of(nodes.begin(), nodes.end(),
+                         [&](const auto& node) { return node.preview == preview; });
+    };
+    QTRY_VERIFY_WITH_TIMEOUT(drawn("16.0") && drawn("[[ 5. 10.] [ 5. 8.]]"), patience);
+    const auto tip = [&] {
+      return timeline(*window_)->model()->index(rowOf("reduce_sum"), 0).data(Qt::ToolTipRole).toString();
+    };
+    QTRY_VERIFY2(tip().contains("= 16.0"), qPrintable(tip()));
+    shots("branch");
+    for (QToolButton* button : whatIf()->findChildren<QToolButton*>())
+      if (button->text() == "Difference") QTest::mouseClick(button, Qt::LeftButton);
+    QCOMPARE(values(), std::vector<double>{9});
+    QTRY_COMPARE(tensor(*window_)->statistics()->text("maximum"), QString("9"));
+    for (const QString& text : strips())
+      QCOMPARE(text, QString::fromUtf8("Difference, branch − original: a constant[0, 0] = 5"));
+    show("matmul", 2);
+    QCOMPARE(values(), (std::vector<double>{4, 8, 0, 0}));
+    shots("difference");
+    QTest::keyClick(window_.get(), Qt::Key_F12);
+    QCOMPARE(values(), (std::vector<double>{1, 2, 5, 8}));
+    // Nothing in the session changed.
+    QCOMPARE(runCell(1), QString("7.0 [[1.0, 0.0], [2.0, 1.0]]"));
+    // The branch is dropped, the list stays.
+    QTest::keyClick(window_.get(), Qt::Key_F12, Qt::AltModifier);
+    QTRY_VERIFY(strips().isEmpty());
+    QCOMPARE(changes().size(), 1);
+  }
+
+  void anOpIsScaledClippedOrSkipped() {
+    run({network});
+    show("matmul", 2);
+    openForm();
+    choose("Scale");
+    QTest::keyClick(QApplication::focusWidget(), Qt::Key_Tab);
+    typeInForm("2\n");
+    QCOMPARE(changes(), QStringList{QString::fromUtf8("result of matmul, op 1 × 2")});
+    replay();
+    // 2·y − 3 = [[−1, 1], [7, 13]]: the sum of what is above 0 is 21.
+    QTRY_VERIFY2(moved().contains(QString::fromUtf8("reduce_sum: 7 → 21, 200 %")),
+                 qPrintable(moved().join("; ")));
+    // Edited by key: clipped to 4 it is 2 + ... y = [[1, 2], [4, 4]] − 3: 1 + 1.
+    whatIf()->changes()->setFocus();
+    QTest::keyClick(whatIf()->changes(), Qt::Key_F2);
+    choose("Clip");
+    field<QLineEdit>("changeNumbers")->setFocus();
+    field<QLineEdit>("changeNumbers")->selectAll();
+    typeInForm("4\n");
+    QCOMPARE(changes(), QStringList{QString::fromUtf8("result of matmul, op 1 clipped to ±4")});
+    QVERIFY(whatIf()->sentence()->text().contains("replay them"));
+    replay();
+    QTRY_VERIFY2(moved().contains(QString::fromUtf8("reduce_sum: 7 → 2, 71.4 %")),
+                 qPrintable(moved().join("; ")));
+    // Removed by key, and another op skipped: relu(y) has the sum 16.
+    whatIf()->changes()->setFocus();
+    QTest::keyClick(whatIf()->changes(), Qt::Key_Delete);
+    QVERIFY(changes().isEmpty());
+    show("subtract", 2);
+    openForm();
+    choose("Skip");
+    QTest::keyClick(QApplication::focusWidget(), Qt::Key_Tab);
+    QTest::mouseClick(field<QPushButton>("changeAdd"), Qt::LeftButton);
+    QCOMPARE(changes(), QStringList{"subtract, op 2 skipped"});
+    replay();
+    QTRY_VERIFY2(moved().contains(QString::fromUtf8("reduce_sum: 7 → 16, 129 %")),
+                 qPrintable(moved().join("; ")));
+  }
+
+  void anotherSeedDrawsWhatTheProgramWouldDrawWithIt() {
+    run(
+        {"import tapedeck as tf\n"
+         "noise = tf.random.normal([2], seed=1)\n"
+         "y = noise * 10.",
+         "print(*[f'{float(v):.6f}' for v in tf.random.normal([2], seed=2)])",
+         "print(*[f'{float(v):.6f}' for v in noise])"});
+    show("random_normal", 0);
+    const std::vector<double> drawn = values();
+    openForm();
+    choose("An attribute");
+    QCOMPARE(field<QComboBox>("changeAttribute")->currentData().toString(), QString("seed"));
+    QCOMPARE(field<QLineEdit>("changeSetting")->text(), QString("1"));
+    field<QLineEdit>("changeSetting")->setFocus();
+    field<QLineEdit>("changeSetting")->selectAll();
+    typeInForm("2\n");
+    QCOMPARE(changes(), QStringList{"random_normal, op 1: seed = 2"});
+    replay();
+    QVERIFY2(told("2 results depend"), qPrintable(whatIf()->sentence()->text()));
+    QTest::keyClick(window_.get(), Qt::Key_F12, Qt::ShiftModifier);
+    const auto text = [](const std::vector<double>& numbers) {
+      return QString("%1 %2").arg(numbers[0], 0, 'f', 6).arg(numbers[1], 0, 'f', 6);
+    };
+    const std::vector<double> branch = values();
+    QCOMPARE(branch.size(), std::size_t{2});
+    QCOMPARE(runCell(1), text(branch));
+    QCOMPARE(runCell(2), text(drawn));
+  }
+
+  void aVariableTakesTheBranchsValueOver() {
+    run(
+        {"import tapedeck as tf\n"
+         "W = tf.Variable([1., 2.], name='W')\n"
+         "W.assign(W * 3.)\n"
+         "v = W + 1.",
+         "print(W.numpy().tolist(), v.numpy().tolist())"});
+    show("multiply", 0);  // the first value of W
+    openForm();
+    choose("One element");
+    field<QLineEdit>("changeElement")->setFocus();
+    typeInForm("0\t");
+    typeInForm("10\n");
+    QCOMPARE(changes(), QStringList{"W:0[0] = 10"});
+    replay();
+    QVERIFY2(told("2 results depend"), qPrintable(whatIf()->sentence()->text()));
+    show("add", 0);  // W as it is now
+    QTest::keyClick(window_.get(), Qt::Key_F12, Qt::ShiftModifier);
+    QCOMPARE(values(), (std::vector<double>{30, 6}));
+    QCOMPARE(runCell(1), QString("[3.0, 6.0] [4.0, 7.0]"));  // not before it is told to
+    show("add", 0);
+    QTRY_VERIFY_WITH_TIMEOUT(entry("what_if.take_over")->isEnabled(), patience);
+    QTest::keyClick(window_.get(), Qt::Key_F12, Qt::ControlModifier | Qt::ShiftModifier);
+    QTRY_VERIFY2_WITH_TIMEOUT(window_->statusBar()->currentMessage().contains("W:0 took over"),
+                              qPrintable(window_->statusBar()->currentMessage()), patience);
+    QCOMPARE(runCell(1), QString("[30.0, 6.0] [4.0, 7.0]"));  // and nothing else
+  }
+
+  void whatIsWrongIsToldBesideItsFieldOrInThePanel() {
+    run({network});
+    show("matmul", 0);
+    openForm();
+    choose("One element");
+    field<QLineEdit>("changeElement")->setFocus();
+    field<QLineEdit>("changeElement")->selectAll();
+    typeInForm("0, 7\n");
+    QVERIFY2(problemOf(ChangeField::element).contains("7 is no place on an axis of 2"),
+             qPrintable(problemOf(ChangeField::element)));
+    field<QLineEdit>("changeElement")->selectAll();
+    typeInForm("0, 1\t");
+    typeInForm("much\n");
+    QVERIFY2(problemOf(ChangeField::numbers).contains("is no number"),
+             qPrintable(problemOf(ChangeField::numbers)));
+    QVERIFY(changes().isEmpty());
+    shots("wrong");
+    // What only the engine knows is told when it is replayed.
+    choose("An attribute");
+    field<QLineEdit>("changeSetting")->setFocus();
+    field<QLineEdit>("changeSetting")->selectAll();
+    typeInForm("maybe\n");
+    QCOMPARE(changes().size(), 1);
+    replay();
+    QVERIFY2(told("'maybe' is no value for the attribute") && told("of matmul, which takes True or False"),
+             qPrintable(whatIf()->sentence()->text()));
+    shots("refused");
+    QVERIFY(strips().isEmpty());
+    // Skipping what changes the shape is refused with the op's name.
+    whatIf()->changes()->setFocus();
+    QTest::keyClick(whatIf()->changes(), Qt::Key_Delete);
+    show("reduce_sum", 1);
+    openForm();
+    choose("Skip");
+    QTest::keyClick(QApplication::focusWidget(), Qt::Key_Return);
+    QTest::mouseClick(field<QPushButton>("changeAdd"), Qt::LeftButton);
+    replay();
+    QVERIFY2(told("(reduce_sum) cannot be skipped"), qPrintable(whatIf()->sentence()->text()));
+  }
+
+  void itStandsInTheMenusOfOpsAndTensor() {
+    run({network});
+    for (const char* id : {"what_if.ask", "what_if.replay", "what_if.original", "what_if.branch",
+                           "what_if.difference", "what_if.take_over", "what_if.forget"})
+      QVERIFY2(entry(id) && !entry(id)->shortcut().isEmpty() && !entry(id)->toolTip().isEmpty(), id);
+    QVERIFY(!entry("what_if.branch")->isEnabled());
+    QVERIFY2(entry("what_if.branch")->toolTip().contains("no branch"),
+             qPrintable(entry("what_if.branch")->toolTip()));
+    show("matmul", 2);
+    chooseInMenu(entry("what_if.ask"));
+    emit ops()->customContextMenuRequested(placeOf(rowOf("matmul")));
+    QTRY_VERIFY(whatIf()->isVisible() && whatIf()->form()->isVisible());
+    QVERIFY(field<QComboBox>("changeKind")->findText("Skip matmul, op 1") >= 0);
+    QTest::keyClick(whatIf()->form(), Qt::Key_Escape);
+    QTRY_VERIFY(!whatIf()->form()->isVisible());
+    // In the menu of an element it knows the element.
+    show("matmul", 1);
+    auto* canvas = tensor(*window_)->canvas();
+    QTRY_VERIFY_WITH_TIMEOUT(canvas->numbers().visibleCells().size() == 4, patience);
+    const QPoint last = canvas->numbers().visibleCells()[3].rect.center().toPoint();
+    QTest::mousePress(canvas, Qt::RightButton, {}, last);
+    QTest::mouseRelease(canvas, Qt::RightButton, {}, last);
+    chooseInMenu(entry("what_if.ask"));
+    QContextMenuEvent event(QContextMenuEvent::Mouse, last, canvas->mapToGlobal(last));
+    QApplication::sendEvent(canvas, &event);
+    QTRY_VERIFY(whatIf()->form()->isVisible());
+    QTRY_COMPARE(whatIf()->form()->kindText(), QString("One element of W:0"));
+    QCOMPARE(field<QLineEdit>("changeElement")->text(), QString("1, 1"));
+    // The panel goes and comes by its key.
+    QTest::keyClick(window_.get(), Qt::Key_I, Qt::ControlModifier | Qt::AltModifier);
+    QTRY_VERIFY(!whatIf()->isVisible());
+    QTest::keyClick(window_.get(), Qt::Key_I, Qt::ControlModifier | Qt::AltModifier);
+    QTRY_VERIFY(whatIf()->isVisible());
+  }
+
+  void allOfItGoesWithTheSession() {
+    run({network});
+    show("matmul", 2);
+    openForm();
+    choose("Zero");
+    QTest::mouseClick(field<QPushButton>("changeAdd"), Qt::LeftButton);
+    replay();
+    QVERIFY2(told("moved"), qPrintable(whatIf()->sentence()->text()));
+    QTest::keyClick(window_.get(), Qt::Key_F12, Qt::ShiftModifier);
+    QTRY_VERIFY(strips().contains("Branch: result of matmul, op 1 = 0"));
+    QTest::keyClick(window_.get(), Qt::Key_R, Qt::ControlModifier | Qt::ShiftModifier);
+    QTRY_VERIFY_WITH_TIMEOUT(strips().isEmpty() && changes().isEmpty(), patience);
+  }
+};
+
+QTEST_MAIN(TestWhatIfPanel)
+#include "tst_what_if_panel.moc"
