@@ -20,6 +20,11 @@ QString nameOf(const ChangeSubject& subject) {
     return WhyModel::tr("the result of %1").arg(opWords(subject.op));
   if (subject.tensor.producer)
     return WhyModel::tr("the result of op %1").arg(countText(subject.tensor.producer));
+  for (std::size_t slot = 0; slot < subject.op.inputs.size(); ++slot)
+    if (subject.op.inputs[slot].id == subject.tensor.id)
+      return subject.op.inputs.size() == 1
+                 ? WhyModel::tr("the input of %1").arg(opWords(subject.op))
+                 : WhyModel::tr("input %1 of %2").arg(QString::number(slot), opWords(subject.op));
   return WhyModel::tr("a constant");
 }
 
@@ -87,7 +92,7 @@ std::optional<std::vector<std::int64_t>> elementIn(const QString& text,
     qint64 at = places[axis].trimmed().toLongLong(&whole);
     if (at < 0) at += extent;  // as Python counts
     if (!whole || at < 0 || at >= extent) {
-      *wrong = WhyModel::tr("%1 is no place on an axis of %2").arg(places[axis].trimmed()).arg(extent);
+      *wrong = WhyModel::tr("“%1” is no place on an axis of %2").arg(places[axis].trimmed()).arg(extent);
       return std::nullopt;
     }
     element.push_back(at);
@@ -156,7 +161,8 @@ class Reader {
     if (!element) return wrong(ChangeField::element, reason);
     if (!readNumbers(subject_.tensor.dtype, &change->numbers) || !oneNumber(change->numbers)) return false;
     change->element = *element;
-    *text = QStringLiteral("%1%2 = %3").arg(nameOf(subject_), placeText(*element), shortened(draft_.numbers));
+    *text = (subject_.tensor.name.empty() ? QStringLiteral("%1: %2 = %3") : QStringLiteral("%1%2 = %3"))
+                .arg(nameOf(subject_), placeText(*element), shortened(draft_.numbers));
     return true;
   }
 

@@ -155,8 +155,8 @@ class TestWhatIfModel : public QObject {
     row("truth", ChangeKind::value, "bool", "", "2", F::numbers, "neither True nor False");
     row("one axis", ChangeKind::element, "float32", "1", "5", F::element,
         "2 places for the shape 2×3, not 1");
-    row("outside", ChangeKind::element, "float32", "0, 3", "5", F::element, "3 is no place on an axis of 3");
-    row("no place", ChangeKind::element, "float32", "0, x", "5", F::element, "x is no place");
+    row("outside", ChangeKind::element, "float32", "0, 3", "5", F::element, "“3” is no place on an axis of 3");
+    row("no place", ChangeKind::element, "float32", "0, x", "5", F::element, "“x” is no place");
     row("clip", ChangeKind::clip, "float32", "", "-1", F::numbers, "at least 0");
     row("clip nan", ChangeKind::clip, "float32", "", "nan", F::numbers, "at least 0");
     row("attribute", ChangeKind::attribute, "float32", "", "", F::attribute, "Choose an attribute");
@@ -237,8 +237,10 @@ class TestWhatIfModel : public QObject {
   void theViewsAskForWhatIsLookedAt() {
     model_->add(change());
     replay(4);
-    const auto ask = [this] {
-      session_.request(protocol::GetTile{11}, this, [](const protocol::Reply&) {});
+    protocol::GetTile get;
+    get.tensor = 11;
+    const auto ask = [this, get] {
+      session_.request(get, this, [](const protocol::Reply&) {});
       session_.request(protocol::GetStatistics{11, 8}, this, [](const protocol::Reply&) {});
     };
     ask();

@@ -304,7 +304,7 @@ void WhatIfView::Private::share() {
   changes->setVisible(count > 0 && !crowded);
   sentence->setVisible(!crowded);
   moved->setVisible(!crowded && moved->topLevelItemCount() > 0);
-  const int wanted = sentence->heightForWidth(std::max(100, view->width() - 16));
+  const int wanted = sentence->text().isEmpty() ? 0 : sentence->heightForWidth(std::max(100, view->width() - 16));
   sentence->setMaximumHeight(
       std::min(wanted, most_sentence_lines * sentence->fontMetrics().lineSpacing() + 8));
 }
