@@ -418,7 +418,7 @@ class TestVjpParts : public QObject {
          "conv2d",
          0,
          1,
-         "d(input)[0,0,1,0] = Σₖ dy[0,0,k,0]·filter[0,i,0,0] | dy[0,0,1,0]·filter[0,0,0,0] = 2·1 | "
+         "d(input)[0,0,1,0] = Σₖᵢ dy[0,0,k,0]·filter[0,i,0,0] | dy[0,0,1,0]·filter[0,0,0,0] = 2·1 | "
          "dy[0,0,0,0]·filter[0,1,0,0] = 1·(−1)"},
         {[](In x) { return Tensors{ops::reduce_max(x[0], ops::Integers{1})}; },
          {a},
