@@ -5,6 +5,7 @@
 #include <QLayout>
 #include <QMainWindow>
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 
@@ -18,10 +19,17 @@ constexpr std::chrono::milliseconds glide_time{500};
 // meanwhile.
 constexpr std::chrono::milliseconds restoring_time{200};
 
+constexpr std::array<Qt::DockWidgetArea, 4> all_areas = {Qt::LeftDockWidgetArea, Qt::RightDockWidgetArea,
+                                                         Qt::TopDockWidgetArea, Qt::BottomDockWidgetArea};
+
+QString nameOf(Qt::DockWidgetArea area) {
+  return QString("area.%1").arg(static_cast<int>(area));
+}
+
 /// Shares of panels that stand in rows, each wide enough to fill its row: where a neighbour is hidden, the
-/// others have its room, and all rows of an area are as wide as the widest.
+/// others have its room, and all rows of an area are as wide as the area, or as the widest.
 QHash<const QDockWidget*, double> filledRows(const QList<QDockWidget*>& docks,
-                                             const QHash<const QObject*, QSizeF>& shares) {
+                                             const QHash<const QObject*, QSizeF>& shares, double widest) {
   const auto rowOf = [&](const QDockWidget* dock) {
     double width = 0;
     for (const QDockWidget* other : docks)
@@ -29,7 +37,6 @@ QHash<const QDockWidget*, double> filledRows(const QList<QDockWidget*>& docks,
         width += shares[other].width();
     return width;
   };
-  double widest = 0;
   for (const QDockWidget* dock : docks) widest = std::max(widest, rowOf(dock));
   QHash<const QDockWidget*, double> filled;
   for (const QDockWidget* dock : docks) filled[dock] = shares[dock].width() * widest / rowOf(dock);
@@ -75,6 +82,10 @@ void DockShares::set(const QDockWidget* dock, QSizeF share) {
   shares_[dock] = share;
 }
 
+void DockShares::setArea(Qt::DockWidgetArea area, double share) {
+  areas_[area] = share;
+}
+
 void DockShares::setArranging(bool arranging) {
   arranging_ = arranging;
   if (!arranging) restored_.start();
@@ -85,6 +96,9 @@ QByteArray DockShares::save() const {
   QDataStream stream(&saved, QIODevice::WriteOnly);
   for (const QDockWidget* dock : docks_)
     if (shares_.contains(dock)) stream << dock->objectName() << shares_[dock];
+  if (saved.isEmpty()) return saved;
+  for (const Qt::DockWidgetArea area : all_areas)
+    if (areas_.contains(area)) stream << nameOf(area) << QSizeF(areas_[area], areas_[area]);
   return saved;
 }
 
@@ -98,23 +112,31 @@ void DockShares::restore(const QByteArray& saved) {
     if (stream.status() != QDataStream::Ok || !within(share.width()) || !within(share.height())) return;
     for (const QDockWidget* dock : docks_)
       if (dock->objectName() == name) shares_[dock] = share;
+    for (const Qt::DockWidgetArea area : all_areas)
+      if (nameOf(area) == name) areas_[area] = share.width();
   }
+}
+
+// A panel behind another one's tab is visible, too, but stands outside of the window.
+bool DockShares::isSeen(const QDockWidget* dock) const {
+  return dock->isVisible() && !dock->isFloating() && window_->rect().intersects(dock->geometry());
+}
+
+QList<QDockWidget*> DockShares::seenIn(Qt::DockWidgetArea area) const {
+  QList<QDockWidget*> docks;
+  for (QDockWidget* dock : docks_)
+    if (isSeen(dock) && window_->dockWidgetArea(dock) == area) docks << dock;
+  return docks;
 }
 
 void DockShares::apply() {
   window_->layout()->activate();  // panels just shown or placed have no sizes before that
-  for (const Qt::DockWidgetArea area :
-       {Qt::LeftDockWidgetArea, Qt::RightDockWidgetArea, Qt::TopDockWidgetArea, Qt::BottomDockWidgetArea}) {
-    QList<QDockWidget*> docks;
+  for (const Qt::DockWidgetArea area : all_areas) {
+    QList<QDockWidget*> docks = seenIn(area);
     QList<int> widths, heights;
-    for (QDockWidget* dock : docks_) {
-      if (!dock->isVisible() || dock->isFloating() || !shares_.contains(dock) ||
-          window_->dockWidgetArea(dock) != area)
-        continue;
-      docks << dock;
-    }
+    docks.removeIf([&](const QDockWidget* dock) { return !shares_.contains(dock); });
     if (docks.isEmpty()) continue;
-    const QHash<const QDockWidget*, double> filled = filledRows(docks, shares_);
+    const QHash<const QDockWidget*, double> filled = filledRows(docks, shares_, areas_.value(area));
     for (const QDockWidget* dock : docks) {
       widths << std::max(1, qRound(filled[dock] * window_->width()));
       heights << std::max(1, qRound(shares_[dock].height() * window_->height()));
@@ -125,8 +147,8 @@ void DockShares::apply() {
 }
 
 void DockShares::take() {
-  for (const QDockWidget* dock : docks_) {
-    if (!dock->isVisible() || dock->isFloating()) continue;
+  for (QDockWidget* dock : docks_) {
+    if (!isSeen(dock)) continue;
     QSizeF& share = shares_[dock];
     const auto differs = [](double part, int whole, int length) {
       return std::abs(part * whole - length) > 1;
@@ -135,6 +157,14 @@ void DockShares::take() {
       share.setWidth(static_cast<double>(dock->width()) / window_->width());
     if (differs(share.height(), window_->height(), dock->height()))
       share.setHeight(static_cast<double>(dock->height()) / window_->height());
+    const QSizeF taken = share;
+    for (const QDockWidget* behind : window_->tabifiedDockWidgets(dock)) shares_[behind] = taken;
+  }
+  for (const Qt::DockWidgetArea area : all_areas) {
+    QRect room;
+    for (const QDockWidget* dock : seenIn(area)) room |= dock->geometry();
+    if (!room.isEmpty() && std::abs(areas_.value(area) * window_->width() - room.width()) > 1)
+      areas_[area] = static_cast<double>(room.width()) / window_->width();
   }
 }
 

@@ -22,6 +22,8 @@ class DockShares : public QObject {
   DockShares(QMainWindow* window, const QList<QDockWidget*>& docks);
 
   void set(const QDockWidget* dock, QSizeF share);
+  /// What all of an area's panels have of the window's width together, whichever of them are seen.
+  void setArea(Qt::DockWidgetArea area, double share);
   QByteArray save() const;
   /// What save() gave; anything else is ignored. The window takes it at its next change of size, or at
   /// `apply`.
@@ -36,10 +38,13 @@ class DockShares : public QObject {
  private:
   void watch(QDockWidget* dock);
   void take();
+  bool isSeen(const QDockWidget* dock) const;
+  QList<QDockWidget*> seenIn(Qt::DockWidgetArea area) const;
 
   QMainWindow* window_;
   QList<QDockWidget*> docks_;
   QHash<const QObject*, QSizeF> shares_;
+  QHash<Qt::DockWidgetArea, double> areas_;
   bool arranging_ = false;
   QList<QSize> pressed_;  ///< the panels' sizes when a mouse button went down
   QTimer settled_;        ///< applies, or takes where the user changed something

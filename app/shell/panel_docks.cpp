@@ -196,6 +196,18 @@ void PanelDocks::place(const QString& workspace, PanelPlace::Area area) {
     }
     before = &one;
   }
+  // As wide as its widest row of those that the workspace names.
+  double widest = 0, row_width = 0;
+  const Placed* left = nullptr;
+  for (const Placed& one : list) {
+    if (one.place.row >= rows_of_others) break;
+    const bool same_row = left && left->place.row == one.place.row;
+    if (same_row && left->place.column == one.place.column) continue;
+    row_width = (same_row ? row_width : 0) + one.place.width;
+    widest = std::max(widest, row_width);
+    left = &one;
+  }
+  shares_->setArea(dockArea(area), widest);
   const Placed* front = nullptr;
   for (const Placed& one : list) {
     shares_->set(one.dock, QSizeF(one.place.width, one.place.height));

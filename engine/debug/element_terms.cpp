@@ -33,9 +33,8 @@ struct Derivatives {
   Tensors of;
 };
 
-Derivatives differentiate(const VjpCall& call, std::size_t input, std::int64_t element) {
+Derivatives differentiate(VjpCall again, std::size_t input, std::int64_t element) {
   const UnobservedScope aside;
-  VjpCall again = call;
   for (bool& wanted : again.wanted) wanted = false;
   again.wanted[input] = true;  // a VJP skips work for the others
   Tape tape;
@@ -66,6 +65,114 @@ Derivatives differentiate(const VjpCall& call, std::size_t input, std::int64_t e
   return result;
 }
 
+/// The same with `instead` for every NaN and Inf.
+Tensor without_not_finite(const Tensor& tensor, double instead) {
+  if (!tensor || !is_floating(tensor.dtype())) return tensor;
+  std::vector<double> values = tensor.to_vector();
+  if (std::all_of(values.begin(), values.end(), [](double value) { return std::isfinite(value); }))
+    return tensor;
+  for (double& value : values)
+    if (!std::isfinite(value)) value = instead;
+  const Tensor doubles = Tensor::from_values<double>(values, tensor.shape());
+  if (tensor.dtype() == DType::float64) return doubles;
+  return run_op1(*Registry::instance().find("cast"), {doubles}, Attributes{tensor.dtype()});
+}
+
+VjpCall without_not_finite(VjpCall call, double instead) {
+  for (Tensor& tensor : call.inputs) tensor = without_not_finite(tensor, instead);
+  for (Tensor& tensor : call.outputs) tensor = without_not_finite(tensor, instead);
+  for (Tensor& tensor : call.cotangents) tensor = without_not_finite(tensor, instead);
+  return call;
+}
+
+using Factors = std::vector<std::vector<double>>;
+
+/// Finds out which derivatives are no numbers only because 0·Inf was computed on the way, as where another
+/// element of the operand is Inf; and what they are.
+class Settling {
+ public:
+  Settling(const VjpCall& call, std::size_t input, std::int64_t element, Factors& factors)
+      : call_(call), input_(input), element_(element), factors_(factors) {}
+
+  void run() {
+    if (call_.custom || open().empty()) return;
+    with_other_numbers();
+    const std::vector<Place> left = open();
+    if (left.empty()) return;
+    const UnobservedScope aside;
+    alone(left);
+  }
+
+ private:
+  struct Place {
+    std::size_t output = 0, element = 0;
+  };
+
+  std::vector<Place> open() const {
+    std::vector<Place> places;
+    for (std::size_t k = 0; k < factors_.size(); ++k)
+      for (std::size_t j = 0; j < factors_[k].size(); ++j)
+        if (!std::isfinite(factors_[k][j])) places.push_back({k, j});
+    return places;
+  }
+
+  /// It is what it is with any numbers in place of NaNs and Infs, where those change nothing.
+  void with_other_numbers() {
+    const Derivatives one = differentiate(without_not_finite(call_, 0.375), input_, element_);
+    const Derivatives other = differentiate(without_not_finite(call_, 0.625), input_, element_);
+    for (std::size_t k = 0; k < factors_.size(); ++k) {
+      if (factors_[k].empty() || !one.of[k] || !other.of[k]) continue;
+      const std::vector<double> first = one.of[k].to_vector(), second = other.of[k].to_vector();
+      for (std::size_t j = 0; j < factors_[k].size(); ++j)
+        if (!std::isfinite(factors_[k][j]) && first[j] == second[j]) factors_[k][j] = first[j];
+    }
+  }
+
+  /// The element, where the cotangents are 0 but at these places.
+  double element_from(std::span<const Place> places) {
+    VjpCall call = call_;
+    for (std::size_t i = 0; i < call.wanted.size(); ++i) call.wanted[i] = i == input_;
+    for (std::size_t k = 0; k < call.cotangents.size(); ++k) {
+      Tensor& cotangent = call.cotangents[k];
+      if (!cotangent) continue;
+      std::vector<double> values(static_cast<std::size_t>(cotangent.count()));
+      // Unlike each other, so that they do not cancel.
+      for (const Place& place : places)
+        if (place.output == k)
+          values[place.element] =
+              places.size() == 1 ? 1.0 : 1.0 + static_cast<double>(place.element % 97) / 128;
+      const Tensor doubles = Tensor::from_values<double>(values, cotangent.shape());
+      cotangent = cotangent.dtype() == DType::float64
+                      ? doubles
+                      : run_op1(*Registry::instance().find("cast"), {doubles}, Attributes{cotangent.dtype()});
+    }
+    const Tensors gradients = call.run();
+    return input_ < gradients.size() && gradients[input_] ? element_of(gradients[input_], element_) : 0;
+  }
+
+  /// Where a whole half gives 0, nothing of it matters.
+  void alone(std::span<const Place> places) {
+    if (places.empty() || runs_ == most_runs) return;
+    ++runs_;
+    const double value = element_from(places);
+    if (value == 0) {
+      for (const Place& place : places) factors_[place.output][place.element] = 0;
+    } else if (places.size() == 1) {
+      factors_[places[0].output][places[0].element] = value;
+    } else {
+      alone(places.first(places.size() / 2));
+      alone(places.subspan(places.size() / 2));
+    }
+  }
+
+  static constexpr int most_runs = 100;
+  const VjpCall& call_;
+  const std::size_t input_;
+  const std::int64_t element_;
+  Factors& factors_;
+  int runs_ = 0;
+};
+
 /// NaN first, then the largest.
 bool matters_more(const Term& a, const Term& b) {
   const double x = std::abs(a.value), y = std::abs(b.value);
@@ -73,17 +180,22 @@ bool matters_more(const Term& a, const Term& b) {
   return x != y ? x > y : std::pair(a.output, a.element) < std::pair(b.output, b.element);
 }
 
-std::vector<Term> all_terms(const VjpCall& call, const Derivatives& derivatives, const CancelFlag* cancel) {
+std::vector<Term> all_terms(const VjpCall& call, std::size_t input, std::int64_t element,
+                            const Derivatives& derivatives, const CancelFlag* cancel) {
+  Factors factors(call.cotangents.size());
+  for (std::size_t k = 0; k < factors.size(); ++k)
+    if (call.cotangents[k] && derivatives.of[k]) factors[k] = derivatives.of[k].to_vector();
+  check_cancelled(cancel);
+  Settling(call, input, element, factors).run();
   std::vector<Term> terms;
-  for (std::size_t k = 0; k < call.cotangents.size(); ++k) {
+  for (std::size_t k = 0; k < factors.size(); ++k) {
     check_cancelled(cancel);
-    if (!call.cotangents[k] || !derivatives.of[k]) continue;
-    const std::vector<double> factors = derivatives.of[k].to_vector();
+    if (factors[k].empty()) continue;
     const std::vector<double> cotangent = call.cotangents[k].to_vector();
-    for (std::size_t j = 0; j < factors.size(); ++j)
-      if (factors[j] != 0 && cotangent[j] != 0)
+    for (std::size_t j = 0; j < factors[k].size(); ++j)
+      if (factors[k][j] != 0 && cotangent[j] != 0)
         terms.push_back(
-            {k, static_cast<std::int64_t>(j), cotangent[j], factors[j], cotangent[j] * factors[j]});
+            {k, static_cast<std::int64_t>(j), cotangent[j], factors[k][j], cotangent[j] * factors[k][j]});
   }
   std::sort(terms.begin(), terms.end(), matters_more);
   return terms;
@@ -122,7 +234,7 @@ protocol::ElementTerms element_terms(const VjpCall& call, const protocol::Explai
                                           std::to_string(most_elements) + " are not looked for.");
   const auto element = static_cast<std::int64_t>(std::min<std::uint64_t>(request.element, INT64_MAX));
   const Derivatives derivatives = differentiate(call, request.input, element);
-  std::vector<Term> terms = all_terms(call, derivatives, cancel);
+  std::vector<Term> terms = all_terms(call, request.input, element, derivatives, cancel);
   const std::uint64_t total = terms.size();
   if (terms.empty()) add_zero(call, request.input, element, terms);
   const std::size_t shown = std::min<std::size_t>({terms.size(), request.terms, most_terms});

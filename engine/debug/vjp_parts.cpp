@@ -1,6 +1,7 @@
 #include "engine/debug/vjp_parts.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "engine/debug/bound_formula.h"
 #include "engine/debug/describe.h"
@@ -133,14 +134,22 @@ VjpReader::Foreseen VjpReader::foresee(const Place& place, const std::vector<Acc
   const VjpCall call = vjp_call(recorder_, place.vjp, place.forward, find);
   const QuietScope quiet;
   const Tensors gradients = call.run();
-  Foreseen fresh{place.vjp.number, {}, {}};
+  Foreseen fresh{place.vjp.number, {}, {}, {}};
+  std::unordered_map<std::uint64_t, Tensor> added;  // a tensor that is an input twice is added to twice
   for (std::size_t i = 0; i < gradients.size(); ++i) {
-    const bool there = gradients[i] && call.wanted[i];
-    const std::uint64_t before = i < sums.size() ? sums[i].before : 0;
-    fresh.contributions.push_back(there ? keep(gradients[i]) : 0);
-    fresh.after.push_back(!there   ? 0
-                          : before ? keep(detail::add(find(before), gradients[i]))
-                                   : gradients[i].id());
+    if (!gradients[i] || !call.wanted[i]) {
+      for (auto* list : {&fresh.contributions, &fresh.before, &fresh.after}) list->push_back(0);
+      continue;
+    }
+    const std::uint64_t target = i < place.forward.inputs.size() ? place.forward.inputs[i] : 0;
+    const auto known = added.find(target);
+    const std::uint64_t summed = i < sums.size() ? sums[i].before : 0;
+    const Tensor before = known != added.end() ? known->second : summed ? find(summed) : Tensor();
+    const Tensor after = before ? detail::add(before, gradients[i]) : gradients[i];
+    fresh.contributions.push_back(keep(gradients[i]));
+    fresh.before.push_back(!before ? 0 : known != added.end() ? keep(before) : summed);
+    fresh.after.push_back(keep(after));
+    if (target) added.insert_or_assign(target, after);
   }
   const std::lock_guard lock(mutex_);
   foreseen_.push_back(fresh);
@@ -180,7 +189,9 @@ void VjpReader::add_contributions(const Place& place, const FindTensor& find, co
     if (i < forward.inputs.size()) contribution.target = info(forward.inputs[i]);
     contribution.symbol = symbols[i];
     contribution.foreseen = pending;
-    contribution.before = info(i < sums.size() ? sums[i].before : 0);
+    contribution.before = info(!made && i < foreseen.before.size() ? foreseen.before[i]
+                               : i < sums.size()                   ? sums[i].before
+                                                                   : 0);
     contribution.contribution = info(made                                ? made
                                      : i < foreseen.contributions.size() ? foreseen.contributions[i]
                                                                          : 0);

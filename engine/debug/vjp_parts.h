@@ -24,7 +24,7 @@ class VjpReader {
   /// What a VJP at the gate will give, and the sums after it; ids by input, 0: none.
   struct Foreseen {
     std::uint32_t record = 0;
-    std::vector<std::uint64_t> contributions, after;
+    std::vector<std::uint64_t> contributions, before, after;
   };
   struct Place {
     RecordView vjp, forward;  ///< number 0: none

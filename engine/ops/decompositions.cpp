@@ -375,7 +375,7 @@ TAPEDECK_OP(self_adjoint_eigvals_op) = {
           const auto [e, v] = self_adjoint_eig(c.inputs[0]);
           return one(eigen_gradient(e, v, c.cotangents[0], {}));
         },
-    .vjp_formula = "dA = V·diag(de)·Vᵀ",
+    .vjp_formula = "dA = V·diag(de)·Vᵀ, V: the eigenvectors of A",
     .doc = std::string("Eigenvalues of symmetric matrices.\n\n") + eigen_doc +
            "Returns: the dtype of tensor, (…, n), ascending. " + eigen_rest,
 };

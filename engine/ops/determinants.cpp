@@ -104,7 +104,7 @@ TAPEDECK_OP(matrix_cofactor_op) = {
               c, [](std::int64_t n, const auto& matrix, auto* out) { cpu::cofactor(n, matrix(0), out); });
         },
     .vjp = [](const VjpContext& c) { return one(matrix_cofactor_derivative(c.inputs[0], c.cotangents[0])); },
-    .vjp_formula = "dA = D cof(A)[dY], the derivative of the cofactors in the direction dY",
+    .vjp_formula = "dA = D, D: the derivative of the cofactors of A in the direction dY",
     .doc =
         std::string(
             "The cofactors of square matrices: the gradient of the determinant, det(A)·A⁻ᵀ where A has "
@@ -152,7 +152,10 @@ TAPEDECK_OP(matrix_cofactor_derivative_op) = {
           gradients[0] = third_derivative(c.inputs[0], inverse, c.inputs[1], c.cotangents[0]);
           return gradients;
         },
-    .vjp_formula = "dE = D cof(A)[dY], dA = D² cof(A)[E, dY]",
+    .vjp_formula =
+        "dE = D, dA = S, with A input, E direction, D: the derivative of the cofactors of A in the direction "
+        "dY, "
+        "S: their second derivative in the directions E and dY",
     .doc =
         std::string("The derivative of the cofactors of square matrices in a direction, which is linear in "
                     "it.\n\ninput: A, (…, n, n), ") +

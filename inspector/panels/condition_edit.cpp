@@ -27,6 +27,8 @@ ConditionEdit::ConditionEdit(Session* session, QWidget* parent)
   completer_->setCompletionMode(QCompleter::PopupCompletion);
   completer_->setCaseSensitivity(Qt::CaseInsensitive);
   completer_->popup()->setAccessibleName(tr("What may stand here"));
+  // Else the list's activation, which comes late, takes the focus back from where Return moved it.
+  completer_->popup()->setFocusProxy(nullptr);
   connect(this, &QLineEdit::textEdited, this, &ConditionEdit::offer);
   connect(this, &QLineEdit::returnPressed, completer_->popup(), &QWidget::hide);
   connect(completer_, qOverload<const QString&>(&QCompleter::activated), this, &ConditionEdit::take);

@@ -194,6 +194,7 @@ class TestRecorderBounds : public QObject {
     for (int i = 4; i < 100; ++i) results.push_back(multiply(scalar(i), scalar(10)));
     {
       Tape tape;
+      tape.start();
       tape.watch(results[99]);
       QCOMPARE(gradient(tape, custom_square(results[99]), results[99]).item(), 2 * 990.0);
     }

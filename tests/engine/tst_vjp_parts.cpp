@@ -175,7 +175,13 @@ class TestVjpParts : public QObject {
     Reading reading;
     const Tensor x = numbers({2}, {1}), y = numbers({5}, {1});
     // The VJP of add gives both inputs the same tensor; y has a gradient already, x has none.
-    play([](auto in) { return Tensors{ops::add(ops::add(in[0], in[1]), ops::negative(in[1]))}; }, {x, y});
+    play(
+        [](auto in) {
+          const Tensor sum = ops::add(in[0], in[1]);
+          const Tensor minus = ops::negative(in[1]);
+          return Tensors{ops::add(sum, minus)};
+        },
+        {x, y});
     const VjpParts parts = reading.parts(reading.vjp_of("add", 0));
     QCOMPARE(parts.contributions.size(), std::size_t{2});
     QCOMPARE(parts.contributions[0].contribution.id, parts.contributions[1].contribution.id);
@@ -363,7 +369,7 @@ class TestVjpParts : public QObject {
          "divide",
          0,
          1,
-         "dx[0,1] = dz[0,1] / y[1] | dz[0,1] / y[1] = 2 / (−2)"},
+         "dx[0,1] = dz[0,1]/y[1] | dz[0,1]/y[1] = 2/(−2)"},
         {[](In x) { return Tensors{ops::sqrt(x[0])}; },
          {numbers({4}, {1})},
          {numbers({3}, {1})},
@@ -412,7 +418,7 @@ class TestVjpParts : public QObject {
          "conv2d",
          0,
          1,
-         "d(input)[0,0,1,0] = Σₖ dy[0,0,k,0]·filter[0,i,0,0] | dy[0,0,1,0]·filter[0,0,0,0] = 2·1 | "
+         "d(input)[0,0,1,0] = Σₖᵢ dy[0,0,k,0]·filter[0,i,0,0] | dy[0,0,1,0]·filter[0,0,0,0] = 2·1 | "
          "dy[0,0,0,0]·filter[0,1,0,0] = 1·(−1)"},
         {[](In x) { return Tensors{ops::reduce_max(x[0], ops::Integers{1})}; },
          {a},
@@ -426,7 +432,7 @@ class TestVjpParts : public QObject {
       Reading reading;
       play(one.f, one.inputs, one.weights);
       const ElementTerms terms = reading.explain(reading.vjp_of(one.op), one.input, one.element);
-      QCOMPARE(texts(terms), one.text);
+      QCOMPARE(QString::fromStdString(texts(terms)), QString::fromStdString(one.text));
       protocol::parse_expression(terms.formula, terms.names);
     }
   }
@@ -524,10 +530,11 @@ class TestVjpParts : public QObject {
       const bool same = std::isfinite(expected) ? std::abs(sum - expected) <= 1e-6 * (1 + std::abs(expected))
                                                 : !std::isfinite(sum);
       if (!same || !(std::isnan(expected) || terms.value == expected))
-        wrong << QString("%1: %2 is %3, the terms make %4")
+        wrong << QString("%1: %2 is %3, the terms make %4: %5")
                      .arg(op.name.c_str(), terms.formula.c_str())
                      .arg(expected)
-                     .arg(sum);
+                     .arg(sum)
+                     .arg(QString::fromStdString(texts(terms)).left(400));
       try {
         protocol::parse_expression(terms.formula, terms.names);
         for (const auto& term : terms.terms) protocol::parse_expression(term.numbers, terms.names);

@@ -60,6 +60,13 @@ class Gains {
   }
 
  private:
+  /// What came out of a sum is as large as its largest term.
+  static bool is_sum(const RecordView& record) {
+    if (!record.head.op) return false;
+    const std::string& name = record.head.op->name;
+    return name == "add" || name == "subtract" || name == "bias_add";
+  }
+
   /// The input that the way goes back to: the largest that an op made. A constant or variable only where no
   /// other is there, or where something small was added to it: what came out is about as large as it is.
   void choose_input(Step& step) {
@@ -68,7 +75,8 @@ class Gains {
       const Tensor input = past_.value(id);
       if (!is_floating(input.dtype())) continue;
       const double size = norm_of(input);
-      const bool carries = std::abs(step.after - size) <= 0.1 * step.after || past_.maker(id) != nullptr;
+      const bool carries = past_.maker(id) != nullptr ||
+                           (is_sum(*step.record) && std::abs(step.after - size) <= 0.1 * step.after);
       if (step.input && (carries == made ? size <= step.before : made)) continue;
       step.input = id;
       step.before = size;

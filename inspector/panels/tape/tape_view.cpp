@@ -16,6 +16,7 @@
 #include "inspector/panels/tape/tape_svg.h"
 #include "inspector/panels/what_if/branch_strip.h"
 #include "inspector/panels/why/why_actions.h"
+#include "inspector/ui/eliding_label.h"
 #include "inspector/ui/file_dialogs.h"
 #include "inspector/ui/keyed_action.h"
 
@@ -100,7 +101,6 @@ struct TapeView::Private {
     if (graph.dropped) parts << tr("%1 older ones not shown").arg(countText(graph.dropped));
     if (!model->problem().isEmpty()) parts << model->problem();
     summary->setText(parts.join(QStringLiteral(" · ")));
-    summary->setToolTip(summary->text());
   }
 
   QString emptySentence() const {
@@ -134,7 +134,7 @@ TapeView::TapeView(Session* session, QWidget* parent)
   d_->save->setObjectName(QStringLiteral("file.export_tape"));
   setKey(d_->save, {Qt::CTRL | Qt::ALT | Qt::Key_G}, tr("Write the tape graph that is shown as an SVG file"));
   connect(d_->save, &QAction::triggered, this, &TapeView::askSvg);
-  d_->summary = new QLabel(this);
+  d_->summary = new ElidingLabel(Qt::ElideRight, this);
   d_->summary->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
   d_->summary->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
   d_->summary->setContentsMargins(8, 0, 8, 0);
