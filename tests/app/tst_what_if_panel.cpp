@@ -303,7 +303,7 @@ class TestWhatIfPanel : public QObject, SampleWindow {
     typeInForm("4\n");
     QCOMPARE(changes(), QStringList{QString::fromUtf8("result of matmul, op 1 clipped to ±4")});
     QVERIFY(whatIf()->sentence()->text().contains("replay them"));
-    replay();
+    QTest::mouseClick(field<QToolButton>("whatIfReplay"), Qt::LeftButton);
     QTRY_VERIFY2(moved().contains(QString::fromUtf8("reduce_sum: 7 → 2, 71.4 %")),
                  qPrintable(moved().join("; ")));
     // Removed by key, and another op skipped: relu(y) has the sum 16.
@@ -311,7 +311,8 @@ class TestWhatIfPanel : public QObject, SampleWindow {
     QTest::keyClick(whatIf()->changes(), Qt::Key_Delete);
     QVERIFY(changes().isEmpty());
     show("subtract", 2);
-    openForm();
+    whatIf()->setFocus();
+    QTest::keyClick(whatIf(), Qt::Key_A, Qt::AltModifier | Qt::ShiftModifier);
     choose("Skip");
     QTest::keyClick(QApplication::focusWidget(), Qt::Key_Tab);
     QTest::mouseClick(field<QPushButton>("changeAdd"), Qt::LeftButton);
@@ -330,7 +331,9 @@ class TestWhatIfPanel : public QObject, SampleWindow {
          "print(*[f'{float(v):.6f}' for v in noise])"});
     show("random_normal", 0);
     const std::vector<double> drawn = values();
-    openForm();
+    QTest::keyClick(window_.get(), Qt::Key_I, Qt::ControlModifier | Qt::AltModifier);
+    QTRY_VERIFY(field<QToolButton>("whatIfAdd")->isVisible());
+    QTest::mouseClick(field<QToolButton>("whatIfAdd"), Qt::LeftButton);
     choose("An attribute");
     QCOMPARE(field<QComboBox>("changeAttribute")->currentData().toString(), QString("seed"));
     QCOMPARE(field<QLineEdit>("changeSetting")->text(), QString("1"));

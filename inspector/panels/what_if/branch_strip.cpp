@@ -1,7 +1,7 @@
 #include "inspector/panels/what_if/branch_strip.h"
 
-#include <QEvent>
 #include <QHBoxLayout>
+#include <QPainter>
 
 #include "inspector/model/session.h"
 #include "inspector/ui/eliding_label.h"
@@ -12,7 +12,7 @@ namespace tapedeck::inspector {
 
 namespace {
 
-constexpr int icon_size = 14;
+constexpr int icon_size = 14, side = 8;  // pixels
 
 const char* iconOf(Beside shown) {
   return shown == Beside::original ? "original" : shown == Beside::branch ? "branch" : "difference";
@@ -39,46 +39,38 @@ Tint tintOf(const Theme& theme, Beside shown) {
 }  // namespace
 
 BranchStrip::BranchStrip(Session* session, QWidget* parent)
-    : QWidget(parent),
-      session_(session),
-      icon_(new QLabel(this)),
-      text_(new ElidingLabel(Qt::ElideRight, this)) {
+    : QWidget(parent), session_(session), text_(new ElidingLabel(Qt::ElideRight, this)) {
   auto* layout = new QHBoxLayout(this);
-  layout->setContentsMargins(8, 2, 8, 2);
-  layout->setSpacing(6);
-  layout->addWidget(icon_);
-  layout->addWidget(text_, 1);
-  setAutoFillBackground(true);
+  layout->setContentsMargins(side + icon_size + side, 2, side, 2);
+  layout->addWidget(text_);
   setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Fixed);
   setObjectName(QStringLiteral("branchStrip"));
-  connect(session, &Session::lookChanged, this, &BranchStrip::show);
-  show();
+  connect(session, &Session::lookChanged, this, &BranchStrip::showLook);
+  showLook();
 }
 
 QString BranchStrip::text() const {
   return isHidden() ? QString() : text_->text();
 }
 
-void BranchStrip::show() {
+void BranchStrip::showLook() {
   const BranchLook& look = session_->look();
   setVisible(look.branch != 0);
   if (!look.branch) return;
-  const Theme theme = Theme::fromPalette(palette());
-  const Tint tint = tintOf(theme, look.shown);
   text_->setText(sentenceOf(look));
   setAccessibleName(text_->text());
-  icon_->setPixmap(
-      iconPixmap(QString::fromLatin1(iconOf(look.shown)), tint.stroke, icon_size, devicePixelRatioF()));
-  QPalette colours = parentWidget() ? parentWidget()->palette() : palette();
-  colours.setColor(QPalette::Window, tint.fill);
-  colours.setColor(QPalette::WindowText, theme.text);
-  setPalette(colours);
+  update();
 }
 
-void BranchStrip::changeEvent(QEvent* event) {
-  QWidget::changeEvent(event);
-  // Its own palette is set below, which is no change of theme.
-  if (event->type() == QEvent::ThemeChange || event->type() == QEvent::ApplicationPaletteChange) show();
+// From the palette of the moment, so that it follows a theme that is switched live.
+void BranchStrip::paintEvent(QPaintEvent*) {
+  const Beside shown = session_->look().shown;
+  const Tint tint = tintOf(Theme::fromPalette(palette()), shown);
+  QPainter painter(this);
+  painter.fillRect(rect(), tint.fill);
+  const QPixmap pixmap =
+      iconPixmap(QString::fromLatin1(iconOf(shown)), tint.stroke, icon_size, devicePixelRatioF());
+  painter.drawPixmap(side, (height() - icon_size) / 2, pixmap);
 }
 
 }  // namespace tapedeck::inspector

@@ -3,8 +3,6 @@
 
 #include <QWidget>
 
-class QLabel;
-
 namespace tapedeck::inspector {
 
 class ElidingLabel;
@@ -18,13 +16,12 @@ class BranchStrip : public QWidget {
   QString text() const;
 
  protected:
-  void changeEvent(QEvent* event) override;
+  void paintEvent(QPaintEvent* event) override;
 
  private:
-  void show();
+  void showLook();
 
   Session* session_;
-  QLabel* icon_;
   ElidingLabel* text_;
 };
 

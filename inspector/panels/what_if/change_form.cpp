@@ -118,10 +118,10 @@ void ChangeForm::edit(const BranchChange& change) {
 
 void ChangeForm::fillKinds(ChangeKind chosen) {
   filling_ = true;
-  about_->setText(subject_.tensor.id && subject_.op.number
-                      ? tr("%1 · %2").arg(tensorWords(subject_), opWords(subject_.op))
-                  : subject_.tensor.id ? tensorWords(subject_)
-                                       : opWords(subject_.op));
+  const QString tensor = tensorWords(subject_), op = opWords(subject_.op);
+  about_->setText(!subject_.tensor.id                          ? op
+                  : !subject_.op.number || tensor.contains(op) ? tensor
+                                                               : QStringLiteral("%1 · %2").arg(tensor, op));
   kind_->clear();
   for (const ChangeKind kind : changesFor(subject_))
     kind_->addItem(kindWords(kind, subject_), static_cast<int>(kind));

@@ -1,7 +1,6 @@
 #include "inspector/panels/what_if/what_if_actions.h"
 
 #include <QActionGroup>
-#include <QHash>
 
 #include "inspector/ui/icons.h"
 #include "inspector/ui/keyed_action.h"

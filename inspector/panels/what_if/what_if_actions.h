@@ -2,6 +2,7 @@
 #pragma once
 
 #include <QAction>
+#include <QHash>
 #include <QList>
 
 #include "inspector/model/what_if_model.h"

@@ -42,6 +42,7 @@ struct WhatIfView::Private {
   QAction *add = nullptr, *edit = nullptr, *remove = nullptr, *clear = nullptr, *show = nullptr,
           *cancel = nullptr;
   QToolButton* cancelButton = nullptr;
+  quint64 shownBranch = 0;
   int edited = -1;  ///< which change the form is about; -1: a new one
 
   // ---- made once
@@ -277,6 +278,10 @@ void WhatIfView::Private::showAnswer() {
   sentence->setPalette(colours);
   cancelButton->setVisible(model->replaying());
   const protocol::Branched* answer = model->answer();
+  // Another look at the same branch leaves the row that the user is at.
+  const quint64 branch = answer ? answer->branch : 0;
+  const int row = branch == shownBranch ? std::max(0, moved->indexOfTopLevelItem(moved->currentItem())) : 0;
+  shownBranch = branch;
   moved->clear();
   for (const protocol::Moved& one : answer ? answer->moved : std::vector<protocol::Moved>{}) {
     auto* item = new QTreeWidgetItem(
@@ -287,7 +292,8 @@ void WhatIfView::Private::showAnswer() {
                             .arg(tensorText(one.tensor), movementText(one), shareText(one));
     for (int column = 0; column < moved_columns; ++column) item->setToolTip(column, tip);
   }
-  if (moved->topLevelItemCount()) moved->setCurrentItem(moved->topLevelItem(0));
+  if (const int count = moved->topLevelItemCount())
+    moved->setCurrentItem(moved->topLevelItem(std::min(row, count - 1)));
   show->setEnabled(moved->topLevelItemCount() > 0);
   share();
   emit view->emptyChanged();
@@ -302,9 +308,12 @@ void WhatIfView::Private::share() {
   changes->setFixedHeight(std::min(count, most_change_rows) * row + changes->header()->sizeHint().height() +
                           2 * changes->frameWidth());
   changes->setVisible(count > 0 && !crowded);
-  sentence->setVisible(!crowded);
+  sentence->setVisible(!crowded && (!filling || model->answer() || !model->problem().isEmpty()));
   moved->setVisible(!crowded && moved->topLevelItemCount() > 0);
-  const int wanted = sentence->text().isEmpty() ? 0 : sentence->heightForWidth(std::max(100, view->width() - 16));
+  auto* layout = static_cast<QVBoxLayout*>(view->layout());
+  layout->setStretch(layout->count() - 1, filling || !moved->isHidden() ? 0 : 1);
+  const int wanted =
+      sentence->text().isEmpty() ? 0 : sentence->heightForWidth(std::max(100, view->width() - 16));
   sentence->setMaximumHeight(
       std::min(wanted, most_sentence_lines * sentence->fontMetrics().lineSpacing() + 8));
 }
