@@ -1,33 +1,20 @@
 // What if, in a real window with a real session process: the past is changed with mouse and keys, replayed
 // beside the original, looked at in the panels, and taken over into the session.
 #include <QComboBox>
-#include <QLineEdit>
 #include <QMenu>
 #include <QMenuBar>
 #include <QStatusBar>
-#include <QTabBar>
-#include <QTableView>
 #include <QTimer>
 #include <QToolButton>
-#include <QTreeWidget>
 
-#include "app/shell/workspaces.h"
 #include "inspector/model/tape_graph.h"
-#include "inspector/model/tensor_model.h"
 #include "inspector/panels/tape/tape_canvas.h"
 #include "inspector/panels/tensor/statistics_panel.h"
-#include "inspector/panels/tensor/tensor_canvas.h"
-#include "inspector/panels/what_if/branch_strip.h"
-#include "inspector/panels/what_if/change_form.h"
-#include "inspector/panels/what_if/what_if_view.h"
-#include "tests/app/sample_window.h"
+#include "tests/app/what_if_window.h"
 
 using namespace tapedeck;
 using namespace tapedeck::app;
-using inspector::BranchStrip;
 using inspector::ChangeField;
-using inspector::RecordsModel;
-using inspector::WhatIfView;
 
 namespace {
 
@@ -42,164 +29,8 @@ const char* const network =
 
 }  // namespace
 
-class TestWhatIfPanel : public QObject, SampleWindow {
+class TestWhatIfPanel : public QObject, WhatIfWindow {
   Q_OBJECT
-
-  QTemporaryDir folder_;
-
-  /// Opens a file with these cells, and runs the first with the panels in sight.
-  void run(const QStringList& cells) {
-    window_ = std::make_unique<MainWindow>();
-    window_->setAttribute(Qt::WA_DeleteOnClose, false);
-    window_->resize(1280, 800);
-    QVERIFY(showActive(window_.get()));
-    window_->openNotebook(writeNotebook(folder_, "what_if.ipynb", cells));
-    QTRY_VERIFY_WITH_TIMEOUT(document().cellCount() == cells.size() && document().cell(0).source == cells[0],
-                             patience);
-    QTest::keyClick(window_.get(), Qt::Key_2, Qt::ControlModifier | Qt::AltModifier);
-    QTRY_COMPARE(window_->workspaces()->current().id, QString("debug"));
-    QTest::keyClick(window_.get(), Qt::Key_Return, Qt::ShiftModifier);
-    QTRY_COMPARE_WITH_TIMEOUT(stateOf(0), CellState::done, patience);
-    QTRY_VERIFY_WITH_TIMEOUT(timeline(*window_)->isVisible() && tensor(*window_)->isVisible(), patience);
-  }
-  QString runCell(int cell) {
-    click(cell);
-    runByKey(cell);
-    const bool printed = QTest::qWaitFor([&] { return !outputText(*window_, cell).isEmpty(); }, patience);
-    if (!printed) return "nothing was printed";
-    return outputText(*window_, cell).trimmed();
-  }
-
-  WhatIfView* whatIf() const { return window_->findChild<WhatIfView*>(); }
-  QTableView* ops() const { return timeline(*window_)->table(); }
-  int rowOf(const QString& op) const {
-    int found = -1;
-    const auto look = [&] {
-      const RecordsModel* rows = timeline(*window_)->model();
-      for (int row = rows->rowCount(); row-- > 0 && found < 0;)
-        if (rows->index(row, RecordsModel::Op).data().toString().endsWith(' ' + op)) found = row;
-      return found >= 0;
-    };
-    return QTest::qWaitFor(look, patience) ? found : -1;
-  }
-  QPoint placeOf(int row) const {
-    return ops()->visualRect(ops()->model()->index(row, RecordsModel::Op)).center();
-  }
-  /// The op's row in Ops, and one of its tensors in Tensor.
-  void show(const QString& op, int chip) {
-    const int row = rowOf(op);
-    QVERIFY2(row >= 0, qPrintable(op));
-    ops()->scrollTo(ops()->model()->index(row, 0));
-    QTest::mouseClick(ops()->viewport(), Qt::LeftButton, {}, placeOf(row));
-    const auto number = timeline(*window_)->model()->recordAt(row);
-    QTRY_COMPARE(window_->session()->cursor(), number);
-    QTabBar* chips = tensor(*window_)->chips();
-    const auto& list = tensor(*window_)->model()->chips();
-    QTRY_VERIFY_WITH_TIMEOUT(chip < chips->count() && list[static_cast<std::size_t>(chip)].record == number,
-                             patience);
-    QTest::mouseClick(chips, Qt::LeftButton, {}, chips->tabRect(chip).center());
-    QTRY_COMPARE(tensor(*window_)->model()->currentChip(), chip);
-    QTRY_VERIFY_WITH_TIMEOUT(tensor(*window_)->model()->tile(), patience);
-  }
-  /// What Tensor shows, when it is there.
-  std::vector<double> values() const {
-    const inspector::TensorModel* model = tensor(*window_)->model();
-    const bool there = QTest::qWaitFor([&] { return model->tile() && !model->loading(); }, patience);
-    return there ? model->tile()->values : std::vector<double>();
-  }
-  template <class Field>
-  Field* field(const char* name) const {
-    return whatIf()->findChild<Field*>(name);
-  }
-  QString problemOf(ChangeField of) const {
-    const auto* label = field<QLabel>(QString("changeProblem%1").arg(static_cast<int>(of)).toLatin1());
-    return label->isVisible() ? label->text() : QString();
-  }
-  /// What is typed at the keyboard into the form, from the field that has the focus on.
-  void typeInForm(const QString& text) {
-    QTRY_VERIFY(whatIf()->form()->isAncestorOf(QApplication::focusWidget()));
-    for (const QChar letter : text)
-      if (letter == '\n')
-        QTest::keyClick(QApplication::focusWidget(), Qt::Key_Return);
-      else if (letter == '\t')
-        QTest::keyClick(QApplication::focusWidget(), Qt::Key_Tab);
-      else
-        QTest::keyClick(QApplication::focusWidget(), letter.toLatin1());
-  }
-  void choose(const QString& begin) {
-    auto* kinds = field<QComboBox>("changeKind");
-    QTRY_VERIFY(kinds->isVisible());
-    kinds->setFocus();
-    QTest::keyClick(kinds, Qt::Key_Home);
-    for (int i = 0; i < kinds->count() && !kinds->currentText().startsWith(begin); ++i)
-      QTest::keyClick(kinds, Qt::Key_Down);
-    QVERIFY2(kinds->currentText().startsWith(begin), qPrintable(begin));
-  }
-  void openForm() {
-    QTRY_VERIFY_WITH_TIMEOUT(entry("what_if.ask")->isEnabled(), patience);
-    QTest::keyClick(window_.get(), Qt::Key_F4);
-    QTRY_VERIFY(whatIf()->isVisible() && whatIf()->form()->isVisible());
-    QTRY_VERIFY(whatIf()->form()->isAncestorOf(QApplication::focusWidget()));
-  }
-  void replay() {
-    QTRY_VERIFY(entry("what_if.replay")->isEnabled());
-    QTest::keyClick(window_.get(), Qt::Key_F4, Qt::ShiftModifier);
-  }
-  bool told(const QString& part) const {
-    return QTest::qWaitFor([&] { return whatIf()->sentence()->text().contains(part); }, patience);
-  }
-  QStringList changes() const {
-    QStringList texts;
-    for (int i = 0; i < whatIf()->changes()->topLevelItemCount(); ++i)
-      texts << whatIf()->changes()->topLevelItem(i)->text(0);
-    return texts;
-  }
-  QStringList moved() const {
-    QStringList texts;
-    const QTreeWidget* list = whatIf()->moved();
-    for (int i = 0; i < list->topLevelItemCount(); ++i)
-      texts << list->topLevelItem(i)->text(0).section(' ', 0, 0) + ": " + list->topLevelItem(i)->text(2) +
-                   ", " + list->topLevelItem(i)->text(3);
-    return texts;
-  }
-  QAction* entry(const char* id) const {
-    for (QAction* action : window_->menuBar()->actions())
-      if (action->text() == "Wh&y")
-        for (QAction* one : action->menu()->actions())
-          if (one->objectName() == id) return one;
-    return nullptr;
-  }
-  QStringList strips() const {
-    QStringList texts;
-    for (const BranchStrip* strip : window_->findChildren<BranchStrip*>())
-      if (strip->isVisible()) texts << strip->text();
-    return texts;
-  }
-  /// Whatever menu is open: chooses an entry of it.
-  void chooseInMenu(QAction* action) {
-    QTimer::singleShot(500, this, [action] {
-      auto* menu = qobject_cast<QMenu*>(QApplication::activePopupWidget());
-      QVERIFY(menu);
-      QVERIFY(menu->actions().contains(action));
-      menu->setActiveAction(action);
-      QTest::keyClick(menu, Qt::Key_Return);
-    });
-  }
-  void shots(const QString& name) {
-    for (const QSize& size : {QSize(1280, 800), QSize(2560, 1440)}) {
-      window_->resize(size);
-      for (const auto look : {inspector::Appearance::light, inspector::Appearance::dark}) {
-        inspector::applyAppearance(look);
-        QTest::qWait(300);
-        screenshot(window_.get(), QString("what-if-%1-%2-%3")
-                                      .arg(name)
-                                      .arg(size.width())
-                                      .arg(look == inspector::Appearance::light ? "light" : "dark"));
-      }
-    }
-    inspector::applyAppearance(inspector::Appearance::light);
-    window_->resize(1280, 800);
-  }
 
  private slots:
   void initTestCase() {

@@ -305,9 +305,9 @@ void WhatIfView::Private::share() {
   const bool crowded = filling && view->height() < height_for_all;
   const int count = changes->topLevelItemCount();
   const int row = std::max(changes->sizeHintForRow(0), view->fontMetrics().height() + 2);
-  changes->setFixedHeight(std::min(count, most_change_rows) * row + changes->header()->sizeHint().height() +
-                          2 * changes->frameWidth());
-  changes->setVisible(count > 0 && !crowded);
+  changes->setFixedHeight(std::clamp(count, 1, most_change_rows) * row +
+                          changes->header()->sizeHint().height() + 2 * changes->frameWidth());
+  changes->setVisible(!crowded);  // also an empty one: it has the panel's focus
   sentence->setVisible(!crowded && (!filling || model->answer() || !model->problem().isEmpty()));
   moved->setVisible(!crowded && moved->topLevelItemCount() > 0);
   auto* layout = static_cast<QVBoxLayout*>(view->layout());
