@@ -93,6 +93,8 @@ class HeadlessRun : public QObject {
       const auto graph =
           inspector::buildTapeGraph(tape.records, run_.newestRecord(), extent, inspector::Moment::now);
       writeFile("tape.svg", inspector::tapeGraphSvg(graph, inspector::layoutTapeGraph(graph)));
+    } else {
+      clear({"tape.svg"});
     }
     std::vector<plots::ChartSeries> all;
     for (const QString& name : run_.series().names()) {
@@ -100,7 +102,7 @@ class HeadlessRun : public QObject {
       one.data = run_.series().series(name);
       all.push_back(one);
     }
-    if (all.empty()) return;
+    if (all.empty()) return clear({"plots.svg", "plots.png"});
     writePlot("plots", all);
     if (all.size() > 1)
       for (const auto& one : all) writePlot("plot-" + fileName(one.data->name), {one});
@@ -111,6 +113,14 @@ class HeadlessRun : public QObject {
     if (!plots::writeSvg(series, {}, path(name + ".svg"), &error) ||
         !plots::writePng(series, {}, path(name + ".png"), &error))
       throw std::runtime_error(error.toStdString());
+  }
+
+  /// What an earlier run left would pass for this one's.
+  void clear(const QStringList& names) {
+    for (const QString& name : names)
+      if (QFile file(path(name)); file.exists() && !file.remove())
+        throw std::runtime_error(
+            QString("%1 could not be removed: %2").arg(path(name), file.errorString()).toStdString());
   }
 
   QString path(const QString& name) const { return QDir(options_.folder).filePath(name); }

@@ -42,6 +42,26 @@ PanelPlace placeIn(const PanelDescriptor& descriptor, const QString& workspace) 
   return other;
 }
 
+struct Placed {
+  PanelPlace place;
+  QDockWidget* dock;
+};
+
+/// The share of the window that the widest row has, of those that the workspace names. `list`: in order.
+double widestRow(const QList<Placed>& list) {
+  double widest = 0, width = 0;
+  const Placed* left = nullptr;
+  for (const Placed& one : list) {
+    if (one.place.row >= rows_of_others) break;
+    const bool same_row = left && left->place.row == one.place.row;
+    if (same_row && left->place.column == one.place.column) continue;
+    width = (same_row ? width : 0) + one.place.width;
+    widest = std::max(widest, width);
+    left = &one;
+  }
+  return widest;
+}
+
 }  // namespace
 
 PanelDocks::PanelDocks(QMainWindow* window, const QList<PanelDescriptor>& panels,
@@ -79,10 +99,10 @@ PanelDocks::Entry PanelDocks::makeEntry(const PanelDescriptor& descriptor,
   window_->addAction(toggle);
   connect(toggle, &QAction::triggered, this, [this, id = descriptor.id](bool on) { toggled(id, on); });
   connect(dock, &QDockWidget::visibilityChanged, this, [this, dock, id = descriptor.id](bool visible) {
-    if (visible)
-      behind_.remove(id);
-    else if (!dock->isHidden())
-      behind_ << id;
+    if (visible && behind_.remove(id) && !placing_) chosen_ << id;
+    if (visible) return;
+    chosen_.remove(id);
+    if (!dock->isHidden()) behind_ << id;
   });
   window_->addActions(panel->exportActions());
   connect(panel, &inspector::Panel::emptyChanged, this, [this] {
@@ -131,11 +151,38 @@ void PanelDocks::setEnabled(bool enabled) {
 }
 
 void PanelDocks::showWhatIsWanted() {
+  const bool outer = std::exchange(placing_, true);
+  QList<const Entry*> in_front, come;
+  for (const Entry& entry : entries_)
+    if (!entry.dock->isHidden() && !behind_.contains(entry.descriptor.id)) in_front << &entry;
   for (const Entry& entry : entries_) {
     const QString& id = entry.descriptor.id;
     const bool shown = enabled_ && wanted_.contains(id) && (!entry.panel->isEmpty() || asked_.contains(id));
-    if (shown != !entry.dock->isHidden()) entry.dock->setVisible(shown);
+    if (shown == !entry.dock->isHidden()) continue;
+    entry.dock->setVisible(shown);
+    if (shown) come << &entry;
   }
+  for (const Entry* entry : come) {
+    const QList<QDockWidget*> group = window_->tabifiedDockWidgets(entry->dock);
+    const auto seen = std::find_if(in_front.begin(), in_front.end(), [&](const Entry* other) {
+      return group.contains(other->dock) && !other->dock->isHidden();
+    });
+    if (seen != in_front.end() && keepsItsPlace(**seen, *entry)) {
+      (*seen)->dock->raise();
+      continue;
+    }
+    if (seen != in_front.end()) in_front.erase(seen);
+    entry->dock->raise();
+    in_front << entry;
+  }
+  placing_ = outer;
+}
+
+/// One that comes by itself does not push itself before the one that the user chose, nor before an earlier
+/// one.
+bool PanelDocks::keepsItsPlace(const Entry& seen, const Entry& come) const {
+  const QString& id = seen.descriptor.id;
+  return asked_.contains(id) || chosen_.contains(id) || &seen < &come;
 }
 
 void PanelDocks::toggled(const QString& id, bool on) {
@@ -166,10 +213,6 @@ bool PanelDocks::eventFilter(QObject* object, QEvent* event) {
 }
 
 void PanelDocks::place(const QString& workspace, PanelPlace::Area area) {
-  struct Placed {
-    PanelPlace place;
-    QDockWidget* dock;
-  };
   QList<Placed> list;
   for (const Entry& entry : entries_)
     if (const PanelPlace place = placeIn(entry.descriptor, workspace); place.area == area)
@@ -196,18 +239,7 @@ void PanelDocks::place(const QString& workspace, PanelPlace::Area area) {
     }
     before = &one;
   }
-  // As wide as its widest row of those that the workspace names.
-  double widest = 0, row_width = 0;
-  const Placed* left = nullptr;
-  for (const Placed& one : list) {
-    if (one.place.row >= rows_of_others) break;
-    const bool same_row = left && left->place.row == one.place.row;
-    if (same_row && left->place.column == one.place.column) continue;
-    row_width = (same_row ? row_width : 0) + one.place.width;
-    widest = std::max(widest, row_width);
-    left = &one;
-  }
-  shares_->setArea(dockArea(area), widest);
+  shares_->setArea(dockArea(area), widestRow(list));
   const Placed* front = nullptr;
   for (const Placed& one : list) {
     shares_->set(one.dock, QSizeF(one.place.width, one.place.height));
@@ -224,6 +256,8 @@ void PanelDocks::place(const QString& workspace, PanelPlace::Area area) {
 
 void PanelDocks::arrange(const QString& workspace) {
   shares_->setArranging(true);
+  placing_ = true;
+  chosen_.clear();
   wanted_.clear();
   asked_.clear();
   for (const Entry& entry : entries_) {
@@ -234,6 +268,7 @@ void PanelDocks::arrange(const QString& workspace) {
   for (const auto area : {PanelPlace::Area::left, PanelPlace::Area::right, PanelPlace::Area::below})
     place(workspace, area);
   showWhatIsWanted();
+  placing_ = false;
   shares_->apply();
   shares_->setArranging(false);
 }

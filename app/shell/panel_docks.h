@@ -69,6 +69,7 @@ class PanelDocks : public QObject {
   void toggled(const QString& id, bool on);
   void place(const QString& workspace, inspector::PanelPlace::Area area);
   void showWhatIsWanted();
+  bool keepsItsPlace(const Entry& seen, const Entry& come) const;
 
   QMainWindow* window_;
   TypingWatch* typing_;
@@ -77,6 +78,8 @@ class PanelDocks : public QObject {
   QSet<QString> wanted_;  ///< part of the workspace
   QSet<QString> asked_;   ///< shown although empty
   QSet<QString> behind_;  ///< shown, but another tab is in front
+  QSet<QString> chosen_;  ///< in front because the user pressed its tab
+  bool placing_ = false;  ///< panels come to the front by the program's doing
   bool enabled_ = true;
 };
 

@@ -67,12 +67,16 @@ bool SampleWindow::allDone() const {
 void SampleWindow::runAll() {
   QTest::keyClick(window_.get(), Qt::Key_Return, Qt::ControlModifier | Qt::ShiftModifier);
   QTRY_VERIFY_WITH_TIMEOUT(allDone(), 10 * patience);
+  showAllRecords();
+}
+
+void SampleWindow::showAllRecords() {
   // The kernel says that a cell is done before the last status tells of its ops.
   const auto records = std::make_shared<quint64>(0);
   session().request<protocol::Status>(
       protocol::GetStatus{}, window_.get(),
       [records](const protocol::Status& status) { *records = status.records; },
-      [](const protocol::Failure& failure) { qWarning("%s", failure.code.c_str()); });
+      [](const protocol::Failure& failure) { qWarning("%s", failure.reason.c_str()); });
   QTRY_VERIFY_WITH_TIMEOUT(*records > 0 && session().recordCount() == *records, patience);
   QTest::keyClick(window_.get(), Qt::Key_2, Qt::ControlModifier | Qt::AltModifier);
   QTRY_VERIFY_WITH_TIMEOUT(session().cursor() && session().cursor() == session().recordCount(), patience);

@@ -30,6 +30,8 @@ class SampleWindow {
   void click(int cell);
   void runByKey(int cell);
   bool allDone() const;
+  /// Waits until the window knows all ops of the cells that ran, and shows the Debug workspace.
+  void showAllRecords();
   /// Runs all cells by key, and shows the Debug workspace.
   void runAll();
 };

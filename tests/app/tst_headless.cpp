@@ -123,7 +123,7 @@ class TestHeadless : public QObject {
 
     const auto records = outcome.json("records.json");
     QVERIFY(records.is_object());
-    QVERIFY(records["records"].size() > 10);
+    QVERIFY(records["records"].size() > 5);
     quint64 number = 0;
     bool backward = false;
     for (const auto& record : records["records"]) {
@@ -131,10 +131,15 @@ class TestHeadless : public QObject {
       QCOMPARE(record["state"].get<std::string>(), std::string("done"));
       backward = backward || record["backward"].get<bool>();
     }
-    QVERIFY(backward);  // every sample is about gradients
+    const QString name = QFileInfo(path).completeBaseName();
+    QCOMPARE(backward, name != "lost_digits");  // all others are about gradients
     QVERIFY(elements(outcome.file("tape.svg"), "text") > 2);
-    QVERIFY(elements(outcome.file("plots.svg"), "svg") >= 1);
-    QVERIFY(!QImage(outcome.folder.filePath("plots.png")).isNull());
+    // Curves, or none of an earlier run either.
+    const bool draws =
+        !QStringList{"exploding_rnn", "gradient_none", "lost_digits", "wrong_gradient"}.contains(name);
+    QCOMPARE(outcome.has("plots.svg"), draws);
+    QCOMPARE(!QImage(outcome.folder.filePath("plots.png")).isNull(), draws);
+    if (draws) QVERIFY(elements(outcome.file("plots.svg"), "svg") >= 1);
     QFile now(path);
     QVERIFY(now.open(QIODevice::ReadOnly));
     QCOMPARE(now.readAll(), before);

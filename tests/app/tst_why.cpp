@@ -50,7 +50,7 @@ class TestWhy : public QObject {
     const auto look = [&] {
       const RecordsModel* rows = timeline(*window_)->model();
       for (int row = rows->rowCount(); row-- > 0 && found < 0;)
-        if (rows->index(row, RecordsModel::Op).data().toString().trimmed() == op) found = row;
+        if (rows->index(row, RecordsModel::Op).data().toString().section(' ', -1) == op) found = row;
       return found >= 0;
     };
     return QTest::qWaitFor(look, patience) ? found : -1;
@@ -163,7 +163,7 @@ class TestWhy : public QObject {
     const RecordsModel* rows = timeline(*window_)->model();
     int first = 0;
     while (first < rows->rowCount() &&
-           rows->index(first, RecordsModel::Op).data().toString().trimmed() != "gradient")
+           rows->index(first, RecordsModel::Op).data().toString().section(' ', -1) != "gradient")
       ++first;
     ops()->scrollTo(ops()->model()->index(first, 0));
     QTimer::singleShot(500, this, [this] {

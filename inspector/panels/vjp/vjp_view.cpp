@@ -119,7 +119,9 @@ QString VjpView::headerText() const {
 
 /// As much of it as there is room for; the tooltip has all.
 void VjpView::showHeader() {
-  header_->setText(header_->fontMetrics().elidedText(headerText(), Qt::ElideRight, header_->width() - 20));
+  const QString text = headerText();
+  header_->setAccessibleName(text);
+  header_->setText(header_->fontMetrics().elidedText(text, Qt::ElideRight, header_->width() - 20));
 }
 
 void VjpView::resizeEvent(QResizeEvent* event) {
