@@ -151,6 +151,14 @@ class TestWhatIfPanel : public QObject, WhatIfWindow {
     replay();
     QTRY_VERIFY2(moved().contains(QString::fromUtf8("reduce_sum: 7 → 16, 129 %")),
                  qPrintable(moved().join("; ")));
+    // Enter goes to a result.
+    whatIf()->moved()->setFocus();
+    QTest::keyClick(whatIf()->moved(), Qt::Key_End);
+    const QString last = moved().last().section(':', 0, 0);
+    QTest::keyClick(whatIf()->moved(), Qt::Key_Return);
+    QTRY_VERIFY2(timeline(*window_)->selectedText().contains(last), qPrintable(last));
+    QTest::keyClick(whatIf()->moved(), Qt::Key_X, Qt::AltModifier | Qt::ShiftModifier);
+    QVERIFY(changes().isEmpty());
   }
 
   void anotherSeedDrawsWhatTheProgramWouldDrawWithIt() {
@@ -210,6 +218,59 @@ class TestWhatIfPanel : public QObject, WhatIfWindow {
     QTRY_VERIFY2_WITH_TIMEOUT(window_->statusBar()->currentMessage().contains("W:0 took over"),
                               qPrintable(window_->statusBar()->currentMessage()), patience);
     QCOMPARE(runCell(1), QString("[30.0, 6.0] [4.0, 7.0]"));  // and nothing else
+  }
+
+  void whilePausedTheCellGoesOnWithTheValueThatWasTakenOver() {
+    run(
+        {"import tapedeck as tf\n"
+         "tf.constant(1.) + 1.",
+         "W = tf.Variable([1., 2.], name='W')\n"
+         "a = W * 3.\n"
+         "b = a + 1.\n"
+         "print((W * 1.).numpy().tolist(), a.numpy().tolist())"});
+    click(1);
+    press(Qt::Key_F10);
+    QTRY_VERIFY_WITH_TIMEOUT(isStopped(*window_), patience);
+    press(Qt::Key_F10);
+    QTRY_VERIFY_WITH_TIMEOUT(isStopped(*window_) && session().status().stopped_before == 3, patience);
+    show("multiply", 0);
+    openForm();
+    choose("One element");
+    field<QLineEdit>("changeElement")->setFocus();
+    typeInForm("0\t");
+    typeInForm("10\n");
+    replay();
+    QVERIFY2(told("1 result depends"), qPrintable(whatIf()->sentence()->text()));
+    QTRY_VERIFY(entry("what_if.take_over")->isEnabled());
+    QTest::mouseClick(field<QToolButton>("whatIfTakeOver"), Qt::LeftButton);
+    QTRY_VERIFY_WITH_TIMEOUT(window_->statusBar()->currentMessage().contains("W:0 took over"), patience);
+    QVERIFY(isStopped(*window_));
+    QTest::keyClick(window_.get(), Qt::Key_F5);
+    QTRY_COMPARE_WITH_TIMEOUT(outputText(*window_, 1).trimmed(), QString("[10.0, 2.0] [3.0, 6.0]"), patience);
+  }
+
+  void aLongReplayTellsHowFarItIsAndIsCancelled() {
+    run(
+        {"import tapedeck as tf\n"
+         "x = tf.constant(0.5, shape=[160, 160])\n"
+         "for i in range(4000):\n"
+         "    x = tf.tanh(tf.matmul(x, x))"});
+    show("tanh", 0);
+    QTest::keyClick(window_.get(), Qt::Key_Home, Qt::AltModifier);  // the first record
+    QTRY_COMPARE(session().cursor(), inspector::RecordNumber{1});
+    QTRY_VERIFY_WITH_TIMEOUT(entry("what_if.ask")->isEnabled(), patience);
+    openForm();
+    choose("Scale");
+    QTest::keyClick(QApplication::focusWidget(), Qt::Key_Tab);
+    typeInForm("2\n");
+    replay();
+    QTRY_VERIFY2_WITH_TIMEOUT(whatIf()->sentence()->text().contains("of 8,001 results"),
+                              qPrintable(whatIf()->sentence()->text()), patience);
+    QTest::keyClick(QApplication::focusWidget(), Qt::Key_Escape);
+    QTRY_VERIFY(!whatIf()->sentence()->text().contains("Replaying"));
+    QVERIFY(strips().isEmpty());  // no branch came of it
+    QVERIFY(moved().isEmpty());
+    QCOMPARE(changes().size(), 1);
   }
 
   void whatIsWrongIsToldBesideItsFieldOrInThePanel() {
