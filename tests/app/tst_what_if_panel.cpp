@@ -8,8 +8,10 @@
 #include <QToolButton>
 
 #include "inspector/model/tape_graph.h"
+#include "inspector/model/vjp_model.h"
 #include "inspector/panels/tape/tape_canvas.h"
 #include "inspector/panels/tensor/statistics_panel.h"
+#include "inspector/panels/vjp/vjp_view.h"
 #include "tests/app/what_if_window.h"
 
 using namespace tapedeck;
@@ -271,6 +273,47 @@ class TestWhatIfPanel : public QObject, WhatIfWindow {
     QVERIFY(strips().isEmpty());  // no branch came of it
     QVERIFY(moved().isEmpty());
     QCOMPARE(changes().size(), 1);
+  }
+
+  void theBranchGoesOnThroughThePlayback() {
+    run(
+        {"import tapedeck as tf\n"
+         "x = tf.Variable(3., name='x')\n"
+         "with tf.GradientTape() as tape:\n"
+         "    y = x * x\n"
+         "grad = tape.gradient(y, x)",
+         "print(float(grad))"});
+    QTest::keyClick(window_.get(), Qt::Key_Home, Qt::AltModifier);
+    QTRY_COMPARE(session().cursor(), inspector::RecordNumber{1});
+    QTRY_VERIFY(tensor(*window_)->model()->chip() && tensor(*window_)->model()->chip()->record == 1);
+    QTabBar* chips = tensor(*window_)->chips();
+    QTest::mouseClick(chips, Qt::LeftButton, {}, chips->tabRect(0).center());
+    QTRY_COMPARE(values(), std::vector<double>{3});
+    openForm();
+    typeInForm("5\n");
+    QCOMPARE(changes(), QStringList{"x:0 = 5"});
+    replay();
+    QVERIFY2(told("moved"), qPrintable(whatIf()->sentence()->text()));
+    const auto isVjp = [&] {
+      const auto* record = session().cachedRecord(session().cursor());
+      return record && record->kind == protocol::RecordKind::vjp;
+    };
+    while (!isVjp() && session().cursor() < session().recordCount())
+      QTest::keyClick(window_.get(), Qt::Key_Right, Qt::AltModifier);
+    QVERIFY(isVjp());
+    auto* vjp = window_->findChild<inspector::VjpView*>();
+    QTRY_VERIFY_WITH_TIMEOUT(vjp->isVisible() && !vjp->model()->parts().contributions.empty(), patience);
+    const auto contribution = [&] {
+      const auto* value = vjp->model()->value(vjp->model()->parts().contributions[0].contribution.id);
+      return value && value->tile && !value->tile->values.empty() ? value->tile->values[0] : 0.0;
+    };
+    QTRY_COMPARE_WITH_TIMEOUT(contribution(), 3.0, patience);
+    QTest::keyClick(window_.get(), Qt::Key_F12, Qt::ShiftModifier);
+    QTRY_COMPARE_WITH_TIMEOUT(contribution(), 5.0, patience);
+    shots("vjp");
+    QTest::keyClick(window_.get(), Qt::Key_F12);
+    QTRY_COMPARE_WITH_TIMEOUT(contribution(), 3.0, patience);
+    QCOMPARE(runCell(1), QString("6.0"));
   }
 
   void whatIsWrongIsToldBesideItsFieldOrInThePanel() {
