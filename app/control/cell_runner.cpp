@@ -56,7 +56,12 @@ void CellRunner::begin() {
   if (kernel_->state() == KernelState::stopped) kernel_->start(folder());
 }
 
+void CellRunner::letGo() {
+  if (kernel_->state() == KernelState::idle || kernel_->state() == KernelState::busy) sendWaiting();
+}
+
 void CellRunner::sendWaiting() {
+  if (holds_ && holds_()) return;
   const QStringList cells = std::exchange(waiting_, {});
   for (const QString& cellId : cells) start(cellId);
 }

@@ -5,6 +5,7 @@
 #include <QObject>
 #include <QSet>
 #include <QStringList>
+#include <functional>
 
 #include "app/kernel/kernel.h"
 #include "app/notebook/document/cell_state.h"
@@ -20,6 +21,9 @@ class CellRunner : public QObject {
   /// Queues the code cells among `cellIds`, in that order; starts the session process where there is none.
   /// Cells that wait already are not queued twice.
   void run(const QStringList& cellIds);
+  /// Cells wait while `holds`: until `letGo`. For what has to reach the session before they run.
+  void setHold(std::function<bool()> holds) { holds_ = std::move(holds); }
+  void letGo();
   /// Starts a session process where none was started yet; one that ended is for the user to start again.
   void begin();
   /// Cells queued or running.
@@ -44,7 +48,8 @@ class CellRunner : public QObject {
 
   Document* document_;
   Kernel* kernel_;
-  QStringList waiting_;        ///< until the session process is ready
+  std::function<bool()> holds_;
+  QStringList waiting_;        ///< until the session process is ready, and nothing holds them back
   QSet<QString> unfinished_;   ///< waiting, queued or running
   QSet<QString> clearOnNext_;  ///< clear_output(wait=True)
   QString running_;

@@ -123,6 +123,9 @@ void MainWindow::connectSession() {
 }
 
 void MainWindow::connectBreakpoints() {
+  // Else a session that has just begun may run past them.
+  runner_->setHold([this] { return breakpoints_->onTheirWay(); });
+  connect(breakpoints_, &inspector::BreakpointsModel::arrived, runner_, &CellRunner::letGo);
   new NotebookBreakpoints(document_, breakpoints_, this);
   auto* control =
       new BreakpointControl(breakpoints_, session_, document_, notebook_, stepper_, *actions_, this);

@@ -212,12 +212,21 @@ void BreakpointsModel::wasEdited() {
 }
 
 void BreakpointsModel::send() {
+  hadSome_ = hadSome_ || !entries_.empty();
   protocol::SetBreakpoints request;
   for (const BreakpointEntry& one : entries_) request.breakpoints.push_back(one.breakpoint);
   request.labels = labels_;
   session_->request<protocol::Breakpoints>(
-      request, this, [this](const protocol::Breakpoints& states) { take(states); },
-      [](const protocol::Failure&) {}, breakpoints_channel);
+      request, this,
+      [this](const protocol::Breakpoints& states) {
+        take(states);
+        emit arrived();
+      },
+      [this](const protocol::Failure&) { emit arrived(); }, breakpoints_channel);
+}
+
+bool BreakpointsModel::onTheirWay() const {
+  return hadSome_ && session_->asking(breakpoints_channel);
 }
 
 void BreakpointsModel::take(const protocol::Breakpoints& states) {

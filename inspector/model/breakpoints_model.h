@@ -36,6 +36,8 @@ class BreakpointsModel : public QObject {
   std::vector<const BreakpointEntry*> ofCell(const QString& cell) const;
   /// Those that the session is stopped by now.
   bool stoppedBy(quint64 id) const;
+  /// The session does not know the newest yet: what begins to run now may miss them.
+  bool onTheirWay() const;
 
   quint64 add(protocol::Breakpoint breakpoint);
   /// Takes the place of the one with its id.
@@ -67,7 +69,8 @@ class BreakpointsModel : public QObject {
  signals:
   void changed();  ///< anything that is shown
   void wanted(quint64 id);
-  void edited();  ///< what is saved with the notebook
+  void edited();   ///< what is saved with the notebook
+  void arrived();  ///< the session has them, or refused them
 
  private:
   BreakpointEntry* entry(quint64 id);
@@ -80,6 +83,7 @@ class BreakpointsModel : public QObject {
   std::vector<BreakpointEntry> entries_;
   QHash<quint64, QString> placeNotes_;
   std::vector<protocol::CellLabel> labels_;
+  bool hadSome_ = false;  ///< in the life of this window
   quint64 lastId_ = 0;
   quint64 stoppedAt_ = 0;
 };

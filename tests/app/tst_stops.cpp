@@ -41,8 +41,8 @@ class TestStops : public QObject {
   }
   /// With the mouse, as a user would.
   void clickLine(int cell, int line) {
+    QTRY_VERIFY(editors().value(cell));
     CodeEditor* editor = editors().value(cell);
-    QVERIFY(editor);
     const QPoint at(editor->marginWidth(0) + editor->marginWidth(1) + 12,
                     editor->yOfLine(line) + editor->lineHeight() / 2);
     QTest::mouseClick(editor->viewport(), Qt::LeftButton, {}, at);
