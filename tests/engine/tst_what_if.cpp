@@ -186,7 +186,8 @@ class TestWhatIf : public QObject {
     QCOMPARE(world.branches.previews(get, world.original, world.cancel).previews,
              (std::vector<std::string>{"[ 1. 25.]", "", ""}));
     get.difference = true;
-    QCOMPARE(world.branches.previews(get, world.original, world.cancel).previews[0], std::string("[ 0. 21.]"));
+    QCOMPARE(world.branches.previews(get, world.original, world.cancel).previews[0],
+             std::string("[ 0. 21.]"));
     get.branch = 77;
     QVERIFY_EXCEPTION_THROWN(world.branches.previews(get, world.original, world.cancel), ValueError);
   }

@@ -155,7 +155,8 @@ class TestWhatIfModel : public QObject {
     row("truth", ChangeKind::value, "bool", "", "2", F::numbers, "neither True nor False");
     row("one axis", ChangeKind::element, "float32", "1", "5", F::element,
         "2 places for the shape 2×3, not 1");
-    row("outside", ChangeKind::element, "float32", "0, 3", "5", F::element, "“3” is no place on an axis of 3");
+    row("outside", ChangeKind::element, "float32", "0, 3", "5", F::element,
+        "“3” is no place on an axis of 3");
     row("no place", ChangeKind::element, "float32", "0, x", "5", F::element, "“x” is no place");
     row("clip", ChangeKind::clip, "float32", "", "-1", F::numbers, "at least 0");
     row("clip nan", ChangeKind::clip, "float32", "", "nan", F::numbers, "at least 0");
