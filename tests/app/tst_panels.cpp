@@ -2,6 +2,7 @@
 #include <QDockWidget>
 #include <QMainWindow>
 #include <QSpinBox>
+#include <QTabBar>
 
 #include "app/shell/dock_shares.h"
 #include "inspector/model/tensor_model.h"
@@ -160,6 +161,45 @@ class TestPanels : public QObject {
     window->resize(2000, 1100);
     QTRY_VERIFY2(panel(*window, "Tape")->width() > 1100, qPrintable(text(shares(*window))));
     QVERIFY(panel(*window, "Tensor")->width() > panel(*window, "Tape")->width() - 4);
+  }
+
+  void theFirstPanelOfAPlaceIsSeenUntilTheUserChoosesAnother() {
+    auto window = std::make_unique<MainWindow>();
+    window->setAttribute(Qt::WA_DeleteOnClose, false);
+    window->resize(1280, 800);
+    QVERIFY(showActive(window.get()));
+    window->openNotebook(writeNotebook(folder_, "front.ipynb",
+                                       {"import tapedeck as tf", "x = tf.constant(1.) + 2.", "y = x * x"}));
+    QTRY_VERIFY(window->notebook()->isVisible());
+    QTest::keyClick(window.get(), Qt::Key_2, Qt::ControlModifier | Qt::AltModifier);
+    const auto inFront = [&](const char* title) {
+      const QDockWidget* dock = panel(*window, title);
+      return dock->isVisible() && window->rect().intersects(dock->geometry());
+    };
+    const auto run = [&](int cell) {
+      window->notebook()->setCurrentCell(cell, false);
+      QTest::keyClick(window.get(), Qt::Key_Return, Qt::ShiftModifier);
+      return QTest::qWaitFor(
+          [&] { return window->notebook()->cellState(window->document()->cell(cell).id) == CellState::done; },
+          patience);
+    };
+    // A session has variables before it has ops: then those take the front.
+    QVERIFY(run(0));
+    QTRY_VERIFY(inFront("Variables"));
+    QVERIFY(run(1));
+    QTRY_VERIFY(inFront("Ops") && !inFront("Variables"));
+    QTabBar* tabs = nullptr;
+    for (auto* bar : window->findChildren<QTabBar*>())
+      for (int i = 0; i < bar->count(); ++i)
+        if (bar->isVisible() && bar->tabText(i) == "Variables") {
+          tabs = bar;
+          QTest::mouseClick(bar, Qt::LeftButton, {}, bar->tabRect(i).center());
+        }
+    QVERIFY(tabs);
+    QTRY_VERIFY(inFront("Variables"));
+    QTest::keyClick(window.get(), Qt::Key_6, Qt::ControlModifier);  // another panel comes, and
+    QVERIFY(run(2));                                                // ops, too
+    QVERIFY(inFront("Variables") && !inFront("Ops"));
   }
 
   void aTensorOfManyAxesLeavesTheOtherPanelsTheirRoom() {

@@ -13,7 +13,7 @@ PanelDescriptor whyPanel() {
   panel.key = QKeySequence(Qt::CTRL | Qt::Key_9);
   panel.tip =
       QObject::tr("Answers to questions about a tensor: where a NaN was born, why a gradient is zero");
-  panel.places = {{workspace_debug, {Area::below, 1, 0, 0.40, 0.30}}};
+  panel.places = {{workspace_debug, {Area::below, 0, 0, 0.40, 0.29}}};
   panel.minimum = QSize(220, 120);
   panel.create = [](const PanelContext& context) {
     auto* view = new WhyView(context.why->model());
