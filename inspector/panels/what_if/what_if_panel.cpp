@@ -11,7 +11,7 @@ PanelDescriptor whatIfPanel() {
   panel.title = QObject::tr("What if");
   panel.key = QKeySequence(Qt::CTRL | Qt::ALT | Qt::Key_I);
   panel.tip = QObject::tr("The past with something changed, replayed beside the original");
-  panel.places = {{workspace_debug, {Area::below, 1, 0, 0.40, 0.34}}};
+  panel.places = {{workspace_debug, {Area::below, 0, 0, 0.40, 0.29}}};
   panel.minimum = QSize(240, 140);
   panel.create = [](const PanelContext& context) { return new WhatIfView(context.whatIf, context.cells); };
   return panel;
