@@ -16,6 +16,12 @@
 
 namespace tapedeck::inspector {
 
+namespace {
+
+const QString header_style = QStringLiteral("QPushButton { text-align: left; padding: 3px 8px; }");
+
+}  // namespace
+
 VjpView::VjpView(Session* session, const CellNames* cells, QWidget* parent)
     : Panel(parent),
       session_(session),
@@ -49,7 +55,7 @@ VjpView::~VjpView() = default;
 void VjpView::makeHeader() {
   header_->setFlat(true);
   header_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed);
-  header_->setStyleSheet(QStringLiteral("QPushButton { text-align: left; padding: 3px 8px; }"));
+  header_->setStyleSheet(header_style);
   connect(header_, &QPushButton::clicked, this, &VjpView::goToForward);
   element_->setPlaceholderText(tr("element: 2, 3"));
   element_->setAccessibleName(tr("Element to explain"));
@@ -127,6 +133,14 @@ void VjpView::showHeader() {
 void VjpView::resizeEvent(QResizeEvent* event) {
   Panel::resizeEvent(event);
   showHeader();
+}
+
+// A style sheet keeps the colours that it was made with.
+void VjpView::changeEvent(QEvent* event) {
+  Panel::changeEvent(event);
+  if (event->type() != QEvent::PaletteChange) return;
+  header_->setStyleSheet({});
+  header_->setStyleSheet(header_style);
 }
 
 void VjpView::refresh() {
