@@ -87,9 +87,12 @@ class TestLook : public QObject {
     QCOMPARE(window.size(), size);
     QVERIFY2(cutOff(window).isEmpty(), qPrintable(cutOff(window).join("\n")));
     if (size.width() == 1280 && !dark && qEnvironmentVariableIsSet("TAPEDECK_README_SCREENSHOT")) {
+      window.resize(1600, 1000);  // a whole tape that can be read
+      QTest::qWait(500);
       tape(window)->fit();
       QTest::qWait(200);
       QVERIFY(window.grab().save(TAPEDECK_SOURCE_DIR "/resources/screenshot.png"));
+      window.resize(size);
     }
 
     QTest::keyClick(&window, Qt::Key_F5);
