@@ -40,8 +40,9 @@ bool is_mark(const FormulaNode& script) {
 void collect(const FormulaNode& node, Mentions& mentions) {
   if (node.kind == NodeKind::symbol) mentions.symbols.insert(node.text);
   if (node.kind == NodeKind::gradient) mentions.gradients.insert(node.text);
-  const bool call = node.kind == NodeKind::row && node.parts.size() == 2 && node.parts[1].kind == NodeKind::group &&
-                    node.parts[1].text == "(" && !node.parts[1].spaced;
+  const bool call = node.kind == NodeKind::row && node.parts.size() == 2 &&
+                    node.parts[1].kind == NodeKind::group && node.parts[1].text == "(" &&
+                    !node.parts[1].spaced;
   for (std::size_t i = 0; i < node.parts.size(); ++i) {
     const bool script = i == 1 && (node.kind == NodeKind::subscript || node.kind == NodeKind::superscript);
     if (script && (node.kind == NodeKind::subscript || is_mark(node.parts[i]))) continue;

@@ -122,13 +122,14 @@ OpDef tensor_scatter_row(const std::string& verb, Kind kind, const std::string& 
 
 template <cpu::Segment op>
 OpDef extreme_row(const std::string& verb, const std::string& comparative) {
-  return tensor_scatter_row(verb, Kind::numeric,
-                            "A tensor whose slices become the " + comparative +
-                                " of what they are and of the updates of their coordinates; NaN where one is "
-                                "among them.",
-                            "d(tensor) = dy where tensor = y, else 0, d(updates) = gather_nd(dy, indices) where updates = "
-                            "gather_nd(y, indices), else 0; both divided by the number of such",
-                            tensor_scatter_shape<Kind::numeric>, extreme_forward<op>, extreme_vjp);
+  return tensor_scatter_row(
+      verb, Kind::numeric,
+      "A tensor whose slices become the " + comparative +
+          " of what they are and of the updates of their coordinates; NaN where one is "
+          "among them.",
+      "d(tensor) = dy where tensor = y, else 0, d(updates) = gather_nd(dy, indices) where updates = "
+      "gather_nd(y, indices), else 0; both divided by the number of such",
+      tensor_scatter_shape<Kind::numeric>, extreme_forward<op>, extreme_vjp);
 }
 
 }  // namespace

@@ -90,7 +90,9 @@ class Reader {
   /// Letters, digits, underscores; "input's" is one word.
   void read_name() {
     std::size_t end = at_;
-    while (end < text_.size() && (is_name_letter(text_[end]) || is_number_digit(text_[end]) || text_[end] == '_')) ++end;
+    while (end < text_.size() &&
+           (is_name_letter(text_[end]) || is_number_digit(text_[end]) || text_[end] == '_'))
+      ++end;
     if (text_.substr(end).starts_with("'s") && !(end + 2 < text_.size() && is_name_letter(text_[end + 2])))
       end += 2;
     add(Kind::name, std::string(text_.substr(at_, end - at_)), end - at_);
@@ -98,8 +100,9 @@ class Reader {
 
   void read_number() {
     std::size_t end = at_;
-    while (end < text_.size() && (is_number_digit(text_[end]) ||
-                                  (text_[end] == '.' && end + 1 < text_.size() && is_number_digit(text_[end + 1]))))
+    while (end < text_.size() &&
+           (is_number_digit(text_[end]) ||
+            (text_[end] == '.' && end + 1 < text_.size() && is_number_digit(text_[end + 1]))))
       ++end;
     // 1.5e-07
     if (end + 1 < text_.size() && text_[end] == 'e') {

@@ -272,7 +272,8 @@ class OpsErrorsTest : public QObject {
   }
 
   void shapes_that_no_tensor_has_name_the_op() {
-    EXPECT_ERROR(InvalidArgumentError, ops::expand_dims(ops::zeros(Shape(std::vector<std::int64_t>(32, 1))), 0),
+    EXPECT_ERROR(InvalidArgumentError,
+                 ops::expand_dims(ops::zeros(Shape(std::vector<std::int64_t>(32, 1))), 0),
                  "expand_dims: a tensor has at most 32 axes, not 33");
     EXPECT_ERROR(ResourceExhaustedError, ops::zeros({std::int64_t{1} << 40, std::int64_t{1} << 40}),
                  "zeros: a tensor of shape (1099511627776, 1099511627776) has more than 2^63 elements");

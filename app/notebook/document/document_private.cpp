@@ -42,8 +42,7 @@ void Document::Private::rememberSaved(std::shared_ptr<const SavedState> written)
 }
 
 bool Document::Private::modified() const {
-  return detached || changedCount > 0 || saved->cells.size() != notebook.cells.size() ||
-         saved->own != own();
+  return detached || changedCount > 0 || saved->cells.size() != notebook.cells.size() || saved->own != own();
 }
 
 bool Document::Private::differs(std::size_t index) const {

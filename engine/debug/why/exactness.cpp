@@ -161,8 +161,8 @@ class Exactness {
       sentence += " No single op lost many of them.";
     for (std::size_t i = 0; i < std::min(losses_.size(), most_losses_told); ++i) tell(losses_[i]);
     if (!answer_.complete)
-      sentence +=
-          " Only the newest " + counted(most_compared, "op") + " were compared; what came before counts as exact.";
+      sentence += " Only the newest " + counted(most_compared, "op") +
+                  " were compared; what came before counts as exact.";
   }
 
   static std::string cause(const Loss& loss) {

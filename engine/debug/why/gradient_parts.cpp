@@ -109,7 +109,8 @@ class Parts {
         answer_.complete = false;
         sentence += std::string(" Its examples cannot be told: ") + error.what();
       }
-    if (parts_.size() > most_parts_told) sentence += " The " + counted(most_parts_told, "largest one") + " are listed.";
+    if (parts_.size() > most_parts_told)
+      sentence += " The " + counted(most_parts_told, "largest one") + " are listed.";
   }
 
   void tell(const Contribution& part) {

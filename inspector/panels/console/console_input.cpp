@@ -37,7 +37,8 @@ void ConsoleInput::setHistory(const QStringList& history) {
 
 void ConsoleInput::fit() {
   const int lines = std::clamp(blockCount(), 1, most_input_lines);
-  setVerticalScrollBarPolicy(blockCount() > most_input_lines ? Qt::ScrollBarAsNeeded : Qt::ScrollBarAlwaysOff);
+  setVerticalScrollBarPolicy(blockCount() > most_input_lines ? Qt::ScrollBarAsNeeded
+                                                             : Qt::ScrollBarAlwaysOff);
   const int margins = static_cast<int>(2 * document()->documentMargin()) + 2 * frameWidth();
   setFixedHeight(lines * fontMetrics().lineSpacing() + margins);
 }
