@@ -1,7 +1,8 @@
 // What a user waits for in the window, one JSON line per case: from the press of F10 to the painted step,
 // over 200 steps of the L-BFGS autoencoder, with the time of the op itself and without; from a step back near
 // its end to the values of that moment; from the start of the process to a usable window, and to a ready
-// session. Run it on a display (xvfb-run), with LIBGL_ALWAYS_SOFTWARE=1 for software OpenGL.
+// session. `bench_window NOTEBOOK breakpoints` does it with ten breakpoints that never hit. Run it on a
+// display (xvfb-run), with LIBGL_ALWAYS_SOFTWARE=1 for software OpenGL.
 #include <unistd.h>
 
 #include <QElapsedTimer>
@@ -64,6 +65,26 @@ void waitFor(const std::function<bool()>& condition, int patiences = 1) {
   if (!condition()) qFatal("gave up waiting");
 }
 
+/// None is hit by the autoencoder.
+void addTenBreakpoints(MainWindow& window) {
+  using Kind = protocol::BreakpointKind;
+  const auto add = [&](Kind kind, const std::string& target, const std::string& condition = {}) {
+    protocol::Breakpoint breakpoint;
+    breakpoint.kind = kind;
+    breakpoint.target = target;
+    breakpoint.condition = condition;
+    if (kind == Kind::line) breakpoint.cell = window.document()->cell(2).id.toStdString();
+    breakpoint.line = kind == Kind::line ? static_cast<std::uint32_t>(std::stoi(target)) : 0;
+    window.breakpoints()->add(breakpoint);
+  };
+  for (const char* line : {"1", "2", "3"}) add(Kind::line, line);
+  for (const char* op : {"svd", "*pool*", "softmax"}) add(Kind::op, op);
+  add(Kind::write, "no_such_variable");
+  add(Kind::vjp, "conv2d");
+  add(Kind::condition, {}, "nan(out) or inf(out)");
+  add(Kind::condition, {}, "op:matmul and max(abs(out)) > 1e6");
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -84,6 +105,8 @@ int main(int argc, char** argv) {
   window.kernel()->restart();
   waitFor([&] { return isReady(window); });
   report("open_to_ready_session", {static_cast<double>(opening.nsecsElapsed()) / 1e6});
+
+  if (argc > 2) addTenBreakpoints(window);
 
   // Run everything up to the training, then step through it.
   int training = -1;
