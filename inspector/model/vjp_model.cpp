@@ -4,6 +4,7 @@
 #include <QStringList>
 #include <QTimer>
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 
 #include "inspector/model/format.h"
@@ -17,6 +18,8 @@ const QString terms_channel = QStringLiteral("vjp/terms");
 constexpr std::int64_t small_count = 48;     ///< numbers that a row of the panel holds
 constexpr std::int64_t thumbnail_side = 96;  ///< cells
 constexpr qsizetype most_values = 256;
+
+constexpr std::chrono::milliseconds calm{120};
 
 std::int64_t stepFor(std::int64_t extent) {
   return std::max<std::int64_t>(1, (extent + thumbnail_side - 1) / thumbnail_side);
@@ -53,6 +56,7 @@ struct VjpModel::Private {
   VjpModel* q = nullptr;
   Session* session = nullptr;
   bool active = false, seen = false;
+  QTimer soon;             ///< what the step itself shows is asked for first: a VJP's parts take work
   RecordNumber asked = 0;  ///< what parts() answers, or will
   protocol::VjpParts parts;
   QString problem;
@@ -260,9 +264,12 @@ struct VjpModel::Private {
 VjpModel::VjpModel(Session* session, QObject* parent) : QObject(parent), d_(std::make_unique<Private>()) {
   d_->q = this;
   d_->session = session;
+  d_->soon.setSingleShot(true);
+  d_->soon.setInterval(calm);
+  connect(&d_->soon, &QTimer::timeout, this, [this] { d_->ask(); });
   connect(session, &Session::cursorChanged, this, [this] {
     d_->notice();
-    d_->ask();
+    d_->soon.start();
   });
   connect(session, &Session::recordsChanged, this, [this](RecordNumber first, RecordNumber last) {
     d_->notice();
