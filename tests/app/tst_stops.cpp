@@ -112,6 +112,27 @@ class TestStops : public QObject {
     QTRY_VERIFY_WITH_TIMEOUT(stateOf(0) == CellState::done, patience);
   }
 
+  void theOtherKeysOfBreakpoints() {
+    openCells("keys.ipynb", {"import tapedeck as tf\nx = tf.constant([1., 2.])\ny = x + x"});
+    const auto& all = window_->breakpoints()->all();
+    clickLine(0, 3);
+    press(Qt::Key_F9);
+    QVERIFY(marked(0, 3));
+    press(Qt::Key_F9, Qt::ShiftModifier);
+    QCOMPARE(all.at(0).breakpoint.enabled, false);
+    press(Qt::Key_Return, Qt::ControlModifier);  // off: nothing stops
+    QTRY_VERIFY_WITH_TIMEOUT(stateOf(0) == CellState::done, patience);
+    clickLine(0, 3);
+    press(Qt::Key_F9, Qt::ShiftModifier);
+    QCOMPARE(all.at(0).breakpoint.enabled, true);
+    press(Qt::Key_F9, Qt::ControlModifier);
+    QCOMPARE(all.size(), std::size_t{2});
+    QCOMPARE(all.at(1).breakpoint.kind, protocol::BreakpointKind::cell);
+    press(Qt::Key_F9, Qt::AltModifier);
+    QVERIFY(all.empty());
+    QVERIFY(!marked(0, 3));
+  }
+
   void aClickInTheMarginSetsOneThatMovesWithTheText() {
     openCells("margin.ipynb", {"import tapedeck as tf\nx = tf.constant([1., 2.])\ny = x + x\nz = y * y"});
     CodeEditor* editor = editors()[0];

@@ -145,6 +145,15 @@ class TestWhy : public QObject {
     QVERIFY2(answered("at [1] was born in sqrt"), qPrintable(why()->sentence()->text()));
   }
 
+  void theContributionsToAnElement() {
+    run("import tapedeck as tf\nx = tf.constant([1., 20., 3.])\ntf.reduce_sum(x * x)");
+    click("reduce_sum");
+    QTRY_VERIFY_WITH_TIMEOUT(question("why.contributions")->isEnabled(), patience);
+    QTest::keyClick(window_.get(), Qt::Key_F7, Qt::ControlModifier);
+    QVERIFY2(answered("was made by reduce_sum"), qPrintable(why()->sentence()->text()));
+    QVERIFY2(why()->sentence()->text().contains("400"), qPrintable(why()->sentence()->text()));
+  }
+
   void aGradientThatIsNoneIsExplainedFromItsPlayback() {
     run("import tapedeck as tf\n"
         "w = tf.Variable([1., 2.], name='w')\n"
