@@ -191,8 +191,9 @@ BreakpointSet::BreakpointSet(const protocol::SetBreakpoints& wanted, const Break
     add(breakpoint, before, state);
     states.push_back(std::move(state));
   }
-  by_op_.resize(Registry::instance().size() * variants);
-  for (std::size_t op = 0; op < Registry::instance().size(); ++op)
+  const std::size_t ops = Registry::instance().size();  // one that is registered meanwhile goes by of_op
+  by_op_.resize(ops * variants);
+  for (std::size_t op = 0; op < ops; ++op)
     for (const EventKind kind : {EventKind::op, EventKind::vjp})
       for (const bool custom : {false, true})
         for (const bool backward : {false, true}) {

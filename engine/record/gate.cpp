@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 
+#include <algorithm>
 #include <chrono>
 
 #include "engine/ops/interrupt.h"
@@ -51,9 +52,14 @@ void Gate::enter(const GatePoint& point, const BreakStop* why) {
   if (cell_pending_) reason_ = "cell start";
   cell_pending_ = false;
   mode_ = Mode::stop;
-  waiting_.emplace(point.number, Waiting{point, why ? *why : BreakStop{}});
-  waiting_.at(point.number).point.thread = ::pthread_self();
+  waiting_.push_back({point, why ? *why : BreakStop{}});
+  waiting_.back().point.thread = ::pthread_self();
   update_armed();
+}
+
+bool Gate::waits(std::uint32_t number) const {
+  return std::any_of(waiting_.begin(), waiting_.end(),
+                     [&](const Waiting& one) { return one.point.number == number; });
 }
 
 void Gate::wait(const GatePoint& point, const BreakStop* why) {
@@ -63,9 +69,9 @@ void Gate::wait(const GatePoint& point, const BreakStop* why) {
   lock.unlock();
   notify();
   lock.lock();
-  while (waiting_.contains(point.number)) {
+  while (waits(point.number)) {
     if (changed_.wait_for(lock, interrupt_interval) == std::cv_status::no_timeout) continue;
-    if (!host_hooks().interrupted || !waiting_.contains(point.number)) continue;
+    if (!host_hooks().interrupted || !waits(point.number)) continue;
     lock.unlock();
     const bool interrupted = host_hooks().interrupted();
     lock.lock();
@@ -88,7 +94,7 @@ void Gate::command(GateCommand command) {
   {
     const std::lock_guard lock(mutex_);
     if (!attended_) command = GateCommand::run;
-    stepped_over_ = command == GateCommand::step_op && !waiting_.empty() ? waiting_.begin()->first : 0;
+    stepped_over_ = command == GateCommand::step_op && !waiting_.empty() ? waiting_.front().point.number : 0;
     switch (command) {
       case GateCommand::run:
         open();
@@ -124,7 +130,7 @@ void Gate::open() {
 }
 
 void Gate::let_first_go() {
-  if (!waiting_.empty()) waiting_.erase(waiting_.begin());
+  if (!waiting_.empty()) waiting_.pop_front();
 }
 
 void Gate::step_line() {
@@ -133,21 +139,21 @@ void Gate::step_line() {
     mode_ = Mode::stop;
     return;
   }
-  line_from_ = waiting_.begin()->second.point.location;
+  line_from_ = waiting_.front().point.location;
   mode_ = Mode::other_line;
   let_first_go();
-  std::erase_if(waiting_, [this](const auto& entry) { return !must_stop(entry.second.point); });
+  std::erase_if(waiting_, [this](const Waiting& one) { return !must_stop(one.point); });
 }
 
 // Inside of nothing there is nothing to leave: then it is a step.
 void Gate::step_out() {
   reason_ = "step";
-  if (waiting_.empty() || waiting_.begin()->second.point.enclosing == 0) {
+  if (waiting_.empty() || waiting_.front().point.enclosing == 0) {
     mode_ = Mode::stop;
     let_first_go();
     return;
   }
-  after_ = waiting_.begin()->second.point.enclosing;
+  after_ = waiting_.front().point.enclosing;
   mode_ = Mode::after_record;
   waiting_.clear();
 }
@@ -189,7 +195,7 @@ void Gate::cell_ended() {
 GateStatus Gate::status() const {
   const std::lock_guard lock(mutex_);
   if (!waiting_.empty()) {
-    const auto& [point, why] = waiting_.begin()->second;
+    const auto& [point, why] = waiting_.front();
     return {GateState::stopped, point.number, point.location, why.reason.empty() ? reason_ : why.reason,
             stepped_over_,      point.thread, why.after,      why.breakpoints};
   }

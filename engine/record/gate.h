@@ -8,8 +8,8 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <deque>
 #include <functional>
-#include <map>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -100,7 +100,10 @@ class Gate {
     GatePoint point;
     BreakStop why;
   };
-  std::map<std::uint32_t, Waiting> waiting_;  ///< a thread goes on when its record is no longer here
+  bool waits(std::uint32_t number) const;
+  /// In the order in which they came: the one that is shown stays so until it is let go. A thread goes on
+  /// when its record is no longer here.
+  std::deque<Waiting> waiting_;
 };
 
 }  // namespace tapedeck

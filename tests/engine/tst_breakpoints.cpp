@@ -555,6 +555,7 @@ class TestBreakpoints : public QObject {
         });
       for (std::thread& thread : threads) thread.join();
     });
+    const auto let_them_end = qScopeGuard([&] { end = true; });
     for (int round = 0; round < 300; ++round) {
       protocol::SetBreakpoints request;
       for (int i = 0; i <= round % 4; ++i) {
@@ -571,7 +572,11 @@ class TestBreakpoints : public QObject {
     QCOMPARE(session.stop().op, std::string("add"));
     session.recorder.breakpoints().set({});
     end = true;
-    QCOMPARE(session.next().op, std::string());
+    // The others were on their way to the same stop.
+    QStringList others;
+    for (Session::Stop now = session.next(); !now.op.empty() && others.size() < 3; now = session.next())
+      others << QString::fromStdString(now.op);
+    QVERIFY2(others.size() < 3 && others.count("add") == others.size(), qPrintable(others.join(", ")));
   }
 };
 

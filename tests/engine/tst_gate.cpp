@@ -320,6 +320,31 @@ class TestGate : public QObject {
     QVERIFY(other_finished);
   }
 
+  void the_stop_that_is_shown_stays_when_a_thread_with_an_older_record_comes() {
+    Gate gate;
+    const auto wait_at = [&](std::uint32_t number) {
+      return std::thread([&gate, number] {
+        if (number == 7)
+          gate.stop({number, 1, 0}, {{1}, "breakpoint 1"});
+        else
+          gate.pass({number, 1, 0});
+      });
+    };
+    std::thread first = wait_at(7);
+    QVERIFY(wait_for([&] { return gate.status().state == GateState::stopped; }));
+    std::thread second = wait_at(3);
+    // Whatever the order in which the two get to run, the breakpoint's stop is the one that is shown.
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    QCOMPARE(gate.status().stopped_before, 7u);
+    QCOMPARE(gate.status().reason, std::string("breakpoint 1"));
+    gate.command(GateCommand::step_op);
+    first.join();
+    QVERIFY(wait_for([&] { return gate.status().stopped_before == 3; }));
+    QVERIFY(gate.status().reason != "breakpoint 1");
+    gate.command(GateCommand::run);
+    second.join();
+  }
+
   void without_anybody_to_command_it_the_gate_opens_and_stays_open() {
     Session session([] { multiply(scalar(1), scalar(2)); });
     session.gate().command(GateCommand::pause);
