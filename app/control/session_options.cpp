@@ -1,17 +1,36 @@
 #include "app/control/session_options.h"
 
 namespace tapedeck::app {
+namespace {
+
+const QString channel = QStringLiteral("options");
+
+}  // namespace
 
 SessionOptions::SessionOptions(inspector::Session* session, QObject* parent)
     : QObject(parent), session_(session) {
   connect(session_, &inspector::Session::liveChanged, this, [this](bool live) {
-    if (live) {
-      if (recording_) session_->setRecording(*recording_);
-      if (breakAtCellStart_) session_->setBreakAtCellStart(*breakAtCellStart_);
-      if (budget_) session_->setBudget(*budget_);
-    }
+    if (live && (recording_ || breakAtCellStart_ || budget_)) send();
     emit changed();
   });
+}
+
+void SessionOptions::send() {
+  protocol::SetOptions options;
+  if (recording_) options.recording = {*recording_};
+  if (breakAtCellStart_) options.break_at_cell_start = {*breakAtCellStart_};
+  if (budget_) options.budget_bytes = {*budget_};
+  session_->request<protocol::Status>(
+      options, this, [this](const protocol::Status&) { emit arrived(); },
+      [this](const protocol::Failure& failure) {
+        emit session_->failed(QString::fromStdString(failure.reason));
+        emit arrived();
+      },
+      channel);
+}
+
+bool SessionOptions::onTheirWay() const {
+  return session_->asking(channel);
 }
 
 bool SessionOptions::recording() const {
@@ -24,19 +43,19 @@ bool SessionOptions::breakAtCellStart() const {
 
 void SessionOptions::setRecording(bool on) {
   recording_ = on;
-  session_->setRecording(on);
+  send();
   emit changed();
 }
 
 void SessionOptions::setBreakAtCellStart(bool on) {
   breakAtCellStart_ = on;
-  session_->setBreakAtCellStart(on);
+  send();
   emit changed();
 }
 
 void SessionOptions::setBudget(quint64 bytes) {
   budget_ = bytes;
-  session_->setBudget(bytes);
+  send();
   emit changed();
 }
 

@@ -16,6 +16,8 @@ class SessionOptions : public QObject {
   /// What holds: of the session where there is one, else what the next one will begin with.
   bool recording() const;
   bool breakAtCellStart() const;
+  /// What was chosen has not been confirmed by the session: a cell that starts now may run without it.
+  bool onTheirWay() const;
 
  public slots:
   void setRecording(bool on);
@@ -24,8 +26,10 @@ class SessionOptions : public QObject {
 
  signals:
   void changed();
+  void arrived();  ///< the session has them, or refused them
 
  private:
+  void send();
   inspector::Session* session_;
   std::optional<bool> recording_, breakAtCellStart_;
   std::optional<quint64> budget_;

@@ -124,7 +124,8 @@ void MainWindow::connectSession() {
 
 void MainWindow::connectBreakpoints() {
   // Else a session that has just begun may run past them.
-  runner_->setHold([this] { return breakpoints_->onTheirWay(); });
+  runner_->setHold([this] { return breakpoints_->onTheirWay() || options_->onTheirWay(); });
+  connect(options_, &SessionOptions::arrived, runner_, &CellRunner::letGo);
   connect(breakpoints_, &inspector::BreakpointsModel::arrived, runner_, &CellRunner::letGo);
   new NotebookBreakpoints(document_, breakpoints_, this);
   auto* control =

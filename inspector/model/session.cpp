@@ -266,22 +266,4 @@ void Session::sendGate(protocol::GateCommand command) {
   d_->candidate = 0;
 }
 
-void Session::setRecording(bool on) {
-  protocol::SetOptions options;
-  options.recording = {on};
-  send(options);
-}
-
-void Session::setBreakAtCellStart(bool on) {
-  protocol::SetOptions options;
-  options.break_at_cell_start = {on};
-  send(options);
-}
-
-void Session::setBudget(quint64 bytes) {
-  protocol::SetOptions options;
-  options.budget_bytes = {bytes};
-  send(options);
-}
-
 }  // namespace tapedeck::inspector

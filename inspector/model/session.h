@@ -104,9 +104,6 @@ class Session : public QObject {
 
   // Intents: sent to the session, which answers with a Status.
   void sendGate(tapedeck::protocol::GateCommand command);
-  void setRecording(bool on);
-  void setBreakAtCellStart(bool on);
-  void setBudget(quint64 bytes);
 
  signals:
   void statusChanged();

@@ -199,14 +199,40 @@ class TestRuns : public QObject {
       world.source.asked.clear();
       world.connectEngine();
       const auto sent = world.source.askedFor<protocol::SetOptions>();
-      QCOMPARE(sent.size(), std::size_t{3});
+      QCOMPARE(sent.size(), std::size_t{1});
       QVERIFY(sent[0].recording == std::vector<bool>{false});
-      QVERIFY(sent[1].break_at_cell_start == std::vector<bool>{true});
-      QVERIFY(sent[2].budget_bytes == std::vector<std::uint64_t>{1 << 20});
+      QVERIFY(sent[0].break_at_cell_start == std::vector<bool>{true});
+      QVERIFY(sent[0].budget_bytes == std::vector<std::uint64_t>{1 << 20});
       QVERIFY(options.recording());  // as the session says, which has its own mind here
       world.die();
     }
     QVERIFY(!options.recording());
+  }
+
+  // It goes to the session by another way than the cell: the cell may be there first.
+  void aCellWaitsUntilTheSessionHasWhatWasChosen() {
+    ControlWorld world;
+    SessionOptions options(&world.session);
+    world.runner.setHold([&] { return options.onTheirWay(); });
+    connect(&options, &SessionOptions::arrived, &world.runner, &CellRunner::letGo);
+    options.setBreakAtCellStart(true);
+    world.source.automatic = false;
+    world.runner.run({"a"});
+    world.source.setUp(true);
+    world.kernel.becomeReady(Engine::present);
+    world.settle();
+    QVERIFY(options.onTheirWay());
+    const auto executed = [&] { return world.kernel.calls.filter("execute ").size(); };
+    QCOMPARE(executed(), 0);
+    world.source.answerAll();
+    world.settle();
+    QCOMPARE(executed(), 1);
+    // A choice in a session that runs, too.
+    options.setRecording(false);
+    world.runner.run({"b"});
+    QCOMPARE(executed(), 1);
+    world.source.answerAll();
+    QCOMPARE(executed(), 2);
   }
 };
 

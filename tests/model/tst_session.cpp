@@ -432,18 +432,9 @@ void TestSession::sendsIntents() {
   QTRY_COMPARE(session.cursor(), 4u);
   session.setCursor(1);
   session.sendGate(protocol::GateCommand::step_op);
-  session.setRecording(false);
-  session.setBreakAtCellStart(true);
-  session.setBudget(1 << 20);
   const auto gates = source.askedFor<protocol::SetGate>();
   QCOMPARE(gates.size(), 1u);
   QCOMPARE(gates[0].command, protocol::GateCommand::step_op);
-  const auto options = source.askedFor<protocol::SetOptions>();
-  QCOMPARE(options.size(), 3u);
-  QCOMPARE(options[0].recording, std::vector<bool>{false});
-  QVERIFY(options[0].budget_bytes.empty());
-  QCOMPARE(options[1].break_at_cell_start, std::vector<bool>{true});
-  QCOMPARE(options[2].budget_bytes, std::vector<std::uint64_t>{1 << 20});
   // Stepping from a rewound cursor goes back to where the session is.
   QTRY_COMPARE(session.cursor(), 4u);
 }
