@@ -13,6 +13,8 @@ namespace {
 
 /// While ops rush by, views that redraw more often than this only cost the session time.
 constexpr int follow_interval_ms = 100;
+/// A step that ends sooner shows its end alone: to draw that it runs would take the cores from the op.
+constexpr int step_patience_ms = 80;
 
 template <class T>
 bool same(const T& a, const T& b);
@@ -39,6 +41,12 @@ Session::Private::Private(Session* session) : q(session), previews(session) {
   QObject::connect(&flushTimer, &QTimer::timeout, q, [this] { flush(); });
   followTimer.setSingleShot(true);
   QObject::connect(&followTimer, &QTimer::timeout, q, [this] { followStatus(true); });
+  betweenTimer.setSingleShot(true);
+  betweenTimer.setInterval(step_patience_ms);
+  QObject::connect(&betweenTimer, &QTimer::timeout, q, [this] {
+    stepping = false;
+    if (const auto late = std::exchange(between, std::nullopt)) takeStatusNow(*late);
+  });
 }
 
 void Session::Private::clear() {
@@ -49,6 +57,8 @@ void Session::Private::clear() {
   forgetRequests();
   setLook({});
   status = {};
+  stepping = false;
+  between.reset();
   candidate = 0;
   aiming = false;
   following = true;
@@ -110,6 +120,17 @@ void Session::Private::aim() {
 }
 
 void Session::Private::takeStatus(const protocol::Status& next) {
+  if (stepping && next.stopped_before == 0) {
+    between = next;
+    return;
+  }
+  stepping = false;
+  between.reset();
+  betweenTimer.stop();
+  takeStatusNow(next);
+}
+
+void Session::Private::takeStatusNow(const protocol::Status& next) {
   const protocol::Status before = status;
   status = next;
   // A page may have told of newer records before the notice came.
@@ -128,6 +149,8 @@ void Session::Private::setLive(bool on) {
   if (live == on) return;
   live = on;
   if (!on) {
+    stepping = false;
+    between.reset();
     flights.clear();
     wanted.clear();
     stale.clear();
@@ -264,6 +287,9 @@ void Session::sendGate(protocol::GateCommand command) {
   // Not follow(): the answer says where to go; going to the newest record first would load it for nothing.
   d_->following = true;
   d_->candidate = 0;
+  const bool steps = command != protocol::GateCommand::run && command != protocol::GateCommand::pause;
+  d_->stepping = steps && d_->status.stopped_before != 0;
+  if (d_->stepping) d_->betweenTimer.start();
 }
 
 }  // namespace tapedeck::inspector

@@ -79,6 +79,10 @@ struct Session::Private {
   void followStatus(bool now);
   void aim();
   void takeStatus(const protocol::Status& status);
+  void takeStatusNow(const protocol::Status& status);
+  bool stepping = false;  ///< a step was asked for where it stood, and that is what is still shown
+  std::optional<protocol::Status> between;  ///< not told yet: the next stop may follow at once
+  QTimer betweenTimer;
   void setLive(bool on);
   void connectionChanged(bool connected);
   void take(quint64 request, const protocol::Reply& reply);

@@ -41,6 +41,7 @@ class TestSession : public QObject {
   void followsTheNewestFinishedOpOutsideOfVjps();
   void endsAtTheNewestRecordWhenTheCellIsDone();
   void aStopBringsItsRecords();
+  void aStepShowsItsEndUnlessItTakesLong();
   void stopsFollowingWhenTheCursorIsMoved();
   void clampsTheCursor();
   void keepsEverythingWhenTheSessionDies();
@@ -245,6 +246,46 @@ void TestSession::aStopBringsItsRecords() {
   // The same once more, as the heartbeat brings it, is no news.
   source.sendStatus();
   QCOMPARE(changed.size(), 1);
+}
+
+void TestSession::aStepShowsItsEndUnlessItTakesLong() {
+  FakeSource source(manyRecords(4));
+  source.automatic = false;
+  Session session;
+  session.setSource(&source);
+  source.stopAtNewest();
+  QCOMPARE(session.status().stopped_before, 4u);
+  QSignalSpy told(&session, &Session::statusChanged);
+  const auto runs = [&] {
+    source.status.gate = protocol::GateState::will_stop;
+    source.status.stopped_before = 0;
+    source.sendStatus();
+  };
+  // The next stop follows at once.
+  session.sendGate(protocol::GateCommand::step_op);
+  runs();
+  QCOMPARE(told.size(), 0);
+  QCOMPARE(session.status().stopped_before, 4u);
+  source.records = manyRecords(5);
+  source.stopAtNewest();
+  QCOMPARE(told.size(), 1);
+  QCOMPARE(session.status().stopped_before, 5u);
+  QTest::qWait(200);
+  QCOMPARE(session.status().stopped_before, 5u);
+  // It takes long: after a moment it is told that it runs.
+  session.sendGate(protocol::GateCommand::step_op);
+  runs();
+  QCOMPARE(session.status().stopped_before, 5u);
+  QTRY_COMPARE(session.status().stopped_before, 0u);
+  // What follows then, and what follows any other command, is told at once.
+  source.status.finished = 5;
+  source.sendStatus();
+  QCOMPARE(session.status().finished, 5u);
+  source.stopAtNewest();
+  session.sendGate(protocol::GateCommand::step_op);
+  session.sendGate(protocol::GateCommand::run);
+  runs();
+  QCOMPARE(session.status().stopped_before, 0u);
 }
 
 void TestSession::stopsFollowingWhenTheCursorIsMoved() {
