@@ -371,6 +371,23 @@ static void take_over(BreakThread& thread, const BreakpointSet& set) {
   thread.passes = std::move(passes);
 }
 
+void Breakpoints::stood(BreakThread& thread, std::uint32_t location, std::uint32_t enclosing,
+                        std::uint64_t place) {
+  const BreakpointSet* set = set_.load(std::memory_order_acquire);
+  if (!set || thread.set == set) return;
+  const BreakpointSet* known = thread.set;
+  take_over(thread, *set);
+  const SourceLocation here = location_of(location);
+  for (std::size_t i = 0; i < set->size(); ++i) {
+    const protocol::Breakpoint& source = set->at(i).source;
+    if (source.kind != BreakpointKind::line || source.line != here.line || source.cell != here.cell) continue;
+    bool fresh = true;
+    for (std::size_t old = 0; known && old < known->size(); ++old)
+      fresh = fresh && known->at(old).source.id != source.id;
+    if (fresh) thread.passes[i] = {place, enclosing, true};
+  }
+}
+
 std::optional<BreakStop> Breakpoints::before(BreakThread& thread, const BreakEvent& event, BreakWait& wait) {
   const BreakpointSet* set = set_.load(std::memory_order_acquire);
   if (!set) return std::nullopt;

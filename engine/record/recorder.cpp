@@ -264,6 +264,7 @@ void Recorder::ask_gate(Thread& thread, const Event& event, const GatePoint& poi
     end(point.number, {}, interrupted.what());
     throw;
   }
+  breakpoints_.stood(thread.breaks, point.location, point.enclosing, last_place());
   thread.last_waited = point.number;
   thread.last_wait = now() - before;
   thread.waited += thread.last_wait;
@@ -296,6 +297,7 @@ void Recorder::stop_after(Thread& thread, std::uint32_t number, std::span<const 
 void Recorder::wait_after(Thread& thread, const BreakEvent& event, const BreakStop& stop) {
   const std::int64_t before = now();
   gate_.stop({event.number, event.location, event.enclosing}, stop);
+  breakpoints_.stood(thread.breaks, event.location, event.enclosing, event.place);
   thread.waited += now() - before;
 }
 

@@ -1,5 +1,7 @@
 #include "tests/app/window_fixture.h"
 
+#include <QMenu>
+#include <QMenuBar>
 #include <nlohmann/json.hpp>
 
 namespace tapedeck::app {
@@ -18,6 +20,43 @@ QString writeNotebook(const QTemporaryDir& folder, const QString& name, const QS
   if (!file.open(QIODevice::WriteOnly)) qFatal("cannot write %s", qPrintable(file.fileName()));
   file.write(QByteArray::fromStdString(notebook.dump(1)));
   return file.fileName();
+}
+
+static QString plainText(const QAction* action) {
+  return action->text().section('\t', 0, 0).remove('&');
+}
+
+/// The actions on the way to it, itself the last.
+static QList<QAction*> wayTo(const QString& entry, const QList<QAction*>& actions, const QString& path = {}) {
+  for (QAction* action : actions) {
+    const QString here = path + '/' + plainText(action);
+    if (action->menu()) {
+      const QList<QAction*> way = wayTo(entry, action->menu()->actions(), here);
+      if (!way.isEmpty()) return QList<QAction*>{action} + way;
+    } else if (action->objectName() == entry || here.endsWith('/' + entry)) {
+      return {action};
+    }
+  }
+  return {};
+}
+
+QString chooseInMenus(MainWindow* window, const QString& entry) {
+  QMenuBar* bar = window->menuBar();
+  const QList<QAction*> way = wayTo(entry, bar->actions());
+  if (way.isEmpty()) return "no menu has " + entry;
+  if (!QTest::qWaitFor([&] { return way.last()->isEnabled(); }, patience))
+    return entry + " is disabled: " + way.last()->toolTip();
+  QTest::mouseClick(bar, Qt::LeftButton, {}, bar->actionGeometry(way.first()).center());
+  for (qsizetype i = 1; i < way.size(); ++i) {
+    QMenu* menu = way[i - 1]->menu();
+    if (!QTest::qWaitFor([&] { return menu->isVisible(); }, patience))
+      return plainText(way[i - 1]) + " stays shut";
+    const QRect place = menu->actionGeometry(way[i]);
+    if (!menu->rect().contains(place)) return plainText(way[i]) + " is cut off";
+    QTest::mouseMove(menu, place.center());
+    QTest::mouseClick(menu, Qt::LeftButton, {}, place.center());
+  }
+  return {};
 }
 
 QString outputText(const MainWindow& window, int cell) {

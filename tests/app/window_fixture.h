@@ -77,6 +77,10 @@ inline bool isStopped(const MainWindow& window) {
   return window.session()->live() && window.session()->status().gate == protocol::GateState::stopped;
 }
 
+/// By the mouse alone: opens the menus on the way to the entry, and clicks it. `entry`: the name of its
+/// action, or the end of its path ("Breakpoints/Edit"). Returns what was in the way; empty: it was clicked.
+QString chooseInMenus(MainWindow* window, const QString& entry);
+
 /// All text of a cell's outputs, tracebacks included.
 QString outputText(const MainWindow& window, int cell);
 

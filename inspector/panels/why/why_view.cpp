@@ -49,7 +49,8 @@ struct WhyView::Private {
   std::function<QString(const QString&)> cellName;
 
   QAction* addAction(const QString& text, const QKeySequence& key, const QString& tip, QBoxLayout* bar) {
-    QAction* action = addKeyedAction(view, text, {key}, tip);
+    QAction* action = addKeyedAction(view, tip, {key}, tip);
+    action->setIconText(text);
     auto* button = new QToolButton(view);
     button->setDefaultAction(action);
     button->setAutoRaise(true);
