@@ -14,24 +14,12 @@ TAPEDECK_OP(cholesky_op) = {
     .shape_rule = like_square,
     .forward =
         [](const OpContext& c) {
-          const MatrixShape shape = square_shape(c, 0);
-          const Tensor input = contiguous(c.inputs[0]);
-          Tensor out = allocate_output(c);
-          visit_real(out.dtype(), [&]<class T>(T) {
-            std::fill_n(out.writable_data<T>(), out.count(), T(0));
-            for_sound_matrices(
-                shape.count(), cubed(shape.rows, shape.rows, shape.rows),
-                [&](std::int64_t i) {
-                  return cpu::cholesky(shape.rows, input.data<T>() + i * shape.size(),
-                                       out.writable_data<T>() + i * shape.size());
-                },
-                [&](std::int64_t i, const cpu::Flaw& flaw) {
-                  fail<InvalidArgumentError>("cholesky: ", matrix_name(c, 0, shape.batch, i),
-                                             " is not positive definite: pivot ", flaw.place, " is ",
-                                             flaw.value);
-                });
-          });
-          return one(std::move(out));
+          return each_sound_square(
+              c, 1.0, [](std::int64_t n, const auto* a, auto* l) { return cpu::cholesky(n, a, l); },
+              [](const std::string& name, const cpu::Flaw& flaw) {
+                fail<InvalidArgumentError>("cholesky: ", name, " is not positive definite: pivot ",
+                                           flaw.place, " is ", flaw.value);
+              });
         },
     .vjp =
         [](const VjpContext& c) {
@@ -106,8 +94,7 @@ TAPEDECK_OP(qr_op) = {
     .attributes = {{.name = "full_matrices", .kind = AttributeKind::boolean, .fallback = false}},
     .shape_rule =
         [](const OpContext& c) {
-          require_kind(c, 0, Kind::floating);
-          const MatrixShape shape = matrix_shape(c, 0);
+          const MatrixShape shape = real_matrix_shape(c, 0);
           const std::int64_t k = c.attributes.get<bool>(0) ? shape.rows : std::min(shape.rows, shape.columns);
           TensorSpecs specs = spec(c.inputs[0].dtype(), joined(shape.batch, {shape.rows, k}));
           specs.push_back({c.inputs[0].dtype(), joined(shape.batch, {k, shape.columns})});
@@ -235,8 +222,7 @@ TAPEDECK_OP(svd_op) = {
                    {.name = "compute_uv", .kind = AttributeKind::boolean, .fallback = true}},
     .shape_rule =
         [](const OpContext& c) {
-          require_kind(c, 0, Kind::floating);
-          const MatrixShape shape = matrix_shape(c, 0);
+          const MatrixShape shape = real_matrix_shape(c, 0);
           const DType dtype = c.inputs[0].dtype();
           const std::int64_t k = std::min(shape.rows, shape.columns);
           const bool full = c.attributes.get<bool>(0);

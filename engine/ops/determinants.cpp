@@ -6,8 +6,6 @@
 namespace tapedeck::ops {
 namespace {
 
-constexpr const char* reals_doc = "any floating dtype";
-
 /// Runs `kernel(n, matrix)` or `kernel(n, matrix, direction)`, which write(s) a matrix, for each one.
 template <class Kernel>
 Tensors each_square(const OpContext& c, Kernel kernel) {

@@ -9,11 +9,9 @@
 namespace tapedeck::ops {
 namespace {
 
-constexpr const char* reals_doc = "any floating dtype";
-
-[[noreturn]] void refuse(const OpContext& c, const Shape& batch, std::int64_t number, const cpu::Flaw& flaw) {
-  fail<InvalidArgumentError>(c.op.name, ": ", matrix_name(c, 0, batch, number), " is singular: pivot ",
-                             flaw.place, " of its elimination is 0");
+[[noreturn]] void refuse(const OpContext& c, const std::string& name, const cpu::Flaw& flaw) {
+  fail<InvalidArgumentError>(c.op.name, ": ", name, " is singular: pivot ", flaw.place,
+                             " of its elimination is 0");
 }
 
 /// The tensor's matrices, one after another, for each matrix of `batch`, to which its own broadcast.
@@ -59,7 +57,7 @@ Tensors solve_forward(const OpContext& c, Kernel kernel) {
           return kernel(n, m, matrix.data<T>() + i * n * n, rhs.data<T>() + i * n * m,
                         out.writable_data<T>() + i * n * m);
         },
-        [&](std::int64_t i, const cpu::Flaw& flaw) { refuse(c, batch, i, flaw); });
+        [&](std::int64_t i, const cpu::Flaw& flaw) { refuse(c, matrix_name(c, 0, batch, i), flaw); });
   });
   return one(std::move(out));
 }
@@ -89,20 +87,12 @@ TAPEDECK_OP(matrix_inverse_op) = {
     .shape_rule = like_square,
     .forward =
         [](const OpContext& c) {
-          const MatrixShape shape = square_shape(c, 0);
-          const Tensor input = contiguous(c.inputs[0]);
-          Tensor out = allocate_output(c);
-          visit_real(out.dtype(), [&]<class T>(T) {
-            for_sound_matrices(
-                shape.count(), cubed(shape.rows, shape.rows, shape.rows),
-                [&](std::int64_t i) {
-                  return cpu::inverse(shape.rows, c.attributes.get<bool>(0),
-                                      input.data<T>() + i * shape.size(),
-                                      out.writable_data<T>() + i * shape.size());
-                },
-                [&](std::int64_t i, const cpu::Flaw& flaw) { refuse(c, shape.batch, i, flaw); });
-          });
-          return one(std::move(out));
+          return each_sound_square(
+              c, 1.0,
+              [adjoint = c.attributes.get<bool>(0)](std::int64_t n, const auto* a, auto* out) {
+                return cpu::inverse(n, adjoint, a, out);
+              },
+              [&](const std::string& name, const cpu::Flaw& flaw) { refuse(c, name, flaw); });
         },
     .vjp =
         [](const VjpContext& c) {
@@ -204,8 +194,7 @@ TAPEDECK_OP(pinv_op) = {
     .attributes = {{.name = "rcond", .kind = AttributeKind::real, .fallback = std::monostate{}}},
     .shape_rule =
         [](const OpContext& c) {
-          require_kind(c, 0, Kind::floating);
-          const MatrixShape shape = matrix_shape(c, 0);
+          const MatrixShape shape = real_matrix_shape(c, 0);
           return spec(c.inputs[0].dtype(), joined(shape.batch, {shape.columns, shape.rows}));
         },
     .forward =

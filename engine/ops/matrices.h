@@ -11,6 +11,9 @@
 
 namespace tapedeck::ops {
 
+/// For docstrings.
+inline constexpr const char* reals_doc = "any floating dtype";
+
 /// The extents of one matrix, and of the axes before it.
 struct MatrixShape {
   Shape batch;
@@ -28,10 +31,14 @@ inline MatrixShape matrix_shape(const OpContext& c, std::size_t input) {
                                "; a matrix needs at least 2 axes");
   return {Shape(shape.span().first(static_cast<std::size_t>(rank - 2))), shape[rank - 2], shape[rank - 1]};
 }
-/// The same for float32 or float64 and, beyond that, as many rows as columns.
-inline MatrixShape square_shape(const OpContext& c, std::size_t input) {
+/// The same, and TypeMismatchError for a dtype that is not floating.
+inline MatrixShape real_matrix_shape(const OpContext& c, std::size_t input) {
   require_kind(c, input, Kind::floating);
-  const MatrixShape shape = matrix_shape(c, input);
+  return matrix_shape(c, input);
+}
+/// The same, and InvalidArgumentError where there are not as many rows as columns.
+inline MatrixShape square_shape(const OpContext& c, std::size_t input) {
+  const MatrixShape shape = real_matrix_shape(c, input);
   if (shape.rows != shape.columns)
     fail<InvalidArgumentError>(c.op.name, ": ", input_name(c, input), " has shape ",
                                to_string(c.inputs[input].shape()), "; needs square matrices");
@@ -99,6 +106,26 @@ void visit_real(DType dtype, F&& f) {
     f(float{});
   else
     f(double{});
+}
+
+/// Makes of each square matrix of the first input another one of its size: `kernel(n, matrix, out)` writes
+/// all of it and returns a flaw or none; `refuse(name, flaw)` is told of the first matrix that has one. One
+/// costs `operations_per_cube`·n³.
+template <class Kernel, class Refuse>
+Tensors each_sound_square(const OpContext& c, double operations_per_cube, Kernel kernel, Refuse refuse) {
+  const MatrixShape shape = square_shape(c, 0);
+  const Tensor input = contiguous(c.inputs[0]);
+  Tensor out = allocate_output(c);
+  visit_real(out.dtype(), [&]<class T>(T) {
+    for_sound_matrices(
+        shape.count(), operations_per_cube * cubed(shape.rows, shape.rows, shape.rows),
+        [&](std::int64_t i) {
+          const std::int64_t at = i * shape.size();
+          return kernel(shape.rows, input.data<T>() + at, out.writable_data<T>() + at);
+        },
+        [&](std::int64_t i, const cpu::Flaw& flaw) { refuse(matrix_name(c, 0, shape.batch, i), flaw); });
+  });
+  return one(std::move(out));
 }
 
 /// A vector's elements on an axis of their own: (…, n) as (…, n, 1) or (…, 1, n).

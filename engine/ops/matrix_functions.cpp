@@ -9,20 +9,12 @@ namespace {
 /// Runs `kernel(n, matrix, out)`; where that is false, `refuse(matrix's name)` throws.
 template <class Kernel, class Refuse>
 Tensors each_matrix(const OpContext& c, Kernel kernel, Refuse refuse) {
-  const MatrixShape shape = square_shape(c, 0);
-  const Tensor input = contiguous(c.inputs[0]);
-  Tensor out = allocate_output(c);
-  visit_real(out.dtype(), [&]<class T>(T) {
-    for_sound_matrices(
-        shape.count(), 20 * cubed(shape.rows, shape.rows, shape.rows),
-        [&](std::int64_t i) {
-          const bool found = kernel(shape.rows, input.data<T>() + i * shape.size(),
-                                    out.writable_data<T>() + i * shape.size());
-          return cpu::Flaw{found ? -1 : 0};
-        },
-        [&](std::int64_t i, const cpu::Flaw&) { refuse(matrix_name(c, 0, shape.batch, i)); });
-  });
-  return one(std::move(out));
+  return each_sound_square(
+      c, 20.0,
+      [&](std::int64_t n, const auto* matrix, auto* out) {
+        return cpu::Flaw{kernel(n, matrix, out) ? -1 : 0};
+      },
+      [&](const std::string& name, const cpu::Flaw&) { refuse(name); });
 }
 
 /// The Kronecker product of matrices of one shape (…, n, n).

@@ -38,38 +38,28 @@ py::tuple place_of(const Recorder& recorder, const ValuePlace& place) {
                         place.name, place.path);
 }
 
-template <class T>
-void read_field(const py::dict& row, const char* name, T& value) {
-  if (row.contains(name)) value = py::cast<T>(row[name]);
+/// Sets what the row has of the message's fields; those that Python spells in another way, enumerations and
+/// messages inside, are left to the caller.
+template <class Message>
+void read_fields(const py::dict& row, Message& message) {
+  const auto read = [&]<class T>(const Field<Message, T>& field) {
+    if constexpr (!std::is_enum_v<T> && !std::is_same_v<T, std::vector<ValueInfo>>)
+      if (row.contains(field.name)) message.*field.member = py::cast<T>(row[field.name]);
+  };
+  std::apply([&](const auto&... field) { (read(field), ...); }, Message::fields());
 }
 
 ValueInfo value_info(const py::dict& row) {
   ValueInfo info;
-  read_field(row, "name", info.name);
-  read_field(row, "item", info.item);
+  read_fields(row, info);
   if (row.contains("kind")) info.kind = protocol::ValueKind::code;
-  read_field(row, "type", info.type);
-  read_field(row, "text", info.text);
-  read_field(row, "shape", info.shape);
-  read_field(row, "dtype", info.dtype);
-  read_field(row, "device", info.device);
-  read_field(row, "bytes", info.bytes);
-  read_field(row, "items", info.items);
-  read_field(row, "tensor", info.tensor);
-  read_field(row, "edit", info.edit);
-  read_field(row, "problem", info.problem);
   return info;
 }
 
 Evaluation evaluation(const py::dict& outcome) {
   Evaluation answer;
+  read_fields(outcome, answer);
   if (outcome.contains("value")) answer.value.push_back(value_info(outcome["value"]));
-  read_field(outcome, "result", answer.result);
-  read_field(outcome, "printed", answer.printed);
-  read_field(outcome, "text", answer.text);
-  read_field(outcome, "error", answer.error);
-  read_field(outcome, "traceback", answer.traceback);
-  read_field(outcome, "note", answer.note);
   return answer;
 }
 

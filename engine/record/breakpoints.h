@@ -68,7 +68,6 @@ class Breakpoints {
   std::optional<BreakStop> assigned(const BreakEvent& event);
 
  private:
-  class Check;
   const Values& values_;
   const TensorTable& tensors_;
   SeriesStore& series_;

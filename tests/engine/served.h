@@ -2,13 +2,12 @@
 #pragma once
 
 #include <QTemporaryDir>
-#include <chrono>
 #include <optional>
-#include <thread>
 
 #include "engine/debug/server.h"
 #include "tests/engine/raw_client.h"
 #include "tests/engine/recording.h"
+#include "tests/engine/wait_for.h"
 
 inline const std::string key = "the session's key";
 
@@ -25,13 +24,3 @@ struct Served : Recording {
   QTemporaryDir folder;
   std::optional<tapedeck::debug::DebugServer> server;
 };
-
-template <class Condition>
-bool wait_for(Condition&& condition) {
-  const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() > give_up) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  return true;
-}

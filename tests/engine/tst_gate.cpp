@@ -1,11 +1,11 @@
-// The gate: where it stops, what a step is, and who is let go. A C++ thread stands for the session.
+// The gate: where it stops, what a step is, and who is let go.
 #include <QtTest>
 #include <atomic>
 #include <thread>
 
 #include "engine/ops/interrupt.h"
 #include "engine/record/source_location.h"
-#include "tests/engine/recording.h"
+#include "tests/engine/gated_program.h"
 
 using namespace tapedeck;
 using namespace test_ops;
@@ -15,8 +15,6 @@ using protocol::RecordState;
 
 namespace {
 
-constexpr auto generous = std::chrono::seconds(20);
-
 std::atomic<bool> interrupt_wanted{false};
 std::atomic<int> locks_released{0};
 thread_local std::uint32_t line = 0;
@@ -24,38 +22,9 @@ std::uint32_t capture_line() {
   return intern_location({"cell", "", line});
 }
 
-template <class Condition>
-bool wait_for(Condition&& condition) {
-  const auto give_up = std::chrono::steady_clock::now() + generous;
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() > give_up) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  return true;
-}
-
-/// A program that runs on a thread of its own under a recorder whose gate the test commands.
-struct Session : Recording {
-  explicit Session(std::function<void()> program, const RecorderOptions& options = {})
-      : Recording(options), program_(std::move(program)) {}
-  ~Session() {
-    gate().set_attended(false);
-    join();
-  }
-  Gate& gate() { return recorder.gate(); }
-  void start() {
-    thread_ = std::thread([this] {
-      try {
-        program_();
-      } catch (const Interrupted&) {
-        interrupted = true;
-      }
-      finished = true;
-    });
-  }
-  void join() {
-    if (thread_.joinable()) thread_.join();
-  }
+/// The test goes from stop to stop.
+struct Session : GatedProgram {
+  using GatedProgram::GatedProgram;
   /// The record before which it stopped, after `last`; op "" where it ended instead.
   Record next_stop() {
     const auto stopped = [this] { return gate().status().stopped_before > last_; };
@@ -69,27 +38,12 @@ struct Session : Recording {
     return next_stop();
   }
 
-  std::atomic<bool> finished{false}, interrupted{false};
-
  private:
-  std::function<void()> program_;
-  std::thread thread_;
   std::uint32_t last_ = 0;
 };
 
 std::string kind_and_op(const Record& record) {
   return std::string(protocol::names(record.kind)[static_cast<std::size_t>(record.kind)]) + " " + record.op;
-}
-
-/// y = sum(x · custom_square(x)), and its gradient.
-void program_with_gradients() {
-  const Tensor x = vector_of({3});
-  Tape tape;
-  tape.start();
-  tape.watch(x);
-  const Tensor y = sum(multiply(x, custom_square(x)));
-  gradient(tape, y, x);
-  add(x, x);
 }
 
 }  // namespace
