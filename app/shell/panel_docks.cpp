@@ -97,7 +97,9 @@ PanelDocks::Entry PanelDocks::makeEntry(const PanelDescriptor& descriptor,
   toggle->setObjectName("panel." + descriptor.id);
   inspector::setKey(toggle, {descriptor.key}, QString("Show or hide the panel %1").arg(descriptor.title));
   window_->addAction(toggle);
-  connect(toggle, &QAction::triggered, this, [this, id = descriptor.id](bool on) { toggled(id, on); });
+  connect(toggle, &QAction::triggered, this, [this, id = descriptor.id](bool on) {
+    if (std::exchange(stays_, QString()) != id) toggled(id, on);
+  });
   connect(dock, &QDockWidget::visibilityChanged, this, [this, dock, id = descriptor.id](bool visible) {
     if (visible && behind_.remove(id) && !placing_) chosen_ << id;
     if (visible) return;
@@ -186,15 +188,6 @@ bool PanelDocks::keepsItsPlace(const Entry& seen, const Entry& come) const {
 }
 
 void PanelDocks::toggled(const QString& id, bool on) {
-  // Whoever presses the key of a panel that is behind another wants to see it.
-  if (!on && behind_.contains(id)) {
-    for (const Entry& entry : entries_) {
-      if (entry.descriptor.id != id) continue;
-      entry.dock->show();
-      entry.dock->raise();
-    }
-    return;
-  }
   if (on) {
     wanted_ << id;
     asked_ << id;
@@ -206,9 +199,21 @@ void PanelDocks::toggled(const QString& id, bool on) {
 
 // The button of its frame closes a panel, too.
 bool PanelDocks::eventFilter(QObject* object, QEvent* event) {
-  if (event->type() == QEvent::Close)
-    for (const Entry& entry : entries_)
-      if (entry.dock == object) toggled(entry.descriptor.id, false);
+  if (event->type() != QEvent::Close) return false;
+  for (const Entry& entry : entries_) {
+    if (entry.dock != object) continue;
+    // Whoever presses the key of a panel that is behind another wants to see it. (One that came there was
+    // never in sight, and nobody told that it no longer is.)
+    const bool behind = !entry.dock->isFloating() && !window_->rect().intersects(entry.dock->geometry());
+    if (behind && window_->isVisible()) {
+      event->ignore();
+      entry.dock->raise();
+      entry.dock->toggleViewAction()->setChecked(true);
+      stays_ = entry.descriptor.id;
+      return true;
+    }
+    toggled(entry.descriptor.id, false);
+  }
   return false;
 }
 

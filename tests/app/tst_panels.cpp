@@ -202,6 +202,30 @@ class TestPanels : public QObject {
     QVERIFY(inFront("Variables") && !inFront("Ops"));
   }
 
+  void theKeyOfAPanelBehindAnotherBringsItToTheFront() {
+    auto window = std::make_unique<MainWindow>();
+    window->setAttribute(Qt::WA_DeleteOnClose, false);
+    window->resize(1280, 800);
+    QVERIFY(showActive(window.get()));
+    window->openNotebook(writeNotebook(folder_, "behind.ipynb",
+                                       {"import tapedeck as tf\nx = tf.constant(1.) + 2.\ny = x * x"}));
+    QTRY_VERIFY(window->notebook()->isVisible());
+    const auto inFront = [&](const char* title) {
+      const QDockWidget* dock = panel(*window, title);
+      return dock->isVisible() && window->rect().intersects(dock->geometry());
+    };
+    QTest::keyClick(window.get(), Qt::Key_F10);
+    QTRY_VERIFY_WITH_TIMEOUT(isStopped(*window) && inFront("Ops"), patience);
+    QTRY_VERIFY(panel(*window, "Variables")->isVisible());
+    QVERIFY(!inFront("Variables"));
+    QTest::keyClick(window.get(), Qt::Key_7, Qt::ControlModifier);
+    QTRY_VERIFY(inFront("Variables") && !inFront("Ops"));
+    QTest::keyClick(window.get(), Qt::Key_7, Qt::ControlModifier);
+    QTRY_VERIFY(!panel(*window, "Variables")->isVisible());
+    QTest::keyClick(window.get(), Qt::Key_7, Qt::ControlModifier);
+    QTRY_VERIFY(inFront("Variables"));
+  }
+
   void aTensorOfManyAxesLeavesTheOtherPanelsTheirRoom() {
     const auto window = open({1280, 800}, "import tapedeck as tf\ntf.random.normal([2, 3, 4, 5, 6, 7])");
     const QList<double> before = shares(*window);
