@@ -320,6 +320,36 @@ class TestVariables : public QObject {
     QCOMPARE(world_->source.askedFor<protocol::Evaluate>().back().stop, quint64{3});
   }
 
+  // A file that is read anew in a live session may hold anything.
+  void watchesOfAFileAreNotEvaluatedBeforeTheSessionMoves() {
+    WatchModel watches(&world_->session, &world_->frames);
+    const QAbstractItemModelTester tester(&watches);
+    protocol::Evaluation one;
+    one.value = {value("x", "1")};
+    world_->evaluations = {{"x", one}, {"y", one}};
+    watches.setExpressions({"x"});
+    watches.setActive(true);
+    world_->endCell();
+    QCOMPARE(text(watches), QString("x = 1\n"));
+    world_->source.asked.clear();
+    watches.setExpressions({"y", "z"});
+    world_->settle();
+    QVERIFY(world_->source.askedFor<protocol::Evaluate>().empty());
+    QCOMPARE(text(watches), QString("y\nz\n"));
+    // What was being evaluated is of no row any longer, and its answer starts no other.
+    world_->source.automatic = false;
+    world_->endCell();
+    QCOMPARE(world_->source.askedFor<protocol::Evaluate>().size(), std::size_t{1});
+    watches.setExpressions({"w", "x"});
+    QVERIFY(!world_->source.askedFor<protocol::Cancel>().empty());
+    world_->source.answerAll();
+    QCOMPARE(world_->source.askedFor<protocol::Evaluate>().size(), std::size_t{1});
+    QCOMPARE(text(watches), QString("w\nx\n"));
+    world_->source.automatic = true;
+    world_->endCell();
+    QCOMPARE(text(watches).section('\n', 1, 1), QString("x = 1"));
+  }
+
   void watchesAreAddedEditedAndRemoved() {
     WatchModel watches(&world_->session, &world_->frames);
     const QAbstractItemModelTester tester(&watches);
