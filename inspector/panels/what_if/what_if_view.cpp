@@ -40,7 +40,7 @@ struct WhatIfView::Private {
   ChangeForm* form = nullptr;
   QLabel* sentence = nullptr;
   QAction *add = nullptr, *edit = nullptr, *remove = nullptr, *clear = nullptr, *show = nullptr,
-          *cancel = nullptr;
+          *cancel = nullptr, *stop = nullptr;
   QToolButton* cancelButton = nullptr;
   quint64 shownBranch = 0;
   int edited = -1;  ///< which change the form is about; -1: a new one
@@ -105,7 +105,8 @@ void WhatIfView::Private::makeBar(QVBoxLayout* layout) {
   addButton(bar, edit, tr("Edit"));
   addButton(bar, remove, tr("Remove"));
   addButton(bar, actions->replay(), tr("Replay"))->setObjectName(QStringLiteral("whatIfReplay"));
-  cancelButton = addButton(bar, cancel, tr("Cancel"));
+  cancelButton = addButton(bar, stop, tr("Cancel"));
+  cancelButton->setObjectName(QStringLiteral("whatIfCancel"));
   makeLooks(bar);
   addButton(bar, actions->takeOver(), tr("Take over"))->setObjectName(QStringLiteral("whatIfTakeOver"));
   layout->addLayout(bar);
@@ -146,8 +147,13 @@ void WhatIfView::Private::makeActions() {
   QObject::connect(clear, &QAction::triggered, model, &WhatIfModel::clear);
   QObject::connect(show, &QAction::triggered, view,
                    [this] { model->show(moved->indexOfTopLevelItem(moved->currentItem())); });
+  stop = new QAction(tr("Cancel"), view);
+  stop->setToolTip(tr("Stop the replay (Esc)"));
+  QObject::connect(stop, &QAction::triggered, model, &WhatIfModel::cancel);
+  // Where the user types, Esc is about what is typed.
   QObject::connect(cancel, &QAction::triggered, view, [this] {
-    if (!formArea->isHidden())
+    const bool typing = formArea->isAncestorOf(view->focusWidget());
+    if (!formArea->isHidden() && (typing || !model->replaying()))
       closeForm();
     else
       model->cancel();
@@ -257,7 +263,8 @@ void WhatIfView::Private::showChanges() {
 }
 
 QString WhatIfView::Private::sentenceText() const {
-  if (model->replaying()) return tr("Replaying: %1. Esc cancels.").arg(model->progress());
+  if (model->replaying())
+    return tr("Replaying: %1. Cancel, or Esc in this panel, stops it.").arg(model->progress());
   if (!model->problem().isEmpty()) return QStringLiteral("✗ ") + model->problem();
   const protocol::Branched* answer = model->answer();
   if (!answer && model->changes().empty())
