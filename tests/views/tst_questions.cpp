@@ -74,6 +74,11 @@ struct Panels {
     QVERIFY2(made, qPrintable(problem.sentence));
     whatIf.add(*made);
   }
+  QStringList changes() const {
+    QStringList texts;
+    for (const BranchChange& change : whatIf.changes()) texts << change.text;
+    return texts;
+  }
   void select(int row) {
     QTreeWidget* list = whatIfView->changes();
     list->setFocus();
@@ -136,6 +141,35 @@ class TestQuestions : public QObject {
     QTest::keyClick(QApplication::focusWidget(), Qt::Key_Escape);
     QTRY_VERIFY(!form->isVisible());
     QVERIFY(panels.whatIf.replaying());
+  }
+
+  void theChangeThatIsTypedStaysTheSameWhereOthersAreRemoved() {
+    Panels panels;
+    QVERIFY(panels.show());
+    for (const char* number : {"1", "2", "3"}) panels.change(number);
+    panels.select(1);
+    QTest::keyClick(panels.whatIfView->changes(), Qt::Key_F2);
+    ChangeForm* form = panels.whatIfView->form();
+    QTRY_VERIFY(form->isVisible());
+    panels.select(0);
+    QTest::keyClick(panels.whatIfView->changes(), Qt::Key_Delete);
+    QCOMPARE(panels.changes(), (QStringList{"W:0[0, 2] = 2", "W:0[0, 2] = 3"}));
+    auto* numbers = form->findChild<QLineEdit*>("changeNumbers");
+    QVERIFY(numbers && numbers->isVisible());
+    QCOMPARE(numbers->text(), QString("2"));
+    numbers->setFocus();
+    numbers->setText("9");
+    QTest::keyClick(numbers, Qt::Key_Return);
+    QCOMPARE(panels.changes(), (QStringList{"W:0[0, 2] = 9", "W:0[0, 2] = 3"}));
+    QVERIFY(!form->isVisible());
+    // One that is removed itself is typed no longer.
+    panels.select(0);
+    QTest::keyClick(panels.whatIfView->changes(), Qt::Key_F2);
+    QTRY_VERIFY(form->isVisible());
+    panels.select(0);
+    QTest::keyClick(panels.whatIfView->changes(), Qt::Key_Delete);
+    QCOMPARE(panels.changes(), QStringList{"W:0[0, 2] = 3"});
+    QVERIFY(!form->isVisible());
   }
 };
 

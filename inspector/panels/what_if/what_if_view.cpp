@@ -56,6 +56,7 @@ struct WhatIfView::Private {
   // ---- the form
   void openForm();
   void openEditor();
+  void removeChange();
   void closeForm();
   void take(const BranchChange& change);
   // ---- what is shown
@@ -142,8 +143,7 @@ void WhatIfView::Private::makeActions() {
   cancel = addKeyedAction(view, tr("Cancel"), {Qt::Key_Escape}, tr("Stop the replay, or close the form"));
   QObject::connect(add, &QAction::triggered, view, [this] { openForm(); });
   QObject::connect(edit, &QAction::triggered, view, [this] { openEditor(); });
-  QObject::connect(remove, &QAction::triggered, view,
-                   [this] { model->remove(changes->indexOfTopLevelItem(changes->currentItem())); });
+  QObject::connect(remove, &QAction::triggered, view, [this] { removeChange(); });
   QObject::connect(clear, &QAction::triggered, model, &WhatIfModel::clear);
   QObject::connect(show, &QAction::triggered, view,
                    [this] { model->show(moved->indexOfTopLevelItem(moved->currentItem())); });
@@ -213,6 +213,14 @@ void WhatIfView::Private::openEditor() {
   formArea->show();
   share();
   form->focusFirst();
+}
+
+void WhatIfView::Private::removeChange() {
+  const int row = changes->indexOfTopLevelItem(changes->currentItem());
+  if (row < 0) return;
+  if (row == edited) closeForm();
+  if (row < edited) --edited;  // the form is about the same change, one row up
+  model->remove(row);
 }
 
 void WhatIfView::Private::closeForm() {
