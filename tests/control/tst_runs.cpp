@@ -248,6 +248,7 @@ class TestRuns : public QObject {
     world.runner.run({"b"});
     QCOMPARE(executed(), 1);
     world.source.answerAll();
+    world.settle();
     QCOMPARE(executed(), 2);
   }
 
@@ -276,6 +277,7 @@ class TestRuns : public QObject {
       if (!readyFirst) world.kernel.becomeReady(Engine::present);
       QCOMPARE(waiting.executed(), 0);
       world.source.answerAll();
+      world.settle();
       QVERIFY(!waiting.options.onTheirWay() && !waiting.breakpoints.onTheirWay());
       QCOMPARE(waiting.executed(), 1);
     }
@@ -293,12 +295,35 @@ class TestRuns : public QObject {
     world.runner.run({"a"});
     QCOMPARE(waiting.executed(), 0);
     world.source.setUp(false);  // its engine alone: the cell can run
+    world.settle();
     QCOMPARE(waiting.executed(), 1);
     world.source.setUp(true);
     world.runner.run({"b"});
     QCOMPARE(waiting.executed(), 1);
     world.session.setSource(&silent);
+    world.settle();
     QCOMPARE(waiting.executed(), 2);
+  }
+
+  void aCellHeldDuringARestartWaitsForTheNextSession() {
+    ControlWorld world;
+    Waiting waiting(world);
+    world.connectEngine();
+    world.source.automatic = false;
+    waiting.breakpoints.toggleLine("a", 1);
+    world.runner.run({"a"});
+    QCOMPARE(waiting.executed(), 0);
+    world.source.setUp(false);
+    world.kernel.restart();
+    world.settle();
+    QCOMPARE(waiting.executed(), 0);
+    world.source.setUp(true);
+    world.kernel.becomeReady(Engine::present);
+    world.settle();
+    QCOMPARE(waiting.executed(), 0);
+    world.source.answerAll();
+    world.settle();
+    QCOMPARE(waiting.executed(), 1);
   }
 };
 
