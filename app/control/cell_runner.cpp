@@ -57,7 +57,14 @@ void CellRunner::begin() {
 }
 
 void CellRunner::letGo() {
-  if (kernel_->state() == KernelState::idle || kernel_->state() == KernelState::busy) sendWaiting();
+  // A session that is being ended drops what it was asked first, and only then is no longer ready: its cells
+  // wait for the next one.
+  QMetaObject::invokeMethod(
+      this,
+      [this] {
+        if (kernel_->state() == KernelState::idle || kernel_->state() == KernelState::busy) sendWaiting();
+      },
+      Qt::QueuedConnection);
 }
 
 void CellRunner::sendWaiting() {

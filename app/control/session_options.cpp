@@ -10,9 +10,20 @@ const QString channel = QStringLiteral("options");
 SessionOptions::SessionOptions(inspector::Session* session, QObject* parent)
     : QObject(parent), session_(session) {
   connect(session_, &inspector::Session::liveChanged, this, [this](bool live) {
-    if (live && (recording_ || breakAtCellStart_ || budget_)) send();
+    if (live)
+      sendChosen();
+    else
+      emit arrived();  // nobody is left who could say so
     emit changed();
   });
+  // That another process answers is known only after it is live: what it was asked till then is forgotten.
+  connect(session_, &inspector::Session::cleared, this, [this] {
+    if (session_->live()) sendChosen();
+  });
+}
+
+void SessionOptions::sendChosen() {
+  if (recording_ || breakAtCellStart_ || budget_) send();
 }
 
 void SessionOptions::send() {

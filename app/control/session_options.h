@@ -26,10 +26,11 @@ class SessionOptions : public QObject {
 
  signals:
   void changed();
-  void arrived();  ///< the session has them, or refused them
+  void arrived();  ///< the session has them, refused them, or is gone
 
  private:
   void send();
+  void sendChosen();  ///< nothing where nothing was chosen
   inspector::Session* session_;
   std::optional<bool> recording_, breakAtCellStart_;
   std::optional<quint64> budget_;

@@ -30,7 +30,12 @@ int unitsOf(const std::string& text, std::uint64_t bytes) {
 
 BreakpointsModel::BreakpointsModel(Session* session, QObject* parent) : QObject(parent), session_(session) {
   connect(session, &Session::liveChanged, this, [this](bool live) {
-    if (live) send();
+    if (live) return send();
+    emit arrived();  // nobody is left who could say so
+  });
+  // That another process answers is known only after it is live: what it was asked till then is forgotten.
+  connect(session, &Session::cleared, this, [this] {
+    if (session_->live()) send();
   });
   connect(session, &Session::statusChanged, this, &BreakpointsModel::takeStatus);
 }

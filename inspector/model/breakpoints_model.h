@@ -70,7 +70,7 @@ class BreakpointsModel : public QObject {
   void changed();  ///< anything that is shown
   void wanted(quint64 id);
   void edited();   ///< what is saved with the notebook
-  void arrived();  ///< the session has them, or refused them
+  void arrived();  ///< the session has them, refused them, or is gone
 
  private:
   BreakpointEntry* entry(quint64 id);

@@ -139,46 +139,72 @@ QString ValueTree::expressionOf(const Node* node) const {
 
 // ---- asking
 
+QString ValueTree::channelOf(const Node* node) const {
+  const protocol::ValuePlace place = placeOf(node);
+  return QStringLiteral("%1/%2/%3").arg(channel_, expressionOf(node), QString::fromStdString(place.name)) +
+         QString::number(static_cast<int>(place.scope));
+}
+
 void ValueTree::fetch(Node* node, std::uint64_t first) {
   node->asked = true;
+  if (first == 0) {
+    const bool more = !node->children.empty() && node->children.back()->kind == More;
+    node->wanted = std::max<std::uint64_t>(rows_at_once, node->children.size() - (more ? 1 : 0));
+    node->reached = 0;
+    ++node->round;
+  }
   const QPersistentModelIndex place = indexOf(node);
+  // A round that began meanwhile has asked for all of them anew.
+  const auto holds = [this, place, round = node->round] {
+    return place.isValid() && nodeOf(place)->round == round;
+  };
   const bool asked = session_->request<protocol::Variables>(
       protocol::GetVariables{placeOf(node), first, rows_at_once}, this,
-      [this, place](const protocol::Variables& page) {
-        if (place.isValid()) takePage(nodeOf(place), page);
+      [this, place, holds](const protocol::Variables& page) {
+        if (holds()) takePage(nodeOf(place), page);
       },
-      [this, place](const protocol::Failure& failure) {
-        if (!place.isValid()) return;
-        nodeOf(place)->asked = false;
+      [this, place, holds](const protocol::Failure& failure) {
+        if (!holds()) return;
+        giveUp(nodeOf(place));
         const bool known = failure.code == "gone" || failure.code == "running" || failure.code == "ended" ||
                            failure.code == "cancelled";  // the next stop brings news
         if (!known) emit failed(QString::fromStdString(failure.reason));
       },
-      QStringLiteral("%1/%2/%3").arg(channel_, expressionOf(node), QString::fromStdString(node->name)) +
-          QString::number(static_cast<int>(node->scope)));
-  if (!asked) node->asked = false;
+      channelOf(node));
+  if (!asked) giveUp(node);
 }
 
-void ValueTree::takePage(Node* node, const protocol::Variables& page) {
-  node->total = page.total;
-  mergeRows(node, page);
+/// The rows that are here stay as they are.
+void ValueTree::giveUp(Node* node) {
+  node->asked = !node->children.empty();
   setMore(node);
 }
 
-/// Rows that are there stay in their order; a variable goes when it is in none of the pages any longer.
+/// The session gives so many at once at most: where more are shown, the next page follows.
+void ValueTree::takePage(Node* node, const protocol::Variables& page) {
+  node->total = page.total;
+  mergeRows(node, page);
+  const std::uint64_t next = page.first + page.variables.size();
+  const bool whole = page.first <= node->reached;  // none of the pages before it was lost
+  if (whole) node->reached = next;
+  if (!page.variables.empty() && next < std::min(node->wanted, node->total)) return fetch(node, next);
+  if (whole) removeStale(node);
+  setMore(node);
+}
+
+/// Rows that are there stay in their order, those of the pages to come as well.
 void ValueTree::mergeRows(Node* node, const protocol::Variables& page) {
-  const QModelIndex at = indexOf(node);
   auto& rows = node->children;
-  if (page.first == 0) ++round_;
+  if (!rows.empty() && rows.back()->kind == More) {
+    const int last = static_cast<int>(rows.size()) - 1;
+    removeRows(node, last, last);
+  }
   std::unordered_map<std::string, Node*> known;
-  for (const auto& child : rows)
-    if (child->kind != More) known.emplace(child->info.name, child.get());
+  for (const auto& child : rows) known.emplace(child->info.name, child.get());
   std::vector<std::unique_ptr<Node>> fresh;
-  std::vector<Node*> shown;
   for (const protocol::ValueInfo& info : page.variables) {
     if (const auto found = known.find(info.name); found != known.end()) {
-      found->second->round = round_;
-      shown.push_back(found->second);
+      found->second->seen = node->round;
       update(found->second, info);
       continue;
     }
@@ -186,28 +212,34 @@ void ValueTree::mergeRows(Node* node, const protocol::Variables& page) {
     child->info = info;
     child->kind = info.kind == protocol::ValueKind::code ? Code : Plain;
     child->parent = node;
-    child->round = round_;
+    child->seen = node->round;
     fresh.push_back(std::move(child));
-  }
-  if (page.first == 0) {
-    for (int row = static_cast<int>(rows.size()); row-- > 0;) {
-      const Node& child = *rows[static_cast<std::size_t>(row)];
-      if (child.round == round_) continue;
-      beginRemoveRows(at, row, row);
-      rows.erase(rows.begin() + row);
-      endRemoveRows();
-    }
-  } else if (!rows.empty() && rows.back()->kind == More) {
-    const int row = static_cast<int>(rows.size()) - 1;
-    beginRemoveRows(at, row, row);
-    rows.pop_back();
-    endRemoveRows();
   }
   if (fresh.empty()) return;
   const int first = static_cast<int>(rows.size());
-  beginInsertRows(at, first, first + static_cast<int>(fresh.size()) - 1);
+  beginInsertRows(indexOf(node), first, first + static_cast<int>(fresh.size()) - 1);
   std::move(fresh.begin(), fresh.end(), std::back_inserter(rows));
   endInsertRows();
+}
+
+/// After the last page: a variable goes when it was in none of them.
+void ValueTree::removeStale(Node* node) {
+  const auto stale = [node](int row) {
+    return node->children[static_cast<std::size_t>(row)]->seen != node->round;
+  };
+  for (int last = static_cast<int>(node->children.size()) - 1; last >= 0; --last) {
+    if (!stale(last)) continue;
+    int first = last;
+    while (first > 0 && stale(first - 1)) --first;
+    removeRows(node, first, last);
+    last = first;
+  }
+}
+
+void ValueTree::removeRows(Node* node, int first, int last) {
+  beginRemoveRows(indexOf(node), first, last);
+  node->children.erase(node->children.begin() + first, node->children.begin() + last + 1);
+  endRemoveRows();
 }
 
 void ValueTree::setMore(Node* node) {
@@ -219,7 +251,6 @@ void ValueTree::setMore(Node* node) {
   auto more = std::make_unique<Node>();
   more->kind = More;
   more->parent = node;
-  more->round = round_;
   more->info.name = tr("… %1 more").arg(countText(node->total - static_cast<quint64>(row))).toStdString();
   node->children.push_back(std::move(more));
   endInsertRows();
@@ -227,7 +258,12 @@ void ValueTree::setMore(Node* node) {
 
 void ValueTree::loadMore(const QModelIndex& index) {
   const Node* node = nodeOf(index);
-  if (node->kind == More) fetch(node->parent, node->parent->children.size() - 1);
+  if (node->kind != More) return;
+  Node* const parent = node->parent;
+  const std::uint64_t shown = parent->children.size() - 1;
+  parent->wanted = shown + rows_at_once;
+  // Where its items are on their way, these follow.
+  if (!session_->asking(channelOf(parent))) fetch(parent, shown);
 }
 
 void ValueTree::update(Node* node, const protocol::ValueInfo& info) {
@@ -239,11 +275,7 @@ void ValueTree::update(Node* node, const protocol::ValueInfo& info) {
   old = info;
   node->histogram.clear();
   if (node->kind != Group) node->kind = info.kind == protocol::ValueKind::code ? Code : Plain;
-  if (leaf && !node->children.empty()) {
-    beginRemoveRows(indexOf(node), 0, static_cast<int>(node->children.size()) - 1);
-    node->children.clear();
-    endRemoveRows();
-  }
+  if (leaf && !node->children.empty()) removeRows(node, 0, static_cast<int>(node->children.size()) - 1);
   if (leaf) node->asked = false;
   emit dataChanged(indexOf(node, 0), indexOf(node, ColumnCount - 1));
   if (node->asked && info.items > 0) fetch(node, 0);

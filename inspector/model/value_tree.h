@@ -85,9 +85,13 @@ class ValueTree : public QAbstractItemModel {
   QString expressionOf(const Node* node) const;
   QList<quint64> histogramOf(const Node& node) const;
   void askHistogram();
+  void giveUp(Node* node);
   void takePage(Node* node, const protocol::Variables& page);
   void mergeRows(Node* node, const protocol::Variables& page);
+  void removeStale(Node* node);
+  void removeRows(Node* node, int first, int last);
   void setMore(Node* node);
+  QString channelOf(const Node* node) const;
 
   Session* session_;
   FramesModel* frames_;
@@ -95,7 +99,6 @@ class ValueTree : public QAbstractItemModel {
   bool active_ = false;
   bool stale_ = true;  ///< values changed while nobody looked
   std::unique_ptr<Node> root_;
-  std::uint64_t round_ = 0;  ///< of refreshing
   mutable QList<QPersistentModelIndex> wantedHistograms_;
   mutable QHash<quint64, QList<quint64>> histograms_;  ///< by tensor
 };
@@ -110,9 +113,12 @@ struct ValueTree::Node {
   bool asked = false;    ///< for its items, at least once
   bool changed = false;  ///< since the last stop
   bool error = false;
-  std::uint64_t total = 0;  ///< of items, as told last
-  std::uint64_t round = 0;
-  QList<quint64> histogram;  ///< of an array: it has no id
+  std::uint64_t total = 0;    ///< of items, as told last
+  std::uint64_t wanted = 0;   ///< how many items are to be fetched, page by page
+  std::uint64_t round = 0;    ///< of fetching its items from the first on
+  std::uint64_t reached = 0;  ///< how many this round has told, from the first on
+  std::uint64_t seen = 0;     ///< in which round of its parent
+  QList<quint64> histogram;   ///< of an array: it has no id
   int row() const;
 };
 

@@ -1,6 +1,7 @@
 #include "inspector/model/vjp_model.h"
 
 #include <QHash>
+#include <QSet>
 #include <QStringList>
 #include <QTimer>
 #include <algorithm>
@@ -127,10 +128,19 @@ struct VjpModel::Private {
   }
 
   void wantValues() {
-    for (const protocol::VjpSymbol& symbol : parts.symbols) wantValue(symbol.tensor);
+    QList<const protocol::TensorInfo*> shown;
+    for (const protocol::VjpSymbol& symbol : parts.symbols) shown << &symbol.tensor;
     for (const protocol::VjpContribution& contribution : parts.contributions)
-      for (const auto* info : {&contribution.before, &contribution.contribution, &contribution.after})
-        wantValue(*info);
+      shown << &contribution.before << &contribution.contribution << &contribution.after;
+    if (values.size() >= most_values) forgetOthers(shown);
+    for (const protocol::TensorInfo* info : shown) wantValue(*info);
+  }
+
+  /// What is shown stays, however much that is.
+  void forgetOthers(const QList<const protocol::TensorInfo*>& shown) {
+    QSet<TensorId> kept;
+    for (const protocol::TensorInfo* info : shown) kept.insert(info->id);
+    values.removeIf([&](QHash<TensorId, VjpValue>::iterator one) { return !kept.contains(one.key()); });
   }
 
   /// The values of a branch, or of the original, where others were looked at.
@@ -149,7 +159,6 @@ struct VjpModel::Private {
     if (info.id == 0) return;
     const auto known = values.constFind(info.id);
     if (known != values.constEnd() && known->problem.isEmpty()) return;
-    if (values.size() >= most_values) values.clear();
     VjpValue value;
     value.info = info;
     const std::int64_t count = elementCount(info.shape);

@@ -23,7 +23,7 @@ void WatchModel::setExpressions(const QStringList& expressions) {
   while (rowCount() > 0) removeRoot(rowCount() - 1);
   expressions_.clear();
   for (const QString& expression : expressions) append(expression);
-  if (active()) refresh();
+  session()->drop(evaluateChannel());  // its answers are of rows that are gone
 }
 
 void WatchModel::add(const QString& expression) {
@@ -68,7 +68,11 @@ void WatchModel::evaluateFrom(int row) {
         if (row < rowCount()) updateError(nodeOf(index(row, 0)), QString::fromStdString(failure.reason));
         evaluateFrom(row + 1);
       },
-      channel() + QStringLiteral("/evaluate"));
+      evaluateChannel());
+}
+
+QString WatchModel::evaluateChannel() const {
+  return channel() + QStringLiteral("/evaluate");
 }
 
 void WatchModel::take(int row, const protocol::Evaluation& answer) {

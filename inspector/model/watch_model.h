@@ -15,7 +15,8 @@ class WatchModel : public ValueTree {
   WatchModel(Session* session, FramesModel* frames, QObject* parent = nullptr);
 
   QStringList expressions() const { return expressions_; }
-  /// As a notebook has them; expressionsChanged() tells of what the user changes alone.
+  /// As a notebook has them; expressionsChanged() tells of what the user changes alone. Runs nothing: the
+  /// file may be anybody's. The next stop or end of a cell evaluates them.
   void setExpressions(const QStringList& expressions);
 
   Qt::ItemFlags flags(const QModelIndex& index) const override;
@@ -38,6 +39,7 @@ class WatchModel : public ValueTree {
   void append(const QString& expression);
   void evaluateFrom(int row);
   void take(int row, const protocol::Evaluation& answer);
+  QString evaluateChannel() const;
 
   QStringList expressions_;
 };

@@ -59,7 +59,7 @@ QString WhatIfModel::refusal() const {
 }
 
 void WhatIfModel::edited() {
-  outdated_ = answer_.has_value();
+  outdated_ = answer_.has_value() || replaying_;  // the answer under way is of the changes before, too
   problem_.clear();
   emit changesChanged();
   emit changed();

@@ -66,6 +66,7 @@ WhyModel::WhyModel(Session* session, QObject* parent) : QObject(parent), session
     emit changed();
   });
   connect(session, &Session::liveChanged, this, &WhyModel::subjectChanged);
+  connect(session, &Session::lookChanged, this, &WhyModel::subjectChanged);
 }
 
 bool WhyModel::isPlayback(RecordNumber number) const {
@@ -76,6 +77,7 @@ bool WhyModel::isPlayback(RecordNumber number) const {
 
 QString WhyModel::refusal(Question question, const WhySubject& subject) const {
   if (!session_->live()) return tr("No session runs that could look into what was recorded.");
+  if (session_->look().elsewhere()) return tr("Answers are about the original: look at that first (F12).");
   if (question == Question::gradient && isPlayback(subject.record)) return {};
   if (subject.tensor.id == 0)
     return tr("Nothing is selected that this could be asked about: select an op, or a tensor that is there.");

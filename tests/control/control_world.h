@@ -59,6 +59,12 @@ struct ControlWorld {
     source.setUp(true);
     settle();
   }
+  /// Which process has connected.
+  void welcome(quint64 pid) {
+    protocol::Welcome message;
+    message.pid = pid;
+    emit source.received(0, message);
+  }
   void gate(protocol::GateState state) {
     source.status.gate = state;
     source.sendStatus();

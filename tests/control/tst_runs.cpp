@@ -4,6 +4,7 @@
 #include "app/control/session_notices.h"
 #include "app/control/session_options.h"
 #include "app/control/session_text.h"
+#include "inspector/model/breakpoints_model.h"
 #include "tests/control/control_world.h"
 
 using namespace tapedeck;
@@ -22,6 +23,21 @@ struct Told {
                      });
     QObject::connect(&notices, &SessionNotices::withdrawn, [this] { now.clear(); });
   }
+};
+
+/// Cells wait for the options and breakpoints, as in the window.
+struct Waiting {
+  ControlWorld& world;
+  SessionOptions options{&world.session};
+  inspector::BreakpointsModel breakpoints{&world.session};
+
+  explicit Waiting(ControlWorld& of) : world(of) {
+    world.runner.setHold([this] { return options.onTheirWay() || breakpoints.onTheirWay(); });
+    QObject::connect(&options, &SessionOptions::arrived, &world.runner, &CellRunner::letGo);
+    QObject::connect(&breakpoints, &inspector::BreakpointsModel::arrived, &world.runner, &CellRunner::letGo);
+  }
+  ~Waiting() { world.runner.setHold({}); }
+  int executed() const { return static_cast<int>(world.kernel.calls.filter("execute ").size()); }
 };
 
 }  // namespace
@@ -232,7 +248,82 @@ class TestRuns : public QObject {
     world.runner.run({"b"});
     QCOMPARE(executed(), 1);
     world.source.answerAll();
+    world.settle();
     QCOMPARE(executed(), 2);
+  }
+
+  // Who has connected is known from its Welcome, which comes after the connection: what was asked between
+  // the two counts for nothing.
+  void aCellOfTheNextSessionWaitsAsThatOfTheFirst() {
+    for (const bool readyFirst : {false, true}) {
+      ControlWorld world;
+      Waiting waiting(world);
+      waiting.options.setBreakAtCellStart(true);
+      waiting.breakpoints.toggleLine("a", 1);
+      world.connectEngine();
+      world.welcome(1);
+      world.settle();
+      world.die();
+      world.source.automatic = false;
+      world.runner.run({"a"});
+      world.source.setUp(true);
+      if (readyFirst) world.kernel.becomeReady(Engine::present);
+      QCOMPARE(waiting.executed(), 0);
+      world.source.asked.clear();
+      world.welcome(2);
+      QVERIFY(waiting.options.onTheirWay() && waiting.breakpoints.onTheirWay());
+      QCOMPARE(world.source.askedFor<protocol::SetOptions>().size(), std::size_t{1});
+      QCOMPARE(world.source.askedFor<protocol::SetBreakpoints>().size(), std::size_t{1});
+      if (!readyFirst) world.kernel.becomeReady(Engine::present);
+      QCOMPARE(waiting.executed(), 0);
+      world.source.answerAll();
+      world.settle();
+      QVERIFY(!waiting.options.onTheirWay() && !waiting.breakpoints.onTheirWay());
+      QCOMPARE(waiting.executed(), 1);
+    }
+  }
+
+  void aCellWaitsForNobodyWhoIsGone() {
+    FakeSource silent;
+    silent.up = false;
+    ControlWorld world;
+    Waiting waiting(world);
+    world.connectEngine();
+    world.source.automatic = false;
+    waiting.options.setRecording(false);
+    waiting.breakpoints.toggleLine("a", 1);
+    world.runner.run({"a"});
+    QCOMPARE(waiting.executed(), 0);
+    world.source.setUp(false);  // its engine alone: the cell can run
+    world.settle();
+    QCOMPARE(waiting.executed(), 1);
+    world.source.setUp(true);
+    world.runner.run({"b"});
+    QCOMPARE(waiting.executed(), 1);
+    world.session.setSource(&silent);
+    world.settle();
+    QCOMPARE(waiting.executed(), 2);
+  }
+
+  void aCellHeldDuringARestartWaitsForTheNextSession() {
+    ControlWorld world;
+    Waiting waiting(world);
+    world.connectEngine();
+    world.source.automatic = false;
+    waiting.breakpoints.toggleLine("a", 1);
+    world.runner.run({"a"});
+    QCOMPARE(waiting.executed(), 0);
+    world.source.setUp(false);
+    world.kernel.restart();
+    world.settle();
+    QCOMPARE(waiting.executed(), 0);
+    world.source.setUp(true);
+    world.kernel.becomeReady(Engine::present);
+    world.settle();
+    QCOMPARE(waiting.executed(), 0);
+    world.source.answerAll();
+    world.settle();
+    QCOMPARE(waiting.executed(), 1);
   }
 };
 

@@ -204,6 +204,82 @@ class TestVariables : public QObject {
     QCOMPARE(model.index(0, 1, row).data().toString(), QString("changed"));
   }
 
+  void rowsOfLaterPagesStayFromStopToStop() {
+    VariablesModel model(&world_->session, &world_->frames);
+    const QAbstractItemModelTester tester(&model);
+    auto& items = world_->places["globals/list"];
+    const auto setItems = [&](int count) {
+      items.clear();
+      for (int i = 0; i < count; ++i) {
+        items.push_back(value("[" + std::to_string(i) + "]", std::to_string(i)));
+        items.back().item = static_cast<std::uint64_t>(i);
+      }
+      ValueInfo list = value("list", "[…]", "list");
+      list.items = static_cast<std::uint64_t>(count);
+      world_->places["globals/"] = {list};
+    };
+    setItems(1600);
+    model.setActive(true);
+    world_->endCell();
+    const QPersistentModelIndex row = model.index(0, 0, model.index(0, 0));
+    model.fetchMore(row);
+    world_->settle();
+    model.loadMore(model.index(500, 0, row));
+    world_->settle();
+    QCOMPARE(model.rowCount(row), 1001);
+    const QPersistentModelIndex late = model.index(900, ValueTree::Value, row);
+    // As many pages as are shown, and none for the row that says how many more there are.
+    items[900].text = "changed";
+    world_->source.asked.clear();
+    world_->endCell();
+    QVERIFY(late.isValid());
+    QCOMPARE(late.data().toString(), QString("changed"));
+    QVERIFY(late.data(ValueTree::ChangedRole).toBool());
+    QCOMPARE(model.rowCount(row), 1001);
+    QCOMPARE(model.index(1000, 0, row).data().toString(), QString("… 600 more"));
+    const auto asked = world_->source.askedFor<protocol::GetVariables>();
+    QCOMPARE(std::count_if(asked.begin(), asked.end(), [](const auto& one) { return one.first >= 1000; }), 0);
+    // What is gone goes, on the later pages as well.
+    setItems(1600);
+    items.erase(items.begin() + 800);
+    world_->endCell();
+    QCOMPARE(model.rowCount(row), 1001);
+    QVERIFY(late.isValid());
+    QCOMPARE(model.index(800, 0, row).data().toString(), QString("[801]"));
+    setItems(600);
+    world_->endCell();
+    QVERIFY(!late.isValid());
+    QCOMPARE(model.rowCount(row), 600);
+  }
+
+  void moreRowsAskedForWhileTheShownOnesComeFollowThem() {
+    VariablesModel model(&world_->session, &world_->frames);
+    ValueInfo list = value("list", "[…]", "list");
+    list.items = 1200;
+    world_->places["globals/"] = {list};
+    for (int i = 0; i < 1200; ++i)
+      world_->places["globals/list"].push_back(value("[" + std::to_string(i) + "]", "old"));
+    model.setActive(true);
+    world_->endCell();
+    const QPersistentModelIndex row = model.index(0, 0, model.index(0, 0));
+    model.fetchMore(row);
+    world_->settle();
+    for (ValueInfo& item : world_->places["globals/list"]) item.text = "new";
+    world_->source.automatic = false;
+    world_->endCell();
+    const auto waitsForItems = [&] {
+      const auto& waiting = world_->source.waiting;
+      return !waiting.empty() && waiting.back().channel.contains("list");
+    };
+    while (!waitsForItems() && !world_->source.waiting.empty()) world_->source.answerNext();
+    QVERIFY(waitsForItems());
+    model.loadMore(model.index(500, 0, row));
+    world_->source.answerAll();
+    QCOMPARE(model.rowCount(row), 1001);
+    for (const int at : {0, 499, 999})
+      QCOMPARE(model.index(at, ValueTree::Value, row).data().toString(), QString("new"));
+  }
+
   void whileACellRunsTheRowsStayAndTheLineSaysSo() {
     VariablesModel model(&world_->session, &world_->frames);
     world_->places["globals/"] = {value("x", "1")};
@@ -318,6 +394,36 @@ class TestVariables : public QObject {
     QCOMPARE(watches.index(1, 1).data().toString(), QString("3"));
     QVERIFY(watches.index(1, 1).data(ValueTree::ChangedRole).toBool());
     QCOMPARE(world_->source.askedFor<protocol::Evaluate>().back().stop, quint64{3});
+  }
+
+  // A file that is read anew in a live session may hold anything.
+  void watchesOfAFileAreNotEvaluatedBeforeTheSessionMoves() {
+    WatchModel watches(&world_->session, &world_->frames);
+    const QAbstractItemModelTester tester(&watches);
+    protocol::Evaluation one;
+    one.value = {value("x", "1")};
+    world_->evaluations = {{"x", one}, {"y", one}};
+    watches.setExpressions({"x"});
+    watches.setActive(true);
+    world_->endCell();
+    QCOMPARE(text(watches), QString("x = 1\n"));
+    world_->source.asked.clear();
+    watches.setExpressions({"y", "z"});
+    world_->settle();
+    QVERIFY(world_->source.askedFor<protocol::Evaluate>().empty());
+    QCOMPARE(text(watches), QString("y\nz\n"));
+    // What was being evaluated is of no row any longer, and its answer starts no other.
+    world_->source.automatic = false;
+    world_->endCell();
+    QCOMPARE(world_->source.askedFor<protocol::Evaluate>().size(), std::size_t{1});
+    watches.setExpressions({"w", "x"});
+    QVERIFY(!world_->source.askedFor<protocol::Cancel>().empty());
+    world_->source.answerAll();
+    QCOMPARE(world_->source.askedFor<protocol::Evaluate>().size(), std::size_t{1});
+    QCOMPARE(text(watches), QString("w\nx\n"));
+    world_->source.automatic = true;
+    world_->endCell();
+    QCOMPARE(text(watches).section('\n', 1, 1), QString("x = 1"));
   }
 
   void watchesAreAddedEditedAndRemoved() {

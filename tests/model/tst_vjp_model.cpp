@@ -44,6 +44,7 @@ struct Bench {
   Session session;
   VjpModel model{&session};
   bool refuse = false;
+  quint64 extra = 0;  ///< how many inputs more each VJP has, of its own
 
   explicit Bench(protocol::RecordState vjp = protocol::RecordState::done) {
     source.records[2].state = vjp;
@@ -62,6 +63,9 @@ struct Bench {
       parts.forward = source.records[0];
       parts.symbols = {{protocol::VjpRole::cotangent, "C", 0, info(10, {2, 3}), ""},
                        {protocol::VjpRole::input, "B", 1, info(11, {300, 500}), ""}};
+      for (quint64 i = 0; i < extra; ++i)
+        parts.symbols.push_back({protocol::VjpRole::input, "X", static_cast<std::uint32_t>(i) + 2,
+                                 info(1000 * get->record + i, {2, 3}), ""});
       if (get->record != 1) {
         parts.vjp = source.records[2];
         protocol::VjpContribution contribution;
@@ -166,6 +170,28 @@ class TestVjpModel : public QObject {
     QTRY_COMPARE(bench.model.parts().asked, quint64{4});
     QTest::qWait(10);
     QCOMPARE(bench.source.askedFor<protocol::GetTile>().size(), tiles);
+  }
+
+  // Only so many values are kept: those of other VJPs go, never those that are shown.
+  void allValuesOfAVjpAreThereHoweverManyOthersWereShown() {
+    Bench bench;
+    bench.extra = 200;
+    bench.model.setActive(true);
+    const auto missing = [&] {
+      const auto& symbols = bench.model.parts().symbols;
+      return std::count_if(symbols.begin(), symbols.end(), [&](const protocol::VjpSymbol& symbol) {
+        const auto* value = bench.model.value(symbol.tensor.id);
+        return !value || !value->tile;
+      });
+    };
+    for (const quint64 record : {3, 4, 1}) {
+      bench.session.setCursor(record);
+      QTRY_COMPARE(bench.model.parts().asked, record);
+      QTRY_COMPARE(missing(), 0);
+      QCOMPARE(bench.model.parts().symbols.size(), std::size_t{202});
+    }
+    QVERIFY(!bench.model.value(3000));
+    QVERIFY(bench.model.value(10));
   }
 
   void anElementIsExplainedUntilAnotherVjpIsShown() {

@@ -220,6 +220,23 @@ class TestWhatIfModel : public QObject {
     QVERIFY(model_->outdated());
   }
 
+  void changesEditedDuringTheFirstReplayAreNotThoseOfItsBranch() {
+    model_->add(change());
+    model_->replay();
+    model_->replace(0, change("7"));
+    answer(branchOf(4));
+    QCOMPARE(session_.look().changes, QString("W:0[0, 2] = 5"));
+    QVERIFY(model_->outdated());
+    replay(5);
+    QVERIFY(!model_->outdated());
+    // A replay that was given up left no branch that could be outdated.
+    model_->forget();
+    model_->replay();
+    model_->replace(0, change("9"));
+    model_->cancel();
+    QVERIFY(!model_->outdated());
+  }
+
   void aCancelledOrRefusedReplayLeavesTheBranchBefore() {
     model_->add(change());
     replay(4);

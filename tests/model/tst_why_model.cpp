@@ -121,6 +121,23 @@ class TestWhyModel : public QObject {
     source_.setUp(true);
   }
 
+  // The session answers of what was recorded, whatever the panels show beside it.
+  void answersAreAboutTheOriginalAlone() {
+    model_->setSubject(subject());
+    QSignalSpy changed(model_.get(), &WhyModel::subjectChanged);
+    for (const Beside beside : {Beside::branch, Beside::difference}) {
+      session_.setLook({4, beside, "x = 5"});
+      QVERIFY(model_->refusal(Question::birth, subject()).contains("F12"));
+      model_->ask(Question::birth);
+      QVERIFY(!model_->asking());
+    }
+    QCOMPARE(changed.count(), 2);
+    session_.setLook({4, Beside::original, "x = 5"});
+    QVERIFY(model_->refusal(Question::birth, subject()).isEmpty());
+    QCOMPARE(changed.count(), 3);
+    session_.setLook({});
+  }
+
   void answersStayAndAreGoneThrough() {
     model_->setSubject(subject());
     for (const char* text : {"one", "two", "three"}) {

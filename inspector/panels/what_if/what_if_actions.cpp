@@ -58,13 +58,12 @@ void WhatIfActions::addLooks() {
     QString text;
     QKeySequence key;
     QString tip;
-  } rows[] = {
-      {Beside::original, "what_if.original", "original", tr("Show the &original"), Qt::Key_F12,
-       tr("All panels show what was")},
-      {Beside::branch, "what_if.branch", "branch", tr("Show the &branch"), Qt::SHIFT | Qt::Key_F12,
-       tr("All panels show the values of the branch")},
-      {Beside::difference, "what_if.difference", "difference", tr("Show the di&fference"),
-       Qt::CTRL | Qt::Key_F12, tr("All panels show by how much the branch differs from the original")}};
+  } rows[] = {{Beside::original, "what_if.original", "original", tr("Show the &original"), Qt::Key_F12,
+               tr("Ops, Tape, Tensor and VJP show what was")},
+              {Beside::branch, "what_if.branch", "branch", tr("Show the &branch"), Qt::SHIFT | Qt::Key_F12,
+               tr("Ops, Tape, Tensor and VJP show the values of the branch")},
+              {Beside::difference, "what_if.difference", "difference", tr("Show the di&fference"),
+               Qt::CTRL | Qt::Key_F12, tr("Ops, Tape, Tensor and VJP show the branch less the original")}};
   auto* group = new QActionGroup(this);
   for (const auto& row : rows) {
     QAction* action = add(row.id, row.text, row.key, row.tip);

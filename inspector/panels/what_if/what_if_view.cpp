@@ -40,7 +40,7 @@ struct WhatIfView::Private {
   ChangeForm* form = nullptr;
   QLabel* sentence = nullptr;
   QAction *add = nullptr, *edit = nullptr, *remove = nullptr, *clear = nullptr, *show = nullptr,
-          *cancel = nullptr;
+          *cancel = nullptr, *stop = nullptr;
   QToolButton* cancelButton = nullptr;
   quint64 shownBranch = 0;
   int edited = -1;  ///< which change the form is about; -1: a new one
@@ -56,6 +56,7 @@ struct WhatIfView::Private {
   // ---- the form
   void openForm();
   void openEditor();
+  void removeChange();
   void closeForm();
   void take(const BranchChange& change);
   // ---- what is shown
@@ -105,7 +106,8 @@ void WhatIfView::Private::makeBar(QVBoxLayout* layout) {
   addButton(bar, edit, tr("Edit"));
   addButton(bar, remove, tr("Remove"));
   addButton(bar, actions->replay(), tr("Replay"))->setObjectName(QStringLiteral("whatIfReplay"));
-  cancelButton = addButton(bar, cancel, tr("Cancel"));
+  cancelButton = addButton(bar, stop, tr("Cancel"));
+  cancelButton->setObjectName(QStringLiteral("whatIfCancel"));
   makeLooks(bar);
   addButton(bar, actions->takeOver(), tr("Take over"))->setObjectName(QStringLiteral("whatIfTakeOver"));
   layout->addLayout(bar);
@@ -141,13 +143,17 @@ void WhatIfView::Private::makeActions() {
   cancel = addKeyedAction(view, tr("Cancel"), {Qt::Key_Escape}, tr("Stop the replay, or close the form"));
   QObject::connect(add, &QAction::triggered, view, [this] { openForm(); });
   QObject::connect(edit, &QAction::triggered, view, [this] { openEditor(); });
-  QObject::connect(remove, &QAction::triggered, view,
-                   [this] { model->remove(changes->indexOfTopLevelItem(changes->currentItem())); });
+  QObject::connect(remove, &QAction::triggered, view, [this] { removeChange(); });
   QObject::connect(clear, &QAction::triggered, model, &WhatIfModel::clear);
   QObject::connect(show, &QAction::triggered, view,
                    [this] { model->show(moved->indexOfTopLevelItem(moved->currentItem())); });
+  stop = new QAction(tr("Cancel"), view);
+  stop->setToolTip(tr("Stop the replay (Esc)"));
+  QObject::connect(stop, &QAction::triggered, model, &WhatIfModel::cancel);
+  // Where the user types, Esc is about what is typed.
   QObject::connect(cancel, &QAction::triggered, view, [this] {
-    if (!formArea->isHidden())
+    const bool typing = formArea->isAncestorOf(view->focusWidget());
+    if (!formArea->isHidden() && (typing || !model->replaying()))
       closeForm();
     else
       model->cancel();
@@ -209,6 +215,14 @@ void WhatIfView::Private::openEditor() {
   form->focusFirst();
 }
 
+void WhatIfView::Private::removeChange() {
+  const int row = changes->indexOfTopLevelItem(changes->currentItem());
+  if (row < 0) return;
+  if (row == edited) closeForm();
+  if (row < edited) --edited;  // the form is about the same change, one row up
+  model->remove(row);
+}
+
 void WhatIfView::Private::closeForm() {
   edited = -1;
   const bool focused = formArea->isAncestorOf(view->focusWidget());
@@ -257,7 +271,8 @@ void WhatIfView::Private::showChanges() {
 }
 
 QString WhatIfView::Private::sentenceText() const {
-  if (model->replaying()) return tr("Replaying: %1. Esc cancels.").arg(model->progress());
+  if (model->replaying())
+    return tr("Replaying: %1. Cancel, or Esc in this panel, stops it.").arg(model->progress());
   if (!model->problem().isEmpty()) return QStringLiteral("✗ ") + model->problem();
   const protocol::Branched* answer = model->answer();
   if (!answer && model->changes().empty())

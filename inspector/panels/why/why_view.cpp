@@ -96,7 +96,8 @@ struct WhyView::Private {
     reasons = new QTreeWidget(view);
     reasons->setObjectName(QStringLiteral("whyReasons"));
     reasons->setAccessibleName(tr("Records of the answer"));
-    reasons->setColumnCount(column_count);
+    reasons->setHeaderLabels(titles({}));
+    reasons->setColumnHidden(amount_column, true);
     reasons->setRootIsDecorated(false);
     reasons->setAllColumnsShowFocus(true);
     reasons->setTextElideMode(Qt::ElideRight);
@@ -114,6 +115,8 @@ struct WhyView::Private {
                      [this](QTreeWidgetItem* item) { model->show(reasons->indexOfTopLevelItem(item)); });
   }
 
+  QStringList titles(const QString& amount) const { return {tr("Op"), tr("Where"), tr("What"), amount}; }
+
   QString where(const protocol::Reason& reason) const {
     QString text;
     if (!reason.cell.empty()) {
@@ -128,8 +131,7 @@ struct WhyView::Private {
 
   void fillReasons(const WhyAnswer& answer) {
     const bool amounts = !answer.because.amount.empty();
-    reasons->setHeaderLabels({tr("Op"), tr("Where"), tr("What"),
-                              amounts ? QString::fromStdString(answer.because.amount) : QString()});
+    reasons->setHeaderLabels(titles(QString::fromStdString(answer.because.amount)));
     reasons->setColumnHidden(amount_column, !amounts);
     for (const protocol::Reason& reason : answer.because.reasons) {
       const QString what =
@@ -204,7 +206,8 @@ void WhyView::showAnswer() {
   d_->reasons->clear();
   if (asking) {
     d_->question->setText(tr("Looking for the answer"));
-    d_->sentence->setText(tr("Working: %1. Esc cancels.").arg(d_->model->progress()));
+    d_->sentence->setText(
+        tr("Working: %1. Cancel, or Esc in this panel, stops it.").arg(d_->model->progress()));
   } else if (answer) {
     d_->question->setText(questionText(answer->question) + QStringLiteral("   ") + answer->about);
     d_->sentence->setText(QString::fromStdString(answer->because.sentence));
@@ -214,7 +217,8 @@ void WhyView::showAnswer() {
     d_->sentence->setText(
         tr("Select an op or an element, and choose a question in the menu Why: its answer stands here."));
   }
-  d_->reasons->setVisible(d_->reasons->topLevelItemCount() > 0);
+  // It has the panel's focus, without which Esc would not come here.
+  d_->reasons->setVisible(asking || d_->reasons->topLevelItemCount() > 0);
   d_->fitSentence();
 }
 
