@@ -286,6 +286,34 @@ class TestWhatIf : public QObject {
     QVERIFY(std::abs(world.value(branch, last)[0] - expected) < 1e-4 * expected);
   }
 
+  void a_branch_lets_go_what_its_ops_no_longer_take_and_refuses_what_passes_its_limit() {
+    World world;
+    constexpr std::uint64_t megabyte = 1 << 20;
+    const Tensor x = ramp(megabyte / 4 / 8);  // a quarter of it
+    Tensors chain{x};
+    for (int i = 0; i < 20; ++i) chain.push_back(ops::negative(chain.back()));
+    Tensor together = chain.back();
+    for (int i = 20; i-- > 2;) together = ops::add(together, chain[static_cast<std::size_t>(i)]);
+    Change change;
+    change.kind = Change::Kind::element;
+    change.tensor = x.id();
+    change.number = 7;
+    Branch narrow(world.recorder, {change}, {0, megabyte});
+    QCOMPARE(narrow.value(chain.back().id(), world.original).to_vector()[0], 7.0);
+    try {
+      narrow.value(together.id(), world.original);
+      QFAIL("twenty values were held at one moment");
+    } catch (const ValueError& error) {
+      QCOMPARE(error.code, std::string("too_expensive"));
+      QVERIFY2(QString(error.what()).contains("takes more than 1 MB of memory"), error.what());
+    }
+    QCOMPARE(narrow.value(chain[19].id(), world.original).to_vector()[0], -7.0);
+    Branch wide(world.recorder, {change}, {0, 16 * megabyte});
+    for (int look = 0; look < 2; ++look)
+      QCOMPARE(wide.value(together.id(), world.original).to_vector()[0], 7.0);
+    QCOMPARE(wide.value(together.id(), world.original).to_vector()[1], together.to_vector()[1]);
+  }
+
   void nonsense_is_refused() {
     World world;
     const Tensor x = floats({1, 2});
