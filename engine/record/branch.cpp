@@ -162,7 +162,18 @@ TensorIds Branch::made_of(std::uint64_t tensor) const {
   return {};
 }
 
-bool Branch::depends(std::uint64_t tensor) {
+bool Branch::is_forgotten(std::uint64_t tensor) const {
+  const Trace& trace = recorder_.trace();
+  const TensorOrigin origin = trace.tensors().get(tensor);
+  if (origin.producer() != 0) return origin.producer() < trace.oldest_kept();
+  // An op's result that was forgotten and is used again counts as a leaf.
+  if (tensor < trace.oldest_tensor()) return true;
+  // Every value of a variable has a name, and was assigned.
+  return origin.named() && tensor <= recorder_.handoffs().newest_forgotten() &&
+         !recorder_.handoffs().assignment_of(tensor);
+}
+
+bool Branch::depends(std::uint64_t tensor, const CancelFlag* cancel) {
   std::vector<Visit> stack;
   // The answer where it is known at once; else a visit is put on the stack.
   const auto look = [&](std::uint64_t id) -> std::optional<bool> {
@@ -171,10 +182,12 @@ bool Branch::depends(std::uint64_t tensor) {
     if (is_changed(id) || is_changed_op(recorder_.trace().tensors().get(id).producer()))
       return depends_[id] = true;
     stack.push_back({id, made_of(id), 0});
+    if (stack.back().inputs.empty() && is_forgotten(id)) cut_off_ = true;
     return std::nullopt;
   };
   look(tensor);
   while (!stack.empty()) {
+    check_cancelled(cancel);
     Visit& visit = stack.back();
     const std::uint64_t id = visit.tensor;
     bool found = false;
@@ -202,7 +215,7 @@ std::vector<Branch::Visit> Branch::plan(std::uint64_t tensor, const CancelFlag* 
   std::unordered_set<std::uint64_t> seen;
   std::vector<Visit> stack;
   const auto need = [&](std::uint64_t id) {
-    if (!depends(id)) return;
+    if (!depends(id, cancel)) return;
     ++uses_[id];
     if (values_.contains(id) || !seen.insert(id).second) return;
     stack.push_back({id, is_replaced(id) ? TensorIds{} : made_of(id), 0});
@@ -223,7 +236,7 @@ std::vector<Branch::Visit> Branch::plan(std::uint64_t tensor, const CancelFlag* 
 
 Tensor Branch::value(std::uint64_t tensor, const Find& original, const CancelFlag* cancel,
                      const ReplayProgress& progress) {
-  if (!depends(tensor)) return original(tensor);
+  if (!depends(tensor, cancel)) return original(tensor);
   const QuietScope quiet;
   try {
     run(plan(tensor, cancel), original, cancel, progress);

@@ -66,8 +66,11 @@ class Branch {
   /// shape or dtype, an element outside.
   Branch(const Recorder& recorder, std::vector<Change> changes, const BranchLimits& limits = {});
 
-  /// Whether the tensor may differ from the original.
-  bool depends(std::uint64_t tensor);
+  /// Whether the tensor may differ from the original. Throws Cancelled.
+  bool depends(std::uint64_t tensor, const CancelFlag* cancel = nullptr);
+  /// Something that was looked at until now comes of what is newer than the changes, but whose record or
+  /// assignment was forgotten: it may depend on them, and counts as if it did not.
+  bool cut_off() const { return cut_off_; }
   /// Its value in the branch: the original where it does not depend on a change. Throws ValueError, code
   /// "too_expensive" where it takes more memory than the limit, and BranchError where an op refuses what
   /// comes to it now.
@@ -90,6 +93,8 @@ class Branch {
   Attributes attributes_of(const RecordView& record) const;
   /// What the tensor was made of: its op's inputs, or the value that was assigned to the variable.
   TensorIds made_of(std::uint64_t tensor) const;
+  /// It was, or may have been, made of something, but nobody knows of what any more.
+  bool is_forgotten(std::uint64_t tensor) const;
   std::vector<Visit> plan(std::uint64_t tensor, const CancelFlag* cancel);
   void run(const std::vector<Visit>& plan, const Find& original, const CancelFlag* cancel,
            const ReplayProgress& progress);
@@ -110,6 +115,7 @@ class Branch {
   const BranchLimits limits_;
   std::uint64_t first_ = UINT64_MAX;  ///< older tensors depend on no change: ids grow with time
   std::unordered_map<std::uint64_t, bool> depends_;
+  bool cut_off_ = false;
   std::unordered_map<std::uint64_t, Held> values_;
   std::unordered_map<std::uint64_t, std::size_t> uses_;  ///< how often the plan still takes each: those stay
   std::deque<std::uint64_t> order_;                      ///< the others, those that may go first in front

@@ -39,6 +39,7 @@ PastChange attribute_becomes(std::uint64_t record, const std::string& name, cons
 
 /// A recording, its branches, and what they say.
 struct World : Recording {
+  using Recording::Recording;
   debug::Branches branches{recorder};
   CancelFlag cancel{false};
   debug::Branches::Find original = [this](std::uint64_t id) { return find_value(recorder, id).value; };
@@ -312,6 +313,43 @@ class TestWhatIf : public QObject {
     for (int look = 0; look < 2; ++look)
       QCOMPARE(wide.value(together.id(), world.original).to_vector()[0], 7.0);
     QCOMPARE(wide.value(together.id(), world.original).to_vector()[1], together.to_vector()[1]);
+  }
+
+  void an_assignment_that_was_forgotten_is_told() {
+    World world;
+    Variable w(floats({1, 2}), "w"), other(floats({0}), "other");
+    const Tensor x = floats({3, 4}), zero = floats({0});
+    w.assign(ops::square(x));
+    const Tensor y = ops::negative(w.read());
+    const Branched known = world.make({element_becomes(x, {0}, 5)});
+    QCOMPARE(known.depending, std::uint64_t{2});
+    QVERIFY(known.complete);
+    for (int i = 0; i < 1 << 16; ++i) other.assign(zero);
+    const Branched cut = world.make({element_becomes(x, {0}, 5)});
+    QCOMPARE(cut.depending, std::uint64_t{1});
+    QVERIFY(!cut.complete);
+    QVERIFY2(cut.sentence.find("There may be more") != std::string::npos, cut.sentence.c_str());
+    // What was there before the change cannot depend on it, whatever is known of it.
+    const Tensor late = floats({1, 1});
+    const Tensor z = ops::multiply(late, w.read());
+    const Branched whole = world.make({element_becomes(late, {0}, 5)});
+    QVERIFY2(whole.complete && whole.sentence.find("more") == std::string::npos, whole.sentence.c_str());
+    QCOMPARE(world.value(whole, z), (std::vector<double>{45, 16}));
+  }
+
+  void a_record_that_was_forgotten_is_told() {
+    RecorderOptions options;
+    options.record_limit = 1;  // one chunk: the least that it keeps
+    World world(options);
+    const Tensor x = floats({3, 4});
+    const Tensor square = ops::square(x);
+    for (int i = 0; i < 150'000; ++i) ops::negative(floats({1}));
+    const Tensor y = ops::add(x, square);
+    const Branched branch = world.make({element_becomes(x, {0}, 5)});
+    QCOMPARE(branch.depending, std::uint64_t{1});
+    QVERIFY(!branch.complete);
+    QVERIFY2(branch.sentence.find("There may be more") != std::string::npos, branch.sentence.c_str());
+    QCOMPARE(world.value(branch, y), (std::vector<double>{14, 20}));
   }
 
   void nonsense_is_refused() {
