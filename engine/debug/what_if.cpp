@@ -7,6 +7,7 @@
 
 #include "engine/debug/describe.h"
 #include "engine/debug/past_change.h"
+#include "engine/debug/tile.h"
 #include "engine/debug/why/elements.h"
 #include "engine/ops/ops.h"
 #include "engine/record/source_location.h"
@@ -65,7 +66,7 @@ std::vector<Depending> depending_on(Branch& branch, const Trace& trace, std::uin
     check_cancelled(&cancel);
     if (!trace.read(number, record) || record.head.kind != EventKind::op) continue;
     for (const std::uint64_t id : record.outputs) {
-      if (!id || !branch.depends(id)) continue;
+      if (!id || !branch.depends(id, &cancel)) continue;
       if (++count <= most_run) found.push_back({number, id});
     }
   }
@@ -96,7 +97,8 @@ std::string movement_text(const protocol::Moved& moved) {
   return finite ? "away from zero" : "to or from what is no finite number";
 }
 
-std::string sentence_of(const protocol::Branched& answer, std::size_t moved, const std::string& failure) {
+std::string sentence_of(const protocol::Branched& answer, std::size_t moved, const std::string& failure,
+                        bool cut_off) {
   std::string sentence;
   if (answer.depending == 0) {
     sentence = "Nothing that was recorded depends on the change.";
@@ -110,7 +112,11 @@ std::string sentence_of(const protocol::Branched& answer, std::size_t moved, con
                   std::to_string(answer.moved[0].record) + "), " + movement_text(answer.moved[0]) + ".";
   }
   if (!failure.empty()) sentence += " " + failure;
-  if (!answer.complete) sentence += " Only the first " + std::to_string(most_run) + " were run.";
+  if (answer.depending > most_run) sentence += " Only the first " + std::to_string(most_run) + " were run.";
+  if (cut_off)
+    sentence +=
+        " There may be more: some records or assignments after the change were forgotten, and what comes "
+        "of them was left as it is.";
   return sentence;
 }
 
@@ -148,7 +154,6 @@ protocol::Branched Branches::make(const protocol::MakeBranch& request, const Fin
   const auto last = static_cast<std::uint32_t>(request.last == 0 ? newest : std::min(request.last, newest));
   const std::vector<Depending> depending =
       depending_on(branch, recorder_.trace(), last, answer.depending, cancel);
-  answer.complete = answer.depending <= most_run;
   Progressing progress(report, depending.size());
   std::string failure;  // the first: others come of it
   for (std::size_t i = 0; i < depending.size(); ++i) {
@@ -166,7 +171,8 @@ protocol::Branched Branches::make(const protocol::MakeBranch& request, const Fin
   std::ranges::stable_sort(answer.moved, std::greater(), &protocol::Moved::difference);
   const std::size_t moved = answer.moved.size();
   if (moved > most_told) answer.moved.resize(most_told);
-  answer.sentence = sentence_of(answer, moved, failure);
+  answer.complete = answer.depending <= most_run && !branch.cut_off();
+  answer.sentence = sentence_of(answer, moved, failure, branch.cut_off());
   answer.branch = keep(std::move(branch));
   return answer;
 }

@@ -52,6 +52,7 @@ class Observer {
   virtual void leaf(const Tensor& tensor, std::string_view name) = 0;
   /// After leaf(): the variable of this id now has the value `tensor`, which was made of `value`. Tensors
   /// with ids above `since` up to value's that this thread made are the assignment's own work (assign_add).
+  /// May wait (a breakpoint).
   virtual void assigned(const Tensor& tensor, const Tensor& value, std::uint64_t variable,
                         std::uint64_t since) = 0;
   /// The host language reads the tensor's elements.

@@ -68,7 +68,7 @@ struct Branched {
   std::string sentence;         ///< what came of it
   std::uint64_t depending = 0;  ///< results that depend on the changes
   std::vector<Moved> moved;     ///< those whose results moved most, at most 200
-  bool complete = true;         ///< false: only the first of the depending results were made
+  bool complete = true;         ///< false: more may depend, or only the first were made; the sentence says it
   static constexpr const char* type = "branched";
   static constexpr auto fields() {
     return std::tuple(field("branch", &Branched::branch), field("sentence", &Branched::sentence),

@@ -126,23 +126,22 @@ struct Answering {
                                             evaluate.frame, evaluate.code, evaluate.statements));
   }
 
+  // The observer is passed by, for a breakpoint on the variable would make the debugger wait for itself.
   Reply operator()(const Assign& assign) const {
+    const QuietScope quiet;
     const py::tuple place = place_of(recorder, assign.place);
-    py::dict outcome;
-    {
-      const QuietScope quiet;
-      outcome = part("session_console").attr("assign")(place, assign.code);
-    }
-    if (outcome.contains("variable")) {  // not quietly: the recorder keeps each value of a variable
+    py::dict outcome = part("session_console").attr("assign")(place, assign.code);
+    if (outcome.contains("variable")) {
       Variable variable = variable_of(py::object(outcome["variable"]).ptr());
+      const Tensor value = tensor_of(py::object(outcome["tensor"]).ptr());
       try {
-        variable.assign(tensor_of(py::object(outcome["tensor"]).ptr()));
+        variable.assign(value);
       } catch (const Error& error) {
         Evaluation refused;
         refused.error = refused.traceback = error.what();
         return refused;
       }
-      const QuietScope quiet;
+      recorder.assigned_by_debugger(variable.peek(), variable.name(), value, variable.id());
       outcome = part("session_console").attr("assigned")(place);
     }
     return evaluation(outcome);

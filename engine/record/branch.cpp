@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <sstream>
 #include <unordered_set>
+#include <utility>
 
 #include "engine/ops/ops.h"
 #include "engine/ops/random_state.h"
@@ -72,8 +73,8 @@ bool names_record(const Change& change) {
 
 }  // namespace
 
-Branch::Branch(const Recorder& recorder, std::vector<Change> changes)
-    : recorder_(recorder), changes_(std::move(changes)) {
+Branch::Branch(const Recorder& recorder, std::vector<Change> changes, const BranchLimits& limits)
+    : recorder_(recorder), changes_(std::move(changes)), limits_(limits) {
   for (const Change& change : changes_) {
     check(change);
     if (!names_record(change)) {
@@ -161,7 +162,18 @@ TensorIds Branch::made_of(std::uint64_t tensor) const {
   return {};
 }
 
-bool Branch::depends(std::uint64_t tensor) {
+bool Branch::is_forgotten(std::uint64_t tensor) const {
+  const Trace& trace = recorder_.trace();
+  const TensorOrigin origin = trace.tensors().get(tensor);
+  if (origin.producer() != 0) return origin.producer() < trace.oldest_kept();
+  // An op's result that was forgotten and is used again counts as a leaf.
+  if (tensor < trace.oldest_tensor()) return true;
+  // Every value of a variable has a name, and was assigned.
+  return origin.named() && tensor <= recorder_.handoffs().newest_forgotten() &&
+         !recorder_.handoffs().assignment_of(tensor);
+}
+
+bool Branch::depends(std::uint64_t tensor, const CancelFlag* cancel) {
   std::vector<Visit> stack;
   // The answer where it is known at once; else a visit is put on the stack.
   const auto look = [&](std::uint64_t id) -> std::optional<bool> {
@@ -170,10 +182,12 @@ bool Branch::depends(std::uint64_t tensor) {
     if (is_changed(id) || is_changed_op(recorder_.trace().tensors().get(id).producer()))
       return depends_[id] = true;
     stack.push_back({id, made_of(id), 0});
+    if (stack.back().inputs.empty() && is_forgotten(id)) cut_off_ = true;
     return std::nullopt;
   };
   look(tensor);
   while (!stack.empty()) {
+    check_cancelled(cancel);
     Visit& visit = stack.back();
     const std::uint64_t id = visit.tensor;
     bool found = false;
@@ -195,13 +209,15 @@ bool Branch::depends(std::uint64_t tensor) {
   return tensor >= first_ && depends_.contains(tensor) && depends_.at(tensor);
 }
 
-/// The tensors that have to be computed, each after what it needs.
-std::vector<std::uint64_t> Branch::plan(std::uint64_t tensor, const CancelFlag* cancel) {
-  std::vector<std::uint64_t> order;
+/// The tensors that have to be computed, each after what it needs; counts how often each is taken.
+std::vector<Branch::Visit> Branch::plan(std::uint64_t tensor, const CancelFlag* cancel) {
+  std::vector<Visit> order;
   std::unordered_set<std::uint64_t> seen;
   std::vector<Visit> stack;
   const auto need = [&](std::uint64_t id) {
-    if (!depends(id) || values_.contains(id) || !seen.insert(id).second) return;
+    if (!depends(id, cancel)) return;
+    ++uses_[id];
+    if (values_.contains(id) || !seen.insert(id).second) return;
     stack.push_back({id, is_replaced(id) ? TensorIds{} : made_of(id), 0});
   };
   need(tensor);
@@ -212,7 +228,7 @@ std::vector<std::uint64_t> Branch::plan(std::uint64_t tensor, const CancelFlag* 
       need(visit.inputs[visit.next++]);
       continue;
     }
-    order.push_back(visit.tensor);
+    order.push_back(std::move(visit));
     stack.pop_back();
   }
   return order;
@@ -220,17 +236,32 @@ std::vector<std::uint64_t> Branch::plan(std::uint64_t tensor, const CancelFlag* 
 
 Tensor Branch::value(std::uint64_t tensor, const Find& original, const CancelFlag* cancel,
                      const ReplayProgress& progress) {
-  if (!depends(tensor)) return original(tensor);
+  if (!depends(tensor, cancel)) return original(tensor);
   const QuietScope quiet;
-  const std::vector<std::uint64_t> order = plan(tensor, cancel);
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    check_cancelled(cancel);
-    if (progress && i % 64 == 0) progress(i, order.size());
-    if (!values_.contains(order[i])) compute(order[i], original);
+  try {
+    run(plan(tensor, cancel), original, cancel, progress);
+  } catch (...) {
+    end_plan();
+    forget();
+    throw;
   }
-  const Tensor found = values_.at(tensor);
-  forget(tensor);
-  return found;
+  end_plan();
+  return values_.at(tensor).value;
+}
+
+void Branch::run(const std::vector<Visit>& plan, const Find& original, const CancelFlag* cancel,
+                 const ReplayProgress& progress) {
+  for (std::size_t i = 0; i < plan.size(); ++i) {
+    check_cancelled(cancel);
+    if (progress && i % 64 == 0) progress(i, plan.size());
+    // Another result of the same op brought it along?
+    if (!values_.contains(plan[i].tensor)) compute(plan[i].tensor, original);
+    for (const std::uint64_t input : plan[i].inputs) taken(input);
+    forget();
+    if (bytes_ > limits_.bytes)
+      refuse("too_expensive", "Running the branch up to ", tensor_text(recorder_, plan.back().tensor),
+             " takes more than ", limits_.bytes >> 20, " MB of memory.");
+  }
 }
 
 void Branch::compute(std::uint64_t tensor, const Find& original) {
@@ -252,12 +283,13 @@ void Branch::compute(std::uint64_t tensor, const Find& original) {
   }
   const TensorIds sources = made_of(tensor);  // of a variable's value
   const bool assigned = producer == 0 && !sources.empty() && depends(sources.front());
-  keep(tensor, changed(tensor, assigned ? values_.at(sources.front()) : original(tensor)));
+  keep(tensor, changed(tensor, assigned ? values_.at(sources.front()).value : original(tensor)));
 }
 
 Tensors Branch::run(const RecordView& record, const Find& original) {
   Tensors inputs;
-  for (const std::uint64_t id : record.inputs) inputs.push_back(depends(id) ? values_.at(id) : original(id));
+  for (const std::uint64_t id : record.inputs)
+    inputs.push_back(depends(id) ? values_.at(id).value : original(id));
   try {
     Tensors results = replay_op(*record.head.op, inputs, attributes_of(record));
     for (const Change& change : changes_)
@@ -276,24 +308,40 @@ Tensors Branch::run(const RecordView& record, const Find& original) {
 }
 
 void Branch::keep(std::uint64_t tensor, Tensor value) {
+  Held& held = values_[tensor];
+  if (held.value) bytes_ -= held.value.bytes();
   bytes_ += value.bytes();
-  const auto [found, fresh] = values_.try_emplace(tensor);
-  if (!fresh) bytes_ -= found->second.bytes();
-  found->second = std::move(value);
-  if (fresh) order_.push_back(tensor);
+  held.value = std::move(value);
+  may_go(tensor);
 }
 
-/// What was computed longest ago goes: it can be had again.
-void Branch::forget(std::uint64_t needed) {
-  for (std::size_t left = order_.size(); bytes_ > most_bytes && left > 0; --left) {
-    const std::uint64_t id = order_.front();
+/// By something that the plan computes.
+void Branch::taken(std::uint64_t tensor) {
+  const auto found = uses_.find(tensor);
+  if (found == uses_.end() || --found->second > 0) return;
+  uses_.erase(found);
+  may_go(tensor);
+}
+
+void Branch::may_go(std::uint64_t tensor) {
+  const auto found = values_.find(tensor);
+  if (found == values_.end() || found->second.queued || uses_.contains(tensor)) return;
+  found->second.queued = true;
+  order_.push_back(tensor);
+}
+
+void Branch::end_plan() {
+  for (const auto& [tensor, left] : std::exchange(uses_, {})) may_go(tensor);
+}
+
+/// What the plan no longer takes goes: it can be had again.
+void Branch::forget() {
+  while (bytes_ > limits_.kept && !order_.empty()) {
+    const auto found = values_.find(order_.front());
     order_.pop_front();
-    if (id == needed) {
-      order_.push_back(id);
-      continue;
-    }
-    const auto found = values_.find(id);
-    bytes_ -= found->second.bytes();
+    found->second.queued = false;
+    if (uses_.contains(found->first)) continue;  // a later plan takes it: it queues again after that
+    bytes_ -= found->second.value.bytes();
     values_.erase(found);
   }
 }

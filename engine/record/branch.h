@@ -50,6 +50,12 @@ struct BranchError : ValueError {
   bool changed;  ///< the op is one that a change names
 };
 
+/// Of the values that a branch holds.
+struct BranchLimits {
+  std::uint64_t kept = std::uint64_t{512} << 20;  ///< above it goes what can be had again
+  std::uint64_t bytes = ReplayLimits{}.bytes;     ///< at one moment: what needs more is refused
+};
+
 /// Used by one thread at a time. Random numbers stay those of the original, where no change names their op:
 /// its place in the random sequence is in its attributes.
 class Branch {
@@ -58,12 +64,16 @@ class Branch {
   using Find = std::function<Tensor(std::uint64_t tensor)>;
   /// Throws ValueError, code "bad_request", where a change makes no sense: no such tensor or record, another
   /// shape or dtype, an element outside.
-  Branch(const Recorder& recorder, std::vector<Change> changes);
+  Branch(const Recorder& recorder, std::vector<Change> changes, const BranchLimits& limits = {});
 
-  /// Whether the tensor may differ from the original.
-  bool depends(std::uint64_t tensor);
-  /// Its value in the branch: the original where it does not depend on a change. Throws ValueError, and
-  /// BranchError where an op refuses what comes to it now.
+  /// Whether the tensor may differ from the original. Throws Cancelled.
+  bool depends(std::uint64_t tensor, const CancelFlag* cancel = nullptr);
+  /// Something that was looked at until now comes of what is newer than the changes, but whose record or
+  /// assignment was forgotten: it may depend on them, and counts as if it did not.
+  bool cut_off() const { return cut_off_; }
+  /// Its value in the branch: the original where it does not depend on a change. Throws ValueError, code
+  /// "too_expensive" where it takes more memory than the limit, and BranchError where an op refuses what
+  /// comes to it now.
   Tensor value(std::uint64_t tensor, const Find& original, const CancelFlag* cancel = nullptr,
                const ReplayProgress& progress = {});
 
@@ -83,19 +93,32 @@ class Branch {
   Attributes attributes_of(const RecordView& record) const;
   /// What the tensor was made of: its op's inputs, or the value that was assigned to the variable.
   TensorIds made_of(std::uint64_t tensor) const;
-  std::vector<std::uint64_t> plan(std::uint64_t tensor, const CancelFlag* cancel);
+  /// It was, or may have been, made of something, but nobody knows of what any more.
+  bool is_forgotten(std::uint64_t tensor) const;
+  std::vector<Visit> plan(std::uint64_t tensor, const CancelFlag* cancel);
+  void run(const std::vector<Visit>& plan, const Find& original, const CancelFlag* cancel,
+           const ReplayProgress& progress);
   void compute(std::uint64_t tensor, const Find& original);
   Tensors run(const RecordView& record, const Find& original);
   void keep(std::uint64_t tensor, Tensor value);
-  void forget(std::uint64_t needed);
+  void taken(std::uint64_t tensor);
+  void may_go(std::uint64_t tensor);
+  void end_plan();
+  void forget();
 
-  static constexpr std::uint64_t most_bytes = std::uint64_t{512} << 20;  ///< kept between two looks
+  struct Held {
+    Tensor value;
+    bool queued = false;  ///< it stands in `order_`
+  };
   const Recorder& recorder_;
   const std::vector<Change> changes_;
+  const BranchLimits limits_;
   std::uint64_t first_ = UINT64_MAX;  ///< older tensors depend on no change: ids grow with time
   std::unordered_map<std::uint64_t, bool> depends_;
-  std::unordered_map<std::uint64_t, Tensor> values_;
-  std::deque<std::uint64_t> order_;
+  bool cut_off_ = false;
+  std::unordered_map<std::uint64_t, Held> values_;
+  std::unordered_map<std::uint64_t, std::size_t> uses_;  ///< how often the plan still takes each: those stay
+  std::deque<std::uint64_t> order_;                      ///< the others, those that may go first in front
   std::uint64_t bytes_ = 0;
 };
 

@@ -48,30 +48,31 @@ bool Gate::must_stop(const GatePoint& point) const {
   return false;
 }
 
-void Gate::enter(const GatePoint& point, const BreakStop* why) {
+std::uint64_t Gate::enter(const GatePoint& point, const BreakStop* why) {
   if (cell_pending_) reason_ = "cell start";
   cell_pending_ = false;
   mode_ = Mode::stop;
-  waiting_.push_back({point, why ? *why : BreakStop{}});
+  waiting_.push_back({point, why ? *why : BreakStop{}, ++last_ticket_});
   waiting_.back().point.thread = ::pthread_self();
   update_armed();
+  return last_ticket_;
 }
 
-bool Gate::waits(std::uint32_t number) const {
+bool Gate::waits(std::uint64_t ticket) const {
   return std::any_of(waiting_.begin(), waiting_.end(),
-                     [&](const Waiting& one) { return one.point.number == number; });
+                     [&](const Waiting& one) { return one.ticket == ticket; });
 }
 
 void Gate::wait(const GatePoint& point, const BreakStop* why) {
   std::unique_lock lock(mutex_);
   if (why ? !attended_ : !must_stop(point)) return;
-  enter(point, why);
+  const std::uint64_t ticket = enter(point, why);
   lock.unlock();
   notify();
   lock.lock();
-  while (waits(point.number)) {
+  while (waits(ticket)) {
     if (changed_.wait_for(lock, interrupt_interval) == std::cv_status::no_timeout) continue;
-    if (!host_hooks().interrupted || !waits(point.number)) continue;
+    if (!host_hooks().interrupted || !waits(ticket)) continue;
     lock.unlock();
     const bool interrupted = host_hooks().interrupted();
     lock.lock();
@@ -195,7 +196,7 @@ void Gate::cell_ended() {
 GateStatus Gate::status() const {
   const std::lock_guard lock(mutex_);
   if (!waiting_.empty()) {
-    const auto& [point, why] = waiting_.front();
+    const auto& [point, why, ticket] = waiting_.front();
     return {GateState::stopped, point.number, point.location, why.reason.empty() ? reason_ : why.reason,
             stepped_over_,      point.thread, why.after,      why.breakpoints};
   }

@@ -76,7 +76,7 @@ class Gate {
   enum class Mode { run, stop, other_line, after_record };
   bool must_stop(const GatePoint& point) const;
   void wait(const GatePoint& point, const BreakStop* why);
-  void enter(const GatePoint& point, const BreakStop* why);
+  std::uint64_t enter(const GatePoint& point, const BreakStop* why);
   void open();
   void step_line();
   void step_out();
@@ -99,11 +99,13 @@ class Gate {
   struct Waiting {
     GatePoint point;
     BreakStop why;
+    std::uint64_t ticket = 0;  ///< its own: two threads may stop at one record (writes of variables)
   };
-  bool waits(std::uint32_t number) const;
+  bool waits(std::uint64_t ticket) const;
   /// In the order in which they came: the one that is shown stays so until it is let go. A thread goes on
-  /// when its record is no longer here.
+  /// when its ticket is no longer here.
   std::deque<Waiting> waiting_;
+  std::uint64_t last_ticket_ = 0;
 };
 
 }  // namespace tapedeck

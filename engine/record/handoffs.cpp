@@ -7,7 +7,9 @@ namespace tapedeck {
 void Handoffs::add(const Assignment& assignment) {
   const std::lock_guard lock(mutex_);
   assignments_.emplace(assignment.leaf, assignment);
-  if (assignments_.size() > limit) assignments_.erase(assignments_.begin());
+  if (assignments_.size() <= limit) return;
+  newest_forgotten_ = std::max(newest_forgotten_, assignments_.begin()->first);
+  assignments_.erase(assignments_.begin());
 }
 
 void Handoffs::add(const Departure& departure) {
@@ -26,6 +28,11 @@ std::optional<Assignment> Handoffs::assignment_of(std::uint64_t leaf) const {
   const std::lock_guard lock(mutex_);
   const auto found = assignments_.find(leaf);
   return found == assignments_.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::uint64_t Handoffs::newest_forgotten() const {
+  const std::lock_guard lock(mutex_);
+  return newest_forgotten_;
 }
 
 std::set<std::uint64_t> Handoffs::values_of(std::uint64_t variable) const {

@@ -44,6 +44,8 @@ class Handoffs {
   void add(const Departure& departure);
   void add(Asked asked);
   std::optional<Assignment> assignment_of(std::uint64_t leaf) const;
+  /// Id of the newest variable's value whose assignment was forgotten; 0: none was.
+  std::uint64_t newest_forgotten() const;
   /// Every value of the variable that is known.
   std::set<std::uint64_t> values_of(std::uint64_t variable) const;
   /// The newest first.
@@ -58,6 +60,7 @@ class Handoffs {
   static constexpr std::size_t limit = 1 << 16;
   mutable std::mutex mutex_;
   std::map<std::uint64_t, Assignment> assignments_;  // by leaf, which is by time
+  std::uint64_t newest_forgotten_ = 0;
   std::deque<Departure> departures_;
   std::deque<Asked> asked_;
 };

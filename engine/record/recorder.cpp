@@ -243,7 +243,12 @@ void Recorder::come_to_stop(Thread& thread, const Event& event, const GatePoint&
   if (seen) {
     seen->number = point.number;
     BreakWait wait;
-    stop = breakpoints_.before(thread.breaks, *seen, wait);
+    try {
+      stop = breakpoints_.before(thread.breaks, *seen, wait);
+    } catch (const std::exception& error) {  // an interrupt, no memory: what began does not run
+      end(point.number, {}, error.what());
+      throw;
+    }
     if (wait.mask != 0) thread.watched.push_back({*seen, wait});
   }
   if (stop || (stands && gate_.armed())) ask_gate(thread, event, point, stop ? &*stop : nullptr);
@@ -346,8 +351,13 @@ void Recorder::refused(const Event& event, const char* error) {
   BreakEvent seen = seen_by_breakpoints(event, head, 0, parent ? parent->enclosing : 0);
   seen.number = trace_.begin(std::move(head), event.inputs, RecordState::running);
   BreakWait wait;
-  breakpoints_.before(thread.breaks, seen, wait);
-  thread.watched.push_back({seen, wait});
+  try {
+    breakpoints_.before(thread.breaks, seen, wait);
+  } catch (const std::exception&) {
+    end(seen.number, {}, error);
+    throw;
+  }
+  if (wait.mask != 0) thread.watched.push_back({seen, wait});
   end(seen.number, {}, error);
 }
 

@@ -40,13 +40,16 @@ Variable::Body::~Body() {
 namespace {
 
 /// A value of its own, so that no gradient flows from what is read to what was assigned.
-Tensor leaf_of(const Tensor& value, const std::string& name, std::uint64_t variable, std::uint64_t since) {
+Tensor leaf_of(const Tensor& value, const std::string& name) {
   Tensor leaf = detail::alias(value);
-  if (Observer* observer = current_observer()) {
-    observer->leaf(leaf, name);
-    observer->assigned(leaf, value, variable, since);
-  }
+  if (Observer* observer = current_observer()) observer->leaf(leaf, name);
   return leaf;
+}
+
+/// When the variable has the value, and without a lock: the observer may wait, and the variable be read and
+/// assigned to meanwhile.
+void tell_assigned(const Tensor& leaf, const Tensor& value, std::uint64_t variable, std::uint64_t since) {
+  if (Observer* observer = current_observer()) observer->assigned(leaf, value, variable, since);
 }
 
 }  // namespace
@@ -60,10 +63,14 @@ Variable::Variable(const Tensor& initial, std::string name, bool trainable)
   body_->shape = initial.shape();
   body_->trainable = trainable;
   body_->id = last_id.fetch_add(1, std::memory_order_relaxed) + 1;
-  body_->value = leaf_of(initial, body_->name, body_->id, initial.id());
+  const Tensor leaf = leaf_of(initial, body_->name);
+  body_->value = leaf;
   Living& living = Living::all();
-  const std::lock_guard lock(living.mutex);
-  living.bodies.emplace(body_->id, body_);
+  {
+    const std::lock_guard lock(living.mutex);
+    living.bodies.emplace(body_->id, body_);
+  }
+  tell_assigned(leaf, initial, body_->id, initial.id());
 }
 
 std::optional<Variable> Variable::find(std::uint64_t id) {
@@ -91,7 +98,7 @@ Tensor Variable::peek() const {
   return body_->value;
 }
 
-Tensor Variable::replacement(const Tensor& value, std::uint64_t since) const {
+Tensor Variable::replacement(const Tensor& value) const {
   if (!value) fail<InvalidArgumentError>("assign to ", body_->name, ": the value is undefined");
   if (value.dtype() != body_->dtype)
     fail<InvalidArgumentError>("assign to ", body_->name, ": the variable has dtype ",
@@ -99,24 +106,32 @@ Tensor Variable::replacement(const Tensor& value, std::uint64_t since) const {
   if (value.shape() != body_->shape)
     fail<InvalidArgumentError>("assign to ", body_->name, ": the variable has shape ",
                                to_string(body_->shape), ", the value ", to_string(value.shape()));
-  return leaf_of(value, body_->name, body_->id, since);
+  return leaf_of(value, body_->name);
 }
 
 void Variable::assign(const Tensor& value) {
-  Tensor replaced = replacement(value, value ? value.id() : 0);
-  std::lock_guard lock(body_->mutex);
-  std::swap(body_->value, replaced);  // the old value goes when the lock is open again
+  const Tensor leaf = replacement(value);
+  {
+    Tensor replaced = leaf;  // the old value goes when the lock is open again
+    const std::lock_guard lock(body_->mutex);
+    std::swap(body_->value, replaced);
+  }
+  tell_assigned(leaf, value, body_->id, value.id());
 }
 
 void Variable::update(const std::function<Tensor(const Tensor&)>& change) {
   for (;;) {
     const Tensor before = peek();
     const std::uint64_t since = detail::newest_tensor_id();
-    Tensor replaced = replacement(change(before), since);
-    std::lock_guard lock(body_->mutex);
-    if (!body_->value.same_body(before)) continue;
-    std::swap(body_->value, replaced);
-    return;
+    const Tensor value = change(before);
+    const Tensor leaf = replacement(value);
+    {
+      Tensor replaced = leaf;
+      const std::lock_guard lock(body_->mutex);
+      if (!body_->value.same_body(before)) continue;
+      std::swap(body_->value, replaced);
+    }
+    return tell_assigned(leaf, value, body_->id, since);
   }
 }
 

@@ -40,8 +40,8 @@ class Variable {
   struct Body;
   struct Living;  ///< all variables that there are, by id
   explicit Variable(std::shared_ptr<Body> body) : body_(std::move(body)) {}
-  /// The new value as a leaf of its own; checked. For `since` see Observer::assigned.
-  Tensor replacement(const Tensor& value, std::uint64_t since) const;
+  /// The new value as a leaf of its own; checked.
+  Tensor replacement(const Tensor& value) const;
 
   std::shared_ptr<Body> body_;
 };

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "engine/cpu/parallel.h"
 #include "engine/ops/interrupt.h"
 #include "engine/record/finite.h"
 #include "tests/engine/breakpoint_session.h"
@@ -19,6 +20,7 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
+std::atomic<bool> interrupt_wanted{false};
 std::vector<std::string> printed;
 void print(const std::string& text) {
   printed.push_back(text);
@@ -34,6 +36,7 @@ class TestBreakpointConditions : public QObject {
     register_core_ops();
     HostHooks hooks;
     hooks.print = print;
+    hooks.interrupted = [] { return interrupt_wanted.load(); };
     set_host_hooks(hooks);
   }
   void cleanupTestCase() {
@@ -54,6 +57,41 @@ class TestBreakpointConditions : public QObject {
     QVERIFY(!first.after);
     QCOMPARE(session.next().op, std::string("add"));
     QCOMPARE(session.next().op, std::string());
+  }
+
+  void an_interrupt_while_a_condition_looks_ends_the_record() {
+    const int threads = cpu::thread_count();
+    cpu::set_thread_count(1);  // this thread looks, and asks
+    const auto restored = qScopeGuard([threads] { cpu::set_thread_count(threads); });
+    const Tensor large = ramp(1 << 19);
+    const std::function<void()> calls[] = {[&] { exponential(large); },
+                                           [&] {
+                                             Tape tape;
+                                             tape.start();
+                                             tape.watch(large);
+                                             gradient(tape, large, large);
+                                           },
+                                           [&] { multiply(large, vector_of({1})); }};  // refused
+    for (const auto& call : calls) {
+      std::atomic<bool> interrupted{false};
+      BreakpointSession session({when("nan(in)"), of_kind(BreakpointKind::exception)}, [&] {
+        at_line(1);
+        interrupt_wanted = true;
+        try {
+          call();
+        } catch (const Interrupted&) {
+          interrupted = true;
+        }
+        interrupt_wanted = false;
+        add(scalar(1), scalar(2));
+      });
+      QCOMPARE(session.stop().op, std::string());
+      QVERIFY(interrupted);
+      QCOMPARE(session.count(), 2u);
+      QVERIFY(session.at(1).state == RecordState::failed);
+      QVERIFY(session.at(2).state == RecordState::done);
+      QCOMPARE(session.at(2).depth, 0u);
+    }
   }
 
   void values_stop_just_after_the_op_has_written_them() {

@@ -175,6 +175,29 @@ class TestBreakpoints : public QObject {
     QCOMPARE(session.next().op, std::string());
   }
 
+  void a_write_stops_when_the_variable_has_its_value_and_keeps_what_is_edited_there() {
+    Variable w(scalar(2), "W");
+    std::atomic<double> read{0};
+    BreakpointSession session({of_kind(BreakpointKind::write, "W")}, [&] {
+      at_line(1);
+      w.assign(multiply(scalar(2), scalar(3)));
+      w.update([](const Tensor& value) { return add(value, scalar(1)); });
+      read = w.peek().item();
+    });
+    const auto edit = [&](double number) {
+      const QuietScope quiet;  // as the debugger does
+      w.assign(scalar(number));
+    };
+    QCOMPARE(session.stop().reason, std::string("breakpoint 1: write of W"));
+    QCOMPARE(w.peek().item(), 6.0);
+    edit(10);
+    QCOMPARE(session.next().reason, std::string("breakpoint 1: write of W"));
+    QCOMPARE(w.peek().item(), 11.0);
+    edit(20);
+    QCOMPARE(session.next().op, std::string());
+    QCOMPARE(read.load(), 20.0);
+  }
+
   void the_tensor_of_a_number_and_the_vjp_of_a_record() {
     const Tensor x = vector_of({3});
     BreakpointSession session(

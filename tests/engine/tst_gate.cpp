@@ -299,6 +299,30 @@ class TestGate : public QObject {
     second.join();
   }
 
+  void threads_that_stop_at_one_record_are_let_go_one_by_one() {
+    Gate gate;
+    std::atomic<int> told{0}, gone{0};
+    gate.set_listener([&] { ++told; });
+    std::vector<std::thread> threads;
+    for (const std::uint64_t breakpoint : {1, 2}) {
+      threads.emplace_back([&, breakpoint] {
+        gate.stop({5, 1, 0}, {{breakpoint}, "write"});
+        ++gone;
+      });
+      QVERIFY(wait_for([&] { return told == static_cast<int>(breakpoint); }));  // it waits
+    }
+    QCOMPARE(gate.status().breakpoints, std::vector<std::uint64_t>{1});
+    gate.command(GateCommand::step_op);
+    const bool first_went = wait_for([&] { return gone == 1; });
+    const GateStatus status = gate.status();
+    gate.set_attended(false);
+    for (std::thread& thread : threads) thread.join();
+    QVERIFY(first_went);
+    QVERIFY(status.state == GateState::stopped);
+    QCOMPARE(status.breakpoints, std::vector<std::uint64_t>{2});
+    QCOMPARE(gone.load(), 2);
+  }
+
   void without_anybody_to_command_it_the_gate_opens_and_stays_open() {
     Session session([] { multiply(scalar(1), scalar(2)); });
     session.gate().command(GateCommand::pause);

@@ -39,6 +39,7 @@ PastChange attribute_becomes(std::uint64_t record, const std::string& name, cons
 
 /// A recording, its branches, and what they say.
 struct World : Recording {
+  using Recording::Recording;
   debug::Branches branches{recorder};
   CancelFlag cancel{false};
   debug::Branches::Find original = [this](std::uint64_t id) { return find_value(recorder, id).value; };
@@ -284,6 +285,71 @@ class TestWhatIf : public QObject {
     const double w0 = 1 - 0.02 * 1, w1 = 2 - 0.02 * 2 * 16;
     const double expected = w0 * w0 + 16 * w1 * w1;
     QVERIFY(std::abs(world.value(branch, last)[0] - expected) < 1e-4 * expected);
+  }
+
+  void a_branch_lets_go_what_its_ops_no_longer_take_and_refuses_what_passes_its_limit() {
+    World world;
+    constexpr std::uint64_t megabyte = 1 << 20;
+    const Tensor x = ramp(megabyte / 4 / 8);  // a quarter of it
+    Tensors chain{x};
+    for (int i = 0; i < 20; ++i) chain.push_back(ops::negative(chain.back()));
+    Tensor together = chain.back();
+    for (int i = 20; i-- > 2;) together = ops::add(together, chain[static_cast<std::size_t>(i)]);
+    Change change;
+    change.kind = Change::Kind::element;
+    change.tensor = x.id();
+    change.number = 7;
+    Branch narrow(world.recorder, {change}, {0, megabyte});
+    QCOMPARE(narrow.value(chain.back().id(), world.original).to_vector()[0], 7.0);
+    try {
+      narrow.value(together.id(), world.original);
+      QFAIL("twenty values were held at one moment");
+    } catch (const ValueError& error) {
+      QCOMPARE(error.code, std::string("too_expensive"));
+      QVERIFY2(QString(error.what()).contains("takes more than 1 MB of memory"), error.what());
+    }
+    QCOMPARE(narrow.value(chain[19].id(), world.original).to_vector()[0], -7.0);
+    Branch wide(world.recorder, {change}, {0, 16 * megabyte});
+    for (int look = 0; look < 2; ++look)
+      QCOMPARE(wide.value(together.id(), world.original).to_vector()[0], 7.0);
+    QCOMPARE(wide.value(together.id(), world.original).to_vector()[1], together.to_vector()[1]);
+  }
+
+  void an_assignment_that_was_forgotten_is_told() {
+    World world;
+    Variable w(floats({1, 2}), "w"), other(floats({0}), "other");
+    const Tensor x = floats({3, 4}), zero = floats({0});
+    w.assign(ops::square(x));
+    const Tensor y = ops::negative(w.read());
+    const Branched known = world.make({element_becomes(x, {0}, 5)});
+    QCOMPARE(known.depending, std::uint64_t{2});
+    QVERIFY(known.complete);
+    for (int i = 0; i < 1 << 16; ++i) other.assign(zero);
+    const Branched cut = world.make({element_becomes(x, {0}, 5)});
+    QCOMPARE(cut.depending, std::uint64_t{1});
+    QVERIFY(!cut.complete);
+    QVERIFY2(cut.sentence.find("There may be more") != std::string::npos, cut.sentence.c_str());
+    // What was there before the change cannot depend on it, whatever is known of it.
+    const Tensor late = floats({1, 1});
+    const Tensor z = ops::multiply(late, w.read());
+    const Branched whole = world.make({element_becomes(late, {0}, 5)});
+    QVERIFY2(whole.complete && whole.sentence.find("more") == std::string::npos, whole.sentence.c_str());
+    QCOMPARE(world.value(whole, z), (std::vector<double>{45, 16}));
+  }
+
+  void a_record_that_was_forgotten_is_told() {
+    RecorderOptions options;
+    options.record_limit = 1;  // one chunk: the least that it keeps
+    World world(options);
+    const Tensor x = floats({3, 4});
+    const Tensor square = ops::square(x);
+    for (int i = 0; i < 150'000; ++i) ops::negative(floats({1}));
+    const Tensor y = ops::add(x, square);
+    const Branched branch = world.make({element_becomes(x, {0}, 5)});
+    QCOMPARE(branch.depending, std::uint64_t{1});
+    QVERIFY(!branch.complete);
+    QVERIFY2(branch.sentence.find("There may be more") != std::string::npos, branch.sentence.c_str());
+    QCOMPARE(world.value(branch, y), (std::vector<double>{14, 20}));
   }
 
   void nonsense_is_refused() {

@@ -17,6 +17,7 @@ class TestSessionFrames : public QObject {
   void aFunctionsLocalsAndItsCallersAreThereAtAStop();
   void evaluationsAreNeitherRecordedNorStopped();
   void anEditedVariableIsWhatTheCellGoesOnWith();
+  void anEditedVariableDoesNotStopTheDebuggerAtItsOwnBreakpoint();
   void anEndlessExpressionEndsAtItsLimit();
   void anEndlessStatementEndsWhenItIsCancelled();
   void aReprThatTakesLongHoldsUpNoOther();
@@ -151,6 +152,23 @@ void TestSessionFrames::anEditedVariableIsWhatTheCellGoesOnWith() {
   const auto records = ask<protocol::Records>(protocol::GetRecords{status().records, 1, true});
   QCOMPARE(records.records.at(0).op, std::string("add"));
   QCOMPARE(records.records.at(0).inputs.at(1).name, std::string("v:0"));
+}
+
+void TestSessionFrames::anEditedVariableDoesNotStopTheDebuggerAtItsOwnBreakpoint() {
+  QCOMPARE(run(*probe_, "watched", "u = tf.Variable([1., 2.], name='u')"), QString("ok"));
+  protocol::Breakpoint write;
+  write.id = 1;
+  write.kind = protocol::BreakpointKind::write;
+  write.target = "u";
+  ask<protocol::Breakpoints>(protocol::SetBreakpoints{{write}});
+  const auto removed = qScopeGuard([this] { reply(protocol::SetBreakpoints{}); });
+  stopIn("out = tf.constant([1., 2.]) + u");
+  const auto edited =
+      ask<protocol::Evaluation>(protocol::Assign{{stop_, 0, ValueScope::globals, "u", {}}, "[5., 5.]"});
+  QCOMPARE(edited.value.at(0).text, std::string("[5., 5.]"));
+  QCOMPARE(rows(ValueScope::globals).at("u").text, std::string("[5., 5.]"));
+  QCOMPARE(status().stopped_before, stop_);
+  QVERIFY(!status().stopped_after);
 }
 
 void TestSessionFrames::anEndlessExpressionEndsAtItsLimit() {
