@@ -1,6 +1,7 @@
 #include "inspector/model/breakpoints_model.h"
 
 #include <algorithm>
+#include <set>
 
 namespace tapedeck::inspector {
 
@@ -132,10 +133,24 @@ void BreakpointsModel::toggleLine(const QString& cell, int line) {
   add(std::move(breakpoint));
 }
 
-void BreakpointsModel::moveLine(quint64 id, int line) {
-  BreakpointEntry* const one = entry(id);
-  if (!one || one->breakpoint.line == static_cast<std::uint32_t>(line)) return;
-  one->breakpoint.line = static_cast<std::uint32_t>(line);
+void BreakpointsModel::moveLines(const QHash<quint64, int>& lines) {
+  bool moved = false;
+  for (auto [id, line] : lines.asKeyValueRange()) {
+    BreakpointEntry* const one = entry(id);
+    if (!one || one->breakpoint.line == static_cast<std::uint32_t>(line)) continue;
+    one->breakpoint.line = static_cast<std::uint32_t>(line);
+    moved = true;
+  }
+  if (!moved) return;
+  // Only when all have moved: until then, one may stand where another is about to leave.
+  std::set<std::pair<std::string, std::uint32_t>> taken;
+  std::erase_if(entries_, [&](const BreakpointEntry& one) {
+    const Breakpoint& breakpoint = one.breakpoint;
+    const bool stays = one.passing || breakpoint.kind != BreakpointKind::line ||
+                       taken.insert({breakpoint.cell, breakpoint.line}).second;
+    if (!stays) placeNotes_.remove(breakpoint.id);
+    return !stays;
+  });
   wasEdited();
 }
 

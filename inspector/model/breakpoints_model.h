@@ -48,8 +48,9 @@ class BreakpointsModel : public QObject {
   void setAllEnabled(bool enabled);
   /// Sets one at the line, or removes the one that is there.
   void toggleLine(const QString& cell, int line);
-  /// The text moved: no change of what the user wants.
-  void moveLine(quint64 id, int line);
+  /// The text moved, and these with it, to their lines: no change of what the user wants. Where two lines
+  /// became one, the older of their breakpoints stays.
+  void moveLines(const QHash<quint64, int>& lines);
   /// Stops once there; then it is gone.
   void addPassing(protocol::Breakpoint breakpoint);
   /// What was saved with a notebook, in place of all.

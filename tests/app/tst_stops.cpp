@@ -52,6 +52,11 @@ class TestStops : public QObject {
     QTest::keyClick(QApplication::focusWidget(), key, modifiers);
   }
   bool marked(int cell, int line) { return (editors().value(cell)->markersAtLine(line - 1) & 0x1e) != 0; }
+  QList<int> lines() {
+    QList<int> all;
+    for (const auto& entry : window_->breakpoints()->all()) all << static_cast<int>(entry.breakpoint.line);
+    return all;
+  }
   CellState stateOf(int cell) { return window_->notebook()->cellState(window_->document()->cell(cell).id); }
   QString state() { return window_->findChild<QLabel*>("sessionState")->text(); }
   const protocol::Status& status() { return window_->session()->status(); }
@@ -154,6 +159,27 @@ class TestStops : public QObject {
     QTest::mouseClick(editor->viewport(), Qt::LeftButton, {}, comment);
     QTRY_COMPARE(window_->breakpoints()->all().size(), std::size_t{2});
     QCOMPARE(window_->breakpoints()->all().at(1).note, QString("Line 2 is a comment."));
+  }
+
+  void neighboursMoveTogetherWithTheText() {
+    openCells("neighbours.ipynb", {"import tapedeck as tf\nx = tf.constant([1., 2.])\ny = x + x\nz = y * y"});
+    for (const int line : {3, 4}) {
+      clickLine(0, line);
+      press(Qt::Key_F9);
+    }
+    clickLine(0, 1);
+    press(Qt::Key_End);
+    press(Qt::Key_Return);
+    QCOMPARE(lines(), (QList<int>{4, 5}));
+    QVERIFY(!marked(0, 3) && marked(0, 4) && marked(0, 5));
+    press(Qt::Key_Backspace);
+    QCOMPARE(lines(), (QList<int>{3, 4}));
+    QVERIFY(marked(0, 3) && marked(0, 4) && !marked(0, 5));
+    // The two lines become one.
+    clickLine(0, 4);
+    press(Qt::Key_Home);
+    press(Qt::Key_Backspace);
+    QCOMPARE(lines(), QList<int>{3});
   }
 
   void runToTheCursorStopsThereOnce() {

@@ -32,12 +32,53 @@ class TestBreakpointsModel : public QObject {
     model.toggleLine("a", 5);
     model.toggleLine("b", 3);
     QCOMPARE(model.ofCell("a").size(), std::size_t{2});
-    model.moveLine(model.atLine("a", 5)->breakpoint.id, 6);
+    model.moveLines({{model.atLine("a", 5)->breakpoint.id, 6}});
     QVERIFY(model.atLine("a", 6) && !model.atLine("a", 5));
     model.toggleLine("a", 3);
     QVERIFY(!model.atLine("a", 3));
     QVERIFY(model.atLine("b", 3));
     QCOMPARE(edited.size(), 5);
+  }
+
+  void neighboursMoveTogether_data() {
+    QTest::addColumn<QList<int>>("lines");
+    QTest::addColumn<int>("by");
+    QTest::newRow("upper first, down") << QList<int>{3, 4} << 1;
+    QTest::newRow("lower first, down") << QList<int>{4, 3} << 1;
+    QTest::newRow("upper first, up") << QList<int>{3, 4} << -1;
+    QTest::newRow("lower first, up") << QList<int>{4, 3} << -1;
+  }
+  void neighboursMoveTogether() {
+    QFETCH(QList<int>, lines);
+    QFETCH(int, by);
+    Session session;
+    BreakpointsModel model(&session);
+    QHash<quint64, int> moves;
+    for (const int line : lines) {
+      model.toggleLine("a", line);
+      moves[model.atLine("a", line)->breakpoint.id] = line + by;
+    }
+    QSignalSpy edited(&model, &BreakpointsModel::edited);
+    model.moveLines(moves);
+    QCOMPARE(edited.size(), 1);
+    QCOMPARE(model.all().size(), std::size_t{2});
+    for (const BreakpointEntry& one : model.all())
+      QCOMPARE(static_cast<int>(one.breakpoint.line), moves.value(one.breakpoint.id));
+    model.moveLines(moves);  // there already
+    QCOMPARE(edited.size(), 1);
+  }
+
+  void whereLinesBecomeOneTheOlderBreakpointStays() {
+    Session session;
+    BreakpointsModel model(&session);
+    model.toggleLine("a", 4);
+    model.toggleLine("a", 3);
+    model.toggleLine("b", 3);
+    const quint64 older = model.atLine("a", 4)->breakpoint.id;
+    model.moveLines({{older, 3}});
+    QCOMPARE(model.all().size(), std::size_t{2});
+    QCOMPARE(model.atLine("a", 3)->breakpoint.id, older);
+    QVERIFY(model.atLine("b", 3));
   }
 
   void whatManyWantIsOneSwitch() {

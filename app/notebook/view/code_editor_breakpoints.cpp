@@ -42,17 +42,17 @@ void CodeEditor::markBreakpoints() {
 
 void CodeEditor::followBreakpoints() {
   if (breakpoints_.isEmpty()) return;
-  QList<LineBreakpoint> moved;
+  QHash<quint64, int> moved;
   bool lost = false;
   for (qsizetype i = 0; i < breakpoints_.size(); ++i) {
     const int line = breakpointHandles_[i] < 0 ? 0 : markerLine(breakpointHandles_[i]) + 1;
     lost = lost || line == 0;
     if (line == 0 || line == breakpoints_[i].line) continue;
     breakpoints_[i].line = line;
-    moved << breakpoints_[i];
+    moved[breakpoints_[i].id] = line;
   }
   if (lost) markBreakpoints();  // the whole text was put in anew
-  for (const LineBreakpoint& one : std::as_const(moved)) emit breakpointMoved(one.id, one.line);
+  if (!moved.isEmpty()) emit breakpointsMoved(moved);
 }
 
 bool CodeEditor::viewportEvent(QEvent* event) {
