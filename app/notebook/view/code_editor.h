@@ -92,6 +92,7 @@ class CodeEditor : public QsciScintilla {
   QLabel* markLabel_;
   QList<LineBreakpoint> breakpoints_;
   QList<int> breakpointHandles_;  ///< Scintilla's, in the same order
+  bool wasEmpty_ = true;          ///< before the latest change of the text
   int markHandle_ = -1;
   bool markPending_ = false;
   bool plain_ = false;

@@ -41,7 +41,11 @@ void CodeEditor::markBreakpoints() {
 }
 
 void CodeEditor::followBreakpoints() {
+  const bool empty = length() == 0;
+  const bool anew = std::exchange(wasEmpty_, empty) || empty;
   if (breakpoints_.isEmpty()) return;
+  // The whole text is replaced by taking all of it away first: where that pushes the markers says nothing.
+  if (anew) return markBreakpoints();
   QHash<quint64, int> moved;
   bool lost = false;
   for (qsizetype i = 0; i < breakpoints_.size(); ++i) {
@@ -51,7 +55,7 @@ void CodeEditor::followBreakpoints() {
     breakpoints_[i].line = line;
     moved[breakpoints_[i].id] = line;
   }
-  if (lost) markBreakpoints();  // the whole text was put in anew
+  if (lost) markBreakpoints();  // their lines may be there again
   if (!moved.isEmpty()) emit breakpointsMoved(moved);
 }
 
