@@ -292,7 +292,7 @@ QString breakpointText(const Breakpoint& breakpoint) {
     case BreakpointKind::op:
       return target.isEmpty() ? QObject::tr("any op") : QObject::tr("op %1").arg(target);
     case BreakpointKind::read:
-      return QObject::tr("read of %1").arg(target);
+      return target.isEmpty() ? QObject::tr("read of any variable") : QObject::tr("read of %1").arg(target);
     case BreakpointKind::write:
       return target.isEmpty() ? QObject::tr("write of any variable") : QObject::tr("write of %1").arg(target);
     case BreakpointKind::cell:

@@ -120,6 +120,9 @@ class TestBreakpointsModel : public QObject {
         {{.kind = BreakpointKind::op, .target = "*pool*"}, "op *pool*"},
         {{.kind = BreakpointKind::vjp}, "any VJP"},
         {{.kind = BreakpointKind::write, .target = "W"}, "write of W"},
+        {{.kind = BreakpointKind::write}, "write of any variable"},
+        {{.kind = BreakpointKind::read, .target = "W"}, "read of W"},
+        {{.kind = BreakpointKind::read}, "read of any variable"},
         {{.kind = BreakpointKind::condition, .condition = "nan(out) or inf(out)"}, "NaN or infinity"}};
     for (const auto& row : rows) QCOMPARE(breakpointText(row.breakpoint), QString(row.text));
   }

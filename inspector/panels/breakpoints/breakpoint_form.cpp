@@ -55,7 +55,8 @@ BreakpointForm::BreakpointForm(BreakpointsModel* breakpoints, Session* session, 
   layout->setVerticalSpacing(4);
   layout->setRowWrapPolicy(QFormLayout::WrapLongRows);
   target_->setObjectName(QStringLiteral("breakpointTarget"));
-  target_->setToolTip(tr("A name; * stands for anything: *pool*"));
+  target_->setToolTip(tr(
+      "A name; * stands for anything: *pool*\nIt switches a new breakpoint on, which stops nowhere before"));
   targetLabel_->setBuddy(target_);
   layout->addRow(targetLabel_, target_);
   condition_->setObjectName(QStringLiteral("breakpointCondition"));
@@ -109,6 +110,10 @@ BreakpointForm::BreakpointForm(BreakpointsModel* breakpoints, Session* session, 
 void BreakpointForm::focusFirst() {
   QWidget* const first = target_->isVisible() ? static_cast<QWidget*>(target_) : condition_;
   first->setFocus(Qt::OtherFocusReason);
+}
+
+bool BreakpointForm::hasTarget(BreakpointKind kind) {
+  return !targetName(kind).isEmpty();
 }
 
 void BreakpointForm::show(const BreakpointEntry* entry) {
@@ -178,6 +183,9 @@ void BreakpointForm::commit() {
   if (changed.target == now.target && changed.condition == now.condition &&
       changed.from_hit == now.from_hit && changed.action == now.action && changed.text == now.text)
     return;
+  // It was added switched off: now it is known where to stop.
+  const bool said = !changed.target.empty() || !changed.condition.empty();
+  if (hasTarget(now.kind) && now.target.empty() && now.condition.empty() && said) changed.enabled = true;
   breakpoints_->change(changed);
 }
 

@@ -22,6 +22,8 @@ class BreakpointForm : public QWidget {
   /// nullptr: none. What is being typed stays.
   void show(const BreakpointEntry* entry);
   void focusFirst();
+  /// Whether one of this kind is at an op or a variable, which is to be named.
+  static bool hasTarget(protocol::BreakpointKind kind);
 
  private:
   void commit();
