@@ -30,9 +30,7 @@ int unitsOf(const std::string& text, std::uint64_t bytes) {
 }  // namespace
 
 BreakpointsModel::BreakpointsModel(Session* session, QObject* parent) : QObject(parent), session_(session) {
-  connect(session, &Session::liveChanged, this, [this](bool live) {
-    if (live) send();
-  });
+  connect(session, &Session::liveChanged, this, [this](bool live) { live ? send() : dropPassing(); });
   connect(session, &Session::statusChanged, this, &BreakpointsModel::takeStatus);
 }
 
@@ -85,6 +83,12 @@ void BreakpointsModel::addPassing(Breakpoint breakpoint) {
   fresh.breakpoint = std::move(breakpoint);
   fresh.passing = true;
   entries_.push_back(std::move(fresh));
+  send();
+  emit changed();
+}
+
+void BreakpointsModel::dropPassing() {
+  if (std::erase_if(entries_, [](const BreakpointEntry& one) { return one.passing; }) == 0) return;
   send();
   emit changed();
 }
@@ -274,14 +278,9 @@ void BreakpointsModel::takeStatus() {
                            ? 2 * status.stopped_before + (status.stopped_after ? 1 : 0)
                            : 0;
   const bool another = stop != std::exchange(stoppedAt_, stop);
-  news = news || another;
   // Wherever it stopped: nobody waits for the passing one any longer.
-  if (another && stop != 0 &&
-      std::erase_if(entries_, [](const BreakpointEntry& one) { return one.passing; }) > 0) {
-    send();
-    news = true;
-  }
-  if (news) emit changed();
+  if (another && stop != 0) dropPassing();
+  if (news || another) emit changed();
 }
 
 QString breakpointText(const Breakpoint& breakpoint) {

@@ -197,6 +197,30 @@ class TestStops : public QObject {
     QTRY_VERIFY_WITH_TIMEOUT(stateOf(0) == CellState::done, patience);
   }
 
+  void aLineThatIsNotReachedIsNotWaitedForAnyLonger() {
+    openCells("unreached.ipynb", {"import tapedeck as tf\nx = tf.constant([1., 2.])\nif False:\n"
+                                  "    x = tf.exp(x)\ny = x + x"});
+    clickLine(0, 4);
+    press(Qt::Key_F10, Qt::ControlModifier);
+    QCOMPARE(lines(), QList<int>{4});
+    QTRY_VERIFY_WITH_TIMEOUT(stateOf(0) == CellState::done, patience);
+    QTRY_VERIFY(window_->breakpoints()->all().empty());
+  }
+
+  void theCursorMayBeInACellThatIsStillToCome() {
+    openCells("later.ipynb",
+              {"import tapedeck as tf\nx = tf.constant([1., 2.])\ny = x + x", "z = 1", "w = y * y"});
+    clickLine(0, 3);
+    press(Qt::Key_F9);
+    window_->notebook()->runAll();
+    QTRY_VERIFY_WITH_TIMEOUT(isStopped(*window_), patience);
+    clickLine(2, 1);
+    press(Qt::Key_F10, Qt::ControlModifier);
+    const std::string later = window_->document()->cell(2).id.toStdString();
+    QTRY_VERIFY_WITH_TIMEOUT(isStopped(*window_) && status().cell == later, patience);
+    QCOMPARE(lines(), QList<int>{3});
+  }
+
   void anExceptionStopsAtTheOpWithItsTensors() {
     openCells("exception.ipynb", {"import tapedeck as tf\na = tf.ones([2, 3])\nb = tf.ones([4, 5])\n"
                                   "c = tf.matmul(a, b)"});

@@ -12,6 +12,7 @@ using namespace tapedeck;
 using namespace tapedeck::inspector;
 using protocol::Breakpoint;
 using protocol::BreakpointKind;
+using test::FakeSource;
 
 namespace {
 
@@ -109,6 +110,29 @@ class TestBreakpointsModel : public QObject {
     QVERIFY(model.all().at(0).breakpoint.once);
     model.addPassing(passing);
     QCOMPARE(model.all().size(), std::size_t{1});
+  }
+
+  void aPassingOneThatIsNotReachedGoesToo() {
+    FakeSource source;
+    Session session;
+    BreakpointsModel model(&session);
+    session.setSource(&source);
+    model.toggleLine("a", 5);
+    Breakpoint passing;
+    passing.cell = "a";
+    passing.line = 3;
+    model.addPassing(passing);
+    source.sendStatus();
+    QCOMPARE(model.all().size(), std::size_t{2});
+    QSignalSpy edited(&model, &BreakpointsModel::edited);
+    model.dropPassing();
+    QCOMPARE(model.all().size(), std::size_t{1});
+    QVERIFY(model.atLine("a", 5));
+    QCOMPARE(source.askedFor<protocol::SetBreakpoints>().back().breakpoints.size(), std::size_t{1});
+    model.addPassing(passing);
+    source.setUp(false);
+    QCOMPARE(model.all().size(), std::size_t{1});
+    QVERIFY(edited.isEmpty());
   }
 
   void words() {
