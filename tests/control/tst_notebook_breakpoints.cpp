@@ -117,6 +117,29 @@ class TestNotebookBreakpoints : public QObject {
     QCOMPARE(world.model.all().size(), std::size_t{1});
     QCOMPARE(world.model.all()[0].breakpoint.line, 4u);
   }
+
+  void aConversionThatIsUndoneKeepsWhatWasSetSince() {
+    World world;
+    world.document.parse(file, "file");
+    const auto saved = [&] { return fromMetadata(world.document.ownMetadata(0), "one").size(); };
+    world.document.setCellType(0, CellType::markdown);
+    world.document.undoStructure();
+    QVERIFY(!world.document.modified());
+    world.model.toggleLine("one", 4);
+    world.document.redoStructure();
+    QCOMPARE(saved(), std::size_t{1});
+    world.document.undoStructure();
+    QCOMPARE(saved(), std::size_t{1});
+    QVERIFY(world.document.modified());
+    World other;
+    other.document.parse(world.document.serialize(), "file");
+    QCOMPARE(other.model.all().size(), std::size_t{1});
+    // Set before the conversion and removed after it: gone.
+    world.document.setCellType(0, CellType::markdown);
+    world.model.removeAll();
+    world.document.undoStructure();
+    QCOMPARE(saved(), std::size_t{0});
+  }
 };
 
 QTEST_GUILESS_MAIN(TestNotebookBreakpoints)
