@@ -81,6 +81,21 @@ class TestNotebookBreakpoints : public QObject {
     QVERIFY(other.model.stopsAtExceptions());
   }
 
+  void oneThatCameWithTheFileAndIsRemovedIsNotSavedAgain() {
+    World world;
+    world.document.parse(file, "file");
+    world.model.toggleLine("one", 4);
+    World other;
+    other.document.parse(world.document.serialize(), "file");
+    QVERIFY(!other.document.modified());
+    other.model.toggleLine("one", 4);
+    QVERIFY(other.model.all().empty());
+    QVERIFY(other.document.modified());
+    QVERIFY(!other.document.serialize().contains("breakpoints"));
+    other.model.toggleLine("one", 4);
+    QVERIFY(!other.document.modified());  // as it was read
+  }
+
   void whatIsNoBreakpointIsLeftOut() {
     const auto count = [](const char* text, const char* cell) {
       return fromMetadata(ordered_json::parse(text), cell).size();
