@@ -98,7 +98,7 @@ void BreakpointsModel::change(const Breakpoint& breakpoint) {
   if (!one) return;
   one->breakpoint = breakpoint;
   one->problem.clear();
-  one->note.clear();
+  one->note = placeNotes_.value(breakpoint.id);
   wasEdited();
 }
 

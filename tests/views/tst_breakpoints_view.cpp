@@ -1,7 +1,10 @@
 // The panel of breakpoints without a session: what becomes of what is typed into its form.
+#include <QLineEdit>
+#include <QTreeWidget>
+
 #include "inspector/model/cell_names.h"
 #include "inspector/panels/breakpoints/breakpoints_view.h"
-#include "tests/views/precompiled.h"
+#include "tests/views/view_test.h"
 
 using namespace tapedeck;
 using namespace tapedeck::inspector;
@@ -78,6 +81,26 @@ class BreakpointsViewTest : public QObject {
     window.press(Qt::Key_Return);
     QCOMPARE(window.breakpoint().condition, std::string("norm(grad) > 1"));
     QVERIFY(window.breakpoint().enabled);
+  }
+
+  void whatIsBeingTypedStaysWithItsBreakpoint() {
+    BreakpointsWindow window;
+    window.add(Qt::Key_O);
+    QTest::keyClicks(window.target(), "mat");
+    window.add(Qt::Key_V);
+    QCOMPARE(window.model.all().size(), std::size_t{2});
+    QCOMPARE(window.breakpoint(0).target, std::string("mat"));
+    QCOMPARE(window.target()->text(), QString());
+    QTest::keyClicks(window.target(), "exp");
+    window.view.list()->setCurrentItem(window.view.list()->topLevelItem(0));
+    QCOMPARE(window.breakpoint(1).target, std::string("exp"));
+    QCOMPARE(window.breakpoint(0).target, std::string("mat"));
+    QCOMPARE(window.target()->text(), QString("mat"));
+    // One that is removed takes along what is typed for it.
+    QTest::keyClicks(window.target(), "mul");
+    window.model.remove(window.breakpoint(0).id);
+    QCOMPARE(window.breakpoint().target, std::string("exp"));
+    QCOMPARE(window.target()->text(), QString("exp"));
   }
 
   void whatNeedsNoNameIsOnAtOnce() {

@@ -117,6 +117,11 @@ bool BreakpointForm::hasTarget(BreakpointKind kind) {
 }
 
 void BreakpointForm::show(const BreakpointEntry* entry) {
+  const quint64 next = entry ? entry->breakpoint.id : 0;
+  if (shown_ != 0 && shown_ != next) {
+    commit();  // what was typed for the one that is left
+    entry = breakpoints_->find(next);
+  }
   setVisible(entry != nullptr);
   if (!entry) {
     shown_ = 0;
