@@ -49,13 +49,7 @@ BreakpointControl::BreakpointControl(inspector::BreakpointsModel* breakpoints, i
       stepper_(stepper),
       actions_(actions) {
   connect(notebook, &NotebookView::lineClicked, this, &BreakpointControl::toggleLine);
-  connect(notebook, &NotebookView::breakpointMoved, this, [this](quint64 id, int line) {
-    const BreakpointEntry* moved = breakpoints_->find(id);
-    if (!moved) return;
-    const BreakpointEntry* there = breakpoints_->atLine(QString::fromStdString(moved->breakpoint.cell), line);
-    // Two lines became one.
-    there&& there != moved ? breakpoints_->remove(id) : breakpoints_->moveLine(id, line);
-  });
+  connect(notebook, &NotebookView::breakpointsMoved, breakpoints, &inspector::BreakpointsModel::moveLines);
   connect(breakpoints, &inspector::BreakpointsModel::changed, this, &BreakpointControl::show);
   connect(document, &Document::reset, this, &BreakpointControl::show);
   connect(breakpoints, &inspector::BreakpointsModel::wanted, this, [this](quint64 id) {

@@ -127,6 +127,7 @@ void MainWindow::connectBreakpoints() {
   runner_->setHold([this] { return breakpoints_->onTheirWay() || options_->onTheirWay(); });
   connect(options_, &SessionOptions::arrived, runner_, &CellRunner::letGo);
   connect(breakpoints_, &inspector::BreakpointsModel::arrived, runner_, &CellRunner::letGo);
+  connect(runner_, &CellRunner::finished, breakpoints_, &inspector::BreakpointsModel::dropPassing);
   new NotebookBreakpoints(document_, breakpoints_, this);
   auto* control =
       new BreakpointControl(breakpoints_, session_, document_, notebook_, stepper_, *actions_, this);

@@ -40,7 +40,7 @@ std::string title(const CompiledBreakpoint& breakpoint, const BreakEvent& event)
       what = with_target("op");
       break;
     case BreakpointKind::read:
-      what = with_target("read of");
+      what = "read of " + (source.target.empty() ? "any variable" : source.target);
       break;
     case BreakpointKind::write:
       what = "write of " + (source.target.empty() ? name_of(event.written) : source.target);

@@ -44,6 +44,7 @@ Condition text(FilterPart part, const std::string& value) {
 /// What the kind alone asks for. Lines and cells are places, and are looked at apart.
 Condition condition_of(const protocol::Breakpoint& breakpoint) {
   const bool number = breakpoint.target.starts_with('#');
+  const std::string any_if_empty = breakpoint.target.empty() ? "*" : breakpoint.target;
   switch (breakpoint.kind) {
     case BreakpointKind::op: {
       Condition not_vjp;
@@ -51,10 +52,11 @@ Condition condition_of(const protocol::Breakpoint& breakpoint) {
       not_vjp.parts.push_back(leaf(Flag::vjp));
       return both({text(FilterPart::op, breakpoint.target), std::move(not_vjp)});
     }
+    // Without a name: any variable, which is not the same as any op.
     case BreakpointKind::read:
-      return number ? Condition() : text(FilterPart::reads, breakpoint.target);
+      return number ? Condition() : text(FilterPart::reads, any_if_empty);
     case BreakpointKind::write:
-      return text(FilterPart::writes, breakpoint.target);
+      return text(FilterPart::writes, any_if_empty);
     case BreakpointKind::exception:
       return leaf(Flag::failed);
     case BreakpointKind::playback:

@@ -1,6 +1,7 @@
 #include "inspector/model/breakpoints_model.h"
 
 #include <algorithm>
+#include <set>
 
 namespace tapedeck::inspector {
 
@@ -31,6 +32,7 @@ int unitsOf(const std::string& text, std::uint64_t bytes) {
 BreakpointsModel::BreakpointsModel(Session* session, QObject* parent) : QObject(parent), session_(session) {
   connect(session, &Session::liveChanged, this, [this](bool live) {
     if (live) return send();
+    dropPassing();
     emit arrived();  // nobody is left who could say so
   });
   // That another process answers is known only after it is live: what it was asked till then is forgotten.
@@ -93,12 +95,18 @@ void BreakpointsModel::addPassing(Breakpoint breakpoint) {
   emit changed();
 }
 
+void BreakpointsModel::dropPassing() {
+  if (std::erase_if(entries_, [](const BreakpointEntry& one) { return one.passing; }) == 0) return;
+  send();
+  emit changed();
+}
+
 void BreakpointsModel::change(const Breakpoint& breakpoint) {
   BreakpointEntry* const one = entry(breakpoint.id);
   if (!one) return;
   one->breakpoint = breakpoint;
   one->problem.clear();
-  one->note.clear();
+  one->note = placeNotes_.value(breakpoint.id);
   wasEdited();
 }
 
@@ -137,10 +145,24 @@ void BreakpointsModel::toggleLine(const QString& cell, int line) {
   add(std::move(breakpoint));
 }
 
-void BreakpointsModel::moveLine(quint64 id, int line) {
-  BreakpointEntry* const one = entry(id);
-  if (!one || one->breakpoint.line == static_cast<std::uint32_t>(line)) return;
-  one->breakpoint.line = static_cast<std::uint32_t>(line);
+void BreakpointsModel::moveLines(const QHash<quint64, int>& lines) {
+  bool moved = false;
+  for (auto [id, line] : lines.asKeyValueRange()) {
+    BreakpointEntry* const one = entry(id);
+    if (!one || one->breakpoint.line == static_cast<std::uint32_t>(line)) continue;
+    one->breakpoint.line = static_cast<std::uint32_t>(line);
+    moved = true;
+  }
+  if (!moved) return;
+  // Only when all have moved: until then, one may stand where another is about to leave.
+  std::set<std::pair<std::string, std::uint32_t>> taken;
+  std::erase_if(entries_, [&](const BreakpointEntry& one) {
+    const Breakpoint& breakpoint = one.breakpoint;
+    const bool stays = one.passing || breakpoint.kind != BreakpointKind::line ||
+                       taken.insert({breakpoint.cell, breakpoint.line}).second;
+    if (!stays) placeNotes_.remove(breakpoint.id);
+    return !stays;
+  });
   wasEdited();
 }
 
@@ -264,14 +286,9 @@ void BreakpointsModel::takeStatus() {
                            ? 2 * status.stopped_before + (status.stopped_after ? 1 : 0)
                            : 0;
   const bool another = stop != std::exchange(stoppedAt_, stop);
-  news = news || another;
   // Wherever it stopped: nobody waits for the passing one any longer.
-  if (another && stop != 0 &&
-      std::erase_if(entries_, [](const BreakpointEntry& one) { return one.passing; }) > 0) {
-    send();
-    news = true;
-  }
-  if (news) emit changed();
+  if (another && stop != 0) dropPassing();
+  if (news || another) emit changed();
 }
 
 QString breakpointText(const Breakpoint& breakpoint) {
@@ -282,7 +299,7 @@ QString breakpointText(const Breakpoint& breakpoint) {
     case BreakpointKind::op:
       return target.isEmpty() ? QObject::tr("any op") : QObject::tr("op %1").arg(target);
     case BreakpointKind::read:
-      return QObject::tr("read of %1").arg(target);
+      return target.isEmpty() ? QObject::tr("read of any variable") : QObject::tr("read of %1").arg(target);
     case BreakpointKind::write:
       return target.isEmpty() ? QObject::tr("write of any variable") : QObject::tr("write of %1").arg(target);
     case BreakpointKind::cell:

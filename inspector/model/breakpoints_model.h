@@ -17,7 +17,7 @@ struct BreakpointEntry {
   QString part;          ///< what the problem is in: "condition", "target", "text"
   int position = 0;      ///< where in it, in UTF-16 units
   QString note;          ///< why it will never be hit
-  bool passing = false;  ///< run to cursor: gone after the next stop, and shown in no list
+  bool passing = false;  ///< run to cursor: gone after the next stop or the end, and shown in no list
 
   bool works() const { return problem.isEmpty() && breakpoint.enabled; }
 };
@@ -48,10 +48,13 @@ class BreakpointsModel : public QObject {
   void setAllEnabled(bool enabled);
   /// Sets one at the line, or removes the one that is there.
   void toggleLine(const QString& cell, int line);
-  /// The text moved: no change of what the user wants.
-  void moveLine(quint64 id, int line);
-  /// Stops once there; then it is gone.
+  /// The text moved, and these with it, to their lines: no change of what the user wants. Where two lines
+  /// became one, the older of their breakpoints stays.
+  void moveLines(const QHash<quint64, int>& lines);
+  /// Stops once there; then it is gone, and so it is where the program stops elsewhere or its process ends.
   void addPassing(protocol::Breakpoint breakpoint);
+  /// All cells have run to their ends, so that nothing comes to it any more.
+  void dropPassing();
   /// What was saved with a notebook, in place of all.
   void restore(std::vector<protocol::Breakpoint> breakpoints);
   /// What the notebook itself says against a breakpoint: its line has no code. Empty: nothing.

@@ -52,6 +52,11 @@ class TestStops : public QObject {
     QTest::keyClick(QApplication::focusWidget(), key, modifiers);
   }
   bool marked(int cell, int line) { return (editors().value(cell)->markersAtLine(line - 1) & 0x1e) != 0; }
+  QList<int> lines() {
+    QList<int> all;
+    for (const auto& entry : window_->breakpoints()->all()) all << static_cast<int>(entry.breakpoint.line);
+    return all;
+  }
   CellState stateOf(int cell) { return window_->notebook()->cellState(window_->document()->cell(cell).id); }
   QString state() { return window_->findChild<QLabel*>("sessionState")->text(); }
   const protocol::Status& status() { return window_->session()->status(); }
@@ -156,6 +161,27 @@ class TestStops : public QObject {
     QCOMPARE(window_->breakpoints()->all().at(1).note, QString("Line 2 is a comment."));
   }
 
+  void neighboursMoveTogetherWithTheText() {
+    openCells("neighbours.ipynb", {"import tapedeck as tf\nx = tf.constant([1., 2.])\ny = x + x\nz = y * y"});
+    for (const int line : {3, 4}) {
+      clickLine(0, line);
+      press(Qt::Key_F9);
+    }
+    clickLine(0, 1);
+    press(Qt::Key_End);
+    press(Qt::Key_Return);
+    QCOMPARE(lines(), (QList<int>{4, 5}));
+    QVERIFY(!marked(0, 3) && marked(0, 4) && marked(0, 5));
+    press(Qt::Key_Backspace);
+    QCOMPARE(lines(), (QList<int>{3, 4}));
+    QVERIFY(marked(0, 3) && marked(0, 4) && !marked(0, 5));
+    // The two lines become one.
+    clickLine(0, 4);
+    press(Qt::Key_Home);
+    press(Qt::Key_Backspace);
+    QCOMPARE(lines(), QList<int>{3});
+  }
+
   void runToTheCursorStopsThereOnce() {
     openCells("cursor.ipynb", {"import tapedeck as tf\nx = tf.constant([1., 2.])\nfor i in range(3):\n"
                                "    x = x + x\n    x = tf.exp(-x)\nz = x * x"});
@@ -169,6 +195,30 @@ class TestStops : public QObject {
     QTRY_VERIFY(window_->breakpoints()->all().empty());
     QTest::keyClick(window_.get(), Qt::Key_F5);
     QTRY_VERIFY_WITH_TIMEOUT(stateOf(0) == CellState::done, patience);
+  }
+
+  void aLineThatIsNotReachedIsNotWaitedForAnyLonger() {
+    openCells("unreached.ipynb", {"import tapedeck as tf\nx = tf.constant([1., 2.])\nif False:\n"
+                                  "    x = tf.exp(x)\ny = x + x"});
+    clickLine(0, 4);
+    press(Qt::Key_F10, Qt::ControlModifier);
+    QCOMPARE(lines(), QList<int>{4});
+    QTRY_VERIFY_WITH_TIMEOUT(stateOf(0) == CellState::done, patience);
+    QTRY_VERIFY(window_->breakpoints()->all().empty());
+  }
+
+  void theCursorMayBeInACellThatIsStillToCome() {
+    openCells("later.ipynb",
+              {"import tapedeck as tf\nx = tf.constant([1., 2.])\ny = x + x", "z = 1", "w = y * y"});
+    clickLine(0, 3);
+    press(Qt::Key_F9);
+    window_->notebook()->runAll();
+    QTRY_VERIFY_WITH_TIMEOUT(isStopped(*window_), patience);
+    clickLine(2, 1);
+    press(Qt::Key_F10, Qt::ControlModifier);
+    const std::string later = window_->document()->cell(2).id.toStdString();
+    QTRY_VERIFY_WITH_TIMEOUT(isStopped(*window_) && status().cell == later, patience);
+    QCOMPARE(lines(), QList<int>{3});
   }
 
   void anExceptionStopsAtTheOpWithItsTensors() {

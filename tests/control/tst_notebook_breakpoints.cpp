@@ -81,6 +81,21 @@ class TestNotebookBreakpoints : public QObject {
     QVERIFY(other.model.stopsAtExceptions());
   }
 
+  void oneThatCameWithTheFileAndIsRemovedIsNotSavedAgain() {
+    World world;
+    world.document.parse(file, "file");
+    world.model.toggleLine("one", 4);
+    World other;
+    other.document.parse(world.document.serialize(), "file");
+    QVERIFY(!other.document.modified());
+    other.model.toggleLine("one", 4);
+    QVERIFY(other.model.all().empty());
+    QVERIFY(other.document.modified());
+    QVERIFY(!other.document.serialize().contains("breakpoints"));
+    other.model.toggleLine("one", 4);
+    QVERIFY(!other.document.modified());  // as it was read
+  }
+
   void whatIsNoBreakpointIsLeftOut() {
     const auto count = [](const char* text, const char* cell) {
       return fromMetadata(ordered_json::parse(text), cell).size();
@@ -116,6 +131,29 @@ class TestNotebookBreakpoints : public QObject {
     world.document.undoStructure();
     QCOMPARE(world.model.all().size(), std::size_t{1});
     QCOMPARE(world.model.all()[0].breakpoint.line, 4u);
+  }
+
+  void aConversionThatIsUndoneKeepsWhatWasSetSince() {
+    World world;
+    world.document.parse(file, "file");
+    const auto saved = [&] { return fromMetadata(world.document.ownMetadata(0), "one").size(); };
+    world.document.setCellType(0, CellType::markdown);
+    world.document.undoStructure();
+    QVERIFY(!world.document.modified());
+    world.model.toggleLine("one", 4);
+    world.document.redoStructure();
+    QCOMPARE(saved(), std::size_t{1});
+    world.document.undoStructure();
+    QCOMPARE(saved(), std::size_t{1});
+    QVERIFY(world.document.modified());
+    World other;
+    other.document.parse(world.document.serialize(), "file");
+    QCOMPARE(other.model.all().size(), std::size_t{1});
+    // Set before the conversion and removed after it: gone.
+    world.document.setCellType(0, CellType::markdown);
+    world.model.removeAll();
+    world.document.undoStructure();
+    QCOMPARE(saved(), std::size_t{0});
   }
 };
 

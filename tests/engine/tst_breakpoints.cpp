@@ -198,6 +198,25 @@ class TestBreakpoints : public QObject {
     QCOMPARE(read.load(), 20.0);
   }
 
+  void reads_and_writes_of_any_variable() {
+    BreakpointSession session({of_kind(BreakpointKind::read), of_kind(BreakpointKind::write)}, [] {
+      at_line(1);
+      Variable w(scalar(2), "W");
+      const Tensor y = exponential(scalar(1));
+      at_line(2);
+      const Tensor z = multiply(w.read(), y);
+      at_line(3);
+      w.assign(add(z, z));
+    });
+    BreakpointSession::Stop stop = session.stop();
+    QCOMPARE(stop.op, std::string("test_multiply"));
+    QCOMPARE(stop.reason, std::string("breakpoint 1: read of any variable"));
+    stop = session.next();
+    QCOMPARE(stop.reason, std::string("breakpoint 2: write of W:0"));
+    QVERIFY(stop.after);
+    QCOMPARE(session.next().op, std::string());
+  }
+
   void the_tensor_of_a_number_and_the_vjp_of_a_record() {
     const Tensor x = vector_of({3});
     BreakpointSession session(

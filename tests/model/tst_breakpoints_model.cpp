@@ -12,6 +12,7 @@ using namespace tapedeck;
 using namespace tapedeck::inspector;
 using protocol::Breakpoint;
 using protocol::BreakpointKind;
+using test::FakeSource;
 
 namespace {
 
@@ -32,12 +33,53 @@ class TestBreakpointsModel : public QObject {
     model.toggleLine("a", 5);
     model.toggleLine("b", 3);
     QCOMPARE(model.ofCell("a").size(), std::size_t{2});
-    model.moveLine(model.atLine("a", 5)->breakpoint.id, 6);
+    model.moveLines({{model.atLine("a", 5)->breakpoint.id, 6}});
     QVERIFY(model.atLine("a", 6) && !model.atLine("a", 5));
     model.toggleLine("a", 3);
     QVERIFY(!model.atLine("a", 3));
     QVERIFY(model.atLine("b", 3));
     QCOMPARE(edited.size(), 5);
+  }
+
+  void neighboursMoveTogether_data() {
+    QTest::addColumn<QList<int>>("lines");
+    QTest::addColumn<int>("by");
+    QTest::newRow("upper first, down") << QList<int>{3, 4} << 1;
+    QTest::newRow("lower first, down") << QList<int>{4, 3} << 1;
+    QTest::newRow("upper first, up") << QList<int>{3, 4} << -1;
+    QTest::newRow("lower first, up") << QList<int>{4, 3} << -1;
+  }
+  void neighboursMoveTogether() {
+    QFETCH(QList<int>, lines);
+    QFETCH(int, by);
+    Session session;
+    BreakpointsModel model(&session);
+    QHash<quint64, int> moves;
+    for (const int line : lines) {
+      model.toggleLine("a", line);
+      moves[model.atLine("a", line)->breakpoint.id] = line + by;
+    }
+    QSignalSpy edited(&model, &BreakpointsModel::edited);
+    model.moveLines(moves);
+    QCOMPARE(edited.size(), 1);
+    QCOMPARE(model.all().size(), std::size_t{2});
+    for (const BreakpointEntry& one : model.all())
+      QCOMPARE(static_cast<int>(one.breakpoint.line), moves.value(one.breakpoint.id));
+    model.moveLines(moves);  // there already
+    QCOMPARE(edited.size(), 1);
+  }
+
+  void whereLinesBecomeOneTheOlderBreakpointStays() {
+    Session session;
+    BreakpointsModel model(&session);
+    model.toggleLine("a", 4);
+    model.toggleLine("a", 3);
+    model.toggleLine("b", 3);
+    const quint64 older = model.atLine("a", 4)->breakpoint.id;
+    model.moveLines({{older, 3}});
+    QCOMPARE(model.all().size(), std::size_t{2});
+    QCOMPARE(model.atLine("a", 3)->breakpoint.id, older);
+    QVERIFY(model.atLine("b", 3));
   }
 
   void whatManyWantIsOneSwitch() {
@@ -70,6 +112,43 @@ class TestBreakpointsModel : public QObject {
     QCOMPARE(model.all().size(), std::size_t{1});
   }
 
+  void aPassingOneThatIsNotReachedGoesToo() {
+    FakeSource source;
+    Session session;
+    BreakpointsModel model(&session);
+    session.setSource(&source);
+    model.toggleLine("a", 5);
+    Breakpoint passing;
+    passing.cell = "a";
+    passing.line = 3;
+    model.addPassing(passing);
+    source.sendStatus();
+    QCOMPARE(model.all().size(), std::size_t{2});
+    QSignalSpy edited(&model, &BreakpointsModel::edited);
+    model.dropPassing();
+    QCOMPARE(model.all().size(), std::size_t{1});
+    QVERIFY(model.atLine("a", 5));
+    QCOMPARE(source.askedFor<protocol::SetBreakpoints>().back().breakpoints.size(), std::size_t{1});
+    model.addPassing(passing);
+    source.setUp(false);
+    QCOMPARE(model.all().size(), std::size_t{1});
+    QVERIFY(edited.isEmpty());
+  }
+
+  void whatTheNotebookSaysAgainstALineStaysWhenItsBreakpointIsEdited() {
+    Session session;
+    BreakpointsModel model(&session);
+    model.toggleLine("a", 2);
+    const quint64 id = model.all()[0].breakpoint.id;
+    model.setPlaceNote(id, "Line 2 is a comment.");
+    Breakpoint edited = model.all()[0].breakpoint;
+    edited.condition = "max(out) > 3";
+    model.change(edited);
+    QCOMPARE(model.all()[0].note, QString("Line 2 is a comment."));
+    model.setPlaceNote(id, {});
+    QVERIFY(model.all()[0].note.isEmpty());
+  }
+
   void words() {
     const struct {
       Breakpoint breakpoint;
@@ -79,6 +158,9 @@ class TestBreakpointsModel : public QObject {
         {{.kind = BreakpointKind::op, .target = "*pool*"}, "op *pool*"},
         {{.kind = BreakpointKind::vjp}, "any VJP"},
         {{.kind = BreakpointKind::write, .target = "W"}, "write of W"},
+        {{.kind = BreakpointKind::write}, "write of any variable"},
+        {{.kind = BreakpointKind::read, .target = "W"}, "read of W"},
+        {{.kind = BreakpointKind::read}, "read of any variable"},
         {{.kind = BreakpointKind::condition, .condition = "nan(out) or inf(out)"}, "NaN or infinity"}};
     for (const auto& row : rows) QCOMPARE(breakpointText(row.breakpoint), QString(row.text));
   }

@@ -114,6 +114,40 @@ class TestNotebookEditing : public QObject {
     window.view.setPausedLine("gone", 3, true);
   }
 
+  void breakpointsKeepTheirLinesWhenTheWholeTextIsReplaced() {
+    Window window({codeCell("a", "x = 1\ny = 2\nz = 3")});
+    const auto mark = [&window](const QString& tip) {
+      window.view.setBreakpoints(
+          "a", {{1, 1, BreakpointLook::plain, tip}, {2, 3, BreakpointLook::conditional, tip}});
+    };
+    mark({});
+    // What the program says of a line changes with the text.
+    connect(&window.document, &Document::cellChanged,
+            [&](int index) { mark(window.document.cell(index).source.isEmpty() ? "empty" : "code"); });
+    QSignalSpy moved(&window.view, &NotebookView::breakpointsMoved);
+    CodeEditor* editor = window.editor(0);
+    const auto keep = [&] {
+      return moved.isEmpty() && editor->markersAtLine(0) != 0 && editor->markersAtLine(2) != 0 &&
+             editor->markersAtLine(editor->lines() - 1) == 0;
+    };
+    window.key(Qt::Key_Return);
+    QVERIFY(editor->hasFocus());
+    QGuiApplication::clipboard()->setText("a = 1\nb = 2\nc = 3\nd = 4\ne = 5");
+    window.key(Qt::Key_A, Qt::ControlModifier);
+    window.key(Qt::Key_V, Qt::ControlModifier);
+    QCOMPARE(editor->lines(), 5);
+    QVERIFY(keep());
+    window.key(Qt::Key_Z, Qt::ControlModifier);
+    QCOMPARE(window.document.cell(0).source, "x = 1\ny = 2\nz = 3");
+    QVERIFY(moved.isEmpty() && editor->markersAtLine(0) != 0 && editor->markersAtLine(2) != 0);
+    window.document.setSource(0, "1\n2\n3\n4");
+    QVERIFY(keep());
+    // And they move again.
+    editor->insertAt("new\n", 0, 0);
+    QCOMPARE(moved.size(), 1);
+    QCOMPARE((moved[0][0].value<QHash<quint64, int>>()), (QHash<quint64, int>{{1, 2}, {2, 4}}));
+  }
+
   void aClickInTheMarginNamesTheLine() {
     Window window({codeCell("a", "1\n2\n3")});
     QSignalSpy clicked(&window.view, &NotebookView::lineClicked);

@@ -147,11 +147,13 @@ void Document::Private::move(Document* document, int from, int to) {
 
 void Document::Private::convert(Document* document, int index, const CellPointer& cell) {
   CellPointer& place = notebook.cells.at(static_cast<std::size_t>(index));
-  // What was typed since stays.
+  // What was typed since stays, and so do the breakpoints that were set.
   const QString source = place->cell.source;
+  const nlohmann::ordered_json own = document->ownMetadata(index);
   place = std::make_shared<CellData>(*cell);
   place->cell.source = source;
   compareAll();
+  document->setOwnMetadata(index, own);
   emit document->cellChanged(index);
   announceOutput(document, index, {});
 }

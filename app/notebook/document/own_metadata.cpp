@@ -42,11 +42,12 @@ void Document::setOwnMetadata(int index, const ordered_json& value) {
     setMember(d_->notebook.header, value);
   } else {
     CellData& data = d_->edit(index);
-    Private::OwnBefore& before = d_->ownBefore[data.cell.id];
-    if (before.since != data.revision) before = {old, data.revision, 0};
+    auto before = d_->ownBefore.find(data.cell.id);
+    if (before == d_->ownBefore.end() || before->since != data.revision)
+      before = d_->ownBefore.insert(data.cell.id, {old, data.revision, 0});
     setMember(data.members, value);
-    data.revision = value == before.value ? before.before : d_->nextRevision();
-    before.since = data.revision;
+    data.revision = value == before->value ? before->before : d_->nextRevision();
+    before->since = data.revision;
     d_->compareWithSaved(index);
   }
   d_->announceModified(this);

@@ -3,6 +3,8 @@
 
 #include <Qsci/qsciscintilla.h>
 
+#include <QHash>
+
 #include "app/notebook/output/notebook_theme.h"
 #include "app/notebook/view/notebook_keys.h"
 
@@ -56,7 +58,8 @@ class CodeEditor : public QsciScintilla {
  signals:
   void heightChanged();
   void lineClicked(int line);
-  void breakpointMoved(quint64 id, int line);               ///< with the text around it
+  /// With the text around them: all that one change of it moved, with their lines now.
+  void breakpointsMoved(const QHash<quint64, int>& lines);
   void commandGiven(tapedeck::app::EditorCommand command);  ///< one that is not the editor's own
   void wholeWanted();                                       ///< Enter in a source that can only be read
   void typed();                                             ///< after any key that reached the text
@@ -89,6 +92,7 @@ class CodeEditor : public QsciScintilla {
   QLabel* markLabel_;
   QList<LineBreakpoint> breakpoints_;
   QList<int> breakpointHandles_;  ///< Scintilla's, in the same order
+  bool wasEmpty_ = true;          ///< before the latest change of the text
   int markHandle_ = -1;
   bool markPending_ = false;
   bool plain_ = false;

@@ -41,18 +41,22 @@ void CodeEditor::markBreakpoints() {
 }
 
 void CodeEditor::followBreakpoints() {
+  const bool empty = length() == 0;
+  const bool anew = std::exchange(wasEmpty_, empty) || empty;
   if (breakpoints_.isEmpty()) return;
-  QList<LineBreakpoint> moved;
+  // The whole text is replaced by taking all of it away first: where that pushes the markers says nothing.
+  if (anew) return markBreakpoints();
+  QHash<quint64, int> moved;
   bool lost = false;
   for (qsizetype i = 0; i < breakpoints_.size(); ++i) {
     const int line = breakpointHandles_[i] < 0 ? 0 : markerLine(breakpointHandles_[i]) + 1;
     lost = lost || line == 0;
     if (line == 0 || line == breakpoints_[i].line) continue;
     breakpoints_[i].line = line;
-    moved << breakpoints_[i];
+    moved[breakpoints_[i].id] = line;
   }
-  if (lost) markBreakpoints();  // the whole text was put in anew
-  for (const LineBreakpoint& one : std::as_const(moved)) emit breakpointMoved(one.id, one.line);
+  if (lost) markBreakpoints();  // their lines may be there again
+  if (!moved.isEmpty()) emit breakpointsMoved(moved);
 }
 
 bool CodeEditor::viewportEvent(QEvent* event) {

@@ -87,7 +87,7 @@ void NotebookView::Private::connectEditor(CellWidget* cell, CodeEditor* editor) 
   const QString id = cell->id();
   QObject::connect(editor, &CodeEditor::lineClicked, view,
                    [this, id](int line) { emit view->lineClicked(id, line); });
-  QObject::connect(editor, &CodeEditor::breakpointMoved, view, &NotebookView::breakpointMoved);
+  QObject::connect(editor, &CodeEditor::breakpointsMoved, view, &NotebookView::breakpointsMoved);
   QObject::connect(editor, &CodeEditor::commandGiven, view,
                    [this, cell](EditorCommand command) { editorKey(cell, command); });
   QObject::connect(editor, &CodeEditor::typed, view, [this] { assistant->hideHelp(); });

@@ -59,8 +59,8 @@ class NotebookView : public QScrollArea {
  signals:
   void runRequested(const QStringList& cellIds);
   void currentCellChanged(int index);
-  void lineClicked(const QString& cellId, int line);  ///< in the margin
-  void breakpointMoved(quint64 id, int line);         ///< with the text around it
+  void lineClicked(const QString& cellId, int line);        ///< in the margin
+  void breakpointsMoved(const QHash<quint64, int>& lines);  ///< with the text around them
   void inputGiven(const QString& text);
   void completionRequested(quint64 request, const QString& code, int cursorPosition);
   void helpRequested(quint64 request, const QString& code, int cursorPosition);

@@ -55,7 +55,8 @@ BreakpointForm::BreakpointForm(BreakpointsModel* breakpoints, Session* session, 
   layout->setVerticalSpacing(4);
   layout->setRowWrapPolicy(QFormLayout::WrapLongRows);
   target_->setObjectName(QStringLiteral("breakpointTarget"));
-  target_->setToolTip(tr("A name; * stands for anything: *pool*"));
+  target_->setToolTip(tr(
+      "A name; * stands for anything: *pool*\nIt switches a new breakpoint on, which stops nowhere before"));
   targetLabel_->setBuddy(target_);
   layout->addRow(targetLabel_, target_);
   condition_->setObjectName(QStringLiteral("breakpointCondition"));
@@ -111,7 +112,16 @@ void BreakpointForm::focusFirst() {
   first->setFocus(Qt::OtherFocusReason);
 }
 
+bool BreakpointForm::hasTarget(BreakpointKind kind) {
+  return !targetName(kind).isEmpty();
+}
+
 void BreakpointForm::show(const BreakpointEntry* entry) {
+  const quint64 next = entry ? entry->breakpoint.id : 0;
+  if (shown_ != 0 && shown_ != next) {
+    commit();  // what was typed for the one that is left
+    entry = breakpoints_->find(next);
+  }
   setVisible(entry != nullptr);
   if (!entry) {
     shown_ = 0;
@@ -178,6 +188,9 @@ void BreakpointForm::commit() {
   if (changed.target == now.target && changed.condition == now.condition &&
       changed.from_hit == now.from_hit && changed.action == now.action && changed.text == now.text)
     return;
+  // It was added switched off: now it is known where to stop.
+  const bool said = !changed.target.empty() || !changed.condition.empty();
+  if (hasTarget(now.kind) && now.target.empty() && now.condition.empty() && said) changed.enabled = true;
   breakpoints_->change(changed);
 }
 

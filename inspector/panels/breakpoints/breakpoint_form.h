@@ -19,9 +19,11 @@ class BreakpointForm : public QWidget {
  public:
   BreakpointForm(BreakpointsModel* breakpoints, Session* session, QWidget* parent = nullptr);
 
-  /// nullptr: none. What is being typed stays.
+  /// nullptr: none. What is being typed stays; what was typed for another one is taken over into that.
   void show(const BreakpointEntry* entry);
   void focusFirst();
+  /// Whether one of this kind is at an op or a variable, which is to be named.
+  static bool hasTarget(protocol::BreakpointKind kind);
 
  private:
   void commit();

@@ -159,6 +159,8 @@ void BreakpointsView::makeBar(QBoxLayout* layout) {
 void BreakpointsView::addOf(BreakpointKind kind) {
   Breakpoint breakpoint;
   breakpoint.kind = kind;
+  // Else a program that runs stops at its next op, before anyone could type which.
+  breakpoint.enabled = !BreakpointForm::hasTarget(kind);
   const quint64 id = breakpoints_->add(std::move(breakpoint));
   for (int i = 0; i < list_->topLevelItemCount(); ++i)
     if (list_->topLevelItem(i)->data(0, id_role).toULongLong() == id)
