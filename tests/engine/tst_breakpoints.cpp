@@ -71,7 +71,7 @@ class TestBreakpoints : public QObject {
   }
 
   void a_breakpoint_set_where_the_program_stands_counts_from_the_next_pass_on() {
-    Session session({of_kind(BreakpointKind::op, "add")}, [] {
+    BreakpointSession session({of_kind(BreakpointKind::op, "add")}, [] {
       for (int i = 0; i < 2; ++i) {
         at_line(3, 1);
         add(scalar(1), scalar(2));
@@ -85,7 +85,7 @@ class TestBreakpoints : public QObject {
     Breakpoint line = in_line(3);
     line.id = 7;
     session.recorder.breakpoints().set({{line}});
-    const Session::Stop second = session.next();
+    const BreakpointSession::Stop second = session.next();
     QCOMPARE(second.op, std::string("add"));
     QCOMPARE(second.record.number, first + 3);
     QCOMPARE(session.next().op, std::string());
