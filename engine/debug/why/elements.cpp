@@ -71,6 +71,7 @@ std::string element_text(const Tensor& tensor, std::int64_t place) {
 }
 
 std::string short_number(double value) {
+  if (std::isnan(value)) return "nan";  // its sign says nothing
   std::array<char, 32> text{};
   std::snprintf(text.data(), text.size(), "%.3g", value);
   return text.data();

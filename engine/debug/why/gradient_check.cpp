@@ -3,6 +3,8 @@
 // down to the element; and the largest elements of the gradient.
 #include <algorithm>
 #include <chrono>
+#include <cmath>
+#include <limits>
 #include <numeric>
 #include <random>
 
@@ -20,6 +22,7 @@ namespace {
 constexpr std::size_t few_elements = 64, fewest = 6, most = 200;
 constexpr std::chrono::milliseconds time_aim(600);
 constexpr int directions = 3;
+constexpr double check_infinity = std::numeric_limits<double>::infinity();
 
 using Function = std::function<Tensors(std::span<const Tensor>)>;
 
@@ -32,8 +35,20 @@ double tolerance_of(DType dtype) {
 struct Look {
   std::int64_t place = -1;
   double given = 0, found = 0;
-  double error = -1;  ///< relative
+  double error = -1;  ///< relative; infinite where the VJP alone gives no number; -1: not to be compared
 };
+
+/// √(mean of the squares) of what is finite.
+double usual_size(const std::vector<double>& values, double where_none) {
+  double squares = 0;
+  std::size_t count = 0;
+  for (const double value : values)
+    if (std::isfinite(value)) {
+      squares += value * value;
+      ++count;
+    }
+  return count == 0 ? where_none : std::sqrt(squares / static_cast<double>(count));
+}
 
 /// Of one VJP: the forward function, the point and the weights of its results.
 class Differences {
@@ -49,13 +64,8 @@ class Differences {
     slot_ = slot;
     values_ = point_[slot].to_vector();
     given_ = gradient.to_vector();
-    double squares = 0, size = 0;
-    for (std::size_t i = 0; i < given_.size(); ++i) {
-      squares += given_[i] * given_[i];
-      size += values_[i] * values_[i];
-    }
-    typical_ = given_.empty() ? 0 : std::sqrt(squares / static_cast<double>(given_.size()));
-    scale_ = given_.empty() ? 1 : std::sqrt(size / static_cast<double>(given_.size()));
+    typical_ = usual_size(given_, 0);
+    scale_ = usual_size(values_, 1);
     looked_ = 0;
     Look worst;
     for (const std::int64_t place : places()) keep_worse(worst, at_element(place));
@@ -65,6 +75,7 @@ class Differences {
 
   std::size_t looked() const { return looked_; }
   std::size_t kinks() const { return kinks_; }
+  std::size_t not_comparable() const { return not_comparable_; }
 
  private:
   static void keep_worse(Look& worst, const Look& look) {
@@ -98,9 +109,12 @@ class Differences {
         time_aim / std::max(4 * once, std::chrono::steady_clock::duration(1)), fewest, most));
     std::vector<std::int64_t> chosen(all);
     const auto half = chosen.begin() + static_cast<std::ptrdiff_t>(count / 2);
-    std::partial_sort(chosen.begin(), half, chosen.end(), [&](std::int64_t a, std::int64_t b) {
-      return std::abs(given_[static_cast<std::size_t>(a)]) > std::abs(given_[static_cast<std::size_t>(b)]);
-    });
+    const auto size = [&](std::int64_t place) {
+      const double value = given_[static_cast<std::size_t>(place)];
+      return std::isnan(value) ? check_infinity : std::abs(value);
+    };
+    std::partial_sort(chosen.begin(), half, chosen.end(),
+                      [&](std::int64_t a, std::int64_t b) { return size(a) > size(b); });
     chosen.erase(half, chosen.end());
     for (std::size_t i = 0; i < count / 2; ++i)
       chosen.push_back(static_cast<std::int64_t>(random_() % given_.size()));
@@ -110,20 +124,37 @@ class Differences {
   Look at_element(std::int64_t place) {
     ++looked_;
     const auto at = static_cast<std::size_t>(place);
-    Look look{place, given_[at], 0, 0};
-    if (!std::isfinite(values_[at])) return look;
+    Look look{place, given_[at], 0, -1};
     const double step = 1e-5 * std::max({std::abs(values_[at]), 0.1 * scale_, 1e-6});
     const auto moved = [&](double by) {
       std::vector<double> values = values_;
       values[at] += by;
       return sum_at(values);
     };
-    const double above = moved(step), below = moved(-step);
-    look.found = (above - below) / (2 * step);
-    if (std::isfinite(look.found)) look.error = relative(look.given, look.found);
-    if (look.error > 1e-3 && is_kink(above, below, step)) {
-      ++kinks_;
-      look.error = 0;
+    const auto slope = [&](double by, double& above, double& below) {
+      above = moved(by);
+      below = moved(-by);
+      return (above - below) / (2 * by);
+    };
+    double above = 0, below = 0;
+    look.found = std::isfinite(values_[at]) ? slope(step, above, below) : check_infinity;
+    if (!std::isfinite(look.found)) {
+      ++not_comparable_;
+    } else if (!std::isfinite(look.given)) {
+      look.error = check_infinity;
+      // Where the slope itself has no bound, as that of a root at 0, Inf is what there is to say.
+      double nearer_above = 0, nearer_below = 0;
+      if (std::isinf(look.given) &&
+          std::abs(slope(step / 16, nearer_above, nearer_below)) > 2 * std::abs(look.found)) {
+        look.error = -1;
+        ++not_comparable_;
+      }
+    } else {
+      look.error = relative(look.given, look.found);
+      if (look.error > 1e-3 && is_kink(above, below, step)) {
+        ++kinks_;
+        look.error = 0;
+      }
     }
     return look;
   }
@@ -148,6 +179,7 @@ class Differences {
     double given = 0;
     size = 0;
     for (std::size_t i = 0; i < direction.size(); ++i) {
+      if (direction[i] == 0) continue;
       above[i] += step * direction[i];
       below[i] -= step * direction[i];
       given += given_[i] * direction[i];
@@ -160,7 +192,8 @@ class Differences {
   void along_directions(Look& worst, double tolerance) {
     for (int i = 0; i < directions; ++i) {
       std::vector<double> direction(given_.size());
-      for (double& sign : direction) sign = random_() & 1 ? 1 : -1;
+      for (std::size_t k = 0; k < direction.size(); ++k)  // an element that is no number hides the others
+        if (std::isfinite(given_[k]) && std::isfinite(values_[k])) direction[k] = random_() & 1 ? 1 : -1;
       double size = 0;
       const double difference = gap(direction, size);
       const double typical = std::sqrt(static_cast<double>(given_.size())) * typical_;
@@ -195,7 +228,7 @@ class Differences {
   Tensors point_;
   std::vector<std::vector<double>> weights_;
   std::vector<double> values_, given_;
-  std::size_t slot_ = 0, looked_ = 0, kinks_ = 0;
+  std::size_t slot_ = 0, looked_ = 0, kinks_ = 0, not_comparable_ = 0;
   double typical_ = 0, scale_ = 1;
   std::mt19937_64 random_{20180403};
 };
@@ -207,6 +240,19 @@ const RecordView* vjp_of(Past& past, const Subject& subject) {
     if (const RecordView* vjp = past.around(*maker, EventKind::vjp)) return vjp;
   const RecordView* record = past.record(subject.record);
   return record ? past.around(*record, EventKind::vjp) : nullptr;
+}
+
+/// What the answer does not speak of.
+std::string left_out(const Differences& differences) {
+  std::string text;
+  const auto add = [&](std::size_t count, const char* one, const char* several) {
+    if (count > 0) text += " " + counted(count, "element") + (count == 1 ? one : several);
+  };
+  add(differences.kinks(), " lies at a kink, where there is no derivative, and was left out.",
+      " lie at kinks, where there is no derivative, and were left out.");
+  add(differences.not_comparable(), " could not be compared: differences are no finite numbers there.",
+      " could not be compared: differences are no finite numbers there.");
+  return text;
 }
 
 }  // namespace
@@ -281,9 +327,7 @@ protocol::Because is_right(Past& past, const Subject& subject) {
     answer.reasons.push_back(past.reason(*forward, "forward op", "The function whose gradient it is."));
     if (!forward->outputs.empty()) answer.reasons.back().tensor = past.info(forward->outputs[0]);
   }
-  if (differences.kinks())
-    answer.sentence += " " + counted(differences.kinks(), "element") +
-                       " lies at a kink, where there is no derivative, and was left out.";
+  answer.sentence += left_out(differences);
   return answer;
 }
 
