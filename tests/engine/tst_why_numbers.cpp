@@ -171,6 +171,37 @@ class TestWhyNumbers : public QObject {
                  "is right"));
   }
 
+  void one_tensor_as_two_arguments_of_a_custom_gradient() {
+    for (const double factor : {1.0, 3.0}) {
+      Inquiry asked;
+      const Tensor x = floats({1, 2, 3});
+      const Tensors inputs{x, x};
+      gradients_at({x}, [&] {
+        return ops::reduce_sum(custom_gradient("product", inputs, [&] {
+          return CustomResult{
+              {ops::multiply(x, x)}, [&](std::span<const Tensor> cotangents) -> Tensors {
+                return {ops::multiply(cotangents[0], x) * factor, ops::multiply(cotangents[0], x)};
+              }};
+        })[0]);
+      });
+      const Because because =
+          asked.ask_about(Question::check, 0, {}, asked.newest("product", RecordKind::vjp));
+      QVERIFY2(contains(because.sentence, factor == 1 ? "is right" : "is wrong"), because.sentence.c_str());
+      QVERIFY2(contains(because.sentence, "arguments 0 + 1"), because.sentence.c_str());
+      QVERIFY2(contains(because.sentence, "are one tensor"), because.sentence.c_str());
+    }
+  }
+
+  void each_input_is_moved_from_the_records_own_point() {
+    Inquiry asked;
+    const Tensor x = ops::add(numbers(200, 0.01F), floats({3})),
+                 y = ops::add(numbers(200, 0.02F), floats({5}));
+    gradients_at({x, y}, [&] { return ops::reduce_sum(ops::pow(x, y)); });
+    const Because because = asked.ask_about(Question::check, 0, {}, asked.newest("pow", RecordKind::vjp));
+    QCOMPARE(because.reasons.size(), std::size_t{2});
+    for (const Reason& reason : because.reasons) QVERIFY2(reason.amount < 1e-5, reason.sentence.c_str());
+  }
+
   void one_wrong_element_of_many_is_found() {
     Inquiry asked;
     const Tensor x = ops::add(numbers(20000, 0.01F), floats({3}));

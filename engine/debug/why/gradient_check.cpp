@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <numeric>
 #include <random>
@@ -59,17 +60,19 @@ class Differences {
       weights_.push_back(cotangent ? cotangent.to_vector() : std::vector<double>());
   }
 
-  /// The worst element of the gradient with respect to input `slot`.
-  Look worst(std::size_t slot, const Tensor& gradient) {
-    slot_ = slot;
-    values_ = point_[slot].to_vector();
-    given_ = gradient.to_vector();
+  /// The worst element of the gradient with respect to the inputs `slots`, which are one tensor.
+  Look worst(const std::vector<std::size_t>& slots, std::vector<double> gradient, double tolerance) {
+    slots_ = slots;
+    const Tensor here = point_[slots_.front()];
+    values_ = here.to_vector();
+    given_ = std::move(gradient);
     typical_ = usual_size(given_, 0);
     scale_ = usual_size(values_, 1);
     looked_ = 0;
     Look worst;
     for (const std::int64_t place : places()) keep_worse(worst, at_element(place));
-    if (given_.size() > few_elements) along_directions(worst, tolerance_of(gradient.dtype()));
+    if (given_.size() > few_elements) along_directions(worst, tolerance);
+    for (const std::size_t slot : slots_) point_[slot] = here;
     return worst;
   }
 
@@ -84,7 +87,8 @@ class Differences {
 
   double sum_at(const std::vector<double>& values) {
     past_.step(looked_);
-    point_[slot_] = Tensor::from_values<double>(values, point_[slot_].shape());
+    const Tensor moved = Tensor::from_values<double>(values, point_[slots_.front()].shape());
+    for (const std::size_t slot : slots_) point_[slot] = moved;
     const Tensors outputs = f_(point_);
     double sum = 0;
     for (std::size_t k = 0; k < outputs.size(); ++k) {
@@ -228,7 +232,8 @@ class Differences {
   Tensors point_;
   std::vector<std::vector<double>> weights_;
   std::vector<double> values_, given_;
-  std::size_t slot_ = 0, looked_ = 0, kinks_ = 0, not_comparable_ = 0;
+  std::vector<std::size_t> slots_;
+  std::size_t looked_ = 0, kinks_ = 0, not_comparable_ = 0;
   double typical_ = 0, scale_ = 1;
   std::mt19937_64 random_{20180403};
 };
@@ -240,6 +245,82 @@ const RecordView* vjp_of(Past& past, const Subject& subject) {
     if (const RecordView* vjp = past.around(*maker, EventKind::vjp)) return vjp;
   const RecordView* record = past.record(subject.record);
   return record ? past.around(*record, EventKind::vjp) : nullptr;
+}
+
+/// The forward's inputs that can be moved each for itself. Of a custom gradient only what ran inside is
+/// known: which of its arguments an op took can not be told where they are one tensor.
+std::vector<std::vector<std::size_t>> inputs_apart(const RecordView& forward, std::size_t count) {
+  std::vector<std::vector<std::size_t>> groups;
+  for (std::size_t k = 0; k < count; ++k) {
+    const auto same = std::find_if(groups.begin(), groups.end(), [&](const auto& group) {
+      return !forward.head.op && forward.inputs[group.front()] == forward.inputs[k];
+    });
+    if (same == groups.end())
+      groups.push_back({k});
+    else
+      same->push_back(k);
+  }
+  return groups;
+}
+
+/// "x"; "argument 0"; "arguments 0 + 1", whose gradients were added.
+std::string name_of_inputs(const RecordView& forward, const std::vector<std::size_t>& slots) {
+  if (forward.head.op)
+    return forward.head.op->inputs[std::min(slots.front(), forward.head.op->inputs.size() - 1)].name;
+  std::string name = slots.size() == 1 ? "argument " : "arguments ";
+  for (const std::size_t slot : slots) name += (slot == slots.front() ? "" : " + ") + std::to_string(slot);
+  return name;
+}
+
+/// What the VJP gave for inputs that are one tensor, added up.
+struct GivenGradient {
+  std::vector<std::size_t> slots;
+  std::string name;
+  std::uint64_t tensor = 0;  ///< the first of them; 0: it gave none
+  Tensor like;
+  std::vector<double> sum;
+};
+
+GivenGradient given_to(Past& past, const RecordView& forward, const RecordView& vjp,
+                       std::vector<std::size_t> slots) {
+  GivenGradient given;
+  given.name = name_of_inputs(forward, slots);
+  for (const std::size_t slot : slots) {
+    if (vjp.outputs[slot] == 0) continue;
+    if (given.tensor == 0) given.tensor = vjp.outputs[slot];
+    given.like = past.value(vjp.outputs[slot]);
+    const std::vector<double> part = given.like.to_vector();
+    given.sum.resize(part.size());
+    std::transform(part.begin(), part.end(), given.sum.begin(), given.sum.begin(), std::plus<>());
+  }
+  given.slots = std::move(slots);
+  return given;
+}
+
+protocol::Reason reason_of(const Past& past, const RecordView& vjp, const GivenGradient& given,
+                           const Look& worst, bool bad, std::size_t looked) {
+  const std::string at = given.name + index_text(given.like.shape(), worst.place);
+  protocol::Reason reason =
+      past.reason(vjp, bad ? "wrong" : "right",
+                  "The worst of " + counted(looked, "look") + " at the gradient of " + given.name + ": at " +
+                      at + " the VJP says " + short_number(worst.given) + ", differences say " +
+                      short_number(worst.found) + ".");
+  reason.tensor = past.info(given.tensor);
+  reason.element = index_of(given.like.shape(), worst.place);
+  reason.operands = {at + ": VJP " + short_number(worst.given), "differences " + short_number(worst.found)};
+  reason.amount = worst.error;
+  reason.amount_text = short_number(worst.error);
+  return reason;
+}
+
+std::string verdict_on(const std::string& forward, const std::string& at, const Look& worst, bool bad) {
+  if (bad)
+    return "The gradient of " + forward + " is wrong. At " + at + " its VJP says " +
+           short_number(worst.given) + ", and finite differences in float64 say " +
+           short_number(worst.found) + ".";
+  return "The gradient of " + forward +
+         " is right: finite differences in float64 say the same. The largest difference is at " + at + ": " +
+         short_number(worst.given) + " here, " + short_number(worst.found) + " there.";
 }
 
 /// What the answer does not speak of.
@@ -286,39 +367,25 @@ protocol::Because is_right(Past& past, const Subject& subject) {
   Differences differences(past, f, point, cotangents);
   bool wrong = false;
   Look all;
-  for (std::size_t k = 0; k < std::min(forward->inputs.size(), vjp->outputs.size()); ++k) {
-    if (vjp->outputs[k] == 0 || !is_floating(point[k].dtype())) continue;
-    const Tensor gradient = past.value(vjp->outputs[k]);
-    const Look worst = differences.worst(k, gradient);
+  std::string together;
+  for (std::vector<std::size_t>& slots :
+       inputs_apart(*forward, std::min(forward->inputs.size(), vjp->outputs.size()))) {
+    if (!is_floating(point[slots.front()].dtype())) continue;
+    const GivenGradient given = given_to(past, *forward, *vjp, std::move(slots));
+    if (given.tensor == 0) continue;
+    if (given.slots.size() > 1)
+      together += " The " + given.name + " are one tensor: the sum of their gradients was compared.";
+    const double tolerance = tolerance_of(given.like.dtype());
+    const Look worst = differences.worst(given.slots, given.sum, tolerance);
     if (worst.place < 0) continue;
-    const bool bad = worst.error > tolerance_of(gradient.dtype());
-    const std::string name =
-        forward->head.op ? forward->head.op->inputs[std::min(k, forward->head.op->inputs.size() - 1)].name
-                         : "argument " + std::to_string(k);
-    const std::string at = name + index_text(gradient.shape(), worst.place);
-    protocol::Reason reason =
-        past.reason(*vjp, bad ? "wrong" : "right",
-                    "The worst of " + counted(differences.looked(), "look") + " at the gradient of " + name +
-                        ": at " + at + " the VJP says " + short_number(worst.given) + ", differences say " +
-                        short_number(worst.found) + ".");
-    reason.tensor = past.info(vjp->outputs[k]);
-    reason.element = index_of(gradient.shape(), worst.place);
-    reason.operands = {at + ": VJP " + short_number(worst.given), "differences " + short_number(worst.found)};
-    reason.amount = worst.error;
-    reason.amount_text = short_number(worst.error);
+    const bool bad = worst.error > tolerance;
     if (worst.error > all.error) {
       all = worst;
-      answer.sentence = bad ? "The gradient of " + past.name(*forward) + " is wrong. At " + at +
-                                  " its VJP says " + short_number(worst.given) +
-                                  ", and finite differences in float64 say " + short_number(worst.found) + "."
-                            : "The gradient of " + past.name(*forward) +
-                                  " is right: finite differences in float64 say the same. The largest "
-                                  "difference is at " +
-                                  at + ": " + short_number(worst.given) + " here, " +
-                                  short_number(worst.found) + " there.";
+      answer.sentence = verdict_on(past.name(*forward),
+                                   given.name + index_text(given.like.shape(), worst.place), worst, bad);
     }
     wrong = wrong || bad;
-    answer.reasons.push_back(std::move(reason));
+    answer.reasons.push_back(reason_of(past, *vjp, given, worst, bad, differences.looked()));
   }
   std::stable_sort(answer.reasons.begin(), answer.reasons.end(),
                    [](const auto& a, const auto& b) { return a.amount > b.amount; });
@@ -327,7 +394,7 @@ protocol::Because is_right(Past& past, const Subject& subject) {
     answer.reasons.push_back(past.reason(*forward, "forward op", "The function whose gradient it is."));
     if (!forward->outputs.empty()) answer.reasons.back().tensor = past.info(forward->outputs[0]);
   }
-  answer.sentence += left_out(differences);
+  answer.sentence += together + left_out(differences);
   return answer;
 }
 
