@@ -73,6 +73,9 @@ protocol::TensorFacts facts_of(DType dtype, const Shape& shape) {
 }  // namespace
 
 Verdict BreakCheck::verdict(const CompiledBreakpoint& breakpoint) {
+  // Of the breakpoint before, or of its log.
+  measured_ = nullptr;
+  series_position_ = 0;
   if (breakpoint.tensor != 0 &&
       std::none_of(event_.inputs.begin(), event_.inputs.end(),
                    [&](const Tensor& input) { return input && input.id() == breakpoint.tensor; }))

@@ -56,6 +56,20 @@ class TestBreakpointConditions : public QObject {
     QCOMPARE(session.next().op, std::string());
   }
 
+  void a_stop_tells_the_number_of_its_own_condition_alone() {
+    Breakpoint log = of_kind(BreakpointKind::op, "add");
+    log.action = BreakpointAction::log;
+    log.text = "{min(in0)}";
+    const Breakpoint add_op = of_kind(BreakpointKind::op, "add");
+    BreakpointSession session({when("max(in0) > 100"), add_op, log, add_op}, [] {
+      at_line(1);
+      add(vector_of({1, 2}), vector_of({1, 2}));
+    });
+    QCOMPARE(session.stop().reason, std::string("breakpoint 2: op add; breakpoint 4: op add"));
+    QCOMPARE(session.next().op, std::string());
+    QCOMPARE(printed, std::vector<std::string>{"1"});
+  }
+
   void values_stop_just_after_the_op_has_written_them() {
     BreakpointSession session({when("nan(out) or inf(out)")}, [] {
       at_line(1);
