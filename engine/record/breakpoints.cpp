@@ -114,7 +114,8 @@ bool Breakpoints::watches_failures() const {
 std::vector<protocol::BreakpointState> Breakpoints::set(const protocol::SetBreakpoints& wanted) {
   const std::lock_guard lock(mutex_);
   std::vector<protocol::BreakpointState> states;
-  auto fresh = std::make_unique<BreakpointSet>(wanted, sets_.empty() ? nullptr : sets_.back().get(), states);
+  const BreakpointSet* before = sets_.empty() ? nullptr : sets_.back().get();
+  auto fresh = std::make_unique<BreakpointSet>(wanted, before, series_.size(), states);
   cells_pending_.store(0);  // bits of the set before
   set_.store(fresh->size() > 0 ? fresh.get() : nullptr, std::memory_order_release);
   sets_.push_back(std::move(fresh));
