@@ -56,7 +56,7 @@ class BreakpointSet {
     return here == 0 ? 0 : here & of_kind(kind, op, custom, backward);
   }
   Mask writers() const { return writers_; }
-  bool watches_failures() const { return (failures_ & enabled_) != 0; }
+  Mask failures() const { return failures_ & enabled_; }  ///< those that wait for a failure
   Mask of_cell(const std::string& cell) const;
   std::size_t size() const { return compiled_.size(); }
   CompiledBreakpoint& at(std::size_t index) const { return *compiled_[index]; }

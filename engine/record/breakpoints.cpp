@@ -106,7 +106,14 @@ std::optional<BreakStop> Breakpoints::assigned(const BreakEvent& event) {
 
 bool Breakpoints::watches_failures() const {
   const BreakpointSet* set = set_.load(std::memory_order_acquire);
-  return set && set->watches_failures();
+  return set && set->failures() != 0;
+}
+
+BreakWait Breakpoints::refused(const BreakEvent& event) const {
+  const BreakpointSet* set = set_.load(std::memory_order_acquire);
+  if (!set) return {};
+  return {set, set->failures() & set->candidates(event.kind, event.op, event.custom_gradient, event.backward,
+                                                 event.location)};
 }
 
 // ---- by the user ----

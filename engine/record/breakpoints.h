@@ -61,6 +61,9 @@ class Breakpoints {
   std::optional<BreakStop> before(BreakThread& thread, const BreakEvent& event, BreakWait& wait);
   /// When it has ended.
   std::optional<BreakStop> after(const BreakEvent& event, const BreakWait& wait);
+  /// Of a call that the checks refuse: nothing ran, so that only what waits for failures is asked, by
+  /// after().
+  BreakWait refused(const BreakEvent& event) const;
   /// The thread stood at an event, and the user may have set breakpoints meanwhile: one of that very line
   /// counts from the line's next pass on.
   void stood(BreakThread& thread, std::uint32_t location, std::uint32_t enclosing, std::uint64_t place);

@@ -345,9 +345,8 @@ void Recorder::refused(const Event& event, const char* error) {
   note_inputs(event.inputs, thread);  // what did not fit is looked at
   BreakEvent seen = seen_by_breakpoints(event, head, 0, parent ? parent->enclosing : 0);
   seen.number = trace_.begin(std::move(head), event.inputs, RecordState::running);
-  BreakWait wait;
-  breakpoints_.before(thread.breaks, seen, wait);
-  thread.watched.push_back({seen, wait});
+  const BreakWait wait = breakpoints_.refused(seen);
+  if (wait.mask != 0) thread.watched.push_back({seen, wait});
   end(seen.number, {}, error);
 }
 

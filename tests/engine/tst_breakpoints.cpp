@@ -154,6 +154,36 @@ class TestBreakpoints : public QObject {
     QCOMPARE(session.thrown, std::string("test_multiply: shapes (2,) and (3,) differ"));
   }
 
+  void a_call_that_the_checks_refuse_uses_up_no_other_breakpoint() {
+    Breakpoint once = of_kind(BreakpointKind::op, "test_multiply");
+    once.once = true;
+    BreakpointSession session({of_kind(BreakpointKind::exception), once, in_line(7)}, [] {
+      const Tensor two = vector_of({1, 2}), three = vector_of({1, 2, 3});
+      at_line(7, 1);
+      try {
+        multiply(two, three);
+      } catch (const std::exception&) {
+      }
+      at_line(7, 2);
+      multiply(two, two);
+    });
+    QCOMPARE(session.stop().breakpoints, std::vector<std::uint64_t>{1});
+    QCOMPARE(session.hits(1), std::uint64_t{0});
+    const BreakpointSession::Stop second = session.next();
+    QVERIFY(!second.after);
+    QCOMPARE(second.breakpoints, (std::vector<std::uint64_t>{2, 3}));
+    QCOMPARE(session.next().op, std::string());
+  }
+
+  void a_refused_call_that_no_breakpoint_means_goes_on() {
+    BreakpointSession session({of_kind(BreakpointKind::exception, {}, "op:exp")}, [] {
+      at_line(7);
+      multiply(vector_of({1, 2}), vector_of({1, 2, 3}));
+    });
+    QCOMPARE(session.stop().op, std::string());
+    QCOMPARE(session.thrown, std::string("test_multiply: shapes (2,) and (3,) differ"));
+  }
+
   void reads_and_writes_of_variables() {
     BreakpointSession session({of_kind(BreakpointKind::read, "W"), of_kind(BreakpointKind::write, "W")}, [] {
       at_line(1);
