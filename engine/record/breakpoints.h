@@ -56,6 +56,8 @@ class Breakpoints {
   bool watches_failures() const;
   std::vector<protocol::BreakpointHits> hits() const;
   void cell_started(const std::string& cell);
+  /// Where no op ran in the cell, its breakpoint waits no longer.
+  void cell_ended() { cells_pending_.store(0); }
 
   /// Before the event runs; counts, logs, and says where it stops. `wait`: to be given to after().
   std::optional<BreakStop> before(BreakThread& thread, const BreakEvent& event, BreakWait& wait);

@@ -394,6 +394,7 @@ void Recorder::end_cell() {
     running_cell_.clear();
   }
   ++cells_ended_;
+  breakpoints_.cell_ended();
   gate_.cell_ended();
 }
 

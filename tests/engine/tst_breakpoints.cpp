@@ -253,6 +253,22 @@ class TestBreakpoints : public QObject {
     QCOMPARE(session.all(), (QStringList{"before test_exp", "before test_exp"}));
   }
 
+  void a_cell_without_ops_leaves_no_stop_to_what_comes_after_it() {
+    Breakpoint breakpoint = of_kind(BreakpointKind::cell);
+    breakpoint.cell = "two";
+    std::atomic<Recorder*> recorder{nullptr};
+    BreakpointSession session({breakpoint}, [&] {
+      wait_for([&] { return recorder.load() != nullptr; });
+      at_line(1);
+      recorder.load()->begin_cell("two");
+      recorder.load()->end_cell();
+      exponential(scalar(1));
+    });
+    recorder = &session.recorder;
+    QCOMPARE(session.stop().op, std::string());
+    QCOMPARE(session.hits(), std::uint64_t{0});
+  }
+
   void threads_run_while_breakpoints_change() {
     std::atomic<bool> end{false};
     BreakpointSession session({when("nan(out)")}, [&] {
