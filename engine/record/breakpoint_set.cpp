@@ -349,6 +349,12 @@ BreakpointSet::Mask BreakpointSet::of_cell(const std::string& cell) const {
   return mask;
 }
 
+std::uint64_t BreakpointSet::bytes() const {
+  const std::lock_guard lock(chunks_mutex_);
+  return sizeof(*this) + by_op_.capacity() * sizeof(Mask) + chunks_.size() * sizeof(Chunk) +
+         compiled_.size() * (sizeof(CompiledBreakpoint) + sizeof(BreakpointMemory));
+}
+
 std::vector<protocol::BreakpointHits> BreakpointSet::hits() const {
   std::vector<protocol::BreakpointHits> all = others_;
   for (const auto& compiled : compiled_) all.push_back({compiled->source.id, compiled->memory->hits.load()});

@@ -63,6 +63,7 @@ class BreakpointSet {
   const std::vector<protocol::CellLabel>& labels() const { return labels_; }
   /// Of all breakpoints, those without a place in the masks included.
   std::vector<protocol::BreakpointHits> hits() const;
+  std::uint64_t bytes() const;  ///< texts apart
 
  private:
   static std::shared_ptr<BreakpointMemory> memory_of(const protocol::Breakpoint& breakpoint,

@@ -134,6 +134,13 @@ std::vector<protocol::BreakpointHits> Breakpoints::hits() const {
   return sets_.empty() ? std::vector<protocol::BreakpointHits>{} : sets_.back()->hits();
 }
 
+std::uint64_t Breakpoints::bytes() const {
+  const std::lock_guard lock(mutex_);
+  std::uint64_t bytes = 0;
+  for (const auto& set : sets_) bytes += set->bytes();
+  return bytes;
+}
+
 void Breakpoints::cell_started(const std::string& cell) {
   const BreakpointSet* set = set_.load(std::memory_order_acquire);
   cells_pending_.store(set ? set->of_cell(cell) : 0);

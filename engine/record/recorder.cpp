@@ -119,7 +119,8 @@ void Recorder::set_budget(std::uint64_t bytes) {
 }
 
 std::uint64_t Recorder::bookkeeping_bytes() const {
-  return trace_.bytes() + values_.small_bytes() + series_.bytes() + interned_bytes.load();
+  return trace_.bytes() + values_.small_bytes() + series_.bytes() + breakpoints_.bytes() +
+         interned_bytes.load();
 }
 
 std::int64_t Recorder::now_ns() const {

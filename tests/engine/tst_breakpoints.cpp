@@ -269,6 +269,19 @@ class TestBreakpoints : public QObject {
     QCOMPARE(session.hits(), std::uint64_t{0});
   }
 
+  void changes_of_breakpoints_are_counted_with_what_the_recorder_keeps() {
+    Recording recording;
+    const std::uint64_t before = recording.recorder.bookkeeping_bytes();
+    for (std::uint64_t change = 1; change <= 10; ++change) {
+      Breakpoint one = in_line(3);
+      one.id = change;
+      recording.recorder.breakpoints().set({{one}});
+    }
+    // At the least one mask for each op, kind and direction.
+    const std::uint64_t masks = 10 * Registry::instance().size() * sizeof(std::uint64_t);
+    QVERIFY(recording.recorder.bookkeeping_bytes() >= before + masks);
+  }
+
   void threads_run_while_breakpoints_change() {
     std::atomic<bool> end{false};
     BreakpointSession session({when("nan(out)")}, [&] {
