@@ -81,7 +81,7 @@ std::optional<protocol::Reply> Answers::at_once(const protocol::Request& request
                         },
                         [&](const Pin& pin) -> Answer {
                           if (pin.pinned) return std::nullopt;
-                          recorder_.values().unpin(pin.tensor);
+                          recorder_.values().unpin(pin.tensor, recorder_.trace().newest());
                           return describe_status(recorder_);
                         },
                         [](const GetTape&) -> Answer { return std::nullopt; },

@@ -91,8 +91,9 @@ using Factors = std::vector<std::vector<double>>;
 /// element of the operand is Inf; and what they are.
 class Settling {
  public:
-  Settling(const VjpCall& call, std::size_t input, std::int64_t element, Factors& factors)
-      : call_(call), input_(input), element_(element), factors_(factors) {}
+  Settling(const VjpCall& call, std::size_t input, std::int64_t element, Factors& factors,
+           const CancelFlag* cancel)
+      : call_(call), input_(input), element_(element), factors_(factors), cancel_(cancel) {}
 
   void run() {
     if (call_.custom || open().empty()) return;
@@ -119,6 +120,7 @@ class Settling {
   /// It is what it is with any numbers in place of NaNs and Infs, where those change nothing.
   void with_other_numbers() {
     const Derivatives one = differentiate(without_not_finite(call_, 0.375), input_, element_);
+    check_cancelled(cancel_);
     const Derivatives other = differentiate(without_not_finite(call_, 0.625), input_, element_);
     for (std::size_t k = 0; k < factors_.size(); ++k) {
       if (factors_[k].empty() || !one.of[k] || !other.of[k]) continue;
@@ -154,6 +156,7 @@ class Settling {
   void alone(std::span<const Place> places) {
     if (places.empty() || runs_ == most_runs) return;
     ++runs_;
+    check_cancelled(cancel_);
     const double value = element_from(places);
     if (value == 0) {
       for (const Place& place : places) factors_[place.output][place.element] = 0;
@@ -170,6 +173,7 @@ class Settling {
   const std::size_t input_;
   const std::int64_t element_;
   Factors& factors_;
+  const CancelFlag* cancel_;
   int runs_ = 0;
 };
 
@@ -177,35 +181,68 @@ class Settling {
 bool matters_more(const Term& a, const Term& b) {
   const double x = std::abs(a.value), y = std::abs(b.value);
   if (std::isnan(x) != std::isnan(y)) return std::isnan(x);
-  return x != y ? x > y : std::pair(a.output, a.element) < std::pair(b.output, b.element);
+  return x != y && !std::isnan(x) ? x > y : std::pair(a.output, a.element) < std::pair(b.output, b.element);
 }
 
-std::vector<Term> all_terms(const VjpCall& call, std::size_t input, std::int64_t element,
-                            const Derivatives& derivatives, const CancelFlag* cancel) {
+/// The terms that matter most, and the others as a sum: there may be millions.
+class TopTerms {
+ public:
+  explicit TopTerms(std::size_t most) : most_(most) {}
+
+  void add(const Term& term) {
+    ++total_;
+    if (top_.size() == most_ && (most_ == 0 || !matters_more(term, top_.front()))) {
+      rest_ += term.value;
+      return;
+    }
+    if (top_.size() == most_) {
+      std::pop_heap(top_.begin(), top_.end(), matters_more);  // to the end: the one that matters least
+      rest_ += top_.back().value;
+      top_.pop_back();
+    }
+    top_.push_back(term);
+    std::push_heap(top_.begin(), top_.end(), matters_more);
+  }
+  std::vector<Term> sorted() const {
+    std::vector<Term> terms = top_;
+    std::sort(terms.begin(), terms.end(), matters_more);
+    return terms;
+  }
+  std::uint64_t total() const { return total_; }
+  double rest() const { return rest_; }
+
+ private:
+  const std::size_t most_;
+  std::vector<Term> top_;  ///< a heap
+  std::uint64_t total_ = 0;
+  double rest_ = 0;
+};
+
+TopTerms terms_of(const VjpCall& call, std::size_t input, std::int64_t element,
+                  const Derivatives& derivatives, std::size_t most, const CancelFlag* cancel) {
   Factors factors(call.cotangents.size());
   for (std::size_t k = 0; k < factors.size(); ++k)
     if (call.cotangents[k] && derivatives.of[k]) factors[k] = derivatives.of[k].to_vector();
   check_cancelled(cancel);
-  Settling(call, input, element, factors).run();
-  std::vector<Term> terms;
+  Settling(call, input, element, factors, cancel).run();
+  TopTerms terms(most);
+  constexpr std::size_t between_checks = 1 << 16;
   for (std::size_t k = 0; k < factors.size(); ++k) {
-    check_cancelled(cancel);
     if (factors[k].empty()) continue;
     const std::vector<double> cotangent = call.cotangents[k].to_vector();
-    for (std::size_t j = 0; j < factors[k].size(); ++j)
+    for (std::size_t j = 0; j < factors[k].size(); ++j) {
+      if (j % between_checks == 0) check_cancelled(cancel);
       if (factors[k][j] != 0 && cotangent[j] != 0)
-        terms.push_back(
+        terms.add(
             {k, static_cast<std::int64_t>(j), cotangent[j], factors[k][j], cotangent[j] * factors[k][j]});
+    }
   }
-  std::sort(terms.begin(), terms.end(), matters_more);
   return terms;
 }
 
 /// A gradient that the user wrote may add what does not come from the cotangent: noise, a penalty. Or it is
 /// no linear function of it: clipped, normalised.
-std::string remark_of(double value, std::span<const Term> terms) {
-  double sum = 0;
-  for (const Term& term : terms) sum += term.value;
+std::string remark_of(double value, double sum) {
   const double other = value - sum;
   if (!(std::abs(other) > 1e-5 * (std::abs(value) + std::abs(sum)))) return {};
   return number_text(other) +
@@ -234,23 +271,25 @@ protocol::ElementTerms element_terms(const VjpCall& call, const protocol::Explai
                                           std::to_string(most_elements) + " are not looked for.");
   const auto element = static_cast<std::int64_t>(std::min<std::uint64_t>(request.element, INT64_MAX));
   const Derivatives derivatives = differentiate(call, request.input, element);
-  std::vector<Term> terms = all_terms(call, request.input, element, derivatives, cancel);
-  const std::uint64_t total = terms.size();
-  if (terms.empty()) add_zero(call, request.input, element, terms);
-  const std::size_t shown = std::min<std::size_t>({terms.size(), request.terms, most_terms});
+  const TopTerms found =
+      terms_of(call, request.input, element, derivatives, std::min(request.terms, most_terms), cancel);
+  std::vector<Term> terms = found.sorted();
+  double sum = found.rest();
+  for (const Term& term : terms) sum += term.value;
+  if (found.total() == 0 && request.terms > 0) add_zero(call, request.input, element, terms);
 
   protocol::ElementTerms answer;
   answer.record = request.record;
   answer.input = request.input;
   answer.element = request.element;
   answer.value = derivatives.value;
-  answer.total = total;
-  for (std::size_t i = shown; i < terms.size(); ++i) answer.rest += terms[i].value;
-  TermNames names(call, request.input, element, std::span(terms).first(shown));
-  if (total == 0 && !names.from_formula()) names = TermNames(call, request.input, element, {});
+  answer.total = found.total();
+  answer.rest = found.rest();
+  TermNames names(call, request.input, element, terms);
+  if (found.total() == 0 && !names.from_formula()) names = TermNames(call, request.input, element, {});
   answer.formula = names.formula();
   answer.names = names.names();
-  if (call.custom) answer.remark = remark_of(derivatives.value, terms);
+  if (call.custom) answer.remark = remark_of(derivatives.value, sum);
   for (std::size_t i = 0; i < names.count(); ++i)
     answer.terms.push_back({names.expression(i), names.numbers(i), terms[i].value,
                             static_cast<std::uint32_t>(terms[i].output),

@@ -86,6 +86,7 @@ Condition ConditionParser::shape_term(std::size_t from) {
   if (here() == '(') return term_of(ShapeTerm{shape(), true}, from);
   if (!is_digit(here())) missing("An extent or a shape is missing: shape:784 or shape:(10000,784).");
   const double extent = number();
+  if (!(extent < 0x1p63)) fail(from, "This extent is too large.");
   if (extent != static_cast<double>(static_cast<std::int64_t>(extent)))
     fail(from, "An extent is a whole number.");
   return term_of(ShapeTerm{{static_cast<std::int64_t>(extent)}, false}, from);

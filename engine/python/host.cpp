@@ -40,10 +40,25 @@ bool interrupted() {
   return signalled;
 }
 
+/// To sys.stdout as print() does. A failing stream is no matter of the op's; an interrupt that came while it
+/// wrote is, and comes at the next check instead.
+void write_to_stdout(const std::string& line) {
+  const py::error_scope raised_before;
+  PyObject* stream = PySys_GetObject("stdout");  // borrowed
+  if (!stream || stream == Py_None) return;
+  const auto kept = py::reinterpret_borrow<py::object>(stream);
+  const auto text = py::reinterpret_steal<py::object>(
+      PyUnicode_DecodeUTF8(line.data(), static_cast<Py_ssize_t>(line.size()), "replace"));
+  if (text && PyFile_WriteObject(text.ptr(), stream, Py_PRINT_RAW) == 0) return;
+  const bool signalled = PyErr_ExceptionMatches(PyExc_KeyboardInterrupt) != 0;
+  PyErr_Clear();
+  if (signalled) PyErr_SetInterrupt();
+}
+
 void print_line(const std::string& line) {
   if (!Py_IsInitialized()) return;
   const PyGILState_STATE state = PyGILState_Ensure();
-  PySys_FormatStdout("%s\n", line.c_str());
+  write_to_stdout(line + "\n");
   PyGILState_Release(state);
 }
 

@@ -73,6 +73,9 @@ protocol::TensorFacts facts_of(DType dtype, const Shape& shape) {
 }  // namespace
 
 Verdict BreakCheck::verdict(const CompiledBreakpoint& breakpoint) {
+  // Of the breakpoint before, or of its log.
+  measured_ = nullptr;
+  series_position_ = 0;
   if (breakpoint.tensor != 0 &&
       std::none_of(event_.inputs.begin(), event_.inputs.end(),
                    [&](const Tensor& input) { return input && input.id() == breakpoint.tensor; }))
@@ -85,8 +88,8 @@ Verdict BreakCheck::verdict(const CompiledBreakpoint& breakpoint) {
 }
 
 bool BreakCheck::hit(CompiledBreakpoint& breakpoint, std::optional<BreakStop>& stop) {
-  if (breakpoint.spent.load(std::memory_order_relaxed) || seen(breakpoint)) return false;
-  const std::uint64_t hits = breakpoint.hits.fetch_add(1) + 1;
+  if (breakpoint.memory->spent.load(std::memory_order_relaxed) || seen(breakpoint)) return false;
+  const std::uint64_t hits = breakpoint.memory->hits.fetch_add(1) + 1;
   if (hits < breakpoint.source.from_hit) return false;
   if (breakpoint.source.action == protocol::BreakpointAction::log) {
     if (host_hooks().print) host_hooks().print(write(breakpoint, hits));
@@ -97,7 +100,7 @@ bool BreakCheck::hit(CompiledBreakpoint& breakpoint, std::optional<BreakStop>& s
       known_.series.add(breakpoint.text.curve(), static_cast<double>(hits), *value, event_.number);
     return false;
   }
-  if (breakpoint.source.once && breakpoint.spent.exchange(true)) return false;
+  if (breakpoint.source.once && breakpoint.memory->spent.exchange(true)) return false;
   if (!stop) stop.emplace();
   stop->after = event_.ended;
   stop->breakpoints.push_back(breakpoint.source.id);
@@ -262,7 +265,7 @@ Verdict BreakCheck::look(const protocol::ValueTerm& term) {
 
 Verdict BreakCheck::look(const protocol::SeriesTerm& term) {
   const SeriesStore::Trend trend = known_.series.trend(term.series);
-  if (trend.position == 0 || trend.position <= current_->series_seen.load(std::memory_order_relaxed))
+  if (trend.position == 0 || trend.position <= current_->memory->series_seen.load(std::memory_order_relaxed))
     return Verdict::no;
   series_position_ = std::max(series_position_, trend.position);
   return verdict_of(term.rose ? trend.newest > trend.before : trend.newest < trend.before);
@@ -271,14 +274,16 @@ Verdict BreakCheck::look(const protocol::SeriesTerm& term) {
 /// A function with a custom gradient gives the results of its last op once more, a playback the gradients of
 /// its last VJP; and a curve's point is one point, however many ops follow.
 bool BreakCheck::seen(CompiledBreakpoint& breakpoint) {
-  if (series_position_ != 0) breakpoint.series_seen.store(series_position_);
+  if (series_position_ != 0) breakpoint.memory->series_seen.store(series_position_);
   if (!event_.ended || event_.error || event_.outputs.empty() || event_.written != 0) return false;
   const std::uint64_t id = event_.outputs.back() ? event_.outputs.back().id() : 0;
   if (id == 0) return false;
-  for (const auto& known : breakpoint.tensors_seen)
+  for (const auto& known : breakpoint.memory->tensors_seen)
     if (known.load(std::memory_order_relaxed) == id) return true;
   for (const Tensor& output : event_.outputs)
-    if (output) breakpoint.tensors_seen[output.id() % breakpoint.tensors_seen.size()].store(output.id());
+    if (output)
+      breakpoint.memory->tensors_seen[output.id() % breakpoint.memory->tensors_seen.size()].store(
+          output.id());
   return false;
 }
 

@@ -23,7 +23,7 @@ struct BreakSources {
   SeriesStore& series;
 };
 
-/// For several breakpoints, one after another: what one of them measured is there for the next.
+/// For several breakpoints, one after another: each tensor's values are read once for all of them.
 class BreakCheck {
  public:
   BreakCheck(const BreakSources& known, const BreakpointSet& set, const BreakEvent& event)
@@ -59,7 +59,7 @@ class BreakCheck {
   boost::container::small_vector<const Tensor*, 4> input_tensors_, output_tensors_;
   bool gathered_ = false;
   std::uint64_t series_position_ = 0;
-  // What made the last value term hold.
+  // What the present breakpoint's last value term looked at.
   const Tensor* measured_ = nullptr;
   protocol::Quantity measured_quantity_;
   double measured_value_ = 0;

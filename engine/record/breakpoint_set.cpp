@@ -185,12 +185,12 @@ std::size_t variant(EventKind kind, bool custom, bool backward) {
 }  // namespace
 
 BreakpointSet::BreakpointSet(const protocol::SetBreakpoints& wanted, const BreakpointSet* before,
-                             std::vector<protocol::BreakpointState>& states)
+                             std::uint64_t series_position, std::vector<protocol::BreakpointState>& states)
     : labels_(wanted.labels) {
   for (const protocol::Breakpoint& breakpoint : wanted.breakpoints) {
     protocol::BreakpointState state;
     state.id = breakpoint.id;
-    add(breakpoint, before, state);
+    add(breakpoint, before, series_position, state);
     states.push_back(std::move(state));
   }
   const std::size_t ops = Registry::instance().size();  // one that is registered meanwhile goes by of_op
@@ -204,23 +204,31 @@ BreakpointSet::BreakpointSet(const protocol::SetBreakpoints& wanted, const Break
         }
 }
 
-void BreakpointSet::add(const protocol::Breakpoint& breakpoint, const BreakpointSet* before,
-                        protocol::BreakpointState& state) {
-  auto compiled = std::make_unique<CompiledBreakpoint>();
-  compiled->source = breakpoint;
+std::shared_ptr<BreakpointMemory> BreakpointSet::memory_of(const protocol::Breakpoint& breakpoint,
+                                                           const BreakpointSet* before,
+                                                           std::uint64_t series_position) {
   std::uint64_t hits = 0;
   if (before) {
     for (const auto& old : before->hits())
       if (old.id == breakpoint.id) hits = old.hits;
     for (const auto& old : before->compiled_) {
       if (old->source.id != breakpoint.id) continue;
-      if (same_source(old->source, breakpoint))
-        compiled->spent = old->spent.load();
-      else
-        hits = 0;
+      if (same_source(old->source, breakpoint)) return old->memory;
+      hits = 0;
     }
   }
-  compiled->hits = hits;
+  auto memory = std::make_shared<BreakpointMemory>();
+  memory->hits = hits;
+  memory->series_seen = series_position;
+  return memory;
+}
+
+void BreakpointSet::add(const protocol::Breakpoint& breakpoint, const BreakpointSet* before,
+                        std::uint64_t series_position, protocol::BreakpointState& state) {
+  auto compiled = std::make_unique<CompiledBreakpoint>();
+  compiled->source = breakpoint;
+  compiled->memory = memory_of(breakpoint, before, series_position);
+  const std::uint64_t hits = compiled->memory->hits.load();
   state.hits = hits;
   const auto attempt = [&](const char* part, auto&& work) {
     try {
@@ -343,9 +351,15 @@ BreakpointSet::Mask BreakpointSet::of_cell(const std::string& cell) const {
   return mask;
 }
 
+std::uint64_t BreakpointSet::bytes() const {
+  const std::lock_guard lock(chunks_mutex_);
+  return sizeof(*this) + by_op_.capacity() * sizeof(Mask) + chunks_.size() * sizeof(Chunk) +
+         compiled_.size() * (sizeof(CompiledBreakpoint) + sizeof(BreakpointMemory));
+}
+
 std::vector<protocol::BreakpointHits> BreakpointSet::hits() const {
   std::vector<protocol::BreakpointHits> all = others_;
-  for (const auto& compiled : compiled_) all.push_back({compiled->source.id, compiled->hits.load()});
+  for (const auto& compiled : compiled_) all.push_back({compiled->source.id, compiled->memory->hits.load()});
   return all;
 }
 

@@ -18,7 +18,15 @@
 
 namespace tapedeck {
 
-/// One breakpoint. What counts may be changed by any thread.
+/// What a breakpoint has met so far; any thread may change it.
+struct BreakpointMemory {
+  std::atomic<std::uint64_t> hits{0};
+  std::atomic<bool> spent{false};             ///< once, and it stopped
+  std::atomic<std::uint64_t> series_seen{0};  ///< newest position of a curve that it was hit at
+  std::array<std::atomic<std::uint64_t>, 8>
+      tensors_seen{};  ///< that it stopped at: results that are passed on
+};
+
 struct CompiledBreakpoint {
   protocol::Breakpoint source;
   protocol::Condition condition;  ///< of its kind, and what the user wrote
@@ -26,11 +34,9 @@ struct CompiledBreakpoint {
   std::uint32_t forward = 0;      ///< vjp "#12"
   LogText text;                   ///< of logs and points
   bool needs_end = false;         ///< before the event has ended it can not be decided
-  std::atomic<std::uint64_t> hits{0};
-  std::atomic<bool> spent{false};             ///< once, and it stopped
-  std::atomic<std::uint64_t> series_seen{0};  ///< newest position of a curve that it was hit at
-  std::array<std::atomic<std::uint64_t>, 8>
-      tensors_seen{};  ///< that it stopped at: results that are passed on
+  /// The same for all sets in which the breakpoint stands unchanged: what began under an older one may end
+  /// under a newer one.
+  std::shared_ptr<BreakpointMemory> memory;
 };
 
 class BreakpointSet {
@@ -39,9 +45,9 @@ class BreakpointSet {
   using Mask = std::uint64_t;
 
   /// Tells of each breakpoint, in the same order, what is wrong with it. Those of `before` that are the same
-  /// go on counting.
+  /// go on counting; new ones look at points of curves behind `series_position` alone.
   BreakpointSet(const protocol::SetBreakpoints& wanted, const BreakpointSet* before,
-                std::vector<protocol::BreakpointState>& states);
+                std::uint64_t series_position, std::vector<protocol::BreakpointState>& states);
 
   /// Those that may be hit by what runs, from what it is and where. Some nanoseconds where it was here
   /// before.
@@ -50,16 +56,20 @@ class BreakpointSet {
     return here == 0 ? 0 : here & of_kind(kind, op, custom, backward);
   }
   Mask writers() const { return writers_; }
-  bool watches_failures() const { return (failures_ & enabled_) != 0; }
+  Mask failures() const { return failures_ & enabled_; }  ///< those that wait for a failure
   Mask of_cell(const std::string& cell) const;
   std::size_t size() const { return compiled_.size(); }
   CompiledBreakpoint& at(std::size_t index) const { return *compiled_[index]; }
   const std::vector<protocol::CellLabel>& labels() const { return labels_; }
   /// Of all breakpoints, those without a place in the masks included.
   std::vector<protocol::BreakpointHits> hits() const;
+  std::uint64_t bytes() const;  ///< texts apart
 
  private:
-  void add(const protocol::Breakpoint& breakpoint, const BreakpointSet* before,
+  static std::shared_ptr<BreakpointMemory> memory_of(const protocol::Breakpoint& breakpoint,
+                                                     const BreakpointSet* before,
+                                                     std::uint64_t series_position);
+  void add(const protocol::Breakpoint& breakpoint, const BreakpointSet* before, std::uint64_t series_position,
            protocol::BreakpointState& state);
   Mask of_op(const OpDef* op, EventKind kind, bool custom, bool backward) const;
   Mask of_kind(EventKind kind, const OpDef* op, bool custom, bool backward) const;

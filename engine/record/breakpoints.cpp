@@ -106,7 +106,14 @@ std::optional<BreakStop> Breakpoints::assigned(const BreakEvent& event) {
 
 bool Breakpoints::watches_failures() const {
   const BreakpointSet* set = set_.load(std::memory_order_acquire);
-  return set && set->watches_failures();
+  return set && set->failures() != 0;
+}
+
+BreakWait Breakpoints::refused(const BreakEvent& event) const {
+  const BreakpointSet* set = set_.load(std::memory_order_acquire);
+  if (!set) return {};
+  return {set, set->failures() & set->candidates(event.kind, event.op, event.custom_gradient, event.backward,
+                                                 event.location)};
 }
 
 // ---- by the user ----
@@ -114,7 +121,8 @@ bool Breakpoints::watches_failures() const {
 std::vector<protocol::BreakpointState> Breakpoints::set(const protocol::SetBreakpoints& wanted) {
   const std::lock_guard lock(mutex_);
   std::vector<protocol::BreakpointState> states;
-  auto fresh = std::make_unique<BreakpointSet>(wanted, sets_.empty() ? nullptr : sets_.back().get(), states);
+  const BreakpointSet* before = sets_.empty() ? nullptr : sets_.back().get();
+  auto fresh = std::make_unique<BreakpointSet>(wanted, before, series_.size(), states);
   cells_pending_.store(0);  // bits of the set before
   set_.store(fresh->size() > 0 ? fresh.get() : nullptr, std::memory_order_release);
   sets_.push_back(std::move(fresh));
@@ -124,6 +132,13 @@ std::vector<protocol::BreakpointState> Breakpoints::set(const protocol::SetBreak
 std::vector<protocol::BreakpointHits> Breakpoints::hits() const {
   const std::lock_guard lock(mutex_);
   return sets_.empty() ? std::vector<protocol::BreakpointHits>{} : sets_.back()->hits();
+}
+
+std::uint64_t Breakpoints::bytes() const {
+  const std::lock_guard lock(mutex_);
+  std::uint64_t bytes = 0;
+  for (const auto& set : sets_) bytes += set->bytes();
+  return bytes;
 }
 
 void Breakpoints::cell_started(const std::string& cell) {

@@ -55,12 +55,18 @@ class Breakpoints {
   /// Failed calls are worth a record.
   bool watches_failures() const;
   std::vector<protocol::BreakpointHits> hits() const;
+  std::uint64_t bytes() const;
   void cell_started(const std::string& cell);
+  /// Where no op ran in the cell, its breakpoint waits no longer.
+  void cell_ended() { cells_pending_.store(0); }
 
   /// Before the event runs; counts, logs, and says where it stops. `wait`: to be given to after().
   std::optional<BreakStop> before(BreakThread& thread, const BreakEvent& event, BreakWait& wait);
   /// When it has ended.
   std::optional<BreakStop> after(const BreakEvent& event, const BreakWait& wait);
+  /// Of a call that the checks refuse: nothing ran, so that only what waits for failures is asked, by
+  /// after().
+  BreakWait refused(const BreakEvent& event) const;
   /// The thread stood at an event, and the user may have set breakpoints meanwhile: one of that very line
   /// counts from the line's next pass on.
   void stood(BreakThread& thread, std::uint32_t location, std::uint32_t enclosing, std::uint64_t place);
@@ -74,8 +80,8 @@ class Breakpoints {
   std::atomic<BreakpointSet*> set_{nullptr};
   std::atomic<BreakpointSet::Mask> cells_pending_{0};
   mutable std::mutex mutex_;
-  /// All that there were, the present one last: a thread may still look at an older one. Some kilobytes each,
-  /// one for each change that the user makes.
+  /// All that there were, the present one last: a thread may still look at an older one, so that none is
+  /// freed. One for each change that the user makes; some 50 kB, most of it by op and by line.
   std::vector<std::unique_ptr<BreakpointSet>> sets_;
 };
 

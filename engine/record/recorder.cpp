@@ -119,7 +119,8 @@ void Recorder::set_budget(std::uint64_t bytes) {
 }
 
 std::uint64_t Recorder::bookkeeping_bytes() const {
-  return trace_.bytes() + values_.small_bytes() + series_.bytes() + interned_bytes.load();
+  return trace_.bytes() + values_.small_bytes() + series_.bytes() + breakpoints_.bytes() +
+         interned_bytes.load();
 }
 
 std::int64_t Recorder::now_ns() const {
@@ -350,13 +351,7 @@ void Recorder::refused(const Event& event, const char* error) {
   note_inputs(event.inputs, thread);  // what did not fit is looked at
   BreakEvent seen = seen_by_breakpoints(event, head, 0, parent ? parent->enclosing : 0);
   seen.number = trace_.begin(std::move(head), event.inputs, RecordState::running);
-  BreakWait wait;
-  try {
-    breakpoints_.before(thread.breaks, seen, wait);
-  } catch (const std::exception&) {
-    end(seen.number, {}, error);
-    throw;
-  }
+  const BreakWait wait = breakpoints_.refused(seen);
   if (wait.mask != 0) thread.watched.push_back({seen, wait});
   end(seen.number, {}, error);
 }
@@ -405,6 +400,7 @@ void Recorder::end_cell() {
     running_cell_.clear();
   }
   ++cells_ended_;
+  breakpoints_.cell_ended();
   gate_.cell_ended();
 }
 

@@ -70,7 +70,8 @@ class Recorder final : public Observer {
 
   /// For values, records and all that belongs to them: records take half of it at most (64 MB at least).
   void set_budget(std::uint64_t bytes);
-  /// What records, copies of small values, names and curves take, beside the values that are held.
+  /// What records, copies of small values, names, curves and breakpoints take, beside the values that are
+  /// held.
   std::uint64_t bookkeeping_bytes() const;
 
   std::int64_t started_unix_ms() const { return started_unix_ms_; }

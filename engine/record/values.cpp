@@ -276,7 +276,7 @@ bool Values::pin(std::uint64_t id, const Tensor& value) {
   return true;
 }
 
-void Values::unpin(std::uint64_t id) {
+void Values::unpin(std::uint64_t id, std::uint32_t newest_record) {
   Tensor released;
   const std::lock_guard lock(mutex_);
   const auto found = pinned_.find(id);
@@ -284,6 +284,7 @@ void Values::unpin(std::uint64_t id) {
   released = std::move(found->second);
   pinned_.erase(found);
   subtract(released);
+  table_.set_user(id, newest_record + 1);  // one that takes it may begin just now
   // A leaf's time may have come while it was pinned. Small ones are copies: they stay.
   const TensorOrigin origin = table_.get(id);
   if (origin.is_leaf() && !origin.is_small_leaf() && !leaves_.contains(id)) remember_dropped(id, released);

@@ -71,7 +71,8 @@ class Values {
 
   /// False where the budget has no room for it.
   bool pin(std::uint64_t id, const Tensor& value);
-  void unpin(std::uint64_t id);
+  /// `newest_record`: until that one is forgotten, the table knows the tensor.
+  void unpin(std::uint64_t id, std::uint32_t newest_record);
 
   /// After the table forgot tensors with ids below `below`: their names and small copies go, too.
   void forget(std::uint64_t below);

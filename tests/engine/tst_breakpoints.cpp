@@ -154,6 +154,36 @@ class TestBreakpoints : public QObject {
     QCOMPARE(session.thrown, std::string("test_multiply: shapes (2,) and (3,) differ"));
   }
 
+  void a_call_that_the_checks_refuse_uses_up_no_other_breakpoint() {
+    Breakpoint once = of_kind(BreakpointKind::op, "test_multiply");
+    once.once = true;
+    BreakpointSession session({of_kind(BreakpointKind::exception), once, in_line(7)}, [] {
+      const Tensor two = vector_of({1, 2}), three = vector_of({1, 2, 3});
+      at_line(7, 1);
+      try {
+        multiply(two, three);
+      } catch (const std::exception&) {
+      }
+      at_line(7, 2);
+      multiply(two, two);
+    });
+    QCOMPARE(session.stop().breakpoints, std::vector<std::uint64_t>{1});
+    QCOMPARE(session.hits(1), std::uint64_t{0});
+    const BreakpointSession::Stop second = session.next();
+    QVERIFY(!second.after);
+    QCOMPARE(second.breakpoints, (std::vector<std::uint64_t>{2, 3}));
+    QCOMPARE(session.next().op, std::string());
+  }
+
+  void a_refused_call_that_no_breakpoint_means_goes_on() {
+    BreakpointSession session({of_kind(BreakpointKind::exception, {}, "op:exp")}, [] {
+      at_line(7);
+      multiply(vector_of({1, 2}), vector_of({1, 2, 3}));
+    });
+    QCOMPARE(session.stop().op, std::string());
+    QCOMPARE(session.thrown, std::string("test_multiply: shapes (2,) and (3,) differ"));
+  }
+
   void reads_and_writes_of_variables() {
     BreakpointSession session({of_kind(BreakpointKind::read, "W"), of_kind(BreakpointKind::write, "W")}, [] {
       at_line(1);
@@ -263,6 +293,35 @@ class TestBreakpoints : public QObject {
     });
     recorder = &session.recorder;
     QCOMPARE(session.all(), (QStringList{"before test_exp", "before test_exp"}));
+  }
+
+  void a_cell_without_ops_leaves_no_stop_to_what_comes_after_it() {
+    Breakpoint breakpoint = of_kind(BreakpointKind::cell);
+    breakpoint.cell = "two";
+    std::atomic<Recorder*> recorder{nullptr};
+    BreakpointSession session({breakpoint}, [&] {
+      wait_for([&] { return recorder.load() != nullptr; });
+      at_line(1);
+      recorder.load()->begin_cell("two");
+      recorder.load()->end_cell();
+      exponential(scalar(1));
+    });
+    recorder = &session.recorder;
+    QCOMPARE(session.stop().op, std::string());
+    QCOMPARE(session.hits(), std::uint64_t{0});
+  }
+
+  void changes_of_breakpoints_are_counted_with_what_the_recorder_keeps() {
+    Recording recording;
+    const std::uint64_t before = recording.recorder.bookkeeping_bytes();
+    for (std::uint64_t change = 1; change <= 10; ++change) {
+      Breakpoint one = in_line(3);
+      one.id = change;
+      recording.recorder.breakpoints().set({{one}});
+    }
+    // At the least one mask for each op, kind and direction.
+    const std::uint64_t masks = 10 * Registry::instance().size() * sizeof(std::uint64_t);
+    QVERIFY(recording.recorder.bookkeeping_bytes() >= before + masks);
   }
 
   void threads_run_while_breakpoints_change() {

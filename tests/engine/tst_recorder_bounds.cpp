@@ -76,6 +76,17 @@ class TestRecorderBounds : public QObject {
     QVERIFY(recorder.trace().tensors().get(made.id()).is_leaf());
   }
 
+  void what_is_no_longer_pinned_is_forgotten_with_its_records() {
+    Recording recording(few_records());
+    Recorder& recorder = recording.recorder;
+    const Tensor once_pinned = multiply(ramp(1000), ramp(1000));
+    QVERIFY(recorder.values().pin(once_pinned.id(), once_pinned));
+    recorder.values().unpin(once_pinned.id(), recording.count());
+    QVERIFY(recorder.trace().tensors().get(once_pinned.id()).known());
+    for (int i = 0; i < 150'000; ++i) multiply(scalar(1), scalar(2));
+    QVERIFY(!recorder.trace().tensors().get(once_pinned.id()).known());
+  }
+
   void texts_of_errors_are_bounded() {
     Recording recording;
     const Tensor a = vector_of({1, 2}), b = vector_of({1, 2, 3});

@@ -165,7 +165,7 @@ class TestValues : public QObject {
     const Tensor huge = ramp(100'000);
     QVERIFY(!values.pin(huge.id(), huge));
     const std::uint64_t dropped = values.leaves_dropped();
-    values.unpin(leaf.id());
+    values.unpin(leaf.id(), recording.count());
     QVERIFY(!values.held(leaf.id()));
     QCOMPARE(values.leaves_dropped(), dropped + 1);
     QVERIFY(values.statistics_of_dropped(leaf.id()));
@@ -178,7 +178,7 @@ class TestValues : public QObject {
     multiply(small, small);
     QVERIFY(values.held(small.id()));
     QVERIFY(values.pin(small.id(), small));
-    values.unpin(small.id());
+    values.unpin(small.id(), recording.count());
     QVERIFY(values.held(small.id()));
     QCOMPARE(values.leaves_dropped(), 0u);
     QVERIFY(!values.statistics_of_dropped(small.id()));

@@ -453,6 +453,27 @@ class TestVjpParts : public QObject {
     QCOMPARE(terms.rest, -20.0 - (-39 + 38 - 37));
   }
 
+  void of_many_terms_those_that_matter_most_are_kept() {
+    Reading reading;
+    const std::size_t count = 5000;
+    Numbers weights(count);
+    for (std::size_t i = 0; i < count; ++i) weights[i] = double(i * 7919 % count) - 2000;  // each once
+    const Tensor x = numbers({2}, {1, 1}), y = numbers(Numbers(count, 1.0), {1, count});
+    const Tensor w = numbers(weights, {1, count});
+    play([](auto in) { return Tensors{ops::matmul(in[0], in[1])}; }, {x, y}, {w});
+    const std::uint32_t vjp = reading.vjp_of("matmul");
+    const double all = 2999.0 * 3000 / 2 - 2000.0 * 2001 / 2;
+    const ElementTerms terms = reading.explain(vjp, 0, 0, 100);
+    QCOMPARE(terms.total, std::uint64_t{count - 1});  // one is 0
+    QCOMPARE(terms.terms.size(), std::size_t{100});
+    for (std::size_t i = 0; i < 100; ++i) QCOMPARE(terms.terms[i].value, 2999.0 - double(i));
+    QCOMPARE(sum_of(terms), all);
+    const ElementTerms none = reading.explain(vjp, 0, 0, 0);
+    QVERIFY(none.terms.empty());
+    QCOMPARE(none.total, std::uint64_t{count - 1});
+    QCOMPARE(none.rest, all);
+  }
+
   void bad_requests_say_what_is_wrong() {
     Reading reading;
     const Tensor x = numbers({3, 4}, {2});

@@ -93,6 +93,16 @@ class TestWhyBirth : public QObject {
     check_born(asked.ask(Question::birth, taken, {1, 0}), "log", "log(-1.0)", {0, 0});
   }
 
+  void what_moves_elements_is_seen_through_however_far_it_moves_them() {
+    Inquiry asked;
+    const Tensor a = ops::log(floats({1, 2, 3, 4, 5, 6, -1, 7, 8, 9, 10, 11}, {2, 6}));  // NaN at [1, 0]
+    // The shift is one extent of the matrix by which ops are probed.
+    const Tensor rolled = ops::roll(a, {3}, {1});
+    check_born(asked.ask(Question::birth, rolled, {1, 3}), "log", "log(-1.0)", {1, 0});
+    const Tensor both = ops::roll(a, {2, 3}, {0, 1});
+    check_born(asked.ask(Question::birth, both, {1, 3}), "log", "log(-1.0)", {1, 0});
+  }
+
   void a_sum_that_overflows_names_its_largest_operands() {
     Inquiry asked;
     const Tensor a = floats({3e38F, 1, 2, 3e38F, 5, 6}, {1, 6});

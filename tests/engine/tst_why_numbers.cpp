@@ -171,6 +171,37 @@ class TestWhyNumbers : public QObject {
                  "is right"));
   }
 
+  void one_tensor_as_two_arguments_of_a_custom_gradient() {
+    for (const double factor : {1.0, 3.0}) {
+      Inquiry asked;
+      const Tensor x = floats({1, 2, 3});
+      const Tensors inputs{x, x};
+      gradients_at({x}, [&] {
+        return ops::reduce_sum(custom_gradient("product", inputs, [&] {
+          return CustomResult{
+              {ops::multiply(x, x)}, [&](std::span<const Tensor> cotangents) -> Tensors {
+                return {ops::multiply(cotangents[0], x) * factor, ops::multiply(cotangents[0], x)};
+              }};
+        })[0]);
+      });
+      const Because because =
+          asked.ask_about(Question::check, 0, {}, asked.newest("product", RecordKind::vjp));
+      QVERIFY2(contains(because.sentence, factor == 1 ? "is right" : "is wrong"), because.sentence.c_str());
+      QVERIFY2(contains(because.sentence, "arguments 0 + 1"), because.sentence.c_str());
+      QVERIFY2(contains(because.sentence, "are one tensor"), because.sentence.c_str());
+    }
+  }
+
+  void each_input_is_moved_from_the_records_own_point() {
+    Inquiry asked;
+    const Tensor x = ops::add(numbers(200, 0.01F), floats({3})),
+                 y = ops::add(numbers(200, 0.02F), floats({5}));
+    gradients_at({x, y}, [&] { return ops::reduce_sum(ops::pow(x, y)); });
+    const Because because = asked.ask_about(Question::check, 0, {}, asked.newest("pow", RecordKind::vjp));
+    QCOMPARE(because.reasons.size(), std::size_t{2});
+    for (const Reason& reason : because.reasons) QVERIFY2(reason.amount < 1e-5, reason.sentence.c_str());
+  }
+
   void one_wrong_element_of_many_is_found() {
     Inquiry asked;
     const Tensor x = ops::add(numbers(20000, 0.01F), floats({3}));
@@ -181,13 +212,47 @@ class TestWhyNumbers : public QObject {
     QCOMPARE(because.reasons[0].element, (std::vector<std::int64_t>{12345}));
   }
 
+  void a_nan_of_the_vjp_is_wrong_where_differences_are_finite() {
+    for (const std::int64_t count : {std::int64_t{4}, std::int64_t{20000}}) {
+      Inquiry asked;
+      const Tensor x = ops::add(numbers(count, 0.01F), floats({3}));
+      gradients_at({x}, [&] { return ops::reduce_sum(wrong_square(x, std::nan(""), 2)); });
+      const Because because =
+          asked.ask_about(Question::check, 0, {}, asked.newest("my_square", RecordKind::vjp));
+      QVERIFY2(contains(because.sentence, "is wrong"), because.sentence.c_str());
+      QVERIFY2(contains(because.sentence, "its VJP says nan"), because.sentence.c_str());
+      QCOMPARE(because.reasons[0].element, (std::vector<std::int64_t>{2}));
+      QVERIFY(std::isinf(because.reasons[0].amount));
+    }
+  }
+
+  void what_differences_do_not_tell_is_not_called_right() {
+    Inquiry asked;
+    const Tensor x = floats({1, 0, 4});
+    gradients_at({x}, [&] { return ops::reduce_sum(ops::sqrt(x)); });
+    // Below 0 there is no root.
+    Because because = asked.ask_about(Question::check, 0, {}, asked.newest("sqrt", RecordKind::vjp));
+    QVERIFY2(contains(because.sentence, "is right"), because.sentence.c_str());
+    QVERIFY2(contains(because.sentence, "1 element could not be compared"), because.sentence.c_str());
+    const Tensor zeros = floats({0, 0});
+    gradients_at({zeros}, [&] { return ops::reduce_sum(ops::sqrt(zeros)); });
+    because = asked.ask_about(Question::check, 0, {}, asked.newest("sqrt", RecordKind::vjp));
+    QVERIFY2(contains(because.sentence, "no gradient that could be checked"), because.sentence.c_str());
+    QVERIFY2(contains(because.sentence, "2 elements could not be compared"), because.sentence.c_str());
+    QVERIFY(because.reasons.empty());
+  }
+
   void a_kink_is_no_mistake() {
     Inquiry asked;
     const Tensor x = floats({0, 1, -1});
     gradients_at({x}, [&] { return ops::reduce_sum(ops::relu(x)); });
     const Because because = asked.ask_about(Question::check, 0, {}, asked.newest("relu", RecordKind::vjp));
     QVERIFY2(contains(because.sentence, "is right"), because.sentence.c_str());
-    QVERIFY2(contains(because.sentence, "kink"), because.sentence.c_str());
+    QVERIFY2(contains(because.sentence, "1 element lies at a kink"), because.sentence.c_str());
+    const Tensor flat = floats({0, 0, 1});
+    gradients_at({flat}, [&] { return ops::reduce_sum(ops::relu(flat)); });
+    const Because several = asked.ask_about(Question::check, 0, {}, asked.newest("relu", RecordKind::vjp));
+    QVERIFY2(contains(several.sentence, "2 elements lie at kinks"), several.sentence.c_str());
   }
 
   void a_variance_in_float32_loses_its_digits_in_the_subtraction() {

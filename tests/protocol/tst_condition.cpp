@@ -106,6 +106,8 @@ class TestCondition : public QObject {
         {"op:", 3, "A word is missing after \"op:\"."},
         {"\"open", 5, "A closing quote is missing."},
         {"not", 3, "There is nothing after \"not\"."},
+        {"shape:1e300", 0, "This extent is too large."},
+        {"shape:9223372036854775808", 0, "This extent is too large."},
         {"shape:(3,x)", 9, "An extent is missing: (10000, 784), or * for any."},
     };
     for (const auto& row : rows) {

@@ -1,6 +1,9 @@
 """The recorder as a session process uses it: lines, cells, the gate, curves."""
+import contextlib
+import io
 import json
 import os
+import signal
 import stat
 import tempfile
 import threading
@@ -54,6 +57,36 @@ class Debug(unittest.TestCase):
         self.run_cell("two", "/tmp/kernel_1/22.py", CELL_TWO, names)
         self.assertEqual([(r["op"], r["cell"], r["line"], r["file"]) for r in records()],
                          [("multiply", "one", 3, ""), ("multiply", "one", 3, ""), ("add", "two", 4, "")])
+
+    def log_at_multiply(self, stream):
+        debug.attach()
+        self.assertEqual(debug.set_breakpoints([dict(kind="op", target="multiply", action="log", text="{op} é: {max(out)}")]),
+                         [None])
+        with contextlib.redirect_stdout(stream):
+            y = tf.constant([2., 3.]) * 2.
+            for _ in range(1000):  # Python looks for signals where a loop goes back
+                pass
+        return y
+
+    def test_a_log_point_writes_as_print_does(self):
+        stream = io.StringIO()
+        self.log_at_multiply(stream)
+        self.assertEqual(stream.getvalue(), "multiply é: 6\n")
+
+    def test_a_log_point_passes_an_interrupt_on_and_nothing_else(self):
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        self.addCleanup(signal.signal, signal.SIGINT, before)
+
+        class Raising(io.StringIO):
+            def write(self, text):
+                raise self.error
+        stream = Raising()
+        stream.error = ValueError("closed")
+        self.assertEqual(self.log_at_multiply(stream).numpy().tolist(), [4., 6.])
+        debug.stop()
+        stream.error = KeyboardInterrupt()
+        with self.assertRaises(KeyboardInterrupt):
+            self.log_at_multiply(stream)
 
     def test_code_that_is_no_cell_is_reported_with_the_cell_that_called_it(self):
         debug.attach()

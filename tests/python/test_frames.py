@@ -263,6 +263,35 @@ work(tf.constant(1.))
         answer = self.evaluate("print('here', k)\nk + 1", statements=True)
         self.assertEqual((answer["printed"], answer["value"]["text"], answer["text"]), ("here 2\n", "3", "3"))
 
+    def test_of_much_that_is_printed_the_first_part_comes_back_and_the_cut_is_told(self):
+        self.start(NESTED, 2)
+        most = session_console.MOST_PRINTED
+        exactly = self.evaluate(f"print('x' * {most}, end='')", statements=True)["printed"]
+        self.assertEqual(exactly, "x" * most)
+        for code in (f"print('x' * {most + 1})", f"for i in range({most}): print('xx', end='')"):
+            self.assertEqual(self.evaluate(code, statements=True)["printed"],
+                             "x" * most + "\n… cut after 100,000 characters")
+
+    def test_a_write_to_the_console_does_not_look_at_those_before_it(self):
+        class Text(str):
+            asked = 0
+
+            def __len__(self):
+                Text.asked += 1
+                return super().__len__()
+
+            def __getitem__(self, key):
+                return Text(super().__getitem__(key))
+
+            def __str__(self):
+                return self
+        kept = session_console.Kept()
+        stream = session_console.Printed(None, kept)
+        for _ in range(100):
+            stream.write(Text("ab"))
+        self.assertLessEqual(Text.asked, 500)
+        self.assertEqual(kept.text(), "ab" * 100)
+
     def test_the_console_assigns_to_variables_of_the_function(self):
         self.start(NESTED, 2)
         self.assertEqual(self.evaluate("k = 3\nh", statements=True)["note"], "")

@@ -22,19 +22,36 @@ FILENAME = "<console>"
 WAITING_OP = "The op that waits has its inputs already; what comes after it sees the new value."
 
 
+class Kept:
+    """The first characters of what is printed, and whether there were more."""
+
+    def __init__(self):
+        self._parts, self._room, self._cut = [], MOST_PRINTED, False
+
+    def add(self, text):
+        self._cut = self._cut or len(text) > self._room
+        if self._room:
+            part = text[:self._room]
+            self._parts.append(part)
+            self._room -= len(part)
+
+    def text(self):
+        cut = f"\n… cut after {MOST_PRINTED:,} characters" if self._cut else ""
+        return ("".join(self._parts) + cut).encode("utf-8", "replace").decode("utf-8")
+
+
 class Printed(io.TextIOBase):
     """Stands in for sys.stdout or sys.stderr: keeps what this thread writes, and passes on what others do."""
 
-    def __init__(self, original, parts):
+    def __init__(self, original, kept):
         self._original = original
-        self._parts = parts
+        self._kept = kept
         self._thread = threading.get_ident()
 
     def write(self, text):
         if threading.get_ident() != self._thread:
             return self._original.write(text)
-        if sum(map(len, self._parts)) < MOST_PRINTED:
-            self._parts.append(str(text)[:MOST_PRINTED])
+        self._kept.add(str(text))
         return len(text)
 
     def flush(self):
@@ -47,9 +64,9 @@ class Printed(io.TextIOBase):
 
 def evaluate(stop, thread, frame, code, statements):
     """Runs the code; returns a dict with the fields of the protocol's Evaluation."""
-    parts = []
+    kept = Kept()
     out, error = sys.stdout, sys.stderr
-    ours = Printed(out, parts), Printed(error, parts)
+    ours = Printed(out, kept), Printed(error, kept)
     sys.stdout, sys.stderr = ours
     try:
         answer = _evaluate(stop, thread, frame, code, statements)
@@ -58,7 +75,7 @@ def evaluate(stop, thread, frame, code, statements):
             sys.stdout = out
         if sys.stderr is ours[1]:
             sys.stderr = error
-    answer["printed"] = "".join(parts)[:MOST_PRINTED].encode("utf-8", "replace").decode("utf-8")
+    answer["printed"] = kept.text()
     return answer
 
 
