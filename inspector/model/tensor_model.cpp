@@ -61,6 +61,13 @@ void TensorModel::Private::update() {
   std::vector<TensorChip> next;
   const Record* ran = record ? justRan(*record) : nullptr;
   if (record) next = tensorChips(*record, ran);
+  if (const int known = extra && record && pickedAt == cursor ? chipOf(next, extra->info.id) : -1;
+      known >= 0) {
+    const TensorChip& chip = next[static_cast<std::size_t>(known)];
+    sticky = ChipChoice{chip.role, chip.slot};
+    extra.reset();
+  }
+  pickedAt = 0;
   if (extra) next.push_back(*extra);
   const std::string& reason = session->status().stop_reason;
   const int chosen = chooseChip(next, sticky, ran && (reason == "step" || reason == "step out"));
@@ -69,6 +76,30 @@ void TensorModel::Private::update() {
   if (record || !cursor || shown.id) return;  // a pinned tensor is shown all the same
   problem = notFetchedText(cursor);
   emit q->tileChanged();
+}
+
+/// Where the cursor's record makes the tensor, or reads it; -1: it does not.
+int TensorModel::Private::chipOf(const std::vector<TensorChip>& among, std::uint64_t tensor) const {
+  for (const TensorRole role : {TensorRole::output, TensorRole::input})
+    for (std::size_t i = 0; i < among.size(); ++i)
+      if (among[i].role == role && among[i].available && among[i].info.id == tensor &&
+          among[i].record == session->cursor())
+        return static_cast<int>(i);
+  return -1;
+}
+
+void TensorModel::Private::pick(const protocol::TensorInfo& tensor) {
+  if (const int known = chipOf(chips, tensor.id); known >= 0) return q->selectChip(known);
+  TensorChip chip;
+  chip.info = tensor;
+  const Record* maker = tensor.producer ? session->cachedRecord(tensor.producer) : nullptr;
+  chip.label =
+      !tensor.name.empty() ? QString::fromStdString(tensor.name)
+      : maker ? QStringLiteral("%1, op %2").arg(QString::fromStdString(maker->op), countText(maker->number))
+      : tensor.producer ? TensorModel::tr("of op %1").arg(countText(tensor.producer))
+                        : TensorModel::tr("constant");
+  q->showTensor(chip);
+  pickedAt = session->cursor();  // its record may still be on its way
 }
 
 void TensorModel::Private::showChip(int index) {
@@ -159,12 +190,8 @@ TensorModel::TensorModel(Session* session, QObject* parent)
   d_->timer.setInterval(0);
   connect(&d_->timer, &QTimer::timeout, this, [this] { d_->ask(); });
   connect(session, &Session::cursorChanged, this, [this] { d_->update(); });
-  connect(session, &Session::tensorPicked, this, [this](const protocol::TensorInfo& tensor) {
-    TensorChip chip;
-    chip.info = tensor;
-    chip.label = tensor.name.empty() ? tr("constant") : QString::fromStdString(tensor.name);
-    showTensor(chip);
-  });
+  connect(session, &Session::tensorPicked, this,
+          [this](const protocol::TensorInfo& tensor) { d_->pick(tensor); });
   connect(session, &Session::stopped, this, [this] { d_->update(); });
   connect(session, &Session::recordsChanged, this, [this](RecordNumber first, RecordNumber last) {
     for (const RecordNumber number : {d_->session->cursor(), d_->awaited, d_->shownRecord}) {

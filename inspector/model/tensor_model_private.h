@@ -49,6 +49,9 @@ struct TensorModel::Private {
   const protocol::Record* justRan(const protocol::Record& cursor);
   const protocol::Record* find(RecordNumber number);
   void showChip(int index);
+  void pick(const protocol::TensorInfo& tensor);
+  int chipOf(const std::vector<TensorChip>& among, std::uint64_t tensor) const;
+  RecordNumber pickedAt = 0;  ///< the cursor when the user wanted `extra`, until its record is here
   // ---- its layout
   void applyText();
   void resetLayout();

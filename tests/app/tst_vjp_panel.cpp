@@ -184,6 +184,7 @@ class TestVjpPanel : public QObject {
     const auto shown = contribution(1)->info.id;
     press(Qt::Key_Return);
     QTRY_VERIFY(tensor(*window_)->model()->tensor() && tensor(*window_)->model()->tensor()->id == shown);
+    QCOMPARE(tensor(*window_)->model()->chip()->label, QString("dB"));
     for (const bool dark : {false, true}) {
       inspector::applyAppearance(dark ? inspector::Appearance::dark : inspector::Appearance::light);
       window_->resize(2400, 1300);

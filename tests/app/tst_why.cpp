@@ -114,6 +114,7 @@ class TestWhy : public QObject {
     QTRY_COMPARE(timeline(*window_)->selectedText().contains("log"), true);
     const auto selected = [&] { return tensor(*window_)->canvas()->numbers().selection(); };
     QTRY_VERIFY_WITH_TIMEOUT(selected() && selected()->top == 0 && selected()->left == 1, patience);
+    QCOMPARE(tensor(*window_)->model()->chip()->label, QString("out"));  // of the op that the cursor is at
     // Enter does the same with the first.
     QTest::keyClick(reasons, Qt::Key_Home);
     QTest::keyClick(reasons, Qt::Key_Return);

@@ -109,6 +109,8 @@ class TestTensor : public QObject {
   void saysThatNothingWasFetchedWhenTheSessionDies();
   void aRecordThatWasNeverFetchedHasNoTensorOfAnother();
   void aChosenTensorStaysWhereTheCursorsRecordIsMissing();
+  void aPickedTensorIsWhatTheCursorsRecordMakesOrReads();
+  void aPickBeforeItsRecordIsHereIsShownInItsPlace();
   void tellsHowFarARecomputationIs();
   void emptyTensorsAskForNothingWild();
 };
@@ -430,6 +432,47 @@ void TestTensor::aChosenTensorStaysWhereTheCursorsRecordIsMissing() {
   QCOMPARE(bench.model.tensor()->id, pinned.info.id);
   QVERIFY(bench.model.tile());
   QCOMPARE(bench.model.problem(), QString());
+}
+
+void TestTensor::aPickedTensorIsWhatTheCursorsRecordMakesOrReads() {
+  Bench bench("op square(x:2x2) -> y:2x2\nop neg(y) -> z:2x2", {2, 2});
+  bench.start();
+  QTRY_COMPARE(bench.shownName(), QStringLiteral("z"));
+  const auto shown = [&] {
+    return bench.model.chips().at(static_cast<std::size_t>(bench.model.currentChip()));
+  };
+  bench.session.setCursor(1);
+  QTRY_COMPARE(bench.model.chips().size(), 2u);
+  bench.session.pickTensor(bench.source.records[0].inputs[0]);
+  QCOMPARE(shown().label, QStringLiteral("in"));
+  bench.session.pickTensor(bench.source.records[0].outputs[0]);
+  QCOMPARE(shown().label, QStringLiteral("out"));
+  QCOMPARE(bench.model.chips().size(), 2u);
+  // Another record's says whose it is.
+  protocol::TensorInfo later = bench.source.records[1].outputs[0];
+  later.producer = 2;
+  bench.session.pickTensor(later);
+  QCOMPARE(shown().label, QStringLiteral("neg, op 2"));
+  QCOMPARE(bench.shownName(), QStringLiteral("z"));
+  QCOMPARE(bench.model.chips().size(), 3u);
+  // It stays while the cursor moves over records that read it.
+  bench.session.setCursor(2);
+  QTRY_COMPARE(bench.model.chips().size(), 3u);
+  QCOMPARE(shown().role, TensorRole::chosen);
+}
+
+void TestTensor::aPickBeforeItsRecordIsHereIsShownInItsPlace() {
+  Bench bench("op f(x) -> y:2x2", {2, 2});
+  bench.repeatFirst(600);
+  bench.start();
+  QTRY_VERIFY(bench.model.tile());
+  QVERIFY(!bench.session.cachedRecord(1));
+  bench.session.setCursor(1);
+  bench.session.pickTensor(bench.source.records[0].outputs[0]);
+  QTRY_VERIFY(bench.session.cachedRecord(1));
+  QTRY_COMPARE(bench.model.chips().size(), 2u);
+  QCOMPARE(bench.model.chips().at(static_cast<std::size_t>(bench.model.currentChip())).role,
+           TensorRole::output);
 }
 
 void TestTensor::tellsHowFarARecomputationIs() {

@@ -28,6 +28,8 @@ ValueView::ValueView(ValueTree* tree, QAbstractItemModel* model, QWidget* parent
   const int letters[] = {17, 22, 10, 10, 9, 9, 9, 14};
   for (int column = 0; column < ValueTree::ColumnCount; ++column)
     header()->resizeSection(column, letters[column] * letter);
+  // Beside the value it is in sight, the last column is not.
+  header()->moveSection(header()->visualIndex(ValueTree::Histogram), header()->visualIndex(ValueTree::Type));
   connect(this, &QTreeView::clicked, this, [this](const QModelIndex& index) {
     if (index.data(ValueTree::CanShowRole).toBool()) tree_->show(inTree(index));
   });

@@ -169,6 +169,7 @@ class Builder {
                  int contribution, const QString& place) {
     SheetRow row;
     row.info = info;
+    if (info.name.empty() && info.producer == 0) row.info.name = name.toStdString();  // what else to call it?
     row.contribution = contribution;
     const double top = y_;
     double x = margin;
