@@ -61,8 +61,7 @@ void TensorModel::Private::update() {
   std::vector<TensorChip> next;
   const Record* ran = record ? justRan(*record) : nullptr;
   if (record) next = tensorChips(*record, ran);
-  if (const int known = extra && record && pickedAt == cursor ? chipOf(next, extra->info.id) : -1;
-      known >= 0) {
+  if (const int known = extra && record && pickedAt == cursor ? chipOf(next, extra->info) : -1; known >= 0) {
     const TensorChip& chip = next[static_cast<std::size_t>(known)];
     sticky = ChipChoice{chip.role, chip.slot};
     extra.reset();
@@ -78,18 +77,21 @@ void TensorModel::Private::update() {
   emit q->tileChanged();
 }
 
-/// Where the cursor's record makes the tensor, or reads it; -1: it does not.
-int TensorModel::Private::chipOf(const std::vector<TensorChip>& among, std::uint64_t tensor) const {
+/// Where the cursor's record makes the tensor, or reads it; -1: it does not, or the tensor has a name of its
+/// own.
+int TensorModel::Private::chipOf(const std::vector<TensorChip>& among,
+                                 const protocol::TensorInfo& tensor) const {
+  if (!tensor.name.empty()) return -1;
   for (const TensorRole role : {TensorRole::output, TensorRole::input})
     for (std::size_t i = 0; i < among.size(); ++i)
-      if (among[i].role == role && among[i].available && among[i].info.id == tensor &&
+      if (among[i].role == role && among[i].available && among[i].info.id == tensor.id &&
           among[i].record == session->cursor())
         return static_cast<int>(i);
   return -1;
 }
 
 void TensorModel::Private::pick(const protocol::TensorInfo& tensor) {
-  if (const int known = chipOf(chips, tensor.id); known >= 0) return q->selectChip(known);
+  if (const int known = chipOf(chips, tensor); known >= 0) return q->selectChip(known);
   TensorChip chip;
   chip.info = tensor;
   const Record* maker = tensor.producer ? session->cachedRecord(tensor.producer) : nullptr;

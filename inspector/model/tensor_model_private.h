@@ -50,7 +50,7 @@ struct TensorModel::Private {
   const protocol::Record* find(RecordNumber number);
   void showChip(int index);
   void pick(const protocol::TensorInfo& tensor);
-  int chipOf(const std::vector<TensorChip>& among, std::uint64_t tensor) const;
+  int chipOf(const std::vector<TensorChip>& among, const protocol::TensorInfo& tensor) const;
   RecordNumber pickedAt = 0;  ///< the cursor when the user wanted `extra`, until its record is here
   // ---- its layout
   void applyText();
