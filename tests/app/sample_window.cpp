@@ -17,6 +17,16 @@ void SampleWindow::open(const QString& file) {
   QCOMPARE(window_->kernel()->state(), KernelState::stopped);  // opening starts nothing
 }
 
+void SampleWindow::openCells(const QTemporaryDir& folder, const QStringList& cells) {
+  window_ = std::make_unique<MainWindow>();
+  window_->setAttribute(Qt::WA_DeleteOnClose, false);
+  window_->resize(1280, 800);
+  QVERIFY(showActive(window_.get()));
+  window_->openNotebook(writeNotebook(folder, "cells.ipynb", cells));
+  QTRY_VERIFY_WITH_TIMEOUT(document().cellCount() == cells.size() && document().cell(0).source == cells[0],
+                           patience);
+}
+
 void SampleWindow::press(Qt::Key key, Qt::KeyboardModifiers modifiers) {
   QWidget* focus = QApplication::focusWidget();
   QTest::keyClick(focus ? focus : window_.get(), key, modifiers);

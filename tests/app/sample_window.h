@@ -17,6 +17,8 @@ class SampleWindow {
 
   /// A new window of 1280×800, and in it the sample, by a click on its card of the start page.
   void open(const QString& file);
+  /// The same window with a notebook of these code cells, written into `folder`.
+  void openCells(const QTemporaryDir& folder, const QStringList& cells);
   /// To whatever has the focus, as a keyboard does.
   void press(Qt::Key key, Qt::KeyboardModifiers modifiers = Qt::NoModifier);
   /// As an input method does: brackets close by themselves under a keyboard.

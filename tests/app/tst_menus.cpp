@@ -32,14 +32,6 @@ const char* const longWork = "for i in range(100_000_000): z = tf.sin(z)";
 class TestMenus : public QObject, WhatIfWindow {
   Q_OBJECT
 
-  void openCells(const QStringList& cells) {
-    window_ = std::make_unique<MainWindow>();
-    window_->setAttribute(Qt::WA_DeleteOnClose, false);
-    window_->resize(1280, 800);
-    QVERIFY(showActive(window_.get()));
-    window_->openNotebook(writeNotebook(folder_, "menus.ipynb", cells));
-    QTRY_COMPARE_WITH_TIMEOUT(document().cellCount(), static_cast<int>(cells.size()), patience);
-  }
   const protocol::Status& status() { return session().status(); }
   const std::vector<inspector::BreakpointEntry>& breakpoints() { return window_->breakpoints()->all(); }
 
@@ -65,7 +57,7 @@ class TestMenus : public QObject, WhatIfWindow {
   }
 
   void stepping() {
-    openCells({training, longWork});
+    openCells(folder_, {training, longWork});
     CHOOSE("step.op");
     const quint64 first = stopAfter(0);
     QVERIFY(first > 0);
@@ -123,7 +115,7 @@ class TestMenus : public QObject, WhatIfWindow {
   }
 
   void breakpointsOfLinesAndCells() {
-    openCells({training});
+    openCells(folder_, {training});
     clickLine(7);
     CHOOSE("step.breakpoint");
     QCOMPARE(breakpoints().size(), std::size_t{1});
@@ -162,7 +154,8 @@ class TestMenus : public QObject, WhatIfWindow {
   }
 
   void stopsAtNaNAndExceptions() {
-    openCells({"import tapedeck as tf\nx = tf.math.log([-1.])\ny = tf.matmul([[1.]], [[1.], [2.]])"});
+    openCells(folder_,
+              {"import tapedeck as tf\nx = tf.math.log([-1.])\ny = tf.matmul([[1.]], [[1.], [2.]])"});
     CHOOSE("step.stop_nan");
     QVERIFY(window_->findChild<QAction*>("step.stop_nan")->isChecked());
     CHOOSE("step.stop_exceptions");
@@ -276,7 +269,7 @@ class TestMenus : public QObject, WhatIfWindow {
 
   // With the panel shut, too: it comes.
   void everyPanelComesAndGoes() {
-    openCells({training});
+    openCells(folder_, {training});
     runByKey(0);
     QTRY_COMPARE_WITH_TIMEOUT(stateOf(0), CellState::done, patience);
     int panels = 0;

@@ -25,14 +25,6 @@ class TestPanelCommands : public QObject, SampleWindow {
   QTemporaryDir folder_;
   bool byMouse_ = false;
 
-  void openCells(const QStringList& cells) {
-    window_ = std::make_unique<MainWindow>();
-    window_->setAttribute(Qt::WA_DeleteOnClose, false);
-    window_->resize(1280, 800);
-    QVERIFY(showActive(window_.get()));
-    window_->openNotebook(writeNotebook(folder_, "commands.ipynb", cells));
-    QTRY_COMPARE_WITH_TIMEOUT(document().cellCount(), static_cast<int>(cells.size()), patience);
-  }
   /// `panel`/`text` in the menus, or its key, where the focus is.
   void act(const QString& panel, const QString& text, Qt::Key key, Qt::KeyboardModifiers modifiers = {}) {
     if (byMouse_) {
@@ -98,7 +90,7 @@ class TestPanelCommands : public QObject, SampleWindow {
     QFETCH(bool, mouse);
     byMouse_ = mouse;
     const QString panel = "Breakpoints";
-    openCells({"import tapedeck as tf\nx = tf.constant([1., 2.])\ny = x + x"});
+    openCells(folder_, {"import tapedeck as tf\nx = tf.constant([1., 2.])\ny = x + x"});
     click(0);
     press(Qt::Key_F9);
     QCOMPARE(breakpoints().size(), std::size_t{1});
@@ -149,9 +141,9 @@ class TestPanelCommands : public QObject, SampleWindow {
     QFETCH(bool, mouse);
     byMouse_ = mouse;
     const QString panel = "Variables";
-    openCells({"import tapedeck as tf\nrate = 0.5\nimage = tf.reshape(tf.range(6.), [2, 3])",
-               "def inner(h):\n    return h * 2.\ndef outer(v):\n    return inner(v + "
-               "1.)\nouter(tf.constant(1.))"});
+    openCells(folder_, {"import tapedeck as tf\nrate = 0.5\nimage = tf.reshape(tf.range(6.), [2, 3])",
+                        "def inner(h):\n    return h * 2.\ndef outer(v):\n    return inner(v + "
+                        "1.)\nouter(tf.constant(1.))"});
     click(0);
     runByKey(0);
     QTRY_COMPARE_WITH_TIMEOUT(stateOf(0), CellState::done, patience);
@@ -218,7 +210,7 @@ class TestPanelCommands : public QObject, SampleWindow {
   void consolePanel() {
     QFETCH(bool, mouse);
     byMouse_ = mouse;
-    openCells({"import tapedeck as tf\nx = tf.constant(1.) + 1."});
+    openCells(folder_, {"import tapedeck as tf\nx = tf.constant(1.) + 1."});
     click(0);
     runByKey(0);
     QTRY_COMPARE_WITH_TIMEOUT(stateOf(0), CellState::done, patience);

@@ -29,13 +29,7 @@ class WhatIfWindow : protected SampleWindow {
 
   /// Opens a file with these cells, and runs the first with the panels in sight.
   void run(const QStringList& cells) {
-    window_ = std::make_unique<MainWindow>();
-    window_->setAttribute(Qt::WA_DeleteOnClose, false);
-    window_->resize(1280, 800);
-    QVERIFY(showActive(window_.get()));
-    window_->openNotebook(writeNotebook(folder_, "what_if.ipynb", cells));
-    QTRY_VERIFY_WITH_TIMEOUT(document().cellCount() == cells.size() && document().cell(0).source == cells[0],
-                             patience);
+    openCells(folder_, cells);
     QTest::keyClick(window_.get(), Qt::Key_2, Qt::ControlModifier | Qt::AltModifier);
     QTRY_COMPARE(window_->workspaces()->current().id, QString("debug"));
     QTest::keyClick(window_.get(), Qt::Key_Return, Qt::ShiftModifier);
