@@ -97,8 +97,9 @@ PanelDocks::Entry PanelDocks::makeEntry(const PanelDescriptor& descriptor,
   toggle->setObjectName("panel." + descriptor.id);
   inspector::setKey(toggle, {descriptor.key}, QString("Show or hide the panel %1").arg(descriptor.title));
   window_->addAction(toggle);
-  connect(toggle, &QAction::triggered, this, [this, id = descriptor.id](bool on) {
+  connect(toggle, &QAction::triggered, this, [this, dock, id = descriptor.id](bool on) {
     if (std::exchange(stays_, QString()) != id) toggled(id, on);
+    if (on) dock->raise();  // it may come beside others that have tabs
   });
   connect(dock, &QDockWidget::visibilityChanged, this, [this, dock, id = descriptor.id](bool visible) {
     if (visible && behind_.remove(id) && !placing_) chosen_ << id;

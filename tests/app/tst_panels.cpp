@@ -224,6 +224,10 @@ class TestPanels : public QObject {
     QTRY_VERIFY(!panel(*window, "Variables")->isVisible());
     QTest::keyClick(window.get(), Qt::Key_7, Qt::ControlModifier);
     QTRY_VERIFY(inFront("Variables"));
+    // One that was not there at all comes to the front, too.
+    QVERIFY(!panel(*window, "Breakpoints")->isVisible());
+    QTest::keyClick(window.get(), Qt::Key_0, Qt::ControlModifier);
+    QTRY_VERIFY(inFront("Breakpoints") && !inFront("Variables"));
   }
 
   void aTensorOfManyAxesLeavesTheOtherPanelsTheirRoom() {
