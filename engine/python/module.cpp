@@ -16,6 +16,7 @@
 #include "engine/python/tape_module.h"
 #include "engine/python/tensor_object.h"
 #include "engine/record/scope.h"
+#include "engine/tape/tape.h"
 #include "engine/tensor/storage.h"
 
 namespace tapedeck::python {
@@ -120,6 +121,18 @@ void bind_settings(py::module_& module) {
       "Bytes that tensors use, the most that they used, and those that are free and kept for the next ones.");
   module.def("trim_pool", &trim_pool, py::call_guard<py::gil_scoped_release>(),
              "Gives the memory that freed tensors left back to the system now.");
+  module.def(
+      "set_v1_behavior",
+      [](bool v1) {
+        old_ways = {v1, v1};
+        set_integer_gradients(v1);
+      },
+      py::arg("v1"),
+      "Whether tensors behave as in TensorFlow 1.5: equality by identity, repr with the id, gradients of whole "
+      "numbers.");
+  module.def(
+      "set_tensor_equality", [](bool by_value) { old_ways.identity_equality = !by_value; },
+      py::arg("by_value"), "Whether == and != of tensors compare elements, else identity.");
   module.def(
       "push_scope",
       [](const std::string& name) {
