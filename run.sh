@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds Tapedeck where needed, and starts it.
 #
-#   ./run.sh [NOTEBOOK]                        open the window (on the start page without a notebook)
+#   ./run.sh [NOTEBOOK | PROGRAM.py]           open the window (on the start page without a notebook)
 #   ./run.sh --headless NOTEBOOK [--out DIR]   run all cells without a window and write the results
 #   ./run.sh --python FILE.py [ARGUMENTS]      run a program with the module `tapedeck` on its path
 #   ./run.sh --tensorflow FILE.py [ARGUMENTS]  run a program of TensorFlow: `import tensorflow` gives tapedeck
