@@ -3,6 +3,7 @@
 #include <QTableView>
 
 #include "inspector/model/records_model.h"
+#include "inspector/panels/tape/tape_canvas.h"
 #include "tests/app/sample_window.h"
 
 using namespace tapedeck;
@@ -46,6 +47,29 @@ class TestScopes : public QObject, private SampleWindow {
     QVERIFY2(seen.lastIndexOf("model/head") > seen.indexOf("model/head"), qPrintable(seen.join(", ")));
     QVERIFY2(seen.lastIndexOf("model/dense") > seen.lastIndexOf("model/head"), qPrintable(seen.join(", ")));
     screenshot(window_.get(), "scopes");
+  }
+
+  void areLanesOfTheTape() {
+    openCells(folder_, {"import tapedeck as tf\nx, w = tf.ones([2, 3]), tf.Variable(tf.ones([3, 3]))\n"
+                        "with tf.GradientTape() as tape:\n    y = x\n    for i in range(3):\n"
+                        "        with tf.name_scope(f'model/dense_{i}'):\n            y = tf.nn.relu(y @ w)\n"
+                        "    loss = tf.reduce_sum(y)\ngradient = tape.gradient(loss, w)"});
+    runByKey(0);
+    showAllRecords();
+    const auto lanes = [this] {
+      QStringList all;
+      if (!tape(*window_)->canvas()->laidOut()) return all;
+      for (const auto& lane : tape(*window_)->canvas()->laidOut()->layout.lanes) all << lane.scope;
+      return all;
+    };
+    QTRY_COMPARE(lanes(), (QStringList{"model/dense_0", "model/dense_1", "model/dense_2"}));
+    window_->resize(2560, 1440);
+    for (const bool dark : {false, true}) {
+      inspector::applyAppearance(dark ? inspector::Appearance::dark : inspector::Appearance::light);
+      tape(*window_)->fit();
+      screenshot(window_.get(), dark ? "scopes-tape-dark" : "scopes-tape");
+    }
+    inspector::applyAppearance(inspector::Appearance::light);
   }
 
   void haveNoColumnWhereThereAreNone() {
