@@ -15,6 +15,7 @@ from tapedeck import (  # noqa: F401  (order matters: dtypes tells the engine it
     initializers,
     keras,
     linalg,
+    losses,
     nn,
     random,
     summary,
