@@ -212,9 +212,11 @@ class Functions(unittest.TestCase):
 
     def test_shapes_that_do_not_fit_are_refused_by_name(self):
         for name in EXPECTED:
-            with self.subTest(name), self.assertRaisesRegex(ValueError, name.replace("squared_hinge", "hinge") + r".*\(4, 3\).*\(4, 2\)"):
+            with self.subTest(name), self.assertRaisesRegex(ValueError,
+                                                            name.replace("squared_hinge", "hinge") + r".*\(4, 3\).*\(4, 2\)"):
                 getattr(losses, name)(np.ones((4, 3)), np.ones((4, 2)))
-        with self.assertRaisesRegex(ValueError, r"y_true \(3,\) and y_pred \(4, 3\); y_true needs the shape of y_pred without axis 1"):
+        with self.assertRaisesRegex(ValueError,
+                                    r"y_true \(3,\) and y_pred \(4, 3\); y_true needs the shape of y_pred without axis 1"):
             losses.sparse_categorical_crossentropy([0, 1, 2], np.ones((4, 3)))
         with self.assertRaisesRegex(ValueError, "axis is True; needs a whole number"):
             losses.categorical_crossentropy(np.ones((4, 3)), np.ones((4, 3)), axis=True)
@@ -242,7 +244,8 @@ class Objects(unittest.TestCase):
                 spread = np.asarray(weights)
                 if spread.ndim > each.ndim:
                     spread = spread[..., 0]
-                spread = np.broadcast_to(spread.reshape(spread.shape + (1,) * (each.ndim - spread.ndim if spread.ndim else 0)), each.shape)
+                spread = np.broadcast_to(spread.reshape(spread.shape + (1,) * (each.ndim - spread.ndim if spread.ndim else 0)),
+                                         each.shape)
                 with self.subTest(name, weights=np.shape(weights)):
                     for reduction, wanted in [("sum", (each * spread).sum()), ("sum_over_batch_size", (each * spread).mean()),
                                               ("none", each * spread), (None, each * spread),
@@ -254,7 +257,8 @@ class Objects(unittest.TestCase):
         y, p = values((2, 3, 4))
         for shape in [(3,), (4,), (2, 4), (2, 3, 2), (2, 3, 1, 1)]:
             with self.assertRaisesRegex(tf.errors.InvalidArgumentError,
-                                        rf"mean_absolute_error: sample_weight {re.escape(str(shape))} does not fit the values \(2, 3\)"):
+                                        rf"mean_absolute_error: sample_weight {re.escape(str(shape))} does not fit the values "
+                                         f"\(2, 3\)"):
                 losses.MeanAbsoluteError()(y, p, sample_weight=np.ones(shape))
 
     def test_the_loss_of_no_examples_is_zero_and_so_is_its_gradient(self):
@@ -280,7 +284,8 @@ class Objects(unittest.TestCase):
         for loss, arguments, ops in [
                 (losses.MeanSquaredError(), (y, p), 1), (losses.BinaryCrossentropy(from_logits=True), (y, p), 2),
                 (losses.SparseCategoricalCrossentropy(from_logits=True), (tf.constant([0, 1, 2, 0]), p), 2),
-                (tf.losses.mean_squared_error, (y, p), 1), (tf.losses.sparse_softmax_cross_entropy, (tf.constant([0, 1, 2, 0]), p), 2)]:
+                (tf.losses.mean_squared_error, (y, p), 1), (tf.losses.sparse_softmax_cross_entropy, (tf.constant([0, 1, 2, 0]), p),
+                                                            2)]:
             self.assertEqual(count_ops(lambda: loss(*arguments)), ops, loss)
 
     def test_a_subclass_defines_call_and_the_base_reduces(self):
@@ -393,7 +398,8 @@ class First(unittest.TestCase):
         labels = np.array([0, 2, 1, 1])
         each = -np.log(softmax[range(4), labels])
         for given, given_weights in [(labels, weights), (labels[:, None], weights[:, None])]:
-            self.assertAlmostEqual(float(tf.losses.sparse_softmax_cross_entropy(given, x, given_weights)), (each * weights).sum() / 3)
+            self.assertAlmostEqual(float(tf.losses.sparse_softmax_cross_entropy(given, x, given_weights)),
+                                   (each * weights).sum() / 3)
         self.assertAlmostEqual(float(tf.losses.sigmoid_cross_entropy(y, x, label_smoothing=.2)), logit_loss(y * .8 + .1, x).mean())
 
     def test_labels_of_softmax_cross_entropy_get_no_gradient(self):
@@ -448,7 +454,8 @@ class First(unittest.TestCase):
         y, p = values((3, 2))
         weights = values((3, 2), seed=9)[0]
         weights[1] = 0
-        for function in (tf.losses.huber_loss, tf.losses.log_loss, tf.losses.mean_squared_error, tf.losses.mean_pairwise_squared_error):
+        for function in (tf.losses.huber_loss, tf.losses.log_loss, tf.losses.mean_squared_error,
+                         tf.losses.mean_pairwise_squared_error):
             variable = tf.Variable(p)
             with tf.GradientTape() as tape:
                 loss = function(y, variable, weights)

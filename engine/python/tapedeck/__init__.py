@@ -16,6 +16,7 @@ from tapedeck import (  # noqa: F401  (order matters: dtypes tells the engine it
     keras,
     linalg,
     losses,
+    metrics,
     nn,
     random,
     summary,

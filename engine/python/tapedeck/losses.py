@@ -1,8 +1,8 @@
 """TensorFlow's tf.losses: TensorFlow 1's functions, which give one number for a batch, and beside them what tf.keras.losses has.
 
 The functions that end with the argument `reduction` are TensorFlow 1's. labels and predictions (logits) have one shape, and labels
-take the dtype of predictions, float32 where that is none of real numbers; weights are one number, or have as many axes as the losses
-and on each 1 or their extent. Errors: InvalidArgumentError (a ValueError) for shapes that do not fit, and for None.
+take the dtype of predictions, float32 where that is none of real numbers; weights are one number, or have as many axes as the
+losses and on each 1 or their extent. Errors: InvalidArgumentError (a ValueError) for shapes that do not fit, and for None.
 """
 from tapedeck import _engine
 from tapedeck.composites import op as _op, tensor as _tensor
@@ -13,8 +13,8 @@ _BY_NONZERO_WEIGHTS = "weighted_sum_by_nonzero_weights"
 
 
 class Reduction:
-    """What becomes of the weighted losses: they stay (NONE), or their SUM is divided by the sum of the weights (MEAN), by the number
-    of losses (SUM_OVER_BATCH_SIZE), or by the number of those whose weight is not 0 (SUM_BY_NONZERO_WEIGHTS)."""
+    """What becomes of the weighted losses: they stay (NONE), or their SUM is divided by the sum of the weights (MEAN), by the
+    number of losses (SUM_OVER_BATCH_SIZE), or by the number of those whose weight is not 0 (SUM_BY_NONZERO_WEIGHTS)."""
 
     NONE = "none"
     SUM = "weighted_sum"
@@ -191,7 +191,8 @@ def mean_pairwise_squared_error(labels, predictions, weights=1.0, scope=None, lo
         count = within(_present(difference, weights))
         others = _op("relu")(count - 1.)
         ratio = _op("divide_no_nan")
-        losses = 2. * ratio(within(_op("square")(difference)), others) - 2. * ratio(_op("square")(within(difference)), count * others)
+        squares, sums = within(_op("square")(difference)), within(difference)
+        losses = 2. * ratio(squares, others) - 2. * ratio(_op("square")(sums), count * others)
         return _op("reduce_sum")(losses * weights)
 
 
@@ -257,7 +258,7 @@ def sparse_softmax_cross_entropy(labels, logits, weights=1.0, scope=None, loss_c
 
 
 def add_loss(loss, loss_collection="losses"):
-    """Does nothing, as in TensorFlow's eager execution: there are no collections, and no end of a step at which they would empty."""
+    """Does nothing, as in TensorFlow's eager execution: there are no collections, and no end of a step that would empty them."""
 
 
 def get_losses(scope=None, loss_collection="losses"):
@@ -276,8 +277,8 @@ def get_regularization_loss(scope=None, name="total_regularization_loss"):
 
 
 def get_total_loss(add_regularization_losses=True, name="total_loss", scope=None):
-    """RuntimeError, since TensorFlow's eager execution collects no losses that could be added: add them yourself, those of a layer's
-    regularisers being its attribute `losses`."""
+    """RuntimeError, since TensorFlow's eager execution collects no losses that could be added: add them yourself, those of a
+    layer's regularisers being its attribute `losses`."""
     raise RuntimeError("get_total_loss: eager execution collects no losses; add up what the losses' functions returned, and the "
                        "attribute `losses` of layers and models")
 

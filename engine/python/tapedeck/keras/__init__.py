@@ -1,2 +1,2 @@
 """The part of tf.keras that programs take data sets and initializers from."""
-from tapedeck.keras import datasets, initializers, losses  # noqa: F401
+from tapedeck.keras import datasets, initializers, losses, metrics  # noqa: F401

@@ -85,7 +85,8 @@ class Loss:
         counts = self._counts(y_true, y_pred, values)
         if mask is not None and counts is not None:
             mask = op("logical_and")(op("cast")(mask, "bool"), counts)
-        return reduced(self.name, values, sample_weight, counts if mask is None else mask, standard_reduction(self.name, self.reduction))
+        return reduced(self.name, values, sample_weight, counts if mask is None else mask,
+                       standard_reduction(self.name, self.reduction))
 
     def _counts(self, y_true, y_pred, values):
         """False where a value is not to count in a mean; None where all do."""

@@ -10,7 +10,8 @@ from tapedeck import _engine, dtypes
 from tapedeck.composites import limits, op, tensor
 from tapedeck.keras.losses.weighting import floating, in_dtype, pair
 
-_abs, _maximum, _minimum, _where, _log, _clip = (op(name) for name in ("abs", "maximum", "minimum", "where", "log", "clip_by_value"))
+_abs, _maximum, _minimum, _where, _log, _clip = (op(name) for name in (
+    "abs", "maximum", "minimum", "where", "log", "clip_by_value"))
 _mean, _sum, _square, _softplus = op("reduce_mean"), op("reduce_sum"), op("square"), op("softplus")
 _softmax_loss = op("softmax_cross_entropy_with_logits")
 _sparse_loss = op("sparse_softmax_cross_entropy_with_logits")
