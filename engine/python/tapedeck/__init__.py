@@ -15,6 +15,8 @@ from tapedeck import (  # noqa: F401  (order matters: dtypes tells the engine it
     initializers,
     keras,
     linalg,
+    losses,
+    metrics,
     nn,
     random,
     summary,
