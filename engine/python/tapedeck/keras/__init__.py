@@ -1,2 +1,11 @@
-"""The part of tf.keras that programs take data sets and initializers from."""
-from tapedeck.keras import datasets, initializers  # noqa: F401
+"""TensorFlow's tf.keras."""
+from tapedeck.keras import (  # noqa: F401
+    activations,
+    backend,
+    constraints,
+    datasets,
+    initializers,
+    layers,
+    regularizers,
+    utils,
+)
