@@ -15,7 +15,7 @@ _DEFINING = [blocks, casts, image_colors, images, matrices, nn_losses, reduction
 
 # Files of the package that hold code, but are no namespace that TensorFlow has.
 _INTERNAL = {"as_tensorflow", "blocks", "casts", "composites", "context", "control_flow", "creation", "custom", "explain",
-             "functional", "graph_collections", "graphs", "idx", "image_colors", "images", "indexed_slices", "lbfgs",
+             "functional", "graph_collections", "graphs", "idx", "image_colors", "images", "indexed_slices", 
              "matrices", "modules", "namespaces", "nn_images", "nn_losses", "nn_volumes", "printing", "random_streams",
              "reductions", "references", "refusals", "segments", "selections", "sequences", "shapes", "shaping",
              "signatures", "tape", "templates", "tensor_array", "test_case", "trackable", "variable_scopes",
