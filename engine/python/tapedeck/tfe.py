@@ -14,5 +14,5 @@ from tapedeck.functional import (  # noqa: F401
     jacobian_function,
     value_and_gradients_function,
 )
-from tapedeck.lbfgs import LBFGS  # noqa: F401
+from tapedeck.train.lbfgs import LBFGS  # noqa: F401
 from tapedeck.tape import GradientTape  # noqa: F401

@@ -1,2 +1,14 @@
-"""The part of tf.keras that programs take data sets and initializers from."""
-from tapedeck.keras import datasets, initializers, losses, metrics  # noqa: F401
+"""TensorFlow's tf.keras."""
+from tapedeck.keras import (  # noqa: F401
+    activations,
+    backend,
+    constraints,
+    datasets,
+    initializers,
+    layers,
+    losses,
+    metrics,
+    optimizers,
+    regularizers,
+    utils,
+)
