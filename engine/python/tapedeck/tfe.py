@@ -1,8 +1,10 @@
 """TensorFlow's tfe: eager execution's first interface, `from tapedeck import tfe`."""
+from tapedeck import eager_metrics as metrics  # noqa: F401
 from tapedeck._engine import Tensor as EagerTensor  # noqa: F401
 from tapedeck._engine import Variable  # noqa: F401
 from tapedeck.context import enable_eager_execution, executing_eagerly, num_gpus  # noqa: F401
 from tapedeck.custom import custom_gradient  # noqa: F401
+from tapedeck.evaluator import Evaluator, SparseSoftmaxEvaluator  # noqa: F401
 from tapedeck.functional import (  # noqa: F401
     gradients_function,
     hessian_function,
