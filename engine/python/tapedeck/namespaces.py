@@ -14,10 +14,10 @@ _DEFINING = [blocks, casts, image_colors, images, matrices, nn_losses, reduction
              nn, nn_images, nn_volumes, random, random_streams, shaping, variables]
 
 # Files of the package that hold code, but are no namespace that TensorFlow has.
-_INTERNAL = {"blocks", "casts", "composites", "context", "control_flow", "creation", "custom", "explain", "functional", "graphs",
+_INTERNAL = {"blocks", "casts", "checkpoint", "composites", "context", "control_flow", "creation", "custom", "explain", "functional", "graphs",
              "idx", "image_colors", "images", "indexed_slices", "lbfgs", "matrices", "modules", "namespaces", "nn_images",
              "nn_losses", "nn_volumes", "printing", "random_streams", "reductions", "references", "refusals", "segments",
-             "selections", "sequences", "shapes", "shaping", "signatures", "tape", "tensor_array", "variables"}
+             "selections", "sequences", "shapes", "shaping", "signatures", "tape", "tensor_array", "trackable", "variables"}
 
 # Functions of the package's Python files that TensorFlow has under other names too.
 _ALIASES = {
