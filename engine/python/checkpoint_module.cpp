@@ -78,6 +78,14 @@ void write(const py::handle path, const py::dict& given, const py::dict& metadat
   data::write_safetensors(place, tensors, metadata);
 }
 
+void write_text(const py::handle path, const py::bytes& bytes) {
+  const std::string place = path_of(path), text = bytes;
+  const HostUnlock unlock;
+  data::WholeFile file(place);
+  file.write(text);
+  file.commit();
+}
+
 std::unique_ptr<SafetensorsFile> open_file(const py::handle path) {
   const std::string place = path_of(path);
   const HostUnlock unlock;
@@ -112,6 +120,8 @@ void bind_checkpoint(py::module_& module) {
   module.def("write_safetensors", &write, py::arg("path"), py::arg("tensors"), py::arg("metadata"),
              "Writes {name: tensor or variable} and {text: text} to a file, which appears under the path "
              "when it is whole.");
+  module.def("write_whole_file", &write_text, py::arg("path"), py::arg("bytes"),
+             "Writes a file, which appears under the path when it is whole.");
   py::class_<SafetensorsFile>(module, "SafetensorsFile", "An open file in the safetensors format.")
       .def(py::init(&open_file), py::arg("path"))
       .def_property_readonly("tensors", &tensors_of, "{name: (dtype's name, shape)}, in the file's order.")

@@ -17,15 +17,17 @@ class Trackable:
     """A base of objects with children. Attributes make them; `_track` adds others, as a layer's weights.
 
     What follows is for classes of the package:
-    _restored_value(name): what a restoration holds for the variable `name` that is about to be made, as a tensor, or None; a layer
-    takes it instead of calling the initializer.
+    _restored_value(name, shape, dtype): what a restoration holds for the variable `name` that is about to be made, as a tensor, or
+    None; a layer takes it instead of calling the initializer. Where shape and dtype are given, others are an InvalidArgumentError.
     _own_state(): what is to be saved besides variables, a dict of names to tensors and to what JSON can hold; _set_own_state(state)
     gets it back, and raises where it cannot take it, changing nothing then. _slots(): (variable, slot name, the slot's variable) of
     each slot; _restored_slot(variable, slot name): what a restoration holds for a slot that is about to be made, or None.
     """
 
     def __setattr__(self, name, value):
-        if type(value) not in _PLAIN:
+        if type(value) is NoDependency:
+            object.__setattr__(self, name, value.value)
+        elif type(value) not in _PLAIN:
             value = tracked(value)
             object.__setattr__(self, name, value)
             if is_trackable(value):
@@ -60,9 +62,9 @@ class Trackable:
         """The children by name, in the order in which they came."""
         return dict(_state(self).children)
 
-    def _restored_value(self, name):
+    def _restored_value(self, name, shape=None, dtype=None):
         for restoration, node in reversed(_state(self).bindings):
-            value = restoration.value_of_child(node, name)
+            value = restoration.value_of_child(node, name, shape, dtype)
             if value is not None:
                 return value
         return None
