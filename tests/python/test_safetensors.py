@@ -16,8 +16,9 @@ import tapedeck as tf
 from tapedeck import checkpoint
 import safetensors_parser
 
-DTYPES = [tf.bool, tf.int8, tf.int16, tf.int32, tf.int64, tf.uint8, tf.uint16, tf.uint32, tf.float16, tf.bfloat16, tf.float32, tf.float64]
-DTYPES += [getattr(tf, name) for name in ("uint64", "complex64", "complex128") if hasattr(tf, name)]
+DTYPES = [getattr(tf, name) for name in ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
+                                         "float16", "bfloat16", "float32", "float64", "complex64", "complex128") if hasattr(tf, name)]
+SHAPES = [(), (1,), (3, 5), (0, 4), (7, 1, 3)]
 
 
 def values_of(dtype, shape, seed=0):
@@ -39,7 +40,7 @@ class InFolder(unittest.TestCase):
 
 class RoundTrip(InFolder):
     def test_every_dtype_and_shape_comes_back_and_another_reader_reads_the_same(self):
-        tensors = {f"{dtype.name}/{shape}": values_of(dtype, shape) for dtype in DTYPES for shape in ((), (1,), (3, 5), (0, 4), (7, 1, 3))}
+        tensors = {f"{dtype.name}/{shape}": values_of(dtype, shape) for dtype in DTYPES for shape in SHAPES}
         path = checkpoint.write_tensors(self.path(), tensors, {"made by": "a test", "ünï": "コード\n\"'\\"})
         self.assertEqual(path, self.path("file.safetensors"))
         back = checkpoint.read_tensors(self.path())
@@ -114,7 +115,8 @@ class Refusals(InFolder):
     def test_each_wrong_header_is_named(self):
         lost = tf.errors.DataLossError
         four = b"\0" * 4
-        self.refused(lost, "its bytes end at 8, but the file has only 4; it was cut short", {"w": self.entry(shape=[2], offsets=[0, 8])}, four)
+        self.refused(lost, "its bytes end at 8, but the file has only 4; it was cut short",
+                     {"w": self.entry(shape=[2], offsets=[0, 8])}, four)
         self.refused(lost, r"the shape \(3,\) of F32 needs 12 bytes; it has 4", {"w": self.entry(shape=[3])}, four)
         self.refused(lost, "end at 0, before they begin at 4", {"w": self.entry(shape=[0], offsets=[4, 0])}, four)
         self.refused(lost, "begin at 4; those before it end at 0", {"w": self.entry(shape=[1], offsets=[4, 8])}, four * 2)
@@ -126,7 +128,8 @@ class Refusals(InFolder):
         self.refused(lost, "holds -1, which does not belong", {"w": self.entry(shape=[-1])}, four)
         self.refused(lost, "holds 1.5", {"w": self.entry(shape=[1.5])}, four)
         self.refused(lost, r"holds 1e\+300|holds 1e300", '{"w":{"dtype":"F32","shape":[1e300],"data_offsets":[0,4]}}', four)
-        self.refused(lost, "holds 184467440737095516160", '{"w":{"dtype":"F32","shape":[184467440737095516160],"data_offsets":[0,4]}}', four)
+        self.refused(lost, "holds 184467440737095516160",
+                     '{"w":{"dtype":"F32","shape":[184467440737095516160],"data_offsets":[0,4]}}', four)
         self.refused(lost, "data_offsets needs two numbers", {"w": self.entry(offsets=[0])}, four)
         self.refused(lost, "holds 4", {"w": self.entry(offsets=[0, 4, 4])}, four)
         self.refused(lost, "only 2 of them", {"w": {"dtype": "F32", "shape": []}}, four)
@@ -146,7 +149,8 @@ class Refusals(InFolder):
         self.refused(tf.errors.UnimplementedError, "40 axes; tensors have at most 32", {"w": self.entry(shape=[1] * 40)}, four)
 
     def test_files_that_are_too_short_or_claim_too_much(self):
-        for data, words in ((b"", "has only 0 bytes"), (b"\1\2\3", "has only 3 bytes"), (b"\xff" * 16, "would have 18446744073709551615 bytes"),
+        for data, words in ((b"", "has only 0 bytes"), (b"\1\2\3", "has only 3 bytes"),
+                            (b"\xff" * 16, "would have 18446744073709551615 bytes"),
                             ((1000).to_bytes(8, "little") + b"{}", "the header has 1000 bytes, but the file only 2")):
             with open(self.path("bad.safetensors"), "wb") as file:
                 file.write(data)
@@ -170,7 +174,8 @@ class Refusals(InFolder):
 
     def test_metadata_about_strings_and_complex_numbers_is_checked(self):
         four = {"w": self.entry("U8", [4])}
-        for key, value in (("tapedeck.strings", '{"v": []}'), ("tapedeck.strings", '{"w": [-1]}'), ("tapedeck.strings", '{"w": [4611686018427387905]}'),
+        for key, value in (("tapedeck.strings", '{"v": []}'), ("tapedeck.strings", '{"w": [-1]}'),
+                           ("tapedeck.strings", '{"w": [4611686018427387905]}'),
                            ("tapedeck.strings", '{"w": 3}'), ("tapedeck.strings", "[" * 100000), ("tapedeck.strings", "[]"),
                            ("tapedeck.strings", '{"w": [1]}'), ("tapedeck.complex128", '["w"]'), ("tapedeck.complex128", '[{}]'),
                            ("tapedeck.complex128", "nonsense"), ("tapedeck.strings", '{"w": [1' + "0" * 5000 + "]}")):
@@ -258,8 +263,8 @@ for name in ("/file", "/below/file"):
             fcntl.flock(living, fcntl.LOCK_EX)
             checkpoint.write_tensors(self.path(), {"x": tf.ones([])})
             self.assertEqual(sorted(os.listdir(self.folder)),
-                             [".file.safetensors.999999-1.writing", ".file.safetensors.mine.writing", ".other.safetensors.999999-0.writing",
-                              "file.safetensors", "file.safetensors.1-1.writing"])
+                             [".file.safetensors.999999-1.writing", ".file.safetensors.mine.writing",
+                              ".other.safetensors.999999-0.writing", "file.safetensors", "file.safetensors.1-1.writing"])
 
     def test_writers_of_one_place_do_not_disturb_each_other(self):
         problems, stop = [], threading.Event()
@@ -322,8 +327,9 @@ class Damaged(InFolder):
 
     def test_damaged_files_give_an_error_or_right_tensors_and_no_wild_allocation(self):
         """In a child process whose memory is limited, so that an allocation of what a file claims would fail."""
-        done = subprocess.run([sys.executable, "-B", os.path.abspath(__file__), "--damage", self.folder, str(self.FILES)], text=True,
-                              capture_output=True, timeout=200, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}, check=False)
+        done = subprocess.run([sys.executable, "-B", os.path.abspath(__file__), "--damage", self.folder, str(self.FILES)],
+                              text=True, capture_output=True, timeout=200, check=False,
+                              env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
         self.assertEqual(done.returncode, 0, done.stdout[-2000:] + done.stderr[-2000:])
         read, refused = map(int, done.stdout.split()[-2:])
         self.assertEqual(read + refused, self.FILES)
@@ -349,7 +355,8 @@ def damaged(data, generator):
     elif kind == 4:  # a number of the header becomes another one
         digits = [i for i in range(8, header) if chr(data[i]).isdigit()]
         place = generator.choice(digits)
-        data[place:place + 1] = generator.choice([b"-1", b"9" * 18, b"18446744073709551615", b"1e9", b"4294967296", b"0", b"\"a\"", b"null"])
+        data[place:place + 1] = generator.choice([b"-1", b"9" * 18, b"18446744073709551615", b"1e9", b"4294967296", b"0", b"\"a\"",
+                                                  b"null"])
         data[:8] = (header - 8 + generator.randrange(20)).to_bytes(8, "little") if generator.random() < .3 else data[:8]
     else:
         for _ in range(generator.randrange(1, 6)):
@@ -360,8 +367,8 @@ def damaged(data, generator):
 
 def damage(folder, count):
     path = os.path.join(folder, "file.safetensors")
-    tensors = {"layer/kernel": values_of(tf.float32, (5, 4)), "layer/bias": values_of(tf.float64, (4,)), "flags": values_of(tf.bool, (9,)),
-               "step": tf.constant(7, tf.int64), "none": tf.zeros([0, 3])}
+    tensors = {"layer/kernel": values_of(tf.float32, (5, 4)), "layer/bias": values_of(tf.float64, (4,)),
+               "flags": values_of(tf.bool, (9,)), "step": tf.constant(7, tf.int64), "none": tf.zeros([0, 3])}
     checkpoint.write_tensors(path, tensors, {"a": "b"})
     with open(path, "rb") as file:
         whole = file.read()

@@ -1,9 +1,9 @@
 """Objects that know what they are made of: the graph of objects that a checkpoint saves and restores.
 
-Layers, models, optimisers, metrics, iterators and tf.Module are Trackable. What is set as an attribute and is a variable or trackable
-becomes a child under the attribute's name; lists, tuples and dicts hold their elements as children "0", "1", … or under their keys.
-A restoration (checkpoint/restoration.py) binds objects to the nodes of a saved graph. Objects that come later are bound as they
-come, so a checkpoint may be restored before the variables that it fills exist.
+Layers, models, optimisers, metrics, iterators and tf.Module are Trackable. What is set as an attribute and is a variable or
+trackable becomes a child under the attribute's name; lists, tuples and dicts hold their elements as children "0", "1", … or under
+their keys. A restoration (checkpoint/restoration.py) binds objects to the nodes of a saved graph. Objects that come later are
+bound as they come, so a checkpoint may be restored before the variables that it fills exist.
 """
 import collections
 import copy
@@ -275,7 +275,8 @@ def _tracked_tuple(kind, elements):
     return made
 
 
-TrackedTuple = _tuple_kinds[tuple] = type("TrackedTuple", (_TupleMethods, tuple), {"_plain": tuple, "__doc__": _TupleMethods.__doc__})
+TrackedTuple = type("TrackedTuple", (_TupleMethods, tuple), {"_plain": tuple, "__doc__": _TupleMethods.__doc__})
+_tuple_kinds[tuple] = TrackedTuple
 _CONTAINERS = {list: TrackedList, dict: TrackedDict, collections.OrderedDict: TrackedOrderedDict}
 
 
@@ -291,8 +292,8 @@ def _tracking(plain):
     return method
 
 
-for _kind, _plain, _names in ((TrackedList, list, ("pop", "remove", "clear", "sort", "reverse", "__delitem__", "__imul__")),
-                              (TrackedDict, dict, ("pop", "popitem", "clear", "__delitem__")),
-                              (TrackedOrderedDict, collections.OrderedDict, ("pop", "popitem", "clear", "__delitem__", "move_to_end"))):
+for _kind, _names in ((TrackedList, ("pop", "remove", "clear", "sort", "reverse", "__delitem__", "__imul__")),
+                      (TrackedDict, ("pop", "popitem", "clear", "__delitem__")),
+                      (TrackedOrderedDict, ("pop", "popitem", "clear", "__delitem__", "move_to_end"))):
     for _name in _names:
-        setattr(_kind, _name, _tracking(getattr(_plain, _name)))
+        setattr(_kind, _name, _tracking(getattr(_kind._plain, _name)))

@@ -33,8 +33,8 @@ def existing_file(path):
         return wanted
     bare = os.fsdecode(os.fspath(path))
     if os.path.exists(bare + ".index") or bare.endswith(".index"):
-        raise UnimplementedError(f"{bare}: this is a checkpoint of TensorFlow's own format (.index and .data files), which Tapedeck "
-                                 "does not read. Write it as safetensors with TensorFlow, or train again")
+        raise UnimplementedError(f"{bare}: this is a checkpoint of TensorFlow's own format (.index and .data files), which "
+                                 "Tapedeck does not read. Write it as safetensors with TensorFlow, or train again")
     if os.path.isfile(bare):
         return bare
     raise NotFoundError(f"there is no checkpoint {bare}: no file {wanted}")
@@ -97,12 +97,14 @@ class TensorFile:
         self._complex = set()
         for name, shape in self._strings.items():
             if self.tensors[name][0] != "uint8" or len(self.tensors[name][1]) != 1:
-                raise DataLossError(f"{self.path}: tensor {name!r}: strings are packed as one axis of uint8; it is {self.tensors[name]}")
+                raise DataLossError(f"{self.path}: tensor {name!r}: strings are packed as one axis of uint8; it is "
+                                    f"{self.tensors[name]}")
             self.tensors[name] = ("string", shape)
         for name in complexes:
             dtype, shape = self.tensors[name]
             if dtype != "float64" or shape[-1:] != (2,):
-                raise DataLossError(f"{self.path}: tensor {name!r}: complex numbers are packed as pairs of float64; it is {dtype} {shape}")
+                raise DataLossError(f"{self.path}: tensor {name!r}: complex numbers are packed as pairs of float64; it is {dtype} "
+                                    f"{shape}")
             self._complex.add(name)
             self.tensors[name] = ("complex128", shape[:-1])
 
@@ -134,7 +136,8 @@ class TensorFile:
             raise DataLossError(f"{where}: {count} strings of shape {shape} need more than its {len(raw)} bytes")
         lengths = [int(length) for length in np.frombuffer(raw, "<u8", count)]
         if sum(lengths) != len(raw) - count * 8:
-            raise DataLossError(f"{where}: the strings' lengths add up to {sum(lengths)}; it has {len(raw) - count * 8} bytes of them")
+            raise DataLossError(f"{where}: the strings' lengths add up to {sum(lengths)}; it has {len(raw) - count * 8} bytes of "
+                                "them")
         values, place = np.empty(count, object), count * 8
         for index, length in enumerate(lengths):
             values[index] = raw[place:place + length]

@@ -1,8 +1,8 @@
 """The graph of objects that stands in a checkpoint's metadata: how it is made from objects, and how it is read.
 
 In JSON: {"version": 1, "nodes": […]}; node 0 is the root. A node may have
-children: {name: node}; variable: the key of its tensor, and name: the variable's; tensors: {name: key} and state: {name: value}, what
-the object told of itself; slots: [[node of a variable, slot name, node of the slot's variable]], of an optimiser.
+children: {name: node}; variable: the key of its tensor, and name: the variable's; tensors: {name: key} and state: {name: value},
+what the object told of itself; slots: [[node of a variable, slot name, node of the slot's variable]], of an optimiser.
 """
 import json
 
@@ -12,6 +12,7 @@ from tapedeck.errors import DataLossError
 
 METADATA_KEY = "tapedeck.object_graph"
 _VERSION = 1
+_KINDS = {"children": dict, "tensors": dict, "state": dict, "slots": list, "variable": str, "name": str}
 _OF_STATE = ".ATTRIBUTES"  # parts of keys that no name becomes, as names' points and slashes are written otherwise
 _OF_SLOT = ".OPTIMIZER_SLOT"
 
@@ -113,10 +114,10 @@ class SavedGraph:
     def __init__(self, text, file):
         self._where = f"{file.path}: the object graph"
         found = parsed(text, self._where)
-        if not isinstance(found, dict) or found.get("version") != _VERSION or not isinstance(found.get("nodes"), list) or not found["nodes"]:
-            version = found.get("version") if isinstance(found, dict) else None
+        version, nodes = (found.get("version"), found.get("nodes")) if isinstance(found, dict) else (None, None)
+        if version != _VERSION or not isinstance(nodes, list) or not nodes:
             raise DataLossError(f"{self._where}: needs version {_VERSION} and a list of nodes; its version is {version!r:.40}")
-        self.nodes = found["nodes"]
+        self.nodes = nodes
         self._tensors = file.tensors
         for number, node in enumerate(self.nodes):
             self._check(number, node)
@@ -158,7 +159,7 @@ class SavedGraph:
     def _check(self, number, node):
         if not isinstance(node, dict):
             self._refuse(number, f"is a {type(node).__name__}; must be an object")
-        for key, kind in (("children", dict), ("tensors", dict), ("state", dict), ("slots", list), ("variable", str), ("name", str)):
+        for key, kind in _KINDS.items():
             if key in node and not isinstance(node[key], kind):
                 self._refuse(number, f"{key} is a {type(node[key]).__name__}; must be a {kind.__name__}")
         for name, child in node.get("children", {}).items():

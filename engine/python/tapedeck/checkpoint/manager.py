@@ -16,8 +16,8 @@ class CheckpointManager:
     Errors: ValueError for max_to_keep below 1, and checkpoint_interval without step_counter.
     """
 
-    def __init__(self, checkpoint, directory, max_to_keep, keep_checkpoint_every_n_hours=None, checkpoint_name="ckpt", step_counter=None,
-                 checkpoint_interval=None, init_fn=None, last_checkpoint_step=None):
+    def __init__(self, checkpoint, directory, max_to_keep, keep_checkpoint_every_n_hours=None, checkpoint_name="ckpt",
+                 step_counter=None, checkpoint_interval=None, init_fn=None, last_checkpoint_step=None):
         if max_to_keep is not None and max_to_keep <= 0:
             raise ValueError(f"Expected a positive integer or `None` for `max_to_keep`, got {max_to_keep}.")
         if checkpoint_interval is not None and step_counter is None:
@@ -79,10 +79,14 @@ class CheckpointManager:
         """
         if self._interval is not None:
             step = int(self._step_counter)
-            if self._last_step is not None and (step == self._last_step or check_interval and step < self._last_step + self._interval):
-                return None
-        path = self._checkpoint._save_numbered(lambda number: f"{self._prefix}-{number if checkpoint_number is None else int(checkpoint_number)}",
-                                               options)
+            if self._last_step is not None:
+                if step == self._last_step or check_interval and step < self._last_step + self._interval:
+                    return None
+
+        def path_of(saves):
+            return f"{self._prefix}-{saves if checkpoint_number is None else int(checkpoint_number)}"
+
+        path = self._checkpoint._save_numbered(path_of, options)
         if self._interval is not None:
             self._last_step = step
         self._kept.pop(path, None)
@@ -107,7 +111,8 @@ class CheckpointManager:
         return swept
 
     def _record(self):
-        state.update_checkpoint_state(self._directory, self._latest, list(self._kept), all_model_checkpoint_timestamps=list(self._kept.values()),
+        state.update_checkpoint_state(self._directory, self._latest, list(self._kept),
+                                      all_model_checkpoint_timestamps=list(self._kept.values()),
                                       last_preserved_timestamp=self._last_preserved, relative=True)
 
     def restore_or_initialize(self):

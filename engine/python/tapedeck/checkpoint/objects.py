@@ -13,7 +13,7 @@ from tapedeck.trackable import NoDependency, Trackable, is_trackable
 
 
 def write_objects(path, root, attached=()):
-    """Writes what the objects below the root hold. attached: (name, object), further children of the root. Returns the file's path."""
+    """Writes what the objects below the root hold. attached: (name, object), further children of the root. Returns the path."""
     collected = Collected(root, attached)
     values = collected.values()
     return write_tensors(path, values, {METADATA_KEY: collected.to_json()})
@@ -37,11 +37,12 @@ def read_objects(path, root, attached=lambda: ()):
 
 
 def assign_all(path, pairs):
-    """Assigns (variable, name in the file, function that gives the tensor). InvalidArgumentError where one does not fit: then none is."""
+    """Assigns all (variable, name in the file, (dtype, shape) there, function of the name that gives the tensor), or none of them:
+    InvalidArgumentError where one does not fit."""
     for variable, name, (dtype, shape), _ in pairs:
         if (variable.dtype.name, tuple(variable.shape)) != (dtype, tuple(shape)):
-            raise InvalidArgumentError(f"{path}: {name} has shape {tuple(shape)} and dtype {dtype}; the variable {variable.name} has shape "
-                                       f"{tuple(variable.shape)} and dtype {variable.dtype.name}. Nothing was restored")
+            raise InvalidArgumentError(f"{path}: {name} has shape {tuple(shape)} and dtype {dtype}; the variable {variable.name} "
+                                       f"has shape {tuple(variable.shape)} and dtype {variable.dtype.name}. Nothing was restored")
     for variable, value in [(variable, read(name)) for variable, name, _, read in pairs]:
         variable.assign(value)
 
@@ -60,9 +61,9 @@ def _restore_by_name(file, objects):
 
 def _require_trackable(name, value):
     if not is_trackable(value):
-        raise ValueError(f"`Checkpoint` was expecting {name} to be a trackable object (an object derived from `Trackable`), got {value!r}: "
-                         "layers, models, optimizers, metrics, iterators, variables, tf.Module, and lists and dicts of them are. A "
-                         "number or a text is saved as tf.Variable or by tf.train.experimental.PythonState")
+        raise ValueError(f"`Checkpoint` was expecting {name} to be a trackable object (an object derived from `Trackable`), got "
+                         f"{value!r}: layers, models, optimizers, metrics, iterators, variables, tf.Module, and lists and dicts of "
+                         "them are. A number or a text is saved as tf.Variable or by tf.train.experimental.PythonState")
 
 
 class Checkpoint(Trackable):
@@ -168,8 +169,9 @@ class Checkpoint(Trackable):
         try:
             status = self.read(save_path)
         except NotFoundError as error:
-            raise NotFoundError(f"Error when restoring from checkpoint at {os.fspath(save_path)}: {error}. Please double-check that the "
-                                "path is correct. You may be missing the checkpoint suffix (e.g. the '-1' in 'path/to/ckpt-1').") from None
+            raise NotFoundError(f"Error when restoring from checkpoint at {os.fspath(save_path)}: {error}. Please double-check "
+                                "that the path is correct. You may be missing the checkpoint suffix (e.g. the '-1' in "
+                                "'path/to/ckpt-1').") from None
         self.save_counter  # made now, so that it is restored
         return status
 

@@ -29,8 +29,8 @@ class PythonState(Trackable):
 
 
 class CheckpointOptions:
-    """How a checkpoint is written. experimental_write_callbacks: functions of no argument, or of the checkpoint's path, that are called
-    when it is written; the others are TensorFlow's and change nothing."""
+    """How a checkpoint is written. experimental_write_callbacks: functions of no argument, or of the checkpoint's path, that are
+    called when it is written; the others are TensorFlow's and change nothing."""
 
     def __init__(self, experimental_io_device=None, experimental_enable_async_checkpoint=False, experimental_write_callbacks=None,
                  enable_async=False, experimental_sharding_callback=None, experimental_skip_slot_variables=False):

@@ -11,8 +11,8 @@ _SUFFIX = "/.ATTRIBUTES/VARIABLE_VALUE"  # what TensorFlow's keys end with
 
 
 class CheckpointReader:
-    """The tensors of a checkpoint by name: "model/dense/kernel". TensorFlow's longer keys, "…/.ATTRIBUTES/VARIABLE_VALUE", are taken
-    too."""
+    """The tensors of a checkpoint by name: "model/dense/kernel". TensorFlow's longer keys, "…/.ATTRIBUTES/VARIABLE_VALUE", are
+    taken too."""
 
     def __init__(self, path):
         self._file = TensorFile(path)

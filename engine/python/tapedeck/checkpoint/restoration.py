@@ -9,8 +9,8 @@ from tapedeck.trackable import _Container, _TupleMethods
 class Restoration:
     """Binds objects to the nodes of a saved graph. An object gets its node's values when it is bound, once.
 
-    Before anything is changed, everything that would be is checked and read: where a shape does not fit, or the file cannot be read,
-    all objects keep what they have.
+    Before anything is changed, everything that would be is checked and read: where a shape does not fit, or the file cannot be
+    read, all objects keep what they have.
     """
 
     def __init__(self, file, graph):
@@ -36,7 +36,7 @@ class Restoration:
                 self.restore([(number, child)])
 
     def value_of_child(self, node, name, shape=None, dtype=None):
-        """The value of a variable that is about to be made, or None. InvalidArgumentError for another shape or dtype, where given."""
+        """The value of a variable that is about to be made, or None. InvalidArgumentError for another shape or dtype."""
         number = self.graph.children(node).get(name)
         value = self._hand_out(number)
         if value is not None and shape is not None:
@@ -67,7 +67,8 @@ class Restoration:
             optimizer, slots = self._owner(number), self.graph.slots(number)
             for variable, slot_name, slot in () if optimizer is None else optimizer._slots():
                 wanted = slots.get((self.number_of(variable), slot_name))
-                if wanted is not None and wanted not in self._pending and wanted not in self._owners and self.number_of(slot) is None:
+                made_of_it = wanted is not None and wanted not in self._pending and wanted not in self._owners
+                if made_of_it and self.number_of(slot) is None:
                     self._bind(wanted, slot)
 
     def pending(self):
@@ -86,7 +87,8 @@ class Restoration:
         self._add_slots(found)
         self._check(found)
         values = {number: self._value(number) for number, thing in found.items() if isinstance(thing, _engine.Variable)}
-        states = [(thing, self._state(number)) for number, thing in found.items() if number not in values and self.graph.has_values(number)]
+        states = [(thing, self._state(number)) for number, thing in found.items()
+                  if number not in values and self.graph.has_values(number)]
         _set_states(states)
         for number, value in values.items():
             found[number].assign(value)
@@ -140,8 +142,9 @@ class Restoration:
     def _check_one(self, number, name, dtype, shape):
         saved = self._file.tensors[self.graph.variable(number)]
         if (dtype, shape) != saved:
-            raise InvalidArgumentError(f"{self.path}: {self.graph.name_of(number)} has shape {saved[1]} and dtype {saved[0]} in the "
-                                       f"checkpoint; the variable {name} has shape {shape} and dtype {dtype}. Nothing was restored")
+            raise InvalidArgumentError(f"{self.path}: {self.graph.name_of(number)} has shape {saved[1]} and dtype {saved[0]} in "
+                                       f"the checkpoint; the variable {name} has shape {shape} and dtype {dtype}. Nothing was "
+                                       "restored")
 
     def _value(self, number):
         handed = self._handed.get(number)

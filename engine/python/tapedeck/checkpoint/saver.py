@@ -32,11 +32,12 @@ def _by_name(var_list):
 class Saver:
     """Saves variables by name, one safetensors file for each checkpoint.
 
-    var_list: a list of variables, or a dict of names to variables. reshape: values of another shape with as many elements are taken.
-    max_to_keep: how many checkpoints stay, None or 0 for all; keep_checkpoint_every_n_hours: one of those that would go stays for
-    so many hours. pad_step_number: numbers of 8 digits; save_relative_paths: the file "checkpoint" names files as seen from its
-    folder; filename changes nothing, as the other arguments, which are the graph's.
-    Errors: RuntimeError without var_list; ValueError for two variables of one name, and for none; TypeError for what is no variable.
+    var_list: a list of variables, or a dict of names to variables. reshape: values of another shape with as many elements are
+    taken. max_to_keep: how many checkpoints stay, None or 0 for all; keep_checkpoint_every_n_hours: one of those that would go
+    stays for so many hours. pad_step_number: numbers of 8 digits; save_relative_paths: the file "checkpoint" names files as seen
+    from its folder; the other arguments are the graph's and change nothing.
+    Errors: RuntimeError without var_list; ValueError for two variables of one name, and for none; TypeError for what is no
+    variable.
     """
 
     def __init__(self, var_list=None, reshape=False, sharded=False, max_to_keep=5, keep_checkpoint_every_n_hours=10000.0, name=None,
@@ -74,8 +75,8 @@ class Saver:
         there = [path for path in checkpoint_paths if state.checkpoint_exists(path)]
         self._last = list(zip(there, state.get_checkpoint_mtimes(there)))
 
-    def save(self, sess=None, save_path=None, global_step=None, latest_filename=None, meta_graph_suffix="meta", write_meta_graph=True,
-             write_state=True, strip_default_attrs=False, save_debug_info=False):
+    def save(self, sess=None, save_path=None, global_step=None, latest_filename=None, meta_graph_suffix="meta",
+             write_meta_graph=True, write_state=True, strip_default_attrs=False, save_debug_info=False):
         """Writes a checkpoint of the path, with "-STEP" behind it where global_step is given.
 
         sess: None. global_step: a number, a tensor or a variable. latest_filename: another name than "checkpoint" for the file that
@@ -110,8 +111,8 @@ class Saver:
     def restore(self, sess=None, save_path=None):
         """Gives the variables the values that a checkpoint has under their names. One of tf.train.Checkpoint does too.
 
-        Errors: ValueError for a path without a checkpoint; NotFoundError for a name that is not in it; InvalidArgumentError for another
-        shape or dtype. Then no variable is changed.
+        Errors: ValueError for a path without a checkpoint; NotFoundError for a name that is not in it; InvalidArgumentError for
+        another shape or dtype. Then no variable is changed.
         """
         if save_path is None:
             raise ValueError("Can't load save_path when it is None.")
@@ -132,7 +133,8 @@ class Saver:
     def _pair(self, variable, key, file):
         dtype, shape = file.tensors[key]
         if self._reshape and _count(shape) == _count(variable.shape):
-            return variable, key, (dtype, tuple(variable.shape)), lambda key: _engine.op_function("reshape")(file.read(key), variable.shape)
+            reshape = _engine.op_function("reshape")
+            return variable, key, (dtype, tuple(variable.shape)), lambda key: reshape(file.read(key), variable.shape)
         return variable, key, (dtype, shape), file.read
 
 
@@ -168,9 +170,9 @@ EagerSaver.__name__ = EagerSaver.__qualname__ = "Saver"
 def restore_variables_on_create(save_path, map_func=None):
     """A context in which new variables get the values that a checkpoint has under their names, each value once.
 
-    save_path: a checkpoint; None or "" for nothing. map_func: a function of a variable's name that gives the name in the checkpoint.
-    Errors: ValueError where map_func is no function; NotFoundError for a name that is not in the checkpoint; InvalidArgumentError for
-    another shape or dtype.
+    save_path: a checkpoint; None or "" for nothing. map_func: a function of a variable's name that gives the checkpoint's.
+    Errors: ValueError where map_func is no function; NotFoundError for a name that is not in the checkpoint; InvalidArgumentError
+    for another shape or dtype.
     """
     if not save_path:
         yield
@@ -198,8 +200,8 @@ def _value_on_create(file, keys, map_func):
             return value
         dtype, shape = file.tensors[key]
         if (value.dtype.name, tuple(value.shape)) != (dtype, tuple(shape)):
-            raise InvalidArgumentError(f"{file.path}: {wanted} has shape {tuple(shape)} and dtype {dtype}; the variable {name} has shape "
-                                       f"{tuple(value.shape)} and dtype {value.dtype.name}")
+            raise InvalidArgumentError(f"{file.path}: {wanted} has shape {tuple(shape)} and dtype {dtype}; the variable {name} has "
+                                       f"shape {tuple(value.shape)} and dtype {value.dtype.name}")
         used.add(key)
         return file.read(key)
 

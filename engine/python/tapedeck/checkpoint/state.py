@@ -1,4 +1,4 @@
-"""The file "checkpoint" of a folder, which says what the latest checkpoint is: a protocol buffer in text form, as TensorFlow writes it."""
+"""The file "checkpoint" of a folder, which says what the latest checkpoint is: a protocol buffer as text, as TensorFlow has it."""
 import os
 import re
 
@@ -41,7 +41,8 @@ class CheckpointState:
 def _quoted(text):
     # Letters beyond ASCII as the bytes that they are in UTF-8, in octal.
     plain = {34: '\\"', 92: "\\\\", 39: "\\'", 10: "\\n", 13: "\\r", 9: "\\t"}
-    return '"' + "".join(plain.get(byte) or (chr(byte) if 32 <= byte < 127 else f"\\{byte:03o}") for byte in os.fsencode(text)) + '"'
+    letters = [plain.get(byte) or (chr(byte) if 32 <= byte < 127 else f"\\{byte:03o}") for byte in os.fsencode(text)]
+    return '"' + "".join(letters) + '"'
 
 
 def _unquoted(text):
@@ -97,7 +98,8 @@ def update_checkpoint_state(save_dir, model_checkpoint_path, all_model_checkpoin
         paths.append(model_checkpoint_path)
     times = list(all_model_checkpoint_timestamps or ())
     if times and len(times) != len(paths):
-        raise ValueError(f"Checkpoint timestamps, if provided, must match checkpoint paths (got paths {paths} and timestamps {times})")
+        raise ValueError(f"Checkpoint timestamps, if provided, must match checkpoint paths (got paths {paths} and timestamps "
+                         f"{times})")
     place = _state_file(save_dir, latest_filename)
 
     def seen(path):
@@ -107,8 +109,8 @@ def update_checkpoint_state(save_dir, model_checkpoint_path, all_model_checkpoin
 
     written = CheckpointState(seen(model_checkpoint_path), map(seen, paths), times, last_preserved_timestamp or 0.0)
     if place in (written.model_checkpoint_path, model_checkpoint_path):
-        raise RuntimeError(f"Save path '{model_checkpoint_path}' conflicts with path used for checkpoint state. Please use a different "
-                           "save path.")
+        raise RuntimeError(f"Save path '{model_checkpoint_path}' conflicts with path used for checkpoint state. Please use a "
+                           "different save path.")
     _engine.write_whole_file(place, str(written).encode())
 
 

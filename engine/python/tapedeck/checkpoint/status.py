@@ -66,7 +66,8 @@ class CheckpointLoadStatus(_LoadStatus):
         for thing, path in zip(collected.objects, collected.paths):
             number = self._restoration.number_of(thing)
             if (number is None or not graph.has_values(number)) and (isinstance(thing, _engine.Variable) or thing._own_state()):
-                missing.append(f"{path or 'the root'} ({thing.name if isinstance(thing, _engine.Variable) else type(thing).__name__})")
+                kind = thing.name if isinstance(thing, _engine.Variable) else type(thing).__name__
+                missing.append(f"{path or 'the root'} ({kind})")
         return missing
 
 

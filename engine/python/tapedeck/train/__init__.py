@@ -17,3 +17,4 @@ from tapedeck.checkpoint import (  # noqa: F401
 )
 from tapedeck.checkpoint import CheckpointReader as NewCheckpointReader  # noqa: F401
 from tapedeck.lbfgs import LBFGS  # noqa: F401
+from tapedeck.train import experimental  # noqa: F401
