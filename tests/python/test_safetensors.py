@@ -17,7 +17,8 @@ from tapedeck import checkpoint
 import safetensors_parser
 
 DTYPES = [getattr(tf, name) for name in ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
-                                         "float16", "bfloat16", "float32", "float64", "complex64", "complex128") if hasattr(tf, name)]
+                                         "float16", "bfloat16", "float32", "float64", "complex64", "complex128")
+          if hasattr(tf, name)]
 SHAPES = [(), (1,), (3, 5), (0, 4), (7, 1, 3)]
 
 
