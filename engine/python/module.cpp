@@ -8,6 +8,7 @@
 #include "engine/ops/random_state.h"
 #include "engine/ops/run_op.h"
 #include "engine/python/arguments.h"
+#include "engine/python/checkpoint_module.h"
 #include "engine/python/convert.h"
 #include "engine/python/debug_module.h"
 #include "engine/python/errors.h"
@@ -147,6 +148,7 @@ PYBIND11_MODULE(_engine, module) {
   bind_tape(module);
   bind_values(module);
   bind_settings(module);
+  bind_checkpoint(module);
   bind_debug(module);
 }
 
