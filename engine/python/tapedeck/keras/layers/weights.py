@@ -47,7 +47,7 @@ class Weights:
         first = self._first_value(name, shape, dtype, initializer)
         scoped = calls.current.layer is not self
         if scoped:
-            _engine.push_scope(self._scope)
+            _engine.push_scope(self._scope_text)
         try:
             variable = self._new_variable(first, name, dtype, bool(trainable) if trainable is not None else True,
                                           constraints.get(constraint))
