@@ -14,6 +14,7 @@ from tapedeck import (  # noqa: F401  (order matters: dtypes tells the engine it
     experimental,
     initializers,
     keras,
+    layers,
     linalg,
     losses,
     metrics,

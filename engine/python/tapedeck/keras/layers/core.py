@@ -70,7 +70,7 @@ class Dense(Layer):
         return outputs if self._active is None else self._active(outputs)
 
     def compute_output_shape(self, input_shape):
-        return TensorShape((*as_shape(input_shape)[:-1], self.units))
+        return TensorShape((*as_shape(input_shape).with_rank_at_least(2)[:-1], self.units))
 
     def get_config(self):
         return {**super().get_config(), **described(self, "units", "activation", "use_bias", *WEIGHT_ARGUMENTS)}
