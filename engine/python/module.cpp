@@ -16,6 +16,7 @@
 #include "engine/python/op_function.h"
 #include "engine/python/tape_module.h"
 #include "engine/python/tensor_object.h"
+#include "engine/python/update_module.h"
 #include "engine/record/scope.h"
 #include "engine/tensor/storage.h"
 
@@ -146,6 +147,7 @@ PYBIND11_MODULE(_engine, module) {
   bind_variable_part(module);
   bind_op_functions(module);
   bind_tape(module);
+  bind_updates(module);
   bind_values(module);
   bind_settings(module);
   bind_checkpoint(module);

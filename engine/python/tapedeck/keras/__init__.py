@@ -9,6 +9,7 @@ from tapedeck.keras import (  # noqa: F401
     losses,
     metrics,
     models,
+    optimizers,
     regularizers,
     utils,
 )
