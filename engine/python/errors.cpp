@@ -3,6 +3,8 @@
 #include <cstring>
 #include <new>
 
+#include "engine/data/data_error.h"
+
 namespace tapedeck::python {
 
 namespace {
@@ -16,6 +18,7 @@ struct ErrorClasses {
   PyObject* not_found = nullptr;
   PyObject* unimplemented = nullptr;
   PyObject* failed_precondition = nullptr;
+  PyObject* data_loss = nullptr;
 };
 ErrorClasses classes;
 
@@ -80,6 +83,9 @@ void bind_errors(py::module_& module) {
       make("FailedPreconditionError",
            "The object is not in the state that the call needs (a used-up tape); a RuntimeError.", base,
            PyExc_RuntimeError);
+  classes.data_loss =
+      make("DataLossError", "What was read is damaged: a checksum that does not fit, a file cut off.", base,
+           PyExc_RuntimeError);
 }
 
 void set_python_error() noexcept {
@@ -103,6 +109,8 @@ void set_python_error() noexcept {
     raise(classes.unimplemented, error.what());
   } catch (const FailedPreconditionError& error) {
     raise(classes.failed_precondition, error.what());
+  } catch (const data::DataLossError& error) {
+    raise(classes.data_loss, error.what());
   } catch (const Error& error) {
     raise(classes.base, error.what());
   } catch (py::error_already_set& error) {

@@ -16,6 +16,7 @@
 #include "engine/python/op_function.h"
 #include "engine/python/tape_module.h"
 #include "engine/python/tensor_object.h"
+#include "engine/python/update_module.h"
 #include "engine/record/scope.h"
 #include "engine/tensor/storage.h"
 
@@ -65,7 +66,7 @@ py::object constant(const py::handle value, const py::handle dtype, const py::ha
 py::object convert_to_tensor(const py::handle value, const py::handle dtype, const py::handle hint) {
   const auto wanted = to_dtype(dtype.ptr(), {"convert_to_tensor", "dtype"});
   const Where where{"convert_to_tensor", "value"};
-  if (is_tensor(value.ptr()) && !wanted) return same(value);
+  if ((is_tensor(value.ptr()) && !wanted) || is_symbolic(value.ptr())) return same(value);
   if (wanted || hint.is_none()) return checked(wrap(to_tensor(value.ptr(), wanted, where)));
   const auto preferred = to_dtype(hint.ptr(), {"convert_to_tensor", "dtype_hint"});
   try {
@@ -146,6 +147,7 @@ PYBIND11_MODULE(_engine, module) {
   bind_variable_part(module);
   bind_op_functions(module);
   bind_tape(module);
+  bind_updates(module);
   bind_values(module);
   bind_settings(module);
   bind_checkpoint(module);

@@ -30,6 +30,7 @@ PyObject* wrap(Tensor tensor);
 struct VariableObject {
   PyObject_HEAD Variable variable;
   PyObject* weak_references;
+  PyObject* constraint;  ///< what optimisers apply to the new value; nullptr: None
 };
 extern PyTypeObject variable_type;
 

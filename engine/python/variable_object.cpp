@@ -29,15 +29,28 @@ PyObject* make(PyTypeObject* type, const Variable& variable) {
   auto* object = reinterpret_cast<VariableObject*>(self);
   new (&object->variable) Variable(variable);
   object->weak_references = nullptr;
+  object->constraint = nullptr;
   living()[variable.id()] = self;
   return self;
 }
 
+// A constraint may hold, by what it captured, the variable.
+int traverse(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(reinterpret_cast<VariableObject*>(self)->constraint);
+  return 0;
+}
+int clear(PyObject* self) {
+  Py_CLEAR(reinterpret_cast<VariableObject*>(self)->constraint);
+  return 0;
+}
+
 void deallocate(PyObject* self) {
+  PyObject_GC_UnTrack(self);
   auto* object = reinterpret_cast<VariableObject*>(self);
   if (object->weak_references) PyObject_ClearWeakRefs(self);
   living().erase(object->variable.id());
   object->variable.~Variable();
+  Py_CLEAR(object->constraint);
   Py_TYPE(self)->tp_free(self);
 }
 
@@ -106,10 +119,12 @@ PyObject* construct(PyTypeObject* type, PyObject* args, PyObject* keywords) {
                                    &use_resource))
     return nullptr;
   return guarded([&] {
-    if (definition != Py_None || constraint != Py_None)
-      fail<TypeMismatchError>("Variable: ", definition != Py_None ? "variable_def" : "constraint", " is ",
-                              short_repr(definition != Py_None ? definition : constraint),
+    if (definition != Py_None)
+      fail<TypeMismatchError>("Variable: variable_def is ", short_repr(definition),
                               "; only None is taken there");
+    if (constraint != Py_None && !PyCallable_Check(constraint))
+      fail<InvalidArgumentError>("The `constraint` argument must be a callable; it is ",
+                                 short_repr(constraint));
     const bool callable = !is_tensor_like(initial) && PyCallable_Check(initial);
     const py::object value =
         callable ? checked(PyObject_CallNoArgs(initial)) : py::reinterpret_borrow<py::object>(initial);
@@ -119,7 +134,11 @@ PyObject* construct(PyTypeObject* type, PyObject* args, PyObject* keywords) {
     const std::string text = name_of(name, scope);
     const bool train = is_trainable(trainable);
     const StopRecording unrecorded;
-    return make(type, Variable(first_value(text, tensor, {"Variable", "restored value"}), text, train));
+    const py::object made =
+        checked(make(type, Variable(first_value(text, tensor, {"Variable", "restored value"}), text, train)));
+    if (constraint != Py_None)
+      reinterpret_cast<VariableObject*>(made.ptr())->constraint = py::handle(constraint).inc_ref().ptr();
+    return py::object(made).release().ptr();
   });
 }
 
@@ -173,6 +192,11 @@ PyObject* read_value(PyObject* self, PyObject*) {
   return guarded([&] { return wrap(variable_of(self).read()); });
 }
 
+PyObject* get_constraint(PyObject* self, void*) {
+  PyObject* constraint = reinterpret_cast<VariableObject*>(self)->constraint;
+  return py::handle(constraint ? constraint : Py_None).inc_ref().ptr();
+}
+
 // A copy is another variable, which has the same value at first.
 PyObject* reduce(PyObject* self, PyObject*) {
   return guarded([&] {
@@ -182,8 +206,9 @@ PyObject* reduce(PyObject* self, PyObject*) {
     const py::object value = checked(wrap(variable.peek()));
     const py::object attributes = py::getattr(py::handle(self), "__dict__", py::none());  // of a subclass
     const auto arguments =
-        py::make_tuple(value, variable.trainable(), py::none(), py::none(), name, py::none(), py::none(),
-                       "");  // as construct() takes them; the name has its scopes already
+        py::make_tuple(value, variable.trainable(), py::none(), py::none(), name, py::none(), py::none(), "",
+                       checked(get_constraint(
+                           self, nullptr)));  // as construct() takes them; the name has its scopes already
     return py::make_tuple(type, arguments, attributes).release().ptr();
   });
 }
@@ -195,6 +220,19 @@ PyObject* get_name(PyObject* self, void*) {
 }
 PyObject* get_trainable(PyObject* self, void*) {
   return PyBool_FromLong(variable_of(self).trainable());
+}
+
+int set_constraint(PyObject* self, PyObject* constraint, void*) {
+  return guarded_or(-1, [&] {
+    if (constraint && constraint != Py_None && !PyCallable_Check(constraint))
+      fail<InvalidArgumentError>(variable_of(self).name(), ": constraint is ", short_repr(constraint),
+                                 "; needs a function or None");
+    PyObject*& held = reinterpret_cast<VariableObject*>(self)->constraint;
+    PyObject* given = constraint == Py_None ? nullptr : constraint;
+    Py_XINCREF(given);
+    Py_XSETREF(held, given);
+    return 0;
+  });
 }
 
 PyObject* represent(PyObject* self) {
@@ -245,6 +283,8 @@ std::vector<PyGetSetDef> variable_properties() {
   std::vector<PyGetSetDef> properties = {
       {"name", get_name, nullptr, "The name, with TensorFlow's suffix \":0\".", nullptr},
       {"trainable", get_trainable, nullptr, "Whether tapes watch it by themselves.", nullptr},
+      {"constraint", get_constraint, set_constraint,
+       "The function that optimisers apply to the value after a step, or None.", nullptr},
   };
   for (const PyGetSetDef* property = tensor_properties; property->name; ++property)
     properties.push_back(*property);
@@ -306,13 +346,15 @@ void bind_variable(py::module_& module) {
       "and True let tapes watch it by themselves. dtype: None for that of the value. shape: what the value's "
       "must be, None in it for any extent. import_scope: what stands in front of the name in place of the "
       "name "
-      "scopes, '' for nothing. The others are TensorFlow's and change nothing; variable_def and "
-      "constraint must be None.\n"
+      "scopes, '' for nothing. constraint: a function of the value, which optimisers apply after a step. The "
+      "others are TensorFlow's and change nothing; variable_def must be None.\n"
       "Errors: InvalidArgumentError for a value of another shape, and a name that is no text; TypeError for "
       "what is no value of a "
       "tensor.");
   variable_type.tp_basicsize = sizeof(VariableObject);
-  variable_type.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE;
+  variable_type.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC;
+  variable_type.tp_traverse = traverse;
+  variable_type.tp_clear = clear;
   variable_type.tp_new = construct;
   variable_type.tp_dealloc = deallocate;
   variable_type.tp_weaklistoffset = offsetof(VariableObject, weak_references);

@@ -14,6 +14,9 @@ from tapedeck.functional import (  # noqa: F401
     jacobian_function,
     value_and_gradients_function,
 )
-from tapedeck.lbfgs import LBFGS  # noqa: F401
+from tapedeck.graphs import py_function as py_func  # noqa: F401
+from tapedeck.train.lbfgs import LBFGS  # noqa: F401
 from tapedeck.tape import GradientTape  # noqa: F401
+from tapedeck.templates import ShapeAndDtype, graph_callable, make_template  # noqa: F401
+from tapedeck.variable_stores import EagerVariableStore  # noqa: F401
 from tapedeck.trackable import Trackable as Checkpointable  # noqa: F401

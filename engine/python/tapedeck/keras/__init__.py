@@ -1,2 +1,19 @@
-"""The part of tf.keras that programs take data sets and initializers from."""
-from tapedeck.keras import datasets, initializers  # noqa: F401
+"""TensorFlow's tf.keras."""
+from tapedeck.keras import (  # noqa: F401
+    activations,
+    backend,
+    constraints,
+    datasets,
+    initializers,
+    layers,
+    losses,
+    metrics,
+    models,
+    optimizers,
+    regularizers,
+    utils,
+)
+from tapedeck.keras import callbacks  # noqa: F401  (after models, which it is told by)
+from tapedeck.keras.models import Input, Model, Sequential  # noqa: F401
+
+layers.Input, layers.InputLayer = models.Input, models.InputLayer  # models are made of layers, so layers cannot import them

@@ -1,5 +1,7 @@
-"""Optimisers and checkpoints."""
-from tapedeck.checkpoint import (  # noqa: F401
+"""Training: optimisers, learning rates that decay, averages, and the global step."""
+import types as _types
+
+from tapedeck.checkpoint import (
     Checkpoint,
     CheckpointManager,
     CheckpointOptions,
@@ -15,6 +17,43 @@ from tapedeck.checkpoint import (  # noqa: F401
     remove_checkpoint,
     update_checkpoint_state,
 )
-from tapedeck.checkpoint import CheckpointReader as NewCheckpointReader  # noqa: F401
-from tapedeck.lbfgs import LBFGS  # noqa: F401
-from tapedeck.train import experimental  # noqa: F401
+from tapedeck.checkpoint import CheckpointReader as NewCheckpointReader
+from tapedeck.train import experimental
+from tapedeck.train.decays import (
+    cosine_decay,
+    cosine_decay_restarts,
+    exponential_decay,
+    inverse_time_decay,
+    linear_cosine_decay,
+    natural_exp_decay,
+    noisy_linear_cosine_decay,
+    piecewise_constant,
+    polynomial_decay,
+)
+from tapedeck.train.lbfgs import LBFGS
+from tapedeck.train.optimizer import Optimizer
+from tapedeck.train.optimizers import (
+    AdadeltaOptimizer,
+    AdagradDAOptimizer,
+    AdagradOptimizer,
+    AdamOptimizer,
+    FtrlOptimizer,
+    GradientDescentOptimizer,
+    MomentumOptimizer,
+    ProximalAdagradOptimizer,
+    ProximalGradientDescentOptimizer,
+    RMSPropOptimizer,
+)
+from tapedeck.train.steps import (
+    ExponentialMovingAverage,
+    assert_global_step,
+    create_global_step,
+    get_global_step,
+    get_or_create_global_step,
+    global_step,
+)
+
+piecewise_constant_decay = piecewise_constant
+
+__all__ = [_name for _name, _value in list(globals().items())
+           if not _name.startswith("_") and (_value is experimental or not isinstance(_value, _types.ModuleType))]
