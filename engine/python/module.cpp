@@ -9,6 +9,7 @@
 #include "engine/ops/run_op.h"
 #include "engine/python/arguments.h"
 #include "engine/python/convert.h"
+#include "engine/python/data_module.h"
 #include "engine/python/debug_module.h"
 #include "engine/python/errors.h"
 #include "engine/python/host.h"
@@ -148,6 +149,7 @@ PYBIND11_MODULE(_engine, module) {
   bind_values(module);
   bind_settings(module);
   bind_debug(module);
+  bind_data(module);
 }
 
 }  // namespace tapedeck::python
