@@ -8,7 +8,9 @@
 #include "engine/ops/random_state.h"
 #include "engine/ops/run_op.h"
 #include "engine/python/arguments.h"
+#include "engine/python/checkpoint_module.h"
 #include "engine/python/convert.h"
+#include "engine/python/data_module.h"
 #include "engine/python/debug_module.h"
 #include "engine/python/errors.h"
 #include "engine/python/event_module.h"
@@ -167,8 +169,10 @@ PYBIND11_MODULE(_engine, module) {
   bind_updates(module);
   bind_values(module);
   bind_settings(module);
+  bind_checkpoint(module);
   bind_debug(module);
   bind_events(module);
+  bind_data(module);
 }
 
 }  // namespace tapedeck::python

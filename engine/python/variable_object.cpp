@@ -90,6 +90,18 @@ std::string name_of(PyObject* name, PyObject* import_scope) {
   return scope.empty() ? own : scope + "/" + own;
 }
 
+/// What tfe.restore_variables_on_create has new variables call with their name and value, or nullptr.
+PyObject* creation_hook = nullptr;
+
+/// The value that a new variable gets.
+Tensor first_value(const std::string& name, const Tensor& given, const Where& where) {
+  if (!creation_hook) return given;
+  const py::object hook = py::reinterpret_borrow<py::object>(creation_hook);
+  const py::object value = checked(
+      PyObject_CallFunctionObjArgs(hook.ptr(), py::str(name).ptr(), checked(wrap(given)).ptr(), nullptr));
+  return to_tensor(value.ptr(), given.dtype(), where);
+}
+
 // TensorFlow's arguments in its order. Where values are placed, imported and gathered is nothing here.
 PyObject* construct(PyTypeObject* type, PyObject* args, PyObject* keywords) {
   static const char* names[] = {"initial_value", "trainable",       "validate_shape", "caching_device",
@@ -122,7 +134,8 @@ PyObject* construct(PyTypeObject* type, PyObject* args, PyObject* keywords) {
     const std::string text = name_of(name, scope);
     const bool train = is_trainable(trainable);
     const StopRecording unrecorded;
-    const py::object made = checked(make(type, Variable(tensor, text, train)));
+    const py::object made =
+        checked(make(type, Variable(first_value(text, tensor, {"Variable", "restored value"}), text, train)));
     if (constraint != Py_None)
       reinterpret_cast<VariableObject*>(made.ptr())->constraint = py::handle(constraint).inc_ref().ptr();
     return py::object(made).release().ptr();
@@ -302,6 +315,14 @@ void update_variable(const py::handle self, const py::function& change) {
   });
 }
 
+/// `hook`: called with name and value of each new variable, returns its value; None for nothing. Returns the
+/// one before.
+py::object set_creation_hook(const py::handle hook) {
+  const py::object before = py::reinterpret_steal<py::object>(creation_hook);
+  creation_hook = hook.is_none() ? nullptr : py::reinterpret_borrow<py::object>(hook).release().ptr();
+  return before ? before : py::none();
+}
+
 /// Methods that are written in Python.
 void add_variable_methods(const py::dict& methods) {
   for (const auto& [name, method] : methods)
@@ -347,6 +368,7 @@ void bind_variable(py::module_& module) {
   checked(PyDict_SetItemString(variable_type.tp_dict, "__array_priority__", py::int_(1000).ptr()));
   module.add_object("Variable", reinterpret_cast<PyObject*>(&variable_type));
   module.def("_update_variable", &update_variable, py::arg("variable"), py::arg("change"));
+  module.def("_set_creation_hook", &set_creation_hook, py::arg("hook"));
   module.def("_add_variable_methods", &add_variable_methods, py::arg("methods"));
 }
 

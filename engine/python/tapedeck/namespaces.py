@@ -14,11 +14,11 @@ _DEFINING = [blocks, casts, image_colors, images, matrices, nn_losses, reduction
              nn, nn_images, nn_volumes, random, random_streams, shaping, variables]
 
 # Files of the package that hold code, but are no namespace that TensorFlow has.
-_INTERNAL = {"as_tensorflow", "blocks", "casts", "composites", "context", "control_flow", "creation", "custom",
+_INTERNAL = {"as_tensorflow", "blocks", "casts", "checkpoint", "composites", "context", "control_flow", "creation", "custom",
              "eager_metrics", "evaluator", "explain", "functional", "graph_collections", "graphs", "idx", "image_colors",
-             "images", "indexed_slices", "matrices", "modules", "namespaces", "nn_images", "nn_losses", "nn_volumes",
-             "printing", "random_streams", "reductions", "references", "refusals", "segments", "selections", "sequences",
-             "shapes", "shaping", "signatures", "tape", "templates", "tensor_array", "test_case", "trackable",
+             "images", "indexed_slices", "matrices", "modules", "namespaces", "network", "nn_images", "nn_losses",
+             "nn_volumes", "printing", "random_streams", "reductions", "references", "refusals", "segments", "selections",
+             "sequences", "shapes", "shaping", "signatures", "tape", "templates", "tensor_array", "test_case", "trackable",
              "variable_scopes", "variable_stores", "variables"}
 
 # Functions of the package's Python files that TensorFlow has under other names too.
@@ -41,6 +41,8 @@ def _submodule(path):
     """tapedeck.<path>: the package's own file where it has one, else a module made here."""
     full_name = f"tapedeck.{path}"
     if full_name not in sys.modules:
+        if "." in path:
+            _submodule(path.rpartition(".")[0])
         try:
             importlib.import_module(full_name)
         except ModuleNotFoundError as error:

@@ -499,17 +499,17 @@ class BackupAndRestore(Callback):
 
     def on_train_begin(self, logs=None):
         from tapedeck.checkpoint.files import TensorFile
-        from tapedeck.keras.models.saving import _restore
+        from tapedeck.keras.models.saving import restore_model
         tensors = self._path()
         if os.path.exists(tensors):
             file = TensorFile(tensors)
-            _restore(self.model, file)
+            restore_model(self.model, file)
             vars(self.model)["_resumed_epoch"] = int(file.metadata["tapedeck.epoch"]) + 1
 
     def on_epoch_end(self, epoch, logs=None):
-        from tapedeck.keras.models.saving import _write
+        from tapedeck.keras.models.saving import write_model
         os.makedirs(self.backup_dir, exist_ok=True)
-        _write(self.model, self._path(), {"tapedeck.epoch": str(epoch)})
+        write_model(self.model, self._path(), {"tapedeck.epoch": str(epoch)})
 
     def on_train_end(self, logs=None):
         if self.delete_checkpoint and os.path.exists(self._path()):

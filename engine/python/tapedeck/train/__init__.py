@@ -1,6 +1,24 @@
 """Training: optimisers, learning rates that decay, averages, and the global step."""
 import types as _types
 
+from tapedeck.checkpoint import (
+    Checkpoint,
+    CheckpointManager,
+    CheckpointOptions,
+    CheckpointState,
+    Saver,
+    checkpoint_exists,
+    get_checkpoint_mtimes,
+    get_checkpoint_state,
+    latest_checkpoint,
+    list_variables,
+    load_checkpoint,
+    load_variable,
+    remove_checkpoint,
+    update_checkpoint_state,
+)
+from tapedeck.checkpoint import CheckpointReader as NewCheckpointReader
+from tapedeck.train import experimental
 from tapedeck.train.decays import (
     cosine_decay,
     cosine_decay_restarts,
@@ -38,4 +56,4 @@ from tapedeck.train.steps import (
 piecewise_constant_decay = piecewise_constant
 
 __all__ = [_name for _name, _value in list(globals().items())
-           if not _name.startswith("_") and not isinstance(_value, _types.ModuleType)]
+           if not _name.startswith("_") and (_value is experimental or not isinstance(_value, _types.ModuleType))]

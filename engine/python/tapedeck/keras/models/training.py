@@ -34,8 +34,10 @@ class Trainer:
         unknown = set(kwargs) - {"auto_scale_loss", "distribute", "target_tensors", "sample_weight_mode"}
         if unknown:
             raise TypeError(f"compile() got an unexpected keyword argument {sorted(unknown)[0]!r}")
-        from tapedeck.keras import optimizers
-        self.optimizer = optimizers.get(optimizer)
+        if not hasattr(optimizer, "apply_gradients"):
+            from tapedeck.keras import optimizers
+            optimizer = optimizers.get(optimizer)
+        self.optimizer = optimizer
         own = vars(self)
         own["loss"] = loss
         own["compiled_loss"] = compiled.CompiledLoss(loss, loss_weights)
