@@ -10,6 +10,7 @@
 #include "engine/python/arguments.h"
 #include "engine/python/checkpoint_module.h"
 #include "engine/python/convert.h"
+#include "engine/python/data_module.h"
 #include "engine/python/debug_module.h"
 #include "engine/python/errors.h"
 #include "engine/python/host.h"
@@ -152,6 +153,7 @@ PYBIND11_MODULE(_engine, module) {
   bind_settings(module);
   bind_checkpoint(module);
   bind_debug(module);
+  bind_data(module);
 }
 
 }  // namespace tapedeck::python

@@ -40,6 +40,8 @@ def _submodule(path):
     """tapedeck.<path>: the package's own file where it has one, else a module made here."""
     full_name = f"tapedeck.{path}"
     if full_name not in sys.modules:
+        if "." in path:
+            _submodule(path.rpartition(".")[0])
         try:
             importlib.import_module(full_name)
         except ModuleNotFoundError as error:

@@ -5,6 +5,7 @@ from tapedeck.checkpoint import Checkpoint, restore_variables_on_create  # noqa:
 from tapedeck.checkpoint import EagerSaver as Saver  # noqa: F401
 from tapedeck.context import enable_eager_execution, executing_eagerly, num_gpus  # noqa: F401
 from tapedeck.custom import custom_gradient  # noqa: F401
+from tapedeck.data.iterators import Iterator  # noqa: F401
 from tapedeck.functional import (  # noqa: F401
     gradients_function,
     hessian_function,
