@@ -159,6 +159,13 @@ class History(Callback):
             self.history.setdefault(name, []).append(value)
 
 
+class _Everything:
+    """Metrics have averaged themselves."""
+
+    def __contains__(self, name):
+        return True
+
+
 class ProgbarLogger(Callback):
     """Shows each epoch's progress, as fit()'s verbose says."""
 
@@ -167,7 +174,7 @@ class ProgbarLogger(Callback):
         self._bar, self._testing_alone, self._steps, self._evaluating = None, False, 0, False
 
     def _begin(self, target):
-        self._bar, self._steps = Progbar(target, verbose=self.params["verbose"], unit_name="step"), 0
+        self._bar, self._steps = Progbar(target, verbose=self.params["verbose"], stateful_metrics=_Everything()), 0
 
     def _target(self):
         return self.params.get("steps")

@@ -56,7 +56,7 @@ class Saved:
         filepath: the extension ".safetensors" is added where it is not there. overwrite False: FileExistsError where the file is there.
         save_format and options change nothing. Errors: ValueError before the variables are made.
         """
-        if not self.built:
+        if not self.built and not self.weights:
             raise ValueError(f"Model {self.name} has no weights yet. Build the model first by calling `build()` or by calling the model on a "
                              "batch of data.")
         path = _path(filepath)
