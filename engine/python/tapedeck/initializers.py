@@ -2,6 +2,7 @@
 the same shape and dtype at every call, whatever tf.random.set_seed says; without one, different values."""
 import inspect as _inspect
 import math as _math
+import sys as _sys
 from operator import index as _index
 
 import numpy as _np
@@ -266,12 +267,33 @@ _CLASSES = {
     "lecun_normal": LecunNormal, "orthogonal": Orthogonal, "identity": Identity,
 }
 globals().update(_CLASSES)
-__all__ = ["Initializer", *_CLASSES, *(cls.__name__ for cls in _CLASSES.values()), "truncated_normal_initializer", "get"]
+__all__ = ["Initializer", *_CLASSES, *(cls.__name__ for cls in _CLASSES.values()), "truncated_normal_initializer", "deserialize", "get", "serialize"]
 # What TensorFlow has at the top: all but He's and LeCun's, and those of TensorFlow 1 alone.
 functions = {f"{name}_initializer": _CLASSES[name] for name in (
     "constant", "zeros", "ones", "random_normal", "random_uniform", "variance_scaling", "glorot_uniform", "glorot_normal",
     "orthogonal")}
 functions["truncated_normal_initializer"] = truncated_normal_initializer
+
+
+def serialize(initializer):
+    """What get() makes the same initializer of: {"class_name", "config"}, or the name of a function."""
+    from tapedeck.keras import named_objects
+    return named_objects.serialize(initializer)
+
+
+def deserialize(config, custom_objects=None):
+    """The initializer of what serialize() returned."""
+    if isinstance(config, dict) and custom_objects:
+        from tapedeck.keras import named_objects
+        with named_objects.custom_object_scope(custom_objects):
+            return get(config)
+    return get(config)
+
+
+def _registered(name):
+    """What users registered under the name, or None; nobody registers without having imported the module."""
+    named_objects = _sys.modules.get("tapedeck.keras.named_objects")
+    return named_objects and named_objects.get_registered_object(name)
 
 
 def get(identifier):
@@ -288,10 +310,12 @@ def get(identifier):
             raise _engine.InvalidArgumentError(f"get: identifier is {identifier!r}; a dict needs class_name")
         identifier, config = identifier["class_name"], identifier.get("config", {})
     if isinstance(identifier, str):
-        named = {**_CLASSES, **{cls.__name__: cls for cls in _CLASSES.values()}}
-        if identifier not in named:
+        named = {**_CLASSES, **{cls.__name__: cls for cls in _CLASSES.values()}, "IdentityInitializer": Identity,
+                 "OrthogonalInitializer": Orthogonal, "zero": Zeros, "one": Ones, "normal": RandomNormal, "uniform": RandomUniform}
+        found = _registered(identifier) or named.get(identifier)
+        if found is None:
             raise _engine.InvalidArgumentError(f"get: identifier is {identifier!r}; must be one of {', '.join(_CLASSES)}")
-        return named[identifier].from_config(config)
+        return found.from_config(config) if hasattr(found, "from_config") else found
     if isinstance(identifier, type):
         return identifier()
     if identifier is None or callable(identifier):

@@ -1,2 +1,16 @@
-"""The part of tf.keras that programs take data sets and initializers from."""
-from tapedeck.keras import datasets, initializers  # noqa: F401
+"""TensorFlow's tf.keras."""
+from tapedeck.keras import (  # noqa: F401
+    activations,
+    backend,
+    constraints,
+    datasets,
+    initializers,
+    layers,
+    losses,
+    metrics,
+    models,
+    regularizers,
+    utils,
+)
+from tapedeck.keras import callbacks  # noqa: F401  (after models, which it is told by)
+from tapedeck.keras.models import Input, Model, Sequential  # noqa: F401

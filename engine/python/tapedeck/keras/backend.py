@@ -1,0 +1,298 @@
+"""tf.keras.backend: the defaults that layers take, and functions on tensors under Keras' names."""
+import collections
+
+import numpy as np
+
+from tapedeck import _engine, dtypes
+from tapedeck.composites import op as _op
+
+_settings = {"floatx": "float32", "epsilon": 1e-7, "image_data_format": "channels_last"}
+_uses = collections.defaultdict(int)  # how often a name was given since clear_session
+
+
+def floatx():
+    """The dtype of layers that are made without one: "float32" at first."""
+    return _settings["floatx"]
+
+
+def set_floatx(value):
+    """Sets the dtype of layers that are made without one. ValueError for what is no "float16", "bfloat16", "float32", "float64"."""
+    name = value if isinstance(value, str) else getattr(value, "name", value)
+    if name not in ("float16", "bfloat16", "float32", "float64"):
+        raise ValueError(f"set_floatx: value is {value!r}; must be 'float16', 'bfloat16', 'float32' or 'float64'")
+    _settings["floatx"] = name
+
+
+def epsilon():
+    """The number that keeps divisors above 0: 1e-7 at first."""
+    return _settings["epsilon"]
+
+
+def set_epsilon(value):
+    """Sets what epsilon() returns. ValueError for what is no number."""
+    _settings["epsilon"] = float(value)
+
+
+def image_data_format():
+    """Where layers expect images' channels: "channels_last" at first."""
+    return _settings["image_data_format"]
+
+
+def set_image_data_format(data_format):
+    """Sets where layers expect images' channels. ValueError for what is not "channels_last" or "channels_first"."""
+    if data_format not in ("channels_last", "channels_first"):
+        raise ValueError(f"set_image_data_format: data_format is {data_format!r}; must be 'channels_last' or 'channels_first'")
+    _settings["image_data_format"] = data_format
+
+
+def get_uid(prefix=""):
+    """How often this prefix was asked for, this time included."""
+    _uses[prefix] += 1
+    return _uses[prefix]
+
+
+def reset_uids():
+    """Names of layers begin anew: "dense"."""
+    _uses.clear()
+
+
+def clear_session(free_memory=True):
+    """Forgets what layers were called: the next Dense is "dense" again. There is no graph that could be cleared."""
+    _uses.clear()
+
+
+def unique_name(base):
+    """The base for the first that asks, then base_1, base_2 …"""
+    number = get_uid(base) - 1
+    return f"{base}_{number}" if number else base
+
+
+def learning_phase():
+    """1 while a layer is called with training=True, else 0."""
+    from tapedeck.keras.layers import calls
+    return 1 if calls.current.training else 0
+
+
+def is_keras_tensor(x):
+    """True for what tf.keras.Input and calls of layers on it return."""
+    return bool(getattr(x, "_is_symbolic", False))
+
+
+def is_tensor(x):
+    """True for tensors and variables."""
+    return isinstance(x, (_engine.Tensor, _engine.Variable))
+
+
+def variable(value, dtype=None, name=None, constraint=None):
+    """A variable of the value; dtype None for floatx()."""
+    return _engine.Variable(value, dtype=dtype or floatx(), name=name, constraint=constraint)
+
+
+def constant(value, dtype=None, shape=None, name=None):
+    """A tensor of the value; dtype None for floatx()."""
+    return _engine.constant(value, dtype or floatx(), shape)
+
+
+def get_value(x):
+    """The value as a NumPy array, or as what it is where it is no tensor."""
+    return x.numpy() if is_tensor(x) else x
+
+
+def set_value(x, value):
+    """Assigns to a variable."""
+    x.assign(np.asarray(value, x.dtype.as_numpy_dtype))
+
+
+def batch_get_value(tensors):
+    """The values as NumPy arrays."""
+    return [get_value(each) for each in tensors]
+
+
+def batch_set_value(tuples):
+    """Assigns to variables: pairs of a variable and its value."""
+    for each, value in tuples:
+        set_value(each, value)
+
+
+def int_shape(x):
+    """The shape as a tuple."""
+    return tuple(x.shape)
+
+
+def ndim(x):
+    """The number of axes."""
+    return len(x.shape)
+
+
+def dtype(x):
+    """The dtype's name."""
+    return x.dtype.name
+
+
+def eval(x):  # noqa: A001  (Keras' name)
+    """The value as a NumPy array."""
+    return get_value(x)
+
+
+def cast(x, dtype):  # noqa: A002
+    """The tensor as one of another dtype."""
+    return _op("cast")(x, dtypes.as_dtype(dtype))
+
+
+def cast_to_floatx(x):
+    """An array or a tensor as one of floatx()."""
+    return cast(x, floatx()) if is_tensor(x) else np.asarray(x, floatx())
+
+
+def _reduction(name):
+    def function(x, axis=None, keepdims=False):
+        return _op(name)(x, axis=axis, keepdims=keepdims)
+
+    function.__name__ = function.__qualname__ = name.removeprefix("reduce_")
+    function.__doc__ = f"tf.{name} along an axis, or all."
+    return function
+
+
+sum, mean, prod, std, var = map(_reduction, (  # noqa: A001  (Keras' names)
+    "reduce_sum", "reduce_mean", "reduce_prod", "reduce_std", "reduce_variance"))
+max, min, any, all, logsumexp = map(_reduction, (  # noqa: A001
+    "reduce_max", "reduce_min", "reduce_any", "reduce_all", "reduce_logsumexp"))
+
+
+def _same(name, plain):
+    def function(*args):
+        return _op(plain)(*args)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"The op {plain}, whose docstring says what it does."
+    return function
+
+
+for _name, _plain in {
+        "abs": "abs", "exp": "exp", "log": "log", "sqrt": "sqrt", "square": "square", "pow": "pow", "sign": "sign", "round": "round",
+        "sin": "sin", "cos": "cos", "tanh": "tanh", "sigmoid": "sigmoid", "softplus": "softplus", "softsign": "softsign",
+        "equal": "equal", "not_equal": "not_equal", "greater": "greater", "greater_equal": "greater_equal", "less": "less",
+        "less_equal": "less_equal", "maximum": "maximum", "minimum": "minimum", "reshape": "reshape", "gather": "gather",
+        "zeros_like": "zeros_like", "ones_like": "ones_like", "identity": "identity", "shape": "shape",
+        "stop_gradient": "stop_gradient", "expand_dims": "expand_dims", "squeeze": "squeeze", "tile": "tile"}.items():
+    globals()[_name] = _same(_name, _plain)
+
+
+def argmax(x, axis=-1):
+    """The places of the largest values along an axis."""
+    return _op("argmax")(x, axis)
+
+
+def argmin(x, axis=-1):
+    """The places of the least values along an axis."""
+    return _op("argmin")(x, axis)
+
+
+def clip(x, min_value, max_value):
+    """The values, none below min_value nor above max_value; None for no limit."""
+    x = _op("maximum")(x, min_value) if min_value is not None else _engine.convert_to_tensor(x)
+    return _op("minimum")(x, max_value) if max_value is not None else x
+
+
+def softmax(x, axis=-1):
+    """tf.nn.softmax."""
+    return _op("softmax")(x, axis)
+
+
+def relu(x, alpha=0.0, max_value=None, threshold=0.0):
+    """tf.keras.activations.relu."""
+    from tapedeck.keras import activations
+    return activations.relu(x, alpha, max_value, threshold)
+
+
+def elu(x, alpha=1.0):
+    """tf.keras.activations.elu."""
+    from tapedeck.keras import activations
+    return activations.elu(x, alpha)
+
+
+def zeros(shape, dtype=None, name=None):
+    """A variable of zeros; dtype None for floatx()."""
+    return _engine.Variable(_op("zeros")(shape, dtype or floatx()), name=name)
+
+
+def ones(shape, dtype=None, name=None):
+    """A variable of ones; dtype None for floatx()."""
+    return _engine.Variable(_op("ones")(shape, dtype or floatx()), name=name)
+
+
+def dot(x, y):
+    """The product over the last axis of x and the last but one of y."""
+    from tapedeck import linalg
+    return linalg.tensordot(x, y, [[-1], [_dot_axis(y)]])
+
+
+def _dot_axis(y):
+    # the last but one, or the only one
+    return -2 if len(y.shape) > 1 else 0
+
+
+def batch_flatten(x):
+    """The first axis stays, the others become one."""
+    return _op("reshape")(x, [x.shape[0], int(np.prod(x.shape[1:]))])
+
+
+def flatten(x):
+    """All elements along one axis."""
+    return _op("reshape")(x, [-1])
+
+
+def permute_dimensions(x, pattern):
+    """The axes in the order of the pattern."""
+    return _op("transpose")(x, pattern)
+
+
+def concatenate(tensors, axis=-1):
+    """The tensors one behind the other along an axis."""
+    return _op("concat")(tensors, axis)
+
+
+def stack(x, axis=0):
+    """The tensors along a new axis."""
+    return _op("stack")(x, axis)
+
+
+def repeat_elements(x, rep, axis):
+    """Each slice along the axis `rep` times."""
+    return _op("repeat")(x, rep, axis)
+
+
+def one_hot(indices, num_classes):
+    """Rows with a 1 at the index: float32."""
+    return _op("one_hot")(indices, num_classes)
+
+
+def switch(condition, then_expression, else_expression):
+    """One of two values, or what one of two functions returns, by a scalar; by a tensor elementwise."""
+    if len(_engine.convert_to_tensor(condition).shape):
+        return _op("where")(condition, *(each() if callable(each) else each for each in (then_expression, else_expression)))
+    chosen = then_expression if bool(condition) else else_expression
+    return chosen() if callable(chosen) else chosen
+
+
+def in_train_phase(x, alt, training=None):
+    """x while training, else alt; both may be functions."""
+    chosen = x if (learning_phase() if training is None else training) else alt
+    return chosen() if callable(chosen) else chosen
+
+
+def gradients(loss, variables):
+    """Not here: TensorFlow's graphs have it, a tape does it here. RuntimeError."""
+    raise RuntimeError("gradients: K.gradients needs a graph; use tf.GradientTape")
+
+
+def function(inputs, outputs, updates=None, name=None, **kwargs):
+    """A function from the inputs of a functional model to some of its tensors, which take and return arrays."""
+    from tapedeck.keras import models
+    model = models.Model(inputs=inputs, outputs=outputs)
+
+    def run(values):
+        result = model(values if len(values) > 1 else values[0])
+        return [each.numpy() for each in (result if isinstance(result, (list, tuple)) else [result])]
+
+    return run

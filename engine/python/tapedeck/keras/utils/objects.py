@@ -1,0 +1,50 @@
+"""Objects as what JSON holds, and back."""
+import importlib
+
+import numpy as np
+
+from tapedeck import dtypes
+from tapedeck.keras import named_objects
+from tapedeck.shapes import TensorShape
+
+# Where the package's own classes and functions stand, by what a config calls them.
+_MODULES = ("layers", "initializers", "regularizers", "constraints", "activations", "losses", "metrics", "optimizers", "models")
+
+
+def serialize_keras_object(obj):
+    """A value as what JSON holds: an object with get_config as {"class_name", "config"}, lists and dicts with what is in them."""
+    if obj is None or isinstance(obj, (str, bool, int, float)):
+        return obj
+    if isinstance(obj, (TensorShape, tuple, list)):
+        return [serialize_keras_object(each) for each in obj]
+    if isinstance(obj, dict):
+        return {name: serialize_keras_object(each) for name, each in obj.items()}
+    if isinstance(obj, dtypes.DType):
+        return obj.name
+    if isinstance(obj, np.generic):
+        return obj.item()
+    if isinstance(obj, np.ndarray):
+        return obj.tolist()
+    return named_objects.serialize(obj)
+
+
+def _own_objects():
+    found = {}
+    for name in _MODULES:
+        try:
+            module = importlib.import_module(f"tapedeck.keras.{name}")
+        except ModuleNotFoundError:
+            continue
+        found.update({key: value for key, value in vars(module).items() if not key.startswith("_") and callable(value)})
+    return found
+
+
+def deserialize_keras_object(config, custom_objects=None, module_objects=None, printable_module_name="object"):
+    """The value of what serialize_keras_object returned. ValueError for a class that none has."""
+    if isinstance(config, (list, tuple)):
+        return [deserialize_keras_object(each, custom_objects, module_objects) for each in config]
+    if isinstance(config, dict) and "class_name" not in config:
+        return {name: deserialize_keras_object(each, custom_objects, module_objects) for name, each in config.items()}
+    if isinstance(config, dict) or module_objects is not None and isinstance(config, str):
+        return named_objects.found(config, module_objects or _own_objects(), printable_module_name, custom_objects)
+    return config
