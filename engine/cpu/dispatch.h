@@ -120,6 +120,34 @@ template <class T>
 using RotationLoop = void (*)(T* rows, std::int64_t stride, std::int64_t width, std::int64_t count,
                               const T* c, const T* s);
 
+/// One row of a step of a recurrent cell; what each part of `kept` holds stands in recurrent.h. `recurrent`
+/// is the product with the state before; `d_kept`, a gradient of `kept`, may be nullptr. Gradients take `dh`,
+/// that of the step's state, and leave there what passes on to the state before without the recurrent
+/// product.
+template <class T>
+struct RecurrentLoops {
+  void (*lstm)(std::int64_t units, const T* recurrent, const T* bias, const T* c_before, T* kept,
+               T* h) = nullptr;
+  void (*lstm_gradient)(std::int64_t units, const T* kept, const T* c_before, const T* d_kept, T* dh, T* dc,
+                        T* d_gates) = nullptr;
+  void (*gru_after)(std::int64_t units, const T* recurrent, const T* bias, const T* h_before, T* kept,
+                    T* h) = nullptr;
+  void (*gru_after_gradient)(std::int64_t units, const T* kept, const T* h_before, const T* d_kept, T* dh,
+                             T* d_gates) = nullptr;
+  void (*gru_before_gates)(std::int64_t units, const T* recurrent, const T* bias, const T* h_before,
+                           T* kept) = nullptr;
+  void (*gru_before_state)(std::int64_t units, const T* recurrent, const T* bias, const T* h_before, T* kept,
+                           T* h) = nullptr;
+  void (*gru_before_state_gradient)(std::int64_t units, const T* kept, const T* h_before, const T* d_kept,
+                                    T* dh, T* d_gates) = nullptr;
+  void (*gru_before_gates_gradient)(std::int64_t units, const T* kept, const T* h_before, const T* d_kept,
+                                    const T* d_reset, T* dh, T* d_gates) = nullptr;
+  void (*simple_rnn)(std::int64_t units, bool relu, const T* recurrent, const T* bias, T* h) = nullptr;
+  void (*simple_rnn_gradient)(std::int64_t units, bool relu, const T* h, T* dh, T* d_gates) = nullptr;
+  /// A row of softmax: dy becomes y·(dy − sum)·scale, where sum is Σ dy·y.
+  void (*softmax_gradient)(std::int64_t count, const T* y, const T* sum, T scale, T* dy) = nullptr;
+};
+
 struct LoopTable {
   UnaryLoop unary[unary_count][dtype_count] = {};
   BinaryLoop binary[binary_count][dtype_count] = {};
@@ -151,6 +179,8 @@ struct LoopTable {
   GemmLoops<double> gemm_double;
   RotationLoop<float> rotate_float = nullptr;
   RotationLoop<double> rotate_double = nullptr;
+  RecurrentLoops<float> recurrent_float;
+  RecurrentLoops<double> recurrent_double;
   /// Words of the blocks `counter` … `counter + blocks − 1`, four each.
   void (*philox_words)(std::uint64_t key, std::uint64_t counter, std::int64_t blocks,
                        std::uint32_t* words) = nullptr;

@@ -55,5 +55,7 @@ void link_space_batch();
 // engine/optim:
 void link_update_rules();
 void link_norms();
+void link_recurrent();
+void link_attention();
 
 }  // namespace tapedeck::ops
