@@ -13,7 +13,7 @@ namespace tapedeck::python {
 
 namespace {
 
-Tensor tensor_of(const py::handle value, const char* argument) {
+Tensor event_tensor(const py::handle value, const char* argument) {
   return to_tensor(value.ptr(), {}, {"summary", argument});
 }
 
@@ -72,7 +72,7 @@ void bind_events(py::module_& module) {
   events.def("scalar_value",
              [](const std::string& tag, float value) { return py::bytes(data::scalar_value(tag, value)); });
   events.def("histogram_value", [](const std::string& tag, const py::handle values) {
-    return py::bytes(data::histogram_value(tag, data::histogram_of(tensor_of(values, "values"))));
+    return py::bytes(data::histogram_value(tag, data::histogram_of(event_tensor(values, "values"))));
   });
   events.def("image_value", [](const std::string& tag, std::int64_t height, std::int64_t width, int channels,
                                const std::string& png) {
@@ -91,14 +91,14 @@ void bind_events(py::module_& module) {
     return py::bytes(data::SummaryMetadata{plugin, content, description, data_class}.message());
   });
   events.def("tensor_message", [](const py::handle value) {
-    return py::bytes(data::tensor_message(tensor_of(value, "tensor")));
+    return py::bytes(data::tensor_message(event_tensor(value, "tensor")));
   });
   events.def("text_message", [](const std::vector<std::int64_t>& shape, const std::vector<py::bytes>& texts) {
     const std::vector<std::string> all(texts.begin(), texts.end());
     return py::bytes(data::text_message(shape, all));
   });
   events.def("encode_png",
-             [](const py::handle image) { return py::bytes(data::encode_png(tensor_of(image, "image"))); });
+             [](const py::handle image) { return py::bytes(data::encode_png(event_tensor(image, "image"))); });
 }
 
 }  // namespace tapedeck::python
