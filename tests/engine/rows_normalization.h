@@ -1,6 +1,7 @@
-// Test rows of batch and layer normalization and their gradients.
+// Test rows of dropout, and of batch and layer normalization and their gradients.
 #pragma once
 
+#include "engine/cpu/random.h"
 #include "tests/engine/op_row.h"
 
 namespace tapedeck::testing {
@@ -115,9 +116,31 @@ inline Row normalization_test(bool layers, bool gradient) {
   return row;
 }
 
+/// Element i is kept where word i of the stream at (key, counter), 24 bits of it, is at least the rate.
+inline Row dropout_test() {
+  constexpr std::int64_t key = 7, counter = 5;
+  Row row{"dropout", {}, {}, 1e-15};
+  for (const Shape& shape : {Shape{3, 5}, Shape{}, Shape{2, 0}})
+    row.calls.push_back([=](Random& random) {
+      return Call{{random_tensor(random, shape)}, {0.3, none(), key, counter}};
+    });
+  row.reference = [=](const Call& call) {
+    Array y(call.inputs[0]);
+    for (std::size_t i = 0; i < y.values.size(); ++i) {
+      const auto block =
+          cpu::philox({static_cast<std::uint32_t>(counter + static_cast<std::int64_t>(i / 4)), 0, 0, 0},
+                      {static_cast<std::uint32_t>(key), 0});
+      const bool kept = static_cast<double>(block[i % 4] >> 8) * 0x1p-24 >= 0.3;
+      y.values[i] = kept ? y.values[i] / 0.7 : 0;
+    }
+    return Arrays{y};
+  };
+  return row;
+}
+
 inline Rows normalization_rows() {
-  return {normalization_test(false, false), normalization_test(false, true), normalization_test(true, false),
-          normalization_test(true, true)};
+  return {dropout_test(), normalization_test(false, false), normalization_test(false, true),
+          normalization_test(true, false), normalization_test(true, true)};
 }
 
 }  // namespace tapedeck::testing

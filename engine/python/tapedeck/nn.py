@@ -81,13 +81,12 @@ def dropout(x, rate=None, noise_shape=None, seed=None, name=None, *, keep_prob=N
     if share == 0:
         return x
     if noise_shape is None:
-        noise_shape = x.shape
-    else:
-        noise_shape = [own if extent is None else _index(extent) for extent, own in
-                       zip(noise_shape, x.shape if len(noise_shape) == len(x.shape) else noise_shape)]
-        if len(noise_shape) > len(x.shape) or any(
-                own not in (1, extent) for own, extent in zip(noise_shape[::-1], list(x.shape)[::-1])):
-            raise _engine.InvalidArgumentError(f"dropout: noise_shape {tuple(noise_shape)} does not broadcast to x {tuple(x.shape)}")
+        return _op("dropout")(x, share, seed=seed)
+    noise_shape = [own if extent is None else _index(extent) for extent, own in
+                   zip(noise_shape, x.shape if len(noise_shape) == len(x.shape) else noise_shape)]
+    if len(noise_shape) > len(x.shape) or any(
+            own not in (1, extent) for own, extent in zip(noise_shape[::-1], list(x.shape)[::-1])):
+        raise _engine.InvalidArgumentError(f"dropout: noise_shape {tuple(noise_shape)} does not broadcast to x {tuple(x.shape)}")
     kept = _op("greater_equal")(_op("random_uniform")(noise_shape, dtype=x.dtype, seed=seed), share)
     return _op("where")(kept, x * (1 / (1 - share)), _op("zeros_like")(x))
 
