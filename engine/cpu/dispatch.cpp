@@ -4,34 +4,36 @@
 
 namespace tapedeck::cpu {
 
-#define TAPEDECK_DECLARE_SET(set)        \
-  namespace set {                        \
-  void add_unary(LoopTable& table);      \
-  void add_binary(LoopTable& table);     \
-  void add_cast(LoopTable& table);       \
-  void add_reduce(LoopTable& table);     \
-  void add_gemm(LoopTable& table);       \
-  void add_random(LoopTable& table);     \
-  void add_pooling(LoopTable& table);    \
-  void add_statistics(LoopTable& table); \
-  void add_rotations(LoopTable& table);  \
-  void add_update(LoopTable& table);     \
-  void add_recurrent(LoopTable& table);  \
-  }                                      \
-  static LoopTable table_of_##set() {    \
-    LoopTable table;                     \
-    set::add_unary(table);               \
-    set::add_binary(table);              \
-    set::add_cast(table);                \
-    set::add_reduce(table);              \
-    set::add_gemm(table);                \
-    set::add_random(table);              \
-    set::add_pooling(table);             \
-    set::add_statistics(table);          \
-    set::add_rotations(table);           \
-    set::add_update(table);              \
-    set::add_recurrent(table);           \
-    return table;                        \
+#define TAPEDECK_DECLARE_SET(set)           \
+  namespace set {                           \
+  void add_unary(LoopTable& table);         \
+  void add_binary(LoopTable& table);        \
+  void add_cast(LoopTable& table);          \
+  void add_reduce(LoopTable& table);        \
+  void add_gemm(LoopTable& table);          \
+  void add_random(LoopTable& table);        \
+  void add_pooling(LoopTable& table);       \
+  void add_statistics(LoopTable& table);    \
+  void add_rotations(LoopTable& table);     \
+  void add_update(LoopTable& table);        \
+  void add_recurrent(LoopTable& table);     \
+  void add_normalization(LoopTable& table); \
+  }                                         \
+  static LoopTable table_of_##set() {       \
+    LoopTable table;                        \
+    set::add_unary(table);                  \
+    set::add_binary(table);                 \
+    set::add_cast(table);                   \
+    set::add_reduce(table);                 \
+    set::add_gemm(table);                   \
+    set::add_random(table);                 \
+    set::add_pooling(table);                \
+    set::add_statistics(table);             \
+    set::add_rotations(table);              \
+    set::add_update(table);                 \
+    set::add_recurrent(table);              \
+    set::add_normalization(table);          \
+    return table;                           \
   }
 
 TAPEDECK_DECLARE_SET(baseline)

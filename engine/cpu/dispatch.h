@@ -148,6 +148,38 @@ struct RecurrentLoops {
   void (*softmax_gradient)(std::int64_t count, const T* y, const T* sum, T scale, T* dy) = nullptr;
 };
 
+/// dx = factor·(h − plain − (x − mean)·weighted), where h is dy, or dy·scale.
+template <class T>
+struct NormalGradient {
+  T factor, plain, weighted;
+};
+/// Of rows, and of `rows` contiguous rows of `width` columns, each with a mean and a factor of its own.
+template <class T>
+struct NormalizationLoops {
+  /// Σ (x − mean)².
+  T (*spread)(const T* x, std::int64_t count, T mean) = nullptr;
+  /// Σ h and Σ h·(x − mean); h is dy·scale, or dy where scale is null.
+  void (*products)(const T* dy, const T* x, const T* scale, std::int64_t count, T mean, T* sums) = nullptr;
+  /// y = (x − mean)·factor + offset.
+  void (*normalize)(const T* x, std::int64_t count, T mean, T factor, T offset, T* y) = nullptr;
+  /// y = (x − mean)·factor·scale + offset.
+  void (*normalize_row)(const T* x, std::int64_t count, T mean, T factor, const T* scale, const T* offset,
+                        T* y) = nullptr;
+  void (*normalize_columns)(const T* x, std::int64_t rows, std::int64_t width, const T* mean, const T* factor,
+                            const T* offset, T* y) = nullptr;
+  void (*spread_columns)(const T* x, std::int64_t rows, std::int64_t width, const T* mean, T* out) = nullptr;
+  /// Σ dy and Σ dy·(x − mean) of each column.
+  void (*products_of_columns)(const T* dy, const T* x, std::int64_t rows, std::int64_t width, const T* mean,
+                              T* plain, T* weighted) = nullptr;
+  void (*gradient)(const T* dy, const T* x, std::int64_t count, T mean, const NormalGradient<T>& of,
+                   T* dx) = nullptr;
+  /// Adds dy·(x − mean)·factor to dscale and dy to doffset, too.
+  void (*gradient_of_row)(const T* dy, const T* x, const T* scale, std::int64_t count, T mean,
+                          const NormalGradient<T>& of, T* dx, T* dscale, T* doffset) = nullptr;
+  void (*gradient_of_columns)(const T* dy, const T* x, std::int64_t rows, std::int64_t width, const T* mean,
+                              const T* factor, const T* plain, const T* weighted, T* dx) = nullptr;
+};
+
 struct LoopTable {
   UnaryLoop unary[unary_count][dtype_count] = {};
   BinaryLoop binary[binary_count][dtype_count] = {};
@@ -177,6 +209,8 @@ struct LoopTable {
   UpdateLoop update[update_count][dtype_count] = {};
   GemmLoops<float> gemm_float;
   GemmLoops<double> gemm_double;
+  NormalizationLoops<float> normalize_float;
+  NormalizationLoops<double> normalize_double;
   RotationLoop<float> rotate_float = nullptr;
   RotationLoop<double> rotate_double = nullptr;
   RecurrentLoops<float> recurrent_float;

@@ -134,7 +134,39 @@ void truncated_normal(std::uint64_t key, std::uint64_t counter, double mean, dou
       });
 }
 
+template <class T>
+void keep_or_drop(const std::uint32_t* __restrict words, std::int32_t least, T factor, const T* __restrict x,
+                  T* __restrict out, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i)
+    out[i] = static_cast<std::int32_t>(words[i] >> 8) >= least ? x[i] * factor : T(0);
+}
+
+template <class T>
+void dropout(StreamPlace place, double rate, const T* x, T* out, std::int64_t count) {
+  const auto least = static_cast<std::int32_t>(std::ceil(rate * 0x1p24));
+  const auto factor = static_cast<T>(1.0 / (1.0 - rate));
+  for_blocks((count + 3) / 4, grain_for(2.0) / batch_blocks * batch_blocks,
+             [=](std::int64_t begin, std::int64_t end) {
+               alignas(64) std::array<std::uint32_t, 4 * batch_blocks> words;
+               for (std::int64_t block = begin; block < end; block += batch_blocks) {
+                 const std::int64_t here = std::min(batch_blocks, end - block);
+                 loops().philox_words(place.key, place.counter + static_cast<std::uint64_t>(block), here,
+                                      words.data());
+                 keep_or_drop(words.data(), least, factor, x + 4 * block, out + 4 * block,
+                              std::min(4 * here, count - 4 * block));
+               }
+             });
+}
+
 }  // namespace
+
+void random_dropout(DType dtype, StreamPlace place, double rate, const void* x, void* out,
+                    std::int64_t count) {
+  if (dtype == DType::float32)
+    dropout(place, rate, static_cast<const float*>(x), static_cast<float*>(out), count);
+  else
+    dropout(place, rate, static_cast<const double*>(x), static_cast<double*>(out), count);
+}
 
 PhiloxBlock philox(PhiloxBlock counter, std::array<std::uint32_t, 2> key) {
   for (int round = 0; round < 10; ++round) {

@@ -36,6 +36,11 @@ struct StreamPlace {
   std::uint64_t counter;
 };
 
+/// out[i] = x[i] / (1 − rate), or 0 with probability rate, in [0, 1): where the 24 random bits of
+/// random_uniform of float32, as a fraction, are below it.
+void random_dropout(DType dtype, StreamPlace place, double rate, const void* x, void* out,
+                    std::int64_t count);
+
 /// The numbers 0 … count − 1 in random order (random_draws.cpp, and the two below). One block for each
 /// number.
 std::vector<std::int64_t> random_order(StreamPlace place, std::int64_t count);

@@ -45,6 +45,7 @@ void register_all_ops() {
   ops::link_convolution();
   ops::link_pooling();
   ops::link_losses();
+  ops::link_normalization();
   ops::link_diagonals();
   ops::link_matrix_shapes();
   ops::link_einsum();

@@ -43,6 +43,7 @@ void link_counting();
 void link_convolution();
 void link_pooling();
 void link_losses();
+void link_normalization();
 void link_diagonals();
 void link_matrix_shapes();
 void link_einsum();

@@ -42,6 +42,8 @@ constexpr const char* stream_doc =
 
 }  // namespace
 
+extern const OpDef& dropout_op;  // which its own VJP runs
+
 // ---- random_shuffle ----
 TAPEDECK_OP(random_shuffle_op) = {
     .name = "random_shuffle",
@@ -78,6 +80,41 @@ TAPEDECK_OP(random_shuffle_op) = {
 Tensor random_shuffle(const Tensor& value, Seed seed) {
   return run_draw(random_shuffle_op, {value}, {}, seed);
 }
+
+// ---- dropout ----
+TAPEDECK_OP(dropout_op) = {
+    .name = "dropout",
+    .python_names = {},
+    .inputs = {{.name = "x"}},
+    .attributes =
+        with_seed({{.name = "rate", .kind = AttributeKind::real, .fallback = {}, .required = true}}),
+    .shape_rule =
+        [](const OpContext& c) {
+          place_of(c);
+          require_kind(c, 0, Kind::floating);
+          const double rate = real_of(c.attributes[0]);
+          if (!(rate >= 0 && rate < 1))
+            fail<InvalidArgumentError>("dropout: rate is ", rate, "; must be in [0, 1)");
+          return like_first(c);
+        },
+    .forward =
+        [](const OpContext& c) {
+          const Tensor x = contiguous(c.inputs[0]);
+          Tensor out = allocate_output(c);
+          cpu::random_dropout(x.dtype(), place_of(c), real_of(c.attributes[0]), x.raw(),
+                              out.writable_data<std::byte>(), out.count());
+          return one(std::move(out));
+        },
+    .vjp = [](const VjpContext& c) { return one(run_op1(dropout_op, {c.cotangents[0]}, c.attributes)); },
+    .vjp_formula = "dx = dropout(dy) with the same choices",
+    .doc = std::string(
+               "Sets each element to 0 with probability `rate`, and divides the others by 1 − rate "
+               "(Srivastava, Hinton, Krizhevsky, Sutskever and Salakhutdinov 2014).\n\n"
+               "x: any floating dtype, any shape; rate: in [0, 1); seed: whole number or None.\n"
+               "Returns: the dtype and shape of x.\n"
+               "Errors: InvalidArgumentError for another rate; TypeMismatchError for another dtype.") +
+           stream_doc,
+};
 
 // ---- random_categorical ----
 TAPEDECK_OP(random_categorical_op) = {

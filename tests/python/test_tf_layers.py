@@ -99,7 +99,7 @@ class Functions(unittest.TestCase):
             "net/batch_normalization/moving_variance:0", "net/c/bias:0", "net/c/kernel:0", "net/dense/bias:0", "net/dense/kernel:0"])
 
     def test_a_template_owns_what_its_layers_make(self):
-        template = tf.make_template("t", lambda x: tf.layers.dense(x, 3, kernel_initializer=tf.ones_initializer()))
+        template = tf.make_template("owner_of_layers", lambda x: tf.layers.dense(x, 3, kernel_initializer=tf.ones_initializer()))
         self.assertEqual(template(tf.ones([1, 2])).numpy().tolist(), [[2., 2., 2.]])
         template.trainable_variables[1].assign(tf.zeros([2, 3]))
         self.assertEqual(template(tf.ones([1, 2])).numpy().tolist(), [[0., 0., 0.]])

@@ -81,13 +81,12 @@ def dropout(x, rate=None, noise_shape=None, seed=None, name=None, *, keep_prob=N
     if share == 0:
         return x
     if noise_shape is None:
-        noise_shape = x.shape
-    else:
-        noise_shape = [own if extent is None else _index(extent) for extent, own in
-                       zip(noise_shape, x.shape if len(noise_shape) == len(x.shape) else noise_shape)]
-        if len(noise_shape) > len(x.shape) or any(
-                own not in (1, extent) for own, extent in zip(noise_shape[::-1], list(x.shape)[::-1])):
-            raise _engine.InvalidArgumentError(f"dropout: noise_shape {tuple(noise_shape)} does not broadcast to x {tuple(x.shape)}")
+        return _op("dropout")(x, share, seed=seed)
+    noise_shape = [own if extent is None else _index(extent) for extent, own in
+                   zip(noise_shape, x.shape if len(noise_shape) == len(x.shape) else noise_shape)]
+    if len(noise_shape) > len(x.shape) or any(
+            own not in (1, extent) for own, extent in zip(noise_shape[::-1], list(x.shape)[::-1])):
+        raise _engine.InvalidArgumentError(f"dropout: noise_shape {tuple(noise_shape)} does not broadcast to x {tuple(x.shape)}")
     kept = _op("greater_equal")(_op("random_uniform")(noise_shape, dtype=x.dtype, seed=seed), share)
     return _op("where")(kept, x * (1 / (1 - share)), _op("zeros_like")(x))
 
@@ -179,8 +178,7 @@ def fused_batch_norm(x, scale, offset, mean=None, variance=None, epsilon=0.001, 
         if mean is None or variance is None:
             raise ValueError("fused_batch_norm: mean and variance are needed where is_training is False")
         return batch_normalization(x, spread(mean), spread(variance), spread(offset), spread(scale), epsilon), mean, variance
-    batch_mean, batch_variance = _op("moments")(x, axes)
-    y = batch_normalization(x, spread(batch_mean), spread(batch_variance), spread(offset), spread(scale), epsilon)
+    y, batch_mean, batch_variance = _op("batch_norm")(x, _like(x, scale), _like(x, offset), 1 if channels_first else 3, epsilon)
     count = 1
     for axis in axes:
         count *= x.shape[axis]
@@ -201,6 +199,11 @@ def layer_normalization(x, scale=None, offset=None, axis=-1, epsilon=1e-3, name=
     Errors: InvalidArgumentError for an axis out of range, and shapes that do not broadcast; TypeError for other dtypes.
     """
     x = _floating("layer_normalization", "x", x)
+    first = axis % max(x.ndim, 1) if isinstance(axis, int) and -x.ndim <= axis < x.ndim else None
+    if first is not None and first == x.ndim - 1:
+        scale, offset = (_like(x, value) for value in (scale, offset))
+        if scale is not None and offset is not None and scale.shape == offset.shape == x.shape[first:]:
+            return _op("layer_norm")(x, scale, offset, first, epsilon)[0]
     mean, variance = _op("moments")(x, axis, keepdims=True)
     return batch_normalization(x, mean, variance, offset, scale, epsilon)
 

@@ -5,7 +5,7 @@ from tapedeck import dtypes
 from tapedeck.keras import backend, constraints, initializers, regularizers
 from tapedeck.keras.layers import base as keras_base
 from tapedeck.keras.layers.input_spec import InputSpec  # noqa: F401
-from tapedeck.keras.layers.weights import once, snake_case
+from tapedeck.keras.layers.weights import snake_case
 from tapedeck.variable_scopes import VariableScope, get_variable, variable_scope
 
 _KNOWN = {"_scope", "_reuse", "input_shape", "batch_size", "autocast"}
@@ -116,7 +116,7 @@ class Layer(keras_base.Layer):
     @property
     def weights(self):
         """All variables, those that training changes first: a list."""
-        return once(self.trainable_weights + self.non_trainable_weights)
+        return self.trainable_weights + self.non_trainable_weights
 
     def add_update(self, updates, inputs=None):
         """Does nothing: updates are done as they come."""

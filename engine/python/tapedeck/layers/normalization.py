@@ -47,17 +47,21 @@ class BatchNormalization(keras.BatchNormalization, Layer):
 
     def build(self, input_shape):
         super().build(input_shape)
-        self.fused = self.fused and not self.renorm and self.adjustment is None and len(input_shape) == 4 and self._over != [0, 1, 2, 3] \
-            and len(self._over) == 3 and self._over in ([0, 1, 2], [0, 2, 3])
+        self.fused = self.fused and not self.renorm and self.adjustment is None and len(input_shape) == 4 \
+            and self._channel_axis in (1, 3)
 
     def call(self, inputs, training=False):
         if not training:
             return self._with(inputs, self.moving_mean, self.moving_variance)
-        mean, variance = _op("moments")(inputs, self._over)
-        if not self.renorm and self.adjustment is None:
-            outputs = self._with(inputs, mean, variance)
+        plain = not self.renorm and self.adjustment is None
+        if plain and self._channel_axis is not None:
+            outputs, mean, variance = _op("batch_norm")(inputs, *self._factors, self._channel_axis, self.epsilon)
         else:
-            outputs, mean, variance = self._corrected(inputs, mean, variance)
+            mean, variance = _op("moments")(inputs, self._over)
+            if plain:
+                outputs = self._with(inputs, mean, variance)
+            else:
+                outputs, mean, variance = self._corrected(inputs, mean, variance)
         if self._trainable:
             if self.fused:
                 count = inputs.shape.num_elements() // max(mean.shape.num_elements(), 1)

@@ -1,4 +1,6 @@
 """Layers that give their inputs mean 0 and variance 1, of a batch, an example, or groups of channels."""
+import math
+
 from tapedeck import nn
 from tapedeck.composites import op as _op
 from tapedeck.keras.layers.base import Layer, as_shape
@@ -6,7 +8,7 @@ from tapedeck.keras.layers.input_spec import InputSpec
 from tapedeck.keras.layers.weights import described, keep_weight_arguments
 from tapedeck.shapes import TensorShape
 
-_reshape = _op("reshape")
+_reshape, _batch_norm, _layer_norm = _op("reshape"), _op("batch_norm"), _op("layer_norm")
 
 
 class _Scaled(Layer):
@@ -37,6 +39,12 @@ class _Scaled(Layer):
         return {**super().get_config(), **described(
             self, "axis", "epsilon", "center", "scale", "beta_initializer", "gamma_initializer", "beta_regularizer", "gamma_regularizer",
             "beta_constraint", "gamma_constraint", *self._arguments)}
+
+
+def _factors(layer, extents):
+    """gamma and beta, or ones and zeros where the layer has none."""
+    return (layer.gamma if layer.gamma is not None else _op("ones")(extents, layer._dtype),
+            layer.beta if layer.beta is not None else _op("zeros")(extents, layer._dtype))
 
 
 def axes_of(axis, shape, layer):
@@ -78,6 +86,8 @@ class BatchNormalization(_Scaled):
         self._make(extents)
         self._make_moving(extents)
         own = vars(self)
+        own["_channel_axis"] = axes[0] if len(axes) == 1 else None
+        own["_factors"] = _factors(self, extents)
         own["_over"] = [axis for axis in range(len(shape)) if axis not in axes]
         own["_spread"] = None if axes == [len(shape) - 1] else [shape[axis] if axis in axes else 1 for axis in range(len(shape))]
         self.input_spec = InputSpec(ndim=len(shape), axes=dict(zip(axes, extents)))
@@ -94,6 +104,11 @@ class BatchNormalization(_Scaled):
     def call(self, inputs, training=False, mask=None):
         if not training or not self._trainable:
             return self._with(inputs, self.moving_mean, self.moving_variance)
+        if mask is None and self._channel_axis is not None:
+            scale, offset = self._factors
+            outputs, mean, variance = _batch_norm(inputs, scale, offset, self._channel_axis, self.epsilon)
+            self._follow(inputs, mean, variance)
+            return outputs
         if mask is not None:
             weights = _op("cast")(mask, inputs.dtype)
             weights = _reshape(weights, [*weights.shape, *[1] * (inputs.ndim - weights.ndim)])
@@ -139,15 +154,16 @@ class LayerNormalization(_Scaled):
         axes = axes_of(self.axis, shape, "LayerNormalization")
         self._make([shape[axis] for axis in axes])
         own = vars(self)
-        own["_over"] = axes
+        own["_over"], own["_factors"] = axes, _factors(self, [shape[axis] for axis in axes])
         last = axes == list(range(len(shape) - len(axes), len(shape)))
         own["_spread"] = None if last else [shape[axis] if axis in axes else 1 for axis in range(len(shape))]
         self.built = True
 
     def call(self, inputs):
-        gamma, beta = self.gamma, self.beta
-        if self._spread is not None:
-            gamma, beta = (each if each is None else _reshape(each, self._spread) for each in (gamma, beta))
+        if self._spread is None:
+            scale, offset = self._factors
+            return _layer_norm(inputs, scale, offset, self._over[0], self.epsilon)[0]
+        gamma, beta = (each if each is None else _reshape(each, self._spread) for each in (self.gamma, self.beta))
         return nn.layer_normalization(inputs, gamma, beta, self._over, self.epsilon)
 
 
@@ -208,12 +224,28 @@ class GroupNormalization(_Scaled):
         if channels < self.groups or channels % self.groups:
             raise ValueError(f"Number of groups ({self.groups}) must be a divisor of the number of channels ({channels}).")
         self._make([channels])
-        vars(self)["_channel_axis"] = axis
+        own = vars(self)
+        own["_channel_axis"] = axis
+        rest = math.prod(extent or 0 for place, extent in enumerate(shape) if place and place != axis)
+        size = [rest * channels // self.groups]
+        own["_plain"] = (_op("ones")(size, self._dtype), _op("zeros")(size, self._dtype)) if axis == 1 and rest else None
         self.input_spec = InputSpec(ndim=len(shape), axes={axis: channels})
         self.built = True
 
+    def _of_rows(self, inputs):
+        """Groups that lie in one piece: rows of their own, and then gamma and beta."""
+        shape, (ones, zeros) = inputs.shape, self._plain
+        rows = _reshape(inputs, [shape[0], self.groups, ones.shape[0]])
+        normal = _reshape(_layer_norm(rows, ones, zeros, 2, self.epsilon)[0], shape)
+        wide = [-1, *[1] * (len(shape) - 2)]
+        if self.gamma is not None:
+            normal = normal * _reshape(self.gamma, wide)
+        return normal if self.beta is None else normal + _reshape(self.beta, wide)
+
     def call(self, inputs):
         axis, shape = self._channel_axis, list(inputs.shape)
+        if self._plain is not None and math.prod(shape[1:]) == self._plain[0].shape[0] * self.groups:
+            return self._of_rows(inputs)
         grouped = _reshape(inputs, [*shape[:axis], self.groups, shape[axis] // self.groups, *shape[axis + 1:]])
         over = [place for place in range(1, grouped.ndim) if place != axis]
         wide = [1] * axis + [self.groups, shape[axis] // self.groups] + [1] * (len(shape) - axis - 1)

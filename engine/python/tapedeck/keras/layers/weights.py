@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 
-from tapedeck import _engine, dtypes, initializers
+from tapedeck import _engine, dtypes, initializers, modules
 from tapedeck.keras.layers import calls
 
 
@@ -15,9 +15,37 @@ def snake_case(name):
     return spaced.lower() if not spaced.startswith("_") else "private" + spaced.lower()
 
 
-def once(values):
-    """Each object once, in the order of their first."""
-    return list({id(each): each for each in values}.values())
+def _sort_children(values, parts, seen):
+    """Puts what is among the values, in lists and dicts too, into parts: variables, layers, metrics; each once."""
+    for value in values:
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
+        if isinstance(value, _engine.Variable):
+            parts[0].append(value)
+        elif isinstance(value, Weights):
+            parts[1 if value._tracked_as == "layer" else 2].append(value)
+        elif isinstance(value, dict):
+            _sort_children(list(value.values()), parts, seen)
+        elif isinstance(value, (list, tuple)):
+            _sort_children(value, parts, seen)
+        elif isinstance(value, modules.Module):
+            _sort_children(value.variables, parts, seen)
+
+
+def _collect_weights(layer, changes, found, seen):
+    """Adds the layer's variables to found, by id: each with whether training changes it, in this layer or in another that has it."""
+    changes = changes and layer._trainable
+    if (id(layer), changes) in seen:
+        return
+    seen.add((id(layer), changes))
+    variables, layers, _ = layer._parts()
+    for trainable in (True, False):
+        for variable in variables:
+            if variable.trainable is trainable and (id(variable) not in found or changes and trainable):
+                found[id(variable)] = variable, changes and trainable
+    for inner in layers:
+        _collect_weights(inner, changes, found, seen)
 
 
 class Weights:
@@ -85,30 +113,9 @@ class Weights:
 
     def _parts(self):
         """(variables, layers, metrics) in its attributes, in the order in which they came; not those of layers inside."""
-        from tapedeck.modules import Module
-        variables, layers, metrics, seen = [], [], [], {id(self)}
-
-        def visit(value):
-            if id(value) in seen:
-                return
-            seen.add(id(value))
-            if isinstance(value, _engine.Variable):
-                variables.append(value)
-            elif isinstance(value, Weights):
-                (layers if value._tracked_as == "layer" else metrics).append(value)
-            elif isinstance(value, dict):
-                for each in list(value.values()):
-                    visit(each)
-            elif isinstance(value, (list, tuple)):
-                for each in value:
-                    visit(each)
-            elif isinstance(value, Module):
-                for each in value.variables:
-                    visit(each)
-
-        for child in self._children().values():
-            visit(child)
-        return variables, layers, metrics
+        parts = [], [], []
+        _sort_children(self._children().values(), parts, {id(self)})
+        return parts
 
     @property
     def _layers(self):
@@ -131,18 +138,15 @@ class Weights:
         return tuple(each for each in self._flatten_layers() if each is not self)
 
     def _all_weights(self):
-        """(variable, whether training may change it): its own, those that are trainable first, then those of the layers inside."""
-        variables, layers, _ = self._parts()
-        found = [(each, self._trainable) for each in variables if each.trainable]
-        found += [(each, False) for each in variables if not each.trainable]
-        for layer in layers:
-            found += [(variable, changes and self._trainable) for variable, changes in layer._all_weights()]
+        """{id: (variable, whether training may change it)}: its own, those that are trainable first, then those of the layers inside."""
+        found = {}
+        _collect_weights(self, True, found, set())
         return found
 
     @property
     def weights(self):
         """All variables: its own, those that are trainable first, then those of the layers inside: a list."""
-        return once([variable for variable, _ in self._all_weights()])
+        return [variable for variable, _ in self._all_weights().values()]
 
     @property
     def variables(self):
@@ -152,14 +156,12 @@ class Weights:
     @property
     def trainable_weights(self):
         """The variables that training changes; none where the layer is not trainable."""
-        return once([variable for variable, changes in self._all_weights() if changes])
+        return [variable for variable, changes in self._all_weights().values() if changes]
 
     @property
     def non_trainable_weights(self):
         """The variables that training leaves alone."""
-        found = self._all_weights()
-        trained = {id(variable) for variable, changes in found if changes}
-        return once([variable for variable, _ in found if id(variable) not in trained])
+        return [variable for variable, changes in self._all_weights().values() if not changes]
 
     @property
     def trainable_variables(self):

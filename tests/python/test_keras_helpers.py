@@ -1,0 +1,159 @@
+"""tf.keras' regularizers, constraints, initializers, backend and utils: what layers are given by name, and small helpers."""
+import unittest
+
+import numpy as np
+
+import tapedeck as tf
+
+K = tf.keras.backend
+
+
+class Regularizers(unittest.TestCase):
+    def test_losses_are_those_of_their_formulas(self):
+        x = np.array([[1., -2.], [3., .5], [-1., 4.]])
+        R = tf.keras.regularizers
+        self.assertAlmostEqual(float(R.L1(.5)(x)), .5 * np.abs(x).sum())
+        self.assertAlmostEqual(float(R.L2(.5)(x)), .5 * np.square(x).sum())
+        self.assertAlmostEqual(float(R.L1L2(.5, .25)(x)), .5 * np.abs(x).sum() + .25 * np.square(x).sum())
+        self.assertEqual(float(R.L1L2()(x)), 0.)
+        for mode, rows in (("rows", x), ("columns", x.T)):
+            unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+            cosines = np.abs(unit @ unit.T)[np.triu_indices(len(rows), 1)]
+            self.assertAlmostEqual(float(R.OrthogonalRegularizer(.1, mode)(x)), .1 * cosines.mean())
+
+    def test_they_are_found_by_name_and_config(self):
+        R = tf.keras.regularizers
+        self.assertIsNone(R.get(None))
+        self.assertIsInstance(R.get("l2"), R.L2)
+        self.assertEqual(R.get(R.serialize(R.L1L2(.1, .2))).get_config(), {"l1": .1, "l2": .2})
+        self.assertEqual(R.l1_l2().get_config(), {"l1": .01, "l2": .01})
+        with self.assertRaisesRegex(ValueError, "expected a non-negative float. Received: l2=-1"):
+            R.L2(-1)
+        with self.assertRaisesRegex(ValueError, "inputs.shape=\\(3,\\)"):
+            R.OrthogonalRegularizer()(tf.ones([3]))
+
+
+class Constraints(unittest.TestCase):
+    def test_values_keep_to_them(self):
+        C, w = tf.keras.constraints, np.array([[3., .1, -1.], [4., .2, 0.]])
+        lengths = np.linalg.norm(w, axis=0)
+        np.testing.assert_allclose(C.MaxNorm(1.)(w), w * np.minimum(lengths, 1) / lengths, rtol=1e-5)
+        np.testing.assert_allclose(C.UnitNorm()(w), w / lengths, rtol=1e-5)
+        np.testing.assert_array_equal(C.NonNeg()(w), np.maximum(w, 0))
+        wanted = .5 * np.clip(lengths, .5, 2) + .5 * lengths
+        np.testing.assert_allclose(C.MinMaxNorm(.5, 2., rate=.5)(w), w * wanted / lengths, rtol=1e-5)
+        np.testing.assert_allclose(C.MaxNorm(1., axis=[0, 1])(w), w / np.linalg.norm(w), rtol=1e-5)
+
+    def test_they_are_found_by_name_and_config(self):
+        C = tf.keras.constraints
+        self.assertIsInstance(C.get("non_neg"), C.NonNeg)
+        self.assertEqual(C.get(C.serialize(C.MinMaxNorm(.1, .2, .3, 1))).get_config(),
+                         {"min_value": .1, "max_value": .2, "rate": .3, "axis": 1})
+        with self.assertRaisesRegex(ValueError, "Unknown constraint: 'nonsense'"):
+            C.get("nonsense")
+
+
+class Names(unittest.TestCase):
+    def test_registered_objects_come_back_from_configs(self):
+        @tf.keras.utils.register_keras_serializable("mine")
+        class Twice(tf.keras.layers.Layer):
+            def __init__(self, times=2, **kwargs):
+                super().__init__(**kwargs)
+                self.times = times
+
+            def call(self, inputs):
+                return inputs * self.times
+
+            def get_config(self):
+                return {**super().get_config(), "times": self.times}
+
+        @tf.keras.utils.register_keras_serializable("mine")
+        def halved(x):
+            return x / 2
+
+        layer = tf.keras.layers.Dense(2, activation=halved)
+        self.assertIs(tf.keras.layers.Dense.from_config(layer.get_config()).activation, halved)
+        config = tf.keras.utils.serialize_keras_object(Twice(3))
+        self.assertEqual(config["class_name"], "mine>Twice")
+        self.assertEqual(tf.keras.utils.deserialize_keras_object(config).times, 3)
+        again = tf.keras.utils.deserialize_keras_object(tf.keras.utils.serialize_keras_object(tf.keras.layers.Dense(7)))
+        self.assertEqual(again.units, 7)
+
+    def test_scopes_name_objects_while_they_are_open(self):
+        def cubed(x):
+            return x**3
+
+        with tf.keras.utils.custom_object_scope({"cubed": cubed}):
+            self.assertIs(tf.keras.activations.get("cubed"), cubed)
+        with self.assertRaisesRegex(ValueError, "Unknown activation function: 'cubed'"):
+            tf.keras.activations.get("cubed")
+
+    def test_activations_are_functions_names_and_ops(self):
+        A = tf.keras.activations
+        self.assertIs(A.get(None), A.linear)
+        self.assertEqual(A.serialize(A.get("relu")), "relu")
+        self.assertEqual(A.serialize(tf.nn.relu), "relu")
+        self.assertIs(A.get("swish"), A.silu)
+        with self.assertRaisesRegex(ValueError, "softmax to a tensor that is 1D"):
+            A.softmax(tf.ones([3]))
+
+    def test_initializers_go_through_configs(self):
+        initializer = tf.keras.initializers.VarianceScaling(2., "fan_out", "uniform", seed=3)
+        again = tf.keras.initializers.get(tf.keras.initializers.serialize(initializer))
+        np.testing.assert_array_equal(again((3, 4)), initializer((3, 4)))
+        for name in ("Identity", "orthogonal", "LecunNormal", "he_uniform", "zeros", "glorot_normal", "truncated_normal"):
+            self.assertEqual(tf.keras.initializers.get(name)((4, 4)).shape, (4, 4))
+
+
+class Backend(unittest.TestCase):
+    def test_the_default_dtype_is_that_of_new_layers(self):
+        K.set_floatx("float64")
+        try:
+            self.assertEqual(tf.keras.layers.Dense(1)(np.ones([1, 2], "float32")).dtype, tf.float64)
+        finally:
+            K.set_floatx("float32")
+        with self.assertRaisesRegex(ValueError, "value is 'int8'; must be 'float16'"):
+            K.set_floatx("int8")
+
+    def test_the_default_data_format_is_that_of_new_layers(self):
+        K.set_image_data_format("channels_first")
+        try:
+            self.assertEqual(tf.keras.layers.GlobalMaxPooling2D()(tf.ones([2, 3, 4, 5])).shape, (2, 3))
+        finally:
+            K.set_image_data_format("channels_last")
+
+    def test_functions_are_those_of_numpy(self):
+        x = np.array([[1., -2., 3.], [4., 5., -6.]])
+        for name in ("sum", "mean", "prod", "std", "var", "max", "min"):
+            np.testing.assert_allclose(getattr(K, name)(x, axis=1), getattr(np, name)(x, axis=1))
+        np.testing.assert_array_equal(K.clip(x, -1, 2), np.clip(x, -1, 2))
+        np.testing.assert_allclose(K.dot(x, x.T), x @ x.T)
+        self.assertEqual(K.batch_flatten(tf.ones([2, 3, 4])).shape, (2, 12))
+        self.assertEqual(K.int_shape(tf.ones([2, 3])), (2, 3))
+        np.testing.assert_array_equal(K.repeat_elements(x, 2, 0), np.repeat(x, 2, 0))
+        variable = K.variable([1., 2.])
+        K.set_value(variable, [3., 4.])
+        self.assertEqual(K.get_value(variable).tolist(), [3., 4.])
+        self.assertEqual(float(K.switch(True, lambda: 1., 2.)), 1.)
+
+
+class Utils(unittest.TestCase):
+    def test_classes_become_rows(self):
+        np.testing.assert_array_equal(tf.keras.utils.to_categorical([0, 2]), [[1, 0, 0], [0, 0, 1]])
+        self.assertEqual(tf.keras.utils.to_categorical([[1], [0]], 4).shape, (2, 4))
+        self.assertIsInstance(tf.keras.utils.to_categorical(tf.constant([1, 0])), tf.Tensor)
+
+    def test_rows_get_length_1(self):
+        np.testing.assert_allclose(tf.keras.utils.normalize(np.array([[3., 4.], [0., 0.]])), [[.6, .8], [0., 0.]])
+        np.testing.assert_allclose(tf.keras.utils.normalize(tf.constant([[3., 4.]]), order=1), [[3 / 7, 4 / 7]])
+
+    def test_one_seed_for_all_generators(self):
+        def draw():
+            tf.keras.utils.set_random_seed(3)
+            return np.random.rand(), float(tf.random.uniform([]))
+
+        self.assertEqual(draw(), draw())
+
+
+if __name__ == "__main__":
+    unittest.main()
