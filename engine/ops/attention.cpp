@@ -5,9 +5,9 @@
 #include <cmath>
 #include <numeric>
 
-#include "engine/ops/checks.h"
 #include "engine/ops/families.h"
 #include "engine/ops/gradient_again.h"
+#include "engine/ops/recurrent.h"
 
 namespace tapedeck::ops {
 namespace {
@@ -50,6 +50,7 @@ void check_mask(const OpContext& c, std::size_t mask, const Shape& logits) {
 
 /// The shape of the weights; everything but the mask's, and what only gradients have, is checked.
 Shape weights_shape(const OpContext& c) {
+  require_inputs(c, 3);
   require_kind(c, 0, Kind::floating);
   for (const std::size_t i : {keys_in, values_in}) require_same_dtype(c, 0, i);
   const Tensor &q = c.inputs[queries_in], &k = c.inputs[keys_in], &v = c.inputs[values_in];
@@ -207,9 +208,7 @@ struct GradientReading {
   explicit GradientReading(const OpContext& c)
       : given(positions(c, given_at, 2)), wanted(positions(c, wanted_at, 4)), weights(weights_shape(c)) {
     mask = cotangents_from + given.size();
-    if (c.inputs.size() < mask)
-      fail<InvalidArgumentError>(c.op.name, ": got ", c.inputs.size() - cotangents_from,
-                                 " cotangents; given names ", given.size());
+    require_inputs(c, mask);
     for (std::size_t i = 3; i < mask; ++i) {
       require_same_dtype(c, 0, i);
       const bool out = i > 3 && given[i - cotangents_from] == 0;
