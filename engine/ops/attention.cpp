@@ -281,18 +281,16 @@ Tensors gradient_forward(const OpContext& c) {
 Tensors composed_attention(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask,
                            double scale, bool causal) {
   Tensor logits = matmul(q, k, false, true) * scale;
-  const auto masked = [&](const Tensor& may) { return where(may, logits, logits + cpu::masked_logit); };
-  if (mask && mask.dtype() == DType::bool_)
-    logits = masked(mask);
-  else if (mask)
-    logits = logits + mask;
+  Tensor may = mask && mask.dtype() == DType::bool_ ? mask : Tensor();
+  if (mask && !may) logits = logits + mask;
   if (causal) {
     const Shape shape{from_end(q, 2), from_end(k, 2)};
-    Tensor may = Tensor::allocate(DType::bool_, shape);
-    for (std::int64_t i = 0; i < may.count(); ++i)
-      may.writable_data<bool>()[i] = i % shape[1] <= i / std::max<std::int64_t>(1, shape[1]);
-    logits = masked(leaf(may));
+    const Tensor lower = Tensor::allocate(DType::bool_, shape);
+    for (std::int64_t i = 0; i < lower.count(); ++i)
+      lower.writable_data<bool>()[i] = i % shape[1] <= i / shape[1];
+    may = may ? logical_and(may, leaf(lower)) : leaf(lower);
   }
+  if (may) logits = where(may, logits, logits + cpu::masked_logit);
   const Tensor weights = softmax(logits);
   Tensors outputs = one(matmul(weights, v));
   outputs.push_back(weights);

@@ -56,7 +56,7 @@ class RNN(Layer):
     def __init__(self, cell, return_sequences=False, return_state=False, go_backwards=False, stateful=False, unroll=False,
                  zero_output_for_mask=False, time_major=False, **kwargs):
         if isinstance(cell, (list, tuple)):
-            cell = cells.StackedRNNCells(cell)
+            cell = cells.StackedRNNCells(cell, dtype=kwargs.get("dtype"))
         if not callable(getattr(cell, "call", cell if callable(cell) else None)):
             raise ValueError(f"Argument `cell` should have a `call` method. Received: cell={cell}")
         if not hasattr(cell, "state_size"):
