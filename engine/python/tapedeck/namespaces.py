@@ -10,8 +10,8 @@ from tapedeck import (blocks, casts, control_flow, debugging, graph_collections,
 
 # Files whose public functions name themselves in refusals. control_flow, graphs and printing do that on their own: what a
 # function that they call raises is not theirs; modules and tensor_array define classes.
-_DEFINING = [blocks, casts, image_colors, images, matrices, nn_losses, reductions, segments, selections, sequences, debugging, linalg,
-             nn, nn_images, nn_volumes, random, random_streams, shaping, variables]
+_DEFINING = [blocks, casts, image_colors, images, matrices, nn_losses, reductions, rnn_loops, segments, selections, sequences, debugging,
+             linalg, nn, nn_images, nn_volumes, random, random_streams, shaping, variables]
 
 # Files of the package that hold code, but are no namespace that TensorFlow has.
 _INTERNAL = {"blocks", "casts", "composites", "context", "control_flow", "creation", "custom", "explain", "functional",
