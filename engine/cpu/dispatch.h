@@ -8,6 +8,7 @@
 #include "engine/cpu/elementwise.h"
 #include "engine/cpu/gemm.h"
 #include "engine/cpu/reduce.h"
+#include "engine/cpu/update.h"
 
 namespace tapedeck::cpu {
 
@@ -27,6 +28,8 @@ using DotLoop = void (*)(const void* a, const void* b, std::int64_t count, void*
 /// out[i] = a·x[i] + b·y[i].
 using ScaledSumLoop = void (*)(const void* a, const void* x, const void* b, const void* y, void* out,
                                std::int64_t count);
+/// A step of an optimiser; `numbers` are those of its rule.
+using UpdateLoop = void (*)(const UpdateArrays& arrays, const double* numbers, std::int64_t count);
 /// out[i] = exp(a[i] − shift), and the sum of them; the shift is below none of a.
 using ExpSumLoop = void (*)(const void* a, const void* shift, void* out, std::int64_t count, void* sum);
 /// Where a product goes: rows `row` values apart, added to what is there or written over it.
@@ -171,6 +174,7 @@ struct LoopTable {
   DotLoop squared_distance[dtype_count] = {};
   ScaledSumLoop scaled_sum[dtype_count] = {};
   ExpSumLoop exp_sum[dtype_count] = {};
+  UpdateLoop update[update_count][dtype_count] = {};
   GemmLoops<float> gemm_float;
   GemmLoops<double> gemm_double;
   RotationLoop<float> rotate_float = nullptr;

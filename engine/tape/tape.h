@@ -22,6 +22,11 @@ using CustomVjp = std::function<Tensors(std::span<const Tensor> cotangents)>;
 
 enum class Unconnected : std::uint8_t { none, zero };
 
+/// Whether tapes follow values of that dtype: floating ones, and whole numbers where set_integer_gradients said
+/// so, for the whole process. TensorFlow 1 gave those gradients, too.
+bool has_gradients(DType dtype);
+void set_integer_gradients(bool given);
+
 class Tape {
  public:
   explicit Tape(bool persistent = false, bool watch_accessed_variables = true);

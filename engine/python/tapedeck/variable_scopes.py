@@ -227,6 +227,7 @@ class variable_scope:
     def __enter__(self):
         outer, counts = get_variable_scope(), scope_counts()
         scope, name_scope = self._opened(outer, counts)
+        counts.open_scope(scope.name)
         opened = dict(counts.opened) if isinstance(self._name_or_scope, VariableScope) else None
         for argument in ("initializer", "regularizer", "dtype", "constraint"):
             if getattr(self, f"_{argument}") is not None:
@@ -236,7 +237,6 @@ class variable_scope:
         if named:
             whole = _engine.push_scope(name_scope)
             scope._name_scope = scope._name_scope or whole + "/"
-        counts.open_scope(scope.name)
         set_current_scope(scope)
         self._entered.append((outer, scope, opened, named))
         return scope

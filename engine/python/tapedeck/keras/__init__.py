@@ -9,8 +9,11 @@ from tapedeck.keras import (  # noqa: F401
     losses,
     metrics,
     models,
+    optimizers,
     regularizers,
     utils,
 )
 from tapedeck.keras import callbacks  # noqa: F401  (after models, which it is told by)
 from tapedeck.keras.models import Input, Model, Sequential  # noqa: F401
+
+layers.Input, layers.InputLayer = models.Input, models.InputLayer  # models are made of layers, so layers cannot import them

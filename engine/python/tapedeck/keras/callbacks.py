@@ -159,6 +159,13 @@ class History(Callback):
             self.history.setdefault(name, []).append(value)
 
 
+class _Everything:
+    """Metrics have averaged themselves."""
+
+    def __contains__(self, name):
+        return True
+
+
 class ProgbarLogger(Callback):
     """Shows each epoch's progress, as fit()'s verbose says."""
 
@@ -167,7 +174,7 @@ class ProgbarLogger(Callback):
         self._bar, self._testing_alone, self._steps, self._evaluating = None, False, 0, False
 
     def _begin(self, target):
-        self._bar, self._steps = Progbar(target, verbose=self.params["verbose"], unit_name="step"), 0
+        self._bar, self._steps = Progbar(target, verbose=self.params["verbose"], stateful_metrics=_Everything()), 0
 
     def _target(self):
         return self.params.get("steps")
@@ -499,17 +506,17 @@ class BackupAndRestore(Callback):
 
     def on_train_begin(self, logs=None):
         from tapedeck.checkpoint.files import TensorFile
-        from tapedeck.keras.models.saving import _restore
+        from tapedeck.keras.models.saving import restore_model
         tensors = self._path()
         if os.path.exists(tensors):
             file = TensorFile(tensors)
-            _restore(self.model, file)
+            restore_model(self.model, file)
             vars(self.model)["_resumed_epoch"] = int(file.metadata["tapedeck.epoch"]) + 1
 
     def on_epoch_end(self, epoch, logs=None):
-        from tapedeck.keras.models.saving import _write
+        from tapedeck.keras.models.saving import write_model
         os.makedirs(self.backup_dir, exist_ok=True)
-        _write(self.model, self._path(), {"tapedeck.epoch": str(epoch)})
+        write_model(self.model, self._path(), {"tapedeck.epoch": str(epoch)})
 
     def on_train_end(self, logs=None):
         if self.delete_checkpoint and os.path.exists(self._path()):

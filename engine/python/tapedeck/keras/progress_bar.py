@@ -41,12 +41,12 @@ class Progbar:
 
     target: the number of steps, None where it is not known; verbose: 0 for nothing, 1 for a bar, 2 for a line at the end. A bar is drawn
     at most ten times a second; where lines cannot be rewritten there is the line at the end alone. unit_name: what a step is.
-    stateful_metrics: metrics that are shown as they are, while others are averaged over update()s; None for all.
+    stateful_metrics: names of metrics that are shown as they are, while others are averaged over update()s.
     """
 
     def __init__(self, target, width=_BAR, verbose=1, interval=_INTERVAL, stateful_metrics=None, unit_name="step"):
         self.target, self.width, self.verbose, self.interval, self.unit_name = target, width, verbose, interval, unit_name
-        self.stateful_metrics = None if stateful_metrics is None else set(stateful_metrics)
+        self.stateful_metrics = stateful_metrics or ()
         self._values, self._shown, self._started, self._drawn, self._done = {}, 0, time.monotonic(), 0., False
         self._seen = 0
         self._live = verbose == 1 and shows_progress(sys.stdout)
@@ -86,7 +86,7 @@ class Progbar:
     def _take(self, current, values):
         steps = max(current - self._seen, 1)
         for name, value in values:
-            if self.stateful_metrics is None or name in self.stateful_metrics:
+            if name in self.stateful_metrics:
                 self._values[name] = (value, None)
             else:
                 total, count = self._values.get(name, (0., 0))

@@ -4,9 +4,10 @@ import itertools
 from tapedeck import _engine, nest
 from tapedeck.composites import op
 from tapedeck.keras.layers.base import Layer, shapes_of
+from tapedeck.keras.layers.weights import own_arguments
 from tapedeck.keras.models import saving
 from tapedeck.keras.models.graph import Graph
-from tapedeck.keras.models.symbolic import InputLayer, KerasTensor, nodes_of, symbols_in, trial, variables_kept
+from tapedeck.keras.models.symbolic import Described, InputLayer, KerasTensor, nodes_of, symbols_in, trial, variables_kept
 from tapedeck.keras.models.training import Trainer
 from tapedeck.shapes import TensorShape
 
@@ -51,16 +52,10 @@ class Model(saving.Saved, Trainer, Layer):
 
     def _set_graph(self, graph):
         own = vars(self)
-        for layer in own["_graph"].layers if own.get("_graph") else ():
-            self._children_dropped(layer)
         own["_graph"] = graph
-        for layer in graph.layers:
-            self._track(layer.name, layer)
-        own["_built"], own["_input_spec"] = True, graph.input_spec
-
-    def _children_dropped(self, layer):
-        from tapedeck.trackable import _state
-        _state(self).children.pop(layer.name, None)
+        for number, layer in enumerate(layer for layer in graph.layers if not isinstance(layer, InputLayer)):
+            self._track(f"layer-{number}", layer)
+        own["_built"] = True
 
     # ---- calls ----
 
@@ -68,7 +63,7 @@ class Model(saving.Saved, Trainer, Layer):
         """What the model computes; `training` says to its layers whether they are being trained."""
         if self._graph is None:
             raise NotImplementedError(f"Model {self.name} does not have a `call()` method implemented.")
-        return self._graph.run(inputs)
+        return self._graph.run(inputs, self.name)
 
     def build(self, input_shape):
         """Makes the variables, by a call on zeros that is not recorded. input_shape: with the batch's extent, which may be None; a list
@@ -137,48 +132,53 @@ class Model(saving.Saved, Trainer, Layer):
                 return layer
         raise ValueError(f"No such layer: {name}. Existing layers are: {[layer.name for layer in layers]}.")
 
+    def _graph_or_none(self):
+        return self._graph
+
     def _require_graph(self, what):
-        if self._graph is None:
+        if self._graph_or_none() is None:
             raise AttributeError(f"The model {self.name} has no {what}: it was made by subclassing, and has never been called on what "
                                  "tf.keras.Input returns")
         return self._graph
 
-    @property
+    @Described
     def inputs(self):
         """The KerasTensors that a functional model begins with, as a list; None for another model."""
-        return self._graph.flat_inputs if self._graph is not None else None
+        graph = self._graph_or_none()
+        return graph.flat_inputs if graph is not None else None
 
-    @property
+    @Described
     def outputs(self):
         """The KerasTensors that a functional model ends with, as a list; None for another model."""
-        return self._graph.flat_outputs if self._graph is not None else None
+        graph = self._graph_or_none()
+        return graph.flat_outputs if graph is not None else None
 
-    @property
+    @Described
     def input(self):
         """What a functional model was made of, as it was given. AttributeError for another model."""
         return self._require_graph("input").inputs
 
-    @property
+    @Described
     def output(self):
         """What a functional model returns, as it was given. AttributeError for another model."""
         return self._require_graph("output").outputs
 
-    @property
+    @Described
     def input_names(self):
         """The names of a functional model's inputs; [] for another model."""
         return self._graph.input_names if self._graph is not None else []
 
-    @property
+    @Described
     def output_names(self):
         """The names of the outputs: of a functional model's layers, of a dict's keys, else output_1, …; [] before the first call."""
         return self._graph.output_names if self._graph is not None else vars(self).get("_output_names", [])
 
-    @property
+    @Described
     def input_shape(self):
         """The shape of the input, or of the inputs, as tuples."""
         return _tuples(self._require_graph("input_shape").inputs)
 
-    @property
+    @Described
     def output_shape(self):
         """The shape of the output, or of the outputs, as tuples."""
         return _tuples(self._require_graph("output_shape").outputs)
@@ -194,10 +194,8 @@ class Model(saving.Saved, Trainer, Layer):
             return {key: shapes[0] if len(shapes) == 1 else shapes for key, shapes in found.items()}
         if "_seen" not in vars(self):
             return {}
-        runs = []
         with trial(), variables_kept(self):
-            for first, other in ((None, None), (7, None)):
-                runs.append(self._shapes_in_a_call(first))
+            runs = [self._shapes_in_a_call(batch) for batch in (None, 7)]
         return {key: _common(runs[0][key], runs[1].get(key)) for key in runs[0]}
 
     def _shapes_in_a_call(self, batch):
@@ -249,7 +247,8 @@ class Model(saving.Saved, Trainer, Layer):
         if self._graph is not None and _made_functionally(self):
             from tapedeck.keras.models.graph_config import config_of
             return config_of(self)
-        return super().get_config()
+        config = super().get_config()
+        return own_arguments(self, config) if type(self).get_config is Model.get_config else config
 
     @classmethod
     def from_config(cls, config, custom_objects=None):

@@ -6,20 +6,9 @@ import numpy as np
 
 from tapedeck import _engine, nest
 from tapedeck.errors import NotFoundError
-from tapedeck.trackable import Trackable
 
 _CONFIG_KEY = "tapedeck.keras_model"
 _OTHERS = (".h5", ".hdf5", ".keras")  # names of formats that programs give; the file's name gets the extension behind it
-
-
-class _WeightsOnly(Trackable):
-    """A model as its checkpoint sees it, without its optimiser."""
-
-    def __init__(self, model):
-        vars(self)["_model"] = model
-
-    def _children(self):
-        return {name: child for name, child in self._model._children().items() if name != "optimizer"}
 
 
 def _path(filepath):
@@ -33,15 +22,22 @@ def _refuse_to_overwrite(path, overwrite):
         raise FileExistsError(f"{file_path(path)} is there already, and overwrite is False")
 
 
-def _write(root, path, metadata=None):
+def write_model(model, path, metadata, with_optimizer=True):
+    """Writes the model's variables, its optimiser's state where that is wanted, and metadata."""
     from tapedeck.checkpoint.files import write_tensors
-    from tapedeck.checkpoint.graph import METADATA_KEY, Collected
-    collected = Collected(root)
+    from tapedeck.checkpoint.graph import METADATA_KEY
+    collected = _collected(model, with_optimizer)
     tensors = collected.values()
-    return write_tensors(path, tensors, {METADATA_KEY: collected.to_json(), **(metadata or {})})
+    return write_tensors(path, tensors, {METADATA_KEY: collected.to_json(), **metadata})
 
 
-def _restore(model, file):
+def _collected(model, with_optimizer=False):
+    from tapedeck.checkpoint.graph import Collected
+    from tapedeck.checkpoint.weights import _Without, _WithoutSlots
+    return Collected(model) if with_optimizer else _WithoutSlots(_Without(model, ("optimizer",)))
+
+
+def restore_model(model, file):
     """Gives the model the values of a file with a graph of objects; variables that come later get theirs then."""
     from tapedeck.checkpoint.graph import METADATA_KEY, SavedGraph
     from tapedeck.checkpoint.restoration import Restoration
@@ -60,12 +56,12 @@ class Saved:
         filepath: the extension ".safetensors" is added where it is not there. overwrite False: FileExistsError where the file is there.
         save_format and options change nothing. Errors: ValueError before the variables are made.
         """
-        if not self.built:
+        if not self.built and not self.weights:
             raise ValueError(f"Model {self.name} has no weights yet. Build the model first by calling `build()` or by calling the model on a "
                              "batch of data.")
         path = _path(filepath)
         _refuse_to_overwrite(path, overwrite)
-        _write(_WeightsOnly(self), path)
+        write_model(self, path, {}, with_optimizer=False)
 
     def load_weights(self, filepath, by_name=False, skip_mismatch=False, options=None):
         """Reads variables from a safetensors file that save_weights, save or another tool wrote, or from a .npz of NumPy.
@@ -83,7 +79,7 @@ class Saved:
                 return _assign_by_name(self, path, {name.removesuffix(":0"): arrays[name] for name in arrays.files}, by_name, skip_mismatch)
         file = TensorFile(_path(path))
         if METADATA_KEY in file.metadata and not by_name and not skip_mismatch:
-            return _restore(self, file) and None
+            return restore_model(self, file) and None
         return _assign_by_name(self, path, {name: file.read(name) for name in file.tensors}, by_name, skip_mismatch)
 
     def save(self, filepath, overwrite=True, include_optimizer=True, save_format=None, **kwargs):
@@ -100,7 +96,7 @@ class Saved:
         path = _path(filepath)
         _refuse_to_overwrite(path, overwrite)
         text = json.dumps(described, default=_plain)
-        _write(self if include_optimizer else _WeightsOnly(self), path, {_CONFIG_KEY: text})
+        write_model(self, path, {_CONFIG_KEY: text}, include_optimizer)
 
     def to_json(self, **kwargs):
         """The model's class and config as a text, of which tf.keras.models.model_from_json makes a model."""
@@ -109,11 +105,10 @@ class Saved:
 
 
 def _assign_by_name(model, path, values, by_name, skip_mismatch):
-    from tapedeck.checkpoint.graph import Collected
     if not model.built:
         raise ValueError(f"Unable to load weights of {path} into model {model.name}, which has not created its variables yet. Call the "
                          "model first, then load the weights.")
-    collected = Collected(_WeightsOnly(model))
+    collected = _collected(model)
     found, missing = [], []
     for thing, key in zip(collected.objects, collected.paths):
         if not isinstance(thing, _engine.Variable):
@@ -192,5 +187,5 @@ def load_model(filepath, custom_objects=None, compile=True, safe_mode=True):
             _build_as_seen(model, described["build"])
         if compile and described.get("compile"):
             model.compile_from_config(described["compile"])
-    _restore(model, file)
+    restore_model(model, file)
     return model

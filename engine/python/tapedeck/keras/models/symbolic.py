@@ -102,6 +102,16 @@ for _symbol, _name in {"neg": "negative", "abs": "abs", "invert": "logical_not"}
     setattr(KerasTensor, f"__{_symbol}__", (lambda name: lambda self: call_op(op(name), (self,), {}))(_name))
 
 
+class Described:
+    """A property that an attribute of an object replaces: users give layers and models attributes of any name."""
+
+    def __init__(self, function):
+        self._function, self.__doc__ = function, function.__doc__
+
+    def __get__(self, instance, owner=None):
+        return self if instance is None else self._function(instance)
+
+
 class Node:
     """A call of a layer: its arguments, in which KerasTensors stand, and what came of it."""
 
@@ -230,6 +240,26 @@ def nodes_of(layer):
     return vars(layer).setdefault("_inbound_nodes", [])
 
 
+def _only_node(layer, what):
+    nodes = nodes_of(layer)
+    shapes = {str(node.outputs if what == "output" else node.args) for node in nodes}
+    if not nodes:
+        raise AttributeError(f"The layer {layer.name} has never been called on what tf.keras.Input returns and thus has no defined {what}.")
+    if len(shapes) > 1:
+        raise AttributeError(f"The layer {layer.name} has multiple inbound nodes, hence the notion of \"layer {what}\" is ill-defined.")
+    return nodes[0]
+
+
+def output_of(layer):
+    """The KerasTensors that the layer's call on KerasTensors returned. AttributeError where there was none, or several."""
+    return _only_node(layer, "output").outputs
+
+
+def input_of(layer):
+    """The KerasTensors that the layer was called on. AttributeError where it was not, or several times."""
+    return _only_node(layer, "input").args[0]
+
+
 # ---- inputs ----
 
 class InputLayer(Layer):
@@ -329,3 +359,6 @@ def call_op(function, args, kwargs):
 
 
 _engine._set_symbolic(KerasTensor, call_op)
+
+# A layer knows what it was called on from here: who makes no functional models needs none of it.
+Layer.input, Layer.output = Described(input_of), Described(output_of)

@@ -34,8 +34,10 @@ class Trainer:
         unknown = set(kwargs) - {"auto_scale_loss", "distribute", "target_tensors", "sample_weight_mode"}
         if unknown:
             raise TypeError(f"compile() got an unexpected keyword argument {sorted(unknown)[0]!r}")
-        from tapedeck.keras import optimizers
-        self.optimizer = optimizers.get(optimizer)
+        if not hasattr(optimizer, "apply_gradients"):
+            from tapedeck.keras import optimizers
+            optimizer = optimizers.get(optimizer)
+        self.optimizer = optimizer
         own = vars(self)
         own["loss"] = loss
         own["compiled_loss"] = compiled.CompiledLoss(loss, loss_weights)
@@ -61,9 +63,9 @@ class Trainer:
 
     def compile_from_config(self, config):
         """Compiles with what get_compile_config returned."""
-        from tapedeck.keras.utils import deserialize_keras_object
-        arguments = {name: deserialize_keras_object(value) for name, value in config.items()}
-        self.compile(**arguments)
+        from tapedeck.keras import losses, metrics, optimizers
+        kinds = {"optimizer": optimizers, "loss": losses, "metrics": metrics, "weighted_metrics": metrics}
+        self.compile(**{name: _of_config(value, kinds.get(name)) for name, value in config.items()})
 
     def _require_compiled(self):
         if vars(self).get("_compiled") is None and not _defines(self, "train_step"):
@@ -284,6 +286,15 @@ class Trainer:
         """The outputs for one batch of arrays: NumPy arrays in the outputs' structure."""
         batch = next(data_feed.ArrayFeed(x, batch_size=2**62).epoch())
         return nest.map_structure(np.asarray, self.predict_step(batch))
+
+
+def _of_config(value, module):
+    """The objects of a structure of configs."""
+    if isinstance(value, dict) and "class_name" in value:
+        return module.deserialize(value)
+    if isinstance(value, dict):
+        return {name: _of_config(each, module) for name, each in value.items()}
+    return [_of_config(each, module) for each in value] if isinstance(value, list) else value
 
 
 def _defines(model, name):

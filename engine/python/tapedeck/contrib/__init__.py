@@ -1,0 +1,2 @@
+"""tf.contrib: what TensorFlow 1 kept beside its core."""
+from tapedeck import tfe as eager  # noqa: F401
