@@ -108,7 +108,8 @@ class Attention {
     const void* first = bias.first[static_cast<std::size_t>(b)];
     if (bias.boolean) {
       const bool* may = static_cast<const bool*>(first) + i * bias.row;
-      for (std::int64_t j = 0; j < size_.keys; ++j)
+      const std::int64_t count = size_.causal ? std::min(i + 1, size_.keys) : size_.keys;  // once for each
+      for (std::int64_t j = 0; j < count; ++j)
         if (!may[j * bias.column]) logits[j] += static_cast<T>(masked_logit);
       return;
     }

@@ -10,7 +10,7 @@
 namespace tapedeck::cpu {
 
 /// What is added to a logit that may not be attended to, as Keras does: a row where nothing may be attended
-/// to gets about equal weights, not NaN.
+/// to gets the weights of its logits, as far as they keep their digits, not NaN.
 inline constexpr double masked_logit = -1e9;
 
 /// One matrix for each element of the batch; rows `row` values apart, their values side by side.

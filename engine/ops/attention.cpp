@@ -5,9 +5,9 @@
 #include <cmath>
 #include <numeric>
 
-#include "engine/ops/checks.h"
 #include "engine/ops/families.h"
 #include "engine/ops/gradient_again.h"
+#include "engine/ops/recurrent.h"
 
 namespace tapedeck::ops {
 namespace {
@@ -50,6 +50,7 @@ void check_mask(const OpContext& c, std::size_t mask, const Shape& logits) {
 
 /// The shape of the weights; everything but the mask's, and what only gradients have, is checked.
 Shape weights_shape(const OpContext& c) {
+  require_inputs(c, 3);
   require_kind(c, 0, Kind::floating);
   for (const std::size_t i : {keys_in, values_in}) require_same_dtype(c, 0, i);
   const Tensor &q = c.inputs[queries_in], &k = c.inputs[keys_in], &v = c.inputs[values_in];
@@ -207,9 +208,7 @@ struct GradientReading {
   explicit GradientReading(const OpContext& c)
       : given(positions(c, given_at, 2)), wanted(positions(c, wanted_at, 4)), weights(weights_shape(c)) {
     mask = cotangents_from + given.size();
-    if (c.inputs.size() < mask)
-      fail<InvalidArgumentError>(c.op.name, ": got ", c.inputs.size() - cotangents_from,
-                                 " cotangents; given names ", given.size());
+    require_inputs(c, mask);
     for (std::size_t i = 3; i < mask; ++i) {
       require_same_dtype(c, 0, i);
       const bool out = i > 3 && given[i - cotangents_from] == 0;
@@ -282,18 +281,16 @@ Tensors gradient_forward(const OpContext& c) {
 Tensors composed_attention(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask,
                            double scale, bool causal) {
   Tensor logits = matmul(q, k, false, true) * scale;
-  const auto masked = [&](const Tensor& may) { return where(may, logits, logits + cpu::masked_logit); };
-  if (mask && mask.dtype() == DType::bool_)
-    logits = masked(mask);
-  else if (mask)
-    logits = logits + mask;
+  Tensor may = mask && mask.dtype() == DType::bool_ ? mask : Tensor();
+  if (mask && !may) logits = logits + mask;
   if (causal) {
     const Shape shape{from_end(q, 2), from_end(k, 2)};
-    Tensor may = Tensor::allocate(DType::bool_, shape);
-    for (std::int64_t i = 0; i < may.count(); ++i)
-      may.writable_data<bool>()[i] = i % shape[1] <= i / std::max<std::int64_t>(1, shape[1]);
-    logits = masked(leaf(may));
+    const Tensor lower = Tensor::allocate(DType::bool_, shape);
+    for (std::int64_t i = 0; i < lower.count(); ++i)
+      lower.writable_data<bool>()[i] = i % shape[1] <= i / shape[1];
+    may = may ? logical_and(may, leaf(lower)) : leaf(lower);
   }
+  if (may) logits = where(may, logits, logits + cpu::masked_logit);
   const Tensor weights = softmax(logits);
   Tensors outputs = one(matmul(weights, v));
   outputs.push_back(weights);

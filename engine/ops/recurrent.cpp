@@ -90,6 +90,7 @@ void check_weights(const OpContext& c, const Reading& reading) {
 
 template <Family family>
 Reading read(const OpContext& c, std::size_t mask_at) {
+  require_inputs(c, mask_at);
   require_kind(c, 0, Kind::floating);
   for (std::size_t i = 1; i < std::min(mask_at, c.inputs.size()); ++i) require_same_dtype(c, 0, i);
   const Tensor& x = c.inputs[0];
@@ -182,9 +183,6 @@ struct GradientReading {
       : given(positions(c, given_at(c.op), outputs_of(family))),
         wanted(positions(c, given_at(c.op) + 1, primals_of(family))) {
     const std::size_t first = cotangents_at(family);
-    if (c.inputs.size() < first + given.size())
-      fail<InvalidArgumentError>(c.op.name, ": got ", c.inputs.size() - std::min(first, c.inputs.size()),
-                                 " cotangents; given names ", given.size());
     reading = read<family>(c, first + given.size());
     const TensorSpecs outputs = output_specs<family>(reading, c.inputs[0].dtype());
     require_shape(c, primals_of(family), outputs[0].shape, "the shape of the sequence");

@@ -2,9 +2,16 @@
 #pragma once
 
 #include "engine/cpu/recurrent.h"
+#include "engine/ops/checks.h"
 #include "engine/ops/ops.h"
 
 namespace tapedeck::ops {
+
+/// For ops that take a list behind other inputs, whose shape rule may be asked before run_op has counted.
+inline void require_inputs(const OpContext& c, std::size_t count) {
+  if (c.inputs.size() < count)
+    fail<InvalidArgumentError>(c.op.name, ": takes at least ", count, " tensors, got ", c.inputs.size());
+}
 
 /// How a recurrent op reads its sequences; see the rows' docstrings.
 struct RecurrentReading {

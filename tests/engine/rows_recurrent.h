@@ -322,11 +322,9 @@ inline Arrays attention_reference(const Arrays& inputs, bool boolean, const Attr
       double logit = 0;
       for (std::int64_t p = 0; p < depth; ++p) logit += q(place(i, p)) * k(place(j, p));
       logit *= factor;
-      if (inputs.size() > 3) {
-        const double mask = inputs[3].broadcast(place(i, j));
-        logit += !boolean ? mask : mask == 0 ? -1e9 : 0;
-      }
-      if (causal && j > i) logit -= 1e9;
+      const double mask = inputs.size() > 3 ? inputs[3].broadcast(place(i, j)) : 0;
+      if (inputs.size() > 3 && !boolean) logit += mask;
+      if ((causal && j > i) || (boolean && mask == 0)) logit -= 1e9;
       exponentials.push_back(std::exp(logit));
       sum += exponentials.back();
     }
