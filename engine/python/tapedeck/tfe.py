@@ -1,4 +1,5 @@
 """TensorFlow's tfe: eager execution's first interface, `from tapedeck import tfe`."""
+from tapedeck import eager_metrics as metrics  # noqa: F401
 from tapedeck._engine import Tensor as EagerTensor  # noqa: F401
 from tapedeck._engine import Variable  # noqa: F401
 from tapedeck.checkpoint import Checkpoint, restore_variables_on_create  # noqa: F401
@@ -6,6 +7,7 @@ from tapedeck.checkpoint import EagerSaver as Saver  # noqa: F401
 from tapedeck.context import enable_eager_execution, executing_eagerly, num_gpus  # noqa: F401
 from tapedeck.custom import custom_gradient  # noqa: F401
 from tapedeck.data.iterators import Iterator  # noqa: F401
+from tapedeck.evaluator import Evaluator, SparseSoftmaxEvaluator  # noqa: F401
 from tapedeck.functional import (  # noqa: F401
     gradients_function,
     hessian_function,
