@@ -2,6 +2,7 @@
 import io
 import math
 import os
+import pathlib
 import tempfile
 import time
 import unittest
@@ -183,6 +184,18 @@ class Files(unittest.TestCase):
         for one, two in zip(whole.get_weights(), again.get_weights()):
             np.testing.assert_array_equal(one, two)
         self.assertEqual(os.listdir(self.path("backup")), [])
+
+
+class Summaries(unittest.TestCase):
+    def test_tensorboard_gets_curves_of_training_and_validation(self):
+        with tempfile.TemporaryDirectory() as folder:
+            model_of().fit(X, Y, epochs=2, validation_data=(X[:4], Y[:4]), verbose=0,
+                           callbacks=[callbacks.TensorBoard(folder, histogram_freq=1, update_freq="batch")])
+            written = {each.name: b"".join(file.read_bytes() for file in each.iterdir()) for each in pathlib.Path(folder).iterdir()}
+        self.assertEqual(set(written), {"train", "validation"})
+        for name, tags in (("train", (b"epoch_loss", b"batch_loss", b"kernel")), ("validation", (b"epoch_loss",))):
+            for tag in tags:
+                self.assertIn(tag, written[name])
 
 
 class Terminal(io.StringIO):

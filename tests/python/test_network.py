@@ -39,8 +39,6 @@ def names(network):
 class Names(unittest.TestCase):
     def setUp(self):
         tf.keras.backend.clear_session()
-        from tapedeck import variable_stores
-        variable_stores.forget_scopes()
 
     def test_variables_are_named_by_the_network_whatever_was_made_before(self):
         tf.layers.Dense(1)
@@ -267,8 +265,6 @@ class Sequential(unittest.TestCase):
 class Checkpoints(unittest.TestCase):
     def setUp(self):
         tf.keras.backend.clear_session()
-        from tapedeck import variable_stores
-        variable_stores.forget_scopes()
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = folder.name

@@ -14,7 +14,7 @@ _DEFINING = [blocks, casts, image_colors, images, matrices, nn_losses, reduction
              nn, nn_images, nn_volumes, random, random_streams, shaping, variables]
 
 # Files of the package that hold code, but are no namespace that TensorFlow has.
-_INTERNAL = {"blocks", "casts", "checkpoint", "composites", "context", "control_flow", "creation", "custom", "eager_metrics",
+_INTERNAL = {"blocks", "casts", "checkpoint", "composites", "context", "control_flow", "creation", "custom", "eager_metrics", "eager_modes",
              "evaluator", "explain", "functional", "graph_collections", "graphs", "idx", "image_colors", "images",
              "indexed_slices", "matrices", "modules", "namespaces", "network", "nn_images", "nn_losses", "nn_volumes", "printing",
              "random_streams", "reductions", "references", "refusals", "segments", "selections", "sequences", "shapes", "shaping",
