@@ -131,7 +131,8 @@ class Initializers(unittest.TestCase):
         for uniform, variance in ((True, 2 / 500), (False, 2 / 500)):
             drawn = contrib.layers.xavier_initializer(uniform, seed=1)([200, 300]).numpy()
             self.assertAlmostEqual(drawn.var() / variance, 1, delta=.03)
-        self.assertAlmostEqual(contrib.layers.variance_scaling_initializer(seed=2)([3, 3, 20, 50]).numpy().var() * 180 / 2, 1, delta=.05)
+        self.assertAlmostEqual(contrib.layers.variance_scaling_initializer(seed=2)([3, 3, 20, 50]).numpy().var() * 180 / 2, 1,
+                               delta=.05)
         with self.assertRaisesRegex(TypeError, "Unknown mode ALL"):
             contrib.layers.variance_scaling_initializer(mode="ALL")
         with self.assertRaisesRegex(TypeError, "non-floating"):
@@ -145,7 +146,8 @@ class Initializers(unittest.TestCase):
         self.assertAlmostEqual(float(contrib.layers.l1_l2_regularizer(.5, 2.)(w)), .5 * l1 + 2 * l2, places=4)
         self.assertIsNone(contrib.layers.l2_regularizer(0.)(w))
         self.assertIsNone(contrib.layers.sum_regularizer([None]))
-        self.assertAlmostEqual(float(contrib.layers.apply_regularization(contrib.layers.l2_regularizer(1.), [w, w])), 2 * l2, places=5)
+        self.assertAlmostEqual(float(contrib.layers.apply_regularization(contrib.layers.l2_regularizer(1.), [w, w])), 2 * l2,
+                               places=5)
         for scale, text in ((-1., "less than 0"), (1, "cannot be an integer")):
             with self.assertRaisesRegex(ValueError, text):
                 contrib.layers.l2_regularizer(scale)

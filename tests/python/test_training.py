@@ -210,8 +210,8 @@ class Fit(unittest.TestCase):
     def test_several_outputs_have_losses_weights_and_metrics_of_their_own(self):
         inputs = tf.keras.Input((6,))
         model = tf.keras.Model(inputs, {"a": layers.Dense(3, name="a")(inputs), "b": layers.Dense(1, name="b")(inputs)})
-        model.compile("sgd", {"a": tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True), "b": "mse"}, loss_weights={"b": .5},
-                      metrics={"a": ["accuracy"], "b": "mae"})
+        model.compile("sgd", {"a": tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True), "b": "mse"},
+                      loss_weights={"b": .5}, metrics={"a": ["accuracy"], "b": "mae"})
         history = model.fit(X, {"a": Y, "b": X[:, 0]}, verbose=0).history
         self.assertEqual(list(history), ["loss", "a_loss", "b_loss", "a_accuracy", "b_mae"])
         found = model.evaluate(X, {"a": Y, "b": X[:, 0]}, verbose=0, return_dict=True)
@@ -233,7 +233,8 @@ class Fit(unittest.TestCase):
         for units, y, name in ((1, (X[:, 0] > 0).astype(np.float32), "BinaryAccuracy"), (3, Y, "SparseCategoricalAccuracy"),
                                (3, np.eye(3)[Y], "CategoricalAccuracy")):
             model = tf.keras.Sequential([layers.Dense(units, activation="sigmoid")])
-            model.compile("sgd", "mse" if units == 1 else "categorical_crossentropy" if y.ndim == 2 else "sparse_categorical_crossentropy",
+            model.compile("sgd",
+                          "mse" if units == 1 else "categorical_crossentropy" if y.ndim == 2 else "sparse_categorical_crossentropy",
                           metrics=["accuracy"])
             found = model.evaluate(X, y, verbose=0, return_dict=True)["accuracy"]
             outputs = model.predict(X, verbose=0)

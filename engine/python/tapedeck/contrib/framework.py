@@ -6,12 +6,10 @@ import re
 from tapedeck import nest  # noqa: F401
 from tapedeck.checkpoint import list_variables, load_checkpoint, load_variable  # noqa: F401
 from tapedeck.creation import is_tensor  # noqa: F401
-from tapedeck.debugging import functions as _checks
 from tapedeck.graph_collections import GraphKeys, add_to_collection, get_collection
 from tapedeck.train import assert_global_step, create_global_step, get_global_step, get_or_create_global_step  # noqa: F401
 from tapedeck.variable_scopes import get_variable
 
-assert_same_float_dtype, assert_scalar = _checks["assert_same_float_dtype"], _checks["assert_scalar"]
 _scopes = [{}]  # of each open arg_scope: {function: {argument: value}}
 
 
@@ -40,8 +38,8 @@ def arg_scope(list_ops_or_scope, **kwargs):
     """A context in which functions have other defaults: with arg_scope([layers.conv2d], padding="VALID").
 
     list_ops_or_scope: functions that add_arg_scope decorates, or what another arg_scope gave, which is opened again.
-    Yields: {function: {argument: value}}. Errors: ValueError for another function, and arguments beside an opened scope; TypeError for
-    what is neither.
+    Yields: {function: {argument: value}}. Errors: ValueError for another function, and arguments beside an opened scope; TypeError
+    for what is neither.
     """
     if isinstance(list_ops_or_scope, dict):
         if kwargs:
@@ -72,8 +70,8 @@ def arg_scoped_arguments(func):
     return tuple(_scopes[-1].get(_key(func), ()))
 
 
-def variable(name, shape=None, dtype=None, initializer=None, regularizer=None, trainable=True, collections=None, caching_device=None,
-             device=None, partitioner=None, custom_getter=None, use_resource=None):
+def variable(name, shape=None, dtype=None, initializer=None, regularizer=None, trainable=True, collections=None,
+             caching_device=None, device=None, partitioner=None, custom_getter=None, use_resource=None):
     """tf.get_variable, whose variable is also put into `collections`."""
     made = get_variable(name, shape, dtype, initializer, regularizer, trainable, custom_getter=custom_getter)
     for key in collections or ():

@@ -14,9 +14,9 @@ from tapedeck.variable_scopes import variable_scope
 
 
 def variance_scaling_initializer(factor=2.0, mode="FAN_IN", uniform=False, seed=None, dtype=dtypes.float32):
-    """Random values of variance factor / n; mode: what n is: 'FAN_IN', 'FAN_OUT' or 'FAN_AVG'; uniform on ±√(3·factor/n), else of the
-    truncated normal distribution of standard deviation √(1.3·factor/n). Errors: ValueError for another mode; TypeError for a dtype that is
-    not floating."""
+    """Random values of variance factor / n; mode: what n is: 'FAN_IN', 'FAN_OUT' or 'FAN_AVG'; uniform on ±√(3·factor/n), else of
+    the truncated normal distribution of standard deviation √(1.3·factor/n). Errors: ValueError for another mode; TypeError for a
+    dtype that is not floating."""
     if not dtypes.as_dtype(dtype).is_floating:
         raise TypeError("Cannot create initializer for non-floating point type.")
     if mode not in ("FAN_IN", "FAN_OUT", "FAN_AVG"):
@@ -54,14 +54,16 @@ def _scale(scale):
 
 
 def l1_regularizer(scale, scope=None):
-    """A function of weights that gives scale · Σ|w|; for 0 it gives None. ValueError for a scale below 0, and one that is an int."""
+    """A function of weights that gives scale · Σ|w|; for 0 it gives None. ValueError for a scale below 0, and one that is an
+    int."""
     if not _scale(scale):
         return lambda _: None
     return lambda weights: op("reduce_sum")(op("abs")(weights)) * scale
 
 
 def l2_regularizer(scale, scope=None):
-    """A function of weights that gives scale · Σw²/2; for 0 it gives None. ValueError for a scale below 0, and one that is an int."""
+    """A function of weights that gives scale · Σw²/2; for 0 it gives None. ValueError for a scale below 0, and one that is an
+    int."""
     if not _scale(scale):
         return lambda _: None
     return lambda weights: op("l2_loss")(weights) * scale
@@ -86,7 +88,8 @@ def sum_regularizer(regularizer_list, scope=None):
 
 
 def apply_regularization(regularizer, weights_list=None):
-    """The sum of what the regularizer gives for each of the weights: a scalar. None for weights: those in the collection 'weights'."""
+    """The sum of what the regularizer gives for each of the weights: a scalar. None for weights: those in the collection
+    'weights'."""
     from tapedeck.graph_collections import GraphKeys, get_collection
     weights_list = get_collection(GraphKeys.WEIGHTS) if weights_list is None else weights_list
     if not weights_list:
@@ -115,8 +118,10 @@ def _with_biases(outputs, biases_initializer, biases_regularizer, normalizer_fn,
 @add_arg_scope
 def fully_connected(inputs, num_outputs, activation_fn=op("relu"), normalizer_fn=None, normalizer_params=None,
                     weights_initializer=xavier_initializer(), weights_regularizer=None, biases_initializer=initializers.Zeros(),
-                    biases_regularizer=None, reuse=None, variables_collections=None, outputs_collections=None, trainable=True, scope=None):
-    """A dense layer over the last axis: activation_fn(inputs · weights + biases), the variables "fully_connected/weights" and "biases".
+                    biases_regularizer=None, reuse=None, variables_collections=None, outputs_collections=None, trainable=True,
+                    scope=None):
+    """A dense layer over the last axis: activation_fn(inputs · weights + biases), the variables "fully_connected/weights" and
+    "biases".
 
     normalizer_fn: called in place of biases. Inside of a store or template the same scope has the same variables.
     Returns: inputs' shape with num_outputs in the last place. Errors: ValueError for a scalar.
@@ -125,7 +130,8 @@ def fully_connected(inputs, num_outputs, activation_fn=op("relu"), normalizer_fn
     if not inputs.ndim:
         raise ValueError("fully_connected: inputs is a scalar; needs at least 1 axis")
     with variable_scope(scope, "fully_connected", reuse=reuse):
-        weights = model_variable("weights", [inputs.shape[-1], num_outputs], inputs.dtype, weights_initializer, weights_regularizer, trainable)
+        weights = model_variable("weights", [inputs.shape[-1], num_outputs], inputs.dtype, weights_initializer, weights_regularizer,
+                                 trainable)
         outputs = inputs @ weights if inputs.ndim == 2 else linalg.tensordot(inputs, weights, 1)
         outputs = _with_biases(outputs, biases_initializer, biases_regularizer, normalizer_fn, trainable)
         return _finished(outputs, normalizer_fn, normalizer_params, activation_fn)
@@ -191,8 +197,8 @@ def batch_norm(inputs, decay=0.999, center=True, scale=False, epsilon=0.001, act
                param_regularizers=None, updates_collections=None, is_training=True, reuse=None, variables_collections=None,
                outputs_collections=None, trainable=True, batch_weights=None, fused=None, data_format="NHWC",
                zero_debias_moving_mean=False, scope=None, renorm=False, renorm_clipping=None, renorm_decay=0.99):
-    """Normalizes by the batch's mean and variance while training, else by their moving averages, which are updated at once; the variables
-    "BatchNorm/beta", "gamma", "moving_mean" and "moving_variance".
+    """Normalizes by the batch's mean and variance while training, else by their moving averages, which are updated at once; the
+    variables "BatchNorm/beta", "gamma", "moving_mean" and "moving_variance".
 
     param_initializers: a dict of them by these names. NotImplementedError for batch_weights and zero_debias_moving_mean.
     """
@@ -203,17 +209,17 @@ def batch_norm(inputs, decay=0.999, center=True, scale=False, epsilon=0.001, act
              "moving_variance": "moving_variance_initializer"}
     with variable_scope(scope, "BatchNorm", reuse=reuse) as opened:
         layer = _layers.BatchNormalization(
-            axis=-1 if data_format == "NHWC" else 1, momentum=decay, epsilon=epsilon, center=center, scale=scale, trainable=trainable,
-            _scope=opened, name=opened.name, **{names[name]: value for name, value in given.items()})
+            axis=-1 if data_format == "NHWC" else 1, momentum=decay, epsilon=epsilon, center=center, scale=scale,
+            trainable=trainable, _scope=opened, name=opened.name, **{names[name]: value for name, value in given.items()})
         outputs = layer(inputs, training=is_training)
     return outputs if activation_fn is None else activation_fn(outputs)
 
 
 @add_arg_scope
-def layer_norm(inputs, center=True, scale=True, activation_fn=None, reuse=None, variables_collections=None, outputs_collections=None,
-               trainable=True, begin_norm_axis=1, begin_params_axis=-1, scope=None):
-    """Normalizes each example by its mean and variance from begin_norm_axis on; the variables "LayerNorm/beta" and "gamma" have the shape
-    from begin_params_axis on."""
+def layer_norm(inputs, center=True, scale=True, activation_fn=None, reuse=None, variables_collections=None,
+               outputs_collections=None, trainable=True, begin_norm_axis=1, begin_params_axis=-1, scope=None):
+    """Normalizes each example by its mean and variance from begin_norm_axis on; the variables "LayerNorm/beta" and "gamma" have the
+    shape from begin_params_axis on."""
     inputs = tensor(inputs)
     with variable_scope(scope, "LayerNorm", reuse=reuse):
         shape = inputs.shape[begin_params_axis:]
@@ -264,7 +270,9 @@ relu = functools.partial(fully_connected, activation_fn=op("relu"))
 relu6 = functools.partial(fully_connected, activation_fn=op("relu6"))
 elu = functools.partial(fully_connected, activation_fn=op("elu"))
 
-__all__ = ["apply_regularization", "arg_scope", "avg_pool2d", "batch_norm", "conv2d", "convolution", "convolution2d", "dropout", "elu",
-           "flatten", "fully_connected", "l1_l2_regularizer", "l1_regularizer", "l2_regularizer", "layer_norm", "linear", "max_pool2d",
+__all__ = ["apply_regularization", "arg_scope", "avg_pool2d", "batch_norm", "conv2d", "convolution", "convolution2d", "dropout",
+           "elu",
+           "flatten", "fully_connected", "l1_l2_regularizer", "l1_regularizer", "l2_regularizer", "layer_norm", "linear",
+           "max_pool2d",
            "one_hot_encoding", "relu", "relu6", "repeat", "softmax", "stack", "sum_regularizer", "variance_scaling_initializer",
            "xavier_initializer", "xavier_initializer_conv2d"]
