@@ -123,12 +123,13 @@ class CallbackList(Callback):
         listening = [getattr(callback, name) for callback in self.callbacks if _listens(callback, name)]
         takes_number = "batch" in name or "epoch" in name
         batch = "batch" in name
+        if not listening:
+            return lambda *args: None
+        only_bar = all(isinstance(each.__self__, ProgbarLogger) for each in listening if hasattr(each, "__self__"))
 
         def tell(*args):
-            if not listening:
-                return
             logs = args[1] if takes_number and len(args) > 1 else args[0] if not takes_number and args else None
-            logs = {} if logs is None else _Numbers(logs) if batch and isinstance(logs, dict) else logs
+            logs = {} if logs is None else _Numbers(logs) if batch and isinstance(logs, dict) and not only_bar else logs
             for each in listening:
                 each(args[0], logs) if takes_number else each(logs)
 
