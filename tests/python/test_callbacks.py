@@ -2,6 +2,7 @@
 import io
 import math
 import os
+import pathlib
 import tempfile
 import time
 import unittest
@@ -58,15 +59,16 @@ class Order(unittest.TestCase):
         class Noting(callbacks.Callback):
             pass
 
-        for name in ("on_train_begin", "on_epoch_begin", "on_train_batch_begin", "on_train_batch_end", "on_test_begin", "on_test_batch_begin",
-                     "on_test_batch_end", "on_test_end", "on_epoch_end", "on_train_end", "on_predict_begin", "on_predict_batch_begin",
-                     "on_predict_batch_end", "on_predict_end"):
+        for name in ("on_train_begin", "on_epoch_begin", "on_train_batch_begin", "on_train_batch_end", "on_test_begin",
+                     "on_test_batch_begin",
+                     "on_test_batch_end", "on_test_end", "on_epoch_end", "on_train_end", "on_predict_begin",
+                     "on_predict_batch_begin", "on_predict_batch_end", "on_predict_end"):
             setattr(Noting, name, lambda self, *args, name=name: told.append(name.removeprefix("on_")))
         model, noting = model_of(), Noting()
         model.fit(X, Y, batch_size=16, validation_data=(X[:4], Y[:4]), verbose=0, callbacks=[noting])
         batch = ["train_batch_begin", "train_batch_end"]
-        self.assertEqual(told, ["train_begin", "epoch_begin", *batch, *batch, "test_begin", "test_batch_begin", "test_batch_end", "test_end",
-                                "epoch_end", "train_end"])
+        self.assertEqual(told, ["train_begin", "epoch_begin", *batch, *batch, "test_begin", "test_batch_begin", "test_batch_end",
+                                "test_end", "epoch_end", "train_end"])
         self.assertIs(noting.model, model)
         self.assertEqual(noting.params, {"verbose": 0, "epochs": 1, "steps": 2})
         told.clear()
@@ -185,14 +187,30 @@ class Files(unittest.TestCase):
         self.assertEqual(os.listdir(self.path("backup")), [])
 
 
+class Summaries(unittest.TestCase):
+    def test_tensorboard_gets_curves_of_training_and_validation(self):
+        with tempfile.TemporaryDirectory() as folder:
+            model_of().fit(X, Y, epochs=2, validation_data=(X[:4], Y[:4]), verbose=0,
+                           callbacks=[callbacks.TensorBoard(folder, histogram_freq=1, update_freq="batch")])
+            written = {each.name: b"".join(file.read_bytes() for file in each.iterdir()) for each in pathlib.Path(folder).iterdir()}
+        self.assertEqual(set(written), {"train", "validation"})
+        for name, tags in (("train", (b"epoch_loss", b"batch_loss", b"kernel")), ("validation", (b"epoch_loss",))):
+            for tag in tags:
+                self.assertIn(tag, written[name])
+
+
 class Terminal(io.StringIO):
     def isatty(self):
         return True
 
 
 class Bars(unittest.TestCase):
+    def test_it_is_in_utils(self):
+        self.assertIs(tf.keras.utils.Progbar, progress_bar.Progbar)
+
     def drawn(self, columns, call):
-        with mock.patch("shutil.get_terminal_size", return_value=os.terminal_size((columns, 24))), redirect_stdout(Terminal()) as out:
+        size = os.terminal_size((columns, 24))
+        with mock.patch("shutil.get_terminal_size", return_value=size), redirect_stdout(Terminal()) as out:
             call()
         return out.getvalue()
 

@@ -39,8 +39,6 @@ def names(network):
 class Names(unittest.TestCase):
     def setUp(self):
         tf.keras.backend.clear_session()
-        from tapedeck import variable_stores
-        variable_stores.forget_scopes()
 
     def test_variables_are_named_by_the_network_whatever_was_made_before(self):
         tf.layers.Dense(1)
@@ -76,7 +74,8 @@ class Names(unittest.TestCase):
         class Mixed(tfe.Network):
             def __init__(self):
                 super().__init__()
-                self.all = [self.track_layer(each) for each in (tf.layers.Dense(1, use_bias=False), Dense(), tf.layers.Dense(1, use_bias=False))]
+                self.all = [self.track_layer(each) for each in (tf.layers.Dense(1, use_bias=False), Dense(),
+                                                                tf.layers.Dense(1, use_bias=False))]
 
             def call(self, x):
                 for layer in self.layers:
@@ -145,7 +144,12 @@ class Names(unittest.TestCase):
                          ["single/dense/kernel:0", "outside/single/dense/kernel:0", "single_1/dense/kernel:0"])
         self.assertEqual(inside.name, "outside/single")
         seen = []
-        with tf.variable_scope("", custom_getter=lambda getter, name, *args, **kwargs: (seen.append(name), getter(name, *args, **kwargs))[1]):
+
+        def watching(getter, name, *args, **kwargs):
+            seen.append(name)
+            return getter(name, *args, **kwargs)
+
+        with tf.variable_scope("", custom_getter=watching):
             Single(name="watched")(ONE)
         self.assertEqual(seen, ["watched/dense/kernel"])
 
@@ -267,8 +271,6 @@ class Sequential(unittest.TestCase):
 class Checkpoints(unittest.TestCase):
     def setUp(self):
         tf.keras.backend.clear_session()
-        from tapedeck import variable_stores
-        variable_stores.forget_scopes()
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = folder.name
@@ -348,8 +350,8 @@ class Checkpoints(unittest.TestCase):
 
     def test_names_that_collide_are_refused(self):
         pair = Pair()
-        with self.assertRaisesRegex(ValueError, "The map_func passed to save_network_checkpoint for the Network 'pair' resulted in two "
-                                                "variables named 'foo'"):
+        with self.assertRaisesRegex(ValueError, "The map_func passed to save_network_checkpoint for the Network 'pair' resulted in "
+                                                "two variables named 'foo'"):
             self.save(pair, [2., 3.], map_func=lambda name: "foo")
         path = tfe.save_network_checkpoint(pair.first, self.folder, map_func=lambda name: "foo")
         later, there = Pair(), Pair()
@@ -363,8 +365,8 @@ class Checkpoints(unittest.TestCase):
         built = tf.layers.Dense(1, name="dense", use_bias=False)
         built(ONE)
         network = tfe.Sequential([built, tf.layers.Dense(1, use_bias=False)])
-        with self.assertRaisesRegex(ValueError, "default checkpoint variable name mapping strategy for Network 'sequential' resulted in a "
-                                                "naming conflict"):
+        with self.assertRaisesRegex(ValueError, "default checkpoint variable name mapping strategy for Network 'sequential' "
+                                                "resulted in a naming conflict"):
             self.save(network, [1., 2.])
 
     def test_the_variable_scope_around_is_stripped(self):

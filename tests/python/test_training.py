@@ -101,7 +101,7 @@ class Fit(unittest.TestCase):
         self.assertNotEqual(first[:50], first[50:])
         self.assertEqual(order(), first)
 
-    def test_data_come_as_arrays_tensors_generators_and_sequences(self):
+    def test_data_come_as_arrays_tensors_datasets_generators_and_sequences(self):
         class Batches(tf.keras.utils.Sequence if hasattr(tf.keras.utils, "Sequence") else object):
             ended = 0
 
@@ -121,7 +121,9 @@ class Fit(unittest.TestCase):
 
         batches = Batches()
         results = []
+        dataset = tf.data.Dataset.from_tensor_slices((X, Y)).batch(16)
         for data, arguments in (((X, Y), {"batch_size": 16}), ((tf.constant(X), tf.constant(Y)), {"batch_size": 16}),
+                                ((dataset,), {}), ((dataset.repeat(),), {"steps_per_epoch": 6}),
                                 ((generator(),), {"steps_per_epoch": 6}), ((batches,), {})):
             model = compiled(classifier())
             model.fit(*data, epochs=2, shuffle=False, verbose=0, **arguments)
@@ -130,6 +132,16 @@ class Fit(unittest.TestCase):
             for one, two in zip(results[0], other):
                 np.testing.assert_array_equal(one, two)
         self.assertEqual(batches.ended, 2)
+
+    def test_datasets_are_evaluated_and_validate(self):
+        dataset = tf.data.Dataset.from_tensor_slices((X, Y)).batch(16)
+        model = compiled(classifier(), metrics=["accuracy"])
+        history = model.fit(dataset, validation_data=dataset, epochs=2, verbose=0).history
+        self.assertEqual(len(history["val_accuracy"]), 2)
+        np.testing.assert_allclose(model.evaluate(dataset, verbose=0), model.evaluate(X, Y, verbose=0), rtol=1e-5)
+        np.testing.assert_allclose(model.predict(dataset, verbose=0), model.predict(X, verbose=0), rtol=1e-5)
+        with self.assertRaisesRegex(ValueError, "infinitely repeating"):
+            model.fit(dataset.repeat(), verbose=0)
 
     def test_a_generator_that_ends_says_so(self):
         model = compiled(classifier())
@@ -198,8 +210,8 @@ class Fit(unittest.TestCase):
     def test_several_outputs_have_losses_weights_and_metrics_of_their_own(self):
         inputs = tf.keras.Input((6,))
         model = tf.keras.Model(inputs, {"a": layers.Dense(3, name="a")(inputs), "b": layers.Dense(1, name="b")(inputs)})
-        model.compile("sgd", {"a": tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True), "b": "mse"}, loss_weights={"b": .5},
-                      metrics={"a": ["accuracy"], "b": "mae"})
+        model.compile("sgd", {"a": tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True), "b": "mse"},
+                      loss_weights={"b": .5}, metrics={"a": ["accuracy"], "b": "mae"})
         history = model.fit(X, {"a": Y, "b": X[:, 0]}, verbose=0).history
         self.assertEqual(list(history), ["loss", "a_loss", "b_loss", "a_accuracy", "b_mae"])
         found = model.evaluate(X, {"a": Y, "b": X[:, 0]}, verbose=0, return_dict=True)
@@ -221,7 +233,8 @@ class Fit(unittest.TestCase):
         for units, y, name in ((1, (X[:, 0] > 0).astype(np.float32), "BinaryAccuracy"), (3, Y, "SparseCategoricalAccuracy"),
                                (3, np.eye(3)[Y], "CategoricalAccuracy")):
             model = tf.keras.Sequential([layers.Dense(units, activation="sigmoid")])
-            model.compile("sgd", "mse" if units == 1 else "categorical_crossentropy" if y.ndim == 2 else "sparse_categorical_crossentropy",
+            model.compile("sgd",
+                          "mse" if units == 1 else "categorical_crossentropy" if y.ndim == 2 else "sparse_categorical_crossentropy",
                           metrics=["accuracy"])
             found = model.evaluate(X, y, verbose=0, return_dict=True)["accuracy"]
             outputs = model.predict(X, verbose=0)

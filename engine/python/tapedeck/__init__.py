@@ -26,9 +26,9 @@ from tapedeck import (  # noqa: F401  (order matters: dtypes tells the engine it
     summary,
     test,
     tfe,
-    contrib,
     train,
     version,
+    contrib,
 )
 from tapedeck.compat import disable_tensor_equality, enable_tensor_equality
 from tapedeck.config import get_flush_denormal, set_flush_denormal

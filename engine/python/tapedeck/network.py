@@ -40,7 +40,8 @@ class Network(Layer):
             def call(self, input):
                 return self.layer2(self.layer1(input))
 
-    Variables are made at the first call, and are named by the networks that the layer was first added to: "mnist_model/dense/kernel".
+    Variables are made at the first call, and are named by the networks that the layer was first added to:
+    "mnist_model/dense/kernel".
     name: without "/"; None for the class' name, made unique when the network is added to another one, or called.
     Errors: ValueError for other names, RuntimeError where a subclass' __init__ did not call the base's.
     """
@@ -65,8 +66,8 @@ class Network(Layer):
     def name(self):
         """The name. ValueError before an anonymous network was called, or added to another one."""
         if self._name is None:
-            raise ValueError("The network does not yet have a final name, but a name was requested for it. Networks get a name when they "
-                             "are added to another Network via track_layer, or when they are first called/built.")
+            raise ValueError("The network does not yet have a final name, but a name was requested for it. Networks get a name "
+                             "when they are added to another Network via track_layer, or when they are first called/built.")
         return self._name
 
     def _next_number(self, base):
@@ -115,8 +116,8 @@ class Network(Layer):
                 if parent is not None and prefix != parent.scope_name:
                     raise ValueError("Network variable names must match a nesting of sub-Network names. Expected prefix "
                                      f"'{parent.scope_name}' from parent network, but got '{prefix}' when attempting to create a "
-                                     f"variable_scope for Network '{self._name}'. Likely an explicit variable_scope was inserted into the "
-                                     "nesting.")
+                                     f"variable_scope for Network '{self._name}'. Likely an explicit variable_scope was inserted "
+                                     "into the nesting.")
                 vars(self)["_scope"], vars(self)["_scope_text"] = own, own.name + "/"
         if parent is None:
             vars(self)["_name"] = own.name
@@ -124,8 +125,8 @@ class Network(Layer):
             self._set_scope_of(layer)
 
     def _refuse_name(self):
-        raise ValueError(f"A Network named '{self._name}' already exists (or a variable_scope was created with this name). Names must be "
-                         "unique.")
+        raise ValueError(f"A Network named '{self._name}' already exists (or a variable_scope was created with this name). Names "
+                         "must be unique.")
 
     def _set_scope_of(self, layer):
         """Gives a layer that is no network its scope, in that of the network that it was first added to."""
@@ -134,8 +135,8 @@ class Network(Layer):
         parent = vars(layer)["_first_parent"]()
         if parent is None:
             self._finalize_name(None)
-            raise ValueError(f"The parent of a Layer added to Network {self.name} was garbage collected before the Layer was built. If this "
-                             "limitation bothers you please file a feature request.")
+            raise ValueError(f"The parent of a Layer added to Network {self.name} was garbage collected before the Layer was "
+                             "built. If this limitation bothers you please file a feature request.")
         parent._set_scope()
         if vars(layer).get("_scope") is not None:
             return
@@ -148,7 +149,8 @@ class Network(Layer):
     def track_layer(self, layer):
         """Adds a layer, so that its variables are this network's. Returns the layer.
 
-        Errors: RuntimeError before Network.__init__ was called; TypeError for what is no layer; ValueError for a second layer of one name.
+        Errors: RuntimeError before Network.__init__ was called; TypeError for what is no layer; ValueError for a second layer of
+        one name.
         """
         if "_tracked_layers" not in vars(self):
             raise RuntimeError("Need to call Network.__init__ before adding layers")
@@ -282,10 +284,11 @@ def _takes_training(function):
 
 def _conflict(network, variables, mapped):
     first, second = (variable.name.removesuffix(":0") for variable in variables)
-    return (f"The default checkpoint variable name mapping strategy for Network '{network.name}' resulted in a naming conflict. The "
-            f"variable prefix of the Network ('{network.scope_name}') was stripped off, but this gave two variables named '{mapped}' "
-            f"(originally '{first}' and '{second}'). This happens with layers that were first added to another Network and have that "
-            "Network's prefix. Pass `map_func=lambda n: n` to save and restore to use whole names, or another mapping")
+    return (f"The default checkpoint variable name mapping strategy for Network '{network.name}' resulted in a naming conflict. "
+            f"The variable prefix of the Network ('{network.scope_name}') was stripped off, but this gave two variables named "
+            f"'{mapped}' (originally '{first}' and '{second}'). This happens with layers that were first added to another Network "
+            "and have that Network's prefix. Pass `map_func=lambda n: n` to save and restore to use whole names, or another "
+            "mapping")
 
 
 def _restore_conflict(network, variables, mapped, by_user):
@@ -293,8 +296,8 @@ def _restore_conflict(network, variables, mapped, by_user):
         return _conflict(network, variables, mapped)
     first, second = (variable.name.removesuffix(":0") for variable in variables)
     return (f"The map_func passed to restore_network_checkpoint for the Network '{network.name}' resulted in two variables named "
-            f"'{mapped}' (originally '{first}' and '{second}'). It maps whole names of variables to names in the checkpoint, when saving "
-            f"and when restoring. Names of this Network's variables begin with '{network.scope_name}'")
+            f"'{mapped}' (originally '{first}' and '{second}'). It maps whole names of variables to names in the checkpoint, when "
+            f"saving and when restoring. Names of this Network's variables begin with '{network.scope_name}'")
 
 
 def _without_prefix(network):
@@ -312,16 +315,16 @@ def _place(network, save_path):
 def save_network_checkpoint(network, save_path, global_step=None, map_func=None):
     """Saves the network's variables by their names.
 
-    save_path: a file's path, or a folder, in which the file is called as the network is. global_step: "-STEP" in the file's name; None for
-    the default global step where there is one. map_func: a function of a variable's whole name, "my_network/dense/kernel", that gives its
-    name in the file; None takes the network's prefix off: "dense/kernel".
+    save_path: a file's path, or a folder, in which the file is called as the network is. global_step: "-STEP" in the file's name;
+    None for the default global step where there is one. map_func: a function of a variable's whole name, "my_network/dense/kernel",
+    that gives its name in the file; None takes the network's prefix off: "dense/kernel".
     Returns: what restore_network_checkpoint takes.
     Errors: ValueError before the network was first called, and where two variables get one name.
     """
     from tapedeck.train import Saver, get_global_step
     if not network.built:
-        raise ValueError("Attempt to save the Network before it was first called. This means variables have not yet been created, so there "
-                         "is nothing to save.")
+        raise ValueError("Attempt to save the Network before it was first called. This means variables have not yet been created, "
+                         "so there is nothing to save.")
     network._set_scope()
     mapping = map_func or _without_prefix(network)
     named = {}
@@ -331,9 +334,10 @@ def save_network_checkpoint(network, save_path, global_step=None, map_func=None)
         if known is not variable:
             if map_func is None:
                 raise ValueError(_conflict(network, (known, variable), mapped))
-            raise ValueError(f"The map_func passed to save_network_checkpoint for the Network '{network.name}' resulted in two variables "
-                             f"named '{mapped}' ('{known.name.removesuffix(':0')}' and '{variable.name.removesuffix(':0')}'). Strip less "
-                             "from the variables' names, or rename parts of the Network")
+            raise ValueError(f"The map_func passed to save_network_checkpoint for the Network '{network.name}' resulted in two "
+                             f"variables named '{mapped}' ('{known.name.removesuffix(':0')}' and "
+                             f"'{variable.name.removesuffix(':0')}'). Strip less from the variables' names, or rename parts of the "
+                             "Network")
     step = get_global_step() if global_step is None else global_step
     return Saver(named).save(save_path=_place(network, save_path), global_step=step)
 
@@ -403,12 +407,12 @@ def _defer(layer, deferred):
 
 
 def restore_network_checkpoint(network, save_path, map_func=None):
-    """Restores the network's variables from a checkpoint that save_network_checkpoint wrote: those that there are at once, others when they
-    are made. What is restored later counts.
+    """Restores the network's variables from a checkpoint that save_network_checkpoint wrote: those that there are at once, others
+    when they are made. What is restored later counts.
 
     save_path: what save_network_checkpoint returned, or a folder. map_func: as when saving.
-    Errors: ValueError where there is no checkpoint, and where two variables get one name; NotFoundError for a variable that is not in it;
-    InvalidArgumentError for another shape.
+    Errors: ValueError where there is no checkpoint, and where two variables get one name; NotFoundError for a variable that is not
+    in it; InvalidArgumentError for another shape.
     """
     from tapedeck.train import Saver, list_variables, load_checkpoint
     network._finalize_name(None)
@@ -424,6 +428,7 @@ def restore_network_checkpoint(network, save_path, map_func=None):
     if existing:
         Saver(existing).restore(save_path=save_path)
     reader = load_checkpoint(save_path)
-    values = {name: _engine.convert_to_tensor(reader.get_tensor(name)) for name, _ in list_variables(save_path) if name not in existing}
+    wanted = [name for name, _ in list_variables(save_path) if name not in existing]
+    values = {name: _engine.convert_to_tensor(reader.get_tensor(name)) for name in wanted}
     if values:
         _defer(network, _Deferred(network, mapping, map_func is not None, values))

@@ -8,6 +8,23 @@ from tapedeck.context import enable_eager_execution, executing_eagerly, num_gpus
 from tapedeck.custom import custom_gradient  # noqa: F401
 from tapedeck.evaluator import Evaluator, SparseSoftmaxEvaluator  # noqa: F401
 from tapedeck.data.iterators import Iterator  # noqa: F401
+from tapedeck.eager_modes import (  # noqa: F401
+    ASYNC,
+    DEVICE_PLACEMENT_EXPLICIT,
+    DEVICE_PLACEMENT_SILENT,
+    DEVICE_PLACEMENT_SILENT_FOR_INT32,
+    DEVICE_PLACEMENT_WARN,
+    SYNC,
+    async_clear_error,
+    async_wait,
+    defun,
+    execution_mode,
+    in_eager_mode,
+    in_graph_mode,
+    list_devices,
+    run,
+    run_test_in_graph_and_eager_modes,
+)
 from tapedeck.functional import (  # noqa: F401
     gradients_function,
     hessian_function,

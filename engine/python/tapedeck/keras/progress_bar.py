@@ -1,5 +1,4 @@
 """Progress bars: one line that is rewritten, in a terminal and in a notebook; a line for each epoch where neither is."""
-import shutil
 import sys
 import time
 
@@ -39,8 +38,8 @@ def metric_text(name, value):
 class Progbar:
     """Shows how far something has come.
 
-    target: the number of steps, None where it is not known; verbose: 0 for nothing, 1 for a bar, 2 for a line at the end. A bar is drawn
-    at most ten times a second; where lines cannot be rewritten there is the line at the end alone. unit_name: what a step is.
+    target: the number of steps, None where it is not known; verbose: 0 for nothing, 1 for a bar, 2 for a line at the end. A bar is
+    drawn at most ten times a second; where lines cannot be rewritten there is the line at the end alone. unit_name: what a step is.
     stateful_metrics: names of metrics that are shown as they are, while others are averaged over update()s.
     """
 
@@ -56,7 +55,8 @@ class Progbar:
         return self._live and time.monotonic() - self._drawn >= self.interval
 
     def update(self, current, values=None, finalize=None):
-        """Says that `current` steps are done. values: (name, value) of metrics; finalize: whether it is the end, None for at target."""
+        """Says that `current` steps are done. values: (name, value) of metrics; finalize: whether it is the end, None for at
+        target."""
         self._take(current, values or ())
         final = finalize if finalize is not None else self.target is not None and current >= self.target
         if self.verbose == 0 or self._done or not (final or self.due()):
@@ -115,6 +115,7 @@ class Progbar:
 
     def _fitting(self, current, final):
         """The line, cut to what the terminal has: one that wraps could not be rewritten."""
+        import shutil
         room = shutil.get_terminal_size((_NOTEBOOK_LINE, 24)).columns - 1 if sys.stdout.isatty() else _NOTEBOOK_LINE
         line = self._line(current, final, True)
         if len(line) > room:
