@@ -9,6 +9,7 @@
 #include "tests/engine/rows_math.h"
 #include "tests/engine/rows_matrix_shapes.h"
 #include "tests/engine/rows_neural.h"
+#include "tests/engine/rows_optim.h"
 #include "tests/engine/rows_ordering.h"
 #include "tests/engine/rows_reduction.h"
 #include "tests/engine/rows_shape.h"
@@ -27,7 +28,8 @@ inline const Rows& all_rows() {
           more_binary_rows(),  bitwise_rows(),        incomplete_rows(),
           scan_rows(),         statistics_rows(),     order_rows(),
           segment_rows(),      counting_rows(),       neural_rows(),
-          matrix_shape_rows(), linear_algebra_rows(), bessel_rows()})
+          matrix_shape_rows(), linear_algebra_rows(), bessel_rows(),
+          optimizer_rows()})
       all.insert(all.end(), family.begin(), family.end());
     return all;
   }();

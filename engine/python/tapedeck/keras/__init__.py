@@ -6,6 +6,7 @@ from tapedeck.keras import (  # noqa: F401
     datasets,
     initializers,
     layers,
+    mixed_precision,
     optimizers,
     regularizers,
     utils,
