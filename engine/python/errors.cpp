@@ -2,6 +2,8 @@
 
 #include <new>
 
+#include "engine/data/data_error.h"
+
 namespace tapedeck::python {
 
 namespace {
@@ -15,6 +17,7 @@ struct ErrorClasses {
   PyObject* not_found = nullptr;
   PyObject* unimplemented = nullptr;
   PyObject* failed_precondition = nullptr;
+  PyObject* data_loss = nullptr;
 };
 ErrorClasses classes;
 
@@ -71,6 +74,9 @@ void bind_errors(py::module_& module) {
       make("FailedPreconditionError",
            "The object is not in the state that the call needs (a used-up tape); a RuntimeError.", base,
            PyExc_RuntimeError);
+  classes.data_loss =
+      make("DataLossError", "What was read is damaged: a checksum that does not fit, a file cut off.", base,
+           PyExc_RuntimeError);
 }
 
 void set_python_error() noexcept {
@@ -94,6 +100,8 @@ void set_python_error() noexcept {
     PyErr_SetString(classes.unimplemented, error.what());
   } catch (const FailedPreconditionError& error) {
     PyErr_SetString(classes.failed_precondition, error.what());
+  } catch (const data::DataLossError& error) {
+    PyErr_SetString(classes.data_loss, error.what());
   } catch (const Error& error) {
     PyErr_SetString(classes.base, error.what());
   } catch (py::error_already_set& error) {

@@ -65,7 +65,7 @@ py::object constant(const py::handle value, const py::handle dtype, const py::ha
 py::object convert_to_tensor(const py::handle value, const py::handle dtype, const py::handle hint) {
   const auto wanted = to_dtype(dtype.ptr(), {"convert_to_tensor", "dtype"});
   const Where where{"convert_to_tensor", "value"};
-  if (is_tensor(value.ptr()) && !wanted) return same(value);
+  if ((is_tensor(value.ptr()) && !wanted) || is_symbolic(value.ptr())) return same(value);
   if (wanted || hint.is_none()) return checked(wrap(to_tensor(value.ptr(), wanted, where)));
   const auto preferred = to_dtype(hint.ptr(), {"convert_to_tensor", "dtype_hint"});
   try {

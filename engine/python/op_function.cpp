@@ -54,8 +54,43 @@ PyObject* wrap_results(const OpFunctionObject& function, Tensors& outputs) {
   return PyTuple_Type.tp_new(reinterpret_cast<PyTypeObject*>(function.tuple_class), arguments.ptr(), nullptr);
 }
 
-PyObject* call(PyObject* self, PyObject* const* arguments, std::size_t flagged_count,
-               PyObject* keyword_names) {
+// What stands for tensors that are not there yet (the functional way of building models), and who calls ops
+// on it. Guarded by Python's lock.
+PyObject* symbolic_type = nullptr;
+PyObject* symbolic_call = nullptr;
+
+bool holds_symbolic(PyObject* value, int depth) {
+  if (PyObject_TypeCheck(value, reinterpret_cast<PyTypeObject*>(symbolic_type))) return true;
+  if (depth == 0 || !(PyList_Check(value) || PyTuple_Check(value))) return false;
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(value); ++i)
+    if (holds_symbolic(PySequence_Fast_GET_ITEM(value, i), depth - 1)) return true;
+  return false;
+}
+
+/// Asked only where an op refused its arguments, so that it costs other calls nothing.
+PyObject* call_symbolic(PyObject* self, PyObject* const* arguments, std::size_t count,
+                        PyObject* keyword_names) {
+  const auto named = static_cast<std::size_t>(keyword_names ? PyTuple_GET_SIZE(keyword_names) : 0);
+  bool any = false;
+  for (std::size_t i = 0; i < count + named; ++i) any = any || holds_symbolic(arguments[i], 2);
+  if (!any) return nullptr;
+  PyErr_Clear();
+  return guarded([&]() -> PyObject* {
+    const py::object positional = checked(PyTuple_New(static_cast<Py_ssize_t>(count)));
+    for (std::size_t i = 0; i < count; ++i) {
+      Py_INCREF(arguments[i]);
+      PyTuple_SET_ITEM(positional.ptr(), static_cast<Py_ssize_t>(i), arguments[i]);
+    }
+    py::dict by_name;
+    for (std::size_t i = 0; i < named; ++i)
+      by_name[py::handle(PyTuple_GET_ITEM(keyword_names, static_cast<Py_ssize_t>(i)))] =
+          py::handle(arguments[count + i]);
+    return PyObject_CallFunctionObjArgs(symbolic_call, self, positional.ptr(), by_name.ptr(), nullptr);
+  });
+}
+
+PyObject* call_on_tensors(PyObject* self, PyObject* const* arguments, std::size_t flagged_count,
+                          PyObject* keyword_names) {
   return guarded([&]() -> PyObject* {
     const OpFunctionObject& function = *reinterpret_cast<OpFunctionObject*>(self);
     const Signature& signature = *function.signature;
@@ -66,6 +101,15 @@ PyObject* call(PyObject* self, PyObject* const* arguments, std::size_t flagged_c
     Tensors outputs = run_op(signature.op(), inputs, attributes);
     return wrap_results(function, outputs);
   });
+}
+
+PyObject* call(PyObject* self, PyObject* const* arguments, std::size_t flagged_count,
+               PyObject* keyword_names) {
+  PyObject* result = call_on_tensors(self, arguments, flagged_count, keyword_names);
+  if (!result && symbolic_type) [[unlikely]]
+    return call_symbolic(self, arguments, static_cast<std::size_t>(PyVectorcall_NARGS(flagged_count)),
+                         keyword_names);
+  return result;
 }
 
 PyObject* get_doc(PyObject* self, void*) {
@@ -233,6 +277,18 @@ void bind_op_functions(py::module_& module) {
   module.def(
       "op_function", [by_op_name](const std::string& name) { return py::object(by_op_name[py::str(name)]); },
       py::arg("name"), "The Python function of the op of that name.");
+  module.def(
+      "_set_symbolic",
+      [](py::object type, py::object function) {
+        symbolic_type = type.release().ptr();  // once for a process
+        symbolic_call = function.release().ptr();
+      },
+      py::arg("type"), py::arg("function"),
+      "Ops that are given objects of this class call function(op function, arguments, keyword arguments).");
+}
+
+bool is_symbolic(PyObject* value) {
+  return symbolic_type && PyObject_TypeCheck(value, reinterpret_cast<PyTypeObject*>(symbolic_type));
 }
 
 }  // namespace tapedeck::python

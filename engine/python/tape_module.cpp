@@ -1,5 +1,6 @@
 #include "engine/python/tape_module.h"
 
+#include "engine/ops/observer.h"
 #include "engine/python/convert.h"
 #include "engine/python/errors.h"
 #include "engine/python/tape_object.h"
@@ -54,6 +55,10 @@ struct StopRecordingContext {
   std::optional<StopRecording> scope;
 };
 
+struct QuietContext {
+  std::optional<QuietScope> scope;
+};
+
 }  // namespace
 
 void bind_tape(py::module_& module) {
@@ -63,6 +68,12 @@ void bind_tape(py::module_& module) {
       .def("__enter__",
            [](StopRecordingContext& context) { context.scope.emplace(tape_of(context.tape.ptr())); })
       .def("__exit__", [](StopRecordingContext& context, const py::args&) { context.scope.reset(); });
+
+  py::class_<QuietContext>(module, "QuietScope",
+                           "While it is entered, ops of this thread are neither recorded nor taped.")
+      .def(py::init<>())
+      .def("__enter__", [](QuietContext& context) { context.scope.emplace(); })
+      .def("__exit__", [](QuietContext& context, const py::args&) { context.scope.reset(); });
 
   module.def("custom_gradient", &run_custom_gradient, py::arg("name"), py::arg("inputs"), py::arg("function"),
              "Runs function() → (outputs, vjp, variables) as one op; vjp(cotangents) → one gradient or None "

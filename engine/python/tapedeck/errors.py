@@ -1,5 +1,6 @@
 """The engine's exceptions, under TensorFlow's names. Each is also the built-in exception that fits it."""
 from tapedeck._engine import (  # noqa: F401
+    DataLossError,
     FailedPreconditionError,
     InvalidArgumentError,
     NotFoundError,
@@ -56,10 +57,6 @@ class InternalError(OpError):
 
 class UnavailableError(OpError):
     """Something is not there for now."""
-
-
-class DataLossError(OpError):
-    """Data are broken beyond repair."""
 
 
 class UnauthenticatedError(OpError):

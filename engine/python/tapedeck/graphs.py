@@ -48,7 +48,7 @@ def py_function(func=None, inp=None, Tout=None, name=None):
     return _called("py_function", func, _tensors("py_function", inp), Tout)
 
 
-@public("numpy_function")
+@public("numpy_function", "py_func")
 def numpy_function(func=None, inp=None, Tout=None, stateful=True, name=None):
     """func(*inp), called at once with NumPy's arrays, its results of the dtypes Tout. No gradient flows through it.
 

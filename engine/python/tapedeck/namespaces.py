@@ -4,9 +4,9 @@ import sys
 import types
 
 from tapedeck import _engine, composites
-from tapedeck import (blocks, casts, control_flow, debugging, graphs, image_colors, images, linalg, matrices, modules, nn, nn_images,
-                      nn_losses, nn_volumes, printing, random, random_streams, reductions, refusals, segments, selections, sequences,
-                      shaping, tensor_array, variables)
+from tapedeck import (blocks, casts, control_flow, debugging, graph_collections, graphs, image_colors, images, linalg, matrices,
+                      modules, nn, nn_images, nn_losses, nn_volumes, printing, random, random_streams, reductions, refusals, segments,
+                      selections, sequences, shaping, templates, tensor_array, variable_scopes, variables)
 
 # Files whose public functions name themselves in refusals. control_flow, graphs and printing do that on their own: what a
 # function that they call raises is not theirs; modules and tensor_array define classes.
@@ -14,10 +14,11 @@ _DEFINING = [blocks, casts, image_colors, images, matrices, nn_losses, reduction
              nn, nn_images, nn_volumes, random, random_streams, shaping, variables]
 
 # Files of the package that hold code, but are no namespace that TensorFlow has.
-_INTERNAL = {"blocks", "casts", "composites", "context", "control_flow", "creation", "custom", "explain", "functional", "graphs",
-             "idx", "image_colors", "images", "indexed_slices", "matrices", "modules", "namespaces", "nn_images",
+_INTERNAL = {"blocks", "casts", "composites", "context", "control_flow", "creation", "custom", "explain", "functional",
+             "graph_collections", "graphs", "idx", "image_colors", "images", "indexed_slices", "matrices", "modules", "namespaces", "nn_images",
              "nn_losses", "nn_volumes", "printing", "random_streams", "reductions", "references", "refusals", "segments",
-             "selections", "sequences", "shapes", "shaping", "signatures", "tape", "tensor_array", "variables"}
+             "selections", "sequences", "shapes", "shaping", "signatures", "tape", "templates", "tensor_array", "variable_scopes",
+             "variable_stores", "variables"}
 
 # Functions of the package's Python files that TensorFlow has under other names too.
 _ALIASES = {

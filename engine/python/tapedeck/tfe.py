@@ -13,4 +13,7 @@ from tapedeck.functional import (  # noqa: F401
     value_and_gradients_function,
 )
 from tapedeck.train.lbfgs import LBFGS  # noqa: F401
+from tapedeck.graphs import py_function as py_func  # noqa: F401
 from tapedeck.tape import GradientTape  # noqa: F401
+from tapedeck.templates import ShapeAndDtype, graph_callable, make_template  # noqa: F401
+from tapedeck.variable_stores import EagerVariableStore  # noqa: F401

@@ -6,8 +6,13 @@ from tapedeck.keras import (  # noqa: F401
     datasets,
     initializers,
     layers,
+    losses,
+    metrics,
     mixed_precision,
+    models,
     optimizers,
     regularizers,
     utils,
 )
+from tapedeck.keras import callbacks  # noqa: F401  (after models, which it is told by)
+from tapedeck.keras.models import Input, Model, Sequential  # noqa: F401

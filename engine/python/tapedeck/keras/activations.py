@@ -62,7 +62,7 @@ def gelu(x, approximate=False):
 
 def silu(x):
     """x·sigmoid(x)."""
-    return _op("silu")(x)
+    return _op("swish")(x)
 
 
 swish = silu

@@ -94,7 +94,7 @@ class Layer(_weights.Weights, Trackable):
     def _set_name(self, name):
         if name is not None and (not isinstance(name, str) or not name):
             raise ValueError(f"{type(self).__name__}: name is {name!r}; needs a text")
-        vars(self)["_name"] = vars(self)["_scope"] = name or backend.unique_name(snake_case(type(self).__name__))
+        vars(self)["_name"] = vars(self)["_scope_text"] = name or backend.unique_name(snake_case(type(self).__name__))
 
     def _set_dtype(self, dtype):
         if isinstance(dtype, dict):
@@ -111,7 +111,7 @@ class Layer(_weights.Weights, Trackable):
     @property
     def name_scope(self):
         """A context in which ops have the layer's name in front of theirs."""
-        return context.name_scope(self._scope)
+        return context.name_scope(self._scope_text)
 
     @property
     def dtype(self):
@@ -203,7 +203,7 @@ class Layer(_weights.Weights, Trackable):
         if form.training or kwargs:
             kwargs = self._say_training(form, args, kwargs, training)
         _current.layer = self
-        _engine.push_scope(self._scope)
+        _engine.push_scope(self._scope_text)
         try:
             if not self._built:
                 self._build_for(inputs)

@@ -11,7 +11,7 @@ from tapedeck.keras.layers import calls
 
 def snake_case(name):
     """A class' name as layers are called after it: "Conv2DTranspose" as "conv2d_transpose"."""
-    spaced = re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", re.sub(r"(.)([A-Z][a-z0-9]+)", r"\1_\2", re.sub(r"\W+", "", name)))
+    spaced = re.sub(r"([a-z])([A-Z])", r"\1_\2", re.sub(r"(.)([A-Z][a-z0-9]+)", r"\1_\2", re.sub(r"\W+", "", name)))
     return spaced.lower() if not spaced.startswith("_") else "private" + spaced.lower()
 
 
@@ -47,7 +47,7 @@ class Weights:
         first = self._first_value(name, shape, dtype, initializer)
         scoped = calls.current.layer is not self
         if scoped:
-            _engine.push_scope(self._scope)
+            _engine.push_scope(self._scope_text)
         try:
             variable = self._new_variable(first, name, dtype, bool(trainable) if trainable is not None else True,
                                           constraints.get(constraint))
@@ -233,3 +233,25 @@ def own_arguments(layer, config):
     return config
 
 
+
+
+def described(layer, *names):
+    """The part of a config that holds these attributes of the layer, under their names, as what JSON holds."""
+    from tapedeck.keras import activations
+    from tapedeck.keras.utils import serialize_keras_object
+    found = {}
+    for name in names:
+        value = getattr(layer, name)
+        if "activation" in name and callable(value):
+            found[name] = activations.serialize(value)
+        else:
+            found[name] = tuple(value) if isinstance(value, tuple) else serialize_keras_object(value)
+    return found
+
+
+def keep_weight_arguments(layer, arguments):
+    """Sets kernel_initializer and their kind as attributes, made of what names them."""
+    from tapedeck.keras import constraints, regularizers
+    kinds = {"initializer": initializers, "regularizer": regularizers, "constraint": constraints}
+    for name, value in arguments.items():
+        setattr(layer, name, kinds[name.rpartition("_")[2]].get(value))

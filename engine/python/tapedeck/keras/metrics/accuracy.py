@@ -1,0 +1,139 @@
+"""How often predictions are right."""
+from tapedeck import dtypes
+from tapedeck.composites import op, tensor
+from tapedeck.keras.losses.weighting import floating, in_dtype, pair, same_rank
+from tapedeck.keras.metrics.base import refuse_values
+from tapedeck.keras.metrics.means import MeanMetricWrapper
+
+_cast, _equal, _argmax, _reshape = op("cast"), op("equal"), op("argmax"), op("reshape")
+
+
+def _one_for(matches):
+    return _cast(matches, dtypes.float32)
+
+
+def accuracy(y_true, y_pred):
+    """1 where y_true equals y_pred, else 0.
+
+    y_true takes the dtype of y_pred. Returns: float32, their shape; an axis of extent 1 that one alone has last is dropped or
+    added.
+    """
+    y_pred = tensor(y_pred)
+    return _one_for(_equal(*same_rank(in_dtype(y_true, y_pred.dtype), y_pred)))
+
+
+def binary_accuracy(y_true, y_pred, threshold=0.5):
+    """1 where y_true is 1 and y_pred above threshold, or y_true 0 and y_pred not, else 0. Returns: float32, their shape."""
+    y_true, y_pred = pair("binary_accuracy", y_true, y_pred)
+    return _one_for(_equal(y_true, _cast(op("greater")(y_pred, tensor(threshold, y_pred.dtype)), y_pred.dtype)))
+
+
+def _one_shape(function, y_true, y_pred):
+    y_true, y_pred = tensor(y_true), tensor(y_pred)
+    if y_true.shape != y_pred.shape or not y_true.shape:
+        refuse_values(function, f"y_true {tuple(y_true.shape)} and y_pred {tuple(y_pred.shape)} need one shape, and an axis")
+    return y_true, y_pred
+
+
+def categorical_accuracy(y_true, y_pred):
+    """1 where the largest element of y_true along the last axis stands where that of y_pred does, else 0.
+
+    Returns: float32, the shape without the last axis. Errors: InvalidArgumentError for different shapes.
+    """
+    y_true, y_pred = _one_shape("categorical_accuracy", y_true, y_pred)
+    return _one_for(_equal(_argmax(y_true, -1), _argmax(y_pred, -1)))
+
+
+def sparse_categorical_accuracy(y_true, y_pred):
+    """1 where y_true is the number of the largest element of y_pred along the last axis, else 0.
+
+    y_true: the shape of y_pred without the last axis, or with extent 1 there.
+    Returns: float32, the shape of y_pred without the last axis. Errors: InvalidArgumentError for another shape of y_true.
+    """
+    y_true, y_pred = _classes("sparse_categorical_accuracy", y_true, y_pred)
+    return _one_for(_equal(y_true, _argmax(y_pred, -1)))
+
+
+def _classes(function, y_true, y_pred):
+    """Right classes, int64, of the shape of y_pred without the last axis; and y_pred."""
+    y_true, y_pred = tensor(y_true), tensor(y_pred)
+    if y_pred.shape and len(y_true.shape) == len(y_pred.shape) and y_true.shape[-1] == 1:
+        y_true = op("squeeze")(y_true, [-1])
+    if not y_pred.shape or y_true.shape != y_pred.shape[:-1]:
+        refuse_values(function, f"y_true {tuple(y_true.shape)} and y_pred {tuple(y_pred.shape)}; y_true needs the shape of y_pred "
+                                "without the last axis")
+    return _cast(y_true, dtypes.int64), y_pred
+
+
+def _among_best(classes, y_pred, k):
+    y_pred = floating(y_pred)
+    matches = op("in_top_k")(_reshape(y_pred, [classes.shape.num_elements(), y_pred.shape[-1]]), _reshape(classes, [-1]), k)
+    return _one_for(_reshape(matches, classes.shape))
+
+
+def top_k_categorical_accuracy(y_true, y_pred, k=5):
+    """1 where the largest element of y_true along the last axis stands where one of the k largest of y_pred does, else 0.
+
+    Returns: float32, the shape without the last axis. Errors: InvalidArgumentError for different shapes.
+    """
+    y_true, y_pred = _one_shape("top_k_categorical_accuracy", y_true, y_pred)
+    return _among_best(_argmax(y_true, -1), y_pred, k)
+
+
+def sparse_top_k_categorical_accuracy(y_true, y_pred, k=5, from_sorted_ids=False):
+    """1 where y_true is the number of one of the k largest elements of y_pred along the last axis, else 0.
+
+    y_true: the shape of y_pred without the last axis, or with extent 1 there; from_sorted_ids: y_pred holds the numbers of classes
+    instead, the best one first.
+    Returns: float32, the shape of y_pred without the last axis. Errors: InvalidArgumentError for another shape of y_true.
+    """
+    y_true, y_pred = _classes("sparse_top_k_categorical_accuracy", y_true, y_pred)
+    if from_sorted_ids:
+        best = y_pred[..., :k]
+        return _one_for(op("reduce_any")(_equal(op("expand_dims")(_cast(y_true, best.dtype), -1), best), axis=-1))
+    return _among_best(y_true, y_pred, k)
+
+
+class Accuracy(MeanMetricWrapper):
+    """How often y_pred equals y_true."""
+
+    def __init__(self, name="accuracy", dtype=None):
+        super().__init__(accuracy, name, dtype)
+
+
+class BinaryAccuracy(MeanMetricWrapper):
+    """How often y_pred stands on the side of threshold where y_true, 0 or 1, says."""
+
+    def __init__(self, name="binary_accuracy", dtype=None, threshold=0.5):
+        super().__init__(binary_accuracy, name, dtype, threshold=threshold)
+        self.threshold = threshold
+
+
+class CategoricalAccuracy(MeanMetricWrapper):
+    """How often the largest element of y_pred stands where that of y_true does."""
+
+    def __init__(self, name="categorical_accuracy", dtype=None):
+        super().__init__(categorical_accuracy, name, dtype)
+
+
+class SparseCategoricalAccuracy(MeanMetricWrapper):
+    """How often y_true is the number of the largest element of y_pred."""
+
+    def __init__(self, name="sparse_categorical_accuracy", dtype=None):
+        super().__init__(sparse_categorical_accuracy, name, dtype)
+
+
+class TopKCategoricalAccuracy(MeanMetricWrapper):
+    """How often the largest element of y_true stands where one of the k largest of y_pred does."""
+
+    def __init__(self, k=5, name="top_k_categorical_accuracy", dtype=None):
+        super().__init__(top_k_categorical_accuracy, name, dtype, k=k)
+        self.k = k
+
+
+class SparseTopKCategoricalAccuracy(MeanMetricWrapper):
+    """How often y_true is the number of one of the k largest elements of y_pred."""
+
+    def __init__(self, k=5, name="sparse_top_k_categorical_accuracy", dtype=None, from_sorted_ids=False):
+        super().__init__(sparse_top_k_categorical_accuracy, name, dtype, k=k, from_sorted_ids=from_sorted_ids)
+        self.k = k

@@ -1,0 +1,204 @@
+"""Models as what JSON holds, and back; and copies of models with variables of their own."""
+import importlib
+import json
+
+import numpy as np
+
+from tapedeck import _engine, dtypes
+from tapedeck.keras import named_objects
+from tapedeck.keras.models.symbolic import InputLayer, KerasTensor, OpLayer, map_symbols, nodes_of, symbols_in
+from tapedeck.shapes import TensorShape
+
+
+def _known():
+    """The classes that a config may name without anybody registering them."""
+    models = importlib.import_module("tapedeck.keras.models")
+    layers = importlib.import_module("tapedeck.keras.layers")
+    found = {name: value for name, value in vars(layers).items() if isinstance(value, type)}
+    return {**found, "InputLayer": InputLayer, "OpLayer": OpLayer, "Model": models.Model, "Functional": models.Model,
+            "Sequential": models.Sequential}
+
+
+def layer_config(layer):
+    """{"class_name", "config"} of a layer."""
+    return {"class_name": named_objects.get_registered_name(type(layer)), "config": layer.get_config()}
+
+
+def layer_of(config, custom_objects=None):
+    """The layer of what layer_config returned. ValueError for a class that nobody knows."""
+    with named_objects.custom_object_scope(custom_objects or {}):
+        return named_objects.found(config, _known(), "layer")
+
+
+# ---- arguments of calls ----
+
+def _argument_config(value, place_of):
+    """An argument of a call as what JSON holds; place_of gives [layer, node, place] of a KerasTensor."""
+    if isinstance(value, KerasTensor):
+        return {"class_name": "__keras_tensor__", "config": {"keras_history": place_of(value)}}
+    if isinstance(value, (list, tuple)) and not isinstance(value, TensorShape):
+        kind = "__tuple__" if isinstance(value, tuple) else None
+        items = [_argument_config(each, place_of) for each in value]
+        return {"class_name": kind, "items": items} if kind else items
+    if isinstance(value, TensorShape):
+        return [*value]
+    if isinstance(value, dict):
+        return {"class_name": "__dict__", "items": {name: _argument_config(each, place_of) for name, each in value.items()}}
+    if isinstance(value, slice):
+        return {"class_name": "__slice__", "items": [_argument_config(each, place_of) for each in (value.start, value.stop, value.step)]}
+    if value is Ellipsis:
+        return {"class_name": "__ellipsis__"}
+    if isinstance(value, dtypes.DType):
+        return {"class_name": "__dtype__", "name": value.name}
+    if isinstance(value, (_engine.Tensor, _engine.Variable, np.ndarray, np.generic)):
+        array = np.asarray(value)
+        return {"class_name": "__tensor__", "dtype": str(array.dtype), "value": array.tolist()}
+    return value
+
+
+def _argument_of(config, symbol_of):
+    if isinstance(config, list):
+        return [_argument_of(each, symbol_of) for each in config]
+    if not isinstance(config, dict):
+        return config
+    kind, items = config["class_name"], config.get("items", ())
+    if kind == "__keras_tensor__":
+        return symbol_of(config["config"]["keras_history"])
+    if kind == "__dict__":
+        return {name: _argument_of(each, symbol_of) for name, each in items.items()}
+    if kind == "__tensor__":
+        return _engine.constant(np.array(config["value"], config["dtype"]), None, None)
+    if kind == "__dtype__":
+        return dtypes.as_dtype(config["name"])
+    if kind == "__ellipsis__":
+        return Ellipsis
+    values = [_argument_of(each, symbol_of) for each in items]
+    return slice(*values) if kind == "__slice__" else tuple(values)
+
+
+# ---- functional models ----
+
+def config_of(model):
+    """The config of a functional model: its layers with their calls, and which of these are inputs and outputs."""
+    graph = model._graph
+    numbers, counts = {}, {}
+    for node in graph.nodes:
+        numbers[id(node)] = counts.get(id(node.layer), 0)
+        counts[id(node.layer)] = numbers[id(node)] + 1
+
+    def place_of(symbol):
+        return [symbol.node.layer.name, numbers[id(symbol.node)], symbol._place]
+
+    for symbol in graph.flat_inputs:
+        if not isinstance(symbol.node.layer, InputLayer):
+            raise NotImplementedError(f"Model {model.name} begins with {symbol}, which another model computes; such a model has no config")
+    layers = []
+    for layer in graph.layers:
+        calls = [] if isinstance(layer, InputLayer) else [
+            {"args": [_argument_config(each, place_of) for each in node.args],
+             "kwargs": {name: _argument_config(each, place_of) for name, each in node.kwargs.items()}}
+            for node in graph.nodes if node.layer is layer]
+        layers.append({**layer_config(layer), "name": layer.name, "inbound_nodes": calls})
+    return {"name": model.name, "trainable": model.trainable, "layers": layers,
+            "input_layers": _argument_config(graph.inputs, place_of), "output_layers": _argument_config(graph.outputs, place_of)}
+
+
+def model_of(cls, config, custom_objects=None):
+    """The functional model of what config_of returned."""
+    layers = {each["name"]: layer_of(each, custom_objects) for each in config["layers"]}
+    made = {}
+
+    def symbol_of(history):
+        name, node, place = history
+        if isinstance(layers[name], InputLayer):
+            return layers[name].output
+        return symbols_in(made[name, node])[place]
+
+    waiting = [(each["name"], number, call) for each in config["layers"] for number, call in enumerate(each["inbound_nodes"])]
+    while waiting:
+        later = []
+        for name, number, call in waiting:
+            try:
+                args = [_argument_of(each, symbol_of) for each in call["args"]]
+                kwargs = {key: _argument_of(each, symbol_of) for key, each in call["kwargs"].items()}
+            except KeyError:  # of a call that comes later
+                later.append((name, number, call))
+                continue
+            made[name, number] = layers[name](*args, **kwargs)
+        if len(later) == len(waiting):
+            raise ValueError(f"from_config: the calls of {sorted({name for name, _, _ in later})} read from each other in a circle")
+        waiting = later
+    arguments = {"trainable": config.get("trainable", True), "name": config.get("name")}
+    return cls(inputs=_argument_of(config["input_layers"], symbol_of), outputs=_argument_of(config["output_layers"], symbol_of), **arguments)
+
+
+# ---- text and copies ----
+
+def to_json(model, **arguments):
+    """The model's class and config as a text."""
+    return json.dumps(layer_config(model), default=_plain, **arguments)
+
+
+def _plain(value):
+    if isinstance(value, (np.generic, np.ndarray)):
+        return value.tolist()
+    if isinstance(value, dtypes.DType):
+        return value.name
+    raise TypeError(f"to_json: {value!r} is nothing that JSON holds; get_config() of its layer must say it in numbers, texts, lists and "
+                    "dicts")
+
+
+def model_from_json(json_string, custom_objects=None):
+    """A new model of what Model.to_json() returned, with new variables. ValueError for a class that nobody knows."""
+    return model_from_config(json.loads(json_string), custom_objects)
+
+
+def model_from_config(config, custom_objects=None):
+    """A new model of {"class_name", "config"}."""
+    if not isinstance(config, dict) or "class_name" not in config:
+        raise ValueError(f"model_from_config: config is {config!r}; needs a dict of class_name and config")
+    return layer_of(config, custom_objects)
+
+
+def clone_model(model, input_tensors=None, clone_function=None):
+    """A model of the same layers, with new variables: those of a functional model or a Sequential.
+
+    input_tensors: KerasTensors that the copy begins with, in place of inputs of its own; clone_function: makes the copy of a layer; None for
+    that of its config. Errors: ValueError for a model by subclassing.
+    """
+    from tapedeck.keras.models.sequential import Sequential
+    copied = clone_function or (lambda layer: type(layer).from_config(layer.get_config()))
+    if isinstance(model, Sequential):
+        layers = [copied(layer) for layer in model.layers]
+        first = vars(model)["_sequence"][:1]
+        if input_tensors is not None:
+            layers = [input_tensors[0] if isinstance(input_tensors, (list, tuple)) else input_tensors, *layers]
+        elif first and isinstance(first[0], InputLayer):
+            layers = [InputLayer.from_config(first[0].get_config()), *layers]
+        return Sequential(layers, name=model.name)
+    graph = getattr(model, "_graph", None)
+    if graph is None:
+        raise ValueError(f"Expected `model` argument to be a functional `Model` instance or a `Sequential` model, got a subclassed model "
+                         f"instead: {model!r}")
+    given = None if input_tensors is None else symbols_in(input_tensors)
+    layers, symbols = {}, {}
+    for place, symbol in enumerate(graph.flat_inputs):
+        new = given[place] if given else InputLayer(batch_input_shape=tuple(symbol.shape), dtype=symbol.dtype.name,
+                                                    name=symbol.node.layer.name).output
+        symbols[id(symbol)] = new
+    for node in graph.nodes:
+        if isinstance(node.layer, InputLayer):
+            continue
+        layer = layers.setdefault(id(node.layer), None) or copied(node.layer)
+        layers[id(node.layer)] = layer
+
+        def new_of(symbol):
+            return symbols[id(symbol)]
+
+        outputs = layer(*map_symbols(new_of, node.args), **map_symbols(new_of, node.kwargs))
+        symbols.update({id(old): new for old, new in zip(symbols_in(node.outputs), symbols_in(outputs))})
+    return type(model)(inputs=map_symbols(lambda each: symbols[id(each)], graph.inputs),
+                       outputs=map_symbols(lambda each: symbols[id(each)], graph.outputs), name=model.name)
+
+
+__all__ = ["clone_model", "config_of", "layer_config", "layer_of", "model_from_config", "model_from_json", "model_of", "nodes_of", "to_json"]

@@ -1,0 +1,321 @@
+"""tf.keras.Model: a layer of layers that can be trained, looked at and saved."""
+import itertools
+
+from tapedeck import _engine, nest
+from tapedeck.composites import op
+from tapedeck.keras.layers.base import Layer, shapes_of
+from tapedeck.keras.models import saving
+from tapedeck.keras.models.graph import Graph
+from tapedeck.keras.models.symbolic import InputLayer, KerasTensor, nodes_of, symbols_in, trial, variables_kept
+from tapedeck.keras.models.training import Trainer
+from tapedeck.shapes import TensorShape
+
+
+class Model(saving.Saved, Trainer, Layer):
+    """A layer of layers with fit(), evaluate() and predict().
+
+    By subclassing: make layers in __init__, after super().__init__(), and use them in call(inputs).
+
+        class Net(tf.keras.Model):
+            def __init__(self):
+                super().__init__()
+                self.hidden = tf.keras.layers.Dense(32, activation="relu")
+                self.top = tf.keras.layers.Dense(10)
+
+            def call(self, inputs):
+                return self.top(self.hidden(inputs))
+
+    The functional way: Model(inputs, outputs), of what tf.keras.Input and calls of layers on it returned, alone, in lists or dicts.
+    Errors: ValueError for outputs that do not come from the inputs, and layers of one name; TypeError for other arguments.
+    """
+
+    _graph = None
+
+    def __init__(self, *args, **kwargs):
+        inputs, outputs, rest, kwargs = _functional_arguments(args, kwargs)
+        if inputs is None and rest:
+            raise TypeError(f"{type(self).__name__}.__init__() takes keyword arguments, or the inputs and outputs of a functional model; "
+                            f"it got {rest[0]!r}")
+        if rest:
+            kwargs.setdefault("name", rest[0])
+        trainable = kwargs.pop("trainable", True)
+        if kwargs.get("name") is None and type(self) is Model and inputs is not None:
+            from tapedeck.keras import backend
+            kwargs["name"] = backend.unique_name("functional")
+        super().__init__(**kwargs)
+        self._init_training()
+        if inputs is not None:
+            self._set_graph(Graph(inputs, outputs))
+        if not trainable:
+            self.trainable = False
+
+    def _set_graph(self, graph):
+        own = vars(self)
+        for layer in own["_graph"].layers if own.get("_graph") else ():
+            self._children_dropped(layer)
+        own["_graph"] = graph
+        for layer in graph.layers:
+            self._track(layer.name, layer)
+        own["_built"], own["_input_spec"] = True, graph.input_spec
+
+    def _children_dropped(self, layer):
+        from tapedeck.trackable import _state
+        _state(self).children.pop(layer.name, None)
+
+    # ---- calls ----
+
+    def call(self, inputs, training=None, mask=None):
+        """What the model computes; `training` says to its layers whether they are being trained."""
+        if self._graph is None:
+            raise NotImplementedError(f"Model {self.name} does not have a `call()` method implemented.")
+        return self._graph.run(inputs)
+
+    def build(self, input_shape):
+        """Makes the variables, by a call on zeros that is not recorded. input_shape: with the batch's extent, which may be None; a list
+        or a dict of shapes for several inputs. float32 stands for the inputs' dtype. A functional model is built."""
+        if self._built:
+            return
+        shapes = _as_shapes(input_shape)
+        vars(self)["_seen"] = shapes, nest.map_structure(lambda each: "float32", shapes) if nest.is_nested(shapes) else "float32"
+        vars(self)["_built"] = True
+        try:
+            with trial():
+                self._call_on_zeros(1, 64)
+        except NotImplementedError:
+            raise
+        except (TypeError, ValueError, _engine.OpError) as error:
+            vars(self)["_built"] = False
+            raise ValueError(f"Model {self.name} cannot be built for inputs of shape {input_shape} by a call on zeros of float32. If its "
+                             f"inputs are of another dtype, or call() takes more than inputs, call it on data instead. The call said: "
+                             f"{error}") from error
+
+    def _build_for(self, inputs):
+        if type(self).build is not Model.build:
+            super()._build_for(inputs)
+        vars(self)["_seen"] = shapes_of(inputs), nest.map_structure(lambda each: getattr(each, "dtype", None), inputs) \
+            if nest.is_nested(inputs) else getattr(inputs, "dtype", None)
+        vars(self)["_built"] = True
+
+    def _call_on_zeros(self, first, other):
+        """Calls the model on zeros of the shapes that it was built for, with these extents in place of unknown ones."""
+        shapes, kinds = vars(self)["_seen"]
+
+        def zeros(shape, dtype):
+            extents = [extent if extent is not None else first if axis == 0 else other for axis, extent in enumerate(shape)]
+            return op("zeros")(extents, dtype)
+
+        inputs = nest.map_structure(zeros, shapes, kinds) if nest.is_nested(shapes) else zeros(shapes, kinds)
+        return self(inputs, training=False) if _takes_training(self) else self(inputs)
+
+    def compute_output_shape(self, input_shape):
+        if self._graph is not None:
+            shapes = [_as_shapes(input_shape)] if not nest.is_nested(_as_shapes(input_shape)) else nest.flatten(_as_shapes(input_shape))
+            symbols = [KerasTensor(shape, each.dtype) for shape, each in zip(shapes, self._graph.flat_inputs)]
+            from tapedeck.keras.models.symbolic import outputs_of, map_symbols
+            given = nest.pack_sequence_as(self._graph.inputs, symbols) if nest.is_nested(self._graph.inputs) else symbols[0]
+            return map_symbols(lambda each: each.shape, outputs_of(self, (given,), {}))
+        return super().compute_output_shape(input_shape)
+
+    # ---- what it is made of ----
+
+    @property
+    def layers(self):
+        """The layers, in a functional model those of inputs first: a list."""
+        return list(self._graph.layers) if self._graph is not None else list(self._layers)
+
+    def get_layer(self, name=None, index=None):
+        """A layer by its name or its place. ValueError where there is none, and for neither or both of the arguments."""
+        if (name is None) == (index is None):
+            raise ValueError(f"Provide only a layer name or a layer index. Received: index={index}, name={name}.")
+        layers = self.layers
+        if index is not None:
+            if not -len(layers) <= index < len(layers):
+                raise ValueError(f"Was asked to retrieve layer at index {index} but model only has {len(layers)} layers.")
+            return layers[index]
+        for layer in layers:
+            if layer.name == name:
+                return layer
+        raise ValueError(f"No such layer: {name}. Existing layers are: {[layer.name for layer in layers]}.")
+
+    def _require_graph(self, what):
+        if self._graph is None:
+            raise AttributeError(f"The model {self.name} has no {what}: it was made by subclassing, and has never been called on what "
+                                 "tf.keras.Input returns")
+        return self._graph
+
+    @property
+    def inputs(self):
+        """The KerasTensors that a functional model begins with, as a list; None for another model."""
+        return self._graph.flat_inputs if self._graph is not None else None
+
+    @property
+    def outputs(self):
+        """The KerasTensors that a functional model ends with, as a list; None for another model."""
+        return self._graph.flat_outputs if self._graph is not None else None
+
+    @property
+    def input(self):
+        """What a functional model was made of, as it was given. AttributeError for another model."""
+        return self._require_graph("input").inputs
+
+    @property
+    def output(self):
+        """What a functional model returns, as it was given. AttributeError for another model."""
+        return self._require_graph("output").outputs
+
+    @property
+    def input_names(self):
+        """The names of a functional model's inputs; [] for another model."""
+        return self._graph.input_names if self._graph is not None else []
+
+    @property
+    def output_names(self):
+        """The names of the outputs: of a functional model's layers, of a dict's keys, else output_1, …; [] before the first call."""
+        return self._graph.output_names if self._graph is not None else vars(self).get("_output_names", [])
+
+    @property
+    def input_shape(self):
+        """The shape of the input, or of the inputs, as tuples."""
+        return _tuples(self._require_graph("input_shape").inputs)
+
+    @property
+    def output_shape(self):
+        """The shape of the output, or of the outputs, as tuples."""
+        return _tuples(self._require_graph("output_shape").outputs)
+
+    # ---- the summary ----
+
+    def _output_shapes(self):
+        """The shapes that layers give, by the layers' ids: of a graph's nodes, else found by two calls on zeros."""
+        if self._graph is not None:
+            found = {}
+            for node in self._graph.nodes:
+                found.setdefault(id(node.layer), []).append(node.output_shapes)
+            return {key: shapes[0] if len(shapes) == 1 else shapes for key, shapes in found.items()}
+        if "_seen" not in vars(self):
+            return {}
+        runs = []
+        with trial(), variables_kept(self):
+            for first, other in ((None, None), (7, None)):
+                runs.append(self._shapes_in_a_call(first))
+        return {key: _common(runs[0][key], runs[1].get(key)) for key in runs[0]}
+
+    def _shapes_in_a_call(self, batch):
+        """The layers' output shapes in a call on zeros, with another batch than it was built for where one is given."""
+        shapes, kinds = vars(self)["_seen"]
+        found, wrapped = {}, []
+        for layer in self._flatten_layers():
+            if layer is not self:
+                own, vars(layer)["call"] = layer.call, None
+                vars(layer)["call"] = _noting(layer, own, found)
+                wrapped.append(layer)
+        try:
+            def other(shape):
+                return TensorShape([batch if batch and axis == 0 else extent for axis, extent in enumerate(shape)])
+
+            vars(self)["_seen"] = (nest.map_structure(other, shapes) if nest.is_nested(shapes) else other(shapes)), kinds
+            self._call_on_zeros(1, 64)
+        except (ValueError, TypeError, _engine.OpError):
+            pass  # a call that takes only the batch it was built for: what was found by then
+        finally:
+            vars(self)["_seen"] = shapes, kinds
+            for layer in wrapped:
+                del vars(layer)["call"]
+        return found
+
+    def summary(self, line_length=None, positions=None, print_fn=None, expand_nested=False, show_trainable=False, layer_range=None):
+        """Prints the layers with the shapes that they give and the number of their parameters.
+
+        line_length: letters of a line, None for what the terminal has, at most 100; positions: where columns end, as parts of it or
+        letters; print_fn: called with each line in place of print; expand_nested: layers of models inside too; show_trainable: a column
+        that says whether training changes the layer; layer_range: the names of the first and the last layer to be shown.
+        Errors: ValueError where the variables have not been made.
+        """
+        from tapedeck.keras.models.summary_table import summary_lines
+        if not self._built:
+            raise ValueError("This model has not yet been built. Build the model first by calling `build()` or by calling the model on a "
+                             "batch of data.")
+        lines = list(summary_lines(self, line_length, positions, expand_nested, show_trainable, layer_range))
+        if print_fn is None:
+            print("\n".join(lines))
+        else:
+            for line in lines:
+                print_fn(line)
+
+    # ---- saving ----
+
+    def get_config(self):
+        """What from_config makes the model of: a functional model's layers and calls; else the arguments it was made with."""
+        if self._graph is not None and _made_functionally(self):
+            from tapedeck.keras.models.graph_config import config_of
+            return config_of(self)
+        return super().get_config()
+
+    @classmethod
+    def from_config(cls, config, custom_objects=None):
+        """The model of what get_config returned. custom_objects: classes of layers by name, beside those of tf.keras."""
+        if "input_layers" in config and "layers" in config:
+            from tapedeck.keras.models.graph_config import model_of
+            return model_of(cls, config, custom_objects)
+        return cls(**config)
+
+
+def _made_functionally(model):
+    return type(model).__init__ is Model.__init__ or bool(symbols_in(list(model._made_with[0]) + list(model._made_with[1].values())))
+
+
+def _functional_arguments(args, kwargs):
+    """(inputs, outputs, other positional arguments, other keywords); inputs None for a model by subclassing."""
+    kwargs = dict(kwargs)
+    if "inputs" in kwargs or "outputs" in kwargs:
+        given = list(args)
+        inputs = kwargs.pop("inputs") if "inputs" in kwargs else given.pop(0) if given else None
+        if "outputs" not in kwargs and not given:
+            raise ValueError("Model: inputs are given, outputs are not")
+        outputs = kwargs.pop("outputs") if "outputs" in kwargs else given.pop(0)
+        if inputs is None:
+            raise ValueError("Model: outputs are given, inputs are not")
+        return inputs, outputs, given, kwargs
+    if len(args) >= 2 and symbols_in(args[0]):
+        return args[0], args[1], list(args[2:]), kwargs
+    return None, None, list(args), kwargs
+
+
+def _takes_training(model):
+    from tapedeck.keras.layers.base import call_form
+    return call_form(type(model)).takes_training
+
+
+def _as_shapes(shape):
+    from tapedeck.keras.layers.base import as_shape
+    return as_shape(shape)
+
+
+def _tuples(structure):
+    if isinstance(structure, KerasTensor):
+        return tuple(structure.shape)
+    if isinstance(structure, dict):
+        return {name: _tuples(each) for name, each in structure.items()}
+    return [_tuples(each) for each in structure]
+
+
+def _noting(layer, own, found):
+    def call(*args, **kwargs):
+        result = own(*args, **kwargs)
+        leaves = [each.shape for each in nest.flatten(result) if hasattr(each, "shape")]
+        found[id(layer)] = leaves[0] if len(leaves) == 1 else leaves
+        return result
+
+    return call
+
+
+def _common(one, two):
+    """The extents that two shapes, or lists of them, have in common; the others are None."""
+    if two is None:
+        return one
+    if isinstance(one, list):
+        return [_common(*pair) for pair in zip(one, two)]
+    return TensorShape([own if own == other else None for own, other in itertools.zip_longest(one, two)])
+
+
+__all__ = ["InputLayer", "Model", "nodes_of"]

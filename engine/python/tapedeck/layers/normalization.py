@@ -1,0 +1,106 @@
+"""tf.layers.BatchNormalization, with TensorFlow 1's renormalization."""
+from tapedeck.composites import op as _op
+from tapedeck.keras import layers as keras
+from tapedeck.keras.layers.normalization import move_towards
+from tapedeck.layers.base import Layer, functional
+
+_LIMITS = {"rmax", "rmin", "dmax"}
+
+
+class BatchNormalization(keras.BatchNormalization, Layer):
+    """gamma·(x − mean) / √(variance + epsilon) + beta for each channel (Ioffe and Szegedy 2015, https://arxiv.org/abs/1502.03167).
+
+    With training=True mean and variance are the batch's, over all axes but `axis`, and the moving ones go towards them by 1 − momentum;
+    otherwise the moving ones are used.
+    renorm: correct the batch's moments by moving ones in training too (Ioffe 2017, https://arxiv.org/abs/1702.03275); renorm_clipping: a
+    dict of 'rmin', 'rmax', 'dmax', the correction's limits; renorm_momentum: of those moving ones. fused: None or True for TensorFlow's
+    fused op's moving variance, with n − 1 below, where inputs have four axes. adjustment: a function of the inputs' shape that returns
+    scale and bias of the normal values in training. center, scale: whether there are beta and gamma; the others are initializers,
+    regularizers and constraints.
+    Errors: ValueError for an axis that is not there, other keys of renorm_clipping, and virtual_batch_size, which there is not.
+    """
+
+    _opens_scope = False
+
+    def __init__(self, axis=-1, momentum=0.99, epsilon=1e-3, center=True, scale=True, beta_initializer="zeros", gamma_initializer="ones",
+                 moving_mean_initializer="zeros", moving_variance_initializer="ones", beta_regularizer=None, gamma_regularizer=None,
+                 beta_constraint=None, gamma_constraint=None, renorm=False, renorm_clipping=None, renorm_momentum=0.99, fused=None,
+                 trainable=True, virtual_batch_size=None, adjustment=None, name=None, **kwargs):
+        super().__init__(axis, momentum, epsilon, center, scale, beta_initializer, gamma_initializer, moving_mean_initializer,
+                         moving_variance_initializer, beta_regularizer, gamma_regularizer, beta_constraint, gamma_constraint,
+                         trainable=trainable, name=name, **kwargs)
+        if virtual_batch_size is not None:
+            raise ValueError(f"BatchNormalization: virtual_batch_size is {virtual_batch_size!r}; only None is taken")
+        if set(renorm_clipping or ()) - _LIMITS:
+            raise ValueError(f"renorm_clipping {renorm_clipping} contains keys not in {sorted(_LIMITS)}")
+        self.renorm, self.renorm_momentum, self.virtual_batch_size = renorm, renorm_momentum, None
+        self.renorm_clipping, self.adjustment = renorm_clipping or {}, adjustment
+        self.fused = fused is None or fused
+
+    def _make_moving(self, extents):
+        super()._make_moving(extents)
+        if not self.renorm:
+            return
+        for name, shape in (("renorm_mean", extents), ("renorm_mean_weight", ()), ("renorm_stddev", extents),
+                            ("renorm_stddev_weight", ())):
+            setattr(self, name, self.add_weight(name=name, shape=shape, initializer="zeros", trainable=False))
+
+    def build(self, input_shape):
+        super().build(input_shape)
+        self.fused = self.fused and not self.renorm and self.adjustment is None and len(input_shape) == 4 and self._over != [0, 1, 2, 3] \
+            and len(self._over) == 3 and self._over in ([0, 1, 2], [0, 2, 3])
+
+    def call(self, inputs, training=False):
+        if not training:
+            return self._with(inputs, self.moving_mean, self.moving_variance)
+        mean, variance = _op("moments")(inputs, self._over)
+        if not self.renorm and self.adjustment is None:
+            outputs = self._with(inputs, mean, variance)
+        else:
+            outputs, mean, variance = self._corrected(inputs, mean, variance)
+        if self._trainable:
+            if self.fused:
+                count = inputs.shape.num_elements() // max(mean.shape.num_elements(), 1)
+                variance = variance * (count / max(count - 1, 1))
+            self._follow(inputs, mean, variance)
+        return outputs
+
+    def _corrected(self, inputs, mean, variance):
+        """(outputs, the mean and the variance that the moving ones follow)."""
+        deviation = _op("sqrt")(variance + self.epsilon)
+        normal = (inputs - self._wide(mean)) / self._wide(deviation)
+        if self.adjustment is not None:
+            scale, bias = self.adjustment(_op("shape")(inputs))
+            normal = normal * scale + bias
+        if self.renorm:
+            correction, distance, mean, deviation = self._renormed(_op("stop_gradient")(mean), _op("stop_gradient")(deviation))
+            normal = normal * self._wide(correction) + self._wide(distance)
+            variance = _op("square")(deviation) - self.epsilon
+        if self.gamma is not None:
+            normal = normal * self._wide(self.gamma)
+        return (normal if self.beta is None else normal + self._wide(self.beta)), mean, variance
+
+    def _renormed(self, mean, deviation):
+        """(r, d, mean, deviation): equation 1 of the paper; the moving moments, begun at the first batch's."""
+        mixed_mean = self.renorm_mean + (1 - self.renorm_mean_weight) * mean
+        mixed_deviation = self.renorm_stddev + (1 - self.renorm_stddev_weight) * deviation
+        correction, distance = deviation / mixed_deviation, (mean - mixed_mean) / mixed_deviation
+        limits = self.renorm_clipping
+        if limits.get("rmin") is not None:
+            correction = _op("maximum")(correction, limits["rmin"])
+        if limits.get("rmax") is not None:
+            correction = _op("minimum")(correction, limits["rmax"])
+        if limits.get("dmax") is not None:
+            distance = _op("minimum")(_op("maximum")(distance, -limits["dmax"]), limits["dmax"])
+        found = []
+        for moving, weight, now in ((self.renorm_mean, self.renorm_mean_weight, mean),
+                                    (self.renorm_stddev, self.renorm_stddev_weight, deviation)):
+            move_towards(moving, now, self.renorm_momentum)
+            move_towards(weight, _op("ones_like")(weight), self.renorm_momentum)
+            found.append(moving / weight)
+        return correction, distance, *found
+
+
+batch_normalization = functional(
+    BatchNormalization, "batch_normalization", ("training", False, "trainable"),
+    behind=("renorm", "renorm_clipping", "renorm_momentum", "fused", "virtual_batch_size", "adjustment"))
