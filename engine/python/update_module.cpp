@@ -36,7 +36,9 @@ void apply_updates(const char* name, const py::sequence& targets, const py::sequ
     fail<InvalidArgumentError>(name, ": ", gradients.size(), " gradients for ", targets.size(), " variables");
   Tensors scalars;
   for (const py::handle number : numbers)
-    scalars.push_back(to_tensor(number.ptr(), DType::float64, {name, "numbers"}));
+    scalars.push_back(to_tensor(number.ptr(),
+                                is_tensor_like(number.ptr()) ? std::nullopt : std::optional(DType::float64),
+                                {name, "numbers"}));
   std::vector<Attribute> given;
   for (const py::handle attribute : attributes)
     given.push_back(to_attribute(op.attributes.at(given.size()), attribute.ptr(), {name, "attributes"}));

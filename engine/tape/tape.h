@@ -63,6 +63,16 @@ class Tape {
   };
   Tensors gradient(std::span<const Tensor> targets, std::span<const Source> sources,
                    std::span<const Tensor> output_gradients, Unconnected unconnected);
+  /// A gradient of some rows of a variable: values[i] belongs to row indices[i]; rows may be there several
+  /// times.
+  struct RowGradient {
+    Tensor values, indices;
+  };
+  /// The same; a variable that nothing but gathers of its rows used has its gradient, with no place in what
+  /// is returned, in `rows`, one for each source.
+  Tensors gradient(std::span<const Tensor> targets, std::span<const Source> sources,
+                   std::span<const Tensor> output_gradients, Unconnected unconnected,
+                   std::vector<RowGradient>& rows);
 
   /// Between the two a tape that is not persistent can be played many times, as a Jacobian needs; the second
   /// uses it up. begin_many throws FailedPreconditionError where the tape was used up before.

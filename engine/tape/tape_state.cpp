@@ -52,13 +52,13 @@ detail::Slot Tape::State::watch(const Tensor& tensor) {
 
 void Tape::State::watch(const Variable& variable, const Tensor& value) {
   const detail::Slot slot = watch(value);
-  if (slot == detail::no_slot) return;
   std::int32_t position = variable_positions.find(variable.id());
   if (position < 0) {
     position = static_cast<std::int32_t>(variables.size());
     variable_positions.set(variable.id(), position);
     variables.push_back({variable, {}});
   }
+  if (slot == detail::no_slot) return;  // known to have been read, but no gradient flows to it
   const auto place = static_cast<std::size_t>(slot);
   if (slot_variables.size() <= place) slot_variables.resize(place + 1, -1);
   std::int32_t& owner = slot_variables[place];

@@ -114,6 +114,8 @@ class Variable(unittest.TestCase):
         self.assertIs(tf.Variable(1., constraint=abs).constraint, abs)
         with self.assertRaisesRegex(ValueError, "constraint"):
             tf.Variable(1., constraint="abs")
+        with self.assertRaisesRegex(TypeError, "variable_def is 3; only None is taken there"):
+            tf.Variable(1., variable_def=3)
 
     def test_subclasses_and_cycles_are_freed(self):
         class Named(tf.Variable):

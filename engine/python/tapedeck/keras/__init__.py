@@ -8,6 +8,7 @@ from tapedeck.keras import (  # noqa: F401
     layers,
     losses,
     metrics,
+    mixed_precision,
     models,
     optimizers,
     regularizers,

@@ -30,6 +30,7 @@ from tapedeck.train.decays import (
     piecewise_constant,
     polynomial_decay,
 )
+from tapedeck.train.kfac import KFACOptimizer
 from tapedeck.train.lbfgs import LBFGS
 from tapedeck.train.optimizer import Optimizer
 from tapedeck.train.optimizers import (
