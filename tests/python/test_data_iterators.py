@@ -1,5 +1,6 @@
 """Iterators of data sets: saved and restored anywhere, errors with stage and element, threads that end, memory."""
 import gc
+import json
 import os
 import random
 import resource
@@ -8,12 +9,13 @@ import subprocess
 import sys
 import textwrap
 import threading
+import time
 import unittest
 
 import numpy as np
 
 import tapedeck as tf
-from tapedeck import tfe
+from tapedeck import _engine, tfe
 
 Dataset = tf.data.Dataset
 
@@ -200,14 +202,40 @@ class Using(unittest.TestCase):
         other._set_own_state(state)
         self.assertEqual(ints(other), ints(iterator))
 
-    def test_ops_of_functions_are_recorded_on_the_iterating_thread_only(self):
-        variable = tf.Variable(2.)
-        with tf.GradientTape() as tape:
-            result, = Dataset.range(1).map(lambda x: variable * 3.)
-        self.assertEqual(float(tape.gradient(result, variable)), 3.)
-        with tf.GradientTape() as tape:
-            result, = Dataset.range(1).map(lambda x: variable * 3., num_parallel_calls=2)
-        self.assertIsNone(tape.gradient(result, variable))
+    def test_ops_of_functions_are_recorded_and_taped_on_the_iterating_thread_only(self):
+        debug, variable = _engine.debug, tf.Variable(2.)
+        debug.attach()
+        try:
+            for parallel, gradient in ((None, 3.), (2, None)):
+                before = len(json.loads(debug.records_json()))
+                with tf.GradientTape() as tape:
+                    result, = Dataset.range(1).map(lambda x: variable * 3., num_parallel_calls=parallel)
+                    result = result + 0.
+                names = [record["op"] for record in json.loads(debug.records_json())[before:]]
+                self.assertEqual(names, ["add"] if gradient is None else ["multiply", "add"])
+                self.assertEqual(tape.gradient(result, variable), gradient)
+        finally:
+            debug.stop()
+
+    def test_functions_are_stepped_on_the_iterating_thread_and_never_wait_at_the_gate_on_others(self):
+        debug = _engine.debug
+        debug.attach()
+        try:
+            debug.gate("pause")
+            ahead = iter(Dataset.range(3).map(lambda x: x * 2, num_parallel_calls=2).map(tf.negative).prefetch(2))
+            self.assertEqual(ints(ahead), [0, -2, -4])
+            found = []
+            taking = threading.Thread(target=lambda: found.extend(Dataset.range(2).map(lambda x: x * 2)))
+            taking.start()
+            for stops in (1, 2):
+                while (debug.record_count(), debug.status()["gate"]) != (stops, "stopped"):
+                    self.assertTrue(taking.is_alive())
+                    time.sleep(0.002)
+                debug.gate("step_op" if stops == 1 else "run")
+            taking.join()
+            self.assertEqual(ints(found), [0, 2])
+        finally:
+            debug.stop()
 
 
 class Threads(unittest.TestCase):
