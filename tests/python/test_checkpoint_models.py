@@ -140,6 +140,15 @@ class GoesOn(unittest.TestCase):
         for each, value in zip(dense.variables, before):
             np.testing.assert_array_equal(each, value)
 
+    def test_a_generator_of_random_numbers_goes_on(self):
+        generator = tf.random.Generator.from_seed(3)
+        generator.normal([5])
+        path = tf.train.Checkpoint(random=generator).save(self.path)
+        wanted = generator.normal([4]).numpy()
+        other = tf.random.Generator.from_seed(8)
+        tf.train.Checkpoint(random=other).restore(path).assert_consumed()
+        np.testing.assert_array_equal(other.normal([4]), wanted)
+
     def test_a_manager_in_a_loop_that_starts_again(self):
         def session(steps):
             tf.random.set_seed(9)
