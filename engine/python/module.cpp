@@ -13,6 +13,7 @@
 #include "engine/python/data_module.h"
 #include "engine/python/debug_module.h"
 #include "engine/python/errors.h"
+#include "engine/python/event_module.h"
 #include "engine/python/host.h"
 #include "engine/python/op_function.h"
 #include "engine/python/tape_module.h"
@@ -131,6 +132,10 @@ void bind_settings(py::module_& module) {
       },
       py::arg("name"),
       "Opens a name scope on this thread. Returns its name with those around it: \"outer/inner\".");
+  module.def(
+      "current_scope", [] { return scope_text(current_scope()); },
+      "The innermost name scope of this thread with those around it: \"outer/inner\"; empty where none is "
+      "open.");
   module.def("pop_scope", &pop_scope,
              "Closes the innermost one. FailedPreconditionError where none is open.");
 }
@@ -154,6 +159,7 @@ PYBIND11_MODULE(_engine, module) {
   bind_checkpoint(module);
   bind_debug(module);
   bind_data(module);
+  bind_events(module);
 }
 
 }  // namespace tapedeck::python

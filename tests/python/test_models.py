@@ -115,14 +115,16 @@ class Functional(unittest.TestCase):
         np.testing.assert_array_equal(first(x), second(x))
         with tf.GradientTape(persistent=True) as tape:
             losses = [tf.reduce_sum(tf.square(model(x))) for model in (first, second)]
-        for one, two in zip(tape.gradient(losses[0], first.trainable_variables), tape.gradient(losses[1], second.trainable_variables)):
+        for one, two in zip(tape.gradient(losses[0], first.trainable_variables),
+                            tape.gradient(losses[1], second.trainable_variables)):
             np.testing.assert_array_equal(one, two)
 
     def test_layers_and_variables_are_named_as_keras_names_them(self):
         tf.keras.backend.clear_session()
         model = functional()
         self.assertEqual([layer.name for layer in model.layers], ["input_layer", "dense_1", "dense"])  # made from the outside in
-        self.assertEqual([variable.name for variable in model.weights], ["dense_1/kernel:0", "dense_1/bias:0", "dense/kernel:0", "dense/bias:0"])
+        self.assertEqual([variable.name for variable in model.weights],
+                         ["dense_1/kernel:0", "dense_1/bias:0", "dense/kernel:0", "dense/bias:0"])
 
     def test_shared_layers_have_one_set_of_variables(self):
         a, b, shared = tf.keras.Input((4,)), tf.keras.Input((4,)), layers.Dense(3)
@@ -356,7 +358,8 @@ def table_of(model, **arguments):
 class Summary(unittest.TestCase):
     def test_it_says_layers_shapes_and_parameters(self):
         tf.keras.backend.clear_session()
-        model = tf.keras.Sequential([tf.keras.Input((784,)), layers.Dense(10, name="hidden"), layers.BatchNormalization(name="norm")],
+        model = tf.keras.Sequential([tf.keras.Input((784,)), layers.Dense(10, name="hidden"),
+                                     layers.BatchNormalization(name="norm")],
                                     name="net")
         self.assertEqual(table_of(model), [
             'Model: "net"',
@@ -435,7 +438,8 @@ class Configs(unittest.TestCase):
 
     def test_sequential_goes_through_its_config(self):
         for first in ([tf.keras.Input((3,))], []):
-            model = tf.keras.Sequential(first + [layers.Dense(4, activation="relu", kernel_initializer="he_normal"), layers.Dropout(.2)])
+            model = tf.keras.Sequential(first + [layers.Dense(4, activation="relu", kernel_initializer="he_normal"),
+                                                 layers.Dropout(.2)])
             model(rows(1, 3))
             copied = tf.keras.Sequential.from_config(model.get_config())
             copied(rows(1, 3))

@@ -27,6 +27,7 @@ from tapedeck import (  # noqa: F401  (order matters: dtypes tells the engine it
     test,
     tfe,
     train,
+    contrib,
 )
 from tapedeck.config import get_flush_denormal, set_flush_denormal
 from tapedeck.context import (control_dependencies, device, enable_eager_execution, executing_eagerly, group, init_scope,

@@ -75,5 +75,5 @@ class SessionApp(kernelapp.IPKernelApp):
             self.kernel.tapedeck = {"error": str(error)}
             return
         self.kernel.tapedeck = {"debug": True}
-        from tapedeck import summary
-        CellWatch(self.shell, debug, summary.take_written).attach()
+        from tapedeck.summary import curves
+        CellWatch(self.shell, debug, curves.take_written).attach()

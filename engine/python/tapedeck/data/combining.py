@@ -20,7 +20,7 @@ def scanned(dataset, initial_state, scan_func):
     def call(leaves):
         pack_state = _structure.packer(state)
         if "pack" not in known:
-            known["pack"] = packing(dataset.element_spec)
+            known["pack"] = packing(dataset._form())
         result = scan_func(pack_state(leaves[:count]), known["pack"](leaves[count:]))
         if not isinstance(result, (tuple, list)) or len(result) != 2:
             raise TypeError(f"scan: scan_func returned {result!r}; needs (new state, output)")

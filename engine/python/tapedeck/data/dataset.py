@@ -72,14 +72,19 @@ class DatasetV2:
     iterator's next call, of its class, with the stage and the element's number.
     """
 
-    def __init__(self, stage, spec):
-        self._stage, self._known_spec = stage, spec
+    def __init__(self, stage, spec, form=None):
+        self._stage, self._known_spec, self._known_form = stage, spec, form
 
     def _own_threads(self):
         return not settings.debug_mode
 
     def _same_spec(self, stage):
-        return DatasetV2(stage, lambda: self.element_spec)
+        return DatasetV2(stage, lambda: self.element_spec, self._form)
+
+    def _form(self):
+        """A spec of the elements' structure: of the leaves only what kind they are need be true. For elements that are there, and
+        so never a reason to call a function that has not been called."""
+        return self.element_spec if self._known_form is None else self._known_form()
 
     # ---- what is known of it
 
@@ -223,7 +228,8 @@ class DatasetV2:
         for each in inputs:
             _require_dataset(each, "zip")
         return DatasetV2(_engine.data_zip([each._stage for each in inputs]),
-                         lambda: nest_specs(structure))
+                         lambda: nest_specs(structure, lambda each: each.element_spec),
+                         lambda: nest_specs(structure, lambda each: each._form()))
 
     @staticmethod
     def list_files(file_pattern, shuffle=None, seed=None, name=None):
@@ -322,7 +328,8 @@ class DatasetV2:
     def concatenate(self, dataset, name=None):
         """The elements, and then those of another data set of the same structure and dtypes."""
         _require_dataset(dataset, "concatenate")
-        return DatasetV2(self._stage.concatenate(dataset._stage), lambda: _either(self.element_spec, dataset.element_spec))
+        return DatasetV2(self._stage.concatenate(dataset._stage), lambda: _either(self.element_spec, dataset.element_spec),
+                         lambda: _first_form([self, dataset]))
 
     def ignore_errors(self, log_warning=False, name=None):
         """The elements whose making raises nothing."""
@@ -330,7 +337,7 @@ class DatasetV2:
 
     def unbatch(self, name=None):
         """Each row of the elements as an element."""
-        return DatasetV2(self._stage.unbatch(), lambda: _structure.map_structure(_rows, self.element_spec))
+        return DatasetV2(self._stage.unbatch(), lambda: _structure.map_structure(_rows, self.element_spec), self._form)
 
     def unique(self, name=None):
         """Each element the first time it comes."""
@@ -342,7 +349,7 @@ class DatasetV2:
     def batch(self, batch_size, drop_remainder=False, num_parallel_calls=None, deterministic=None, name=None):
         """batch_size elements as one, along a new first axis. The last one is shorter, or left out with drop_remainder."""
         size, drop = number(batch_size, "batch", "batch_size", 1), bool(drop_remainder)
-        return DatasetV2(self._stage.batch(size, drop), lambda: _batched(self.element_spec, size if drop else None))
+        return DatasetV2(self._stage.batch(size, drop), lambda: _batched(self.element_spec, size if drop else None), self._form)
 
     def rebatch(self, batch_size, drop_remainder=False, name=None):
         """The rows of the elements in batches of another size."""
@@ -436,10 +443,19 @@ def _require_dataset(value, function):
         raise TypeError(f"{function}: {value!r} is no Dataset")
 
 
-def nest_specs(structure):
+def nest_specs(structure, spec_of):
     """A structure of data sets as the spec of what zip makes of them."""
-    specs = [each.element_spec for each in _structure.flatten(structure)]
-    return _replaced(structure, iter(specs))
+    return _replaced(structure, iter([spec_of(each) for each in _structure.flatten(structure)]))
+
+
+def _first_form(datasets):
+    """The form of the elements of one of them: of the first that has one."""
+    for each in datasets[:-1]:
+        try:
+            return each._form()
+        except Exception:  # an empty one's function, say, which minds what it is called with for its form
+            continue
+    return datasets[-1]._form()
 
 
 def _replaced(structure, specs):
@@ -462,7 +478,8 @@ def chosen(datasets, choice_dataset, stop_on_empty):
             found = _either(found, each.element_spec)
         return found
 
-    return DatasetV2(_engine.data_choose(choice_dataset._stage, [each._stage for each in datasets], bool(stop_on_empty)), spec)
+    return DatasetV2(_engine.data_choose(choice_dataset._stage, [each._stage for each in datasets], bool(stop_on_empty)), spec,
+                     lambda: _first_form(datasets))
 
 
 def nested_dataset(stage, spec):

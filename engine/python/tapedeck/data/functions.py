@@ -34,7 +34,7 @@ class StageFunction:
 
     def __call__(self, leaves):
         if self._pack is None:
-            self._pack = packing(self._dataset.element_spec)
+            self._pack = packing(self._dataset._form())
         result = _structure.unpacked(self._function, self._pack(leaves))
         if type(result) is _tensor and self._spec is not None and self._form is None:
             return [result]
@@ -75,8 +75,13 @@ def _described(value):
 
 
 def _zeros(spec):
-    zeros = _engine.op_function("zeros")
-    return [zeros([extent or 0 for extent in each.shape or ()], dtype=each.dtype) for each in _structure.flatten(spec)]
+    return [_zero(each) for each in _structure.flatten(spec)]
+
+
+def _zero(spec):
+    if isinstance(spec, TensorSpec):
+        return _engine.op_function("zeros")([extent or 0 for extent in spec.shape or ()], dtype=spec.dtype)
+    return _engine.data_from_element(_zeros(spec.element_spec)).take(0)
 
 
 class ScalarFunction(StageFunction):

@@ -40,7 +40,7 @@ class Iterator(Trackable):
 
     def _element(self, leaves):
         if self._pack is None:
-            self.__dict__["_pack"] = packing(self._dataset.element_spec)
+            self.__dict__["_pack"] = packing(self._dataset._form())
         return self._pack(leaves)
 
     def __next__(self):

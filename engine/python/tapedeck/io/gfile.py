@@ -1,16 +1,14 @@
 """tf.io.gfile: files of this machine under TensorFlow's names."""
-import glob as _glob
+import functools as _functools
 import os as _os
-import shutil as _shutil
+import types as _types
 
 from tapedeck import errors as _errors
 from tapedeck.io.files import as_error as _as_error, path_of as _path_of
 
 
 def _translating(function):
-    import functools
-
-    @functools.wraps(function)
+    @_functools.wraps(function)
     def translated(*args, **kwargs):
         try:
             return function(*args, **kwargs)
@@ -37,8 +35,9 @@ def isdir(path):
 
 def glob(pattern):
     """The paths that match a pattern, or any of several."""
+    import glob as plain
     patterns = pattern if isinstance(pattern, (list, tuple)) else [pattern]
-    return [found for each in patterns for found in sorted(_glob.glob(_path_of(each)))]
+    return [found for each in patterns for found in sorted(plain.glob(_path_of(each)))]
 
 
 @_translating
@@ -68,7 +67,8 @@ def remove(path):
 @_translating
 def rmtree(path):
     """Removes a folder with all that is in it."""
-    _shutil.rmtree(_path_of(path))
+    import shutil
+    shutil.rmtree(_path_of(path))
 
 
 @_translating
@@ -76,7 +76,8 @@ def copy(src, dst, overwrite=False):
     """Copies a file. AlreadyExistsError where the other one exists and overwrite is False."""
     if not overwrite and exists(dst):
         raise _errors.AlreadyExistsError(f"{_path_of(dst)}: file already exists")
-    _shutil.copyfile(_path_of(src), _path_of(dst))
+    import shutil
+    shutil.copyfile(_path_of(src), _path_of(dst))
 
 
 @_translating
@@ -91,8 +92,7 @@ def rename(src, dst, overwrite=False):
 def stat(path):
     """os.stat(path), whose st_size is `length`, too."""
     found = _os.stat(_path_of(path))
-    import types
-    return types.SimpleNamespace(length=found.st_size, mtime_nsec=found.st_mtime_ns, is_directory=isdir(path))
+    return _types.SimpleNamespace(length=found.st_size, mtime_nsec=found.st_mtime_ns, is_directory=isdir(path))
 
 
 def join(path, *paths):

@@ -55,15 +55,16 @@ class Graph:
         self.inputs, self.outputs = inputs, outputs
         self.flat_inputs, self.flat_outputs = _checked(inputs, "inputs"), _checked(outputs, "outputs")
         if len({id(each) for each in self.flat_inputs}) != len(self.flat_inputs):
-            raise ValueError("The list of inputs passed to the model contains the same input multiple times. All inputs should only "
-                             f"appear once. Received inputs={self.flat_inputs}")
+            raise ValueError("The list of inputs passed to the model contains the same input multiple times. All inputs should "
+                             f"only appear once. Received inputs={self.flat_inputs}")
         nodes = self._ordered_nodes()
         self.nodes = nodes
         self.layers = list({id(node.layer): node.layer for node in nodes}.values())
         names = [layer.name for layer in self.layers]
         for name in names:
             if names.count(name) > 1:
-                raise ValueError(f'The name "{name}" is used {names.count(name)} times in the model. All layer names should be unique.')
+                raise ValueError(f'The name "{name}" is used {names.count(name)} times in the model. All layer names should be '
+                                 'unique.')
         self._make_steps(nodes)
         self._specs = [InputSpec(shape=(None, *each.shape[1:]), allow_last_axis_squeeze=True) for each in self.flat_inputs]
 
@@ -156,8 +157,8 @@ class Graph:
             keys = list(self.inputs) if isinstance(self.inputs, dict) else self.input_names
             missing = [key for key in keys if key not in values]
             if missing:
-                raise ValueError(f"Missing data for input {missing[0]!r}. You passed a data dictionary with keys {list(values)}. Expected "
-                                 f"the following keys: {keys}")
+                raise ValueError(f"Missing data for input {missing[0]!r}. You passed a data dictionary with keys {list(values)}. "
+                                 f"Expected the following keys: {keys}")
             return [values[key] for key in keys]
         flat = nest.flatten(values) if nest.is_nested(values) and len(self.flat_inputs) > 1 else \
             list(values) if isinstance(values, (list, tuple)) and len(values) == 1 else [values]

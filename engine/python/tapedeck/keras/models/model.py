@@ -35,8 +35,8 @@ class Model(saving.Saved, Trainer, Layer):
     def __init__(self, *args, **kwargs):
         inputs, outputs, rest, kwargs = _functional_arguments(args, kwargs)
         if inputs is None and rest:
-            raise TypeError(f"{type(self).__name__}.__init__() takes keyword arguments, or the inputs and outputs of a functional model; "
-                            f"it got {rest[0]!r}")
+            raise TypeError(f"{type(self).__name__}.__init__() takes keyword arguments, or the inputs and outputs of a functional "
+                            f"model; it got {rest[0]!r}")
         if rest:
             kwargs.setdefault("name", rest[0])
         trainable = kwargs.pop("trainable", True)
@@ -66,8 +66,8 @@ class Model(saving.Saved, Trainer, Layer):
         return self._graph.run(inputs, self.name)
 
     def build(self, input_shape):
-        """Makes the variables, by a call on zeros that is not recorded. input_shape: with the batch's extent, which may be None; a list
-        or a dict of shapes for several inputs. float32 stands for the inputs' dtype. A functional model is built."""
+        """Makes the variables, by a call on zeros that is not recorded. input_shape: with the batch's extent, which may be None; a
+        list or a dict of shapes for several inputs. float32 stands for the inputs' dtype. A functional model is built."""
         if self._built:
             return
         shapes = _as_shapes(input_shape)
@@ -80,9 +80,9 @@ class Model(saving.Saved, Trainer, Layer):
             raise
         except (TypeError, ValueError, _engine.OpError) as error:
             vars(self)["_built"] = False
-            raise ValueError(f"Model {self.name} cannot be built for inputs of shape {input_shape} by a call on zeros of float32. If its "
-                             f"inputs are of another dtype, or call() takes more than inputs, call it on data instead. The call said: "
-                             f"{error}") from error
+            raise ValueError(f"Model {self.name} cannot be built for inputs of shape {input_shape} by a call on zeros of float32. "
+                             "If its inputs are of another dtype, or call() takes more than inputs, call it on data instead. The "
+                             f"call said: {error}") from error
 
     def _build_for(self, inputs):
         if type(self).build is not Model.build:
@@ -104,7 +104,7 @@ class Model(saving.Saved, Trainer, Layer):
 
     def compute_output_shape(self, input_shape):
         if self._graph is not None:
-            shapes = [_as_shapes(input_shape)] if not nest.is_nested(_as_shapes(input_shape)) else nest.flatten(_as_shapes(input_shape))
+            shapes = nest.flatten(_as_shapes(input_shape))
             symbols = [KerasTensor(shape, each.dtype) for shape, each in zip(shapes, self._graph.flat_inputs)]
             from tapedeck.keras.models.symbolic import outputs_of, map_symbols
             given = nest.pack_sequence_as(self._graph.inputs, symbols) if nest.is_nested(self._graph.inputs) else symbols[0]
@@ -137,8 +137,8 @@ class Model(saving.Saved, Trainer, Layer):
 
     def _require_graph(self, what):
         if self._graph_or_none() is None:
-            raise AttributeError(f"The model {self.name} has no {what}: it was made by subclassing, and has never been called on what "
-                                 "tf.keras.Input returns")
+            raise AttributeError(f"The model {self.name} has no {what}: it was made by subclassing, and has never been called on "
+                                 "what tf.keras.Input returns")
         return self._graph
 
     @Described
@@ -170,7 +170,8 @@ class Model(saving.Saved, Trainer, Layer):
 
     @Described
     def output_names(self):
-        """The names of the outputs: of a functional model's layers, of a dict's keys, else output_1, …; [] before the first call."""
+        """The names of the outputs: of a functional model's layers, of a dict's keys, else output_1, …; [] before the first
+        call."""
         return self._graph.output_names if self._graph is not None else vars(self).get("_output_names", [])
 
     @Described
@@ -225,14 +226,14 @@ class Model(saving.Saved, Trainer, Layer):
         """Prints the layers with the shapes that they give and the number of their parameters.
 
         line_length: letters of a line, None for what the terminal has, at most 100; positions: where columns end, as parts of it or
-        letters; print_fn: called with each line in place of print; expand_nested: layers of models inside too; show_trainable: a column
-        that says whether training changes the layer; layer_range: the names of the first and the last layer to be shown.
+        letters; print_fn: called with each line in place of print; expand_nested: layers of models inside too; show_trainable: a
+        column that says whether training changes the layer; layer_range: the names of the first and the last layer to be shown.
         Errors: ValueError where the variables have not been made.
         """
         from tapedeck.keras.models.summary_table import summary_lines
         if not self._built:
-            raise ValueError("This model has not yet been built. Build the model first by calling `build()` or by calling the model on a "
-                             "batch of data.")
+            raise ValueError("This model has not yet been built. Build the model first by calling `build()` or by calling the "
+                             "model on a batch of data.")
         lines = list(summary_lines(self, line_length, positions, expand_nested, show_trainable, layer_range))
         if print_fn is None:
             print("\n".join(lines))
@@ -260,7 +261,8 @@ class Model(saving.Saved, Trainer, Layer):
 
 
 def _made_functionally(model):
-    return type(model).__init__ is Model.__init__ or bool(symbols_in(list(model._made_with[0]) + list(model._made_with[1].values())))
+    args, kwargs = model._made_with
+    return type(model).__init__ is Model.__init__ or bool(symbols_in([*args, *kwargs.values()]))
 
 
 def _functional_arguments(args, kwargs):

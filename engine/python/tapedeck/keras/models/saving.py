@@ -1,4 +1,5 @@
-"""Models in files: their weights, or all of a model, as one safetensors file with the graph of objects and the config in its metadata."""
+"""Models in files: their weights, or all of a model, as one safetensors file with the graph of objects and the config in its
+metadata."""
 import json
 import os
 
@@ -53,12 +54,12 @@ class Saved:
     def save_weights(self, filepath, overwrite=True, save_format=None, options=None):
         """Writes the variables, without those of the optimiser, to one safetensors file, which appears when it is whole.
 
-        filepath: the extension ".safetensors" is added where it is not there. overwrite False: FileExistsError where the file is there.
-        save_format and options change nothing. Errors: ValueError before the variables are made.
+        filepath: the extension ".safetensors" is added where it is not there. overwrite False: FileExistsError where the file is
+        there. save_format and options change nothing. Errors: ValueError before the variables are made.
         """
-        if not self.built:
-            raise ValueError(f"Model {self.name} has no weights yet. Build the model first by calling `build()` or by calling the model on a "
-                             "batch of data.")
+        if not self.built and not self.weights:
+            raise ValueError(f"Model {self.name} has no weights yet. Build the model first by calling `build()` or by calling the "
+                             "model on a batch of data.")
         path = _path(filepath)
         _refuse_to_overwrite(path, overwrite)
         write_model(self, path, {}, with_optimizer=False)
@@ -67,8 +68,8 @@ class Saved:
         """Reads variables from a safetensors file that save_weights, save or another tool wrote, or from a .npz of NumPy.
 
         Variables that are not made yet get their values when they are. A file of another tool has variables by their names, as
-        "dense/kernel"; by_name does that with every file. skip_mismatch: variables of other shapes keep what they have; with neither,
-        nothing is changed where something does not fit.
+        "dense/kernel"; by_name does that with every file. skip_mismatch: variables of other shapes keep what they have; with
+        neither, nothing is changed where something does not fit.
         Errors: NotFoundError where there is no file; ValueError for other shapes, and names that are missing.
         """
         from tapedeck.checkpoint.files import TensorFile
@@ -76,15 +77,16 @@ class Saved:
         path = os.fsdecode(os.fspath(filepath))
         if path.endswith(".npz"):
             with np.load(path, allow_pickle=False) as arrays:
-                return _assign_by_name(self, path, {name.removesuffix(":0"): arrays[name] for name in arrays.files}, by_name, skip_mismatch)
+                return _assign_by_name(self, path, {name.removesuffix(":0"): arrays[name] for name in arrays.files}, by_name,
+                                       skip_mismatch)
         file = TensorFile(_path(path))
         if METADATA_KEY in file.metadata and not by_name and not skip_mismatch:
             return restore_model(self, file) and None
         return _assign_by_name(self, path, {name: file.read(name) for name in file.tensors}, by_name, skip_mismatch)
 
     def save(self, filepath, overwrite=True, include_optimizer=True, save_format=None, **kwargs):
-        """Writes the model's config, its variables and, where it was compiled, what it was compiled with and the optimiser's state, to one
-        safetensors file, of which tf.keras.models.load_model makes the model again.
+        """Writes the model's config, its variables and, where it was compiled, what it was compiled with and the optimiser's state,
+        to one safetensors file, of which tf.keras.models.load_model makes the model again.
 
         filepath: the extension ".safetensors" is added where it is not there, behind ".keras" and ".h5" too. overwrite False:
         FileExistsError where the file is there. Errors: TypeError where a layer's config holds what JSON does not.
@@ -106,8 +108,8 @@ class Saved:
 
 def _assign_by_name(model, path, values, by_name, skip_mismatch):
     if not model.built:
-        raise ValueError(f"Unable to load weights of {path} into model {model.name}, which has not created its variables yet. Call the "
-                         "model first, then load the weights.")
+        raise ValueError(f"Unable to load weights of {path} into model {model.name}, which has not created its variables yet. Call "
+                         "the model first, then load the weights.")
     collected = _collected(model)
     found, missing = [], []
     for thing, key in zip(collected.objects, collected.paths):
@@ -118,8 +120,8 @@ def _assign_by_name(model, path, values, by_name, skip_mismatch):
             missing.append(thing.name.removesuffix(":0"))
         elif tuple(value.shape) != tuple(thing.shape):
             if not skip_mismatch:
-                raise ValueError(f"{path}: {key} has shape {tuple(value.shape)}; the variable {thing.name} has shape {tuple(thing.shape)}. "
-                                 "Nothing was loaded")
+                raise ValueError(f"{path}: {key} has shape {tuple(value.shape)}; the variable {thing.name} has shape "
+                                 f"{tuple(thing.shape)}. Nothing was loaded")
         else:
             found.append((thing, value))
     if missing and not by_name and not skip_mismatch:
@@ -161,8 +163,8 @@ def save_model(model, filepath, overwrite=True, include_optimizer=True, save_for
 
 
 def load_model(filepath, custom_objects=None, compile=True, safe_mode=True):
-    """The model of a file that Model.save wrote, with its variables; compiled, with the optimiser's state, where it was, unless compile is
-    False.
+    """The model of a file that Model.save wrote, with its variables; compiled, with the optimiser's state, where it was, unless
+    compile is False.
 
     custom_objects: classes and functions that the config names, beside those of tf.keras and those registered with
     tf.keras.utils.register_keras_serializable. safe_mode changes nothing: no file runs code.
@@ -175,11 +177,12 @@ def load_model(filepath, custom_objects=None, compile=True, safe_mode=True):
         file = TensorFile(_path(filepath))
     except NotFoundError as error:
         if os.path.exists(filepath):
-            raise ValueError(f"load_model: {filepath} was not written by Tapedeck, whose files are named {_path(filepath)}; Keras' own "
-                             "archives and HDF5 are not read") from error
+            raise ValueError(f"load_model: {filepath} was not written by Tapedeck, whose files are named {_path(filepath)}; Keras' "
+                             "own archives and HDF5 are not read") from error
         raise
     if _CONFIG_KEY not in file.metadata:
-        raise ValueError(f"load_model: {file.path} holds tensors but no model; Model.save writes one, Model.load_weights reads tensors")
+        raise ValueError(f"load_model: {file.path} holds tensors but no model; Model.save writes one, Model.load_weights reads "
+                         "tensors")
     described = json.loads(file.metadata[_CONFIG_KEY])
     with named_objects.custom_object_scope(custom_objects or {}):
         model = layer_of(described)

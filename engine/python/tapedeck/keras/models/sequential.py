@@ -12,14 +12,14 @@ class Sequential(Model):
 
         model = tf.keras.Sequential([tf.keras.layers.Dense(32, activation="relu"), tf.keras.layers.Dense(10)])
 
-    layers: a list of layers. Where the first is an InputLayer or what tf.keras.Input returns, or has input_shape, the variables are made
-    at once; else at the first call.
+    layers: a list of layers. Where the first is an InputLayer or what tf.keras.Input returns, or has input_shape, the variables are
+    made at once; else at the first call.
     Errors: TypeError for what is no layer, ValueError for two layers of one name.
     """
 
     def __init__(self, layers=None, trainable=True, name=None):
         super().__init__(name=name)
-        vars(self)["_sequence"], vars(self)["_ends"] = [], None  # the layers, with the InputLayer; (first symbol, symbols behind layers)
+        vars(self)["_sequence"] = []  # the layers, with the InputLayer
         if layers is not None and not isinstance(layers, (list, tuple)):
             layers = [layers]
         for layer in layers or ():
@@ -47,8 +47,8 @@ class Sequential(Model):
                             f"{layer!r} (of type {type(layer)})")
         sequence = vars(self)["_sequence"]
         if any(each.name == layer.name for each in sequence):
-            raise ValueError(f"All layers added to a Sequential model should have unique names. Name \"{layer.name}\" is already the name of "
-                             "a layer in this model. Update the `name` argument to pass a unique name.")
+            raise ValueError(f"All layers added to a Sequential model should have unique names. Name \"{layer.name}\" is already "
+                             "the name of a layer in this model. Update the `name` argument to pass a unique name.")
         if isinstance(layer, InputLayer) and sequence:
             raise ValueError(f"Sequential model '{self.name}' has already layers, so that the input {layer.name} cannot be added")
         if not sequence and not isinstance(layer, InputLayer):

@@ -26,9 +26,9 @@ class Trainer:
                 steps_per_execution=None, jit_compile=None, **kwargs):
         """Says how the model is trained.
 
-        optimizer, loss, metrics: names or objects; of a model with several outputs loss, metrics and loss_weights may be lists in the
-        outputs' order, or dicts by their names. metrics: 'accuracy' is the one that fits the shapes. weighted_metrics: metrics that get
-        sample_weight and class_weight too. run_eagerly, steps_per_execution and jit_compile change nothing: all is eager.
+        optimizer, loss, metrics: names or objects; of a model with several outputs loss, metrics and loss_weights may be lists in
+        the outputs' order, or dicts by their names. metrics: 'accuracy' is the one that fits the shapes. weighted_metrics: metrics
+        that get sample_weight and class_weight too. run_eagerly, steps_per_execution and jit_compile change nothing: all is eager.
         Errors: ValueError for names that none has; TypeError for other keyword arguments.
         """
         unknown = set(kwargs) - {"auto_scale_loss", "distribute", "target_tensors", "sample_weight_mode"}
@@ -63,9 +63,9 @@ class Trainer:
 
     def compile_from_config(self, config):
         """Compiles with what get_compile_config returned."""
-        from tapedeck.keras.utils import deserialize_keras_object
-        arguments = {name: deserialize_keras_object(value) for name, value in config.items()}
-        self.compile(**arguments)
+        from tapedeck.keras import losses, metrics, optimizers
+        kinds = {"optimizer": optimizers, "loss": losses, "metrics": metrics, "weighted_metrics": metrics}
+        self.compile(**{name: _of_config(value, kinds.get(name)) for name, value in config.items()})
 
     def _require_compiled(self):
         if vars(self).get("_compiled") is None and not _defines(self, "train_step"):
@@ -118,8 +118,8 @@ class Trainer:
         return self.get_metrics_result()
 
     def train_step(self, data):
-        """Trains on one batch, (x, y) or (x, y, sample_weight) of tensors. Returns: {name: value} of what is to be shown. To be overridden
-        by models that train otherwise."""
+        """Trains on one batch, (x, y) or (x, y, sample_weight) of tensors. Returns: {name: value} of what is to be shown. To be
+        overridden by models that train otherwise."""
         x, y, sample_weight = unpack(data)
         with GradientTape() as tape:
             y_pred = self(x, training=True)
@@ -142,19 +142,20 @@ class Trainer:
 
     # ---- fit ----
 
-    def fit(self, x=None, y=None, batch_size=None, epochs=1, verbose="auto", callbacks=None, validation_split=0.0, validation_data=None,
+    def fit(self, x=None, y=None, batch_size=None, epochs=1, verbose="auto", callbacks=None, validation_split=0.0,
+            validation_data=None,
             shuffle=True, class_weight=None, sample_weight=None, initial_epoch=0, steps_per_epoch=None, validation_steps=None,
             validation_batch_size=None, validation_freq=1, max_queue_size=10, workers=1, use_multiprocessing=False):
         """Trains the model.
 
-        x: arrays or tensors of examples along the first axis, or structures of these, with y alike; or a tf.data.Dataset, a generator or a
-        tf.keras.utils.Sequence of batches (x, y) or (x, y, sample_weight). batch_size: of arrays, 32 for None. epochs: the number of the
-        last one, initial_epoch of the first. verbose: 'auto' or 1 for a bar that is rewritten, 2 for a line an epoch, which 1 gives too
-        where the output is neither a terminal nor a notebook, 0 for nothing. validation_split: which part of arrays, at their end, is not
-        trained on but evaluated after an epoch; validation_data: what else is: (x, y), (x, y, sample_weight), or batches. shuffle: arrays
-        are gone through in a new order in each epoch, which tf.random.set_seed says. class_weight: {class: weight}. steps_per_epoch:
-        batches of an epoch, None for all. validation_freq: after how many epochs, or after which, it is evaluated. max_queue_size, workers
-        and use_multiprocessing change nothing.
+        x: arrays or tensors of examples along the first axis, or structures of these, with y alike; or a tf.data.Dataset, a
+        generator or a tf.keras.utils.Sequence of batches (x, y) or (x, y, sample_weight). batch_size: of arrays, 32 for None.
+        epochs: the number of the last one, initial_epoch of the first. verbose: 'auto' or 1 for a bar that is rewritten, 2 for a
+        line an epoch, which 1 gives too where the output is neither a terminal nor a notebook, 0 for nothing. validation_split:
+        which part of arrays, at their end, is not trained on but evaluated after an epoch; validation_data: what else is: (x, y),
+        (x, y, sample_weight), or batches. shuffle: arrays are gone through in a new order in each epoch, which tf.random.set_seed
+        says. class_weight: {class: weight}. steps_per_epoch: batches of an epoch, None for all. validation_freq: after how many
+        epochs, or after which, it is evaluated. max_queue_size, workers and use_multiprocessing change nothing.
         Returns: a tf.keras.callbacks.History; its `history` has a list of numbers for each metric.
         Errors: ValueError for a model that was not compiled, and data that do not fit one another.
         """
@@ -199,8 +200,8 @@ class Trainer:
             if self.stop_training:
                 break
         if step < 0:
-            raise ValueError("Unexpected result of `train_function` (Empty Logs). The data has no batches: it may be empty, or a generator "
-                             "that was gone through before.")
+            raise ValueError("Unexpected result of `train_function` (Empty Logs). The data has no batches: it may be empty, or a "
+                             "generator that was gone through before.")
         return _numbers(logs)
 
     def _evaluate(self, feed, listeners):
@@ -219,8 +220,8 @@ class Trainer:
 
     # ---- evaluate and predict ----
 
-    def evaluate(self, x=None, y=None, batch_size=None, verbose="auto", sample_weight=None, steps=None, callbacks=None, return_dict=False,
-                 max_queue_size=10, workers=1, use_multiprocessing=False, **kwargs):
+    def evaluate(self, x=None, y=None, batch_size=None, verbose="auto", sample_weight=None, steps=None, callbacks=None,
+                 return_dict=False, max_queue_size=10, workers=1, use_multiprocessing=False, **kwargs):
         """The loss and the metrics over data. The arguments are those of fit.
 
         Returns: a list of numbers in the order of metrics_names, a number where there is one; a dict with return_dict.
@@ -228,8 +229,8 @@ class Trainer:
         from tapedeck.keras import callbacks as _callbacks
         self._require_compiled()
         feed = feed_of(x, y, sample_weight, batch_size, steps)
-        listeners = _callbacks.CallbackList(callbacks, add_progbar=_verbosity(verbose) != 0, model=self, verbose=_verbosity(verbose),
-                                            epochs=1, steps=feed.steps)
+        listeners = _callbacks.CallbackList(callbacks, add_progbar=_verbosity(verbose) != 0, model=self,
+                                            verbose=_verbosity(verbose), epochs=1, steps=feed.steps)
         try:
             logs = self._evaluate(feed, listeners)
         finally:
@@ -243,8 +244,8 @@ class Trainer:
         """The outputs for all examples: NumPy arrays in the outputs' structure. The arguments are those of fit."""
         from tapedeck.keras import callbacks as _callbacks
         feed = feed_of(x, None, None, batch_size, steps)
-        listeners = _callbacks.CallbackList(callbacks, add_progbar=_verbosity(verbose) != 0, model=self, verbose=_verbosity(verbose),
-                                            epochs=1, steps=feed.steps)
+        listeners = _callbacks.CallbackList(callbacks, add_progbar=_verbosity(verbose) != 0, model=self,
+                                            verbose=_verbosity(verbose), epochs=1, steps=feed.steps)
         parts, structure = [], None
         listeners.on_predict_begin()
         try:
@@ -286,6 +287,15 @@ class Trainer:
         """The outputs for one batch of arrays: NumPy arrays in the outputs' structure."""
         batch = next(data_feed.ArrayFeed(x, batch_size=2**62).epoch())
         return nest.map_structure(np.asarray, self.predict_step(batch))
+
+
+def _of_config(value, module):
+    """The objects of a structure of configs."""
+    if isinstance(value, dict) and "class_name" in value:
+        return module.deserialize(value)
+    if isinstance(value, dict):
+        return {name: _of_config(each, module) for name, each in value.items()}
+    return [_of_config(each, module) for each in value] if isinstance(value, list) else value
 
 
 def _defines(model, name):
@@ -331,8 +341,8 @@ def _validation_feed(data, batch_size, steps):
     if data_feed.is_arrays(data):
         if isinstance(data, (tuple, list)) and len(data) in (2, 3):
             return feed_of(*data, *[None] * (3 - len(data)), batch_size, steps)
-        raise ValueError("`validation_data` needs (x, y), (x, y, sample_weight), or a dataset, generator or Sequence of such batches; it is "
-                         f"a {type(data).__name__}")
+        raise ValueError("`validation_data` needs (x, y), (x, y, sample_weight), or a dataset, generator or Sequence of such "
+                         f"batches; it is a {type(data).__name__}")
     return feed_of(data, steps=steps)
 
 
