@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <new>
 
 #include "engine/cpu/parallel.h"
 #include "engine/ops/observer.h"
@@ -20,13 +21,6 @@ constexpr auto moment = std::chrono::milliseconds(20);  // after which an interr
 std::atomic<std::uint64_t> forks{0};
 thread_local const std::atomic<bool>* stopping_here = nullptr;  ///< of the stage whose thread this is
 
-std::uint64_t process_number() {
-  static const bool watched =
-      ::pthread_atfork(nullptr, nullptr, [] { forks.fetch_add(1, std::memory_order_relaxed); }) == 0;
-  (void)watched;
-  return forks.load(std::memory_order_relaxed);
-}
-
 struct Registry {
   std::mutex mutex;
   std::condition_variable changed;
@@ -37,6 +31,18 @@ struct Registry {
 Registry& registry() {
   static auto* instance = new Registry;  // never destroyed: iterators may be while the process ends
   return *instance;
+}
+
+/// In a forked process: none of the threads is there, and whoever held the lock is not there either.
+void begin_again_after_fork() {
+  forks.fetch_add(1, std::memory_order_relaxed);
+  new (&registry()) Registry;
+}
+
+std::uint64_t process_number() {
+  static const bool watched = ::pthread_atfork(nullptr, nullptr, begin_again_after_fork) == 0;
+  (void)watched;
+  return forks.load(std::memory_order_relaxed);
 }
 
 }  // namespace

@@ -30,14 +30,23 @@ class StageFunction:
         if not callable(function):
             raise TypeError(f"{name}: {function!r} is no function")
         self._dataset, self._function, self._name = dataset, function, name
-        self._pack = self._spec = self._form = None
+        self._pack = self._spec = None
+        self._width = self._keys = None  # 0 for one tensor, n for a tuple of n, the sorted keys of a dict of tensors: quickly checked
 
     def __call__(self, leaves):
         if self._pack is None:
             self._pack = packing(self._dataset._form())
         result = _structure.unpacked(self._function, self._pack(leaves))
-        if type(result) is _tensor and self._spec is not None and self._form is None:
-            return [result]
+        if type(result) is _tensor:
+            if self._width == 0:
+                return [result]
+        elif type(result) is tuple:
+            if len(result) == self._width and all(type(leaf) is _tensor for leaf in result):
+                return list(result)
+        elif type(result) is dict and self._keys is not None and len(result) == len(self._keys):
+            found = [result.get(key) for key in self._keys]
+            if all(type(leaf) is _tensor for leaf in found):
+                return found
         return self._flattened(result, leaves)
 
     def _flattened(self, result, leaves):
@@ -58,8 +67,13 @@ class StageFunction:
             known = _structure.spec_of(leaf)
             return TensorSpec(_guessed_shape(known.shape, unknown), known.dtype) if isinstance(known, TensorSpec) else known
 
-        self._form = result if _structure.is_nested(result) or hasattr(result, "_stage") else None
         self._spec = _structure.map_structure(spec, result)
+        if isinstance(self._spec, TensorSpec):
+            self._width = 0
+        elif type(result) is tuple and all(isinstance(each, TensorSpec) for each in self._spec):
+            self._width = len(result)
+        elif type(result) is dict and all(isinstance(each, TensorSpec) for each in self._spec.values()):
+            self._keys = sorted(result)
 
     def spec(self):
         """The structure of the results. Where the function has not run yet, it is run for the first element, or for zeros where
