@@ -1,4 +1,8 @@
 """Small trackable classes, as layers, optimisers and iterators are, for the tests of checkpoints."""
+import os
+import tempfile
+import unittest
+
 import numpy as np
 
 import tapedeck as tf
@@ -90,3 +94,21 @@ class Counter(Trackable):
 
 def values(thing):
     return [variable.numpy() for variable in thing.variables]
+
+
+X = tf.constant(np.random.RandomState(0).randn(5, 4).astype(np.float32))
+
+
+class InFolder(unittest.TestCase):
+    def setUp(self):
+        tf.random.set_seed(7)
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        self.path = os.path.join(folder.name, "ckpt")
+
+    def same(self, one, other):
+        one, other = values(one), values(other)
+        self.assertEqual(len(one), len(other))
+        for a, b in zip(one, other):
+            np.testing.assert_array_equal(a, b)

@@ -1,5 +1,6 @@
 """Checkpoints in folders: which is the latest, which stay, what stands in them, and variables saved by name."""
 import os
+import pathlib
 import tempfile
 import unittest
 from unittest import mock
@@ -172,6 +173,16 @@ class State(InFolder):
             self.assertEqual(tf.train.latest_checkpoint("sub"), "sub/x-1")
         finally:
             os.chdir(before)
+
+    def test_what_is_no_path(self):
+        saver = tf.train.Checkpoint(v=tf.Variable(1.))
+        for call in (saver.save, saver.restore, saver.write, tf.train.latest_checkpoint, tf.train.list_variables,
+                     tfe.Saver([saver.v]).save, lambda path: tf.train.CheckpointManager(saver, path, 1)):
+            with self.assertRaisesRegex(TypeError, "a checkpoint's path is 3.5; needs a text, bytes or a pathlib.Path"):
+                call(3.5)
+        path = pathlib.Path(self.folder) / "x"
+        self.assertEqual(saver.save(path), str(path) + "-1")
+        saver.restore(str(path).encode() + b"-1").assert_consumed()
 
     def test_conflicts(self):
         with self.assertRaisesRegex(RuntimeError, "conflicts with path used for checkpoint state"):

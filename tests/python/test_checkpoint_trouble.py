@@ -7,16 +7,13 @@ import resource
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 import unittest
 
 import tapedeck as tf
-from checkpoint_objects import Counter, Momentum, Network, values
+from checkpoint_objects import X, Counter, InFolder, Momentum, Network, values
 import safetensors_parser
-
-X = tf.ones([5, 4])
 
 
 def model(value):
@@ -34,20 +31,14 @@ def value_of(thing):
     return found.pop()
 
 
-class InFolder(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
-        self.path = os.path.join(folder.name, "ckpt")
-
+class WithChildren(InFolder):
     def start(self, *arguments, **kwargs):
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
         return subprocess.Popen([sys.executable, "-B", os.path.abspath(__file__), *map(str, arguments)], text=True, env=environment,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, **kwargs)
 
 
-class Killed(InFolder):
+class Killed(WithChildren):
     DEATHS = 100
 
     def test_a_process_that_is_killed_while_it_saves_leaves_its_newest_whole_checkpoint(self):
@@ -106,7 +97,7 @@ def kill(folder, deaths):
     print(deaths, last, partial)
 
 
-class Damaged(InFolder):
+class Damaged(WithChildren):
     FILES = 5000
 
     def test_damaged_graphs_give_an_error_or_leave_right_values(self):
@@ -189,7 +180,7 @@ def every_place(value):
         yield from every_place(inner)
 
 
-class Together(InFolder):
+class Together(WithChildren):
     def test_savers_of_one_prefix_in_several_threads_and_processes(self):
         """All write the same names. Whatever is there at any moment is whole, and of one of them."""
         children = [self.start("--save", self.path, 10, i) for i in range(2)]

@@ -14,10 +14,17 @@ _COMPLEX = "tapedeck.complex128"
 _OTHER_FORMATS = {".h5": "HDF5", ".hdf5": "HDF5", ".keras": "Keras' archives"}
 
 
+def path_text(path):
+    """A path as text. TypeError naming what is none."""
+    try:
+        return os.fsdecode(path)
+    except TypeError:
+        raise TypeError(f"a checkpoint's path is {path!r}; needs a text, bytes or a pathlib.Path") from None
+
+
 def file_path(path):
     """Where a checkpoint of that name is written: with the extension. UnimplementedError for a name of another format."""
-    path = os.fspath(path)
-    path = os.fsdecode(path)
+    path = path_text(path)
     other = _OTHER_FORMATS.get(os.path.splitext(path)[1].lower())
     if other:
         raise UnimplementedError(f"{path}: Tapedeck does not read or write {other}; checkpoints are safetensors files. Leave the "
@@ -31,7 +38,7 @@ def existing_file(path):
     wanted = file_path(path)
     if os.path.isfile(wanted):
         return wanted
-    bare = os.fsdecode(os.fspath(path))
+    bare = path_text(path)
     if os.path.exists(bare + ".index") or bare.endswith(".index"):
         raise UnimplementedError(f"{bare}: this is a checkpoint of TensorFlow's own format (.index and .data files), which "
                                  "Tapedeck does not read. Write it as safetensors with TensorFlow, or train again")

@@ -3,6 +3,7 @@ import os
 import time
 
 from tapedeck.checkpoint import state
+from tapedeck.checkpoint.files import path_text
 
 
 class CheckpointManager:
@@ -23,7 +24,7 @@ class CheckpointManager:
         if checkpoint_interval is not None and step_counter is None:
             raise ValueError("`step_counter` should be passed if `checkpoint_interval` is not None.")
         self._checkpoint = checkpoint
-        self._directory = os.fspath(directory)
+        self._directory = path_text(directory)
         self._max_to_keep = max_to_keep
         self._hours = keep_checkpoint_every_n_hours
         self._prefix = os.path.join(self._directory, checkpoint_name)

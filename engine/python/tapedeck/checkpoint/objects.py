@@ -3,7 +3,7 @@ import os
 
 from tapedeck import _engine
 from tapedeck.checkpoint import state
-from tapedeck.checkpoint.files import EXTENSION, TensorFile, write_tensors
+from tapedeck.checkpoint.files import EXTENSION, TensorFile, path_text, write_tensors
 from tapedeck.checkpoint.graph import METADATA_KEY, Collected, SavedGraph
 from tapedeck.checkpoint.python_state import call_back
 from tapedeck.checkpoint.restoration import Restoration
@@ -169,7 +169,7 @@ class Checkpoint(Trackable):
         try:
             status = self.read(save_path)
         except NotFoundError as error:
-            raise NotFoundError(f"Error when restoring from checkpoint at {os.fspath(save_path)}: {error}. Please double-check "
+            raise NotFoundError(f"Error when restoring from checkpoint at {path_text(save_path)}: {error}. Please double-check "
                                 "that the path is correct. You may be missing the checkpoint suffix (e.g. the '-1' in "
                                 "'path/to/ckpt-1').") from None
         self.save_counter  # made now, so that it is restored
@@ -180,4 +180,4 @@ class Checkpoint(Trackable):
 
 
 def _prefix(path):
-    return os.fsdecode(os.fspath(path)).removesuffix(EXTENSION)
+    return path_text(path).removesuffix(EXTENSION)

@@ -3,7 +3,7 @@ import os
 
 from tapedeck import dtypes
 from tapedeck.checkpoint import state
-from tapedeck.checkpoint.files import TensorFile
+from tapedeck.checkpoint.files import TensorFile, path_text
 from tapedeck.checkpoint.graph import METADATA_KEY, SavedGraph
 from tapedeck.errors import NotFoundError
 
@@ -70,7 +70,7 @@ def load_checkpoint(ckpt_dir_or_file):
 
     Errors: ValueError where a folder has none; NotFoundError, DataLossError.
     """
-    path = os.fsdecode(os.fspath(ckpt_dir_or_file))
+    path = path_text(ckpt_dir_or_file)
     if os.path.isdir(path) and not state.checkpoint_exists(path):
         latest = state.latest_checkpoint(path)
         if latest is None:

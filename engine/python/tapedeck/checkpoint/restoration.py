@@ -40,7 +40,8 @@ class Restoration:
         number = self.graph.children(node).get(name)
         value = self._hand_out(number)
         if value is not None and shape is not None:
-            self._check_one(number, name, getattr(dtype, "name", dtype) or value.dtype.name, tuple(shape))
+            shape = (shape,) if isinstance(shape, int) else tuple(shape)
+            self._check_one(number, name, getattr(dtype, "name", dtype) or value.dtype.name, shape)
         return value
 
     def value_of_slot(self, node, variable, slot_name):

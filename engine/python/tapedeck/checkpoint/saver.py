@@ -5,7 +5,7 @@ import time
 
 from tapedeck import _engine
 from tapedeck.checkpoint import state
-from tapedeck.checkpoint.files import EXTENSION, TensorFile, write_tensors
+from tapedeck.checkpoint.files import EXTENSION, path_text, write_tensors
 from tapedeck.checkpoint.objects import assign_all
 from tapedeck.checkpoint.reader import CheckpointReader
 from tapedeck.errors import InvalidArgumentError, NotFoundError
@@ -85,7 +85,7 @@ class Saver:
         """
         if save_path is None:
             raise TypeError("Saver.save() needs save_path; there are no sessions: saver.save(None, path)")
-        path = os.fsdecode(os.fspath(save_path)).removesuffix(EXTENSION)
+        path = path_text(save_path).removesuffix(EXTENSION)
         if global_step is not None:
             path += f"-{int(global_step):08d}" if self._pad else f"-{int(global_step)}"
         if os.path.isdir(os.path.join(path, "")) and path.endswith(("/", os.sep)) or not os.path.basename(path):
@@ -119,7 +119,7 @@ class Saver:
         try:
             reader = CheckpointReader(save_path)
         except NotFoundError:
-            raise ValueError(f"The passed save_path is not a valid checkpoint: {os.fspath(save_path)}") from None
+            raise ValueError(f"The passed save_path is not a valid checkpoint: {path_text(save_path)}") from None
         file = reader._file
         names = self._variables if self._variables.keys() <= file.tensors.keys() else reader._by_variable_name()
         pairs = []

@@ -3,7 +3,7 @@ import os
 import re
 
 from tapedeck import _engine
-from tapedeck.checkpoint.files import file_path
+from tapedeck.checkpoint.files import file_path, path_text
 
 _STRINGS = ("model_checkpoint_path", "all_model_checkpoint_paths")
 _NUMBERS = ("all_model_checkpoint_timestamps", "last_preserved_timestamp")
@@ -80,7 +80,7 @@ def _parse(text):
 
 
 def _state_file(folder, latest_filename):
-    return os.path.join(os.fsdecode(os.fspath(folder)), latest_filename or "checkpoint")
+    return os.path.join(path_text(folder), latest_filename or "checkpoint")
 
 
 def update_checkpoint_state(save_dir, model_checkpoint_path, all_model_checkpoint_paths=None, latest_filename=None,
@@ -92,7 +92,7 @@ def update_checkpoint_state(save_dir, model_checkpoint_path, all_model_checkpoin
     the folder, so that it may be moved; otherwise only where it is no absolute path itself.
     Errors: ValueError for another number of timestamps than of paths; RuntimeError where a checkpoint has the file's name.
     """
-    save_dir = os.fsdecode(os.fspath(save_dir))
+    save_dir = path_text(save_dir)
     paths = list(all_model_checkpoint_paths or ())
     if not paths or paths[-1] != model_checkpoint_path:
         paths.append(model_checkpoint_path)
@@ -120,7 +120,7 @@ def get_checkpoint_state(checkpoint_dir, latest_filename=None):
 
     Errors: ValueError where the file names no checkpoint.
     """
-    folder = os.fsdecode(os.fspath(checkpoint_dir))
+    folder = path_text(checkpoint_dir)
     place = _state_file(folder, latest_filename)
     try:
         with open(place, encoding="utf-8", errors="surrogateescape") as file:

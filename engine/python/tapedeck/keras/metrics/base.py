@@ -58,7 +58,7 @@ class Metric(Trackable):
         if "_own_variables" not in vars(self):
             raise RuntimeError(f"{type(self).__name__}.__init__ does not call super().__init__(): it has no place for variables")
         name, kind = name or "variable", dtypes.as_dtype(dtype or self._dtype)
-        value = self._restored_value(name)
+        value = self._restored_value(name, shape, kind)
         if value is None:
             value = (initializers.get(initializer) or initializers.Zeros())(shape, kind)
         variable = _engine.Variable(value, trainable=False, name=f"{self.name.replace('/', '>')}/{name}")
