@@ -225,6 +225,14 @@ class Second(Files):
         tf.summary.trace_off()
 
 
+    def test_what_writes_summaries_of_graphs_names_what_to_use(self):
+        for name in ("FileWriter", "merge_all"):
+            with self.assertRaisesRegex(AttributeError, f"tf.summary.{name} is not compatible with eager execution.*tf.contrib.summary"):
+                getattr(tf.summary, name)
+        with self.assertRaisesRegex(AttributeError, "no attribute 'nothing'"):
+            tf.summary.nothing
+
+
 class Writers(Files):
     def test_files_have_names_that_tensorboard_finds_and_no_two_the_same(self):
         paths = [tf.summary.create_file_writer(os.path.join(self.folder, "deep", "er"),

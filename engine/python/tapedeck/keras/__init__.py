@@ -12,3 +12,5 @@ from tapedeck.keras import (  # noqa: F401
     regularizers,
     utils,
 )
+from tapedeck.keras.losses import Loss  # noqa: F401
+from tapedeck.keras.metrics import Metric  # noqa: F401

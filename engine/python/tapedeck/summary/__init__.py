@@ -204,3 +204,14 @@ def trace_off():
 
 def trace_export(name, step=None, profiler_outdir=None):
     """Does nothing: see trace_on."""
+
+
+_FIRST = {"FileWriter": "create_file_writer", "FileWriterCache": "create_file_writer", "merge": "scalar", "merge_all": "scalar",
+          "get_summary_description": "scalar", "tensor_summary": "write", "SessionLog": "scalar", "TaggedRunMetadata": "scalar"}
+
+
+def __getattr__(name):
+    if name in _FIRST:
+        raise AttributeError(f"tf.summary.{name} is not compatible with eager execution, as its summaries are ops of a graph; use "
+                             f"tf.summary.{_FIRST[name]}, or tf.contrib.summary")
+    raise AttributeError(f"module 'tapedeck.summary' has no attribute {name!r}")
