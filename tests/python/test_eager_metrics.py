@@ -133,7 +133,8 @@ class Own(unittest.TestCase):
             def build(self, *args):
                 pass
 
-        for action, text in [(lambda: tfe.metrics.Metric()(1.), r"must define a build\(\)"), (lambda: Built()(1.), r"must define a call\(\)"),
+        for action, text in [(lambda: tfe.metrics.Metric()(1.), r"must define a build\(\)"),
+                             (lambda: Built()(1.), r"must define a call\(\)"),
                              (lambda: Built().result(), r"must define a result\(\)")]:
             with self.assertRaisesRegex(NotImplementedError, text):
                 action()
@@ -152,7 +153,8 @@ class Own(unittest.TestCase):
 
 class Model:
     def eval_data(self, batch):
-        return {"loss": batch[0], "label": batch[1], "predicted_class": batch[2], **({"weights": batch[3]} if len(batch) > 3 else {})}
+        return {"loss": batch[0], "label": batch[1], "predicted_class": batch[2],
+                **({"weights": batch[3]} if len(batch) > 3 else {})}
 
 
 BATCHES = [([1., 3.], [0, 1], [0, 0]), ([5.], [2], [2])]
@@ -162,7 +164,8 @@ class Evaluators(unittest.TestCase):
     def test_a_softmax_models_loss_and_accuracy_are_averaged(self):
         evaluator = tfe.SparseSoftmaxEvaluator(Model())
         results = evaluator.evaluate_on_dataset(BATCHES)
-        self.assertEqual({name.rstrip("_0123456789"): float(value) for name, value in results.items()}, {"Avg Loss": 3., "Accuracy": 2 / 3})
+        self.assertEqual({name.rstrip("_0123456789"): float(value) for name, value in results.items()},
+                         {"Avg Loss": 3., "Accuracy": 2 / 3})
         self.assertEqual(len(evaluator.metric_variables), 4)
         evaluator(([7.], [1], [0], [0.]))
         self.assertEqual(float(evaluator.avg_loss.result()), 3.)

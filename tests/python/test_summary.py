@@ -163,7 +163,8 @@ class Second(Files):
         self.assertEqual((value.plugin, value.content, value.tensor.shape), ("audio", b"\x10\x0b", (2, 2)))
         for data, expected in zip(value.tensor[:, 0], samples):
             sound = wave.open(io.BytesIO(data))
-            self.assertEqual((sound.getframerate(), sound.getnchannels(), sound.getsampwidth(), sound.getnframes()), (8000, 2, 2, 50))
+            self.assertEqual((sound.getframerate(), sound.getnchannels(), sound.getsampwidth(), sound.getnframes()),
+                             (8000, 2, 2, 50))
             heard = np.frombuffer(sound.readframes(50), "<i2").reshape(50, 2) / 32768
             np.testing.assert_allclose(heard, np.clip(expected, -1, 32767 / 32768), atol=1 / 65536)
 
@@ -224,9 +225,18 @@ class Second(Files):
         tf.summary.trace_off()
 
 
+    def test_what_writes_summaries_of_graphs_names_what_to_use(self):
+        for name in ("FileWriter", "merge_all"):
+            with self.assertRaisesRegex(AttributeError, f"tf.summary.{name} is not compatible with eager execution.*tf.contrib.summary"):
+                getattr(tf.summary, name)
+        with self.assertRaisesRegex(AttributeError, "no attribute 'nothing'"):
+            tf.summary.nothing
+
+
 class Writers(Files):
     def test_files_have_names_that_tensorboard_finds_and_no_two_the_same(self):
-        paths = [tf.summary.create_file_writer(os.path.join(self.folder, "deep", "er"), filename_suffix=".mine").path for _ in range(3)]
+        paths = [tf.summary.create_file_writer(os.path.join(self.folder, "deep", "er"),
+                                               filename_suffix=".mine").path for _ in range(3)]
         self.assertEqual(len(set(paths)), 3)
         for path in paths:
             self.assertRegex(os.path.basename(path), r"^events\.out\.tfevents\.\d{10}\..*\.mine$")
@@ -498,7 +508,8 @@ class TensorBoard(Files):
         self.assertEqual((tags["scalars"], tags["histograms"], tags["images"]), (["first_s"], ["first_h"], ["first_i/image/0"]))
         self.assertEqual([(each.step, each.value) for each in reader.Scalars("first_s")], [(4, 2.5)])
         self.assertEqual(reader.Histograms("first_h")[0].histogram_value.num, 2)
-        self.assertEqual((reader.Images("first_i/image/0")[0].width, reader.SummaryMetadata("h").plugin_data.plugin_name), (3, "histograms"))
+        self.assertEqual((reader.Images("first_i/image/0")[0].width, reader.SummaryMetadata("h").plugin_data.plugin_name),
+                         (3, "histograms"))
 
 
 if __name__ == "__main__":

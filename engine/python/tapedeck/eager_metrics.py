@@ -26,8 +26,8 @@ def _unique(scope):
 
 
 class Metric(Trackable):
-    """A base of metrics. A subclass makes its variables in build(), with add_variable, changes them in call(), and gives what comes of
-    them in result(). build and call get what the metric is called with; build runs before the first call.
+    """A base of metrics. A subclass makes its variables in build(), with add_variable, changes them in call(), and gives what comes
+    of them in result(). build and call get what the metric is called with; build runs before the first call.
 
     name: None for the class's; with a number behind it where a metric had it before.
     """
@@ -102,7 +102,8 @@ class Metric(Trackable):
         kind = dtypes.as_dtype(dtype or dtypes.float32)
         value = (initializers.get(initializer) or initializers.Zeros())(() if shape is None else shape, kind)
         restored = self._restored_value(name)
-        variable = _engine.Variable(value if restored is None else restored, trainable=False, name=f"{self._scope}/{name}", import_scope="")
+        variable = _engine.Variable(value if restored is None else restored, trainable=False, name=f"{self._scope}/{name}",
+                                    import_scope="")
         self._vars.append(variable)
         self._initial_values.append(value)
         return self._track(name, variable)

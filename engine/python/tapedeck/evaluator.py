@@ -67,8 +67,8 @@ class Evaluator:
     def track_metric(self, metric):
         """Makes a tfe.metrics.Metric one of this evaluator's; returns it.
 
-        Errors: RuntimeError before __init__, TypeError for what is no metric, ValueError for a second metric of its name and for one of
-        another evaluator.
+        Errors: RuntimeError before __init__, TypeError for what is no metric, ValueError for a second metric of its name and for
+        one of another evaluator.
         """
         if not hasattr(self, "_metrics"):
             raise RuntimeError("Need to call Evaluator.__init__ before adding metrics")
@@ -77,7 +77,8 @@ class Evaluator:
         if metric.name in self._metrics:
             if metric is self._metrics[metric.name]:
                 return metric
-            raise ValueError(f"Attempt to add two Metrics with the name '{metric.name}' to the same Evaluator '{type(self).__name__}'")
+            raise ValueError(f"Attempt to add two Metrics with the name '{metric.name}' to the same Evaluator "
+                             f"'{type(self).__name__}'")
         if hasattr(metric, "_added_to_an_evaluator"):
             raise ValueError(f"Metric {metric.name} already added to Evaluator {metric._added_to_an_evaluator}")
         metric._added_to_an_evaluator = type(self).__name__
@@ -108,14 +109,15 @@ class Evaluator:
     def metrics(self):
         """(prefix, metric) of all metrics, a list; the prefix of its own is empty."""
         found = [("", metric) for metric in self._metrics.values()]
-        return found + [(f"{prefix}/{inner}", metric) for prefix, evaluator in self._evaluators.items() for inner, metric in evaluator.metrics]
+        return found + [(f"{prefix}/{inner}", metric) for prefix, evaluator in self._evaluators.items() for inner,
+                        metric in evaluator.metrics]
 
 
 class SparseSoftmaxEvaluator(Evaluator):
     """The mean loss and the accuracy of a model whose eval_data() gives a dict.
 
-    loss_key, label_key, predicted_class_key: where the loss, the right classes and the predicted ones stand in it; weights_key: where
-    weights do, which need not be there.
+    loss_key, label_key, predicted_class_key: where the loss, the right classes and the predicted ones stand in it; weights_key:
+    where weights do, which need not be there.
     """
 
     def __init__(self, model, loss_key="loss", label_key="label", predicted_class_key="predicted_class", weights_key="weights"):

@@ -12,7 +12,8 @@ from tapedeck.summary import experimental  # noqa: F401
 from tapedeck.summary.experimental import step_of as _step_of, tag_of as _tag_of
 from tapedeck.summary.writers import SummaryWriter
 
-__all__ = ["SummaryWriter", "audio", "create_file_writer", "create_noop_writer", "experimental", "flush", "graph", "histogram", "image",
+__all__ = ["SummaryWriter", "audio", "create_file_writer", "create_noop_writer", "experimental", "flush", "graph", "histogram",
+           "image",
            "record_if", "scalar", "should_record_summaries", "text", "trace_export", "trace_off", "trace_on", "write"]
 _events = _engine.events
 
@@ -23,7 +24,8 @@ def create_file_writer(logdir, max_queue=None, flush_millis=None, filename_suffi
 
     max_queue: how many events may wait until they are in the file, None for 10; flush_millis: how long, None for two minutes;
     filename_suffix: the end of the file's name, None for ".v2". The others change nothing.
-    Errors: ValueError for None as logdir; NotFoundError and FailedPreconditionError, with the path, where the folder cannot be made.
+    Errors: ValueError for None as logdir; NotFoundError and FailedPreconditionError, with the path, where the folder cannot be
+    made.
     """
     if logdir is None:
         raise ValueError("create_file_writer: logdir is None; needs a folder")
@@ -100,8 +102,8 @@ def histogram(name, data, step=None, buckets=None, description=None):
 def image(name, data, step=None, max_outputs=3, description=None):
     """Pictures.
 
-    data: (batch, height, width, channels) with 1 to 4 channels; uint8, or real numbers on [0, 1], which are clipped. max_outputs: how
-    many of them at most. The others are those of scalar.
+    data: (batch, height, width, channels) with 1 to 4 channels; uint8, or real numbers on [0, 1], which are clipped. max_outputs:
+    how many of them at most. The others are those of scalar.
     """
     tag = _tag_of(name, "image_summary")
 
@@ -117,8 +119,8 @@ def image(name, data, step=None, max_outputs=3, description=None):
 def audio(name, data, sample_rate, step=None, max_outputs=3, encoding=None, description=None):
     """Sound, as WAV of 16 bits.
 
-    data: (batch, frames, channels), real numbers on [-1, 1], which are clipped; sample_rate: frames in a second; max_outputs: how many
-    of the batch at most; encoding: None or 'wav'. The others are those of scalar. Errors: ValueError for another encoding.
+    data: (batch, frames, channels), real numbers on [-1, 1], which are clipped; sample_rate: frames in a second; max_outputs: how
+    many of the batch at most; encoding: None or 'wav'. The others are those of scalar. Errors: ValueError for another encoding.
     """
     if encoding not in (None, "wav"):
         raise ValueError(f"audio: encoding is {encoding!r}; must be 'wav'")
@@ -128,7 +130,8 @@ def audio(name, data, sample_rate, step=None, max_outputs=3, encoding=None, desc
         sounds = _values.sounds_of("audio", data, (3,))[:_at_least_0("audio", max_outputs)]
         texts = [text for each in sounds for text in (_values.wav(each, sample_rate), b"")]
         wav_content = b"\x10\x0b"  # AudioPluginData: encoding WAV
-        return _events.tensor_value(tag, _events.text_message([len(sounds), 2], texts), _metadata("audio", description, wav_content))
+        return _events.tensor_value(tag, _events.text_message([len(sounds), 2], texts),
+                                    _metadata("audio", description, wav_content))
 
     return _written("audio", tag, step, make)
 
@@ -146,8 +149,8 @@ def text(name, data, step=None, description=None):
 def write(tag, tensor, step=None, metadata=None, name=None):
     """A tensor for a plugin of TensorBoard's.
 
-    tag: as it is, without name scopes; tensor: numbers or texts, or a function that gives them; metadata: bytes of a SummaryMetadata, or
-    what has SerializeToString().
+    tag: as it is, without name scopes; tensor: numbers or texts, or a function that gives them; metadata: bytes of a
+    SummaryMetadata, or what has SerializeToString().
     """
     def make():
         value = tensor() if callable(tensor) and not isinstance(tensor, (_engine.Tensor, _engine.Variable)) else tensor
@@ -163,7 +166,8 @@ def _message_of(value):
         is_text = bool(value) and isinstance(value[0], (str, bytes))
     else:
         dtype = getattr(value, "dtype", None)
-        is_text = isinstance(value, (str, bytes)) or getattr(dtype, "kind", "numbers") in "SUO" or getattr(dtype, "name", "") == "string"
+        is_text = isinstance(value, (str, bytes)) or getattr(dtype, "kind", "numbers") in "SUO" or getattr(dtype, "name",
+                                                                                                           "") == "string"
     return _events.text_message(*_values.texts_of("write", value)) if is_text else _events.tensor_message(value)
 
 
@@ -174,7 +178,8 @@ def graph(graph_data):
     """
     plain = graph_data.SerializeToString() if hasattr(graph_data, "SerializeToString") else graph_data
     if not isinstance(plain, bytes):
-        raise TypeError(f"graph: graph_data is a {type(graph_data).__name__}; needs the bytes of a GraphDef: eager execution makes none")
+        raise TypeError(f"graph: graph_data is a {type(graph_data).__name__}; needs the bytes of a GraphDef: eager execution "
+                        f"makes none")
     writer = _writers.state.writer
     if writer is None or not _writers.holds(True):
         return _engine.constant(False, "bool")
@@ -199,3 +204,14 @@ def trace_off():
 
 def trace_export(name, step=None, profiler_outdir=None):
     """Does nothing: see trace_on."""
+
+
+_FIRST = {"FileWriter": "create_file_writer", "FileWriterCache": "create_file_writer", "merge": "scalar", "merge_all": "scalar",
+          "get_summary_description": "scalar", "tensor_summary": "write", "SessionLog": "scalar", "TaggedRunMetadata": "scalar"}
+
+
+def __getattr__(name):
+    if name in _FIRST:
+        raise AttributeError(f"tf.summary.{name} is not compatible with eager execution, as its summaries are ops of a graph; use "
+                             f"tf.summary.{_FIRST[name]}, or tf.contrib.summary")
+    raise AttributeError(f"module 'tapedeck.summary' has no attribute {name!r}")

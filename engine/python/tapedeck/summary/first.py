@@ -10,8 +10,8 @@ events = _engine.events
 
 
 def create_file_writer(logdir, max_queue=None, flush_millis=None, filename_suffix=None, name=None):
-    """A writer of an event file in the folder logdir, which is made where it is not there, but not those above it; for None one that
-    keeps nothing.
+    """A writer of an event file in the folder logdir, which is made where it is not there, but not those above it; for None one
+    that keeps nothing.
 
     max_queue: how many events may wait until they are in the file, None for 10; flush_millis: how long, None for two minutes;
     filename_suffix: the end of the file's name, None for ".v2"; name changes nothing.
@@ -71,12 +71,14 @@ def flush(writer=None, name=None):
 
 def all_summary_ops():
     """RuntimeError: there is no graph whose ops it could name."""
-    raise RuntimeError("tf.contrib.summary.all_summary_ops is only supported in graph mode: eager execution writes summaries at once")
+    raise RuntimeError("tf.contrib.summary.all_summary_ops is only supported in graph mode: eager execution writes summaries at "
+                       "once")
 
 
 def summary_writer_initializer_op():
     """RuntimeError: writers are ready when they are made."""
-    raise RuntimeError("tf.contrib.summary.summary_writer_initializer_op is only supported in graph mode: writers are ready when they "
+    raise RuntimeError("tf.contrib.summary.summary_writer_initializer_op is only supported in graph mode: writers are ready when "
+                       "they "
                        "are made")
 
 
@@ -86,8 +88,8 @@ def eval_dir(model_dir, name=None):
 
 
 def _tag(name, family):
-    """The tag of a name: letters that TensorFlow 1 does not have become underscores, the name scopes around stand in front, and before
-    all the family."""
+    """The tag of a name: letters that TensorFlow 1 does not have become underscores, the name scopes around stand in front, and
+    before all the family."""
     clean = re.sub(r"[^-/\w.]", "_", f"{family}/{name}" if family else str(name)).lstrip("/")
     scope = _engine.current_scope()
     tag = f"{scope}/{clean}" if scope else clean
@@ -129,8 +131,8 @@ def image(name, tensor, bad_color=None, max_images=3, family=None, step=None):
     """Pictures, a value for each: "name/image/0", …
 
     tensor: (batch, height, width, channels) with 1 to 4 channels; uint8, or real numbers, which are stretched: those of an image
-    without negative ones so that the greatest becomes 255, others so that 0 becomes 127. bad_color: of pixels that are not finite, None
-    for red; max_images: how many at most. The others are those of scalar.
+    without negative ones so that the greatest becomes 255, others so that 0 becomes 127. bad_color: of pixels that are not finite,
+    None for red; max_images: how many at most. The others are those of scalar.
     """
     def make(tag, number, writer):
         red = [255, 0, 0, 255] if bad_color is None else values.array_of("image", "bad_color", bad_color)
@@ -144,8 +146,8 @@ def image(name, tensor, bad_color=None, max_images=3, family=None, step=None):
 def audio(name, tensor, sample_rate, max_outputs, family=None, step=None):
     """Sound, as WAV of 16 bits, a value for each: "name/audio/0", …
 
-    tensor: (batch, frames, channels) or (batch, frames), real numbers on [-1, 1], which are clipped; sample_rate: frames in a second;
-    max_outputs: how many at most. The others are those of scalar.
+    tensor: (batch, frames, channels) or (batch, frames), real numbers on [-1, 1], which are clipped; sample_rate: frames in a
+    second; max_outputs: how many at most. The others are those of scalar.
     """
     def make(tag, number, writer):
         sounds = values.sounds_of("audio", tensor, (2, 3))[:max_outputs]
@@ -160,8 +162,8 @@ def _place(kind, place, most):
 
 
 def generic(name, tensor, metadata=None, family=None, step=None):
-    """A tensor for a plugin of TensorBoard's. metadata: bytes of a SummaryMetadata, or what has SerializeToString(). The others are those
-    of scalar."""
+    """A tensor for a plugin of TensorBoard's. metadata: bytes of a SummaryMetadata, or what has SerializeToString(). The others are
+    those of scalar."""
     plain = metadata.SerializeToString() if hasattr(metadata, "SerializeToString") else metadata or b""
     plain = plain.encode() if isinstance(plain, str) else plain
     return _record(name, family, step, lambda tag, number, writer: [events.tensor_value(tag, events.tensor_message(tensor), plain)])

@@ -28,7 +28,8 @@ def number(function, value):
 def buckets(values, count):
     """(left limit, right limit, number) of count buckets of one width from the least to the greatest value, a float64 array.
 
-    Where all values are one, all limits are that, and the last bucket holds them. InvalidArgumentError for values that are not finite.
+    Where all values are one, all limits are that, and the last bucket holds them. InvalidArgumentError for values that are not
+    finite.
     """
     values = np.asarray(values, np.float64).reshape(-1)
     if count < 0:
@@ -56,18 +57,20 @@ def images_of(function, data):
 
     data = tensor(data)
     if len(data.shape) != 4 or not 1 <= data.shape[3] <= 4:
-        raise _engine.InvalidArgumentError(f"{function}: data has shape {tuple(data.shape)}; needs (batch, height, width, channels) with "
+        raise _engine.InvalidArgumentError(f"{function}: data has shape {tuple(data.shape)}; needs (batch, height, width, "
+                                           f"channels) with "
                                            "1 to 4 channels")
     return data if data.dtype == dtypes.uint8 else image.convert_image_dtype(data, dtypes.uint8, saturate=True)
 
 
 def stretched_images(function, data, bad_color):
-    """uint8 images as TensorFlow 1 makes them of real numbers: those of an image without negative ones are divided by the greatest, so
-    that it becomes 255; others are stretched so that 0 becomes 127 and the one farthest from it 0 or 255. Pixels that hold what is not
-    finite get bad_color."""
+    """uint8 images as TensorFlow 1 makes them of real numbers: those of an image without negative ones are divided by the greatest,
+    so that it becomes 255; others are stretched so that 0 becomes 127 and the one farthest from it 0 or 255. Pixels that hold what
+    is not finite get bad_color."""
     values = array_of(function, "tensor", data)
     if values.ndim != 4 or not 1 <= values.shape[3] <= 4:
-        raise _engine.InvalidArgumentError(f"{function}: tensor has shape {values.shape}; needs (batch, height, width, channels) with 1 to 4 "
+        raise _engine.InvalidArgumentError(f"{function}: tensor has shape {values.shape}; needs (batch, height, width, channels) "
+                                           f"with 1 to 4 "
                                            "channels")
     if values.dtype == np.uint8:
         return values

@@ -1,4 +1,5 @@
-"""Writers of TensorBoard's event files, and which of them is the default one: each thread has its own, with a step and a condition."""
+"""Writers of TensorBoard's event files, and which of them is the default one: each thread has its own, with a step and a "
+  "condition."""
 import atexit
 import contextlib
 import os
