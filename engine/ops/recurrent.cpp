@@ -329,7 +329,7 @@ const std::string sequence_doc =
     "first: "
     "where "
     "it is False a step leaves the state as it was; reverse: from the last step to the first.\n";
-const std::string errors_doc =
+const std::string recurrent_errors =
     "Errors: InvalidArgumentError for shapes that do not fit; TypeMismatchError for other or different "
     "dtypes.";
 
@@ -363,7 +363,7 @@ TAPEDECK_OP(lstm_op) = {
         "columns are those of i, f, g and o.\n"
         "Returns: (sequence, h, c, kept): h after every step, h and c after the last, and i, f, g, o and c "
         "of every step, side by side.\n" +
-        errors_doc,
+        recurrent_errors,
     .results = {.fields = {"sequence", "h", "c", "kept"}},
 };
 TAPEDECK_OP(lstm_gradient_op) = gradient_row<Family::lstm>("lstm", {});
@@ -402,7 +402,7 @@ TAPEDECK_OP(gru_op) = {
         "state.\n"
         "Returns: (sequence, h, kept): h after every step and after the last, and z, r, candidate and the "
         "state's part of it (r·h without reset_after) of every step, side by side.\n" +
-        errors_doc,
+        recurrent_errors,
     .results = {.fields = {"sequence", "h", "kept"}},
 };
 TAPEDECK_OP(gru_gradient_op) = gradient_row<Family::gru>("gru", reset_after);
@@ -430,7 +430,7 @@ TAPEDECK_OP(simple_rnn_op) = {
            "kernel: W, (inputs, units), recurrent_kernel: U, (units, units), bias: b, (units,); activation: "
            "tanh or relu.\n"
            "Returns: (sequence, h): h after every step and after the last.\n" +
-           errors_doc,
+           recurrent_errors,
     .results = {.fields = {"sequence", "h"}},
 };
 TAPEDECK_OP(simple_rnn_gradient_op) = gradient_row<Family::simple>("simple_rnn", activation);
