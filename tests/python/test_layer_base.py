@@ -169,6 +169,23 @@ class Base(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "unexpected keyword argument 'unit'"):
             L.Dense(2, unit=3)
 
+    def test_an_error_inside_tells_of_the_innermost_layer(self):
+        class Wrong(L.Layer):
+            def call(self, inputs):
+                return tf.matmul(inputs, tf.ones([7, 7]))
+
+        class Around(L.Layer):
+            def __init__(self):
+                super().__init__()
+                self.wrong = Wrong(name="culprit")
+
+            def call(self, inputs):
+                return self.wrong(inputs)
+
+        with self.assertRaises(tf.errors.InvalidArgumentError) as caught:
+            Around()(tf.ones([2, 3]))
+        self.assertEqual(caught.exception.__notes__, ["In the call of layer 'culprit' (Wrong) with inputs float32 (2, 3)"])
+
     def test_the_shape_of_outputs_is_found_without_a_formula(self):
         self.assertEqual(Outer().compute_output_shape((None, 4)), (None, 4))
         self.assertEqual(L.Dense(3).compute_output_shape((None, 7, 4)), (None, 7, 3))

@@ -198,6 +198,28 @@ class Training(unittest.TestCase):
         self.assertTrue(0 <= contrast.min() and contrast.max() <= 255 and not np.array_equal(contrast, x))
 
 
+    def test_images_are_turned_moved_and_enlarged(self):
+        x = np.random.RandomState(0).rand(2, 5, 5, 2).astype("float32")
+        np.testing.assert_allclose(L.RandomRotation((.25, .25))(x, training=True), np.rot90(x, axes=(1, 2)), atol=1e-5)
+        moved = L.RandomTranslation((.2, .2), (-.4, -.4), fill_mode="constant", fill_value=7.)(x, training=True).numpy()
+        wanted = np.full_like(x, 7.)
+        wanted[:, 1:, :3] = x[:, :4, 2:]
+        np.testing.assert_allclose(moved, wanted, atol=1e-5)
+        reflected = L.RandomTranslation((.4, .4), (0., 0.))(x, training=True).numpy()
+        np.testing.assert_allclose(reflected, x[:, [1, 0, 0, 1, 2]], atol=1e-5)
+        wrapped = L.RandomTranslation((.4, .4), (0., 0.), fill_mode="wrap")(x, training=True).numpy()
+        np.testing.assert_allclose(wrapped[:, :2], x[:, 3:], atol=1e-5)
+        halves = L.RandomZoom((-.5, -.5))(x, training=True).numpy()
+        np.testing.assert_allclose(halves[:, 2, ::2], x[:, 2, 1:4], atol=1e-5)
+        np.testing.assert_allclose(halves[:, 2, 1], x[:, 2, 1:3].mean(1), atol=1e-5)
+        self.assertFalse(np.allclose(*L.RandomRotation(.5, seed=1)(np.stack([x[0]] * 2), training=True)))
+        np.testing.assert_array_equal(L.RandomZoom(.5)(x, training=False), x)
+        with self.assertRaisesRegex(ValueError, r"range \[-1.0, 1.0\]. Received: factor=2"):
+            L.RandomRotation(2)
+        for layer in (L.RandomRotation(.1, seed=3), L.RandomTranslation(.1, (.1, .2)), L.RandomZoom(.2, fill_mode="nearest")):
+            self.assertEqual(type(layer).from_config(layer.get_config()).get_config(), layer.get_config())
+
+
 class Behaviour(unittest.TestCase):
     def test_embedding_masks_zero(self):
         layer = L.Embedding(4, 2, mask_zero=True)

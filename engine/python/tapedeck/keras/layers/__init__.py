@@ -20,6 +20,7 @@ from tapedeck.keras.layers.pooling import (  # noqa: F401
 from tapedeck.keras.layers.preprocessing import (  # noqa: F401
     CategoryEncoding, CenterCrop, Discretization, Normalization, RandomBrightness, RandomContrast, RandomCrop, RandomFlip, Rescaling,
     Resizing)
+from tapedeck.keras.layers.random_images import RandomRotation, RandomTranslation, RandomZoom  # noqa: F401
 from tapedeck.keras.layers.regularization import (  # noqa: F401
     ActivityRegularization, AlphaDropout, Dropout, GaussianDropout, GaussianNoise, SpatialDropout1D, SpatialDropout2D, SpatialDropout3D)
 from tapedeck.keras.layers.reshaping import (  # noqa: F401

@@ -105,6 +105,19 @@ def call_makes_masks(layer):
     return type(layer)._call_form_found.makes_masks
 
 
+def note_layer(error, layer, inputs):
+    """Tells, below the error's text, in which layer it came up: in the innermost alone."""
+    if getattr(error, "_layer_noted", False):
+        return
+    try:
+        error._layer_noted = True
+    except AttributeError:
+        return
+    leaves = [f"{each.dtype.name} {tuple(each.shape)}" if isinstance(each, (_Tensor, _engine.Variable)) else repr(each)[:40]
+              for each in nest.flatten(inputs)]
+    error.add_note(f"In the call of layer '{layer.name}' ({type(layer).__name__}) with inputs {', '.join(leaves)}")
+
+
 def _zeros(shape, extent, dtype):
     if isinstance(shape, TensorShape):
         return _op("zeros")([extent if each is None else each for each in shape], dtype)

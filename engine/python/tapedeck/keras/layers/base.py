@@ -215,6 +215,9 @@ class Layer(_weights.Weights, Trackable):
             if mask is not None or form.makes_masks:
                 arguments.pass_masks(self, inputs, outputs, mask if mask is not None else kwargs.get("mask"))
             return outputs
+        except Exception as error:
+            arguments.note_layer(error, self, inputs)
+            raise
         finally:
             _engine.pop_scope()
             _current.layer, _current.training = outer, training

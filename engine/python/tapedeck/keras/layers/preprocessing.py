@@ -288,7 +288,7 @@ class Discretization(_Prepares):
         return {**config, "num_bins": None} if self.bin_boundaries is not None else config
 
 
-class _RandomImages(_Prepares):
+class RandomImages(_Prepares):
     """Changes images in training alone: (batch, height, width, channels), or one image."""
 
     def call(self, inputs, training=True):
@@ -307,7 +307,7 @@ class _RandomImages(_Prepares):
         return random.uniform([inputs.shape[0], 1, 1, 1], low, high, inputs.dtype, self.seed)
 
 
-class RandomFlip(_RandomImages):
+class RandomFlip(RandomImages):
     """In training, mirrors images, each or not by chance. mode: 'horizontal', 'vertical' or 'horizontal_and_vertical'. ValueError for
     another."""
 
@@ -327,7 +327,7 @@ class RandomFlip(_RandomImages):
         return inputs
 
 
-class RandomCrop(_RandomImages):
+class RandomCrop(RandomImages):
     """In training, a part of the images by chance, else the middle. height, width: of the part."""
 
     _arguments = "height", "width", "seed", "data_format"
@@ -358,7 +358,7 @@ def _limits(argument, value, least, one_sided):
     return min(low, high), max(low, high)
 
 
-class RandomContrast(_RandomImages):
+class RandomContrast(RandomImages):
     """In training, moves each image's values away from its channels' mean or towards it: (x − mean)·f + mean with a random f.
 
     factor: f lies between 1 − factor and 1 + factor, or 1 less the first and 1 and the second of two numbers; value_range: the least
@@ -380,7 +380,7 @@ class RandomContrast(_RandomImages):
         return _op("clip_by_value")(changed, *(_op("cast")(limit, inputs.dtype) for limit in self.value_range))
 
 
-class RandomBrightness(_RandomImages):
+class RandomBrightness(RandomImages):
     """In training, adds a random number to each image.
 
     factor: the number lies between −factor and factor, or between two numbers, as shares of the range; value_range: the least and
