@@ -138,7 +138,8 @@ class Base(unittest.TestCase):
         first = Scale(4., name="four")
         again = Scale.from_config(first.get_config())
         self.assertEqual((again.start, again.name), (4., "four"))
-        dense = L.Dense(3, "relu", kernel_regularizer=tf.keras.regularizers.L1L2(1., 2.), bias_constraint="non_neg", dtype="float64")
+        dense = L.Dense(3, "relu", kernel_regularizer=tf.keras.regularizers.L1L2(1., 2.), bias_constraint="non_neg",
+                        dtype="float64")
         other = L.Dense.from_config(dense.get_config())
         self.assertEqual(other.get_config(), dense.get_config())
 
@@ -149,11 +150,12 @@ class Base(unittest.TestCase):
 
     def test_input_spec_says_what_is_wrong(self):
         layer = L.Dense(2)
-        with self.assertRaisesRegex(ValueError, r'Input 0 of layer "dense" is incompatible with the layer: expected min_ndim=2, found '
-                                                r'ndim=1. Full shape received: \(3,\)'):
+        with self.assertRaisesRegex(ValueError, r'Input 0 of layer "dense" is incompatible with the layer: expected min_ndim=2, '
+                                                r'found ndim=1. Full shape received: \(3,\)'):
             layer(tf.ones([3]))
         layer(tf.ones([1, 3]))
-        with self.assertRaisesRegex(ValueError, r"expected axis -1 of input shape to have value 3, but received input with shape \(1, 4\)"):
+        with self.assertRaisesRegex(ValueError, r"expected axis -1 of input shape to have value 3, but received input with shape "
+                                                r"\(1, 4\)"):
             layer(tf.ones([1, 4]))
 
     def test_a_forgotten_base_is_named(self):

@@ -45,8 +45,8 @@ def each_case(test):
 class EveryLayer(unittest.TestCase):
     def test_all_layers_have_a_case(self):
         named = {name for name in L.__all__ if isinstance(getattr(L, name), type) and getattr(L, name).__name__ == name}
-        elsewhere = {"Layer", "InputSpec", "Resizing", "RandomFlip", "RandomCrop", "RandomContrast", "RandomBrightness", "SpatialDropout2D",
-                     "SpatialDropout3D"}
+        elsewhere = {"Layer", "InputSpec", "Resizing", "RandomFlip", "RandomCrop", "RandomContrast", "RandomBrightness",
+                     "SpatialDropout2D", "SpatialDropout3D"}
         own = {name for name in named if getattr(L, name).__module__.rpartition(".")[2] in (
             "activation", "base", "convolution", "core", "input_spec", "merging", "normalization", "pooling", "preprocessing",
             "regularization", "reshaping")}
@@ -164,7 +164,8 @@ class Training(unittest.TestCase):
         np.testing.assert_array_equal(tape.gradient(y, x), y)
 
     def test_channels_drop_whole(self):
-        for layer, shape, axes in ((L.SpatialDropout1D(.5, seed=1), (6, 4, 8), 1), (L.SpatialDropout2D(.5, seed=1), (6, 4, 3, 8), (1, 2)),
+        for layer, shape, axes in ((L.SpatialDropout1D(.5, seed=1), (6, 4, 8), 1),
+                                   (L.SpatialDropout2D(.5, seed=1), (6, 4, 3, 8), (1, 2)),
                                    (L.SpatialDropout3D(.5, "channels_first", seed=1), (6, 8, 2, 3, 2), (2, 3, 4))):
             y = layer(np.ones(shape), training=True).numpy()
             self.assertTrue((np.ptp(y, axis=axes) == 0).all())
@@ -270,7 +271,8 @@ class Behaviour(unittest.TestCase):
                 (ValueError, "units`, expected a positive integer. Received: units=-1", lambda: L.Dense(-1)),
                 (ValueError, "`kernel_size` argument must be a tuple of 2 integers.*Received: kernel_size=\\(3,\\)",
                  lambda: L.Conv2D(2, (3,))),
-                (ValueError, "`padding` argument must be one of 'valid', 'same'. Received: padding=full", lambda: L.Conv2D(2, 3, padding="full")),
+                (ValueError, "`padding` argument must be one of 'valid', 'same'. Received: padding=full",
+                 lambda: L.Conv2D(2, 3, padding="full")),
                 (ValueError, "divisible by the number of groups. Received: groups=2, filters=3", lambda: L.Conv2D(3, 3, groups=2)),
                 (ValueError, "expected min_ndim=4, found ndim=2", lambda: L.Conv2D(3, 3)(tf.ones([2, 3]))),
                 (ValueError, "`strides > 1` not supported in conjunction with `dilation_rate > 1`",
@@ -281,7 +283,8 @@ class Behaviour(unittest.TestCase):
                 (ValueError, "incompatible shapes", lambda: L.Add()([tf.ones([2, 3]), tf.ones([2, 4])])),
                 (ValueError, "matching shapes except for the concatenation axis",
                  lambda: L.Concatenate()([tf.ones([2, 3, 4]), tf.ones([2, 5, 4])])),
-                (ValueError, r"axis values 3 \(at axis 1\) != 4 \(at axis 1\)", lambda: L.Dot(axes=1)([tf.ones([2, 3]), tf.ones([2, 4])])),
+                (ValueError, r"axis values 3 \(at axis 1\) != 4 \(at axis 1\)",
+                 lambda: L.Dot(axes=1)([tf.ones([2, 3]), tf.ones([2, 4])])),
                 (ValueError, "Unknown activation function: 'nonsense'", lambda: L.Dense(1, activation="nonsense")),
                 (ValueError, "Unknown regularizer: 'l3'", lambda: L.Dense(1, kernel_regularizer="l3")),
                 (ValueError, r"Number of groups \(4\) must be a divisor of the number of channels \(6\)",

@@ -51,7 +51,8 @@ def _first(layer, value):
 def _any_symbolic(args, kwargs):
     """The module of symbolic values where one is among the arguments, else None. Nobody makes one without having imported it."""
     symbolic = sys.modules.get("tapedeck.keras.models.symbolic")
-    if symbolic is not None and any(isinstance(leaf, symbolic.KerasTensor) for leaf in nest.flatten([list(args), list(kwargs.values())])):
+    leaves = nest.flatten([list(args), list(kwargs.values())]) if symbolic is not None else ()
+    if any(isinstance(leaf, symbolic.KerasTensor) for leaf in leaves):
         return symbolic
     return None
 

@@ -181,11 +181,12 @@ class Layer(_weights.Weights, Trackable):
         try:
             dtype = self._dtype
         except AttributeError:
-            raise RuntimeError(f"In layer '{type(self).__name__}', you forgot to call `super().__init__()` as the first statement in "
-                               "the `__init__()` method. Go add it!") from None
+            raise RuntimeError(f"In layer '{type(self).__name__}', you forgot to call `super().__init__()` as the first statement "
+                               f"in the `__init__()` method. Go add it!") from None
         inputs = args[0] if args else kwargs.get(form.names[0]) if form.names else None
         if type(inputs) is _Tensor:
-            if inputs.dtype is not dtype and self._autocast and dtype is not None and inputs.dtype.is_floating and dtype.is_floating:
+            if (inputs.dtype is not dtype and self._autocast and dtype is not None and inputs.dtype.is_floating
+                    and dtype.is_floating):
                 mask = calls.mask_of(inputs)
                 inputs = _op("cast")(inputs, dtype)
                 calls.set_mask(inputs, mask)
@@ -289,7 +290,8 @@ class Layer(_weights.Weights, Trackable):
 
     @property
     def losses(self):
-        """The losses that layers added in the last call, and those of regularizers of variables, computed now: a list of scalars."""
+        """The losses that layers added in the last call, and those of regularizers of variables, computed now: a list of
+        scalars."""
         return self._losses_since(self._outermost_number, set())
 
     def add_metric(self, value, name=None, aggregation=None):

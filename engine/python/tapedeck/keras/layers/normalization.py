@@ -37,8 +37,8 @@ class _Scaled(Layer):
 
     def get_config(self):
         return {**super().get_config(), **described(
-            self, "axis", "epsilon", "center", "scale", "beta_initializer", "gamma_initializer", "beta_regularizer", "gamma_regularizer",
-            "beta_constraint", "gamma_constraint", *self._arguments)}
+            self, "axis", "epsilon", "center", "scale", "beta_initializer", "gamma_initializer", "beta_regularizer",
+            "gamma_regularizer", "beta_constraint", "gamma_constraint", *self._arguments)}
 
 
 def _factors(layer, extents):
@@ -52,7 +52,8 @@ def axes_of(axis, shape, layer):
     ndim, given = len(shape), [axis] if not hasattr(axis, "__len__") else list(axis)
     found = sorted(each % ndim for each in given if -ndim <= each < ndim)
     if len(found) != len(given) or len(set(found)) != len(found):
-        raise ValueError(f"Invalid axis {axis} of {layer} for inputs of shape {tuple(shape)}; needs different axes in [{-ndim}, {ndim})")
+        raise ValueError(f"Invalid axis {axis} of {layer} for inputs of shape {tuple(shape)}; needs different axes in [{-ndim}, "
+                         f"{ndim})")
     return found
 
 
@@ -67,7 +68,8 @@ class BatchNormalization(_Scaled):
 
     _arguments = "momentum", "moving_mean_initializer", "moving_variance_initializer"
 
-    def __init__(self, axis=-1, momentum=0.99, epsilon=0.001, center=True, scale=True, beta_initializer="zeros", gamma_initializer="ones",
+    def __init__(self, axis=-1, momentum=0.99, epsilon=0.001, center=True, scale=True, beta_initializer="zeros",
+                 gamma_initializer="ones",
                  moving_mean_initializer="zeros", moving_variance_initializer="ones", beta_regularizer=None, gamma_regularizer=None,
                  beta_constraint=None, gamma_constraint=None, synchronized=False, **kwargs):
         super().__init__(**kwargs)
@@ -94,7 +96,8 @@ class BatchNormalization(_Scaled):
         self.built = True
 
     def _make_moving(self, extents):
-        self.moving_mean = self.add_weight(name="moving_mean", shape=extents, initializer=self.moving_mean_initializer, trainable=False)
+        self.moving_mean = self.add_weight(name="moving_mean", shape=extents, initializer=self.moving_mean_initializer,
+                                           trainable=False)
         self.moving_variance = self.add_weight(name="moving_variance", shape=extents, initializer=self.moving_variance_initializer,
                                                trainable=False)
 
@@ -138,7 +141,8 @@ class LayerNormalization(_Scaled):
     """gamma·(x − mean) / √(variance + epsilon) + beta with mean and variance of each example along `axis` (Ba, Kiros and Hinton
     2016, https://arxiv.org/abs/1607.06450).
 
-    axis: one, or several; center, scale: whether there are beta and gamma; the others are initializers, regularizers and constraints.
+    axis: one, or several; center, scale: whether there are beta and gamma; the others are initializers, regularizers and
+    constraints.
     Errors: ValueError for an axis that is not there.
     """
 
@@ -204,7 +208,8 @@ class GroupNormalization(_Scaled):
 
     _arguments = ("groups",)
 
-    def __init__(self, groups=32, axis=-1, epsilon=0.001, center=True, scale=True, beta_initializer="zeros", gamma_initializer="ones",
+    def __init__(self, groups=32, axis=-1, epsilon=0.001, center=True, scale=True, beta_initializer="zeros",
+                 gamma_initializer="ones",
                  beta_regularizer=None, gamma_regularizer=None, beta_constraint=None, gamma_constraint=None, **kwargs):
         super().__init__(**kwargs)
         self.groups = groups
@@ -217,8 +222,8 @@ class GroupNormalization(_Scaled):
         axis, = axes_of(self.axis, shape, "GroupNormalization")
         channels = shape[axis]
         if channels is None:
-            raise ValueError(f"Axis {self.axis} of input tensor should have a defined dimension but the layer received an input with shape "
-                             f"{tuple(shape)}.")
+            raise ValueError(f"Axis {self.axis} of input tensor should have a defined dimension but the layer received an input "
+                             f"with shape {tuple(shape)}.")
         if self.groups == -1:
             self.groups = channels
         if channels < self.groups or channels % self.groups:

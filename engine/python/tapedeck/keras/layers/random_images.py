@@ -20,16 +20,16 @@ def _inside(places, extent, fill_mode):
 
 
 def _wrapped(places, extent):
-    """Places from the other end, as TensorFlow's projective transform finds them: those between the last pixel and the next first one
-    are the first."""
+    """Places from the other end, as TensorFlow's projective transform finds them: those between the last pixel and the next first
+    one are the first."""
     span = max(extent - 1, 1)
     below, above = places + extent * (np.trunc(-places / span) + 1), places - extent * np.trunc(places / span)
     return np.clip(np.where(places < 0, below, np.where(places > extent - 1, above, places)), 0, extent - 1)
 
 
 def sampled(images, rows, columns, interpolation, fill_mode, fill_value):
-    """The images' values at (rows, columns), arrays of (batch, height, width), between pixels by interpolation. (batch, height, width,
-    channels)."""
+    """The images' values at (rows, columns), arrays of (batch, height, width), between pixels by interpolation. (batch, height,
+    width, channels)."""
     batch, height, width, channels = images.shape
     if fill_mode == "wrap":
         rows, columns = _wrapped(rows, height), _wrapped(columns, width)
@@ -47,7 +47,8 @@ def sampled(images, rows, columns, interpolation, fill_mode, fill_value):
     if interpolation == "nearest":
         return at(np.rint(rows).astype(np.int64), np.rint(columns).astype(np.int64))
     top, left = np.floor(rows).astype(np.int64), np.floor(columns).astype(np.int64)
-    down, right = (_engine.constant((places - whole)[..., None], images.dtype, None) for places, whole in ((rows, top), (columns, left)))
+    down, right = (_engine.constant((places - whole)[..., None], images.dtype, None)
+                   for places, whole in ((rows, top), (columns, left)))
     upper = at(top, left) * (1 - right) + at(top, left + 1) * right
     lower = at(top + 1, left) * (1 - right) + at(top + 1, left + 1) * right
     return upper * (1 - down) + lower * down
@@ -60,8 +61,8 @@ def _between(layer, argument, value, least=-1.):
     except (TypeError, ValueError):
         low = high = math.nan
     if not least <= low <= high <= 1:
-        raise ValueError(f"The `{argument}` argument of {layer} should be a number (or a list of two numbers) in the range [{least}, 1.0]. "
-                         f"Received: {argument}={value}")
+        raise ValueError(f"The `{argument}` argument of {layer} should be a number (or a list of two numbers) in the range "
+                         f"[{least}, 1.0]. Received: {argument}={value}")
     return low, high
 
 
@@ -93,14 +94,15 @@ class _Moved(RandomImages):
 class RandomRotation(_Moved):
     """In training, turns each image around its middle by a random angle, counter-clockwise where that is above 0.
 
-    factor: the angle as a share of a whole turn lies between −factor and factor, or between two numbers. fill_mode: what is beyond the
-    edges: 'reflect', 'wrap', 'nearest', or 'constant' for fill_value; interpolation: 'bilinear' or 'nearest'.
+    factor: the angle as a share of a whole turn lies between −factor and factor, or between two numbers. fill_mode: what is beyond
+    the edges: 'reflect', 'wrap', 'nearest', or 'constant' for fill_value; interpolation: 'bilinear' or 'nearest'.
     Errors: ValueError for a factor outside of [−1, 1]; NotImplementedError for other names.
     """
 
     _arguments = "factor", "fill_mode", "interpolation", "seed", "fill_value", "data_format"
 
-    def __init__(self, factor, fill_mode="reflect", interpolation="bilinear", seed=None, fill_value=0.0, data_format=None, **kwargs):
+    def __init__(self, factor, fill_mode="reflect", interpolation="bilinear", seed=None, fill_value=0.0, data_format=None,
+                 **kwargs):
         super().__init__(**kwargs)
         self.factor = factor
         vars(self)["_between"] = _between("RandomRotation", "factor", factor)
@@ -138,8 +140,8 @@ class RandomTranslation(_Moved):
 class RandomZoom(_Moved):
     """In training, makes what is seen of each image larger or smaller around its middle: smaller where the factor is above 0.
 
-    height_factor, width_factor: the factors lie between −factor and factor, or between two numbers; width_factor None for that of the
-    height. The others are RandomRotation's.
+    height_factor, width_factor: the factors lie between −factor and factor, or between two numbers; width_factor None for that of
+    the height. The others are RandomRotation's.
     Errors: ValueError for a factor outside of [−1, 1]; NotImplementedError for other names.
     """
 
