@@ -148,6 +148,13 @@ class Base(unittest.TestCase):
         self.assertEqual(L.Dense(2, dtype="float64")(np.ones([1, 2], np.float32)).dtype, tf.float64)
         self.assertEqual(L.Dense(2)([[1, 2.]]).shape, (1, 2))
 
+    def test_layers_with_products_take_whole_numbers(self):
+        pixels = np.full([1, 4, 4, 3], 255, "uint8")
+        self.assertEqual(L.Conv2D(2, 3)(pixels).dtype, tf.float32)
+        self.assertEqual(L.Dense(2)(tf.constant([[1, 2]])).dtype, tf.float32)
+        self.assertEqual(L.BatchNormalization()(pixels).dtype, tf.float32)
+        self.assertEqual(L.Flatten()(pixels).dtype, tf.uint8)
+
     def test_input_spec_says_what_is_wrong(self):
         layer = L.Dense(2)
         with self.assertRaisesRegex(ValueError, r'Input 0 of layer "dense" is incompatible with the layer: expected min_ndim=2, '
@@ -168,7 +175,7 @@ class Base(unittest.TestCase):
 
         with self.assertRaisesRegex(RuntimeError, r"In layer 'Forgetful', you forgot to call `super\(\).__init__\(\)`"):
             Forgetful()(tf.ones([1]))
-        with self.assertRaisesRegex(TypeError, "unexpected keyword argument 'unit'"):
+        with self.assertRaisesRegex(ValueError, "Unrecognized keyword arguments passed to Dense: {'unit': 3}"):
             L.Dense(2, unit=3)
 
     def test_an_error_inside_tells_of_the_innermost_layer(self):

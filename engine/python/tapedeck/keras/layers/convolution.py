@@ -19,6 +19,8 @@ def _weight_names(*names):
 class _Window(Layer):
     """What all convolutions share: sizes, padding and order of axes, activation and bias."""
 
+    _casts_integers = True
+
     _rank = 2
     _weights_of = ("kernel", "bias")
     _paddings = ()

@@ -35,6 +35,8 @@ class Dense(Layer):
     Errors: ValueError for units that are no whole number above 0, and for inputs of another last extent than the first.
     """
 
+    _casts_integers = True
+
     def __init__(self, units, activation=None, use_bias=True, kernel_initializer="glorot_uniform", bias_initializer="zeros",
                  kernel_regularizer=None, bias_regularizer=None, activity_regularizer=None, kernel_constraint=None,
                  bias_constraint=None, **kwargs):
@@ -84,6 +86,8 @@ class EinsumDense(Layer):
     outputs that the bias has, None for no bias. The others are those of Dense.
     Errors: ValueError for an equation that is none of two operands, or whose letters do not fit the shapes.
     """
+
+    _casts_integers = True
 
     def __init__(self, equation, output_shape, activation=None, bias_axes=None, kernel_initializer="glorot_uniform",
                  bias_initializer="zeros", kernel_regularizer=None, bias_regularizer=None, kernel_constraint=None,
