@@ -134,17 +134,31 @@ void truncated_normal(std::uint64_t key, std::uint64_t counter, double mean, dou
       });
 }
 
+/// The loops of one batch, whose values stay in the nearest cache.
 template <class T>
-void keep_or_drop(const std::uint32_t* __restrict words, std::int32_t least, T factor, const T* __restrict x,
-                  T* __restrict out, std::int64_t count) {
-  for (std::int64_t i = 0; i < count; ++i)
-    out[i] = static_cast<std::int32_t>(words[i] >> 8) >= least ? x[i] * factor : T(0);
-}
+struct KeepOrDrop {
+  float least;  ///< of the fractions that are kept
+  T factor;
+
+  void operator()(const std::uint32_t* words, const T* x, T* out, std::int64_t count) const {
+    constexpr auto dtype = static_cast<int>(dtype_of<T>());
+    const LoopTable& table = loops();
+    alignas(64) std::array<float, 4 * batch_blocks> fractions;
+    alignas(64) std::array<bool, 4 * batch_blocks> kept;
+    alignas(64) std::array<T, 4 * batch_blocks> products;
+    alignas(64) static constexpr std::array<T, 4 * batch_blocks> zeros{};
+    table.uniform_float(words, count, 0.0F, 1.0F, 1.0F, fractions.data());
+    table.binary[static_cast<int>(Binary::greater_equal)][static_cast<int>(DType::float32)](
+        fractions.data(), 1, &least, 0, kept.data(), count);
+    table.binary[static_cast<int>(Binary::multiply)][dtype](x, 1, &factor, 0, products.data(), count);
+    table.select[dtype](kept.data(), 1, products.data(), 1, zeros.data(), 1, out, count);
+  }
+};
 
 template <class T>
 void dropout(StreamPlace place, double rate, const T* x, T* out, std::int64_t count) {
-  const auto least = static_cast<std::int32_t>(std::ceil(rate * 0x1p24));
-  const auto factor = static_cast<T>(1.0 / (1.0 - rate));
+  const KeepOrDrop<T> keep_or_drop{static_cast<float>(std::ceil(rate * 0x1p24) * 0x1p-24),  // exact
+                                   static_cast<T>(1.0 / (1.0 - rate))};
   for_blocks((count + 3) / 4, grain_for(2.0) / batch_blocks * batch_blocks,
              [=](std::int64_t begin, std::int64_t end) {
                alignas(64) std::array<std::uint32_t, 4 * batch_blocks> words;
@@ -152,7 +166,7 @@ void dropout(StreamPlace place, double rate, const T* x, T* out, std::int64_t co
                  const std::int64_t here = std::min(batch_blocks, end - block);
                  loops().philox_words(place.key, place.counter + static_cast<std::uint64_t>(block), here,
                                       words.data());
-                 keep_or_drop(words.data(), least, factor, x + 4 * block, out + 4 * block,
+                 keep_or_drop(words.data(), x + 4 * block, out + 4 * block,
                               std::min(4 * here, count - 4 * block));
                }
              });

@@ -84,13 +84,15 @@ def transposed(layer, shape, kernel_size, output, **arguments):
     @case(layer, dict(filters=2, kernel_size=kernel_size, bias_initializer="ones", **arguments), shape)
     def reference(x, kernel, bias):
         rank, stride = len(shape) - 2, arguments.get("strides", 1)
-        whole = np.zeros((len(x), *((extent - 1) * stride + size + stride + 2 for extent, size in zip(x.shape[1:-1], kernel.shape)), 2))
+        extents = [(extent - 1) * stride + size + stride + 2 for extent, size in zip(x.shape[1:-1], kernel.shape)]
+        whole = np.zeros((len(x), *extents, 2))
         for place in itertools.product(*map(range, x.shape[1:-1])):
             cut = tuple(slice(p * stride, p * stride + size) for p, size in zip(place, kernel.shape))
             whole[(slice(None), *cut)] += np.einsum("nc,...oc->n...o", x[(slice(None), *place)], kernel)
         begins = [0] * rank
         if arguments.get("padding") == "same":
-            begins = [max((extent - 1) * stride + size - wanted, 0) // 2 for extent, size, wanted in zip(x.shape[1:-1], kernel.shape, output)]
+            begins = [max((extent - 1) * stride + size - wanted, 0) // 2
+                      for extent, size, wanted in zip(x.shape[1:-1], kernel.shape, output)]
         return whole[(slice(None), *(slice(b, b + extent) for b, extent in zip(begins, output)))] + bias
 
 
@@ -144,11 +146,13 @@ def normal(x, axes, epsilon=1e-3):
 
 
 for _arguments, _shape, _over, _wide in (({}, (4, 3), (0,), (3,)), (dict(axis=1), (4, 3, 2, 2), (0, 2, 3), (1, 3, 1, 1)),
-                                         (dict(axis=[1, 2]), (4, 3, 2, 2), (0, 3), (1, 3, 2, 1)), ({}, (40, 4, 4, 5), (0, 1, 2), (5,))):
+                                         (dict(axis=[1, 2]), (4, 3, 2, 2), (0, 3), (1, 3, 2, 1)),
+                                         ({}, (40, 4, 4, 5), (0, 1, 2), (5,))):
     case("BatchNormalization", _arguments, _shape, training=True)(
         lambda x, g, b, m, v, over=_over, wide=_wide: normal(x, over) * g.reshape(wide) + b.reshape(wide))
     case("BatchNormalization", _arguments, _shape, training=False)(
-        lambda x, g, b, m, v, wide=_wide: (x - m.reshape(wide)) / np.sqrt(v.reshape(wide) + 1e-3) * g.reshape(wide) + b.reshape(wide))
+        lambda x, g, b, m, v, wide=_wide:
+            (x - m.reshape(wide)) / np.sqrt(v.reshape(wide) + 1e-3) * g.reshape(wide) + b.reshape(wide))
 case("BatchNormalization", dict(center=False, scale=False, epsilon=1e-2), (5, 2), training=True)(lambda x, m, v: normal(x, 0, 1e-2))
 case("LayerNormalization", {}, (4, 3, 5))(lambda x, g, b: normal(x, -1) * g + b)
 case("LayerNormalization", dict(axis=[1, 2]), (4, 3, 5))(lambda x, g, b: normal(x, (1, 2)) * g + b)
@@ -204,7 +208,8 @@ for _name, _function in {
         "silu": lambda x: x * special.expit(x), "gelu": lambda x: x * special.ndtr(x), "exponential": np.exp, "linear": lambda x: x,
         "hard_sigmoid": lambda x: np.clip(x / 6 + .5, 0, 1), "hard_silu": lambda x: x * np.clip(x / 6 + .5, 0, 1),
         "hard_tanh": lambda x: np.clip(x, -1, 1), "tanh_shrink": lambda x: x - np.tanh(x),
-        "soft_shrink": lambda x: np.sign(x) * np.maximum(np.abs(x) - .5, 0), "hard_shrink": lambda x: np.where(np.abs(x) > .5, x, 0),
+        "soft_shrink": lambda x: np.sign(x) * np.maximum(np.abs(x) - .5, 0),
+        "hard_shrink": lambda x: np.where(np.abs(x) > .5, x, 0),
         "log_sigmoid": special.log_expit, "mish": lambda x: x * np.tanh(np.log1p(np.exp(x))),
         "squareplus": lambda x: (x + np.sqrt(x * x + 4)) / 2, "softmax": lambda x: special.softmax(x, -1),
         "log_softmax": lambda x: special.log_softmax(x, -1), "sparse_sigmoid": lambda x: np.clip((x + 1) / 2, 0, 1),

@@ -138,7 +138,8 @@ class Base(unittest.TestCase):
         first = Scale(4., name="four")
         again = Scale.from_config(first.get_config())
         self.assertEqual((again.start, again.name), (4., "four"))
-        dense = L.Dense(3, "relu", kernel_regularizer=tf.keras.regularizers.L1L2(1., 2.), bias_constraint="non_neg", dtype="float64")
+        dense = L.Dense(3, "relu", kernel_regularizer=tf.keras.regularizers.L1L2(1., 2.), bias_constraint="non_neg",
+                        dtype="float64")
         other = L.Dense.from_config(dense.get_config())
         self.assertEqual(other.get_config(), dense.get_config())
 
@@ -147,13 +148,21 @@ class Base(unittest.TestCase):
         self.assertEqual(L.Dense(2, dtype="float64")(np.ones([1, 2], np.float32)).dtype, tf.float64)
         self.assertEqual(L.Dense(2)([[1, 2.]]).shape, (1, 2))
 
+    def test_layers_with_products_take_whole_numbers(self):
+        pixels = np.full([1, 4, 4, 3], 255, "uint8")
+        self.assertEqual(L.Conv2D(2, 3)(pixels).dtype, tf.float32)
+        self.assertEqual(L.Dense(2)(tf.constant([[1, 2]])).dtype, tf.float32)
+        self.assertEqual(L.BatchNormalization()(pixels).dtype, tf.float32)
+        self.assertEqual(L.Flatten()(pixels).dtype, tf.uint8)
+
     def test_input_spec_says_what_is_wrong(self):
         layer = L.Dense(2)
-        with self.assertRaisesRegex(ValueError, r'Input 0 of layer "dense" is incompatible with the layer: expected min_ndim=2, found '
-                                                r'ndim=1. Full shape received: \(3,\)'):
+        with self.assertRaisesRegex(ValueError, r'Input 0 of layer "dense" is incompatible with the layer: expected min_ndim=2, '
+                                                r'found ndim=1. Full shape received: \(3,\)'):
             layer(tf.ones([3]))
         layer(tf.ones([1, 3]))
-        with self.assertRaisesRegex(ValueError, r"expected axis -1 of input shape to have value 3, but received input with shape \(1, 4\)"):
+        with self.assertRaisesRegex(ValueError, r"expected axis -1 of input shape to have value 3, but received input with shape "
+                                                r"\(1, 4\)"):
             layer(tf.ones([1, 4]))
 
     def test_a_forgotten_base_is_named(self):
@@ -166,8 +175,25 @@ class Base(unittest.TestCase):
 
         with self.assertRaisesRegex(RuntimeError, r"In layer 'Forgetful', you forgot to call `super\(\).__init__\(\)`"):
             Forgetful()(tf.ones([1]))
-        with self.assertRaisesRegex(TypeError, "unexpected keyword argument 'unit'"):
+        with self.assertRaisesRegex(ValueError, "Unrecognized keyword arguments passed to Dense: {'unit': 3}"):
             L.Dense(2, unit=3)
+
+    def test_an_error_inside_tells_of_the_innermost_layer(self):
+        class Wrong(L.Layer):
+            def call(self, inputs):
+                return tf.matmul(inputs, tf.ones([7, 7]))
+
+        class Around(L.Layer):
+            def __init__(self):
+                super().__init__()
+                self.wrong = Wrong(name="culprit")
+
+            def call(self, inputs):
+                return self.wrong(inputs)
+
+        with self.assertRaises(tf.errors.InvalidArgumentError) as caught:
+            Around()(tf.ones([2, 3]))
+        self.assertEqual(caught.exception.__notes__, ["In the call of layer 'culprit' (Wrong) with inputs float32 (2, 3)"])
 
     def test_the_shape_of_outputs_is_found_without_a_formula(self):
         self.assertEqual(Outer().compute_output_shape((None, 4)), (None, 4))

@@ -45,8 +45,8 @@ def each_case(test):
 class EveryLayer(unittest.TestCase):
     def test_all_layers_have_a_case(self):
         named = {name for name in L.__all__ if isinstance(getattr(L, name), type) and getattr(L, name).__name__ == name}
-        elsewhere = {"Layer", "InputSpec", "Resizing", "RandomFlip", "RandomCrop", "RandomContrast", "RandomBrightness", "SpatialDropout2D",
-                     "SpatialDropout3D"}
+        elsewhere = {"Layer", "InputSpec", "Resizing", "RandomFlip", "RandomCrop", "RandomContrast", "RandomBrightness",
+                     "SpatialDropout2D", "SpatialDropout3D"}
         own = {name for name in named if getattr(L, name).__module__.rpartition(".")[2] in (
             "activation", "base", "convolution", "core", "input_spec", "merging", "normalization", "pooling", "preprocessing",
             "regularization", "reshaping")}
@@ -164,7 +164,8 @@ class Training(unittest.TestCase):
         np.testing.assert_array_equal(tape.gradient(y, x), y)
 
     def test_channels_drop_whole(self):
-        for layer, shape, axes in ((L.SpatialDropout1D(.5, seed=1), (6, 4, 8), 1), (L.SpatialDropout2D(.5, seed=1), (6, 4, 3, 8), (1, 2)),
+        for layer, shape, axes in ((L.SpatialDropout1D(.5, seed=1), (6, 4, 8), 1),
+                                   (L.SpatialDropout2D(.5, seed=1), (6, 4, 3, 8), (1, 2)),
                                    (L.SpatialDropout3D(.5, "channels_first", seed=1), (6, 8, 2, 3, 2), (2, 3, 4))):
             y = layer(np.ones(shape), training=True).numpy()
             self.assertTrue((np.ptp(y, axis=axes) == 0).all())
@@ -196,6 +197,28 @@ class Training(unittest.TestCase):
         np.testing.assert_allclose(brighter, np.clip(x + 25.5, 0, 255), rtol=1e-5)
         contrast = L.RandomContrast([.5, .5], seed=1)(x, training=True).numpy()
         self.assertTrue(0 <= contrast.min() and contrast.max() <= 255 and not np.array_equal(contrast, x))
+
+
+    def test_images_are_turned_moved_and_enlarged(self):
+        x = np.random.RandomState(0).rand(2, 5, 5, 2).astype("float32")
+        np.testing.assert_allclose(L.RandomRotation((.25, .25))(x, training=True), np.rot90(x, axes=(1, 2)), atol=1e-5)
+        moved = L.RandomTranslation((.2, .2), (-.4, -.4), fill_mode="constant", fill_value=7.)(x, training=True).numpy()
+        wanted = np.full_like(x, 7.)
+        wanted[:, 1:, :3] = x[:, :4, 2:]
+        np.testing.assert_allclose(moved, wanted, atol=1e-5)
+        reflected = L.RandomTranslation((.4, .4), (0., 0.))(x, training=True).numpy()
+        np.testing.assert_allclose(reflected, x[:, [1, 0, 0, 1, 2]], atol=1e-5)
+        wrapped = L.RandomTranslation((.4, .4), (0., 0.), fill_mode="wrap")(x, training=True).numpy()
+        np.testing.assert_allclose(wrapped[:, :2], x[:, 3:], atol=1e-5)
+        halves = L.RandomZoom((-.5, -.5))(x, training=True).numpy()
+        np.testing.assert_allclose(halves[:, 2, ::2], x[:, 2, 1:4], atol=1e-5)
+        np.testing.assert_allclose(halves[:, 2, 1], x[:, 2, 1:3].mean(1), atol=1e-5)
+        self.assertFalse(np.allclose(*L.RandomRotation(.5, seed=1)(np.stack([x[0]] * 2), training=True)))
+        np.testing.assert_array_equal(L.RandomZoom(.5)(x, training=False), x)
+        with self.assertRaisesRegex(ValueError, r"range \[-1.0, 1.0\]. Received: factor=2"):
+            L.RandomRotation(2)
+        for layer in (L.RandomRotation(.1, seed=3), L.RandomTranslation(.1, (.1, .2)), L.RandomZoom(.2, fill_mode="nearest")):
+            self.assertEqual(type(layer).from_config(layer.get_config()).get_config(), layer.get_config())
 
 
 class Behaviour(unittest.TestCase):
@@ -248,7 +271,8 @@ class Behaviour(unittest.TestCase):
                 (ValueError, "units`, expected a positive integer. Received: units=-1", lambda: L.Dense(-1)),
                 (ValueError, "`kernel_size` argument must be a tuple of 2 integers.*Received: kernel_size=\\(3,\\)",
                  lambda: L.Conv2D(2, (3,))),
-                (ValueError, "`padding` argument must be one of 'valid', 'same'. Received: padding=full", lambda: L.Conv2D(2, 3, padding="full")),
+                (ValueError, "`padding` argument must be one of 'valid', 'same'. Received: padding=full",
+                 lambda: L.Conv2D(2, 3, padding="full")),
                 (ValueError, "divisible by the number of groups. Received: groups=2, filters=3", lambda: L.Conv2D(3, 3, groups=2)),
                 (ValueError, "expected min_ndim=4, found ndim=2", lambda: L.Conv2D(3, 3)(tf.ones([2, 3]))),
                 (ValueError, "`strides > 1` not supported in conjunction with `dilation_rate > 1`",
@@ -259,7 +283,8 @@ class Behaviour(unittest.TestCase):
                 (ValueError, "incompatible shapes", lambda: L.Add()([tf.ones([2, 3]), tf.ones([2, 4])])),
                 (ValueError, "matching shapes except for the concatenation axis",
                  lambda: L.Concatenate()([tf.ones([2, 3, 4]), tf.ones([2, 5, 4])])),
-                (ValueError, r"axis values 3 \(at axis 1\) != 4 \(at axis 1\)", lambda: L.Dot(axes=1)([tf.ones([2, 3]), tf.ones([2, 4])])),
+                (ValueError, r"axis values 3 \(at axis 1\) != 4 \(at axis 1\)",
+                 lambda: L.Dot(axes=1)([tf.ones([2, 3]), tf.ones([2, 4])])),
                 (ValueError, "Unknown activation function: 'nonsense'", lambda: L.Dense(1, activation="nonsense")),
                 (ValueError, "Unknown regularizer: 'l3'", lambda: L.Dense(1, kernel_regularizer="l3")),
                 (ValueError, r"Number of groups \(4\) must be a divisor of the number of channels \(6\)",

@@ -96,7 +96,8 @@ class Functions(unittest.TestCase):
         self.assertEqual(x.shape, (2, 3))
         self.assertEqual([each.name for each in store.variables()], [
             "net/batch_normalization/beta:0", "net/batch_normalization/gamma:0", "net/batch_normalization/moving_mean:0",
-            "net/batch_normalization/moving_variance:0", "net/c/bias:0", "net/c/kernel:0", "net/dense/bias:0", "net/dense/kernel:0"])
+            "net/batch_normalization/moving_variance:0", "net/c/bias:0", "net/c/kernel:0", "net/dense/bias:0",
+            "net/dense/kernel:0"])
 
     def test_a_template_owns_what_its_layers_make(self):
         template = tf.make_template("owner_of_layers", lambda x: tf.layers.dense(x, 3, kernel_initializer=tf.ones_initializer()))
@@ -157,8 +158,8 @@ class Normalization(unittest.TestCase):
 
     def test_renormalization_follows_the_paper(self):
         rng = np.random.RandomState(1)
-        layer = tf.layers.BatchNormalization(renorm=True, renorm_clipping={"rmin": 0.9, "rmax": 1.1, "dmax": 0.2}, renorm_momentum=0.5,
-                                             momentum=0.5, epsilon=1e-3, dtype="float64")
+        layer = tf.layers.BatchNormalization(renorm=True, renorm_clipping={"rmin": 0.9, "rmax": 1.1, "dmax": 0.2},
+                                             renorm_momentum=0.5, momentum=0.5, epsilon=1e-3, dtype="float64")
         mean, mean_weight, deviation, deviation_weight, moving = np.zeros(3), 0., np.zeros(3), 0., np.zeros(3)
         for _ in range(3):
             x = rng.randn(6, 3) * 2 + 1

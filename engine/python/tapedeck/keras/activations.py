@@ -210,7 +210,8 @@ def _swapped(axis, ndim):
 
 
 _named = {function.__name__: function for function in (
-    relu, leaky_relu, relu6, softmax, celu, elu, selu, softplus, softsign, squareplus, soft_shrink, sparse_plus, silu, gelu, glu, tanh,
+    relu, leaky_relu, relu6, softmax, celu, elu, selu, softplus, softsign, squareplus, soft_shrink, sparse_plus, silu, gelu, glu,
+    tanh,
     tanh_shrink, threshold, sigmoid, sparse_sigmoid, exponential, hard_sigmoid, hard_silu, hard_tanh, hard_shrink, linear, mish,
     log_softmax, log_sigmoid, sparsemax)}
 _named.update(swish=silu, hard_swish=hard_silu)

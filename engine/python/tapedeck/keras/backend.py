@@ -171,7 +171,8 @@ def _same(name, plain):
 
 
 for _name, _plain in {
-        "abs": "abs", "exp": "exp", "log": "log", "sqrt": "sqrt", "square": "square", "pow": "pow", "sign": "sign", "round": "round",
+        "abs": "abs", "exp": "exp", "log": "log", "sqrt": "sqrt", "square": "square", "pow": "pow", "sign": "sign",
+        "round": "round",
         "sin": "sin", "cos": "cos", "tanh": "tanh", "sigmoid": "sigmoid", "softplus": "softplus", "softsign": "softsign",
         "equal": "equal", "not_equal": "not_equal", "greater": "greater", "greater_equal": "greater_equal", "less": "less",
         "less_equal": "less_equal", "maximum": "maximum", "minimum": "minimum", "reshape": "reshape", "gather": "gather",

@@ -76,8 +76,8 @@ def found(identifier, named, what, custom_objects=None):
         return identifier
     thing = get_registered_object(identifier, custom_objects, named)
     if thing is None:
-        raise ValueError(f"Unknown {what}: '{identifier}'. Please ensure you are using a `keras.utils.custom_object_scope` and that "
-                         f"this object is included in the scope; known are {', '.join(sorted(named))}")
+        raise ValueError(f"Unknown {what}: '{identifier}'. Please ensure you are using a `keras.utils.custom_object_scope` and "
+                         f"that this object is included in the scope; known are {', '.join(sorted(named))}")
     if not inspect.isclass(thing):
         return thing
     if config is None:

@@ -12,11 +12,11 @@ _KNOWN = {"_scope", "_reuse", "input_shape", "batch_size", "autocast"}
 
 
 class Layer(keras_base.Layer):
-    """TensorFlow 1's base of layers: tf.keras.layers.Layer, but its variables come from tf.get_variable in a scope of the layer's own,
-    which is opened at the first call; inside of a tfe.EagerVariableStore or a template they may be shared.
+    """TensorFlow 1's base of layers: tf.keras.layers.Layer, but its variables come from tf.get_variable in a scope of the layer's
+    own, which is opened at the first call; inside of a tfe.EagerVariableStore or a template they may be shared.
 
-    trainable, activity_regularizer: as there; name: a text, or a VariableScope; None for the class' with a number: "dense_1", while the
-    scope is "dense" where that is free. dtype: None for that of the first input.
+    trainable, activity_regularizer: as there; name: a text, or a VariableScope; None for the class' with a number: "dense_1", while
+    the scope is "dense" where that is free. dtype: None for that of the first input.
     Errors: TypeError for other arguments.
     """
 
@@ -61,7 +61,8 @@ class Layer(keras_base.Layer):
     def scope_name(self):
         """The name of the layer's tf.variable_scope. ValueError before the first call."""
         if self._scope is None:
-            raise ValueError(f'No name available for layer scope because the layer "{self._name}" has not been used yet. The scope name '
+            raise ValueError(f'No name available for layer scope because the layer "{self._name}" has not been used yet. The scope '
+                             f'name '
                              "is determined the first time the layer instance is called. You must therefore call the layer before "
                              "querying `scope_name`.")
         return self._scope.name
@@ -152,15 +153,16 @@ for _name in ("get_updates_for", "get_losses_for", "get_input_shape_at", "get_ou
 
 
 def first_generation(without=(), **defaults):
-    """Decorates a class that is one of Keras' and a Layer: its constructor takes the arguments of Keras' class, but those in `without`,
-    with these defaults, and behind them `trainable` and `name`."""
+    """Decorates a class that is one of Keras' and a Layer: its constructor takes the arguments of Keras' class, but those in
+    `without`, with these defaults, and behind them `trainable` and `name`."""
     def decorate(cls):
         keras = cls.__mro__[1]
         taken = [each.replace(default=defaults.get(each.name, each.default))
                  for each in inspect.signature(keras.__init__).parameters.values()
                  if each.name not in (*without, "trainable", "name") and each.kind is each.POSITIONAL_OR_KEYWORD]
         added = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default)
-                 for name, default in (("trainable", True), ("name", None)) if name != "trainable" or "use_bias" in [p.name for p in taken]]
+                 for name, default in (("trainable", True), ("name", None)) if name != "trainable"
+                 or "use_bias" in [p.name for p in taken]]
         signature = inspect.Signature([*taken, *added, inspect.Parameter("kwargs", inspect.Parameter.VAR_KEYWORD)])
 
         def __init__(self, *args, **kwargs):
@@ -181,13 +183,16 @@ def first_generation(without=(), **defaults):
 
 
 def functional(cls, name, *call_arguments, behind=()):
-    """A function of inputs and of what the class takes, which makes a layer and calls it. call_arguments: what goes to the call: a name, a
-    default, and the argument before which it stands. Layers with variables take `reuse`, behind `name`; arguments in `behind` follow."""
-    own = [each for each in list(inspect.signature(cls.__init__).parameters.values())[1:] if each.kind is each.POSITIONAL_OR_KEYWORD]
+    """A function of inputs and of what the class takes, which makes a layer and calls it. call_arguments: what goes to the call: a
+    name, a default, and the argument before which it stands. Layers with variables take `reuse`, behind `name`; arguments in
+    `behind` follow."""
+    own = [each for each in list(inspect.signature(cls.__init__).parameters.values())[1:]
+           if each.kind is each.POSITIONAL_OR_KEYWORD]
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     taken = [inspect.Parameter("inputs", kind)]
     for each in own:
-        taken += [inspect.Parameter(argument, kind, default=default) for argument, default, before in call_arguments if before == each.name]
+        taken += [inspect.Parameter(argument, kind, default=default) for argument, default, before in call_arguments
+                  if before == each.name]
         taken.append(each)
     taken.sort(key=lambda each: each.name in behind)  # the others stay in order
     if "trainable" in [each.name for each in own]:
@@ -209,7 +214,7 @@ def functional(cls, name, *call_arguments, behind=()):
     function.__signature__ = signature
     function.__name__ = function.__qualname__ = name
     function.__doc__ = (f"The layer tf.layers.{cls.__name__}, made and called: its docstring tells of the arguments.\n\n"
-                        "Variables come from tf.get_variable: inside of a tfe.EagerVariableStore, a template or a graph_callable the same "
-                        "`name` and scope have the\nsame variables; elsewhere each call makes new ones.\n"
+                        "Variables come from tf.get_variable: inside of a tfe.EagerVariableStore, a template or a graph_callable "
+                        "the same `name` and scope have the\nsame variables; elsewhere each call makes new ones.\n"
                         "Returns: a tensor. Errors: those of the layer.")
     return function

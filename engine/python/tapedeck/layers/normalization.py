@@ -10,19 +10,20 @@ _LIMITS = {"rmax", "rmin", "dmax"}
 class BatchNormalization(keras.BatchNormalization, Layer):
     """gamma·(x − mean) / √(variance + epsilon) + beta for each channel (Ioffe and Szegedy 2015, https://arxiv.org/abs/1502.03167).
 
-    With training=True mean and variance are the batch's, over all axes but `axis`, and the moving ones go towards them by 1 − momentum;
-    otherwise the moving ones are used.
-    renorm: correct the batch's moments by moving ones in training too (Ioffe 2017, https://arxiv.org/abs/1702.03275); renorm_clipping: a
-    dict of 'rmin', 'rmax', 'dmax', the correction's limits; renorm_momentum: of those moving ones. fused: None or True for TensorFlow's
-    fused op's moving variance, with n − 1 below, where inputs have four axes. adjustment: a function of the inputs' shape that returns
-    scale and bias of the normal values in training. center, scale: whether there are beta and gamma; the others are initializers,
-    regularizers and constraints.
+    With training=True mean and variance are the batch's, over all axes but `axis`, and the moving ones go towards them by 1 −
+    momentum; otherwise the moving ones are used.
+    renorm: correct the batch's moments by moving ones in training too (Ioffe 2017, https://arxiv.org/abs/1702.03275);
+    renorm_clipping: a dict of 'rmin', 'rmax', 'dmax', the correction's limits; renorm_momentum: of those moving ones. fused: None
+    or True for TensorFlow's fused op's moving variance, with n − 1 below, where inputs have four axes. adjustment: a function of
+    the inputs' shape that returns scale and bias of the normal values in training. center, scale: whether there are beta and gamma;
+    the others are initializers, regularizers and constraints.
     Errors: ValueError for an axis that is not there, other keys of renorm_clipping, and virtual_batch_size, which there is not.
     """
 
     _opens_scope = False
 
-    def __init__(self, axis=-1, momentum=0.99, epsilon=1e-3, center=True, scale=True, beta_initializer="zeros", gamma_initializer="ones",
+    def __init__(self, axis=-1, momentum=0.99, epsilon=1e-3, center=True, scale=True, beta_initializer="zeros",
+                 gamma_initializer="ones",
                  moving_mean_initializer="zeros", moving_variance_initializer="ones", beta_regularizer=None, gamma_regularizer=None,
                  beta_constraint=None, gamma_constraint=None, renorm=False, renorm_clipping=None, renorm_momentum=0.99, fused=None,
                  trainable=True, virtual_batch_size=None, adjustment=None, name=None, **kwargs):

@@ -32,8 +32,8 @@ def _number(layer, argument, value, may_be_none=False):
     except (TypeError, ValueError):
         number = -1.
     if number < 0:
-        raise ValueError(f"{argument} of a {layer} layer cannot be None or a negative value; expected a number of at least 0. Received: "
-                         f"{argument}={value}")
+        raise ValueError(f"{argument} of a {layer} layer cannot be None or a negative value; expected a number of at least 0. "
+                         f"Received: {argument}={value}")
     return number
 
 
@@ -45,7 +45,8 @@ class ReLU(_Elementwise):
     def __init__(self, max_value=None, negative_slope=0.0, threshold=0.0, **kwargs):
         super().__init__(**kwargs)
         self.max_value = _number("ReLU", "max_value", max_value, True)
-        self.negative_slope, self.threshold = _number("ReLU", "negative_slope", negative_slope), _number("ReLU", "threshold", threshold)
+        self.negative_slope = _number("ReLU", "negative_slope", negative_slope)
+        self.threshold = _number("ReLU", "threshold", threshold)
 
     def call(self, inputs):
         return activations.relu(inputs, self.negative_slope, self.max_value, self.threshold)
@@ -121,7 +122,9 @@ class PReLU(_Elementwise):
         vars(self)["_built"] = False
         keep_weight_arguments(self, dict(alpha_initializer=alpha_initializer, alpha_regularizer=alpha_regularizer,
                                          alpha_constraint=alpha_constraint))
-        self.shared_axes = None if shared_axes is None else tuple(shared_axes) if hasattr(shared_axes, "__len__") else (shared_axes,)
+        if shared_axes is not None:
+            shared_axes = tuple(shared_axes) if hasattr(shared_axes, "__len__") else (shared_axes,)
+        self.shared_axes = shared_axes
 
     def build(self, input_shape):
         input_shape = TensorShape(input_shape)

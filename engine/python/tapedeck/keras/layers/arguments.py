@@ -51,7 +51,8 @@ def _first(layer, value):
 def _any_symbolic(args, kwargs):
     """The module of symbolic values where one is among the arguments, else None. Nobody makes one without having imported it."""
     symbolic = sys.modules.get("tapedeck.keras.models.symbolic")
-    if symbolic is not None and any(isinstance(leaf, symbolic.KerasTensor) for leaf in nest.flatten([list(args), list(kwargs.values())])):
+    leaves = nest.flatten([list(args), list(kwargs.values())]) if symbolic is not None else ()
+    if any(isinstance(leaf, symbolic.KerasTensor) for leaf in leaves):
         return symbolic
     return None
 
@@ -103,6 +104,19 @@ def pass_masks(layer, inputs, outputs, mask):
 def call_makes_masks(layer):
     """Whether the layer's class has a compute_mask of its own."""
     return type(layer)._call_form_found.makes_masks
+
+
+def note_layer(error, layer, inputs):
+    """Tells, below the error's text, in which layer it came up: in the innermost alone."""
+    if getattr(error, "_layer_noted", False):
+        return
+    try:
+        error._layer_noted = True
+    except AttributeError:
+        return
+    leaves = [f"{each.dtype.name} {tuple(each.shape)}" if isinstance(each, (_Tensor, _engine.Variable)) else repr(each)[:40]
+              for each in nest.flatten(inputs)]
+    error.add_note(f"In the call of layer '{layer.name}' ({type(layer).__name__}) with inputs {', '.join(leaves)}")
 
 
 def _zeros(shape, extent, dtype):

@@ -12,8 +12,9 @@ from tapedeck.trackable import Trackable
 
 _Tensor = _engine.Tensor
 _current = calls.current
-_VISION = {"input_shape", "batch_input_shape", "input_dim", "batch_size", "input_dtype", "weights", "autocast", "input_length",
-           "implementation"}
+# Arguments that all layers take beside their own, of TensorFlow's older versions.
+_OLDER = {"input_shape", "batch_input_shape", "input_dim", "batch_size", "input_dtype", "weights", "autocast", "input_length",
+          "implementation"}
 
 
 def call_form(cls):
@@ -52,11 +53,12 @@ class Layer(_weights.Weights, Trackable):
     trainable: whether training changes its variables; name: None for the class' name, with a number from the second on; dtype: what
     it computes in, None for tf.keras.backend.floatx(); floating inputs are cast to it. activity_regularizer: a function of the
     outputs that gives a loss. input_shape, batch_input_shape, input_dim: what tf.keras.Sequential takes from its first layer.
-    Errors: TypeError for other arguments.
+    Errors: ValueError for other arguments.
     """
 
     _tracked_as = "layer"  # what it is to the layer that has it as an attribute; a metric is "metric"
     _dtype_of_first_input = False
+    _casts_integers = False  # whether whole numbers become the layer's dtype, too
 
     def __new__(cls, *args, **kwargs):
         self = super().__new__(cls)
@@ -64,9 +66,9 @@ class Layer(_weights.Weights, Trackable):
         return self
 
     def __init__(self, trainable=True, name=None, dtype=None, activity_regularizer=None, **kwargs):
-        for argument in kwargs:
-            if argument not in _VISION:
-                raise TypeError(f"{type(self).__name__}.__init__() got an unexpected keyword argument {argument!r}")
+        unknown = {argument: value for argument, value in kwargs.items() if argument not in _OLDER}
+        if unknown:
+            raise ValueError(f"Unrecognized keyword arguments passed to {type(self).__name__}: {unknown}")
         self._set_name(name)
         self._set_dtype(dtype)
         own = vars(self)
@@ -181,15 +183,14 @@ class Layer(_weights.Weights, Trackable):
         try:
             dtype = self._dtype
         except AttributeError:
-            raise RuntimeError(f"In layer '{type(self).__name__}', you forgot to call `super().__init__()` as the first statement in "
-                               "the `__init__()` method. Go add it!") from None
+            raise RuntimeError(f"In layer '{type(self).__name__}', you forgot to call `super().__init__()` as the first statement "
+                               f"in the `__init__()` method. Go add it!") from None
         inputs = args[0] if args else kwargs.get(form.names[0]) if form.names else None
-        if type(inputs) is _Tensor:
-            if inputs.dtype is not dtype and self._autocast and dtype is not None and inputs.dtype.is_floating and dtype.is_floating:
-                mask = calls.mask_of(inputs)
-                inputs = _op("cast")(inputs, dtype)
-                calls.set_mask(inputs, mask)
-                args = (inputs, *args[1:])
+        if type(inputs) is _Tensor and inputs.dtype is not dtype and self._is_cast(inputs.dtype):
+            mask = calls.mask_of(inputs)
+            inputs = _op("cast")(inputs, dtype)
+            calls.set_mask(inputs, mask)
+            args = (inputs, *args[1:])
         mask = None
         if calls.any_masks():
             mask = arguments.mask_for(form, inputs, args, kwargs)
@@ -215,9 +216,17 @@ class Layer(_weights.Weights, Trackable):
             if mask is not None or form.makes_masks:
                 arguments.pass_masks(self, inputs, outputs, mask if mask is not None else kwargs.get("mask"))
             return outputs
+        except Exception as error:
+            arguments.note_layer(error, self, inputs)
+            raise
         finally:
             _engine.pop_scope()
             _current.layer, _current.training = outer, training
+
+    def _is_cast(self, dtype):
+        """Whether inputs of this dtype become the layer's."""
+        own = self._dtype
+        return own is not None and self._autocast and own.is_floating and (dtype.is_floating or self._casts_integers)
 
     def _say_training(self, form, args, kwargs, outer):
         """The keyword arguments with `training`: what was given, else what the outer call was given, else call's own default."""
@@ -286,7 +295,8 @@ class Layer(_weights.Weights, Trackable):
 
     @property
     def losses(self):
-        """The losses that layers added in the last call, and those of regularizers of variables, computed now: a list of scalars."""
+        """The losses that layers added in the last call, and those of regularizers of variables, computed now: a list of
+        scalars."""
         return self._losses_since(self._outermost_number, set())
 
     def add_metric(self, value, name=None, aggregation=None):

@@ -19,6 +19,8 @@ def _weight_names(*names):
 class _Window(Layer):
     """What all convolutions share: sizes, padding and order of axes, activation and bias."""
 
+    _casts_integers = True
+
     _rank = 2
     _weights_of = ("kernel", "bias")
     _paddings = ()
@@ -29,8 +31,8 @@ class _Window(Layer):
         self.strides = sizes.numbers_of(strides, rank, "strides")
         self.dilation_rate = sizes.numbers_of(dilation_rate, rank, "dilation_rate")
         if max(self.strides) > 1 and max(self.dilation_rate) > 1:
-            raise ValueError(f"`strides > 1` not supported in conjunction with `dilation_rate > 1`. Received: strides={self.strides} and "
-                             f"dilation_rate={self.dilation_rate}")
+            raise ValueError(f"`strides > 1` not supported in conjunction with `dilation_rate > 1`. Received: "
+                             f"strides={self.strides} and dilation_rate={self.dilation_rate}")
         self.padding = sizes.padding_of(padding, self._paddings)
         self.data_format = sizes.data_format_of(data_format)
         self.activation, self.use_bias = activations.get(activation), use_bias
@@ -48,7 +50,8 @@ class _Window(Layer):
         channels = TensorShape(input_shape)[axis]
         if channels is None:
             raise ValueError("The channel dimension of the inputs should be defined. The input_shape received is "
-                             f"{tuple(input_shape)}, where axis {axis} (0-based) is the channel dimension, which found to be `None`.")
+                             f"{tuple(input_shape)}, where axis {axis} (0-based) is the channel dimension, which found to be "
+                             f"`None`.")
         self.input_spec = InputSpec(min_ndim=self._rank + 2, axes={axis: channels})
         return channels
 
@@ -78,8 +81,8 @@ class _Window(Layer):
         return found
 
     def get_config(self):
-        return {**super().get_config(), **described(self, "kernel_size", "strides", "padding", "data_format", "dilation_rate", "activation",
-                                                    "use_bias", *_weight_names(*self._weights_of))}
+        return {**super().get_config(), **described(self, "kernel_size", "strides", "padding", "data_format", "dilation_rate",
+                                                    "activation", "use_bias", *_weight_names(*self._weights_of))}
 
 
 class Conv(_Window):
@@ -91,13 +94,15 @@ class Conv(_Window):
     Errors: ValueError for numbers that do not fit, and inputs whose number of channels is not known or not that of the first call.
     """
 
-    def __init__(self, filters, kernel_size, strides=1, padding="valid", data_format=None, dilation_rate=1, groups=1, activation=None,
+    def __init__(self, filters, kernel_size, strides=1, padding="valid", data_format=None, dilation_rate=1, groups=1,
+                 activation=None,
                  use_bias=True, kernel_initializer="glorot_uniform", bias_initializer="zeros", kernel_regularizer=None,
                  bias_regularizer=None, activity_regularizer=None, kernel_constraint=None, bias_constraint=None, **kwargs):
         super().__init__(activity_regularizer=activity_regularizer, **kwargs)
         self.filters, self.groups = filters, groups
         if not isinstance(filters, int) or filters <= 0:
-            raise ValueError(f"Invalid value for argument `filters`. Expected a strictly positive value. Received filters={filters}.")
+            raise ValueError(f"Invalid value for argument `filters`. Expected a strictly positive value. Received "
+                             f"filters={filters}.")
         if groups <= 0 or filters % groups:
             raise ValueError(f"The number of filters must be evenly divisible by the number of groups. Received: groups={groups}, "
                              f"filters={filters}.")
@@ -155,7 +160,8 @@ class Conv2D(Conv):
     __doc__ = Conv.__doc__
 
     def __init__(self, filters, kernel_size, strides=(1, 1), padding="valid", data_format=None, dilation_rate=(1, 1), groups=1,
-                 activation=None, use_bias=True, kernel_initializer="glorot_uniform", bias_initializer="zeros", kernel_regularizer=None,
+                 activation=None, use_bias=True, kernel_initializer="glorot_uniform", bias_initializer="zeros",
+                 kernel_regularizer=None,
                  bias_regularizer=None, activity_regularizer=None, kernel_constraint=None, bias_constraint=None, **kwargs):
         super().__init__(filters, kernel_size, strides, padding, data_format, dilation_rate, groups, activation, use_bias,
                          kernel_initializer, bias_initializer, kernel_regularizer, bias_regularizer, activity_regularizer,
@@ -166,8 +172,9 @@ class Conv3D(Conv):
     __doc__ = Conv.__doc__
     _rank = 3
 
-    def __init__(self, filters, kernel_size, strides=(1, 1, 1), padding="valid", data_format=None, dilation_rate=(1, 1, 1), groups=1,
-                 activation=None, use_bias=True, kernel_initializer="glorot_uniform", bias_initializer="zeros", kernel_regularizer=None,
+    def __init__(self, filters, kernel_size, strides=(1, 1, 1), padding="valid", data_format=None, dilation_rate=(1, 1, 1),
+                 groups=1, activation=None, use_bias=True, kernel_initializer="glorot_uniform", bias_initializer="zeros",
+                 kernel_regularizer=None,
                  bias_regularizer=None, activity_regularizer=None, kernel_constraint=None, bias_constraint=None, **kwargs):
         super().__init__(filters, kernel_size, strides, padding, data_format, dilation_rate, groups, activation, use_bias,
                          kernel_initializer, bias_initializer, kernel_regularizer, bias_regularizer, activity_regularizer,
@@ -185,17 +192,19 @@ class Conv3D(Conv):
 class ConvTranspose(_Window):
     """The transposed convolution: the gradient of a convolution with respect to its inputs, as a layer; strides make it larger.
 
-    output_padding: how much is added behind each spatial axis, less than the stride; None for what makes 'same' outputs stride times
-    the inputs. The other arguments are those of Conv2D.
+    output_padding: how much is added behind each spatial axis, less than the stride; None for what makes 'same' outputs stride
+    times the inputs. The other arguments are those of Conv2D.
     Errors: ValueError for numbers that do not fit.
     """
 
     def __init__(self, filters, kernel_size, strides=1, padding="valid", output_padding=None, data_format=None, dilation_rate=1,
-                 activation=None, use_bias=True, kernel_initializer="glorot_uniform", bias_initializer="zeros", kernel_regularizer=None,
+                 activation=None, use_bias=True, kernel_initializer="glorot_uniform", bias_initializer="zeros",
+                 kernel_regularizer=None,
                  bias_regularizer=None, activity_regularizer=None, kernel_constraint=None, bias_constraint=None, **kwargs):
         super().__init__(activity_regularizer=activity_regularizer, **kwargs)
         if not isinstance(filters, int) or filters <= 0:
-            raise ValueError(f"Invalid value for argument `filters`. Expected a strictly positive value. Received filters={filters}.")
+            raise ValueError(f"Invalid value for argument `filters`. Expected a strictly positive value. Received "
+                             f"filters={filters}.")
         self.filters = filters
         self._keep(kernel_size, strides, padding, data_format, dilation_rate, activation, use_bias, dict(
             kernel_initializer=kernel_initializer, bias_initializer=bias_initializer, kernel_regularizer=kernel_regularizer,
@@ -246,7 +255,8 @@ class Conv2DTranspose(ConvTranspose):
     __doc__ = ConvTranspose.__doc__
 
     def __init__(self, filters, kernel_size, strides=(1, 1), padding="valid", output_padding=None, data_format=None,
-                 dilation_rate=(1, 1), activation=None, use_bias=True, kernel_initializer="glorot_uniform", bias_initializer="zeros",
+                 dilation_rate=(1, 1), activation=None, use_bias=True, kernel_initializer="glorot_uniform",
+                 bias_initializer="zeros",
                  kernel_regularizer=None, bias_regularizer=None, activity_regularizer=None, kernel_constraint=None,
                  bias_constraint=None, **kwargs):
         super().__init__(filters, kernel_size, strides, padding, output_padding, data_format, dilation_rate, activation, use_bias,
@@ -260,7 +270,8 @@ class Conv3DTranspose(ConvTranspose):
     _function = staticmethod(nn.conv3d_transpose)
 
     def __init__(self, filters, kernel_size, strides=(1, 1, 1), padding="valid", data_format=None, output_padding=None,
-                 dilation_rate=(1, 1, 1), activation=None, use_bias=True, kernel_initializer="glorot_uniform", bias_initializer="zeros",
+                 dilation_rate=(1, 1, 1), activation=None, use_bias=True, kernel_initializer="glorot_uniform",
+                 bias_initializer="zeros",
                  kernel_regularizer=None, bias_regularizer=None, activity_regularizer=None, kernel_constraint=None,
                  bias_constraint=None, **kwargs):
         super().__init__(filters, kernel_size, strides, padding, output_padding, data_format, dilation_rate, activation, use_bias,
@@ -274,7 +285,8 @@ class DepthwiseConv(_Window):
 
     _weights_of = ("depthwise", "bias")
 
-    def __init__(self, kernel_size, strides=1, padding="valid", depth_multiplier=1, data_format=None, dilation_rate=1, activation=None,
+    def __init__(self, kernel_size, strides=1, padding="valid", depth_multiplier=1, data_format=None, dilation_rate=1,
+                 activation=None,
                  use_bias=True, depthwise_initializer="glorot_uniform", bias_initializer="zeros", depthwise_regularizer=None,
                  bias_regularizer=None, activity_regularizer=None, depthwise_constraint=None, bias_constraint=None, **kwargs):
         super().__init__(activity_regularizer=activity_regularizer, **kwargs)
@@ -283,7 +295,8 @@ class DepthwiseConv(_Window):
                              f"depth_multiplier={depth_multiplier}.")
         self.depth_multiplier = depth_multiplier
         self._keep(kernel_size, strides, padding, data_format, dilation_rate, activation, use_bias, dict(
-            depthwise_initializer=depthwise_initializer, bias_initializer=bias_initializer, depthwise_regularizer=depthwise_regularizer,
+            depthwise_initializer=depthwise_initializer, bias_initializer=bias_initializer,
+            depthwise_regularizer=depthwise_regularizer,
             bias_regularizer=bias_regularizer, depthwise_constraint=depthwise_constraint, bias_constraint=bias_constraint))
 
     def _outputs(self, channels):
@@ -339,8 +352,8 @@ class DepthwiseConv2D(DepthwiseConv):
 class SeparableConv(_Window):
     """A depthwise convolution, and then one with filters of one place that mixes the channels.
 
-    filters: the outputs' channels; depth_multiplier: outputs of the first convolution for each channel; depthwise_… and pointwise_…:
-    initializers, regularizers and constraints of their kernels. The others are those of Conv2D.
+    filters: the outputs' channels; depth_multiplier: outputs of the first convolution for each channel; depthwise_… and
+    pointwise_…: initializers, regularizers and constraints of their kernels. The others are those of Conv2D.
     """
 
     _weights_of = ("depthwise", "pointwise", "bias")
@@ -353,10 +366,13 @@ class SeparableConv(_Window):
         self.filters, self.depth_multiplier = filters, depth_multiplier
         for name, value in (("filters", filters), ("depth_multiplier", depth_multiplier)):
             if not isinstance(value, int) or value <= 0:
-                raise ValueError(f"Invalid value for argument `{name}`. Expected a strictly positive value. Received {name}={value}.")
+                raise ValueError(f"Invalid value for argument `{name}`. Expected a strictly positive value. Received "
+                                 f"{name}={value}.")
         self._keep(kernel_size, strides, padding, data_format, dilation_rate, activation, use_bias, dict(
-            depthwise_initializer=depthwise_initializer, pointwise_initializer=pointwise_initializer, bias_initializer=bias_initializer,
-            depthwise_regularizer=depthwise_regularizer, pointwise_regularizer=pointwise_regularizer, bias_regularizer=bias_regularizer,
+            depthwise_initializer=depthwise_initializer, pointwise_initializer=pointwise_initializer,
+            bias_initializer=bias_initializer,
+            depthwise_regularizer=depthwise_regularizer, pointwise_regularizer=pointwise_regularizer,
+            bias_regularizer=bias_regularizer,
             depthwise_constraint=depthwise_constraint, pointwise_constraint=pointwise_constraint, bias_constraint=bias_constraint))
 
     def _outputs(self, channels):
@@ -365,7 +381,8 @@ class SeparableConv(_Window):
     def build(self, input_shape):
         channels = self._channels(input_shape)
         self.depthwise_kernel = self._weight("depthwise_kernel", (*self.kernel_size, channels, self.depth_multiplier))
-        self.pointwise_kernel = self._weight("pointwise_kernel", (*[1] * self._rank, channels * self.depth_multiplier, self.filters))
+        self.pointwise_kernel = self._weight("pointwise_kernel", (*[1] * self._rank, channels * self.depth_multiplier,
+                                                                  self.filters))
         if self.use_bias:
             self.bias = self._weight("bias", (self.filters,))
         self.built = True
@@ -392,8 +409,10 @@ class SeparableConv2D(SeparableConv):
                  pointwise_regularizer=None, bias_regularizer=None, activity_regularizer=None, depthwise_constraint=None,
                  pointwise_constraint=None, bias_constraint=None, **kwargs):
         super().__init__(filters, kernel_size, strides, padding, data_format, dilation_rate, depth_multiplier, activation, use_bias,
-                         depthwise_initializer, pointwise_initializer, bias_initializer, depthwise_regularizer, pointwise_regularizer,
-                         bias_regularizer, activity_regularizer, depthwise_constraint, pointwise_constraint, bias_constraint, **kwargs)
+                         depthwise_initializer, pointwise_initializer, bias_initializer, depthwise_regularizer,
+                         pointwise_regularizer,
+                         bias_regularizer, activity_regularizer, depthwise_constraint, pointwise_constraint, bias_constraint,
+                         **kwargs)
 
 
 Convolution1D, Convolution2D, Convolution3D = Conv1D, Conv2D, Conv3D

@@ -29,11 +29,13 @@ def count_of(layer, argument, value):
 class Dense(Layer):
     """activation(inputs · kernel + bias), over the last axis.
 
-    units: the outputs' last extent; activation: a name, a function or None; use_bias; kernel_initializer, bias_initializer: names or
-    functions; kernel_regularizer, bias_regularizer: functions of the variable; kernel_constraint, bias_constraint: of its value.
+    units: the outputs' last extent; activation: a name, a function or None; use_bias; kernel_initializer, bias_initializer: names
+    or functions; kernel_regularizer, bias_regularizer: functions of the variable; kernel_constraint, bias_constraint: of its value.
     Inputs: floating, (…, inputs), at least two axes. Outputs: (…, units).
     Errors: ValueError for units that are no whole number above 0, and for inputs of another last extent than the first.
     """
+
+    _casts_integers = True
 
     def __init__(self, units, activation=None, use_bias=True, kernel_initializer="glorot_uniform", bias_initializer="zeros",
                  kernel_regularizer=None, bias_regularizer=None, activity_regularizer=None, kernel_constraint=None,
@@ -85,6 +87,8 @@ class EinsumDense(Layer):
     Errors: ValueError for an equation that is none of two operands, or whose letters do not fit the shapes.
     """
 
+    _casts_integers = True
+
     def __init__(self, equation, output_shape, activation=None, bias_axes=None, kernel_initializer="glorot_uniform",
                  bias_initializer="zeros", kernel_regularizer=None, bias_regularizer=None, kernel_constraint=None,
                  bias_constraint=None, **kwargs):
@@ -103,7 +107,8 @@ class EinsumDense(Layer):
             operands, outputs = self.equation.replace(" ", "").split("->")
             inputs, kernel = operands.split(",")
         except ValueError:
-            raise ValueError(f"Invalid einsum equation '{self.equation}'. Equations must be in the form [X],[Y]->[Z], ...[X],[Y]->...[Z],"
+            raise ValueError(f"Invalid einsum equation '{self.equation}'. Equations must be in the form [X],[Y]->[Z], "
+                             f"...[X],[Y]->...[Z],"
                              " or [X]...,[Y]->[Z]....") from None
         if "..." in inputs:
             free = [letter for letter in "ZYXWVUTSRQPONMLKJIHGFEDCBA" if letter not in self.equation]
@@ -121,14 +126,14 @@ class EinsumDense(Layer):
         behind = outputs.replace(inputs[0], "", 1)[-len(wanted):] if wanted else ""
         for letter, extent in zip(behind[::-1], wanted[::-1]):
             if extent is not None and extents.get(letter, extent) not in (extent, None):
-                raise ValueError(f"EinsumDense: output_shape {wanted} gives '{letter}' of '{self.equation}' the extent {extent}; the "
-                                 f"inputs {tuple(input_shape)} have {extents[letter]}")
+                raise ValueError(f"EinsumDense: output_shape {wanted} gives '{letter}' of '{self.equation}' the extent {extent}; "
+                                 f"the inputs {tuple(input_shape)} have {extents[letter]}")
             if extent is not None:
                 extents[letter] = extent
         missing = [letter for letter in kernel if extents.get(letter) is None]
         if missing:
-            raise ValueError(f"EinsumDense: the extent of '{missing[0]}' in the kernel of '{self.equation}' is not known; inputs are "
-                             f"{tuple(input_shape)}, output_shape is {wanted}")
+            raise ValueError(f"EinsumDense: the extent of '{missing[0]}' in the kernel of '{self.equation}' is not known; inputs "
+                             f"are {tuple(input_shape)}, output_shape is {wanted}")
         bias = None
         if self.bias_axes:
             unknown = [letter for letter in self.bias_axes if letter not in outputs]
@@ -164,15 +169,17 @@ class Embedding(Layer):
 
     input_dim: how many rows; output_dim: their length; mask_zero: 0 is no row, and masked. embeddings_initializer, _regularizer,
     _constraint: of the table.
-    Inputs: whole numbers in [0, input_dim), any shape. Outputs: that shape and output_dim. Errors: OutOfRangeError for other numbers.
+    Inputs: whole numbers in [0, input_dim), any shape. Outputs: that shape and output_dim. Errors: OutOfRangeError for other
+    numbers.
     """
 
-    def __init__(self, input_dim, output_dim, embeddings_initializer="uniform", embeddings_regularizer=None, embeddings_constraint=None,
-                 mask_zero=False, weights=None, **kwargs):
+    def __init__(self, input_dim, output_dim, embeddings_initializer="uniform", embeddings_regularizer=None,
+                 embeddings_constraint=None, mask_zero=False, weights=None, **kwargs):
         input_length = kwargs.pop("input_length", None)
         activity = kwargs.pop("activity_regularizer", None)
         super().__init__(activity_regularizer=activity, **({"weights": weights} if weights is not None else {}), **kwargs)
-        self.input_dim, self.output_dim = count_of("Embedding", "input_dim", input_dim), count_of("Embedding", "output_dim", output_dim)
+        self.input_dim = count_of("Embedding", "input_dim", input_dim)
+        self.output_dim = count_of("Embedding", "output_dim", output_dim)
         self.input_length, self.mask_zero = input_length, mask_zero
         self.supports_masking = mask_zero
         vars(self)["_autocast"] = False
@@ -201,7 +208,8 @@ class Embedding(Layer):
 
     def get_config(self):
         return {**super().get_config(), **described(
-            self, "input_dim", "output_dim", "embeddings_initializer", "embeddings_regularizer", "embeddings_constraint", "mask_zero")}
+            self, "input_dim", "output_dim", "embeddings_initializer", "embeddings_regularizer", "embeddings_constraint",
+            "mask_zero")}
 
 
 class Activation(Layer):

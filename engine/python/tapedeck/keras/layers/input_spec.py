@@ -78,8 +78,8 @@ def check_inputs(spec, inputs, layer_name):
     if isinstance(spec, dict) and isinstance(inputs, dict):
         missing = [name for name in spec if name not in inputs]
         if missing:
-            raise ValueError(f"Missing data for input \"{missing[0]}\" of layer \"{layer_name}\"; its inputs are {list(spec)}, it got "
-                             f"{list(inputs)}")
+            raise ValueError(f"Missing data for input \"{missing[0]}\" of layer \"{layer_name}\"; its inputs are {list(spec)}, it "
+                             f"got {list(inputs)}")
         specs, values = list(spec.values()), [inputs[name] for name in spec]
     else:
         specs = list(spec.values()) if isinstance(spec, dict) else list(spec) if isinstance(spec, (list, tuple)) else [spec]

@@ -33,7 +33,8 @@ class Merge(Layer):
     def _check(self, inputs):
         name = type(self).__name__
         if not isinstance(inputs, (list, tuple)) or isinstance(inputs, TensorShape):
-            raise ValueError(f"A merge layer should be called on a list of inputs. Received: inputs={inputs} (not a list of tensors)")
+            raise ValueError(f"A merge layer should be called on a list of inputs. Received: inputs={inputs} (not a list of "
+                             f"tensors)")
         if len(inputs) < self._least or self._most is not None and len(inputs) > self._most:
             exactly = "exactly" if self._most is not None else "at least"
             raise ValueError(f"A `{name}` layer should be called on {exactly} {self._least} inputs. Received {len(inputs)} inputs")
@@ -65,7 +66,8 @@ class Merge(Layer):
             result = _broadcast(result, each[1:])
         batches = {each[0] for each in shapes if len(each)} - {None}
         if len(batches - {1}) > 1:
-            raise ValueError(f"Cannot merge tensors with different batch sizes. Received tensors with shapes {[tuple(s) for s in shapes]}")
+            raise ValueError(f"Cannot merge tensors with different batch sizes. Received tensors with shapes "
+                             f"{[tuple(s) for s in shapes]}")
         batch = max(batches) if len(batches) and all(each[0] is not None for each in shapes if len(each)) else None
         return TensorShape((batch, *result))
 
@@ -155,8 +157,8 @@ class Concatenate(Merge):
             else:
                 if len(each) == len(result):
                     continue
-            raise ValueError("A `Concatenate` layer requires inputs with matching shapes except for the concatenation axis. Received: "
-                             f"input_shape={[tuple(shape) for shape in shapes]}")
+            raise ValueError("A `Concatenate` layer requires inputs with matching shapes except for the concatenation axis. "
+                             f"Received: input_shape={[tuple(shape) for shape in shapes]}")
         return TensorShape(result)
 
     def compute_mask(self, inputs, mask=None):
@@ -187,7 +189,8 @@ class Dot(Merge):
         super().__init__(**kwargs)
         if not isinstance(axes, int) and not (isinstance(axes, (list, tuple)) and len(axes) == 2
                                               and all(isinstance(axis, int) for axis in axes)):
-            raise ValueError(f"Invalid format for argument `axes`: it should be an integer or a pair of integers. Received: axes={axes}")
+            raise ValueError(f"Invalid format for argument `axes`: it should be an integer or a pair of integers. Received: "
+                             f"axes={axes}")
         self.axes, self.normalize = axes, normalize
         self.supports_masking = True
 
@@ -233,7 +236,8 @@ def _function(cls):
         return cls(**kwargs)(inputs)
 
     function.__name__ = function.__qualname__ = cls.__name__.lower()
-    function.__doc__ = f"{cls.__doc__.partition(chr(10))[0]} inputs: a list of tensors; the others are what the layer {cls.__name__} takes."
+    what = cls.__doc__.partition("\n")[0]
+    function.__doc__ = f"{what} inputs: a list of tensors; the others are what the layer {cls.__name__} takes."
     return function
 
 

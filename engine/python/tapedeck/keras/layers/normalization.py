@@ -14,6 +14,8 @@ _reshape, _batch_norm, _layer_norm = _op("reshape"), _op("batch_norm"), _op("lay
 class _Scaled(Layer):
     """What the layers share: gamma and beta, by which the normal values are scaled and moved."""
 
+    _casts_integers = True
+
     _arguments = ()
 
     def _keep(self, axis, epsilon, center, scale, weights):
@@ -37,8 +39,8 @@ class _Scaled(Layer):
 
     def get_config(self):
         return {**super().get_config(), **described(
-            self, "axis", "epsilon", "center", "scale", "beta_initializer", "gamma_initializer", "beta_regularizer", "gamma_regularizer",
-            "beta_constraint", "gamma_constraint", *self._arguments)}
+            self, "axis", "epsilon", "center", "scale", "beta_initializer", "gamma_initializer", "beta_regularizer",
+            "gamma_regularizer", "beta_constraint", "gamma_constraint", *self._arguments)}
 
 
 def _factors(layer, extents):
@@ -52,7 +54,8 @@ def axes_of(axis, shape, layer):
     ndim, given = len(shape), [axis] if not hasattr(axis, "__len__") else list(axis)
     found = sorted(each % ndim for each in given if -ndim <= each < ndim)
     if len(found) != len(given) or len(set(found)) != len(found):
-        raise ValueError(f"Invalid axis {axis} of {layer} for inputs of shape {tuple(shape)}; needs different axes in [{-ndim}, {ndim})")
+        raise ValueError(f"Invalid axis {axis} of {layer} for inputs of shape {tuple(shape)}; needs different axes in [{-ndim}, "
+                         f"{ndim})")
     return found
 
 
@@ -67,7 +70,8 @@ class BatchNormalization(_Scaled):
 
     _arguments = "momentum", "moving_mean_initializer", "moving_variance_initializer"
 
-    def __init__(self, axis=-1, momentum=0.99, epsilon=0.001, center=True, scale=True, beta_initializer="zeros", gamma_initializer="ones",
+    def __init__(self, axis=-1, momentum=0.99, epsilon=0.001, center=True, scale=True, beta_initializer="zeros",
+                 gamma_initializer="ones",
                  moving_mean_initializer="zeros", moving_variance_initializer="ones", beta_regularizer=None, gamma_regularizer=None,
                  beta_constraint=None, gamma_constraint=None, synchronized=False, **kwargs):
         super().__init__(**kwargs)
@@ -94,7 +98,8 @@ class BatchNormalization(_Scaled):
         self.built = True
 
     def _make_moving(self, extents):
-        self.moving_mean = self.add_weight(name="moving_mean", shape=extents, initializer=self.moving_mean_initializer, trainable=False)
+        self.moving_mean = self.add_weight(name="moving_mean", shape=extents, initializer=self.moving_mean_initializer,
+                                           trainable=False)
         self.moving_variance = self.add_weight(name="moving_variance", shape=extents, initializer=self.moving_variance_initializer,
                                                trainable=False)
 
@@ -138,7 +143,8 @@ class LayerNormalization(_Scaled):
     """gamma·(x − mean) / √(variance + epsilon) + beta with mean and variance of each example along `axis` (Ba, Kiros and Hinton
     2016, https://arxiv.org/abs/1607.06450).
 
-    axis: one, or several; center, scale: whether there are beta and gamma; the others are initializers, regularizers and constraints.
+    axis: one, or several; center, scale: whether there are beta and gamma; the others are initializers, regularizers and
+    constraints.
     Errors: ValueError for an axis that is not there.
     """
 
@@ -169,6 +175,8 @@ class LayerNormalization(_Scaled):
 
 class RMSNormalization(Layer):
     """scale·x / √(mean of x² along `axis` + epsilon) (Zhang and Sennrich 2019, https://arxiv.org/abs/1910.07467)."""
+
+    _casts_integers = True
 
     def __init__(self, axis=-1, epsilon=1e-6, **kwargs):
         super().__init__(**kwargs)
@@ -204,7 +212,8 @@ class GroupNormalization(_Scaled):
 
     _arguments = ("groups",)
 
-    def __init__(self, groups=32, axis=-1, epsilon=0.001, center=True, scale=True, beta_initializer="zeros", gamma_initializer="ones",
+    def __init__(self, groups=32, axis=-1, epsilon=0.001, center=True, scale=True, beta_initializer="zeros",
+                 gamma_initializer="ones",
                  beta_regularizer=None, gamma_regularizer=None, beta_constraint=None, gamma_constraint=None, **kwargs):
         super().__init__(**kwargs)
         self.groups = groups
@@ -217,45 +226,43 @@ class GroupNormalization(_Scaled):
         axis, = axes_of(self.axis, shape, "GroupNormalization")
         channels = shape[axis]
         if channels is None:
-            raise ValueError(f"Axis {self.axis} of input tensor should have a defined dimension but the layer received an input with shape "
-                             f"{tuple(shape)}.")
+            raise ValueError(f"Axis {self.axis} of input tensor should have a defined dimension but the layer received an input "
+                             f"with shape {tuple(shape)}.")
         if self.groups == -1:
             self.groups = channels
         if channels < self.groups or channels % self.groups:
             raise ValueError(f"Number of groups ({self.groups}) must be a divisor of the number of channels ({channels}).")
         self._make([channels])
-        own = vars(self)
-        own["_channel_axis"] = axis
-        rest = math.prod(extent or 0 for place, extent in enumerate(shape) if place and place != axis)
-        size = [rest * channels // self.groups]
-        own["_plain"] = (_op("ones")(size, self._dtype), _op("zeros")(size, self._dtype)) if axis == 1 and rest else None
+        vars(self).update(_channel_axis=axis, _plain=None)
         self.input_spec = InputSpec(ndim=len(shape), axes={axis: channels})
         self.built = True
 
-    def _of_rows(self, inputs):
-        """Groups that lie in one piece: rows of their own, and then gamma and beta."""
-        shape, (ones, zeros) = inputs.shape, self._plain
-        rows = _reshape(inputs, [shape[0], self.groups, ones.shape[0]])
-        normal = _reshape(_layer_norm(rows, ones, zeros, 2, self.epsilon)[0], shape)
-        wide = [-1, *[1] * (len(shape) - 2)]
+    def _plain_factors(self, size):
+        """Ones and zeros for rows of this size."""
+        if self._plain is None or self._plain[0].shape[0] != size:
+            vars(self)["_plain"] = _op("ones")([size], self._dtype), _op("zeros")([size], self._dtype)
+        return self._plain
+
+    def call(self, inputs):
+        axis = self._channel_axis
+        order = [0, axis, *(place for place in range(1, inputs.ndim) if place != axis)]
+        moved = inputs if axis == 1 else _op("transpose")(inputs, order)
+        shape = list(moved.shape)
+        size = math.prod(shape[1:]) // self.groups
+        rows = _reshape(moved, [shape[0], self.groups, size])  # each group in one piece
+        normal = _reshape(_layer_norm(rows, *self._plain_factors(size), 2, self.epsilon)[0], shape)
+        if axis != 1:
+            normal = _op("transpose")(normal, [order.index(place) for place in range(len(order))])
+        wide = [-1, *[1] * (len(shape) - axis - 1)]
         if self.gamma is not None:
             normal = normal * _reshape(self.gamma, wide)
         return normal if self.beta is None else normal + _reshape(self.beta, wide)
 
-    def call(self, inputs):
-        axis, shape = self._channel_axis, list(inputs.shape)
-        if self._plain is not None and math.prod(shape[1:]) == self._plain[0].shape[0] * self.groups:
-            return self._of_rows(inputs)
-        grouped = _reshape(inputs, [*shape[:axis], self.groups, shape[axis] // self.groups, *shape[axis + 1:]])
-        over = [place for place in range(1, grouped.ndim) if place != axis]
-        wide = [1] * axis + [self.groups, shape[axis] // self.groups] + [1] * (len(shape) - axis - 1)
-        gamma, beta = (each if each is None else _reshape(each, wide) for each in (self.gamma, self.beta))
-        mean, variance = _op("moments")(grouped, over, keepdims=True)
-        return _reshape(nn.batch_normalization(grouped, mean, variance, beta, gamma, self.epsilon), shape)
-
 
 class UnitNormalization(Layer):
     """x / √(Σx²), the sum along `axis`, one or several. TypeError for an axis that is no whole number."""
+
+    _casts_integers = True
 
     def __init__(self, axis=-1, **kwargs):
         super().__init__(**kwargs)

@@ -10,8 +10,8 @@ from tapedeck.keras.layers.weights import described
 class Pooling(Layer):
     """{what} of each window.
 
-    pool_size, strides: a number, or one for each spatial axis; strides None for pool_size; padding: 'valid' or 'same', where what is
-    added does not count; data_format: 'channels_last', (batch, …, channels), or 'channels_first'.
+    pool_size, strides: a number, or one for each spatial axis; strides None for pool_size; padding: 'valid' or 'same', where what
+    is added does not count; data_format: 'channels_last', (batch, …, channels), or 'channels_first'.
     Errors: ValueError for numbers that do not fit.
     """
 
@@ -28,8 +28,8 @@ class Pooling(Layer):
 
     def call(self, inputs):
         one = self._rank == 1
-        return self._function(inputs, self.pool_size[0] if one else list(self.pool_size), self.strides[0] if one else list(self.strides),
-                              self.padding.upper(), self._axes)
+        size, strides = (each[0] if one else list(each) for each in (self.pool_size, self.strides))
+        return self._function(inputs, size, strides, self.padding.upper(), self._axes)
 
     def compute_output_shape(self, input_shape):
         def extent_of(place, extent):

@@ -73,7 +73,8 @@ class Normalization(_Prepares):
         shape = TensorShape(input_shape)
         axes = axes_of(self.axis, shape, "Normalization")
         if any(shape[axis] is None for axis in axes):
-            raise ValueError(f"All `axis` values to be kept must have a known shape. Received axis={self.axis}, inputs.shape={tuple(shape)}")
+            raise ValueError(f"All `axis` values to be kept must have a known shape. Received axis={self.axis}, "
+                             f"inputs.shape={tuple(shape)}")
         own = vars(self)
         own["_over"] = [axis for axis in range(len(shape)) if axis not in axes]
         own["_spread"] = [shape[axis] if axis in axes else 1 for axis in range(len(shape))]
@@ -94,8 +95,8 @@ class Normalization(_Prepares):
     def adapt(self, data):
         """Finds mean and variance. data: an array, a tensor, or an iterable of batches."""
         if self._given[0] is not None:
-            raise ValueError("Cannot `adapt` a Normalization layer that is initialized with static `mean` and `variance`, you passed "
-                             f"mean={self._given[0]} and variance={self._given[1]}.")
+            raise ValueError("Cannot `adapt` a Normalization layer that is initialized with static `mean` and `variance`, you "
+                             f"passed mean={self._given[0]} and variance={self._given[1]}.")
         batches = [data] if hasattr(data, "shape") or isinstance(data, (list, tuple)) else data
         count, total, squares = 0, 0., 0.
         for batch in batches:
@@ -135,8 +136,8 @@ class Resizing(_Prepares):
     the channels are. ValueError for both of the two.
     """
 
-    _arguments = ("height", "width", "interpolation", "crop_to_aspect_ratio", "pad_to_aspect_ratio", "fill_mode", "fill_value", "antialias",
-                  "data_format")
+    _arguments = ("height", "width", "interpolation", "crop_to_aspect_ratio", "pad_to_aspect_ratio", "fill_mode", "fill_value",
+                  "antialias", "data_format")
 
     def __init__(self, height, width, interpolation="bilinear", crop_to_aspect_ratio=False, pad_to_aspect_ratio=False,
                  fill_mode="constant", fill_value=0.0, antialias=False, data_format=None, **kwargs):
@@ -154,7 +155,8 @@ class Resizing(_Prepares):
         inputs = _engine.convert_to_tensor(inputs)
         alone = inputs.ndim == 3
         values = self._in_proportion(_op("expand_dims")(inputs, 0) if alone else inputs)
-        values = resized(values, self.compute_output_shape(values.shape), self.data_format, self.interpolation, antialias=self.antialias)
+        values = resized(values, self.compute_output_shape(values.shape), self.data_format, self.interpolation,
+                         antialias=self.antialias)
         return self._floating(_op("squeeze")(values, [0]) if alone else values)
 
     def _in_proportion(self, inputs):
@@ -183,7 +185,8 @@ class Resizing(_Prepares):
 
 
 class CenterCrop(_Prepares):
-    """The middle of images; smaller ones are made larger first. height, width: of the result; data_format: where the channels are."""
+    """The middle of images; smaller ones are made larger first. height, width: of the result; data_format: where the channels
+    are."""
 
     _arguments = "height", "width", "data_format"
 
@@ -200,7 +203,8 @@ class CenterCrop(_Prepares):
         first = inputs.ndim - (2 if self.data_format == "channels_first" else 3)
         wanted = dict(((first, self.height), (first + 1, self.width)))
         if any(inputs.shape[axis] < extent for axis, extent in wanted.items()):
-            return Resizing(self.height, self.width, crop_to_aspect_ratio=True, data_format=self.data_format, dtype=self.dtype)(inputs)
+            return Resizing(self.height, self.width, crop_to_aspect_ratio=True, data_format=self.data_format,
+                            dtype=self.dtype)(inputs)
         begins = [place(inputs.shape[axis] - wanted[axis]) if axis in wanted else 0 for axis in range(inputs.ndim)]
         return _op("slice")(inputs, begins, [wanted.get(axis, extent) for axis, extent in enumerate(inputs.shape)])
 
@@ -224,7 +228,8 @@ class CategoryEncoding(_Prepares):
 
     def call(self, inputs, count_weights=None):
         numbers = _op("cast")(_engine.convert_to_tensor(inputs), dtypes.int64)
-        if numbers.shape.num_elements() and not 0 <= int(_op("reduce_min")(numbers)) <= int(_op("reduce_max")(numbers)) < self.num_tokens:
+        least, most = (int(_op(each)(numbers)) for each in ("reduce_min", "reduce_max"))
+        if numbers.shape.num_elements() and not 0 <= least <= most < self.num_tokens:
             raise ValueError(f"Input values must be in the range 0 <= values < num_tokens with num_tokens={self.num_tokens}")
         rows = _op("one_hot")(numbers, self.num_tokens, dtype=self._dtype)
         if self.output_mode == "one_hot":
@@ -252,7 +257,8 @@ class Discretization(_Prepares):
 
     _arguments = "bin_boundaries", "num_bins", "epsilon", "output_mode"
 
-    def __init__(self, bin_boundaries=None, num_bins=None, epsilon=0.01, output_mode="int", sparse=False, dtype=None, name=None, **kwargs):
+    def __init__(self, bin_boundaries=None, num_bins=None, epsilon=0.01, output_mode="int", sparse=False, dtype=None, name=None,
+                 **kwargs):
         super().__init__(name=name, dtype=dtype, **kwargs)
         if (bin_boundaries is None) == (num_bins is None):
             raise ValueError("Both or neither of `num_bins` and `bin_boundaries` are set. Received: "
@@ -288,7 +294,7 @@ class Discretization(_Prepares):
         return {**config, "num_bins": None} if self.bin_boundaries is not None else config
 
 
-class _RandomImages(_Prepares):
+class RandomImages(_Prepares):
     """Changes images in training alone: (batch, height, width, channels), or one image."""
 
     def call(self, inputs, training=True):
@@ -307,9 +313,9 @@ class _RandomImages(_Prepares):
         return random.uniform([inputs.shape[0], 1, 1, 1], low, high, inputs.dtype, self.seed)
 
 
-class RandomFlip(_RandomImages):
-    """In training, mirrors images, each or not by chance. mode: 'horizontal', 'vertical' or 'horizontal_and_vertical'. ValueError for
-    another."""
+class RandomFlip(RandomImages):
+    """In training, mirrors images, each or not by chance. mode: 'horizontal', 'vertical' or 'horizontal_and_vertical'. ValueError
+    for another."""
 
     _arguments = "mode", "seed", "data_format"
 
@@ -327,7 +333,7 @@ class RandomFlip(_RandomImages):
         return inputs
 
 
-class RandomCrop(_RandomImages):
+class RandomCrop(RandomImages):
     """In training, a part of the images by chance, else the middle. height, width: of the part."""
 
     _arguments = "height", "width", "seed", "data_format"
@@ -349,20 +355,21 @@ class RandomCrop(_RandomImages):
 def _limits(argument, value, least, one_sided):
     """(low, high) of a factor that is a number or a pair. ValueError outside of [least, 1]."""
     try:
-        low, high = sorted(map(float, value)) if hasattr(value, "__len__") else (float(value) * (0 if one_sided else -1), float(value))
+        pair = value if hasattr(value, "__len__") else (float(value) * (0 if one_sided else -1), float(value))
+        low, high = sorted(map(float, pair))
     except (TypeError, ValueError):
         low = high = math.nan
     if not (least <= low <= 1 and least <= high <= 1):
-        raise ValueError(f"The `{argument}` argument should be a number (or a list of two numbers) in the range [{least}, 1.0]. Received: "
-                         f"{argument}={value}")
+        raise ValueError(f"The `{argument}` argument should be a number (or a list of two numbers) in the range [{least}, 1.0]. "
+                         f"Received: {argument}={value}")
     return min(low, high), max(low, high)
 
 
-class RandomContrast(_RandomImages):
+class RandomContrast(RandomImages):
     """In training, moves each image's values away from its channels' mean or towards it: (x − mean)·f + mean with a random f.
 
-    factor: f lies between 1 − factor and 1 + factor, or 1 less the first and 1 and the second of two numbers; value_range: the least
-    and the greatest value that images have. ValueError for a factor outside of [0, 1].
+    factor: f lies between 1 − factor and 1 + factor, or 1 less the first and 1 and the second of two numbers; value_range: the
+    least and the greatest value that images have. ValueError for a factor outside of [0, 1].
     """
 
     _arguments = "factor", "value_range", "seed"
@@ -380,7 +387,7 @@ class RandomContrast(_RandomImages):
         return _op("clip_by_value")(changed, *(_op("cast")(limit, inputs.dtype) for limit in self.value_range))
 
 
-class RandomBrightness(_RandomImages):
+class RandomBrightness(RandomImages):
     """In training, adds a random number to each image.
 
     factor: the number lies between −factor and factor, or between two numbers, as shares of the range; value_range: the least and

@@ -37,15 +37,16 @@ def _share(rate, whole_too=True):
     except (TypeError, ValueError):
         found = -1.
     if not 0 <= found <= 1 or found == 1 and not whole_too:
-        raise ValueError(f"Invalid value received for argument `rate`. Expected a float value between 0 and 1. Received: rate={rate}")
+        raise ValueError(f"Invalid value received for argument `rate`. Expected a float value between 0 and 1. Received: "
+                         f"rate={rate}")
     return rate
 
 
 class Dropout(_Noisy):
     """In training, sets each element to 0 with probability `rate`, and divides the others by 1 − rate.
 
-    noise_shape: the shape of the choices, which broadcast to the inputs; None in it for an extent of the inputs. seed: a whole number
-    for the same choices in each run. ValueError for a rate outside of [0, 1].
+    noise_shape: the shape of the choices, which broadcast to the inputs; None in it for an extent of the inputs. seed: a whole
+    number for the same choices in each run. ValueError for a rate outside of [0, 1].
     """
 
     _arguments = "rate", "noise_shape", "seed"
@@ -106,7 +107,8 @@ class GaussianNoise(_Noisy):
     def __init__(self, stddev, seed=None, **kwargs):
         super().__init__(**kwargs)
         if stddev < 0:
-            raise ValueError(f"Invalid value received for argument `stddev`. Expected a float value of at least 0. Received: stddev={stddev}")
+            raise ValueError(f"Invalid value received for argument `stddev`. Expected a float value of at least 0. Received: "
+                             f"stddev={stddev}")
         self.stddev, self.seed = stddev, seed
 
     def _disturbed(self, inputs):
@@ -149,7 +151,8 @@ class AlphaDropout(_Noisy):
         shape = [own if extent is None else extent for extent, own in zip(self.noise_shape or inputs.shape, inputs.shape)]
         kept = random.uniform(shape, 0., 1., inputs.dtype, self.seed) >= self.rate
         scale = ((1 - self.rate) * (1 + self.rate * least**2))**-0.5 if self.rate < 1 else 0.
-        return _op("where")(kept, inputs, _op("fill")([1] * inputs.ndim, _op("cast")(least, inputs.dtype))) * scale - scale * least * self.rate
+        dropped = _op("fill")([1] * inputs.ndim, _op("cast")(least, inputs.dtype))
+        return _op("where")(kept, inputs, dropped) * scale - scale * least * self.rate
 
 
 class ActivityRegularization(Layer):

@@ -91,8 +91,8 @@ class Permute(_Moving):
         super().__init__(**kwargs)
         self.dims = tuple(dims)
         if sorted(self.dims) != list(range(1, len(self.dims) + 1)):
-            raise ValueError("Invalid permutation argument `dims` for Permute Layer. The set of indices in `dims` must be consecutive and "
-                             f"start from 1. Received dims={dims}")
+            raise ValueError("Invalid permutation argument `dims` for Permute Layer. The set of indices in `dims` must be "
+                             f"consecutive and start from 1. Received dims={dims}")
         self.input_spec = InputSpec(ndim=len(self.dims) + 1)
 
     def call(self, inputs):
@@ -124,8 +124,8 @@ class RepeatVector(_Moving):
 
 
 class ZeroPadding(_Moving):
-    """Zeros around the spatial axes. padding: a number, one for each axis, or pairs (before, after); data_format: where the channels
-    are."""
+    """Zeros around the spatial axes. padding: a number, one for each axis, or pairs (before, after); data_format: where the
+    channels are."""
 
     _rank, _arguments = 2, ("padding", "data_format")
 
@@ -183,8 +183,8 @@ class Cropping(_Moving):
 
     def _left(self, place, extent):
         if extent is not None and extent <= sum(self.cropping[place]):
-            raise ValueError(f"`cropping` parameter of {type(self).__name__} layer must be smaller than the input extents. Received: "
-                             f"cropping={self.cropping}, an extent of {extent}")
+            raise ValueError(f"`cropping` parameter of {type(self).__name__} layer must be smaller than the input extents. "
+                             f"Received: cropping={self.cropping}, an extent of {extent}")
         return None if extent is None else extent - sum(self.cropping[place])
 
     def call(self, inputs):
@@ -234,7 +234,8 @@ def repeated(inputs, size, axes):
 
 
 class UpSampling(_Moving):
-    """Each place along the spatial axes several times. size: a number, or one for each axis; data_format: where the channels are."""
+    """Each place along the spatial axes several times. size: a number, or one for each axis; data_format: where the channels
+    are."""
 
     _rank, _arguments = 2, ("size", "data_format")
 
@@ -272,8 +273,8 @@ class UpSampling2D(UpSampling):
         super().__init__(size, data_format, **kwargs)
         self.interpolation = interpolation.lower() if isinstance(interpolation, str) else interpolation
         if self.interpolation not in ("nearest", "bilinear", "bicubic", "lanczos3", "lanczos5"):
-            raise ValueError(f"`interpolation` argument should be one of: ['bicubic', 'bilinear', 'lanczos3', 'lanczos5', 'nearest']. "
-                             f"Received: interpolation={interpolation}")
+            raise ValueError(f"`interpolation` argument should be one of: ['bicubic', 'bilinear', 'lanczos3', 'lanczos5', "
+                             f"'nearest']. Received: interpolation={interpolation}")
 
     def call(self, inputs):
         if self.interpolation == "nearest":

@@ -13,7 +13,8 @@ def numbers_of(value, rank, argument, least=1):
         found = ()
     if len(found) != rank or any(number < least for number in found):
         limit = "greater than 0" if least == 1 else f"at least {least}"
-        raise ValueError(f"The `{argument}` argument must be a tuple of {rank} integers, each {limit}. Received: {argument}={value}")
+        raise ValueError(f"The `{argument}` argument must be a tuple of {rank} integers, each {limit}. Received: "
+                         f"{argument}={value}")
     return found
 
 

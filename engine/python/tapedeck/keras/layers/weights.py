@@ -34,7 +34,8 @@ def _sort_children(values, parts, seen):
 
 
 def _collect_weights(layer, changes, found, seen):
-    """Adds the layer's variables to found, by id: each with whether training changes it, in this layer or in another that has it."""
+    """Adds the layer's variables to found, by id: each with whether training changes it, in this layer or in another that has
+    it."""
     changes = changes and layer._trainable
     if (id(layer), changes) in seen:
         return
@@ -138,7 +139,8 @@ class Weights:
         return tuple(each for each in self._flatten_layers() if each is not self)
 
     def _all_weights(self):
-        """{id: (variable, whether training may change it)}: its own, those that are trainable first, then those of the layers inside."""
+        """{id: (variable, whether training may change it)}: its own, those that are trainable first, then those of the layers
+        inside."""
         found = {}
         _collect_weights(self, True, found, set())
         return found
@@ -192,20 +194,20 @@ class Weights:
         """Sets the variables. ValueError for another number of arrays, or another shape; then none is changed."""
         variables, values = self.weights, [np.asarray(each) for each in weights]
         if len(values) != len(variables):
-            raise ValueError(f"You called `set_weights(weights)` on layer '{self.name}' with a weight list of length {len(values)}, but "
-                             f"the layer was expecting {len(variables)} weights.")
+            raise ValueError(f"You called `set_weights(weights)` on layer '{self.name}' with a weight list of length "
+                             f"{len(values)}, but the layer was expecting {len(variables)} weights.")
         for variable, value in zip(variables, values):
             if tuple(variable.shape) != value.shape:
-                raise ValueError(f"Layer {self.name} weight shape {tuple(variable.shape)} is not compatible with provided weight shape "
-                                 f"{value.shape}, of {variable.name}")
+                raise ValueError(f"Layer {self.name} weight shape {tuple(variable.shape)} is not compatible with provided weight "
+                                 f"shape {value.shape}, of {variable.name}")
         for variable, value in zip(variables, values):
             variable.assign(_engine.constant(value, variable.dtype, None))
 
     def count_params(self):
         """How many numbers the variables hold. ValueError before they are made."""
         if not self._built and not self.weights:
-            raise ValueError(f"You tried to call `count_params` on layer '{self.name}', but the layer isn't built. You can build it "
-                             f"manually via: `layer.build(input_shape)`.")
+            raise ValueError(f"You tried to call `count_params` on layer '{self.name}', but the layer isn't built. You can build "
+                             f"it manually via: `layer.build(input_shape)`.")
         return sum(int(np.prod(variable.shape)) for variable in self.weights)
 
 
@@ -228,8 +230,8 @@ def own_arguments(layer, config):
     for name, value in list(bound.items())[1:]:
         kind = signature.parameters[name].kind
         if kind == inspect.Parameter.VAR_POSITIONAL:
-            raise NotImplementedError(f"Layer {type(layer).__name__} was made with positional arguments {value!r} without names; it must "
-                                      "override `get_config`.")
+            raise NotImplementedError(f"Layer {type(layer).__name__} was made with positional arguments {value!r} without names; "
+                                      f"it must override `get_config`.")
         given = value if kind == inspect.Parameter.VAR_KEYWORD else {name: value}
         config.update({key: serialize_keras_object(each) for key, each in given.items()})
     return config

@@ -11,8 +11,8 @@ def to_categorical(x, num_classes=None):
     """Class numbers as rows of zeros with a 1 at the class.
 
     x: whole numbers, any shape; a last axis of extent 1 is left out. num_classes: None for the largest number and 1.
-    Returns: float, the shape of x and num_classes: a tensor for a tensor, else a NumPy array. Errors: IndexError for a number beyond
-    num_classes.
+    Returns: float, the shape of x and num_classes: a tensor for a tensor, else a NumPy array. Errors: IndexError for a number
+    beyond num_classes.
     """
     tensor = isinstance(x, (_engine.Tensor, _engine.Variable))
     numbers = np.asarray(x.numpy() if tensor else x, "int64")
