@@ -18,8 +18,8 @@ _INTERNAL = {"as_tensorflow", "blocks", "casts", "checkpoint", "composites", "co
              "eager_metrics", "evaluator", "explain", "functional", "graph_collections", "graphs", "idx", "image_colors",
              "images", "indexed_slices", "matrices", "modules", "namespaces", "network", "nn_images", "nn_losses",
              "nn_volumes", "printing", "random_streams", "reductions", "references", "refusals", "rnn_cells", "rnn_loops",
-             "segments", "selections", "sequences", "shapes", "shaping", "signatures", "tape", "templates", "tensor_array", "test_case", "trackable",
-             "variable_scopes", "variable_stores", "variables"}
+             "segments", "selections", "sequences", "shapes", "shaping", "signatures", "tape", "templates", "tensor_array",
+             "test_case", "trackable", "variable_scopes", "variable_stores", "variables"}
 
 # Functions of the package's Python files that TensorFlow has under other names too.
 _ALIASES = {
