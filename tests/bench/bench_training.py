@@ -1,12 +1,13 @@
-"""Training steps (forward, backward, Adam) beside PyTorch's. One JSON line per case: milliseconds of a step, the median of rounds that
-alternate between a process of Tapedeck and one of PyTorch, so that both see the same machine; their ratio; and the loss after some
+"""Training steps (forward, backward, Adam) beside PyTorch's. One JSON line per case: milliseconds of a step, the median of rounds
+that alternate between a process of Tapedeck and one of PyTorch, so that both see the same machine; their ratio; and the loss after some
 steps from other first values, as a sign that both train.
 
     python3 bench_training.py [--torch PYTHON] [--threads 2] [--rounds 7] [--cases mlp,lstm]
 
---cpu counts the processor's time, not the clock's: for a busy machine, with --threads 1. --torch: an interpreter that can import torch; without it Tapedeck runs alone. Two more cases: `adam`, an update of 10⁷ parameters in
-gigabytes a second of what it must read and write (28 bytes a parameter), to be seen beside bench_machine's rate; `start`, seconds from
-the interpreter's start to the end of a first step."""
+--torch: an interpreter that can import torch; without it Tapedeck runs alone. --cpu counts the processor's time, not the clock's: for
+a busy machine, with --threads 1. Two more cases: `adam`, an update of 10⁷ parameters in gigabytes a second of what it must read and
+write (28 bytes a parameter), to be seen beside bench_machine's rate; `start`, seconds from the interpreter's start to the end of a
+first step."""
 import argparse
 import json
 import os
@@ -118,7 +119,8 @@ def our_transformer(tf, layers):
     class Block(tf.keras.Model):
         def __init__(self):
             super().__init__()
-            self.attention, self.first, self.second = layers.MultiHeadAttention(8, 32), *(layers.LayerNormalization() for _ in range(2))
+            self.attention = layers.MultiHeadAttention(8, 32)
+            self.first, self.second = layers.LayerNormalization(), layers.LayerNormalization()
             self.up, self.down = layers.Dense(1024, "gelu"), layers.Dense(256)
 
         def call(self, x):
@@ -233,7 +235,8 @@ def work(side, case, threads, clock):
         for _ in range(int(line)):
             result = step()
         seconds = clock() - start
-        print(json.dumps([seconds, None if case == "adam" else float(result if side == "tapedeck" else result.detach())]), flush=True)
+        loss = None if case == "adam" else float(result if side == "tapedeck" else result.detach())
+        print(json.dumps([seconds, loss]), flush=True)
 
 
 class Worker:

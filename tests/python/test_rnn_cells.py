@@ -94,8 +94,10 @@ class Cells(Random):
                                   (lambda: cells.MultiRNNCell(3), TypeError, "must be a list or tuple, but saw: 3"),
                                   (lambda: cells.MultiRNNCell([cells.LSTMCell(2)], False), ValueError, "state_is_tuple is not set"),
                                   (lambda: cells.DropoutWrapper(3), TypeError, "not a RNNCell"),
-                                  (lambda: cells.DropoutWrapper(cells.GRUCell(2), 2.0), ValueError, "input_keep_prob must be between 0 and 1: 2"),
-                                  (lambda: tf.nn.dynamic_rnn(cells.GRUCell(2), self.draw(2, 3, 4)), ValueError, "you must give a dtype"),
+                                  (lambda: cells.DropoutWrapper(cells.GRUCell(2), 2.0), ValueError,
+                                   "input_keep_prob must be between 0 and 1: 2"),
+                                  (lambda: tf.nn.dynamic_rnn(cells.GRUCell(2), self.draw(2, 3, 4)), ValueError,
+                                   "you must give a dtype"),
                                   (lambda: tf.nn.dynamic_rnn(3, self.draw(2, 3, 4)), TypeError, "must be an instance of RNNCell"),
                                   (lambda: tf.nn.dynamic_rnn(cells.GRUCell(2), self.draw(2, 3, 4), [1], dtype=tf.float32), ValueError,
                                    r"sequence_length has shape \(1,\); needs one number for each of 2")):
