@@ -74,7 +74,8 @@ enum class Unary : std::uint8_t {
 };
 constexpr int unary_count = static_cast<int>(Unary::is_finite) + 1;
 
-/// The `…_grad` ones take (y, cotangent) with y the forward op's output (relu_grad: (cotangent, x)).
+/// The `…_grad` ones take (y, cotangent) with y the forward op's output (relu_grad, gelu_grad: (cotangent,
+/// x)).
 enum class Binary : std::uint8_t {
   add,
   subtract,
@@ -89,6 +90,7 @@ enum class Binary : std::uint8_t {
   sigmoid_grad,
   tanh_grad,
   relu_grad,
+  gelu_grad,
   truncatediv,
   truncatemod,
   divide_no_nan,

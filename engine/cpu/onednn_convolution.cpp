@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <memory>
+#include <numeric>
 #include <oneapi/dnnl/dnnl.hpp>
 #include <optional>
 #include <vector>
@@ -101,12 +102,21 @@ void reorder(const memory& from, const memory& to) {
   stream.wait();
 }
 
+/// About 64 channels, in whole blocks of the layout: some have blocks of 48.
+memory::dim channels_at_once_in(const memory::desc& layout, std::size_t axis) {
+  const auto& blocking = layout.data.format_desc.blocking;
+  memory::dim block = 1;
+  for (int i = 0; i < blocking.inner_nblks; ++i)
+    if (blocking.inner_idxs[i] == static_cast<memory::dim>(axis)) block *= blocking.inner_blks[i];
+  return std::lcm(block, memory::dim{64});
+}
+
 /// reorder(), large filters cut along the output channels into a task each.
 void reorder_filter(const memory& from, const memory& to) {
-  constexpr memory::dim channels_at_once = 64;  // whole blocks of any of oneDNN's layouts
   constexpr std::size_t worth_threads = std::size_t{1} << 18;
   Dims part = to.get_desc().dims();
   const std::size_t axis = part.size() - 4;
+  const memory::dim channels_at_once = channels_at_once_in(to.get_desc(), axis);
   if (to.get_desc().get_size() < worth_threads || part[axis] % channels_at_once != 0)
     return reorder(from, to);
   const memory::dim parts = part[axis] / channels_at_once;

@@ -99,10 +99,7 @@ constexpr double gelu_slope = 2.0 * std::numbers::sqrt2 * std::numbers::inv_sqrt
 
 Tensors gelu_vjp(const VjpContext& c) {
   const Tensor& x = c.inputs[0];
-  if (!c.attributes.get<bool>(0)) {
-    const Tensor distribution = 0.5 * erfc(x * (-0.5 * std::numbers::sqrt2));
-    return one(c.cotangents[0] * (distribution + x * normal_density(x)));
-  }
+  if (!c.attributes.get<bool>(0)) return one(gelu_grad(c.cotangents[0], x));
   const Tensor squares = square(x);
   const Tensor part = sigmoid(x * (gelu_slope * (1.0 + gelu_cubic * squares)));
   const Tensor inner = gelu_slope * (1.0 + 3.0 * gelu_cubic * squares);
@@ -179,6 +176,25 @@ TAPEDECK_OP(gelu_op) = {
 };
 Tensor gelu(const Tensor& features, bool approximate) {
   return run_op1(gelu_op, {features}, {approximate});
+}
+
+TAPEDECK_OP(gelu_grad_op) = binary_op<Binary::gelu_grad, Kind::floating>(
+    {"gelu_grad",
+     {},
+     "The VJP of gelu, where it is not approximate: dy·(Φ(x) + x·φ(x)) at features x, with Φ the normal "
+     "distribution and φ its density.",
+     "d(dy) = dz·(Φ(features) + features·φ(features)), d(features) = dz·dy·φ(features)·(2 − features²) with "
+     "φ = Φ'",
+     "dy",
+     "features"},
+    [](const VjpContext& c) {
+      const Tensor& x = c.inputs[1];
+      return binary_gradients(
+          c, [&] { return gelu_grad(c.cotangents[0], x); },
+          [&] { return c.cotangents[0] * c.inputs[0] * (normal_density(x) * (2.0 - square(x))); });
+    });
+Tensor gelu_grad(const Tensor& dy, const Tensor& features) {
+  return run_op1(gelu_grad_op, {dy, features});
 }
 
 void link_activation() {}

@@ -106,6 +106,7 @@ Tensor squared_difference(const Tensor& x, const Tensor& y);
 Tensor sigmoid_grad(const Tensor& y, const Tensor& dy);
 Tensor tanh_grad(const Tensor& y, const Tensor& dy);
 Tensor relu_grad(const Tensor& dy, const Tensor& features);
+Tensor gelu_grad(const Tensor& dy, const Tensor& features);
 Tensor equal(const Tensor& x, const Tensor& y);
 Tensor not_equal(const Tensor& x, const Tensor& y);
 Tensor less(const Tensor& x, const Tensor& y);

@@ -44,6 +44,14 @@ def convolution(which, dtype):
     return op("conv2d_backprop_filter", x, [5, 5, 64, 128], dy, **common)
 
 
+def recurrent(which, batch=64, steps=300, units=512):
+    x, state, weights = draw(batch, steps, units), draw(batch, units), (draw(units, 4 * units), draw(units, 4 * units), draw(4 * units))
+    if which == "lstm":
+        return op("lstm", x, state, state, *weights, [])
+    return op("lstm_gradient", x, state, state, *weights, x, draw(batch, steps, 5 * units), [x], time_major=False, reverse=False,
+              given=[0], wanted=[0, 3, 4])
+
+
 def many(count=20_000_000, dtype=np.float32):
     return draw(count, dtype=dtype)
 
@@ -82,6 +90,11 @@ LONG_CALLS = {
     "conv2d_backprop_filter": lambda: convolution("conv2d_backprop_filter", np.float32),
     "conv2d of float64": lambda: convolution("conv2d", np.float64),
     "conv2d_backprop_filter of float64": lambda: convolution("conv2d_backprop_filter", np.float64),
+    "lstm": lambda: recurrent("lstm"),
+    "lstm of one example": lambda: recurrent("lstm", batch=1, steps=3000),
+    "lstm_gradient": lambda: recurrent("lstm_gradient"),
+    "attention": lambda: op("attention", *(draw(64, 1500, 64) for _ in range(3)), []),
+    "attention of one matrix": lambda: op("attention", *(draw(8000, 64) for _ in range(3)), []),
     "sort": lambda: op("sort", many()),
     "argsort": lambda: op("argsort", many()),
     "top_k of few": lambda: op("top_k", many(40_000_000), k=100),

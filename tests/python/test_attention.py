@@ -70,7 +70,8 @@ class Op(Random):
     def test_a_query_that_may_attend_to_nothing_has_the_weights_of_rounded_logits_and_no_nan(self):
         q, k = self.draw(1, 2, 3), self.draw(1, 4, 3)
         for dtype, tolerance in ((np.float64, 1e-6), (np.float32, None)):
-            weights = attention(q.astype(dtype), k.astype(dtype), k.astype(dtype), [np.array([[False] * 4, [True] * 4])])[1].numpy()
+            may = np.array([[False] * 4, [True] * 4])
+            weights = attention(q.astype(dtype), k.astype(dtype), k.astype(dtype), [may])[1].numpy()
             expected = np.full(4, .25) if tolerance is None else by_hand(q, k, k)[1][0, 0]  # float32 has no digits left of them
             np.testing.assert_allclose(weights[0, 0], expected, atol=1e-6)
 
@@ -103,8 +104,10 @@ class Op(Random):
     def test_errors_name_the_argument_and_the_shapes(self):
         z = lambda *shape: np.zeros(shape, np.float32)  # noqa: E731
         for arguments, text in (
-                ((z(2, 3, 4), z(2, 5, 6), z(2, 5, 6), []), r"attention: query \(2, 3, 4\) and key \(2, 5, 6\) differ in their last axis"),
-                ((z(2, 3, 4), z(2, 5, 4), z(2, 6, 4), []), r"attention: key \(2, 5, 4\) and value \(2, 6, 4\) differ in the number of keys"),
+                ((z(2, 3, 4), z(2, 5, 6), z(2, 5, 6), []),
+                 r"attention: query \(2, 3, 4\) and key \(2, 5, 6\) differ in their last axis"),
+                ((z(2, 3, 4), z(2, 5, 4), z(2, 6, 4), []),
+                 r"attention: key \(2, 5, 4\) and value \(2, 6, 4\) differ in the number of keys"),
                 ((z(3, 3, 4), z(2, 5, 4), z(2, 5, 4), []), "differ in their leading axes"),
                 ((z(3), z(3), z(3), []), r"attention: query has shape \(3,\); needs at least 2 axes"),
                 ((z(2, 3, 4), z(2, 5, 4), z(2, 5, 4), [np.ones((2, 3, 4), bool)]),

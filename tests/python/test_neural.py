@@ -57,6 +57,21 @@ class Convolutions(unittest.TestCase):
                 got = (dx.numpy().astype(np.float64) * v).sum()
                 self.assertAlmostEqual(got, through, delta=tolerance * 10 * np.linalg.norm(dx.numpy()) * np.sqrt(v.size) ** .5)
 
+    def test_large_filters_of_one_pixel_with_strides_are_products(self):
+        """As residual networks project with: the filter's layout may have blocks of 48 channels, which 1024 is no multiple of."""
+        for size, channels, outputs in ((14, 512, 1024), (7, 256, 512), (6, 320, 448)):
+            x, f = .1 * draw(2, size, size, channels), .1 * draw(1, 1, channels, outputs)
+            tx, tw = tf.constant(x), tf.constant(f)
+            with tf.GradientTape() as tape:
+                tape.watch([tx, tw])
+                y = tf.nn.conv2d(tx, tw, 2, "VALID")
+            picked = x[:, ::2, ::2]
+            np.testing.assert_allclose(y.numpy(), picked @ f[0, 0], rtol=1e-3, atol=1e-4)
+            dy = .1 * draw(*y.shape)
+            dx, dw = tape.gradient(y, [tx, tw], output_gradients=tf.constant(dy))
+            np.testing.assert_allclose(dx.numpy()[:, ::2, ::2], dy @ f[0, 0].T, rtol=1e-3, atol=1e-4)
+            np.testing.assert_allclose(dw.numpy()[0, 0], np.einsum("nijc,nijo->co", picked, dy), rtol=1e-3, atol=1e-4)
+
     def test_float32_agrees_with_float64_where_other_kernels_take_over(self):
         # (input, filter, stride, dilation): pointwise with many and few pixels, large filters with and without padding,
         # steps and gaps, wide enough for several tasks and with a rest, more images than blocks; images that are cut into

@@ -173,7 +173,8 @@ class Layers(Random):
                           L.RNN(cell_class(5, **arguments), return_sequences=True, time_major=True)):
                 other(x.swapaxes(0, 1))
                 other.set_weights(plain.get_weights())
-                np.testing.assert_allclose(other(x.swapaxes(0, 1), mask=mask.T).numpy(), expected.swapaxes(0, 1), rtol=2e-5, atol=1e-6)
+                turned = other(x.swapaxes(0, 1), mask=mask.T).numpy().swapaxes(0, 1)
+                np.testing.assert_allclose(turned, expected, rtol=2e-5, atol=1e-6)
 
     def test_the_same_bits_for_any_number_of_threads(self):
         x = tf.constant(self.draw(40, 6, 9).astype(np.float32))
@@ -378,7 +379,8 @@ class Ops(Random):
         for place, value, text in ((0, z(2, 3), r"lstm: x has shape \(2, 3\); needs 3 axes, batch, time and inputs"),
                                    (1, z(3, 5), r"lstm: initial_h has shape \(3, 5\); needs \(batch, units\) = \(2, 5\)"),
                                    (3, z(3, 20), r"lstm: kernel has shape \(3, 20\); needs \(inputs, 4·units\) = \(4, 20\)"),
-                                   (4, z(5, 15), r"lstm: recurrent_kernel has shape \(5, 15\); needs \(units, 4·units\) with the 5 units"),
+                                   (4, z(5, 15),
+                                    r"lstm: recurrent_kernel has shape \(5, 15\); needs \(units, 4·units\) with the 5 units"),
                                    (5, z(5), r"lstm: bias has shape \(5,\); needs \(4·units,\) = \(20,\)")):
             inputs = list(good)
             inputs[place] = value

@@ -94,8 +94,10 @@ class Cells(Random):
                                   (lambda: cells.MultiRNNCell(3), TypeError, "must be a list or tuple, but saw: 3"),
                                   (lambda: cells.MultiRNNCell([cells.LSTMCell(2)], False), ValueError, "state_is_tuple is not set"),
                                   (lambda: cells.DropoutWrapper(3), TypeError, "not a RNNCell"),
-                                  (lambda: cells.DropoutWrapper(cells.GRUCell(2), 2.0), ValueError, "input_keep_prob must be between 0 and 1: 2"),
-                                  (lambda: tf.nn.dynamic_rnn(cells.GRUCell(2), self.draw(2, 3, 4)), ValueError, "you must give a dtype"),
+                                  (lambda: cells.DropoutWrapper(cells.GRUCell(2), 2.0), ValueError,
+                                   "input_keep_prob must be between 0 and 1: 2"),
+                                  (lambda: tf.nn.dynamic_rnn(cells.GRUCell(2), self.draw(2, 3, 4)), ValueError,
+                                   "you must give a dtype"),
                                   (lambda: tf.nn.dynamic_rnn(3, self.draw(2, 3, 4)), TypeError, "must be an instance of RNNCell"),
                                   (lambda: tf.nn.dynamic_rnn(cells.GRUCell(2), self.draw(2, 3, 4), [1], dtype=tf.float32), ValueError,
                                    r"sequence_length has shape \(1,\); needs one number for each of 2")):
@@ -203,6 +205,39 @@ class Loops(Random):
             outputs, _ = tf.nn.dynamic_rnn(cell, x, [3, 1], dtype=tf.float32)
         for gradient in tape.gradient(outputs, cell.trainable_variables):
             self.assertTrue(np.any(gradient.numpy() != 0))
+
+
+class Contrib(Random):
+    def test_the_fused_lstm_is_the_basic_cell_in_a_loop(self):
+        x, lengths = self.draw(5, 3, 2), [5, 2, 0]
+        fused = tf.contrib.rnn.LSTMBlockFusedCell(4, forget_bias=.5)
+        fused(x, dtype=tf.float32)
+        self.assertEqual([each.name for each in fused.variables], ["lstm_fused_cell/kernel:0", "lstm_fused_cell/bias:0"])
+        cell = cells.BasicLSTMCell(4, forget_bias=.5)
+        tf.nn.dynamic_rnn(cell, x, dtype=tf.float32, time_major=True)
+        for variable, value in zip(cell.variables, self.randomize(fused)):
+            variable.assign(value)
+        for given in (None, lengths):
+            state = cells.LSTMStateTuple(self.draw(3, 4), self.draw(3, 4))
+            expected, last = tf.nn.dynamic_rnn(cell, x, given, state, time_major=True)
+            outputs, after = fused(x, state, sequence_length=given)
+            self.near(outputs, expected.numpy())
+            self.near(after[0], last.c.numpy())
+            self.near(after[1], last.h.numpy())
+        listed, _ = fused(list(tf.unstack(x)), state, sequence_length=lengths)
+        np.testing.assert_array_equal(listed[1].numpy(), outputs[1].numpy())
+
+    def test_stacked_bidirectional_loops_see_both_directions(self):
+        x, rnn = self.draw(2, 3, 4), tf.contrib.rnn
+        there, back = [cells.GRUCell(3), cells.GRUCell(2)], [cells.GRUCell(3), cells.GRUCell(2)]
+        outputs, one, other = rnn.stack_bidirectional_dynamic_rnn(there, back, x, dtype=tf.float32)
+        first, _ = tf.nn.bidirectional_dynamic_rnn(there[0], back[0], x, dtype=tf.float32)
+        second, states = tf.nn.bidirectional_dynamic_rnn(there[1], back[1], tf.concat(first, 2), dtype=tf.float32)
+        np.testing.assert_array_equal(outputs.numpy(), tf.concat(second, 2).numpy())
+        np.testing.assert_array_equal(one[1].numpy(), states[0].numpy())
+        self.assertEqual(len(other), 2)
+        with self.assertRaisesRegex(ValueError, "2 forward and 1 backward cells"):
+            rnn.stack_bidirectional_dynamic_rnn(there, back[:1], x, dtype=tf.float32)
 
 
 if __name__ == "__main__":

@@ -71,6 +71,15 @@ TAPEDECK_FUNCTION(And, x&& y)
 TAPEDECK_FUNCTION(Or, x || y)
 #undef TAPEDECK_FUNCTION
 
+/// dy·gelu′(x).
+struct GeluGrad {
+  TAPEDECK_INLINE static float apply(float dy, float x) { return dy * gelu_slope_of(x); }
+  static double apply(double dy, double x) {
+    const double density = 0.39894228040143267794 * std::exp(-0.5 * x * x);  // 1/√(2π)
+    return dy * (0.5 * std::erfc(x * -0.70710678118654752440) + (density == 0.0 ? 0.0 : x * density));
+  }
+};
+
 struct Atan2 {
   TAPEDECK_INLINE static float apply(float y, float x) { return atan2_of(y, x); }
   static double apply(double y, double x) { return std::atan2(y, x); }
@@ -261,6 +270,7 @@ void add_floating(LoopTable& table) {
   set<T, T, Divide>(table, Binary::divide);
   set<T, T, SigmoidGrad>(table, Binary::sigmoid_grad);
   set<T, T, TanhGrad>(table, Binary::tanh_grad);
+  set<T, T, GeluGrad>(table, Binary::gelu_grad);
   set<T, T, DivideNoNan>(table, Binary::divide_no_nan);
   set<T, T, MultiplyNoNan>(table, Binary::multiply_no_nan);
   set<T, T, Atan2>(table, Binary::atan2);

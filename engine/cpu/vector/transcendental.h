@@ -194,6 +194,18 @@ TAPEDECK_INLINE float gelu_of(float x) {
   return x < -vanishes ? x * 0.0F : whole;
 }
 
+/// Φ(x) + x·φ(x), the slope of x·Φ(x), right to some ulp of the larger part.
+TAPEDECK_INLINE float gelu_slope_of(float x) {
+  constexpr float vanishes = 14.4F, root_half = static_cast<float>(std::numbers::sqrt2 / 2);
+  constexpr float highest_density = 0.398942280F;  // 1/√(2π)
+  float a = std::fabs(x);
+  a = a > vanishes ? vanishes : a;  // NaN passes
+  const float exponential = exp_of_square(a, 0.5F);
+  const float tail = 0.5F * scaled_erfc(a * root_half) * exponential;
+  const float part = a * highest_density * exponential;
+  return x < 0.0F ? tail - part : 1.0F - tail + part;
+}
+
 // ---- atan, atan2, float32 ----
 
 /// The angle of the point (x, y): atan of a ratio up to 1, by a polynomial fitted likewise (2.4e-9), turned

@@ -2,6 +2,6 @@
 import sys
 
 from tapedeck import tfe as eager
-from tapedeck.contrib import framework, layers, summary  # noqa: F401
+from tapedeck.contrib import framework, layers, opt, rnn, summary  # noqa: F401
 
 sys.modules[__name__ + ".eager"] = eager  # `import tapedeck.contrib.eager as tfe`
