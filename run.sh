@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Builds Tapedeck where needed, and starts it.
 #
-#   ./run.sh [NOTEBOOK]                        open the window (on the start page without a notebook)
+#   ./run.sh [NOTEBOOK | PROGRAM.py]           open the window (on the start page without a notebook)
 #   ./run.sh --headless NOTEBOOK [--out DIR]   run all cells without a window and write the results
 #   ./run.sh --python FILE.py [ARGUMENTS]      run a program with the module `tapedeck` on its path
+#   ./run.sh --tensorflow FILE.py [ARGUMENTS]  run a program of TensorFlow: `import tensorflow` gives tapedeck
 #   ./run.sh --install-kernelspec              let Jupyter start Tapedeck sessions
 #   ./run.sh --help
 set -euo pipefail
@@ -14,8 +15,8 @@ build="$root/build/default"
 
 quiet=false
 case "${1:-}" in
-  --help | -h) sed -n '4,8s/^# \{0,3\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
-  --python | --install-kernelspec) quiet=true ;;
+  --help | -h) sed -n '4,9s/^# \{0,3\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+  --python | --tensorflow | --install-kernelspec) quiet=true ;;
   --headless) ;;
   *)
     if [ -z "${DISPLAY:-}${WAYLAND_DISPLAY:-}" ]; then
@@ -47,11 +48,13 @@ if $quiet; then
   if [ "$1" = --install-kernelspec ]; then
     exec "$interpreter" -m tapedeck.session --install-kernelspec
   fi
+  mode=$1
   shift
   if [ $# -eq 0 ]; then
-    echo "Which program? ./run.sh --python FILE.py [ARGUMENTS]" >&2
+    echo "Which program? ./run.sh $mode FILE.py [ARGUMENTS]" >&2
     exit 2
   fi
+  [ "$mode" = --python ] || set -- -m tapedeck --as-tensorflow "$@"
   exec "$interpreter" "$@"
 fi
 

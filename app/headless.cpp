@@ -15,6 +15,7 @@
 
 #include "app/control/batch_run.h"
 #include "app/kernel/kernel_session.h"
+#include "app/notebook/document/script.h"
 #include "inspector/model/tape_graph.h"
 #include "inspector/panels/tape/graph_layout.h"
 #include "inspector/panels/tape/tape_svg.h"
@@ -61,6 +62,7 @@ class HeadlessRun : public QObject {
       say(QString("The folder %1 can't be made.").arg(options_.folder));
       return QCoreApplication::exit(2);
     }
+    if (isScript(document_.path())) kernel_.setProgram(document_.path());
     clock_.start();
     run_.start();
   }

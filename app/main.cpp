@@ -32,7 +32,8 @@ int main(int argc, char** argv) {
   parser.setApplicationDescription("A notebook in which you run, step and look into eager models.");
   parser.addHelpOption();
   parser.addVersionOption();
-  parser.addPositionalArgument("notebook", "The notebook to open or to run.", "[NOTEBOOK]");
+  parser.addPositionalArgument("notebook", "The notebook, or the Python program, to open or to run.",
+                               "[NOTEBOOK | PROGRAM.py]");
   const QCommandLineOption headless("headless", "Run all cells without a window and write the results.");
   const QCommandLineOption out("out", "With --headless: the folder for the results (default: NAME-results).",
                                "DIR");

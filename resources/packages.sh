@@ -6,7 +6,7 @@ run_packages=(
   libimgui-dev libstb-dev libgl1-mesa-dri fonts-dejavu-core fonts-noto-color-emoji
   libeigen3-dev libdnnl-dev libboost-dev nlohmann-json3-dev cppzmq-dev libssl-dev
   libpng-dev libjpeg-dev zlib1g-dev
-  python3-dev pybind11-dev python3-ipykernel python3-numpy python3-matplotlib dataset-fashion-mnist
+  python3-dev pybind11-dev python3-ipykernel python3-numpy python3-matplotlib python3-absl dataset-fashion-mnist
 )
 test_packages=(xvfb xauth python3-nbformat python3-jupyter-client python3-scipy)
 

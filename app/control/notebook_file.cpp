@@ -120,7 +120,10 @@ void NotebookFile::Loaded::run(const Progress& progress) {
     };
     bytes = readWholeFile(file, &state, half(0));
     if (recovered.isValid()) bytes = withoutHeader(bytes);
-    notebook = readNotebook(bytes, name.isEmpty() ? QString("The recovery file") : name, half(0.5));
+    if (recovered.isValid())  // work is kept as a notebook, whatever its file is
+      notebook = readNotebook(bytes, name.isEmpty() ? QString("The recovery file") : name, half(0.5));
+    else
+      notebook = readDocument(bytes, name, half(0.5));
   } catch (const NotebookError& error) {
     failure = QString::fromUtf8(error.what());
   } catch (const Stopped&) {
@@ -182,7 +185,7 @@ void NotebookFile::save(const QString& path) {
 }
 
 void NotebookFile::startSave(const QString& path) {
-  snapshot_ = document_->snapshot();
+  snapshot_ = document_->snapshot(path);
   const auto result = std::make_shared<Written>();
   // A place that the user has just chosen was asked about there.
   const bool own = !document_->path().isEmpty() && QFileInfo(path).absoluteFilePath() == document_->path();

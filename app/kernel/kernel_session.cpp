@@ -85,6 +85,8 @@ QProcessEnvironment KernelSession::Private::environment() const {
   for (const QString& setting :
        QStringLiteral(TAPEDECK_SESSION_ENVIRONMENT).split(QLatin1Char('|'), Qt::SkipEmptyParts))
     result.insert(setting.section(QLatin1Char('='), 0, 0), setting.section(QLatin1Char('='), 1));
+  result.remove(QStringLiteral("TAPEDECK_PROGRAM"));
+  if (!program.isEmpty()) result.insert(QStringLiteral("TAPEDECK_PROGRAM"), program);
   for (auto item = launch.environment.cbegin(); item != launch.environment.cend(); ++item)
     result.insert(item.key(), item.value());
   return result;
@@ -225,6 +227,9 @@ KernelSession::~KernelSession() {
 
 void KernelSession::setLaunch(const KernelLaunch& launch) {
   d_->launch = launch;
+}
+void KernelSession::setProgram(const QString& path) {
+  d_->program = path;
 }
 
 void KernelSession::start(const QString& folder) {

@@ -19,6 +19,11 @@ class KernelSession : public Kernel {
 
   /// How the next start() starts its process; without it the app's own session process.
   void setLaunch(const KernelLaunch& launch);
+  /// The cells are those of the Python program in this file: from the next start on the session has its
+  /// sys.argv and
+  /// __file__, and `import tensorflow` gives Tapedeck even where TensorFlow is installed. Empty: a
+  /// notebook's.
+  void setProgram(const QString& path);
   void start(const QString& folder) override;
   void interrupt() override;
   void restart() override;

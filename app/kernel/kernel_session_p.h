@@ -63,6 +63,7 @@ struct KernelSession::Private {
   KernelSession* q;
   std::shared_ptr<Mailbox> mailbox;
   KernelLaunch launch;
+  QString program;  ///< the cells are those of this Python file; empty: a notebook's
   QString folder;
   KernelState state = KernelState::stopped;
   InterpreterFinder finder;

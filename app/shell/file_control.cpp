@@ -6,6 +6,7 @@
 #include <QMessageBox>
 #include <QWidget>
 
+#include "app/notebook/document/script.h"
 #include "app/shell/recoveries.h"
 #include "app/shell/samples.h"
 #include "inspector/ui/file_dialogs.h"
@@ -14,6 +15,8 @@ namespace tapedeck::app {
 namespace {
 
 constexpr char notebooks[] = "Notebooks (*.ipynb)";
+constexpr char programs[] = "Python programs (*.py)";
+constexpr char both[] = "Notebooks and Python programs (*.ipynb *.py)";
 // Topics of messages.
 constexpr char about_file[] = "file";
 constexpr char about_progress[] = "file.progress";
@@ -117,9 +120,8 @@ void FileControl::create() {
 }
 
 void FileControl::browse() {
-  const QString path =
-      QFileDialog::getOpenFileName(window_, "Open notebook", inspector::suggestedPath(window_, {}),
-                                   QString(notebooks) + ";;All files (*)");
+  const QString path = QFileDialog::getOpenFileName(
+      window_, "Open notebook", inspector::suggestedPath(window_, {}), QString(both) + ";;All files (*)");
   if (path.isEmpty()) return;
   if (!isSample(path)) inspector::rememberFolder(path);
   open(path);
@@ -255,7 +257,9 @@ void FileControl::save() {
 
 void FileControl::saveAs() {
   const QString suffix = document_->path().isEmpty() ? ".ipynb" : "";
-  const QString path = inspector::askForPath(window_, "Save notebook as", name() + suffix, notebooks);
+  const QStringList kinds =
+      isScript(document_->path()) ? QStringList{programs, notebooks} : QStringList{notebooks, programs};
+  const QString path = inspector::askForPath(window_, "Save notebook as", name() + suffix, kinds.join(";;"));
   if (!path.isEmpty()) write(path);
 }
 

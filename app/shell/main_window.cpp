@@ -9,6 +9,7 @@
 #include <QVBoxLayout>
 
 #include "app/control/watch_keeper.h"
+#include "app/notebook/document/script.h"
 #include "app/notebook/view/notebook_view.h"
 #include "app/shell/file_control.h"
 #include "app/shell/panel_docks.h"
@@ -129,6 +130,8 @@ MainWindow* MainWindow::openWindow() const {
 void MainWindow::connectFiles() {
   connect(files_, &FileControl::entered, this, &MainWindow::enterNotebook);
   connect(files_, &FileControl::nameChanged, this, &MainWindow::updateTitle);
+  connect(files_, &FileControl::nameChanged, kernel_,
+          [this] { kernel_->setProgram(isScript(document_->path()) ? document_->path() : QString()); });
   connect(files_, &FileControl::told, this,
           [this](const QString& sentence) { statusBar()->showMessage(sentence, 4000); });
   connect(files_, &FileControl::elsewhere, this, [this](const auto& act) { act(*openWindow()->files_); });

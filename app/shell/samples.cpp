@@ -16,6 +16,8 @@ QList<Sample> samples() {
       {"log1pexp.ipynb", "log1pexp", "A NaN in a gradient: found by stepping backwards, and mended."},
       {"lbfgs_autoencoder.ipynb", "L-BFGS autoencoder",
        "10,000 images, one matrix, and an optimiser that you can look into while it trains."},
+      {"gan.ipynb", "Two networks against each other",
+       "A generator that learns to draw sneakers, saved, thrown away, and restored in part."},
       {"softmax_nan.ipynb", "Puzzle: the loss is NaN",
        "A classifier that learns until its loss is no number: where was it born?"},
       {"dead_relu.ipynb", "Puzzle: a dead network",

@@ -15,6 +15,8 @@ namespace tapedeck::cpu {
   void add_pooling(LoopTable& table);       \
   void add_statistics(LoopTable& table);    \
   void add_rotations(LoopTable& table);     \
+  void add_update(LoopTable& table);        \
+  void add_recurrent(LoopTable& table);     \
   void add_normalization(LoopTable& table); \
   }                                         \
   static LoopTable table_of_##set() {       \
@@ -28,6 +30,8 @@ namespace tapedeck::cpu {
     set::add_pooling(table);                \
     set::add_statistics(table);             \
     set::add_rotations(table);              \
+    set::add_update(table);                 \
+    set::add_recurrent(table);              \
     set::add_normalization(table);          \
     return table;                           \
   }

@@ -8,6 +8,7 @@
 #include "engine/cpu/elementwise.h"
 #include "engine/cpu/gemm.h"
 #include "engine/cpu/reduce.h"
+#include "engine/cpu/update.h"
 
 namespace tapedeck::cpu {
 
@@ -27,6 +28,8 @@ using DotLoop = void (*)(const void* a, const void* b, std::int64_t count, void*
 /// out[i] = a·x[i] + b·y[i].
 using ScaledSumLoop = void (*)(const void* a, const void* x, const void* b, const void* y, void* out,
                                std::int64_t count);
+/// A step of an optimiser; `numbers` are those of its rule.
+using UpdateLoop = void (*)(const UpdateArrays& arrays, const double* numbers, std::int64_t count);
 /// out[i] = exp(a[i] − shift), and the sum of them; the shift is below none of a.
 using ExpSumLoop = void (*)(const void* a, const void* shift, void* out, std::int64_t count, void* sum);
 /// Where a product goes: rows `row` values apart, added to what is there or written over it.
@@ -117,6 +120,34 @@ template <class T>
 using RotationLoop = void (*)(T* rows, std::int64_t stride, std::int64_t width, std::int64_t count,
                               const T* c, const T* s);
 
+/// One row of a step of a recurrent cell; what each part of `kept` holds stands in recurrent.h. `recurrent`
+/// is the product with the state before; `d_kept`, a gradient of `kept`, may be nullptr. Gradients take `dh`,
+/// that of the step's state, and leave there what passes on to the state before without the recurrent
+/// product.
+template <class T>
+struct RecurrentLoops {
+  void (*lstm)(std::int64_t units, const T* recurrent, const T* bias, const T* c_before, T* kept,
+               T* h) = nullptr;
+  void (*lstm_gradient)(std::int64_t units, const T* kept, const T* c_before, const T* d_kept, T* dh, T* dc,
+                        T* d_gates) = nullptr;
+  void (*gru_after)(std::int64_t units, const T* recurrent, const T* bias, const T* h_before, T* kept,
+                    T* h) = nullptr;
+  void (*gru_after_gradient)(std::int64_t units, const T* kept, const T* h_before, const T* d_kept, T* dh,
+                             T* d_gates) = nullptr;
+  void (*gru_before_gates)(std::int64_t units, const T* recurrent, const T* bias, const T* h_before,
+                           T* kept) = nullptr;
+  void (*gru_before_state)(std::int64_t units, const T* recurrent, const T* bias, const T* h_before, T* kept,
+                           T* h) = nullptr;
+  void (*gru_before_state_gradient)(std::int64_t units, const T* kept, const T* h_before, const T* d_kept,
+                                    T* dh, T* d_gates) = nullptr;
+  void (*gru_before_gates_gradient)(std::int64_t units, const T* kept, const T* h_before, const T* d_kept,
+                                    const T* d_reset, T* dh, T* d_gates) = nullptr;
+  void (*simple_rnn)(std::int64_t units, bool relu, const T* recurrent, const T* bias, T* h) = nullptr;
+  void (*simple_rnn_gradient)(std::int64_t units, bool relu, const T* h, T* dh, T* d_gates) = nullptr;
+  /// A row of softmax: dy becomes y·(dy − sum)·scale, where sum is Σ dy·y.
+  void (*softmax_gradient)(std::int64_t count, const T* y, const T* sum, T scale, T* dy) = nullptr;
+};
+
 /// dx = factor·(h − plain − (x − mean)·weighted), where h is dy, or dy·scale.
 template <class T>
 struct NormalGradient {
@@ -175,12 +206,15 @@ struct LoopTable {
   DotLoop squared_distance[dtype_count] = {};
   ScaledSumLoop scaled_sum[dtype_count] = {};
   ExpSumLoop exp_sum[dtype_count] = {};
+  UpdateLoop update[update_count][dtype_count] = {};
   GemmLoops<float> gemm_float;
   GemmLoops<double> gemm_double;
   NormalizationLoops<float> normalize_float;
   NormalizationLoops<double> normalize_double;
   RotationLoop<float> rotate_float = nullptr;
   RotationLoop<double> rotate_double = nullptr;
+  RecurrentLoops<float> recurrent_float;
+  RecurrentLoops<double> recurrent_double;
   /// Words of the blocks `counter` … `counter + blocks − 1`, four each.
   void (*philox_words)(std::uint64_t key, std::uint64_t counter, std::int64_t blocks,
                        std::uint32_t* words) = nullptr;

@@ -55,6 +55,10 @@ void register_all_ops() {
   ops::link_lu();
   ops::link_matrix_functions();
   ops::link_space_batch();
+  ops::link_update_rules();
+  ops::link_norms();
+  ops::link_recurrent();
+  ops::link_attention();
 }
 
 }  // namespace tapedeck

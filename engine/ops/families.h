@@ -53,5 +53,10 @@ void link_decompositions();
 void link_lu();
 void link_matrix_functions();
 void link_space_batch();
+// engine/optim:
+void link_update_rules();
+void link_norms();
+void link_recurrent();
+void link_attention();
 
 }  // namespace tapedeck::ops

@@ -9,8 +9,21 @@ namespace tapedeck {
 namespace {
 
 HostHooks hooks;
+thread_local int uninterrupted = 0;  ///< open UninterruptedScopes
 
 }  // namespace
+
+UninterruptedScope::UninterruptedScope() {
+  ++uninterrupted;
+}
+UninterruptedScope::~UninterruptedScope() {
+  --uninterrupted;
+}
+
+HostUnlock::HostUnlock() : token_(uninterrupted == 0 && hooks.release ? hooks.release() : nullptr) {}
+HostUnlock::~HostUnlock() {
+  if (hooks.reacquire) hooks.reacquire(token_);
+}
 
 void set_host_hooks(const HostHooks& new_hooks) {
   hooks = new_hooks;
@@ -22,7 +35,7 @@ const HostHooks& host_hooks() {
 void check_interrupt() {
   using Clock = std::chrono::steady_clock;
   static thread_local Clock::time_point last_asked{};
-  if (!hooks.interrupted) return;
+  if (!hooks.interrupted || uninterrupted != 0) return;
   const Clock::time_point now = Clock::now();
   if (now - last_asked < std::chrono::milliseconds(20)) return;
   last_asked = now;

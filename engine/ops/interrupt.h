@@ -22,14 +22,21 @@ const HostHooks& host_hooks();
 /// Gives up the host's lock while it lives. For the gate, and for kernels that run longer than about 50 µs.
 class HostUnlock {
  public:
-  HostUnlock() : token_(host_hooks().release ? host_hooks().release() : nullptr) {}
-  ~HostUnlock() {
-    if (host_hooks().reacquire) host_hooks().reacquire(token_);
-  }
+  HostUnlock();
+  ~HostUnlock();
   HostUnlock(const HostUnlock&) = delete;
 
  private:
   void* token_;
+};
+
+/// While it lives, work of this thread keeps the host's lock and does not end early: for changes in place,
+/// which nobody may see half done. Not for what may take longer than about a tenth of a second.
+class UninterruptedScope {
+ public:
+  UninterruptedScope();
+  ~UninterruptedScope();
+  UninterruptedScope(const UninterruptedScope&) = delete;
 };
 
 /// For loops over blocks of work: throws Interrupted where the user interrupted; asks at most every 20 ms.

@@ -33,10 +33,10 @@ Shape shape_of_scale(const Shape& x, int axis, bool layers) {
   return layers ? Shape(x.span().subspan(static_cast<std::size_t>(axis))) : Shape{x[axis]};
 }
 
-int axis_of(const OpContext& c) {
+int normalized_axis(const OpContext& c) {
   return normalize_axis(c.op.name, "axis", integer_of(c, axis_at), c.inputs[0].shape());
 }
-int axis_of(const VjpContext& c) {
+int normalized_axis(const VjpContext& c) {
   return normalize_axis(c.op.name, "axis", std::get<std::int64_t>(c.attributes[axis_at]),
                         c.inputs[0].shape());
 }
@@ -48,7 +48,7 @@ void require_shape(const OpContext& c, std::size_t input, const Shape& wanted) {
   if (c.inputs[input].shape() != wanted)
     fail<InvalidArgumentError>(c.op.name, ": ", c.op.inputs[input].name, " has shape ",
                                to_string(c.inputs[input].shape()), "; for x ", to_string(c.inputs[0].shape()),
-                               " and axis ", axis_of(c), " it is ", to_string(wanted));
+                               " and axis ", normalized_axis(c), " it is ", to_string(wanted));
 }
 
 /// What all of them check: dtypes, the axis, epsilon, and the shape of scale.
@@ -57,7 +57,7 @@ int checked_axis(const OpContext& c, bool layers) {
     require_same_dtype(c, 0, i);
     require_kind(c, i, Kind::floating);
   }
-  const int axis = axis_of(c);
+  const int axis = normalized_axis(c);
   if (!(epsilon_of(c.attributes) >= 0))
     fail<InvalidArgumentError>(c.op.name, ": epsilon is ", epsilon_of(c.attributes), "; must be at least 0");
   require_shape(c, 1, shape_of_scale(c.inputs[0].shape(), axis, layers));
@@ -106,7 +106,7 @@ void* to(const Tensor& tensor) {
 
 template <bool layers>
 Tensors forward(const OpContext& c) {
-  const int axis = axis_of(c);
+  const int axis = normalized_axis(c);
   const Tensor x = contiguous(c.inputs[0]), scale = contiguous(c.inputs[1]), offset = contiguous(c.inputs[2]);
   Tensors out = allocated(c);
   if constexpr (layers)
@@ -120,7 +120,7 @@ Tensors forward(const OpContext& c) {
 
 template <bool layers>
 Tensors gradient(const OpContext& c) {
-  const int axis = axis_of(c);
+  const int axis = normalized_axis(c);
   const Tensor x = contiguous(c.inputs[0]), scale = contiguous(c.inputs[1]), mean = contiguous(c.inputs[2]),
                variance = contiguous(c.inputs[3]), dy = contiguous(c.inputs[4]);
   Tensors out = allocated(c);
@@ -145,7 +145,7 @@ std::int64_t count_over(const Shape& x, const Integers& axes) {
 template <bool layers>
 Tensors forward_vjp(const VjpContext& c, const OpDef& gradient_op) {
   const Tensor& x = c.inputs[0];
-  const int axis = axis_of(c);
+  const int axis = normalized_axis(c);
   const Places places(x.shape(), axis, layers);
   Tensors gradients(3);
   if (c.cotangents[0])
@@ -172,7 +172,7 @@ template <bool layers>
 Tensors gradient_vjp(const VjpContext& c) {
   const Tensor& x = c.inputs[0];
   const Tensor& dy = c.inputs[4];
-  const Places places(x.shape(), axis_of(c), layers);
+  const Places places(x.shape(), normalized_axis(c), layers);
   const auto mean_of = [&](const Tensor& t) { return reduce_mean(t, places.over, true); };
   const Tensor scale = reshape(c.inputs[1], places.scale);
   const Tensor distance = x - reshape(c.inputs[2], places.wide);

@@ -50,6 +50,11 @@ Guess guess_of_integer(PyObject* value) {
   return {ValueKind::integer, fits ? std::nullopt : std::optional(DType::int64)};
 }
 
+/// An IndexedSlices, which becomes the whole tensor by ops.
+bool stands_for_tensor(PyObject* value) {
+  return PyObject_HasAttrString(value, "_whole_tensor") != 0;
+}
+
 }  // namespace
 
 Guess guess_of(PyObject* value) {
@@ -71,6 +76,10 @@ Guess guess_of(PyObject* value) {
   }
   if (PyUnicode_Check(value) || PyBytes_Check(value) || PyType_Check(value)) return {};
   const auto held = py::reinterpret_borrow<py::object>(value);
+  if (stands_for_tensor(value)) {
+    const py::object dtype = checked(PyObject_GetAttrString(value, "dtype"));
+    return {ValueKind::tensor, to_dtype(dtype.ptr(), {"convert_to_tensor", "value"})};
+  }
   if (PyObject_HasAttrString(value, "__array__"))
     return {ValueKind::array, numpy_dtype(as_numpy(value).ptr())};
   return {};
@@ -130,6 +139,10 @@ Tensor to_tensor(PyObject* value, std::optional<DType> wanted, const Where& wher
       refuse_value(value, where);
     }
     case ValueKind::tensor:
+      if (!PyList_Check(value) && !PyTuple_Check(value)) {
+        const py::object whole = checked(PyObject_CallMethod(value, "_whole_tensor", nullptr));
+        return to_tensor(whole.ptr(), wanted, where);
+      }
       return stack_list(value, wanted ? wanted : guess.dtype, where);
     case ValueKind::array: {
       const py::object lists = with_lists(value);  // NumPy reads lists of arrays, not of what becomes one

@@ -1,5 +1,6 @@
 #include "engine/python/errors.h"
 
+#include <cstring>
 #include <new>
 
 #include "engine/data/data_error.h"
@@ -20,6 +21,14 @@ struct ErrorClasses {
   PyObject* data_loss = nullptr;
 };
 ErrorClasses classes;
+
+/// A path in the text may hold bytes that are no UTF-8: they come as Python has them in paths.
+void raise(PyObject* type, const char* text) {
+  PyObject* message =
+      PyUnicode_DecodeUTF8(text, static_cast<Py_ssize_t>(std::strlen(text)), "surrogateescape");
+  if (message) PyErr_SetObject(type, message);
+  Py_XDECREF(message);
+}
 
 /// `parent`: the engine's class above it; none for the first one.
 PyObject* make_class(py::module_& module, const char* name, const char* doc, PyObject* parent,
@@ -87,23 +96,23 @@ void set_python_error() noexcept {
   } catch (const Interrupted&) {
     if (!PyErr_Occurred()) PyErr_SetNone(PyExc_KeyboardInterrupt);
   } catch (const InvalidArgumentError& error) {
-    PyErr_SetString(classes.invalid_argument, error.what());
+    raise(classes.invalid_argument, error.what());
   } catch (const TypeMismatchError& error) {
-    PyErr_SetString(classes.type_mismatch, error.what());
+    raise(classes.type_mismatch, error.what());
   } catch (const OutOfRangeError& error) {
-    PyErr_SetString(classes.out_of_range, error.what());
+    raise(classes.out_of_range, error.what());
   } catch (const ResourceExhaustedError& error) {
-    PyErr_SetString(classes.resource_exhausted, error.what());
+    raise(classes.resource_exhausted, error.what());
   } catch (const NotFoundError& error) {
-    PyErr_SetString(classes.not_found, error.what());
+    raise(classes.not_found, error.what());
   } catch (const UnimplementedError& error) {
-    PyErr_SetString(classes.unimplemented, error.what());
+    raise(classes.unimplemented, error.what());
   } catch (const FailedPreconditionError& error) {
-    PyErr_SetString(classes.failed_precondition, error.what());
+    raise(classes.failed_precondition, error.what());
   } catch (const data::DataLossError& error) {
-    PyErr_SetString(classes.data_loss, error.what());
+    raise(classes.data_loss, error.what());
   } catch (const Error& error) {
-    PyErr_SetString(classes.base, error.what());
+    raise(classes.base, error.what());
   } catch (py::error_already_set& error) {
     error.restore();
   } catch (const py::builtin_exception& error) {

@@ -8,14 +8,19 @@
 #include "engine/ops/random_state.h"
 #include "engine/ops/run_op.h"
 #include "engine/python/arguments.h"
+#include "engine/python/checkpoint_module.h"
 #include "engine/python/convert.h"
+#include "engine/python/data_module.h"
 #include "engine/python/debug_module.h"
 #include "engine/python/errors.h"
+#include "engine/python/event_module.h"
 #include "engine/python/host.h"
 #include "engine/python/op_function.h"
 #include "engine/python/tape_module.h"
 #include "engine/python/tensor_object.h"
+#include "engine/python/update_module.h"
 #include "engine/record/scope.h"
+#include "engine/tape/tape.h"
 #include "engine/tensor/storage.h"
 
 namespace tapedeck::python {
@@ -121,6 +126,18 @@ void bind_settings(py::module_& module) {
   module.def("trim_pool", &trim_pool, py::call_guard<py::gil_scoped_release>(),
              "Gives the memory that freed tensors left back to the system now.");
   module.def(
+      "set_v1_behavior",
+      [](bool v1) {
+        old_ways = {v1, v1};
+        set_integer_gradients(v1);
+      },
+      py::arg("v1"),
+      "Whether tensors behave as in TensorFlow 1.5: equality by identity, repr with the id, gradients of whole "
+      "numbers.");
+  module.def(
+      "set_tensor_equality", [](bool by_value) { old_ways.identity_equality = !by_value; },
+      py::arg("by_value"), "Whether == and != of tensors compare elements, else identity.");
+  module.def(
       "push_scope",
       [](const std::string& name) {
         push_scope(name);
@@ -128,6 +145,10 @@ void bind_settings(py::module_& module) {
       },
       py::arg("name"),
       "Opens a name scope on this thread. Returns its name with those around it: \"outer/inner\".");
+  module.def(
+      "current_scope", [] { return scope_text(current_scope()); },
+      "The innermost name scope of this thread with those around it: \"outer/inner\"; empty where none is "
+      "open.");
   module.def("pop_scope", &pop_scope,
              "Closes the innermost one. FailedPreconditionError where none is open.");
 }
@@ -145,9 +166,13 @@ PYBIND11_MODULE(_engine, module) {
   bind_variable_part(module);
   bind_op_functions(module);
   bind_tape(module);
+  bind_updates(module);
   bind_values(module);
   bind_settings(module);
+  bind_checkpoint(module);
   bind_debug(module);
+  bind_events(module);
+  bind_data(module);
 }
 
 }  // namespace tapedeck::python

@@ -3,6 +3,8 @@
 #include <numpy/arrayobject.h>
 #include <numpy/arrayscalars.h>
 
+#include <string_view>
+
 #include "engine/python/convert.h"
 #include "engine/python/errors.h"
 #include "engine/python/tensor_object.h"
@@ -68,6 +70,18 @@ std::optional<DType> dtype_of_descriptor(const PyArray_Descr* descriptor) {
   return std::nullopt;
 }
 
+// Of a mapped file (np.memmap, mode "r"): the program cannot write to it.
+bool is_read_only(PyObject* owner) {
+  Py_buffer view;
+  if (PyObject_GetBuffer(owner, &view, PyBUF_SIMPLE) != 0) {
+    PyErr_Clear();
+    return false;
+  }
+  const bool read_only = view.readonly != 0;
+  PyBuffer_Release(&view);
+  return read_only;
+}
+
 // True where nobody can write to the array's memory: neither the array nor any array that it views.
 bool is_immutable(PyArrayObject* array) {
   for (PyObject* owner = reinterpret_cast<PyObject*>(array);;) {
@@ -80,6 +94,8 @@ bool is_immutable(PyArrayObject* array) {
       const Py_buffer* buffer = PyMemoryView_GET_BUFFER(owner);
       if (!buffer->readonly || !buffer->obj) return false;
       owner = buffer->obj;
+    } else if (std::string_view(Py_TYPE(owner)->tp_name) == "mmap.mmap") {
+      return is_read_only(owner);
     } else {
       return PyBytes_CheckExact(owner) || is_tensor(owner);
     }

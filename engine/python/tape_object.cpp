@@ -38,6 +38,37 @@ py::object list_of(std::span<const Tensor> tensors) {
   return list;
 }
 
+namespace {
+
+/// An IndexedSlices of the variable's rows.
+py::object slices_of(const Tape::RowGradient& rows, const Variable& variable) {
+  static PyObject* const kind =
+      py::object(py::module_::import("tapedeck.indexed_slices").attr("IndexedSlices")).release().ptr();
+  const Shape& shape = variable.shape();
+  const std::vector<std::int64_t> extents(shape.begin(), shape.end());
+  const Tensor whole = Tensor::from_values<std::int64_t>(extents, {shape.rank()});
+  announce_leaf(whole);
+  const py::object values = checked(wrap(rows.values)), indices = checked(wrap(rows.indices)),
+                   dense_shape = checked(wrap(whole));
+  return checked(PyObject_CallFunctionObjArgs(kind, values.ptr(), indices.ptr(), dense_shape.ptr(), nullptr));
+}
+
+/// A gradient as Python gets it: an IndexedSlices where only rows have one.
+py::object gradient_object(const Tensor& gradient, const Tape::RowGradient& rows,
+                           const Tape::Source& source) {
+  return rows.values ? slices_of(rows, *source.variable) : checked(wrap(gradient));
+}
+
+py::object gradient_list(std::span<const Tensor> gradients, const std::vector<Tape::RowGradient>& rows,
+                         std::span<const Tape::Source> sources) {
+  py::list list(gradients.size());
+  for (std::size_t i = 0; i < gradients.size(); ++i)
+    list[i] = gradient_object(gradients[i], rows[i], sources[i]);
+  return list;
+}
+
+}  // namespace
+
 Tensors PythonVjp::operator()(std::span<const Tensor> cotangents) const {
   const py::object gradients = checked(PyObject_CallOneArg(function->get(), list_of(cotangents).ptr()));
   Tensors tensors;
@@ -127,7 +158,7 @@ PyObject* leave(PyObject* self, PyObject* const*, Py_ssize_t) {
 }
 /// As in TensorFlow what can have no gradient is let pass.
 void warn_of(DType dtype) {
-  if (is_floating(dtype)) return;
+  if (has_gradients(dtype)) return;
   const std::string text = "watch: what is of dtype " + std::string(dtype_name(dtype)) +
                            " has no gradients; they need a floating-point dtype";
   checked(PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 1));
@@ -183,11 +214,13 @@ std::vector<Tape::Source> sources_of(PyObject* objects) {
   return sources;
 }
 
-/// _gradients(targets, sources, output_gradients, zero_unconnected): lists in, a list out.
+/// _gradients(targets, sources, output_gradients, zero_unconnected, rows): lists in, a list out; rows: of
+/// IndexedSlices for variables of which only rows were gathered.
 PyObject* gradients(PyObject* self, PyObject* args) {
   PyObject *target_objects = nullptr, *source_objects = nullptr, *output_gradients = Py_None;
-  int zero = 0;
-  if (!PyArg_ParseTuple(args, "OO|Op:_gradients", &target_objects, &source_objects, &output_gradients, &zero))
+  int zero = 0, as_rows = 0;
+  if (!PyArg_ParseTuple(args, "OO|Opp:_gradients", &target_objects, &source_objects, &output_gradients, &zero,
+                        &as_rows))
     return nullptr;
   return guarded([&] {
     Tensors targets;
@@ -199,6 +232,11 @@ PyObject* gradients(PyObject* self, PyObject* args) {
       cotangents = cotangents_of(py::reinterpret_borrow<py::sequence>(output_gradients), targets);
     const std::vector<Tape::Source> sources = sources_of(source_objects);
     const auto unconnected = zero ? Unconnected::zero : Unconnected::none;
+    if (as_rows) {
+      std::vector<Tape::RowGradient> rows;
+      const Tensors found = tape_of(self).gradient(targets, sources, cotangents, unconnected, rows);
+      return gradient_list(found, rows, sources).release().ptr();
+    }
     return list_of(tape_of(self).gradient(targets, std::span<const Tape::Source>(sources), cotangents,
                                           unconnected))
         .release()
@@ -246,9 +284,11 @@ PyObject* gradient_of_one(PyObject* self, PyObject* target_object, PyObject* sou
     else
       for (Py_ssize_t i = 0; i < PyList_GET_SIZE(source_object); ++i)
         sources.push_back(source_of(PyList_GET_ITEM(source_object, i)));
-    const Tensors found =
-        tape.gradient({&target, 1}, {sources.data(), sources.size()}, {}, Unconnected::none);
-    return one ? wrap(found[0]) : list_of(found).release().ptr();
+    std::vector<Tape::RowGradient> rows;
+    const std::span<const Tape::Source> given{sources.data(), sources.size()};
+    const Tensors found = tape.gradient({&target, 1}, given, {}, Unconnected::none, rows);
+    return one ? gradient_object(found[0], rows[0], sources[0]).release().ptr()
+               : gradient_list(found, rows, given).release().ptr();
   });
 }
 

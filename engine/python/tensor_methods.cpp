@@ -146,12 +146,15 @@ std::string numpy_text(const Tensor& tensor, bool repr) {
   return text.find('\n') == std::string::npos ? text : "\n" + text;
 }
 
+OldWays old_ways;
+
 PyObject* tensor_repr(PyObject* self) {
   return guarded([&] {
     const Tensor& tensor = tensor_of(self);
     const std::string values =
         on_cpu(tensor) ? "numpy=" + numpy_text(tensor, true) : "device=" + to_string(tensor.device());
-    return PyUnicode_FromString(("<tf.Tensor: " + shape_and_dtype(tensor) + ", " + values + ">").c_str());
+    const std::string id = old_ways.repr_with_id ? "id=" + std::to_string(tensor.id()) + ", " : "";
+    return PyUnicode_FromString(("<tf.Tensor: " + id + shape_and_dtype(tensor) + ", " + values + ">").c_str());
   });
 }
 

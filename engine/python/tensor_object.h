@@ -17,6 +17,13 @@ struct TensorObject {
 extern PyTypeObject tensor_type;
 extern PyTypeObject variable_part_type;  ///< a tensor that was read as variable[…]; see variable_part.cpp
 
+/// What tensors do as in TensorFlow 1.5, for the whole process: == and != compare identity, repr tells the id.
+struct OldWays {
+  bool identity_equality = false;
+  bool repr_with_id = false;
+};
+extern OldWays old_ways;
+
 inline bool is_tensor(PyObject* object) {
   return Py_TYPE(object) == &tensor_type || Py_TYPE(object) == &variable_part_type;
 }
@@ -30,6 +37,7 @@ PyObject* wrap(Tensor tensor);
 struct VariableObject {
   PyObject_HEAD Variable variable;
   PyObject* weak_references;
+  PyObject* constraint;  ///< what optimisers apply to the new value; nullptr: None
 };
 extern PyTypeObject variable_type;
 

@@ -226,6 +226,8 @@ PyObject* compare(PyObject* a, PyObject* b, int operation) {
   static constexpr Operator of_operation[] = {less_,      less_equal_, equal_,
                                               not_equal_, greater_,    greater_equal_};
   const OperatorOp& row = operator_ops[of_operation[operation]];
+  if (old_ways.identity_equality && (operation == Py_EQ || operation == Py_NE))
+    return PyBool_FromLong((a == b) == (operation == Py_EQ));
   return guarded([&]() -> PyObject* {
     if (!is_tensor_like(b) && guess_of(b).kind == ValueKind::unsupported) Py_RETURN_NOTIMPLEMENTED;
     PyObject* values[] = {a, b};

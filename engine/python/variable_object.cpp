@@ -29,15 +29,28 @@ PyObject* make(PyTypeObject* type, const Variable& variable) {
   auto* object = reinterpret_cast<VariableObject*>(self);
   new (&object->variable) Variable(variable);
   object->weak_references = nullptr;
+  object->constraint = nullptr;
   living()[variable.id()] = self;
   return self;
 }
 
+// A constraint may hold, by what it captured, the variable.
+int traverse(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(reinterpret_cast<VariableObject*>(self)->constraint);
+  return 0;
+}
+int clear(PyObject* self) {
+  Py_CLEAR(reinterpret_cast<VariableObject*>(self)->constraint);
+  return 0;
+}
+
 void deallocate(PyObject* self) {
+  PyObject_GC_UnTrack(self);
   auto* object = reinterpret_cast<VariableObject*>(self);
   if (object->weak_references) PyObject_ClearWeakRefs(self);
   living().erase(object->variable.id());
   object->variable.~Variable();
+  Py_CLEAR(object->constraint);
   Py_TYPE(self)->tp_free(self);
 }
 
@@ -77,6 +90,18 @@ std::string name_of(PyObject* name, PyObject* import_scope) {
   return scope.empty() ? own : scope + "/" + own;
 }
 
+/// What tfe.restore_variables_on_create has new variables call with their name and value, or nullptr.
+PyObject* creation_hook = nullptr;
+
+/// The value that a new variable gets.
+Tensor first_value(const std::string& name, const Tensor& given, const Where& where) {
+  if (!creation_hook) return given;
+  const py::object hook = py::reinterpret_borrow<py::object>(creation_hook);
+  const py::object value = checked(
+      PyObject_CallFunctionObjArgs(hook.ptr(), py::str(name).ptr(), checked(wrap(given)).ptr(), nullptr));
+  return to_tensor(value.ptr(), given.dtype(), where);
+}
+
 // TensorFlow's arguments in its order. Where values are placed, imported and gathered is nothing here.
 PyObject* construct(PyTypeObject* type, PyObject* args, PyObject* keywords) {
   static const char* names[] = {"initial_value", "trainable",       "validate_shape", "caching_device",
@@ -94,10 +119,12 @@ PyObject* construct(PyTypeObject* type, PyObject* args, PyObject* keywords) {
                                    &use_resource))
     return nullptr;
   return guarded([&] {
-    if (definition != Py_None || constraint != Py_None)
-      fail<TypeMismatchError>("Variable: ", definition != Py_None ? "variable_def" : "constraint", " is ",
-                              short_repr(definition != Py_None ? definition : constraint),
+    if (definition != Py_None)
+      fail<TypeMismatchError>("Variable: variable_def is ", short_repr(definition),
                               "; only None is taken there");
+    if (constraint != Py_None && !PyCallable_Check(constraint))
+      fail<InvalidArgumentError>("The `constraint` argument must be a callable; it is ",
+                                 short_repr(constraint));
     const bool callable = !is_tensor_like(initial) && PyCallable_Check(initial);
     const py::object value =
         callable ? checked(PyObject_CallNoArgs(initial)) : py::reinterpret_borrow<py::object>(initial);
@@ -107,7 +134,11 @@ PyObject* construct(PyTypeObject* type, PyObject* args, PyObject* keywords) {
     const std::string text = name_of(name, scope);
     const bool train = is_trainable(trainable);
     const StopRecording unrecorded;
-    return make(type, Variable(tensor, text, train));
+    const py::object made =
+        checked(make(type, Variable(first_value(text, tensor, {"Variable", "restored value"}), text, train)));
+    if (constraint != Py_None)
+      reinterpret_cast<VariableObject*>(made.ptr())->constraint = py::handle(constraint).inc_ref().ptr();
+    return py::object(made).release().ptr();
   });
 }
 
@@ -161,6 +192,11 @@ PyObject* read_value(PyObject* self, PyObject*) {
   return guarded([&] { return wrap(variable_of(self).read()); });
 }
 
+PyObject* get_constraint(PyObject* self, void*) {
+  PyObject* constraint = reinterpret_cast<VariableObject*>(self)->constraint;
+  return py::handle(constraint ? constraint : Py_None).inc_ref().ptr();
+}
+
 // A copy is another variable, which has the same value at first.
 PyObject* reduce(PyObject* self, PyObject*) {
   return guarded([&] {
@@ -170,8 +206,9 @@ PyObject* reduce(PyObject* self, PyObject*) {
     const py::object value = checked(wrap(variable.peek()));
     const py::object attributes = py::getattr(py::handle(self), "__dict__", py::none());  // of a subclass
     const auto arguments =
-        py::make_tuple(value, variable.trainable(), py::none(), py::none(), name, py::none(), py::none(),
-                       "");  // as construct() takes them; the name has its scopes already
+        py::make_tuple(value, variable.trainable(), py::none(), py::none(), name, py::none(), py::none(), "",
+                       checked(get_constraint(
+                           self, nullptr)));  // as construct() takes them; the name has its scopes already
     return py::make_tuple(type, arguments, attributes).release().ptr();
   });
 }
@@ -183,6 +220,19 @@ PyObject* get_name(PyObject* self, void*) {
 }
 PyObject* get_trainable(PyObject* self, void*) {
   return PyBool_FromLong(variable_of(self).trainable());
+}
+
+int set_constraint(PyObject* self, PyObject* constraint, void*) {
+  return guarded_or(-1, [&] {
+    if (constraint && constraint != Py_None && !PyCallable_Check(constraint))
+      fail<InvalidArgumentError>(variable_of(self).name(), ": constraint is ", short_repr(constraint),
+                                 "; needs a function or None");
+    PyObject*& held = reinterpret_cast<VariableObject*>(self)->constraint;
+    PyObject* given = constraint == Py_None ? nullptr : constraint;
+    Py_XINCREF(given);
+    Py_XSETREF(held, given);
+    return 0;
+  });
 }
 
 PyObject* represent(PyObject* self) {
@@ -233,6 +283,8 @@ std::vector<PyGetSetDef> variable_properties() {
   std::vector<PyGetSetDef> properties = {
       {"name", get_name, nullptr, "The name, with TensorFlow's suffix \":0\".", nullptr},
       {"trainable", get_trainable, nullptr, "Whether tapes watch it by themselves.", nullptr},
+      {"constraint", get_constraint, set_constraint,
+       "The function that optimisers apply to the value after a step, or None.", nullptr},
   };
   for (const PyGetSetDef* property = tensor_properties; property->name; ++property)
     properties.push_back(*property);
@@ -263,6 +315,14 @@ void update_variable(const py::handle self, const py::function& change) {
   });
 }
 
+/// `hook`: called with name and value of each new variable, returns its value; None for nothing. Returns the
+/// one before.
+py::object set_creation_hook(const py::handle hook) {
+  const py::object before = py::reinterpret_steal<py::object>(creation_hook);
+  creation_hook = hook.is_none() ? nullptr : py::reinterpret_borrow<py::object>(hook).release().ptr();
+  return before ? before : py::none();
+}
+
 /// Methods that are written in Python.
 void add_variable_methods(const py::dict& methods) {
   for (const auto& [name, method] : methods)
@@ -286,13 +346,15 @@ void bind_variable(py::module_& module) {
       "and True let tapes watch it by themselves. dtype: None for that of the value. shape: what the value's "
       "must be, None in it for any extent. import_scope: what stands in front of the name in place of the "
       "name "
-      "scopes, '' for nothing. The others are TensorFlow's and change nothing; variable_def and "
-      "constraint must be None.\n"
+      "scopes, '' for nothing. constraint: a function of the value, which optimisers apply after a step. The "
+      "others are TensorFlow's and change nothing; variable_def must be None.\n"
       "Errors: InvalidArgumentError for a value of another shape, and a name that is no text; TypeError for "
       "what is no value of a "
       "tensor.");
   variable_type.tp_basicsize = sizeof(VariableObject);
-  variable_type.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE;
+  variable_type.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC;
+  variable_type.tp_traverse = traverse;
+  variable_type.tp_clear = clear;
   variable_type.tp_new = construct;
   variable_type.tp_dealloc = deallocate;
   variable_type.tp_weaklistoffset = offsetof(VariableObject, weak_references);
@@ -306,6 +368,7 @@ void bind_variable(py::module_& module) {
   checked(PyDict_SetItemString(variable_type.tp_dict, "__array_priority__", py::int_(1000).ptr()));
   module.add_object("Variable", reinterpret_cast<PyObject*>(&variable_type));
   module.def("_update_variable", &update_variable, py::arg("variable"), py::arg("change"));
+  module.def("_set_creation_hook", &set_creation_hook, py::arg("hook"));
   module.def("_add_variable_methods", &add_variable_methods, py::arg("methods"));
 }
 

@@ -41,6 +41,8 @@ struct Recorder::Open {
   std::uint32_t enclosing = 0;  ///< the innermost playback or custom gradient, itself included
   std::uint32_t location = 0;
   std::int64_t waited_before = 0;
+  std::uint32_t scope = 0;         ///< of its record
+  std::uint32_t scope_around = 0;  ///< of the program when it began
 };
 
 struct Recorder::Thread {
@@ -154,7 +156,12 @@ RecordHead Recorder::head_of(const Event& event, const Open* parent, const Threa
                  : parent                     ? parent->forward
                                               : 0;
   head.tape = static_cast<std::uint32_t>(event.tape);
+  // What goes backwards belongs to the layer that went forwards, unless a gradient's author opens a scope.
   head.scope = current_scope();
+  if (event.kind == EventKind::vjp)
+    head.scope = trace_.scope_of(static_cast<std::uint32_t>(event.forward_record));
+  else if (parent && parent->backward && parent->scope_around == head.scope)
+    head.scope = parent->scope;
   // All ops of a built-in VJP come from the one line that played the tape.
   head.location = parent && parent->hides_ops ? parent->location : capture_location();
   if (event.attributes) head.attributes = *event.attributes;
@@ -225,7 +232,8 @@ std::uint64_t Recorder::begin(const Event& event) {
       come_to_stop(thread, event, {number, location, enclosing}, seen, stands);
     return number;
   }
-  Open open{0, event.kind, head.backward, false, head.forward, enclosing, location, thread.waited};
+  Open open{0,         event.kind, head.backward, false,      head.forward,
+            enclosing, location,   thread.waited, head.scope, current_scope()};
   open.hides_ops = (parent && parent->hides_ops) || (event.kind == EventKind::vjp && !event.custom_gradient);
   open.number =
       trace_.begin(std::move(head), event.inputs, asks ? RecordState::pending : RecordState::running);

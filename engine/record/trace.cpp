@@ -312,6 +312,14 @@ bool Trace::read(std::uint32_t number, RecordView& view) const {
   return true;
 }
 
+std::uint32_t Trace::scope_of(std::uint32_t number) const {
+  if (number == 0 || number > newest_possible) return 0;
+  const auto held = hold_if_old(number);
+  if (number < oldest_kept()) return 0;
+  Chunk* chunk = chunk_of(number);
+  return chunk && chunk->state(number) ? chunk->slot(number).head.scope : 0;
+}
+
 std::uint32_t Trace::glance(std::uint32_t first, std::uint32_t last,
                             const std::function<void(const RecordGlance&)>& visit) const {
   const std::shared_lock lock(reclaim_);

@@ -109,6 +109,8 @@ class Trace {
   /// record is forgotten meanwhile.
   std::uint32_t glance(std::uint32_t first, std::uint32_t last,
                        const std::function<void(const RecordGlance&)>& visit) const;
+  /// The scope of a record that ended; 0 where it is not kept.
+  std::uint32_t scope_of(std::uint32_t number) const;
   std::uint64_t bytes() const;
 
   TensorTable& tensors() { return tensors_; }

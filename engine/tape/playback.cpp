@@ -1,10 +1,12 @@
 #include "engine/tape/playback.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "engine/ops/core_ops.h"
 #include "engine/ops/interrupt.h"
 #include "engine/ops/observed.h"
+#include "engine/ops/ops.h"
 
 namespace tapedeck::detail {
 namespace {
@@ -12,7 +14,7 @@ namespace {
 using SourceSlots = boost::container::small_vector<Slot, 2>;
 
 void check_request(const GradientRequest& request) {
-  const auto& [targets, sources, output_gradients, unconnected] = request;
+  const auto& [targets, sources, output_gradients, unconnected, rows] = request;
   for (std::size_t i = 0; i < targets.size(); ++i)
     if (!targets[i]) fail<InvalidArgumentError>("gradient: target ", i, " is undefined");
   for (std::size_t i = 0; i < sources.size(); ++i)
@@ -58,6 +60,20 @@ void check_gradients(const Node& node, std::span<const bool> wanted, std::span<c
   }
 }
 
+/// One gradient of the rows of all parts, one behind the other.
+Tape::RowGradient joined(const std::vector<Tape::RowGradient>& parts) {
+  if (parts.size() == 1) return parts[0];
+  const DType dtype = parts[0].indices.dtype();
+  const bool alike = std::all_of(parts.begin(), parts.end(),
+                                 [&](const auto& part) { return part.indices.dtype() == dtype; });
+  Tensors values, indices;
+  for (const Tape::RowGradient& part : parts) {
+    values.push_back(part.values);
+    indices.push_back(alike ? part.indices : ops::cast(part.indices, DType::int64));
+  }
+  return {ops::concat({values.data(), values.size()}, 0), ops::concat({indices.data(), indices.size()}, 0)};
+}
+
 class Playback {
  public:
   Playback(Tape::State& tape, const GradientRequest& request);
@@ -74,6 +90,9 @@ class Playback {
   void play(std::size_t position);
   Tensors vjp(const Node& node, std::span<const Tensor> cotangents, std::span<const bool> wanted) const;
   void accumulate(Slot slot, Tensor gradient);
+  bool gathers_rows(const Node& node) const;
+  void keep_rows(const Node& node, const Tensor& cotangent);
+  Tensor whole_of(const std::vector<Tape::RowGradient>& parts, const Tape::Source& source) const;
   Tensors gradients_of_sources();
 
   // A persistent tape that is active still grows while it is played, so its nodes are looked up by position;
@@ -89,6 +108,8 @@ class Playback {
   boost::container::small_vector<Slot, 4> target_slots_;
   boost::container::small_vector<Tensor, 32> cotangents_;       // by slot
   boost::container::small_vector<std::uint8_t, 32> is_source_;  // by slot
+  // By slot: gradients of rows, where rows are wanted and the slot is a value of a variable.
+  std::unordered_map<Slot, std::vector<Tape::RowGradient>> rows_;
   boost::container::small_vector<std::uint8_t, 32>
       takes_part_;  // by node: between the targets and the sources
 };
@@ -107,6 +128,9 @@ Playback::Playback(Tape::State& tape, const GradientRequest& request) : tape_(ta
   is_source_.resize(producers_.size());
   for (const SourceSlots& slots : source_slots_)
     for (const Slot slot : slots) is_source_[static_cast<std::size_t>(slot)] = 1;
+  for (std::size_t i = 0; request.rows && i < request.sources.size(); ++i)
+    if (request.sources[i].variable)
+      for (const Slot slot : source_slots_[i]) rows_[slot];
   ++tape_.playing;
 }
 
@@ -175,6 +199,11 @@ void Playback::accumulate(Slot slot, Tensor gradient) {
 
 void Playback::play(std::size_t position) {
   const Node& node = *nodes()[position];
+  if (gathers_rows(node)) {
+    keep_rows(node, std::exchange(cotangents_[static_cast<std::size_t>(node.first_output)], {}));
+    if (!tape_.persistent) own_nodes_[position].reset();
+    return;
+  }
   Tensors cotangents;
   for (std::size_t i = 0; i < node.outputs.size(); ++i) {
     const std::size_t slot = static_cast<std::size_t>(node.first_output) + i;
@@ -190,6 +219,55 @@ void Playback::play(std::size_t position) {
   if (!tape_.persistent) own_nodes_[position].reset();
   for (std::size_t i = 0; i < gradients.size(); ++i)
     if (wanted[i] && gradients[i]) accumulate(input_slots[i], std::move(gradients[i]));
+}
+
+/// Whether the node takes rows of a variable, and its gradient is wanted as such. What it gave must be no
+/// source.
+bool Playback::gathers_rows(const Node& node) const {
+  static const OpDef* const gather = Registry::instance().find("gather");
+  if (rows_.empty() || !node.op || node.op != gather || !rows_.contains(node.input_slots[0])) return false;
+  if (is_source_[static_cast<std::size_t>(node.first_output)]) return false;
+  const Attribute& axis = node.attributes[1];
+  const auto* number = std::get_if<std::int64_t>(&axis);
+  const bool first_axis = std::holds_alternative<std::monostate>(axis) || (number && *number == 0);
+  const auto* batches = std::get_if<std::int64_t>(&node.attributes[2]);
+  return first_axis && batches && *batches == 0;
+}
+
+void Playback::keep_rows(const Node& node, const Tensor& cotangent) {
+  if (!cotangent) return;
+  Event event;
+  event.kind = EventKind::vjp;
+  event.op = node.op;
+  event.name = node.op->name;
+  event.inputs = {&cotangent, 1};
+  event.attributes = &node.attributes;
+  event.forward_record = node.record;
+  event.tape = tape_.id;
+  const bool wanted[] = {true, false};
+  event.wanted = wanted;
+  Tape::RowGradient part;
+  observed(current_observer(), event, [&](std::uint64_t) {
+    const Tensor &values = node.inputs[0], &indices = node.inputs[1];
+    Shape shape{indices.count()};
+    for (int axis = 1; axis < values.rank(); ++axis) shape.push_back(values.dim(axis));
+    part.values = shape == cotangent.shape() ? cotangent : ops::reshape(cotangent, shape);
+    part.indices = indices.rank() == 1 ? indices : ops::reshape(indices, {indices.count()});
+    return Tensors(2);
+  });
+  rows_[node.input_slots[0]].push_back(std::move(part));
+}
+
+/// The rows as a gradient of the whole variable.
+Tensor Playback::whole_of(const std::vector<Tape::RowGradient>& parts, const Tape::Source& source) const {
+  Tensor sum;
+  for (const Tape::RowGradient& part : parts) {
+    const Shape& shape = source.variable->shape();
+    const Tensor places = ops::reshape(part.indices, {part.indices.count(), 1});
+    const Tensor one = ops::scatter_nd(places, part.values, shape);
+    sum = sum ? add(std::move(sum), one) : one;
+  }
+  return sum;
 }
 
 Tensors Playback::vjp(const Node& node, std::span<const Tensor> cotangents,
@@ -221,6 +299,17 @@ Tensors Playback::gradients_of_sources() {
     for (const Slot slot : source_slots_[i])
       if (const Tensor& part = cotangents_[static_cast<std::size_t>(slot)])
         sum = sum ? add(std::move(sum), part) : part;
+    std::vector<Tape::RowGradient> parts;
+    for (const Slot slot : source_slots_[i])
+      if (const auto found = rows_.find(slot); found != rows_.end() && request_.sources[i].variable)
+        parts.insert(parts.end(), found->second.begin(), found->second.end());
+    if (!parts.empty() && sum) {
+      sum = add(std::move(sum), whole_of(parts, request_.sources[i]));
+    } else if (!parts.empty()) {
+      (*request_.rows)[i] = joined(parts);
+      gradients.push_back({});
+      continue;
+    }
     if (!sum && request_.unconnected == Unconnected::zero) {
       const Tape::Source& source = request_.sources[i];
       sum = zeros_like(source.variable ? source.variable->peek() : source.tensor);
@@ -265,6 +354,9 @@ void check_not_used_up(const Tape::State& tape) {
 
 Tensors play_back(Tape::State& tape, const GradientRequest& request) {
   check_request(request);
+  if (!tape.started)
+    fail<FailedPreconditionError>(
+        "gradient: the tape recorded nothing, as it was never entered: `with tf.GradientTape() as tape:`");
   use_up(tape);
   Event event;
   event.kind = EventKind::playback;

@@ -23,6 +23,7 @@ void Tape::start() {
     state_->clear();
     state_->used_up = false;
   }
+  state_->started = true;
   detail::TapeStack::of_this_thread().push(state_);
 }
 
@@ -91,6 +92,14 @@ Tensors Tape::gradient(std::span<const Tensor> targets, std::span<const Source> 
                        std::span<const Tensor> output_gradients, Unconnected unconnected) {
   const std::shared_ptr<State> state = state_;  // a VJP may destroy this tape
   return detail::play_back(*state, {targets, sources, output_gradients, unconnected});
+}
+
+Tensors Tape::gradient(std::span<const Tensor> targets, std::span<const Source> sources,
+                       std::span<const Tensor> output_gradients, Unconnected unconnected,
+                       std::vector<RowGradient>& rows) {
+  const std::shared_ptr<State> state = state_;
+  rows.assign(sources.size(), {});
+  return detail::play_back(*state, {targets, sources, output_gradients, unconnected, &rows});
 }
 
 void Tape::begin_many() {

@@ -22,6 +22,11 @@ using CustomVjp = std::function<Tensors(std::span<const Tensor> cotangents)>;
 
 enum class Unconnected : std::uint8_t { none, zero };
 
+/// Whether tapes follow values of that dtype: floating ones, and whole numbers where set_integer_gradients said
+/// so, for the whole process. TensorFlow 1 gave those gradients, too.
+bool has_gradients(DType dtype);
+void set_integer_gradients(bool given);
+
 class Tape {
  public:
   explicit Tape(bool persistent = false, bool watch_accessed_variables = true);
@@ -58,6 +63,16 @@ class Tape {
   };
   Tensors gradient(std::span<const Tensor> targets, std::span<const Source> sources,
                    std::span<const Tensor> output_gradients, Unconnected unconnected);
+  /// A gradient of some rows of a variable: values[i] belongs to row indices[i]; rows may be there several
+  /// times.
+  struct RowGradient {
+    Tensor values, indices;
+  };
+  /// The same; a variable that nothing but gathers of its rows used has its gradient, with no place in what
+  /// is returned, in `rows`, one for each source.
+  Tensors gradient(std::span<const Tensor> targets, std::span<const Source> sources,
+                   std::span<const Tensor> output_gradients, Unconnected unconnected,
+                   std::vector<RowGradient>& rows);
 
   /// Between the two a tape that is not persistent can be played many times, as a Jacobian needs; the second
   /// uses it up. begin_many throws FailedPreconditionError where the tape was used up before.

@@ -1,6 +1,7 @@
 #include "engine/tape/tape_state.h"
 
 #include <algorithm>
+#include <atomic>
 #include <unordered_set>
 
 #include "engine/tape/large_value.h"
@@ -14,6 +15,8 @@ std::uint64_t next_tape_id() {
   return last.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
+std::atomic<bool> integer_gradients{false};
+
 /// Values that the VJP does not read go as soon as the program lets them go; small ones cost less than that.
 void keep(Tensors& kept, std::span<const Tensor> tensors, bool reads) {
   const std::size_t large = detail::large_value.load(std::memory_order_relaxed);
@@ -26,11 +29,20 @@ void keep(Tensors& kept, std::span<const Tensor> tensors, bool reads) {
 
 }  // namespace
 
+bool has_gradients(DType dtype) {
+  if (is_floating(dtype)) return true;
+  return is_integer(dtype) && integer_gradients.load(std::memory_order_relaxed);
+}
+
+void set_integer_gradients(bool given) {
+  integer_gradients.store(given, std::memory_order_relaxed);
+}
+
 Tape::State::State(bool is_persistent, bool watches_accessed_variables)
     : id(next_tape_id()), persistent(is_persistent), watch_accessed_variables(watches_accessed_variables) {}
 
 detail::Slot Tape::State::watch(const Tensor& tensor) {
-  if (!is_floating(tensor.dtype())) return detail::no_slot;
+  if (!has_gradients(tensor.dtype())) return detail::no_slot;
   if (const detail::Slot known = slots.find(tensor.id()); known != detail::no_slot) return known;
   const auto slot = static_cast<detail::Slot>(producers.size());
   producers.push_back(-1);
@@ -40,13 +52,13 @@ detail::Slot Tape::State::watch(const Tensor& tensor) {
 
 void Tape::State::watch(const Variable& variable, const Tensor& value) {
   const detail::Slot slot = watch(value);
-  if (slot == detail::no_slot) return;
   std::int32_t position = variable_positions.find(variable.id());
   if (position < 0) {
     position = static_cast<std::int32_t>(variables.size());
     variable_positions.set(variable.id(), position);
     variables.push_back({variable, {}});
   }
+  if (slot == detail::no_slot) return;  // known to have been read, but no gradient flows to it
   const auto place = static_cast<std::size_t>(slot);
   if (slot_variables.size() <= place) slot_variables.resize(place + 1, -1);
   std::int32_t& owner = slot_variables[place];
@@ -80,7 +92,7 @@ void Tape::State::record(const detail::FinishedCall& call) {
   for (const Tensor& input : call.inputs) node->input_slots.push_back(slots.find(input.id()));
   node->first_output = static_cast<detail::Slot>(producers.size());
   for (const Tensor& output : call.outputs) {
-    if (is_floating(output.dtype())) slots.set(output.id(), static_cast<detail::Slot>(producers.size()));
+    if (has_gradients(output.dtype())) slots.set(output.id(), static_cast<detail::Slot>(producers.size()));
     producers.push_back(static_cast<std::int32_t>(nodes.size()));
   }
   nodes.push_back(std::move(node));

@@ -67,6 +67,7 @@ struct Tape::State {
   int suspended = 0;                               // open StopRecordings over it
   int playing = 0;                                 // playbacks that read the nodes now
   bool used_up = false;
+  bool started = false;  ///< once at least
 
   detail::IdMap slots;                               // tensor id → slot; floating-point tensors only
   std::vector<std::int32_t> producers;               // slot → node, or -1 for a watched tensor

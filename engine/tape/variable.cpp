@@ -1,5 +1,6 @@
 #include "engine/tape/variable.h"
 
+#include <algorithm>
 #include <atomic>
 #include <mutex>
 #include <unordered_map>
@@ -133,6 +134,25 @@ void Variable::update(const std::function<Tensor(const Tensor&)>& change) {
     }
     return tell_assigned(leaf, value, body_->id, since);
   }
+}
+
+void Variable::exchange(std::span<const Variable> variables, const std::function<Tensors(Tensors&)>& change) {
+  boost::container::small_vector<Body*, 8> order;
+  for (const Variable& variable : variables) order.push_back(variable.body_.get());
+  std::sort(order.begin(), order.end(), [](const Body* a, const Body* b) { return a->id < b->id; });
+  if (const auto twice = std::adjacent_find(order.begin(), order.end()); twice != order.end())
+    fail<InvalidArgumentError>("update: variable ", (*twice)->name, " is there twice");
+  Tensors values, results;  // what is dropped goes when the locks are open again
+  boost::container::small_vector<std::unique_lock<std::mutex>, 8> locks;
+  for (Body* body : order) locks.emplace_back(body->mutex);
+  for (const Variable& variable : variables) values.push_back(std::move(variable.body_->value));
+  try {
+    results = change(values);
+  } catch (...) {
+    for (std::size_t i = 0; i < variables.size(); ++i) variables[i].body_->value = std::move(values[i]);
+    throw;
+  }
+  for (std::size_t i = 0; i < variables.size(); ++i) variables[i].body_->value = std::move(results[i]);
 }
 
 const std::string& Variable::name() const {

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "engine/tensor/tensor.h"
@@ -25,6 +26,13 @@ class Variable {
   /// Replaces the value by `change` of it; again where another thread assigned meanwhile, so that no change
   /// is lost.
   void update(const std::function<Tensor(const Tensor&)>& change);
+
+  /// Replaces the values of several variables at once by what `change` makes of them, in their order. It gets
+  /// the only handles on the values, so it may reuse the memory of one that nobody else holds; where it
+  /// throws, all stay what they were. Nobody is told: for work that no observer watches. Readers wait
+  /// meanwhile, so `change` must not wait for any. Throws InvalidArgumentError where a variable is there
+  /// twice.
+  static void exchange(std::span<const Variable> variables, const std::function<Tensors(Tensors&)>& change);
 
   /// The variable of that id, where somebody still holds it.
   static std::optional<Variable> find(std::uint64_t id);

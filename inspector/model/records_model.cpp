@@ -135,6 +135,8 @@ QString RecordsModel::Private::text(const Record& record, int column) const {
                                                  : durationText(record.duration_ns);
     case Attributes:
       return attributesOf(record);
+    case Scope:
+      return QString::fromStdString(record.scope);
     default:
       return {};
   }
@@ -212,6 +214,11 @@ QVariant RecordsModel::data(const QModelIndex& index, int role) const {
       return record != nullptr;
     case BackwardRole:
       return record && record->backward;
+    case ScopeBeginsRole: {
+      const RecordNumber above = recordAt(index.row() - 1);
+      const Record* before = above ? d_->session->record(above) : nullptr;
+      return record && !(before && before->scope == record->scope);
+    }
     case FailedRole:
       return record && record->state == RecordState::failed;
     case Qt::DisplayRole:
@@ -236,8 +243,8 @@ QVariant RecordsModel::headerData(int section, Qt::Orientation orientation, int 
     return QVariant((section == Number || section == Duration ? Qt::AlignRight : Qt::AlignLeft) |
                     Qt::AlignVCenter);
   if (orientation != Qt::Horizontal || role != Qt::DisplayRole) return {};
-  static const char* const titles[] = {"#",      "Op",    "Shapes",   "Names",     "dtype",
-                                       "Device", "Where", "Duration", "Attributes"};
+  static const char* const titles[] = {"#",      "Op",    "Shapes",   "Names",      "dtype",
+                                       "Device", "Where", "Duration", "Attributes", "Scope"};
   return section >= 0 && section < ColumnCount ? QString::fromUtf8(titles[section]) : QVariant();
 }
 

@@ -14,13 +14,14 @@ enum class Direction { both, forward, backward };
 class RecordsModel : public QAbstractTableModel {
   Q_OBJECT
  public:
-  enum Column { Number, Op, Shapes, Name, DType, Device, Place, Duration, Attributes, ColumnCount };
+  enum Column { Number, Op, Shapes, Name, DType, Device, Place, Duration, Attributes, Scope, ColumnCount };
   enum Role {
     RecordRole = Qt::UserRole,  ///< number, also where the record is not here yet
     HereRole,                   ///< bool: the record is here
     BackwardRole,               ///< bool
     PendingRole,                ///< bool: waits at the gate
-    FailedRole                  ///< bool
+    FailedRole,                 ///< bool
+    ScopeBeginsRole             ///< bool: the row before is of another scope, or not here
   };
 
   explicit RecordsModel(Session* session, QObject* parent = nullptr);

@@ -168,6 +168,7 @@ class Builder {
     result.customGradient = record.custom_gradient || record.kind == RecordKind::custom;
     result.formula = QString::fromStdString(record.vjp_formula);
     result.error = QString::fromStdString(record.error);
+    result.scope = QString::fromStdString(record.scope);
     result.inputs = static_cast<int>(record.inputs.size());
     result.outputs = record.kind == RecordKind::playback ? 0 : static_cast<int>(record.outputs.size());
     if (record.kind == RecordKind::vjp) result.forward = graph_.nodeOf(record.forward);

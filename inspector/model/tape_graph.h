@@ -42,6 +42,7 @@ struct GraphNode {
   int forward = -1;             ///< vjp: index of the node whose VJP it is; -1 where that is not shown
   int goal = -1;                ///< sum of gradients: index of the node whose gradient it is; -1: not known
   QString formula;              ///< op, vjp: the VJP's formula
+  QString scope;                ///< "model/dense": where it ran; empty: in none
   QString error;
   int inputs = 0, outputs = 0;  ///< number of slots
   protocol::TensorInfo leaf;    ///< variable, constant: the tensor

@@ -10,7 +10,9 @@
 #include "tests/engine/rows_matrix_shapes.h"
 #include "tests/engine/rows_neural.h"
 #include "tests/engine/rows_normalization.h"
+#include "tests/engine/rows_optim.h"
 #include "tests/engine/rows_ordering.h"
+#include "tests/engine/rows_recurrent.h"
 #include "tests/engine/rows_reduction.h"
 #include "tests/engine/rows_shape.h"
 
@@ -29,7 +31,7 @@ inline const Rows& all_rows() {
           scan_rows(),         statistics_rows(),     order_rows(),
           segment_rows(),      counting_rows(),       neural_rows(),
           matrix_shape_rows(), linear_algebra_rows(), bessel_rows(),
-          normalization_rows()})
+          recurrent_rows(),    normalization_rows(),  optimizer_rows()})
       all.insert(all.end(), family.begin(), family.end());
     return all;
   }();

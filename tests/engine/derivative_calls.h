@@ -48,7 +48,9 @@ struct RealFunction {
       }
     f = [&op, &row, call, places](std::span<const Tensor> values) {
       Tensors inputs = call.inputs;
-      const Tensors prepared = row.prepare ? row.prepare(values) : Tensors(values.begin(), values.end());
+      const Tensors prepared = row.prepare        ? row.prepare(values)
+                               : row.prepare_call ? row.prepare_call(values, call)
+                                                  : Tensors(values.begin(), values.end());
       for (std::size_t i = 0; i < places.size(); ++i) inputs[places[i]] = prepared[i];
       Tensors real;
       for (const Tensor& output : run_op(op, span_of(inputs), Attributes(call.attributes)))

@@ -83,6 +83,8 @@ struct Row {
   /// For gradients at random shapes: makes the first input where numbers between those of the calls will not
   /// do.
   std::function<Tensor(Random&, const Shape&)> first_input = {};
+  /// As `prepare`, where it depends on the call: an input that is another op's result of the others.
+  std::function<Tensors(std::span<const Tensor>, const Call&)> prepare_call = {};
 };
 using Rows = std::vector<Row>;
 

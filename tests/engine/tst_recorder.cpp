@@ -259,6 +259,37 @@ class TestRecorder : public QObject {
     QCOMPARE(recording.recorder.values().held(made.id()).item(), 6.0);  // it became a leaf
   }
 
+  void what_goes_backwards_is_of_the_scope_that_went_forwards() {
+    Recording recording;
+    const Tensor x = vector_of({3});
+    Tape tape;
+    tape.start();
+    tape.watch(x);
+    Tensor y;
+    {
+      const NameScope model("model");
+      const NameScope layer("dense");
+      y = multiply(x, x);
+    }
+    const Tensor loss = sum(y);
+    {
+      const NameScope around("training");
+      gradient(tape, loss, x);
+    }
+    int of_the_layer = 0, of_none = 0;
+    for (std::uint32_t i = 3; i <= recording.count(); ++i) {
+      const Record record = recording.at(i);
+      const std::string scope = record.kind == RecordKind::playback || record.forward == 0
+                                    ? "training"
+                                    : recording.at(static_cast<std::uint32_t>(record.forward)).scope;
+      QCOMPARE(record.scope, scope);
+      of_the_layer += record.scope == "model/dense";
+      of_none += record.scope.empty();
+    }
+    QVERIFY(of_the_layer > 1);  // the VJP, and ops inside of it
+    QVERIFY(of_none > 0);       // the sum's
+  }
+
   void scopes_and_lines_stand_in_the_records() {
     Recording recording;
     set_capture_location(&capture_test_line);

@@ -7,6 +7,7 @@
 
 #include "engine/ops/ops.h"
 #include "engine/ops/random_state.h"
+#include "engine/optim/apply.h"
 #include "engine/record/replay.h"
 #include "engine/record/tensor_text.h"
 #include "engine/tape/variable.h"
@@ -109,6 +110,23 @@ void training() {
   }
 }
 
+void optimisers() {
+  std::vector<Variable> dense, rows;
+  for (int i = 0; i < 3; ++i) dense.emplace_back(ops::abs(ops::random_normal({40, 3})));
+  for (int i = 0; i < 3; ++i) rows.emplace_back(ops::abs(ops::random_normal({40, 3})));
+  Tensors numbers;
+  for (const double number : {0.1, 0.9, 0.999, 1e-7, 0.01})
+    numbers.push_back(Tensor::scalar(number, DType::float64));
+  for (int step = 0; step < 4; ++step) {
+    Tensors others{ops::random_normal({40, 3})}, of_rows{ops::random_normal({5, 3})};
+    of_rows.push_back(Tensor::from_values<std::int64_t>(std::vector<std::int64_t>{3, 1, 39, 3, 3}, {5}));
+    others.insert(others.end(), numbers.begin(), numbers.end());
+    of_rows.insert(of_rows.end(), numbers.begin(), numbers.end());
+    apply_update(*Registry::instance().find("adam"), dense, others);
+    apply_update(*Registry::instance().find("sparse_adam"), rows, of_rows);
+  }
+}
+
 /// Their bits, not their values: NaN equals itself, and -0 is not 0.
 bool same_bits(const Tensor& a, const Tensor& b) {
   if (a.dtype() != b.dtype() || a.shape() != b.shape()) return false;
@@ -189,6 +207,7 @@ class TestReplay : public QObject {
         << Program(&a_custom_gradient_that_returns_its_input);
     QTest::newRow("second derivatives") << Program(&second_derivatives);
     QTest::newRow("training") << Program(&training);
+    QTest::newRow("optimisers") << Program(&optimisers);
   }
   void recomputed_values_have_the_bits_of_kept_ones() {
     QFETCH(Program, program);

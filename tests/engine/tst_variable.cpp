@@ -181,12 +181,15 @@ class TestVariable : public QObject {
     QVERIFY(tape.watched_variables().empty());
   }
 
-  void integer_variables_are_not_watched() {
+  void integer_variables_are_known_to_be_read_and_have_no_gradient() {
     Variable step(Tensor::scalar(3, DType::int64), "step");
     Tape tape;
     tape.start();
     step.read();
-    QVERIFY(tape.watched_variables().empty());
+    QCOMPARE(tape.watched_variables(), (std::vector<Variable>{step}));
+    const Tensor y = vector_of({1});
+    const Variable sources[] = {step};
+    QVERIFY(!tape.gradient({&y, 1}, std::span<const Variable>(sources))[0]);
   }
 
   void an_update_is_of_the_value_that_it_replaces() {

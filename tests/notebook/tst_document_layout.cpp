@@ -130,7 +130,7 @@ class TestDocumentLayout : public QObject {
     QVERIFY2(lines.removed == 1 && lines.added == 1,
              qPrintable(QString("-%1 +%2\n").arg(lines.removed).arg(lines.added) + saved));
     // Saved and changed back it is the first file again.
-    document.wasSaved(document.snapshot(), saved, "/other/program.ipynb");
+    document.wasSaved(document.snapshot({}), saved, "/other/program.ipynb");
     document.setSource(1, "a = 1\na");
     QVERIFY(document.modified());
     QCOMPARE(document.serialize(), file);

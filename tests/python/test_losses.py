@@ -9,6 +9,7 @@ from scipy import special
 
 import tapedeck as tf
 from tapedeck import _engine
+from tapedeck.keras.layers import calls
 
 debug = _engine.debug
 losses = tf.keras.losses
@@ -287,6 +288,21 @@ class Objects(unittest.TestCase):
                 (tf.losses.mean_squared_error, (y, p), 1), (tf.losses.sparse_softmax_cross_entropy, (tf.constant([0, 1, 2, 0]), p),
                                                             2)]:
             self.assertEqual(count_ops(lambda: loss(*arguments)), ops, loss)
+
+    def test_what_a_layers_mask_leaves_out_does_not_count(self):
+        data = np.array([[[1., 2.], [0., 0.], [3., 5.]], [[0., 0.], [0., 0.], [4., 4.]]])
+        masked, counts = tf.constant(data), np.array([[1, 0, 1], [0, 0, 1]])
+        calls.set_mask(masked, tf.constant(counts == 1))  # as a layer does
+        y = np.ones((2, 3, 2))
+        each = ((data - 1)**2).mean(-1)
+        self.assertAlmostEqual(float(losses.MeanSquaredError()(y, masked)), (each * counts).sum() / 3)
+        self.assertAlmostEqual(float(losses.MeanSquaredError(reduction="sum")(y, masked)), (each * counts).sum())
+        weights = np.array([2., 5.])
+        self.assertAlmostEqual(float(losses.MeanSquaredError()(y, masked, sample_weight=weights)),
+                               (each * counts * weights[:, None]).sum() / 3)
+        metric = tf.keras.metrics.MeanSquaredError(dtype="float64")
+        metric(y, masked)
+        self.assertAlmostEqual(float(metric.result()), (each * counts).sum() / 3)
 
     def test_a_subclass_defines_call_and_the_base_reduces(self):
         class Cubes(losses.Loss):

@@ -91,7 +91,7 @@ class Embeddings(unittest.TestCase):
         variable = tf.Variable(table)
         with tf.GradientTape() as tape:
             y = tf.nn.embedding_lookup(variable, ids)
-        np.testing.assert_array_equal(tape.gradient(y, variable).numpy()[:, 0], [1, 0, 0, 2, 0, 0, 1])
+        np.testing.assert_array_equal(tf.convert_to_tensor(tape.gradient(y, variable)).numpy()[:, 0], [1, 0, 0, 2, 0, 0, 1])
         with self.assertRaisesRegex(IndexError, "indices.* is 7"):
             tf.nn.embedding_lookup(table, [7])
 
@@ -99,7 +99,7 @@ class Embeddings(unittest.TestCase):
         rows = tf.Variable([[0., 0.], [3., 4.]])
         with tf.GradientTape() as tape:
             y = tf.reduce_sum(tf.nn.embedding_lookup(rows, [0], max_norm=1.))
-        self.assertEqual(tape.gradient(y, rows).numpy().tolist(), [[1, 1], [0, 0]])
+        self.assertEqual(tf.convert_to_tensor(tape.gradient(y, rows)).numpy().tolist(), [[1, 1], [0, 0]])
 
     def test_parts_without_rows_are_refused(self):
         with self.assertRaisesRegex(ValueError, "embedding_lookup: params is a list of 2 parts, of which one is a scalar"):

@@ -111,8 +111,11 @@ class Variable(unittest.TestCase):
         self.assertEqual((v.name, v.dtype, v.trainable, v.shape), ("w:0", tf.float64, False, (2,)))
         with self.assertRaisesRegex(ValueError, r"^Variable: initial_value has shape \(1,\), shape is \[2\]"):
             tf.Variable([1.], shape=[2])
-        with self.assertRaisesRegex(TypeError, "constraint is <built-in function abs>"):
-            tf.Variable(1., constraint=abs)
+        self.assertIs(tf.Variable(1., constraint=abs).constraint, abs)
+        with self.assertRaisesRegex(ValueError, "constraint"):
+            tf.Variable(1., constraint="abs")
+        with self.assertRaisesRegex(TypeError, "variable_def is 3; only None is taken there"):
+            tf.Variable(1., variable_def=3)
 
     def test_subclasses_and_cycles_are_freed(self):
         class Named(tf.Variable):

@@ -168,7 +168,7 @@ class Rows(unittest.TestCase):
         np.testing.assert_array_equal(v.gather_nd([[1, 2]]).numpy(), [6])
         with tf.GradientTape() as tape:
             y = tf.reduce_sum(v.sparse_read([1, 1]))
-        np.testing.assert_array_equal(tape.gradient(y, v).numpy()[:, 0], [0, 2, 0])
+        np.testing.assert_array_equal(tf.convert_to_tensor(tape.gradient(y, v)).numpy()[:, 0], [0, 2, 0])
 
     def test_refusals_name_function_argument_and_values(self):
         v = tf.Variable([1, 2, 3], name="v")

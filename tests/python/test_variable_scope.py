@@ -129,7 +129,8 @@ class Store(unittest.TestCase):
     def test_sharing_refuses_another_shape_or_dtype(self):
         with tfe.EagerVariableStore().as_default():
             ones("v")
-            with self.assertRaisesRegex(ValueError, r"Trying to share variable v, but specified shape \(3,\) and found shape \(2,\)\."):
+            with self.assertRaisesRegex(ValueError,
+                                        r"Trying to share variable v, but specified shape \(3,\) and found shape \(2,\)\."):
                 tf.get_variable("v", [3])
             with self.assertRaisesRegex(ValueError, "specified dtype int32 and found dtype float32"):
                 tf.get_variable("v", [2], dtype=tf.int32)

@@ -11,6 +11,7 @@
 #include "inspector/panels/tape/layout_worker.h"
 #include "inspector/panels/tape/node_details.h"
 #include "inspector/panels/tape/node_style.h"
+#include "inspector/panels/tape/scope_lanes.h"
 #include "inspector/panels/tape/tape_scene.h"
 #include "inspector/panels/tape/tape_svg.h"
 #include "tape_geometry.h"
@@ -314,6 +315,47 @@ class TapeLayoutTest : public QObject {
       QVERIFY(reader.name() != QLatin1String("script"));
     }
     QVERIFY2(!reader.hasError(), qPrintable(reader.errorString()));
+  }
+
+  void layersAreLanesBehindTheirNodes() {
+    std::vector<protocol::Record> records = longTape(60);
+    for (protocol::Record& record : records) {
+      const std::uint64_t of = record.forward ? record.forward : record.number;
+      if (record.kind != protocol::RecordKind::playback)
+        record.scope = of < 20 ? "model/a" : of < 40 ? "" : "model/b";
+    }
+    const TapeGraph graph = graphOf(records);
+    const GraphLayout layout = layoutTapeGraph(graph);
+    QVERIFY(layout.lanes.size() >= 2);
+    for (std::size_t i = 0; i < layout.lanes.size(); ++i) {
+      const GraphLayout::Lane& lane = layout.lanes[i];
+      QVERIFY(lane.title.right() < lane.rect.left() && layout.bounds.contains(lane.title));
+      if (i > 0) QVERIFY(layout.lanes[i - 1].rect.bottom() < lane.rect.top());
+      int inside = 0;
+      for (std::size_t node = 0; node < graph.nodes.size(); ++node) {
+        const bool sum = graph.nodes[node].kind == NodeKind::op && graph.nodes[node].backward;
+        if (isLeaf(graph.nodes[node]) || sum || !lane.rect.intersects(layout.nodes[node])) continue;
+        QCOMPARE(graph.nodes[node].scope, lane.scope);
+        QVERIFY(lane.rect.contains(layout.nodes[node]));
+        ++inside;
+      }
+      QVERIFY(inside > 0);
+    }
+    QVERIFY(tapeGraphSvg(graph, layout).contains("model/a"));
+  }
+
+  void aRowOfSeveralScopesHasNoLane() {
+    TapeGraph graph;
+    graph.nodes.resize(2);
+    graph.nodes[0].scope = "a";
+    graph.nodes[1].scope = "b";
+    const std::vector<GridCell> cells = {{0, 0}, {0, 1}};
+    const std::vector<QRectF> nodes = {QRectF(0, 0, 100, 50), QRectF(200, 0, 100, 50)};
+    QVERIFY(scopeLanes(graph, nodes, cells).empty());
+    graph.nodes[1].scope = "a";
+    QCOMPARE(scopeLanes(graph, nodes, cells).size(), std::size_t{1});
+    graph.nodes[0].scope = graph.nodes[1].scope = QString();
+    QVERIFY(scopeLanes(graph, nodes, cells).empty());
   }
 
   void tooltipsTellEverything() {

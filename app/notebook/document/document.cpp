@@ -5,6 +5,7 @@
 
 #include "app/notebook/document/document_private.h"
 #include "app/notebook/document/file_io.h"
+#include "app/notebook/document/script.h"
 #include "app/notebook/document/stream_text.h"
 
 namespace tapedeck::app {
@@ -23,11 +24,11 @@ Document::~Document() = default;
 
 void Document::load(const QString& path) {
   const QByteArray bytes = readWholeFile(path);
-  take(readNotebook(bytes, QFileInfo(path).fileName()), bytes, QFileInfo(path).absoluteFilePath());
+  take(readDocument(bytes, QFileInfo(path).fileName()), bytes, QFileInfo(path).absoluteFilePath());
 }
 
 void Document::parse(const QByteArray& bytes, const QString& name) {
-  take(readNotebook(bytes, name), bytes, {});
+  take(readDocument(bytes, name), bytes, {});
 }
 
 void Document::take(NotebookData notebook, const QByteArray& bytes, const QString& path) {
@@ -48,12 +49,14 @@ void Document::recover(NotebookData notebook, const QString& path) {
 }
 
 QByteArray Document::serialize() const {
-  return snapshot().bytes();
+  return snapshot(d_->path).bytes();
 }
 
-Document::Snapshot Document::snapshot() const {
-  if (!modified() && !d_->fileBytes.isEmpty()) return {[bytes = d_->fileBytes] { return bytes; }, d_->saved};
+Document::Snapshot Document::snapshot(const QString& path) const {
+  if (!modified() && !d_->fileBytes.isEmpty() && isScript(path) == isScript(d_->path))
+    return {[bytes = d_->fileBytes] { return bytes; }, d_->saved};
   auto notebook = std::make_shared<NotebookData>(d_->notebook);
+  if (isScript(path)) return {[notebook] { return writeScript(*notebook); }, d_->state()};
   ordered_json& metadata = notebook->header["metadata"];
   const bool others = notebook->text && !d_->path.isEmpty();
   const auto told = metadata.find("language_info");
@@ -68,7 +71,7 @@ Document::Snapshot Document::snapshot() const {
 }
 
 void Document::save(const QString& path) {
-  const Snapshot now = snapshot();
+  const Snapshot now = snapshot(path);
   const QByteArray bytes = now.bytes();
   writeFileAtomically(path, bytes);
   wasSaved(now, bytes, path);

@@ -1,4 +1,5 @@
-// A notebook in memory: nbformat 4.0 to 4.5, with everything that other programs wrote kept as it was.
+// A notebook in memory: nbformat 4.0 to 4.5, with everything that other programs wrote kept as it was. A
+// Python program (see script.h) is one without outputs: running it changes nothing in its file.
 #pragma once
 
 #include <QObject>
@@ -64,7 +65,9 @@ class Document : public QObject {
   void take(NotebookData notebook, const QByteArray& bytes, const QString& path);
   /// What save() writes: the file's own bytes where nothing changed since load.
   QByteArray serialize() const;
-  Snapshot snapshot() const;
+  /// For a file of that name: a Python program where it is called so, else a notebook, as work to be
+  /// recovered is (an empty name).
+  Snapshot snapshot(const QString& path) const;
   /// Replace the contents by those of a recovery file; modified until saved to `path`, that of the file that
   /// was lost.
   void recover(const QByteArray& bytes, const QString& path);

@@ -1,5 +1,7 @@
 #include "app/notebook/document/document_private.h"
 
+#include "app/notebook/document/script.h"
+
 namespace tapedeck::app {
 
 CellData& Document::Private::edit(int index) {
@@ -42,15 +44,16 @@ void Document::Private::rememberSaved(std::shared_ptr<const SavedState> written)
 }
 
 bool Document::Private::modified() const {
-  return detached || changedCount > 0 || saved->cells.size() != notebook.cells.size() || saved->own != own();
+  return detached || changedCount > 0 || saved->cells.size() != notebook.cells.size() ||
+         (!isScript(path) && saved->own != own());
 }
 
 bool Document::Private::differs(std::size_t index) const {
   if (index >= saved->cells.size()) return true;
   const CellData& data = *notebook.cells[index];
   const SavedCell& old = saved->cells[index];
-  return data.cell.id != old.id || data.cell.type != old.type || data.revision != old.revision ||
-         data.cell.source != old.source;
+  return data.cell.id != old.id || data.cell.type != old.type ||
+         (!isScript(path) && data.revision != old.revision) || data.cell.source != old.source;
 }
 
 void Document::Private::compareWithSaved(int index) {

@@ -6,6 +6,7 @@
 #include <QStringList>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <vector>
 
 #include "app/notebook/document/document.h"
@@ -26,16 +27,35 @@ struct CellText {
   QString source;
 };
 
+/// A cell as it stands in a Python program: written again as it was while it says the same.
+struct ScriptText {
+  QString marker;  ///< the line that begins it, "# %%", with its end if it has one; empty: the program's
+                   ///< beginning
+  QString text;    ///< its lines without the empty ones behind them
+  QString tail;    ///< the line ends behind it
+  // What it says.
+  QString source;
+  CellType type = CellType::code;
+};
+
+/// How a Python program is laid out around its cells.
+struct ScriptStyle {
+  bool marked = false;           ///< begins with a byte order mark
+  bool carriageReturns = false;  ///< lines end as on Windows
+  QString before;                ///< empty lines before the first cell
+};
+
 /// A cell with what its Cell does not show.
 struct CellData {
   Cell cell;
   /// All members of the file's cell but id, source and outputs, unknown ones too.
   nlohmann::ordered_json members = nlohmann::ordered_json::object();
   nlohmann::ordered_json
-      stashedAttachments;                ///< a code cell can have none: kept for the way back to Markdown
-  QStringList displayIds;                ///< of the outputs, where they have one
-  quint64 revision = 0;                  ///< another one for other outputs or members; 0: as read
-  std::shared_ptr<const CellText> text;  ///< none: a cell made here
+      stashedAttachments;                    ///< a code cell can have none: kept for the way back to Markdown
+  QStringList displayIds;                    ///< of the outputs, where they have one
+  quint64 revision = 0;                      ///< another one for other outputs or members; 0: as read
+  std::shared_ptr<const CellText> text;      ///< none: a cell made here
+  std::shared_ptr<const ScriptText> script;  ///< of a cell that was read from a program
 };
 
 using CellPointer = std::shared_ptr<CellData>;
@@ -64,11 +84,15 @@ struct NotebookData {
   std::vector<CellPointer> cells;
   NotebookStyle style;
   std::shared_ptr<const HeaderText> text;  ///< none: a notebook made here
+  std::optional<ScriptStyle> script;       ///< of what was read from a Python program
 };
 
 /// Throws NotebookError, and Stopped; `name` stands in its sentences. Multi-line text comes as one string;
 /// cells without an id, or with one that was there before, get one to be known by.
 NotebookData readNotebook(const QByteArray& bytes, const QString& name, const Progress& progress = {});
+
+/// Either of them, as the name says: readScript (script.h) or readNotebook.
+NotebookData readDocument(const QByteArray& bytes, const QString& name, const Progress& progress = {});
 
 /// Cells and header that say what they said in the file keep its bytes; what is new is laid out as the file
 /// is, or, in a new notebook, as Jupyter's nbformat.write does. The format's minor version stays: only cell

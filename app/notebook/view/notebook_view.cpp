@@ -5,6 +5,7 @@
 #include <QScrollBar>
 #include <QWheelEvent>
 
+#include "app/notebook/document/script.h"
 #include "app/notebook/output/input_line.h"
 #include "app/notebook/view/cell_metrics.h"
 #include "app/notebook/view/cell_widget.h"
@@ -161,6 +162,7 @@ void NotebookView::runCurrentAndAdvance() {
   const int index = d_->current;
   d_->runCell(index);
   if (index + 1 >= d_->document->cellCount()) {
+    if (isScript(d_->document->path())) return;  // running a program changes nothing in its file
     d_->insert(d_->document->cellCount(), CellType::code, true);
   } else {
     setCurrentCell(index + 1, false);

@@ -7,26 +7,32 @@ from tapedeck import (  # noqa: F401  (order matters: dtypes tells the engine it
     dtypes,
     autodiff,
     compat,
+    data,
     errors,
     nest,
     config,
     debugging,
     experimental,
     initializers,
+    io,
     keras,
     layers,
     linalg,
     losses,
     metrics,
     nn,
+    python_io,
     random,
     summary,
     test,
     tfe,
     train,
+    version,
+    contrib,
 )
+from tapedeck.compat import disable_tensor_equality, enable_tensor_equality
 from tapedeck.config import get_flush_denormal, set_flush_denormal
-from tapedeck.context import (control_dependencies, device, enable_eager_execution, executing_eagerly, group, init_scope,
+from tapedeck.context import (control_dependencies, device, disable_eager_execution, enable_eager_execution, executing_eagerly, group, init_scope,
                               name_scope, no_op, timestamp)
 from tapedeck.creation import constant, convert_to_tensor, is_tensor
 from tapedeck.custom import custom_gradient, grad_pass_through, recompute_grad
@@ -56,5 +62,17 @@ from tapedeck import namespaces as _namespaces, shaping as _shaping
 
 newaxis = None
 __version__ = "0.1.0"
+VERSION = version.VERSION
+
+_LATER = {"app", "flags", "gfile", "logging"}  # namespaces that few programs use: imported at first use
+
+
+def __getattr__(name):
+    if name in _LATER:
+        import importlib
+        return importlib.import_module(f"tapedeck.{name}")
+    raise AttributeError(f"module 'tapedeck' has no attribute {name!r}")
+
+
 
 _namespaces.install(_shaping.functions, debugging.functions, random.functions, initializers.functions)

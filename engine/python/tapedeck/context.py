@@ -9,6 +9,12 @@ def enable_eager_execution(config=None, device_policy=None, execution_mode=None)
     """Does nothing: execution is always eager. TensorFlow 1 programs call it first."""
 
 
+def disable_eager_execution():
+    """Refuses: FailedPreconditionError. Graphs, which a program would build from here on, are not in Tapedeck."""
+    raise _engine.FailedPreconditionError("disable_eager_execution: Tapedeck is always eager: ops run as soon as Python reaches them, and there "
+                                          "are no graphs, placeholders or sessions")
+
+
 def executing_eagerly():
     """True: ops run as soon as Python reaches them."""
     return True

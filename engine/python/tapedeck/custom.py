@@ -85,7 +85,7 @@ def custom_gradient(f):
                 returned = f(*args, **kwargs)
             finally:
                 watch._stop()
-            variables = list(watch.watched_variables())
+            variables = [variable for variable in watch.watched_variables() if variable.dtype.is_floating]
             if not (isinstance(returned, (tuple, list)) and len(returned) == 2 and callable(returned[1])):
                 raise TypeError(f"{name} is decorated with custom_gradient, so it returns (result, grad), "
                                 f"with grad a function; it returned {type(returned).__name__}")

@@ -49,11 +49,15 @@ def value_and_gradients_function(f, params=None):
 
     params: indices or names of the arguments to differentiate with respect to; all positional ones where None. The
     returned function takes f's arguments, and `dy`, the weights of the result's elements. Arguments that are not
-    tensors are converted. Applied n times it gives the n-th derivative.
+    tensors are converted. Keyword arguments are passed on and get no gradient. Applied n times it gives the n-th derivative.
+    Errors: ValueError where all arguments are keyword arguments: nothing would be differentiated.
     """
 
     @functools.wraps(f)
     def decorated(*args, dy=None, **kwargs):
+        if kwargs and not args:
+            raise ValueError(f"Functions to be differentiated cannot receive keyword arguments: {getattr(f, '__name__', f)!s} got "
+                             f"{', '.join(kwargs)} by name; only arguments by position have gradients")
         positions = _positions(f, params, len(args))
         args = _as_sources(args, positions)
         sources = [args[position] for position in positions]
@@ -101,7 +105,7 @@ def implicit_value_and_gradients(f):
         if not variables:
             raise _engine.InvalidArgumentError(
                 f"{getattr(f, '__name__', f)!s} read no trainable variable, so it has no implicit gradients")
-        return result, list(zip(tape._gradients(nest.flatten(result), variables), variables))
+        return result, list(zip(tape._gradients(nest.flatten(result), variables, None, False, True), variables))
 
     return decorated
 

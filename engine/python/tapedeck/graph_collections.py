@@ -41,7 +41,8 @@ class GraphKeys:
 def add_to_collection(name, value):
     """Puts the value at the end of the collection of that name.
 
-    Variables that are made stand in none, as TensorFlow has it where it executes eagerly: they live as long as a program holds them.
+    Variables that are made stand in none, as TensorFlow has it where it executes eagerly: they live as long as a program holds
+    them.
     """
     _collections.setdefault(name, []).append(value)
 

@@ -51,6 +51,10 @@ class IndexedSlices:
         """Where the rows are."""
         return self._values.device
 
+    def _whole_tensor(self):
+        """What ops take in its place."""
+        return whole(self, None)
+
     def __neg__(self):
         return IndexedSlices(-self._values, self._indices, self._dense_shape)
 

@@ -5,6 +5,7 @@ import re
 from tapedeck import _engine, nest
 from tapedeck.composites import public
 from tapedeck.context import name_scope
+from tapedeck.trackable import Trackable
 
 
 def _leaves(value, around=()):
@@ -26,7 +27,9 @@ def _leaves(value, around=()):
 def _flatten_module(module, seen, wanted, recursive):
     """The attributes' leaves that are wanted, in the order of the attributes' names; those of modules inside follow."""
     inside = []
-    for _, value in sorted(vars(module).items()):
+    for name, value in sorted(vars(module).items()):
+        if name == "_trackable_state":
+            continue
         for leaf in _leaves(value):
             if id(leaf) in seen:
                 continue
@@ -40,8 +43,8 @@ def _flatten_module(module, seen, wanted, recursive):
 
 
 @public("Module")
-class Module:
-    """A base of layers and models: it finds the variables and the modules in its attributes, in lists, tuples and dicts too.
+class Module(Trackable):
+    """A base of models: it finds the variables and the modules in its attributes, in lists, tuples and dicts too.
 
     name: a name of Python's; None for the class's, in small letters with underscores.
     Errors: InvalidArgumentError for another name.

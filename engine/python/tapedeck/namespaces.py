@@ -5,20 +5,21 @@ import types
 
 from tapedeck import _engine, composites
 from tapedeck import (blocks, casts, control_flow, debugging, graph_collections, graphs, image_colors, images, linalg, matrices,
-                      modules, nn, nn_images, nn_losses, nn_volumes, printing, random, random_streams, reductions, refusals, segments,
-                      selections, sequences, shaping, templates, tensor_array, variable_scopes, variables)
+                      modules, nn, nn_images, nn_losses, nn_volumes, printing, random, random_streams, reductions, refusals, rnn_cells,
+                      rnn_loops, segments, selections, sequences, shaping, templates, tensor_array, variable_scopes, variables)
 
 # Files whose public functions name themselves in refusals. control_flow, graphs and printing do that on their own: what a
 # function that they call raises is not theirs; modules and tensor_array define classes.
-_DEFINING = [blocks, casts, image_colors, images, matrices, nn_losses, reductions, segments, selections, sequences, debugging, linalg,
-             nn, nn_images, nn_volumes, random, random_streams, shaping, variables]
+_DEFINING = [blocks, casts, image_colors, images, matrices, nn_losses, reductions, rnn_loops, segments, selections, sequences, debugging,
+             linalg, nn, nn_images, nn_volumes, random, random_streams, shaping, variables]
 
 # Files of the package that hold code, but are no namespace that TensorFlow has.
-_INTERNAL = {"blocks", "casts", "composites", "context", "control_flow", "creation", "custom", "explain", "functional",
-             "graph_collections", "graphs", "idx", "image_colors", "images", "indexed_slices", "lbfgs", "matrices", "modules", "namespaces", "nn_images",
-             "nn_losses", "nn_volumes", "printing", "random_streams", "reductions", "references", "refusals", "segments",
-             "selections", "sequences", "shapes", "shaping", "signatures", "tape", "templates", "tensor_array", "variable_scopes",
-             "variable_stores", "variables"}
+_INTERNAL = {"as_tensorflow", "blocks", "casts", "checkpoint", "composites", "context", "control_flow", "creation", "custom",
+             "eager_metrics", "eager_modes", "evaluator", "explain", "functional", "graph_collections", "graphs", "idx",
+             "image_colors", "images", "indexed_slices", "matrices", "modules", "namespaces", "network", "nn_images",
+             "nn_losses", "nn_volumes", "printing", "random_streams", "reductions", "references", "refusals", "rnn_cells",
+             "rnn_loops", "segments", "selections", "sequences", "shapes", "shaping", "signatures", "tape", "templates",
+             "tensor_array", "test_case", "trackable", "variable_scopes", "variable_stores", "variables"}
 
 # Functions of the package's Python files that TensorFlow has under other names too.
 _ALIASES = {
@@ -40,6 +41,8 @@ def _submodule(path):
     """tapedeck.<path>: the package's own file where it has one, else a module made here."""
     full_name = f"tapedeck.{path}"
     if full_name not in sys.modules:
+        if "." in path:
+            _submodule(path.rpartition(".")[0])
         try:
             importlib.import_module(full_name)
         except ModuleNotFoundError as error:
@@ -70,6 +73,7 @@ def install(*python_functions):
         if not hasattr(module, name):
             setattr(module, name, named.get(function, function))
     root.set_random_seed = random.set_seed
+    _submodule("io").gfile = importlib.import_module("tapedeck.gfile")
     root.__all__ = [name for name in vars(root) if not name.startswith("_") and name not in _INTERNAL]
 
 

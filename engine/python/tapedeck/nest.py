@@ -37,16 +37,21 @@ def flatten_like(structure, values):
     return flatten(values) if is_nested(structure) else [values]
 
 
+def _type(structure):
+    """A container's type; for one of an object's attributes that tracks what it holds, the type that it was given as."""
+    return getattr(type(structure), "_plain", type(structure))
+
+
 def _rebuild(structure, children):
     if isinstance(structure, dict):
         by_key = dict(zip(_sorted_keys(structure), children))
         pairs = [(key, by_key[key]) for key in structure]
         if isinstance(structure, collections.defaultdict):
             return type(structure)(structure.default_factory, pairs)
-        return type(structure)(pairs)
+        return _type(structure)(pairs)
     if hasattr(structure, "_fields"):
-        return type(structure)(*children)
-    return type(structure)(children)
+        return _type(structure)(*children)
+    return _type(structure)(children)
 
 
 def _pack(part, remaining):
@@ -70,7 +75,7 @@ def _shape_of(structure):
     """What assert_same_structure compares: the types of the containers, and the keys of dicts."""
     if not is_nested(structure):
         return "."
-    kind = dict if isinstance(structure, dict) else type(structure)
+    kind = dict if isinstance(structure, dict) else _type(structure)
     keys = tuple(_sorted_keys(structure)) if isinstance(structure, dict) else ()
     return kind, keys, tuple(_shape_of(child) for child in _children(structure))
 

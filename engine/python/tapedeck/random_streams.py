@@ -9,6 +9,7 @@ import numpy as np
 from tapedeck import _engine, dtypes, random
 from tapedeck.composites import op, public, whole_numbers
 from tapedeck.refusals import naming
+from tapedeck.trackable import Trackable
 
 
 _WORD = 2**64
@@ -186,10 +187,11 @@ def _state(function, state):
 
 
 @public("random.Generator", "random.experimental.Generator")
-class Generator:
+class Generator(Trackable):
     """A sequence of random numbers of its own: tf.random.Generator.from_seed(1).normal([2, 3]).
 
-    Its state is a key and a counter, which each draw moves on. Threads that share it draw different numbers.
+    Its state is a key and a counter, which each draw moves on, and which checkpoints save. Threads that share it draw different
+    numbers.
     copy_from: a generator, which the new one begins as; state: two whole numbers, as the property; alg: one of TensorFlow's names,
     which change nothing.
     Errors: InvalidArgumentError for another state, neither or both, and another alg; TypeError for what is no generator.
@@ -235,6 +237,12 @@ class Generator:
         with self._drawing:
             words = [_signed(self._key), _signed(self._counter)]
         return _engine.convert_to_tensor(np.array(words))
+
+    def _own_state(self):
+        return {"state": self.state}
+
+    def _set_own_state(self, state):
+        self.reset(state["state"])
 
     @property
     def key(self):

@@ -4,6 +4,7 @@ import numpy as np
 from tapedeck import dtypes
 from tapedeck.composites import limits, op, public, tensor, zero_of
 from tapedeck.errors import InvalidArgumentError
+from tapedeck.indexed_slices import IndexedSlices
 
 
 @public("where", "where_v2")
@@ -35,14 +36,21 @@ def where(condition, x=None, y=None, name=None):
 def clip_by_norm(t, clip_norm, axes=None, name=None):
     """Shortens t to the length clip_norm where it is longer: t·clip_norm / max(‖t‖, clip_norm).
 
-    t: any floating dtype; clip_norm: a scalar above 0, or a tensor that broadcasts to t; axes: one axis or a list of
+    t: any floating dtype, or an IndexedSlices of it, whose rows are taken; clip_norm: a scalar above 0, or a tensor that broadcasts
+    to t; axes: one axis or a list of
     axes along which the length is taken, None for all.
     Returns: dtype and shape of t. A t of length 0 stays, and its gradient passes unchanged.
     Errors: TypeError for other dtypes; InvalidArgumentError for axes out of range.
     """
+    if isinstance(t, IndexedSlices):
+        return _like(t, clip_by_norm(t.values, clip_norm, axes))
     t = tensor(t)
     length = op("reduce_euclidean_norm")(t, axis=axes, keepdims=True)
     return t * clip_norm / op("maximum")(length, clip_norm)
+
+
+def _like(slices, values):
+    return IndexedSlices(values, slices.indices, slices.dense_shape)
 
 
 @public("clip_by_average_norm")
@@ -60,21 +68,25 @@ def clip_by_average_norm(t, clip_norm, name=None):
 def _given(t_list):
     if isinstance(t_list, (str, bytes)) or not hasattr(t_list, "__iter__"):
         raise TypeError(f"t_list is {type(t_list).__name__}; it needs a list of tensors")
-    return [None if t is None else tensor(t) for t in t_list]
+    return [t if t is None or isinstance(t, IndexedSlices) else tensor(t) for t in t_list]
+
+
+def _rows_of(t):
+    return t.values if isinstance(t, IndexedSlices) else t
 
 
 @public("global_norm", "linalg.global_norm")
 def global_norm(t_list, name=None):
     """The length of all tensors of a list together: √(Σ ‖t‖²). Squares may overflow and underflow.
 
-    t_list: any floating dtype, one for all, any shapes; None is left out.
+    t_list: any floating dtype, one for all, any shapes; None is left out, of an IndexedSlices the rows are taken.
     Returns: a scalar of that dtype; float32 0 for an empty list.
     Errors: TypeError for other dtypes or what is no list.
     """
-    tensors = [t for t in _given(t_list) if t is not None]
+    tensors = [_rows_of(t) for t in _given(t_list) if t is not None]
     if not tensors:
         return tensor(0.0)
-    norm = op("sqrt")(2.0 * op("add_n")([op("l2_loss")(t) for t in tensors]))
+    norm = op("global_norm")(tensors)
     info = limits(norm.dtype)
     if float(info.tiny) ** 0.5 / float(info.eps) < float(norm) < np.inf:
         return norm
@@ -86,7 +98,7 @@ def global_norm(t_list, name=None):
 def clip_by_global_norm(t_list, clip_norm, use_norm=None, name=None):
     """Shortens all tensors of a list by one factor, so that their length together is at most clip_norm.
 
-    t_list: any floating dtype, one for all, any shapes; None stays None; clip_norm: a number above 0; use_norm: their
+    t_list: any floating dtype, one for all, any shapes; None stays None, an IndexedSlices one of scaled rows; clip_norm: a number above 0; use_norm: their
     length, where it is known already.
     Returns: (list of t·clip_norm / max(norm, clip_norm), norm). Where the norm is infinite or NaN all become NaN.
     Errors: TypeError for other dtypes or what is no list.
@@ -95,19 +107,23 @@ def clip_by_global_norm(t_list, clip_norm, use_norm=None, name=None):
     norm = global_norm(tensors) if use_norm is None else tensor(use_norm)
     scale = clip_norm / op("maximum")(norm, clip_norm)
     scale = op("where")(op("is_finite")(norm), scale, float("nan"))
-    return [None if t is None else t * scale for t in tensors], norm
+    values = [_rows_of(t) for t in tensors if t is not None]
+    scaled = iter(op("scale_all")(scale, values) if values else ())
+    return [t if t is None else _like(t, next(scaled)) if isinstance(t, IndexedSlices) else next(scaled) for t in tensors], norm
 
 
 @public("scalar_mul", "math.scalar_mul")
 def scalar_mul(scalar, x, name=None):
     """The tensor x multiplied by a scalar.
 
-    scalar: a number, or a tensor without axes; x: any numeric dtype.
-    Returns: dtype and shape of x.
+    scalar: a number, or a tensor without axes; x: any numeric dtype, or an IndexedSlices of it.
+    Returns: dtype and shape of x; an IndexedSlices of the same rows for one.
     Errors: ValueError for a scalar with axes; TypeError for different dtypes.
     """
     if np.shape(scalar) != ():
         raise InvalidArgumentError(f"scalar_mul: scalar has shape {tuple(np.shape(scalar))}; it needs one without axes")
+    if isinstance(x, IndexedSlices):
+        return _like(x, op("multiply")(scalar, x.values))
     return op("multiply")(scalar, x)
 
 

@@ -3,6 +3,7 @@
 import atexit
 import faulthandler
 import os
+import sys
 
 from ipykernel import kernelapp
 from ipykernel.ipkernel import IPythonKernel
@@ -46,6 +47,16 @@ class SessionApp(kernelapp.IPKernelApp):
         finally:
             os.umask(mask)
 
+    def _know_program(self, path):
+        """Cells of a program's file run as in the program; those of a notebook find Tapedeck under TensorFlow's name where TensorFlow
+        itself is not installed."""
+        from tapedeck import as_tensorflow
+        as_tensorflow.install(first=bool(path))
+        if path:
+            sys.argv = [path]
+            self.shell.user_ns["__file__"] = path
+            self.shell.user_ns_hidden["__file__"] = path
+
     def init_iopub(self, context):
         # ipykernel's own thread listens on a TCP port for what forked processes print.
         folder = session_endpoint.make_folder(self.abs_connection_file)
@@ -63,6 +74,7 @@ class SessionApp(kernelapp.IPKernelApp):
         if formats:  # before matplotlib is imported; `%config InlineBackend.figure_formats` changes it later
             names = {name.strip() for name in formats.split(",") if name.strip()}
             self.shell.config.InlineBackend.figure_formats = names
+        self._know_program(os.environ.get("TAPEDECK_PROGRAM"))
         debug = debug_module()
         if debug is None:
             self.kernel.tapedeck = {"error": "the engine is built without it"}
@@ -75,5 +87,5 @@ class SessionApp(kernelapp.IPKernelApp):
             self.kernel.tapedeck = {"error": str(error)}
             return
         self.kernel.tapedeck = {"debug": True}
-        from tapedeck import summary
-        CellWatch(self.shell, debug, summary.take_written).attach()
+        from tapedeck.summary import curves
+        CellWatch(self.shell, debug, curves.take_written).attach()

@@ -58,7 +58,7 @@ class GradientTape(_engine.Tape):
             self._stop()
         targets = nest.flatten(target)
         weights = nest.flatten_like(target, output_gradients)
-        gradients = self._gradients(targets, nest.flatten(sources), weights, zero)
+        gradients = self._gradients(targets, nest.flatten(sources), weights, zero, True)
         return nest.pack_sequence_as(sources, gradients)
 
     def jacobian(self, target, sources, unconnected_gradients=UnconnectedGradients.NONE, parallel_iterations=None,

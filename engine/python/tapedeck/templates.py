@@ -99,12 +99,12 @@ def make_template(name_, func_, create_scope_now_=False, unique_name_=None, cust
 
         scale = tf.make_template("scale", lambda x: x * tf.get_variable("factor", [], initializer=tf.ones_initializer()))
 
-    name_: the scope of the variables; it becomes unique at the first call, or at once with create_scope_now_. func_: takes its variables
-    from tf.get_variable and the functions of tf.layers. kwargs: arguments that func_ always gets. custom_getter_: as tf.variable_scope has
-    it.
+    name_: the scope of the variables; it becomes unique at the first call, or at once with create_scope_now_. func_: takes its
+    variables from tf.get_variable and the functions of tf.layers. kwargs: arguments that func_ always gets. custom_getter_: as
+    tf.variable_scope has it.
     Returns: an object to be called, with variables, trainable_variables and non_trainable_variables.
-    Errors: ValueError for unique_name_, which TensorFlow refuses where it executes eagerly, and for a trainable variable that a later call
-    makes; TypeError for what cannot be called.
+    Errors: ValueError for unique_name_, which TensorFlow refuses where it executes eagerly, and for a trainable variable that a
+    later call makes; TypeError for what cannot be called.
     """
     require_callable("make_template", "func_", func_)
     if unique_name_ is not None:
@@ -142,7 +142,8 @@ class _GraphCallable:
                 continue
             values, specs = nest.flatten(arg), _flat_specs(spec)
             if len(values) != len(specs):
-                raise ValueError(f"{self.__name__}: argument {place} holds {len(values)} values; graph_callable was told of {len(specs)}")
+                raise ValueError(f"{self.__name__}: argument {place} holds {len(values)} values; graph_callable was told of "
+                                 f"{len(specs)}")
             converted.append(nest.pack_sequence_as(arg, [self._argument(place, *pair) for pair in zip(values, specs)]))
         with self._store.as_default(), variable_scope(self._scope):
             return self._function(*converted)
@@ -184,8 +185,8 @@ def graph_callable(shape_and_dtypes):
             parameters = None
         if parameters is not None and all(each.kind is each.POSITIONAL_OR_KEYWORD for each in parameters) \
                 and len(parameters) != len(shape_and_dtypes):
-            raise TypeError(f"The number of arguments accepted by the decorated function `{function.__name__}` ({len(parameters)}) must "
-                            f"match the number of ShapeAndDtype objects passed to the graph_callable() decorator "
+            raise TypeError(f"The number of arguments accepted by the decorated function `{function.__name__}` ({len(parameters)}) "
+                            f"must match the number of ShapeAndDtype objects passed to the graph_callable() decorator "
                             f"({len(shape_and_dtypes)}).")
         return _GraphCallable(function, list(shape_and_dtypes))
 

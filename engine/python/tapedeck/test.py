@@ -7,7 +7,15 @@ from tapedeck import _engine
 from tapedeck.composites import require_callable
 from tapedeck.tape import GradientTape
 
-__all__ = ["compute_gradient", "gpu_device_name", "is_gpu_available"]
+__all__ = ["TestCase", "compute_gradient", "get_temp_dir", "gpu_device_name", "is_built_with_cuda", "is_gpu_available", "main"]
+
+
+def __getattr__(name):
+    """TestCase and main bring Python's unittest along, which programs other than tests do without."""
+    if name in ("TestCase", "main"):
+        from tapedeck import test_case
+        return getattr(test_case, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def _of_tape(f, x):
@@ -101,3 +109,19 @@ def is_gpu_available(cuda_only=False, min_cuda_compute_capability=None):
 def gpu_device_name():
     """"/device:GPU:0" where this build can use a GPU of this machine, else an empty text."""
     return "/device:GPU:0" if is_gpu_available() else ""
+
+
+def is_built_with_cuda():
+    """Whether this build has kernels for GPUs."""
+    return _engine.gpu_count() > 0
+
+
+def get_temp_dir():
+    """A folder for the files of the program's tests; it goes when the program ends."""
+    if not _folders:
+        import tempfile
+        _folders.append(tempfile.TemporaryDirectory())
+    return _folders[0].name
+
+
+_folders = []

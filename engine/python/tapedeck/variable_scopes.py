@@ -28,8 +28,8 @@ def _not_supported(argument, value):
 class VariableScope:
     """The defaults of tf.get_variable, and the name in front of its variables' names. tf.get_variable_scope() returns the open one.
 
-    reuse says tf.AUTO_REUSE always, as in TensorFlow where it executes eagerly: whether variables are shared is the store's business
-    (see tfe.EagerVariableStore).
+    reuse says tf.AUTO_REUSE always, as in TensorFlow where it executes eagerly: whether variables are shared is the store's
+    business (see tfe.EagerVariableStore).
     """
 
     def __init__(self, reuse=None, name="", initializer=None, regularizer=None, caching_device=None, partitioner=None,
@@ -45,7 +45,8 @@ class VariableScope:
     caching_device = property(lambda self: None, doc="None.")
     partitioner = property(lambda self: None, doc="None.")
     name = property(lambda self: self._name, doc="The names of the scopes around and its own: 'outer/inner'.")
-    original_name_scope = property(lambda self: self._name_scope, doc="The name scope in which it was opened first: 'outer/inner/'.")
+    original_name_scope = property(lambda self: self._name_scope, doc="The name scope in which it was opened first: "
+                                                                      "'outer/inner/'.")
     initializer = property(lambda self: self._initializer, doc="The default initializer, or None.")
     regularizer = property(lambda self: self._regularizer, doc="The default regularizer, or None.")
     dtype = property(lambda self: self._dtype, doc="The default dtype.")
@@ -130,7 +131,8 @@ class VariableScope:
     def _inner(self, name, name_scope):
         """A scope with the same defaults."""
         return VariableScope(name=name, initializer=self._initializer, regularizer=self._regularizer,
-                             custom_getter=self._custom_getter, name_scope=name_scope, dtype=self._dtype, constraint=self._constraint)
+                             custom_getter=self._custom_getter, name_scope=name_scope, dtype=self._dtype,
+                             constraint=self._constraint)
 
 
 @public("get_variable_scope")
@@ -149,10 +151,10 @@ def get_variable(name, shape=None, dtype=None, initializer=None, regularizer=Non
 
     Inside of a tfe.EagerVariableStore, a template or a graph_callable it is the one that an earlier call made, where there is one;
     elsewhere each call makes a new one, as TensorFlow does where it executes eagerly.
-    initializer: a function of a shape, a tensor, or None: the scope's, or glorot_uniform (zeros for whole numbers and bool). shape: what a
-    tensor as initializer has, or None. dtype: None for the scope's, or that of the tensor. regularizer: a function whose result at the
-    variable goes into the collection 'regularization_losses'. custom_getter(getter, name, …) is called in place of the getter.
-    collections, validate_shape, use_resource, synchronization and aggregation change nothing.
+    initializer: a function of a shape, a tensor, or None: the scope's, or glorot_uniform (zeros for whole numbers and bool). shape:
+    what a tensor as initializer has, or None. dtype: None for the scope's, or that of the tensor. regularizer: a function whose
+    result at the variable goes into the collection 'regularization_losses'. custom_getter(getter, name, …) is called in place of
+    the getter. collections, validate_shape, use_resource, synchronization and aggregation change nothing.
     Errors: ValueError for a shape that is not known, and one or a dtype that another variable of the name does not have;
     NotImplementedError for caching_device and partitioner.
     """
@@ -167,8 +169,8 @@ def get_local_variable(name, shape=None, dtype=None, initializer=None, regulariz
                        caching_device=None, partitioner=None, validate_shape=True, use_resource=None, custom_getter=None,
                        constraint=None, synchronization=None, aggregation=None):
     """tf.get_variable of a variable that is not trainable."""
-    return get_variable(name, shape, dtype, initializer, regularizer, False, collections, caching_device, partitioner, validate_shape,
-                        use_resource, custom_getter, constraint, synchronization, aggregation)
+    return get_variable(name, shape, dtype, initializer, regularizer, False, collections, caching_device, partitioner,
+                        validate_shape, use_resource, custom_getter, constraint, synchronization, aggregation)
 
 
 def _through(outer, inner):
@@ -189,10 +191,10 @@ class variable_scope:
         with tf.variable_scope("layer", initializer=tf.zeros_initializer()) as scope:
             w = tf.get_variable("w", [3, 2])        # "layer/w:0"
 
-    name_or_scope: a name, or a VariableScope to be opened again, wherever that is; None for default_name, which becomes unique in the
-    scope around: "dense", "dense_1". initializer, regularizer, dtype, constraint: defaults of tf.get_variable; custom_getter: see there,
-    it may call the one of the scope around. reuse: True, False, None or tf.AUTO_REUSE, which change nothing: see tf.get_variable.
-    auxiliary_name_scope False: no tf.name_scope. values and use_resource change nothing.
+    name_or_scope: a name, or a VariableScope to be opened again, wherever that is; None for default_name, which becomes unique in
+    the scope around: "dense", "dense_1". initializer, regularizer, dtype, constraint: defaults of tf.get_variable; custom_getter:
+    see there, it may call the one of the scope around. reuse: True, False, None or tf.AUTO_REUSE, which change nothing: see
+    tf.get_variable. auxiliary_name_scope False: no tf.name_scope. values and use_resource change nothing.
     Yields: the VariableScope. Errors: ValueError where neither a name nor default_name is given, TypeError for what is no name;
     NotImplementedError for caching_device and partitioner.
     """
@@ -227,6 +229,7 @@ class variable_scope:
     def __enter__(self):
         outer, counts = get_variable_scope(), scope_counts()
         scope, name_scope = self._opened(outer, counts)
+        counts.open_scope(scope.name)
         opened = dict(counts.opened) if isinstance(self._name_or_scope, VariableScope) else None
         for argument in ("initializer", "regularizer", "dtype", "constraint"):
             if getattr(self, f"_{argument}") is not None:
@@ -236,7 +239,6 @@ class variable_scope:
         if named:
             whole = _engine.push_scope(name_scope)
             scope._name_scope = scope._name_scope or whole + "/"
-        counts.open_scope(scope.name)
         set_current_scope(scope)
         self._entered.append((outer, scope, opened, named))
         return scope

@@ -153,8 +153,8 @@ def forget_scopes():
 
 
 class EagerVariableStore:
-    """Keeps the variables that tf.get_variable and the functions of tf.layers make inside of its `as_default()`, by name: another call
-    with the same name and scope takes the same variable. tfe.EagerVariableStore.
+    """Keeps the variables that tf.get_variable and the functions of tf.layers make inside of its `as_default()`, by name: another
+    call with the same name and scope takes the same variable. tfe.EagerVariableStore.
 
         container = tfe.EagerVariableStore()
         for batch in data:

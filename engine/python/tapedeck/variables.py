@@ -189,6 +189,11 @@ def _sparse_read(self, indices, name=None):
     return op("gather")(self, indices)
 
 
+def _load(self, value, session=None):
+    """TensorFlow 1's name of assign() outside of a graph. session changes nothing."""
+    self.assign(value)
+
+
 def _gather_nd(self, indices, name=None):
     """Slices of the variable by coordinates: tf.gather_nd."""
     return op("gather_nd")(self, indices)
@@ -241,4 +246,4 @@ for _kind in _PLACES:
     _place_function(_kind)
 _engine._add_variable_methods({method.__name__: naming(method) for method in (
     *map(_row_method, _ROWS), *map(_place_method, _PLACES), _batch_scatter_update, _named(_sparse_read, "sparse_read", _sparse_read.__doc__),
-    _named(_gather_nd, "gather_nd", _gather_nd.__doc__))})
+    _named(_gather_nd, "gather_nd", _gather_nd.__doc__), _named(_load, "load", _load.__doc__))})

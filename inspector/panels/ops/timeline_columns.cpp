@@ -29,6 +29,7 @@ TimelineColumns::TimelineColumns(QTableView* table) : QObject(table), table_(tab
   header->setMinimumSectionSize(28);
   // What an op took is asked for more often than where it ran.
   header->moveSection(header->visualIndex(RecordsModel::Duration), 2);
+  header->moveSection(header->visualIndex(RecordsModel::Scope), 4);
   connect(header, &QHeaderView::sectionResized, this,
           [this](int column, int, int width) { sectionResized(column, width); });
   connect(header, &QHeaderView::sectionHandleDoubleClicked, this, [this](int column) {
@@ -66,6 +67,8 @@ void TimelineColumns::fitNow() {
   fitting_ = true;
   for (int column = 0; column < RecordsModel::ColumnCount; ++column) {
     wanted_[column] = std::max(wanted_[column], wanted(column));
+    // Most programs open no scope, and need no column for it.
+    if (column == RecordsModel::Scope) table_->setColumnHidden(column, wanted_[column] == 0);
     table_->setColumnWidth(column, chosen_.value(column, wanted_[column]));
   }
   // In a narrow panel the shapes end where it does: their results stay in sight.
@@ -88,6 +91,17 @@ int TimelineColumns::wanted(int column) const {
   bold.setBold(true);  // as the pending row is
   const QFontMetrics metrics(bold);
   const QAbstractItemModel* model = table_->model();
+  const int first = std::max(0, table_->rowAt(0));
+  const int seen =
+      table_->viewport()->height() / std::max(1, table_->verticalHeader()->defaultSectionSize()) + 1;
+  const int last = std::min(model->rowCount(), first + seen);
+  const auto says = [&](int row) { return model->index(row, column).data().toString(); };
+  if (column == RecordsModel::Scope) {
+    bool any = false;
+    for (int row = first; row < last && !any; ++row)
+      any = model->index(row, column).data(RecordsModel::HereRole).toBool() && !says(row).isEmpty();
+    if (!any) return 0;
+  }
   int text = metrics.horizontalAdvance(model->headerData(column, Qt::Horizontal, Qt::DisplayRole).toString());
   if (column == RecordsModel::Number) {
     // The arrow of the pending row stands before its number. Digits are alike wide, so no row needs
@@ -100,11 +114,7 @@ int TimelineColumns::wanted(int column) const {
   }
   if (column == RecordsModel::Duration)
     text = std::max(text, metrics.horizontalAdvance(QStringLiteral("▶ next")));
-  const int first = std::max(0, table_->rowAt(0));
-  const int seen =
-      table_->viewport()->height() / std::max(1, table_->verticalHeader()->defaultSectionSize()) + 1;
-  for (int row = first; row < std::min(model->rowCount(), first + seen); ++row)
-    text = std::max(text, metrics.horizontalAdvance(model->index(row, column).data().toString()));
+  for (int row = first; row < last; ++row) text = std::max(text, metrics.horizontalAdvance(says(row)));
   return std::min(text, most_letters * metrics.averageCharWidth()) + sides;
 }
 

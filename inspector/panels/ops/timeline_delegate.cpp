@@ -1,6 +1,7 @@
 #include "inspector/panels/ops/timeline_delegate.h"
 
 #include <QHelpEvent>
+#include <QPainter>
 #include <QToolTip>
 
 #include "inspector/model/records_model.h"
@@ -26,12 +27,24 @@ void TimelineDelegate::initStyleOption(QStyleOptionViewItem* option, const QMode
   } else if (index.column() == RecordsModel::Op) {
     ink(theme_.forward.stroke);
   }
+  // The same scope again says nothing new.
+  if (index.column() == RecordsModel::Scope && !is(RecordsModel::ScopeBeginsRole)) ink(theme_.faintText);
   if (is(RecordsModel::FailedRole)) ink(theme_.error.stroke);
   if (is(RecordsModel::PendingRole)) {
     option->font.setBold(true);
     if (index.column() == RecordsModel::Number) option->text.prepend(QStringLiteral("▶ "));
     if (index.column() == RecordsModel::Duration) option->text = QStringLiteral("▶ next");
   }
+}
+
+void TimelineDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option,
+                             const QModelIndex& index) const {
+  QStyledItemDelegate::paint(painter, option, index);
+  if (index.row() == 0 || !index.data(RecordsModel::ScopeBeginsRole).toBool()) return;
+  painter->save();
+  painter->setPen(theme_.faintText);
+  painter->drawLine(option.rect.topLeft(), option.rect.topRight());
+  painter->restore();
 }
 
 bool TimelineDelegate::helpEvent(QHelpEvent* event, QAbstractItemView* view,

@@ -14,6 +14,8 @@ class TimelineDelegate : public QStyledItemDelegate {
  public:
   using QStyledItemDelegate::QStyledItemDelegate;
   void setTheme(const Theme& theme) { theme_ = theme; }
+  /// A line above the first row of each scope.
+  void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override;
   /// The row's tooltip; before it the cell's text where that is cut.
   bool helpEvent(QHelpEvent* event, QAbstractItemView* view, const QStyleOptionViewItem& option,
                  const QModelIndex& index) override;

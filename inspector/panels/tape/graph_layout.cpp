@@ -7,6 +7,7 @@
 #include "inspector/panels/tape/grid.h"
 #include "inspector/panels/tape/grid_placement.h"
 #include "inspector/panels/tape/node_style.h"
+#include "inspector/panels/tape/scope_lanes.h"
 
 namespace tapedeck::inspector {
 
@@ -114,6 +115,7 @@ QRectF boundsOf(const GraphLayout& layout) {
   QRectF bounds = layout.apart;
   for (const QRectF& rect : layout.nodes) bounds |= rect;
   for (const GraphLayout::Frame& frame : layout.frames) bounds |= frame.rect;
+  for (const GraphLayout::Lane& lane : layout.lanes) bounds |= lane.rect | lane.title;
   for (const Curve& curve : layout.edges)
     for (const QPointF& point : curve) bounds |= QRectF(point, QSizeF(0.01, 0.01));
   return bounds.isNull() ? bounds : bounds.adjusted(-graph_margin, -graph_margin, graph_margin, graph_margin);
@@ -171,6 +173,7 @@ GraphLayout layoutTapeGraph(const TapeGraph& graph, const std::atomic<bool>* can
     const QRectF cell = grid::box(*apart);
     layout.apart = QRectF(cell.left(), cell.center().y() - 10, cell.width(), 20);
   }
+  layout.lanes = scopeLanes(graph, layout.nodes, layout.cells);
   layout.bounds = boundsOf(layout);
   return layout;
 }

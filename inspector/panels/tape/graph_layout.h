@@ -26,12 +26,20 @@ struct GraphLayout {
     QRectF rect;
     QRectF title;  ///< where its title has room; null: nowhere
   };
+  /// Rows of one scope: a layer.
+  struct Lane {
+    QString scope;
+    QString text;  ///< the scope, its beginning left out where it is long
+    QRectF rect;
+    QRectF title;  ///< to the left of it
+  };
   std::vector<QRectF> nodes;  ///< one per node of the graph
   std::vector<GridCell> cells;
   std::vector<Curve> edges;  ///< one per edge, from the edge's `from` to its `to`
   std::vector<QRectF>
       labels;  ///< one per edge: room for its label; null: another edge of the same tensor has it
   std::vector<Frame> frames;  ///< outer ones before inner ones
+  std::vector<Lane> lanes;    ///< from the top down; none overlap
   QRectF apart;               ///< title of the ops that are not on the tape; null: there are none
   QRectF bounds;
 };

@@ -162,6 +162,10 @@ QString edgeLabel(const GraphEdge& edge) {
   return edge.label.isEmpty() ? QStringLiteral("∂") : QStringLiteral("∂ ") + edge.label;
 }
 
+QColor laneColor(const Theme& theme) {
+  return mix(theme.background, theme.text, theme.dark ? 0.07 : 0.045);
+}
+
 QString frameTitle(const GraphNode& node) {
   return (node.backward ? graphText("∂ %1: your VJP") : graphText("%1: your ops")).arg(node.op);
 }

@@ -50,6 +50,8 @@ inline QString graphText(const char* text) {
 /// "∂ 2.5", "∂ 784×196" for gradients; the plain value or shape for forward edges.
 QString edgeLabel(const GraphEdge& edge);
 
+/// Behind the ops of a scope.
+QColor laneColor(const Theme& theme);
 /// Of the frame around a custom gradient's ops.
 QString frameTitle(const GraphNode& node);
 /// Of the ops below the tape that are not on it.

@@ -52,6 +52,9 @@ VisibleItems visibleItems(const LaidOutGraph& laid, const QRectF& world) {
       items.edges.push_back(static_cast<int>(i));
   for (std::size_t i = 0; i < laid.layout.frames.size(); ++i)
     if (wide.intersects(laid.layout.frames[i].rect)) items.frames.push_back(static_cast<int>(i));
+  for (std::size_t i = 0; i < laid.layout.lanes.size(); ++i)
+    if (wide.intersects(laid.layout.lanes[i].rect | laid.layout.lanes[i].title))
+      items.lanes.push_back(static_cast<int>(i));
   return items;
 }
 
@@ -62,6 +65,7 @@ int nodeAt(const LaidOutGraph& laid, QPointF world) {
 }
 
 void TapeScene::draw(const VisibleItems& items) {
+  for (const int lane : items.lanes) drawLane(laid_.layout.lanes[lane]);
   for (const int frame : items.frames) drawFrame(laid_.layout.frames[frame]);
   for (const int edge : items.edges)
     if (!emphasised(laid_.graph.edges[edge])) drawEdge(edge);
@@ -89,6 +93,13 @@ bool TapeScene::labelled(const GraphEdge& edge) const {
   const bool looked_at =
       edge.from == hovered_ || edge.to == hovered_ || edge.from == walked_ || edge.to == walked_;
   return looked_at && !edge.label.isEmpty();
+}
+
+void TapeScene::drawLane(const GraphLayout::Lane& lane) {
+  const Theme& theme = painter_.theme();
+  painter_.fill(camera_.toWidget(lane.rect), laneColor(theme), 8 * camera_.zoom);
+  if (detailLevel(camera_.zoom) == DetailLevel::boxes) return;
+  painter_.textIn(camera_.toWidget(lane.title), lane.text, node_title_size * camera_.zoom, theme.faintText);
 }
 
 void TapeScene::drawFrame(const GraphLayout::Frame& frame) {

@@ -23,6 +23,7 @@ struct VisibleItems {
   std::vector<int> nodes;
   std::vector<int> edges;
   std::vector<int> frames;
+  std::vector<int> lanes;
 };
 VisibleItems visibleItems(const LaidOutGraph& laid, const QRectF& world);
 
@@ -38,6 +39,7 @@ class TapeScene {
   void draw(const VisibleItems& items);
 
  private:
+  void drawLane(const GraphLayout::Lane& lane);
   void drawFrame(const GraphLayout::Frame& frame);
   void drawEdge(int index);
   void drawEdgeLabel(int index);

@@ -58,6 +58,7 @@ class SvgWriter {
                 {"fill", "#ffffff"}});
     if (graph_.empty())
       text({view.x() + 24, view.y() + 44}, "Nothing is on the tape.", 13, theme_.faintText, false);
+    for (const GraphLayout::Lane& lane : layout_.lanes) writeLane(lane);
     for (const GraphLayout::Frame& frame : layout_.frames) writeFrame(frame);
     for (std::size_t i = 0; i < graph_.edges.size(); ++i)
       writeEdge(graph_.edges[i], layout_.edges[i], layout_.labels[i]);
@@ -126,6 +127,12 @@ class SvgWriter {
                 {"stroke-width", number(width)},
                 {"fill", fill.isValid() ? fill.name() : QStringLiteral("none")}});
     if (dashes) xml_.writeAttribute("stroke-dasharray", dashes);
+  }
+
+  void writeLane(const GraphLayout::Lane& lane) {
+    box(lane.rect, laneColor(theme_), laneColor(theme_), 1, 8);
+    text({lane.title.center().x(), lane.title.bottom() - 4}, lane.text, node_title_size, theme_.faintText,
+         false, "middle");
   }
 
   void writeFrame(const GraphLayout::Frame& frame) {

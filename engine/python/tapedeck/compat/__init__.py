@@ -1,10 +1,68 @@
-"""tf.compat.v1 and tf.compat.v2: both are the package itself, which has the names of both generations.
+"""tf.compat: the names and the behaviour of TensorFlow's generations.
 
-`import tapedeck.compat.v1 as tf` works, too.
+tf.compat.v1 and tf.compat.v2 are the package itself, which has the names of both; `import tapedeck.compat.v1 as tf` works, too.
 """
 import sys as _sys
 
+import numpy as _np
+
 import tapedeck as _tapedeck
+from tapedeck import _engine
 
 v1 = v2 = _tapedeck
 _sys.modules["tapedeck.compat.v1"] = _sys.modules["tapedeck.compat.v2"] = _tapedeck
+
+bytes_or_text_types = (bytes, str)
+complex_types = (complex, _np.complexfloating)
+integral_types = (int, _np.integer)
+real_types = (int, float, _np.integer, _np.floating)
+
+
+def v1_behavior():
+    """From now on tensors behave as in TensorFlow 1.5 where that differs: == and != compare identity, repr tells the id, and
+    integers have gradients. `import tensorflow.contrib.eager` does the same."""
+    _engine.set_v1_behavior(True)
+
+
+def v2_behavior():
+    """From now on tensors behave as in TensorFlow 2, as they do from the start."""
+    _engine.set_v1_behavior(False)
+
+
+def as_bytes(bytes_or_text, encoding="utf-8"):
+    """The text as bytes; bytes stay. TypeError for what is neither."""
+    if isinstance(bytes_or_text, bytearray):
+        return bytes(bytes_or_text)
+    if not isinstance(bytes_or_text, (bytes, str)):
+        raise TypeError(f"as_bytes: {bytes_or_text!r} is {type(bytes_or_text).__name__}; needs text or bytes")
+    return bytes_or_text.encode(encoding) if isinstance(bytes_or_text, str) else bytes_or_text
+
+
+def as_text(bytes_or_text, encoding="utf-8"):
+    """The bytes as text; text stays. TypeError for what is neither."""
+    if not isinstance(bytes_or_text, (bytes, str)):
+        raise TypeError(f"as_text: {bytes_or_text!r} is {type(bytes_or_text).__name__}; needs text or bytes")
+    return bytes_or_text.decode(encoding) if isinstance(bytes_or_text, bytes) else bytes_or_text
+
+
+as_str = as_text
+
+
+def as_str_any(value, encoding="utf-8"):
+    """Bytes as text, other values as str() makes them."""
+    return as_text(value, encoding) if isinstance(value, (bytes, str)) else str(value)
+
+
+def path_to_str(path):
+    """The path as text."""
+    return path.__fspath__() if hasattr(path, "__fspath__") else path
+
+
+def enable_tensor_equality():
+    """From now on == and != of tensors compare their elements, as they do from the start."""
+    _engine.set_tensor_equality(True)
+
+
+def disable_tensor_equality():
+    """From now on == and != of tensors and variables tell whether both are one object, as in TensorFlow 1."""
+    _engine.set_tensor_equality(False)

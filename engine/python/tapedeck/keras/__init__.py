@@ -8,9 +8,17 @@ from tapedeck.keras import (  # noqa: F401
     layers,
     losses,
     metrics,
+    mixed_precision,
     models,
+    optimizers,
     regularizers,
     utils,
 )
 from tapedeck.keras import callbacks  # noqa: F401  (after models, which it is told by)
 from tapedeck.keras.models import Input, Model, Sequential  # noqa: F401
+
+layers.Input, layers.InputLayer = models.Input, models.InputLayer  # models are made of layers, so layers cannot import them
+utils.Progbar = callbacks.Progbar
+__all__ = [_name for _name in vars() if not _name.startswith("_") and _name not in ("named_objects", "progress_bar")]
+from tapedeck.keras.losses import Loss  # noqa: F401
+from tapedeck.keras.metrics import Metric  # noqa: F401

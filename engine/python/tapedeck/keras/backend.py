@@ -57,8 +57,10 @@ def reset_uids():
 
 
 def clear_session(free_memory=True):
-    """Forgets what layers were called: the next Dense is "dense" again. There is no graph that could be cleared."""
+    """Forgets what layers and variable scopes were called: the next Dense is "dense" again. There is no graph that could be cleared."""
+    from tapedeck.variable_stores import forget_scopes
     _uses.clear()
+    forget_scopes()
 
 
 def unique_name(base):

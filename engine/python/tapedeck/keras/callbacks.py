@@ -1,5 +1,4 @@
 """tf.keras.callbacks: what is told how training goes, and may change it."""
-import csv
 import math
 import os
 
@@ -124,12 +123,13 @@ class CallbackList(Callback):
         listening = [getattr(callback, name) for callback in self.callbacks if _listens(callback, name)]
         takes_number = "batch" in name or "epoch" in name
         batch = "batch" in name
+        if not listening:
+            return lambda *args: None
+        only_bar = all(isinstance(each.__self__, ProgbarLogger) for each in listening if hasattr(each, "__self__"))
 
         def tell(*args):
-            if not listening:
-                return
             logs = args[1] if takes_number and len(args) > 1 else args[0] if not takes_number and args else None
-            logs = {} if logs is None else _Numbers(logs) if batch and isinstance(logs, dict) else logs
+            logs = {} if logs is None else _Numbers(logs) if batch and isinstance(logs, dict) and not only_bar else logs
             for each in listening:
                 each(args[0], logs) if takes_number else each(logs)
 
@@ -159,6 +159,13 @@ class History(Callback):
             self.history.setdefault(name, []).append(value)
 
 
+class _Everything:
+    """Metrics have averaged themselves."""
+
+    def __contains__(self, name):
+        return True
+
+
 class ProgbarLogger(Callback):
     """Shows each epoch's progress, as fit()'s verbose says."""
 
@@ -167,7 +174,7 @@ class ProgbarLogger(Callback):
         self._bar, self._testing_alone, self._steps, self._evaluating = None, False, 0, False
 
     def _begin(self, target):
-        self._bar, self._steps = Progbar(target, verbose=self.params["verbose"], unit_name="step"), 0
+        self._bar, self._steps = Progbar(target, verbose=self.params["verbose"], stateful_metrics=_Everything()), 0
 
     def _target(self):
         return self.params.get("steps")
@@ -226,14 +233,17 @@ class ProgbarLogger(Callback):
 
 # ---- what is better ----
 
+_GROW = ("acc", "auc", "f1", "precision", "recall", "fmeasure", "top_k", "iou")  # parts of names of metrics that are better when larger
+
+
 class _Monitor:
     """Watches a metric: which of two values is better."""
 
-    def __init__(self, name, monitor, mode, min_delta=0., larger=("acc", "auc", "f1", "precision", "recall", "fmeasure", "top_k", "iou")):
+    def __init__(self, name, monitor, mode, min_delta=0.):
         if mode not in ("auto", "min", "max"):
             raise ValueError(f"{name}: mode is {mode!r}; must be 'auto', 'min' or 'max'")
         self.name, self.monitor = name, monitor
-        self.grows = mode == "max" or mode == "auto" and any(part in monitor.lower() for part in larger)
+        self.grows = mode == "max" or mode == "auto" and any(part in monitor.lower() for part in _GROW)
         self.delta = abs(min_delta)
         self.worst = -math.inf if self.grows else math.inf
 
@@ -246,20 +256,21 @@ class _Monitor:
         if self.monitor in logs:
             return float(logs[self.monitor])
         import warnings
-        warnings.warn(f"{self.name}: the metric '{self.monitor}' is not available. Available metrics are: {','.join(logs)}", stacklevel=5)
+        warnings.warn(f"{self.name}: the metric '{self.monitor}' is not available. Available metrics are: {','.join(logs)}",
+                      stacklevel=5)
         return None
 
 
 class EarlyStopping(Callback):
     """Stops the training when a metric gets no better.
 
-    monitor: the metric; min_delta: what counts as better; patience: after how many epochs without; verbose 1 says so; mode: 'min', 'max' or
-    'auto', by the name; baseline: what must be beaten at least; restore_best_weights: the model gets the variables of its best epoch back;
-    start_from_epoch: when watching begins.
+    monitor: the metric; min_delta: what counts as better; patience: after how many epochs without; verbose 1 says so; mode: 'min',
+    'max' or 'auto', by the name; baseline: what must be beaten at least; restore_best_weights: the model gets the variables of its
+    best epoch back; start_from_epoch: when watching begins.
     """
 
-    def __init__(self, monitor="val_loss", min_delta=0, patience=0, verbose=0, mode="auto", baseline=None, restore_best_weights=False,
-                 start_from_epoch=0):
+    def __init__(self, monitor="val_loss", min_delta=0, patience=0, verbose=0, mode="auto", baseline=None,
+                 restore_best_weights=False, start_from_epoch=0):
         super().__init__()
         self._monitor = _Monitor("EarlyStopping", monitor, mode, min_delta)
         self.monitor, self.patience, self.verbose, self.baseline = monitor, patience, verbose, baseline
@@ -302,9 +313,9 @@ class EarlyStopping(Callback):
 class ModelCheckpoint(Callback):
     """Saves the model, or its variables, while it is trained.
 
-    filepath: a name in which {epoch} and metrics stand: "weights.{epoch:02d}-{val_loss:.2f}"; monitor, mode, save_best_only: only where the
-    metric is the best so far; save_weights_only: Model.save_weights in place of Model.save; save_freq: 'epoch', or after how many batches;
-    initial_value_threshold: what the first must beat. Errors: ValueError for another mode or save_freq.
+    filepath: a name in which {epoch} and metrics stand: "weights.{epoch:02d}-{val_loss:.2f}"; monitor, mode, save_best_only: only
+    where the metric is the best so far; save_weights_only: Model.save_weights in place of Model.save; save_freq: 'epoch', or after
+    how many batches; initial_value_threshold: what the first must beat. Errors: ValueError for another mode or save_freq.
     """
 
     def __init__(self, filepath, monitor="val_loss", verbose=0, save_best_only=False, save_weights_only=False, mode="auto",
@@ -382,8 +393,8 @@ class LearningRateScheduler(Callback):
 class ReduceLROnPlateau(Callback):
     """Multiplies the optimiser's learning rate by `factor` when a metric got no better for `patience` epochs.
 
-    min_delta: what counts as better; cooldown: epochs after a reduction in which nothing counts; min_lr: not below that. Errors: ValueError
-    for a factor of 1 and more.
+    min_delta: what counts as better; cooldown: epochs after a reduction in which nothing counts; min_lr: not below that. Errors:
+    ValueError for a factor of 1 and more.
     """
 
     def __init__(self, monitor="val_loss", factor=0.1, patience=10, verbose=0, mode="auto", min_delta=1e-4, cooldown=0, min_lr=0.0,
@@ -442,6 +453,7 @@ class CSVLogger(Callback):
         self._file, self._writer, self._keys = None, None, None
 
     def on_train_begin(self, logs=None):
+        import csv
         has_lines = self.append and os.path.exists(self.filename) and os.path.getsize(self.filename) > 0
         self._file = open(self.filename, "a" if self.append else "w", newline="")
         self._writer, self._keys, self._headed = csv.writer(self._file, delimiter=self.separator), None, has_lines
@@ -470,9 +482,10 @@ class LambdaCallback(Callback):
     def __init__(self, on_epoch_begin=None, on_epoch_end=None, on_train_begin=None, on_train_end=None, on_train_batch_begin=None,
                  on_train_batch_end=None, on_batch_begin=None, on_batch_end=None, **kwargs):
         super().__init__()
-        given = dict(on_epoch_begin=on_epoch_begin, on_epoch_end=on_epoch_end, on_train_begin=on_train_begin, on_train_end=on_train_end,
-                     on_train_batch_begin=on_train_batch_begin or on_batch_begin, on_train_batch_end=on_train_batch_end or on_batch_end,
-                     **kwargs)
+        given = dict(on_epoch_begin=on_epoch_begin, on_epoch_end=on_epoch_end, on_train_begin=on_train_begin,
+                     on_train_end=on_train_end,
+                     on_train_batch_begin=on_train_batch_begin or on_batch_begin,
+                     on_train_batch_end=on_train_batch_end or on_batch_end, **kwargs)
         for name, function in given.items():
             if function is not None:
                 if name not in _HOOKS:
@@ -499,17 +512,17 @@ class BackupAndRestore(Callback):
 
     def on_train_begin(self, logs=None):
         from tapedeck.checkpoint.files import TensorFile
-        from tapedeck.keras.models.saving import _restore
+        from tapedeck.keras.models.saving import restore_model
         tensors = self._path()
         if os.path.exists(tensors):
             file = TensorFile(tensors)
-            _restore(self.model, file)
+            restore_model(self.model, file)
             vars(self.model)["_resumed_epoch"] = int(file.metadata["tapedeck.epoch"]) + 1
 
     def on_epoch_end(self, epoch, logs=None):
-        from tapedeck.keras.models.saving import _write
+        from tapedeck.keras.models.saving import write_model
         os.makedirs(self.backup_dir, exist_ok=True)
-        _write(self.model, self._path(), {"tapedeck.epoch": str(epoch)})
+        write_model(self.model, self._path(), {"tapedeck.epoch": str(epoch)})
 
     def on_train_end(self, logs=None):
         if self.delete_checkpoint and os.path.exists(self._path()):
@@ -519,9 +532,9 @@ class BackupAndRestore(Callback):
 class TensorBoard(Callback):
     """Writes the metrics of epochs, and of batches, to TensorBoard's event files, and shows them as curves in the notebook's plots.
 
-    log_dir: a folder, in which "train" and "validation" are made; histogram_freq: after how many epochs histograms of the variables are
-    written, 0 for never; update_freq: 'epoch', 'batch', or after how many batches metrics are written too. write_graph, write_images,
-    write_steps_per_second, profile_batch and embeddings change nothing.
+    log_dir: a folder, in which "train" and "validation" are made; histogram_freq: after how many epochs histograms of the variables
+    are written, 0 for never; update_freq: 'epoch', 'batch', or after how many batches metrics are written too. write_graph,
+    write_images, write_steps_per_second, profile_batch and embeddings change nothing.
     """
 
     def __init__(self, log_dir="logs", histogram_freq=0, write_graph=True, write_images=False, write_steps_per_second=False,

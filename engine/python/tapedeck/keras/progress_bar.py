@@ -1,5 +1,4 @@
 """Progress bars: one line that is rewritten, in a terminal and in a notebook; a line for each epoch where neither is."""
-import shutil
 import sys
 import time
 
@@ -39,14 +38,14 @@ def metric_text(name, value):
 class Progbar:
     """Shows how far something has come.
 
-    target: the number of steps, None where it is not known; verbose: 0 for nothing, 1 for a bar, 2 for a line at the end. A bar is drawn
-    at most ten times a second; where lines cannot be rewritten there is the line at the end alone. unit_name: what a step is.
-    stateful_metrics: metrics that are shown as they are, while others are averaged over update()s; None for all.
+    target: the number of steps, None where it is not known; verbose: 0 for nothing, 1 for a bar, 2 for a line at the end. A bar is
+    drawn at most ten times a second; where lines cannot be rewritten there is the line at the end alone. unit_name: what a step is.
+    stateful_metrics: names of metrics that are shown as they are, while others are averaged over update()s.
     """
 
     def __init__(self, target, width=_BAR, verbose=1, interval=_INTERVAL, stateful_metrics=None, unit_name="step"):
         self.target, self.width, self.verbose, self.interval, self.unit_name = target, width, verbose, interval, unit_name
-        self.stateful_metrics = None if stateful_metrics is None else set(stateful_metrics)
+        self.stateful_metrics = stateful_metrics or ()
         self._values, self._shown, self._started, self._drawn, self._done = {}, 0, time.monotonic(), 0., False
         self._seen = 0
         self._live = verbose == 1 and shows_progress(sys.stdout)
@@ -56,7 +55,8 @@ class Progbar:
         return self._live and time.monotonic() - self._drawn >= self.interval
 
     def update(self, current, values=None, finalize=None):
-        """Says that `current` steps are done. values: (name, value) of metrics; finalize: whether it is the end, None for at target."""
+        """Says that `current` steps are done. values: (name, value) of metrics; finalize: whether it is the end, None for at
+        target."""
         self._take(current, values or ())
         final = finalize if finalize is not None else self.target is not None and current >= self.target
         if self.verbose == 0 or self._done or not (final or self.due()):
@@ -86,7 +86,7 @@ class Progbar:
     def _take(self, current, values):
         steps = max(current - self._seen, 1)
         for name, value in values:
-            if self.stateful_metrics is None or name in self.stateful_metrics:
+            if name in self.stateful_metrics:
                 self._values[name] = (value, None)
             else:
                 total, count = self._values.get(name, (0., 0))
@@ -115,6 +115,7 @@ class Progbar:
 
     def _fitting(self, current, final):
         """The line, cut to what the terminal has: one that wraps could not be rewritten."""
+        import shutil
         room = shutil.get_terminal_size((_NOTEBOOK_LINE, 24)).columns - 1 if sys.stdout.isatty() else _NOTEBOOK_LINE
         line = self._line(current, final, True)
         if len(line) > room:

@@ -96,7 +96,7 @@ class Layer(keras_base.Layer):
     def _add_variable(self, name, shape, dtype, initializer, regularizer, trainable, constraint):
         self._set_scope()
         dtype = dtypes.as_dtype(dtype) if dtype is not None else self._dtype or dtypes.float32
-        restored = self._restored_value(name)
+        restored = self._restored_value(name, shape, dtype)
         if restored is not None:
             def initializer(shape, dtype=None, partition_info=None):
                 return restored

@@ -1,2 +1,13 @@
 """Data sets."""
-from tapedeck.keras.datasets import fashion_mnist, mnist  # noqa: F401
+from tapedeck.keras.datasets import (  # noqa: F401
+    boston_housing,
+    california_housing,
+    cifar10,
+    cifar100,
+    fashion_mnist,
+    imdb,
+    mnist,
+    reuters,
+)
+
+__all__ = ["boston_housing", "california_housing", "cifar10", "cifar100", "fashion_mnist", "imdb", "mnist", "reuters"]

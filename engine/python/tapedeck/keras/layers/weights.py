@@ -98,7 +98,7 @@ class Weights:
         return self._track(place, variable)
 
     def _first_value(self, name, shape, dtype, initializer):
-        restored = self._restored_value(name)
+        restored = self._restored_value(name, shape, dtype)
         if restored is not None:
             return restored
         if isinstance(initializer, (_engine.Tensor, np.ndarray)):

@@ -3,6 +3,7 @@ import re
 
 from tapedeck import _engine, dtypes, nest
 from tapedeck.composites import op
+from tapedeck.keras.layers.calls import mask_of
 from tapedeck.keras.losses.weighting import REDUCTIONS, floating, in_dtype, reduced, standard_reduction
 
 
@@ -58,13 +59,14 @@ class Loss:
         """The loss of predictions.
 
         y_true: what should be; y_pred: what was predicted; (batch, …) each, or structures of such. sample_weight: what each value
-        counts: a number, a tensor of the shape of the values, or of that of their first axes, as (batch,).
+        counts: a number, a tensor of the shape of the values, or of that of their first axes, as (batch,). Where a layer's mask came
+        with y_pred, what it leaves out does not count, also in the mean.
         Returns: a scalar; for the reduction 'none' the values that call gives.
         Errors: InvalidArgumentError for shapes that do not fit.
         """
         _engine.push_scope(self.name)
         try:
-            mask = getattr(y_pred, "_keras_mask", None)
+            mask = mask_of(y_pred)
             y_true, y_pred = self._convert(y_true), self._convert(y_pred)
             if sample_weight is None and mask is None and standard_reduction(self.name, self.reduction) == "sum_over_batch_size":
                 return self._unweighted(y_true, y_pred)

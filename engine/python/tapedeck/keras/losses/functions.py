@@ -8,6 +8,7 @@ import math
 
 from tapedeck import _engine, dtypes
 from tapedeck.composites import limits, op, tensor
+from tapedeck.keras.backend import epsilon
 from tapedeck.keras.losses.weighting import floating, in_dtype, pair
 
 _abs, _maximum, _minimum, _where, _log, _clip = (op(name) for name in (
@@ -16,8 +17,6 @@ _mean, _sum, _square, _softplus = op("reduce_mean"), op("reduce_sum"), op("squar
 _softmax_loss = op("softmax_cross_entropy_with_logits")
 _sparse_loss = op("sparse_softmax_cross_entropy_with_logits")
 _sigmoid_loss = op("sigmoid_cross_entropy_with_logits")
-
-EPSILON = 1e-7  # tf.keras.backend.epsilon()
 
 
 def _mean_of(elements):
@@ -53,7 +52,7 @@ def mean_absolute_error(y_true, y_pred):
 
 def _percentage_error(y_true, y_pred):
     y_true, y_pred = pair("mean_absolute_percentage_error", y_true, y_pred)
-    return 100. * _abs((y_true - y_pred) / _maximum(_abs(y_true), EPSILON))
+    return 100. * _abs((y_true - y_pred) / _maximum(_abs(y_true), epsilon()))
 
 
 @_mean_of(_percentage_error)
@@ -64,7 +63,7 @@ def mean_absolute_percentage_error(y_true, y_pred):
 
 def _squared_logarithmic_error(y_true, y_pred):
     y_true, y_pred = pair("mean_squared_logarithmic_error", y_true, y_pred)
-    return op("squared_difference")(op("log1p")(_maximum(y_pred, EPSILON)), op("log1p")(_maximum(y_true, EPSILON)))
+    return op("squared_difference")(op("log1p")(_maximum(y_pred, epsilon())), op("log1p")(_maximum(y_true, epsilon())))
 
 
 @_mean_of(_squared_logarithmic_error)
@@ -148,13 +147,13 @@ def categorical_hinge(y_true, y_pred):
 
 def kl_divergence(y_true, y_pred):
     """The divergence of Kullback and Leibler, Σ y_true·ln(y_true / y_pred) along the last axis; both are clipped to [10⁻⁷, 1]."""
-    y_true, y_pred = (_clip(each, EPSILON, 1.) for each in pair("kl_divergence", y_true, y_pred, squeeze=False))
+    y_true, y_pred = (_clip(each, epsilon(), 1.) for each in pair("kl_divergence", y_true, y_pred, squeeze=False))
     return _sum(y_true * _log(y_true / y_pred), axis=-1)
 
 
 def _poisson(y_true, y_pred):
     y_true, y_pred = pair("poisson", y_true, y_pred, squeeze=False)
-    return y_pred - y_true * _log(y_pred + EPSILON)
+    return y_pred - y_true * _log(y_pred + epsilon())
 
 
 @_mean_of(_poisson)
@@ -181,7 +180,7 @@ def _axis(function, axis, y_pred):
 
 
 def _cross_entropy(y_true, probabilities):
-    p = _clip(probabilities, EPSILON, 1. - EPSILON)
+    p = _clip(probabilities, epsilon(), 1. - epsilon())
     return -(y_true * _log(p) + (1. - y_true) * _log(1. - p))
 
 
@@ -245,7 +244,7 @@ def categorical_crossentropy(y_true, y_pred, from_logits=False, label_smoothing=
     y_true = _smooth_classes(y_true, label_smoothing, axis)
     if from_logits:
         return _softmax_loss(y_true, y_pred, axis)
-    p = _clip(y_pred / _sum(y_pred, axis=axis, keepdims=True), EPSILON, 1. - EPSILON)
+    p = _clip(y_pred / _sum(y_pred, axis=axis, keepdims=True), epsilon(), 1. - epsilon())
     return -_sum(y_true * _log(p), axis=axis)
 
 
@@ -259,7 +258,7 @@ def categorical_focal_crossentropy(y_true, y_pred, alpha=0.25, gamma=2.0, from_l
     axis = _axis("categorical_focal_crossentropy", axis, y_pred)
     y_true = _smooth_classes(y_true, label_smoothing, axis)
     p = op("softmax")(y_pred, axis) if from_logits else y_pred
-    p = _clip(p / _sum(p, axis=axis, keepdims=True), EPSILON, 1. - EPSILON)
+    p = _clip(p / _sum(p, axis=axis, keepdims=True), epsilon(), 1. - epsilon())
     return -_sum(in_dtype(alpha, p.dtype) * (1. - p) ** gamma * y_true * _log(p), axis=axis)
 
 
@@ -303,7 +302,7 @@ def sparse_categorical_crossentropy(y_true, y_pred, from_logits=False, ignore_cl
     if counts is not None:
         labels = _where(counts, labels, op("zeros_like")(labels))
     if not from_logits:
-        y_pred = _log(_clip(y_pred, EPSILON, 1. - EPSILON))
+        y_pred = _log(_clip(y_pred, epsilon(), 1. - epsilon()))
     loss = _sparse_loss(labels, y_pred)
     return loss if counts is None else _where(counts, loss, op("zeros_like")(loss))
 
@@ -313,7 +312,7 @@ def dice(y_true, y_pred, axis=None):
     https://arxiv.org/abs/1606.04797). Returns: the dtype of y_pred, its shape without axis."""
     y_true, y_pred = pair("dice", y_true, y_pred, squeeze=False)
     both = _sum(y_true * y_pred, axis=axis)
-    return 1. - 2. * both / (_sum(y_true, axis=axis) + _sum(y_pred, axis=axis) + EPSILON)
+    return 1. - 2. * both / (_sum(y_true, axis=axis) + _sum(y_pred, axis=axis) + epsilon())
 
 
 def tversky(y_true, y_pred, alpha=0.5, beta=0.5, axis=None):
@@ -325,7 +324,7 @@ def tversky(y_true, y_pred, alpha=0.5, beta=0.5, axis=None):
     y_true, y_pred = pair("tversky", y_true, y_pred, squeeze=False)
     both = _sum(y_true * y_pred, axis=axis)
     missed, false = _sum(y_true * (1. - y_pred), axis=axis), _sum((1. - y_true) * y_pred, axis=axis)
-    return 1. - both / (both + alpha * missed + beta * false + EPSILON)
+    return 1. - both / (both + alpha * missed + beta * false + epsilon())
 
 
 def circle(y_true, y_pred, ref_labels=None, ref_embeddings=None, remove_diagonal=True, gamma=80, margin=0.4):

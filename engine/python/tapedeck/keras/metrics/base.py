@@ -1,17 +1,9 @@
 """What metrics are: variables that an evaluation's batches change, and a result that is computed from them."""
 from tapedeck import _engine, dtypes, initializers
 from tapedeck.composites import op
+from tapedeck.keras.backend import floatx, unique_name
 from tapedeck.keras.losses.base import snake_case
 from tapedeck.trackable import Trackable
-
-_used_names = {}
-
-
-def unique_name(name):
-    """The name, or where it was given before, with the next number: "auc", "auc_1"."""
-    count = _used_names.get(name, 0)
-    _used_names[name] = count + 1
-    return f"{name}_{count}" if count else name
 
 
 def is_dtype(value):
@@ -27,14 +19,15 @@ class Metric(Trackable):
     """A base of metrics. A subclass makes its variables with add_weight, in __init__ or later, changes them in update_state, and
     gives what comes of them in result.
 
-    dtype: of its variables, None for float32; name: None for the class's, in small letters, with a number where it was used before.
+    dtype: of its variables, None for tf.keras.backend.floatx(); name: None for the class's, in small letters,
+    with a number where it was used before.
     """
 
     def __init__(self, dtype=None, name=None):
         if isinstance(dtype, str) and not is_dtype(dtype) or isinstance(name, dtypes.DType):  # Keras 2 has them the other way round
             dtype, name = name, dtype
         self.name = name or unique_name(snake_case(type(self).__name__))
-        vars(self)["_dtype"] = dtypes.as_dtype(getattr(dtype, "compute_dtype", dtype) or dtypes.float32)
+        vars(self)["_dtype"] = dtypes.as_dtype(getattr(dtype, "compute_dtype", dtype) or floatx())
         vars(self)["_own_variables"] = []
 
     @property
@@ -58,7 +51,7 @@ class Metric(Trackable):
         if "_own_variables" not in vars(self):
             raise RuntimeError(f"{type(self).__name__}.__init__ does not call super().__init__(): it has no place for variables")
         name, kind = name or "variable", dtypes.as_dtype(dtype or self._dtype)
-        value = self._restored_value(name)
+        value = self._restored_value(name, shape, kind)
         if value is None:
             value = (initializers.get(initializer) or initializers.Zeros())(shape, kind)
         variable = _engine.Variable(value, trainable=False, name=f"{self.name.replace('/', '>')}/{name}")

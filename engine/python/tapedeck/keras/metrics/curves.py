@@ -1,6 +1,6 @@
 """The area under a curve that a threshold draws."""
 from tapedeck.composites import op
-from tapedeck.keras.losses.functions import EPSILON
+from tapedeck.keras.backend import epsilon
 from tapedeck.keras.losses.weighting import in_dtype
 from tapedeck.keras.metrics.base import Metric, refuse_values
 from tapedeck.keras.metrics.thresholds import Counter
@@ -41,7 +41,7 @@ class AUC(Metric):
         vars(self).update(
             curve=_one_of("curve", curve, ("ROC", "PR", "PRGAIN")), multi_label=multi_label, num_labels=num_labels,
             summation_method=_one_of("summation_method", summation_method, ("interpolation", "minoring", "majoring")),
-            thresholds=[-EPSILON, *inner, 1. + EPSILON], label_weights=label_weights, _from_logits=from_logits,
+            thresholds=[-epsilon(), *inner, 1. + epsilon()], label_weights=label_weights, _from_logits=from_logits,
             _given_thresholds=thresholds, _built=False)
         self.num_thresholds = len(self.thresholds)
         self._counter = Counter(self.thresholds, self._dtype)

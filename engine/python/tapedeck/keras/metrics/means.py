@@ -2,6 +2,7 @@
 import math
 
 from tapedeck.composites import op, tensor
+from tapedeck.keras.layers.calls import mask_of
 from tapedeck.keras.losses.identifiers import find
 from tapedeck.keras.losses.weighting import in_dtype, masked_weights, weights_like
 from tapedeck.keras.metrics.base import Metric
@@ -127,7 +128,7 @@ class MeanMetricWrapper(Mean):
         y_true: what should be; y_pred: what was predicted; sample_weight: what each value of the function counts: a number, a
         tensor of their shape, or of that of their first axes. Errors: InvalidArgumentError for shapes that do not fit.
         """
-        mask = getattr(y_pred, "_keras_mask", None)
+        mask = mask_of(y_pred)
         values = in_dtype(self._fn(y_true, y_pred, **self._fn_kwargs), self._dtype)
         counts = self._counts(y_true, y_pred)
         if counts is not None:

@@ -1,6 +1,7 @@
 """Metrics that are means of a loss, and how well numbers are predicted."""
 from tapedeck import dtypes
 from tapedeck.composites import op
+from tapedeck.keras.backend import epsilon
 from tapedeck.keras.losses import functions
 from tapedeck.keras.losses.weighting import in_dtype, pair, weights_like
 from tapedeck.keras.metrics.base import Metric, refuse_values
@@ -37,7 +38,7 @@ def concordance_correlation(y_true, y_pred, axis=-1):
     centre, other = (_mean(each, axis=axis, keepdims=True) for each in (y_true, y_pred))
     covariance = _mean((y_true - centre) * (y_pred - other), axis=axis)
     spread = _mean(_square(y_true - centre), axis=axis) + _mean(_square(y_pred - other), axis=axis)
-    return 2. * covariance / (spread + _square(op("reshape")(centre - other, spread.shape)) + functions.EPSILON)
+    return 2. * covariance / (spread + _square(op("reshape")(centre - other, spread.shape)) + epsilon())
 
 
 def _of_loss(class_name, function, name, summary):
@@ -188,7 +189,8 @@ class R2Score(Metric):
         if self.num_regressors:
             import warnings
 
-            warnings.warn(f"{self.name}: {self.num_regressors} regressors need more than {samples} values to adjust the score for; it "
+            warnings.warn(f"{self.name}: {self.num_regressors} regressors need more than {samples} values to adjust the score "
+                          f"for; it "
                           "is not adjusted", stacklevel=2)
         return scores
 

@@ -1,6 +1,6 @@
 """F scores, and how much of predicted and true areas is common to both."""
 from tapedeck.composites import op, tensor
-from tapedeck.keras.losses.functions import EPSILON
+from tapedeck.keras.backend import epsilon
 from tapedeck.keras.losses.weighting import in_dtype, weights_like
 from tapedeck.keras.metrics.base import Metric, refuse_values
 
@@ -57,11 +57,11 @@ class FBetaScore(Metric):
         """The score: (classes,) where average is None, else a scalar. Errors: ValueError before the first batch."""
         if not self._built:
             raise ValueError(f"{self.name}: has had no batch yet")
-        precision = self.true_positives / (self.true_positives + self.false_positives + EPSILON)
-        recall = self.true_positives / (self.true_positives + self.false_negatives + EPSILON)
-        score = (1. + self.beta**2) * precision * recall / (self.beta**2 * precision + recall + EPSILON)
+        precision = self.true_positives / (self.true_positives + self.false_positives + epsilon())
+        recall = self.true_positives / (self.true_positives + self.false_negatives + epsilon())
+        score = (1. + self.beta**2) * precision * recall / (self.beta**2 * precision + recall + epsilon())
         if self.average == "weighted":
-            return _sum(score * (self.intermediate_weights / (_sum(self.intermediate_weights) + EPSILON)))
+            return _sum(score * (self.intermediate_weights / (_sum(self.intermediate_weights) + epsilon())))
         return score if self.average is None else op("reduce_mean")(score)
 
     def get_config(self):

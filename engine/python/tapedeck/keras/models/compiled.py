@@ -178,6 +178,8 @@ def _metric_of(identifier, y_true, y_pred):
             identifier = binary if last == 1 else sparse if is_sparse else categorical
     found = metrics.get(identifier)
     if hasattr(found, "update_state"):
+        if name is not None and name.islower():  # of a function; that of a class has the name of its own
+            found.name = name
         return found
     return metrics.MeanMetricWrapper(found, name=name or getattr(found, "__name__", type(found).__name__))
 

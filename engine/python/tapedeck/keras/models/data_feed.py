@@ -102,7 +102,8 @@ def count_of(*structures):
             counts.setdefault(len(leaf), name)
     if len(counts) > 1:
         sizes = ", ".join(f"{name}: {count}" for count, name in counts.items())
-        raise ValueError(f"Data cardinality is ambiguous. Make sure all arrays contain the same number of samples. Sizes are {sizes}")
+        raise ValueError("Data cardinality is ambiguous. Make sure all arrays contain the same number of samples. Sizes are "
+                         f"{sizes}")
     if not counts:
         raise ValueError("needs at least one array")
     return next(iter(counts))
@@ -145,9 +146,9 @@ class ArrayFeed:
             raise ValueError(f"`validation_split` must be between 0 and 1, received: {fraction}")
         first = math.floor(self.count * (1 - fraction))
         if first in (0, self.count):
-            raise ValueError(f"Training data contains {self.count} samples, which is not sufficient to split it into a validation and "
-                             f"training set as specified by `validation_split={fraction}`. Either provide more data, or a different "
-                             "value for the `validation_split` argument.")
+            raise ValueError(f"Training data contains {self.count} samples, which is not sufficient to split it into a validation "
+                             f"and training set as specified by `validation_split={fraction}`. Either provide more data, or a "
+                             "different value for the `validation_split` argument.")
         parts = []
         for part in (slice(None, first), slice(first, None)):
             parts.append([_map(lambda array: array[part], each) for each in (self.x, self.y, self.sample_weight)])
@@ -234,8 +235,8 @@ def _as_tensor(value):
 
 def _warn_of_few(number, steps):
     import warnings
-    warnings.warn(f"Your input ran out of data; interrupting training. Make sure that your dataset or generator can generate at least "
-                  f"`steps_per_epoch * epochs` batches. It gave {number} of {steps} batches of this epoch.", stacklevel=4)
+    warnings.warn("Your input ran out of data; interrupting training. Make sure that your dataset or generator can generate at "
+                  f"least `steps_per_epoch * epochs` batches. It gave {number} of {steps} batches of this epoch.", stacklevel=4)
 
 
 class DatasetFeed(_Batches):
@@ -247,8 +248,8 @@ class DatasetFeed(_Batches):
             cardinality = getattr(source, "cardinality", None)
             known = int(cardinality()) if callable(cardinality) else len(source) if hasattr(source, "__len__") else -2
             if known == -1:
-                raise ValueError("When passing an infinitely repeating dataset, please specify a `steps_per_epoch` value so that epoch "
-                                 "level callbacks continue to work.")
+                raise ValueError("When passing an infinitely repeating dataset, please specify a `steps_per_epoch` value so that "
+                                 "epoch level callbacks continue to work.")
             self.steps = known if known >= 0 else None
 
 

@@ -1,7 +1,7 @@
 """The calls of layers that lead from the inputs of a functional model to its outputs, in an order in which they can run."""
 from tapedeck import _engine, nest
 from tapedeck.composites import op, tensor
-from tapedeck.keras.layers.input_spec import InputSpec
+from tapedeck.keras.layers.input_spec import InputSpec, check_inputs
 from tapedeck.keras.models.symbolic import InputLayer, KerasTensor, map_symbols, symbols_in
 
 
@@ -55,16 +55,18 @@ class Graph:
         self.inputs, self.outputs = inputs, outputs
         self.flat_inputs, self.flat_outputs = _checked(inputs, "inputs"), _checked(outputs, "outputs")
         if len({id(each) for each in self.flat_inputs}) != len(self.flat_inputs):
-            raise ValueError("The list of inputs passed to the model contains the same input multiple times. All inputs should only "
-                             f"appear once. Received inputs={self.flat_inputs}")
+            raise ValueError("The list of inputs passed to the model contains the same input multiple times. All inputs should "
+                             f"only appear once. Received inputs={self.flat_inputs}")
         nodes = self._ordered_nodes()
         self.nodes = nodes
         self.layers = list({id(node.layer): node.layer for node in nodes}.values())
         names = [layer.name for layer in self.layers]
         for name in names:
             if names.count(name) > 1:
-                raise ValueError(f'The name "{name}" is used {names.count(name)} times in the model. All layer names should be unique.')
+                raise ValueError(f'The name "{name}" is used {names.count(name)} times in the model. All layer names should be '
+                                 'unique.')
         self._make_steps(nodes)
+        self._specs = [InputSpec(shape=(None, *each.shape[1:]), allow_last_axis_squeeze=True) for each in self.flat_inputs]
 
     # ---- the order ----
 
@@ -147,19 +149,6 @@ class Graph:
             names.append(name)
         return names
 
-    @property
-    def input_spec(self):
-        """What a call checks its inputs for; None where the inputs are nested."""
-        def spec(symbol):
-            return InputSpec(shape=(None, *symbol.shape[1:]), allow_last_axis_squeeze=True)
-
-        if isinstance(self.inputs, KerasTensor):
-            return spec(self.inputs)
-        if isinstance(self.inputs, dict):
-            return {name: spec(each) for name, each in self.inputs.items()} if all(
-                isinstance(each, KerasTensor) for each in self.inputs.values()) else None
-        return [spec(each) for each in self.inputs] if all(isinstance(each, KerasTensor) for each in self.inputs) else None
-
     # ---- the run ----
 
     def in_order(self, values):
@@ -168,8 +157,8 @@ class Graph:
             keys = list(self.inputs) if isinstance(self.inputs, dict) else self.input_names
             missing = [key for key in keys if key not in values]
             if missing:
-                raise ValueError(f"Missing data for input {missing[0]!r}. You passed a data dictionary with keys {list(values)}. Expected "
-                                 f"the following keys: {keys}")
+                raise ValueError(f"Missing data for input {missing[0]!r}. You passed a data dictionary with keys {list(values)}. "
+                                 f"Expected the following keys: {keys}")
             return [values[key] for key in keys]
         flat = nest.flatten(values) if nest.is_nested(values) and len(self.flat_inputs) > 1 else \
             list(values) if isinstance(values, (list, tuple)) and len(values) == 1 else [values]
@@ -177,11 +166,12 @@ class Graph:
             raise ValueError(f"The model expects {len(self.flat_inputs)} inputs, {self.input_names}; it received {len(flat)}")
         return flat
 
-    def run(self, inputs):
-        """The outputs for these inputs, in the outputs' structure."""
+    def run(self, inputs, name):
+        """The outputs for these inputs, in the outputs' structure. name: the model's, for errors."""
         values = [None] * self._count
-        for place, (value, symbol) in enumerate(zip(self.in_order(inputs), self.flat_inputs)):
-            value = tensor(value)
+        given = [tensor(value) for value in self.in_order(inputs)]
+        check_inputs(self._specs, given, name)
+        for place, (value, symbol) in enumerate(zip(given, self.flat_inputs)):
             if value.dtype is not symbol.dtype:
                 value = op("cast")(value, symbol.dtype)
             if value.ndim == len(symbol.shape) - 1 and symbol.shape[-1] == 1:

@@ -45,7 +45,8 @@ def _argument_config(value, place_of):
     if isinstance(value, dict):
         return {"class_name": "__dict__", "items": {name: _argument_config(each, place_of) for name, each in value.items()}}
     if isinstance(value, slice):
-        return {"class_name": "__slice__", "items": [_argument_config(each, place_of) for each in (value.start, value.stop, value.step)]}
+        return {"class_name": "__slice__", "items": [_argument_config(each, place_of) for each in (value.start, value.stop,
+                                                                                                   value.step)]}
     if value is Ellipsis:
         return {"class_name": "__ellipsis__"}
     if isinstance(value, dtypes.DType):
@@ -91,7 +92,8 @@ def config_of(model):
 
     for symbol in graph.flat_inputs:
         if not isinstance(symbol.node.layer, InputLayer):
-            raise NotImplementedError(f"Model {model.name} begins with {symbol}, which another model computes; such a model has no config")
+            raise NotImplementedError(f"Model {model.name} begins with {symbol}, which another model computes; such a model has no "
+                                      "config")
     layers = []
     for layer in graph.layers:
         calls = [] if isinstance(layer, InputLayer) else [
@@ -129,7 +131,8 @@ def model_of(cls, config, custom_objects=None):
             raise ValueError(f"from_config: the calls of {sorted({name for name, _, _ in later})} read from each other in a circle")
         waiting = later
     arguments = {"trainable": config.get("trainable", True), "name": config.get("name")}
-    return cls(inputs=_argument_of(config["input_layers"], symbol_of), outputs=_argument_of(config["output_layers"], symbol_of), **arguments)
+    return cls(inputs=_argument_of(config["input_layers"], symbol_of), outputs=_argument_of(config["output_layers"], symbol_of),
+               **arguments)
 
 
 # ---- text and copies ----
@@ -144,8 +147,8 @@ def _plain(value):
         return value.tolist()
     if isinstance(value, dtypes.DType):
         return value.name
-    raise TypeError(f"to_json: {value!r} is nothing that JSON holds; get_config() of its layer must say it in numbers, texts, lists and "
-                    "dicts")
+    raise TypeError(f"to_json: {value!r} is nothing that JSON holds; get_config() of its layer must say it in numbers, texts, "
+                    "lists and dicts")
 
 
 def model_from_json(json_string, custom_objects=None):
@@ -163,8 +166,8 @@ def model_from_config(config, custom_objects=None):
 def clone_model(model, input_tensors=None, clone_function=None):
     """A model of the same layers, with new variables: those of a functional model or a Sequential.
 
-    input_tensors: KerasTensors that the copy begins with, in place of inputs of its own; clone_function: makes the copy of a layer; None for
-    that of its config. Errors: ValueError for a model by subclassing.
+    input_tensors: KerasTensors that the copy begins with, in place of inputs of its own; clone_function: makes the copy of a layer;
+    None for that of its config. Errors: ValueError for a model by subclassing.
     """
     from tapedeck.keras.models.sequential import Sequential
     copied = clone_function or (lambda layer: type(layer).from_config(layer.get_config()))
@@ -178,8 +181,8 @@ def clone_model(model, input_tensors=None, clone_function=None):
         return Sequential(layers, name=model.name)
     graph = getattr(model, "_graph", None)
     if graph is None:
-        raise ValueError(f"Expected `model` argument to be a functional `Model` instance or a `Sequential` model, got a subclassed model "
-                         f"instead: {model!r}")
+        raise ValueError("Expected `model` argument to be a functional `Model` instance or a `Sequential` model, got a subclassed "
+                         f"model instead: {model!r}")
     given = None if input_tensors is None else symbols_in(input_tensors)
     layers, symbols = {}, {}
     for place, symbol in enumerate(graph.flat_inputs):
@@ -201,4 +204,5 @@ def clone_model(model, input_tensors=None, clone_function=None):
                        outputs=map_symbols(lambda each: symbols[id(each)], graph.outputs), name=model.name)
 
 
-__all__ = ["clone_model", "config_of", "layer_config", "layer_of", "model_from_config", "model_from_json", "model_of", "nodes_of", "to_json"]
+__all__ = ["clone_model", "config_of", "layer_config", "layer_of", "model_from_config", "model_from_json", "model_of", "nodes_of",
+           "to_json"]

@@ -4,9 +4,10 @@ import itertools
 from tapedeck import _engine, nest
 from tapedeck.composites import op
 from tapedeck.keras.layers.base import Layer, shapes_of
+from tapedeck.keras.layers.weights import own_arguments
 from tapedeck.keras.models import saving
 from tapedeck.keras.models.graph import Graph
-from tapedeck.keras.models.symbolic import InputLayer, KerasTensor, nodes_of, symbols_in, trial, variables_kept
+from tapedeck.keras.models.symbolic import Described, InputLayer, KerasTensor, nodes_of, symbols_in, trial, variables_kept
 from tapedeck.keras.models.training import Trainer
 from tapedeck.shapes import TensorShape
 
@@ -34,8 +35,8 @@ class Model(saving.Saved, Trainer, Layer):
     def __init__(self, *args, **kwargs):
         inputs, outputs, rest, kwargs = _functional_arguments(args, kwargs)
         if inputs is None and rest:
-            raise TypeError(f"{type(self).__name__}.__init__() takes keyword arguments, or the inputs and outputs of a functional model; "
-                            f"it got {rest[0]!r}")
+            raise TypeError(f"{type(self).__name__}.__init__() takes keyword arguments, or the inputs and outputs of a functional "
+                            f"model; it got {rest[0]!r}")
         if rest:
             kwargs.setdefault("name", rest[0])
         trainable = kwargs.pop("trainable", True)
@@ -51,16 +52,10 @@ class Model(saving.Saved, Trainer, Layer):
 
     def _set_graph(self, graph):
         own = vars(self)
-        for layer in own["_graph"].layers if own.get("_graph") else ():
-            self._children_dropped(layer)
         own["_graph"] = graph
-        for layer in graph.layers:
-            self._track(layer.name, layer)
-        own["_built"], own["_input_spec"] = True, graph.input_spec
-
-    def _children_dropped(self, layer):
-        from tapedeck.trackable import _state
-        _state(self).children.pop(layer.name, None)
+        for number, layer in enumerate(layer for layer in graph.layers if not isinstance(layer, InputLayer)):
+            self._track(f"layer-{number}", layer)
+        own["_built"] = True
 
     # ---- calls ----
 
@@ -68,11 +63,11 @@ class Model(saving.Saved, Trainer, Layer):
         """What the model computes; `training` says to its layers whether they are being trained."""
         if self._graph is None:
             raise NotImplementedError(f"Model {self.name} does not have a `call()` method implemented.")
-        return self._graph.run(inputs)
+        return self._graph.run(inputs, self.name)
 
     def build(self, input_shape):
-        """Makes the variables, by a call on zeros that is not recorded. input_shape: with the batch's extent, which may be None; a list
-        or a dict of shapes for several inputs. float32 stands for the inputs' dtype. A functional model is built."""
+        """Makes the variables, by a call on zeros that is not recorded. input_shape: with the batch's extent, which may be None; a
+        list or a dict of shapes for several inputs. float32 stands for the inputs' dtype. A functional model is built."""
         if self._built:
             return
         shapes = _as_shapes(input_shape)
@@ -85,9 +80,9 @@ class Model(saving.Saved, Trainer, Layer):
             raise
         except (TypeError, ValueError, _engine.OpError) as error:
             vars(self)["_built"] = False
-            raise ValueError(f"Model {self.name} cannot be built for inputs of shape {input_shape} by a call on zeros of float32. If its "
-                             f"inputs are of another dtype, or call() takes more than inputs, call it on data instead. The call said: "
-                             f"{error}") from error
+            raise ValueError(f"Model {self.name} cannot be built for inputs of shape {input_shape} by a call on zeros of float32. "
+                             "If its inputs are of another dtype, or call() takes more than inputs, call it on data instead. The "
+                             f"call said: {error}") from error
 
     def _build_for(self, inputs):
         if type(self).build is not Model.build:
@@ -109,7 +104,7 @@ class Model(saving.Saved, Trainer, Layer):
 
     def compute_output_shape(self, input_shape):
         if self._graph is not None:
-            shapes = [_as_shapes(input_shape)] if not nest.is_nested(_as_shapes(input_shape)) else nest.flatten(_as_shapes(input_shape))
+            shapes = nest.flatten(_as_shapes(input_shape))
             symbols = [KerasTensor(shape, each.dtype) for shape, each in zip(shapes, self._graph.flat_inputs)]
             from tapedeck.keras.models.symbolic import outputs_of, map_symbols
             given = nest.pack_sequence_as(self._graph.inputs, symbols) if nest.is_nested(self._graph.inputs) else symbols[0]
@@ -137,48 +132,54 @@ class Model(saving.Saved, Trainer, Layer):
                 return layer
         raise ValueError(f"No such layer: {name}. Existing layers are: {[layer.name for layer in layers]}.")
 
-    def _require_graph(self, what):
-        if self._graph is None:
-            raise AttributeError(f"The model {self.name} has no {what}: it was made by subclassing, and has never been called on what "
-                                 "tf.keras.Input returns")
+    def _graph_or_none(self):
         return self._graph
 
-    @property
+    def _require_graph(self, what):
+        if self._graph_or_none() is None:
+            raise AttributeError(f"The model {self.name} has no {what}: it was made by subclassing, and has never been called on "
+                                 "what tf.keras.Input returns")
+        return self._graph
+
+    @Described
     def inputs(self):
         """The KerasTensors that a functional model begins with, as a list; None for another model."""
-        return self._graph.flat_inputs if self._graph is not None else None
+        graph = self._graph_or_none()
+        return graph.flat_inputs if graph is not None else None
 
-    @property
+    @Described
     def outputs(self):
         """The KerasTensors that a functional model ends with, as a list; None for another model."""
-        return self._graph.flat_outputs if self._graph is not None else None
+        graph = self._graph_or_none()
+        return graph.flat_outputs if graph is not None else None
 
-    @property
+    @Described
     def input(self):
         """What a functional model was made of, as it was given. AttributeError for another model."""
         return self._require_graph("input").inputs
 
-    @property
+    @Described
     def output(self):
         """What a functional model returns, as it was given. AttributeError for another model."""
         return self._require_graph("output").outputs
 
-    @property
+    @Described
     def input_names(self):
         """The names of a functional model's inputs; [] for another model."""
         return self._graph.input_names if self._graph is not None else []
 
-    @property
+    @Described
     def output_names(self):
-        """The names of the outputs: of a functional model's layers, of a dict's keys, else output_1, …; [] before the first call."""
+        """The names of the outputs: of a functional model's layers, of a dict's keys, else output_1, …; [] before the first
+        call."""
         return self._graph.output_names if self._graph is not None else vars(self).get("_output_names", [])
 
-    @property
+    @Described
     def input_shape(self):
         """The shape of the input, or of the inputs, as tuples."""
         return _tuples(self._require_graph("input_shape").inputs)
 
-    @property
+    @Described
     def output_shape(self):
         """The shape of the output, or of the outputs, as tuples."""
         return _tuples(self._require_graph("output_shape").outputs)
@@ -194,10 +195,8 @@ class Model(saving.Saved, Trainer, Layer):
             return {key: shapes[0] if len(shapes) == 1 else shapes for key, shapes in found.items()}
         if "_seen" not in vars(self):
             return {}
-        runs = []
         with trial(), variables_kept(self):
-            for first, other in ((None, None), (7, None)):
-                runs.append(self._shapes_in_a_call(first))
+            runs = [self._shapes_in_a_call(batch) for batch in (None, 7)]
         return {key: _common(runs[0][key], runs[1].get(key)) for key in runs[0]}
 
     def _shapes_in_a_call(self, batch):
@@ -227,14 +226,14 @@ class Model(saving.Saved, Trainer, Layer):
         """Prints the layers with the shapes that they give and the number of their parameters.
 
         line_length: letters of a line, None for what the terminal has, at most 100; positions: where columns end, as parts of it or
-        letters; print_fn: called with each line in place of print; expand_nested: layers of models inside too; show_trainable: a column
-        that says whether training changes the layer; layer_range: the names of the first and the last layer to be shown.
+        letters; print_fn: called with each line in place of print; expand_nested: layers of models inside too; show_trainable: a
+        column that says whether training changes the layer; layer_range: the names of the first and the last layer to be shown.
         Errors: ValueError where the variables have not been made.
         """
         from tapedeck.keras.models.summary_table import summary_lines
         if not self._built:
-            raise ValueError("This model has not yet been built. Build the model first by calling `build()` or by calling the model on a "
-                             "batch of data.")
+            raise ValueError("This model has not yet been built. Build the model first by calling `build()` or by calling the "
+                             "model on a batch of data.")
         lines = list(summary_lines(self, line_length, positions, expand_nested, show_trainable, layer_range))
         if print_fn is None:
             print("\n".join(lines))
@@ -249,7 +248,8 @@ class Model(saving.Saved, Trainer, Layer):
         if self._graph is not None and _made_functionally(self):
             from tapedeck.keras.models.graph_config import config_of
             return config_of(self)
-        return super().get_config()
+        config = super().get_config()
+        return own_arguments(self, config) if type(self).get_config is Model.get_config else config
 
     @classmethod
     def from_config(cls, config, custom_objects=None):
@@ -261,7 +261,8 @@ class Model(saving.Saved, Trainer, Layer):
 
 
 def _made_functionally(model):
-    return type(model).__init__ is Model.__init__ or bool(symbols_in(list(model._made_with[0]) + list(model._made_with[1].values())))
+    args, kwargs = model._made_with
+    return type(model).__init__ is Model.__init__ or bool(symbols_in([*args, *kwargs.values()]))
 
 
 def _functional_arguments(args, kwargs):

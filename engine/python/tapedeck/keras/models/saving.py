@@ -1,4 +1,5 @@
-"""Models in files: their weights, or all of a model, as one safetensors file with the graph of objects and the config in its metadata."""
+"""Models in files: their weights, or all of a model, as one safetensors file with the graph of objects and the config in its
+metadata."""
 import json
 import os
 
@@ -6,20 +7,9 @@ import numpy as np
 
 from tapedeck import _engine, nest
 from tapedeck.errors import NotFoundError
-from tapedeck.trackable import Trackable
 
 _CONFIG_KEY = "tapedeck.keras_model"
 _OTHERS = (".h5", ".hdf5", ".keras")  # names of formats that programs give; the file's name gets the extension behind it
-
-
-class _WeightsOnly(Trackable):
-    """A model as its checkpoint sees it, without its optimiser."""
-
-    def __init__(self, model):
-        vars(self)["_model"] = model
-
-    def _children(self):
-        return {name: child for name, child in self._model._children().items() if name != "optimizer"}
 
 
 def _path(filepath):
@@ -33,15 +23,22 @@ def _refuse_to_overwrite(path, overwrite):
         raise FileExistsError(f"{file_path(path)} is there already, and overwrite is False")
 
 
-def _write(root, path, metadata=None):
+def write_model(model, path, metadata, with_optimizer=True):
+    """Writes the model's variables, its optimiser's state where that is wanted, and metadata."""
     from tapedeck.checkpoint.files import write_tensors
-    from tapedeck.checkpoint.graph import METADATA_KEY, Collected
-    collected = Collected(root)
+    from tapedeck.checkpoint.graph import METADATA_KEY
+    collected = _collected(model, with_optimizer)
     tensors = collected.values()
-    return write_tensors(path, tensors, {METADATA_KEY: collected.to_json(), **(metadata or {})})
+    return write_tensors(path, tensors, {METADATA_KEY: collected.to_json(), **metadata})
 
 
-def _restore(model, file):
+def _collected(model, with_optimizer=False):
+    from tapedeck.checkpoint.graph import Collected
+    from tapedeck.checkpoint.weights import _Without, _WithoutSlots
+    return Collected(model) if with_optimizer else _WithoutSlots(_Without(model, ("optimizer",)))
+
+
+def restore_model(model, file):
     """Gives the model the values of a file with a graph of objects; variables that come later get theirs then."""
     from tapedeck.checkpoint.graph import METADATA_KEY, SavedGraph
     from tapedeck.checkpoint.restoration import Restoration
@@ -57,22 +54,22 @@ class Saved:
     def save_weights(self, filepath, overwrite=True, save_format=None, options=None):
         """Writes the variables, without those of the optimiser, to one safetensors file, which appears when it is whole.
 
-        filepath: the extension ".safetensors" is added where it is not there. overwrite False: FileExistsError where the file is there.
-        save_format and options change nothing. Errors: ValueError before the variables are made.
+        filepath: the extension ".safetensors" is added where it is not there. overwrite False: FileExistsError where the file is
+        there. save_format and options change nothing. Errors: ValueError before the variables are made.
         """
-        if not self.built:
-            raise ValueError(f"Model {self.name} has no weights yet. Build the model first by calling `build()` or by calling the model on a "
-                             "batch of data.")
+        if not self.built and not self.weights:
+            raise ValueError(f"Model {self.name} has no weights yet. Build the model first by calling `build()` or by calling the "
+                             "model on a batch of data.")
         path = _path(filepath)
         _refuse_to_overwrite(path, overwrite)
-        _write(_WeightsOnly(self), path)
+        write_model(self, path, {}, with_optimizer=False)
 
     def load_weights(self, filepath, by_name=False, skip_mismatch=False, options=None):
         """Reads variables from a safetensors file that save_weights, save or another tool wrote, or from a .npz of NumPy.
 
         Variables that are not made yet get their values when they are. A file of another tool has variables by their names, as
-        "dense/kernel"; by_name does that with every file. skip_mismatch: variables of other shapes keep what they have; with neither,
-        nothing is changed where something does not fit.
+        "dense/kernel"; by_name does that with every file. skip_mismatch: variables of other shapes keep what they have; with
+        neither, nothing is changed where something does not fit.
         Errors: NotFoundError where there is no file; ValueError for other shapes, and names that are missing.
         """
         from tapedeck.checkpoint.files import TensorFile
@@ -80,15 +77,16 @@ class Saved:
         path = os.fsdecode(os.fspath(filepath))
         if path.endswith(".npz"):
             with np.load(path, allow_pickle=False) as arrays:
-                return _assign_by_name(self, path, {name.removesuffix(":0"): arrays[name] for name in arrays.files}, by_name, skip_mismatch)
+                return _assign_by_name(self, path, {name.removesuffix(":0"): arrays[name] for name in arrays.files}, by_name,
+                                       skip_mismatch)
         file = TensorFile(_path(path))
         if METADATA_KEY in file.metadata and not by_name and not skip_mismatch:
-            return _restore(self, file) and None
+            return restore_model(self, file) and None
         return _assign_by_name(self, path, {name: file.read(name) for name in file.tensors}, by_name, skip_mismatch)
 
     def save(self, filepath, overwrite=True, include_optimizer=True, save_format=None, **kwargs):
-        """Writes the model's config, its variables and, where it was compiled, what it was compiled with and the optimiser's state, to one
-        safetensors file, of which tf.keras.models.load_model makes the model again.
+        """Writes the model's config, its variables and, where it was compiled, what it was compiled with and the optimiser's state,
+        to one safetensors file, of which tf.keras.models.load_model makes the model again.
 
         filepath: the extension ".safetensors" is added where it is not there, behind ".keras" and ".h5" too. overwrite False:
         FileExistsError where the file is there. Errors: TypeError where a layer's config holds what JSON does not.
@@ -100,7 +98,7 @@ class Saved:
         path = _path(filepath)
         _refuse_to_overwrite(path, overwrite)
         text = json.dumps(described, default=_plain)
-        _write(self if include_optimizer else _WeightsOnly(self), path, {_CONFIG_KEY: text})
+        write_model(self, path, {_CONFIG_KEY: text}, include_optimizer)
 
     def to_json(self, **kwargs):
         """The model's class and config as a text, of which tf.keras.models.model_from_json makes a model."""
@@ -109,11 +107,10 @@ class Saved:
 
 
 def _assign_by_name(model, path, values, by_name, skip_mismatch):
-    from tapedeck.checkpoint.graph import Collected
     if not model.built:
-        raise ValueError(f"Unable to load weights of {path} into model {model.name}, which has not created its variables yet. Call the "
-                         "model first, then load the weights.")
-    collected = Collected(_WeightsOnly(model))
+        raise ValueError(f"Unable to load weights of {path} into model {model.name}, which has not created its variables yet. Call "
+                         "the model first, then load the weights.")
+    collected = _collected(model)
     found, missing = [], []
     for thing, key in zip(collected.objects, collected.paths):
         if not isinstance(thing, _engine.Variable):
@@ -123,8 +120,8 @@ def _assign_by_name(model, path, values, by_name, skip_mismatch):
             missing.append(thing.name.removesuffix(":0"))
         elif tuple(value.shape) != tuple(thing.shape):
             if not skip_mismatch:
-                raise ValueError(f"{path}: {key} has shape {tuple(value.shape)}; the variable {thing.name} has shape {tuple(thing.shape)}. "
-                                 "Nothing was loaded")
+                raise ValueError(f"{path}: {key} has shape {tuple(value.shape)}; the variable {thing.name} has shape "
+                                 f"{tuple(thing.shape)}. Nothing was loaded")
         else:
             found.append((thing, value))
     if missing and not by_name and not skip_mismatch:
@@ -166,8 +163,8 @@ def save_model(model, filepath, overwrite=True, include_optimizer=True, save_for
 
 
 def load_model(filepath, custom_objects=None, compile=True, safe_mode=True):
-    """The model of a file that Model.save wrote, with its variables; compiled, with the optimiser's state, where it was, unless compile is
-    False.
+    """The model of a file that Model.save wrote, with its variables; compiled, with the optimiser's state, where it was, unless
+    compile is False.
 
     custom_objects: classes and functions that the config names, beside those of tf.keras and those registered with
     tf.keras.utils.register_keras_serializable. safe_mode changes nothing: no file runs code.
@@ -180,11 +177,12 @@ def load_model(filepath, custom_objects=None, compile=True, safe_mode=True):
         file = TensorFile(_path(filepath))
     except NotFoundError as error:
         if os.path.exists(filepath):
-            raise ValueError(f"load_model: {filepath} was not written by Tapedeck, whose files are named {_path(filepath)}; Keras' own "
-                             "archives and HDF5 are not read") from error
+            raise ValueError(f"load_model: {filepath} was not written by Tapedeck, whose files are named {_path(filepath)}; Keras' "
+                             "own archives and HDF5 are not read") from error
         raise
     if _CONFIG_KEY not in file.metadata:
-        raise ValueError(f"load_model: {file.path} holds tensors but no model; Model.save writes one, Model.load_weights reads tensors")
+        raise ValueError(f"load_model: {file.path} holds tensors but no model; Model.save writes one, Model.load_weights reads "
+                         "tensors")
     described = json.loads(file.metadata[_CONFIG_KEY])
     with named_objects.custom_object_scope(custom_objects or {}):
         model = layer_of(described)
@@ -192,5 +190,5 @@ def load_model(filepath, custom_objects=None, compile=True, safe_mode=True):
             _build_as_seen(model, described["build"])
         if compile and described.get("compile"):
             model.compile_from_config(described["compile"])
-    _restore(model, file)
+    restore_model(model, file)
     return model

@@ -3,6 +3,7 @@ from tapedeck.keras.layers.base import Layer
 from tapedeck.keras.models.graph import Graph
 from tapedeck.keras.models.model import Model
 from tapedeck.keras.models.symbolic import Input, InputLayer, KerasTensor
+from tapedeck.shapes import TensorShape
 from tapedeck.trackable import _state
 
 
@@ -11,14 +12,14 @@ class Sequential(Model):
 
         model = tf.keras.Sequential([tf.keras.layers.Dense(32, activation="relu"), tf.keras.layers.Dense(10)])
 
-    layers: a list of layers. Where the first is an InputLayer or what tf.keras.Input returns, or has input_shape, the variables are made
-    at once; else at the first call.
+    layers: a list of layers. Where the first is an InputLayer or what tf.keras.Input returns, or has input_shape, the variables are
+    made at once; else at the first call.
     Errors: TypeError for what is no layer, ValueError for two layers of one name.
     """
 
     def __init__(self, layers=None, trainable=True, name=None):
         super().__init__(name=name)
-        vars(self)["_sequence"], vars(self)["_ends"] = [], None  # the layers, with the InputLayer; (first symbol, symbols behind layers)
+        vars(self)["_sequence"] = []  # the layers, with the InputLayer
         if layers is not None and not isinstance(layers, (list, tuple)):
             layers = [layers]
         for layer in layers or ():
@@ -46,8 +47,8 @@ class Sequential(Model):
                             f"{layer!r} (of type {type(layer)})")
         sequence = vars(self)["_sequence"]
         if any(each.name == layer.name for each in sequence):
-            raise ValueError(f"All layers added to a Sequential model should have unique names. Name \"{layer.name}\" is already the name of "
-                             "a layer in this model. Update the `name` argument to pass a unique name.")
+            raise ValueError(f"All layers added to a Sequential model should have unique names. Name \"{layer.name}\" is already "
+                             "the name of a layer in this model. Update the `name` argument to pass a unique name.")
         if isinstance(layer, InputLayer) and sequence:
             raise ValueError(f"Sequential model '{self.name}' has already layers, so that the input {layer.name} cannot be added")
         if not sequence and not isinstance(layer, InputLayer):
@@ -60,7 +61,7 @@ class Sequential(Model):
                 sequence.append(Input(batch_shape=symbol.shape, dtype=symbol.dtype, name=f"{layer.name}_input").node.layer)
         sequence.append(layer)
         if not isinstance(layer, InputLayer):
-            self._track(layer.name, layer)
+            self._track(f"layer-{len(self.layers) - 1}", layer)
 
     def pop(self, rebuild=True):
         """Takes the last layer away and returns it. TypeError where there is none."""
@@ -68,7 +69,7 @@ class Sequential(Model):
         if not self.layers:
             raise TypeError("There are no layers in the model.")
         layer = sequence.pop()
-        _state(self).children.pop(layer.name, None)
+        _state(self).children.pop(f"layer-{len(self.layers)}", None)
         vars(self)["_graph"] = None
         self._rebuild()
         return layer
@@ -87,7 +88,7 @@ class Sequential(Model):
         for layer in sequence[len(symbols):]:
             symbols.append(layer(symbols[-1]))
         graph = Graph(symbols[0], symbols[-1])
-        own["_graph"], own["_built"], own["_input_spec"] = graph, True, graph.input_spec
+        own["_graph"], own["_built"] = graph, True
 
     def build(self, input_shape=None):
         """Makes the variables. input_shape: with the batch's extent, which may be None."""
@@ -102,11 +103,24 @@ class Sequential(Model):
         vars(self)["_symbols"] = [vars(self)["_sequence"][0].output]
         self._rebuild()
 
+    def _build_for(self, inputs):
+        vars(self)["_seen"], vars(self)["_built"] = (TensorShape(inputs.shape), inputs.dtype), True
+
+    def _graph_or_none(self):
+        """The calls of its layers on what stands for the input, found when somebody asks, where it was first called on data."""
+        if self._graph is None and "_seen" in vars(self) and self.layers:
+            shape, dtype = vars(self)["_seen"]
+            symbol = Input(batch_shape=(None, *shape[1:]), dtype=dtype, name=f"{self.layers[0].name}_input")
+            vars(self)["_sequence"] = [symbol.node.layer, *self.layers]
+            vars(self)["_symbols"] = [symbol]
+            self._rebuild()
+        return self._graph
+
     def call(self, inputs, training=None, mask=None):
         if not self.layers:
             return inputs
         if self._graph is not None:
-            return self._graph.run(inputs)
+            return self._graph.run(inputs, self.name)
         for layer in self.layers:
             inputs = layer(inputs)
         return inputs

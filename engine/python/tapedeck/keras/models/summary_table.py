@@ -1,6 +1,5 @@
 """Model.summary(): the layers, what they give and how many parameters they have, as a table of text."""
 import math
-import shutil
 import sys
 
 from tapedeck import nest
@@ -87,6 +86,7 @@ def _widths(heads, rows, length, positions, right):
 
 
 def _terminal():
+    import shutil
     return min(shutil.get_terminal_size((100, 24)).columns, 100) if sys.stdout.isatty() else 100
 
 
@@ -149,7 +149,8 @@ def summary_lines(model, line_length=None, positions=None, expand_nested=False, 
     weights, trained = nest.flatten(list(model.weights)), list(model.trainable_weights)
     others = list(model.non_trainable_weights)
     optimizer = getattr(model, "optimizer", None)
-    slots = list(getattr(optimizer, "variables", ()) if not callable(getattr(optimizer, "variables", ())) else optimizer.variables())
+    slots = getattr(optimizer, "variables", ())
+    slots = list(slots() if callable(slots) else slots)
     yield f" Total params: {count(weights + slots):,} ({_bytes(weights + slots)})"
     yield f" Trainable params: {count(trained):,} ({_bytes(trained)})"
     yield f" Non-trainable params: {count(others):,} ({_bytes(others)})"

@@ -1,8 +1,8 @@
 """The functional way of building models: tensors that are not there yet, and the calls of layers and ops on them.
 
-A KerasTensor has a shape and a dtype and remembers the call that it comes from. What a layer gives for one is found out by calling it on
-zeros, twice, with two extents wherever one is unknown: an extent in which the results differ is unknown too. These calls are not recorded,
-draw no random numbers that others would have got, and leave the layer's variables as they are.
+A KerasTensor has a shape and a dtype and remembers the call that it comes from. What a layer gives for one is found out by calling
+it on zeros, twice, with two extents wherever one is unknown: an extent in which the results differ is unknown too. These calls are
+not recorded, draw no random numbers that others would have got, and leave the layer's variables as they are.
 """
 import contextlib
 import itertools
@@ -49,8 +49,8 @@ class KerasTensor:
         raise TypeError(f"len() of the KerasTensor {self._name}: it has no values yet")
 
     def __bool__(self):
-        raise TypeError(f"The KerasTensor {self._name} cannot be used as a bool: it has no values until the model is called. Where a "
-                        "branch depends on values, write a layer that has it in its call()")
+        raise TypeError(f"The KerasTensor {self._name} cannot be used as a bool: it has no values until the model is called. Where "
+                        "a branch depends on values, write a layer that has it in its call()")
 
     def __iter__(self):
         if not self._shape or self._shape[0] is None:
@@ -67,8 +67,8 @@ class KerasTensor:
         raise TypeError(f"The KerasTensor {self._name} has no values until the model is called")
 
     def __array__(self, dtype=None):
-        raise TypeError(f"The KerasTensor {self._name} cannot become a NumPy array: it has no values until the model is called. Use "
-                        "functions of tf, or a Lambda layer")
+        raise TypeError(f"The KerasTensor {self._name} cannot become a NumPy array: it has no values until the model is called. "
+                        "Use functions of tf, or a Lambda layer")
 
     def __getitem__(self, key):
         return call_op(_getitem, (self, key), {})
@@ -91,8 +91,8 @@ def _operator(name, reflected):
     return method
 
 
-for _symbol, _name in {"add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide", "floordiv": "floordiv", "mod": "mod",
-                       "pow": "pow", "matmul": "matmul"}.items():
+for _symbol, _name in {"add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide", "floordiv": "floordiv",
+                       "mod": "mod", "pow": "pow", "matmul": "matmul"}.items():
     setattr(KerasTensor, f"__{_symbol}__", _operator(_name, False))
     setattr(KerasTensor, f"__r{_symbol}__", _operator(_name, True))
 for _symbol, _name in {"and": "logical_and", "or": "logical_or", "xor": "logical_xor", "lt": "less", "le": "less_equal",
@@ -100,6 +100,16 @@ for _symbol, _name in {"and": "logical_and", "or": "logical_or", "xor": "logical
     setattr(KerasTensor, f"__{_symbol}__", _operator(_name, False))
 for _symbol, _name in {"neg": "negative", "abs": "abs", "invert": "logical_not"}.items():
     setattr(KerasTensor, f"__{_symbol}__", (lambda name: lambda self: call_op(op(name), (self,), {}))(_name))
+
+
+class Described:
+    """A property that an attribute of an object replaces: users give layers and models attributes of any name."""
+
+    def __init__(self, function):
+        self._function, self.__doc__ = function, function.__doc__
+
+    def __get__(self, instance, owner=None):
+        return self if instance is None else self._function(instance)
 
 
 class Node:
@@ -209,8 +219,8 @@ def outputs_of(layer, args, kwargs):
 def call_layer(layer, args, kwargs):
     """Layer.__call__ where KerasTensors are among the arguments."""
     if "_name" not in vars(layer):
-        raise RuntimeError(f"In layer '{type(layer).__name__}', you forgot to call `super().__init__()` as the first statement in the "
-                           "`__init__()` method. Go add it!")
+        raise RuntimeError(f"In layer '{type(layer).__name__}', you forgot to call `super().__init__()` as the first statement in "
+                           "the `__init__()` method. Go add it!")
     inputs = args[0] if args else next(iter(kwargs.values()))
     if layer.input_spec is not None and symbols_in(inputs):
         input_spec.check_inputs(layer.input_spec, inputs, layer.name)
@@ -230,6 +240,28 @@ def nodes_of(layer):
     return vars(layer).setdefault("_inbound_nodes", [])
 
 
+def _only_node(layer, what):
+    nodes = nodes_of(layer)
+    shapes = {str(node.outputs if what == "output" else node.args) for node in nodes}
+    if not nodes:
+        raise AttributeError(f"The layer {layer.name} has never been called on what tf.keras.Input returns and thus has no defined "
+                             f"{what}.")
+    if len(shapes) > 1:
+        raise AttributeError(f"The layer {layer.name} has multiple inbound nodes, hence the notion of \"layer {what}\" is "
+                             "ill-defined.")
+    return nodes[0]
+
+
+def output_of(layer):
+    """The KerasTensors that the layer's call on KerasTensors returned. AttributeError where there was none, or several."""
+    return _only_node(layer, "output").outputs
+
+
+def input_of(layer):
+    """The KerasTensors that the layer was called on. AttributeError where it was not, or several times."""
+    return _only_node(layer, "input").args[0]
+
+
 # ---- inputs ----
 
 class InputLayer(Layer):
@@ -238,8 +270,8 @@ class InputLayer(Layer):
     input_shape: without the batch's extent; batch_input_shape: with it; dtype: None for float32.
     """
 
-    def __init__(self, input_shape=None, batch_size=None, dtype=None, name=None, batch_input_shape=None, input_tensor=None, shape=None,
-                 batch_shape=None, **kwargs):
+    def __init__(self, input_shape=None, batch_size=None, dtype=None, name=None, batch_input_shape=None, input_tensor=None,
+                 shape=None, batch_shape=None, **kwargs):
         batch_input_shape = batch_shape if batch_input_shape is None else batch_input_shape
         input_shape = shape if input_shape is None else input_shape
         if batch_input_shape is None:
@@ -272,9 +304,9 @@ def Input(shape=None, batch_size=None, name=None, dtype=None, sparse=None, tenso
         outputs = tf.keras.layers.Dense(10)(inputs)
         model = tf.keras.Model(inputs, outputs)
 
-    shape: without the batch's extent, None in it for what is not known; batch_shape (batch_input_shape): with it; batch_size: None for any;
-    dtype: None for float32. Errors: ValueError where there is neither shape nor batch_shape, or both; NotImplementedError for sparse and
-    ragged tensors, which the engine does not have.
+    shape: without the batch's extent, None in it for what is not known; batch_shape (batch_input_shape): with it; batch_size: None
+    for any; dtype: None for float32. Errors: ValueError where there is neither shape nor batch_shape, or both; NotImplementedError
+    for sparse and ragged tensors, which the engine does not have.
     """
     if sparse or ragged or tensor is not None:
         raise NotImplementedError("Input: sparse, ragged and tensor are not supported; there are dense tensors only")
@@ -329,3 +361,6 @@ def call_op(function, args, kwargs):
 
 
 _engine._set_symbolic(KerasTensor, call_op)
+
+# A layer knows what it was called on from here: who makes no functional models needs none of it.
+Layer.input, Layer.output = Described(input_of), Described(output_of)

@@ -9,6 +9,48 @@ from tapedeck.tape import GradientTape
 _NOT_COMPILED = "You must call `compile()` before using the model."
 
 
+class _Results(dict):
+    """{name: result} of metrics, computed when somebody reads it: most steps' are read by nobody."""
+
+    def __init__(self, metrics):
+        super().__init__()
+        self._metrics = metrics
+
+    def _read(self):
+        metrics, self._metrics = self._metrics, None
+        for metric in metrics or ():
+            result = metric.result()
+            self.update(result) if isinstance(result, dict) else self.__setitem__(metric.name, result)
+        return self
+
+
+def _reading(name):
+    plain = getattr(dict, name)
+
+    def method(self, *args):
+        return plain(self._read() if self._metrics is not None else self, *args)
+
+    method.__name__ = name
+    return method
+
+
+for _name in ("__getitem__", "__iter__", "__len__", "__contains__", "__eq__", "__or__", "__repr__", "keys", "values", "items", "get",
+              "pop", "copy"):
+    setattr(_Results, _name, _reading(_name))
+
+
+class _Known:
+    """What a model is made of while it is gone through an epoch, so that not every step looks for it."""
+
+    def __init__(self, model):
+        self.variables, self.metrics = model.trainable_variables, model.metrics
+        self._layers = list(model._flatten_layers())
+
+    def has_losses(self):
+        """Whether some layer may have a loss."""
+        return any(layer._losses_now or layer._losses_always or layer._regularized for layer in self._layers)
+
+
 class Trainer:
     """What a model knows of training."""
 
@@ -18,7 +60,7 @@ class Trainer:
         own["_compiled"] = None
         own["compiled_loss"], own["compiled_metrics"] = None, None
         own.setdefault("optimizer", None)
-        own["loss"], own["history"] = None, None
+        own["loss"], own["history"], own["_known"] = None, None, None
 
     # ---- compile ----
 
@@ -26,16 +68,18 @@ class Trainer:
                 steps_per_execution=None, jit_compile=None, **kwargs):
         """Says how the model is trained.
 
-        optimizer, loss, metrics: names or objects; of a model with several outputs loss, metrics and loss_weights may be lists in the
-        outputs' order, or dicts by their names. metrics: 'accuracy' is the one that fits the shapes. weighted_metrics: metrics that get
-        sample_weight and class_weight too. run_eagerly, steps_per_execution and jit_compile change nothing: all is eager.
+        optimizer, loss, metrics: names or objects; of a model with several outputs loss, metrics and loss_weights may be lists in
+        the outputs' order, or dicts by their names. metrics: 'accuracy' is the one that fits the shapes. weighted_metrics: metrics
+        that get sample_weight and class_weight too. run_eagerly, steps_per_execution and jit_compile change nothing: all is eager.
         Errors: ValueError for names that none has; TypeError for other keyword arguments.
         """
         unknown = set(kwargs) - {"auto_scale_loss", "distribute", "target_tensors", "sample_weight_mode"}
         if unknown:
             raise TypeError(f"compile() got an unexpected keyword argument {sorted(unknown)[0]!r}")
-        from tapedeck.keras import optimizers
-        self.optimizer = optimizers.get(optimizer)
+        if not hasattr(optimizer, "apply_gradients"):
+            from tapedeck.keras import optimizers
+            optimizer = optimizers.get(optimizer)
+        self.optimizer = optimizer
         own = vars(self)
         own["loss"] = loss
         own["compiled_loss"] = compiled.CompiledLoss(loss, loss_weights)
@@ -61,9 +105,9 @@ class Trainer:
 
     def compile_from_config(self, config):
         """Compiles with what get_compile_config returned."""
-        from tapedeck.keras.utils import deserialize_keras_object
-        arguments = {name: deserialize_keras_object(value) for name, value in config.items()}
-        self.compile(**arguments)
+        from tapedeck.keras import losses, metrics, optimizers
+        kinds = {"optimizer": optimizers, "loss": losses, "metrics": metrics, "weighted_metrics": metrics}
+        self.compile(**{name: _of_config(value, kinds.get(name)) for name, value in config.items()})
 
     def _require_compiled(self):
         if vars(self).get("_compiled") is None and not _defines(self, "train_step"):
@@ -93,18 +137,14 @@ class Trainer:
 
     def get_metrics_result(self):
         """{name: result} of all metrics."""
-        results = {}
-        for metric in self.metrics:
-            result = metric.result()
-            results.update(result) if isinstance(result, dict) else results.update({metric.name: result})
-        return results
+        return dict(_Results(self.metrics).items())
 
     # ---- one step ----
 
     def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
         """The loss of a batch, a scalar: that of compile() and those that layers added."""
         names = self.output_names or vars(self).get("_output_names", [])
-        loss = self.compiled_loss(y, y_pred, sample_weight, self.losses, names)
+        loss = self.compiled_loss(y, y_pred, sample_weight, self._losses_of_layers(), names)
         if loss is None:
             raise ValueError("No loss to compute. Provide a `loss` argument in `compile()`, or add one with `add_loss`.")
         return loss
@@ -113,16 +153,21 @@ class Trainer:
         """Shows a batch to the metrics of compile(). Returns: {name: result} of all metrics."""
         if self.compiled_metrics is not None:
             self.compiled_metrics.update_state(y, y_pred, sample_weight, self.output_names)
-        return self.get_metrics_result()
+        if _defines(self, "get_metrics_result"):
+            return self.get_metrics_result()
+        return _Results(self.metrics if self._known is None else self._known.metrics)
+
+    def _losses_of_layers(self):
+        return self.losses if self._known is None or self._known.has_losses() else ()
 
     def train_step(self, data):
-        """Trains on one batch, (x, y) or (x, y, sample_weight) of tensors. Returns: {name: value} of what is to be shown. To be overridden
-        by models that train otherwise."""
+        """Trains on one batch, (x, y) or (x, y, sample_weight) of tensors. Returns: {name: value} of what is to be shown. To be
+        overridden by models that train otherwise."""
         x, y, sample_weight = unpack(data)
         with GradientTape() as tape:
             y_pred = self(x, training=True)
             loss = self.compute_loss(x, y, y_pred, sample_weight)
-        variables = self.trainable_variables
+        variables = self.trainable_variables if self._known is None else self._known.variables
         self.optimizer.apply_gradients(zip(tape.gradient(loss, variables), variables))
         return self.compute_metrics(x, y, y_pred, sample_weight)
 
@@ -131,7 +176,7 @@ class Trainer:
         x, y, sample_weight = unpack(data)
         y_pred = self(x, training=False)
         if self.compiled_loss is not None:
-            self.compiled_loss(y, y_pred, sample_weight, self.losses, self.output_names)
+            self.compiled_loss(y, y_pred, sample_weight, self._losses_of_layers(), self.output_names)
         return self.compute_metrics(x, y, y_pred, sample_weight)
 
     def predict_step(self, data):
@@ -140,19 +185,20 @@ class Trainer:
 
     # ---- fit ----
 
-    def fit(self, x=None, y=None, batch_size=None, epochs=1, verbose="auto", callbacks=None, validation_split=0.0, validation_data=None,
+    def fit(self, x=None, y=None, batch_size=None, epochs=1, verbose="auto", callbacks=None, validation_split=0.0,
+            validation_data=None,
             shuffle=True, class_weight=None, sample_weight=None, initial_epoch=0, steps_per_epoch=None, validation_steps=None,
             validation_batch_size=None, validation_freq=1, max_queue_size=10, workers=1, use_multiprocessing=False):
         """Trains the model.
 
-        x: arrays or tensors of examples along the first axis, or structures of these, with y alike; or a tf.data.Dataset, a generator or a
-        tf.keras.utils.Sequence of batches (x, y) or (x, y, sample_weight). batch_size: of arrays, 32 for None. epochs: the number of the
-        last one, initial_epoch of the first. verbose: 'auto' or 1 for a bar that is rewritten, 2 for a line an epoch, which 1 gives too
-        where the output is neither a terminal nor a notebook, 0 for nothing. validation_split: which part of arrays, at their end, is not
-        trained on but evaluated after an epoch; validation_data: what else is: (x, y), (x, y, sample_weight), or batches. shuffle: arrays
-        are gone through in a new order in each epoch, which tf.random.set_seed says. class_weight: {class: weight}. steps_per_epoch:
-        batches of an epoch, None for all. validation_freq: after how many epochs, or after which, it is evaluated. max_queue_size, workers
-        and use_multiprocessing change nothing.
+        x: arrays or tensors of examples along the first axis, or structures of these, with y alike; or a tf.data.Dataset, a
+        generator or a tf.keras.utils.Sequence of batches (x, y) or (x, y, sample_weight). batch_size: of arrays, 32 for None.
+        epochs: the number of the last one, initial_epoch of the first. verbose: 'auto' or 1 for a bar that is rewritten, 2 for a
+        line an epoch, which 1 gives too where the output is neither a terminal nor a notebook, 0 for nothing. validation_split:
+        which part of arrays, at their end, is not trained on but evaluated after an epoch; validation_data: what else is: (x, y),
+        (x, y, sample_weight), or batches. shuffle: arrays are gone through in a new order in each epoch, which tf.random.set_seed
+        says. class_weight: {class: weight}. steps_per_epoch: batches of an epoch, None for all. validation_freq: after how many
+        epochs, or after which, it is evaluated. max_queue_size, workers and use_multiprocessing change nothing.
         Returns: a tf.keras.callbacks.History; its `history` has a list of numbers for each metric.
         Errors: ValueError for a model that was not compiled, and data that do not fit one another.
         """
@@ -190,25 +236,37 @@ class Trainer:
     def _train_epoch(self, feed, listeners):
         """Trains on the batches of one pass. Returns the metrics at its end."""
         logs, step = None, -1
-        for step, batch in enumerate(feed.epoch()):
-            listeners.on_train_batch_begin(step)
-            logs = self.train_step(batch)
-            listeners.on_train_batch_end(step, logs)
-            if self.stop_training:
-                break
+        try:
+            for step, batch in enumerate(feed.epoch()):
+                listeners.on_train_batch_begin(step)
+                logs = self.train_step(batch)
+                self._learn_of_itself(step)
+                listeners.on_train_batch_end(step, logs)
+                if self.stop_training:
+                    break
+        finally:
+            vars(self)["_known"] = None
         if step < 0:
-            raise ValueError("Unexpected result of `train_function` (Empty Logs). The data has no batches: it may be empty, or a generator "
-                             "that was gone through before.")
+            raise ValueError("Unexpected result of `train_function` (Empty Logs). The data has no batches: it may be empty, or a "
+                             "generator that was gone through before.")
         return _numbers(logs)
+
+    def _learn_of_itself(self, step):
+        if step == 0:  # the first step may make variables and metrics
+            vars(self)["_known"] = _Known(self)
 
     def _evaluate(self, feed, listeners):
         self.reset_metrics()
         listeners.on_test_begin()
         logs, step = {}, -1
-        for step, batch in enumerate(feed.epoch()):
-            listeners.on_test_batch_begin(step)
-            logs = self.test_step(batch)
-            listeners.on_test_batch_end(step, logs)
+        try:
+            for step, batch in enumerate(feed.epoch()):
+                listeners.on_test_batch_begin(step)
+                logs = self.test_step(batch)
+                self._learn_of_itself(step)
+                listeners.on_test_batch_end(step, logs)
+        finally:
+            vars(self)["_known"] = None
         if step < 0:
             raise ValueError("evaluate: the data has no batches")
         logs = _numbers(logs)
@@ -217,8 +275,8 @@ class Trainer:
 
     # ---- evaluate and predict ----
 
-    def evaluate(self, x=None, y=None, batch_size=None, verbose="auto", sample_weight=None, steps=None, callbacks=None, return_dict=False,
-                 max_queue_size=10, workers=1, use_multiprocessing=False, **kwargs):
+    def evaluate(self, x=None, y=None, batch_size=None, verbose="auto", sample_weight=None, steps=None, callbacks=None,
+                 return_dict=False, max_queue_size=10, workers=1, use_multiprocessing=False, **kwargs):
         """The loss and the metrics over data. The arguments are those of fit.
 
         Returns: a list of numbers in the order of metrics_names, a number where there is one; a dict with return_dict.
@@ -226,8 +284,8 @@ class Trainer:
         from tapedeck.keras import callbacks as _callbacks
         self._require_compiled()
         feed = feed_of(x, y, sample_weight, batch_size, steps)
-        listeners = _callbacks.CallbackList(callbacks, add_progbar=_verbosity(verbose) != 0, model=self, verbose=_verbosity(verbose),
-                                            epochs=1, steps=feed.steps)
+        listeners = _callbacks.CallbackList(callbacks, add_progbar=_verbosity(verbose) != 0, model=self,
+                                            verbose=_verbosity(verbose), epochs=1, steps=feed.steps)
         try:
             logs = self._evaluate(feed, listeners)
         finally:
@@ -241,8 +299,8 @@ class Trainer:
         """The outputs for all examples: NumPy arrays in the outputs' structure. The arguments are those of fit."""
         from tapedeck.keras import callbacks as _callbacks
         feed = feed_of(x, None, None, batch_size, steps)
-        listeners = _callbacks.CallbackList(callbacks, add_progbar=_verbosity(verbose) != 0, model=self, verbose=_verbosity(verbose),
-                                            epochs=1, steps=feed.steps)
+        listeners = _callbacks.CallbackList(callbacks, add_progbar=_verbosity(verbose) != 0, model=self,
+                                            verbose=_verbosity(verbose), epochs=1, steps=feed.steps)
         parts, structure = [], None
         listeners.on_predict_begin()
         try:
@@ -284,6 +342,15 @@ class Trainer:
         """The outputs for one batch of arrays: NumPy arrays in the outputs' structure."""
         batch = next(data_feed.ArrayFeed(x, batch_size=2**62).epoch())
         return nest.map_structure(np.asarray, self.predict_step(batch))
+
+
+def _of_config(value, module):
+    """The objects of a structure of configs."""
+    if isinstance(value, dict) and "class_name" in value:
+        return module.deserialize(value)
+    if isinstance(value, dict):
+        return {name: _of_config(each, module) for name, each in value.items()}
+    return [_of_config(each, module) for each in value] if isinstance(value, list) else value
 
 
 def _defines(model, name):
@@ -329,8 +396,8 @@ def _validation_feed(data, batch_size, steps):
     if data_feed.is_arrays(data):
         if isinstance(data, (tuple, list)) and len(data) in (2, 3):
             return feed_of(*data, *[None] * (3 - len(data)), batch_size, steps)
-        raise ValueError("`validation_data` needs (x, y), (x, y, sample_weight), or a dataset, generator or Sequence of such batches; it is "
-                         f"a {type(data).__name__}")
+        raise ValueError("`validation_data` needs (x, y), (x, y, sample_weight), or a dataset, generator or Sequence of such "
+                         f"batches; it is a {type(data).__name__}")
     return feed_of(data, steps=steps)
 
 

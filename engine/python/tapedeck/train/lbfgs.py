@@ -1,12 +1,14 @@
 """L-BFGS: a quasi-Newton method that knows the curvature of its last steps.
 
 Source: J. Nocedal, S. J. Wright, "Numerical Optimization", 2nd edition, Algorithm 7.4 (two-loop recursion) and
-Algorithm 7.5 (L-BFGS), with a fixed step length in place of a line search.
+Algorithm 7.5 (L-BFGS), with a fixed step length or a line search.
 """
 import collections
 
 from tapedeck.composites import op as _op
 from tapedeck.tape import GradientTape
+from tapedeck.train.line_search import Point, strong_wolfe
+from tapedeck.train.updates import dense
 
 
 class LBFGS:
@@ -17,13 +19,22 @@ class LBFGS:
 
     history_size: pairs (s, y) of step and change of gradient that are kept; s·y estimates the curvature.
     learning_rate: length of a step along the direction; the first step is shortened to at most 1 in the 1-norm.
+    line_search: None for steps of that length; "strong_wolfe" for steps that satisfy the strong Wolfe conditions of c1 and c2, of
+    which learning_rate is the first length tried (train/line_search.py): each takes more evaluations and none goes up.
     gradient_tolerance: stop where no gradient element is larger. change_tolerance: stop where neither the loss nor any
     element changes by more.
+    Errors: ValueError for no history, another line_search, and c1 and c2 that are not 0 < c1 < c2 < 1.
     """
 
-    def __init__(self, history_size=100, learning_rate=1.0, gradient_tolerance=1e-7, change_tolerance=1e-9):
+    def __init__(self, history_size=100, learning_rate=1.0, gradient_tolerance=1e-7, change_tolerance=1e-9, line_search=None, c1=1e-4,
+                 c2=0.9):
         if history_size < 1:
             raise ValueError(f"LBFGS: history_size is {history_size}; at least 1 pair is needed")
+        if line_search not in (None, "strong_wolfe"):
+            raise ValueError(f"LBFGS: line_search is {line_search!r}; it is None or 'strong_wolfe'")
+        if not 0 < c1 < c2 < 1:
+            raise ValueError(f"LBFGS: c1 is {c1} and c2 is {c2}; needs 0 < c1 < c2 < 1")
+        self.line_search, self.c1, self.c2 = line_search, c1, c2
         self.learning_rate = learning_rate
         self.gradient_tolerance = gradient_tolerance
         self.change_tolerance = change_tolerance
@@ -31,12 +42,15 @@ class LBFGS:
         self._scale = 1.0  # of the first guess of the inverse Hessian, y·s / y·y (equation 7.20)
 
     def minimize(self, loss, variables, iterations=50, callback=None):
-        """Runs up to `iterations` iterations; returns the losses as floats, one per evaluation, the first before any step.
+        """Runs up to `iterations` iterations; returns the losses as floats, one per evaluation, the first before any step; with a
+        line search one per iteration.
 
         loss: a function of no arguments that returns a scalar tensor. callback(iteration, loss) is called after every
-        evaluation; where it returns False, the iterations end.
+        evaluation, with a line search after every iteration; where it returns False, the iterations end.
         """
         variables = list(variables)
+        if self.line_search is not None:
+            return self._minimize_by_search(loss, variables, iterations, callback)
         value, gradient = _evaluate(loss, variables)
         losses = [value]
         if callback and callback(0, value) is False:
@@ -57,6 +71,34 @@ class LBFGS:
             if iteration == iterations:
                 break
             value, gradient = _evaluate(loss, variables)
+            losses.append(value)
+            if callback and callback(iteration, value) is False:
+                break
+            if _largest(step) <= self.change_tolerance or abs(value - losses[-2]) < self.change_tolerance:
+                break
+        return losses
+
+    def _minimize_by_search(self, loss, variables, iterations, callback):
+        value, gradient = _evaluate(loss, variables)
+        losses = [value]
+        if callback and callback(0, value) is False:
+            return losses
+        for iteration in range(1, iterations + 1):
+            if _largest(gradient) <= self.gradient_tolerance:
+                break
+            direction = self._direction(gradient)
+            slope = float(_dot(gradient, direction))
+            if slope > -self.change_tolerance:
+                break  # no longer downhill
+            start = Point(0.0, value, slope, gradient)
+            line = _Line(loss, variables, direction)
+            found = strong_wolfe(line, start, self._length(gradient, first=not self._pairs), self.c1, self.c2)
+            line.keep(found.length)
+            if found is start:
+                break  # no step of any length goes down
+            step = direction * found.length
+            self._remember(step, found.gradient - gradient)
+            value, gradient = found.value, found.gradient
             losses.append(value)
             if callback and callback(iteration, value) is False:
                 break
@@ -106,8 +148,28 @@ def _evaluate(loss, variables):
     with GradientTape() as tape:
         value = loss()
     gradients = tape.gradient(value, variables, unconnected_gradients="zero")
-    flat = [_op("reshape")(gradient, [-1]) for gradient in gradients]
+    flat = [_op("reshape")(dense(gradient, variable), [-1]) for gradient, variable in zip(gradients, variables)]
     return float(value), flat[0] if len(flat) == 1 else _op("concat")(flat, 0)
+
+
+class _Line:
+    """The loss along a direction from where the variables are. The variables stay at the point that was looked at last, or at another
+    one's after keep()."""
+
+    def __init__(self, loss, variables, direction):
+        self._loss, self._variables, self._direction = loss, variables, direction
+        self._origin = [variable.read_value() for variable in variables]
+
+    def __call__(self, length):
+        self.keep(length)
+        value, gradient = _evaluate(self._loss, self._variables)
+        return Point(length, value, float(_dot(gradient, self._direction)), gradient)
+
+    def keep(self, length):
+        for variable, value in zip(self._variables, self._origin):
+            variable.assign(value)
+        if length:
+            _move(self._variables, self._direction * length)
 
 
 def _move(variables, step):

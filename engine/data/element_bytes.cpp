@@ -1,0 +1,87 @@
+#include "engine/data/element_bytes.h"
+
+#include <cstring>
+
+#include "engine/data/data_error.h"
+
+namespace tapedeck::data {
+
+namespace {
+
+template <class T>
+void put(std::string& bytes, T value) {
+  char raw[sizeof value];
+  std::memcpy(raw, &value, sizeof value);
+  bytes.append(raw, sizeof value);
+}
+
+class Reader {
+ public:
+  Reader(std::string_view bytes, const std::string& path) : bytes_(bytes), path_(path) {}
+  bool at_end() const { return bytes_.empty(); }
+  template <class T>
+  T get() {
+    T value;
+    std::memcpy(&value, take(sizeof value).data(), sizeof value);
+    return value;
+  }
+  std::string_view take(std::uint64_t count) {
+    if (count > bytes_.size()) refuse();
+    const std::string_view part = bytes_.substr(0, static_cast<std::size_t>(count));
+    bytes_.remove_prefix(static_cast<std::size_t>(count));
+    return part;
+  }
+  [[noreturn]] void refuse() const { fail<DataLossError>(path_, ": holds what is no element of a data set"); }
+
+ private:
+  std::string_view bytes_;
+  const std::string& path_;
+};
+
+void put_tensor(std::string& bytes, const Tensor& value) {
+  const Tensor tensor = value.make_contiguous();
+  put(bytes, static_cast<std::uint8_t>(tensor.dtype()));
+  put(bytes, static_cast<std::uint8_t>(tensor.rank()));
+  for (const std::int64_t extent : tensor.shape()) put(bytes, extent);
+  bytes.append(reinterpret_cast<const char*>(tensor.raw()), tensor.bytes());
+}
+
+Tensor get_tensor(Reader& reader) {
+  const auto dtype = reader.get<std::uint8_t>(), rank = reader.get<std::uint8_t>();
+  if (dtype >= dtype_count || rank > max_rank) reader.refuse();
+  Shape shape;
+  std::int64_t count = 1;
+  for (int axis = 0; axis < rank; ++axis) {
+    const auto extent = reader.get<std::int64_t>();
+    if (extent < 0 || __builtin_mul_overflow(count, extent, &count)) reader.refuse();
+    shape.push_back(extent);
+  }
+  std::int64_t size = 0;
+  if (__builtin_mul_overflow(count, static_cast<std::int64_t>(item_size(static_cast<DType>(dtype))), &size))
+    reader.refuse();
+  const std::string_view values = reader.take(static_cast<std::uint64_t>(size));
+  Tensor tensor = Tensor::allocate(static_cast<DType>(dtype), shape);
+  std::memcpy(const_cast<std::byte*>(tensor.raw()), values.data(), values.size());
+  return tensor;
+}
+
+}  // namespace
+
+std::string bytes_of_element(const Element& element) {
+  std::string bytes;
+  for (const Component& component : element) {
+    if (!component.tensor)
+      fail<UnimplementedError>("a data set within an element cannot be written to a file");
+    put_tensor(bytes, component.tensor);
+  }
+  return bytes;
+}
+
+Element element_from_bytes(std::string_view bytes, const std::string& path) {
+  Reader reader(bytes, path);
+  Element element;
+  while (!reader.at_end()) element.emplace_back(get_tensor(reader));
+  return element;
+}
+
+}  // namespace tapedeck::data

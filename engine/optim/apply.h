@@ -1,0 +1,20 @@
+// One step of an optimiser on a variable and its slots.
+#pragma once
+
+#include "engine/ops/op.h"
+#include "engine/tape/variable.h"
+
+namespace tapedeck {
+
+/// Runs an update op, whose first inputs and outputs are the values of `targets` (a variable, and its slots),
+/// on them and on `others` (gradient, learning rate, …), and assigns the results. No tape sees it. Where
+/// nobody watches and nobody else holds a target's value, the result takes its memory.
+void apply_update(const OpDef& op, std::span<const Variable> targets, std::span<const Tensor> others,
+                  const Attributes& attributes = {});
+
+namespace detail {
+/// For update ops: whether the result may be written where this input stands.
+bool may_overwrite(const Tensor& input);
+}  // namespace detail
+
+}  // namespace tapedeck

@@ -1,0 +1,237 @@
+#include "engine/optim/update_row.h"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+#include "engine/cpu/blocks.h"
+#include "engine/optim/apply.h"
+
+namespace tapedeck::ops {
+namespace {
+
+std::size_t gradient_place(const OpDef& op) {
+  const auto found = std::find_if(op.inputs.begin(), op.inputs.end(),
+                                  [](const InputSpec& input) { return input.name == "gradient"; });
+  return static_cast<std::size_t>(found - op.inputs.begin());
+}
+
+/// Value and slots are alike; the numbers behind `first_number` are scalars. Returns the gradient's place.
+std::size_t check_targets(const OpContext& c, std::size_t numbers_behind_gradient) {
+  const std::size_t gradient = gradient_place(c.op);
+  require_kind(c, 0, Kind::floating);
+  for (std::size_t i = 1; i <= gradient; ++i) {
+    require_same_dtype(c, 0, i);
+    if (i < gradient && c.inputs[i].shape() != c.inputs[0].shape())
+      fail<InvalidArgumentError>(c.op.name, ": ", input_name(c, i), " has the shape ",
+                                 to_string(c.inputs[i].shape()), ", value ", to_string(c.inputs[0].shape()));
+  }
+  for (std::size_t i = gradient + numbers_behind_gradient; i < c.inputs.size(); ++i) {
+    require_kind(c, i, Kind::floating);
+    if (c.inputs[i].rank() != 0)
+      fail<InvalidArgumentError>(c.op.name, ": ", input_name(c, i), " has the shape ",
+                                 to_string(c.inputs[i].shape()), "; a scalar is needed");
+  }
+  return gradient;
+}
+
+TensorSpecs like_targets(const OpContext& c, std::size_t count) {
+  TensorSpecs specs;
+  for (std::size_t i = 0; i < count; ++i) specs.push_back({c.inputs[0].dtype(), c.inputs[0].shape()});
+  return specs;
+}
+
+TensorSpecs dense_shapes(const OpContext& c) {
+  const std::size_t gradient = check_targets(c, 1);
+  if (c.inputs[gradient].shape() != c.inputs[0].shape())
+    fail<InvalidArgumentError>(c.op.name, ": gradient has the shape ", to_string(c.inputs[gradient].shape()),
+                               ", value ", to_string(c.inputs[0].shape()));
+  return like_targets(c, gradient);
+}
+
+TensorSpecs sparse_shapes(const OpContext& c) {
+  const std::size_t gradient = check_targets(c, 2);
+  require_kind(c, gradient + 1, Kind::integer);
+  const Shape& shape = c.inputs[0].shape();
+  if (shape.rank() == 0) fail<InvalidArgumentError>(c.op.name, ": value is a scalar, which has no rows");
+  Shape wanted = c.inputs[gradient + 1].shape();
+  for (int axis = 1; axis < shape.rank(); ++axis) wanted.push_back(shape[axis]);
+  if (c.inputs[gradient].shape() != wanted)
+    fail<InvalidArgumentError>(c.op.name, ": gradient has the shape ", to_string(c.inputs[gradient].shape()),
+                               "; for indices ", to_string(c.inputs[gradient + 1].shape()), " and value ",
+                               to_string(shape), " it is ", to_string(wanted));
+  return like_targets(c, gradient);
+}
+
+std::vector<double> numbers_of(const OpContext& c, std::size_t first) {
+  std::vector<double> numbers;
+  for (std::size_t i = first; i < c.inputs.size(); ++i) numbers.push_back(c.inputs[i].item());
+  return numbers;
+}
+
+/// Where the results go: over the inputs where those are given up.
+struct Targets {
+  Tensors results;
+  Tensors kept;  ///< row-major forms of the inputs, as long as the kernel runs
+  cpu::UpdateArrays arrays;
+};
+
+Targets targets_of(const OpContext& c, std::size_t count) {
+  Targets targets;
+  targets.arrays.targets = count;
+  targets.arrays.in_place = true;
+  for (std::size_t i = 0; i < count; ++i) {
+    const Tensor& input = c.inputs[i];
+    const bool over = tapedeck::detail::may_overwrite(input);
+    targets.results.push_back(over ? view_of(input, input.shape(), input.strides()) : allocate_output(c, i));
+    targets.kept.push_back(over ? Tensor() : contiguous(input));
+    targets.arrays.from[i] = over ? input.raw() : targets.kept[i].raw();
+    targets.arrays.to[i] = targets.results[i].writable_data<std::byte>();
+    targets.arrays.in_place = targets.arrays.in_place && over;
+  }
+  return targets;
+}
+
+/// Writes what the inputs are to where the results go, for those that only change in part.
+void copy_to_results(Targets& targets) {
+  for (std::size_t i = 0; i < targets.arrays.targets; ++i) {
+    const auto* from = static_cast<const std::byte*>(targets.arrays.from[i]);
+    auto* to = static_cast<std::byte*>(targets.arrays.to[i]);
+    targets.arrays.from[i] = to;
+    if (from == to) continue;
+    cpu::for_blocks(static_cast<std::int64_t>(targets.results[i].bytes()), std::int64_t{1} << 18,
+                    [=](std::int64_t begin, std::int64_t end) {
+                      std::memcpy(to + begin, from + begin, static_cast<std::size_t>(end - begin));
+                    });
+  }
+  targets.arrays.in_place = true;
+}
+
+/// Gradients of rows, each row once.
+struct RowGradients {
+  std::vector<std::int64_t> rows;
+  Tensor gradient;
+};
+
+/// Adds up the gradients of one row, in their order.
+template <class T>
+RowGradients summed_rows(const std::vector<std::int64_t>& indices, const std::vector<std::int64_t>& order,
+                         const Tensor& gradient, std::int64_t width) {
+  RowGradients summed;
+  std::vector<std::int64_t> begins;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const std::int64_t row = indices[static_cast<std::size_t>(order[i])];
+    if (i > 0 && row == summed.rows.back()) continue;
+    summed.rows.push_back(row);
+    begins.push_back(static_cast<std::int64_t>(i));
+  }
+  begins.push_back(static_cast<std::int64_t>(order.size()));
+  const auto count = static_cast<std::int64_t>(summed.rows.size());
+  summed.gradient = Tensor::allocate(gradient.dtype(), {count, width});
+  const T* from = gradient.data<T>();
+  T* to = summed.gradient.writable_data<T>();
+  const auto grain = std::max<std::int64_t>(1, cpu::grain_for(0.5) / std::max<std::int64_t>(1, width));
+  cpu::for_blocks(count, grain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t k = begin; k < end; ++k) {
+      const auto first = static_cast<std::size_t>(begins[static_cast<std::size_t>(k)]);
+      const auto last = static_cast<std::size_t>(begins[static_cast<std::size_t>(k) + 1]);
+      T* sum = to + k * width;
+      std::copy_n(from + order[first] * width, width, sum);
+      for (std::size_t i = first + 1; i < last; ++i) {
+        const T* more = from + order[i] * width;
+        for (std::int64_t j = 0; j < width; ++j) sum[j] += more[j];
+      }
+    }
+  });
+  return summed;
+}
+
+RowGradients row_gradients(const std::vector<std::int64_t>& indices, const Tensor& gradient,
+                           std::int64_t width) {
+  if (std::adjacent_find(indices.begin(), indices.end(), std::greater_equal<>()) == indices.end())
+    return {indices, gradient};
+  std::vector<std::int64_t> order(indices.size());
+  std::iota(order.begin(), order.end(), std::int64_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {
+    return indices[static_cast<std::size_t>(a)] < indices[static_cast<std::size_t>(b)];
+  });
+  return gradient.dtype() == DType::float32 ? summed_rows<float>(indices, order, gradient, width)
+                                            : summed_rows<double>(indices, order, gradient, width);
+}
+
+OpDef update_op(const UpdateRow& row, bool sparse) {
+  OpDef op;
+  op.name = (sparse ? "sparse_" : "") + row.name;
+  op.inputs.push_back({.name = "value"});
+  op.results.fields.push_back("value");
+  for (const std::string& slot : row.slots) {
+    op.inputs.push_back({.name = slot});
+    op.results.fields.push_back(slot);
+  }
+  op.inputs.push_back({.name = "gradient"});
+  if (sparse) op.inputs.push_back({.name = "indices", .group = '\0'});
+  for (const std::string& number : row.numbers)
+    op.inputs.push_back({.name = number, .group = '\0', .preferred = DType::float64});
+  if (row.nesterov)
+    op.attributes.push_back({.name = "use_nesterov", .kind = AttributeKind::boolean, .fallback = false});
+  op.vjp_formula = "none";
+  std::string slots;
+  for (const std::string& slot : row.slots) slots += ", " + slot;
+  std::string numbers;
+  for (const std::string& number : row.numbers) numbers += (numbers.empty() ? "" : ", ") + number;
+  op.doc =
+      row.what + (sparse ? ", of some rows: the others stay what they are" : "") + ".\n\n" + row.formula +
+      "\nSource: " + row.source + "\n\nvalue" + slots +
+      ": any floating dtype, one for all, and one shape. gradient: that dtype, " +
+      (sparse
+           ? "shape indices.shape + value.shape[1:]; indices: whole numbers, of rows; gradients of one row "
+             "are added up first. "
+           : "that shape. ") +
+      numbers + ": scalars, any floating dtype." + (row.nesterov ? " use_nesterov: the second form." : "") +
+      "\nReturns: the new value" + (row.slots.empty() ? "" : " and slots") +
+      ".\nErrors: InvalidArgumentError for other shapes; TypeMismatchError for other or different dtypes" +
+      (sparse ? "; OutOfRangeError for an index outside of value." : ".");
+  return op;
+}
+
+}  // namespace
+
+OpDef dense_update(const UpdateRow& row, Forward forward) {
+  OpDef op = update_op(row, false);
+  op.shape_rule = dense_shapes;
+  op.forward = forward;
+  return op;
+}
+
+OpDef sparse_update(const UpdateRow& row, Forward forward) {
+  OpDef op = update_op(row, true);
+  op.shape_rule = sparse_shapes;
+  op.forward = forward;
+  return op;
+}
+
+Tensors run_dense_update(cpu::Update rule, const OpContext& c) {
+  const std::size_t place = gradient_place(c.op);
+  const Tensor gradient = contiguous(c.inputs[place]);
+  const std::vector<double> numbers = numbers_of(c, place + 1);
+  Targets targets = targets_of(c, place);
+  targets.arrays.gradient = gradient.raw();
+  cpu::update(rule, gradient.dtype(), targets.arrays, numbers.data(), gradient.count());
+  return std::move(targets.results);
+}
+
+Tensors run_sparse_update(cpu::Update rule, const OpContext& c) {
+  const std::size_t place = gradient_place(c.op);
+  const std::int64_t width = c.inputs[0].dim(0) == 0 ? 0 : c.inputs[0].count() / c.inputs[0].dim(0);
+  const std::vector<double> numbers = numbers_of(c, place + 2);
+  const RowGradients gradients =
+      row_gradients(checked_indices(c, place + 1, c.inputs[0].dim(0)), contiguous(c.inputs[place]), width);
+  Targets targets = targets_of(c, place);
+  copy_to_results(targets);
+  targets.arrays.gradient = gradients.gradient.raw();
+  cpu::update_rows(rule, c.inputs[0].dtype(), targets.arrays, numbers.data(), gradients.rows.data(),
+                   static_cast<std::int64_t>(gradients.rows.size()), width);
+  return std::move(targets.results);
+}
+
+}  // namespace tapedeck::ops

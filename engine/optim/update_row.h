@@ -1,0 +1,42 @@
+// Registry rows of update ops, dense and sparse: value, slots, gradient, [indices], numbers in; value and
+// slots out.
+#pragma once
+
+#include "engine/cpu/update.h"
+#include "engine/ops/checks.h"
+
+namespace tapedeck::ops {
+
+/// What the two ops of a rule are made of.
+struct UpdateRow {
+  std::string name;                  ///< "adam"; the sparse op is "sparse_adam"
+  std::vector<std::string> slots;    ///< the op's inputs and outputs after the value
+  std::vector<std::string> numbers;  ///< scalars, in the order in which the kernel takes them
+  std::string what;                  ///< one line, without the stop
+  std::string formula;               ///< in the inputs' names; g: the gradient
+  std::string source;
+  /// With the attribute use_nesterov, which takes the kernel's rule after the one without.
+  bool nesterov = false;
+};
+
+/// The forward functions are plain functions, so each rule has its own.
+OpDef dense_update(const UpdateRow& row, Forward forward);
+OpDef sparse_update(const UpdateRow& row, Forward forward);
+Tensors run_dense_update(cpu::Update rule, const OpContext& context);
+Tensors run_sparse_update(cpu::Update rule, const OpContext& context);
+
+/// The rule of a call whose op may have the attribute use_nesterov.
+inline cpu::Update rule_of(cpu::Update rule, const OpContext& context) {
+  const bool nesterov = context.attributes.size() > 0 && context.attributes.get<bool>(0);
+  return nesterov ? static_cast<cpu::Update>(static_cast<int>(rule) + 1) : rule;
+}
+template <cpu::Update rule>
+Tensors dense_forward(const OpContext& context) {
+  return run_dense_update(rule_of(rule, context), context);
+}
+template <cpu::Update rule>
+Tensors sparse_forward(const OpContext& context) {
+  return run_sparse_update(rule_of(rule, context), context);
+}
+
+}  // namespace tapedeck::ops

@@ -1,0 +1,22 @@
+"""TensorFlow 1's tf.contrib.summary: event files of TensorBoard's, written as eager execution goes."""
+from tapedeck.summary.first import (  # noqa: F401
+    SummaryWriter,
+    all_summary_ops,
+    always_record_summaries,
+    audio,
+    create_file_writer,
+    create_summary_file_writer,
+    eval_dir,
+    flush,
+    generic,
+    graph,
+    histogram,
+    image,
+    import_event,
+    initialize,
+    never_record_summaries,
+    record_summaries_every_n_global_steps,
+    scalar,
+    should_record_summaries,
+    summary_writer_initializer_op,
+)

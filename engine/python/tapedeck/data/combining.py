@@ -1,0 +1,177 @@
+"""Stages of several elements or data sets, made of the engine's."""
+import numpy as np
+
+from tapedeck import _engine
+from tapedeck.data import structure as _structure
+from tapedeck.data.dataset import DatasetV2, chosen, number
+from tapedeck.data.functions import ScalarFunction
+from tapedeck.data.generators import leaf_generator
+from tapedeck.data.iterators import packing
+from tapedeck.data.specs import TensorSpec
+from tapedeck.shapes import TensorShape
+
+
+def scanned(dataset, initial_state, scan_func):
+    """Dataset.scan."""
+    state = _structure.as_element(initial_state)
+    count = len(_structure.flatten(state))
+    known = {}
+
+    def call(leaves):
+        pack_state = _structure.packer(state)
+        if "pack" not in known:
+            known["pack"] = packing(dataset._form())
+        result = scan_func(pack_state(leaves[:count]), known["pack"](leaves[count:]))
+        if not isinstance(result, (tuple, list)) or len(result) != 2:
+            raise TypeError(f"scan: scan_func returned {result!r}; needs (new state, output)")
+        new, output = map(_structure.as_element, result)
+        if not _structure.same_form(state, new):
+            raise TypeError(f"scan: scan_func returned the state {new!r}, whose structure is not {state!r}")
+        known.setdefault("spec", _structure.map_structure(_structure.spec_of, output))
+        return _structure.flatten(new) + [getattr(leaf, "_stage", leaf) for leaf in _structure.flatten(output)]
+
+    def spec():
+        if "spec" not in known:
+            leaves = dataset._stage.take(1).iterate(False).next()
+            if leaves is None:
+                raise _engine.InvalidArgumentError("scan: what scan_func returns is not known: the data set has no element")
+            call(_structure.flatten(state) + leaves)
+        return known["spec"]
+
+    return DatasetV2(dataset._stage.scan(_structure.flatten(state), call), spec)
+
+
+def _padded_shape(shape):
+    if shape is None:
+        return None
+    if isinstance(shape, _engine.Tensor):
+        shape = shape.numpy().tolist()
+    return [-1 if extent is None or int(extent) < 0 else int(extent) for extent in shape]
+
+
+def padded(dataset, size, padded_shapes, padding_values, drop_remainder):
+    """Dataset.padded_batch."""
+    known = dataset.element_spec
+    specs = _structure.flatten(known)
+    shapes = [_padded_shape(shape) for shape in _structure.matching(known, padded_shapes, "padded_batch: padded_shapes")]
+    values = [None if value is None else _engine.convert_to_tensor(value, spec.dtype)
+              for value, spec in zip(_structure.matching(known, padding_values, "padded_batch: padding_values"), specs)]
+    for value in values:
+        if value is not None and value.shape.ndims:
+            raise _engine.InvalidArgumentError(f"padded_batch: padding_values holds a tensor of shape {tuple(value.shape)}; needs "
+                                               "scalars")
+
+    def spec():
+        rows = size if drop_remainder else None
+        return _structure.pack(known, iter([_padded_spec(each, shape, rows) for each, shape in zip(specs, shapes)]))
+
+    return DatasetV2(dataset._stage.padded_batch(size, shapes, values, drop_remainder), spec)
+
+
+def _padded_spec(spec, shape, rows):
+    if shape is not None:
+        return TensorSpec([rows] + [None if extent < 0 else extent for extent in shape], spec.dtype)
+    return TensorSpec(None if spec.shape is None else [rows] + [None] * len(spec.shape), spec.dtype)
+
+
+def sampled(datasets, weights, seed, stop_on_empty, rerandomize):
+    """sample_from_datasets."""
+    datasets = list(datasets)
+    if not datasets:
+        raise _engine.InvalidArgumentError("sample_from_datasets: datasets is empty")
+    if isinstance(weights, DatasetV2):
+        raise _engine.UnimplementedError("sample_from_datasets: weights is a data set; it takes a list of numbers")
+    shares = np.full(len(datasets), 1.0) if weights is None else np.asarray(weights, np.float64)
+    if shares.shape != (len(datasets),) or not (shares >= 0).all() or not shares.sum() > 0:
+        raise _engine.InvalidArgumentError(f"sample_from_datasets: weights is {weights!r}; needs {len(datasets)} numbers that are not "
+                                           "below 0 and not all 0")
+    limits = np.cumsum(shares / shares.sum()) * 2.0**32
+    last = int(np.flatnonzero(shares)[-1])
+
+    def choice(word):
+        return min(int(np.searchsorted(limits, int(word), side="right")), last)
+
+    choices = DatasetV2.random(seed, rerandomize is not False).map(choice)
+    return chosen(datasets, choices, stop_on_empty)
+
+
+def grouped(dataset, key_func, reduce_func, window_size, window_size_func):
+    """Dataset.group_by_window."""
+    if (window_size is None) == (window_size_func is None):
+        raise _engine.InvalidArgumentError("group_by_window: needs either window_size or window_size_func")
+    size = 0 if window_size is None else number(window_size, "group_by_window", "window_size", 1)
+    keys = DatasetV2.range(1)
+    reducing = _Reduction(dataset, reduce_func)
+    sizes = None if window_size_func is None else ScalarFunction(keys, window_size_func, "group_by_window")
+    stage = dataset._stage.group_by_window(ScalarFunction(dataset, key_func, "group_by_window"), reducing, sizes, size)
+    return DatasetV2(stage, reducing.spec)
+
+
+class _Reduction:
+    """reduce_func(key, data set), as the engine calls it."""
+
+    def __init__(self, dataset, function):
+        if not callable(function):
+            raise TypeError(f"group_by_window: reduce_func is {function!r}; needs a function")
+        self._dataset, self._function, self._spec = dataset, function, None
+
+    def __call__(self, leaves):
+        key, window = leaves
+        result = self._function(key, DatasetV2(window, self._dataset.element_spec))
+        if not isinstance(result, DatasetV2):
+            raise TypeError(f"group_by_window: reduce_func returned {result!r}; needs a Dataset")
+        self._spec = self._spec or result.element_spec
+        return [result._stage]
+
+    def spec(self):
+        """That of the elements that come out."""
+        if self._spec is None:
+            self([_engine.convert_to_tensor(np.int64(0)), self._dataset.take(1)._stage])
+        return self._spec
+
+
+def bucketed(dataset, length_of, boundaries, sizes, padded_shapes, padding_values, to_boundary, no_padding, drop_remainder):
+    """Dataset.bucket_by_sequence_length."""
+    boundaries, sizes = [int(each) for each in boundaries], [int(each) for each in sizes]
+    if len(sizes) != len(boundaries) + 1:
+        raise _engine.InvalidArgumentError(f"bucket_by_sequence_length: {len(boundaries)} bucket_boundaries need "
+                                           f"{len(boundaries) + 1} bucket_batch_sizes, not {len(sizes)}")
+    if sorted(boundaries) != boundaries:
+        raise _engine.InvalidArgumentError(f"bucket_by_sequence_length: bucket_boundaries is {boundaries}; must grow")
+
+    def key(*element):
+        return np.int64(np.searchsorted(boundaries, int(length_of(*element)), side="right"))
+
+    def reduce(bucket, window):
+        size = sizes[int(bucket)]
+        if no_padding:
+            return window.batch(size, drop_remainder)
+        shapes = padded_shapes
+        if to_boundary:
+            if int(bucket) == len(boundaries):
+                raise _engine.InvalidArgumentError("bucket_by_sequence_length: pad_to_bucket_boundary, and an element is as long as the "
+                                                   f"last boundary, {boundaries[-1]}")
+            shapes = _to_boundary(dataset.element_spec if shapes is None else shapes, boundaries[int(bucket)] - 1)
+        return window.padded_batch(size, shapes, padding_values, drop_remainder)
+
+    return grouped(dataset, key, reduce, None, lambda bucket: np.int64(sizes[int(bucket)]))
+
+
+def _to_boundary(shapes, length):
+    def filled(leaf):
+        shape = leaf.shape if isinstance(leaf, TensorSpec) else leaf
+        return TensorShape([length if extent is None or extent == -1 else extent for extent in shape])
+    return _structure.map_structure(filled, shapes)
+
+
+def unique(dataset):
+    """Dataset.unique."""
+    def run():
+        seen = set()
+        iterator = dataset._stage.iterate(dataset._own_threads())
+        while (leaves := iterator.next()) is not None:
+            key = tuple((leaf.shape, leaf.numpy().tobytes() if leaf.dtype.name != "string" else repr(leaf.numpy())) for leaf in leaves)
+            if key not in seen:
+                seen.add(key)
+                yield leaves
+    return leaf_generator(run, lambda: dataset.element_spec)

@@ -1,0 +1,143 @@
+"""tf.data.experimental, whose functions tf.contrib.data had before: most are methods of Dataset now."""
+from tapedeck import _engine
+from tapedeck.composites import public
+from tapedeck.data.dataset import (AUTOTUNE, INFINITE_CARDINALITY, UNKNOWN_CARDINALITY, Dataset)
+from tapedeck.data.iterators import Optional
+from tapedeck.data.settings import OptimizationOptions, ThreadingOptions, enable_debug_mode
+
+
+def cardinality(dataset):
+    """dataset.cardinality()."""
+    return dataset.cardinality()
+
+
+def get_single_element(dataset, name=None):
+    """dataset.get_single_element()."""
+    return dataset.get_single_element()
+
+
+def get_structure(dataset_or_iterator):
+    """Its element_spec."""
+    return dataset_or_iterator.element_spec
+
+
+def get_next_as_optional(iterator):
+    """iterator.get_next_as_optional()."""
+    return iterator.get_next_as_optional()
+
+
+def Counter(start=0, step=1, dtype=None):
+    """Dataset.counter."""
+    from tapedeck import dtypes
+    return Dataset.counter(start, step, dtype or dtypes.int64)
+
+
+def RandomDataset(seed=None):
+    """Dataset.random."""
+    return Dataset.random(seed)
+
+
+def choose_from_datasets(datasets, choice_dataset, stop_on_empty_dataset=False):
+    """Dataset.choose_from_datasets."""
+    return Dataset.choose_from_datasets(datasets, choice_dataset, stop_on_empty_dataset)
+
+
+def sample_from_datasets(datasets, weights=None, seed=None, stop_on_empty_dataset=False):
+    """Dataset.sample_from_datasets."""
+    return Dataset.sample_from_datasets(datasets, weights, seed, stop_on_empty_dataset)
+
+
+def _transformation(method, doc):
+    """A function that returns a function for Dataset.apply."""
+    def make(*args, **kwargs):
+        return lambda dataset: getattr(dataset, method)(*args, **kwargs)
+    make.__name__, make.__doc__ = method, doc
+    return make
+
+
+ignore_errors = _transformation("ignore_errors", "For Dataset.apply: Dataset.ignore_errors.")
+enumerate_dataset = _transformation("enumerate", "For Dataset.apply: Dataset.enumerate.")
+group_by_window = _transformation("group_by_window", "For Dataset.apply: Dataset.group_by_window.")
+bucket_by_sequence_length = _transformation("bucket_by_sequence_length", "For Dataset.apply: Dataset.bucket_by_sequence_length.")
+scan = _transformation("scan", "For Dataset.apply: Dataset.scan.")
+take_while = _transformation("take_while", "For Dataset.apply: Dataset.take_while.")
+unbatch = _transformation("unbatch", "For Dataset.apply: Dataset.unbatch.")
+unique = _transformation("unique", "For Dataset.apply: Dataset.unique.")
+
+
+def copy_to_device(target_device, source_device="/cpu:0"):
+    """For Dataset.apply: the data set as it is, where the target is this machine's CPU."""
+    return _on_device(target_device)
+
+
+def prefetch_to_device(device, buffer_size=None):
+    """For Dataset.apply: Dataset.prefetch, where the device is this machine's CPU."""
+    checked = _on_device(device)
+    return lambda dataset: checked(dataset).prefetch(AUTOTUNE if buffer_size is None else buffer_size)
+
+
+def _on_device(device):
+    name = _engine.check_device(device)
+    if "GPU" in name.upper():
+        raise _engine.UnimplementedError(f"copy_to_device: {name}; elements are made on the CPU")
+    return lambda dataset: dataset
+
+
+def shuffle_and_repeat(buffer_size, count=None, seed=None):
+    """For Dataset.apply: shuffled, and repeated in another order each time."""
+    return lambda dataset: dataset.shuffle(buffer_size, seed).repeat(count)
+
+
+def map_and_batch(map_func, batch_size, num_parallel_batches=None, drop_remainder=False, num_parallel_calls=None):
+    """For Dataset.apply: map, then batch."""
+    return lambda dataset: dataset.map(map_func, num_parallel_calls).batch(batch_size, drop_remainder)
+
+
+def batch_and_drop_remainder(batch_size):
+    """For Dataset.apply: batches, of which a shorter last one is left out."""
+    return lambda dataset: dataset.batch(batch_size, drop_remainder=True)
+
+
+def padded_batch_and_drop_remainder(batch_size, padded_shapes, padding_values=None):
+    """For Dataset.apply: padded batches, of which a shorter last one is left out."""
+    return lambda dataset: dataset.padded_batch(batch_size, padded_shapes, padding_values, drop_remainder=True)
+
+
+def parallel_interleave(map_func, cycle_length, block_length=1, sloppy=False, buffer_output_elements=None,
+                        prefetch_input_elements=None):
+    """For Dataset.apply: Dataset.interleave with threads; always in the same order."""
+    return lambda dataset: dataset.interleave(map_func, cycle_length, block_length, AUTOTUNE)
+
+
+def assert_cardinality(expected_cardinality):
+    """For Dataset.apply: the elements; FailedPreconditionError at the end where they are not as many."""
+    expected = int(expected_cardinality)
+
+    def apply(dataset):
+        def run():
+            iterator, count = dataset._stage.iterate(dataset._own_threads()), 0
+            while (leaves := iterator.next()) is not None:
+                count += 1
+                if 0 <= expected < count:
+                    raise _engine.FailedPreconditionError(f"assert_cardinality: the data set has more than {expected} elements")
+                yield leaves
+            if count < expected or expected == INFINITE_CARDINALITY:
+                raise _engine.FailedPreconditionError(f"assert_cardinality: the data set has {count} elements, not {expected}")
+
+        from tapedeck.data.generators import leaf_generator
+        made = leaf_generator(run, lambda: dataset.element_spec)
+        made._cardinality = lambda: expected
+        return made
+
+    return apply
+
+
+__all__ = ["AUTOTUNE", "Counter", "INFINITE_CARDINALITY", "OptimizationOptions", "Optional", "RandomDataset", "ThreadingOptions",
+           "UNKNOWN_CARDINALITY", "assert_cardinality", "bucket_by_sequence_length", "cardinality", "choose_from_datasets",
+           "copy_to_device", "enable_debug_mode", "enumerate_dataset", "get_next_as_optional", "get_single_element", "get_structure",
+           "group_by_window", "ignore_errors", "map_and_batch", "parallel_interleave", "prefetch_to_device", "sample_from_datasets",
+           "scan", "shuffle_and_repeat", "take_while", "unbatch", "unique"]
+
+for _name in __all__ + ["batch_and_drop_remainder", "padded_batch_and_drop_remainder"]:
+    if callable(globals()[_name]):
+        public(f"contrib.data.{_name}")(globals()[_name])

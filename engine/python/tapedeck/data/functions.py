@@ -1,0 +1,109 @@
+"""Users' functions as stages call them: lists of leaves in, lists of leaves out."""
+from tapedeck import _engine
+from tapedeck.data import structure as _structure
+from tapedeck.data.iterators import packing
+from tapedeck.data.specs import TensorSpec
+from tapedeck.shapes import TensorShape
+
+_tensor = _engine.Tensor
+
+
+def _guessed_shape(shape, unknown):
+    """The shape of a function's first result. unknown: (axis, extent) of the argument's extents that other elements need not
+    have; where the result has them at the same axis it need not, either."""
+    return TensorShape([None if (axis, extent) in unknown else extent for axis, extent in enumerate(shape)])
+
+
+def _unknown_extents(spec, leaves):
+    return {(axis, actual) for each, leaf in zip(_structure.flatten(spec), leaves)
+            if isinstance(each, TensorSpec) and each.shape is not None
+            for axis, (extent, actual) in enumerate(zip(each.shape, leaf.shape)) if extent is None}
+
+
+class StageFunction:
+    """function(*element), for the elements of `dataset`; its results' structure is known from the first call on.
+
+    Called with a list of leaves by the engine, from any thread.
+    """
+
+    def __init__(self, dataset, function, name, as_scalar=False):
+        if not callable(function):
+            raise TypeError(f"{name}: {function!r} is no function")
+        self._dataset, self._function, self._name = dataset, function, name
+        self._pack = self._spec = None
+        self._width = self._keys = None  # 0 for one tensor, n for a tuple of n, the sorted keys of a dict of tensors: quickly checked
+
+    def __call__(self, leaves):
+        if self._pack is None:
+            self._pack = packing(self._dataset._form())
+        result = _structure.unpacked(self._function, self._pack(leaves))
+        if type(result) is _tensor:
+            if self._width == 0:
+                return [result]
+        elif type(result) is tuple:
+            if len(result) == self._width and all(type(leaf) is _tensor for leaf in result):
+                return list(result)
+        elif type(result) is dict and self._keys is not None and len(result) == len(self._keys):
+            found = [result.get(key) for key in self._keys]
+            if all(type(leaf) is _tensor for leaf in found):
+                return found
+        return self._flattened(result, leaves)
+
+    def _flattened(self, result, leaves):
+        if not _structure.is_nested(result):
+            result = result if hasattr(result, "_stage") else _structure.as_leaf(result)
+        else:
+            result = _structure.as_element(result)
+        if self._spec is None:
+            self._learn(result, leaves)
+        elif not _structure.same_form(self._spec, result):
+            raise TypeError(f"{self._name}: the function returned {_described(result)}; before it was {_described(self._spec)}")
+        return [getattr(leaf, "_stage", leaf) for leaf in _structure.flatten(result)]
+
+    def _learn(self, result, leaves):
+        unknown = _unknown_extents(self._dataset.element_spec, leaves)
+
+        def spec(leaf):
+            known = _structure.spec_of(leaf)
+            return TensorSpec(_guessed_shape(known.shape, unknown), known.dtype) if isinstance(known, TensorSpec) else known
+
+        self._spec = _structure.map_structure(spec, result)
+        if isinstance(self._spec, TensorSpec):
+            self._width = 0
+        elif type(result) is tuple and all(isinstance(each, TensorSpec) for each in self._spec):
+            self._width = len(result)
+        elif type(result) is dict and all(isinstance(each, TensorSpec) for each in self._spec.values()):
+            self._keys = sorted(result)
+
+    def spec(self):
+        """The structure of the results. Where the function has not run yet, it is run for the first element, or for zeros where
+        there is none."""
+        if self._spec is None:
+            leaves = self._dataset._stage.take(1).iterate(False).next()
+            self(_zeros(self._dataset.element_spec) if leaves is None else leaves)
+        return self._spec
+
+
+def _described(value):
+    return _structure.map_structure(lambda leaf: "tensor" if hasattr(leaf, "dtype") else "Dataset", value)
+
+
+def _zeros(spec):
+    return [_zero(each) for each in _structure.flatten(spec)]
+
+
+def _zero(spec):
+    if isinstance(spec, TensorSpec):
+        return _engine.op_function("zeros")([extent or 0 for extent in spec.shape or ()], dtype=spec.dtype)
+    return _engine.data_from_element(_zeros(spec.element_spec)).take(0)
+
+
+class ScalarFunction(StageFunction):
+    """A predicate, or a key: one scalar of bool or a whole number."""
+
+    def _flattened(self, result, leaves):
+        self._spec = False
+        return [_structure.as_leaf(result)]
+
+    def spec(self):
+        return None

@@ -1,0 +1,142 @@
+"""Iterators of data sets."""
+from tapedeck import _engine
+from tapedeck.composites import public
+from tapedeck.data import structure as _structure
+from tapedeck.data.specs import OptionalSpec, TensorSpec
+from tapedeck.trackable import Trackable
+
+
+def wrapped_leaves(leaves, spec):
+    """The engine's leaves with data sets as Python has them."""
+    from tapedeck.data.dataset import nested_dataset
+    return [nested_dataset(leaf, each.element_spec) if isinstance(leaf, _engine.DataStage) else leaf
+            for leaf, each in zip(leaves, _structure.flatten(spec))]
+
+
+def packing(spec):
+    """A function of the engine's leaves that makes the element."""
+    pack = _structure.packer(spec)
+    if all(isinstance(each, TensorSpec) for each in _structure.flatten(spec)):
+        return pack
+    return lambda leaves: pack(wrapped_leaves(leaves, spec))
+
+
+class Iterator(Trackable):
+    """An iterator of a data set's elements: `for`, next(), get_next().
+
+    dataset: a Dataset, whose first element is the next one. In a checkpoint it is a part like a variable: restored, the iterator of
+    an equal data set goes on with the same next element, shuffled, batched or prefetched alike. Errors that a stage raises name the
+    stage and the element; the next call goes on behind it.
+    """
+
+    def __init__(self, dataset=None, components=None, element_spec=None):
+        from tapedeck.data.dataset import DatasetV2
+        if not isinstance(dataset, DatasetV2):
+            raise TypeError(f"Iterator: dataset is {dataset!r}; needs a tf.data.Dataset")
+        self.__dict__.update(_dataset=dataset, _iterator=dataset._stage.iterate(dataset._own_threads()), _pack=None)
+
+    def __iter__(self):
+        return self
+
+    def _element(self, leaves):
+        if self._pack is None:
+            self.__dict__["_pack"] = packing(self._dataset._form())
+        return self._pack(leaves)
+
+    def __next__(self):
+        leaves = self._iterator.next()
+        if leaves is None:
+            raise StopIteration
+        return self._element(leaves)
+
+    next = __next__
+
+    def get_next(self, name=None):
+        """The next element. tf.errors.OutOfRangeError at the end."""
+        leaves = self._iterator.next()
+        if leaves is None:
+            raise _engine.OutOfRangeError("End of sequence")
+        return self._element(leaves)
+
+    def get_next_as_optional(self):
+        """The next element as a tf.experimental.Optional, which is empty at the end."""
+        leaves = self._iterator.next()
+        return Optional(self.element_spec) if leaves is None else Optional(self.element_spec, (self._element(leaves),))
+
+    @property
+    def element_spec(self):
+        """The structure of the elements, with a TensorSpec for each tensor."""
+        return self._dataset.element_spec
+
+    output_types = property(lambda self: self._dataset.output_types, doc="The structure of the elements, with dtypes.")
+    output_shapes = property(lambda self: self._dataset.output_shapes, doc="The structure of the elements, with TensorShapes.")
+    output_classes = property(lambda self: self._dataset.output_classes, doc="The structure of the elements, with classes.")
+
+    @property
+    def initializer(self):
+        """ValueError: an eager iterator needs none."""
+        raise ValueError("Iterator does not have an initializer: it begins when it is made")
+
+    def _own_state(self):
+        numbers, tensors = self._iterator.save()
+        return {"position": numbers, **{f"value_{number}": tensor for number, tensor in enumerate(tensors)}}
+
+    def _set_own_state(self, state):
+        values = [state[f"value_{number}"] for number in range(sum(name.startswith("value_") for name in state))]
+        as_tensor = _engine.convert_to_tensor
+        self._iterator.restore(as_tensor(state["position"]), [as_tensor(value) for value in values])
+
+    def __repr__(self):
+        return f"<{type(self).__name__} of {self._dataset!r}>"
+
+
+class NumpyIterator:
+    """An iterator of a data set's elements as NumPy arrays."""
+
+    def __init__(self, dataset):
+        self._iterator = iter(dataset)
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        return _structure.map_structure(_as_numpy, next(self._iterator))
+
+
+def _as_numpy(leaf):
+    return leaf.numpy() if isinstance(leaf, _engine.Tensor) else leaf.as_numpy_iterator()
+
+
+@public("experimental.Optional", "data.experimental.Optional")
+class Optional:
+    """A value that may be there, as an iterator's get_next_as_optional() gives it."""
+
+    def __init__(self, spec, values=()):
+        self._spec, self._values = spec, values
+
+    @staticmethod
+    def from_value(value):
+        """One that holds the value, a structure of tensors."""
+        element = _structure.as_element(value)
+        return Optional(_structure.map_structure(_structure.spec_of, element), (element,))
+
+    @staticmethod
+    def empty(element_spec):
+        """One that holds nothing."""
+        return Optional(element_spec)
+
+    def has_value(self, name=None):
+        """A bool tensor: whether there is a value."""
+        return _engine.convert_to_tensor(bool(self._values))
+
+    def get_value(self, name=None):
+        """The value. InvalidArgumentError where there is none."""
+        if not self._values:
+            raise _engine.InvalidArgumentError("Optional: get_value: it has no value")
+        return self._values[0]
+
+    element_spec = property(lambda self: self._spec, doc="The spec of the value.")
+    _type_spec = property(lambda self: OptionalSpec(self._spec))
+
+    def __repr__(self):
+        return f"Optional({self._values[0]!r})" if self._values else "Optional.empty"

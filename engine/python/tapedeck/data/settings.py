@@ -1,0 +1,59 @@
+"""How data sets run: tf.data.Options, and the debug mode."""
+from tapedeck.composites import public
+
+debug_mode = False
+
+
+@public("data.experimental.enable_debug_mode")
+def enable_debug_mode():
+    """From now on iterators have no threads: every stage works when the next element is asked for, on the thread that asks, where
+    ops are recorded and stepped."""
+    global debug_mode
+    debug_mode = True
+
+
+class _Fields:
+    """Attributes that may be set and compared."""
+
+    def __eq__(self, other):
+        return type(other) is type(self) and vars(self) == vars(other)
+
+    def __ne__(self, other):
+        return not self == other
+
+    __hash__ = None
+
+    def __repr__(self):
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in vars(self).items())})"
+
+
+@public("data.ThreadingOptions")
+class ThreadingOptions(_Fields):
+    """max_intra_op_parallelism, private_threadpool_size: kept, and without effect."""
+
+    def __init__(self):
+        self.max_intra_op_parallelism = self.private_threadpool_size = None
+
+
+@public("data.experimental.OptimizationOptions")
+class OptimizationOptions(_Fields):
+    """Which of TensorFlow's rewritings are applied: kept, and without effect."""
+
+    def __init__(self):
+        self.apply_default_optimizations = self.map_parallelization = self.noop_elimination = None
+
+
+@public("data.Options")
+class Options(_Fields):
+    """TensorFlow's options of a data set. The engine keeps every order, so all are kept and none has an effect."""
+
+    def __init__(self):
+        self.deterministic = self.experimental_deterministic = None
+        self.autotune, self.threading, self.experimental_optimization = None, ThreadingOptions(), OptimizationOptions()
+
+    def merge(self, options):
+        """New options, in which those that the other one sets go before these."""
+        merged = Options()
+        for source in (self, options):
+            vars(merged).update({name: value for name, value in vars(source).items() if value is not None})
+        return merged

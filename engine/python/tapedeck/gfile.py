@@ -1,0 +1,191 @@
+"""tf.io.gfile and tf.gfile: files and folders of this machine, by TensorFlow's names.
+
+Errors: tf.errors.NotFoundError for what is not there, AlreadyExistsError, PermissionDeniedError and FailedPreconditionError as in
+TensorFlow, each with the path.
+"""
+import contextlib
+import errno
+import glob as _glob
+import os
+import shutil
+
+from tapedeck import errors
+
+__all__ = ["Copy", "DeleteRecursively", "Exists", "FastGFile", "GFile", "Glob", "IsDirectory", "ListDirectory", "MakeDirs", "MkDir", "Open",
+           "Remove", "Rename", "Stat", "Walk", "copy", "exists", "glob", "isdir", "join", "listdir", "makedirs", "mkdir", "remove", "rename",
+           "rmtree", "stat", "walk"]
+_KINDS = {errno.ENOENT: "NotFoundError", errno.EEXIST: "AlreadyExistsError", errno.EACCES: "PermissionDeniedError",
+          errno.EPERM: "PermissionDeniedError", errno.ENOSPC: "ResourceExhaustedError"}
+
+
+@contextlib.contextmanager
+def _named(what, path):
+    """What the system refuses becomes TensorFlow's error with the path in it."""
+    try:
+        yield
+    except OSError as error:
+        kind = getattr(errors, _KINDS.get(error.errno, "FailedPreconditionError"))
+        raise kind(f"{what}: {os.fspath(path)}; {error.strerror}") from error
+
+
+class GFile:
+    """A file, opened at the first reading or writing. mode: "r", "w", "a", each with "b" for bytes, else UTF-8 text, or with "+"."""
+
+    def __init__(self, name, mode="r"):
+        self._name, self._mode, self._file = os.fspath(name), mode, None
+
+    def _open(self):
+        if self._file is None:
+            with _named("GFile", self._name):
+                encoding = None if "b" in self._mode else "utf-8"
+                self._file = open(self._name, self._mode, encoding=encoding)  # noqa: SIM115  (closed by close)
+        return self._file
+
+    @property
+    def name(self):
+        """The path."""
+        return self._name
+
+    @property
+    def mode(self):
+        """The mode that it was opened with."""
+        return self._mode
+
+    def read(self, n=-1):
+        """n characters, or bytes; all that follow for −1."""
+        return self._open().read(n)
+
+    def readline(self):
+        """The next line with its end; empty at the end of the file."""
+        return self._open().readline()
+
+    def readlines(self):
+        """The lines that follow, as a list."""
+        return self._open().readlines()
+
+    def write(self, file_content):
+        """Appends text or bytes."""
+        self._open().write(file_content)
+
+    def seek(self, offset=None, whence=0, position=None):
+        """Moves to the offset from the file's start (0), from here (1) or from its end (2)."""
+        self._open().seek(position if offset is None else offset, whence)
+
+    def tell(self):
+        """Where the next reading or writing begins."""
+        return self._open().tell()
+
+    def size(self):
+        """The file's size in bytes."""
+        self.flush()
+        return stat(self._name).st_size
+
+    def flush(self):
+        """Hands what was written to the system."""
+        if self._file is not None:
+            self._file.flush()
+
+    def close(self):
+        """Closes the file."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def __enter__(self):
+        if "r" not in self._mode:
+            self._open()
+        return self
+
+    def __exit__(self, *error):
+        self.close()
+
+    def __iter__(self):
+        return iter(self._open())
+
+    def __next__(self):
+        return next(self._open())
+
+
+FastGFile = Open = GFile
+
+
+def exists(path):
+    """Whether there is a file or a folder of that path."""
+    return os.path.exists(path)
+
+
+def isdir(path):
+    """Whether the path is a folder."""
+    return os.path.isdir(path)
+
+
+def join(path, *paths):
+    """The paths as one."""
+    return os.path.join(path, *paths)
+
+
+def listdir(path):
+    """The names in the folder, as a list."""
+    with _named("listdir", path):
+        return os.listdir(path)
+
+
+def glob(pattern):
+    """The paths that fit the pattern, or one of a list of patterns, in order."""
+    patterns = [pattern] if isinstance(pattern, (str, bytes, os.PathLike)) else pattern
+    return [path for each in patterns for path in sorted(_glob.glob(os.fspath(each)))]
+
+
+def mkdir(path):
+    """Makes the folder. Its parent must be there."""
+    with _named("mkdir", path):
+        os.mkdir(path)
+
+
+def makedirs(path):
+    """Makes the folder and those around it that are missing."""
+    with _named("makedirs", path):
+        os.makedirs(path, exist_ok=True)
+
+
+def remove(path):
+    """Removes the file."""
+    with _named("remove", path):
+        os.remove(path)
+
+
+def rmtree(path):
+    """Removes the folder and all that is in it."""
+    with _named("rmtree", path):
+        shutil.rmtree(path)
+
+
+def copy(src, dst, overwrite=False):
+    """Copies the file src to dst. AlreadyExistsError where dst is there and overwrite is False."""
+    if not overwrite and os.path.exists(dst):
+        raise errors.AlreadyExistsError(f"copy: {os.fspath(dst)} exists; overwrite is False")
+    with _named("copy", src):
+        shutil.copyfile(src, dst)
+
+
+def rename(src, dst, overwrite=False):
+    """Renames src to dst. AlreadyExistsError where dst is there and overwrite is False."""
+    if not overwrite and os.path.exists(dst):
+        raise errors.AlreadyExistsError(f"rename: {os.fspath(dst)} exists; overwrite is False")
+    with _named("rename", src):
+        os.replace(src, dst)
+
+
+def stat(path):
+    """What the system says of the file, as os.stat."""
+    with _named("stat", path):
+        return os.stat(path)
+
+
+def walk(top, topdown=True, onerror=None):
+    """(folder, names of folders, names of files) for top and each folder below it, as os.walk."""
+    return os.walk(top, topdown, onerror)
+
+
+Copy, DeleteRecursively, Exists, Glob, IsDirectory, ListDirectory = copy, rmtree, exists, glob, isdir, listdir
+MakeDirs, MkDir, Remove, Rename, Stat, Walk = makedirs, mkdir, remove, rename, stat, walk

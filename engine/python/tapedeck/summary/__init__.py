@@ -1,0 +1,217 @@
+"""TensorFlow 2's tf.summary: scalars, histograms, images, sound and texts for TensorBoard's files, and for Plots.
+
+What is written goes to the default writer (`with tf.summary.create_file_writer("logs").as_default(step): …`), as one event. Scalars
+also become points of live curves, with a writer and without one. Each function returns a bool tensor, True where the writer got the
+value. Errors: ValueError where there is a writer and no step; InvalidArgumentError for values that are not of the right shape.
+"""
+import contextlib as _contextlib
+
+from tapedeck import _engine
+from tapedeck.summary import curves as _curves, values as _values, writers as _writers
+from tapedeck.summary import experimental  # noqa: F401
+from tapedeck.summary.experimental import step_of as _step_of, tag_of as _tag_of
+from tapedeck.summary.writers import SummaryWriter
+
+__all__ = ["SummaryWriter", "audio", "create_file_writer", "create_noop_writer", "experimental", "flush", "graph", "histogram",
+           "image",
+           "record_if", "scalar", "should_record_summaries", "text", "trace_export", "trace_off", "trace_on", "write"]
+_events = _engine.events
+
+
+def create_file_writer(logdir, max_queue=None, flush_millis=None, filename_suffix=None, name=None, experimental_trackable=False,
+                       experimental_mesh=None):
+    """A writer of an event file in the folder logdir, which is made where it is not there.
+
+    max_queue: how many events may wait until they are in the file, None for 10; flush_millis: how long, None for two minutes;
+    filename_suffix: the end of the file's name, None for ".v2". The others change nothing.
+    Errors: ValueError for None as logdir; NotFoundError and FailedPreconditionError, with the path, where the folder cannot be
+    made.
+    """
+    if logdir is None:
+        raise ValueError("create_file_writer: logdir is None; needs a folder")
+    return _writers.FileWriter(logdir, max_queue, flush_millis, ".v2" if filename_suffix is None else filename_suffix)
+
+
+def create_noop_writer():
+    """A writer that keeps nothing."""
+    return _writers.NoopWriter()
+
+
+@_contextlib.contextmanager
+def record_if(condition):
+    """Summaries inside are recorded where condition, a bool, a bool tensor or a function that gives one, holds."""
+    with _writers.recording_if(condition):
+        yield
+
+
+def should_record_summaries():
+    """Whether there is a default writer, and the condition of record_if holds: a bool tensor."""
+    return _engine.constant(_writers.state.writer is not None and _writers.holds(True), "bool")
+
+
+def flush(writer=None, name=None):
+    """Returns when all that was written to writer, None for the default one, is in its file."""
+    writer = writer or _writers.state.writer
+    if writer is not None:
+        writer.flush()
+
+
+def _written(function, tag, step, make):
+    """Adds the value that make() gives to the default writer, where there is one and the condition holds: a bool tensor."""
+    writer = _writers.state.writer
+    if writer is None or not _writers.holds(True):
+        return _engine.constant(False, "bool")
+    writer.add(_step_of(function, step), make())
+    return _engine.constant(True, "bool")
+
+
+def _metadata(plugin, description, content=b""):
+    return _events.metadata(plugin, content, description or "", 0)
+
+
+def scalar(name, data, step=None, description=None):
+    """A number: a point of a curve, also of the notebook's Plots.
+
+    name: the tag, behind the name scopes around; data: a scalar, which becomes float32; step: a whole number, None for the default
+    one; description: Markdown.
+    """
+    tag = _tag_of(name, "scalar_summary")
+    number = _values.number("scalar", data)
+    writer = _writers.state.writer
+    known = _writers.state.step if step is None else step
+    if known is not None and _writers.holds(True):
+        _curves.add_point(_curves.curve_name(tag, writer), known, number)
+    return _written("scalar", tag, step, lambda: _events.tensor_value(
+        tag, _events.tensor_message(_engine.constant(number, "float32")), _metadata("scalars", description)))
+
+
+def histogram(name, data, step=None, buckets=None, description=None):
+    """How values are spread.
+
+    data: real numbers, of any shape, finite; buckets: how many of one width, None for 30. The others are those of scalar.
+    """
+    tag = _tag_of(name, "histogram_summary")
+
+    def make():
+        counted = _values.buckets(_values.array_of("histogram", "data", data), 30 if buckets is None else int(buckets))
+        return _events.tensor_value(tag, _events.tensor_message(counted), _metadata("histograms", description))
+
+    return _written("histogram", tag, step, make)
+
+
+def image(name, data, step=None, max_outputs=3, description=None):
+    """Pictures.
+
+    data: (batch, height, width, channels) with 1 to 4 channels; uint8, or real numbers on [0, 1], which are clipped. max_outputs:
+    how many of them at most. The others are those of scalar.
+    """
+    tag = _tag_of(name, "image_summary")
+
+    def make():
+        images = _values.images_of("image", data)
+        texts = [str(images.shape[2]).encode(), str(images.shape[1]).encode()]
+        texts += [_events.encode_png(images[each]) for each in range(min(_at_least_0("image", max_outputs), images.shape[0]))]
+        return _events.tensor_value(tag, _events.text_message([len(texts)], texts), _metadata("images", description))
+
+    return _written("image", tag, step, make)
+
+
+def audio(name, data, sample_rate, step=None, max_outputs=3, encoding=None, description=None):
+    """Sound, as WAV of 16 bits.
+
+    data: (batch, frames, channels), real numbers on [-1, 1], which are clipped; sample_rate: frames in a second; max_outputs: how
+    many of the batch at most; encoding: None or 'wav'. The others are those of scalar. Errors: ValueError for another encoding.
+    """
+    if encoding not in (None, "wav"):
+        raise ValueError(f"audio: encoding is {encoding!r}; must be 'wav'")
+    tag = _tag_of(name, "audio_summary")
+
+    def make():
+        sounds = _values.sounds_of("audio", data, (3,))[:_at_least_0("audio", max_outputs)]
+        texts = [text for each in sounds for text in (_values.wav(each, sample_rate), b"")]
+        wav_content = b"\x10\x0b"  # AudioPluginData: encoding WAV
+        return _events.tensor_value(tag, _events.text_message([len(sounds), 2], texts),
+                                    _metadata("audio", description, wav_content))
+
+    return _written("audio", tag, step, make)
+
+
+def text(name, data, step=None, description=None):
+    """Texts, in Markdown.
+
+    data: a text, or a list, an array or a tensor of texts. The others are those of scalar. Errors: TypeError for what is no text.
+    """
+    tag = _tag_of(name, "text_summary")
+    return _written("text", tag, step, lambda: _events.tensor_value(
+        tag, _events.text_message(*_values.texts_of("text", data)), _metadata("text", description)))
+
+
+def write(tag, tensor, step=None, metadata=None, name=None):
+    """A tensor for a plugin of TensorBoard's.
+
+    tag: as it is, without name scopes; tensor: numbers or texts, or a function that gives them; metadata: bytes of a
+    SummaryMetadata, or what has SerializeToString().
+    """
+    def make():
+        value = tensor() if callable(tensor) and not isinstance(tensor, (_engine.Tensor, _engine.Variable)) else tensor
+        plain = metadata.SerializeToString() if hasattr(metadata, "SerializeToString") else metadata or b""
+        return _events.tensor_value(str(tag), _message_of(value), plain)
+
+    return _written("write", tag, step, make)
+
+
+def _message_of(value):
+    """A TensorProto of numbers or of texts."""
+    if isinstance(value, (list, tuple)):
+        is_text = bool(value) and isinstance(value[0], (str, bytes))
+    else:
+        dtype = getattr(value, "dtype", None)
+        is_text = isinstance(value, (str, bytes)) or getattr(dtype, "kind", "numbers") in "SUO" or getattr(dtype, "name",
+                                                                                                           "") == "string"
+    return _events.text_message(*_values.texts_of("write", value)) if is_text else _events.tensor_message(value)
+
+
+def graph(graph_data):
+    """A graph that something else made, for TensorBoard's graphs: the bytes of a GraphDef, or what has SerializeToString().
+
+    Errors: TypeError for something else: functions that are run eagerly have no graph.
+    """
+    plain = graph_data.SerializeToString() if hasattr(graph_data, "SerializeToString") else graph_data
+    if not isinstance(plain, bytes):
+        raise TypeError(f"graph: graph_data is a {type(graph_data).__name__}; needs the bytes of a GraphDef: eager execution "
+                        f"makes none")
+    writer = _writers.state.writer
+    if writer is None or not _writers.holds(True):
+        return _engine.constant(False, "bool")
+    writer.add_message(0, 4, plain)
+    return _engine.constant(True, "bool")
+
+
+def _at_least_0(function, max_outputs):
+    count = int(max_outputs)
+    if count < 0:
+        raise _engine.InvalidArgumentError(f"{function}: max_outputs is {max_outputs!r}; may not be below 0")
+    return count
+
+
+def trace_on(graph=True, profiler=False, profiler_outdir=None):
+    """Does nothing: no functions are traced into graphs. The panels Ops and Tape show every op that ran, with its time."""
+
+
+def trace_off():
+    """Does nothing: see trace_on."""
+
+
+def trace_export(name, step=None, profiler_outdir=None):
+    """Does nothing: see trace_on."""
+
+
+_FIRST = {"FileWriter": "create_file_writer", "FileWriterCache": "create_file_writer", "merge": "scalar", "merge_all": "scalar",
+          "get_summary_description": "scalar", "tensor_summary": "write", "SessionLog": "scalar", "TaggedRunMetadata": "scalar"}
+
+
+def __getattr__(name):
+    if name in _FIRST:
+        raise AttributeError(f"tf.summary.{name} is not compatible with eager execution, as its summaries are ops of a graph; use "
+                             f"tf.summary.{_FIRST[name]}, or tf.contrib.summary")
+    raise AttributeError(f"module 'tapedeck.summary' has no attribute {name!r}")

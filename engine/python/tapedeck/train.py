@@ -1,2 +1,0 @@
-"""Optimisers."""
-from tapedeck.lbfgs import LBFGS  # noqa: F401

@@ -1,0 +1,119 @@
+"""The global step, which counts the updates of a program, and averages over them."""
+from tapedeck import _engine, dtypes
+from tapedeck.composites import op, tensor
+from tapedeck.train.updates import SlotUpdater, as_float
+
+_global_step = None
+
+
+def get_global_step(graph=None):
+    """The global step, an int64 variable; None where none was made."""
+    return _global_step
+
+
+def create_global_step(graph=None):
+    """Makes the global step, 0 at first: an int64 variable that is not trainable. ValueError where there is one."""
+    global _global_step
+    if _global_step is not None:
+        raise ValueError('"global_step" already exists.')
+    _global_step = _engine.Variable(0, dtype=dtypes.int64, trainable=False, name="global_step", import_scope="")
+    return _global_step
+
+
+def get_or_create_global_step(graph=None):
+    """The global step, made where there is none."""
+    return create_global_step() if _global_step is None else _global_step
+
+
+def assert_global_step(global_step_tensor):
+    """TypeError for what is no integer variable without axes."""
+    if not isinstance(global_step_tensor, (_engine.Tensor, _engine.Variable)) or not global_step_tensor.dtype.is_integer:
+        raise TypeError(f'Existing "global_step" does not have integer type: {getattr(global_step_tensor, "dtype", global_step_tensor)}')
+    if tuple(global_step_tensor.shape) != ():
+        raise TypeError(f'Existing "global_step" is not scalar: {tuple(global_step_tensor.shape)}')
+
+
+def global_step(sess, global_step_tensor):
+    """The number in it. sess changes nothing."""
+    return int(global_step_tensor)
+
+
+def reset_global_step():
+    """For tests and tf.reset_default_graph: there is none again."""
+    global _global_step
+    _global_step = None
+
+
+class ExponentialMovingAverage(SlotUpdater):
+    """Averages of variables that forget: average ← decay·average + (1 − decay)·value.
+
+        averages = tf.train.ExponentialMovingAverage(0.999)
+        averages.apply(variables)            # after each step
+        averages.average(variable)
+
+    num_updates: a step counter; the decay is then at most (1 + num_updates) / (10 + num_updates), so that the first averages follow
+    quickly. zero_debias: of tensors, averages begin at 0 and are corrected by 1 − decayᵗ.
+    """
+
+    def __init__(self, decay, num_updates=None, zero_debias=False, name="ExponentialMovingAverage"):
+        super().__init__()
+        self._decay, self._num_updates, self._zero_debias, self._name = decay, num_updates, zero_debias, name
+
+    @property
+    def name(self):
+        """The name that it was given."""
+        return self._name
+
+    def _slot_name(self, variable, name):
+        return variable.name.rpartition(":")[0] + f"/{self._name}"
+
+    def _decay_now(self):
+        decay = as_float(self._decay)
+        if self._num_updates is None:
+            return decay
+        updates = as_float(self._num_updates)
+        return min(decay, (1.0 + updates) / (10.0 + updates))
+
+    def apply(self, var_list=None):
+        """Moves each variable's average to its value; the first call makes averages that are the values.
+
+        var_list: variables of floating dtypes. Errors: TypeError for others; ValueError without a list.
+        """
+        if var_list is None:
+            raise ValueError("ExponentialMovingAverage.apply: var_list is None; eager programs have no list of all variables")
+        variables = [var_list] if isinstance(var_list, _engine.Variable) else list(var_list)
+        decay = self._decay_now()
+        for variable in variables:
+            if not isinstance(variable, _engine.Variable):
+                raise TypeError(f"ExponentialMovingAverage.apply: {variable!r} is no variable")
+            if not variable.dtype.is_floating:
+                raise TypeError(f"The variables must be half, float, or double: {variable.name}")
+            value = variable.read_value()
+            if self._zero_debias:
+                average, steps = self._slot(variable, "biased", 0.0), self._slot(variable, "local_step", tensor(0.0, variable.dtype))
+                steps.assign_add(1)
+                average.assign(_mixed(decay, average, value))
+                corrected = average.read_value() / (1.0 - decay ** float(steps))
+                self._slot(variable, "average", corrected).assign(corrected)
+            else:
+                average = self._slot(variable, "average", value)
+                average.assign(_mixed(decay, average, value))
+
+    def average(self, var):
+        """The average beside the variable, a variable; None where there is none."""
+        return self._slot_of(var, "average")
+
+    def average_name(self, var):
+        """What the variable's average is called."""
+        return self._slot_name(var, "average")
+
+    def variables_to_restore(self, moving_avg_variables=None):
+        """A dict of averages' names to variables, for a Saver that puts averages in the variables' place."""
+        averaged = [variable for variable, name, _ in self._slots() if name == "average"]
+        wanted = averaged if moving_avg_variables is None else list(moving_avg_variables)
+        return {self.average_name(variable): variable for variable in wanted}
+
+
+def _mixed(decay, average, value):
+    numbers = [tensor(number, value.dtype) for number in (decay, 1.0 - decay)]
+    return op("axpby")(numbers[0], average, numbers[1], value)

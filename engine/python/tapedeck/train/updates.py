@@ -1,0 +1,96 @@
+"""What all optimisers are made of: slots beside variables, and update ops that change both in one pass.
+
+The ops (engine/optim) have the formulas; optimisers say which op, which slots, and the step's numbers.
+"""
+from tapedeck import _engine
+from tapedeck.composites import op
+from tapedeck.indexed_slices import IndexedSlices
+from tapedeck.trackable import Trackable
+
+
+def value_of(number):
+    """A hyperparameter: a number or a scalar tensor or variable, or a function of no arguments that gives one."""
+    return number() if callable(number) and not isinstance(number, (_engine.Tensor, _engine.Variable)) else number
+
+
+def as_float(number):
+    """The same as Python's float."""
+    return float(value_of(number))
+
+
+def dense(gradient, variable):
+    """An IndexedSlices as a tensor of the variable's shape; others as they are."""
+    if not isinstance(gradient, IndexedSlices):
+        return gradient
+    return op("scatter_nd")(op("expand_dims")(gradient.indices, -1), gradient.values, list(variable.shape))
+
+
+def with_values(gradient, values):
+    """The gradient with these values: of the same rows where it is an IndexedSlices."""
+    return IndexedSlices(values, gradient.indices, gradient.dense_shape) if isinstance(gradient, IndexedSlices) else values
+
+
+def values_of(gradient):
+    """The numbers of a gradient: the rows of an IndexedSlices."""
+    return gradient.values if isinstance(gradient, IndexedSlices) else gradient
+
+
+class SlotUpdater(Trackable):
+    """Variables that stand beside others, and the ops that update all.
+
+    _slot_name(variable, slot_name) names a new one; _slots() and _restored_slot() are Trackable's.
+    """
+
+    def __init__(self):
+        object.__setattr__(self, "_slot_table", {})  # slot name → id(variable) → (variable, slot); no children
+        object.__setattr__(self, "_target_table", {})  # (slot names) → id(variable) → (variable, *slots)
+
+    def _slots(self):
+        return [(variable, name, slot) for name, slots in self._slot_table.items() for variable, slot in slots.values()]
+
+    def _slot_of(self, variable, name):
+        found = self._slot_table.get(name, {}).get(id(variable))
+        return None if found is None else found[1]
+
+    def _forget_slots(self):
+        self._slot_table.clear()
+        self._target_table.clear()
+
+    def _slot(self, variable, name, initial=0.0):
+        """The variable's slot of that name; made at the first call, of what a restoration holds, else of `initial`: a number for all
+        elements, or a tensor."""
+        slots = self._slot_table.setdefault(name, {})
+        found = slots.get(id(variable))
+        if found is None:
+            value = self._restored_slot(variable, name)
+            if value is None:
+                value = initial
+                if isinstance(initial, (int, float)):
+                    value = op("fill")(list(variable.shape), _engine.constant(initial, variable.dtype, None))
+            found = slots[id(variable)] = variable, _engine.Variable(value, trainable=False, name=self._slot_name(variable, name),
+                                                                     dtype=variable.dtype, import_scope="")
+        return found[1]
+
+    def _targets(self, variable, slots):
+        """(variable, its slots). slots: (name, initial value) of each."""
+        table = self._target_table.setdefault(slots, {})
+        found = table.get(id(variable))
+        if found is None:
+            found = table[id(variable)] = (variable, *(self._slot(variable, name, initial) for name, initial in slots))
+        return found
+
+    def _run(self, name, pairs, slots, numbers, attributes=(), rows=True):
+        """One run of the op for each (gradient, variable), and for rows alone where the gradient is an IndexedSlices; rows=False: for
+        all elements then, whose slots decay without a gradient too."""
+        targets, gradients, sparse_targets, sparse_gradients = [], [], [], []
+        for gradient, variable in pairs:
+            if rows and isinstance(gradient, IndexedSlices):
+                sparse_targets.append(self._targets(variable, slots))
+                sparse_gradients.append((gradient.values, gradient.indices))
+            else:
+                targets.append(self._targets(variable, slots))
+                gradients.append(dense(gradient, variable))
+        if targets:
+            _engine._apply_updates(name, targets, gradients, numbers, attributes)
+        if sparse_targets:
+            _engine._apply_updates("sparse_" + name, sparse_targets, sparse_gradients, numbers, attributes)

@@ -1,0 +1,194 @@
+"""K-FAC: factors against NumPy, exact natural gradients where they are known, and training."""
+import unittest
+
+import numpy as np
+
+import tapedeck as tf
+from tapedeck.keras import layers
+
+
+def rng(seed=0):
+    return np.random.default_rng(seed)
+
+
+def with_ones(rows):
+    return np.concatenate([rows, np.ones((len(rows), 1))], 1)
+
+
+class Factors(unittest.TestCase):
+    def test_those_of_dense_layers_are_means_of_products(self):
+        tf.keras.backend.set_floatx("float64")
+        self.addCleanup(tf.keras.backend.set_floatx, "float32")
+        first, second = layers.Dense(4, activation="tanh"), layers.Dense(2, use_bias=False)
+        x, y = rng().normal(size=(7, 3)), rng(1).normal(size=(7, 2))
+        optimizer = tf.train.KFACOptimizer([first, second], damping=0.1, cov_ema_decay=0.75)
+        pairs = optimizer.compute_gradients(lambda: tf.reduce_sum((second(first(x)) - y) ** 2) / 7.0)
+        hidden = np.tanh(x @ first.kernel.numpy() + first.bias.numpy())
+        at_outputs = 2 * (hidden @ second.kernel.numpy() - y)  # of each example's own loss
+        before_tanh = at_outputs @ second.kernel.numpy().T * (1 - hidden ** 2)
+        wanted = {(first.kernel, "input_factor"): with_ones(x).T @ with_ones(x) / 7,
+                  (first.kernel, "output_factor"): before_tanh.T @ before_tanh / 7,
+                  (second.kernel, "input_factor"): hidden.T @ hidden / 7,
+                  (second.kernel, "output_factor"): at_outputs.T @ at_outputs / 7}
+        for (kernel, name), factor in wanted.items():
+            np.testing.assert_allclose(optimizer.get_slot(kernel, name).numpy(), factor, rtol=1e-10, atol=1e-12)
+        np.testing.assert_allclose(dict((id(v), g) for g, v in pairs)[id(first.kernel)].numpy(), x.T @ before_tanh / 7, atol=1e-12)
+
+        optimizer.compute_gradients(lambda: tf.reduce_sum((second(first(2 * x)) - y) ** 2) / 7.0)
+        doubled = with_ones(2 * x).T @ with_ones(2 * x) / 7  # the second estimate weighs 1/2, as 1 − 1/2 is below the decay
+        np.testing.assert_allclose(optimizer.get_slot(first.kernel, "input_factor").numpy(),
+                                   (wanted[first.kernel, "input_factor"] + doubled) / 2, rtol=1e-10)
+
+    def test_those_of_convolutions_are_sums_over_places(self):
+        tf.keras.backend.set_floatx("float64")
+        self.addCleanup(tf.keras.backend.set_floatx, "float32")
+        conv = layers.Conv2D(3, 2, padding="valid")
+        x = rng().normal(size=(5, 4, 4, 2))
+        weights = rng(1).normal(size=(5, 3, 3, 3))
+        optimizer = tf.train.KFACOptimizer([conv], damping=0.1)
+        optimizer.compute_gradients(lambda: tf.reduce_sum(conv(x) * weights) / 5.0)
+        patches = np.stack([x[:, i:i + 2, j:j + 2].reshape(5, -1) for i in range(3) for j in range(3)], 1).reshape(45, -1)
+        gradients = weights.reshape(45, 3)
+        np.testing.assert_allclose(optimizer.get_slot(conv.kernel, "input_factor").numpy(),
+                                   with_ones(patches).T @ with_ones(patches) / 5, rtol=1e-10)
+        np.testing.assert_allclose(optimizer.get_slot(conv.kernel, "output_factor").numpy(), gradients.T @ gradients / 45, rtol=1e-10)
+
+
+class Steps(unittest.TestCase):
+    def linear(self, **kwargs):
+        """A layer whose outputs are means of normal numbers: its Fisher matrix is that of least squares."""
+        tf.keras.backend.set_floatx("float64")
+        self.addCleanup(tf.keras.backend.set_floatx, "float32")
+        layer = layers.Dense(2)
+        x = rng().normal(size=(50, 3)) * [1.0, 10.0, 0.1]
+        y = x @ rng(1).normal(size=(3, 2)) + [1.0, -2.0]
+        optimizer = tf.train.KFACOptimizer(layer, learning_rate=1.0, damping=1e-16, momentum=0.0, estimation_mode="exact",
+                                           predictive="normal", **kwargs)
+
+        def loss():
+            outputs = layer(tf.constant(x))
+            return tf.reduce_sum((outputs - y) ** 2) / 100.0, outputs
+        return layer, loss, optimizer, x, y
+
+    def test_one_natural_step_solves_a_linear_problem(self):
+        layer, loss, optimizer, x, y = self.linear()
+        optimizer.minimize(loss)
+        np.testing.assert_allclose(layer(tf.constant(x)).numpy(), y, atol=1e-6)
+
+    def test_the_step_is_the_gradient_by_the_inverse_fisher_matrix(self):
+        layer, loss, optimizer, x, _ = self.linear()
+        loss()
+        before, weights = with_ones(x), [layer.kernel.numpy(), layer.bias.numpy()]
+        with tf.GradientTape() as tape:
+            value = loss()[0]
+        gradient = np.concatenate([tape.gradient(value, layer.kernel).numpy(), tape_bias(loss, layer)[None]])
+        fisher = np.kron(before.T @ before / 50, np.eye(2))
+        wanted = np.linalg.solve(fisher, gradient.reshape(-1)).reshape(4, 2)
+        optimizer.minimize(loss)
+        np.testing.assert_allclose(weights[0] - layer.kernel.numpy(), wanted[:3], rtol=1e-5)
+        np.testing.assert_allclose(weights[1] - layer.bias.numpy(), wanted[3], rtol=1e-5)
+
+    def test_damping_is_shared_by_the_traces(self):
+        layer, loss, optimizer, _, _ = self.linear()
+        optimizer._damping = 0.25
+        loss()
+        weights = layer.kernel.numpy()
+        pairs = optimizer.compute_gradients(loss)
+        a, g = (optimizer.get_slot(layer.kernel, name).numpy() for name in ("input_factor", "output_factor"))
+        ratio = np.sqrt(np.trace(a) / 4 / (np.trace(g) / 2))
+        matrix = np.concatenate([pairs[0][0].numpy(), pairs[1][0].numpy()[None]])
+        step = np.linalg.inv(a + 0.5 * ratio * np.eye(4)) @ matrix @ np.linalg.inv(g + 0.5 / ratio * np.eye(2))
+        optimizer.apply_gradients(pairs)
+        np.testing.assert_allclose(weights - layer.kernel.numpy(), step[:3], rtol=1e-8)
+
+    def test_the_divergence_of_a_step_is_limited(self):
+        layer, loss, free, _, _ = self.linear()
+        _, _, limited, _, _ = self.linear()
+        loss()
+        start = [v.numpy() for v in (layer.kernel, layer.bias)]
+        steps = []
+        for optimizer in free, tf.train.KFACOptimizer(layer, 1.0, 1e-16, momentum=0.0, norm_constraint=1e-4, estimation_mode="exact",
+                                                      predictive="normal"):
+            for v, value in zip((layer.kernel, layer.bias), start):
+                v.assign(value)
+            pairs = optimizer.compute_gradients(loss)
+            gradients = [g.numpy() for g, _ in pairs]
+            optimizer.apply_gradients(pairs)
+            steps.append([value - v.numpy() for v, value in zip((layer.kernel, layer.bias), start)])
+        whole = sum((step * g).sum() for step, g in zip(steps[0], gradients))
+        scale = np.sqrt(1e-4 / whole)
+        self.assertLess(scale, 1.0)
+        np.testing.assert_allclose(steps[1][0], scale * steps[0][0], rtol=1e-8)
+
+    def test_sampled_factors_come_near_the_exact_ones(self):
+        tf.random.set_seed(0)
+        x = rng().normal(size=(2000, 3)).astype(np.float32)
+        layer = layers.Dense(3)
+
+        def loss():
+            logits = layer(tf.constant(x))
+            return tf.reduce_mean(tf.reduce_sum(logits, 1)), logits
+
+        factors = []
+        for mode in "exact", "sampled":
+            optimizer = tf.train.KFACOptimizer(layer, estimation_mode=mode, predictive="categorical")
+            optimizer.compute_gradients(loss)
+            factors.append(optimizer.get_slot(layer.kernel, "output_factor").numpy())
+        p = tf.nn.softmax(layer(tf.constant(x))).numpy()
+        np.testing.assert_allclose(factors[0], np.diag(p.mean(0)) - p.T @ p / 2000, atol=1e-5)
+        np.testing.assert_allclose(factors[1], factors[0], atol=0.03)
+
+    def test_a_convolutional_network_trains_and_other_variables_take_the_gradient(self):
+        tf.random.set_seed(1)
+        images = rng().normal(size=(32, 6, 6, 1)).astype(np.float32)
+        labels = (images.mean((1, 2, 3)) > 0).astype(np.int32)
+        conv, dense, scale = layers.Conv2D(4, 3, activation="relu", padding="same"), layers.Dense(2), tf.Variable(1.0)
+
+        def loss():
+            features = tf.reduce_mean(conv(tf.constant(images)), axis=[1, 2]) * scale
+            return tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=dense(features)))
+
+        optimizer = tf.train.KFACOptimizer([conv, dense], learning_rate=0.1, damping=1e-2, norm_constraint=1e-2,
+                                           inverse_update_interval=5)
+        step = tf.Variable(0, dtype=tf.int64)
+        first = float(loss())
+        for _ in range(40):
+            optimizer.minimize(loss, global_step=step)
+        self.assertLess(float(loss()), 0.5 * first)
+        self.assertNotEqual(float(scale), 1.0)
+        self.assertEqual(int(step), 40)
+        self.assertNotIn("call", vars(conv))
+
+    def test_layers_are_left_as_they_were_where_the_loss_raises(self):
+        layer = layers.Dense(2, activation="relu")
+
+        def loss():
+            layer(tf.ones([1, 3]))
+            raise KeyError("mine")
+        with self.assertRaises(KeyError):
+            tf.train.KFACOptimizer(layer).minimize(loss)
+        self.assertNotIn("call", vars(layer))
+        self.assertEqual(layer(-tf.ones([1, 3])).shape, (1, 2))
+
+    def test_bad_arguments_are_named(self):
+        layer = layers.Dense(2)
+        for error, text, call in [
+                (ValueError, "estimation_mode is 'guessed'", lambda: tf.train.KFACOptimizer(layer, estimation_mode="guessed")),
+                (ValueError, "estimation_mode 'exact' needs one of", lambda: tf.train.KFACOptimizer(layer, estimation_mode="exact")),
+                (TypeError, "model is 3; needs a model", lambda: tf.train.KFACOptimizer(3)),
+                (ValueError, "the loss called no Dense and no Conv2D layer",
+                 lambda: tf.train.KFACOptimizer(layer).minimize(lambda: tf.constant(1.0))),
+                (ValueError, r"needs a loss function that returns \(loss, outputs\)", lambda: tf.train.KFACOptimizer(
+                    layer, estimation_mode="sampled", predictive="normal").minimize(lambda: tf.reduce_sum(layer(tf.ones([1, 1])))))]:
+            with self.subTest(text), self.assertRaisesRegex(error, text):
+                call()
+
+
+def tape_bias(loss, layer):
+    with tf.GradientTape() as tape:
+        value = loss()[0]
+    return tape.gradient(value, layer.bias).numpy()
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,361 @@
+"""compile, fit, evaluate and predict: the numbers are those of loops by hand, whatever the data come as."""
+import io
+import os
+import signal
+import threading
+import unittest
+from contextlib import redirect_stdout
+
+import numpy as np
+import tapedeck as tf
+
+layers = tf.keras.layers
+RNG = np.random.default_rng(5)
+
+
+def problem(count=96, inputs=6, classes=3):
+    x = RNG.normal(size=(count, inputs)).astype(np.float32)
+    return x, (x @ RNG.normal(size=(inputs, classes))).argmax(1)
+
+
+def classifier(dtype=None):
+    tf.random.set_seed(7)
+    return tf.keras.Sequential([tf.keras.Input((6,), dtype=dtype), layers.Dense(8, activation="tanh", dtype=dtype),
+                                layers.Dense(3, dtype=dtype)])
+
+
+def compiled(model, **arguments):
+    model.compile("adam", tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True), **arguments)
+    return model
+
+
+X, Y = problem()
+
+
+class Fit(unittest.TestCase):
+    def test_it_is_the_loop_by_hand_to_the_last_bit(self):
+        model, by_hand = compiled(classifier()), classifier()
+        model.fit(X, Y, batch_size=16, epochs=3, shuffle=False, verbose=0)
+        loss, optimizer = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True), tf.keras.optimizers.Adam()
+        for _ in range(3):
+            for first in range(0, len(X), 16):
+                with tf.GradientTape() as tape:
+                    value = loss(Y[first:first + 16], by_hand(X[first:first + 16], training=True))
+                variables = by_hand.trainable_variables
+                optimizer.apply_gradients(zip(tape.gradient(value, variables), variables))
+        for one, two in zip(model.get_weights(), by_hand.get_weights()):
+            np.testing.assert_array_equal(one, two)
+
+    def test_training_makes_the_loss_small_and_history_says_how(self):
+        model = compiled(classifier(), metrics=["accuracy"])
+        model.optimizer.learning_rate = .02
+        history = model.fit(X, Y, epochs=40, verbose=0, validation_data=(X[:20], Y[:20])).history
+        self.assertEqual(list(history), ["loss", "accuracy", "val_loss", "val_accuracy"])
+        self.assertTrue(all(len(values) == 40 and isinstance(values[0], float) for values in history.values()))
+        self.assertLess(history["loss"][-1], .1)
+        self.assertGreater(history["accuracy"][-1], .97)
+
+    def test_the_same_seed_gives_the_same_run_for_one_and_two_threads(self):
+        before, results = tf.config.get_num_threads(), []
+        try:
+            for threads in (1, 2, 2):
+                tf.config.set_num_threads(threads)
+                tf.keras.backend.set_floatx("float64")
+                model = compiled(classifier("float64"))
+                model.fit(X.astype(np.float64), Y, epochs=3, verbose=0)
+                results.append(model.get_weights())
+        finally:
+            tf.config.set_num_threads(before)
+            tf.keras.backend.set_floatx("float32")
+        for other in results[1:]:
+            for one, two in zip(results[0], other):
+                np.testing.assert_array_equal(one, two)
+        self.assertEqual(results[0][0].dtype, np.float64)
+
+    def test_the_loss_of_an_epoch_weighs_batches_by_their_examples(self):
+        model = tf.keras.Sequential([layers.Dense(1, input_shape=(1,), kernel_initializer="ones", use_bias=False)])
+        model.compile("sgd", "mse")
+        model.optimizer.learning_rate = 0.
+        x = np.arange(5, dtype=np.float32)[:, None]
+        history = model.fit(x, np.zeros(5), batch_size=2, epochs=1, verbose=0, shuffle=False)
+        self.assertAlmostEqual(history.history["loss"][0], np.mean(x ** 2), places=6)
+        self.assertAlmostEqual(model.evaluate(x, np.zeros(5), batch_size=3, verbose=0), np.mean(x ** 2), places=6)
+
+    def test_shuffling_shows_each_example_once_in_an_order_that_the_seed_says(self):
+        seen = []
+
+        class Looking(tf.keras.Model):
+            def train_step(self, data):
+                seen.extend(np.asarray(data[0]).ravel().tolist())
+                return {"loss": 0.}
+
+        def order():
+            seen.clear()
+            tf.random.set_seed(3)
+            Looking().fit(np.arange(50.), np.arange(50.), epochs=2, batch_size=8, verbose=0)
+            return list(seen)
+
+        first = order()
+        self.assertEqual(sorted(first[:50]), list(range(50)))
+        self.assertNotEqual(first[:50], list(range(50)))
+        self.assertNotEqual(first[:50], first[50:])
+        self.assertEqual(order(), first)
+
+    def test_data_come_as_arrays_tensors_datasets_generators_and_sequences(self):
+        class Batches(tf.keras.utils.Sequence if hasattr(tf.keras.utils, "Sequence") else object):
+            ended = 0
+
+            def __len__(self):
+                return 6
+
+            def __getitem__(self, index):
+                return X[index * 16:(index + 1) * 16], Y[index * 16:(index + 1) * 16]
+
+            def on_epoch_end(self):
+                self.ended += 1
+
+        def generator():
+            while True:
+                for first in range(0, 96, 16):
+                    yield X[first:first + 16], Y[first:first + 16]
+
+        batches = Batches()
+        results = []
+        dataset = tf.data.Dataset.from_tensor_slices((X, Y)).batch(16)
+        for data, arguments in (((X, Y), {"batch_size": 16}), ((tf.constant(X), tf.constant(Y)), {"batch_size": 16}),
+                                ((dataset,), {}), ((dataset.repeat(),), {"steps_per_epoch": 6}),
+                                ((generator(),), {"steps_per_epoch": 6}), ((batches,), {})):
+            model = compiled(classifier())
+            model.fit(*data, epochs=2, shuffle=False, verbose=0, **arguments)
+            results.append(model.get_weights())
+        for other in results[1:]:
+            for one, two in zip(results[0], other):
+                np.testing.assert_array_equal(one, two)
+        self.assertEqual(batches.ended, 2)
+
+    def test_datasets_are_evaluated_and_validate(self):
+        dataset = tf.data.Dataset.from_tensor_slices((X, Y)).batch(16)
+        model = compiled(classifier(), metrics=["accuracy"])
+        history = model.fit(dataset, validation_data=dataset, epochs=2, verbose=0).history
+        self.assertEqual(len(history["val_accuracy"]), 2)
+        np.testing.assert_allclose(model.evaluate(dataset, verbose=0), model.evaluate(X, Y, verbose=0), rtol=1e-5)
+        np.testing.assert_allclose(model.predict(dataset, verbose=0), model.predict(X, verbose=0), rtol=1e-5)
+        with self.assertRaisesRegex(ValueError, "infinitely repeating"):
+            model.fit(dataset.repeat(), verbose=0)
+
+    def test_a_generator_that_ends_says_so(self):
+        model = compiled(classifier())
+        with self.assertWarnsRegex(UserWarning, "ran out of data"):
+            model.fit(iter([(X[:8], Y[:8])] * 3), steps_per_epoch=5, epochs=1, verbose=0)
+        with self.assertRaisesRegex(ValueError, "has no batches"):
+            model.fit(iter([]), epochs=1, verbose=0)
+
+    def test_validation_split_takes_the_last_examples_before_shuffling(self):
+        seen = []
+
+        class Looking(tf.keras.Model):
+            def train_step(self, data):
+                return {"loss": 0.}
+
+            def test_step(self, data):
+                seen.extend(np.asarray(data[0]).ravel().tolist())
+                return {"loss": 1.}
+
+        history = Looking().fit(np.arange(10.), np.arange(10.), validation_split=.3, verbose=0)
+        self.assertEqual((seen, history.history), ([7., 8., 9.], {"loss": [0.], "val_loss": [1.]}))
+        with self.assertRaisesRegex(ValueError, "not sufficient to split"):
+            Looking().fit(np.arange(1.), np.arange(1.), validation_split=.5, verbose=0)
+
+    def test_validation_may_be_seldom(self):
+        model = compiled(classifier())
+        history = model.fit(X, Y, epochs=5, validation_data=(X, Y), validation_freq=2, verbose=0).history
+        self.assertEqual((len(history["loss"]), len(history["val_loss"])), (5, 2))
+        self.assertEqual(len(model.fit(X, Y, epochs=4, initial_epoch=2, verbose=0).history["loss"]), 2)
+
+    def test_class_and_sample_weights_count_examples_otherwise(self):
+        def trained(**arguments):
+            model = compiled(classifier())
+            model.fit(X, Y, batch_size=96, shuffle=False, verbose=0, **arguments)
+            return model.get_weights()
+
+        weights = np.where(Y == 1, 3., 1.)
+        for one, two in zip(trained(class_weight={1: 3.}), trained(sample_weight=weights)):
+            np.testing.assert_array_equal(one, two)
+        self.assertFalse(np.array_equal(trained()[0], trained(class_weight={1: 3.})[0]))
+
+    def test_a_step_of_ones_own_replaces_the_loop(self):
+        class Regressor(tf.keras.Model):
+            def __init__(self):
+                super().__init__()
+                self.dense = layers.Dense(1)
+                self.seen = tf.keras.metrics.Mean(name="seen")
+
+            def call(self, x):
+                return self.dense(x)
+
+            def train_step(self, data):
+                x, y = data
+                with tf.GradientTape() as tape:
+                    loss = self.compiled_loss(y, self(x, training=True), regularization_losses=self.losses)
+                variables = self.trainable_variables
+                self.optimizer.apply_gradients(zip(tape.gradient(loss, variables), variables))
+                self.seen.update_state(loss)
+                return {metric.name: metric.result() for metric in self.metrics}
+
+        model = Regressor()
+        model.compile("adam", "mse")
+        history = model.fit(X, X[:, :1], epochs=2, verbose=0).history
+        self.assertEqual(set(history), {"loss", "seen"})
+
+    def test_several_outputs_have_losses_weights_and_metrics_of_their_own(self):
+        inputs = tf.keras.Input((6,))
+        model = tf.keras.Model(inputs, {"a": layers.Dense(3, name="a")(inputs), "b": layers.Dense(1, name="b")(inputs)})
+        model.compile("sgd", {"a": tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True), "b": "mse"},
+                      loss_weights={"b": .5}, metrics={"a": ["accuracy"], "b": "mae"})
+        history = model.fit(X, {"a": Y, "b": X[:, 0]}, verbose=0).history
+        self.assertEqual(list(history), ["loss", "a_loss", "b_loss", "a_accuracy", "b_mae"])
+        found = model.evaluate(X, {"a": Y, "b": X[:, 0]}, verbose=0, return_dict=True)
+        self.assertAlmostEqual(found["loss"], found["a_loss"] + .5 * found["b_loss"], places=5)
+        outputs = model.predict(X, verbose=0)
+        self.assertAlmostEqual(found["b_mae"], np.abs(outputs["b"][:, 0] - X[:, 0]).mean(), places=5)
+        listed = tf.keras.Model(inputs, [layers.Dense(1, name="c")(inputs), layers.Dense(1, name="d")(inputs)])
+        listed.compile("sgd", ["mse", "mae"], metrics=[["mse"], ["mae", "mse"]])
+        history = listed.fit(X, [X[:, :1], X[:, 1:2]], verbose=0).history
+        self.assertEqual(list(history), ["loss", "c_loss", "d_loss", "c_mse", "d_mae", "d_mse"])
+
+    def test_losses_of_layers_count(self):
+        model = tf.keras.Sequential([layers.Dense(1, input_shape=(1,), kernel_initializer="ones", use_bias=False,
+                                                  kernel_regularizer=tf.keras.regularizers.L2(2.))])
+        model.compile("sgd", "mse")
+        self.assertAlmostEqual(model.evaluate(np.ones((4, 1)), np.ones((4, 1)), verbose=0), 2., places=6)
+
+    def test_accuracy_is_that_of_the_shapes(self):
+        for units, y, name in ((1, (X[:, 0] > 0).astype(np.float32), "BinaryAccuracy"), (3, Y, "SparseCategoricalAccuracy"),
+                               (3, np.eye(3)[Y], "CategoricalAccuracy")):
+            model = tf.keras.Sequential([layers.Dense(units, activation="sigmoid")])
+            model.compile("sgd",
+                          "mse" if units == 1 else "categorical_crossentropy" if y.ndim == 2 else "sparse_categorical_crossentropy",
+                          metrics=["accuracy"])
+            found = model.evaluate(X, y, verbose=0, return_dict=True)["accuracy"]
+            outputs = model.predict(X, verbose=0)
+            wanted = np.mean((outputs[:, 0] > .5) == y) if units == 1 else np.mean(outputs.argmax(1) == Y)
+            self.assertAlmostEqual(found, wanted, places=5, msg=name)
+
+    def test_stop_training_ends_it(self):
+        class Stop(tf.keras.callbacks.Callback):
+            def on_train_batch_end(self, batch, logs=None):
+                self.model.stop_training = batch == 1
+
+        model = compiled(classifier())
+        history = model.fit(X, Y, batch_size=8, epochs=5, verbose=0, callbacks=[Stop()])
+        self.assertEqual(history.epoch, [0])
+        self.assertEqual(int(model.optimizer.iterations), 2)
+
+    def test_an_interrupt_leaves_a_model_that_can_be_used(self):
+        class Interrupt(tf.keras.callbacks.Callback):
+            def on_train_batch_end(self, batch, logs=None):
+                if batch == 3:
+                    signal.raise_signal(signal.SIGINT)
+
+        if threading.current_thread() is not threading.main_thread():
+            self.skipTest("signals reach the main thread")
+        model = compiled(classifier())
+        with self.assertRaises(KeyboardInterrupt):
+            model.fit(X, Y, batch_size=8, epochs=5, verbose=0, callbacks=[Interrupt()])
+        model.fit(X, Y, epochs=1, verbose=0)
+        self.assertTrue(np.isfinite(model.predict(X, verbose=0)).all())
+
+    def test_refusals_say_what_is_wrong(self):
+        with self.assertRaisesRegex(ValueError, r"must call `compile\(\)`"):
+            classifier().fit(X, Y)
+        model = compiled(classifier())
+        for error, text, call in (
+                (ValueError, "Data cardinality is ambiguous. .* x: 96, y: 95", lambda: model.fit(X, Y[:95])),
+                (ValueError, "x is None", lambda: model.fit()),
+                (ValueError, "`y` argument is not supported", lambda: model.fit(iter([]), Y)),
+                (ValueError, "no outputs of the model", lambda: model.fit(X, {"nobody": Y}, verbose=0)),
+                (TypeError, "unexpected keyword argument 'lose'", lambda: model.compile("sgd", lose="mse")),
+                (ValueError, "nobody", lambda: model.compile("nobody")),
+                (TypeError, "needs arrays, tensors", lambda: model.fit(3))):
+            with self.assertRaisesRegex(error, text):
+                call()
+        model.compile("sgd")
+        with self.assertRaisesRegex(ValueError, "No loss to compute"):
+            model.fit(X, Y, verbose=0)
+
+
+class Steps(unittest.TestCase):
+    def test_single_batches_train_evaluate_and_predict(self):
+        model = compiled(classifier(), metrics=["accuracy"])
+        first = model.train_on_batch(X, Y, return_dict=True)
+        self.assertEqual(set(first), {"loss", "accuracy"})
+        for _ in range(60):
+            last = model.train_on_batch(X, Y, reset_metrics=True)
+        self.assertLess(last[0], first["loss"])
+        self.assertEqual(model.metrics_names, ["loss", "accuracy"])
+        np.testing.assert_allclose(model.test_on_batch(X, Y, reset_metrics=True), model.evaluate(X, Y, verbose=0), rtol=1e-5)
+        np.testing.assert_array_equal(model.predict_on_batch(X), model(X))
+
+    def test_predict_joins_batches_in_the_outputs_structure(self):
+        inputs = tf.keras.Input((6,))
+        model = tf.keras.Model(inputs, [inputs * 2., {"sum": tf.reduce_sum(inputs, axis=1)}])
+        doubled, summed = model.predict(X, batch_size=10, verbose=0)
+        np.testing.assert_array_equal(doubled, X * 2)
+        np.testing.assert_allclose(summed["sum"], X.sum(1), rtol=1e-5, atol=1e-5)
+
+    def test_dropout_is_on_in_fit_and_off_elsewhere(self):
+        seen = []
+
+        class Saying(layers.Layer):
+            def call(self, x, training=None):
+                seen.append(training)
+                return x
+
+        model = tf.keras.Sequential([Saying(), layers.Dense(1)])
+        model.compile("sgd", "mse")
+        model.fit(X, X[:, 0], batch_size=96, verbose=0)
+        model.evaluate(X, X[:, 0], batch_size=96, verbose=0)
+        model.predict(X, batch_size=96, verbose=0)
+        self.assertEqual(seen, [True, False, False])
+
+    def test_first_generations_optimizers_train_too(self):
+        model = classifier()
+        model.compile(tf.train.GradientDescentOptimizer(.1), tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+        history = model.fit(X, Y, epochs=10, verbose=0).history["loss"]
+        self.assertLess(history[-1], history[0])
+
+
+class Saved(unittest.TestCase):
+    def test_training_goes_on_from_a_file_as_if_nothing_had_been(self):
+        import tempfile
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "model.keras")
+            model = compiled(classifier(), metrics=["accuracy"])
+            model.fit(X, Y, epochs=2, shuffle=False, verbose=0)
+            model.save(path)
+            loaded = tf.keras.models.load_model(path)
+            for each in (model, loaded):
+                each.fit(X, Y, epochs=2, shuffle=False, verbose=0)
+            for one, two in zip(model.get_weights(), loaded.get_weights()):
+                np.testing.assert_array_equal(one, two)
+            self.assertEqual(int(loaded.optimizer.iterations), int(model.optimizer.iterations))
+            self.assertEqual(loaded.metrics_names, ["loss", "accuracy"])
+
+
+class Output(unittest.TestCase):
+    def test_where_lines_cannot_be_rewritten_there_is_one_for_an_epoch(self):
+        model = compiled(classifier(), metrics=["accuracy"])
+        with redirect_stdout(io.StringIO()) as out:
+            model.fit(X, Y, epochs=2, verbose=1)
+            model.evaluate(X, Y)
+        lines = out.getvalue().splitlines()
+        self.assertEqual((len(lines), lines[0], lines[2]), (5, "Epoch 1/2", "Epoch 2/2"))
+        self.assertRegex(lines[1], r"^3/3 \d+s \d+[mu]?s/step - loss: \d\.\d{4} - accuracy: \d\.\d{4}$")
+        with redirect_stdout(io.StringIO()) as out:
+            model.fit(X, Y, epochs=2, verbose=0)
+            model.predict(X, verbose=0)
+        self.assertEqual(out.getvalue(), "")
+
+
+if __name__ == "__main__":
+    unittest.main()
