@@ -21,21 +21,17 @@ from tapedeck.keras.layers.pooling import (  # noqa: F401
     GlobalMaxPool3D, GlobalMaxPooling1D, GlobalMaxPooling2D, GlobalMaxPooling3D, MaxPool1D, MaxPool2D, MaxPool3D, MaxPooling1D,
     MaxPooling2D, MaxPooling3D)
 from tapedeck.keras.layers.preprocessing import (  # noqa: F401
-    CategoryEncoding, CenterCrop, Discretization, Normalization, RandomBrightness, RandomContrast, RandomCrop, RandomFlip, Rescaling,
-    Resizing)
-from tapedeck.keras.layers.recurrent import GRU, LSTM, RNN, SimpleRNN  # noqa: F401
-from tapedeck.keras.layers.recurrent_cells import GRUCell, LSTMCell, SimpleRNNCell, StackedRNNCells  # noqa: F401
     CategoryEncoding, CenterCrop, Discretization, Normalization, RandomBrightness, RandomContrast, RandomCrop, RandomFlip,
     Rescaling, Resizing)
 from tapedeck.keras.layers.random_images import RandomRotation, RandomTranslation, RandomZoom  # noqa: F401
+from tapedeck.keras.layers.recurrent import GRU, LSTM, RNN, SimpleRNN  # noqa: F401
+from tapedeck.keras.layers.recurrent_cells import GRUCell, LSTMCell, SimpleRNNCell, StackedRNNCells  # noqa: F401
 from tapedeck.keras.layers.regularization import (  # noqa: F401
     ActivityRegularization, AlphaDropout, Dropout, GaussianDropout, GaussianNoise, SpatialDropout1D, SpatialDropout2D,
     SpatialDropout3D)
 from tapedeck.keras.layers.reshaping import (  # noqa: F401
-    Cropping1D, Cropping2D, Cropping3D, Flatten, Permute, RepeatVector, Reshape, UpSampling1D, UpSampling2D, UpSampling3D, ZeroPadding1D,
-    ZeroPadding2D, ZeroPadding3D)
-from tapedeck.keras.layers.wrappers import Bidirectional, TimeDistributed, Wrapper  # noqa: F401
     Cropping1D, Cropping2D, Cropping3D, Flatten, Permute, RepeatVector, Reshape, UpSampling1D, UpSampling2D, UpSampling3D,
     ZeroPadding1D, ZeroPadding2D, ZeroPadding3D)
+from tapedeck.keras.layers.wrappers import Bidirectional, TimeDistributed, Wrapper  # noqa: F401
 
 __all__ = [name for name, value in list(vars().items()) if not name.startswith("_") and callable(value)]
