@@ -299,6 +299,19 @@ class Behaviour(unittest.TestCase):
         layer = L.Dense(2, kernel_regularizer=tf.keras.regularizers.L1(0.5), kernel_initializer="ones")
         layer(tf.ones([1, 3]))
         self.assertEqual([float(each) for each in layer.losses], [3.])
+        layer = L.Dense(2, kernel_constraint="non_neg", kernel_initializer="ones")
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_sum(layer(tf.ones([1, 3])))
+        tf.keras.optimizers.SGD(5.).apply_gradients([(tape.gradient(loss, layer.kernel), layer.kernel)])
+        np.testing.assert_array_equal(layer.kernel, np.zeros((3, 2)))
+
+    def test_only_the_rows_that_were_looked_up_have_a_gradient(self):
+        layer = L.Embedding(5, 3)
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_sum(layer(tf.constant([[1, 3, 1]])))
+        gradient = tape.gradient(loss, layer.embeddings)
+        self.assertIsInstance(gradient, tf.IndexedSlices)
+        np.testing.assert_array_equal(tf.convert_to_tensor(gradient)[:, 0], [0, 2, 0, 1, 0])
 
 
 if __name__ == "__main__":

@@ -311,8 +311,7 @@ class Layer(_weights.Weights, Trackable):
     @property
     def metrics(self):
         """The metrics in its attributes, and those of the layers inside."""
-        found = [each for layer in self._flatten_layers() for each in layer._parts()[2]]
-        return list({id(each): each for each in found}.values())
+        return _weights.once([each for layer in self._flatten_layers() for each in layer._parts()[2]])
 
     # ---- saving ----
 

@@ -15,6 +15,11 @@ def snake_case(name):
     return spaced.lower() if not spaced.startswith("_") else "private" + spaced.lower()
 
 
+def once(values):
+    """Each object once, in the order of their first."""
+    return list({id(each): each for each in values}.values())
+
+
 def _sort_children(values, parts, seen):
     """Puts what is among the values, in lists and dicts too, into parts: variables, layers, metrics; each once."""
     for value in values:
