@@ -101,6 +101,16 @@ void reorder(const memory& from, const memory& to) {
   stream.wait();
 }
 
+/// Whether a part at that offset can be described: not where it cuts a block of the layout.
+bool has_part(const memory& whole, const Dims& part, const Dims& offset) {
+  try {
+    whole.get_desc().submemory_desc(part, offset);
+    return true;
+  } catch (const dnnl::error&) {
+    return false;
+  }
+}
+
 /// reorder(), large filters cut along the output channels into a task each.
 void reorder_filter(const memory& from, const memory& to) {
   constexpr memory::dim channels_at_once = 64;  // whole blocks of any of oneDNN's layouts
@@ -111,6 +121,9 @@ void reorder_filter(const memory& from, const memory& to) {
     return reorder(from, to);
   const memory::dim parts = part[axis] / channels_at_once;
   part[axis] = channels_at_once;
+  Dims second(part.size(), 0);
+  second[axis] = channels_at_once;
+  if (parts == 1 || !has_part(from, part, second) || !has_part(to, part, second)) return reorder(from, to);
   for_blocks(parts, 1, [&](std::int64_t begin, std::int64_t end) {
     const OneOpenMpThread one_thread;
     for (std::int64_t k = begin; k < end; ++k) {
