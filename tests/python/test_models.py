@@ -107,6 +107,24 @@ class Symbols(unittest.TestCase):
             dense.output
 
 
+class Records(unittest.TestCase):
+    def tearDown(self):
+        tf._engine.debug.stop()
+
+    def test_building_is_not_recorded_and_calls_carry_the_layers_scope(self):
+        import json
+        debug = tf._engine.debug
+        debug.attach()
+        x = tf.keras.Input((3,))
+        model = tf.keras.Model(x, tf.nn.relu(layers.Dense(2, name="first")(x)), name="whole")
+        built = json.loads(debug.records_json())
+        self.assertFalse([record["op"] for record in built if record["op"] in ("matmul", "relu", "bias_add", "dense")])
+        model(rows(1, 3))
+        scopes = {record["scope"] for record in json.loads(debug.records_json())[len(built):]}
+        self.assertIn("whole/first", scopes)
+        self.assertTrue(all(scope.startswith("whole") for scope in scopes if scope), scopes)
+
+
 class Functional(unittest.TestCase):
     def test_it_computes_what_the_same_model_by_subclassing_does(self):
         first, second, x = functional(), Small(), rows(6, 5)
@@ -184,6 +202,11 @@ class Functional(unittest.TestCase):
             functional()(rows(2, 4))
         with self.assertRaisesRegex(ValueError, "expects 2 input"):
             tf.keras.Model([x, y], x + y)(rows(2, 3))
+
+    def test_a_loss_without_a_value_is_refused(self):
+        model = functional()
+        with self.assertRaisesRegex(ValueError, "has no value yet"):
+            model.add_loss(tf.reduce_sum(model.output))
 
     def test_training_reaches_the_layers(self):
         x = tf.keras.Input((200,))
@@ -482,8 +505,9 @@ class Files(unittest.TestCase):
                 model, later = make(), make()
                 result = model(x)
                 model.save_weights(path)
-                later.load_weights(path)
+                status = later.load_weights(path)
                 np.testing.assert_array_equal(later(x), result)
+                status.expect_partial().assert_consumed()
             self.assertTrue(os.path.exists(path if path.endswith(".safetensors") else path + ".safetensors"))
 
     def test_a_file_that_does_not_fit_changes_nothing(self):

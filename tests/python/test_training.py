@@ -102,7 +102,7 @@ class Fit(unittest.TestCase):
         self.assertEqual(order(), first)
 
     def test_data_come_as_arrays_tensors_datasets_generators_and_sequences(self):
-        class Batches(tf.keras.utils.Sequence if hasattr(tf.keras.utils, "Sequence") else object):
+        class Batches(tf.keras.utils.Sequence):
             ended = 0
 
             def __len__(self):

@@ -396,7 +396,7 @@ def _defer(layer, deferred):
         layer._scope.set_custom_getter(_deferring_getter(waiting))
     else:
         prefix = vars(layer)["_scope_text"]
-        vars(layer)["_restored_value"] = lambda name: next(
+        vars(layer)["_restored_value"] = lambda name, *_, **__: next(
             (value for found, value in (each.value(prefix + name) for each in reversed(waiting)) if found), None)
     for inner in layer._layers if isinstance(layer, Network) else ():
         if not isinstance(inner, Network):

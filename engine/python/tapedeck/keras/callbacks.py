@@ -516,7 +516,7 @@ class BackupAndRestore(Callback):
         tensors = self._path()
         if os.path.exists(tensors):
             file = TensorFile(tensors)
-            restore_model(self.model, file)
+            restore_model(self.model, tensors)
             vars(self.model)["_resumed_epoch"] = int(file.metadata["tapedeck.epoch"]) + 1
 
     def on_epoch_end(self, epoch, logs=None):

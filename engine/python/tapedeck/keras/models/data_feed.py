@@ -263,6 +263,28 @@ class GeneratorFeed(_Batches):
         return False
 
 
+class Sequence:
+    """A base of batches by number: a subclass defines __len__, and __getitem__, which gives the batch of a number: (x, y).
+
+    workers, use_multiprocessing and max_queue_size change nothing.
+    """
+
+    def __init__(self, workers=1, use_multiprocessing=False, max_queue_size=10):
+        self.workers, self.use_multiprocessing, self.max_queue_size = workers, use_multiprocessing, max_queue_size
+
+    def __len__(self):
+        raise NotImplementedError(f"{type(self).__name__} does not define __len__()")
+
+    def __getitem__(self, index):
+        raise NotImplementedError(f"{type(self).__name__} does not define __getitem__()")
+
+    def __iter__(self):
+        return (self[index] for index in range(len(self)))
+
+    def on_epoch_end(self):
+        """Called after each epoch of fit()."""
+
+
 class SequenceFeed(_Batches):
     """Batches of a tf.keras.utils.Sequence: anything with a length and batches by number."""
 

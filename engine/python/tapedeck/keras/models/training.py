@@ -319,13 +319,13 @@ class Trainer:
 
     # ---- single batches ----
 
-    def train_on_batch(self, x, y=None, sample_weight=None, class_weight=None, reset_metrics=False, return_dict=False):
-        """Trains on one batch of arrays. Returns: as evaluate, of the metrics since reset_metrics()."""
+    def train_on_batch(self, x, y=None, sample_weight=None, class_weight=None, reset_metrics=True, return_dict=False):
+        """Trains on one batch of arrays. Returns: as evaluate, of this batch, or with reset_metrics False of all batches since reset_metrics()."""
         self._require_compiled()
         return self._on_batch(self.train_step, x, y, sample_weight, class_weight, reset_metrics, return_dict)
 
-    def test_on_batch(self, x, y=None, sample_weight=None, reset_metrics=False, return_dict=False):
-        """Evaluates one batch of arrays. Returns: as evaluate, of the metrics since reset_metrics()."""
+    def test_on_batch(self, x, y=None, sample_weight=None, reset_metrics=True, return_dict=False):
+        """Evaluates one batch of arrays. Returns: as evaluate, of this batch, or with reset_metrics False of all batches since reset_metrics()."""
         self._require_compiled()
         return self._on_batch(self.test_step, x, y, sample_weight, None, reset_metrics, return_dict)
 
