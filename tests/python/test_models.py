@@ -1,6 +1,8 @@
 """Models: functional, by subclassing and Sequential; what they are made of, their names, tables, configs and files."""
+import copy
 import io
 import os
+import pickle
 import tempfile
 import unittest
 from contextlib import redirect_stdout
@@ -478,6 +480,22 @@ class Configs(unittest.TestCase):
         self.assertEqual(halved(rows(1, 5)).shape, (1, 2))
         with self.assertRaisesRegex(ValueError, "subclassed model"):
             tf.keras.models.clone_model(Small())
+
+    def test_copies_and_pickles_have_variables_of_their_own(self):
+        x = rows(2, 5)
+        deep = tf.keras.Input((5,))
+        chain = deep
+        for _ in range(120):
+            chain = layers.Activation("tanh")(chain)
+        for model in (functional(), Small(), tf.keras.Sequential([layers.Dense(3, input_shape=(5,))]), tf.keras.Model(deep, chain)):
+            result = model(x).numpy()
+            copied = copy.deepcopy(model)
+            np.testing.assert_array_equal(copied(x), result)
+            for variable in copied.weights:
+                variable.assign(variable + 1.)
+            np.testing.assert_array_equal(model(x), result)
+        model = functional()
+        np.testing.assert_array_equal(pickle.loads(pickle.dumps(model))(x), model(x))
 
     def test_custom_layers_are_named_by_who_reads(self):
         class Doubling(layers.Layer):

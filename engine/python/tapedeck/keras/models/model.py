@@ -1,4 +1,5 @@
 """tf.keras.Model: a layer of layers that can be trained, looked at and saved."""
+import copy
 import itertools
 
 from tapedeck import _engine, nest
@@ -56,6 +57,14 @@ class Model(saving.Saved, Trainer, Layer):
         for number, layer in enumerate(layer for layer in graph.layers if not isinstance(layer, InputLayer)):
             self._track(f"layer-{number}", layer)
         own["_built"] = True
+
+    def __deepcopy__(self, memo):
+        for node in self._graph.nodes if self._graph is not None else ():
+            copy.deepcopy(node, memo)  # in their order: from the outputs on, a deep model would be a deep recursion
+        made = memo[id(self)] = type(self).__new__(type(self))
+        vars(made).clear()
+        vars(made).update(copy.deepcopy(vars(self), memo))
+        return made
 
     # ---- calls ----
 
