@@ -14,11 +14,12 @@ _DEFINING = [blocks, casts, image_colors, images, matrices, nn_losses, reduction
              nn, nn_images, nn_volumes, random, random_streams, shaping, variables]
 
 # Files of the package that hold code, but are no namespace that TensorFlow has.
-_INTERNAL = {"blocks", "casts", "checkpoint", "composites", "context", "control_flow", "creation", "custom", "eager_metrics", "eager_modes",
-             "evaluator", "explain", "functional", "graph_collections", "graphs", "idx", "image_colors", "images",
-             "indexed_slices", "matrices", "modules", "namespaces", "network", "nn_images", "nn_losses", "nn_volumes", "printing",
-             "random_streams", "reductions", "references", "refusals", "segments", "selections", "sequences", "shapes", "shaping",
-             "signatures", "tape", "templates", "tensor_array", "trackable", "variable_scopes", "variable_stores", "variables"}
+_INTERNAL = {"blocks", "casts", "checkpoint", "composites", "context", "control_flow", "creation", "custom", "eager_metrics",
+             "eager_modes", "evaluator", "explain", "functional", "graph_collections", "graphs", "idx", "image_colors", "images",
+             "indexed_slices", "matrices", "modules", "namespaces", "network", "network_checkpoints", "nn_images", "nn_losses",
+             "nn_volumes", "printing", "random_streams", "reductions", "references", "refusals", "segments", "selections",
+             "sequences", "shapes", "shaping", "signatures", "tape", "templates", "tensor_array", "trackable", "variable_scopes",
+             "variable_stores", "variables"}
 
 # Functions of the package's Python files that TensorFlow has under other names too.
 _ALIASES = {

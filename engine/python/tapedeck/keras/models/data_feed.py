@@ -1,5 +1,4 @@
 """Where fit, evaluate and predict take their batches from: arrays, tensors, datasets, Sequences and generators."""
-import itertools
 import math
 
 import numpy as np
@@ -325,10 +324,3 @@ def feed_of(x, y=None, sample_weight=None, batch_size=None, steps=None, shuffle=
     if hasattr(x, "__iter__"):
         return DatasetFeed(x, steps, class_weight)
     raise TypeError(f"x is a {kind}; needs arrays, tensors, a tf.data.Dataset, a generator or a tf.keras.utils.Sequence")
-
-
-def take(batches, steps):
-    """At most that many of them; all for None."""
-    return batches if steps is None else itertools.islice(batches, steps)
-
-

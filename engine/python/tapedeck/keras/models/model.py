@@ -8,7 +8,7 @@ from tapedeck.keras.layers.base import Layer, shapes_of
 from tapedeck.keras.layers.weights import own_arguments
 from tapedeck.keras.models import saving
 from tapedeck.keras.models.graph import Graph
-from tapedeck.keras.models.symbolic import Described, InputLayer, KerasTensor, nodes_of, symbols_in, trial, variables_kept
+from tapedeck.keras.models.symbolic import Described, InputLayer, KerasTensor, symbols_in, trial, variables_kept
 from tapedeck.keras.models.training import Trainer
 from tapedeck.shapes import TensorShape
 
@@ -112,8 +112,8 @@ class Model(saving.Saved, Trainer, Layer):
         return self(inputs, training=False) if _takes_training(self) else self(inputs)
 
     def add_loss(self, loss):
-        """As tf.keras.layers.Layer.add_loss. ValueError for a KerasTensor, which has no value: a layer with add_loss in its call() can
-        make it one."""
+        """As tf.keras.layers.Layer.add_loss. ValueError for a KerasTensor, which has no value: a layer that calls add_loss in its
+        call() can make it one."""
         if symbols_in(loss):
             raise ValueError(f"add_loss: {loss} has no value yet. Call add_loss in the call() of a layer, or compute the loss in "
                              "train_step")
@@ -334,6 +334,3 @@ def _common(one, two):
     if isinstance(one, list):
         return [_common(*pair) for pair in zip(one, two)]
     return TensorShape([own if own == other else None for own, other in itertools.zip_longest(one, two)])
-
-
-__all__ = ["InputLayer", "Model", "nodes_of"]
