@@ -1,6 +1,8 @@
 """Models: functional, by subclassing and Sequential; what they are made of, their names, tables, configs and files."""
+import copy
 import io
 import os
+import pickle
 import tempfile
 import unittest
 from contextlib import redirect_stdout
@@ -107,6 +109,24 @@ class Symbols(unittest.TestCase):
             dense.output
 
 
+class Records(unittest.TestCase):
+    def tearDown(self):
+        tf._engine.debug.stop()
+
+    def test_building_is_not_recorded_and_calls_carry_the_layers_scope(self):
+        import json
+        debug = tf._engine.debug
+        debug.attach()
+        x = tf.keras.Input((3,))
+        model = tf.keras.Model(x, tf.nn.relu(layers.Dense(2, name="first")(x)), name="whole")
+        built = json.loads(debug.records_json())
+        self.assertFalse([record["op"] for record in built if record["op"] in ("matmul", "relu", "bias_add", "dense")])
+        model(rows(1, 3))
+        scopes = {record["scope"] for record in json.loads(debug.records_json())[len(built):]}
+        self.assertIn("whole/first", scopes)
+        self.assertTrue(all(scope.startswith("whole") for scope in scopes if scope), scopes)
+
+
 class Functional(unittest.TestCase):
     def test_it_computes_what_the_same_model_by_subclassing_does(self):
         first, second, x = functional(), Small(), rows(6, 5)
@@ -184,6 +204,11 @@ class Functional(unittest.TestCase):
             functional()(rows(2, 4))
         with self.assertRaisesRegex(ValueError, "expects 2 input"):
             tf.keras.Model([x, y], x + y)(rows(2, 3))
+
+    def test_a_loss_without_a_value_is_refused(self):
+        model = functional()
+        with self.assertRaisesRegex(ValueError, "has no value yet"):
+            model.add_loss(tf.reduce_sum(model.output))
 
     def test_training_reaches_the_layers(self):
         x = tf.keras.Input((200,))
@@ -456,6 +481,22 @@ class Configs(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "subclassed model"):
             tf.keras.models.clone_model(Small())
 
+    def test_copies_and_pickles_have_variables_of_their_own(self):
+        x = rows(2, 5)
+        deep = tf.keras.Input((5,))
+        chain = deep
+        for _ in range(120):
+            chain = layers.Activation("tanh")(chain)
+        for model in (functional(), Small(), tf.keras.Sequential([layers.Dense(3, input_shape=(5,))]), tf.keras.Model(deep, chain)):
+            result = model(x).numpy()
+            copied = copy.deepcopy(model)
+            np.testing.assert_array_equal(copied(x), result)
+            for variable in copied.weights:
+                variable.assign(variable + 1.)
+            np.testing.assert_array_equal(model(x), result)
+        model = functional()
+        np.testing.assert_array_equal(pickle.loads(pickle.dumps(model))(x), model(x))
+
     def test_custom_layers_are_named_by_who_reads(self):
         class Doubling(layers.Layer):
             def call(self, x):
@@ -482,8 +523,9 @@ class Files(unittest.TestCase):
                 model, later = make(), make()
                 result = model(x)
                 model.save_weights(path)
-                later.load_weights(path)
+                status = later.load_weights(path)
                 np.testing.assert_array_equal(later(x), result)
+                status.expect_partial().assert_consumed()
             self.assertTrue(os.path.exists(path if path.endswith(".safetensors") else path + ".safetensors"))
 
     def test_a_file_that_does_not_fit_changes_nothing(self):

@@ -30,6 +30,20 @@ def same(size, kernel, stride):
 
 
 class Convolutions(unittest.TestCase):
+    def test_pointwise_filters_of_many_channels_and_strides(self):
+        for channels, filters in ((256, 512), (512, 1024), (1024, 512), (128, 192)):  # ResNet-50's, whose layout has larger blocks
+            own = np.random.default_rng(channels)
+            x, w = (own.standard_normal(shape).astype(np.float32) for shape in ((2, 14, 14, channels), (1, 1, channels, filters)))
+            wanted = x[:, ::2, ::2] @ w[0, 0]
+            np.testing.assert_allclose(tf.nn.conv2d(x, w, 2, "VALID"), wanted, rtol=1e-3, atol=1e-3 * np.abs(wanted).max())
+            value = tf.constant(x)
+            with tf.GradientTape() as tape:
+                tape.watch(value)
+                total = tf.reduce_sum(tf.nn.conv2d(value, w, 2, "VALID"))
+            gradient = np.zeros_like(x)
+            gradient[:, ::2, ::2] = w[0, 0].sum(1)
+            np.testing.assert_allclose(tape.gradient(total, value), gradient, rtol=1e-3, atol=1e-3 * np.abs(gradient).max())
+
     def test_values_and_gradients_in_both_dtypes(self):
         """Batches that fall into blocks with a shorter last one; float32 goes through oneDNN, float64 does not."""
         for batch, size, channels, outputs, kernel, stride, mode in (

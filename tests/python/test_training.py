@@ -102,7 +102,7 @@ class Fit(unittest.TestCase):
         self.assertEqual(order(), first)
 
     def test_data_come_as_arrays_tensors_datasets_generators_and_sequences(self):
-        class Batches(tf.keras.utils.Sequence if hasattr(tf.keras.utils, "Sequence") else object):
+        class Batches(tf.keras.utils.Sequence):
             ended = 0
 
             def __len__(self):
@@ -142,6 +142,16 @@ class Fit(unittest.TestCase):
         np.testing.assert_allclose(model.predict(dataset, verbose=0), model.predict(X, verbose=0), rtol=1e-5)
         with self.assertRaisesRegex(ValueError, "infinitely repeating"):
             model.fit(dataset.repeat(), verbose=0)
+
+    def test_images_of_whole_numbers_and_lists_are_data_too(self):
+        images = RNG.integers(0, 256, (20, 4, 4), np.uint8)
+        model = tf.keras.Sequential([layers.Flatten(), layers.Dense(3, activation="softmax")])
+        model.compile("sgd", "sparse_categorical_crossentropy")
+        model.fit(images, Y[:20], verbose=0)
+        np.testing.assert_allclose(model.predict(images, verbose=0), model.predict(images.astype(np.float32), verbose=0), rtol=1e-6)
+        model = tf.keras.Sequential([layers.Dense(1, kernel_initializer="ones")])
+        model.compile("sgd", "mse")
+        self.assertAlmostEqual(model.evaluate([[1.], [3.]], [1., 2.], verbose=0), .5)
 
     def test_a_generator_that_ends_says_so(self):
         model = compiled(classifier())

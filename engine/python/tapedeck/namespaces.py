@@ -16,10 +16,11 @@ _DEFINING = [blocks, casts, image_colors, images, matrices, nn_losses, reduction
 # Files of the package that hold code, but are no namespace that TensorFlow has.
 _INTERNAL = {"as_tensorflow", "blocks", "casts", "checkpoint", "composites", "context", "control_flow", "creation", "custom",
              "eager_metrics", "eager_modes", "evaluator", "explain", "functional", "graph_collections", "graphs", "idx",
-             "image_colors", "images", "indexed_slices", "matrices", "modules", "namespaces", "network", "nn_images",
-             "nn_losses", "nn_volumes", "printing", "random_streams", "reductions", "references", "refusals", "rnn_cells",
-             "rnn_loops", "segments", "selections", "sequences", "shapes", "shaping", "signatures", "tape", "templates",
-             "tensor_array", "test_case", "trackable", "variable_scopes", "variable_stores", "variables"}
+             "image_colors", "images", "indexed_slices", "matrices", "modules", "namespaces", "network",
+             "network_checkpoints", "nn_images", "nn_losses", "nn_volumes", "printing", "random_streams", "reductions",
+             "references", "refusals", "rnn_cells", "rnn_loops", "segments", "selections", "sequences", "shapes", "shaping",
+             "signatures", "tape", "templates", "tensor_array", "test_case", "trackable", "variable_scopes",
+             "variable_stores", "variables"}
 
 # Functions of the package's Python files that TensorFlow has under other names too.
 _ALIASES = {

@@ -36,7 +36,8 @@ from tapedeck.functional import (  # noqa: F401
 )
 from tapedeck.graphs import py_function as py_func  # noqa: F401
 from tapedeck.train.lbfgs import LBFGS  # noqa: F401
-from tapedeck.network import Network, Sequential, restore_network_checkpoint, save_network_checkpoint  # noqa: F401
+from tapedeck.network import Network, Sequential  # noqa: F401
+from tapedeck.network_checkpoints import restore_network_checkpoint, save_network_checkpoint  # noqa: F401
 from tapedeck.tape import GradientTape  # noqa: F401
 from tapedeck.templates import ShapeAndDtype, graph_callable, make_template  # noqa: F401
 from tapedeck.variable_stores import EagerVariableStore  # noqa: F401

@@ -11,6 +11,7 @@ from tapedeck.shapes import TensorShape
 
 _Tensor = _engine.Tensor
 _PLAIN = (bool, int, float)
+_PLAINEST = (_Tensor, bool, type(None), np.ndarray)  # what calls mostly have, and no symbolic value is
 
 
 def cast_floating(value, dtype):
@@ -50,6 +51,8 @@ def _first(layer, value):
 
 def _any_symbolic(args, kwargs):
     """The module of symbolic values where one is among the arguments, else None. Nobody makes one without having imported it."""
+    if all(isinstance(each, _PLAINEST) for each in args) and all(isinstance(each, _PLAINEST) for each in kwargs.values()):
+        return None
     symbolic = sys.modules.get("tapedeck.keras.models.symbolic")
     leaves = nest.flatten([list(args), list(kwargs.values())]) if symbolic is not None else ()
     if any(isinstance(leaf, symbolic.KerasTensor) for leaf in leaves):

@@ -66,6 +66,8 @@ class Dense(Layer):
         self.built = True
 
     def call(self, inputs):
+        if not inputs.dtype.is_floating:  # whole numbers, as of images
+            inputs = _op("cast")(inputs, self.kernel.dtype)
         outputs = _matmul(inputs, self.kernel) if inputs.ndim == 2 else linalg.tensordot(inputs, self.kernel, 1)
         if self.bias is not None:
             outputs = _add(outputs, self.bias)

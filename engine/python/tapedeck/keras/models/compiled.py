@@ -274,6 +274,3 @@ def number(value):
         return value
     array = np.asarray(value)
     return array.item() if array.ndim == 0 else array
-
-
-__all__ = ["CompiledLoss", "CompiledMetrics", "LossTracker", "aligned", "examples_in", "names_of", "number"]

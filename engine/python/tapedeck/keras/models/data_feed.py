@@ -1,5 +1,4 @@
 """Where fit, evaluate and predict take their batches from: arrays, tensors, datasets, Sequences and generators."""
-import itertools
 import math
 
 import numpy as np
@@ -263,6 +262,28 @@ class GeneratorFeed(_Batches):
         return False
 
 
+class Sequence:
+    """A base of batches by number: a subclass defines __len__, and __getitem__, which gives the batch of a number: (x, y).
+
+    workers, use_multiprocessing and max_queue_size change nothing.
+    """
+
+    def __init__(self, workers=1, use_multiprocessing=False, max_queue_size=10):
+        self.workers, self.use_multiprocessing, self.max_queue_size = workers, use_multiprocessing, max_queue_size
+
+    def __len__(self):
+        raise NotImplementedError(f"{type(self).__name__} does not define __len__()")
+
+    def __getitem__(self, index):
+        raise NotImplementedError(f"{type(self).__name__} does not define __getitem__()")
+
+    def __iter__(self):
+        return (self[index] for index in range(len(self)))
+
+    def on_epoch_end(self):
+        """Called after each epoch of fit()."""
+
+
 class SequenceFeed(_Batches):
     """Batches of a tf.keras.utils.Sequence: anything with a length and batches by number."""
 
@@ -303,10 +324,3 @@ def feed_of(x, y=None, sample_weight=None, batch_size=None, steps=None, shuffle=
     if hasattr(x, "__iter__"):
         return DatasetFeed(x, steps, class_weight)
     raise TypeError(f"x is a {kind}; needs arrays, tensors, a tf.data.Dataset, a generator or a tf.keras.utils.Sequence")
-
-
-def take(batches, steps):
-    """At most that many of them; all for None."""
-    return batches if steps is None else itertools.islice(batches, steps)
-
-

@@ -68,6 +68,9 @@ class Graph:
         self._make_steps(nodes)
         self._specs = [InputSpec(shape=(None, *each.shape[1:]), allow_last_axis_squeeze=True) for each in self.flat_inputs]
 
+    def __reduce__(self):  # a copy has symbols of its own, and places by these
+        return Graph, (self.inputs, self.outputs)
+
     # ---- the order ----
 
     def _found_nodes(self):

@@ -6,7 +6,7 @@ import numpy as np
 
 from tapedeck import _engine, dtypes
 from tapedeck.keras import named_objects
-from tapedeck.keras.models.symbolic import InputLayer, KerasTensor, OpLayer, map_symbols, nodes_of, symbols_in
+from tapedeck.keras.models.symbolic import InputLayer, KerasTensor, OpLayer, map_symbols, symbols_in
 from tapedeck.shapes import TensorShape
 
 
@@ -202,7 +202,3 @@ def clone_model(model, input_tensors=None, clone_function=None):
         symbols.update({id(old): new for old, new in zip(symbols_in(node.outputs), symbols_in(outputs))})
     return type(model)(inputs=map_symbols(lambda each: symbols[id(each)], graph.inputs),
                        outputs=map_symbols(lambda each: symbols[id(each)], graph.outputs), name=model.name)
-
-
-__all__ = ["clone_model", "config_of", "layer_config", "layer_of", "model_from_config", "model_from_json", "model_of", "nodes_of",
-           "to_json"]

@@ -1,4 +1,5 @@
 """tf.keras.Model: a layer of layers that can be trained, looked at and saved."""
+import copy
 import itertools
 
 from tapedeck import _engine, nest
@@ -7,7 +8,7 @@ from tapedeck.keras.layers.base import Layer, shapes_of
 from tapedeck.keras.layers.weights import own_arguments
 from tapedeck.keras.models import saving
 from tapedeck.keras.models.graph import Graph
-from tapedeck.keras.models.symbolic import Described, InputLayer, KerasTensor, nodes_of, symbols_in, trial, variables_kept
+from tapedeck.keras.models.symbolic import Described, InputLayer, KerasTensor, symbols_in, trial, variables_kept
 from tapedeck.keras.models.training import Trainer
 from tapedeck.shapes import TensorShape
 
@@ -57,6 +58,14 @@ class Model(saving.Saved, Trainer, Layer):
             self._track(f"layer-{number}", layer)
         own["_built"] = True
 
+    def __deepcopy__(self, memo):
+        for node in self._graph.nodes if self._graph is not None else ():
+            copy.deepcopy(node, memo)  # in their order: from the outputs on, a deep model would be a deep recursion
+        made = memo[id(self)] = type(self).__new__(type(self))
+        vars(made).clear()
+        vars(made).update(copy.deepcopy(vars(self), memo))
+        return made
+
     # ---- calls ----
 
     def call(self, inputs, training=None, mask=None):
@@ -101,6 +110,14 @@ class Model(saving.Saved, Trainer, Layer):
 
         inputs = nest.map_structure(zeros, shapes, kinds) if nest.is_nested(shapes) else zeros(shapes, kinds)
         return self(inputs, training=False) if _takes_training(self) else self(inputs)
+
+    def add_loss(self, loss):
+        """As tf.keras.layers.Layer.add_loss. ValueError for a KerasTensor, which has no value: a layer that calls add_loss in its
+        call() can make it one."""
+        if symbols_in(loss):
+            raise ValueError(f"add_loss: {loss} has no value yet. Call add_loss in the call() of a layer, or compute the loss in "
+                             "train_step")
+        super().add_loss(loss)
 
     def compute_output_shape(self, input_shape):
         if self._graph is not None:
@@ -317,6 +334,3 @@ def _common(one, two):
     if isinstance(one, list):
         return [_common(*pair) for pair in zip(one, two)]
     return TensorShape([own if own == other else None for own, other in itertools.zip_longest(one, two)])
-
-
-__all__ = ["InputLayer", "Model", "nodes_of"]

@@ -38,14 +38,10 @@ def _collected(model, with_optimizer=False):
     return Collected(model) if with_optimizer else _WithoutSlots(_Without(model, ("optimizer",)))
 
 
-def restore_model(model, file):
-    """Gives the model the values of a file with a graph of objects; variables that come later get theirs then."""
-    from tapedeck.checkpoint.graph import METADATA_KEY, SavedGraph
-    from tapedeck.checkpoint.restoration import Restoration
-    restoration = Restoration(file, SavedGraph(file.metadata[METADATA_KEY], file))
-    restoration.farewell.expect_partial = True
-    restoration.restore([(0, model)])
-    return restoration
+def restore_model(model, path):
+    """Gives the model the values of a file with a graph of objects; variables that come later get theirs then. Returns a status."""
+    from tapedeck.checkpoint.objects import read_objects
+    return read_objects(path, model).expect_partial()
 
 
 class Saved:
@@ -81,7 +77,7 @@ class Saved:
                                        skip_mismatch)
         file = TensorFile(_path(path))
         if METADATA_KEY in file.metadata and not by_name and not skip_mismatch:
-            return restore_model(self, file) and None
+            return restore_model(self, file.path)
         return _assign_by_name(self, path, {name: file.read(name) for name in file.tensors}, by_name, skip_mismatch)
 
     def save(self, filepath, overwrite=True, include_optimizer=True, save_format=None, **kwargs):
@@ -190,5 +186,5 @@ def load_model(filepath, custom_objects=None, compile=True, safe_mode=True):
             _build_as_seen(model, described["build"])
         if compile and described.get("compile"):
             model.compile_from_config(described["compile"])
-    restore_model(model, file)
+    restore_model(model, file.path)
     return model

@@ -20,7 +20,7 @@ class _Results(dict):
         metrics, self._metrics = self._metrics, None
         for metric in metrics or ():
             result = metric.result()
-            self.update(result) if isinstance(result, dict) else self.__setitem__(metric.name, result)
+            self.update(result if isinstance(result, dict) else {metric.name: result})
         return self
 
 
@@ -319,13 +319,15 @@ class Trainer:
 
     # ---- single batches ----
 
-    def train_on_batch(self, x, y=None, sample_weight=None, class_weight=None, reset_metrics=False, return_dict=False):
-        """Trains on one batch of arrays. Returns: as evaluate, of the metrics since reset_metrics()."""
+    def train_on_batch(self, x, y=None, sample_weight=None, class_weight=None, reset_metrics=True, return_dict=False):
+        """Trains on one batch of arrays. Returns: as evaluate, of this batch, or with reset_metrics False of all since
+        reset_metrics()."""
         self._require_compiled()
         return self._on_batch(self.train_step, x, y, sample_weight, class_weight, reset_metrics, return_dict)
 
-    def test_on_batch(self, x, y=None, sample_weight=None, reset_metrics=False, return_dict=False):
-        """Evaluates one batch of arrays. Returns: as evaluate, of the metrics since reset_metrics()."""
+    def test_on_batch(self, x, y=None, sample_weight=None, reset_metrics=True, return_dict=False):
+        """Evaluates one batch of arrays. Returns: as evaluate, of this batch, or with reset_metrics False of all since
+        reset_metrics()."""
         self._require_compiled()
         return self._on_batch(self.test_step, x, y, sample_weight, None, reset_metrics, return_dict)
 
