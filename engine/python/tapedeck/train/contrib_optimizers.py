@@ -88,7 +88,7 @@ class MovingAverageOptimizer(Optimizer):
     def __init__(self, opt, average_decay=0.9999, num_updates=None, sequential_update=True):
         super().__init__(False, f"MovingAverage{opt.get_name()}")
         self._optimizer, self._average = opt, ExponentialMovingAverage(average_decay, num_updates)
-        self._averaged = []
+        object.__setattr__(self, "_averaged", [])
 
     def compute_gradients(self, *args, **kwargs):
         """That of the other optimiser."""
