@@ -59,10 +59,11 @@ class Steps(unittest.TestCase):
         """A layer whose outputs are means of normal numbers: its Fisher matrix is that of least squares."""
         tf.keras.backend.set_floatx("float64")
         self.addCleanup(tf.keras.backend.set_floatx, "float32")
+        tf.random.set_seed(5)
         layer = layers.Dense(2)
         x = rng().normal(size=(50, 3)) * [1.0, 10.0, 0.1]
         y = x @ rng(1).normal(size=(3, 2)) + [1.0, -2.0]
-        optimizer = tf.train.KFACOptimizer(layer, learning_rate=1.0, damping=1e-16, momentum=0.0, estimation_mode="exact",
+        optimizer = tf.train.KFACOptimizer(layer, learning_rate=1.0, damping=1e-22, momentum=0.0, estimation_mode="exact",
                                            predictive="normal", **kwargs)
 
         def loss():
@@ -107,7 +108,7 @@ class Steps(unittest.TestCase):
         loss()
         start = [v.numpy() for v in (layer.kernel, layer.bias)]
         steps = []
-        for optimizer in free, tf.train.KFACOptimizer(layer, 1.0, 1e-16, momentum=0.0, norm_constraint=1e-4, estimation_mode="exact",
+        for optimizer in free, tf.train.KFACOptimizer(layer, 1.0, 1e-22, momentum=0.0, norm_constraint=1e-4, estimation_mode="exact",
                                                       predictive="normal"):
             for v, value in zip((layer.kernel, layer.bias), start):
                 v.assign(value)
