@@ -6,7 +6,8 @@ from tapedeck.train.updates import as_float, value_of
 
 
 class _DecoupledDecay(Optimizer):
-    """Takes weight_decay of each variable away before its step: of all, or of decay_var_list of minimize() and apply_gradients()."""
+    """Takes weight_decay of each variable away before its step: of all, or of decay_var_list of minimize() and
+    apply_gradients()."""
 
     def _keep_decay(self, weight_decay):
         self._weight_decay, self._decayed = weight_decay, None

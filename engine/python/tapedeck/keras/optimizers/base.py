@@ -17,8 +17,8 @@ class Optimizer(SlotUpdater):
     """A base of optimisers: those of tf.keras.optimizers, and users' own.
 
     learning_rate: a number, a LearningRateSchedule, or a function of no arguments; weight_decay: each step takes that part of the
-    variable, times the learning rate, away; clipnorm, clipvalue, global_clipnorm: limits of each gradient's norm, of its elements, of
-    all gradients' norm together; use_ema: averages of the variables are kept, of ema_momentum, and put into them every
+    variable, times the learning rate, away; clipnorm, clipvalue, global_clipnorm: limits of each gradient's norm, of its elements,
+    of all gradients' norm together; use_ema: averages of the variables are kept, of ema_momentum, and put into them every
     ema_overwrite_frequency steps, where that is given; loss_scale_factor: what the loss was multiplied by; gradients are divided by
     it; gradient_accumulation_steps: updates are made of the mean of as many gradients. `lr` and `decay` are the older names of
     learning_rate and of inverse time decay.
@@ -216,7 +216,8 @@ class Optimizer(SlotUpdater):
                 if not callable(var_list):
                     tape.watch(var_list)
                 loss = loss()
-        variables = list(var_list()) if callable(var_list) else [var_list] if isinstance(var_list, _engine.Variable) else list(var_list)
+        variables = var_list() if callable(var_list) else var_list
+        variables = [variables] if isinstance(variables, _engine.Variable) else list(variables)
         return list(zip(tape.gradient(loss, variables), variables))
 
     def apply_gradients(self, grads_and_vars, name=None, **kwargs):
@@ -228,8 +229,8 @@ class Optimizer(SlotUpdater):
     def apply(self, grads, trainable_variables=None):
         """Updates the variables, those that build() was given where trainable_variables is None.
 
-        A gradient of None leaves its variable, with a warning. Errors: ValueError where all are None, for another number of gradients
-        than of variables, and for variables that came after build().
+        A gradient of None leaves its variable, with a warning. Errors: ValueError where all are None, for another number of
+        gradients than of variables, and for variables that came after build().
         """
         grads = list(grads)
         if not grads:
@@ -299,7 +300,8 @@ class Optimizer(SlotUpdater):
             return [(with_values(g, op("clip_by_value")(values_of(g), -limit, limit)), variable) for g, variable in pairs]
         from tapedeck import selections
         if self.clipnorm is not None and self.clipnorm > 0:
-            return [(with_values(g, selections.clip_by_norm(values_of(g), float(self.clipnorm))), variable) for g, variable in pairs]
+            limit = float(self.clipnorm)
+            return [(selections.clip_by_norm(g, limit), variable) for g, variable in pairs]
         if self.global_clipnorm is not None and self.global_clipnorm > 0:
             clipped, _ = selections.clip_by_global_norm([g for g, _ in pairs], float(self.global_clipnorm))
             return list(zip(clipped, (variable for _, variable in pairs)))

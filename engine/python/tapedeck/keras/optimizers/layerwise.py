@@ -21,8 +21,8 @@ class Adafactor(Optimizer):
 
     _config_names = "beta_2_decay", "epsilon_1", "epsilon_2", "clip_threshold", "relative_step"
 
-    def __init__(self, learning_rate=0.001, beta_2_decay=-0.8, epsilon_1=1e-30, epsilon_2=1e-3, clip_threshold=1.0, relative_step=True,
-                 weight_decay=None, name=None, **kwargs):
+    def __init__(self, learning_rate=0.001, beta_2_decay=-0.8, epsilon_1=1e-30, epsilon_2=1e-3, clip_threshold=1.0,
+                 relative_step=True, weight_decay=None, name=None, **kwargs):
         super().__init__(learning_rate, weight_decay, name=name, **kwargs)
         self.beta_2_decay, self.epsilon_1, self.epsilon_2 = beta_2_decay, epsilon_1, epsilon_2
         self.clip_threshold, self.relative_step = clip_threshold, relative_step
@@ -40,7 +40,8 @@ class Adafactor(Optimizer):
         if self._schedule is None and self.relative_step:
             rate = min(rate, 1.0 / math.sqrt(step))
         rate = min(rate, 1.0 / math.sqrt(step)) * max(self.epsilon_2, _root_mean_square(variable.read_value()))
-        change = gradient * op("rsqrt")(self._second_moment(gradient * gradient + self.epsilon_1, variable, 1.0 - step ** self.beta_2_decay))
+        moment = self._second_moment(gradient * gradient + self.epsilon_1, variable, 1.0 - step ** self.beta_2_decay)
+        change = gradient * op("rsqrt")(moment)
         change = change / max(1.0, _root_mean_square(change) / self.clip_threshold)
         variable.assign_sub(change * rate)
 
