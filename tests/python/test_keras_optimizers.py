@@ -227,6 +227,12 @@ class Configs(unittest.TestCase):
         self.assertEqual((again.name, again.weight_decay, again.clipnorm, again.ema_momentum), ("mine", 0.1, 2.0, 0.5))
         self.assertEqual(float(again.learning_rate), 0.5)
 
+    def test_names_are_made_of_the_class(self):
+        tf.keras.backend.clear_session()
+        made = optimizers.SGD(), optimizers.SGD(), optimizers.RMSprop(), optimizers.AdamW(), optimizers.Adam(name="mine")
+        self.assertEqual([optimizer.name for optimizer in made], ["sgd", "sgd_1", "rm_sprop", "adam_w", "mine"])
+        self.assertIs(tf.optimizers, tf.keras.optimizers)
+
     def test_get_takes_names_configs_and_optimizers(self):
         self.assertIsInstance(optimizers.get("AdamW"), optimizers.AdamW)
         self.assertIsInstance(optimizers.get("rmsprop"), optimizers.RMSprop)
