@@ -1,6 +1,9 @@
 // Steps of optimisers: threads and instruction sets, memory that is taken over, what stays when a step fails.
 #include <QtTest>
+#include <algorithm>
+#include <atomic>
 #include <cstring>
+#include <thread>
 
 #include "engine/cpu/dispatch.h"
 #include "engine/cpu/parallel.h"
@@ -163,6 +166,28 @@ class OptimTest : public QObject {
     QCOMPARE(asked_by_the_step, 0);
     QVERIFY(interrupted);
     QVERIFY(model.targets[2].peek().to_vector().back() > 0.0);
+  }
+
+  void steps_of_several_threads_all_count_and_readers_see_whole_values() {
+    Variable value(ops::zeros({20000}), "w");
+    const Tensors others{ops::ones({20000}), Tensor::scalar(1.0)};
+    std::atomic<bool> done{false}, torn{false};
+    std::thread reader([&] {
+      while (!done) {
+        const std::vector<double> seen = value.peek().to_vector();
+        if (std::adjacent_find(seen.begin(), seen.end(), std::not_equal_to<>()) != seen.end()) torn = true;
+      }
+    });
+    std::vector<std::thread> writers;
+    for (int i = 0; i < 2; ++i)
+      writers.emplace_back([&] {
+        for (int step = 0; step < 300; ++step) apply_update(op_of("gradient_descent"), {&value, 1}, others);
+      });
+    for (std::thread& writer : writers) writer.join();
+    done = true;
+    reader.join();
+    QVERIFY(!torn);
+    QCOMPARE(value.peek().to_vector()[7], -600.0);
   }
 
   void memory_of_others_is_not_written() {
