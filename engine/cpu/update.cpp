@@ -9,12 +9,13 @@
 namespace tapedeck::cpu {
 namespace {
 
-constexpr double update_cost = 1.0;                                // nanoseconds an element, to choose blocks
-constexpr std::int64_t past_cache_bytes = std::int64_t{16} << 20;  // see streaming_bytes in elementwise.cpp
-constexpr std::int64_t past_cache_chunk = 512;                     // elements that are written at once
+constexpr double update_cost = 1.0;  // nanoseconds an element, to choose blocks
+constexpr std::int64_t streamed_update_bytes = std::int64_t{16}
+                                               << 20;  // see streaming_bytes in elementwise.cpp
+constexpr std::int64_t past_cache_chunk = 512;         // elements that are written at once
 
 /// The arrays from an element on.
-UpdateArrays part_of(const UpdateArrays& arrays, std::int64_t begin, std::size_t size) {
+UpdateArrays arrays_from(const UpdateArrays& arrays, std::int64_t begin, std::size_t size) {
   UpdateArrays part = arrays;
   for (std::size_t k = 0; k < arrays.targets; ++k) {
     part.from[k] = at(arrays.from[k], begin, size);
@@ -30,7 +31,7 @@ void update_past_cache(UpdateLoop loop, const UpdateArrays& arrays, const double
   alignas(64) std::byte buffers[most_targets][past_cache_chunk * sizeof(double)];
   for (std::int64_t i = 0; i < count; i += past_cache_chunk) {
     const std::int64_t n = std::min(past_cache_chunk, count - i);
-    UpdateArrays part = part_of(arrays, i, size);
+    UpdateArrays part = arrays_from(arrays, i, size);
     const auto results = part.to;
     for (std::size_t k = 0; k < arrays.targets; ++k) part.to[k] = buffers[k];
     loop(part, numbers, n);
@@ -44,10 +45,11 @@ void update_past_cache(UpdateLoop loop, const UpdateArrays& arrays, const double
 void update(Update rule, DType dtype, const UpdateArrays& arrays, const double* numbers, std::int64_t count) {
   const UpdateLoop loop = loops().update[static_cast<int>(rule)][static_cast<int>(dtype)];
   const std::size_t size = item_size(dtype);
-  const bool past_cache = !arrays.in_place && count * static_cast<std::int64_t>(size) >= past_cache_bytes;
+  const bool past_cache =
+      !arrays.in_place && count * static_cast<std::int64_t>(size) >= streamed_update_bytes;
   const std::int64_t grain = grain_for(update_cost) / past_cache_chunk * past_cache_chunk;
   for_blocks(count, grain, [&](std::int64_t begin, std::int64_t end) {
-    const UpdateArrays part = part_of(arrays, begin, size);
+    const UpdateArrays part = arrays_from(arrays, begin, size);
     if (past_cache)
       update_past_cache(loop, part, numbers, end - begin, size);
     else
@@ -62,7 +64,7 @@ void update_rows(Update rule, DType dtype, const UpdateArrays& arrays, const dou
   const auto grain = std::max<std::int64_t>(1, grain_for(update_cost) / std::max<std::int64_t>(1, width));
   for_blocks(count, grain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t k = begin; k < end; ++k) {
-      UpdateArrays row = part_of(arrays, rows[k] * width, size);
+      UpdateArrays row = arrays_from(arrays, rows[k] * width, size);
       row.gradient = at(arrays.gradient, k * width, size);
       loop(row, numbers, width);
     }

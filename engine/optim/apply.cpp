@@ -18,10 +18,6 @@ class GivenUpInputs {
   GivenUpInputs(const GivenUpInputs&) = delete;
 };
 
-void append(Tensors& inputs, std::span<const Tensor> others) {
-  for (const Tensor& other : others) inputs.push_back(other);
-}
-
 /// Whether the new values are what the variables hold.
 void check_results(const OpDef& op, std::span<const Variable> targets, std::span<const Tensor> results) {
   if (results.size() != targets.size())
@@ -62,7 +58,7 @@ void apply_update(const OpDef& op, std::span<const Variable> targets, std::span<
   const StopRecording unrecorded;
   Tensors inputs;
   for (const Variable& target : targets) inputs.push_back(target.peek());
-  append(inputs, others);
+  for (const Tensor& other : others) inputs.push_back(other);
   const Tensors results = run_op(op, inputs, attributes);
   check_results(op, targets, results);
   for (std::size_t i = 0; i < targets.size(); ++i) Variable(targets[i]).assign(results[i]);

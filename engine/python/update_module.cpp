@@ -10,7 +10,7 @@ namespace tapedeck::python {
 namespace {
 
 /// The variable and its slots.
-std::vector<Variable> targets_of(const py::handle tuple) {
+std::vector<Variable> step_targets_of(const py::handle tuple) {
   std::vector<Variable> targets;
   for (const py::handle target : py::reinterpret_borrow<py::sequence>(tuple)) {
     if (!is_variable(target.ptr()))
@@ -45,7 +45,7 @@ void apply_updates(const char* name, const py::sequence& targets, const py::sequ
   const Attributes shared = given.empty() ? Attributes() : Attributes(std::move(given));
   for (std::size_t i = 0; i < targets.size(); ++i) {
     const py::object target = targets[i];
-    const std::vector<Variable> variables = targets_of(target);
+    const std::vector<Variable> variables = step_targets_of(target);
     Tensors others;
     append_gradient(name, py::object(gradients[i]), variables.at(0).dtype(), others);
     for (const Tensor& scalar : scalars) others.push_back(scalar);

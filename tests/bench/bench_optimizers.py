@@ -3,8 +3,8 @@
     python bench_optimizers.py [NAME…]
     TAPEDECK_TORCH=/path/to/python3 python bench_optimizers.py
 
-gigabytes_per_second counts what a step must read and write once: value, slots and gradient in, value and slots out. PyTorch runs in a
-process of its own, with as many threads, between two of ours, so that a machine that becomes slower does so for both.
+gigabytes_per_second counts what a step must read and write once: value, slots and gradient in, value and slots out. PyTorch runs in
+a process of its own, with as many threads, between two of ours, so that a machine that becomes slower does so for both.
 """
 import json
 import os

@@ -1,9 +1,13 @@
 // Steps of optimisers: threads and instruction sets, memory that is taken over, what stays when a step fails.
 #include <QtTest>
+#include <algorithm>
+#include <atomic>
 #include <cstring>
+#include <thread>
 
 #include "engine/cpu/dispatch.h"
 #include "engine/cpu/parallel.h"
+#include "engine/ops/interrupt.h"
 #include "engine/optim/apply.h"
 #include "tests/engine/all_rows.h"
 #include "tests/engine/expect_error.h"
@@ -20,15 +24,15 @@ const OpDef& op_of(const std::string& name) {
 /// A call of many elements, or rows, as float32 or float64.
 Tensors long_call(const StepReference& reference, bool sparse, DType dtype) {
   Random random(7);
-  const std::int64_t rows = 30011, width = 7;
+  const std::int64_t rows = 9011, width = 7;
   Tensors inputs = step_targets(random, reference, {rows, width});
   if (!sparse) {
     inputs.push_back(random_tensor(random, {rows, width}));
   } else {
     std::vector<std::int64_t> indices;
-    for (std::int64_t i = 0; i < 40000; ++i) indices.push_back(i * 7919 % rows);
-    inputs.push_back(random_tensor(random, {40000, width}));
-    inputs.push_back(integers(indices, {40000}));
+    for (std::int64_t i = 0; i < 10000; ++i) indices.push_back(i * 7919 % rows);
+    inputs.push_back(random_tensor(random, {10000, width}));
+    inputs.push_back(integers(indices, {10000}));
   }
   for (Tensor& input : inputs)
     if (input.dtype() == DType::float64) input = ops::cast(input, dtype);
@@ -117,6 +121,19 @@ class OptimTest : public QObject {
       }
   }
 
+  void a_step_past_the_cache_has_the_bits_of_one_in_place() {
+    Model model((std::int64_t{17} << 20) / 4 + 5), other((std::int64_t{17} << 20) / 4 + 5);
+    Tensors held;
+    for (const Variable& target : model.targets) held.push_back(target.peek());
+    model.step();
+    other.step();
+    for (std::size_t k = 0; k < 3; ++k) {
+      const Tensor a = model.targets[k].peek(), b = other.targets[k].peek();
+      QVERIFY(a.raw() != held[k].raw());
+      QVERIFY(std::memcmp(a.raw(), b.raw(), a.bytes()) == 0);
+    }
+  }
+
   void values_that_somebody_holds_stay_what_they_were() {
     Model model;
     const Tensor before = model.targets[0].peek();
@@ -128,6 +145,49 @@ class OptimTest : public QObject {
     QVERIFY(model.memory(0) != before.raw());
     QVERIFY(model.memory(2) == free_memory);
     QVERIFY(model.targets[1].peek().to_vector()[3] > 0.09);
+  }
+
+  void a_step_in_place_is_not_interrupted_half_way() {
+    static int asked = 0;
+    HostHooks hooks;
+    hooks.interrupted = [] { return ++asked > 0; };
+    Model model(1 << 21);
+    const HostHooks before = host_hooks();
+    set_host_hooks(hooks);
+    model.step();
+    const int asked_by_the_step = asked;
+    bool interrupted = false;
+    try {
+      check_interrupt();
+    } catch (const Interrupted&) {
+      interrupted = true;
+    }
+    set_host_hooks(before);
+    QCOMPARE(asked_by_the_step, 0);
+    QVERIFY(interrupted);
+    QVERIFY(model.targets[2].peek().to_vector().back() > 0.0);
+  }
+
+  void steps_of_several_threads_all_count_and_readers_see_whole_values() {
+    Variable value(ops::zeros({20000}), "w");
+    const Tensors others{ops::ones({20000}), Tensor::scalar(1.0)};
+    std::atomic<bool> done{false}, torn{false};
+    std::thread reader([&] {
+      while (!done) {
+        const std::vector<double> seen = value.peek().to_vector();
+        if (std::adjacent_find(seen.begin(), seen.end(), std::not_equal_to<>()) != seen.end()) torn = true;
+      }
+    });
+    std::vector<std::thread> writers;
+    for (int i = 0; i < 2; ++i)
+      writers.emplace_back([&] {
+        for (int step = 0; step < 300; ++step) apply_update(op_of("gradient_descent"), {&value, 1}, others);
+      });
+    for (std::thread& writer : writers) writer.join();
+    done = true;
+    reader.join();
+    QVERIFY(!torn);
+    QCOMPARE(value.peek().to_vector()[7], -600.0);
   }
 
   void memory_of_others_is_not_written() {

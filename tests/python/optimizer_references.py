@@ -116,6 +116,27 @@ def lion(rate, beta1=0.9, beta2=0.99, decay=0.0):
     return step
 
 
+def lamb(rate, beta1=0.9, beta2=0.999, epsilon=1e-7):
+    def step(x, g, s, t):
+        s["m"] = beta1 * s.get("m", 0.0) + (1 - beta1) * g
+        s["v"] = beta2 * s.get("v", 0.0) + (1 - beta2) * g * g
+        change = s["m"] / (1 - beta1 ** t) / (np.sqrt(s["v"] / (1 - beta2 ** t)) + epsilon)
+        return x - rate * np.linalg.norm(x) / np.linalg.norm(change) * change
+    return step
+
+
+def adafactor(rate, decay=-0.8, epsilon1=1e-30, epsilon2=1e-3, threshold=1.0):
+    def step(x, g, s, t):
+        kept = 1 - t ** decay
+        square = g * g + epsilon1
+        s["r"] = kept * s.get("r", 0.0) + (1 - kept) * square.mean(-1)
+        s["c"] = kept * s.get("c", 0.0) + (1 - kept) * square.mean(-2)
+        change = g / np.sqrt(np.outer(s["r"], s["c"]) / s["r"].mean())
+        change /= max(1.0, np.sqrt((change ** 2).mean()) / threshold)
+        return x - min(rate, t ** -0.5) * max(epsilon2, np.sqrt((x ** 2).mean())) * change
+    return step
+
+
 def run(step, x, gradients):
     """The values after each step. gradients: a function of the step's number, from 1 on."""
     x, state, values = np.array(x, np.float64), {}, []

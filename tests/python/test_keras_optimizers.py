@@ -31,6 +31,8 @@ CASES = {
     "nadam": (lambda: optimizers.Nadam(0.02), reference.nadam(0.02), False),
     "ftrl": (lambda: optimizers.Ftrl(0.5, l1_regularization_strength=0.1, l2_regularization_strength=0.2, beta=0.3),
              reference.ftrl(0.5, -0.5, 0.1, 0.2 + 0.3 / (2 * 0.5)), True),
+    "lamb": (lambda: optimizers.Lamb(0.02), reference.lamb(0.02), None),
+    "adafactor": (lambda: optimizers.Adafactor(0.2), reference.adafactor(0.2), None),
     "lion": (lambda: optimizers.Lion(0.02, weight_decay=0.1), reference.lion(0.02, decay=0.002), False),
 }
 START = np.random.default_rng(0).normal(size=(5, 3))
@@ -54,7 +56,7 @@ class AgainstNumPy(unittest.TestCase):
 
     def test_gradients_of_rows_are_those_of_numpy(self):
         for name, (make, step, rows_alone) in CASES.items():
-            if rows_alone is None:  # the correction counts all steps, the reference a row's own
+            if rows_alone is None:  # corrections count all steps, the reference a row's own; others need the whole variable
                 continue
             with self.subTest(name):
                 optimizer, w = make(), tf.Variable(START, dtype="float64")
@@ -114,10 +116,11 @@ class Step(unittest.TestCase):
         w, optimizer = tf.Variable(0.0), optimizers.SGD(1.0, use_ema=True, ema_momentum=0.5, ema_overwrite_frequency=2)
         optimizer.build([w])
         optimizer.apply([tf.constant(-4.0)])
-        self.assertEqual(float(w), 4.0)
-        optimizer.apply([tf.constant(0.0)])  # the average is 2 and then 3
+        self.assertEqual(float(w), 4.0)  # and so is the first average
+        optimizer.apply([tf.constant(2.0)])
         self.assertEqual(float(w), 3.0)
         optimizer.apply([tf.constant(-1.0)])
+        self.assertEqual(float(w), 4.0)
         optimizer.finalize_variable_values([w])
         self.assertEqual(float(w), 3.5)
 
@@ -223,6 +226,12 @@ class Configs(unittest.TestCase):
         self.assertEqual(again.get_config(), optimizer.get_config())
         self.assertEqual((again.name, again.weight_decay, again.clipnorm, again.ema_momentum), ("mine", 0.1, 2.0, 0.5))
         self.assertEqual(float(again.learning_rate), 0.5)
+
+    def test_names_are_made_of_the_class(self):
+        tf.keras.backend.clear_session()
+        made = optimizers.SGD(), optimizers.SGD(), optimizers.RMSprop(), optimizers.AdamW(), optimizers.Adam(name="mine")
+        self.assertEqual([optimizer.name for optimizer in made], ["sgd", "sgd_1", "rm_sprop", "adam_w", "mine"])
+        self.assertIs(tf.optimizers, tf.keras.optimizers)
 
     def test_get_takes_names_configs_and_optimizers(self):
         self.assertIsInstance(optimizers.get("AdamW"), optimizers.AdamW)

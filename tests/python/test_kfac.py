@@ -5,6 +5,7 @@ import numpy as np
 
 import tapedeck as tf
 from tapedeck.keras import layers
+from tapedeck.train.kfac_layers import watching
 
 
 def rng(seed=0):
@@ -54,15 +55,36 @@ class Factors(unittest.TestCase):
         np.testing.assert_allclose(optimizer.get_slot(conv.kernel, "output_factor").numpy(), gradients.T @ gradients / 45, rtol=1e-10)
 
 
+    def test_rows_of_inputs_and_gradients_make_the_layers_gradient(self):
+        tf.keras.backend.set_floatx("float64")
+        self.addCleanup(tf.keras.backend.set_floatx, "float32")
+        for layer, shape in [(layers.Conv2D(3, (2, 3), strides=2, padding="same"), (4, 7, 6, 2)),
+                             (layers.Conv2D(3, 2, dilation_rate=2, use_bias=False, activation="tanh"), (4, 5, 6, 2)),
+                             (layers.Conv2D(2, 3, data_format="channels_first", padding="same"), (2, 3, 5, 4)),
+                             (tf.layers.Conv2D(3, 2, activation=tf.nn.relu), (4, 5, 5, 1)),
+                             (tf.layers.Dense(3, activation=tf.sigmoid), (6, 4)), (layers.Dense(2), (3, 5, 4))]:
+            with self.subTest(type(layer).__module__, shape=shape):
+                x = tf.constant(rng().normal(size=shape))
+                with watching([layer]) as (seen,), tf.GradientTape() as tape:
+                    loss = tf.reduce_sum(tf.sin(layer(x)) + layer(2.0 * x) ** 2)
+                found = tape.gradient(loss, [*seen.variables, *seen.outputs])
+                count = len(seen.variables)
+                product = tf.matmul(seen.input_rows(), seen.gradient_rows(found[count:]), transpose_a=True)
+                np.testing.assert_allclose(product.numpy(), seen.as_matrix(found[:count]).numpy(), rtol=1e-9, atol=1e-9)
+                for variable, gradient, again in zip(seen.variables, found, seen.as_gradients(product)):
+                    np.testing.assert_allclose(again.numpy(), gradient.numpy(), rtol=1e-9, atol=1e-9)
+
+
 class Steps(unittest.TestCase):
     def linear(self, **kwargs):
         """A layer whose outputs are means of normal numbers: its Fisher matrix is that of least squares."""
         tf.keras.backend.set_floatx("float64")
         self.addCleanup(tf.keras.backend.set_floatx, "float32")
+        tf.random.set_seed(5)
         layer = layers.Dense(2)
         x = rng().normal(size=(50, 3)) * [1.0, 10.0, 0.1]
         y = x @ rng(1).normal(size=(3, 2)) + [1.0, -2.0]
-        optimizer = tf.train.KFACOptimizer(layer, learning_rate=1.0, damping=1e-16, momentum=0.0, estimation_mode="exact",
+        optimizer = tf.train.KFACOptimizer(layer, learning_rate=1.0, damping=1e-22, momentum=0.0, estimation_mode="exact",
                                            predictive="normal", **kwargs)
 
         def loss():
@@ -107,7 +129,7 @@ class Steps(unittest.TestCase):
         loss()
         start = [v.numpy() for v in (layer.kernel, layer.bias)]
         steps = []
-        for optimizer in free, tf.train.KFACOptimizer(layer, 1.0, 1e-16, momentum=0.0, norm_constraint=1e-4, estimation_mode="exact",
+        for optimizer in free, tf.train.KFACOptimizer(layer, 1.0, 1e-22, momentum=0.0, norm_constraint=1e-4, estimation_mode="exact",
                                                       predictive="normal"):
             for v, value in zip((layer.kernel, layer.bias), start):
                 v.assign(value)

@@ -6,7 +6,8 @@ from tapedeck.train.updates import as_float, value_of
 
 
 class _DecoupledDecay(Optimizer):
-    """Takes weight_decay of each variable away before its step: of all, or of decay_var_list of minimize() and apply_gradients()."""
+    """Takes weight_decay of each variable away before its step: of all, or of decay_var_list of minimize() and
+    apply_gradients()."""
 
     def _keep_decay(self, weight_decay):
         self._weight_decay, self._decayed = weight_decay, None
@@ -88,7 +89,7 @@ class MovingAverageOptimizer(Optimizer):
     def __init__(self, opt, average_decay=0.9999, num_updates=None, sequential_update=True):
         super().__init__(False, f"MovingAverage{opt.get_name()}")
         self._optimizer, self._average = opt, ExponentialMovingAverage(average_decay, num_updates)
-        self._averaged = []
+        object.__setattr__(self, "_averaged", [])
 
     def compute_gradients(self, *args, **kwargs):
         """That of the other optimiser."""

@@ -1,9 +1,9 @@
 """K-FAC: natural gradients with a Fisher matrix of Kronecker products.
 
-Sources: J. Martens, R. Grosse, "Optimizing Neural Networks with Kronecker-factored Approximate Curvature", 2015 (dense layers; running
-averages: section 5; damping: section 6.3); R. Grosse, J. Martens, "A Kronecker-factored approximate Fisher matrix for convolution
-layers", 2016 (equations 30 and 31 for the factors); J. Ba, R. Grosse, J. Martens, "Distributed Second-Order Optimization using
-Kronecker-Factored Approximations", 2017 (the limit of the step's KL divergence: section 5).
+Sources: J. Martens, R. Grosse, "Optimizing Neural Networks with Kronecker-factored Approximate Curvature", 2015 (dense layers;
+running averages: section 5; damping: section 6.3); R. Grosse, J. Martens, "A Kronecker-factored approximate Fisher matrix for
+convolution layers", 2016 (equations 30 and 31 for the factors); J. Ba, R. Grosse, J. Martens, "Distributed Second-Order
+Optimization using Kronecker-Factored Approximations", 2017 (the limit of the step's KL divergence: section 5).
 """
 import numpy as np
 
@@ -19,21 +19,22 @@ _MODES = {"empirical", "sampled", "exact"}
 
 
 class KFACOptimizer(Optimizer):
-    """Steps along (A ⊗ G + damping)⁻¹·gradient, a block for each Dense and Conv2D layer of a model; other variables take the gradient.
+    """Steps along (A ⊗ G + damping)⁻¹·gradient, a block for each Dense and Conv2D layer of a model; other variables take the
+    gradient.
 
         optimizer = tf.train.KFACOptimizer(model, learning_rate=0.1, damping=1e-2)
         optimizer.minimize(lambda: loss(model(images), labels))
 
-    A is the average of the layer's inputs' products, G that of the products of gradients of what it computes before the activation, of
-    each example. Both are running averages that forget with cov_ema_decay, and variables: get_slot(kernel, "input_factor") and
+    A is the average of the layer's inputs' products, G that of the products of gradients of what it computes before the activation,
+    of each example. Both are running averages that forget with cov_ema_decay, and variables: get_slot(kernel, "input_factor") and
     "output_factor". The loss must be a mean over examples.
 
     model: a tf.keras model or layer, a tfe.Network, or a list of them; damping: λ, of which A gets √λ·π and G √λ/π, where π weighs
-    their traces; inverse_update_interval: the inverses are made anew after as many steps; momentum: of the updates; norm_constraint:
-    the most that learning_rate²·(step · gradient) may be, None for any.
+    their traces; inverse_update_interval: the inverses are made anew after as many steps; momentum: of the updates;
+    norm_constraint: the most that learning_rate²·(step · gradient) may be, None for any.
     estimation_mode: where G comes from: "empirical" takes the loss's own gradients; "sampled" targets drawn from what the model
-    predicts; "exact" all directions, one backward pass for each output. The last two need `predictive`, "normal" (outputs are means of
-    variance 1) or "categorical" (outputs are logits), and a loss function that returns (loss, outputs), outputs of two axes.
+    predicts; "exact" all directions, one backward pass for each output. The last two need `predictive`, "normal" (outputs are means
+    of variance 1) or "categorical" (outputs are logits), and a loss function that returns (loss, outputs), outputs of two axes.
     Errors: TypeError for what has no layers; ValueError for other modes, and where the model has no such layer.
     """
 

@@ -8,8 +8,8 @@ from tapedeck.composites import op
 class LayerSeen:
     """A Dense or Conv2D layer during one evaluation of the loss.
 
-    inputs, outputs: tensors of each call, the outputs before the activation. rows(inputs): the layer's inputs as rows of the matrix that
-    the kernel is multiplied by, (calls·places, size), ones for the bias behind; places: how many rows one example has.
+    inputs, outputs: tensors of each call, the outputs before the activation. rows(inputs): the layer's inputs as rows of the matrix
+    that the kernel is multiplied by, (calls·places, size), ones for the bias behind; places: how many rows one example has.
     """
 
     def __init__(self, layer):
@@ -107,8 +107,8 @@ def factored_layers(model):
         if id(value) in seen:
             return
         seen.add(id(value))
-        if isinstance(value, known.Dense) or (isinstance(value, getattr(known, "Conv2D", ())) and type(value).call is known.Conv2D.call
-                                              and value.groups == 1):
+        plain_convolution = isinstance(value, known.Conv2D) and type(value).call is known.Conv2D.call and value.groups == 1
+        if isinstance(value, known.Dense) or plain_convolution:
             found.append(value)
         for inner in getattr(value, "_layers", None) or getattr(value, "layers", None) or ():
             visit(inner)

@@ -26,8 +26,8 @@ class LBFGS:
     Errors: ValueError for no history, another line_search, and c1 and c2 that are not 0 < c1 < c2 < 1.
     """
 
-    def __init__(self, history_size=100, learning_rate=1.0, gradient_tolerance=1e-7, change_tolerance=1e-9, line_search=None, c1=1e-4,
-                 c2=0.9):
+    def __init__(self, history_size=100, learning_rate=1.0, gradient_tolerance=1e-7, change_tolerance=1e-9, line_search=None,
+                 c1=1e-4, c2=0.9):
         if history_size < 1:
             raise ValueError(f"LBFGS: history_size is {history_size}; at least 1 pair is needed")
         if line_search not in (None, "strong_wolfe"):
@@ -153,8 +153,8 @@ def _evaluate(loss, variables):
 
 
 class _Line:
-    """The loss along a direction from where the variables are. The variables stay at the point that was looked at last, or at another
-    one's after keep()."""
+    """The loss along a direction from where the variables are. The variables stay at the point that was looked at last, or at
+    another one's after keep()."""
 
     def __init__(self, loss, variables, direction):
         self._loss, self._variables, self._direction = loss, variables, direction

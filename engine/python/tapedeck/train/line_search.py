@@ -1,7 +1,7 @@
 """A line search for steps that satisfy the strong Wolfe conditions.
 
-Source: J. Nocedal, S. J. Wright, "Numerical Optimization", 2nd edition, algorithms 3.5 (line search) and 3.6 (zoom), interpolation by
-equation 3.59.
+Source: J. Nocedal, S. J. Wright, "Numerical Optimization", 2nd edition, algorithms 3.5 (line search) and 3.6 (zoom), interpolation
+by equation 3.59.
 """
 import collections
 import math

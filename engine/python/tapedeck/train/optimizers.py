@@ -37,7 +37,8 @@ def _positive(name, value):
 
 
 class AdagradOptimizer(Optimizer):
-    """Adagrad (op adagrad, with epsilon 0). Slot: "accumulator". ValueError for an initial_accumulator_value that is not positive."""
+    """Adagrad (op adagrad, with epsilon 0). Slot: "accumulator". ValueError for an initial_accumulator_value that is not
+    positive."""
 
     def __init__(self, learning_rate, initial_accumulator_value=0.1, use_locking=False, name="Adagrad"):
         initial = _positive("initial_accumulator_value", initial_accumulator_value)
@@ -156,12 +157,14 @@ class FtrlOptimizer(Optimizer):
         super().__init__(use_locking, name)
         check_ftrl(initial_accumulator_value, learning_rate_power, l1_regularization_strength, l2_regularization_strength,
                    l2_shrinkage_regularization_strength)
-        self._learning_rate, self._power, self._initial = learning_rate, float(learning_rate_power), float(initial_accumulator_value)
+        self._learning_rate, self._power = learning_rate, float(learning_rate_power)
+        self._initial = float(initial_accumulator_value)
         self._numbers = l1_regularization_strength, l2_regularization_strength, l2_shrinkage_regularization_strength
 
     def _apply_all(self, pairs):
         name = "ftrl_square_root" if self._power == -0.5 else "ftrl"
-        self._run(name, pairs, (("accum", self._initial), ("linear", 0.0)), (value_of(self._learning_rate), self._power, *self._numbers))
+        numbers = value_of(self._learning_rate), self._power, *self._numbers
+        self._run(name, pairs, (("accum", self._initial), ("linear", 0.0)), numbers)
 
 
 def check_ftrl(initial, power, l1, l2, shrinkage):

@@ -28,7 +28,8 @@ def get_or_create_global_step(graph=None):
 def assert_global_step(global_step_tensor):
     """TypeError for what is no integer variable without axes."""
     if not isinstance(global_step_tensor, (_engine.Tensor, _engine.Variable)) or not global_step_tensor.dtype.is_integer:
-        raise TypeError(f'Existing "global_step" does not have integer type: {getattr(global_step_tensor, "dtype", global_step_tensor)}')
+        found = getattr(global_step_tensor, "dtype", global_step_tensor)
+        raise TypeError(f'Existing "global_step" does not have integer type: {found}')
     if tuple(global_step_tensor.shape) != ():
         raise TypeError(f'Existing "global_step" is not scalar: {tuple(global_step_tensor.shape)}')
 
@@ -90,7 +91,8 @@ class ExponentialMovingAverage(SlotUpdater):
                 raise TypeError(f"The variables must be half, float, or double: {variable.name}")
             value = variable.read_value()
             if self._zero_debias:
-                average, steps = self._slot(variable, "biased", 0.0), self._slot(variable, "local_step", tensor(0.0, variable.dtype))
+                average = self._slot(variable, "biased", 0.0)
+                steps = self._slot(variable, "local_step", tensor(0.0, variable.dtype))
                 steps.assign_add(1)
                 average.assign(_mixed(decay, average, value))
                 corrected = average.read_value() / (1.0 - decay ** float(steps))

@@ -57,8 +57,8 @@ class SlotUpdater(Trackable):
         self._target_table.clear()
 
     def _slot(self, variable, name, initial=0.0):
-        """The variable's slot of that name; made at the first call, of what a restoration holds, else of `initial`: a number for all
-        elements, or a tensor."""
+        """The variable's slot of that name; made at the first call, of what a restoration holds, else of `initial`: a number for
+        all elements, or a tensor."""
         slots = self._slot_table.setdefault(name, {})
         found = slots.get(id(variable))
         if found is None:
@@ -80,8 +80,8 @@ class SlotUpdater(Trackable):
         return found
 
     def _run(self, name, pairs, slots, numbers, attributes=(), rows=True):
-        """One run of the op for each (gradient, variable), and for rows alone where the gradient is an IndexedSlices; rows=False: for
-        all elements then, whose slots decay without a gradient too."""
+        """One run of the op for each (gradient, variable), and for rows alone where the gradient is an IndexedSlices; rows=False:
+        for all elements then, whose slots decay without a gradient too."""
         targets, gradients, sparse_targets, sparse_gradients = [], [], [], []
         for gradient, variable in pairs:
             if rows and isinstance(gradient, IndexedSlices):

@@ -6,25 +6,19 @@ import numpy as np
 
 from tapedeck import _engine, dtypes
 from tapedeck.composites import op, tensor
+from tapedeck.keras import backend
+from tapedeck.keras.layers.weights import snake_case
 from tapedeck.keras.optimizers import schedules
 from tapedeck.tape import GradientTape
 from tapedeck.train.updates import SlotUpdater, dense, value_of, values_of, with_values
-
-_names = {}  # how many optimisers were called so
-
-
-def _unique_name(kind):
-    name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", kind).lower()
-    _names[name] = _names.get(name, 0) + 1
-    return name if _names[name] == 1 else f"{name}_{_names[name] - 1}"
 
 
 class Optimizer(SlotUpdater):
     """A base of optimisers: those of tf.keras.optimizers, and users' own.
 
     learning_rate: a number, a LearningRateSchedule, or a function of no arguments; weight_decay: each step takes that part of the
-    variable, times the learning rate, away; clipnorm, clipvalue, global_clipnorm: limits of each gradient's norm, of its elements, of
-    all gradients' norm together; use_ema: averages of the variables are kept, of ema_momentum, and put into them every
+    variable, times the learning rate, away; clipnorm, clipvalue, global_clipnorm: limits of each gradient's norm, of its elements,
+    of all gradients' norm together; use_ema: averages of the variables are kept, of ema_momentum, and put into them every
     ema_overwrite_frequency steps, where that is given; loss_scale_factor: what the loss was multiplied by; gradients are divided by
     it; gradient_accumulation_steps: updates are made of the mean of as many gradients. `lr` and `decay` are the older names of
     learning_rate and of inverse time decay.
@@ -52,14 +46,13 @@ class Optimizer(SlotUpdater):
         if gradient_accumulation_steps is not None and gradient_accumulation_steps < 2:
             raise ValueError("`gradient_accumulation_steps` must be an integer >= 2. Received: gradient_accumulation_steps="
                              f"{gradient_accumulation_steps}")
-        self.name = name or _unique_name(type(self).__name__)
+        self.name = name or backend.unique_name(snake_case(type(self).__name__))
         self.weight_decay, self.clipnorm, self.clipvalue, self.global_clipnorm = weight_decay, clipnorm, clipvalue, global_clipnorm
         self.use_ema, self.ema_momentum, self.ema_overwrite_frequency = use_ema, ema_momentum, ema_overwrite_frequency
         self.loss_scale_factor, self.gradient_accumulation_steps = loss_scale_factor, gradient_accumulation_steps
         self.built = False
         object.__setattr__(self, "_known", {})
         object.__setattr__(self, "_undecayed", (set(), []))
-        self._calls = 0
         self._iterations = _engine.Variable(0, dtype=dtypes.int64, trainable=False, name=f"{self.name}/iteration", import_scope="")
         self._rate_variable = None
         self._set_rate(learning_rate)
@@ -93,7 +86,7 @@ class Optimizer(SlotUpdater):
         if self._schedule is None:
             return self._rate_variable
         if isinstance(self._schedule, schedules.LearningRateSchedule):
-            return self._schedule(self.iterations)
+            return self._schedule(self._iterations)
         return self._schedule()
 
     @learning_rate.setter
@@ -113,8 +106,9 @@ class Optimizer(SlotUpdater):
 
     @property
     def iterations(self):
-        """How many updates there were, an int64 variable."""
-        return self._iterations
+        """How many updates there were, an int64 variable; with gradient_accumulation_steps a tensor."""
+        steps = self.gradient_accumulation_steps
+        return op("floordiv")(self._iterations, steps) if steps else self._iterations
 
     @iterations.setter
     def iterations(self, variable):
@@ -130,7 +124,7 @@ class Optimizer(SlotUpdater):
         for variable in variables:
             self._create_slots(variable)
             if self.use_ema:
-                self._slot(variable, "average", variable.read_value())
+                self._slot(variable, "average")
             if self.gradient_accumulation_steps:
                 self._slot(variable, "gradient_accumulator")
         self.built = True
@@ -222,20 +216,21 @@ class Optimizer(SlotUpdater):
                 if not callable(var_list):
                     tape.watch(var_list)
                 loss = loss()
-        variables = list(var_list()) if callable(var_list) else [var_list] if isinstance(var_list, _engine.Variable) else list(var_list)
+        variables = var_list() if callable(var_list) else var_list
+        variables = [variables] if isinstance(variables, _engine.Variable) else list(variables)
         return list(zip(tape.gradient(loss, variables), variables))
 
     def apply_gradients(self, grads_and_vars, name=None, **kwargs):
         """Updates the variables of (gradient, variable) pairs. Returns: iterations. Errors: those of apply()."""
         pairs = list(grads_and_vars)
         self.apply([gradient for gradient, _ in pairs], [variable for _, variable in pairs])
-        return self._iterations
+        return self.iterations
 
     def apply(self, grads, trainable_variables=None):
         """Updates the variables, those that build() was given where trainable_variables is None.
 
-        A gradient of None leaves its variable, with a warning. Errors: ValueError where all are None, for another number of gradients
-        than of variables, and for variables that came after build().
+        A gradient of None leaves its variable, with a warning. Errors: ValueError where all are None, for another number of
+        gradients than of variables, and for variables that came after build().
         """
         grads = list(grads)
         if not grads:
@@ -257,11 +252,13 @@ class Optimizer(SlotUpdater):
         if self.loss_scale_factor:
             scale = 1.0 / float(value_of(self.loss_scale_factor))
             pairs = [(with_values(gradient, values_of(gradient) * scale), variable) for gradient, variable in pairs]
-        self._calls += 1
         if self.gradient_accumulation_steps:
             pairs = self._accumulated(pairs)
         if pairs:
             self._update(pairs)
+        if self.use_ema:
+            self._average()
+        self._iterations.assign_add(1)
 
     def _check_known(self, variables):
         for variable in variables:
@@ -274,7 +271,7 @@ class Optimizer(SlotUpdater):
         """The mean gradients where as many are together as are wanted, else nothing."""
         steps = self.gradient_accumulation_steps
         sums = [(self._slot(variable, "gradient_accumulator"), gradient, variable) for gradient, variable in pairs]
-        if self._calls % steps:
+        if (int(self._iterations) + 1) % steps:
             for total, gradient, variable in sums:
                 total.assign_add(dense(gradient, variable))
             return []
@@ -294,9 +291,6 @@ class Optimizer(SlotUpdater):
         for _, variable in pairs:
             if variable.constraint is not None:
                 variable.assign(variable.constraint(variable.read_value()))
-        if self.use_ema:
-            self._average()
-        self._iterations.assign_add(1)
 
     _decays_itself = False
 
@@ -306,7 +300,8 @@ class Optimizer(SlotUpdater):
             return [(with_values(g, op("clip_by_value")(values_of(g), -limit, limit)), variable) for g, variable in pairs]
         from tapedeck import selections
         if self.clipnorm is not None and self.clipnorm > 0:
-            return [(with_values(g, selections.clip_by_norm(values_of(g), float(self.clipnorm))), variable) for g, variable in pairs]
+            limit = float(self.clipnorm)
+            return [(selections.clip_by_norm(g, limit), variable) for g, variable in pairs]
         if self.global_clipnorm is not None and self.global_clipnorm > 0:
             clipped, _ = selections.clip_by_global_norm([g for g, _ in pairs], float(self.global_clipnorm))
             return list(zip(clipped, (variable for _, variable in pairs)))
@@ -336,10 +331,12 @@ class Optimizer(SlotUpdater):
     # ---- averages ----
 
     def _average(self):
-        overwrite = self.ema_overwrite_frequency and (int(self._iterations) + 1) % self.ema_overwrite_frequency == 0
+        done = int(self.iterations)
+        overwrite = self.ema_overwrite_frequency and (done + 1) % self.ema_overwrite_frequency == 0
+        kept = self.ema_momentum if done else 0.0  # the first average is the value after the first step
         for variable in self._known.values():
-            average = self._slot(variable, "average", variable.read_value())
-            numbers = [tensor(number, variable.dtype) for number in (self.ema_momentum, 1.0 - self.ema_momentum)]
+            average = self._slot(variable, "average")
+            numbers = [tensor(number, variable.dtype) for number in (kept, 1.0 - kept)]
             average.assign(op("axpby")(numbers[0], average, numbers[1], variable))
             if overwrite:
                 variable.assign(average)

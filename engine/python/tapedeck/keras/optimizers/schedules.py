@@ -109,8 +109,8 @@ class PolynomialDecay(_Schedule):
 
 
 class CosineDecay(_Schedule):
-    """Down half a cosine, from initial_learning_rate to alpha of it in decay_steps; with warmup_target up to that in a straight line
-    first, in warmup_steps, and down from there. (Loshchilov, Hutter 2017, equation 5.) ValueError for decay_steps that are not
+    """Down half a cosine, from initial_learning_rate to alpha of it in decay_steps; with warmup_target up to that in a straight
+    line first, in warmup_steps, and down from there. (Loshchilov, Hutter 2017, equation 5.) ValueError for decay_steps that are not
     positive."""
 
     _names = "initial_learning_rate", "decay_steps", "alpha", "warmup_target", "warmup_steps"
@@ -132,8 +132,8 @@ class CosineDecay(_Schedule):
 
 
 class CosineDecayRestarts(_Schedule):
-    """Cosine decays one after another, each t_mul times as long as the one before, and from m_mul times as high. (Loshchilov, Hutter
-    2017.) ValueError for first_decay_steps that are not positive."""
+    """Cosine decays one after another, each t_mul times as long as the one before, and from m_mul times as high. (Loshchilov,
+    Hutter 2017.) ValueError for first_decay_steps that are not positive."""
 
     _names = "initial_learning_rate", "first_decay_steps", "t_mul", "m_mul", "alpha"
 

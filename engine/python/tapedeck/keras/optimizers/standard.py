@@ -13,7 +13,7 @@ class SGD(Optimizer):
 
     _config_names = "momentum", "nesterov"
 
-    def __init__(self, learning_rate=0.01, momentum=0.0, nesterov=False, weight_decay=None, name="SGD", **kwargs):
+    def __init__(self, learning_rate=0.01, momentum=0.0, nesterov=False, weight_decay=None, name=None, **kwargs):
         super().__init__(learning_rate, weight_decay, name=name, **kwargs)
         if not isinstance(momentum, (int, float)) or not 0 <= momentum <= 1:
             raise ValueError("`momentum` must be a float between [0, 1].")
@@ -35,7 +35,7 @@ class RMSprop(Optimizer):
 
     _config_names = "rho", "momentum", "epsilon", "centered"
 
-    def __init__(self, learning_rate=0.001, rho=0.9, momentum=0.0, epsilon=1e-7, centered=False, weight_decay=None, name="rmsprop",
+    def __init__(self, learning_rate=0.001, rho=0.9, momentum=0.0, epsilon=1e-7, centered=False, weight_decay=None, name=None,
                  **kwargs):
         super().__init__(learning_rate, weight_decay, name=name, **kwargs)
         self.rho, self.momentum, self.epsilon, self.centered = rho, momentum, epsilon, centered
@@ -59,7 +59,7 @@ class Adagrad(Optimizer):
 
     _config_names = "initial_accumulator_value", "epsilon"
 
-    def __init__(self, learning_rate=0.001, initial_accumulator_value=0.1, epsilon=1e-7, weight_decay=None, name="adagrad", **kwargs):
+    def __init__(self, learning_rate=0.001, initial_accumulator_value=0.1, epsilon=1e-7, weight_decay=None, name=None, **kwargs):
         super().__init__(learning_rate, weight_decay, name=name, **kwargs)
         self.initial_accumulator_value, self.epsilon = initial_accumulator_value, epsilon
 
@@ -76,7 +76,7 @@ class Adadelta(Optimizer):
     _config_names = "rho", "epsilon"
     _slot_spec = ("accumulated_grad", 0.0), ("accumulated_delta_var", 0.0)
 
-    def __init__(self, learning_rate=0.001, rho=0.95, epsilon=1e-7, weight_decay=None, name="adadelta", **kwargs):
+    def __init__(self, learning_rate=0.001, rho=0.95, epsilon=1e-7, weight_decay=None, name=None, **kwargs):
         super().__init__(learning_rate, weight_decay, name=name, **kwargs)
         self.rho, self.epsilon = rho, epsilon
 
@@ -97,7 +97,7 @@ class Adam(Optimizer):
     _config_names = "beta_1", "beta_2", "epsilon", "amsgrad"
     _decays_itself = True
 
-    def __init__(self, learning_rate=0.001, beta_1=0.9, beta_2=0.999, epsilon=1e-7, amsgrad=False, weight_decay=None, name="adam",
+    def __init__(self, learning_rate=0.001, beta_1=0.9, beta_2=0.999, epsilon=1e-7, amsgrad=False, weight_decay=None, name=None,
                  **kwargs):
         super().__init__(learning_rate, weight_decay, name=name, **kwargs)
         self.beta_1, self.beta_2, self.epsilon, self.amsgrad = beta_1, beta_2, epsilon, amsgrad
@@ -132,7 +132,7 @@ class AdamW(Adam):
     Source: I. Loshchilov, F. Hutter, "Decoupled Weight Decay Regularization", 2019. ValueError for a weight_decay of None.
     """
 
-    def __init__(self, learning_rate=0.001, weight_decay=0.004, beta_1=0.9, beta_2=0.999, epsilon=1e-7, amsgrad=False, name="adamw",
+    def __init__(self, learning_rate=0.001, weight_decay=0.004, beta_1=0.9, beta_2=0.999, epsilon=1e-7, amsgrad=False, name=None,
                  **kwargs):
         if weight_decay is None:
             raise ValueError("Argument `weight_decay` must be a float. Received: weight_decay=None")
@@ -145,7 +145,7 @@ class Adamax(Optimizer):
     _config_names = "beta_1", "beta_2", "epsilon"
     _slot_spec = ("momentum", 0.0), ("norm", 0.0)
 
-    def __init__(self, learning_rate=0.001, beta_1=0.9, beta_2=0.999, epsilon=1e-7, weight_decay=None, name="adamax", **kwargs):
+    def __init__(self, learning_rate=0.001, beta_1=0.9, beta_2=0.999, epsilon=1e-7, weight_decay=None, name=None, **kwargs):
         super().__init__(learning_rate, weight_decay, name=name, **kwargs)
         self.beta_1, self.beta_2, self.epsilon = beta_1, beta_2, epsilon
 
@@ -167,7 +167,7 @@ class Nadam(Optimizer):
     _config_names = "beta_1", "beta_2", "epsilon"
     _slot_spec = ("momentum", 0.0), ("velocity", 0.0)
 
-    def __init__(self, learning_rate=0.001, beta_1=0.9, beta_2=0.999, epsilon=1e-7, weight_decay=None, name="nadam", **kwargs):
+    def __init__(self, learning_rate=0.001, beta_1=0.9, beta_2=0.999, epsilon=1e-7, weight_decay=None, name=None, **kwargs):
         super().__init__(learning_rate, weight_decay, name=name, **kwargs)
         self.beta_1, self.beta_2, self.epsilon = beta_1, beta_2, epsilon
         self._product = None  # of the momenta so far, a variable
@@ -207,7 +207,7 @@ class Ftrl(Optimizer):
                      "l2_shrinkage_regularization_strength", "beta")
 
     def __init__(self, learning_rate=0.001, learning_rate_power=-0.5, initial_accumulator_value=0.1, l1_regularization_strength=0.0,
-                 l2_regularization_strength=0.0, l2_shrinkage_regularization_strength=0.0, beta=0.0, weight_decay=None, name="ftrl",
+                 l2_regularization_strength=0.0, l2_shrinkage_regularization_strength=0.0, beta=0.0, weight_decay=None, name=None,
                  **kwargs):
         super().__init__(learning_rate, weight_decay, name=name, **kwargs)
         check_ftrl(initial_accumulator_value, learning_rate_power, l1_regularization_strength, l2_regularization_strength,
@@ -236,7 +236,7 @@ class Lion(Optimizer):
     _config_names = "beta_1", "beta_2"
     _decays_itself = True
 
-    def __init__(self, learning_rate=0.001, beta_1=0.9, beta_2=0.99, weight_decay=None, name="lion", **kwargs):
+    def __init__(self, learning_rate=0.001, beta_1=0.9, beta_2=0.99, weight_decay=None, name=None, **kwargs):
         super().__init__(learning_rate, weight_decay, name=name, **kwargs)
         if not 0 < beta_1 <= 1:
             raise ValueError("Argument `beta_1` must be in the [0, 1] range. Otherwise, the optimizer degenerates to SignSGD. "

@@ -1,0 +1,86 @@
+"""tf.keras' optimisers whose steps depend on whole variables: Adafactor and LAMB, made of several ops."""
+import math
+
+from tapedeck.composites import op, tensor
+from tapedeck.keras.optimizers.base import Optimizer
+
+_mean, _sum, _maximum = op("reduce_mean"), op("reduce_sum"), op("maximum")
+
+
+def _root_mean_square(x):
+    return float(_mean(x * x)) ** 0.5 if x.shape.num_elements() else 0.0
+
+
+class Adafactor(Optimizer):
+    """Adafactor: second moments as products of a row and a column. Slots: "row", "column" of variables with at least two axes, else
+    "velocity".
+
+    The learning rate is at most 1/√t with relative_step, and is multiplied by the variable's root mean square, at least epsilon_2.
+    Source: N. Shazeer, M. Stern, "Adafactor: Adaptive Learning Rates with Sublinear Memory Cost", 2018, algorithms 4 and 5.
+    """
+
+    _config_names = "beta_2_decay", "epsilon_1", "epsilon_2", "clip_threshold", "relative_step"
+
+    def __init__(self, learning_rate=0.001, beta_2_decay=-0.8, epsilon_1=1e-30, epsilon_2=1e-3, clip_threshold=1.0,
+                 relative_step=True, weight_decay=None, name=None, **kwargs):
+        super().__init__(learning_rate, weight_decay, name=name, **kwargs)
+        self.beta_2_decay, self.epsilon_1, self.epsilon_2 = beta_2_decay, epsilon_1, epsilon_2
+        self.clip_threshold, self.relative_step = clip_threshold, relative_step
+
+    def _create_slots(self, variable):
+        shape = list(variable.shape)
+        if len(shape) < 2:
+            return self._slot(variable, "velocity")
+        self._slot(variable, "row", op("zeros")(shape[:-1], dtype=variable.dtype))
+        self._slot(variable, "column", op("zeros")(shape[:-2] + shape[-1:], dtype=variable.dtype))
+
+    def update_step(self, gradient, variable, learning_rate):
+        step = int(self.iterations) + 1
+        rate = float(learning_rate)
+        if self._schedule is None and self.relative_step:
+            rate = min(rate, 1.0 / math.sqrt(step))
+        rate = min(rate, 1.0 / math.sqrt(step)) * max(self.epsilon_2, _root_mean_square(variable.read_value()))
+        moment = self._second_moment(gradient * gradient + self.epsilon_1, variable, 1.0 - step ** self.beta_2_decay)
+        change = gradient * op("rsqrt")(moment)
+        change = change / max(1.0, _root_mean_square(change) / self.clip_threshold)
+        variable.assign_sub(change * rate)
+
+    def _second_moment(self, square, variable, kept):
+        def moved(name, estimate):
+            slot = self._slot_of(variable, name)
+            slot.assign(op("axpby")(tensor(kept, variable.dtype), slot, tensor(1.0 - kept, variable.dtype), estimate))
+            return slot.read_value()
+
+        if len(variable.shape) < 2:
+            return moved("velocity", square)
+        row, column = moved("row", _mean(square, axis=-1)), moved("column", _mean(square, axis=-2))
+        row = row / _mean(row, axis=-1, keepdims=True)
+        return op("expand_dims")(row, -1) * op("expand_dims")(column, -2)
+
+
+class Lamb(Optimizer):
+    """LAMB: Adam's steps, each variable's as long as the variable times the learning rate. Slots: "momentum", "velocity".
+
+    Source: Y. You et al., "Large Batch Optimization for Deep Learning: Training BERT in 76 minutes", 2020, algorithm 2.
+    """
+
+    _config_names = "beta_1", "beta_2", "epsilon"
+
+    def __init__(self, learning_rate=0.001, beta_1=0.9, beta_2=0.999, epsilon=1e-7, weight_decay=None, name=None, **kwargs):
+        super().__init__(learning_rate, weight_decay, name=name, **kwargs)
+        self.beta_1, self.beta_2, self.epsilon = beta_1, beta_2, epsilon
+
+    def _create_slots(self, variable):
+        self._slot(variable, "momentum")
+        self._slot(variable, "velocity")
+
+    def update_step(self, gradient, variable, learning_rate):
+        step = int(self.iterations) + 1
+        moments = []
+        for name, beta, estimate in ("momentum", self.beta_1, gradient), ("velocity", self.beta_2, gradient * gradient):
+            slot = self._slot_of(variable, name)
+            slot.assign(op("axpby")(tensor(beta, variable.dtype), slot, tensor(1.0 - beta, variable.dtype), estimate))
+            moments.append(slot.read_value() / (1.0 - beta ** step))
+        change = moments[0] / (op("sqrt")(moments[1]) + self.epsilon)
+        own, length = (float(_sum(x * x)) ** 0.5 for x in (variable.read_value(), change))
+        variable.assign_sub(change * (float(learning_rate) * (own / length if own > 0 and length > 0 else 1.0)))
