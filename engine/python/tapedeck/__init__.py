@@ -17,6 +17,7 @@ from tapedeck import (  # noqa: F401  (order matters: dtypes tells the engine it
     linalg,
     nn,
     random,
+    strings,
     summary,
     test,
     tfe,
@@ -32,6 +33,8 @@ from tapedeck.dtypes import (
     as_dtype,
     bfloat16,
     bool,
+    complex64,
+    complex128,
     double,
     float16,
     float32,
@@ -41,9 +44,11 @@ from tapedeck.dtypes import (
     int16,
     int32,
     int64,
+    string,
     uint8,
     uint16,
     uint32,
+    uint64,
 )
 from tapedeck.explain import explain_no_gradient
 from tapedeck.indexed_slices import IndexedSlices
