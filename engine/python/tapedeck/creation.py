@@ -14,8 +14,9 @@ def constant(value, dtype=None, shape=None, name=None, verify_shape=False):
     """
     if verify_shape and shape is not None:
         tensor = _engine.constant(value, dtype, None)
-        if tuple(tensor.shape) != tuple(TensorShape(shape)):
-            raise _engine.TypeMismatchError(f"constant: value has shape {tuple(tensor.shape)}; shape is {tuple(TensorShape(shape))}")
+        wanted = tuple(TensorShape(shape))
+        if tuple(tensor.shape) != wanted:
+            raise _engine.TypeMismatchError(f"constant: value has shape {tuple(tensor.shape)}; shape is {wanted}")
         return tensor
     return _engine.constant(value, dtype, shape)
 
