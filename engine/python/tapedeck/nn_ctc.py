@@ -25,7 +25,8 @@ def _checked(labels, logits, label_length, logit_length, blank):
     frames, batch, classes = logits.shape
     labels = np.asarray(tensor(labels))
     if labels.dtype.kind not in "iu" or labels.ndim != 2 or len(labels) != batch:
-        raise InvalidArgumentError(f"ctc_loss: labels is {labels.dtype} {labels.shape}; needs whole numbers of shape ({batch}, most labels)")
+        raise InvalidArgumentError(f"ctc_loss: labels is {labels.dtype} {labels.shape}; needs whole numbers of shape ({batch}, "
+                                   "most labels)")
     label_length = _lengths("label_length", label_length, batch, labels.shape[1])
     logit_length = _lengths("logit_length", logit_length, batch, frames)
     blank = 0 if blank is None else int(blank)
@@ -33,7 +34,8 @@ def _checked(labels, logits, label_length, logit_length, blank):
         raise InvalidArgumentError(f"ctc_loss: blank_index is {blank}; there are {classes} labels")
     used = np.arange(labels.shape[1]) < label_length[:, None]
     if (used & ((labels < 0) | (labels >= classes))).any():
-        raise InvalidArgumentError(f"ctc_loss: labels holds {labels[used].min()} to {labels[used].max()}; must be in [0, {classes})")
+        raise InvalidArgumentError(f"ctc_loss: labels holds {labels[used].min()} to {labels[used].max()}; must be in "
+                                   f"[0, {classes})")
     return np.where(used, labels, blank % classes), label_length, logit_length, blank % classes
 
 

@@ -89,13 +89,13 @@ def _define(axes):
     forward.__doc__ = f"The discrete Fourier transform along the last {where}: the op fft.\n\n    {complex_ones}"
     inverse.__doc__ = f"The inverse of signal.{name}: the op fft with inverse=True.\n\n    {complex_ones}"
     real_forward.__doc__ = (
-        f"The discrete Fourier transform of real numbers along the last {where}; of the last one only the first half, of which the "
-        f"rest are conjugates.\n\n    input_tensor: float32 or float64; fft_length: the extents to which these axes are cut or filled "
-        f"with zeros, None for their own.\n    Returns: complex64 or complex128, the last axis n // 2 + 1 long.\n"
+        f"The discrete Fourier transform of real numbers along the last {where}; of the last one only the first half, of which "
+        f"the rest are conjugates.\n\n    input_tensor: float32 or float64; fft_length: the extents to which these axes are cut or "
+        f"filled with zeros, None for their own.\n    Returns: complex64 or complex128, the last axis n // 2 + 1 long.\n"
         f"    Errors: InvalidArgumentError for fewer axes, and another fft_length; TypeError for other dtypes.\n    ")
     real_inverse.__doc__ = (
-        f"The inverse of signal.r{name}.\n\n    input_tensor: complex64 or complex128; fft_length: the extents of the result, None for "
-        f"those of the input, and 2(n - 1) along the last axis.\n    Returns: float32 or float64.\n"
+        f"The inverse of signal.r{name}.\n\n    input_tensor: complex64 or complex128; fft_length: the extents of the result, None "
+        f"for those of the input, and 2(n - 1) along the last axis.\n    Returns: float32 or float64.\n"
         f"    Errors: InvalidArgumentError for fewer axes, and another fft_length; TypeError for other dtypes.\n    ")
     for function, called in ((forward, name), (inverse, f"i{name}"), (real_forward, f"r{name}"), (real_inverse, f"ir{name}")):
         function.__name__ = function.__qualname__ = called
@@ -314,7 +314,8 @@ def _cosine_transform(function, input, kind, n, axis, norm):
     if kind not in (1, 2, 3, 4):
         raise InvalidArgumentError(f"{function}: type is {kind!r}; must be 1, 2, 3 or 4")
     if norm not in (None, "ortho") or norm and kind == 1 or kind == 1 and n is not None:
-        raise InvalidArgumentError(f"{function}: norm is {norm!r} and n {n!r} of type {kind}; norm is None or 'ortho', and type 1 has neither")
+        raise InvalidArgumentError(f"{function}: norm is {norm!r} and n {n!r} of type {kind}; norm is None or 'ortho', and type 1 "
+                                   "has neither")
     if axis != -1:
         raise NotImplementedError(f"{function}: axis is {axis}; only -1 is there")
     _fitting(function, x, 1)
