@@ -397,11 +397,13 @@ for line in sys.stdin:
   }
 
   void strings_print_as_pythons_bytes() {
-    QCOMPARE(bytes_literal("a'b"), std::string("b\"a'b\""));
-    QCOMPARE(bytes_literal("a'b\"\\\n\xff"), std::string(R"(b'a\'b"\\\n\xff')"));
+    const std::string one_quote = "a'b", both_quotes = "a'b\"\\\n\xff";
+    const std::string double_quoted = "b\"a'b\"", escaped = "b'a\\'b\"\\\\\\n\\xff'";
+    QCOMPARE(bytes_literal(one_quote), double_quoted);
+    QCOMPARE(bytes_literal(both_quotes), escaped);
     QCOMPARE(bytes_literal("long text", 4), std::string("b'long…'"));
-    QCOMPARE(format_values(string_tensor({2}, std::vector<std::string>{"a", "bc"})),
-             std::string("[b'a' b'bc']"));
+    const std::vector<std::string> words = {"a", "bc"};
+    QCOMPARE(format_values(string_tensor({2}, words)), std::string("[b'a' b'bc']"));
   }
 };
 
