@@ -14,7 +14,7 @@ Tensor part_view(const Tensor& tensor, int part) {
   Strides strides = tensor.strides();
   for (int axis = 0; axis < strides.rank(); ++axis) strides[axis] *= 2;
   return Tensor::view(tensor.storage(), real_dtype(tensor.dtype()), tensor.shape(), strides,
-                      2 * tensor.offset() + part);
+                      2 * tensor.offset() + (tensor.count() > 0 ? part : 0));
 }
 
 Tensor pairs_view(const Tensor& contiguous) {

@@ -145,8 +145,6 @@ Tensor as_int64(const Tensor& x) {
 
 /// NaN equals nothing, so each one is a value of its own; −0 equals 0.
 Distinct distinct_values(const Tensor& any) {
-  if (is_complex(any.dtype()))
-    fail<TypeMismatchError>("unique: x is ", dtype_name(any.dtype()), ", with which it does not work");
   const Tensor x = contiguous(any.dtype() == DType::string   ? numbered(any)
                               : any.dtype() == DType::uint64 ? as_int64(any)
                                                              : widened(any));
@@ -165,6 +163,8 @@ TensorSpecs unique_shape(const OpContext& c) {
   const Tensor& x = c.inputs[0];
   if (x.rank() != 1)
     fail<InvalidArgumentError>(c.op.name, ": x has shape ", to_string(x.shape()), "; needs one axis");
+  if (is_complex(x.dtype()))
+    fail<TypeMismatchError>(c.op.name, ": x is ", dtype_name(x.dtype()), ", with which it does not work");
   const DType dtype = index_dtype_of(c, 0);
   const auto count = static_cast<std::int64_t>(distinct_values(x).first.size());
   TensorSpecs specs = spec(x.dtype(), {count});

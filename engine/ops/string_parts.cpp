@@ -34,6 +34,7 @@ TAPEDECK_OP(string_join_op) = {
     .forward =
         [](const OpContext& c) {
           const std::string& separator = c.attributes.get<std::string>(0);
+          allocate_output(c);  // refuses what no memory holds
           std::vector<std::string> results(static_cast<std::size_t>(element_count(c.outputs[0].shape)));
           for (std::size_t k = 0; k < c.inputs.size(); ++k) {
             const std::vector<std::string_view> values = spread_strings(c, k);
@@ -69,6 +70,7 @@ TensorSpecs reduce_join_shape(const OpContext& c) {
 }
 
 Tensors reduce_join_forward(const OpContext& c) {
+  allocate_output(c);  // refuses what no memory holds
   const std::vector<bool> joined = axis_flags(c, 0, c.inputs[0].shape());
   Dims order, strides;
   Shape shape;
