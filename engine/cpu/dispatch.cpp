@@ -1,5 +1,6 @@
 #include "engine/cpu/dispatch.h"
 
+#include "engine/cpu/other_loops.h"
 #include "engine/tensor/error.h"
 
 namespace tapedeck::cpu {
@@ -33,6 +34,7 @@ namespace tapedeck::cpu {
     set::add_update(table);                 \
     set::add_recurrent(table);              \
     set::add_normalization(table);          \
+    add_other_loops(table);                 \
     return table;                           \
   }
 

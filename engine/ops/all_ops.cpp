@@ -1,5 +1,6 @@
 // The list of families. A static library gives the linker only the object files that somebody refers to:
 // these calls do.
+#include "engine/ops/complex.h"
 #include "engine/ops/families.h"
 #include "engine/ops/op.h"
 
@@ -59,6 +60,10 @@ void register_all_ops() {
   ops::link_norms();
   ops::link_recurrent();
   ops::link_attention();
+  ops::link_complex();
+  ops::link_fourier();
+  ops::link_strings();
+  ops::link_string_parts();
 }
 
 }  // namespace tapedeck

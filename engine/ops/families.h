@@ -58,5 +58,7 @@ void link_update_rules();
 void link_norms();
 void link_recurrent();
 void link_attention();
+void link_strings();
+void link_string_parts();
 
 }  // namespace tapedeck::ops

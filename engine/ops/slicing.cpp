@@ -211,6 +211,7 @@ TAPEDECK_OP(strided_slice_grad_op) = {
         "dy: any dtype, the shape of the slice; shape: of the result; the rest as in strided_slice.\n"
         "Returns: the dtype of dy, shape.\n"
         "Errors: as in strided_slice; InvalidArgumentError where dy has another shape than the slice.",
+    .takes_narrow = true,
 };
 Tensor strided_slice_grad(const Tensor& dy, const Shape& shape, const Slicing& slicing) {
   std::vector<Attribute> values = {attribute_of(shape)};

@@ -30,7 +30,7 @@ void keep(Tensors& kept, std::span<const Tensor> tensors, bool reads) {
 }  // namespace
 
 bool has_gradients(DType dtype) {
-  if (is_floating(dtype)) return true;
+  if (is_differentiable(dtype)) return true;
   return is_integer(dtype) && integer_gradients.load(std::memory_order_relaxed);
 }
 

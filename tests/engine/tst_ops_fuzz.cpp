@@ -59,14 +59,14 @@ std::string wrong_gradients(const OpDef& op, const Call& call) {
   Tensors sources;
   Tensors inputs = call.inputs;
   for (Tensor& input : inputs)
-    if (is_floating(input.dtype())) {
+    if (is_differentiable(input.dtype())) {
       input = ops::identity(input);
       tape.watch(input);
       sources.push_back(input);
     }
   const Tensors outputs = run_op(op, span_of(inputs), Attributes(call.attributes));
   tape.stop();
-  if (sources.empty() || outputs.empty() || !is_floating(outputs[0].dtype())) return {};
+  if (sources.empty() || outputs.empty() || !is_differentiable(outputs[0].dtype())) return {};
   const Tensors gradients = tape.gradient({outputs.data(), 1}, span_of(sources), {}, Unconnected::zero);
   for (std::size_t k = 0; k < sources.size(); ++k)
     if (gradients[k].shape() != sources[k].shape() || gradients[k].dtype() != sources[k].dtype())

@@ -18,7 +18,7 @@ Tensors with_other_values(const Tensors& tensors) {
   for (const Tensor& tensor : tensors)
     if (tensor.dtype() == DType::bool_)
       others.push_back(ops::logical_not(tensor));
-    else if (is_floating(tensor.dtype()))
+    else if (is_differentiable(tensor.dtype()))
       others.push_back(ops::cast(ops::fill(tensor.shape(), Tensor::scalar(std::nan(""))), tensor.dtype()));
     else
       others.push_back(ops::zeros_like(tensor));
@@ -42,7 +42,7 @@ bool same_bits(const Tensors& a, const Tensors& b) {
 }
 
 bool is_real(const Tensor& tensor) {
-  return is_floating(tensor.dtype());
+  return is_differentiable(tensor.dtype());
 }
 
 /// One call of an op's VJP, whatever its inputs and outputs are now.

@@ -75,7 +75,7 @@ class Distributions(unittest.TestCase):
 
     def test_whole_numbers_of_random_bits(self):
         generator = tf.random.Generator.from_seed(9)
-        for dtype, bits in ((tf.int32, 32), (tf.uint32, 32), (tf.int64, 64)):
+        for dtype, bits in ((tf.int32, 32), (tf.uint32, 32), (tf.int64, 64), (tf.uint64, 64)):
             values = generator.uniform_full_int([2000], dtype)
             self.assertEqual((values.dtype, values.shape), (dtype, (2000,)))
             words = values.numpy().astype(np.uint64)

@@ -23,6 +23,7 @@ from tapedeck import (  # noqa: F401  (order matters: dtypes tells the engine it
     nn,
     python_io,
     random,
+    strings,
     summary,
     test,
     tfe,
@@ -41,6 +42,8 @@ from tapedeck.dtypes import (
     as_dtype,
     bfloat16,
     bool,
+    complex64,
+    complex128,
     double,
     float16,
     float32,
@@ -50,16 +53,18 @@ from tapedeck.dtypes import (
     int16,
     int32,
     int64,
+    string,
     uint8,
     uint16,
     uint32,
+    uint64,
 )
 from tapedeck.explain import explain_no_gradient
 from tapedeck.indexed_slices import IndexedSlices
 from tapedeck.keras import optimizers
 from tapedeck.shapes import TensorShape
 from tapedeck.tape import GradientTape, UnconnectedGradients
-from tapedeck import namespaces as _namespaces, shaping as _shaping
+from tapedeck import missing as _missing, namespaces as _namespaces, shaping as _shaping
 
 newaxis = None
 __version__ = "0.1.0"
@@ -72,7 +77,9 @@ def __getattr__(name):
     if name in _LATER:
         import importlib
         return importlib.import_module(f"tapedeck.{name}")
-    raise AttributeError(f"module 'tapedeck' has no attribute {name!r}")
+    if name.startswith("__"):
+        raise AttributeError(f"module 'tapedeck' has no attribute {name!r}")
+    raise _missing.MissingName("tapedeck", name)
 
 
 

@@ -21,27 +21,27 @@ def _pair(op, a, b, first="a", second="b"):
 
 
 def matrix_transpose(a, name="matrix_transpose", conjugate=False):
-    """The last two axes swapped; conjugate changes nothing in real numbers.
+    """The last two axes swapped; with conjugate, of complex numbers the conjugates.
 
     a: any dtype, (…, m, n).
-    Returns: the dtype of a, (…, n, m), without a copy.
+    Returns: the dtype of a, (…, n, m), without a copy where nothing is conjugated.
     Errors: InvalidArgumentError for fewer than 2 axes.
     """
     a = _engine.convert_to_tensor(a)
     rank = len(a.shape)
     if rank < 2:
         raise _engine.InvalidArgumentError(f"matrix_transpose: a has shape {tuple(a.shape)}; a matrix needs at least 2 axes")
-    return _op("transpose")(a, [*range(rank - 2), rank - 1, rank - 2])
+    return _op("transpose")(a, [*range(rank - 2), rank - 1, rank - 2], conjugate)
 
 
 def adjoint(matrix, name=None):
     """The conjugate transpose of matrices; for real numbers, the last two axes swapped.
 
     matrix: any dtype, (…, m, n).
-    Returns: the dtype of matrix, (…, n, m), without a copy.
+    Returns: the dtype of matrix, (…, n, m); of real numbers without a copy.
     Errors: InvalidArgumentError for fewer than 2 axes.
     """
-    return matrix_transpose(matrix)
+    return matrix_transpose(matrix, conjugate=True)
 
 
 def matvec(a, b, transpose_a=False, adjoint_a=False, a_is_sparse=False, b_is_sparse=False, name=None):

@@ -4,23 +4,24 @@ import sys
 import types
 
 from tapedeck import _engine, composites
-from tapedeck import (blocks, casts, control_flow, debugging, graph_collections, graphs, image_colors, images, linalg, matrices,
-                      modules, nn, nn_images, nn_losses, nn_volumes, printing, random, random_streams, reductions, refusals, rnn_cells,
-                      rnn_loops, segments, selections, sequences, shaping, templates, tensor_array, variable_scopes, variables)
+from tapedeck import (blocks, casts, control_flow, debugging, graph_collections, graphs, image_colors, image_sizes, images, linalg,
+                      matrices, missing, modules, nn, nn_ctc, nn_images, nn_losses, nn_volumes, printing, random, random_streams,
+                      reductions, refusals, rnn_cells, rnn_loops, segments, selections, sequences, shaping, signal, templates,
+                      tensor_array, variable_scopes, variables)
 
 # Files whose public functions name themselves in refusals. control_flow, graphs and printing do that on their own: what a
 # function that they call raises is not theirs; modules and tensor_array define classes.
-_DEFINING = [blocks, casts, image_colors, images, matrices, nn_losses, reductions, rnn_loops, segments, selections, sequences, debugging,
-             linalg, nn, nn_images, nn_volumes, random, random_streams, shaping, variables]
+_DEFINING = [blocks, casts, image_colors, image_sizes, images, matrices, nn_ctc, nn_losses, reductions, rnn_loops, segments, selections,
+             sequences, debugging, linalg, nn, nn_images, nn_volumes, random, random_streams, shaping, signal, variables]
 
 # Files of the package that hold code, but are no namespace that TensorFlow has.
 _INTERNAL = {"as_tensorflow", "blocks", "casts", "checkpoint", "composites", "context", "control_flow", "creation", "custom",
              "eager_metrics", "eager_modes", "evaluator", "explain", "functional", "graph_collections", "graphs", "idx",
-             "image_colors", "images", "indexed_slices", "matrices", "modules", "namespaces", "network",
-             "network_checkpoints", "nn_images", "nn_losses", "nn_volumes", "printing", "random_streams", "reductions",
-             "references", "refusals", "rnn_cells", "rnn_loops", "segments", "selections", "sequences", "shapes", "shaping",
-             "signatures", "tape", "templates", "tensor_array", "test_case", "trackable", "variable_scopes",
-             "variable_stores", "variables"}
+             "image_colors", "image_sizes", "images", "indexed_slices", "matrices", "missing", "modules",
+             "namespaces", "network", "network_checkpoints", "nn_ctc", "nn_images", "nn_losses", "nn_volumes", "printing",
+             "random_streams", "reductions", "references", "refusals", "rnn_cells", "rnn_loops", "segments", "selections",
+             "sequences", "shapes", "shaping", "signatures", "tape", "templates", "tensor_array", "test_case", "trackable",
+             "variable_scopes", "variable_stores", "variables"}
 
 # Functions of the package's Python files that TensorFlow has under other names too.
 _ALIASES = {
@@ -76,6 +77,7 @@ def install(*python_functions):
     root.set_random_seed = random.set_seed
     _submodule("io").gfile = importlib.import_module("tapedeck.gfile")
     root.__all__ = [name for name in vars(root) if not name.startswith("_") and name not in _INTERNAL]
+    missing.install(public_modules())
 
 
 def public_modules():
@@ -86,7 +88,7 @@ def public_modules():
         found.append(module)
         names = getattr(module, "__all__", None) or [name for name in vars(module) if not name.startswith("_")]
         for name in names:
-            child = getattr(module, name)
+            child = vars(module).get(name)  # what comes at first use is not asked for here
             if isinstance(child, types.ModuleType) and child.__name__ == f"{module.__name__}.{name}":
                 waiting.append(child)
     return found

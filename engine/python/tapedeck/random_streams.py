@@ -66,7 +66,7 @@ def _check_algorithm(function, alg):
 @public("random.stateless_uniform")
 def stateless_uniform(shape, seed, minval=0, maxval=None, dtype=dtypes.float32, name=None, alg="auto_select"):
     """As random.uniform, but the numbers depend on the arguments alone. seed: two whole numbers; minval and maxval None: whole
-    numbers (int32, int64, uint32) of which every bit is random; alg: one of TensorFlow's names, which change nothing."""
+    numbers (int32, int64, uint32, uint64) of which every bit is random; alg: one of TensorFlow's names, which change nothing."""
     _check_algorithm("stateless_uniform", alg)
     with _stateless("stateless_uniform", seed):
         if minval is None and maxval is None and dtypes.as_dtype(dtype).is_integer:
@@ -135,8 +135,8 @@ def _trials(shape, counts, probs):
 def _full_range(function, shape, dtype):
     """Whole numbers of which every bit is random."""
     dtype = dtypes.as_dtype(dtype)
-    if dtype not in (dtypes.int32, dtypes.uint32, dtypes.int64):
-        raise _engine.TypeMismatchError(f"{function}: dtype is {dtype.name}; must be int32, int64 or uint32")
+    if dtype not in (dtypes.int32, dtypes.uint32, dtypes.int64, dtypes.uint64):
+        raise _engine.TypeMismatchError(f"{function}: dtype is {dtype.name}; must be int32, int64, uint32 or uint64")
     extents = whole_numbers(shape)
     words = op("random_uniform")([*extents, dtype.size // 4], -2**31, 2**31, dtypes.int32)
     return op("bitcast")(words if dtype.size == 8 else op("squeeze")(words, axis=[-1]), dtype)
@@ -302,13 +302,13 @@ class Generator(Trackable):
         """As stateless_binomial."""
         return self._draw(lambda: op("random_binomial")(*_trials(shape, counts, probs), dtype))
 
-    def uniform_full_int(self, shape, dtype=dtypes.int64, name=None):
-        """Whole numbers of which every bit is random. dtype: int32, int64 or uint32; TensorFlow's default, uint64, no tensor has."""
+    def uniform_full_int(self, shape, dtype=dtypes.uint64, name=None):
+        """Whole numbers of which every bit is random. dtype: int32, int64, uint32 or uint64."""
         return self._draw(_full_range, "uniform_full_int", shape, dtype)
 
     def make_seeds(self, count=1):
         """Seeds for the stateless functions: int64, (2, count), one in each column."""
-        keys = self.uniform_full_int([index(count)])
+        keys = self.uniform_full_int([index(count)], dtypes.int64)
         return op("stack")([keys, op("zeros_like")(keys)])
 
 

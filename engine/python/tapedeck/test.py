@@ -5,6 +5,7 @@ import numpy as np
 
 from tapedeck import _engine
 from tapedeck.composites import require_callable
+from tapedeck.missing import MissingName
 from tapedeck.tape import GradientTape
 
 __all__ = ["TestCase", "compute_gradient", "get_temp_dir", "gpu_device_name", "is_built_with_cuda", "is_gpu_available", "main"]
@@ -15,7 +16,7 @@ def __getattr__(name):
     if name in ("TestCase", "main"):
         from tapedeck import test_case
         return getattr(test_case, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    raise MissingName(__name__, name)
 
 
 def _of_tape(f, x):
