@@ -68,8 +68,8 @@ class DatasetV2:
     Data sets are immutable; each method returns a new one. Functions (map, filter, …) are called for each element, eagerly, with a
     tuple's parts as several arguments. Without num_parallel_calls they run on the thread that iterates, where a debugger records
     and steps their ops; on the threads of parallel stages and of prefetch ops are neither recorded nor taped
-    (tf.data.experimental.enable_debug_mode() makes all stages work on the iterating thread). What a function raises comes out of the
-    iterator's next call, of its class, with the stage and the element's number.
+    (tf.data.experimental.enable_debug_mode() makes all stages work on the iterating thread). What a function raises comes out of
+    the iterator's next call, of its class, with the stage and the element's number.
     """
 
     def __init__(self, stage, spec, form=None):
@@ -90,8 +90,8 @@ class DatasetV2:
 
     @property
     def element_spec(self):
-        """The structure of the elements, with a TensorSpec for each tensor. What a function returns is seen at its first call; where
-        it has not been called yet, it is called for the first element."""
+        """The structure of the elements, with a TensorSpec for each tensor. What a function returns is seen at its first call;
+        where it has not been called yet, it is called for the first element."""
         if callable(self._known_spec):
             self._known_spec = self._known_spec()
         return self._known_spec
@@ -109,9 +109,10 @@ class DatasetV2:
     @property
     def output_classes(self):
         """The structure of the elements, with classes (TensorFlow 1)."""
-        return _structure.map_structure(lambda each: _engine.Tensor if isinstance(each, TensorSpec) else DatasetV2, self.element_spec)
+        return _structure.map_structure(lambda each: _engine.Tensor if isinstance(each, TensorSpec) else DatasetV2,
+                                        self.element_spec)
 
-    def cardinality(self, name=None):
+    def cardinality(self):
         """How many elements: an int64 tensor; INFINITE_CARDINALITY (-1) or UNKNOWN_CARDINALITY (-2)."""
         return _engine.convert_to_tensor(self._cardinality(), dtypes.int64)
 
@@ -177,7 +178,8 @@ class DatasetV2:
 
     @staticmethod
     def from_tensor_slices(tensors, name=None):
-        """An element for each row of the tensors. InvalidArgumentError (a ValueError) where their numbers differ or one is a scalar.
+        """An element for each row of the tensors. InvalidArgumentError (a ValueError) where their numbers differ or one is a
+        scalar.
 
         Elements are views of the tensors. An array that nobody can write to, as np.load(…, mmap_mode="r") makes, is not copied.
         """
@@ -251,7 +253,8 @@ class DatasetV2:
 
     # ---- one element at a time
 
-    def map(self, map_func, num_parallel_calls=None, deterministic=None, synchronous=None, use_unbounded_threadpool=False, name=None):
+    def map(self, map_func, num_parallel_calls=None, deterministic=None, synchronous=None, use_unbounded_threadpool=False,
+            name=None):
         """map_func(*element) of each element, in their order. num_parallel_calls: how many at once, on threads of their own."""
         function = StageFunction(self, map_func, "map")
         threads = _threads(num_parallel_calls, "map")
@@ -361,7 +364,8 @@ class DatasetV2:
         padded_shapes: a structure of shapes; an extent None or -1, and None for a shape, are the longest of each batch.
         """
         from tapedeck.data.combining import padded
-        return padded(self, number(batch_size, "padded_batch", "batch_size", 1), padded_shapes, padding_values, bool(drop_remainder))
+        return padded(self, number(batch_size, "padded_batch", "batch_size", 1), padded_shapes, padding_values,
+                      bool(drop_remainder))
 
     def window(self, size, shift=None, stride=1, drop_remainder=False, name=None):
         """Data sets of size elements, each `stride` after the one before; the next begins shift (size) elements later. Of a
@@ -404,7 +408,8 @@ class DatasetV2:
         return grouped(self, key_func, reduce_func, window_size, window_size_func)
 
     def bucket_by_sequence_length(self, element_length_func, bucket_boundaries, bucket_batch_sizes, padded_shapes=None,
-                                  padding_values=None, pad_to_bucket_boundary=False, no_padding=False, drop_remainder=False, name=None):
+                                  padding_values=None, pad_to_bucket_boundary=False, no_padding=False, drop_remainder=False,
+                                  name=None):
         """Padded batches of elements of similar length: those below bucket_boundaries[0], below bucket_boundaries[1], …"""
         from tapedeck.data.combining import bucketed
         return bucketed(self, element_length_func, bucket_boundaries, bucket_batch_sizes, padded_shapes, padding_values,
