@@ -4,7 +4,7 @@ run_packages=(
   cmake ninja-build g++ ccache lld pkg-config
   qt6-base-dev libqt6opengl6-dev qt6-svg-dev qt6-charts-dev libqscintilla2-qt6-dev libmd4c-dev
   libimgui-dev libstb-dev libgl1-mesa-dri fonts-dejavu-core fonts-noto-color-emoji
-  libeigen3-dev libdnnl-dev libboost-dev nlohmann-json3-dev cppzmq-dev libssl-dev
+  libeigen3-dev libre2-dev libdnnl-dev libboost-dev nlohmann-json3-dev cppzmq-dev libssl-dev
   libpng-dev libjpeg-dev zlib1g-dev
   python3-dev pybind11-dev python3-ipykernel python3-numpy python3-matplotlib dataset-fashion-mnist
 )

@@ -13,6 +13,11 @@ namespace {
 constexpr std::int64_t tile_rows = 64;
 constexpr std::int64_t tile_columns = 32;
 
+/// An element of string or complex128.
+struct Bytes16 {
+  std::uint64_t halves[2];
+};
+
 constexpr std::size_t long_bytes = 1024;
 
 void copy_run(void* to, const void* from, std::size_t bytes) {
@@ -135,6 +140,8 @@ void copy(std::size_t size, const void* source, const Strides& source_strides, v
     copy_elements<std::uint16_t>(source, source_strides, target, target_strides, shape);
   else if (size == 4)
     copy_elements<std::uint32_t>(source, source_strides, target, target_strides, shape);
+  else if (size == 16)
+    copy_elements<Bytes16>(source, source_strides, target, target_strides, shape);
   else
     copy_elements<std::uint64_t>(source, source_strides, target, target_strides, shape);
 }
@@ -148,6 +155,8 @@ void fill(std::size_t size, const void* value, void* target, std::int64_t count)
     fill_elements<std::uint16_t>(value, target, count);
   else if (size == 4)
     fill_elements<std::uint32_t>(value, target, count);
+  else if (size == 16)
+    fill_elements<Bytes16>(value, target, count);
   else
     fill_elements<std::uint64_t>(value, target, count);
 }

@@ -9,7 +9,7 @@
 namespace tapedeck::cpu {
 
 /// target[i·target_strides] = source[i·source_strides] for every index i of `shape`; strides in elements of
-/// `size` bytes (1, 2, 4 or 8). The memory does not overlap, and no target element is written twice.
+/// `size` bytes (1, 2, 4, 8 or 16). The memory does not overlap, and no target element is written twice.
 void copy(std::size_t size, const void* source, const Strides& source_strides, void* target,
           const Strides& target_strides, const Shape& shape);
 

@@ -1,5 +1,6 @@
 #include "engine/cpu/dispatch.h"
 
+#include "engine/cpu/other_loops.h"
 #include "engine/tensor/error.h"
 
 namespace tapedeck::cpu {
@@ -27,6 +28,7 @@ namespace tapedeck::cpu {
     set::add_pooling(table);             \
     set::add_statistics(table);          \
     set::add_rotations(table);           \
+    add_other_loops(table);              \
     return table;                        \
   }
 

@@ -20,6 +20,19 @@ int index_of(DType dtype) {
   return static_cast<int>(dtype);
 }
 
+UnaryLoop loop_of(Unary op, DType dtype) {
+  const UnaryLoop loop = loops().unary[static_cast<int>(op)][index_of(dtype)];
+  if (!loop) [[unlikely]]
+    fail<UnimplementedError>("no kernel for ", dtype_name(dtype));
+  return loop;
+}
+BinaryLoop loop_of(Binary op, DType dtype) {
+  const BinaryLoop loop = loops().binary[static_cast<int>(op)][index_of(dtype)];
+  if (!loop) [[unlikely]]
+    fail<UnimplementedError>("no kernel for ", dtype_name(dtype));
+  return loop;
+}
+
 /// Rough nanoseconds an element, to choose blocks.
 double cost_of(Unary op) {
   switch (op) {
@@ -145,7 +158,7 @@ bool has_kernel(Binary op, DType dtype) {
 }
 
 void unary(Unary op, DType dtype, const void* a, void* out, std::int64_t count) {
-  const UnaryLoop loop = loops().unary[static_cast<int>(op)][index_of(dtype)];
+  const UnaryLoop loop = loop_of(op, dtype);
   const std::size_t size = item_size(dtype);
   if (count <= few) return loop(a, 1, out, count);
   const double cost = cost_of(op, dtype);
@@ -156,7 +169,7 @@ void unary(Unary op, DType dtype, const void* a, void* out, std::int64_t count) 
 }
 
 void unary(Unary op, DType dtype, const Operand& a, void* out, const Shape& shape) {
-  const UnaryLoop loop = loops().unary[static_cast<int>(op)][index_of(dtype)];
+  const UnaryLoop loop = loop_of(op, dtype);
   const Strides out_strides = contiguous_strides(shape);
   const Loops<2> walk(shape, {&a.strides, &out_strides});
   const std::size_t size = item_size(dtype);
@@ -169,7 +182,7 @@ void unary(Unary op, DType dtype, const Operand& a, void* out, const Shape& shap
 
 void binary(Binary op, DType dtype, const void* a, int a_step, const void* b, int b_step, void* out,
             std::int64_t count) {
-  const BinaryLoop loop = loops().binary[static_cast<int>(op)][index_of(dtype)];
+  const BinaryLoop loop = loop_of(op, dtype);
   if (count == 0) return;
   if (count == 1) b_step = 0;  // one y for all: which loop a power takes must not depend on how many share it
   if (count <= few) return loop(a, a_step, b, b_step, out, count);
@@ -183,7 +196,7 @@ void binary(Binary op, DType dtype, const void* a, int a_step, const void* b, in
 }
 
 void binary(Binary op, DType dtype, const Operand& a, const Operand& b, void* out, const Shape& shape) {
-  const BinaryLoop loop = loops().binary[static_cast<int>(op)][index_of(dtype)];
+  const BinaryLoop loop = loop_of(op, dtype);
   const Strides out_strides = contiguous_strides(shape);
   const Loops<3> walk(shape, {&a.strides, &b.strides, &out_strides});
   const std::size_t size = item_size(dtype);
@@ -246,6 +259,8 @@ void select(DType dtype, const Operand& condition, const Operand& a, const Opera
 
 void cast(DType from, DType to, const Operand& a, void* out, const Shape& shape) {
   const UnaryLoop loop = loops().cast[index_of(from)][index_of(to)];
+  if (!loop) [[unlikely]]
+    fail<UnimplementedError>("no way from ", dtype_name(from), " to ", dtype_name(to));
   const Strides out_strides = contiguous_strides(shape);
   const Loops<2> walk(shape, {&a.strides, &out_strides});
   walk.for_pieces(grain_for(0.4), [&](std::int64_t first, std::int64_t n, const auto& start) {

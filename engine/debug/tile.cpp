@@ -7,6 +7,7 @@
 
 #include "engine/cpu/parallel.h"
 #include "engine/tensor/narrow.h"
+#include "engine/tensor/strings.h"
 
 namespace tapedeck::debug {
 namespace {
@@ -145,11 +146,40 @@ void fill_exact(const std::int64_t* values, const Plane& plane, const Side& rows
   if (needed) each([&](std::int64_t value) { exact.push_back(std::to_string(value)); });
 }
 
+/// Values that kernels read: of complex numbers the magnitudes, of strings the numbers of bytes.
+Tensor in_numbers(const Tensor& tensor) {
+  if (tensor.dtype() == DType::string) {
+    std::vector<std::int64_t> sizes;
+    for (const std::string_view text : strings_of(tensor)) sizes.push_back(std::ssize(text));
+    return Tensor::from_values<std::int64_t>(sizes, tensor.shape());
+  }
+  if (takes_other_ways(tensor.dtype()))
+    return Tensor::from_values<double>(tensor.to_vector(), tensor.shape());
+  return widened(tensor);
+}
+
+/// What no double says: strings, complex numbers, uint64, as they are printed.
+void fill_texts(const Tensor& elements, const Plane& plane, const Side& rows, const Side& columns,
+                std::vector<std::string>& texts) {
+  constexpr std::size_t most_bytes = 60;
+  for (std::int64_t i = 0; i < rows.cells; ++i)
+    for (std::int64_t j = 0; j < columns.cells; ++j) {
+      const std::int64_t at =
+          plane.offset + (rows.first + i) * plane.stride[0] + (columns.first + j) * plane.stride[1];
+      const Tensor element =
+          Tensor::view(elements.storage(), elements.dtype(), {}, {}, elements.offset() + at);
+      texts.push_back(elements.dtype() == DType::string ? bytes_literal(string_of(element), most_bytes)
+                                                        : format_values(element));
+    }
+}
+
 }  // namespace
 
 protocol::Tile make_tile(const Tensor& tensor, const protocol::GetTile& request, const CancelFlag* cancel) {
-  const Tensor shaped = reshaped(widened(tensor), wanted_shape(tensor, request.reshape));
-  const Plane plane = plane_of(shaped, full_slice(shaped.shape(), request.slice));
+  const Tensor elements = reshaped(tensor, wanted_shape(tensor, request.reshape));
+  const Tensor shaped = in_numbers(elements);
+  const std::vector<std::int64_t> slice = full_slice(shaped.shape(), request.slice);
+  const Plane plane = plane_of(shaped, slice);
   const Side rows = side_of("row", request.row, request.rows, request.row_step, plane.extent[0]);
   const Side columns =
       side_of("column", request.column, request.columns, request.column_step, plane.extent[1]);
@@ -173,7 +203,11 @@ protocol::Tile make_tile(const Tensor& tensor, const protocol::GetTile& request,
   visit_dtype(shaped.dtype(), [&]<class T>(TypeTag<T>) {
     fill(shaped.data<T>(), plane, rows, columns, tile.values, cancel);
   });
-  if (shaped.dtype() == DType::int64 && rows.step == 1 && columns.step == 1)
+  const bool whole = rows.step == 1 && columns.step == 1;
+  if (takes_other_ways(tensor.dtype()) && whole)
+    fill_texts(elements.make_contiguous(), plane_of(elements.make_contiguous(), slice), rows, columns,
+               tile.exact);
+  else if (shaped.dtype() == DType::int64 && whole)
     fill_exact(shaped.data<std::int64_t>(), plane, rows, columns, tile.exact);
   return tile;
 }

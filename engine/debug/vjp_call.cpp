@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "engine/ops/complex.h"
 #include "engine/ops/run_op.h"
 #include "engine/record/replay.h"
 #include "engine/record/tensor_specs.h"
@@ -42,7 +43,7 @@ Tensors values_of(const Recorder& recorder, const TensorIds& ids, Wish wish, con
 
 Tensors VjpCall::run() const {
   if (custom) return custom(cotangents);
-  return op->vjp({*op, inputs, attributes, outputs, cotangents, wanted});
+  return ops::run_vjp({*op, inputs, attributes, outputs, cotangents, wanted});
 }
 
 SmallVector<bool, 8> wanted_gradients(const Recorder& recorder, const RecordView& vjp,

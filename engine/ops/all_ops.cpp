@@ -1,5 +1,6 @@
 // The list of families. A static library gives the linker only the object files that somebody refers to:
 // these calls do.
+#include "engine/ops/complex.h"
 #include "engine/ops/families.h"
 #include "engine/ops/op.h"
 
@@ -54,6 +55,10 @@ void register_all_ops() {
   ops::link_lu();
   ops::link_matrix_functions();
   ops::link_space_batch();
+  ops::link_complex();
+  ops::link_fourier();
+  ops::link_strings();
+  ops::link_string_parts();
 }
 
 }  // namespace tapedeck

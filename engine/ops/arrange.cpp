@@ -2,7 +2,9 @@
 #include <algorithm>
 
 #include "engine/ops/checks.h"
+#include "engine/ops/complex.h"
 #include "engine/ops/families.h"
+#include "engine/ops/observer.h"
 
 namespace tapedeck::ops {
 
@@ -31,6 +33,10 @@ Integers permutation_of(const OpContext& c) {
   return perm;
 }
 
+bool conjugates(const Attributes& attributes, const Tensor& tensor) {
+  return is_complex(tensor.dtype()) && attributes.get<bool>(1);
+}
+
 }  // namespace
 
 TAPEDECK_OP(transpose_op) = {
@@ -51,22 +57,26 @@ TAPEDECK_OP(transpose_op) = {
           Strides strides;
           for (const std::int64_t axis : permutation_of(c))
             strides.push_back(c.inputs[0].strides()[static_cast<int>(axis)]);
-          return one(view_of(c.inputs[0], c.outputs[0].shape, strides));
+          const Tensor turned = view_of(c.inputs[0], c.outputs[0].shape, strides);
+          if (!conjugates(c.attributes, turned)) return one(turned);
+          const QuietScope quiet;
+          return one(conj(turned));
         },
     .vjp =
         [](const VjpContext& c) {
-          if (c.attributes.is_none(0)) return one(transpose(c.cotangents[0]));
+          const Tensor g = conjugates(c.attributes, c.inputs[0]) ? conj(c.cotangents[0]) : c.cotangents[0];
+          if (c.attributes.is_none(0)) return one(transpose(g));
           const Integers perm = permutation_of({c.op, c.inputs, c.attributes, {}});
           Integers inverse(perm.size());
           for (std::size_t i = 0; i < perm.size(); ++i)
             inverse[static_cast<std::size_t>(perm[i])] = static_cast<std::int64_t>(i);
-          return one(transpose(c.cotangents[0], inverse));
+          return one(transpose(g, inverse));
         },
     .vjp_formula = "dx = transpose(dy, inverse of perm)",
     .doc =
         "Puts the axes in another order, without a copy: axis i of the result is axis perm[i] of a.\n\n"
         "a: any dtype and shape; perm: every axis once, None for the reverse order (a matrix is "
-        "transposed); conjugate: changes nothing, there are no complex dtypes.\n"
+        "transposed); conjugate: of complex numbers, takes the conjugates.\n"
         "Returns: the dtype of a, its extents in that order.\n"
         "Errors: InvalidArgumentError where perm does not name each axis once.",
     .takes_narrow = true,

@@ -1,8 +1,12 @@
 // Arithmetic of two operands, with broadcasting.
 #include <algorithm>
+#include <array>
+#include <string>
 
 #include "engine/ops/binary_row.h"
+#include "engine/ops/complex.h"
 #include "engine/ops/families.h"
+#include "engine/tensor/strings.h"
 
 namespace tapedeck::ops {
 
@@ -40,6 +44,9 @@ Tensor run_binary_on_repeated(Binary kernel, const Tensor& a, const Tensor& b, c
 
 OpDef binary_row(BinaryText text, Kind kind, bool to_bool, ShapeRule shape_rule, Forward forward, Vjp vjp) {
   const char* dtypes = kind == Kind::numeric    ? "any numeric dtype"
+                       : kind == Kind::addable  ? "any numeric dtype, or string"
+                       : kind == Kind::ordered  ? "any dtype of real or whole numbers"
+                       : kind == Kind::inexact  ? "any floating or complex dtype"
                        : kind == Kind::floating ? "any floating dtype"
                        : kind == Kind::boolean  ? "bool"
                        : kind == Kind::integer  ? "any whole-number dtype"
@@ -60,11 +67,36 @@ OpDef binary_row(BinaryText text, Kind kind, bool to_bool, ShapeRule shape_rule,
              ", the broadcast shape.\nErrors: TypeMismatchError for other or different dtypes; "
              "InvalidArgumentError for "
              "shapes that do not broadcast.",
+      .takes_others = true,
   };
 }
 
-TAPEDECK_OP(add_op) = binary_op<Binary::add, Kind::numeric>(
-    {"add", {"add", "math.add"}, "The sum: x + y. Integers wrap around.", "dx = dz, dy = dz"},
+namespace {
+
+/// Strings put behind one another.
+Tensor joined(const OpContext& c) {
+  const Shape& shape = c.outputs[0].shape;
+  std::array<std::vector<std::string_view>, 2> sides;
+  for (const std::size_t i : {0, 1})
+    sides[i] = strings_of(view_of(c.inputs[i], shape, broadcast_strides(c.inputs[i], shape)));
+  std::vector<std::string> sums(sides[0].size());
+  for (std::size_t i = 0; i < sums.size(); ++i) sums[i].append(sides[0][i]).append(sides[1][i]);
+  return string_tensor(shape, sums);
+}
+
+}  // namespace
+
+TAPEDECK_OP(add_op) = binary_row(
+    {"add",
+     {"add", "math.add"},
+     "The sum: x + y. Integers wrap around; strings are put behind one another.",
+     "dx = dz, dy = dz"},
+    Kind::addable, false, binary_shape<Kind::addable>,
+    [](const OpContext& c) {
+      if (c.inputs[0].dtype() == DType::string) [[unlikely]]
+        return one(joined(c));
+      return binary_forward<Binary::add>(c);
+    },
     [](const VjpContext& c) {
       const auto same = [&] { return c.cotangents[0]; };
       return binary_gradients(c, same, same);
@@ -112,7 +144,7 @@ TAPEDECK_OP(divide_op) = binary_row(
     Kind::numeric, false,
     [](const OpContext& c) {
       TensorSpecs specs = binary_shape<Kind::numeric>(c);
-      if (!is_floating(specs[0].dtype))
+      if (!is_differentiable(specs[0].dtype))
         specs[0].dtype = item_size(specs[0].dtype) < 4 ? DType::float32 : DType::float64;
       return specs;
     },
@@ -127,7 +159,7 @@ TAPEDECK_OP(divide_op) = binary_row(
       return one(run_binary(Binary::divide, to_result(c.inputs[0]), to_result(c.inputs[1]), c.outputs[0]));
     },
     [](const VjpContext& c) {
-      if (!is_floating(c.inputs[0].dtype())) return Tensors(2);  // no gradient flows into whole numbers
+      if (!is_differentiable(c.inputs[0].dtype())) return Tensors(2);  // no gradient flows into whole numbers
       const Tensor& y = c.inputs[1];
       return binary_gradients(
           c, [&] { return c.cotangents[0] / y; }, [&] { return -c.cotangents[0] * (c.outputs[0] / y); });
@@ -175,7 +207,9 @@ Tensors power_vjp(const VjpContext& c) {
         return g * multiply_no_nan(pow(x, where(both_zero, unit, y - 1.0)), y);
       },
       [&] {
-        const Tensor base = where(greater(x, zero), x, unit);  // the logarithm of 1 is 0
+        // The logarithm of 1 is 0.
+        const Tensor base =
+            is_complex(x.dtype()) ? where(equal(x, zero), unit, x) : where(greater(x, zero), x, unit);
         return g * (c.outputs[0] * log(base));
       });
 }
@@ -197,7 +231,7 @@ TAPEDECK_OP(floordiv_op) = binary_row(
      {"floordiv", "math.floordiv", "floor_div"},
      "The quotient rounded down: ⌊x / y⌋. Dividing whole numbers by 0 is an InvalidArgumentError.",
      "none"},
-    Kind::numeric, false, binary_shape<Kind::numeric>, division_forward<Binary::floordiv>, nullptr);
+    Kind::ordered, false, binary_shape<Kind::ordered>, division_forward<Binary::floordiv>, nullptr);
 Tensor floordiv(const Tensor& x, const Tensor& y) {
   return run_op1(floordiv_op, {x, y});
 }
@@ -207,7 +241,7 @@ TAPEDECK_OP(mod_op) = binary_row({"mod",
                                   "The remainder x − y·⌊x / y⌋, with the sign of y. Dividing whole numbers "
                                   "by 0 is an InvalidArgumentError.",
                                   "dx = dz, dy = −dz·⌊x / y⌋"},
-                                 Kind::numeric, false, binary_shape<Kind::numeric>,
+                                 Kind::ordered, false, binary_shape<Kind::ordered>,
                                  division_forward<Binary::mod>, [](const VjpContext& c) {
                                    return binary_gradients(
                                        c, [&] { return c.cotangents[0]; },
@@ -231,7 +265,7 @@ namespace {
 
 template <Binary kernel, auto comparison>
 OpDef extreme_op(const std::string& name, const std::string& adjective, const std::string& formula) {
-  return binary_op<kernel, Kind::numeric>(
+  return binary_op<kernel, Kind::ordered>(
       {name, {name, "math." + name}, "The " + adjective + " of x and y; NaN where either is NaN.", formula},
       extreme_gradients<comparison>);
 }
@@ -256,7 +290,12 @@ TAPEDECK_OP(squared_difference_op) = binary_op<Binary::squared_difference, Kind:
      "The square of the difference: (x − y)².",
      "dx = dz·2(x − y), dy = −dz·2(x − y)"},
     [](const VjpContext& c) {
-      const Tensor half = c.cotangents[0] * (c.inputs[0] - c.inputs[1]);
+      const Tensor& g = c.cotangents[0];
+      const Tensor difference = c.inputs[0] - c.inputs[1];
+      // Of complex numbers it is |x − y|², which no complex derivative describes: see run_vjp.
+      const Tensor half = is_complex(g.dtype())
+                              ? conj(complex(real(g), zeros_shaped_like(real(g))) * difference)
+                              : g * difference;
       return binary_gradients(
           c, [&] { return 2.0 * half; }, [&] { return -2.0 * half; });
     });
@@ -280,7 +319,7 @@ template <Binary kernel>
 OpDef output_grad_op(const std::string& function, const std::string& value, const std::string& formula,
                      Vjp vjp) {
   const std::string what = "The VJP of " + function + ", from its output y: " + value + ".";
-  return binary_op<kernel, Kind::floating>({function + "_grad", {}, what, formula, "y", "dy"}, vjp);
+  return binary_op<kernel, Kind::inexact>({function + "_grad", {}, what, formula, "y", "dy"}, vjp);
 }
 
 }  // namespace

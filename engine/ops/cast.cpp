@@ -15,14 +15,43 @@ Tensor converted(const Tensor& x, DType dtype) {
   return out;
 }
 
+/// The real parts, and complex numbers of them.
+Tensor real_parts(const Tensor& x) {
+  Strides strides = x.strides();
+  for (std::int64_t& stride : strides) stride *= 2;
+  return Tensor::view(x.storage(), real_dtype(x.dtype()), x.shape(), strides, 2 * x.offset());
+}
+Tensor with_real_parts(const Tensor& parts, DType dtype) {
+  Tensor out = Tensor::allocate(dtype, parts.shape());
+  std::memset(out.writable_data<std::byte>(), 0, out.bytes());
+  const Tensor target = real_parts(out);
+  place(parts, target, parts.shape(), parts.strides(), target.strides(), 0);
+  return out;
+}
+
+/// Also to and from complex dtypes: real parts are taken, imaginary ones are 0.
+Tensor converted_any(const Tensor& x, DType dtype) {
+  if (x.dtype() == dtype || (!is_complex(x.dtype()) && !is_complex(dtype))) return converted(x, dtype);
+  if (!is_complex(x.dtype())) return with_real_parts(converted(x, real_dtype(dtype)), dtype);
+  if (!is_complex(dtype)) return converted(real_parts(x), dtype);
+  Shape pairs = x.shape();
+  pairs.push_back(2);
+  const Tensor source = contiguous(x);
+  const Tensor parts = Tensor::view(source.storage(), real_dtype(x.dtype()), pairs, contiguous_strides(pairs),
+                                    2 * source.offset());
+  const Tensor other = converted(parts, real_dtype(dtype));
+  return Tensor::view(other.storage(), dtype, x.shape(), contiguous_strides(x.shape()), 0);
+}
+
 /// To or from a dtype without kernels: by way of one from which there is no second rounding.
 Tensor converted_narrow(const Tensor& x, DType dtype) {
   if (x.dtype() == dtype) return view_of(x, x.shape(), x.strides());
   const Tensor wide = widen(x);
-  if (!is_narrow(dtype)) return converted(wide, dtype);
+  if (!is_narrow(dtype)) return converted_any(wide, dtype);
+  const bool has_kernels = !takes_other_ways(wide.dtype());
   if (is_floating(dtype))
-    return narrow(is_floating(wide.dtype()) ? wide : converted(wide, DType::float64), dtype);
-  return narrow(is_integer(wide.dtype()) ? wide : converted(wide, DType::int64), dtype);
+    return narrow(is_floating(wide.dtype()) ? wide : converted_any(wide, DType::float64), dtype);
+  return narrow(is_integer(wide.dtype()) && has_kernels ? wide : converted_any(wide, DType::int64), dtype);
 }
 
 }  // namespace
@@ -32,18 +61,27 @@ TAPEDECK_OP(cast_op) = {
     .python_names = {"cast", "dtypes.cast"},
     .inputs = {{.name = "x"}},
     .attributes = {{.name = "dtype", .kind = AttributeKind::dtype, .fallback = {}, .required = true}},
-    .shape_rule = [](const OpContext& c) { return spec(c.attributes.get<DType>(0), c.inputs[0].shape()); },
+    .shape_rule =
+        [](const OpContext& c) {
+          const DType from = c.inputs[0].dtype(), to = c.attributes.get<DType>(0);
+          if ((from == DType::string) != (to == DType::string))
+            fail<UnimplementedError>(
+                "cast: ", dtype_name(from), " to ", dtype_name(to), " is not supported; ",
+                from == DType::string ? "tf.strings.to_number reads numbers" : "tf.as_string writes numbers");
+          return spec(to, c.inputs[0].shape());
+        },
     .forward =
         [](const OpContext& c) {
           const Tensor x = readable(c.inputs[0]);
           const DType dtype = c.outputs[0].dtype;
           const bool narrow = is_narrow(x.dtype()) || is_narrow(dtype);
-          return one(narrow ? converted_narrow(x, dtype) : converted(x, dtype));
+          return one(narrow ? converted_narrow(x, dtype) : converted_any(x, dtype));
         },
     .vjp =
         [](const VjpContext& c) {
           // Between real numbers only: a whole number has no small change.
-          if (!is_floating(c.inputs[0].dtype()) || !is_floating(c.cotangents[0].dtype())) return Tensors(1);
+          if (!is_differentiable(c.inputs[0].dtype()) || !is_differentiable(c.cotangents[0].dtype()))
+            return Tensors(1);
           return one(cast(c.cotangents[0], c.inputs[0].dtype()));
         },
     .vjp_formula = "dx = cast(dy, dtype of x) between dtypes of real numbers, else none",
@@ -66,7 +104,8 @@ namespace {
 TensorSpecs bitcast_shape(const OpContext& c) {
   const Tensor& input = c.inputs[0];
   const DType type = c.attributes.get<DType>(0);
-  if (input.dtype() == DType::bool_ || type == DType::bool_)
+  if (input.dtype() == DType::bool_ || type == DType::bool_ || input.dtype() == DType::string ||
+      type == DType::string)
     fail<TypeMismatchError>("bitcast: input is ", dtype_name(input.dtype()), " and type is ",
                             dtype_name(type), "; needs numeric dtypes");
   const auto from = static_cast<std::int64_t>(item_size(input.dtype()));

@@ -7,6 +7,7 @@
 #include "engine/cpu/in_order.h"
 #include "engine/ops/observer.h"
 #include "engine/tensor/narrow.h"
+#include "engine/tensor/strings.h"
 
 namespace tapedeck::ops {
 namespace {
@@ -16,9 +17,17 @@ bool fits(DType dtype, Kind kind) {
     case Kind::any:
       return true;
     case Kind::numeric:
-      return dtype != DType::bool_;
+      return dtype != DType::bool_ && dtype != DType::string;
     case Kind::floating:
       return is_floating(dtype);
+    case Kind::index:
+      return is_integer(dtype) && dtype != DType::uint64;
+    case Kind::inexact:
+      return is_floating(dtype) || is_complex(dtype);
+    case Kind::ordered:
+      return dtype != DType::bool_ && dtype != DType::string && !is_complex(dtype);
+    case Kind::addable:
+      return dtype != DType::bool_;
     case Kind::integer:
       return is_integer(dtype);
     case Kind::boolean:
@@ -33,14 +42,32 @@ const char* names_of(Kind kind) {
       return "a numeric dtype";
     case Kind::floating:
       return "a floating dtype: float16, bfloat16, float32 or float64";
+    case Kind::index:
+      return "a whole-number dtype that numbers places: int8 to int64, or uint8 to uint32";
+    case Kind::inexact:
+      return "a floating dtype: float16, bfloat16, float32 or float64, or a complex one";
+    case Kind::ordered:
+      return "a dtype of real or whole numbers";
+    case Kind::addable:
+      return "a numeric dtype, or string";
     case Kind::integer:
-      return "a whole-number dtype: int8 to int64, or uint8 to uint32";
+      return "a whole-number dtype: int8 to int64, or uint8 to uint64";
     case Kind::boolean:
       return "bool";
     case Kind::any:
       break;
   }
   return "any dtype";
+}
+
+/// "[1, 2]" for the element at that place in row-major order; nothing for a scalar.
+std::string place_text(std::int64_t at, const Shape& shape) {
+  std::string text;
+  for (int axis = shape.rank() - 1; axis >= 0; --axis) {
+    text.insert(0, (axis > 0 ? ", " : "[") + std::to_string(at % shape[axis]));
+    at /= shape[axis];
+  }
+  return text.empty() ? text : text + "]";
 }
 
 }  // namespace
@@ -137,6 +164,7 @@ Tensor contiguous(const Tensor& tensor) {
   Tensor out = Tensor::allocate(tensor.dtype(), tensor.shape());
   cpu::copy(item_size(tensor.dtype()), tensor.raw(), tensor.strides(), out.writable_data<std::byte>(),
             out.strides(), tensor.shape());
+  if (tensor.dtype() == DType::string) share_strings(*out.storage().get(), {&tensor, 1});
   return out;
 }
 
@@ -182,7 +210,7 @@ void place(const Tensor& tensor, const Tensor& out, const Shape& shape, const St
 }
 
 std::vector<std::int64_t> checked_indices(const OpContext& context, std::size_t input, std::int64_t count) {
-  const Tensor indices = contiguous(context.inputs[input]);
+  const Tensor indices = contiguous(widened(context.inputs[input]));
   std::vector<std::int64_t> values(static_cast<std::size_t>(indices.count()));
   if (indices.dtype() == DType::int32)
     std::copy_n(indices.data<std::int32_t>(), indices.count(), values.begin());
@@ -191,7 +219,8 @@ std::vector<std::int64_t> checked_indices(const OpContext& context, std::size_t 
   cpu::in_order(std::ssize(values), [&](std::int64_t begin, std::int64_t end) {
     for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i)
       if (values[i] < 0 || values[i] >= count)
-        fail<OutOfRangeError>(context.op.name, ": ", input_name(context, input), "[", i, "] is ", values[i],
+        fail<OutOfRangeError>(context.op.name, ": ", input_name(context, input),
+                              place_text(static_cast<std::int64_t>(i), indices.shape()), " is ", values[i],
                               "; must be in [0, ", count, ")");
   });
   return values;
@@ -203,6 +232,10 @@ Tensor scalar_of(const OpContext& context, std::size_t attribute, DType dtype) {
     fail<InvalidArgumentError>(context.op.name, ": ", context.op.attributes[attribute].name, " ",
                                to_string(value), " is no ", dtype_name(dtype));
   };
+  if (dtype == DType::string) {
+    if (real_of(value) != 0) refuse();
+    return string_tensor({}, std::vector<std::string>(1));
+  }
   if (is_narrow(dtype)) {
     const Tensor wide = scalar_of(context, attribute, compute_dtype(dtype));
     Tensor scalar = narrowed(wide, dtype);
@@ -212,6 +245,7 @@ Tensor scalar_of(const OpContext& context, std::size_t attribute, DType dtype) {
   const auto* whole = std::get_if<std::int64_t>(&value);
   if (is_integer(dtype) && whole) {
     if (dtype == DType::int32 && *whole != static_cast<std::int32_t>(*whole)) refuse();
+    if (dtype == DType::uint64 && *whole < 0) refuse();
     Tensor scalar = Tensor::allocate(dtype, Shape{});  // exact, which a double is not
     if (dtype == DType::int32)
       *scalar.writable_data<std::int32_t>() = static_cast<std::int32_t>(*whole);
@@ -221,8 +255,9 @@ Tensor scalar_of(const OpContext& context, std::size_t attribute, DType dtype) {
   }
   const double number = real_of(value);
   if (is_integer(dtype)) {
-    const double limit = dtype == DType::int32 ? 0x1p31 : 0x1p63;
-    if (!(number >= -limit && number < limit) || number != std::trunc(number)) refuse();
+    const double limit = dtype == DType::int32 ? 0x1p31 : dtype == DType::uint64 ? 0x1p64 : 0x1p63;
+    const double lowest = dtype == DType::uint64 ? 0 : -limit;
+    if (!(number >= lowest && number < limit) || number != std::trunc(number)) refuse();
   }
   return Tensor::scalar(number, dtype);
 }
@@ -231,7 +266,7 @@ Tensor from_integers(std::span<const std::int64_t> values, const TensorSpec& spe
   if (is_narrow(spec.dtype))
     return narrowed(from_integers(values, {compute_dtype(spec.dtype), spec.shape}), spec.dtype);
   Tensor out = Tensor::allocate(spec.dtype, spec.shape);
-  visit_dtype(spec.dtype, [&](auto tag) {
+  visit_dtype(spec.dtype == DType::uint64 ? DType::int64 : spec.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     T* target = out.writable_data<T>();
     cpu::for_blocks(std::ssize(values), 1 << 16, [&](std::int64_t begin, std::int64_t end) {

@@ -12,7 +12,9 @@
 
 namespace tapedeck::ops {
 
-enum class Kind : std::uint8_t { any, numeric, floating, integer, boolean };
+/// numeric: all but bool and string; inexact: floating or complex; ordered: numeric but not complex; addable:
+/// numeric or string; index: integer but not uint64.
+enum class Kind : std::uint8_t { any, numeric, floating, integer, boolean, inexact, ordered, addable, index };
 
 /// Throws TypeMismatchError, such as "exp: x is int32; needs a floating dtype: …".
 void require_kind(const OpContext& context, std::size_t input, Kind kind);

@@ -18,25 +18,25 @@ Tensor not_equal(const Tensor& x, const Tensor& y) {
   return run_op1(not_equal_op, {x, y});
 }
 
-TAPEDECK_OP(less_op) = binary_to_bool_op<Binary::less, Kind::numeric>(
+TAPEDECK_OP(less_op) = binary_to_bool_op<Binary::less, Kind::ordered>(
     {"less", {"less", "math.less"}, "True where x < y.", "none"});
 Tensor less(const Tensor& x, const Tensor& y) {
   return run_op1(less_op, {x, y});
 }
 
-TAPEDECK_OP(less_equal_op) = binary_to_bool_op<Binary::less_equal, Kind::numeric>(
+TAPEDECK_OP(less_equal_op) = binary_to_bool_op<Binary::less_equal, Kind::ordered>(
     {"less_equal", {"less_equal", "math.less_equal"}, "True where x ≤ y.", "none"});
 Tensor less_equal(const Tensor& x, const Tensor& y) {
   return run_op1(less_equal_op, {x, y});
 }
 
-TAPEDECK_OP(greater_op) = binary_to_bool_op<Binary::greater, Kind::numeric>(
+TAPEDECK_OP(greater_op) = binary_to_bool_op<Binary::greater, Kind::ordered>(
     {"greater", {"greater", "math.greater"}, "True where x > y.", "none"});
 Tensor greater(const Tensor& x, const Tensor& y) {
   return run_op1(greater_op, {x, y});
 }
 
-TAPEDECK_OP(greater_equal_op) = binary_to_bool_op<Binary::greater_equal, Kind::numeric>(
+TAPEDECK_OP(greater_equal_op) = binary_to_bool_op<Binary::greater_equal, Kind::ordered>(
     {"greater_equal", {"greater_equal", "math.greater_equal"}, "True where x ≥ y.", "none"});
 Tensor greater_equal(const Tensor& x, const Tensor& y) {
   return run_op1(greater_equal_op, {x, y});

@@ -7,12 +7,13 @@
 
 #include "engine/cpu/segment.h"
 #include "engine/ops/checks.h"
+#include "engine/tensor/narrow.h"
 
 namespace tapedeck::ops {
 
 /// How many coordinates each row of indices holds.
 inline int depth_of(const OpContext& c, std::size_t input, const Shape& shape, int batch_axes = 0) {
-  require_kind(c, input, Kind::integer);
+  require_kind(c, input, Kind::index);
   const Shape& indices = c.inputs[input].shape();
   if (indices.rank() == 0)
     fail<InvalidArgumentError>(c.op.name, ": indices is a scalar; needs at least one axis");
@@ -28,7 +29,7 @@ inline int depth_of(const OpContext& c, std::size_t input, const Shape& shape, i
 /// Throws OutOfRangeError, such as "gather_nd: indices[1] is (0, 7), outside of shape (2, 3)".
 inline std::vector<std::int64_t> slice_numbers(const OpContext& c, std::size_t input, const Shape& shape,
                                                int depth, int batch_axes = 0) {
-  const Tensor indices = contiguous(c.inputs[input]);
+  const Tensor indices = contiguous(widened(c.inputs[input]));
   std::int64_t rows = 1, batches = 1, per_batch = 1;
   for (int i = 0; i + 1 < indices.rank(); ++i) rows *= indices.dim(i);
   for (int i = 0; i < batch_axes; ++i) batches *= shape[i];
@@ -87,8 +88,9 @@ inline void join_slices(cpu::Segment op, const OpContext& c, std::size_t input, 
   const int depth = depth_of(c, input, shape);
   const std::vector<std::int64_t> numbers = slice_numbers(c, input, shape, depth);
   if (updates.count() == 0) return;
-  cpu::segment_rows(op, target.dtype(), updates.raw(), numbers.data(),
-                    static_cast<std::int64_t>(numbers.size()), product_from(shape, depth),
+  const std::int64_t parts = is_complex(target.dtype()) ? 2 : 1;  // which add up one by one
+  cpu::segment_rows(op, real_dtype(target.dtype()), updates.raw(), numbers.data(),
+                    static_cast<std::int64_t>(numbers.size()), parts * product_from(shape, depth),
                     target.writable_data<std::byte>());
 }
 

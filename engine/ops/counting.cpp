@@ -4,12 +4,16 @@
 #include <bit>
 #include <cstring>
 #include <limits>
+#include <string_view>
+#include <unordered_map>
 
+#include "engine/cpu/copy.h"
 #include "engine/cpu/in_order.h"
 #include "engine/cpu/sort.h"
 #include "engine/ops/checks.h"
 #include "engine/ops/families.h"
 #include "engine/tensor/narrow.h"
+#include "engine/tensor/strings.h"
 
 namespace tapedeck::ops {
 
@@ -123,9 +127,29 @@ Distinct number_by_order(DType dtype, const T* values, std::int64_t count) {
   return distinct;
 }
 
+/// A number for each string, equal where the strings are.
+Tensor numbered(const Tensor& strings) {
+  const std::vector<std::string_view> values = strings_of(strings);
+  std::unordered_map<std::string_view, std::int64_t> numbers;
+  Tensor out = Tensor::allocate(DType::int64, strings.shape());
+  auto* target = out.writable_data<std::int64_t>();
+  for (const std::string_view value : values)
+    *target++ = numbers.try_emplace(value, std::ssize(numbers)).first->second;
+  return out;
+}
+
+/// The same bits, which are equal where the numbers are.
+Tensor as_int64(const Tensor& x) {
+  return Tensor::view(x.storage(), DType::int64, x.shape(), x.strides(), x.offset());
+}
+
 /// NaN equals nothing, so each one is a value of its own; −0 equals 0.
 Distinct distinct_values(const Tensor& any) {
-  const Tensor x = contiguous(widened(any));
+  if (is_complex(any.dtype()))
+    fail<TypeMismatchError>("unique: x is ", dtype_name(any.dtype()), ", with which it does not work");
+  const Tensor x = contiguous(any.dtype() == DType::string   ? numbered(any)
+                              : any.dtype() == DType::uint64 ? as_int64(any)
+                                                             : widened(any));
   Distinct distinct;
   visit_dtype(x.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
@@ -156,11 +180,8 @@ Tensors unique_forward(const OpContext& c) {
   const Distinct distinct = distinct_values(x);
   const Shape distinct_shape{static_cast<std::int64_t>(distinct.first.size())};
   Tensors outputs = one(Tensor::allocate(x.dtype(), distinct_shape));
-  visit_dtype(x.dtype(), [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    std::transform(distinct.first.begin(), distinct.first.end(), outputs[0].writable_data<T>(),
-                   [&](std::int64_t i) { return x.data<T>()[i]; });
-  });
+  cpu::gather_rows(x.raw(), 1, x.count(), distinct.first.data(), distinct_shape[0], item_size(x.dtype()),
+                   outputs[0].writable_data<std::byte>());
   outputs.push_back(from_integers(distinct.place, c.outputs[1]));
   if (c.outputs.size() == 3)
     outputs.push_back(from_integers(distinct.counts, {c.outputs[2].dtype, distinct_shape}));
@@ -188,6 +209,7 @@ OpDef unique_row(const std::string& name, const std::string& tuple_name, const s
           returns +
           "\n"
           "Errors: InvalidArgumentError for another number of axes or another out_idx.",
+      .takes_narrow = true,
       .results = {.fields = fields, .tuple_name = tuple_name},
   };
 }

@@ -11,6 +11,7 @@ namespace {
 template <int value>
 Tensors constant_forward(const OpContext& c) {
   Tensor out = allocate_output(c);
+  if (value == 0 && out.dtype() == DType::string) return one(std::move(out));  // empty ones
   const Tensor element = Tensor::scalar(value, out.dtype());
   cpu::fill(item_size(out.dtype()), element.raw(), out.writable_data<std::byte>(), out.count());
   return one(std::move(out));
@@ -31,6 +32,7 @@ OpDef constant_row(const std::string& name, const std::string& what, Forward for
              ".\n\nshape: extents of the result; dtype: any.\nReturns: dtype, shape.\nErrors: "
              "InvalidArgumentError for a "
              "negative extent.",
+      .takes_narrow = true,
   };
 }
 
@@ -52,6 +54,7 @@ OpDef like_row(const std::string& name, const std::string& what, Forward forward
              " with the shape of another.\n\ninput: any dtype and shape; dtype: of the result, None for that "
              "of input.\n"
              "Returns: dtype, the shape of input.",
+      .takes_narrow = true,
   };
 }
 
@@ -108,6 +111,7 @@ TAPEDECK_OP(fill_op) = {
         "Returns: the dtype of value, shape dims.\n"
         "Errors: InvalidArgumentError for a negative extent, or a value that is no scalar.",
     .python_order = {"dims", "value"},
+    .takes_narrow = true,
 };
 Tensor fill(const Shape& dims, const Tensor& value) {
   return run_op1(fill_op, {value}, {attribute_of(dims)});
@@ -155,6 +159,7 @@ TAPEDECK_OP(eye_op) = {
         "which it repeats; dtype: any.\n"
         "Returns: dtype, batch_shape + (num_rows, num_columns).\n"
         "Errors: InvalidArgumentError for a negative number.",
+    .takes_narrow = true,
 };
 Tensor eye(std::int64_t rows, std::optional<std::int64_t> columns, DType dtype) {
   return run_op1(eye_op, {}, {rows, columns ? Attribute(*columns) : Attribute(), Attribute(), dtype});
@@ -239,6 +244,7 @@ TAPEDECK_OP(one_hot_op) = {
         "Errors: InvalidArgumentError for a negative depth or an axis out of range; TypeMismatchError for "
         "indices "
         "that are no whole numbers.",
+    .takes_narrow = true,
 };
 Tensor one_hot(const Tensor& indices, std::int64_t depth, DType dtype, std::int64_t axis) {
   return run_op1(one_hot_op, {indices}, {depth, std::monostate{}, std::monostate{}, axis, dtype});

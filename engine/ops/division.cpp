@@ -33,7 +33,7 @@ Tensor truncatemod(const Tensor& x, const Tensor& y) {
   return run_op1(truncatemod_op, {x, y});
 }
 
-TAPEDECK_OP(divide_no_nan_op) = binary_op<Binary::divide_no_nan, Kind::floating>(
+TAPEDECK_OP(divide_no_nan_op) = binary_op<Binary::divide_no_nan, Kind::inexact>(
     {"divide_no_nan",
      {"div_no_nan", "divide_no_nan", "math.divide_no_nan"},
      "The quotient x / y, but 0 where y is 0.",
@@ -48,7 +48,7 @@ Tensor divide_no_nan(const Tensor& x, const Tensor& y) {
   return run_op1(divide_no_nan_op, {x, y});
 }
 
-TAPEDECK_OP(multiply_no_nan_op) = binary_op<Binary::multiply_no_nan, Kind::floating>(
+TAPEDECK_OP(multiply_no_nan_op) = binary_op<Binary::multiply_no_nan, Kind::inexact>(
     {"multiply_no_nan",
      {"math.multiply_no_nan"},
      "The product x·y, but 0 where y is 0 even if x is infinite or NaN.",

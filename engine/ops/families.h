@@ -52,5 +52,7 @@ void link_decompositions();
 void link_lu();
 void link_matrix_functions();
 void link_space_batch();
+void link_strings();
+void link_string_parts();
 
 }  // namespace tapedeck::ops

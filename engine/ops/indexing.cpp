@@ -41,7 +41,7 @@ Gathering gathering_of(const OpContext& c) {
 }
 
 TensorSpecs gather_shape(const OpContext& c) {
-  require_kind(c, 1, Kind::integer);
+  require_kind(c, 1, Kind::index);
   const Shape& params = c.inputs[0].shape();
   const Shape& indices = c.inputs[1].shape();
   const Gathering g = gathering_of(c);
@@ -143,6 +143,7 @@ TAPEDECK_OP(gather_op) = {
         "Errors: OutOfRangeError for an index outside the axis; InvalidArgumentError for an axis out of "
         "range, or batch axes that differ; TypeMismatchError for indices that are no whole numbers.",
     .python_order = {"params", "indices", "validate_indices", "axis", "batch_dims"},
+    .takes_narrow = true,
 };
 Tensor gather(const Tensor& params, const Tensor& indices, std::int64_t axis, std::int64_t batch_dims) {
   return run_op1(gather_op, {params, indices}, {std::monostate{}, axis, batch_dims});

@@ -5,7 +5,9 @@
 
 #include "engine/cpu/reduce.h"
 #include "engine/ops/checks.h"
+#include "engine/ops/complex.h"
 #include "engine/ops/families.h"
+#include "engine/ops/observer.h"
 
 namespace tapedeck::ops {
 namespace {
@@ -33,7 +35,7 @@ Matrices read_matrices(const Tensor& tensor, bool transpose) {
   return {contiguous(tensor), transpose, columns};
 }
 
-/// Whether an operand is used transposed. For real numbers the adjoint is the transpose.
+/// Whether an operand is used transposed; the adjoint of complex matrices is conjugated, too.
 enum : std::size_t { a_side, b_side };
 bool transposes(const Attributes& attributes, std::size_t side) {
   return attributes.get<bool>(side) || attributes.get<bool>(side + 2);
@@ -90,7 +92,22 @@ TensorSpecs matmul_shape(const OpContext& c) {
   return spec(a.dtype(), shape);
 }
 
+/// Four products of real matrices.
+Tensors complex_matmul(const OpContext& c) {
+  const QuietScope quiet;
+  const auto product = [&](int a_part, int b_part) {
+    const Tensor result = matmul(part_view(c.inputs[0], a_part), part_view(c.inputs[1], b_part),
+                                 transposes(c.attributes, a_side), transposes(c.attributes, b_side));
+    const bool minus = (a_part == 1 && c.attributes.get<bool>(a_side + 2)) !=
+                       (b_part == 1 && c.attributes.get<bool>(b_side + 2));
+    return minus ? -result : result;
+  };
+  return one(with_parts(product(0, 0) - product(1, 1), product(0, 1) + product(1, 0)));
+}
+
 Tensors matmul_forward(const OpContext& c) {
+  if (is_complex(c.outputs[0].dtype)) [[unlikely]]
+    return complex_matmul(c);
   Tensor out = allocate_output(c);
   const int rank = out.rank();
   Matrices a = read_matrices(c.inputs[0], transposes(c.attributes, a_side));
@@ -118,8 +135,10 @@ Tensors matmul_forward(const OpContext& c) {
 }
 
 Tensors matmul_vjp(const VjpContext& c) {
-  const Tensor& a = c.inputs[0];
-  const Tensor& b = c.inputs[1];
+  const bool adjoint_a = is_complex(c.inputs[0].dtype()) && c.attributes.get<bool>(a_side + 2);
+  const bool adjoint_b = is_complex(c.inputs[1].dtype()) && c.attributes.get<bool>(b_side + 2);
+  const Tensor a = adjoint_a && c.wanted[1] ? conj(c.inputs[0]) : c.inputs[0];
+  const Tensor b = adjoint_b && c.wanted[0] ? conj(c.inputs[1]) : c.inputs[1];
   const Tensor& g = c.cotangents[0];
   const bool ta = transposes(c.attributes, a_side);
   const bool tb = transposes(c.attributes, b_side);
@@ -128,6 +147,8 @@ Tensors matmul_vjp(const VjpContext& c) {
     gradients[0] = unbroadcast(ta ? matmul(b, g, tb, true) : matmul(g, b, false, !tb), a.shape());
   if (c.wanted[1])
     gradients[1] = unbroadcast(tb ? matmul(g, a, true, ta) : matmul(a, g, !ta, false), b.shape());
+  if (adjoint_a && c.wanted[0]) gradients[0] = conj(gradients[0]);
+  if (adjoint_b && c.wanted[1]) gradients[1] = conj(gradients[1]);
   return gradients;
 }
 
@@ -150,12 +171,14 @@ TAPEDECK_OP(matmul_op) = {
         "a: (…, m, k), or (…, k, m) with transpose_a; b: (…, k, n), or (…, n, k) with transpose_b; any "
         "numeric dtype, one for both. Leading axes broadcast by NumPy's rule. adjoint_a, "
         "adjoint_b: "
-        "the same as transpose_a and transpose_b, as the numbers are real.\n"
+        "as transpose_a and transpose_b, and of complex numbers the conjugates.\n"
         "Returns: (…, m, n), the dtype of both. Transposed operands are read in place.\n"
         "Errors: InvalidArgumentError for fewer than 2 axes, inner dimensions that differ, both flags for "
         "one operand, or leading axes "
         "that do "
         "not broadcast; TypeMismatchError for other or different dtypes.",
+    .takes_others = true,
+    .uint64_way = Uint64Way::bits,
 };
 Tensor matmul(const Tensor& a, const Tensor& b, bool transpose_a, bool transpose_b) {
   return run_op1(matmul_op, {a, b}, {transpose_a, transpose_b, false, false});

@@ -86,6 +86,9 @@ struct ResultForm {
   std::string tuple_name = {};           ///< of the named tuple, TensorFlow's: "Qr"; empty: a plain tuple
 };
 
+/// bits: sums and products of the same bits are the same; order: what is greater stays greater.
+enum class Uint64Way : std::uint8_t { none, bits, order };
+
 struct OpDef {
   std::string name;                       ///< the op's one name in records and errors, TensorFlow's: "matmul"
   std::vector<std::string> python_names;  ///< under `tf.`: {"matmul", "linalg.matmul"}; empty: not public
@@ -101,6 +104,11 @@ struct OpDef {
   /// The forward function takes dtypes without kernels as they are: it moves elements, or converts them
   /// itself. Others get them widened, and their results are rounded back.
   bool takes_narrow = false;
+  /// The forward function takes string, uint64 and complex tensors as they are, as far as the shape rule lets
+  /// them pass. Where this is not set, and takes_narrow neither, run_op refuses them.
+  bool takes_others = false;
+  /// How int64 kernels stand in for uint64 where the forward function does not take it.
+  Uint64Way uint64_way = Uint64Way::none;
   /// Such results are cut to the dtype's range, where others wrap around or become infinite: extremes of
   /// nothing.
   bool saturates = false;

@@ -220,7 +220,10 @@ TAPEDECK_OP(pad_op) = {
         "'SYMMETRIC', the mirror stands before it, so that the edge is repeated.\n"
         "Returns: the dtype of tensor, its extents with the paddings added.\n"
         "Errors: InvalidArgumentError where paddings does not have two numbers, not negative, for each axis, "
-        "a mirrored border is wider than the tensor, or constant_values does not fit the dtype.",
+        "a mirrored border is wider than the tensor, or constant_values does not fit the dtype (of strings "
+        "only 0 "
+        "does, which stands for empty ones).",
+    .takes_narrow = true,
 };
 Tensor pad(const Tensor& tensor, const Integers& paddings, double constant_values) {
   return run_op1(pad_op, {tensor}, {paddings, std::string("CONSTANT"), constant_values});

@@ -39,7 +39,8 @@ std::uint64_t counter_of(const OpContext& c) {
 TensorSpecs uniform_shape(const OpContext& c) {
   require_resolved(c);
   const DType dtype = c.attributes.get<DType>(dtype_at);
-  if (dtype == DType::bool_) fail<TypeMismatchError>("random_uniform: dtype is bool; needs a number's dtype");
+  if (dtype == DType::bool_ || takes_other_ways(dtype))
+    fail<TypeMismatchError>("random_uniform: dtype is ", dtype_name(dtype), "; needs a number's dtype");
   if (is_integer(dtype)) {
     if (c.attributes.is_none(second_at))
       fail<InvalidArgumentError>("random_uniform: maxval is None; whole numbers of dtype ", dtype_name(dtype),

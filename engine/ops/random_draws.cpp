@@ -74,6 +74,7 @@ TAPEDECK_OP(random_shuffle_op) = {
                        "Returns: the dtype and shape of value.\n"
                        "Errors: InvalidArgumentError for a scalar.") +
            stream_doc,
+    .takes_narrow = true,
 };
 Tensor random_shuffle(const Tensor& value, Seed seed) {
   return run_draw(random_shuffle_op, {value}, {}, seed);

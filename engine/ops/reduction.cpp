@@ -1,10 +1,13 @@
 // Sums, means, products, extremes and their positions.
 #include <algorithm>
+#include <complex>
 
 #include "engine/cpu/reduce.h"
 #include "engine/cpu/softmax.h"
 #include "engine/ops/binary_row.h"
+#include "engine/ops/complex.h"
 #include "engine/ops/families.h"
+#include "engine/ops/observer.h"
 #include "engine/ops/reduction_row.h"
 #include "engine/ops/rows.h"
 
@@ -33,8 +36,38 @@ Tensor reduce_axes(Reduction op, const Tensor& input, const std::vector<bool>& f
 
 namespace {
 
+/// Along an axis of pairs behind them that stays, the sums of both parts.
+Tensor complex_sum(const Tensor& x, std::vector<bool> flags, const Shape& result) {
+  flags.push_back(false);
+  Shape pairs = result;
+  pairs.push_back(2);
+  return from_pairs(reduce_axes(Reduction::sum, pairs_view(contiguous(x)), flags, pairs));
+}
+
+template <class T>
+Tensor complex_product(const Tensor& x, const RowOrder& order, const TensorSpec& result) {
+  const QuietScope quiet;
+  const Tensor rows = contiguous(transpose(x, order.permutation));
+  Tensor out = Tensor::allocate(result.dtype, result.shape);
+  const auto* values = rows.data<std::complex<T>>();
+  for (std::int64_t row = 0; row < out.count(); ++row) {
+    std::complex<T> product(1);
+    for (std::int64_t i = 0; i < order.count; ++i) product *= *values++;
+    out.writable_data<std::complex<T>>()[row] = product;
+  }
+  return out;
+}
+
 template <Reduction op>
 Tensors reduction_forward(const OpContext& c) {
+  const DType dtype = c.inputs[0].dtype();
+  if (is_complex(dtype)) [[unlikely]] {
+    const std::vector<bool> flags = axis_flags(c, axis_attribute, c.inputs[0].shape());
+    if (op == Reduction::sum) return one(complex_sum(c.inputs[0], flags, c.outputs[0].shape));
+    const RowOrder order(c.inputs[0].shape(), flags);
+    return one(dtype == DType::complex64 ? complex_product<float>(c.inputs[0], order, c.outputs[0])
+                                         : complex_product<double>(c.inputs[0], order, c.outputs[0]));
+  }
   return one(
       reduce_axes(op, c.inputs[0], axis_flags(c, axis_attribute, c.inputs[0].shape()), c.outputs[0].shape));
 }
@@ -78,6 +111,10 @@ OpDef reduction_row(ReductionText text, Kind kind, ShapeRule shape_rule, Forward
              "order of the additions does not depend on the number of threads.\nErrors: InvalidArgumentError "
              "for an axis "
              "out of range or named twice; TypeMismatchError for another dtype.",
+      .takes_others = true,
+      .uint64_way = text.name == "reduce_max" || text.name == "reduce_min"    ? Uint64Way::order
+                    : text.name == "reduce_sum" || text.name == "reduce_prod" ? Uint64Way::bits
+                                                                              : Uint64Way::none,
       .saturates = text.name == "reduce_max" || text.name == "reduce_min",
   };
 }
@@ -134,8 +171,9 @@ Tensors mean_forward(const OpContext& c) {
   const std::int64_t count = reduced_count(x.shape(), flags);
   if (count == 0 && is_integer(x.dtype()) && element_count(c.outputs[0].shape) > 0)
     fail<InvalidArgumentError>("reduce_mean: ", to_string(x.shape()), " has no values to take the mean of");
-  if (is_floating(x.dtype())) {
-    const Tensor sum = reduce_axes(Reduction::sum, x, flags, c.outputs[0].shape);
+  if (is_differentiable(x.dtype())) {
+    const Tensor sum = is_complex(x.dtype()) ? complex_sum(x, flags, c.outputs[0].shape)
+                                             : reduce_axes(Reduction::sum, x, flags, c.outputs[0].shape);
     return one(run_binary(cpu::Binary::divide, sum, Tensor::scalar(static_cast<double>(count), x.dtype()),
                           c.outputs[0]));
   }
@@ -185,7 +223,7 @@ TAPEDECK_OP(reduce_max_op) = reduction_row(
     {"reduce_max",
      "The largest value along axes; NaN where one is among them; of nothing it is −∞ or the lowest integer.",
      "dx = dy where x = y, divided by the number of such x, else 0"},
-    Kind::numeric, reduction_shape<Kind::numeric>, reduction_forward<Reduction::max>, extreme_vjp);
+    Kind::ordered, reduction_shape<Kind::ordered>, reduction_forward<Reduction::max>, extreme_vjp);
 Tensor reduce_max(const Tensor& input, const Axes& axis, bool keepdims) {
   return run_op1(reduce_max_op, {input}, {attribute_of(axis), keepdims});
 }
@@ -194,7 +232,7 @@ TAPEDECK_OP(reduce_min_op) = reduction_row(
     {"reduce_min",
      "The smallest value along axes; NaN where one is among them; of nothing it is ∞ or the highest integer.",
      "dx = dy where x = y, divided by the number of such x, else 0"},
-    Kind::numeric, reduction_shape<Kind::numeric>, reduction_forward<Reduction::min>, extreme_vjp);
+    Kind::ordered, reduction_shape<Kind::ordered>, reduction_forward<Reduction::min>, extreme_vjp);
 Tensor reduce_min(const Tensor& input, const Axes& axis, bool keepdims) {
   return run_op1(reduce_min_op, {input}, {attribute_of(axis), keepdims});
 }
@@ -285,6 +323,7 @@ OpDef arg_row(const std::string& name, const std::string& which, Forward forward
              "input: any dtype, bool as 0 and 1; axis: None is 0; output_type: int64 or int32.\n"
              "Returns: output_type, the shape of input without the axis.\n"
              "Errors: InvalidArgumentError for an axis out of range, an empty axis, or another output_type.",
+      .uint64_way = Uint64Way::order,
   };
 }
 

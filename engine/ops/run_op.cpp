@@ -4,9 +4,9 @@
 #include <string>
 
 #include "engine/cpu/subnormals.h"
-#include "engine/ops/narrow_values.h"
 #include "engine/ops/observed.h"
 #include "engine/ops/observer.h"
+#include "engine/ops/wider_compute.h"
 #include "engine/tape/tape_state.h"
 
 namespace tapedeck {
@@ -51,34 +51,6 @@ void check_call(const OpDef& op, std::span<const Tensor> inputs, const Attribute
                                attributes.size());
 }
 
-bool any_narrow(const OpContext& context) {
-  for (const Tensor& input : context.inputs)
-    if (is_narrow(input.dtype())) return true;
-  for (const TensorSpec& output : context.outputs)
-    if (is_narrow(output.dtype)) return true;
-  return false;
-}
-
-/// Computes in dtypes that have kernels, and rounds the results.
-Tensors compute_widened(const OpContext& context) {
-  Tensors inputs;
-  for (const Tensor& input : context.inputs) inputs.push_back(ops::widen(input));
-  std::vector<Attribute> attributes;
-  for (std::size_t i = 0; i < context.attributes.size(); ++i) {
-    attributes.push_back(context.attributes[i]);
-    if (auto* dtype = std::get_if<DType>(&attributes.back())) *dtype = compute_dtype(*dtype);
-  }
-  TensorSpecs specs;
-  for (const TensorSpec& output : context.outputs)
-    specs.push_back({compute_dtype(output.dtype), output.shape});
-  const Attributes wide(std::move(attributes));
-  Tensors outputs = context.op.forward({context.op, inputs, wide, specs});
-  for (std::size_t k = 0; k < outputs.size(); ++k)
-    if (is_narrow(context.outputs[k].dtype))
-      outputs[k] = ops::narrow(outputs[k], context.outputs[k].dtype, context.op.saturates);
-  return outputs;
-}
-
 /// Shapes and storages say what is wrong, but only run_op knows which op asked for it.
 template <class E>
 [[noreturn]] void rethrow_naming(const OpDef& op, const E& error) {
@@ -95,14 +67,16 @@ auto naming_the_op(const OpDef& op, Function&& function) {
     rethrow_naming(op, error);
   } catch (const InvalidArgumentError& error) {
     rethrow_naming(op, error);
+  } catch (const UnimplementedError& error) {
+    rethrow_naming(op, error);
   }
 }
 
 Tensors compute(const OpContext& context) {
   const cpu::SubnormalScope subnormals;
   return naming_the_op(context.op, [&] {
-    if (any_narrow(context) && !context.op.takes_narrow) [[unlikely]]
-      return compute_widened(context);
+    if (detail::needs_other_compute(context)) [[unlikely]]
+      return detail::compute_otherwise(context);
     return context.op.forward(context);
   });
 }

@@ -56,6 +56,7 @@ OpDef scan_row(const std::string& name, const std::string& what, const std::stri
              "float32 is carried in float64; whole numbers wrap around.\nErrors: InvalidArgumentError for an "
              "axis out of "
              "range; TypeMismatchError for another dtype.",
+      .uint64_way = name == "cumulative_logsumexp" ? Uint64Way::none : Uint64Way::bits,
   };
 }
 

@@ -25,7 +25,7 @@ int batch_axes_of(const OpContext& c) {
 
 TensorSpecs gather_nd_shape(const OpContext& c) {
   const Shape& params = c.inputs[0].shape();
-  require_kind(c, 1, Kind::integer);
+  require_kind(c, 1, Kind::index);
   if (c.inputs[1].rank() == 0)
     fail<InvalidArgumentError>("gather_nd: indices is a scalar; needs at least one axis");
   const int batch_axes = batch_axes_of(c);
@@ -49,7 +49,9 @@ Tensors gather_nd_forward(const OpContext& c) {
 }
 
 /// The batch's own coordinates put before each row, so that no batch axes are left.
-Tensor with_batch_coordinates(const Tensor& indices, int batch_axes) {
+Tensor with_batch_coordinates(const Tensor& given, int batch_axes) {
+  // A short dtype may count fewer than there are batches.
+  const Tensor indices = item_size(given.dtype()) < 4 ? cast(given, DType::int64) : given;
   Tensors columns;
   Shape wide = indices.shape();
   wide[wide.rank() - 1] = 1;
@@ -92,6 +94,7 @@ TAPEDECK_OP(gather_nd_op) = {
         "Errors: OutOfRangeError for coordinates outside of params; InvalidArgumentError for more "
         "coordinates than axes, or batch axes that differ; TypeMismatchError for indices that are no whole "
         "numbers.",
+    .takes_narrow = true,
 };
 Tensor gather_nd(const Tensor& params, const Tensor& indices, std::int64_t batch_dims) {
   return run_op1(gather_nd_op, {params, indices}, {batch_dims});
@@ -106,6 +109,8 @@ TAPEDECK_OP(scatter_nd_op) = {
     .shape_rule =
         [](const OpContext& c) {
           const Shape shape = shape_of(c, 0);
+          if (c.inputs[1].dtype() == DType::string)
+            fail<TypeMismatchError>("scatter_nd: updates is string; strings do not add up");
           require_updates(c, 0, 1, shape, depth_of(c, 0, shape));
           return spec(c.inputs[1].dtype(), shape);
         },
@@ -133,6 +138,8 @@ TAPEDECK_OP(scatter_nd_op) = {
         "Returns: the dtype of updates, shape.\n"
         "Errors: OutOfRangeError for coordinates outside of shape; InvalidArgumentError for updates of "
         "another shape; TypeMismatchError for indices that are no whole numbers.",
+    .takes_others = true,
+    .uint64_way = Uint64Way::bits,
 };
 Tensor scatter_nd(const Tensor& indices, const Tensor& updates, const Shape& shape) {
   return run_op1(scatter_nd_op, {indices, updates}, {attribute_of(shape)});

@@ -5,6 +5,7 @@
 
 #include "engine/ops/checks.h"
 #include "engine/ops/families.h"
+#include "engine/tensor/narrow.h"
 
 namespace tapedeck::ops {
 namespace {
@@ -13,7 +14,7 @@ using cpu::Segment;
 
 TensorSpecs segment_shape(const OpContext& c) {
   require_kind(c, 0, Kind::numeric);
-  require_kind(c, 1, Kind::integer);
+  require_kind(c, 1, Kind::index);
   const Shape& data = c.inputs[0].shape();
   const Shape& ids = c.inputs[1].shape();
   const std::int64_t segments = integer_of(c, 0);
@@ -32,7 +33,7 @@ TensorSpecs segment_shape(const OpContext& c) {
 std::vector<std::int64_t> segment_numbers(const OpContext& c) {
   const std::int64_t count = integer_of(c, 0);
   std::vector<std::int64_t> numbers(static_cast<std::size_t>(c.inputs[1].count()));
-  const Tensor ids = contiguous(c.inputs[1]);
+  const Tensor ids = contiguous(widened(c.inputs[1]));
   visit_dtype(ids.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
     std::transform(ids.data<T>(), ids.data<T>() + ids.count(), numbers.begin(),
@@ -49,12 +50,13 @@ template <Segment op>
 Tensors segment_forward(const OpContext& c) {
   const std::vector<std::int64_t> segments = segment_numbers(c);
   Tensor out = allocate_output(c);
-  cpu::segment_neutral(op, out.dtype(), out.writable_data<std::byte>(), out.count());
+  const std::int64_t parts = is_complex(out.dtype()) ? 2 : 1;  // which add up one by one
+  cpu::segment_neutral(op, real_dtype(out.dtype()), out.writable_data<std::byte>(), parts * out.count());
   const Tensor data = contiguous(c.inputs[0]);
   const auto rows = static_cast<std::int64_t>(segments.size());
   if (data.count() > 0)
-    cpu::segment_rows(op, data.dtype(), data.raw(), segments.data(), rows, data.count() / rows,
-                      out.writable_data<std::byte>());
+    cpu::segment_rows(op, real_dtype(data.dtype()), data.raw(), segments.data(), rows,
+                      parts * data.count() / rows, out.writable_data<std::byte>());
   return one(std::move(out));
 }
 
@@ -175,6 +177,10 @@ OpDef segment_row(const std::string& what, const std::string& doc, const std::st
           "data, (num_segments,) + the rest of its shape.\nErrors: OutOfRangeError for a number of at least "
           "num_segments; InvalidArgumentError for shapes that do not fit; TypeMismatchError for other "
           "dtypes.",
+      .takes_others = what == "sum",
+      .uint64_way = what == "sum" || what == "prod"  ? Uint64Way::bits
+                    : what == "max" || what == "min" ? Uint64Way::order
+                                                     : Uint64Way::none,
       .saturates = what == "max" || what == "min",
   };
 }

@@ -43,6 +43,7 @@ TAPEDECK_OP(where_op) = {
         "Errors: TypeMismatchError for a condition that is not bool, or different dtypes; "
         "InvalidArgumentError for "
         "shapes that do not broadcast.",
+    .takes_narrow = true,
 };
 Tensor where(const Tensor& condition, const Tensor& x, const Tensor& y) {
   return run_op1(where_op, {condition, x, y});
@@ -100,6 +101,7 @@ TAPEDECK_OP(clip_by_value_op) = {
         "Errors: TypeMismatchError for other or different dtypes; InvalidArgumentError for a bound that does "
         "not "
         "broadcast to t.",
+    .uint64_way = Uint64Way::order,
 };
 Tensor clip_by_value(const Tensor& t, const Tensor& clip_value_min, const Tensor& clip_value_max) {
   return run_op1(clip_by_value_op, {t, clip_value_min, clip_value_max});
@@ -147,6 +149,7 @@ TAPEDECK_OP(add_n_op) = {
         "Returns: their dtype and shape.\n"
         "Errors: InvalidArgumentError for an empty list or different shapes; TypeMismatchError for other or "
         "different dtypes.",
+    .takes_others = true,
 };
 Tensor add_n(std::span<const Tensor> inputs) {
   return run_op1(add_n_op, inputs);

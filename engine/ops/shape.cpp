@@ -35,6 +35,9 @@ TensorSpecs reshape_shape(const OpContext& c) {
       fail<InvalidArgumentError>("reshape: shape ", to_string(shape), " has more elements than int64 counts");
   }
   if (open >= 0) {
+    if (known == 0 && tensor.count() == 0)
+      fail<InvalidArgumentError>("reshape: shape ", to_string(shape),
+                                 " holds -1 beside a 0: it could be anything");
     if (known == 0 ? tensor.count() != 0 : tensor.count() % known != 0)
       fail<InvalidArgumentError>("reshape: tensor ", to_string(tensor.shape()), " with ", tensor.count(),
                                  " values does not fill shape ", to_string(shape));
@@ -204,6 +207,7 @@ TAPEDECK_OP(shape_op) = {
         "The extents of a tensor, as a tensor.\n\ninput: any dtype and shape; out_type: int32 or int64.\n"
         "Returns: out_type, (rank of input,).\nErrors: InvalidArgumentError for another out_type, or one "
         "that is too small.",
+    .takes_narrow = true,
 };
 Tensor shape(const Tensor& input, DType out_type) {
   return run_op1(shape_op, {input}, {out_type});
@@ -230,6 +234,7 @@ TAPEDECK_OP(size_op) = {
         "The number of elements of a tensor.\n\ninput: any dtype and shape; out_type: int32 or int64.\n"
         "Returns: out_type, a scalar.\nErrors: InvalidArgumentError for another out_type, or one that is too "
         "small.",
+    .takes_narrow = true,
 };
 Tensor size(const Tensor& input, DType out_type) {
   return run_op1(size_op, {input}, {out_type});
@@ -249,6 +254,7 @@ TAPEDECK_OP(rank_op) = {
     .vjp = nullptr,
     .vjp_formula = "none",
     .doc = "The number of axes of a tensor.\n\ninput: any dtype and shape.\nReturns: int32, a scalar.",
+    .takes_narrow = true,
 };
 Tensor rank(const Tensor& input) {
   return run_op1(rank_op, {input});

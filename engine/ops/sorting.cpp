@@ -99,6 +99,7 @@ TAPEDECK_OP(sort_op) = {
         "order.\n"
         "Errors: InvalidArgumentError for an axis out of range or another direction; TypeMismatchError for "
         "bool.",
+    .uint64_way = Uint64Way::order,
 };
 Tensor sort(const Tensor& values, std::int64_t axis, const std::string& direction) {
   return run_op1(sort_op, {values}, {axis, direction});
@@ -132,6 +133,7 @@ TAPEDECK_OP(argsort_op) = {
         "Returns: int32, the shape of values. NaN counts as larger than every number.\n"
         "Errors: InvalidArgumentError for an axis out of range or another direction; TypeMismatchError for "
         "bool.",
+    .uint64_way = Uint64Way::order,
 };
 Tensor argsort(const Tensor& values, std::int64_t axis, const std::string& direction, bool stable) {
   return run_op1(argsort_op, {values}, {axis, direction, stable});
@@ -212,6 +214,7 @@ TAPEDECK_OP(top_k_op) = {
         "index_type; "
         "TypeMismatchError for "
         "bool.",
+    .uint64_way = Uint64Way::order,
     .results = {.fields = {"values", "indices"}, .tuple_name = "TopKV2"},
 };
 std::pair<Tensor, Tensor> top_k(const Tensor& input, std::int64_t k, bool sorted) {

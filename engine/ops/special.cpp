@@ -145,38 +145,38 @@ Tensor not_zero(const Tensor& x) {
 }  // namespace
 
 TAPEDECK_OP(xdivy_op) =
-    binary_op<Binary::xdivy, Kind::floating>({"xdivy",
-                                              {"math.xdivy"},
-                                              "The quotient x / y, but 0 where x is 0 whatever y is.",
-                                              "dx = dz / y, dy = −dz·z / y; both 0 where x = 0"},
-                                             [](const VjpContext& c) {
-                                               const Tensor& x = c.inputs[0];
-                                               const Tensor& y = c.inputs[1];
-                                               return binary_gradients(
-                                                   c, [&] { return c.cotangents[0] * xdivy(not_zero(x), y); },
-                                                   [&] { return -c.cotangents[0] * xdivy(c.outputs[0], y); });
-                                             });
+    binary_op<Binary::xdivy, Kind::inexact>({"xdivy",
+                                             {"math.xdivy"},
+                                             "The quotient x / y, but 0 where x is 0 whatever y is.",
+                                             "dx = dz / y, dy = −dz·z / y; both 0 where x = 0"},
+                                            [](const VjpContext& c) {
+                                              const Tensor& x = c.inputs[0];
+                                              const Tensor& y = c.inputs[1];
+                                              return binary_gradients(
+                                                  c, [&] { return c.cotangents[0] * xdivy(not_zero(x), y); },
+                                                  [&] { return -c.cotangents[0] * xdivy(c.outputs[0], y); });
+                                            });
 Tensor xdivy(const Tensor& x, const Tensor& y) {
   return run_op1(xdivy_op, {x, y});
 }
 
 TAPEDECK_OP(xlogy_op) =
-    binary_op<Binary::xlogy, Kind::floating>({"xlogy",
-                                              {"math.xlogy"},
-                                              "The product x·ln y, but 0 where x is 0 whatever y is.",
-                                              "dx = dz·ln y, dy = dz·x / y; both 0 where x = 0"},
-                                             [](const VjpContext& c) {
-                                               const Tensor& x = c.inputs[0];
-                                               const Tensor& y = c.inputs[1];
-                                               return binary_gradients(
-                                                   c, [&] { return c.cotangents[0] * xlogy(not_zero(x), y); },
-                                                   [&] { return c.cotangents[0] * xdivy(x, y); });
-                                             });
+    binary_op<Binary::xlogy, Kind::inexact>({"xlogy",
+                                             {"math.xlogy"},
+                                             "The product x·ln y, but 0 where x is 0 whatever y is.",
+                                             "dx = dz·ln y, dy = dz·x / y; both 0 where x = 0"},
+                                            [](const VjpContext& c) {
+                                              const Tensor& x = c.inputs[0];
+                                              const Tensor& y = c.inputs[1];
+                                              return binary_gradients(
+                                                  c, [&] { return c.cotangents[0] * xlogy(not_zero(x), y); },
+                                                  [&] { return c.cotangents[0] * xdivy(x, y); });
+                                            });
 Tensor xlogy(const Tensor& x, const Tensor& y) {
   return run_op1(xlogy_op, {x, y});
 }
 
-TAPEDECK_OP(xlog1py_op) = binary_op<Binary::xlog1py, Kind::floating>(
+TAPEDECK_OP(xlog1py_op) = binary_op<Binary::xlog1py, Kind::inexact>(
     {"xlog1py",
      {"math.xlog1py"},
      "The product x·ln(1 + y), but 0 where x is 0 whatever y is.",

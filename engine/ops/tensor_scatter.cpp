@@ -117,6 +117,7 @@ OpDef tensor_scatter_row(const std::string& verb, Kind kind, const std::string& 
              "Returns: the dtype and shape of tensor.\n"
              "Errors: OutOfRangeError for coordinates outside of tensor; InvalidArgumentError for updates of "
              "another shape; TypeMismatchError for other or different dtypes.",
+      .takes_narrow = kind == Kind::any,
   };
 }
 

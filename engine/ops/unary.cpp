@@ -1,4 +1,5 @@
 // Arithmetic, rounding and tests of one operand.
+#include "engine/ops/complex.h"
 #include "engine/ops/families.h"
 #include "engine/ops/unary_row.h"
 
@@ -8,6 +9,8 @@ using cpu::Unary;
 
 OpDef unary_row(UnaryText text, Kind kind, bool to_bool, ShapeRule shape_rule, Forward forward, Vjp vjp) {
   const char* dtypes = kind == Kind::numeric    ? "any numeric dtype"
+                       : kind == Kind::ordered  ? "any dtype of real or whole numbers"
+                       : kind == Kind::inexact  ? "any floating or complex dtype"
                        : kind == Kind::floating ? "any floating dtype"
                        : kind == Kind::integer  ? "any whole-number dtype"
                                                 : "bool";
@@ -24,6 +27,7 @@ OpDef unary_row(UnaryText text, Kind kind, bool to_bool, ShapeRule shape_rule, F
       .doc = text.doc + "\n\n" + x + ": " + dtypes +
              ", any shape.\nReturns: " + (to_bool ? "bool, the shape of " : "dtype and shape of ") + x +
              ", element by element.\nErrors: TypeMismatchError for another dtype.",
+      .takes_others = true,
   };
 }
 
@@ -34,9 +38,26 @@ Tensor negative(const Tensor& x) {
   return run_op1(negative_op, {x});
 }
 
-TAPEDECK_OP(abs_op) = unary_op<Unary::abs, Kind::numeric>(
-    {"abs", {"abs", "math.abs"}, "Absolute value: |x|.", "dx = dy·sign(x)"},
-    [](const VjpContext& c) { return one(c.cotangents[0] * sign(c.inputs[0])); });
+TAPEDECK_OP(abs_op) = unary_row(
+    {"abs",
+     {"abs", "math.abs"},
+     "Absolute value: |x|, of complex numbers √(Re² + Im²) in the dtype of their parts.",
+     "dx = dy·sign(x)"},
+    Kind::numeric, false,
+    [](const OpContext& c) {
+      require_kind(c, 0, Kind::numeric);
+      return spec(real_dtype(c.inputs[0].dtype()), c.inputs[0].shape());
+    },
+    [](const OpContext& c) {
+      if (is_complex(c.inputs[0].dtype())) [[unlikely]]
+        return one(magnitudes(c.inputs[0]));
+      return unary_forward<Unary::abs>(c);
+    },
+    [](const VjpContext& c) {
+      const Tensor& g = c.cotangents[0];
+      const bool real_numbers = !is_complex(c.inputs[0].dtype());
+      return one((real_numbers ? g : complex(g, zeros_shaped_like(g))) * sign(c.inputs[0]));
+    });
 Tensor abs(const Tensor& x) {
   return run_op1(abs_op, {x});
 }
@@ -54,7 +75,7 @@ Tensor square(const Tensor& x) {
   return run_op1(square_op, {x});
 }
 
-TAPEDECK_OP(sqrt_op) = unary_op<Unary::sqrt, Kind::floating>(
+TAPEDECK_OP(sqrt_op) = unary_op<Unary::sqrt, Kind::inexact>(
     {"sqrt",
      {"sqrt", "math.sqrt"},
      "The square root: √x, correctly rounded; NaN for x < 0.",
@@ -64,7 +85,7 @@ Tensor sqrt(const Tensor& x) {
   return run_op1(sqrt_op, {x});
 }
 
-TAPEDECK_OP(rsqrt_op) = unary_op<Unary::rsqrt, Kind::floating>(
+TAPEDECK_OP(rsqrt_op) = unary_op<Unary::rsqrt, Kind::inexact>(
     {"rsqrt", {"rsqrt", "math.rsqrt"}, "The reciprocal of the square root: 1 / √x.", "dx = dy·(−½)·y³"},
     [](const VjpContext& c) {
       const Tensor& y = c.outputs[0];
@@ -74,7 +95,7 @@ Tensor rsqrt(const Tensor& x) {
   return run_op1(rsqrt_op, {x});
 }
 
-TAPEDECK_OP(reciprocal_op) = unary_op<Unary::reciprocal, Kind::floating>(
+TAPEDECK_OP(reciprocal_op) = unary_op<Unary::reciprocal, Kind::inexact>(
     {"reciprocal", {"reciprocal", "math.reciprocal"}, "The reciprocal: 1 / x.", "dx = −dy·y²"},
     [](const VjpContext& c) { return one(-c.cotangents[0] * square(c.outputs[0])); });
 Tensor reciprocal(const Tensor& x) {
@@ -147,7 +168,7 @@ Tensor is_finite(const Tensor& x) {
   return run_op1(is_finite_op, {x});
 }
 
-TAPEDECK_OP(reciprocal_no_nan_op) = unary_op<Unary::reciprocal_no_nan, Kind::floating>(
+TAPEDECK_OP(reciprocal_no_nan_op) = unary_op<Unary::reciprocal_no_nan, Kind::inexact>(
     {"reciprocal_no_nan",
      {"math.reciprocal_no_nan"},
      "The reciprocal 1 / x, but 0 where x is 0.",

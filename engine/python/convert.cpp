@@ -35,6 +35,10 @@ std::optional<DType> default_dtype(const Guess& guess) {
     case ValueKind::real:
     case ValueKind::empty:
       return DType::float32;
+    case ValueKind::complex:
+      return DType::complex128;
+    case ValueKind::text:
+      return DType::string;
     default:
       return guess.dtype;
   }
@@ -69,7 +73,9 @@ Guess guess_of(PyObject* value) {
       guess = merge(guess, guess_of(PySequence_Fast_GET_ITEM(value, i)));
     return guess;
   }
-  if (PyUnicode_Check(value) || PyBytes_Check(value) || PyType_Check(value)) return {};
+  if (PyUnicode_Check(value) || PyBytes_Check(value)) return {ValueKind::text, {}};
+  if (PyComplex_Check(value)) return {ValueKind::complex, {}};
+  if (PyType_Check(value)) return {};
   const auto held = py::reinterpret_borrow<py::object>(value);
   if (PyObject_HasAttrString(value, "__array__"))
     return {ValueKind::array, numpy_dtype(as_numpy(value).ptr())};
@@ -100,8 +106,6 @@ Tensor stack_list(PyObject* list, std::optional<DType> wanted, const Where& wher
 
 [[noreturn]] void refuse_value(PyObject* value, const Where& where) {
   if (value == Py_None) fail<TypeMismatchError>(where.prefix(), "None is not a tensor");
-  if (PyUnicode_Check(value) || PyBytes_Check(value))
-    fail<TypeMismatchError>(where.prefix(), short_repr(value), " is text; tensors hold numbers and bools");
   fail<TypeMismatchError>(where.prefix(), "cannot convert ", short_repr(value), " of type ",
                           Py_TYPE(value)->tp_name, " to a tensor");
 }
@@ -167,7 +171,7 @@ struct Groups {
 };
 
 std::optional<DType> group_dtype(const Groups::Entry& entry) {
-  if (entry.guess.kind < ValueKind::array && entry.preferred) return entry.preferred;
+  if (entry.guess.kind <= ValueKind::real && entry.preferred) return entry.preferred;
   if (entry.guess.kind == ValueKind::empty || entry.guess.kind == ValueKind::unsupported) return std::nullopt;
   return default_dtype(entry.guess);
 }
@@ -222,7 +226,7 @@ void convert_inputs(const OpDef& op, PyObject* const* values, Tensors& inputs) {
     std::optional<DType> dtype;
     if (spec.group != '\0')
       dtype = group_dtype(groups.entry(spec.group));
-    else if (guesses[i].kind < ValueKind::array)
+    else if (guesses[i].kind <= ValueKind::real)
       dtype = spec.preferred;
     if (is_variadic_sequence(spec, read[i])) {
       append_list(read[i], dtype, where, inputs);

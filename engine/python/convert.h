@@ -18,7 +18,17 @@ struct Where {
 
 /// What a Python value is before it becomes a tensor. The later ones decide over the earlier ones where
 /// several share a dtype.
-enum class ValueKind : std::uint8_t { unsupported, empty, boolean, integer, real, array, tensor };
+enum class ValueKind : std::uint8_t {
+  unsupported,
+  empty,
+  boolean,
+  integer,
+  real,
+  complex,
+  text,
+  array,
+  tensor
+};
 struct Guess {
   ValueKind kind = ValueKind::unsupported;
   std::optional<DType> dtype;  ///< tensor, array: its dtype; nullopt for an array that no tensor dtype fits
@@ -26,7 +36,8 @@ struct Guess {
 Guess guess_of(PyObject* value);
 /// What both together are: elements of one list, or arguments of one dtype group.
 Guess merge(const Guess& a, const Guess& b);
-/// The dtype that Python values alone get: float32 for floats, int32 for ints; an array's or tensor's own.
+/// The dtype that Python values alone get: float32 for floats, int32 for ints, complex128 and
+/// string; an array's or tensor's own.
 std::optional<DType> default_dtype(const Guess& guess);
 
 /// A tensor from a tensor, variable, number, (nested) list or tuple of any of these, NumPy array or scalar,

@@ -62,7 +62,8 @@ struct CapsuleNames<DLManagedTensorVersioned> {
 };
 
 constexpr std::int32_t device_cpu = 1;
-constexpr std::uint8_t code_int = 0, code_unsigned = 1, code_float = 2, code_bfloat = 4, code_bool = 6;
+constexpr std::uint8_t code_int = 0, code_unsigned = 1, code_float = 2, code_bfloat = 4, code_complex = 5,
+                       code_bool = 6;
 
 template <class Managed>
 struct Exported {
@@ -77,6 +78,7 @@ DLDataType dlpack_dtype(DType dtype) {
   const std::uint8_t code = dtype == DType::bool_      ? code_bool
                             : dtype == DType::bfloat16 ? code_bfloat
                             : is_floating(dtype)       ? code_float
+                            : is_complex(dtype)        ? code_complex
                             : is_unsigned(dtype)       ? code_unsigned
                                                        : code_int;
   return {code, bits, 1};
@@ -85,12 +87,14 @@ DLDataType dlpack_dtype(DType dtype) {
 DType dtype_from_dlpack(const DLDataType& type) {
   for (std::size_t i = 0; i < dtype_count; ++i) {
     const DLDataType candidate = dlpack_dtype(static_cast<DType>(i));
-    if (candidate.code == type.code && candidate.bits == type.bits && type.lanes == 1)
+    if (static_cast<DType>(i) != DType::string && candidate.code == type.code &&
+        candidate.bits == type.bits && type.lanes == 1)
       return static_cast<DType>(i);
   }
-  fail<TypeMismatchError>(
-      "from_dlpack: type code ", int{type.code}, " of ", int{type.bits}, " bits and ", type.lanes,
-      " lanes; tensors are bool, whole numbers up to int64 and uint32, or real numbers of 16, 32 or 64 bits");
+  fail<TypeMismatchError>("from_dlpack: type code ", int{type.code}, " of ", int{type.bits}, " bits and ",
+                          type.lanes,
+                          " lanes; tensors are bool, whole numbers up to 64 bits, real numbers of 16, 32 or "
+                          "64 bits, or complex ones");
 }
 
 template <class Managed>
@@ -102,6 +106,8 @@ void delete_unused_capsule(PyObject* capsule) {
 
 template <class Managed>
 std::unique_ptr<Exported<Managed>> exported(const Tensor& tensor) {
+  if (tensor.dtype() == DType::string)
+    fail<TypeMismatchError>("__dlpack__: DLPack has no strings; call .numpy()");
   auto result = std::make_unique<Exported<Managed>>();
   result->tensor = tensor;
   result->shape = tensor.shape();

@@ -1,9 +1,15 @@
 #include "engine/python/list_values.h"
 
+#include <complex>
+#include <string_view>
+
+#include "engine/ops/observer.h"
+#include "engine/ops/ops.h"
 #include "engine/python/descent.h"
 #include "engine/python/errors.h"
 #include "engine/python/tensor_object.h"
 #include "engine/tensor/narrow.h"
+#include "engine/tensor/strings.h"
 
 namespace tapedeck::python {
 
@@ -40,9 +46,38 @@ double read_real(PyObject* value, DType dtype, const Where& where) {
   return number;
 }
 
+/// The bytes of a str (as UTF-8) or bytes object; they live as long as it does.
+std::string_view read_text(PyObject* value, const Where& where) {
+  Py_ssize_t size = 0;
+  if (PyUnicode_Check(value)) {
+    const char* text = PyUnicode_AsUTF8AndSize(value, &size);
+    if (!text) throw ForeignException{};  // a lone surrogate
+    return {text, static_cast<std::size_t>(size)};
+  }
+  if (!PyBytes_Check(value)) refuse(value, DType::string, where);
+  return {PyBytes_AS_STRING(value), static_cast<std::size_t>(PyBytes_GET_SIZE(value))};
+}
+
+std::uint64_t read_uint64(PyObject* value, const Where& where) {
+  if (!PyLong_Check(value) || PyBool_Check(value)) refuse(value, DType::uint64, where);
+  const std::uint64_t number = PyLong_AsUnsignedLongLong(value);
+  if (number == ~std::uint64_t{0} && PyErr_Occurred()) {
+    PyErr_Clear();
+    fail<InvalidArgumentError>(where.prefix(), short_repr(value), " does not fit in uint64");
+  }
+  return number;
+}
+
 template <class T>
 T read_number(PyObject* value, DType dtype, const Where& where) {
-  if constexpr (std::is_same_v<T, bool>) {
+  if constexpr (std::is_same_v<T, std::string_view>) {
+    return read_text(value, where);
+  } else if constexpr (std::is_same_v<T, std::uint64_t>) {
+    return read_uint64(value, where);
+  } else if constexpr (std::is_same_v<T, std::complex<double>>) {
+    if (PyComplex_Check(value)) return {PyComplex_RealAsDouble(value), PyComplex_ImagAsDouble(value)};
+    return read_real(value, dtype, where);
+  } else if constexpr (std::is_same_v<T, bool>) {
     if (!PyBool_Check(value)) refuse(value, dtype, where);
     return value == Py_True;
   } else if constexpr (std::is_integral_v<T>) {
@@ -87,10 +122,25 @@ void fill(PyObject* value, const Shape& shape, int axis, T*& target, DType dtype
     fill(PySequence_Fast_GET_ITEM(value, i), shape, axis + 1, target, dtype, where);
 }
 
+template <class T>
+Tensor filled(PyObject* value, const Shape& shape, DType dtype, const Where& where) {
+  Tensor tensor = Tensor::allocate(dtype_of<T>(), shape);
+  T* target = tensor.writable_data<T>();
+  fill(value, shape, 0, target, dtype, where);
+  return tensor;
+}
+
 }  // namespace
 
 Tensor tensor_from_values(PyObject* value, DType dtype, const Where& where) {
   const Shape shape = shape_of(value, where);
+  if (dtype == DType::string)  // the views are of Python's objects, until their bytes are copied
+    return string_tensor(shape, strings_of(filled<std::string_view>(value, shape, dtype, where)));
+  if (dtype == DType::uint64) return filled<std::uint64_t>(value, shape, dtype, where);
+  if (is_complex(dtype)) {
+    const Tensor wide = filled<std::complex<double>>(value, shape, dtype, where);
+    return dtype == DType::complex128 ? wide : ops::cast(wide, dtype);
+  }
   // Real numbers go by way of float64, so that they are rounded once.
   const DType read =
       dtype == DType::float16 || dtype == DType::bfloat16 ? DType::float64 : compute_dtype(dtype);

@@ -57,8 +57,8 @@ py::object constant(const py::handle value, const py::handle dtype, const py::ha
   for (const std::int64_t extent : extents)
     wanted_count = extent < 0 ? std::nan("") : wanted_count * static_cast<double>(extent);
   if (static_cast<double>(tensor.count()) != wanted_count)
-    fail<InvalidArgumentError>("constant: value has shape ", to_string(tensor.shape()), ", ", tensor.count(),
-                               " elements; shape is ", short_repr(shape.ptr()));
+    fail<TypeMismatchError>("constant: value has shape ", to_string(tensor.shape()), ", ", tensor.count(),
+                            " elements; shape is ", short_repr(shape.ptr()));
   return checked(wrap(run_op1(reshape, {tensor}, named_attributes(reshape, {{"shape", extents}}))));
 }
 

@@ -9,6 +9,7 @@
 #include "engine/python/errors.h"
 #include "engine/python/tensor_object.h"
 #include "engine/tensor/narrow.h"
+#include "engine/tensor/strings.h"
 
 namespace tapedeck::python {
 
@@ -38,6 +39,14 @@ int numpy_type(DType dtype) {
       return NPY_FLOAT16;
     case DType::bfloat16:  // NumPy has none: arrays of it are float32
       return NPY_FLOAT32;
+    case DType::string:
+      return NPY_OBJECT;
+    case DType::uint64:
+      return NPY_UINT64;
+    case DType::complex64:
+      return NPY_COMPLEX64;
+    case DType::complex128:
+      return NPY_COMPLEX128;
     case DType::float64:
       break;
   }
@@ -58,7 +67,16 @@ std::optional<DType> dtype_of_descriptor(const PyArray_Descr* descriptor) {
       if (descriptor->elsize == 1) return DType::uint8;
       if (descriptor->elsize == 2) return DType::uint16;
       if (descriptor->elsize == 4) return DType::uint32;
+      if (descriptor->elsize == 8) return DType::uint64;
       break;
+    case 'c':
+      if (descriptor->elsize == 8) return DType::complex64;
+      if (descriptor->elsize == 16) return DType::complex128;
+      break;
+    case 'S':
+    case 'U':
+    case 'O':
+      return DType::string;
     case 'f':
       if (descriptor->elsize == 2) return DType::float16;
       if (descriptor->elsize == 4) return DType::float32;
@@ -124,6 +142,8 @@ Tensor borrow(PyArrayObject* array, DType dtype) {
 // TensorFlow's rule for what a value of one dtype may become without being asked twice.
 bool is_compatible(DType wanted, char kind) {
   if (wanted == DType::bool_) return kind == 'b';
+  if (wanted == DType::string) return kind == 'S' || kind == 'U' || kind == 'O';
+  if (is_complex(wanted) && kind == 'c') return true;
   if (is_integer(wanted)) return kind == 'i' || kind == 'u';
   return kind == 'f' || kind == 'i' || kind == 'u';
 }
@@ -134,10 +154,10 @@ bool is_compatible(DType wanted, char kind) {
   if (wanted)
     fail<TypeMismatchError>(where.prefix(), "cannot convert a NumPy array of dtype ", text, " to ",
                             dtype_name(*wanted));
-  fail<TypeMismatchError>(
-      where.prefix(), "NumPy dtype ", text,
-      " has no tensor dtype; tensors are bool, whole numbers up to int64 and uint32, or real numbers of 16, "
-      "32 or 64 bits (pass dtype=)");
+  fail<TypeMismatchError>(where.prefix(), "NumPy dtype ", text,
+                          " has no tensor dtype; tensors are bool, whole numbers up to 64 bits, real numbers "
+                          "of 16, 32 or 64 bits, "
+                          "complex numbers of two of 32 or 64, or strings (pass dtype=)");
 }
 
 void check_integer_range(const Where& where, PyArrayObject* array, DType wanted) {
@@ -157,6 +177,48 @@ void check_integer_range(const Where& where, PyArrayObject* array, DType wanted)
       fail<InvalidArgumentError>(where.prefix(), py::cast<std::string>(checked(PyObject_Str(value.ptr()))),
                                  " does not fit in ", dtype_name(wanted));
   }
+}
+
+/// str is encoded as UTF-8.
+Tensor strings_from(PyArrayObject* array, const Where& where) {
+  const py::object flat = checked(PyArray_Ravel(array, NPY_CORDER));
+  const py::object list = checked(PyArray_ToList(reinterpret_cast<PyArrayObject*>(flat.ptr())));
+  std::vector<std::string> values;
+  for (const py::handle item : list) {
+    Py_ssize_t size = 0;
+    if (PyBytes_Check(item.ptr())) {
+      values.emplace_back(PyBytes_AS_STRING(item.ptr()),
+                          static_cast<std::size_t>(PyBytes_GET_SIZE(item.ptr())));
+      continue;
+    }
+    const char* text = PyUnicode_Check(item.ptr()) ? PyUnicode_AsUTF8AndSize(item.ptr(), &size) : nullptr;
+    if (!text) {
+      PyErr_Clear();
+      fail<TypeMismatchError>(where.prefix(), "an array of objects that holds ", short_repr(item.ptr()),
+                              "; strings are bytes or str");
+    }
+    values.emplace_back(text, static_cast<std::size_t>(size));
+  }
+  return string_tensor(shape_of(array), values);
+}
+
+PyObject* bytes_of(std::string_view text) {
+  PyObject* bytes = PyBytes_FromStringAndSize(text.data(), static_cast<Py_ssize_t>(text.size()));
+  if (!bytes) throw ForeignException{};
+  return bytes;
+}
+
+/// An array of bytes objects.
+PyObject* numpy_strings(const Tensor& tensor) {
+  std::array<npy_intp, max_rank> extents{};
+  std::copy(tensor.shape().begin(), tensor.shape().end(), extents.begin());
+  py::object array = checked(PyArray_SimpleNew(tensor.rank(), extents.data(), NPY_OBJECT));
+  auto** items = static_cast<PyObject**>(PyArray_DATA(reinterpret_cast<PyArrayObject*>(array.ptr())));
+  for (const std::string_view text : strings_of(tensor)) {
+    Py_XDECREF(*items);
+    *items++ = bytes_of(text);
+  }
+  return array.release().ptr();
 }
 
 }  // namespace
@@ -205,9 +267,10 @@ Tensor tensor_from_numpy(PyObject* object, std::optional<DType> wanted, const Wh
   const auto own = dtype_of_descriptor(PyArray_DESCR(array));
   if (!wanted && !own) refuse(where, array, wanted);
   const DType dtype = wanted.value_or(own.value_or(DType::float32));
-  if (own == dtype && may_share(array)) return borrow(array, dtype);
+  if (own == dtype && dtype != DType::string && may_share(array)) return borrow(array, dtype);
   if (own != dtype && !is_compatible(dtype, PyArray_DESCR(array)->kind)) refuse(where, array, dtype);
   if (is_integer(dtype)) check_integer_range(where, array, dtype);
+  if (dtype == DType::string) return strings_from(array, where);
   if (dtype == DType::bfloat16) return narrowed(tensor_from_numpy(object, DType::float64, where), dtype);
 
   Tensor tensor = Tensor::allocate(dtype, shape_of(array));
@@ -223,6 +286,7 @@ PyObject* numpy_view(const Tensor& tensor) {
   if (tensor.device().kind != DeviceKind::cpu)
     fail<InvalidArgumentError>("the tensor is on ", to_string(tensor.device()), "; call .cpu() first");
   if (tensor.dtype() == DType::bfloat16) return numpy_view(widened(tensor));
+  if (tensor.dtype() == DType::string) return numpy_strings(tensor);
   std::array<npy_intp, max_rank> extents{}, strides{};
   const auto item = static_cast<std::int64_t>(item_size(tensor.dtype()));
   for (int axis = 0; axis < tensor.rank(); ++axis) {
@@ -241,6 +305,8 @@ PyObject* numpy_view(const Tensor& tensor) {
 
 PyObject* numpy_copy(const Tensor& tensor) {
   if (tensor.dtype() == DType::bfloat16) return numpy_copy(widened(tensor));
+  if (tensor.dtype() == DType::string)
+    return tensor.rank() == 0 ? bytes_of(string_of(tensor)) : numpy_strings(tensor);
   const py::object view = checked(numpy_view(tensor));
   auto* array = reinterpret_cast<PyArrayObject*>(view.ptr());
   if (tensor.rank() == 0) return PyArray_Scalar(PyArray_DATA(array), PyArray_DESCR(array), view.ptr());

@@ -127,7 +127,7 @@ PyObject* leave(PyObject* self, PyObject* const*, Py_ssize_t) {
 }
 /// As in TensorFlow what can have no gradient is let pass.
 void warn_of(DType dtype) {
-  if (is_floating(dtype)) return;
+  if (is_differentiable(dtype)) return;
   const std::string text = "watch: what is of dtype " + std::string(dtype_name(dtype)) +
                            " has no gradients; they need a floating-point dtype";
   checked(PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 1));

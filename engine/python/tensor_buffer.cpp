@@ -12,7 +12,8 @@ struct BufferShape {
 };
 
 const char* buffer_format(DType dtype) {
-  constexpr const char* formats[] = {"?", "i", "l", "f", "d", "b", "h", "B", "H", "I", "e", nullptr};
+  constexpr const char* formats[] = {"?", "i", "l", "f",     "d",     "b", "h",  "B",
+                                     "H", "I", "e", nullptr, nullptr, "L", "Zf", "Zd"};
   return formats[static_cast<std::size_t>(dtype)];
 }
 
@@ -28,6 +29,7 @@ bool is_fortran_contiguous(const Tensor& tensor) {
 const char* why_not(const Tensor& tensor, int flags) {
   if (tensor.device().kind != DeviceKind::cpu) return "the tensor is on a GPU; call .cpu() first";
   if (tensor.dtype() == DType::bfloat16) return "buffers have no bfloat16; cast it first";
+  if (tensor.dtype() == DType::string) return "buffers have no strings; call .numpy()";
   if (flags & PyBUF_WRITABLE) return "tensors are read only";
   if ((flags & PyBUF_F_CONTIGUOUS) == PyBUF_F_CONTIGUOUS && !is_fortran_contiguous(tensor))
     return "the tensor is not contiguous in Fortran's order";

@@ -94,7 +94,7 @@ std::optional<DType> to_dtype(PyObject* object, const Where& where) {
   fail<TypeMismatchError>(
       where.prefix(), short_repr(object),
       " is not one of bool, int32, int64, float32, float64, int8, int16, uint8, uint16, uint32, float16, "
-      "bfloat16");
+      "bfloat16, string, uint64, complex64, complex128");
 }
 
 void bind_python_types(py::module_& module) {

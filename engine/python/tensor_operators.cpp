@@ -1,6 +1,7 @@
 // Python's operators on tensors and variables: each is an op of the registry.
 #include <array>
 
+#include "engine/ops/ops.h"
 #include "engine/ops/run_op.h"
 #include "engine/python/arguments.h"
 #include "engine/python/convert.h"
@@ -157,6 +158,11 @@ PyObject* positive(PyObject* a) {
 // ---- the one element as a Python number ----
 
 PyObject* number_of(const Tensor& any) {
+  if (takes_other_ways(any.dtype())) {
+    const py::object value = checked(numpy_copy(ops::reshape(any, {})));
+    return PyBytes_Check(value.ptr()) ? py::object(value).release().ptr()
+                                      : PyObject_CallMethod(value.ptr(), "item", nullptr);
+  }
   const Tensor tensor = widened(any);
   return visit_dtype(tensor.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
@@ -169,8 +175,8 @@ PyObject* number_of(const Tensor& any) {
 py::object element(PyObject* self, const char* what) {
   const Tensor tensor = tensor_like(self);
   if (tensor.count() != 1)
-    fail<InvalidArgumentError>("a tensor of shape ", to_string(tensor.shape()), " has ", tensor.count(),
-                               " elements; ", what, " needs one");
+    fail<TypeMismatchError>("a tensor of shape ", to_string(tensor.shape()), " has ", tensor.count(),
+                            " elements; ", what, " needs one");
   leaving(tensor);
   if (tensor.device().kind == DeviceKind::cpu) return checked(number_of(tensor));
   const py::object copy = checked(numpy_copy(tensor));
@@ -184,7 +190,7 @@ int truth(PyObject* self) {
       fail<InvalidArgumentError>("the truth value of a tensor of shape ", to_string(tensor.shape()), " with ",
                                  tensor.count(),
                                  " elements is ambiguous; use tf.reduce_any or tf.reduce_all");
-    if (tensor.device().kind == DeviceKind::cpu)
+    if (tensor.device().kind == DeviceKind::cpu && !takes_other_ways(tensor.dtype()))
       return visit_dtype(compute_dtype(tensor.dtype()), [wide = widened(tensor)](auto tag) {
         using T = typename decltype(tag)::type;
         return *wide.template data<T>() != T{} ? 1 : 0;
@@ -227,7 +233,14 @@ PyObject* compare(PyObject* a, PyObject* b, int operation) {
                                               not_equal_, greater_,    greater_equal_};
   const OperatorOp& row = operator_ops[of_operation[operation]];
   return guarded([&]() -> PyObject* {
-    if (!is_tensor_like(b) && guess_of(b).kind == ValueKind::unsupported) Py_RETURN_NOTIMPLEMENTED;
+    if (!is_tensor_like(b)) {
+      const ValueKind kind = guess_of(b).kind;
+      if (kind == ValueKind::unsupported) Py_RETURN_NOTIMPLEMENTED;
+      // A number is no text, which is no error to ask for.
+      if (kind == ValueKind::text && (operation == Py_EQ || operation == Py_NE) &&
+          tensor_like(a).dtype() != DType::string)
+        Py_RETURN_NOTIMPLEMENTED;
+    }
     PyObject* values[] = {a, b};
     Tensors inputs;
     convert_inputs(*row.op, values, inputs);

@@ -136,7 +136,7 @@ void BreakCheck::gather() {
 
 std::optional<double> BreakCheck::measure(bool output, std::size_t index, const Quantity& quantity) {
   const auto& tensors = output ? output_tensors_ : input_tensors_;
-  if (index >= tensors.size()) return std::nullopt;
+  if (index >= tensors.size() || tensors[index]->dtype() == DType::string) return std::nullopt;
   measured_ = tensors[index];
   measured_quantity_ = quantity;
   return measured_value_ = values_.measure(*measured_, quantity);

@@ -20,7 +20,7 @@ constexpr std::int64_t threaded_from = 1 << 18;
 /// What statistics of the values themselves do not tell.
 double of_absolutes(const Tensor& tensor, Measure measure) {
   double smallest = infinity, sum = 0;
-  const Tensor values = widened(tensor.make_contiguous());
+  const Tensor values = in_kernel_dtype(tensor);
   visit_dtype(values.dtype(), [&]<class T>(TypeTag<T>) {
     const T* data = values.data<T>();
     for (std::int64_t i = 0; i < values.count(); ++i) {

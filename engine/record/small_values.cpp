@@ -29,7 +29,8 @@ Tensor tensor_of(const std::uint64_t* words, const RecordedSpec& spec) {
 }  // namespace
 
 bool is_small(const Tensor& tensor) {
-  return tensor.bytes() <= small_bytes && tensor.contiguous() && tensor.device().kind == DeviceKind::cpu;
+  return tensor.bytes() <= small_bytes && tensor.dtype() != DType::string && tensor.contiguous() &&
+         tensor.device().kind == DeviceKind::cpu;
 }
 
 RecentSmallValues::RecentSmallValues(std::size_t count) : entries_(count) {}

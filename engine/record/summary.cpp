@@ -164,12 +164,19 @@ void summarize_values(const T* values, std::int64_t count, Summary& summary, std
 
 }  // namespace
 
+Tensor in_kernel_dtype(const Tensor& tensor) {
+  const Tensor source = tensor.make_contiguous();
+  if (!takes_other_ways(tensor.dtype())) return widened(source);
+  return Tensor::from_values<double>(source.to_vector(), source.shape());
+}
+
 Summary::Summary() : minimum(none), maximum(none), mean(none), deviation(none) {}
 
 Summary summarize(const Tensor& tensor, std::uint32_t bins, bool threaded, const CancelFlag* cancel) {
   Summary summary;
   summary.count = static_cast<std::uint64_t>(tensor.count());
-  const Tensor values = widened(tensor.make_contiguous());
+  if (tensor.dtype() == DType::string) return summary;  // counted, and no more
+  const Tensor values = in_kernel_dtype(tensor);
   visit_dtype(values.dtype(), [&]<class T>(TypeTag<T>) {
     summarize_values(values.data<T>(), values.count(), summary, bins, threaded, cancel);
   });

@@ -17,8 +17,13 @@ struct Summary {
   Summary();
 };
 
-/// The same bits whatever the number of threads. `threaded`: may use the engine's threads (and then asks for
-/// interrupts); a thread in the middle of an op's bookkeeping does not. Throws Cancelled.
+/// Row-major, in a dtype that has kernels: narrow values widened, of complex numbers the magnitudes, of
+/// uint64 the nearest float64. Not for strings.
+Tensor in_kernel_dtype(const Tensor& tensor);
+
+/// Of strings there is the count alone. The same bits whatever the number of threads. `threaded`: may use the
+/// engine's threads (and then asks for interrupts); a thread in the middle of an op's bookkeeping does not.
+/// Throws Cancelled.
 Summary summarize(const Tensor& tensor, std::uint32_t bins, bool threaded,
                   const CancelFlag* cancel = nullptr);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/ops/complex.h"
 #include "engine/ops/core_ops.h"
 #include "engine/ops/interrupt.h"
 #include "engine/ops/observed.h"
@@ -208,7 +209,7 @@ Tensors Playback::vjp(const Node& node, std::span<const Tensor> cotangents,
     Tensors gradients =
         node.custom
             ? node.custom->vjp(cotangents)
-            : node.op->vjp({*node.op, node.inputs, node.attributes, node.outputs, cotangents, wanted});
+            : ops::run_vjp({*node.op, node.inputs, node.attributes, node.outputs, cotangents, wanted});
     check_gradients(node, wanted, gradients);
     return gradients;
   });

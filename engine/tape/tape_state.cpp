@@ -30,7 +30,7 @@ Tape::State::State(bool is_persistent, bool watches_accessed_variables)
     : id(next_tape_id()), persistent(is_persistent), watch_accessed_variables(watches_accessed_variables) {}
 
 detail::Slot Tape::State::watch(const Tensor& tensor) {
-  if (!is_floating(tensor.dtype())) return detail::no_slot;
+  if (!is_differentiable(tensor.dtype())) return detail::no_slot;
   if (const detail::Slot known = slots.find(tensor.id()); known != detail::no_slot) return known;
   const auto slot = static_cast<detail::Slot>(producers.size());
   producers.push_back(-1);
@@ -80,7 +80,8 @@ void Tape::State::record(const detail::FinishedCall& call) {
   for (const Tensor& input : call.inputs) node->input_slots.push_back(slots.find(input.id()));
   node->first_output = static_cast<detail::Slot>(producers.size());
   for (const Tensor& output : call.outputs) {
-    if (is_floating(output.dtype())) slots.set(output.id(), static_cast<detail::Slot>(producers.size()));
+    if (is_differentiable(output.dtype()))
+      slots.set(output.id(), static_cast<detail::Slot>(producers.size()));
     producers.push_back(static_cast<std::int32_t>(nodes.size()));
   }
   nodes.push_back(std::move(node));

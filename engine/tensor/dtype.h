@@ -1,6 +1,7 @@
 // Element types of tensors.
 #pragma once
 
+#include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -11,8 +12,10 @@
 
 namespace tapedeck {
 
-/// The first five have kernels. The others are narrow: stored, while ops compute in a wider type
-/// (compute_dtype) and round back, see narrow.h.
+/// The first five have kernels of every op. int8 to bfloat16 are narrow: stored, while ops compute in a wider
+/// type (compute_dtype) and round back, see narrow.h. The last four are taken by the ops whose rows say so,
+/// see ops/other_dtypes.h; an element of `string` is a std::string_view of bytes that the storage keeps, see
+/// strings.h.
 enum class DType : std::uint8_t {
   bool_,
   int32,
@@ -25,28 +28,53 @@ enum class DType : std::uint8_t {
   uint16,
   uint32,
   float16,
-  bfloat16
+  bfloat16,
+  string,
+  uint64,
+  complex64,
+  complex128
 };
 
-constexpr std::size_t dtype_count = 12;
+constexpr std::size_t dtype_count = 16;
 
 constexpr std::size_t item_size(DType dtype) {
-  constexpr std::size_t sizes[] = {1, 4, 8, 4, 8, 1, 2, 1, 2, 4, 2, 2};
+  constexpr std::size_t sizes[] = {1, 4, 8, 4, 8, 1, 2, 1, 2, 4, 2, 2, sizeof(std::string_view), 8, 8, 16};
   return sizes[static_cast<std::size_t>(dtype)];
 }
 
 constexpr bool is_floating(DType dtype) {
-  return dtype == DType::float32 || dtype == DType::float64 || dtype >= DType::float16;
+  return dtype == DType::float32 || dtype == DType::float64 || dtype == DType::float16 ||
+         dtype == DType::bfloat16;
 }
 constexpr bool is_integer(DType dtype) {
-  return dtype == DType::int32 || dtype == DType::int64 || (dtype >= DType::int8 && dtype <= DType::uint32);
+  return dtype == DType::int32 || dtype == DType::int64 || (dtype >= DType::int8 && dtype <= DType::uint32) ||
+         dtype == DType::uint64;
 }
 constexpr bool is_unsigned(DType dtype) {
-  return dtype >= DType::uint8 && dtype <= DType::uint32;
+  return (dtype >= DType::uint8 && dtype <= DType::uint32) || dtype == DType::uint64;
+}
+constexpr bool is_complex(DType dtype) {
+  return dtype >= DType::complex64;
+}
+/// Real and complex numbers: gradients flow through tensors of them.
+constexpr bool is_differentiable(DType dtype) {
+  return is_floating(dtype) || is_complex(dtype);
+}
+/// The dtype of a complex number's parts; any other dtype itself.
+constexpr DType real_dtype(DType dtype) {
+  return dtype == DType::complex64 ? DType::float32 : dtype == DType::complex128 ? DType::float64 : dtype;
+}
+/// The complex dtype whose parts are of this one, float32 or float64.
+constexpr DType complex_dtype(DType real) {
+  return real == DType::float64 ? DType::complex128 : DType::complex64;
 }
 
 constexpr bool is_narrow(DType dtype) {
-  return dtype >= DType::int8;
+  return dtype >= DType::int8 && dtype <= DType::bfloat16;
+}
+/// string, uint64, complex64, complex128.
+constexpr bool takes_other_ways(DType dtype) {
+  return dtype >= DType::string;
 }
 /// The dtype whose kernels compute for this one; itself where it has its own.
 constexpr DType compute_dtype(DType dtype) {
@@ -54,9 +82,10 @@ constexpr DType compute_dtype(DType dtype) {
   return dtype == DType::uint32 ? DType::int64 : is_floating(dtype) ? DType::float32 : DType::int32;
 }
 
-/// The lowest and the highest number of a whole-number dtype.
+/// The lowest and the highest number of a whole-number dtype; of uint64 the highest that an int64 counts.
 constexpr std::pair<std::int64_t, std::int64_t> integer_limits(DType dtype) {
   const auto bits = static_cast<int>(8 * item_size(dtype));
+  if (dtype == DType::uint64) return {0, INT64_MAX};
   if (is_unsigned(dtype)) return {0, (std::int64_t{1} << bits) - 1};
   const std::int64_t highest = INT64_MAX >> (64 - bits);
   return {-highest - 1, highest};
@@ -64,8 +93,9 @@ constexpr std::pair<std::int64_t, std::int64_t> integer_limits(DType dtype) {
 
 /// TensorFlow's name: "bool", "int32", "float32" …
 constexpr std::string_view dtype_name(DType dtype) {
-  constexpr std::string_view names[] = {"bool",  "int32", "int64",  "float32", "float64", "int8",
-                                        "int16", "uint8", "uint16", "uint32",  "float16", "bfloat16"};
+  constexpr std::string_view names[] = {"bool",   "int32",  "int64",     "float32",   "float64", "int8",
+                                        "int16",  "uint8",  "uint16",    "uint32",    "float16", "bfloat16",
+                                        "string", "uint64", "complex64", "complex128"};
   return names[static_cast<std::size_t>(dtype)];
 }
 
@@ -97,14 +127,30 @@ template <>
 constexpr DType dtype_of<double>() {
   return DType::float64;
 }
+template <>
+constexpr DType dtype_of<std::string_view>() {
+  return DType::string;
+}
+template <>
+constexpr DType dtype_of<std::uint64_t>() {
+  return DType::uint64;
+}
+template <>
+constexpr DType dtype_of<std::complex<float>>() {
+  return DType::complex64;
+}
+template <>
+constexpr DType dtype_of<std::complex<double>>() {
+  return DType::complex128;
+}
 
 template <class T>
 struct TypeTag {
   using type = T;
 };
 
-/// Calls `f(TypeTag<T>{})` with the C++ type of `dtype`. Throws UnimplementedError for a narrow one, which
-/// ops and readers widen first.
+/// Calls `f(TypeTag<T>{})` with the C++ type of `dtype`. Throws UnimplementedError for one without kernels of
+/// every op: ops and readers widen the narrow ones first.
 template <class F>
 decltype(auto) visit_dtype(DType dtype, F&& f) {
   switch (dtype) {

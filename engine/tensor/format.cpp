@@ -2,12 +2,14 @@
 // after the point at most, lines of 75 characters, and only the edges of arrays with more than 1000 values.
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <functional>
 #include <string>
 #include <vector>
 
 #include "engine/tensor/narrow.h"
 #include "engine/tensor/number_text.h"
+#include "engine/tensor/strings.h"
 #include "engine/tensor/tensor.h"
 
 namespace tapedeck {
@@ -108,6 +110,11 @@ template <class T>
 std::string plain_text(T value) {
   if constexpr (std::is_same_v<T, bool>)
     return value ? "True" : "False";
+  else if constexpr (std::is_same_v<T, std::string_view>)
+    return bytes_literal(value);
+  else if constexpr (std::is_class_v<T>)  // complex
+    return detail::scalar_text(value.real()) + (std::signbit(value.imag()) ? "" : "+") +
+           detail::scalar_text(value.imag()) + "j";
   else if constexpr (std::is_floating_point_v<T>)
     return detail::scalar_text(value);
   else
@@ -121,6 +128,7 @@ std::function<std::string(T)> element_format(const std::vector<T>& shown) {
   } else {
     std::size_t width = 0;
     for (const T value : shown) width = std::max(width, plain_text(value).size());
+    if constexpr (std::is_same_v<T, std::string_view>) width = 0;
     if constexpr (std::is_same_v<T, bool>) width = 5;  // " True", also where no False stands beside it
     return [width](T value) { return padded_left(plain_text(value), width); };
   }
@@ -193,6 +201,15 @@ class ArrayText {
   std::function<std::string(T)> format_;
 };
 
+template <class T>
+std::string values_text(const Tensor& tensor, int edge) {
+  const T* first = tensor.data<T>();
+  if (tensor.rank() == 0) return plain_text(*first);
+  std::vector<T> shown;
+  collect_shown(tensor, edge, 0, first, shown);
+  return ArrayText<T>(tensor, edge, element_format(shown)).axis_text(0, first, " ", line_width);
+}
+
 }  // namespace
 
 std::string format_values(const Tensor& tensor, int edge_items) {
@@ -202,14 +219,19 @@ std::string format_values(const Tensor& tensor, int edge_items) {
     const Tensor wide = widened(tensor);
     return format_values(is_floating(tensor.dtype()) ? printable(wide, tensor.dtype()) : wide, edge_items);
   }
-  return visit_dtype(tensor.dtype(), [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    const T* first = tensor.data<T>();
-    if (tensor.rank() == 0) return plain_text(*first);
-    std::vector<T> shown;
-    collect_shown(tensor, edge, 0, first, shown);
-    return ArrayText<T>(tensor, edge, element_format(shown)).axis_text(0, first, " ", line_width);
-  });
+  switch (tensor.dtype()) {
+    case DType::string:
+      return values_text<std::string_view>(tensor, edge);
+    case DType::uint64:
+      return values_text<std::uint64_t>(tensor, edge);
+    case DType::complex64:
+      return values_text<std::complex<float>>(tensor, edge);
+    case DType::complex128:
+      return values_text<std::complex<double>>(tensor, edge);
+    default:
+      return visit_dtype(tensor.dtype(),
+                         [&](auto tag) { return values_text<typename decltype(tag)::type>(tensor, edge); });
+  }
 }
 
 }  // namespace tapedeck

@@ -29,18 +29,23 @@ struct StoragePool {
     storage.size_ = bytes;
     storage.release_ = release;
     storage.owner_ = owner;
+    storage.borrowed_ = true;
   }
 };
 static_assert(sizeof(Storage) <= StoragePool::header);
 
 void Storage::destroy() {
-  if (release_)
-    release_(owner_);
-  else
-    detail::account_in_use(-static_cast<std::int64_t>(size_));
+  if (release_) release_(owner_);
+  if (!borrowed_) detail::account_in_use(-static_cast<std::int64_t>(size_));
   const std::size_t block_bytes = capacity_;
   this->~Storage();
   detail::free_block(this, block_bytes);
+}
+
+void Storage::keep(void* owner, Release release) {
+  if (release_) release_(owner_);
+  owner_ = owner;
+  release_ = release;
 }
 
 StoragePointer StoragePointer::allocate(std::size_t bytes, Device device) {

@@ -22,7 +22,12 @@ class Storage {
   std::size_t size() const { return size_; }  ///< bytes asked for
   Device device() const { return device_; }
   /// True where the memory belongs to someone else (a NumPy array): never write to it.
-  bool borrowed() const { return release_ != nullptr; }
+  bool borrowed() const { return borrowed_; }
+  /// What lives as long as the storage, given to keep(); nullptr where there is none.
+  void* kept() const { return borrowed_ ? nullptr : owner_; }
+  /// Of a storage of its own memory: calls `release(owner)` when the last holder lets go; what was kept
+  /// before is released now. To be called while nobody else knows the storage.
+  void keep(void* owner, Release release);
   void retain() { references_.fetch_add(1, std::memory_order_relaxed); }
   void drop() {
     if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) destroy();
@@ -42,6 +47,7 @@ class Storage {
   void* owner_ = nullptr;
   std::atomic<std::uint32_t> references_{1};
   Device device_;
+  bool borrowed_ = false;
 };
 
 /// Owning pointer to a Storage.

@@ -6,6 +6,11 @@
 namespace tapedeck::detail {
 namespace {
 
+/// An element of string or complex128.
+struct Bytes16 {
+  std::uint64_t halves[2];
+};
+
 /// The view with its axes of extent 1 left out and neighbours merged where one walks on where the other ends.
 struct Walk {
   Shape shape;
@@ -93,6 +98,9 @@ void copy_to_contiguous(const std::byte* source, const Shape& shape, const Strid
     case 4:
       return copy_items(reinterpret_cast<const std::uint32_t*>(source), walk,
                         reinterpret_cast<std::uint32_t*>(destination));
+    case 16:
+      return copy_items(reinterpret_cast<const Bytes16*>(source), walk,
+                        reinterpret_cast<Bytes16*>(destination));
     default:
       return copy_items(reinterpret_cast<const std::uint64_t*>(source), walk,
                         reinterpret_cast<std::uint64_t*>(destination));

@@ -1,12 +1,15 @@
 #include "engine/tensor/tensor.h"
 
+#include <algorithm>
 #include <atomic>
+#include <complex>
 #include <cstring>
 #include <new>
 
 #include "engine/tensor/block_pool.h"
 #include "engine/tensor/narrow.h"
 #include "engine/tensor/strided_copy.h"
+#include "engine/tensor/strings.h"
 
 namespace tapedeck {
 namespace {
@@ -97,6 +100,8 @@ Tensor Tensor::allocate(DType dtype, const Shape& shape, Device device) {
   if (count == 0) [[unlikely]]
     check_empty(shape);
   TensorBody* body = make_body(allocate_storage(dtype, shape, count, device), dtype, shape, count);
+  if (dtype == DType::string) [[unlikely]]
+    std::memset(body->storage->data(), 0, body->storage->size());  // empty strings
   body->strides = contiguous_strides(shape);
   return adopt(body);
 }
@@ -140,10 +145,19 @@ template Tensor Tensor::from_values<double>(std::span<const double>, const Shape
 Tensor Tensor::scalar(double value, DType dtype) {
   if (is_narrow(dtype)) return narrowed(scalar(value, compute_dtype(dtype)), dtype);
   Tensor tensor = allocate(dtype, Shape{});
-  visit_dtype(dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    *tensor.writable_data<T>() = static_cast<T>(value);
-  });
+  if (dtype == DType::uint64)
+    *tensor.writable_data<std::uint64_t>() =
+        value < 0 ? static_cast<std::uint64_t>(static_cast<std::int64_t>(value))
+                  : static_cast<std::uint64_t>(value);
+  else if (dtype == DType::complex64)
+    *tensor.writable_data<std::complex<float>>() = static_cast<float>(value);
+  else if (dtype == DType::complex128)
+    *tensor.writable_data<std::complex<double>>() = value;
+  else
+    visit_dtype(dtype, [&](auto tag) {
+      using T = typename decltype(tag)::type;
+      *tensor.writable_data<T>() = static_cast<T>(value);
+    });
   return tensor;
 }
 
@@ -151,6 +165,7 @@ Tensor Tensor::make_contiguous() const {
   if (contiguous()) return *this;
   Tensor copy = allocate(dtype(), shape(), device());
   detail::copy_to_contiguous(raw(), shape(), strides(), item_size(dtype()), copy.storage()->data());
+  if (dtype() == DType::string) share_strings(*copy.storage().get(), {this, 1});
   return copy;
 }
 
@@ -158,6 +173,7 @@ double Tensor::item() const {
   if (count() != 1)
     fail<InvalidArgumentError>("a tensor of shape ", to_string(shape()), " has ", count(),
                                " values; only one with a single value converts to a number");
+  if (takes_other_ways(dtype())) return to_vector()[0];
   const Tensor wide = widened(*this);
   return visit_dtype(wide.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
@@ -167,6 +183,21 @@ double Tensor::item() const {
 
 std::vector<double> Tensor::to_vector() const {
   const Tensor source = widened(make_contiguous());
+  std::vector<double> values(static_cast<std::size_t>(source.count()));
+  if (dtype() == DType::uint64) {
+    std::copy_n(source.data<std::uint64_t>(), source.count(), values.begin());
+    return values;
+  }
+  if (dtype() == DType::complex64) {
+    std::transform(source.data<std::complex<float>>(), source.data<std::complex<float>>() + source.count(),
+                   values.begin(), [](std::complex<float> z) { return std::abs(std::complex<double>(z)); });
+    return values;
+  }
+  if (dtype() == DType::complex128) {
+    std::transform(source.data<std::complex<double>>(), source.data<std::complex<double>>() + source.count(),
+                   values.begin(), [](std::complex<double> z) { return std::abs(z); });
+    return values;
+  }
   return visit_dtype(source.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
     const T* first = source.data<T>();

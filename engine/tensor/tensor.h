@@ -52,7 +52,7 @@ class Tensor {
   /// Copies `values` (row-major).
   template <class T>
   static Tensor from_values(std::span<const T> values, const Shape& shape);
-  /// A scalar of `dtype`; the value is cast as C++ casts it.
+  /// A scalar of `dtype`; the value is cast as C++ casts it. UnimplementedError for strings.
   static Tensor scalar(double value, DType dtype = DType::float32);
 
   explicit operator bool() const { return body_ != nullptr; }
@@ -92,9 +92,10 @@ class Tensor {
   /// Id, dtype and shape alone: the memory is let go. For those who must not keep it; nothing else may be
   /// asked of it.
   Tensor without_values() const;
-  /// The only element, cast to double. Throws InvalidArgumentError where there is not exactly one.
+  /// The only element, cast to double: of a complex number the magnitude. Throws InvalidArgumentError where
+  /// there is not exactly one.
   double item() const;
-  /// All values in row-major order, cast to double.
+  /// All values in row-major order, cast to double: of complex numbers the magnitudes.
   std::vector<double> to_vector() const;
 
   /// For the bindings: the raw body, with and without giving up ownership.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "tests/engine/rows_bessel.h"
+#include "tests/engine/rows_complex.h"
 #include "tests/engine/rows_creation.h"
 #include "tests/engine/rows_elementwise.h"
 #include "tests/engine/rows_indexing.h"
@@ -12,6 +13,7 @@
 #include "tests/engine/rows_ordering.h"
 #include "tests/engine/rows_reduction.h"
 #include "tests/engine/rows_shape.h"
+#include "tests/engine/rows_strings.h"
 
 namespace tapedeck::testing {
 
@@ -27,7 +29,8 @@ inline const Rows& all_rows() {
           more_binary_rows(),  bitwise_rows(),        incomplete_rows(),
           scan_rows(),         statistics_rows(),     order_rows(),
           segment_rows(),      counting_rows(),       neural_rows(),
-          matrix_shape_rows(), linear_algebra_rows(), bessel_rows()})
+          matrix_shape_rows(), linear_algebra_rows(), bessel_rows(),
+          string_rows(),       complex_rows()})
       all.insert(all.end(), family.begin(), family.end());
     return all;
   }();

@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 
+#include "engine/ops/complex.h"
 #include "tests/engine/random_calls.h"
 #include "tests/engine/random_shapes.h"
 
@@ -34,7 +35,14 @@ inline std::int64_t elements_of(const Tensors& tensors) {
   return count;
 }
 
-/// The op as a function of its float64 inputs, with its float64 results alone: positions have no gradient.
+/// A complex tensor made of pairs of real numbers along a last axis, which gradients reach.
+inline Tensor complex_of_pairs(const Tensor& pairs) {
+  const Tensors parts = ops::unstack(pairs, -1);
+  return ops::complex(parts[0], parts[1]);
+}
+
+/// The op as a function of its float64 inputs, and of the parts of its complex128 ones, with its results of
+/// these dtypes alone: positions have no gradient.
 struct RealFunction {
   Tensors variables;
   TensorsFunction f;
@@ -45,14 +53,23 @@ struct RealFunction {
       if (call.inputs[i].dtype() == DType::float64 && !row.constants.contains(i)) {
         variables.push_back(call.inputs[i]);
         places.push_back(i);
+      } else if (call.inputs[i].dtype() == DType::complex128) {
+        variables.push_back(ops::pairs_view(call.inputs[i].make_contiguous()));
+        places.push_back(i);
       }
     f = [&op, &row, call, places](std::span<const Tensor> values) {
       Tensors inputs = call.inputs;
       const Tensors prepared = row.prepare ? row.prepare(values) : Tensors(values.begin(), values.end());
-      for (std::size_t i = 0; i < places.size(); ++i) inputs[places[i]] = prepared[i];
+      for (std::size_t i = 0; i < places.size(); ++i)
+        inputs[places[i]] =
+            is_complex(call.inputs[places[i]].dtype()) ? complex_of_pairs(prepared[i]) : prepared[i];
       Tensors real;
-      for (const Tensor& output : run_op(op, span_of(inputs), Attributes(call.attributes)))
+      for (const Tensor& output : run_op(op, span_of(inputs), Attributes(call.attributes))) {
         if (output.dtype() == DType::float64) real.push_back(output);
+        if (output.dtype() != DType::complex128) continue;
+        real.push_back(ops::real(output));
+        real.push_back(ops::imag(output));
+      }
       return real;
     };
   }

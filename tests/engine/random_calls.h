@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "engine/tensor/narrow.h"
+#include "engine/tensor/strings.h"
 #include "tests/engine/all_rows.h"
 
 namespace tapedeck::testing {
@@ -86,6 +87,12 @@ class CallMaker {
 
   Tensor filled(DType dtype, const Shape& shape) {
     if (is_narrow(dtype)) return narrowed(filled(compute_dtype(dtype), shape), dtype);
+    if (dtype == DType::string) return any_strings(shape);
+    if (is_complex(dtype)) return any_complex(dtype, shape);
+    if (dtype == DType::uint64) {
+      const Tensor bits = filled(DType::int64, shape);
+      return Tensor::view(bits.storage(), dtype, shape, bits.strides(), 0);
+    }
     Tensor tensor = Tensor::allocate(dtype, shape);
     const bool small = below(2) == 0;  // indices that may be right
     visit_dtype(dtype, [&](auto tag) {
@@ -101,6 +108,21 @@ class CallMaker {
       }
     });
     return tensor;
+  }
+
+  Tensor any_strings(const Shape& shape) {
+    std::vector<std::string> values;
+    for (std::int64_t i = element_count(shape); i > 0; --i)
+      values.push_back(
+          one_of<const char*>({"", "a", "1", "-2.5", " two words ", "d\xc3\xa9j\xc3\xa0", "\xff"}));
+    return string_tensor(shape, values);
+  }
+
+  Tensor any_complex(DType dtype, const Shape& shape) {
+    Shape pairs = shape;
+    pairs.push_back(2);
+    const Tensor parts = filled(real_dtype(dtype), pairs);
+    return Tensor::view(parts.storage(), dtype, shape, contiguous_strides(shape), 0);
   }
 
   /// Another view, another dtype, other values, or another tensor.

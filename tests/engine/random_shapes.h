@@ -2,6 +2,7 @@
 // and operands cut down to what broadcasts.
 #pragma once
 
+#include "engine/ops/complex.h"
 #include "tests/engine/all_rows.h"
 
 namespace tapedeck::testing {
@@ -68,6 +69,11 @@ class ShapeChanger {
   /// Real numbers between two of the pattern's that have the same sign; whole numbers and bools from the
   /// pattern.
   Tensor filled(const Tensor& pattern, const Shape& shape) {
+    if (is_complex(pattern.dtype())) {
+      Shape pairs = shape;
+      pairs.push_back(2);
+      return ops::from_pairs(filled(ops::pairs_view(pattern.make_contiguous()), pairs));
+    }
     Tensor tensor = Tensor::allocate(pattern.dtype(), shape);
     std::vector<double> values = pattern.to_vector();
     if (values.empty()) values = {0.5, 1};

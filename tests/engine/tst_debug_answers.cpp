@@ -6,6 +6,7 @@
 #include <map>
 #include <thread>
 
+#include "engine/tensor/strings.h"
 #include "tests/engine/served.h"
 
 using namespace tapedeck;
@@ -140,6 +141,27 @@ class TestDebugAnswers : public QObject {
     QCOMPARE(half.ops, count / 2);
     QCOMPARE(half.vjps, std::uint64_t{0});
     QCOMPARE(half.after, std::uint64_t{0});
+  }
+
+  void a_tile_of_strings_or_complex_numbers_carries_their_texts() {
+    Served served;
+    const Tensor words =
+        string_tensor({2, 2}, std::vector<std::string>{"tape", "", "d\xc3\xa9", std::string(500, 'x')});
+    const Tensor pairs = Tensor::from_values<double>(std::vector<double>{3, 4, 0, -2}, {2, 2});
+    const Tensor complex = Tensor::view(pairs.storage(), DType::complex128, {2}, {1}, 0);
+    for (const Tensor& tensor : {words, complex}) served.recorder.values().add_leaf(tensor, 0);
+    RawClient client = served.client();
+    client.greet();
+    Tile tile = client.ask<Tile>(tile_of(words, 5, 5));
+    QCOMPARE(tile.dtype, std::string("string"));
+    QCOMPARE(tile.exact.size(), std::size_t{4});
+    QCOMPARE(tile.exact[2], std::string("b'd\\xc3\\xa9'"));
+    QCOMPARE(tile.exact[3], "b'" + std::string(60, 'x') + "…'");
+    QCOMPARE(tile.values, (std::vector<double>{4, 0, 3, 500}));  // bytes
+    tile = client.ask<Tile>(tile_of(complex, 5, 5));
+    QCOMPARE(tile.exact, (std::vector<std::string>{"3.0+4.0j", "0.0-2.0j"}));
+    QCOMPARE(tile.values, (std::vector<double>{5, 2}));  // magnitudes
+    QCOMPARE(client.ask<Statistics>(GetStatistics{words.id()}).count, std::uint64_t{4});
   }
 
   void tiles_show_rows_columns_slices_steps_and_reshapes() {

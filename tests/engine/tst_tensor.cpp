@@ -9,6 +9,7 @@
 #include <set>
 #include <thread>
 
+#include "engine/tensor/strings.h"
 #include "engine/tensor/tensor.h"
 #include "tests/engine/expect_error.h"
 
@@ -363,6 +364,44 @@ for line in sys.stdin:
     QCOMPARE(static_cast<std::size_t>(texts.size()), arrays.size() + 1);
     for (std::size_t i = 0; i < arrays.size(); ++i)
       QCOMPARE(QByteArray::fromStdString(format_values(arrays[i].tensor)), texts[static_cast<int>(i)]);
+  }
+
+  void strings_share_the_bytes_that_they_are_made_of() {
+    std::vector<std::string> words = {"tape", std::string(100, 'x'), "", std::string("\0\xff", 2)};
+    const Tensor all = string_tensor({2, 2}, words);
+    QCOMPARE(strings_of(all), (std::vector<std::string_view>(words.begin(), words.end())));
+    const Tensor turned = Tensor::view(all.storage(), DType::string, {2, 2}, {1, 2}, 0);
+    QCOMPARE(strings_of(turned)[1], std::string_view(""));
+    Tensor copy;
+    {
+      const Tensor gone = Tensor::view(all.storage(), DType::string, {2, 2}, {1, 2}, 0).make_contiguous();
+      copy = Tensor::view(gone.storage(), DType::string, {1}, {1}, 2);
+    }
+    QCOMPARE(string_of(copy), std::string_view(words[1]));
+    QCOMPARE(strings_of(Tensor::allocate(DType::string, {2})), (std::vector<std::string_view>(2)));
+    QVERIFY_THROWS_EXCEPTION(InvalidArgumentError, string_tensor({3}, words));
+    QVERIFY_THROWS_EXCEPTION(TypeMismatchError, strings_of(Tensor::scalar(1)));
+    QVERIFY_THROWS_EXCEPTION(InvalidArgumentError, string_of(all));
+  }
+
+  void a_small_part_of_many_bytes_does_not_hold_them() {
+    const std::vector<std::string> words(2000, std::string(1000, 'y'));
+    const Tensor all = string_tensor({2000}, words);
+    const auto references = all.storage()->references();
+    Tensor part = Tensor::allocate(DType::string, {1});
+    *part.writable_data<std::string_view>() = all.data<std::string_view>()[7];
+    share_strings(*part.storage().get(), {&all, 1});
+    QVERIFY(part.data<std::string_view>()->data() != all.data<std::string_view>()[7].data());
+    QCOMPARE(string_of(part), std::string_view(words[7]));
+    QCOMPARE(all.storage()->references(), references);
+  }
+
+  void strings_print_as_pythons_bytes() {
+    QCOMPARE(bytes_literal("a'b"), std::string("b\"a'b\""));
+    QCOMPARE(bytes_literal("a'b\"\\\n\xff"), std::string(R"(b'a\'b"\\\n\xff')"));
+    QCOMPARE(bytes_literal("long text", 4), std::string("b'long…'"));
+    QCOMPARE(format_values(string_tensor({2}, std::vector<std::string>{"a", "bc"})),
+             std::string("[b'a' b'bc']"));
   }
 };
 

@@ -86,7 +86,7 @@ class Operators(unittest.TestCase):
             self.assertIn(word, str(caught.exception))
         with self.assertRaisesRegex(TypeError, "unsupported operand"):
             tf.constant(1.) + object()
-        with self.assertRaisesRegex(TypeError, "'text' is text"):
+        with self.assertRaisesRegex(TypeError, "cannot convert 'text' to float32"):
             tf.constant(1.) + ["text"]
 
     def test_an_object_with_a_reflected_operator_gets_its_turn(self):

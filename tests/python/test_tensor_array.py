@@ -77,7 +77,7 @@ class TensorArray(unittest.TestCase):
                 (lambda: array.write(0, [1., 2., 3.]), ValueError, r"element_shape is \(2,\), the value has shape \(3,\)"),
                 (lambda: array.write(0, tf.constant([1, 2])), TypeError, "dtype is float32, the value is int32; cast it"),
                 (lambda: array.write(0, None), TypeError, "value: None is not a tensor"),
-                (lambda: array.gather("first"), TypeError, "indices: 'first' is text"),
+                (lambda: array.gather("first"), TypeError, "indices is string; needs whole numbers"),
                 (lambda: array.split([[1., 2.]], None), TypeError, "lengths: None is not a tensor"),
                 (lambda: array.unstack([[1.], [1., 2.]]), ValueError, "value: not rectangular"),
                 (lambda: array.unstack(1.), ValueError, "value is a scalar; needs a first axis"),

@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "engine/ops/complex.h"
 #include "engine/ops/ops.h"
 #include "engine/ops/run_op.h"
 
@@ -26,7 +27,7 @@ Tensors gradients_of(const PastVjp& call) {
   const QuietScope quiet;
   const auto wanted = std::make_unique<bool[]>(call.given.size());
   for (std::size_t i = 0; i < call.given.size(); ++i) wanted[i] = call.given[i];
-  return call.op->vjp({*call.op, call.inputs, call.attributes, call.outputs, call.cotangents,
+  return ops::run_vjp({*call.op, call.inputs, call.attributes, call.outputs, call.cotangents,
                        std::span<const bool>(wanted.get(), call.given.size())});
 }
 

@@ -20,6 +20,7 @@ from tapedeck import (  # noqa: F401  (order matters: dtypes tells the engine it
     nn,
     python_io,
     random,
+    strings,
     summary,
     test,
     tfe,
@@ -35,6 +36,8 @@ from tapedeck.dtypes import (
     as_dtype,
     bfloat16,
     bool,
+    complex64,
+    complex128,
     double,
     float16,
     float32,
@@ -44,9 +47,11 @@ from tapedeck.dtypes import (
     int16,
     int32,
     int64,
+    string,
     uint8,
     uint16,
     uint32,
+    uint64,
 )
 from tapedeck.explain import explain_no_gradient
 from tapedeck.indexed_slices import IndexedSlices

@@ -52,22 +52,49 @@ def _towards_zero(number, bits):
     return float(np.sign(number)) * float(abs(number) >> spare << spare)
 
 
-@public("math.real", "real", "math.conj", "conj")
+@public("math.real", "real")
 def real(input, name=None):
-    """The real part of numbers, or their conjugate: input itself, for there are real numbers only.
+    """The real part of numbers; of real ones they themselves.
 
-    input: any dtype, any shape. Returns: its dtype and shape. Errors: TypeError for what no tensor can be made of.
+    input: any numeric dtype, any shape. Returns: its dtype, of complex64 float32, of complex128 float64; its shape.
+    Errors: TypeError for what no tensor can be made of.
     """
-    return op("identity")(input)
+    input = tensor(input)
+    return op("real" if input.dtype.is_complex else "identity")(input)
+
+
+@public("math.conj", "conj")
+def conj(x, name=None):
+    """The conjugates of numbers; of real ones they themselves.
+
+    x: any numeric dtype, any shape. Returns: its dtype and shape. Errors: TypeError for what no tensor can be made of.
+    """
+    x = tensor(x)
+    return op("conj" if x.dtype.is_complex else "identity")(x)
+
+
+@public("math.angle", "angle")
+def angle(input, name=None):
+    """The angle of numbers in the complex plane, in (-pi, pi]: of real ones 0, or pi below 0.
+
+    input: complex or floating, any shape. Returns: the dtype of its parts, its shape. Errors: TypeError for other dtypes.
+    """
+    input = tensor(input)
+    if input.dtype.is_complex:
+        return op("angle")(input)
+    zero = op("zeros_like")(input)
+    return op("where")(op("less")(input, zero), op("fill")(input.shape, op("cast")(np.pi, input.dtype)), zero)
 
 
 @public("math.imag", "imag")
 def imag(input, name=None):
-    """The imaginary part of numbers: zeros, for there are real numbers only.
+    """The imaginary part of numbers; of real ones zeros.
 
-    input: any dtype, any shape. Returns: its dtype and shape. Errors: TypeError for what no tensor can be made of.
+    input: any numeric dtype, any shape. Returns: its dtype, of complex64 float32, of complex128 float64; its shape.
+    Errors: TypeError for what no tensor can be made of.
     """
-    return op("zeros_like")(input)
+    input = tensor(input)
+    return op("imag" if input.dtype.is_complex else "zeros_like")(input)
 
 
 @public("batch_gather")

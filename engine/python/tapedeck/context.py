@@ -28,11 +28,11 @@ def num_gpus():
 def device(name):
     """Ops inside run on this device: tf.device("/cpu:0"). RuntimeError naming a GPU that is not there.
 
-    None stands for the default device.
+    None and "" stand for the default device.
     """
     if name is not None and not isinstance(name, str):
         raise TypeError(f"device: name is {name!r}; needs a text, as '/cpu:0', or None")
-    if name is not None:
+    if name:
         _engine.check_device(name)
     yield
 

@@ -213,6 +213,10 @@ def _stacked(function, results, signature=None):
     for leaves in zip(*(nest.flatten(result) for result in results)):
         columns.append([_leaf(function, number, leaf, leaves[0]) for number, leaf in enumerate(leaves)])
     if signature is not None:
+        _require_form(function, "the result of fn", signature, results[0])
+        if isinstance(signature, (list, tuple)) and type(signature) is not type(results[0]):
+            raise _engine.TypeMismatchError(f"{function}: fn returns a {type(results[0]).__name__}; fn_output_signature is a "
+                                            f"{type(signature).__name__}")
         wanted = _dtypes(signature)
         given = [column[0].dtype for column in columns]
         if wanted != given:
@@ -241,7 +245,7 @@ def map_fn(fn, elems, dtype=None, parallel_iterations=None, back_prop=True, swap
     Returns: in the form of fn's results, each with an axis more in front. fn is not called where that is empty: then one
     empty vector for each dtype of fn_output_signature, or of elems.
     Errors: InvalidArgumentError (a ValueError) for scalars, different extents, results of different forms or shapes or of
-    another dtype than fn_output_signature has; TypeError for what is no function.
+    another dtype or form than fn_output_signature has; TypeError for what is no function, and a list where that is a tuple.
     """
     signature = dtype if fn_output_signature is None else fn_output_signature
     return _mapped("map_fn", fn, _slices("map_fn", elems), elems, signature)

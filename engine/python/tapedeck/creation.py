@@ -1,16 +1,23 @@
 """Tensors from Python values."""
 from tapedeck import _engine, indexed_slices
+from tapedeck.shapes import TensorShape
 
 
-def constant(value, dtype=None, shape=None, name=None):
-    """A tensor of a number, a nested list, or a NumPy array.
+def constant(value, dtype=None, shape=None, name=None, verify_shape=False):
+    """A tensor of a number, a string, a nested list, or a NumPy array.
 
-    dtype: None takes float32 for floats, int32 for ints, bool for bools, and an array's own; uint64 and others
-    that tensors do not have need a dtype. shape: the value is reshaped to it, or repeated where it is one number. An array
-    that nobody can write to (flags.writeable False, down to its base) shares its memory; others are copied.
-    InvalidArgumentError (a ValueError) for lists that are not rectangular and numbers that do not fit; TypeError for
-    values and dtypes that no tensor has.
+    dtype: None takes float32 for floats, int32 for ints, complex128 for complex numbers, bool for bools, string for str and
+    bytes, and an array's own. shape: the value is reshaped to it, or repeated where it is one number; verify_shape: it must
+    have that shape. An array that nobody can write to (flags.writeable False, down to its base) shares its memory; others
+    are copied. InvalidArgumentError (a ValueError) for lists that are not rectangular and numbers that do not fit; TypeError
+    for values and dtypes that no tensor has, and another shape.
     """
+    if verify_shape and shape is not None:
+        tensor = _engine.constant(value, dtype, None)
+        wanted = tuple(TensorShape(shape))
+        if tuple(tensor.shape) != wanted:
+            raise _engine.TypeMismatchError(f"constant: value has shape {tuple(tensor.shape)}; shape is {wanted}")
+        return tensor
     return _engine.constant(value, dtype, shape)
 
 

@@ -220,12 +220,14 @@ def assert_integer(x, message=None, name=None):
 def assert_same_float_dtype(tensors=None, dtype=None):
     """All tensors have one floating dtype: dtype, where that is given.
 
-    tensors: a list of them, or None; dtype: a floating dtype, or None.
+    tensors: a list of them, in which None stands for nothing, or None; dtype: a floating dtype, or None.
     Returns: that dtype; float32 for no tensors and no dtype.
     Errors: InvalidArgumentError for several dtypes, and for one that is not floating.
     """
     wanted = None if dtype is None else dtypes.as_dtype(dtype)
     for tensor in tensors or ():
+        if tensor is None:
+            continue
         found = _to_tensor(tensor).dtype
         if wanted is not None and found != wanted:
             raise _InvalidArgument(f"Tensors must be of one dtype: {wanted.name} and {found.name}")

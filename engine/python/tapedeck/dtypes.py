@@ -3,6 +3,8 @@
 bool, int32, int64, float32 and float64 have kernels of their own. The others are stored as they are, while ops compute in
 int32 (uint32: int64) or float32 and round the results: whole numbers wrap around. NumPy has no bfloat16: arrays of such
 tensors are float32.
+
+string holds bytes of any length (text as UTF-8); uint64 and the complex types take part in the ops that say so.
 """
 import numpy as np
 
@@ -17,7 +19,7 @@ class DType:
 
     def __init__(self, name):
         self._name = name
-        self._numpy = np.dtype("float32" if name == "bfloat16" else name)
+        self._numpy = np.dtype({"bfloat16": "float32", "string": "object"}.get(name, name))
 
     @property
     def name(self):
@@ -61,8 +63,8 @@ class DType:
 
     @property
     def is_complex(self):
-        """False: tensors hold no complex numbers."""
-        return False
+        """True for complex64 and complex128."""
+        return self._numpy.kind == "c"
 
     @property
     def is_quantized(self):
@@ -71,13 +73,18 @@ class DType:
 
     @property
     def is_numpy_compatible(self):
-        """True where NumPy has this type: it has no bfloat16."""
+        """True where NumPy has this type: it has no bfloat16. Arrays of strings hold bytes objects."""
         return self._name != "bfloat16"
 
     @property
     def real_dtype(self):
-        """The type itself: there are no complex types here."""
-        return self
+        """The type of a complex number's parts; any other type itself."""
+        return {"complex64": float32, "complex128": float64}.get(self._name, self)
+
+    @property
+    def as_datatype_enum(self):
+        """TensorFlow's number of the type in its protocol buffers: 1 for float32."""
+        return _ENUMS[self._name]
 
     def is_compatible_with(self, other):
         """True for the same type."""
@@ -101,8 +108,8 @@ class DType:
         return float.fromhex("0x1.fep127") if self._name == "bfloat16" else self._limits().max
 
     def _limits(self):
-        if self.is_bool:
-            raise TypeError("bool has no least and greatest value")
+        if not (self.is_floating or self.is_integer):
+            raise TypeError(f"{self._name} has no least and greatest value")
         return np.finfo(self._numpy) if self.is_floating else np.iinfo(self._numpy)
 
     @property
@@ -113,8 +120,8 @@ class DType:
     def __eq__(self, other):
         if isinstance(other, DType):
             return self is other
-        if other is None or self._name == "bfloat16":
-            return isinstance(other, str) and other == "bfloat16"
+        if other is None or self._name in ("bfloat16", "string"):
+            return isinstance(other, str) and other == self._name or self._name == "string" and other in (object, np.dtype("O"))
         try:
             return self._numpy == np.dtype(other)
         except (TypeError, ValueError):
@@ -147,14 +154,29 @@ uint32 = DType("uint32")
 float16 = DType("float16")
 half = float16
 bfloat16 = DType("bfloat16")
+string = DType("string")
+uint64 = DType("uint64")
+complex64 = DType("complex64")
+complex128 = DType("complex128")
 
-_all = [bool, int32, int64, float32, float64, int8, int16, uint8, uint16, uint32, float16, bfloat16]
+_all = [bool, int32, int64, float32, float64, int8, int16, uint8, uint16, uint32, float16, bfloat16, string, uint64,
+        complex64, complex128]
+
+# DataType in TensorFlow's types.proto.
+_ENUMS = {"float32": 1, "float64": 2, "int32": 3, "uint8": 4, "int16": 5, "int8": 6, "string": 7, "complex64": 8, "int64": 9,
+          "bool": 10, "bfloat16": 14, "uint16": 17, "complex128": 18, "float16": 19, "uint32": 22, "uint64": 23}
 
 
 def as_dtype(type_value):
-    """The DType of a DType, a name, a NumPy dtype or a NumPy scalar type. TypeError where there is none."""
+    """The DType of a DType, a name, a NumPy dtype, a NumPy scalar type or TensorFlow's number. TypeError where there is none."""
     if isinstance(type_value, DType):
         return type_value
+    if type(type_value) is int:
+        for candidate in _all:
+            if candidate.as_datatype_enum == type_value:
+                return candidate
+    if type_value in (str, bytes) or isinstance(type_value, np.dtype) and type_value.kind in "SU":
+        return string
     for candidate in _all:
         if candidate == type_value:
             return candidate

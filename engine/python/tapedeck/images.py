@@ -6,11 +6,11 @@ import numpy as np
 
 from tapedeck import _engine, dtypes
 from tapedeck.composites import op, public, tensor, whole_numbers
-from tapedeck.errors import InvalidArgumentError, UnimplementedError
+from tapedeck.errors import InvalidArgumentError
 from tapedeck.nn_images import depthwise_conv2d
 
 
-def _images(function, argument, value, ranks=(3, 4)):
+def checked_images(function, argument, value, ranks=(3, 4)):
     images = tensor(value)
     if images.ndim not in ranks:
         wanted = {3: "(rows, columns, channels)", 4: "(batch, rows, columns, channels)"}
@@ -20,7 +20,7 @@ def _images(function, argument, value, ranks=(3, 4)):
 
 
 def _reversed(function, image, axis):
-    return op("reverse")(_images(function, "image", image), [axis])
+    return op("reverse")(checked_images(function, "image", image), [axis])
 
 
 @public("image.flip_left_right")
@@ -41,7 +41,7 @@ def flip_up_down(image):
 
 def _perhaps(function, image, axis, seed):
     """Each image reversed where a fair coin says so."""
-    images = _images(function, "image", image)
+    images = checked_images(function, "image", image)
     coins = op("random_uniform")([1] * 3 if images.ndim == 3 else [images.shape[0], 1, 1, 1], 0., 1., dtypes.float32, seed)
     return op("where")(op("less")(coins, .5), op("reverse")(images, [axis]), images)
 
@@ -67,7 +67,7 @@ def random_flip_up_down(image, seed=None):
 @public("image.transpose")
 def transpose(image, name=None):
     """Rows become columns. The argument, the result and the errors are those of image.flip_left_right."""
-    images = _images("transpose", "image", image)
+    images = checked_images("transpose", "image", image)
     return op("transpose")(images, [1, 0, 2] if images.ndim == 3 else [0, 2, 1, 3])
 
 
@@ -78,7 +78,7 @@ def rot90(image, k=1, name=None):
     The other argument and the errors are those of image.flip_left_right. Returns: the dtype of image, its rows and columns
     exchanged where k is odd.
     """
-    images, turns = _images("rot90", "image", image), index(k) % 4
+    images, turns = checked_images("rot90", "image", image), index(k) % 4
     if turns == 2:
         return op("reverse")(images, [-2, -3])
     if turns == 1:
@@ -93,7 +93,7 @@ def crop_to_bounding_box(image, offset_height, offset_width, target_height, targ
     image: any dtype, one image or several; the others: whole numbers. Returns: the dtype of image.
     Errors: InvalidArgumentError for a box that is empty or not inside the image, and another number of axes.
     """
-    images = _images("crop_to_bounding_box", "image", image)
+    images = checked_images("crop_to_bounding_box", "image", image)
     top, left, rows, columns = (index(each) for each in (offset_height, offset_width, target_height, target_width))
     if min(top, left) < 0 or min(rows, columns) < 1 or top + rows > images.shape[-3] or left + columns > images.shape[-2]:
         raise InvalidArgumentError(f"crop_to_bounding_box: {rows} × {columns} pixels from ({top}, {left}) on are not in an image "
@@ -109,7 +109,7 @@ def pad_to_bounding_box(image, offset_height, offset_width, target_height, targe
     target_width columns.
     Errors: InvalidArgumentError for a target into which the image does not fit, and another number of axes.
     """
-    images = _images("pad_to_bounding_box", "image", image)
+    images = checked_images("pad_to_bounding_box", "image", image)
     top, left, rows, columns = (index(each) for each in (offset_height, offset_width, target_height, target_width))
     below, right = rows - top - images.shape[-3], columns - left - images.shape[-2]
     if min(top, left, below, right) < 0:
@@ -125,7 +125,7 @@ def central_crop(image, central_fraction):
     image: any dtype, one image or several; central_fraction: a number above 0, at most 1. Returns: the dtype of image.
     Errors: InvalidArgumentError for another fraction and another number of axes.
     """
-    images, fraction = _images("central_crop", "image", image), float(central_fraction)
+    images, fraction = checked_images("central_crop", "image", image), float(central_fraction)
     if not 0 < fraction <= 1:
         raise InvalidArgumentError(f"central_crop: central_fraction is {central_fraction}; must be above 0 and at most 1")
     top, left = (int((extent - extent * fraction) / 2) for extent in images.shape[-3:-1])
@@ -150,7 +150,7 @@ def extract_patches(images, sizes, strides, rates, padding, name=None):
     Returns: the dtype of images, (batch, windows down, windows across, sizes' product · channels).
     Errors: InvalidArgumentError for shapes, sizes, strides, rates and paddings that do not fit.
     """
-    images = _images("extract_patches", "images", images, (4,))
+    images = checked_images("extract_patches", "images", images, (4,))
     sizes, strides, rates = (_pair("extract_patches", *pair) for pair in (("sizes", sizes), ("strides", strides), ("rates", rates)))
     padding = padding.upper() if isinstance(padding, str) else padding
     if padding not in ("SAME", "VALID"):
@@ -178,60 +178,6 @@ def extract_image_patches(images, ksizes=None, strides=None, rates=None, padding
     return extract_patches(images, sizes if ksizes is None else ksizes, strides, rates, padding)
 
 
-class ResizeMethod:
-    """The names of image.resize's methods."""
-
-    BILINEAR = "bilinear"
-    NEAREST_NEIGHBOR = "nearest"
-
-
-public("image.ResizeMethod")(ResizeMethod)
-
-
-def _resized_axis(images, axis, count, nearest):
-    extent = images.shape[axis]
-    if nearest:
-        places = np.minimum(np.floor((np.arange(count) + .5) * (extent / count)), extent - 1)
-        return op("gather")(images, places.astype(np.int64), axis=axis)
-    centers = (np.arange(count) + .5) * (extent / count) - .5
-    before = np.floor(centers)
-    weights = tensor((centers - before).reshape([-1] + [1] * (images.ndim - axis - 1)).astype(np.float32))
-    low, high = (op("gather")(images, np.clip(before + step, 0, extent - 1).astype(np.int64), axis=axis) for step in (0, 1))
-    return low + (high - low) * weights
-
-
-@public("image.resize")
-def resize(images, size, method=ResizeMethod.BILINEAR, preserve_aspect_ratio=False, antialias=False, name=None):
-    """Images with other numbers of rows and columns. Pixels are squares: the centre of pixel i is at i + ½.
-
-    images: one image or several, any numeric dtype; size: (rows, columns); method: 'bilinear', between the four pixels around, or
-    'nearest'; preserve_aspect_ratio: whether the result is the largest one within size that is as wide for its height;
-    antialias: only False.
-    Returns: float32 by 'bilinear', else the dtype of images; images as they are where size is theirs.
-    Errors: InvalidArgumentError for another number of axes, for a size below 1 and images without pixels; UnimplementedError for
-    other methods and for antialias.
-    """
-    images = _images("resize", "images", images)
-    extents = whole_numbers(size)
-    own = list(images.shape[-3:-1])
-    if len(extents) != 2 or min(extents) < 1 or min(own) < 1:
-        raise InvalidArgumentError(f"resize: size is {size!r} for images {tuple(images.shape)}; needs (rows, columns), above 0")
-    method = method.lower() if isinstance(method, str) else method
-    if method not in ("bilinear", "nearest") or antialias:
-        raise UnimplementedError(f"resize: method is {method!r}, antialias {antialias!r}; there are 'bilinear' and 'nearest', "
-                                 "without antialias")
-    if preserve_aspect_ratio:
-        factor = min(wanted / extent for wanted, extent in zip(extents, own))
-        extents = [max(1, round(extent * factor)) for extent in own]
-    if extents == own:
-        return images
-    if method == "bilinear":
-        images = op("cast")(images, dtypes.float32)
-    for axis, count in zip((images.ndim - 3, images.ndim - 2), extents):
-        images = _resized_axis(images, axis, count, method == "nearest")
-    return images
-
-
 @public("image.image_gradients")
 def image_gradients(image):
     """(dy, dx): the next row less this one, the next column less this one; 0 in the last row and in the last column.
@@ -240,7 +186,7 @@ def image_gradients(image):
     Returns: two tensors of its dtype and shape.
     Errors: InvalidArgumentError for another number of axes.
     """
-    image = _images("image_gradients", "image", image, (4,))
+    image = checked_images("image_gradients", "image", image, (4,))
     return (op("pad")(image[:, 1:] - image[:, :-1], [0, 0, 0, min(1, image.shape[1]), 0, 0, 0, 0]),
             op("pad")(image[:, :, 1:] - image[:, :, :-1], [0, 0, 0, 0, 0, min(1, image.shape[2]), 0, 0]))
 
@@ -252,7 +198,7 @@ def total_variation(images, name=None):
     images: one image or several, any numeric dtype with negative numbers. Returns: its dtype, a scalar or (batch,).
     Errors: InvalidArgumentError for another number of axes; TypeError for other dtypes.
     """
-    images = _images("total_variation", "images", images)
+    images = checked_images("total_variation", "images", images)
     if images.dtype.is_unsigned:
         raise _engine.TypeMismatchError(f"total_variation: images is {images.dtype.name}, which has no numbers below 0; cast it")
     down = images[..., 1:, :, :] - images[..., :-1, :, :]
@@ -268,7 +214,7 @@ def sobel_edges(image):
     Returns: the dtype of image, (batch, rows, columns, channels, 2).
     Errors: InvalidArgumentError for other shapes; TypeError for another dtype.
     """
-    image = _images("sobel_edges", "image", image, (4,))
+    image = checked_images("sobel_edges", "image", image, (4,))
     kernels = np.array([[[-1, -2, -1], [0, 0, 0], [1, 2, 1]], [[-1, 0, 1], [-2, 0, 2], [-1, 0, 1]]])
     filters = np.tile(kernels.transpose(1, 2, 0)[:, :, None], [1, 1, image.shape[3], 1])
     padded = op("pad")(image, [0, 0, 1, 1, 1, 1, 0, 0], mode="REFLECT")

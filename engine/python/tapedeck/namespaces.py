@@ -4,20 +4,21 @@ import sys
 import types
 
 from tapedeck import _engine, composites
-from tapedeck import (blocks, casts, control_flow, debugging, graphs, image_colors, images, linalg, matrices, modules, nn, nn_images,
-                      nn_losses, nn_volumes, printing, random, random_streams, reductions, refusals, segments, selections, sequences,
-                      shaping, tensor_array, variables)
+from tapedeck import (blocks, casts, control_flow, debugging, graphs, image_colors, image_sizes, images, linalg, matrices,
+                      missing, modules, nn, nn_ctc, nn_images, nn_losses, nn_volumes, printing, random, random_streams,
+                      reductions, refusals, segments, selections, sequences, shaping, signal, tensor_array, variables)
 
 # Files whose public functions name themselves in refusals. control_flow, graphs and printing do that on their own: what a
 # function that they call raises is not theirs; modules and tensor_array define classes.
-_DEFINING = [blocks, casts, image_colors, images, matrices, nn_losses, reductions, segments, selections, sequences, debugging, linalg,
-             nn, nn_images, nn_volumes, random, random_streams, shaping, variables]
+_DEFINING = [blocks, casts, image_colors, image_sizes, images, matrices, nn_losses, reductions, segments, selections, sequences,
+             debugging, linalg, nn, nn_images, nn_volumes, random, random_streams, shaping, variables, nn_ctc, signal]
 
 # Files of the package that hold code, but are no namespace that TensorFlow has.
-_INTERNAL = {"blocks", "casts", "composites", "context", "control_flow", "creation", "custom", "explain", "functional", "graphs",
-             "idx", "image_colors", "images", "indexed_slices", "lbfgs", "matrices", "modules", "namespaces", "nn_images",
-             "nn_losses", "nn_volumes", "printing", "random_streams", "reductions", "references", "refusals", "segments",
-             "selections", "sequences", "shapes", "shaping", "signatures", "tape", "tensor_array", "variables"}
+_INTERNAL = {"blocks", "casts", "composites", "context", "control_flow", "creation", "custom", "explain", "functional",
+             "graphs", "idx", "image_colors", "image_sizes", "images", "indexed_slices", "lbfgs", "matrices", "missing",
+             "modules", "namespaces", "nn_ctc", "nn_images", "nn_losses", "nn_volumes", "printing", "random_streams",
+             "reductions", "references", "refusals", "segments", "selections", "sequences", "shapes", "shaping", "signatures",
+             "tape", "tensor_array", "variables"}
 
 # Functions of the package's Python files that TensorFlow has under other names too.
 _ALIASES = {
@@ -72,6 +73,7 @@ def install(*python_functions):
             setattr(module, name, named.get(function, function))
     root.set_random_seed = random.set_seed
     root.__all__ = [name for name in vars(root) if not name.startswith("_") and name not in _INTERNAL]
+    missing.install(public_modules())
 
 
 def public_modules():

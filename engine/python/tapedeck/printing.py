@@ -18,7 +18,12 @@ def _real_text(value):
     return text if kind(text) == value or np.isnan(value) else f"{value:.{digits[1]}g}"
 
 
-def _element_text(value):
+def _element_text(value, alone=False):
+    if isinstance(value, bytes):
+        text = value.decode("utf-8", "backslashreplace")
+        return text if alone else f'"{text}"'
+    if isinstance(value, np.complexfloating):
+        return f"({_real_text(value.real)},{_real_text(value.imag)})"
     if isinstance(value, np.floating):
         return _real_text(value)
     return str(int(value))  # bool too is a number here
@@ -27,13 +32,18 @@ def _element_text(value):
 def _array_text(array, most, axis=0, axes=None):
     """Rows in brackets, the first and the last `most` of each axis; a blank line between matrices."""
     axes = array.ndim if axes is None else axes
-    if array.ndim == 0:
-        return _element_text(array[()])
+    if axis == axes:
+        return _element_text(array if axes else array[()], alone=not axes)
     between = " " if axis == axes - 1 else "\n" * (axes - axis - 1) + " " * (axis + 1)
     count = len(array)
     shown = range(count) if most < 0 or count <= 2 * most else [*range(most), None, *range(count - most, count)]
     return "[" + between.join("..." if number is None else _array_text(array[number], most, axis + 1, axes)
                               for number in shown) + "]"
+
+
+def tensor_text(tensor, most):
+    """A tensor's values as TensorFlow's kernels print them."""
+    return _array_text(np.asarray(tensor), most)
 
 
 def _text(value, most):
@@ -48,7 +58,7 @@ def _text(value, most):
     layout = pprint.pformat(nest.pack_sequence_as(
         value, [place if is_tensor else leaf for leaf, is_tensor in zip(leaves, tensors)]))
     parts = layout.replace(repr(place), place).split(place)
-    shown = [_array_text(np.asarray(leaf), most) for leaf, is_tensor in zip(leaves, tensors) if is_tensor]
+    shown = [tensor_text(leaf, most) for leaf, is_tensor in zip(leaves, tensors) if is_tensor]
     return parts[0] + "".join(text + part for text, part in zip(shown, parts[1:]))
 
 

@@ -182,7 +182,7 @@ def div(x, y, name=None):
     Errors: TypeError for different dtypes; InvalidArgumentError for shapes that do not broadcast, and whole numbers
     divided by 0.
     """
-    whole = all(np.asarray(value).dtype.kind == "i" for value in (x, y))
+    whole = all(np.asarray(value).dtype.kind in "iu" for value in (x, y))
     return op("floordiv" if whole else "divide")(x, y)
 
 

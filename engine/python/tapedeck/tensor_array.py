@@ -131,7 +131,10 @@ class TensorArray:
             raise type(error)(f"TensorArray: {argument}: {str(error).removeprefix('convert_to_tensor: value: ')}") from error
 
     def _numbers(self, argument, value):
-        return [self._whole(argument, each) for each in self._tensor(argument, value).numpy().reshape(-1)]
+        value = self._tensor(argument, value)
+        if value.dtype.name == "string":
+            raise _engine.TypeMismatchError(f"TensorArray: {argument} is string; needs whole numbers")
+        return [self._whole(argument, each) for each in value.numpy().reshape(-1)]
 
     def _slices(self, value):
         value = self._tensor("value", value, self._dtype)
@@ -207,11 +210,11 @@ class TensorArray:
     def split(self, value, lengths, name=None):
         """Takes parts of the first axis, of those lengths, as the array's tensors. Returns the array.
 
-        Errors: InvalidArgumentError for lengths that do not add up to the axis, and more of them than an array has that does not
-        grow; those of write.
+        Errors: InvalidArgumentError for lengths that do not add up to the axis, and for another number of them than an array has
+        that does not grow; those of write.
         """
         lengths = self._numbers("lengths", lengths)
-        if len(lengths) > len(self._elements) and not self._dynamic:
+        if len(lengths) != len(self._elements) and not self._dynamic:
             raise InvalidArgumentError(f"TensorArray: {len(lengths)} lengths; {self._fixed()}")
         parts = op("split")(self._slices(value), lengths, 0)
         inferred, self._infers = self._infers, False  # the parts differ in length

@@ -1,0 +1,11 @@
+// Loops of the dtypes that only some ops take: string, uint64, complex64 and complex128.
+#pragma once
+
+#include "engine/cpu/dispatch.h"
+
+namespace tapedeck::cpu {
+
+/// Puts them into the table. They are compiled once, for no instruction set in particular.
+void add_other_loops(LoopTable& table);
+
+}  // namespace tapedeck::cpu

@@ -1,0 +1,99 @@
+// Discrete Fourier transforms.
+#include <complex>
+#include <unsupported/Eigen/FFT>
+#include <vector>
+
+#include "engine/cpu/blocks.h"
+#include "engine/ops/checks.h"
+#include "engine/ops/complex.h"
+#include "engine/ops/families.h"
+
+namespace tapedeck::ops {
+namespace {
+
+/// One axis of a row-major array, in place: `lines` of `count` numbers, `step` apart.
+template <class T>
+void transform_axis(std::complex<T>* values, std::int64_t lines, std::int64_t count, std::int64_t step,
+                    bool inverse) {
+  const auto grain = std::max<std::int64_t>(1, 16384 / count);
+  cpu::for_blocks(lines, grain, [&](std::int64_t begin, std::int64_t end) {
+    Eigen::FFT<T> plan;
+    std::vector<std::complex<T>> line(static_cast<std::size_t>(count)), result(line.size());
+    for (std::int64_t i = begin; i < end; ++i) {
+      std::complex<T>* first = values + i / step * step * count + i % step;
+      for (std::size_t k = 0; k < line.size(); ++k) line[k] = first[static_cast<std::int64_t>(k) * step];
+      if (inverse)
+        plan.inv(result.data(), line.data(), static_cast<Eigen::Index>(count));
+      else
+        plan.fwd(result.data(), line.data(), static_cast<Eigen::Index>(count));
+      for (std::size_t k = 0; k < line.size(); ++k) first[static_cast<std::int64_t>(k) * step] = result[k];
+    }
+  });
+}
+
+template <class T>
+void transform(const Tensor& out, std::int64_t axes, bool inverse) {
+  std::int64_t step = 1;
+  for (int axis = out.rank() - 1; axis >= out.rank() - axes; --axis) {
+    const std::int64_t count = out.dim(axis);
+    if (count > 1)
+      transform_axis(out.writable_data<std::complex<T>>(), out.count() / count, count, step, inverse);
+    step *= count;
+  }
+}
+
+TensorSpecs fft_shape(const OpContext& c) {
+  const Tensor& input = c.inputs[0];
+  if (!is_complex(input.dtype()))
+    fail<TypeMismatchError>("fft: input is ", dtype_name(input.dtype()), "; needs complex64 or complex128");
+  const std::int64_t axes = integer_of(c, 0);
+  if (axes < 1 || axes > 3) fail<InvalidArgumentError>("fft: axes is ", axes, "; must be 1, 2 or 3");
+  if (input.rank() < axes)
+    fail<InvalidArgumentError>("fft: input has shape ", to_string(input.shape()), "; needs at least ", axes,
+                               axes == 1 ? " axis" : " axes");
+  return like_first(c);
+}
+
+}  // namespace
+
+TAPEDECK_OP(fft_op) = {
+    .name = "fft",
+    .python_names = {},  // tf.signal names each number of axes
+    .inputs = {{.name = "input"}},
+    .attributes = {{.name = "axes", .kind = AttributeKind::integer, .fallback = std::int64_t{1}},
+                   {.name = "inverse", .kind = AttributeKind::boolean, .fallback = false}},
+    .shape_rule = fft_shape,
+    .forward =
+        [](const OpContext& c) {
+          Tensor out = allocate_output(c);
+          if (out.count() == 0) return one(std::move(out));
+          const Tensor& x = c.inputs[0];
+          place(x, out, x.shape(), x.strides(), out.strides(), 0);
+          if (out.dtype() == DType::complex64)
+            transform<float>(out, integer_of(c, 0), c.attributes.get<bool>(1));
+          else
+            transform<double>(out, integer_of(c, 0), c.attributes.get<bool>(1));
+          return one(std::move(out));
+        },
+    // The matrix of the transform is symmetric: applied to a cotangent it is the transform again.
+    .vjp =
+        [](const VjpContext& c) {
+          return one(fft(c.cotangents[0], integer_of({c.op, c.inputs, c.attributes, {}}, 0),
+                         c.attributes.get<bool>(1)));
+        },
+    .vjp_formula = "dx = conj(fft(conj(dy)))",
+    .doc =
+        "The discrete Fourier transform along the last axes: yₖ = Σₙ xₙ·e^(−2πi·kn/N) for each of them.\n\n"
+        "input: complex64 or complex128; axes: how many of the last axes, 1 to 3; inverse: e^(+2πi·kn/N) and "
+        "divided by N, so that it undoes the transform.\n"
+        "Returns: the dtype and shape of input. Any extents; those with large prime factors take longer.\n"
+        "Errors: InvalidArgumentError for fewer axes than that; TypeMismatchError for another dtype.",
+    .takes_others = true,
+};
+Tensor fft(const Tensor& input, std::int64_t axes, bool inverse) {
+  return run_op1(fft_op, {input}, {axes, inverse});
+}
+
+void link_fourier() {}
+
+}  // namespace tapedeck::ops
