@@ -189,6 +189,17 @@ void bind_sources(py::module_& module) {
   define("data_choose", [](const DatasetHandle& choice, const std::vector<DatasetHandle>& inputs, bool stop) {
     return DatasetHandle{data::choose(choice.dataset, datasets_of(inputs), stop)};
   });
+  define("data_from_files",
+         [](std::vector<std::string> paths, int kind, const std::string& compression, std::size_t buffer_size,
+            std::int64_t record_bytes, std::int64_t header_bytes, std::int64_t footer_bytes) {
+           const data::FileFormat format{static_cast<data::FileFormat::Kind>(kind),
+                                         data::compression_from_name(compression, "data set of files"),
+                                         buffer_size,
+                                         record_bytes,
+                                         header_bytes,
+                                         footer_bytes};
+           return DatasetHandle{data::from_files(std::move(paths), format)};
+         });
   module.def("data_stop_threads", &data::stop_all_threads, py::call_guard<HostUnlock>(),
              "Ends the threads of all iterators, for good: when the interpreter ends.");
 }
