@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "engine/data/data_error.h"
+#include "engine/tensor/strings.h"
 
 namespace tapedeck::data {
 
@@ -38,12 +39,25 @@ class Reader {
   const std::string& path_;
 };
 
-void put_tensor(std::string& bytes, const Tensor& value) {
-  const Tensor tensor = value.make_contiguous();
+void put_tensor(std::string& bytes, const Tensor& given) {
+  const Tensor tensor = given.make_contiguous();
   put(bytes, static_cast<std::uint8_t>(tensor.dtype()));
   put(bytes, static_cast<std::uint8_t>(tensor.rank()));
   for (const std::int64_t extent : tensor.shape()) put(bytes, extent);
+  if (tensor.dtype() == DType::string) {
+    for (const std::string_view value : strings_of(tensor)) {
+      put(bytes, static_cast<std::uint64_t>(value.size()));
+      bytes.append(value);
+    }
+    return;
+  }
   bytes.append(reinterpret_cast<const char*>(tensor.raw()), tensor.bytes());
+}
+
+Tensor get_strings(Reader& reader, const Shape& shape, std::int64_t count) {
+  std::vector<std::string_view> values;
+  for (std::int64_t i = 0; i < count; ++i) values.push_back(reader.take(reader.get<std::uint64_t>()));
+  return string_tensor(shape, values);
 }
 
 Tensor get_tensor(Reader& reader) {
@@ -56,6 +70,7 @@ Tensor get_tensor(Reader& reader) {
     if (extent < 0 || __builtin_mul_overflow(count, extent, &count)) reader.refuse();
     shape.push_back(extent);
   }
+  if (static_cast<DType>(dtype) == DType::string) return get_strings(reader, shape, count);
   std::int64_t size = 0;
   if (__builtin_mul_overflow(count, static_cast<std::int64_t>(item_size(static_cast<DType>(dtype))), &size))
     reader.refuse();

@@ -44,7 +44,7 @@ struct FileFormat {
 /// Scalars of strings: the lines or records of the files, one file after the other.
 DatasetPointer from_files(std::vector<std::string> paths, FileFormat format);
 
-// ---- one element at a time (stages/elements.cpp, functions.cpp)
+// ---- one element at a time (stages/elements.cpp, combined.cpp, functions.cpp)
 // ----------------------------------------------------------
 /// `count` −1: all.
 DatasetPointer take(DatasetPointer input, std::int64_t count);

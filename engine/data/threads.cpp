@@ -33,6 +33,12 @@ Registry& registry() {
   return *instance;
 }
 
+void count_running(int change) {
+  const std::lock_guard lock(registry().mutex);
+  registry().running += change;
+  registry().changed.notify_all();
+}
+
 /// In a forked process: none of the threads is there, and whoever held the lock is not there either.
 void begin_again_after_fork() {
   forks.fetch_add(1, std::memory_order_relaxed);
@@ -60,20 +66,20 @@ void StageThreads::start(int count, const std::function<void()>& work) {
     registry().all.push_back(this);
   }
   for (int i = 0; i < count; ++i) {
-    {
-      const std::lock_guard lock(registry().mutex);
-      ++registry().running;
+    count_running(1);
+    try {
+      threads_.push_back(start_background_thread([this, work] {
+        {
+          stopping_here = &stopping;
+          const QuietScope quiet;
+          work();
+        }
+        count_running(-1);
+      }));
+    } catch (...) {  // the system has no thread left
+      count_running(-1);
+      throw;
     }
-    threads_.push_back(start_background_thread([this, work] {
-      {
-        stopping_here = &stopping;
-        const QuietScope quiet;
-        work();
-      }
-      const std::lock_guard lock(registry().mutex);
-      --registry().running;
-      registry().changed.notify_all();
-    }));
   }
 }
 

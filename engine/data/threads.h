@@ -20,7 +20,8 @@ class StageThreads {
   ~StageThreads();
   StageThreads(const StageThreads&) = delete;
 
-  /// Starts `count` threads, of which nobody observes or tapes an op.
+  /// Starts `count` threads, of which nobody observes or tapes an op. Not under `mutex`, which is taken under
+  /// the list's of all threads.
   void start(int count, const std::function<void()>& work);
   bool started() const { return !threads_.empty(); }
   /// Ends and joins them. They are to return when `stopping` is set.

@@ -3,6 +3,7 @@
 
 #include "engine/data/image_codec.h"
 #include "engine/data/record_file.h"
+#include "engine/ops/interrupt.h"
 #include "engine/python/convert.h"
 #include "engine/python/data_module.h"
 #include "engine/python/errors.h"
@@ -34,7 +35,7 @@ class Bytes {
 
 template <class Work>
 auto unlocked(Work&& work) {
-  const py::gil_scoped_release released;
+  const HostUnlock lock_given_up;
   return work();
 }
 
@@ -96,8 +97,8 @@ void bind_records(py::module_& module) {
              const Bytes bytes(record, "write");
              unlocked([&] { writer.write(bytes); });
            })
-      .def("flush", &data::RecordWriter::flush, py::call_guard<py::gil_scoped_release>())
-      .def("close", &data::RecordWriter::close, py::call_guard<py::gil_scoped_release>());
+      .def("flush", &data::RecordWriter::flush, py::call_guard<HostUnlock>())
+      .def("close", &data::RecordWriter::close, py::call_guard<HostUnlock>());
   py::class_<data::RecordReader>(module, "RecordReader")
       .def(py::init([](std::string path, const std::string& compression) {
         return std::make_unique<data::RecordReader>(std::move(path),

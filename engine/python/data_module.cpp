@@ -7,6 +7,7 @@
 
 #include "engine/data/state.h"
 #include "engine/data/threads.h"
+#include "engine/ops/interrupt.h"
 #include "engine/ops/random_state.h"
 #include "engine/python/convert.h"
 #include "engine/python/data_function.h"
@@ -24,7 +25,7 @@ template <class Work>
 auto without_lock(Work&& work) {
   std::exception_ptr failed;
   {
-    const py::gil_scoped_release released;
+    const HostUnlock unlocked;
     try {
       return work();
     } catch (const data::StageFailure&) {
@@ -51,7 +52,7 @@ class IteratorHandle {
     iterator_ = without_lock([&] { return data::iterate(*dataset_, own_threads); });
   }
   ~IteratorHandle() {
-    const py::gil_scoped_release released;
+    const HostUnlock unlocked;
     iterator_.reset();
     dataset_.reset();
   }
@@ -188,7 +189,18 @@ void bind_sources(py::module_& module) {
   define("data_choose", [](const DatasetHandle& choice, const std::vector<DatasetHandle>& inputs, bool stop) {
     return DatasetHandle{data::choose(choice.dataset, datasets_of(inputs), stop)};
   });
-  module.def("data_stop_threads", &data::stop_all_threads, py::call_guard<py::gil_scoped_release>(),
+  define("data_from_files",
+         [](std::vector<std::string> paths, int kind, const std::string& compression, std::size_t buffer_size,
+            std::int64_t record_bytes, std::int64_t header_bytes, std::int64_t footer_bytes) {
+           const data::FileFormat format{static_cast<data::FileFormat::Kind>(kind),
+                                         data::compression_from_name(compression, "data set of files"),
+                                         buffer_size,
+                                         record_bytes,
+                                         header_bytes,
+                                         footer_bytes};
+           return DatasetHandle{data::from_files(std::move(paths), format)};
+         });
+  module.def("data_stop_threads", &data::stop_all_threads, py::call_guard<HostUnlock>(),
              "Ends the threads of all iterators, for good: when the interpreter ends.");
 }
 

@@ -1,10 +1,10 @@
-"""Data sets of 60,000 images of 784 floats with their labels, beside torch.utils.data.DataLoader. Prints one JSON line per case: images
-a second (the median of the rounds), and PyTorch's where it is measured.
+"""Data sets of 60,000 images of 784 floats with their labels, beside torch.utils.data.DataLoader. Prints one JSON line per case:
+images a second (the median of the rounds), and PyTorch's where it is measured.
 
     bench_data.py [--torch PYTHON] [--rounds N]
 
-PYTHON: an interpreter that has PyTorch, which then runs the same cases in a process of its own, in turn with the rounds here. Without it
-PyTorch is measured where this interpreter has it."""
+PYTHON: an interpreter that has PyTorch, which then runs the same cases in a process of its own, in turn with the rounds here.
+Without it PyTorch is measured where this interpreter has it."""
 import argparse
 import json
 import statistics

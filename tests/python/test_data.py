@@ -31,7 +31,8 @@ class Sources(unittest.TestCase):
 
     def test_slices_are_the_rows_of_every_leaf(self):
         dataset = Dataset.from_tensor_slices({"x": np.arange(6).reshape(3, 2), "y": (np.arange(3.), [True, False, True])})
-        self.assertEqual(values(dataset), [{"x": [0, 1], "y": (0., True)}, {"x": [2, 3], "y": (1., False)}, {"x": [4, 5], "y": (2., True)}])
+        self.assertEqual(values(dataset),
+                         [{"x": [0, 1], "y": (0., True)}, {"x": [2, 3], "y": (1., False)}, {"x": [4, 5], "y": (2., True)}])
         self.assertEqual(dataset.element_spec["x"], tf.TensorSpec([2], tf.int64))
 
     def test_slices_of_different_numbers_or_of_a_scalar_are_refused(self):
@@ -99,7 +100,8 @@ class Sources(unittest.TestCase):
 class Stages(unittest.TestCase):
     def test_map_gives_a_tuples_parts_as_arguments_and_takes_any_structure(self):
         dataset = Dataset.from_tensor_slices((np.arange(3), np.arange(3.)))
-        self.assertEqual(values(dataset.map(lambda a, b: {"sum": tf.cast(a, tf.float64) + b})), [{"sum": 0.}, {"sum": 2.}, {"sum": 4.}])
+        self.assertEqual(values(dataset.map(lambda a, b: {"sum": tf.cast(a, tf.float64) + b})),
+                         [{"sum": 0.}, {"sum": 2.}, {"sum": 4.}])
         self.assertEqual(values(dataset.map(lambda a, b: [a, a])), [[0, 0], [1, 1], [2, 2]])
         self.assertEqual(values(dataset.map(lambda *pair: (1, 2.))), [(1, 2.)] * 3)
         Point = collections.namedtuple("Point", "x y")
@@ -126,7 +128,8 @@ class Stages(unittest.TestCase):
 
     def test_padded_batch_fills_up_to_the_longest_or_to_a_shape(self):
         dataset = Dataset.range(1, 6).map(lambda n: (tf.fill([n], n), n))
-        self.assertEqual(values(dataset.padded_batch(2)), [([[1, 0], [2, 2]], [1, 2]), ([[3, 3, 3, 0], [4, 4, 4, 4]], [3, 4]), ([[5] * 5], [5])])
+        self.assertEqual(values(dataset.padded_batch(2)),
+                         [([[1, 0], [2, 2]], [1, 2]), ([[3, 3, 3, 0], [4, 4, 4, 4]], [3, 4]), ([[5] * 5], [5])])
         fixed = dataset.padded_batch(2, padded_shapes=([6], []), padding_values=(np.int64(-1), None), drop_remainder=True)
         self.assertEqual(values(fixed)[1][0], [[3, 3, 3, -1, -1, -1], [4, 4, 4, 4, -1, -1]])
         self.assertEqual(fixed.element_spec[0], tf.TensorSpec([2, 6], tf.int64))
@@ -197,7 +200,8 @@ class Stages(unittest.TestCase):
         for count, size, shift, stride in itertools.product((0, 1, 7), (1, 2, 3), (1, 2, 5), (1, 2)):
             for drop in (False, True):
                 dataset = Dataset.range(count).window(size, shift, stride, drop)
-                self.assertEqual([values(window) for window in dataset], model(count, size, shift, stride, drop), (count, size, shift, stride))
+                self.assertEqual([values(window) for window in dataset], model(count, size, shift, stride, drop),
+                                 (count, size, shift, stride))
                 self.assertEqual(len(dataset), len(model(count, size, shift, stride, drop)))
         pairs = Dataset.from_tensor_slices({"a": np.arange(4), "b": np.arange(4.)}).window(2)
         self.assertEqual([(values(w["a"]), values(w["b"])) for w in pairs], [([0, 1], [0., 1.]), ([2, 3], [2., 3.])])
@@ -228,14 +232,17 @@ class Stages(unittest.TestCase):
         self.assertEqual(values(Dataset.choose_from_datasets(datasets, choice)), [0, 10, 11])
         with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "the choice is 2; there are 2 data sets"):
             list(Dataset.choose_from_datasets(datasets, Dataset.range(3)))
-        sampled = values(Dataset.sample_from_datasets([Dataset.range(1000), Dataset.range(1000, 2000)], [0.8, 0.2], seed=1).take(1000))
+        sampled = values(Dataset.sample_from_datasets([Dataset.range(1000), Dataset.range(1000, 2000)], [0.8, 0.2],
+                                                      seed=1).take(1000))
         self.assertAlmostEqual(sum(x < 1000 for x in sampled) / 1000, 0.8, delta=0.05)
-        self.assertEqual(values(Dataset.sample_from_datasets([Dataset.range(2), Dataset.range(5, 9)], [0., 1.], seed=2).take(3)), [5, 6, 7])
+        self.assertEqual(values(Dataset.sample_from_datasets([Dataset.range(2), Dataset.range(5, 9)], [0., 1.], seed=2).take(3)),
+                         [5, 6, 7])
 
     def test_groups_come_out_when_they_are_full_and_the_rest_at_the_end(self):
         dataset = Dataset.range(10).group_by_window(lambda x: x % 3, lambda key, window: window.batch(3), window_size=3)
         self.assertEqual(values(dataset), [[0, 3, 6], [1, 4, 7], [2, 5, 8], [9]])
-        sized = Dataset.range(8).group_by_window(lambda x: x % 2, lambda key, window: window.batch(9), window_size_func=lambda key: key + 1)
+        sized = Dataset.range(8).group_by_window(lambda x: x % 2, lambda key, window: window.batch(9),
+                                                 window_size_func=lambda key: key + 1)
         self.assertEqual(values(sized), [[0], [2], [1, 3], [4], [6], [5, 7]])
 
     def test_buckets_hold_elements_of_similar_length(self):
@@ -292,10 +299,14 @@ class Stages(unittest.TestCase):
     def test_cardinality_is_known_where_it_can_be(self):
         dataset = Dataset.range(10)
         known = {"batch": (dataset.batch(3), 4), "drop": (dataset.batch(3, True), 3), "take": (dataset.take(4), 4),
-                 "skip": (dataset.skip(12), 0), "repeat": (dataset.repeat(3), 30), "zip": (Dataset.zip((dataset, dataset.take(2))), 2),
-                 "shard": (dataset.shard(3, 1), 3), "concatenate": (dataset.concatenate(dataset), 20), "map": (dataset.map(lambda x: x), 10),
-                 "endless": (dataset.repeat(), tf.data.INFINITE_CARDINALITY), "filter": (dataset.filter(bool), tf.data.UNKNOWN_CARDINALITY),
-                 "endless take": (dataset.repeat().take(7), 7), "endless skip": (dataset.repeat().skip(7), tf.data.INFINITE_CARDINALITY)}
+                 "skip": (dataset.skip(12), 0), "repeat": (dataset.repeat(3), 30),
+                 "zip": (Dataset.zip((dataset, dataset.take(2))), 2),
+                 "shard": (dataset.shard(3, 1), 3), "concatenate": (dataset.concatenate(dataset), 20),
+                 "map": (dataset.map(lambda x: x), 10),
+                 "endless": (dataset.repeat(), tf.data.INFINITE_CARDINALITY),
+                 "filter": (dataset.filter(bool), tf.data.UNKNOWN_CARDINALITY),
+                 "endless take": (dataset.repeat().take(7), 7),
+                 "endless skip": (dataset.repeat().skip(7), tf.data.INFINITE_CARDINALITY)}
         for name, (made, count) in known.items():
             self.assertEqual(int(made.cardinality()), count, name)
         self.assertRaisesRegex(TypeError, "infinite", len, dataset.repeat())
@@ -304,7 +315,8 @@ class Stages(unittest.TestCase):
     def test_bad_arguments_are_named(self):
         dataset = Dataset.range(3)
         for call, words in [(lambda: dataset.batch(0), "batch: batch_size is 0; must be at least 1"),
-                            (lambda: dataset.shuffle(0), "shuffle: buffer_size is 0"), (lambda: dataset.window(-1), "window: size is -1"),
+                            (lambda: dataset.shuffle(0), "shuffle: buffer_size is 0"),
+                            (lambda: dataset.window(-1), "window: size is -1"),
                             (lambda: dataset.shard(2, 2), "shard: index is 2; must be below num_shards, 2"),
                             (lambda: dataset.prefetch(-2), "prefetch: buffer_size is -2"),
                             (lambda: dataset.map(bool, num_parallel_calls=0), "map: num_parallel_calls is 0")]:
@@ -329,6 +341,14 @@ class Names(unittest.TestCase):
         self.assertEqual(values(dataset.apply(tf.data.experimental.assert_cardinality(7))), list(range(7)))
         with self.assertRaisesRegex(tf.errors.FailedPreconditionError, "has more than 3 elements"):
             list(dataset.apply(tf.data.experimental.assert_cardinality(3)))
+
+    def test_elements_of_a_list_and_by_number(self):
+        dataset = tf.data.experimental.from_list([(1, {"a": [1., 2.]}), (3, {"a": [3., 4.]})])
+        self.assertEqual(values(dataset), [(1, {"a": [1., 2.]}), (3, {"a": [3., 4.]})])
+        self.assertEqual(plain(tf.data.experimental.at(dataset, 1)), (3, {"a": [3., 4.]}))
+        self.assertRaisesRegex(tf.errors.OutOfRangeError, "index is 2", tf.data.experimental.at, dataset, 2)
+        self.assertRaises(TypeError, tf.data.experimental.from_list, [1, (1, 2)])
+        self.assertRaises(tf.errors.InvalidArgumentError, tf.data.experimental.from_list, [])
 
     def test_options_and_optionals_are_kept(self):
         options = tf.data.Options()
@@ -417,7 +437,8 @@ def _grown(dataset, rows, draw):
         lambda: (dataset.batch(size, drop).map(lambda x: tf.reduce_sum(x)), [sum(chunk) for chunk in _chunks(rows, size, drop)]),
         lambda: (dataset.batch(size, drop).unbatch(), [x for chunk in _chunks(rows, size, drop) for x in chunk]),
         lambda: (dataset.window(size, shift, 1, drop).flat_map(lambda w: w), [x for window in windows for x in window]),
-        lambda: (dataset.flat_map(lambda x: Dataset.from_tensors(x).repeat(abs(int(x)) % 4)), [x for x in rows for _ in range(abs(x) % 4)]),
+        lambda: (dataset.flat_map(lambda x: Dataset.from_tensors(x).repeat(abs(int(x)) % 4)),
+                 [x for x in rows for _ in range(abs(x) % 4)]),
         lambda: (dataset.interleave(lambda x: Dataset.from_tensors(x).repeat(abs(int(x)) % 4), cycle, block,
                                     num_parallel_calls=draw.choice([None, 2])), _interleaved(rows, cycle, block)),
         lambda: (dataset.enumerate().map(lambda i, x: x + i), [x + i for i, x in enumerate(rows)]),

@@ -30,7 +30,8 @@ def thread_count():
 
 def run_alone(program, **kwargs):
     """The program in a process of its own: (exit status, output, errors)."""
-    done = subprocess.run([sys.executable, "-B", "-c", textwrap.dedent(program)], capture_output=True, text=True, timeout=60, **kwargs)
+    done = subprocess.run([sys.executable, "-B", "-c", textwrap.dedent(program)], capture_output=True, text=True, timeout=60,
+                          **kwargs)
     return done.returncode, done.stdout, done.stderr
 
 
@@ -43,7 +44,8 @@ def pipelines():
         "shuffled twice": rows.shuffle(5, seed=1).repeat(2), "prefetched": counted.prefetch(3),
         "parallel": rows.shuffle(6, seed=2).map(lambda x: x + 1, num_parallel_calls=3),
         "all of it": rows.shuffle(6, seed=2).map(lambda x: x + 1, num_parallel_calls=3).prefetch(2).shuffle(4, seed=3).prefetch(2),
-        "batches": rows.shuffle(7, seed=4).batch(3).prefetch(1).unbatch(), "windows": Dataset.range(9).window(3, 1).flat_map(lambda w: w),
+        "batches": rows.shuffle(7, seed=4).batch(3).prefetch(1).unbatch(),
+        "windows": Dataset.range(9).window(3, 1).flat_map(lambda w: w),
         "windows ahead": Dataset.range(9).window(3, 2).prefetch(2).flat_map(lambda w: w),
         "interleaved": Dataset.range(5).interleave(lambda x: Dataset.range(x, x + 4), 3, 2, num_parallel_calls=2),
         "grouped": Dataset.range(20).group_by_window(lambda x: x % 3, lambda k, w: w.batch(2), window_size=4).unbatch(),
@@ -143,8 +145,10 @@ class Using(unittest.TestCase):
             return function
         place = r"map \(stage 2 of 4\), element 3"
         for parallel in (None, 3):
-            for error, kind in [(ValueError("no"), ValueError), (tf.errors.InvalidArgumentError("bad"), tf.errors.InvalidArgumentError),
-                                (StopIteration("end"), RuntimeError), (tf.errors.OutOfRangeError("end"), tf.errors.InvalidArgumentError)]:
+            for error, kind in [(ValueError("no"), ValueError),
+                                (tf.errors.InvalidArgumentError("bad"), tf.errors.InvalidArgumentError),
+                                (StopIteration("end"), RuntimeError),
+                                (tf.errors.OutOfRangeError("end"), tf.errors.InvalidArgumentError)]:
                 with self.assertRaisesRegex(kind, place) as caught:
                     list(Dataset.range(9).map(fails(error), parallel).batch(2).prefetch(2))
                 self.assertIs(caught.exception.__cause__, error)
@@ -166,7 +170,8 @@ class Using(unittest.TestCase):
                 self.assertEqual(found, [-6, "error", 6, 3])
 
     def test_a_predicate_must_give_one_truth_value(self):
-        with self.assertRaisesRegex(tf.errors.InvalidArgumentError, r"filter \(stage 2 of 2\), element 0: the predicate returned float32"):
+        with self.assertRaisesRegex(tf.errors.InvalidArgumentError,
+                                    r"filter \(stage 2 of 2\), element 0: the predicate returned float32"):
             list(Dataset.range(2).filter(lambda x: 1.5))
 
     def test_an_iterator_that_is_asked_by_its_own_function_says_so(self):
@@ -325,9 +330,12 @@ class Threads(unittest.TestCase):
         """
         for ending in ("", "import sys; sys.exit(0)", "iterators.append(iterators)"):
             self.assertEqual(run_alone(program.format(ending=ending)), (0, "", ""), ending)
-        taking = "import threading; threading.Thread(target=lambda: [next(iterators[0]) for _ in range(10**9)], daemon=True).start()"
-        status, _, errors = run_alone(program.format(ending=taking))
-        self.assertEqual(status, 0, errors)
+        for iterator in ("iterators[0]", "iter(tf.data.Dataset.range(10**12))",
+                         "iter(tf.data.Dataset.range(10**12).map(tf.negative))"):
+            taking = (f"import threading; taking = lambda it: [next(it) for _ in range(10**9)]; "
+                      f"threading.Thread(target=taking, args=[{iterator}], daemon=True).start()")
+            status, _, errors = run_alone(program.format(ending=taking))
+            self.assertEqual(status, 0, errors)
 
     def test_a_forked_process_is_told_and_ends(self):
         program = """

@@ -37,7 +37,8 @@ def lists(*rows):
 class Files(Folder):
     def test_what_is_missing_gets_a_sentence_that_names_the_file_and_the_folder(self):
         for load, file in [(datasets.imdb.load_data, "imdb.npz"), (datasets.reuters.load_data, "reuters.npz"),
-                           (datasets.boston_housing.load_data, "boston_housing.npz"), (datasets.cifar10.load_data, "cifar-10-batches-bin"),
+                           (datasets.boston_housing.load_data, "boston_housing.npz"),
+                           (datasets.cifar10.load_data, "cifar-10-batches-bin"),
                            (datasets.cifar100.load_data, "cifar-100-binary"),
                            (datasets.california_housing.load_data, "california_housing.npz")]:
             with self.assertRaisesRegex(FileNotFoundError, f"{file}.*{self.folder}.*TAPEDECK_DATASETS"):

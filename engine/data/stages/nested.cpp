@@ -186,7 +186,7 @@ class InterleaveIterator final : public OneInput<Interleave> {
       open.dataset = dataset_of(results, "the function");
       const Start inner{.stages = open.dataset->depth(), .own_threads = how_.own_threads};
       open.iterator = open.dataset->start(inner);
-      if (dataset_->prefetched() && how_.own_threads)
+      if (dataset_->prefetched())
         open.iterator = prefetching(std::move(open.iterator), 2 * dataset_->block(), inner);
     });
   }

@@ -199,9 +199,9 @@ class ParallelMapIterator::Pause {
 bool ParallelMapIterator::next(Element& element) {
   StageThreads& threads = shared_->threads;
   threads.check_process();
-  std::unique_lock lock(threads.mutex);
   if (!threads.started())
     threads.start(shared_->dataset->threads(), [shared = shared_.get()] { shared->work(); });
+  std::unique_lock lock(threads.mutex);
   threads.wait(lock, [&] { return shared_->jobs.empty() ? shared_->ended : shared_->jobs.front()->done; });
   if (shared_->jobs.empty()) return false;
   const std::shared_ptr<Job> job = std::move(shared_->jobs.front());

@@ -11,8 +11,8 @@ namespace {
 
 class PrefetchIterator final : public Iterator {
  public:
-  PrefetchIterator(DatasetPointer dataset, IteratorPointer input, std::int64_t buffer_size)
-      : dataset_(std::move(dataset)), shared_(std::make_unique<Shared>(std::move(input), buffer_size)) {}
+  PrefetchIterator(IteratorPointer input, std::int64_t buffer_size)
+      : shared_(std::make_unique<Shared>(std::move(input), buffer_size)) {}
   ~PrefetchIterator() override {
     if (!shared_->threads.forked()) shared_->threads.stop();
     destroy_unless_forked(shared_);
@@ -21,8 +21,8 @@ class PrefetchIterator final : public Iterator {
   bool next(Element& element) override {
     StageThreads& threads = shared_->threads;
     threads.check_process();
-    std::unique_lock lock(threads.mutex);
     if (!threads.started()) threads.start(1, [shared = shared_.get()] { shared->produce(); });
+    std::unique_lock lock(threads.mutex);
     threads.wait(lock, [&] { return !shared_->buffer.empty() || shared_->ended; });
     if (shared_->buffer.empty()) return false;
     Made made = std::move(shared_->buffer.front());
@@ -113,7 +113,6 @@ class PrefetchIterator final : public Iterator {
     Shared& shared_;
   };
 
-  DatasetPointer dataset_;
   std::unique_ptr<Shared> shared_;
 };
 
@@ -153,9 +152,7 @@ class Prefetch final : public Dataset {
       : Dataset("prefetch", {std::move(input)}), buffer_size_(buffer_size) {}
   std::int64_t cardinality() const override { return inputs_[0]->cardinality(); }
   IteratorPointer start(const Start& how) const override {
-    IteratorPointer input = inputs_[0]->start(how);
-    if (!how.own_threads) return std::make_unique<InlineIterator>(std::move(input));
-    return std::make_unique<PrefetchIterator>(shared_from_this(), std::move(input), buffer_size_);
+    return prefetching(inputs_[0]->start(how), buffer_size_, how);
   }
 
  private:
@@ -164,8 +161,9 @@ class Prefetch final : public Dataset {
 
 }  // namespace
 
-IteratorPointer prefetching(IteratorPointer input, std::int64_t buffer_size, const Start&) {
-  return std::make_unique<PrefetchIterator>(nullptr, std::move(input), buffer_size);
+IteratorPointer prefetching(IteratorPointer input, std::int64_t buffer_size, const Start& how) {
+  if (!how.own_threads) return std::make_unique<InlineIterator>(std::move(input));
+  return std::make_unique<PrefetchIterator>(std::move(input), buffer_size);
 }
 
 DatasetPointer prefetch(DatasetPointer input, std::int64_t buffer_size) {

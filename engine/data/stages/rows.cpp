@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "engine/cpu/parallel.h"
-#include "engine/tensor/strided_copy.h"
+#include "engine/tensor/strings.h"
 
 namespace tapedeck::data {
 
@@ -19,6 +19,12 @@ Shape prefixed(std::int64_t rows, const Shape& shape) {
   all.push_back(rows);
   for (const std::int64_t extent : shape) all.push_back(extent);
   return all;
+}
+
+/// Elements of a string tensor from `begin` on, which nothing was written to.
+void clear_views(Tensor& tensor, std::int64_t begin) {
+  std::fill(tensor.writable_data<std::string_view>() + begin,
+            tensor.writable_data<std::string_view>() + tensor.count(), std::string_view());
 }
 
 std::size_t bytes_of(const Shape& shape, DType dtype) {
@@ -60,17 +66,23 @@ void StackedRows::add(const Component& row, std::size_t number) {
   if (row_bytes_ > 0)
     std::memcpy(raw_of(rows_) + static_cast<std::size_t>(count_) * row_bytes_,
                 row.tensor.make_contiguous().raw(), row_bytes_);
+  if (dtype_ == DType::string) sources_.push_back(row.tensor);
   ++count_;
 }
 
 Tensor StackedRows::finish() {
+  if (count_ * 2 <= room_) {  // half of the memory would be kept for nothing
+    room_ = count_;
+    Tensor exact = Tensor::allocate(dtype_, with_rows(room_));
+    std::memcpy(raw_of(exact), rows_.raw(), static_cast<std::size_t>(count_) * row_bytes_);
+    rows_ = std::move(exact);
+  }
+  if (dtype_ == DType::string) {
+    clear_views(rows_, count_ * element_count(row_shape_));
+    share_strings(*rows_.storage().get(), sources_);
+  }
   if (count_ == room_) return std::move(rows_);
-  if (count_ * 2 > room_)
-    return Tensor::view(rows_.storage(), dtype_, with_rows(count_), rows_.strides(), rows_.offset());
-  Tensor exact =
-      Tensor::allocate(dtype_, with_rows(count_));  // or half of the memory would be kept for nothing
-  std::memcpy(raw_of(exact), rows_.raw(), static_cast<std::size_t>(count_) * row_bytes_);
-  return exact;
+  return Tensor::view(rows_.storage(), dtype_, with_rows(count_), rows_.strides(), rows_.offset());
 }
 
 Tensor gather_rows(const Tensor& tensor, std::span<const std::int64_t> rows) {
@@ -89,6 +101,7 @@ Tensor gather_rows(const Tensor& tensor, std::span<const std::int64_t> rows) {
                   source + static_cast<std::size_t>(rows[static_cast<std::size_t>(i)]) * row_bytes,
                   row_bytes);
   });
+  if (from.dtype() == DType::string) share_strings(*to.storage().get(), std::span(&from, 1));
   return to;
 }
 
@@ -172,6 +185,11 @@ Tensor padded_stack(std::span<const Tensor> tensors, const std::optional<std::ve
   for (const Tensor& tensor : tensors) {
     copy_into_corner(tensor, to, room);
     to += row_bytes;
+  }
+  if (dtype == DType::string) {
+    std::vector<Tensor> sources(tensors.begin(), tensors.end());
+    if (value) sources.push_back(value);
+    share_strings(*batch.storage().get(), sources);
   }
   return batch;
 }

@@ -26,6 +26,7 @@ class StackedRows {
   std::size_t row_bytes_;
   std::int64_t room_, count_ = 0;
   Tensor rows_;
+  std::vector<Tensor> sources_;  ///< of strings, whose bytes the batch shares
 };
 
 /// The rows of these numbers, each below the tensor's first extent.

@@ -83,8 +83,9 @@ def sampled(datasets, weights, seed, stop_on_empty, rerandomize):
         raise _engine.UnimplementedError("sample_from_datasets: weights is a data set; it takes a list of numbers")
     shares = np.full(len(datasets), 1.0) if weights is None else np.asarray(weights, np.float64)
     if shares.shape != (len(datasets),) or not (shares >= 0).all() or not shares.sum() > 0:
-        raise _engine.InvalidArgumentError(f"sample_from_datasets: weights is {weights!r}; needs {len(datasets)} numbers that are not "
-                                           "below 0 and not all 0")
+        raise _engine.InvalidArgumentError(
+            f"sample_from_datasets: weights is {weights!r}; needs {len(datasets)} numbers that are not "
+            "below 0 and not all 0")
     limits = np.cumsum(shares / shares.sum()) * 2.0**32
     last = int(np.flatnonzero(shares)[-1])
 
@@ -149,8 +150,9 @@ def bucketed(dataset, length_of, boundaries, sizes, padded_shapes, padding_value
         shapes = padded_shapes
         if to_boundary:
             if int(bucket) == len(boundaries):
-                raise _engine.InvalidArgumentError("bucket_by_sequence_length: pad_to_bucket_boundary, and an element is as long as the "
-                                                   f"last boundary, {boundaries[-1]}")
+                raise _engine.InvalidArgumentError(
+                    "bucket_by_sequence_length: pad_to_bucket_boundary, and an element is as long as the "
+                    f"last boundary, {boundaries[-1]}")
             shapes = _to_boundary(dataset.element_spec if shapes is None else shapes, boundaries[int(bucket)] - 1)
         return window.padded_batch(size, shapes, padding_values, drop_remainder)
 
@@ -170,7 +172,8 @@ def unique(dataset):
         seen = set()
         iterator = dataset._stage.iterate(dataset._own_threads())
         while (leaves := iterator.next()) is not None:
-            key = tuple((leaf.shape, leaf.numpy().tobytes() if leaf.dtype.name != "string" else repr(leaf.numpy())) for leaf in leaves)
+            key = tuple((leaf.shape, leaf.numpy().tobytes() if leaf.dtype.name != "string" else repr(leaf.numpy()))
+                        for leaf in leaves)
             if key not in seen:
                 seen.add(key)
                 yield leaves

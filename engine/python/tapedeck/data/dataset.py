@@ -3,63 +3,14 @@ import os
 
 from tapedeck import _engine, dtypes
 from tapedeck.data import settings, structure as _structure
+from tapedeck.data.arguments import AUTOTUNE, number, threads_of
+from tapedeck.data.element_specs import batched, either, nest_specs, rows
 from tapedeck.data.functions import ScalarFunction, StageFunction
 from tapedeck.data.iterators import Iterator, NumpyIterator
-from tapedeck.data.specs import DatasetSpec, TensorSpec, common_shape
-from tapedeck.shapes import TensorShape
+from tapedeck.data.specs import DatasetSpec, TensorSpec
 
-AUTOTUNE = -1
 INFINITE_CARDINALITY, UNKNOWN_CARDINALITY = -1, -2
 _PREFETCHED = 8  # elements made ahead where nobody says how many
-
-
-def number(value, function, argument, least=None):
-    """A whole number from what may be a tensor. TypeError for another value, InvalidArgumentError below least."""
-    try:
-        if isinstance(value, (bool, float)):
-            raise TypeError
-        whole = value.__index__() if hasattr(value, "__index__") else int(value)
-    except (TypeError, ValueError):
-        raise TypeError(f"{function}: {argument} is {value!r}; needs a whole number") from None
-    if least is not None and whole < least:
-        raise _engine.InvalidArgumentError(f"{function}: {argument} is {whole}; must be at least {least}")
-    return whole
-
-
-def _threads(count, function):
-    """How many a stage gets, of num_parallel_calls; 0 for none of its own."""
-    if count is None:
-        return 0
-    count = number(count, function, "num_parallel_calls", -1)
-    if count == 0:
-        raise _engine.InvalidArgumentError(f"{function}: num_parallel_calls is 0; needs AUTOTUNE or at least 1")
-    return max(2, min(len(os.sched_getaffinity(0)), 16)) if count == AUTOTUNE else min(count, 256)
-
-
-def _batched(spec, size):
-    def batched(each):
-        if not isinstance(each, TensorSpec):
-            raise TypeError("batch: the elements hold data sets, which a batch cannot hold")
-        return TensorSpec(None if each.shape is None else TensorShape((size,)).concatenate(each.shape), each.dtype)
-    return _structure.map_structure(batched, spec)
-
-
-def _rows(each):
-    return TensorSpec(None if each.shape is None else TensorShape(each.shape[1:]), each.dtype)
-
-
-def _either(one, other):
-    """The spec of elements that come from both."""
-    if not _structure.same_form(one, other):
-        raise TypeError(f"the data sets' elements differ in structure: {one!r} and {other!r}")
-    leaves = iter(_structure.flatten(other))
-
-    def either(mine):
-        theirs = next(leaves)
-        if isinstance(mine, TensorSpec) and mine.dtype != theirs.dtype:
-            raise TypeError(f"the data sets' elements differ in dtype: {mine.dtype.name} and {theirs.dtype.name}")
-        return TensorSpec(common_shape(mine.shape, theirs.shape), mine.dtype) if isinstance(mine, TensorSpec) else mine
-    return _structure.pack(one, iter([either(leaf) for leaf in _structure.flatten(one)]))
 
 
 class DatasetV2:
@@ -68,8 +19,8 @@ class DatasetV2:
     Data sets are immutable; each method returns a new one. Functions (map, filter, …) are called for each element, eagerly, with a
     tuple's parts as several arguments. Without num_parallel_calls they run on the thread that iterates, where a debugger records
     and steps their ops; on the threads of parallel stages and of prefetch ops are neither recorded nor taped
-    (tf.data.experimental.enable_debug_mode() makes all stages work on the iterating thread). What a function raises comes out of the
-    iterator's next call, of its class, with the stage and the element's number.
+    (tf.data.experimental.enable_debug_mode() makes all stages work on the iterating thread). What a function raises comes out of
+    the iterator's next call, of its class, with the stage and the element's number.
     """
 
     def __init__(self, stage, spec, form=None):
@@ -90,8 +41,8 @@ class DatasetV2:
 
     @property
     def element_spec(self):
-        """The structure of the elements, with a TensorSpec for each tensor. What a function returns is seen at its first call; where
-        it has not been called yet, it is called for the first element."""
+        """The structure of the elements, with a TensorSpec for each tensor. What a function returns is seen at its first call;
+        where it has not been called yet, it is called for the first element."""
         if callable(self._known_spec):
             self._known_spec = self._known_spec()
         return self._known_spec
@@ -109,9 +60,10 @@ class DatasetV2:
     @property
     def output_classes(self):
         """The structure of the elements, with classes (TensorFlow 1)."""
-        return _structure.map_structure(lambda each: _engine.Tensor if isinstance(each, TensorSpec) else DatasetV2, self.element_spec)
+        return _structure.map_structure(lambda each: _engine.Tensor if isinstance(each, TensorSpec) else DatasetV2,
+                                        self.element_spec)
 
-    def cardinality(self, name=None):
+    def cardinality(self):
         """How many elements: an int64 tensor; INFINITE_CARDINALITY (-1) or UNKNOWN_CARDINALITY (-2)."""
         return _engine.convert_to_tensor(self._cardinality(), dtypes.int64)
 
@@ -177,12 +129,13 @@ class DatasetV2:
 
     @staticmethod
     def from_tensor_slices(tensors, name=None):
-        """An element for each row of the tensors. InvalidArgumentError (a ValueError) where their numbers differ or one is a scalar.
+        """An element for each row of the tensors. InvalidArgumentError (a ValueError) where their numbers differ or one is a
+        scalar.
 
         Elements are views of the tensors. An array that nobody can write to, as np.load(…, mmap_mode="r") makes, is not copied.
         """
         element = _structure.as_element(tensors)
-        spec = _structure.map_structure(lambda leaf: _rows(TensorSpec.from_tensor(leaf)), element)
+        spec = _structure.map_structure(lambda leaf: rows(TensorSpec.from_tensor(leaf)), element)
         return DatasetV2(_engine.data_from_slices(_structure.flatten(element)), spec)
 
     @staticmethod
@@ -251,10 +204,11 @@ class DatasetV2:
 
     # ---- one element at a time
 
-    def map(self, map_func, num_parallel_calls=None, deterministic=None, synchronous=None, use_unbounded_threadpool=False, name=None):
+    def map(self, map_func, num_parallel_calls=None, deterministic=None, synchronous=None, use_unbounded_threadpool=False,
+            name=None):
         """map_func(*element) of each element, in their order. num_parallel_calls: how many at once, on threads of their own."""
         function = StageFunction(self, map_func, "map")
-        threads = _threads(num_parallel_calls, "map")
+        threads = threads_of(num_parallel_calls, "map")
         stage = self._stage.parallel_map(function, threads) if threads else self._stage.map(function, "map")
         return DatasetV2(stage, function.spec)
 
@@ -281,7 +235,7 @@ class DatasetV2:
 
     def interleave(self, map_func, cycle_length=None, block_length=None, num_parallel_calls=None, deterministic=None, name=None):
         """block_length elements in turn from each of cycle_length data sets map_func(*element) that are open at once."""
-        threads = _threads(num_parallel_calls, "interleave")
+        threads = threads_of(num_parallel_calls, "interleave")
         cycle = AUTOTUNE if cycle_length is None else number(cycle_length, "interleave", "cycle_length", -1)
         if cycle == 0:
             raise _engine.InvalidArgumentError("interleave: cycle_length is 0; must be at least 1")
@@ -328,7 +282,7 @@ class DatasetV2:
     def concatenate(self, dataset, name=None):
         """The elements, and then those of another data set of the same structure and dtypes."""
         _require_dataset(dataset, "concatenate")
-        return DatasetV2(self._stage.concatenate(dataset._stage), lambda: _either(self.element_spec, dataset.element_spec),
+        return DatasetV2(self._stage.concatenate(dataset._stage), lambda: either(self.element_spec, dataset.element_spec),
                          lambda: _first_form([self, dataset]))
 
     def ignore_errors(self, log_warning=False, name=None):
@@ -337,7 +291,7 @@ class DatasetV2:
 
     def unbatch(self, name=None):
         """Each row of the elements as an element."""
-        return DatasetV2(self._stage.unbatch(), lambda: _structure.map_structure(_rows, self.element_spec), self._form)
+        return DatasetV2(self._stage.unbatch(), lambda: _structure.map_structure(rows, self.element_spec), self._form)
 
     def unique(self, name=None):
         """Each element the first time it comes."""
@@ -349,7 +303,7 @@ class DatasetV2:
     def batch(self, batch_size, drop_remainder=False, num_parallel_calls=None, deterministic=None, name=None):
         """batch_size elements as one, along a new first axis. The last one is shorter, or left out with drop_remainder."""
         size, drop = number(batch_size, "batch", "batch_size", 1), bool(drop_remainder)
-        return DatasetV2(self._stage.batch(size, drop), lambda: _batched(self.element_spec, size if drop else None), self._form)
+        return DatasetV2(self._stage.batch(size, drop), lambda: batched(self.element_spec, size if drop else None), self._form)
 
     def rebatch(self, batch_size, drop_remainder=False, name=None):
         """The rows of the elements in batches of another size."""
@@ -361,7 +315,8 @@ class DatasetV2:
         padded_shapes: a structure of shapes; an extent None or -1, and None for a shape, are the longest of each batch.
         """
         from tapedeck.data.combining import padded
-        return padded(self, number(batch_size, "padded_batch", "batch_size", 1), padded_shapes, padding_values, bool(drop_remainder))
+        return padded(self, number(batch_size, "padded_batch", "batch_size", 1), padded_shapes, padding_values,
+                      bool(drop_remainder))
 
     def window(self, size, shift=None, stride=1, drop_remainder=False, name=None):
         """Data sets of size elements, each `stride` after the one before; the next begins shift (size) elements later. Of a
@@ -404,7 +359,8 @@ class DatasetV2:
         return grouped(self, key_func, reduce_func, window_size, window_size_func)
 
     def bucket_by_sequence_length(self, element_length_func, bucket_boundaries, bucket_batch_sizes, padded_shapes=None,
-                                  padding_values=None, pad_to_bucket_boundary=False, no_padding=False, drop_remainder=False, name=None):
+                                  padding_values=None, pad_to_bucket_boundary=False, no_padding=False, drop_remainder=False,
+                                  name=None):
         """Padded batches of elements of similar length: those below bucket_boundaries[0], below bucket_boundaries[1], …"""
         from tapedeck.data.combining import bucketed
         return bucketed(self, element_length_func, bucket_boundaries, bucket_batch_sizes, padded_shapes, padding_values,
@@ -443,11 +399,6 @@ def _require_dataset(value, function):
         raise TypeError(f"{function}: {value!r} is no Dataset")
 
 
-def nest_specs(structure, spec_of):
-    """A structure of data sets as the spec of what zip makes of them."""
-    return _replaced(structure, iter([spec_of(each) for each in _structure.flatten(structure)]))
-
-
 def _first_form(datasets):
     """The form of the elements of one of them: of the first that has one."""
     for each in datasets[:-1]:
@@ -456,13 +407,6 @@ def _first_form(datasets):
         except Exception:  # an empty one's function, say, which minds what it is called with for its form
             continue
     return datasets[-1]._form()
-
-
-def _replaced(structure, specs):
-    if not _structure.is_nested(structure):
-        return next(specs)
-    parts = [_replaced(part, specs) for part in _structure._parts(structure)]
-    return _structure._rebuilt(structure, parts)
 
 
 def chosen(datasets, choice_dataset, stop_on_empty):
@@ -475,7 +419,7 @@ def chosen(datasets, choice_dataset, stop_on_empty):
     def spec():
         found = datasets[0].element_spec
         for each in datasets[1:]:
-            found = _either(found, each.element_spec)
+            found = either(found, each.element_spec)
         return found
 
     return DatasetV2(_engine.data_choose(choice_dataset._stage, [each._stage for each in datasets], bool(stop_on_empty)), spec,

@@ -1,8 +1,9 @@
 """tf.data.experimental, whose functions tf.contrib.data had before: most are methods of Dataset now."""
 from tapedeck import _engine
 from tapedeck.composites import public
-from tapedeck.data.dataset import (AUTOTUNE, INFINITE_CARDINALITY, UNKNOWN_CARDINALITY, Dataset)
-from tapedeck.data.iterators import Optional
+from tapedeck.data import structure as _structure
+from tapedeck.data.dataset import AUTOTUNE, INFINITE_CARDINALITY, UNKNOWN_CARDINALITY, Dataset, number
+from tapedeck.data.iterators import Optional, packing
 from tapedeck.data.settings import OptimizationOptions, ThreadingOptions, enable_debug_mode
 
 
@@ -45,6 +46,74 @@ def choose_from_datasets(datasets, choice_dataset, stop_on_empty_dataset=False):
 def sample_from_datasets(datasets, weights=None, seed=None, stop_on_empty_dataset=False):
     """Dataset.sample_from_datasets."""
     return Dataset.sample_from_datasets(datasets, weights, seed, stop_on_empty_dataset)
+
+
+def from_list(elements, name=None):
+    """A data set of the elements of a list, which have one structure. InvalidArgumentError for an empty list; TypeError where
+    structures differ."""
+    if not elements:
+        raise _engine.InvalidArgumentError("from_list: elements is empty")
+    made = [_structure.as_element(element) for element in elements]
+    for element in made[1:]:
+        if not _structure.same_form(made[0], element):
+            raise TypeError(f"from_list: the elements differ in structure: {made[0]!r} and {element!r}")
+    rows = list(zip(*map(_structure.flatten, made)))
+    stack = _engine.op_function("stack")
+    return Dataset.from_tensor_slices(_structure.pack(made[0], iter([stack(list(row)) for row in rows])))
+
+
+def at(dataset, index):
+    """The element of that number. tf.errors.OutOfRangeError where there is none."""
+    place = number(index, "at", "index", 0)
+    leaves = dataset._stage.skip(place).iterate(dataset._own_threads()).next()
+    if leaves is None:
+        raise _engine.OutOfRangeError(f"at: index is {place}; the data set has fewer elements")
+    return packing(dataset._form())(leaves)
+
+
+def parse_example_dataset(features, num_parallel_calls=1, deterministic=None):
+    """For Dataset.apply: batches of serialized examples as dicts of tensors, tf.io.parse_example's."""
+    from tapedeck.io.features import parse_example
+    return lambda dataset: dataset.map(lambda serialized: parse_example(serialized, features),
+                                       None if num_parallel_calls in (None, 1) else num_parallel_calls)
+
+
+def make_batched_features_dataset(file_pattern, batch_size, features, reader=None, label_key=None, reader_args=None,
+                                  num_epochs=None,
+                                  shuffle=True, shuffle_buffer_size=10000, shuffle_seed=None, prefetch_buffer_size=None,
+                                  reader_num_threads=None, parser_num_threads=None, sloppy_ordering=False, drop_final_batch=False):
+    """Batches of the examples in record files, as dicts of tensors by the features' names; with label_key (that dict without it,
+    the label). reader: makes a data set of a path, TFRecordDataset unless given. Errors: ValueError for no file and an unknown
+    label_key."""
+    from tapedeck.data.files import TFRecordDataset
+    from tapedeck.io.files import matching
+    paths = matching(file_pattern)
+    if not paths:
+        raise ValueError(f"make_batched_features_dataset: no files match the pattern {file_pattern!r}")
+    if label_key is not None and label_key not in features:
+        raise ValueError(f"make_batched_features_dataset: label_key is {label_key!r}; the features are {sorted(features)}")
+    dataset = (reader or TFRecordDataset)(paths, *(reader_args or ()))
+    dataset = dataset.shuffle(shuffle_buffer_size, shuffle_seed) if shuffle else dataset
+    dataset = dataset.repeat(num_epochs).batch(batch_size, drop_remainder=drop_final_batch or num_epochs is None)
+    dataset = dataset.apply(parse_example_dataset(features, parser_num_threads))
+    if label_key is not None:
+        dataset = dataset.map(lambda parsed: ({name: value for name, value in parsed.items() if name != label_key},
+                                              parsed[label_key]))
+    return dataset.prefetch(1 if prefetch_buffer_size is None else prefetch_buffer_size)
+
+
+class TFRecordWriter:
+    """Writes a data set of strings into a record file: TFRecordWriter(filename).write(dataset)."""
+
+    def __init__(self, filename, compression_type=None):
+        self._filename, self._compression = filename, compression_type
+
+    def write(self, dataset):
+        """Writes all elements. TypeError where they are no strings."""
+        from tapedeck.io.records import TFRecordWriter as Writer
+        with Writer(self._filename, self._compression) as writer:
+            for record in dataset:
+                writer.write(record)
 
 
 def _transformation(method, doc):
@@ -132,10 +201,13 @@ def assert_cardinality(expected_cardinality):
     return apply
 
 
-__all__ = ["AUTOTUNE", "Counter", "INFINITE_CARDINALITY", "OptimizationOptions", "Optional", "RandomDataset", "ThreadingOptions",
-           "UNKNOWN_CARDINALITY", "assert_cardinality", "bucket_by_sequence_length", "cardinality", "choose_from_datasets",
-           "copy_to_device", "enable_debug_mode", "enumerate_dataset", "get_next_as_optional", "get_single_element", "get_structure",
-           "group_by_window", "ignore_errors", "map_and_batch", "parallel_interleave", "prefetch_to_device", "sample_from_datasets",
+__all__ = ["AUTOTUNE", "Counter", "INFINITE_CARDINALITY", "OptimizationOptions", "Optional", "RandomDataset", "TFRecordWriter",
+           "ThreadingOptions", "UNKNOWN_CARDINALITY", "assert_cardinality", "at", "bucket_by_sequence_length", "cardinality",
+           "choose_from_datasets",
+           "copy_to_device", "enable_debug_mode", "enumerate_dataset", "from_list",
+           "get_next_as_optional", "get_single_element", "get_structure",
+           "group_by_window", "ignore_errors", "make_batched_features_dataset", "map_and_batch", "parallel_interleave",
+           "parse_example_dataset", "prefetch_to_device", "sample_from_datasets",
            "scan", "shuffle_and_repeat", "take_while", "unbatch", "unique"]
 
 for _name in __all__ + ["batch_and_drop_remainder", "padded_batch_and_drop_remainder"]:

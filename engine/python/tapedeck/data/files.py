@@ -33,7 +33,8 @@ class _FileDataset(DatasetV2):
         names = filenames if isinstance(filenames, DatasetV2) else DatasetV2.from_tensor_slices(
             [path.encode() for path in paths_of(filenames, self._function)])
         cycle = 1 if num_parallel_reads is None else number(num_parallel_reads, self._function, "num_parallel_reads", AUTOTUNE)
-        made = names.interleave(lambda name: DatasetV2(stage(paths_of(name, self._function)), spec), 4 if cycle == AUTOTUNE else cycle, 1,
+        made = names.interleave(lambda name: DatasetV2(stage(paths_of(name, self._function)), spec),
+                                4 if cycle == AUTOTUNE else cycle, 1,
                                 None if num_parallel_reads is None else AUTOTUNE)
         super().__init__(made._stage, spec)
 
@@ -42,15 +43,16 @@ class _FileDataset(DatasetV2):
 class TextLineDataset(_FileDataset):
     """The lines of files, as strings without their ends.
 
-    filenames: a path, several, or a data set of them; compression_type: "", "GZIP" or "ZLIB"; buffer_size: bytes that are read at once;
-    num_parallel_reads: how many files are read at once, a line of each in turn. Errors come when the file is reached: NotFoundError
-    where there is none, DataLossError where it is damaged.
+    filenames: a path, several, or a data set of them; compression_type: "", "GZIP" or "ZLIB"; buffer_size: bytes that are read at
+    once; num_parallel_reads: how many files are read at once, a line of each in turn. Errors come when the file is reached:
+    NotFoundError where there is none, DataLossError where it is damaged.
     """
 
     _function = "TextLineDataset"
 
     def __init__(self, filenames, compression_type=None, buffer_size=None, num_parallel_reads=None, name=None):
-        super().__init__(filenames, num_parallel_reads, lambda paths: _stage(paths, _LINES, compression_type, buffer_size, self._function))
+        super().__init__(filenames, num_parallel_reads,
+                         lambda paths: _stage(paths, _LINES, compression_type, buffer_size, self._function))
 
 
 @public("data.TFRecordDataset", "contrib.data.TFRecordDataset")
@@ -60,7 +62,8 @@ class TFRecordDataset(_FileDataset):
     _function = "TFRecordDataset"
 
     def __init__(self, filenames, compression_type=None, buffer_size=None, num_parallel_reads=None, name=None):
-        super().__init__(filenames, num_parallel_reads, lambda paths: _stage(paths, _RECORDS, compression_type, buffer_size, self._function))
+        super().__init__(filenames, num_parallel_reads,
+                         lambda paths: _stage(paths, _RECORDS, compression_type, buffer_size, self._function))
 
 
 @public("data.FixedLengthRecordDataset", "contrib.data.FixedLengthRecordDataset")
@@ -72,7 +75,8 @@ class FixedLengthRecordDataset(_FileDataset):
 
     def __init__(self, filenames, record_bytes, header_bytes=None, footer_bytes=None, buffer_size=None, compression_type=None,
                  num_parallel_reads=None, name=None):
-        sizes = (number(record_bytes, self._function, "record_bytes", 1), number(header_bytes or 0, self._function, "header_bytes", 0),
+        sizes = (number(record_bytes, self._function, "record_bytes", 1),
+                 number(header_bytes or 0, self._function, "header_bytes", 0),
                  number(footer_bytes or 0, self._function, "footer_bytes", 0))
         super().__init__(filenames, num_parallel_reads,
                          lambda paths: _stage(paths, _FIXED_LENGTH, compression_type, buffer_size, self._function, *sizes))
@@ -107,8 +111,8 @@ def _records(lines, where):
 class CsvDataset(DatasetV2):
     """The records of files of comma-separated values (RFC 4180), as tuples of scalars.
 
-    filenames: a path or several; header: whether a first line of each file is passed over; exclude_cols: the columns that are left out.
-    The other arguments and the errors are tf.io.decode_csv's.
+    filenames: a path or several; header: whether a first line of each file is passed over; exclude_cols: the columns that are left
+    out. The other arguments and the errors are tf.io.decode_csv's.
     """
 
     def __init__(self, filenames, record_defaults, compression_type=None, buffer_size=None, header=False, field_delim=",",
@@ -153,7 +157,8 @@ def make_csv_dataset(file_pattern, batch_size, column_names=None, column_default
                      field_delim=",", use_quote_delim=True, na_value="", header=True, num_epochs=None, shuffle=True,
                      shuffle_buffer_size=10000, shuffle_seed=None, prefetch_buffer_size=None, num_parallel_reads=None, sloppy=False,
                      num_rows_for_inference=100, compression_type=None, ignore_errors=False, encoding="utf-8"):
-    """Batches of the records of CSV files: dicts of tensors by the columns' names, with label_name (that dict without it, the label).
+    """Batches of the records of CSV files: dicts of tensors by the columns' names, with label_name (that dict without it, the
+    label).
 
     file_pattern: a path, a pattern, or several; column_names: those of the first file's header unless given; column_defaults: as
     decode_csv's record_defaults, seen from the first num_rows_for_inference records unless given; select_columns: names or numbers;
@@ -170,7 +175,8 @@ def make_csv_dataset(file_pattern, batch_size, column_names=None, column_default
         each if isinstance(each, int) else _position(names, each) for each in select_columns)
     if column_defaults is None:
         body = rows[1:] if header else rows
-        column_defaults = [_column_dtype([row[column] for row in body if column < len(row) and row[column] != na_value]) for column in columns]
+        column_defaults = [_column_dtype([row[column] for row in body if column < len(row) and row[column] != na_value])
+                           for column in columns]
     chosen = [names[column] for column in columns]
     if label_name is not None:
         _position(chosen, label_name)

@@ -97,22 +97,24 @@ def _from_files(function, found, load, label_mode, batch_size, shuffle, seed, va
 @public("keras.utils.image_dataset_from_directory", "keras.preprocessing.image_dataset_from_directory")
 def image_dataset_from_directory(directory, labels="inferred", label_mode="int", class_names=None, color_mode="rgb", batch_size=32,
                                  image_size=(256, 256), shuffle=True, seed=None, validation_split=None, subset=None,
-                                 interpolation="bilinear", follow_links=False, crop_to_aspect_ratio=False, pad_to_aspect_ratio=False,
+                                 interpolation="bilinear", follow_links=False, crop_to_aspect_ratio=False,
+                                 pad_to_aspect_ratio=False,
                                  data_format=None, verbose=True):
     """Batches of the images in a folder and of their labels: float32, (batch, height, width, channels), between 0 and 255.
 
-    labels: "inferred" from the folders inside, whose names are the classes, a list for the files in the order of their paths, or None;
-    label_mode: "int", "categorical", "binary" or None; color_mode: "rgb", "rgba" or "grayscale"; image_size: (height, width), to which
-    they are resized. The data set's class_names and file_paths are attributes. Errors: ValueError for arguments that do not fit, and
-    where there is no image; NotFoundError where there is no folder.
+    labels: "inferred" from the folders inside, whose names are the classes, a list for the files in the order of their paths, or
+    None; label_mode: "int", "categorical", "binary" or None; color_mode: "rgb", "rgba" or "grayscale"; image_size: (height, width),
+    to which they are resized. The data set's class_names and file_paths are attributes. Errors: ValueError for arguments that do
+    not fit, and where there is no image; NotFoundError where there is no folder.
     """
     function = "image_dataset_from_directory"
     channels = {"rgb": 3, "rgba": 4, "grayscale": 1}.get(color_mode)
     if channels is None:
         raise ValueError(f"{function}: color_mode is {color_mode!r}; it is 'rgb', 'rgba' or 'grayscale'")
     if crop_to_aspect_ratio or pad_to_aspect_ratio:
-        raise _engine.UnimplementedError(f"{function}: images are stretched to image_size; crop_to_aspect_ratio and pad_to_aspect_ratio "
-                                         "are not there")
+        raise _engine.UnimplementedError(
+            f"{function}: images are stretched to image_size; crop_to_aspect_ratio and pad_to_aspect_ratio "
+            "are not there")
 
     def load(path):
         from tapedeck import image
@@ -129,8 +131,8 @@ def image_dataset_from_directory(directory, labels="inferred", label_mode="int",
 @public("keras.utils.text_dataset_from_directory", "keras.preprocessing.text_dataset_from_directory")
 def text_dataset_from_directory(directory, labels="inferred", label_mode="int", class_names=None, batch_size=32, max_length=None,
                                 shuffle=True, seed=None, validation_split=None, subset=None, follow_links=False, verbose=True):
-    """Batches of the texts in the .txt files of a folder, as strings, and of their labels. max_length: bytes that are kept. The other
-    arguments and the errors are image_dataset_from_directory's."""
+    """Batches of the texts in the .txt files of a folder, as strings, and of their labels. max_length: bytes that are kept. The
+    other arguments and the errors are image_dataset_from_directory's."""
     function = "text_dataset_from_directory"
 
     def load(path):
@@ -152,7 +154,8 @@ def timeseries_dataset_from_array(data, targets, sequence_length, sequence_strid
     sequence_stride: rows from one beginning to the next; sampling_rate: rows from one row of a sequence to the next; start_index,
     end_index: the rows that are used. batch_size None: no batches. Errors: ValueError for arguments that do not fit.
     """
-    for name, value in (("sequence_length", sequence_length), ("sequence_stride", sequence_stride), ("sampling_rate", sampling_rate)):
+    for name, value in (("sequence_length", sequence_length), ("sequence_stride", sequence_stride),
+                        ("sampling_rate", sampling_rate)):
         if value < 1:
             raise ValueError(f"timeseries_dataset_from_array: {name} is {value}; must be at least 1")
     first, end = start_index or 0, len(data) if end_index is None else end_index
@@ -180,8 +183,8 @@ def timeseries_dataset_from_array(data, targets, sequence_length, sequence_strid
 def pad_sequences(sequences, maxlen=None, dtype="int32", padding="pre", truncating="pre", value=0.0):
     """Lists of numbers as rows of one array, filled up with value, or cut, to maxlen (the longest one's).
 
-    padding, truncating: "pre" or "post", the end at which. Returns a NumPy array. ValueError for other words, and for what is no list of
-    lists.
+    padding, truncating: "pre" or "post", the end at which. Returns a NumPy array. ValueError for other words, and for what is no
+    list of lists.
     """
     for name, word in (("padding", padding), ("truncating", truncating)):
         if word not in ("pre", "post"):

@@ -31,7 +31,8 @@ class StageFunction:
             raise TypeError(f"{name}: {function!r} is no function")
         self._dataset, self._function, self._name = dataset, function, name
         self._pack = self._spec = None
-        self._width = self._keys = None  # 0 for one tensor, n for a tuple of n, the sorted keys of a dict of tensors: quickly checked
+        # 0 for one tensor, n for a tuple of n, the sorted keys of a dict of tensors: quickly checked
+        self._width = self._keys = None
 
     def __call__(self, leaves):
         if self._pack is None:

@@ -33,7 +33,8 @@ class Iterator(Trackable):
         from tapedeck.data.dataset import DatasetV2
         if not isinstance(dataset, DatasetV2):
             raise TypeError(f"Iterator: dataset is {dataset!r}; needs a tf.data.Dataset")
-        self.__dict__.update(_dataset=dataset, _iterator=dataset._stage.iterate(dataset._own_threads()), _pack=None)
+        iterator = dataset._stage.iterate(dataset._own_threads())
+        self.__dict__.update(_dataset=dataset, _iterator=iterator, _next_leaves=iterator.next, _pack=None)
 
     def __iter__(self):
         return self
@@ -44,10 +45,11 @@ class Iterator(Trackable):
         return self._pack(leaves)
 
     def __next__(self):
-        leaves = self._iterator.next()
+        leaves = self._next_leaves()
         if leaves is None:
             raise StopIteration
-        return self._element(leaves)
+        pack = self._pack
+        return self._element(leaves) if pack is None else pack(leaves)
 
     next = __next__
 

@@ -100,7 +100,8 @@ def matching(structure, values, what):
             return [values] * len(leaves)
     found = _flatten_up_to(structure, values)
     if found is None:
-        raise ValueError(f"{what} is {values!r}; needs the structure of the elements, {map_structure(lambda leaf: '.', structure)!r}")
+        raise ValueError(
+            f"{what} is {values!r}; needs the structure of the elements, {map_structure(lambda leaf: '.', structure)!r}")
     return found
 
 

@@ -9,7 +9,8 @@ _CONVERSIONS = {"float32": float, "float64": float, "int32": int, "int64": int}
 
 
 def split_line(line, delimiter, quotes, where):
-    """The fields of a line, as text. RFC 4180: quoted fields hold delimiters, and quotes twice. InvalidArgumentError naming `where`."""
+    """The fields of a line, as text. RFC 4180: quoted fields hold delimiters, and quotes twice. InvalidArgumentError naming
+    `where`."""
     line = line.rstrip("\r\n")
     fields, at, end = [], 0, len(line)
     while True:
@@ -44,8 +45,8 @@ def _quoted(line, at, where):
 
 
 class Columns:
-    """What the fields of a line become. record_defaults: for each column a value for empty fields, in a list or an array, or a dtype
-    where it must be there."""
+    """What the fields of a line become. record_defaults: for each column a value for empty fields, in a list or an array, or a
+    dtype where it must be there."""
 
     def __init__(self, function, record_defaults):
         self.function, self.dtypes, self.defaults = function, [], []
@@ -55,16 +56,19 @@ class Columns:
             else:
                 dtype, values = self._default(default)
             if dtype.name not in (*_CONVERSIONS, "string"):
-                raise _engine.InvalidArgumentError(f"{function}: record_defaults[{number}] is {dtype.name}; needs float32, float64, int32, "
-                                                   "int64 or string")
+                raise _engine.InvalidArgumentError(
+                    f"{function}: record_defaults[{number}] is {dtype.name}; needs float32, float64, int32, "
+                    "int64 or string")
             if len(values) > 1:
-                raise _engine.InvalidArgumentError(f"{function}: record_defaults[{number}] has {len(values)} values; needs one at most")
+                raise _engine.InvalidArgumentError(
+                    f"{function}: record_defaults[{number}] has {len(values)} values; needs one at most")
             self.dtypes.append(dtype)
             self.defaults.append(values[0] if values else None)
 
     @staticmethod
     def _default(default):
-        if isinstance(default, (list, tuple)) and default and isinstance(default[0], (str, bytes)) or isinstance(default, (str, bytes)):
+        if isinstance(default, (list, tuple)) and default and isinstance(default[0], (str, bytes)) or isinstance(default,
+                                                                                                                 (str, bytes)):
             values = [default] if isinstance(default, (str, bytes)) else list(default)
             return dtypes.string, [value.decode() if isinstance(value, bytes) else value for value in values]
         tensor = default if isinstance(default, _engine.Tensor) else _engine.convert_to_tensor(default)
@@ -106,7 +110,8 @@ class Columns:
 def checked_delimiter(function, delimiter):
     """A single character that is no quote and no end of a line."""
     if not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in '"\r\n':
-        raise _engine.InvalidArgumentError(f"{function}: field_delim is {delimiter!r}; needs one character, no quote and no line end")
+        raise _engine.InvalidArgumentError(
+            f"{function}: field_delim is {delimiter!r}; needs one character, no quote and no line end")
     return delimiter
 
 
@@ -114,10 +119,10 @@ def checked_delimiter(function, delimiter):
 def decode_csv(records, record_defaults, field_delim=",", use_quote_delim=True, na_value="", select_cols=None, name=None):
     """The columns of lines of comma-separated values (RFC 4180): a list of tensors of records' shape.
 
-    records: a line, or a string tensor of lines; record_defaults: for each column a list with the value of empty fields, or an empty
-    list or a dtype where there must be one; their dtypes (float32, float64, int32, int64, string) are the columns'. field_delim: a
-    character; use_quote_delim: quotes stand around fields; na_value: what stands for an empty field, too; select_cols: numbers of the
-    columns that are wanted, growing. Errors: InvalidArgumentError for lines that do not fit.
+    records: a line, or a string tensor of lines; record_defaults: for each column a list with the value of empty fields, or an
+    empty list or a dtype where there must be one; their dtypes (float32, float64, int32, int64, string) are the columns'.
+    field_delim: a character; use_quote_delim: quotes stand around fields; na_value: what stands for an empty field, too;
+    select_cols: numbers of the columns that are wanted, growing. Errors: InvalidArgumentError for lines that do not fit.
     """
     columns = Columns("decode_csv", record_defaults)
     checked_delimiter("decode_csv", field_delim)
@@ -131,7 +136,8 @@ def decode_csv(records, record_defaults, field_delim=",", use_quote_delim=True, 
             line = bytes_of(record, "decode_csv").decode()
         except UnicodeDecodeError as error:
             raise _engine.InvalidArgumentError(f"{where}: no UTF-8: {error}") from None
-        rows.append(columns.convert(selected(split_line(line, field_delim, use_quote_delim, where), select_cols, where), na_value, where))
+        rows.append(columns.convert(selected(split_line(line, field_delim, use_quote_delim, where), select_cols, where), na_value,
+                                    where))
     return [columns.tensor(number, [row[number] for row in rows], items.shape) for number in range(len(columns.dtypes))]
 
 

@@ -78,8 +78,9 @@ def _sequence(values, spec, name, dtype, function):
         values = []
     row = math.prod(shape)
     if row == 0 or len(values) % row:
-        raise _engine.InvalidArgumentError(f"{function}: feature {name!r} has {len(values)} values; shape {tuple(shape)} needs a multiple "
-                                           f"of {row}")
+        raise _engine.InvalidArgumentError(
+            f"{function}: feature {name!r} has {len(values)} values; shape {tuple(shape)} needs a multiple "
+            f"of {row}")
     return _array(values, dtype, [len(values) // row, *shape])
 
 
@@ -130,13 +131,15 @@ def _padded(arrays, spec, dtype):
 
 @public("io.parse_example", "parse_example")
 def parse_example(serialized, features, example_names=None, name=None):
-    """The features of serialized tf.train.Examples, stacked along a first axis: a dict of tensors. A FixedLenSequenceFeature is filled up
-    to the longest with its default_value. The arguments and errors are those of parse_single_example, which serialized may be one of, too."""
+    """The features of serialized tf.train.Examples, stacked along a first axis: a dict of tensors. A FixedLenSequenceFeature is
+    filled up to the longest with its default_value. The arguments and errors are those of parse_single_example, which serialized
+    may be one of, too."""
     if isinstance(serialized, _engine.Tensor):
         serialized = serialized.numpy()
     if isinstance(serialized, (bytes, str)):
         return parse_single_example(serialized, features)
-    examples = [Example.FromString(bytes_of(each, "parse_example")).features.feature for each in np.ravel(np.array(serialized, object))]
+    examples = [Example.FromString(bytes_of(each, "parse_example")).features.feature
+                for each in np.ravel(np.array(serialized, object))]
     result = {}
     for key, spec in _checked(features, "parse_example").items():
         dtype = dtypes.as_dtype(spec.dtype)
@@ -151,8 +154,8 @@ def parse_example(serialized, features, example_names=None, name=None):
 
 @public("io.parse_single_sequence_example", "parse_single_sequence_example")
 def parse_single_sequence_example(serialized, context_features=None, sequence_features=None, example_name=None, name=None):
-    """The features of a serialized tf.train.SequenceExample: a dict of the context's tensors, and one of the lists', whose first axis
-    is the place in the list. Arguments and errors as parse_single_example's."""
+    """The features of a serialized tf.train.SequenceExample: a dict of the context's tensors, and one of the lists', whose first
+    axis is the place in the list. Arguments and errors as parse_single_example's."""
     function = "parse_single_sequence_example"
     found = SequenceExample.FromString(bytes_of(serialized, function))
     context = {key: _tensor(*_one(found.context.feature.get(key), spec, key, function))

@@ -16,8 +16,8 @@ def _image(image):
 def encode_png(image, compression=-1, name=None):
     """An image as the bytes of a PNG file, a scalar string tensor.
 
-    image: uint8 or uint16, (height, width, channels) with 1 to 4 channels, or more of them along axes in front; compression: zlib's,
-    -1 to 9. Errors: InvalidArgumentError for another shape; TypeError for another dtype.
+    image: uint8 or uint16, (height, width, channels) with 1 to 4 channels, or more of them along axes in front; compression:
+    zlib's, -1 to 9. Errors: InvalidArgumentError for another shape; TypeError for another dtype.
     """
     image = _image(image)
     if image.shape.ndims > 3:
@@ -41,7 +41,8 @@ def encode_jpeg(image, format="", quality=95, progressive=False, optimize_size=F
         raise _engine.InvalidArgumentError(f"encode_jpeg: format is {format!r} for an image of shape {tuple(image.shape)}")
     if density_unit not in ("in", "cm"):
         raise _engine.InvalidArgumentError(f"encode_jpeg: density_unit is {density_unit!r}; it is 'in' or 'cm'")
-    return _string(_engine.encode_jpeg(image, quality, progressive, optimize_size, chroma_downsampling, density_unit == "cm", x_density,
+    return _string(_engine.encode_jpeg(image, quality, progressive, optimize_size, chroma_downsampling, density_unit == "cm",
+                                       x_density,
                                        y_density))
 
 
@@ -56,14 +57,15 @@ def _checked_dtype(function, dtype):
 def decode_png(contents, channels=0, dtype=dtypes.uint8, name=None):
     """The image in the bytes of a PNG file: (height, width, channels).
 
-    contents: bytes, or a scalar string tensor; channels: 0 for the file's own, 1 to 4 to convert to grey, grey with alpha, RGB, RGBA;
-    dtype: uint8 or uint16. Errors: InvalidArgumentError for other bytes.
+    contents: bytes, or a scalar string tensor; channels: 0 for the file's own, 1 to 4 to convert to grey, grey with alpha, RGB,
+    RGBA; dtype: uint8 or uint16. Errors: InvalidArgumentError for other bytes.
     """
     return _engine.decode_png(bytes_of(contents, "decode_png"), channels, _checked_dtype("decode_png", dtype))
 
 
 @public("io.decode_jpeg", "image.decode_jpeg")
-def decode_jpeg(contents, channels=0, ratio=1, fancy_upscaling=True, try_recover_truncated=False, acceptable_fraction=1, dct_method="",
+def decode_jpeg(contents, channels=0, ratio=1, fancy_upscaling=True, try_recover_truncated=False, acceptable_fraction=1,
+                dct_method="",
                 name=None):
     """The image in the bytes of a JPEG file: uint8, (height, width, channels).
 
@@ -85,15 +87,16 @@ def decode_and_crop_jpeg(contents, crop_window, channels=0, ratio=1, fancy_upsca
     image = decode_jpeg(contents, channels, ratio, fancy_upscaling, try_recover_truncated, acceptable_fraction, dct_method)
     top, left, height, width = (int(each) for each in crop_window)
     if min(top, left) < 0 or min(height, width) < 1 or top + height > image.shape[0] or left + width > image.shape[1]:
-        raise _engine.InvalidArgumentError(f"decode_and_crop_jpeg: crop_window is {(top, left, height, width)}; the image has shape "
-                                           f"{tuple(image.shape)}")
+        raise _engine.InvalidArgumentError(
+            f"decode_and_crop_jpeg: crop_window is {(top, left, height, width)}; the image has shape "
+            f"{tuple(image.shape)}")
     return image[top:top + height, left:left + width]
 
 
 @public("io.decode_bmp", "image.decode_bmp")
 def decode_bmp(contents, channels=0, name=None):
-    """The image in the bytes of an uncompressed BMP file: uint8, (height, width, channels). InvalidArgumentError for other bytes, and
-    for channels that are not the file's."""
+    """The image in the bytes of an uncompressed BMP file: uint8, (height, width, channels). InvalidArgumentError for other bytes,
+    and for channels that are not the file's."""
     return _engine.decode_bmp(bytes_of(contents, "decode_bmp"), channels)
 
 
@@ -101,8 +104,8 @@ def decode_bmp(contents, channels=0, name=None):
 def decode_image(contents, channels=None, dtype=dtypes.uint8, name=None, expand_animations=True):
     """The image in the bytes of a PNG, JPEG or BMP file: (height, width, channels).
 
-    contents: bytes, or a scalar string tensor; channels: None or 0 for the file's own; dtype: uint8, uint16, or a floating one, whose
-    values are then between 0 and 1. Errors: InvalidArgumentError for other bytes; UnimplementedError for a GIF.
+    contents: bytes, or a scalar string tensor; channels: None or 0 for the file's own; dtype: uint8, uint16, or a floating one,
+    whose values are then between 0 and 1. Errors: InvalidArgumentError for other bytes; UnimplementedError for a GIF.
     """
     dtype = dtypes.as_dtype(dtype)
     if not dtype.is_floating:

@@ -7,7 +7,8 @@ from tapedeck.io import wire
 from tapedeck.io.files import bytes_of
 
 # The numbers of TensorFlow's types.proto.
-_NUMBERS = {"float32": 1, "float64": 2, "int32": 3, "uint8": 4, "int16": 5, "int8": 6, "string": 7, "complex64": 8, "int64": 9, "bool": 10,
+_NUMBERS = {"float32": 1, "float64": 2, "int32": 3, "uint8": 4, "int16": 5, "int8": 6, "string": 7, "complex64": 8, "int64": 9,
+            "bool": 10,
             "uint16": 17, "complex128": 18, "float16": 19, "uint32": 22, "uint64": 23}
 _NAMES = {number: name for name, number in _NUMBERS.items()}
 _MOST_ELEMENTS = 1 << 31
@@ -18,8 +19,8 @@ def decode_raw(input_bytes=None, out_type=None, little_endian=True, fixed_length
     """Bytes as numbers: the values of out_type that they hold, along a new last axis.
 
     input_bytes (`bytes` in TensorFlow 1): bytes, or a string tensor whose elements have the same length; little_endian: the bytes'
-    order. fixed_length: the bytes are cut, or filled up with zeros, to that many. Errors: InvalidArgumentError where the length is no
-    multiple of out_type's.
+    order. fixed_length: the bytes are cut, or filled up with zeros, to that many. Errors: InvalidArgumentError where the length is
+    no multiple of out_type's.
     """
     value = input_bytes if input_bytes is not None else bytes
     if isinstance(value, _engine.Tensor):
@@ -32,8 +33,9 @@ def decode_raw(input_bytes=None, out_type=None, little_endian=True, fixed_length
         rows = [row[:fixed_length].ljust(fixed_length, b"\0") for row in rows]
     lengths = {len(row) for row in rows}
     if len(lengths) > 1 or any(length % order.itemsize for length in lengths):
-        raise _engine.InvalidArgumentError(f"decode_raw: elements of {sorted(lengths)} bytes; needs the same number of bytes in all, a "
-                                           f"multiple of {order.itemsize} for {dtype.name}")
+        raise _engine.InvalidArgumentError(
+            f"decode_raw: elements of {sorted(lengths)} bytes; needs the same number of bytes in all, a "
+            f"multiple of {order.itemsize} for {dtype.name}")
     array = np.frombuffer(b"".join(rows), order).reshape([*items.shape, -1] if rows and lengths != {0} else [*items.shape, 0])
     return _engine.convert_to_tensor(array.astype(order.newbyteorder("=")), dtype)
 
@@ -123,8 +125,8 @@ def _array(name, shape, content, listed):
 
 @public("io.parse_tensor", "parse_tensor")
 def parse_tensor(serialized, out_type, name=None):
-    """The tensor that serialize_tensor, or TensorFlow, made bytes of. InvalidArgumentError for other bytes, and for another dtype than
-    out_type."""
+    """The tensor that serialize_tensor, or TensorFlow, made bytes of. InvalidArgumentError for other bytes, and for another dtype
+    than out_type."""
     data = bytes_of(serialized, "parse_tensor")
     wanted = dtypes.as_dtype(out_type)
     try:

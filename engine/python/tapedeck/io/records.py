@@ -16,8 +16,8 @@ _NAMES = {TFRecordCompressionType.NONE: "", TFRecordCompressionType.ZLIB: "ZLIB"
 
 
 class TFRecordOptions:
-    """How a record file is compressed. compression_type: "", "ZLIB", "GZIP", or TFRecordCompressionType's numbers; compression_level:
-    zlib's, -1 to 9. The others are TensorFlow's settings of zlib's buffers, and have no effect."""
+    """How a record file is compressed. compression_type: "", "ZLIB", "GZIP", or TFRecordCompressionType's numbers;
+    compression_level: zlib's, -1 to 9. The others are TensorFlow's settings of zlib's buffers, and have no effect."""
 
     compression_type_map = {number: _NAMES[number] for number in (0, 1, 2)}
 

@@ -1,4 +1,5 @@
-"""Data sets in the folder that TAPEDECK_DATASETS names, or ~/.keras/datasets: Keras' .npz files, read without running what they hold."""
+"""Data sets in the folder that TAPEDECK_DATASETS names, or ~/.keras/datasets: Keras' .npz files, read without running what they
+hold."""
 import os
 
 import numpy as np
@@ -34,8 +35,9 @@ def path_of(name, path):
     for candidate in (path, os.path.join(folder(), path)):
         if os.path.isfile(candidate):
             return candidate
-    raise FileNotFoundError(f"the data set {name} is not here: put its file {os.path.basename(path)}, as Keras stores it, into {folder()}, "
-                            "or name the folder that has it in the environment variable TAPEDECK_DATASETS")
+    raise FileNotFoundError(
+        f"the data set {name} is not here: put its file {os.path.basename(path)}, as Keras stores it, into {folder()}, "
+        "or name the folder that has it in the environment variable TAPEDECK_DATASETS")
 
 
 def _array(path, archive, member):
@@ -91,7 +93,8 @@ def sequences(name, path, num_words, skip_top, maxlen, seed, start_char, oov_cha
     else:
         x, y = _shuffled(*arrays(found, "x", "y"), generator)
         count = int(len(x) * (1 - test_split))
-    prepared = [[start_char, *(word + index_from for word in words)] if start_char is not None else [word + index_from for word in words]
+    prepared = [[start_char, *(word + index_from for word in words)] if start_char is not None
+                else [word + index_from for word in words]
                 for words in x]
     train = _chosen(prepared[:count], y[:count], num_words, skip_top, maxlen, oov_char)
     return train, _chosen(prepared[count:], y[count:], num_words, skip_top, maxlen, oov_char)

@@ -3,6 +3,6 @@ from tapedeck.keras.datasets import splits as _splits
 
 
 def load_data(path="boston_housing.npz", test_split=0.2, seed=113):
-    """((x_train, y_train), (x_test, y_test)), shuffled by the seed. test_split: the part that is for testing. FileNotFoundError saying where
-    the file is looked for; ValueError for a damaged one."""
+    """((x_train, y_train), (x_test, y_test)), shuffled by the seed. test_split: the part that is for testing. FileNotFoundError
+    saying where the file is looked for; ValueError for a damaged one."""
     return _splits.load("boston_housing", path, test_split, seed)

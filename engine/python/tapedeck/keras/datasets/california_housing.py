@@ -3,8 +3,8 @@ from tapedeck.keras.datasets import splits as _splits
 
 
 def load_data(version="large", path="california_housing.npz", test_split=0.2, seed=113):
-    """((x_train, y_train), (x_test, y_test)), shuffled by the seed. version: "large", or "small", the first 600 blocks. The other arguments
-    and the errors are boston_housing.load_data's."""
+    """((x_train, y_train), (x_test, y_test)), shuffled by the seed. version: "large", or "small", the first 600 blocks. The other
+    arguments and the errors are boston_housing.load_data's."""
     if version not in ("large", "small"):
         raise ValueError(f"california_housing: version is {version!r}; it is 'large' or 'small'")
     return _splits.load("california_housing", path, test_split, seed, 600 if version == "small" else None)

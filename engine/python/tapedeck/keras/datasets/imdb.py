@@ -5,9 +5,9 @@ from tapedeck.keras.datasets import archives as _archives
 def load_data(path="imdb.npz", num_words=None, skip_top=0, maxlen=None, seed=113, start_char=1, oov_char=2, index_from=3, **kwargs):
     """((x_train, y_train), (x_test, y_test)); x are arrays of lists.
 
-    num_words, skip_top: words above and below become oov_char, or are left out where that is None; maxlen: longer ones are left out;
-    start_char begins each; index_from is added to each word. FileNotFoundError saying where the file is looked for; ValueError for a
-    damaged one.
+    num_words, skip_top: words above and below become oov_char, or are left out where that is None; maxlen: longer ones are left
+    out; start_char begins each; index_from is added to each word. FileNotFoundError saying where the file is looked for; ValueError
+    for a damaged one.
     """
     return _archives.sequences("imdb", path, num_words, skip_top, maxlen, seed, start_char, oov_char, index_from)
 

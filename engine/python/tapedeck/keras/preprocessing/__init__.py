@@ -1,0 +1,1 @@
+"""Data on their way to a model."""
