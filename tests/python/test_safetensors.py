@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import unittest
 
 import numpy as np
@@ -257,6 +258,8 @@ for name in ("/file", "/below/file"):
 
     def test_what_dead_writers_left_is_removed_and_what_living_ones_write_is_not(self):
         open(self.path(".file.safetensors.999999-0.writing"), "wb").close()
+        open(self.path(".old.safetensors.999999-0.writing"), "wb").close()
+        os.utime(self.path(".old.safetensors.999999-0.writing"), (0, time.time() - 4000))
         for name in (".other.safetensors.999999-0.writing", ".file.safetensors.mine.writing", "file.safetensors.1-1.writing"):
             open(self.path(name), "wb").close()
         import fcntl
