@@ -10,8 +10,11 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
 #include <memory>
+#include <optional>
+#include <string_view>
 #include <utility>
 
 #include "engine/ops/interrupt.h"
@@ -24,6 +27,7 @@ constexpr const char ending[] = ".writing";  // of files that are not complete
 constexpr std::size_t buffered = 1 << 20;    // bytes of short pieces that are written at once
 constexpr std::size_t part_size = 16 << 20;  // bytes between two looks at whether the user interrupts
 constexpr std::size_t longest_stem = 180;    // bytes; a file's name may have 255
+constexpr std::time_t long_ago = 3600;       // seconds
 constexpr int most_names = 1000;             // tried before a writer gives up
 
 /// A name in the folder that no other writer uses: of this process, and, where other machines share the
@@ -33,13 +37,15 @@ std::string next_name(const std::string& stem) {
   return "." + stem + "." + std::to_string(::getpid()) + "-" + std::to_string(count.fetch_add(1)) + ending;
 }
 
-bool is_inside_name(const char* name, const std::string& stem) {
-  const std::string_view text(name), end(ending), begin(stem);
-  return text.size() > stem.size() + end.size() + 2 && text[0] == '.' &&
-         text.substr(1, begin.size()) == begin && text[begin.size() + 1] == '.' &&
-         text.substr(text.size() - end.size()) == end &&
-         text.substr(begin.size() + 2, text.size() - begin.size() - 2 - end.size())
-                 .find_first_not_of("0123456789-") == std::string_view::npos;
+/// Whether a writer of some file called its temporary one so; the file's name, as far as it fits in.
+std::optional<std::string_view> stem_of(std::string_view name) {
+  if (!name.starts_with('.') || !name.ends_with(ending)) return std::nullopt;
+  name = name.substr(1, name.size() - 1 - std::strlen(ending));
+  const std::size_t point = name.rfind('.');
+  if (point == std::string_view::npos || point + 1 == name.size() ||
+      name.find_first_not_of("0123456789-", point + 1) != std::string_view::npos)
+    return std::nullopt;
+  return name.substr(0, point);
 }
 
 }  // namespace
@@ -119,10 +125,16 @@ void WholeFile::remove_leftovers() const {
   const std::unique_ptr<DIR, int (*)(DIR*)> folder(copy < 0 ? nullptr : ::fdopendir(copy), ::closedir);
   if (!folder) return;
   while (const dirent* entry = ::readdir(folder.get())) {
-    if (!is_inside_name(entry->d_name, stem_)) continue;
+    const auto stem = stem_of(entry->d_name);
+    if (!stem) continue;
     const int flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
     const Descriptor left(::openat(folder_descriptor_.number(), entry->d_name, flags));
-    if (left.number() >= 0 && ::flock(left.number(), LOCK_EX | LOCK_NB) == 0)
+    struct stat status {};
+    if (left.number() < 0 || ::fstat(left.number(), &status) != 0) continue;
+    // Those of other files only where nobody has written for long: a file system may have no locks between
+    // machines.
+    if (*stem != stem_ && status.st_mtime > ::time(nullptr) - long_ago) continue;
+    if (::flock(left.number(), LOCK_EX | LOCK_NB) == 0)
       ::unlinkat(folder_descriptor_.number(), entry->d_name, 0);
   }
 }

@@ -36,7 +36,8 @@ class Descriptor {
 /// Writes a file beside its place and moves it there when it is complete and on the disk. Until then, and
 /// where anything fails or the process dies, the place holds what it held. Missing folders are made. The file
 /// gets the rights that the umask leaves. Several writers of one place do not disturb each other; the last
-/// one to finish stays. What dead writers left beside it is removed by the next one.
+/// one to finish stays. What dead writers left is removed: of this file by the
+/// next one, of others in the folder after an hour.
 class WholeFile {
  public:
   explicit WholeFile(const std::string& path);

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import unittest
 
 import numpy as np
@@ -257,6 +258,8 @@ for name in ("/file", "/below/file"):
 
     def test_what_dead_writers_left_is_removed_and_what_living_ones_write_is_not(self):
         open(self.path(".file.safetensors.999999-0.writing"), "wb").close()
+        open(self.path(".old.safetensors.999999-0.writing"), "wb").close()
+        os.utime(self.path(".old.safetensors.999999-0.writing"), (0, time.time() - 4000))
         for name in (".other.safetensors.999999-0.writing", ".file.safetensors.mine.writing", "file.safetensors.1-1.writing"):
             open(self.path(name), "wb").close()
         import fcntl
@@ -300,10 +303,19 @@ for name in ("/file", "/below/file"):
         self.assertEqual(os.listdir(self.folder), ["file.safetensors"])
 
     def test_saving_takes_no_second_copy_of_the_values(self):
-        values = {f"x{i}": tf.zeros([4 << 20]) for i in range(8)}  # 128 MB
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        checkpoint.write_tensors(self.path(), values)
-        self.assertLess(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - peak, 16 << 10)  # KB
+        done = self.in_child("""
+import resource, sys
+import tapedeck as tf
+from tapedeck import checkpoint
+values = {f"x{i}": tf.zeros([4 << 20]) + 1. for i in range(8)}  # 128 MB
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # KB
+checkpoint.write_tensors(sys.argv[1] + "/small", {"x": tf.zeros([10])})
+before = peak()
+checkpoint.write_tensors(sys.argv[1] + "/file", values)
+print(peak() - before)
+""")
+        self.assertLess(int(done.stdout), 24 << 10, done.stderr)
 
     def test_other_threads_run_while_a_file_is_written(self):
         values = {f"x{i}": tf.zeros([4 << 20]) for i in range(8)}

@@ -36,8 +36,8 @@ class Saver:
     taken. max_to_keep: how many checkpoints stay, None or 0 for all; keep_checkpoint_every_n_hours: one of those that would go
     stays for so many hours. pad_step_number: numbers of 8 digits; save_relative_paths: the file "checkpoint" names files as seen
     from its folder; the other arguments are the graph's and change nothing.
-    Errors: RuntimeError without var_list; ValueError for two variables of one name, and for none; TypeError for what is no
-    variable.
+    Errors: RuntimeError without var_list. When it saves or restores, ValueError for two variables of one name, and for none;
+    TypeError for what is no variable.
     """
 
     def __init__(self, var_list=None, reshape=False, sharded=False, max_to_keep=5, keep_checkpoint_every_n_hours=10000.0, name=None,
@@ -45,13 +45,18 @@ class Saver:
                  pad_step_number=False, save_relative_paths=False, filename=None):
         if var_list is None:
             raise RuntimeError("When eager execution is enabled, `var_list` must specify a list or dict of variables to save")
-        self._variables = _by_name(var_list)
-        if not self._variables and not allow_empty:
-            raise ValueError("No variables to save")
+        self._var_list, self._allow_empty = var_list, allow_empty
         self._reshape, self._pad, self._relative = reshape, pad_step_number, save_relative_paths
         self._max_to_keep, self._hours = max_to_keep or 0, keep_checkpoint_every_n_hours
         self._last = []  # (path, when it was written), the oldest first
         self._next_to_keep = time.time() + self._hours * 3600
+
+    def _variables(self):
+        """{name: variable} of what the list or dict holds now."""
+        named = _by_name(self._var_list)
+        if not named and not self._allow_empty:
+            raise ValueError("No variables to save")
+        return named
 
     @property
     def last_checkpoints(self):
@@ -90,7 +95,7 @@ class Saver:
             path += f"-{int(global_step):08d}" if self._pad else f"-{int(global_step)}"
         if os.path.isdir(os.path.join(path, "")) and path.endswith(("/", os.sep)) or not os.path.basename(path):
             raise ValueError(f"{path} is a folder; save_path needs a name in it")
-        write_tensors(path, self._variables)
+        write_tensors(path, self._variables())
         if write_state:
             self._keep(path, latest_filename)
         return path
@@ -120,11 +125,10 @@ class Saver:
             reader = CheckpointReader(save_path)
         except NotFoundError:
             raise ValueError(f"The passed save_path is not a valid checkpoint: {path_text(save_path)}") from None
-        file = reader._file
-        names = self._variables if self._variables.keys() <= file.tensors.keys() else reader._by_variable_name()
-        pairs = []
-        for name, variable in self._variables.items():
-            key = names.get(name, name) if names is not self._variables else name
+        file, variables, pairs = reader._file, self._variables(), []
+        keys = {} if variables.keys() <= file.tensors.keys() else reader._by_variable_name()
+        for name, variable in variables.items():
+            key = keys.get(name, name)
             if key not in file.tensors:
                 raise NotFoundError(f"Key {name} not found in checkpoint {file.path}")
             pairs.append(self._pair(variable, key, file))
@@ -148,7 +152,7 @@ def _count(shape):
 class EagerSaver:
     """tfe.Saver: saves variables by name. var_list: a list of variables, or a dict of names to variables.
 
-    Errors: ValueError for two variables of one name; TypeError for what is no variable.
+    Errors: those of tf.train.Saver.
     """
 
     def __init__(self, var_list):

@@ -39,24 +39,23 @@ class CheckpointState:
 
 
 def _quoted(text):
-    # Letters beyond ASCII as the bytes that they are in UTF-8, in octal.
-    plain = {34: '\\"', 92: "\\\\", 39: "\\'", 10: "\\n", 13: "\\r", 9: "\\t"}
-    letters = [plain.get(byte) or (chr(byte) if 32 <= byte < 127 else f"\\{byte:03o}") for byte in os.fsencode(text)]
-    return '"' + "".join(letters) + '"'
+    plain = {'"': '\\"', "\\": "\\\\", "'": "\\'", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+    return '"' + "".join(plain.get(letter) or (letter if letter.isprintable() else _octal(letter)) for letter in text) + '"'
+
+
+def _octal(letter):
+    """Its bytes; a path may have some that are no UTF-8."""
+    return "".join(f"\\{byte:03o}" for byte in os.fsencode(letter))
 
 
 def _unquoted(text):
     def byte(match):
-        code = match[1]
+        code = match[1].decode()
         if code[0] in "01234567":
             return bytes([int(code, 8) & 255])
-        if code[0] in "xX":
-            return bytes([int(code[1:], 16)])
-        return bytes([_ESCAPES[code]])
+        return bytes([int(code[1:], 16) if code[0] in "xX" else _ESCAPES[code]])
 
-    raw = os.fsencode(text[1:-1])
-    pattern = rb"""\\([0-7]{1,3}|[xX][0-9a-fA-F]{1,2}|[nrt\\'"abfv?])"""
-    return os.fsdecode(re.sub(pattern, lambda match: byte([None, match[1].decode()]), raw))
+    return os.fsdecode(re.sub(rb"""\\([0-7]{1,3}|[xX][0-9a-fA-F]{1,2}|[nrt\\'"abfv?])""", byte, os.fsencode(text[1:-1])))
 
 
 def _parse(text):
