@@ -179,8 +179,15 @@ def _axis(function, axis, y_pred):
     return axis
 
 
+def _inside(probabilities):
+    """Probabilities clipped to [10⁻⁷, 1 − 10⁻⁷]; in narrow dtypes to the nearest to 1 that there is below it, and as far from 0: a
+    logarithm of 0 would make NaN of what has the weight 0."""
+    least = {"float16": 2.**-11, "bfloat16": 2.**-8}.get(probabilities.dtype.name, epsilon())
+    return _clip(probabilities, least, 1. - least)
+
+
 def _cross_entropy(y_true, probabilities):
-    p = _clip(probabilities, epsilon(), 1. - epsilon())
+    p = _inside(probabilities)
     return -(y_true * _log(p) + (1. - y_true) * _log(1. - p))
 
 
@@ -244,7 +251,7 @@ def categorical_crossentropy(y_true, y_pred, from_logits=False, label_smoothing=
     y_true = _smooth_classes(y_true, label_smoothing, axis)
     if from_logits:
         return _softmax_loss(y_true, y_pred, axis)
-    p = _clip(y_pred / _sum(y_pred, axis=axis, keepdims=True), epsilon(), 1. - epsilon())
+    p = _inside(y_pred / _sum(y_pred, axis=axis, keepdims=True))
     return -_sum(y_true * _log(p), axis=axis)
 
 
@@ -258,7 +265,7 @@ def categorical_focal_crossentropy(y_true, y_pred, alpha=0.25, gamma=2.0, from_l
     axis = _axis("categorical_focal_crossentropy", axis, y_pred)
     y_true = _smooth_classes(y_true, label_smoothing, axis)
     p = op("softmax")(y_pred, axis) if from_logits else y_pred
-    p = _clip(p / _sum(p, axis=axis, keepdims=True), epsilon(), 1. - epsilon())
+    p = _inside(p / _sum(p, axis=axis, keepdims=True))
     return -_sum(in_dtype(alpha, p.dtype) * (1. - p) ** gamma * y_true * _log(p), axis=axis)
 
 
@@ -302,7 +309,7 @@ def sparse_categorical_crossentropy(y_true, y_pred, from_logits=False, ignore_cl
     if counts is not None:
         labels = _where(counts, labels, op("zeros_like")(labels))
     if not from_logits:
-        y_pred = _log(_clip(y_pred, epsilon(), 1. - epsilon()))
+        y_pred = _log(_inside(y_pred))
     loss = _sparse_loss(labels, y_pred)
     return loss if counts is None else _where(counts, loss, op("zeros_like")(loss))
 
