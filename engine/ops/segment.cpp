@@ -84,7 +84,7 @@ Tensors nothing(const VjpContext& c) {
   return gradients;
 }
 
-Tensors sum_vjp(const VjpContext& c) {
+Tensors segment_sum_vjp(const VjpContext& c) {
   if (nothing_to_do(c)) return nothing(c);
   return {of_segment(c, c.cotangents[0]), Tensor()};
 }
@@ -132,7 +132,7 @@ Tensor products_beside(const Tensor& x, const std::vector<std::int64_t>& depth, 
   return product;
 }
 
-Tensors prod_vjp(const VjpContext& c) {
+Tensors segment_prod_vjp(const VjpContext& c) {
   if (nothing_to_do(c)) return nothing(c);
   const SegmentOrder order(segment_numbers({c.op, c.inputs, c.attributes, {}}));
   if (order.rows.empty()) return nothing(c);
@@ -147,7 +147,7 @@ Tensors prod_vjp(const VjpContext& c) {
 }
 
 /// The gradient goes to the extreme elements, in equal parts where several are equal.
-Tensors extreme_vjp(const VjpContext& c) {
+Tensors segment_extreme_vjp(const VjpContext& c) {
   if (nothing_to_do(c)) return nothing(c);
   const Tensor& x = c.inputs[0];
   const Tensor hits = cast(equal(x, of_segment(c, c.outputs[0])), x.dtype());
@@ -191,7 +191,7 @@ TAPEDECK_OP(unsorted_segment_sum_op) = segment_row(
     "sum",
     "Sums slices that have the same number: y[s] = Σ data[i] over the i with segment_ids[i] = s, in order of "
     "i; 0 where there is none.",
-    "d(data) = gather(dy, segment_ids)", segment_forward<Segment::sum>, sum_vjp);
+    "d(data) = gather(dy, segment_ids)", segment_forward<Segment::sum>, segment_sum_vjp);
 Tensor unsorted_segment_sum(const Tensor& data, const Tensor& segment_ids, std::int64_t num_segments) {
   return run_op1(unsorted_segment_sum_op, {data, segment_ids}, {num_segments});
 }
@@ -200,7 +200,8 @@ TAPEDECK_OP(unsorted_segment_prod_op) = segment_row(
     "prod",
     "Multiplies slices that have the same number: y[s] = Π data[i] over the i with segment_ids[i] = s; 1 "
     "where there is none.",
-    "d(data)[i] = dy[s]·Π data[j] over the other j of segment s", segment_forward<Segment::prod>, prod_vjp);
+    "d(data)[i] = dy[s]·Π data[j] over the other j of segment s", segment_forward<Segment::prod>,
+    segment_prod_vjp);
 Tensor unsorted_segment_prod(const Tensor& data, const Tensor& segment_ids, std::int64_t num_segments) {
   return run_op1(unsorted_segment_prod_op, {data, segment_ids}, {num_segments});
 }
@@ -211,7 +212,7 @@ TAPEDECK_OP(unsorted_segment_max_op) = segment_row(
     "= s; the lowest finite number where there is none, NaN where one is among them.",
     "d(data) = gather(dy, segment_ids) where data = gather(y, segment_ids), divided by the number of such, "
     "else 0",
-    segment_forward<Segment::max>, extreme_vjp);
+    segment_forward<Segment::max>, segment_extreme_vjp);
 Tensor unsorted_segment_max(const Tensor& data, const Tensor& segment_ids, std::int64_t num_segments) {
   return run_op1(unsorted_segment_max_op, {data, segment_ids}, {num_segments});
 }
@@ -222,7 +223,7 @@ TAPEDECK_OP(unsorted_segment_min_op) = segment_row(
     "segment_ids[i] = s; the highest finite number where there is none, NaN where one is among them.",
     "d(data) = gather(dy, segment_ids) where data = gather(y, segment_ids), divided by the number of such, "
     "else 0",
-    segment_forward<Segment::min>, extreme_vjp);
+    segment_forward<Segment::min>, segment_extreme_vjp);
 Tensor unsorted_segment_min(const Tensor& data, const Tensor& segment_ids, std::int64_t num_segments) {
   return run_op1(unsorted_segment_min_op, {data, segment_ids}, {num_segments});
 }
