@@ -42,8 +42,9 @@ def _nearest(module_name, name):
     import difflib
     public = {module.__name__: module for module in sys.modules["tapedeck"].namespaces.public_modules()}
     here = public.get(module_name, sys.modules[module_name])
-    same = sorted(_path(other) for other, module in public.items()
-                  if not other.startswith("tapedeck.compat") and name in _names(module, public))
+    same = sorted((_path(other) for other, module in public.items()
+                   if not other.startswith("tapedeck.compat") and name in _names(module, public)),
+                  key=lambda path: (path.startswith(("tf.contrib", "tf.keras")), path.count("."), path))
     found = [f"{path}.{name}" for path in same]
     lower = {each.lower(): each for each in _names(here, public)}
     found += [f"{_path(module_name)}.{lower[each]}" for each in difflib.get_close_matches(name.lower(), lower, 3, 0.6)]

@@ -3,7 +3,7 @@ import importlib
 import sys
 import types
 
-from tapedeck import _engine, composites
+from tapedeck import _engine, composites, contrib
 from tapedeck import (blocks, casts, control_flow, debugging, graph_collections, graphs, image_colors, image_sizes, images, linalg,
                       matrices, missing, modules, nn, nn_ctc, nn_images, nn_losses, nn_volumes, printing, random, random_streams,
                       reductions, refusals, rnn_cells, rnn_loops, segments, selections, sequences, shaping, signal, templates,
@@ -61,7 +61,7 @@ def install(*python_functions):
     """Called once, at the end of the package's import, with the functions that the package's Python files add, by name.
     What a Python file defines stays."""
     root = sys.modules["tapedeck"]
-    named = refusals.name_functions(_DEFINING)
+    named = refusals.name_functions([*_DEFINING, contrib.rnn])
     for alias, origin in _ALIASES.items():
         module, name = origin.rsplit(".", 1)
         path, _, short = alias.rpartition(".")

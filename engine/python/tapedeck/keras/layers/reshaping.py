@@ -1,7 +1,7 @@
 """Layers that move elements and compute nothing."""
 import math
 
-from tapedeck import images
+from tapedeck import image_sizes
 from tapedeck.composites import op as _op
 from tapedeck.keras.layers import sizes
 from tapedeck.keras.layers.base import Layer, as_shape
@@ -286,8 +286,8 @@ def resized(inputs, shape, data_format, method, **how):
     """Images in the extents of that shape, by tf.image.resize."""
     if data_format == "channels_first":
         inputs = _transpose(inputs, [0, 2, 3, 1])
-        return _transpose(images.resize(inputs, list(shape[2:]), method, **how), [0, 3, 1, 2])
-    return images.resize(inputs, list(shape[1:3]), method, **how)
+        return _transpose(image_sizes.resize(inputs, list(shape[2:]), method, **how), [0, 3, 1, 2])
+    return image_sizes.resize(inputs, list(shape[1:3]), method, **how)
 
 
 class UpSampling3D(UpSampling):
