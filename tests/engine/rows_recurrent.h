@@ -316,8 +316,7 @@ inline Arrays attention_reference(const Arrays& inputs, bool boolean, const Attr
       index.back() = column;
       return index;
     };
-    std::vector<double> exponentials;
-    double sum = 0;
+    std::vector<double> logits, exponentials;
     for (std::int64_t j = 0; j < keys; ++j) {
       double logit = 0;
       for (std::int64_t p = 0; p < depth; ++p) logit += q(place(i, p)) * k(place(j, p));
@@ -325,7 +324,11 @@ inline Arrays attention_reference(const Arrays& inputs, bool boolean, const Attr
       const double mask = inputs.size() > 3 ? inputs[3].broadcast(place(i, j)) : 0;
       if (inputs.size() > 3 && !boolean) logit += mask;
       if ((causal && j > i) || (boolean && mask == 0)) logit -= 1e9;
-      exponentials.push_back(std::exp(logit));
+      logits.push_back(logit);
+    }
+    double sum = 0;
+    for (const double logit : logits) {  // a row that attends to nothing has -1e9 everywhere
+      exponentials.push_back(std::exp(logit - *std::max_element(logits.begin(), logits.end())));
       sum += exponentials.back();
     }
     for (std::int64_t j = 0; j < keys; ++j) {
