@@ -224,7 +224,8 @@ TAPEDECK_OP(batch_norm_grad_op) = {
     .forward = gradient<false>,
     .vjp = gradient_vjp<false>,
     .vjp_formula =
-        "with n = (x − mean)·r, r = 1/√(variance + ε), u the gradient of dx: d(dy) = scale·r·(u − "
+        "n = (x − mean)·r, r = 1/√(variance + epsilon), u: the gradient of dx, M: the mean over the axes, "
+        "d(dy) = scale·r·(u − "
         "M(u) − n·M(u·n)) + d(dscale)·n + d(doffset), d(x) = r·(d(dscale)·dy − r·(u·M(h·n) + "
         "h·M(u·n))), h = dy·scale",
     .doc =
@@ -249,7 +250,8 @@ TAPEDECK_OP(batch_norm_op) = {
     .vjp = [](const VjpContext& c) { return forward_vjp<false>(c, batch_norm_grad_op); },
     .vjp_formula =
         "dx = scale·r·(dy − M(dy) − n·M(dy·n)) + d(mean)/N + d(variance)·2(x − mean)/N, d(scale) = Σ "
-        "dy·n, d(offset) = Σ dy, with n = (x − mean)·r, r = 1/√(variance + ε)",
+        "dy·n, d(offset) = Σ dy, n = (x − mean)·r, r = 1/√(variance + epsilon), M: the mean over the other "
+        "axes, N: how many they are",
     .doc =
         "Batch normalization with the batch's own statistics: (x − mean)/√(variance + epsilon)·scale + "
         "offset, "
@@ -273,7 +275,8 @@ TAPEDECK_OP(layer_norm_grad_op) = {
     .forward = gradient<true>,
     .vjp = gradient_vjp<true>,
     .vjp_formula =
-        "with n = (x − mean)·r, r = 1/√(variance + ε), u the gradient of dx: d(dy) = scale·r·(u − "
+        "n = (x − mean)·r, r = 1/√(variance + epsilon), u: the gradient of dx, M: the mean over the axes, "
+        "d(dy) = scale·r·(u − "
         "M(u) − n·M(u·n)) + d(dscale)·n + d(doffset), d(x) = r·(d(dscale)·dy − r·(u·M(h·n) + "
         "h·M(u·n))), h = dy·scale",
     .doc = std::string(
@@ -299,7 +302,8 @@ TAPEDECK_OP(layer_norm_op) = {
     .vjp = [](const VjpContext& c) { return forward_vjp<true>(c, layer_norm_grad_op); },
     .vjp_formula =
         "dx = r·(h − M(h) − n·M(h·n)) + d(mean)/N + d(variance)·2(x − mean)/N, h = dy·scale, d(scale) = "
-        "Σ dy·n, d(offset) = Σ dy, with n = (x − mean)·r, r = 1/√(variance + ε)",
+        "Σ dy·n, d(offset) = Σ dy, n = (x − mean)·r, r = 1/√(variance + epsilon), M: the mean over the axes, "
+        "N: how many they are",
     .doc =
         "Layer normalization: (x − mean)/√(variance + epsilon)·scale + offset, mean and variance over the "
         "axes "

@@ -107,7 +107,7 @@ TAPEDECK_OP(dropout_op) = {
           return one(std::move(out));
         },
     .vjp = [](const VjpContext& c) { return one(run_op1(dropout_op, {c.cotangents[0]}, c.attributes)); },
-    .vjp_formula = "dx = dropout(dy) with the same choices",
+    .vjp_formula = "dx = dropout(dy) by the same choices",
     .doc = std::string(
                "Sets each element to 0 with probability `rate`, and divides the others by 1 − rate "
                "(Srivastava, Hinton, Krizhevsky, Sutskever and Salakhutdinov 2014).\n\n"

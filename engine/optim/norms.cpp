@@ -100,7 +100,7 @@ TAPEDECK_OP(scale_all_op) = {
           }
           return gradients;
         },
-    .vjp_formula = "dxᵢ = scale·dyᵢ, d(scale) = Σ dyᵢ·xᵢ",
+    .vjp_formula = "d(t_list)ᵢ = scale·dyᵢ, d(scale) = Σ dyᵢ·t_listᵢ",
     .doc =
         "Several tensors times one number; those themselves where that is 1.\n\n"
         "scale: a scalar; t_list: tensors of its dtype, a floating one, any shapes.\n"

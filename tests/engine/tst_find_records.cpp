@@ -64,10 +64,14 @@ void run_a_program(Recorder& recorder, unsigned seed) {
     Tensor x = scalar(1.5);
     if (pick(2)) recorder.leaf(x, pick(2) ? "W:0" : "ΔE");
     Tape tape;
+    tape.start();
     tape.watch(x);
     Tensor y = multiply(x, x);
     for (int op = pick(6); op > 0; --op) y = pick(2) ? add(y, x) : custom_square(y);
-    if (pick(3) == 0) gradient(tape, y, x);
+    if (pick(3) == 0)
+      gradient(tape, y, x);
+    else
+      tape.stop();
     if (pick(5) == 0) {
       try {
         test_ops::failing(x, false);

@@ -497,6 +497,15 @@ class TestVjpParts : public QObject {
              std::string("explain_element: element 9223372036854775807 of 2 was asked for."));
   }
 
+  /// Elements of complex tensors are not taken apart.
+  static bool meets_complex(const OpDef& op, const Row& row) {
+    Random random(1);
+    const Call call = row.calls[0](random);
+    Tensors all = run_call(op, call);
+    all.insert(all.end(), call.inputs.begin(), call.inputs.end());
+    return std::any_of(all.begin(), all.end(), [](const Tensor& each) { return is_complex(each.dtype()); });
+  }
+
   /// The terms sum up to the element that the playback computed, for every op.
   void every_ops_elements_are_the_sums_of_their_terms() {
     std::map<std::string, int> ways;
@@ -504,7 +513,7 @@ class TestVjpParts : public QObject {
     for (std::size_t i = 0; i < Registry::instance().size(); ++i) {
       const OpDef& op = Registry::instance().at(static_cast<int>(i));
       const Row* row = op.vjp ? row_of(op.name) : nullptr;
-      if (!row) continue;
+      if (!row || meets_complex(op, *row)) continue;
       int explained = 0;
       for (std::size_t k = 0; k < 3 * row->calls.size() && explained < 6; ++k) {
         Random random(100 + k);
