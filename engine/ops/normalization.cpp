@@ -224,10 +224,13 @@ TAPEDECK_OP(batch_norm_grad_op) = {
     .forward = gradient<false>,
     .vjp = gradient_vjp<false>,
     .vjp_formula =
-        "n = (x − mean)·r, r = 1/√(variance + epsilon), u: the gradient of dx, M: the mean over the axes, "
-        "d(dy) = scale·r·(u − "
-        "M(u) − n·M(u·n)) + d(dscale)·n + d(doffset), d(x) = r·(d(dscale)·dy − r·(u·M(h·n) + "
-        "h·M(u·n))), h = dy·scale",
+        "d(dy) = scale·r·(u − M(u) − n·M(u·n)) + d(dscale)·n + d(doffset), d(x) = r·(d(dscale)·dy − "
+        "r·(u·M(h·n) "
+        "+ h·M(u·n))), d(scale) = Σ dy·r·(u − M(u) − n·M(u·n)), d(mean) = −Σ d(x), d(variance) = −r·r·r·R / "
+        "2, "
+        "n = (x − mean)·r, r = 1/√(variance + epsilon), h = dy·scale, u: the gradient of dx, M: the mean "
+        "over the "
+        "axes, R: the gradient of r",
     .doc =
         std::string(
             "The gradient of batch_norm: with n = (x − mean)·r, r = 1/√(variance + epsilon), dx = "
@@ -275,10 +278,13 @@ TAPEDECK_OP(layer_norm_grad_op) = {
     .forward = gradient<true>,
     .vjp = gradient_vjp<true>,
     .vjp_formula =
-        "n = (x − mean)·r, r = 1/√(variance + epsilon), u: the gradient of dx, M: the mean over the axes, "
-        "d(dy) = scale·r·(u − "
-        "M(u) − n·M(u·n)) + d(dscale)·n + d(doffset), d(x) = r·(d(dscale)·dy − r·(u·M(h·n) + "
-        "h·M(u·n))), h = dy·scale",
+        "d(dy) = scale·r·(u − M(u) − n·M(u·n)) + d(dscale)·n + d(doffset), d(x) = r·(d(dscale)·dy − "
+        "r·(u·M(h·n) "
+        "+ h·M(u·n))), d(scale) = Σ dy·r·(u − M(u) − n·M(u·n)), d(mean) = −Σ d(x), d(variance) = −r·r·r·R / "
+        "2, "
+        "n = (x − mean)·r, r = 1/√(variance + epsilon), h = dy·scale, u: the gradient of dx, M: the mean "
+        "over the "
+        "axes, R: the gradient of r",
     .doc = std::string(
                "The gradient of layer_norm: with n = (x − mean)·r, r = 1/√(variance + epsilon), h = "
                "dy·scale, dx "
