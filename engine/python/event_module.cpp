@@ -97,8 +97,9 @@ void bind_events(py::module_& module) {
     const std::vector<std::string> all(texts.begin(), texts.end());
     return py::bytes(data::text_message(shape, all));
   });
-  events.def("encode_png",
-             [](const py::handle image) { return py::bytes(data::encode_png(event_tensor(image, "image"))); });
+  events.def("encode_png", [](const py::handle image) {
+    return py::bytes(data::encode_png(event_tensor(image, "image")));
+  });
 }
 
 }  // namespace tapedeck::python

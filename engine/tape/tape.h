@@ -22,8 +22,8 @@ using CustomVjp = std::function<Tensors(std::span<const Tensor> cotangents)>;
 
 enum class Unconnected : std::uint8_t { none, zero };
 
-/// Whether tapes follow values of that dtype: floating ones, and whole numbers where set_integer_gradients said
-/// so, for the whole process. TensorFlow 1 gave those gradients, too.
+/// Whether tapes follow values of that dtype: floating ones, and whole numbers where set_integer_gradients
+/// said so, for the whole process. TensorFlow 1 gave those gradients, too.
 bool has_gradients(DType dtype);
 void set_integer_gradients(bool given);
 
