@@ -1,6 +1,7 @@
 #include "engine/cpu/elementwise.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "engine/cpu/blocks.h"
 #include "engine/cpu/dispatch.h"
@@ -148,6 +149,37 @@ void write_contiguous(void* out, std::int64_t count, std::size_t size, double co
   });
 }
 
+constexpr std::int64_t short_row = 64;        // elements; a call of a loop costs as much
+constexpr std::size_t repeated_bytes = 2048;  // of an operand whose row is repeated
+
+/// Short rows of one operand beside one row of the other, as a bias that is added to pixels of few channels.
+bool repeats_a_short_row(const Loops<3>& walk, std::size_t repeated) {
+  const std::size_t whole = 1 - repeated;
+  return walk.rank == 2 && walk.inner() <= short_row && walk.rows() >= 2 * short_row &&
+         walk.inner_stride(whole) == 1 && walk.stride[whole][0] == walk.inner() &&
+         walk.inner_stride(repeated) == 1 && walk.stride[repeated][0] == 0;
+}
+
+/// The row stands in a buffer as often as it fits, so that each call of the loop does many rows.
+void binary_of_repeated_row(BinaryLoop loop, const Loops<3>& walk, std::size_t repeated, const Operand& a,
+                            const Operand& b, void* out, std::size_t size, std::size_t out_size,
+                            double cost) {
+  alignas(64) char buffer[repeated_bytes];
+  const std::int64_t length = walk.inner();
+  const std::int64_t chunk = static_cast<std::int64_t>(repeated_bytes / size) / length * length;
+  const void* row = repeated == 0 ? a.data : b.data;
+  for (std::int64_t first = 0; first < chunk; first += length)
+    std::memcpy(at(buffer, first, size), row, static_cast<std::size_t>(length) * size);
+  const std::int64_t count = walk.rows() * length;
+  for_blocks((count + chunk - 1) / chunk, std::max<std::int64_t>(1, grain_for(cost) / chunk),
+             [&](std::int64_t begin, std::int64_t end) {
+               for (std::int64_t i = begin * chunk; i < std::min(end * chunk, count); i += chunk)
+                 loop(repeated == 0 ? buffer : at(a.data, i, size), 1,
+                      repeated == 1 ? buffer : at(b.data, i, size), 1, at(out, i, out_size),
+                      std::min(chunk, count - i));
+             });
+}
+
 }  // namespace
 
 bool has_kernel(Unary op, DType dtype) {
@@ -201,6 +233,9 @@ void binary(Binary op, DType dtype, const Operand& a, const Operand& b, void* ou
   const Loops<3> walk(shape, {&a.strides, &b.strides, &out_strides});
   const std::size_t size = item_size(dtype);
   const std::size_t out_size = result_size(op, dtype);
+  for (const std::size_t repeated : {0, 1})
+    if (repeats_a_short_row(walk, repeated))
+      return binary_of_repeated_row(loop, walk, repeated, a, b, out, size, out_size, cost_of(op));
   walk.for_pieces(grain_for(cost_of(op)), [&](std::int64_t first, std::int64_t n, const auto& start) {
     const std::int64_t a_step = walk.inner_stride(0);
     const std::int64_t b_step = walk.inner_stride(1);

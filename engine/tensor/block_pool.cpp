@@ -29,9 +29,11 @@ constexpr bool pooled = true;
 #endif
 
 constexpr std::int64_t unflushed_limit = std::int64_t{256} << 10;
-// A large block that nobody wanted for so long goes back to the system. A training loop takes its blocks
-// again with each step, long before.
+// A large block goes back to the system when no large block was wanted for so long ...
 constexpr std::uint64_t idle_ns = 750'000'000;
+// ... or, in a program that goes on taking others, when it was not wanted itself for so long. A training
+// loop whose steps take seconds takes its blocks again with each step; the system would have to clear them.
+constexpr std::uint64_t unwanted_ns = 10'000'000'000;
 // From so much on that went back to the C library it is asked to give its free pages back, too.
 constexpr std::size_t heap_bytes_worth_trimming = std::size_t{16} << 20;
 
@@ -71,6 +73,7 @@ class Pool {
   LargeBlocks large_;
   ThreadCache* caches_ = nullptr;
   std::uint64_t small_cached_ = 0;
+  std::uint64_t large_used_at_ = 0;  ///< when a large block was last taken or freed
   bool trimmer_runs_ = false, trimmer_sleeps_ = false;
   std::condition_variable trimmer_wanted_;
   const std::uint64_t cache_limit_ = machine_memory() / 4;
@@ -152,6 +155,7 @@ void* Pool::allocate_large(int index, std::size_t bytes) {
   std::uint64_t cached = 0;
   {
     std::lock_guard lock(mutex_);
+    large_used_at_ = now_ns();
     if (void* block = large_.take(index)) return block;
     cached = this->cached();
   }
@@ -220,7 +224,8 @@ void Pool::free_large(void* memory, int index) noexcept {
     std::lock_guard lock(mutex_);
     while (cached() + block_bytes > cache_limit_ && large_.evict_oldest(evicted)) {
     }
-    large_.put(memory, index, now_ns());
+    large_used_at_ = now_ns();
+    large_.put(memory, index, large_used_at_);
     is_first = !std::exchange(trimmer_runs_, true);
     if (std::exchange(trimmer_sleeps_, false)) trimmer_wanted_.notify_one();
   }
@@ -246,7 +251,8 @@ void Pool::give_back_what_is_idle() {
       trimmer_wanted_.wait(lock, [this] { return !trimmer_sleeps_; });
       continue;
     }
-    const std::uint64_t now = now_ns(), due = freed_at + idle_ns;
+    const std::uint64_t now = now_ns();
+    const std::uint64_t due = std::min(large_used_at_ + idle_ns, freed_at + unwanted_ns);
     if (freed_at != 0 && now < due) {
       trimmer_wanted_.wait_for(lock, std::chrono::nanoseconds(due - now));
       continue;

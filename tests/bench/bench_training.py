@@ -264,12 +264,14 @@ class Worker:
 
 
 def alternate(workers, rounds, seconds):
-    """(milliseconds of a step in each round, last loss) for each worker."""
+    """(milliseconds of a step in each round, last loss) for each worker. A step before each round is not counted: its process stood still
+    while the other one ran, and a training loop does not."""
     steps = [max(1, int(seconds / worker.run(1)[0])) for worker in workers]
     found = [[] for _ in workers]
     losses = [None] * len(workers)
     for _ in range(rounds):
         for place, worker in enumerate(workers):
+            worker.run(1)
             taken, losses[place] = worker.run(steps[place])
             found[place].append(1e3 * taken / steps[place])
     return found, losses

@@ -8,28 +8,34 @@
 namespace tapedeck::cpu::TAPEDECK_ISA {
 namespace {
 
-constexpr int vector_bytes = 64;
-
-/// As many channels as one vector holds.
-template <class T>
+/// So many channels in one vector; a power of two.
+template <int count>
 struct Channels {
-  typedef T type __attribute__((vector_size(vector_bytes)));
-  static constexpr std::int64_t count = vector_bytes / static_cast<std::int64_t>(sizeof(T));
+  template <class T>
+  struct Of {
+    typedef T type __attribute__((vector_size(count * sizeof(T))));
+  };
 };
-/// One of those that are left over.
-template <class T>
-struct OneChannel {
-  using type = T;
-  static constexpr std::int64_t count = 1;
+template <>
+struct Channels<1> {
+  template <class T>
+  struct Of {
+    using type = T;
+  };
 };
+template <class Width, class T>
+using Values = typename Width::template Of<T>::type;
 
-/// Calls `f.template operator()<Channels or OneChannel>(first channel)` until all are done.
-template <class F>
-TAPEDECK_INLINE void for_channels(std::int64_t channels, std::int64_t in_a_vector, F&& f) {
-  std::int64_t first = 0;
-  for (; first + in_a_vector <= channels; first += in_a_vector) f.template operator()<Channels>(first);
-  for (; first < channels; ++first) f.template operator()<OneChannel>(first);
+/// Calls `f.template operator()<Channels<count>>(first channel)` until all are done: with as many as a vector
+/// holds, and with ever fewer for those that are left over.
+template <int count, class F>
+TAPEDECK_INLINE void for_channels(std::int64_t channels, F&& f, std::int64_t first = 0) {
+  for (; first + count <= channels; first += count) f.template operator()<Channels<count>>(first);
+  if constexpr (count > 1)
+    if (first < channels) for_channels<count / 2>(channels, f, first);
 }
+template <class T>
+constexpr int in_a_vector = 64 / static_cast<int>(sizeof(T));
 
 template <class V, class T>
 TAPEDECK_INLINE void load(V& values, const T* from) {
@@ -60,8 +66,8 @@ template <class T>
 void largest(const void* source, const PoolWindow& window, void* target) {
   const T* __restrict from = static_cast<const T*>(source);
   T* __restrict to = static_cast<T*>(target);
-  for_channels(window.channels, Channels<T>::count, [&]<template <class> class Width>(std::int64_t first) {
-    typename Width<T>::type best, value;
+  for_channels<in_a_vector<T>>(window.channels, [&]<class Width>(std::int64_t first) {
+    Values<Width, T> best, value;
     load(best, from + first);
     for_places(window, [&](int, std::int64_t offset) {
       load(value, from + offset + first);
@@ -83,19 +89,19 @@ void scatter_to_largest(const void* source, const PoolWindow& window, const void
   const T* __restrict from = static_cast<const T*>(source);
   const T* __restrict arrived = static_cast<const T*>(gradient);
   T* __restrict to = static_cast<T*>(target);
-  for_channels(window.channels, Channels<T>::count, [&]<template <class> class Width>(std::int64_t first) {
-    typename Width<T>::type best, value;
-    typename Width<Number>::type place{};
+  for_channels<in_a_vector<T>>(window.channels, [&]<class Width>(std::int64_t first) {
+    Values<Width, T> best, value;
+    Values<Width, Number> place{};
     load(best, from + first);
     for_places(window, [&](int number, std::int64_t offset) {
       load(value, from + offset + first);
       const auto further = (value > best) | (is_nan(value) & (best == best));
       best = further ? value : best;
-      place = further ? typename Width<Number>::type{} + Number(number) : place;
+      place = further ? Values<Width, Number>{} + Number(number) : place;
     });
-    typename Width<Added<T>>::type sum, part;
+    Values<Width, Added<T>> sum, part;
     load(part, arrived + first);
-    const typename Width<Added<T>>::type nothing{};
+    const Values<Width, Added<T>> nothing{};
     for_places(window, [&](int number, std::int64_t offset) {
       load(sum, to + offset + first);
       sum += place == Number(number) ? part : nothing;
@@ -109,8 +115,8 @@ void mean(const void* source, const PoolWindow& window, void* target) {
   const T* __restrict from = static_cast<const T*>(source);
   T* __restrict to = static_cast<T*>(target);
   const T size = static_cast<T>(window.rows * window.columns);
-  for_channels(window.channels, Channels<T>::count, [&]<template <class> class Width>(std::int64_t first) {
-    typename Width<T>::type sum{}, value;
+  for_channels<in_a_vector<T>>(window.channels, [&]<class Width>(std::int64_t first) {
+    Values<Width, T> sum{}, value;
     for_places(window, [&](int, std::int64_t offset) {
       load(value, from + offset + first);
       sum += value;
@@ -125,8 +131,8 @@ void scatter_evenly(const PoolWindow& window, const void* gradient, void* target
   const T* __restrict arrived = static_cast<const T*>(gradient);
   T* __restrict to = static_cast<T*>(target);
   const T size = static_cast<T>(window.rows * window.columns);
-  for_channels(window.channels, Channels<T>::count, [&]<template <class> class Width>(std::int64_t first) {
-    typename Width<T>::type part, sum;
+  for_channels<in_a_vector<T>>(window.channels, [&]<class Width>(std::int64_t first) {
+    Values<Width, T> part, sum;
     load(part, arrived + first);
     part = part / size;
     for_places(window, [&](int, std::int64_t offset) {
