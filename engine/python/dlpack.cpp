@@ -1,6 +1,7 @@
 // DLPack (https://dmlc.github.io/dlpack/latest/c_api.html), versions 0 and 1: tensors to and from other
 // libraries. The structs are the standard's. From version 1 on a capsule can say that its memory is read
-// only, as a tensor's is: then nothing is copied. Whoever takes older ones may write, so gets a copy.
+// only, as a tensor's is, but libraries exist that take such a capsule and write (PyTorch 2.15): so all get a
+// copy but those who refuse one.
 #include <cstring>
 #include <memory>
 
@@ -158,9 +159,9 @@ bool takes_versions(PyObject* max_version) {
   return major >= 1;
 }
 
-/// What the caller said, or else whether the capsule cannot say that the memory is read only.
+/// `versioned`: the capsule can say that the memory is read only.
 bool is_copied(PyObject* copy, bool versioned) {
-  if (copy == Py_None) return !versioned;
+  if (copy == Py_None) return true;
   const int truth = PyUnicode_Check(copy) ? -1 : PyObject_IsTrue(copy);
   if (truth < 0) {
     PyErr_Clear();

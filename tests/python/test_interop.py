@@ -209,7 +209,7 @@ class DLPack(unittest.TestCase):
         for source in (tf.constant(values), tf.transpose(tf.constant(values)), tf.constant(3, tf.int8), tf.zeros([0, 2]),
                        tf.Variable([1., 2.])):
             own = np.asarray(source)
-            for copy, flags in ((None, 1), (False, 1), (True, 2), (np.True_, 2), (1, 2)):
+            for copy, flags in ((None, 2), (False, 1), (True, 2), (np.True_, 2), (1, 2)):
                 capsule = source.__dlpack__(stream=None, max_version=(1, 2), dl_device=(1, 0), copy=copy)
                 # The struct begins with the version, two numbers of 32 bits; behind two pointers stand the flags.
                 words = ctypes.cast(pointer(capsule, b"dltensor_versioned"), ctypes.POINTER(ctypes.c_uint32))

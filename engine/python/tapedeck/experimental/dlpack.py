@@ -4,7 +4,7 @@ from tapedeck import _engine
 
 def to_dlpack(tf_tensor):
     """A DLPack capsule with a copy of the tensor, to be used once. Whoever takes it may write to it: capsules that
-    say that their memory is read only, and need no copy, come from the tensor's __dlpack__(max_version=(1, 0))."""
+    say that their memory is read only, and need no copy, come from the tensor's __dlpack__(max_version=(1, 0), copy=False)."""
     return _engine.convert_to_tensor(tf_tensor).__dlpack__()
 
 
