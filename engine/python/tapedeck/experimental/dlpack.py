@@ -17,6 +17,8 @@ def from_dlpack(dlcapsule):
 
 
 def _capsule_of(source):
+    if isinstance(source, (_engine.Tensor, _engine.Variable)):
+        return source.__dlpack__(max_version=(1, 0), copy=False)  # only read here
     try:
         return source.__dlpack__(max_version=(1, 0))
     except TypeError:  # a library from before DLPack 1.0 knows no max_version
