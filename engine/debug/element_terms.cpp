@@ -256,6 +256,15 @@ void add_zero(const VjpCall& call, std::size_t input, std::int64_t element, std:
   terms.push_back({0, element, element_of(call.cotangents[0], element), 0, 0});
 }
 
+/// A number of two parts has two derivatives with respect to each part.
+void refuse_complex(const VjpCall& call) {
+  for (const Tensors* tensors : {&call.inputs, &call.outputs, &call.cotangents})
+    for (const Tensor& tensor : *tensors)
+      if (tensor && is_complex(tensor.dtype()))
+        throw ValueError("complex", (call.op ? call.op->name : std::string("The gradient")) +
+                                        " works on complex numbers; their elements are not taken apart.");
+}
+
 }  // namespace
 
 protocol::ElementTerms element_terms(const VjpCall& call, const protocol::ExplainElement& request,
@@ -263,6 +272,7 @@ protocol::ElementTerms element_terms(const VjpCall& call, const protocol::Explai
   if (request.input >= call.inputs.size() || !call.wanted[request.input])
     throw BadRequest("explain_element: the VJP gives input " + std::to_string(request.input) +
                      " no gradient.");
+  refuse_complex(call);
   std::int64_t elements = 0;
   for (const Tensor& cotangent : call.cotangents) elements += cotangent ? cotangent.count() : 0;
   if (elements > most_elements)

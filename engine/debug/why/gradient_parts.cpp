@@ -39,6 +39,8 @@ class Parts {
     answer_.question = protocol::Question::contributions;
     answer_.amount = "share";
     gradient_ = past_.value(subject_.tensor);
+    if (is_complex(gradient_.dtype()))
+      throw ValueError("complex", "The gradient is complex; its contributions have no shares.");
     // A share is what the contribution adds along the gradient: all shares are 1 together.
     direction_ = gradient_;
     if (!subject_.element.empty()) {
