@@ -2,12 +2,15 @@
 import io
 import os
 import signal
+import tempfile
 import threading
 import unittest
 from contextlib import redirect_stdout
+from unittest import mock
 
 import numpy as np
 import tapedeck as tf
+from tapedeck import _engine
 
 layers = tf.keras.layers
 RNG = np.random.default_rng(5)
@@ -250,6 +253,32 @@ class Fit(unittest.TestCase):
             outputs = model.predict(X, verbose=0)
             wanted = np.mean((outputs[:, 0] > .5) == y) if units == 1 else np.mean(outputs.argmax(1) == Y)
             self.assertAlmostEqual(found, wanted, places=5, msg=name)
+
+    def test_a_session_draws_the_metrics_over_all_batches_of_the_model(self):
+        found = []
+        model = tf.keras.Sequential([tf.keras.layers.Dense(1)], name="line")
+        model.compile("sgd", "mse", metrics=["mae"])
+        x = np.ones([40, 2], np.float32)
+        with mock.patch.object(_engine.debug, "recording", lambda: True), \
+                mock.patch.object(_engine.debug, "add_scalar", lambda *point: found.append(point)):
+            first = model.fit(x, x[:, :1], batch_size=10, epochs=2, verbose=0, validation_data=(x, x[:, :1])).history
+            second = model.fit(x, x[:, :1], batch_size=10, verbose=0).history
+        ends = {name: [(step, value) for series, step, value in found if series == name and step % 4 == 0]
+                for name in ("line/loss", "line/mae", "line/val_loss", "line/val_mae")}
+        for name in "loss", "mae":
+            self.assertEqual([step for step, _ in ends["line/" + name]], [4, 8, 12])
+            self.assertEqual([value for _, value in ends["line/" + name]], first[name] + second[name])
+            self.assertEqual([value for _, value in ends["line/val_" + name]], first["val_" + name])
+        self.assertIn(1, [step for _, step, _ in found])  # the first batch is drawn at once
+
+    def test_tensorboards_callback_draws_instead(self):
+        with tempfile.TemporaryDirectory() as folder, mock.patch.object(_engine.debug, "recording", lambda: True), \
+                mock.patch.object(_engine.debug, "add_scalar") as drawn:
+            model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+            model.compile("sgd", "mse")
+            x = np.ones([4, 2], np.float32)
+            model.fit(x, x[:, :1], verbose=0, callbacks=[tf.keras.callbacks.TensorBoard(folder)])
+        self.assertEqual({call.args[0] for call in drawn.call_args_list}, {"epoch_loss"})
 
     def test_stop_training_ends_it(self):
         class Stop(tf.keras.callbacks.Callback):

@@ -1,7 +1,7 @@
 """compile, fit, evaluate and predict."""
 import numpy as np
 
-from tapedeck import nest
+from tapedeck import _engine, nest
 from tapedeck.keras.models import compiled, data_feed
 from tapedeck.keras.models.data_feed import feed_of, unpack
 from tapedeck.tape import GradientTape
@@ -199,6 +199,7 @@ class Trainer:
         (x, y, sample_weight), or batches. shuffle: arrays are gone through in a new order in each epoch, which tf.random.set_seed
         says. class_weight: {class: weight}. steps_per_epoch: batches of an epoch, None for all. validation_freq: after how many
         epochs, or after which, it is evaluated. max_queue_size, workers and use_multiprocessing change nothing.
+        In a notebook the metrics are drawn as curves of Plots meanwhile, unless a TensorBoard callback draws its own.
         Returns: a tf.keras.callbacks.History; its `history` has a list of numbers for each metric.
         Errors: ValueError for a model that was not compiled, and data that do not fit one another.
         """
@@ -213,6 +214,9 @@ class Trainer:
         validation = _validation_feed(validation_data, validation_batch_size or batch_size, validation_steps)
         listeners = _callbacks.CallbackList(callbacks, add_history=True, add_progbar=_verbosity(verbose) != 0, model=self,
                                             verbose=_verbosity(verbose), epochs=epochs, steps=feed.steps)
+        if _engine.debug.recording() and not any(isinstance(each, _callbacks.TensorBoard) for each in listeners.callbacks):
+            from tapedeck.keras.callbacks.live_curves import LiveCurves
+            listeners.append(LiveCurves())
         vars(self)["stop_training"] = False
         listeners.on_train_begin()
         logs = {}
