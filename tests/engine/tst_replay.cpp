@@ -5,12 +5,14 @@
 #include <map>
 #include <thread>
 
+#include "engine/ops/complex.h"
 #include "engine/ops/ops.h"
 #include "engine/ops/random_state.h"
 #include "engine/optim/apply.h"
 #include "engine/record/replay.h"
 #include "engine/record/tensor_text.h"
 #include "engine/tape/variable.h"
+#include "engine/tensor/strings.h"
 #include "tests/engine/recording.h"
 
 using namespace tapedeck;
@@ -35,6 +37,19 @@ void random_numbers_and_dtypes() {
     ops::cast(ops::multiply(uniform, seeded), DType::int64);
     ops::greater(uniform, seeded);
   }
+}
+
+void strings_and_complex_numbers() {
+  const auto& registry = Registry::instance();
+  std::vector<std::string> values;
+  for (int i = 0; i < 60; ++i) values.push_back("row " + std::to_string(i * i) + std::string(i % 23, 'x'));
+  const Tensor words = ops::reshape(string_tensor({60}, values), {12, 5});
+  const Tensor upper = run_op1(*registry.find("string_upper"), {words}, Attributes{std::string()});
+  const Tensor joined = run_op1(*registry.find("string_join"), {upper, words}, Attributes{std::string(", ")});
+  ops::reshape(ops::transpose(joined), {60});
+  const Tensor z = ops::complex(ops::random_normal({16, 8}), ops::random_normal({16, 8}));
+  const Tensor turned = ops::multiply(z, ops::conj(z));
+  ops::add(ops::exp(turned), z);
 }
 
 void views_of_other_tensors() {
@@ -131,6 +146,7 @@ void optimisers() {
 bool same_bits(const Tensor& a, const Tensor& b) {
   if (a.dtype() != b.dtype() || a.shape() != b.shape()) return false;
   const Tensor first = a.make_contiguous(), second = b.make_contiguous();
+  if (a.dtype() == DType::string) return a.shape() == b.shape() && strings_of(a) == strings_of(b);
   return a.bytes() == 0 || std::memcmp(first.raw(), second.raw(), a.bytes()) == 0;
 }
 
@@ -201,6 +217,7 @@ class TestReplay : public QObject {
     QTest::addColumn<Program>("program");
     QTest::newRow("matmul and reductions") << Program(&matmuls_and_reductions);
     QTest::newRow("random numbers and dtypes") << Program(&random_numbers_and_dtypes);
+    QTest::newRow("strings and complex numbers") << Program(&strings_and_complex_numbers);
     QTest::newRow("views") << Program(&views_of_other_tensors);
     QTest::newRow("custom gradients") << Program(&custom_gradients);
     QTest::newRow("custom gradient that returns its input")
