@@ -32,7 +32,7 @@ class Storage {
   void drop() {
     if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) destroy();
   }
-  std::uint32_t references() const { return references_.load(std::memory_order_relaxed); }
+  std::uint32_t references() const { return references_.load(std::memory_order_acquire); }
 
  private:
   friend class StoragePointer;

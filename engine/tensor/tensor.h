@@ -71,7 +71,7 @@ class Tensor {
   const StoragePointer& storage() const { return body_->storage; }
   std::int64_t offset() const { return body_->offset; }
   /// How many handles share this tensor.
-  std::uint32_t references() const { return body_->references.load(std::memory_order_relaxed); }
+  std::uint32_t references() const { return body_->references.load(std::memory_order_acquire); }
 
   /// First element. T must be the dtype's C++ type. The writable form is for the kernel that makes the
   /// tensor.

@@ -48,7 +48,7 @@ class Killed(WithChildren):
         self.assertEqual(process.returncode, 0, out[-2000:] + errors[-2000:])
         deaths, checkpoints, partial = map(int, out.split())
         self.assertEqual(deaths, self.DEATHS)
-        self.assertGreater(checkpoints, self.DEATHS)  # it did save
+        self.assertGreater(checkpoints, 10)  # it did save, however slow the machine is
         self.assertGreater(partial, 0)  # and was hit in the midst of it
         names = os.listdir(self.folder)
         self.assertLessEqual(len([name for name in names if name.endswith(".writing")]), 2)  # what the last one left
