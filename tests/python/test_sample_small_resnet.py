@@ -9,7 +9,7 @@ from sample_cells import needs_data, run_sample
 class Sample(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.run_ = run_sample("small_resnet", pictures_to_use=2560, test_pictures=500, epochs=1)
+        cls.run_ = run_sample("small_resnet", pictures_to_use=2560, test_pictures=250, epochs=1)
 
     def test_the_networks_differ_in_the_shortcuts_alone(self):
         networks = self.run_.names["networks"]
