@@ -4,6 +4,7 @@ import unittest
 import numpy as np
 
 import tapedeck as tf
+from tapedeck import tfe
 from tapedeck.keras import layers
 from tapedeck.train.kfac_layers import watching
 
@@ -209,7 +210,7 @@ class Steps(unittest.TestCase):
 class Networks(unittest.TestCase):
     """A model is more than a list of layers: tf.keras' and TensorFlow 1's eager ones."""
 
-    class Inner(tf.contrib.eager.Network):
+    class Inner(tfe.Network):
         def __init__(self):
             super().__init__()
             self.output_layer = self.track_layer(tf.layers.Dense(2))
@@ -217,7 +218,7 @@ class Networks(unittest.TestCase):
         def call(self, x):
             return self.output_layer(x)
 
-    class Outer(tf.contrib.eager.Network):
+    class Outer(tfe.Network):
         def __init__(self):
             super().__init__()
             self.hidden = self.track_layer(tf.layers.Dense(6, activation=tf.nn.tanh))
@@ -231,7 +232,7 @@ class Networks(unittest.TestCase):
         inputs = tf.keras.Input([3])
         functional = layers.Dense(2)(layers.Dense(6, activation="tanh")(inputs))
         return {"tfe.Network in another": Networks.Outer(),
-                "tfe.Sequential": tf.contrib.eager.Sequential([tf.layers.Dense(6, activation=tf.nn.tanh), tf.layers.Dense(2)]),
+                "tfe.Sequential": tfe.Sequential([tf.layers.Dense(6, activation=tf.nn.tanh), tf.layers.Dense(2)]),
                 "Sequential in another": tf.keras.Sequential([layers.Dense(6, activation="tanh"),
                                                               tf.keras.Sequential([layers.Dense(2)])]),
                 "functional model": tf.keras.Model(inputs, functional)}
