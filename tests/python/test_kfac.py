@@ -4,6 +4,7 @@ import unittest
 import numpy as np
 
 import tapedeck as tf
+from tapedeck import tfe
 from tapedeck.keras import layers
 from tapedeck.train.kfac_layers import watching
 
@@ -204,6 +205,60 @@ class Steps(unittest.TestCase):
                     layer, estimation_mode="sampled", predictive="normal").minimize(lambda: tf.reduce_sum(layer(tf.ones([1, 1])))))]:
             with self.subTest(text), self.assertRaisesRegex(error, text):
                 call()
+
+
+class Networks(unittest.TestCase):
+    """A model is more than a list of layers: tf.keras' and TensorFlow 1's eager ones."""
+
+    class Inner(tfe.Network):
+        def __init__(self):
+            super().__init__()
+            self.output_layer = self.track_layer(tf.layers.Dense(2))
+
+        def call(self, x):
+            return self.output_layer(x)
+
+    class Outer(tfe.Network):
+        def __init__(self):
+            super().__init__()
+            self.hidden = self.track_layer(tf.layers.Dense(6, activation=tf.nn.tanh))
+            self.inner = self.track_layer(Networks.Inner())
+
+        def call(self, x):
+            return self.inner(self.hidden(x))
+
+    def models(self):
+        """Models of 3 inputs, 6 hidden units and 2 outputs."""
+        inputs = tf.keras.Input([3])
+        functional = layers.Dense(2)(layers.Dense(6, activation="tanh")(inputs))
+        return {"tfe.Network in another": Networks.Outer(),
+                "tfe.Sequential": tfe.Sequential([tf.layers.Dense(6, activation=tf.nn.tanh), tf.layers.Dense(2)]),
+                "Sequential in another": tf.keras.Sequential([layers.Dense(6, activation="tanh"),
+                                                              tf.keras.Sequential([layers.Dense(2)])]),
+                "functional model": tf.keras.Model(inputs, functional)}
+
+    def test_networks_and_models_take_the_steps_of_their_layers(self):
+        plain = [layers.Dense(6, activation="tanh"), layers.Dense(2)]
+        x, y = (tf.constant(rng(seed).normal(size=size).astype(np.float32)) for seed, size in [(0, (20, 3)), (1, (20, 2))])
+        start = [0.5 * rng(2 + k).normal(size=size) for k, size in enumerate([(3, 6), (6,), (6, 2), (2,)])]
+
+        def trained(model, call, variables):
+            call(x)
+            for variable, value in zip(variables(), start):
+                variable.assign(value)
+            optimizer = tf.train.KFACOptimizer(model, learning_rate=0.1, damping=1e-2, inverse_update_interval=3)
+            for _ in range(8):
+                optimizer.minimize(lambda: tf.reduce_mean((call(x) - y) ** 2))
+            return [variable.numpy() for variable in variables()]
+
+        wanted = trained(plain, lambda x: plain[1](plain[0](x)), lambda: plain[0].variables + plain[1].variables)
+        self.assertGreater(np.abs(wanted[0] - start[0]).max(), 0.01)
+        for name, model in self.models().items():
+            with self.subTest(name):
+                found = trained(model, model, lambda: model.trainable_variables)
+                self.assertEqual(len(found), 4)
+                for value, of_layers in zip(found, wanted):
+                    np.testing.assert_allclose(value, of_layers, rtol=1e-5, atol=1e-6)
 
 
 def tape_bias(loss, layer):
