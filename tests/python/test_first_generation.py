@@ -45,6 +45,15 @@ class AfterV1Behavior(unittest.TestCase):
             tf.constant("1", dtype=tf.int32)
 
 
+    def test_extents_are_dimensions(self):
+        shape = tf.zeros([2, 3]).shape
+        self.assertEqual((shape[1].value, shape[-1] + 1, repr(shape[0]), str(shape[0]), [each.value for each in shape.dims]),
+                         (3, 4, "Dimension(2)", "2", [2, 3]))
+        self.assertTrue(shape[0].is_compatible_with(None) and shape[0].is_compatible_with(2) and not shape[0].is_compatible_with(3))
+        self.assertEqual((shape.as_list(), shape[:1], tf.TensorShape([None])[0]), ([2, 3], (2,), None))
+        self.assertEqual(tf.zeros([shape[0], 1]).shape, (2, 1))
+
+
 class WithoutIt(unittest.TestCase):
     def test_the_same_calls_are_tensorflow_2s(self):
         tf.set_random_seed(1)
@@ -55,6 +64,16 @@ class WithoutIt(unittest.TestCase):
         self.assertEqual(int(tf.while_loop(lambda i: i < 5, lambda i: [i + 1], [0], return_same_structure=False)), 5)
         with self.assertRaises(TypeError):
             tf.constant(1.5, dtype=tf.int64)
+        self.assertIs(type(tf.zeros([2]).shape[0]), int)
+
+    def test_cross_entropy_takes_labels_of_any_numbers(self):
+        logits = tf.constant([[1., 2., 3.]])
+        wanted = tf.nn.softmax_cross_entropy_with_logits(labels=[[0., 0., 1.]], logits=logits).numpy()
+        for labels in (np.eye(3)[2:], np.array([[0, 0, 1]]), tf.constant([[False, False, True]])):
+            np.testing.assert_array_equal(tf.nn.softmax_cross_entropy_with_logits(labels=labels, logits=logits), wanted)
+        np.testing.assert_array_equal(tf.nn.softmax_cross_entropy_with_logits_v2(labels=[[0., 0., 1.]], logits=logits, dim=1), wanted)
+        with self.assertRaisesRegex(ValueError, "labels is None"):
+            tf.nn.softmax_cross_entropy_with_logits(logits=logits)
 
     def test_convolution_takes_its_padding_before_its_strides_too(self):
         x, filters = tf.random.normal([1, 7, 7, 2], seed=1), tf.random.normal([3, 3, 2, 4], seed=2)

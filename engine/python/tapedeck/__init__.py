@@ -62,7 +62,7 @@ from tapedeck.dtypes import (
 from tapedeck.explain import explain_no_gradient
 from tapedeck.indexed_slices import IndexedSlices
 from tapedeck.keras import optimizers
-from tapedeck.shapes import TensorShape
+from tapedeck.shapes import Dimension, TensorShape
 from tapedeck.tape import GradientTape, UnconnectedGradients
 from tapedeck import missing as _missing, namespaces as _namespaces, shaping as _shaping
 

@@ -1,5 +1,5 @@
 """Which of TensorFlow's generations a program is written for, where both read the same call in their own way."""
-from tapedeck import _engine
+from tapedeck import _engine, shapes
 
 _first = False
 
@@ -14,3 +14,4 @@ def set_first(first):
     global _first
     _first = bool(first)
     _engine.set_v1_behavior(_first)
+    shapes.set_dimensions(_first)

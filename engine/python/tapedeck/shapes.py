@@ -14,6 +14,35 @@ def _extent(value):
     return number
 
 
+class Dimension(int):
+    """TensorFlow 1's extent: a whole number with `value`. A shape's items are such after tf.compat.v1_behavior()."""
+
+    __slots__ = ()
+
+    @property
+    def value(self):
+        """The extent as an int."""
+        return int(self)
+
+    def is_compatible_with(self, other):
+        """True for the same extent, and for None."""
+        return other is None or self == int(other)
+
+    def __repr__(self):
+        return f"Dimension({int(self)})"
+
+    __str__ = int.__repr__
+
+
+_dimensions = False
+
+
+def set_dimensions(on):
+    """Whether the items of shapes are Dimensions, else ints."""
+    global _dimensions
+    _dimensions = on
+
+
 class TensorShape(tuple):
     """A tensor's extents: a tuple of ints with TensorFlow's names on top. Equal to the same tuple or list.
 
@@ -39,7 +68,7 @@ class TensorShape(tuple):
     @property
     def dims(self):
         """The extents as a list."""
-        return list(self)
+        return [self[axis] for axis in range(len(self))]
 
     def as_list(self):
         """The extents as a list."""
@@ -106,7 +135,9 @@ class TensorShape(tuple):
 
     def __getitem__(self, key):
         part = tuple.__getitem__(self, key)
-        return TensorShape(part) if isinstance(key, slice) else part
+        if isinstance(key, slice):
+            return TensorShape(part)
+        return Dimension(part) if _dimensions and part is not None else part
 
     def __add__(self, other):
         return TensorShape(tuple.__add__(self, tuple(other)))

@@ -20,8 +20,9 @@ real_types = (int, float, _np.integer, _np.floating)
 
 def v1_behavior():
     """From now on tensors behave as in TensorFlow 1.5 where that differs: == and != compare identity, repr tells the id, and
-    integers have gradients; tf.nn.dropout's second argument is keep_prob, tf.cond and tf.while_loop return a list's only value, and
-    tf.constant cuts floats where a whole number's dtype is asked for. `import tensorflow.contrib.eager` does the same."""
+    integers have gradients; tf.nn.dropout's second argument is keep_prob, tf.cond and tf.while_loop return a list's only value,
+    tf.constant cuts floats where a whole number's dtype is asked for, and shape[0] is a tf.Dimension. `import
+    tensorflow.contrib.eager` does the same."""
     _generation.set_first(True)
 
 
