@@ -298,6 +298,25 @@ class Shapes(unittest.TestCase):
             self.assertEqual(tf.reshape(tf.range(6), tf.constant([[2, 0], [3, 0]], dtype)[:, 0]).shape, (2, 3), dtype)
             self.assertEqual(float(tf.reduce_sum(tf.ones([2, 3]), axis=tf.constant([0, 1], dtype))), 6, dtype)
 
+    def test_a_shape_may_be_unknown_altogether(self):
+        unknown, known = tf.TensorShape(None), tf.TensorShape([1, None])
+        self.assertEqual((unknown.rank, unknown.dims, unknown.is_fully_defined(), bool(unknown), str(unknown), repr(unknown)),
+                         (None, None, False, False, "<unknown>", "TensorShape(None)"))
+        self.assertTrue(unknown == tf.TensorShape(unknown) and unknown != tf.TensorShape([]) and unknown.is_compatible_with([3])
+                        and known.is_compatible_with(unknown))
+        self.assertEqual((known.merge_with(None), unknown.merge_with([2]), unknown.with_rank(2)), (known, (2,), (None, None)))
+        self.assertEqual((known.concatenate(unknown), unknown.concatenate([1])), (unknown, unknown))
+        for refused in (unknown.as_list, lambda: len(unknown), lambda: list(unknown), unknown.assert_is_fully_defined):
+            with self.assertRaisesRegex(ValueError, "unknown"):
+                refused()
+        with self.assertRaisesRegex(TypeError, "shape: TensorShape.None. is neither"):
+            tf.zeros(unknown)
+        tf.zeros([2]).set_shape(unknown)
+        self.assertEqual(tf.ensure_shape(tf.zeros([2]), unknown).shape, (2,))
+        self.assertEqual(tf.while_loop(lambda i: i < 3, lambda i: i + 1, [0], shape_invariants=[unknown])[0], 3)
+        ragged = tf.data.Dataset.from_generator(lambda: iter([[1], [1, 2]]), tf.int32, unknown)
+        self.assertEqual([each.shape for each in ragged], [(1,), (2,)])
+
     def test_shapes_are_compared_merged_and_joined(self):
         shape = tf.TensorShape([2, None])
         self.assertTrue(shape.is_compatible_with([2, 7]) and not shape.is_compatible_with([3, 7]))
@@ -310,8 +329,6 @@ class Shapes(unittest.TestCase):
             with self.assertRaisesRegex(ValueError, "^Shape"):
                 refusal()
         tf.zeros([2, 3]).set_shape([2, None])
-        with self.assertRaisesRegex(TypeError, "dims is None"):
-            tf.TensorShape(None)
         for dims in (tf.constant([2, 3]), np.array([2, 3]), (2, 3), iter([2, 3]), tf.TensorShape([2, 3]), [np.int64(2), tf.constant(3)]):
             shape = tf.TensorShape(dims)
             self.assertEqual((shape, [type(extent) for extent in shape]), ((2, 3), [int, int]))

@@ -261,6 +261,59 @@ class Networks(unittest.TestCase):
                     np.testing.assert_allclose(value, of_layers, rtol=1e-5, atol=1e-6)
 
 
+class OfKeras(unittest.TestCase):
+    def model(self):
+        tf.random.set_seed(1)
+        model = tf.keras.Sequential([layers.Dense(8, activation="tanh"), layers.Dense(3)])
+        x = rng().normal(size=(64, 5)).astype(np.float32)
+        y = (x @ rng(1).normal(size=(5, 3))).argmax(1)
+        return model, x, y, lambda: tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=y, logits=model(x)))
+
+    def test_its_steps_are_those_of_the_first_form(self):
+        found = []
+        for make in (lambda model: tf.train.KFACOptimizer(model, 0.1, 1e-2, norm_constraint=1e-3, inverse_update_interval=2),
+                     lambda model: tf.keras.optimizers.KFAC(0.1, 1e-2, norm_constraint=1e-3, inverse_update_interval=2, model=model)):
+            model, _, _, loss = self.model()
+            loss()
+            optimizer = make(model)
+            for _ in range(3):
+                optimizer.minimize(loss, var_list=model.trainable_variables)
+            found.append([variable.numpy() for variable in model.variables])
+        for one, other in zip(*found):
+            np.testing.assert_allclose(one, other, rtol=1e-6)
+
+    def test_a_compiled_model_is_its_own_and_trains(self):
+        for mode in ({}, {"estimation_mode": "exact", "predictive": "categorical"}):
+            model, x, y, _ = self.model()
+            model.compile(tf.keras.optimizers.KFAC(0.1, norm_constraint=1e-2, **mode),
+                          tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True), ["accuracy"])
+            history = model.fit(x, y, epochs=8, batch_size=32, verbose=0).history
+            self.assertLess(history["loss"][-1], 0.3 * history["loss"][0])
+            self.assertGreater(history["accuracy"][-1], 0.9)
+            self.assertEqual(int(model.optimizer.iterations), 16)
+            self.assertEqual(sum("_factor" in variable.name for variable in model.optimizer.variables), 4)
+
+    def test_the_first_form_trains_a_compiled_model_too(self):
+        model, x, y, _ = self.model()
+        model.compile(tf.train.KFACOptimizer(model, 0.1, norm_constraint=1e-2), tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+        losses = model.fit(x, y, epochs=8, batch_size=32, verbose=0).history["loss"]
+        self.assertLess(losses[-1], 0.3 * losses[0])
+        self.assertIsNotNone(model.optimizer.get_slot(model.layers[0].kernel, "input_factor"))
+
+    def test_it_is_found_by_name_and_config(self):
+        made = tf.keras.optimizers.get("kfac")
+        self.assertIs(type(made), tf.keras.optimizers.KFAC)
+        again = tf.keras.optimizers.KFAC.from_config(tf.keras.optimizers.KFAC(0.5, damping=0.25, momentum=0.5).get_config())
+        self.assertEqual((float(again.learning_rate), again.damping, again.momentum), (0.5, 0.25, 0.5))
+
+    def test_without_a_model_or_a_function_it_says_so(self):
+        v = tf.Variable(1.0)
+        with self.assertRaisesRegex(ValueError, "KFAC: there is no model"):
+            tf.keras.optimizers.KFAC().minimize(lambda: v * v, [v])
+        with self.assertRaisesRegex(ValueError, "needs a function"):
+            tf.keras.optimizers.KFAC().minimize(v * v, [v])
+
+
 def tape_bias(loss, layer):
     with tf.GradientTape() as tape:
         value = loss()[0]

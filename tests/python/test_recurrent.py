@@ -1,4 +1,6 @@
 """Recurrent layers and cells against loops of NumPy, the one op against the cells' loop, and what layers do with masks and states."""
+import os
+import tempfile
 import unittest
 
 import numpy as np
@@ -207,6 +209,28 @@ class States(Random):
                 np.testing.assert_allclose(layer(x[:, 2:]).numpy(), whole, rtol=1e-12, err_msg=name)
                 with self.assertRaisesRegex(ValueError, "the batch size of the input sequences must be the same.*\n.*3\n.*2"):
                     layer(x[:2])
+
+    def test_what_a_stateful_layer_keeps_is_in_checkpoints_and_no_weight(self):
+        x = self.draw(3, 4, 2)
+        with tempfile.TemporaryDirectory() as folder:
+            for make in (lambda: L.LSTM(4, stateful=True, dtype="float64"),
+                         lambda: L.RNN([L.LSTMCell(4, dtype="float64"), L.GRUCell(3, dtype="float64")], stateful=True, dtype="float64")):
+                layer = make()
+                self.assertIsNone(layer.states)
+                layer(x)
+                kept = tf.nest.flatten(layer.states)
+                self.assertTrue(all(isinstance(state, tf.Variable) and not state.trainable for state in kept))
+                self.assertFalse({id(state) for state in kept} & {id(weight) for weight in layer.weights})
+                path = tf.train.Checkpoint(layer=layer).save(os.path.join(folder, "layer"))
+                wanted = layer(x).numpy()
+                again = make()
+                status = tf.train.Checkpoint(layer=again).restore(path)  # before there is any variable
+                np.testing.assert_array_equal(again(x), wanted)
+                status.assert_consumed()
+                layer.reset_states()
+                self.assertFalse(any(np.any(state) for state in kept))
+                layer(x[:2])  # another batch size, as it begins anew
+                self.assertEqual(tf.nest.flatten(layer.states)[0].shape, (2, 4))
 
     def test_the_number_of_initial_states_is_checked(self):
         with self.assertRaisesRegex(ValueError, "initial_state has 1 tensors; its cell has 2 states"):

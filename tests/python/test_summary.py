@@ -226,9 +226,11 @@ class Second(Files):
 
 
     def test_what_writes_summaries_of_graphs_names_what_to_use(self):
-        for name in ("FileWriter", "merge_all"):
+        for name in ("FileWriterCache", "tensor_summary"):
             with self.assertRaisesRegex(AttributeError, f"tf.summary.{name} is not compatible with eager execution.*tf.contrib.summary"):
                 getattr(tf.summary, name)
+        with self.assertRaisesRegex(RuntimeError, "tf.summary.FileWriter is not compatible with eager execution.*tf.contrib.summary"):
+            tf.summary.FileWriter("logs")
         with self.assertRaisesRegex(AttributeError, "no attribute 'nothing'"):
             tf.summary.nothing
 

@@ -33,8 +33,8 @@ from tapedeck import (  # noqa: F401  (order matters: dtypes tells the engine it
 )
 from tapedeck.compat import disable_tensor_equality, enable_tensor_equality
 from tapedeck.config import get_flush_denormal, set_flush_denormal
-from tapedeck.context import (control_dependencies, device, disable_eager_execution, enable_eager_execution, executing_eagerly, group, init_scope,
-                              name_scope, no_op, timestamp)
+from tapedeck.context import (add_check_numerics_ops, control_dependencies, device, disable_eager_execution, enable_eager_execution,
+                              executing_eagerly, group, init_scope, name_scope, no_op, timestamp)
 from tapedeck.creation import constant, convert_to_tensor, is_tensor
 from tapedeck.custom import custom_gradient, grad_pass_through, recompute_grad
 from tapedeck.dtypes import (
@@ -62,7 +62,7 @@ from tapedeck.dtypes import (
 from tapedeck.explain import explain_no_gradient
 from tapedeck.indexed_slices import IndexedSlices
 from tapedeck.keras import optimizers
-from tapedeck.shapes import TensorShape
+from tapedeck.shapes import Dimension, TensorShape
 from tapedeck.tape import GradientTape, UnconnectedGradients
 from tapedeck import missing as _missing, namespaces as _namespaces, shaping as _shaping
 

@@ -15,6 +15,12 @@ def disable_eager_execution():
                                           "are no graphs, placeholders or sessions")
 
 
+def add_check_numerics_ops():
+    """RuntimeError: there is no graph whose ops it could add checks to."""
+    raise RuntimeError("add_check_numerics_ops() is not compatible with eager execution: ops run at once; tf.debugging.check_numerics "
+                       "checks one tensor")
+
+
 def executing_eagerly():
     """True: ops run as soon as Python reaches them."""
     return True

@@ -8,8 +8,8 @@ from operator import index
 
 import numpy as np
 
-from tapedeck import _engine, dtypes, nest
-from tapedeck.composites import op, public, require_callable as _require_callable, tensor
+from tapedeck import _engine, dtypes, generation, nest
+from tapedeck.composites import either, op, public, require_callable as _require_callable, tensor
 from tapedeck.errors import InvalidArgumentError
 from tapedeck.tensor_array import TensorArray
 
@@ -58,16 +58,21 @@ def _form(structure):
 
 
 @public("cond")
-def cond(pred, true_fn=None, false_fn=None, name=None):
+def cond(pred, true_fn=None, false_fn=None, name=None, *, strict=None, fn1=None, fn2=None):
     """true_fn() where pred holds, else false_fn().
 
-    pred: a scalar, tensor or Python value; true_fn, false_fn: functions without arguments, of which one is called.
+    pred: a scalar, tensor or Python value; true_fn, false_fn: functions without arguments, of which one is called; fn1, fn2: their
+    names in TensorFlow 1; strict: whether a list of one value stays a list, None for True, and False after
+    tf.compat.v1_behavior().
     Returns: what it returns.
     Errors: TypeError for what is no function; InvalidArgumentError for a pred that is no scalar.
     """
+    true_fn, false_fn = either("cond", "true_fn", true_fn, "fn1", fn1), either("cond", "false_fn", false_fn, "fn2", fn2)
     _require_callable("cond", "true_fn", true_fn)
     _require_callable("cond", "false_fn", false_fn)
-    return true_fn() if _scalar("cond", "pred", pred) else false_fn()
+    result = true_fn() if _scalar("cond", "pred", pred) else false_fn()
+    strict = not generation.is_first() if strict is None else strict
+    return result[0] if not strict and isinstance(result, (list, tuple)) and len(result) == 1 else result
 
 
 def _case_pairs(pred_fn_pairs):
@@ -144,12 +149,13 @@ def switch_case(branch_index, branch_fns, default=None, name="switch_case"):
 
 @public("while_loop")
 def while_loop(cond, body, loop_vars, shape_invariants=None, parallel_iterations=10, back_prop=True, swap_memory=False,
-               maximum_iterations=None, name=None):
+               maximum_iterations=None, name=None, *, return_same_structure=None):
     """loop_vars = body(*loop_vars) as long as cond(*loop_vars) holds.
 
     cond: a function of the loop variables that returns a scalar; body: one that returns their new values, nested as they
     are (of a single variable, its value will do); loop_vars: a list or tuple, whose items may be nested structures of
-    tensors; maximum_iterations: how often body is called at most.
+    tensors; maximum_iterations: how often body is called at most; return_same_structure: whether the value of a list of one
+    loop variable comes in a list, None for True, and False after tf.compat.v1_behavior().
     Returns: the last values as tensors, and TensorArrays as they are, in the form of loop_vars.
     Errors: TypeError for what is no function or no list; InvalidArgumentError (a ValueError) for no loop variables, values
     of another form, or a cond that gives no scalar.
@@ -168,8 +174,22 @@ def while_loop(cond, body, loop_vars, shape_invariants=None, parallel_iterations
             values = [values]
         _require_form("while_loop", "the result of body", loop_vars, values)
         count += 1
-    return nest.pack_sequence_as(loop_vars, [value if isinstance(value, TensorArray) else tensor(value)
-                                             for value in nest.flatten(values)])
+    result = nest.pack_sequence_as(loop_vars, [value if isinstance(value, TensorArray) else tensor(value)
+                                               for value in nest.flatten(values)])
+    same = not generation.is_first() if return_same_structure is None else return_same_structure
+    return result if same or len(result) > 1 else result[0]
+
+
+@public("tuple")
+def tuple_of(tensors, name=None, control_inputs=None):
+    """The tensors as a list: TensorFlow's graphs compute all of them before one is used.
+
+    tensors: a list; None in it stays, an IndexedSlices too; control_inputs changes nothing.
+    Returns: a list of tensors. Errors: ValueError where there is none.
+    """
+    if not any(value is not None for value in tensors):
+        raise InvalidArgumentError(f"tuple: tensors is {tensors!r}; needs at least one Tensor")
+    return [value if value is None or hasattr(value, "indices") else tensor(value) for value in tensors]
 
 
 def _slices(function, elems, broadcasts=False):

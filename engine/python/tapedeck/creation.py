@@ -1,5 +1,7 @@
 """Tensors from Python values."""
-from tapedeck import _engine, indexed_slices
+import numpy as np
+
+from tapedeck import _engine, dtypes, generation, indexed_slices
 from tapedeck.shapes import TensorShape
 
 
@@ -9,8 +11,9 @@ def constant(value, dtype=None, shape=None, name=None, verify_shape=False):
     dtype: None takes float32 for floats, int32 for ints, complex128 for complex numbers, bool for bools, string for str and
     bytes, and an array's own. shape: the value is reshaped to it, or repeated where it is one number; verify_shape: it must
     have that shape. An array that nobody can write to (flags.writeable False, down to its base) shares its memory; others
-    are copied. InvalidArgumentError (a ValueError) for lists that are not rectangular and numbers that do not fit; TypeError
-    for values and dtypes that no tensor has, and another shape.
+    are copied. After tf.compat.v1_behavior() floats are cut where dtype is one of whole numbers. InvalidArgumentError (a
+    ValueError) for lists that are not rectangular and numbers that do not fit; TypeError for values and dtypes that no tensor
+    has, and another shape.
     """
     if verify_shape and shape is not None:
         tensor = _engine.constant(value, dtype, None)
@@ -18,7 +21,15 @@ def constant(value, dtype=None, shape=None, name=None, verify_shape=False):
         if tuple(tensor.shape) != wanted:
             raise _engine.TypeMismatchError(f"constant: value has shape {tuple(tensor.shape)}; shape is {wanted}")
         return tensor
-    return _engine.constant(value, dtype, shape)
+    try:
+        return _engine.constant(value, dtype, shape)
+    except _engine.TypeMismatchError:
+        if not generation.is_first() or dtype is None or not dtypes.as_dtype(dtype).is_integer:
+            raise
+        floats = _engine.constant(value, None, None)
+        if not floats.dtype.is_floating:
+            raise
+        return _engine.constant(np.trunc(floats.numpy()).astype(np.int64).tolist(), dtype, shape)
 
 
 def convert_to_tensor(value, dtype=None, dtype_hint=None, name=None, preferred_dtype=None):

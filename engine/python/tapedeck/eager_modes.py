@@ -66,6 +66,18 @@ def run_test_in_graph_and_eager_modes(__unused__=None, graph=None, config=None, 
     return lambda method: method
 
 
+class IsolateTest(contextlib.AbstractContextManager):
+    """A context that shares no variables with what is around it. Does nothing: no variable is found by its name, but in a store."""
+
+    def __exit__(self, *raised):
+        return None
+
+
+def get_optimizer_variables(optimizer):
+    """optimizer.variables(): the slots and the other variables of a tf.train.Optimizer, a list."""
+    return optimizer.variables()
+
+
 def run(main=None, argv=None):
     """Calls main(argv) and ends the program with what it returns. None: the program's own `main`, and its arguments."""
     main = main or sys.modules["__main__"].main

@@ -1,7 +1,7 @@
 """What TensorFlow needs for its graphs and eager programs call all the same: Python functions as ops, and constants."""
 import numpy as np
 
-from tapedeck import _engine, dtypes
+from tapedeck import _engine, dtypes, errors
 from tapedeck.composites import op, public, require_callable, tensor
 
 
@@ -25,10 +25,27 @@ def _tensors(name, inp):
     return [tensor(value) for value in inp or ()]
 
 
+# What TensorFlow makes of an exception that a Python function raises as an op; UnknownError of others.
+_MEANINGS = ((StopIteration, errors.OutOfRangeError), (MemoryError, errors.ResourceExhaustedError),
+             (NotImplementedError, errors.UnimplementedError), ((TypeError, ValueError), errors.InvalidArgumentError))
+
+
+def _returned(name, func, arguments):
+    try:
+        return func(*arguments)
+    except errors.OpError:
+        raise
+    except Exception as error:
+        kind = next((kind for raised, kind in _MEANINGS if isinstance(error, raised)), errors.UnknownError)
+        raise kind(f"{name}: {type(error).__name__}: {error}") from error
+
+
 def _called(name, func, arguments, Tout):
     require_callable(name, "func", func)
-    returned = func(*arguments)
+    returned = _returned(name, func, arguments)
     if not isinstance(Tout, (list, tuple)):
+        if Tout is not None and isinstance(returned, (list, tuple)) and len(returned) == 1:
+            returned = returned[0]  # the list of results, not a vector
         return None if Tout is None else _result(name, returned, Tout)
     values = [] if returned is None else list(returned) if isinstance(returned, (list, tuple)) else [returned]
     if len(values) != len(Tout):
@@ -43,7 +60,9 @@ def py_function(func=None, inp=None, Tout=None, name=None):
     func: takes tensors; inp: a list of what tensors are made of; Tout: a dtype for one result, a list of them for a list, None
     for none. Returns: a tensor, a list of tensors, or None.
     Errors: InvalidArgumentError for a result of another dtype, and where their number is not that of Tout; TypeError for a func
-    that cannot be called, and an inp that is no list.
+    that cannot be called, and an inp that is no list. What func raises comes as TensorFlow's: InvalidArgumentError for a
+    TypeError or ValueError, OutOfRangeError for a StopIteration, ResourceExhaustedError for a MemoryError, UnimplementedError for a
+    NotImplementedError, else UnknownError; its __cause__ is what was raised.
     """
     return _called("py_function", func, _tensors("py_function", inp), Tout)
 

@@ -64,6 +64,11 @@ def folder():
     return DEBIAN_FOLDER
 
 
+def load_pairs(where):
+    """load_data() of the four files in that folder."""
+    return _read_pair(where, "train"), _read_pair(where, "t10k")
+
+
 def _read_pair(where, prefix):
     images = read(os.path.join(where, f"{prefix}-images-idx3-ubyte.gz"), 3)
     labels = read(os.path.join(where, f"{prefix}-labels-idx1-ubyte.gz"), 1)
@@ -78,5 +83,4 @@ def load_data():
     The files come from the folder that TAPEDECK_MNIST names, else from Debian's package dataset-fashion-mnist, whose
     format is the same. FileNotFoundError naming the package where neither is there; ValueError for a damaged file.
     """
-    where = folder()
-    return _read_pair(where, "train"), _read_pair(where, "t10k")
+    return load_pairs(folder())

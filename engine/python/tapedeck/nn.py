@@ -1,7 +1,8 @@
 """TensorFlow's tf.nn: what is made of several ops, beside the registry's own (tf.nn.softmax …)."""
+import functools as _functools
 from operator import index as _index
 
-from tapedeck import _engine
+from tapedeck import _engine, generation as _generation
 from tapedeck import nn_images as _images
 from tapedeck import nn_volumes as _volumes
 from tapedeck.composites import op as _op
@@ -67,10 +68,23 @@ def _dropped_share(rate, keep_prob):
     return share
 
 
+def _second_is_keep_prob(function):
+    """The function; its second argument, where no keyword says what it is, is TensorFlow 1's in programs for that."""
+    @_functools.wraps(function)
+    def called(x, *args, **kwargs):
+        if args and _generation.is_first():
+            kwargs["keep_prob"], args = args[0], (kwargs.pop("rate", None), *args[1:])
+        return function(x, *args, **kwargs)
+
+    return called
+
+
+@_second_is_keep_prob
 def dropout(x, rate=None, noise_shape=None, seed=None, name=None, *, keep_prob=None):
     """Sets each element to 0 with probability `rate`, and divides the others by 1 − rate.
 
-    x: any floating dtype. rate: in [0, 1); keep_prob, TensorFlow 1's name for 1 − rate, goes by keyword only.
+    x: any floating dtype. rate: in [0, 1); keep_prob, TensorFlow 1's name for 1 − rate, goes by keyword. A second argument without
+    a keyword is keep_prob where tf.compat.v1_behavior() was called.
     noise_shape: the shape of the random choices, which broadcast to x; None in it means x's extent. seed: as in
     tf.random.uniform. Elements that are set to 0 have gradient 0.
     Returns: dtype and shape of x; x itself for rate 0.

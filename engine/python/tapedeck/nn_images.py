@@ -229,14 +229,22 @@ def conv1d_transpose(input, filters, output_shape, strides, padding="SAME", data
     return _op("squeeze")(result, axis=[axis])
 
 
+def _first_order(strides, padding):
+    """(strides, padding), also where TensorFlow 1's order puts the padding, a text, first."""
+    if isinstance(strides, str):
+        return (None if isinstance(padding, str) else padding), strides
+    return strides, padding
+
+
 def convolution(input, filters=None, strides=None, padding="VALID", data_format=None, dilations=None, name=None, *,
                 filter=None, dilation_rate=None):
     """conv1d, conv2d or conv3d, by the number of the input's axes: the arguments, the result and the errors are theirs.
 
-    Returns: the dtype of input. `filter` and `dilation_rate` are TensorFlow 1's names.
+    Returns: the dtype of input. `filter` and `dilation_rate` are TensorFlow 1's names, whose third argument is padding.
     Errors: InvalidArgumentError for an input of other than three to five axes.
     """
     filters = _either("convolution", "filters", filters, "filter", filter)
+    strides, padding = _first_order(strides, padding)
     dilations = dilation_rate if dilations is None else dilations
     axes = len(_engine.convert_to_tensor(input).shape)
     if axes == 5:

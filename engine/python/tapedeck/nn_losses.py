@@ -27,6 +27,25 @@ def relu_layer(x, weights, biases, name=None):
     return op("relu")(xw_plus_b(x, weights, biases))
 
 
+@public("nn.softmax_cross_entropy_with_logits", "nn.softmax_cross_entropy_with_logits_v2")
+def softmax_cross_entropy_with_logits(labels=None, logits=None, axis=-1, name=None, *, dim=None):
+    """−Σ labels·log_softmax(logits) along an axis: the op softmax_cross_entropy_with_logits.
+
+    labels: probabilities, of any dtype of numbers, which are cast to that of logits; logits: floating, the same shape, or one that
+    broadcasts with it; dim: TensorFlow 1's name of axis.
+    Returns: the dtype of logits, the shape without that axis.
+    Errors: InvalidArgumentError for shapes that do not broadcast; TypeError for logits of another dtype.
+    """
+    if labels is None or logits is None:
+        raise InvalidArgumentError(f"softmax_cross_entropy_with_logits: both labels and logits must be given; "
+                                   f"{'labels' if labels is None else 'logits'} is None")
+    logits = tensor(logits)
+    labels = tensor(labels) if hasattr(labels, "dtype") else tensor(labels, logits.dtype)
+    if labels.dtype != logits.dtype and not labels.dtype.is_complex and labels.dtype.name != "string":
+        labels = op("cast")(labels, logits.dtype)
+    return op("softmax_cross_entropy_with_logits")(labels, logits, axis if dim is None else dim)
+
+
 @public("nn.log_poisson_loss")
 def log_poisson_loss(targets, log_input, compute_full_loss=False, name=None):
     """The negative logarithm of Poisson's likelihood, given the logarithm of the rate: exp(c) − z·c.

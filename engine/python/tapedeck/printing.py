@@ -62,6 +62,23 @@ def _text(value, most):
     return parts[0] + "".join(text + part for text, part in zip(shown, parts[1:]))
 
 
+@public("Print")
+def print_data(input_, data, message=None, first_n=None, summarize=None, name=None):
+    """TensorFlow 1's tf.Print: writes message and the values in data to sys.stderr, and returns input_, through which gradients flow.
+
+    data: a list of tensors; summarize: how many elements of each are shown, 3 where it is None; -1 for all; first_n changes
+    nothing: each call prints.
+    """
+    most = 3 if summarize is None else summarize
+    parts = []
+    for value in data:
+        elements = np.asarray(_engine.convert_to_tensor(value)).reshape(-1)
+        shown = elements if most < 0 else elements[:most]
+        parts.append(" ".join(_element_text(element, alone=True) for element in shown) + ("..." if len(shown) < len(elements) else ""))
+    sys.stderr.write((message or "") + "".join(f"[{part}]" for part in parts) + "\n")
+    return _engine.op_function("identity")(input_)
+
+
 @public("print")
 def print(*inputs, output_stream=None, summarize=3, sep=" ", end="\n", name=None):
     """Prints values, tensors as TensorFlow does: tf.print("x:", x).

@@ -1,6 +1,7 @@
 """What Python itself says of a bad argument ("int() argument must be …"), and what bool() and int() of a tensor say, names neither
 the function nor its arguments: this adds them."""
 import functools
+import inspect
 import re
 import types
 
@@ -25,7 +26,8 @@ def _shown(value):
 
 
 def _called_with(function, args, kwargs):
-    names = function.__code__.co_varnames[:function.__code__.co_argcount]
+    code = inspect.unwrap(function).__code__
+    names = code.co_varnames[:code.co_argcount]
     given = dict(zip(names, args), **kwargs)
     if not isinstance(given.get("self"), _engine.Variable):  # another object of a method shows nothing but its address
         given.pop("self", None)

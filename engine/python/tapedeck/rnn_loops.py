@@ -1,6 +1,7 @@
 """tf.nn.dynamic_rnn and its kin: TensorFlow 1's cells, step by step through sequences."""
 from tapedeck import _engine, dtypes, nest, shaping as _shaping
 from tapedeck.composites import op as _op, public
+from tapedeck.tensor_array import TensorArray
 from tapedeck.variable_scopes import variable_scope
 
 _where, _reshape = _op("where"), _op("reshape")
@@ -12,7 +13,7 @@ def _mapped(function, *structures):
 
 def _initial(cell, state, dtype, batch):
     if state is not None:
-        return _mapped(_engine.convert_to_tensor, state)
+        return _mapped(lambda each: each if isinstance(each, TensorArray) else _engine.convert_to_tensor(each), state)
     if dtype is None:
         raise ValueError("If there is no initial_state, you must give a dtype.")
     return cell.zero_state(batch, dtypes.as_dtype(dtype))
@@ -28,6 +29,8 @@ def _lengths(owner, sequence_length, batch):
 
 
 def _chosen(runs, new, old):
+    if isinstance(new, TensorArray):  # which has no rows for the sequences
+        return new
     return _where(_reshape(runs, [-1] + [1] * (new.ndim - 1)), new, old)
 
 

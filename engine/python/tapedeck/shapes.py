@@ -14,17 +14,114 @@ def _extent(value):
     return number
 
 
+class Dimension(int):
+    """TensorFlow 1's extent: a whole number with `value`. A shape's items are such after tf.compat.v1_behavior()."""
+
+    __slots__ = ()
+
+    @property
+    def value(self):
+        """The extent as an int."""
+        return int(self)
+
+    def is_compatible_with(self, other):
+        """True for the same extent, and for None."""
+        return other is None or self == int(other)
+
+    def __repr__(self):
+        return f"Dimension({int(self)})"
+
+    __str__ = int.__repr__
+
+
+_dimensions = False
+
+
+def set_dimensions(on):
+    """Whether the items of shapes are Dimensions, else ints."""
+    global _dimensions
+    _dimensions = on
+
+
+class UnknownShape:
+    """tf.TensorShape(None): a shape of which not even the number of axes is known, with TensorShape's names. No tensor has it."""
+
+    __slots__ = ()
+    ndims = rank = dims = None
+
+    def is_fully_defined(self):
+        """False."""
+        return False
+
+    def num_elements(self):
+        """None."""
+
+    def is_compatible_with(self, other):
+        """True."""
+        return True
+
+    def assert_is_compatible_with(self, other):
+        """Does nothing."""
+
+    def merge_with(self, other):
+        """The other shape."""
+        return TensorShape(other)
+
+    def concatenate(self, other):
+        """This shape."""
+        return self
+
+    def with_rank(self, rank):
+        """The shape with as many extents, of which none is known."""
+        return TensorShape([None] * rank)
+
+    def with_rank_at_least(self, rank):
+        """This shape."""
+        return self
+
+    with_rank_at_most = with_rank_at_least
+    assert_has_rank = assert_same_rank = assert_is_compatible_with
+
+    def assert_is_fully_defined(self):
+        """ValueError."""
+        raise ValueError("Shape <unknown> is not fully defined")
+
+    def _refuse(self, *rest):
+        raise ValueError("the extents of an unknown TensorShape are not known, nor their number")
+
+    as_list = __len__ = __iter__ = __getitem__ = _refuse
+
+    def __bool__(self):
+        return False
+
+    def __eq__(self, other):
+        return isinstance(other, UnknownShape)
+
+    def __hash__(self):
+        return hash(UnknownShape)
+
+    def __reduce__(self):
+        return TensorShape, (None,)
+
+    def __str__(self):
+        return "<unknown>"
+
+    def __repr__(self):
+        return "TensorShape(None)"
+
+
 class TensorShape(tuple):
     """A tensor's extents: a tuple of ints with TensorFlow's names on top. Equal to the same tuple or list.
 
+    dims: the extents, None for one that is not known; None for an UnknownShape.
     Errors: TypeError for extents that are neither whole numbers nor None; ValueError for those below 0.
     """
 
     __slots__ = ()
 
     def __new__(cls, dims=()):
-        if dims is None:
-            raise TypeError("TensorShape: dims is None; the number of axes of an eager tensor is known")
+        if dims is None or isinstance(dims, UnknownShape):
+            return UnknownShape()
         if isinstance(dims, TensorShape):
             return tuple.__new__(cls, dims)
         return tuple.__new__(cls, map(_extent, dims if hasattr(dims, "__iter__") and getattr(dims, "ndim", 1) else (dims,)))
@@ -39,7 +136,7 @@ class TensorShape(tuple):
     @property
     def dims(self):
         """The extents as a list."""
-        return list(self)
+        return [self[axis] for axis in range(len(self))]
 
     def as_list(self):
         """The extents as a list."""
@@ -61,6 +158,8 @@ class TensorShape(tuple):
     def is_compatible_with(self, other):
         """True where both have as many axes, and the same extents where neither is None."""
         other = TensorShape(other)
+        if isinstance(other, UnknownShape):
+            return True
         return len(self) == len(other) and all(None in pair or pair[0] == pair[1] for pair in zip(self, other))
 
     def assert_is_compatible_with(self, other):
@@ -71,11 +170,14 @@ class TensorShape(tuple):
     def merge_with(self, other):
         """The shape that has the extents that either knows. ValueError where the shapes are not compatible."""
         self.assert_is_compatible_with(other)
+        if isinstance(TensorShape(other), UnknownShape):
+            return self
         return TensorShape([mine if theirs is None else theirs for mine, theirs in zip(self, TensorShape(other))])
 
     def concatenate(self, other):
         """The extents of this shape and behind them those of the other."""
-        return self + TensorShape(other)
+        other = TensorShape(other)
+        return other if isinstance(other, UnknownShape) else self + other
 
     def assert_has_rank(self, rank):
         """ValueError for another number of axes."""
@@ -106,7 +208,9 @@ class TensorShape(tuple):
 
     def __getitem__(self, key):
         part = tuple.__getitem__(self, key)
-        return TensorShape(part) if isinstance(key, slice) else part
+        if isinstance(key, slice):
+            return TensorShape(part)
+        return Dimension(part) if _dimensions and part is not None else part
 
     def __add__(self, other):
         return TensorShape(tuple.__add__(self, tuple(other)))

@@ -107,6 +107,8 @@ def make_template(name_, func_, create_scope_now_=False, unique_name_=None, cust
     later call makes; TypeError for what cannot be called.
     """
     require_callable("make_template", "func_", func_)
+    if name_ is None:
+        raise ValueError("make_template: name cannot be None.")
     if unique_name_ is not None:
         raise ValueError(f"make_template: unique_name_ is {unique_name_!r}; unique_name_ cannot be used in eager mode.")
     function = functools.partial(func_, **kwargs) if kwargs else func_

@@ -99,10 +99,12 @@ class TensorArray:
         written where the element_shape is not known.
         """
         number = self._whole("index", index)
+        written = number < len(self._elements) and self._elements[number] is not None
         value = self._at(number)
         if self._clears:
             self._elements[number] = None
-            self._cleared.add(number)
+            if written:
+                self._cleared.add(number)
         return value
 
     def write(self, index, value, name=None):

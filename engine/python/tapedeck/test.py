@@ -8,12 +8,12 @@ from tapedeck.composites import require_callable
 from tapedeck.missing import MissingName
 from tapedeck.tape import GradientTape
 
-__all__ = ["TestCase", "compute_gradient", "get_temp_dir", "gpu_device_name", "is_built_with_cuda", "is_gpu_available", "main"]
+__all__ = ["Benchmark", "TestCase", "compute_gradient", "get_temp_dir", "gpu_device_name", "is_built_with_cuda", "is_gpu_available", "main"]
 
 
 def __getattr__(name):
-    """TestCase and main bring Python's unittest along, which programs other than tests do without."""
-    if name in ("TestCase", "main"):
+    """Benchmark, TestCase and main bring Python's unittest along, which programs other than tests do without."""
+    if name in ("Benchmark", "TestCase", "main"):
         from tapedeck import test_case
         return getattr(test_case, name)
     raise MissingName(__name__, name)

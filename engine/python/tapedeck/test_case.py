@@ -54,7 +54,9 @@ class TestCase(unittest.TestCase):
         return self.session(*args, **kwargs)
 
     def evaluate(self, tensors):
-        """The values of a structure of tensors, as NumPy's."""
+        """The values of a structure of tensors, or of what a function returns, as NumPy's."""
+        if callable(tensors) and not isinstance(tensors, (_engine.Tensor, _engine.Variable)):
+            tensors = tensors()
         return nest.map_structure(lambda leaf: leaf.numpy() if hasattr(leaf, "numpy") else leaf, tensors)
 
     def assertAllEqual(self, a, b, msg=None):
@@ -228,6 +230,15 @@ for _old, _new in {"assertItemsEqual": "assertCountEqual", "assertRaisesRegexp":
                    "assertNotRegexpMatches": "assertNotRegex", "assertEquals": "assertEqual", "assertSameElements": "assertCountEqual",
                    "assert_": "assertTrue"}.items():
     setattr(TestCase, _old, getattr(unittest.TestCase, _new))
+
+
+class Benchmark:
+    """A base of measurements, which a program calls itself: methods named benchmark_… that report what they measured."""
+
+    def report_benchmark(self, iters=None, cpu_time=None, wall_time=None, throughput=None, extras=None, name=None):
+        """Prints one line: the name, the class where it is None, and what is given. Times in seconds; extras: a dict."""
+        given = {"iters": iters, "cpu_time": cpu_time, "wall_time": wall_time, "throughput": throughput, **(extras or {})}
+        print(name or type(self).__name__, *(f"{key}={value}" for key, value in given.items() if value is not None))
 
 
 def main(argv=None):

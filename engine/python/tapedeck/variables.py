@@ -194,6 +194,32 @@ def _load(self, value, session=None):
     self.assign(value)
 
 
+def _initialized_value(self):
+    """The value: eager variables always have one. TensorFlow 1's graphs need it where one variable begins as another does."""
+    return self.read_value()
+
+
+def _count_up_to(self, limit):
+    """The value, to which 1 is added then: tf.count_up_to."""
+    return count_up_to(self, limit)
+
+
+@public("count_up_to")
+def count_up_to(ref, limit, name=None):
+    """The value of a variable, a scalar of int32 or int64, to which 1 is added then.
+
+    Errors: OutOfRangeError where it has reached limit, and stays; TypeError for another variable.
+    """
+    variable = _checked("count_up_to", ref)
+    if variable.dtype.name not in ("int32", "int64") or variable.shape:
+        raise _engine.TypeMismatchError(f"count_up_to: ref is {variable.dtype.name} {tuple(variable.shape)}; needs a scalar of int32 or int64")
+    value = variable.read_value()
+    if int(value) >= limit:
+        raise OutOfRangeError(f"count_up_to: reached limit of {limit}")
+    variable.assign_add(1)
+    return value
+
+
 def _gather_nd(self, indices, name=None):
     """Slices of the variable by coordinates: tf.gather_nd."""
     return op("gather_nd")(self, indices)
@@ -246,4 +272,5 @@ for _kind in _PLACES:
     _place_function(_kind)
 _engine._add_variable_methods({method.__name__: naming(method) for method in (
     *map(_row_method, _ROWS), *map(_place_method, _PLACES), _batch_scatter_update, _named(_sparse_read, "sparse_read", _sparse_read.__doc__),
-    _named(_gather_nd, "gather_nd", _gather_nd.__doc__), _named(_load, "load", _load.__doc__))})
+    _named(_gather_nd, "gather_nd", _gather_nd.__doc__), _named(_load, "load", _load.__doc__),
+    _named(_initialized_value, "initialized_value", _initialized_value.__doc__), _named(_count_up_to, "count_up_to", _count_up_to.__doc__))})

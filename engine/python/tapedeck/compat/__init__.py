@@ -7,7 +7,7 @@ import sys as _sys
 import numpy as _np
 
 import tapedeck as _tapedeck
-from tapedeck import _engine
+from tapedeck import _engine, generation as _generation
 
 v1 = v2 = _tapedeck
 _sys.modules["tapedeck.compat.v1"] = _sys.modules["tapedeck.compat.v2"] = _tapedeck
@@ -20,13 +20,15 @@ real_types = (int, float, _np.integer, _np.floating)
 
 def v1_behavior():
     """From now on tensors behave as in TensorFlow 1.5 where that differs: == and != compare identity, repr tells the id, and
-    integers have gradients. `import tensorflow.contrib.eager` does the same."""
-    _engine.set_v1_behavior(True)
+    integers have gradients; tf.nn.dropout's second argument is keep_prob, tf.cond and tf.while_loop return a list's only value,
+    tf.constant cuts floats where a whole number's dtype is asked for, and shape[0] is a tf.Dimension. `import
+    tensorflow.contrib.eager` does the same."""
+    _generation.set_first(True)
 
 
 def v2_behavior():
     """From now on tensors behave as in TensorFlow 2, as they do from the start."""
-    _engine.set_v1_behavior(False)
+    _generation.set_first(False)
 
 
 def as_bytes(bytes_or_text, encoding="utf-8"):

@@ -1,12 +1,12 @@
 """What is known of a value before it is there: tf.TensorSpec and its kin."""
 from tapedeck import _engine, dtypes
 from tapedeck.composites import public
-from tapedeck.shapes import TensorShape
+from tapedeck.shapes import TensorShape, UnknownShape
 
 
 def shape_or_none(shape):
     """A TensorShape; None where not even the number of axes is known."""
-    return None if shape is None else TensorShape(shape)
+    return None if shape is None or isinstance(shape, UnknownShape) else TensorShape(shape)
 
 
 def compatible_shapes(one, other):

@@ -206,7 +206,18 @@ def trace_export(name, step=None, profiler_outdir=None):
     """Does nothing: see trace_on."""
 
 
-_FIRST = {"FileWriter": "create_file_writer", "FileWriterCache": "create_file_writer", "merge": "scalar", "merge_all": "scalar",
+def _refuses(what, instead):
+    def refusing(*args, **kwargs):
+        raise RuntimeError(f"{what} is not compatible with eager execution, which writes summaries at once; use {instead}, or "
+                           "tf.contrib.summary")
+    return refusing
+
+
+# What programs call that TensorFlow refuses in eager execution.
+FileWriter = _refuses("tf.summary.FileWriter", "tf.summary.create_file_writer")
+merge = _refuses("Merging tf.summary.* ops", "tf.summary.scalar")
+merge_all = _refuses("Merging tf.summary.* ops", "tf.summary.scalar")
+_FIRST = {"FileWriterCache": "create_file_writer",
           "get_summary_description": "scalar", "tensor_summary": "write", "SessionLog": "scalar", "TaggedRunMetadata": "scalar"}
 
 

@@ -9,6 +9,7 @@ import math
 import numpy as np
 
 from tapedeck import _engine
+from tapedeck.composites import tensor
 from tapedeck.train.updates import as_float, value_of
 
 
@@ -98,11 +99,19 @@ def inverse_time_decay(learning_rate, global_step, decay_steps, decay_rate, stai
 def piecewise_constant(x, boundaries, values, name=None):
     """values[0] for x up to boundaries[0], then values[1] up to boundaries[1], …; the last for what is above.
 
-    x: a step counter. Errors: ValueError where there is not one value more than boundaries.
+    x: a step counter. Errors: ValueError where there is not one value more than boundaries, where boundaries are of another dtype
+    than x (int32 becomes int64), and where values are not of one dtype.
     """
     if len(boundaries) != len(values) - 1:
         raise ValueError("The length of boundaries should be 1 less than the length of values; there are "
                          f"{len(boundaries)} and {len(values)}")
+    dtype = tensor(value_of(x)).dtype
+    for boundary in map(tensor, boundaries):
+        if boundary.dtype != dtype and (boundary.dtype.name, dtype.name) != ("int32", "int64"):
+            raise ValueError(f"Boundaries ({boundary.dtype.name}) must have the same dtype as x ({dtype.name}).")
+    kinds = {tensor(value_of(value)).dtype.name for value in values}
+    if len(kinds) > 1:
+        raise ValueError(f"Values must have elements all with the same dtype; they are {', '.join(sorted(kinds))}")
     limits = [as_float(boundary) for boundary in boundaries]
     return _decay("piecewise_constant", x, lambda step: as_float(values[bisect.bisect_left(limits, step)]))
 

@@ -18,42 +18,32 @@ _PREDICTIVE = {"normal", "categorical"}
 _MODES = {"empirical", "sampled", "exact"}
 
 
-class KFACOptimizer(Optimizer):
-    """Steps along (A ⊗ G + damping)⁻¹·gradient, a block for each Dense and Conv2D layer of a model; other variables take the
-    gradient.
+class Factored:
+    """What K-FAC adds to an optimiser of either form: the factors of a model's layers, and steps along natural gradients."""
 
-        optimizer = tf.train.KFACOptimizer(model, learning_rate=0.1, damping=1e-2)
-        optimizer.minimize(lambda: loss(model(images), labels))
+    needs_loss_function = True  # gradients alone say nothing of the layers' inputs
 
-    A is the average of the layer's inputs' products, G that of the products of gradients of what it computes before the activation,
-    of each example. Both are running averages that forget with cov_ema_decay, and variables: get_slot(kernel, "input_factor") and
-    "output_factor". The loss must be a mean over examples.
-
-    model: a tf.keras model or layer, a tfe.Network, or a list of them; damping: λ, of which A gets √λ·π and G √λ/π, where π weighs
-    their traces; inverse_update_interval: the inverses are made anew after as many steps; momentum: of the updates;
-    norm_constraint: the most that learning_rate²·(step · gradient) may be, None for any.
-    estimation_mode: where G comes from: "empirical" takes the loss's own gradients; "sampled" targets drawn from what the model
-    predicts; "exact" all directions, one backward pass for each output. The last two need `predictive`, "normal" (outputs are means
-    of variance 1) or "categorical" (outputs are logits), and a loss function that returns (loss, outputs), outputs of two axes.
-    Errors: TypeError for what has no layers; ValueError for other modes, and where the model has no such layer.
-    """
-
-    def __init__(self, model, learning_rate=0.1, damping=1e-2, cov_ema_decay=0.95, momentum=0.9, norm_constraint=None,
-                 inverse_update_interval=10, estimation_mode="empirical", predictive=None, name="KFAC"):
-        super().__init__(False, name)
+    def _set_up(self, model, damping, cov_ema_decay, momentum, norm_constraint, inverse_update_interval, estimation_mode, predictive):
+        name = type(self).__name__
         if estimation_mode not in _MODES:
-            raise ValueError(f"KFACOptimizer: estimation_mode is {estimation_mode!r}; it is one of {sorted(_MODES)}")
+            raise ValueError(f"{name}: estimation_mode is {estimation_mode!r}; it is one of {sorted(_MODES)}")
         if predictive not in (_PREDICTIVE | {None}) or (predictive is None and estimation_mode != "empirical"):
-            raise ValueError(f"KFACOptimizer: predictive is {predictive!r}; estimation_mode {estimation_mode!r} needs one of "
+            raise ValueError(f"{name}: predictive is {predictive!r}; estimation_mode {estimation_mode!r} needs one of "
                              f"{sorted(_PREDICTIVE)}")
         object.__setattr__(self, "_model", model)
-        factored_layers(model)
-        self._learning_rate, self._damping, self._cov_ema_decay = learning_rate, damping, cov_ema_decay
+        if model is not None:
+            factored_layers(model)
+        self._damping, self._cov_ema_decay = damping, cov_ema_decay
         self._momentum, self._norm_constraint, self._interval = momentum, norm_constraint, inverse_update_interval
         self._mode, self._predictive = estimation_mode, predictive
         self._estimates, self._steps = 0, 0
         object.__setattr__(self, "_seen", {})  # id of a kernel → LayerSeen of the newest evaluation
         object.__setattr__(self, "_inverses", {})  # id of a kernel → (of A, of G), damped
+
+    @property
+    def wants_outputs(self):
+        """Whether the loss function returns (loss, outputs)."""
+        return self._mode != "empirical"
 
     def _own_state(self):
         return {"estimates": self._estimates}
@@ -61,20 +51,20 @@ class KFACOptimizer(Optimizer):
     def _set_own_state(self, state):
         self._estimates = int(state["estimates"])
 
-    def compute_gradients(self, loss, var_list=None, gate_gradients=Optimizer.GATE_OP, aggregation_method=None,
-                          colocate_gradients_with_ops=False, grad_loss=None):
-        """A list of (gradient, variable), as Optimizer's; the factors are brought up to date meanwhile."""
-        if not callable(loss) or isinstance(loss, (_engine.Tensor, _engine.Variable)):
-            raise RuntimeError("`loss` passed to Optimizer.compute_gradients should be a function when eager execution is enabled.")
-        with watching(factored_layers(self._model)) as seen, GradientTape(persistent=self._mode != "empirical") as tape:
+    def _evaluated(self, loss, var_list, grad_loss=None):
+        """A list of (gradient, variable) of a loss function; the factors are brought up to date meanwhile."""
+        name = type(self).__name__
+        if self._model is None:
+            raise ValueError(f"{name}: there is no model; give one, or compile a model with it")
+        with watching(factored_layers(self._model)) as seen, GradientTape(persistent=self.wants_outputs) as tape:
             value = loss()
         if isinstance(value, (tuple, list)):
             value, outputs = value
-        elif self._mode != "empirical":
-            raise ValueError(f"KFACOptimizer: estimation_mode {self._mode!r} needs a loss function that returns (loss, outputs)")
+        elif self.wants_outputs:
+            raise ValueError(f"{name}: estimation_mode {self._mode!r} needs a loss function that returns (loss, outputs)")
         seen = [each for each in seen if each.outputs]
         if not seen:
-            raise ValueError("KFACOptimizer: the loss called no Dense and no Conv2D layer of the model")
+            raise ValueError(f"{name}: the loss called no Dense and no Conv2D layer of the model")
         variables = list(tape.watched_variables()) if var_list is None else list(var_list)
         points = [output for each in seen for output in each.outputs]
         if self._mode == "empirical":
@@ -155,9 +145,9 @@ class KFACOptimizer(Optimizer):
             natural.update(zip(map(id, each.variables), each.as_gradients(step)))
         return [(natural[id(variable)], by_variable[id(variable)], variable) for _, variable in pairs]
 
-    def _apply_all(self, pairs):
+    def _natural_step(self, pairs, rate):
+        """Updates the variables of (gradient, variable) pairs."""
         found = self._preconditioned(pairs)
-        rate = as_float(self._learning_rate)
         scale = 1.0
         if self._norm_constraint is not None:
             divergence = sum(float(op("dot")(step, gradient)) for step, gradient, _ in found) * rate * rate
@@ -166,6 +156,43 @@ class KFACOptimizer(Optimizer):
         steps = [(step if scale == 1.0 else step * scale, variable) for step, _, variable in found]
         self._run("momentum", steps, (("momentum", 0.0),), (rate, as_float(self._momentum)), (False,))
         self._steps += 1
+
+
+class KFACOptimizer(Factored, Optimizer):
+    """Steps along (A ⊗ G + damping)⁻¹·gradient, a block for each Dense and Conv2D layer of a model; other variables take the
+    gradient.
+
+        optimizer = tf.train.KFACOptimizer(model, learning_rate=0.1, damping=1e-2)
+        optimizer.minimize(lambda: loss(model(images), labels))
+
+    A is the average of the layer's inputs' products, G that of the products of gradients of what it computes before the activation,
+    of each example. Both are running averages that forget with cov_ema_decay, and variables: get_slot(kernel, "input_factor") and
+    "output_factor". The loss must be a mean over examples.
+
+    model: a tf.keras model or layer, a tfe.Network, or a list of them; damping: λ, of which A gets √λ·π and G √λ/π, where π weighs
+    their traces; inverse_update_interval: the inverses are made anew after as many steps; momentum: of the updates;
+    norm_constraint: the most that learning_rate²·(step · gradient) may be, None for any.
+    estimation_mode: where G comes from: "empirical" takes the loss's own gradients; "sampled" targets drawn from what the model
+    predicts; "exact" all directions, one backward pass for each output. The last two need `predictive`, "normal" (outputs are means
+    of variance 1) or "categorical" (outputs are logits), and a loss function that returns (loss, outputs), outputs of two axes.
+    Errors: TypeError for what has no layers; ValueError for other modes, and where the model has no such layer.
+    """
+
+    def __init__(self, model, learning_rate=0.1, damping=1e-2, cov_ema_decay=0.95, momentum=0.9, norm_constraint=None,
+                 inverse_update_interval=10, estimation_mode="empirical", predictive=None, name="KFAC"):
+        super().__init__(False, name)
+        self._set_up(model, damping, cov_ema_decay, momentum, norm_constraint, inverse_update_interval, estimation_mode, predictive)
+        self._learning_rate = learning_rate
+
+    def compute_gradients(self, loss, var_list=None, gate_gradients=Optimizer.GATE_OP, aggregation_method=None,
+                          colocate_gradients_with_ops=False, grad_loss=None):
+        """A list of (gradient, variable), as Optimizer's; the factors are brought up to date meanwhile."""
+        if not callable(loss) or isinstance(loss, (_engine.Tensor, _engine.Variable)):
+            raise RuntimeError("`loss` passed to Optimizer.compute_gradients should be a function when eager execution is enabled.")
+        return self._evaluated(loss, var_list, grad_loss)
+
+    def _apply_all(self, pairs):
+        self._natural_step(pairs, as_float(self._learning_rate))
 
 
 def _product(rows, weight):

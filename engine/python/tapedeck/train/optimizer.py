@@ -1,8 +1,21 @@
 """tf.train.Optimizer: TensorFlow 1's interface of optimisers."""
+import inspect
+
 from tapedeck import _engine
 from tapedeck.indexed_slices import IndexedSlices
 from tapedeck.tape import GradientTape
 from tapedeck.train.updates import SlotUpdater, dense, value_of
+
+
+def _takes(loss, count):
+    """Whether the function needs as many arguments as there are variables, and not none."""
+    try:
+        signature = inspect.signature(loss)
+    except (TypeError, ValueError):
+        return False
+    needed = [each for each in signature.parameters.values()
+              if each.default is each.empty and each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)]
+    return 0 < len(needed) <= count
 
 
 def _names(variables):
@@ -51,7 +64,7 @@ class Optimizer(SlotUpdater):
                           colocate_gradients_with_ops=False, grad_loss=None):
         """A list of (gradient, variable). The gradient is None where the loss does not depend on the variable.
 
-        loss: a function of no arguments that returns a tensor; var_list: None for all trainable variables that it reads, in the
+        loss: a function that returns a tensor, of no arguments, or of the variables in var_list (TensorFlow 1.5); var_list: None for all trainable variables that it reads, in the
         order of their first use; grad_loss: weights of the loss's elements. The others change nothing.
         Errors: RuntimeError for a loss that is no function; ValueError for another gate_gradients.
         """
@@ -64,7 +77,7 @@ class Optimizer(SlotUpdater):
             if var_list is not None:
                 var_list = [var_list] if isinstance(var_list, _engine.Variable) else list(var_list)
                 tape.watch(var_list)
-            value = loss()
+            value = loss() if var_list is None or not _takes(loss, len(var_list)) else loss(*var_list)
         variables = list(tape.watched_variables()) if var_list is None else var_list
         if not variables:
             raise ValueError("No variables to optimize.")

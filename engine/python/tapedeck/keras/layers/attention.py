@@ -32,7 +32,7 @@ def dot_product_attention(query, key, value, mask=None, scale=None, causal=False
     if mask is not None:
         logits = logits + (_added(mask, logits.dtype) if mask.dtype.is_bool else mask)
     weights = nn.softmax(logits)
-    return _matmul(nn.dropout(weights, dropout, seed=seed), value), weights
+    return _matmul(nn.dropout(weights, rate=dropout, seed=seed), value), weights
 
 
 def _added(may, dtype):
@@ -126,7 +126,7 @@ class Attention(Layer):
         if may is not None:
             logits = logits + _added(may, logits.dtype)
         weights = nn.softmax(logits)
-        kept = nn.dropout(weights, dropout, seed=self.seed) if dropout else weights
+        kept = nn.dropout(weights, rate=dropout, seed=self.seed) if dropout else weights
         return _matmul(kept, value), weights
 
     def _sums(self, query, key):

@@ -6,6 +6,7 @@ from tapedeck.keras.layers import recurrent_cells as cells
 from tapedeck.keras.layers.base import Layer, as_shape
 from tapedeck.keras.layers.weights import described
 from tapedeck.shapes import TensorShape
+from tapedeck.trackable import Trackable
 
 _where, _reverse, _expand = _op("where"), _op("reverse"), _op("expand_dims")
 
@@ -39,13 +40,29 @@ def run_steps(step, inputs, states, mask=None, go_backwards=False, zero_output_f
     return outputs, states
 
 
+class _KeptStates(Trackable):
+    """The states of a stateful layer between two batches: variables, which checkpoints keep and which are no weights."""
+
+    def __init__(self, states):
+        self.states = cells.map_states(lambda state: _engine.Variable(state, trainable=False, name="rnn_state"), states)
+
+    def fits(self, states):
+        """Whether they have the shapes of these."""
+        return [kept.shape for kept in nest.flatten(self.states)] == [state.shape for state in nest.flatten(states)]
+
+    def assign(self, states):
+        """Gives them these values."""
+        for kept, state in zip(nest.flatten(self.states), nest.flatten(states)):
+            kept.assign(state)
+
+
 class RNN(Layer):
     """A cell, step by step through sequences.
 
     cell: an object with call(inputs, states) → (output, states), state_size and maybe output_size and get_initial_state(batch_size),
     or a list of such, which are stacked. return_sequences: the outputs of all steps, not of the last alone; return_state: the last
     states behind them; go_backwards: from the last step to the first, outputs in that order; stateful: a batch begins with the states
-    that the one before left; zero_output_for_mask: where the mask is False outputs are zeros, not the output before; time_major:
+    that the one before left, which checkpoints keep; zero_output_for_mask: where the mask is False outputs are zeros, not the output before; time_major:
     sequences are (time, batch, …); unroll is taken, and changes nothing: steps are run one by one anyway.
     Inputs: (batch, time, …); initial_state: a list of tensors, one for each state; mask: (batch, time), bool: where it is False the
     states stay as they were; constants: tensors that the cell's call takes as `constants`.
@@ -68,7 +85,12 @@ class RNN(Layer):
         self.stateful, self.unroll, self.time_major = stateful, unroll, time_major
         self.zero_output_for_mask = zero_output_for_mask
         self.supports_masking = True
-        vars(self)["states"] = None
+        vars(self)["_kept"], vars(self)["_begins_anew"] = None, False
+
+    @property
+    def states(self):
+        """A stateful layer's states as it keeps them between batches, a list of variables; None before the first."""
+        return None if self._kept is None else list(self._kept.states)
 
     @property
     def state_size(self):
@@ -92,7 +114,19 @@ class RNN(Layer):
 
     def reset_states(self, states=None):
         """A stateful layer's next batch begins anew: from zeros, or from these states."""
-        vars(self)["states"] = None if states is None else cells.constant_states(cells.as_states(states), self._dtype)
+        if states is not None:
+            self._keep(cells.constant_states(cells.as_states(states), self._dtype))
+        elif self._kept is not None:
+            self._kept.assign(cells.map_states(_op("zeros_like"), self.states))
+            vars(self)["_begins_anew"] = True
+
+    def _keep(self, states):
+        """Makes them the states of the next batch."""
+        vars(self)["_begins_anew"] = False
+        if self._kept is None or not self._kept.fits(states):
+            vars(self)["_kept"] = self._track("kept_states", _KeptStates(states))
+        else:
+            self._kept.assign(states)
 
     reset_state = reset_states
 
@@ -135,20 +169,21 @@ class RNN(Layer):
         last, outputs, states = fused or self._by_steps(sequences, states, mask, training, constants)
         cells.forget_choices(self.cell)
         if self.stateful:
-            vars(self)["states"] = cells.map_states(_op("stop_gradient"), states)
+            self._keep(states)
         output = outputs if self.return_sequences else last
         return (output, *states) if self.return_state else output
 
     def _states_for(self, given, batch):
         if given is None:
-            if not self.stateful or self.states is None:
+            if not self.stateful:
                 return self.get_initial_state(batch)
-            given = self.states
-            known = nest.flatten(given)[0].shape[0]
+            if self._kept is None or self._begins_anew and nest.flatten(self.states)[0].shape[0] != batch:
+                self._keep(self.get_initial_state(batch))  # before they are read: a restoration may fill them
+            known = nest.flatten(self.states)[0].shape[0]
             if known != batch:
                 raise ValueError("If an RNN is stateful, the batch size of the input sequences must be the same as the batch size of the "
                                  f"initial state. \n- Expected batch size: {known}\n- Received batch size: {batch}")
-            return given
+            return cells.map_states(lambda state: state.read_value(), self.states)
         given = cells.as_states(given)
         if len(given) != len(self.state_size):
             raise ValueError(f"{type(self).__name__}: initial_state has {len(given)} tensors; its cell has {len(self.state_size)} states")

@@ -58,7 +58,7 @@ class DropoutMasks:
         return self._state_mask
 
     def _choices(self, like, rate, number):
-        return nn.dropout(_op("ones_like")(like), rate, seed=None if self.seed is None else self.seed + number)
+        return nn.dropout(_op("ones_like")(like), rate=rate, seed=None if self.seed is None else self.seed + number)
 
     def reset_dropout_mask(self):
         """The next step chooses anew."""

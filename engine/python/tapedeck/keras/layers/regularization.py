@@ -61,7 +61,7 @@ class Dropout(_Noisy):
     def _disturbed(self, inputs):
         if self.rate == 1:
             return _op("zeros_like")(inputs)
-        return nn.dropout(inputs, self.rate, self._noise_shape(inputs), self.seed)
+        return nn.dropout(inputs, rate=self.rate, noise_shape=self._noise_shape(inputs), seed=self.seed)
 
 
 class SpatialDropout(Dropout):

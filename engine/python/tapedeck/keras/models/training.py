@@ -80,6 +80,8 @@ class Trainer:
             from tapedeck.keras import optimizers
             optimizer = optimizers.get(optimizer)
         self.optimizer = optimizer
+        if hasattr(optimizer, "use_model"):
+            optimizer.use_model(self)
         own = vars(self)
         own["loss"] = loss
         own["compiled_loss"] = compiled.CompiledLoss(loss, loss_weights)
@@ -164,12 +166,29 @@ class Trainer:
         """Trains on one batch, (x, y) or (x, y, sample_weight) of tensors. Returns: {name: value} of what is to be shown. To be
         overridden by models that train otherwise."""
         x, y, sample_weight = unpack(data)
+        if getattr(self.optimizer, "needs_loss_function", False):
+            y_pred = self._minimized(x, y, sample_weight)
+            return self.compute_metrics(x, y, y_pred, sample_weight)
         with GradientTape() as tape:
             y_pred = self(x, training=True)
             loss = self.compute_loss(x, y, y_pred, sample_weight)
         variables = self.trainable_variables if self._known is None else self._known.variables
         self.optimizer.apply_gradients(zip(tape.gradient(loss, variables), variables))
         return self.compute_metrics(x, y, y_pred, sample_weight)
+
+    def _minimized(self, x, y, sample_weight):
+        """The outputs, after a step of an optimiser that calls the loss function itself."""
+        outputs = []
+
+        def loss():
+            outputs[:] = [self(x, training=True)]
+            value = self.compute_loss(x, y, outputs[0], sample_weight)
+            return (value, outputs[0]) if self.optimizer.wants_outputs else value
+
+        if not self.built:
+            self(x, training=True)  # so that there are variables
+        self.optimizer.minimize(loss, var_list=self.trainable_variables)
+        return outputs[0]
 
     def test_step(self, data):
         """Evaluates one batch. Returns: as train_step. To be overridden by models that evaluate otherwise."""

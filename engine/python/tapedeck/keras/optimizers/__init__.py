@@ -2,11 +2,12 @@
 from tapedeck.keras import named_objects as _named_objects
 from tapedeck.keras.optimizers import schedules
 from tapedeck.keras.optimizers.base import Optimizer
+from tapedeck.keras.optimizers.kfac import KFAC
 from tapedeck.keras.optimizers.layerwise import Adafactor, Lamb
 from tapedeck.keras.optimizers.standard import SGD, Adadelta, Adagrad, Adam, Adamax, AdamW, Ftrl, Lion, Nadam, RMSprop
 
-_classes = {kind.__name__: kind for kind in (SGD, Adadelta, Adafactor, Adagrad, Adam, Adamax, AdamW, Ftrl, Lamb, Lion,
-                                          Nadam, RMSprop)}
+_classes = {kind.__name__: kind for kind in (SGD, Adadelta, Adafactor, Adagrad, Adam, Adamax, AdamW, Ftrl, KFAC, Lamb,
+                                          Lion, Nadam, RMSprop)}
 _named = {**_classes, **{name.lower(): kind for name, kind in _classes.items()}}
 
 
