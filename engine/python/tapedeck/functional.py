@@ -40,7 +40,7 @@ def _as_sources(args, positions):
 def _require_result(f, result):
     if result is None or any(leaf is None for leaf in nest.flatten(result)):
         name = getattr(f, "__name__", repr(f))
-        raise ValueError(f"{name} returned None; a function to differentiate returns tensors")
+        raise ValueError(f"Cannot differentiate a function that returns None; did you forget to return a value from {name}?")
     return result
 
 
