@@ -75,7 +75,8 @@ class CudnnLayers(unittest.TestCase):
     def test_one_layer_is_keras_own(self):
         x = tf.random.normal([5, 3, 2], seed=1)
         whole = {"return_sequences": True, "return_state": True, "time_major": True}
-        for kind, kera in ((cudnn_rnn.CudnnLSTM, tf.keras.layers.LSTM(4, **whole)), (cudnn_rnn.CudnnGRU, tf.keras.layers.GRU(4, **whole)),
+        for kind, kera in ((cudnn_rnn.CudnnLSTM, tf.keras.layers.LSTM(4, **whole)),
+                           (cudnn_rnn.CudnnGRU, tf.keras.layers.GRU(4, **whole)),
                            (cudnn_rnn.CudnnRNNRelu, tf.keras.layers.SimpleRNN(4, "relu", **whole))):
             layer = kind(1, 4)
             outputs, states = layer(x)
