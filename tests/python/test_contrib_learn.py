@@ -35,7 +35,8 @@ class Mnist(unittest.TestCase):
     def test_parts_hold_the_files_images_as_rows_from_0_to_1(self):
         data = self.read(one_hot=True)
         self.assertEqual([part.num_examples for part in data], [16, 4, 5])
-        self.assertEqual((data.train.images.shape, data.train.images.dtype, data.train.labels.shape), ((16, 784), np.float32, (16, 10)))
+        images, labels = data.train.images, data.train.labels
+        self.assertEqual((images.shape, images.dtype, labels.shape), ((16, 784), np.float32, (16, 10)))
         np.testing.assert_allclose(data.train.images[:, 0], np.arange(4, 20) / 255, rtol=1e-6)
         np.testing.assert_array_equal(data.validation.labels.argmax(1), [0, 1, 2, 3])
         plain = self.read(dtype=tf.uint8, reshape=False)
@@ -73,10 +74,10 @@ class Mnist(unittest.TestCase):
 class CudnnLayers(unittest.TestCase):
     def test_one_layer_is_keras_own(self):
         x = tf.random.normal([5, 3, 2], seed=1)
-        for kind, kera in ((cudnn_rnn.CudnnLSTM, tf.keras.layers.LSTM(4, return_sequences=True, return_state=True, time_major=True)),
-                           (cudnn_rnn.CudnnGRU, tf.keras.layers.GRU(4, return_sequences=True, return_state=True, time_major=True)),
-                           (cudnn_rnn.CudnnRNNRelu, tf.keras.layers.SimpleRNN(4, "relu", return_sequences=True, return_state=True,
-                                                                              time_major=True))):
+        whole = {"return_sequences": True, "return_state": True, "time_major": True}
+        for kind, kera in ((cudnn_rnn.CudnnLSTM, tf.keras.layers.LSTM(4, **whole)),
+                           (cudnn_rnn.CudnnGRU, tf.keras.layers.GRU(4, **whole)),
+                           (cudnn_rnn.CudnnRNNRelu, tf.keras.layers.SimpleRNN(4, "relu", **whole))):
             layer = kind(1, 4)
             outputs, states = layer(x)
             wanted, *_ = kera(x)

@@ -25,7 +25,8 @@ class Comparisons(unittest.TestCase):
             self.assertIsNone(check(*(tf.zeros([0]) for _ in good)))
             with self.assertRaises(tf.errors.InvalidArgumentError) as caught:
                 check(*bad, message="the message")
-            self.assertTrue(str(caught.exception).startswith(f"the message\nCondition x {symbol} y did not hold.\n"))
+            other = "0" if len(good) == 1 else "y"
+            self.assertTrue(str(caught.exception).startswith(f"the message\nCondition x {symbol} {other} did not hold.\n"))
             self.assertIs(getattr(tf, check.__name__), check)
 
     def test_the_error_shows_places_and_values(self):
@@ -69,10 +70,16 @@ class Properties(unittest.TestCase):
         tf.assert_rank_at_least(x, 1)
         tf.assert_rank_in(x, (0, 1))
         tf.assert_scalar(3.)
-        for action in (lambda: tf.assert_rank(x, 2), lambda: tf.assert_rank_at_least(x, 2), lambda: tf.assert_rank_in(x, [0, 2]),
-                       lambda: tf.assert_scalar(x)):
+        for action in (lambda: tf.assert_rank(x, 2), lambda: tf.assert_rank_at_least(x, 2), lambda: tf.assert_rank_in(x, [0, 2])):
             with self.assertRaisesRegex(ValueError, r"Received rank 1, shape \(3,\)"):
                 action()
+        with self.assertRaisesRegex(ValueError, r"^here Expected scalar, received shape \(3,\)"):
+            tf.assert_scalar(x, message="here")
+        for check in (tf.assert_rank, tf.assert_rank_at_least, lambda x, rank: tf.assert_rank_in(x, [1, rank])):
+            with self.assertRaisesRegex(ValueError, r"rank has shape \(1,\); Rank must be a scalar"):
+                check(x, [1])
+            with self.assertRaisesRegex(TypeError, "rank is float32, no integer; must be of type <dtype: 'int32'>"):
+                check(x, .5)
 
     def test_shapes_with_symbols(self):
         a, b = tf.zeros([5, 3]), tf.zeros([3, 7, 2])

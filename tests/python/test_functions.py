@@ -176,7 +176,7 @@ class Documentation(unittest.TestCase):
         path = os.path.join(os.environ["TAPEDECK_BUILD_DIR"], "python", "tapedeck", "linalg.pyi")
         with open(path, encoding="utf-8") as file:
             forms = [node for node in ast.parse(file.read()).body if isinstance(node, ast.FunctionDef) and node.name == "svd"]
-        found, three = [], "tuple[Tensor, Tensor, Tensor]"
+        found, three = [], "_tuple[Tensor, Tensor, Tensor]"
         for form in forms:
             arguments = {a.arg: a.annotation for a in form.args.args + form.args.kwonlyargs}
             found.append((ast.unparse(arguments["compute_uv"]), ast.unparse(form.returns)))

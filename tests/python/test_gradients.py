@@ -280,7 +280,7 @@ class GradientFunctions(unittest.TestCase):
         def forgot(x):
             x * x
 
-        with self.assertRaisesRegex(ValueError, "forgot returned None"):
+        with self.assertRaisesRegex(ValueError, "a function that returns None; did you forget to return a value from forgot"):
             tfe.gradients_function(forgot)(1.)
 
     def test_implicit_gradients_name_the_variables(self):

@@ -271,8 +271,9 @@ class OfKeras(unittest.TestCase):
 
     def test_its_steps_are_those_of_the_first_form(self):
         found = []
-        for make in (lambda model: tf.train.KFACOptimizer(model, 0.1, 1e-2, norm_constraint=1e-3, inverse_update_interval=2),
-                     lambda model: tf.keras.optimizers.KFAC(0.1, 1e-2, norm_constraint=1e-3, inverse_update_interval=2, model=model)):
+        options = {"norm_constraint": 1e-3, "inverse_update_interval": 2}
+        for make in (lambda model: tf.train.KFACOptimizer(model, 0.1, 1e-2, **options),
+                     lambda model: tf.keras.optimizers.KFAC(0.1, 1e-2, model=model, **options)):
             model, _, _, loss = self.model()
             loss()
             optimizer = make(model)
@@ -295,7 +296,8 @@ class OfKeras(unittest.TestCase):
 
     def test_the_first_form_trains_a_compiled_model_too(self):
         model, x, y, _ = self.model()
-        model.compile(tf.train.KFACOptimizer(model, 0.1, norm_constraint=1e-2), tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+        model.compile(tf.train.KFACOptimizer(model, 0.1, norm_constraint=1e-2),
+                      tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True))
         losses = model.fit(x, y, epochs=8, batch_size=32, verbose=0).history["loss"]
         self.assertLess(losses[-1], 0.3 * losses[0])
         self.assertIsNotNone(model.optimizer.get_slot(model.layers[0].kernel, "input_factor"))

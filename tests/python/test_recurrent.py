@@ -214,7 +214,8 @@ class States(Random):
         x = self.draw(3, 4, 2)
         with tempfile.TemporaryDirectory() as folder:
             for make in (lambda: L.LSTM(4, stateful=True, dtype="float64"),
-                         lambda: L.RNN([L.LSTMCell(4, dtype="float64"), L.GRUCell(3, dtype="float64")], stateful=True, dtype="float64")):
+                         lambda: L.RNN([L.LSTMCell(4, dtype="float64"), L.GRUCell(3, dtype="float64")], stateful=True,
+                                       dtype="float64")):
                 layer = make()
                 self.assertIsNone(layer.states)
                 layer(x)

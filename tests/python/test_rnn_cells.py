@@ -100,7 +100,7 @@ class Cells(Random):
                                    "you must give a dtype"),
                                   (lambda: tf.nn.dynamic_rnn(3, self.draw(2, 3, 4)), TypeError, "must be an instance of RNNCell"),
                                   (lambda: tf.nn.dynamic_rnn(cells.GRUCell(2), self.draw(2, 3, 4), [1], dtype=tf.float32), ValueError,
-                                   r"sequence_length has shape \(1,\); needs one number for each of 2")):
+                                   r"sequence_length has shape \(1,\); must be a vector, one number for each of 2")):
             with self.assertRaisesRegex(error, text):
                 make()
 

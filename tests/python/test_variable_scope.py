@@ -203,7 +203,7 @@ class Template(unittest.TestCase):
         self.assertIn(__file__.rsplit("/", 1)[-1], "".join(caught.exception.__notes__))
 
     def test_refusals(self):
-        with self.assertRaisesRegex(ValueError, "unique_name_ cannot be used"):
+        with self.assertRaisesRegex(ValueError, "unique_name cannot be used"):
             tf.make_template("a", len, unique_name_="b")
         with self.assertRaisesRegex(TypeError, "func_ is 3"):
             tf.make_template("a", 3)

@@ -11,7 +11,7 @@ import tapedeck
 from tapedeck import _engine, signatures
 
 HEADER = '''# Made from the op registry by make_stubs.py while building.
-from builtins import bool as _bool  # tf.bool is a DType
+from builtins import bool as _bool, tuple as _tuple  # tf.bool is a DType, tf.tuple a function
 from typing import Any, Iterator, Literal, NamedTuple, Sequence, Union, overload
 
 import numpy as np
@@ -61,7 +61,7 @@ def one_op_stub(name, function):
     if function.tuple_class:
         result = f"_engine.{function.tuple_class.__name__}"
     elif function.result_fields:
-        result = f"tuple[{', '.join(['Tensor'] * len(function.result_fields))}]"
+        result = f"_tuple[{', '.join(['Tensor'] * len(function.result_fields))}]"
     return f"def {name}({', '.join(parts)}) -> {result}:\n{docstring(function.__doc__)}    ...\n"
 
 
@@ -102,13 +102,13 @@ def class_stub(cls):
 
 # What members of the extension module's classes return; operators return tensors.
 RESULTS = {
-    "__array__": "np.ndarray", "__bool__": "_bool", "__dlpack_device__": "tuple[int, int]", "__float__": "float", "__format__": "str",
+    "__array__": "np.ndarray", "__bool__": "_bool", "__dlpack_device__": "_tuple[int, int]", "__float__": "float", "__format__": "str",
     "__hash__": "int", "__index__": "int", "__int__": "int", "__iter__": "Iterator[Tensor]", "__len__": "int", "__repr__": "str",
     "__str__": "str", "__copy__": "Tensor", "__deepcopy__": "Tensor", "assign": "Variable", "assign_add": "Variable",
     "assign_sub": "Variable", "cpu": "Tensor", "device": "str", "dtype": "DType", "get_shape": "TensorShape", "gpu": "Tensor",
     "name": "str", "gather_nd": "Tensor", "ndim": "int", "read_value": "Tensor",
     "sparse_read": "Tensor", "shape": "TensorShape", "trainable": "_bool", "value": "Tensor",
-    "active": "_bool", "id": "int", "watched_variables": "tuple[Variable, ...]", "start": "None", "stop": "None", "reset": "None",
+    "active": "_bool", "id": "int", "watched_variables": "_tuple[Variable, ...]", "start": "None", "stop": "None", "reset": "None",
 }
 OBJECT_MEMBERS = {"__getattribute__", "__setattr__", "__delattr__", "__delitem__", "__setitem__"}
 

@@ -21,24 +21,25 @@ _ELSEWHERE = {
 }
 # Files of TensorFlow itself from which programs take public functions, by the namespace in which these are.
 for _own, _theirs in {
-    "": "framework.constant_op framework.ops framework.tensor_shape framework.indexed_slices ops.array_ops ops.check_ops ops.clip_ops "
-        "ops.control_flow_ops ops.functional_ops ops.gradients ops.init_ops ops.linalg_ops ops.math_ops ops.random_ops ops.script_ops "
-        "ops.state_ops ops.template ops.tensor_array_ops ops.variable_scope ops.variables",
+    "": "framework.constant_op framework.ops framework.tensor_shape framework.indexed_slices ops.array_ops ops.check_ops "
+        "ops.clip_ops ops.control_flow_ops ops.functional_ops ops.gradients ops.init_ops ops.linalg_ops ops.math_ops "
+        "ops.random_ops ops.script_ops ops.state_ops ops.template ops.tensor_array_ops ops.variable_scope ops.variables",
     "tfe": "eager.backprop eager.function eager.def_function", "context": "eager.context", "dtypes": "framework.dtypes",
     "errors": "framework.errors framework.errors_impl", "data": "data.ops.dataset_ops", "image": "ops.image_ops",
-    "losses": "ops.losses.losses", "nn": "ops.nn ops.nn_impl ops.nn_ops ops.embedding_ops ops.rnn", "nn.rnn_cell": "ops.rnn_cell",
-    "strings": "ops.string_ops", "layers": "layers.base layers.convolutional layers.core layers.layers layers.normalization layers.pooling",
+    "losses": "ops.losses.losses", "nn": "ops.nn ops.nn_impl ops.nn_ops ops.embedding_ops ops.rnn",
+    "nn.rnn_cell": "ops.rnn_cell", "strings": "ops.string_ops",
+    "layers": "layers.base layers.convolutional layers.core layers.layers layers.normalization layers.pooling",
     "app": "platform.app", "flags": "platform.flags", "gfile": "platform.gfile", "logging": "platform.tf_logging",
     "test": "platform.test", "nest": "util.nest", "compat": "util.compat", "summary": "summary.summary",
-    "train": "training.adam training.gradient_descent training.momentum training.optimizer training.rmsprop training.training "
-             "training.training_util",
+    "train": "training.adam training.gradient_descent training.momentum training.optimizer training.rmsprop "
+             "training.training training.training_util",
 }.items():
     _ELSEWHERE.update((f"python.{_each}", _own) for _each in _theirs.split())
 # Packages that only hold others.
-_EMPTY = {"python", "contrib.eager.python", "_api", "examples", "examples.tutorials", "examples.tutorials.mnist", "contrib.cudnn_rnn.python",
-          "contrib.cudnn_rnn.python.layers", "contrib.learn.python", "contrib.learn.python.learn", "python.data", "python.data.ops",
-          "python.eager", "python.framework", "python.layers", "python.ops", "python.ops.losses", "python.platform", "python.summary",
-          "python.training", "python.util"}
+_EMPTY = {"_api", "contrib.eager.python", "python"} | {
+    ".".join(parts[:count]) for parts in (name.split(".") for name in _ELSEWHERE
+                                          if name.startswith(("contrib.cudnn_rnn.", "contrib.learn.", "examples.", "python.")))
+    for count in range(1, len(parts))} - {"contrib", "contrib.cudnn_rnn", "contrib.learn", *_ELSEWHERE}
 
 
 class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):

@@ -17,8 +17,8 @@ def disable_eager_execution():
 
 def add_check_numerics_ops():
     """RuntimeError: there is no graph whose ops it could add checks to."""
-    raise RuntimeError("add_check_numerics_ops() is not compatible with eager execution: ops run at once; tf.debugging.check_numerics "
-                       "checks one tensor")
+    raise RuntimeError("add_check_numerics_ops() is not compatible with eager execution: ops run at once; "
+                       "tf.debugging.check_numerics checks one tensor")
 
 
 def executing_eagerly():

@@ -5,6 +5,7 @@ import numbers
 
 from tapedeck import _engine, nest
 from tapedeck.composites import require_callable
+from tapedeck.tape import in_order
 
 
 def _gradient_list(name, gradients, count):
@@ -64,7 +65,7 @@ def custom_gradient(f):
     A gradient that did not arrive comes in as zeros. Decorated functions nest, and can be differentiated again.
 
     Where the function reads trainable variables, grad must take `variables` too: a list of them, in the order of their
-    first use. It returns two things then, the arguments' gradients and a list of the variables'. TypeError where it does
+    construction. It returns two things then, the arguments' gradients and a list of the variables'. TypeError where it does
     not take them: they would silently get no gradient. TypeError for an f that cannot be called.
     """
     require_callable("custom_gradient", "f", f)
@@ -85,7 +86,7 @@ def custom_gradient(f):
                 returned = f(*args, **kwargs)
             finally:
                 watch._stop()
-            variables = [variable for variable in watch.watched_variables() if variable.dtype.is_floating]
+            variables = [variable for variable in in_order(watch.watched_variables()) if variable.dtype.is_floating]
             if not (isinstance(returned, (tuple, list)) and len(returned) == 2 and callable(returned[1])):
                 raise TypeError(f"{name} is decorated with custom_gradient, so it returns (result, grad), "
                                 f"with grad a function; it returned {type(returned).__name__}")

@@ -1,10 +1,8 @@
 """tf.debugging: checks that raise InvalidArgumentError (a ValueError) where they fail, and return None where they hold."""
-from operator import index as _index
-
 import numpy as np
 
 from tapedeck import _engine, dtypes
-from tapedeck.composites import op as _op, whole_numbers as _whole_numbers
+from tapedeck.composites import op as _op
 
 _to_tensor = _engine.convert_to_tensor
 _InvalidArgument = _engine.InvalidArgumentError
@@ -18,8 +16,8 @@ def _fail(message, text):
     raise _InvalidArgument(f"{message}\n{text}" if message else text)
 
 
-def _compare(op, symbol, x, y, message, summarize):
-    """Fails where the comparison does not hold for some pair, and says which."""
+def _compare(op, symbol, x, y, message, summarize, other="y"):
+    """Fails where the comparison does not hold for some pair, and says which. other: what the text calls y."""
     most = 3 if summarize is None else int(summarize)
     x, y = _pair(x, y)
     wrong = ~np.asarray(_op(op)(x, y))
@@ -27,7 +25,7 @@ def _compare(op, symbol, x, y, message, summarize):
         return
     left, right = np.broadcast_arrays(np.asarray(x), np.asarray(y))
     places = np.argwhere(wrong)[:most]
-    lines = [f"Condition x {symbol} y did not hold."]
+    lines = [f"Condition x {symbol} {other} did not hold."]
     if wrong.ndim:
         lines.append(f"Indices of first {len(places)} different values:\n{places}")
         lines.append(f"Corresponding x values:\n{_text(left[wrong], most)}\nCorresponding y values:\n{_text(right[wrong], most)}")
@@ -83,22 +81,22 @@ def assert_greater_equal(x, y, message=None, summarize=None, name=None, data=Non
 
 def assert_positive(x, message=None, summarize=None, name=None, data=None):
     """x > 0 everywhere."""
-    _compare("greater", ">", x, 0, message, summarize)
+    _compare("greater", ">", x, 0, message, summarize, "0")
 
 
 def assert_negative(x, message=None, summarize=None, name=None, data=None):
     """x < 0 everywhere."""
-    _compare("less", "<", x, 0, message, summarize)
+    _compare("less", "<", x, 0, message, summarize, "0")
 
 
 def assert_non_negative(x, message=None, summarize=None, name=None, data=None):
     """x >= 0 everywhere."""
-    _compare("greater_equal", ">=", x, 0, message, summarize)
+    _compare("greater_equal", ">=", x, 0, message, summarize, "0")
 
 
 def assert_non_positive(x, message=None, summarize=None, name=None, data=None):
     """x <= 0 everywhere."""
-    _compare("less_equal", "<=", x, 0, message, summarize)
+    _compare("less_equal", "<=", x, 0, message, summarize, "0")
 
 
 def assert_near(x, y, rtol=None, atol=None, message=None, summarize=None, name=None, data=None):
@@ -120,22 +118,35 @@ def assert_near(x, y, rtol=None, atol=None, message=None, summarize=None, name=N
 def _require_rank(x, holds, text, message):
     x = _to_tensor(x)
     if not holds(x.ndim):
-        _fail(message, f"Tensor must have rank {text}. Received rank {x.ndim}, shape {tuple(x.shape)}")
+        _fail("", f"{message or ''} Tensor must have rank {text}. Received rank {x.ndim}, shape {tuple(x.shape)}".lstrip())
+
+
+def _rank(function, value):
+    """A number of axes as Python's."""
+    value = _to_tensor(value)
+    if value.shape:
+        raise _InvalidArgument(f"{function}: rank has shape {tuple(value.shape)}; Rank must be a scalar")
+    if not value.dtype.is_integer:
+        raise _engine.TypeMismatchError(f"{function}: rank is {value.dtype.name}, no integer; must be of type <dtype: 'int32'>")
+    return int(value)
 
 
 def assert_rank(x, rank, message=None, name=None, data=None, summarize=None):
     """x has that many axes."""
-    _require_rank(x, lambda ndim: ndim == _index(rank), _index(rank), message)
+    rank = _rank("assert_rank", rank)
+    _require_rank(x, lambda ndim: ndim == rank, rank, message)
 
 
 def assert_rank_at_least(x, rank, message=None, name=None, data=None, summarize=None):
     """x has at least that many axes."""
-    _require_rank(x, lambda ndim: ndim >= _index(rank), f"at least {_index(rank)}", message)
+    rank = _rank("assert_rank_at_least", rank)
+    _require_rank(x, lambda ndim: ndim >= rank, f"at least {rank}", message)
 
 
 def assert_rank_in(x, ranks, message=None, name=None, data=None, summarize=None):
     """x has one of these numbers of axes."""
-    _require_rank(x, lambda ndim: ndim in _whole_numbers(ranks), f"in {tuple(_whole_numbers(ranks))}", message)
+    ranks = tuple(_rank("assert_rank_in", rank) for rank in ranks)
+    _require_rank(x, lambda ndim: ndim in ranks, f"in {ranks}", message)
 
 
 def assert_scalar(tensor, name=None, message=None):
@@ -146,7 +157,8 @@ def assert_scalar(tensor, name=None, message=None):
     Errors: InvalidArgumentError, with the shape, where it has axes.
     """
     tensor = _to_tensor(tensor)
-    _require_rank(tensor, lambda ndim: ndim == 0, 0, message)
+    if tensor.shape:
+        _fail("", f"{message or ''} Expected scalar, received shape {tuple(tensor.shape)}".lstrip())
     return tensor
 
 
@@ -245,7 +257,8 @@ def assert_proper_iterable(values):
     Errors: TypeError, with its type, for what is not.
     """
     if _is_tensor(values) or isinstance(values, (np.ndarray, str, bytes)) or not hasattr(values, "__iter__"):
-        raise _engine.TypeMismatchError(f"Expected an iterable of values, got {type(values).__name__}")
+        raise _engine.TypeMismatchError("Expected values to be iterable, a proper list or tuple of them; got "
+                                        f"{type(values).__name__}")
 
 
 def assert_all_finite(x, message, name=None):

@@ -3,7 +3,7 @@ import functools
 import inspect
 
 from tapedeck import _engine, nest
-from tapedeck.tape import GradientTape
+from tapedeck.tape import GradientTape, in_order
 
 
 def _positions(f, params, count):
@@ -40,7 +40,7 @@ def _as_sources(args, positions):
 def _require_result(f, result):
     if result is None or any(leaf is None for leaf in nest.flatten(result)):
         name = getattr(f, "__name__", repr(f))
-        raise ValueError(f"{name} returned None; a function to differentiate returns tensors")
+        raise ValueError(f"Cannot differentiate a function that returns None; did you forget to return a value from {name}?")
     return result
 
 
@@ -91,7 +91,7 @@ def gradients_function(f, params=None):
 
 def implicit_value_and_gradients(f):
     """f ↦ a function that returns (f's value, list of (gradient, variable)) for every trainable variable that f read,
-    in the order of first use. ValueError where f read none."""
+    in the order of their construction. ValueError where f read none."""
 
     @functools.wraps(f)
     def decorated(*args, **kwargs):
@@ -101,7 +101,7 @@ def implicit_value_and_gradients(f):
             result = _require_result(f, f(*args, **kwargs))
         finally:
             tape._stop()
-        variables = tape.watched_variables()
+        variables = in_order(tape.watched_variables())
         if not variables:
             raise _engine.InvalidArgumentError(
                 f"{getattr(f, '__name__', f)!s} read no trainable variable, so it has no implicit gradients")
@@ -112,7 +112,7 @@ def implicit_value_and_gradients(f):
 
 def implicit_gradients(f):
     """f ↦ a function that returns the list of (gradient, variable) for every trainable variable that f read, in the
-    order of first use. ValueError where f read none."""
+    order of their construction. ValueError where f read none."""
     with_value = implicit_value_and_gradients(f)
 
     @functools.wraps(f)

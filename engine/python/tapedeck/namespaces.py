@@ -16,7 +16,8 @@ _DEFINING = [blocks, casts, image_colors, image_sizes, images, matrices, nn_ctc,
 
 # Files of the package that hold code, but are no namespace that TensorFlow has.
 _INTERNAL = {"as_tensorflow", "blocks", "casts", "checkpoint", "composites", "context", "control_flow", "creation", "custom",
-             "eager_metrics", "eager_modes", "evaluator", "explain", "functional", "generation", "graph_collections", "graphs", "idx",
+             "eager_metrics", "eager_modes", "evaluator", "explain", "functional", "generation", "graph_collections",
+             "graphs", "idx",
              "image_colors", "image_sizes", "images", "indexed_slices", "matrices", "missing", "modules",
              "namespaces", "network", "network_checkpoints", "nn_ctc", "nn_images", "nn_losses", "nn_volumes", "printing",
              "random_streams", "reductions", "references", "refusals", "rnn_cells", "rnn_loops", "segments", "selections",

@@ -64,7 +64,7 @@ def _text(value, most):
 
 @public("Print")
 def print_data(input_, data, message=None, first_n=None, summarize=None, name=None):
-    """TensorFlow 1's tf.Print: writes message and the values in data to sys.stderr, and returns input_, through which gradients flow.
+    """TensorFlow 1's tf.Print: writes message and the values in data to sys.stderr. Returns: input_; gradients flow through it.
 
     data: a list of tensors; summarize: how many elements of each are shown, 3 where it is None; -1 for all; first_n changes
     nothing: each call prints.
@@ -74,7 +74,8 @@ def print_data(input_, data, message=None, first_n=None, summarize=None, name=No
     for value in data:
         elements = np.asarray(_engine.convert_to_tensor(value)).reshape(-1)
         shown = elements if most < 0 else elements[:most]
-        parts.append(" ".join(_element_text(element, alone=True) for element in shown) + ("..." if len(shown) < len(elements) else ""))
+        more = "..." if len(shown) < len(elements) else ""
+        parts.append(" ".join(_element_text(element, alone=True) for element in shown) + more)
     sys.stderr.write((message or "") + "".join(f"[{part}]" for part in parts) + "\n")
     return _engine.op_function("identity")(input_)
 

@@ -24,7 +24,8 @@ def _lengths(owner, sequence_length, batch):
         return None
     lengths = _op("cast")(_engine.convert_to_tensor(sequence_length), "int32")
     if lengths.ndim != 1 or lengths.shape[0] != batch:
-        raise ValueError(f"{owner}: sequence_length has shape {tuple(lengths.shape)}; needs one number for each of {batch} sequences")
+        raise ValueError(f"{owner}: sequence_length has shape {tuple(lengths.shape)}; must be a vector, one number for "
+                         f"each of {batch} sequences")
     return lengths
 
 

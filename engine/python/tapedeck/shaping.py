@@ -229,8 +229,10 @@ def dynamic_stitch(indices, data, name=None):
 def ensure_shape(x, shape, name=None):
     """x itself, after a check of its shape; None in shape stands for any extent. InvalidArgumentError for another shape."""
     x = _to_tensor(x)
-    wanted = None if shape is None or isinstance(shape, UnknownShape) else [None if extent is None else index(extent) for extent in shape]
-    if wanted is not None and (len(wanted) != x.ndim or any(extent not in (None, own) for extent, own in zip(wanted, x.shape))):
+    if shape is None or isinstance(shape, UnknownShape):
+        return x
+    wanted = [None if extent is None else index(extent) for extent in shape]
+    if len(wanted) != x.ndim or any(extent not in (None, own) for extent, own in zip(wanted, x.shape)):
         raise _InvalidArgument(f"ensure_shape: x has shape {tuple(x.shape)}, not {tuple(wanted)}")
     return x
 

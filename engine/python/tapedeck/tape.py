@@ -22,6 +22,11 @@ def unconnected_as_zero(unconnected_gradients):
         raise ValueError(f"unconnected_gradients is {unconnected_gradients!r}; it is 'none' or 'zero'") from None
 
 
+def in_order(variables):
+    """The variables in the order of their construction."""
+    return tuple(sorted(variables, key=lambda variable: variable._id))
+
+
 def _unit_vectors(target, count, row=None):
     """Weights that pick one element after the other: of target, or of each of its rows, which have the shape `row`."""
     for i in range(count):
@@ -49,6 +54,10 @@ class GradientTape(_engine.Tape):
     Trainable variables are watched as they are read; tensors after watch(). A tape gives its records up at the first
     gradient() unless it is persistent. Tapes nest: what one plays back, the outer ones record.
     """
+
+    def watched_variables(self):
+        """The variables that were read or watched, in the order of their construction, each once: a tuple."""
+        return in_order(super().watched_variables())
 
     def _gradient_of_structures(self, target, sources, output_gradients=None,
                                 unconnected_gradients=UnconnectedGradients.NONE):

@@ -110,7 +110,7 @@ def make_template(name_, func_, create_scope_now_=False, unique_name_=None, cust
     if name_ is None:
         raise ValueError("make_template: name cannot be None.")
     if unique_name_ is not None:
-        raise ValueError(f"make_template: unique_name_ is {unique_name_!r}; unique_name_ cannot be used in eager mode.")
+        raise ValueError(f"make_template: unique_name_ is {unique_name_!r}; unique_name cannot be used in eager mode.")
     function = functools.partial(func_, **kwargs) if kwargs else func_
     return EagerTemplate(name_, function, create_scope_now=create_scope_now_, custom_getter=custom_getter_)
 

@@ -8,7 +8,8 @@ from tapedeck.composites import require_callable
 from tapedeck.missing import MissingName
 from tapedeck.tape import GradientTape
 
-__all__ = ["Benchmark", "TestCase", "compute_gradient", "get_temp_dir", "gpu_device_name", "is_built_with_cuda", "is_gpu_available", "main"]
+__all__ = ["Benchmark", "TestCase", "compute_gradient", "get_temp_dir", "gpu_device_name", "is_built_with_cuda", "is_gpu_available",
+           "main"]
 
 
 def __getattr__(name):

@@ -212,7 +212,8 @@ def count_up_to(ref, limit, name=None):
     """
     variable = _checked("count_up_to", ref)
     if variable.dtype.name not in ("int32", "int64") or variable.shape:
-        raise _engine.TypeMismatchError(f"count_up_to: ref is {variable.dtype.name} {tuple(variable.shape)}; needs a scalar of int32 or int64")
+        raise _engine.TypeMismatchError(f"count_up_to: ref is {variable.dtype.name} {tuple(variable.shape)}; "
+                                        "needs a scalar of int32 or int64")
     value = variable.read_value()
     if int(value) >= limit:
         raise OutOfRangeError(f"count_up_to: reached limit of {limit}")
@@ -273,4 +274,5 @@ for _kind in _PLACES:
 _engine._add_variable_methods({method.__name__: naming(method) for method in (
     *map(_row_method, _ROWS), *map(_place_method, _PLACES), _batch_scatter_update, _named(_sparse_read, "sparse_read", _sparse_read.__doc__),
     _named(_gather_nd, "gather_nd", _gather_nd.__doc__), _named(_load, "load", _load.__doc__),
-    _named(_initialized_value, "initialized_value", _initialized_value.__doc__), _named(_count_up_to, "count_up_to", _count_up_to.__doc__))})
+    _named(_initialized_value, "initialized_value", _initialized_value.__doc__),
+    _named(_count_up_to, "count_up_to", _count_up_to.__doc__))})

@@ -13,11 +13,11 @@ CUDNN_INPUT_LINEAR_MODE, CUDNN_INPUT_AUTO_MODE = "linear_input", "auto_select"
 
 _DOC = """
 
-    num_layers; num_units: how wide the states are; direction: "unidirectional" or "bidirectional", whose outputs stand side by side;
-    dropout: the share of what goes from one layer to the next that is dropped in training; seed; dtype; kernel_initializer,
+    num_layers; num_units: how wide the states are; direction: "unidirectional" or "bidirectional", whose outputs stand side by
+    side; dropout: the share of what goes from one layer to the next that is dropped in training; seed; dtype; kernel_initializer,
     bias_initializer: None for Glorot's uniform and zeros; input_mode: "linear_input" or "auto_select", the same here; name.
-    Inputs: (time, batch, inputs); initial_state: a tuple of {states}, each (num_layers·directions, batch, num_units), None for zeros;
-    training: whether dropout works.
+    Inputs: (time, batch, inputs); initial_state: a tuple of {states}, each (num_layers·directions, batch, num_units), None for
+    zeros; training: whether dropout works.
     Returns: (outputs, states): (time, batch, directions·num_units); a tuple as initial_state.
     Errors: ValueError for another direction or input_mode, a dropout that is not from 0 to below 1, and another initial_state.
     """
@@ -41,8 +41,9 @@ class _CudnnRNN(_Layer):
         weights = {"kernel_initializer": kernel_initializer or _initializers.glorot_uniform(seed),
                    "recurrent_initializer": kernel_initializer or _initializers.glorot_uniform(seed),
                    "bias_initializer": bias_initializer or "zeros"}
-        self._sublayers = [self._make_part(num_units, go_backwards=number % self.num_dirs == 1, return_sequences=True, return_state=True,
-                                  time_major=True, dtype=dtype, **weights) for number in range(num_layers * self.num_dirs)]
+        self._sublayers = [self._make_part(num_units, go_backwards=number % self.num_dirs == 1, return_sequences=True,
+                                           return_state=True, time_major=True, dtype=dtype, **weights)
+                           for number in range(num_layers * self.num_dirs)]
 
     def _first(self, given, batch):
         """For each part a list of its states, None for zeros."""
@@ -51,8 +52,8 @@ class _CudnnRNN(_Layer):
         wanted = (len(self._sublayers), batch, self.num_units)
         given = tuple(given) if isinstance(given, (list, tuple)) else (given,)
         if len(given) != len(self._state_names) or any(tuple(state.shape) != wanted for state in given):
-            raise ValueError(f"{type(self).__name__}: initial_state has the shapes {[tuple(state.shape) for state in given]}; needs "
-                             f"{len(self._state_names)} of {wanted}")
+            raise ValueError(f"{type(self).__name__}: initial_state has the shapes {[tuple(state.shape) for state in given]}; "
+                             f"needs {len(self._state_names)} of {wanted}")
         return [[state[number] for state in given] for number in range(len(self._sublayers))]
 
     def call(self, inputs, initial_state=None, training=True):

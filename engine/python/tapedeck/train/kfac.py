@@ -23,7 +23,8 @@ class Factored:
 
     needs_loss_function = True  # gradients alone say nothing of the layers' inputs
 
-    def _set_up(self, model, damping, cov_ema_decay, momentum, norm_constraint, inverse_update_interval, estimation_mode, predictive):
+    def _set_up(self, model, damping, cov_ema_decay, momentum, norm_constraint, inverse_update_interval, estimation_mode,
+                predictive):
         name = type(self).__name__
         if estimation_mode not in _MODES:
             raise ValueError(f"{name}: estimation_mode is {estimation_mode!r}; it is one of {sorted(_MODES)}")

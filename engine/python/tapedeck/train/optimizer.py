@@ -64,8 +64,9 @@ class Optimizer(SlotUpdater):
                           colocate_gradients_with_ops=False, grad_loss=None):
         """A list of (gradient, variable). The gradient is None where the loss does not depend on the variable.
 
-        loss: a function that returns a tensor, of no arguments, or of the variables in var_list (TensorFlow 1.5); var_list: None for all trainable variables that it reads, in the
-        order of their first use; grad_loss: weights of the loss's elements. The others change nothing.
+        loss: a function that returns a tensor, of no arguments, or of the variables in var_list (TensorFlow 1.5); var_list: None
+        for all trainable variables that it reads, in the order of their construction; grad_loss: weights of the loss's elements. The
+        others change nothing.
         Errors: RuntimeError for a loss that is no function; ValueError for another gate_gradients.
         """
         if gate_gradients not in (self.GATE_NONE, self.GATE_OP, self.GATE_GRAPH):
@@ -86,9 +87,13 @@ class Optimizer(SlotUpdater):
     def apply_gradients(self, grads_and_vars, global_step=None, name=None):
         """Updates the variables; a gradient of None leaves its variable. global_step: a variable that 1 is added to, or None.
 
-        Errors: ValueError where there is no pair, and where all gradients are None; TypeError for what is no gradient.
+        Errors: ValueError where there is no pair, and where all gradients are None; TypeError for what is no gradient;
+        NotImplementedError for what is no variable.
         """
         pairs = [(_gradient(gradient, variable), variable) for gradient, variable in grads_and_vars]
+        for _, variable in pairs:
+            if not isinstance(variable, _engine.Variable):
+                raise NotImplementedError(f"Trying to update a Tensor {variable}: apply_gradients changes variables")
         if not pairs:
             raise ValueError("No variables provided.")
         wanted = [(gradient, variable) for gradient, variable in pairs if gradient is not None]

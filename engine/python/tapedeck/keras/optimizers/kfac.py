@@ -12,16 +12,17 @@ class KFAC(Factored, Optimizer):
         optimizer = tf.keras.optimizers.KFAC(0.1, model=model)
         optimizer.minimize(lambda: loss(model(images), labels), model.trainable_variables)
 
-    model: None for the one that is compiled with it; the arguments and the sources are those of tf.train.KFACOptimizer. Factors come
-    of minimize(), compute_gradients() and fit(): apply() alone uses those that are there.
+    model: None for the one that is compiled with it; the arguments and the sources are those of tf.train.KFACOptimizer. Factors
+    come of minimize(), compute_gradients() and fit(): apply() alone uses those that are there.
     Errors: ValueError for other modes, for a loss that is no function, and without a model; TypeError for one that has no layers.
     """
 
-    _config_names = "damping", "cov_ema_decay", "momentum", "norm_constraint", "inverse_update_interval", "estimation_mode", "predictive"
+    _config_names = ("damping", "cov_ema_decay", "momentum", "norm_constraint", "inverse_update_interval", "estimation_mode",
+                     "predictive")
 
     def __init__(self, learning_rate=0.1, damping=1e-2, cov_ema_decay=0.95, momentum=0.9, norm_constraint=None,
-                 inverse_update_interval=10, estimation_mode="empirical", predictive=None, weight_decay=None, name=None, *, model=None,
-                 **kwargs):
+                 inverse_update_interval=10, estimation_mode="empirical", predictive=None, weight_decay=None, name=None, *,
+                 model=None, **kwargs):
         super().__init__(learning_rate, weight_decay, name=name, **kwargs)
         self._set_up(model, damping, cov_ema_decay, momentum, norm_constraint, inverse_update_interval, estimation_mode, predictive)
         self.damping, self.cov_ema_decay, self.momentum, self.norm_constraint = damping, cov_ema_decay, momentum, norm_constraint

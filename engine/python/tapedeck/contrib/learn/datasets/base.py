@@ -6,7 +6,7 @@ Datasets = collections.namedtuple("Datasets", ["train", "validation", "test"])
 
 
 def maybe_download(filename, work_directory, source_url):
-    """The path of a file in a folder. Nothing is downloaded: FileNotFoundError with the path and source_url where it is not there."""
+    """The path of a file in a folder. Nothing is downloaded: FileNotFoundError, with path and source_url, where it is not there."""
     path = os.path.join(os.fspath(work_directory), filename)
     if not os.path.exists(path):
         raise FileNotFoundError(f"there is no {path}; put {source_url} there: Tapedeck downloads nothing")

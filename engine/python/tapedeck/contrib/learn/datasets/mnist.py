@@ -27,7 +27,8 @@ class DataSet:
         self._fake, self._one_hot = fake_data, one_hot
         self._random = np.random.default_rng(seed)
         if fake_data:
-            images, labels = np.ones([10000, 784], np.float32), np.tile(np.eye(10)[0] if one_hot else 0, [10000, 1] if one_hot else 10000)
+            images = np.ones([10000, 784], np.float32)
+            labels = np.tile(np.eye(10)[:1], [10000, 1]) if one_hot else np.zeros(10000, np.int64)
         else:
             if len(images) != len(labels):
                 raise ValueError(f"DataSet: there are {len(images)} images and {len(labels)} labels")
@@ -96,8 +97,8 @@ def read_data_sets(train_dir, fake_data=False, one_hot=False, dtype=dtypes.float
     """Datasets(train, validation, test) of MNIST's four files in the folder train_dir; where they are not there, of what
     tf.keras.datasets.mnist.load_data() finds. Nothing is downloaded.
 
-    fake_data: made-up examples instead; one_hot: labels as rows of 0 and 1; validation_size: how many of the first training examples
-    are for validation; dtype, reshape, seed: as those of DataSet.
+    fake_data: made-up examples instead; one_hot: labels as rows of 0 and 1; validation_size: how many of the first training
+    examples are for validation; dtype, reshape, seed: as those of DataSet.
     Errors: FileNotFoundError naming the package that has the files; ValueError for a validation_size beyond the examples.
     """
     options = {"dtype": dtype, "reshape": reshape, "seed": seed}
