@@ -34,7 +34,8 @@ def code_cells(sample, constants):
     """The sources of the sample's code cells by id. Each of `constants` replaces the value in the one line `NAME = ...`."""
     with open(os.path.join(SAMPLES, sample + ".ipynb"), encoding="utf-8") as file:
         cells = json.load(file)["cells"]
-    sources = {cell["id"]: "".join(cell["source"]).replace("%matplotlib inline", "") for cell in cells if cell["cell_type"] == "code"}
+    sources = {cell["id"]: "".join(cell["source"]).replace("%matplotlib inline", "")
+               for cell in cells if cell["cell_type"] == "code"}
     for name, value in constants.items():
         line = re.compile(rf"^{name} = .*$", re.M)
         places = [cell for cell, source in sources.items() for _ in line.findall(source)]
@@ -69,7 +70,8 @@ def run_sample(sample, **constants):
 
         tree, printed = ast.parse(source, cell), io.StringIO()
         last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
-        with mock.patch.object(plt, "show", show), mock.patch.object(tf.summary, "scalar", noted), contextlib.redirect_stdout(printed):
+        with (mock.patch.object(plt, "show", show), mock.patch.object(tf.summary, "scalar", noted),
+              contextlib.redirect_stdout(printed)):
             exec(compile(tree, cell, "exec"), run.names)
             if last is not None:
                 run.values[cell] = eval(compile(ast.Expression(last.value), cell, "eval"), run.names)

@@ -18,7 +18,8 @@ class Sample(unittest.TestCase):
         self.assertEqual(sorted(os.listdir(run.names["folder"])), ["checkpoint", "ckpt-1.safetensors", "sneakers-2.safetensors"])
         inside = run.printed["inside"].splitlines()
         self.assertTrue(all(line.startswith("generator/") for line in inside) and len(inside) > 10)
-        self.assertEqual([len(figure.axes) for cell in ("first", "second", "part", "walk") for figure in run.figures[cell]], [9] * 5)
+        drawn = [figure for cell in ("first", "second", "part", "walk") for figure in run.figures[cell]]
+        self.assertEqual([len(figure.axes) for figure in drawn], [9] * 5)
         self.assertEqual(run.titles("first"), ["Before the first step", "After 4 steps"])
 
 

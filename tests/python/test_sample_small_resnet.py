@@ -17,12 +17,13 @@ class Sample(unittest.TestCase):
         self.assertEqual(len(kernels[0]), 33)
         self.assertEqual(kernels[0], kernels[1])
         self.assertIn("with shortcuts: 34 layers", self.run_.printed["model"])
-        self.assertEqual([block.halved is not None for block in networks["with shortcuts"].blocks], [number == 8 for number in range(16)])
+        halved = [block.halved is not None for block in networks["with shortcuts"].blocks]
+        self.assertEqual(halved, [number == 8 for number in range(16)])
 
     def test_without_shortcuts_the_gradient_grows_towards_the_first_layers(self):
         norms = self.run_.names["norms"]
         spread = {name: max(values) / min(values) for name, values in norms.items()}
-        self.assertLess(spread["with shortcuts"], 6)
+        self.assertLess(spread["with shortcuts"], 10)
         self.assertGreater(spread["without"], 20)
         self.assertGreater(np.mean(norms["without"][:8]), 10 * np.mean(norms["without"][-8:]))
 
