@@ -20,6 +20,7 @@
 #include "inspector/panels/tape/graph_layout.h"
 #include "inspector/panels/tape/tape_svg.h"
 #include "plots/export.h"
+#include "plots/picture_export.h"
 
 namespace tapedeck::app {
 namespace {
@@ -98,6 +99,8 @@ class HeadlessRun : public QObject {
     } else {
       clear({"tape.svg"});
     }
+    writeHistograms();
+    writeImages();
     std::vector<plots::ChartSeries> all;
     for (const QString& name : run_.series().names()) {
       plots::ChartSeries one;
@@ -108,6 +111,33 @@ class HeadlessRun : public QObject {
     writePlot("plots", all);
     if (all.size() > 1)
       for (const auto& one : all) writePlot("plot-" + fileName(one.data->name), {one});
+  }
+
+  void writeHistograms() {
+    for (const QString& name : run_.pictures().histogramNames()) {
+      plots::HistogramDrawing drawing;
+      drawing.setHistograms(run_.pictures().histograms(name));
+      if (drawing.shown().empty()) continue;  // a cell that ran again did not write it again
+      const QString file = "histogram-" + fileName(name);
+      writeFile(file + ".svg", plots::svgOf(name, drawing));
+      writePng(file, plots::imageOf(name, drawing));
+    }
+  }
+
+  /// Of the newest step, in one row.
+  void writeImages() {
+    for (const QString& name : run_.pictures().imageNames()) {
+      if (run_.pictures().images(name).empty()) continue;
+      const auto decoded = plots::decodeImages(*run_.pictures().images(name).back());
+      if (!decoded.problem.isEmpty()) throw std::runtime_error((name + ": " + decoded.problem).toStdString());
+      writePng("images-" + fileName(name), plots::imageOf(decoded, static_cast<int>(decoded.images.size())));
+    }
+  }
+
+  void writePng(const QString& name, const QImage& image) {
+    QString error;
+    if (!plots::replaceByPng(path(name + ".png"), image, &error))
+      throw std::runtime_error(error.toStdString());
   }
 
   void writePlot(const QString& name, const std::vector<plots::ChartSeries>& series) {

@@ -10,10 +10,11 @@ struct HeadlessOptions {
   QString folder;  ///< for the results; made where it is not there
 };
 
-/// Writes NAME.ipynb (executed), plots.svg and plots.png and one of each per series, tape.svg (the last
-/// playback's graph) and records.json. Progress goes to stderr. Returns the exit code: 0; 1 where a cell
-/// failed or the session process ended (the results up to there are written); 2 where the notebook can't be
-/// read or the results not written.
+/// Writes NAME.ipynb (executed), plots.svg and plots.png and one of each per series, histogram-NAME.svg and
+/// .png and images-NAME.png (of the newest step) of summaries, tape.svg (the last playback's graph) and
+/// records.json. Progress goes to stderr. Returns the exit code: 0; 1 where a cell failed or the session
+/// process ended (the results up to there are written); 2 where the notebook can't be read or the results not
+/// written.
 int runHeadless(const HeadlessOptions& options);
 
 }  // namespace tapedeck::app

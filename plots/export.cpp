@@ -63,13 +63,13 @@ void draw(const std::vector<ChartSeries>& series, const ExportOptions& options, 
   scene.render(painter, page, page);
 }
 
-/// Qt names the font of this machine alone; elsewhere its like must do.
+}  // namespace
+
+// Qt names the font of this machine alone; elsewhere its like must do.
 QByteArray withGenericFont(const QByteArray& svg) {
   static const QRegularExpression family(QStringLiteral("font-family=\"([^\",]+)\""));
   return QString::fromUtf8(svg).replace(family, QStringLiteral("font-family=\"'\\1', sans-serif\"")).toUtf8();
 }
-
-}  // namespace
 
 QByteArray svgOf(const std::vector<ChartSeries>& series, const ExportOptions& options, QString* error) {
   if (!check(series, options, error)) return {};

@@ -24,6 +24,9 @@ struct ExportOptions {
 QByteArray svgOf(const std::vector<ChartSeries>& series, const ExportOptions& options, QString* error);
 QImage imageOf(const std::vector<ChartSeries>& series, const ExportOptions& options, QString* error);
 
+/// The SVG that Qt wrote, readable also where this machine's font is not.
+QByteArray withGenericFont(const QByteArray& svg);
+
 /// On any thread: replaces the file by the image as PNG.
 bool replaceByPng(const QString& path, const QImage& image, QString* error);
 

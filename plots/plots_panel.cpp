@@ -10,13 +10,13 @@ inspector::PanelDescriptor plotsPanel() {
   panel.id = QStringLiteral("plots");
   panel.title = QObject::tr("Plots");
   panel.key = QKeySequence(Qt::CTRL | Qt::Key_4);
-  panel.tip = QObject::tr("Curves that the session draws");
+  panel.tip = QObject::tr("Curves, histograms and images that the session draws");
   // In Debug what the code draws stands below the code, what one step shows beside it.
   panel.places = {{inspector::workspace_debug, {Area::below, 0, 0, 0.40, 0.29}},
                   {inspector::workspace_plots, {Area::right, 0, 0, 0.52, 0.90}}};
   panel.minimum = QSize(220, 120);
   panel.create = [](const inspector::PanelContext& context) {
-    return new PlotsView(context.series, context.session);
+    return new PlotsView(context.series, context.pictures, context.session);
   };
   return panel;
 }

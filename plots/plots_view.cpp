@@ -4,12 +4,15 @@
 
 #include "inspector/ui/file_dialogs.h"
 #include "inspector/ui/keyed_action.h"
+#include "plots/csv.h"
 #include "plots/export.h"
+#include "plots/picture_pages.h"
 #include "plots/plot_canvas.h"
 #include "plots/plot_chart.h"
 
 namespace tapedeck::plots {
 
+using inspector::PictureModel;
 using inspector::SeriesData;
 using inspector::SeriesModel;
 using inspector::Session;
@@ -27,8 +30,11 @@ struct PlotsView::Private {
   Session* session;
   PlotChart* chart = nullptr;
   PlotCanvas* canvas = nullptr;
-  QStackedWidget* stack = nullptr;
-  QAction *log = nullptr, *reset = nullptr, *svg = nullptr, *png = nullptr;
+  QStackedWidget* stack = nullptr;  ///< the curves, what stands where nothing is, the other pages
+  PageChoice* pages = nullptr;
+  PicturePages* pictures = nullptr;
+  QAction *log = nullptr, *reset = nullptr, *svg = nullptr, *png = nullptr, *csv = nullptr;
+  QAction *chooseCurves = nullptr, *curvesButton = nullptr;
   bool empty = true;
   QMenu* curvesMenu = nullptr;
   QHash<QString, QAction*> curveActions;
@@ -38,6 +44,9 @@ struct PlotsView::Private {
 
   void makeToolBar(QBoxLayout* layout);
   QAction* addAction(QToolBar* bar, const QString& text, const QKeySequence& key, const QString& tip);
+  void makeExports(QToolBar* bar);
+  void lookAtPages();
+  void showPage();
   void connectAll();
   void changed();
   void draw();
@@ -47,7 +56,8 @@ struct PlotsView::Private {
   void stepPoint(int delta);
   std::vector<ChartSeries> series() const;
   ExportOptions options() const;
-  void ask(const QString& title, const QString& name, const QString& filter);
+  std::function<QByteArray()> csvOfCurves(QString* error) const;
+  void ask(const QString& format);  ///< for a file name, and writes
 };
 
 QAction* PlotsView::Private::addAction(QToolBar* bar, const QString& text, const QKeySequence& key,
@@ -60,36 +70,77 @@ QAction* PlotsView::Private::addAction(QToolBar* bar, const QString& text, const
 void PlotsView::Private::makeToolBar(QBoxLayout* layout) {
   auto* bar = new QToolBar(q);
   bar->setToolButtonStyle(Qt::ToolButtonTextOnly);
+  pages = new PageChoice(q, bar);
   log = addAction(bar, tr("Log"), QKeySequence(Qt::Key_L), tr("Logarithmic value axis"));
   log->setCheckable(true);
   QObject::connect(log, &QAction::toggled, q, &PlotsView::setLogarithmic);
   reset =
       addAction(bar, tr("Fit"), QKeySequence(Qt::Key_Home), tr("Show everything again; also a double click"));
   QObject::connect(reset, &QAction::triggered, q, &PlotsView::resetZoom);
-  QAction* const choose = inspector::addKeyedAction(q, tr("Curves…"), {Qt::ALT | Qt::Key_U},
-                                                    tr("Which curves are shown; also a click on the legend"));
+  chooseCurves = inspector::addKeyedAction(q, tr("Show curves…"), {Qt::ALT | Qt::Key_U},
+                                           tr("Which curves are shown; also a click on the legend"));
   auto* curves = new QToolButton(bar);
-  curves->setDefaultAction(choose);
-  choose->setIconText(tr("Curves"));
-  QObject::connect(choose, &QAction::triggered, curves, &QToolButton::showMenu);
+  curves->setDefaultAction(chooseCurves);
+  chooseCurves->setIconText(tr("Show"));
+  QObject::connect(chooseCurves, &QAction::triggered, curves, &QToolButton::showMenu);
   curves->setPopupMode(QToolButton::InstantPopup);
   curvesMenu = new QMenu(curves);
   curves->setMenu(curvesMenu);
-  bar->addWidget(curves);
+  curvesButton = bar->addWidget(curves);
+  pictures->addActions(q, bar);
   bar->addSeparator();
+  makeExports(bar);
+  layout->addWidget(bar);
+}
+
+void PlotsView::Private::makeExports(QToolBar* bar) {
   // Their keys work in the whole window, which puts them into its menu File.
   svg = new QAction(tr("Export &plots as SVG…"), q);
   svg->setObjectName(QStringLiteral("file.export_plots"));
   svg->setIconText(tr("SVG…"));
-  inspector::setKey(svg, {Qt::CTRL | Qt::ALT | Qt::Key_P}, tr("Write the curves as SVG"));
+  inspector::setKey(svg, {Qt::CTRL | Qt::ALT | Qt::Key_P}, tr("Write what Plots shows as SVG"));
   QObject::connect(svg, &QAction::triggered, q, &PlotsView::askSvg);
   png = new QAction(tr("Export plots as P&NG…"), q);
   png->setObjectName(QStringLiteral("file.export_plots_png"));
   png->setIconText(tr("PNG…"));
-  inspector::setKey(png, {Qt::CTRL | Qt::SHIFT | Qt::Key_P}, tr("Write the curves as PNG"));
+  inspector::setKey(png, {Qt::CTRL | Qt::SHIFT | Qt::Key_P}, tr("Write what Plots shows as PNG"));
   QObject::connect(png, &QAction::triggered, q, &PlotsView::askPng);
-  bar->addActions({svg, png});
-  layout->addWidget(bar);
+  csv = new QAction(tr("Export plots as &CSV…"), q);
+  csv->setObjectName(QStringLiteral("file.export_plots_csv"));
+  csv->setIconText(tr("CSV…"));
+  inspector::setKey(csv, {Qt::CTRL | Qt::ALT | Qt::SHIFT | Qt::Key_P},
+                    tr("Write the numbers of the curves or the histogram that Plots shows as CSV"));
+  QObject::connect(csv, &QAction::triggered, q, &PlotsView::askCsv);
+  bar->addActions({svg, png, csv});
+}
+
+void PlotsView::Private::lookAtPages() {
+  using Kind = PicturePages::Kind;
+  pages->setFilled({!model->names().isEmpty(), pictures->has(Kind::histograms), pictures->has(Kind::images)});
+  showPage();
+}
+
+void PlotsView::Private::showPage() {
+  const PlotsPage page = pages->page();
+  const bool curves = page == PlotsPage::curves, none = curves && model->names().isEmpty();
+  const int place = !curves ? 2 : none ? 1 : 0;
+  const auto kind =
+      page == PlotsPage::histograms ? PicturePages::Kind::histograms : PicturePages::Kind::images;
+  if (!curves && (stack->currentIndex() != place || pictures->kind() != kind)) pictures->showKind(kind);
+  pictures->setShown(!curves);
+  log->setVisible(curves);
+  chooseCurves->setVisible(curves);
+  curvesButton->setVisible(curves);
+  reset->setVisible(page != PlotsPage::histograms);
+  csv->setVisible(page != PlotsPage::images);
+  stack->setCurrentIndex(place);
+  QWidget* const target = curves ? static_cast<QWidget*>(canvas) : pictures->focusTarget();
+  if (q->focusProxy() != target) {
+    const bool focused = q->isAncestorOf(QApplication::focusWidget());
+    q->setFocusProxy(target);
+    if (focused) target->setFocus();
+  }
+  if (std::exchange(empty, none) != none) emit q->emptyChanged();
 }
 
 void PlotsView::Private::connectAll() {
@@ -104,6 +155,8 @@ void PlotsView::Private::connectAll() {
     draw();
     fillMenu();
   });
+  QObject::connect(pages, &PageChoice::changed, q, [this] { showPage(); });
+  QObject::connect(pictures, &PicturePages::filled, q, [this] { lookAtPages(); });
   QObject::connect(session, &Session::cursorChanged, q,
                    [this](inspector::RecordNumber number) { chart->setCursorRecord(number); });
   QObject::connect(chart, &PlotChart::legendClicked, q, [this](int series) { toggle(series); });
@@ -121,9 +174,7 @@ void PlotsView::Private::draw() {
   due = false;
   frame.start();
   chart->setSeries(series());
-  const bool none = model->names().isEmpty();
-  stack->setCurrentIndex(none ? 1 : 0);
-  if (std::exchange(empty, none) != none) emit q->emptyChanged();
+  lookAtPages();
 }
 
 std::vector<ChartSeries> PlotsView::Private::series() const {
@@ -191,27 +242,47 @@ ExportOptions PlotsView::Private::options() const {
   return options;
 }
 
-void PlotsView::Private::ask(const QString& title, const QString& name, const QString& filter) {
-  const QString path = inspector::askForPath(q, title, name, filter);
+/// All points of the curves that are shown, not only those that are drawn.
+std::function<QByteArray()> PlotsView::Private::csvOfCurves(QString* error) const {
+  std::vector<SeriesData> shown;
+  for (const ChartSeries& one : series())
+    if (one.visible && one.data->size() > 0) shown.push_back(*one.data);
+  if (shown.empty()) *error = tr("There is no curve to write.");
+  return [shown = std::move(shown)] { return csvOf(shown); };
+}
+
+void PlotsView::Private::ask(const QString& format) {
+  const bool curves = pages->page() == PlotsPage::curves;
+  const QString what = curves                                   ? tr("the curves")
+                       : pages->page() == PlotsPage::histograms ? tr("the histogram")
+                                                                : tr("the images");
+  const QString name = curves ? QStringLiteral("curves") : pictures->fileName();
+  const QString path = inspector::askForPath(q, tr("Write %1 as %2").arg(what, format),
+                                             name + QLatin1Char('.') + format.toLower(),
+                                             QStringLiteral("%1 (*.%2)").arg(format, format.toLower()));
   if (!path.isEmpty()) q->exportTo(path);
 }
 
-PlotsView::PlotsView(SeriesModel* model, Session* session, QWidget* parent)
+PlotsView::PlotsView(SeriesModel* series, PictureModel* pictures, Session* session, QWidget* parent)
     : Panel(parent), d_(std::make_unique<Private>()) {
   d_->q = this;
-  d_->model = model;
+  d_->model = series;
   d_->session = session;
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(0, 0, 0, 0);
   layout->setSpacing(0);
+  d_->pictures = new PicturePages(pictures, session, this);
   d_->makeToolBar(layout);
   d_->chart = new PlotChart;
   d_->chart->setTheme(inspector::Theme::fromPalette(palette()));
   d_->canvas = new PlotCanvas(d_->chart, this);
-  auto* empty = new QLabel(tr("No curves yet.<br><br>A cell draws one with<br>"
-                              "<code>tf.summary.scalar(\"loss\", value, step)</code><br>"
-                              "in its loop, or by ending with a list of numbers."),
-                           this);
+  auto* empty =
+      new QLabel(tr("No curves yet.<br><br>A cell draws one with<br>"
+                    "<code>tf.summary.scalar(\"loss\", value, step)</code><br>"
+                    "in its loop, or by ending with a list of numbers. What "
+                    "<code>tf.summary.histogram</code> and <code>tf.summary.image</code> write shows "
+                    "here, too."),
+                 this);
   empty->setAlignment(Qt::AlignCenter);
   empty->setWordWrap(true);
   empty->setMargin(12);
@@ -219,9 +290,11 @@ PlotsView::PlotsView(SeriesModel* model, Session* session, QWidget* parent)
   d_->stack = new QStackedWidget(this);
   d_->stack->addWidget(d_->canvas);
   d_->stack->addWidget(empty);
+  d_->stack->addWidget(d_->pictures);
   layout->addWidget(d_->stack, 1);
   setFocusProxy(d_->canvas);
   d_->connectAll();
+  connect(pictures, &PictureModel::refused, this, &Panel::failed);
   d_->chart->setCursorRecord(session->cursor());
   d_->draw();
   d_->fillMenu();
@@ -237,13 +310,17 @@ bool PlotsView::isEmpty() const {
 }
 
 QList<QAction*> PlotsView::exportActions() const {
-  return {d_->svg, d_->png};
+  return {d_->svg, d_->png, d_->csv};
 }
 
 QList<inspector::HandledKeys> PlotsView::handledKeys() const {
-  return {{{Qt::Key_Left, Qt::Key_Right}, tr("To the point before or after: all panels follow")},
-          {{Qt::Key_Plus, Qt::Key_Equal}, tr("Zoom in")},
-          {{Qt::Key_Minus}, tr("Zoom out")}};
+  return {{{Qt::Key_Left, Qt::Key_Right},
+           tr("To the point or step before or after: all panels follow; histograms: to the bin beside")},
+          {{Qt::Key_Up, Qt::Key_Down}, tr("Histograms: to the step before or after")},
+          {{Qt::Key_End}, tr("Images: to the newest step, and on with those that come")},
+          {{Qt::Key_PageUp, Qt::Key_PageDown}, tr("Histograms, images: to the name before or after")},
+          {{Qt::Key_Plus, Qt::Key_Equal}, tr("Curves, images: zoom in")},
+          {{Qt::Key_Minus}, tr("Curves, images: zoom out")}};
 }
 
 PlotChart* PlotsView::chart() const {
@@ -254,6 +331,16 @@ PlotCanvas* PlotsView::canvas() const {
 }
 bool PlotsView::seriesVisible(const QString& name) const {
   return !d_->hidden.contains(name);
+}
+
+PlotsPage PlotsView::page() const {
+  return d_->pages->page();
+}
+PicturePages* PlotsView::pictures() const {
+  return d_->pictures;
+}
+void PlotsView::setPage(PlotsPage page) {
+  d_->pages->choose(page);
 }
 
 void PlotsView::setLogarithmic(bool on) {
@@ -273,32 +360,44 @@ void PlotsView::setSeriesVisible(const QString& name, bool visible) {
 }
 
 void PlotsView::resetZoom() {
-  d_->canvas->resetZoom();
+  page() == PlotsPage::curves ? d_->canvas->resetZoom() : d_->pictures->fit();
 }
 
 void PlotsView::askSvg() {
-  d_->ask(tr("Write the curves as SVG"), QStringLiteral("curves.svg"), tr("SVG (*.svg)"));
+  d_->ask(QStringLiteral("SVG"));
 }
-
 void PlotsView::askPng() {
-  d_->ask(tr("Write the curves as PNG"), QStringLiteral("curves.png"), tr("PNG (*.png)"));
+  d_->ask(QStringLiteral("PNG"));
+}
+void PlotsView::askCsv() {
+  d_->ask(QStringLiteral("CSV"));
 }
 
 // Qt draws charts on this thread only, as many points as there are pixels; packing and writing are another's.
 void PlotsView::exportTo(const QString& path) {
   QString error;
-  const bool png = QFileInfo(path).suffix().compare(QLatin1String("png"), Qt::CaseInsensitive) == 0;
-  const QImage image = png ? imageOf(d_->series(), d_->options(), &error) : QImage();
-  const QByteArray svg = png ? QByteArray() : svgOf(d_->series(), d_->options(), &error);
+  const QString suffix = QFileInfo(path).suffix().toLower();
+  const bool curves = page() == PlotsPage::curves;
+  std::function<QImage()> image;
+  std::function<QByteArray()> bytes;
+  if (suffix == QLatin1String("csv")) {
+    bytes = curves ? d_->csvOfCurves(&error) : d_->pictures->csv(&error);
+  } else if (suffix == QLatin1String("png")) {
+    image = curves ? [made = imageOf(d_->series(), d_->options(), &error)] { return made; }
+                   : d_->pictures->picture(&error);
+  } else {
+    bytes = curves ? [made = svgOf(d_->series(), d_->options(), &error)] { return made; }
+                   : d_->pictures->svg(&error);
+  }
   if (!error.isEmpty()) return emit failed(error);
   auto* late = new QTimer(this);
   late->setSingleShot(true);
   connect(late, &QTimer::timeout, this, [this, path] { emit done(tr("Writing %1 …").arg(path)); });
   late->start(unnoticed_ms);
-  QThreadPool::globalInstance()->start([view = QPointer(this), timer = QPointer(late), path, image, svg] {
+  QThreadPool::globalInstance()->start([view = QPointer(this), timer = QPointer(late), path, image, bytes] {
     QString failure;
     const bool written =
-        image.isNull() ? inspector::replaceFile(path, svg, &failure) : replaceByPng(path, image, &failure);
+        image ? replaceByPng(path, image(), &failure) : inspector::replaceFile(path, bytes(), &failure);
     QMetaObject::invokeMethod(qApp, [view, timer, path, failure, written] {
       delete timer;
       if (!view) return;

@@ -1,21 +1,25 @@
-// The plots panel: the session's curves, live, with the one cursor.
+// The plots panel: the session's curves, histograms and images, live, with the one cursor.
 #pragma once
 
 #include <memory>
 
+#include "inspector/model/picture_model.h"
 #include "inspector/model/series_model.h"
 #include "inspector/model/session.h"
 #include "inspector/panels/panel.h"
+#include "plots/page_choice.h"
 
 namespace tapedeck::plots {
 
+class PicturePages;
 class PlotCanvas;
 class PlotChart;
 
 class PlotsView : public inspector::Panel {
   Q_OBJECT
  public:
-  PlotsView(inspector::SeriesModel* model, inspector::Session* session, QWidget* parent = nullptr);
+  PlotsView(inspector::SeriesModel* series, inspector::PictureModel* pictures, inspector::Session* session,
+            QWidget* parent = nullptr);
   ~PlotsView() override;
 
   bool isEmpty() const override;
@@ -24,15 +28,19 @@ class PlotsView : public inspector::Panel {
   PlotChart* chart() const;
   PlotCanvas* canvas() const;
   bool seriesVisible(const QString& name) const;
+  PlotsPage page() const;
+  PicturePages* pictures() const;
 
  public slots:
+  void setPage(PlotsPage page);  ///< as the user chooses it; not one that has nothing
   void setLogarithmic(bool on);
   void setSeriesVisible(const QString& name, bool visible);
   void resetZoom();
   void askSvg();  ///< asks for a file name first
   void askPng();
-  /// Writes what is shown now, black on white, as PNG where the path says so, else as SVG; done() or failed()
-  /// tells how it went.
+  void askCsv();
+  /// Writes what is shown now, black on white, as PNG or CSV where the path says so, else as SVG; done() or
+  /// failed() tells how it went.
   void exportTo(const QString& path);
 
  protected:

@@ -25,6 +25,7 @@ BatchRun::BatchRun(Document* document, Kernel* kernel, inspector::Session* sessi
       kernel_(kernel),
       session_(session),
       series_(session),
+      pictures_(session),
       runner_(document, kernel) {
   connect(&runner_, &CellRunner::cellStateChanged, this, &BatchRun::tellProgress);
   connect(&runner_, &CellRunner::cellFailed, this, &BatchRun::tellError);
@@ -46,12 +47,18 @@ BatchRun::BatchRun(Document* document, Kernel* kernel, inspector::Session* sessi
     if (session_->live() && session_->status().gate == protocol::GateState::stopped)
       session_->sendGate(protocol::GateCommand::run);
   });
-  connect(&series_, &inspector::SeriesModel::answered, this, &BatchRun::lookAtSeries);
-  connect(&series_, &inspector::SeriesModel::failed, this, [this](const QString& reason) {
-    if (state_ != State::collecting || !tapeDone_) return;
-    trouble("The session's curves could not be had: " + reason);
-    finishCollecting();
-  });
+  connect(&series_, &inspector::SeriesModel::answered, this, &BatchRun::lookAtPlots);
+  connect(&pictures_, &inspector::PictureModel::changed, this, &BatchRun::lookAtPlots);
+  connect(&pictures_, &inspector::PictureModel::refused, this, &BatchRun::trouble);
+  const auto failed = [this](const char* what) {
+    return [this, what](const QString& reason) {
+      if (state_ != State::collecting || !tapeDone_) return;
+      trouble(QString("The session's %1 could not be had: %2").arg(what, reason));
+      finishCollecting();
+    };
+  };
+  connect(&series_, &inspector::SeriesModel::failed, this, failed("curves"));
+  connect(&pictures_, &inspector::PictureModel::failed, this, failed("histograms and images"));
 }
 
 void BatchRun::start() {
@@ -175,7 +182,7 @@ void BatchRun::takeRecords(const protocol::Records& page) {
 }
 
 void BatchRun::requestTape() {
-  if (lastPlayback_.tape == 0) return finishSeries();
+  if (lastPlayback_.tape == 0) return finishPlots();
   protocol::GetTape get;
   get.tape = lastPlayback_.tape;
   get.last = expectedRecords_;
@@ -184,19 +191,21 @@ void BatchRun::requestTape() {
       "last tape", get,
       [this](const protocol::TapeRecords& tape) {
         tape_ = tape;
-        finishSeries();
+        finishPlots();
       },
-      [this] { finishSeries(); });
+      [this] { finishPlots(); });
 }
 
-void BatchRun::finishSeries() {
+void BatchRun::finishPlots() {
   tapeDone_ = true;
   series_.refresh();
-  lookAtSeries();
+  pictures_.refresh();
+  lookAtPlots();
 }
 
-void BatchRun::lookAtSeries() {
-  if (state_ == State::collecting && tapeDone_ && !series_.loading()) finishCollecting();
+void BatchRun::lookAtPlots() {
+  if (state_ == State::collecting && tapeDone_ && !series_.loading() && !pictures_.loading())
+    finishCollecting();
 }
 
 void BatchRun::finishCollecting() {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "app/control/cell_runner.h"
+#include "inspector/model/picture_model.h"
 #include "inspector/model/series_model.h"
 
 namespace tapedeck::app {
@@ -14,7 +15,7 @@ namespace tapedeck::app {
 enum class BatchState {
   running,
   connecting,  ///< the cells are done; the debug server is not there yet
-  collecting,  ///< records, then the last tape, then what is missing of the curves
+  collecting,  ///< records, then the last tape, then what is missing of the curves, histograms and images
   ending,      ///< the session process is asked to end
   done
 };
@@ -35,6 +36,7 @@ class BatchRun : public QObject {
   const std::vector<std::string>& records() const { return records_; }  ///< JSON
   const protocol::TapeRecords& lastTape() const { return tape_; }       ///< empty: nothing was played
   const inspector::SeriesModel& series() const { return series_; }
+  const inspector::PictureModel& pictures() const { return pictures_; }
   quint64 newestRecord() const { return expectedRecords_; }
 
  signals:
@@ -58,8 +60,8 @@ class BatchRun : public QObject {
   void requestRecords();
   void takeRecords(const protocol::Records& page);
   void requestTape();
-  void finishSeries();
-  void lookAtSeries();
+  void finishPlots();
+  void lookAtPlots();
   void finishCollecting();
   void trouble(const QString& sentence);
 
@@ -67,6 +69,7 @@ class BatchRun : public QObject {
   Kernel* kernel_;
   inspector::Session* session_;
   inspector::SeriesModel series_;
+  inspector::PictureModel pictures_;
   CellRunner runner_;
   BatchState state_ = BatchState::running;
   int total_ = 0, started_ = 0;

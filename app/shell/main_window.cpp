@@ -30,6 +30,7 @@ MainWindow::MainWindow(QWidget* parent)
       runner_(new CellRunner(document_, kernel_, this)),
       session_(new inspector::Session(this)),
       series_(new inspector::SeriesModel(session_, this)),
+      pictures_(new inspector::PictureModel(session_, this)),
       cellNames_(new inspector::CellNames(this)),
       frames_(new inspector::FramesModel(session_, cellNames_, this)),
       watches_(new inspector::WatchModel(session_, frames_, this)),

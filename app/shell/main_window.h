@@ -13,6 +13,7 @@
 #include "inspector/model/breakpoints_model.h"
 #include "inspector/model/cell_names.h"
 #include "inspector/model/frames_model.h"
+#include "inspector/model/picture_model.h"
 #include "inspector/model/series_model.h"
 #include "inspector/model/session.h"
 #include "inspector/model/watch_model.h"
@@ -92,6 +93,7 @@ class MainWindow : public QMainWindow {
   CellRunner* runner_;
   inspector::Session* session_;
   inspector::SeriesModel* series_;
+  inspector::PictureModel* pictures_;
   inspector::CellNames* cellNames_;
   inspector::WhyActions* why_ = nullptr;
   inspector::WhatIfActions* whatIf_ = nullptr;

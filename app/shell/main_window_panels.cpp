@@ -30,9 +30,9 @@ void MainWindow::buildPanels() {
   why_ = new inspector::WhyActions(new inspector::WhyModel(session_, this), this);
   buildWhatIf();
   cellNames_->setCode([this](const QString& cell, int line) { return codeOfLine(cell, line); });
-  docks_ = new PanelDocks(this, panelList() << outlinePanel(notebook_, document_),
-                          {session_, series_, cellNames_, why_, frames_, watches_, breakpoints_, whatIf_},
-                          typing_);
+  docks_ = new PanelDocks(
+      this, panelList() << outlinePanel(notebook_, document_),
+      {session_, series_, pictures_, cellNames_, why_, frames_, watches_, breakpoints_, whatIf_}, typing_);
   connect(why_->model(), &inspector::WhyModel::asked, docks_, [this] { docks_->reveal("why"); });
   connect(whatIf_, &inspector::WhatIfActions::asked, docks_, [this] { docks_->reveal("what_if"); });
   connect(docks_, &PanelDocks::done, this,
@@ -60,7 +60,7 @@ void MainWindow::buildWhatIf() {
 void MainWindow::buildWorkspaces() {
   workspaces_ = new Workspaces(docks_, this);
   workspaceMenu_ = new WorkspaceMenu(workspaces_, *actions_, this);
-  auto* switcher = new WorkspaceSwitcher(workspaces_, session_, series_, typing_);
+  auto* switcher = new WorkspaceSwitcher(workspaces_, session_, series_, pictures_, typing_);
   connect(kernel_, &KernelSession::stateChanged, switcher, [switcher](KernelState state) {
     if (state == KernelState::busy) switcher->runBegins();
   });

@@ -4,6 +4,7 @@
 
 #include "app/shell/typing_watch.h"
 #include "app/shell/workspaces.h"
+#include "inspector/model/picture_model.h"
 #include "inspector/model/series_model.h"
 #include "inspector/model/session.h"
 #include "inspector/panels/panel.h"
@@ -13,12 +14,13 @@ namespace tapedeck::app {
 using namespace inspector;
 
 WorkspaceSwitcher::WorkspaceSwitcher(Workspaces* workspaces, Session* session, SeriesModel* series,
-                                     TypingWatch* typing)
-    : QObject(workspaces), workspaces_(workspaces), series_(series), typing_(typing) {
+                                     PictureModel* pictures, TypingWatch* typing)
+    : QObject(workspaces), workspaces_(workspaces), series_(series), pictures_(pictures), typing_(typing) {
   connect(session, &Session::stopped, this, [this](RecordNumber number) {
     if (number) stopped();
   });
-  connect(series, &SeriesModel::namesChanged, this, [this] { curvesChanged(); });
+  connect(series, &SeriesModel::namesChanged, this, [this] { plotsChanged(); });
+  connect(pictures, &PictureModel::namesChanged, this, [this] { plotsChanged(); });
   connect(typing, &TypingWatch::ended, this, [this] { perform(); });
   connect(workspaces, &Workspaces::chosen, this, [this] {
     mayDebug_ = mayPlot_ = false;
@@ -34,9 +36,9 @@ void WorkspaceSwitcher::stopped() {
   if (std::exchange(mayDebug_, false)) want(workspace_debug);
 }
 
-void WorkspaceSwitcher::curvesChanged() {
-  const bool curves = !series_->names().isEmpty();
-  if (std::exchange(curves_, curves) || !curves) return;
+void WorkspaceSwitcher::plotsChanged() {
+  const bool plots = !series_->names().isEmpty() || !pictures_->isEmpty();
+  if (std::exchange(plots_, plots) || !plots) return;
   if (std::exchange(mayPlot_, false) && wanted_.isEmpty()) want(workspace_plots);
 }
 

@@ -1,11 +1,12 @@
-// Goes to the workspace that fits what the session does: Debug when the first op stops, Plots when a curve
-// begins.
+// Goes to the workspace that fits what the session does: Debug when the first op stops, Plots when a curve,
+// a histogram or an image comes.
 #pragma once
 
 #include <QObject>
 #include <QString>
 
 namespace tapedeck::inspector {
+class PictureModel;
 class SeriesModel;
 class Session;
 }  // namespace tapedeck::inspector
@@ -21,22 +22,23 @@ class Workspaces;
 class WorkspaceSwitcher : public QObject {
  public:
   WorkspaceSwitcher(Workspaces* workspaces, inspector::Session* session, inspector::SeriesModel* series,
-                    TypingWatch* typing);
+                    inspector::PictureModel* pictures, TypingWatch* typing);
 
   /// A cell begins to run, with none running before it.
   void runBegins();
 
  private:
   void stopped();
-  void curvesChanged();
+  void plotsChanged();
   void want(const QString& workspace);
   void perform();
 
   Workspaces* workspaces_;
   inspector::SeriesModel* series_;
+  inspector::PictureModel* pictures_;
   TypingWatch* typing_;
   bool mayDebug_ = true, mayPlot_ = true;
-  bool curves_ = false;
+  bool plots_ = false;
   QString wanted_;
 };
 

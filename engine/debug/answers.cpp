@@ -70,41 +70,43 @@ bool one_at_most(const std::vector<T>& option) {
 std::optional<protocol::Reply> Answers::at_once(const protocol::Request& request) {
   using namespace protocol;
   using Answer = std::optional<Reply>;
-  return std::visit(Cases{
-                        [&](const GetStatus&) -> Answer { return describe_status(recorder_); },
-                        [&](const GetRecords& get) -> Answer { return describe_page(recorder_, get); },
-                        [&](const GetSeries& get) -> Answer { return recorder_.series().read(get.first); },
-                        [&](const SetGate& set) -> Answer { return set_gate(set); },
-                        [&](const SetOptions& set) -> Answer { return set_options(set); },
-                        [&](const SetBreakpoints& set) -> Answer {
-                          return protocol::Breakpoints{recorder_.breakpoints().set(set)};
-                        },
-                        [&](const Pin& pin) -> Answer {
-                          if (pin.pinned) return std::nullopt;
-                          recorder_.values().unpin(pin.tensor, recorder_.trace().newest());
-                          return describe_status(recorder_);
-                        },
-                        [](const GetTape&) -> Answer { return std::nullopt; },
-                        [](const FindRecords&) -> Answer { return std::nullopt; },
-                        [](const GetTile&) -> Answer { return std::nullopt; },
-                        [](const GetStatistics&) -> Answer { return std::nullopt; },
-                        [](const Why&) -> Answer { return std::nullopt; },
-                        [](const GetVjp&) -> Answer { return std::nullopt; },
-                        [](const ExplainElement&) -> Answer { return std::nullopt; },
-                        []<AsksHost Message>(const Message&) -> Answer { return std::nullopt; },
-                        [](const MakeBranch&) -> Answer { return std::nullopt; },
-                        [](const GetBranchTile&) -> Answer { return std::nullopt; },
-                        [](const GetBranchStatistics&) -> Answer { return std::nullopt; },
-                        [](const GetBranchPreviews&) -> Answer { return std::nullopt; },
-                        [](const TakeOver&) -> Answer { return std::nullopt; },
-                        [&](const DropBranch& drop) -> Answer {
-                          branches_.drop(drop.branch);
-                          return describe_status(recorder_);
-                        },
-                        [](const Hello&) -> Answer { return std::nullopt; },
-                        [](const Cancel&) -> Answer { return std::nullopt; },
-                    },
-                    request);
+  return std::visit(
+      Cases{
+          [&](const GetStatus&) -> Answer { return describe_status(recorder_); },
+          [&](const GetRecords& get) -> Answer { return describe_page(recorder_, get); },
+          [&](const GetSeries& get) -> Answer { return recorder_.series().read(get.first); },
+          [&](const GetPictures& get) -> Answer { return recorder_.pictures().read(get.first); },
+          [&](const SetGate& set) -> Answer { return set_gate(set); },
+          [&](const SetOptions& set) -> Answer { return set_options(set); },
+          [&](const SetBreakpoints& set) -> Answer {
+            return protocol::Breakpoints{recorder_.breakpoints().set(set)};
+          },
+          [&](const Pin& pin) -> Answer {
+            if (pin.pinned) return std::nullopt;
+            recorder_.values().unpin(pin.tensor, recorder_.trace().newest());
+            return describe_status(recorder_);
+          },
+          [](const GetTape&) -> Answer { return std::nullopt; },
+          [](const FindRecords&) -> Answer { return std::nullopt; },
+          [](const GetTile&) -> Answer { return std::nullopt; },
+          [](const GetStatistics&) -> Answer { return std::nullopt; },
+          [](const Why&) -> Answer { return std::nullopt; },
+          [](const GetVjp&) -> Answer { return std::nullopt; },
+          [](const ExplainElement&) -> Answer { return std::nullopt; },
+          []<AsksHost Message>(const Message&) -> Answer { return std::nullopt; },
+          [](const MakeBranch&) -> Answer { return std::nullopt; },
+          [](const GetBranchTile&) -> Answer { return std::nullopt; },
+          [](const GetBranchStatistics&) -> Answer { return std::nullopt; },
+          [](const GetBranchPreviews&) -> Answer { return std::nullopt; },
+          [](const TakeOver&) -> Answer { return std::nullopt; },
+          [&](const DropBranch& drop) -> Answer {
+            branches_.drop(drop.branch);
+            return describe_status(recorder_);
+          },
+          [](const Hello&) -> Answer { return std::nullopt; },
+          [](const Cancel&) -> Answer { return std::nullopt; },
+      },
+      request);
 }
 
 Jobs::Work Answers::later(const protocol::Request& request) {
@@ -191,6 +193,7 @@ Jobs::Work Answers::later(const protocol::Request& request) {
           [](const GetStatus&) { return Jobs::Work(); },
           [](const GetRecords&) { return Jobs::Work(); },
           [](const GetSeries&) { return Jobs::Work(); },
+          [](const GetPictures&) { return Jobs::Work(); },
           [](const SetGate&) { return Jobs::Work(); },
           [](const SetOptions&) { return Jobs::Work(); },
           [](const SetBreakpoints&) { return Jobs::Work(); },

@@ -173,6 +173,7 @@ protocol::Status describe_status(const Recorder& recorder) {
   status.leaves_dropped = recorder.values().leaves_dropped();
   status.series_points = recorder.series().size();
   status.series_thinned = recorder.series().thinned();
+  status.pictures = recorder.pictures().size();
   status.full = recorder.trace().full();
   const PoolStatistics pool = pool_statistics();
   status.pool_bytes = pool.bytes_in_use;

@@ -16,12 +16,12 @@ namespace tapedeck::protocol {
 
 using Request =
     std::variant<Hello, GetStatus, GetRecords, GetTape, GetTile, GetStatistics, SetGate, SetOptions, Pin,
-                 GetSeries, FindRecords, Why, GetVjp, ExplainElement, GetFrames, GetVariables, Evaluate,
-                 Assign, Complete, HoldValue, SummarizeValue, SetBreakpoints, MakeBranch, GetBranchTile,
-                 GetBranchStatistics, GetBranchPreviews, TakeOver, DropBranch, Cancel>;
+                 GetSeries, GetPictures, FindRecords, Why, GetVjp, ExplainElement, GetFrames, GetVariables,
+                 Evaluate, Assign, Complete, HoldValue, SummarizeValue, SetBreakpoints, MakeBranch,
+                 GetBranchTile, GetBranchStatistics, GetBranchPreviews, TakeOver, DropBranch, Cancel>;
 using Reply =
-    std::variant<Welcome, Refused, Status, Records, TapeRecords, Tile, Statistics, Series, FoundRecords,
-                 Because, VjpParts, ElementTerms, Frames, Variables, Evaluation, Completions, HeldValue,
-                 Breakpoints, Branched, BranchPreviews, TakenOver, Progress, Failure>;
+    std::variant<Welcome, Refused, Status, Records, TapeRecords, Tile, Statistics, Series, Pictures,
+                 FoundRecords, Because, VjpParts, ElementTerms, Frames, Variables, Evaluation, Completions,
+                 HeldValue, Breakpoints, Branched, BranchPreviews, TakenOver, Progress, Failure>;
 
 }  // namespace tapedeck::protocol

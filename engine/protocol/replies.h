@@ -65,6 +65,7 @@ struct Status {
   std::uint64_t leaves_dropped = 0;  ///< leaves that had to go: values behind them can not be had again
   std::uint64_t series_points = 0;   ///< total so far
   std::uint64_t series_thinned = 0;  ///< of them, how many had to go so that the others have room
+  std::uint64_t pictures = 0;        ///< positions of histograms and images so far
   bool full = false;  ///< no record can begin any more: all numbers are used up, and the recording is off
   std::uint64_t pool_bytes = 0;    ///< in use by tensors, the recorder's included
   std::uint64_t pooled_bytes = 0;  ///< free, kept for the next tensors
@@ -83,8 +84,9 @@ struct Status {
         field("keep_everything", &Status::keep_everything), field("held_bytes", &Status::held_bytes),
         field("record_bytes", &Status::record_bytes), field("budget_bytes", &Status::budget_bytes),
         field("leaves_dropped", &Status::leaves_dropped), field("series_points", &Status::series_points),
-        field("series_thinned", &Status::series_thinned), field("full", &Status::full),
-        field("pool_bytes", &Status::pool_bytes), field("pooled_bytes", &Status::pooled_bytes));
+        field("series_thinned", &Status::series_thinned), field("pictures", &Status::pictures),
+        field("full", &Status::full), field("pool_bytes", &Status::pool_bytes),
+        field("pooled_bytes", &Status::pooled_bytes));
   }
 };
 
@@ -165,6 +167,38 @@ struct SeriesPoint {
   static constexpr auto fields() {
     return std::tuple(field("series", &SeriesPoint::series), field("step", &SeriesPoint::step),
                       field("value", &SeriesPoint::value), field("record", &SeriesPoint::record));
+  }
+};
+
+/// What a summary shows at a step: how values were spread, or the images of a batch.
+struct Picture {
+  std::string name;
+  double step = 0;
+  std::uint64_t record = 0;    ///< newest when it was added; 0: none yet
+  std::uint64_t number = 0;    ///< how many of that name came before it, also those that had to go
+  std::vector<double> limits;  ///< of a histogram's bins, rising, one more than counts; empty for images, and
+                               ///< where no value was finite
+  std::vector<double> counts;
+  std::uint64_t not_finite = 0;        ///< values of a histogram that are in no bin
+  std::int64_t width = 0, height = 0;  ///< of each image; 0 for a histogram
+  std::vector<std::string> pngs;       ///< images, in base64
+  static constexpr auto fields() {
+    return std::tuple(field("name", &Picture::name), field("step", &Picture::step),
+                      field("record", &Picture::record), field("number", &Picture::number),
+                      field("limits", &Picture::limits), field("counts", &Picture::counts),
+                      field("not_finite", &Picture::not_finite), field("width", &Picture::width),
+                      field("height", &Picture::height), field("pngs", &Picture::pngs));
+  }
+};
+
+struct Pictures {
+  std::uint64_t next = 0;              ///< ask from here on the next time
+  std::vector<Picture> pictures;       ///< about 1 MB an answer, or one that is larger
+  std::vector<std::string> restarted;  ///< names whose older pictures are void
+  static constexpr const char* type = "pictures";
+  static constexpr auto fields() {
+    return std::tuple(field("next", &Pictures::next), field("pictures", &Pictures::pictures),
+                      field("restarted", &Pictures::restarted));
   }
 };
 

@@ -6,7 +6,7 @@
 namespace tapedeck::protocol {
 
 /// Raised whenever a message changes. Both sides must have the same one.
-constexpr std::uint32_t version = 3;
+constexpr std::uint32_t version = 4;
 
 struct Hello {
   std::uint32_t protocol_version = version;
@@ -130,6 +130,13 @@ struct GetSeries {
   std::uint64_t first = 0;  ///< a position that an earlier answer gave as `next`
   static constexpr const char* type = "get_series";
   static constexpr auto fields() { return std::tuple(field("first", &GetSeries::first)); }
+};
+
+/// Answer: Pictures, the histograms and images from `first` on.
+struct GetPictures {
+  std::uint64_t first = 0;  ///< a position that an earlier answer gave as `next`
+  static constexpr const char* type = "get_pictures";
+  static constexpr auto fields() { return std::tuple(field("first", &GetPictures::first)); }
 };
 
 /// The records that a filter (record_filter.h) lets through, from `first` on: as many as can be looked at in

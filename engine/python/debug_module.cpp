@@ -1,5 +1,8 @@
 #include "engine/python/debug_module.h"
 
+#include <pybind11/stl.h>
+
+#include <cmath>
 #include <map>
 #include <memory>
 #include <vector>
@@ -169,6 +172,7 @@ py::dict status() {
   result["budget_bytes"] = now.budget_bytes;
   result["leaves_dropped"] = now.leaves_dropped;
   result["series_points"] = now.series_points;
+  result["pictures"] = now.pictures;
   return result;
 }
 
@@ -238,6 +242,42 @@ py::dict explain(std::uint64_t result, const py::handle source) {
   return answer;
 }
 
+bool add_histogram(const std::string& name, double step, std::vector<double> limits,
+                   std::vector<double> counts, std::uint64_t not_finite) {
+  const std::size_t due = counts.empty() ? 0 : counts.size() + 1;
+  if (limits.size() != due)
+    throw py::value_error("add_histogram: " + std::to_string(limits.size()) + " limits for " +
+                          std::to_string(counts.size()) + " counts; must be " + std::to_string(due));
+  for (std::size_t i = 1; i < limits.size(); ++i)
+    if (!(limits[i - 1] <= limits[i]) || !std::isfinite(limits[i] - limits[i - 1]))
+      throw py::value_error("add_histogram: limits[" + std::to_string(i) + "] is " +
+                            std::to_string(limits[i]) + " after " + std::to_string(limits[i - 1]) +
+                            "; must rise, and be finite");
+  if (!session().recorder) return true;
+  protocol::Picture picture;
+  picture.name = name;
+  picture.step = step;
+  picture.limits = std::move(limits);
+  picture.counts = std::move(counts);
+  picture.not_finite = not_finite;
+  return session().recorder->add_picture(std::move(picture));
+}
+
+bool add_images(const std::string& name, double step, std::int64_t width, std::int64_t height,
+                std::vector<std::string> pngs) {
+  if (width < 1 || height < 1)
+    throw py::value_error("add_images: width is " + std::to_string(width) + " and height " +
+                          std::to_string(height) + "; must be at least 1");
+  if (!session().recorder) return true;
+  protocol::Picture picture;
+  picture.name = name;
+  picture.step = step;
+  picture.width = width;
+  picture.height = height;
+  picture.pngs = std::move(pngs);
+  return session().recorder->add_picture(std::move(picture));
+}
+
 void bind_recording(py::module_& debug) {
   debug.def(
       "set_recording", [](bool on) { recorder().set_recording(on); }, py::arg("on"),
@@ -255,9 +295,22 @@ void bind_recording(py::module_& debug) {
   debug.def(
       "restart_series",
       [](const std::string& series) {
-        if (session().recorder) session().recorder->series().restart(series);
+        if (!session().recorder) return;
+        session().recorder->series().restart(series);
+        session().recorder->pictures().restart(series);
       },
-      py::arg("series"), "The curve's points so far are void.");
+      py::arg("series"), "The curve's points so far are void, and histograms and images of that name.");
+  debug.def(
+      "add_histogram", &add_histogram, py::arg("name"), py::arg("step"), py::arg("limits"), py::arg("counts"),
+      py::arg("not_finite") = 0,
+      "Adds a histogram to the notebook's plots: counts of bins, their rising limits, one more, and how "
+      "many values are in no bin. False: it is too large to be kept. ValueError for limits that do not "
+      "fit. Without a recorder it does nothing.");
+  debug.def(
+      "add_images", &add_images, py::arg("name"), py::arg("step"), py::arg("width"), py::arg("height"),
+      py::arg("pngs"),
+      "Adds images of one size, PNGs in base64, to the notebook's plots. False: they are too large to be "
+      "kept. ValueError for a size below 1. Without a recorder it does nothing.");
   debug.def(
       "gate", [](const std::string& command) { recorder().gate().command(command_named(command)); },
       py::arg("command"), "\"run\", \"pause\", \"step_op\", \"step_line\" or \"step_out\".");

@@ -121,7 +121,7 @@ void Recorder::set_budget(std::uint64_t bytes) {
 }
 
 std::uint64_t Recorder::bookkeeping_bytes() const {
-  return trace_.bytes() + values_.small_bytes() + series_.bytes() + breakpoints_.bytes() +
+  return trace_.bytes() + values_.small_bytes() + series_.bytes() + pictures_.bytes() + breakpoints_.bytes() +
          interned_bytes.load();
 }
 
@@ -419,6 +419,11 @@ std::string Recorder::running_cell() const {
 
 void Recorder::add_scalar(const std::string& series, double step, double value) {
   series_.add(series, step, value, trace_.newest());
+}
+
+bool Recorder::add_picture(protocol::Picture picture) {
+  picture.record = trace_.newest();
+  return pictures_.add(std::move(picture));
 }
 
 }  // namespace tapedeck

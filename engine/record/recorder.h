@@ -11,6 +11,7 @@
 #include "engine/record/breakpoints.h"
 #include "engine/record/gate.h"
 #include "engine/record/handoffs.h"
+#include "engine/record/pictures.h"
 #include "engine/record/series.h"
 #include "engine/record/trace.h"
 #include "engine/record/values.h"
@@ -55,6 +56,8 @@ class Recorder final : public Observer {
   std::uint64_t cells_ended() const { return cells_ended_.load(); }
 
   void add_scalar(const std::string& series, double step, double value);
+  /// A histogram or images of a summary, with the record that is the newest now. False: too large to be kept.
+  bool add_picture(protocol::Picture picture);
 
   Gate& gate() { return gate_; }
   Breakpoints& breakpoints() { return breakpoints_; }
@@ -62,11 +65,13 @@ class Recorder final : public Observer {
   Trace& trace() { return trace_; }
   Values& values() { return values_; }
   SeriesStore& series() { return series_; }
+  PictureStore& pictures() { return pictures_; }
   const Gate& gate() const { return gate_; }
   const Trace& trace() const { return trace_; }
   const Values& values() const { return values_; }
   const Handoffs& handoffs() const { return handoffs_; }
   const SeriesStore& series() const { return series_; }
+  const PictureStore& pictures() const { return pictures_; }
 
   /// For values, records and all that belongs to them: records take half of it at most (64 MB at least).
   void set_budget(std::uint64_t bytes);
@@ -107,6 +112,7 @@ class Recorder final : public Observer {
   Values values_;
   Handoffs handoffs_;
   SeriesStore series_;
+  PictureStore pictures_;
   std::atomic<std::uint64_t> cells_ended_{0};
   Breakpoints breakpoints_;
   mutable std::mutex cell_mutex_;

@@ -16,6 +16,7 @@ namespace tapedeck::inspector {
 class BreakpointsModel;
 class CellNames;
 class FramesModel;
+class PictureModel;
 class SeriesModel;
 class Session;
 class WhyActions;
@@ -26,6 +27,7 @@ class WhatIfActions;
 struct PanelContext {
   Session* session = nullptr;
   SeriesModel* series = nullptr;
+  PictureModel* pictures = nullptr;
   CellNames* cells = nullptr;
   WhyActions* why = nullptr;
   FramesModel* frames = nullptr;

@@ -79,6 +79,23 @@ class TestHeadless : public QObject {
       QSKIP("the program is not built: target program");
   }
 
+  void histogramsAndImagesOfSummariesAreWrittenToo() {
+    const Outcome outcome = run(write(
+        "summaries.ipynb", {"import numpy as np\n"
+                            "import tapedeck as tf\n"
+                            "for step in range(3):\n"
+                            "    tf.summary.histogram('dense/kernel', np.arange(50.) * step, step)\n"
+                            "    tf.summary.image('samples', np.full([2, 4, 5, 1], 0.5 * step), step)"}));
+    QVERIFY2(outcome.code == 0, qPrintable(outcome.said));
+    const QByteArray svg = outcome.file("histogram-dense_kernel.svg");
+    QVERIFY(elements(svg, "polyline") >= 3 && svg.contains(">dense/kernel<"));
+    QCOMPARE(QImage(outcome.folder.filePath("histogram-dense_kernel.png")).size(), QSize(1920, 1200));
+    const QImage samples(outcome.folder.filePath("images-samples.png"));
+    QCOMPARE(samples.size(), QSize(12, 4));
+    QCOMPARE(qGray(samples.pixel(0, 0)), 255);  // the newest step's
+    QVERIFY(!outcome.has("plots.svg"));
+  }
+
   // Those that train for longer have a Python test each, tests/python/test_sample_NAME.py, which runs their
   // cells with fewer steps and smaller data; a sample without one runs here in full.
   void everyShortSampleRunsAndWritesItsResults_data() {

@@ -68,6 +68,12 @@ struct Batch {
     point.value = 0.5;
     source.points = {point};
     source.status.series_points = 1;
+    protocol::Picture picture;
+    picture.name = "weights";
+    picture.limits = {0, 1};
+    picture.counts = {5};
+    source.pictures = {picture};
+    source.status.pictures = 1;
   }
 };
 
@@ -87,6 +93,7 @@ class TestBatchRun : public QObject {
     QCOMPARE(batch.run.records().size(), std::size_t{3});
     QCOMPARE(batch.run.lastTape().records.size(), std::size_t{3});
     QCOMPARE(batch.run.series().names(), QStringList{"loss"});
+    QCOMPARE(batch.run.pictures().histogramNames(), QStringList{"weights"});
     QCOMPARE(batch.finished, 1);
     QCOMPARE(batch.kernel.state(), KernelState::stopped);
   }
@@ -100,6 +107,8 @@ class TestBatchRun : public QObject {
     QTest::newRow("records") << 1 << "The session's records could not be had: out of luck" << 0 << 0;
     QTest::newRow("tape") << 2 << "The session's last tape could not be had: out of luck" << 3 << 0;
     QTest::newRow("curves") << 3 << "The session's curves could not be had: out of luck" << 3 << 3;
+    QTest::newRow("pictures") << 4 << "The session's histograms and images could not be had: out of luck" << 3
+                              << 3;
   }
   void aFailureOfAnyAnswerIsToldAndTheRestIsCollected() {
     QFETCH(int, which);
@@ -111,7 +120,7 @@ class TestBatchRun : public QObject {
     batch.source.automatic = false;
     batch.remember();
     batch.runCells();
-    // Which answer fails: the first of its kind, of the curves every one.
+    // Which answer fails: the first of its kind, of the curves and pictures every one.
     for (int turns = 0; turns < 100 && batch.finished == 0; ++turns) {
       batch.settle();
       if (batch.source.waiting.empty()) continue;
@@ -119,7 +128,8 @@ class TestBatchRun : public QObject {
       const bool hit = (which == 0 && std::holds_alternative<protocol::GetStatus>(next.message)) ||
                        (which == 1 && std::holds_alternative<protocol::GetRecords>(next.message)) ||
                        (which == 2 && std::holds_alternative<protocol::GetTape>(next.message)) ||
-                       (which == 3 && std::holds_alternative<protocol::GetSeries>(next.message));
+                       (which == 3 && std::holds_alternative<protocol::GetSeries>(next.message)) ||
+                       (which == 4 && std::holds_alternative<protocol::GetPictures>(next.message));
       if (!hit) {
         batch.source.answerNext();
         continue;

@@ -434,6 +434,30 @@ class TestDebugAnswers : public QObject {
     QCOMPARE(series.points.size(), 1u);
     QCOMPARE(client.ask<Status>(GetStatus{}).series_points, 2u);
   }
+
+  void pictures_come_from_where_the_last_answer_ended_with_the_record_that_was_newest() {
+    Served served;
+    Picture weights;
+    weights.name = "weights";
+    weights.limits = {0, 1, 2};
+    weights.counts = {3, 4};
+    weights.not_finite = 5;
+    QVERIFY(served.recorder.add_picture(weights));
+    RawClient client = served.client();
+    client.greet();
+    Pictures pictures = client.ask<Pictures>(GetPictures{0});
+    QCOMPARE(pictures.pictures.at(0).counts, (std::vector<double>{3, 4}));
+    QCOMPARE(pictures.pictures.at(0).not_finite, 5u);
+    QCOMPARE(pictures.pictures.at(0).record, served.recorder.trace().newest());
+    Picture digits;
+    digits.name = "digits";
+    digits.pngs = {"cG5n", "cG5o"};
+    QVERIFY(served.recorder.add_picture(digits));
+    pictures = client.ask<Pictures>(GetPictures{pictures.next});
+    QCOMPARE(pictures.pictures.size(), 1u);
+    QCOMPARE(pictures.pictures.at(0).pngs, (std::vector<std::string>{"cG5n", "cG5o"}));
+    QCOMPARE(client.ask<Status>(GetStatus{}).pictures, 2u);
+  }
 };
 
 QTEST_GUILESS_MAIN(TestDebugAnswers)

@@ -22,9 +22,11 @@ class FakeSource : public inspector::Source {
   std::vector<protocol::Record> records;
   protocol::Status status;
   std::vector<protocol::SeriesPoint> points;
-  std::vector<Asked> asked;    ///< everything, in order
-  std::vector<Asked> waiting;  ///< not answered yet
-  bool automatic = true;       ///< answers by itself from the event loop
+  std::vector<protocol::Picture> pictures;
+  std::vector<std::string> restarted;  ///< names that the next pictures make void
+  std::vector<Asked> asked;            ///< everything, in order
+  std::vector<Asked> waiting;          ///< not answered yet
+  bool automatic = true;               ///< answers by itself from the event loop
   bool up = true;
   bool insideOfTapes = true;  ///< GetTape also gives what ran inside of a tape's records
   /// Answers what the records can't; nothing: Failure "no_such_tensor".
@@ -108,6 +110,13 @@ class FakeSource : public inspector::Source {
       for (std::size_t at = get->first; at < end; ++at) series.points.push_back(points[at]);
       series.next = end;
       return series;
+    }
+    if (const auto* get = std::get_if<protocol::GetPictures>(&message)) {
+      protocol::Pictures answer;
+      answer.restarted = std::exchange(restarted, {});
+      for (std::size_t at = get->first; at < pictures.size(); ++at) answer.pictures.push_back(pictures[at]);
+      answer.next = pictures.size();
+      return answer;
     }
     if (std::holds_alternative<protocol::GetTile>(message) ||
         std::holds_alternative<protocol::GetStatistics>(message) ||

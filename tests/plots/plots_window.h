@@ -23,7 +23,8 @@ struct PlotsWindow {
   test::FakeSource source{someRecords(1000)};
   inspector::Session session;
   inspector::SeriesModel model{&session};
-  plots::PlotsView view{&model, &session};
+  inspector::PictureModel pictureModel{&session};
+  plots::PlotsView view{&model, &pictureModel, &session};
 
   void show(QSize size = {900, 520}) {
     view.resize(size);

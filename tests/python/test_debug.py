@@ -215,6 +215,22 @@ tangent = accumulator.jvp(y)
         debug.restart_series("loss")
         self.assertEqual(debug.status()["series_points"], 2)
 
+    def test_histograms_and_images_are_counted_and_checked(self):
+        self.assertTrue(debug.add_histogram("nobody listens", 0, [0., 1.], [3.]))
+        debug.attach()
+        tf.summary.histogram("spread", [1., 2., float("nan")], 1)
+        tf.summary.image("batch", tf.zeros([3, 4, 4, 1]), 1)
+        self.assertEqual(debug.status()["pictures"], 2)
+        debug.restart_series("spread")
+        self.assertEqual(debug.status()["pictures"], 3)
+        with self.assertRaisesRegex(ValueError, "add_histogram: 1 limits for 1 counts; must be 2"):
+            debug.add_histogram("spread", 0, [0.], [3.])
+        with self.assertRaisesRegex(ValueError, r"add_histogram: limits\[2\] is 0.5\d* after 1.0\d*; must rise, and be finite"):
+            debug.add_histogram("spread", 0, [0., 1., 0.5], [3., 4.])
+        with self.assertRaisesRegex(ValueError, "add_images: width is 0 and height 4; must be at least 1"):
+            debug.add_images("batch", 0, 0, 4, [""])
+        self.assertFalse(debug.add_images("batch", 0, 4, 4, ["x" * (5 << 20)]))
+
     def test_the_server_starts_and_stops_and_refuses_open_folders(self):
         with tempfile.TemporaryDirectory() as folder:
             endpoint = f"ipc://{folder}/debug"

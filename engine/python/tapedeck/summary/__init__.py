@@ -1,10 +1,11 @@
 """TensorFlow 2's tf.summary: scalars, histograms, images, sound and texts for TensorBoard's files, and for Plots.
 
-What is written goes to the default writer (`with tf.summary.create_file_writer("logs").as_default(step): …`), as one event. Scalars
-also become points of live curves, with a writer and without one. Each function returns a bool tensor, True where the writer got the
-value. Errors: ValueError where there is a writer and no step; InvalidArgumentError for values that are not of the right shape.
+What is written goes to the default writer (`with tf.summary.create_file_writer("logs").as_default(step): …`), as one event. Scalars,
+histograms and images also show in the notebook's Plots while the cell runs, with a writer and without one. Each function returns a
+bool tensor, True where the writer got the value. Errors: ValueError where there is a writer and no step; InvalidArgumentError for values that are not of the right shape.
 """
 import contextlib as _contextlib
+import functools as _functools
 
 from tapedeck import _engine
 from tapedeck.summary import curves as _curves, values as _values, writers as _writers
@@ -85,32 +86,52 @@ def scalar(name, data, step=None, description=None):
         tag, _events.tensor_message(_engine.constant(number, "float32")), _metadata("scalars", description)))
 
 
+def _draws(step):
+    """The step at which a session shows what is recorded now, None where none does: without a step there is nothing to show."""
+    known = _writers.state.step if step is None else step
+    return int(known) if known is not None and _curves.drawing() and _writers.holds(True) else None
+
+
 def histogram(name, data, step=None, buckets=None, description=None):
-    """How values are spread.
+    """How values are spread, also in the notebook's Plots, which count what is not finite apart.
 
     data: real numbers, of any shape, finite; buckets: how many of one width, None for 30. The others are those of scalar.
     """
     tag = _tag_of(name, "histogram_summary")
+    count = 30 if buckets is None else int(buckets)
+    drawn, known = _draws(step), None
+    if drawn is not None:
+        known = _curves.add_histogram(_curves.curve_name(tag, _writers.state.writer), drawn,
+                                      _values.array_of("histogram", "data", data), count)
 
     def make():
-        counted = _values.buckets(_values.array_of("histogram", "data", data), 30 if buckets is None else int(buckets))
+        counted = _values.buckets(_values.array_of("histogram", "data", data), count) if known is None else known
         return _events.tensor_value(tag, _events.tensor_message(counted), _metadata("histograms", description))
 
     return _written("histogram", tag, step, make)
 
 
 def image(name, data, step=None, max_outputs=3, description=None):
-    """Pictures.
+    """Pictures, also in the notebook's Plots.
 
     data: (batch, height, width, channels) with 1 to 4 channels; uint8, or real numbers on [0, 1], which are clipped. max_outputs:
     how many of them at most. The others are those of scalar.
     """
     tag = _tag_of(name, "image_summary")
 
-    def make():
+    @_functools.cache
+    def encoded():
         images = _values.images_of("image", data)
-        texts = [str(images.shape[2]).encode(), str(images.shape[1]).encode()]
-        texts += [_events.encode_png(images[each]) for each in range(min(_at_least_0("image", max_outputs), images.shape[0]))]
+        count = min(_at_least_0("image", max_outputs), images.shape[0])
+        return images.shape[2], images.shape[1], [_events.encode_png(images[each]) for each in range(count)]
+
+    drawn = _draws(step)
+    if drawn is not None:
+        _curves.add_images(_curves.curve_name(tag, _writers.state.writer), drawn, *encoded())
+
+    def make():
+        width, height, pngs = encoded()
+        texts = [str(width).encode(), str(height).encode(), *pngs]
         return _events.tensor_value(tag, _events.text_message([len(texts)], texts), _metadata("images", description))
 
     return _written("image", tag, step, make)

@@ -1,5 +1,11 @@
-"""Points of live curves: what Plots draws of scalars."""
+"""What Plots draws of summaries: points of live curves, histograms and images."""
+import binascii
+import warnings
+
+import numpy as np
+
 from tapedeck import _engine
+from tapedeck.summary import values
 
 _written = set()
 _first_writers = {}  # of each curve: the writer that wrote it first, by id
@@ -21,8 +27,43 @@ def add_point(name, step, value):
     _engine.debug.add_scalar(name, int(step), float(value))
 
 
+def drawing():
+    """Whether somebody records: without a session histograms and images need not be made."""
+    return _engine.debug.attached()
+
+
+def add_histogram(name, step, data, buckets):
+    """Adds a histogram of all finite values of the array data to the notebook's plots, and how many others there are: with those
+    past 1e300, whose differences are not finite. Returns what values.buckets gives of data where none are, else None."""
+    data = np.asarray(data, np.float64).reshape(-1)
+    finite = data[np.abs(data) <= 1e300]
+    counted = values.buckets(finite, buckets) if finite.size else finite.reshape(0, 3)
+    if not data.size or not buckets:
+        return None
+    limits = [*counted[:, 0].tolist(), *counted[-1:, 1].tolist()]
+    _written.add(name)
+    if not _engine.debug.add_histogram(name, int(step), limits, counted[:, 2].tolist(), data.size - finite.size):
+        _left_out("histogram", name, step)
+    return counted if finite.size == data.size else None
+
+
+def add_images(name, step, width, height, pngs):
+    """Adds images of one size, each the bytes of a PNG, to the notebook's plots."""
+    if not pngs or not width or not height:
+        return
+    _written.add(name)
+    texts = [binascii.b2a_base64(png, newline=False).decode() for png in pngs]
+    if not _engine.debug.add_images(name, int(step), int(width), int(height), texts):
+        _left_out("image", name, step)
+
+
+def _left_out(function, name, step):
+    warnings.warn(f"{function}: what {name!r} has at step {step} is too large for Plots, which keeps at most 4 MB of one step; "
+                  f"files get it", stacklevel=4)
+
+
 def take_written():
-    """Names of the curves that got points since the last call. The session starts them anew when their cell runs again."""
+    """Names of the curves, histograms and images that got something since the last call. The session starts them anew when their cell runs again."""
     names = set(_written)
     _written.clear()
     return names

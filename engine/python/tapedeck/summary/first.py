@@ -124,12 +124,18 @@ def scalar(name, tensor, family=None, step=None):
 
 
 def histogram(name, tensor, family=None, step=None):
-    """How values are spread, in buckets that widen away from 0. tensor: real numbers, finite. The others are those of scalar."""
-    return _record(name, family, step, lambda tag, number, writer: [events.histogram_value(tag, tensor)])
+    """How values are spread, in buckets that widen away from 0; in the notebook's Plots, which count what is not finite apart, in
+    30 of one width. tensor: real numbers, finite. The others are those of scalar."""
+    def make(tag, number, writer):
+        if curves.drawing():
+            curves.add_histogram(curves.curve_name(tag, writer), number, values.array_of("histogram", "tensor", tensor), 30)
+        return [events.histogram_value(tag, tensor)]
+
+    return _record(name, family, step, make)
 
 
 def image(name, tensor, bad_color=None, max_images=3, family=None, step=None):
-    """Pictures, a value for each: "name/image/0", …
+    """Pictures, a value for each: "name/image/0", …; in the notebook's Plots together, as "name".
 
     tensor: (batch, height, width, channels) with 1 to 4 channels; uint8, or real numbers, which are stretched: those of an image
     without negative ones so that the greatest becomes 255, others so that 0 becomes 127. bad_color: of pixels that are not finite,
@@ -138,8 +144,11 @@ def image(name, tensor, bad_color=None, max_images=3, family=None, step=None):
     def make(tag, number, writer):
         red = [255, 0, 0, 255] if bad_color is None else values.array_of("image", "bad_color", bad_color)
         images = values.stretched_images("image", tensor, red)[:max_images]
-        return [events.image_value(tag + _place("image", place, max_images), *each.shape, events.encode_png(each))
-                for place, each in enumerate(images)]
+        pngs = [events.encode_png(each) for each in images]
+        if curves.drawing():
+            curves.add_images(curves.curve_name(tag, writer), number, images.shape[2], images.shape[1], pngs)
+        return [events.image_value(tag + _place("image", place, max_images), *each.shape, png)
+                for place, (each, png) in enumerate(zip(images, pngs))]
 
     return _record(name, family, step, make)
 
