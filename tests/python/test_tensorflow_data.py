@@ -46,6 +46,27 @@ class Structures(unittest.TestCase):
         self.assertEqual(list(batch), ["y", "x"])
 
 
+class Messages(unittest.TestCase):
+    def test_a_sequence_example_grows_by_add_and_is_parsed(self):
+        example = tf.train.SequenceExample()
+        example.context.feature["n"].int64_list.value.append(2)
+        for token in (5, 6):
+            example.feature_lists.feature_list["tokens"].feature.add().int64_list.value.append(token)
+        example.feature_lists.feature_list["tokens"].feature.add(int64_list=tf.train.Int64List(value=[7]))
+        context, lists = tf.io.parse_single_sequence_example(
+            example.SerializeToString(), {"n": tf.io.FixedLenFeature([], tf.int64)},
+            {"tokens": tf.io.FixedLenSequenceFeature([], tf.int64)})
+        self.assertEqual((int(context["n"]), lists["tokens"].numpy().tolist()), (2, [5, 6, 7]))
+
+    def test_has_field_tells_whether_a_part_holds_anything(self):
+        example = tf.train.Example()
+        self.assertFalse(example.HasField("features"))
+        example.features.feature["a"].int64_list.value.append(1)
+        self.assertTrue(example.HasField("features"))
+        with self.assertRaisesRegex(ValueError, "no field 'feature'"):
+            example.HasField("feature")
+
+
 class Printed(unittest.TestCase):
     def test_a_data_set_is_called_as_tensorflows_class_is(self):
         numbers = Dataset.range(4)
