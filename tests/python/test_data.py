@@ -102,7 +102,7 @@ class Stages(unittest.TestCase):
         dataset = Dataset.from_tensor_slices((np.arange(3), np.arange(3.)))
         self.assertEqual(values(dataset.map(lambda a, b: {"sum": tf.cast(a, tf.float64) + b})),
                          [{"sum": 0.}, {"sum": 2.}, {"sum": 4.}])
-        self.assertEqual(values(dataset.map(lambda a, b: [a, a])), [[0, 0], [1, 1], [2, 2]])
+        self.assertEqual(values(dataset.map(lambda a, b: [a, a])), [(0, 0), (1, 1), (2, 2)])
         self.assertEqual(values(dataset.map(lambda *pair: (1, 2.))), [(1, 2.)] * 3)
         Point = collections.namedtuple("Point", "x y")
         points = dataset.map(Point).map(lambda point: point.x)

@@ -71,6 +71,7 @@ class Module(unittest.TestCase):
         for name in ("two words", "", "1st", 3):
             with self.assertRaisesRegex(ValueError, f"Module: name is {name!r}; needs a name"):
                 tf.Module(name)
+        self.assertEqual(Dense(1, 1, "mine").name_scope.name, "mine/")
         with Dense(1, 1, "mine").name_scope as scope:
             self.assertEqual(scope, "mine/")
 

@@ -43,8 +43,12 @@ class Values(unittest.TestCase):
         self.assertEqual(repr(tf.Variable("a", name="v")), "<tf.Variable 'v:0' shape=() dtype=string, numpy=b'a'>")
         stream = io.StringIO()
         tf.print(tf.constant(["a", "\u00e9"]), "plain", tf.constant("one"), output_stream=stream)
-        self.assertEqual(stream.getvalue(), '["a" "\u00e9"] plain one\n')
-        self.assertEqual(tf.strings.format("{} of {}", [tf.constant([1, 2]), "x"]).numpy(), b"[1 2] of x")
+        self.assertEqual(stream.getvalue(), '["a" "\u00e9"] plain "one"\n')
+        for inputs, text in (((tf.constant("a\nb"),), "a\nb\n"), (({"k": tf.constant("a\n\"b\x01")},), "{'k': \"a\\n\\\"b\\001\"}\n")):
+            stream = io.StringIO()
+            tf.print(*inputs, output_stream=stream)
+            self.assertEqual(stream.getvalue(), text)
+        self.assertEqual(tf.strings.format("{} of {}", [tf.constant([1, 2]), "x"]).numpy(), b'[1 2] of "x"')
         with self.assertRaisesRegex(ValueError, "has 1 placeholders, inputs has 2"):
             tf.strings.format("{}", [1, 2])
 

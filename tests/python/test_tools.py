@@ -158,8 +158,32 @@ class Files(unittest.TestCase):
         for call in (lambda path: tf.gfile.GFile(path).read(), tf.io.gfile.listdir, tf.io.gfile.remove, tf.io.gfile.rmtree, tf.io.gfile.stat):
             with self.assertRaisesRegex(tf.errors.NotFoundError, "nowhere; No such file"):
                 call(self.path("nowhere"))
-        with self.assertRaises(tf.errors.AlreadyExistsError):
-            tf.io.gfile.mkdir(self.folder)
+
+    def test_a_folder_that_is_there_may_be_made_again(self):
+        tf.io.gfile.mkdir(self.folder)
+        with self.assertRaises(tf.errors.NotFoundError):
+            tf.io.gfile.mkdir(self.path("a", "b"))
+
+    def test_stat_tells_length_time_and_kind(self):
+        with tf.io.gfile.GFile(self.path("a"), "w") as file:
+            file.write("abc")
+        found = tf.io.gfile.stat(self.path("a"))
+        self.assertEqual((found.length, found.is_directory, tf.gfile.Stat(self.folder).is_directory), (3, False, True))
+        self.assertEqual(found.mtime_nsec, os.stat(self.path("a")).st_mtime_ns)
+
+    def test_a_file_serves_what_its_mode_says(self):
+        with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "mode is 'q'"):
+            tf.io.gfile.GFile(self.path("a"), "q")
+        with tf.io.gfile.GFile(self.path("a"), "w") as file:
+            with self.assertRaisesRegex(tf.errors.PermissionDeniedError, "not open for reading"):
+                file.read()
+        with tf.io.gfile.GFile(self.path("a")) as file:
+            with self.assertRaisesRegex(tf.errors.PermissionDeniedError, "not open for writing"):
+                file.write("x")
+        with tf.io.gfile.GFile(self.path("a"), "w+") as file:
+            file.write("x")
+            file.seek(0)
+            self.assertEqual(file.read(), "x")
 
 
 class Compat(unittest.TestCase):

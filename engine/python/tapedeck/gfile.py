@@ -8,6 +8,7 @@ import errno
 import glob as _glob
 import os
 import shutil
+import typing
 
 from tapedeck import errors
 
@@ -29,9 +30,12 @@ def _named(what, path):
 
 
 class GFile:
-    """A file, opened at the first reading or writing. mode: "r", "w", "a", each with "b" for bytes, else UTF-8 text, or with "+"."""
+    """A file, opened at the first reading or writing. mode: "r", "w", "a", each with "b" for bytes, else UTF-8 text, or with "+".
+    InvalidArgumentError for another mode, PermissionDeniedError where a file is not open for what is asked of it."""
 
     def __init__(self, name, mode="r"):
+        if mode.replace("b", "").replace("+", "", 1) not in ("r", "w", "a"):
+            raise errors.InvalidArgumentError(f"GFile: mode is {mode!r}; needs 'r', 'w' or 'a', with 'b' or '+' where wanted")
         self._name, self._mode, self._file = os.fspath(name), mode, None
 
     def _open(self):
@@ -40,6 +44,11 @@ class GFile:
                 encoding = None if "b" in self._mode else "utf-8"
                 self._file = open(self._name, self._mode, encoding=encoding)  # noqa: SIM115  (closed by close)
         return self._file
+
+    def _opened_for(self, letters, what):
+        if not set(letters) & set(self._mode):
+            raise errors.PermissionDeniedError(f"GFile: {self._name} is not open for {what}; its mode is {self._mode!r}")
+        return self._open()
 
     @property
     def name(self):
@@ -53,19 +62,19 @@ class GFile:
 
     def read(self, n=-1):
         """n characters, or bytes; all that follow for −1."""
-        return self._open().read(n)
+        return self._opened_for("r+", "reading").read(n)
 
     def readline(self):
         """The next line with its end; empty at the end of the file."""
-        return self._open().readline()
+        return self._opened_for("r+", "reading").readline()
 
     def readlines(self):
         """The lines that follow, as a list."""
-        return self._open().readlines()
+        return self._opened_for("r+", "reading").readlines()
 
     def write(self, file_content):
         """Appends text or bytes."""
-        self._open().write(file_content)
+        self._opened_for("wa+", "writing").write(file_content)
 
     def seek(self, offset=None, whence=0, position=None):
         """Moves to the offset from the file's start (0), from here (1) or from its end (2)."""
@@ -78,7 +87,7 @@ class GFile:
     def size(self):
         """The file's size in bytes."""
         self.flush()
-        return stat(self._name).st_size
+        return stat(self._name).length
 
     def flush(self):
         """Hands what was written to the system."""
@@ -100,10 +109,10 @@ class GFile:
         self.close()
 
     def __iter__(self):
-        return iter(self._open())
+        return iter(self._opened_for("r+", "reading"))
 
     def __next__(self):
-        return next(self._open())
+        return next(self._opened_for("r+", "reading"))
 
 
 FastGFile = Open = GFile
@@ -137,8 +146,8 @@ def glob(pattern):
 
 
 def mkdir(path):
-    """Makes the folder. Its parent must be there."""
-    with _named("mkdir", path):
+    """Makes the folder, where it is not there yet. Its parent must be there."""
+    with _named("mkdir", path), contextlib.suppress(FileExistsError):
         os.mkdir(path)
 
 
@@ -177,9 +186,18 @@ def rename(src, dst, overwrite=False):
 
 
 def stat(path):
-    """What the system says of the file, as os.stat."""
+    """A FileStatistics of the file or folder. NotFoundError where there is none."""
     with _named("stat", path):
-        return os.stat(path)
+        found = os.stat(path)
+    return FileStatistics(found.st_size, found.st_mtime_ns, isdir(path))
+
+
+class FileStatistics(typing.NamedTuple):
+    """length: the bytes; mtime_nsec: when it was changed last, in nanoseconds since 1970; is_directory: whether it is a folder."""
+
+    length: int
+    mtime_nsec: int
+    is_directory: bool
 
 
 def walk(top, topdown=True, onerror=None):

@@ -42,6 +42,22 @@ def _flatten_module(module, seen, wanted, recursive):
         yield from _flatten_module(each, seen, wanted, recursive)
 
 
+class _Scope:
+    """A name_scope that can be entered again, and tells its name."""
+
+    def __init__(self, name):
+        self._name, self._entered = name, []
+
+    name = property(lambda self: self._name + "/")
+
+    def __enter__(self):
+        self._entered.append(name_scope(self._name))
+        return self._entered[-1].__enter__()
+
+    def __exit__(self, *error):
+        return self._entered.pop().__exit__(*error)
+
+
 @public("Module")
 class Module(Trackable):
     """A base of models: it finds the variables and the modules in its attributes, in lists, tuples and dicts too.
@@ -64,8 +80,8 @@ class Module(Trackable):
 
     @property
     def name_scope(self):
-        """A context in which ops have the module's name in front of theirs."""
-        return name_scope(self._name)
+        """A context in which ops have the module's name in front of theirs; its `name` is that with a "/"."""
+        return _Scope(self._name)
 
     @property
     def variables(self):

@@ -76,7 +76,6 @@ def install(*python_functions):
         if not hasattr(module, name):
             setattr(module, name, named.get(function, function))
     root.set_random_seed = random.set_seed
-    _submodule("io").gfile = importlib.import_module("tapedeck.gfile")
     root.__all__ = [name for name in vars(root) if not name.startswith("_") and name not in _INTERNAL]
     missing.install(public_modules())
 

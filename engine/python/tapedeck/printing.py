@@ -4,7 +4,7 @@ import sys
 
 import numpy as np
 
-from tapedeck import _engine, nest
+from tapedeck import _engine, dtypes, nest
 from tapedeck.composites import public
 from tapedeck.errors import InvalidArgumentError
 
@@ -18,10 +18,14 @@ def _real_text(value):
     return text if kind(text) == value or np.isnan(value) else f"{value:.{digits[1]}g}"
 
 
-def _element_text(value, alone=False):
+# As in C: what is not printed by its octal number.
+_ESCAPES = {**{code: f"\\{code:03o}" for code in (*range(32), 127)},
+            **{ord(each): "\\" + name for each, name in zip("\n\r\t\"'\\", "nrt\"'\\")}}
+
+
+def _element_text(value):
     if isinstance(value, bytes):
-        text = value.decode("utf-8", "backslashreplace")
-        return text if alone else f'"{text}"'
+        return f'"{value.decode("utf-8", "backslashreplace").translate(_ESCAPES)}"'
     if isinstance(value, np.complexfloating):
         return f"({_real_text(value.real)},{_real_text(value.imag)})"
     if isinstance(value, np.floating):
@@ -33,7 +37,7 @@ def _array_text(array, most, axis=0, axes=None):
     """Rows in brackets, the first and the last `most` of each axis; a blank line between matrices."""
     axes = array.ndim if axes is None else axes
     if axis == axes:
-        return _element_text(array if axes else array[()], alone=not axes)
+        return _element_text(array if axes else array[()])
     between = " " if axis == axes - 1 else "\n" * (axes - axis - 1) + " " * (axis + 1)
     count = len(array)
     shown = range(count) if most < 0 or count <= 2 * most else [*range(most), None, *range(count - most, count)]
@@ -82,7 +86,7 @@ def print_data(input_, data, message=None, first_n=None, summarize=None, name=No
 
 @public("print")
 def print(*inputs, output_stream=None, summarize=3, sep=" ", end="\n", name=None):
-    """Prints values, tensors as TensorFlow does: tf.print("x:", x).
+    """Prints values, tensors as TensorFlow does: tf.print("x:", x). Strings of tensors stand in quotes, but for one alone.
 
     inputs: strings, tensors, nested structures of tensors, any Python values; output_stream: where to: None for
     sys.stderr, a stream such as sys.stdout, or "file://" and the path of a file, to which it is appended; summarize: how
@@ -94,7 +98,10 @@ def print(*inputs, output_stream=None, summarize=3, sep=" ", end="\n", name=None
         summarize = 3
     if isinstance(summarize, bool) or not isinstance(summarize, (int, np.integer)) or summarize < -1:
         raise InvalidArgumentError(f"print: summarize is {summarize!r}; needs a whole number of at least -1")
-    text = sep.join(_text(value, summarize) for value in inputs) + end
+    if len(inputs) == 1 and getattr(inputs[0], "dtype", None) == dtypes.string and not inputs[0].ndim:
+        text = inputs[0].numpy().decode("utf-8", "backslashreplace") + end  # a lone string needs no quotes
+    else:
+        text = sep.join(_text(value, summarize) for value in inputs) + end
     stream = sys.stderr if output_stream is None else output_stream
     if hasattr(stream, "write"):
         stream.write(text)

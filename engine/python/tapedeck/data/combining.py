@@ -1,9 +1,12 @@
 """Stages of several elements or data sets, made of the engine's."""
+import itertools
+
 import numpy as np
 
 from tapedeck import _engine
 from tapedeck.data import structure as _structure
 from tapedeck.data.dataset import DatasetV2, chosen, number
+from tapedeck.data.element_specs import batched
 from tapedeck.data.functions import ScalarFunction
 from tapedeck.data.generators import leaf_generator
 from tapedeck.data.iterators import packing
@@ -39,6 +42,22 @@ def scanned(dataset, initial_state, scan_func):
         return known["spec"]
 
     return DatasetV2(dataset._stage.scan(_structure.flatten(state), call), spec)
+
+
+def rebatched(dataset, sizes, drop_remainder):
+    """Dataset.rebatch with several sizes."""
+    rows = dataset.unbatch()
+
+    def run():
+        iterator, sizes_left = rows._stage.iterate(dataset._own_threads()), itertools.cycle(sizes)
+        while True:
+            size = next(sizes_left)
+            found = list(itertools.islice(iter(iterator.next, None), size))
+            if not found or (drop_remainder and len(found) < size):
+                return
+            yield [_engine.op_function("stack")(list(leaves)) for leaves in zip(*found)]
+
+    return leaf_generator(run, lambda: batched(rows.element_spec, None))
 
 
 def _padded_shape(shape):

@@ -1,7 +1,10 @@
 """tf.data.Dataset: the engine's stages in TensorFlow's shape."""
 import os
 
+import numpy as np
+
 from tapedeck import _engine, dtypes
+from tapedeck.composites import public
 from tapedeck.data import settings, structure as _structure
 from tapedeck.data.arguments import AUTOTUNE, number, threads_of
 from tapedeck.data.element_specs import batched, either, nest_specs, rows
@@ -11,6 +14,10 @@ from tapedeck.data.specs import DatasetSpec, TensorSpec
 
 INFINITE_CARDINALITY, UNKNOWN_CARDINALITY = -1, -2
 _PREFETCHED = 8  # elements made ahead where nobody says how many
+# What TensorFlow calls the data sets of stages, where that is not the stage's own name: programs print them.
+_CLASSES = {"from_tensor_slices": "_TensorSliceDataset", "from_tensors": "_TensorDataset", "from_generator": "_FlatMapDataset",
+            "cache": "CacheDataset", "choose_from_datasets": "_DirectedInterleaveDataset", "text_line": "TextLineDatasetV2",
+            "tf_record": "TFRecordDatasetV2", "fixed_length_record": "FixedLengthRecordDatasetV2"}
 
 
 class DatasetV2:
@@ -23,8 +30,14 @@ class DatasetV2:
     the iterator's next call, of its class, with the stage and the element's number.
     """
 
+    _class = None  # what TensorFlow calls it, where its stage does not tell
+
     def __init__(self, stage, spec, form=None):
         self._stage, self._known_spec, self._known_form = stage, spec, form
+
+    def _called(self, name):
+        self._class = name
+        return self
 
     def _own_threads(self):
         return not settings.debug_mode
@@ -80,7 +93,9 @@ class DatasetV2:
         return True
 
     def __repr__(self):
-        return f"<{self._stage.name.title().replace('_', '')}Dataset element_spec={self.element_spec!r}>"
+        name = self._stage.name
+        called = self._class or _CLASSES.get(name) or "_" + name.title().replace("_", "") + "Dataset"
+        return f"<{called} element_spec={self.element_spec!r}>"
 
     # ---- going through it
 
@@ -210,7 +225,7 @@ class DatasetV2:
         function = StageFunction(self, map_func, "map")
         threads = threads_of(num_parallel_calls, "map")
         stage = self._stage.parallel_map(function, threads) if threads else self._stage.map(function, "map")
-        return DatasetV2(stage, function.spec)
+        return DatasetV2(stage, function.spec)._called("_ParallelMapDataset" if threads else None)
 
     map_with_legacy_function = map
 
@@ -252,7 +267,8 @@ class DatasetV2:
                 raise TypeError(f"{name}: map_func must return a Dataset; its result is {found!r}")
             return found.element_spec
 
-        return DatasetV2(self._stage.interleave(function, cycle, block, prefetched, name), spec)
+        made = DatasetV2(self._stage.interleave(function, cycle, block, prefetched, name), spec)
+        return made._called("_ParallelInterleaveDataset" if prefetched else None)
 
     def enumerate(self, start=0, name=None):
         """(number, element), from `start` on; int64."""
@@ -280,8 +296,11 @@ class DatasetV2:
         return self._same_spec(self._stage.shard(shards, index))
 
     def concatenate(self, dataset, name=None):
-        """The elements, and then those of another data set of the same structure and dtypes."""
+        """The elements, and then those of another data set of the same structure and dtypes. TypeError where they differ, here
+        or, where a function has yet to be called for it, as soon as that is known."""
         _require_dataset(dataset, "concatenate")
+        if not callable(self._known_spec) and not callable(dataset._known_spec):
+            either(self.element_spec, dataset.element_spec)
         return DatasetV2(self._stage.concatenate(dataset._stage), lambda: either(self.element_spec, dataset.element_spec),
                          lambda: _first_form([self, dataset]))
 
@@ -303,11 +322,16 @@ class DatasetV2:
     def batch(self, batch_size, drop_remainder=False, num_parallel_calls=None, deterministic=None, name=None):
         """batch_size elements as one, along a new first axis. The last one is shorter, or left out with drop_remainder."""
         size, drop = number(batch_size, "batch", "batch_size", 1), bool(drop_remainder)
-        return DatasetV2(self._stage.batch(size, drop), lambda: batched(self.element_spec, size if drop else None), self._form)
+        made = DatasetV2(self._stage.batch(size, drop), lambda: batched(self.element_spec, size if drop else None), self._form)
+        return made._called(None if num_parallel_calls is None else "_ParallelBatchDataset")
 
     def rebatch(self, batch_size, drop_remainder=False, name=None):
-        """The rows of the elements in batches of another size."""
-        return self.unbatch().batch(batch_size, drop_remainder)
+        """The rows of the elements in batches of another size; of several sizes in turn where batch_size is a list."""
+        sizes = np.asarray(batch_size).tolist()
+        if isinstance(sizes, list) and len(sizes) != 1:
+            from tapedeck.data.combining import rebatched
+            return rebatched(self, [number(size, "rebatch", "batch_size", 1) for size in sizes], bool(drop_remainder))
+        return self.unbatch().batch(sizes[0] if isinstance(sizes, list) else sizes, drop_remainder)
 
     def padded_batch(self, batch_size, padded_shapes=None, padding_values=None, drop_remainder=False, name=None):
         """As batch(), of elements of different extents, which are filled up with padding_values (0, or an empty string).
@@ -379,7 +403,7 @@ class DatasetV2:
         """The same data set: options choose between ways that the engine does not have."""
         if not isinstance(options, settings.Options):
             raise TypeError(f"with_options: options is {options!r}; needs a tf.data.Options")
-        made = self._same_spec(self._stage)
+        made = self._same_spec(self._stage)._called("_OptionsDataset")
         made._options = options
         return made
 
@@ -392,6 +416,7 @@ class DatasetV2:
 
 
 Dataset = DatasetV1 = DatasetV2
+public("contrib.data.Dataset")(Dataset)
 
 
 def _require_dataset(value, function):

@@ -4,7 +4,8 @@ from tapedeck.composites import public
 from tapedeck.data import structure as _structure
 from tapedeck.data.dataset import AUTOTUNE, INFINITE_CARDINALITY, UNKNOWN_CARDINALITY, Dataset, number
 from tapedeck.data.iterators import Optional, packing
-from tapedeck.data.settings import OptimizationOptions, ThreadingOptions, enable_debug_mode
+from tapedeck.data.settings import (AutoShardPolicy, AutotuneOptions, DistributeOptions, OptimizationOptions, ThreadingOptions,
+                                    enable_debug_mode)
 
 
 def cardinality(dataset):
@@ -20,6 +21,24 @@ def get_single_element(dataset, name=None):
 def get_structure(dataset_or_iterator):
     """Its element_spec."""
     return dataset_or_iterator.element_spec
+
+
+@public("data.get_output_types")
+def get_output_types(dataset_or_iterator):
+    """Its output_types: the structure of the elements, with dtypes (TensorFlow 1)."""
+    return dataset_or_iterator.output_types
+
+
+@public("data.get_output_shapes")
+def get_output_shapes(dataset_or_iterator):
+    """Its output_shapes: the structure of the elements, with TensorShapes (TensorFlow 1)."""
+    return dataset_or_iterator.output_shapes
+
+
+@public("data.get_output_classes")
+def get_output_classes(dataset_or_iterator):
+    """Its output_classes: the structure of the elements, with classes (TensorFlow 1)."""
+    return dataset_or_iterator.output_classes
 
 
 def get_next_as_optional(iterator):
@@ -178,6 +197,12 @@ def parallel_interleave(map_func, cycle_length, block_length=1, sloppy=False, bu
     return lambda dataset: dataset.interleave(map_func, cycle_length, block_length, AUTOTUNE)
 
 
+@public("contrib.data.sloppy_interleave")
+def sloppy_interleave(map_func, cycle_length, block_length=1):
+    """For Dataset.apply: parallel_interleave."""
+    return parallel_interleave(map_func, cycle_length, block_length)
+
+
 def assert_cardinality(expected_cardinality):
     """For Dataset.apply: the elements; FailedPreconditionError at the end where they are not as many."""
     expected = int(expected_cardinality)
@@ -201,7 +226,7 @@ def assert_cardinality(expected_cardinality):
     return apply
 
 
-__all__ = ["AUTOTUNE", "Counter", "INFINITE_CARDINALITY", "OptimizationOptions", "Optional", "RandomDataset", "TFRecordWriter",
+__all__ = ["AUTOTUNE", "AutoShardPolicy", "AutotuneOptions", "Counter", "DistributeOptions", "INFINITE_CARDINALITY", "OptimizationOptions", "Optional", "RandomDataset", "TFRecordWriter",
            "ThreadingOptions", "UNKNOWN_CARDINALITY", "assert_cardinality", "at", "bucket_by_sequence_length", "cardinality",
            "choose_from_datasets",
            "copy_to_device", "enable_debug_mode", "enumerate_dataset", "from_list",

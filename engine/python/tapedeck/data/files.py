@@ -1,4 +1,6 @@
 """Data sets of files: lines, records, values."""
+import collections
+
 from tapedeck import _engine, dtypes
 from tapedeck.composites import public
 from tapedeck.data.dataset import AUTOTUNE, DatasetV2, number
@@ -157,7 +159,7 @@ def make_csv_dataset(file_pattern, batch_size, column_names=None, column_default
                      field_delim=",", use_quote_delim=True, na_value="", header=True, num_epochs=None, shuffle=True,
                      shuffle_buffer_size=10000, shuffle_seed=None, prefetch_buffer_size=None, num_parallel_reads=None, sloppy=False,
                      num_rows_for_inference=100, compression_type=None, ignore_errors=False, encoding="utf-8"):
-    """Batches of the records of CSV files: dicts of tensors by the columns' names, with label_name (that dict without it, the
+    """Batches of the records of CSV files: OrderedDicts of tensors by the columns' names, with label_name (that dict without it, the
     label).
 
     file_pattern: a path, a pattern, or several; column_names: those of the first file's header unless given; column_defaults: as
@@ -184,7 +186,7 @@ def make_csv_dataset(file_pattern, batch_size, column_names=None, column_default
     dataset = dataset.ignore_errors() if ignore_errors else dataset
 
     def named(*values):
-        features = dict(zip(chosen, values))
+        features = collections.OrderedDict(zip(chosen, values))
         return features if label_name is None else (features, features.pop(label_name))
 
     dataset = dataset.shuffle(shuffle_buffer_size, shuffle_seed) if shuffle else dataset

@@ -51,6 +51,8 @@ class StageFunction:
         return self._flattened(result, leaves)
 
     def _flattened(self, result, leaves):
+        if type(result) is list:  # as tf.py_func gives; its tensors need not fit into one
+            result = tuple(result)
         if not _structure.is_nested(result):
             result = result if hasattr(result, "_stage") else _structure.as_leaf(result)
         else:

@@ -41,10 +41,10 @@ def _converted(value, spec):
     try:
         tensor = _engine.convert_to_tensor(value, spec.dtype)
     except (TypeError, ValueError) as error:
-        raise TypeError(f"the generator gave an element that could not be converted to {spec.dtype.name}: {value!r}") from error
+        raise _engine.TypeMismatchError(f"the generator gave an element that could not be converted to {spec.dtype.name}: {value!r}") from error
     if not spec.is_compatible_with(tensor):
-        raise ValueError(f"the generator gave an element of shape {tuple(tensor.shape)} where an element of shape "
-                         f"{tuple(spec.shape)} was expected")
+        raise _engine.InvalidArgumentError(f"the generator gave an element of shape {tuple(tensor.shape)} where an element of "
+                                           f"shape {tuple(spec.shape)} was expected")
     return tensor
 
 
@@ -60,7 +60,7 @@ def generator_dataset(generator, output_types, output_shapes, args, output_signa
         for value in generator(*(argument.numpy() for argument in arguments)):
             values = _values_of(value, signature)
             if values is None:
-                raise TypeError(f"the generator gave {value!r}, which does not have the structure {signature!r}")
+                raise _engine.TypeMismatchError(f"the generator gave {value!r}, which does not have the structure {signature!r}")
             yield list(map(_converted, values, specs))
 
     return DatasetV2(_engine.data_from_generator(run), signature)

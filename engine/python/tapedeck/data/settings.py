@@ -1,4 +1,6 @@
 """How data sets run: tf.data.Options, and the debug mode."""
+import enum
+
 from tapedeck.composites import public
 
 debug_mode = False
@@ -43,13 +45,41 @@ class OptimizationOptions(_Fields):
         self.apply_default_optimizations = self.map_parallelization = self.noop_elimination = None
 
 
+@public("data.experimental.AutotuneOptions")
+class AutotuneOptions(_Fields):
+    """TensorFlow's search for numbers of threads and buffers: kept, and without effect."""
+
+    def __init__(self):
+        self.enabled = self.cpu_budget = self.ram_budget = self.autotune_algorithm = None
+
+
+@public("data.experimental.AutoShardPolicy")
+class AutoShardPolicy(enum.IntEnum):
+    """How TensorFlow shares a data set among several machines."""
+
+    OFF = -1
+    AUTO = 0
+    FILE = 1
+    DATA = 2
+    HINT = 3
+
+
+@public("data.experimental.DistributeOptions")
+class DistributeOptions(_Fields):
+    """TensorFlow's way among several machines: kept, and without effect."""
+
+    def __init__(self):
+        self.auto_shard_policy, self.num_devices = AutoShardPolicy.AUTO, None
+
+
 @public("data.Options")
 class Options(_Fields):
     """TensorFlow's options of a data set. The engine keeps every order, so all are kept and none has an effect."""
 
     def __init__(self):
         self.deterministic = self.experimental_deterministic = None
-        self.autotune, self.threading, self.experimental_optimization = None, ThreadingOptions(), OptimizationOptions()
+        self.autotune, self.threading, self.experimental_optimization = AutotuneOptions(), ThreadingOptions(), OptimizationOptions()
+        self.experimental_distribute, self.experimental_slack = DistributeOptions(), None
 
     def merge(self, options):
         """New options, in which those that the other one sets go before these."""

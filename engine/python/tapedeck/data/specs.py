@@ -89,7 +89,7 @@ class _Around:
         return hash(type(self))
 
     def __repr__(self):
-        return f"{type(self).__name__}({self._element_spec!r})"
+        return f"{type(self).__name__}({self._element_spec!r}, TensorShape([]))"
 
 
 @public("data.DatasetSpec")

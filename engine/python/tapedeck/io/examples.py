@@ -205,6 +205,19 @@ def _indented(lines):
     return ["  " + line for line in lines]
 
 
+class _Repeated(list):
+    """A list of messages that makes new ones."""
+
+    def __init__(self, kind, values):
+        self._kind = kind
+        super().__init__(values)
+
+    def add(self, **fields):
+        """A new message at the end, with these fields."""
+        self.append(self._kind(**fields))
+        return self[-1]
+
+
 class _ByName(dict):
     """A dict that makes what is asked for."""
 
@@ -271,7 +284,7 @@ class FeatureList(_Message):
     """feature: a list of Feature."""
 
     def __init__(self, feature=()):
-        self.feature = list(feature)
+        self.feature = _Repeated(Feature, feature)
 
     def _bytes(self):
         return b"".join(wire.field(1, each._bytes()) for each in self.feature)
@@ -280,8 +293,7 @@ class FeatureList(_Message):
         for number, kind, value in wire.fields(data):
             if number == 1:
                 wire.require(kind, wire.BYTES)
-                self.feature.append(Feature())
-                self.feature[-1]._merge(value)
+                self.feature.add()._merge(value)
 
     def _lines(self):
         return [line for each in self.feature for line in ["feature {", *_indented(each._lines()), "}"]]
@@ -299,6 +311,12 @@ class FeatureLists(_Map):
 
 class _Parts(_Message):
     """Named parts, each a message."""
+
+    def HasField(self, field_name):
+        """Whether that part is there: whether it holds anything. ValueError for another name."""
+        if field_name not in self._parts.values():
+            raise ValueError(f"{type(self).__name__} has no field {field_name!r}")
+        return bool(getattr(self, field_name)._bytes())
 
     def _bytes(self):
         parts = ((number, getattr(self, name)._bytes()) for number, name in self._parts.items())

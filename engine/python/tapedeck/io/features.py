@@ -110,14 +110,14 @@ def _checked(features, function):
 
 @public("io.parse_single_example", "parse_single_example")
 def parse_single_example(serialized, features, example_names=None, name=None):
-    """The features of a serialized tf.train.Example: a dict of tensors.
+    """The features of a serialized tf.train.Example: a dict of tensors, by name.
 
     serialized: bytes, or a scalar string tensor; features: a dict of FixedLenFeature and FixedLenSequenceFeature by name. Errors:
     InvalidArgumentError for bytes that are no example, and for features that are missing or have another kind or number of values.
     """
     found = Example.FromString(bytes_of(serialized, "parse_single_example")).features.feature
     return {key: _tensor(*_one(found.get(key), spec, key, "parse_single_example"))
-            for key, spec in _checked(features, "parse_single_example").items()}
+            for key, spec in sorted(_checked(features, "parse_single_example").items())}
 
 
 def _padded(arrays, spec, dtype):
@@ -141,7 +141,7 @@ def parse_example(serialized, features, example_names=None, name=None):
     examples = [Example.FromString(bytes_of(each, "parse_example")).features.feature
                 for each in np.ravel(np.array(serialized, object))]
     result = {}
-    for key, spec in _checked(features, "parse_example").items():
+    for key, spec in sorted(_checked(features, "parse_example").items()):
         dtype = dtypes.as_dtype(spec.dtype)
         arrays = [_one(found.get(key), spec, key, f"parse_example: example {number}")[0] for number, found in enumerate(examples)]
         if isinstance(spec, FixedLenSequenceFeature):
@@ -159,9 +159,9 @@ def parse_single_sequence_example(serialized, context_features=None, sequence_fe
     function = "parse_single_sequence_example"
     found = SequenceExample.FromString(bytes_of(serialized, function))
     context = {key: _tensor(*_one(found.context.feature.get(key), spec, key, function))
-               for key, spec in (context_features or {}).items()}
+               for key, spec in sorted((context_features or {}).items())}
     lists = {}
-    for key, spec in (sequence_features or {}).items():
+    for key, spec in sorted((sequence_features or {}).items()):
         each = found.feature_lists.feature_list.get(key)
         if each is None and not getattr(spec, "allow_missing", False):
             raise _engine.InvalidArgumentError(f"{function}: the list {key!r} is missing, and allow_missing is False")
