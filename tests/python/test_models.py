@@ -434,8 +434,11 @@ class Summary(unittest.TestCase):
             table_of(model, layer_range=("both", "nobody"))
 
     def test_before_the_variables_are_made_it_says_so(self):
-        with self.assertRaisesRegex(ValueError, "This model has not yet been built"):
-            Small().summary()
+        for model in (tf.keras.Sequential([layers.Dense(2, name="hidden"), layers.Dense(1)], name="net"), Small(2)):
+            lines = table_of(model)
+            self.assertRegex(lines[4], r"│ \w+ \(Dense\) +│ \? +│ 0 \(unbuilt\) │")
+            self.assertEqual(lines[-3], " Total params: 0 (0.00 B)")
+            self.assertFalse(model.built)
 
 
 class Configs(unittest.TestCase):

@@ -276,6 +276,21 @@ class Fit(unittest.TestCase):
         self.assertEqual(history["val_loss"], [1., 1., 1.])
         self.assertEqual(history["loss"], [2.5, 5., 6.5])  # training goes on where it was: 1 4, 9 1, 4 9
 
+    def test_averages_of_the_variables_are_theirs_after_training(self):
+        model = tf.keras.Sequential([layers.Dense(1, use_bias=False, kernel_initializer="zeros", input_shape=(1,))])
+        model.compile(tf.keras.optimizers.SGD(.25, use_ema=True, ema_momentum=.5), "mse")
+        ends = []
+        watch = tf.keras.callbacks.LambdaCallback(on_epoch_end=lambda epoch, logs: ends.append(float(model.get_weights()[0])),
+                                                  on_train_end=lambda logs: ends.append(float(model.get_weights()[0])))
+        model.fit(np.ones((1, 1)), np.ones((1, 1)), epochs=2, verbose=0, callbacks=[watch])
+        self.assertEqual(ends, [.5, .75, .625])  # .5·.5 + .5·.75
+
+    def test_weights_of_losses_are_one_for_each_output(self):
+        model = tf.keras.Sequential([layers.Dense(1)])
+        model.compile("sgd", "mse", loss_weights=[1., 2.])
+        with self.assertRaisesRegex(ValueError, r"loss_weights is \[1.0, 2.0\]; needs one number"):
+            model.fit(X, X[:, :1], verbose=0)
+
     def test_verbose_2_is_a_line_of_parts_between_dashes(self):
         model = compiled(classifier())
         out = io.StringIO()

@@ -120,6 +120,8 @@ class CompiledLoss:
         if isinstance(weights, (int, float)):
             weights = [weights] * len(names)
         self._weights = aligned(weights, names, "loss_weights") if weights is not None else [None] * len(names)
+        if any(isinstance(each, (list, tuple, dict)) for each in self._weights):
+            raise ValueError(f"loss_weights is {self._given_weights!r}; needs one number for each of the outputs {names}")
         self._names = names
         if len(names) > 1:
             self.trackers = [LossTracker(f"{name}_loss") if loss is not None else None for name, loss in zip(names, self._losses)]

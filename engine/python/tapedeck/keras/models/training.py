@@ -209,6 +209,7 @@ class Trainer:
         (x, y, sample_weight), or batches. shuffle: arrays are gone through in a new order in each epoch, which tf.random.set_seed
         says. class_weight: {class: weight}. steps_per_epoch: batches of an epoch, None for all. validation_freq: after how many
         epochs, or after which, it is evaluated. max_queue_size, workers and use_multiprocessing change nothing.
+        An optimiser with use_ema puts its averages into the variables at the end.
         In a notebook the metrics are drawn as curves of Plots meanwhile, unless a TensorBoard callback draws its own.
         Returns: a tf.keras.callbacks.History; its `history` has a list of numbers for each metric.
         Errors: ValueError for a model that was not compiled, and data that do not fit one another.
@@ -242,6 +243,8 @@ class Trainer:
                 feed.epoch_ended()
                 if self.stop_training:
                     break
+            if getattr(self.optimizer, "use_ema", False):
+                self.optimizer.finalize_variable_values(self.trainable_variables)
         finally:
             listeners.close()
         listeners.on_train_end(logs)
