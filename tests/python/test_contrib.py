@@ -47,6 +47,38 @@ class Eager(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "func is 3"):
             tfe.defun(3)
 
+    def test_function_calls_the_function_with_tensors(self):
+        calls = []
+
+        @tf.function(jit_compile=True)
+        def scaled(x, factor=2, *, flags=()):
+            "times factor"
+            calls.append((type(x), factor, flags))
+            return {"x": x * factor, "n": factor, "none": None}
+
+        found = scaled(np.array([1., 2.], np.float32), factor=3, flags=("a",))
+        self.assertEqual((found["x"].numpy().tolist(), found["n"].numpy(), found["none"]), ([3., 6.], 3, None))
+        self.assertEqual((calls, scaled.__doc__), ([(tf.Tensor, 3, ("a",))], "times factor"))
+        with tf.GradientTape() as tape:
+            variable = tf.Variable(3.)
+            loss = tf.function(lambda v: v * v)(variable)
+        self.assertEqual(float(tape.gradient(loss, variable)), 6.)
+
+        class Counter:
+            @tf.function(input_signature=[tf.TensorSpec([None], tf.float32)])
+            def total(self, values):
+                return tf.reduce_sum(values), values.dtype
+
+        total, dtype = Counter().total([1, 2])
+        self.assertEqual((float(total), dtype), (3., tf.float32))
+        for wrong in (tf.constant(1.), tf.constant([1])):
+            with self.assertRaisesRegex(TypeError, "total: input_signature wants TensorSpec"):
+                Counter().total(wrong)
+        with self.assertRaisesRegex(TypeError, "func is 3"):
+            tf.function(3)
+        with self.assertRaisesRegex(TypeError, "unexpected keyword argument 'jit'"):
+            tf.function(jit=True)
+
     def test_tests_run_once(self):
         calls = []
 

@@ -161,6 +161,22 @@ class Step(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "`tape` is required when a `Tensor` loss is passed"):
             optimizer.minimize(loss, [w])
 
+    def test_own_optimizers_may_keep_their_slots_in_lists(self):
+        class Momentum(tf.keras.optimizers.Optimizer):
+            def build(self, variables):
+                super().build(variables)
+                self.velocities = [self.add_variable_from_reference(each, "velocity") for each in variables]
+
+            def update_step(self, gradient, variable, learning_rate):
+                velocity = self.velocities[self._get_variable_index(variable)]
+                velocity.assign(.5 * velocity + gradient)
+                variable.assign_sub(learning_rate * velocity)
+
+        optimizer, first, second = Momentum(1.), tf.Variable(0.), tf.Variable([0., 0.])
+        for _ in range(2):
+            optimizer.apply_gradients([(tf.constant(1.), first), (tf.constant([2., 4.]), second)])
+        self.assertEqual((float(first), second.numpy().tolist()), (-2.5, [-5., -10.]))
+
     def test_own_optimizers_say_what_a_step_does(self):
         class Signs(optimizers.Optimizer):
             def build(self, variables):

@@ -65,6 +65,30 @@ class Base(unittest.TestCase):
         layer.build((None, 3))
         self.assertEqual([each.name for each in layer.weights], ["dense/kernel:0", "dense/bias:0"])
 
+    def test_add_weight_takes_either_order_of_arguments(self):
+        layer = L.Layer(name="own")
+        made = [layer.add_weight("a", shape=[2]), layer.add_weight("b", (3,), tf.float64, "ones"), layer.add_weight((4,), "ones"),
+                layer.add_weight(name="d", shape=(5,), trainable=False), layer.add_weight("e", (6,), None, None, None, False)]
+        self.assertEqual([(each.name, tuple(each.shape), each.dtype, each.trainable) for each in made],
+                         [("own/a:0", (2,), tf.float32, True), ("own/b:0", (3,), tf.float64, True),
+                          ("own/variable:0", (4,), tf.float32, True), ("own/d:0", (5,), tf.float32, False),
+                          ("own/e:0", (6,), tf.float32, False)])
+        with self.assertRaisesRegex(TypeError, "add_weight got name twice: 'a' and 'b'"):
+            layer.add_weight("a", name="b")
+        with self.assertRaisesRegex(TypeError, "at most 7 positional arguments, name, shape"):
+            layer.add_weight("a", (), None, None, None, True, None, 0)
+
+    def test_metrics_of_the_attributes_are_found(self):
+        class Measured(L.Layer):
+            def __init__(self):
+                super().__init__()
+                self.mean, self.others = tf.keras.metrics.Mean(), [tf.keras.metrics.Sum()]
+
+        outer = L.Layer()
+        outer.inner = inner = Measured()
+        self.assertEqual(inner.metrics, [inner.mean, inner.others[0]])
+        self.assertEqual(outer.metrics, inner.metrics)
+
     def test_trainable_reaches_the_layers_inside(self):
         outer = Outer()
         outer(1.)
@@ -142,6 +166,15 @@ class Base(unittest.TestCase):
                         dtype="float64")
         other = L.Dense.from_config(dense.get_config())
         self.assertEqual(other.get_config(), dense.get_config())
+
+    def test_serialize_and_deserialize_name_the_class(self):
+        described = L.serialize(L.Dense(3, activation="relu", name="top"))
+        self.assertEqual((described["class_name"], described["config"]["units"]), ("Dense", 3))
+        copied = L.deserialize(described)
+        self.assertEqual((type(copied), copied.name, copied.units), (L.Dense, "top", 3))
+        with self.assertRaisesRegex(ValueError, "Unknown layer: 'Scale'"):
+            L.deserialize({"class_name": "Scale", "config": {}})
+        self.assertIsInstance(L.deserialize({"class_name": "Scale", "config": {}}, {"Scale": Scale}), Scale)
 
     def test_floating_inputs_take_the_layers_dtype(self):
         self.assertEqual(L.Dense(2)(tf.ones([1, 2], tf.float64)).dtype, tf.float32)

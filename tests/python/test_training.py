@@ -220,6 +220,84 @@ class Fit(unittest.TestCase):
         history = model.fit(X, X[:, :1], epochs=2, verbose=0).history
         self.assertEqual(set(history), {"loss", "seen"})
 
+    def test_a_train_step_of_ones_own_finds_the_metrics_of_compile_in_metrics(self):
+        class Model(tf.keras.Model):
+            def train_step(self, data):
+                x, y, weights = data
+                with tf.GradientTape() as tape:
+                    y_pred = self(x, training=True)
+                    loss = self.compute_loss(y=y, y_pred=y_pred, sample_weight=weights)
+                self.optimizer.apply_gradients(zip(tape.gradient(loss, self.trainable_variables), self.trainable_variables))
+                for metric in self.metrics:
+                    if metric.name == "loss":
+                        metric.update_state(loss)
+                    elif not metric.name.endswith("_loss"):
+                        metric.update_state(y, y_pred, sample_weight=weights)
+                return {metric.name: metric.result() for metric in self.metrics}
+
+        def histories(cls, outputs, y, **arguments):
+            tf.random.set_seed(5)
+            inputs = tf.keras.Input((6,))
+            model = cls(inputs, [layers.Dense(1, name=name)(inputs) for name in outputs])
+            model.compile("sgd", "mse", **arguments)
+            seen = []
+            log = tf.keras.callbacks.LambdaCallback(on_train_batch_end=lambda batch, logs: seen.append(set(logs)))
+            history = model.fit(X, y, sample_weight=np.linspace(0, 1, 96), epochs=2, verbose=0, shuffle=False, callbacks=[log]).history
+            self.assertEqual(len({frozenset(each) for each in seen}), 1, seen)  # from the first batch on
+            return history, model
+
+        own, model = histories(Model, ["a"], X[:, 0], metrics=["mae"], weighted_metrics=["mse"])
+        self.assertEqual(own, histories(tf.keras.Model, ["a"], X[:, 0], metrics=["mae"], weighted_metrics=["mse"])[0])
+        self.assertEqual((list(own), model.metrics_names), (["loss", "mae", "mse"], ["loss", "mae", "mse"]))
+        both = histories(Model, ["a", "b"], [X[:, 0], X[:, 1]], metrics={"a": "mae", "b": "mse"})[0]
+        usual = histories(tf.keras.Model, ["a", "b"], [X[:, 0], X[:, 1]], metrics={"a": "mae", "b": "mse"})[0]
+        self.assertEqual({name: both[name] for name in ("loss", "a_mae", "b_mse")},
+                         {name: usual[name] for name in ("loss", "a_mae", "b_mse")})
+
+    def test_a_loss_that_train_step_shows_to_metrics_counts_once(self):
+        class Model(tf.keras.Model):
+            def train_step(self, data):
+                x, y = data
+                loss = self.compute_loss(y=y, y_pred=self(x, training=True))
+                self.metrics[0].update_state(loss)
+                return {"loss": self.metrics[0].result()}
+
+        inputs = tf.keras.Input((1,))
+        model = Model(inputs, layers.Dense(1, kernel_initializer="ones")(inputs))
+        model.compile("sgd", "mse")
+        x = np.array([[1.], [1.], [1.], [3.]])  # batches of 3 and 1, whose losses are 1 and 9
+        self.assertEqual(model.fit(x, 0. * x, batch_size=3, shuffle=False, verbose=0).history, {"loss": [5.]})
+
+    def test_each_evaluation_begins_at_the_datasets_first_batch(self):
+        model = tf.keras.Sequential([layers.Dense(1, kernel_initializer="ones", input_shape=(1,))])
+        model.compile(tf.keras.optimizers.SGD(0.), "mse")
+        data = tf.data.Dataset.from_tensor_slices((np.arange(1., 4.)[:, None], np.zeros((3, 1)))).repeat().batch(1)
+        history = model.fit(data, steps_per_epoch=2, epochs=3, validation_data=data, validation_steps=1, verbose=0).history
+        self.assertEqual(history["val_loss"], [1., 1., 1.])
+        self.assertEqual(history["loss"], [2.5, 5., 6.5])  # training goes on where it was: 1 4, 9 1, 4 9
+
+    def test_averages_of_the_variables_are_theirs_after_training(self):
+        model = tf.keras.Sequential([layers.Dense(1, use_bias=False, kernel_initializer="zeros", input_shape=(1,))])
+        model.compile(tf.keras.optimizers.SGD(.25, use_ema=True, ema_momentum=.5), "mse")
+        ends = []
+        watch = tf.keras.callbacks.LambdaCallback(on_epoch_end=lambda epoch, logs: ends.append(float(model.get_weights()[0])),
+                                                  on_train_end=lambda logs: ends.append(float(model.get_weights()[0])))
+        model.fit(np.ones((1, 1)), np.ones((1, 1)), epochs=2, verbose=0, callbacks=[watch])
+        self.assertEqual(ends, [.5, .75, .625])  # .5·.5 + .5·.75
+
+    def test_weights_of_losses_are_one_for_each_output(self):
+        model = tf.keras.Sequential([layers.Dense(1)])
+        model.compile("sgd", "mse", loss_weights=[1., 2.])
+        with self.assertRaisesRegex(ValueError, r"loss_weights is \[1.0, 2.0\]; needs one number"):
+            model.fit(X, X[:, :1], verbose=0)
+
+    def test_verbose_2_is_a_line_of_parts_between_dashes(self):
+        model = compiled(classifier())
+        out = io.StringIO()
+        with redirect_stdout(out):
+            model.fit(X, Y, epochs=2, verbose=2)
+        self.assertRegex(out.getvalue(), r"^Epoch 1/2\n3/3 - \d+s - \d+[mu]?s/step - loss: \d\.\d{4}\nEpoch 2/2\n3/3 - ")
+
     def test_several_outputs_have_losses_weights_and_metrics_of_their_own(self):
         inputs = tf.keras.Input((6,))
         model = tf.keras.Model(inputs, {"a": layers.Dense(3, name="a")(inputs), "b": layers.Dense(1, name="b")(inputs)})

@@ -3,7 +3,10 @@ import contextlib
 import functools
 import sys
 
-from tapedeck.composites import require_callable
+import numpy as np
+
+from tapedeck import _engine, nest
+from tapedeck.composites import public, require_callable
 from tapedeck.config import list_logical_devices
 
 DEVICE_PLACEMENT_EXPLICIT, DEVICE_PLACEMENT_WARN, DEVICE_PLACEMENT_SILENT, DEVICE_PLACEMENT_SILENT_FOR_INT32 = range(4)
@@ -56,6 +59,64 @@ def defun(func=None, input_signature=None, **kwargs):
 
     called.python_function = func
     return called
+
+
+_NUMBERS = (bool, int, float, complex, np.ndarray, np.generic)
+
+
+@public("function")
+def function(func=None, input_signature=None, autograph=True, jit_compile=None, reduce_retracing=False, **kwargs):
+    """func, called as it is, every time: TensorFlow makes graphs of it. A decorator, with arguments too.
+
+    As there, arrays come to func as tensors, and numbers and arrays that it returns are tensors. input_signature: TensorSpecs of the
+    positional arguments, which become tensors of these dtypes. autograph, jit_compile, reduce_retracing and other arguments of
+    TensorFlow's (experimental_…) change nothing.
+    Returns: a function with `python_function`. Errors: TypeError for what cannot be called, for unknown arguments, and for calls that
+    do not fit input_signature.
+    """
+    unknown = [name for name in kwargs if not name.startswith("experimental_")]
+    if unknown:
+        raise TypeError(f"function() got an unexpected keyword argument {unknown[0]!r}")
+    if func is None:
+        return lambda given: function(given, input_signature)
+    require_callable("function", "func", func)
+
+    @functools.wraps(func)
+    def called(*args, **kwargs):
+        if input_signature is not None:
+            args = _as_specified(func, args, input_signature)
+        args, kwargs = nest.map_structure(_array_as_tensor, [list(args), kwargs])
+        result = func(*args, **kwargs)
+        return nest.map_structure(_number_as_tensor, result)
+
+    called.python_function = func
+    return called
+
+
+def _array_as_tensor(value):
+    return _engine.convert_to_tensor(value) if isinstance(value, (np.ndarray, np.generic)) else value
+
+
+def _number_as_tensor(value):
+    return _engine.convert_to_tensor(value) if isinstance(value, _NUMBERS) else value
+
+
+def _as_specified(func, args, signature):
+    """The arguments, without a method's self, as tensors of the specs. TypeError where one does not fit."""
+    first = len(args) - len(signature)
+    name = getattr(func, "__name__", "func")
+    if first not in (0, 1):
+        raise TypeError(f"{name}: input_signature has {len(signature)} entries, the call has {len(args)} positional arguments")
+
+    def fitted(spec, value):
+        value = _engine.convert_to_tensor(value, spec.dtype) if not isinstance(value, (_engine.Tensor, _engine.Variable)) else value
+        if not spec.is_compatible_with(value):
+            raise TypeError(f"{name}: input_signature wants {spec}; the call has shape {tuple(value.shape)}, dtype "
+                            f"{value.dtype.name}")
+        return value
+
+    return [*args[:first], *(nest.map_structure(fitted, spec, value) if nest.is_nested(spec) else fitted(spec, value)
+                             for spec, value in zip(signature, args[first:]))]
 
 
 def run_test_in_graph_and_eager_modes(__unused__=None, graph=None, config=None, use_gpu=True, force_gpu=False, reset_test=True,

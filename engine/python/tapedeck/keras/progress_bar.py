@@ -107,7 +107,9 @@ class Progbar:
         if bar and self.target:
             full = min(int(self.width * current / self.target), self.width)
             parts[0] += " " + "━" * full + "─" * (self.width - full)
-        if final or self.target is None:
+        if self.verbose == 2:
+            parts += [duration(elapsed), per_step(step, self.unit_name)]
+        elif final or self.target is None:
             parts[0] += f" {duration(elapsed)} {per_step(step, self.unit_name)}"
         else:
             parts[0] += f" {duration(step * (self.target - current))} {per_step(step, self.unit_name)}"

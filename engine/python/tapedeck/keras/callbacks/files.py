@@ -124,6 +124,8 @@ class BackupAndRestore(Callback):
     def on_train_end(self, logs=None):
         if self.delete_checkpoint and os.path.exists(self._path()):
             os.remove(self._path())
+            if not os.listdir(self.backup_dir):
+                os.rmdir(self.backup_dir)
 
 
 class TensorBoard(Callback):

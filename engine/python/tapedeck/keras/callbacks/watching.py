@@ -1,5 +1,6 @@
 """Callbacks that watch a metric, and the learning rate."""
 import math
+import warnings
 
 import numpy as np
 
@@ -14,7 +15,8 @@ class Monitor:
 
     def __init__(self, name, monitor, mode, min_delta=0.):
         if mode not in ("auto", "min", "max"):
-            raise ValueError(f"{name}: mode is {mode!r}; must be 'auto', 'min' or 'max'")
+            warnings.warn(f"{name}: mode is {mode!r}; must be 'auto', 'min' or 'max'. 'auto' is taken", stacklevel=3)
+            mode = "auto"
         self.name, self.monitor = name, monitor
         self.grows = mode == "max" or mode == "auto" and any(part in monitor.lower() for part in _GROW)
         self.delta = abs(min_delta)
@@ -28,7 +30,6 @@ class Monitor:
         """The metric's value, or None, of which a warning tells."""
         if self.monitor in logs:
             return float(logs[self.monitor])
-        import warnings
         warnings.warn(f"{self.name}: the metric '{self.monitor}' is not available. Available metrics are: {','.join(logs)}",
                       stacklevel=5)
         return None
@@ -148,10 +149,11 @@ class ReduceLROnPlateau(Callback):
         self.wait += 1
         rate = _learning_rate(optimizer)
         if self.wait >= self.patience and rate > np.float32(self.min_lr):
-            optimizer.learning_rate = max(rate * self.factor, self.min_lr)
+            reduced = max(rate * self.factor, self.min_lr)
+            optimizer.learning_rate = reduced
             self.cooldown_counter, self.wait = self.cooldown, 0
             if self.verbose:
-                print(f"\nEpoch {epoch + 1}: ReduceLROnPlateau reducing learning rate to {_learning_rate(optimizer)}.")
+                print(f"\nEpoch {epoch + 1}: ReduceLROnPlateau reducing learning rate to {reduced}.")
 
 
 class TerminateOnNaN(Callback):

@@ -32,4 +32,18 @@ from tapedeck.keras.layers.reshaping import (  # noqa: F401
     ZeroPadding1D, ZeroPadding2D, ZeroPadding3D)
 from tapedeck.keras.layers.wrappers import Bidirectional, TimeDistributed, Wrapper  # noqa: F401
 
+
+def serialize(layer):
+    """{"class_name", "config"} of a layer, of which deserialize makes the same layer."""
+    from tapedeck.keras.models.graph_config import layer_config
+    return layer_config(layer)
+
+
+def deserialize(config, custom_objects=None):
+    """The layer of what serialize returned, with variables of its own. custom_objects: classes by name, beside those of tf.keras.
+    Errors: ValueError for a class that nobody knows."""
+    from tapedeck.keras.models.graph_config import layer_of
+    return layer_of(config, custom_objects)
+
+
 __all__ = [name for name, value in list(vars().items()) if not name.startswith("_") and callable(value)]

@@ -56,7 +56,6 @@ class Layer(_weights.Weights, Trackable):
     Errors: ValueError for other arguments.
     """
 
-    _tracked_as = "layer"  # what it is to the layer that has it as an attribute; a metric is "metric"
     _dtype_of_first_input = False
     _casts_integers = False  # whether whole numbers become the layer's dtype, too
 

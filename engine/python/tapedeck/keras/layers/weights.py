@@ -29,7 +29,9 @@ def _sort_children(values, parts, seen):
         if isinstance(value, _engine.Variable):
             parts[0].append(value)
         elif isinstance(value, Weights):
-            parts[1 if value._tracked_as == "layer" else 2].append(value)
+            parts[1].append(value)
+        elif hasattr(value, "update_state") and hasattr(value, "reset_state"):
+            parts[2].append(value)
         elif isinstance(value, dict):
             _sort_children(list(value.values()), parts, seen)
         elif isinstance(value, (list, tuple)):
@@ -54,25 +56,34 @@ def _collect_weights(layer, changes, found, seen):
         _collect_weights(inner, changes, found, seen)
 
 
+_ARGUMENTS = ("shape", "initializer", "dtype", "trainable", "autocast", "regularizer", "constraint", "aggregation", "name")
+_OLDER_ARGUMENTS = ("name", "shape", "dtype", "initializer", "regularizer", "trainable", "constraint")
+
+
 class Weights:
     """What a layer knows of its variables."""
 
-    def add_weight(self, shape=None, initializer=None, dtype=None, trainable=True, autocast=True, regularizer=None, constraint=None,
-                   aggregation=None, name=None, **kwargs):
-        """A new variable of the layer. `add_weight(name, shape, dtype, initializer …)`, TensorFlow's older order, is taken too.
+    def add_weight(self, *args, **kwargs):
+        """A new variable of the layer: add_weight(shape=None, initializer=None, dtype=None, trainable=True, autocast=True,
+        regularizer=None, constraint=None, aggregation=None, name=None), or, where the first is a text or None, in TensorFlow's older
+        order add_weight(name, shape=None, dtype=None, initializer=None, regularizer=None, trainable=True, constraint=None).
 
         shape: () where there is none; initializer: a name, a function of shape and dtype, or None for glorot_uniform of floating
         dtypes, else zeros; dtype: None for the layer's; regularizer: a function of the variable that gives a loss; constraint: a
         function of the value that optimisers apply after each update. A restoration's value comes before the initializer's.
-        Errors: ValueError for a shape with None in it; TypeError for a dtype that the initializer cannot give.
+        Errors: ValueError for a shape with None in it; TypeError for a dtype that the initializer cannot give, for too many arguments
+        and for one that is given twice.
         """
-        if isinstance(shape, str):  # the older order: name, shape, dtype, initializer, regularizer, trainable, constraint
-            if not isinstance(trainable, (bool, int, type(None))):
-                trainable, initializer, name, shape = True, trainable, shape, initializer
-            else:
-                name, shape, initializer = shape, initializer, kwargs.pop("initializer", None)
-        return self._add_variable(name or "variable", () if shape is None else shape, dtype, initializer, regularizer, trainable,
-                                  constraint)
+        order = _ARGUMENTS if not args or args[0] is not None and not isinstance(args[0], str) else _OLDER_ARGUMENTS
+        if len(args) > len(order):
+            raise TypeError(f"add_weight takes at most {len(order)} positional arguments, {', '.join(order)}; it got {len(args)}")
+        twice = [name for name in order[:len(args)] if name in kwargs]
+        if twice:
+            raise TypeError(f"add_weight got {twice[0]} twice: {args[order.index(twice[0])]!r} and {kwargs[twice[0]]!r}")
+        given = {"trainable": True, **dict(zip(order, args)), **kwargs}
+        shape = given.get("shape")
+        return self._add_variable(given.get("name") or "variable", () if shape is None else shape,
+                                  *map(given.get, ("dtype", "initializer", "regularizer", "trainable", "constraint")))
 
     def _add_variable(self, name, shape, dtype, initializer, regularizer, trainable, constraint):
         from tapedeck.keras import constraints, regularizers

@@ -10,21 +10,35 @@ class LossTracker:
     """The mean of losses over batches, each as often as it has examples: what 'loss' is in logs. It runs no ops."""
 
     def __init__(self, name="loss"):
-        self.name, self._total, self._count = name, 0., 0
+        self.name, self._total, self._count, self._noted = name, 0., 0, None
         self.variables = self.weights = ()
+
+    def note(self, value, examples):
+        """Takes a batch's loss into account, until somebody says otherwise: an update_state before the next batch stands in its
+        place, as of a train_step that updates all `metrics` after compute_loss."""
+        self._settle()
+        self._noted = float(value), examples
 
     def update_state(self, value, sample_weight=1):
         """Takes a batch's loss into account; sample_weight: its examples."""
-        self._total += float(value) * sample_weight
-        self._count += sample_weight
+        self._noted = float(value), sample_weight
+        self._settle()
+
+    def _settle(self):
+        value, examples = self._noted or (0., 0)
+        self._noted = None
+        self._total += value * examples
+        self._count += examples
 
     def result(self):
         """The mean, a number; 0 before the first."""
-        return self._total / self._count if self._count else 0.
+        value, examples = self._noted or (0., 0)
+        count = self._count + examples
+        return (self._total + value * examples) / count if count else 0.
 
     def reset_state(self):
         """Forgets all."""
-        self._total, self._count = 0., 0
+        self._total, self._count, self._noted = 0., 0, None
 
     reset_states = reset_state
 
@@ -92,6 +106,7 @@ class CompiledLoss:
 
     def __init__(self, loss, loss_weights=None):
         self._given, self._given_weights = loss, loss_weights
+        self.output_names = ()  # the model's, where it knows them; for calls that do not say them
         self._names, self._losses, self._weights, self.trackers = None, None, None, []
         self.total = LossTracker("loss")
 
@@ -105,13 +120,15 @@ class CompiledLoss:
         if isinstance(weights, (int, float)):
             weights = [weights] * len(names)
         self._weights = aligned(weights, names, "loss_weights") if weights is not None else [None] * len(names)
+        if any(isinstance(each, (list, tuple, dict)) for each in self._weights):
+            raise ValueError(f"loss_weights is {self._given_weights!r}; needs one number for each of the outputs {names}")
         self._names = names
         if len(names) > 1:
             self.trackers = [LossTracker(f"{name}_loss") if loss is not None else None for name, loss in zip(names, self._losses)]
 
     def __call__(self, y_true, y_pred, sample_weight=None, regularization_losses=None, output_names=()):
         """The loss of a batch, a scalar; None where there is none. `metrics` follow it."""
-        names = names_of(y_pred, output_names)
+        names = names_of(y_pred, output_names or self.output_names)
         if self._names != names:
             self.build(names)
         total = None
@@ -120,7 +137,7 @@ class CompiledLoss:
         for loss in regularization_losses or ():
             total = loss if total is None else total + (op("cast")(loss, total.dtype) if loss.dtype != total.dtype else loss)
         if total is not None:
-            self.total.update_state(total, examples_in(y_pred))
+            self.total.note(total, examples_in(y_pred))
         return total
 
     def _sum(self, y_true, y_pred, sample_weight, names):
@@ -134,7 +151,7 @@ class CompiledLoss:
             if value.ndim:
                 value = op("reduce_mean")(value)
             if self.trackers and self.trackers[place] is not None:
-                self.trackers[place].update_state(value, examples_in(y_pred))
+                self.trackers[place].note(value, examples_in(y_pred))
             if self._weights[place] is not None:
                 value = value * self._weights[place]
             total = value if total is None else total + value
@@ -187,8 +204,11 @@ def _metric_of(identifier, y_true, y_pred):
 class CompiledMetrics:
     """The outputs' metrics. metrics, weighted_metrics: a list for every output, lists of lists, or dicts of lists by output."""
 
+    name = "compile_metrics"
+
     def __init__(self, metrics=None, weighted_metrics=None):
         self._given = metrics, weighted_metrics
+        self.output_names = ()
         self._names, self._found = None, None  # for each output: [(metric, weighted)]
 
     def build(self, names, y_true, y_pred):
@@ -209,7 +229,7 @@ class CompiledMetrics:
         """Takes a batch into account."""
         if not any(self._given) or y_true is None:
             return
-        names = names_of(y_pred, output_names)
+        names = names_of(y_pred, output_names or self.output_names)
         y_true, y_pred = aligned(y_true, names, "y"), aligned(y_pred, names, "y_pred")
         if self._names != names:
             self.build(names, y_true, y_pred)
@@ -230,10 +250,24 @@ class CompiledMetrics:
 
     unweighted_metrics = metrics
 
+    @property
+    def variables(self):
+        """The variables of the metrics."""
+        return [variable for metric in self.metrics for variable in metric.variables]
+
+    def result(self):
+        """{name: result} of the metrics."""
+        return {metric.name: metric.result() for metric in self.metrics}
+
     def reset_state(self):
         """Forgets the batches."""
         for each in self.metrics:
             each.reset_state()
+
+    reset_states = reset_state
+
+    def __bool__(self):
+        return any(self._given)
 
 
 def _for_each_output(given, names):

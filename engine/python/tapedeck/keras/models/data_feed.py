@@ -167,6 +167,9 @@ class ArrayFeed:
                 take = lambda array: _tensor(array[part].copy())  # noqa: E731
             yield pack(*(_map(take, each) for each in (self.x, self.y, self.sample_weight)))
 
+    def restart(self):
+        pass
+
     def epoch_ended(self):
         pass
 
@@ -209,6 +212,10 @@ class _Batches:
                 if batch is None:
                     return
             yield self._prepared(batch)
+
+    def restart(self):
+        """What comes next is the first batch again, of what can begin anew."""
+        self._open = None
 
     def _again(self):
         return True

@@ -245,12 +245,9 @@ class Model(saving.Saved, Trainer, Layer):
         line_length: letters of a line, None for what the terminal has, at most 100; positions: where columns end, as parts of it or
         letters; print_fn: called with each line in place of print; expand_nested: layers of models inside too; show_trainable: a
         column that says whether training changes the layer; layer_range: the names of the first and the last layer to be shown.
-        Errors: ValueError where the variables have not been made.
+        A layer without variables yet has "?" for its shape and "0 (unbuilt)" for its parameters.
         """
         from tapedeck.keras.models.summary_table import summary_lines
-        if not self._built:
-            raise ValueError("This model has not yet been built. Build the model first by calling `build()` or by calling the "
-                             "model on a batch of data.")
         lines = list(summary_lines(self, line_length, positions, expand_nested, show_trainable, layer_range))
         if print_fn is None:
             print("\n".join(lines))

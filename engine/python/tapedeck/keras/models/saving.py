@@ -44,6 +44,18 @@ def restore_model(model, path):
     return read_objects(path, model).expect_partial()
 
 
+class NoFileError(NotFoundError, FileNotFoundError, ValueError):
+    """There is no file of that name. TensorFlow's releases raise one or another of its bases there."""
+
+
+def _opened(path):
+    from tapedeck.checkpoint.files import TensorFile
+    try:
+        return TensorFile(path)
+    except NotFoundError as error:
+        raise NoFileError(f"File not found: {error}") from error
+
+
 class Saved:
     """What a model knows of files."""
 
@@ -66,16 +78,15 @@ class Saved:
         Variables that are not made yet get their values when they are. A file of another tool has variables by their names, as
         "dense/kernel"; by_name does that with every file. skip_mismatch: variables of other shapes keep what they have; with
         neither, nothing is changed where something does not fit.
-        Errors: NotFoundError where there is no file; ValueError for other shapes, and names that are missing.
+        Errors: NoFileError where there is no file; ValueError for other shapes, and names that are missing.
         """
-        from tapedeck.checkpoint.files import TensorFile
         from tapedeck.checkpoint.graph import METADATA_KEY
         path = os.fsdecode(os.fspath(filepath))
         if path.endswith(".npz"):
             with np.load(path, allow_pickle=False) as arrays:
                 return _assign_by_name(self, path, {name.removesuffix(":0"): arrays[name] for name in arrays.files}, by_name,
                                        skip_mismatch)
-        file = TensorFile(_path(path))
+        file = _opened(_path(path))
         if METADATA_KEY in file.metadata and not by_name and not skip_mismatch:
             return restore_model(self, file.path)
         return _assign_by_name(self, path, {name: file.read(name) for name in file.tensors}, by_name, skip_mismatch)
@@ -164,13 +175,12 @@ def load_model(filepath, custom_objects=None, compile=True, safe_mode=True):
 
     custom_objects: classes and functions that the config names, beside those of tf.keras and those registered with
     tf.keras.utils.register_keras_serializable. safe_mode changes nothing: no file runs code.
-    Errors: NotFoundError where there is no file; ValueError for a file that holds no model, and a class that nobody knows.
+    Errors: NoFileError where there is no file; ValueError for a file that holds no model, and a class that nobody knows.
     """
-    from tapedeck.checkpoint.files import TensorFile
     from tapedeck.keras import named_objects
     from tapedeck.keras.models.graph_config import layer_of
     try:
-        file = TensorFile(_path(filepath))
+        file = _opened(_path(filepath))
     except NotFoundError as error:
         if os.path.exists(filepath):
             raise ValueError(f"load_model: {filepath} was not written by Tapedeck, whose files are named {_path(filepath)}; Keras' "

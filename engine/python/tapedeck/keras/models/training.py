@@ -86,6 +86,7 @@ class Trainer:
         own["loss"] = loss
         own["compiled_loss"] = compiled.CompiledLoss(loss, loss_weights)
         own["compiled_metrics"] = compiled.CompiledMetrics(metrics, weighted_metrics)
+        own["compiled_loss"].output_names = own["compiled_metrics"].output_names = tuple(self.output_names)
         own["_compiled"] = dict(optimizer=optimizer, loss=loss, metrics=metrics, loss_weights=loss_weights,
                                 weighted_metrics=weighted_metrics)
         own["stop_training"] = False
@@ -119,18 +120,27 @@ class Trainer:
 
     @property
     def metrics(self):
-        """The metrics: 'loss', those of compile(), and those in the model's attributes and its layers."""
+        """The metrics: 'loss', those of compile(), and those in the model's attributes and its layers.
+
+        A model with a train_step or test_step of its own sees those of compile() as one, named 'compile_metrics': it is there before
+        the first batch, finds each output's metrics in update_state(y, y_pred, sample_weight), and its result is a dict.
+        """
         found = []
         if vars(self).get("compiled_loss") is not None:
-            found += self.compiled_loss.metrics + self.compiled_metrics.metrics
+            found += self.compiled_loss.metrics
+            found += [self.compiled_metrics] if self.compiled_metrics and self._has_own_step() else self.compiled_metrics.metrics
         for layer in self._flatten_layers():
-            found += _metrics_in(layer)
+            found += layer._parts()[2]
         return list({id(each): each for each in found}.values())
 
     @property
     def metrics_names(self):
         """The names of the metrics, in the order of what evaluate() returns. Those of compile() are known after the first batch."""
-        return [metric.name for metric in self.metrics]
+        return [name for metric in self.metrics
+                for name in ([each.name for each in metric.metrics] if metric is self.compiled_metrics else [metric.name])]
+
+    def _has_own_step(self):
+        return _defines(self, "train_step") or _defines(self, "test_step")
 
     def reset_metrics(self):
         """Makes metrics forget the batches."""
@@ -218,6 +228,7 @@ class Trainer:
         (x, y, sample_weight), or batches. shuffle: arrays are gone through in a new order in each epoch, which tf.random.set_seed
         says. class_weight: {class: weight}. steps_per_epoch: batches of an epoch, None for all. validation_freq: after how many
         epochs, or after which, it is evaluated. max_queue_size, workers and use_multiprocessing change nothing.
+        An optimiser with use_ema puts its averages into the variables at the end.
         In a notebook the metrics are drawn as curves of Plots meanwhile, unless a TensorBoard callback draws its own.
         Returns: a tf.keras.callbacks.History; its `history` has a list of numbers for each metric.
         Errors: ValueError for a model that was not compiled, and data that do not fit one another.
@@ -251,6 +262,8 @@ class Trainer:
                 feed.epoch_ended()
                 if self.stop_training:
                     break
+            if getattr(self.optimizer, "use_ema", False):
+                self.optimizer.finalize_variable_values(self.trainable_variables)
         finally:
             listeners.close()
         listeners.on_train_end(logs)
@@ -262,7 +275,7 @@ class Trainer:
         try:
             for step, batch in enumerate(feed.epoch()):
                 listeners.on_train_batch_begin(step)
-                logs = self.train_step(batch)
+                logs = _flat(self.train_step(batch))
                 self._learn_of_itself(step)
                 listeners.on_train_batch_end(step, logs)
                 if self.stop_training:
@@ -280,12 +293,13 @@ class Trainer:
 
     def _evaluate(self, feed, listeners):
         self.reset_metrics()
+        feed.restart()
         listeners.on_test_begin()
         logs, step = {}, -1
         try:
             for step, batch in enumerate(feed.epoch()):
                 listeners.on_test_batch_begin(step)
-                logs = self.test_step(batch)
+                logs = _flat(self.test_step(batch))
                 self._learn_of_itself(step)
                 listeners.on_test_batch_end(step, logs)
         finally:
@@ -382,25 +396,18 @@ def _defines(model, name):
     return getattr(type(model), name) is not getattr(Trainer, name)
 
 
-def _metrics_in(layer):
-    """The metrics in the layer's attributes, in lists and dicts too."""
-    found, waiting = [], list(layer._children().values())
-    while waiting:
-        value = waiting.pop(0)
-        if hasattr(value, "update_state") and hasattr(value, "reset_state"):
-            found.append(value)
-        elif isinstance(value, dict):
-            waiting[:0] = list(value.values())
-        elif isinstance(value, (list, tuple)):
-            waiting[:0] = list(value)
-    return found
+def _flat(logs):
+    """Logs with the entries of the dicts among their values in these dicts' places."""
+    if isinstance(logs, _Results) or not isinstance(logs, dict) or not any(isinstance(value, dict) for value in logs.values()):
+        return logs
+    return dict(pair for name, value in logs.items() for pair in (value.items() if isinstance(value, dict) else [(name, value)]))
 
 
 def _numbers(logs):
     """Logs with numbers of Python's in place of tensors."""
     if not isinstance(logs, dict):
         raise ValueError(f"train_step and test_step return a dict of names and values; this one returned {type(logs).__name__}")
-    return {name: compiled.number(value) for name, value in logs.items()}
+    return {name: compiled.number(value) for name, value in _flat(logs).items()}
 
 
 def _verbosity(verbose):

@@ -148,6 +148,11 @@ class Optimizer(SlotUpdater):
         name = name or f"variable_{len(self._children())}"
         return self._track(name, _engine.Variable(first, trainable=False, name=f"{self.name}/{name}", import_scope=""))
 
+    def _get_variable_index(self, variable):
+        """The place of a variable among those that build() got: what own optimisers find their slots' lists by."""
+        self._check_known([variable])
+        return list(self._known).index(id(variable))
+
     def get_slot(self, var, slot_name):
         """The slot of that name beside the variable; None where there is none."""
         return self._slot_of(var, slot_name)
