@@ -102,7 +102,7 @@ class FirstNames(unittest.TestCase):
         self.assertEqual([int(v.count_up_to(2)), int(tf.count_up_to(v, 2))], [0, 1])
         with self.assertRaisesRegex(tf.errors.OutOfRangeError, "limit of 2"):
             v.count_up_to(2)
-        self.assertEqual((int(v), int(v.initialized_value())), (2, 2))
+        self.assertEqual((int(v), int(v.initialized_value()), v.initializer), (2, 2, None))
         with self.assertRaisesRegex(TypeError, "count_up_to: ref is float32"):
             tf.count_up_to(tf.Variable(0.), 2)
 
@@ -127,6 +127,10 @@ class FirstNames(unittest.TestCase):
             optimizer.minimize(lambda: tf.reduce_sum(v * v))
         np.testing.assert_array_equal(v, wanted)
 
+    def test_classes_stand_at_the_top_too(self):
+        self.assertEqual((tf.OpError, tf.FixedLenFeature, tf.FixedLenSequenceFeature, tf.VarLenFeature),
+                         (tf.errors.OpError, tf.io.FixedLenFeature, tf.io.FixedLenSequenceFeature, tf.io.VarLenFeature))
+
     def test_a_benchmark_reports_in_one_line(self):
         class Mine(tf.test.Benchmark):
             pass
@@ -135,6 +139,38 @@ class FirstNames(unittest.TestCase):
         with contextlib.redirect_stdout(stream):
             Mine().report_benchmark(iters=3, wall_time=.5, extras={"examples": 7})
         self.assertEqual(stream.getvalue(), "Mine iters=3 wall_time=0.5 examples=7\n")
+
+
+class OfGraphs(unittest.TestCase):
+    """What TensorFlow 1.5 makes graphs of, run at once."""
+
+    def test_a_graph_callable_makes_its_variables_once_and_has_gradients(self):
+        @tfe.graph_callable([tfe.ShapeAndDtype(shape=(), dtype=tf.float32)])
+        def scaled(x):
+            return tf.get_variable("scale", initializer=tf.constant(2.), shape=()) * x
+
+        self.assertEqual([float(scaled(tf.constant(each))) for each in (3., 5.)], [6., 10.])
+        self.assertEqual(float(tfe.gradients_function(scaled)(tf.constant(3.))[0]), 2.)
+        scale, = scaled.variables
+        scale.assign(4.)
+        (gradient, variable), = tfe.implicit_gradients(scaled)(tf.constant(3.))
+        self.assertEqual((float(scaled(tf.constant(3.))), float(gradient), variable is scale), (12., 3., True))
+
+    def test_a_templates_layers_share_their_variables(self):
+        template = tfe.make_template("linear", lambda x: tf.layers.dense(x, 3))
+        x = tf.random.normal([2, 4], seed=1)
+        np.testing.assert_array_equal(template(x), template(x))
+        self.assertEqual(sorted(variable.name for variable in template.trainable_variables),
+                         ["linear/dense/bias:0", "linear/dense/kernel:0"])
+        other = tfe.make_template("linear", lambda x: tf.layers.dense(x, 3))
+        self.assertGreater(float(tf.reduce_max(tf.abs(template(x) - other(x)))), 0)
+        self.assertEqual(len(tfe.implicit_gradients(lambda: tf.reduce_sum(template(x)))()), 2)
+
+    def test_a_py_func_computes_with_numpy_and_its_ops_have_gradients(self):
+        halved = tfe.py_func(lambda t: t.numpy().astype(np.float32) / 2, [tf.constant([1., 3.]) + 1], tf.float32)
+        self.assertEqual(halved.numpy().tolist(), [1., 2.])
+        squared = tfe.gradients_function(lambda x: tfe.py_func(lambda t: t * t, [x + 1], tf.float32))
+        self.assertEqual(float(squared(tf.constant(2.))[0]), 6.)
 
 
 class Arguments(unittest.TestCase):

@@ -16,7 +16,8 @@ class SparseTensors(unittest.TestCase):
         np.testing.assert_array_equal(again.values, sparse.values)
         np.testing.assert_array_equal(again.dense_shape, [3, 2])
         np.testing.assert_array_equal(tf.sparse_tensor_to_dense(sparse, default_value=-1.)[1], [-1, -1])
-        np.testing.assert_array_equal(tf.sparse.to_dense(tf.SparseTensorValue(np.zeros([0, 2], np.int64), np.zeros([0]), [1, 2])), [[0, 0]])
+        empty = tf.SparseTensorValue(np.zeros([0, 2], np.int64), np.zeros([0]), [1, 2])
+        np.testing.assert_array_equal(tf.sparse.to_dense(empty), [[0, 0]])
         self.assertEqual(tf.sparse.to_dense(tf.SparseTensor([[1]], ["x"], [2])).numpy().tolist(), [b"", b"x"])
 
     def test_gradients_reach_values_and_tensors(self):

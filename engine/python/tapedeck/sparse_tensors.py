@@ -75,12 +75,12 @@ def to_dense(sp_input, default_value=None, validate_indices=True, name=None):
     Errors: InvalidArgumentError for a place that stands twice; TypeError for what is no SparseTensor.
     """
     sparse = _checked("to_dense", sp_input)
-    flat = np.ravel_multi_index(tuple(sparse.indices.numpy().T), tuple(sparse.shape)) if len(sparse.values) else np.zeros(0, np.int64)
-    if len(np.unique(flat)) != len(flat):
+    places = sparse.indices.numpy()
+    if len(np.unique(places, axis=0)) != len(places):
         raise InvalidArgumentError("to_dense: a place stands twice in indices")
     first = {"string": "", "bool": False}.get(sparse.dtype.name, 0) if default_value is None else default_value
     whole = op("fill")(list(sparse.shape), tensor(first, sparse.dtype))
-    return op("tensor_scatter_nd_update")(whole, sparse.indices, sparse.values) if len(flat) else whole
+    return op("tensor_scatter_nd_update")(whole, sparse.indices, sparse.values) if len(places) else whole
 
 
 @public("sparse.from_dense")
