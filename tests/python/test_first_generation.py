@@ -182,6 +182,27 @@ class Arguments(unittest.TestCase):
         defaults = tf.train.GradientDescentOptimizer(1.).compute_gradients(lambda scale=2.: scale * a, [a])
         self.assertEqual(float(defaults[0][0]), 2.)
 
+    def test_arguments_have_their_older_names(self):
+        x, filters = tf.random.normal([1, 2, 2, 2, 3], seed=1), tf.random.normal([1, 1, 1, 4, 3], seed=2)
+        np.testing.assert_array_equal(tf.nn.conv3d_transpose(value=x, filter=filters, output_shape=[1, 2, 2, 2, 4], strides=[1] * 5),
+                                      tf.nn.conv3d_transpose(x, filters, [1, 2, 2, 2, 4], [1] * 5))
+        image = tf.random.normal([1, 6, 6, 2], seed=3)
+        np.testing.assert_array_equal(tf.nn.pool(image, [2, 2], "MAX", "SAME", dilation_rate=[1, 1]),
+                                      tf.nn.pool(image, [2, 2], "MAX", padding="SAME"))
+        with tf.device(device_name_or_function="/cpu:0"), tf.device(device_name=None):
+            tf.zeros([1])
+        with self.assertRaises(RuntimeError), tf.device(device_name="/gpu:99"):
+            pass
+
+        class Penalised(tf.layers.Layer):
+            def call(self, inputs):
+                self.add_loss(losses=tf.reduce_sum(inputs), inputs=inputs)
+                return inputs
+
+        layer = Penalised()
+        layer(tf.ones([3]))
+        self.assertEqual([float(loss) for loss in layer.losses], [3.])
+
     def test_a_list_of_one_result_is_that_result(self):
         for function in (tf.py_func, tf.py_function):
             self.assertEqual(function(lambda x: [[int(x) + 1]], [1], tf.int64).shape, (1,))
