@@ -184,8 +184,8 @@ class Arguments(unittest.TestCase):
 
     def test_arguments_have_their_older_names(self):
         x, filters = tf.random.normal([1, 2, 2, 2, 3], seed=1), tf.random.normal([1, 1, 1, 4, 3], seed=2)
-        np.testing.assert_array_equal(tf.nn.conv3d_transpose(value=x, filter=filters, output_shape=[1, 2, 2, 2, 4], strides=[1] * 5),
-                                      tf.nn.conv3d_transpose(x, filters, [1, 2, 2, 2, 4], [1] * 5))
+        older = tf.nn.conv3d_transpose(value=x, filter=filters, output_shape=[1, 2, 2, 2, 4], strides=[1] * 5)
+        np.testing.assert_array_equal(older, tf.nn.conv3d_transpose(x, filters, [1, 2, 2, 2, 4], [1] * 5))
         image = tf.random.normal([1, 6, 6, 2], seed=3)
         np.testing.assert_array_equal(tf.nn.pool(image, [2, 2], "MAX", "SAME", dilation_rate=[1, 1]),
                                       tf.nn.pool(image, [2, 2], "MAX", padding="SAME"))
@@ -202,6 +202,18 @@ class Arguments(unittest.TestCase):
         layer = Penalised()
         layer(tf.ones([3]))
         self.assertEqual([float(loss) for loss in layer.losses], [3.])
+
+    def test_files_are_found_by_the_older_names_of_arguments(self):
+        with tempfile.TemporaryDirectory() as folder:
+            old, new = os.path.join(folder, "a.txt"), os.path.join(folder, "b.txt")
+            with tf.gfile.Open(old, "w") as file:
+                file.write("text")
+            tf.gfile.Copy(oldpath=old, newpath=new)
+            self.assertTrue(tf.gfile.Exists(filename=new) and tf.gfile.IsDirectory(dirname=folder))
+            self.assertEqual(sorted(tf.gfile.ListDirectory(dirname=folder)), ["a.txt", "b.txt"])
+            self.assertEqual(tf.gfile.Glob(filename=folder + "/b*"), [new])
+            tf.gfile.Remove(filename=old)
+            self.assertEqual([files for _, _, files in tf.gfile.Walk(folder, in_order=False)], [["b.txt"]])
 
     def test_a_list_of_one_result_is_that_result(self):
         for function in (tf.py_func, tf.py_function):

@@ -20,6 +20,14 @@ class SparseTensors(unittest.TestCase):
         np.testing.assert_array_equal(tf.sparse.to_dense(empty), [[0, 0]])
         self.assertEqual(tf.sparse.to_dense(tf.SparseTensor([[1]], ["x"], [2])).numpy().tolist(), [b"", b"x"])
 
+    def test_its_dtype_counts_among_those_of_tensors(self):
+        sparse = tf.SparseTensor([[0]], tf.constant([1.], tf.float64), [2])
+        self.assertIs(tf.debugging.assert_same_float_dtype([sparse]), tf.float64)
+        with self.assertRaisesRegex(ValueError, "float32 and float64"):
+            tf.debugging.assert_same_float_dtype([tf.constant(1.), sparse])
+        with self.assertRaises(TypeError):
+            tf.debugging.assert_proper_iterable(sparse)
+
     def test_gradients_reach_values_and_tensors(self):
         values, x = tf.constant([1., 2.]), tf.constant([[0., 3.], [4., 0.]])
         with tf.GradientTape(persistent=True) as tape:
