@@ -102,7 +102,7 @@ class FirstNames(unittest.TestCase):
         self.assertEqual([int(v.count_up_to(2)), int(tf.count_up_to(v, 2))], [0, 1])
         with self.assertRaisesRegex(tf.errors.OutOfRangeError, "limit of 2"):
             v.count_up_to(2)
-        self.assertEqual((int(v), int(v.initialized_value())), (2, 2))
+        self.assertEqual((int(v), int(v.initialized_value()), v.initializer), (2, 2, None))
         with self.assertRaisesRegex(TypeError, "count_up_to: ref is float32"):
             tf.count_up_to(tf.Variable(0.), 2)
 
@@ -127,6 +127,10 @@ class FirstNames(unittest.TestCase):
             optimizer.minimize(lambda: tf.reduce_sum(v * v))
         np.testing.assert_array_equal(v, wanted)
 
+    def test_classes_stand_at_the_top_too(self):
+        self.assertEqual((tf.OpError, tf.FixedLenFeature, tf.FixedLenSequenceFeature, tf.VarLenFeature),
+                         (tf.errors.OpError, tf.io.FixedLenFeature, tf.io.FixedLenSequenceFeature, tf.io.VarLenFeature))
+
     def test_a_benchmark_reports_in_one_line(self):
         class Mine(tf.test.Benchmark):
             pass
@@ -137,6 +141,38 @@ class FirstNames(unittest.TestCase):
         self.assertEqual(stream.getvalue(), "Mine iters=3 wall_time=0.5 examples=7\n")
 
 
+class OfGraphs(unittest.TestCase):
+    """What TensorFlow 1.5 makes graphs of, run at once."""
+
+    def test_a_graph_callable_makes_its_variables_once_and_has_gradients(self):
+        @tfe.graph_callable([tfe.ShapeAndDtype(shape=(), dtype=tf.float32)])
+        def scaled(x):
+            return tf.get_variable("scale", initializer=tf.constant(2.), shape=()) * x
+
+        self.assertEqual([float(scaled(tf.constant(each))) for each in (3., 5.)], [6., 10.])
+        self.assertEqual(float(tfe.gradients_function(scaled)(tf.constant(3.))[0]), 2.)
+        scale, = scaled.variables
+        scale.assign(4.)
+        (gradient, variable), = tfe.implicit_gradients(scaled)(tf.constant(3.))
+        self.assertEqual((float(scaled(tf.constant(3.))), float(gradient), variable is scale), (12., 3., True))
+
+    def test_a_templates_layers_share_their_variables(self):
+        template = tfe.make_template("linear", lambda x: tf.layers.dense(x, 3))
+        x = tf.random.normal([2, 4], seed=1)
+        np.testing.assert_array_equal(template(x), template(x))
+        self.assertEqual(sorted(variable.name for variable in template.trainable_variables),
+                         ["linear/dense/bias:0", "linear/dense/kernel:0"])
+        other = tfe.make_template("linear", lambda x: tf.layers.dense(x, 3))
+        self.assertGreater(float(tf.reduce_max(tf.abs(template(x) - other(x)))), 0)
+        self.assertEqual(len(tfe.implicit_gradients(lambda: tf.reduce_sum(template(x)))()), 2)
+
+    def test_a_py_func_computes_with_numpy_and_its_ops_have_gradients(self):
+        halved = tfe.py_func(lambda t: t.numpy().astype(np.float32) / 2, [tf.constant([1., 3.]) + 1], tf.float32)
+        self.assertEqual(halved.numpy().tolist(), [1., 2.])
+        squared = tfe.gradients_function(lambda x: tfe.py_func(lambda t: t * t, [x + 1], tf.float32))
+        self.assertEqual(float(squared(tf.constant(2.))[0]), 6.)
+
+
 class Arguments(unittest.TestCase):
     def test_a_loss_may_take_the_variables_that_it_is_of(self):
         a, b = tf.Variable(2.), tf.Variable(3.)
@@ -145,6 +181,39 @@ class Arguments(unittest.TestCase):
                          [(12., True), (4., True)])
         defaults = tf.train.GradientDescentOptimizer(1.).compute_gradients(lambda scale=2.: scale * a, [a])
         self.assertEqual(float(defaults[0][0]), 2.)
+
+    def test_arguments_have_their_older_names(self):
+        x, filters = tf.random.normal([1, 2, 2, 2, 3], seed=1), tf.random.normal([1, 1, 1, 4, 3], seed=2)
+        older = tf.nn.conv3d_transpose(value=x, filter=filters, output_shape=[1, 2, 2, 2, 4], strides=[1] * 5)
+        np.testing.assert_array_equal(older, tf.nn.conv3d_transpose(x, filters, [1, 2, 2, 2, 4], [1] * 5))
+        image = tf.random.normal([1, 6, 6, 2], seed=3)
+        np.testing.assert_array_equal(tf.nn.pool(image, [2, 2], "MAX", "SAME", dilation_rate=[1, 1]),
+                                      tf.nn.pool(image, [2, 2], "MAX", padding="SAME"))
+        with tf.device(device_name_or_function="/cpu:0"), tf.device(device_name=None):
+            tf.zeros([1])
+        with self.assertRaises(RuntimeError), tf.device(device_name="/gpu:99"):
+            pass
+
+        class Penalised(tf.layers.Layer):
+            def call(self, inputs):
+                self.add_loss(losses=tf.reduce_sum(inputs), inputs=inputs)
+                return inputs
+
+        layer = Penalised()
+        layer(tf.ones([3]))
+        self.assertEqual([float(loss) for loss in layer.losses], [3.])
+
+    def test_files_are_found_by_the_older_names_of_arguments(self):
+        with tempfile.TemporaryDirectory() as folder:
+            old, new = os.path.join(folder, "a.txt"), os.path.join(folder, "b.txt")
+            with tf.gfile.Open(old, "w") as file:
+                file.write("text")
+            tf.gfile.Copy(oldpath=old, newpath=new)
+            self.assertTrue(tf.gfile.Exists(filename=new) and tf.gfile.IsDirectory(dirname=folder))
+            self.assertEqual(sorted(tf.gfile.ListDirectory(dirname=folder)), ["a.txt", "b.txt"])
+            self.assertEqual(tf.gfile.Glob(filename=folder + "/b*"), [new])
+            tf.gfile.Remove(filename=old)
+            self.assertEqual([files for _, _, files in tf.gfile.Walk(folder, in_order=False)], [["b.txt"]])
 
     def test_a_list_of_one_result_is_that_result(self):
         for function in (tf.py_func, tf.py_function):

@@ -40,6 +40,26 @@ class Names(unittest.TestCase):
     def setUp(self):
         tf.keras.backend.clear_session()
 
+    def test_layers_that_come_with_the_data_have_names_of_their_own(self):
+        class Growing(tfe.Network):
+            def __init__(self):
+                super().__init__(name="growing")
+                self.chain = []
+
+            def call(self, x):
+                count = int(tf.reduce_max(x))
+                while len(self.chain) < count:
+                    self.chain.append(self.track_layer(tf.layers.Dense(3, use_bias=False)))
+                for layer in self.chain[:count]:
+                    x = layer(x)
+                return x
+
+        network = Growing()
+        for count in 1, 3, 2, 4:
+            network(tf.fill([1, 3], float(count)))
+        self.assertEqual([variable.name for variable in network.variables],
+                         [f"growing/dense{suffix}/kernel:0" for suffix in ("", "_1", "_2", "_3")])
+
     def test_variables_are_named_by_the_network_whatever_was_made_before(self):
         tf.layers.Dense(1)
         one, two = Single(), Single()

@@ -102,7 +102,8 @@ def class_stub(cls):
 
 # What members of the extension module's classes return; operators return tensors.
 RESULTS = {
-    "__array__": "np.ndarray", "__bool__": "_bool", "__dlpack_device__": "_tuple[int, int]", "__float__": "float", "__format__": "str",
+    "__array__": "np.ndarray", "__bool__": "_bool", "__dlpack_device__": "_tuple[int, int]", "__float__": "float",
+    "__format__": "str",
     "__hash__": "int", "__index__": "int", "__int__": "int", "__iter__": "Iterator[Tensor]", "__len__": "int", "__repr__": "str",
     "__str__": "str", "__copy__": "Tensor", "__deepcopy__": "Tensor", "assign": "Variable", "assign_add": "Variable",
     "assign_sub": "Variable", "cpu": "Tensor", "device": "str", "dtype": "DType", "get_shape": "TensorShape", "gpu": "Tensor",

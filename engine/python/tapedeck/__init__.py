@@ -59,8 +59,10 @@ from tapedeck.dtypes import (
     uint32,
     uint64,
 )
+from tapedeck.errors import OpError
 from tapedeck.explain import explain_no_gradient
 from tapedeck.indexed_slices import IndexedSlices
+from tapedeck.io import FixedLenFeature, FixedLenSequenceFeature, VarLenFeature
 from tapedeck.keras import optimizers
 from tapedeck.shapes import Dimension, TensorShape
 from tapedeck.tape import GradientTape, UnconnectedGradients

@@ -37,11 +37,12 @@ def num_gpus():
 
 
 @contextlib.contextmanager
-def device(name):
+def device(name=None, *, device_name=None, device_name_or_function=None):
     """Ops inside run on this device: tf.device("/cpu:0"). RuntimeError naming a GPU that is not there.
 
-    None and "" stand for the default device.
+    None and "" stand for the default device; device_name and device_name_or_function are TensorFlow's names of the argument.
     """
+    name = next((each for each in (name, device_name, device_name_or_function) if each is not None), None)
     if name is not None and not isinstance(name, str):
         raise TypeError(f"device: name is {name!r}; needs a text, as '/cpu:0', or None")
     if name:

@@ -240,7 +240,7 @@ def assert_same_float_dtype(tensors=None, dtype=None):
     for tensor in tensors or ():
         if tensor is None:
             continue
-        found = _to_tensor(tensor).dtype
+        found = tensor.dtype if isinstance(getattr(tensor, "dtype", None), dtypes.DType) else _to_tensor(tensor).dtype
         if wanted is not None and found != wanted:
             raise _InvalidArgument(f"Tensors must be of one dtype: {wanted.name} and {found.name}")
         wanted = found

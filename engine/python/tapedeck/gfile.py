@@ -5,6 +5,7 @@ TensorFlow, each with the path.
 """
 import contextlib
 import errno
+import functools
 import glob as _glob
 import os
 import shutil
@@ -205,5 +206,17 @@ def walk(top, topdown=True, onerror=None):
     return os.walk(top, topdown, onerror)
 
 
-Copy, DeleteRecursively, Exists, Glob, IsDirectory, ListDirectory = copy, rmtree, exists, glob, isdir, listdir
-MakeDirs, MkDir, Remove, Rename, Stat, Walk = makedirs, mkdir, remove, rename, stat, walk
+def _older(function, **names):
+    """The function under TensorFlow 1's name, with its names of arguments."""
+    @functools.wraps(function)
+    def called(*args, **kwargs):
+        return function(*args, **{names.get(name, name): value for name, value in kwargs.items()})
+
+    return called
+
+
+Copy, Rename = _older(copy, oldpath="src", newpath="dst"), _older(rename, oldname="src", newname="dst")
+DeleteRecursively, IsDirectory, ListDirectory, MakeDirs, MkDir = (
+    _older(each, dirname="path") for each in (rmtree, isdir, listdir, makedirs, mkdir))
+Exists, Remove, Stat = (_older(each, filename="path") for each in (exists, remove, stat))
+Glob, Walk = _older(glob, filename="pattern"), _older(walk, in_order="topdown")

@@ -178,6 +178,8 @@ class Network(Layer):
                 KerasLayer._set_name(layer, _unique(base, self._next_number, self._owned_layers))
             vars(layer)["_first_parent"] = weakref.ref(self)
         self._others.append(layer)
+        if self._scope is not None and vars(layer).get("_scope") is None:
+            self._set_scope_of(layer)  # by its name, which is its own here: scopes that were closed count no longer
 
     @property
     def _layers(self):

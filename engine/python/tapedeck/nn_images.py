@@ -312,15 +312,18 @@ def avg_pool(input=None, ksize=None, strides=None, padding=None, data_format=Non
 
 
 def pool(input, window_shape=None, pooling_type=None, strides=None, padding="VALID", data_format=None, dilations=None,
-         name=None):
+         name=None, *, dilation_rate=None):
     """max_pool or avg_pool with stride 1 where none is given.
 
-    window_shape: as ksize in max_pool; pooling_type: 'MAX' or 'AVG'; the others as there.
+    window_shape: as ksize in max_pool; pooling_type: 'MAX' or 'AVG'; the others as there. dilation_rate is TensorFlow 1's name of
+    dilations; its fourth argument is padding.
     Returns: what max_pool or avg_pool returns.
     Errors: UnimplementedError for dilations above 1; InvalidArgumentError for another pooling_type, and as max_pool.
     """
     if pooling_type not in ("MAX", "AVG"):
         raise _engine.InvalidArgumentError(f"pool: pooling_type is {pooling_type!r}; must be 'MAX' or 'AVG'")
+    strides, padding = _first_order(strides, padding)
+    dilations = dilation_rate if dilations is None else dilations
     rates = dilations if isinstance(dilations, (list, tuple)) else [1 if dilations is None else dilations]
     if any(rate != 1 for rate in rates):
         raise _engine.UnimplementedError(f"pool: dilations are {dilations}; windows are dense here")

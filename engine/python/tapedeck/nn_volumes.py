@@ -112,16 +112,17 @@ def conv3d(input, filters=None, strides=None, padding=None, data_format="NDHWC",
     return _in_format(_op("reshape")(result, [batch, count, *result.shape[1:]]), data_format)
 
 
-def conv3d_transpose(input, filters=None, output_shape=None, strides=None, padding="SAME", data_format="NDHWC", dilations=None,
-                     name=None, *, filter=None):
+def conv3d_transpose(input=None, filters=None, output_shape=None, strides=None, padding="SAME", data_format="NDHWC",
+                     dilations=None, name=None, *, value=None, filter=None):
     """The transposed convolution: the gradient of conv3d with respect to its input, as an op of its own.
 
-    input: what conv3d with these arguments would return; filters (`filter` in TensorFlow 1): (depth, height, width, output
-    channels, input channels), the same floating dtype; output_shape: the result's five extents; the others as in conv3d.
+    input (`value` in TensorFlow 1): what conv3d with these arguments would return; filters (`filter`): (depth, height, width,
+    output channels, input channels), the same floating dtype; output_shape: the result's five extents; the others as in conv3d.
     Returns: that dtype, output_shape.
     Errors: InvalidArgumentError for shapes, strides, dilations and paddings that do not fit; TypeError for other or different
     dtypes.
     """
+    input = _either("conv3d_transpose", "input", input, "value", value)
     gradient, filters, strides, dilations, padding = _arguments("conv3d_transpose", input, filters, filter, strides, dilations,
                                                                 padding, data_format)
     extents = whole_numbers(output_shape)

@@ -271,6 +271,8 @@ for _kind in _ROWS:
     _row_function(_kind)
 for _kind in _PLACES:
     _place_function(_kind)
+_engine._add_variable_methods(
+    {"initializer": property(lambda self: None, doc="None: in TensorFlow's graphs the op that sets the variable.")})
 _engine._add_variable_methods({method.__name__: naming(method) for method in (
     *map(_row_method, _ROWS), *map(_place_method, _PLACES), _batch_scatter_update, _named(_sparse_read, "sparse_read", _sparse_read.__doc__),
     _named(_gather_nd, "gather_nd", _gather_nd.__doc__), _named(_load, "load", _load.__doc__),

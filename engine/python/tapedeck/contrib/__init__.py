@@ -8,6 +8,9 @@ _LATER = {"cudnn_rnn", "learn"}  # imported at first use
 
 
 def __getattr__(name):
+    if name == "signal":
+        from tapedeck import signal
+        return signal
     if name in _LATER:
         import importlib
         return importlib.import_module(f"{__name__}.{name}")

@@ -65,8 +65,8 @@ class Optimizer(SlotUpdater):
         """A list of (gradient, variable). The gradient is None where the loss does not depend on the variable.
 
         loss: a function that returns a tensor, of no arguments, or of the variables in var_list (TensorFlow 1.5); var_list: None
-        for all trainable variables that it reads, in the order of their construction; grad_loss: weights of the loss's elements. The
-        others change nothing.
+        for all trainable variables that it reads, in the order of their construction; grad_loss: weights of the loss's elements.
+        The others change nothing.
         Errors: RuntimeError for a loss that is no function; ValueError for another gate_gradients.
         """
         if gate_gradients not in (self.GATE_NONE, self.GATE_OP, self.GATE_GRAPH):

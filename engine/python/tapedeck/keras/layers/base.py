@@ -3,7 +3,7 @@ import inspect
 import re
 
 from tapedeck import _engine, context, dtypes, nest
-from tapedeck.composites import op as _op
+from tapedeck.composites import either, op as _op
 from tapedeck.keras import backend
 from tapedeck.keras.layers import arguments, calls, input_spec as _input_spec, weights as _weights
 from tapedeck.keras.layers.weights import snake_case
@@ -260,9 +260,11 @@ class Layer(_weights.Weights, Trackable):
 
     # ---- losses ----
 
-    def add_loss(self, loss):
+    def add_loss(self, loss=None, inputs=None, *, losses=None):
         """Adds a loss, or a list of them: scalars, which last until the outermost layer is called again, or functions of nothing,
-        which stay. TensorFlow's `losses` returns them, with those of regularizers."""
+        which stay. TensorFlow's `losses` returns them, with those of regularizers. losses: TensorFlow 1's name of loss; inputs
+        changes nothing."""
+        loss = either("add_loss", "loss", loss, "losses", losses)
         for each in loss if isinstance(loss, (list, tuple)) else [loss]:
             if callable(each):
                 self._losses_always.append(each)

@@ -63,7 +63,7 @@ class RNN(Layer):
     or a list of such, which are stacked. return_sequences: the outputs of all steps, not of the last alone; return_state: the last
     states behind them; go_backwards: from the last step to the first, outputs in that order; stateful: a batch begins with the states
     that the one before left, which checkpoints keep; zero_output_for_mask: where the mask is False outputs are zeros, not the
-    output before; time_major: sequences are (time, batch, …); unroll is taken, and changes nothing: steps are run one by one anyway.
+    output before; time_major: sequences are (time, batch, …); unroll is taken, and changes nothing: steps are run one by one.
     Inputs: (batch, time, …); initial_state: a list of tensors, one for each state; mask: (batch, time), bool: where it is False the
     states stay as they were; constants: tensors that the cell's call takes as `constants`.
     Returns: (batch, units), (batch, time, units) with return_sequences; with return_state a tuple of it and the states.

@@ -111,13 +111,13 @@ class Model(saving.Saved, Trainer, Layer):
         inputs = nest.map_structure(zeros, shapes, kinds) if nest.is_nested(shapes) else zeros(shapes, kinds)
         return self(inputs, training=False) if _takes_training(self) else self(inputs)
 
-    def add_loss(self, loss):
+    def add_loss(self, loss=None, inputs=None, *, losses=None):
         """As tf.keras.layers.Layer.add_loss. ValueError for a KerasTensor, which has no value: a layer that calls add_loss in its
         call() can make it one."""
         if symbols_in(loss):
             raise ValueError(f"add_loss: {loss} has no value yet. Call add_loss in the call() of a layer, or compute the loss in "
                              "train_step")
-        super().add_loss(loss)
+        super().add_loss(loss, inputs, losses=losses)
 
     def compute_output_shape(self, input_shape):
         if self._graph is not None:
