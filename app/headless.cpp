@@ -86,7 +86,12 @@ class HeadlessRun : public QObject {
 
   void write() {
     document_.save(path(QFileInfo(options_.notebook).completeBaseName() + ".ipynb"));
-    QByteArray json = "{\"format\": \"tapedeck-records\", \"version\": 1, \"records\": [";
+    if (run_.omittedRecords() > 0)
+      say(QString("records.json has the newest %L1 of %L2 records.")
+              .arg(run_.records().size())
+              .arg(run_.records().size() + run_.omittedRecords()));
+    QByteArray json = "{\"format\": \"tapedeck-records\", \"version\": 1, \"omitted\": " +
+                      QByteArray::number(run_.omittedRecords()) + ", \"records\": [";
     const char* separator = "\n";
     for (const std::string& record : run_.records())
       json += std::exchange(separator, ",\n") + QByteArray::fromStdString(record);

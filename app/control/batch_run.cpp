@@ -1,6 +1,7 @@
 #include "app/control/batch_run.h"
 
 #include <QRegularExpression>
+#include <algorithm>
 
 #include "app/control/cell_names.h"
 #include "engine/protocol/codec.h"
@@ -11,6 +12,7 @@ namespace {
 using State = BatchState;
 
 constexpr std::uint32_t recordsAtOnce = 500;
+constexpr quint64 mostRecords = 100'000;
 
 QString withoutAnsi(QString text) {
   static const QRegularExpression escape("\x1b\\[[0-9;]*[A-Za-z]");
@@ -159,13 +161,15 @@ void BatchRun::ask(const char* what, const protocol::Request& request,
 
 void BatchRun::takeStatus(const protocol::Status& status) {
   expectedRecords_ = status.records;
+  omittedRecords_ = expectedRecords_ - std::min(expectedRecords_, mostRecords);
   requestRecords();
 }
 
 void BatchRun::requestRecords() {
-  if (records_.size() >= expectedRecords_) return requestTape();
+  const quint64 seen = omittedRecords_ + records_.size();
+  if (seen >= expectedRecords_) return requestTape();
   protocol::GetRecords get;
-  get.first = records_.size() + 1;
+  get.first = seen + 1;
   get.count = recordsAtOnce;
   ask<protocol::Records>(
       "records", get, [this](const protocol::Records& page) { takeRecords(page); },
@@ -177,7 +181,7 @@ void BatchRun::takeRecords(const protocol::Records& page) {
     if (record.kind == protocol::RecordKind::playback) lastPlayback_ = record;
     records_.push_back(protocol::to_json(record));
   }
-  if (page.records.empty()) expectedRecords_ = records_.size();
+  if (page.records.empty()) expectedRecords_ = omittedRecords_ + records_.size();
   requestRecords();
 }
 

@@ -33,8 +33,10 @@ class BatchRun : public QObject {
   int started() const { return started_; }  ///< how many cells began
 
   // What was collected, when it has finished.
-  const std::vector<std::string>& records() const { return records_; }  ///< JSON
-  const protocol::TapeRecords& lastTape() const { return tape_; }       ///< empty: nothing was played
+  /// JSON of the newest ones: 100,000 at most, as each takes a kilobyte.
+  const std::vector<std::string>& records() const { return records_; }
+  quint64 omittedRecords() const { return omittedRecords_; }       ///< older than these
+  const protocol::TapeRecords& lastTape() const { return tape_; }  ///< empty: nothing was played
   const inspector::SeriesModel& series() const { return series_; }
   const inspector::PictureModel& pictures() const { return pictures_; }
   quint64 newestRecord() const { return expectedRecords_; }
@@ -77,7 +79,7 @@ class BatchRun : public QObject {
   bool tapeDone_ = false;
   bool ended_ = false;  ///< the end of the process was told
   QString asked_;       ///< the cell that was given a line of input
-  quint64 expectedRecords_ = 0;
+  quint64 expectedRecords_ = 0, omittedRecords_ = 0;
   std::vector<std::string> records_;
   protocol::Record lastPlayback_;
   protocol::TapeRecords tape_;

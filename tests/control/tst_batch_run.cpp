@@ -98,6 +98,25 @@ class TestBatchRun : public QObject {
     QCOMPARE(batch.kernel.state(), KernelState::stopped);
   }
 
+  void ofManyRecordsTheNewestAreCollected() {
+    Batch batch;
+    batch.start();
+    batch.remember();
+    batch.source.records.resize(123'456);
+    for (std::size_t i = 0; i < batch.source.records.size(); ++i) batch.source.records[i].number = i + 1;
+    batch.source.records.back().kind = protocol::RecordKind::playback;
+    batch.source.records.back().tape = 7;
+    batch.source.status.records = batch.source.status.finished = batch.source.records.size();
+    batch.runCells();
+    QVERIFY2(!batch.failed, qPrintable(batch.said.join('\n')));
+    QCOMPARE(batch.run.records().size(), std::size_t{100'000});
+    QCOMPARE(batch.run.omittedRecords(), quint64{23'456});
+    QVERIFY(batch.run.records().front().find("23457") != std::string::npos);
+    QVERIFY(batch.run.records().back().find("123456") != std::string::npos);
+    QCOMPARE(batch.run.newestRecord(), quint64{123'456});
+    QCOMPARE(batch.run.lastTape().records.size(), std::size_t{4});
+  }
+
   void aFailureOfAnyAnswerIsToldAndTheRestIsCollected_data() {
     QTest::addColumn<int>("which");
     QTest::addColumn<QString>("sentence");
