@@ -2,7 +2,8 @@
 
 What is written goes to the default writer (`with tf.summary.create_file_writer("logs").as_default(step): …`), as one event. Scalars,
 histograms and images also show in the notebook's Plots while the cell runs, with a writer and without one. Each function returns a
-bool tensor, True where the writer got the value. Errors: ValueError where there is a writer and no step; InvalidArgumentError for values that are not of the right shape.
+bool tensor, True where the writer got the value. Errors: ValueError where there is a writer and no step; InvalidArgumentError for
+values that are not of the right shape.
 """
 import contextlib as _contextlib
 import functools as _functools

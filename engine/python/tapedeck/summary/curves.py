@@ -63,7 +63,8 @@ def _left_out(function, name, step):
 
 
 def take_written():
-    """Names of the curves, histograms and images that got something since the last call. The session starts them anew when their cell runs again."""
+    """Names of the curves, histograms and images that got something since the last call. The session starts them anew when their
+    cell runs again."""
     names = set(_written)
     _written.clear()
     return names
