@@ -4,24 +4,25 @@ import sys
 import types
 
 from tapedeck import _engine, composites, contrib
-from tapedeck import (blocks, casts, control_flow, debugging, graph_collections, graphs, image_colors, image_sizes, images, linalg,
-                      matrices, missing, modules, nn, nn_ctc, nn_images, nn_losses, nn_volumes, printing, random, random_streams,
-                      reductions, refusals, rnn_cells, rnn_loops, segments, selections, sequences, shaping, signal, templates,
-                      tensor_array, variable_scopes, variables)
+from tapedeck import (blocks, casts, control_flow, debugging, graph_collections, graphs, image_changes, image_colors, image_fits,
+                      image_sizes, images, linalg, matrices, missing, modules, nn, nn_ctc, nn_images, nn_losses, nn_volumes,
+                      printing, random, random_streams, reductions, refusals, rnn_cells, rnn_loops, segments, selections,
+                      sequences, shaping, signal, templates, tensor_array, variable_scopes, variables)
 
 # Files whose public functions name themselves in refusals. control_flow, graphs and printing do that on their own: what a
 # function that they call raises is not theirs; modules and tensor_array define classes.
-_DEFINING = [blocks, casts, image_colors, image_sizes, images, matrices, nn_ctc, nn_losses, reductions, rnn_loops, segments, selections,
-             sequences, debugging, linalg, nn, nn_images, nn_volumes, random, random_streams, shaping, signal, variables]
+_DEFINING = [blocks, casts, image_changes, image_colors, image_fits, image_sizes, images, matrices, nn_ctc, nn_losses, reductions,
+             rnn_loops, segments, selections, sequences, debugging, linalg, nn, nn_images, nn_volumes, random, random_streams,
+             shaping, signal, variables]
 
 # Files of the package that hold code, but are no namespace that TensorFlow has.
 _INTERNAL = {"as_tensorflow", "blocks", "casts", "checkpoint", "composites", "context", "control_flow", "creation", "custom",
              "eager_metrics", "eager_modes", "evaluator", "explain", "functional", "graph_collections", "graphs", "idx",
-             "image_colors", "image_sizes", "images", "indexed_slices", "matrices", "missing", "modules",
-             "namespaces", "network", "network_checkpoints", "nn_ctc", "nn_images", "nn_losses", "nn_volumes", "printing",
-             "random_streams", "reductions", "references", "refusals", "rnn_cells", "rnn_loops", "segments", "selections",
-             "sequences", "shapes", "shaping", "signatures", "tape", "templates", "tensor_array", "test_case", "trackable",
-             "variable_scopes", "variable_stores", "variables"}
+             "image_changes", "image_colors", "image_fits", "image_sizes", "images", "indexed_slices", "matrices", "missing",
+             "modules", "namespaces", "network", "network_checkpoints", "nn_ctc", "nn_images", "nn_losses", "nn_volumes",
+             "printing", "random_streams", "reductions", "references", "refusals", "rnn_cells", "rnn_loops", "segments",
+             "selections", "sequences", "shapes", "shaping", "signatures", "tape", "templates", "tensor_array", "test_case",
+             "trackable", "variable_scopes", "variable_stores", "variables"}
 
 # Functions of the package's Python files that TensorFlow has under other names too.
 _ALIASES = {
