@@ -98,6 +98,8 @@ class Names(unittest.TestCase):
         self.assertEqual(list(tf.compat.v1.data.get_output_shapes(made)), [2])
         self.assertIs(tf.compat.v1.data.get_output_classes(made), tf.Tensor)
         self.assertIs(tf.contrib.data.Dataset, Dataset)
+        self.assertIs(tf.FixedLenFeature, tf.io.FixedLenFeature)
+        self.assertEqual(tf.contrib.signal.hann_window(4).shape, tf.spectral.rfft([0., 1., 2., 3., 4., 5.]).shape)
 
     def test_a_generators_wrong_elements_are_tensorflows_errors(self):
         spec = tf.TensorSpec([2], tf.int32)

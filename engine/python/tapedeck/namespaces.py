@@ -76,6 +76,7 @@ def install(*python_functions):
         if not hasattr(module, name):
             setattr(module, name, named.get(function, function))
     root.set_random_seed = random.set_seed
+    root.spectral = contrib.signal = sys.modules["tapedeck.contrib.signal"] = signal  # TensorFlow 1's names
     root.__all__ = [name for name in vars(root) if not name.startswith("_") and name not in _INTERNAL]
     missing.install(public_modules())
 
