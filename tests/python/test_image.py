@@ -116,7 +116,7 @@ class Resized(unittest.TestCase):
         self.assertEqual(tf.image.resize(whole, [1, 4]).dtype, tf.float32)
         nearest = tf.image.resize(whole, [2, 4], tf.image.ResizeMethod.NEAREST_NEIGHBOR)
         self.assertEqual((nearest.dtype, nearest.numpy()[..., 0].tolist()), (tf.uint8, [[1, 1, 5, 5]] * 2))
-        self.assertEqual(tf.image.resize(whole, [1, 2]).dtype, tf.uint8)
+        self.assertEqual(tf.image.resize(whole, [1, 2]).dtype, tf.float32)
         self.assertEqual(tf.image.resize(IMAGES, [10, 10], preserve_aspect_ratio=True).shape, (2, 7, 10, 3))
 
 

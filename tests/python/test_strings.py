@@ -44,9 +44,9 @@ class Values(unittest.TestCase):
         stream = io.StringIO()
         tf.print(tf.constant(["a", "\u00e9"]), "plain", tf.constant("one"), output_stream=stream)
         self.assertEqual(stream.getvalue(), '["a" "\u00e9"] plain "one"\n')
-        for inputs, text in (((tf.constant("a\nb"),), "a\nb\n"), (({"k": tf.constant("a\n\"b\x01")},), "{'k': \"a\\n\\\"b\\001\"}\n")):
+        for value, text in ((tf.constant("a\nb"), "a\nb\n"), ({"k": tf.constant("a\n\"b\x01")}, "{'k': \"a\\n\\\"b\\001\"}\n")):
             stream = io.StringIO()
-            tf.print(*inputs, output_stream=stream)
+            tf.print(value, output_stream=stream)
             self.assertEqual(stream.getvalue(), text)
         self.assertEqual(tf.strings.format("{} of {}", [tf.constant([1, 2]), "x"]).numpy(), b'[1 2] of "x"')
         with self.assertRaisesRegex(ValueError, "has 1 placeholders, inputs has 2"):

@@ -46,6 +46,27 @@ class Structures(unittest.TestCase):
         self.assertEqual(list(batch), ["y", "x"])
 
 
+    def test_a_predicate_gives_a_scalar_of_bool(self):
+        for method in (Dataset.range(3).filter, Dataset.range(3).take_while):
+            for predicate, text in ((lambda x: x, "int64 of shape \\(\\)"),
+                                    (lambda x: tf.stack([x > 1, x > 2]), "bool of shape \\(2,\\)")):
+                with self.assertRaisesRegex(ValueError, f"the predicate returned {text}; needs a scalar of bool"):
+                    list(method(predicate))
+
+
+class Checkpoints(unittest.TestCase):
+    def test_an_iterator_gives_each_latest_checkpoint_and_ends_as_asked(self):
+        with tempfile.TemporaryDirectory() as folder:
+            checkpoint, asked = tf.train.Checkpoint(v=tf.Variable(1.)), []
+            self.assertEqual(list(tf.train.checkpoints_iterator(folder, timeout=0)), [])
+            first = checkpoint.save(os.path.join(folder, "a"))
+            found = tf.train.checkpoints_iterator(folder, timeout=0, timeout_fn=lambda: asked.append(1) or len(asked) == 2)
+            self.assertEqual(next(found), first)
+            second = checkpoint.save(os.path.join(folder, "a"))
+            self.assertEqual(list(found), [second])
+            self.assertEqual(len(asked), 2)
+
+
 class Messages(unittest.TestCase):
     def test_a_sequence_example_grows_by_add_and_is_parsed(self):
         example = tf.train.SequenceExample()
@@ -98,6 +119,8 @@ class Names(unittest.TestCase):
         self.assertEqual(list(tf.compat.v1.data.get_output_shapes(made)), [2])
         self.assertIs(tf.compat.v1.data.get_output_classes(made), tf.Tensor)
         self.assertIs(tf.contrib.data.Dataset, Dataset)
+        self.assertIs(tf.FixedLenFeature, tf.io.FixedLenFeature)
+        self.assertEqual(tf.contrib.signal.hann_window(4).shape, tf.spectral.rfft([0., 1., 2., 3., 4., 5.]).shape)
 
     def test_a_generators_wrong_elements_are_tensorflows_errors(self):
         spec = tf.TensorSpec([2], tf.int32)

@@ -112,7 +112,7 @@ def resize(images, size, method=ResizeMethod.BILINEAR, preserve_aspect_ratio=Fal
     under a pixel), or weights by distance: 'bilinear', 'bicubic' (Keys, a = -1/2), 'lanczos3', 'lanczos5', 'gaussian',
     'mitchellcubic'; preserve_aspect_ratio: whether the result is the largest one within size that is as wide for its height;
     antialias: where an image gets smaller, weights reach as far as its new pixels do.
-    Returns: the dtype of images by 'nearest', else float32; images as they are where size is theirs.
+    Returns: the dtype of images by 'nearest', else float32.
     Errors: InvalidArgumentError for another number of axes, for a size below 1 and images without pixels; UnimplementedError for
     other methods.
     """
@@ -122,15 +122,15 @@ def resize(images, size, method=ResizeMethod.BILINEAR, preserve_aspect_ratio=Fal
     method = method.lower() if isinstance(method, str) else method
     if method not in ("nearest", "area") and method not in _KERNELS:
         raise UnimplementedError(f"resize: method is {method!r}; there are 'nearest', 'area', " + ", ".join(map(repr, _KERNELS)))
-    if extents == own:
-        return images
     if method != "nearest":
         images = op("cast")(images, dtypes.float32)
     for axis, count in zip((images.ndim - 3, images.ndim - 2), extents):
+        if count == images.shape[axis] and method not in ("gaussian", "mitchellcubic"):  # which smooth an image of any size
+            continue
         if method == "nearest":
             images = _nearest(images, axis, count)
         elif method == "bilinear" and not antialias:
             images = _bilinear(images, axis, count)
-        elif count != images.shape[axis] or method in ("gaussian", "mitchellcubic"):  # which smooth an image of any size
+        else:
             images = _weighted(images, axis, _weights(method, images.shape[axis], count, antialias))
     return images

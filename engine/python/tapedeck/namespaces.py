@@ -4,27 +4,26 @@ import sys
 import types
 
 from tapedeck import _engine, composites, contrib
-from tapedeck import (blocks, casts, control_flow, debugging, graph_collections, graphs, image_colors, image_sizes, images, linalg,
-                      matrices, missing, modules, nn, nn_ctc, nn_images, nn_losses, nn_volumes, printing, random, random_streams,
-                      reductions, refusals, rnn_cells, rnn_loops, segments, selections, sequences, shaping, signal, sparse_tensors,
-                      templates, tensor_array, variable_scopes, variables)
+from tapedeck import (blocks, casts, control_flow, debugging, graph_collections, graphs, image_changes, image_colors,
+                      image_fits, image_sizes, images, linalg, matrices, missing, modules, nn, nn_ctc, nn_images, nn_losses,
+                      nn_volumes, printing, random, random_streams, reductions, refusals, rnn_cells, rnn_loops, segments,
+                      selections, sequences, shaping, signal, sparse_tensors, templates, tensor_array, variable_scopes,
+                      variables)
 
 # Files whose public functions name themselves in refusals. control_flow, graphs and printing do that on their own: what a
 # function that they call raises is not theirs; modules and tensor_array define classes.
-_DEFINING = [blocks, casts, image_colors, image_sizes, images, matrices, nn_ctc, nn_losses, reductions, rnn_loops, segments,
-             selections, sequences, sparse_tensors, debugging, linalg, nn, nn_images, nn_volumes, random, random_streams, shaping,
-             signal, variables]
+_DEFINING = [blocks, casts, image_colors, image_sizes, image_changes, image_fits, images, matrices, nn_ctc, nn_losses,
+             reductions, rnn_loops, segments, selections, sequences, sparse_tensors, debugging, linalg, nn, nn_images,
+             nn_volumes, random, random_streams, shaping, signal, variables]
 
 # Files of the package that hold code, but are no namespace that TensorFlow has.
 _INTERNAL = {"as_tensorflow", "blocks", "casts", "checkpoint", "composites", "context", "control_flow", "creation", "custom",
-             "eager_metrics", "eager_modes", "evaluator", "explain", "functional", "generation", "graph_collections",
-             "graphs", "idx",
-             "image_colors", "image_sizes", "images", "indexed_slices", "matrices", "missing", "modules",
-             "namespaces", "network", "network_checkpoints", "nn_ctc", "nn_images", "nn_losses", "nn_volumes", "printing",
-             "random_streams", "reductions", "references", "refusals", "rnn_cells", "rnn_loops", "segments", "selections",
-             "sequences", "shapes", "shaping", "signatures", "sparse_tensors", "tape", "templates",
-             "tensor_array", "test_case", "trackable",
-             "variable_scopes", "variable_stores", "variables"}
+             "eager_metrics", "eager_modes", "evaluator", "explain", "functional", "generation", "graph_collections", "graphs",
+             "idx", "image_changes", "image_colors", "image_fits", "image_sizes", "images", "indexed_slices", "matrices",
+             "missing", "modules", "namespaces", "network", "network_checkpoints", "nn_ctc", "nn_images", "nn_losses",
+             "nn_volumes", "printing", "random_streams", "reductions", "references", "refusals", "rnn_cells", "rnn_loops",
+             "segments", "selections", "sequences", "shapes", "shaping", "signatures", "sparse_tensors", "tape", "templates",
+             "tensor_array", "test_case", "trackable", "variable_scopes", "variable_stores", "variables"}
 
 # Functions of the package's Python files that TensorFlow has under other names too.
 _ALIASES = {
@@ -78,6 +77,7 @@ def install(*python_functions):
         if not hasattr(module, name):
             setattr(module, name, named.get(function, function))
     root.set_random_seed = random.set_seed
+    root.spectral = contrib.signal = sys.modules["tapedeck.contrib.signal"] = signal  # TensorFlow 1's names
     root.__all__ = [name for name in vars(root) if not name.startswith("_") and name not in _INTERNAL]
     missing.install(public_modules())
 

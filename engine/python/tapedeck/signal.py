@@ -3,7 +3,7 @@ import numpy as np
 
 from tapedeck import _engine, dtypes
 from tapedeck.composites import op, public, tensor, whole_numbers
-from tapedeck.errors import InvalidArgumentError
+from tapedeck.errors import InvalidArgumentError, UnimplementedError
 
 
 def _extents(function, fft_length, axes):
@@ -317,7 +317,7 @@ def _cosine_transform(function, input, kind, n, axis, norm):
         raise InvalidArgumentError(f"{function}: norm is {norm!r} and n {n!r} of type {kind}; norm is None or 'ortho', and type 1 "
                                    "has neither")
     if axis != -1:
-        raise _engine.UnimplementedError(f"{function}: axis is {axis}; only -1 is there")
+        raise UnimplementedError(f"{function}: axis is {axis}; only -1 is there")
     _fitting(function, x, 1)
     if n is not None:
         x = _sized(x, -1, _extents(function, [n], 1)[0])

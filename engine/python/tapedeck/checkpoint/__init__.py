@@ -8,6 +8,7 @@ from tapedeck.checkpoint.saver import EagerSaver, Saver, restore_variables_on_cr
 from tapedeck.checkpoint.state import (  # noqa: F401
     CheckpointState,
     checkpoint_exists,
+    checkpoints_iterator,
     get_checkpoint_mtimes,
     get_checkpoint_state,
     latest_checkpoint,

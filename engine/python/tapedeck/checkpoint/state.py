@@ -1,6 +1,7 @@
 """The file "checkpoint" of a folder, which says what the latest checkpoint is: a protocol buffer as text, as TensorFlow has it."""
 import os
 import re
+import time
 
 from tapedeck import _engine
 from tapedeck.checkpoint.files import file_path, path_text
@@ -164,3 +165,24 @@ def remove_checkpoint(checkpoint_prefix):
         os.remove(file_path(checkpoint_prefix))
     except FileNotFoundError:
         pass
+
+
+def checkpoints_iterator(checkpoint_dir, min_interval_secs=0, timeout=None, timeout_fn=None):
+    """The path of the latest checkpoint in a folder each time there is a new one, as another program trains: a generator.
+
+    min_interval_secs: the least time between two; timeout: after how many seconds without a new one timeout_fn is called, which
+    returns whether to end (without one it ends); None: never.
+    """
+    last = None
+    while True:
+        begun, found = time.monotonic(), latest_checkpoint(checkpoint_dir)
+        while found is None or found == last:
+            if timeout is not None and time.monotonic() - begun >= timeout:
+                if timeout_fn is None or timeout_fn():
+                    return
+                begun = time.monotonic()
+            time.sleep(1. if timeout is None else min(1., max(.01, timeout)))
+            found = latest_checkpoint(checkpoint_dir)
+        last, given = found, time.monotonic()
+        yield found
+        time.sleep(max(0., min_interval_secs - (time.monotonic() - given)))

@@ -8,7 +8,7 @@ from tapedeck.composites import public
 from tapedeck.data import settings, structure as _structure
 from tapedeck.data.arguments import AUTOTUNE, number, threads_of
 from tapedeck.data.element_specs import batched, either, nest_specs, rows
-from tapedeck.data.functions import ScalarFunction, StageFunction
+from tapedeck.data.functions import Predicate, StageFunction
 from tapedeck.data.iterators import Iterator, NumpyIterator
 from tapedeck.data.specs import DatasetSpec, TensorSpec
 
@@ -230,14 +230,14 @@ class DatasetV2:
     map_with_legacy_function = map
 
     def filter(self, predicate, name=None):
-        """The elements for which predicate(*element) is true."""
-        return self._same_spec(self._stage.filter(ScalarFunction(self, predicate, "filter")))
+        """The elements for which predicate(*element), a scalar of bool, is true. ValueError for another one."""
+        return self._same_spec(self._stage.filter(Predicate(self, predicate, "filter")))
 
     filter_with_legacy_function = filter
 
     def take_while(self, predicate, name=None):
-        """The elements up to the first for which predicate(*element) is false."""
-        return self._same_spec(self._stage.take_while(ScalarFunction(self, predicate, "take_while")))
+        """The elements up to the first for which predicate(*element), a scalar of bool, is false. ValueError for another one."""
+        return self._same_spec(self._stage.take_while(Predicate(self, predicate, "take_while")))
 
     def scan(self, initial_state, scan_func, name=None):
         """scan_func(state, element) → (new state, output): the outputs."""

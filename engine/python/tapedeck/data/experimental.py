@@ -226,14 +226,13 @@ def assert_cardinality(expected_cardinality):
     return apply
 
 
-__all__ = ["AUTOTUNE", "AutoShardPolicy", "AutotuneOptions", "Counter", "DistributeOptions", "INFINITE_CARDINALITY", "OptimizationOptions", "Optional", "RandomDataset", "TFRecordWriter",
-           "ThreadingOptions", "UNKNOWN_CARDINALITY", "assert_cardinality", "at", "bucket_by_sequence_length", "cardinality",
-           "choose_from_datasets",
-           "copy_to_device", "enable_debug_mode", "enumerate_dataset", "from_list",
-           "get_next_as_optional", "get_single_element", "get_structure",
+__all__ = ["AUTOTUNE", "AutoShardPolicy", "AutotuneOptions", "Counter", "DistributeOptions", "INFINITE_CARDINALITY",
+           "OptimizationOptions", "Optional", "RandomDataset", "TFRecordWriter", "ThreadingOptions", "UNKNOWN_CARDINALITY",
+           "assert_cardinality", "at", "bucket_by_sequence_length", "cardinality", "choose_from_datasets", "copy_to_device",
+           "enable_debug_mode", "enumerate_dataset", "from_list", "get_next_as_optional", "get_single_element", "get_structure",
            "group_by_window", "ignore_errors", "make_batched_features_dataset", "map_and_batch", "parallel_interleave",
-           "parse_example_dataset", "prefetch_to_device", "sample_from_datasets",
-           "scan", "shuffle_and_repeat", "take_while", "unbatch", "unique"]
+           "parse_example_dataset", "prefetch_to_device", "sample_from_datasets", "scan", "shuffle_and_repeat", "take_while",
+           "unbatch", "unique"]
 
 for _name in __all__ + ["batch_and_drop_remainder", "padded_batch_and_drop_remainder"]:
     if callable(globals()[_name]):

@@ -159,8 +159,8 @@ def make_csv_dataset(file_pattern, batch_size, column_names=None, column_default
                      field_delim=",", use_quote_delim=True, na_value="", header=True, num_epochs=None, shuffle=True,
                      shuffle_buffer_size=10000, shuffle_seed=None, prefetch_buffer_size=None, num_parallel_reads=None, sloppy=False,
                      num_rows_for_inference=100, compression_type=None, ignore_errors=False, encoding="utf-8"):
-    """Batches of the records of CSV files: OrderedDicts of tensors by the columns' names, with label_name (that dict without it, the
-    label).
+    """Batches of the records of CSV files: OrderedDicts of tensors by the columns' names, with label_name (that dict without it,
+    the label).
 
     file_pattern: a path, a pattern, or several; column_names: those of the first file's header unless given; column_defaults: as
     decode_csv's record_defaults, seen from the first num_rows_for_inference records unless given; select_columns: names or numbers;

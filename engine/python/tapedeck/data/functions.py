@@ -1,5 +1,5 @@
 """Users' functions as stages call them: lists of leaves in, lists of leaves out."""
-from tapedeck import _engine
+from tapedeck import _engine, dtypes
 from tapedeck.data import structure as _structure
 from tapedeck.data.iterators import packing
 from tapedeck.data.specs import TensorSpec
@@ -102,7 +102,7 @@ def _zero(spec):
 
 
 class ScalarFunction(StageFunction):
-    """A predicate, or a key: one scalar of bool or a whole number."""
+    """A key: one scalar of bool or a whole number."""
 
     def _flattened(self, result, leaves):
         self._spec = False
@@ -110,3 +110,14 @@ class ScalarFunction(StageFunction):
 
     def spec(self):
         return None
+
+
+class Predicate(ScalarFunction):
+    """A scalar of bool. ValueError where the function returns anything else."""
+
+    def _flattened(self, result, leaves):
+        [leaf] = super()._flattened(result, leaves)
+        if leaf.dtype != dtypes.bool or leaf.ndim:
+            raise _engine.InvalidArgumentError(f"the predicate returned {leaf.dtype.name} of shape {tuple(leaf.shape)}; needs a "
+                                               "scalar of bool")
+        return [leaf]

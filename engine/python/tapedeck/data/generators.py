@@ -41,7 +41,8 @@ def _converted(value, spec):
     try:
         tensor = _engine.convert_to_tensor(value, spec.dtype)
     except (TypeError, ValueError) as error:
-        raise _engine.TypeMismatchError(f"the generator gave an element that could not be converted to {spec.dtype.name}: {value!r}") from error
+        raise _engine.TypeMismatchError(
+            f"the generator gave an element that could not be converted to {spec.dtype.name}: {value!r}") from error
     if not spec.is_compatible_with(tensor):
         raise _engine.InvalidArgumentError(f"the generator gave an element of shape {tuple(tensor.shape)} where an element of "
                                            f"shape {tuple(spec.shape)} was expected")

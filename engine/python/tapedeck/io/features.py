@@ -12,6 +12,7 @@ from tapedeck.io.files import bytes_of
 _KINDS = {"string": "bytes_list", "float32": "float_list", "int64": "int64_list"}
 
 
+@public("FixedLenFeature")
 class FixedLenFeature(typing.NamedTuple):
     """A feature of one shape. dtype: string, float32 or int64. default_value: for examples without it; None: it must be there."""
 
@@ -20,6 +21,7 @@ class FixedLenFeature(typing.NamedTuple):
     default_value: typing.Any = None
 
 
+@public("FixedLenSequenceFeature")
 class FixedLenSequenceFeature(typing.NamedTuple):
     """A feature of any number of values of one shape, which become a first axis."""
 
@@ -29,6 +31,7 @@ class FixedLenSequenceFeature(typing.NamedTuple):
     default_value: typing.Any = None
 
 
+@public("VarLenFeature")
 class VarLenFeature(typing.NamedTuple):
     """A feature of any number of values, a SparseTensor in TensorFlow: refused, as there are none here."""
 

@@ -11,6 +11,7 @@ from tapedeck.keras import (  # noqa: F401
     mixed_precision,
     models,
     optimizers,
+    preprocessing,
     regularizers,
     utils,
 )

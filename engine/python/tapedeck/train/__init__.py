@@ -8,6 +8,7 @@ from tapedeck.checkpoint import (
     CheckpointState,
     Saver,
     checkpoint_exists,
+    checkpoints_iterator,
     get_checkpoint_mtimes,
     get_checkpoint_state,
     latest_checkpoint,
