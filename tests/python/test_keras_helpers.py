@@ -137,6 +137,20 @@ class Backend(unittest.TestCase):
         self.assertEqual(float(K.switch(True, lambda: 1., 2.)), 1.)
 
 
+class OtherNames(unittest.TestCase):
+    def test_what_stands_in_two_namespaces_is_one_thing(self):
+        keras = tf.keras
+        for one, other in ((keras.Layer, keras.layers.Layer), (keras.Optimizer, keras.optimizers.Optimizer),
+                           (keras.optimizers.legacy.Adam, keras.optimizers.Adam),
+                           (keras.optimizers.LossScaleOptimizer, keras.mixed_precision.LossScaleOptimizer),
+                           (keras.config.set_floatx, K.set_floatx), (keras.utils.clear_session, K.clear_session)):
+            self.assertIs(one, other)
+        self.assertIsInstance(keras.Input((2,)), keras.KerasTensor)
+        self.assertIsInstance(keras.initializers.get("zeros"), keras.Initializer)
+        self.assertIsInstance(keras.regularizers.get("l2"), keras.Regularizer)
+        self.assertEqual(keras.utils.unpack_x_y_sample_weight(keras.utils.pack_x_y_sample_weight(1, 2)), (1, 2, None))
+
+
 class Utils(unittest.TestCase):
     def test_classes_become_rows(self):
         np.testing.assert_array_equal(tf.keras.utils.to_categorical([0, 2]), [[1, 0, 0], [0, 0, 1]])
