@@ -218,7 +218,8 @@ class BackendFunctions(unittest.TestCase):
 class Draws(unittest.TestCase):
     def test_a_number_gives_the_same_values_again_and_a_generator_goes_on(self):
         draw = tf.keras.random
-        for function in (draw.normal, draw.uniform, draw.truncated_normal, lambda shape, seed: draw.randint(shape, 0, 1000, seed=seed),
+        for function in (draw.normal, draw.uniform, draw.truncated_normal,
+                         lambda shape, seed: draw.randint(shape, 0, 1000, seed=seed),
                          lambda shape, seed: draw.categorical(tf.zeros((2, 50)), 4, seed=seed),
                          lambda shape, seed: draw.dropout(tf.ones(64), .5, seed=seed)):
             np.testing.assert_array_equal(function((8,), seed=3), function((8,), seed=3))

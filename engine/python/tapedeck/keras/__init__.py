@@ -30,6 +30,7 @@ utils.clear_session, utils.is_keras_tensor = backend.clear_session, backend.is_k
 utils.pack_x_y_sample_weight, utils.unpack_x_y_sample_weight = models.data_feed.pack, models.data_feed.unpack
 utils.Progbar = callbacks.base.Progbar
 utils.Sequence = utils.PyDataset = models.data_feed.Sequence
-__all__ = [_name for _name in vars() if not _name.startswith("_") and _name not in ("backend_functions", "named_objects", "progress_bar")]
+_INTERNAL = "backend_functions", "named_objects", "progress_bar"
+__all__ = [_name for _name in vars() if not _name.startswith("_") and _name not in _INTERNAL]
 from tapedeck.keras.losses import Loss  # noqa: F401
 from tapedeck.keras.metrics import Metric  # noqa: F401
