@@ -152,7 +152,7 @@ class Files(unittest.TestCase):
     def test_checkpoints_are_written_where_it_got_better(self):
         Scripted([5., 6., 4., 7.]).train(callbacks.ModelCheckpoint(self.path("w{epoch:02d}-{val_loss:.1f}"), save_best_only=True,
                                                                    save_weights_only=True))
-        self.assertEqual(sorted(os.listdir(self.folder)), ["w01-5.0.safetensors", "w03-4.0.safetensors"])
+        self.assertEqual(sorted(os.listdir(self.folder)), ["checkpoint", "w01-5.0.safetensors", "w03-4.0.safetensors"])
 
     def test_checkpoints_come_by_batches_too_and_are_whole_models(self):
         model = model_of()

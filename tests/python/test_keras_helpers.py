@@ -137,6 +137,20 @@ class Backend(unittest.TestCase):
         self.assertEqual(float(K.switch(True, lambda: 1., 2.)), 1.)
 
 
+class OtherNames(unittest.TestCase):
+    def test_what_stands_in_two_namespaces_is_one_thing(self):
+        keras = tf.keras
+        for one, other in ((keras.Layer, keras.layers.Layer), (keras.Optimizer, keras.optimizers.Optimizer),
+                           (keras.optimizers.legacy.Adam, keras.optimizers.Adam),
+                           (keras.optimizers.LossScaleOptimizer, keras.mixed_precision.LossScaleOptimizer),
+                           (keras.config.set_floatx, K.set_floatx), (keras.utils.clear_session, K.clear_session)):
+            self.assertIs(one, other)
+        self.assertIsInstance(keras.Input((2,)), keras.KerasTensor)
+        self.assertIsInstance(keras.initializers.get("zeros"), keras.Initializer)
+        self.assertIsInstance(keras.regularizers.get("l2"), keras.Regularizer)
+        self.assertEqual(keras.utils.unpack_x_y_sample_weight(keras.utils.pack_x_y_sample_weight(1, 2)), (1, 2, None))
+
+
 class Utils(unittest.TestCase):
     def test_classes_become_rows(self):
         np.testing.assert_array_equal(tf.keras.utils.to_categorical([0, 2]), [[1, 0, 0], [0, 0, 1]])
@@ -153,6 +167,79 @@ class Utils(unittest.TestCase):
             return np.random.rand(), float(tf.random.uniform([]))
 
         self.assertEqual(draw(), draw())
+
+
+class BackendFunctions(unittest.TestCase):
+    def test_cross_entropies_are_the_formulas(self):
+        rng = np.random.default_rng(3)
+        logits, target = rng.normal(size=(3, 4)), np.eye(4)[[0, 2, 1]]
+        sigmoid, soft = 1 / (1 + np.exp(-logits)), np.exp(logits) / np.exp(logits).sum(-1, keepdims=True)
+        wanted = -(target * np.log(sigmoid) + (1 - target) * np.log(1 - sigmoid))
+        np.testing.assert_allclose(K.binary_crossentropy(target, sigmoid), wanted, rtol=1e-9)
+        np.testing.assert_allclose(K.binary_crossentropy(target, logits, from_logits=True), wanted, rtol=1e-9)
+        for found in (K.categorical_crossentropy(target, soft), K.categorical_crossentropy(target, logits, from_logits=True),
+                      K.sparse_categorical_crossentropy([0, 2, 1], soft)):
+            np.testing.assert_allclose(found, -np.log(soft[range(3), [0, 2, 1]]), rtol=1e-6)
+
+    def test_functions_arrange_and_count(self):
+        x = tf.constant([[1., 2.], [3., 4.]])
+        for found, wanted in ((K.transpose(x), [[1, 3], [2, 4]]), (K.reverse(x, 1), [[2, 1], [4, 3]]),
+                              (K.reverse(x, [0, 1]), [[4, 3], [2, 1]]), (K.repeat(x, 2), [[[1, 2], [1, 2]], [[3, 4], [3, 4]]]),
+                              (K.cumsum(x, 1), [[1, 3], [3, 7]]), (K.cumprod(x), [[1, 2], [3, 8]]), (K.arange(3), [0, 1, 2]),
+                              (K.arange(1, 6, 2), [1, 3, 5]), (K.bias_add(x, [10., 20.]), [[11, 22], [13, 24]]),
+                              (K.hard_sigmoid([-3., 0., 1., 3.]), np.float32([0, .5, .7, 1])), (K.map_fn(lambda row: -row, x), -x),
+                              (K.in_top_k(x, [0, 1], 1), [False, True]), (K.eye(2), np.eye(2))):
+            np.testing.assert_array_equal(np.asarray(found), wanted)
+        channels_first = K.bias_add(tf.zeros((1, 2, 2, 2)), [1., 2.], "channels_first").numpy()
+        self.assertEqual(channels_first[0].tolist(), [[[1., 1.], [1., 1.]], [[2., 2.], [2., 2.]]])
+        np.testing.assert_allclose(K.l2_normalize(x, 1), x / np.sqrt([[5.], [25.]]), rtol=1e-6)
+        self.assertEqual((K.count_params(x), K.arange(2, dtype="float32").dtype), (4, tf.float32))
+        with self.assertRaisesRegex(ValueError, r"repeat: x has shape \(2,\)"):
+            K.repeat(x[0], 2)
+        variable = tf.Variable(1.)
+        K.update(variable, 3.)
+        K.update_add(variable, 2.)
+        K.update_sub(variable, 1.)
+        self.assertEqual(float(variable), 4.)
+
+    def test_draws_have_their_parameters(self):
+        tf.random.set_seed(4)
+        drawn = K.random_normal((20000,), 3., 2.).numpy()
+        self.assertEqual(drawn.dtype, np.float32)
+        self.assertLess(abs(drawn.mean() - 3.), .1)
+        self.assertLess(abs(drawn.std() - 2.), .1)
+        self.assertLess(np.abs(K.truncated_normal((1000,)).numpy()).max(), 2.)
+        uniform = K.random_uniform((1000,), 1., 2., dtype="float64").numpy()
+        self.assertTrue(uniform.dtype == np.float64 and uniform.min() >= 1. and uniform.max() < 2.)
+        self.assertLess(abs(K.random_bernoulli((20000,), .25).numpy().mean() - .25), .02)
+        self.assertEqual(set(K.dropout(tf.ones(100), .5).numpy()), {0., 2.})
+
+
+class Draws(unittest.TestCase):
+    def test_a_number_gives_the_same_values_again_and_a_generator_goes_on(self):
+        draw = tf.keras.random
+        for function in (draw.normal, draw.uniform, draw.truncated_normal,
+                         lambda shape, seed: draw.randint(shape, 0, 1000, seed=seed),
+                         lambda shape, seed: draw.categorical(tf.zeros((2, 50)), 4, seed=seed),
+                         lambda shape, seed: draw.dropout(tf.ones(64), .5, seed=seed)):
+            np.testing.assert_array_equal(function((8,), seed=3), function((8,), seed=3))
+            one, other = draw.SeedGenerator(3), draw.SeedGenerator(3)
+            first = [function((8,), seed=one).numpy() for _ in range(2)]
+            np.testing.assert_array_equal(first, [function((8,), seed=other).numpy() for _ in range(2)])
+            self.assertTrue((first[0] != first[1]).any())
+            free = [function((8,), seed=None).numpy() for _ in range(2)]
+            self.assertTrue((free[0] != free[1]).any())
+
+    def test_a_generator_is_restored_with_its_place(self):
+        generator = tf.keras.random.SeedGenerator(5)
+        tf.keras.random.normal((2,), seed=generator)
+        copied = tf.keras.random.SeedGenerator.from_config(generator.get_config())
+        copied.state.assign(generator.state)
+        np.testing.assert_array_equal(tf.keras.random.normal((2,), seed=copied), tf.keras.random.normal((2,), seed=generator))
+        with self.assertRaisesRegex(ValueError, "must be an integer. Received: seed='a'"):
+            tf.keras.random.SeedGenerator("a")
+        with self.assertRaisesRegex(ValueError, "dropout: rate is 1"):
+            tf.keras.random.dropout(tf.ones(2), 1)
 
 
 if __name__ == "__main__":

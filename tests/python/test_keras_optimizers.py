@@ -177,6 +177,27 @@ class Step(unittest.TestCase):
             optimizer.apply_gradients([(tf.constant(1.), first), (tf.constant([2., 4.]), second)])
         self.assertEqual((float(first), second.numpy().tolist()), (-2.5, [-5., -10.]))
 
+    def test_own_optimizers_as_older_releases_have_them_say_what_a_step_does(self):
+        class Momentum(tf.keras.optimizers.Optimizer):
+            def __init__(self, learning_rate=1., name="Momentum", **kwargs):
+                super().__init__(name=name, **kwargs)
+                self._learning_rate = self._build_learning_rate(learning_rate)
+
+            def build(self, variables):
+                super().build(variables)
+                self.velocities = [self.add_variable_from_reference(model_variable=each, variable_name="m") for each in variables]
+
+            def update_step(self, gradient, variable):
+                rate = tf.cast(self.learning_rate, variable.dtype)
+                velocity = self.velocities[self._index_dict[self._var_key(variable)]]
+                velocity.assign(.5 * velocity + gradient)
+                variable.assign_sub(rate * velocity)
+
+        optimizer, first, second = Momentum(2.), tf.Variable(0.), tf.Variable([0., 0.])
+        for _ in range(2):
+            optimizer.apply_gradients([(tf.constant(1.), first), (tf.constant([2., 4.]), second)])
+        self.assertEqual((float(first), second.numpy().tolist()), (-5., [-10., -20.]))
+
     def test_own_optimizers_say_what_a_step_does(self):
         class Signs(optimizers.Optimizer):
             def build(self, variables):

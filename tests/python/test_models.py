@@ -567,6 +567,19 @@ class Files(unittest.TestCase):
             np.testing.assert_array_equal(loaded(x), result)
             self.assertEqual(type(loaded), type(model))
 
+    def test_weights_without_an_extension_are_the_folders_latest_checkpoint(self):
+        model = functional()
+        for name in ("cp-0001.ckpt", "cp-0002.ckpt"):
+            model.save_weights(os.path.join(self.folder, name))
+        for name in ("a.weights.h5", "b.safetensors", "checkpoint"):
+            model.save_weights(os.path.join(self.folder, name))
+        latest = tf.train.latest_checkpoint(self.folder)
+        self.assertEqual(latest, os.path.join(self.folder, "cp-0002.ckpt"))
+        loaded = functional()
+        loaded.load_weights(latest)
+        for one, other in zip(model.get_weights(), loaded.get_weights()):
+            np.testing.assert_array_equal(one, other)
+
     def test_a_model_by_subclassing_comes_back_where_its_class_is_known(self):
         model, x = Small(2), rows(2, 5)
         result = model(x)

@@ -242,7 +242,8 @@ class Fit(unittest.TestCase):
             model.compile("sgd", "mse", **arguments)
             seen = []
             log = tf.keras.callbacks.LambdaCallback(on_train_batch_end=lambda batch, logs: seen.append(set(logs)))
-            history = model.fit(X, y, sample_weight=np.linspace(0, 1, 96), epochs=2, verbose=0, shuffle=False, callbacks=[log]).history
+            history = model.fit(X, y, sample_weight=np.linspace(0, 1, 96), epochs=2, verbose=0, shuffle=False,
+                                callbacks=[log]).history
             self.assertEqual(len({frozenset(each) for each in seen}), 1, seen)  # from the first batch on
             return history, model
 

@@ -68,11 +68,11 @@ _NUMBERS = (bool, int, float, complex, np.ndarray, np.generic)
 def function(func=None, input_signature=None, autograph=True, jit_compile=None, reduce_retracing=False, **kwargs):
     """func, called as it is, every time: TensorFlow makes graphs of it. A decorator, with arguments too.
 
-    As there, arrays come to func as tensors, and numbers and arrays that it returns are tensors. input_signature: TensorSpecs of the
-    positional arguments, which become tensors of these dtypes. autograph, jit_compile, reduce_retracing and other arguments of
+    As there, arrays come to func as tensors, and numbers and arrays that it returns are tensors. input_signature: TensorSpecs of
+    the positional arguments, which become tensors of these dtypes. autograph, jit_compile, reduce_retracing and other arguments of
     TensorFlow's (experimental_…) change nothing.
-    Returns: a function with `python_function`. Errors: TypeError for what cannot be called, for unknown arguments, and for calls that
-    do not fit input_signature.
+    Returns: a function with `python_function`. Errors: TypeError for what cannot be called, for unknown arguments, and for calls
+    that do not fit input_signature.
     """
     unknown = [name for name in kwargs if not name.startswith("experimental_")]
     if unknown:

@@ -290,6 +290,12 @@ def gradients(loss, variables):
     raise RuntimeError("gradients: K.gradients needs a graph; use tf.GradientTape")
 
 
+from tapedeck.keras.backend_functions import (  # noqa: E402, F401
+    arange, bias_add, binary_crossentropy, categorical_crossentropy, count_params, cumprod, cumsum, dropout, eye, hard_sigmoid,
+    in_top_k, l2_normalize, map_fn, name_scope, random_bernoulli, random_normal, random_uniform, repeat, reverse,
+    sparse_categorical_crossentropy, transpose, truncated_normal, update, update_add, update_sub)
+
+
 def function(inputs, outputs, updates=None, name=None, **kwargs):
     """A function from the inputs of a functional model to some of its tensors, which take and return arrays."""
     from tapedeck.keras import models

@@ -65,14 +65,14 @@ class Weights:
 
     def add_weight(self, *args, **kwargs):
         """A new variable of the layer: add_weight(shape=None, initializer=None, dtype=None, trainable=True, autocast=True,
-        regularizer=None, constraint=None, aggregation=None, name=None), or, where the first is a text or None, in TensorFlow's older
-        order add_weight(name, shape=None, dtype=None, initializer=None, regularizer=None, trainable=True, constraint=None).
+        regularizer=None, constraint=None, aggregation=None, name=None), or, where the first is a text or None, in TensorFlow's
+        older order add_weight(name, shape=None, dtype=None, initializer=None, regularizer=None, trainable=True, constraint=None).
 
         shape: () where there is none; initializer: a name, a function of shape and dtype, or None for glorot_uniform of floating
         dtypes, else zeros; dtype: None for the layer's; regularizer: a function of the variable that gives a loss; constraint: a
         function of the value that optimisers apply after each update. A restoration's value comes before the initializer's.
-        Errors: ValueError for a shape with None in it; TypeError for a dtype that the initializer cannot give, for too many arguments
-        and for one that is given twice.
+        Errors: ValueError for a shape with None in it; TypeError for a dtype that the initializer cannot give, for too many
+        arguments and for one that is given twice.
         """
         order = _ARGUMENTS if not args or args[0] is not None and not isinstance(args[0], str) else _OLDER_ARGUMENTS
         if len(args) > len(order):

@@ -62,7 +62,8 @@ class Saved:
     def save_weights(self, filepath, overwrite=True, save_format=None, options=None):
         """Writes the variables, without those of the optimiser, to one safetensors file, which appears when it is whole.
 
-        filepath: the extension ".safetensors" is added where it is not there. overwrite False: FileExistsError where the file is
+        filepath: the extension ".safetensors" is added where it is not there; without an extension of weights' files (".h5", …) it
+        is a checkpoint, which tf.train.latest_checkpoint finds in its folder. overwrite False: FileExistsError where the file is
         there. save_format and options change nothing. Errors: ValueError before the variables are made.
         """
         if not self.built and not self.weights:
@@ -71,6 +72,10 @@ class Saved:
         path = _path(filepath)
         _refuse_to_overwrite(path, overwrite)
         write_model(self, path, {}, with_optimizer=False)
+        folder, name = os.path.split(path)
+        if not path.endswith(".safetensors") and name != "checkpoint":  # which is what the folder's list of checkpoints is called
+            from tapedeck.checkpoint.state import update_checkpoint_state
+            update_checkpoint_state(folder, path, relative=True)
 
     def load_weights(self, filepath, by_name=False, skip_mismatch=False, options=None):
         """Reads variables from a safetensors file that save_weights, save or another tool wrote, or from a .npz of NumPy.

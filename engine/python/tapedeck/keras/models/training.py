@@ -122,8 +122,8 @@ class Trainer:
     def metrics(self):
         """The metrics: 'loss', those of compile(), and those in the model's attributes and its layers.
 
-        A model with a train_step or test_step of its own sees those of compile() as one, named 'compile_metrics': it is there before
-        the first batch, finds each output's metrics in update_state(y, y_pred, sample_weight), and its result is a dict.
+        A model with a train_step or test_step of its own sees those of compile() as one, named 'compile_metrics': it is there
+        before the first batch, finds each output's metrics in update_state(y, y_pred, sample_weight), and its result is a dict.
         """
         found = []
         if vars(self).get("compiled_loss") is not None:

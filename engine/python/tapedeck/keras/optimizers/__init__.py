@@ -1,6 +1,6 @@
 """tf.keras.optimizers: optimisers in Keras' form, and schedules of learning rates."""
 from tapedeck.keras import named_objects as _named_objects
-from tapedeck.keras.optimizers import schedules
+from tapedeck.keras.optimizers import legacy, schedules
 from tapedeck.keras.optimizers.base import Optimizer
 from tapedeck.keras.optimizers.kfac import KFAC
 from tapedeck.keras.optimizers.layerwise import Adafactor, Lamb
@@ -37,4 +37,4 @@ def get(identifier):
     raise ValueError(f"Could not interpret optimizer identifier: {identifier}")
 
 
-__all__ = [*_classes, "Optimizer", "deserialize", "get", "schedules", "serialize"]
+__all__ = [*_classes, "Optimizer", "deserialize", "get", "legacy", "schedules", "serialize"]

@@ -1,4 +1,5 @@
 """The base of tf.keras' optimisers."""
+import inspect
 import re
 import warnings
 
@@ -80,6 +81,11 @@ class Optimizer(SlotUpdater):
         else:
             self._rate_variable.assign(op("cast")(rate, self._rate_variable.dtype))
 
+    def _build_learning_rate(self, rate):
+        """Sets the learning rate, and returns what holds it: own optimisers of TensorFlow 2.11 to 2.15 call it in __init__."""
+        self._set_rate(rate)
+        return self._rate_variable if self._schedule is None else self._schedule
+
     @property
     def learning_rate(self):
         """The variable that holds it; or what the schedule gives for the step now."""
@@ -132,9 +138,10 @@ class Optimizer(SlotUpdater):
     def _create_slots(self, variable):
         """The slots of one variable."""
 
-    def add_variable_from_reference(self, reference_variable, name=None, initializer="zeros", model_variable=None, variable_name=None,
-                                    initial_value=None):
-        """A new variable of the shape of another one, its slot `name`. initializer: "zeros", "ones"; initial_value before it."""
+    def add_variable_from_reference(self, reference_variable=None, name=None, initializer="zeros", model_variable=None,
+                                    variable_name=None, initial_value=None):
+        """A new variable of the shape of another one, its slot `name`. initializer: "zeros", "ones"; initial_value before it.
+        model_variable and variable_name are older names of the first two arguments."""
         if model_variable is not None or variable_name is not None:
             reference_variable, name = (reference_variable if model_variable is None else model_variable), variable_name or name
         first = {"zeros": 0.0, "ones": 1.0}[initializer] if initial_value is None else initial_value
@@ -152,6 +159,15 @@ class Optimizer(SlotUpdater):
         """The place of a variable among those that build() got: what own optimisers find their slots' lists by."""
         self._check_known([variable])
         return list(self._known).index(id(variable))
+
+    @property
+    def _index_dict(self):
+        """{key: place} of the variables that build() got; the key is what _var_key returns: as own optimisers of TensorFlow 2.11 to
+        2.15 find their slots."""
+        return {key: place for place, key in enumerate(self._known)}
+
+    def _var_key(self, variable):
+        return id(variable)
 
     def get_slot(self, var, slot_name):
         """The slot of that name beside the variable; None where there is none."""
@@ -314,8 +330,9 @@ class Optimizer(SlotUpdater):
 
     def _update_all(self, pairs, rate):
         """What becomes of (gradient, variable) pairs."""
+        takes_rate = len(inspect.signature(self.update_step).parameters) > 2  # own ones of TensorFlow 2.11 to 2.15 do not
         for gradient, variable in pairs:
-            self.update_step(dense(gradient, variable), variable, tensor(rate, variable.dtype))
+            self.update_step(dense(gradient, variable), variable, *([tensor(rate, variable.dtype)] if takes_rate else []))
 
     def update_step(self, gradient, variable, learning_rate):
         """What becomes of one variable: for own optimisers, which assign to it."""
