@@ -79,7 +79,8 @@ def print_data(input_, data, message=None, first_n=None, summarize=None, name=No
         elements = np.asarray(_engine.convert_to_tensor(value)).reshape(-1)
         shown = elements if most < 0 else elements[:most]
         more = "..." if len(shown) < len(elements) else ""
-        parts.append(" ".join(_element_text(element, alone=True) for element in shown) + more)
+        parts.append(" ".join(element.decode("utf-8", "replace") if isinstance(element, bytes) else _element_text(element)
+                              for element in shown) + more)
     sys.stderr.write((message or "") + "".join(f"[{part}]" for part in parts) + "\n")
     return _engine.op_function("identity")(input_)
 
