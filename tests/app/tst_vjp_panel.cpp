@@ -241,7 +241,7 @@ class TestVjpPanel : public QObject {
     clickInto("gradgrad = ");
     press(Qt::Key_Return, Qt::ShiftModifier);
     QTRY_VERIFY_WITH_TIMEOUT(isReady(*window_) && session().recordCount() > vjp + 8, patience);
-    auto* slider = window_->findChild<QSlider*>();
+    auto* slider = window_->findChild<QSlider*>("cursorSlider");
     QVERIFY(slider);
     slider->setFocus();
     while (session().cursor() > vjp) press(Qt::Key_Left);

@@ -36,7 +36,7 @@ class Sample(unittest.TestCase):
         self.assertEqual(len({line[:24] for line in lines}), 8)
         losses = [float(line[24:].split()[0]) for line in lines]
         self.assertEqual(losses, sorted(losses))
-        self.assertTrue(all(line.startswith("K-FAC") for line in lines[:3]), lines)
+        self.assertTrue(lines[0].startswith("K-FAC"), lines)
 
     def test_the_picture_has_the_losses_over_steps_and_over_seconds(self):
         over_steps, over_seconds = self.run_.figures["curves"][0].axes
