@@ -45,6 +45,14 @@ const char untilTold[] =
     "        step += 1\n"
     "        time.sleep(0.02)";
 
+const char fitted[] =
+    "import numpy as np\n"
+    "import tapedeck as tf\n"
+    "model = tf.keras.Sequential([tf.keras.layers.Dense(1)], name='line')\n"
+    "model.compile('sgd', 'mse', metrics=['mae'])\n"
+    "x = np.linspace(-1, 1, 64, dtype=np.float32)[:, None]\n"
+    "history = model.fit(x, 3 * x, batch_size=8, epochs=5, validation_split=0.25, verbose=0)";
+
 }  // namespace
 
 class TestSummaryPictures : public QObject {
@@ -188,6 +196,21 @@ class TestSummaryPictures : public QObject {
     QTest::keyClick(pages()->images(), Qt::Key_H);
     QTRY_VERIFY(steps() >= before);
     screenshot(window_.get(), "summary-killed");
+  }
+
+  void fitDrawsItsMetricsByItself() {
+    open("fit.ipynb", fitted);
+    runTheCellToItsEnd();
+    QTRY_COMPARE(window_->series()->names().size(), 4);
+    for (const char* name : {"line/loss", "line/mae", "line/val_loss", "line/val_mae"}) {
+      const auto* curve = window_->series()->series(name);
+      QVERIFY2(curve, name);
+      QVERIFY(curve->size() >= 5);  // the ends of the epochs at least, of 6 batches each
+      QCOMPARE(curve->steps.back(), 30.0);
+      QVERIFY(curve->values.back() < curve->values.front());
+    }
+    QTRY_VERIFY_WITH_TIMEOUT(inSight(app::plots(*window_)), patience);
+    screenshot(window_.get(), "summary-fit");
   }
 };
 
