@@ -132,8 +132,8 @@ void bind_settings(py::module_& module) {
         set_integer_gradients(v1);
       },
       py::arg("v1"),
-      "Whether tensors behave as in TensorFlow 1.5: equality by identity, repr with the id, gradients of whole "
-      "numbers.");
+      "Whether tensors behave as in TensorFlow 1.5: equality by identity, repr with the id, gradients of "
+      "whole numbers.");
   module.def(
       "set_tensor_equality", [](bool by_value) { old_ways.identity_equality = !by_value; },
       py::arg("by_value"), "Whether == and != of tensors compare elements, else identity.");

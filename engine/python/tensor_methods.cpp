@@ -154,7 +154,8 @@ PyObject* tensor_repr(PyObject* self) {
     const std::string values =
         on_cpu(tensor) ? "numpy=" + numpy_text(tensor, true) : "device=" + to_string(tensor.device());
     const std::string id = old_ways.repr_with_id ? "id=" + std::to_string(tensor.id()) + ", " : "";
-    return PyUnicode_FromString(("<tf.Tensor: " + id + shape_and_dtype(tensor) + ", " + values + ">").c_str());
+    return PyUnicode_FromString(
+        ("<tf.Tensor: " + id + shape_and_dtype(tensor) + ", " + values + ">").c_str());
   });
 }
 

@@ -17,7 +17,8 @@ struct TensorObject {
 extern PyTypeObject tensor_type;
 extern PyTypeObject variable_part_type;  ///< a tensor that was read as variable[…]; see variable_part.cpp
 
-/// What tensors do as in TensorFlow 1.5, for the whole process: == and != compare identity, repr tells the id.
+/// What tensors do as in TensorFlow 1.5, for the whole process: == and != compare identity, repr tells the
+/// id.
 struct OldWays {
   bool identity_equality = false;
   bool repr_with_id = false;
