@@ -139,4 +139,10 @@ void stop_all_threads() {
   all.changed.wait(lock, [&] { return all.running == 0; });
 }
 
+bool all_threads_stopped() {
+  Registry& all = registry();
+  const std::lock_guard lock(all.mutex);
+  return all.closed;
+}
+
 }  // namespace tapedeck::data

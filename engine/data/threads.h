@@ -57,6 +57,8 @@ void check_cancelled();
 
 /// Ends the threads of all iterators, for good, and waits for them: before the program's end.
 void stop_all_threads();
+/// Whether that was called.
+bool all_threads_stopped();
 
 /// What a forked process must not destroy, because its threads are missing there, is left as it is.
 template <class Shared>

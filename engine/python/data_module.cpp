@@ -1,6 +1,7 @@
 #include "engine/python/data_module.h"
 
 #include <pybind11/stl.h>
+#include <unistd.h>
 
 #include <mutex>
 #include <thread>
@@ -45,6 +46,12 @@ auto without_lock(Work&& work) {
   throw ForeignException{};
 }
 
+/// The interpreter ends, and this is a daemon thread. An exception would print its traceback, and Python
+/// aborts where a thread does that while it ends.
+[[noreturn]] void wait_for_the_end() {
+  while (true) ::pause();
+}
+
 /// An iterator as Python holds it: one thread after another may ask it.
 class IteratorHandle {
  public:
@@ -61,8 +68,13 @@ class IteratorHandle {
   py::object next() {
     data::Element element;
     const bool more = without_lock([&] {
-      const Turn turn(*this);
-      return iterator_->next(element);
+      try {
+        const Turn turn(*this);
+        return iterator_->next(element);
+      } catch (...) {
+        if (::gettid() != ::getpid() && data::all_threads_stopped()) wait_for_the_end();
+        throw;
+      }
     });
     if (!more) return py::none();
     return to_python(element);
