@@ -22,6 +22,7 @@ QString tipOf(const QString& id, const QString& title) {
   if (id == "debug") return "Debug: tape, ops, values and curves around the notebook";
   if (id == "plots") return "Plots: the curves beside the notebook";
   if (id == "present") return "Present: larger letters, and the tape beside the notebook";
+  if (id == "analyze") return "Analyze: time, memory, health and comparisons of whole runs";
   return QString("The workspace %1, which you saved").arg(title);
 }
 

@@ -11,7 +11,8 @@ namespace {
 QList<Workspace> builtIn() {
   const auto one = [](const QString& id, const char* title) { return Workspace{id, title, id}; };
   return {one(inspector::workspace_write, "Write"), one(inspector::workspace_debug, "Debug"),
-          one(inspector::workspace_plots, "Plots"), one(inspector::workspace_present, "Present")};
+          one(inspector::workspace_plots, "Plots"), one(inspector::workspace_present, "Present"),
+          one(inspector::workspace_analyze, "Analyze")};
 }
 
 QString key(const QString& id, const char* part) {

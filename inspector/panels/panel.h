@@ -91,6 +91,7 @@ struct PanelPlace {
 inline const QString workspace_write = QStringLiteral("write");
 inline const QString workspace_debug = QStringLiteral("debug");
 inline const QString workspace_plots = QStringLiteral("plots");
+inline const QString workspace_analyze = QStringLiteral("analyze");
 inline const QString workspace_present = QStringLiteral("present");
 
 struct PanelDescriptor {

@@ -312,7 +312,7 @@ class TestWorkspaces : public QObject {
     answer<QMessageBox>(
         [&] { QTest::keyClick(window.get(), Qt::Key_K, Qt::ControlModifier | Qt::AltModifier); },
         [](QMessageBox* box) { box->button(QMessageBox::Yes)->click(); });
-    QCOMPARE(window->workspaces()->all().size(), 4);
+    QCOMPARE(window->workspaces()->all().size(), 5);
     QCOMPARE(current(*window), QString("write"));
   }
 
