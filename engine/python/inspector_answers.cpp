@@ -161,7 +161,7 @@ struct Answering {
     Values& values = recorder.values();
     const TensorOrigin origin = recorder.trace().tensors().get(id);
     if (!origin.known() || (origin.is_leaf() && !values.held(id)))
-      values.add_leaf(tensor, 0);
+      recorder.leaf(tensor, {});
     else if (!values.held(id))
       values.add_recomputed(id, tensor);
     HeldValue answer{debug::tensor_info(recorder, id, true)};
