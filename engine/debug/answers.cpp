@@ -103,6 +103,9 @@ std::optional<protocol::Reply> Answers::at_once(const protocol::Request& request
             branches_.drop(drop.branch);
             return describe_status(recorder_);
           },
+          [](const GetMemoryCurve&) -> Answer { return std::nullopt; },
+          [](const GetMemoryState&) -> Answer { return std::nullopt; },
+          [](const GetRecomputeSavings&) -> Answer { return std::nullopt; },
           [](const Hello&) -> Answer { return std::nullopt; },
           [](const Cancel&) -> Answer { return std::nullopt; },
       },
@@ -187,6 +190,21 @@ Jobs::Work Answers::later(const protocol::Request& request) {
           [&](const TakeOver& take) {
             return job([this, take](const CancelFlag& cancel, const Jobs::Report& report) {
               return take_over(take, cancel, report);
+            });
+          },
+          [&](const GetMemoryCurve& get) {
+            return job([this, get](const CancelFlag& cancel, const Jobs::Report&) {
+              return memory_.curve(get, &cancel);
+            });
+          },
+          [&](const GetMemoryState& get) {
+            return job([this, get](const CancelFlag& cancel, const Jobs::Report&) {
+              return memory_.state(get, &cancel);
+            });
+          },
+          [&](const GetRecomputeSavings& get) {
+            return job([this, get](const CancelFlag& cancel, const Jobs::Report&) {
+              return memory_.savings(get, &cancel);
             });
           },
           [](const DropBranch&) { return Jobs::Work(); },

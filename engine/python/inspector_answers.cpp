@@ -169,6 +169,26 @@ struct Answering {
     return answer;
   }
 
+  Reply operator()(const FindNames& find) const {
+    constexpr std::size_t most = 1000;
+    if (find.tensors.size() > most || find.tapes.size() > most)
+      return Failure{"find_names: at most 1000 tensors and 1000 tapes can be looked for at once.",
+                     "bad_request"};
+    const QuietScope quiet;
+    const py::tuple found =
+        part("session_names")
+            .attr("find_names")(find.stop, waiting_thread(recorder, find.stop), find.tensors, find.tapes);
+    FoundNames answer;
+    for (const py::handle row : found[0]) {
+      const auto fields = py::reinterpret_borrow<py::tuple>(row);
+      answer.names.push_back({py::cast<std::uint64_t>(fields[0]), py::cast<std::uint64_t>(fields[1]),
+                              py::cast<std::string>(fields[2]), py::cast<std::string>(fields[3]),
+                              py::cast<std::uint64_t>(fields[4])});
+    }
+    answer.complete = py::cast<bool>(found[1]);
+    return answer;
+  }
+
   Reply operator()(const SummarizeValue& summarize) const {
     if (summarize.bins > most_bins)
       return Failure{"summarize_value: " + std::to_string(summarize.bins) +
