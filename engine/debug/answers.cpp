@@ -108,6 +108,9 @@ std::optional<protocol::Reply> Answers::at_once(const protocol::Request& request
           [](const SaveTrace&) -> Answer { return std::nullopt; },
           [&](const GetTraceFile&) -> Answer { return describe_file(recorder_); },
           [](const GetSource&) -> Answer { return std::nullopt; },
+          [](const GetMemoryCurve&) -> Answer { return std::nullopt; },
+          [](const GetMemoryState&) -> Answer { return std::nullopt; },
+          [](const GetRecomputeSavings&) -> Answer { return std::nullopt; },
           [](const Hello&) -> Answer { return std::nullopt; },
           [](const Cancel&) -> Answer { return std::nullopt; },
       },
@@ -204,6 +207,21 @@ Jobs::Work Answers::later(const protocol::Request& request) {
                 [this, get](const CancelFlag&, const Jobs::Report&) { return source_of(recorder_, get); });
           },
           [](const GetTraceFile&) { return Jobs::Work(); },
+          [&](const GetMemoryCurve& get) {
+            return job([this, get](const CancelFlag& cancel, const Jobs::Report&) {
+              return memory_.curve(get, &cancel);
+            });
+          },
+          [&](const GetMemoryState& get) {
+            return job([this, get](const CancelFlag& cancel, const Jobs::Report&) {
+              return memory_.state(get, &cancel);
+            });
+          },
+          [&](const GetRecomputeSavings& get) {
+            return job([this, get](const CancelFlag& cancel, const Jobs::Report&) {
+              return memory_.savings(get, &cancel);
+            });
+          },
           [](const DropBranch&) { return Jobs::Work(); },
           [](const GetStatus&) { return Jobs::Work(); },
           [](const GetRecords&) { return Jobs::Work(); },

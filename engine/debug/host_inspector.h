@@ -11,7 +11,7 @@ namespace tapedeck::debug {
 
 using HostRequest =
     std::variant<protocol::GetFrames, protocol::GetVariables, protocol::Evaluate, protocol::Assign,
-                 protocol::Complete, protocol::HoldValue, protocol::SummarizeValue>;
+                 protocol::Complete, protocol::HoldValue, protocol::SummarizeValue, protocol::FindNames>;
 
 class HostInspector {
  public:

@@ -57,6 +57,16 @@ class Observer {
                         std::uint64_t since) = 0;
   /// The host language reads the tensor's elements.
   virtual void left(const Tensor& tensor) = 0;
+
+  // ---- when memory is let go
+  /// A variable of that id is there no longer.
+  virtual void variable_gone(std::uint64_t variable) { (void)variable; }
+  /// Another tape than the innermost keeps the record, too.
+  virtual void taped(std::uint64_t record, std::uint64_t tape) { (void)record, (void)tape; }
+  /// The playback that begins lets each op of the tape go when it has played it, and then all of them.
+  virtual void tape_used_up(std::uint64_t tape) { (void)tape; }
+  /// The tape lets go all that it kept.
+  virtual void tape_emptied(std::uint64_t tape) { (void)tape; }
 };
 
 namespace detail {

@@ -6,6 +6,7 @@
 
 #include "engine/protocol/breakpoints.h"
 #include "engine/protocol/frames.h"
+#include "engine/protocol/memory.h"
 #include "engine/protocol/replies.h"
 #include "engine/protocol/requests.h"
 #include "engine/protocol/trace_file.h"
@@ -15,15 +16,16 @@
 
 namespace tapedeck::protocol {
 
-using Request =
-    std::variant<Hello, GetStatus, GetRecords, GetTape, GetTile, GetStatistics, SetGate, SetOptions, Pin,
-                 GetSeries, GetPictures, FindRecords, Why, GetVjp, ExplainElement, GetFrames, GetVariables,
-                 Evaluate, Assign, Complete, HoldValue, SummarizeValue, SetBreakpoints, MakeBranch,
-                 GetBranchTile, GetBranchStatistics, GetBranchPreviews, TakeOver, DropBranch, SaveTrace,
-                 GetTraceFile, GetSource, Cancel>;
-using Reply = std::variant<Welcome, Refused, Status, Records, TapeRecords, Tile, Statistics, Series, Pictures,
-                           FoundRecords, Because, VjpParts, ElementTerms, Frames, Variables, Evaluation,
-                           Completions, HeldValue, Breakpoints, Branched, BranchPreviews, TakenOver,
-                           TraceSaved, TraceFileInfo, SourceText, Progress, Failure>;
+using Request = std::variant<Hello, GetStatus, GetRecords, GetTape, GetTile, GetStatistics, SetGate,
+                             SetOptions, Pin, GetSeries, GetPictures, FindRecords, Why, GetVjp,
+                             ExplainElement, GetFrames, GetVariables, Evaluate, Assign, Complete, HoldValue,
+                             SummarizeValue, SetBreakpoints, MakeBranch, GetBranchTile, GetBranchStatistics,
+                             GetBranchPreviews, TakeOver, DropBranch, SaveTrace, GetTraceFile, GetSource,
+                             GetMemoryCurve, GetMemoryState, FindNames, GetRecomputeSavings, Cancel>;
+using Reply =
+    std::variant<Welcome, Refused, Status, Records, TapeRecords, Tile, Statistics, Series, Pictures,
+                 FoundRecords, Because, VjpParts, ElementTerms, Frames, Variables, Evaluation, Completions,
+                 HeldValue, Breakpoints, Branched, BranchPreviews, TakenOver, TraceSaved, TraceFileInfo,
+                 SourceText, MemoryCurve, MemoryState, FoundNames, RecomputeSavings, Progress, Failure>;
 
 }  // namespace tapedeck::protocol

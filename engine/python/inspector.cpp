@@ -8,9 +8,11 @@
 #include <optional>
 
 #include "engine/ops/observer.h"
+#include "engine/python/convert.h"
 #include "engine/python/errors.h"
 #include "engine/python/inspector_answers.h"
 #include "engine/python/source_lines.h"
+#include "engine/python/tensor_object.h"
 #include "engine/record/background_thread.h"
 
 namespace tapedeck::python {
@@ -203,6 +205,22 @@ void bind_inspector(py::module_& debug) {
             "A function's variables, as a dict of its own.");
   debug.def("_set_frame_local", &set_frame_local, py::arg("frame"), py::arg("name"), py::arg("value"),
             "Gives a variable of a function that waits another value.");
+  debug.def(
+      "_storage_of",
+      [](const py::handle value) -> std::uint64_t {
+        PyObject* object = value.ptr();
+        // An array of a tensor's memory has the tensor, or a view of its bytes, as its base.
+        for (int depth = 0; is_numpy_array(object) && depth < 8; ++depth) {
+          const py::object base = py::getattr(object, "base", py::none());
+          object = base.ptr();
+          if (PyMemoryView_Check(object)) object = PyMemoryView_GET_BUFFER(object)->obj;
+          if (!object) return 0;
+        }
+        if (!is_tensor(object)) return 0;
+        const StoragePointer& storage = tensor_of(object).storage();
+        return storage ? storage->mark() : 0;
+      },
+      py::arg("value"), "By which the recorder knows a tensor's memory; 0: it does not.");
   debug.def(
       "_cell_of", [](const std::string& filename) { return cell_of(filename); }, py::arg("filename"),
       "Id of the cell whose code was compiled under that name; '' for other files.");

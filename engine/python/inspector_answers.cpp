@@ -161,11 +161,31 @@ struct Answering {
     Values& values = recorder.values();
     const TensorOrigin origin = recorder.trace().tensors().get(id);
     if (!origin.known() || (origin.is_leaf() && !values.held(id)))
-      values.add_leaf(tensor, 0);
+      recorder.leaf(tensor, {});
     else if (!values.held(id))
       values.add_recomputed(id, tensor);
     HeldValue answer{debug::tensor_info(recorder, id, true)};
     answer.tensor.name = name;
+    return answer;
+  }
+
+  Reply operator()(const FindNames& find) const {
+    constexpr std::size_t most = 1000;
+    if (find.tensors.size() > most || find.tapes.size() > most)
+      return Failure{"find_names: at most 1000 tensors and 1000 tapes can be looked for at once.",
+                     "bad_request"};
+    const QuietScope quiet;
+    const py::tuple found =
+        part("session_names")
+            .attr("find_names")(find.stop, waiting_thread(recorder, find.stop), find.tensors, find.tapes);
+    FoundNames answer;
+    for (const py::handle row : found[0]) {
+      const auto fields = py::reinterpret_borrow<py::tuple>(row);
+      answer.names.push_back({py::cast<std::uint64_t>(fields[0]), py::cast<std::uint64_t>(fields[1]),
+                              py::cast<std::string>(fields[2]), py::cast<std::string>(fields[3]),
+                              py::cast<std::uint64_t>(fields[4])});
+    }
+    answer.complete = py::cast<bool>(found[1]);
     return answer;
   }
 

@@ -106,10 +106,13 @@ Recorder::Recorder(const RecorderOptions& options, std::unique_ptr<TraceSource> 
 
 Recorder::~Recorder() {
   set_recording(false);
+  if (storage_listener() == &lives_) set_storage_listener(nullptr);
 }
 
 void Recorder::set_recording(bool on) {
   if (file_ || recording_.exchange(on) == on) return;
+  // What it saw while it recorded it goes on to hear of.
+  if (on) set_storage_listener(&lives_);
   set_observer(on ? this : nullptr);
   if (!on) gate_.command(GateCommand::run);
 }
@@ -124,8 +127,8 @@ void Recorder::set_budget(std::uint64_t bytes) {
 }
 
 std::uint64_t Recorder::bookkeeping_bytes() const {
-  return trace_.bytes() + values_.small_bytes() + series_.bytes() + pictures_.bytes() + breakpoints_.bytes() +
-         interned_bytes.load() + (file_ ? file_->cached_bytes() : 0);
+  return trace_.bytes() + memory_.bytes() + values_.small_bytes() + series_.bytes() + pictures_.bytes() +
+         breakpoints_.bytes() + interned_bytes.load() + (file_ ? file_->cached_bytes() : 0);
 }
 
 std::int64_t Recorder::now_ns() const {
@@ -179,7 +182,7 @@ void Recorder::note_inputs(std::span<const Tensor> inputs, Thread& thread) {
   for (const Tensor& input : inputs) {
     if (!input) continue;
     if (keep_values_ && !table.get(input.id()).known())
-      values_.add_leaf(input, 0);
+      add_leaf(input, 0);
     else
       thread.inputs_ns = std::max(thread.inputs_ns, table.replay_ns(input.id()));
     // Before the record begins, and the table forgets what no kept record takes.
@@ -191,8 +194,17 @@ void Recorder::note_inputs(std::span<const Tensor> inputs, Thread& thread) {
 void Recorder::count_bookkeeping(std::uint32_t number) {
   next_count_.store(number + records_between_counts, std::memory_order_relaxed);
   const std::uint32_t oldest = trace_.oldest_kept();
-  if (forgotten_to_.exchange(oldest) != oldest) values_.forget(trace_.oldest_tensor());
+  if (forgotten_to_.exchange(oldest) != oldest) {
+    values_.forget(trace_.oldest_tensor());
+    memory_.forget(oldest, trace_.tensors());
+  }
   values_.set_bookkeeping(bookkeeping_bytes());
+}
+
+void Recorder::add_leaf(const Tensor& tensor, std::uint32_t name) {
+  const bool is_new = !trace_.tensors().get(tensor.id()).known();
+  values_.add_leaf(tensor, name);
+  if (is_new) lives_.note_leaf(tensor);
 }
 
 void Recorder::keep_result(const Tensor& output, std::uint64_t replay_ns) {
@@ -231,6 +243,8 @@ std::uint64_t Recorder::begin(const Event& event) {
     thread.began_at = start;
     if (number >= next_count_.load(std::memory_order_relaxed)) [[unlikely]]
       count_bookkeeping(number);
+    if (memory_.wants_sample(number)) [[unlikely]]
+      memory_.add_sample({number, bytes_of_onlookers()});
     if ((breaks || asks) && number <= Trace::newest_possible)
       come_to_stop(thread, event, {number, location, enclosing}, seen, stands);
     return number;
@@ -341,10 +355,11 @@ void Recorder::end(std::uint64_t record, std::span<const Tensor> outputs, const 
   for (const Tensor& output : outputs) {
     if (!is_recorded || !output || trace_.tensors().get(output.id()).known()) continue;
     if (!is_op) {  // made inside, but by no op: it cannot be had again
-      if (keep_values_) values_.add_leaf(output, 0);
+      if (keep_values_) add_leaf(output, 0);
       continue;
     }
     trace_.tensors().set(output.id(), TensorOrigin::made_by(number, spec_number(output)));
+    lives_.note_result(output);
     if (keep_values_) keep_result(output, replay_ns);
   }
   trace_.end(number, outputs, error, ended, waited);
@@ -368,13 +383,14 @@ void Recorder::refused(const Event& event, const char* error) {
 }
 
 void Recorder::leaf(const Tensor& tensor, std::string_view name) {
-  if (keep_values_ && tensor) values_.add_leaf(tensor, name.empty() ? 0 : intern_name(name));
+  if (keep_values_ && tensor) add_leaf(tensor, name.empty() ? 0 : intern_name(name));
 }
 
 void Recorder::assigned(const Tensor& tensor, const Tensor& value, std::uint64_t variable,
                         std::uint64_t since) {
   const std::uint32_t location = capture_location();
   handoffs_.add({tensor.id(), value.id(), variable, since, location, trace_.newest()});
+  memory_.add({tensor.id(), variable, trace_.newest(), MemoryEventKind::assigned});
   if (!breakpoints_.any()) return;
   BreakEvent event;
   event.location = location;
@@ -390,10 +406,27 @@ void Recorder::assigned_by_debugger(const Tensor& now, std::string_view name, co
                                     std::uint64_t variable) {
   leaf(now, name);
   handoffs_.add({now.id(), value.id(), variable, value.id(), 0, trace_.newest()});
+  memory_.add({now.id(), variable, trace_.newest(), MemoryEventKind::assigned});
 }
 
 void Recorder::left(const Tensor& tensor) {
   handoffs_.add(Departure{tensor.id(), detail::newest_tensor_id(), capture_location()});
+}
+
+void Recorder::variable_gone(std::uint64_t variable) {
+  memory_.add({variable, 0, trace_.newest(), MemoryEventKind::variable_gone});
+}
+
+void Recorder::taped(std::uint64_t record, std::uint64_t tape) {
+  memory_.add({record, tape, trace_.newest(), MemoryEventKind::taped});
+}
+
+void Recorder::tape_used_up(std::uint64_t tape) {
+  memory_.add({tape, 0, trace_.newest(), MemoryEventKind::tape_used_up});
+}
+
+void Recorder::tape_emptied(std::uint64_t tape) {
+  memory_.add({tape, 0, trace_.newest(), MemoryEventKind::tape_emptied});
 }
 
 void Recorder::begin_cell(const std::string& cell) {
@@ -411,6 +444,7 @@ void Recorder::end_cell() {
     running_cell_.clear();
   }
   ++cells_ended_;
+  memory_.add({0, 0, trace_.newest(), MemoryEventKind::cell_ended});
   breakpoints_.cell_ended();
   gate_.cell_ended();
 }

@@ -12,6 +12,7 @@
 #include "engine/record/breakpoints.h"
 #include "engine/record/gate.h"
 #include "engine/record/handoffs.h"
+#include "engine/record/lives.h"
 #include "engine/record/pictures.h"
 #include "engine/record/series.h"
 #include "engine/record/trace.h"
@@ -32,7 +33,8 @@ class Recorder final : public Observer {
   explicit Recorder(const RecorderOptions& options = {});
   /// One that has the records of a file instead: it records nothing, and nothing stops at its gate.
   Recorder(const RecorderOptions& options, std::unique_ptr<TraceSource> file);
-  /// Stops recording. The caller sees to it that no op runs any longer that began while it recorded.
+  /// Stops recording. The caller sees to it that no op runs any longer that began while it recorded, and that
+  /// no other thread lets tensors go meanwhile.
   ~Recorder() override;
 
   /// On: this is the engine's observer. It turns itself off when the trace is full: no number is left for a
@@ -49,6 +51,10 @@ class Recorder final : public Observer {
   void assigned(const Tensor& tensor, const Tensor& value, std::uint64_t variable,
                 std::uint64_t since) override;
   void left(const Tensor& tensor) override;
+  void variable_gone(std::uint64_t variable) override;
+  void taped(std::uint64_t record, std::uint64_t tape) override;
+  void tape_used_up(std::uint64_t tape) override;
+  void tape_emptied(std::uint64_t tape) override;
   /// As leaf() and assigned(), but no breakpoint stops at it: the debugger would wait for itself.
   void assigned_by_debugger(const Tensor& now, std::string_view name, const Tensor& value,
                             std::uint64_t variable);
@@ -83,6 +89,8 @@ class Recorder final : public Observer {
   const Values& values() const { return values_; }
   Handoffs& handoffs() { return handoffs_; }
   const Handoffs& handoffs() const { return handoffs_; }
+  MemoryLog& memory() { return memory_; }
+  const MemoryLog& memory() const { return memory_; }
   const SeriesStore& series() const { return series_; }
   const PictureStore& pictures() const { return pictures_; }
 
@@ -104,6 +112,7 @@ class Recorder final : public Observer {
   void note_inputs(std::span<const Tensor> inputs, Thread& thread);
   void count_bookkeeping(std::uint32_t number);
   void keep_result(const Tensor& output, std::uint64_t replay_ns);
+  void add_leaf(const Tensor& tensor, std::uint32_t name);
   void ask_gate(Thread& thread, const Event& event, const GatePoint& point, const BreakStop* stop);
   /// Asks the breakpoints, then the gate.
   void come_to_stop(Thread& thread, const Event& event, const GatePoint& point,
@@ -123,6 +132,8 @@ class Recorder final : public Observer {
   std::atomic<bool> recording_{false};
   Gate gate_;
   Trace trace_;
+  MemoryLog memory_;
+  Lives lives_{trace_, memory_};
   Values values_;
   Handoffs handoffs_;
   SeriesStore series_;

@@ -20,6 +20,8 @@ TensorTable::Block* TensorTable::spare_or_new() {
     spare->entries[i].store(0, std::memory_order_relaxed);
     spare->costs[i].store(0, std::memory_order_relaxed);
     spare->users[i].store(0, std::memory_order_relaxed);
+    spare->gone[i].store(0, std::memory_order_relaxed);
+    spare->roots[i].store(0, std::memory_order_relaxed);
   }
   return spare;
 }
@@ -85,7 +87,9 @@ bool TensorTable::forget_entries(Block& block, std::uint32_t oldest_record) {
   bool any = false;
   for (std::size_t i = 0; i < block_size; ++i) {
     if (block.entries[i].load(std::memory_order_relaxed) == 0) continue;
-    if (block.users[i].load(std::memory_order_relaxed) >= oldest_record)
+    const bool is_there = block.gone[i].load(std::memory_order_relaxed) == 0 &&
+                          block.roots[i].load(std::memory_order_relaxed) == 0;
+    if (is_there || block.users[i].load(std::memory_order_relaxed) >= oldest_record)
       any = true;
     else
       block.entries[i].store(0, std::memory_order_release);

@@ -1,4 +1,5 @@
-// What is known of every tensor that a kept record mentions: 16 bytes each, found by the tensor's id.
+// What is known of every tensor that a kept record mentions, or that is still there: 24 bytes each, found by
+// the tensor's id.
 #pragma once
 
 #include <algorithm>
@@ -108,8 +109,36 @@ class TensorTable {
       block->users[id % block_size].store(record, std::memory_order_relaxed);
   }
 
-  /// Lets go what is known of tensors with ids below `below` that no record from `oldest_record` on takes. A
-  /// part of the old ones at a time, so that it takes a fraction of a millisecond.
+  /// Memory goes by storages, each of which has the name of the tensor that was noted first on it, its root.
+  struct Life {
+    std::uint64_t root = 0;  ///< the tensor itself, or whose storage it shares
+    std::uint32_t gone = 0;  ///< of a root: from this record on the program has it no longer; 0: it has it
+  };
+  Life life(std::uint64_t id) const {
+    const Block* block = block_of(id);
+    if (!block) return {id, 0};
+    const auto delta =
+        static_cast<std::int32_t>(block->roots[id % block_size].load(std::memory_order_relaxed));
+    return {id + static_cast<std::uint64_t>(static_cast<std::int64_t>(delta)),
+            block->gone[id % block_size].load(std::memory_order_relaxed)};
+  }
+  void set_gone(std::uint64_t root, std::uint32_t record) {
+    if (Block* block = block_of(root))
+      block->gone[root % block_size].store(record, std::memory_order_relaxed);
+  }
+  /// False where the two are too far apart.
+  bool set_root(std::uint64_t id, std::uint64_t root) {
+    const auto delta = static_cast<std::int64_t>(root - id);
+    Block* block = block_of(id);
+    if (!block || delta != static_cast<std::int32_t>(delta)) return false;
+    block->roots[id % block_size].store(static_cast<std::uint32_t>(static_cast<std::int32_t>(delta)),
+                                        std::memory_order_relaxed);
+    return true;
+  }
+
+  /// Lets go what is known of tensors with ids below `below` that no record from `oldest_record` on takes,
+  /// and whose memory the program let go. A part of the old ones at a time, so that it takes a fraction of a
+  /// millisecond.
   void forget(std::uint64_t below, std::uint32_t oldest_record);
 
   /// Tensors that are not known yet are looked up there, a block at a time. Before anybody else uses the
@@ -134,6 +163,8 @@ class TensorTable {
     std::atomic<std::uint64_t> entries[block_size];
     std::atomic<std::uint32_t> costs[block_size];
     std::atomic<std::uint32_t> users[block_size];  ///< the newest record that takes it
+    std::atomic<std::uint32_t> gone[block_size];   ///< see Life
+    std::atomic<std::uint32_t> roots[block_size];  ///< the root's id less the tensor's own, signed
   };
 
   Block* block_of(std::uint64_t id) const {

@@ -51,16 +51,17 @@ void Values::add_leaf(const Tensor& tensor, std::uint32_t name) {
   const TensorOrigin origin = place ? TensorOrigin::small_leaf(*place, spec) : TensorOrigin::leaf(spec);
   table_.set(tensor.id(), name == 0 ? origin : origin.with_name());
   if (place && name == 0) return;
-  const Tensor value = place ? Tensor() : own_within(tensor, options().budget_bytes);
+  KeptValue value = place ? KeptValue() : KeptValue(own_within(tensor, options().budget_bytes), spec);
   Evicted evicted;
   const std::lock_guard lock(mutex_);
   if (name != 0) set_name(tensor.id(), name);
   if (place) return;
   if (!value) {
     ++leaves_dropped_;
-  } else if (leaves_.try_emplace(tensor.id(), value).second) {
+  } else if (const std::uint64_t size = value.bytes();
+             leaves_.try_emplace(tensor.id(), std::move(value)).second) {
     leaf_order_.push_back(tensor.id());
-    bytes_ += value.storage()->size();
+    bytes_ += size;
     enforce(evicted);
   }
 }
@@ -84,7 +85,7 @@ void Values::forget(std::uint64_t below) {
       }
       const auto found = values.find(id);
       subtract(found->second);
-      if (sum) *sum -= found->second.storage()->size();
+      if (sum) *sum -= found->second.bytes();
       evicted.push_back(std::move(found->second));
       values.erase(found);
     }
@@ -116,12 +117,12 @@ void Values::add_result(const Tensor& tensor, bool stepping) {
   const std::uint64_t size = tensor.storage()->size();
   bytes_ += size;
   if (options_.keep_everything) {
-    if (everything_index_.try_emplace(tensor.id(), tensor).second)
-      everything_.push_back({tensor.id(), tensor});
+    if (everything_index_.try_emplace(tensor.id(), kept(tensor.id(), tensor)).second)
+      everything_.push_back({tensor.id(), kept(tensor.id(), tensor)});
     else
       bytes_ -= size;
   } else {
-    window_.push_back({tensor.id(), tensor});
+    window_.push_back({tensor.id(), kept(tensor.id(), tensor)});
     window_bytes_ += size;
   }
   enforce(evicted);
@@ -131,7 +132,7 @@ void Values::shrink(std::deque<Held>& queue, Evicted& evicted) {
   Held& oldest = queue.front();
   subtract(oldest.value);
   if (&queue == &window_)
-    window_bytes_ -= oldest.value.storage()->size();
+    window_bytes_ -= oldest.value.bytes();
   else
     everything_index_.erase(oldest.id);
   evicted.push_back(std::move(oldest.value));
@@ -148,7 +149,7 @@ bool Values::needs_checkpoint(const Tensor& tensor, std::uint64_t replay_ns) con
 void Values::add_checkpoint(const Tensor& tensor) {
   Evicted evicted;
   const std::lock_guard lock(mutex_);
-  if (!checkpoints_.try_emplace(tensor.id(), tensor).second) return;
+  if (!checkpoints_.try_emplace(tensor.id(), kept(tensor.id(), tensor)).second) return;
   checkpoint_order_.push_back(tensor.id());
   bytes_ += tensor.storage()->size();
   checkpoint_bytes_ += tensor.storage()->size();
@@ -165,7 +166,7 @@ void Values::thin_checkpoints(Evicted& evicted) {
     }
     const auto found = checkpoints_.find(checkpoint_order_[i]);
     subtract(found->second);
-    checkpoint_bytes_ -= found->second.storage()->size();
+    checkpoint_bytes_ -= found->second.bytes();
     evicted.push_back(std::move(found->second));
     checkpoints_.erase(found);
   }
@@ -180,7 +181,7 @@ void Values::add_recomputed(std::uint64_t id, const Tensor& value) {
   const std::lock_guard lock(mutex_);
   const std::uint64_t size = value.storage()->size();
   if (size > options_.recomputed_bytes || bytes_ + size > room()) return;
-  if (!recomputed_.try_emplace(id, value).second) return;
+  if (!recomputed_.try_emplace(id, kept(id, value)).second) return;
   recomputed_order_.push_back(id);
   bytes_ += size;
   recomputed_bytes_ += size;
@@ -191,7 +192,7 @@ void Values::drop_recomputed(Evicted& evicted) {
   const auto found = recomputed_.find(recomputed_order_.front());
   recomputed_order_.pop_front();
   subtract(found->second);
-  recomputed_bytes_ -= found->second.storage()->size();
+  recomputed_bytes_ -= found->second.bytes();
   evicted.push_back(std::move(found->second));
   recomputed_.erase(found);
 }
@@ -227,9 +228,9 @@ void Values::drop_oldest_leaf(Evicted& evicted) {
   leaves_.erase(found);
 }
 
-void Values::remember_dropped(std::uint64_t id, const Tensor& leaf) {
+void Values::remember_dropped(std::uint64_t id, const KeptValue& leaf) {
   ++leaves_dropped_;
-  dropped_.emplace(id, summarize(leaf, dropped_bins, false));
+  dropped_.emplace(id, summarize(leaf.tensor(id), dropped_bins, false));
   dropped_order_.push_back(id);
   if (dropped_order_.size() <= dropped_statistics) return;
   dropped_.erase(dropped_order_.front());
@@ -248,9 +249,9 @@ Tensor Values::held(std::uint64_t id) const {
   {
     const std::lock_guard lock(mutex_);
     for (const auto* map : {&leaves_, &pinned_, &everything_index_, &checkpoints_, &recomputed_})
-      if (const auto found = map->find(id); found != map->end()) return found->second;
+      if (const auto found = map->find(id); found != map->end()) return found->second.tensor(id);
     for (const Held& entry : window_)
-      if (entry.id == id) return entry.value;
+      if (entry.id == id) return entry.value.tensor(id);
   }
   return source_ && origin.stored() ? source_->value(id) : Tensor();
 }
@@ -317,9 +318,9 @@ bool Values::pin(std::uint64_t id, const Tensor& value) {
   Evicted evicted;
   const std::lock_guard lock(mutex_);
   std::uint64_t pinned_bytes = value.storage()->size();
-  for (const auto& [unused, tensor] : pinned_) pinned_bytes += tensor.storage()->size();
+  for (const auto& [unused, kept] : pinned_) pinned_bytes += kept.bytes();
   if (pinned_bytes > options_.budget_bytes) return false;
-  if (!pinned_.try_emplace(id, value).second) return true;
+  if (!pinned_.try_emplace(id, kept(id, value)).second) return true;
   table_.set_user(id, somebody);
   bytes_ += value.storage()->size();
   enforce(evicted);
@@ -327,7 +328,7 @@ bool Values::pin(std::uint64_t id, const Tensor& value) {
 }
 
 void Values::unpin(std::uint64_t id, std::uint32_t newest_record) {
-  Tensor released;
+  KeptValue released;
   const std::lock_guard lock(mutex_);
   const auto found = pinned_.find(id);
   if (found == pinned_.end()) return;

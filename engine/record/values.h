@@ -16,6 +16,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "engine/record/kept_value.h"
 #include "engine/record/small_values.h"
 #include "engine/record/summary.h"
 #include "engine/record/tensor_table.h"
@@ -108,9 +109,9 @@ class Values {
  private:
   struct Held {
     std::uint64_t id = 0;
-    Tensor value;
+    KeptValue value;
   };
-  using Evicted = std::vector<Tensor>;
+  using Evicted = std::vector<KeptValue>;
   void enforce(Evicted& evicted);
   std::uint64_t window_limit() const {
     return stepping_ ? std::max(options_.window_bytes, options_.stepping_window_bytes)
@@ -119,11 +120,13 @@ class Values {
   void set_name(std::uint64_t id, std::uint32_t name);
   std::uint64_t room() const;  ///< the budget without what bookkeeping takes of it
   void drop_oldest_leaf(Evicted& evicted);
-  void remember_dropped(std::uint64_t id, const Tensor& leaf);
+  void remember_dropped(std::uint64_t id, const KeptValue& leaf);
   void shrink(std::deque<Held>& queue, Evicted& evicted);
   void thin_checkpoints(Evicted& evicted);
   void drop_recomputed(Evicted& evicted);
-  void subtract(const Tensor& tensor) { bytes_ -= tensor.storage()->size(); }
+  void subtract(const KeptValue& value) { bytes_ -= value.bytes(); }
+  /// `value` under `tensor`'s id and spec.
+  KeptValue kept(std::uint64_t id, const Tensor& value) const { return {value, table_.get(id).spec()}; }
 
   TraceSource* source_ = nullptr;
   mutable std::mutex mutex_;
@@ -140,13 +143,13 @@ class Values {
   /// Doubles whenever checkpoints are thinned out, so that new ones come as rarely as old ones stand.
   std::atomic<std::uint64_t> checkpoint_scale_{1};
   std::deque<std::uint64_t> checkpoint_order_, recomputed_order_;
-  std::unordered_map<std::uint64_t, Tensor> checkpoints_, recomputed_;
+  std::unordered_map<std::uint64_t, KeptValue> checkpoints_, recomputed_;
   std::deque<Held> window_;
   std::deque<Held> everything_;
-  std::unordered_map<std::uint64_t, Tensor> everything_index_;
-  std::unordered_map<std::uint64_t, Tensor> leaves_;
+  std::unordered_map<std::uint64_t, KeptValue> everything_index_;
+  std::unordered_map<std::uint64_t, KeptValue> leaves_;
   std::deque<std::uint64_t> leaf_order_;
-  std::unordered_map<std::uint64_t, Tensor> pinned_;
+  std::unordered_map<std::uint64_t, KeptValue> pinned_;
   std::unordered_map<std::uint64_t, std::uint32_t> names_;
   std::deque<std::uint64_t> name_order_;
   std::unordered_map<std::uint64_t, Summary> dropped_;

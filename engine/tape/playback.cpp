@@ -342,6 +342,7 @@ void use_up(Tape::State& tape) {
     stack->remove(tape);
   }
   tape.used_up = true;
+  if (Observer* observer = current_observer()) observer->tape_used_up(tape.id);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <unordered_set>
 
+#include "engine/ops/observer.h"
 #include "engine/tape/large_value.h"
 #include "engine/tensor/block_pool.h"
 
@@ -40,6 +41,20 @@ void set_integer_gradients(bool given) {
 
 Tape::State::State(bool is_persistent, bool watches_accessed_variables)
     : id(next_tape_id()), persistent(is_persistent), watch_accessed_variables(watches_accessed_variables) {}
+
+namespace {
+
+/// Before what it kept goes.
+void tell_emptied(const Tape::State& tape) {
+  if (tape.nodes.empty()) return;
+  if (Observer* observer = detail::observer.load(std::memory_order_acquire)) observer->tape_emptied(tape.id);
+}
+
+}  // namespace
+
+Tape::State::~State() {
+  tell_emptied(*this);
+}
 
 detail::Slot Tape::State::watch(const Tensor& tensor) {
   if (!has_gradients(tensor.dtype())) return detail::no_slot;
@@ -99,6 +114,7 @@ void Tape::State::record(const detail::FinishedCall& call) {
 }
 
 void Tape::State::clear() {
+  tell_emptied(*this);
   // Newest first, each out of reach before its tensors go: what they free may look at this tape again.
   while (!nodes.empty()) {
     const std::unique_ptr<detail::Node> newest = std::move(nodes.back());
@@ -163,8 +179,14 @@ Tape::State* recording_tape(std::span<const Tensor> inputs) {
 }
 
 void write_tapes(const FinishedCall& call) {
-  for (const auto& tape : thread_state.tapes->tapes)
-    if (tape->records() && tape->knows(call.inputs)) tape->record(call);
+  const Tape::State* before = nullptr;  // the one outside of the next; the innermost is in the record itself
+  for (const auto& tape : thread_state.tapes->tapes) {
+    if (!tape->records() || !tape->knows(call.inputs)) continue;
+    tape->record(call);
+    if (before && call.record != 0) [[unlikely]]
+      if (Observer* observer = current_observer()) observer->taped(call.record, before->id);
+    before = tape.get();
+  }
 }
 
 Tensor alias(const Tensor& tensor) {

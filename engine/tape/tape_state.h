@@ -59,6 +59,7 @@ class TapeStack;
 
 struct Tape::State {
   explicit State(bool is_persistent, bool watches_accessed_variables);
+  ~State();
 
   const std::uint64_t id;
   bool persistent;  ///< changes only while the tape is played many times

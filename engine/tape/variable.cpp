@@ -33,9 +33,12 @@ struct Variable::Living {
 };
 
 Variable::Body::~Body() {
-  Living& living = Living::all();
-  const std::lock_guard lock(living.mutex);
-  living.bodies.erase(id);
+  {
+    Living& living = Living::all();
+    const std::lock_guard lock(living.mutex);
+    living.bodies.erase(id);
+  }
+  if (Observer* observer = detail::observer.load(std::memory_order_acquire)) observer->variable_gone(id);
 }
 
 namespace {

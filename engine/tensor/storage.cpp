@@ -1,5 +1,6 @@
 #include "engine/tensor/storage.h"
 
+#include <algorithm>
 #include <new>
 
 #include "engine/tensor/block_pool.h"
@@ -34,7 +35,48 @@ struct StoragePool {
 };
 static_assert(sizeof(Storage) <= StoragePool::header);
 
+namespace {
+
+constinit std::atomic<StorageListener*> listener{nullptr};
+constinit std::atomic<std::int64_t> onlookers_bytes{0};
+
+}  // namespace
+
+void set_storage_listener(StorageListener* new_listener) {
+  listener.store(new_listener, std::memory_order_release);
+}
+StorageListener* storage_listener() {
+  return listener.load(std::memory_order_acquire);
+}
+
+std::uint64_t bytes_of_onlookers() {
+  return static_cast<std::uint64_t>(
+      std::max<std::int64_t>(onlookers_bytes.load(std::memory_order_relaxed), 0));
+}
+
+// Only the first time: what an onlooker lends out for a moment was let go already.
+void Storage::let_go(std::uint64_t before) {
+  const std::uint64_t mark = mark_.load(std::memory_order_relaxed);
+  if (before == (onlooker | 1)) {
+    if (mark != 0 && !let_go_.load(std::memory_order_relaxed))
+      if (StorageListener* told = storage_listener()) told->let_go(mark);
+    return destroy();
+  }
+  if (!let_go_.exchange(true, std::memory_order_relaxed)) {
+    if (!borrowed_) onlookers_bytes.fetch_add(static_cast<std::int64_t>(size_), std::memory_order_relaxed);
+    if (mark != 0)
+      if (StorageListener* told = storage_listener()) told->let_go(mark);
+  }
+  drop_look();
+}
+
+void Storage::take_back() {
+  if (let_go_.exchange(false, std::memory_order_relaxed) && !borrowed_)
+    onlookers_bytes.fetch_sub(static_cast<std::int64_t>(size_), std::memory_order_relaxed);
+}
+
 void Storage::destroy() {
+  take_back();
   if (release_) release_(owner_);
   if (!borrowed_) detail::account_in_use(-static_cast<std::int64_t>(size_));
   const std::size_t block_bytes = capacity_;

@@ -118,6 +118,27 @@ Tensor Tensor::without_values() const {
   return adopt(body);
 }
 
+Tensor Tensor::to_look_at() const {
+  Tensor same = look(*storage().get(), id(), dtype(), shape());
+  same.body_->strides = strides();
+  same.body_->offset = offset();
+  same.body_->contiguous = contiguous();
+  return same;
+}
+
+Tensor Tensor::look(Storage& storage, std::uint64_t id, DType dtype, const Shape& shape) {
+  storage.retain_to_look();
+  TensorBody* body = new (detail::allocate_block(sizeof(TensorBody))) TensorBody;
+  body->dtype = dtype;
+  body->onlooker = true;
+  body->id = id;
+  body->storage = StoragePointer::adopt(&storage);
+  body->count = element_count(shape);
+  body->shape = shape;
+  body->strides = contiguous_strides(shape);
+  return adopt(body);
+}
+
 Tensor Tensor::view(StoragePointer storage, DType dtype, const Shape& shape, const Strides& strides,
                     std::int64_t offset) {
   check_extents(shape);
@@ -212,6 +233,8 @@ std::vector<double> Tensor::to_vector() const {
 }
 
 void Tensor::destroy(TensorBody* body) {
+  if (body->onlooker) [[unlikely]]
+    body->storage.detach()->drop_look();
   body->~TensorBody();
   detail::free_block(body, sizeof(TensorBody));
 }

@@ -19,7 +19,8 @@ namespace tapedeck {
 struct TensorBody {
   std::atomic<std::uint32_t> references{1};
   DType dtype{};
-  std::uint64_t id = 0;  ///< unique in the process, grows with time, never 0
+  bool onlooker = false;  ///< it holds its storage as those do who look at the program
+  std::uint64_t id = 0;   ///< unique in the process, grows with time, never 0
   StoragePointer storage;
   std::int64_t offset = 0;  ///< of the first element, in elements
   std::int64_t count = 0;   ///< number of elements
@@ -92,6 +93,10 @@ class Tensor {
   /// Id, dtype and shape alone: the memory is let go. For those who must not keep it; nothing else may be
   /// asked of it.
   Tensor without_values() const;
+  /// The same tensor, with a body that holds the storage as an onlooker.
+  Tensor to_look_at() const;
+  /// A row-major tensor of that id at the begin of a storage that an onlooker holds.
+  static Tensor look(Storage& storage, std::uint64_t id, DType dtype, const Shape& shape);
   /// The only element, cast to double: of a complex number the magnitude. Throws InvalidArgumentError where
   /// there is not exactly one.
   double item() const;

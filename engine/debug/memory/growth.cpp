@@ -1,0 +1,189 @@
+// The rule for memory that grows: results of a line that stay alive from each turn of the program's loop.
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "engine/debug/memory/memory.h"
+#include "engine/record/source_location.h"
+
+namespace tapedeck::debug {
+namespace {
+
+constexpr std::size_t fewest_turns = 5;
+constexpr std::uint64_t least_growth = 64'000;  // bytes in all: less is nobody's trouble
+constexpr std::size_t most_storages = 200'000;  // the newest: older ones are as many of the same
+constexpr std::size_t most_named = 8;
+
+/// Storages that one op of one line made and that are still there.
+struct Line {
+  const OpDef* op = nullptr;
+  std::uint32_t location = 0;
+  std::uint64_t bytes = 0;
+  std::vector<const AliveStorage*> storages;  ///< in the order of birth
+};
+
+struct Growing {
+  const char* turn = "";
+  std::uint64_t turns = 0, bytes = 0, total = 0;
+  std::vector<const Line*> lines;  ///< the largest first
+  std::uint64_t held_by_tapes = 0, results = 0;
+};
+
+std::vector<Line> lines_of(const std::vector<AliveStorage>& alive, const Recorder& recorder) {
+  std::map<std::pair<std::uint32_t, const OpDef*>, Line> lines;
+  const std::size_t from = alive.size() - std::min(alive.size(), most_storages);
+  for (std::size_t i = from; i < alive.size(); ++i) {
+    const AliveStorage& storage = alive[i];
+    if (storage.borrowed || storage.value) continue;
+    const std::uint32_t maker = recorder.trace().tensors().get(storage.life.root).producer();
+    if (maker == 0) continue;
+    recorder.trace().glance(maker, maker, [&](const RecordGlance& glance) {
+      if (glance.number != maker) return;
+      Line& line = lines[{glance.head.location, glance.head.op}];
+      line.op = glance.head.op;
+      line.location = glance.head.location;
+      line.bytes += storage.life.bytes;
+      line.storages.push_back(&storage);
+    });
+  }
+  std::vector<Line> found;
+  for (auto& [key, line] : lines)
+    if (line.storages.size() >= fewest_turns) found.push_back(std::move(line));
+  std::sort(found.begin(), found.end(), [](const Line& a, const Line& b) { return a.bytes > b.bytes; });
+  if (found.size() > 64) found.resize(64);
+  return found;
+}
+
+/// How many turns (they end at the records of `ends`) there were since the line's first result that is there,
+/// where nearly each of them left one; 0: not so.
+std::size_t turns_of(const Line& line, const std::vector<std::uint32_t>& ends) {
+  const std::uint32_t first = line.storages.front()->life.born;
+  const auto begin = std::lower_bound(ends.begin(), ends.end(), first);
+  const auto turns = static_cast<std::size_t>(ends.end() - begin);
+  if (turns < fewest_turns) return 0;
+  std::set<std::ptrdiff_t> left;
+  for (const AliveStorage* storage : line.storages)
+    left.insert(std::lower_bound(begin, ends.end(), storage->life.born) - begin);
+  const bool in_last = left.contains(static_cast<std::ptrdiff_t>(turns) - 1);
+  return in_last && left.size() * 10 >= turns * 8 ? turns : 0;
+}
+
+/// Shows the records [from, to] that are the line's op.
+template <class Visit>
+void visit_runs(const Line& line, const Recorder& recorder, std::uint32_t from, std::uint32_t to,
+                const CancelFlag* cancel, Visit&& visit) {
+  constexpr std::uint32_t at_once = 4096;
+  while (from <= to) {
+    check_cancelled(cancel);
+    const std::uint32_t next =
+        recorder.trace().glance(from, std::min(to, from + at_once - 1), [&](const RecordGlance& glance) {
+          const RecordHead& head = glance.head;
+          if (head.location == line.location && head.op == line.op && head.kind == EventKind::op)
+            visit(glance);
+        });
+    if (next <= from) return;
+    from = next;
+  }
+}
+
+/// Whether it holds the newest few alone, as a ring does: what came before the oldest that is there went
+/// later than that came.
+bool is_bounded(const Line& line, const Recorder& recorder, const MemoryIndex& index,
+                const CancelFlag* cancel) {
+  const std::uint32_t first = line.storages.front()->life.born;
+  const std::uint32_t span = line.storages.back()->life.born - first;
+  const std::uint32_t from = std::max(index.first(), first - std::min(first, span));
+  std::uint32_t gone = 0;
+  if (first > from)
+    visit_runs(line, recorder, from, first - 1, cancel, [&](const RecordGlance& glance) {
+      for (const std::uint64_t id : glance.outputs)
+        if (id != 0) gone = recorder.trace().tensors().life(id).gone;
+    });
+  return gone > first;
+}
+
+/// How often the line's op ran since its first result that is there.
+std::size_t runs_of(const Line& line, const Recorder& recorder, const MemoryIndex& index,
+                    const CancelFlag* cancel) {
+  std::size_t runs = 0;
+  visit_runs(line, recorder, line.storages.front()->life.born, index.last(), cancel,
+             [&](const RecordGlance&) { ++runs; });
+  return runs;
+}
+
+std::string sentence_of(const Growing& growing) {
+  const Line& line = *growing.lines.front();
+  std::string text = "Memory grows by " + bytes_text(growing.bytes) + " with each " + growing.turn +
+                     ": after " + std::to_string(growing.turns) + " of them " +
+                     std::to_string(growing.results) + " results, " + bytes_text(growing.total) +
+                     ", are still there, most of " + (line.op ? line.op->name : "a custom gradient");
+  if (const std::uint32_t number = location_of(line.location).line)
+    text += " in line " + std::to_string(number);
+  if (growing.held_by_tapes * 2 > growing.total) return text + ". Tapes hold them.";
+  return text + ".";
+}
+
+protocol::MemoryGrowth describe_growth(const Growing& growing) {
+  const Line& line = *growing.lines.front();
+  const SourceLocation where = location_of(line.location);
+  protocol::MemoryGrowth growth;
+  growth.sentence = sentence_of(growing);
+  growth.bytes = growing.bytes;
+  growth.turns = growing.turns;
+  growth.turn = growing.turn;
+  growth.op = line.op ? line.op->name : "";
+  growth.cell = where.cell;
+  growth.file = where.file;
+  growth.line = where.line;
+  growth.record = line.storages.back()->life.born;
+  std::set<std::uint64_t> tapes;
+  const std::size_t from = line.storages.size() - std::min(line.storages.size(), most_named);
+  for (std::size_t i = from; i < line.storages.size(); ++i) {
+    growth.tensors.push_back(line.storages[i]->life.root);
+    if (line.storages[i]->tape) tapes.insert(line.storages[i]->tape);
+  }
+  growth.tapes.assign(tapes.begin(), tapes.end());
+  return growth;
+}
+
+}  // namespace
+
+std::vector<protocol::MemoryGrowth> find_growth(const MemoryIndex& index, const Recorder& recorder,
+                                                const CancelFlag* cancel) {
+  const std::vector<AliveStorage> alive = alive_at(index, recorder, 0, cancel);
+  const std::vector<Line> lines = lines_of(alive, recorder);
+  std::map<std::string, Growing> found;
+  for (const Line& line : lines) {
+    check_cancelled(cancel);
+    if (is_bounded(line, recorder, index, cancel)) continue;
+    const char* turn = "step";
+    std::size_t turns = turns_of(line, index.steps());
+    if (!turns) turn = "gradient", turns = turns_of(line, index.gradients());
+    if (!turns) turn = "run of the cell", turns = turns_of(line, index.cells());
+    if (!turns) {
+      turn = "run of the line";
+      const std::size_t runs = runs_of(line, recorder, index, cancel);
+      if (line.storages.size() * 10 < runs * 9) continue;
+      turns = runs;
+    }
+    Growing& growing = found[turn];
+    growing.turn = turn;
+    growing.turns = std::max<std::uint64_t>(growing.turns, turns);
+    growing.total += line.bytes;
+    growing.results += line.storages.size();
+    growing.lines.push_back(&line);
+    for (const AliveStorage* storage : line.storages)
+      if (storage->tape) growing.held_by_tapes += storage->life.bytes;
+  }
+  std::vector<protocol::MemoryGrowth> growth;
+  for (auto& [turn, growing] : found) {
+    if (growing.total < least_growth) continue;
+    growing.bytes = growing.total / growing.turns;
+    growth.push_back(describe_growth(growing));
+  }
+  std::sort(growth.begin(), growth.end(),
+            [](const auto& a, const auto& b) { return a.bytes * a.turns > b.bytes * b.turns; });
+  return growth;
+}
+
+}  // namespace tapedeck::debug

@@ -1,0 +1,49 @@
+// Memory over a run: its curve, what was alive at a moment and who held it, what grows, and what computing
+// again would save.
+#pragma once
+
+#include <mutex>
+
+#include "engine/debug/memory/memory_index.h"
+#include "engine/protocol/messages.h"
+
+namespace tapedeck::debug {
+
+/// Any thread may call; one waits for the other. All throw Cancelled.
+class MemoryReader {
+ public:
+  explicit MemoryReader(const Recorder& recorder) : recorder_(recorder), index_(recorder) {}
+  /// Throws BadRequest for more than 4000 points.
+  protocol::MemoryCurve curve(const protocol::GetMemoryCurve& request, const CancelFlag* cancel = nullptr);
+  protocol::MemoryState state(const protocol::GetMemoryState& request, const CancelFlag* cancel = nullptr);
+  protocol::RecomputeSavings savings(const protocol::GetRecomputeSavings& request,
+                                     const CancelFlag* cancel = nullptr);
+
+ private:
+  const Recorder& recorder_;
+  std::mutex mutex_;
+  MemoryIndex index_;
+};
+
+/// A storage that is there at some moment.
+struct AliveStorage {
+  StorageLife life;
+  protocol::MemoryHolder holder = protocol::MemoryHolder::program;
+  bool borrowed = false;
+  std::uint64_t tape = 0;                ///< that keeps it; 0: none
+  std::uint32_t node = 0;                ///< for the VJP of that record
+  const VariableValue* value = nullptr;  ///< valid until the index goes on
+};
+
+/// What was there while `record` ran, or, where that is 0, what is there now; in the order of birth.
+std::vector<AliveStorage> alive_at(const MemoryIndex& index, const Recorder& recorder, std::uint32_t record,
+                                   const CancelFlag* cancel);
+
+/// What grows with each turn of the program's loop, the largest first.
+std::vector<protocol::MemoryGrowth> find_growth(const MemoryIndex& index, const Recorder& recorder,
+                                                const CancelFlag* cancel);
+
+/// "34 MB": decimal, three figures at most.
+std::string bytes_text(std::uint64_t bytes);
+
+}  // namespace tapedeck::debug

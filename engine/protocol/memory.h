@@ -1,0 +1,211 @@
+// Memory: what was alive at a moment, who held it, how that went over the run, and what computing again would
+// save. Bytes are those of storages: views of one count once.
+#pragma once
+
+#include "engine/protocol/record.h"
+
+namespace tapedeck::protocol {
+
+/// Who holds a storage. Where several do, the first of these; the recorder only where nobody else does.
+enum class MemoryHolder : std::uint8_t {
+  variable,  ///< it is the present value of a variable
+  tape,      ///< a tape keeps it for a VJP
+  program,   ///< names, lists, calls, iterators: whatever else of the program
+  recorder   ///< the program let it go; the recorder has it still
+};
+constexpr auto names(MemoryHolder) {
+  return std::array<std::string_view, 4>{"variable", "tape", "program", "recorder"};
+}
+
+/// The curve of [first, last] in at most `points` pieces. Answer: MemoryCurve.
+struct GetMemoryCurve {
+  std::uint64_t first = 1, last = 0;  ///< records; 0: the newest
+  std::uint32_t points = 0;           ///< at most 4000
+  static constexpr const char* type = "get_memory_curve";
+  static constexpr auto fields() {
+    return std::tuple(field("first", &GetMemoryCurve::first), field("last", &GetMemoryCurve::last),
+                      field("points", &GetMemoryCurve::points));
+  }
+};
+
+/// Memory that grows from step to step, and who makes it.
+struct MemoryGrowth {
+  std::string sentence;
+  std::uint64_t bytes = 0;   ///< a turn
+  std::uint64_t turns = 0;   ///< how many there were
+  std::string turn;          ///< "step", "gradient", "run of the line", "run of the cell"
+  std::uint64_t record = 0;  ///< the newest op that made some of it
+  std::string op;            ///< as in Record, and the next three
+  std::string cell, file;
+  std::uint32_t line = 0;
+  std::vector<std::uint64_t> tensors;  ///< some of them, for FindNames
+  std::vector<std::uint64_t> tapes;    ///< that hold them
+  static constexpr auto fields() {
+    return std::tuple(field("sentence", &MemoryGrowth::sentence), field("bytes", &MemoryGrowth::bytes),
+                      field("turns", &MemoryGrowth::turns), field("turn", &MemoryGrowth::turn),
+                      field("record", &MemoryGrowth::record), field("op", &MemoryGrowth::op),
+                      field("cell", &MemoryGrowth::cell), field("file", &MemoryGrowth::file),
+                      field("line", &MemoryGrowth::line), field("tensors", &MemoryGrowth::tensors),
+                      field("tapes", &MemoryGrowth::tapes));
+  }
+};
+
+struct MemoryCurve {
+  std::uint64_t first = 0, last = 0;  ///< the records that it shows
+  std::uint64_t total = 0;            ///< records that were looked at in all
+  // For each piece: the record with the most bytes in it, how many those are by holder, and the least in sum.
+  std::vector<double> records, variables, tapes, program, recorder, least;
+  std::uint64_t peak_record = 0, peak_bytes = 0;  ///< of the whole run
+  std::vector<MemoryGrowth> growth;               ///< the largest first, at most 5
+  static constexpr const char* type = "memory_curve";
+  static constexpr auto fields() {
+    return std::tuple(field("first", &MemoryCurve::first), field("last", &MemoryCurve::last),
+                      field("total", &MemoryCurve::total), field("records", &MemoryCurve::records),
+                      field("variables", &MemoryCurve::variables), field("tapes", &MemoryCurve::tapes),
+                      field("program", &MemoryCurve::program), field("recorder", &MemoryCurve::recorder),
+                      field("least", &MemoryCurve::least), field("peak_record", &MemoryCurve::peak_record),
+                      field("peak_bytes", &MemoryCurve::peak_bytes), field("growth", &MemoryCurve::growth));
+  }
+};
+
+enum class MemoryGroup : std::uint8_t { tensor, holder, line, scope };
+constexpr auto names(MemoryGroup) {
+  return std::array<std::string_view, 4>{"tensor", "holder", "line", "scope"};
+}
+
+/// What was alive while record `record` ran (0: what is alive now), in groups, the largest first; a page of
+/// at most 1000 rows. Answer: MemoryState.
+struct GetMemoryState {
+  std::uint64_t record = 0;
+  MemoryGroup group = MemoryGroup::tensor;
+  std::uint64_t first = 0;
+  std::uint32_t count = 0;
+  static constexpr const char* type = "get_memory_state";
+  static constexpr auto fields() {
+    return std::tuple(field("record", &GetMemoryState::record), field("group", &GetMemoryState::group),
+                      field("first", &GetMemoryState::first), field("count", &GetMemoryState::count));
+  }
+};
+
+/// A storage, or a group of them.
+struct MemoryRow {
+  std::string name;  ///< of a group; of a storage the variable's name, or empty
+  MemoryHolder holder = MemoryHolder::program;
+  std::string held_by;  ///< in words: "tape 12, for the VJP of matmul, op 217"; of a group empty
+  std::uint64_t bytes = 0;
+  std::uint64_t count = 0;   ///< storages
+  std::uint64_t record = 0;  ///< what made it, of a group its largest; 0: no op
+  std::string op;            ///< of that record, and the next four
+  std::string cell, file;
+  std::uint32_t line = 0;
+  std::string scope;
+  TensorInfo tensor;       ///< the storage's first tensor, of a group the largest one's
+  std::uint64_t tape = 0;  ///< that holds it; 0: none
+  bool borrowed = false;   ///< the memory is NumPy's, no part of the sums
+  static constexpr auto fields() {
+    return std::tuple(field("name", &MemoryRow::name), field("holder", &MemoryRow::holder),
+                      field("held_by", &MemoryRow::held_by), field("bytes", &MemoryRow::bytes),
+                      field("count", &MemoryRow::count), field("record", &MemoryRow::record),
+                      field("op", &MemoryRow::op), field("cell", &MemoryRow::cell),
+                      field("file", &MemoryRow::file), field("line", &MemoryRow::line),
+                      field("scope", &MemoryRow::scope), field("tensor", &MemoryRow::tensor),
+                      field("tape", &MemoryRow::tape), field("borrowed", &MemoryRow::borrowed));
+  }
+};
+
+struct MemoryState {
+  std::uint64_t record = 0;  ///< 0: now
+  std::uint64_t variables = 0, tapes = 0, program = 0;
+  std::uint64_t recorder = 0;   ///< what it alone has, as near to that moment as is known
+  std::uint64_t borrowed = 0;   ///< NumPy's memory, in no sum
+  std::uint64_t elsewhere = 0;  ///< now: in use, but seen by no record (iterators, what runs just now)
+  std::uint64_t storages = 0, live_tapes = 0;
+  std::uint64_t total = 0, first = 0;  ///< rows
+  std::vector<MemoryRow> rows;
+  std::string change;  ///< since the step before, in words; empty: there is none
+  static constexpr const char* type = "memory_state";
+  static constexpr auto fields() {
+    return std::tuple(field("record", &MemoryState::record), field("variables", &MemoryState::variables),
+                      field("tapes", &MemoryState::tapes), field("program", &MemoryState::program),
+                      field("recorder", &MemoryState::recorder), field("borrowed", &MemoryState::borrowed),
+                      field("elsewhere", &MemoryState::elsewhere), field("storages", &MemoryState::storages),
+                      field("live_tapes", &MemoryState::live_tapes), field("total", &MemoryState::total),
+                      field("first", &MemoryState::first), field("rows", &MemoryState::rows),
+                      field("change", &MemoryState::change));
+  }
+};
+
+/// Which names of the program lead to these tensors and tapes: asked of the host language, at a stop or
+/// between two cells. At most 1000 of each. Answer: FoundNames.
+struct FindNames {
+  std::uint64_t stop = 0;  ///< as in ValuePlace
+  std::vector<std::uint64_t> tensors, tapes;
+  static constexpr const char* type = "find_names";
+  static constexpr auto fields() {
+    return std::tuple(field("stop", &FindNames::stop), field("tensors", &FindNames::tensors),
+                      field("tapes", &FindNames::tapes));
+  }
+};
+
+struct NamePath {
+  std::uint64_t tensor = 0, tape = 0;  ///< one of them
+  std::string path;                    ///< "history[12].tape"
+  std::string root;                    ///< the name that it begins with: "history"
+  std::uint64_t items = 0;             ///< of what the root is: a list's length; 0: it has none
+  static constexpr auto fields() {
+    return std::tuple(field("tensor", &NamePath::tensor), field("tape", &NamePath::tape),
+                      field("path", &NamePath::path), field("root", &NamePath::root),
+                      field("items", &NamePath::items));
+  }
+};
+
+struct FoundNames {
+  std::vector<NamePath> names;  ///< at most three for each
+  bool complete = true;         ///< false: there was more to look through than time
+  static constexpr const char* type = "found_names";
+  static constexpr auto fields() {
+    return std::tuple(field("names", &FoundNames::names), field("complete", &FoundNames::complete));
+  }
+};
+
+/// What tf.recompute_grad around each scope, or around the records [first, last], would save. Answer:
+/// RecomputeSavings.
+struct GetRecomputeSavings {
+  std::uint64_t first = 0, last = 0;  ///< 0: the scopes of the tape at the peak
+  static constexpr const char* type = "get_recompute_savings";
+  static constexpr auto fields() {
+    return std::tuple(field("first", &GetRecomputeSavings::first), field("last", &GetRecomputeSavings::last));
+  }
+};
+
+struct RecomputeSaving {
+  std::string scope;          ///< "encoder/block_3"; of a span empty
+  std::uint64_t bytes = 0;    ///< that would not be there at the peak
+  std::uint64_t held = 0;     ///< what the tape keeps for its ops, inputs of the scope and variables included
+  std::int64_t again_ns = 0;  ///< what computing it again takes
+  std::uint64_t ops = 0;
+  std::uint64_t first = 0, last = 0;  ///< its first and last op
+  std::string sentence;
+  static constexpr auto fields() {
+    return std::tuple(field("scope", &RecomputeSaving::scope), field("bytes", &RecomputeSaving::bytes),
+                      field("held", &RecomputeSaving::held), field("again_ns", &RecomputeSaving::again_ns),
+                      field("ops", &RecomputeSaving::ops), field("first", &RecomputeSaving::first),
+                      field("last", &RecomputeSaving::last), field("sentence", &RecomputeSaving::sentence));
+  }
+};
+
+struct RecomputeSavings {
+  std::uint64_t peak_record = 0, peak_bytes = 0;
+  std::uint64_t tape = 0;                ///< the one that holds most there; 0: none does
+  std::vector<RecomputeSaving> savings;  ///< the largest first, at most 500
+  std::string sentence;                  ///< of the best, or why there is none
+  static constexpr const char* type = "recompute_savings";
+  static constexpr auto fields() {
+    return std::tuple(field("peak_record", &RecomputeSavings::peak_record),
+                      field("peak_bytes", &RecomputeSavings::peak_bytes),
+                      field("tape", &RecomputeSavings::tape), field("savings", &RecomputeSavings::savings),
+                      field("sentence", &RecomputeSavings::sentence));
+  }
+};
+
+}  // namespace tapedeck::protocol

@@ -1,0 +1,281 @@
+#include "inspector/model/memory_model.h"
+
+#include <QMap>
+#include <algorithm>
+#include <cmath>
+
+#include "inspector/model/format.h"
+
+namespace tapedeck::inspector {
+
+using protocol::MemoryHolder;
+
+namespace {
+
+const QString curveChannel = QStringLiteral("memory/curve");
+const QString stateChannel = QStringLiteral("memory/state");
+const QString namesChannel = QStringLiteral("memory/names");
+const QString savingsChannel = QStringLiteral("memory/savings");
+constexpr std::uint32_t rowsAtOnce = 200;
+constexpr std::size_t mostNamed = 500;
+constexpr int refreshMs = 250;
+
+}  // namespace
+
+QString bytesText(double bytes) {
+  static const char* const units[] = {"bytes", "kB", "MB", "GB", "TB"};
+  int unit = 0;
+  for (; bytes >= 999.5 && unit < 4; ++unit) bytes /= 1000;
+  const int digits = unit == 0 || bytes >= 99.95 ? 0 : bytes >= 9.995 ? 1 : 2;
+  return QStringLiteral("%1 %2").arg(QString::number(bytes, 'f', digits), QLatin1String(units[unit]));
+}
+
+QString holderText(MemoryHolder holder) {
+  switch (holder) {
+    case MemoryHolder::variable:
+      return MemoryModel::tr("variables");
+    case MemoryHolder::tape:
+      return MemoryModel::tr("tapes");
+    case MemoryHolder::program:
+      return MemoryModel::tr("the program");
+    case MemoryHolder::recorder:
+      return MemoryModel::tr("the recorder");
+  }
+  return {};
+}
+
+MemoryModel::MemoryModel(Session* session, QObject* parent) : QObject(parent), session_(session) {
+  soon_.setSingleShot(true);
+  soon_.setInterval(refreshMs);
+  connect(&soon_, &QTimer::timeout, this, &MemoryModel::refresh);
+  connect(session, &Session::statusChanged, this, [this] {
+    const auto& status = session_->status();
+    // Between two cells, or at a stop, names can be found.
+    const bool still = status.gate == protocol::GateState::stopped || status.running_cell.empty();
+    const bool isNew = !curve_ || curve_->total < status.finished || (still && !still_);
+    still_ = still;
+    if (isNew) curveStale_ = stateStale_ = true;
+    if (isNew) refreshSoon();
+  });
+  connect(session, &Session::cursorChanged, this, [this] {
+    stateStale_ = true;
+    refreshSoon();
+  });
+  connect(session, &Session::cleared, this, &MemoryModel::clear);
+}
+
+void MemoryModel::clear() {
+  curve_.reset();
+  state_.reset();
+  savings_.reset();
+  tensorNames_.clear();
+  tapeNames_.clear();
+  first_ = last_ = spanFirst_ = spanLast_ = 0;
+  curveStale_ = stateStale_ = true;
+  emit curveChanged();
+  emit stateChanged();
+  emit savingsChanged();
+  refreshSoon();
+}
+
+void MemoryModel::setShown(bool shown) {
+  if (shown_ == shown) return;
+  shown_ = shown;
+  if (shown) return refresh();
+  soon_.stop();
+  for (const QString& channel : {curveChannel, stateChannel, namesChannel, savingsChannel})
+    session_->drop(channel);
+  curveStale_ = stateStale_ = true;
+}
+
+void MemoryModel::setGroup(protocol::MemoryGroup group) {
+  if (group_ == group) return;
+  group_ = group;
+  stateStale_ = true;
+  if (shown_) refresh();
+}
+
+void MemoryModel::setPoints(int points) {
+  points = std::clamp(points, 10, 4000);
+  if (points_ == points) return;
+  points_ = points;
+  curveStale_ = true;
+  refreshSoon();
+}
+
+void MemoryModel::setRange(RecordNumber first, RecordNumber last) {
+  if (first_ == first && last_ == last) return;
+  first_ = first;
+  last_ = last;
+  curveStale_ = true;
+  refreshSoon();
+}
+
+// While something runs the newest answer is waited for; more would only be dropped.
+void MemoryModel::refreshSoon() {
+  if (shown_ && !soon_.isActive()) soon_.start();
+}
+
+void MemoryModel::refresh() {
+  if (!shown_ || session_->recordCount() == 0) return;
+  if (curveStale_ && !session_->asking(curveChannel)) askForCurve();
+  if (stateStale_) askForState();
+}
+
+RecordNumber MemoryModel::moment() const {
+  const RecordNumber cursor = session_->cursor();
+  return cursor >= session_->status().finished ? 0 : cursor;
+}
+
+void MemoryModel::setProblem(const protocol::Failure& failure) {
+  problem_ = failure.code == "cancelled" ? QString() : QString::fromStdString(failure.reason);
+  emit problemChanged();
+}
+
+void MemoryModel::askForCurve() {
+  curveStale_ = false;
+  const protocol::GetMemoryCurve request{std::max<RecordNumber>(first_, 1), last_,
+                                         static_cast<std::uint32_t>(points_)};
+  session_->request<protocol::MemoryCurve>(
+      request, this,
+      [this](const protocol::MemoryCurve& curve) {
+        problem_.clear();
+        curve_ = curve;
+        emit curveChanged();
+        askForNames();
+        if (curveStale_) refreshSoon();
+      },
+      [this](const protocol::Failure& failure) { setProblem(failure); }, curveChannel);
+}
+
+void MemoryModel::askForState() {
+  stateStale_ = false;
+  session_->request<protocol::MemoryState>(
+      protocol::GetMemoryState{moment(), group_, 0, rowsAtOnce}, this,
+      [this](const protocol::MemoryState& state) {
+        problem_.clear();
+        state_ = state;
+        emit stateChanged();
+        askForNames();
+      },
+      [this](const protocol::Failure& failure) { setProblem(failure); }, stateChannel);
+}
+
+void MemoryModel::fetchMore() {
+  if (!state_ || state_->rows.size() >= state_->total || session_->asking(stateChannel)) return;
+  session_->request<protocol::MemoryState>(
+      protocol::GetMemoryState{state_->record, group_, state_->rows.size(), rowsAtOnce}, this,
+      [this](const protocol::MemoryState& more) {
+        if (!state_ || more.record != state_->record || more.first != state_->rows.size()) return;
+        state_->rows.insert(state_->rows.end(), more.rows.begin(), more.rows.end());
+        emit stateChanged();
+        askForNames();
+      },
+      [this](const protocol::Failure& failure) { setProblem(failure); }, stateChannel);
+}
+
+void MemoryModel::askForNames() {
+  const auto& status = session_->status();
+  const bool stopped = status.gate == protocol::GateState::stopped;
+  if (!stopped && !status.running_cell.empty()) return;
+  protocol::FindNames find;
+  find.stop = stopped ? status.stopped_before : 0;
+  const auto want = [](std::vector<std::uint64_t>& list, std::uint64_t id) {
+    if (id != 0 && list.size() < mostNamed && std::find(list.begin(), list.end(), id) == list.end())
+      list.push_back(id);
+  };
+  if (curve_)
+    for (const auto& growth : curve_->growth) {
+      for (const std::uint64_t id : growth.tensors) want(find.tensors, id);
+      for (const std::uint64_t id : growth.tapes) want(find.tapes, id);
+    }
+  if (state_)
+    for (const auto& row : state_->rows) {
+      want(find.tensors, row.tensor.id);
+      want(find.tapes, row.tape);
+    }
+  if (find.tensors.empty() && find.tapes.empty()) return;
+  session_->request<protocol::FoundNames>(
+      find, this, [this](const protocol::FoundNames& found) { take(found); },
+      [](const protocol::Failure&) {},  // a session without Python, or one that runs on: no names
+      namesChannel);
+}
+
+void MemoryModel::take(const protocol::FoundNames& found) {
+  tensorNames_.clear();
+  tapeNames_.clear();
+  for (const protocol::NamePath& path : found.names) {
+    Name name{QString::fromStdString(path.path), QString::fromStdString(path.root), path.items};
+    if (path.tape != 0 && !tapeNames_.contains(path.tape)) tapeNames_.insert(path.tape, name);
+    if (path.tensor != 0 && !tensorNames_.contains(path.tensor)) tensorNames_.insert(path.tensor, name);
+  }
+  emit namesChanged();
+}
+
+QString MemoryModel::holderOf(const protocol::MemoryRow& row) const {
+  const QString held = QString::fromStdString(row.held_by.empty() ? row.name : row.held_by);
+  QStringList names;
+  if (row.tape != 0 && tapeNames_.contains(row.tape)) names << tapeNames_[row.tape].path;
+  if (row.count == 1 && tensorNames_.contains(row.tensor.id)) names << tensorNames_[row.tensor.id].path;
+  if (names.isEmpty()) return held;
+  if (row.holder == MemoryHolder::program) return names.join(QStringLiteral(", "));
+  return tr("%1 (%2)").arg(held, names.join(QStringLiteral(", ")));
+}
+
+QString MemoryModel::growthText(const protocol::MemoryGrowth& growth) const {
+  QMap<QString, quint64> roots;
+  for (const std::uint64_t id : growth.tensors)
+    if (tensorNames_.contains(id)) roots.insert(tensorNames_[id].root, tensorNames_[id].items);
+  for (const std::uint64_t id : growth.tapes)
+    if (tapeNames_.contains(id)) roots.insert(tapeNames_[id].root, tapeNames_[id].items);
+  QString text = QString::fromStdString(growth.sentence);
+  QStringList names;
+  for (auto root = roots.begin(); root != roots.end(); ++root)
+    names << (root.value() ? tr("%1 (%2 items)").arg(root.key(), countText(root.value())) : root.key());
+  if (!names.isEmpty()) text += tr(" Kept by the name %1.").arg(names.join(tr(" and ")));
+  return text;
+}
+
+QString MemoryModel::summary() const {
+  if (!state_) return {};
+  const auto& s = *state_;
+  const auto sum = static_cast<double>(s.variables + s.tapes + s.program);
+  QString text = (s.record ? tr("At op %1: ").arg(countText(s.record)) : tr("Now: ")) +
+                 tr("%1 in %2 storages: variables %3, tapes %4, the program %5")
+                     .arg(bytesText(sum), countText(s.storages), bytesText(static_cast<double>(s.variables)),
+                          bytesText(static_cast<double>(s.tapes)), bytesText(static_cast<double>(s.program)));
+  text += tr("; beside them the recorder %1").arg(bytesText(static_cast<double>(s.recorder)));
+  if (s.borrowed) text += tr(", NumPy's arrays %1").arg(bytesText(static_cast<double>(s.borrowed)));
+  if (s.elsewhere) text += tr(", not recorded %1").arg(bytesText(static_cast<double>(s.elsewhere)));
+  text += QLatin1Char('.');
+  if (!s.change.empty()) text += QLatin1Char(' ') + QString::fromStdString(s.change);
+  return text;
+}
+
+void MemoryModel::goToPeak() {
+  if (curve_ && curve_->peak_record) session_->setCursor(curve_->peak_record);
+}
+
+void MemoryModel::goToGrowth() {
+  if (curve_ && !curve_->growth.empty() && curve_->growth.front().record)
+    session_->setCursor(curve_->growth.front().record);
+}
+
+void MemoryModel::setSpan(RecordNumber first, RecordNumber last) {
+  spanFirst_ = first;
+  spanLast_ = last;
+  askForSavings();
+}
+
+void MemoryModel::askForSavings() {
+  session_->request<protocol::RecomputeSavings>(
+      protocol::GetRecomputeSavings{spanFirst_, spanLast_}, this,
+      [this](const protocol::RecomputeSavings& savings) {
+        problem_.clear();
+        savings_ = savings;
+        emit savingsChanged();
+      },
+      [this](const protocol::Failure& failure) { setProblem(failure); }, savingsChannel);
+}
+
+}  // namespace tapedeck::inspector

@@ -1,0 +1,106 @@
+// Memory as a panel shows it: its curve over the run, who holds what at the cursor, what grows, and what
+// computing again would save.
+#pragma once
+
+#include <QHash>
+#include <QObject>
+#include <QString>
+#include <QStringList>
+#include <QTimer>
+#include <optional>
+#include <vector>
+
+#include "inspector/model/session.h"
+
+namespace tapedeck::inspector {
+
+/// "34.1 MB": decimal, three figures.
+QString bytesText(double bytes);
+/// "variables", "tapes", "the program", "the recorder".
+QString holderText(protocol::MemoryHolder holder);
+
+/// Asks the session only while it is shown.
+class MemoryModel : public QObject {
+  Q_OBJECT
+ public:
+  explicit MemoryModel(Session* session, QObject* parent = nullptr);
+  Session* session() const { return session_; }
+
+  /// The curve of the span that is looked at; nullptr: none came yet.
+  const protocol::MemoryCurve* curve() const { return curve_ ? &*curve_ : nullptr; }
+  /// What is alive at the cursor, or, where that is the newest record, now; its rows are those that were
+  /// asked for so far. nullptr: none came yet.
+  const protocol::MemoryState* state() const { return state_ ? &*state_ : nullptr; }
+  /// Of the tape at the peak; nullptr: not asked for yet.
+  const protocol::RecomputeSavings* savings() const { return savings_ ? &*savings_ : nullptr; }
+  /// Why the last request gave nothing; empty: it did.
+  QString problem() const { return problem_; }
+
+  protocol::MemoryGroup group() const { return group_; }
+  /// Records of the curve; both 0: the whole run.
+  RecordNumber first() const { return first_; }
+  RecordNumber last() const { return last_; }
+  /// Of recompute's span; both 0: scopes.
+  RecordNumber spanFirst() const { return spanFirst_; }
+  RecordNumber spanLast() const { return spanLast_; }
+
+  /// Who holds a row's memory, with the names that lead there: "history[12], tape 7".
+  QString holderOf(const protocol::MemoryRow& row) const;
+  /// A growth's sentence, with the names that keep it: "… The name tapes (24 items) leads there."
+  QString growthText(const protocol::MemoryGrowth& growth) const;
+  /// "At op 217: 34 MB, of that 12 MB …": the sums in words.
+  QString summary() const;
+
+ public slots:
+  void setShown(bool shown);
+  void setGroup(tapedeck::protocol::MemoryGroup group);
+  /// How many pieces the curve has: as many as the view has room for.
+  void setPoints(int points);
+  void setRange(tapedeck::inspector::RecordNumber first, tapedeck::inspector::RecordNumber last);
+  /// The next rows, where there are more.
+  void fetchMore();
+  void goToPeak();
+  /// To the newest op of what grows most.
+  void goToGrowth();
+  void askForSavings();
+  /// Recompute around this span instead of around scopes; 0, 0: around scopes.
+  void setSpan(tapedeck::inspector::RecordNumber first, tapedeck::inspector::RecordNumber last);
+
+ signals:
+  void curveChanged();
+  void stateChanged();
+  void namesChanged();
+  void savingsChanged();
+  void problemChanged();
+
+ private:
+  void refreshSoon();
+  void refresh();
+  void askForCurve();
+  void askForState();
+  void askForNames();
+  void take(const protocol::FoundNames& found);
+  void clear();
+  void setProblem(const protocol::Failure& failure);
+  RecordNumber moment() const;
+
+  Session* session_;
+  QTimer soon_;
+  bool shown_ = false;
+  bool still_ = false;  ///< no cell runs, or the gate is stopped
+  bool curveStale_ = true, stateStale_ = true;
+  int points_ = 400;
+  RecordNumber first_ = 0, last_ = 0, spanFirst_ = 0, spanLast_ = 0;
+  protocol::MemoryGroup group_ = protocol::MemoryGroup::holder;
+  std::optional<protocol::MemoryCurve> curve_;
+  std::optional<protocol::MemoryState> state_;
+  std::optional<protocol::RecomputeSavings> savings_;
+  struct Name {
+    QString path, root;
+    quint64 items = 0;
+  };
+  QHash<quint64, Name> tensorNames_, tapeNames_;
+  QString problem_;
+};
+
+}  // namespace tapedeck::inspector

@@ -1,0 +1,312 @@
+#include "inspector/panels/memory/memory_chart.h"
+
+#include <QHelpEvent>
+#include <QKeyEvent>
+#include <QMouseEvent>
+#include <QPainter>
+#include <QToolTip>
+#include <QWheelEvent>
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "inspector/model/format.h"
+#include "inspector/ui/theme.h"
+
+namespace tapedeck::inspector {
+
+using protocol::MemoryHolder;
+
+namespace {
+
+/// A layer of the stack, from below: never told by its colour alone.
+struct Layer {
+  MemoryHolder holder;
+  const std::vector<double>* values;
+  Tint tint;
+  Qt::BrushStyle pattern;
+};
+
+std::array<Layer, 4> layersOf(const protocol::MemoryCurve& curve, const Theme& theme) {
+  return {
+      {{MemoryHolder::variable, &curve.variables, theme.variable, Qt::SolidPattern},
+       {MemoryHolder::tape, &curve.tapes, theme.backward, Qt::BDiagPattern},
+       {MemoryHolder::program, &curve.program, theme.forward, Qt::Dense5Pattern},
+       {MemoryHolder::recorder, &curve.recorder, {theme.faintText, theme.faintText}, Qt::DiagCrossPattern}}};
+}
+
+double sumAt(const protocol::MemoryCurve& curve, std::size_t i) {
+  return curve.variables[i] + curve.tapes[i] + curve.program[i] + curve.recorder[i];
+}
+
+/// 1, 2 or 5 times a power of ten.
+double niceStep(double range, int parts) {
+  const double rough = std::max(range / parts, 1.0);
+  const double power = std::pow(10.0, std::floor(std::log10(rough)));
+  for (const double factor : {1.0, 2.0, 5.0})
+    if (rough <= factor * power) return factor * power;
+  return 10 * power;
+}
+
+}  // namespace
+
+MemoryChart::MemoryChart(MemoryModel* model, QWidget* parent) : QWidget(parent), model_(model) {
+  setObjectName(QStringLiteral("memoryChart"));
+  setAccessibleName(tr("Memory over the run"));
+  setFocusPolicy(Qt::StrongFocus);
+  setMinimumHeight(90);
+  connect(model, &MemoryModel::curveChanged, this, [this] {
+    describe();
+    update();
+  });
+  connect(model->session(), &Session::cursorChanged, this, qOverload<>(&QWidget::update));
+}
+
+void MemoryChart::describe() {
+  const protocol::MemoryCurve* curve = model_->curve();
+  setAccessibleDescription(curve && curve->peak_record
+                               ? tr("The peak is %1, at op %2 of %3.")
+                                     .arg(bytesText(static_cast<double>(curve->peak_bytes)),
+                                          countText(curve->peak_record), countText(curve->total))
+                               : tr("No op has run yet."));
+}
+
+QRectF MemoryChart::plot() const {
+  const int line = fontMetrics().height();
+  const int left = fontMetrics().horizontalAdvance(QStringLiteral("99.9 MB")) + 10;
+  return QRectF(rect()).adjusted(left, line + 8, -10, -line - 4);
+}
+
+double MemoryChart::most() const {
+  const protocol::MemoryCurve* curve = model_->curve();
+  double most = 1;
+  for (std::size_t i = 0; curve && i < curve->records.size(); ++i) most = std::max(most, sumAt(*curve, i));
+  return most * 1.05;
+}
+
+double MemoryChart::xOf(RecordNumber record) const {
+  const QRectF area = plot();
+  const protocol::MemoryCurve* curve = model_->curve();
+  if (!curve || curve->last <= curve->first) return area.left();
+  const double share = (static_cast<double>(record) - static_cast<double>(curve->first)) /
+                       static_cast<double>(curve->last - curve->first);
+  return area.left() + share * area.width();
+}
+
+RecordNumber MemoryChart::recordAt(double x) const {
+  const QRectF area = plot();
+  const protocol::MemoryCurve* curve = model_->curve();
+  if (!curve || curve->first == 0) return 0;
+  const double share = std::clamp((x - area.left()) / std::max(1.0, area.width()), 0.0, 1.0);
+  return curve->first +
+         static_cast<RecordNumber>(std::llround(share * static_cast<double>(curve->last - curve->first)));
+}
+
+void MemoryChart::paintEvent(QPaintEvent*) {
+  QPainter painter(this);
+  const Theme theme = Theme::fromPalette(palette());
+  painter.fillRect(rect(), theme.background);
+  const QRectF area = plot();
+  if (!model_->curve() || model_->curve()->records.empty()) {
+    painter.setPen(theme.faintText);
+    painter.drawText(
+        rect(), Qt::AlignCenter,
+        model_->problem().isEmpty() ? tr("Memory is shown once an op has run.") : model_->problem());
+    return;
+  }
+  painter.setRenderHint(QPainter::Antialiasing);
+  paintAxis(painter, area);
+  paintAreas(painter, area);
+  paintMarks(painter, area);
+  paintLegend(painter, area);
+  if (hasFocus()) {
+    painter.setPen(QPen(theme.accent, 1, Qt::DotLine));
+    painter.setBrush(Qt::NoBrush);
+    painter.drawRect(QRectF(rect()).adjusted(1, 1, -2, -2));
+  }
+}
+
+void MemoryChart::paintAreas(QPainter& painter, const QRectF& area) const {
+  const protocol::MemoryCurve& curve = *model_->curve();
+  const Theme theme = Theme::fromPalette(palette());
+  const double scale = area.height() / most();
+  const std::size_t count = curve.records.size();
+  std::vector<double> below(count, 0.0);
+  // Between records nothing changes: each piece is a step up to the next.
+  const auto left = [&](std::size_t i) {
+    return i == 0 ? area.left()
+                  : area.left() + area.width() * static_cast<double>(i) / static_cast<double>(count);
+  };
+  for (const Layer& layer : layersOf(curve, theme)) {
+    QPolygonF outline, floor;
+    for (std::size_t i = 0; i < count; ++i) {
+      const double top = below[i] + (*layer.values)[i];
+      for (const double x : {left(i), left(i + 1)}) {
+        outline << QPointF(x, area.bottom() - top * scale);
+        floor << QPointF(x, area.bottom() - below[i] * scale);
+      }
+      below[i] = top;
+    }
+    QPolygonF shape = outline;
+    for (auto point = floor.rbegin(); point != floor.rend(); ++point) shape << *point;
+    painter.setPen(Qt::NoPen);
+    painter.setBrush(mix(theme.background, layer.tint.fill, 0.55));
+    painter.drawPolygon(shape);
+    if (layer.pattern != Qt::SolidPattern) {
+      painter.setBrush(QBrush(mix(theme.background, layer.tint.stroke, 0.75), layer.pattern));
+      painter.drawPolygon(shape);
+    }
+    painter.setPen(QPen(layer.tint.stroke, 1));
+    painter.setBrush(Qt::NoBrush);
+    painter.drawPolyline(outline);
+  }
+}
+
+void MemoryChart::paintAxis(QPainter& painter, const QRectF& area) const {
+  const protocol::MemoryCurve& curve = *model_->curve();
+  const Theme theme = Theme::fromPalette(palette());
+  const double top = most();
+  const double step = niceStep(top, std::max(1, static_cast<int>(area.height() / 40)));
+  for (double value = 0; value <= top; value += step) {
+    const double y = area.bottom() - value / top * area.height();
+    painter.setPen(theme.grid);
+    painter.drawLine(QPointF(area.left(), y), QPointF(area.right(), y));
+    painter.setPen(theme.faintText);
+    painter.drawText(QRectF(0, y - 10, area.left() - 5, 20), Qt::AlignRight | Qt::AlignVCenter,
+                     bytesText(value));
+  }
+  const QRectF line(area.left(), area.bottom() + 2, area.width(), fontMetrics().height());
+  painter.setPen(theme.faintText);
+  painter.drawText(line, Qt::AlignLeft, tr("op %1").arg(countText(curve.first)));
+  painter.drawText(line, Qt::AlignRight, tr("op %1").arg(countText(curve.last)));
+}
+
+void MemoryChart::paintMarks(QPainter& painter, const QRectF& area) const {
+  const protocol::MemoryCurve& curve = *model_->curve();
+  const Theme theme = Theme::fromPalette(palette());
+  const auto inside = [&](RecordNumber record) { return record >= curve.first && record <= curve.last; };
+  if (curve.peak_record && inside(curve.peak_record)) {
+    const double x = xOf(curve.peak_record);
+    painter.setPen(Qt::NoPen);
+    painter.setBrush(theme.text);
+    painter.drawPolygon(QPolygonF{{x - 5, area.top() - 7}, {x + 5, area.top() - 7}, {x, area.top()}});
+    const QString text = tr("peak %1").arg(bytesText(static_cast<double>(curve.peak_bytes)));
+    const double width = fontMetrics().horizontalAdvance(text);
+    const bool toTheLeft = x + 10 + width > area.right();
+    painter.setPen(theme.text);
+    painter.drawText(QPointF(toTheLeft ? x - 10 - width : x + 10, area.top() - 1), text);
+  }
+  const RecordNumber cursor = model_->session()->cursor();
+  if (cursor && inside(cursor)) {
+    painter.setPen(QPen(theme.accent, 2));
+    painter.drawLine(QPointF(xOf(cursor), area.top()), QPointF(xOf(cursor), area.bottom()));
+  }
+  for (const RecordNumber end : {model_->spanFirst(), model_->spanLast()})
+    if (end && inside(end)) {
+      painter.setPen(QPen(theme.text, 1, Qt::DashLine));
+      painter.drawLine(QPointF(xOf(end), area.top()), QPointF(xOf(end), area.bottom()));
+    }
+}
+
+void MemoryChart::paintLegend(QPainter& painter, const QRectF& area) const {
+  const Theme theme = Theme::fromPalette(palette());
+  double x = 6;
+  const double y = 2;
+  for (const Layer& layer : layersOf(*model_->curve(), theme)) {
+    const QString text = holderText(layer.holder);
+    const double width = 18 + fontMetrics().horizontalAdvance(text) + 10;
+    // The peak's label stands below the legend's line, at its end.
+    if (x + width > area.right()) return;
+    const QRectF box(x, y + 3, 12, fontMetrics().height() - 6);
+    painter.setPen(layer.tint.stroke);
+    painter.setBrush(mix(theme.background, layer.tint.fill, 0.55));
+    painter.drawRect(box);
+    if (layer.pattern != Qt::SolidPattern) {
+      painter.setBrush(QBrush(mix(theme.background, layer.tint.stroke, 0.75), layer.pattern));
+      painter.drawRect(box);
+    }
+    painter.setPen(theme.faintText);
+    painter.drawText(QRectF(x + 17, y, width, fontMetrics().height()), Qt::AlignLeft | Qt::AlignVCenter,
+                     text);
+    x += width;
+  }
+}
+
+void MemoryChart::mousePressEvent(QMouseEvent* event) {
+  if (event->button() != Qt::LeftButton) return;
+  if (const RecordNumber record = recordAt(event->position().x())) model_->session()->setCursor(record);
+}
+
+void MemoryChart::mouseMoveEvent(QMouseEvent* event) {
+  if (!(event->buttons() & Qt::LeftButton)) return;
+  if (const RecordNumber record = recordAt(event->position().x())) model_->session()->setCursor(record);
+}
+
+void MemoryChart::wheelEvent(QWheelEvent* event) {
+  if (event->angleDelta().y() == 0) return;
+  zoom(std::pow(0.8, event->angleDelta().y() / 120.0), recordAt(event->position().x()));
+  event->accept();
+}
+
+void MemoryChart::zoom(double factor, RecordNumber around) {
+  const protocol::MemoryCurve* curve = model_->curve();
+  if (!curve || curve->first == 0) return;
+  const auto center = static_cast<double>(std::clamp<RecordNumber>(around, curve->first, curve->last));
+  const double first = std::max(1.0, center - (center - static_cast<double>(curve->first)) * factor);
+  const double last = std::min(static_cast<double>(curve->total),
+                               center + (static_cast<double>(curve->last) - center) * factor);
+  if (factor < 1 && last - first < 4) return;
+  const bool whole = first <= 1.5 && last >= static_cast<double>(curve->total) - 0.5;
+  if (whole) return showAll();
+  model_->setRange(static_cast<RecordNumber>(first), static_cast<RecordNumber>(std::ceil(last)));
+}
+
+void MemoryChart::showAll() {
+  model_->setRange(0, 0);
+}
+
+void MemoryChart::keyPressEvent(QKeyEvent* event) {
+  const protocol::MemoryCurve* curve = model_->curve();
+  const RecordNumber cursor = model_->session()->cursor();
+  const RecordNumber piece =
+      curve && !curve->records.empty()
+          ? std::max<RecordNumber>(1, (curve->last - curve->first + 1) / curve->records.size())
+          : 1;
+  switch (event->key()) {
+    case Qt::Key_Left:
+      return model_->session()->setCursor(cursor > piece ? cursor - piece : 1);
+    case Qt::Key_Right:
+      return model_->session()->setCursor(cursor + piece);
+    case Qt::Key_Plus:
+      return zoom(0.5, cursor);
+    case Qt::Key_Minus:
+      return zoom(2, cursor);
+    case Qt::Key_0:
+      return showAll();
+    default:
+      QWidget::keyPressEvent(event);
+  }
+}
+
+void MemoryChart::resizeEvent(QResizeEvent* event) {
+  QWidget::resizeEvent(event);
+  model_->setPoints(static_cast<int>(plot().width() / 2));
+}
+
+bool MemoryChart::event(QEvent* event) {
+  const protocol::MemoryCurve* curve = model_->curve();
+  if (event->type() != QEvent::ToolTip || !curve || curve->records.empty()) return QWidget::event(event);
+  const auto* help = static_cast<QHelpEvent*>(event);
+  const double share = (help->pos().x() - plot().left()) / std::max(1.0, plot().width());
+  const auto count = static_cast<double>(curve->records.size());
+  const auto i = static_cast<std::size_t>(std::clamp(share * count, 0.0, count - 1));
+  QToolTip::showText(
+      help->globalPos(),
+      tr("op %1: variables %2, tapes %3, the program %4, the recorder %5")
+          .arg(countText(static_cast<quint64>(curve->records[i])), bytesText(curve->variables[i]),
+               bytesText(curve->tapes[i]), bytesText(curve->program[i]), bytesText(curve->recorder[i])),
+      this);
+  return true;
+}
+
+}  // namespace tapedeck::inspector

@@ -1,0 +1,47 @@
+// The curve of memory over the run: a stacked area for each kind of holder.
+#pragma once
+
+#include <QWidget>
+
+#include "inspector/model/memory_model.h"
+
+namespace tapedeck::inspector {
+
+/// A click moves the cursor; the wheel zooms around the mouse. Keys, with the focus in it: Left and Right by
+/// a piece, + and − zoom around the cursor, 0 shows the whole run.
+class MemoryChart : public QWidget {
+  Q_OBJECT
+ public:
+  explicit MemoryChart(MemoryModel* model, QWidget* parent = nullptr);
+
+  QSize sizeHint() const override { return {400, 160}; }
+  /// Where a record stands, in the widget's coordinates.
+  double xOf(RecordNumber record) const;
+  RecordNumber recordAt(double x) const;
+
+ public slots:
+  void zoom(double factor, tapedeck::inspector::RecordNumber around);
+  void showAll();
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+  void mousePressEvent(QMouseEvent* event) override;
+  void mouseMoveEvent(QMouseEvent* event) override;
+  void wheelEvent(QWheelEvent* event) override;
+  void keyPressEvent(QKeyEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
+  bool event(QEvent* event) override;
+
+ private:
+  QRectF plot() const;
+  double most() const;
+  void paintAreas(QPainter& painter, const QRectF& plot) const;
+  void paintAxis(QPainter& painter, const QRectF& plot) const;
+  void paintMarks(QPainter& painter, const QRectF& plot) const;
+  void paintLegend(QPainter& painter, const QRectF& plot) const;
+  void describe();
+
+  MemoryModel* model_;
+};
+
+}  // namespace tapedeck::inspector

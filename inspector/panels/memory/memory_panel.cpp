@@ -1,0 +1,26 @@
+#include "inspector/panels/memory/memory_panel.h"
+
+#include "inspector/model/cell_names.h"
+#include "inspector/panels/memory/memory_view.h"
+
+namespace tapedeck::inspector {
+
+PanelDescriptor memoryPanel() {
+  using Area = PanelPlace::Area;
+  PanelDescriptor panel;
+  panel.id = QStringLiteral("memory");
+  panel.title = QObject::tr("Memory");
+  panel.key = QKeySequence(Qt::ALT | Qt::Key_2);
+  panel.tip = QObject::tr("What is alive at the cursor and who holds it, its curve and peak, and what grows");
+  panel.places = {{workspace_analyze, {Area::right, 0, 0, 0.62, 0.50}}};
+  panel.minimum = QSize(260, 200);
+  panel.create = [](const PanelContext& context) {
+    auto* view = new MemoryView(context.session);
+    view->setCellName([cells = context.cells](const QString& id) { return cells->name(id); });
+    QObject::connect(context.cells, &CellNames::changed, view, &MemoryView::showState);
+    return view;
+  };
+  return panel;
+}
+
+}  // namespace tapedeck::inspector

@@ -1,0 +1,365 @@
+#include "inspector/panels/memory/memory_view.h"
+
+#include <QActionGroup>
+#include <QFileInfo>
+#include <QHBoxLayout>
+#include <QHeaderView>
+#include <QLabel>
+#include <QMouseEvent>
+#include <QScrollBar>
+#include <QSplitter>
+#include <QStackedWidget>
+#include <QToolButton>
+#include <QTreeWidget>
+#include <QVBoxLayout>
+
+#include "inspector/model/format.h"
+#include "inspector/panels/memory/memory_chart.h"
+#include "inspector/ui/keyed_action.h"
+#include "inspector/ui/wrapping_layout.h"
+
+namespace tapedeck::inspector {
+
+using protocol::MemoryGroup;
+
+namespace {
+
+enum Column { whatColumn, bytesColumn, madeColumn, whereColumn, holderColumn, columnCount };
+enum SavingColumn { scopeColumn, savesColumn, heldColumn, timeColumn, opsColumn, savingColumnCount };
+
+constexpr int recordRole = Qt::UserRole;
+
+QString groupText(MemoryGroup group) {
+  switch (group) {
+    case MemoryGroup::tensor:
+      return MemoryView::tr("Tensors");
+    case MemoryGroup::holder:
+      return MemoryView::tr("Holders");
+    case MemoryGroup::line:
+      return MemoryView::tr("Lines");
+    case MemoryGroup::scope:
+      return MemoryView::tr("Scopes");
+  }
+  return {};
+}
+
+QTreeWidget* makeTable(QWidget* parent, const char* name, const QString& accessible,
+                       const QStringList& titles) {
+  auto* table = new QTreeWidget(parent);
+  table->setObjectName(QLatin1String(name));
+  table->setAccessibleName(accessible);
+  table->setHeaderLabels(titles);
+  table->setRootIsDecorated(false);
+  table->setUniformRowHeights(true);
+  table->setAllColumnsShowFocus(true);
+  table->setTextElideMode(Qt::ElideRight);
+  table->header()->setStretchLastSection(true);
+  return table;
+}
+
+}  // namespace
+
+struct MemoryView::Private {
+  MemoryView* view = nullptr;
+  MemoryModel* model = nullptr;
+  MemoryChart* chart = nullptr;
+  QLabel *growth = nullptr, *summary = nullptr, *savingsText = nullptr;
+  QStackedWidget* pages = nullptr;
+  QTreeWidget *table = nullptr, *savings = nullptr;
+  QAction *peak = nullptr, *grows = nullptr, *groupBy = nullptr, *recompute = nullptr, *spanBegin = nullptr,
+          *spanEnd = nullptr, *scopes = nullptr, *show = nullptr;
+  std::function<QString(const QString&)> cellName;
+  bool filling = false;
+
+  QAction* addAction(const QString& text, const QKeySequence& key, const QString& tip, QLayout* bar) {
+    QAction* action = addKeyedAction(view, tip, {key}, tip);
+    action->setIconText(text);
+    auto* button = new QToolButton(view);
+    button->setDefaultAction(action);
+    button->setToolButtonStyle(Qt::ToolButtonTextOnly);
+    button->setAutoRaise(true);
+    button->setAccessibleName(tip);
+    bar->addWidget(button);
+    return action;
+  }
+
+  QWidget* makeBar() {
+    auto* widget = new QWidget(view);
+    auto* bar = new WrappingLayout(widget);
+    peak = addAction(tr("Peak"), Qt::Key_P, tr("Go to the op with the most memory"), bar);
+    grows = addAction(tr("Growth"), Qt::Key_G, tr("Go to the newest op of what grows most"), bar);
+    groupBy = addAction(groupText(MemoryGroup::holder), Qt::Key_B,
+                        tr("Group the table by holder, line, scope, or not at all"), bar);
+    recompute =
+        addAction(tr("Recompute"), Qt::Key_R, tr("Show what tf.recompute_grad would save at the peak"), bar);
+    recompute->setCheckable(true);
+    spanBegin = addAction(tr("["), Qt::Key_BracketLeft, tr("Recompute from the cursor's op on"), bar);
+    spanEnd = addAction(tr("]"), Qt::Key_BracketRight, tr("Recompute up to the cursor's op"), bar);
+    scopes = addAction(tr("By scope"), Qt::Key_S, tr("Recompute scope by scope, not a span"), bar);
+    QObject::connect(peak, &QAction::triggered, model, &MemoryModel::goToPeak);
+    QObject::connect(grows, &QAction::triggered, model, &MemoryModel::goToGrowth);
+    QObject::connect(groupBy, &QAction::triggered, view, [this] { nextGroup(); });
+    QObject::connect(recompute, &QAction::toggled, view, [this](bool on) { showRecompute(on); });
+    QObject::connect(spanBegin, &QAction::triggered, view, [this] { setSpan(true); });
+    QObject::connect(spanEnd, &QAction::triggered, view, [this] { setSpan(false); });
+    QObject::connect(scopes, &QAction::triggered, view, [this] {
+      model->setSpan(0, 0);
+      recompute->setChecked(true);
+      chart->update();
+    });
+    return widget;
+  }
+
+  QLabel* makeText(const char* name) {
+    auto* label = new QLabel(view);
+    label->setObjectName(QLatin1String(name));
+    label->setWordWrap(true);
+    label->setTextFormat(Qt::PlainText);
+    label->setContentsMargins(8, 2, 8, 2);
+    return label;
+  }
+
+  void makeTables() {
+    table = makeTable(view, "memoryTable", tr("What is alive at the cursor"),
+                      {tr("What"), tr("Bytes"), tr("Made by"), tr("Where"), tr("Held by")});
+    savings =
+        makeTable(view, "memorySavings", tr("What recomputing would save"),
+                  {tr("Around"), tr("Saves"), tr("Of what the tape holds there"), tr("Costs"), tr("Ops")});
+    show = new QAction(tr("Show the op"), view);
+    setKey(show, {Qt::Key_Return, Qt::Key_Enter}, tr("Go to the op that made this"));
+    show->setShortcutContext(Qt::WidgetShortcut);
+    for (QTreeWidget* one : {table, savings}) {
+      one->addAction(show);
+      QObject::connect(one, &QTreeWidget::itemDoubleClicked, view,
+                       [this](QTreeWidgetItem* item) { go(item); });
+    }
+    QObject::connect(show, &QAction::triggered, view,
+                     [this] { go((pages->currentIndex() == 0 ? table : savings)->currentItem()); });
+    QObject::connect(table->verticalScrollBar(), &QScrollBar::valueChanged, view, [this](int value) {
+      if (value >= table->verticalScrollBar()->maximum() - 2 && !filling) model->fetchMore();
+    });
+  }
+
+  void go(QTreeWidgetItem* item) {
+    if (!item) return;
+    if (const auto record = item->data(0, recordRole).toULongLong()) model->session()->setCursor(record);
+  }
+
+  void nextGroup() {
+    constexpr MemoryGroup order[] = {MemoryGroup::holder, MemoryGroup::line, MemoryGroup::scope,
+                                     MemoryGroup::tensor};
+    const auto at = std::find(std::begin(order), std::end(order), model->group()) - std::begin(order);
+    const MemoryGroup next = order[static_cast<std::size_t>(at + 1) % std::size(order)];
+    groupBy->setIconText(groupText(next));
+    recompute->setChecked(false);
+    model->setGroup(next);
+  }
+
+  void showRecompute(bool on) {
+    pages->setCurrentIndex(on ? 1 : 0);
+    if (on) model->askForSavings();
+  }
+
+  void setSpan(bool begin) {
+    const RecordNumber cursor = model->session()->cursor();
+    if (cursor == 0) return;
+    RecordNumber first = begin ? cursor : std::min(cursor, model->spanFirst() ? model->spanFirst() : cursor);
+    RecordNumber last = begin ? std::max(cursor, model->spanLast()) : cursor;
+    model->setSpan(first, last);
+    chart->update();
+    recompute->setChecked(true);
+  }
+
+  QString place(const std::string& cell, const std::string& file, std::uint32_t line) const {
+    QString text;
+    if (!cell.empty()) {
+      const QString id = QString::fromStdString(cell);
+      text = cellName ? cellName(id) : id;
+    } else if (!file.empty()) {
+      text = QFileInfo(QString::fromStdString(file)).fileName();
+    }
+    if (line) text += (text.isEmpty() ? tr("line %1") : tr(" line %1")).arg(line);
+    return text;
+  }
+
+  QString whatText(const protocol::MemoryRow& row) const {
+    if (row.count == 1 && row.name.empty()) return tensorText(row.tensor);
+    QString text = QString::fromStdString(row.name);
+    if (model->group() == MemoryGroup::line && text.isEmpty()) text = place(row.cell, row.file, row.line);
+    return row.count > 1 ? tr("%1 (%2 storages)").arg(text, countText(row.count)) : text;
+  }
+
+  void fillTable() {
+    const protocol::MemoryState* state = model->state();
+    const bool goesOn = state && table->topLevelItemCount() > 0 && state->first == 0 &&
+                        static_cast<std::size_t>(table->topLevelItemCount()) < state->rows.size();
+    filling = true;
+    const int at = table->indexOfTopLevelItem(table->currentItem());
+    const int scroll = table->verticalScrollBar()->value();
+    table->clear();
+    if (state)
+      for (const protocol::MemoryRow& row : state->rows) {
+        const QString made = row.record
+                                 ? tr("%1 · op %2").arg(QString::fromStdString(row.op), countText(row.record))
+                                 : tr("no op");
+        auto* item = new QTreeWidgetItem(
+            table, {whatText(row), bytesText(static_cast<double>(row.bytes)), made,
+                    place(row.cell, row.file, row.line),
+                    row.count == 1 ? model->holderOf(row)
+                                   : (row.tape || !row.held_by.empty() ? model->holderOf(row)
+                                                                       : holderText(row.holder))});
+        item->setTextAlignment(bytesColumn, Qt::AlignRight | Qt::AlignVCenter);
+        item->setData(0, recordRole, QVariant::fromValue<qulonglong>(row.record));
+        for (int column = 0; column < columnCount; ++column)
+          item->setToolTip(column,
+                           item->text(column) + tr("\nEnter or a double click goes to the op that made it."));
+      }
+    if (at >= 0 && at < table->topLevelItemCount()) table->setCurrentItem(table->topLevelItem(at));
+    if (!table->currentItem() && table->topLevelItemCount()) table->setCurrentItem(table->topLevelItem(0));
+    if (goesOn || at >= 0) table->verticalScrollBar()->setValue(scroll);
+    filling = false;
+  }
+
+  void fillSavings() {
+    const protocol::RecomputeSavings* answer = model->savings();
+    savings->clear();
+    savingsText->setText(answer ? QString::fromStdString(answer->sentence) : QString());
+    if (!answer) return;
+    for (const protocol::RecomputeSaving& saving : answer->savings) {
+      const QString around = saving.scope.empty()
+                                 ? tr("ops %1 to %2").arg(countText(saving.first), countText(saving.last))
+                                 : QString::fromStdString(saving.scope);
+      auto* item = new QTreeWidgetItem(savings, {around, bytesText(static_cast<double>(saving.bytes)),
+                                                 bytesText(static_cast<double>(saving.held)),
+                                                 durationText(saving.again_ns), countText(saving.ops)});
+      item->setData(0, recordRole, QVariant::fromValue<qulonglong>(saving.first));
+      for (int column = 0; column < savingColumnCount; ++column)
+        item->setToolTip(column, QString::fromStdString(saving.sentence));
+    }
+    if (savings->topLevelItemCount()) savings->setCurrentItem(savings->topLevelItem(0));
+  }
+
+  void showGrowth() {
+    const protocol::MemoryCurve* curve = model->curve();
+    QStringList lines;
+    if (curve)
+      for (const protocol::MemoryGrowth& one : curve->growth) {
+        QString text = QStringLiteral("▲ ") + model->growthText(one);
+        const QString where = place(one.cell, one.file, one.line);
+        if (!one.cell.empty() || !one.file.empty()) text += tr(" (%1)").arg(where);
+        lines << text;
+      }
+    growth->setText(lines.join(QLatin1Char('\n')));
+    growth->setVisible(!lines.isEmpty());
+    grows->setEnabled(!lines.isEmpty());
+    peak->setEnabled(curve && curve->peak_record);
+  }
+
+  void showSummary() { summary->setText(model->problem().isEmpty() ? model->summary() : model->problem()); }
+};
+
+MemoryView::MemoryView(Session* session, QWidget* parent)
+    : SessionPanel(session, parent), d_(std::make_unique<Private>()) {
+  d_->view = this;
+  d_->model = new MemoryModel(session, this);
+  d_->chart = new MemoryChart(d_->model, this);
+  d_->growth = d_->makeText("memoryGrowth");
+  d_->growth->setCursor(Qt::PointingHandCursor);
+  d_->growth->setToolTip(tr("What stays alive from each turn of the loop. A click goes to its newest op."));
+  d_->growth->installEventFilter(this);
+  d_->summary = d_->makeText("memorySummary");
+  d_->savingsText = d_->makeText("memorySavingsText");
+  d_->makeTables();
+  auto* layout = new QVBoxLayout(this);
+  layout->setContentsMargins(0, 0, 0, 0);
+  layout->setSpacing(2);
+  layout->addWidget(d_->makeBar());
+  layout->addWidget(d_->growth);
+  auto* lower = new QWidget(this);
+  auto* below = new QVBoxLayout(lower);
+  below->setContentsMargins(0, 0, 0, 0);
+  below->setSpacing(2);
+  below->addWidget(d_->summary);
+  d_->pages = new QStackedWidget(this);
+  d_->pages->addWidget(d_->table);
+  auto* recompute = new QWidget(this);
+  auto* column = new QVBoxLayout(recompute);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->addWidget(d_->savingsText);
+  column->addWidget(d_->savings, 1);
+  d_->pages->addWidget(recompute);
+  below->addWidget(d_->pages, 1);
+  auto* splitter = new QSplitter(Qt::Vertical, this);
+  splitter->setChildrenCollapsible(false);
+  splitter->addWidget(d_->chart);
+  splitter->addWidget(lower);
+  splitter->setStretchFactor(0, 2);
+  splitter->setStretchFactor(1, 3);
+  layout->addWidget(splitter, 1);
+  setFocusProxy(d_->table);
+  connect(d_->model, &MemoryModel::curveChanged, this, [this] { d_->showGrowth(); });
+  connect(d_->model, &MemoryModel::namesChanged, this, &MemoryView::showState);
+  connect(d_->model, &MemoryModel::stateChanged, this, &MemoryView::showState);
+  connect(d_->model, &MemoryModel::savingsChanged, this, [this] { d_->fillSavings(); });
+  connect(d_->model, &MemoryModel::problemChanged, this, [this] { d_->showSummary(); });
+  showState();
+}
+
+MemoryView::~MemoryView() = default;
+
+void MemoryView::showState() {
+  d_->showGrowth();
+  d_->showSummary();
+  d_->fillTable();
+}
+
+QList<QAction*> MemoryView::menuActions() const {
+  return {d_->peak, d_->grows, d_->groupBy, d_->recompute, d_->spanBegin, d_->spanEnd, d_->scopes, d_->show};
+}
+
+QList<HandledKeys> MemoryView::handledKeys() const {
+  return {
+      {{Qt::Key_Left, Qt::Key_Right}, tr("In Memory's curve: the piece before, the next piece")},
+      {{Qt::Key_Plus, Qt::Key_Minus, Qt::Key_0}, tr("In Memory's curve: zoom in, out, show the whole run")}};
+}
+
+void MemoryView::setCellName(std::function<QString(const QString&)> name) {
+  d_->cellName = std::move(name);
+  showState();
+}
+
+MemoryModel* MemoryView::model() const {
+  return d_->model;
+}
+MemoryChart* MemoryView::chart() const {
+  return d_->chart;
+}
+QTreeWidget* MemoryView::table() const {
+  return d_->table;
+}
+QTreeWidget* MemoryView::savings() const {
+  return d_->savings;
+}
+QLabel* MemoryView::growth() const {
+  return d_->growth;
+}
+QLabel* MemoryView::summary() const {
+  return d_->summary;
+}
+
+void MemoryView::showEvent(QShowEvent* event) {
+  SessionPanel::showEvent(event);
+  d_->model->setShown(true);
+}
+
+void MemoryView::hideEvent(QHideEvent* event) {
+  SessionPanel::hideEvent(event);
+  d_->model->setShown(false);
+}
+
+bool MemoryView::eventFilter(QObject* watched, QEvent* event) {
+  if (watched == d_->growth && event->type() == QEvent::MouseButtonRelease) d_->model->goToGrowth();
+  return SessionPanel::eventFilter(watched, event);
+}
+
+}  // namespace tapedeck::inspector
