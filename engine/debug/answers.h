@@ -7,6 +7,7 @@
 
 #include "engine/debug/host_inspector.h"
 #include "engine/debug/jobs.h"
+#include "engine/debug/profile/profile.h"
 #include "engine/debug/tape_index.h"
 #include "engine/debug/vjp_parts.h"
 #include "engine/debug/what_if.h"
@@ -23,7 +24,8 @@ class Answers {
         host_(host),
         tapes_(recorder),
         vjps_(recorder),
-        branches_(recorder) {}
+        branches_(recorder),
+        profiles_(recorder) {}
 
   /// The answer to a request that takes no time; nothing for one of those below, and for Hello and Cancel,
   /// which are the conversation's.
@@ -56,6 +58,7 @@ class Answers {
   TapeIndex tapes_;
   VjpReader vjps_;
   Branches branches_;
+  Profiles profiles_;
   // One replay at a time: what two requests about one tensor need is recomputed once.
   std::mutex replay_mutex_;
   std::condition_variable replay_ended_;
