@@ -96,6 +96,7 @@ std::optional<protocol::Reply> Answers::at_once(const protocol::Request& request
           [](const GetVjp&) -> Answer { return std::nullopt; },
           [](const ExplainElement&) -> Answer { return std::nullopt; },
           []<AsksHost Message>(const Message&) -> Answer { return std::nullopt; },
+          []<AsksProfile Message>(const Message&) -> Answer { return std::nullopt; },
           [](const MakeBranch&) -> Answer { return std::nullopt; },
           [](const GetBranchTile&) -> Answer { return std::nullopt; },
           [](const GetBranchStatistics&) -> Answer { return std::nullopt; },
@@ -170,6 +171,11 @@ Jobs::Work Answers::later(const protocol::Request& request) {
           [&]<AsksHost Message>(const Message& ask) {
             return job(
                 [this, ask](const CancelFlag& cancel, const Jobs::Report&) { return ask_host(ask, cancel); });
+          },
+          [&]<AsksProfile Message>(const Message& ask) {
+            return job([this, ask](const CancelFlag& cancel, const Jobs::Report&) {
+              return profiles_.answer(ask, cancel);
+            });
           },
           [&](const MakeBranch& make) {
             return job([this, make](const CancelFlag& cancel, const Jobs::Report& report) {

@@ -8,6 +8,7 @@
 #include "engine/debug/host_inspector.h"
 #include "engine/debug/jobs.h"
 #include "engine/debug/memory/memory.h"
+#include "engine/debug/profile/profile.h"
 #include "engine/debug/tape_index.h"
 #include "engine/debug/vjp_parts.h"
 #include "engine/debug/what_if.h"
@@ -25,7 +26,8 @@ class Answers {
         tapes_(recorder),
         vjps_(recorder),
         branches_(recorder),
-        memory_(recorder) {}
+        memory_(recorder),
+        profiles_(recorder) {}
 
   /// The answer to a request that takes no time; nothing for one of those below, and for Hello and Cancel,
   /// which are the conversation's.
@@ -59,6 +61,7 @@ class Answers {
   VjpReader vjps_;
   Branches branches_;
   MemoryReader memory_;
+  Profiles profiles_;
   // One replay at a time: what two requests about one tensor need is recomputed once.
   std::mutex replay_mutex_;
   std::condition_variable replay_ended_;

@@ -3,6 +3,7 @@
 
 #include "engine/ops/checks.h"
 #include "engine/ops/complex.h"
+#include "engine/ops/cost.h"
 #include "engine/ops/families.h"
 #include "engine/ops/observer.h"
 
@@ -73,6 +74,7 @@ TAPEDECK_OP(transpose_op) = {
           return one(transpose(g, inverse));
         },
     .vjp_formula = "dx = transpose(dy, inverse of perm)",
+    .cost = cost::view,
     .doc =
         "Puts the axes in another order, without a copy: axis i of the result is axis perm[i] of a.\n\n"
         "a: any dtype and shape; perm: every axis once, None for the reverse order (a matrix is "
@@ -110,6 +112,7 @@ TAPEDECK_OP(broadcast_to_op) = {
         },
     .vjp = [](const VjpContext& c) { return one(unbroadcast(c.cotangents[0], c.inputs[0].shape())); },
     .vjp_formula = "dx = Σ dy over the repeated axes",
+    .cost = cost::view,
     .doc =
         "Repeats a tensor along new axes and axes of extent 1, without a copy.\n\n"
         "input: any dtype; shape: to which its shape broadcasts by NumPy's rule.\n"
@@ -148,6 +151,7 @@ TAPEDECK_OP(reverse_op) = {
         },
     .vjp = [](const VjpContext& c) { return one(reverse(c.cotangents[0], integers_of(c.attributes[0]))); },
     .vjp_formula = "dx = reverse(dy, axis)",
+    .cost = cost::view,
     .doc =
         "Turns axes round, without a copy: the last element comes first.\n\n"
         "tensor: any dtype and shape; axis: a list of axes.\n"
@@ -227,6 +231,7 @@ TAPEDECK_OP(roll_op) = {
           return one(roll(c.cotangents[0], shifts, axes));
         },
     .vjp_formula = "dx = roll(dy, −shift, axis)",
+    .cost = cost::moves,
     .doc =
         "Turns axes: element i goes to i + shift, and what leaves the end comes in at the beginning.\n\n"
         "input: any dtype and shape; shift: how far, negative towards the beginning; axis: which, as many as "

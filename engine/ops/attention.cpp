@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "engine/ops/cost.h"
 #include "engine/ops/families.h"
 #include "engine/ops/gradient_again.h"
 #include "engine/ops/recurrent.h"
@@ -378,6 +379,12 @@ TAPEDECK_OP(attention_op) = {
     .vjp_formula =
         "with Q query, K key, V value: dV = weightsᵀ·d(out), dQ = scale·S·K, dK = scale·Sᵀ·Q, "
         "S = weights·(P − Σ P·weights), P = d(out)·Vᵀ + d(weights)",
+    .cost = [](const CostContext& c) -> OpCost {
+      // Q·Kᵀ and weights·V, and five operations of softmax for each weight.
+      const double weights = cost::count(c.outputs[1]);
+      const double depth = cost::stack(c.inputs[0]).columns, width = cost::stack(c.inputs[2]).columns;
+      return {weights * (2 * depth + 2 * width + 5), cost::traffic(c)};
+    },
     .doc =
         "Scaled dot-product attention (Vaswani et al. 2017, arXiv:1706.03762, (1)): "
         "softmax(scale·Q·Kᵀ + mask)·V.\n\n"
@@ -406,6 +413,16 @@ TAPEDECK_OP(attention_gradient_op) = {
     .vjp_formula =
         "d(query) = P, P: the derivative of the weighted sum of what was computed, taken through "
         "attention composed of other ops; likewise of the other inputs, none for weights",
+    .cost = [](const CostContext& c) -> OpCost {
+      // P = d(out)·Vᵀ and S = weights·(P − Σ P·weights), then a product for each gradient.
+      const double weights = cost::count(c.inputs[3]);
+      const double depth = cost::stack(c.inputs[0]).columns, width = cost::stack(c.inputs[2]).columns;
+      double each = 2 * width + 4;
+      if (const Attribute* wanted = cost::attribute(c, "wanted"))
+        for (const std::int64_t input : integers_of(*wanted))
+          each += input == 2 ? 2 * width : input < 2 ? 2 * depth + 1 : 0;
+      return {weights * each, cost::traffic(c)};
+    },
     .doc =
         "Gradients of attention.\n\n"
         "Takes query, key, value and the weights of attention (counted as a function of the others when "

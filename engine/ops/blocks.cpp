@@ -1,5 +1,6 @@
 // Blocks of pixels into channels and back.
 #include "engine/ops/checks.h"
+#include "engine/ops/cost.h"
 #include "engine/ops/families.h"
 
 namespace tapedeck::ops {
@@ -85,6 +86,7 @@ OpDef block_row(const std::string& name, ShapeRule shape_rule, Forward forward, 
       .forward = forward,
       .vjp = vjp,
       .vjp_formula = formula,
+      .cost = cost::moves,
       .doc = what +
              "\nErrors: InvalidArgumentError for another number of axes, a block_size below 2, extents that "
              "are no "

@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "engine/ops/checks.h"
+#include "engine/ops/cost.h"
 #include "engine/ops/families.h"
 #include "engine/ops/narrow_values.h"
 
@@ -85,6 +86,7 @@ TAPEDECK_OP(cast_op) = {
           return one(cast(c.cotangents[0], c.inputs[0].dtype()));
         },
     .vjp_formula = "dx = cast(dy, dtype of x) between dtypes of real numbers, else none",
+    .cost = cost::moves,
     .doc =
         "Converts the values to another dtype, as C does.\n\n"
         "x: any dtype and shape; dtype: what to convert to. Real numbers are cut towards zero; to bool: x ≠ "
@@ -140,6 +142,7 @@ TAPEDECK_OP(bitcast_op) = {
         },
     .vjp = nullptr,
     .vjp_formula = "none",
+    .cost = cost::view,
     .doc =
         "The same bytes, read as another dtype.\n\n"
         "input: any numeric dtype and shape; type: any numeric dtype. Parts of a number stand in the "

@@ -5,6 +5,7 @@
 
 #include "engine/cpu/blocks.h"
 #include "engine/ops/binary_row.h"
+#include "engine/ops/cost.h"
 #include "engine/ops/families.h"
 #include "engine/ops/unary_row.h"
 
@@ -116,6 +117,7 @@ TAPEDECK_OP(complex_op) = {
               c, [&] { return real(c.cotangents[0]); }, [&] { return imag(c.cotangents[0]); });
         },
     .vjp_formula = "d(real) = Re dz, d(imag) = Im dz",
+    .cost = cost::moves,
     .doc =
         "Complex numbers of real and imaginary parts: real + i·imag.\n\n"
         "real, imag: float32 or float64, one dtype for both; shapes that broadcast by NumPy's rule.\n"

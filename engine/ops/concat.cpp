@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "engine/ops/checks.h"
+#include "engine/ops/cost.h"
 #include "engine/ops/families.h"
 #include "engine/ops/interrupt.h"
 
@@ -104,6 +105,7 @@ TAPEDECK_OP(concat_op) = {
     .forward = concat_forward,
     .vjp = concat_vjp,
     .vjp_formula = "dxᵢ = the part of dy that xᵢ became",
+    .cost = cost::moves,
     .doc =
         "Puts tensors behind one another along an axis.\n\n"
         "values: a list of tensors of one dtype, whose shapes differ along axis only; axis: negative from "
@@ -169,6 +171,7 @@ TAPEDECK_OP(stack_op) = {
           return unstack(c.cotangents[0], integer_of({c.op, c.inputs, c.attributes, {}}, 0));
         },
     .vjp_formula = "dxᵢ = dy[i] along the axis",
+    .cost = cost::moves,
     .doc =
         "Puts tensors of one shape together along a new axis.\n\n"
         "values: a list of tensors of one dtype and shape; axis: where the new axis will stand.\n"
@@ -234,6 +237,7 @@ TAPEDECK_OP(unstack_op) = {
           return one(stack(span_of(filled(c)), integer_of({c.op, c.inputs, c.attributes, {}}, 1)));
         },
     .vjp_formula = "dx = stack(dy₀, dy₁, …) along the axis",
+    .cost = cost::view,
     .doc =
         "Takes a tensor apart along an axis, which goes; no copies.\n\n"
         "value: any dtype, at least one axis; num: the extent of axis, None to take it as it is; axis: "
@@ -324,6 +328,7 @@ TAPEDECK_OP(split_op) = {
           return one(concat(span_of(filled(c)), integer_of({c.op, c.inputs, c.attributes, {}}, 1)));
         },
     .vjp_formula = "dx = concat(dy₀, dy₁, …) along the axis",
+    .cost = cost::view,
     .doc =
         "Cuts a tensor along an axis; no copies.\n\n"
         "value: any dtype, at least one axis; num_or_size_splits: one number n for n equal parts, or a list "

@@ -2,6 +2,7 @@
 // all three are linear in each operand.
 #include "engine/cpu/convolution.h"
 
+#include "engine/ops/cost.h"
 #include "engine/ops/families.h"
 #include "engine/ops/neural.h"
 #include "engine/ops/window.h"
@@ -183,6 +184,18 @@ Tensors filter_gradient_vjp(const VjpContext& c) {
   return gradients;
 }
 
+/// Of a convolution and of both its gradients: each value of the windows' image meets the weights of one
+/// output channel, and is a product and a sum with each.
+template <bool depthwise, Part part>
+OpCost convolution_cost(const CostContext& c) {
+  const TensorSpec& filter = part == Part::filter ? c.outputs[0] : c.inputs[part == Part::input ? 0 : 1];
+  const TensorSpec& windows = part == Part::output ? c.outputs[0] : c.inputs[1];
+  const Shape& f = filter.shape;
+  const double weights =
+      static_cast<double>(f[0]) * static_cast<double>(f[1]) * (depthwise ? 1.0 : static_cast<double>(f[2]));
+  return {2 * weights * cost::count(windows), cost::traffic(c)};
+}
+
 constexpr const char* dtypes_doc = "any floating dtype, one for both";
 constexpr const char* errors_doc =
     "Errors: InvalidArgumentError for shapes that do not fit, windows larger than the padded image and bad "
@@ -207,6 +220,7 @@ OpDef convolution_row(std::string name, std::vector<std::string> python_names) {
       .forward = convolution_forward<depthwise>,
       .vjp = convolution_vjp<depthwise>,
       .vjp_formula = "d(input) = dy ⋆ᵀ filter, d(filter) = input ⋆ dy",
+      .cost = convolution_cost<depthwise, Part::output>,
       .doc =
           "Slides filters over images: y[n, i, j, o] = Σ input[n, i·stride + a·dilation, j·stride + "
           "b·dilation, c]·filter[a, b, c, o] (a cross-correlation, as in TensorFlow).\n\ninput: four "
@@ -233,6 +247,7 @@ OpDef input_gradient_row(std::string name, std::vector<std::string> python_names
       .forward = input_gradient_forward<depthwise>,
       .vjp = input_gradient_vjp<depthwise>,
       .vjp_formula = "d(filter) = dy ⋆ out_backprop, d(out_backprop) = dy ⋆ filter",
+      .cost = convolution_cost<depthwise, Part::input>,
       .doc =
           "The gradient of a convolution with respect to its images, which is also the transposed "
           "convolution: each value of out_backprop adds the filter to its window.\n\ninput_sizes: the "
@@ -255,6 +270,7 @@ OpDef filter_gradient_row(std::string name, std::vector<std::string> python_name
       .forward = filter_gradient_forward<depthwise>,
       .vjp = filter_gradient_vjp<depthwise>,
       .vjp_formula = "d(input) = out_backprop ⋆ᵀ dy, d(out_backprop) = input ⋆ dy",
+      .cost = convolution_cost<depthwise, Part::filter>,
       .doc = std::string("The gradient of a convolution with respect to its filter: images times values of "
                          "out_backprop, summed over all windows.\n\ninput: four axes, as data_format says; "
                          "filter_sizes: the filter's shape; out_backprop: the shape of the convolution's "

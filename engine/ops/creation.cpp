@@ -3,6 +3,7 @@
 
 #include "engine/cpu/copy.h"
 #include "engine/ops/checks.h"
+#include "engine/ops/cost.h"
 #include "engine/ops/families.h"
 
 namespace tapedeck::ops {
@@ -28,6 +29,7 @@ OpDef constant_row(const std::string& name, const std::string& what, Forward for
       .forward = forward,
       .vjp = nullptr,
       .vjp_formula = "none",
+      .cost = cost::moves,
       .doc = "A tensor of " + what +
              ".\n\nshape: extents of the result; dtype: any.\nReturns: dtype, shape.\nErrors: "
              "InvalidArgumentError for a "
@@ -50,6 +52,7 @@ OpDef like_row(const std::string& name, const std::string& what, Forward forward
       .forward = forward,
       .vjp = nullptr,
       .vjp_formula = "none",
+      .cost = cost::view,
       .doc = "A tensor of " + what +
              " with the shape of another.\n\ninput: any dtype and shape; dtype: of the result, None for that "
              "of input.\n"
@@ -105,6 +108,7 @@ TAPEDECK_OP(fill_op) = {
         },
     .vjp = [](const VjpContext& c) { return one(reduce_sum(c.cotangents[0])); },
     .vjp_formula = "d(value) = Σ dy",
+    .cost = cost::moves,
     .doc =
         "A tensor that holds one value everywhere.\n\n"
         "dims: extents of the result; value: a scalar of any dtype.\n"
@@ -152,6 +156,7 @@ TAPEDECK_OP(eye_op) = {
         },
     .vjp = nullptr,
     .vjp_formula = "none",
+    .cost = cost::moves,
     .doc =
         "The identity matrix: ones on the diagonal, zeros elsewhere.\n\n"
         "num_rows; num_columns: None for as many as rows; batch_shape: axes before those of the matrix, "
@@ -233,6 +238,7 @@ TAPEDECK_OP(one_hot_op) = {
     .forward = one_hot_forward,
     .vjp = nullptr,
     .vjp_formula = "none",
+    .cost = cost::moves,
     .doc =
         "One row per index: on_value at the index, off_value elsewhere.\n\n"
         "indices: any whole-number dtype, any shape; an index outside [0, depth) gives a row of off_value; "

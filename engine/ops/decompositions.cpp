@@ -1,5 +1,6 @@
 // Decompositions of matrices.
 #include "engine/cpu/linear_algebra.h"
+#include "engine/ops/cost.h"
 #include "engine/ops/families.h"
 #include "engine/ops/matrices.h"
 
@@ -31,6 +32,11 @@ TAPEDECK_OP(cholesky_op) = {
           return one((s + matrix_transpose(s)) * 0.5);
         },
     .vjp_formula = "dA = ½(S + Sᵀ), S = L⁻ᵀ·Φ(Lᵀ·dL)·L⁻¹, Φ: the lower triangle, its diagonal halved",
+    .cost = [](const CostContext& c) -> OpCost {
+      const cost::Stack a = cost::stack(c.inputs[0]);
+      const double n = a.rows;  // Golub and Van Loan, algorithm 4.2.1
+      return {a.matrices * (n * n * n / 3), cost::traffic(c)};
+    },
     .doc =
         "Cholesky's decomposition of symmetric positive definite matrices: A = L·Lᵀ.\n\n"
         "input: A, (…, n, n), any floating dtype; only the lower triangle is read.\n"
@@ -118,6 +124,14 @@ TAPEDECK_OP(qr_op) = {
         },
     .vjp = qr_vjp,
     .vjp_formula = "dA = (dQ + Q·copyltu(M))·R⁻ᵀ, M = R·dRᵀ − dQᵀ·Q, copyltu: the lower triangle, mirrored",
+    .cost = [](const CostContext& c) -> OpCost {
+      // Householder's reflections, and Q from them (Golub and Van Loan, 5.2.2 and 5.1.6).
+      const cost::Stack a = cost::stack(c.inputs[0]);
+      const double m = a.rows, n = a.columns, k = std::min(m, n), q = cost::stack(c.outputs[0]).columns;
+      const double reflections = 4 * m * n * k - 2 * (m + n) * k * k + 4 * k * k * k / 3;
+      const double factor = 4 * m * q * k - 2 * (m + q) * k * k + 4 * k * k * k / 3;
+      return {a.matrices * (reflections + factor), cost::traffic(c)};
+    },
     .doc =
         "The QR decomposition of matrices, A = Q·R, by Householder's reflections.\n\n"
         "input: A, (…, m, n), any floating dtype; full_matrices: Q is (…, m, m) and R (…, m, n), instead of "
@@ -259,6 +273,16 @@ TAPEDECK_OP(svd_op) = {
         "dA = U·[(F∘(Uᵀ·dU − dUᵀ·U))·S + S·(F∘(Vᵀ·dV − dVᵀ·V)) + dS]·Vᵀ + (I − U·Uᵀ)·dU·S⁻¹·Vᵀ + "
         "U·S⁻¹·dVᵀ·(I − "
         "V·Vᵀ), Fᵢⱼ = 1 / (sⱼ² − sᵢ²)",
+    .cost = [](const CostContext& c) -> OpCost {
+      // Golub and Van Loan, figure 8.6.1: Golub-Reinsch with U and V, or the values alone.
+      const cost::Stack a = cost::stack(c.inputs[0]);
+      const double m = std::max(a.rows, a.columns), n = std::min(a.rows, a.columns);
+      const bool vectors = cost::flag(c, "compute_uv"), full = cost::flag(c, "full_matrices");
+      const double each = !vectors ? 4 * m * n * n - 4 * n * n * n / 3
+                          : full   ? 4 * m * m * n + 8 * m * n * n + 9 * n * n * n
+                                   : 14 * m * n * n + 8 * n * n * n;
+      return {a.matrices * each, cost::traffic(c)};
+    },
     .doc =
         "The singular value decomposition of matrices: A = U·diag(s)·Vᵀ.\n\n"
         "tensor: A, (…, m, n), any floating dtype; full_matrices: U is (…, m, m) and V (…, n, n), instead of "
@@ -335,6 +359,11 @@ TAPEDECK_OP(self_adjoint_eig_op) = {
           return one(eigen_gradient(c.outputs[0], c.outputs[1], c.cotangents[0], c.cotangents[1]));
         },
     .vjp_formula = "dA = V·(diag(de) + F∘(Vᵀ·dV))·Vᵀ, Fᵢⱼ = 1 / (eⱼ − eᵢ)",
+    .cost = [](const CostContext& c) -> OpCost {
+      const cost::Stack a = cost::stack(c.inputs[0]);
+      const double n = a.rows;
+      return {a.matrices * (9 * n * n * n), cost::traffic(c)};
+    },
     .doc =
         std::string("Eigenvalues and eigenvectors of symmetric matrices: A = V·diag(e)·Vᵀ.\n\n") + eigen_doc +
         "Returns: (e, v), the dtype of tensor, (…, n) ascending and (…, n, n), v[:, i] belonging to e[i]. " +
@@ -362,6 +391,11 @@ TAPEDECK_OP(self_adjoint_eigvals_op) = {
           return one(eigen_gradient(e, v, c.cotangents[0], {}));
         },
     .vjp_formula = "dA = V·diag(de)·Vᵀ, V: the eigenvectors of A",
+    .cost = [](const CostContext& c) -> OpCost {
+      const cost::Stack a = cost::stack(c.inputs[0]);
+      const double n = a.rows;
+      return {a.matrices * (4 * n * n * n / 3), cost::traffic(c)};
+    },
     .doc = std::string("Eigenvalues of symmetric matrices.\n\n") + eigen_doc +
            "Returns: the dtype of tensor, (…, n), ascending. " + eigen_rest,
 };

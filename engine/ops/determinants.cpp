@@ -1,5 +1,6 @@
 // Determinants. Their first derivatives are polynomials of the matrix, so they exist at singular ones, too.
 #include "engine/cpu/linear_algebra.h"
+#include "engine/ops/cost.h"
 #include "engine/ops/families.h"
 #include "engine/ops/matrices.h"
 
@@ -78,6 +79,11 @@ TAPEDECK_OP(matrix_determinant_op) = {
     .vjp =
         [](const VjpContext& c) { return one(per_matrix(c.cotangents[0]) * matrix_cofactor(c.inputs[0])); },
     .vjp_formula = "dA = dy·cof A, the cofactors: y·A⁻ᵀ where A has an inverse",
+    .cost = [](const CostContext& c) -> OpCost {
+      const cost::Stack a = cost::stack(c.inputs[0]);
+      const double n = a.rows;
+      return {a.matrices * (2 * n * n * n / 3), cost::traffic(c)};
+    },
     .doc = std::string("The determinant of square matrices.\n\ninput: (…, n, n), ") + reals_doc +
            ".\nReturns: the dtype of input, its shape without the last two axes; 1 for n = 0. Gradient: the "
            "cofactors, also of singular matrices (Stewart 1998, \"On the adjugate matrix\", Linear Algebra "
@@ -205,6 +211,11 @@ TAPEDECK_OP(log_matrix_determinant_op) = {
                          c, true, "log |det| is −∞ there and has no gradient; matrix_determinant has one"));
         },
     .vjp_formula = "dA = d(log_abs_determinant)·A⁻ᵀ",
+    .cost = [](const CostContext& c) -> OpCost {
+      const cost::Stack a = cost::stack(c.inputs[0]);
+      const double n = a.rows;
+      return {a.matrices * (2 * n * n * n / 3), cost::traffic(c)};
+    },
     .doc =
         std::string("Sign and logarithm of the determinant, det = sign·e^log_abs, where the determinant "
                     "itself might overflow.\n\ninput: (…, n, n), ") +

@@ -1,5 +1,6 @@
 // Diagonals taken out of matrices, and put into them.
 #include "engine/cpu/copy.h"
+#include "engine/ops/cost.h"
 #include "engine/ops/families.h"
 #include "engine/ops/matrices.h"
 
@@ -149,6 +150,7 @@ TAPEDECK_OP(matrix_diag_part_op) = {
                                  x.dim(x.rank() - 2), x.dim(x.rank() - 1)));
         },
     .vjp_formula = "dx = dy on the diagonals, 0 elsewhere",
+    .cost = cost::picks,
     .doc =
         std::string("The diagonals of matrices.\n\ninput: (…, rows, columns), any dtype; ") + diagonals_doc +
         "padding_value: beside the shorter ones.\n"
@@ -229,6 +231,7 @@ TAPEDECK_OP(matrix_diag_op) = {
               c.cotangents[0], {integers_of(c.attributes[k_at]), c.attributes.get<std::string>(align_at)}));
         },
     .vjp_formula = "d(diagonal) = the diagonals of dy",
+    .cost = cost::moves,
     .doc =
         std::string("Matrices with given diagonals.\n\ndiagonal: (…, length) for one, (…, diagonals, longest "
                     "length) for several, any dtype; ") +
@@ -277,6 +280,7 @@ TAPEDECK_OP(matrix_set_diag_op) = {
           return gradients;
         },
     .vjp_formula = "d(input) = dy, but 0 on the diagonals, d(diagonal) = the diagonals of dy",
+    .cost = cost::moves,
     .doc = std::string("Matrices with some diagonals replaced.\n\ninput: (…, rows, columns), any dtype; "
                        "diagonal: the same dtype, (…, length) for one, (…, diagonals, longest length) for "
                        "several; ") +

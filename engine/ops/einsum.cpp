@@ -1,5 +1,6 @@
 // Einstein sums: any product of tensors with sums over some of their axes, as pairwise matrix products.
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <set>
@@ -7,6 +8,7 @@
 #include "engine/cpu/matmul.h"
 #include "engine/cpu/reduce.h"
 #include "engine/ops/binary_row.h"
+#include "engine/ops/cost.h"
 #include "engine/ops/einsum_equation.h"
 #include "engine/ops/families.h"
 #include "engine/ops/linear_algebra.h"
@@ -25,6 +27,62 @@ TensorSpecs einsum_shape(const OpContext& c) {
   Shape shape;
   for (const Label label : equation.output) shape.push_back(equation.extents.at(label));
   return spec(c.inputs[0].dtype(), shape);
+}
+
+// ---- cost ----
+
+/// The pairwise products that the forward function makes, in the order of best_pair: each is a product and a
+/// sum for every combination of its labels, without the sum where none goes.
+OpCost einsum_cost(const CostContext& c) {
+  const auto* text = std::get_if<std::string>(&c.attributes[0]);
+  if (!text) return {0, cost::traffic(c)};
+  std::vector<Shape> shapes;
+  for (const TensorSpec& input : c.inputs) shapes.push_back(input.shape);
+  const Equation equation = parse_equation(*text, shapes);
+  const auto size_of = [&](const std::set<Label>& labels) {
+    double size = 1;
+    for (const Label label : labels) size *= static_cast<double>(equation.extents.at(label));
+    return size;
+  };
+  std::vector<std::set<Label>> terms;
+  for (const Labels& labels : equation.inputs) terms.emplace_back(labels.begin(), labels.end());
+  const auto kept_of = [&](std::size_t a, std::size_t b, const std::set<Label>& all) {
+    std::set<Label> kept(equation.output.begin(), equation.output.end());
+    for (std::size_t i = 0; i < terms.size(); ++i)
+      if (i != a && i != b) kept.insert(terms[i].begin(), terms[i].end());
+    std::set<Label> result;
+    std::set_intersection(all.begin(), all.end(), kept.begin(), kept.end(),
+                          std::inserter(result, result.end()));
+    return result;
+  };
+  double flops = 0;
+  for (std::size_t i = 0; i < terms.size(); ++i) {  // sums over labels that nobody else has
+    const std::set<Label> kept = kept_of(i, i, terms[i]);
+    if (kept.size() < terms[i].size()) flops += size_of(terms[i]);
+    terms[i] = kept;
+  }
+  while (terms.size() > 1) {
+    std::pair<std::size_t, std::size_t> best{0, 1};
+    double least = std::numeric_limits<double>::infinity();
+    const auto joined = [&](std::size_t i, std::size_t j) {
+      std::set<Label> both = terms[i];
+      both.insert(terms[j].begin(), terms[j].end());
+      return both;
+    };
+    for (std::size_t i = 0; i < terms.size(); ++i)
+      for (std::size_t j = i + 1; j < terms.size(); ++j) {
+        const double grown = size_of(kept_of(i, j, joined(i, j))) - size_of(terms[i]) - size_of(terms[j]);
+        if (grown >= least) continue;
+        least = grown;
+        best = {i, j};
+      }
+    const std::set<Label> both = joined(best.first, best.second);
+    const std::set<Label> kept = kept_of(best.first, best.second, both);
+    flops += (kept.size() < both.size() ? 2 : 1) * size_of(both);
+    terms[best.first] = kept;
+    terms.erase(terms.begin() + static_cast<std::ptrdiff_t>(best.second));
+  }
+  return {flops * cost::real_products(c.outputs[0]), cost::traffic(c)};
 }
 
 // ---- forward ----
@@ -291,6 +349,7 @@ TAPEDECK_OP(einsum_op) = {
     .forward = einsum_forward,
     .vjp = einsum_vjp,
     .vjp_formula = "dxᵢ = einsum(dy, the other inputs -> the axes of xᵢ)",
+    .cost = einsum_cost,
     .doc =
         "Products of tensors, summed over axes: \"ij,jk->ik\" is Σⱼ a[i, j]·b[j, k].\n\n"
         "inputs: any numeric dtype, one for all; equation: a letter for each axis of "

@@ -44,7 +44,7 @@ struct Parser {
     return terms;
   }
 
-  Equation parse(std::span<const Tensor> inputs) {
+  Equation parse(std::span<const Shape> inputs) {
     std::string text;
     for (const char letter : equation)
       if (letter != ' ') text += letter;
@@ -60,7 +60,7 @@ struct Parser {
       const int axes = inputs[i].rank() - named;
       if (axes < 0 || (axes > 0 && !dots))
         refuse("'" + terms[i] + "' names " + std::to_string(named) + " axes, and inputs[" +
-               std::to_string(i) + "] has shape " + to_string(inputs[i].shape()));
+               std::to_string(i) + "] has shape " + to_string(inputs[i]));
       ellipsis_axes = std::max(ellipsis_axes, axes);
       result.inputs.push_back(labels_of(terms[i], axes));
     }
@@ -73,23 +73,22 @@ struct Parser {
     return result;
   }
 
-  void measure(Equation& result, std::span<const Tensor> inputs) const {
+  void measure(Equation& result, std::span<const Shape> inputs) const {
     for (std::size_t i = 0; i < inputs.size(); ++i)
       for (int axis = 0; axis < inputs[i].rank(); ++axis) {
         const Label label = result.inputs[i][static_cast<std::size_t>(axis)];
-        const std::int64_t extent = inputs[i].dim(axis);
+        const std::int64_t extent = inputs[i][axis];
         const auto [place, is_new] = result.extents.emplace(label, extent);
         if (is_new || place->second == extent) continue;
         if (label < first_ellipsis_axis)
           refuse("'" + std::string(1, static_cast<char>(label)) + "' is " + std::to_string(place->second) +
-                 " and, in inputs[" + std::to_string(i) + "] of shape " + to_string(inputs[i].shape()) +
-                 ", " + std::to_string(extent));
+                 " and, in inputs[" + std::to_string(i) + "] of shape " + to_string(inputs[i]) + ", " +
+                 std::to_string(extent));
         if (place->second == 1)
           place->second = extent;
         else if (extent != 1)
           refuse("the axes of '...' do not broadcast: " + std::to_string(place->second) + " and, in inputs[" +
-                 std::to_string(i) + "] of shape " + to_string(inputs[i].shape()) + ", " +
-                 std::to_string(extent));
+                 std::to_string(i) + "] of shape " + to_string(inputs[i]) + ", " + std::to_string(extent));
       }
   }
 
@@ -108,6 +107,12 @@ struct Parser {
 }  // namespace
 
 Equation parse_equation(const std::string& equation, std::span<const Tensor> inputs) {
+  std::vector<Shape> shapes;
+  for (const Tensor& input : inputs) shapes.push_back(input.shape());
+  return Parser{equation}.parse(shapes);
+}
+
+Equation parse_equation(const std::string& equation, std::span<const Shape> inputs) {
   return Parser{equation}.parse(inputs);
 }
 

@@ -29,5 +29,6 @@ struct Equation {
 
 /// Reads an equation and checks it against the inputs' shapes. Throws InvalidArgumentError that quotes it.
 Equation parse_equation(const std::string& equation, std::span<const Tensor> inputs);
+Equation parse_equation(const std::string& equation, std::span<const Shape> inputs);
 
 }  // namespace tapedeck::ops

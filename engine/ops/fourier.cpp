@@ -1,4 +1,6 @@
 // Discrete Fourier transforms.
+#include <algorithm>
+#include <cmath>
 #include <complex>
 #include <unsupported/Eigen/FFT>
 #include <vector>
@@ -6,6 +8,7 @@
 #include "engine/cpu/blocks.h"
 #include "engine/ops/checks.h"
 #include "engine/ops/complex.h"
+#include "engine/ops/cost.h"
 #include "engine/ops/families.h"
 
 namespace tapedeck::ops {
@@ -82,6 +85,14 @@ TAPEDECK_OP(fft_op) = {
                          c.attributes.get<bool>(1)));
         },
     .vjp_formula = "dx = conj(fft(conj(dy)))",
+    .cost = [](const CostContext& c) -> OpCost {
+      const TensorSpec& x = c.inputs[0];
+      double turns = 0;  // log₂ of the extents
+      const std::int64_t axes = cost::integer(c, "axes", 1);
+      for (int axis = x.shape.rank() - 1; axis >= std::max<std::int64_t>(0, x.shape.rank() - axes); --axis)
+        turns += std::log2(static_cast<double>(std::max<std::int64_t>(1, x.shape[axis])));
+      return {5 * cost::count(x) * turns, cost::traffic(c)};
+    },
     .doc =
         "The discrete Fourier transform along the last axes: yₖ = Σₙ xₙ·e^(−2πi·kn/N) for each of them.\n\n"
         "input: complex64 or complex128; axes: how many of the last axes, 1 to 3; inverse: e^(+2πi·kn/N) and "

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "engine/ops/checks.h"
+#include "engine/ops/cost.h"
 #include "engine/ops/families.h"
 
 namespace tapedeck::ops {
@@ -25,6 +26,7 @@ TAPEDECK_OP(identity_op) = {
     .forward = same_values,
     .vjp = [](const VjpContext& c) { return one(c.cotangents[0]); },
     .vjp_formula = "dx = dy",
+    .cost = cost::view,
     .doc =
         "The same values as a new tensor, without a copy.\n\ninput: any dtype and shape.\nReturns: its dtype "
         "and shape.",
@@ -44,6 +46,7 @@ TAPEDECK_OP(stop_gradient_op) = {
     .forward = same_values,
     .vjp = nullptr,
     .vjp_formula = "none",
+    .cost = cost::view,
     .doc =
         "The same values, through which no gradient flows: differentiation takes them for a constant.\n\n"
         "input: any dtype and shape.\nReturns: its dtype and shape, without a copy.",

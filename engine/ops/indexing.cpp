@@ -3,6 +3,7 @@
 
 #include "engine/cpu/copy.h"
 #include "engine/ops/checks.h"
+#include "engine/ops/cost.h"
 #include "engine/ops/families.h"
 
 namespace tapedeck::ops {
@@ -131,6 +132,7 @@ TAPEDECK_OP(gather_op) = {
     .forward = gather_forward,
     .vjp = gather_vjp,
     .vjp_formula = "d(params) = sums of dy by index",
+    .cost = cost::picks,
     .doc =
         "Takes slices of an axis by number.\n\n"
         "params: any dtype, at least one axis; indices: any whole-number dtype, any shape, values in [0, "

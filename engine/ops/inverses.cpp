@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "engine/cpu/linear_algebra.h"
+#include "engine/ops/cost.h"
 #include "engine/ops/families.h"
 #include "engine/ops/matrices.h"
 
@@ -102,6 +103,11 @@ TAPEDECK_OP(matrix_inverse_op) = {
           return one(-matmul(matmul(y, g, true), y, false, true));
         },
     .vjp_formula = "dA = −Yᵀ·dY·Yᵀ",
+    .cost = [](const CostContext& c) -> OpCost {
+      const cost::Stack a = cost::stack(c.inputs[0]);
+      const double n = a.rows;
+      return {a.matrices * (2 * n * n * n), cost::traffic(c)};
+    },
     .doc = std::string("The inverse of square matrices, by LU with partial pivoting.\n\ninput: (…, n, n), ") +
            reals_doc +
            "; adjoint: the inverse of the transposed matrix.\n"
@@ -134,6 +140,11 @@ TAPEDECK_OP(matrix_solve_op) = {
           return solve_gradients(c, rhs_gradient, adjoint, [](const Tensor& g) { return g; });
         },
     .vjp_formula = "with A matrix, B rhs: dB = A⁻ᵀ·dX, dA = −dB·Xᵀ",
+    .cost = [](const CostContext& c) -> OpCost {
+      const cost::Stack a = cost::stack(c.inputs[0]);
+      const double n = a.rows, right = cost::stack(c.inputs[1]).columns;
+      return {a.matrices * (2 * n * n * n / 3 + 2 * n * n * right), cost::traffic(c)};
+    },
     .doc =
         std::string("Solves systems of equations: A·X = B, by LU with partial pivoting.\n\nmatrix: A, (…, n, "
                     "n); rhs: B, (…, n, m); ") +
@@ -173,6 +184,10 @@ TAPEDECK_OP(matrix_triangular_solve_op) = {
           });
         },
     .vjp_formula = "with A matrix, B rhs: dB = A⁻ᵀ·dX, dA = −(the triangle of dB·Xᵀ)",
+    .cost = [](const CostContext& c) -> OpCost {
+      const cost::Stack a = cost::stack(c.inputs[0]);
+      return {a.matrices * a.rows * a.rows * cost::stack(c.inputs[1]).columns, cost::traffic(c)};
+    },
     .doc =
         std::string("Solves systems of equations with triangular matrices: A·X = B.\n\nmatrix: A, (…, n, n), "
                     "of which only one triangle is read; rhs: B, (…, n, m); ") +
@@ -227,6 +242,12 @@ TAPEDECK_OP(pinv_op) = {
           return one((left - matmul(a, matmul(p, left))) + (right - matmul(matmul(right, p), a)) - first);
         },
     .vjp_formula = "dA = −Pᵀ·dP·Pᵀ + (I − A·P)·dPᵀ·P·Pᵀ + Pᵀ·P·dPᵀ·(I − P·A)",
+    .cost = [](const CostContext& c) -> OpCost {
+      // The reduced singular value decomposition, and V·(S⁺·Uᵀ).
+      const cost::Stack a = cost::stack(c.inputs[0]);
+      const double m = std::max(a.rows, a.columns), n = std::min(a.rows, a.columns);
+      return {a.matrices * (14 * m * n * n + 8 * n * n * n + m * n + 2 * m * n * n), cost::traffic(c)};
+    },
     .doc =
         std::string("Moore and Penrose's inverse of matrices, by the singular value decomposition.\n\na: (…, "
                     "m, n), ") +

@@ -4,6 +4,7 @@
 
 #include "engine/cpu/reduce.h"
 #include "engine/ops/binary_row.h"
+#include "engine/ops/cost.h"
 #include "engine/ops/families.h"
 #include "engine/ops/neural.h"
 
@@ -64,6 +65,7 @@ TAPEDECK_OP(mean_squared_error_op) = {
           return gradients;
         },
     .vjp_formula = "d(predictions) = dy·2/n·(predictions − labels), d(labels) = −d(predictions)",
+    .cost = cost::per_input<3>,
     .doc =
         "The mean of the squared differences, in one pass: Σ (predictions − labels)² / n. NaN for no "
         "elements.\n\n"
@@ -103,6 +105,7 @@ TAPEDECK_OP(sigmoid_cross_entropy_op) = {
           return gradients;
         },
     .vjp_formula = "d(logits) = dy·(σ(logits) − labels), d(labels) = −dy·logits",
+    .cost = cost::per_input<7, 1>,
     .doc =
         "The cross entropy of labels and σ(logits), each element on its own: −z·ln σ(x) − (1 − z)·ln(1 − "
         "σ(x)), computed as max(x, 0) − x·z + ln(1 + e^−|x|), which does not overflow.\n\n"
@@ -163,6 +166,7 @@ TAPEDECK_OP(weighted_cross_entropy_op) = {
         "with x logits, z labels, q pos_weight: dx = dy·((1 − z)·σ(x) − q·z·σ(−x)), dz = dy·(q·softplus(−x) "
         "− "
         "softplus(x)), dq = Σ dy·z·softplus(−x)",
+    .cost = cost::per_input<10, 1>,
     .doc =
         "The cross entropy of labels and σ(logits) with a weight for the positive ones: −q·z·ln σ(x) − (1 − "
         "z)·ln(1 − σ(x)), computed as (1 − z)·max(x, 0) + q·z·max(−x, 0) + (1 − z + q·z)·ln(1 + e^−|x|), "

@@ -1,5 +1,6 @@
 // The LU decomposition of matrices.
 #include "engine/cpu/linear_algebra.h"
+#include "engine/ops/cost.h"
 #include "engine/ops/families.h"
 #include "engine/ops/matrices.h"
 
@@ -65,6 +66,11 @@ TAPEDECK_OP(lu_op) = {
     .forward = lu_forward,
     .vjp = lu_vjp,
     .vjp_formula = "dA[p] = L⁻ᵀ·(tril(Lᵀ·dL, −1) + triu(dU·Uᵀ))·U⁻ᵀ",
+    .cost = [](const CostContext& c) -> OpCost {
+      const cost::Stack a = cost::stack(c.inputs[0]);
+      const double n = a.rows;
+      return {a.matrices * (2 * n * n * n / 3), cost::traffic(c)};
+    },
     .doc =
         "The LU decomposition of matrices with exchanges of rows: A[p] = L·U.\n\n"
         "input: A, (…, n, n), floating; output_idx_type: int32 or int64, the dtype of p.\n"

@@ -6,6 +6,7 @@
 #include "engine/cpu/reduce.h"
 #include "engine/ops/checks.h"
 #include "engine/ops/complex.h"
+#include "engine/ops/cost.h"
 #include "engine/ops/families.h"
 #include "engine/ops/observer.h"
 
@@ -166,6 +167,13 @@ TAPEDECK_OP(matmul_op) = {
     .forward = matmul_forward,
     .vjp = matmul_vjp,
     .vjp_formula = "dA = dC·Bᵀ, dB = Aᵀ·dC",
+    .cost = [](const CostContext& c) -> OpCost {
+      const cost::Stack a = cost::stack(c.inputs[0]);
+      const bool transposed = cost::flag(c, "transpose_a") || cost::flag(c, "adjoint_a");
+      const double inner = transposed ? a.rows : a.columns;
+      const double products = cost::count(c.outputs[0]) * inner * cost::real_products(c.outputs[0]);
+      return {2 * products, cost::traffic(c)};
+    },
     .doc =
         "The product of two matrices: C[i, j] = Σₖ A[i, k]·B[k, j].\n\n"
         "a: (…, m, k), or (…, k, m) with transpose_a; b: (…, k, n), or (…, n, k) with transpose_b; any "
@@ -215,6 +223,7 @@ TAPEDECK_OP(dot_op) = {
           return gradients;
         },
     .vjp_formula = "dx = dz·y, dy = dz·x",
+    .cost = cost::per_input<2>,
     .doc =
         "The inner product of two tensors of one shape: Σ x[i]·y[i] over all elements, in one pass.\n\n"
         "x, y: any numeric dtype, one for both, and one shape.\n"
@@ -265,6 +274,7 @@ TAPEDECK_OP(axpby_op) = {
           return gradients;
         },
     .vjp_formula = "da = Σ dz·x, dx = a·dz, db = Σ dz·y, dy = b·dz",
+    .cost = cost::per_output<3>,
     .doc =
         "The sum of two scaled tensors in one pass over memory: a·x + b·y (as in BLAS's extensions).\n\n"
         "x, y: any floating dtype, one shape; a, b: scalars of that dtype.\n"

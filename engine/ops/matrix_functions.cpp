@@ -1,5 +1,6 @@
 // Functions of square matrices.
 #include "engine/cpu/linear_algebra.h"
+#include "engine/ops/cost.h"
 #include "engine/ops/families.h"
 #include "engine/ops/matrices.h"
 
@@ -112,6 +113,12 @@ TAPEDECK_OP(matrix_square_root_op) = {
         },
     .vjp = square_root_vjp,
     .vjp_formula = "dA = the solution of Xᵀ·dA + dA·Xᵀ = dX",
+    .cost = [](const CostContext& c) -> OpCost {
+      const cost::Stack a = cost::stack(c.inputs[0]);
+      const double n = a.rows;
+      // Higham, algorithm 6.3: Schur's form and the triangular root.
+      return {a.matrices * ((28 + 1.0 / 3) * n * n * n), cost::traffic(c)};
+    },
     .doc =
         "The square root of matrices: X·X = A, with eigenvalues in the right half-plane, by Schur's form "
         "(Higham 1987, Linear Algebra and its Applications 88/89).\n\n"
@@ -143,6 +150,12 @@ TAPEDECK_OP(matrix_exponential_op) = {
         },
     .vjp = exponential_vjp,
     .vjp_formula = "dA = the upper right corner of exp [Aᵀ dY; 0 Aᵀ]",
+    .cost = [](const CostContext& c) -> OpCost {
+      const cost::Stack a = cost::stack(c.inputs[0]);
+      const double n = a.rows;
+      // Higham, algorithm 10.20: six products and a solution; how often it squares depends on values.
+      return {a.matrices * ((12 + 8.0 / 3) * n * n * n), cost::traffic(c)};
+    },
     .doc =
         "The exponential of matrices: Σ Aᵏ / k!, by scaling and squaring (Al-Mohy and Higham 2009, SIAM J. "
         "Matrix Anal. Appl. 31(3)); of triangular ones, in whatever order of their rows and columns, the "
@@ -174,6 +187,12 @@ TAPEDECK_OP(matrix_logarithm_op) = {
         },
     .vjp = logarithm_vjp,
     .vjp_formula = "dA = the upper right corner of ln [Aᵀ dY; 0 Aᵀ]",
+    .cost = [](const CostContext& c) -> OpCost {
+      const cost::Stack a = cost::stack(c.inputs[0]);
+      const double n = a.rows;
+      // Higham, algorithm 11.9 with seven fractions; how many roots it takes depends on values.
+      return {a.matrices * ((28 + 7.0 / 3) * n * n * n), cost::traffic(c)};
+    },
     .doc =
         "The principal logarithm of matrices: the X with exp X = A whose eigenvalues have imaginary parts in "
         "(−π, π), by Schur's form (Al-Mohy and Higham 2012, SIAM J. Sci. Comput. 34(4)).\n\n"

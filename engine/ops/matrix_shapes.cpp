@@ -2,6 +2,7 @@
 #include <numeric>
 
 #include "engine/cpu/reduce.h"
+#include "engine/ops/cost.h"
 #include "engine/ops/families.h"
 #include "engine/ops/matrices.h"
 
@@ -53,6 +54,7 @@ TAPEDECK_OP(matrix_band_part_op) = {
         },
     .vjp = [](const VjpContext& c) { return one(run_op1(c.op, {c.cotangents[0]}, c.attributes)); },
     .vjp_formula = "dx = the same band of dy",
+    .cost = cost::moves,
     .doc =
         "Matrices with zeros outside a band: x[i, j] stays where i − j ≤ num_lower and j − i ≤ num_upper.\n\n"
         "input: (…, rows, columns), any dtype; num_lower, num_upper: how many diagonals stay below and above "
@@ -97,6 +99,12 @@ TAPEDECK_OP(trace_op) = {
           return one(rows == 0 || columns == 0 ? spread : matrix_band_part(spread, 0, 0));
         },
     .vjp_formula = "dx = dy·I",
+    .cost = [](const CostContext& c) -> OpCost {
+      const cost::Stack a = cost::stack(c.inputs[0]);
+      const double diagonal = a.matrices * std::min(a.rows, a.columns);
+      const auto size = static_cast<double>(item_size(c.inputs[0].dtype));
+      return {diagonal, diagonal * size + cost::bytes(c.outputs[0])};
+    },
     .doc =
         "The sum of the main diagonal of matrices.\n\n"
         "x: (…, rows, columns); any numeric dtype.\n"

@@ -5,6 +5,7 @@
 #include "engine/cpu/reduce.h"
 #include "engine/cpu/softmax.h"
 #include "engine/ops/binary_row.h"
+#include "engine/ops/cost.h"
 #include "engine/ops/families.h"
 #include "engine/ops/rows.h"
 
@@ -49,6 +50,7 @@ OpDef softmax_row(const std::string& name, const std::string& what, const std::s
       .forward = forward,
       .vjp = vjp,
       .vjp_formula = formula,
+      .cost = cost::per_output<5>,
       .doc = what +
              "\n\nlogits: any floating dtype, at least one axis; axis: along which, -1 for the "
              "last.\nReturns: dtype and "
@@ -135,6 +137,7 @@ TAPEDECK_OP(softmax_cross_entropy_op) = {
           return gradients;
         },
     .vjp_formula = "d(logits) = dy·(softmax(logits)·Σ labels − labels), d(labels) = −dy·log_softmax(logits)",
+    .cost = cost::per_input<7, 1>,
     .doc =
         "The cross entropy of labels and softmax(logits): −Σⱼ labelsⱼ·log_softmax(logits)ⱼ along an axis.\n\n"
         "labels, logits: any floating dtype, one for both, and one shape; labels are probabilities that sum "
@@ -196,6 +199,7 @@ TAPEDECK_OP(sparse_softmax_cross_entropy_op) = {
           return gradients;
         },
     .vjp_formula = "d(logits) = dy·(softmax(logits) − one_hot(labels))",
+    .cost = cost::per_input<5, 1>,
     .doc =
         "The cross entropy of one right class and softmax(logits): −log_softmax(logits)[label] along the "
         "last axis.\n\n"
@@ -232,6 +236,7 @@ TAPEDECK_OP(l2_loss_op) = {
         },
     .vjp = [](const VjpContext& c) { return one(c.cotangents[0] * c.inputs[0]); },
     .vjp_formula = "dt = dy·t",
+    .cost = cost::per_input<2>,
     .doc =
         "Half the sum of the squares: Σ t² / 2.\n\nt: any floating dtype, any shape.\nReturns: the dtype of "
         "t, a scalar.\n"
@@ -303,6 +308,7 @@ TAPEDECK_OP(moments_op) = {
     .forward = moments_forward,
     .vjp = moments_vjp,
     .vjp_formula = "dx = d(mean) / n + d(variance)·2(x − mean) / n",
+    .cost = cost::per_input<4>,
     .doc =
         "Mean and variance along axes: Σ x / n and Σ (x − mean)² / n.\n\n"
         "x: any floating dtype; axes: one axis or a list of axes; keepdims: leave the reduced axes with "

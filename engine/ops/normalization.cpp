@@ -1,6 +1,7 @@
 // Batch and layer normalization: outputs, statistics, and their gradients in one op each.
 #include "engine/cpu/normalization.h"
 
+#include "engine/ops/cost.h"
 #include "engine/ops/families.h"
 #include "engine/ops/rows.h"
 
@@ -231,6 +232,7 @@ TAPEDECK_OP(batch_norm_grad_op) = {
         "n = (x − mean)·r, r = 1/√(variance + epsilon), h = dy·scale, u: the gradient of dx, M: the mean "
         "over the "
         "axes, R: the gradient of r",
+    .cost = cost::per_input<10>,
     .doc =
         std::string(
             "The gradient of batch_norm: with n = (x − mean)·r, r = 1/√(variance + epsilon), dx = "
@@ -255,6 +257,7 @@ TAPEDECK_OP(batch_norm_op) = {
         "dx = scale·r·(dy − M(dy) − n·M(dy·n)) + d(mean)/N + d(variance)·2(x − mean)/N, d(scale) = Σ "
         "dy·n, d(offset) = Σ dy, n = (x − mean)·r, r = 1/√(variance + epsilon), M: the mean over the other "
         "axes, N: how many they are",
+    .cost = cost::per_input<7>,
     .doc =
         "Batch normalization with the batch's own statistics: (x − mean)/√(variance + epsilon)·scale + "
         "offset, "
@@ -285,6 +288,7 @@ TAPEDECK_OP(layer_norm_grad_op) = {
         "n = (x − mean)·r, r = 1/√(variance + epsilon), h = dy·scale, u: the gradient of dx, M: the mean "
         "over the "
         "axes, R: the gradient of r",
+    .cost = cost::per_input<10>,
     .doc = std::string(
                "The gradient of layer_norm: with n = (x − mean)·r, r = 1/√(variance + epsilon), h = "
                "dy·scale, dx "
@@ -310,6 +314,7 @@ TAPEDECK_OP(layer_norm_op) = {
         "dx = r·(h − M(h) − n·M(h·n)) + d(mean)/N + d(variance)·2(x − mean)/N, h = dy·scale, d(scale) = "
         "Σ dy·n, d(offset) = Σ dy, n = (x − mean)·r, r = 1/√(variance + epsilon), M: the mean over the axes, "
         "N: how many they are",
+    .cost = cost::per_input<7>,
     .doc =
         "Layer normalization: (x − mean)/√(variance + epsilon)·scale + offset, mean and variance over the "
         "axes "

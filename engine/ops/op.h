@@ -76,6 +76,20 @@ using Forward = Tensors (*)(const OpContext&);
 /// never kernels, so it can be stepped and differentiated again.
 using Vjp = Tensors (*)(const VjpContext&);
 
+/// What a call has to do at least; rules and conventions stand in cost.h.
+struct OpCost {
+  double flops = 0;  ///< arithmetic operations
+  double bytes = 0;  ///< read and written
+};
+/// A call without its values.
+struct CostContext {
+  const OpDef& op;
+  std::span<const TensorSpec> inputs;
+  const Attributes& attributes;
+  std::span<const TensorSpec> outputs;
+};
+using CostRule = OpCost (*)(const CostContext&);
+
 /// Which of the forward call's values a VJP reads; dtypes and shapes it may always ask for. A tape lets large
 /// values go that no VJP will read.
 enum class VjpReads : std::uint8_t { shapes, inputs, outputs, everything };
@@ -98,6 +112,7 @@ struct OpDef {
   Forward forward = nullptr;
   Vjp vjp = nullptr;        ///< nullptr: not differentiable (comparisons, argmax, random)
   std::string vjp_formula;  ///< for the inspector: "dA = dC·Bᵀ, dB = Aᵀ·dC"; "none" where vjp is nullptr
+  CostRule cost = nullptr;  ///< nullptr: one operation for each element of the largest operand
   std::string doc;  ///< first line: what it does; then shapes, dtypes, errors; formulas with their source
   /// Arguments in Python's order where that is not "inputs, then attributes": names of either.
   std::vector<std::string> python_order = {};
@@ -114,8 +129,9 @@ struct OpDef {
   bool saturates = false;
   /// Every op with several outputs has this or returns_list. One output alone comes as it is: svd's s.
   ResultForm results = {};
-  bool returns_list = false;                  ///< Python gets a list even of one output (split, unstack)
-  int index = -1;                             ///< position in the registry; set by it
+  bool updates = false;       ///< an optimiser's step: the first result is the variable's new value
+  bool returns_list = false;  ///< Python gets a list even of one output (split, unstack)
+  int index = -1;             ///< position in the registry; set by it
   VjpReads vjp_reads = VjpReads::everything;  ///< set by the registry, from its list of those that read less
 };
 

@@ -4,6 +4,7 @@
 
 #include "engine/cpu/copy.h"
 #include "engine/ops/checks.h"
+#include "engine/ops/cost.h"
 #include "engine/ops/families.h"
 
 namespace tapedeck::ops {
@@ -69,6 +70,7 @@ TAPEDECK_OP(tile_op) = {
           return one(gradient);
         },
     .vjp_formula = "dx = Σ dy over the repetitions",
+    .cost = cost::moves,
     .doc =
         "Repeats a tensor along its axes.\n\n"
         "input: any dtype; multiples: how often along each axis.\n"
@@ -213,6 +215,7 @@ TAPEDECK_OP(pad_op) = {
     .forward = pad_forward,
     .vjp = pad_vjp,
     .vjp_formula = "dx = dy without the border, the border's mirrored part added",
+    .cost = cost::moves,
     .doc =
         "Puts a border around a tensor: one value, or the tensor's own mirrored.\n\n"
         "tensor: any dtype; paddings: how many before and after, axis by axis (pairs, read one after "

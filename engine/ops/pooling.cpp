@@ -1,6 +1,7 @@
 // Pooling of images. Gradients are ops too; all are linear in the gradient that they move.
 #include "engine/cpu/pooling.h"
 
+#include "engine/ops/cost.h"
 #include "engine/ops/families.h"
 #include "engine/ops/neural.h"
 #include "engine/ops/window.h"
@@ -33,6 +34,19 @@ Shape output_shape(const OpContext& c, const cpu::PoolingSize& size) {
 }
 Tensor image_output(DType dtype, const cpu::PoolingSize& s, const cpu::Extent2& extent) {
   return Tensor::allocate(dtype, {s.batch, extent[0], extent[1], s.channels});
+}
+
+/// One comparison or addition for each element of each window.
+template <bool of_output>
+OpCost pooling_cost(const CostContext& c) {
+  double window = 1;
+  if (const Attribute* extents = cost::attribute(c, "ksize")) {
+    const Integers list = integers_of(*extents);
+    for (const std::int64_t extent : list) window *= static_cast<double>(extent);
+    if (list.size() == 1) window *= window;
+  }
+  const TensorSpec& windows = of_output ? c.outputs[0] : c.inputs.back();
+  return {window * cost::count(windows), cost::traffic(c)};
 }
 
 std::vector<AttributeSpec> pooling_attributes(bool with_sizes = false) {
@@ -127,6 +141,7 @@ TAPEDECK_OP(max_pool_op) = {
           return one(run_max_pool_grad(c.inputs[0], c.cotangents[0], c.attributes));
         },
     .vjp_formula = "dx = each window's dy at its first largest value",
+    .cost = pooling_cost<true>,
     .doc =
         "The largest value of each window of images, channel by channel; a NaN counts as largest.\n\n"
         "input: four axes, as data_format says; any numeric dtype; " +
@@ -152,6 +167,7 @@ TAPEDECK_OP(max_pool_grad_op) = {
           return gradients;
         },
     .vjp_formula = "d(grad) = dy at each window's first largest value, none for orig_input",
+    .cost = pooling_cost<false>,
     .doc =
         "The gradient of max_pool: each window's gradient goes to its first largest value.\n\n"
         "orig_input: the input of max_pool; grad: the shape of its result; any numeric dtype, one for "
@@ -175,6 +191,7 @@ TAPEDECK_OP(max_pool_grad_grad_op) = {
           return gradients;
         },
     .vjp_formula = "d(grad) = each window's dy at its first largest value, none for orig_input",
+    .cost = pooling_cost<true>,
     .doc =
         "Picks from grad what stands at each window's first largest value of orig_input: the gradient of "
         "max_pool_grad.\n\norig_input, grad: images of one shape; any numeric dtype, both "
@@ -204,6 +221,7 @@ TAPEDECK_OP(max_pool_argmax_op) = {
         },
     .vjp = nullptr,
     .vjp_formula = "none",
+    .cost = pooling_cost<true>,
     .doc =
         "Where each window's first largest value is within its image: (y·width + x)·channels + channel."
         "\n\ninput: four axes, as data_format says; any numeric dtype; " +
@@ -224,6 +242,7 @@ TAPEDECK_OP(avg_pool_op) = {
           return one(run_avg_pool_grad(c.cotangents[0], c.inputs[0].shape(), c.attributes));
         },
     .vjp_formula = "dx = Σ dy / n over the windows that hold x, n: the number of elements in one window",
+    .cost = pooling_cost<true>,
     .doc =
         "The mean of each window of images, channel by channel; padding does not count.\n\n"
         "input: four axes, as data_format says; any floating dtype; " +
@@ -260,6 +279,7 @@ TAPEDECK_OP(avg_pool_grad_op) = {
         },
     .vjp = [](const VjpContext& c) { return one(run_avg_pool(c.cotangents[0], c.attributes)); },
     .vjp_formula = "d(grad) = avg_pool(dy)",
+    .cost = pooling_cost<false>,
     .doc =
         "The gradient of avg_pool: each window's gradient, divided by the window's size, goes to all of its "
         "values.\n\ngrad: the shape of avg_pool's result, any floating dtype; orig_input_shape: of its "

@@ -5,6 +5,7 @@
 #include "engine/cpu/copy.h"
 #include "engine/cpu/random.h"
 #include "engine/ops/checks.h"
+#include "engine/ops/cost.h"
 #include "engine/ops/families.h"
 #include "engine/ops/random_state.h"
 
@@ -69,6 +70,7 @@ TAPEDECK_OP(random_shuffle_op) = {
         },
     .vjp = nullptr,
     .vjp_formula = "none",
+    .cost = cost::moves,
     .doc = std::string("The slices of the first axis in random order, each order equally likely (Fisher and "
                        "Yates' method, Knuth, The Art of Computer Programming 2, section 3.4.2, algorithm "
                        "P).\n\n"

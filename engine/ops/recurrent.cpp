@@ -2,6 +2,7 @@
 #include "engine/ops/recurrent.h"
 
 #include "engine/ops/checks.h"
+#include "engine/ops/cost.h"
 #include "engine/ops/families.h"
 #include "engine/ops/gradient_again.h"
 
@@ -286,6 +287,49 @@ std::vector<AttributeSpec> attributes_of(bool gradient, std::optional<AttributeS
   return specs;
 }
 
+/// Beside the products, for each unit and step: sums of the products and the bias, the gates' functions, and
+/// what makes the new state of them.
+template <Family family>
+constexpr double pointwise = family == Family::lstm  ? 17
+                             : family == Family::gru ? 14
+                                                     : 3;
+
+std::size_t input_called(const OpDef& op, std::string_view name) {
+  const auto found = std::find_if(op.inputs.begin(), op.inputs.end(),
+                                  [&](const InputSpec& input) { return input.name == name; });
+  return static_cast<std::size_t>(found - op.inputs.begin());
+}
+
+template <Family family>
+OpCost recurrent_cost(const CostContext& c) {
+  const TensorSpec& x = c.inputs[0];
+  const TensorSpec& kernel = c.inputs[input_called(c.op, "kernel")];
+  const TensorSpec& recurrent = c.inputs[input_called(c.op, "recurrent_kernel")];
+  const double positions = static_cast<double>(x.shape[0]) * static_cast<double>(x.shape[1]);
+  const double units = static_cast<double>(recurrent.shape[0]);
+  return {positions * (2 * cost::count(kernel) + 2 * cost::count(recurrent) + pointwise<family> * units),
+          cost::traffic(c)};
+}
+
+/// Back through the steps: always D·recurrent_kernelᵀ and the gates; each of the other products where its
+/// gradient is wanted.
+template <Family family>
+OpCost recurrent_gradient_cost(const CostContext& c) {
+  const TensorSpec& x = c.inputs[0];
+  const std::size_t kernel_at = input_called(c.op, "kernel"), recurrent_at = kernel_at + 1;
+  const double kernel = 2 * cost::count(c.inputs[kernel_at]);
+  const double recurrent = 2 * cost::count(c.inputs[recurrent_at]);
+  const double positions = static_cast<double>(x.shape[0]) * static_cast<double>(x.shape[1]);
+  const auto units = static_cast<double>(c.inputs[recurrent_at].shape[0]);
+  double each = recurrent + 2 * pointwise<family> * units;
+  if (const Attribute* wanted = cost::attribute(c, "wanted"))
+    for (const std::int64_t input : integers_of(*wanted)) {
+      const auto at = static_cast<std::size_t>(input);
+      each += at == 0 || at == kernel_at ? kernel : at == recurrent_at ? recurrent : 0;
+    }
+  return {positions * each, cost::traffic(c)};
+}
+
 template <Family family>
 OpDef gradient_row(const std::string& name, std::optional<AttributeSpec> variant) {
   std::vector<InputSpec> inputs;
@@ -306,6 +350,7 @@ OpDef gradient_row(const std::string& name, std::optional<AttributeSpec> variant
       .vjp_formula =
           "dx = P, P: the derivative of the weighted sum of what was computed, taken through the "
           "cell composed of other ops; likewise of the other inputs, none for sequence",
+      .cost = recurrent_gradient_cost<family>,
       .doc = "Gradients of " + name +
              ", back through all steps.\n\n"
              "Takes the inputs of " +
@@ -355,6 +400,7 @@ TAPEDECK_OP(lstm_op) = {
         "d(initial_h) = D₀·recurrent_kernelᵀ, d(initial_c) = E, D: the gates' gradients before "
         "their activations, back from the last step, H: the state before each step, E: the "
         "gradient of c before the first step",
+    .cost = recurrent_cost<Family::lstm>,
     .doc =
         "A layer of long short-term memory over a sequence (Hochreiter and Schmidhuber 1997, with forget "
         "gates): i, f, o = σ(x·W + h·U + b), g = tanh(x·W + h·U + b), c = f·c + i·g, h = o·tanh c.\n\n" +
@@ -392,6 +438,7 @@ TAPEDECK_OP(gru_op) = {
         "d(initial_h) = D₀·recurrent_kernelᵀ + E, D: the gates' gradients before their "
         "activations, back from the last step, H: the state before each step, weighed by the "
         "reset gate for the candidate where reset_after is not set, E: what passes the gates by",
+    .cost = recurrent_cost<Family::gru>,
     .doc =
         "A layer of gated recurrent units over a sequence (Cho et al. 2014, arXiv:1406.1078): "
         "z, r = σ(x·W + h·U + b), candidate = tanh(x·W + b + r·(h·U + b)), or tanh(x·W + (r·h)·U + b) "
@@ -425,6 +472,7 @@ TAPEDECK_OP(simple_rnn_op) = {
         "dx = D·kernelᵀ, d(kernel) = xᵀ·D, d(recurrent_kernel) = Hᵀ·D, d(bias) = Σ D, "
         "d(initial_h) = D₀·recurrent_kernelᵀ, D: the gradients before the activation, back from "
         "the last step, H: the state before each step",
+    .cost = recurrent_cost<Family::simple>,
     .doc = "A simple recurrent layer over a sequence (Elman 1990): h = activation(x·W + h·U + b).\n\n" +
            sequence_doc +
            "kernel: W, (inputs, units), recurrent_kernel: U, (units, units), bias: b, (units,); activation: "

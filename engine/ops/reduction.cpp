@@ -6,6 +6,7 @@
 #include "engine/cpu/softmax.h"
 #include "engine/ops/binary_row.h"
 #include "engine/ops/complex.h"
+#include "engine/ops/cost.h"
 #include "engine/ops/families.h"
 #include "engine/ops/observer.h"
 #include "engine/ops/reduction_row.h"
@@ -103,6 +104,7 @@ OpDef reduction_row(ReductionText text, Kind kind, ShapeRule shape_rule, Forward
       .forward = forward,
       .vjp = vjp,
       .vjp_formula = std::move(text.formula),
+      .cost = text.cost,
       .doc = text.doc + "\n\ninput_tensor: " + dtypes +
              "; axis: one axis, a list of axes, or None for all, negative ones counted from the end; "
              "keepdims: leave the "
@@ -254,7 +256,7 @@ Tensor reduce_all(const Tensor& input, const Axes& axis, bool keepdims) {
 TAPEDECK_OP(reduce_logsumexp_op) = reduction_row(
     {"reduce_logsumexp",
      "ln Σ eˣ along axes, computed as m + ln Σ e^(x − m) with m the largest x, so that it does not overflow.",
-     "dx = dy·e^(x − y)"},
+     "dx = dy·e^(x − y)", cost::per_input<4>},
     Kind::floating, reduction_shape<Kind::floating>,
     [](const OpContext& c) {
       Tensor out = allocate_output(c);

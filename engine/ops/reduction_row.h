@@ -30,6 +30,7 @@ struct ReductionText {
   std::string name;
   std::string doc;
   std::string formula;
+  CostRule cost = nullptr;
 };
 
 OpDef reduction_row(ReductionText text, Kind kind, ShapeRule shape_rule, Forward forward, Vjp vjp);

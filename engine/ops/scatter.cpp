@@ -3,6 +3,7 @@
 
 #include "engine/cpu/copy.h"
 #include "engine/ops/coordinates.h"
+#include "engine/ops/cost.h"
 #include "engine/ops/families.h"
 
 namespace tapedeck::ops {
@@ -85,6 +86,7 @@ TAPEDECK_OP(gather_nd_op) = {
           return gradients;
         },
     .vjp_formula = "d(params) = scatter_nd(indices, dy, shape of params)",
+    .cost = cost::picks,
     .doc =
         "Takes slices by coordinates: y[i, …] = params[indices[i], …].\n\n"
         "params: any dtype; indices: any whole-number dtype, its last axis holds the coordinates of the "

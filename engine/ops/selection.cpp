@@ -1,5 +1,6 @@
 // Choices between tensors, and the sum of many.
 #include "engine/ops/binary_row.h"
+#include "engine/ops/cost.h"
 #include "engine/ops/families.h"
 
 namespace tapedeck::ops {
@@ -143,6 +144,7 @@ TAPEDECK_OP(add_n_op) = {
           return gradients;
         },
     .vjp_formula = "dxᵢ = dz for every i",
+    .cost = cost::sums_all,
     .doc =
         "The sum of a list of tensors, added from left to right.\n\n"
         "inputs: any numeric dtype, one for all, and one shape; no broadcasting.\n"

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "engine/ops/checks.h"
+#include "engine/ops/cost.h"
 #include "engine/ops/families.h"
 
 namespace tapedeck::ops {
@@ -64,6 +65,7 @@ TAPEDECK_OP(reshape_op) = {
         },
     .vjp = reshaped_gradient,
     .vjp_formula = "dx = reshape(dy, shape of x)",
+    .cost = cost::view,
     .doc =
         "The same values in row-major order with another shape; no copy where the tensor is contiguous.\n\n"
         "tensor: any dtype; shape: extents, one of which may be -1: it is what the others leave.\n"
@@ -109,6 +111,7 @@ TAPEDECK_OP(expand_dims_op) = {
         },
     .vjp = reshaped_gradient,
     .vjp_formula = "dx = reshape(dy, shape of x)",
+    .cost = cost::view,
     .doc =
         "Puts in an axis of extent 1, without a copy.\n\n"
         "input: any dtype and shape; axis: where the new axis will stand, negative from the end of the "
@@ -164,6 +167,7 @@ TAPEDECK_OP(squeeze_op) = {
         },
     .vjp = reshaped_gradient,
     .vjp_formula = "dx = reshape(dy, shape of x)",
+    .cost = cost::view,
     .doc =
         "Takes away axes of extent 1, without a copy.\n\n"
         "input: any dtype and shape; axis: which ones, None or an empty list for all of extent 1.\n"
@@ -203,6 +207,7 @@ TAPEDECK_OP(shape_op) = {
         [](const OpContext& c) { return one(from_integers(c.inputs[0].shape().span(), c.outputs[0])); },
     .vjp = nullptr,
     .vjp_formula = "none",
+    .cost = cost::view,
     .doc =
         "The extents of a tensor, as a tensor.\n\ninput: any dtype and shape; out_type: int32 or int64.\n"
         "Returns: out_type, (rank of input,).\nErrors: InvalidArgumentError for another out_type, or one "
@@ -230,6 +235,7 @@ TAPEDECK_OP(size_op) = {
         },
     .vjp = nullptr,
     .vjp_formula = "none",
+    .cost = cost::view,
     .doc =
         "The number of elements of a tensor.\n\ninput: any dtype and shape; out_type: int32 or int64.\n"
         "Returns: out_type, a scalar.\nErrors: InvalidArgumentError for another out_type, or one that is too "
@@ -253,6 +259,7 @@ TAPEDECK_OP(rank_op) = {
         },
     .vjp = nullptr,
     .vjp_formula = "none",
+    .cost = cost::view,
     .doc = "The number of axes of a tensor.\n\ninput: any dtype and shape.\nReturns: int32, a scalar.",
     .takes_narrow = true,
 };

@@ -3,6 +3,7 @@
 
 #include "engine/cpu/copy.h"
 #include "engine/ops/checks.h"
+#include "engine/ops/cost.h"
 #include "engine/ops/families.h"
 
 namespace tapedeck::ops {
@@ -145,6 +146,7 @@ TAPEDECK_OP(strided_slice_op) = {
                                         slicing_of({c.op, c.inputs, c.attributes, {}}, 0)));
         },
     .vjp_formula = "dx = dy where the slice reads, else 0",
+    .cost = cost::view,
     .doc =
         "Python's input_[begin:end:strides, …], without a copy.\n\n"
         "input_: any dtype and shape. Entry i of begin, end and strides speaks of the next axis; bit i of a "
@@ -206,6 +208,7 @@ TAPEDECK_OP(strided_slice_grad_op) = {
           return one(strided_slice(c.cotangents[0], slicing_of({c.op, c.inputs, c.attributes, {}}, 1)));
         },
     .vjp_formula = "d(dy) = the same slice of dz",
+    .cost = cost::moves,
     .doc =
         "The VJP of strided_slice: zeros of a shape, with dy where the slice reads.\n\n"
         "dy: any dtype, the shape of the slice; shape: of the result; the rest as in strided_slice.\n"
@@ -256,6 +259,7 @@ TAPEDECK_OP(tensor_strided_slice_update_op) = {
           return gradients;
         },
     .vjp_formula = "d(tensor) = dy, but 0 where the slice is, d(value) = the same slice of dy",
+    .cost = cost::moves,
     .doc =
         "A tensor with a strided slice replaced: what assigning to a slice of a variable does.\n\n"
         "tensor: any dtype; value: its dtype, the shape of the slice; the rest as in strided_slice.\n"
@@ -324,6 +328,7 @@ TAPEDECK_OP(slice_op) = {
           return one(pad(c.cotangents[0], paddings));
         },
     .vjp_formula = "dx = dy where the slice reads, else 0",
+    .cost = cost::view,
     .doc =
         "A block of a tensor, without a copy: size[i] elements from begin[i] on along axis i.\n\n"
         "input_: any dtype and shape; begin, size: one number for each axis; size −1: to the end.\n"

@@ -1,12 +1,24 @@
 // Values in order, and where they stood.
+#include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "engine/cpu/sort.h"
+#include "engine/ops/cost.h"
 #include "engine/ops/families.h"
 #include "engine/ops/rows.h"
 
 namespace tapedeck::ops {
 namespace {
+
+/// n·log₂ n comparisons for each row.
+OpCost sorting_cost(const CostContext& c) {
+  const Shape& shape = c.inputs[0].shape;
+  const std::int64_t axis = cost::integer(c, "axis", -1);
+  const std::int64_t at = axis < 0 ? axis + shape.rank() : axis;
+  const double count = at < 0 || at >= shape.rank() ? 1 : static_cast<double>(shape[static_cast<int>(at)]);
+  return {cost::count(c.inputs[0]) * std::log2(std::max(1.0, count)), cost::traffic(c)};
+}
 
 RowOrder rows_along(const OpContext& c) {
   const Shape& shape = c.inputs[0].shape();
@@ -90,6 +102,7 @@ TAPEDECK_OP(sort_op) = {
         },
     .vjp = sort_vjp,
     .vjp_formula = "dx = dy put back to where the values came from",
+    .cost = sorting_cost,
     .doc =
         "The values along an axis in order.\n\n"
         "values: any numeric dtype, at least one axis; axis: along which, -1 for the last; "
@@ -124,6 +137,7 @@ TAPEDECK_OP(argsort_op) = {
         },
     .vjp = nullptr,
     .vjp_formula = "none",
+    .cost = sorting_cost,
     .doc =
         "The positions that put the values along an axis in order: gathered by them, they are sorted.\n\n"
         "values: any numeric dtype, at least one axis; axis: along which, -1 for the last; "
@@ -201,6 +215,7 @@ TAPEDECK_OP(top_k_op) = {
     .forward = top_k_forward,
     .vjp = top_k_vjp,
     .vjp_formula = "d(input) = d(values) put back to where the values came from, else 0",
+    .cost = sorting_cost,
     .doc =
         "The k largest values along the last axis, and their positions.\n\n"
         "input: any numeric dtype, at least one axis; k: how many; sorted: largest first, as "

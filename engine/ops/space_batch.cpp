@@ -3,6 +3,7 @@
 
 #include "engine/cpu/copy.h"
 #include "engine/ops/checks.h"
+#include "engine/ops/cost.h"
 #include "engine/ops/families.h"
 
 namespace tapedeck::ops {
@@ -147,6 +148,7 @@ OpDef space_batch_row(const std::string& name, const std::string& borders, Shape
       .forward = forward,
       .vjp = vjp,
       .vjp_formula = formula,
+      .cost = cost::moves,
       .doc = doc,
       .takes_narrow = true,
   };

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "engine/ops/binary_row.h"
+#include "engine/ops/cost.h"
 #include "engine/ops/families.h"
 #include "engine/ops/matrices.h"
 #include "engine/ops/reduction_row.h"
@@ -99,7 +100,7 @@ TAPEDECK_OP(reduce_variance_op) = reduction_row(
      "The variance of the values along axes: the mean of the squared distances from their mean, Σ (x − "
      "mean)² / n; of "
      "nothing it is NaN.",
-     "dx = dy·2(x − mean) / n"},
+     "dx = dy·2(x − mean) / n", cost::per_input<4>},
     Kind::floating, reduction_shape<Kind::floating>, [](const OpContext& c) { return one(variance_of(c)); },
     [](const VjpContext& c) { return one(with_kept_axes(c, c.cotangents[0] * 2.0) * scaled_deviation(c)); });
 Tensor reduce_variance(const Tensor& input, const Axes& axis, bool keepdims) {
@@ -111,7 +112,7 @@ TAPEDECK_OP(reduce_std_op) = reduction_row(
      "The standard deviation of the values along axes: √(Σ (x − mean)² / n); of nothing it is NaN. Where all "
      "values are "
      "equal the gradient is taken as 0.",
-     "dx = dy·(x − mean) / (n·y)"},
+     "dx = dy·(x − mean) / (n·y)", cost::per_input<4>},
     Kind::floating, reduction_shape<Kind::floating>,
     [](const OpContext& c) { return one(root_of(variance_of(c))); },
     [](const VjpContext& c) {
@@ -126,7 +127,7 @@ TAPEDECK_OP(reduce_euclidean_norm_op) = reduction_row(
     {"reduce_euclidean_norm",
      "The Euclidean length of the values along axes: √(Σ x²); of nothing it is 0. Squares may "
      "overflow and underflow. At length 0 the gradient is taken as 0.",
-     "dx = dy·x / y"},
+     "dx = dy·x / y", cost::per_input<2>},
     Kind::floating, reduction_shape<Kind::floating>, [](const OpContext& c) { return one(length_of(c)); },
     [](const VjpContext& c) {
       const Tensor share =

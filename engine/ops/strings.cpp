@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "engine/ops/cost.h"
 #include "engine/ops/families.h"
 #include "engine/ops/string_row.h"
 
@@ -35,6 +36,7 @@ OpDef string_row(StringText text, ShapeRule shape_rule, Forward forward) {
       .forward = forward,
       .vjp = nullptr,
       .vjp_formula = "none",
+      .cost = cost::moves,
       .doc = text.doc,
       .takes_others = true,
   };

@@ -4,6 +4,7 @@
 #include "engine/cpu/reduce.h"
 #include "engine/ops/checks.h"
 #include "engine/ops/core_ops.h"
+#include "engine/ops/cost.h"
 #include "engine/ops/families.h"
 
 namespace tapedeck::ops {
@@ -51,6 +52,9 @@ TAPEDECK_OP(global_norm_op) = {
           return gradients;
         },
     .vjp_formula = "dxᵢ = dn·xᵢ / n, 0 where the norm n is 0",
+    .cost = [](const CostContext& c) -> OpCost {
+      return {2 * cost::per_all_inputs(c).flops, cost::traffic(c)};
+    },
     .doc =
         "The root of the sum of the squares of all elements of several tensors, read once.\n\n"
         "t_list: tensors of one floating dtype, any shapes.\n"
@@ -101,6 +105,7 @@ TAPEDECK_OP(scale_all_op) = {
           return gradients;
         },
     .vjp_formula = "d(t_list)ᵢ = scale·dyᵢ, d(scale) = Σ dyᵢ·t_listᵢ",
+    .cost = cost::per_all_inputs,
     .doc =
         "Several tensors times one number; those themselves where that is 1.\n\n"
         "scale: a scalar; t_list: tensors of its dtype, a floating one, any shapes.\n"

@@ -225,29 +225,32 @@ const UpdateRow& lion_row() {
 
 }  // namespace
 
-#define TAPEDECK_UPDATE(rule, row)                                                \
-  TAPEDECK_OP(rule##_update_op) = dense_update(row, dense_forward<Update::rule>); \
-  TAPEDECK_OP(sparse_##rule##_update_op) = sparse_update(row, sparse_forward<Update::rule>);
+// `plain`, `nesterov`: the operations that the formula has for each element.
+#define TAPEDECK_UPDATE(rule, row, plain, nesterov)                                       \
+  TAPEDECK_OP(rule##_update_op) =                                                         \
+      dense_update(row, dense_forward<Update::rule>, dense_update_cost<plain, nesterov>); \
+  TAPEDECK_OP(sparse_##rule##_update_op) =                                                \
+      sparse_update(row, sparse_forward<Update::rule>, sparse_update_cost<plain, nesterov>);
 
-TAPEDECK_UPDATE(gradient_descent, gradient_descent_row())
-TAPEDECK_UPDATE(proximal_gradient_descent, proximal_gradient_descent_row())
-TAPEDECK_UPDATE(momentum, momentum_row())
-TAPEDECK_UPDATE(velocity, velocity_row())
-TAPEDECK_UPDATE(adagrad, adagrad_row())
-TAPEDECK_UPDATE(proximal_adagrad, proximal_adagrad_row())
-TAPEDECK_UPDATE(adagrad_da, adagrad_da_row())
-TAPEDECK_UPDATE(adadelta, adadelta_row())
-TAPEDECK_UPDATE(rms_prop, rms_prop_row("rms_prop", false, false))
-TAPEDECK_UPDATE(rms_prop_momentum, rms_prop_row("rms_prop_momentum", false, true))
-TAPEDECK_UPDATE(centered_rms_prop, rms_prop_row("centered_rms_prop", true, false))
-TAPEDECK_UPDATE(centered_rms_prop_momentum, rms_prop_row("centered_rms_prop_momentum", true, true))
-TAPEDECK_UPDATE(adam, adam_row("adam", false))
-TAPEDECK_UPDATE(adam_amsgrad, adam_row("adam_amsgrad", true))
-TAPEDECK_UPDATE(adamax, adamax_row())
-TAPEDECK_UPDATE(nadam, nadam_row())
-TAPEDECK_UPDATE(ftrl, ftrl_row("ftrl", false))
-TAPEDECK_UPDATE(ftrl_square_root, ftrl_row("ftrl_square_root", true))
-TAPEDECK_UPDATE(lion, lion_row())
+TAPEDECK_UPDATE(gradient_descent, gradient_descent_row(), 2, 2)
+TAPEDECK_UPDATE(proximal_gradient_descent, proximal_gradient_descent_row(), 7, 7)
+TAPEDECK_UPDATE(momentum, momentum_row(), 4, 6)
+TAPEDECK_UPDATE(velocity, velocity_row(), 4, 6)
+TAPEDECK_UPDATE(adagrad, adagrad_row(), 7, 7)
+TAPEDECK_UPDATE(proximal_adagrad, proximal_adagrad_row(), 14, 14)
+TAPEDECK_UPDATE(adagrad_da, adagrad_da_row(), 11, 11)
+TAPEDECK_UPDATE(adadelta, adadelta_row(), 16, 16)
+TAPEDECK_UPDATE(rms_prop, rms_prop_row("rms_prop", false, false), 9, 9)
+TAPEDECK_UPDATE(rms_prop_momentum, rms_prop_row("rms_prop_momentum", false, true), 11, 11)
+TAPEDECK_UPDATE(centered_rms_prop, rms_prop_row("centered_rms_prop", true, false), 14, 14)
+TAPEDECK_UPDATE(centered_rms_prop_momentum, rms_prop_row("centered_rms_prop_momentum", true, true), 16, 16)
+TAPEDECK_UPDATE(adam, adam_row("adam", false), 13, 13)
+TAPEDECK_UPDATE(adam_amsgrad, adam_row("adam_amsgrad", true), 14, 14)
+TAPEDECK_UPDATE(adamax, adamax_row(), 10, 10)
+TAPEDECK_UPDATE(nadam, nadam_row(), 15, 15)
+TAPEDECK_UPDATE(ftrl, ftrl_row("ftrl", false), 18, 18)
+TAPEDECK_UPDATE(ftrl_square_root, ftrl_row("ftrl_square_root", true), 18, 18)
+TAPEDECK_UPDATE(lion, lion_row(), 10, 10)
 
 #undef TAPEDECK_UPDATE
 

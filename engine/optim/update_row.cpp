@@ -161,6 +161,7 @@ RowGradients row_gradients(const std::vector<std::int64_t>& indices, const Tenso
 
 OpDef update_op(const UpdateRow& row, bool sparse) {
   OpDef op;
+  op.updates = true;
   op.name = (sparse ? "sparse_" : "") + row.name;
   op.inputs.push_back({.name = "value"});
   op.results.fields.push_back("value");
@@ -196,18 +197,33 @@ OpDef update_op(const UpdateRow& row, bool sparse) {
 
 }  // namespace
 
-OpDef dense_update(const UpdateRow& row, Forward forward) {
+OpDef dense_update(const UpdateRow& row, Forward forward, CostRule cost) {
   OpDef op = update_op(row, false);
+  op.cost = cost;
   op.shape_rule = dense_shapes;
   op.forward = forward;
   return op;
 }
 
-OpDef sparse_update(const UpdateRow& row, Forward forward) {
+OpDef sparse_update(const UpdateRow& row, Forward forward, CostRule cost) {
   OpDef op = update_op(row, true);
+  op.cost = cost;
   op.shape_rule = sparse_shapes;
   op.forward = forward;
   return op;
+}
+
+OpCost dense_cost(const CostContext& c, double operations) {
+  return {operations * cost::count(c.inputs[gradient_place(c.op)]), cost::traffic(c)};
+}
+
+/// Of value and slots only the rows that the gradient has.
+OpCost sparse_cost(const CostContext& c, double operations) {
+  const std::size_t place = gradient_place(c.op);
+  const TensorSpec& gradient = c.inputs[place];
+  double bytes = cost::bytes(gradient) * (1 + 2 * static_cast<double>(place));
+  for (const TensorSpec& other : c.inputs.subspan(place + 1)) bytes += cost::bytes(other);
+  return {operations * cost::count(gradient), bytes};
 }
 
 Tensors run_dense_update(cpu::Update rule, const OpContext& c) {

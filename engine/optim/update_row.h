@@ -4,6 +4,7 @@
 
 #include "engine/cpu/update.h"
 #include "engine/ops/checks.h"
+#include "engine/ops/cost.h"
 
 namespace tapedeck::ops {
 
@@ -20,10 +21,22 @@ struct UpdateRow {
 };
 
 /// The forward functions are plain functions, so each rule has its own.
-OpDef dense_update(const UpdateRow& row, Forward forward);
-OpDef sparse_update(const UpdateRow& row, Forward forward);
+OpDef dense_update(const UpdateRow& row, Forward forward, CostRule cost);
+OpDef sparse_update(const UpdateRow& row, Forward forward, CostRule cost);
 Tensors run_dense_update(cpu::Update rule, const OpContext& context);
 Tensors run_sparse_update(cpu::Update rule, const OpContext& context);
+
+OpCost dense_cost(const CostContext& context, double operations);
+OpCost sparse_cost(const CostContext& context, double operations);
+/// `operations`: for each element, counted in the row's formula; of use_nesterov they may be others.
+template <int operations, int nesterov>
+OpCost dense_update_cost(const CostContext& c) {
+  return dense_cost(c, cost::flag(c, "use_nesterov") ? nesterov : operations);
+}
+template <int operations, int nesterov>
+OpCost sparse_update_cost(const CostContext& c) {
+  return sparse_cost(c, cost::flag(c, "use_nesterov") ? nesterov : operations);
+}
 
 /// The rule of a call whose op may have the attribute use_nesterov.
 inline cpu::Update rule_of(cpu::Update rule, const OpContext& context) {

@@ -7,6 +7,7 @@
 #include "engine/protocol/breakpoints.h"
 #include "engine/protocol/frames.h"
 #include "engine/protocol/memory.h"
+#include "engine/protocol/profile.h"
 #include "engine/protocol/replies.h"
 #include "engine/protocol/requests.h"
 #include "engine/protocol/trace_file.h"
@@ -16,16 +17,19 @@
 
 namespace tapedeck::protocol {
 
-using Request = std::variant<Hello, GetStatus, GetRecords, GetTape, GetTile, GetStatistics, SetGate,
-                             SetOptions, Pin, GetSeries, GetPictures, FindRecords, Why, GetVjp,
-                             ExplainElement, GetFrames, GetVariables, Evaluate, Assign, Complete, HoldValue,
-                             SummarizeValue, SetBreakpoints, MakeBranch, GetBranchTile, GetBranchStatistics,
-                             GetBranchPreviews, TakeOver, DropBranch, SaveTrace, GetTraceFile, GetSource,
-                             GetMemoryCurve, GetMemoryState, FindNames, GetRecomputeSavings, Cancel>;
-using Reply =
-    std::variant<Welcome, Refused, Status, Records, TapeRecords, Tile, Statistics, Series, Pictures,
-                 FoundRecords, Because, VjpParts, ElementTerms, Frames, Variables, Evaluation, Completions,
-                 HeldValue, Breakpoints, Branched, BranchPreviews, TakenOver, TraceSaved, TraceFileInfo,
-                 SourceText, MemoryCurve, MemoryState, FoundNames, RecomputeSavings, Progress, Failure>;
+using Request =
+    std::variant<Hello, GetStatus, GetRecords, GetTape, GetTile, GetStatistics, SetGate, SetOptions, Pin,
+                 GetSeries, GetPictures, FindRecords, Why, GetVjp, ExplainElement, GetFrames, GetVariables,
+                 Evaluate, Assign, Complete, HoldValue, SummarizeValue, SetBreakpoints, MakeBranch,
+                 GetBranchTile, GetBranchStatistics, GetBranchPreviews, TakeOver, DropBranch, SaveTrace,
+                 GetTraceFile, GetSource, GetMemoryCurve, GetMemoryState, FindNames, GetRecomputeSavings,
+                 GetProfile, GetProfileTrack, GetProfileTotals, GetProfileFlame, GetProfileSteps,
+                 GetProfileCost, GetPeaks, GetChromeTrace, Cancel>;
+using Reply = std::variant<Welcome, Refused, Status, Records, TapeRecords, Tile, Statistics, Series, Pictures,
+                           FoundRecords, Because, VjpParts, ElementTerms, Frames, Variables, Evaluation,
+                           Completions, HeldValue, Breakpoints, Branched, BranchPreviews, TakenOver,
+                           TraceSaved, TraceFileInfo, SourceText, MemoryCurve, MemoryState, FoundNames,
+                           RecomputeSavings, Profile, ProfileTrack, ProfileTotals, ProfileFlame, ProfileSteps,
+                           ProfileCost, Peaks, ChromeTrace, Progress, Failure>;
 
 }  // namespace tapedeck::protocol

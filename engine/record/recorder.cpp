@@ -299,7 +299,14 @@ void Recorder::ask_gate(Thread& thread, const Event& event, const GatePoint& poi
   thread.last_waited = point.number;
   thread.last_wait = now() - before;
   thread.waited += thread.last_wait;
+  note_wait(thread, point.number, before, before + thread.last_wait);
   trace_.set_state(point.number, RecordState::running);
+}
+
+// An armed gate that lets an op pass takes no time that anybody would miss.
+void Recorder::note_wait(const Thread& thread, std::uint32_t number, std::int64_t from, std::int64_t to) {
+  constexpr std::int64_t least_ns = 10'000;
+  if (clock::nanoseconds(to - from) >= least_ns) gate_waits_.add({thread.index, number, from, to});
 }
 
 void Recorder::stop_after(Thread& thread, std::uint32_t number, std::span<const Tensor> outputs,
@@ -329,7 +336,9 @@ void Recorder::wait_after(Thread& thread, const BreakEvent& event, const BreakSt
   const std::int64_t before = now();
   gate_.stop({event.number, event.location, event.enclosing}, stop);
   breakpoints_.stood(thread.breaks, event.location, event.enclosing, event.place);
-  thread.waited += now() - before;
+  const std::int64_t after = now();
+  thread.waited += after - before;
+  note_wait(thread, event.number, before, after);
 }
 
 void Recorder::end(std::uint64_t record, std::span<const Tensor> outputs, const char* error) {
@@ -434,15 +443,17 @@ void Recorder::begin_cell(const std::string& cell) {
     const std::lock_guard lock(cell_mutex_);
     running_cell_ = cell;
   }
+  cell_runs_.begin(cell, trace_.newest() + 1, now_ns());
   breakpoints_.cell_started(cell);
   gate_.cell_started();
 }
 
-void Recorder::end_cell() {
+void Recorder::end_cell(bool failed) {
   {
     const std::lock_guard lock(cell_mutex_);
     running_cell_.clear();
   }
+  cell_runs_.end(trace_.newest(), now_ns(), failed);
   ++cells_ended_;
   memory_.add({0, 0, trace_.newest(), MemoryEventKind::cell_ended});
   breakpoints_.cell_ended();

@@ -10,7 +10,9 @@
 
 #include "engine/ops/observer.h"
 #include "engine/record/breakpoints.h"
+#include "engine/record/cell_runs.h"
 #include "engine/record/gate.h"
+#include "engine/record/gate_waits.h"
 #include "engine/record/handoffs.h"
 #include "engine/record/lives.h"
 #include "engine/record/pictures.h"
@@ -61,7 +63,8 @@ class Recorder final : public Observer {
 
   /// The cell that runs from now on. Where the gate breaks at cell starts, the cell's first op stops.
   void begin_cell(const std::string& cell);
-  void end_cell();
+  /// `failed`: it raised an exception, or was interrupted.
+  void end_cell(bool failed = false);
   std::string running_cell() const;  ///< empty: none
   std::uint64_t cells_ended() const { return cells_ended_.load(); }
 
@@ -84,6 +87,8 @@ class Recorder final : public Observer {
   Values& values() { return values_; }
   SeriesStore& series() { return series_; }
   PictureStore& pictures() { return pictures_; }
+  CellRuns& cell_runs() { return cell_runs_; }
+  GateWaits& gate_waits() { return gate_waits_; }
   const Gate& gate() const { return gate_; }
   const Trace& trace() const { return trace_; }
   const Values& values() const { return values_; }
@@ -93,6 +98,8 @@ class Recorder final : public Observer {
   const MemoryLog& memory() const { return memory_; }
   const SeriesStore& series() const { return series_; }
   const PictureStore& pictures() const { return pictures_; }
+  const CellRuns& cell_runs() const { return cell_runs_; }
+  const GateWaits& gate_waits() const { return gate_waits_; }
 
   /// For values, records and all that belongs to them: records take half of it at most (64 MB at least).
   void set_budget(std::uint64_t bytes);
@@ -118,6 +125,7 @@ class Recorder final : public Observer {
   void come_to_stop(Thread& thread, const Event& event, const GatePoint& point,
                     std::optional<BreakEvent>& seen, bool stands);
   void stop_after(Thread& thread, std::uint32_t number, std::span<const Tensor> outputs, const char* error);
+  void note_wait(const Thread& thread, std::uint32_t number, std::int64_t from, std::int64_t to);
   void wait_after(Thread& thread, const BreakEvent& event, const BreakStop& stop);
 
   const std::unique_ptr<TraceSource> file_;
@@ -138,6 +146,8 @@ class Recorder final : public Observer {
   Handoffs handoffs_;
   SeriesStore series_;
   PictureStore pictures_;
+  CellRuns cell_runs_;
+  GateWaits gate_waits_;
   std::atomic<std::uint64_t> cells_ended_{0};
   Breakpoints breakpoints_;
   mutable std::mutex cell_mutex_;

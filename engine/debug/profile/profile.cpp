@@ -1,0 +1,321 @@
+#include "engine/debug/profile/profile.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "engine/debug/profile/chrome_trace.h"
+#include "engine/debug/tile.h"
+#include "engine/record/clock.h"
+
+namespace tapedeck::debug {
+namespace {
+
+constexpr std::chrono::milliseconds time_at_once(40);
+constexpr std::uint32_t most_pixels = 10'000, most_rows = 1000, most_step_points = 10'000;
+constexpr std::size_t most_flame_nodes = 2000, most_runs = 1000, most_slowest = 10;
+constexpr std::uint32_t records_a_piece = 4096;
+
+}  // namespace
+
+std::unique_lock<std::mutex> Profiles::advance(const CancelFlag& cancel) {
+  std::unique_lock lock(mutex_);
+  check_cancelled(&cancel);
+  const std::uint32_t newest = events_.newest();
+  tell_pauses();
+  index_.advance(std::chrono::steady_clock::now() + time_at_once, newest);
+  return lock;
+}
+
+// Between the end of one run and the begin of the next nothing of the program runs.
+void Profiles::tell_pauses() {
+  const std::uint64_t total = recorder_.cell_runs().total();
+  const std::uint64_t again = runs_told_ > 0 ? 1 : 0;  // the last one may have ended since
+  Intervals& cells = index_.pauses().cells;
+  for (const CellRun& run : recorder_.cell_runs().newest(total - runs_told_ + again)) {
+    if (run.number > runs_told_) {
+      if (idle_)
+        cells.set_last_end(std::max(run.start, cells.all().back().from));
+      else
+        cells.add({cell_runs_.empty() ? 0 : cell_runs_.back().end, run.start});
+      idle_ = false;
+      cell_runs_.push_back(run);
+      if (cell_runs_.size() > 2 * most_runs)
+        cell_runs_.erase(cell_runs_.begin(), cell_runs_.begin() + most_runs);
+    }
+    cell_runs_.back() = run;
+    runs_told_ = run.number;
+    if (run.state == CellRun::State::running || idle_) continue;
+    cells.add({run.end, INT64_MAX});
+    idle_ = true;
+  }
+  for (const GateWait& wait : recorder_.gate_waits().since(waits_told_))
+    index_.pauses().gate[wait.thread].add({clock::nanoseconds(wait.from), clock::nanoseconds(wait.to)});
+  waits_told_ = recorder_.gate_waits().total();
+}
+
+std::int64_t Profiles::horizon() const {
+  const bool goes_on = recorder_.recording() && (cell_runs_.empty() || !idle_);
+  return std::max(index_.last(), goes_on && !index_.open(0).empty() ? recorder_.now_ns() : 0) + 1;
+}
+
+std::vector<protocol::ProfileRun> Profiles::runs() const {
+  std::vector<protocol::ProfileRun> runs;
+  if (cell_runs_.empty() && index_.indexed() > 0) runs.push_back({0, {}, index_.first(), horizon(), false});
+  const std::size_t skip = cell_runs_.size() > most_runs ? cell_runs_.size() - most_runs : 0;
+  for (std::size_t i = skip; i < cell_runs_.size(); ++i) {
+    const CellRun& run = cell_runs_[i];
+    const bool running = run.state == CellRun::State::running;
+    runs.push_back({run.number, run.cell, run.start,
+                    running ? std::max(run.start, recorder_.now_ns()) : run.end, running});
+  }
+  return runs;
+}
+
+template <class Reply>
+Reply Profiles::begun(std::int64_t& from, std::int64_t& to) {
+  Reply reply;
+  reply.indexed = index_.indexed();
+  reply.total = events_.newest();
+  if (to == 0) to = horizon();
+  if (from > to) throw BadRequest("profile: the span ends before it begins");
+  return reply;
+}
+
+protocol::Reply Profiles::answer(const protocol::GetProfile& asked, const CancelFlag& cancel) {
+  const auto lock = advance(cancel);
+  std::int64_t from = asked.from_ns, to = asked.to_ns;
+  auto reply = begun<protocol::Profile>(from, to);
+  reply.first_ns = index_.first();
+  reply.last_ns = horizon();
+  reply.from_ns = from;
+  reply.to_ns = to;
+  const Sums sums = index_.sums(from, to);
+  const std::uint16_t thread = busiest_thread(sums);
+  reply.thread = thread;
+  ThreadSums mine;
+  if (const auto found = sums.threads.find(thread); found != sums.threads.end()) mine = found->second;
+  const auto part = [&](ProfileRole role) { return mine.by_role[static_cast<std::size_t>(role)]; };
+  reply.forward_ns = part(ProfileRole::forward) + part(ProfileRole::custom);
+  reply.backward_ns = part(ProfileRole::backward);
+  reply.update_ns = part(ProfileRole::update);
+  reply.run_ns = reply.forward_ns + reply.backward_ns + reply.update_ns + mine.gaps;
+  reply.python_ns = mine.gaps;
+  for (std::size_t i = 0; i < sums.kinds.size(); ++i) {
+    const ProfileClass& of = events_.classes().at(sums.kinds[i]);
+    if (!of.user_gradient) continue;
+    const std::int64_t self = sums.sums[i].self;
+    reply.python_ns += self;
+    (of.role == ProfileRole::backward ? reply.backward_ns : reply.forward_ns) -= self;
+  }
+  reply.calls = mine.calls;
+  for (const auto& [index, waits] : index_.pauses().gate) reply.gate_ns += waits.within(from, to);
+  std::vector<std::int64_t> durations;
+  for (const Step& step : index_.steps()) {
+    if (step.to <= from || step.to > to) continue;
+    durations.push_back(step.duration);
+    if (step.duration <= reply.step_max_ns && reply.slowest_step != 0) continue;
+    reply.step_max_ns = step.duration;
+    reply.slowest_step = step.number;
+  }
+  reply.steps = durations.size();
+  if (!durations.empty()) {
+    const auto middle = durations.begin() + static_cast<std::ptrdiff_t>(durations.size() / 2);
+    std::nth_element(durations.begin(), middle, durations.end());
+    reply.step_median_ns = *middle;
+  }
+  reply.gaps = profile_gaps(sums, events_.classes(), texts_, thread);
+  if (reply.gaps.size() > asked.gaps) reply.gaps.resize(asked.gaps);
+  reply.runs = runs();
+  return reply;
+}
+
+protocol::Reply Profiles::answer(const protocol::GetProfileTrack& asked, const CancelFlag& cancel) {
+  if (asked.pixels == 0 || asked.pixels > most_pixels)
+    throw BadRequest("get_profile_track: " + std::to_string(asked.pixels) + " pixels were asked for; 1 to " +
+                     std::to_string(most_pixels) + " can be");
+  const auto lock = advance(cancel);
+  std::int64_t from = asked.from_ns, to = asked.to_ns;
+  auto reply = begun<protocol::ProfileTrack>(from, to);
+  reply.first_ns = index_.first();
+  reply.last_ns = horizon();
+  reply.from_ns = from;
+  reply.to_ns = to;
+  const double pixel = static_cast<double>(to - from) / asked.pixels;
+  std::map<ProfileIndex::LaneKey, std::vector<LaneBox>> boxes;
+  for (const auto& [key, lane] : index_.lanes()) {
+    check_cancelled(&cancel);
+    auto found = index_.boxes(key, from, to, pixel);
+    if (!found.empty()) boxes[key] = std::move(found);
+  }
+  for (const auto& [key, box] : index_.open(reply.last_ns))
+    if (box.to > from && box.from < to) boxes[key].push_back(box);
+  std::map<std::pair<std::string, ProfileRole>, std::uint64_t> places;
+  for (const auto& [key, found] : boxes) {
+    protocol::ProfileLane& lane = reply.lanes.emplace_back();
+    lane.thread = key.first;
+    lane.depth = key.second;
+    for (const LaneBox& box : found) {
+      lane.starts.push_back(static_cast<double>(box.from - from));
+      lane.ends.push_back(static_cast<double>(box.to - from));
+      lane.busy.push_back(static_cast<double>(box.busy));
+      lane.records.push_back(box.record);
+      lane.counts.push_back(box.count);
+      std::uint32_t kind = 0;
+      events_.visit(box.record, box.record, [&](const ProfileEvent& event) { kind = event.kind; });
+      const ProfileClass& of = events_.classes().at(kind);
+      const auto [place, is_new] = places.try_emplace({of.op, of.role}, reply.names.size());
+      if (is_new) reply.names.push_back({of.op, of.role});
+      lane.names.push_back(place->second);
+    }
+  }
+  const auto add = [&](const Intervals& intervals, bool at_gate, std::uint16_t thread) {
+    std::int64_t shown = INT64_MIN;  // those shorter than a pixel come as one a pixel
+    for (auto at = intervals.from(from); at != intervals.all().end() && at->from < to; ++at) {
+      if (static_cast<double>(at->to - std::max(at->from, shown)) < pixel && at->from < shown) continue;
+      reply.pauses.push_back({at_gate, thread, std::max(at->from, from), std::min(at->to, to)});
+      shown = at->to + static_cast<std::int64_t>(pixel);
+    }
+  };
+  add(index_.pauses().cells, false, 0);
+  for (const auto& [thread, waits] : index_.pauses().gate) add(waits, true, thread);
+  return reply;
+}
+
+protocol::Reply Profiles::answer(const protocol::GetProfileTotals& asked, const CancelFlag& cancel) {
+  const protocol::Peaks peaks = [&] {
+    const std::lock_guard lock(peaks_mutex_);
+    return peaks_;
+  }();
+  const auto lock = advance(cancel);
+  std::int64_t from = asked.from_ns, to = asked.to_ns;
+  auto reply = begun<protocol::ProfileTotals>(from, to);
+  const Sums sums = index_.sums(from, to);
+  for (const ClassSums& one : sums.sums) reply.self_ns += one.self;
+  auto rows = profile_rows(sums, events_.classes(), texts_, peaks, asked);
+  reply.group = asked.group;
+  reply.rows_total = rows.size();
+  reply.first = asked.first;
+  const std::size_t first = std::min<std::size_t>(asked.first, rows.size());
+  const std::size_t last = std::min<std::size_t>(rows.size(), first + std::min(asked.count, most_rows));
+  reply.rows.assign(std::make_move_iterator(rows.begin() + static_cast<std::ptrdiff_t>(first)),
+                    std::make_move_iterator(rows.begin() + static_cast<std::ptrdiff_t>(last)));
+  return reply;
+}
+
+protocol::Reply Profiles::answer(const protocol::GetProfileFlame& asked, const CancelFlag& cancel) {
+  const auto lock = advance(cancel);
+  std::int64_t from = asked.from_ns, to = asked.to_ns;
+  auto reply = begun<protocol::ProfileFlame>(from, to);
+  reply.by_line = asked.by_line;
+  reply.nodes =
+      profile_flame(index_.sums(from, to), events_.classes(), texts_, asked.by_line, most_flame_nodes);
+  return reply;
+}
+
+protocol::Reply Profiles::answer(const protocol::GetProfileSteps& asked, const CancelFlag& cancel) {
+  if (asked.most == 0 || asked.most > most_step_points)
+    throw BadRequest("get_profile_steps: " + std::to_string(asked.most) + " points were asked for; 1 to " +
+                     std::to_string(most_step_points) + " can be");
+  const auto lock = advance(cancel);
+  std::int64_t from = asked.from_ns, to = asked.to_ns;
+  auto reply = begun<protocol::ProfileSteps>(from, to);
+  std::vector<const Step*> inside;
+  for (const Step& step : index_.steps())
+    if (step.to > from && step.to <= to) inside.push_back(&step);
+  reply.steps = inside.size();
+  const std::size_t group = (inside.size() + asked.most - 1) / asked.most;
+  for (std::size_t i = 0; i < inside.size(); i += std::max<std::size_t>(1, group)) {
+    const Step* slowest = inside[i];
+    for (std::size_t j = i; j < std::min(inside.size(), i + group); ++j)
+      if (inside[j]->duration > slowest->duration) slowest = inside[j];
+    reply.numbers.push_back(slowest->number);
+    reply.starts.push_back(static_cast<double>(slowest->from - from));
+    reply.ends.push_back(static_cast<double>(slowest->to - from));
+    reply.durations.push_back(static_cast<double>(slowest->duration));
+    reply.python.push_back(static_cast<double>(slowest->python));
+    reply.records.push_back(slowest->record);
+  }
+  std::vector<std::uint64_t> order(reply.durations.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  const std::size_t shown = std::min(most_slowest, order.size());
+  std::partial_sort(
+      order.begin(), order.begin() + static_cast<std::ptrdiff_t>(shown), order.end(),
+      [&](std::uint64_t a, std::uint64_t b) { return reply.durations[a] > reply.durations[b]; });
+  order.resize(shown);
+  reply.slowest = std::move(order);
+  return reply;
+}
+
+protocol::Reply Profiles::answer(const protocol::GetProfileCost& asked, const CancelFlag& cancel) {
+  const protocol::Peaks peaks = [&] {
+    const std::lock_guard lock(peaks_mutex_);
+    return peaks_;
+  }();
+  const std::lock_guard lock(mutex_);
+  check_cancelled(&cancel);
+  protocol::ProfileCost reply;
+  reply.record = asked.record;
+  if (asked.record == 0 || asked.record > events_.newest())
+    throw BadRequest("get_profile_cost: there is no record " + std::to_string(asked.record));
+  const auto number = static_cast<std::uint32_t>(asked.record);
+  events_.visit(number, number, [&](const ProfileEvent& event) {
+    reply.flops = event.flops;
+    reply.bytes = event.bytes;
+    reply.duration_ns = event.duration;
+    if (!event.ended || event.inner) return;
+    const Roof roof = roof_of(event.flops, event.bytes, events_.classes().at(event.kind).wide, peaks);
+    reply.roof_ns = roof.ns();
+    reply.bound = roof.bound();
+  });
+  return reply;
+}
+
+protocol::Reply Profiles::answer(const protocol::GetPeaks& asked, const CancelFlag& cancel) {
+  const std::lock_guard lock(peaks_mutex_);
+  if (!peaks_loaded_) peaks_ = load_peaks(peaks_folder_);
+  peaks_loaded_ = true;
+  if (peaks_.known && peaks_.threads != machine_threads()) peaks_ = load_peaks(peaks_folder_);
+  if (peaks_.known && !asked.again) return peaks_;
+  if (!recorder_.running_cell().empty()) {
+    protocol::Peaks refused = peaks_;
+    refused.problem = "A cell is running: the machine is measured when it has ended.";
+    return refused;
+  }
+  peaks_ = measure_peaks(&cancel);
+  save_peaks(peaks_folder_, peaks_);
+  return peaks_;
+}
+
+protocol::Reply Profiles::answer(const protocol::GetChromeTrace& asked, const CancelFlag& cancel) {
+  const auto lock = advance(cancel);
+  std::int64_t from = asked.from_ns, to = asked.to_ns;
+  if (to == 0) to = INT64_MAX;
+  const int process = static_cast<int>(::getpid());
+  protocol::ChromeTrace reply;
+  reply.total = events_.newest();
+  const auto oldest = std::max<std::uint64_t>(1, events_.oldest());
+  if (asked.first <= 1) reply.json = chrome_trace_head(process, "Tapedeck session");
+  const auto first = static_cast<std::uint32_t>(std::max<std::uint64_t>(asked.first, oldest));
+  const auto last = static_cast<std::uint32_t>(
+      std::min<std::uint64_t>(reply.total, std::uint64_t{first} + records_a_piece - 1));
+  std::vector<ProfileEvent> seen;
+  events_.visit(first, last, [&](const ProfileEvent& event) {
+    if (event.ended && event.start >= from && event.start < to) seen.push_back(event);
+  });
+  for (const ProfileEvent& event : seen) {
+    const LaneBox box = index_.box_of(event.number);
+    if (box.count > 0)
+      reply.json +=
+          chrome_trace_event(event, box.from, box.to, events_.classes().at(event.kind), texts_, process);
+  }
+  reply.next = last < reply.total ? last + 1 : 0;
+  if (reply.next != 0) return reply;
+  std::vector<std::uint16_t> threads;
+  for (const auto& [key, lane] : index_.lanes())
+    if (threads.empty() || threads.back() != key.first) threads.push_back(key.first);
+  reply.json += chrome_trace_tail(threads, process);
+  return reply;
+}
+
+}  // namespace tapedeck::debug

@@ -1,0 +1,60 @@
+// Answers the requests of profile.h. Its index stands still while nobody asks.
+#pragma once
+
+#include <mutex>
+
+#include "engine/debug/jobs.h"
+#include "engine/debug/profile/index.h"
+#include "engine/debug/profile/peaks.h"
+#include "engine/debug/profile/trace_events.h"
+#include "engine/debug/profile/views.h"
+
+namespace tapedeck::debug {
+
+template <class Message>
+concept AsksProfile =
+    std::same_as<Message, protocol::GetProfile> || std::same_as<Message, protocol::GetProfileTrack> ||
+    std::same_as<Message, protocol::GetProfileTotals> || std::same_as<Message, protocol::GetProfileFlame> ||
+    std::same_as<Message, protocol::GetProfileSteps> || std::same_as<Message, protocol::GetProfileCost> ||
+    std::same_as<Message, protocol::GetPeaks> || std::same_as<Message, protocol::GetChromeTrace>;
+
+class Profiles {
+ public:
+  /// `peaks`: the folder in which they are kept.
+  explicit Profiles(const Recorder& recorder, std::filesystem::path peaks = peaks_folder())
+      : recorder_(recorder), events_(recorder), index_(events_), peaks_folder_(std::move(peaks)) {}
+
+  /// Any thread may ask. Throw Cancelled, and BadRequest for what cannot be.
+  protocol::Reply answer(const protocol::GetProfile& asked, const CancelFlag& cancel);
+  protocol::Reply answer(const protocol::GetProfileTrack& asked, const CancelFlag& cancel);
+  protocol::Reply answer(const protocol::GetProfileTotals& asked, const CancelFlag& cancel);
+  protocol::Reply answer(const protocol::GetProfileFlame& asked, const CancelFlag& cancel);
+  protocol::Reply answer(const protocol::GetProfileSteps& asked, const CancelFlag& cancel);
+  protocol::Reply answer(const protocol::GetProfileCost& asked, const CancelFlag& cancel);
+  protocol::Reply answer(const protocol::GetPeaks& asked, const CancelFlag& cancel);
+  protocol::Reply answer(const protocol::GetChromeTrace& asked, const CancelFlag& cancel);
+
+ private:
+  /// Goes on with the index for a moment.
+  std::unique_lock<std::mutex> advance(const CancelFlag& cancel);
+  void tell_pauses();
+  std::int64_t horizon() const;  ///< behind which nothing begins
+  std::vector<protocol::ProfileRun> runs() const;
+  template <class Reply>
+  Reply begun(std::int64_t& from, std::int64_t& to);
+
+  const Recorder& recorder_;
+  std::mutex mutex_;
+  TraceEvents events_;
+  ProfileIndex index_;
+  ProfileTexts texts_;
+  std::vector<CellRun> cell_runs_;  ///< that the index was told of
+  std::uint64_t runs_told_ = 0, waits_told_ = 0;
+  bool idle_ = false;  ///< the last run ended, and the index knows
+  std::mutex peaks_mutex_;
+  std::filesystem::path peaks_folder_;
+  protocol::Peaks peaks_;
+  bool peaks_loaded_ = false;
+};
+
+}  // namespace tapedeck::debug

@@ -1,0 +1,136 @@
+#include "engine/debug/profile/trace_events.h"
+
+#include "engine/record/clock.h"
+#include "engine/record/tensor_specs.h"
+
+namespace tapedeck::debug {
+namespace {
+
+constexpr std::uint32_t events_at_once = 2048;  // a glance: no record is forgotten meanwhile
+constexpr std::size_t most_costs = 1 << 16;
+
+std::uint64_t stirred(std::uint64_t hash, std::uint64_t value) {
+  hash ^= value + 0x9e3779b97f4a7c15ull + (hash << 6) + (hash >> 2);
+  hash *= 0xff51afd7ed558ccdull;
+  return hash ^ (hash >> 32);
+}
+
+std::uint64_t hash_of(const Attribute& attribute) {
+  return std::visit(
+      [](const auto& value) -> std::uint64_t {
+        using T = std::decay_t<decltype(value)>;
+        if constexpr (std::is_same_v<T, std::monostate>) {
+          return 1;
+        } else if constexpr (std::is_same_v<T, std::vector<std::int64_t>>) {
+          std::uint64_t hash = 2;
+          for (const std::int64_t each : value) hash = stirred(hash, static_cast<std::uint64_t>(each));
+          return hash;
+        } else if constexpr (std::is_same_v<T, DType>) {
+          return 3 + static_cast<std::uint64_t>(value);
+        } else {
+          return std::hash<T>()(value);
+        }
+      },
+      attribute);
+}
+
+TensorSpecs specs_of(const TensorTable& tensors, std::span<const std::uint64_t> ids) {
+  TensorSpecs specs;
+  for (const std::uint64_t id : ids) {
+    const std::uint32_t number = id ? tensors.get(id).spec() : 0;
+    if (number == 0) return {};
+    const RecordedSpec known = spec_of(number);
+    specs.push_back({known.dtype, known.shape});
+  }
+  return specs;
+}
+
+bool is_wide(DType dtype) {
+  return dtype == DType::float64 || dtype == DType::complex128;
+}
+
+}  // namespace
+
+std::uint32_t TraceEvents::visit(std::uint32_t first, std::uint32_t last, const Visit& visit) {
+  std::uint32_t next = first;
+  while (next <= last) {
+    const std::uint32_t end = std::min(last, next + events_at_once - 1);
+    const std::uint32_t after =
+        recorder_.trace().glance(next, end, [&](const RecordGlance& record) { visit(event_of(record)); });
+    if (after <= end) return after;
+    next = after;
+  }
+  return next;
+}
+
+ProfileEvent TraceEvents::event_of(const RecordGlance& record) {
+  const RecordHead& head = record.head;
+  ProfileEvent event;
+  event.number = record.number;
+  event.thread = head.thread;
+  event.depth = head.depth;
+  event.ended = record.state == RecordState::done || record.state == RecordState::failed;
+  event.playback = head.kind == EventKind::playback;
+  event.inner = head.kind != EventKind::op;
+  event.updates = head.kind == EventKind::op && head.op && head.op->updates;
+  event.start = clock::nanoseconds(head.start);
+  event.duration = event.ended ? clock::nanoseconds(record.duration) : 0;
+  event.kind = class_of(record);
+  if (record.state == RecordState::done && head.kind == EventKind::op && head.op) {
+    const OpCost cost = cost_of(record);
+    event.flops = cost.flops;
+    event.bytes = cost.bytes;
+  }
+  return event;
+}
+
+std::uint32_t TraceEvents::class_of(const RecordGlance& record) {
+  const RecordHead& head = record.head;
+  const std::uint32_t spec = record.outputs.empty() || record.outputs[0] == 0
+                                 ? 0
+                                 : recorder_.trace().tensors().get(record.outputs[0]).spec();
+  const bool is_update = head.kind == EventKind::op && head.op && head.op->updates;
+  const std::uint64_t what = head.op ? static_cast<std::uint64_t>(head.op->index) : head.name;
+  // The spec stands for the dtype: records of other shapes get keys of their own and the same class.
+  const ClassKey key{what << 38 | std::uint64_t{spec} << 6 | static_cast<std::uint64_t>(head.kind) << 3 |
+                         std::uint64_t{head.op != nullptr} << 2 | std::uint64_t{head.custom_gradient} << 1 |
+                         std::uint64_t{head.backward},
+                     std::uint64_t{head.location} << 32 | head.scope};
+  const auto found = known_.find(key);
+  if (found != known_.end()) return found->second;
+  ProfileClass of;
+  of.op = head.op ? head.op->name : name_of(head.name);
+  if (head.kind == EventKind::vjp) of.op += " VJP";
+  of.role = is_update                        ? ProfileRole::update
+            : head.backward                  ? ProfileRole::backward
+            : head.kind == EventKind::custom ? ProfileRole::custom
+                                             : ProfileRole::forward;
+  of.user_gradient = head.custom_gradient && head.kind != EventKind::op;
+  of.inner = head.kind != EventKind::op;
+  of.wide = spec != 0 && is_wide(spec_of(spec).dtype);
+  of.location = head.location;
+  of.scope = head.scope;
+  const std::uint32_t number = classes_.number(of);
+  known_.emplace(key, number);
+  return number;
+}
+
+OpCost TraceEvents::cost_of(const RecordGlance& record) {
+  const RecordHead& head = record.head;
+  const TensorTable& tensors = recorder_.trace().tensors();
+  std::uint64_t hash = stirred(0, static_cast<std::uint64_t>(head.op->index));
+  for (std::size_t i = 0; i < head.attributes.size(); ++i) hash = stirred(hash, hash_of(head.attributes[i]));
+  for (const std::uint64_t id : record.inputs) hash = stirred(hash, id ? tensors.get(id).spec() : 0);
+  hash = stirred(hash, 0xffff'ffff);
+  for (const std::uint64_t id : record.outputs) hash = stirred(hash, id ? tensors.get(id).spec() : 0);
+  if (const auto found = costs_.find(hash); found != costs_.end()) return found->second;
+  const TensorSpecs inputs = specs_of(tensors, record.inputs), outputs = specs_of(tensors, record.outputs);
+  OpCost cost;
+  if (inputs.size() == record.inputs.size() && outputs.size() == record.outputs.size())
+    cost = tapedeck::cost_of({*head.op, inputs, head.attributes, outputs});
+  if (costs_.size() >= most_costs) costs_.clear();
+  costs_.emplace(hash, cost);
+  return cost;
+}
+
+}  // namespace tapedeck::debug

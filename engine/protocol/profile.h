@@ -1,0 +1,382 @@
+// Profiles: where the time of a run went.
+//
+// Times are nanoseconds since the recording began, as in records. A span [from_ns, to_ns) takes in the
+// records that begin in it; to_ns 0 is the newest. Every answer first has the engine's index go on for a
+// moment: `indexed` of `total` records stand in it, and who shows it asks again until they are all there.
+#pragma once
+
+#include "engine/protocol/record.h"
+
+namespace tapedeck::protocol {
+
+enum class ProfileRole : std::uint8_t {
+  forward,   ///< an op of the program
+  backward,  ///< a playback, a VJP, an op inside of one
+  update,    ///< an optimiser's step
+  custom,    ///< a custom gradient's forward pass
+  python     ///< no op: the program between two of them
+};
+constexpr auto names(ProfileRole) {
+  return std::array<std::string_view, 5>{"forward", "backward", "update", "custom", "python"};
+}
+
+/// What keeps an op from being faster.
+enum class ProfileBound : std::uint8_t { unknown, compute, memory, overhead };
+constexpr auto names(ProfileBound) {
+  return std::array<std::string_view, 4>{"unknown", "compute", "memory", "overhead"};
+}
+
+/// One run of a cell; of a program without cells, all of it.
+struct ProfileRun {
+  std::uint64_t number = 0;  ///< from 1; 0: all of a program without cells
+  std::string cell;          ///< id; empty: no cell
+  std::int64_t from_ns = 0, to_ns = 0;
+  bool running = false;  ///< to_ns is now
+  static constexpr auto fields() {
+    return std::tuple(field("number", &ProfileRun::number), field("cell", &ProfileRun::cell),
+                      field("from_ns", &ProfileRun::from_ns), field("to_ns", &ProfileRun::to_ns),
+                      field("running", &ProfileRun::running));
+  }
+};
+
+/// Time on a thread after one op's end and before the next one's begin, by the two places.
+struct ProfileGap {
+  std::uint64_t thread = 0;
+  std::string from_cell, from_file, to_cell, to_file;
+  std::uint32_t from_line = 0, to_line = 0;  ///< 0: the cell's begin, or its end
+  std::uint64_t count = 0;
+  std::int64_t total_ns = 0, max_ns = 0;
+  std::uint64_t record = 0;  ///< after the longest of them; before it where the cell ended
+  static constexpr auto fields() {
+    return std::tuple(field("thread", &ProfileGap::thread), field("from_cell", &ProfileGap::from_cell),
+                      field("from_file", &ProfileGap::from_file), field("to_cell", &ProfileGap::to_cell),
+                      field("to_file", &ProfileGap::to_file), field("from_line", &ProfileGap::from_line),
+                      field("to_line", &ProfileGap::to_line), field("count", &ProfileGap::count),
+                      field("total_ns", &ProfileGap::total_ns), field("max_ns", &ProfileGap::max_ns),
+                      field("record", &ProfileGap::record));
+  }
+};
+
+/// What a span's time went into. Answer: Profile.
+struct GetProfile {
+  std::int64_t from_ns = 0, to_ns = 0;
+  std::uint32_t gaps = 0;  ///< at most so many of the largest
+  static constexpr const char* type = "get_profile";
+  static constexpr auto fields() {
+    return std::tuple(field("from_ns", &GetProfile::from_ns), field("to_ns", &GetProfile::to_ns),
+                      field("gaps", &GetProfile::gaps));
+  }
+};
+
+struct Profile {
+  std::uint64_t indexed = 0, total = 0;
+  std::int64_t first_ns = 0, last_ns = 0;  ///< of all records that are kept
+  std::int64_t from_ns = 0, to_ns = 0;     ///< the span that was asked for
+  std::uint64_t thread = 0;                ///< the one that ran the most of it: what follows is of it alone
+  std::int64_t run_ns = 0;     ///< ops and Python between them; not time at the gate, nor between two cells
+  std::int64_t python_ns = 0;  ///< between ops, and in the user's own gradients
+  std::int64_t forward_ns = 0, backward_ns = 0, update_ns = 0;
+  std::uint64_t calls = 0;                           ///< ops
+  std::int64_t gate_ns = 0;                          ///< waited there, in all threads
+  std::uint64_t steps = 0;                           ///< that ended in the span
+  std::int64_t step_median_ns = 0, step_max_ns = 0;  /// without time at the gate
+  std::uint64_t slowest_step = 0;                    ///< its number; 0: there is none
+  std::vector<ProfileGap> gaps;                      ///< the largest first
+  std::vector<ProfileRun> runs;                      ///< in order; the newest 1000
+  static constexpr const char* type = "profile";
+  static constexpr auto fields() {
+    return std::tuple(field("indexed", &Profile::indexed), field("total", &Profile::total),
+                      field("first_ns", &Profile::first_ns), field("last_ns", &Profile::last_ns),
+                      field("from_ns", &Profile::from_ns), field("to_ns", &Profile::to_ns),
+                      field("thread", &Profile::thread), field("run_ns", &Profile::run_ns),
+                      field("python_ns", &Profile::python_ns), field("forward_ns", &Profile::forward_ns),
+                      field("backward_ns", &Profile::backward_ns), field("update_ns", &Profile::update_ns),
+                      field("calls", &Profile::calls), field("gate_ns", &Profile::gate_ns),
+                      field("steps", &Profile::steps), field("step_median_ns", &Profile::step_median_ns),
+                      field("step_max_ns", &Profile::step_max_ns),
+                      field("slowest_step", &Profile::slowest_step), field("gaps", &Profile::gaps),
+                      field("runs", &Profile::runs));
+  }
+};
+
+/// Boxes as so many pixels show them. Answer: ProfileTrack.
+struct GetProfileTrack {
+  std::int64_t from_ns = 0, to_ns = 0;
+  std::uint32_t pixels = 0;  ///< at most 10,000
+  static constexpr const char* type = "get_profile_track";
+  static constexpr auto fields() {
+    return std::tuple(field("from_ns", &GetProfileTrack::from_ns), field("to_ns", &GetProfileTrack::to_ns),
+                      field("pixels", &GetProfileTrack::pixels));
+  }
+};
+
+struct ProfileName {
+  std::string op;
+  ProfileRole role = ProfileRole::forward;
+  static constexpr auto fields() {
+    return std::tuple(field("op", &ProfileName::op), field("role", &ProfileName::role));
+  }
+};
+
+/// Records of one thread and depth, which do not overlap. Each box: one record, or several that lie within a
+/// pixel; the lists go side by side.
+struct ProfileLane {
+  std::uint64_t thread = 0;
+  std::uint32_t depth = 0;
+  std::vector<double> starts, ends;    ///< nanoseconds after the answer's from_ns
+  std::vector<double> busy;            ///< how much of that time records took, of it all
+  std::vector<std::uint64_t> records;  ///< the longest of them
+  std::vector<std::uint64_t> counts;
+  std::vector<std::uint64_t> names;  ///< of the longest: its place in the answer's names
+  static constexpr auto fields() {
+    return std::tuple(field("thread", &ProfileLane::thread), field("depth", &ProfileLane::depth),
+                      field("starts", &ProfileLane::starts), field("ends", &ProfileLane::ends),
+                      field("busy", &ProfileLane::busy), field("records", &ProfileLane::records),
+                      field("counts", &ProfileLane::counts), field("names", &ProfileLane::names));
+  }
+};
+
+/// Time in which the program waited for the user.
+struct ProfilePause {
+  bool at_gate = false;  ///< else: between two cells
+  std::uint64_t thread = 0;
+  std::int64_t from_ns = 0, to_ns = 0;
+  static constexpr auto fields() {
+    return std::tuple(field("at_gate", &ProfilePause::at_gate), field("thread", &ProfilePause::thread),
+                      field("from_ns", &ProfilePause::from_ns), field("to_ns", &ProfilePause::to_ns));
+  }
+};
+
+struct ProfileTrack {
+  std::uint64_t indexed = 0, total = 0;
+  std::int64_t first_ns = 0, last_ns = 0;
+  std::int64_t from_ns = 0, to_ns = 0;
+  std::vector<ProfileName> names;
+  std::vector<ProfileLane> lanes;  ///< by thread, then depth
+  std::vector<ProfilePause> pauses;
+  static constexpr const char* type = "profile_track";
+  static constexpr auto fields() {
+    return std::tuple(field("indexed", &ProfileTrack::indexed), field("total", &ProfileTrack::total),
+                      field("first_ns", &ProfileTrack::first_ns), field("last_ns", &ProfileTrack::last_ns),
+                      field("from_ns", &ProfileTrack::from_ns), field("to_ns", &ProfileTrack::to_ns),
+                      field("names", &ProfileTrack::names), field("lanes", &ProfileTrack::lanes),
+                      field("pauses", &ProfileTrack::pauses));
+  }
+};
+
+enum class ProfileGroup : std::uint8_t { op, line, cell, scope };
+constexpr auto names(ProfileGroup) {
+  return std::array<std::string_view, 4>{"op", "line", "cell", "scope"};
+}
+enum class ProfileOrder : std::uint8_t { self, total, calls, mean, max, name, flops, roof };
+constexpr auto names(ProfileOrder) {
+  return std::array<std::string_view, 8>{"self", "total", "calls", "mean", "max", "name", "flops", "roof"};
+}
+
+/// A page of a span's table. Answer: ProfileTotals.
+struct GetProfileTotals {
+  std::int64_t from_ns = 0, to_ns = 0;
+  ProfileGroup group = ProfileGroup::op;
+  ProfileOrder order = ProfileOrder::self;
+  bool ascending = false;
+  std::string filter;                  ///< rows in whose op, scope or file every word occurs
+  std::uint32_t first = 0, count = 0;  ///< at most 1000
+  std::vector<std::string>
+      label_cells;  ///< cells' ids and, behind each, what the user calls it: for the filter
+  static constexpr const char* type = "get_profile_totals";
+  static constexpr auto fields() {
+    return std::tuple(field("from_ns", &GetProfileTotals::from_ns), field("to_ns", &GetProfileTotals::to_ns),
+                      field("group", &GetProfileTotals::group), field("order", &GetProfileTotals::order),
+                      field("ascending", &GetProfileTotals::ascending),
+                      field("filter", &GetProfileTotals::filter), field("first", &GetProfileTotals::first),
+                      field("count", &GetProfileTotals::count),
+                      field("label_cells", &GetProfileTotals::label_cells));
+  }
+};
+
+struct ProfileRow {
+  std::string name;  ///< the op, or the scope; of lines and cells the op that took the most
+  ProfileRole role = ProfileRole::forward;
+  std::string cell, file;
+  std::uint32_t line = 0;
+  std::uint64_t calls = 0;
+  std::int64_t total_ns = 0;  ///< with what ran inside
+  std::int64_t self_ns = 0;
+  std::int64_t max_ns = 0;    ///< of one call, with what ran inside
+  std::uint64_t slowest = 0;  ///< that call's record
+  double flops = 0, bytes = 0;
+  double roof_ns = 0;  ///< how long that takes the machine at its best; 0: not measured
+  ProfileBound bound = ProfileBound::unknown;
+  static constexpr auto fields() {
+    return std::tuple(field("name", &ProfileRow::name), field("role", &ProfileRow::role),
+                      field("cell", &ProfileRow::cell), field("file", &ProfileRow::file),
+                      field("line", &ProfileRow::line), field("calls", &ProfileRow::calls),
+                      field("total_ns", &ProfileRow::total_ns), field("self_ns", &ProfileRow::self_ns),
+                      field("max_ns", &ProfileRow::max_ns), field("slowest", &ProfileRow::slowest),
+                      field("flops", &ProfileRow::flops), field("bytes", &ProfileRow::bytes),
+                      field("roof_ns", &ProfileRow::roof_ns), field("bound", &ProfileRow::bound));
+  }
+};
+
+struct ProfileTotals {
+  std::uint64_t indexed = 0, total = 0;
+  ProfileGroup group = ProfileGroup::op;
+  std::uint64_t rows_total = 0;  ///< that the filter lets through
+  std::int64_t self_ns = 0;      ///< of all rows of the span
+  std::uint32_t first = 0;
+  std::vector<ProfileRow> rows;
+  static constexpr const char* type = "profile_totals";
+  static constexpr auto fields() {
+    return std::tuple(field("indexed", &ProfileTotals::indexed), field("total", &ProfileTotals::total),
+                      field("group", &ProfileTotals::group), field("rows_total", &ProfileTotals::rows_total),
+                      field("self_ns", &ProfileTotals::self_ns), field("first", &ProfileTotals::first),
+                      field("rows", &ProfileTotals::rows));
+  }
+};
+
+/// Self time by path: scopes and ops, or cells, lines and ops. Answer: ProfileFlame.
+struct GetProfileFlame {
+  std::int64_t from_ns = 0, to_ns = 0;
+  bool by_line = false;
+  static constexpr const char* type = "get_profile_flame";
+  static constexpr auto fields() {
+    return std::tuple(field("from_ns", &GetProfileFlame::from_ns), field("to_ns", &GetProfileFlame::to_ns),
+                      field("by_line", &GetProfileFlame::by_line));
+  }
+};
+
+struct ProfileNode {
+  std::uint64_t parent = 0;  ///< its place in the list; the root, which is the first, has 0
+  std::string name;          ///< a scope's last part, an op; empty of a cell or line
+  std::string cell, file;
+  std::uint32_t line = 0;
+  ProfileRole role = ProfileRole::forward;  ///< of an op
+  bool op = false;                          ///< a leaf
+  std::uint64_t calls = 0;
+  std::int64_t total_ns = 0;  ///< self times of all below it
+  std::uint64_t slowest = 0;  ///< record of the longest call below it
+  std::int64_t max_ns = 0;
+  static constexpr auto fields() {
+    return std::tuple(field("parent", &ProfileNode::parent), field("name", &ProfileNode::name),
+                      field("cell", &ProfileNode::cell), field("file", &ProfileNode::file),
+                      field("line", &ProfileNode::line), field("role", &ProfileNode::role),
+                      field("op", &ProfileNode::op), field("calls", &ProfileNode::calls),
+                      field("total_ns", &ProfileNode::total_ns), field("slowest", &ProfileNode::slowest),
+                      field("max_ns", &ProfileNode::max_ns));
+  }
+};
+
+struct ProfileFlame {
+  std::uint64_t indexed = 0, total = 0;
+  bool by_line = false;
+  std::vector<ProfileNode> nodes;  ///< a parent before its children, the larger ones first
+  static constexpr const char* type = "profile_flame";
+  static constexpr auto fields() {
+    return std::tuple(field("indexed", &ProfileFlame::indexed), field("total", &ProfileFlame::total),
+                      field("by_line", &ProfileFlame::by_line), field("nodes", &ProfileFlame::nodes));
+  }
+};
+
+/// Steps of training in a span: each ends with an optimiser's updates. Answer: ProfileSteps.
+struct GetProfileSteps {
+  std::int64_t from_ns = 0, to_ns = 0;
+  std::uint32_t most = 0;  ///< points; where there are more steps, each is the slowest of several
+  static constexpr const char* type = "get_profile_steps";
+  static constexpr auto fields() {
+    return std::tuple(field("from_ns", &GetProfileSteps::from_ns), field("to_ns", &GetProfileSteps::to_ns),
+                      field("most", &GetProfileSteps::most));
+  }
+};
+
+struct ProfileSteps {
+  std::uint64_t indexed = 0, total = 0;
+  std::uint64_t steps = 0;             ///< in the span
+  std::vector<std::uint64_t> numbers;  ///< from 1, in the whole recording
+  std::vector<double> starts, ends;    ///< nanoseconds after from_ns
+  std::vector<double> durations;       ///< without time at the gate
+  std::vector<double> python;          ///< of it
+  std::vector<std::uint64_t> records;  ///< the last update
+  std::vector<std::uint64_t> slowest;  ///< places in these lists, the slowest first; at most 10
+  static constexpr const char* type = "profile_steps";
+  static constexpr auto fields() {
+    return std::tuple(field("indexed", &ProfileSteps::indexed), field("total", &ProfileSteps::total),
+                      field("steps", &ProfileSteps::steps), field("numbers", &ProfileSteps::numbers),
+                      field("starts", &ProfileSteps::starts), field("ends", &ProfileSteps::ends),
+                      field("durations", &ProfileSteps::durations), field("python", &ProfileSteps::python),
+                      field("records", &ProfileSteps::records), field("slowest", &ProfileSteps::slowest));
+  }
+};
+
+/// What an op had to do. Answer: ProfileCost.
+struct GetProfileCost {
+  std::uint64_t record = 0;
+  static constexpr const char* type = "get_profile_cost";
+  static constexpr auto fields() { return std::tuple(field("record", &GetProfileCost::record)); }
+};
+
+struct ProfileCost {
+  std::uint64_t record = 0;
+  double flops = 0, bytes = 0;
+  std::int64_t duration_ns = 0;
+  double roof_ns = 0;  ///< as in ProfileRow
+  ProfileBound bound = ProfileBound::unknown;
+  static constexpr const char* type = "profile_cost";
+  static constexpr auto fields() {
+    return std::tuple(field("record", &ProfileCost::record), field("flops", &ProfileCost::flops),
+                      field("bytes", &ProfileCost::bytes), field("duration_ns", &ProfileCost::duration_ns),
+                      field("roof_ns", &ProfileCost::roof_ns), field("bound", &ProfileCost::bound));
+  }
+};
+
+/// What the machine can do at its best: measured in the session process, for at most half a second, never
+/// while a cell runs; kept in a file of the user's for next time. Answer: Peaks.
+struct GetPeaks {
+  bool again = false;  ///< measure, even if it was
+  static constexpr const char* type = "get_peaks";
+  static constexpr auto fields() { return std::tuple(field("again", &GetPeaks::again)); }
+};
+
+struct Peaks {
+  bool known = false;
+  std::string machine;
+  std::uint32_t threads = 0;
+  double float32_gflops = 0, float64_gflops = 0;
+  double memory_gbytes = 0;  ///< a second, from and to main memory
+  double cache_gbytes = 0;   ///< where what an op reads and writes fits the cache
+  double cache_bytes = 0;    ///< that fit it
+  double overhead_ns = 0;    ///< of the smallest op
+  std::string problem;       ///< why it is not known, a sentence
+  static constexpr const char* type = "peaks";
+  static constexpr auto fields() {
+    return std::tuple(field("known", &Peaks::known), field("machine", &Peaks::machine),
+                      field("threads", &Peaks::threads), field("float32_gflops", &Peaks::float32_gflops),
+                      field("float64_gflops", &Peaks::float64_gflops),
+                      field("memory_gbytes", &Peaks::memory_gbytes),
+                      field("cache_gbytes", &Peaks::cache_gbytes), field("cache_bytes", &Peaks::cache_bytes),
+                      field("overhead_ns", &Peaks::overhead_ns), field("problem", &Peaks::problem));
+  }
+};
+
+/// Records as Chrome's trace events, piece by piece. Answer: ChromeTrace.
+struct GetChromeTrace {
+  std::uint64_t first = 1;  ///< record
+  std::int64_t from_ns = 0, to_ns = 0;
+  static constexpr const char* type = "get_chrome_trace";
+  static constexpr auto fields() {
+    return std::tuple(field("first", &GetChromeTrace::first), field("from_ns", &GetChromeTrace::from_ns),
+                      field("to_ns", &GetChromeTrace::to_ns));
+  }
+};
+
+struct ChromeTrace {
+  std::uint64_t next = 0;  ///< ask from there on; 0: that was the last piece
+  std::uint64_t total = 0;
+  std::string json;  ///< the pieces in a row are one JSON text
+  static constexpr const char* type = "chrome_trace";
+  static constexpr auto fields() {
+    return std::tuple(field("next", &ChromeTrace::next), field("total", &ChromeTrace::total),
+                      field("json", &ChromeTrace::json));
+  }
+};
+
+}  // namespace tapedeck::protocol

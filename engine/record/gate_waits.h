@@ -1,0 +1,50 @@
+// When the program waited at the gate: time that belongs to no op, and that nobody's Python took.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <vector>
+
+namespace tapedeck {
+
+struct GateWait {
+  std::uint16_t thread = 0;
+  std::uint32_t record = 0;       ///< that it waited before, or after
+  std::int64_t from = 0, to = 0;  ///< ticks since the recorder began
+  bool operator==(const GateWait&) const = default;
+};
+
+/// The newest ones; older ones are forgotten. Any thread may call.
+class GateWaits {
+ public:
+  explicit GateWaits(std::size_t limit = 100'000) : limit_(limit) {}
+
+  void add(const GateWait& wait) {
+    const std::lock_guard lock(mutex_);
+    waits_.push_back(wait);
+    ++total_;
+    if (waits_.size() > limit_) waits_.pop_front();
+  }
+  std::uint64_t total() const {  ///< that there were
+    const std::lock_guard lock(mutex_);
+    return total_;
+  }
+  /// From position `first` on (the oldest is 0), in the order in which they ended; without forgotten ones.
+  std::vector<GateWait> since(std::uint64_t first) const {
+    const std::lock_guard lock(mutex_);
+    const std::uint64_t gone = total_ - waits_.size();
+    const std::uint64_t skip = first > gone ? first - gone : 0;
+    if (skip >= waits_.size()) return {};
+    return {waits_.begin() + static_cast<std::ptrdiff_t>(skip), waits_.end()};
+  }
+
+ private:
+  const std::size_t limit_;
+  mutable std::mutex mutex_;
+  std::deque<GateWait> waits_;
+  std::uint64_t total_ = 0;
+};
+
+}  // namespace tapedeck
