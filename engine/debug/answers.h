@@ -5,6 +5,7 @@
 #include <mutex>
 #include <optional>
 
+#include "engine/debug/compare/comparisons.h"
 #include "engine/debug/host_inspector.h"
 #include "engine/debug/jobs.h"
 #include "engine/debug/tape_index.h"
@@ -23,7 +24,8 @@ class Answers {
         host_(host),
         tapes_(recorder),
         vjps_(recorder),
-        branches_(recorder) {}
+        branches_(recorder),
+        comparisons_(recorder, branches_) {}
 
   /// The answer to a request that takes no time; nothing for one of those below, and for Hello and Cancel,
   /// which are the conversation's.
@@ -48,6 +50,8 @@ class Answers {
                               const Jobs::Report& report);
   protocol::Reply branch_statistics(const protocol::GetBranchStatistics& request, const CancelFlag& cancel,
                                     const Jobs::Report& report);
+  protocol::Reply comparison_tile(const protocol::GetComparisonTile& request, const CancelFlag& cancel,
+                                  const Jobs::Report& report);
   FoundValue find(std::uint64_t tensor, const CancelFlag& cancel, const Jobs::Report& report);
 
   Recorder& recorder_;
@@ -56,6 +60,7 @@ class Answers {
   TapeIndex tapes_;
   VjpReader vjps_;
   Branches branches_;
+  Comparisons comparisons_;
   // One replay at a time: what two requests about one tensor need is recomputed once.
   std::mutex replay_mutex_;
   std::condition_variable replay_ended_;

@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "engine/protocol/breakpoints.h"
+#include "engine/protocol/compare.h"
 #include "engine/protocol/frames.h"
 #include "engine/protocol/replies.h"
 #include "engine/protocol/requests.h"
@@ -18,10 +19,13 @@ using Request =
     std::variant<Hello, GetStatus, GetRecords, GetTape, GetTile, GetStatistics, SetGate, SetOptions, Pin,
                  GetSeries, GetPictures, FindRecords, Why, GetVjp, ExplainElement, GetFrames, GetVariables,
                  Evaluate, Assign, Complete, HoldValue, SummarizeValue, SetBreakpoints, MakeBranch,
-                 GetBranchTile, GetBranchStatistics, GetBranchPreviews, TakeOver, DropBranch, Cancel>;
-using Reply =
-    std::variant<Welcome, Refused, Status, Records, TapeRecords, Tile, Statistics, Series, Pictures,
-                 FoundRecords, Because, VjpParts, ElementTerms, Frames, Variables, Evaluation, Completions,
-                 HeldValue, Breakpoints, Branched, BranchPreviews, TakenOver, Progress, Failure>;
+                 GetBranchTile, GetBranchStatistics, GetBranchPreviews, TakeOver, DropBranch, GetCellRuns,
+                 MakeComparison, GetComparisonRows, FindComparisonRow, CompareOperands, FindFirstDifference,
+                 GetComparisonTile, GetComparisonCurves, DropComparison, Cancel>;
+using Reply = std::variant<Welcome, Refused, Status, Records, TapeRecords, Tile, Statistics, Series, Pictures,
+                           FoundRecords, Because, VjpParts, ElementTerms, Frames, Variables, Evaluation,
+                           Completions, HeldValue, Breakpoints, Branched, BranchPreviews, TakenOver, CellRuns,
+                           Compared, ComparisonRows, ComparisonPlace, ComparedOperands, FirstDifference,
+                           ComparisonCurves, Progress, Failure>;
 
 }  // namespace tapedeck::protocol

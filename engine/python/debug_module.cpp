@@ -96,8 +96,8 @@ void begin_cell(const std::string& cell, const std::string& filename) {
   if (session().recorder) session().recorder->begin_cell(cell);
 }
 
-void end_cell() {
-  if (session().recorder) session().recorder->end_cell();
+void end_cell(bool failed) {
+  if (session().recorder) session().recorder->end_cell(failed);
 }
 
 GateCommand command_named(const std::string& name) {
@@ -196,7 +196,7 @@ void bind_session(py::module_& debug) {
             "A notebook cell begins to run. Code compiled under `filename` is reported with the cell's id "
             "from now on, "
             "also when a later cell calls it.");
-  debug.def("end_cell", &end_cell, "The running cell ended.");
+  debug.def("end_cell", &end_cell, py::arg("failed") = false, "The running cell ended, or failed.");
 }
 
 /// What explain.py turns into words.

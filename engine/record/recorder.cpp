@@ -398,15 +398,17 @@ void Recorder::begin_cell(const std::string& cell) {
     const std::lock_guard lock(cell_mutex_);
     running_cell_ = cell;
   }
+  cell_runs_.begin(cell, trace_.newest() + 1, now_ns());
   breakpoints_.cell_started(cell);
   gate_.cell_started();
 }
 
-void Recorder::end_cell() {
+void Recorder::end_cell(bool failed) {
   {
     const std::lock_guard lock(cell_mutex_);
     running_cell_.clear();
   }
+  cell_runs_.end(trace_.newest(), now_ns(), failed);
   ++cells_ended_;
   breakpoints_.cell_ended();
   gate_.cell_ended();

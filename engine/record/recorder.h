@@ -9,6 +9,7 @@
 
 #include "engine/ops/observer.h"
 #include "engine/record/breakpoints.h"
+#include "engine/record/cell_runs.h"
 #include "engine/record/gate.h"
 #include "engine/record/handoffs.h"
 #include "engine/record/pictures.h"
@@ -51,7 +52,8 @@ class Recorder final : public Observer {
 
   /// The cell that runs from now on. Where the gate breaks at cell starts, the cell's first op stops.
   void begin_cell(const std::string& cell);
-  void end_cell();
+  /// `failed`: it raised an exception, or was interrupted.
+  void end_cell(bool failed = false);
   std::string running_cell() const;  ///< empty: none
   std::uint64_t cells_ended() const { return cells_ended_.load(); }
 
@@ -66,12 +68,14 @@ class Recorder final : public Observer {
   Values& values() { return values_; }
   SeriesStore& series() { return series_; }
   PictureStore& pictures() { return pictures_; }
+  CellRuns& cell_runs() { return cell_runs_; }
   const Gate& gate() const { return gate_; }
   const Trace& trace() const { return trace_; }
   const Values& values() const { return values_; }
   const Handoffs& handoffs() const { return handoffs_; }
   const SeriesStore& series() const { return series_; }
   const PictureStore& pictures() const { return pictures_; }
+  const CellRuns& cell_runs() const { return cell_runs_; }
 
   /// For values, records and all that belongs to them: records take half of it at most (64 MB at least).
   void set_budget(std::uint64_t bytes);
@@ -113,6 +117,7 @@ class Recorder final : public Observer {
   Handoffs handoffs_;
   SeriesStore series_;
   PictureStore pictures_;
+  CellRuns cell_runs_;
   std::atomic<std::uint64_t> cells_ended_{0};
   Breakpoints breakpoints_;
   mutable std::mutex cell_mutex_;

@@ -79,17 +79,17 @@ class Cells(unittest.TestCase):
         return self.debug.calls
 
     def test_the_server_is_told_of_each_cell(self):
-        self.assertEqual(self.run_cell("1", None), [("begin_cell", "the-cell", "/tmp/name.py"), ("end_cell",)])
+        self.assertEqual(self.run_cell("1", None), [("begin_cell", "the-cell", "/tmp/name.py"), ("end_cell", False)])
 
     def test_a_list_at_the_end_becomes_a_curve_that_restarts_with_its_cell(self):
         self.assertEqual(self.run_cell("losses", [3.0, 1.0])[2:],
                          [("restart_series", "losses"), ("add_scalar", "losses", 0, 3.0), ("add_scalar", "losses", 1, 1.0)])
         self.assertEqual(self.run_cell("losses", None),
-                         [("begin_cell", "the-cell", "/tmp/name.py"), ("restart_series", "losses"), ("end_cell",)])
-        self.assertEqual(self.run_cell("losses", None)[1:], [("end_cell",)])
+                         [("begin_cell", "the-cell", "/tmp/name.py"), ("restart_series", "losses"), ("end_cell", False)])
+        self.assertEqual(self.run_cell("losses", None)[1:], [("end_cell", False)])
 
     def test_a_failed_cell_makes_no_curve(self):
-        self.assertEqual(self.run_cell("losses", [1.0, 2.0], success=False)[1:], [("end_cell",)])
+        self.assertEqual(self.run_cell("losses", [1.0, 2.0], success=False)[1:], [("end_cell", True)])
 
     def test_curves_that_a_cell_wrote_restart_when_it_runs_again(self):
         self.written.add("another cell's thread")

@@ -38,7 +38,7 @@ class CellWatch:
             self._debug.restart_series(name)
 
     def after(self, result):
-        self._debug.end_cell()
+        self._debug.end_cell(result is None or not result.success)
         names = self._take_written()
         values = points_of(result.result) if result is not None and result.success else None
         if values is not None:
