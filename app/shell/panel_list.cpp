@@ -1,6 +1,7 @@
 #include "app/shell/panel_list.h"
 
 #include "inspector/panels/breakpoints/breakpoints_panel.h"
+#include "inspector/panels/compare/compare_panel.h"
 #include "inspector/panels/console/console_panel.h"
 #include "inspector/panels/ops/ops_panel.h"
 #include "inspector/panels/tape/tape_panel.h"
@@ -15,10 +16,10 @@ namespace tapedeck::app {
 
 QList<inspector::PanelDescriptor> panelList() {
   return {
-      inspector::tapePanel(),    inspector::opsPanel(),    inspector::variablesPanel(),
-      inspector::consolePanel(), inspector::tensorPanel(), inspector::breakpointsPanel(),
-      inspector::whyPanel(),     inspector::whatIfPanel(), inspector::vjpPanel(),
-      plots::plotsPanel(),
+      inspector::tapePanel(),    inspector::opsPanel(),     inspector::variablesPanel(),
+      inspector::consolePanel(), inspector::tensorPanel(),  inspector::breakpointsPanel(),
+      inspector::whyPanel(),     inspector::whatIfPanel(),  inspector::vjpPanel(),
+      plots::plotsPanel(),       inspector::comparePanel(),
   };
 }
 

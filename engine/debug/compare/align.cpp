@@ -14,7 +14,7 @@ constexpr std::uint64_t most_slides = 20'000'000;
 constexpr std::size_t longest_slide = 10'000;
 
 /// Half-open ranges of both sequences.
-struct Part {
+struct Stretch {
   std::uint32_t left_begin = 0, left_end = 0, right_begin = 0, right_end = 0;
 };
 
@@ -90,9 +90,9 @@ class Aligner {
   }
 
   std::vector<Alignment> run() {
-    Part all{0, static_cast<std::uint32_t>(left_.size()), 0, static_cast<std::uint32_t>(right_.size())};
+    Stretch all{0, static_cast<std::uint32_t>(left_.size()), 0, static_cast<std::uint32_t>(right_.size())};
     take_common_begin(all);
-    Part middle = all;
+    Stretch middle = all;
     while (middle.left_end > middle.left_begin && middle.right_end > middle.right_begin &&
            same(middle.left_end - 1, middle.right_end - 1))
       --middle.left_end, --middle.right_end;
@@ -120,14 +120,14 @@ class Aligner {
     rows_.push_back({left, right});
     if (((done_ += 2) & 0x3fffe) == 0) tell();
   }
-  void leave(const Part& part) {
+  void leave(const Stretch& part) {
     for (std::uint32_t i = part.left_begin; i < part.left_end; ++i) rows_.push_back({i, no_op});
     for (std::uint32_t i = part.right_begin; i < part.right_end; ++i) rows_.push_back({no_op, i});
     done_ += part.left_end - part.left_begin + part.right_end - part.right_begin;
   }
   /// Pairs the ops that are the same at the part's begin, and takes them off it.
-  Part& take_common_begin(Part&& part) { return take_common_begin(part); }
-  Part& take_common_begin(Part& part) {
+  Stretch& take_common_begin(Stretch&& part) { return take_common_begin(part); }
+  Stretch& take_common_begin(Stretch& part) {
     while (part.left_begin < part.left_end && part.right_begin < part.right_end &&
            same(part.left_begin, part.right_begin))
       pair(part.left_begin++, part.right_begin++);
@@ -135,7 +135,7 @@ class Aligner {
   }
 
   /// Cuts the part at what occurs once on each side: an op, or a row of ops.
-  void between_anchors(Part part) {
+  void between_anchors(Stretch part) {
     tell();
     const auto left = left_.subspan(part.left_begin, part.left_end - part.left_begin);
     const auto right = right_.subspan(part.right_begin, part.right_end - part.right_begin);
@@ -163,7 +163,7 @@ class Aligner {
 
   /// The shortest edit (Myers, "An O(ND) difference algorithm and its variations", 1986); where it has more
   /// edits than the limit, the way that came farthest is kept, and the search begins anew at its end.
-  void in_stages(Part part) {
+  void in_stages(Stretch part) {
     while (true) {
       check_cancelled(cancel_);
       take_common_begin(part);
@@ -175,7 +175,7 @@ class Aligner {
   }
 
   /// Moves the part's begin on by one stage.
-  void stage(Part& part, std::int64_t most) {
+  void stage(Stretch& part, std::int64_t most) {
     const std::int64_t lefts = part.left_end - part.left_begin, rights = part.right_end - part.right_begin;
     most = std::min(most, lefts + rights);
     const auto middle = static_cast<std::size_t>(most + 1);
@@ -222,7 +222,7 @@ class Aligner {
     return trail_[static_cast<std::size_t>(d * d + k + d)];  // d² entries come before those of d
   }
 
-  void walk_back(Part& part, std::int64_t edits, std::int64_t k) {
+  void walk_back(Stretch& part, std::int64_t edits, std::int64_t k) {
     std::vector<Alignment> back;
     std::int64_t x = trail(edits, k), y = x - k;
     const std::int64_t end_x = x, end_y = y;

@@ -12,9 +12,9 @@ using protocol::RowKind;
 constexpr std::uint32_t no_row = UINT32_MAX;
 
 /// Reports at most ten times a second.
-class Teller {
+class CompareTeller {
  public:
-  Teller(const Jobs::Report& report, std::uint64_t total) : report_(report), total_(total) {}
+  CompareTeller(const Jobs::Report& report, std::uint64_t total) : report_(report), total_(total) {}
   void tell(std::uint64_t done) {
     const auto now = std::chrono::steady_clock::now();
     if (!report_ || now < next_) return;
@@ -28,11 +28,11 @@ class Teller {
   std::chrono::steady_clock::time_point next_ = std::chrono::steady_clock::now();
 };
 
-std::uint64_t size_of(const Side& side) {
+std::uint64_t length_of(const Side& side) {
   return side.last >= side.first ? side.last - side.first + 1 : 0;
 }
 
-RowKind kind_of(const OpKey& left, const OpKey& right) {
+RowKind row_kind(const OpKey& left, const OpKey& right) {
   return left.shapes != right.shapes           ? RowKind::other_shapes
          : left.attributes != right.attributes ? RowKind::other_attributes
                                                : RowKind::same;
@@ -43,8 +43,8 @@ RowKind kind_of(const OpKey& left, const OpKey& right) {
 Comparison::Comparison(Side left, Side right, const CancelFlag* cancel, const Jobs::Report& report)
     : left_(std::move(left)), right_(std::move(right)) {
   // Each record is read once and aligned once.
-  const std::uint64_t lefts = size_of(left_), rights = size_of(right_);
-  Teller teller(report, 2 * (lefts + rights));
+  const std::uint64_t lefts = length_of(left_), rights = length_of(right_);
+  CompareTeller teller(report, 2 * (lefts + rights));
   const Sequence first = sequence_of(left_, cancel, [&](std::uint64_t done) { teller.tell(done); });
   if (left_.same_records(right_)) {  // a branch and its original
     pair_with_itself(first);
@@ -67,7 +67,7 @@ void Comparison::pair(const Sequence& left, const Sequence& right, const std::ve
       rows_.push_back({0, right.records[one.right], RowKind::only_right, false});
     else
       rows_.push_back({left.records[one.left], right.records[one.right],
-                       kind_of(left.keys[one.left], right.keys[one.right]),
+                       row_kind(left.keys[one.left], right.keys[one.right]),
                        left.computes[one.left] && right.computes[one.right]});
   }
 }
@@ -79,8 +79,8 @@ void Comparison::pair_with_itself(const Sequence& both) {
 }
 
 void Comparison::index() {
-  left_rows_.assign(size_of(left_), no_row);
-  right_rows_.assign(size_of(right_), no_row);
+  left_rows_.assign(length_of(left_), no_row);
+  right_rows_.assign(length_of(right_), no_row);
   for (std::uint32_t i = 0; i < rows_.size(); ++i) {
     const Row& row = rows_[i];
     ++counts_[static_cast<std::size_t>(row.kind)];

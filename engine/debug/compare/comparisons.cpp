@@ -11,11 +11,11 @@
 namespace tapedeck::debug {
 namespace {
 
-constexpr std::uint32_t most_runs = 1000, most_rows = 500;
+constexpr std::uint32_t most_cell_runs = 1000, most_compared_rows = 500;
 constexpr std::size_t most_parts = 512;
-constexpr std::uint32_t most_points = 10'000;
+constexpr std::uint32_t most_curve_points = 10'000;
 
-protocol::RunState state_of(CellRun::State state) {
+protocol::RunState run_state(CellRun::State state) {
   return state == CellRun::State::running  ? protocol::RunState::running
          : state == CellRun::State::failed ? protocol::RunState::failed
                                            : protocol::RunState::done;
@@ -47,7 +47,7 @@ protocol::CellRuns describe_cell_runs(const Recorder& recorder, std::uint32_t co
   protocol::CellRuns answer;
   answer.total = recorder.cell_runs().total();
   const std::uint64_t oldest = recorder.trace().oldest_kept(), newest = recorder.trace().newest();
-  for (const CellRun& run : recorder.cell_runs().newest(std::min(count, most_runs))) {
+  for (const CellRun& run : recorder.cell_runs().newest(std::min(count, most_cell_runs))) {
     protocol::CellRun& told = answer.runs.emplace_back();
     const bool running = run.state == CellRun::State::running;
     told.number = run.number;
@@ -56,7 +56,7 @@ protocol::CellRuns describe_cell_runs(const Recorder& recorder, std::uint32_t co
     told.last = running ? newest : run.last;
     told.start_ns = run.start;
     told.end_ns = running ? recorder.now_ns() : run.end;
-    told.state = state_of(run.state);
+    told.state = run_state(run.state);
     if (told.last >= told.first)
       told.forgotten = std::min(oldest > told.first ? oldest - told.first : 0, told.last - told.first + 1);
   }
@@ -144,7 +144,7 @@ protocol::ComparisonRows Comparisons::rows(const protocol::GetComparisonRows& re
   protocol::ComparisonRows answer{request.comparison, request.first, {}};
   const auto& all = comparison->rows();
   const std::uint64_t end =
-      std::min<std::uint64_t>(all.size(), request.first + std::min(request.count, most_rows));
+      std::min<std::uint64_t>(all.size(), request.first + std::min(request.count, most_compared_rows));
   for (std::uint64_t i = request.first; i < end; ++i) {
     protocol::ComparedRow& row = answer.rows.emplace_back();
     row.kind = all[i].kind;
@@ -204,8 +204,8 @@ Tensor Comparisons::value(const protocol::GetComparisonTile& request, const Find
 
 protocol::ComparisonCurves Comparisons::curves(const protocol::GetComparisonCurves& request) {
   const auto comparison = find(request.comparison);
-  return {request.comparison,
-          compare_curves(comparison->left(), comparison->right(), std::min(request.points, most_points))};
+  return {request.comparison, compare_curves(comparison->left(), comparison->right(),
+                                             std::min(request.points, most_curve_points))};
 }
 
 void Comparisons::drop(std::uint64_t comparison) {

@@ -11,7 +11,7 @@ using protocol::CurvePart;
 
 constexpr std::size_t most_curves = 100;
 
-void add(CurvePart& part, double step, double value, double record) {
+void add_point(CurvePart& part, double step, double value, double record) {
   part.steps.push_back(step);
   part.values.push_back(value);
   part.records.push_back(record);
@@ -31,7 +31,7 @@ CurvePart thinned(const CurvePart& all, std::size_t points) {
                             static_cast<std::size_t>(high - all.values.begin())};
     std::ranges::sort(places);
     for (std::size_t k = 0; k < (places[0] == places[1] ? 1u : 2u); ++k)
-      add(few, all.steps[places[k]], all.values[places[k]], all.records[places[k]]);
+      add_point(few, all.steps[places[k]], all.values[places[k]], all.records[places[k]]);
   }
   return few;
 }
@@ -43,7 +43,7 @@ std::vector<ComparedCurve> curves_of(const Side& side, CurvePart ComparedCurve::
   for (const protocol::SeriesPoint& point : side.recorder->series().between(side.first, side.last)) {
     const auto [found, fresh] = places.try_emplace(point.series, curves.size());
     if (fresh) curves.emplace_back().name = point.series;
-    add(curves[found->second].*part, point.step, point.value, static_cast<double>(point.record));
+    add_point(curves[found->second].*part, point.step, point.value, static_cast<double>(point.record));
   }
   return curves;
 }

@@ -14,11 +14,11 @@ using protocol::RowKind;
 
 std::string grouped(std::uint64_t number) {
   std::string digits = std::to_string(number);
-  for (std::size_t at = digits.size(); at > 3;) digits.insert(at -= 3, ",");
+  for (std::size_t at = digits.size(); at > 3;) digits.insert(at -= 3, 1, ',');
   return digits;
 }
 
-std::string element_at(const Tensor& tensor, std::int64_t place) {
+std::string value_at_place(const Tensor& tensor, std::int64_t place) {
   if (takes_other_ways(tensor.dtype())) return {};
   return element_text(tensor, place);
 }
@@ -89,7 +89,7 @@ std::string DifferenceText::amount(const Tensor& left, const Tensor& right,
   if (!at.empty()) text += " at " + at;
   if (std::isfinite(difference.max_relative))
     text += " (relative: up to " + short_number(difference.max_relative) + ")";
-  const std::string l = element_at(left, difference.place), r = element_at(right, difference.place);
+  const std::string l = value_at_place(left, difference.place), r = value_at_place(right, difference.place);
   if (!l.empty() && l != r) text += ": " + l + " and " + r;
   return text;
 }

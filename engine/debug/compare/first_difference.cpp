@@ -24,15 +24,16 @@ constexpr std::size_t samples = 32, probes_of_sample = 3;
 constexpr std::size_t steps_of_walk = 64, most_steps = 4096, most_rounds = 12;
 constexpr std::size_t attribute_rows = 4;
 
-struct Pair {
+struct IdPair {
   std::uint64_t left = 0, right = 0;
-  auto operator<=>(const Pair&) const = default;
+  auto operator<=>(const IdPair&) const = default;
 };
 
-class Search {
+class DifferenceSearch {
  public:
-  Search(const Comparison& comparison, const ComparedValues& values,
-         const protocol::FindFirstDifference& request, const CancelFlag* cancel, const Jobs::Report& report)
+  DifferenceSearch(const Comparison& comparison, const ComparedValues& values,
+                   const protocol::FindFirstDifference& request, const CancelFlag* cancel,
+                   const Jobs::Report& report)
       : comparison_(comparison),
         values_(values),
         request_(request),
@@ -83,7 +84,7 @@ class Search {
   }
 
   /// Of the values of two tensors; `looked` is set where they had to be looked at.
-  Agreement agreement(const Pair& pair, bool& looked) {
+  Agreement agreement(const IdPair& pair, bool& looked) {
     if (pair.left == 0 || pair.right == 0)
       return pair.left == pair.right ? Agreement::agree : Agreement::differ;
     const Side &left = comparison_.left(), &right = comparison_.right();
@@ -206,7 +207,7 @@ class Search {
   }
 
   struct Input {
-    Pair pair;
+    IdPair pair;
     std::size_t place = 0;
   };
 
@@ -216,7 +217,7 @@ class Search {
     bool looked = false;
     const std::size_t count = std::min(left.inputs.size(), right.inputs.size());
     for (std::size_t i = 0; i < count; ++i) {
-      const Pair pair{left.inputs[i], right.inputs[i]};
+      const IdPair pair{left.inputs[i], right.inputs[i]};
       const Agreement one = agreement(pair, looked);
       if (one == Agreement::unknown) unknown = true;
       if (one == Agreement::differ && (!first || pair.left < first->pair.left)) first = {pair, i};
@@ -229,7 +230,7 @@ class Search {
   }
 
   /// The row that made both; else the answer is noted.
-  std::optional<std::size_t> maker(Pair pair) {
+  std::optional<std::size_t> maker(IdPair pair) {
     const Side &left = comparison_.left(), &right = comparison_.right();
     const std::uint64_t l = origin(left, pair.left), r = origin(right, pair.right);
     const std::int64_t made_left = comparison_.row_of_left(l), made_right = comparison_.row_of_right(r);
@@ -260,7 +261,7 @@ class Search {
     if (!read(at, left, right)) return;
     bool looked = false;
     for (std::size_t i = 0; i < std::min(left.outputs.size(), right.outputs.size()); ++i) {
-      const Pair pair{left.outputs[i], right.outputs[i]};
+      const IdPair pair{left.outputs[i], right.outputs[i]};
       if (agreement(pair, looked) != Agreement::differ) continue;
       tensors_ = pair;
       break;
@@ -394,9 +395,9 @@ class Search {
   const DifferenceText text_;
   FirstDifference answer_;
   std::vector<std::uint32_t> candidates_;  ///< rows, rising
-  std::map<Pair, Agreement> known_;
+  std::map<IdPair, Agreement> known_;
   std::uint64_t gone_ = 0;
-  Pair tensors_, makers_;
+  IdPair tensors_, makers_;
   Input input_;
   std::chrono::steady_clock::time_point next_report_ = std::chrono::steady_clock::now();
 };
@@ -406,7 +407,7 @@ class Search {
 FirstDifference first_difference(const Comparison& comparison, const ComparedValues& values,
                                  const protocol::FindFirstDifference& request, const CancelFlag* cancel,
                                  const Jobs::Report& report) {
-  return Search(comparison, values, request, cancel, report).run();
+  return DifferenceSearch(comparison, values, request, cancel, report).run();
 }
 
 }  // namespace tapedeck::debug

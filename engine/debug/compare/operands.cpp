@@ -3,6 +3,7 @@
 
 #include "engine/debug/compare/difference_text.h"
 #include "engine/debug/describe.h"
+#include "engine/debug/tile.h"
 #include "engine/debug/why/elements.h"
 #include "engine/record/replay.h"
 #include "engine/tensor/strings.h"
@@ -15,7 +16,7 @@ using protocol::ComparedOperand;
 
 constexpr std::int64_t most_shown = 64;
 
-std::string input_name(const RecordView& record, std::size_t at) {
+std::string operand_name(const RecordView& record, std::size_t at) {
   if (record.head.kind == EventKind::vjp) return "gradient " + std::to_string(at + 1);
   if (!record.head.op || record.head.kind != EventKind::op || record.head.op->inputs.empty())
     return "input " + std::to_string(at + 1);
@@ -60,7 +61,7 @@ class Operands {
     if (!has_left && !has_right) return std::move(answer_);
     const RecordView& named = has_left ? left_ : right_;
     for (std::size_t i = 0; i < std::max(left_.inputs.size(), right_.inputs.size()); ++i)
-      add(input_name(named, i), false, at(left_.inputs, i), at(right_.inputs, i));
+      add(operand_name(named, i), false, at(left_.inputs, i), at(right_.inputs, i));
     Agreement results = has_left && has_right ? Agreement::agree : Agreement::unknown;
     for (std::size_t i = 0; i < std::max(left_.outputs.size(), right_.outputs.size()); ++i) {
       add(result_name(named, i), true, at(left_.outputs, i), at(right_.outputs, i));

@@ -13,35 +13,35 @@ namespace {
 
 constexpr std::uint32_t glanced_at_once = 4096;
 
-std::uint64_t mixed(std::uint64_t hash, std::uint64_t value) {
+std::uint64_t hashed(std::uint64_t hash, std::uint64_t value) {
   hash = (hash ^ value) * 0x9e3779b97f4a7c15ull;
   return hash ^ hash >> 29;
 }
 
-std::uint64_t hash_of(const Attribute& attribute) {
+std::uint64_t attribute_hash(const Attribute& attribute) {
   const std::uint64_t kind = attribute.index() + 1;
   return std::visit(
       [&]<class T>(const T& value) -> std::uint64_t {
         if constexpr (std::is_same_v<T, std::monostate>) {
           return kind;
         } else if constexpr (std::is_same_v<T, double>) {
-          return mixed(kind, std::bit_cast<std::uint64_t>(value));
+          return hashed(kind, std::bit_cast<std::uint64_t>(value));
         } else if constexpr (std::is_same_v<T, std::string>) {
-          return mixed(kind, std::hash<std::string>()(value));
+          return hashed(kind, std::hash<std::string>()(value));
         } else if constexpr (std::is_same_v<T, std::vector<std::int64_t>>) {
-          std::uint64_t hash = mixed(kind, value.size());
-          for (const std::int64_t one : value) hash = mixed(hash, static_cast<std::uint64_t>(one));
+          std::uint64_t hash = hashed(kind, value.size());
+          for (const std::int64_t one : value) hash = hashed(hash, static_cast<std::uint64_t>(one));
           return hash;
         } else {
-          return mixed(kind, static_cast<std::uint64_t>(value));
+          return hashed(kind, static_cast<std::uint64_t>(value));
         }
       },
       attribute);
 }
 
-class Reader {
+class SideReader {
  public:
-  explicit Reader(const Side& side) : trace_(side.recorder->trace()) {}
+  explicit SideReader(const Side& side) : trace_(side.recorder->trace()) {}
 
   void take(const RecordGlance& record) {
     const auto [thread, fresh] = threads_.try_emplace(record.head.thread, by_thread_.size());
@@ -69,20 +69,20 @@ class Reader {
   OpKey key_of(const RecordGlance& record, std::uint64_t thread) {
     const RecordHead& head = record.head;
     OpKey key;
-    std::uint64_t place = mixed(thread, head.op ? reinterpret_cast<std::uintptr_t>(head.op) : 0);
-    if (!head.op) place = mixed(place, head.name);
+    std::uint64_t place = hashed(thread, head.op ? reinterpret_cast<std::uintptr_t>(head.op) : 0);
+    if (!head.op) place = hashed(place, head.name);
     place =
-        mixed(place, static_cast<std::uint64_t>(head.kind) * 4 + head.custom_gradient * 2 + head.backward);
-    place = mixed(place, head.depth);
-    key.place = mixed(place, scope(head.scope));
+        hashed(place, static_cast<std::uint64_t>(head.kind) * 4 + head.custom_gradient * 2 + head.backward);
+    place = hashed(place, head.depth);
+    key.place = hashed(place, scope(head.scope));
     std::uint64_t attributes = 1;
     for (std::size_t i = 0; i < head.attributes.size(); ++i)
-      attributes = mixed(attributes, hash_of(head.attributes[i]));
+      attributes = hashed(attributes, attribute_hash(head.attributes[i]));
     key.attributes = static_cast<std::uint32_t>(attributes >> 16);
-    std::uint64_t shapes = mixed(record.inputs.size(), record.outputs.size());
-    for (const std::uint64_t id : record.inputs) shapes = mixed(shapes, spec(id));
-    for (const std::uint64_t id : record.outputs) shapes = mixed(shapes, spec(id));
-    key.shapes = static_cast<std::uint32_t>(mixed(shapes, record.state == RecordState::failed) >> 16);
+    std::uint64_t shapes = hashed(record.inputs.size(), record.outputs.size());
+    for (const std::uint64_t id : record.inputs) shapes = hashed(shapes, spec(id));
+    for (const std::uint64_t id : record.outputs) shapes = hashed(shapes, spec(id));
+    key.shapes = static_cast<std::uint32_t>(hashed(shapes, record.state == RecordState::failed) >> 16);
     key.line = line(head.location);
     return key;
   }
@@ -125,7 +125,7 @@ std::string scope_without_numbers(const std::string& scope) {
 }
 
 Sequence sequence_of(const Side& side, const CancelFlag* cancel, const SideProgress& progress) {
-  Reader reader(side);
+  SideReader reader(side);
   const Trace& trace = side.recorder->trace();
   for (std::uint64_t next = side.first; next <= side.last;) {
     check_cancelled(cancel);

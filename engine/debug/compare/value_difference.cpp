@@ -12,7 +12,7 @@
 namespace tapedeck::debug {
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double infinitely_far = std::numeric_limits<double>::infinity();
 
 template <class T>
 constexpr bool is_complex_number = false;
@@ -27,10 +27,10 @@ auto widened_number(T value) {
     return static_cast<double>(value);
 }
 
-bool is_nan(double value) {
+bool not_a_number(double value) {
   return std::isnan(value);
 }
-bool is_nan(const std::complex<double>& value) {
+bool not_a_number(const std::complex<double>& value) {
   return std::isnan(value.real()) || std::isnan(value.imag());
 }
 
@@ -40,7 +40,7 @@ struct Distance {
 
 /// Of two numbers that are not the same; what is not finite is infinitely far from everything else.
 template <class A, class B>
-Distance distance(A left, B right) {
+Distance distance_between(A left, B right) {
   if constexpr (std::is_integral_v<A> && std::is_integral_v<B>) {
     // Differences of 64 bits: to the last digit, also where both round to one double.
     const auto l = static_cast<long double>(left), r = static_cast<long double>(right);
@@ -49,12 +49,12 @@ Distance distance(A left, B right) {
     const auto l = widened_number(left);
     const auto r = widened_number(right);
     const double absolute = std::abs(l - r);
-    return {std::isfinite(absolute) ? absolute : infinity, std::max(std::abs(l), std::abs(r))};
+    return {std::isfinite(absolute) ? absolute : infinitely_far, std::max(std::abs(l), std::abs(r))};
   }
 }
 
 template <class A, class B>
-bool identical(A left, B right) {
+bool same_number(A left, B right) {
   if constexpr (std::is_same_v<A, B>) {
     if (left == right) return true;
   } else if constexpr (std::is_integral_v<A> && std::is_integral_v<B>) {
@@ -65,7 +65,7 @@ bool identical(A left, B right) {
   if constexpr (std::is_integral_v<A> || std::is_integral_v<B>)
     return false;
   else
-    return is_nan(widened_number(left)) && is_nan(widened_number(right));
+    return not_a_number(widened_number(left)) && not_a_number(widened_number(right));
 }
 
 template <class A, class B>
@@ -73,13 +73,13 @@ void compare_elements(const A* left, const B* right, std::int64_t count, const T
                       const CancelFlag* cancel, ValueDifference& found) {
   for (std::int64_t i = 0; i < count; ++i) {
     if ((i & 0xfffff) == 0) check_cancelled(cancel);
-    if (identical(left[i], right[i])) continue;
-    const Distance far = distance(left[i], right[i]);
+    if (same_number(left[i], right[i])) continue;
+    const Distance far = distance_between(left[i], right[i]);
     if (std::isfinite(far.absolute) && far.absolute <= tolerance.absolute + tolerance.relative * far.largest)
       continue;
     ++found.differing;
     const double relative =
-        std::isfinite(far.absolute) && far.largest > 0 ? far.absolute / far.largest : infinity;
+        std::isfinite(far.absolute) && far.largest > 0 ? far.absolute / far.largest : infinitely_far;
     found.max_relative = std::max(found.max_relative, relative);
     if (found.place < 0 || far.absolute > found.max_absolute) {
       found.max_absolute = far.absolute;
@@ -103,7 +103,7 @@ void visit_numbers(const Tensor& tensor, F&& f) {
   }
 }
 
-Tensor plain(const Tensor& tensor) {
+Tensor plain_numbers(const Tensor& tensor) {
   return (is_narrow(tensor.dtype()) ? ops::widen(tensor) : tensor).make_contiguous();
 }
 
@@ -112,7 +112,7 @@ void compare_strings(const Tensor& left, const Tensor& right, ValueDifference& f
   for (std::size_t i = 0; i < l.size(); ++i) {
     if (l[i] == r[i]) continue;
     if (found.differing++ == 0) found.place = static_cast<std::int64_t>(i);
-    found.max_absolute = infinity;
+    found.max_absolute = infinitely_far;
   }
 }
 
@@ -132,7 +132,7 @@ ValueDifference compare_values(const Tensor& left, const Tensor& right, const To
     compare_strings(left, right, found);
     return found;
   }
-  const Tensor l = plain(left), r = plain(right);
+  const Tensor l = plain_numbers(left), r = plain_numbers(right);
   visit_numbers(l, [&](const auto* a) {
     visit_numbers(r, [&](const auto* b) { compare_elements(a, b, l.count(), tolerance, cancel, found); });
   });
