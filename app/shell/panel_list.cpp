@@ -1,6 +1,7 @@
 #include "app/shell/panel_list.h"
 
 #include "inspector/panels/breakpoints/breakpoints_panel.h"
+#include "inspector/panels/compare/compare_panel.h"
 #include "inspector/panels/console/console_panel.h"
 #include "inspector/panels/memory/memory_panel.h"
 #include "inspector/panels/ops/ops_panel.h"
@@ -19,7 +20,7 @@ QList<inspector::PanelDescriptor> panelList() {
       inspector::tapePanel(),    inspector::opsPanel(),    inspector::variablesPanel(),
       inspector::consolePanel(), inspector::tensorPanel(), inspector::breakpointsPanel(),
       inspector::whyPanel(),     inspector::whatIfPanel(), inspector::vjpPanel(),
-      plots::plotsPanel(),       inspector::memoryPanel(),
+      plots::plotsPanel(),       inspector::memoryPanel(), inspector::comparePanel(),
   };
 }
 

@@ -112,6 +112,18 @@ std::optional<protocol::Reply> Answers::at_once(const protocol::Request& request
           [](const GetMemoryCurve&) -> Answer { return std::nullopt; },
           [](const GetMemoryState&) -> Answer { return std::nullopt; },
           [](const GetRecomputeSavings&) -> Answer { return std::nullopt; },
+          [&](const GetCellRuns& get) -> Answer { return describe_cell_runs(recorder_, get.count); },
+          [](const MakeComparison&) -> Answer { return std::nullopt; },
+          [](const GetComparisonRows&) -> Answer { return std::nullopt; },
+          [](const FindComparisonRow&) -> Answer { return std::nullopt; },
+          [](const CompareOperands&) -> Answer { return std::nullopt; },
+          [](const FindFirstDifference&) -> Answer { return std::nullopt; },
+          [](const GetComparisonTile&) -> Answer { return std::nullopt; },
+          [](const GetComparisonCurves&) -> Answer { return std::nullopt; },
+          [&](const DropComparison& drop) -> Answer {
+            comparisons_.drop(drop.comparison);
+            return describe_status(recorder_);
+          },
           [](const Hello&) -> Answer { return std::nullopt; },
           [](const Cancel&) -> Answer { return std::nullopt; },
       },
@@ -229,6 +241,41 @@ Jobs::Work Answers::later(const protocol::Request& request) {
             });
           },
           [](const DropBranch&) { return Jobs::Work(); },
+          [](const GetCellRuns&) { return Jobs::Work(); },
+          [](const DropComparison&) { return Jobs::Work(); },
+          [&](const MakeComparison& make) {
+            return job([this, make](const CancelFlag& cancel, const Jobs::Report& report) {
+              return comparisons_.make(make, cancel, report);
+            });
+          },
+          [&](const GetComparisonRows& get) {
+            return job(
+                [this, get](const CancelFlag&, const Jobs::Report&) { return comparisons_.rows(get); });
+          },
+          [&](const FindComparisonRow& find) {
+            return job(
+                [this, find](const CancelFlag&, const Jobs::Report&) { return comparisons_.place(find); });
+          },
+          [&](const CompareOperands& compare) {
+            return job([this, compare](const CancelFlag& cancel, const Jobs::Report& report) {
+              return comparisons_.operands(compare, finder(cancel, report), cancel);
+            });
+          },
+          [&](const FindFirstDifference& ask) {
+            return job([this, ask](const CancelFlag& cancel, const Jobs::Report& report) {
+              const Jobs::Report quietly = [](const protocol::Progress&) {};  // the search tells of its own
+              return comparisons_.first_difference(ask, finder(cancel, quietly), cancel, report);
+            });
+          },
+          [&](const GetComparisonTile& get) {
+            return job([this, get](const CancelFlag& cancel, const Jobs::Report& report) {
+              return comparison_tile(get, cancel, report);
+            });
+          },
+          [&](const GetComparisonCurves& get) {
+            return job(
+                [this, get](const CancelFlag&, const Jobs::Report&) { return comparisons_.curves(get); });
+          },
           [](const GetStatus&) { return Jobs::Work(); },
           [](const GetRecords&) { return Jobs::Work(); },
           [](const GetSeries&) { return Jobs::Work(); },
@@ -355,6 +402,14 @@ protocol::Reply Answers::branch_statistics(const protocol::GetBranchStatistics& 
   const Tensor value =
       branches_.value(request.branch, asked.tensor, request.difference, finder(cancel, report), cancel);
   return describe_summary(asked.tensor, summarize(value, asked.bins, true, &cancel), "recomputed");
+}
+
+protocol::Reply Answers::comparison_tile(const protocol::GetComparisonTile& request, const CancelFlag& cancel,
+                                         const Jobs::Report& report) {
+  const Tensor value = comparisons_.value(request, finder(cancel, report), cancel);
+  protocol::Tile tile = make_tile(value, request.tile, &cancel);
+  tile.source = "recomputed";
+  return tile;
 }
 
 // While the program computes, what it reads of a variable must not depend on when somebody clicked.

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <optional>
 
+#include "engine/debug/compare/comparisons.h"
 #include "engine/debug/host_inspector.h"
 #include "engine/debug/jobs.h"
 #include "engine/debug/memory/memory.h"
@@ -27,7 +28,8 @@ class Answers {
         vjps_(recorder),
         branches_(recorder),
         memory_(recorder),
-        profiles_(recorder) {}
+        profiles_(recorder),
+        comparisons_(recorder, branches_) {}
 
   /// The answer to a request that takes no time; nothing for one of those below, and for Hello and Cancel,
   /// which are the conversation's.
@@ -52,6 +54,8 @@ class Answers {
                               const Jobs::Report& report);
   protocol::Reply branch_statistics(const protocol::GetBranchStatistics& request, const CancelFlag& cancel,
                                     const Jobs::Report& report);
+  protocol::Reply comparison_tile(const protocol::GetComparisonTile& request, const CancelFlag& cancel,
+                                  const Jobs::Report& report);
   FoundValue find(std::uint64_t tensor, const CancelFlag& cancel, const Jobs::Report& report);
 
   Recorder& recorder_;
@@ -62,6 +66,7 @@ class Answers {
   Branches branches_;
   MemoryReader memory_;
   Profiles profiles_;
+  Comparisons comparisons_;
   // One replay at a time: what two requests about one tensor need is recomputed once.
   std::mutex replay_mutex_;
   std::condition_variable replay_ended_;

@@ -16,7 +16,6 @@ namespace {
 
 using protocol::Condition;
 using protocol::FilterPart;
-using protocol::Term;
 using protocol::TextTerm;
 using protocol::Verdict;
 using protocol::verdict_of;
@@ -48,7 +47,7 @@ bool looks_at(const TextTerm& term, FilterPart part) {
 
 class TermLook {
  public:
-  TermLook(Term term, const Recorder& recorder, const std::vector<protocol::CellLabel>& labels)
+  TermLook(protocol::Term term, const Recorder& recorder, const std::vector<protocol::CellLabel>& labels)
       : term_(std::move(term)), recorder_(recorder), labels_(labels) {}
 
   Verdict verdict(const RecordGlance& record) {
@@ -198,7 +197,7 @@ class TermLook {
     return id == 0 ? 0 : recorder_.trace().tensors().get(id).spec();
   }
 
-  const Term term_;
+  const protocol::Term term_;
   const Recorder& recorder_;
   const std::vector<protocol::CellLabel>& labels_;
   const OpDef* last_op_ = nullptr;

@@ -208,6 +208,12 @@ Tensor Branches::value(std::uint64_t branch, std::uint64_t tensor, bool differen
   return difference ? difference_of(value, original(tensor)) : value;
 }
 
+bool Branches::depends(std::uint64_t branch, std::uint64_t tensor, const CancelFlag& cancel) {
+  const std::shared_ptr<Kept> kept = find(branch);
+  const std::lock_guard lock(kept->mutex);
+  return kept->branch.depends(tensor, &cancel);
+}
+
 protocol::BranchPreviews Branches::previews(const protocol::GetBranchPreviews& request, const Find& original,
                                             const CancelFlag& cancel) {
   if (request.tensors.size() > most_previews)

@@ -25,6 +25,8 @@ class Branches {
   /// is gone.
   Tensor value(std::uint64_t branch, std::uint64_t tensor, bool difference, const Find& original,
                const CancelFlag& cancel);
+  /// Whether the tensor may be another one in the branch. Throws as value().
+  bool depends(std::uint64_t branch, std::uint64_t tensor, const CancelFlag& cancel);
   /// Those of more than a few elements, and those that cannot be had, are left empty. Throws as value().
   protocol::BranchPreviews previews(const protocol::GetBranchPreviews& request, const Find& original,
                                     const CancelFlag& cancel);

@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "engine/protocol/breakpoints.h"
+#include "engine/protocol/compare.h"
 #include "engine/protocol/frames.h"
 #include "engine/protocol/memory.h"
 #include "engine/protocol/profile.h"
@@ -24,12 +25,16 @@ using Request =
                  GetBranchTile, GetBranchStatistics, GetBranchPreviews, TakeOver, DropBranch, SaveTrace,
                  GetTraceFile, GetSource, GetMemoryCurve, GetMemoryState, FindNames, GetRecomputeSavings,
                  GetProfile, GetProfileTrack, GetProfileTotals, GetProfileFlame, GetProfileSteps,
-                 GetProfileCost, GetPeaks, GetChromeTrace, Cancel>;
-using Reply = std::variant<Welcome, Refused, Status, Records, TapeRecords, Tile, Statistics, Series, Pictures,
-                           FoundRecords, Because, VjpParts, ElementTerms, Frames, Variables, Evaluation,
-                           Completions, HeldValue, Breakpoints, Branched, BranchPreviews, TakenOver,
-                           TraceSaved, TraceFileInfo, SourceText, MemoryCurve, MemoryState, FoundNames,
-                           RecomputeSavings, Profile, ProfileTrack, ProfileTotals, ProfileFlame, ProfileSteps,
-                           ProfileCost, Peaks, ChromeTrace, Progress, Failure>;
+                 GetProfileCost, GetPeaks, GetChromeTrace, GetCellRuns, MakeComparison, GetComparisonRows,
+                 FindComparisonRow, CompareOperands, FindFirstDifference, GetComparisonTile,
+                 GetComparisonCurves, DropComparison, Cancel>;
+using Reply =
+    std::variant<Welcome, Refused, Status, Records, TapeRecords, Tile, Statistics, Series, Pictures,
+                 FoundRecords, Because, VjpParts, ElementTerms, Frames, Variables, Evaluation, Completions,
+                 HeldValue, Breakpoints, Branched, BranchPreviews, TakenOver, TraceSaved, TraceFileInfo,
+                 SourceText, MemoryCurve, MemoryState, FoundNames, RecomputeSavings, Profile, ProfileTrack,
+                 ProfileTotals, ProfileFlame, ProfileSteps, ProfileCost, Peaks, ChromeTrace, CellRuns,
+                 Compared, ComparisonRows, ComparisonPlace, ComparedOperands, FirstDifference,
+                 ComparisonCurves, Progress, Failure>;
 
 }  // namespace tapedeck::protocol

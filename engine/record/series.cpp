@@ -134,4 +134,13 @@ protocol::Series SeriesStore::read(std::uint64_t first, std::size_t limit) const
   return answer;
 }
 
+std::vector<protocol::SeriesPoint> SeriesStore::between(std::uint64_t first, std::uint64_t last) const {
+  const std::lock_guard lock(mutex_);
+  std::vector<protocol::SeriesPoint> points;
+  for (const Entry& entry : entries_)
+    if (!entry.restart && entry.record >= first && entry.record <= last)
+      points.push_back({curves_[entry.series].name, entry.step, entry.value, entry.record});
+  return points;
+}
+
 }  // namespace tapedeck

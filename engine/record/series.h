@@ -40,6 +40,9 @@ class SeriesStore {
   Trend trend(const std::string& name) const;
   /// At most `limit` points from position `first` on, without those that a later restart made void.
   protocol::Series read(std::uint64_t first, std::size_t limit = 10000) const;
+  /// The points that were added while the newest record was one of [first, last], in order: also those that a
+  /// later restart made void, as long as there is room for them.
+  std::vector<protocol::SeriesPoint> between(std::uint64_t first, std::uint64_t last) const;
 
  private:
   struct Entry {

@@ -1,0 +1,62 @@
+// Two sides, aligned.
+#pragma once
+
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "engine/debug/compare/side.h"
+#include "engine/debug/compare/value_difference.h"
+#include "engine/debug/jobs.h"
+#include "engine/protocol/compare.h"
+
+namespace tapedeck::debug {
+
+/// The rows of a comparison: made once, then read by any thread.
+class Comparison {
+ public:
+  struct Row {
+    std::uint32_t left = 0, right = 0;  ///< records; 0: not there
+    protocol::RowKind kind = protocol::RowKind::same;
+    bool computes = false;  ///< results stand on both sides
+  };
+  /// Aligns the sides. Throws Cancelled.
+  Comparison(Side left, Side right, const CancelFlag* cancel, const Jobs::Report& report);
+
+  const Side& left() const { return left_; }
+  const Side& right() const { return right_; }
+  const std::vector<Row>& rows() const { return rows_; }
+  std::uint64_t count(protocol::RowKind kind) const { return counts_[static_cast<std::size_t>(kind)]; }
+  /// The row of a record of a side; -1: none.
+  std::int64_t row_of_left(std::uint64_t record) const { return row_of(left_, left_rows_, record); }
+  std::int64_t row_of_right(std::uint64_t record) const { return row_of(right_, right_rows_, record); }
+  /// The first row of the next run of rows that are not the same, past the run that `from` is in; backward:
+  /// of the run before `from`. `from` -1: from outside. -1: there is none.
+  std::int64_t next_difference(std::int64_t from, bool backward) const;
+  std::vector<protocol::ComparisonPart> parts(std::size_t most) const;
+  /// "12,004 ops are the same; …".
+  std::string sentence() const;
+
+  // ---- what is known of values, at the tolerance that was asked for last
+  /// Forgets what is known at another tolerance.
+  void set_tolerance(const Tolerance& tolerance) const;
+  void note(std::size_t row, protocol::Agreement results) const;
+  protocol::Agreement results(std::size_t row) const;
+
+ private:
+  using Rows = std::vector<std::uint32_t>;
+  static std::int64_t row_of(const Side& side, const Rows& rows, std::uint64_t record);
+  void pair(const Sequence& left, const Sequence& right, const std::vector<Alignment>& alignment);
+  void pair_with_itself(const Sequence& both);
+  void index();
+
+  Side left_, right_;
+  std::vector<Row> rows_;
+  std::uint64_t counts_[5] = {};
+  Rows left_rows_, right_rows_;  ///< by record, from the side's first
+  mutable std::mutex known_mutex_;
+  mutable Tolerance tolerance_;
+  mutable std::unordered_map<std::size_t, protocol::Agreement> known_;
+};
+
+}  // namespace tapedeck::debug

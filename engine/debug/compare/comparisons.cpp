@@ -1,0 +1,216 @@
+#include "engine/debug/compare/comparisons.h"
+
+#include <algorithm>
+
+#include "engine/debug/compare/curves.h"
+#include "engine/debug/describe.h"
+#include "engine/debug/tile.h"
+#include "engine/ops/ops.h"
+#include "engine/record/replay.h"
+
+namespace tapedeck::debug {
+namespace {
+
+constexpr std::uint32_t most_cell_runs = 1000, most_compared_rows = 500;
+constexpr std::size_t most_parts = 512;
+constexpr std::uint32_t most_curve_points = 10'000;
+
+protocol::RunState run_state(CellRun::State state) {
+  return state == CellRun::State::running  ? protocol::RunState::running
+         : state == CellRun::State::failed ? protocol::RunState::failed
+                                           : protocol::RunState::done;
+}
+
+Tensor right_minus_left(const Tensor& left, const Tensor& right) {
+  if (left.shape() != right.shape())
+    throw ValueError("bad_request", "There is no difference: the shape is " + to_string(left.shape()) +
+                                        " on the left and " + to_string(right.shape()) + " on the right.");
+  if (left.dtype() == DType::string || right.dtype() == DType::string)
+    throw ValueError("bad_request", "Texts have no difference that a picture could show.");
+  const DType dtype = is_floating(right.dtype()) && right.dtype() == left.dtype()  ? right.dtype()
+                      : is_complex(right.dtype()) && right.dtype() == left.dtype() ? right.dtype()
+                                                                                   : DType::float64;
+  const Tensor a = ops::cast(right, dtype), b = ops::cast(left, dtype);
+  const Tensor same =
+      is_complex(dtype) ? ops::equal(a, b)
+                        : ops::logical_or(ops::equal(a, b), ops::logical_and(ops::is_nan(a), ops::is_nan(b)));
+  return ops::where(same, ops::zeros_like(a), ops::subtract(a, b));
+}
+
+protocol::ComparedSide described(const Side& side) {
+  return {side.first, side.last, side.branch, side.path};
+}
+
+}  // namespace
+
+protocol::CellRuns describe_cell_runs(const Recorder& recorder, std::uint32_t count) {
+  protocol::CellRuns answer;
+  answer.total = recorder.cell_runs().total();
+  const std::uint64_t oldest = recorder.trace().oldest_kept(), newest = recorder.trace().newest();
+  for (const CellRun& run : recorder.cell_runs().newest(std::min(count, most_cell_runs))) {
+    protocol::CellRun& told = answer.runs.emplace_back();
+    const bool running = run.state == CellRun::State::running;
+    told.number = run.number;
+    told.cell = run.cell;
+    told.first = run.first;
+    told.last = running ? newest : run.last;
+    told.start_ns = run.start;
+    told.end_ns = running ? recorder.now_ns() : run.end;
+    told.state = run_state(run.state);
+    if (told.last >= told.first)
+      told.forgotten = std::min(oldest > told.first ? oldest - told.first : 0, told.last - told.first + 1);
+  }
+  return answer;
+}
+
+Side Comparisons::side_of(const protocol::ComparedSide& asked, const char* which) {
+  if (!asked.path.empty())
+    throw BadRequest("make_comparison: " + std::string(which) + ": there is no reader of trace files here");
+  Side side;
+  side.recorder = &recorder_;
+  const Trace& trace = side.recorder->trace();
+  const std::uint64_t newest = trace.newest(), oldest = trace.oldest_kept();
+  const std::uint64_t last = asked.last == 0 ? newest : asked.last;
+  if (asked.first == 0 || asked.first > last + 1 || last > newest)
+    throw BadRequest("make_comparison: " + std::string(which) + ": there are no records " +
+                     std::to_string(asked.first) + " to " + std::to_string(last) + ", the newest is " +
+                     std::to_string(newest));
+  const std::uint64_t first = std::min(std::max(asked.first, oldest), last + 1);
+  side.forgotten = first - asked.first;
+  side.first = static_cast<std::uint32_t>(first);
+  side.last = static_cast<std::uint32_t>(last);
+  side.branch = asked.branch;
+  return side;
+}
+
+protocol::Compared Comparisons::make(const protocol::MakeComparison& request, const CancelFlag& cancel,
+                                     const Jobs::Report& report) {
+  const auto made = std::make_shared<const Comparison>(side_of(request.left, "left"),
+                                                       side_of(request.right, "right"), &cancel, report);
+  protocol::Compared answer;
+  answer.sentence = made->sentence();
+  answer.rows = made->rows().size();
+  using protocol::RowKind;
+  answer.same = made->count(RowKind::same);
+  answer.other_attributes = made->count(RowKind::other_attributes);
+  answer.other_shapes = made->count(RowKind::other_shapes);
+  answer.only_left = made->count(RowKind::only_left);
+  answer.only_right = made->count(RowKind::only_right);
+  answer.left = described(made->left());
+  answer.right = described(made->right());
+  answer.parts = made->parts(most_parts);
+  const std::lock_guard lock(mutex_);
+  answer.comparison = ++last_;
+  comparisons_[last_] = {made, ++uses_};
+  if (comparisons_.size() > most_comparisons)
+    comparisons_.erase(
+        std::ranges::min_element(comparisons_, {}, [](const auto& one) { return one.second.used; }));
+  return answer;
+}
+
+std::shared_ptr<const Comparison> Comparisons::find(std::uint64_t comparison) {
+  const std::lock_guard lock(mutex_);
+  const auto found = comparisons_.find(comparison);
+  if (found == comparisons_.end())
+    throw ValueError("gone",
+                     "The comparison " + std::to_string(comparison) + " is no longer kept: make it again.");
+  found->second.used = ++uses_;
+  return found->second.comparison;
+}
+
+ComparedValues Comparisons::values_of(const Comparison& comparison, const Find& original,
+                                      const CancelFlag& cancel) {
+  const auto find = [&](const Side& side) -> Find {
+    if (side.branch)
+      return [this, branch = side.branch, &original, &cancel](std::uint64_t tensor) {
+        return branches_.value(branch, tensor, false, original, cancel);
+      };
+    if (side.recorder == &recorder_) return original;
+    return [recorder = side.recorder, &cancel](std::uint64_t tensor) {
+      return find_value(*recorder, tensor, {}, &cancel).value;
+    };
+  };
+  ComparedValues values{find(comparison.left()), find(comparison.right()), {}};
+  const Side &left = comparison.left(), &right = comparison.right();
+  if (left.same_records(right) && (left.branch == 0) != (right.branch == 0))
+    values.may_differ = [this, branch = left.branch + right.branch, &cancel](std::uint64_t tensor) {
+      return branches_.depends(branch, tensor, cancel);
+    };
+  return values;
+}
+
+protocol::ComparisonRows Comparisons::rows(const protocol::GetComparisonRows& request) {
+  const auto comparison = find(request.comparison);
+  protocol::ComparisonRows answer{request.comparison, request.first, {}};
+  const auto& all = comparison->rows();
+  const std::uint64_t end =
+      std::min<std::uint64_t>(all.size(), request.first + std::min(request.count, most_compared_rows));
+  for (std::uint64_t i = request.first; i < end; ++i) {
+    protocol::ComparedRow& row = answer.rows.emplace_back();
+    row.kind = all[i].kind;
+    row.results = comparison->results(static_cast<std::size_t>(i));
+    const auto fill = [](const Side& side, std::uint32_t number, protocol::Record& record) {
+      if (number == 0) return;
+      if (auto known = describe(*side.recorder, number, true)) record = std::move(*known);
+    };
+    fill(comparison->left(), all[i].left, row.left);
+    fill(comparison->right(), all[i].right, row.right);
+  }
+  return answer;
+}
+
+protocol::ComparisonPlace Comparisons::place(const protocol::FindComparisonRow& request) {
+  const auto comparison = find(request.comparison);
+  protocol::ComparisonPlace answer{request.comparison, -1};
+  if (request.record == 0) {
+    answer.row = comparison->next_difference(request.from, request.backward);
+    return answer;
+  }
+  answer.row = comparison->row_of_left(request.record);
+  if (answer.row < 0) answer.row = comparison->row_of_right(request.record);
+  return answer;
+}
+
+protocol::ComparedOperands Comparisons::operands(const protocol::CompareOperands& request,
+                                                 const Find& original, const CancelFlag& cancel) {
+  const auto comparison = find(request.comparison);
+  return compare_operands(*comparison, values_of(*comparison, original, cancel), request, &cancel);
+}
+
+protocol::FirstDifference Comparisons::first_difference(const protocol::FindFirstDifference& request,
+                                                        const Find& original, const CancelFlag& cancel,
+                                                        const Jobs::Report& report) {
+  if (!(request.relative >= 0) || !(request.absolute >= 0))
+    throw BadRequest("find_first_difference: a tolerance is a number that is not negative");
+  const auto comparison = find(request.comparison);
+  return debug::first_difference(*comparison, values_of(*comparison, original, cancel), request, &cancel,
+                                 report);
+}
+
+Tensor Comparisons::value(const protocol::GetComparisonTile& request, const Find& original,
+                          const CancelFlag& cancel) {
+  const auto comparison = find(request.comparison);
+  const ComparedValues values = values_of(*comparison, original, cancel);
+  switch (request.part) {
+    case protocol::ComparedPart::left:
+      return values.left(request.left);
+    case protocol::ComparedPart::right:
+      return values.right(request.right);
+    case protocol::ComparedPart::difference:
+      break;
+  }
+  return right_minus_left(values.left(request.left), values.right(request.right));
+}
+
+protocol::ComparisonCurves Comparisons::curves(const protocol::GetComparisonCurves& request) {
+  const auto comparison = find(request.comparison);
+  return {request.comparison, compare_curves(comparison->left(), comparison->right(),
+                                             std::min(request.points, most_curve_points))};
+}
+
+void Comparisons::drop(std::uint64_t comparison) {
+  const std::lock_guard lock(mutex_);
+  comparisons_.erase(comparison);
+}
+
+}  // namespace tapedeck::debug

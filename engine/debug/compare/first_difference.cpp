@@ -1,0 +1,413 @@
+#include "engine/debug/compare/first_difference.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "engine/debug/compare/difference_text.h"
+#include "engine/debug/describe.h"
+#include "engine/debug/why/elements.h"
+#include "engine/record/replay.h"
+#include "engine/record/tensor_specs.h"
+
+namespace tapedeck::debug {
+namespace {
+
+using protocol::Agreement;
+using protocol::DifferenceKind;
+using protocol::FirstDifference;
+using protocol::RowKind;
+
+/// How far from a place its other probes lie: within a step of training, and in the next ones.
+constexpr std::size_t probe_distances[] = {0, 1, 3, 7, 15, 31, 63, 127};
+constexpr std::size_t samples = 32, probes_of_sample = 3;
+constexpr std::size_t steps_of_walk = 64, most_steps = 4096, most_rounds = 12;
+constexpr std::size_t attribute_rows = 4;
+
+struct IdPair {
+  std::uint64_t left = 0, right = 0;
+  auto operator<=>(const IdPair&) const = default;
+};
+
+class DifferenceSearch {
+ public:
+  DifferenceSearch(const Comparison& comparison, const ComparedValues& values,
+                   const protocol::FindFirstDifference& request, const CancelFlag* cancel,
+                   const Jobs::Report& report)
+      : comparison_(comparison),
+        values_(values),
+        request_(request),
+        tolerance_{request.relative, request.absolute},
+        cancel_(cancel),
+        report_(report),
+        text_(comparison, request.labels) {
+    comparison.set_tolerance(tolerance_);
+    answer_.comparison = request.comparison;
+  }
+
+  FirstDifference run() {
+    choose_candidates();
+    answer_.rows = candidates_.size();
+    std::size_t at = late_difference();
+    if (at == candidates_.size()) return nothing();
+    for (std::size_t round = 0;; ++round) {
+      at = bisect(at);
+      const auto earlier = walk(candidates_[at], round < most_rounds ? steps_of_walk : most_steps);
+      if (!earlier) break;
+      at = static_cast<std::size_t>(std::ranges::lower_bound(candidates_, *earlier) - candidates_.begin());
+    }
+    finish();
+    return std::move(answer_);
+  }
+
+ private:
+  const Comparison::Row& row(std::size_t number) const { return comparison_.rows()[number]; }
+
+  void choose_candidates() {
+    const auto& rows = comparison_.rows();
+    RecordView record;
+    for (std::uint32_t i = 0; i < rows.size(); ++i) {
+      if (!rows[i].computes) continue;
+      if ((i & 0xfff) == 0) check_cancelled(cancel_);
+      if (values_.may_differ) {  // in a branch: what depends on its changes
+        if (!comparison_.left().recorder->trace().read(rows[i].left, record)) continue;
+        if (std::ranges::none_of(record.outputs,
+                                 [&](std::uint64_t id) { return id && values_.may_differ(id); }))
+          continue;
+      }
+      candidates_.push_back(i);
+    }
+  }
+
+  std::uint32_t spec(const Side& side, std::uint64_t id) const {
+    return side.recorder->trace().tensors().get(id).spec();
+  }
+
+  /// Of the values of two tensors; `looked` is set where they had to be looked at.
+  Agreement agreement(const IdPair& pair, bool& looked) {
+    if (pair.left == 0 || pair.right == 0)
+      return pair.left == pair.right ? Agreement::agree : Agreement::differ;
+    const Side &left = comparison_.left(), &right = comparison_.right();
+    if (pair.left == pair.right && left.same_values(right)) return Agreement::agree;
+    if (pair.left == pair.right && values_.may_differ && !values_.may_differ(pair.left))
+      return Agreement::agree;
+    const auto [known, fresh] = known_.try_emplace(pair, Agreement::unknown);
+    if (!fresh) return known->second;
+    const std::uint32_t l = spec(left, pair.left), r = spec(right, pair.right);
+    if (l && r && l != r && spec_of(l).shape != spec_of(r).shape) return known->second = Agreement::differ;
+    looked = true;
+    try {
+      const bool differs =
+          compare_values(values_.left(pair.left), values_.right(pair.right), tolerance_, cancel_).differs();
+      return known->second = differs ? Agreement::differ : Agreement::agree;
+    } catch (const ValueError&) {
+      ++gone_;
+      return Agreement::unknown;
+    }
+  }
+
+  /// Of a row's results.
+  Agreement results(std::size_t number) {
+    check_cancelled(cancel_);
+    RecordView left, right;
+    if (!read(number, left, right)) return Agreement::unknown;
+    Agreement all = left.outputs.size() == right.outputs.size() ? Agreement::agree : Agreement::differ;
+    bool looked = false;
+    for (std::size_t i = 0; i < std::min(left.outputs.size(), right.outputs.size()); ++i) {
+      const Agreement one = agreement({left.outputs[i], right.outputs[i]}, looked);
+      if (one == Agreement::differ) all = one;
+      if (one == Agreement::unknown && all == Agreement::agree) all = one;
+      if (all == Agreement::differ) break;
+    }
+    if (looked) {
+      ++answer_.looked_at;
+      tell();
+    }
+    comparison_.note(number, all);
+    return all;
+  }
+
+  bool read(std::size_t number, RecordView& left, RecordView& right) const {
+    return comparison_.left().recorder->trace().read(row(number).left, left) &&
+           comparison_.right().recorder->trace().read(row(number).right, right);
+  }
+
+  bool differs(std::size_t candidate) { return results(candidates_[candidate]) == Agreement::differ; }
+
+  void tell() {
+    const auto now = std::chrono::steady_clock::now();
+    if (!report_ || now < next_report_) return;
+    next_report_ = now + std::chrono::milliseconds(100);
+    report_(protocol::Progress{answer_.looked_at, 0});
+  }
+
+  /// One that differs, the earlier the better but without much looking; candidates_.size(): none was found.
+  std::size_t late_difference() {
+    const std::size_t count = candidates_.size();
+    std::size_t found = count, looked = 0;
+    for (std::size_t i = 0; i < count && found == count; ++i) {
+      const RowKind kind = row(candidates_[i]).kind;
+      const bool telling =
+          kind == RowKind::other_shapes || (kind == RowKind::other_attributes && looked < attribute_rows);
+      if (!telling) continue;
+      if (kind == RowKind::other_attributes) ++looked;
+      if (looked < attribute_rows * 4 && differs(i)) found = i;
+    }
+    for (const std::size_t distance : probe_distances)
+      if (found == count && distance < count && differs(count - 1 - distance)) found = count - 1 - distance;
+    for (std::size_t sample = 0; sample < samples && found == count; ++sample)
+      for (std::size_t probe = 0; probe < probes_of_sample && found == count; ++probe) {
+        const std::size_t at = sample * count / samples + probe_distances[probe + 1] - 1;
+        if (at < count && differs(at)) found = at;
+      }
+    return found;
+  }
+
+  /// `high` differs. The first place that could be found from which on things differ.
+  std::size_t bisect(std::size_t high) {
+    std::size_t low = 0;  // those before it agree
+    while (low < high) {
+      const std::size_t middle = low + (high - low) / 2;
+      std::size_t found = high;
+      for (const std::size_t distance : probe_distances)
+        if (middle + distance < high && differs(middle + distance)) {
+          found = middle + distance;
+          break;
+        }
+      if (found < high)
+        high = found;
+      else
+        low = middle + 1;
+    }
+    return high;
+  }
+
+  /// Back along the data from a row whose results differ. A row: so far it came, and there is more.
+  std::optional<std::size_t> walk(std::size_t from, std::size_t most) {
+    std::size_t at = from;
+    for (std::size_t step = 0;; ++step) {
+      RecordView left, right;
+      if (!read(at, left, right)) return stop_at(at, DifferenceKind::passed), std::nullopt;
+      answer_.row = static_cast<std::int64_t>(at);
+      bool unknown = false;
+      const auto input = input_that_differs(left, right, unknown);
+      if (!input) {
+        stop_at(at, unknown ? DifferenceKind::passed : DifferenceKind::op);
+        return std::nullopt;
+      }
+      input_ = *input;
+      const auto made = maker(input->pair);
+      if (!made) return std::nullopt;  // a leaf, or other ops: noted
+      if (step >= most) {
+        if (most < most_steps) return made;
+        return stop_at(*made, DifferenceKind::passed), std::nullopt;
+      }
+      at = *made;
+    }
+  }
+
+  struct Input {
+    IdPair pair;
+    std::size_t place = 0;
+  };
+
+  /// Of several the one that was made first.
+  std::optional<Input> input_that_differs(const RecordView& left, const RecordView& right, bool& unknown) {
+    std::optional<Input> first;
+    bool looked = false;
+    const std::size_t count = std::min(left.inputs.size(), right.inputs.size());
+    for (std::size_t i = 0; i < count; ++i) {
+      const IdPair pair{left.inputs[i], right.inputs[i]};
+      const Agreement one = agreement(pair, looked);
+      if (one == Agreement::unknown) unknown = true;
+      if (one == Agreement::differ && (!first || pair.left < first->pair.left)) first = {pair, i};
+    }
+    if (looked) {
+      ++answer_.looked_at;
+      tell();
+    }
+    return first;
+  }
+
+  /// The row that made both; else the answer is noted.
+  std::optional<std::size_t> maker(IdPair pair) {
+    const Side &left = comparison_.left(), &right = comparison_.right();
+    const std::uint64_t l = origin(left, pair.left), r = origin(right, pair.right);
+    const std::int64_t made_left = comparison_.row_of_left(l), made_right = comparison_.row_of_right(r);
+    if (made_left >= 0 && made_left == made_right) return static_cast<std::size_t>(made_left);
+    tensors_ = pair;
+    answer_.kind = made_left < 0 && made_right < 0 ? DifferenceKind::leaf : DifferenceKind::ops;
+    makers_ = {l, r};
+    return std::nullopt;
+  }
+
+  /// The record that made the tensor, also through the assignment to a variable; 0: none.
+  std::uint64_t origin(const Side& side, std::uint64_t tensor) const {
+    for (int passes = 0; passes < 8; ++passes) {
+      if (const std::uint32_t producer = side.recorder->trace().tensors().get(tensor).producer())
+        return producer;
+      const auto assignment = side.recorder->handoffs().assignment_of(tensor);
+      if (!assignment || !assignment->value || assignment->value == tensor) break;
+      tensor = assignment->value;
+    }
+    return 0;
+  }
+
+  void stop_at(std::size_t at, DifferenceKind kind) {
+    answer_.row = static_cast<std::int64_t>(at);
+    answer_.kind = kind;
+    RecordView left, right;
+    tensors_ = {};
+    if (!read(at, left, right)) return;
+    bool looked = false;
+    for (std::size_t i = 0; i < std::min(left.outputs.size(), right.outputs.size()); ++i) {
+      const IdPair pair{left.outputs[i], right.outputs[i]};
+      if (agreement(pair, looked) != Agreement::differ) continue;
+      tensors_ = pair;
+      break;
+    }
+  }
+
+  FirstDifference nothing() {
+    answer_.sentence = "No value that was looked at differs" + DifferenceText::tolerance(request_) + ": " +
+                       counted(answer_.looked_at, "row") + " of " + counted(answer_.rows, "row") +
+                       " with values on both sides.";
+    if (const std::string other = text_.one_sided_before(comparison_.rows().size()); !other.empty())
+      answer_.sentence += " But " + other;
+    if (gone_) answer_.sentence += " " + gone_text();
+    answer_.complete = gone_ == 0;
+    return std::move(answer_);
+  }
+
+  std::string gone_text() const {
+    return counted(gone_, "value") + (gone_ == 1 ? " is" : " are") + " gone and could not be compared.";
+  }
+
+  std::string amount() {
+    try {
+      const Tensor left = values_.left(tensors_.left), right = values_.right(tensors_.right);
+      return DifferenceText::amount(left, right, compare_values(left, right, tolerance_, cancel_));
+    } catch (const ValueError& error) {
+      return std::string("cannot be told: ") + error.what();
+    }
+  }
+
+  std::string op_sentence() {
+    const Comparison::Row& at = row(static_cast<std::size_t>(answer_.row));
+    std::string text = "The first difference is " + text_.op(at) + ": ";
+    RecordView left, right;
+    read(static_cast<std::size_t>(answer_.row), left, right);
+    const bool takes = !left.inputs.empty() || !right.inputs.empty();
+    const std::vector<std::string> attributes = text_.attributes(at);
+    text += takes ? "its inputs agree, " : "it takes nothing, ";
+    if (!attributes.empty()) {
+      const bool place = std::ranges::all_of(attributes, [](const std::string& one) {
+        return one.starts_with("key:") || one.starts_with("counter:");
+      });
+      text += takes ? "but " : "and ";
+      if (place) {
+        text += "it draws from another place of the random sequence (set a seed before each run), and ";
+      } else {
+        text += "its attributes differ (";
+        for (const std::string& one : attributes)
+          if (!one.starts_with("key:") && !one.starts_with("counter:"))
+            text += (text.ends_with("(") ? "" : "; ") + one;
+        text += "), and ";
+      }
+    } else if (left.inputs.size() != right.inputs.size()) {
+      text += "but it takes " + counted(left.inputs.size(), "input") + " on the left and " +
+              std::to_string(right.inputs.size()) + " on the right, and ";
+    }
+    return text + "its result " + amount() + ".";
+  }
+
+  std::string leaf_sentence() {
+    const Side &left = comparison_.left(), &right = comparison_.right();
+    std::string taker = text_.op(row(static_cast<std::size_t>(answer_.row)));
+    taker.front() = 'O';
+    const std::string name = text_.name(tensors_.left, tensors_.right);
+    std::string text =
+        "The first difference is " + (name.empty() ? "a value from Python" : "the leaf " + name);
+    if (makers_.left || makers_.right) {
+      text = "The first difference is " + (name.empty() ? "a value" : name) + " from before the runs";
+      const bool same_op = makers_.left == makers_.right && left.recorder == right.recorder;
+      if (makers_.left) text += " (" + std::string(same_op ? "" : "left: ") + made_by(left, makers_.left);
+      if (makers_.right && !same_op)
+        text += (makers_.left ? "; right: " : " (right: ") + made_by(right, makers_.right);
+      text += ")";
+    } else if (!name.empty()) {
+      const std::string where = text_.set_at(left, tensors_.left);
+      text += where.empty() ? text_.set_at(right, tensors_.right) : where;
+    }
+    if (text.ends_with(",")) text.pop_back();
+    return text + ": it " + amount() + ". " + taker + ", takes it first.";
+  }
+  std::string made_by(const Side& side, std::uint64_t record) const {
+    return text_.op(side, static_cast<std::uint32_t>(record));
+  }
+
+  std::string ops_sentence() {
+    const Side &left = comparison_.left(), &right = comparison_.right();
+    const auto from = [&](const Side& side, std::uint64_t record) {
+      return record ? made_by(side, record) : std::string("no op (a value from Python or a variable)");
+    };
+    return "The first difference is what " + text_.op(row(static_cast<std::size_t>(answer_.row))) +
+           ", takes: on the left it comes from " + from(left, makers_.left) + "; on the right from " +
+           from(right, makers_.right) + ". It " + amount() + ".";
+  }
+
+  void finish() {
+    switch (answer_.kind) {
+      case DifferenceKind::op:
+        answer_.sentence = op_sentence();
+        break;
+      case DifferenceKind::leaf:
+        answer_.sentence = leaf_sentence();
+        break;
+      case DifferenceKind::ops:
+        answer_.sentence = ops_sentence();
+        break;
+      default:
+        answer_.sentence = "The earliest difference that could be found is " +
+                           text_.op(row(static_cast<std::size_t>(answer_.row))) + ": its result " + amount() +
+                           ". What it came from is gone, or too far away.";
+        answer_.complete = false;
+    }
+    answer_.sentence += " " + counted(answer_.looked_at, "row") + " of " + counted(answer_.rows, "row") +
+                        (answer_.looked_at == 1 ? " was" : " were") + " looked at" +
+                        (request_.relative == 0 && request_.absolute == 0
+                             ? "."
+                             : " for what differs" + DifferenceText::tolerance(request_) + ".");
+    if (const std::string other = text_.one_sided_before(static_cast<std::size_t>(answer_.row));
+        !other.empty())
+      answer_.sentence += " Before it " + other;
+    if (gone_) answer_.sentence += " " + gone_text();
+    answer_.left = tensor_info(*comparison_.left().recorder, tensors_.left, true);
+    answer_.right = tensor_info(*comparison_.right().recorder, tensors_.right, true);
+  }
+
+  const Comparison& comparison_;
+  const ComparedValues& values_;
+  const protocol::FindFirstDifference& request_;
+  const Tolerance tolerance_;
+  const CancelFlag* const cancel_;
+  const Jobs::Report& report_;
+  const DifferenceText text_;
+  FirstDifference answer_;
+  std::vector<std::uint32_t> candidates_;  ///< rows, rising
+  std::map<IdPair, Agreement> known_;
+  std::uint64_t gone_ = 0;
+  IdPair tensors_, makers_;
+  Input input_;
+  std::chrono::steady_clock::time_point next_report_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace
+
+FirstDifference first_difference(const Comparison& comparison, const ComparedValues& values,
+                                 const protocol::FindFirstDifference& request, const CancelFlag* cancel,
+                                 const Jobs::Report& report) {
+  return DifferenceSearch(comparison, values, request, cancel, report).run();
+}
+
+}  // namespace tapedeck::debug

@@ -1,0 +1,145 @@
+#include "engine/debug/compare/side.h"
+
+#include <algorithm>
+#include <bit>
+#include <unordered_map>
+#include <variant>
+
+#include "engine/record/scope.h"
+#include "engine/record/source_location.h"
+
+namespace tapedeck::debug {
+namespace {
+
+constexpr std::uint32_t glanced_at_once = 4096;
+
+std::uint64_t hashed(std::uint64_t hash, std::uint64_t value) {
+  hash = (hash ^ value) * 0x9e3779b97f4a7c15ull;
+  return hash ^ hash >> 29;
+}
+
+std::uint64_t attribute_hash(const Attribute& attribute) {
+  const std::uint64_t kind = attribute.index() + 1;
+  return std::visit(
+      [&]<class T>(const T& value) -> std::uint64_t {
+        if constexpr (std::is_same_v<T, std::monostate>) {
+          return kind;
+        } else if constexpr (std::is_same_v<T, double>) {
+          return hashed(kind, std::bit_cast<std::uint64_t>(value));
+        } else if constexpr (std::is_same_v<T, std::string>) {
+          return hashed(kind, std::hash<std::string>()(value));
+        } else if constexpr (std::is_same_v<T, std::vector<std::int64_t>>) {
+          std::uint64_t hash = hashed(kind, value.size());
+          for (const std::int64_t one : value) hash = hashed(hash, static_cast<std::uint64_t>(one));
+          return hash;
+        } else {
+          return hashed(kind, static_cast<std::uint64_t>(value));
+        }
+      },
+      attribute);
+}
+
+class SideReader {
+ public:
+  explicit SideReader(const Side& side) : trace_(side.recorder->trace()) {}
+
+  void take(const RecordGlance& record) {
+    const auto [thread, fresh] = threads_.try_emplace(record.head.thread, by_thread_.size());
+    if (fresh) by_thread_.emplace_back();
+    Sequence& mine = by_thread_[thread->second];
+    mine.records.push_back(record.number);
+    mine.keys.push_back(key_of(record, thread->second));
+    mine.computes.push_back(record.head.kind == EventKind::op && record.state == RecordState::done &&
+                            std::ranges::any_of(record.outputs, [](std::uint64_t id) { return id != 0; }));
+  }
+
+  Sequence joined() {
+    if (by_thread_.empty()) return {};
+    Sequence all = std::move(by_thread_.front());
+    for (std::size_t i = 1; i < by_thread_.size(); ++i) {
+      const Sequence& next = by_thread_[i];
+      all.records.insert(all.records.end(), next.records.begin(), next.records.end());
+      all.keys.insert(all.keys.end(), next.keys.begin(), next.keys.end());
+      all.computes.insert(all.computes.end(), next.computes.begin(), next.computes.end());
+    }
+    return all;
+  }
+
+ private:
+  OpKey key_of(const RecordGlance& record, std::uint64_t thread) {
+    const RecordHead& head = record.head;
+    OpKey key;
+    std::uint64_t place = hashed(thread, head.op ? reinterpret_cast<std::uintptr_t>(head.op) : 0);
+    if (!head.op) place = hashed(place, head.name);
+    place =
+        hashed(place, static_cast<std::uint64_t>(head.kind) * 4 + head.custom_gradient * 2 + head.backward);
+    place = hashed(place, head.depth);
+    key.place = hashed(place, scope(head.scope));
+    std::uint64_t attributes = 1;
+    for (std::size_t i = 0; i < head.attributes.size(); ++i)
+      attributes = hashed(attributes, attribute_hash(head.attributes[i]));
+    key.attributes = static_cast<std::uint32_t>(attributes >> 16);
+    std::uint64_t shapes = hashed(record.inputs.size(), record.outputs.size());
+    for (const std::uint64_t id : record.inputs) shapes = hashed(shapes, spec(id));
+    for (const std::uint64_t id : record.outputs) shapes = hashed(shapes, spec(id));
+    key.shapes = static_cast<std::uint32_t>(hashed(shapes, record.state == RecordState::failed) >> 16);
+    key.line = line(head.location);
+    return key;
+  }
+
+  std::uint32_t spec(std::uint64_t id) const { return id ? trace_.tensors().get(id).spec() : 0; }
+
+  std::uint64_t scope(std::uint32_t number) {
+    if (number == 0) return 0;
+    const auto [known, fresh] = scopes_.try_emplace(number, 0);
+    if (fresh) known->second = std::hash<std::string>()(scope_without_numbers(scope_text(number)));
+    return known->second;
+  }
+  std::uint32_t line(std::uint32_t location) {
+    const auto [known, fresh] = lines_.try_emplace(location, 0);
+    if (fresh) known->second = location_of(location).line;
+    return known->second;
+  }
+
+  const Trace& trace_;
+  std::unordered_map<std::uint16_t, std::size_t> threads_;
+  std::unordered_map<std::uint32_t, std::uint64_t> scopes_;
+  std::unordered_map<std::uint32_t, std::uint32_t> lines_;
+  std::vector<Sequence> by_thread_;
+};
+
+}  // namespace
+
+std::string scope_without_numbers(const std::string& scope) {
+  std::string plain;
+  for (std::size_t at = 0; at <= scope.size();) {
+    const std::size_t slash = std::min(scope.find('/', at), scope.size());
+    std::size_t end = slash;
+    while (end > at && scope[end - 1] >= '0' && scope[end - 1] <= '9') --end;
+    const bool numbered = end < slash && end > at + 1 && scope[end - 1] == '_';
+    plain.append(scope, at, (numbered ? end - 1 : slash) - at);
+    if (slash < scope.size()) plain += '/';
+    at = slash + 1;
+  }
+  return plain;
+}
+
+Sequence sequence_of(const Side& side, const CancelFlag* cancel, const SideProgress& progress) {
+  SideReader reader(side);
+  const Trace& trace = side.recorder->trace();
+  for (std::uint64_t next = side.first; next <= side.last;) {
+    check_cancelled(cancel);
+    next = std::max<std::uint64_t>(next, trace.oldest_kept());
+    if (next > side.last) break;
+    const std::uint64_t last = std::min<std::uint64_t>(next + glanced_at_once - 1, side.last);
+    const std::uint32_t after =
+        trace.glance(static_cast<std::uint32_t>(next), static_cast<std::uint32_t>(last),
+                     [&](const RecordGlance& record) { reader.take(record); });
+    if (after <= next) break;  // its thread writes it just now
+    next = after;
+    if (progress) progress(next - side.first);
+  }
+  return reader.joined();
+}
+
+}  // namespace tapedeck::debug

@@ -1,0 +1,323 @@
+// Compare: two stretches of what was recorded, op by op, and where they first differ.
+#pragma once
+
+#include "engine/protocol/replies.h"
+#include "engine/protocol/requests.h"
+
+namespace tapedeck::protocol {
+
+enum class RunState : std::uint8_t { running, done, failed };
+constexpr auto names(RunState) {
+  return std::array<std::string_view, 3>{"running", "done", "failed"};
+}
+
+/// One run of a cell: the records between its begin and its end.
+struct CellRun {
+  std::uint64_t number = 0;               ///< from 1, in the order in which they began
+  std::string cell;                       ///< its id
+  std::uint64_t first = 1, last = 0;      ///< records; last < first: no op ran
+  std::int64_t start_ns = 0, end_ns = 0;  ///< since the session's start; of one that runs, until now
+  RunState state = RunState::done;
+  std::uint64_t forgotten = 0;  ///< how many of its records are no longer kept: the oldest ones
+  static constexpr auto fields() {
+    return std::tuple(field("number", &CellRun::number), field("cell", &CellRun::cell),
+                      field("first", &CellRun::first), field("last", &CellRun::last),
+                      field("start_ns", &CellRun::start_ns), field("end_ns", &CellRun::end_ns),
+                      field("state", &CellRun::state), field("forgotten", &CellRun::forgotten));
+  }
+};
+
+/// The newest `count` runs of cells, at most 1000. Answer: CellRuns.
+struct GetCellRuns {
+  std::uint32_t count = 1000;
+  static constexpr const char* type = "get_cell_runs";
+  static constexpr auto fields() { return std::tuple(field("count", &GetCellRuns::count)); }
+};
+
+struct CellRuns {
+  std::uint64_t total = 0;    ///< that there were
+  std::vector<CellRun> runs;  ///< the oldest first
+  static constexpr const char* type = "cell_runs";
+  static constexpr auto fields() {
+    return std::tuple(field("total", &CellRuns::total), field("runs", &CellRuns::runs));
+  }
+};
+
+/// One of the two that are compared.
+struct ComparedSide {
+  std::uint64_t first = 1, last = 0;  ///< records; last 0: the newest
+  std::uint64_t branch = 0;           ///< of What if; 0: what was recorded
+  std::string path;                   ///< a trace file's; empty: this session
+  static constexpr auto fields() {
+    return std::tuple(field("first", &ComparedSide::first), field("last", &ComparedSide::last),
+                      field("branch", &ComparedSide::branch), field("path", &ComparedSide::path));
+  }
+};
+
+/// Aligns both sides op by op. Answer: Compared, with Progress before it. The four that were looked at last
+/// are kept.
+struct MakeComparison {
+  ComparedSide left, right;
+  static constexpr const char* type = "make_comparison";
+  static constexpr auto fields() {
+    return std::tuple(field("left", &MakeComparison::left), field("right", &MakeComparison::right));
+  }
+};
+
+/// How many rows of each kind lie in a part of the comparison.
+struct ComparisonPart {
+  std::uint64_t same = 0, changed = 0, left = 0, right = 0;
+  static constexpr auto fields() {
+    return std::tuple(field("same", &ComparisonPart::same), field("changed", &ComparisonPart::changed),
+                      field("left", &ComparisonPart::left), field("right", &ComparisonPart::right));
+  }
+};
+
+struct Compared {
+  std::uint64_t comparison = 0;  ///< names it in the requests that follow
+  std::string sentence;          ///< what came of the alignment, and what is missing
+  std::uint64_t rows = 0;
+  std::uint64_t same = 0, other_attributes = 0, other_shapes = 0, only_left = 0, only_right = 0;
+  ComparedSide left, right;           ///< as they were compared: the records that are kept
+  std::vector<ComparisonPart> parts;  ///< of about as many rows each, at most 512
+  static constexpr const char* type = "compared";
+  static constexpr auto fields() {
+    return std::tuple(field("comparison", &Compared::comparison), field("sentence", &Compared::sentence),
+                      field("rows", &Compared::rows), field("same", &Compared::same),
+                      field("other_attributes", &Compared::other_attributes),
+                      field("other_shapes", &Compared::other_shapes),
+                      field("only_left", &Compared::only_left), field("only_right", &Compared::only_right),
+                      field("left", &Compared::left), field("right", &Compared::right),
+                      field("parts", &Compared::parts));
+  }
+};
+
+enum class RowKind : std::uint8_t { same, other_attributes, other_shapes, only_left, only_right };
+constexpr auto names(RowKind) {
+  return std::array<std::string_view, 5>{"same", "other_attributes", "other_shapes", "only_left",
+                                         "only_right"};
+}
+
+/// Whether values are the same, as far as somebody looked.
+enum class Agreement : std::uint8_t { unknown, agree, differ };
+constexpr auto names(Agreement) {
+  return std::array<std::string_view, 3>{"unknown", "agree", "differ"};
+}
+
+struct ComparedRow {
+  RowKind kind = RowKind::same;
+  Agreement results = Agreement::unknown;
+  Record left, right;  ///< number 0: only the other side has it
+  static constexpr auto fields() {
+    return std::tuple(field("kind", &ComparedRow::kind), field("results", &ComparedRow::results),
+                      field("left", &ComparedRow::left), field("right", &ComparedRow::right));
+  }
+};
+
+/// Rows from `first` on, counted from 0; at most 500. Answer: ComparisonRows.
+struct GetComparisonRows {
+  std::uint64_t comparison = 0, first = 0;
+  std::uint32_t count = 0;
+  static constexpr const char* type = "get_comparison_rows";
+  static constexpr auto fields() {
+    return std::tuple(field("comparison", &GetComparisonRows::comparison),
+                      field("first", &GetComparisonRows::first), field("count", &GetComparisonRows::count));
+  }
+};
+
+struct ComparisonRows {
+  std::uint64_t comparison = 0, first = 0;
+  std::vector<ComparedRow> rows;
+  static constexpr const char* type = "comparison_rows";
+  static constexpr auto fields() {
+    return std::tuple(field("comparison", &ComparisonRows::comparison),
+                      field("first", &ComparisonRows::first), field("rows", &ComparisonRows::rows));
+  }
+};
+
+/// The row after (or before) row `from` that is not the same on both sides, of a run of such rows the first;
+/// -1: from outside. With `record`: the row that has it, on the left if there. Answer: ComparisonPlace.
+struct FindComparisonRow {
+  std::uint64_t comparison = 0;
+  std::int64_t from = -1;
+  bool backward = false;
+  std::uint64_t record = 0;
+  static constexpr const char* type = "find_comparison_row";
+  static constexpr auto fields() {
+    return std::tuple(
+        field("comparison", &FindComparisonRow::comparison), field("from", &FindComparisonRow::from),
+        field("backward", &FindComparisonRow::backward), field("record", &FindComparisonRow::record));
+  }
+};
+
+struct ComparisonPlace {
+  std::uint64_t comparison = 0;
+  std::int64_t row = -1;  ///< -1: there is none
+  static constexpr const char* type = "comparison_place";
+  static constexpr auto fields() {
+    return std::tuple(field("comparison", &ComparisonPlace::comparison), field("row", &ComparisonPlace::row));
+  }
+};
+
+/// A tensor of a row on both sides.
+struct ComparedOperand {
+  std::string role;  ///< "a", "result", "result 2": the op's own names
+  bool result = false;
+  TensorInfo left, right;  ///< id 0: not there
+  Agreement values = Agreement::unknown;
+  std::string problem;                     ///< why it is unknown
+  std::uint64_t count = 0, differing = 0;  ///< elements
+  double max_absolute = 0, max_relative = 0;
+  std::vector<std::int64_t> element;    ///< the one that differs most
+  std::string left_value, right_value;  ///< there
+  std::string left_text, right_text;    ///< all of it where it is small; else empty
+  static constexpr auto fields() {
+    return std::tuple(
+        field("role", &ComparedOperand::role), field("result", &ComparedOperand::result),
+        field("left", &ComparedOperand::left), field("right", &ComparedOperand::right),
+        field("values", &ComparedOperand::values), field("problem", &ComparedOperand::problem),
+        field("count", &ComparedOperand::count), field("differing", &ComparedOperand::differing),
+        field("max_absolute", &ComparedOperand::max_absolute),
+        field("max_relative", &ComparedOperand::max_relative), field("element", &ComparedOperand::element),
+        field("left_value", &ComparedOperand::left_value),
+        field("right_value", &ComparedOperand::right_value), field("left_text", &ComparedOperand::left_text),
+        field("right_text", &ComparedOperand::right_text));
+  }
+};
+
+/// The operands of a row side by side. Two elements agree where |left − right| ≤ absolute + relative ·
+/// max(|left|, |right|); NaN agrees with NaN. Answer: ComparedOperands.
+struct CompareOperands {
+  std::uint64_t comparison = 0, row = 0;
+  double relative = 0, absolute = 0;
+  static constexpr const char* type = "compare_operands";
+  static constexpr auto fields() {
+    return std::tuple(field("comparison", &CompareOperands::comparison), field("row", &CompareOperands::row),
+                      field("relative", &CompareOperands::relative),
+                      field("absolute", &CompareOperands::absolute));
+  }
+};
+
+struct ComparedOperands {
+  std::uint64_t comparison = 0, row = 0;
+  std::vector<ComparedOperand> operands;  ///< the inputs, then the results
+  std::vector<std::string> attributes;    ///< "axis: 0 | 1": those that differ
+  static constexpr const char* type = "compared_operands";
+  static constexpr auto fields() {
+    return std::tuple(field("comparison", &ComparedOperands::comparison),
+                      field("row", &ComparedOperands::row), field("operands", &ComparedOperands::operands),
+                      field("attributes", &ComparedOperands::attributes));
+  }
+};
+
+/// The first row whose values differ by more than the tolerance: bisected, then followed back along the data.
+/// Answer: FirstDifference, with Progress before it.
+struct FindFirstDifference {
+  std::uint64_t comparison = 0;
+  double relative = 0, absolute = 0;
+  std::vector<CellLabel> labels;  ///< for the sentence
+  static constexpr const char* type = "find_first_difference";
+  static constexpr auto fields() {
+    return std::tuple(field("comparison", &FindFirstDifference::comparison),
+                      field("relative", &FindFirstDifference::relative),
+                      field("absolute", &FindFirstDifference::absolute),
+                      field("labels", &FindFirstDifference::labels));
+  }
+};
+
+enum class DifferenceKind : std::uint8_t {
+  none,   ///< nothing that was looked at differs
+  op,     ///< an op whose inputs agree, and whose results differ
+  leaf,   ///< a value that no op of the two sides made: it differs from the start
+  ops,    ///< different ops made it, or ops that stand on one side only
+  passed  ///< it came from before, but what it came from is gone
+};
+constexpr auto names(DifferenceKind) {
+  return std::array<std::string_view, 5>{"none", "op", "leaf", "ops", "passed"};
+}
+
+struct FirstDifference {
+  std::uint64_t comparison = 0;
+  DifferenceKind kind = DifferenceKind::none;
+  std::string sentence;
+  std::int64_t row = -1;        ///< where; of a leaf: the row that takes it. -1: nowhere
+  TensorInfo left, right;       ///< the tensor that differs
+  std::uint64_t looked_at = 0;  ///< rows whose values were compared
+  std::uint64_t rows = 0;       ///< that could have been
+  bool complete = true;         ///< false: the sentence says what is missing
+  static constexpr const char* type = "first_difference";
+  static constexpr auto fields() {
+    return std::tuple(field("comparison", &FirstDifference::comparison),
+                      field("kind", &FirstDifference::kind), field("sentence", &FirstDifference::sentence),
+                      field("row", &FirstDifference::row), field("left", &FirstDifference::left),
+                      field("right", &FirstDifference::right),
+                      field("looked_at", &FirstDifference::looked_at), field("rows", &FirstDifference::rows),
+                      field("complete", &FirstDifference::complete));
+  }
+};
+
+enum class ComparedPart : std::uint8_t { left, right, difference };
+constexpr auto names(ComparedPart) {
+  return std::array<std::string_view, 3>{"left", "right", "difference"};
+}
+
+/// As GetTile, of a tensor of one side, or of right minus left. Answer: Tile.
+struct GetComparisonTile {
+  std::uint64_t comparison = 0;
+  ComparedPart part = ComparedPart::left;
+  std::uint64_t left = 0, right = 0;  ///< tensors
+  GetTile tile;
+  static constexpr const char* type = "get_comparison_tile";
+  static constexpr auto fields() {
+    return std::tuple(field("comparison", &GetComparisonTile::comparison),
+                      field("part", &GetComparisonTile::part), field("left", &GetComparisonTile::left),
+                      field("right", &GetComparisonTile::right), field("tile", &GetComparisonTile::tile));
+  }
+};
+
+/// The points that each side's records added to curves. Answer: ComparisonCurves.
+struct GetComparisonCurves {
+  std::uint64_t comparison = 0;
+  std::uint32_t points = 1000;  ///< of one curve at most; more are thinned out evenly
+  static constexpr const char* type = "get_comparison_curves";
+  static constexpr auto fields() {
+    return std::tuple(field("comparison", &GetComparisonCurves::comparison),
+                      field("points", &GetComparisonCurves::points));
+  }
+};
+
+struct CurvePart {
+  std::vector<double> steps, values, records;
+  static constexpr auto fields() {
+    return std::tuple(field("steps", &CurvePart::steps), field("values", &CurvePart::values),
+                      field("records", &CurvePart::records));
+  }
+};
+
+struct ComparedCurve {
+  std::string name;
+  CurvePart left, right;  ///< empty: that side has none
+  static constexpr auto fields() {
+    return std::tuple(field("name", &ComparedCurve::name), field("left", &ComparedCurve::left),
+                      field("right", &ComparedCurve::right));
+  }
+};
+
+struct ComparisonCurves {
+  std::uint64_t comparison = 0;
+  std::vector<ComparedCurve> curves;  ///< at most 100
+  static constexpr const char* type = "comparison_curves";
+  static constexpr auto fields() {
+    return std::tuple(field("comparison", &ComparisonCurves::comparison),
+                      field("curves", &ComparisonCurves::curves));
+  }
+};
+
+/// The comparison is no longer wanted. Answer: Status.
+struct DropComparison {
+  std::uint64_t comparison = 0;
+  static constexpr const char* type = "drop_comparison";
+  static constexpr auto fields() { return std::tuple(field("comparison", &DropComparison::comparison)); }
+};
+
+}  // namespace tapedeck::protocol

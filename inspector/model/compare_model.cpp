@@ -1,0 +1,484 @@
+#include "inspector/model/compare_model.h"
+
+#include <QFileInfo>
+#include <algorithm>
+
+#include "inspector/model/cell_names.h"
+#include "inspector/model/format.h"
+
+namespace tapedeck::inspector {
+
+namespace {
+
+const QString runs_channel = QStringLiteral("compare/runs");
+const QString make_channel = QStringLiteral("compare/make");
+const QString find_channel = QStringLiteral("compare/find");
+const QString place_channel = QStringLiteral("compare/place");
+const QString operands_channel = QStringLiteral("compare/operands");
+const QString curves_channel = QStringLiteral("compare/curves");
+
+constexpr int rows_of_page = 100, most_pages = 60;
+constexpr std::int64_t most_picture_cells = 96;  // a side
+constexpr std::size_t most_choices = 100;
+
+quint64 opsOf(const protocol::CellRun& run) {
+  return run.last >= run.first ? run.last - run.first + 1 : 0;
+}
+
+/// "make_comparison: left: there are …" as a sentence of the panel.
+QString panelSentence(const std::string& reason) {
+  QString text = QString::fromStdString(reason);
+  if (text.startsWith(QStringLiteral("make_comparison: "))) text = text.section(QStringLiteral(": "), 1);
+  if (!text.isEmpty()) text.front() = text.front().toUpper();
+  return text.endsWith(QLatin1Char('.')) ? text : text + QLatin1Char('.');
+}
+
+}  // namespace
+
+CompareModel::CompareModel(Session* session, const CellNames* cells, QObject* parent)
+    : QObject(parent), session_(session), cells_(cells) {
+  connect(session, &Session::cleared, this, &CompareModel::dropAll);
+  connect(session, &Session::liveChanged, this, [this](bool live) {
+    if (!live) return dropAll();
+    refresh();
+  });
+  connect(session, &Session::statusChanged, this, [this] {
+    const protocol::Status& status = session_->status();
+    const QString running = QString::fromStdString(status.running_cell);
+    if (status.cells_ended != runsSeen_ || running != runningSeen_) refresh();
+  });
+  connect(cells, &CellNames::changed, this, &CompareModel::runsChanged);
+}
+
+void CompareModel::setShown(bool shown) {
+  if (shown_ == shown) return;
+  shown_ = shown;
+  refresh();
+}
+
+void CompareModel::refresh() {
+  if (!shown_ || !session_->live()) return;
+  runsSeen_ = session_->status().cells_ended;
+  runningSeen_ = QString::fromStdString(session_->status().running_cell);
+  session_->request<protocol::CellRuns>(
+      protocol::GetCellRuns{}, this, [this](const protocol::CellRuns& answer) { takeRuns(answer); },
+      [](const protocol::Failure&) {}, runs_channel);
+}
+
+void CompareModel::takeRuns(const protocol::CellRuns& answer) {
+  runs_ = answer.runs;
+  emit runsChanged();
+  // What the user did not choose is the last two runs, as they are now; a run that goes on is not compared.
+  const bool running = !runs_.empty() && runs_.back().state == protocol::RunState::running;
+  if (chosen_ || running || comparing_) return;
+  const auto two = lastTwo();
+  if (!two || (right_ && right_->run == two->second.number)) return;
+  left_ = choiceOf(two->first);
+  right_ = choiceOf(two->second);
+  compare();
+}
+
+void CompareModel::dropAll() {
+  runs_.clear();
+  left_.reset();
+  right_.reset();
+  chosen_ = comparing_ = searching_ = false;
+  runsSeen_ = 0;
+  problem_.clear();
+  progress_.clear();
+  forget();
+  emit runsChanged();
+  emit changed();
+}
+
+/// What belongs to the comparison that was.
+void CompareModel::forget() {
+  if (compared_ && session_->live()) session_->send(protocol::DropComparison{compared_->comparison});
+  compared_.reset();
+  pages_.clear();
+  asked_.clear();
+  pageOrder_.clear();
+  current_ = -1;
+  first_.reset();
+  operands_.reset();
+  pictures_ = {};
+  curves_.clear();
+  emit compareReset();
+  emit currentChanged();
+  emit operandsChanged();
+  emit picturesChanged();
+  emit curvesChanged();
+}
+
+// ---- what can be chosen
+
+CompareChoice CompareModel::choiceOf(const protocol::CellRun& run) const {
+  int number = 0, count = 0;
+  for (const protocol::CellRun& other : runs_) {
+    if (other.cell != run.cell) continue;
+    ++count;
+    if (other.number == run.number) number = count;
+  }
+  const QString cell =
+      run.cell.empty() ? tr("code outside of cells") : cells_->name(QString::fromStdString(run.cell));
+  CompareChoice choice;
+  choice.side.first = run.first;
+  choice.side.last = run.last;
+  choice.run = run.number;
+  choice.brief = count > 1 ? tr("%1, run %2").arg(cell).arg(number) : cell;
+  const QString duration = durationText(run.end_ns - run.start_ns);
+  choice.title = tr("%1%2: %3 ops, %4")
+                     .arg(cell, count > 1 ? tr(", run %1 of %2").arg(number).arg(count) : QString(),
+                          countText(opsOf(run)), duration);
+  if (run.state == protocol::RunState::failed) choice.title += tr(", failed");
+  if (run.state == protocol::RunState::running) choice.title += tr(", still runs");
+  if (run.forgotten) choice.title += tr(" (%1 of them are no longer kept)").arg(countText(run.forgotten));
+  return choice;
+}
+
+std::vector<CompareChoice> CompareModel::choices() const {
+  std::vector<CompareChoice> list;
+  for (auto run = runs_.rbegin(); run != runs_.rend() && list.size() < most_choices; ++run)
+    if (opsOf(*run) > 0) list.push_back(choiceOf(*run));
+  return list;
+}
+
+CompareChoice CompareModel::fromHere() const {
+  CompareChoice choice;
+  choice.side.first = std::max<RecordNumber>(session_->cursor(), 1);
+  choice.side.last = session_->recordCount();
+  for (const protocol::CellRun& run : runs_)
+    if (choice.side.first >= run.first && choice.side.first <= run.last) choice.side.last = run.last;
+  choice.brief = tr("from op %1").arg(countText(choice.side.first));
+  choice.title = tr("From op %1 to op %2").arg(countText(choice.side.first), countText(choice.side.last));
+  return choice;
+}
+
+CompareChoice CompareModel::file(const QString& path) const {
+  CompareChoice choice;
+  choice.side.path = path.toStdString();
+  choice.brief = QFileInfo(path).fileName();
+  choice.title = tr("Trace file %1").arg(choice.brief);
+  return choice;
+}
+
+std::optional<std::pair<protocol::CellRun, protocol::CellRun>> CompareModel::lastTwo() const {
+  for (auto last = runs_.rbegin(); last != runs_.rend(); ++last) {
+    if (opsOf(*last) == 0) continue;
+    for (auto before = last + 1; before != runs_.rend(); ++before)
+      if (before->cell == last->cell && opsOf(*before) > 0) return std::pair(*before, *last);
+  }
+  return std::nullopt;
+}
+
+QString CompareModel::lastTwoRefusal() const {
+  if (!session_->live()) return tr("No session runs whose cells could be compared.");
+  if (!lastTwo()) return tr("No cell with ops ran twice yet: run one again, and its two runs are compared.");
+  return {};
+}
+
+void CompareModel::setLeft(const CompareChoice& choice) {
+  left_ = choice;
+  chosen_ = true;
+  compare();
+}
+
+void CompareModel::setRight(const CompareChoice& choice) {
+  right_ = choice;
+  chosen_ = true;
+  compare();
+}
+
+void CompareModel::swapSides() {
+  if (!left_ || !right_) return;
+  std::swap(left_, right_);
+  chosen_ = true;
+  compare();
+}
+
+void CompareModel::chooseLastTwoRuns() {
+  const auto two = lastTwo();
+  if (!two) {
+    problem_ = lastTwoRefusal();
+    emit changed();
+    return;
+  }
+  left_ = choiceOf(two->first);
+  right_ = choiceOf(two->second);
+  chosen_ = false;
+  compare();
+}
+
+void CompareModel::chooseBranch() {
+  const BranchLook& look = session_->look();
+  if (!look.branch) {
+    problem_ = tr("There is no branch: change something in the past with What if, and replay it.");
+    emit changed();
+    return;
+  }
+  CompareChoice original;
+  original.side.last = session_->recordCount();
+  original.brief = tr("original");
+  original.title = tr("What was recorded: op 1 to op %1").arg(countText(original.side.last));
+  CompareChoice branch = original;
+  branch.side.branch = look.branch;
+  branch.brief = tr("branch");
+  branch.title = tr("The branch of What if: %1").arg(look.changes);
+  left_ = original;
+  right_ = branch;
+  chosen_ = true;
+  compare();
+}
+
+// ---- comparing
+
+void CompareModel::compare() {
+  forget();
+  searching_ = false;
+  problem_.clear();
+  progress_.clear();
+  comparing_ = left_ && right_ &&
+               session_->request<protocol::Compared>(
+                   protocol::MakeComparison{left_->side, right_->side}, this,
+                   [this](const protocol::Compared& compared) { take(compared); },
+                   [this](const protocol::Failure& failure) { fail(failure); }, make_channel,
+                   [this](const protocol::Progress& told) {
+                     progress_ = tr("%1 %").arg(told.total ? 100 * told.done / told.total : 0);
+                     emit changed();
+                   });
+  emit changed();
+}
+
+void CompareModel::take(const protocol::Compared& compared) {
+  comparing_ = false;
+  progress_.clear();
+  compared_ = compared;
+  emit compareReset();
+  emit changed();
+  fetchCurves();
+}
+
+void CompareModel::fail(const protocol::Failure& failure) {
+  comparing_ = searching_ = false;
+  progress_.clear();
+  problem_ = failure.code == "cancelled" ? QString() : panelSentence(failure.reason);
+  emit changed();
+}
+
+void CompareModel::cancel() {
+  if (!comparing_ && !searching_) return;
+  session_->drop(comparing_ ? make_channel : find_channel);
+  fail({"", "cancelled"});
+}
+
+const protocol::ComparedRow* CompareModel::cachedRow(int row) const {
+  const auto page = pages_.constFind(row / rows_of_page);
+  const auto at = static_cast<std::size_t>(row % rows_of_page);
+  return page == pages_.constEnd() || at >= page->size() ? nullptr : &(*page)[at];
+}
+
+const protocol::ComparedRow* CompareModel::row(int row) {
+  if (row < 0 || row >= rowCount()) return nullptr;
+  if (const int page = row / rows_of_page; !asked_.value(page)) fetchPage(page);
+  return cachedRow(row);
+}
+
+void CompareModel::fetchPage(int page) {
+  protocol::GetComparisonRows get{compared_->comparison, static_cast<std::uint64_t>(page) * rows_of_page,
+                                  rows_of_page};
+  asked_[page] = session_->request<protocol::ComparisonRows>(
+      get, this,
+      [this, page](const protocol::ComparisonRows& answer) {
+        if (!compared_ || answer.comparison != compared_->comparison) return;
+        std::erase(pageOrder_, page);
+        pageOrder_.push_back(page);
+        pages_[page] = answer.rows;
+        while (pageOrder_.size() > most_pages) {
+          pages_.remove(pageOrder_.front());
+          asked_.remove(pageOrder_.front());
+          pageOrder_.erase(pageOrder_.begin());
+        }
+        emit rowsChanged(page * rows_of_page, page * rows_of_page + static_cast<int>(answer.rows.size()) - 1);
+      },
+      [this, page](const protocol::Failure& failure) {
+        if (failure.code == "gone") {  // four newer ones were made, by another window
+          problem_ = panelSentence(failure.reason);
+          emit changed();
+        } else {
+          asked_.remove(page);
+        }
+      },
+      QStringLiteral("compare/rows %1").arg(page));
+}
+
+// ---- differences
+
+void CompareModel::setTolerance(double relative, double absolute) {
+  if (relative == relative_ && absolute == absolute_) return;
+  relative_ = relative;
+  absolute_ = absolute;
+  first_.reset();
+  asked_.clear();  // what is known of values holds at one tolerance
+  emit changed();
+  emit rowsChanged(0, rowCount() - 1);
+  fetchOperands();
+}
+
+std::vector<protocol::CellLabel> CompareModel::labels() const {
+  std::vector<protocol::CellLabel> list;
+  for (auto name = cells_->all().constBegin(); name != cells_->all().constEnd(); ++name)
+    list.push_back({name.key().toStdString(), name.value().toStdString()});
+  return list;
+}
+
+void CompareModel::findFirstDifference() {
+  if (!compared_ || searching_) return;
+  problem_.clear();
+  progress_ = tr("looking …");
+  searching_ = session_->request<protocol::FirstDifference>(
+      protocol::FindFirstDifference{compared_->comparison, relative_, absolute_, labels()}, this,
+      [this](const protocol::FirstDifference& answer) {
+        searching_ = false;
+        progress_.clear();
+        first_ = answer;
+        asked_.clear();  // the rows that it looked at know of their values now
+        emit rowsChanged(0, rowCount() - 1);
+        if (answer.row >= 0) setCurrentRow(static_cast<int>(answer.row));
+        emit changed();
+        emit found();
+      },
+      [this](const protocol::Failure& failure) { fail(failure); }, find_channel,
+      [this](const protocol::Progress& told) {
+        progress_ = tr("%1 rows were looked at").arg(countText(told.done));
+        emit changed();
+      });
+  emit changed();
+}
+
+void CompareModel::findDifference(bool backward) {
+  if (!compared_) return;
+  session_->request<protocol::ComparisonPlace>(
+      protocol::FindComparisonRow{compared_->comparison, current_, backward, 0}, this,
+      [this, backward](const protocol::ComparisonPlace& answer) {
+        if (answer.row >= 0) {
+          problem_.clear();
+          setCurrentRow(static_cast<int>(answer.row));
+          emit found();
+        } else {
+          problem_ = backward ? tr("Before this row all ops are the same on both sides.")
+                              : tr("After this row all ops are the same on both sides.");
+        }
+        emit changed();
+      },
+      [this](const protocol::Failure& failure) { fail(failure); }, place_channel);
+}
+
+// ---- the current row
+
+void CompareModel::setCurrentRow(int row) {
+  if (row == current_ || row >= rowCount()) return;
+  current_ = row;
+  operands_.reset();
+  pictures_ = {};
+  emit currentChanged();
+  emit operandsChanged();
+  emit picturesChanged();
+  fetchOperands();
+}
+
+void CompareModel::fetchOperands() {
+  if (!compared_ || current_ < 0) return;
+  session_->request<protocol::ComparedOperands>(
+      protocol::CompareOperands{compared_->comparison, static_cast<std::uint64_t>(current_), relative_,
+                                absolute_},
+      this,
+      [this](const protocol::ComparedOperands& answer) {
+        if (!compared_ || answer.comparison != compared_->comparison ||
+            static_cast<int>(answer.row) != current_)
+          return;
+        operands_ = answer;
+        asked_.remove(current_ / rows_of_page);
+        emit operandsChanged();
+        emit rowsChanged(current_, current_);
+      },
+      [this](const protocol::Failure& failure) { fail(failure); }, operands_channel);
+}
+
+void CompareModel::show(int at, bool right) {
+  const protocol::ComparedRow* shown = row(at);
+  if (!shown) return;
+  const bool onRight = shown->left.number == 0 || (right && shown->right.number != 0);
+  const auto& choice = onRight ? right_ : left_;
+  if (choice && choice->side.path.empty())
+    session_->setCursor(onRight ? shown->right.number : shown->left.number);
+}
+
+void CompareModel::setPictured(int operand) {
+  if (operand == pictures_.operand) return;
+  pictures_ = {};
+  pictures_.operand = operand;
+  emit picturesChanged();
+  fetchPictures();
+}
+
+void CompareModel::fetchPictures() {
+  if (!compared_ || !operands_ || pictures_.operand < 0 ||
+      pictures_.operand >= static_cast<int>(operands_->operands.size()))
+    return;
+  const protocol::ComparedOperand& operand = operands_->operands[static_cast<std::size_t>(pictures_.operand)];
+  if (operand.left.id) fetchTile(protocol::ComparedPart::left, &OperandPictures::left);
+  if (operand.right.id) fetchTile(protocol::ComparedPart::right, &OperandPictures::right);
+  if (operand.left.id && operand.right.id && operand.left.shape == operand.right.shape)
+    fetchTile(protocol::ComparedPart::difference, &OperandPictures::difference);
+}
+
+void CompareModel::fetchTile(protocol::ComparedPart part,
+                             std::optional<protocol::Tile> OperandPictures::*into) {
+  const protocol::ComparedOperand& operand = operands_->operands[static_cast<std::size_t>(pictures_.operand)];
+  const std::vector<std::int64_t>& shape =
+      (part == protocol::ComparedPart::right ? operand.right : operand.left).shape;
+  const std::size_t axes = shape.size();
+  const std::int64_t rows = axes >= 2 ? shape[axes - 2] : 1, columns = axes >= 1 ? shape[axes - 1] : 1;
+  if (rows <= 0 || columns <= 0) return;
+  protocol::GetComparisonTile get{compared_->comparison, part, operand.left.id, operand.right.id, {}};
+  get.tile.rows = rows;
+  get.tile.columns = columns;
+  get.tile.row_step = (rows + most_picture_cells - 1) / most_picture_cells;
+  get.tile.column_step = (columns + most_picture_cells - 1) / most_picture_cells;
+  session_->request<protocol::Tile>(
+      get, this,
+      [this, into](const protocol::Tile& tile) {
+        pictures_.*into = tile;
+        emit picturesChanged();
+      },
+      [this](const protocol::Failure& failure) {
+        pictures_.problem = panelSentence(failure.reason);
+        emit picturesChanged();
+      },
+      QStringLiteral("compare/tile %1").arg(static_cast<int>(part)));
+}
+
+void CompareModel::pick(int operand, bool right) {
+  if (!operands_ || operand < 0 || operand >= static_cast<int>(operands_->operands.size())) return;
+  const protocol::ComparedOperand chosen = operands_->operands[static_cast<std::size_t>(operand)];
+  const auto& choice = right ? right_ : left_;
+  const protocol::TensorInfo& tensor = right ? chosen.right : chosen.left;
+  if (tensor.id == 0 || !choice || !choice->side.path.empty()) return;
+  show(current_, right);
+  if (chosen.element.empty())
+    session_->pickTensor(tensor);
+  else
+    session_->pickElement(tensor, chosen.element);
+}
+
+void CompareModel::fetchCurves() {
+  session_->request<protocol::ComparisonCurves>(
+      protocol::GetComparisonCurves{compared_->comparison, 1000}, this,
+      [this](const protocol::ComparisonCurves& answer) {
+        curves_ = answer.curves;
+        emit curvesChanged();
+      },
+      [](const protocol::Failure&) {}, curves_channel);
+}
+
+}  // namespace tapedeck::inspector

@@ -1,0 +1,159 @@
+#include "inspector/panels/compare/compare_bar.h"
+
+#include <QAbstractItemView>
+#include <QComboBox>
+#include <QFileDialog>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QLineEdit>
+
+#include "inspector/model/format.h"
+#include "inspector/ui/file_dialogs.h"
+#include "inspector/ui/theme.h"
+#include "inspector/ui/wrapping_layout.h"
+
+namespace tapedeck::inspector {
+
+namespace {
+
+// What an entry stands for that is no run.
+constexpr int chosen_entry = -1, here_entry = -2, branch_entry = -3, file_entry = -4;
+
+bool readNumber(const QString& text, double* number) {
+  bool right = false;
+  *number = text.trimmed().isEmpty() ? 0 : text.trimmed().toDouble(&right);
+  return (right || text.trimmed().isEmpty()) && *number >= 0;
+}
+
+}  // namespace
+
+CompareBar::CompareBar(CompareModel* model, QWidget* parent) : QWidget(parent), model_(model) {
+  auto* layout = new WrappingLayout(this);
+  layout->setContentsMargins(4, 2, 4, 0);
+  layout->setSpacing(4);
+  left_ = addSide(layout, tr("Left:"), false);
+  right_ = addSide(layout, tr("Right:"), true);
+  relative_ =
+      addNumber(layout, "compareRelative", tr("Relative:"),
+                tr("Values agree where they differ by at most this share of the larger one: 0, 1e-6"));
+  absolute_ = addNumber(layout, "compareAbsolute", tr("Absolute:"),
+                        tr("Values agree where they differ by at most this: 0, 1e-8"));
+  QSizePolicy policy(QSizePolicy::Preferred, QSizePolicy::Fixed);
+  policy.setHeightForWidth(true);
+  setSizePolicy(policy);
+  connect(model, &CompareModel::runsChanged, this, &CompareBar::showAll);
+  connect(model, &CompareModel::changed, this, &CompareBar::showAll);
+  connect(model->session(), &Session::cursorChanged, this, &CompareBar::showAll);
+  connect(model->session(), &Session::lookChanged, this, &CompareBar::showAll);
+  showAll();
+}
+
+QComboBox* CompareBar::addSide(WrappingLayout* layout, const QString& name, bool right) {
+  auto* group = new QWidget(this);
+  auto* row = new QHBoxLayout(group);
+  row->setContentsMargins(0, 0, 0, 0);
+  row->setSpacing(4);
+  auto* label = new QLabel(name, group);
+  auto* box = new QComboBox(group);
+  box->setObjectName(right ? QStringLiteral("compareRight") : QStringLiteral("compareLeft"));
+  box->setAccessibleName(right ? tr("Right side") : tr("Left side"));
+  box->setToolTip(tr("Which run, moment, branch or trace file stands on this side"));
+  box->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+  box->setMinimumContentsLength(24);
+  label->setBuddy(box);
+  row->addWidget(label);
+  row->addWidget(box, 1);
+  layout->addWidget(group);
+  connect(box, &QComboBox::activated, this,
+          [this, box, right](int at) { take(box->itemData(at).toInt(), right); });
+  return box;
+}
+
+QLineEdit* CompareBar::addNumber(WrappingLayout* layout, const char* id, const QString& name,
+                                 const QString& tip) {
+  auto* group = new QWidget(this);
+  auto* row = new QHBoxLayout(group);
+  row->setContentsMargins(0, 0, 0, 0);
+  row->setSpacing(4);
+  auto* label = new QLabel(name, group);
+  auto* line = new QLineEdit(QStringLiteral("0"), group);
+  line->setObjectName(QLatin1String(id));
+  line->setToolTip(tip);
+  line->setAccessibleName(tr("Tolerance, %1").arg(name.toLower().chopped(1)));
+  line->setFixedWidth(line->fontMetrics().horizontalAdvance(QStringLiteral("0.000001")) + 16);
+  label->setBuddy(line);
+  row->addWidget(label);
+  row->addWidget(line);
+  layout->addWidget(group);
+  connect(line, &QLineEdit::editingFinished, this, &CompareBar::takeTolerance);
+  connect(line, &QLineEdit::textEdited, this, [line] {
+    double number = 0;
+    QPalette colours = line->window()->palette();
+    if (!readNumber(line->text(), &number))
+      colours.setColor(QPalette::Text, Theme::fromPalette(colours).error.stroke);
+    line->setPalette(colours);
+  });
+  return line;
+}
+
+void CompareBar::takeTolerance() {
+  double relative = 0, absolute = 0;
+  const bool first = readNumber(relative_->text(), &relative),
+             second = readNumber(absolute_->text(), &absolute);
+  if (!first) relative_->setText(QString::number(relative = model_->relative()));
+  if (!second) absolute_->setText(QString::number(absolute = model_->absolute()));
+  for (QLineEdit* line : {relative_, absolute_}) line->setPalette(palette());
+  model_->setTolerance(relative, absolute);
+}
+
+void CompareBar::showAll() {
+  choices_ = model_->choices();
+  fill(left_, model_->left());
+  fill(right_, model_->right());
+}
+
+void CompareBar::fill(QComboBox* box, const std::optional<CompareChoice>& chosen) {
+  if (box->view()->isVisible()) return;  // the user chooses just now
+  const QSignalBlocker quiet(box);
+  box->clear();
+  int current = -1;
+  if (chosen && chosen->run == 0) {
+    box->addItem(chosen->title, chosen_entry);
+    current = 0;
+  }
+  for (std::size_t i = 0; i < choices_.size(); ++i) {
+    if (chosen && chosen->run && chosen->run == choices_[i].run) current = box->count();
+    box->addItem(choices_[i].title, static_cast<int>(i));
+  }
+  if (model_->session()->cursor())
+    box->addItem(tr("From the cursor: op %1 on").arg(countText(model_->session()->cursor())), here_entry);
+  if (model_->session()->look().branch) box->addItem(tr("Original and branch of What if"), branch_entry);
+  box->addItem(tr("A trace file…"), file_entry);
+  box->setCurrentIndex(current);
+  box->setPlaceholderText(tr("choose a run"));
+}
+
+void CompareBar::take(int entry, bool right) {
+  const auto set = [&](const CompareChoice& choice) {
+    right ? model_->setRight(choice) : model_->setLeft(choice);
+  };
+  if (entry >= 0 && entry < static_cast<int>(choices_.size())) {
+    // Setting it makes new choices.
+    const CompareChoice choice = choices_[static_cast<std::size_t>(entry)];
+    return set(choice);
+  }
+  if (entry == here_entry) set(model_->fromHere());
+  if (entry == branch_entry) model_->chooseBranch();
+  if (entry == file_entry) askFile(right);
+}
+
+void CompareBar::askFile(bool right) {
+  const QString path =
+      QFileDialog::getOpenFileName(window(), tr("Compare with a trace file"), suggestedPath(this, QString()),
+                                   tr("Traces (*.tdtrace);;All files (*)"));
+  if (path.isEmpty()) return showAll();
+  rememberFolder(path);
+  right ? model_->setRight(model_->file(path)) : model_->setLeft(model_->file(path));
+}
+
+}  // namespace tapedeck::inspector

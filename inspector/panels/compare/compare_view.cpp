@@ -1,0 +1,391 @@
+#include "inspector/panels/compare/compare_view.h"
+
+#include <QAction>
+#include <QHBoxLayout>
+#include <QHeaderView>
+#include <QLabel>
+#include <QMouseEvent>
+#include <QScrollArea>
+#include <QSplitter>
+#include <QStackedWidget>
+#include <QToolButton>
+#include <QVBoxLayout>
+
+#include "inspector/model/cell_names.h"
+#include "inspector/panels/compare/compare_bar.h"
+#include "inspector/panels/compare/compare_delegate.h"
+#include "inspector/panels/compare/compare_strip.h"
+#include "inspector/panels/compare/curves_view.h"
+#include "inspector/panels/compare/operands_view.h"
+#include "inspector/panels/ops/timeline_table.h"
+#include "inspector/ui/keyed_action.h"
+#include "inspector/ui/segment_button.h"
+#include "inspector/ui/theme.h"
+#include "inspector/ui/wrapping_layout.h"
+
+namespace tapedeck::inspector {
+
+namespace {
+
+constexpr int most_told_lines = 4;
+
+}  // namespace
+
+struct CompareView::Private {
+  CompareView* view = nullptr;
+  CompareModel* model = nullptr;
+  CompareRows* rows = nullptr;
+  CompareBar* bar = nullptr;
+  CompareStrip* strip = nullptr;
+  QLabel* sentence = nullptr;
+  QScrollArea* sentenceArea = nullptr;
+  TimelineTable* table = nullptr;
+  QSplitter* split = nullptr;
+  QStackedWidget* below = nullptr;
+  OperandsView* operands = nullptr;
+  CompareCurvesView* curves = nullptr;
+  QToolButton* cancelButton = nullptr;
+  QAction *lastTwo = nullptr, *swap = nullptr, *leftHere = nullptr, *rightHere = nullptr, *branch = nullptr,
+          *leftFile = nullptr, *rightFile = nullptr, *first = nullptr, *next = nullptr, *previous = nullptr,
+          *show = nullptr, *showRight = nullptr, *showOperands = nullptr, *showCurves = nullptr,
+          *cancel = nullptr;
+  bool following = false;
+  bool pendingShow = false;  ///< the row that the cursor is to go to is on its way
+
+  QAction* add(const char* id, const QString& text, const QList<QKeySequence>& keys, const QString& tip) {
+    QAction* action = addKeyedAction(view, text, keys, tip);
+    action->setObjectName(QLatin1String(id));
+    return action;
+  }
+  void makeActions();
+  void makeSides();
+  QToolButton* addButton(QLayout* layout, QAction* action, const QString& text);
+  void makeButtons(QVBoxLayout* layout);
+  void makeTable();
+  void makeSentence();
+  void makeBelow();
+  void connectAll();
+  void showState();
+  QString sentenceText() const;
+  void showCurrent();
+  void widths();
+  void fit();
+};
+
+void CompareView::Private::makeActions() {
+  lastTwo = add("compare.last_two", tr("Last two runs"), {Qt::Key_L},
+                tr("Compare the last two runs of the cell that ran last"));
+  swap = add("compare.swap", tr("Swap sides"), {Qt::Key_S}, tr("What stands left stands right"));
+  makeSides();
+  first =
+      add("compare.first", tr("First difference"), {Qt::Key_F},
+          tr("Find the first op whose values differ by more than the tolerance, and what came before it"));
+  next =
+      add("compare.next", tr("Next difference"), {Qt::Key_N}, tr("Go to the next row that is not the same"));
+  previous = add("compare.previous", tr("Previous difference"), {Qt::Key_P},
+                 tr("Go to the previous row that is not the same"));
+  showOperands =
+      add("compare.operands", tr("Operands"), {Qt::Key_O}, tr("Show the row's operands side by side"));
+  showCurves = add("compare.curves", tr("Curves"), {Qt::Key_C}, tr("Show the curves of both sides"));
+  for (QAction* action : {showOperands, showCurves}) action->setCheckable(true);
+  showOperands->setChecked(true);
+  cancel = add("compare.cancel", tr("Cancel"), {Qt::Key_Escape},
+               tr("Stop comparing, or looking for the first difference"));
+  show = new QAction(tr("Show op"), view);
+  setKey(show, {Qt::Key_Return, Qt::Key_Enter}, tr("Move the cursor to the row's op"));
+  showRight = new QAction(tr("Show op of the right side"), view);
+  setKey(showRight, {Qt::SHIFT | Qt::Key_Return, Qt::SHIFT | Qt::Key_Enter},
+         tr("Move the cursor to the op on the right"));
+  for (QAction* action : {show, showRight}) {
+    action->setShortcutContext(Qt::WidgetShortcut);
+    table->addAction(action);
+  }
+}
+
+void CompareView::Private::makeSides() {
+  leftHere = add("compare.left_here", tr("Left: from the cursor"), {Qt::Key_A},
+                 tr("Put what follows from the cursor's op on the left"));
+  rightHere = add("compare.right_here", tr("Right: from the cursor"), {Qt::Key_B},
+                  tr("Put what follows from the cursor's op on the right"));
+  branch = add("compare.branch", tr("Branch of What if"), {Qt::Key_W},
+               tr("Compare what was recorded with the branch of What if"));
+  leftFile = add("compare.left_file", tr("Left: a trace file…"), {Qt::SHIFT | Qt::Key_T},
+                 tr("Put a trace file on the left"));
+  rightFile = add("compare.right_file", tr("Right: a trace file…"), {Qt::Key_T},
+                  tr("Compare with a trace file: it stands on the right"));
+  QObject::connect(leftHere, &QAction::triggered, view, [this] { model->setLeft(model->fromHere()); });
+  QObject::connect(rightHere, &QAction::triggered, view, [this] { model->setRight(model->fromHere()); });
+  QObject::connect(branch, &QAction::triggered, model, &CompareModel::chooseBranch);
+  QObject::connect(leftFile, &QAction::triggered, view, [this] { bar->askFile(false); });
+  QObject::connect(rightFile, &QAction::triggered, view, [this] { bar->askFile(true); });
+}
+
+QToolButton* CompareView::Private::addButton(QLayout* layout, QAction* action, const QString& text) {
+  auto* button = new QToolButton(view);
+  button->setDefaultAction(action);
+  button->setText(text);
+  button->setToolButtonStyle(Qt::ToolButtonTextOnly);
+  button->setFocusPolicy(Qt::TabFocus);
+  button->setAccessibleName(action->text());
+  layout->addWidget(button);
+  QObject::connect(action, &QAction::changed, button, [button, text] { button->setText(text); });
+  return button;
+}
+
+void CompareView::Private::makeButtons(QVBoxLayout* layout) {
+  auto* buttons = new WrappingLayout(nullptr);
+  buttons->setContentsMargins(4, 2, 4, 0);
+  buttons->setSpacing(4);
+  addButton(buttons, lastTwo, tr("Last two runs"))->setObjectName(QStringLiteral("compareLastTwo"));
+  addButton(buttons, swap, tr("⇄"));
+  addButton(buttons, first, tr("First difference"))->setObjectName(QStringLiteral("compareFirst"));
+  addButton(buttons, previous, tr("▲"));
+  addButton(buttons, next, tr("▼"))->setObjectName(QStringLiteral("compareNext"));
+  cancelButton = addButton(buttons, cancel, tr("Cancel"));
+  auto* group = new QWidget(view);
+  auto* row = new QHBoxLayout(group);
+  row->setContentsMargins(8, 0, 0, 0);
+  row->setSpacing(0);
+  for (QAction* action : {showOperands, showCurves}) {
+    auto* button = new SegmentButton(view);
+    button->setDefaultAction(action);
+    row->addWidget(button);
+  }
+  buttons->addWidget(group);
+  layout->addLayout(buttons);
+}
+
+void CompareView::Private::makeTable() {
+  table = new TimelineTable(view);
+  table->setObjectName(QStringLiteral("compareRows"));
+  table->setAccessibleName(tr("Ops of both sides, aligned"));
+  table->setModel(rows);
+  table->setItemDelegate(new CompareDelegate(table));
+  table->setContextMenuPolicy(Qt::ActionsContextMenu);
+  table->setMinimumHeight(60);
+  table->horizontalHeader()->setSectionResizeMode(QHeaderView::Interactive);
+}
+
+void CompareView::Private::makeSentence() {
+  sentence = new QLabel(view);
+  sentence->setObjectName(QStringLiteral("compareSentence"));
+  sentence->setWordWrap(true);
+  sentence->setTextFormat(Qt::PlainText);
+  sentence->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  sentence->setAlignment(Qt::AlignTop | Qt::AlignLeft);
+  sentence->setContentsMargins(8, 2, 8, 2);
+  sentenceArea = new QScrollArea(view);
+  sentenceArea->setWidget(sentence);
+  sentenceArea->setWidgetResizable(true);
+  sentenceArea->setFrameShape(QFrame::NoFrame);
+  sentenceArea->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  sentenceArea->setFocusPolicy(Qt::NoFocus);
+}
+
+void CompareView::Private::makeBelow() {
+  operands = new OperandsView(model);
+  curves = new CompareCurvesView(model);
+  below = new QStackedWidget(view);
+  below->addWidget(operands);
+  below->addWidget(curves);
+  split = new QSplitter(Qt::Vertical, view);
+  split->setChildrenCollapsible(false);
+  split->addWidget(table);
+  split->addWidget(below);
+  split->setStretchFactor(0, 3);
+  split->setStretchFactor(1, 2);
+}
+
+void CompareView::Private::connectAll() {
+  QObject::connect(lastTwo, &QAction::triggered, model, &CompareModel::chooseLastTwoRuns);
+  QObject::connect(swap, &QAction::triggered, model, &CompareModel::swapSides);
+  QObject::connect(first, &QAction::triggered, model, &CompareModel::findFirstDifference);
+  QObject::connect(next, &QAction::triggered, view, [this] { model->findDifference(false); });
+  QObject::connect(previous, &QAction::triggered, view, [this] { model->findDifference(true); });
+  QObject::connect(cancel, &QAction::triggered, model, &CompareModel::cancel);
+  QObject::connect(show, &QAction::triggered, view, [this] { model->show(model->currentRow(), false); });
+  QObject::connect(showRight, &QAction::triggered, view, [this] { model->show(model->currentRow(), true); });
+  const auto page = [this](QWidget* widget) {
+    below->setCurrentWidget(widget);
+    showOperands->setChecked(widget == operands);
+    showCurves->setChecked(widget == curves);
+  };
+  QObject::connect(showOperands, &QAction::triggered, view, [this, page] { page(operands); });
+  QObject::connect(showCurves, &QAction::triggered, view, [this, page] { page(curves); });
+  QObject::connect(table->selectionModel(), &QItemSelectionModel::currentRowChanged, view,
+                   [this](const QModelIndex& index) {
+                     if (!following && index.isValid()) model->setCurrentRow(index.row());
+                   });
+  QObject::connect(table, &QTableView::clicked, view, [this](const QModelIndex& index) {
+    model->setCurrentRow(index.row());
+    model->show(index.row(), CompareRows::isRight(index.column()));
+  });
+  QObject::connect(strip, &CompareStrip::rowChosen, model, &CompareModel::setCurrentRow);
+  QObject::connect(model, &CompareModel::currentChanged, view, [this] { showCurrent(); });
+  QObject::connect(model, &CompareModel::changed, view, [this] { showState(); });
+  QObject::connect(model, &CompareModel::runsChanged, view, [this] { showState(); });
+  // Where a search ends the other panels show, too.
+  QObject::connect(model, &CompareModel::found, view, [this] {
+    showCurrent();
+    pendingShow = !model->cachedRow(model->currentRow());
+    model->show(model->currentRow(), false);
+  });
+  QObject::connect(model, &CompareModel::rowsChanged, view, [this](int low, int high) {
+    // A row that was not here when it was found can be gone to now.
+    if (model->currentRow() >= low && model->currentRow() <= high && pendingShow &&
+        model->cachedRow(model->currentRow())) {
+      pendingShow = false;
+      model->show(model->currentRow(), false);
+    }
+  });
+}
+
+QString CompareView::Private::sentenceText() const {
+  if (model->comparing())
+    return tr("Aligning: %1. Cancel, or Esc in this panel, stops it.").arg(model->progress());
+  if (model->searching())
+    return tr("Looking for the first difference: %1. Cancel, or Esc in this panel, stops it.")
+        .arg(model->progress());
+  if (!model->problem().isEmpty()) return QStringLiteral("✗ ") + model->problem();
+  if (const auto* found = model->firstDifference()) return QString::fromStdString(found->sentence);
+  if (const auto* compared = model->compared())
+    return QString::fromStdString(compared->sentence) +
+           tr(" F finds the first values that differ; N and P go to ops that are not the same.");
+  if (!model->session()->live()) return tr("No session runs.");
+  return tr(
+      "Run a cell twice: its last two runs are compared here, op by op. Any two runs can be chosen above, a "
+      "moment (A and B: from the cursor on), or the branch of What if (W).");
+}
+
+void CompareView::Private::showState() {
+  sentence->setText(sentenceText());
+  const Theme theme = Theme::fromPalette(view->palette());
+  QPalette colours = view->palette();
+  if (!model->comparing() && !model->searching() && !model->problem().isEmpty())
+    colours.setColor(QPalette::WindowText, theme.error.stroke);
+  sentence->setPalette(colours);
+  const bool busy = model->comparing() || model->searching();
+  cancel->setEnabled(busy);
+  cancelButton->setVisible(busy);
+  const bool compared = model->compared() && model->compared()->rows > 0;
+  for (QAction* action : {first, next, previous, show, showRight}) action->setEnabled(compared && !busy);
+  swap->setEnabled(model->left() && model->right());
+  for (QAction* action : {lastTwo, leftHere, rightHere, leftFile, rightFile})
+    action->setEnabled(model->session()->live());
+  for (QAction* action : {leftHere, rightHere})
+    action->setEnabled(model->session()->live() && model->session()->recordCount() > 0);
+  branch->setEnabled(model->session()->look().branch != 0);
+  fit();
+  emit view->emptyChanged();
+}
+
+void CompareView::Private::showCurrent() {
+  const int row = model->currentRow();
+  if (row < 0 || table->currentIndex().row() == row) return;
+  following = true;
+  table->setCurrentIndex(rows->index(row, std::max(0, table->currentIndex().column())));
+  table->scrollTo(rows->index(row, 0), QAbstractItemView::PositionAtCenter);
+  following = false;
+}
+
+/// Both sides get as much room as the other; what is long is cut.
+void CompareView::Private::widths() {
+  const int room = table->viewport()->width();
+  if (room < 100) return;
+  const int sign = table->fontMetrics().horizontalAdvance(QStringLiteral("± other attributes")) + 16;
+  const int side = std::max(120, (room - sign) / 2);
+  table->setColumnWidth(CompareRows::Sign, sign);
+  for (const int begin : {static_cast<int>(CompareRows::LeftOp), static_cast<int>(CompareRows::RightOp)}) {
+    table->setColumnWidth(begin, side * 42 / 100);
+    table->setColumnWidth(begin + 1, side * 25 / 100);
+    table->setColumnWidth(begin + 2, side * 33 / 100);
+  }
+}
+
+void CompareView::Private::fit() {
+  const int wanted = sentence->heightForWidth(std::max(100, view->width() - 8));
+  sentenceArea->setFixedHeight(std::min(wanted, most_told_lines * sentence->fontMetrics().lineSpacing() + 6));
+}
+
+CompareView::CompareView(Session* session, CellNames* cells, QWidget* parent)
+    : Panel(parent), d_(std::make_unique<Private>()) {
+  d_->view = this;
+  d_->model = new CompareModel(session, cells, this);
+  d_->rows = new CompareRows(d_->model, cells, this);
+  d_->bar = new CompareBar(d_->model, this);
+  d_->strip = new CompareStrip(d_->model, this);
+  d_->makeTable();
+  d_->makeActions();
+  d_->makeSentence();
+  d_->makeBelow();
+  auto* layout = new QVBoxLayout(this);
+  layout->setContentsMargins(0, 0, 0, 0);
+  layout->setSpacing(2);
+  layout->addWidget(d_->bar);
+  d_->makeButtons(layout);
+  layout->addWidget(d_->sentenceArea);
+  layout->addWidget(d_->strip);
+  layout->addWidget(d_->split, 1);
+  setFocusProxy(d_->table);
+  d_->connectAll();
+  connect(session, &Session::statusChanged, this, &Panel::emptyChanged);
+  connect(session, &Session::lookChanged, this, [this] { d_->showState(); });
+  d_->showState();
+}
+
+CompareView::~CompareView() = default;
+
+bool CompareView::isEmpty() const {
+  return d_->model->session()->recordCount() == 0;
+}
+
+QList<QAction*> CompareView::menuActions() const {
+  return {d_->lastTwo,  d_->swap,      d_->leftHere,     d_->rightHere,  d_->branch,
+          d_->leftFile, d_->rightFile, d_->first,        d_->next,       d_->previous,
+          d_->show,     d_->showRight, d_->showOperands, d_->showCurves, d_->cancel};
+}
+
+CompareModel* CompareView::model() const {
+  return d_->model;
+}
+TimelineTable* CompareView::table() const {
+  return d_->table;
+}
+QLabel* CompareView::sentence() const {
+  return d_->sentence;
+}
+CompareBar* CompareView::bar() const {
+  return d_->bar;
+}
+CompareStrip* CompareView::strip() const {
+  return d_->strip;
+}
+OperandsView* CompareView::operands() const {
+  return d_->operands;
+}
+CompareCurvesView* CompareView::curves() const {
+  return d_->curves;
+}
+
+void CompareView::showEvent(QShowEvent* event) {
+  Panel::showEvent(event);
+  d_->model->setShown(true);
+}
+void CompareView::hideEvent(QHideEvent* event) {
+  Panel::hideEvent(event);
+  d_->model->setShown(false);
+}
+
+void CompareView::resizeEvent(QResizeEvent* event) {
+  Panel::resizeEvent(event);
+  d_->widths();
+  d_->fit();
+}
+
+void CompareView::changeEvent(QEvent* event) {
+  Panel::changeEvent(event);
+  if (!d_ || !d_->sentence) return;
+  if (event->type() == QEvent::PaletteChange || event->type() == QEvent::FontChange) d_->showState();
+}
+
+}  // namespace tapedeck::inspector

@@ -1,0 +1,50 @@
+// The panel Compare: two sides op by op, where they differ first, and what stands beside what there.
+#pragma once
+
+#include <memory>
+
+#include "inspector/model/compare_rows.h"
+#include "inspector/panels/panel.h"
+
+class QLabel;
+
+namespace tapedeck::inspector {
+
+class CompareBar;
+class CompareCurvesView;
+class CompareStrip;
+class OperandsView;
+class TimelineTable;
+
+/// Empty until a cell ran. Keys, with the focus in it: L compares the last two runs of a cell, S swaps the
+/// sides, A and B put what follows the cursor on the left and right, W a branch beside its original; F finds
+/// the first difference, N and P go from one changed row to the next; Enter goes to a row's op, Shift+Enter
+/// to the right side's; O shows operands, C curves; Esc stops what goes on.
+class CompareView : public Panel {
+  Q_OBJECT
+ public:
+  CompareView(Session* session, CellNames* cells, QWidget* parent = nullptr);
+  ~CompareView() override;
+
+  bool isEmpty() const override;
+  QList<QAction*> menuActions() const override;
+  CompareModel* model() const;
+  TimelineTable* table() const;
+  QLabel* sentence() const;
+  CompareBar* bar() const;
+  CompareStrip* strip() const;
+  OperandsView* operands() const;
+  CompareCurvesView* curves() const;
+
+ protected:
+  void showEvent(QShowEvent* event) override;
+  void hideEvent(QHideEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
+  void changeEvent(QEvent* event) override;
+
+ private:
+  struct Private;
+  std::unique_ptr<Private> d_;
+};
+
+}  // namespace tapedeck::inspector

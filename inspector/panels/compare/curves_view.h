@@ -1,0 +1,29 @@
+// The curves of both sides, over their steps.
+#pragma once
+
+#include <QWidget>
+
+#include "inspector/model/compare_model.h"
+
+class QComboBox;
+
+namespace tapedeck::inspector {
+
+/// One curve at a time: the left side's drawn through with round marks, the right side's dashed with square
+/// ones. A click on a point moves the cursor there.
+class CompareCurvesView : public QWidget {
+  Q_OBJECT
+ public:
+  explicit CompareCurvesView(CompareModel* model, QWidget* parent = nullptr);
+  QComboBox* names() const { return names_; }
+
+ private:
+  class Chart;
+  void showNames();
+
+  CompareModel* model_;
+  QComboBox* names_;
+  Chart* chart_;
+};
+
+}  // namespace tapedeck::inspector

@@ -1,0 +1,246 @@
+#include "inspector/panels/compare/operands_view.h"
+
+#include <QAction>
+#include <QHBoxLayout>
+#include <QHeaderView>
+#include <QLabel>
+#include <QMouseEvent>
+#include <QPainter>
+#include <QTreeWidget>
+#include <QVBoxLayout>
+#include <cmath>
+#include <limits>
+
+#include "inspector/model/format.h"
+#include "inspector/panels/tensor/heat_picture.h"
+#include "inspector/ui/keyed_action.h"
+#include "inspector/ui/theme.h"
+
+namespace tapedeck::inspector {
+
+using protocol::Agreement;
+using protocol::ComparedOperand;
+
+namespace {
+
+enum OperandColumn { role_column, left_column, right_column, differs_column, most_column, operand_columns };
+
+QString numberText(double value) {
+  if (std::isinf(value)) return QStringLiteral("∞");
+  return QString::number(value, 'g', 3);
+}
+
+QString elementText(const std::vector<std::int64_t>& element) {
+  if (element.empty()) return {};
+  QStringList places;
+  for (const std::int64_t at : element) places << QString::number(at);
+  return QStringLiteral(" [%1]").arg(places.join(QStringLiteral(", ")));
+}
+
+/// Its values on one line, or what it is.
+QString sideText(const protocol::TensorInfo& tensor, const std::string& text) {
+  if (tensor.id == 0) return OperandsView::tr("—");
+  QString values = QString::fromStdString(text).simplified();
+  if (!tensor.name.empty()) values.prepend(QString::fromStdString(tensor.name) + QStringLiteral(" = "));
+  return text.empty() ? tensorText(tensor) : values;
+}
+
+QString verdictText(const ComparedOperand& operand) {
+  if (operand.values == Agreement::agree) return OperandsView::tr("= agrees");
+  if (operand.values == Agreement::unknown)
+    return operand.left.id && operand.right.id ? OperandsView::tr("? unknown") : QString();
+  if (operand.count <= 1) return OperandsView::tr("≠ differs");
+  return OperandsView::tr("≠ %1 of %2").arg(countText(operand.differing), countText(operand.count));
+}
+
+QString mostText(const ComparedOperand& operand) {
+  if (operand.values != Agreement::differ) return QString::fromStdString(operand.problem);
+  if (operand.count == 0) return QString::fromStdString(operand.problem);
+  QString text = numberText(operand.max_absolute);
+  if (operand.max_relative > 0)
+    text += OperandsView::tr(" (relative %1)").arg(numberText(operand.max_relative));
+  if (!operand.left_value.empty())
+    text += OperandsView::tr(" at%1: %2 | %3")
+                .arg(operand.element.empty() ? OperandsView::tr(" its value") : elementText(operand.element),
+                     QString::fromStdString(operand.left_value), QString::fromStdString(operand.right_value));
+  return text;
+}
+
+std::pair<double, double> extent(const std::optional<protocol::Tile>& a,
+                                 const std::optional<protocol::Tile>& b) {
+  double low = std::numeric_limits<double>::infinity(), high = -low;
+  for (const auto* tile : {&a, &b}) {
+    if (!*tile) continue;
+    for (const double value : (*tile)->values) {
+      if (!std::isfinite(value)) continue;
+      low = std::min(low, value);
+      high = std::max(high, value);
+    }
+  }
+  return low <= high ? std::pair(low, high) : std::pair(0.0, 1.0);
+}
+
+}  // namespace
+
+// ---- pictures
+
+OperandPicturesView::OperandPicturesView(CompareModel* model, QWidget* parent)
+    : QWidget(parent), model_(model) {
+  setObjectName(QStringLiteral("comparePictures"));
+  setToolTip(tr("A click on left or right shows the tensor in Tensor"));
+  connect(model, &CompareModel::picturesChanged, this, [this] {
+    setVisible(hasPictures() || !model_->pictures().problem.isEmpty());
+    setAccessibleName(hasPictures() ? tr("Left, right and their difference as heat maps") : QString());
+    update();
+  });
+  setVisible(false);
+}
+
+bool OperandPicturesView::hasPictures() const {
+  return model_->pictures().left || model_->pictures().right;
+}
+
+QRectF OperandPicturesView::place(int which) const {
+  const double gap = 8, title = fontMetrics().height() * 2.0 + 6;
+  const double wide = (width() - 4 * gap) / 3;
+  return {gap + which * (wide + gap), title, wide, std::max(8.0, height() - title - gap)};
+}
+
+void OperandPicturesView::mousePressEvent(QMouseEvent* event) {
+  for (int which = 0; which < 2; ++which)
+    if (place(which).contains(event->position())) emit sideChosen(which == 1);
+}
+
+void OperandPicturesView::paintEvent(QPaintEvent*) {
+  const Theme theme = Theme::fromPalette(palette());
+  QPainter painter(this);
+  const OperandPictures& pictures = model_->pictures();
+  const auto [low, high] = extent(pictures.left, pictures.right);
+  const auto [least, most] = extent(pictures.difference, std::nullopt);
+  const struct {
+    const std::optional<protocol::Tile>& tile;
+    QString title;
+    double low, high;
+    ColorScale scale;
+  } all[] = {{pictures.left, tr("Left"), low, high, ColorScale::automatic},
+             {pictures.right, tr("Right"), low, high, ColorScale::automatic},
+             {pictures.difference, tr("Right − left"), least, most, ColorScale::diverging}};
+  for (int which = 0; which < 3; ++which) {
+    const auto& one = all[which];
+    const QRectF room = place(which);
+    painter.setPen(theme.text);
+    painter.drawText(QPointF(room.left(), fontMetrics().ascent() + 2), one.title);
+    if (!one.tile) continue;
+    painter.setPen(theme.faintText);
+    painter.drawText(
+        QPointF(room.left(), fontMetrics().height() + fontMetrics().ascent() + 2),
+        fontMetrics().elidedText(QStringLiteral("%1 … %2").arg(numberText(one.low), numberText(one.high)),
+                                 Qt::ElideRight, static_cast<int>(room.width())));
+    const HeatPicture picture = heatPicture(*one.tile, ColorMap(one.low, one.high, one.scale, theme.dark));
+    if (picture.image.isNull()) continue;
+    const QSizeF fitted = QSizeF(picture.world.size()).scaled(room.size(), Qt::KeepAspectRatio);
+    // A vector is a thin line: it gets some height.
+    const QSizeF size(fitted.width(), std::max(fitted.height(), std::min(room.height(), 14.0)));
+    painter.drawImage(QRectF(room.topLeft(), size), picture.image);
+    painter.setPen(theme.border);
+    painter.drawRect(QRectF(room.topLeft(), size));
+  }
+  if (pictures.problem.isEmpty()) return;
+  painter.setPen(theme.error.stroke);
+  painter.drawText(place(2), Qt::AlignLeft | Qt::TextWordWrap, pictures.problem);
+}
+
+// ---- the table
+
+OperandsView::OperandsView(CompareModel* model, QWidget* parent)
+    : QWidget(parent),
+      model_(model),
+      table_(new QTreeWidget(this)),
+      attributes_(new QLabel(this)),
+      pictures_(new OperandPicturesView(model, this)) {
+  table_->setObjectName(QStringLiteral("compareOperands"));
+  table_->setAccessibleName(tr("Operands of the row, left and right"));
+  table_->setHeaderLabels({tr("Operand"), tr("Left"), tr("Right"), tr("Values"), tr("Largest difference")});
+  table_->setRootIsDecorated(false);
+  table_->setUniformRowHeights(true);
+  table_->setAllColumnsShowFocus(true);
+  table_->header()->setStretchLastSection(true);
+  table_->header()->setSectionResizeMode(QHeaderView::Interactive);
+  table_->header()->setSectionResizeMode(role_column, QHeaderView::ResizeToContents);
+  table_->header()->setSectionResizeMode(differs_column, QHeaderView::ResizeToContents);
+  auto* show = new QAction(tr("Show"), this);
+  setKey(show, {Qt::Key_Return, Qt::Key_Enter},
+         tr("Show the left tensor in Tensor, at the element that differs most"));
+  show->setShortcutContext(Qt::WidgetShortcut);
+  table_->addAction(show);
+  connect(show, &QAction::triggered, this,
+          [this] { model_->pick(table_->indexOfTopLevelItem(table_->currentItem()), false); });
+  connect(table_, &QTreeWidget::itemClicked, this, [this](QTreeWidgetItem* item, int column) {
+    model_->pick(table_->indexOfTopLevelItem(item), column == right_column);
+  });
+  connect(table_, &QTreeWidget::currentItemChanged, this, [this](QTreeWidgetItem* item) {
+    const int row = item ? table_->indexOfTopLevelItem(item) : -1;
+    const auto* operands = model_->operands();
+    const bool large = operands && row >= 0 &&
+                       operands->operands[static_cast<std::size_t>(row)].left_text.empty() &&
+                       operands->operands[static_cast<std::size_t>(row)].right_text.empty();
+    model_->setPictured(large ? row : -1);
+  });
+  connect(pictures_, &OperandPicturesView::sideChosen, this,
+          [this](bool right) { model_->pick(model_->pictures().operand, right); });
+  attributes_->setObjectName(QStringLiteral("compareAttributes"));
+  attributes_->setWordWrap(true);
+  attributes_->setTextFormat(Qt::PlainText);
+  attributes_->setContentsMargins(8, 0, 8, 2);
+  auto* side = new QVBoxLayout;
+  side->setSpacing(2);
+  side->addWidget(attributes_);
+  side->addWidget(table_, 1);
+  auto* layout = new QHBoxLayout(this);
+  layout->setContentsMargins(0, 0, 0, 0);
+  layout->addLayout(side, 3);
+  layout->addWidget(pictures_, 2);
+  connect(model, &CompareModel::operandsChanged, this, &OperandsView::showOperands);
+  showOperands();
+}
+
+void OperandsView::showOperands() {
+  const int row = table_->indexOfTopLevelItem(table_->currentItem());
+  table_->clear();
+  const protocol::ComparedOperands* operands = model_->operands();
+  QStringList attributes;
+  if (operands)
+    for (const std::string& one : operands->attributes) attributes << QString::fromStdString(one);
+  attributes_->setText(tr("Attributes, left | right:  %1").arg(attributes.join(QStringLiteral("   "))));
+  attributes_->setVisible(!attributes.isEmpty());
+  if (!operands) return;
+  int chosen = -1;
+  for (std::size_t i = 0; i < operands->operands.size(); ++i) {
+    const ComparedOperand& one = operands->operands[i];
+    auto* item = new QTreeWidgetItem(
+        table_, {(one.result ? QStringLiteral("→ ") : QString()) + QString::fromStdString(one.role),
+                 sideText(one.left, one.left_text), sideText(one.right, one.right_text), verdictText(one),
+                 mostText(one)});
+    item->setToolTip(left_column,
+                     tensorText(one.left) + QLatin1Char('\n') + QString::fromStdString(one.left_text));
+    item->setToolTip(right_column,
+                     tensorText(one.right) + QLatin1Char('\n') + QString::fromStdString(one.right_text));
+    item->setToolTip(most_column, mostText(one));
+    if (one.values == Agreement::differ) {
+      QFont bold = table_->font();
+      bold.setBold(true);
+      item->setFont(differs_column, bold);
+      if (chosen < 0) chosen = static_cast<int>(i);
+    }
+  }
+  if (table_->topLevelItemCount() == 0) return;
+  const int at = row >= 0 && row < table_->topLevelItemCount() ? row : std::max(chosen, 0);
+  table_->setCurrentItem(table_->topLevelItem(at));
+  const int room = table_->viewport()->width();
+  if (room > 300) {
+    table_->setColumnWidth(left_column, room / 4);
+    table_->setColumnWidth(right_column, room / 4);
+  }
+}
+
+}  // namespace tapedeck::inspector

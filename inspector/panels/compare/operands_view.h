@@ -1,0 +1,48 @@
+// The operands of a row side by side: small values as text, large ones as pictures.
+#pragma once
+
+#include <QWidget>
+
+#include "inspector/model/compare_model.h"
+
+class QLabel;
+class QTreeWidget;
+
+namespace tapedeck::inspector {
+
+/// Three heat maps in one scale of colours: left, right, and their difference in a scale of its own.
+class OperandPicturesView : public QWidget {
+  Q_OBJECT
+ public:
+  explicit OperandPicturesView(CompareModel* model, QWidget* parent = nullptr);
+  bool hasPictures() const;
+
+ signals:
+  void sideChosen(bool right);
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+  void mousePressEvent(QMouseEvent* event) override;
+
+ private:
+  QRectF place(int which) const;
+  CompareModel* model_;
+};
+
+class OperandsView : public QWidget {
+  Q_OBJECT
+ public:
+  explicit OperandsView(CompareModel* model, QWidget* parent = nullptr);
+  QTreeWidget* table() const { return table_; }
+  OperandPicturesView* pictures() const { return pictures_; }
+
+ private:
+  void showOperands();
+
+  CompareModel* model_;
+  QTreeWidget* table_;
+  QLabel* attributes_;
+  OperandPicturesView* pictures_;
+};
+
+}  // namespace tapedeck::inspector
