@@ -99,6 +99,10 @@ std::optional<protocol::Reply> Answers::at_once(const protocol::Request& request
           [](const GetBranchStatistics&) -> Answer { return std::nullopt; },
           [](const GetBranchPreviews&) -> Answer { return std::nullopt; },
           [](const TakeOver&) -> Answer { return std::nullopt; },
+          [](const GetHealth&) -> Answer { return std::nullopt; },
+          [](const GetHealthCurve&) -> Answer { return std::nullopt; },
+          [](const SampleHealth&) -> Answer { return std::nullopt; },
+          [](const GetHealthFindings&) -> Answer { return std::nullopt; },
           [&](const DropBranch& drop) -> Answer {
             branches_.drop(drop.branch);
             return describe_status(recorder_);
@@ -187,6 +191,26 @@ Jobs::Work Answers::later(const protocol::Request& request) {
           [&](const TakeOver& take) {
             return job([this, take](const CancelFlag& cancel, const Jobs::Report& report) {
               return take_over(take, cancel, report);
+            });
+          },
+          [&](const GetHealth& get) {
+            return job([this, get](const CancelFlag& cancel, const Jobs::Report&) {
+              return health_.table(get, &cancel);
+            });
+          },
+          [&](const GetHealthCurve& get) {
+            return job([this, get](const CancelFlag& cancel, const Jobs::Report&) {
+              return health_.curve(get, &cancel);
+            });
+          },
+          [&](const SampleHealth& sample) {
+            return job([this, sample](const CancelFlag& cancel, const Jobs::Report& report) {
+              return health_.sample(sample, finder(cancel, report), &cancel);
+            });
+          },
+          [&](const GetHealthFindings& get) {
+            return job([this, get](const CancelFlag& cancel, const Jobs::Report& report) {
+              return health_findings(get, cancel, report);
             });
           },
           [](const DropBranch&) { return Jobs::Work(); },
@@ -298,6 +322,12 @@ protocol::Reply Answers::why(const protocol::Why& request, const CancelFlag& can
   const auto value = [&](std::uint64_t tensor) { return find(tensor, cancel, report).value; };
   Past past(recorder_, value, &cancel, report);
   return answer(past, request);
+}
+
+protocol::Reply Answers::health_findings(const protocol::GetHealthFindings& request, const CancelFlag& cancel,
+                                         const Jobs::Report& report) {
+  Past past(recorder_, finder(cancel, report), &cancel, report);
+  return health_.findings(request, past);
 }
 
 protocol::Reply Answers::branch_tile(const protocol::GetBranchTile& request, const CancelFlag& cancel,

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <optional>
 
+#include "engine/debug/health/health.h"
 #include "engine/debug/host_inspector.h"
 #include "engine/debug/jobs.h"
 #include "engine/debug/tape_index.h"
@@ -23,7 +24,8 @@ class Answers {
         host_(host),
         tapes_(recorder),
         vjps_(recorder),
-        branches_(recorder) {}
+        branches_(recorder),
+        health_(recorder) {}
 
   /// The answer to a request that takes no time; nothing for one of those below, and for Hello and Cancel,
   /// which are the conversation's.
@@ -40,6 +42,8 @@ class Answers {
                              const Jobs::Report& report);
   protocol::Reply pin(const protocol::Pin& request, const CancelFlag& cancel, const Jobs::Report& report);
   protocol::Reply why(const protocol::Why& request, const CancelFlag& cancel, const Jobs::Report& report);
+  protocol::Reply health_findings(const protocol::GetHealthFindings& request, const CancelFlag& cancel,
+                                  const Jobs::Report& report);
   FindTensor finder(const CancelFlag& cancel, const Jobs::Report& report);
   protocol::Reply ask_host(const HostRequest& request, const CancelFlag& cancel);
   protocol::Reply take_over(const protocol::TakeOver& request, const CancelFlag& cancel,
@@ -56,6 +60,7 @@ class Answers {
   TapeIndex tapes_;
   VjpReader vjps_;
   Branches branches_;
+  HealthReader health_;
   // One replay at a time: what two requests about one tensor need is recomputed once.
   std::mutex replay_mutex_;
   std::condition_variable replay_ended_;

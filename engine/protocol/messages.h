@@ -6,6 +6,7 @@
 
 #include "engine/protocol/breakpoints.h"
 #include "engine/protocol/frames.h"
+#include "engine/protocol/health.h"
 #include "engine/protocol/replies.h"
 #include "engine/protocol/requests.h"
 #include "engine/protocol/vjp.h"
@@ -18,10 +19,11 @@ using Request =
     std::variant<Hello, GetStatus, GetRecords, GetTape, GetTile, GetStatistics, SetGate, SetOptions, Pin,
                  GetSeries, GetPictures, FindRecords, Why, GetVjp, ExplainElement, GetFrames, GetVariables,
                  Evaluate, Assign, Complete, HoldValue, SummarizeValue, SetBreakpoints, MakeBranch,
-                 GetBranchTile, GetBranchStatistics, GetBranchPreviews, TakeOver, DropBranch, Cancel>;
-using Reply =
-    std::variant<Welcome, Refused, Status, Records, TapeRecords, Tile, Statistics, Series, Pictures,
-                 FoundRecords, Because, VjpParts, ElementTerms, Frames, Variables, Evaluation, Completions,
-                 HeldValue, Breakpoints, Branched, BranchPreviews, TakenOver, Progress, Failure>;
+                 GetBranchTile, GetBranchStatistics, GetBranchPreviews, TakeOver, DropBranch, GetHealth,
+                 GetHealthCurve, SampleHealth, GetHealthFindings, Cancel>;
+using Reply = std::variant<Welcome, Refused, Status, Records, TapeRecords, Tile, Statistics, Series, Pictures,
+                           FoundRecords, Because, VjpParts, ElementTerms, Frames, Variables, Evaluation,
+                           Completions, HeldValue, Breakpoints, Branched, BranchPreviews, TakenOver, Health,
+                           HealthCurve, HealthSampled, HealthFindings, Progress, Failure>;
 
 }  // namespace tapedeck::protocol

@@ -11,6 +11,7 @@
 #include "engine/record/breakpoints.h"
 #include "engine/record/gate.h"
 #include "engine/record/handoffs.h"
+#include "engine/record/health_sampler.h"
 #include "engine/record/pictures.h"
 #include "engine/record/series.h"
 #include "engine/record/trace.h"
@@ -59,6 +60,10 @@ class Recorder final : public Observer {
   /// A histogram or images of a summary, with the record that is the newest now. False: too large to be kept.
   bool add_picture(protocol::Picture picture);
 
+  /// What an optimiser says of itself: "L-BFGS/step length" is that quantity of the group "L-BFGS". False
+  /// where the name is not of that form.
+  bool add_health(const std::string& name, double value);
+
   Gate& gate() { return gate_; }
   Breakpoints& breakpoints() { return breakpoints_; }
   const Breakpoints& breakpoints() const { return breakpoints_; }
@@ -66,12 +71,15 @@ class Recorder final : public Observer {
   Values& values() { return values_; }
   SeriesStore& series() { return series_; }
   PictureStore& pictures() { return pictures_; }
+  HealthStore& health() { return health_; }
+  HealthSampler& health_sampler() { return health_sampler_; }
   const Gate& gate() const { return gate_; }
   const Trace& trace() const { return trace_; }
   const Values& values() const { return values_; }
   const Handoffs& handoffs() const { return handoffs_; }
   const SeriesStore& series() const { return series_; }
   const PictureStore& pictures() const { return pictures_; }
+  const HealthStore& health() const { return health_; }
 
   /// For values, records and all that belongs to them: records take half of it at most (64 MB at least).
   void set_budget(std::uint64_t bytes);
@@ -91,6 +99,8 @@ class Recorder final : public Observer {
   void note_inputs(std::span<const Tensor> inputs, Thread& thread);
   void count_bookkeeping(std::uint32_t number);
   void keep_result(const Tensor& output, std::uint64_t replay_ns);
+  void sample_before(Thread& thread, const Event& event, const RecordHead& head);
+  void sample_after(Thread& thread, std::uint32_t number, std::span<const Tensor> outputs, bool playback);
   void ask_gate(Thread& thread, const Event& event, const GatePoint& point, const BreakStop* stop);
   /// Asks the breakpoints, then the gate.
   void come_to_stop(Thread& thread, const Event& event, const GatePoint& point,
@@ -113,6 +123,8 @@ class Recorder final : public Observer {
   Handoffs handoffs_;
   SeriesStore series_;
   PictureStore pictures_;
+  HealthStore health_;
+  HealthSampler health_sampler_;
   std::atomic<std::uint64_t> cells_ended_{0};
   Breakpoints breakpoints_;
   mutable std::mutex cell_mutex_;
