@@ -2,6 +2,7 @@
 
 #include "inspector/panels/breakpoints/breakpoints_panel.h"
 #include "inspector/panels/console/console_panel.h"
+#include "inspector/panels/health/health_panel.h"
 #include "inspector/panels/ops/ops_panel.h"
 #include "inspector/panels/tape/tape_panel.h"
 #include "inspector/panels/tensor/tensor_panel.h"
@@ -18,7 +19,7 @@ QList<inspector::PanelDescriptor> panelList() {
       inspector::tapePanel(),    inspector::opsPanel(),    inspector::variablesPanel(),
       inspector::consolePanel(), inspector::tensorPanel(), inspector::breakpointsPanel(),
       inspector::whyPanel(),     inspector::whatIfPanel(), inspector::vjpPanel(),
-      plots::plotsPanel(),
+      plots::plotsPanel(),       inspector::healthPanel(),
   };
 }
 
