@@ -3,6 +3,7 @@
 #include "inspector/panels/breakpoints/breakpoints_panel.h"
 #include "inspector/panels/compare/compare_panel.h"
 #include "inspector/panels/console/console_panel.h"
+#include "inspector/panels/health/health_panel.h"
 #include "inspector/panels/memory/memory_panel.h"
 #include "inspector/panels/ops/ops_panel.h"
 #include "inspector/panels/tape/tape_panel.h"
@@ -20,7 +21,8 @@ QList<inspector::PanelDescriptor> panelList() {
       inspector::tapePanel(),    inspector::opsPanel(),    inspector::variablesPanel(),
       inspector::consolePanel(), inspector::tensorPanel(), inspector::breakpointsPanel(),
       inspector::whyPanel(),     inspector::whatIfPanel(), inspector::vjpPanel(),
-      plots::plotsPanel(),       inspector::memoryPanel(), inspector::comparePanel(),
+      plots::plotsPanel(),       inspector::memoryPanel(), inspector::healthPanel(),
+      inspector::comparePanel(),
   };
 }
 

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "engine/debug/compare/comparisons.h"
+#include "engine/debug/health/health.h"
 #include "engine/debug/host_inspector.h"
 #include "engine/debug/jobs.h"
 #include "engine/debug/memory/memory.h"
@@ -29,7 +30,8 @@ class Answers {
         branches_(recorder),
         memory_(recorder),
         profiles_(recorder),
-        comparisons_(recorder, branches_) {}
+        comparisons_(recorder, branches_),
+        health_(recorder) {}
 
   /// The answer to a request that takes no time; nothing for one of those below, and for Hello and Cancel,
   /// which are the conversation's.
@@ -46,6 +48,8 @@ class Answers {
                              const Jobs::Report& report);
   protocol::Reply pin(const protocol::Pin& request, const CancelFlag& cancel, const Jobs::Report& report);
   protocol::Reply why(const protocol::Why& request, const CancelFlag& cancel, const Jobs::Report& report);
+  protocol::Reply health_findings(const protocol::GetHealthFindings& request, const CancelFlag& cancel,
+                                  const Jobs::Report& report);
   FindTensor finder(const CancelFlag& cancel, const Jobs::Report& report);
   protocol::Reply ask_host(const HostRequest& request, const CancelFlag& cancel);
   protocol::Reply take_over(const protocol::TakeOver& request, const CancelFlag& cancel,
@@ -67,6 +71,7 @@ class Answers {
   MemoryReader memory_;
   Profiles profiles_;
   Comparisons comparisons_;
+  HealthReader health_;
   // One replay at a time: what two requests about one tensor need is recomputed once.
   std::mutex replay_mutex_;
   std::condition_variable replay_ended_;

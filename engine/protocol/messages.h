@@ -7,6 +7,7 @@
 #include "engine/protocol/breakpoints.h"
 #include "engine/protocol/compare.h"
 #include "engine/protocol/frames.h"
+#include "engine/protocol/health.h"
 #include "engine/protocol/memory.h"
 #include "engine/protocol/profile.h"
 #include "engine/protocol/replies.h"
@@ -18,16 +19,15 @@
 
 namespace tapedeck::protocol {
 
-using Request =
-    std::variant<Hello, GetStatus, GetRecords, GetTape, GetTile, GetStatistics, SetGate, SetOptions, Pin,
-                 GetSeries, GetPictures, FindRecords, Why, GetVjp, ExplainElement, GetFrames, GetVariables,
-                 Evaluate, Assign, Complete, HoldValue, SummarizeValue, SetBreakpoints, MakeBranch,
-                 GetBranchTile, GetBranchStatistics, GetBranchPreviews, TakeOver, DropBranch, SaveTrace,
-                 GetTraceFile, GetSource, GetMemoryCurve, GetMemoryState, FindNames, GetRecomputeSavings,
-                 GetProfile, GetProfileTrack, GetProfileTotals, GetProfileFlame, GetProfileSteps,
-                 GetProfileCost, GetPeaks, GetChromeTrace, GetCellRuns, MakeComparison, GetComparisonRows,
-                 FindComparisonRow, CompareOperands, FindFirstDifference, GetComparisonTile,
-                 GetComparisonCurves, DropComparison, Cancel>;
+using Request = std::variant<
+    Hello, GetStatus, GetRecords, GetTape, GetTile, GetStatistics, SetGate, SetOptions, Pin, GetSeries,
+    GetPictures, FindRecords, Why, GetVjp, ExplainElement, GetFrames, GetVariables, Evaluate, Assign,
+    Complete, HoldValue, SummarizeValue, SetBreakpoints, MakeBranch, GetBranchTile, GetBranchStatistics,
+    GetBranchPreviews, TakeOver, DropBranch, SaveTrace, GetTraceFile, GetSource, GetMemoryCurve,
+    GetMemoryState, FindNames, GetRecomputeSavings, GetProfile, GetProfileTrack, GetProfileTotals,
+    GetProfileFlame, GetProfileSteps, GetProfileCost, GetPeaks, GetChromeTrace, GetCellRuns, MakeComparison,
+    GetComparisonRows, FindComparisonRow, CompareOperands, FindFirstDifference, GetComparisonTile,
+    GetComparisonCurves, DropComparison, GetHealth, GetHealthCurve, SampleHealth, GetHealthFindings, Cancel>;
 using Reply =
     std::variant<Welcome, Refused, Status, Records, TapeRecords, Tile, Statistics, Series, Pictures,
                  FoundRecords, Because, VjpParts, ElementTerms, Frames, Variables, Evaluation, Completions,
@@ -35,6 +35,6 @@ using Reply =
                  SourceText, MemoryCurve, MemoryState, FoundNames, RecomputeSavings, Profile, ProfileTrack,
                  ProfileTotals, ProfileFlame, ProfileSteps, ProfileCost, Peaks, ChromeTrace, CellRuns,
                  Compared, ComparisonRows, ComparisonPlace, ComparedOperands, FirstDifference,
-                 ComparisonCurves, Progress, Failure>;
+                 ComparisonCurves, Health, HealthCurve, HealthSampled, HealthFindings, Progress, Failure>;
 
 }  // namespace tapedeck::protocol

@@ -294,6 +294,16 @@ void bind_recording(py::module_& debug) {
       py::arg("series"), py::arg("step"), py::arg("value"),
       "Adds a point to a curve of the notebook's plots. Without a recorder it does nothing.");
   debug.def(
+      "add_health",
+      [](const std::string& name, double value) {
+        if (session().recorder && !session().recorder->add_health(name, value))
+          throw py::value_error("debug.add_health: the name is '" + name +
+                                "'; it is GROUP/QUANTITY, such as 'L-BFGS/step length'");
+      },
+      py::arg("name"), py::arg("value"),
+      "A number that an optimiser says of itself, for the panel Health: \"L-BFGS/step length\". ValueError "
+      "for a name without a group. Without a recorder it does nothing.");
+  debug.def(
       "restart_series",
       [](const std::string& series) {
         if (!session().recorder) return;

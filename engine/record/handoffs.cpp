@@ -1,6 +1,7 @@
 #include "engine/record/handoffs.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace tapedeck {
 
@@ -53,6 +54,24 @@ std::vector<std::uint64_t> Handoffs::sources_of(std::uint32_t playback) const {
   for (auto asked = asked_.rbegin(); asked != asked_.rend(); ++asked)
     if (asked->playback == playback) return asked->sources;
   return {};
+}
+
+std::vector<Assignment> Handoffs::assignments_after(std::uint64_t leaf, std::size_t limit) const {
+  const std::lock_guard lock(mutex_);
+  std::vector<Assignment> found;
+  for (auto at = assignments_.upper_bound(leaf); at != assignments_.end() && found.size() < limit; ++at)
+    found.push_back(at->second);
+  return found;
+}
+
+std::vector<Asked> Handoffs::asked_after(std::uint32_t playback, std::size_t limit) const {
+  const std::lock_guard lock(mutex_);
+  // Those of several threads stand out of order by a few.
+  auto at = asked_.end();
+  while (at != asked_.begin() && std::prev(at)->playback > playback) --at;
+  std::vector<Asked> found;
+  for (; at != asked_.end() && found.size() < limit; ++at) found.push_back(*at);
+  return found;
 }
 
 std::uint32_t Handoffs::playback_for(std::uint64_t source) const {

@@ -52,6 +52,10 @@ class Handoffs {
   std::vector<Departure> departures() const;
   /// Empty: it is not known.
   std::vector<std::uint64_t> sources_of(std::uint32_t playback) const;
+  /// In their order, those of values with ids above `leaf`, at most `limit`.
+  std::vector<Assignment> assignments_after(std::uint64_t leaf, std::size_t limit) const;
+  /// In their order, those of records above `playback`, at most `limit`.
+  std::vector<Asked> asked_after(std::uint32_t playback, std::size_t limit) const;
   /// The newest playback that was asked for the gradient of that tensor; 0: none.
   std::uint32_t playback_for(std::uint64_t source) const;
   std::uint32_t newest_playback() const;  ///< 0: none

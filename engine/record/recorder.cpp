@@ -65,6 +65,10 @@ struct Recorder::Thread {
   std::vector<Watched> watched;
   /// The record at whose failure it stopped: those around it fail of the same.
   std::uint32_t failure_shown = 0;
+  // Of the op that began last, where Health looks at it.
+  HealthSampler::Wants sampled = HealthSampler::Wants::nothing;
+  ActivationCall call;
+  Tensors update_inputs;
 };
 
 namespace {
@@ -102,6 +106,7 @@ Recorder::Recorder(const RecorderOptions& options, std::unique_ptr<TraceSource> 
       started_unix_ms_(unix_ms()),
       trace_(options.record_limit, record_room(options.keeping.budget_bytes), options.first_record),
       values_(options.keeping, trace_.tensors()),
+      health_sampler_({trace_, values_, handoffs_}, health_),
       breakpoints_(values_, trace_.tensors(), series_) {}
 
 Recorder::~Recorder() {
@@ -128,7 +133,7 @@ void Recorder::set_budget(std::uint64_t bytes) {
 
 std::uint64_t Recorder::bookkeeping_bytes() const {
   return trace_.bytes() + memory_.bytes() + values_.small_bytes() + series_.bytes() + pictures_.bytes() +
-         breakpoints_.bytes() + interned_bytes.load() + (file_ ? file_->cached_bytes() : 0);
+         health_.bytes() + breakpoints_.bytes() + interned_bytes.load() + (file_ ? file_->cached_bytes() : 0);
 }
 
 std::int64_t Recorder::now_ns() const {
@@ -215,6 +220,25 @@ void Recorder::keep_result(const Tensor& output, std::uint64_t replay_ns) {
     trace_.tensors().set_replay_ns(output.id(), replay_ns);
 }
 
+void Recorder::sample_before(Thread& thread, const Event& event, const RecordHead& head) {
+  thread.sampled = health_sampler_.wants(event, head.backward);
+  if (thread.sampled == HealthSampler::Wants::nothing) return;
+  thread.call = {0, event.op, event.inputs.empty() ? 0 : event.inputs[0].id(), 0, head.scope, head.location};
+  // With an observer no update writes in place, so these handles change nothing.
+  if (thread.sampled == HealthSampler::Wants::update)
+    thread.update_inputs.assign(event.inputs.begin(), event.inputs.end());
+}
+
+void Recorder::sample_after(Thread& thread, std::uint32_t number, std::span<const Tensor> outputs,
+                            bool playback) {
+  if (playback) return health_sampler_.playback_ended(number, outputs);
+  const auto wants = std::exchange(thread.sampled, HealthSampler::Wants::nothing);
+  const Tensors inputs = std::exchange(thread.update_inputs, {});
+  thread.call.record = number;
+  thread.call.output = outputs.empty() ? 0 : outputs[0].id();
+  health_sampler_.ended(wants, thread.call, inputs, outputs);
+}
+
 std::uint64_t Recorder::begin(const Event& event) {
   if (trace_.full()) [[unlikely]]
     set_recording(false);
@@ -236,6 +260,9 @@ std::uint64_t Recorder::begin(const Event& event) {
   std::optional<BreakEvent> seen;
   if (breaks) seen = seen_by_breakpoints(event, head, 0, enclosing);
 
+  if (health_sampler_.on() && event.kind == EventKind::op) [[unlikely]]
+    sample_before(thread, event, head);
+
   if (event.kind == EventKind::op) {
     const std::uint32_t number =
         trace_.begin(std::move(head), event.inputs, asks ? RecordState::pending : RecordState::running);
@@ -254,8 +281,10 @@ std::uint64_t Recorder::begin(const Event& event) {
   open.hides_ops = (parent && parent->hides_ops) || (event.kind == EventKind::vjp && !event.custom_gradient);
   open.number =
       trace_.begin(std::move(head), event.inputs, asks ? RecordState::pending : RecordState::running);
-  if (event.kind == EventKind::playback)
+  if (event.kind == EventKind::playback) {
     handoffs_.add(Asked{open.number, {event.sources.begin(), event.sources.end()}});
+    if (health_sampler_.on()) health_sampler_.playback_begins(open.number, location, event.inputs);
+  }
   if (!open.hides_ops) open.enclosing = open.number;
   thread.open.push_back(open);
   if ((breaks || asks) && open.number <= Trace::newest_possible)
@@ -345,11 +374,12 @@ void Recorder::end(std::uint64_t record, std::span<const Tensor> outputs, const 
   Thread& thread = this_thread();
   const auto number = static_cast<std::uint32_t>(record);
   const bool is_recorded = number <= Trace::newest_possible;
-  bool is_op = true;
+  bool is_op = true, is_playback = false;
   std::int64_t waited = thread.last_waited == number ? thread.last_wait : 0;
   for (std::size_t i = thread.open.size(); i-- > 0;) {
     if (thread.open[i].number != number) continue;
     is_op = false;
+    is_playback = thread.open[i].kind == EventKind::playback;
     waited = thread.waited - thread.open[i].waited_before;
     thread.open.resize(i);
     break;
@@ -372,6 +402,11 @@ void Recorder::end(std::uint64_t record, std::span<const Tensor> outputs, const 
     if (keep_values_) keep_result(output, replay_ns);
   }
   trace_.end(number, outputs, error, ended, waited);
+  const bool samples = is_op && thread.began == number && thread.sampled != HealthSampler::Wants::nothing;
+  if ((samples || (is_playback && health_sampler_.on())) && is_recorded && !error) [[unlikely]]
+    sample_after(thread, number, outputs, is_playback);
+  else if (samples)
+    thread.sampled = HealthSampler::Wants::nothing;
   if (!is_op && gate_.armed()) gate_.ended(number);
   if (!thread.watched.empty()) [[unlikely]]
     stop_after(thread, number, outputs, error);
@@ -400,6 +435,7 @@ void Recorder::assigned(const Tensor& tensor, const Tensor& value, std::uint64_t
   const std::uint32_t location = capture_location();
   handoffs_.add({tensor.id(), value.id(), variable, since, location, trace_.newest()});
   memory_.add({tensor.id(), variable, trace_.newest(), MemoryEventKind::assigned});
+  if (health_sampler_.on()) health_sampler_.assigned(tensor, value, variable, trace_.newest());
   if (!breakpoints_.any()) return;
   BreakEvent event;
   event.location = location;
@@ -456,6 +492,7 @@ void Recorder::end_cell(bool failed) {
   cell_runs_.end(trace_.newest(), now_ns(), failed);
   ++cells_ended_;
   memory_.add({0, 0, trace_.newest(), MemoryEventKind::cell_ended});
+  if (health_sampler_.on()) health_sampler_.flush();
   breakpoints_.cell_ended();
   gate_.cell_ended();
 }
@@ -467,6 +504,17 @@ std::string Recorder::running_cell() const {
 
 void Recorder::add_scalar(const std::string& series, double step, double value) {
   series_.add(series, step, value, trace_.newest());
+}
+
+bool Recorder::add_health(const std::string& name, double value) {
+  const std::size_t slash = name.rfind('/');
+  if (slash == std::string::npos || slash == 0 || slash + 1 == name.size()) return false;
+  HealthSubject subject;
+  subject.kind = HealthKind::published;
+  subject.name = name.substr(0, slash);
+  subject.location = capture_location();
+  health_.put(health_.subject(subject), name.substr(slash + 1), {trace_.newest(), value});
+  return true;
 }
 
 bool Recorder::add_picture(protocol::Picture picture) {

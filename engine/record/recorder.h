@@ -14,6 +14,7 @@
 #include "engine/record/gate.h"
 #include "engine/record/gate_waits.h"
 #include "engine/record/handoffs.h"
+#include "engine/record/health_sampler.h"
 #include "engine/record/lives.h"
 #include "engine/record/pictures.h"
 #include "engine/record/series.h"
@@ -79,6 +80,9 @@ class Recorder final : public Observer {
     started_unix_ms_ = started_unix_ms;
     cells_ended_ = cells_ended;
   }
+  /// What an optimiser says of itself: "L-BFGS/step length" is that quantity of the group "L-BFGS". False
+  /// where the name is not of that form.
+  bool add_health(const std::string& name, double value);
 
   Gate& gate() { return gate_; }
   Breakpoints& breakpoints() { return breakpoints_; }
@@ -89,6 +93,8 @@ class Recorder final : public Observer {
   PictureStore& pictures() { return pictures_; }
   CellRuns& cell_runs() { return cell_runs_; }
   GateWaits& gate_waits() { return gate_waits_; }
+  HealthStore& health() { return health_; }
+  HealthSampler& health_sampler() { return health_sampler_; }
   const Gate& gate() const { return gate_; }
   const Trace& trace() const { return trace_; }
   const Values& values() const { return values_; }
@@ -100,6 +106,7 @@ class Recorder final : public Observer {
   const PictureStore& pictures() const { return pictures_; }
   const CellRuns& cell_runs() const { return cell_runs_; }
   const GateWaits& gate_waits() const { return gate_waits_; }
+  const HealthStore& health() const { return health_; }
 
   /// For values, records and all that belongs to them: records take half of it at most (64 MB at least).
   void set_budget(std::uint64_t bytes);
@@ -120,6 +127,8 @@ class Recorder final : public Observer {
   void count_bookkeeping(std::uint32_t number);
   void keep_result(const Tensor& output, std::uint64_t replay_ns);
   void add_leaf(const Tensor& tensor, std::uint32_t name);
+  void sample_before(Thread& thread, const Event& event, const RecordHead& head);
+  void sample_after(Thread& thread, std::uint32_t number, std::span<const Tensor> outputs, bool playback);
   void ask_gate(Thread& thread, const Event& event, const GatePoint& point, const BreakStop* stop);
   /// Asks the breakpoints, then the gate.
   void come_to_stop(Thread& thread, const Event& event, const GatePoint& point,
@@ -148,6 +157,8 @@ class Recorder final : public Observer {
   PictureStore pictures_;
   CellRuns cell_runs_;
   GateWaits gate_waits_;
+  HealthStore health_;
+  HealthSampler health_sampler_;
   std::atomic<std::uint64_t> cells_ended_{0};
   Breakpoints breakpoints_;
   mutable std::mutex cell_mutex_;

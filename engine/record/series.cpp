@@ -7,7 +7,7 @@
 namespace tapedeck {
 namespace {
 
-constexpr std::uint64_t gone = ~std::uint64_t{0};
+constexpr std::uint64_t point_gone = ~std::uint64_t{0};
 
 }  // namespace
 
@@ -75,11 +75,11 @@ void SeriesStore::thin_out() {
       ++thinned_;
       Entry& chosen = kept[*bucket.chosen];
       if (distance(entry.value, bucket.before) <= distance(chosen.value, bucket.before)) continue;
-      chosen.position = gone;
+      chosen.position = point_gone;
       bucket.chosen = kept.size();
       kept.push_back(entry);
     }
-    std::erase_if(kept, [](const Entry& entry) { return entry.position == gone; });
+    std::erase_if(kept, [](const Entry& entry) { return entry.position == point_gone; });
     entries_.swap(kept);
     if (entries_.size() <= most_points_ - most_points_ / 8 || spacing_bits_ == 62) break;
   }

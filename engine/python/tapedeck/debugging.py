@@ -299,6 +299,20 @@ def is_strictly_increasing(x, name=None):
     return _steps(x, "less")
 
 
+def health(name, value):
+    """A number that an optimiser of your own says of itself in a step, for the panel Health.
+
+        tf.debugging.health("L-BFGS/s·y", tf.tensordot(step, change, 1))
+
+    name: a group and a quantity, "L-BFGS/step length". Each quantity is a curve, each group a table. Of "s·y", "rho", "step length"
+    and "curvature" the panel's rules say what is wrong. value: a number or a tensor of one element.
+    Where nobody records, nothing is read and it returns at once.
+    Errors: ValueError for a name without a group.
+    """
+    if _engine.debug.attached():
+        _engine.debug.add_health(name, float(value))
+
+
 def is_numeric_tensor(tensor):
     """True for a tensor of numbers."""
     return _is_tensor(tensor) and tensor.dtype != dtypes.bool

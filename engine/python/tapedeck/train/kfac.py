@@ -7,7 +7,7 @@ Optimization using Kronecker-Factored Approximations", 2017 (the limit of the st
 """
 import numpy as np
 
-from tapedeck import _engine, linalg, random
+from tapedeck import _engine, debugging, linalg, random
 from tapedeck.composites import op
 from tapedeck.tape import GradientTape
 from tapedeck.train.kfac_layers import factored_layers, watching
@@ -154,6 +154,8 @@ class Factored:
             divergence = sum(float(op("dot")(step, gradient)) for step, gradient, _ in found) * rate * rate
             limit = as_float(self._norm_constraint)
             scale = min(1.0, (limit / divergence) ** 0.5) if divergence > 0 else 1.0
+        debugging.health("K-FAC/damping", as_float(self._damping))
+        debugging.health("K-FAC/step scale", scale)
         steps = [(step if scale == 1.0 else step * scale, variable) for step, _, variable in found]
         self._run("momentum", steps, (("momentum", 0.0),), (rate, as_float(self._momentum)), (False,))
         self._steps += 1

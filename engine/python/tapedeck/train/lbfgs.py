@@ -5,6 +5,7 @@ Algorithm 7.5 (L-BFGS), with a fixed step length or a line search.
 """
 import collections
 
+from tapedeck import _engine, debugging
 from tapedeck.composites import op as _op
 from tapedeck.tape import GradientTape
 from tapedeck.train.line_search import Point, strong_wolfe
@@ -21,6 +22,7 @@ class LBFGS:
     learning_rate: length of a step along the direction; the first step is shortened to at most 1 in the 1-norm.
     line_search: None for steps of that length; "strong_wolfe" for steps that satisfy the strong Wolfe conditions of c1 and c2, of
     which learning_rate is the first length tried (train/line_search.py): each takes more evaluations and none goes up.
+    The panel Health shows the pairs: s·y, rho = 1 / s·y, the curvature s·y / s·s, and the step lengths.
     gradient_tolerance: stop where no gradient element is larger. change_tolerance: stop where neither the loss nor any
     element changes by more.
     Errors: ValueError for no history, another line_search, and c1 and c2 that are not 0 < c1 < c2 < 1.
@@ -65,6 +67,7 @@ class LBFGS:
             if float(_dot(gradient, direction)) > -self.change_tolerance:
                 break  # no longer downhill
             length = self._length(gradient, first=previous is None)
+            debugging.health("L-BFGS/step length", length)
             step = direction * length
             previous = gradient
             _move(variables, step)
@@ -94,6 +97,8 @@ class LBFGS:
             line = _Line(loss, variables, direction)
             found = strong_wolfe(line, start, self._length(gradient, first=not self._pairs), self.c1, self.c2)
             line.keep(found.length)
+            debugging.health("L-BFGS/step length", found.length)
+            debugging.health("L-BFGS/evaluations", line.evaluations)
             if found is start:
                 break  # no step of any length goes down
             step = direction * found.length
@@ -113,9 +118,20 @@ class LBFGS:
 
     def _remember(self, step, change):
         curvature = float(_dot(change, step))
+        self._tell(curvature, step)
         if curvature > 1e-10:  # else the pair would make the inverse Hessian indefinite
             self._pairs.append((step, change, 1.0 / curvature))
             self._scale = curvature / float(_dot(change, change))
+
+    def _tell(self, curvature, step):
+        """The newest pair, for the panel Health."""
+        if not _engine.debug.attached():
+            return
+        square = float(_dot(step, step))
+        debugging.health("L-BFGS/s·y", curvature)
+        debugging.health("L-BFGS/rho", 1.0 / curvature if curvature else float("inf"))
+        debugging.health("L-BFGS/curvature", curvature / square if square else float("nan"))
+        debugging.health("L-BFGS/pairs", len(self._pairs))
 
     def _direction(self, gradient):
         """Algorithm 7.4: minus the inverse Hessian's estimate times the gradient."""
@@ -158,10 +174,12 @@ class _Line:
 
     def __init__(self, loss, variables, direction):
         self._loss, self._variables, self._direction = loss, variables, direction
+        self.evaluations = 0
         self._origin = [variable.read_value() for variable in variables]
 
     def __call__(self, length):
         self.keep(length)
+        self.evaluations += 1
         value, gradient = _evaluate(self._loss, self._variables)
         return Point(length, value, float(_dot(gradient, self._direction)), gradient)
 

@@ -1,0 +1,73 @@
+// Why a variable gets no gradient, or zeros: the analysis of Why at the step where that began.
+#include <algorithm>
+
+#include "engine/debug/health/health.h"
+#include "engine/debug/tile.h"
+#include "engine/debug/why/why.h"
+#include "engine/record/replay.h"
+
+namespace tapedeck::debug {
+namespace {
+
+/// The gradient of a variable in one playback.
+struct AskedGradient {
+  std::uint32_t playback = 0;
+  std::uint64_t target = 0, source = 0, gradient = 0;
+};
+
+std::optional<AskedGradient> asked_gradient(const Recorder& recorder, std::uint32_t playback,
+                                            const HealthSubject& variable) {
+  const HealthPast past{recorder.trace(), recorder.values(), recorder.handoffs()};
+  RecordView record;
+  if (!recorder.trace().read(playback, record) || record.inputs.empty()) return std::nullopt;
+  const std::vector<std::uint64_t> sources = recorder.handoffs().sources_of(playback);
+  for (std::size_t i = 0; i < std::min(sources.size(), record.outputs.size()); ++i) {
+    const auto subject = variable_subject(past, sources[i]);
+    if (subject && subject->same_as(variable))
+      return AskedGradient{playback, record.inputs[0], sources[i], record.outputs[i]};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+void HealthReader::explain(protocol::HealthFinding& finding, Past& past) {
+  const std::pair key{finding.subject, finding.since};
+  {
+    const std::lock_guard lock(gone_mutex_);
+    if (const auto known = explained_.find(key); known != explained_.end()) {
+      finding = known->second;
+      return;
+    }
+  }
+  const auto data = recorder_.health().read({static_cast<std::uint32_t>(finding.subject)});
+  std::uint32_t playback = 0;
+  {
+    const std::lock_guard lock(steps_mutex_);
+    if (finding.since == 0 || finding.since > steps_.size()) return;
+    playback = steps_.at(finding.since).playback;
+  }
+  const auto asked = data.empty() ? std::nullopt : asked_gradient(recorder_, playback, data[0].subject);
+  if (!asked) return;
+  try {
+    const protocol::Because because = asked->gradient ? why_zero(past, {asked->gradient, {}, asked->playback})
+                                                      : why_none(past, asked->target, asked->source);
+    finding.sentence += " " + because.sentence;
+    for (const protocol::Reason& reason : because.reasons) {
+      if (reason.record == 0) continue;
+      finding.record = reason.record;
+      finding.op = reason.op;
+      finding.cell = reason.cell;
+      finding.file = reason.file;
+      finding.line = reason.line;
+      if (reason.tensor.id != 0) finding.tensor = reason.tensor;
+      break;
+    }
+  } catch (const ValueError&) {  // the values on the way are gone: the finding stands without a reason
+  } catch (const BadRequest&) {
+  }
+  const std::lock_guard lock(gone_mutex_);
+  explained_[key] = finding;
+}
+
+}  // namespace tapedeck::debug

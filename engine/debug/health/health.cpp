@@ -1,0 +1,359 @@
+#include "engine/debug/health/health.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "engine/debug/describe.h"
+#include "engine/debug/tile.h"
+#include "engine/record/replay.h"
+#include "engine/record/scope.h"
+#include "engine/record/source_location.h"
+
+namespace tapedeck::debug {
+namespace {
+
+constexpr std::uint32_t most_columns = 1000, most_points = 10000, most_rows = 1000;
+constexpr double no_sample = std::numeric_limits<double>::quiet_NaN();
+
+std::string shape_text(const Shape& shape) {
+  std::string text;
+  for (const std::int64_t extent : shape) text += (text.empty() ? "" : "×") + std::to_string(extent);
+  return text;
+}
+
+std::string plain_text(const HealthSubject& subject) {
+  switch (subject.kind) {
+    case HealthKind::activation:
+      if (subject.name.empty()) return subject.op;
+      return subject.scope ? subject.name + " (" + subject.op + ")" : subject.op + " after " + subject.name;
+    default:
+      return subject.name;
+  }
+}
+
+/// How far two values are apart where each is as many times the other.
+double log_distance(double a, double b) {
+  if (!std::isfinite(a)) return HUGE_VAL;
+  const auto size = [](double x) { return std::log(std::max(std::abs(x), 1e-300)); };
+  return std::isfinite(b) ? std::abs(size(a) - size(b)) : 0;
+}
+
+/// Of each column the value that is farthest from the column before.
+std::vector<double> strip_of(const HealthPoints& points, std::size_t steps, std::uint32_t columns) {
+  std::vector<double> values(columns, no_sample);
+  double before = no_sample;
+  std::size_t last = columns;
+  for (const HealthPoint& point : points) {
+    const std::size_t column =
+        std::min<std::size_t>((point.step - 1) * columns / std::max<std::size_t>(steps, 1), columns - 1);
+    if (column != last && last < columns) before = values[last];
+    if (column != last || log_distance(point.value, before) > log_distance(values[column], before))
+      values[column] = point.value;
+    last = column;
+  }
+  return values;
+}
+
+/// Variables and activations in the layers' order; the loss before, what optimisers say behind.
+std::vector<std::uint32_t> in_order(const std::vector<HealthSubject>& subjects) {
+  std::vector<std::uint32_t> numbers(subjects.size());
+  for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<std::uint32_t>(i + 1);
+  const auto key = [&](std::uint32_t number) {
+    const HealthSubject& subject = subjects[number - 1];
+    const int group = subject.kind == HealthKind::loss ? 0 : subject.kind == HealthKind::published ? 2 : 1;
+    return std::tuple(group, subject.order, subject.kind, number);
+  };
+  std::ranges::sort(numbers, {}, key);
+  return numbers;
+}
+
+/// Coarse to fine: 0, 1/2, 1/4, 3/4, … of the places below `count`.
+std::size_t coarse_to_fine(std::size_t i, std::size_t count) {
+  const auto bits = static_cast<int>(std::bit_width(count - 1));
+  std::size_t reversed = 0;
+  for (int bit = 0; bit < bits; ++bit) reversed |= (i >> bit & 1) << (bits - 1 - bit);
+  return reversed;
+}
+
+}  // namespace
+
+std::vector<std::string> health_texts(const std::vector<HealthSubject>& subjects) {
+  std::map<std::string, int> plain, shaped, given;
+  const auto with_shape = [](const HealthSubject& subject) {
+    const std::string shape = shape_text(subject.shape);
+    return plain_text(subject) + (shape.empty() ? "" : " " + shape);
+  };
+  for (const HealthSubject& subject : subjects) {
+    ++plain[plain_text(subject)];
+    ++shaped[with_shape(subject)];
+  }
+  std::vector<std::string> texts(subjects.size());
+  for (const std::uint32_t number : in_order(subjects)) {
+    const HealthSubject& subject = subjects[number - 1];
+    std::string text = plain_text(subject);
+    if (plain[text] > 1) {
+      text = with_shape(subject);
+      if (shaped[text] > 1) text += " #" + std::to_string(++given[text]);
+    }
+    texts[number - 1] = std::move(text);
+  }
+  return texts;
+}
+
+std::size_t HealthReader::step_of(std::uint32_t record) {
+  const std::lock_guard lock(steps_mutex_);
+  return steps_.step_of(record);
+}
+
+HealthReader::Run HealthReader::run(const CancelFlag* cancel) {
+  Run run;
+  const std::vector<HealthMark> marks = recorder_.health().marks();
+  const std::lock_guard lock(steps_mutex_);
+  steps_.extend(cancel);
+  run.steps = steps_.size();
+  for (const HealthMark& mark : marks) {
+    const std::size_t step = steps_.step_of(mark.record);
+    if (step > run.steps) continue;
+    if (run.sampled.insert(step).second) run.recomputed += mark.recomputed;
+  }
+  return run;
+}
+
+HealthPoints HealthReader::points_of(const std::vector<HealthSample>& samples) {
+  HealthPoints points;
+  points.reserve(samples.size());
+  const std::lock_guard lock(steps_mutex_);
+  const std::size_t steps = steps_.size();
+  for (const HealthSample& sample : samples) {
+    // Without a step there is no better count than the samples' own.
+    const std::size_t step = steps ? steps_.step_of(sample.record) : points.size() + 1;
+    points.push_back({step, sample.record, sample.value});
+  }
+  return points;
+}
+
+// ---- the table
+
+protocol::HealthRow HealthReader::row(const HealthSubjectData& data, std::uint32_t number,
+                                      const std::string& text, std::size_t steps, std::uint32_t columns) {
+  const HealthSubject& subject = data.subject;
+  const SourceLocation location = location_of(subject.location);
+  protocol::HealthRow row;
+  row.subject = number;
+  row.kind = subject.kind;
+  row.name = text;
+  row.scope = scope_text(subject.scope);
+  row.op = subject.op;
+  row.cell = location.cell;
+  row.file = location.file;
+  row.line = location.line;
+  row.shape.assign(subject.shape.begin(), subject.shape.end());
+  for (const HealthCurveData& curve : data.curves) {
+    if (curve.samples.empty()) continue;
+    const HealthSample& newest = curve.samples.back();
+    row.strips.push_back({curve.quantity, newest.value, newest.record,
+                          strip_of(points_of(curve.samples), steps, std::max(columns, 1u))});
+  }
+  return row;
+}
+
+protocol::Health HealthReader::table(const protocol::GetHealth& request, const CancelFlag* cancel) {
+  if (request.columns > most_columns || request.count > most_rows)
+    throw BadRequest("get_health: " + std::to_string(request.count) + " rows of " +
+                     std::to_string(request.columns) + " columns were asked for, the most is " +
+                     std::to_string(most_rows) + " of " + std::to_string(most_columns));
+  recorder_.health_sampler().watch(std::chrono::milliseconds(request.live_ms));
+  const Run now = run(cancel);
+  const HealthStore& store = recorder_.health();
+  protocol::Health answer;
+  answer.steps = now.steps;
+  answer.sampled = now.sampled.size();
+  answer.recomputed = now.recomputed;
+  answer.every = recorder_.recording() ? recorder_.health_sampler().every() : 0;
+  answer.version = store.version();
+  {
+    const std::lock_guard lock(gone_mutex_);
+    answer.gone = gone_.size();
+  }
+  const std::vector<HealthSubject> subjects = store.subjects();
+  const std::vector<std::string> texts = health_texts(subjects);
+  const std::vector<std::uint32_t> order = in_order(subjects);
+  answer.total = static_cast<std::uint32_t>(order.size());
+  answer.first = std::min(request.first, answer.total);
+  const std::size_t last = std::min<std::size_t>(answer.total, std::size_t{answer.first} + request.count);
+  for (std::size_t i = answer.first; i < last; ++i) {
+    check_cancelled(cancel);
+    for (const HealthSubjectData& data : store.read({order[i]}))
+      answer.rows.push_back(row(data, order[i], texts[order[i] - 1], now.steps, request.columns));
+  }
+  return answer;
+}
+
+protocol::HealthCurve HealthReader::curve(const protocol::GetHealthCurve& request, const CancelFlag* cancel) {
+  run(cancel);
+  protocol::HealthCurve answer;
+  answer.subject = request.subject;
+  answer.quantity = request.quantity;
+  const HealthCurveData data =
+      recorder_.health().curve(static_cast<std::uint32_t>(request.subject), request.quantity);
+  const HealthPoints points = points_of(data.samples);
+  // Of each bucket the value that is farthest from the one before, so that spikes stay.
+  const std::size_t most = std::clamp<std::uint32_t>(request.most, 1, most_points);
+  const std::size_t width = (points.size() + most - 1) / most;
+  for (std::size_t begin = 0; begin < points.size(); begin += width) {
+    const double before = answer.values.empty() ? no_sample : answer.values.back();
+    std::size_t chosen = begin;
+    for (std::size_t i = begin + 1; i < std::min(points.size(), begin + width); ++i)
+      if (log_distance(points[i].value, before) > log_distance(points[chosen].value, before)) chosen = i;
+    answer.steps.push_back(static_cast<double>(points[chosen].step));
+    answer.values.push_back(points[chosen].value);
+    answer.records.push_back(points[chosen].record);
+  }
+  return answer;
+}
+
+// ---- samples of the past
+
+bool HealthReader::sample_step(std::size_t number, const FindHealthValue& find, const CancelFlag* cancel) {
+  HealthStep step;
+  std::vector<HandUpdate> by_hand;
+  {
+    const std::lock_guard lock(steps_mutex_);
+    step = steps_.at(number);
+    by_hand = steps_.hand_updates(number);
+  }
+  try {
+    replay_.sample(step, by_hand, find, cancel);
+    return true;
+  } catch (const ValueError& error) {
+    const std::lock_guard lock(gone_mutex_);
+    gone_.insert(number);
+    problem_ = "Step " + std::to_string(number) + " cannot be recomputed. " + error.what();
+    return false;
+  }
+}
+
+std::optional<std::size_t> HealthReader::next_of_grid(const Run& now, std::uint32_t wanted,
+                                                      std::size_t& done) {
+  const std::size_t count = std::min<std::size_t>(wanted, now.steps);
+  done = 0;
+  if (count == 0) return std::nullopt;
+  const std::lock_guard lock(gone_mutex_);
+  const std::size_t places = std::bit_ceil(count);
+  std::optional<std::size_t> next;
+  for (std::size_t i = 0; i < places; ++i) {
+    const std::size_t place = places == 1 ? 0 : coarse_to_fine(i, places);
+    if (place >= count) continue;
+    const std::size_t step = count == 1 ? now.steps : 1 + place * (now.steps - 1) / (count - 1);
+    const std::size_t reach = (now.steps - 1) / std::max<std::size_t>(2 * count, 1);
+    const auto near = now.sampled.lower_bound(step > reach ? step - reach : 1);
+    const bool sampled = near != now.sampled.end() && *near <= step + reach;
+    if (sampled || gone_.contains(step))
+      ++done;
+    else if (!next)
+      next = step;
+  }
+  return next;
+}
+
+/// The step in the middle of where a finding begins.
+std::optional<std::size_t> HealthReader::next_of_onsets(const Run& now) {
+  constexpr std::size_t most_findings = 8;
+  const Findings findings = judge(cases());
+  const std::lock_guard lock(gone_mutex_);
+  for (std::size_t i = 0; i < std::min(findings.size(), most_findings); ++i) {
+    const protocol::HealthFinding& finding = findings[i];
+    if (finding.before == 0 || finding.since <= finding.before + 1 || finding.since > now.steps) continue;
+    const std::size_t middle = (finding.before + finding.since) / 2;
+    if (!gone_.contains(middle) && !now.sampled.contains(middle)) return middle;
+  }
+  return std::nullopt;
+}
+
+protocol::HealthSampled HealthReader::sample(const protocol::SampleHealth& request,
+                                             const FindHealthValue& find, const CancelFlag* cancel) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(request.most_ms);
+  protocol::HealthSampled answer;
+  std::unique_lock turn(sample_mutex_, std::try_to_lock);
+  answer.complete = false;
+  if (!turn) return answer;
+  do {
+    check_cancelled(cancel);
+    const Run now = run(cancel);
+    std::size_t done = 0;
+    std::optional<std::size_t> next = next_of_grid(now, request.steps, done);
+    answer.done = done;
+    answer.wanted = std::min<std::size_t>(request.steps, now.steps);
+    if (!next) next = next_of_onsets(now);
+    if (!next) {
+      answer.complete = true;
+      break;
+    }
+    sample_step(*next, find, cancel);
+  } while (std::chrono::steady_clock::now() < end);
+  const std::lock_guard lock(gone_mutex_);
+  answer.problem = problem_;
+  return answer;
+}
+
+// ---- what the rules say
+
+HealthCases HealthReader::cases() {
+  const HealthData data = recorder_.health().data();
+  std::vector<HealthSubject> subjects;
+  for (const HealthSubjectData& each : data.subjects) subjects.push_back(each.subject);
+  const std::vector<std::string> texts = health_texts(subjects);
+  HealthCases cases;
+  for (const std::uint32_t number : in_order(subjects)) {
+    const HealthSubjectData& each = data.subjects[number - 1];
+    HealthCase one;
+    one.subject = number;
+    one.kind = each.subject.kind;
+    one.text = texts[number - 1];
+    one.op = each.subject.op;
+    one.shape.assign(each.subject.shape.begin(), each.subject.shape.end());
+    one.line = location_of(each.subject.location).line;
+    for (const HealthCurveData& curve : each.curves) one.curves[curve.quantity] = points_of(curve.samples);
+    cases.push_back(std::move(one));
+  }
+  return cases;
+}
+
+/// Op, line and tensor of the finding's record.
+void HealthReader::place(protocol::HealthFinding& finding) const {
+  RecordView record;
+  if (finding.record == 0 || !recorder_.trace().read(static_cast<std::uint32_t>(finding.record), record))
+    return;
+  const SourceLocation location = location_of(record.head.location);
+  finding.op = record.name();
+  finding.cell = location.cell;
+  finding.file = location.file;
+  finding.line = location.line;
+  for (const std::uint64_t output : record.outputs)
+    if (output != 0) {
+      finding.tensor = tensor_info(recorder_, output, true);
+      break;
+    }
+}
+
+protocol::HealthFindings HealthReader::findings(const protocol::GetHealthFindings& request, Past& past) {
+  constexpr std::size_t most_told = 100, most_explained = 3;
+  protocol::HealthFindings answer;
+  run(past.cancel());
+  answer.version = recorder_.health().version();
+  answer.findings = judge(cases());
+  if (answer.findings.size() > most_told) answer.findings.resize(most_told);
+  std::size_t explained = 0;
+  for (protocol::HealthFinding& finding : answer.findings) {
+    check_cancelled(past.cancel());
+    place(finding);
+    if (request.explain && finding.rule == "no learning" && finding.quantity == quantity::gradient &&
+        explained++ < most_explained)
+      explain(finding, past);
+  }
+  return answer;
+}
+
+}  // namespace tapedeck::debug

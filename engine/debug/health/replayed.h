@@ -1,0 +1,46 @@
+// Samples of a step that nobody looked at while it ran: its values are recomputed.
+#pragma once
+
+#include <functional>
+#include <map>
+
+#include "engine/debug/health/steps.h"
+
+namespace tapedeck::debug {
+
+/// The value of a tensor; throws ValueError and Cancelled.
+using FindHealthValue = std::function<Tensor(std::uint64_t tensor)>;
+
+/// The same samples as those that were taken while the step ran. Used by one thread at a time.
+class StepReplay {
+ public:
+  explicit StepReplay(Recorder& recorder) : recorder_(recorder) {}
+  /// Puts the step's samples into the recorder's store. Throws ValueError (a value cannot be had: nothing is
+  /// put) and Cancelled.
+  void sample(const HealthStep& step, const std::vector<HandUpdate>& by_hand, const FindHealthValue& find,
+              const CancelFlag* cancel);
+
+ private:
+  struct Playback {
+    std::uint32_t record = 0, location = 0;
+    std::vector<std::uint64_t> targets, gradients;
+  };
+  struct Update {
+    std::uint32_t record = 0;
+    std::uint64_t before = 0, gradient = 0, now = 0;
+  };
+  struct Found {
+    std::vector<Playback> playbacks;
+    std::vector<ActivationCall> activations;
+    std::vector<Update> updates;
+  };
+  Found collect(const HealthStep& step, const CancelFlag* cancel) const;
+  std::vector<std::uint64_t> variables_of(const Playback& playback,
+                                          const std::vector<std::uint64_t>& sources);
+
+  Recorder& recorder_;
+  /// What a playback of that line is asked for, as long as somebody remembers: ids of variables.
+  std::map<std::pair<std::uint32_t, std::size_t>, std::vector<std::uint64_t>> known_;
+};
+
+}  // namespace tapedeck::debug

@@ -1,0 +1,175 @@
+// Health: what gradients, weights and activations do over the steps of a training run.
+#pragma once
+
+#include "engine/protocol/record.h"
+
+namespace tapedeck::protocol {
+
+enum class HealthKind : std::uint8_t {
+  variable,    ///< a variable that gradients were asked for
+  activation,  ///< what a layer's activation function gives
+  loss,        ///< what gradients were asked of
+  published    ///< what an optimiser says of itself: L-BFGS's pairs
+};
+constexpr auto names(HealthKind) {
+  return std::array<std::string_view, 4>{"variable", "activation", "loss", "published"};
+}
+
+/// A page of the table. Answer: Health.
+struct GetHealth {
+  std::uint32_t live_ms = 0;  ///< the steps of so much time from now on are sampled while they run; 0: none
+  std::uint32_t first = 0, count = 0;  ///< rows
+  std::uint32_t columns = 64;          ///< of each strip, at most 1000
+  static constexpr const char* type = "get_health";
+  static constexpr auto fields() {
+    return std::tuple(field("live_ms", &GetHealth::live_ms), field("first", &GetHealth::first),
+                      field("count", &GetHealth::count), field("columns", &GetHealth::columns));
+  }
+};
+
+/// One quantity over all steps: each column stands for as many steps as the others.
+struct HealthStrip {
+  std::string
+      quantity;  ///< "gradient", "weight", "update", "rank", "dead", "saturated", "not finite", "loss"
+  double newest = 0;
+  std::uint64_t record = 0;    ///< of the newest sample
+  std::vector<double> values;  ///< the most extreme of each column; NaN: no sample
+  static constexpr auto fields() {
+    return std::tuple(field("quantity", &HealthStrip::quantity), field("newest", &HealthStrip::newest),
+                      field("record", &HealthStrip::record), field("values", &HealthStrip::values));
+  }
+};
+
+struct HealthRow {
+  std::uint64_t subject = 0;  ///< a number that stays
+  HealthKind kind = HealthKind::variable;
+  std::string name;
+  std::string scope;
+  std::string op;          ///< of activations: "relu"
+  std::string cell, file;  ///< as in Record
+  std::uint32_t line = 0;
+  std::vector<std::int64_t> shape;
+  std::vector<HealthStrip> strips;
+  static constexpr auto fields() {
+    return std::tuple(field("subject", &HealthRow::subject), field("kind", &HealthRow::kind),
+                      field("name", &HealthRow::name), field("scope", &HealthRow::scope),
+                      field("op", &HealthRow::op), field("cell", &HealthRow::cell),
+                      field("file", &HealthRow::file), field("line", &HealthRow::line),
+                      field("shape", &HealthRow::shape), field("strips", &HealthRow::strips));
+  }
+};
+
+struct Health {
+  std::uint64_t steps = 0;             ///< that ran
+  std::uint64_t sampled = 0;           ///< of them
+  std::uint64_t recomputed = 0;        ///< of those that were sampled: afterwards, not while they ran
+  std::uint64_t gone = 0;              ///< whose values could not be had
+  std::uint32_t every = 0;             ///< one step of so many is sampled while it runs; 0: none is
+  std::uint64_t version = 0;           ///< grows with each sample
+  std::uint32_t first = 0, total = 0;  ///< rows
+  std::vector<HealthRow> rows;         ///< the layers in their order, what optimisers say at the end
+  static constexpr const char* type = "health";
+  static constexpr auto fields() {
+    return std::tuple(field("steps", &Health::steps), field("sampled", &Health::sampled),
+                      field("recomputed", &Health::recomputed), field("gone", &Health::gone),
+                      field("every", &Health::every), field("version", &Health::version),
+                      field("first", &Health::first), field("total", &Health::total),
+                      field("rows", &Health::rows));
+  }
+};
+
+/// All samples of one quantity, or so many that they can be told apart. Answer: HealthCurve.
+struct GetHealthCurve {
+  std::uint64_t subject = 0;
+  std::string quantity;
+  std::uint32_t most = 1000;  ///< points, at most 10,000
+  static constexpr const char* type = "get_health_curve";
+  static constexpr auto fields() {
+    return std::tuple(field("subject", &GetHealthCurve::subject),
+                      field("quantity", &GetHealthCurve::quantity), field("most", &GetHealthCurve::most));
+  }
+};
+
+struct HealthCurve {
+  std::uint64_t subject = 0;
+  std::string quantity;
+  std::vector<double> steps, values;   ///< steps from 1
+  std::vector<std::uint64_t> records;  ///< where the cursor goes for that point
+  static constexpr const char* type = "health_curve";
+  static constexpr auto fields() {
+    return std::tuple(field("subject", &HealthCurve::subject), field("quantity", &HealthCurve::quantity),
+                      field("steps", &HealthCurve::steps), field("values", &HealthCurve::values),
+                      field("records", &HealthCurve::records));
+  }
+};
+
+/// Recomputes steps that were not sampled while they ran, coarse to fine, and then those between which a
+/// finding begins. Works for `most_ms` at most; ask again until it is complete. Answer: HealthSampled.
+struct SampleHealth {
+  std::uint32_t steps = 40;  ///< spread over the run
+  std::uint32_t most_ms = 500;
+  static constexpr const char* type = "sample_health";
+  static constexpr auto fields() {
+    return std::tuple(field("steps", &SampleHealth::steps), field("most_ms", &SampleHealth::most_ms));
+  }
+};
+
+struct HealthSampled {
+  std::uint64_t done = 0, wanted = 0;  ///< steps
+  bool complete = true;                ///< nothing is left to recompute
+  std::string problem;                 ///< why a step could not be had; empty: all could
+  static constexpr const char* type = "health_sampled";
+  static constexpr auto fields() {
+    return std::tuple(field("done", &HealthSampled::done), field("wanted", &HealthSampled::wanted),
+                      field("complete", &HealthSampled::complete), field("problem", &HealthSampled::problem));
+  }
+};
+
+/// What the rules say of the samples. Answer: HealthFindings.
+struct GetHealthFindings {
+  bool explain = true;  ///< also why a gradient is None or zero
+  static constexpr const char* type = "get_health_findings";
+  static constexpr auto fields() { return std::tuple(field("explain", &GetHealthFindings::explain)); }
+};
+
+enum class HealthSeverity : std::uint8_t { note, warning, error };
+constexpr auto names(HealthSeverity) {
+  return std::array<std::string_view, 3>{"note", "warning", "error"};
+}
+
+struct HealthFinding {
+  std::string rule;  ///< "dead units"
+  HealthSeverity severity = HealthSeverity::warning;
+  std::string sentence;
+  std::string cure;
+  std::uint64_t subject = 0;
+  std::string quantity;      ///< the curve that shows it
+  std::uint64_t since = 0;   ///< step
+  std::uint64_t before = 0;  ///< the last step that was looked at and did not show it; 0: none
+  std::uint64_t record = 0;
+  std::string op;          ///< of that record
+  std::string cell, file;  ///< of the line that it is about
+  std::uint32_t line = 0;
+  TensorInfo tensor;  ///< to be shown; id 0: none
+  static constexpr auto fields() {
+    return std::tuple(field("rule", &HealthFinding::rule), field("severity", &HealthFinding::severity),
+                      field("sentence", &HealthFinding::sentence), field("cure", &HealthFinding::cure),
+                      field("subject", &HealthFinding::subject), field("quantity", &HealthFinding::quantity),
+                      field("since", &HealthFinding::since), field("before", &HealthFinding::before),
+                      field("record", &HealthFinding::record), field("op", &HealthFinding::op),
+                      field("cell", &HealthFinding::cell), field("file", &HealthFinding::file),
+                      field("line", &HealthFinding::line), field("tensor", &HealthFinding::tensor));
+  }
+};
+
+struct HealthFindings {
+  std::uint64_t version = 0;            ///< of the samples, as in Health
+  std::vector<HealthFinding> findings;  ///< the gravest first
+  static constexpr const char* type = "health_findings";
+  static constexpr auto fields() {
+    return std::tuple(field("version", &HealthFindings::version),
+                      field("findings", &HealthFindings::findings));
+  }
+};
+
+}  // namespace tapedeck::protocol

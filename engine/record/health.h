@@ -1,0 +1,113 @@
+// Health: samples of what gradients, weights and activations do, by subject and quantity. A plain store.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/protocol/health.h"
+#include "engine/tensor/shape.h"
+
+namespace tapedeck {
+
+using protocol::HealthKind;
+
+// The quantities that are sampled; published ones have names of their own.
+namespace quantity {
+inline constexpr std::string_view gradient = "gradient";  ///< 2-norm; NaN: there was none
+inline constexpr std::string_view weight = "weight";      ///< 2-norm, after the update
+inline constexpr std::string_view update =
+    "update";                                     ///< 2-norm of the step's change, over that of the weight
+inline constexpr std::string_view rank = "rank";  ///< effective rank of the gradient (health_gauges.h)
+inline constexpr std::string_view dead = "dead";  ///< share of the units that are 0 for all examples
+inline constexpr std::string_view saturated = "saturated";    ///< share of the outputs at a flat end
+inline constexpr std::string_view not_finite = "not finite";  ///< how many elements
+inline constexpr std::string_view loss = "loss";
+}  // namespace quantity
+
+/// What samples are about. Those with the same key are one subject.
+struct HealthSubject {
+  HealthKind kind = HealthKind::variable;
+  std::uint64_t variable = 0;  ///< Variable::id; of an activation that of the layer's weight, or 0
+  std::string op;              ///< of an activation
+  std::string
+      name;  ///< "dense/kernel"; of an activation its weight's or its scope's; of the published a group
+  std::uint32_t scope = 0, location = 0;
+  Shape shape;              ///< of a variable; of an activation without the batch
+  std::uint64_t order = 0;  ///< in the table: variables by id, activations behind their layer's last variable
+  bool same_as(const HealthSubject& other) const;
+};
+
+struct HealthSample {
+  std::uint32_t record = 0;
+  double value = 0;
+};
+
+struct HealthCurveData {
+  std::string quantity;
+  std::vector<HealthSample> samples;  ///< records rise
+};
+
+struct HealthSubjectData {
+  HealthSubject subject;
+  std::vector<HealthCurveData> curves;
+};
+
+/// A step that was looked at: its first playback's record.
+struct HealthMark {
+  std::uint32_t record = 0;
+  bool recomputed = false;
+};
+
+/// Everything, for files.
+struct HealthData {
+  std::vector<HealthSubjectData> subjects;
+  std::vector<HealthMark> marks;  ///< records rise
+};
+
+/// Safe from several threads. There is room for `most_samples`; when it is used up, every curve is thinned
+/// out: of two neighbours the one stays that is farther from what came before, so that spikes do.
+class HealthStore {
+ public:
+  explicit HealthStore(std::size_t most_samples = std::size_t{1} << 20, std::size_t most_subjects = 4096)
+      : most_samples_(most_samples), most_subjects_(most_subjects) {}
+
+  /// The number of an equal subject, from 1; 0 where there is no room for another one.
+  std::uint32_t subject(const HealthSubject& subject);
+  /// The variable that was seen by that name last; 0: none.
+  std::uint64_t variable_named(std::string_view name) const;
+  /// A sample of the same record is replaced.
+  void put(std::uint32_t subject, std::string_view quantity, HealthSample sample);
+  /// The step of that playback was sampled.
+  void mark(HealthMark mark);
+
+  std::uint64_t version() const;  ///< grows with each sample
+  std::vector<HealthMark> marks() const;
+  std::size_t subject_count() const;
+  /// Of `numbers` (from 1), with their curves.
+  std::vector<HealthSubjectData> read(const std::vector<std::uint32_t>& numbers) const;
+  /// All subjects, without curves: their numbers are their places, from 1.
+  std::vector<HealthSubject> subjects() const;
+  HealthCurveData curve(std::uint32_t subject, std::string_view quantity) const;
+
+  HealthData data() const;
+  void restore(HealthData data);
+  std::uint64_t bytes() const;
+
+ private:
+  std::vector<HealthSample>& curve_of(HealthSubjectData& subject, std::string_view quantity);
+  void thin_out();
+
+  const std::size_t most_samples_, most_subjects_;
+  mutable std::mutex mutex_;
+  std::vector<HealthSubjectData> subjects_;
+  std::map<std::string, std::uint64_t, std::less<>> variables_;
+  std::vector<HealthMark> marks_;
+  std::size_t samples_ = 0;
+  std::uint64_t version_ = 0;
+};
+
+}  // namespace tapedeck

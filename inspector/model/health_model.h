@@ -1,0 +1,95 @@
+// Health: the table of gradients, weights and activations over the steps, curves, and what the rules say.
+#pragma once
+
+#include <QObject>
+#include <QStringList>
+#include <QTimer>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "inspector/model/session.h"
+
+namespace tapedeck::inspector {
+
+using HealthSubjectId = quint64;
+
+/// Asks the session only while it is shown: what nobody looks at costs nothing.
+class HealthModel : public QObject {
+  Q_OBJECT
+ public:
+  explicit HealthModel(Session* session, QObject* parent = nullptr);
+  Session* session() const { return session_; }
+
+  /// While it is shown, steps that run are sampled as they run, and where none runs, those that ran.
+  void setShown(bool shown);
+  bool shown() const { return shown_; }
+  /// Which rows of the table are in sight; the others come when they are.
+  void setVisibleRows(int first, int count);
+
+  /// Without rows: how many steps there are, and how they were sampled.
+  const protocol::Health& state() const { return state_; }
+  int rowCount() const { return static_cast<int>(rows_.size()); }
+  /// nullptr: it is not here yet.
+  const protocol::HealthRow* row(int row) const;
+  const protocol::HealthRow* rowOf(HealthSubjectId subject) const;
+  /// The smallest and the largest positive value of a quantity in all rows that are here.
+  std::pair<double, double> range(const std::string& quantity) const;
+  /// What optimisers say of themselves: rows of that kind.
+  std::vector<const protocol::HealthRow*> published() const;
+
+  const std::vector<protocol::HealthFinding>& findings() const { return findings_; }
+  /// "40 of 2,000 steps, recomputed".
+  QString howSampled() const;
+  bool recomputing() const { return recomputing_; }
+  QString problem() const { return problem_; }
+
+  HealthSubjectId selected() const { return selected_; }
+  /// The curves of the selected subject that are here, in the order of its strips.
+  std::vector<const protocol::HealthCurve*> curves() const;
+
+ public slots:
+  void select(tapedeck::inspector::HealthSubjectId subject);
+  /// Moves the cursor to what a finding is about, shows its tensor and selects its subject.
+  void show(int finding);
+  /// Moves the cursor to a sample's record, and shows what that made.
+  void showRecord(tapedeck::inspector::RecordNumber record);
+  /// Recomputes more steps: twice as many.
+  void sampleMore();
+  void cancel();
+
+ signals:
+  void changed();  ///< state, rows, howSampled() or recomputing()
+  void findingsChanged();
+  void selectionChanged();
+  void curvesChanged();
+
+ private:
+  void clear();
+  void schedule();
+  void refresh();
+  void take(const protocol::Health& table);
+  void askFindings();
+  void sample();
+  void askCurves();
+  bool idle() const;  ///< no cell computes, so that replay disturbs nobody
+
+  Session* session_;
+  bool shown_ = false;
+  QTimer soon_, renewal_;
+  protocol::Health state_;
+  std::vector<std::optional<protocol::HealthRow>> rows_;
+  int firstVisible_ = 0, visibleCount_ = 60;
+  std::vector<protocol::HealthFinding> findings_;
+  quint64 findingsVersion_ = ~quint64{0}, curvesVersion_ = ~quint64{0};
+  bool explained_ = false;  ///< the findings are those of a program that rests
+  std::uint32_t wanted_ = 0;
+  bool recomputing_ = false, cancelled_ = false;
+  quint64 completeAt_ = ~quint64{0};  ///< of how many steps all that was wanted is here
+  quint64 done_ = 0, toDo_ = 0;
+  QString problem_;
+  HealthSubjectId selected_ = 0;
+  std::map<std::string, protocol::HealthCurve> curves_;
+};
+
+}  // namespace tapedeck::inspector

@@ -1,0 +1,271 @@
+#include "inspector/panels/health/health_curves.h"
+
+#include <QHelpEvent>
+#include <QKeyEvent>
+#include <QMouseEvent>
+#include <QPainter>
+#include <QPainterPath>
+#include <QToolTip>
+#include <algorithm>
+#include <cmath>
+
+#include "inspector/model/format.h"
+#include "inspector/panels/health/health_text.h"
+#include "inspector/ui/theme.h"
+
+namespace tapedeck::inspector {
+
+namespace {
+
+constexpr int most_charts = 4, least_height = 44;
+constexpr double floor_exponent = -300;
+
+double exponentOf(double value) {
+  return value > 0 ? std::log10(value) : floor_exponent;
+}
+
+}  // namespace
+
+HealthCurves::HealthCurves(HealthModel* model, QWidget* parent) : QWidget(parent), model_(model) {
+  setObjectName(QStringLiteral("healthCurves"));
+  setAccessibleName(tr("Curves of the selected row"));
+  setFocusPolicy(Qt::StrongFocus);
+  setMouseTracking(true);
+  const auto look = [this] {
+    setAccessibleDescription(description());
+    update();
+  };
+  connect(model, &HealthModel::curvesChanged, this, look);
+  connect(model, &HealthModel::changed, this, look);
+  connect(model->session(), &Session::cursorChanged, this, [this] { update(); });
+}
+
+double HealthCurves::lastStep() const {
+  double last = static_cast<double>(std::max<quint64>(model_->state().steps, 1));
+  for (const protocol::HealthCurve* curve : model_->curves())
+    if (!curve->steps.empty()) last = std::max(last, curve->steps.back());
+  return last;
+}
+
+std::vector<HealthCurves::Chart> HealthCurves::charts() const {
+  std::vector<Chart> charts;
+  for (const protocol::HealthCurve* curve : model_->curves()) {
+    const bool silent = curve->quantity == "not finite" &&
+                        std::ranges::all_of(curve->values, [](double value) { return value == 0; });
+    if (!curve->steps.empty() && !silent) charts.push_back({curve, {}, 0, 1, false});
+  }
+  const auto room = static_cast<std::size_t>(std::clamp(height() / least_height, 1, most_charts));
+  if (charts.size() > room) charts.resize(room);
+  const int line = fontMetrics().lineSpacing();
+  const int left = fontMetrics().horizontalAdvance(QStringLiteral("8.88e-08")) + 10;
+  const double each =
+      charts.empty() ? 0 : static_cast<double>(height() - line - 2) / static_cast<double>(charts.size());
+  for (std::size_t i = 0; i < charts.size(); ++i) {
+    Chart& chart = charts[i];
+    chart.area = QRectF(left, static_cast<double>(i) * each + line + 2, std::max(10, width() - left - 10),
+                        std::max(8.0, each - line - 6));
+    chart.logarithmic = isLogarithmic(chart.curve->quantity);
+    double low = HUGE_VAL, high = -HUGE_VAL;
+    for (const double value : chart.curve->values) {
+      if (!std::isfinite(value) || (chart.logarithmic && !(value > 0))) continue;
+      low = std::min(low, chart.logarithmic ? exponentOf(value) : value);
+      high = std::max(high, chart.logarithmic ? exponentOf(value) : value);
+    }
+    const bool share = chart.curve->quantity == "dead" || chart.curve->quantity == "saturated";
+    if (share) low = 0, high = 1;
+    if (!(low <= high)) low = 0, high = 1;
+    const double room_around = high > low          ? 0.05 * (high - low)
+                               : chart.logarithmic ? 0.5
+                                                   : std::max(0.5, 0.1 * std::abs(high));
+    chart.low = share ? low : low - room_around;
+    chart.high = share ? high : high + room_around;
+  }
+  return charts;
+}
+
+double HealthCurves::height(const Chart& chart, double value) {
+  const double at = chart.logarithmic ? exponentOf(value) : value;
+  return chart.area.bottom() -
+         std::clamp((at - chart.low) / (chart.high - chart.low), 0.0, 1.0) * chart.area.height();
+}
+
+double HealthCurves::stepPlace(const Chart& chart, double step) const {
+  const double last = lastStep();
+  return chart.area.left() + (last > 1 ? (step - 1) / (last - 1) : 0.5) * chart.area.width();
+}
+
+QPointF HealthCurves::placeOf(const std::string& quantity, int sample) const {
+  for (const Chart& chart : charts()) {
+    if (chart.curve->quantity != quantity || sample < 0 ||
+        sample >= static_cast<int>(chart.curve->steps.size()))
+      continue;
+    const auto at = static_cast<std::size_t>(sample);
+    return {stepPlace(chart, chart.curve->steps[at]), height(chart, chart.curve->values[at])};
+  }
+  return {};
+}
+
+int HealthCurves::sampleAtCursor(const protocol::HealthCurve& curve) const {
+  const auto after = std::ranges::upper_bound(curve.records, model_->session()->cursor());
+  return static_cast<int>(after - curve.records.begin()) - 1;
+}
+
+void HealthCurves::draw(QPainter& painter, const Chart& chart) const {
+  const Theme theme = Theme::fromPalette(palette());
+  const protocol::HealthCurve& curve = *chart.curve;
+  const int line = fontMetrics().lineSpacing();
+  painter.setPen(theme.faintText);
+  const QRectF title(chart.area.left(), chart.area.top() - line - 1, chart.area.width(), line);
+  painter.drawText(title, Qt::AlignLeft,
+                   healthQuantityText(curve.quantity) + (chart.logarithmic ? tr(" (log)") : QString()));
+  const auto label = [&](double at) {
+    return healthValueText(curve.quantity, chart.logarithmic ? std::pow(10.0, at) : at);
+  };
+  painter.drawText(QRectF(0, chart.area.top() - line / 2.0, chart.area.left() - 5, line), Qt::AlignRight,
+                   label(chart.high));
+  painter.drawText(QRectF(0, chart.area.bottom() - line / 2.0, chart.area.left() - 5, line), Qt::AlignRight,
+                   label(chart.low));
+  painter.setPen(theme.grid);
+  painter.drawRect(chart.area);
+  if (const int at = sampleAtCursor(curve); at >= 0) {
+    const double x = stepPlace(chart, curve.steps[static_cast<std::size_t>(at)]);
+    painter.setPen(QPen(theme.accent, 1, Qt::DashLine));
+    painter.drawLine(QPointF(x, chart.area.top()), QPointF(x, chart.area.bottom()));
+    painter.setPen(theme.text);
+    painter.drawText(title, Qt::AlignRight,
+                     tr("step %1: %2")
+                         .arg(countText(static_cast<quint64>(curve.steps[static_cast<std::size_t>(at)])),
+                              healthValueText(curve.quantity, curve.values[static_cast<std::size_t>(at)])));
+  }
+  painter.setRenderHint(QPainter::Antialiasing);
+  QPainterPath path;
+  bool pen = false;
+  QPolygonF missing;
+  for (std::size_t i = 0; i < curve.steps.size(); ++i) {
+    const double x = stepPlace(chart, curve.steps[i]);
+    if (!std::isfinite(curve.values[i])) {
+      missing << QPointF(x, chart.area.top() + 5);
+      pen = false;
+      continue;
+    }
+    const QPointF point(x, height(chart, curve.values[i]));
+    pen ? path.lineTo(point) : path.moveTo(point);
+    pen = true;
+  }
+  painter.setPen(QPen(theme.forward.stroke, 1.5));
+  painter.drawPath(path);
+  const bool sparse = static_cast<double>(curve.steps.size()) < chart.area.width() / 6;
+  if (sparse) {
+    painter.setBrush(theme.forward.stroke);
+    for (std::size_t i = 0; i < curve.steps.size(); ++i)
+      if (std::isfinite(curve.values[i]))
+        painter.drawEllipse(QPointF(stepPlace(chart, curve.steps[i]), height(chart, curve.values[i])), 2, 2);
+    painter.setBrush(Qt::NoBrush);
+  }
+  painter.setPen(QPen(theme.error.stroke, 1.5));  // crosses: NaN, infinite or None
+  for (const QPointF& place : missing) {
+    painter.drawLine(place - QPointF(3, 3), place + QPointF(3, 3));
+    painter.drawLine(place - QPointF(3, -3), place + QPointF(3, -3));
+  }
+  painter.setRenderHint(QPainter::Antialiasing, false);
+}
+
+void HealthCurves::paintEvent(QPaintEvent*) {
+  QPainter painter(this);
+  const Theme theme = Theme::fromPalette(palette());
+  painter.fillRect(rect(), theme.background);
+  const std::vector<Chart> shown = charts();
+  for (const Chart& chart : shown) draw(painter, chart);
+  painter.setPen(theme.faintText);
+  if (shown.empty()) {
+    painter.drawText(rect().adjusted(6, 2, -6, -2), Qt::AlignCenter | Qt::TextWordWrap,
+                     tr("Select a row: its curves stand here."));
+    return;
+  }
+  const Chart& last = shown.back();
+  const QRectF axis(last.area.left(), last.area.bottom() + 1, last.area.width(), fontMetrics().lineSpacing());
+  painter.drawText(axis, Qt::AlignLeft, tr("step 1"));
+  painter.drawText(axis, Qt::AlignRight, countText(static_cast<quint64>(lastStep())));
+  if (hasFocus()) {
+    painter.setPen(theme.accent);
+    painter.drawRect(rect().adjusted(0, 0, -1, -1));
+  }
+}
+
+HealthCurves::Hit HealthCurves::hitAt(const QPointF& place) const {
+  const std::vector<Chart> shown = charts();
+  const Chart* nearest = nullptr;
+  for (const Chart& chart : shown)
+    if (place.y() >= chart.area.top() - fontMetrics().lineSpacing() && place.y() <= chart.area.bottom() + 4)
+      nearest = &chart;
+  if (!nearest && !shown.empty()) nearest = &shown.back();
+  if (!nearest) return {};
+  Hit hit{nearest->curve, -1};
+  double best = HUGE_VAL;
+  for (std::size_t i = 0; i < nearest->curve->steps.size(); ++i) {
+    const double distance = std::abs(stepPlace(*nearest, nearest->curve->steps[i]) - place.x());
+    if (distance >= best) continue;
+    best = distance;
+    hit.sample = static_cast<int>(i);
+  }
+  return hit;
+}
+
+void HealthCurves::mousePressEvent(QMouseEvent* event) {
+  if (event->button() != Qt::LeftButton) return QWidget::mousePressEvent(event);
+  const Hit hit = hitAt(event->position());
+  if (hit.sample >= 0) model_->showRecord(hit.curve->records[static_cast<std::size_t>(hit.sample)]);
+}
+
+void HealthCurves::mouseMoveEvent(QMouseEvent* event) {
+  pointer_ = event->position();
+}
+void HealthCurves::leaveEvent(QEvent*) {
+  pointer_ = {-1, -1};
+}
+
+bool HealthCurves::event(QEvent* event) {
+  if (event->type() == QEvent::FocusIn || event->type() == QEvent::FocusOut) update();
+  if (event->type() != QEvent::ToolTip) return QWidget::event(event);
+  const auto* help = static_cast<QHelpEvent*>(event);
+  const Hit hit = hitAt(help->pos());
+  if (hit.sample < 0) return true;
+  const auto at = static_cast<std::size_t>(hit.sample);
+  QToolTip::showText(
+      help->globalPos(),
+      tr("step %1, %2: %3\nA click goes there.")
+          .arg(countText(static_cast<quint64>(hit.curve->steps[at])), healthQuantityText(hit.curve->quantity),
+               healthValueText(hit.curve->quantity, hit.curve->values[at])),
+      this);
+  return true;
+}
+
+/// To the sample before or after the cursor's, on the first curve.
+void HealthCurves::go(int direction) {
+  const std::vector<Chart> shown = charts();
+  if (shown.empty()) return;
+  const protocol::HealthCurve& curve = *shown[0].curve;
+  const int at = std::clamp(sampleAtCursor(curve) + direction, 0, static_cast<int>(curve.records.size()) - 1);
+  model_->showRecord(curve.records[static_cast<std::size_t>(at)]);
+}
+
+void HealthCurves::keyPressEvent(QKeyEvent* event) {
+  if (event->key() == Qt::Key_Left)
+    go(-1);
+  else if (event->key() == Qt::Key_Right)
+    go(1);
+  else
+    QWidget::keyPressEvent(event);
+}
+
+QString HealthCurves::description() const {
+  QStringList parts;
+  for (const Chart& chart : charts())
+    parts << tr("%1: from %2 to %3")
+                 .arg(healthQuantityText(chart.curve->quantity),
+                      healthValueText(chart.curve->quantity, chart.curve->values.front()),
+                      healthValueText(chart.curve->quantity, chart.curve->values.back()));
+  return parts.join(QStringLiteral("; "));
+}
+
+}  // namespace tapedeck::inspector

@@ -1,0 +1,55 @@
+// The curves of one subject, large, one below the other over the same steps.
+#pragma once
+
+#include <QWidget>
+#include <vector>
+
+#include "inspector/model/health_model.h"
+
+namespace tapedeck::inspector {
+
+/// A click, or Left and Right with the focus in it, goes to a sample's record. The cursor's step is marked.
+class HealthCurves : public QWidget {
+  Q_OBJECT
+ public:
+  explicit HealthCurves(HealthModel* model, QWidget* parent = nullptr);
+  QSize minimumSizeHint() const override { return {120, 60}; }
+  QSize sizeHint() const override { return {400, 150}; }
+  /// Where a sample stands, in the widget; empty: there is none.
+  QPointF placeOf(const std::string& quantity, int sample) const;
+  /// What it shows as one sentence, for those who do not see it.
+  QString description() const;
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+  void mousePressEvent(QMouseEvent* event) override;
+  void mouseMoveEvent(QMouseEvent* event) override;
+  void leaveEvent(QEvent* event) override;
+  void keyPressEvent(QKeyEvent* event) override;
+  bool event(QEvent* event) override;
+
+ private:
+  struct Chart {
+    const protocol::HealthCurve* curve = nullptr;
+    QRectF area;               ///< of the curve itself
+    double low = 0, high = 1;  ///< of the axis; of a logarithmic one the exponents
+    bool logarithmic = false;
+  };
+  struct Hit {
+    const protocol::HealthCurve* curve = nullptr;
+    int sample = -1;
+  };
+  std::vector<Chart> charts() const;
+  static double height(const Chart& chart, double value);
+  double stepPlace(const Chart& chart, double step) const;
+  double lastStep() const;
+  Hit hitAt(const QPointF& place) const;
+  void draw(QPainter& painter, const Chart& chart) const;
+  int sampleAtCursor(const protocol::HealthCurve& curve) const;
+  void go(int direction);
+
+  HealthModel* model_;
+  QPointF pointer_{-1, -1};
+};
+
+}  // namespace tapedeck::inspector

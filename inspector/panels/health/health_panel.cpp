@@ -1,0 +1,23 @@
+#include "inspector/panels/health/health_panel.h"
+
+#include "inspector/model/cell_names.h"
+#include "inspector/panels/health/health_view.h"
+
+namespace tapedeck::inspector {
+
+PanelDescriptor healthPanel() {
+  using Area = PanelPlace::Area;
+  PanelDescriptor panel;
+  panel.id = QStringLiteral("health");
+  panel.title = QObject::tr("Health");
+  panel.key = QKeySequence(Qt::ALT | Qt::Key_3);
+  panel.tip = QObject::tr(
+      "Gradients, weights and activations over the steps: dead units, vanishing gradients, what stopped "
+      "learning, and L-BFGS's pairs");
+  panel.places = {{workspace_analyze, {Area::right, 0, 0, 0.62, 0.50}}};
+  panel.minimum = QSize(260, 180);
+  panel.create = [](const PanelContext& context) { return new HealthView(context.session, context.cells); };
+  return panel;
+}
+
+}  // namespace tapedeck::inspector

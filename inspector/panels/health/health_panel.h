@@ -1,0 +1,10 @@
+// The panel's descriptor.
+#pragma once
+
+#include "inspector/panels/panel.h"
+
+namespace tapedeck::inspector {
+
+PanelDescriptor healthPanel();
+
+}  // namespace tapedeck::inspector

@@ -1,0 +1,67 @@
+#include "inspector/panels/health/health_text.h"
+
+#include <QCoreApplication>
+#include <cmath>
+
+namespace tapedeck::inspector {
+
+namespace {
+
+QString translated(const char* text) {
+  return QCoreApplication::translate("Health", text);
+}
+
+}  // namespace
+
+QString healthValueText(const std::string& quantity, double value) {
+  if (std::isnan(value)) return quantity == "gradient" ? translated("None") : QStringLiteral("NaN");
+  if (std::isinf(value)) return value > 0 ? QStringLiteral("∞") : QStringLiteral("−∞");
+  if (quantity == "dead" || quantity == "saturated")
+    return QStringLiteral("%1 %").arg(100 * value, 0, 'f', value > 0 && value < 0.1 ? 1 : 0);
+  if (quantity == "rank") return QString::number(value, 'f', 1);
+  const double size = std::abs(value);
+  if (value == std::floor(value) && size < 1e5) return QString::number(value, 'f', 0);
+  return QString::number(value, 'g', 3);
+}
+
+QString healthQuantityText(const std::string& quantity) {
+  if (quantity == "update") return translated("update / weight");
+  return QString::fromStdString(quantity);
+}
+
+QString healthQuantityTip(const std::string& quantity) {
+  if (quantity == "gradient") return translated("The 2-norm of the gradient");
+  if (quantity == "weight") return translated("The 2-norm of the variable after the update");
+  if (quantity == "update")
+    return translated("The 2-norm of the step's change over that of the variable: about 0.001 is usual");
+  if (quantity == "rank")
+    return translated("The effective rank of the gradient as a matrix: in how many directions it goes");
+  if (quantity == "dead")
+    return translated("The share of the units that are 0 for every example of the batch");
+  if (quantity == "saturated") return translated("The share of the outputs at a flat end of the function");
+  if (quantity == "not finite") return translated("How many elements are NaN or infinite");
+  if (quantity == "s·y")
+    return translated("The step s times the change y of the gradient: above 0 where the loss curves up");
+  if (quantity == "rho") return translated("1 / s·y");
+  if (quantity == "curvature") return translated("s·y / s·s: the loss's curvature along the step");
+  return {};
+}
+
+bool isLogarithmic(const std::string& quantity) {
+  return quantity == "gradient" || quantity == "weight" || quantity == "update" || quantity == "loss" ||
+         quantity == "rho" || quantity == "curvature" || quantity == "step length";
+}
+
+QString severityText(protocol::HealthSeverity severity) {
+  switch (severity) {
+    case protocol::HealthSeverity::error:
+      return QStringLiteral("✖ ") + translated("error");
+    case protocol::HealthSeverity::warning:
+      return QStringLiteral("▲ ") + translated("warning");
+    case protocol::HealthSeverity::note:
+      break;
+  }
+  return QStringLiteral("• ") + translated("note");
+}
+
+}  // namespace tapedeck::inspector

@@ -1,0 +1,352 @@
+#include "inspector/panels/health/health_view.h"
+
+#include <QFileInfo>
+#include <QHeaderView>
+#include <QLabel>
+#include <QSplitter>
+#include <QStackedWidget>
+#include <QToolButton>
+#include <QTreeWidget>
+#include <QVBoxLayout>
+#include <algorithm>
+
+#include "inspector/model/cell_names.h"
+#include "inspector/model/format.h"
+#include "inspector/panels/health/health_curves.h"
+#include "inspector/panels/health/health_pairs.h"
+#include "inspector/panels/health/health_table.h"
+#include "inspector/panels/health/health_text.h"
+#include "inspector/ui/eliding_label.h"
+#include "inspector/ui/keyed_action.h"
+#include "inspector/ui/segment_button.h"
+
+namespace tapedeck::inspector {
+
+namespace {
+
+enum FindingColumn { severity_column, finding_column, where_column, finding_columns };
+
+constexpr int most_listed_rows = 4, most_sentence_lines = 4;
+
+}  // namespace
+
+struct HealthView::Private {
+  HealthView* view = nullptr;
+  Session* session = nullptr;
+  CellNames* cells = nullptr;
+  HealthModel* model = nullptr;
+  ElidingLabel* sampling = nullptr;
+  QLabel* sentence = nullptr;
+  QTreeWidget* findings = nullptr;
+  QStackedWidget* pages = nullptr;
+  HealthTable* table = nullptr;
+  QTableView* pairs = nullptr;
+  HealthPairsModel* pairRows = nullptr;
+  HealthCurves* curves = nullptr;
+  QSplitter* splitter = nullptr;
+  QWidget* pageButtons = nullptr;
+  QAction *show = nullptr, *layers = nullptr, *optimiser = nullptr, *more = nullptr, *cancel = nullptr;
+  bool empty = true;
+
+  // ---- made once
+  void makeActions();
+  QLayout* makeBar();
+  void makeFindings();
+  void makePages();
+  void connectAll();
+  // ---- what is shown
+  QString where(const protocol::HealthFinding& finding) const;
+  void showState();
+  void showFindings();
+  void showSentence();
+  void showPage(bool published);
+  void fit();
+};
+
+// ---- made once
+
+void HealthView::Private::makeActions() {
+  show = new QAction(tr("Go to the op"), view);
+  setKey(show, {Qt::Key_Return, Qt::Key_Enter}, tr("Move the cursor to the op that the finding is about"));
+  show->setShortcutContext(Qt::WidgetShortcut);
+  layers = addKeyedAction(view, tr("Layers"), {Qt::Key_V}, tr("Variables and activations over the steps"));
+  optimiser = addKeyedAction(view, tr("Optimiser"), {Qt::Key_B},
+                             tr("What an optimiser says of itself: the pairs of L-BFGS"));
+  more = addKeyedAction(view, tr("More steps"), {Qt::Key_M},
+                        tr("Recompute twice as many of the steps that ran"));
+  cancel = addKeyedAction(view, tr("Stop recomputing"), {Qt::Key_Escape}, tr("Recompute no further steps"));
+  layers->setCheckable(true);
+  optimiser->setCheckable(true);
+  layers->setChecked(true);
+}
+
+QLayout* HealthView::Private::makeBar() {
+  auto* bar = new QHBoxLayout;
+  bar->setContentsMargins(6, 2, 4, 0);
+  bar->setSpacing(4);
+  sampling = new ElidingLabel(Qt::ElideRight, view);
+  sampling->setObjectName(QStringLiteral("healthSampling"));
+  sampling->setAccessibleName(tr("How Health samples"));
+  bar->addWidget(sampling, 1);
+  pageButtons = new QWidget(view);
+  auto* group = new QHBoxLayout(pageButtons);
+  group->setContentsMargins(0, 0, 0, 0);
+  group->setSpacing(0);
+  for (QAction* action : {layers, optimiser}) {
+    auto* button = new SegmentButton(pageButtons);
+    button->setDefaultAction(action);
+    group->addWidget(button);
+  }
+  bar->addWidget(pageButtons);
+  for (QAction* action : {more, cancel}) {
+    auto* button = new QToolButton(view);
+    button->setDefaultAction(action);
+    button->setAutoRaise(true);
+    button->setToolButtonStyle(Qt::ToolButtonTextOnly);
+    bar->addWidget(button);
+    button->setVisible(action->isVisible());
+    QObject::connect(action, &QAction::changed, button,
+                     [button, action] { button->setVisible(action->isEnabled()); });
+  }
+  return bar;
+}
+
+void HealthView::Private::makeFindings() {
+  findings = new QTreeWidget(view);
+  findings->setObjectName(QStringLiteral("healthFindings"));
+  findings->setAccessibleName(tr("What is wrong"));
+  findings->setHeaderLabels({tr("Kind"), tr("Finding"), tr("Where")});
+  findings->setRootIsDecorated(false);
+  findings->setUniformRowHeights(true);
+  findings->setAllColumnsShowFocus(true);
+  findings->setFrameShape(QFrame::NoFrame);
+  findings->header()->setStretchLastSection(false);
+  findings->header()->setSectionResizeMode(QHeaderView::ResizeToContents);
+  findings->header()->setSectionResizeMode(finding_column, QHeaderView::Stretch);
+  findings->addAction(show);
+  findings->setContextMenuPolicy(Qt::ActionsContextMenu);
+  sentence = new QLabel(view);
+  sentence->setObjectName(QStringLiteral("healthSentence"));
+  sentence->setWordWrap(true);
+  sentence->setTextFormat(Qt::PlainText);
+  sentence->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  sentence->setAlignment(Qt::AlignTop | Qt::AlignLeft);
+  sentence->setContentsMargins(8, 2, 8, 2);
+}
+
+void HealthView::Private::makePages() {
+  table = new HealthTable(model, view);
+  pairs = new QTableView(view);
+  pairRows = new HealthPairsModel(model, pairs);
+  pairs->setModel(pairRows);
+  pairs->setObjectName(QStringLiteral("healthPairs"));
+  pairs->setAccessibleName(tr("What the optimiser says, step by step"));
+  pairs->setSelectionBehavior(QAbstractItemView::SelectRows);
+  pairs->setSelectionMode(QAbstractItemView::SingleSelection);
+  pairs->setShowGrid(false);
+  pairs->setFrameShape(QFrame::NoFrame);
+  pairs->setTabKeyNavigation(false);
+  pairs->verticalHeader()->hide();
+  pairs->verticalHeader()->setDefaultSectionSize(pairs->fontMetrics().lineSpacing() + 6);
+  pairs->horizontalHeader()->setSectionResizeMode(QHeaderView::Stretch);
+  pages = new QStackedWidget(view);
+  pages->addWidget(table);
+  pages->addWidget(pairs);
+  curves = new HealthCurves(model, view);
+}
+
+void HealthView::Private::connectAll() {
+  const auto go = [this] { model->show(findings->indexOfTopLevelItem(findings->currentItem())); };
+  QObject::connect(show, &QAction::triggered, view, go);
+  QObject::connect(findings, &QTreeWidget::itemClicked, view, go);
+  QObject::connect(findings, &QTreeWidget::currentItemChanged, view, [this] { showSentence(); });
+  QObject::connect(layers, &QAction::triggered, view, [this] { showPage(false); });
+  QObject::connect(optimiser, &QAction::triggered, view, [this] { showPage(true); });
+  QObject::connect(more, &QAction::triggered, model, &HealthModel::sampleMore);
+  QObject::connect(cancel, &QAction::triggered, model, &HealthModel::cancel);
+  const auto goToPair = [this](const QModelIndex& index) {
+    model->showRecord(pairRows->recordAt(index.row()));
+  };
+  QObject::connect(pairs, &QTableView::clicked, view, goToPair);
+  QObject::connect(pairs, &QTableView::activated, view, goToPair);
+  QObject::connect(model, &HealthModel::changed, view, [this] { showState(); });
+  QObject::connect(model, &HealthModel::findingsChanged, view, [this] { showFindings(); });
+  QObject::connect(cells, &CellNames::changed, view, [this] { showFindings(); });
+  QObject::connect(session, &Session::statusChanged, view, [this] {
+    const bool now = session->recordCount() == 0;
+    if (now == empty) return;
+    empty = now;
+    emit view->emptyChanged();
+  });
+}
+
+// ---- what is shown
+
+QString HealthView::Private::where(const protocol::HealthFinding& finding) const {
+  QString text;
+  if (!finding.cell.empty())
+    text = cells->name(QString::fromStdString(finding.cell));
+  else if (!finding.file.empty())
+    text = QFileInfo(QString::fromStdString(finding.file)).fileName();
+  if (finding.line) text += (text.isEmpty() ? tr("line %1") : tr(" line %1")).arg(finding.line);
+  return text;
+}
+
+void HealthView::Private::showState() {
+  QString text = model->howSampled();
+  if (!model->problem().isEmpty()) text += QStringLiteral(" · ") + model->problem();
+  sampling->setText(text);
+  const bool published = !model->published().empty();
+  pageButtons->setVisible(published);
+  optimiser->setEnabled(published);
+  if (!published && pages->currentIndex() == 1) showPage(false);
+  const protocol::Health& state = model->state();
+  more->setEnabled(!model->recomputing() && state.steps > state.sampled + state.gone);
+  cancel->setEnabled(model->recomputing());
+}
+
+void HealthView::Private::showFindings() {
+  const int before = findings->indexOfTopLevelItem(findings->currentItem());
+  const bool kept =
+      before >= 0 && findings->topLevelItemCount() == static_cast<int>(model->findings().size());
+  findings->clear();
+  for (const protocol::HealthFinding& finding : model->findings()) {
+    const QString text = QString::fromStdString(finding.sentence);
+    auto* item = new QTreeWidgetItem(findings, {severityText(finding.severity), text, where(finding)});
+    const QString tip = text + QLatin1Char('\n') + QString::fromStdString(finding.cure) +
+                        tr("\nEnter or a click goes to the op.");
+    for (int column = 0; column < finding_columns; ++column) item->setToolTip(column, tip);
+    item->setData(finding_column, Qt::AccessibleTextRole, text);
+  }
+  if (findings->topLevelItemCount() > 0) findings->setCurrentItem(findings->topLevelItem(kept ? before : 0));
+  show->setEnabled(findings->topLevelItemCount() > 0);
+  showSentence();
+  fit();
+}
+
+void HealthView::Private::showSentence() {
+  const int chosen = findings->indexOfTopLevelItem(findings->currentItem());
+  QString text;
+  if (chosen >= 0 && chosen < static_cast<int>(model->findings().size())) {
+    const protocol::HealthFinding& finding = model->findings()[static_cast<std::size_t>(chosen)];
+    text = QString::fromStdString(finding.sentence) + QStringLiteral("\n→ ") +
+           QString::fromStdString(finding.cure);
+  } else if (model->state().sampled > 0) {
+    text = tr("✔ None of the rules found anything wrong in the steps that were sampled.");
+  }
+  sentence->setText(text);
+  sentence->setVisible(!text.isEmpty());
+  fit();
+}
+
+void HealthView::Private::showPage(bool published) {
+  layers->setChecked(!published);
+  optimiser->setChecked(published);
+  pages->setCurrentIndex(published ? 1 : 0);
+  const auto groups = model->published();
+  if (published && !groups.empty()) {
+    // Where there are several groups, the key again shows the next one.
+    std::size_t next = 0;
+    for (std::size_t i = 0; i < groups.size(); ++i)
+      if (groups[i]->subject == model->selected()) next = (i + 1) % groups.size();
+    model->select(groups[next]->subject);
+  } else if (const auto index = table->currentIndex(); index.isValid()) {
+    if (const protocol::HealthRow* row = model->row(index.row())) model->select(row->subject);
+  }
+}
+
+/// The list is as high as its rows, up to a few; the sentence as its lines.
+void HealthView::Private::fit() {
+  const int rows = findings->topLevelItemCount();
+  const int line = findings->fontMetrics().lineSpacing() + 6;
+  const int most = std::clamp(view->height() / 110, 2, most_listed_rows);
+  findings->setVisible(rows > 0);
+  findings->setFixedHeight(findings->header()->sizeHint().height() + std::clamp(rows, 1, most) * line + 4);
+  const int wanted = sentence->heightForWidth(std::max(100, view->width() - 4));
+  sentence->setMaximumHeight(
+      std::min(wanted, most_sentence_lines * sentence->fontMetrics().lineSpacing() + 8));
+  sentence->setToolTip(sentence->text());
+}
+
+HealthView::HealthView(Session* session, CellNames* cells, QWidget* parent)
+    : Panel(parent), d_(std::make_unique<Private>()) {
+  d_->view = this;
+  d_->session = session;
+  d_->cells = cells;
+  d_->model = new HealthModel(session, this);
+  d_->empty = session->recordCount() == 0;
+  d_->makeActions();
+  auto* layout = new QVBoxLayout(this);
+  layout->setContentsMargins(0, 0, 0, 0);
+  layout->setSpacing(2);
+  layout->addLayout(d_->makeBar());
+  d_->makeFindings();
+  layout->addWidget(d_->findings);
+  layout->addWidget(d_->sentence);
+  d_->makePages();
+  d_->splitter = new QSplitter(Qt::Vertical, this);
+  d_->splitter->addWidget(d_->pages);
+  d_->splitter->addWidget(d_->curves);
+  d_->splitter->setStretchFactor(0, 3);
+  d_->splitter->setStretchFactor(1, 2);
+  d_->splitter->setChildrenCollapsible(false);
+  layout->addWidget(d_->splitter, 1);
+  setFocusProxy(d_->findings);
+  d_->connectAll();
+  d_->showState();
+  d_->showFindings();
+}
+
+HealthView::~HealthView() = default;
+
+bool HealthView::isEmpty() const {
+  return d_->empty;
+}
+
+QList<QAction*> HealthView::menuActions() const {
+  return {d_->show, d_->layers, d_->optimiser, d_->more, d_->cancel};
+}
+
+QList<HandledKeys> HealthView::handledKeys() const {
+  return {{{QKeySequence(Qt::Key_Left), QKeySequence(Qt::Key_Right)},
+           tr("In the curves: the sample before, the next one")}};
+}
+
+HealthModel* HealthView::model() const {
+  return d_->model;
+}
+QTreeWidget* HealthView::findings() const {
+  return d_->findings;
+}
+QLabel* HealthView::sentence() const {
+  return d_->sentence;
+}
+QLabel* HealthView::sampling() const {
+  return d_->sampling;
+}
+HealthTable* HealthView::table() const {
+  return d_->table;
+}
+QTableView* HealthView::pairs() const {
+  return d_->pairs;
+}
+HealthCurves* HealthView::curves() const {
+  return d_->curves;
+}
+
+void HealthView::showEvent(QShowEvent* event) {
+  Panel::showEvent(event);
+  d_->model->setShown(true);
+}
+
+void HealthView::hideEvent(QHideEvent* event) {
+  Panel::hideEvent(event);
+  d_->model->setShown(false);
+}
+
+void HealthView::resizeEvent(QResizeEvent* event) {
+  Panel::resizeEvent(event);
+  d_->fit();
+}
+
+}  // namespace tapedeck::inspector

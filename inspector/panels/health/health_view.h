@@ -1,0 +1,47 @@
+// The panel Health: findings first, below them the layers' table or what an optimiser says, and large curves.
+#pragma once
+
+#include <memory>
+
+#include "inspector/model/health_model.h"
+#include "inspector/panels/panel.h"
+
+class QLabel;
+class QTableView;
+class QTreeWidget;
+
+namespace tapedeck::inspector {
+
+class HealthCurves;
+class HealthTable;
+
+/// Keys: Enter in the list of findings goes to the op; V and B choose the page, M recomputes more steps, Esc
+/// stops that.
+class HealthView : public Panel {
+  Q_OBJECT
+ public:
+  HealthView(Session* session, CellNames* cells, QWidget* parent = nullptr);
+  ~HealthView() override;
+
+  bool isEmpty() const override;
+  QList<QAction*> menuActions() const override;
+  QList<HandledKeys> handledKeys() const override;
+  HealthModel* model() const;
+  QTreeWidget* findings() const;
+  QLabel* sentence() const;  ///< of the selected finding, with its cure
+  QLabel* sampling() const;  ///< how it samples
+  HealthTable* table() const;
+  QTableView* pairs() const;
+  HealthCurves* curves() const;
+
+ protected:
+  void showEvent(QShowEvent* event) override;
+  void hideEvent(QHideEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
+
+ private:
+  struct Private;
+  std::unique_ptr<Private> d_;
+};
+
+}  // namespace tapedeck::inspector
