@@ -23,7 +23,9 @@ class TensorOrigin {
   }
 
   bool known() const { return spec_ != 0; }
-  std::uint32_t spec() const { return spec_ & ~named_bit; }
+  std::uint32_t spec() const { return spec_ & ~(named_bit | lost_bit); }
+  /// What was held of it went when a recording ended: where it comes again it is a leaf.
+  bool lost() const { return (spec_ & lost_bit) != 0; }
   /// Somebody gave it a name: Values knows which.
   bool named() const { return (spec_ & named_bit) != 0; }
   /// Of a small leaf whose values stand elsewhere now.
@@ -44,6 +46,8 @@ class TensorOrigin {
   TensorOrigin(std::uint32_t maker, std::uint32_t spec) : maker_(maker), spec_(spec) {}
   static constexpr std::uint32_t small_bit = 1u << 31;
   static constexpr std::uint32_t named_bit = 1u << 31;
+  static constexpr std::uint32_t lost_bit = 1u << 30;
+  friend class TensorTable;
   std::uint32_t maker_ = 0, spec_ = 0;
 };
 
@@ -106,6 +110,9 @@ class TensorTable {
   /// Lets go what is known of tensors with ids below `below` that no record from `oldest_record` on takes. A
   /// part of the old ones at a time, so that it takes a fraction of a millisecond.
   void forget(std::uint64_t below, std::uint32_t oldest_record);
+
+  /// All tensors that are known now are lost().
+  void lose();
 
   std::uint64_t bytes() const { return blocks_.load(std::memory_order_relaxed) * sizeof(Block); }
 

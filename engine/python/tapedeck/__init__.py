@@ -66,7 +66,7 @@ from tapedeck.io import FixedLenFeature, FixedLenSequenceFeature, VarLenFeature
 from tapedeck.keras import optimizers
 from tapedeck.shapes import Dimension, TensorShape
 from tapedeck.tape import GradientTape, UnconnectedGradients
-from tapedeck import missing as _missing, namespaces as _namespaces, shaping as _shaping
+from tapedeck import attachable as _attachable, missing as _missing, namespaces as _namespaces, shaping as _shaping
 
 newaxis = None
 __version__ = "0.1.0"
@@ -86,3 +86,6 @@ def __getattr__(name):
 
 
 _namespaces.install(_shaping.functions, debugging.functions, random.functions, initializers.functions)
+
+if _attachable.wanted():
+    _attachable.start()

@@ -139,9 +139,12 @@ def run(path, arguments):
     import os
     import runpy
 
+    from tapedeck import attachable
+
     if not os.path.isfile(path):
         sys.exit(f"There is no file {path}.")
     install()
     sys.argv = [path, *arguments]
+    attachable.tell_program(path, sys.argv)
     sys.path.insert(0, os.path.dirname(os.path.abspath(path)))
     runpy.run_path(path, run_name="__main__")
