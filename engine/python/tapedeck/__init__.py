@@ -2,6 +2,8 @@
 
 The op functions (tf.matmul, tf.math.log, …) are made from the engine's registry while this package is imported.
 """
+import os as _os
+
 from tapedeck._engine import Tensor, Variable
 from tapedeck import (  # noqa: F401  (order matters: dtypes tells the engine its classes)
     dtypes,
@@ -66,7 +68,7 @@ from tapedeck.io import FixedLenFeature, FixedLenSequenceFeature, VarLenFeature
 from tapedeck.keras import optimizers
 from tapedeck.shapes import Dimension, TensorShape
 from tapedeck.tape import GradientTape, UnconnectedGradients
-from tapedeck import attachable as _attachable, missing as _missing, namespaces as _namespaces, shaping as _shaping
+from tapedeck import missing as _missing, namespaces as _namespaces, shaping as _shaping
 
 newaxis = None
 __version__ = "0.1.0"
@@ -87,5 +89,6 @@ def __getattr__(name):
 
 _namespaces.install(_shaping.functions, debugging.functions, random.functions, initializers.functions)
 
-if _attachable.wanted():
+if _os.environ.get("TAPEDECK_DEBUG") == "1":
+    from tapedeck import attachable as _attachable
     _attachable.start()

@@ -53,10 +53,6 @@ class Entry:
         debug.begin_cell(file or arguments[0] or "program", "")
 
 
-def wanted():
-    return os.environ.get(SWITCH) == "1"
-
-
 def start():
     """Starts the server of this program. What goes wrong is told on stderr: the program runs on without it."""
     global _entry
