@@ -35,7 +35,7 @@ bool isSameFile(const QString& a, const QString& b) {
 
 }  // namespace
 
-FileControl::FileControl(Document* document, KernelSession* kernel, MessageBar* messages, QWidget* window)
+FileControl::FileControl(Document* document, Kernel* kernel, MessageBar* messages, QWidget* window)
     : QObject(window),
       document_(document),
       kernel_(kernel),
@@ -79,7 +79,9 @@ QString FileControl::name() const {
 
 FileControl* FileControl::holderOf(const QString& path) {
   for (FileControl* files : all)
-    if (isSameFile(files->document_->path(), path) || isSameFile(files->loading_, path)) return files;
+    if (isSameFile(files->document_->path(), path) || isSameFile(files->loading_, path) ||
+        isSameFile(files->guest_, path))
+      return files;
   return nullptr;
 }
 
@@ -116,6 +118,12 @@ void FileControl::create() {
   document_->setOrigin(QString("Untitled%1").arg(++count), {});
   fresh_ = true;
   recoveries_->offerFor({});
+  enter();
+}
+
+void FileControl::showGuest(const QString& name, const QString& path) {
+  document_->setOrigin(name, {});
+  guest_ = path;
   enter();
 }
 

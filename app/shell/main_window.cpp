@@ -11,7 +11,9 @@
 #include "app/control/watch_keeper.h"
 #include "app/notebook/document/script.h"
 #include "app/notebook/view/notebook_view.h"
+#include "app/shell/attach_control.h"
 #include "app/shell/file_control.h"
+#include "app/shell/guest.h"
 #include "app/shell/panel_docks.h"
 #include "app/shell/playback_bar.h"
 #include "app/shell/recoveries.h"
@@ -23,10 +25,12 @@
 
 namespace tapedeck::app {
 
-MainWindow::MainWindow(QWidget* parent)
+MainWindow::MainWindow(QWidget* parent) : MainWindow(new KernelSession, parent) {}
+
+MainWindow::MainWindow(Kernel* kernel, QWidget* parent)
     : QMainWindow(parent),
       document_(new Document(this)),
-      kernel_(new KernelSession(this)),
+      kernel_(kernel),
       runner_(new CellRunner(document_, kernel_, this)),
       session_(new inspector::Session(this)),
       series_(new inspector::SeriesModel(session_, this)),
@@ -39,6 +43,7 @@ MainWindow::MainWindow(QWidget* parent)
       notices_(new SessionNotices(kernel_, session_, this)),
       options_(new SessionOptions(session_, this)),
       actions_(new Actions(this)) {
+  kernel_->setParent(this);
   setAttribute(Qt::WA_DeleteOnClose);
   setDockOptions(AnimatedDocks | AllowNestedDocks | AllowTabbedDocks);
   session_->setSource(kernel_->debugSource());
@@ -59,7 +64,8 @@ MainWindow::MainWindow(QWidget* parent)
   updateTitle();
   updateState();
   showWorkspace();
-  files_->recoveries()->offer();
+  connectGuest();
+  if (onStartPage_) files_->recoveries()->offer();
 }
 
 // The session's last words (its process ends now) must not reach a window that is half gone.
@@ -93,6 +99,8 @@ void MainWindow::buildCentre() {
   connect(start, &StartPage::openRequested, files_, &FileControl::open);
   connect(start, &StartPage::newRequested, files_, &FileControl::create);
   connect(start, &StartPage::browseRequested, files_, &FileControl::browse);
+  attaching_ = new AttachControl(kernel_, messages_, *actions_, this);
+  connect(start, &StartPage::attachRequested, attaching_, &AttachControl::choose);
   pages_->addWidget(start);
   notebook_ = new NotebookView(document_);
   pages_->addWidget(notebook_);
@@ -107,9 +115,9 @@ void MainWindow::showNotebook() {
   workspaceMenu_->setEnabled(!onStartPage_);
   playback_->parentWidget()->setVisible(!onStartPage_);
   for (const QString& id : actions_->ids())
-    if (id.startsWith("cell.") || id.startsWith("edit.") || id.startsWith("session.") ||
-        id.startsWith("step.") || id.startsWith("view.zoom") || id.startsWith("view.reset") ||
-        id.startsWith("file.save"))
+    if (id.startsWith("cell.") || id.startsWith("edit.") ||
+        (id.startsWith("session.") && id != "session.attach") || id.startsWith("step.") ||
+        id.startsWith("view.zoom") || id.startsWith("view.reset") || id.startsWith("file.save"))
       (*actions_)[id]->setEnabled(!onStartPage_);
 }
 
@@ -128,11 +136,42 @@ MainWindow* MainWindow::openWindow() const {
   return window;
 }
 
+void MainWindow::attachTo(qint64 process) {
+  attaching_->attach(process);
+}
+
+/// A start page has done its work then.
+MainWindow* MainWindow::openGuest(Kernel* kernel) {
+  auto* window = new MainWindow(kernel);
+  window->move(pos() + (onStartPage_ ? QPoint() : QPoint(32, 32)));
+  window->show();
+  window->activateWindow();
+  if (onStartPage_) close();
+  return window;
+}
+
+void MainWindow::connectGuest() {
+  connect(attaching_, &AttachControl::opened, this, &MainWindow::openGuest);
+  connect(attaching_, &AttachControl::told, this,
+          [this](const QString& sentence) { statusBar()->showMessage(sentence, 8000); });
+  if (kernel_->runs() == Runs::cells) {
+    (*actions_)["session.detach"]->setEnabled(false);
+    return;
+  }
+  auto* guest = new Guest({kernel_, document_, session_, frames_, messages_, actions_}, this);
+  files_->showGuest(kernel_->title());
+  guest->disableActions();
+  connect(kernel_, &Kernel::stateChanged, this, &MainWindow::updateTitle);
+  updateTitle();
+}
+
 void MainWindow::connectFiles() {
   connect(files_, &FileControl::entered, this, &MainWindow::enterNotebook);
   connect(files_, &FileControl::nameChanged, this, &MainWindow::updateTitle);
-  connect(files_, &FileControl::nameChanged, kernel_,
-          [this] { kernel_->setProgram(isScript(document_->path()) ? document_->path() : QString()); });
+  if (auto* session = kernel())
+    connect(files_, &FileControl::nameChanged, session, [this, session] {
+      session->setProgram(isScript(document_->path()) ? document_->path() : QString());
+    });
   connect(files_, &FileControl::told, this,
           [this](const QString& sentence) { statusBar()->showMessage(sentence, 4000); });
   connect(files_, &FileControl::elsewhere, this, [this](const auto& act) { act(*openWindow()->files_); });

@@ -1,0 +1,68 @@
+#include "app/shell/guest.h"
+
+#include <utility>
+
+#include "app/control/pause_watch.h"
+#include "app/control/program_sources.h"
+
+namespace tapedeck::app {
+namespace {
+
+constexpr char about_pause[] = "pause";
+constexpr char about_sources[] = "sources";
+
+}  // namespace
+
+Guest::Guest(const Parts& parts, QObject* parent) : QObject(parent), parts_(parts) {
+  if (auto* program = qobject_cast<AttachedProgram*>(parts_.kernel)) lookAt(*program);
+}
+
+void Guest::lookAt(AttachedProgram& program) {
+  auto* sources =
+      new ProgramSources(parts_.document, program.program().file, program.program().started, this);
+  const auto show = [this, sources] {
+    const auto& status = parts_.session->status();
+    sources->show(QString::fromStdString(status.cell));
+    if (const auto* record = parts_.session->cachedRecord(parts_.session->cursor()))
+      sources->show(QString::fromStdString(record->cell));
+    if (const auto* frame = parts_.frames->currentFrame()) sources->show(QString::fromStdString(frame->cell));
+    const QString doubt = sources->doubt();
+    if (doubt != std::exchange(doubt_, doubt))
+      parts_.messages->show(MessageBar::Kind::warning, doubt, {}, about_sources);
+  };
+  connect(parts_.session, &inspector::Session::statusChanged, this, show);
+  connect(parts_.session, &inspector::Session::cursorChanged, this, show);
+  connect(parts_.session, &inspector::Session::recordsChanged, this, show);
+  connect(parts_.frames, &inspector::FramesModel::currentChanged, this, show);
+  show();
+  auto* pause = new PauseWatch(parts_.session, program.title(), this);
+  connect(pause, &PauseWatch::waits, this, [this](const QString& sentence) {
+    parts_.messages->show(MessageBar::Kind::information, sentence, {}, about_pause);
+  });
+  connect(pause, &PauseWatch::over, this, [this] { parts_.messages->dismiss(about_pause); });
+  connect(&program, &Kernel::stateChanged, this, [this](KernelState state) {
+    if (state == KernelState::busy) return;
+    (*parts_.actions)["session.detach"]->setEnabled(false);
+    parts_.messages->dismiss(about_pause);
+  });
+}
+
+void Guest::disableActions() {
+  const QString why = parts_.kernel->whyNoCells();
+  const bool program = parts_.kernel->runs() == Runs::program;
+  for (const QString& id : parts_.actions->ids()) {
+    const bool changes = id.startsWith("cell.") || id.startsWith("edit.") || id == "file.save" ||
+                         id == "file.save_as" || id == "session.interrupt" || id == "session.restart" ||
+                         id == "session.break_at_cell";
+    const bool runs = id == "session.recording" || id == "session.detach" || id == "step.pause" ||
+                      id == "step.continue" || id == "step.out";
+    if (!changes && (program || !runs)) continue;
+    QAction* action = (*parts_.actions)[id];
+    action->setEnabled(false);
+    action->setToolTip(why);
+    action->setStatusTip(why);
+  }
+  if (program) (*parts_.actions)["session.detach"]->setEnabled(parts_.kernel->state() == KernelState::busy);
+}
+
+}  // namespace tapedeck::app
