@@ -3,6 +3,7 @@ import json
 import os
 import signal
 import stat
+import struct
 import subprocess
 import sys
 import tempfile
@@ -146,7 +147,7 @@ class Attachable(unittest.TestCase):
             data = next(one for one in product["inputs"] if one["preview"] == "[3. 4.]")
             tile = client.ask("get_tile", tensor=data["id"], reshape=[], slice=[], row=0, column=0, rows=1, columns=2,
                               row_step=1, column_step=1)
-            self.assertEqual(tile["values"], [3., 4.])
+            self.assertEqual(struct.unpack("<2d", tile["values"]), (3., 4.))
         # Nobody waits for who is gone.
         before = self.steps()
         self.wait_for(lambda: self.steps() > before + 50, process)
