@@ -121,6 +121,9 @@ class DebugServer::Private {
     wake_->set();
   }
 
+  std::size_t clients() const { return client_count_; }
+  bool had_clients() const { return had_clients_; }
+
  private:
   struct Client {
     protocol::Bytes last_status;
@@ -160,6 +163,8 @@ class DebugServer::Private {
   std::tuple<GateState, std::uint32_t, bool> last_stop_{};
   Clock::time_point next_status_{}, next_probe_{}, probe_until_{};
   std::atomic<bool> stopping_{false};
+  std::atomic<std::size_t> client_count_{0};
+  std::atomic<bool> had_clients_{false};
   std::thread thread_;
 };
 
@@ -228,6 +233,7 @@ void DebugServer::Private::turn() {
 void DebugServer::Private::leave() noexcept {
   for (const auto& [id, client] : clients_) jobs_->forget(id);
   clients_.clear();
+  client_count_ = 0;
   attend(false);
   router_.close();
 }
@@ -311,7 +317,10 @@ void DebugServer::Private::greet(const std::string& client, std::uint64_t reques
   welcome.pid = static_cast<std::uint64_t>(::getpid());
   welcome.devices = device_names();
   welcome.started_unix_ms = recorder_.started_unix_ms();
-  if (clients_.try_emplace(client).second) attend(true);
+  const bool fresh = clients_.try_emplace(client).second;
+  client_count_ = clients_.size();
+  had_clients_ = true;
+  if (fresh) attend(true);
   reply(client, request, welcome);
 }
 
@@ -335,7 +344,9 @@ void DebugServer::Private::reply(const std::string& client, std::uint64_t reques
 
 void DebugServer::Private::forget(const std::string& client) {
   jobs_->forget(client);
-  if (clients_.erase(client) > 0 && clients_.empty()) attend(false);
+  const bool was_there = clients_.erase(client) > 0;
+  client_count_ = clients_.size();
+  if (was_there && clients_.empty()) attend(false);
 }
 
 // What could not be sent for a moment is sent in the next turn.
@@ -390,5 +401,13 @@ void DebugServer::tell(const std::string& sentence) {
 }
 
 DebugServer::~DebugServer() = default;
+
+std::size_t DebugServer::clients() const {
+  return d_->clients();
+}
+
+bool DebugServer::had_clients() const {
+  return d_->had_clients();
+}
 
 }  // namespace tapedeck::debug

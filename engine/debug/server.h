@@ -34,6 +34,10 @@ class DebugServer {
   /// A sentence for the users of all clients that are there now. From any thread.
   void tell(const std::string& sentence);
 
+  /// Clients that were welcomed and are still there; and whether there ever was one. From any thread.
+  std::size_t clients() const;
+  bool had_clients() const;
+
  private:
   class Private;
   std::unique_ptr<Private> d_;

@@ -46,6 +46,14 @@ Tensors VjpCall::run() const {
   return ops::run_vjp({*op, inputs, attributes, outputs, cotangents, wanted});
 }
 
+bool fits(const RecordView& vjp, const RecordView& forward) {
+  if (vjp.head.op != forward.head.op) return false;
+  const EventKind due = vjp.head.op ? EventKind::op : EventKind::custom;
+  if (forward.head.kind != due || forward.state != RecordState::done) return false;
+  if (!vjp.head.op) return true;
+  return vjp.inputs.size() == forward.outputs.size() && vjp.outputs.size() <= forward.inputs.size();
+}
+
 SmallVector<bool, 8> wanted_gradients(const Recorder& recorder, const RecordView& vjp,
                                       const RecordView& forward) {
   SmallVector<bool, 8> wanted;

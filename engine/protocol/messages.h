@@ -8,6 +8,7 @@
 #include "engine/protocol/frames.h"
 #include "engine/protocol/replies.h"
 #include "engine/protocol/requests.h"
+#include "engine/protocol/trace_file.h"
 #include "engine/protocol/vjp.h"
 #include "engine/protocol/what_if.h"
 #include "engine/protocol/why.h"
@@ -18,10 +19,11 @@ using Request =
     std::variant<Hello, GetStatus, GetRecords, GetTape, GetTile, GetStatistics, SetGate, SetOptions, Pin,
                  GetSeries, GetPictures, FindRecords, Why, GetVjp, ExplainElement, GetFrames, GetVariables,
                  Evaluate, Assign, Complete, HoldValue, SummarizeValue, SetBreakpoints, MakeBranch,
-                 GetBranchTile, GetBranchStatistics, GetBranchPreviews, TakeOver, DropBranch, Cancel>;
-using Reply =
-    std::variant<Welcome, Refused, Status, Records, TapeRecords, Tile, Statistics, Series, Pictures,
-                 FoundRecords, Because, VjpParts, ElementTerms, Frames, Variables, Evaluation, Completions,
-                 HeldValue, Breakpoints, Branched, BranchPreviews, TakenOver, Progress, Failure>;
+                 GetBranchTile, GetBranchStatistics, GetBranchPreviews, TakeOver, DropBranch, SaveTrace,
+                 GetTraceFile, GetSource, Cancel>;
+using Reply = std::variant<Welcome, Refused, Status, Records, TapeRecords, Tile, Statistics, Series, Pictures,
+                           FoundRecords, Because, VjpParts, ElementTerms, Frames, Variables, Evaluation,
+                           Completions, HeldValue, Breakpoints, Branched, BranchPreviews, TakenOver,
+                           TraceSaved, TraceFileInfo, SourceText, Progress, Failure>;
 
 }  // namespace tapedeck::protocol
