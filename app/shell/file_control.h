@@ -55,6 +55,8 @@ class FileControl : public QObject {
   void restore(const RecoveryEntry& entry);
 
  signals:
+  /// The file is a trace: a window of its own shows it.
+  void traceWanted(const QString& path);
   /// The first notebook came, or another one.
   void entered();
   void nameChanged();

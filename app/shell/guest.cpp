@@ -4,6 +4,7 @@
 
 #include "app/control/pause_watch.h"
 #include "app/control/program_sources.h"
+#include "app/control/trace_document.h"
 
 namespace tapedeck::app {
 namespace {
@@ -15,6 +16,7 @@ constexpr char about_sources[] = "sources";
 
 Guest::Guest(const Parts& parts, QObject* parent) : QObject(parent), parts_(parts) {
   if (auto* program = qobject_cast<AttachedProgram*>(parts_.kernel)) lookAt(*program);
+  if (auto* trace = qobject_cast<TraceSession*>(parts_.kernel)) lookAt(*trace);
 }
 
 void Guest::lookAt(AttachedProgram& program) {
@@ -47,6 +49,17 @@ void Guest::lookAt(AttachedProgram& program) {
   });
 }
 
+void Guest::lookAt(const TraceSession& trace) {
+  try {
+    showTrace(trace.info(), trace.title(), *parts_.document);
+  } catch (const NotebookError& error) {
+    parts_.messages->show(MessageBar::Kind::error, QString::fromUtf8(error.what()), {}, about_sources);
+    parts_.document->lock();
+  }
+  if (!trace.info().problem.empty())
+    parts_.messages->show(MessageBar::Kind::warning, QString::fromStdString(trace.info().problem));
+}
+
 void Guest::disableActions() {
   const QString why = parts_.kernel->whyNoCells();
   const bool program = parts_.kernel->runs() == Runs::program;
@@ -54,8 +67,9 @@ void Guest::disableActions() {
     const bool changes = id.startsWith("cell.") || id.startsWith("edit.") || id == "file.save" ||
                          id == "file.save_as" || id == "session.interrupt" || id == "session.restart" ||
                          id == "session.break_at_cell";
-    const bool runs = id == "session.recording" || id == "session.detach" || id == "step.pause" ||
-                      id == "step.continue" || id == "step.out";
+    const bool runs = id == "session.recording" || id == "session.detach" || id == "file.save_trace" ||
+                      id == "session.budget" || id == "step.pause" || id == "step.continue" ||
+                      id == "step.out";
     if (!changes && (program || !runs)) continue;
     QAction* action = (*parts_.actions)[id];
     action->setEnabled(false);

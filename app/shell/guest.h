@@ -4,6 +4,7 @@
 #include <QObject>
 
 #include "app/kernel/attached_program.h"
+#include "app/kernel/trace_session.h"
 #include "app/notebook/document/document.h"
 #include "app/shell/actions.h"
 #include "app/shell/message_bar.h"
@@ -30,6 +31,7 @@ class Guest : public QObject {
 
  private:
   void lookAt(AttachedProgram& program);
+  void lookAt(const TraceSession& trace);
 
   Parts parts_;
   QString doubt_;  ///< told last: that files are newer than the program

@@ -18,6 +18,7 @@
 #include "app/shell/playback_bar.h"
 #include "app/shell/recoveries.h"
 #include "app/shell/start_page.h"
+#include "app/shell/trace_control.h"
 #include "app/shell/typing_watch.h"
 #include "app/shell/window_placement.h"
 #include "app/shell/workspace_menu.h"
@@ -101,6 +102,7 @@ void MainWindow::buildCentre() {
   connect(start, &StartPage::browseRequested, files_, &FileControl::browse);
   attaching_ = new AttachControl(kernel_, messages_, *actions_, this);
   connect(start, &StartPage::attachRequested, attaching_, &AttachControl::choose);
+  traces_ = new TraceControl({kernel_, document_, session_, cellNames_, messages_, actions_}, this);
   pages_->addWidget(start);
   notebook_ = new NotebookView(document_);
   pages_->addWidget(notebook_);
@@ -152,14 +154,21 @@ MainWindow* MainWindow::openGuest(Kernel* kernel) {
 
 void MainWindow::connectGuest() {
   connect(attaching_, &AttachControl::opened, this, &MainWindow::openGuest);
-  connect(attaching_, &AttachControl::told, this,
-          [this](const QString& sentence) { statusBar()->showMessage(sentence, 8000); });
+  connect(traces_, &TraceControl::opened, this, &MainWindow::openGuest);
+  connect(files_, &FileControl::traceWanted, traces_, &TraceControl::open);
+  const auto tell = [this](const QString& sentence) { statusBar()->showMessage(sentence, 8000); };
+  connect(attaching_, &AttachControl::told, this, tell);
+  connect(traces_, &TraceControl::told, this, tell);
   if (kernel_->runs() == Runs::cells) {
     (*actions_)["session.detach"]->setEnabled(false);
     return;
   }
   auto* guest = new Guest({kernel_, document_, session_, frames_, messages_, actions_}, this);
-  files_->showGuest(kernel_->title());
+  const auto* trace = qobject_cast<TraceSession*>(kernel_);
+  files_->showGuest(kernel_->title(), trace ? trace->path() : QString());
+  // There is nothing to wait for in what ran long ago.
+  if (trace && workspaces_->current().id == inspector::workspace_write)
+    workspaces_->enter(inspector::workspace_debug);
   guest->disableActions();
   connect(kernel_, &Kernel::stateChanged, this, &MainWindow::updateTitle);
   updateTitle();

@@ -32,6 +32,7 @@ class AttachControl;
 class FileControl;
 class NotebookView;
 class PanelDocks;
+class TraceControl;
 class TypingWatch;
 class WorkspaceMenu;
 class Workspaces;
@@ -63,6 +64,7 @@ class MainWindow : public QMainWindow {
   MessageBar* messages() const { return messages_; }
   Stepper* stepper() const { return stepper_; }
   FileControl* files() const { return files_; }
+  TraceControl* traces() const { return traces_; }
   PanelDocks* panels() const { return docks_; }
   Workspaces* workspaces() const { return workspaces_; }
 
@@ -116,6 +118,7 @@ class MainWindow : public QMainWindow {
   Actions* actions_;
   FileControl* files_ = nullptr;
   AttachControl* attaching_ = nullptr;
+  TraceControl* traces_ = nullptr;
 
   QStackedWidget* pages_ = nullptr;
   NotebookView* notebook_ = nullptr;
