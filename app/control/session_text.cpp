@@ -103,8 +103,10 @@ MarkedLine markedLine(const inspector::Session& session, const inspector::Frames
   if (stopped && cursor == status.stopped_before)
     return {QString::fromStdString(status.cell), static_cast<int>(status.line), true, cursor};
   const auto* record = session.cachedRecord(cursor);
-  if (record && !record->cell.empty() && (stopped || atRest || !session.following()))
-    return {QString::fromStdString(record->cell), static_cast<int>(record->line), false, cursor};
+  // A trace has the files of a program beside the cells of a notebook.
+  const std::string place = !record ? std::string() : record->cell.empty() ? record->file : record->cell;
+  if (!place.empty() && (stopped || atRest || !session.following()))
+    return {QString::fromStdString(place), static_cast<int>(record->line), false, cursor};
   return {};
 }
 

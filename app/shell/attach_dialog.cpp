@@ -62,7 +62,7 @@ AttachDialog::AttachDialog(QWidget* parent) : QDialog(parent) {
   connect(buttons_, &QDialogButtonBox::accepted, this, &QDialog::accept);
   connect(buttons_, &QDialogButtonBox::rejected, this, &QDialog::reject);
   connect(list_, &QTreeWidget::itemActivated, this, &QDialog::accept);
-  connect(list_, &QTreeWidget::currentItemChanged, this, &AttachDialog::update);
+  connect(list_, &QTreeWidget::currentItemChanged, this, &AttachDialog::enableAttach);
   connect(&again_, &QTimer::timeout, this, &AttachDialog::refresh);
   again_.start(refreshMs);
   refresh();
@@ -76,7 +76,7 @@ void AttachDialog::refresh() {
   };
   if (now.size() == programs_.size() && std::equal(now.begin(), now.end(), programs_.begin(), same) &&
       list_->topLevelItemCount() == now.size())
-    return update();
+    return enableAttach();
   const qint64 before = chosen() ? chosen()->process : 0;
   programs_ = now;
   list_->clear();
@@ -90,10 +90,10 @@ void AttachDialog::refresh() {
   }
   if (!list_->currentItem() && list_->topLevelItemCount() > 0) list_->setCurrentItem(list_->topLevelItem(0));
   pages_->setCurrentWidget(programs_.isEmpty() ? static_cast<QWidget*>(none_) : list_);
-  update();
+  enableAttach();
 }
 
-void AttachDialog::update() {
+void AttachDialog::enableAttach() {
   attach_->setEnabled(chosen().has_value());
 }
 

@@ -25,7 +25,7 @@ class AttachDialog : public QDialog {
 
  private:
   void refresh();
-  void update();
+  void enableAttach();
 
   QList<Program> programs_;
   QStackedWidget* pages_;

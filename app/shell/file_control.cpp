@@ -86,7 +86,8 @@ FileControl::~FileControl() {
 bool FileControl::eventFilter(QObject* watched, QEvent* event) {
   if (watched != window_) return QObject::eventFilter(watched, event);
   if (event->type() == QEvent::WindowActivate) file_.check();
-  if (event->type() == QEvent::DragEnter || event->type() == QEvent::Drop) {
+  if (event->type() == QEvent::DragEnter || event->type() == QEvent::DragMove ||
+      event->type() == QEvent::Drop) {
     auto* drop = static_cast<QDropEvent*>(event);
     const QStringList paths = filesIn(drop->mimeData());
     if (paths.isEmpty()) return false;

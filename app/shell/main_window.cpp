@@ -220,7 +220,9 @@ void MainWindow::closeEvent(QCloseEvent* event) {
 }
 
 void MainWindow::updateTitle() {
-  const QString name = files_->name();
+  QString name = files_->name();
+  if (kernel_->runs() == Runs::program && kernel_->state() != KernelState::busy)
+    name += kernel_->state() == KernelState::dead ? ", ended" : ", detached";
   setWindowTitle(name.isEmpty() ? "Tapedeck" : name + "[*] — Tapedeck");
   setWindowFilePath(document_->path());
   setWindowModified(!files_->empty() && document_->modified());

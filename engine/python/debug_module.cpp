@@ -28,7 +28,6 @@ struct Session {
   std::unique_ptr<debug::DebugServer> server;
   std::string socket;           ///< the path of the server's
   bool while_attended = false;  ///< it records only while somebody looks
-  bool told_of_forks = false;   ///< to who looks now
 };
 
 Session& session() {
@@ -93,16 +92,14 @@ void start(const std::string& endpoint, const py::bytes& key, std::uint64_t budg
   }
 }
 
-/// The child is another program, which nobody looks at. Whoever looks at this one hears of it once.
+/// The child is another program, which nobody looks at. Whoever looks at this one hears of it.
 void tell_of_fork() {
   Session& here = session();
   if (!here.server || !here.while_attended) return;
-  const bool attended = here.recorder->recording();
-  if (attended && !here.told_of_forks)
+  if (here.recorder->recording())
     here.server->tell(
         "The program made a copy of itself (fork): the copy runs on without being looked at, this one stays "
         "attached.");
-  here.told_of_forks = attended;
 }
 
 /// A forked child has none of the threads, and locks that they may have held: it goes on without a recorder.
