@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
 # Builds Tapedeck where needed, and starts it.
 #
-#   ./run.sh [NOTEBOOK | PROGRAM.py]           open the window (on the start page without a notebook)
+#   ./run.sh [NOTEBOOK | PROGRAM.py | TRACE]   open the window (on the start page without a notebook)
+#   ./run.sh --attach [PID]                    list running programs (TAPEDECK_DEBUG=1), or look into one
 #   ./run.sh --headless NOTEBOOK [--out DIR]   run all cells without a window and write the results
 #   ./run.sh --python FILE.py [ARGUMENTS]      run a program with the module `tapedeck` on its path
 #   ./run.sh --tensorflow FILE.py [ARGUMENTS]  run a program of TensorFlow: `import tensorflow` gives tapedeck
 #   ./run.sh --install-kernelspec              let Jupyter start Tapedeck sessions
+#   ./run.sh --install-desktop                 open traces by double click
 #   ./run.sh --help
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -15,11 +17,14 @@ build="$root/build/default"
 
 quiet=false
 case "${1:-}" in
-  --help | -h) sed -n '4,9s/^# \{0,3\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+  --help | -h) sed -n '4,11s/^# \{0,3\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
   --python | --tensorflow | --install-kernelspec) quiet=true ;;
   --headless) ;;
+  --install-desktop) exec "$root/resources/desktop/install.sh" "$root/run.sh" ;;
   *)
-    if [ -z "${DISPLAY:-}${WAYLAND_DISPLAY:-}" ]; then
+    if [ "${1:-}" = --attach ] && [ $# -eq 1 ]; then
+      quiet=true  # a table
+    elif [ -z "${DISPLAY:-}${WAYLAND_DISPLAY:-}" ]; then
       echo "There is no display here (neither DISPLAY nor WAYLAND_DISPLAY is set), so no window can open." >&2
       echo "Run a notebook without one: ./run.sh --headless NOTEBOOK [--out DIR]" >&2
       exit 1
@@ -41,7 +46,7 @@ build_program() {
 }
 mkdir -p "$root/build"
 
-if $quiet; then
+if $quiet && [ "$1" != --attach ]; then
   build_program tapedeck_python
   interpreter=$(sed -n 's/^TAPEDECK_PYTHON:[A-Z]*=//p' "$build/CMakeCache.txt")
   export PYTHONPATH="$build/python${PYTHONPATH:+:$PYTHONPATH}"

@@ -6,22 +6,31 @@
 #include <cstring>
 
 #include "app/headless.h"
+#include "app/kernel/program_list.h"
 #include "app/shell/main_window.h"
 #include "inspector/ui/appearance.h"
 #include "inspector/ui/icons.h"
 
 namespace {
 
-bool wantsHeadless(int argc, char** argv) {
+bool has(int argc, char** argv, const char* option) {
   for (int i = 1; i < argc; ++i)
-    if (std::strcmp(argv[i], "--headless") == 0) return true;
+    if (std::strcmp(argv[i], option) == 0) return true;
   return false;
+}
+
+/// The list needs no display.
+int listPrograms(int argc, char** argv) {
+  const QCoreApplication application(argc, argv);
+  std::fputs(tapedeck::app::programTable(tapedeck::app::runningPrograms()).toLocal8Bit().constData(), stdout);
+  return 0;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (wantsHeadless(argc, argv)) qputenv("QT_QPA_PLATFORM", "offscreen");
+  if (argc == 2 && has(argc, argv, "--attach")) return listPrograms(argc, argv);
+  if (has(argc, argv, "--headless")) qputenv("QT_QPA_PLATFORM", "offscreen");
   QApplication application(argc, argv);
   QApplication::setApplicationName("Tapedeck");
   QApplication::setOrganizationName("tapedeck");
@@ -35,9 +44,12 @@ int main(int argc, char** argv) {
   parser.addPositionalArgument("notebook", "The notebook, or the Python program, to open or to run.",
                                "[NOTEBOOK | PROGRAM.py]");
   const QCommandLineOption headless("headless", "Run all cells without a window and write the results.");
+  const QCommandLineOption attach(
+      "attach",
+      "Lists the programs that run with TAPEDECK_DEBUG=1; with a PID, opens a window attached to it.");
   const QCommandLineOption out("out", "With --headless: the folder for the results (default: NAME-results).",
                                "DIR");
-  parser.addOptions({headless, out});
+  parser.addOptions({headless, out, attach});
   parser.process(application);
 
   const QStringList notebooks = parser.positionalArguments();
@@ -53,6 +65,10 @@ int main(int argc, char** argv) {
   tapedeck::inspector::applyAppearance(tapedeck::inspector::savedAppearance());
   auto* window = new tapedeck::app::MainWindow;
   window->show();
+  if (parser.isSet(attach)) {
+    window->attachTo(notebooks.value(0).toLongLong());
+    return QApplication::exec();
+  }
   for (const QString& notebook : notebooks) window->openNotebook(QFileInfo(notebook).absoluteFilePath());
   return QApplication::exec();
 }

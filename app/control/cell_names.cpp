@@ -1,5 +1,6 @@
 #include "app/control/cell_names.h"
 
+#include <QFileInfo>
 #include <algorithm>
 #include <array>
 
@@ -19,6 +20,7 @@ QString ordinal(int number) {
 QString cellName(const Document& document, const QString& cellId) {
   const int index = document.indexOf(cellId);
   if (index < 0) return {};
+  if (cellId.startsWith('/')) return QFileInfo(cellId).fileName();
   const int count = document.cell(index).executionCount;
   return count > 0 ? QString("cell [%1]").arg(count) : QString("the %1 cell").arg(ordinal(index + 1));
 }

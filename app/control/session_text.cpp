@@ -1,6 +1,7 @@
 #include "app/control/session_text.h"
 
 #include <QFileInfo>
+#include <QLocale>
 
 #include "app/control/cell_names.h"
 
@@ -32,10 +33,36 @@ QString runningText(const CellRunner& runner) {
   return cell.isEmpty() ? QString("running") : "running " + cell;
 }
 
+/// Of a session that runs, or ran, elsewhere.
+QString guestText(const Stepper& stepper, const Kernel& kernel, const inspector::Session& session,
+                  const Document& document) {
+  const bool program = kernel.runs() == Runs::program;
+  switch (stepper.state()) {
+    case StepperState::noSession:
+      return kernel.state() == KernelState::dead ? "ended; what it showed is still here"
+             : program                           ? "detached, it goes on; what was fetched is still here"
+                                                 : "closed; what it showed is still here";
+    case StepperState::connecting:
+      return "waiting for its answer …";
+    case StepperState::withoutEngine:
+    case StepperState::idle:
+    case StepperState::arming:
+      return QString("%1 records").arg(QLocale(QLocale::English).toString(session.recordCount()));
+    case StepperState::running:
+      return session.status().gate == GateState::will_stop ? "pausing before its next op"
+                                                           : "attached, running";
+    case StepperState::stopped:
+      return pausedText(session, document);
+  }
+  return {};
+}
+
 }  // namespace
 
 QString sessionText(const Stepper& stepper, const Kernel& kernel, const inspector::Session& session,
                     const CellRunner& runner) {
+  if (kernel.runs() != Runs::cells)
+    return kernel.title() + ": " + guestText(stepper, kernel, session, *runner.document());
   switch (stepper.state()) {
     case StepperState::noSession:
       return kernel.state() == KernelState::dead ? "session: ended; what it showed is still here"
@@ -65,7 +92,7 @@ QString noEngineText(const Stepper& stepper) {
              : QString();
 }
 
-MarkedLine markedLine(const inspector::Session& session, const inspector::FramesModel* frames) {
+MarkedLine markedLine(const inspector::Session& session, const inspector::FramesModel* frames, bool atRest) {
   const auto& status = session.status();
   // A caller that the user chose in the call stack, until the program goes on.
   if (const auto* frame = frames ? frames->currentFrame() : nullptr;
@@ -76,8 +103,10 @@ MarkedLine markedLine(const inspector::Session& session, const inspector::Frames
   if (stopped && cursor == status.stopped_before)
     return {QString::fromStdString(status.cell), static_cast<int>(status.line), true, cursor};
   const auto* record = session.cachedRecord(cursor);
-  if (record && !record->cell.empty() && (stopped || !session.following()))
-    return {QString::fromStdString(record->cell), static_cast<int>(record->line), false, cursor};
+  // A trace has the files of a program beside the cells of a notebook.
+  const std::string place = !record ? std::string() : record->cell.empty() ? record->file : record->cell;
+  if (!place.empty() && (stopped || atRest || !session.following()))
+    return {QString::fromStdString(place), static_cast<int>(record->line), false, cursor};
   return {};
 }
 

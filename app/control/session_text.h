@@ -26,6 +26,8 @@ struct MarkedLine {
 };
 /// While ops fly past, marking their lines would only flicker: the mark is for a session that is paused, or
 /// for a user who looks back. `frames`: the frame that the user chose in the call stack has its own line.
-MarkedLine markedLine(const inspector::Session& session, const inspector::FramesModel* frames = nullptr);
+/// `atRest`: nothing runs that could come to another line.
+MarkedLine markedLine(const inspector::Session& session, const inspector::FramesModel* frames = nullptr,
+                      bool atRest = false);
 
 }  // namespace tapedeck::app

@@ -14,6 +14,11 @@ const QString nothingRuns =
     "op.";
 const QString noEngine =
     "This session can't be stepped or paused: no Tapedeck engine answers in it. Restart it to try again.";
+const QString notAttached =
+    "The program is not attached any more. What was fetched is still here: Step back (Shift+F10) and the "
+    "slider look at it.";
+const QString onlyLookedAt =
+    "A trace is looked at, not run. Step back (Shift+F10) and the slider go through its records.";
 const QString recordingOff =
     "Recording is off, so there is nothing to stop at. Switch it on (Session › Recording) to step.";
 
@@ -47,7 +52,7 @@ State Stepper::observed() const {
   if (!session_->live())
     return kernel_->engine() == Engine::missing ? State::withoutEngine : State::connecting;
   if (session_->status().gate == GateState::stopped) return State::stopped;
-  if (runner_->busy()) return State::running;
+  if (runner_->busy() || kernel_->runs() == Runs::program) return State::running;
   return state_ == State::arming ? State::arming : State::idle;
 }
 
@@ -140,9 +145,16 @@ void Stepper::forwardToNextLine() {
   if (session_->cursor() >= last) session_->follow();
 }
 
+bool Stepper::refuseCells() {
+  if (kernel_->runs() == Runs::cells) return false;
+  emit refused(kernel_->runs() == Runs::program ? notAttached : onlyLookedAt);
+  return true;
+}
+
 void Stepper::step(GateCommand command) {
   switch (state_) {
     case State::noSession: {
+      if (refuseCells()) return;
       const QString cell = chooseCell();
       if (cell.isEmpty()) return;
       wish_ = Wish{cell, command};
@@ -152,8 +164,10 @@ void Stepper::step(GateCommand command) {
     case State::connecting:
       if (wish_ && !wish_->cell.isEmpty()) {
         wish_->command = command;
-      } else if (runner_->busy()) {
+      } else if (runner_->busy() || kernel_->runs() == Runs::program) {
         wish_ = Wish{{}, command};
+      } else if (refuseCells()) {
+        return;
       } else if (const QString cell = chooseCell(); !cell.isEmpty()) {
         wish_ = Wish{cell, command};
       }
@@ -162,6 +176,7 @@ void Stepper::step(GateCommand command) {
       emit refused(noEngine);
       return;
     case State::idle:
+      if (refuseCells()) return;
       if (const QString cell = chooseCell(); !cell.isEmpty()) arm(cell, command);
       return;
     case State::arming:
@@ -230,10 +245,10 @@ void Stepper::pause() {
   switch (state_) {
     case State::noSession:
     case State::idle:
-      emit refused(nothingRuns);
+      if (!refuseCells()) emit refused(nothingRuns);
       return;
     case State::connecting:
-      if (runner_->busy())
+      if (runner_->busy() || kernel_->runs() == Runs::program)
         wish_ = Wish{{}, GateCommand::pause};
       else if (!wish_)
         emit refused(nothingRuns);
@@ -259,6 +274,7 @@ void Stepper::resume() {
     case State::noSession:
     case State::withoutEngine:
     case State::idle:
+      if (refuseCells()) return;
       session_->follow();
       if (runner_->busy())
         emit refused("It runs already.");
@@ -266,7 +282,9 @@ void Stepper::resume() {
         runChosen();
       return;
     case State::connecting:
-      if (wish_ && !wish_->cell.isEmpty())
+      if (kernel_->runs() != Runs::cells)
+        wish_.reset();
+      else if (wish_ && !wish_->cell.isEmpty())
         runner_->run({std::exchange(wish_, std::nullopt)->cell});
       else if (runner_->busy())
         wish_.reset();

@@ -68,6 +68,8 @@ class Stepper : public QObject {
   QString chooseCell();
   void runChosen();
   bool recordingIsOn();
+  /// Where no cells can be run here, and nothing else that could be stepped: says so.
+  bool refuseCells();
 
   inspector::Session* session_;
   CellRunner* runner_;

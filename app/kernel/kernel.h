@@ -6,6 +6,8 @@
 #include <QStringList>
 #include <nlohmann/json.hpp>
 
+#include "inspector/model/source.h"
+
 namespace tapedeck::app {
 
 enum class KernelState {
@@ -31,6 +33,13 @@ enum class KernelNotice {
   unreachable  ///< its sockets fail
 };
 
+/// What goes on in the process.
+enum class Runs {
+  cells,    ///< those that are sent, one after the other
+  program,  ///< somebody's program, which runs by itself: it is looked at
+  nothing   ///< what is kept of a session that ran once
+};
+
 /// All signals come on the UI thread. No function waits.
 class Kernel : public QObject {
   Q_OBJECT
@@ -39,6 +48,13 @@ class Kernel : public QObject {
 
   virtual KernelState state() const = 0;
   virtual Engine engine() const = 0;
+  virtual Runs runs() const { return Runs::cells; }
+  /// What people call it: "train.py (pid 4711)".
+  virtual QString title() const { return QStringLiteral("session"); }
+  /// Where it does not run cells: a sentence that says why.
+  virtual QString whyNoCells() const { return {}; }
+  /// Where its records come from; nullptr: nowhere.
+  virtual inspector::Source* debugSource() { return nullptr; }
   /// Starts a process whose working directory is `folder`.
   virtual void start(const QString& folder) = 0;
   /// Interrupts the running cell; the cells queued behind it are aborted.
@@ -50,6 +66,14 @@ class Kernel : public QObject {
   /// While the process starts they wait for it; without a process they are aborted at once.
   virtual void execute(const QString& cellId, const QString& code) = 0;
   virtual void sendInput(const QString& text) = 0;
+  /// Replies come as completed() and inspected() with the same `request`; only the newest of each kind is
+  /// answered. Positions here and there count code points, as Jupyter does; QString does not.
+  virtual void complete(quint64 request, const QString& code, int cursorPosition) {
+    (void)request, (void)code, (void)cursorPosition;
+  }
+  virtual void inspect(quint64 request, const QString& code, int cursorPosition) {
+    (void)request, (void)code, (void)cursorPosition;
+  }
 
  signals:
   /// `sentence`: why it is dead, for the user ("The session process was killed (signal 9). …"); else empty.
@@ -67,6 +91,9 @@ class Kernel : public QObject {
   /// ended), "ended" (the process ended while it ran).
   void executionFinished(const QString& cellId, const QString& status, int executionCount);
   void inputRequested(const QString& cellId, const QString& prompt, bool password);
+  void completed(quint64 request, const QStringList& matches, int start, int end);
+  /// `text` may hold ANSI colours; empty where nothing is known of the name.
+  void inspected(quint64 request, const QString& text);
 };
 
 }  // namespace tapedeck::app

@@ -34,19 +34,12 @@ class KernelSession : public Kernel {
 
   void execute(const QString& cellId, const QString& code) override;
   void sendInput(const QString& text) override;
-  /// Replies come as completed() and inspected() with the same `request`; only the newest of each kind is
-  /// answered. Positions here and there count code points, as Jupyter does; QString does not.
-  void complete(quint64 request, const QString& code, int cursorPosition);
-  void inspect(quint64 request, const QString& code, int cursorPosition);
+  void complete(quint64 request, const QString& code, int cursorPosition) override;
+  void inspect(quint64 request, const QString& code, int cursorPosition) override;
 
   /// The debug connection of this session; one object for the life of the KernelSession, reconnected on
   /// restart.
-  inspector::Source* debugSource();
-
- signals:
-  void completed(quint64 request, const QStringList& matches, int start, int end);
-  /// `text` may hold ANSI colours; empty where nothing is known of the name.
-  void inspected(quint64 request, const QString& text);
+  inspector::Source* debugSource() override;
 
  private:
   struct Private;

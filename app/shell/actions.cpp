@@ -22,9 +22,13 @@ struct Row {
 // belong to it.
 constexpr Row rows[] = {
     {"file.new", "&New notebook", "Ctrl+N", "Open a window with an empty notebook", "new"},
-    {"file.open", "&Open…", "Ctrl+O", "Open a notebook file", "open"},
+    {"file.open", "&Open…", "Ctrl+O", "Open a notebook, a program or a trace", "open"},
     {"file.save", "&Save", "Ctrl+S", "Save the notebook", "save"},
     {"file.save_as", "Save &as…", "Ctrl+Shift+S", "Save the notebook under another name", nullptr},
+    {"file.save_trace", "Save &trace…", "Ctrl+Alt+E",
+     "Save the records of this session, with their values and the notebook, as one file that can be opened "
+     "again",
+     nullptr},
     {"file.recovered", "Recovered &work…", "Ctrl+Alt+W",
      "Unsaved work that was kept when the program ended unexpectedly", nullptr},
     {"file.close", "&Close window", "Ctrl+W", "Close this notebook and end its session", nullptr},
@@ -59,6 +63,10 @@ constexpr Row rows[] = {
      "Keep a record of every op. Off: ops run without one, and can't be stepped", "record", true},
     {"session.break_at_cell", "&Break at cell start", "Ctrl+Shift+B",
      "Pause before the first op of every cell that runs", nullptr, true},
+    {"session.attach", "&Attach to program…", "Ctrl+Alt+P",
+     "Look into a program that runs by itself: pause it, step it, and let it go again", nullptr},
+    {"session.detach", "&Detach", "Ctrl+Alt+D", "Let the program go, which runs on; what was fetched stays",
+     nullptr},
     {"session.budget", "&Memory for values…", "Ctrl+Shift+M",
      "How much memory the recorder may hold for values", nullptr},
 

@@ -1,11 +1,15 @@
 #include "app/shell/file_control.h"
 
 #include <QApplication>
+#include <QDropEvent>
 #include <QFileDialog>
 #include <QFileInfo>
 #include <QMessageBox>
+#include <QMimeData>
+#include <QUrl>
 #include <QWidget>
 
+#include "app/kernel/trace_session.h"
 #include "app/notebook/document/script.h"
 #include "app/shell/recoveries.h"
 #include "app/shell/samples.h"
@@ -16,7 +20,7 @@ namespace {
 
 constexpr char notebooks[] = "Notebooks (*.ipynb)";
 constexpr char programs[] = "Python programs (*.py)";
-constexpr char both[] = "Notebooks and Python programs (*.ipynb *.py)";
+constexpr char all_kinds[] = "Notebooks, Python programs and traces (*.ipynb *.py *.tapetrace)";
 // Topics of messages.
 constexpr char about_file[] = "file";
 constexpr char about_progress[] = "file.progress";
@@ -33,9 +37,19 @@ bool isSameFile(const QString& a, const QString& b) {
   return one == QFileInfo(b).canonicalFilePath();
 }
 
+/// Of the files that are dragged, those that can be opened.
+QStringList filesIn(const QMimeData* data) {
+  QStringList paths;
+  for (const QUrl& url : data->urls())
+    if (const QString path = url.toLocalFile();
+        path.endsWith(QLatin1String(".ipynb")) || isScript(path) || isTraceFile(path))
+      paths << path;
+  return paths;
+}
+
 }  // namespace
 
-FileControl::FileControl(Document* document, KernelSession* kernel, MessageBar* messages, QWidget* window)
+FileControl::FileControl(Document* document, Kernel* kernel, MessageBar* messages, QWidget* window)
     : QObject(window),
       document_(document),
       kernel_(kernel),
@@ -45,6 +59,7 @@ FileControl::FileControl(Document* document, KernelSession* kernel, MessageBar* 
       recoveries_(std::make_unique<Recoveries>(document, messages, this)) {
   all << this;
   window_->installEventFilter(this);
+  window_->setAcceptDrops(true);
   patience_.setSingleShot(true);
   patience_.setInterval(patience);
   connect(&patience_, &QTimer::timeout, this, &FileControl::showProgress);
@@ -69,7 +84,18 @@ FileControl::~FileControl() {
 // Not every file system tells what other machines write: whoever comes back to the window is told at the
 // latest.
 bool FileControl::eventFilter(QObject* watched, QEvent* event) {
-  if (watched == window_ && event->type() == QEvent::WindowActivate) file_.check();
+  if (watched != window_) return QObject::eventFilter(watched, event);
+  if (event->type() == QEvent::WindowActivate) file_.check();
+  if (event->type() == QEvent::DragEnter || event->type() == QEvent::DragMove ||
+      event->type() == QEvent::Drop) {
+    auto* drop = static_cast<QDropEvent*>(event);
+    const QStringList paths = filesIn(drop->mimeData());
+    if (paths.isEmpty()) return false;
+    drop->acceptProposedAction();
+    if (event->type() == QEvent::Drop)
+      for (const QString& path : paths) open(path);
+    return true;
+  }
   return QObject::eventFilter(watched, event);
 }
 
@@ -79,7 +105,9 @@ QString FileControl::name() const {
 
 FileControl* FileControl::holderOf(const QString& path) {
   for (FileControl* files : all)
-    if (isSameFile(files->document_->path(), path) || isSameFile(files->loading_, path)) return files;
+    if (isSameFile(files->document_->path(), path) || isSameFile(files->loading_, path) ||
+        isSameFile(files->guest_, path))
+      return files;
   return nullptr;
 }
 
@@ -100,6 +128,8 @@ void FileControl::open(const QString& path) {
   if (FileControl* holder = holderOf(path)) {
     holder->raise();
     if (holder == this && file_.stopping()) again_ = path;
+  } else if (isTraceFile(path)) {
+    emit traceWanted(path);
   } else if (hasNothingToLose()) {
     load(path);
   } else {
@@ -119,9 +149,16 @@ void FileControl::create() {
   enter();
 }
 
+void FileControl::showGuest(const QString& name, const QString& path) {
+  document_->setOrigin(name, {});
+  guest_ = path;
+  enter();
+}
+
 void FileControl::browse() {
-  const QString path = QFileDialog::getOpenFileName(
-      window_, "Open notebook", inspector::suggestedPath(window_, {}), QString(both) + ";;All files (*)");
+  const QString path =
+      QFileDialog::getOpenFileName(window_, "Open notebook", inspector::suggestedPath(window_, {}),
+                                   QString(all_kinds) + ";;All files (*)");
   if (path.isEmpty()) return;
   if (!isSample(path)) inspector::rememberFolder(path);
   open(path);

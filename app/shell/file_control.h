@@ -8,7 +8,7 @@
 
 #include "app/control/notebook_file.h"
 #include "app/control/open_mark.h"
-#include "app/kernel/kernel_session.h"
+#include "app/kernel/kernel.h"
 #include "app/shell/message_bar.h"
 
 namespace tapedeck::app {
@@ -22,7 +22,7 @@ class FileControl : public QObject {
   Q_OBJECT
  public:
   /// `window`: of which dialogs are children.
-  FileControl(Document* document, KernelSession* kernel, MessageBar* messages, QWidget* window);
+  FileControl(Document* document, Kernel* kernel, MessageBar* messages, QWidget* window);
   ~FileControl() override;
 
   /// In this window where it has nothing to lose, else elsewhere(); a notebook that is open already comes to
@@ -48,10 +48,15 @@ class FileControl : public QObject {
   /// The notebook's name for people: its file's, or "Untitled2".
   QString name() const;
   Recoveries* recoveries() const { return recoveries_.get(); }
+  /// The window shows what is no file of the user's to be edited, called `name`: there is nothing to save,
+  /// and other files open elsewhere. `path`: of what it shows, if that is a file.
+  void showGuest(const QString& name, const QString& path = {});
   /// Where work of an earlier run is put: an empty window, one with that notebook, else one of its own.
   void restore(const RecoveryEntry& entry);
 
  signals:
+  /// The file is a trace: a window of its own shows it.
+  void traceWanted(const QString& path);
   /// The first notebook came, or another one.
   void entered();
   void nameChanged();
@@ -86,7 +91,7 @@ class FileControl : public QObject {
   void makeCopy();
 
   Document* document_;
-  KernelSession* kernel_;
+  Kernel* kernel_;
   MessageBar* messages_;
   QWidget* window_;
   NotebookFile file_;
@@ -94,6 +99,7 @@ class FileControl : public QObject {
   std::unique_ptr<Recoveries> recoveries_;
   std::function<void()> afterLoad_;
   QString loading_;  ///< the path of what is being read
+  QString guest_;    ///< the path of what is shown and is no document
   QString again_;    ///< asked for while it was given up
   QTimer patience_;  ///< what is done before it ends needs no progress
   double share_ = 0;

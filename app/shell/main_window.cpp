@@ -11,11 +11,14 @@
 #include "app/control/watch_keeper.h"
 #include "app/notebook/document/script.h"
 #include "app/notebook/view/notebook_view.h"
+#include "app/shell/attach_control.h"
 #include "app/shell/file_control.h"
+#include "app/shell/guest.h"
 #include "app/shell/panel_docks.h"
 #include "app/shell/playback_bar.h"
 #include "app/shell/recoveries.h"
 #include "app/shell/start_page.h"
+#include "app/shell/trace_control.h"
 #include "app/shell/typing_watch.h"
 #include "app/shell/window_placement.h"
 #include "app/shell/workspace_menu.h"
@@ -23,10 +26,12 @@
 
 namespace tapedeck::app {
 
-MainWindow::MainWindow(QWidget* parent)
+MainWindow::MainWindow(QWidget* parent) : MainWindow(new KernelSession, parent) {}
+
+MainWindow::MainWindow(Kernel* kernel, QWidget* parent)
     : QMainWindow(parent),
       document_(new Document(this)),
-      kernel_(new KernelSession(this)),
+      kernel_(kernel),
       runner_(new CellRunner(document_, kernel_, this)),
       session_(new inspector::Session(this)),
       series_(new inspector::SeriesModel(session_, this)),
@@ -39,6 +44,7 @@ MainWindow::MainWindow(QWidget* parent)
       notices_(new SessionNotices(kernel_, session_, this)),
       options_(new SessionOptions(session_, this)),
       actions_(new Actions(this)) {
+  kernel_->setParent(this);
   setAttribute(Qt::WA_DeleteOnClose);
   setDockOptions(AnimatedDocks | AllowNestedDocks | AllowTabbedDocks);
   session_->setSource(kernel_->debugSource());
@@ -59,7 +65,8 @@ MainWindow::MainWindow(QWidget* parent)
   updateTitle();
   updateState();
   showWorkspace();
-  files_->recoveries()->offer();
+  connectGuest();
+  if (onStartPage_) files_->recoveries()->offer();
 }
 
 // The session's last words (its process ends now) must not reach a window that is half gone.
@@ -93,6 +100,9 @@ void MainWindow::buildCentre() {
   connect(start, &StartPage::openRequested, files_, &FileControl::open);
   connect(start, &StartPage::newRequested, files_, &FileControl::create);
   connect(start, &StartPage::browseRequested, files_, &FileControl::browse);
+  attaching_ = new AttachControl(kernel_, messages_, *actions_, this);
+  connect(start, &StartPage::attachRequested, attaching_, &AttachControl::choose);
+  traces_ = new TraceControl({kernel_, document_, session_, cellNames_, messages_, actions_}, this);
   pages_->addWidget(start);
   notebook_ = new NotebookView(document_);
   pages_->addWidget(notebook_);
@@ -107,9 +117,9 @@ void MainWindow::showNotebook() {
   workspaceMenu_->setEnabled(!onStartPage_);
   playback_->parentWidget()->setVisible(!onStartPage_);
   for (const QString& id : actions_->ids())
-    if (id.startsWith("cell.") || id.startsWith("edit.") || id.startsWith("session.") ||
-        id.startsWith("step.") || id.startsWith("view.zoom") || id.startsWith("view.reset") ||
-        id.startsWith("file.save"))
+    if (id.startsWith("cell.") || id.startsWith("edit.") ||
+        (id.startsWith("session.") && id != "session.attach") || id.startsWith("step.") ||
+        id.startsWith("view.zoom") || id.startsWith("view.reset") || id.startsWith("file.save"))
       (*actions_)[id]->setEnabled(!onStartPage_);
 }
 
@@ -128,11 +138,49 @@ MainWindow* MainWindow::openWindow() const {
   return window;
 }
 
+void MainWindow::attachTo(qint64 process) {
+  attaching_->attach(process);
+}
+
+/// A start page has done its work then.
+MainWindow* MainWindow::openGuest(Kernel* kernel) {
+  auto* window = new MainWindow(kernel);
+  window->move(pos() + (onStartPage_ ? QPoint() : QPoint(32, 32)));
+  window->show();
+  window->activateWindow();
+  if (onStartPage_) close();
+  return window;
+}
+
+void MainWindow::connectGuest() {
+  connect(attaching_, &AttachControl::opened, this, &MainWindow::openGuest);
+  connect(traces_, &TraceControl::opened, this, &MainWindow::openGuest);
+  connect(files_, &FileControl::traceWanted, traces_, &TraceControl::open);
+  const auto tell = [this](const QString& sentence) { statusBar()->showMessage(sentence, 8000); };
+  connect(attaching_, &AttachControl::told, this, tell);
+  connect(traces_, &TraceControl::told, this, tell);
+  if (kernel_->runs() == Runs::cells) {
+    (*actions_)["session.detach"]->setEnabled(false);
+    return;
+  }
+  auto* guest = new Guest({kernel_, document_, session_, frames_, messages_, actions_}, this);
+  const auto* trace = qobject_cast<TraceSession*>(kernel_);
+  files_->showGuest(kernel_->title(), trace ? trace->path() : QString());
+  // There is nothing to wait for in what ran long ago.
+  if (trace && workspaces_->current().id == inspector::workspace_write)
+    workspaces_->enter(inspector::workspace_debug);
+  guest->disableActions();
+  connect(kernel_, &Kernel::stateChanged, this, &MainWindow::updateTitle);
+  updateTitle();
+}
+
 void MainWindow::connectFiles() {
   connect(files_, &FileControl::entered, this, &MainWindow::enterNotebook);
   connect(files_, &FileControl::nameChanged, this, &MainWindow::updateTitle);
-  connect(files_, &FileControl::nameChanged, kernel_,
-          [this] { kernel_->setProgram(isScript(document_->path()) ? document_->path() : QString()); });
+  if (auto* session = kernel())
+    connect(files_, &FileControl::nameChanged, session, [this, session] {
+      session->setProgram(isScript(document_->path()) ? document_->path() : QString());
+    });
   connect(files_, &FileControl::told, this,
           [this](const QString& sentence) { statusBar()->showMessage(sentence, 4000); });
   connect(files_, &FileControl::elsewhere, this, [this](const auto& act) { act(*openWindow()->files_); });
@@ -172,7 +220,9 @@ void MainWindow::closeEvent(QCloseEvent* event) {
 }
 
 void MainWindow::updateTitle() {
-  const QString name = files_->name();
+  QString name = files_->name();
+  if (kernel_->runs() == Runs::program && kernel_->state() != KernelState::busy)
+    name += kernel_->state() == KernelState::dead ? ", ended" : ", detached";
   setWindowTitle(name.isEmpty() ? "Tapedeck" : name + "[*] — Tapedeck");
   setWindowFilePath(document_->path());
   setWindowModified(!files_->empty() && document_->modified());

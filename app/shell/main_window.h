@@ -28,9 +28,11 @@ class WhyActions;
 
 namespace tapedeck::app {
 
+class AttachControl;
 class FileControl;
 class NotebookView;
 class PanelDocks;
+class TraceControl;
 class TypingWatch;
 class WorkspaceMenu;
 class Workspaces;
@@ -39,23 +41,30 @@ class MainWindow : public QMainWindow {
   Q_OBJECT
  public:
   explicit MainWindow(QWidget* parent = nullptr);
+  /// A window that looks at what runs, or ran, elsewhere; `kernel` is its own from now on.
+  explicit MainWindow(Kernel* kernel, QWidget* parent = nullptr);
   ~MainWindow() override;
 
   /// In this window where it shows the start page or an untouched new notebook, else in a window of its own.
   /// Trouble is told in the message bar.
   void openNotebook(const QString& path);
   void newNotebook();
+  /// In a window of its own. Trouble is told in this one's message bar.
+  void attachTo(qint64 process);
 
   // What tests and the program's parts look at.
   Document* document() const { return document_; }
   NotebookView* notebook() const { return notebook_; }
-  KernelSession* kernel() const { return kernel_; }
+  /// The session's process, of a notebook; nullptr: the window looks at something else.
+  KernelSession* kernel() const { return qobject_cast<KernelSession*>(kernel_); }
+  Kernel* source() const { return kernel_; }
   inspector::Session* session() const { return session_; }
   inspector::SeriesModel* series() const { return series_; }
   inspector::BreakpointsModel* breakpoints() const { return breakpoints_; }
   MessageBar* messages() const { return messages_; }
   Stepper* stepper() const { return stepper_; }
   FileControl* files() const { return files_; }
+  TraceControl* traces() const { return traces_; }
   PanelDocks* panels() const { return docks_; }
   Workspaces* workspaces() const { return workspaces_; }
 
@@ -77,6 +86,8 @@ class MainWindow : public QMainWindow {
   void showNotebook();
   void enterNotebook();
   void connectFiles();
+  void connectGuest();
+  MainWindow* openGuest(Kernel* kernel);
   MainWindow* openWindow() const;
   void askBudget();
   void showShortcuts();
@@ -89,7 +100,7 @@ class MainWindow : public QMainWindow {
   void showNotice(SessionNotices::Kind kind, const QString& sentence, bool restart);
 
   Document* document_;
-  KernelSession* kernel_;
+  Kernel* kernel_;
   CellRunner* runner_;
   inspector::Session* session_;
   inspector::SeriesModel* series_;
@@ -106,6 +117,8 @@ class MainWindow : public QMainWindow {
   MarkedLine marked_;
   Actions* actions_;
   FileControl* files_ = nullptr;
+  AttachControl* attaching_ = nullptr;
+  TraceControl* traces_ = nullptr;
 
   QStackedWidget* pages_ = nullptr;
   NotebookView* notebook_ = nullptr;

@@ -61,7 +61,7 @@ void MainWindow::buildWorkspaces() {
   workspaces_ = new Workspaces(docks_, this);
   workspaceMenu_ = new WorkspaceMenu(workspaces_, *actions_, this);
   auto* switcher = new WorkspaceSwitcher(workspaces_, session_, series_, pictures_, typing_);
-  connect(kernel_, &KernelSession::stateChanged, switcher, [switcher](KernelState state) {
+  connect(kernel_, &Kernel::stateChanged, switcher, [switcher](KernelState state) {
     if (state == KernelState::busy) switcher->runBegins();
   });
   connect(workspaces_, &Workspaces::changed, this, &MainWindow::showWorkspace);

@@ -82,16 +82,19 @@ void MainWindow::connectCellActions() {
   // In Tensor these keys select.
   actions_->keepWithin(notebook_, {"cell.move_up", "cell.move_down"});
 
-  connect(notebook_, &NotebookView::runRequested, runner_, &CellRunner::run);
-  connect(notebook_, &NotebookView::inputGiven, kernel_, &KernelSession::sendInput);
+  connect(notebook_, &NotebookView::runRequested, this, [this](const QStringList& cells) {
+    if (kernel_->runs() != Runs::cells) return statusBar()->showMessage(kernel_->whyNoCells(), 8000);
+    runner_->run(cells);
+  });
+  connect(notebook_, &NotebookView::inputGiven, kernel_, &Kernel::sendInput);
   // What only a session can answer starts one where there was none yet.
   connect(notebook_, &NotebookView::completionRequested, runner_, &CellRunner::begin);
-  connect(notebook_, &NotebookView::completionRequested, kernel_, &KernelSession::complete);
+  connect(notebook_, &NotebookView::completionRequested, kernel_, &Kernel::complete);
   connect(notebook_, &NotebookView::helpRequested, runner_, &CellRunner::begin);
-  connect(notebook_, &NotebookView::helpRequested, kernel_, &KernelSession::inspect);
-  connect(kernel_, &KernelSession::completed, notebook_, &NotebookView::showCompletions);
-  connect(kernel_, &KernelSession::inspected, notebook_, &NotebookView::showHelp);
-  connect(kernel_, &KernelSession::inputRequested, notebook_, &NotebookView::askInput);
+  connect(notebook_, &NotebookView::helpRequested, kernel_, &Kernel::inspect);
+  connect(kernel_, &Kernel::completed, notebook_, &NotebookView::showCompletions);
+  connect(kernel_, &Kernel::inspected, notebook_, &NotebookView::showHelp);
+  connect(kernel_, &Kernel::inputRequested, notebook_, &NotebookView::askInput);
   connect(runner_, &CellRunner::cellStateChanged, notebook_, &NotebookView::setCellState);
   stepper_->setCurrentCell([this] { return notebook_->currentCell(); });
   connect(stepper_, &Stepper::cellChosen, this,
@@ -107,7 +110,7 @@ void MainWindow::connectSession() {
   connect(document_, &Document::reset, this, &MainWindow::updateCellLabels);
   connect(notices_, &SessionNotices::told, this, &MainWindow::showNotice);
   connect(notices_, &SessionNotices::withdrawn, this, [this] { messages_->dismiss("session"); });
-  connect(kernel_, &KernelSession::stateChanged, this, &MainWindow::updateState);
+  connect(kernel_, &Kernel::stateChanged, this, &MainWindow::updateState);
   connect(runner_, &CellRunner::cellStateChanged, this, &MainWindow::updateState);
   connect(stepper_, &Stepper::stateChanged, this, &MainWindow::updateState);
   connect(options_, &SessionOptions::changed, this, &MainWindow::updateState);
@@ -154,7 +157,8 @@ QString MainWindow::codeOfLine(const QString& cell, int line) const {
 
 void MainWindow::showNotice(SessionNotices::Kind kind, const QString& sentence, bool restart) {
   QList<MessageBar::Choice> choices;
-  if (restart) choices << MessageBar::Choice{"Start a new session", [this] { kernel_->restart(); }};
+  if (restart && kernel_->runs() == Runs::cells)
+    choices << MessageBar::Choice{"Start a new session", [this] { kernel_->restart(); }};
   messages_->show(kind == SessionNotices::Kind::error ? MessageBar::Kind::error : MessageBar::Kind::warning,
                   sentence, choices, "session");
 }
@@ -188,13 +192,15 @@ void MainWindow::updateState() {
   (*actions_)["session.break_at_cell"]->setChecked(options_->breakAtCellStart());
   if (!onStartPage_) state_->setText(parts.join(" · "));
   const bool busy = kernel_->state() == KernelState::busy;
-  (*actions_)["session.interrupt"]->setEnabled(!onStartPage_ && (busy || runner_->busy()));
+  (*actions_)["session.interrupt"]->setEnabled(!onStartPage_ && kernel_->runs() == Runs::cells &&
+                                               (busy || runner_->busy()));
 }
 
 // The session tells its status once a second: only what changes is marked anew and scrolled to, or nobody
 // could look elsewhere while it is paused.
 void MainWindow::updatePausedLine() {
-  const MarkedLine line = markedLine(*session_, frames_);
+  const MarkedLine line = markedLine(
+      *session_, frames_, kernel_->runs() != Runs::cells && stepper_->state() != StepperState::running);
   if (line == marked_) return;
   marked_ = line;
   notebook_->setPausedLine(line.cell, line.line, line.pending);

@@ -65,6 +65,10 @@ StartPage::StartPage(QWidget* parent) : QScrollArea(parent) {
   connect(browse, &QPushButton::clicked, this, &StartPage::browseRequested);
   buttons->addWidget(create);
   buttons->addWidget(browse);
+  auto* attach = new QPushButton("Attach to program…");
+  attach->setToolTip("Look into a program that runs by itself (Ctrl+Alt+P)");
+  connect(attach, &QPushButton::clicked, this, &StartPage::attachRequested);
+  buttons->addWidget(attach);
   buttons->addStretch(1);
   rows->addLayout(buttons);
 

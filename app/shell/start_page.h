@@ -16,6 +16,7 @@ class StartPage : public QScrollArea {
   void openRequested(const QString& path);
   void newRequested();
   void browseRequested();
+  void attachRequested();
 
  private:
   void addCard(QVBoxLayout* column, const QString& title, const QString& text, const QString& path);

@@ -1,12 +1,17 @@
 #include "engine/debug/endpoint.h"
 
+#include <dirent.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstddef>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <vector>
 
 namespace tapedeck::debug {
 namespace {
@@ -44,6 +49,23 @@ std::string checked_socket_path(const std::string& endpoint) {
   if (::lstat(path.c_str(), &info) == 0 && !S_ISSOCK(info.st_mode))
     refuse(endpoint, "there is something of that name that is no socket");
   return path;
+}
+
+void close_inherited(const std::string& path) {
+  DIR* folder = ::opendir("/proc/self/fd");
+  if (!folder) return;
+  std::vector<int> inherited;
+  while (const dirent* entry = ::readdir(folder)) {
+    const int descriptor = std::atoi(entry->d_name);
+    sockaddr_un address{};
+    socklen_t size = sizeof(address);
+    if (::getsockname(descriptor, reinterpret_cast<sockaddr*>(&address), &size) != 0) continue;
+    if (address.sun_family == AF_UNIX && size > offsetof(sockaddr_un, sun_path) &&
+        path == std::string(address.sun_path, ::strnlen(address.sun_path, sizeof(address.sun_path))))
+      inherited.push_back(descriptor);
+  }
+  ::closedir(folder);
+  for (const int descriptor : inherited) ::close(descriptor);
 }
 
 void close_to_others(const std::string& path) {

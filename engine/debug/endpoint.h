@@ -16,6 +16,10 @@ struct ServerError : std::runtime_error {
 /// socket has the name.
 std::string checked_socket_path(const std::string& endpoint);
 
+/// In a forked child: closes the copies of the parent's sockets at this path. Else the parent's clients would
+/// wait at them when the parent is gone.
+void close_inherited(const std::string& path);
+
 /// Makes the socket file 0600.
 void close_to_others(const std::string& path);
 

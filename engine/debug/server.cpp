@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <deque>
 #include <map>
+#include <mutex>
 #include <new>
 #include <thread>
 #include <tuple>
@@ -86,8 +87,9 @@ std::vector<std::string> device_names() {
 class DebugServer::Private {
  public:
   Private(Recorder& recorder, const std::string& endpoint, std::string key, const ReplayLimits& limits,
-          HostInspector* host)
+          HostInspector* host, Recording recording)
       : recorder_(recorder),
+        when_(recording),
         key_(std::move(key)),
         answers_(recorder, limits, host),
         router_(context_, zmq::socket_type::router),
@@ -109,6 +111,14 @@ class DebugServer::Private {
     jobs_.reset();
     router_.close();
     ::unlink(path_.c_str());
+  }
+
+  void tell(const std::string& sentence) {
+    {
+      const std::lock_guard lock(news_mutex_);
+      news_.push_back(sentence);
+    }
+    wake_->set();
   }
 
   std::size_t clients() const { return client_count_; }
@@ -133,9 +143,12 @@ class DebugServer::Private {
   void reply(const std::string& client, std::uint64_t request, const protocol::Reply& message);
   void send_answers();
   void send_status();
+  void send_news();
   void forget(const std::string& client);
+  void attend(bool attended);
 
   Recorder& recorder_;
+  const Recording when_;
   const std::string key_;
   std::string path_;  ///< of the socket's file
   const std::shared_ptr<Wake> wake_ = std::make_shared<Wake>();
@@ -145,6 +158,8 @@ class DebugServer::Private {
   std::unique_ptr<Jobs> jobs_;
   std::map<std::string, Client> clients_;  ///< those that were welcomed
   std::deque<Outgoing> answers_to_send_;
+  std::mutex news_mutex_;
+  std::vector<std::string> news_;
   std::tuple<GateState, std::uint32_t, bool> last_stop_{};
   Clock::time_point next_status_{}, next_probe_{}, probe_until_{};
   std::atomic<bool> stopping_{false};
@@ -210,16 +225,27 @@ void DebugServer::Private::turn() {
   if (items[1].revents != 0) receive_monitor();
   if (items[0].revents != 0) receive();
   send_answers();
+  send_news();
   send_status();
 }
 
 // Nobody can let a stopped op go from here on; and the clients see that the connection has ended.
 void DebugServer::Private::leave() noexcept {
-  recorder_.gate().set_attended(false);
   for (const auto& [id, client] : clients_) jobs_->forget(id);
   clients_.clear();
   client_count_ = 0;
+  attend(false);
   router_.close();
+}
+
+// Breakpoints are a client's: what stays of them would stop a program that somebody else attaches to.
+void DebugServer::Private::attend(bool attended) {
+  recorder_.gate().set_attended(attended);
+  if (when_ != Recording::while_attended || (attended && clients_.size() > 1)) return;
+  recorder_.set_recording(attended);
+  if (attended) return;
+  recorder_.breakpoints().set({});
+  recorder_.let_values_go();
 }
 
 milliseconds DebugServer::Private::patience() const {
@@ -291,10 +317,10 @@ void DebugServer::Private::greet(const std::string& client, std::uint64_t reques
   welcome.pid = static_cast<std::uint64_t>(::getpid());
   welcome.devices = device_names();
   welcome.started_unix_ms = recorder_.started_unix_ms();
-  clients_.try_emplace(client);
+  const bool fresh = clients_.try_emplace(client).second;
   client_count_ = clients_.size();
   had_clients_ = true;
-  recorder_.gate().set_attended(true);
+  if (fresh) attend(true);
   reply(client, request, welcome);
 }
 
@@ -320,7 +346,7 @@ void DebugServer::Private::forget(const std::string& client) {
   jobs_->forget(client);
   const bool was_there = clients_.erase(client) > 0;
   client_count_ = clients_.size();
-  if (was_there && clients_.empty()) recorder_.gate().set_attended(false);
+  if (was_there && clients_.empty()) attend(false);
 }
 
 // What could not be sent for a moment is sent in the next turn.
@@ -329,6 +355,19 @@ void DebugServer::Private::send_answers() {
   for (; !answers_to_send_.empty(); answers_to_send_.pop_front()) {
     const Outgoing& answer = answers_to_send_.front();
     reply(answer.client, answer.request, answer.reply);
+  }
+}
+
+void DebugServer::Private::send_news() {
+  std::vector<std::string> news;
+  {
+    const std::lock_guard lock(news_mutex_);
+    news.swap(news_);
+  }
+  for (const std::string& sentence : news) {
+    std::vector<std::string> to;
+    for (const auto& [id, client] : clients_) to.push_back(id);
+    for (const std::string& client : to) reply(client, 0, protocol::Failure{sentence, "told"});
   }
 }
 
@@ -354,8 +393,12 @@ void DebugServer::Private::send_status() {
 }
 
 DebugServer::DebugServer(Recorder& recorder, const std::string& endpoint, std::string key,
-                         const ReplayLimits& limits, HostInspector* host)
-    : d_(std::make_unique<Private>(recorder, endpoint, std::move(key), limits, host)) {}
+                         const ReplayLimits& limits, HostInspector* host, Recording recording)
+    : d_(std::make_unique<Private>(recorder, endpoint, std::move(key), limits, host, recording)) {}
+
+void DebugServer::tell(const std::string& sentence) {
+  d_->tell(sentence);
+}
 
 DebugServer::~DebugServer() = default;
 

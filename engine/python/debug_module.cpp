@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/debug/describe.h"
+#include "engine/debug/endpoint.h"
 #include "engine/debug/explain.h"
 #include "engine/debug/server.h"
 #include "engine/protocol/codec.h"
@@ -26,6 +27,8 @@ struct Session {
   std::unique_ptr<Recorder> recorder;
   std::unique_ptr<Inspector> inspector;
   std::unique_ptr<debug::DebugServer> server;
+  std::string socket;           ///< the path of the server's
+  bool while_attended = false;  ///< it records only while somebody looks
 };
 
 Session& session() {
@@ -44,7 +47,7 @@ Recorder& recorder() {
   return *session().recorder;
 }
 
-void attach(std::uint64_t budget_bytes, bool keep_values) {
+void attach(std::uint64_t budget_bytes, bool keep_values, bool recording = true) {
   if (session().recorder) throw py::value_error("debug: a recorder is attached already; call stop() first");
   RecorderOptions options;
   options.keeping.budget_bytes = budget_bytes;
@@ -52,7 +55,7 @@ void attach(std::uint64_t budget_bytes, bool keep_values) {
   const py::list path(py::module_::import("tapedeck").attr("__path__"));
   start_capturing_lines(py::str(path[0]));
   session().recorder = std::make_unique<Recorder>(options);
-  session().recorder->set_recording(true);
+  session().recorder->set_recording(recording);
 }
 
 void stop() {
@@ -68,25 +71,43 @@ void stop() {
     retiring->values().clear();
   }
   retired().push_back(std::move(retiring));
+  session().while_attended = false;
+  session().socket.clear();
   stop_capturing_lines();
 }
 
-void start(const std::string& endpoint, const py::bytes& key, std::uint64_t budget_bytes) {
-  attach(budget_bytes, true);
+void start(const std::string& endpoint, const py::bytes& key, std::uint64_t budget_bytes,
+           bool while_attended) {
+  attach(budget_bytes, true, !while_attended);
+  session().while_attended = while_attended;
+  if (while_attended) show_files_as_cells();
   try {
+    session().socket = debug::checked_socket_path(endpoint);
     session().inspector = std::make_unique<Inspector>(*session().recorder);
-    session().server = std::make_unique<debug::DebugServer>(*session().recorder, endpoint, std::string(key),
-                                                            ReplayLimits{}, session().inspector.get());
+    session().server = std::make_unique<debug::DebugServer>(
+        *session().recorder, endpoint, std::string(key), ReplayLimits{}, session().inspector.get(),
+        while_attended ? debug::Recording::while_attended : debug::Recording::as_chosen);
   } catch (...) {
     stop();
     throw;
   }
 }
 
+/// The child is another program, which nobody looks at. Whoever looks at this one hears of it.
+void tell_of_fork() {
+  Session& here = session();
+  if (!here.server || !here.while_attended) return;
+  if (here.recorder->recording())
+    here.server->tell(
+        "The program made a copy of itself (fork): the copy runs on without being looked at, this one stays "
+        "attached.");
+}
+
 /// A forked child has none of the threads, and locks that they may have held: it goes on without a recorder.
 void forget_in_child() {
   set_observer(nullptr);
   set_capture_location(nullptr);
+  if (!session().socket.empty()) debug::close_inherited(session().socket);
   [[maybe_unused]] auto* server = session().server.release();
   [[maybe_unused]] auto* inspector = session().inspector.release();
   [[maybe_unused]] auto* recorder = session().recorder.release();
@@ -180,13 +201,17 @@ py::dict status() {
 void bind_session(py::module_& debug) {
   constexpr std::uint64_t default_budget = KeepingOptions{}.budget_bytes;
   debug.def("start", &start, py::arg("endpoint"), py::arg("key"), py::arg("budget_bytes") = default_budget,
+            py::arg("while_attended") = false,
             "Records from now on, and serves the debug protocol at `endpoint` (\"ipc:///folder/name\", the "
             "folder of "
-            "mode 0700). `key` signs the messages. `budget_bytes`: for values that are held. RuntimeError "
+            "mode 0700). `key` signs the messages. `budget_bytes`: for values that are held. "
+            "`while_attended`: records only while somebody is connected; files are told as cells then, named "
+            "by their paths. RuntimeError "
             "where the "
             "endpoint can not be used, ValueError where a recorder is attached already.");
   debug.def(
-      "attach", &attach, py::arg("budget_bytes") = default_budget, py::arg("keep_values") = true,
+      "attach", [](std::uint64_t budget_bytes, bool keep_values) { attach(budget_bytes, keep_values); },
+      py::arg("budget_bytes") = default_budget, py::arg("keep_values") = true,
       "Records from now on, without a server. keep_values False: records alone, whose values can not be "
       "looked at.");
   debug.def("stop", &stop, "Ends the server and the recording; does nothing where there is none.");
@@ -361,9 +386,11 @@ void bind_debug(py::module_& module) {
   bind_recording(debug);
   bind_inspector(debug);
   bind_trace(debug, &recorder);
+  debug.attr("PROTOCOL_VERSION") = protocol::version;
   py::module_::import("atexit").attr("register")(debug.attr("stop"));
-  py::module_::import("os").attr("register_at_fork")(py::arg("after_in_child") =
-                                                         py::cpp_function(&forget_in_child));
+  py::module_::import("os").attr("register_at_fork")(
+      py::arg("after_in_child") = py::cpp_function(&forget_in_child),
+      py::arg("after_in_parent") = py::cpp_function(&tell_of_fork));
 }
 
 }  // namespace tapedeck::python

@@ -27,6 +27,7 @@ struct Place {
 /// All of it is guarded by Python's lock.
 struct Lines {
   std::string package;
+  bool files_are_cells = false;
   std::unordered_map<std::string, std::string> cells;  ///< cell by file name
   std::unordered_map<PyCodeObject*, Code> codes;
   std::array<Place, 1024>
@@ -56,6 +57,8 @@ Code& code_of(PyCodeObject* object) {
   } else if ((!lines().package.empty() && code.file.starts_with(lines().package)) ||
              code.file.starts_with("<frozen ")) {
     code.owner = Owner::package;
+  } else if (lines().files_are_cells) {
+    code.cell = code.file;
   }
   return code;
 }
@@ -117,7 +120,12 @@ void start_capturing_lines(const std::string& package) {
   set_capture_location(&capture);
 }
 
+void show_files_as_cells() {
+  lines().files_are_cells = true;
+}
+
 void stop_capturing_lines() {
+  lines().files_are_cells = false;
   set_capture_location(nullptr);
   lines().places.fill({});
   auto codes = std::move(lines().codes);

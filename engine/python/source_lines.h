@@ -8,6 +8,9 @@ namespace tapedeck::python {
 /// From now on each op learns its line (set_capture_location). `package`: folder whose files are not the
 /// user's. Needs Python's lock, as all functions here.
 void start_capturing_lines(const std::string& package);
+/// For a program without cells: each file of the user's is a cell, named by its path, whose lines are the
+/// file's. The innermost of them is an op's place. Until stop_capturing_lines().
+void show_files_as_cells();
 /// Ops learn no lines any longer. What was remembered of code objects goes.
 void stop_capturing_lines();
 

@@ -122,6 +122,11 @@ void Recorder::set_recording(bool on) {
   if (!on) gate_.command(GateCommand::run);
 }
 
+void Recorder::let_values_go() {
+  trace_.tensors().lose();
+  values_.clear();
+}
+
 std::int64_t Recorder::now() const {
   return clock::ticks() - origin_;
 }
@@ -186,7 +191,8 @@ void Recorder::note_inputs(std::span<const Tensor> inputs, Thread& thread) {
   TensorTable& table = trace_.tensors();
   for (const Tensor& input : inputs) {
     if (!input) continue;
-    if (keep_values_ && !table.get(input.id()).known())
+    const TensorOrigin origin = table.get(input.id());
+    if (keep_values_ && (!origin.known() || origin.lost()))
       add_leaf(input, 0);
     else
       thread.inputs_ns = std::max(thread.inputs_ns, table.replay_ns(input.id()));

@@ -45,6 +45,9 @@ class Recorder final : public Observer {
   /// stop at the gate.
   void set_recording(bool on);
   bool recording() const { return recording_.load(); }
+  /// While it is off: lets every value go that it holds. What comes again in a later recording is a leaf
+  /// then.
+  void let_values_go();
 
   std::uint64_t begin(const Event& event) override;
   void end(std::uint64_t record, std::span<const Tensor> outputs, const char* error) override;

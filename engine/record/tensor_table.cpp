@@ -82,6 +82,17 @@ void TensorTable::set_old(std::uint64_t id, TensorOrigin origin) {
   block->entries[id % block_size].store(origin.pack(), std::memory_order_release);
 }
 
+void TensorTable::lose() {
+  const std::lock_guard lock(old_mutex_);
+  for (std::size_t index = 0; index < used_.load(); ++index) {
+    Block* block = directory_[index].load(std::memory_order_acquire);
+    if (!block) continue;
+    for (auto& entry : block->entries)
+      if (entry.load(std::memory_order_relaxed) != 0)
+        entry.fetch_or(TensorOrigin::lost_bit, std::memory_order_relaxed);
+  }
+}
+
 /// Whether something is left.
 bool TensorTable::forget_entries(Block& block, std::uint32_t oldest_record) {
   bool any = false;

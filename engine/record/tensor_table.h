@@ -26,7 +26,9 @@ class TensorOrigin {
   }
 
   bool known() const { return spec_ != 0; }
-  std::uint32_t spec() const { return spec_ & ~(named_bit | stored_bit); }
+  std::uint32_t spec() const { return spec_ & ~flag_bits; }
+  /// What was held of it went when a recording ended: where it comes again it is a leaf.
+  bool lost() const { return (spec_ & lost_bit) != 0; }
   /// Somebody gave it a name: Values knows which.
   bool named() const { return (spec_ & named_bit) != 0; }
   /// Its value stands in the file that the trace is read from.
@@ -49,7 +51,9 @@ class TensorOrigin {
  private:
   TensorOrigin(std::uint32_t maker, std::uint32_t spec) : maker_(maker), spec_(spec) {}
   static constexpr std::uint32_t small_bit = 1u << 31;
-  static constexpr std::uint32_t named_bit = 1u << 31, stored_bit = 1u << 30;
+  static constexpr std::uint32_t named_bit = 1u << 31, stored_bit = 1u << 30, lost_bit = 1u << 29;
+  static constexpr std::uint32_t flag_bits = named_bit | stored_bit | lost_bit;
+  friend class TensorTable;
   std::uint32_t maker_ = 0, spec_ = 0;
 };
 
@@ -140,6 +144,9 @@ class TensorTable {
   /// and whose memory the program let go. A part of the old ones at a time, so that it takes a fraction of a
   /// millisecond.
   void forget(std::uint64_t below, std::uint32_t oldest_record);
+
+  /// All tensors that are known now are lost().
+  void lose();
 
   /// Tensors that are not known yet are looked up there, a block at a time. Before anybody else uses the
   /// table; the source must outlive it.

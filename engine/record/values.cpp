@@ -36,7 +36,7 @@ Tensor own_within(const Tensor& tensor, std::uint64_t limit) {
 }  // namespace
 
 void Values::add_leaf(const Tensor& tensor, std::uint32_t name) {
-  if (table_.get(tensor.id()).known()) {
+  if (const TensorOrigin origin = table_.get(tensor.id()); origin.known() && !origin.lost()) {
     const std::lock_guard lock(mutex_);
     if (name != 0) {
       set_name(tensor.id(), name);
@@ -49,7 +49,8 @@ void Values::add_leaf(const Tensor& tensor, std::uint32_t name) {
   const std::optional<std::uint32_t> place =
       is_small(tensor) ? small_leaves_.put(tensor.id(), tensor) : std::nullopt;
   const TensorOrigin origin = place ? TensorOrigin::small_leaf(*place, spec) : TensorOrigin::leaf(spec);
-  table_.set(tensor.id(), name == 0 ? origin : origin.with_name());
+  const bool named = name != 0 || table_.get(tensor.id()).named();
+  table_.set(tensor.id(), named ? origin.with_name() : origin);
   if (place && name == 0) return;
   KeptValue value = place ? KeptValue() : KeptValue(own_within(tensor, options().budget_bytes), spec);
   Evicted evicted;

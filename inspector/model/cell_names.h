@@ -15,7 +15,10 @@ class CellNames : public QObject {
   /// Cell ids to what people call them: "cell 3".
   void set(const QHash<QString, QString>& names);
   const QHash<QString, QString>& all() const { return names_; }
-  QString name(const QString& id) const { return names_.value(id, id); }
+  /// A program's file, whose id is its path, has its own name.
+  QString name(const QString& id) const {
+    return names_.value(id, id.startsWith('/') ? id.section('/', -1) : id);
+  }
   /// How to find the code of a line, from 1, as the cell has it now.
   using Code = std::function<QString(const QString& id, int line)>;
   void setCode(Code code) { code_ = std::move(code); }

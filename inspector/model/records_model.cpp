@@ -272,7 +272,9 @@ void RecordsModel::setCellLabels(const QHash<QString, QString>& labels) {
 
 QString RecordsModel::cellLabel(const QString& cell) const {
   const auto found = d_->labels.find(cell);
-  return found == d_->labels.end() ? cell.left(8) : *found;
+  if (found != d_->labels.end()) return *found;
+  return cell.startsWith('/') ? cell.section('/', -1)
+                              : cell.left(8);  // a program's file, or a cell that went
 }
 
 void RecordsModel::setFilter(const QString& text, Direction direction) {

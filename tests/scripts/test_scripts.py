@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from xml.etree import ElementTree
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -35,6 +36,62 @@ class OnADisplay(unittest.TestCase):
         installed.chmod(0o755)
         found = run(command, PATH=self.folder.name)
         self.assertEqual((found.returncode, found.stdout), (5, "on a display: /somewhere/tst_window oneFunction\n"))
+
+
+class Desktop(unittest.TestCase):
+    """The user's home is a folder of the test's own, the machine's programs are those that the test names."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.home = pathlib.Path(folder.name, "home")
+        self.home.mkdir()
+        self.programs = pathlib.Path(folder.name, "bin")
+        self.programs.mkdir()
+        for name in ("bash", "env", "cp", "mkdir", "touch", "grep", "sed", "dirname"):
+            os.symlink(shutil.which(name), self.programs / name)
+
+    def install(self):
+        result = run([str(ROOT / "run.sh"), "--install-desktop"], HOME=str(self.home), PATH=str(self.programs))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return result.stdout
+
+    def test_traces_open_by_double_click(self):
+        said = self.install()
+        data = self.home / ".local/share"
+        entry = data / "applications/tapedeck.desktop"
+        self.assertIn(str(entry), said)
+        lines = entry.read_text(encoding="utf-8").splitlines()
+        self.assertIn(f'Exec="{ROOT}/run.sh" %F', lines)
+        self.assertIn("MimeType=application/x-ipynb+json;application/x-tapedeck-trace;", lines)
+        types = ElementTree.parse(data / "mime/packages/tapedeck-mime.xml").getroot()
+        self.assertEqual([glob.get("pattern") for glob in types.iter() if glob.tag.endswith("}glob")], ["*.tapetrace"])
+        self.assertTrue((data / "icons/hicolor/scalable/apps/tapedeck.svg").is_file())
+        # Again: nothing is there twice.
+        self.install()
+        self.assertEqual((self.home / ".config/mimeapps.list").read_text(encoding="utf-8"),
+                         "[Default Applications]\napplication/x-tapedeck-trace=tapedeck.desktop\n")
+
+    def test_the_desktops_own_tools_are_used_where_they_are(self):
+        calls = self.home / "calls"
+        for name in ("update-mime-database", "update-desktop-database", "xdg-mime"):
+            tool = self.programs / name
+            tool.write_text(f'#!/usr/bin/env bash\necho "{name} $*" >>"{calls}"\n', encoding="utf-8")
+            tool.chmod(0o755)
+        self.install()
+        data = self.home / ".local/share"
+        self.assertEqual(calls.read_text(encoding="utf-8").splitlines(),
+                         [f"update-mime-database {data}/mime", f"update-desktop-database -q {data}/applications",
+                          "xdg-mime default tapedeck.desktop application/x-tapedeck-trace"])
+
+    def test_a_real_database_of_file_types_knows_traces(self):
+        update = shutil.which("update-mime-database")
+        if not update:
+            self.skipTest("update-mime-database (shared-mime-info) is not installed")
+        os.symlink(update, self.programs / "update-mime-database")
+        self.install()
+        globs = (self.home / ".local/share/mime/globs2").read_text(encoding="utf-8")
+        self.assertIn("application/x-tapedeck-trace:*.tapetrace", globs)
 
 
 class WhatCMakeKeeps(unittest.TestCase):

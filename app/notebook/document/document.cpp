@@ -123,6 +123,22 @@ bool Document::readOnly() const {
   return isReadOnly(d_->path);
 }
 
+void Document::lock() {
+  d_->locked = true;
+  d_->undo.clear();
+  d_->redo.clear();
+  d_->announceModified(this);
+}
+bool Document::locked() const {
+  return d_->locked;
+}
+
+void Document::append(const QString& id, const QString& source) {
+  CellPointer data = makeCell(CellType::code, source);
+  data->cell.id = id;
+  d_->insert(this, cellCount(), data);
+}
+
 int Document::cellCount() const {
   return static_cast<int>(d_->notebook.cells.size());
 }
@@ -141,6 +157,7 @@ int Document::indexOf(const QString& id) const {
 }
 
 QString Document::insertCell(int index, CellType type, const QString& source) {
+  if (d_->locked) return {};
   CellPointer data = makeCell(type, source);
   while (indexOf(data->cell.id) >= 0) data->cell.id = randomCellId();
   const QString id = data->cell.id;
@@ -150,20 +167,21 @@ QString Document::insertCell(int index, CellType type, const QString& source) {
 }
 
 void Document::removeCell(int index) {
+  if (d_->locked) return;
   d_->push({Change::Kind::remove, index, 0, d_->notebook.cells.at(static_cast<std::size_t>(index)), nullptr});
   d_->apply(this, d_->undo.back());
 }
 
 void Document::moveCell(int from, int to) {
   to = std::clamp(to, 0, cellCount() - 1);
-  if (from == to) return;
+  if (from == to || d_->locked) return;
   d_->push({Change::Kind::move, from, to, nullptr, nullptr});
   d_->apply(this, d_->undo.back());
 }
 
 void Document::setCellType(int index, CellType type) {
   const CellPointer before = d_->notebook.cells.at(static_cast<std::size_t>(index));
-  if (before->cell.type == type) return;
+  if (before->cell.type == type || d_->locked) return;
   auto after = std::make_shared<CellData>(*before);
   convertCell(*after, type);
   after->revision = d_->nextRevision();
@@ -172,7 +190,7 @@ void Document::setCellType(int index, CellType type) {
 }
 
 void Document::setSource(int index, const QString& source) {
-  if (cell(index).source == source) return;
+  if (cell(index).source == source || d_->locked) return;
   d_->edit(index).cell.source = source;
   d_->compareWithSaved(index);
   emit cellChanged(index);
@@ -203,6 +221,7 @@ void Document::redoStructure() {
 // ---- results of running ----
 
 void Document::clearOutputs(const QString& cellId) {
+  if (d_->locked) return;
   const int index = indexOf(cellId);
   if (index < 0 || cell(index).type != CellType::code) return;
   if (cell(index).outputs.empty() && cell(index).executionCount == 0) return;

@@ -92,6 +92,12 @@ class Document : public QObject {
   QString path() const;  ///< empty: never saved
   bool modified() const;
   bool readOnly() const;  ///< the file can't be written
+  /// From now on it shows what belongs to somebody else: what would change its cells does nothing, and it is
+  /// never modified.
+  void lock();
+  bool locked() const;
+  /// A code cell at the end, also of a locked document; `id` must be new.
+  void append(const QString& id, const QString& source);
 
   int cellCount() const;
   const Cell& cell(int index) const;

@@ -44,6 +44,7 @@ void Document::Private::rememberSaved(std::shared_ptr<const SavedState> written)
 }
 
 bool Document::Private::modified() const {
+  if (locked) return false;
   return detached || changedCount > 0 || saved->cells.size() != notebook.cells.size() ||
          (!isScript(path) && saved->own != own());
 }

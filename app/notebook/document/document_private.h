@@ -63,6 +63,8 @@ struct Document::Private {
   CellData& editResults(int index);
   quint64 nextRevision() { return ++revisions; }
 
+  bool locked = false;  ///< it shows what belongs to somebody else
+
   void replace(NotebookData data, const QByteArray& bytes, const QString& file);
   std::shared_ptr<const SavedState> state() const;
   void rememberSaved(std::shared_ptr<const SavedState> written);

@@ -85,7 +85,7 @@ void CellWidget::fillEditor() {
   if (whole_) editor_->setPlain();
   editor_->setReadOnly(false);
   editor_->showSource(excerpt ? excerpt->text : source);
-  editor_->setReadOnly(excerpt.has_value());
+  editor_->setReadOnly(excerpt.has_value() || document_->locked());
   if (!excerpt) {
     delete std::exchange(excerpt_, nullptr);
     return;

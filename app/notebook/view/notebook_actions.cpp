@@ -77,12 +77,13 @@ void NotebookView::Private::leaveInput() {
 // ---- structure ----
 
 void NotebookView::Private::insert(int index, CellType type, bool edit) {
+  if (document->locked()) return;
   document->insertCell(index, type);
   view->setCurrentCell(index, edit);
 }
 
 void NotebookView::Private::remove(int index) {
-  if (index < 0 || index >= document->cellCount()) return;
+  if (index < 0 || index >= document->cellCount() || document->locked()) return;
   document->removeCell(index);
   view->setFocus();
   showCurrent();

@@ -292,7 +292,7 @@ void NotebookView::Private::showCurrent() {
 void NotebookView::Private::placeToolbar() {
   CellWidget* cell = toolbar->entered() ? nullptr : widgetOf(hovered);
   if (cell == nullptr) cell = widgetAt(current);
-  if (cell == nullptr) {
+  if (cell == nullptr || document->locked()) {
     toolbar->hide();
     return;
   }

@@ -109,7 +109,7 @@ void NotebookView::Private::changeByKey(NotebookCommand command) {
     case NotebookCommand::copy:
       return copyCell(false);
     case NotebookCommand::paste:
-      if (!clipboardFull) return;
+      if (!clipboardFull || document->locked()) return;
       document->insertCell(current + 1, clipboardType, clipboardSource);
       return view->setCurrentCell(current + 1, false);
     case NotebookCommand::undo:

@@ -2,6 +2,8 @@
 
 The op functions (tf.matmul, tf.math.log, …) are made from the engine's registry while this package is imported.
 """
+import os as _os
+
 from tapedeck._engine import Tensor, Variable
 from tapedeck import (  # noqa: F401  (order matters: dtypes tells the engine its classes)
     dtypes,
@@ -86,3 +88,7 @@ def __getattr__(name):
 
 
 _namespaces.install(_shaping.functions, debugging.functions, random.functions, initializers.functions)
+
+if _os.environ.get("TAPEDECK_DEBUG") == "1":
+    from tapedeck import attachable as _attachable
+    _attachable.start()

@@ -7,9 +7,12 @@ def run(path, arguments):
     """Runs the program in the file with these arguments, as the module __main__."""
     import runpy
 
+    from tapedeck import attachable
+
     if not os.path.isfile(path):
         sys.exit(f"There is no file {path}.")
     sys.argv = [path, *arguments]
+    attachable.tell_program(path, sys.argv)
     sys.path.insert(0, os.path.dirname(os.path.abspath(path)))
     runpy.run_path(path, run_name="__main__")
 

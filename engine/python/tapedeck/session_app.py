@@ -9,7 +9,7 @@ from ipykernel import kernelapp
 from ipykernel.ipkernel import IPythonKernel
 from traitlets import Dict
 
-from tapedeck import session_endpoint
+from tapedeck import attachable, session_endpoint
 from tapedeck.session_cells import CellWatch
 from tapedeck.session_pipe import PrivateIOPubThread
 
@@ -79,6 +79,7 @@ class SessionApp(kernelapp.IPKernelApp):
         if debug is None:
             self.kernel.tapedeck = {"error": "the engine is built without it"}
             return
+        attachable.stop()  # the session has a server of its own
         try:
             endpoint = session_endpoint.prepare(self.abs_connection_file)
             debug.start(endpoint, bytes(self.session.key))

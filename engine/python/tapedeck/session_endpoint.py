@@ -14,14 +14,20 @@ APP_FILE = "connection.json"
 LONGEST_PATH = 107  # bytes of a Unix socket's path
 
 
-def base_folder():
-    """The user's private folder for sessions' sockets: the same that the app takes."""
+def base_folders():
+    """Where the user's private folder for sessions' sockets may be, the best place first."""
     runtime = os.environ.get("XDG_RUNTIME_DIR", "")
     candidates = [os.path.join(runtime, "tapedeck")] if os.path.isabs(runtime) else []
     name = f"tapedeck-{os.geteuid()}"
     candidates += [os.path.join(tempfile.gettempdir(), name), os.path.join("/tmp", name)]
+    return list(dict.fromkeys(candidates))
+
+
+def base_folder():
+    """The user's private folder for sessions' sockets: the same that the app takes."""
+    candidates = base_folders()
     for folder in candidates:
-        if _own_private_folder(folder):
+        if own_private_folder(folder):
             return folder
     raise OSError(f"no folder for the debug server's socket can be made: tried {', '.join(candidates)}")
 
@@ -36,7 +42,7 @@ def folder_of(connection_file):
 def make_folder(connection_file):
     """The folder for this connection file's sockets; it is there afterwards, and only the user can enter it."""
     folder = folder_of(connection_file)
-    if not _own_private_folder(folder):
+    if not own_private_folder(folder):
         raise OSError(f"the folder {folder} is not the user's own, or others can enter it")
     return folder
 
@@ -60,7 +66,8 @@ def remove(connection_file):
         shutil.rmtree(folder_of(connection_file), ignore_errors=True)
 
 
-def _own_private_folder(folder):
+def own_private_folder(folder):
+    """Whether it is, or now became, a folder of the user's that nobody else can enter."""
     try:
         os.mkdir(folder, 0o700)
     except FileExistsError:

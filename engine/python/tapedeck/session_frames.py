@@ -21,6 +21,7 @@ class Session:
 
     def __init__(self):
         self.namespace = None
+        self.files_are_cells = False
         self.hidden = {}  # names that IPython put into the namespace, with what it put there
         self._stop = None
         self._results = {}
@@ -103,6 +104,14 @@ def has_locals(frame):
     return bool(frame.f_code.co_flags & 1)  # CO_OPTIMIZED: a function's; those of a module or class are a dict
 
 
+def cell_of(filename):
+    """The cell that the window shows a file's lines in: in a program without cells, the user's file itself."""
+    cell = _debug._cell_of(filename)
+    if cell or not session.files_are_cells or is_library(filename) or not os.path.isabs(filename):
+        return cell
+    return filename
+
+
 def is_library(filename):
     if _debug._cell_of(filename):
         return False
@@ -138,7 +147,7 @@ def frames(thread, first, count):
     rows = []
     for frame in found[first:first + min(count, MOST_ROWS)]:
         code = frame.f_code
-        cell = _debug._cell_of(code.co_filename)
+        cell = cell_of(code.co_filename)
         rows.append((code.co_name, cell, "" if cell else code.co_filename, frame.f_lineno or 0, has_locals(frame)))
     return name, len(found), rows
 

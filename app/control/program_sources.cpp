@@ -1,0 +1,63 @@
+#include "app/control/program_sources.h"
+
+#include <QFile>
+#include <QFileInfo>
+#include <QStringDecoder>
+
+#include "app/notebook/document/nbformat.h"
+
+namespace tapedeck::app {
+namespace {
+
+constexpr qint64 longestFile = 16 << 20;
+
+}  // namespace
+
+ProgramSources::ProgramSources(Document* document, const QString& file, const QDateTime& started,
+                               QObject* parent)
+    : QObject(parent), document_(document), started_(started) {
+  NotebookData program;
+  program.header["metadata"] = nlohmann::ordered_json::object();
+  program.header["nbformat"] = 4;
+  program.header["nbformat_minor"] = 5;
+  QString source;
+  if (!file.isEmpty() && read(file, source)) {
+    CellPointer cell = makeCell(CellType::code, source);
+    cell->cell.id = file;
+    program.cells.push_back(std::move(cell));
+  } else {
+    const QString why = file.isEmpty()
+                            ? QString("This program's code is in no file: its lines can't be shown.")
+                            : QString("%1 can't be read: its lines can't be shown.").arg(file);
+    program.cells.push_back(makeCell(CellType::markdown, why));
+  }
+  document_->take(std::move(program), {}, {});
+  document_->lock();
+}
+
+bool ProgramSources::read(const QString& path, QString& source) {
+  tried_ << path;
+  QFile file(path);
+  if (file.size() > longestFile || !file.open(QIODevice::ReadOnly)) return false;
+  QStringDecoder decoder(QStringDecoder::Utf8);
+  source = decoder(file.readAll());
+  if (decoder.hasError()) return false;
+  source.replace(QLatin1String("\r\n"), QLatin1String("\n"));
+  while (source.endsWith('\n')) source.chop(1);
+  if (started_.isValid() && QFileInfo(path).lastModified() > started_) newer_ << QFileInfo(path).fileName();
+  return true;
+}
+
+void ProgramSources::show(const QString& cell) {
+  if (!cell.startsWith('/') || tried_.contains(cell)) return;
+  QString source;
+  if (read(cell, source)) document_->append(cell, source);
+}
+
+QString ProgramSources::doubt() const {
+  if (newer_.isEmpty()) return {};
+  return QString("%1 was changed after the program had started: its lines may not be those that run.")
+      .arg(newer_.join(", "));
+}
+
+}  // namespace tapedeck::app

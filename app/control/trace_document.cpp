@@ -1,0 +1,62 @@
+#include "app/control/trace_document.h"
+
+#include "app/notebook/document/nbformat.h"
+
+namespace tapedeck::app {
+
+using nlohmann::ordered_json;
+
+namespace {
+
+NotebookData emptyNotebook() {
+  NotebookData notebook;
+  notebook.header["metadata"] = ordered_json::object();
+  notebook.header["nbformat"] = 4;
+  notebook.header["nbformat_minor"] = 5;
+  return notebook;
+}
+
+}  // namespace
+
+void showTrace(const protocol::TraceFileInfo& info, const QString& name, Document& document) {
+  NotebookData notebook =
+      info.notebook.empty() ? emptyNotebook() : readNotebook(QByteArray::fromStdString(info.notebook), name);
+  const auto has = [&](const QString& id) {
+    return std::any_of(notebook.cells.begin(), notebook.cells.end(),
+                       [&](const CellPointer& cell) { return cell->cell.id == id; });
+  };
+  for (const protocol::SourceText& source : info.sources) {
+    const QString id = QString::fromStdString(source.cell.empty() ? source.file : source.cell);
+    if (id.isEmpty() || has(id)) continue;
+    QString text = QString::fromStdString(source.text);
+    while (text.endsWith('\n')) text.chop(1);
+    CellPointer cell = makeCell(CellType::code, text);
+    cell->cell.id = id;
+    notebook.cells.push_back(std::move(cell));
+  }
+  if (notebook.cells.empty())
+    notebook.cells.push_back(makeCell(CellType::markdown, QStringLiteral("The trace has no sources.")));
+  document.take(std::move(notebook), {}, {});
+  document.lock();
+}
+
+std::string withCellIds(const QByteArray& notebook, const QStringList& ids) {
+  ordered_json json = ordered_json::parse(notebook.begin(), notebook.end());
+  json["nbformat_minor"] = 5;
+  auto& cells = json["cells"];
+  for (std::size_t i = 0; i < cells.size() && static_cast<qsizetype>(i) < ids.size(); ++i)
+    cells[i]["id"] = ids[static_cast<qsizetype>(i)].toStdString();
+  return json.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+}
+
+std::vector<protocol::SourceText> cellSources(const Document& document) {
+  std::vector<protocol::SourceText> sources;
+  for (int i = 0; i < document.cellCount(); ++i) {
+    const Cell& cell = document.cell(i);
+    if (cell.type == CellType::code && !cell.source.trimmed().isEmpty())
+      sources.push_back({cell.id.toStdString(), {}, cell.source.toStdString()});
+  }
+  return sources;
+}
+
+}  // namespace tapedeck::app

@@ -1,0 +1,20 @@
+// A notebook, or a program, and the trace file that it goes into and comes out of.
+#pragma once
+
+#include "app/notebook/document/document.h"
+#include "engine/protocol/messages.h"
+
+namespace tapedeck::app {
+
+/// What the file says of it, as the document shows it: the notebook as it was when the trace was saved;
+/// behind it what else records come from. Locked. Throws NotebookError where the notebook in the file is
+/// none.
+void showTrace(const protocol::TraceFileInfo& info, const QString& name, Document& document);
+
+/// The notebook's JSON with the ids by which records know its cells: a file of an older format has none.
+std::string withCellIds(const QByteArray& notebook, const QStringList& ids);
+
+/// The texts of the cells with code.
+std::vector<protocol::SourceText> cellSources(const Document& document);
+
+}  // namespace tapedeck::app

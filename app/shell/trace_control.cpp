@@ -1,0 +1,171 @@
+#include "app/shell/trace_control.h"
+
+#include <QAction>
+#include <QFileInfo>
+#include <QLocale>
+#include <QWidget>
+#include <memory>
+#include <utility>
+
+#include "app/control/trace_document.h"
+#include "app/kernel/trace_session.h"
+#include "app/shell/samples.h"
+#include "inspector/ui/file_dialogs.h"
+
+namespace tapedeck::app {
+namespace {
+
+constexpr int patience = 300;  // milliseconds
+constexpr char about_opening[] = "trace.open";
+constexpr char about_saving[] = "trace.save";
+const QString channel = QStringLiteral("trace/save");
+
+}  // namespace
+
+TraceControl::TraceControl(const Parts& parts, QWidget* window)
+    : QObject(window), parts_(parts), window_(window) {
+  pool_.setMaxThreadCount(1);
+  patience_.setSingleShot(true);
+  patience_.setInterval(patience);
+  connect(&patience_, &QTimer::timeout, this, &TraceControl::showProgress);
+  connect((*parts_.actions)["file.save_trace"], &QAction::triggered, this, &TraceControl::save);
+}
+
+TraceControl::~TraceControl() {
+  pool_.waitForDone();
+}
+
+// ---- opening ----
+
+void TraceControl::open(const QString& path) {
+  auto* kernel = new TraceSession(path, this);
+  auto* waiting = new QTimer(kernel);
+  waiting->setSingleShot(true);
+  connect(waiting, &QTimer::timeout, this, [this, kernel] {
+    parts_.messages->show(MessageBar::Kind::information, QString("Opening %1 …").arg(kernel->title()),
+                          {{"Cancel", [kernel] { kernel->shutdown(); }}}, about_opening);
+  });
+  waiting->start(patience_.interval());
+  connect(kernel, &Kernel::stateChanged, this,
+          [this, kernel, waiting](KernelState state, const QString& sentence) {
+            if (state == KernelState::starting) return;
+            kernel->disconnect(this);
+            delete waiting;
+            parts_.messages->dismiss(about_opening);
+            if (state == KernelState::idle) {
+              addRecentNotebook(kernel->path());
+              kernel->setParent(nullptr);
+              emit opened(kernel);
+              return;
+            }
+            if (!sentence.isEmpty())
+              parts_.messages->show(MessageBar::Kind::error, sentence, {}, about_opening);
+            kernel->deleteLater();
+          });
+  kernel->open();
+}
+
+// ---- saving ----
+
+void TraceControl::save() {
+  if (saving()) return emit told("The trace is being saved already.");
+  if (parts_.session->recordCount() == 0)
+    return emit told("There is no trace to be saved yet: no op has been recorded.");
+  if (!parts_.session->live())
+    return emit told("The session has ended: its trace can be saved only while it is there.");
+  const QString path = inspector::askForPath(
+      window_, "Save trace", QFileInfo(parts_.document->name()).completeBaseName() + ".tapetrace",
+      "Traces (*.tapetrace)");
+  if (!path.isEmpty()) saveTo(path);
+}
+
+// A notebook may have hundreds of megabytes of pictures: its text is made on another thread.
+void TraceControl::saveTo(const QString& path) {
+  target_ = QFileInfo(path).absoluteFilePath();
+  share_ = 0;
+  preparing_ = true;
+  patience_.start();
+  parts_.messages->dismiss(about_saving);
+  snapshot_ = parts_.document->snapshot({});
+  QStringList ids;
+  for (int i = 0; i < parts_.document->cellCount(); ++i) ids << parts_.document->cell(i).id;
+  pool_.start([this, ids] {
+    std::string notebook = withCellIds(snapshot_.bytes(), ids);
+    QMetaObject::invokeMethod(
+        this,
+        [this, notebook = std::move(notebook)] {
+          snapshot_ = {};
+          preparing_ = false;
+          if (!target_.isEmpty()) send(notebook);
+        },
+        Qt::QueuedConnection);
+  });
+}
+
+void TraceControl::send(const std::string& notebook) {
+  protocol::SaveTrace request;
+  request.path = target_.toStdString();
+  request.title = parts_.document->name().toStdString();
+  request.notebook = notebook;
+  for (auto label = parts_.cells->all().cbegin(); label != parts_.cells->all().cend(); ++label)
+    request.labels.push_back({label.key().toStdString(), label.value().toStdString()});
+  request.sources = cellSources(*parts_.document);
+  const bool asked = parts_.session->request<protocol::TraceSaved>(
+      request, this,
+      [this](const protocol::TraceSaved& saved) {
+        const QLocale locale(QLocale::English);
+        addRecentNotebook(target_);
+        ended();
+        emit told(QString("Saved %1: records %2 to %3, %4")
+                      .arg(QString::fromStdString(saved.path),
+                           locale.toString(static_cast<qulonglong>(saved.first)),
+                           locale.toString(static_cast<qulonglong>(saved.last)),
+                           locale.formattedDataSize(static_cast<qint64>(saved.bytes), 1,
+                                                    QLocale::DataSizeTraditionalFormat)));
+      },
+      [this](const protocol::Failure& failure) {
+        const QString path = std::exchange(target_, {});
+        ended();
+        parts_.messages->show(MessageBar::Kind::error,
+                              failure.code == "ended" || failure.code == "cancelled"
+                                  ? QString("%1 was not saved: the session ended meanwhile.").arg(path)
+                                  : QString::fromStdString(failure.reason),
+                              {{"Save as…", [this] { save(); }}}, about_saving);
+      },
+      channel,
+      [this](const protocol::Progress& progress) {
+        share_ = progress.total == 0
+                     ? 0
+                     : static_cast<double>(progress.done) / static_cast<double>(progress.total);
+        if (parts_.messages->shows(about_saving)) showProgress();
+      });
+  if (asked) return;
+  ended();
+  emit told("The session has ended: its trace can be saved only while it is there.");
+}
+
+void TraceControl::cancel() {
+  if (target_.isEmpty()) return;
+  parts_.session->drop(channel);
+  ended();
+  emit told("Cancelled");
+}
+
+void TraceControl::ended() {
+  target_.clear();
+  patience_.stop();
+  parts_.messages->dismiss(about_saving);
+}
+
+void TraceControl::showProgress() {
+  if (target_.isEmpty()) return;
+  const QString sentence =
+      QString("Saving %1: %2 %").arg(QFileInfo(target_).fileName()).arg(static_cast<int>(share_ * 100));
+  if (parts_.messages->shows(about_saving))
+    parts_.messages->reword(about_saving, sentence);
+  else
+    parts_.messages->show(MessageBar::Kind::information, sentence, {{"Cancel", [this] { cancel(); }}},
+                          about_saving);
+}
+
+}  // namespace tapedeck::app

@@ -1,0 +1,288 @@
+// A trace as a file, from a real window: saved by key from a session, opened by key in a window of its own,
+// looked through both ways; what is no trace says so.
+#include <QFileDialog>
+#include <QLineEdit>
+#include <QMimeData>
+#include <QPointer>
+#include <QPushButton>
+#include <QSlider>
+#include <QStatusBar>
+#include <QTimer>
+
+#include "app/kernel/trace_session.h"
+#include "app/notebook/view/code_editor.h"
+#include "app/shell/file_control.h"
+#include "app/shell/start_page.h"
+#include "app/shell/trace_control.h"
+#include "inspector/panels/tensor/tensor_canvas.h"
+#include "tests/app/window_fixture.h"
+
+using namespace tapedeck;
+using namespace tapedeck::app;
+
+namespace {
+
+// x·x + x: 4 · 4 + 4 = 20, with the slope 9.
+const QStringList cells = {
+    "import tapedeck as tf\nx = tf.Variable(4., name='x')\nm = tf.constant([[1., 2.], [3., 4.]])",
+    "with tf.GradientTape() as tape:\n"
+    "    y = x * x + x\n"
+    "slope = tape.gradient(y, x)\n"
+    "n = tf.matmul(m, m)\n"
+    "print(float(y), float(slope))"};
+
+}  // namespace
+
+class TestTraceWindow : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void initTestCase() {
+    useOwnSettings();
+    inspector::applyAppearance(inspector::Appearance::light);
+    QVERIFY(folder_.isValid());
+  }
+
+  void cleanup() {
+    for (QWidget* window : QApplication::topLevelWidgets())
+      if (qobject_cast<MainWindow*>(window)) delete window;
+    QSettings().clear();
+  }
+
+  void aTraceIsSavedByKeyAndOpenedAgain() {
+    const QString path = save();
+    if (path.isEmpty()) QFAIL("it was not saved");
+    // Without the session: the window is closed before.
+    for (QWidget* window : QApplication::topLevelWidgets())
+      if (qobject_cast<MainWindow*>(window)) delete window;
+
+    QPointer<MainWindow> start = new MainWindow;
+    QVERIFY(showActive(start));
+    chooseFile(path);
+    QTest::keyClick(start, Qt::Key_O, Qt::ControlModifier);
+    MainWindow* window = shown();
+    QVERIFY(window);
+    QTRY_VERIFY(!start);
+    QVERIFY2(window->windowTitle().startsWith("noisy.tapetrace"), qPrintable(window->windowTitle()));
+    // The notebook with its outputs, as it was.
+    QCOMPARE(window->document()->cellCount(), 2);
+    QCOMPARE(window->document()->cell(1).source, cells[1]);
+    QCOMPARE(outputText(*window, 1), QString("20.0 9.0"));
+    QVERIFY(window->document()->locked());
+    // The cursor is at the last record, and every panel shows it.
+    const auto last = window->session()->recordCount();
+    QVERIFY(last > 3);
+    QTRY_COMPARE(window->session()->cursor(), last);
+    QTRY_VERIFY(timeline(*window) && timeline(*window)->isVisible());
+    QTRY_COMPARE(record(window), QString("matmul"));
+    QTRY_VERIFY(tensor(*window)->isVisible());
+    QTRY_COMPARE(markedLineOf(window), 4);
+    window->resize(1280, 800);
+    QTest::qWait(300);
+    screenshot(window, "trace_window");
+    // [[1, 2], [3, 4]]² has 22 in its corner: recomputed, or held in the file.
+    QTRY_COMPARE(firstOutput(window), QString("[[ 7. 10.] [15. 22.]]"));
+
+    // Back by key, by the slider, and forward again.
+    QTest::keyClick(window, Qt::Key_F10, Qt::ShiftModifier);
+    QTRY_COMPARE(window->session()->cursor(), last - 1);
+    auto* slider = window->findChild<QSlider*>();
+    QVERIFY(slider);
+    slider->setFocus();
+    QTest::keyClick(slider, Qt::Key_Home);
+    QTRY_COMPARE(window->session()->cursor(), inspector::RecordNumber{1});
+    QTRY_COMPARE(record(window), QString("multiply"));
+    QTRY_COMPARE(firstOutput(window), QString("16.0"));
+    QTest::keyClick(window, Qt::Key_F10);
+    QTRY_COMPARE(window->session()->cursor(), inspector::RecordNumber{2});
+    QTRY_COMPARE(firstOutput(window), QString("20.0"));
+    QTest::keyClick(window, Qt::Key_End, Qt::AltModifier);
+    QTRY_COMPARE(window->session()->cursor(), last);
+
+    // Nothing runs in it.
+    QTest::keyClick(window, Qt::Key_F10);
+    QTRY_VERIFY2(window->statusBar()->currentMessage().contains("A trace is looked at"),
+                 qPrintable(window->statusBar()->currentMessage()));
+    for (const char* id : {"cell.run", "cell.run_all", "cell.insert_below", "file.save", "file.save_trace",
+                           "session.restart", "session.recording", "step.pause"}) {
+      auto* action = window->findChild<QAction*>(id);
+      QVERIFY2(action && !action->isEnabled(), id);
+      QVERIFY2(action->toolTip().contains("is a trace"), qPrintable(action->toolTip()));
+    }
+    window->notebook()->setCurrentCell(1, false);
+    window->notebook()->setFocus();
+    QTest::keyClick(window->notebook(), Qt::Key_Return, Qt::ControlModifier);
+    QTRY_VERIFY2(window->statusBar()->currentMessage().contains("is a trace"),
+                 qPrintable(window->statusBar()->currentMessage()));
+    QVERIFY(window->findChild<QLabel*>("sessionState")->text().startsWith("noisy.tapetrace: "));
+    // It stands among the recent files, and is not opened twice.
+    window->openNotebook(path);
+    QTest::qWait(200);
+    QCOMPARE(traceWindows().size(), 1);
+    QPointer<MainWindow> closing = window;
+    QVERIFY(window->close());
+    QTRY_VERIFY(!closing);
+    auto* again = new MainWindow;
+    QVERIFY(showActive(again));
+    QVERIFY(again->findChild<QWidget*>("open:noisy.tapetrace"));
+  }
+
+  void whatIsNoTraceSaysSoOnTheStartPage_data() {
+    QTest::addColumn<QByteArray>("bytes");
+    QTest::addColumn<QString>("sentence");
+    QTest::newRow("empty") << QByteArray() << "wrong.tapetrace";
+    QTest::newRow("text") << QByteArray("this is no trace, but some text that is long enough to be one\n")
+                          << "wrong.tapetrace";
+  }
+  void whatIsNoTraceSaysSoOnTheStartPage() {
+    QFETCH(QByteArray, bytes);
+    QFETCH(QString, sentence);
+    openWrong(bytes, sentence);
+  }
+
+  void aTraceThatIsCutOffOrOfAnotherVersionSaysSo() {
+    const QString path = save();
+    if (path.isEmpty()) QFAIL("it was not saved");
+    QFile file(path);
+    QVERIFY(file.open(QIODevice::ReadOnly));
+    const QByteArray bytes = file.readAll();
+    openWrong(bytes.left(bytes.size() / 3), "wrong.tapetrace");
+    QByteArray newer = bytes;  // SQLite's user_version, where the format's version stands
+    newer[63] = 99;
+    openWrong(newer, "99");
+    openWrong({}, "nowhere.tapetrace", "nowhere.tapetrace");
+  }
+
+  void aTraceThatIsDroppedOpens() {
+    const QString path = save();
+    if (path.isEmpty()) QFAIL("it was not saved");
+    QPointer<MainWindow> start = new MainWindow;
+    QVERIFY(showActive(start));
+    QMimeData data;
+    data.setUrls({QUrl::fromLocalFile(path)});
+    QDropEvent drop(QPointF(50, 50), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+    QApplication::sendEvent(start, &drop);
+    QVERIFY(drop.isAccepted());
+    QVERIFY(shown());
+  }
+
+  void aFolderThatCantBeWrittenIsToldAndNothingIsLost() {
+    MainWindow* window = ran();
+    QVERIFY(window);
+    window->traces()->saveTo("/proc/nowhere/t.tapetrace");
+    QTRY_VERIFY2(window->messages()->text().contains("/proc/nowhere/t.tapetrace"),
+                 qPrintable(window->messages()->text()));
+    QVERIFY(!window->traces()->saving());
+    QVERIFY(window->session()->recordCount() > 3);
+    // Without a record there is nothing to save.
+    auto* empty = new MainWindow;
+    QVERIFY(showActive(empty));
+    empty->newNotebook();
+    QTest::keyClick(empty, Qt::Key_E, Qt::ControlModifier | Qt::AltModifier);
+    QTRY_VERIFY2(empty->statusBar()->currentMessage().contains("no op has been recorded"),
+                 qPrintable(empty->statusBar()->currentMessage()));
+  }
+
+ private:
+  MainWindow* ran() {
+    auto* window = new MainWindow;
+    if (!showActive(window)) return nullptr;
+    window->openNotebook(writeNotebook(folder_, "noisy.ipynb", cells));
+    QTest::keyClick(window, Qt::Key_Return, Qt::ControlModifier | Qt::ShiftModifier);
+    const bool done =
+        QTest::qWaitFor([&] { return outputText(*window, 1) == "20.0 9.0" && isReady(*window); }, patience);
+    return done ? window : nullptr;
+  }
+
+  /// Answers the next file dialog by keyboard.
+  void chooseFile(const QString& path) {
+    auto* timer = new QTimer(this);
+    connect(timer, &QTimer::timeout, this, [timer, path] {
+      auto* dialog = qobject_cast<QFileDialog*>(QApplication::activeModalWidget());
+      if (!dialog) return;
+      timer->deleteLater();
+      timer->stop();
+      auto* name = dialog->findChild<QLineEdit*>();
+      name->setFocus();
+      name->selectAll();
+      QTest::keyClicks(name, path);
+      QTest::keyClick(name, Qt::Key_Return);
+    });
+    QApplication::setAttribute(Qt::AA_DontUseNativeDialogs);
+    timer->start(100);
+  }
+
+  /// From a session that ran, by Ctrl+Alt+E; the path.
+  QString save() {
+    const QString path = folder_.filePath("noisy.tapetrace");
+    QFile::remove(path);
+    MainWindow* window = ran();
+    if (!window) return {};
+    chooseFile(path);
+    QTest::keyClick(window, Qt::Key_E, Qt::ControlModifier | Qt::AltModifier);
+    const bool told = QTest::qWaitFor(
+        [&] { return window->statusBar()->currentMessage().startsWith("Saved " + path + ": records 1 to "); },
+        patience);
+    if (!told)
+      qWarning("%s / %s", qPrintable(window->statusBar()->currentMessage()),
+               qPrintable(window->messages()->text()));
+    window->close();
+    return told && QFileInfo(path).size() > 4096 ? path : QString();
+  }
+
+  void openWrong(const QByteArray& bytes, const QString& sentence, const QString& name = "wrong.tapetrace") {
+    const QString path = folder_.filePath(name);
+    if (name == "wrong.tapetrace") {
+      QFile file(path);
+      QVERIFY(file.open(QIODevice::WriteOnly));
+      file.write(bytes);
+    }
+    auto* start = new MainWindow;
+    QVERIFY(showActive(start));
+    start->openNotebook(path);
+    QTRY_VERIFY2_WITH_TIMEOUT(start->messages()->text().contains(sentence),
+                              qPrintable(start->messages()->text()), patience);
+    QVERIFY2(start->messages()->text().contains(name), qPrintable(start->messages()->text()));
+    QVERIFY(start->findChild<StartPage*>()->isVisible());
+    QVERIFY(traceWindows().isEmpty());
+    start->close();
+  }
+
+  static QList<MainWindow*> traceWindows() {
+    QList<MainWindow*> windows;
+    for (QWidget* window : QApplication::topLevelWidgets())
+      if (auto* main = qobject_cast<MainWindow*>(window); main && qobject_cast<TraceSession*>(main->source()))
+        windows << main;
+    return windows;
+  }
+
+  static MainWindow* shown() {
+    if (!QTest::qWaitFor([] { return !traceWindows().isEmpty(); }, patience)) return nullptr;
+    MainWindow* window = traceWindows().first();
+    return showActive(window) &&
+                   QTest::qWaitFor([&] { return window->session()->recordCount() > 0; }, patience)
+               ? window
+               : nullptr;
+  }
+
+  static int markedLineOf(MainWindow* window) {
+    for (const CodeEditor* editor : window->notebook()->findChildren<CodeEditor*>())
+      if (editor->markedLine()) return editor->markedLine();
+    return 0;
+  }
+
+  static QString record(MainWindow* window) {
+    const auto* record = window->session()->cachedRecord(window->session()->cursor());
+    return record ? QString::fromStdString(record->op) : QString();
+  }
+  static QString firstOutput(MainWindow* window) {
+    const auto* record = window->session()->cachedRecord(window->session()->cursor());
+    return record && !record->outputs.empty() ? QString::fromStdString(record->outputs[0].preview)
+                                              : QString();
+  }
+
+  QTemporaryDir folder_;
+};
+
+QTEST_MAIN(TestTraceWindow)
+#include "tst_trace_window.moc"
