@@ -47,6 +47,11 @@ void MemoryLog::set_size(std::uint64_t root, std::uint64_t bytes, bool borrowed)
   size_count_ = sizes_.size();
 }
 
+std::vector<std::pair<std::uint64_t, MemoryLog::Size>> MemoryLog::sizes() const {
+  const std::lock_guard lock(mutex_);
+  return {sizes_.begin(), sizes_.end()};
+}
+
 MemoryLog::Size MemoryLog::size(std::uint64_t root, std::uint64_t tensor_bytes) const {
   if (size_count_.load(std::memory_order_relaxed) == 0) return {tensor_bytes, false};
   const std::lock_guard lock(mutex_);

@@ -52,6 +52,8 @@ class MemoryLog {
     std::uint64_t bytes = 0;
     bool borrowed = false;
   };
+  /// All that are known, by root.
+  std::vector<std::pair<std::uint64_t, Size>> sizes() const;
   /// The tensor's own size where nothing else is known.
   Size size(std::uint64_t root, std::uint64_t tensor_bytes) const;
 

@@ -51,8 +51,11 @@ TensorOrigin TensorTable::get_stored(std::uint64_t id) const {
   if (!block_of(id)) {
     auto* fresh = static_cast<Block*>(std::calloc(1, sizeof(Block)));
     if (!fresh) throw std::bad_alloc();
-    source_->tensors(index, [&](std::uint64_t tensor, TensorOrigin origin) {
+    source_->tensors(index, [&](std::uint64_t tensor, TensorOrigin origin, Life life) {
       fresh->entries[tensor % block_size].store(origin.pack(), std::memory_order_relaxed);
+      fresh->gone[tensor % block_size].store(life.gone, std::memory_order_relaxed);
+      fresh->roots[tensor % block_size].store(static_cast<std::uint32_t>(life.root - tensor),
+                                              std::memory_order_relaxed);
     });
     blocks_.fetch_add(1, std::memory_order_relaxed);
     directory_[index].store(fresh, std::memory_order_release);

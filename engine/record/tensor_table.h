@@ -120,6 +120,7 @@ class TensorTable {
   };
   Life life(std::uint64_t id) const {
     const Block* block = block_of(id);
+    if (!block && source_ && get(id).known()) block = block_of(id);
     if (!block) return {id, 0};
     const auto delta =
         static_cast<std::int32_t>(block->roots[id % block_size].load(std::memory_order_relaxed));

@@ -234,7 +234,7 @@ bool FileSource::has_tensors(std::uint64_t index) const {
 }
 
 void FileSource::tensors(std::uint64_t index,
-                         const std::function<void(std::uint64_t id, TensorOrigin)>& take) {
+                         const std::function<void(std::uint64_t id, TensorOrigin, TensorTable::Life)>& take) {
   try {
     const std::vector<std::uint8_t> bytes = page_bytes("tensors", index);
     PageReader page(bytes);
@@ -245,7 +245,7 @@ void FileSource::tensors(std::uint64_t index,
       if (tensor.has_small)
         origin = values_->restore_small(tensor.id, origin, tensor.small.data(), tensor.small.size());
       if (tensor.name != 0) values_->restore_name(tensor.id, tensor.name);
-      take(tensor.id, origin);
+      take(tensor.id, origin, tensor.life);
     }
   } catch (const DamagedPage& damage) {
     const std::uint64_t first = index * TensorTable::block_size;

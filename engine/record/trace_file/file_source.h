@@ -35,7 +35,8 @@ class FileSource final : public TraceSource {
   bool records(std::uint32_t first, std::uint32_t last, const std::function<void(StoredRecord&&)>& take,
                std::string& error) override;
   bool has_tensors(std::uint64_t index) const override;
-  void tensors(std::uint64_t index, const std::function<void(std::uint64_t id, TensorOrigin)>& take) override;
+  void tensors(std::uint64_t index,
+               const std::function<void(std::uint64_t id, TensorOrigin, TensorTable::Life)>& take) override;
   Tensor value(std::uint64_t id) override;
   std::string problem_of_value(std::uint64_t id) const override;
   const std::string& path() const override { return path_; }

@@ -3,29 +3,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/record/trace_file/run_sections.h"
+
 namespace tapedeck::trace_file {
 namespace {
 
-constexpr std::size_t section_page_bytes = std::size_t{1} << 20;
-
-std::uint64_t record_up_to(PageReader& page, const SectionIn& in) {
-  return page.number_up_to(in.newest_record, "a record's number");
-}
 std::uint64_t tensor_up_to(PageReader& page, const SectionIn& in) {
   return page.number_up_to(in.newest_tensor, "a tensor's id");
-}
-
-/// `each` writes one item to the page.
-template <class Items, class Each>
-void put_items(SectionOut& out, const Items& items, Each&& each) {
-  PageWriter page;
-  for (const auto& item : items) {
-    each(page, item);
-    if (page.size() < section_page_bytes) continue;
-    out.put(page);
-    page.clear();
-  }
-  if (page.size() > 0) out.put(page);
 }
 
 // ---- curves: their names in each page, then points
@@ -158,7 +142,7 @@ void load_assignments(Recorder& recorder, PageReader& page, const SectionIn& in)
     assignment.variable = page.number();
     assignment.since = page.number();
     assignment.location = in_process(in.numbers.locations, page.number(), "source line");
-    assignment.after = static_cast<std::uint32_t>(record_up_to(page, in));
+    assignment.after = record_up_to(page, in);
     if (assignment.value > leaf) throw DamagedPage("a variable was given a value that is newer than its own");
     recorder.handoffs().add(assignment);
     if (page.left() == 0) return;
@@ -199,7 +183,7 @@ void save_asked(const Recorder& recorder, SectionOut& out) {
 void load_asked(Recorder& recorder, PageReader& page, const SectionIn& in) {
   while (page.left() > 0) {
     Asked asked;
-    asked.playback = static_cast<std::uint32_t>(record_up_to(page, in));
+    asked.playback = record_up_to(page, in);
     asked.sources.resize(page.count("sources"));
     for (std::uint64_t& source : asked.sources) source = tensor_up_to(page, in);
     recorder.handoffs().add(std::move(asked));
@@ -251,6 +235,10 @@ constexpr Section all_sections[] = {
     {"departures", save_departures, load_departures},
     {"asked", save_asked, load_asked},
     {"dropped", save_dropped, load_dropped},
+    {"cell_runs", save_cell_runs, load_cell_runs},
+    {"gate_waits", save_gate_waits, load_gate_waits},
+    {"memory_log", save_memory_log, load_memory_log},
+    {"health", save_health, load_health},
 };
 
 }  // namespace

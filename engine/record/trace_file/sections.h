@@ -34,4 +34,24 @@ struct Section {
 };
 std::span<const Section> sections();
 
+// ---- for those who write them
+
+/// `each` writes one item to the page; full pages are put.
+template <class Items, class Each>
+void put_items(SectionOut& out, const Items& items, Each&& each) {
+  constexpr std::size_t page_bytes = std::size_t{1} << 20;
+  PageWriter page;
+  for (const auto& item : items) {
+    each(page, item);
+    if (page.size() < page_bytes) continue;
+    out.put(page);
+    page.clear();
+  }
+  if (page.size() > 0) out.put(page);
+}
+
+inline std::uint32_t record_up_to(PageReader& page, const SectionIn& in) {
+  return static_cast<std::uint32_t>(page.number_up_to(in.newest_record, "a record's number"));
+}
+
 }  // namespace tapedeck::trace_file

@@ -10,7 +10,8 @@ namespace tapedeck::trace_file {
 namespace {
 
 // The first byte of a tensor.
-constexpr unsigned leaf_bit = 1, named_flag = 2, stored_flag = 4, small_flag = 8;
+constexpr unsigned leaf_bit = 1, named_flag = 2, stored_flag = 4, small_flag = 8, gone_flag = 16,
+                   shares_flag = 32, all_flags = 63;
 
 bool may_be_small(const RecordedSpec& spec) {
   return spec.dtype != DType::string && value_bytes(spec) <= small_bytes;
@@ -30,6 +31,20 @@ void copy_numbers(DType dtype, std::span<const std::uint8_t> bytes, std::uint8_t
     if (bytes[i] > 1) throw DamagedPage("a truth value is neither true nor false");
     target[i] = bytes[i];
   }
+}
+
+TensorTable::Life read_life(PageReader& page, std::uint64_t id, unsigned flags, const TensorCut& cut) {
+  TensorTable::Life life{id, 0};
+  if ((flags & shares_flag) != 0) {
+    const std::int64_t apart = page.signed_number();
+    if (apart != static_cast<std::int32_t>(apart)) throw DamagedPage("a tensor shares the memory of none");
+    life.root = id + static_cast<std::uint64_t>(apart);
+    if (life.root == 0 || life.root > cut.newest_tensor)
+      throw DamagedPage("a tensor shares the memory of none");
+  }
+  if ((flags & gone_flag) != 0)
+    life.gone = static_cast<std::uint32_t>(page.number_up_to(cut.newest_record, "a record's number"));
+  return life;
 }
 
 Tensor read_strings(const RecordedSpec& spec, std::span<const std::uint8_t> bytes) {
@@ -59,8 +74,12 @@ void write_tensors(const TensorTable& table, const Values& values, std::uint64_t
     const bool stored = cut.stored.contains(id);
     Tensor small;
     if (!stored && may_be_small(spec_of(origin.spec()))) small = values.small_value(id);
+    const TensorTable::Life life = table.life(id);
+    const bool shares = life.root != id && life.root <= cut.newest_tensor;
+    const bool gone = !shares && life.gone != 0 && life.gone <= cut.newest_record;
     page.byte(static_cast<std::uint8_t>((origin.is_leaf() ? leaf_bit : 0) | (name ? named_flag : 0) |
-                                        (stored ? stored_flag : 0) | (small ? small_flag : 0)));
+                                        (stored ? stored_flag : 0) | (small ? small_flag : 0) |
+                                        (gone ? gone_flag : 0) | (shares ? shares_flag : 0)));
     page.number(id - first - last_offset);
     last_offset = id - first;
     page.number(numbers.specs.of(origin.spec()));
@@ -68,6 +87,8 @@ void write_tensors(const TensorTable& table, const Values& values, std::uint64_t
       page.signed_number(std::int64_t{origin.producer()} - last_producer);
       last_producer = origin.producer();
     }
+    if (shares) page.signed_number(static_cast<std::int64_t>(life.root - id));
+    if (gone) page.number(life.gone);
     if (name) page.number(numbers.names.of(name));
     if (small) page.raw(small.raw(), small.bytes());
   }
@@ -84,7 +105,7 @@ void read_tensors(PageReader& page, std::uint64_t block, const TensorCut& cut, c
     const unsigned flags = page.byte();
     const std::uint64_t step =
         page.number_up_to(TensorTable::block_size - 1 - offset, "a place in the block");
-    if (flags > 15 || (any && step == 0)) throw DamagedPage("a tensor is none");
+    if (flags > all_flags || (any && step == 0)) throw DamagedPage("a tensor is none");
     any = true;
     tensor.id = first + (offset += step);
     const std::uint32_t spec = in_process(numbers.specs, page.number(), "spec");
@@ -97,6 +118,7 @@ void read_tensors(PageReader& page, std::uint64_t block, const TensorCut& cut, c
         throw DamagedPage("tensor " + std::to_string(tensor.id) + " was made by no record of the file");
       tensor.origin = TensorOrigin::made_by(static_cast<std::uint32_t>(producer), spec);
     }
+    tensor.life = read_life(page, tensor.id, flags, cut);
     if ((flags & named_flag) != 0) {
       tensor.name = in_process(numbers.names, page.number(), "name");
       tensor.origin = tensor.origin.with_name();

@@ -27,6 +27,7 @@ struct StoredTensor {
   std::uint32_t name = 0;  ///< of this process; 0: none
   bool has_small = false;  ///< its value stands here
   std::string_view small;  ///< in the page's bytes
+  TensorTable::Life life;
 };
 
 /// Gives the tensors of a block. Throws DamagedPage where one is none that an engine could have written.
