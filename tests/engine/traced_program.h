@@ -2,8 +2,10 @@
 #pragma once
 
 #include <QTemporaryDir>
+#include <atomic>
 #include <cstring>
 
+#include "engine/debug/describe.h"
 #include "engine/ops/ops.h"
 #include "engine/protocol/codec.h"
 #include "engine/record/replay.h"
