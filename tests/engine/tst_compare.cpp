@@ -5,6 +5,7 @@
 
 #include "engine/debug/compare/comparisons.h"
 #include "engine/debug/compare/curves.h"
+#include "engine/ops/complex.h"
 #include "engine/ops/ops.h"
 #include "engine/record/source_location.h"
 #include "engine/tape/variable.h"
@@ -199,7 +200,8 @@ class TestCompare : public QObject {
         train(w, 200);
       });
     };
-    const Compared compared = runs.compare(run(3), run(4));
+    const ComparedSide left = run(3), right = run(4);
+    const Compared compared = runs.compare(left, right);
     const FirstDifference found = runs.first(compared);
     QCOMPARE(found.kind, DifferenceKind::leaf);
     QVERIFY2(found.sentence.starts_with("The first difference is the leaf w0:0, set in cell 3 line 1: it "
@@ -234,7 +236,8 @@ class TestCompare : public QObject {
         for (int i = 0; i < 20; ++i) x = ops::tanh(x);
       });
     };
-    const Compared compared = runs.compare(run(false), run(true));
+    const ComparedSide left = run(false), right = run(true);
+    const Compared compared = runs.compare(left, right);
     QCOMPARE(compared.other_attributes, std::uint64_t{1});
     const FirstDifference found = runs.first(compared);
     QCOMPARE(found.kind, DifferenceKind::op);
@@ -277,7 +280,8 @@ class TestCompare : public QObject {
         for (int i = 0; i < 5; ++i) x = ops::tanh(x);
       });
     };
-    const Compared compared = runs.compare(run(false), run(true));
+    const ComparedSide left = run(false), right = run(true);
+    const Compared compared = runs.compare(left, right);
     QCOMPARE(compared.only_right, std::uint64_t{1});
     QCOMPARE(compared.same, std::uint64_t{6});
     const FirstDifference found = runs.first(compared);
@@ -304,7 +308,8 @@ class TestCompare : public QObject {
         for (int i = 0; i < 500; ++i) x = ops::tanh(x);
       });
     };
-    const Compared compared = runs.compare(run(0.5f), run(0.50001f));
+    const ComparedSide left = run(0.5f), right = run(0.50001f);
+    const Compared compared = runs.compare(left, right);
     QCOMPARE(runs.first(compared).kind, DifferenceKind::leaf);
     const FirstDifference close = runs.first(compared, 1e-3);
     QCOMPARE(close.kind, DifferenceKind::none);
@@ -359,7 +364,8 @@ class TestCompare : public QObject {
         ops::identity(ops::identity(string_tensor({2}, words)));
       });
     };
-    const Compared compared = runs.compare(run("left"), run("right"));
+    const ComparedSide left = run("left"), right = run("right");
+    const Compared compared = runs.compare(left, right);
     const FirstDifference found = runs.first(compared);
     QCOMPARE(found.kind, DifferenceKind::leaf);
     QVERIFY2(
@@ -415,8 +421,7 @@ class TestCompare : public QObject {
     Runs runs(options);
     const auto run = [&](float start) {
       return runs.run([&] {
-        Tensor x = ops::fill({1}, start);
-        x = Tensor::from_values<float>(std::vector<float>(200'000, start), {200'000});
+        const Tensor x = Tensor::from_values<float>(std::vector<float>(200'000, start), {200'000});
         Tensor y = ops::negative(x);
         for (int i = 0; i < 10; ++i) y = ops::negative(y);
       });
