@@ -5,6 +5,7 @@
 
 #include "engine/debug/find_records.h"
 #include "engine/debug/tile.h"
+#include "engine/debug/trace_answers.h"
 #include "engine/debug/why/why.h"
 #include "engine/ops/observer.h"
 #include "engine/record/tensor_text.h"
@@ -70,6 +71,7 @@ bool one_at_most(const std::vector<T>& option) {
 std::optional<protocol::Reply> Answers::at_once(const protocol::Request& request) {
   using namespace protocol;
   using Answer = std::optional<Reply>;
+  if (Answer refused = refused_by_file(recorder_, request)) return refused;
   return std::visit(
       Cases{
           [&](const GetStatus&) -> Answer { return describe_status(recorder_); },
@@ -115,6 +117,9 @@ std::optional<protocol::Reply> Answers::at_once(const protocol::Request& request
             comparisons_.drop(drop.comparison);
             return describe_status(recorder_);
           },
+          [](const SaveTrace&) -> Answer { return std::nullopt; },
+          [&](const GetTraceFile&) -> Answer { return describe_file(recorder_); },
+          [](const GetSource&) -> Answer { return std::nullopt; },
           [](const Hello&) -> Answer { return std::nullopt; },
           [](const Cancel&) -> Answer { return std::nullopt; },
       },
@@ -201,6 +206,16 @@ Jobs::Work Answers::later(const protocol::Request& request) {
               return take_over(take, cancel, report);
             });
           },
+          [&](const SaveTrace& save) {
+            return job([this, save](const CancelFlag& cancel, const Jobs::Report& report) {
+              return save_trace(recorder_, save, cancel, report);
+            });
+          },
+          [&](const GetSource& get) {
+            return job(
+                [this, get](const CancelFlag&, const Jobs::Report&) { return source_of(recorder_, get); });
+          },
+          [](const GetTraceFile&) { return Jobs::Work(); },
           [](const DropBranch&) { return Jobs::Work(); },
           [](const GetCellRuns&) { return Jobs::Work(); },
           [](const DropComparison&) { return Jobs::Work(); },

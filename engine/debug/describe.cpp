@@ -175,6 +175,10 @@ protocol::Status describe_status(const Recorder& recorder) {
   status.series_thinned = recorder.series().thinned();
   status.pictures = recorder.pictures().size();
   status.full = recorder.trace().full();
+  if (const TraceSource* file = recorder.file()) {
+    status.trace_file = file->path();
+    status.trace_title = file->title();
+  }
   const PoolStatistics pool = pool_statistics();
   status.pool_bytes = pool.bytes_in_use;
   status.pooled_bytes = pool.bytes_cached;

@@ -111,6 +111,9 @@ class DebugServer::Private {
     ::unlink(path_.c_str());
   }
 
+  std::size_t clients() const { return client_count_; }
+  bool had_clients() const { return had_clients_; }
+
  private:
   struct Client {
     protocol::Bytes last_status;
@@ -145,6 +148,8 @@ class DebugServer::Private {
   std::tuple<GateState, std::uint32_t, bool> last_stop_{};
   Clock::time_point next_status_{}, next_probe_{}, probe_until_{};
   std::atomic<bool> stopping_{false};
+  std::atomic<std::size_t> client_count_{0};
+  std::atomic<bool> had_clients_{false};
   std::thread thread_;
 };
 
@@ -213,6 +218,7 @@ void DebugServer::Private::leave() noexcept {
   recorder_.gate().set_attended(false);
   for (const auto& [id, client] : clients_) jobs_->forget(id);
   clients_.clear();
+  client_count_ = 0;
   router_.close();
 }
 
@@ -286,6 +292,8 @@ void DebugServer::Private::greet(const std::string& client, std::uint64_t reques
   welcome.devices = device_names();
   welcome.started_unix_ms = recorder_.started_unix_ms();
   clients_.try_emplace(client);
+  client_count_ = clients_.size();
+  had_clients_ = true;
   recorder_.gate().set_attended(true);
   reply(client, request, welcome);
 }
@@ -310,7 +318,9 @@ void DebugServer::Private::reply(const std::string& client, std::uint64_t reques
 
 void DebugServer::Private::forget(const std::string& client) {
   jobs_->forget(client);
-  if (clients_.erase(client) > 0 && clients_.empty()) recorder_.gate().set_attended(false);
+  const bool was_there = clients_.erase(client) > 0;
+  client_count_ = clients_.size();
+  if (was_there && clients_.empty()) recorder_.gate().set_attended(false);
 }
 
 // What could not be sent for a moment is sent in the next turn.
@@ -348,5 +358,13 @@ DebugServer::DebugServer(Recorder& recorder, const std::string& endpoint, std::s
     : d_(std::make_unique<Private>(recorder, endpoint, std::move(key), limits, host)) {}
 
 DebugServer::~DebugServer() = default;
+
+std::size_t DebugServer::clients() const {
+  return d_->clients();
+}
+
+bool DebugServer::had_clients() const {
+  return d_->had_clients();
+}
 
 }  // namespace tapedeck::debug

@@ -24,6 +24,10 @@ class DebugServer {
   ~DebugServer();
   DebugServer(const DebugServer&) = delete;
 
+  /// Clients that were welcomed and are still there; and whether there ever was one. From any thread.
+  std::size_t clients() const;
+  bool had_clients() const;
+
  private:
   class Private;
   std::unique_ptr<Private> d_;

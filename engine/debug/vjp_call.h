@@ -37,4 +37,8 @@ VjpCall vjp_call(const Recorder& recorder, const RecordView& vjp, const RecordVi
 VjpCall custom_vjp_call(const Recorder& recorder, const RecordView& vjp, const RecordView& forward,
                         const FindTensor& find, const CancelFlag* cancel);
 
+/// Whether the two belong together, as those of a live session always do: a damaged trace file may have
+/// others.
+bool fits(const RecordView& vjp, const RecordView& forward);
+
 }  // namespace tapedeck::debug

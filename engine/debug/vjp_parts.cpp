@@ -66,6 +66,7 @@ VjpReader::Place VjpReader::locate(std::uint64_t record, const CancelFlag* cance
   const auto take = [&](std::uint32_t number) {
     if (number == 0 || !trace.read(number, place.vjp)) place.vjp = {};
     if (place.vjp.number && !trace.read(place.vjp.head.forward, place.forward)) place.forward = {};
+    if (place.forward.number && recorder_.file() && !fits(place.vjp, place.forward)) place = {};
   };
   for (auto number = static_cast<std::uint32_t>(record); number != 0; number = at.head.parent) {
     if (!trace.read(number, at)) return place;
@@ -83,6 +84,7 @@ VjpReader::Place VjpReader::locate(std::uint64_t record, const CancelFlag* cance
   if (inner.head.kind == EventKind::op && !inner.head.op->vjp) return place;
   place.forward = inner;
   if (const std::uint32_t number = vjp_of(inner, cancel)) trace.read(number, place.vjp);
+  if (place.vjp.number && recorder_.file() && !fits(place.vjp, inner)) place.vjp = {};
   return place;
 }
 
@@ -240,7 +242,8 @@ protocol::ElementTerms VjpReader::explain(const protocol::ExplainElement& reques
   RecordView vjp, forward;
   if (request.record > recorder_.trace().newest() ||
       !recorder_.trace().read(static_cast<std::uint32_t>(request.record), vjp) ||
-      vjp.head.kind != EventKind::vjp || !recorder_.trace().read(vjp.head.forward, forward))
+      vjp.head.kind != EventKind::vjp || !recorder_.trace().read(vjp.head.forward, forward) ||
+      (recorder_.file() && !fits(vjp, forward)))
     throw BadRequest("explain_element: record " + std::to_string(request.record) +
                      " is no VJP that is still there.");
   const bool custom = !forward.head.op;

@@ -9,6 +9,7 @@
 #include "engine/protocol/frames.h"
 #include "engine/protocol/replies.h"
 #include "engine/protocol/requests.h"
+#include "engine/protocol/trace_file.h"
 #include "engine/protocol/vjp.h"
 #include "engine/protocol/what_if.h"
 #include "engine/protocol/why.h"
@@ -21,11 +22,12 @@ using Request =
                  Evaluate, Assign, Complete, HoldValue, SummarizeValue, SetBreakpoints, MakeBranch,
                  GetBranchTile, GetBranchStatistics, GetBranchPreviews, TakeOver, DropBranch, GetCellRuns,
                  MakeComparison, GetComparisonRows, FindComparisonRow, CompareOperands, FindFirstDifference,
-                 GetComparisonTile, GetComparisonCurves, DropComparison, Cancel>;
+                 GetComparisonTile, GetComparisonCurves, DropComparison, SaveTrace, GetTraceFile, GetSource,
+                 Cancel>;
 using Reply = std::variant<Welcome, Refused, Status, Records, TapeRecords, Tile, Statistics, Series, Pictures,
                            FoundRecords, Because, VjpParts, ElementTerms, Frames, Variables, Evaluation,
                            Completions, HeldValue, Breakpoints, Branched, BranchPreviews, TakenOver, CellRuns,
                            Compared, ComparisonRows, ComparisonPlace, ComparedOperands, FirstDifference,
-                           ComparisonCurves, Progress, Failure>;
+                           ComparisonCurves, TraceSaved, TraceFileInfo, SourceText, Progress, Failure>;
 
 }  // namespace tapedeck::protocol

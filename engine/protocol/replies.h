@@ -67,6 +67,8 @@ struct Status {
   std::uint64_t series_thinned = 0;  ///< of them, how many had to go so that the others have room
   std::uint64_t pictures = 0;        ///< positions of histograms and images so far
   bool full = false;  ///< no record can begin any more: all numbers are used up, and the recording is off
+  std::string trace_file;          ///< path of the file that this is; empty: a live session
+  std::string trace_title;         ///< of a file: the notebook or program that was recorded
   std::uint64_t pool_bytes = 0;    ///< in use by tensors, the recorder's included
   std::uint64_t pooled_bytes = 0;  ///< free, kept for the next tensors
   static constexpr const char* type = "status";
@@ -85,7 +87,8 @@ struct Status {
         field("record_bytes", &Status::record_bytes), field("budget_bytes", &Status::budget_bytes),
         field("leaves_dropped", &Status::leaves_dropped), field("series_points", &Status::series_points),
         field("series_thinned", &Status::series_thinned), field("pictures", &Status::pictures),
-        field("full", &Status::full), field("pool_bytes", &Status::pool_bytes),
+        field("full", &Status::full), field("trace_file", &Status::trace_file),
+        field("trace_title", &Status::trace_title), field("pool_bytes", &Status::pool_bytes),
         field("pooled_bytes", &Status::pooled_bytes));
   }
 };

@@ -14,6 +14,7 @@
 #include "engine/python/inspector.h"
 #include "engine/python/source_lines.h"
 #include "engine/python/tensor_object.h"
+#include "engine/python/trace_module.h"
 #include "engine/record/recorder.h"
 #include "engine/record/source_location.h"
 
@@ -349,6 +350,7 @@ void bind_debug(py::module_& module) {
   bind_session(debug);
   bind_recording(debug);
   bind_inspector(debug);
+  bind_trace(debug, &recorder);
   py::module_::import("atexit").attr("register")(debug.attr("stop"));
   py::module_::import("os").attr("register_at_fork")(py::arg("after_in_child") =
                                                          py::cpp_function(&forget_in_child));

@@ -156,7 +156,8 @@ Attributes Branch::attributes_of(const RecordView& record) const {
 TensorIds Branch::made_of(std::uint64_t tensor) const {
   const std::uint32_t producer = recorder_.trace().tensors().get(tensor).producer();
   RecordView record;
-  if (producer != 0 && recorder_.trace().read(producer, record)) return record.inputs;
+  if (producer != 0 && recorder_.trace().read(producer, record))
+    return std::ranges::find(record.outputs, tensor) == record.outputs.end() ? TensorIds{} : record.inputs;
   const auto assignment = recorder_.handoffs().assignment_of(tensor);
   if (assignment && assignment->value && assignment->value != tensor) return {assignment->value};
   return {};
@@ -291,7 +292,9 @@ Tensors Branch::run(const RecordView& record, const Find& original) {
   for (const std::uint64_t id : record.inputs)
     inputs.push_back(depends(id) ? values_.at(id).value : original(id));
   try {
-    Tensors results = replay_op(*record.head.op, inputs, attributes_of(record));
+    const Attributes attributes = attributes_of(record);
+    if (recorder_.file()) check_result_size(record, inputs, attributes, limits_.bytes);
+    Tensors results = replay_op(*record.head.op, inputs, attributes);
     for (const Change& change : changes_)
       if (change.kind == Change::Kind::instead && change.record == record.number)
         for (Tensor& result : results) result = instead_of(change, record, inputs, result);

@@ -29,4 +29,11 @@ inline std::int64_t nanoseconds(std::int64_t ticks) {
                              : ticks;
 }
 
+/// The ticks of which nanoseconds() makes that number, or the nearest to it.
+inline std::int64_t ticks_of(std::int64_t nanoseconds) {
+  if (detail::tick_ns <= 0) return nanoseconds;
+  // A little more than the quotient: nanoseconds() rounds down.
+  return static_cast<std::int64_t>(static_cast<double>(nanoseconds) / detail::tick_ns + 0.999);
+}
+
 }  // namespace tapedeck::clock

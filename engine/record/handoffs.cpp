@@ -68,4 +68,21 @@ std::uint32_t Handoffs::newest_playback() const {
   return asked_.empty() ? 0 : asked_.back().playback;
 }
 
+std::vector<Assignment> Handoffs::assignments() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<Assignment> all;
+  for (const auto& [leaf, assignment] : assignments_) all.push_back(assignment);
+  return all;
+}
+
+std::vector<Asked> Handoffs::asked() const {
+  const std::lock_guard lock(mutex_);
+  return {asked_.begin(), asked_.end()};
+}
+
+void Handoffs::restore_newest_forgotten(std::uint64_t id) {
+  const std::lock_guard lock(mutex_);
+  newest_forgotten_ = std::max(newest_forgotten_, id);
+}
+
 }  // namespace tapedeck

@@ -55,6 +55,10 @@ class Handoffs {
   /// The newest playback that was asked for the gradient of that tensor; 0: none.
   std::uint32_t playback_for(std::uint64_t source) const;
   std::uint32_t newest_playback() const;  ///< 0: none
+  /// All that are kept, the oldest first.
+  std::vector<Assignment> assignments() const;
+  std::vector<Asked> asked() const;
+  void restore_newest_forgotten(std::uint64_t id);
 
  private:
   static constexpr std::size_t limit = 1 << 16;

@@ -30,6 +30,14 @@ std::uint64_t PictureStore::Entry::bytes() const {
 }
 
 bool PictureStore::add(protocol::Picture picture) {
+  return keep(std::move(picture), false);
+}
+
+bool PictureStore::restore(protocol::Picture picture) {
+  return keep(std::move(picture), true);
+}
+
+bool PictureStore::keep(protocol::Picture picture, bool keeps_number) {
   const std::lock_guard lock(mutex_);
   Entry entry{0, false, std::move(picture)};
   const std::uint64_t size = entry.bytes();
@@ -37,6 +45,7 @@ bool PictureStore::add(protocol::Picture picture) {
   const auto [known, is_new] = names_.try_emplace(entry.picture.name);
   if (is_new) bytes_ += name_bytes + entry.picture.name.size();
   entry.position = next_++;
+  if (keeps_number) known->second.pictures = entry.picture.number;
   entry.picture.number = known->second.pictures++;
   bytes_ += size;
   entries_.push_back(std::move(entry));

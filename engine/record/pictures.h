@@ -23,6 +23,8 @@ class PictureStore {
   /// Gives it its number. False, and it is not kept, where it alone would take more than
   /// most_picture_bytes().
   bool add(protocol::Picture picture);
+  /// One that another store gave out: it keeps its number.
+  bool restore(protocol::Picture picture);
   /// The pictures of that name so far are void.
   void restart(const std::string& name);
   std::uint64_t size() const;  ///< positions used
@@ -42,6 +44,7 @@ class PictureStore {
     std::uint64_t pictures = 0;  ///< all that there were since the last restart
     std::uint64_t spacing = 1;   ///< one of so many stays when there is no room
   };
+  bool keep(protocol::Picture picture, bool keeps_number);
   void thin_out();
   void drop_oldest();
 

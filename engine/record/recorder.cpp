@@ -92,8 +92,11 @@ BreakEvent seen_by_breakpoints(const Event& event, const RecordHead& head, std::
 
 }  // namespace
 
-Recorder::Recorder(const RecorderOptions& options)
-    : serial_(++last_serial),
+Recorder::Recorder(const RecorderOptions& options) : Recorder(options, nullptr) {}
+
+Recorder::Recorder(const RecorderOptions& options, std::unique_ptr<TraceSource> file)
+    : file_(std::move(file)),
+      serial_(++last_serial),
       keep_values_(options.keep_values),
       origin_(clock::ticks()),
       started_unix_ms_(unix_ms()),
@@ -106,7 +109,7 @@ Recorder::~Recorder() {
 }
 
 void Recorder::set_recording(bool on) {
-  if (recording_.exchange(on) == on) return;
+  if (file_ || recording_.exchange(on) == on) return;
   set_observer(on ? this : nullptr);
   if (!on) gate_.command(GateCommand::run);
 }
@@ -122,7 +125,7 @@ void Recorder::set_budget(std::uint64_t bytes) {
 
 std::uint64_t Recorder::bookkeeping_bytes() const {
   return trace_.bytes() + values_.small_bytes() + series_.bytes() + pictures_.bytes() + breakpoints_.bytes() +
-         interned_bytes.load();
+         interned_bytes.load() + (file_ ? file_->cached_bytes() : 0);
 }
 
 std::int64_t Recorder::now_ns() const {

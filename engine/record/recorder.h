@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <string>
 
@@ -15,6 +16,7 @@
 #include "engine/record/pictures.h"
 #include "engine/record/series.h"
 #include "engine/record/trace.h"
+#include "engine/record/trace_source.h"
 #include "engine/record/values.h"
 
 namespace tapedeck {
@@ -29,6 +31,8 @@ struct RecorderOptions {
 class Recorder final : public Observer {
  public:
   explicit Recorder(const RecorderOptions& options = {});
+  /// One that has the records of a file instead: it records nothing, and nothing stops at its gate.
+  Recorder(const RecorderOptions& options, std::unique_ptr<TraceSource> file);
   /// Stops recording. The caller sees to it that no op runs any longer that began while it recorded.
   ~Recorder() override;
 
@@ -61,6 +65,14 @@ class Recorder final : public Observer {
   /// A histogram or images of a summary, with the record that is the newest now. False: too large to be kept.
   bool add_picture(protocol::Picture picture);
 
+  /// The file that all comes from; nullptr for a live session.
+  const TraceSource* file() const { return file_.get(); }
+  /// Of a file, when it is opened.
+  void restore(std::int64_t started_unix_ms, std::uint64_t cells_ended) {
+    started_unix_ms_ = started_unix_ms;
+    cells_ended_ = cells_ended;
+  }
+
   Gate& gate() { return gate_; }
   Breakpoints& breakpoints() { return breakpoints_; }
   const Breakpoints& breakpoints() const { return breakpoints_; }
@@ -72,6 +84,7 @@ class Recorder final : public Observer {
   const Gate& gate() const { return gate_; }
   const Trace& trace() const { return trace_; }
   const Values& values() const { return values_; }
+  Handoffs& handoffs() { return handoffs_; }
   const Handoffs& handoffs() const { return handoffs_; }
   const SeriesStore& series() const { return series_; }
   const PictureStore& pictures() const { return pictures_; }
@@ -102,10 +115,11 @@ class Recorder final : public Observer {
   void stop_after(Thread& thread, std::uint32_t number, std::span<const Tensor> outputs, const char* error);
   void wait_after(Thread& thread, const BreakEvent& event, const BreakStop& stop);
 
+  const std::unique_ptr<TraceSource> file_;
   const std::uint64_t serial_;  ///< which recorder, of all that there were
   const bool keep_values_;
   const std::int64_t origin_;  ///< ticks
-  const std::int64_t started_unix_ms_;
+  std::int64_t started_unix_ms_;
   std::atomic<std::uint32_t> threads_{0};
   std::atomic<std::uint32_t> next_count_{0};
   /// Records before this one took their tensors' names with them.

@@ -1,5 +1,6 @@
 #include "engine/record/replay.h"
 
+#include <algorithm>
 #include <chrono>
 #include <sstream>
 #include <unordered_map>
@@ -7,6 +8,7 @@
 #include <vector>
 
 #include "engine/ops/run_op.h"
+#include "engine/record/tensor_specs.h"
 #include "engine/record/tensor_text.h"
 
 namespace tapedeck {
@@ -17,6 +19,15 @@ template <class... Parts>
   std::ostringstream text;
   (text << ... << parts);
   throw ValueError(code, text.str());
+}
+
+/// What `found` has is what the trace says of the record's output `i`.
+bool as_recorded(const Recorder& recorder, const RecordView& record, std::size_t i, DType dtype,
+                 const Shape& shape) {
+  const TensorOrigin origin = recorder.trace().tensors().get(record.outputs[i]);
+  if (!origin.known()) return true;
+  const RecordedSpec spec = spec_of(origin.spec());
+  return spec.dtype == dtype && spec.shape == shape;
 }
 
 class Replay {
@@ -81,7 +92,13 @@ class Replay {
       refuse("gone", "The value of tensor ", id,
              " is gone: the records that mention it were forgotten when the recording passed its number of "
              "records.");
+    if (!origin.known() && recorder_.file() && !recorder_.file()->problem().empty())
+      refuse("gone", "Nothing is known of tensor ", id, ": ", recorder_.file()->problem());
     if (!origin.known()) refuse("no_such_tensor", "No record mentions a tensor ", id, ".");
+    const std::string unreadable =
+        recorder_.file() && origin.stored() ? recorder_.file()->problem_of_value(id) : std::string();
+    if (origin.is_leaf() && !unreadable.empty())
+      refuse("gone", "The value of ", tensor_text(recorder_, id), " cannot be read: ", unreadable);
     if (origin.is_leaf())
       refuse("gone", "The value of ", tensor_text(recorder_, id),
              " is gone: no op made it, and it had to go when the recording passed its budget.");
@@ -93,6 +110,9 @@ class Replay {
     if (record.state != RecordState::done || record.head.kind != EventKind::op)
       refuse("gone", "The value of ", tensor_text(recorder_, id),
              " is not there yet: the op is still running.");
+    if (std::find(record.outputs.begin(), record.outputs.end(), id) == record.outputs.end())
+      refuse("gone", "Op ", record.number, " (", record.name(), ") is said to have made tensor ", id,
+             ", but did not: the trace file is damaged.");
     planned_.insert(origin.producer());
     stack.push_back({record.number, std::move(record.inputs)});
   }
@@ -105,6 +125,7 @@ class Replay {
     Tensors inputs;
     for (const std::uint64_t id : record.inputs) inputs.push_back(values_.at(id));
     Tensors outputs;
+    if (recorder_.file()) check_announced(recorder_, record, inputs, limits_.bytes);
     try {
       outputs = replay_op(*record.head.op, inputs, record.head.attributes);
     } catch (const std::exception& error) {
@@ -150,6 +171,38 @@ class Replay {
 };
 
 }  // namespace
+
+TensorSpecs check_result_size(const RecordView& record, std::span<const Tensor> inputs,
+                              const Attributes& attributes, std::uint64_t most_bytes) {
+  const QuietScope quiet;
+  const OpDef& op = *record.head.op;
+  TensorSpecs specs = op.shape_rule({op, inputs, attributes, {}});
+  std::uint64_t bytes = 0;
+  for (const TensorSpec& spec : specs)
+    bytes += std::min(static_cast<std::uint64_t>(element_count(spec.shape)), most_bytes + 1) *
+             item_size(spec.dtype);
+  if (bytes > most_bytes)
+    refuse("too_expensive", "The results of op ", record.number, " (", record.name(), ") take more than ",
+           most_bytes >> 20, " MB of memory.");
+  return specs;
+}
+
+void check_announced(const Recorder& recorder, const RecordView& record, std::span<const Tensor> inputs,
+                     std::uint64_t most_bytes) {
+  TensorSpecs specs;
+  try {
+    specs = check_result_size(record, inputs, record.head.attributes, most_bytes);
+  } catch (const ValueError&) {
+    throw;
+  } catch (const std::exception& error) {
+    refuse("gone", "Op ", record.number, " (", record.name(), ") failed when it ran again: ", error.what());
+  }
+  for (std::size_t i = 0; i < specs.size(); ++i)
+    if (specs.size() != record.outputs.size() ||
+        !as_recorded(recorder, record, i, specs[i].dtype, specs[i].shape))
+      refuse("gone", "Op ", record.number, " (", record.name(),
+             ") does not make what the trace file says of it: the file is damaged.");
+}
 
 FoundValue find_value(Recorder& recorder, std::uint64_t id, const ReplayLimits& limits,
                       const CancelFlag* cancel, const ReplayProgress& progress) {

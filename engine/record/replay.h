@@ -32,6 +32,15 @@ struct FoundValue {
 /// have to; `total` 0: they are still being counted.
 using ReplayProgress = std::function<void(std::uint64_t done, std::uint64_t total)>;
 
+/// What the record's op makes of these inputs; throws ValueError where it takes more than `most_bytes`, and
+/// what the op's checks throw.
+TensorSpecs check_result_size(const RecordView& record, std::span<const Tensor> inputs,
+                              const Attributes& attributes, std::uint64_t most_bytes);
+/// Of a trace file, before an op of it runs: throws ValueError where it would take more than `most_bytes` for
+/// its results, or make something else than the file says.
+void check_announced(const Recorder& recorder, const RecordView& record, std::span<const Tensor> inputs,
+                     std::uint64_t most_bytes);
+
 /// The value of tensor `id`: held, or recomputed bit for bit, however long that takes; values on the way to
 /// it are kept for a while. From any thread; nothing of it is recorded. Throws ValueError and Cancelled.
 FoundValue find_value(Recorder& recorder, std::uint64_t id, const ReplayLimits& limits = {},

@@ -32,7 +32,11 @@ void push_scope(std::string_view name) {
     text += name;
   }
   stack().push_back(innermost);
-  innermost = text.empty() ? 0 : scopes().intern(text);
+  innermost = intern_scope(text);
+}
+
+std::uint32_t intern_scope(const std::string& text) {
+  return text.empty() ? 0 : scopes().intern(text);
 }
 
 void pop_scope() {

@@ -13,6 +13,8 @@ void push_scope(std::string_view name);
 /// Closes the innermost scope. Throws FailedPreconditionError where none is open.
 void pop_scope();
 
+/// Number of a whole scope, "outer/inner"; 0 for an empty one.
+std::uint32_t intern_scope(const std::string& text);
 /// Number of this thread's scope, 0 for none; cheap enough for every op.
 std::uint32_t current_scope();
 /// "outer/inner"; empty for 0.

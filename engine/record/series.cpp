@@ -96,6 +96,11 @@ SeriesStore::Trend SeriesStore::trend(const std::string& name) const {
   return newest;
 }
 
+void SeriesStore::restore_thinned(std::uint64_t count) {
+  const std::lock_guard lock(mutex_);
+  thinned_ += count;
+}
+
 std::uint64_t SeriesStore::size() const {
   const std::lock_guard lock(mutex_);
   return next_;

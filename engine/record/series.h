@@ -23,6 +23,8 @@ class SeriesStore {
 
   /// The points of a new series beside `most_curves` others go to one named "(names full)".
   void add(const std::string& series, double step, double value, std::uint64_t record);
+  /// After the points of another store were added again: how many that one had thinned out.
+  void restore_thinned(std::uint64_t count);
   /// The points so far are void: what draws the series starts anew.
   void restart(const std::string& series);
   std::uint64_t size() const;     ///< positions used

@@ -14,9 +14,9 @@ std::size_t word_count(std::size_t bytes) {
 
 constexpr std::uint64_t busy = ~std::uint64_t{0};
 
-Words words_of(const Tensor& tensor) {
+Words words_of(const void* bytes, std::size_t size) {
   Words words{};
-  if (tensor.bytes() > 0) std::memcpy(words.data(), tensor.raw(), tensor.bytes());
+  if (size > 0) std::memcpy(words.data(), bytes, size);
   return words;
 }
 
@@ -36,13 +36,17 @@ bool is_small(const Tensor& tensor) {
 RecentSmallValues::RecentSmallValues(std::size_t count) : entries_(count) {}
 
 void RecentSmallValues::put(const Tensor& tensor) {
-  Entry& entry = entries_[tensor.id() % entries_.size()];
+  put(tensor.id(), tensor.raw(), tensor.bytes());
+}
+
+void RecentSmallValues::put(std::uint64_t id, const void* bytes, std::size_t size) {
+  Entry& entry = entries_[id % entries_.size()];
   // Two threads may meet here when their ids are `count` apart; whoever comes second lets its value go.
   if (entry.id.exchange(busy, std::memory_order_acquire) == busy) return;
-  const Words words = words_of(tensor);
-  for (std::size_t i = 0; i < word_count(tensor.bytes()); ++i)
+  const Words words = words_of(bytes, size);
+  for (std::size_t i = 0; i < word_count(size); ++i)
     entry.words[i].store(words[i], std::memory_order_release);
-  entry.id.store(tensor.id(), std::memory_order_release);
+  entry.id.store(id, std::memory_order_release);
 }
 
 Tensor RecentSmallValues::get(std::uint64_t id, const RecordedSpec& spec) const {
@@ -56,9 +60,13 @@ Tensor RecentSmallValues::get(std::uint64_t id, const RecordedSpec& spec) const 
 }
 
 std::optional<std::uint32_t> SmallLeaves::put(std::uint64_t id, const Tensor& tensor) {
-  const Words words = words_of(tensor);
+  return put(id, tensor.raw(), tensor.bytes());
+}
+
+std::optional<std::uint32_t> SmallLeaves::put(std::uint64_t id, const void* bytes, std::size_t size) {
+  const Words words = words_of(bytes, size);
   const std::lock_guard lock(mutex_);
-  return add(id, words.data(), word_count(tensor.bytes()));
+  return add(id, words.data(), word_count(size));
 }
 
 std::optional<std::uint32_t> SmallLeaves::add(std::uint64_t id, const std::uint64_t* words,

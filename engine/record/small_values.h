@@ -26,6 +26,8 @@ class RecentSmallValues {
  public:
   explicit RecentSmallValues(std::size_t count = 65536);
   void put(const Tensor& tensor);
+  /// The same, of bytes that were read from a file: small_bytes at most.
+  void put(std::uint64_t id, const void* bytes, std::size_t size);
   std::uint64_t bytes() const { return entries_.size() * sizeof(Entry); }
   /// The values of tensor `id`, of `spec`; undefined where they are gone.
   Tensor get(std::uint64_t id, const RecordedSpec& spec) const;
@@ -45,6 +47,7 @@ class SmallLeaves {
   /// Keeps the values of tensor `id`. Returns the index to read it by (below 2^31), or nothing where there is
   /// no room for so many.
   std::optional<std::uint32_t> put(std::uint64_t id, const Tensor& tensor);
+  std::optional<std::uint32_t> put(std::uint64_t id, const void* bytes, std::size_t size);
   /// Undefined where the values went with their tensor.
   Tensor get(std::uint32_t index, const RecordedSpec& spec) const;
   /// Lets those go whose tensors, with ids below `below`, the table no longer knows, and tells it where the

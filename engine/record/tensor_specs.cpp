@@ -51,6 +51,10 @@ std::uint32_t spec_number(const Tensor& tensor) {
   return entry.number;
 }
 
+std::uint32_t spec_number(const RecordedSpec& spec) {
+  return specs().intern(spec);
+}
+
 RecordedSpec spec_of(std::uint32_t number) {
   return specs().at(number);
 }

@@ -17,6 +17,7 @@ struct RecordedSpec {
 /// Number of the tensor's combination, from 1; the same for equal ones. About 10 ns for one that this thread
 /// used lately.
 std::uint32_t spec_number(const Tensor& tensor);
+std::uint32_t spec_number(const RecordedSpec& spec);
 /// The combination of a number that spec_number returned.
 RecordedSpec spec_of(std::uint32_t number);
 

@@ -2,6 +2,8 @@
 
 #include <new>
 
+#include "engine/record/trace_source.h"
+
 namespace tapedeck {
 
 TensorTable::Block* TensorTable::spare_or_new() {
@@ -38,6 +40,32 @@ TensorTable::Block* TensorTable::add_block(std::size_t index) {
   while (used <= index && !used_.compare_exchange_weak(used, index + 1)) {
   }
   return fresh;
+}
+
+TensorOrigin TensorTable::get_stored(std::uint64_t id) const {
+  const std::size_t index = id >> block_bits;
+  if (index >= directory_size || !source_->has_tensors(index)) return {};
+  const std::lock_guard lock(loading_);
+  if (!block_of(id)) {
+    auto* fresh = static_cast<Block*>(std::calloc(1, sizeof(Block)));
+    if (!fresh) throw std::bad_alloc();
+    source_->tensors(index, [&](std::uint64_t tensor, TensorOrigin origin) {
+      fresh->entries[tensor % block_size].store(origin.pack(), std::memory_order_relaxed);
+    });
+    blocks_.fetch_add(1, std::memory_order_relaxed);
+    directory_[index].store(fresh, std::memory_order_release);
+    std::size_t used = used_.load();
+    while (used <= index && !used_.compare_exchange_weak(used, index + 1)) {
+    }
+  }
+  return TensorOrigin::unpack(block_of(id)->entries[id % block_size].load(std::memory_order_acquire));
+}
+
+std::vector<std::uint64_t> TensorTable::used_blocks() const {
+  std::vector<std::uint64_t> indices;
+  for (std::size_t index = 0; index < used_; ++index)
+    if (directory_[index].load(std::memory_order_acquire)) indices.push_back(index);
+  return indices;
 }
 
 void TensorTable::set_old(std::uint64_t id, TensorOrigin origin) {

@@ -11,6 +11,8 @@
 
 namespace tapedeck {
 
+class TraceSource;
+
 /// Where a tensor's value comes from.
 class TensorOrigin {
  public:
@@ -23,9 +25,12 @@ class TensorOrigin {
   }
 
   bool known() const { return spec_ != 0; }
-  std::uint32_t spec() const { return spec_ & ~named_bit; }
+  std::uint32_t spec() const { return spec_ & ~(named_bit | stored_bit); }
   /// Somebody gave it a name: Values knows which.
   bool named() const { return (spec_ & named_bit) != 0; }
+  /// Its value stands in the file that the trace is read from.
+  bool stored() const { return (spec_ & stored_bit) != 0; }
+  TensorOrigin with_stored() const { return {maker_, spec_ | stored_bit}; }
   /// Of a small leaf whose values stand elsewhere now.
   TensorOrigin at_index(std::uint32_t index) const { return {index | small_bit, spec_}; }
   TensorOrigin with_name() const { return {maker_, spec_ | named_bit}; }
@@ -43,7 +48,7 @@ class TensorOrigin {
  private:
   TensorOrigin(std::uint32_t maker, std::uint32_t spec) : maker_(maker), spec_(spec) {}
   static constexpr std::uint32_t small_bit = 1u << 31;
-  static constexpr std::uint32_t named_bit = 1u << 31;
+  static constexpr std::uint32_t named_bit = 1u << 31, stored_bit = 1u << 30;
   std::uint32_t maker_ = 0, spec_ = 0;
 };
 
@@ -63,7 +68,7 @@ class TensorTable {
 
   TensorOrigin get(std::uint64_t id) const {
     const Block* block = block_of(id);
-    if (!block) return {};
+    if (!block) return source_ ? get_stored(id) : TensorOrigin{};
     const std::uint64_t bits = block->entries[id % block_size].load(std::memory_order_acquire);
     // A block that went meanwhile may serve other ids already.
     return block_of(id) == block ? TensorOrigin::unpack(bits) : TensorOrigin{};
@@ -107,13 +112,22 @@ class TensorTable {
   /// part of the old ones at a time, so that it takes a fraction of a millisecond.
   void forget(std::uint64_t below, std::uint32_t oldest_record);
 
+  /// Tensors that are not known yet are looked up there, a block at a time. Before anybody else uses the
+  /// table; the source must outlive it.
+  void read_from(TraceSource* source) { source_ = source; }
+  /// The blocks in which tensors are known, by the range of their ids: `block_size` from index × block_size.
+  std::vector<std::uint64_t> used_blocks() const;
+
+  static constexpr int block_bits = 14;
+  static constexpr std::uint64_t block_size = std::uint64_t{1} << block_bits;
+  /// Tensors with ids from here on are not entered.
+  static constexpr std::uint64_t id_limit = std::uint64_t{1} << 38;
+
   std::uint64_t bytes() const { return blocks_.load(std::memory_order_relaxed) * sizeof(Block); }
 
  private:
-  static constexpr int block_bits = 14;
-  static constexpr std::size_t block_size = std::size_t{1} << block_bits;
-  static constexpr std::size_t directory_size = std::size_t{1}
-                                                << 24;  // 128 MB of addresses, touched as needed
+  static constexpr std::size_t directory_size =
+      id_limit >> block_bits;  // 128 MB of addresses, touched as needed
   static constexpr std::uint64_t cost_unit_ns = 16;
   static constexpr std::size_t blocks_at_once = 8;
   struct Block {
@@ -128,12 +142,15 @@ class TensorTable {
   }
   Block* spare_or_new();  ///< the mutex is held
   Block* add_block(std::size_t index);
+  TensorOrigin get_stored(std::uint64_t id) const;
   void set_old(std::uint64_t id, TensorOrigin origin);
   static bool forget_entries(Block& block, std::uint32_t oldest_record);
 
   std::atomic<Block*>* directory_;
-  std::atomic<std::size_t> used_{0};  ///< directory entries that may be set
-  std::atomic<std::uint64_t> blocks_{0};
+  TraceSource* source_ = nullptr;
+  mutable std::mutex loading_;                ///< one block is read at a time
+  mutable std::atomic<std::size_t> used_{0};  ///< directory entries that may be set
+  mutable std::atomic<std::uint64_t> blocks_{0};
   std::atomic<std::uint64_t> forgotten_below_{0};
   std::mutex old_mutex_;         ///< guards what follows, and all writing of entries below `forgotten_below_`
   std::deque<std::size_t> old_;  ///< indices of blocks of which something is still taken

@@ -11,11 +11,12 @@
 #include "engine/record/background_thread.h"
 #include "engine/record/clock.h"
 #include "engine/record/interner.h"
+#include "engine/record/trace_source.h"
 
 namespace tapedeck {
 namespace {
 
-constexpr std::uint32_t chunk_size = 18432;
+constexpr std::uint32_t chunk_size = Trace::page_size;
 constexpr std::size_t places = 4;
 constexpr std::size_t most_errors = 10000;      // whose texts are kept
 constexpr std::size_t longest_error = 1 << 12;  // bytes
@@ -25,14 +26,25 @@ Interner<std::string>& names() {
   return interner;
 }
 
+// Of a trace that is read from a file: with a million records all are there, about 200 MB.
+constexpr std::size_t most_loaded = 96;
+
+std::uint64_t id_of(const Tensor& tensor) {
+  return tensor ? tensor.id() : 0;
+}
+std::uint64_t id_of(std::uint64_t id) {
+  return id;
+}
+
 /// Ids, in the places of the record where they fit, else in memory of their own at the first of them.
-std::uint64_t store_ids(std::uint64_t* at, std::size_t available, std::span<const Tensor> tensors) {
+template <class T>
+std::uint64_t store_ids(std::uint64_t* at, std::size_t available, std::span<const T> tensors) {
   std::uint64_t* target = at;
   if (tensors.size() > available) {
     target = new std::uint64_t[tensors.size()];
     *at = reinterpret_cast<std::uint64_t>(target);
   }
-  for (std::size_t i = 0; i < tensors.size(); ++i) target[i] = tensors[i] ? tensors[i].id() : 0;
+  for (std::size_t i = 0; i < tensors.size(); ++i) target[i] = id_of(tensors[i]);
   return target == at ? 0 : tensors.size() * sizeof(std::uint64_t);
 }
 
@@ -77,6 +89,15 @@ class Trace::Chunk {
   std::uint64_t newest_tensor_before = 0;
   /// Of ids that have memory of their own.
   std::atomic<std::uint64_t> extra_bytes{0};
+  /// Of a chunk that was read from a file: its errors by record; with 0 what is wrong with the whole page.
+  /// nullptr where there are none.
+  std::map<std::uint32_t, std::string>* errors = nullptr;
+  const std::string* error_of(std::uint32_t number) const {
+    if (!errors) return nullptr;
+    auto found = errors->find(number);
+    if (found == errors->end()) found = errors->find(0);
+    return found == errors->end() ? nullptr : &found->second;
+  }
 
   Slot& slot(std::uint32_t number) {
     return *std::launder(reinterpret_cast<Slot*>(slots_ + sizeof(Slot) * (number % chunk_size)));
@@ -114,6 +135,7 @@ void Trace::Chunk::destroy(Chunk* chunk) {
   if (!chunk) return;
   for (std::uint32_t i = 0; i < chunk_size; ++i)
     if (chunk->state(i)) chunk->slot(i).~Slot();
+  delete chunk->errors;
   ::munmap(chunk, huge_page);
 }
 
@@ -272,13 +294,91 @@ void Trace::end(std::uint32_t number, std::span<const Tensor> outputs, const cha
   }
 }
 
+void Trace::read_from(TraceSource& source, const TraceExtent& extent) {
+  source_ = &source;
+  tensors_.read_from(&source);
+  oldest_ = extent.oldest;
+  next_ = extent.newest + 1;
+  finished_ = extent.finished;
+  ended_ = extent.ended;
+  oldest_tensor_ = extent.oldest_tensor;
+}
+
+/// The chunk of a record, which stays as long as `lock` holds it; that of a file is read where it is not
+/// there yet. The caller holds no lock of the trace, unless it can do without the chunk of another page.
+Trace::Chunk* Trace::hold(std::uint32_t number, std::shared_lock<std::shared_mutex>& lock) const {
+  while (true) {
+    lock = std::shared_lock(reclaim_);
+    Chunk* chunk = number < oldest_kept() ? nullptr : chunk_of(number);
+    if (chunk || !source_ || number < oldest_kept() || number > newest()) return chunk;
+    lock.unlock();
+    load(number / chunk_size);
+  }
+}
+
+void Trace::load(std::uint32_t index) const {
+  const std::lock_guard loading(loading_);
+  if (chunks_[index].load(std::memory_order_acquire)) return;
+  std::unique_ptr<Chunk, void (*)(Chunk*)> fresh(Chunk::make(), &Chunk::destroy);
+  const std::uint32_t first = std::max(oldest_kept(), index * chunk_size);
+  const std::uint32_t last = std::min(newest(), index * chunk_size + chunk_size - 1);
+  const auto put = [&](StoredRecord&& record) {
+    fresh->construct(record.number);
+    Slot& slot = fresh->slot(record.number);
+    slot.head = std::move(record.head);
+    slot.duration = record.duration;
+    slot.inputs = static_cast<std::uint32_t>(record.inputs.size());
+    fresh->publish(record.number, record.state);  // from here on destroy() lets its ids go
+    const auto store = [&](std::size_t used, std::size_t available, const TensorIds& ids) {
+      fresh->extra_bytes += store_ids(slot.tensors + used, available, std::span(ids.data(), ids.size()));
+    };
+    store(0, Slot::input_places, record.inputs);
+    slot.outputs = static_cast<std::uint32_t>(record.outputs.size());
+    store(slot.used_places(), places - slot.used_places(), record.outputs);
+    if (record.error.empty()) return;
+    if (!fresh->errors) fresh->errors = new std::map<std::uint32_t, std::string>;
+    fresh->errors->emplace(record.number, std::move(record.error));
+  };
+  std::string problem;
+  if (!source_->records(first, last, put, problem)) {
+    static const std::uint32_t damaged = intern_name("damaged");
+    for (std::uint32_t number = first; number <= last; ++number) {
+      StoredRecord record;
+      record.number = number;
+      record.state = RecordState::failed;
+      record.head.kind = EventKind::custom;
+      record.head.name = damaged;
+      put(std::move(record));
+    }
+    fresh->errors = new std::map<std::uint32_t, std::string>{{0, problem}};
+  }
+  ++chunk_count_;
+  extra_bytes_.fetch_add(fresh->extra_bytes.load());
+  chunks_[index].store(fresh.release(), std::memory_order_release);
+  loaded_.push_back(index);
+  let_go_loaded();
+}
+
+// Where somebody is reading just now it waits for the next time: that one may be this very thread.
+void Trace::let_go_loaded() const {
+  if (loaded_.size() <= most_loaded) return;
+  const std::unique_lock lock(reclaim_, std::try_to_lock);
+  if (!lock) return;
+  for (; loaded_.size() > most_loaded; loaded_.pop_front()) {
+    Chunk* chunk = chunks_[loaded_.front()].exchange(nullptr);
+    --chunk_count_;
+    extra_bytes_.fetch_sub(chunk->extra_bytes.load());
+    Chunk::destroy(chunk);
+  }
+}
+
 bool Trace::read(std::uint32_t number, RecordView& view) const {
   if (number == 0 || number > newest()) return false;
-  const std::shared_lock lock(reclaim_);
+  std::shared_lock<std::shared_mutex> lock;
+  Chunk* chunk = hold(number, lock);
   if (number < oldest_kept()) return false;
   // Its thread took the number and has not written all of it yet: that is a matter of nanoseconds.
   const auto give_up = std::chrono::steady_clock::now() + std::chrono::milliseconds(20);
-  Chunk* chunk = chunk_of(number);
   while (!chunk || !chunk->state(number)) {
     if (std::chrono::steady_clock::now() > give_up) return false;
     std::this_thread::yield();
@@ -299,6 +399,10 @@ bool Trace::read(std::uint32_t number, RecordView& view) const {
     view.duration_ns = clock::nanoseconds(slot.duration);
     view.outputs.assign(slot.output_ids(), slot.output_ids() + slot.outputs);
   }
+  if (const std::string* error = chunk->error_of(number)) {
+    if (view.state == RecordState::failed) view.error = *error;
+    return true;
+  }
   const std::lock_guard rare(rare_mutex_);
   if (const auto found = errors_.find(number); view.state == RecordState::failed && found != errors_.end())
     view.error = found->second;
@@ -314,7 +418,11 @@ bool Trace::read(std::uint32_t number, RecordView& view) const {
 
 std::uint32_t Trace::scope_of(std::uint32_t number) const {
   if (number == 0 || number > newest_possible) return 0;
-  const auto held = hold_if_old(number);
+  std::shared_lock<std::shared_mutex> held;
+  if (source_)
+    hold(number, held);
+  else
+    held = hold_if_old(number);
   if (number < oldest_kept()) return 0;
   Chunk* chunk = chunk_of(number);
   return chunk && chunk->state(number) ? chunk->slot(number).head.scope : 0;
@@ -322,7 +430,22 @@ std::uint32_t Trace::scope_of(std::uint32_t number) const {
 
 std::uint32_t Trace::glance(std::uint32_t first, std::uint32_t last,
                             const std::function<void(const RecordGlance&)>& visit) const {
-  const std::shared_lock lock(reclaim_);
+  if (!source_) {
+    const std::shared_lock lock(reclaim_);
+    return glance_held(first, last, visit);
+  }
+  first = std::max({first, oldest_kept(), 1u});
+  last = std::min(last, newest());
+  for (std::uint32_t number = first; number <= last;) {
+    std::shared_lock<std::shared_mutex> lock;
+    hold(number, lock);
+    number = glance_held(number, std::min(last, number / chunk_size * chunk_size + chunk_size - 1), visit);
+  }
+  return std::max(first, last + 1);
+}
+
+std::uint32_t Trace::glance_held(std::uint32_t first, std::uint32_t last,
+                                 const std::function<void(const RecordGlance&)>& visit) const {
   first = std::max({first, oldest_kept(), 1u});
   last = std::min(last, newest());
   for (std::uint32_t number = first; number <= last; ++number) {

@@ -8,6 +8,7 @@
 #include <boost/container/small_vector.hpp>
 #include <condition_variable>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -67,6 +68,14 @@ struct RecordGlance {
   std::span<const std::uint64_t> inputs, outputs;
 };
 
+/// Which records a trace that is read from a file has.
+struct TraceExtent {
+  std::uint32_t oldest = 1, newest = 0;
+  std::uint32_t finished = 0;  ///< the newest that has finished
+  std::uint64_t ended = 0;     ///< how many have
+  std::uint64_t oldest_tensor = 0;
+};
+
 class Trace {
  public:
   /// Keeps the newest `limit` records (rounded up to whole chunks), fewer where they and what is known of
@@ -74,6 +83,10 @@ class Trace {
   explicit Trace(std::uint64_t limit, std::uint64_t most_bytes = UINT64_MAX, std::uint32_t first = 1);
   ~Trace();
   Trace(const Trace&) = delete;
+  /// The records stand in a file from now on: their pages are read when somebody looks, and the memory is
+  /// bounded. Before anybody else uses the trace, of which nothing may be recorded then; the source must
+  /// outlive it.
+  void read_from(TraceSource& source, const TraceExtent& extent);
 
   // ---- by the thread that runs the op
   /// The largest number that a record can have; begin returns a larger one where all are used up, and nothing
@@ -116,11 +129,19 @@ class Trace {
   TensorTable& tensors() { return tensors_; }
   const TensorTable& tensors() const { return tensors_; }
 
+  /// Records of one page of a trace file: numbers from a multiple of it on.
+  static constexpr std::uint32_t page_size = 18432;
+
  private:
   struct Slot;
   class Chunk;
   Chunk* chunk_of(std::uint32_t number) const;
   Chunk& make_chunk(std::uint32_t number);
+  Chunk* hold(std::uint32_t number, std::shared_lock<std::shared_mutex>& lock) const;
+  void load(std::uint32_t index) const;
+  void let_go_loaded() const;
+  std::uint32_t glance_held(std::uint32_t first, std::uint32_t last,
+                            const std::function<void(const RecordGlance&)>& visit) const;
   void add_extra(Chunk& chunk, std::uint64_t bytes);
   void prepare_chunks();
   void forget_oldest();
@@ -131,8 +152,12 @@ class Trace {
   std::unique_ptr<std::atomic<Chunk*>[]> chunks_;
   std::atomic<std::uint32_t> next_, finished_, oldest_;
   std::atomic<std::uint64_t> oldest_tensor_{0};
-  std::atomic<std::uint64_t> chunk_count_{0}, extra_bytes_{0}, ended_{0};
+  mutable std::atomic<std::uint64_t> chunk_count_{0}, extra_bytes_{0};
+  std::atomic<std::uint64_t> ended_{0};
   TensorTable tensors_;
+  TraceSource* source_ = nullptr;
+  mutable std::mutex loading_;                ///< one page is read at a time; guards what follows
+  mutable std::deque<std::uint32_t> loaded_;  ///< chunks that were read, in that order
   // Fresh memory is slow, so the next chunk is made ready in the background.
   std::mutex spare_mutex_;
   std::condition_variable spare_wanted_;

@@ -1,6 +1,9 @@
 #include "engine/record/values.h"
 
+#include <unordered_set>
+
 #include "engine/ops/observer.h"
+#include "engine/record/trace_source.h"
 
 namespace tapedeck {
 namespace {
@@ -242,12 +245,59 @@ Tensor Values::held(std::uint64_t id) const {
     return now.is_small_leaf() ? small_leaves_.get(now.small_leaf_index(), spec_of(now.spec())) : Tensor();
   }
   if (Tensor value = recent_.get(id, spec_of(origin.spec()))) return value;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto* map : {&leaves_, &pinned_, &everything_index_, &checkpoints_, &recomputed_})
+      if (const auto found = map->find(id); found != map->end()) return found->second;
+    for (const Held& entry : window_)
+      if (entry.id == id) return entry.value;
+  }
+  return source_ && origin.stored() ? source_->value(id) : Tensor();
+}
+
+std::vector<std::uint64_t> Values::held_ids() const {
+  std::unordered_set<std::uint64_t> ids;
   const std::lock_guard lock(mutex_);
   for (const auto* map : {&leaves_, &pinned_, &everything_index_, &checkpoints_, &recomputed_})
-    if (const auto found = map->find(id); found != map->end()) return found->second;
-  for (const Held& entry : window_)
-    if (entry.id == id) return entry.value;
-  return {};
+    for (const auto& [id, unused] : *map) ids.insert(id);
+  for (const Held& entry : window_) ids.insert(entry.id);
+  return {ids.begin(), ids.end()};
+}
+
+Tensor Values::small_value(std::uint64_t id) const {
+  const TensorOrigin origin = table_.get(id);
+  if (!origin.known()) return {};
+  return origin.is_small_leaf() ? held(id) : recent_.get(id, spec_of(origin.spec()));
+}
+
+std::vector<std::pair<std::uint64_t, Summary>> Values::dropped() const {
+  const std::lock_guard lock(mutex_);
+  return {dropped_.begin(), dropped_.end()};
+}
+
+TensorOrigin Values::restore_small(std::uint64_t id, TensorOrigin origin, const void* bytes,
+                                   std::size_t size) {
+  if (!origin.is_leaf()) {
+    recent_.put(id, bytes, size);
+    return origin;
+  }
+  const std::optional<std::uint32_t> place = small_leaves_.put(id, bytes, size);
+  return place ? origin.at_index(*place) : origin;
+}
+
+void Values::restore_name(std::uint64_t id, std::uint32_t name) {
+  const std::lock_guard lock(mutex_);
+  set_name(id, name);
+}
+
+void Values::restore_dropped(std::uint64_t id, const Summary& summary) {
+  const std::lock_guard lock(mutex_);
+  if (dropped_.try_emplace(id, summary).second) dropped_order_.push_back(id);
+}
+
+void Values::restore_leaves_dropped(std::uint64_t count) {
+  const std::lock_guard lock(mutex_);
+  leaves_dropped_ = count;
 }
 
 std::optional<Summary> Values::statistics_of_dropped(std::uint64_t id) const {

@@ -90,6 +90,21 @@ class Values {
   std::size_t checkpoint_count() const;
   std::uint64_t leaves_dropped() const;
 
+  // ---- for trace files
+  /// Ids of what is held, without copies of small values. Each once.
+  std::vector<std::uint64_t> held_ids() const;
+  /// The copy of a small value, where there is one.
+  Tensor small_value(std::uint64_t id) const;
+  std::vector<std::pair<std::uint64_t, Summary>> dropped() const;
+  /// Values whose origins are stored() are read from there. Before anybody else uses the values.
+  void read_from(TraceSource* source) { source_ = source; }
+  /// Keeps a copy of a small value that was read from a file; returns its origin in this process. `origin`: a
+  /// leaf, or what an op made.
+  TensorOrigin restore_small(std::uint64_t id, TensorOrigin origin, const void* bytes, std::size_t size);
+  void restore_name(std::uint64_t id, std::uint32_t name);
+  void restore_dropped(std::uint64_t id, const Summary& summary);
+  void restore_leaves_dropped(std::uint64_t count);
+
  private:
   struct Held {
     std::uint64_t id = 0;
@@ -110,6 +125,7 @@ class Values {
   void drop_recomputed(Evicted& evicted);
   void subtract(const Tensor& tensor) { bytes_ -= tensor.storage()->size(); }
 
+  TraceSource* source_ = nullptr;
   mutable std::mutex mutex_;
   KeepingOptions options_;
   bool stepping_ = false;

@@ -90,6 +90,12 @@ void check_view(const Storage& storage, DType dtype, const Shape& shape, const S
 
 }  // namespace
 
+void detail::skip_tensor_ids(std::uint64_t id) {
+  std::uint64_t last = last_id.load(std::memory_order_relaxed);
+  while (last < id && !last_id.compare_exchange_weak(last, id, std::memory_order_relaxed)) {
+  }
+}
+
 std::uint64_t detail::newest_tensor_id() {
   return last_id.load(std::memory_order_relaxed);
 }

@@ -142,6 +142,8 @@ extern template Tensor Tensor::from_values<double>(std::span<const double>, cons
 namespace detail {
 /// The highest id given so far, on any thread.
 std::uint64_t newest_tensor_id();
+/// Ids from now on are above `id`: those up to it belong to tensors of another process, whose trace is read.
+void skip_tensor_ids(std::uint64_t id);
 }  // namespace detail
 
 /// As TensorFlow prints the values: "[[1. 2.]\n [3. 4.]]", long axes shortened with "...".

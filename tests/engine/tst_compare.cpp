@@ -8,6 +8,8 @@
 #include "engine/ops/complex.h"
 #include "engine/ops/ops.h"
 #include "engine/record/source_location.h"
+#include "engine/record/trace_file/open.h"
+#include "engine/record/trace_file/save.h"
 #include "engine/tape/variable.h"
 #include "engine/tensor/strings.h"
 #include "tests/engine/inquiry.h"
@@ -413,6 +415,58 @@ class TestCompare : public QObject {
     const Tensor moved = runs.comparisons.value(tile, runs.original, runs.cancel);
     tile.part = ComparedPart::left;
     QCOMPARE(moved.to_vector(), runs.comparisons.value(tile, runs.original, runs.cancel).to_vector());
+  }
+
+  void a_run_is_compared_with_one_of_a_trace_file() {
+    QTemporaryDir folder;
+    const std::string path = folder.filePath("yesterday.tapetrace").toStdString();
+    {
+      Runs yesterday;
+      yesterday.run([] { ops::negative(floats({7})); });
+      yesterday.run([] {
+        at_line(1);
+        Variable w(floats({1, 2, 3}), "w");
+        train(w, 300, 0.01, 123);
+      });
+      yesterday.recorder.add_scalar("loss", 1, 2);
+      SaveTrace save;
+      save.path = path;
+      const QuietScope quiet;
+      trace_file::save(yesterday.recorder, save);
+    }
+    Runs runs;
+    const ComparedSide left = runs.run([] {
+      at_line(1);
+      Variable w(floats({1, 2, 3}), "w");
+      train(w, 300);
+    });
+    const auto file = trace_file::open(path);
+    const tapedeck::protocol::CellRuns kept = debug::describe_cell_runs(*file, 10);
+    QCOMPARE(kept.runs.size(), std::size_t{2});
+    QCOMPARE(kept.runs[1].cell, std::string("train"));
+    QVERIFY(kept.runs[1].first == 2 && kept.runs[1].last == 1 + 300 * ops_of_step);
+    const Compared all = runs.compare(left, {1, 0, 0, path});
+    QCOMPARE(all.same, std::uint64_t{300} * ops_of_step);
+    QCOMPARE(all.only_right, std::uint64_t{1});
+    QCOMPARE(all.right.path, path);
+    const Compared compared = runs.compare(left, {kept.runs[1].first, kept.runs[1].last, 0, path});
+    QCOMPARE(compared.same, compared.rows);
+    const FirstDifference found = runs.first(compared);
+    QCOMPARE(found.row, std::int64_t{123} * ops_of_step + 5);
+    QVERIFY2(
+        found.sentence.starts_with(
+            "The first difference is a value from Python: it is 0.01 on the left and 0.02 on the right."),
+        found.sentence.c_str());
+    QCOMPARE(runs.comparisons.curves({compared.comparison, 10}).curves.at(0).right.values,
+             std::vector<double>{2});
+    QCOMPARE(runs.row(compared, 0).right.op, std::string("multiply"));
+    bool told = false;
+    try {
+      runs.compare(left, {1, 0, 0, path + ".no"});
+    } catch (const ValueError& error) {
+      told = std::string(error.what()).find("yesterday.tapetrace.no cannot be opened") != std::string::npos;
+    }
+    QVERIFY(told);
   }
 
   void values_that_are_gone_are_told() {

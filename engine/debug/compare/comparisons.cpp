@@ -7,6 +7,7 @@
 #include "engine/debug/tile.h"
 #include "engine/ops/ops.h"
 #include "engine/record/replay.h"
+#include "engine/record/trace_file/open.h"
 
 namespace tapedeck::debug {
 namespace {
@@ -64,10 +65,16 @@ protocol::CellRuns describe_cell_runs(const Recorder& recorder, std::uint32_t co
 }
 
 Side Comparisons::side_of(const protocol::ComparedSide& asked, const char* which) {
-  if (!asked.path.empty())
-    throw BadRequest("make_comparison: " + std::string(which) + ": there is no reader of trace files here");
   Side side;
   side.recorder = &recorder_;
+  if (!asked.path.empty()) {
+    side.owner = open_file(asked.path);
+    side.recorder = side.owner.get();
+    side.path = asked.path;
+    if (asked.branch)
+      throw BadRequest("make_comparison: " + std::string(which) +
+                       ": a branch is one of the session, not of a file");
+  }
   const Trace& trace = side.recorder->trace();
   const std::uint64_t newest = trace.newest(), oldest = trace.oldest_kept();
   const std::uint64_t last = asked.last == 0 ? newest : asked.last;
@@ -81,6 +88,19 @@ Side Comparisons::side_of(const protocol::ComparedSide& asked, const char* which
   side.last = static_cast<std::uint32_t>(last);
   side.branch = asked.branch;
   return side;
+}
+
+std::shared_ptr<Recorder> Comparisons::open_file(const std::string& path) {
+  const std::lock_guard lock(mutex_);
+  std::weak_ptr<Recorder>& known = files_[path];
+  if (std::shared_ptr<Recorder> open = known.lock()) return open;
+  try {
+    std::shared_ptr<Recorder> opened = trace_file::open(path);
+    known = opened;
+    return opened;
+  } catch (const trace_file::TraceFileError& error) {
+    throw ValueError("trace_file", error.what());
+  }
 }
 
 protocol::Compared Comparisons::make(const protocol::MakeComparison& request, const CancelFlag& cancel,

@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "engine/debug/vjp_call.h"
 #include "engine/ops/complex.h"
 #include "engine/ops/ops.h"
 #include "engine/ops/run_op.h"
@@ -13,6 +14,7 @@ std::optional<PastVjp> vjp_call(Past& past, const RecordView& vjp) {
   if (!forward || !forward->head.op || !forward->head.op->vjp || vjp.head.custom_gradient ||
       forward->inputs.size() != vjp.outputs.size())
     return std::nullopt;
+  if (past.recorder().file() && !fits(vjp, *forward)) return std::nullopt;
   PastVjp call;
   call.op = forward->head.op;
   call.attributes = forward->head.attributes;

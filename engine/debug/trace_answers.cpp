@@ -1,0 +1,74 @@
+#include "engine/debug/trace_answers.h"
+
+#include <algorithm>
+#include <type_traits>
+
+#include "engine/debug/host_inspector.h"
+#include "engine/record/trace_file/save.h"
+
+namespace tapedeck::debug {
+namespace {
+
+constexpr const char* nothing_runs = "This is a trace file: nothing runs in it.";
+
+template <class Message>
+bool would_run(const Message& message) {
+  if constexpr (std::is_same_v<Message, protocol::SetGate>)
+    return message.command != protocol::GateCommand::run;
+  else if constexpr (std::is_same_v<Message, protocol::SetOptions>)
+    return std::find(message.recording.begin(), message.recording.end(), true) != message.recording.end();
+  else
+    return std::is_same_v<Message, protocol::TakeOver> || std::is_constructible_v<HostRequest, Message>;
+}
+
+}  // namespace
+
+std::optional<protocol::Reply> refused_by_file(const Recorder& recorder, const protocol::Request& request) {
+  if (!recorder.file()) return std::nullopt;
+  if (std::visit([](const auto& message) { return would_run(message); }, request))
+    return protocol::Failure{nothing_runs, "trace_file"};
+  if (std::holds_alternative<protocol::SaveTrace>(request))
+    return protocol::Failure{"This is a trace file already: " + recorder.file()->path() + " can be copied.",
+                             "trace_file"};
+  if (const auto* set = std::get_if<protocol::SetBreakpoints>(&request)) {
+    protocol::Breakpoints answer;
+    for (const protocol::Breakpoint& breakpoint : set->breakpoints) {
+      protocol::BreakpointState state;
+      state.id = breakpoint.id;
+      state.note = nothing_runs;
+      answer.states.push_back(std::move(state));
+    }
+    return answer;
+  }
+  return std::nullopt;
+}
+
+protocol::Reply save_trace(const Recorder& recorder, const protocol::SaveTrace& request,
+                           const CancelFlag& cancel, const Jobs::Report& report) {
+  try {
+    return trace_file::save(recorder, request, &cancel, [&](std::uint64_t done, std::uint64_t total) {
+      report(protocol::Progress{done, total});
+    });
+  } catch (const trace_file::TraceFileError& error) {
+    return protocol::Failure{error.what(), "not_saved"};
+  }
+}
+
+protocol::Reply describe_file(const Recorder& recorder) {
+  if (!recorder.file())
+    return protocol::Failure{"get_trace_file: this is a live session, no trace file.", "bad_request"};
+  return recorder.file()->info();
+}
+
+protocol::Reply source_of(const Recorder& recorder, const protocol::GetSource& request) {
+  if (!recorder.file())
+    return protocol::Failure{"get_source: this is a live session, no trace file.", "bad_request"};
+  auto text = recorder.file()->source_text(request.cell, request.file);
+  if (!text)
+    return protocol::Failure{"The trace file does not have the text of " +
+                                 (request.cell.empty() ? request.file : "cell " + request.cell) + ".",
+                             "gone"};
+  return protocol::SourceText{request.cell, request.file, std::move(*text)};
+}
+
+}  // namespace tapedeck::debug

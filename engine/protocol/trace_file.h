@@ -1,0 +1,87 @@
+// Traces as files: saving one, and what a file says of itself.
+#pragma once
+
+#include "engine/protocol/requests.h"
+
+namespace tapedeck::protocol {
+
+/// The text of a cell, or of a file that records mention.
+struct SourceText {
+  std::string cell;  ///< id; empty for a file
+  std::string file;  ///< path, where no cell
+  std::string text;
+  static constexpr const char* type = "source";
+  static constexpr auto fields() {
+    return std::tuple(field("cell", &SourceText::cell), field("file", &SourceText::file),
+                      field("text", &SourceText::text));
+  }
+};
+
+/// Writes what the recorder has to a file, while the program goes on: the records up to the newest that has
+/// finished. Answer: TraceSaved, with Progress before it. Where it fails, or is cancelled, a file that was
+/// there stays as it was.
+struct SaveTrace {
+  std::string path;      ///< absolute; by convention it ends with .tapetrace
+  std::string title;     ///< the notebook's file, or the program's
+  std::string notebook;  ///< as JSON text; empty for a program
+  std::vector<CellLabel> labels;
+  std::vector<SourceText> sources;  ///< of cells. Files that records mention are read by the session itself
+  static constexpr const char* type = "save_trace";
+  static constexpr auto fields() {
+    return std::tuple(field("path", &SaveTrace::path), field("title", &SaveTrace::title),
+                      field("notebook", &SaveTrace::notebook), field("labels", &SaveTrace::labels),
+                      field("sources", &SaveTrace::sources));
+  }
+};
+
+struct TraceSaved {
+  std::string path;
+  std::uint64_t bytes = 0;   ///< of the file
+  std::uint64_t first = 0;   ///< number of the oldest record in it; 0: there is none
+  std::uint64_t last = 0;    ///< of the newest
+  std::uint64_t values = 0;  ///< tensors whose values are in it, small ones apart
+  static constexpr const char* type = "trace_saved";
+  static constexpr auto fields() {
+    return std::tuple(field("path", &TraceSaved::path), field("bytes", &TraceSaved::bytes),
+                      field("first", &TraceSaved::first), field("last", &TraceSaved::last),
+                      field("values", &TraceSaved::values));
+  }
+};
+
+/// Of what is a trace file? Answer: TraceFileInfo; of a live session a Failure.
+struct GetTraceFile {
+  static constexpr const char* type = "get_trace_file";
+  static constexpr auto fields() { return std::tuple(); }
+};
+
+struct TraceFileInfo {
+  std::string path;
+  std::uint64_t bytes = 0;
+  std::string engine_version;  ///< that wrote it
+  std::string title, notebook;
+  std::vector<CellLabel> labels;
+  std::int64_t started_unix_ms = 0, saved_unix_ms = 0;
+  std::vector<SourceText> sources;  ///< which ones there are; their texts are left out
+  std::string problem;              ///< what part of the file was found to be damaged, so far; else empty
+  static constexpr const char* type = "trace_file";
+  static constexpr auto fields() {
+    return std::tuple(field("path", &TraceFileInfo::path), field("bytes", &TraceFileInfo::bytes),
+                      field("engine_version", &TraceFileInfo::engine_version),
+                      field("title", &TraceFileInfo::title), field("notebook", &TraceFileInfo::notebook),
+                      field("labels", &TraceFileInfo::labels),
+                      field("started_unix_ms", &TraceFileInfo::started_unix_ms),
+                      field("saved_unix_ms", &TraceFileInfo::saved_unix_ms),
+                      field("sources", &TraceFileInfo::sources), field("problem", &TraceFileInfo::problem));
+  }
+};
+
+/// Answer: SourceText, or a Failure where the trace file does not have it.
+struct GetSource {
+  std::string cell, file;
+  static constexpr const char* type = "get_source";
+  static constexpr auto fields() {
+    return std::tuple(field("cell", &GetSource::cell), field("file", &GetSource::file));
+  }
+};
+
+}  // namespace tapedeck::protocol

@@ -1,0 +1,62 @@
+// The things that many records share, by the numbers that they have in a file: names, scopes, source lines,
+// specs and ops.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <unordered_map>
+#include <vector>
+
+#include "engine/ops/op.h"
+#include "engine/record/trace_file/bytes.h"
+
+namespace tapedeck::trace_file {
+
+/// Numbers from 1 in the order in which things were first asked for; 0 stays 0.
+template <class Key>
+class LocalNumbers {
+ public:
+  std::uint32_t of(Key key) {
+    if (!key) return 0;
+    const auto [known, is_new] = numbers_.try_emplace(key, static_cast<std::uint32_t>(keys_.size() + 1));
+    if (is_new) keys_.push_back(key);
+    return known->second;
+  }
+  const std::vector<Key>& keys() const { return keys_; }
+
+ private:
+  std::unordered_map<Key, std::uint32_t> numbers_;
+  std::vector<Key> keys_;
+};
+
+/// While a trace is saved: from this process's numbers to the file's.
+struct FileNumbers {
+  LocalNumbers<std::uint32_t> names, scopes, locations, specs;
+  LocalNumbers<const OpDef*> ops;
+};
+
+/// While it is read: the other way.
+struct ProcessNumbers {
+  std::vector<std::uint32_t> names, scopes, locations, specs;
+  std::vector<const OpDef*> ops;
+};
+
+/// A number of the file as this process has it. Throws DamagedPage where the file has no such thing.
+template <class T>
+T in_process(const std::vector<T>& numbers, std::uint64_t number, const char* what) {
+  if (number == 0) return T{};
+  if (number > numbers.size())
+    throw DamagedPage(std::string(what) + " " + std::to_string(number) + " is not in the file, which has " +
+                      std::to_string(numbers.size()));
+  return numbers[number - 1];
+}
+
+/// Pages of each list, given to `put` with the section's name and the page's number.
+using PutPage = std::function<void(const char* section, std::uint64_t number, const PageWriter& page)>;
+void write_numbers(const FileNumbers& numbers, const PutPage& put);
+
+constexpr const char* number_sections[] = {"names", "scopes", "locations", "specs", "ops"};
+/// Adds what the page of that section has. Throws DamagedPage.
+void read_numbers(std::string_view section, PageReader& page, ProcessNumbers& numbers);
+
+}  // namespace tapedeck::trace_file

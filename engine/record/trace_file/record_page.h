@@ -1,0 +1,30 @@
+// A page of records: Trace::page_size of them, or fewer in the first and the last page.
+#pragma once
+
+#include <functional>
+
+#include "engine/record/trace.h"
+#include "engine/record/trace_file/bytes.h"
+#include "engine/record/trace_file/numbering.h"
+#include "engine/record/trace_source.h"
+
+namespace tapedeck::trace_file {
+
+/// Writes the records [first, last] of one page; false where the trace has forgotten one of them meanwhile,
+/// and `page` is of no use then. Records that have not ended are written as running. `ended`: how many have.
+bool write_records(const Trace& trace, std::uint32_t first, std::uint32_t last, FileNumbers& numbers,
+                   PageWriter& page, std::uint64_t& ended);
+
+/// What a page is checked against: the file's newest tensor, and where tensors come from.
+struct RecordChecks {
+  std::uint64_t newest_tensor = 0;
+  std::function<TensorOrigin(std::uint64_t id)> origin;
+};
+
+/// All records of the page, which are [first, last]. Throws DamagedPage where one is no record that an engine
+/// could have written: ops with other attributes or inputs than the registry has, references that do not
+/// point backwards.
+std::vector<StoredRecord> read_records(PageReader& page, std::uint32_t first, std::uint32_t last,
+                                       const ProcessNumbers& numbers, const RecordChecks& checks);
+
+}  // namespace tapedeck::trace_file

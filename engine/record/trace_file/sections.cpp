@@ -1,0 +1,298 @@
+#include "engine/record/trace_file/sections.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tapedeck::trace_file {
+namespace {
+
+constexpr std::size_t section_page_bytes = std::size_t{1} << 20;
+
+std::uint64_t record_up_to(PageReader& page, const SectionIn& in) {
+  return page.number_up_to(in.newest_record, "a record's number");
+}
+std::uint64_t tensor_up_to(PageReader& page, const SectionIn& in) {
+  return page.number_up_to(in.newest_tensor, "a tensor's id");
+}
+
+/// `each` writes one item to the page.
+template <class Items, class Each>
+void put_items(SectionOut& out, const Items& items, Each&& each) {
+  PageWriter page;
+  for (const auto& item : items) {
+    each(page, item);
+    if (page.size() < section_page_bytes) continue;
+    out.put(page);
+    page.clear();
+  }
+  if (page.size() > 0) out.put(page);
+}
+
+// ---- curves: their names in each page, then points
+
+void save_series(const Recorder& recorder, SectionOut& out) {
+  const SeriesStore& series = recorder.series();
+  for (std::uint64_t at = 0, size = series.size(); at < size;) {
+    const protocol::Series part = series.read(at);
+    if (part.next <= at) break;
+    at = part.next;
+    PageWriter page;
+    page.number(at >= size ? series.thinned() : 0);
+    std::unordered_map<std::string_view, std::size_t> names;
+    for (const protocol::SeriesPoint& point : part.points) {
+      const auto [known, is_new] = names.try_emplace(point.series, names.size());
+      page.number(known->second);
+      if (is_new) page.text(point.series);
+      page.real(point.step);
+      page.real(point.value);
+      page.number(std::min<std::uint64_t>(point.record, out.newest_record));
+    }
+    out.put(page);
+  }
+}
+
+void load_series(Recorder& recorder, PageReader& page, const SectionIn& in) {
+  const std::uint64_t thinned = page.number();
+  std::vector<std::string> names;
+  while (page.left() > 0) {
+    const std::uint64_t name = page.number_up_to(names.size(), "a curve");
+    if (name == names.size()) names.emplace_back(page.text("a curve's name"));
+    const double step = page.real(), value = page.real();
+    recorder.series().add(names[name], step, value, record_up_to(page, in));
+  }
+  recorder.series().restore_thinned(thinned);
+}
+
+// ---- histograms and images
+
+void write_reals(PageWriter& page, const std::vector<double>& values) {
+  page.number(values.size());
+  for (const double value : values) page.real(value);
+}
+
+std::vector<double> read_reals(PageReader& page) {
+  std::vector<double> values(page.number_up_to(page.left() / sizeof(double), "a list's length"));
+  for (double& value : values) value = page.real();
+  return values;
+}
+
+void save_pictures(const Recorder& recorder, SectionOut& out) {
+  const PictureStore& store = recorder.pictures();
+  for (std::uint64_t at = 0, size = store.size(); at < size;) {
+    const protocol::Pictures part = store.read(at);
+    if (part.next <= at) break;
+    at = part.next;
+    put_items(out, part.pictures, [&](PageWriter& page, const protocol::Picture& picture) {
+      page.text(picture.name);
+      page.real(picture.step);
+      page.number(std::min<std::uint64_t>(picture.record, out.newest_record));
+      page.number(picture.number);
+      write_reals(page, picture.limits);
+      write_reals(page, picture.counts);
+      page.number(picture.not_finite);
+      page.number(static_cast<std::uint64_t>(picture.width));
+      page.number(static_cast<std::uint64_t>(picture.height));
+      page.number(picture.pngs.size());
+      for (const std::string& png : picture.pngs) page.text(png);
+    });
+  }
+}
+
+/// As whoever adds a picture has to give it.
+void check_picture(const protocol::Picture& picture) {
+  const std::size_t due = picture.counts.empty() ? 0 : picture.counts.size() + 1;
+  bool sound = picture.limits.size() == due;
+  for (std::size_t i = 1; i < picture.limits.size(); ++i)
+    sound = sound && picture.limits[i - 1] <= picture.limits[i] &&
+            std::isfinite(picture.limits[i] - picture.limits[i - 1]);
+  const bool images = !picture.pngs.empty();
+  sound = sound && (images ? picture.width > 0 && picture.height > 0 && due == 0
+                           : picture.width >= 0 && picture.height >= 0);
+  if (!sound) throw DamagedPage("the picture '" + picture.name + "' is neither a histogram nor images");
+}
+
+void load_pictures(Recorder& recorder, PageReader& page, const SectionIn& in) {
+  while (page.left() > 0) {
+    protocol::Picture picture;
+    picture.name = page.text("a picture's name");
+    picture.step = page.real();
+    picture.record = record_up_to(page, in);
+    picture.number = page.number();
+    picture.limits = read_reals(page);
+    picture.counts = read_reals(page);
+    picture.not_finite = page.number();
+    picture.width = static_cast<std::int64_t>(page.number_up_to(UINT32_MAX, "a width"));
+    picture.height = static_cast<std::int64_t>(page.number_up_to(UINT32_MAX, "a height"));
+    const std::size_t pngs = page.count("images");
+    for (std::size_t i = 0; i < pngs; ++i) picture.pngs.emplace_back(page.text("an image"));
+    check_picture(picture);
+    recorder.pictures().restore(std::move(picture));
+  }
+}
+
+// ---- assignments, departures, and what playbacks were asked for
+
+void save_assignments(const Recorder& recorder, SectionOut& out) {
+  PageWriter first;
+  first.number(recorder.handoffs().newest_forgotten());
+  out.put(first);
+  std::vector<Assignment> assignments = recorder.handoffs().assignments();
+  std::erase_if(assignments, [&](const Assignment& one) { return one.leaf > out.newest_tensor; });
+  put_items(out, assignments, [&](PageWriter& page, const Assignment& assignment) {
+    page.number(assignment.leaf);
+    page.number(std::min(assignment.value, assignment.leaf));
+    page.number(assignment.variable);
+    page.number(assignment.since);
+    page.number(out.numbers.locations.of(assignment.location));
+    page.number(std::min(assignment.after, out.newest_record));
+  });
+}
+
+void load_assignments(Recorder& recorder, PageReader& page, const SectionIn& in) {
+  const std::uint64_t begin = page.number();
+  if (page.left() == 0) return recorder.handoffs().restore_newest_forgotten(begin);
+  for (std::uint64_t leaf = begin;; leaf = page.number()) {
+    Assignment assignment;
+    assignment.leaf = leaf;
+    assignment.value = page.number();
+    assignment.variable = page.number();
+    assignment.since = page.number();
+    assignment.location = in_process(in.numbers.locations, page.number(), "source line");
+    assignment.after = static_cast<std::uint32_t>(record_up_to(page, in));
+    if (assignment.value > leaf) throw DamagedPage("a variable was given a value that is newer than its own");
+    recorder.handoffs().add(assignment);
+    if (page.left() == 0) return;
+  }
+}
+
+void save_departures(const Recorder& recorder, SectionOut& out) {
+  std::vector<Departure> oldest_first = recorder.handoffs().departures();
+  std::erase_if(oldest_first, [&](const Departure& one) { return one.tensor > out.newest_tensor; });
+  std::reverse(oldest_first.begin(), oldest_first.end());
+  put_items(out, oldest_first, [&](PageWriter& page, const Departure& departure) {
+    page.number(departure.tensor);
+    page.number(departure.newest);
+    page.number(out.numbers.locations.of(departure.location));
+  });
+}
+
+void load_departures(Recorder& recorder, PageReader& page, const SectionIn& in) {
+  while (page.left() > 0) {
+    Departure departure;
+    departure.tensor = page.number();
+    departure.newest = page.number();
+    departure.location = in_process(in.numbers.locations, page.number(), "source line");
+    recorder.handoffs().add(departure);
+  }
+}
+
+void save_asked(const Recorder& recorder, SectionOut& out) {
+  std::vector<Asked> asked = recorder.handoffs().asked();
+  std::erase_if(asked, [&](const Asked& one) { return one.playback > out.newest_record; });
+  put_items(out, asked, [](PageWriter& page, const Asked& one) {
+    page.number(one.playback);
+    page.number(one.sources.size());
+    for (const std::uint64_t source : one.sources) page.number(source);
+  });
+}
+
+void load_asked(Recorder& recorder, PageReader& page, const SectionIn& in) {
+  while (page.left() > 0) {
+    Asked asked;
+    asked.playback = static_cast<std::uint32_t>(record_up_to(page, in));
+    asked.sources.resize(page.count("sources"));
+    for (std::uint64_t& source : asked.sources) source = tensor_up_to(page, in);
+    recorder.handoffs().add(std::move(asked));
+  }
+}
+
+// ---- statistics of leaves that had to go
+
+void save_dropped(const Recorder& recorder, SectionOut& out) {
+  PageWriter first;
+  first.number(recorder.values().leaves_dropped());
+  out.put(first);
+  put_items(out, recorder.values().dropped(), [](PageWriter& page, const auto& one) {
+    const auto& [id, summary] = one;
+    page.number(id);
+    for (const std::uint64_t number :
+         {summary.count, summary.finite, summary.zeros, summary.nan, summary.positive_infinity,
+          summary.negative_infinity, summary.subnormals})
+      page.number(number);
+    for (const double number : {summary.minimum, summary.maximum, summary.mean, summary.deviation})
+      page.real(number);
+    page.number(summary.histogram.size());
+    for (const std::uint64_t bin : summary.histogram) page.number(bin);
+  });
+}
+
+void load_dropped(Recorder& recorder, PageReader& page, const SectionIn&) {
+  const std::uint64_t begin = page.number();
+  if (page.left() == 0) return recorder.values().restore_leaves_dropped(begin);
+  for (std::uint64_t id = begin;; id = page.number()) {
+    Summary summary;
+    for (std::uint64_t* number :
+         {&summary.count, &summary.finite, &summary.zeros, &summary.nan, &summary.positive_infinity,
+          &summary.negative_infinity, &summary.subnormals})
+      *number = page.number();
+    for (double* number : {&summary.minimum, &summary.maximum, &summary.mean, &summary.deviation})
+      *number = page.real();
+    summary.histogram.resize(page.count("bins"));
+    for (std::uint64_t& bin : summary.histogram) bin = page.number();
+    recorder.values().restore_dropped(id, summary);
+    if (page.left() == 0) return;
+  }
+}
+
+// ---- runs of cells
+
+void save_cell_runs(const Recorder& recorder, SectionOut& out) {
+  std::vector<CellRun> runs = recorder.cell_runs().newest(SIZE_MAX);
+  std::erase_if(runs, [&](const CellRun& run) { return run.first > std::uint64_t{out.newest_record} + 1; });
+  put_items(out, runs, [&](PageWriter& page, const CellRun& run) {
+    const bool running = run.state == CellRun::State::running;
+    page.text(run.cell);
+    page.number(run.first);
+    page.number(running ? out.newest_record : std::min(run.last, out.newest_record));
+    page.signed_number(run.start);
+    page.signed_number(running ? recorder.now_ns() : run.end);
+    page.number(static_cast<std::uint64_t>(run.state));
+  });
+}
+
+void load_cell_runs(Recorder& recorder, PageReader& page, const SectionIn& in) {
+  while (page.left() > 0) {
+    CellRun run;
+    run.cell = page.text("a cell's id");
+    run.first = static_cast<std::uint32_t>(
+        page.number_up_to(std::uint64_t{in.newest_record} + 1, "a run's first record"));
+    run.last = static_cast<std::uint32_t>(record_up_to(page, in));
+    run.start = page.signed_number();
+    run.end = page.signed_number();
+    run.state = static_cast<CellRun::State>(page.number_up_to(2, "how a run ended"));
+    if (run.first == 0 || run.last + 1 < run.first)
+      throw DamagedPage("a cell's run has the records " + std::to_string(run.first) + " to " +
+                        std::to_string(run.last));
+    // Where it was saved in the middle of a run, nobody will hear of its end.
+    if (run.state == CellRun::State::running) run.state = CellRun::State::done;
+    recorder.cell_runs().add(std::move(run));
+  }
+}
+
+constexpr Section all_sections[] = {
+    {"series", save_series, load_series},
+    {"pictures", save_pictures, load_pictures},
+    {"assignments", save_assignments, load_assignments},
+    {"departures", save_departures, load_departures},
+    {"asked", save_asked, load_asked},
+    {"dropped", save_dropped, load_dropped},
+    {"cell_runs", save_cell_runs, load_cell_runs},
+};
+
+}  // namespace
+
+std::span<const Section> sections() {
+  return all_sections;
+}
+
+}  // namespace tapedeck::trace_file

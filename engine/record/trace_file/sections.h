@@ -1,0 +1,37 @@
+// The stores beside records and values, as sections of a trace file. A new one is a row in sections.cpp: its
+// name, what writes its pages, and what puts a page back.
+#pragma once
+
+#include <span>
+
+#include "engine/record/recorder.h"
+#include "engine/record/trace_file/bytes.h"
+#include "engine/record/trace_file/numbering.h"
+
+namespace tapedeck::trace_file {
+
+/// What a section is written with. Pages are about a megabyte at most: a store that has more is read out in
+/// several.
+struct SectionOut {
+  FileNumbers& numbers;         ///< for names, scopes, source lines, specs, ops
+  std::uint32_t newest_record;  ///< what belongs to newer ones stays out
+  std::uint64_t newest_tensor;
+  std::function<void(const PageWriter& page)> put;
+};
+
+struct SectionIn {
+  const ProcessNumbers& numbers;
+  std::uint32_t newest_record;
+  std::uint64_t newest_tensor;
+};
+
+struct Section {
+  const char* name;
+  void (*save)(const Recorder& recorder, SectionOut& out);
+  /// One page, in the order in which they were put. Checks all that it reads, and throws DamagedPage; the
+  /// file is not opened then.
+  void (*load)(Recorder& recorder, PageReader& page, const SectionIn& in);
+};
+std::span<const Section> sections();
+
+}  // namespace tapedeck::trace_file

@@ -1,0 +1,109 @@
+// tapedeck-trace FILE --endpoint ipc:///FOLDER/NAME --key-file KEY: serves a trace file as
+// engine/protocol/README.md says. It runs no code but the engine's ops.
+#include <poll.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <optional>
+#include <string>
+
+#include "engine/debug/server.h"
+#include "engine/ops/op.h"
+#include "engine/record/trace_file/open.h"
+
+namespace {
+
+constexpr const char* usage = "tapedeck-trace FILE --endpoint ipc:///FOLDER/NAME --key-file KEY";
+
+struct Arguments {
+  std::string file, endpoint, key_file;
+};
+
+std::optional<Arguments> read_arguments(int count, char** texts) {
+  Arguments arguments;
+  for (int i = 1; i < count; ++i) {
+    const std::string text = texts[i];
+    std::string* target = text == "--endpoint"   ? &arguments.endpoint
+                          : text == "--key-file" ? &arguments.key_file
+                                                 : nullptr;
+    if (target) {
+      if (++i == count) return std::nullopt;
+      *target = texts[i];
+    } else if (arguments.file.empty() && !text.starts_with("--")) {
+      arguments.file = text;
+    } else {
+      return std::nullopt;
+    }
+  }
+  if (arguments.file.empty() || arguments.endpoint.empty() || arguments.key_file.empty()) return std::nullopt;
+  return arguments;
+}
+
+std::string read_key(const std::string& path) {
+  std::ifstream stream(path, std::ios::binary);
+  std::string key((std::istreambuf_iterator<char>(stream)), {});
+  if (!stream.is_open() || stream.bad())
+    throw std::runtime_error("The key file " + path + " cannot be read: " + std::strerror(errno) + ".");
+  return key;
+}
+
+/// A damaged file may ask for ops on tensors of any size: those get an error then, and the machine goes on.
+void bound_memory() {
+  constexpr rlim_t least = rlim_t{8} << 30;
+  const auto pages = static_cast<rlim_t>(std::max(0L, ::sysconf(_SC_PHYS_PAGES)));
+  const rlim_t bound = std::max(least, pages * static_cast<rlim_t>(::sysconf(_SC_PAGESIZE)) / 4 * 3);
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_AS, &limit) != 0) return;
+  limit.rlim_cur = std::min(limit.rlim_max, bound);
+  ::setrlimit(RLIMIT_AS, &limit);
+}
+
+/// Until whoever started it closes its standard input, or its client has gone: one that comes again within a
+/// second finds it still there.
+void wait_for_the_end(const tapedeck::debug::DebugServer& server) {
+  using Clock = std::chrono::steady_clock;
+  constexpr auto patience = std::chrono::seconds(1);
+  auto last_seen = Clock::now();
+  while (true) {
+    pollfd input{STDIN_FILENO, POLLIN, 0};
+    if (::poll(&input, 1, 100) > 0) {
+      char bytes[256];
+      const ssize_t got = ::read(STDIN_FILENO, bytes, sizeof(bytes));
+      if (got == 0 || (got < 0 && errno != EINTR && errno != EAGAIN)) return;
+    }
+    if (server.clients() > 0 || !server.had_clients()) last_seen = Clock::now();
+    if (Clock::now() - last_seen > patience) return;
+  }
+}
+
+}  // namespace
+
+int main(int count, char** texts) {
+  std::signal(SIGPIPE, SIG_IGN);
+  const std::optional<Arguments> arguments = read_arguments(count, texts);
+  if (!arguments) {
+    std::fprintf(stderr, "%s\n", usage);
+    return 2;
+  }
+  try {
+    bound_memory();
+    tapedeck::register_all_ops();
+    const std::string key = read_key(arguments->key_file);
+    const auto recorder = tapedeck::trace_file::open(arguments->file);
+    const tapedeck::debug::DebugServer server(*recorder, arguments->endpoint, key);
+    std::puts("ready");
+    std::fflush(stdout);
+    wait_for_the_end(server);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 1;
+  }
+  return 0;
+}
