@@ -73,9 +73,19 @@ class TestComparePanel : public QObject, SampleWindow {
       runByKey(cell);
     }
   }
+  bool inSight() const {
+    return compare() && compare()->isVisible() && !compare()->visibleRegion().isEmpty();
+  }
+  /// In the workspace Analyze, with the keyboard in it.
   void openPanel() {
-    QTest::keyClick(window_.get(), Qt::Key_4, Qt::AltModifier);
-    QTRY_VERIFY(compare() && compare()->isVisible());
+    QTest::keyClick(window_.get(), Qt::Key_5, Qt::ControlModifier | Qt::AltModifier);
+    QTRY_COMPARE(window_->workspaces()->current().id, QString("analyze"));
+    const auto press = [&](bool shown) {
+      QTest::keyClick(window_.get(), Qt::Key_4, Qt::AltModifier);
+      QTRY_COMPARE(inSight(), shown);
+    };
+    if (inSight()) press(false);
+    press(true);
     QTRY_VERIFY(compare()->isAncestorOf(QApplication::focusWidget()));
   }
   QTreeWidgetItem* operand(const QString& name) const {
@@ -280,7 +290,6 @@ class TestComparePanel : public QObject, SampleWindow {
     QVERIFY2(told("on the left alone"), qPrintable(sentence()));
     QCOMPARE(model()->compared()->right.first, last - 1);
     // A branch: the first tanh is scaled.
-    QTest::keyClick(window_.get(), Qt::Key_4, Qt::ControlModifier);
     protocol::MakeBranch make;
     make.changes.emplace_back();
     make.changes[0].kind = protocol::ChangeKind::scale;
