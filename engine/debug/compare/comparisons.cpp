@@ -38,6 +38,15 @@ Tensor right_minus_left(const Tensor& left, const Tensor& right) {
   return ops::where(same, ops::zeros_like(a), ops::subtract(a, b));
 }
 
+/// Where small values at hand are written otherwise they differ; written alike they may still.
+bool written_otherwise(const protocol::Record& left, const protocol::Record& right) {
+  for (std::size_t i = 0; i < std::min(left.outputs.size(), right.outputs.size()); ++i) {
+    const std::string &l = left.outputs[i].preview, &r = right.outputs[i].preview;
+    if (!l.empty() && !r.empty() && l != r) return true;
+  }
+  return false;
+}
+
 protocol::ComparedSide described(const Side& side) {
   return {side.first, side.last, side.branch, side.path};
 }
@@ -163,6 +172,7 @@ protocol::ComparisonRows Comparisons::rows(const protocol::GetComparisonRows& re
   const auto comparison = find(request.comparison);
   protocol::ComparisonRows answer{request.comparison, request.first, {}};
   const auto& all = comparison->rows();
+  const bool recorded = comparison->left().branch == 0 && comparison->right().branch == 0;
   const std::uint64_t end =
       std::min<std::uint64_t>(all.size(), request.first + std::min(request.count, most_compared_rows));
   for (std::uint64_t i = request.first; i < end; ++i) {
@@ -175,6 +185,9 @@ protocol::ComparisonRows Comparisons::rows(const protocol::GetComparisonRows& re
     };
     fill(comparison->left(), all[i].left, row.left);
     fill(comparison->right(), all[i].right, row.right);
+    if (row.results == protocol::Agreement::unknown && recorded && comparison->exact() &&
+        written_otherwise(row.left, row.right))
+      row.results = protocol::Agreement::differ;
   }
   return answer;
 }
