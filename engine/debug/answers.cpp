@@ -128,6 +128,9 @@ std::optional<protocol::Reply> Answers::at_once(const protocol::Request& request
             comparisons_.drop(drop.comparison);
             return describe_status(recorder_);
           },
+          [](const SaveTrace&) -> Answer { return std::nullopt; },
+          [&](const GetTraceFile&) -> Answer { return describe_file(recorder_); },
+          [](const GetSource&) -> Answer { return std::nullopt; },
           [](const Hello&) -> Answer { return std::nullopt; },
           [](const Cancel&) -> Answer { return std::nullopt; },
       },

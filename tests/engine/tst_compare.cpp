@@ -5,8 +5,11 @@
 
 #include "engine/debug/compare/comparisons.h"
 #include "engine/debug/compare/curves.h"
+#include "engine/ops/complex.h"
 #include "engine/ops/ops.h"
 #include "engine/record/source_location.h"
+#include "engine/record/trace_file/open.h"
+#include "engine/record/trace_file/save.h"
 #include "engine/tape/variable.h"
 #include "engine/tensor/strings.h"
 #include "tests/engine/inquiry.h"
@@ -199,7 +202,8 @@ class TestCompare : public QObject {
         train(w, 200);
       });
     };
-    const Compared compared = runs.compare(run(3), run(4));
+    const ComparedSide left = run(3), right = run(4);
+    const Compared compared = runs.compare(left, right);
     const FirstDifference found = runs.first(compared);
     QCOMPARE(found.kind, DifferenceKind::leaf);
     QVERIFY2(found.sentence.starts_with("The first difference is the leaf w0:0, set in cell 3 line 1: it "
@@ -234,7 +238,8 @@ class TestCompare : public QObject {
         for (int i = 0; i < 20; ++i) x = ops::tanh(x);
       });
     };
-    const Compared compared = runs.compare(run(false), run(true));
+    const ComparedSide left = run(false), right = run(true);
+    const Compared compared = runs.compare(left, right);
     QCOMPARE(compared.other_attributes, std::uint64_t{1});
     const FirstDifference found = runs.first(compared);
     QCOMPARE(found.kind, DifferenceKind::op);
@@ -277,7 +282,8 @@ class TestCompare : public QObject {
         for (int i = 0; i < 5; ++i) x = ops::tanh(x);
       });
     };
-    const Compared compared = runs.compare(run(false), run(true));
+    const ComparedSide left = run(false), right = run(true);
+    const Compared compared = runs.compare(left, right);
     QCOMPARE(compared.only_right, std::uint64_t{1});
     QCOMPARE(compared.same, std::uint64_t{6});
     const FirstDifference found = runs.first(compared);
@@ -304,7 +310,8 @@ class TestCompare : public QObject {
         for (int i = 0; i < 500; ++i) x = ops::tanh(x);
       });
     };
-    const Compared compared = runs.compare(run(0.5f), run(0.50001f));
+    const ComparedSide left = run(0.5f), right = run(0.50001f);
+    const Compared compared = runs.compare(left, right);
     QCOMPARE(runs.first(compared).kind, DifferenceKind::leaf);
     const FirstDifference close = runs.first(compared, 1e-3);
     QCOMPARE(close.kind, DifferenceKind::none);
@@ -359,7 +366,8 @@ class TestCompare : public QObject {
         ops::identity(ops::identity(string_tensor({2}, words)));
       });
     };
-    const Compared compared = runs.compare(run("left"), run("right"));
+    const ComparedSide left = run("left"), right = run("right");
+    const Compared compared = runs.compare(left, right);
     const FirstDifference found = runs.first(compared);
     QCOMPARE(found.kind, DifferenceKind::leaf);
     QVERIFY2(
@@ -409,14 +417,65 @@ class TestCompare : public QObject {
     QCOMPARE(moved.to_vector(), runs.comparisons.value(tile, runs.original, runs.cancel).to_vector());
   }
 
+  void a_run_is_compared_with_one_of_a_trace_file() {
+    QTemporaryDir folder;
+    const std::string path = folder.filePath("yesterday.tapetrace").toStdString();
+    {
+      Runs yesterday;
+      yesterday.run([] { ops::negative(floats({7})); });
+      yesterday.run([] {
+        at_line(1);
+        Variable w(floats({1, 2, 3}), "w");
+        train(w, 300, 0.01, 123);
+      });
+      yesterday.recorder.add_scalar("loss", 1, 2);
+      SaveTrace save;
+      save.path = path;
+      const QuietScope quiet;
+      trace_file::save(yesterday.recorder, save);
+    }
+    Runs runs;
+    const ComparedSide left = runs.run([] {
+      at_line(1);
+      Variable w(floats({1, 2, 3}), "w");
+      train(w, 300);
+    });
+    const auto file = trace_file::open(path);
+    const tapedeck::protocol::CellRuns kept = debug::describe_cell_runs(*file, 10);
+    QCOMPARE(kept.runs.size(), std::size_t{2});
+    QCOMPARE(kept.runs[1].cell, std::string("train"));
+    QVERIFY(kept.runs[1].first == 2 && kept.runs[1].last == 1 + 300 * ops_of_step);
+    const Compared all = runs.compare(left, {1, 0, 0, path});
+    QCOMPARE(all.same, std::uint64_t{300} * ops_of_step);
+    QCOMPARE(all.only_right, std::uint64_t{1});
+    QCOMPARE(all.right.path, path);
+    const Compared compared = runs.compare(left, {kept.runs[1].first, kept.runs[1].last, 0, path});
+    QCOMPARE(compared.same, compared.rows);
+    const FirstDifference found = runs.first(compared);
+    QCOMPARE(found.row, std::int64_t{123} * ops_of_step + 5);
+    QVERIFY2(
+        found.sentence.starts_with(
+            "The first difference is a value from Python: it is 0.01 on the left and 0.02 on the right."),
+        found.sentence.c_str());
+    QCOMPARE(runs.comparisons.curves({compared.comparison, 10}).curves.at(0).right.values,
+             std::vector<double>{2});
+    QCOMPARE(runs.row(compared, 0).right.op, std::string("multiply"));
+    bool told = false;
+    try {
+      runs.compare(left, {1, 0, 0, path + ".no"});
+    } catch (const ValueError& error) {
+      told = std::string(error.what()).find("yesterday.tapetrace.no cannot be opened") != std::string::npos;
+    }
+    QVERIFY(told);
+  }
+
   void values_that_are_gone_are_told() {
     RecorderOptions options;
     options.keeping.budget_bytes = 1 << 20;
     Runs runs(options);
     const auto run = [&](float start) {
       return runs.run([&] {
-        Tensor x = ops::fill({1}, start);
-        x = Tensor::from_values<float>(std::vector<float>(200'000, start), {200'000});
+        const Tensor x = Tensor::from_values<float>(std::vector<float>(200'000, start), {200'000});
         Tensor y = ops::negative(x);
         for (int i = 0; i < 10; ++i) y = ops::negative(y);
       });

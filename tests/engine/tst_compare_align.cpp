@@ -118,10 +118,11 @@ class TestCompareAlign : public QObject {
   void as_many_are_paired_as_can_be() {
     std::mt19937 random(7);
     for (int round = 0; round < 300; ++round) {
-      const unsigned letters = 2 + random() % 5;
+      const unsigned letters = 2 + static_cast<unsigned>(random() % 5);
       const auto draw = [&](std::size_t count) {
         std::vector<OpKey> keys(count);
-        for (OpKey& key : keys) key = {random() % letters, random() % 2, random() % 2, random() % 3};
+        const auto number = [&](unsigned below) { return static_cast<std::uint32_t>(random() % below); };
+        for (OpKey& key : keys) key = {number(letters), number(2), number(2), number(3)};
         return keys;
       };
       // Of many letters none occurs once: no anchor cuts the sequences.

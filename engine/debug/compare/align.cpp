@@ -118,7 +118,7 @@ class Aligner {
   }
   void pair(std::uint32_t left, std::uint32_t right) {
     rows_.push_back({left, right});
-    if (((done_ += 2) & 0x3fffe) == 0) tell();
+    if (((done_ += 2) & 0xfffe) == 0) tell();
   }
   void leave(const Stretch& part) {
     for (std::uint32_t i = part.left_begin; i < part.left_end; ++i) rows_.push_back({i, no_op});
@@ -134,9 +134,11 @@ class Aligner {
     return part;
   }
 
-  /// Cuts the part at what occurs once on each side: an op, or a row of ops.
+  /// Where the shortest edit is too long to be searched for: cuts the part at what occurs once on each side,
+  /// an op, or a row of ops.
   void between_anchors(Stretch part) {
     tell();
+    if (stage(part, affordable_edits(part), false)) return;
     const auto left = left_.subspan(part.left_begin, part.left_end - part.left_begin);
     const auto right = right_.subspan(part.right_begin, part.right_end - part.right_begin);
     const auto places = [](std::span<const OpKey> keys) {
@@ -168,14 +170,17 @@ class Aligner {
       check_cancelled(cancel_);
       take_common_begin(part);
       if (part.left_begin == part.left_end || part.right_begin == part.right_end) return leave(part);
-      const std::uint64_t length = part.left_end - part.left_begin + (part.right_end - part.right_begin);
-      const auto affordable = static_cast<std::int64_t>(steps_left_ / (2 * (length + 1)));
-      stage(part, std::clamp(affordable, fewest_edits, most_edits));
+      stage(part, affordable_edits(part), true);
     }
   }
 
-  /// Moves the part's begin on by one stage.
-  void stage(Stretch& part, std::int64_t most) {
+  std::int64_t affordable_edits(const Stretch& part) const {
+    const std::uint64_t length = part.left_end - part.left_begin + (part.right_end - part.right_begin);
+    return std::clamp(static_cast<std::int64_t>(steps_left_ / (2 * (length + 1))), fewest_edits, most_edits);
+  }
+
+  /// Moves the part's begin on by one stage; to its end, or, unless `in_part`, not at all. True: to its end.
+  bool stage(Stretch& part, std::int64_t most, bool in_part) {
     const std::int64_t lefts = part.left_end - part.left_begin, rights = part.right_end - part.right_begin;
     most = std::min(most, lefts + rights);
     const auto middle = static_cast<std::size_t>(most + 1);
@@ -211,7 +216,9 @@ class Aligner {
     }
     const auto spent = static_cast<std::uint64_t>(edits) * static_cast<std::uint64_t>(edits) / 2 + 64;
     steps_left_ -= std::min(steps_left_, spent);
-    walk_back(part, edits, end);
+    const bool whole = best == lefts + rights;
+    if (whole || in_part) walk_back(part, edits, end);
+    return whole;
   }
 
   static std::uint32_t place(std::uint32_t begin, std::int64_t offset) {

@@ -169,6 +169,11 @@ void Comparison::set_tolerance(const Tolerance& tolerance) const {
   known_.clear();
 }
 
+bool Comparison::exact() const {
+  const std::lock_guard lock(known_mutex_);
+  return tolerance_ == Tolerance();
+}
+
 void Comparison::note(std::size_t row, protocol::Agreement results) const {
   const std::lock_guard lock(known_mutex_);
   known_[row] = results;

@@ -40,6 +40,7 @@ class Comparison {
   // ---- what is known of values, at the tolerance that was asked for last
   /// Forgets what is known at another tolerance.
   void set_tolerance(const Tolerance& tolerance) const;
+  bool exact() const;  ///< the tolerance is zero
   void note(std::size_t row, protocol::Agreement results) const;
   protocol::Agreement results(std::size_t row) const;
 

@@ -7,6 +7,7 @@
 #include "engine/debug/tile.h"
 #include "engine/ops/ops.h"
 #include "engine/record/replay.h"
+#include "engine/record/trace_file/open.h"
 
 namespace tapedeck::debug {
 namespace {
@@ -37,6 +38,15 @@ Tensor right_minus_left(const Tensor& left, const Tensor& right) {
   return ops::where(same, ops::zeros_like(a), ops::subtract(a, b));
 }
 
+/// Where small values at hand are written otherwise they differ; written alike they may still.
+bool written_otherwise(const protocol::Record& left, const protocol::Record& right) {
+  for (std::size_t i = 0; i < std::min(left.outputs.size(), right.outputs.size()); ++i) {
+    const std::string &l = left.outputs[i].preview, &r = right.outputs[i].preview;
+    if (!l.empty() && !r.empty() && l != r) return true;
+  }
+  return false;
+}
+
 protocol::ComparedSide described(const Side& side) {
   return {side.first, side.last, side.branch, side.path};
 }
@@ -64,10 +74,16 @@ protocol::CellRuns describe_cell_runs(const Recorder& recorder, std::uint32_t co
 }
 
 Side Comparisons::side_of(const protocol::ComparedSide& asked, const char* which) {
-  if (!asked.path.empty())
-    throw BadRequest("make_comparison: " + std::string(which) + ": there is no reader of trace files here");
   Side side;
   side.recorder = &recorder_;
+  if (!asked.path.empty()) {
+    side.owner = open_file(asked.path);
+    side.recorder = side.owner.get();
+    side.path = asked.path;
+    if (asked.branch)
+      throw BadRequest("make_comparison: " + std::string(which) +
+                       ": a branch is one of the session, not of a file");
+  }
   const Trace& trace = side.recorder->trace();
   const std::uint64_t newest = trace.newest(), oldest = trace.oldest_kept();
   const std::uint64_t last = asked.last == 0 ? newest : asked.last;
@@ -81,6 +97,19 @@ Side Comparisons::side_of(const protocol::ComparedSide& asked, const char* which
   side.last = static_cast<std::uint32_t>(last);
   side.branch = asked.branch;
   return side;
+}
+
+std::shared_ptr<Recorder> Comparisons::open_file(const std::string& path) {
+  const std::lock_guard lock(mutex_);
+  std::weak_ptr<Recorder>& known = files_[path];
+  if (std::shared_ptr<Recorder> open = known.lock()) return open;
+  try {
+    std::shared_ptr<Recorder> opened = trace_file::open(path);
+    known = opened;
+    return opened;
+  } catch (const trace_file::TraceFileError& error) {
+    throw ValueError("trace_file", error.what());
+  }
 }
 
 protocol::Compared Comparisons::make(const protocol::MakeComparison& request, const CancelFlag& cancel,
@@ -143,6 +172,7 @@ protocol::ComparisonRows Comparisons::rows(const protocol::GetComparisonRows& re
   const auto comparison = find(request.comparison);
   protocol::ComparisonRows answer{request.comparison, request.first, {}};
   const auto& all = comparison->rows();
+  const bool recorded = comparison->left().branch == 0 && comparison->right().branch == 0;
   const std::uint64_t end =
       std::min<std::uint64_t>(all.size(), request.first + std::min(request.count, most_compared_rows));
   for (std::uint64_t i = request.first; i < end; ++i) {
@@ -155,6 +185,9 @@ protocol::ComparisonRows Comparisons::rows(const protocol::GetComparisonRows& re
     };
     fill(comparison->left(), all[i].left, row.left);
     fill(comparison->right(), all[i].right, row.right);
+    if (row.results == protocol::Agreement::unknown && recorded && comparison->exact() &&
+        written_otherwise(row.left, row.right))
+      row.results = protocol::Agreement::differ;
   }
   return answer;
 }

@@ -43,6 +43,7 @@ class Comparisons {
     std::uint64_t used = 0;
   };
   Side side_of(const protocol::ComparedSide& asked, const char* which);
+  std::shared_ptr<Recorder> open_file(const std::string& path);
   std::shared_ptr<const Comparison> find(std::uint64_t comparison);
   ComparedValues values_of(const Comparison& comparison, const Find& original, const CancelFlag& cancel);
 
@@ -50,6 +51,7 @@ class Comparisons {
   Branches& branches_;
   std::mutex mutex_;
   std::map<std::uint64_t, Kept> comparisons_;
+  std::map<std::string, std::weak_ptr<Recorder>> files_;  ///< that a comparison keeps open
   std::uint64_t last_ = 0, uses_ = 0;
 };
 

@@ -22,7 +22,8 @@ using protocol::RowKind;
 constexpr std::size_t probe_distances[] = {0, 1, 3, 7, 15, 31, 63, 127};
 constexpr std::size_t samples = 32, probes_of_sample = 3;
 constexpr std::size_t steps_of_walk = 64, most_steps = 4096, most_rounds = 12;
-constexpr std::size_t attribute_rows = 4;
+/// Of rows with other attributes or shapes so many are looked at: the first of them tell most.
+constexpr std::size_t telling_rows = 8;
 
 struct IdPair {
   std::uint64_t left = 0, right = 0;
@@ -144,14 +145,11 @@ class DifferenceSearch {
   /// One that differs, the earlier the better but without much looking; candidates_.size(): none was found.
   std::size_t late_difference() {
     const std::size_t count = candidates_.size();
-    std::size_t found = count, looked = 0;
-    for (std::size_t i = 0; i < count && found == count; ++i) {
-      const RowKind kind = row(candidates_[i]).kind;
-      const bool telling =
-          kind == RowKind::other_shapes || (kind == RowKind::other_attributes && looked < attribute_rows);
-      if (!telling) continue;
-      if (kind == RowKind::other_attributes) ++looked;
-      if (looked < attribute_rows * 4 && differs(i)) found = i;
+    std::size_t found = count, told = 0;
+    for (std::size_t i = 0; i < count && found == count && told < telling_rows; ++i) {
+      if (row(candidates_[i]).kind == RowKind::same) continue;
+      ++told;
+      if (differs(i)) found = i;
     }
     for (const std::size_t distance : probe_distances)
       if (found == count && distance < count && differs(count - 1 - distance)) found = count - 1 - distance;

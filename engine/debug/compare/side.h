@@ -13,7 +13,7 @@ namespace tapedeck::debug {
 
 struct Side {
   Recorder* recorder = nullptr;
-  std::shared_ptr<void> owner;        ///< keeps the recorder, where it is a trace file's
+  std::shared_ptr<Recorder> owner;    ///< keeps the recorder, where it is a trace file's
   std::uint32_t first = 1, last = 0;  ///< records that are kept
   std::uint64_t forgotten = 0;        ///< older ones of the stretch that are not
   std::uint64_t branch = 0;           ///< 0: what was recorded

@@ -150,7 +150,7 @@ void CompareBar::take(int entry, bool right) {
 void CompareBar::askFile(bool right) {
   const QString path =
       QFileDialog::getOpenFileName(window(), tr("Compare with a trace file"), suggestedPath(this, QString()),
-                                   tr("Traces (*.tdtrace);;All files (*)"));
+                                   tr("Traces (*.tapetrace);;All files (*)"));
   if (path.isEmpty()) return showAll();
   rememberFolder(path);
   right ? model_->setRight(model_->file(path)) : model_->setLeft(model_->file(path));

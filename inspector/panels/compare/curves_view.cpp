@@ -18,21 +18,21 @@ namespace {
 constexpr double side_room = 56, low_room = 22, top_room = 22, near_enough = 12;  // pixels
 constexpr std::size_t most_marks = 60;  // with more points a line says as much
 
-struct ChartRange {
-  double low = std::numeric_limits<double>::infinity(), high = -std::numeric_limits<double>::infinity();
-  void take(double value) {
-    if (!std::isfinite(value)) return;
-    low = std::min(low, value);
-    high = std::max(high, value);
-  }
-  bool empty() const { return !(low <= high); }
-  double share(double value) const { return high > low ? (value - low) / (high - low) : 0.5; }
-};
-
 }  // namespace
 
 class CompareCurvesView::Chart : public QWidget {
  public:
+  struct ChartRange {
+    double low = std::numeric_limits<double>::infinity(), high = -std::numeric_limits<double>::infinity();
+    void take(double value) {
+      if (!std::isfinite(value)) return;
+      low = std::min(low, value);
+      high = std::max(high, value);
+    }
+    bool empty() const { return !(low <= high); }
+    double share(double value) const { return high > low ? (value - low) / (high - low) : 0.5; }
+  };
+
   Chart(CompareModel* model, QWidget* parent) : QWidget(parent), model_(model) {
     setObjectName(QStringLiteral("compareChart"));
     setMinimumHeight(60);
