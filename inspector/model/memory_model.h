@@ -99,7 +99,7 @@ class MemoryModel : public QObject {
     QString path, root;
     quint64 items = 0;
   };
-  QHash<quint64, Name> tensorNames_, tapeNames_;
+  QHash<quint64, std::vector<Name>> tensorNames_, tapeNames_;
   QString problem_;
 };
 
