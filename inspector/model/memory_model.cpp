@@ -18,7 +18,8 @@ const QString namesChannel = QStringLiteral("memory/names");
 const QString savingsChannel = QStringLiteral("memory/savings");
 constexpr std::uint32_t rowsAtOnce = 200;
 constexpr std::size_t mostNamed = 500;
-constexpr int refreshMs = 250;
+// A session that needs long for a curve is asked less often: it takes a tenth of the time at most.
+constexpr qint64 refreshMs = 250, longestMs = 5000;
 
 }  // namespace
 
@@ -46,7 +47,7 @@ QString holderText(MemoryHolder holder) {
 
 MemoryModel::MemoryModel(Session* session, QObject* parent) : QObject(parent), session_(session) {
   soon_.setSingleShot(true);
-  soon_.setInterval(refreshMs);
+  soon_.setInterval(static_cast<int>(refreshMs));
   connect(&soon_, &QTimer::timeout, this, &MemoryModel::refresh);
   connect(session, &Session::statusChanged, this, [this] {
     const auto& status = session_->status();
@@ -134,12 +135,14 @@ void MemoryModel::setProblem(const protocol::Failure& failure) {
 
 void MemoryModel::askForCurve() {
   curveStale_ = false;
+  asked_.start();
   const protocol::GetMemoryCurve request{std::max<RecordNumber>(first_, 1), last_,
                                          static_cast<std::uint32_t>(points_)};
   session_->request<protocol::MemoryCurve>(
       request, this,
       [this](const protocol::MemoryCurve& curve) {
         problem_.clear();
+        soon_.setInterval(static_cast<int>(std::clamp(10 * asked_.elapsed(), refreshMs, longestMs)));
         curve_ = curve;
         emit curveChanged();
         askForNames();

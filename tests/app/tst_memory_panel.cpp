@@ -120,10 +120,10 @@ class TestMemoryPanel : public QObject, SampleWindow {
     QTest::keyClick(QApplication::focusWidget(), Qt::Key_P);
     const auto peak = memory()->model()->curve()->peak_record;
     QTRY_COMPARE(session().cursor(), peak);
-    QTRY_VERIFY_WITH_TIMEOUT(memory()->summary()->text().startsWith(QString("At op %1: ").arg(peak)) ||
-                                 memory()->summary()->text().startsWith("At op 1") ||
-                                 memory()->summary()->text().startsWith("Now"),
-                             patience);
+    const auto most = static_cast<double>(memory()->model()->curve()->peak_bytes);
+    const QString atPeak = QString("At op %1: %2 in ").arg(peak).arg(inspector::bytesText(most));
+    QTRY_VERIFY2_WITH_TIMEOUT(memory()->summary()->text().startsWith(atPeak),
+                              qPrintable(memory()->summary()->text()), patience);
     // A click into the curve moves the cursor there.
     auto* chart = memory()->chart();
     QTest::mouseClick(chart, Qt::LeftButton, {},
