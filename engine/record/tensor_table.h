@@ -141,6 +141,19 @@ class TensorTable {
     return true;
   }
 
+  /// The ids below `below` of the roots that are known and not gone: `visit(id)`.
+  template <class Visit>
+  void visit_alive(std::uint64_t below, Visit&& visit) const {
+    for (std::uint64_t index = 0; index <= below >> block_bits && index < directory_size; ++index) {
+      const Block* block = directory_[index].load(std::memory_order_acquire);
+      for (std::size_t i = 0; block && i < block_size && (index << block_bits) + i < below; ++i)
+        if (block->entries[i].load(std::memory_order_relaxed) != 0 &&
+            block->roots[i].load(std::memory_order_relaxed) == 0 &&
+            block->gone[i].load(std::memory_order_relaxed) == 0)
+          visit((index << block_bits) + i);
+    }
+  }
+
   /// Lets go what is known of tensors with ids below `below` that no record from `oldest_record` on takes,
   /// and whose memory the program let go. A part of the old ones at a time, so that it takes a fraction of a
   /// millisecond.

@@ -18,7 +18,8 @@ const QString namesChannel = QStringLiteral("memory/names");
 const QString savingsChannel = QStringLiteral("memory/savings");
 constexpr std::uint32_t rowsAtOnce = 200;
 constexpr std::size_t mostNamed = 500;
-constexpr int refreshMs = 250;
+// A session that needs long for a curve is asked less often: it takes a tenth of the time at most.
+constexpr qint64 refreshMs = 250, longestMs = 5000;
 
 }  // namespace
 
@@ -46,7 +47,7 @@ QString holderText(MemoryHolder holder) {
 
 MemoryModel::MemoryModel(Session* session, QObject* parent) : QObject(parent), session_(session) {
   soon_.setSingleShot(true);
-  soon_.setInterval(refreshMs);
+  soon_.setInterval(static_cast<int>(refreshMs));
   connect(&soon_, &QTimer::timeout, this, &MemoryModel::refresh);
   connect(session, &Session::statusChanged, this, [this] {
     const auto& status = session_->status();
@@ -134,12 +135,14 @@ void MemoryModel::setProblem(const protocol::Failure& failure) {
 
 void MemoryModel::askForCurve() {
   curveStale_ = false;
+  asked_.start();
   const protocol::GetMemoryCurve request{std::max<RecordNumber>(first_, 1), last_,
                                          static_cast<std::uint32_t>(points_)};
   session_->request<protocol::MemoryCurve>(
       request, this,
       [this](const protocol::MemoryCurve& curve) {
         problem_.clear();
+        soon_.setInterval(static_cast<int>(std::clamp(10 * asked_.elapsed(), refreshMs, longestMs)));
         curve_ = curve;
         emit curveChanged();
         askForNames();
@@ -205,9 +208,9 @@ void MemoryModel::take(const protocol::FoundNames& found) {
   tensorNames_.clear();
   tapeNames_.clear();
   for (const protocol::NamePath& path : found.names) {
-    Name name{QString::fromStdString(path.path), QString::fromStdString(path.root), path.items};
-    if (path.tape != 0 && !tapeNames_.contains(path.tape)) tapeNames_.insert(path.tape, name);
-    if (path.tensor != 0 && !tensorNames_.contains(path.tensor)) tensorNames_.insert(path.tensor, name);
+    const Name name{QString::fromStdString(path.path), QString::fromStdString(path.root), path.items};
+    if (path.tape != 0) tapeNames_[path.tape].push_back(name);
+    if (path.tensor != 0) tensorNames_[path.tensor].push_back(name);
   }
   emit namesChanged();
 }
@@ -215,23 +218,44 @@ void MemoryModel::take(const protocol::FoundNames& found) {
 QString MemoryModel::holderOf(const protocol::MemoryRow& row) const {
   const QString held = QString::fromStdString(row.held_by.empty() ? row.name : row.held_by);
   QStringList names;
-  if (row.tape != 0 && tapeNames_.contains(row.tape)) names << tapeNames_[row.tape].path;
-  if (row.count == 1 && tensorNames_.contains(row.tensor.id)) names << tensorNames_[row.tensor.id].path;
+  const auto add = [&](const std::vector<Name>& paths) {
+    for (const Name& name : paths)
+      if (!names.contains(name.path)) names << name.path;
+  };
+  if (row.tape != 0) add(tapeNames_.value(row.tape));
+  if (row.count == 1) add(tensorNames_.value(row.tensor.id));
   if (names.isEmpty()) return held;
   if (row.holder == MemoryHolder::program) return names.join(QStringLiteral(", "));
   return tr("%1 (%2)").arg(held, names.join(QStringLiteral(", ")));
 }
 
 QString MemoryModel::growthText(const protocol::MemoryGrowth& growth) const {
-  QMap<QString, quint64> roots;
-  for (const std::uint64_t id : growth.tensors)
-    if (tensorNames_.contains(id)) roots.insert(tensorNames_[id].root, tensorNames_[id].items);
-  for (const std::uint64_t id : growth.tapes)
-    if (tapeNames_.contains(id)) roots.insert(tapeNames_[id].root, tapeNames_[id].items);
+  // The name that keeps most of them: a loop's own variables have the newest alone.
+  struct Root {
+    int count = 0;
+    quint64 items = 0;
+  };
+  QMap<QString, Root> roots;
+  int most = 0;
+  const auto count = [&](const std::vector<std::uint64_t>& ids, const auto& names) {
+    for (const std::uint64_t id : ids) {
+      QStringList seen;
+      for (const Name& name : names.value(id)) {
+        if (seen.contains(name.root)) continue;
+        seen << name.root;
+        Root& root = roots[name.root];
+        most = std::max(most, ++root.count);
+        root.items = name.items;
+      }
+    }
+  };
+  count(growth.tensors, tensorNames_);
+  count(growth.tapes, tapeNames_);
   QString text = QString::fromStdString(growth.sentence);
   QStringList names;
   for (auto root = roots.begin(); root != roots.end(); ++root)
-    names << (root.value() ? tr("%1 (%2 items)").arg(root.key(), countText(root.value())) : root.key());
+    if (root->count == most)
+      names << (root->items ? tr("%1 (%2 items)").arg(root.key(), countText(root->items)) : root.key());
   if (!names.isEmpty()) text += tr(" Kept by the name %1.").arg(names.join(tr(" and ")));
   return text;
 }

@@ -2,6 +2,7 @@
 // computing again would save.
 #pragma once
 
+#include <QElapsedTimer>
 #include <QHash>
 #include <QObject>
 #include <QString>
@@ -86,6 +87,7 @@ class MemoryModel : public QObject {
 
   Session* session_;
   QTimer soon_;
+  QElapsedTimer asked_;  ///< when the curve was
   bool shown_ = false;
   bool still_ = false;  ///< no cell runs, or the gate is stopped
   bool curveStale_ = true, stateStale_ = true;
@@ -99,7 +101,7 @@ class MemoryModel : public QObject {
     QString path, root;
     quint64 items = 0;
   };
-  QHash<quint64, Name> tensorNames_, tapeNames_;
+  QHash<quint64, std::vector<Name>> tensorNames_, tapeNames_;
   QString problem_;
 };
 

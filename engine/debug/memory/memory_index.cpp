@@ -89,6 +89,10 @@ void MemoryIndex::kept_of(std::uint32_t record, std::vector<std::uint64_t>& ids)
 void MemoryIndex::clear(std::uint32_t oldest) {
   *this = MemoryIndex(*recorder_);
   first_ = next_ = oldest;
+  // What was made before, and is still there.
+  const Trace& trace = recorder_->trace();
+  trace.tensors().visit_alive(trace.oldest_tensor(),
+                              [this, oldest](std::uint64_t root) { bear(root, oldest, oldest); });
 }
 
 void MemoryIndex::catch_up(const CancelFlag* cancel) {

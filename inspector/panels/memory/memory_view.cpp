@@ -24,8 +24,8 @@ using protocol::MemoryGroup;
 
 namespace {
 
-enum Column { whatColumn, bytesColumn, madeColumn, whereColumn, holderColumn, columnCount };
-enum SavingColumn { scopeColumn, savesColumn, heldColumn, timeColumn, opsColumn, savingColumnCount };
+enum MemoryColumn { whatColumn, bytesColumn, madeColumn, whereColumn, holderColumn, columnCount };
+enum MemorySavingColumn { scopeColumn, savesColumn, heldColumn, timeColumn, opsColumn, savingColumnCount };
 
 constexpr int recordRole = Qt::UserRole;
 

@@ -18,9 +18,9 @@ namespace tapedeck::inspector {
 
 namespace {
 
-enum Column { place_column, role_column, value_column, amount_column, column_count };
+enum WhyColumn { why_place_column, why_role_column, why_value_column, why_amount_column, why_column_count };
 
-constexpr int most_sentence_lines = 5;
+constexpr int most_answer_lines = 5;
 
 QString placeText(const protocol::Reason& reason) {
   const QString op = QString::fromStdString(reason.op);
@@ -97,13 +97,13 @@ struct WhyView::Private {
     reasons->setObjectName(QStringLiteral("whyReasons"));
     reasons->setAccessibleName(tr("Records of the answer"));
     reasons->setHeaderLabels(titles({}));
-    reasons->setColumnHidden(amount_column, true);
+    reasons->setColumnHidden(why_amount_column, true);
     reasons->setRootIsDecorated(false);
     reasons->setAllColumnsShowFocus(true);
     reasons->setTextElideMode(Qt::ElideRight);
     reasons->header()->setStretchLastSection(false);
     reasons->header()->setSectionResizeMode(QHeaderView::ResizeToContents);
-    reasons->header()->setSectionResizeMode(value_column, QHeaderView::Stretch);
+    reasons->header()->setSectionResizeMode(why_value_column, QHeaderView::Stretch);
     reasons->installEventFilter(view);
     show = new QAction(tr("Show"), view);
     setKey(show, {Qt::Key_Return, Qt::Key_Enter},
@@ -132,7 +132,7 @@ struct WhyView::Private {
   void fillReasons(const WhyAnswer& answer) {
     const bool amounts = !answer.because.amount.empty();
     reasons->setHeaderLabels(titles(QString::fromStdString(answer.because.amount)));
-    reasons->setColumnHidden(amount_column, !amounts);
+    reasons->setColumnHidden(why_amount_column, !amounts);
     for (const protocol::Reason& reason : answer.because.reasons) {
       const QString what =
           QString::fromStdString(reason.role) + QStringLiteral(": ") +
@@ -140,8 +140,8 @@ struct WhyView::Private {
       auto* item = new QTreeWidgetItem(
           reasons, {placeText(reason), where(reason), what, QString::fromStdString(reason.amount_text)});
       const QString tip = QString::fromStdString(reason.sentence) + tr("\nEnter or a click shows it.");
-      for (int column = 0; column < column_count; ++column) item->setToolTip(column, tip);
-      item->setData(value_column, Qt::AccessibleTextRole, QString::fromStdString(reason.sentence));
+      for (int column = 0; column < why_column_count; ++column) item->setToolTip(column, tip);
+      item->setData(why_value_column, Qt::AccessibleTextRole, QString::fromStdString(reason.sentence));
     }
     if (reasons->topLevelItemCount()) reasons->setCurrentItem(reasons->topLevelItem(0));
   }
@@ -150,7 +150,7 @@ struct WhyView::Private {
   void fitSentence() {
     const int wanted = sentence->heightForWidth(std::max(100, view->width() - 4));
     sentenceArea->setFixedHeight(
-        std::min(wanted, most_sentence_lines * sentence->fontMetrics().lineSpacing() + 8));
+        std::min(wanted, most_answer_lines * sentence->fontMetrics().lineSpacing() + 8));
   }
 };
 

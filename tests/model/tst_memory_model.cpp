@@ -1,0 +1,196 @@
+// Memory without a window: what is asked for and when, and what is told of it.
+#include <QSignalSpy>
+#include <QtTest>
+
+#include "inspector/model/memory_model.h"
+#include "tests/model/fake_source.h"
+#include "tests/model/records_text.h"
+
+using namespace tapedeck;
+using namespace tapedeck::inspector;
+using protocol::MemoryGroup;
+using protocol::MemoryHolder;
+
+namespace {
+
+protocol::Record recordOf(quint64 number) {
+  protocol::Record record;
+  record.number = number;
+  record.op = "matmul";
+  return record;
+}
+
+protocol::MemoryCurve curveOf(quint64 total) {
+  protocol::MemoryCurve curve;
+  curve.first = 1;
+  curve.last = curve.total = total;
+  for (quint64 i = 1; i <= total; ++i) {
+    curve.records.push_back(static_cast<double>(i));
+    for (auto* values : {&curve.variables, &curve.tapes, &curve.program, &curve.recorder, &curve.least})
+      values->push_back(1000.0 * static_cast<double>(i));
+  }
+  curve.peak_record = 3;
+  curve.peak_bytes = 9000;
+  protocol::MemoryGrowth growth;
+  growth.sentence = "Memory grows by 34 MB with each step.";
+  growth.record = 4;
+  growth.tensors = {11};
+  growth.tapes = {7};
+  curve.growth = {growth};
+  return curve;
+}
+
+protocol::MemoryRow rowOf(quint64 tensor, MemoryHolder holder, quint64 tape = 0) {
+  protocol::MemoryRow row;
+  row.holder = holder;
+  row.held_by = holder == MemoryHolder::tape ? "tape 7, for the VJP of matmul, op 2" : "the program";
+  row.count = 1;
+  row.bytes = 4000;
+  row.tensor.id = tensor;
+  row.tape = tape;
+  return row;
+}
+
+}  // namespace
+
+class TestMemoryModel : public QObject {
+  Q_OBJECT
+
+  test::FakeSource source_;
+  Session session_;
+  std::unique_ptr<MemoryModel> model_;
+
+  /// Answers the newest request of that kind; false: there is none.
+  template <class Message>
+  bool answer(const protocol::Reply& reply) {
+    for (std::size_t i = source_.waiting.size(); i-- > 0;) {
+      if (!std::holds_alternative<Message>(source_.waiting[i].message)) continue;
+      const quint64 id = source_.waiting[i].id;
+      source_.waiting.erase(source_.waiting.begin() + static_cast<std::ptrdiff_t>(i));
+      emit source_.received(id, reply);
+      return true;
+    }
+    return false;
+  }
+  template <class Message>
+  bool isAsked() {
+    return QTest::qWaitFor([&] {
+      return std::any_of(source_.waiting.begin(), source_.waiting.end(),
+                         [](const auto& one) { return std::holds_alternative<Message>(one.message); });
+    });
+  }
+
+ private slots:
+  void init() {
+    source_.records.clear();
+    for (quint64 i = 1; i <= 5; ++i) source_.records.push_back(recordOf(i));
+    source_.status.records = source_.status.finished = 5;
+    session_.setSource(&source_);
+    source_.sendStatus();
+    QTRY_COMPARE(session_.recordCount(), RecordNumber{5});
+    source_.automatic = false;
+    source_.waiting.clear();
+    source_.asked.clear();
+    model_ = std::make_unique<MemoryModel>(&session_);
+  }
+  void cleanup() {
+    model_.reset();
+    session_.setSource(nullptr);
+    source_.automatic = true;
+  }
+
+  void nothingIsAskedWhileItIsHidden() {
+    session_.setCursor(2);
+    source_.sendStatus();
+    QTest::qWait(600);
+    QVERIFY(source_.askedFor<protocol::GetMemoryCurve>().empty());
+    QVERIFY(source_.askedFor<protocol::GetMemoryState>().empty());
+    model_->setShown(true);
+    QVERIFY(isAsked<protocol::GetMemoryCurve>() && isAsked<protocol::GetMemoryState>());
+    QVERIFY(answer<protocol::GetMemoryCurve>(curveOf(5)));
+    model_->setShown(false);
+    source_.asked.clear();
+    session_.setCursor(3);
+    QTest::qWait(600);
+    QVERIFY(source_.askedFor<protocol::GetMemoryState>().empty());
+  }
+
+  void theNewestRecordIsNow() {
+    model_->setShown(true);
+    QVERIFY(isAsked<protocol::GetMemoryState>());
+    QCOMPARE(source_.askedFor<protocol::GetMemoryState>().back().record, std::uint64_t{0});
+    session_.setCursor(2);
+    QTRY_COMPARE(source_.askedFor<protocol::GetMemoryState>().back().record, std::uint64_t{2});
+  }
+
+  void namesAreAskedForAndTold() {
+    model_->setShown(true);
+    QVERIFY(isAsked<protocol::GetMemoryState>());
+    protocol::MemoryState state;
+    state.total = 2;
+    state.rows = {rowOf(11, MemoryHolder::tape, 7), rowOf(12, MemoryHolder::program)};
+    QVERIFY(answer<protocol::GetMemoryCurve>(curveOf(5)));
+    QVERIFY(answer<protocol::GetMemoryState>(state));
+    QVERIFY(isAsked<protocol::FindNames>());
+    const protocol::FindNames find = source_.askedFor<protocol::FindNames>().back();
+    QCOMPARE(find.tensors, (std::vector<std::uint64_t>{11, 12}));
+    QCOMPARE(find.tapes, std::vector<std::uint64_t>{7});
+    QCOMPARE(model_->holderOf(state.rows[1]), QString("the program"));
+    QVERIFY(answer<protocol::FindNames>(
+        protocol::FoundNames{{{0, 7, "history[3].tape", "history", 24}, {12, 0, "x", "x", 0}}, true}));
+    QCOMPARE(model_->holderOf(state.rows[0]),
+             QString("tape 7, for the VJP of matmul, op 2 (history[3].tape)"));
+    QCOMPARE(model_->holderOf(state.rows[1]), QString("x"));
+    QCOMPARE(model_->growthText(model_->curve()->growth[0]),
+             QString("Memory grows by 34 MB with each step. Kept by the name history (24 items)."));
+    model_->goToPeak();
+    QCOMPARE(session_.cursor(), RecordNumber{3});
+    model_->goToGrowth();
+    QCOMPARE(session_.cursor(), RecordNumber{4});
+  }
+
+  void namesAreNotAskedForWhileACellRuns() {
+    source_.status.running_cell = "cell";
+    source_.sendStatus();
+    model_->setShown(true);
+    QVERIFY(isAsked<protocol::GetMemoryState>());
+    QVERIFY(answer<protocol::GetMemoryCurve>(curveOf(5)));
+    QTest::qWait(50);
+    QVERIFY(source_.askedFor<protocol::FindNames>().empty());
+    source_.status.running_cell.clear();
+    source_.sendStatus();
+    QVERIFY(isAsked<protocol::GetMemoryCurve>());
+    QVERIFY(answer<protocol::GetMemoryCurve>(curveOf(5)));
+    QVERIFY(isAsked<protocol::FindNames>());
+  }
+
+  void moreRowsAreFetchedBehindThoseThatAreThere() {
+    model_->setShown(true);
+    QVERIFY(isAsked<protocol::GetMemoryState>());
+    protocol::MemoryState state;
+    state.total = 3;
+    state.rows = {rowOf(1, MemoryHolder::program), rowOf(2, MemoryHolder::program)};
+    QVERIFY(answer<protocol::GetMemoryState>(state));
+    model_->fetchMore();
+    QCOMPARE(source_.askedFor<protocol::GetMemoryState>().back().first, std::uint64_t{2});
+    state.first = 2;
+    state.rows = {rowOf(3, MemoryHolder::program)};
+    QVERIFY(answer<protocol::GetMemoryState>(state));
+    QCOMPARE(model_->state()->rows.size(), std::size_t{3});
+    source_.asked.clear();
+    model_->fetchMore();
+    QVERIFY(source_.askedFor<protocol::GetMemoryState>().empty());
+  }
+
+  void bytesAreWrittenInThreeFigures() {
+    QCOMPARE(bytesText(0), QString("0 bytes"));
+    QCOMPARE(bytesText(999), QString("999 bytes"));
+    QCOMPARE(bytesText(1000), QString("1.00 kB"));
+    QCOMPARE(bytesText(65536), QString("65.5 kB"));
+    QCOMPARE(bytesText(999'900), QString("1.00 MB"));
+    QCOMPARE(bytesText(123'456'789), QString("123 MB"));
+  }
+};
+
+QTEST_GUILESS_MAIN(TestMemoryModel)
+#include "tst_memory_model.moc"
