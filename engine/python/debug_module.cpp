@@ -11,6 +11,7 @@
 #include "engine/debug/explain.h"
 #include "engine/debug/server.h"
 #include "engine/protocol/codec.h"
+#include "engine/python/health_module.h"
 #include "engine/python/inspector.h"
 #include "engine/python/source_lines.h"
 #include "engine/python/tensor_object.h"
@@ -56,6 +57,7 @@ void attach(std::uint64_t budget_bytes, bool keep_values) {
 
 void stop() {
   if (!session().recorder) return;
+  forget_health();
   auto server = std::move(session().server);
   auto inspector = std::move(session().inspector);
   auto retiring = std::move(session().recorder);
@@ -86,6 +88,7 @@ void start(const std::string& endpoint, const py::bytes& key, std::uint64_t budg
 void forget_in_child() {
   set_observer(nullptr);
   set_capture_location(nullptr);
+  forget_health();
   [[maybe_unused]] auto* server = session().server.release();
   [[maybe_unused]] auto* inspector = session().inspector.release();
   [[maybe_unused]] auto* recorder = session().recorder.release();
@@ -358,6 +361,7 @@ void bind_debug(py::module_& module) {
   py::module_ debug = module.def_submodule("debug", "The recorder and the debug server of this process.");
   bind_session(debug);
   bind_recording(debug);
+  bind_health(debug, &recorder);
   bind_inspector(debug);
   py::module_::import("atexit").attr("register")(debug.attr("stop"));
   py::module_::import("os").attr("register_at_fork")(py::arg("after_in_child") =

@@ -121,8 +121,9 @@ HealthSampler::Wants HealthSampler::wants(const Event& event, bool backward) {
 void HealthSampler::ended(Wants wants, const ActivationCall& call, std::span<const Tensor> inputs,
                           std::span<const Tensor> outputs) {
   const Timed timed(*this);
-  if (!sampling_ || outputs.empty() || inputs.empty()) return;
+  if (!sampling_ || outputs.empty()) return;
   if (wants == Wants::activation) return batch_.activation(call, outputs[0]);
+  if (inputs.empty()) return;
   updated_ = true;
   made_by_updates_.insert(outputs[0].id());
   const auto subject = variable_subject(past_, inputs[0].id());
