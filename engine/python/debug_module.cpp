@@ -12,6 +12,7 @@
 #include "engine/debug/explain.h"
 #include "engine/debug/server.h"
 #include "engine/protocol/codec.h"
+#include "engine/python/health_module.h"
 #include "engine/python/inspector.h"
 #include "engine/python/source_lines.h"
 #include "engine/python/tensor_object.h"
@@ -60,6 +61,7 @@ void attach(std::uint64_t budget_bytes, bool keep_values, bool recording = true)
 
 void stop() {
   if (!session().recorder) return;
+  forget_health();
   auto server = std::move(session().server);
   auto inspector = std::move(session().inspector);
   auto retiring = std::move(session().recorder);
@@ -108,6 +110,7 @@ void forget_in_child() {
   set_observer(nullptr);
   set_capture_location(nullptr);
   if (!session().socket.empty()) debug::close_inherited(session().socket);
+  forget_health();
   [[maybe_unused]] auto* server = session().server.release();
   [[maybe_unused]] auto* inspector = session().inspector.release();
   [[maybe_unused]] auto* recorder = session().recorder.release();
@@ -384,6 +387,7 @@ void bind_debug(py::module_& module) {
   py::module_ debug = module.def_submodule("debug", "The recorder and the debug server of this process.");
   bind_session(debug);
   bind_recording(debug);
+  bind_health(debug, &recorder);
   bind_inspector(debug);
   bind_trace(debug, &recorder);
   debug.attr("PROTOCOL_VERSION") = protocol::version;

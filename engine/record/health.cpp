@@ -43,15 +43,8 @@ std::uint32_t HealthStore::subject(const HealthSubject& subject) {
   for (std::size_t i = 0; i < subjects_.size(); ++i)
     if (subjects_[i].subject.same_as(subject)) return static_cast<std::uint32_t>(i + 1);
   if (subjects_.size() >= most_subjects_) return 0;
-  if (subject.kind == HealthKind::variable) variables_[subject.name] = subject.variable;
   subjects_.push_back({subject, {}});
   return static_cast<std::uint32_t>(subjects_.size());
-}
-
-std::uint64_t HealthStore::variable_named(std::string_view name) const {
-  const std::lock_guard lock(mutex_);
-  const auto found = variables_.find(name);
-  return found == variables_.end() ? 0 : found->second;
 }
 
 std::vector<HealthSample>& HealthStore::curve_of(HealthSubjectData& subject, std::string_view quantity) {
@@ -71,7 +64,13 @@ void HealthStore::put(std::uint32_t subject, std::string_view quantity, HealthSa
     return;
   }
   samples.insert(place, sample);
-  if (++samples_ > most_samples_) thin_out();
+  ++samples_;
+  if (samples.size() > most_in_curve_) {
+    samples_ -= samples.size();
+    thin_health_curve(samples);
+    samples_ += samples.size();
+  }
+  if (samples_ > most_samples_) thin_out();
 }
 
 void HealthStore::thin_out() {
@@ -141,13 +140,10 @@ void HealthStore::restore(HealthData data) {
   const std::lock_guard lock(mutex_);
   subjects_ = std::move(data.subjects);
   marks_ = std::move(data.marks);
-  variables_.clear();
   samples_ = 0;
   ++version_;
-  for (const HealthSubjectData& each : subjects_) {
-    if (each.subject.kind == HealthKind::variable) variables_[each.subject.name] = each.subject.variable;
+  for (const HealthSubjectData& each : subjects_)
     for (const HealthCurveData& curve : each.curves) samples_ += curve.samples.size();
-  }
 }
 
 std::uint64_t HealthStore::bytes() const {

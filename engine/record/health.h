@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -68,17 +67,17 @@ struct HealthData {
   std::vector<HealthMark> marks;  ///< records rise
 };
 
-/// Safe from several threads. There is room for `most_samples`; when it is used up, every curve is thinned
-/// out: of two neighbours the one stays that is farther from what came before, so that spikes do.
+/// Safe from several threads. There is room for `most_samples`, and for `most_in_curve` in each curve; when
+/// it is used up, every curve (or that one) is thinned out: of two neighbours the one stays that is farther
+/// from what came before, so that spikes do.
 class HealthStore {
  public:
-  explicit HealthStore(std::size_t most_samples = std::size_t{1} << 20, std::size_t most_subjects = 4096)
-      : most_samples_(most_samples), most_subjects_(most_subjects) {}
+  explicit HealthStore(std::size_t most_samples = std::size_t{1} << 20, std::size_t most_subjects = 4096,
+                       std::size_t most_in_curve = 4096)
+      : most_samples_(most_samples), most_subjects_(most_subjects), most_in_curve_(most_in_curve) {}
 
   /// The number of an equal subject, from 1; 0 where there is no room for another one.
   std::uint32_t subject(const HealthSubject& subject);
-  /// The variable that was seen by that name last; 0: none.
-  std::uint64_t variable_named(std::string_view name) const;
   /// A sample of the same record is replaced.
   void put(std::uint32_t subject, std::string_view quantity, HealthSample sample);
   /// The step of that playback was sampled.
@@ -101,10 +100,9 @@ class HealthStore {
   std::vector<HealthSample>& curve_of(HealthSubjectData& subject, std::string_view quantity);
   void thin_out();
 
-  const std::size_t most_samples_, most_subjects_;
+  const std::size_t most_samples_, most_subjects_, most_in_curve_;
   mutable std::mutex mutex_;
   std::vector<HealthSubjectData> subjects_;
-  std::map<std::string, std::uint64_t, std::less<>> variables_;
   std::vector<HealthMark> marks_;
   std::size_t samples_ = 0;
   std::uint64_t version_ = 0;

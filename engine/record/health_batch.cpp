@@ -27,7 +27,7 @@ struct LayerWeights {
   std::uint64_t last = 0;               ///< the largest id of all
 };
 
-LayerWeights weights_before(const HealthPast& past, std::uint64_t input) {
+LayerWeights weights_before(const HealthPast& past, std::uint64_t input, const KnownVariables& known) {
   LayerWeights found;
   std::deque<std::uint64_t> waiting{input};
   std::set<std::uint32_t> seen;
@@ -36,7 +36,8 @@ LayerWeights weights_before(const HealthPast& past, std::uint64_t input) {
     waiting.pop_front();
     const TensorOrigin origin = past.trace.tensors().get(id);
     if (origin.is_leaf() && origin.named()) {
-      if (const auto variable = variable_subject(past, id)) {
+      const auto better = known.find(id);
+      if (const auto variable = variable_subject(past, id, better == known.end() ? 0 : better->second)) {
         found.last = std::max(found.last, variable->variable);
         if (!found.weight && variable->shape.rank() >= 2) found.weight = variable;
       }
@@ -72,13 +73,14 @@ std::optional<HealthSubject> variable_subject(const HealthPast& past, std::uint6
   return subject;
 }
 
-HealthSubject activation_subject(const HealthPast& past, const ActivationCall& call, const Shape& shape) {
+HealthSubject activation_subject(const HealthPast& past, const ActivationCall& call, const Shape& shape,
+                                 const KnownVariables& known) {
   HealthSubject subject;
   subject.kind = HealthKind::activation;
   subject.op = call.op->name;
   subject.scope = call.scope;
   subject.location = call.location;
-  const LayerWeights weights = weights_before(past, call.input);
+  const LayerWeights weights = weights_before(past, call.input, known);
   if (weights.weight) subject.variable = weights.weight->variable;
   subject.name = call.scope ? scope_text(call.scope) : weights.weight ? weights.weight->name : std::string();
   subject.order = weights.last;
@@ -157,7 +159,7 @@ void HealthBatch::update(const HealthSubject& subject, std::uint32_t record, con
 
 void HealthBatch::activation(const ActivationCall& call, const Tensor& output) {
   const ActivationGauge gauge = activation_gauge(activation_of(*call.op), output);
-  const std::uint32_t number = store_.subject(activation_subject(past_, call, output.shape()));
+  const std::uint32_t number = store_.subject(activation_subject(past_, call, output.shape(), known_));
   if (gauge.dead) add(number, quantity::dead, {call.record, *gauge.dead}, Join::least);
   if (gauge.saturated) add(number, quantity::saturated, {call.record, *gauge.saturated}, Join::mean);
   not_finite(number, call.record, gauge.not_finite);

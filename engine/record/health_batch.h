@@ -35,14 +35,18 @@ struct ActivationCall {
   std::uint64_t input = 0, output = 0;
   std::uint32_t scope = 0, location = 0;
 };
+/// Ids of variables by their values, where somebody knows them better than the newest assignments.
+using KnownVariables = std::map<std::uint64_t, std::uint64_t>;
 /// Named by its scope, or by the weight on the way to it.
-HealthSubject activation_subject(const HealthPast& past, const ActivationCall& call, const Shape& shape);
+HealthSubject activation_subject(const HealthPast& past, const ActivationCall& call, const Shape& shape,
+                                 const KnownVariables& known = {});
 
 /// Used by one thread at a time.
 class HealthBatch {
  public:
   HealthBatch(const HealthPast& past, HealthStore& store) : past_(past), store_(store) {}
 
+  void know(std::uint64_t value, std::uint64_t variable) { known_[value] = variable; }
   /// What a playback was asked of, where that is one number.
   void loss(std::uint32_t playback, std::uint32_t location, const Tensor& target);
   /// Of a source of a playback. `id`: of the gradient as it was recorded; 0, and undefined: there was none.
@@ -68,6 +72,7 @@ class HealthBatch {
 
   const HealthPast past_;
   HealthStore& store_;
+  KnownVariables known_;
   std::map<std::pair<std::uint32_t, std::string_view>, Waiting> samples_;
   std::uint32_t playback_ = 0;  ///< the first one
 };

@@ -12,7 +12,7 @@ namespace {
 /// Of the program's time; with what the window asks for it stays far below 15 %.
 constexpr double most_share = 0.06;
 constexpr std::uint32_t most_every = 4096;
-constexpr std::uint32_t samples_between_ranks = 8;
+constexpr std::uint32_t samples_between_ranks = 32;  // they take as long as all else
 
 /// splitmix64: neighbours get places that have nothing to do with each other.
 std::uint64_t scattered(std::uint64_t x) {
@@ -49,9 +49,6 @@ void HealthSampler::watch(std::chrono::milliseconds time) {
   if (on_) return;
   whole_ = past_.trace.newest() == 0;
   left_ = offset_ = 0;
-  cost_ = plain_ = 0;
-  samples_seen_ = 0;
-  every_ = 1;
   began_ = clock::ticks();
   spent_ = 0;
   updated_ = false;
@@ -121,8 +118,9 @@ HealthSampler::Wants HealthSampler::wants(const Event& event, bool backward) {
 void HealthSampler::ended(Wants wants, const ActivationCall& call, std::span<const Tensor> inputs,
                           std::span<const Tensor> outputs) {
   const Timed timed(*this);
-  if (!sampling_ || outputs.empty() || inputs.empty()) return;
+  if (!sampling_ || outputs.empty()) return;
   if (wants == Wants::activation) return batch_.activation(call, outputs[0]);
+  if (inputs.empty()) return;
   updated_ = true;
   made_by_updates_.insert(outputs[0].id());
   const auto subject = variable_subject(past_, inputs[0].id());

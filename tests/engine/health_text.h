@@ -42,7 +42,7 @@ inline tapedeck::debug::HealthCases cases_of(const std::string& text) {
     if (!(words >> first)) continue;
     const auto kinds = protocol::names(protocol::HealthKind{});
     const auto kind = std::find(kinds.begin(), kinds.end(), first);
-    if (kind == kinds.end()) {
+    if (kind == kinds.end() || line[0] == ' ') {  // a curve stands further in
       std::string quantity = first;
       if (quantity == "step") {  // "step length"
         words >> first;

@@ -310,6 +310,24 @@ class TestHealth : public QObject {
     QVERIFY(stopped->record != 0);
   }
 
+  void a_long_run_knows_its_variables_still() {
+    Examined run;
+    Network network;
+    // More assignments than are remembered: the first steps' values tell no longer which variable they were.
+    for (int step = 0; step < 23000; ++step) network.step();
+    run.sample(8);
+    const protocol::Health table = run.table();
+    QCOMPARE(table.steps, std::uint64_t{23000});
+    QCOMPARE(table.gone, std::uint64_t{0});
+    QStringList names;
+    for (const auto& row : table.rows) names << QString::fromStdString(row.name);
+    QCOMPARE(names, (QStringList{"loss", "w1", "b1", "relu after w1", "w2"}));
+    const auto gradients = run.recorder.health().curve(
+        subject_named(run.recorder.health(), HealthKind::variable, "w1"), quantity::gradient);
+    QVERIFY(gradients.samples.size() >= 8);
+    QVERIFY(gradients.samples.front().record < 100);
+  }
+
   void two_optimisers_that_take_turns_make_two_steps() {
     Examined run;
     Network one, other;

@@ -73,20 +73,32 @@ void StepReplay::sample(const HealthStep& step, const std::vector<HandUpdate>& b
   const Found found = collect(step, cancel);
   HealthBatch batch(past, recorder_.health());
   std::map<std::uint64_t, HealthSubject> variables;  // by value
+  std::vector<std::vector<std::uint64_t>> all_sources;
+  for (const Playback& playback : found.playbacks) {
+    all_sources.push_back(past.handoffs.sources_of(playback.record));
+    const std::vector<std::uint64_t> ids = variables_of(playback, all_sources.back());
+    for (std::size_t i = 0; i < std::min(ids.size(), all_sources.back().size()); ++i) {
+      const auto subject = variable_subject(past, all_sources.back()[i], ids[i]);
+      if (!subject) continue;
+      variables[all_sources.back()[i]] = *subject;
+      batch.know(all_sources.back()[i], ids[i]);
+    }
+  }
   for (const ActivationCall& call : found.activations) {
     check_cancelled(cancel);
     batch.activation(call, find(call.output));
   }
-  for (const Playback& playback : found.playbacks) {
-    const std::vector<std::uint64_t> sources = past.handoffs.sources_of(playback.record);
-    const std::vector<std::uint64_t> ids = variables_of(playback, sources);
+  for (std::size_t k = 0; k < found.playbacks.size(); ++k) {
+    const Playback& playback = found.playbacks[k];
+    const std::vector<std::uint64_t>& sources = all_sources[k];
     if (playback.targets.size() == 1)
       batch.loss(playback.record, playback.location, find(playback.targets[0]));
     for (std::size_t i = 0; i < std::min(sources.size(), playback.gradients.size()); ++i) {
       check_cancelled(cancel);
-      const auto subject = variable_subject(past, sources[i], i < ids.size() ? ids[i] : 0);
+      const auto known = variables.find(sources[i]);
+      const auto subject =
+          known == variables.end() ? variable_subject(past, sources[i]) : std::optional(known->second);
       if (!subject) continue;
-      variables[sources[i]] = *subject;
       const std::uint64_t gradient = playback.gradients[i];
       batch.gradient(*subject, playback.record, gradient, gradient ? find(gradient) : Tensor(), true);
     }
@@ -94,7 +106,8 @@ void StepReplay::sample(const HealthStep& step, const std::vector<HandUpdate>& b
   for (const Update& update : found.updates) {
     check_cancelled(cancel);
     const auto known = variables.find(update.before);
-    const auto subject = known == variables.end() ? variable_subject(past, update.before) : known->second;
+    const auto subject =
+        known == variables.end() ? variable_subject(past, update.before) : std::optional(known->second);
     if (!subject) continue;
     batch.given_gradient(*subject, update.record, find(update.gradient));
     batch.update(*subject, update.record, find(update.before), find(update.now));

@@ -54,12 +54,12 @@ std::vector<HealthCurves::Chart> HealthCurves::charts() const {
                         std::ranges::all_of(curve->values, [](double value) { return value == 0; });
     if (!curve->steps.empty() && !silent) charts.push_back({curve, {}, 0, 1, false});
   }
-  const auto room = static_cast<std::size_t>(std::clamp(height() / least_height, 1, most_charts));
+  const auto room = static_cast<std::size_t>(std::clamp(QWidget::height() / least_height, 1, most_charts));
   if (charts.size() > room) charts.resize(room);
   const int line = fontMetrics().lineSpacing();
   const int left = fontMetrics().horizontalAdvance(QStringLiteral("8.88e-08")) + 10;
   const double each =
-      charts.empty() ? 0 : static_cast<double>(height() - line - 2) / static_cast<double>(charts.size());
+      charts.empty() ? 0 : static_cast<double>(QWidget::height() - line - 2) / static_cast<double>(charts.size());
   for (std::size_t i = 0; i < charts.size(); ++i) {
     Chart& chart = charts[i];
     chart.area = QRectF(left, static_cast<double>(i) * each + line + 2, std::max(10, width() - left - 10),

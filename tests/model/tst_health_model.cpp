@@ -1,0 +1,165 @@
+// Health's model without a window: what it asks while it is shown, and what it says.
+#include <QSignalSpy>
+#include <QtTest>
+
+#include "inspector/model/health_model.h"
+#include "tests/model/fake_source.h"
+#include "tests/model/records_text.h"
+
+using namespace tapedeck;
+using namespace tapedeck::inspector;
+
+namespace {
+
+protocol::Health tableOf(quint64 steps, quint64 sampled, quint64 recomputed, std::uint32_t every = 0) {
+  protocol::Health table;
+  table.steps = steps;
+  table.sampled = sampled;
+  table.recomputed = recomputed;
+  table.every = every;
+  table.version = sampled;
+  table.total = 2;
+  table.rows.resize(2);
+  table.rows[0].subject = 7;
+  table.rows[0].name = "W1";
+  table.rows[0].strips = {{"gradient", 0.5, 3, {1e-6, std::nan(""), 0, 2}}};
+  table.rows[1].subject = 8;
+  table.rows[1].kind = protocol::HealthKind::published;
+  table.rows[1].name = "L-BFGS";
+  return table;
+}
+
+}  // namespace
+
+class TestHealthModel : public QObject {
+  Q_OBJECT
+
+  test::FakeSource source_;
+  Session session_;
+  std::unique_ptr<HealthModel> model_;
+
+  /// Answers the newest request of that kind.
+  template <class Message>
+  void answer(const protocol::Reply& reply) {
+    const auto is_it = [](const auto& asked) { return std::holds_alternative<Message>(asked.message); };
+    QTRY_VERIFY(std::any_of(source_.waiting.begin(), source_.waiting.end(), is_it));
+    const auto found = std::find_if(source_.waiting.begin(), source_.waiting.end(), is_it);
+    const quint64 id = found->id;
+    source_.waiting.erase(found);
+    emit source_.received(id, reply);
+  }
+  template <class Message>
+  std::size_t asked() const {
+    return source_.askedFor<Message>().size();
+  }
+
+ private slots:
+  void init() {
+    source_.status.records = source_.status.finished = 2;
+    source_.status.running_cell.clear();
+    session_.setSource(&source_);
+    QTRY_VERIFY(session_.live());
+    source_.automatic = false;
+    source_.waiting.clear();
+    source_.asked.clear();
+    model_ = std::make_unique<HealthModel>(&session_);
+  }
+  void cleanup() {
+    model_.reset();
+    session_.setSource(nullptr);
+    source_.automatic = true;
+  }
+
+  void hiddenItAsksNothing() {
+    source_.status.records = 100;
+    source_.sendStatus();
+    QTest::qWait(50);
+    QCOMPARE(asked<protocol::GetHealth>(), std::size_t{0});
+    model_->setShown(true);
+    QCOMPARE(asked<protocol::GetHealth>(), std::size_t{1});
+    QVERIFY(source_.askedFor<protocol::GetHealth>()[0].live_ms > 0);
+    model_->setShown(false);
+    QCOMPARE(source_.askedFor<protocol::GetHealth>().back().live_ms,
+             0U);  // at once, not when its time is over
+    const std::size_t before = asked<protocol::GetHealth>();
+    source_.sendStatus();
+    QCOMPARE(asked<protocol::GetHealth>(), before);
+  }
+
+  void stepsAreRecomputedUntilAllThatIsWantedIsHere() {
+    model_->setShown(true);
+    answer<protocol::GetHealth>(tableOf(2000, 0, 0));
+    QVERIFY(model_->recomputing());
+    QCOMPARE(source_.askedFor<protocol::SampleHealth>().back().steps, 40U);
+    answer<protocol::SampleHealth>(protocol::HealthSampled{12, 40, false, ""});
+    QCOMPARE(model_->howSampled(), QString("Recomputing: 12 of 40 steps"));
+    answer<protocol::GetHealth>(tableOf(2000, 12, 12));
+    answer<protocol::SampleHealth>(protocol::HealthSampled{40, 40, true, ""});
+    answer<protocol::GetHealth>(tableOf(2000, 40, 40));
+    QVERIFY(!model_->recomputing());
+    QCOMPARE(model_->howSampled(), QString("40 of 2,000 steps, recomputed"));
+    const std::size_t before = asked<protocol::SampleHealth>();
+    source_.sendStatus();
+    QTest::qWait(500);
+    QCOMPARE(asked<protocol::SampleHealth>(), before);
+    model_->sampleMore();
+    answer<protocol::GetHealth>(tableOf(2000, 40, 40));
+    QCOMPARE(source_.askedFor<protocol::SampleHealth>().back().steps, 80U);
+    model_->cancel();
+    QVERIFY(!model_->recomputing());
+    QVERIFY(asked<protocol::Cancel>() > 0 || source_.askedFor<protocol::SampleHealth>().size() > before);
+  }
+
+  void whileACellRunsNothingIsRecomputed() {
+    source_.status.running_cell = "cell";
+    source_.sendStatus();
+    model_->setShown(true);
+    answer<protocol::GetHealth>(tableOf(10, 4, 0, 4));
+    QCOMPARE(asked<protocol::SampleHealth>(), std::size_t{0});
+    QCOMPARE(model_->howSampled(), QString("4 of 10 steps, sampled live · one of every 4 steps, live"));
+    QVERIFY(!source_.askedFor<protocol::GetHealthFindings>().back().explain);
+  }
+
+  void rowsCurvesAndRanges() {
+    model_->setShown(true);
+    answer<protocol::GetHealth>(tableOf(2000, 40, 40));
+    QCOMPARE(model_->rowCount(), 2);
+    QCOMPARE(model_->selected(), quint64{7});  // the first layer
+    QCOMPARE(model_->range("gradient"), (std::pair{1e-6, 2.0}));
+    QCOMPARE(model_->published().size(), std::size_t{1});
+    protocol::HealthCurve curve;
+    curve.subject = 7;
+    curve.quantity = "gradient";
+    curve.steps = {1, 2};
+    curve.values = {3, 4};
+    curve.records = {1, 2};
+    answer<protocol::GetHealthCurve>(curve);
+    QCOMPARE(model_->curves().size(), std::size_t{1});
+    QCOMPARE(model_->curves()[0]->values, (std::vector<double>{3, 4}));
+    model_->select(8);
+    QVERIFY(model_->curves().empty());
+  }
+
+  void aFindingIsAClickFromItsOp() {
+    source_.records = test::RecordsText("op matmul(X:2x3) -> y:2x3\nop relu(y) -> z").records;
+    model_->setShown(true);
+    answer<protocol::GetHealth>(tableOf(2, 2, 2));
+    protocol::HealthFindings findings;
+    findings.findings.resize(1);
+    findings.findings[0].sentence = "W1 is dead.";
+    findings.findings[0].record = 2;
+    findings.findings[0].subject = 8;
+    findings.findings[0].tensor.id = 5;
+    QSignalSpy picked(&session_, &Session::tensorPicked);
+    answer<protocol::GetHealthFindings>(findings);
+    QCOMPARE(model_->findings().size(), std::size_t{1});
+    model_->show(0);
+    QCOMPARE(session_.cursor(), quint64{2});
+    QCOMPARE(picked.count(), 1);
+    QCOMPARE(model_->selected(), quint64{8});
+    model_->show(5);  // there is none
+  }
+};
+
+QTEST_GUILESS_MAIN(TestHealthModel)
+#include "tst_health_model.moc"
