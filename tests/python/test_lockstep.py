@@ -412,7 +412,7 @@ class WithRecorder(unittest.TestCase):
             lockstep(softplus, FLOAT32, FLOAT64, tf.constant(-20.0))
         records = {each["number"]: each for each in json.loads(_engine.debug.records_json())}
         first, second = raised.exception.records
-        self.assertEqual([records[number]["name"] for number in (first, second)], ["log", "log"])
+        self.assertEqual([records[number]["op"] for number in (first, second)], ["log", "log"])
         self.assertLess(first, second)
         self.assertTrue(str(raised.exception).endswith(f"Records {first} and {second}."))
 
