@@ -21,7 +21,9 @@ bool reads_bits(const OpDef& op) {
   return std::any_of(names.begin(), names.end(), [&](const char* name) { return op.name == name; });
 }
 
+/// Whether other numbers come out in another dtype. Dropping out and shuffling draw the same ones in all.
 bool draws(const OpDef& op) {
+  if (op.name == "dropout" || op.name == "random_shuffle") return false;
   return std::any_of(op.attributes.begin(), op.attributes.end(),
                      [](const AttributeSpec& spec) { return spec.name == "counter"; });
 }

@@ -108,10 +108,12 @@ void bind_lockstep(py::module_& module) {
   py::module_ lockstep = module.def_submodule("lockstep", "What tf.debugging.lockstep is made of.");
   lockstep.def(
       "start",
-      [](std::optional<double> rtol, std::optional<double> atol, bool loose, std::uint64_t limit_bytes) {
-        Lockstep::instance().start({rtol, atol, loose, limit_bytes});
+      [](std::optional<double> rtol, std::optional<double> atol, bool loose, const py::handle narrowest,
+         std::uint64_t limit_bytes) {
+        Lockstep::instance().start(
+            {rtol, atol, loose, to_dtype(narrowest.ptr(), {"lockstep", "dtype"}), limit_bytes});
       },
-      py::arg("rtol"), py::arg("atol"), py::arg("loose"), py::arg("limit_bytes"));
+      py::arg("rtol"), py::arg("atol"), py::arg("loose"), py::arg("narrowest"), py::arg("limit_bytes"));
   lockstep.def("start_again", [] { Lockstep::instance().start_again(); });
   lockstep.def("pause", [] { Lockstep::instance().pause(); });
   lockstep.def("second_run", [] { Lockstep::instance().second_run(); });

@@ -73,10 +73,11 @@ std::optional<double> operands_apart(const LockstepEvent& first, const LockstepE
 Tolerance tolerance_of(const LockstepOptions& options, DType first, DType second) {
   Tolerance tolerance;
   const bool floating = is_differentiable(first) && is_differentiable(second);
-  const double unit = std::max(unit_in_last_place(first), unit_in_last_place(second));
+  double unit = std::max(unit_in_last_place(first), unit_in_last_place(second));
+  if (options.narrowest) unit = std::max(unit, unit_in_last_place(*options.narrowest));
   if (floating && options.loose) {
     tolerance.rtol = std::sqrt(unit);
-    tolerance.share = 64 * unit;
+    tolerance.share = std::min(64 * unit, tolerance.rtol);
   }
   if (options.rtol) tolerance.rtol = *options.rtol;
   if (options.atol) {

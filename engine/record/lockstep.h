@@ -29,6 +29,7 @@ struct LockstepOptions {
   /// One of the settings changes dtypes or devices: values need not be the same to the last bit, and
   /// conversions between floating dtypes are no ops.
   bool loose = false;
+  std::optional<DType> narrowest;                      ///< of the dtypes that the settings name
   std::uint64_t limit_bytes = std::uint64_t{1} << 30;  ///< of the values that are held
 };
 

@@ -306,6 +306,29 @@ class State(unittest.TestCase):
         np.testing.assert_array_equal(*report.results)
         self.assertEqual(report.results[1].dtype, tf.float64)
 
+    def test_dropout_drops_the_same_in_every_dtype(self):
+        x = tf.random.normal([1000], seed=1)
+        report = lockstep(lambda: tf.nn.dropout(x, 0.5) + tf.random.shuffle(x), FLOAT32, FLOAT64)
+        self.assertEqual(report.results[1].dtype, tf.float64)
+        np.testing.assert_allclose(*report.results, rtol=1e-5)
+        self.assertTrue(np.any(report.results[1].numpy() != report.results[1].numpy().astype(np.float32)))
+
+    def test_fit_runs_under_two_settings(self):
+        model = tf.keras.Sequential([tf.keras.layers.Dense(8, activation="relu"), tf.keras.layers.Dropout(0.2),
+                                     tf.keras.layers.BatchNormalization(), tf.keras.layers.Dense(1)])
+        model.compile(optimizer="adam", loss="mse")
+        x = np.random.RandomState(0).randn(32, 4).astype(np.float32)
+
+        def fit():
+            return model.fit(x, x[:, :1], epochs=2, batch_size=8, verbose=0).history["loss"]
+
+        for other in ({"threads": 1}, {"dtype": "float64"}, {"dtype": "bfloat16"}):
+            with self.subTest(other):
+                report = lockstep(fit, None, other)
+                self.assertGreater(report.ops, 100)
+                self.assertFalse(model.built)
+                np.testing.assert_allclose(*report.results, rtol=0.1)
+
     def test_gradients_of_captured_tensors_and_models_run_in_float64(self):
         x = tf.random.normal([8, 4], seed=1)
         model = tf.keras.Sequential([tf.keras.layers.Dense(5, activation="tanh"), tf.keras.layers.Dense(1)])

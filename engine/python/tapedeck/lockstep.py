@@ -9,6 +9,7 @@ from tapedeck.composites import require_callable
 from tapedeck.program_state import ProgramState
 
 _lockstep = _engine.lockstep
+_WIDTHS = [dtypes.float64, dtypes.float32, dtypes.float16, dtypes.bfloat16]  # fewer digits come later
 _FIELDS = ("dtype", "threads", "device", "seed")
 
 
@@ -268,7 +269,7 @@ def lockstep(f, a, b, *args, rtol=None, atol=None, limit_bytes=2**30, **kwargs):
         seed: for tf.set_random_seed.
         None, or nothing of these: as the program has it.
     rtol, atol: values x and y agree where |x - y| <= atol + rtol * max(|x|, |y|); NaN agrees with NaN. None: where dtypes and devices
-        are the same, values must be the same. Else rtol is the square root of the narrower dtype's unit in the last place (3.5e-4 for
+        are the same, values must be the same. Else rtol is the square root of the narrowest dtype's unit in the last place (3.5e-4 for
         float32), and atol 64 such units of the tensor's largest magnitude; with atol=0 no lost digit is passed over.
     limit_bytes: what may be held of the first run's values. Of what does not fit statistics are kept: a hash of all bits, extremes,
         norm and 64 samples; report and error say so. About 300 bytes for each op come on top.
@@ -291,11 +292,12 @@ def lockstep(f, a, b, *args, rtol=None, atol=None, limit_bytes=2**30, **kwargs):
         raise _engine.FailedPreconditionError("lockstep: another one runs; a lockstep can not begin inside of a lockstep")
     one, other = settings
     loose = one.dtype != other.dtype or one.device != other.device
+    narrowest = max((setting.dtype for setting in settings if setting.dtype is not None), key=_WIDTHS.index, default=None)
     runs = _Runs(f, args, kwargs, settings)
     results = raised = None
     _engine.debug._capture_lines(True)
     try:
-        _lockstep.start(rtol, atol, loose, limit_bytes)
+        _lockstep.start(rtol, atol, loose, narrowest, limit_bytes)
         try:
             results = runs.run()
         except BaseException as error:
