@@ -1,5 +1,6 @@
 #include "engine/cpu/parallel.h"
 
+#include <pthread.h>
 #include <sched.h>
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -183,9 +185,13 @@ class Pool {
   }
 
   void start_workers() {
-    while (static_cast<int>(workers_.size()) < threads() - 1)
-      workers_.emplace_back(
-          [this, participant = static_cast<int>(workers_.size()) + 1] { worker(participant); });
+    while (static_cast<int>(workers_.size()) < threads() - 1) {
+      const int participant = static_cast<int>(workers_.size()) + 1;
+      workers_.emplace_back(&Pool::worker, this, participant);
+      // For profilers; at most 15 letters.
+      ::pthread_setname_np(workers_.back().native_handle(),
+                           ("kernels-" + std::to_string(participant)).substr(0, 15).c_str());
+    }
   }
 
   void stop_workers() {

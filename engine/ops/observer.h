@@ -38,7 +38,7 @@ class Observer {
  public:
   virtual ~Observer() = default;
   /// Before the work, after the checks. May wait (the gate); throws Interrupted to abandon the op. Returns
-  /// the record's number (never 0), which the tape keeps.
+  /// the record's number, which the tape keeps; 0 where nobody keeps records.
   virtual std::uint64_t begin(const Event& event) = 0;
   /// After the work. `outputs`: op, custom: results; vjp: gradients of the inputs (undefined ones included);
   /// playback: gradients of the sources. `error`: nullptr, or the text of what the work threw (outputs empty
@@ -70,13 +70,12 @@ class Observer {
 };
 
 namespace detail {
+/// Whom run_op tells: the first of those in front (front_observer.h), else that of set_observer.
 extern std::atomic<Observer*> observer;
-}
+}  // namespace detail
 
 /// nullptr: nobody listens. The caller keeps the observer alive until no op runs that began under it.
-inline void set_observer(Observer* observer) {
-  detail::observer.store(observer, std::memory_order_release);
-}
+void set_observer(Observer* observer);
 /// The observer of this thread: nullptr also where a QuietScope is open.
 Observer* current_observer();
 

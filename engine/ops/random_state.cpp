@@ -1,7 +1,6 @@
 #include "engine/ops/random_state.h"
 
 #include <algorithm>
-#include <map>
 #include <mutex>
 #include <random>
 
@@ -26,12 +25,9 @@ std::uint64_t entropy() {
 
 constexpr std::uint64_t missing_global_seed = 0x7461706564656B;
 
-struct State {
+struct State : RandomState {
+  State() { chosen_by_nobody = entropy(); }
   std::mutex mutex;
-  std::optional<std::int64_t> global;
-  std::uint64_t chosen_by_nobody = entropy();
-  std::uint64_t shared_counter = 0;
-  std::map<std::int64_t, std::uint64_t> counters;  ///< by op seed
 
   std::uint64_t key(std::optional<std::int64_t> op_seed) const {
     if (!op_seed) return global ? mix(~static_cast<std::uint64_t>(*global)) : chosen_by_nobody;
@@ -40,7 +36,7 @@ struct State {
   }
 };
 
-State& state() {
+State& all_sequences() {
   static State* instance = new State;  // never destroyed: ops may run while the process ends
   return *instance;
 }
@@ -77,7 +73,7 @@ std::optional<std::int64_t> values_drawn(const OpDef& op, const std::vector<Attr
 }  // namespace
 
 void set_random_seed(std::optional<std::int64_t> seed) {
-  State& s = state();
+  State& s = all_sequences();
   const std::lock_guard lock(s.mutex);
   s.global = seed;
   s.shared_counter = 0;
@@ -85,9 +81,21 @@ void set_random_seed(std::optional<std::int64_t> seed) {
   if (!seed) s.chosen_by_nobody = entropy();
 }
 
+RandomState random_state() {
+  State& s = all_sequences();
+  const std::lock_guard lock(s.mutex);
+  return s;
+}
+
+void set_random_state(const RandomState& state) {
+  State& s = all_sequences();
+  const std::lock_guard lock(s.mutex);
+  static_cast<RandomState&>(s) = state;
+}
+
 std::pair<std::int64_t, std::int64_t> next_random_key(std::optional<std::int64_t> op_seed,
                                                       std::int64_t count) {
-  State& s = state();
+  State& s = all_sequences();
   const std::lock_guard lock(s.mutex);
   const std::uint64_t key = s.key(op_seed);
   std::uint64_t& counter = op_seed ? s.counters[*op_seed] : s.shared_counter;
@@ -98,7 +106,7 @@ std::pair<std::int64_t, std::int64_t> next_random_key(std::optional<std::int64_t
 }
 
 std::int64_t random_key(std::optional<std::int64_t> op_seed) {
-  State& s = state();
+  State& s = all_sequences();
   const std::lock_guard lock(s.mutex);
   return static_cast<std::int64_t>(s.key(op_seed));
 }

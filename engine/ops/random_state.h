@@ -21,6 +21,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -31,6 +32,16 @@ namespace tapedeck {
 
 /// std::nullopt: back to a sequence that nobody chose. Thread-safe, as the functions below.
 void set_random_seed(std::optional<std::int64_t> seed);
+
+/// Where all sequences stand, to come back there. (Places that set_random_place sets are not part of it.)
+struct RandomState {
+  std::optional<std::int64_t> global;
+  std::uint64_t chosen_by_nobody = 0;
+  std::uint64_t shared_counter = 0;
+  std::map<std::int64_t, std::uint64_t> counters;  ///< by op seed
+};
+RandomState random_state();
+void set_random_state(const RandomState& state);
 
 /// (key, counter) for the next `count` random values; the same call never gets the same numbers again.
 std::pair<std::int64_t, std::int64_t> next_random_key(std::optional<std::int64_t> op_seed,

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "engine/cpu/subnormals.h"
+#include "engine/ops/floating.h"
 #include "engine/ops/observed.h"
 #include "engine/ops/observer.h"
 #include "engine/ops/wider_compute.h"
@@ -121,7 +122,7 @@ Tensors run_attended(const OpContext& context, Observer* observer) {
 
 }  // namespace
 
-Tensors run_op(const OpDef& op, std::span<const Tensor> inputs, const Attributes& attributes) {
+Tensors detail::run_as_given(const OpDef& op, std::span<const Tensor> inputs, const Attributes& attributes) {
   const TensorSpecs specs = [&] {
     try {
       check_call(op, inputs, attributes);
@@ -136,6 +137,13 @@ Tensors run_op(const OpDef& op, std::span<const Tensor> inputs, const Attributes
   if ((observer == nullptr && thread.recording == 0) || thread.quiet != 0) [[likely]]
     return compute(context);
   return run_attended(context, thread.unobserved == 0 ? observer : nullptr);
+}
+
+Tensors run_op(const OpDef& op, std::span<const Tensor> inputs, const Attributes& attributes) {
+  // Such a scope is open only where an observer stands in front.
+  if (detail::observer.load(std::memory_order_relaxed) != nullptr && detail::floating_scope_open) [[unlikely]]
+    return detail::run_floating(op, inputs, attributes);
+  return detail::run_as_given(op, inputs, attributes);
 }
 
 Tensor run_op1(const OpDef& op, std::span<const Tensor> inputs, const Attributes& attributes) {

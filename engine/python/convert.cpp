@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "engine/ops/floating.h"
 #include "engine/ops/observer.h"
 #include "engine/ops/run_op.h"
 #include "engine/python/arguments.h"
@@ -120,7 +121,7 @@ Tensor stack_list(PyObject* list, std::optional<DType> wanted, const Where& wher
 }
 
 void check_tensor_dtype(const Tensor& tensor, std::optional<DType> wanted, const Where& where) {
-  if (wanted && tensor.dtype() != *wanted)
+  if (wanted && tensor.dtype() != *wanted && !interchangeable(tensor.dtype(), *wanted))
     fail<TypeMismatchError>(where.prefix(), "a tensor of dtype ", dtype_name(tensor.dtype()), ", but ",
                             dtype_name(*wanted), " is wanted; use tf.cast");
 }

@@ -11,6 +11,7 @@
 #include "engine/debug/endpoint.h"
 #include "engine/debug/explain.h"
 #include "engine/debug/server.h"
+#include "engine/ops/front_observer.h"
 #include "engine/protocol/codec.h"
 #include "engine/python/health_module.h"
 #include "engine/python/inspector.h"
@@ -48,13 +49,17 @@ Recorder& recorder() {
   return *session().recorder;
 }
 
+std::string package_folder() {
+  const py::list path(py::module_::import("tapedeck").attr("__path__"));
+  return py::str(path[0]);
+}
+
 void attach(std::uint64_t budget_bytes, bool keep_values, bool recording = true) {
   if (session().recorder) throw py::value_error("debug: a recorder is attached already; call stop() first");
   RecorderOptions options;
   options.keeping.budget_bytes = budget_bytes;
   options.keep_values = keep_values;
-  const py::list path(py::module_::import("tapedeck").attr("__path__"));
-  start_capturing_lines(py::str(path[0]));
+  start_capturing_lines(package_folder());
   session().recorder = std::make_unique<Recorder>(options);
   session().recorder->set_recording(recording);
 }
@@ -107,13 +112,22 @@ void tell_of_fork() {
 
 /// A forked child has none of the threads, and locks that they may have held: it goes on without a recorder.
 void forget_in_child() {
-  set_observer(nullptr);
+  forget_observers();
   set_capture_location(nullptr);
   if (!session().socket.empty()) debug::close_inherited(session().socket);
   forget_health();
   [[maybe_unused]] auto* server = session().server.release();
   [[maybe_unused]] auto* inspector = session().inspector.release();
   [[maybe_unused]] auto* recorder = session().recorder.release();
+}
+
+/// Ops learn their lines also where no recorder is attached, which sees to it by itself.
+void capture_lines(bool on) {
+  if (session().recorder) return;
+  if (on)
+    start_capturing_lines(package_folder());
+  else
+    stop_capturing_lines();
 }
 
 void begin_cell(const std::string& cell, const std::string& filename) {
@@ -308,6 +322,7 @@ bool add_images(const std::string& name, double step, std::int64_t width, std::i
 }
 
 void bind_recording(py::module_& debug) {
+  debug.def("_capture_lines", &capture_lines, py::arg("on"));
   debug.def(
       "set_recording", [](bool on) { recorder().set_recording(on); }, py::arg("on"),
       "Off: ops are not recorded, do not stop at the gate, and cost what they cost without a recorder.");

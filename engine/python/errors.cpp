@@ -4,6 +4,7 @@
 #include <new>
 
 #include "engine/data/data_error.h"
+#include "engine/record/lockstep.h"
 
 namespace tapedeck::python {
 
@@ -19,6 +20,7 @@ struct ErrorClasses {
   PyObject* unimplemented = nullptr;
   PyObject* failed_precondition = nullptr;
   PyObject* data_loss = nullptr;
+  PyObject* lockstep_difference = nullptr;
 };
 ErrorClasses classes;
 
@@ -86,6 +88,10 @@ void bind_errors(py::module_& module) {
   classes.data_loss =
       make("DataLossError", "What was read is damaged: a checksum that does not fit, a file cut off.", base,
            PyExc_RuntimeError);
+  classes.lockstep_difference = make(
+      "LockstepDifference",
+      "Two runs that tf.debugging.lockstep compared differ; an AssertionError. Its attributes tell where.",
+      base, PyExc_AssertionError);
 }
 
 void set_python_error() noexcept {
@@ -111,6 +117,8 @@ void set_python_error() noexcept {
     raise(classes.failed_precondition, error.what());
   } catch (const data::DataLossError& error) {
     raise(classes.data_loss, error.what());
+  } catch (const LockstepDifferenceError& error) {
+    raise(classes.lockstep_difference, error.what());
   } catch (const Error& error) {
     raise(classes.base, error.what());
   } catch (py::error_already_set& error) {

@@ -15,6 +15,7 @@
 #include "engine/python/errors.h"
 #include "engine/python/event_module.h"
 #include "engine/python/host.h"
+#include "engine/python/lockstep_module.h"
 #include "engine/python/op_function.h"
 #include "engine/python/tape_module.h"
 #include "engine/python/tensor_object.h"
@@ -103,6 +104,21 @@ void bind_settings(py::module_& module) {
              "Starts the sequences of random numbers anew; None: with numbers that nobody chose.");
   module.def("set_random_place", &set_random_place, py::arg("place"),
              "(key, counter) that random ops of this thread take instead of their seed's; None ends that.");
+  module.def(
+      "random_state",
+      [] {
+        const RandomState now = random_state();
+        return py::make_tuple(now.global, now.chosen_by_nobody, now.shared_counter, now.counters);
+      },
+      "Where the sequences of random numbers stand, for set_random_state.");
+  module.def(
+      "set_random_state",
+      [](const py::tuple& state) {
+        set_random_state({state[0].cast<std::optional<std::int64_t>>(), state[1].cast<std::uint64_t>(),
+                          state[2].cast<std::uint64_t>(),
+                          state[3].cast<std::map<std::int64_t, std::uint64_t>>()});
+      },
+      py::arg("state"));
   module.def("gpu_count", &gpu_count, "How many GPUs this build can use on this machine.");
   module.def("check_device", &checked_device, py::arg("name"),
              "The device's name as the engine writes it. NotFoundError where it is not there.");
@@ -171,6 +187,8 @@ PYBIND11_MODULE(_engine, module) {
   bind_settings(module);
   bind_checkpoint(module);
   bind_debug(module);
+  bind_lockstep(module);
+  bind_callbacks(module);
   bind_events(module);
   bind_data(module);
 }

@@ -1,7 +1,6 @@
 #include "engine/python/op_function.h"
 
 #include <pybind11/stl.h>
-#include <structmember.h>
 
 #include <memory>
 
@@ -15,16 +14,24 @@ namespace tapedeck::python {
 
 namespace {
 
-struct OpFunctionObject {
-  PyObject_HEAD vectorcallfunc vectorcall;
+/// What Python's built-in function of an op has as `__self__`. It counts as a module, so that the function is
+/// a function of a module as all built-in ones are, to pickle, help() and profilers; and it stands behind
+/// what modules have.
+struct OpRow {
   const Signature* signature;  ///< lives as long as the process, as the registry does
-  PyObject* name;
   PyObject* tuple_class;  ///< the named tuple of the results; nullptr: a plain tuple, a list, or one tensor
+  PyMethodDef method;
+  std::string name, doc;  ///< what the method points to
 };
-PyTypeObject op_function_type = blank_type();
+PyTypeObject op_type = blank_type();
+Py_ssize_t row_offset = 0;
+
+OpRow*& row_of(PyObject* self) {
+  return *reinterpret_cast<OpRow**>(reinterpret_cast<char*>(self) + row_offset);
+}
 
 const OpDef& op_of(PyObject* self) {
-  return reinterpret_cast<OpFunctionObject*>(self)->signature->op();
+  return row_of(self)->signature->op();
 }
 
 PyObject* wrap_list(Tensors& outputs) {
@@ -38,8 +45,8 @@ PyObject* wrap_list(Tensors& outputs) {
 }
 
 /// As ResultForm says.
-PyObject* wrap_results(const OpFunctionObject& function, Tensors& outputs) {
-  const OpDef& op = function.signature->op();
+PyObject* wrap_results(const OpRow& row, Tensors& outputs) {
+  const OpDef& op = row.signature->op();
   if (op.returns_list) return wrap_list(outputs);
   if (outputs.size() == 1) return wrap(std::move(outputs[0]));
   const py::object tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(outputs.size())));
@@ -48,10 +55,10 @@ PyObject* wrap_results(const OpFunctionObject& function, Tensors& outputs) {
     if (!item) throw ForeignException{};
     PyTuple_SET_ITEM(tuple.ptr(), static_cast<Py_ssize_t>(i), item);
   }
-  if (!function.tuple_class) return py::object(tuple).release().ptr();
+  if (!row.tuple_class) return py::object(tuple).release().ptr();
   const py::object arguments = checked(PyTuple_Pack(1, tuple.ptr()));
   // tuple.__new__(class, values), as the class's own _make does.
-  return PyTuple_Type.tp_new(reinterpret_cast<PyTypeObject*>(function.tuple_class), arguments.ptr(), nullptr);
+  return PyTuple_Type.tp_new(reinterpret_cast<PyTypeObject*>(row.tuple_class), arguments.ptr(), nullptr);
 }
 
 // What stands for tensors that are not there yet (the functional way of building models), and who calls ops
@@ -89,48 +96,164 @@ PyObject* call_symbolic(PyObject* self, PyObject* const* arguments, std::size_t 
   });
 }
 
-PyObject* call_on_tensors(PyObject* self, PyObject* const* arguments, std::size_t flagged_count,
+PyObject* call_on_tensors(const OpRow& row, PyObject* const* arguments, std::size_t count,
                           PyObject* keyword_names) {
   return guarded([&]() -> PyObject* {
-    const OpFunctionObject& function = *reinterpret_cast<OpFunctionObject*>(self);
-    const Signature& signature = *function.signature;
+    const Signature& signature = *row.signature;
     Tensors inputs;
     Attributes attributes;
-    signature.parse(arguments, static_cast<std::size_t>(PyVectorcall_NARGS(flagged_count)), keyword_names,
-                    inputs, attributes);
+    signature.parse(arguments, count, keyword_names, inputs, attributes);
     Tensors outputs = run_op(signature.op(), inputs, attributes);
-    return wrap_results(function, outputs);
+    return wrap_results(row, outputs);
   });
 }
 
-PyObject* call(PyObject* self, PyObject* const* arguments, std::size_t flagged_count,
-               PyObject* keyword_names) {
-  PyObject* result = call_on_tensors(self, arguments, flagged_count, keyword_names);
+PyObject* call_op(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* keyword_names) {
+  PyObject* result =
+      call_on_tensors(*row_of(self), arguments, static_cast<std::size_t>(count), keyword_names);
   if (!result && symbolic_type) [[unlikely]]
-    return call_symbolic(self, arguments, static_cast<std::size_t>(PyVectorcall_NARGS(flagged_count)),
+    return call_symbolic(op_function_of(op_of(self)), arguments, static_cast<std::size_t>(count),
                          keyword_names);
   return result;
 }
 
-PyObject* get_doc(PyObject* self, void*) {
-  return PyUnicode_FromString(op_of(self).doc.c_str());
-}
 PyObject* get_name(PyObject* self, void*) {
-  PyObject* name = reinterpret_cast<OpFunctionObject*>(self)->name;
-  Py_INCREF(name);
-  return name;
-}
-PyObject* get_module(PyObject*, void*) {
-  return PyUnicode_FromString("tapedeck");
-}
-PyObject* get_text_signature(PyObject* self, void*) {
-  return PyUnicode_FromString(reinterpret_cast<OpFunctionObject*>(self)->signature->text().c_str());
+  return PyUnicode_FromString(row_of(self)->name.c_str());
 }
 PyObject* get_op_name(PyObject* self, void*) {
   return PyUnicode_FromString(op_of(self).name.c_str());
 }
 
-py::object to_python(const Attribute& attribute) {
+const char* kind_name(AttributeKind kind) {
+  constexpr const char* names[] = {"boolean", "integer", "real", "text", "dtype", "integers", "shape"};
+  return names[static_cast<std::size_t>(kind)];
+}
+
+PyObject* get_parameters(PyObject* self, void*) {
+  return guarded([&] {
+    const Signature& signature = *row_of(self)->signature;
+    py::list list;
+    for (const Parameter& parameter : signature.parameters()) {
+      const auto index = static_cast<std::size_t>(parameter.index);
+      const py::object ellipsis = py::ellipsis();
+      if (parameter.is_input) {
+        const char* kind = signature.op().inputs[index].variadic ? "tensors" : "tensor";
+        list.append(py::make_tuple(py::handle(parameter.name), kind, ellipsis));
+      } else {
+        const AttributeSpec& spec = signature.op().attributes[index];
+        list.append(py::make_tuple(py::handle(parameter.name), kind_name(spec.kind),
+                                   spec.required ? ellipsis : attribute_object(spec.fallback)));
+      }
+    }
+    return list.release().ptr();
+  });
+}
+
+PyObject* get_returns_list(PyObject* self, void*) {
+  return PyBool_FromLong(op_of(self).returns_list);
+}
+PyObject* get_result_fields(PyObject* self, void*) {
+  return guarded([&] { return py::cast(op_of(self).results.fields).release().ptr(); });
+}
+PyObject* get_tuple_class(PyObject* self, void*) {
+  PyObject* tuple_class = row_of(self)->tuple_class;
+  PyObject* result = tuple_class ? tuple_class : Py_None;
+  Py_INCREF(result);
+  return result;
+}
+PyObject* represent(PyObject* self) {
+  return PyUnicode_FromFormat("<op %s>", op_of(self).name.c_str());
+}
+
+PyGetSetDef properties[] = {
+    {"__name__", get_name, nullptr, nullptr, nullptr},
+    {"op_name", get_op_name, nullptr, "The op's name in records and errors.", nullptr},
+    {"parameters", get_parameters, nullptr,
+     "(name, kind, default) of each argument; default ... where it is required.", nullptr},
+    {"returns_list", get_returns_list, nullptr, "True where the result is a list of tensors.", nullptr},
+    {"result_fields", get_result_fields, nullptr, "The names of the results, where there are several.",
+     nullptr},
+    {"tuple_class", get_tuple_class, nullptr,
+     "The class of the results where they are a named tuple, or None.", nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr}};
+
+void ready_type() {
+  row_offset = PyModule_Type.tp_basicsize;
+  PyTypeObject& type = op_type;
+  type.tp_name = "tapedeck.Op";
+  type.tp_doc = "The registry's row of an op: `__self__` of its function.";
+  type.tp_base = &PyModule_Type;
+  type.tp_basicsize = row_offset + static_cast<Py_ssize_t>(sizeof(OpRow*));
+  type.tp_flags = Py_TPFLAGS_DEFAULT;
+  type.tp_new = [](PyTypeObject*, PyObject*, PyObject*) -> PyObject* {
+    PyErr_SetString(PyExc_TypeError, "the registry alone makes ops");
+    return nullptr;
+  };
+  type.tp_repr = represent;
+  type.tp_getset = properties;
+  checked(PyType_Ready(&type));
+}
+
+/// The class of the op's results, which stands in the module so that pickle finds it.
+py::object make_tuple_class(py::module_& module, const ResultForm& results) {
+  if (results.tuple_name.empty()) return {};
+  const py::object made = py::module_::import("collections")
+                              .attr("namedtuple")(results.tuple_name, results.fields,
+                                                  py::arg("module") = module.attr("__name__"));
+  module.attr(results.tuple_name.c_str()) = made;
+  return made;
+}
+
+std::vector<PyObject*>& functions() {
+  static auto* const all =
+      new std::vector<PyObject*>;  // by the op's index; Python may end after the program's statics
+  return *all;
+}
+
+/// A built-in function, of the very type whose calls the interpreter tells profilers of.
+py::object make_function(const Signature& signature, const std::string& python_name, py::object tuple_class) {
+  const py::object self = checked(PyModule_Type.tp_new(&op_type, py::tuple().ptr(), nullptr));
+  auto* row = new OpRow{&signature, tuple_class.release().ptr(), {}, python_name, {}};  // as the registry's
+  row->doc = python_name + signature.text() + "\n--\n\n" + signature.op().doc;
+  row->method = {row->name.c_str(), reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(call_op)),
+                 METH_FASTCALL | METH_KEYWORDS, row->doc.c_str()};
+  row_of(self.ptr()) = row;
+  return checked(PyCFunction_NewEx(&row->method, self.ptr(), py::str("tapedeck").ptr()));
+}
+
+}  // namespace
+
+void bind_op_functions(py::module_& module) {
+  ready_type();
+  static std::vector<std::unique_ptr<Signature>> signatures;
+  py::dict by_python_name, by_op_name;
+  for (int i = 0; i < static_cast<int>(Registry::instance().size()); ++i) {
+    const OpDef& op = Registry::instance().at(i);
+    signatures.push_back(std::make_unique<Signature>(op));
+    const std::string& first = op.python_names.empty() ? op.name : op.python_names.front();
+    const py::object function = make_function(*signatures.back(), first.substr(first.rfind('.') + 1),
+                                              make_tuple_class(module, op.results));
+    functions().push_back(py::object(function).release().ptr());
+    for (const std::string& name : op.python_names) by_python_name[py::str(name)] = function;
+    by_op_name[py::str(op.name)] = function;
+  }
+  module.attr("op_functions") = by_python_name;
+  module.attr("_functions_by_op") = by_op_name;
+  module.attr("_Op") = py::handle(reinterpret_cast<PyObject*>(&op_type));
+  module.def(
+      "op_function", [by_op_name](const std::string& name) { return py::object(by_op_name[py::str(name)]); },
+      py::arg("name"), "The Python function of the op of that name.");
+  module.def(
+      "_set_symbolic",
+      [](py::object type, py::object function) {
+        symbolic_type = type.release().ptr();  // once for a process
+        symbolic_call = function.release().ptr();
+      },
+      py::arg("type"), py::arg("function"),
+      "Ops that are given objects of this class call function(op function, arguments, keyword arguments).");
+}
+
+py::object attribute_object(const Attribute& attribute) {
   struct Visitor {
     py::object operator()(std::monostate) const { return py::none(); }
     py::object operator()(bool value) const { return py::bool_(value); }
@@ -147,144 +270,8 @@ py::object to_python(const Attribute& attribute) {
   return std::visit(Visitor{}, attribute);
 }
 
-const char* kind_name(AttributeKind kind) {
-  constexpr const char* names[] = {"boolean", "integer", "real", "text", "dtype", "integers", "shape"};
-  return names[static_cast<std::size_t>(kind)];
-}
-
-PyObject* get_parameters(PyObject* self, void*) {
-  return guarded([&] {
-    const Signature& signature = *reinterpret_cast<OpFunctionObject*>(self)->signature;
-    py::list list;
-    for (const Parameter& parameter : signature.parameters()) {
-      const auto index = static_cast<std::size_t>(parameter.index);
-      const py::object ellipsis = py::ellipsis();
-      if (parameter.is_input) {
-        const char* kind = signature.op().inputs[index].variadic ? "tensors" : "tensor";
-        list.append(py::make_tuple(py::handle(parameter.name), kind, ellipsis));
-      } else {
-        const AttributeSpec& spec = signature.op().attributes[index];
-        list.append(py::make_tuple(py::handle(parameter.name), kind_name(spec.kind),
-                                   spec.required ? ellipsis : to_python(spec.fallback)));
-      }
-    }
-    return list.release().ptr();
-  });
-}
-
-PyObject* get_signature(PyObject* self, void*) {
-  return guarded([&] {
-    const py::object parameters = checked(get_parameters(self, nullptr));
-    return py::module_::import("tapedeck.signatures").attr("signature_of")(parameters).release().ptr();
-  });
-}
-
-PyObject* get_returns_list(PyObject* self, void*) {
-  return PyBool_FromLong(op_of(self).returns_list);
-}
-PyObject* get_result_fields(PyObject* self, void*) {
-  return guarded([&] { return py::cast(op_of(self).results.fields).release().ptr(); });
-}
-PyObject* get_tuple_class(PyObject* self, void*) {
-  PyObject* tuple_class = reinterpret_cast<OpFunctionObject*>(self)->tuple_class;
-  PyObject* result = tuple_class ? tuple_class : Py_None;
-  Py_INCREF(result);
-  return result;
-}
-PyObject* represent(PyObject* self) {
-  return PyUnicode_FromFormat("<op %s>", op_of(self).name.c_str());
-}
-
-PyObject* reduce(PyObject* self, PyObject*) {
-  return guarded([&] {
-    const py::object finder = py::module_::import("tapedeck.namespaces").attr("op_function");
-    return py::make_tuple(finder, py::make_tuple(op_of(self).name)).release().ptr();
-  });
-}
-
-PyGetSetDef properties[] = {
-    {"__doc__", get_doc, nullptr, nullptr, nullptr},
-    {"__name__", get_name, nullptr, nullptr, nullptr},
-    {"__qualname__", get_name, nullptr, nullptr, nullptr},
-    {"__module__", get_module, nullptr, nullptr, nullptr},
-    {"__text_signature__", get_text_signature, nullptr, nullptr, nullptr},
-    {"op_name", get_op_name, nullptr, "The op's name in records and errors.", nullptr},
-    {"parameters", get_parameters, nullptr,
-     "(name, kind, default) of each argument; default ... where it is required.", nullptr},
-    {"returns_list", get_returns_list, nullptr, "True where the result is a list of tensors.", nullptr},
-    {"result_fields", get_result_fields, nullptr, "The names of the results, where there are several.",
-     nullptr},
-    {"tuple_class", get_tuple_class, nullptr,
-     "The class of the results where they are a named tuple, or None.", nullptr},
-    {"__signature__", get_signature, nullptr, nullptr, nullptr},
-    {nullptr, nullptr, nullptr, nullptr, nullptr}};
-PyMethodDef methods[] = {{"__reduce__", reduce, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
-
-void ready_type() {
-  PyTypeObject& type = op_function_type;
-  type.tp_name = "tapedeck.op_function";
-  type.tp_basicsize = sizeof(OpFunctionObject);
-  type.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL;
-  type.tp_vectorcall_offset = offsetof(OpFunctionObject, vectorcall);
-  type.tp_call = PyVectorcall_Call;
-  type.tp_repr = represent;
-  type.tp_getset = properties;
-  type.tp_methods = methods;
-  type.tp_dealloc = [](PyObject* self) {
-    Py_DECREF(reinterpret_cast<OpFunctionObject*>(self)->name);
-    Py_XDECREF(reinterpret_cast<OpFunctionObject*>(self)->tuple_class);
-    PyObject_Free(self);
-  };
-  checked(PyType_Ready(&type));
-}
-
-/// The class of the op's results, which stands in the module so that pickle finds it.
-py::object make_tuple_class(py::module_& module, const ResultForm& results) {
-  if (results.tuple_name.empty()) return {};
-  const py::object made = py::module_::import("collections")
-                              .attr("namedtuple")(results.tuple_name, results.fields,
-                                                  py::arg("module") = module.attr("__name__"));
-  module.attr(results.tuple_name.c_str()) = made;
-  return made;
-}
-
-py::object make_function(const Signature& signature, const std::string& python_name, py::object tuple_class) {
-  auto* object = PyObject_New(OpFunctionObject, &op_function_type);
-  if (!object) throw py::error_already_set();
-  object->vectorcall = call;
-  object->signature = &signature;
-  object->name = PyUnicode_InternFromString(python_name.c_str());
-  object->tuple_class = tuple_class.release().ptr();
-  return py::reinterpret_steal<py::object>(reinterpret_cast<PyObject*>(object));
-}
-
-}  // namespace
-
-void bind_op_functions(py::module_& module) {
-  ready_type();
-  static std::vector<std::unique_ptr<Signature>> signatures;
-  py::dict by_python_name, by_op_name;
-  for (int i = 0; i < static_cast<int>(Registry::instance().size()); ++i) {
-    const OpDef& op = Registry::instance().at(i);
-    signatures.push_back(std::make_unique<Signature>(op));
-    const std::string& first = op.python_names.empty() ? op.name : op.python_names.front();
-    const py::object function = make_function(*signatures.back(), first.substr(first.rfind('.') + 1),
-                                              make_tuple_class(module, op.results));
-    for (const std::string& name : op.python_names) by_python_name[py::str(name)] = function;
-    by_op_name[py::str(op.name)] = function;
-  }
-  module.attr("op_functions") = by_python_name;
-  module.def(
-      "op_function", [by_op_name](const std::string& name) { return py::object(by_op_name[py::str(name)]); },
-      py::arg("name"), "The Python function of the op of that name.");
-  module.def(
-      "_set_symbolic",
-      [](py::object type, py::object function) {
-        symbolic_type = type.release().ptr();  // once for a process
-        symbolic_call = function.release().ptr();
-      },
-      py::arg("type"), py::arg("function"),
-      "Ops that are given objects of this class call function(op function, arguments, keyword arguments).");
+PyObject* op_function_of(const OpDef& op) {
+  return functions().at(static_cast<std::size_t>(op.index));
 }
 
 bool is_symbolic(PyObject* value) {

@@ -1,12 +1,20 @@
 // The Python functions made from the registry: tf.matmul and all the others.
 #pragma once
 
+#include "engine/ops/op.h"
 #include "engine/python/python.h"
 
 namespace tapedeck::python {
 
-/// Adds the type of op functions, and `op_functions`, a dict from the names under `tf.` to them.
+/// Adds the op functions, each one of Python's built-in functions: `op_functions`, a dict from the names
+/// under `tf.` to them. `__self__` of a function tells what the registry says of its op.
 void bind_op_functions(py::module_& module);
+
+/// The op's function; borrowed. After bind_op_functions.
+PyObject* op_function_of(const OpDef& op);
+
+/// An attribute's value as Python has it.
+py::object attribute_object(const Attribute& attribute);
 
 /// Whether it stands for a tensor that is not there yet: see `_set_symbolic`.
 bool is_symbolic(PyObject* value);

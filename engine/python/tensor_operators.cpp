@@ -6,6 +6,7 @@
 #include "engine/python/arguments.h"
 #include "engine/python/convert.h"
 #include "engine/python/errors.h"
+#include "engine/python/profile.h"
 #include "engine/python/tensor_object.h"
 #include "engine/tensor/narrow.h"
 
@@ -78,14 +79,9 @@ PyObject* run(const OperatorOp& row, std::span<const Tensor> inputs) {
   return wrap(run_op1(*row.op, inputs, row.attributes));
 }
 
-template <Operator which>
-PyObject* binary(PyObject* a, PyObject* b) {
+/// With an operand that is no tensor.
+PyObject* binary_converted(Operator which, PyObject* a, PyObject* b) {
   const OperatorOp& row = operator_ops[which];
-  if (is_tensor(a) && is_tensor(b))
-    return guarded([&] {
-      const Tensor inputs[] = {tensor_of(a), tensor_of(b)};
-      return run(row, inputs);
-    });
   return guarded([&]() -> PyObject* {
     // What is no tensor value may still have a reflected operator of its own.
     PyObject* other = is_tensor_like(a) ? b : a;
@@ -102,10 +98,24 @@ PyObject* binary(PyObject* a, PyObject* b) {
 }
 
 template <Operator which>
+PyObject* binary(PyObject* a, PyObject* b) {
+  const OperatorOp& row = operator_ops[which];
+  return profiled(*row.op, [&] {
+    if (!is_tensor(a) || !is_tensor(b)) return binary_converted(which, a, b);
+    return guarded([&] {
+      const Tensor inputs[] = {tensor_of(a), tensor_of(b)};
+      return run(row, inputs);
+    });
+  });
+}
+
+template <Operator which>
 PyObject* unary(PyObject* a) {
-  return guarded([&] {
-    const Tensor inputs[] = {tensor_like(a)};
-    return run(operator_ops[which], inputs);
+  return profiled(*operator_ops[which].op, [&] {
+    return guarded([&] {
+      const Tensor inputs[] = {tensor_like(a)};
+      return run(operator_ops[which], inputs);
+    });
   });
 }
 
@@ -228,12 +238,7 @@ bool broadcastable(const Tensor& a, const Tensor& b) {
   return true;
 }
 
-PyObject* compare(PyObject* a, PyObject* b, int operation) {
-  static constexpr Operator of_operation[] = {less_,      less_equal_, equal_,
-                                              not_equal_, greater_,    greater_equal_};
-  const OperatorOp& row = operator_ops[of_operation[operation]];
-  if (old_ways.identity_equality && (operation == Py_EQ || operation == Py_NE))
-    return PyBool_FromLong((a == b) == (operation == Py_EQ));
+PyObject* compare_values(const OperatorOp& row, PyObject* a, PyObject* b, int operation) {
   return guarded([&]() -> PyObject* {
     if (!is_tensor_like(b)) {
       const ValueKind kind = guess_of(b).kind;
@@ -251,6 +256,15 @@ PyObject* compare(PyObject* a, PyObject* b, int operation) {
           to_tensor(operation == Py_NE ? Py_True : Py_False, DType::bool_, {row.op->name.c_str(), "y"}));
     return run(row, inputs);
   });
+}
+
+PyObject* compare(PyObject* a, PyObject* b, int operation) {
+  static constexpr Operator of_operation[] = {less_,      less_equal_, equal_,
+                                              not_equal_, greater_,    greater_equal_};
+  const OperatorOp& row = operator_ops[of_operation[operation]];
+  if (old_ways.identity_equality && (operation == Py_EQ || operation == Py_NE))
+    return PyBool_FromLong((a == b) == (operation == Py_EQ));
+  return profiled(*row.op, [&] { return compare_values(row, a, b, operation); });
 }
 
 PyNumberMethods number_methods() {

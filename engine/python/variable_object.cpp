@@ -23,6 +23,15 @@ std::unordered_map<std::uint64_t, PyObject*>& living() {
   return *objects;
 }
 
+/// Where new variables are noted, as (weak reference, first value); nullptr: nowhere.
+PyObject* creation_log = nullptr;
+
+void log_creation(PyObject* self, const Variable& variable) {
+  const py::object reference = checked(PyWeakref_NewRef(self, nullptr));
+  const py::object entry = checked(PyTuple_Pack(2, reference.ptr(), checked(wrap(variable.peek())).ptr()));
+  checked(PyList_Append(creation_log, entry.ptr()));
+}
+
 PyObject* make(PyTypeObject* type, const Variable& variable) {
   PyObject* self = type->tp_alloc(type, 0);
   if (!self) return nullptr;
@@ -31,6 +40,8 @@ PyObject* make(PyTypeObject* type, const Variable& variable) {
   object->weak_references = nullptr;
   object->constraint = nullptr;
   living()[variable.id()] = self;
+  if (creation_log) [[unlikely]]
+    log_creation(self, variable);
   return self;
 }
 
@@ -323,6 +334,21 @@ py::object set_creation_hook(const py::handle hook) {
   return before ? before : py::none();
 }
 
+/// Each with its value, unseen by tapes.
+py::list living_variables() {
+  py::list all;
+  for (const auto& [id, object] : living()) {
+    const py::object value = checked(wrap(variable_of(object).peek()));
+    all.append(py::make_tuple(py::handle(object), value));
+  }
+  return all;
+}
+
+/// `log`: the list in which new variables are noted from now on, or None.
+void log_creations(const py::handle log) {
+  Py_XDECREF(std::exchange(creation_log, log.is_none() ? nullptr : log.inc_ref().ptr()));
+}
+
 /// Methods that are written in Python.
 void add_variable_methods(const py::dict& methods) {
   for (const auto& [name, method] : methods)
@@ -369,6 +395,8 @@ void bind_variable(py::module_& module) {
   module.add_object("Variable", reinterpret_cast<PyObject*>(&variable_type));
   module.def("_update_variable", &update_variable, py::arg("variable"), py::arg("change"));
   module.def("_set_creation_hook", &set_creation_hook, py::arg("hook"));
+  module.def("_living_variables", &living_variables);
+  module.def("_log_creations", &log_creations, py::arg("log"));
   module.def("_add_variable_methods", &add_variable_methods, py::arg("methods"));
 }
 

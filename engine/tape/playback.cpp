@@ -5,6 +5,7 @@
 
 #include "engine/ops/complex.h"
 #include "engine/ops/core_ops.h"
+#include "engine/ops/floating.h"
 #include "engine/ops/interrupt.h"
 #include "engine/ops/observed.h"
 #include "engine/ops/ops.h"
@@ -54,7 +55,7 @@ void check_gradients(const Node& node, std::span<const bool> wanted, std::span<c
       fail<InvalidArgumentError>(title(node), ": the gradient of argument ", i, " has shape ",
                                  to_string(gradient.shape()), ", expected the argument's shape ",
                                  to_string(input.shape()));
-    if (gradient.dtype() != input.dtype())
+    if (gradient.dtype() != input.dtype() && !interchangeable(gradient.dtype(), input.dtype()))
       fail<InvalidArgumentError>(title(node), ": the gradient of argument ", i, " has dtype ",
                                  dtype_name(gradient.dtype()), ", expected the argument's dtype ",
                                  dtype_name(input.dtype()));

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "engine/ops/floating.h"
 #include "engine/ops/observer.h"
 #include "engine/tape/tape_state.h"
 
@@ -50,6 +51,11 @@ Tensor leaf_of(const Tensor& value, const std::string& name) {
   return leaf;
 }
 
+/// Inside of a FloatingScope variables hold its dtype.
+Tensor in_scope_dtype(const Tensor& value) {
+  return detail::converted(value, floating_dtype(value.dtype()));
+}
+
 /// When the variable has the value, and without a lock: the observer may wait, and the variable be read and
 /// assigned to meanwhile.
 void tell_assigned(const Tensor& leaf, const Tensor& value, std::uint64_t variable, std::uint64_t since) {
@@ -67,7 +73,7 @@ Variable::Variable(const Tensor& initial, std::string name, bool trainable)
   body_->shape = initial.shape();
   body_->trainable = trainable;
   body_->id = last_id.fetch_add(1, std::memory_order_relaxed) + 1;
-  const Tensor leaf = leaf_of(initial, body_->name);
+  const Tensor leaf = leaf_of(in_scope_dtype(initial), body_->name);
   body_->value = leaf;
   Living& living = Living::all();
   {
@@ -104,13 +110,13 @@ Tensor Variable::peek() const {
 
 Tensor Variable::replacement(const Tensor& value) const {
   if (!value) fail<InvalidArgumentError>("assign to ", body_->name, ": the value is undefined");
-  if (value.dtype() != body_->dtype)
+  if (value.dtype() != body_->dtype && !interchangeable(value.dtype(), body_->dtype))
     fail<InvalidArgumentError>("assign to ", body_->name, ": the variable has dtype ",
                                dtype_name(body_->dtype), ", the value ", dtype_name(value.dtype()));
   if (value.shape() != body_->shape)
     fail<InvalidArgumentError>("assign to ", body_->name, ": the variable has shape ",
                                to_string(body_->shape), ", the value ", to_string(value.shape()));
-  return leaf_of(value, body_->name);
+  return leaf_of(in_scope_dtype(value), body_->name);
 }
 
 void Variable::assign(const Tensor& value) {

@@ -54,13 +54,13 @@ class Results(unittest.TestCase):
     def test_every_op_with_several_results_says_what_python_gets(self):
         made = 0
         for name, function in _engine.op_functions.items():
-            if function.result_fields:
+            if function.__self__.result_fields:
                 made += 1
-                self.assertFalse(function.returns_list, name)
-                self.assertEqual(len(set(function.result_fields)), len(function.result_fields), name)
-            if function.tuple_class:
-                self.assertEqual(function.tuple_class._fields, tuple(function.result_fields), name)
-                self.assertIs(getattr(_engine, function.tuple_class.__name__), function.tuple_class)
+                self.assertFalse(function.__self__.returns_list, name)
+                self.assertEqual(len(set(function.__self__.result_fields)), len(function.__self__.result_fields), name)
+            if function.__self__.tuple_class:
+                self.assertEqual(function.__self__.tuple_class._fields, tuple(function.__self__.result_fields), name)
+                self.assertIs(getattr(_engine, function.__self__.tuple_class.__name__), function.__self__.tuple_class)
         self.assertGreater(made, 8)
 
     def test_they_unpack_nest_copy_and_pickle(self):

@@ -39,7 +39,7 @@ ALONE_WITHOUT = {"svd": "compute_uv"}
 
 def op_stub(name, function):
     """One op function."""
-    flag = ALONE_WITHOUT.get(function.op_name)
+    flag = ALONE_WITHOUT.get(function.__self__.op_name)
     if flag is None:
         return one_op_stub(name, function)
     signature = one_op_stub(name, function).partition("\n")[0]
@@ -53,15 +53,16 @@ def op_stub(name, function):
 
 def one_op_stub(name, function):
     parts = []
-    for parameter, kind, default in function.parameters:
+    row = function.__self__
+    for parameter, kind, default in row.parameters:
         part = f"{parameter}: {signatures.annotation(kind, default)}"
         parts.append(part if default is ... else f"{part} = {default!r}".replace("tf.", "dtypes."))
     parts.append("name: str | None = None")
-    result = "list[Tensor]" if function.returns_list else "Tensor"
-    if function.tuple_class:
-        result = f"_engine.{function.tuple_class.__name__}"
-    elif function.result_fields:
-        result = f"_tuple[{', '.join(['Tensor'] * len(function.result_fields))}]"
+    result = "list[Tensor]" if row.returns_list else "Tensor"
+    if row.tuple_class:
+        result = f"_engine.{row.tuple_class.__name__}"
+    elif row.result_fields:
+        result = f"_tuple[{', '.join(['Tensor'] * len(row.result_fields))}]"
     return f"def {name}({', '.join(parts)}) -> {result}:\n{docstring(function.__doc__)}    ...\n"
 
 
@@ -147,7 +148,7 @@ def module_stub(module):
         if isinstance(value, types.ModuleType):
             if value.__name__ == f"{module.__name__}.{name}":
                 lines.append(f"from {module.__name__} import {name} as {name}\n")
-        elif isinstance(value, type(_engine.op_function("add"))):
+        elif isinstance(getattr(value, "__self__", None), _engine._Op):
             lines.append("\n" + op_stub(name, value))
         elif inspect.isfunction(value):
             lines.append("\n" + function_stub(name, value))

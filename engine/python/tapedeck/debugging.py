@@ -1,8 +1,10 @@
-"""tf.debugging: checks that raise InvalidArgumentError (a ValueError) where they fail, and return None where they hold."""
+"""tf.debugging: checks that raise InvalidArgumentError (a ValueError) where they fail, and return None where they hold; and
+lockstep, which compares two runs."""
 import numpy as np
 
 from tapedeck import _engine, dtypes
 from tapedeck.composites import op as _op
+from tapedeck.lockstep import LockstepReport, lockstep  # noqa: F401
 
 _to_tensor = _engine.convert_to_tensor
 _InvalidArgument = _engine.InvalidArgumentError

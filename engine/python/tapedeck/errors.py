@@ -3,6 +3,7 @@ from tapedeck._engine import (  # noqa: F401
     DataLossError,
     FailedPreconditionError,
     InvalidArgumentError,
+    LockstepDifference,
     NotFoundError,
     OpError,
     OutOfRangeError,

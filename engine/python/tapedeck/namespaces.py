@@ -18,10 +18,11 @@ _DEFINING = [blocks, casts, image_colors, image_sizes, image_changes, image_fits
 
 # Files of the package that hold code, but are no namespace that TensorFlow has.
 _INTERNAL = {"as_tensorflow", "blocks", "casts", "checkpoint", "composites", "context", "control_flow", "creation", "custom",
-             "eager_metrics", "eager_modes", "evaluator", "explain", "functional", "generation", "graph_collections", "graphs",
-             "idx", "image_changes", "image_colors", "image_fits", "image_sizes", "images", "indexed_slices", "matrices",
+             "eager_metrics", "eager_modes", "evaluator", "execution_callbacks", "explain", "functional",
+             "generation", "graph_collections", "graphs", "idx", "image_changes", "image_colors", "image_fits", "image_sizes",
+             "images", "indexed_slices", "lockstep", "matrices",
              "missing", "modules", "namespaces", "network", "network_checkpoints", "nn_ctc", "nn_images", "nn_losses",
-             "nn_volumes", "printing", "random_streams", "reductions", "references", "refusals", "rnn_cells", "rnn_loops",
+             "nn_volumes", "printing", "program_state", "random_streams", "reductions", "references", "refusals", "rnn_cells", "rnn_loops",
              "segments", "selections", "sequences", "shapes", "shaping", "signatures", "sparse_tensors", "tape", "templates",
              "tensor_array", "test_case", "trackable", "variable_scopes", "variable_stores", "variables"}
 
@@ -37,8 +38,29 @@ _ALIASES = {
 
 
 def op_function(name):
-    """The function of the op of that name: "matmul". For pickle."""
+    """The function of the op of that name: "matmul"."""
     return _engine.op_function(name)
+
+
+def _home(root):
+    """Says of every op's function where it is found: pickle asks, and profilers show it. Those that a Python function hides, or
+    that are not public, are found in tapedeck.ops_by_name."""
+    hidden = types.ModuleType("tapedeck.ops_by_name", "Functions of ops that have no name of their own under `tf.`.")
+    places = {}
+    for python_name, function in _engine.op_functions.items():
+        path, _, name = python_name.rpartition(".")
+        module = _submodule(path) if path else root
+        if name == function.__name__ and getattr(module, name, None) is function:
+            best = places.get(function)
+            if best is None or module is root:
+                places[function] = module
+    for function in _engine._functions_by_op.values():
+        function.__module__ = places.get(function, hidden).__name__
+        if function not in places:
+            if hasattr(hidden, function.__name__):
+                raise AssertionError(f"two hidden ops have the Python name {function.__name__}")
+            setattr(hidden, function.__name__, function)
+    sys.modules[hidden.__name__] = hidden
 
 
 def _submodule(path):
@@ -76,6 +98,7 @@ def install(*python_functions):
         module = _submodule(path) if path else root
         if not hasattr(module, name):
             setattr(module, name, named.get(function, function))
+    _home(root)
     root.set_random_seed = random.set_seed
     root.spectral = contrib.signal = sys.modules["tapedeck.contrib.signal"] = signal  # TensorFlow 1's names
     root.__all__ = [name for name in vars(root) if not name.startswith("_") and name not in _INTERNAL]

@@ -1,5 +1,4 @@
-"""The signatures of op functions, for help(), completion and the type stubs."""
-import inspect
+"""The signatures of op functions, for the type stubs."""
 
 _annotations = {
     "tensor": "TensorLike",
@@ -18,15 +17,3 @@ def annotation(kind, default):
     """What a type stub says of a parameter of this kind."""
     text = _annotations[kind]
     return f"{text} | None" if default is None else text
-
-
-def signature_of(parameters):
-    """An inspect.Signature of an op function's parameters: (name, kind, default) each; default is `...` where the
-    caller must give the argument. TensorFlow's `name` comes last."""
-    made = [
-        inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD,
-                          default=inspect.Parameter.empty if default is ... else default)
-        for name, _, default in parameters
-    ]
-    made.append(inspect.Parameter("name", inspect.Parameter.POSITIONAL_OR_KEYWORD, default=None))
-    return inspect.Signature(made)

@@ -6,6 +6,16 @@ from tapedeck.checkpoint import Checkpoint, restore_variables_on_create  # noqa:
 from tapedeck.checkpoint import EagerSaver as Saver  # noqa: F401
 from tapedeck.context import enable_eager_execution, executing_eagerly, num_gpus  # noqa: F401
 from tapedeck.custom import custom_gradient  # noqa: F401
+from tapedeck.execution_callbacks import (  # noqa: F401
+    InfOrNanError,
+    add_execution_callback,
+    clear_execution_callbacks,
+    errstate,
+    inf_callback,
+    inf_nan_callback,
+    nan_callback,
+    seterr,
+)
 from tapedeck.evaluator import Evaluator, SparseSoftmaxEvaluator  # noqa: F401
 from tapedeck.data.iterators import Iterator  # noqa: F401
 from tapedeck.eager_modes import (  # noqa: F401
