@@ -6,6 +6,7 @@
 #   ./run.sh --headless NOTEBOOK [--out DIR]   run all cells without a window and write the results
 #   ./run.sh --python FILE.py [ARGUMENTS]      run a program with the module `tapedeck` on its path
 #   ./run.sh --tensorflow FILE.py [ARGUMENTS]  run a program of TensorFlow: `import tensorflow` gives tapedeck
+#   ./run.sh --trace TRACE FILE.py [ARGUMENTS] run a program, and write what it did to a trace file
 #   ./run.sh --install-kernelspec              let Jupyter start Tapedeck sessions
 #   ./run.sh --install-desktop                 open traces by double click
 #   ./run.sh --help
@@ -17,8 +18,8 @@ build="$root/build/default"
 
 quiet=false
 case "${1:-}" in
-  --help | -h) sed -n '4,11s/^# \{0,3\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
-  --python | --tensorflow | --install-kernelspec) quiet=true ;;
+  --help | -h) sed -n '4,12s/^# \{0,3\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+  --python | --tensorflow | --trace | --install-kernelspec) quiet=true ;;
   --headless) ;;
   --install-desktop) exec "$root/resources/desktop/install.sh" "$root/run.sh" ;;
   *)
@@ -59,7 +60,10 @@ if $quiet && [ "$1" != --attach ]; then
     echo "Which program? ./run.sh $mode FILE.py [ARGUMENTS]" >&2
     exit 2
   fi
-  [ "$mode" = --python ] || set -- -m tapedeck --as-tensorflow "$@"
+  case $mode in
+    --tensorflow) set -- -m tapedeck --as-tensorflow "$@" ;;
+    --trace) set -- -m tapedeck --trace "$@" ;;
+  esac
   exec "$interpreter" "$@"
 fi
 

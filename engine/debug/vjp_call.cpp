@@ -12,7 +12,11 @@ namespace tapedeck::debug {
 namespace {
 
 /// One zero in the shape of many: takes no memory worth the name.
-Tensor placeholder(const RecordedSpec& spec) {
+Tensor placeholder(const Recorder& recorder, const RecordedSpec& spec) {
+  constexpr std::int64_t most_elements = std::int64_t{1} << 29;  // as many as a replay may make
+  if (recorder.file() && element_count(spec.shape) > most_elements)
+    throw ValueError("too_expensive",
+                     "A tensor of shape " + to_string(spec.shape) + " is too large to look into.");
   const Tensor zero = Tensor::scalar(0.0, spec.dtype);
   Strides strides;
   for (int axis = 0; axis < spec.shape.rank(); ++axis) strides.push_back(0);
@@ -26,14 +30,14 @@ Tensors values_of(const Recorder& recorder, const TensorIds& ids, Wish wish, con
   for (const std::uint64_t id : ids) {
     const auto spec = spec_of(recorder.trace().tensors().get(id).spec());
     if (wish == Wish::shape) {
-      values.push_back(placeholder(spec));
+      values.push_back(placeholder(recorder, spec));
       continue;
     }
     try {
       values.push_back(find(id));
     } catch (const ValueError&) {
       if (wish == Wish::value) throw;
-      values.push_back(placeholder(spec));
+      values.push_back(placeholder(recorder, spec));
     }
   }
   return values;

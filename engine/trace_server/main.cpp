@@ -1,8 +1,10 @@
 // tapedeck-trace FILE --endpoint ipc:///FOLDER/NAME --key-file KEY: serves a trace file as
 // engine/protocol/README.md says. It runs no code but the engine's ops.
 #include <poll.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -52,6 +54,17 @@ std::string read_key(const std::string& path) {
   return key;
 }
 
+/// A damaged file may ask for ops on tensors of any size: those get an error then, and the machine goes on.
+void bound_memory() {
+  constexpr rlim_t least = rlim_t{8} << 30;
+  const auto pages = static_cast<rlim_t>(std::max(0L, ::sysconf(_SC_PHYS_PAGES)));
+  const rlim_t bound = std::max(least, pages * static_cast<rlim_t>(::sysconf(_SC_PAGESIZE)) / 4 * 3);
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_AS, &limit) != 0) return;
+  limit.rlim_cur = std::min(limit.rlim_max, bound);
+  ::setrlimit(RLIMIT_AS, &limit);
+}
+
 /// Until whoever started it closes its standard input, or its client has gone: one that comes again within a
 /// second finds it still there.
 void wait_for_the_end(const tapedeck::debug::DebugServer& server) {
@@ -80,6 +93,7 @@ int main(int count, char** texts) {
     return 2;
   }
   try {
+    bound_memory();
     tapedeck::register_all_ops();
     const std::string key = read_key(arguments->key_file);
     const auto recorder = tapedeck::trace_file::open(arguments->file);

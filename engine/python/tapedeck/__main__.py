@@ -1,22 +1,48 @@
-"""python3 -m tapedeck --as-tensorflow FILE.py [ARGUMENTS]: runs a program of TensorFlow on Tapedeck."""
+"""python3 -m tapedeck [--trace TRACE] [--as-tensorflow] FILE.py [ARGUMENTS]: runs a program on Tapedeck.
+
+    --as-tensorflow   a program of TensorFlow: `import tensorflow` gives Tapedeck
+    --trace TRACE     records it, and writes the trace file TRACE when it has ended, also by an exception
+"""
 import sys
 
-USAGE = "Which program? python3 -m tapedeck --as-tensorflow FILE.py [ARGUMENTS]"
+USAGE = "Which program? python3 -m tapedeck [--trace TRACE] [--as-tensorflow] FILE.py [ARGUMENTS]"
+
+
+def _run(path, arguments, as_tensorflow):
+    if as_tensorflow:
+        from tapedeck import as_tensorflow as runner
+    else:
+        from tapedeck import program as runner
+    runner.run(path, arguments)
 
 
 def main(arguments):
     """Returns the exit status where nothing ran."""
+    arguments = list(arguments)
     if arguments[:1] in (["-h"], ["--help"]):
         print(__doc__)
         return 0
-    if len(arguments) < 2 or arguments[0] != "--as-tensorflow":
-        print(USAGE, file=sys.stderr)
-        return 2
-    from tapedeck import as_tensorflow
-    if sys.path and sys.path[0] == "":  # the folder where it was started; the program's own comes first
-        del sys.path[0]
-    as_tensorflow.run(arguments[1], arguments[2:])
-    return 0
+    trace, as_tensorflow = None, False
+    while arguments and arguments[0].startswith("--"):
+        option = arguments.pop(0)
+        if option == "--as-tensorflow" and not as_tensorflow:
+            as_tensorflow = True
+        elif option == "--trace" and trace is None and arguments:
+            trace = arguments.pop(0)
+        else:
+            break
+    else:
+        if arguments and (trace is not None or as_tensorflow):
+            from tapedeck.session import working_folder
+            if sys.path and sys.path[0] in ("", working_folder()):  # the program's own folder comes first
+                del sys.path[0]
+            if trace is None:
+                _run(arguments[0], arguments[1:], as_tensorflow)
+                return 0
+            from tapedeck import program
+            return program.run_traced(trace, lambda: _run(arguments[0], arguments[1:], as_tensorflow))
+    print(USAGE, file=sys.stderr)
+    return 2
 
 
 if __name__ == "__main__":

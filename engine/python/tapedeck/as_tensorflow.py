@@ -136,15 +136,7 @@ def uninstall():
 
 def run(path, arguments):
     """Runs the program in the file as `python3 path arguments` would, with `import tensorflow` giving Tapedeck."""
-    import os
-    import runpy
+    from tapedeck import program
 
-    from tapedeck import attachable
-
-    if not os.path.isfile(path):
-        sys.exit(f"There is no file {path}.")
     install()
-    sys.argv = [path, *arguments]
-    attachable.tell_program(path, sys.argv)
-    sys.path.insert(0, os.path.dirname(os.path.abspath(path)))
-    runpy.run_path(path, run_name="__main__")
+    program.run(path, arguments)

@@ -304,6 +304,25 @@ def is_numeric_tensor(tensor):
     return _is_tensor(tensor) and tensor.dtype != dtypes.bool
 
 
+def save_trace(path):
+    """Writes what was recorded so far to a trace file, which the window opens like a session: its records, values, curves and sources.
+
+    path: where to; by convention it ends with .tapetrace.
+    Returns: a dict with the file's path and bytes, and how many records and values it has.
+    Errors: ValueError where nothing records, OSError with path and cause where it cannot be written; an older file of that path
+    stays as it was.
+    """
+    import linecache
+    import os
+    import sys
+
+    debug = _engine.debug
+    cells = {debug.cell_of(name): "".join(entry[2]) for name, entry in list(linecache.cache.items()) if len(entry) == 4}
+    cells.pop("", None)
+    program = "" if cells or not sys.argv or not os.path.isfile(sys.argv[0]) else os.path.abspath(sys.argv[0])
+    return debug.save_trace(os.fspath(path), title=program, cells=list(cells.items()))
+
+
 _MESSAGE_DOC = """message: how the error begins; summarize: how many values it shows, 3 by default; name and
     data change nothing.
     Returns: None.

@@ -19,7 +19,7 @@ def main(arguments=None):
         return session_kernelspec.main(arguments)
     # The notebook's folder stands first while Python starts with -m: a random.py in it must not replace Python's own.
     # IPython puts it back for the cells.
-    if sys.path and sys.path[0] == _working_folder():
+    if sys.path and sys.path[0] == working_folder():
         del sys.path[0]
     # Else ipykernel's Python debugger, which is not used here, warns about itself on every start.
     os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")
@@ -33,7 +33,7 @@ def main(arguments=None):
     SessionApp.launch_instance(arguments)
 
 
-def _working_folder():
+def working_folder():
     try:
         return os.getcwd()
     except OSError:

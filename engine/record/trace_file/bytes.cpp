@@ -7,9 +7,9 @@ namespace tapedeck::trace_file {
 
 static_assert(std::endian::native == std::endian::little, "pages are written as the machine has numbers");
 
-std::uint64_t checksum(std::span<const std::uint8_t> bytes) {
+std::uint64_t checksum(std::span<const std::uint8_t> bytes, std::uint64_t place) {
   constexpr std::uint64_t prime = 0x9e3779b97f4a7c15ull;
-  std::uint64_t sum = bytes.size() * prime;
+  std::uint64_t sum = (bytes.size() + place * 31) * prime;
   const auto add = [&sum](std::uint64_t word) {
     sum = (sum ^ word) * prime;
     sum ^= sum >> 29;
@@ -24,6 +24,16 @@ std::uint64_t checksum(std::span<const std::uint8_t> bytes) {
   if (at < bytes.size()) std::memcpy(&last, bytes.data() + at, bytes.size() - at);
   add(last);
   return sum;
+}
+
+std::uint64_t page_checksum(std::string_view section, std::uint64_t number,
+                            std::span<const std::uint8_t> bytes) {
+  const auto* letters = reinterpret_cast<const std::uint8_t*>(section.data());
+  return checksum(bytes, checksum({letters, section.size()}, number));
+}
+
+std::uint64_t part_checksum(std::uint64_t tensor, std::uint64_t part, std::span<const std::uint8_t> bytes) {
+  return checksum(bytes, checksum({}, tensor) + part);
 }
 
 void PageWriter::real(double value) {

@@ -14,8 +14,13 @@ struct DamagedPage : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Against accidents, not against somebody who means to deceive. About 5 GB/s.
-std::uint64_t checksum(std::span<const std::uint8_t> bytes);
+/// Against accidents, not against somebody who means to deceive. About 5 GB/s. `place`: where the bytes
+/// belong, so that those of another place are wrong, too.
+std::uint64_t checksum(std::span<const std::uint8_t> bytes, std::uint64_t place);
+/// Of a page, and of a part of a value.
+std::uint64_t page_checksum(std::string_view section, std::uint64_t number,
+                            std::span<const std::uint8_t> bytes);
+std::uint64_t part_checksum(std::uint64_t tensor, std::uint64_t part, std::span<const std::uint8_t> bytes);
 
 /// Small numbers take one byte, larger ones up to ten.
 class PageWriter {

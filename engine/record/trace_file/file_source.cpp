@@ -105,34 +105,46 @@ void FileSource::read_facts() {
     else
       numbers[rows.text(0)] = rows.integer(1);
   }
+  PageWriter all;
+  all.text(facts_.engine_version);
   const auto number = [&](const char* name, std::uint64_t most) {
     const auto found = numbers.find(name);
     if (found == numbers.end()) refuse_file(std::string("it does not say its ") + name);
     if (found->second < 0 || static_cast<std::uint64_t>(found->second) > most)
       refuse_file(std::string("its ") + name + " is " + std::to_string(found->second) + ", the most is " +
                   std::to_string(most));
+    all.signed_number(found->second);
     return static_cast<std::uint64_t>(found->second);
   };
   constexpr std::uint64_t any = INT64_MAX / 2;
+  facts_.pages = number("pages", any);
   facts_.started_unix_ms = static_cast<std::int64_t>(number("started_unix_ms", any));
   facts_.saved_unix_ms = static_cast<std::int64_t>(number("saved_unix_ms", any));
+  facts_.oldest = static_cast<std::uint32_t>(number("oldest_record", Trace::newest_possible));
   facts_.newest = static_cast<std::uint32_t>(number("newest_record", Trace::newest_possible));
-  facts_.oldest = static_cast<std::uint32_t>(number("oldest_record", facts_.newest + 1));
   facts_.records_ended = number("records_ended", facts_.newest);
+  facts_.oldest_tensor = number("oldest_tensor", highest_tensor);
   facts_.newest_tensor = number("newest_tensor", highest_tensor);
-  facts_.oldest_tensor = number("oldest_tensor", facts_.newest_tensor + 1);
   facts_.cells_ended = number("cells_ended", any);
-  if (facts_.oldest == 0) refuse_file("its oldest_record is 0");
+  if (facts_.oldest == 0 || facts_.oldest > facts_.newest + 1)
+    refuse_file("its oldest_record is " + std::to_string(facts_.oldest));
+  if (const auto sum = numbers.find("checksum");
+      sum == numbers.end() ||
+      static_cast<std::uint64_t>(sum->second) != page_checksum("about", 0, all.bytes()))
+    refuse_file("what it says of itself is damaged: its checksum is wrong");
 }
 
 void FileSource::read_index() {
   Statement rows = database_.prepare("SELECT rowid, section, number, checksum FROM pages");
-  while (rows.step()) {
+  std::uint64_t count = 0;
+  for (; rows.step(); ++count) {
     const std::int64_t number = rows.integer(2);
     if (number < 0) refuse_file("a page of " + rows.text(1) + " has a negative number");
     index_[rows.text(1)][static_cast<std::uint64_t>(number)] = {rows.integer(0),
                                                                 static_cast<std::uint64_t>(rows.integer(3))};
   }
+  if (count != facts_.pages)
+    refuse_file("it has " + std::to_string(count) + " pages of " + std::to_string(facts_.pages));
 }
 
 /// Every page of records is there, so that no record is just missing.
@@ -168,7 +180,8 @@ std::vector<std::uint8_t> FileSource::page_bytes(const std::string& section, std
       throw DamagedPage(error.what());
     }
   }
-  if (checksum(bytes) != found->second.checksum) throw DamagedPage("its checksum is wrong");
+  if (page_checksum(section, number, bytes) != found->second.checksum)
+    throw DamagedPage("its checksum is wrong");
   return bytes;
 }
 
@@ -281,9 +294,10 @@ Tensor FileSource::read_stored_value(std::uint64_t id, const RecordedSpec& spec)
   std::int64_t due = 0;
   return read_value(spec, total, [&]() -> std::span<const std::uint8_t> {
     if (!parts.step()) return {};
-    if (parts.integer(0) != due++) throw DamagedPage("a part is missing");
+    if (parts.integer(0) != due) throw DamagedPage("a part is missing");
     const std::span<const std::uint8_t> bytes = parts.blob(2);
-    if (checksum(bytes) != static_cast<std::uint64_t>(parts.integer(1)))
+    if (part_checksum(id, static_cast<std::uint64_t>(due++), bytes) !=
+        static_cast<std::uint64_t>(parts.integer(1)))
       throw DamagedPage("a checksum is wrong");
     return bytes;
   });

@@ -105,7 +105,9 @@ class Saving {
       put_page_ = [&](const char* section, std::uint64_t number, const PageWriter& page) {
         check_cancelled(cancel_);
         pages.bind(0, std::string_view(section)).bind(1, static_cast<std::int64_t>(number));
-        pages.bind(2, static_cast<std::int64_t>(checksum(page.bytes()))).bind(3, page.bytes()).run();
+        pages.bind(2, static_cast<std::int64_t>(page_checksum(section, number, page.bytes())));
+        pages.bind(3, page.bytes()).run();
+        ++pages_;
       };
       save_records();
       save_values();
@@ -172,8 +174,9 @@ class Saving {
       std::int64_t part = 0;
       write_value(value, [&](std::span<const std::uint8_t> bytes) {
         check_cancelled(cancel_);
-        parts.bind(0, static_cast<std::int64_t>(id)).bind(1, part++);
-        parts.bind(2, static_cast<std::int64_t>(checksum(bytes))).bind(3, bytes).run();
+        parts.bind(0, static_cast<std::int64_t>(id)).bind(1, part);
+        const std::uint64_t sum = part_checksum(id, static_cast<std::uint64_t>(part++), bytes);
+        parts.bind(2, static_cast<std::int64_t>(sum)).bind(3, bytes).run();
       });
       cut_.stored.insert(id);
     }
@@ -203,10 +206,10 @@ class Saving {
     std::vector<protocol::SourceText> sources = request_.sources;
     std::set<std::string> files;
     for (const std::uint32_t number : numbers_.locations.keys())
-      if (const SourceLocation location = location_of(number);
-          location.cell.empty() && !location.file.empty())
+      if (const SourceLocation location = location_of(number); !location.file.empty())
         files.insert(location.file);
     std::uintmax_t bytes = 0;
+    for (const protocol::SourceText& source : sources) files.erase(source.cell);  // a file that is a cell
     for (const std::string& file : files) {
       std::error_code error;
       const std::uintmax_t size = fs::is_regular_file(file, error) ? fs::file_size(file, error) : 0;
@@ -238,10 +241,14 @@ class Saving {
 
   void save_about() {
     Statement facts = database_.prepare("INSERT INTO about VALUES(?, ?)");
+    PageWriter all;
     const auto put = [&](std::string_view name, std::int64_t value) {
       facts.bind(0, name).bind(1, value).run();
+      all.signed_number(value);
     };
     facts.bind(0, std::string_view("engine_version")).bind(1, std::string_view(TAPEDECK_VERSION)).run();
+    all.text(TAPEDECK_VERSION);
+    put("pages", pages_);
     put("started_unix_ms", recorder_.started_unix_ms());
     put("saved_unix_ms", unix_ms_now());
     put("oldest_record", oldest_);
@@ -250,6 +257,8 @@ class Saving {
     put("oldest_tensor", static_cast<std::int64_t>(oldest_tensor_));
     put("newest_tensor", static_cast<std::int64_t>(cut_.newest_tensor));
     put("cells_ended", static_cast<std::int64_t>(recorder_.cells_ended()));
+    facts.bind(0, std::string_view("checksum"));
+    facts.bind(1, static_cast<std::int64_t>(page_checksum("about", 0, all.bytes()))).run();
   }
 
   const Recorder& recorder_;
@@ -263,6 +272,7 @@ class Saving {
   TensorCut cut_;
   std::vector<std::uint64_t> held_;
   std::uint32_t oldest_ = 1, newest_ = 0;
+  std::int64_t pages_ = 0;
   std::uint64_t oldest_tensor_ = 0, ended_ = 0, done_ = 0, total_ = 0;
   std::chrono::steady_clock::time_point next_progress_ =
       std::chrono::steady_clock::now() + std::chrono::milliseconds(100);
