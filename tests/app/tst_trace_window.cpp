@@ -154,7 +154,7 @@ class TestTraceWindow : public QObject {
   }
 
   void aTraceThatIsDroppedOpens() {
-    const QString path = save();
+    const QString path = save(true);
     if (path.isEmpty()) QFAIL("it was not saved");
     QPointer<MainWindow> start = new MainWindow;
     QVERIFY(showActive(start));
@@ -212,14 +212,17 @@ class TestTraceWindow : public QObject {
     timer->start(100);
   }
 
-  /// From a session that ran, by Ctrl+Alt+E; the path.
-  QString save() {
+  /// From a session that ran, by Ctrl+Alt+E or by mouse; the path.
+  QString save(bool byMouse = false) {
     const QString path = folder_.filePath("noisy.tapetrace");
     QFile::remove(path);
     MainWindow* window = ran();
     if (!window) return {};
     chooseFile(path);
-    QTest::keyClick(window, Qt::Key_E, Qt::ControlModifier | Qt::AltModifier);
+    if (byMouse)
+      chooseInMenus(window, "file.save_trace");
+    else
+      QTest::keyClick(window, Qt::Key_E, Qt::ControlModifier | Qt::AltModifier);
     const bool told = QTest::qWaitFor(
         [&] { return window->statusBar()->currentMessage().startsWith("Saved " + path + ": records 1 to "); },
         patience);
