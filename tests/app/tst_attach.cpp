@@ -235,9 +235,7 @@ class TestAttach : public QObject {
   void withoutAProgramTheListSaysHowToStartOne() {
     auto* first = new MainWindow;
     QVERIFY(showActive(first));
-    QTimer::singleShot(0, this, [this] {
-      auto* dialog = qobject_cast<AttachDialog*>(QApplication::activeModalWidget());
-      QVERIFY(dialog);
+    answer([this](AttachDialog* dialog) {
       auto* sentence = dialog->findChild<QLabel*>("noPrograms");
       QVERIFY(sentence->isVisible());
       QVERIFY(sentence->text().contains("TAPEDECK_DEBUG=1 python3 program.py"));
@@ -319,12 +317,24 @@ class TestAttach : public QObject {
                : nullptr;
   }
 
+  /// Does that with the next list of programs that is shown, and closes it where that failed.
+  void answer(const std::function<void(AttachDialog*)>& act) {
+    auto* timer = new QTimer(this);
+    connect(timer, &QTimer::timeout, this, [timer, act] {
+      QPointer<AttachDialog> dialog = qobject_cast<AttachDialog*>(QApplication::activeModalWidget());
+      if (!dialog || !dialog->isVisible()) return;
+      timer->stop();
+      timer->deleteLater();
+      act(dialog);
+      if (dialog && dialog->isVisible() && QTest::currentTestFailed()) dialog->reject();
+    });
+    timer->start(50);
+  }
+
   MainWindow* attachByKeys(MainWindow* from) {
-    QTimer::singleShot(0, this, [] {
-      auto* dialog = qobject_cast<AttachDialog*>(QApplication::activeModalWidget());
-      QVERIFY(dialog);
+    answer([](AttachDialog* dialog) {
       QTRY_VERIFY_WITH_TIMEOUT(dialog->chosen(), patience);
-      QTest::keyClick(QApplication::focusWidget(), Qt::Key_Return);
+      QTest::keyClick(dialog->list(), Qt::Key_Return);
     });
     QTest::keyClick(from, Qt::Key_P, Qt::ControlModifier | Qt::AltModifier);
     return shown();

@@ -130,9 +130,9 @@ class TestTraceWindow : public QObject {
   void whatIsNoTraceSaysSoOnTheStartPage_data() {
     QTest::addColumn<QByteArray>("bytes");
     QTest::addColumn<QString>("sentence");
-    QTest::newRow("empty") << QByteArray() << "wrong.tapetrace";
+    QTest::newRow("empty") << QByteArray() << "it is empty";
     QTest::newRow("text") << QByteArray("this is no trace, but some text that is long enough to be one\n")
-                          << "wrong.tapetrace";
+                          << "it is no trace file";
   }
   void whatIsNoTraceSaysSoOnTheStartPage() {
     QFETCH(QByteArray, bytes);
@@ -146,11 +146,11 @@ class TestTraceWindow : public QObject {
     QFile file(path);
     QVERIFY(file.open(QIODevice::ReadOnly));
     const QByteArray bytes = file.readAll();
-    openWrong(bytes.left(bytes.size() / 3), "wrong.tapetrace");
+    openWrong(bytes.left(bytes.size() / 3), "it is cut off: it has");
     QByteArray newer = bytes;  // SQLite's user_version, where the format's version stands
     newer[63] = 99;
-    openWrong(newer, "99");
-    openWrong({}, "nowhere.tapetrace", "nowhere.tapetrace");
+    openWrong(newer, "it has version 99 of the format");
+    openWrong({}, "No such file or directory", "nowhere.tapetrace");
   }
 
   void aTraceThatIsDroppedOpens() {
