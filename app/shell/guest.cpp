@@ -25,7 +25,9 @@ void Guest::lookAt(AttachedProgram& program) {
   const auto show = [this, sources] {
     const auto& status = parts_.session->status();
     sources->show(QString::fromStdString(status.cell));
-    if (const auto* record = parts_.session->cachedRecord(parts_.session->cursor()))
+    // While ops fly past, no line is marked.
+    const bool atRest = !parts_.session->live() || status.stopped_before != 0 || !parts_.session->following();
+    if (const auto* record = parts_.session->cachedRecord(parts_.session->cursor()); record && atRest)
       sources->show(QString::fromStdString(record->cell));
     if (const auto* frame = parts_.frames->currentFrame()) sources->show(QString::fromStdString(frame->cell));
     const QString doubt = sources->doubt();

@@ -227,10 +227,15 @@ void bind_session(py::module_& debug) {
             "where the "
             "endpoint can not be used, ValueError where a recorder is attached already.");
   debug.def(
-      "attach", [](std::uint64_t budget_bytes, bool keep_values) { attach(budget_bytes, keep_values); },
+      "attach",
+      [](std::uint64_t budget_bytes, bool keep_values, bool files_are_cells) {
+        attach(budget_bytes, keep_values);
+        if (files_are_cells) show_files_as_cells();
+      },
       py::arg("budget_bytes") = default_budget, py::arg("keep_values") = true,
+      py::arg("files_are_cells") = false,
       "Records from now on, without a server. keep_values False: records alone, whose values can not be "
-      "looked at.");
+      "looked at. files_are_cells: for a program without cells, whose files are told as such.");
   debug.def("stop", &stop, "Ends the server and the recording; does nothing where there is none.");
   debug.def(
       "attached", [] { return session().recorder != nullptr; },

@@ -130,9 +130,9 @@ class TestTraceWindow : public QObject {
   void whatIsNoTraceSaysSoOnTheStartPage_data() {
     QTest::addColumn<QByteArray>("bytes");
     QTest::addColumn<QString>("sentence");
-    QTest::newRow("empty") << QByteArray() << "wrong.tapetrace";
+    QTest::newRow("empty") << QByteArray() << "it is empty";
     QTest::newRow("text") << QByteArray("this is no trace, but some text that is long enough to be one\n")
-                          << "wrong.tapetrace";
+                          << "it is no trace file";
   }
   void whatIsNoTraceSaysSoOnTheStartPage() {
     QFETCH(QByteArray, bytes);
@@ -146,15 +146,15 @@ class TestTraceWindow : public QObject {
     QFile file(path);
     QVERIFY(file.open(QIODevice::ReadOnly));
     const QByteArray bytes = file.readAll();
-    openWrong(bytes.left(bytes.size() / 3), "wrong.tapetrace");
+    openWrong(bytes.left(bytes.size() / 3), "it is cut off: it has");
     QByteArray newer = bytes;  // SQLite's user_version, where the format's version stands
     newer[63] = 99;
-    openWrong(newer, "99");
-    openWrong({}, "nowhere.tapetrace", "nowhere.tapetrace");
+    openWrong(newer, "it has version 99 of the format");
+    openWrong({}, "No such file or directory", "nowhere.tapetrace");
   }
 
   void aTraceThatIsDroppedOpens() {
-    const QString path = save();
+    const QString path = save(true);
     if (path.isEmpty()) QFAIL("it was not saved");
     QPointer<MainWindow> start = new MainWindow;
     QVERIFY(showActive(start));
@@ -212,14 +212,17 @@ class TestTraceWindow : public QObject {
     timer->start(100);
   }
 
-  /// From a session that ran, by Ctrl+Alt+E; the path.
-  QString save() {
+  /// From a session that ran, by Ctrl+Alt+E or by mouse; the path.
+  QString save(bool byMouse = false) {
     const QString path = folder_.filePath("noisy.tapetrace");
     QFile::remove(path);
     MainWindow* window = ran();
     if (!window) return {};
     chooseFile(path);
-    QTest::keyClick(window, Qt::Key_E, Qt::ControlModifier | Qt::AltModifier);
+    if (byMouse)
+      chooseInMenus(window, "file.save_trace");
+    else
+      QTest::keyClick(window, Qt::Key_E, Qt::ControlModifier | Qt::AltModifier);
     const bool told = QTest::qWaitFor(
         [&] { return window->statusBar()->currentMessage().startsWith("Saved " + path + ": records 1 to "); },
         patience);

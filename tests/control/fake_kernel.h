@@ -8,9 +8,12 @@ namespace tapedeck::test {
 class FakeKernel : public app::Kernel {
  public:
   QStringList calls;  ///< "start", "execute a", …
+  app::Runs what = app::Runs::cells;
 
   app::KernelState state() const override { return state_; }
   app::Engine engine() const override { return engine_; }
+  app::Runs runs() const override { return what; }
+  QString title() const override { return what == app::Runs::cells ? "session" : "train.py (pid 7)"; }
   void start(const QString&) override {
     calls << "start";
     become(app::KernelState::starting);

@@ -30,8 +30,10 @@ def run_traced(trace, program):
         print(f"The trace cannot be saved as {trace}: {why}. The program was not run.", file=sys.stderr)
         return 2
     from tapedeck import _engine
-    if not _engine.debug.attached():
-        _engine.debug.attach()
+    if _engine.debug.attached():
+        _engine.debug.set_recording(True)  # also while nobody looks
+    else:
+        _engine.debug.attach(files_are_cells=True)
     process = os.getpid()
     try:
         program()

@@ -206,10 +206,10 @@ class Saving {
     std::vector<protocol::SourceText> sources = request_.sources;
     std::set<std::string> files;
     for (const std::uint32_t number : numbers_.locations.keys())
-      if (const SourceLocation location = location_of(number);
-          location.cell.empty() && !location.file.empty())
+      if (const SourceLocation location = location_of(number); !location.file.empty())
         files.insert(location.file);
     std::uintmax_t bytes = 0;
+    for (const protocol::SourceText& source : sources) files.erase(source.cell);  // a file that is a cell
     for (const std::string& file : files) {
       std::error_code error;
       const std::uintmax_t size = fs::is_regular_file(file, error) ? fs::file_size(file, error) : 0;
