@@ -41,6 +41,14 @@ QList<Sample> samples() {
       {"wrong_gradient.ipynb", "Puzzle: a wrong gradient", "Written by hand, and nearly right."},
       {"lost_digits.ipynb", "Puzzle: lost digits",
        "Each op is exact, and the result is 160 times too large."},
+      {"unequal_runs.ipynb", "Puzzle: two unequal runs",
+       "The same weights, the same seed, another curve: which op differs first?"},
+      {"slow_python.ipynb", "Puzzle: a slow run",
+       "Next to nothing to compute, and ten milliseconds a step: where do they go?"},
+      {"kept_tapes.ipynb", "Puzzle: memory that grows",
+       "50 kilobytes of weights, and two megabytes more with every step: who holds them?"},
+      {"silent_layer.ipynb", "Puzzle: a layer falls silent",
+       "It learns, and then it forgets everything: which layer is it, and since when?"},
   };
   QList<Sample> found;
   for (const auto& row : rows) {
