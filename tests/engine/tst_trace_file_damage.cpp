@@ -7,6 +7,7 @@
 #include <random>
 
 #include "engine/debug/answers.h"
+#include "engine/record/trace_file/bytes.h"
 #include "engine/record/trace_file/database.h"
 #include "tests/engine/recording.h"
 #include "tests/engine/traced_program.h"
@@ -63,6 +64,7 @@ struct Original {
   std::string whole = folder.filePath("whole.tapetrace").toStdString();
   std::string damaged = folder.filePath("damaged.tapetrace").toStdString();
   std::vector<std::uint8_t> bytes;
+  std::string problem;
   std::vector<std::string> records;
   std::map<std::uint64_t, Tensor> values;
   struct Page {
@@ -94,6 +96,7 @@ struct Original {
         } catch (const ValueError&) {
         }
     }
+    problem = opened->file()->problem();
     read_pages();
   }
 
@@ -213,6 +216,7 @@ class TraceFileDamageTest : public QObject {
   /// What is read is right, or is said to be damaged.
   void changed_or_cut_off_it_gives_an_error_or_what_was_saved() {
     Original original;
+    QVERIFY2(original.problem.empty(), original.problem.c_str());
     Generator random(seed_);
     std::size_t opened = 0, damaged = 0, values = 0;
     for (std::uint64_t call = 0; call < calls_ / 2; ++call) {
@@ -263,6 +267,7 @@ class TraceFileDamageTest : public QObject {
   /// Whatever a page says, it is an error or something that could be.
   void with_right_checksums_it_gives_no_crash() {
     Original original;
+    QVERIFY2(original.problem.empty(), original.problem.c_str());
     Generator random(seed_ + 1);
     std::size_t opened = 0, replayed = 0;
     for (std::uint64_t call = 0; call < calls_ / 2; ++call) {

@@ -143,8 +143,8 @@ class Saving {
       const std::uint64_t index = first / Trace::page_size;
       const std::uint64_t last = std::min<std::uint64_t>(newest_, (index + 1) * Trace::page_size - 1);
       page.clear();
-      if (write_records(trace_, static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(last), numbers_,
-                        page, ended_)) {
+      if (write_records(trace_, static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(last),
+                        {newest_, cut_.newest_tensor}, numbers_, page, ended_)) {
         put_page_("records", index, page);
       } else if (trace_.oldest_kept() > first) {  // it was forgotten meanwhile
         oldest_ = trace_.oldest_kept();
