@@ -111,6 +111,14 @@ struct Original {
         ops::reduce_sum(ops::matmul(ops::concat(std::span(parts.data(), parts.size()), 0), matrix));
     tape.stop();
     gradient(tape, sum, matrix);
+    Tape again;
+    again.start();
+    again.watch(matrix);
+    const Tensors factors =
+        run_op(*Registry::instance().find("qr"), std::span(&matrix, 1), Attributes{false});
+    const Tensor trace = ops::reduce_sum(ops::multiply(factors[0], factors[1]));
+    again.stop();
+    gradient(again, trace, matrix);
   }
 
   void read_pages() {
