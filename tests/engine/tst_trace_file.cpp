@@ -506,7 +506,7 @@ class TraceFileTest : public QObject {
     changed("CREATE VIEW other AS SELECT 1");
     EXPECT_ERROR(TraceFileError, open(), "it has a view that no trace file has");
     changed("DELETE FROM pages WHERE section = 'notebook'");
-    EXPECT_ERROR(TraceFileError, open(), "pages of");
+    EXPECT_ERROR(TraceFileError, open(), "it has other pages than were written");
     changed("UPDATE about SET value = 3 WHERE name = 'newest_record'");
     EXPECT_ERROR(TraceFileError, open(), "its checksum is wrong");
     std::filesystem::copy_file(session.path(), other, std::filesystem::copy_options::overwrite_existing);

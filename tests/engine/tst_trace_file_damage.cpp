@@ -140,6 +140,30 @@ struct Original {
   }
 };
 
+/// What the file says of all its pages, and of itself, made right again after they were changed.
+void make_sums_right(trace_file::Database& database) {
+  trace_file::PageSums sums;
+  auto pages = database.prepare("SELECT section, number, checksum FROM pages");
+  while (pages.step())
+    sums[pages.text(0)][static_cast<std::uint64_t>(pages.integer(1))] =
+        static_cast<std::uint64_t>(pages.integer(2));
+  const auto set = [&](const char* name, std::uint64_t sum) {
+    auto update = database.prepare("UPDATE about SET value = ? WHERE name = ?");
+    update.bind(0, static_cast<std::int64_t>(sum)).bind(1, std::string_view(name)).run();
+  };
+  set("index_checksum", trace_file::index_checksum(sums));
+  trace_file::PageWriter all;
+  auto facts = database.prepare("SELECT name, value FROM about ORDER BY rowid");
+  while (facts.step()) {
+    if (facts.text(0) == "engine_version")
+      all.text(facts.text(1));
+    else if (facts.text(0) != "checksum")
+      all.signed_number(facts.integer(1));
+  }
+  facts.reset();
+  set("checksum", trace_file::page_checksum("about", 0, all.bytes()));
+}
+
 class Look {
  public:
   Look(Recorder& recorder, Generator& random) : recorder_(recorder), random_(random), answers_(recorder) {}
@@ -256,7 +280,9 @@ class TraceFileDamageTest : public QObject {
         const std::string text = text_of(*file, number, false);
         const bool told = text.find("is damaged: ") != std::string::npos || !file->file()->problem().empty();
         damaged += told;
-        if (!told) QCOMPARE(text, original.records[number - 1]);
+        if (told) continue;
+        const std::string& expected = original.records[number - 1];
+        QVERIFY2(text == expected, (expected + "\nbut the file has\n" + text).c_str());
       }
       for (int i = 0; i < 5; ++i) {
         auto value = original.values.begin();
@@ -295,6 +321,14 @@ class TraceFileDamageTest : public QObject {
           statement.bind(0, std::span<const std::uint8_t>(data)).bind(1, static_cast<std::int64_t>(sum));
           statement.bind(2, page.row).run();
         }
+        if (pick(random, 19) == 0) {
+          constexpr const char* facts[] = {"newest_record", "oldest_record", "newest_tensor", "oldest_tensor",
+                                           "records_ended"};
+          auto change = database.prepare("UPDATE about SET value = max(0, value + ?) WHERE name = ?");
+          change.bind(0, static_cast<std::int64_t>(pick(random, 40)) - 20);
+          change.bind(1, std::string_view(facts[pick(random, 4)])).run();
+        }
+        make_sums_right(database);
       }
       try {
         const auto file = trace_file::open(original.damaged);
