@@ -50,6 +50,15 @@ Tensors VjpCall::run() const {
   return ops::run_vjp({*op, inputs, attributes, outputs, cotangents, wanted});
 }
 
+void check_result_count(const Recorder& recorder, const RecordView& forward, std::span<const Tensor> inputs) {
+  const OpDef& op = *forward.head.op;
+  if (!recorder.file() || op.results.fields.empty()) return;
+  if (op.shape_rule({op, inputs, forward.head.attributes, {}}).size() != forward.outputs.size())
+    throw ValueError("gone",
+                     "Op " + std::to_string(forward.number) + " (" + op.name +
+                         ") does not have the results that the trace file says it has: the file is damaged.");
+}
+
 bool fits(const RecordView& vjp, const RecordView& forward) {
   if (vjp.head.op != forward.head.op) return false;
   const EventKind due = vjp.head.op ? EventKind::op : EventKind::custom;
@@ -84,6 +93,7 @@ VjpCall vjp_call(const Recorder& recorder, const RecordView& vjp, const RecordVi
     return read ? Wish::value : for_names ? Wish::value_if_there : Wish::shape;
   };
   call.inputs = values_of(recorder, forward.inputs, wish(VjpReads::inputs), find);
+  check_result_count(recorder, forward, call.inputs);
   call.outputs = values_of(recorder, forward.outputs, wish(VjpReads::outputs), find);
   for (const std::uint64_t id : vjp.inputs) call.cotangents.push_back(id ? find(id) : Tensor());
   call.wanted = wanted_gradients(recorder, vjp, forward);

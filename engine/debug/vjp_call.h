@@ -37,6 +37,9 @@ VjpCall vjp_call(const Recorder& recorder, const RecordView& vjp, const RecordVi
 VjpCall custom_vjp_call(const Recorder& recorder, const RecordView& vjp, const RecordView& forward,
                         const FindTensor& find, const CancelFlag* cancel);
 
+/// Of a trace file: throws ValueError where the op does not have so many results with these inputs.
+void check_result_count(const Recorder& recorder, const RecordView& forward, std::span<const Tensor> inputs);
+
 /// Whether the two belong together, as those of a live session always do: a damaged trace file may have
 /// others.
 bool fits(const RecordView& vjp, const RecordView& forward);

@@ -13,6 +13,7 @@
 #include <fstream>
 #include <optional>
 #include <string>
+#include <unordered_set>
 
 #include "engine/debug/server.h"
 #include "engine/ops/op.h"
@@ -20,10 +21,12 @@
 
 namespace {
 
-constexpr const char* usage = "tapedeck-trace FILE --endpoint ipc:///FOLDER/NAME --key-file KEY";
+constexpr const char* usage =
+    "tapedeck-trace FILE --endpoint ipc:///FOLDER/NAME --key-file KEY\ntapedeck-trace FILE --check";
 
 struct Arguments {
   std::string file, endpoint, key_file;
+  bool check = false;  ///< reads all of it, and says what is damaged
 };
 
 std::optional<Arguments> read_arguments(int count, char** texts) {
@@ -36,13 +39,16 @@ std::optional<Arguments> read_arguments(int count, char** texts) {
     if (target) {
       if (++i == count) return std::nullopt;
       *target = texts[i];
+    } else if (text == "--check") {
+      arguments.check = true;
     } else if (arguments.file.empty() && !text.starts_with("--")) {
       arguments.file = text;
     } else {
       return std::nullopt;
     }
   }
-  if (arguments.file.empty() || arguments.endpoint.empty() || arguments.key_file.empty()) return std::nullopt;
+  const bool serves = !arguments.endpoint.empty() && !arguments.key_file.empty();
+  if (arguments.file.empty() || serves == arguments.check) return std::nullopt;
   return arguments;
 }
 
@@ -52,6 +58,26 @@ std::string read_key(const std::string& path) {
   if (!stream.is_open() || stream.bad())
     throw std::runtime_error("The key file " + path + " cannot be read: " + std::strerror(errno) + ".");
   return key;
+}
+
+/// Reads every record and every value; returns the exit status.
+int check(tapedeck::Recorder& recorder) {
+  using namespace tapedeck;
+  const Trace& trace = recorder.trace();
+  std::uint64_t records = 0, values = 0;
+  RecordView record;
+  std::unordered_set<std::uint64_t> seen;
+  for (std::uint32_t number = trace.oldest_kept(); number <= trace.newest(); ++number) {
+    records += trace.read(number, record);
+    for (const TensorIds* ids : {&record.inputs, &record.outputs})
+      for (const std::uint64_t id : *ids)
+        if (trace.tensors().get(id).stored() && seen.insert(id).second)
+          values += !!recorder.values().held(id);
+  }
+  const std::string problem = recorder.file()->problem();
+  std::printf("%llu records, %llu values%s%s\n", static_cast<unsigned long long>(records),
+              static_cast<unsigned long long>(values), problem.empty() ? "" : ". ", problem.c_str());
+  return problem.empty() ? 0 : 1;
 }
 
 /// A damaged file may ask for ops on tensors of any size: those get an error then, and the machine goes on.
@@ -95,8 +121,9 @@ int main(int count, char** texts) {
   try {
     bound_memory();
     tapedeck::register_all_ops();
-    const std::string key = read_key(arguments->key_file);
     const auto recorder = tapedeck::trace_file::open(arguments->file);
+    if (arguments->check) return check(*recorder);
+    const std::string key = read_key(arguments->key_file);
     const tapedeck::debug::DebugServer server(*recorder, arguments->endpoint, key);
     std::puts("ready");
     std::fflush(stdout);

@@ -116,7 +116,8 @@ class TraceFileTest : public QObject {
     QVERIFY(session.count() > 1000);
     session.save();
     const auto file = session.open();
-    QCOMPARE(difference(session.recorder, *file), std::string());
+    const std::string differs = difference(session.recorder, *file);
+    QVERIFY2(differs.empty(), differs.c_str());
   }
 
   void values_come_back_without_what_was_held() {
@@ -368,7 +369,12 @@ class TraceFileTest : public QObject {
     Saved session;
     std::atomic<bool> stop{false};
     std::thread program([&] {
-      while (!stop) train(session.recorder, 3);
+      while (!stop && session.recorder.trace().newest() < 20'000) train(session.recorder, 3);
+    });
+    const auto end = qScopeGuard([&] {
+      stop = true;
+      program.join();
+      session.recorder.set_recording(false);
     });
     while (session.recorder.trace().newest_finished() < 200) std::this_thread::yield();
     for (int i = 0; i < 3; ++i) {
@@ -378,13 +384,12 @@ class TraceFileTest : public QObject {
       for (std::uint32_t number = 1; number <= saved.last; ++number) {
         const auto record = debug::describe(*file, number, true);
         QVERIFY(record && record->op != "damaged");
-        if (record->state == RecordState::done)
-          QCOMPARE(text_of(*file, number, false), text_of(session.recorder, number, false));
+        if (record->state != RecordState::done) continue;
+        const std::string found = text_of(*file, number, false),
+                          live = text_of(session.recorder, number, false);
+        QVERIFY2(found == live, (live + "\nbut the file has\n" + found).c_str());
       }
     }
-    stop = true;
-    program.join();
-    session.recorder.set_recording(false);
   }
 
   void the_file_is_the_users_alone_and_replaces_the_older_one() {
@@ -419,7 +424,8 @@ class TraceFileTest : public QObject {
       sentence = error.what();
     }
     ::setrlimit(RLIMIT_FSIZE, &before);
-    QCOMPARE(sentence, "The trace cannot be saved as " + session.path() + ": File too large.");
+    const std::string expected = "The trace cannot be saved as " + session.path() + ": File too large.";
+    QVERIFY2(sentence == expected, sentence.c_str());
     QCOMPARE(session.open()->trace().newest(), 1u);
     QCOMPARE(QDir(session.folder.path()).entryList(QDir::Files).size(), 1);
   }
@@ -500,7 +506,7 @@ class TraceFileTest : public QObject {
     changed("CREATE VIEW other AS SELECT 1");
     EXPECT_ERROR(TraceFileError, open(), "it has a view that no trace file has");
     changed("DELETE FROM pages WHERE section = 'notebook'");
-    EXPECT_ERROR(TraceFileError, open(), "pages of");
+    EXPECT_ERROR(TraceFileError, open(), "it has other pages than were written");
     changed("UPDATE about SET value = 3 WHERE name = 'newest_record'");
     EXPECT_ERROR(TraceFileError, open(), "its checksum is wrong");
     std::filesystem::copy_file(session.path(), other, std::filesystem::copy_options::overwrite_existing);

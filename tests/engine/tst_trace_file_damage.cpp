@@ -7,6 +7,7 @@
 #include <random>
 
 #include "engine/debug/answers.h"
+#include "engine/record/trace_file/bytes.h"
 #include "engine/record/trace_file/database.h"
 #include "tests/engine/recording.h"
 #include "tests/engine/traced_program.h"
@@ -63,6 +64,7 @@ struct Original {
   std::string whole = folder.filePath("whole.tapetrace").toStdString();
   std::string damaged = folder.filePath("damaged.tapetrace").toStdString();
   std::vector<std::uint8_t> bytes;
+  std::string problem;
   std::vector<std::string> records;
   std::map<std::uint64_t, Tensor> values;
   struct Page {
@@ -94,6 +96,7 @@ struct Original {
         } catch (const ValueError&) {
         }
     }
+    problem = opened->file()->problem();
     read_pages();
   }
 
@@ -108,6 +111,14 @@ struct Original {
         ops::reduce_sum(ops::matmul(ops::concat(std::span(parts.data(), parts.size()), 0), matrix));
     tape.stop();
     gradient(tape, sum, matrix);
+    Tape again;
+    again.start();
+    again.watch(matrix);
+    const Tensors factors =
+        run_op(*Registry::instance().find("qr"), std::span(&matrix, 1), Attributes{false});
+    const Tensor trace = ops::reduce_sum(ops::multiply(factors[0], factors[1]));
+    again.stop();
+    gradient(again, trace, matrix);
   }
 
   void read_pages() {
@@ -128,6 +139,30 @@ struct Original {
     }
   }
 };
+
+/// What the file says of all its pages, and of itself, made right again after they were changed.
+void make_sums_right(trace_file::Database& database) {
+  trace_file::PageSums sums;
+  auto pages = database.prepare("SELECT section, number, checksum FROM pages");
+  while (pages.step())
+    sums[pages.text(0)][static_cast<std::uint64_t>(pages.integer(1))] =
+        static_cast<std::uint64_t>(pages.integer(2));
+  const auto set = [&](const char* name, std::uint64_t sum) {
+    auto update = database.prepare("UPDATE about SET value = ? WHERE name = ?");
+    update.bind(0, static_cast<std::int64_t>(sum)).bind(1, std::string_view(name)).run();
+  };
+  set("index_checksum", trace_file::index_checksum(sums));
+  trace_file::PageWriter all;
+  auto facts = database.prepare("SELECT name, value FROM about ORDER BY rowid");
+  while (facts.step()) {
+    if (facts.text(0) == "engine_version")
+      all.text(facts.text(1));
+    else if (facts.text(0) != "checksum")
+      all.signed_number(facts.integer(1));
+  }
+  facts.reset();
+  set("checksum", trace_file::page_checksum("about", 0, all.bytes()));
+}
 
 class Look {
  public:
@@ -213,6 +248,7 @@ class TraceFileDamageTest : public QObject {
   /// What is read is right, or is said to be damaged.
   void changed_or_cut_off_it_gives_an_error_or_what_was_saved() {
     Original original;
+    QVERIFY2(original.problem.empty(), original.problem.c_str());
     Generator random(seed_);
     std::size_t opened = 0, damaged = 0, values = 0;
     for (std::uint64_t call = 0; call < calls_ / 2; ++call) {
@@ -244,7 +280,9 @@ class TraceFileDamageTest : public QObject {
         const std::string text = text_of(*file, number, false);
         const bool told = text.find("is damaged: ") != std::string::npos || !file->file()->problem().empty();
         damaged += told;
-        if (!told) QCOMPARE(text, original.records[number - 1]);
+        if (told) continue;
+        const std::string& expected = original.records[number - 1];
+        QVERIFY2(text == expected, (expected + "\nbut the file has\n" + text).c_str());
       }
       for (int i = 0; i < 5; ++i) {
         auto value = original.values.begin();
@@ -263,6 +301,7 @@ class TraceFileDamageTest : public QObject {
   /// Whatever a page says, it is an error or something that could be.
   void with_right_checksums_it_gives_no_crash() {
     Original original;
+    QVERIFY2(original.problem.empty(), original.problem.c_str());
     Generator random(seed_ + 1);
     std::size_t opened = 0, replayed = 0;
     for (std::uint64_t call = 0; call < calls_ / 2; ++call) {
@@ -282,6 +321,14 @@ class TraceFileDamageTest : public QObject {
           statement.bind(0, std::span<const std::uint8_t>(data)).bind(1, static_cast<std::int64_t>(sum));
           statement.bind(2, page.row).run();
         }
+        if (pick(random, 19) == 0) {
+          constexpr const char* facts[] = {"newest_record", "oldest_record", "newest_tensor", "oldest_tensor",
+                                           "records_ended"};
+          auto change = database.prepare("UPDATE about SET value = max(0, value + ?) WHERE name = ?");
+          change.bind(0, static_cast<std::int64_t>(pick(random, 40)) - 20);
+          change.bind(1, std::string_view(facts[pick(random, 4)])).run();
+        }
+        make_sums_right(database);
       }
       try {
         const auto file = trace_file::open(original.damaged);

@@ -3,6 +3,7 @@
 #include <QtTest>
 #include <fstream>
 
+#include "engine/record/trace_file/database.h"
 #include "tests/engine/raw_client.h"
 #include "tests/engine/recording.h"
 #include "tests/engine/traced_program.h"
@@ -97,6 +98,25 @@ class TraceServerTest : public QObject {
     }
     QVERIFY(server.process.waitForFinished());
     QCOMPARE(server.process.exitCode(), 0);
+  }
+
+  void a_check_reads_all_of_it() {
+    Server server;
+    const QString file = QString::fromStdString(server.path);
+    server.process.start(TAPEDECK_BUILD_DIR "/app/tapedeck-trace", {file, "--check"});
+    QVERIFY(server.process.waitForFinished());
+    QCOMPARE(server.process.exitCode(), 0);
+    const QByteArray said = server.process.readAllStandardOutput();
+    QVERIFY2(said.startsWith(QByteArray::number(server.count) + " records, "), said.constData());
+    {
+      auto database = trace_file::Database::create(server.path);
+      database.run("UPDATE pages SET data = zeroblob(length(data)) WHERE section = 'records'");
+      database.close();
+    }
+    server.process.start(TAPEDECK_BUILD_DIR "/app/tapedeck-trace", {file, "--check"});
+    QVERIFY(server.process.waitForFinished());
+    QCOMPARE(server.process.exitCode(), 1);
+    QVERIFY(server.process.readAllStandardOutput().contains("is damaged: its checksum is wrong."));
   }
 
   void what_cannot_be_opened_is_said() {

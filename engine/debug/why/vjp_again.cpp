@@ -19,6 +19,7 @@ std::optional<PastVjp> vjp_call(Past& past, const RecordView& vjp) {
   call.op = forward->head.op;
   call.attributes = forward->head.attributes;
   for (const std::uint64_t id : forward->inputs) call.inputs.push_back(past.value(id));
+  check_result_count(past.recorder(), *forward, call.inputs);
   for (const std::uint64_t id : forward->outputs) call.outputs.push_back(past.value(id));
   for (const std::uint64_t id : vjp.inputs) call.cotangents.push_back(id ? past.value(id) : Tensor());
   for (const std::uint64_t id : vjp.outputs) call.given.push_back(id != 0);

@@ -36,6 +36,17 @@ std::uint64_t part_checksum(std::uint64_t tensor, std::uint64_t part, std::span<
   return checksum(bytes, checksum({}, tensor) + part);
 }
 
+std::uint64_t index_checksum(const PageSums& pages) {
+  PageWriter all;
+  for (const auto& [section, sums] : pages)
+    for (const auto& [number, sum] : sums) {
+      all.text(section);
+      all.number(number);
+      all.number(sum);
+    }
+  return checksum(all.bytes(), 0);
+}
+
 void PageWriter::real(double value) {
   raw(&value, sizeof(value));
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -21,6 +22,11 @@ std::uint64_t checksum(std::span<const std::uint8_t> bytes, std::uint64_t place)
 std::uint64_t page_checksum(std::string_view section, std::uint64_t number,
                             std::span<const std::uint8_t> bytes);
 std::uint64_t part_checksum(std::uint64_t tensor, std::uint64_t part, std::span<const std::uint8_t> bytes);
+
+/// The checksums of all pages, by section and number.
+using PageSums = std::map<std::string, std::map<std::uint64_t, std::uint64_t>>;
+/// Of all pages: which there are, and what their checksums are.
+std::uint64_t index_checksum(const PageSums& pages);
 
 /// Small numbers take one byte, larger ones up to ten.
 class PageWriter {

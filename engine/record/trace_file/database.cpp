@@ -2,6 +2,7 @@
 
 #include <sqlite3.h>
 
+#include <cerrno>
 #include <cstring>
 
 namespace tapedeck::trace_file {
@@ -9,7 +10,9 @@ namespace {
 
 /// What the system said, where it was the system.
 [[noreturn]] void fail_of(sqlite3* database, int code) {
-  const int error = database ? sqlite3_system_errno(database) : 0;
+  const int just_now = errno;
+  const int noted = database ? sqlite3_system_errno(database) : 0;
+  const int error = noted != 0 ? noted : just_now;
   const int kind = code & 0xff;
   if (kind == SQLITE_FULL && error == 0) throw DatabaseError("No space left on device");
   if ((kind == SQLITE_FULL || kind == SQLITE_IOERR || kind == SQLITE_CANTOPEN) && error != 0)
@@ -69,6 +72,7 @@ Statement& Statement::bind(int at, std::span<const std::uint8_t> bytes) {
 }
 
 bool Statement::step() {
+  errno = 0;
   const int code = sqlite3_step(statement_.get());
   if (code == SQLITE_ROW) return true;
   if (code == SQLITE_DONE) return false;

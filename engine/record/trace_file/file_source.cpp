@@ -107,6 +107,8 @@ void FileSource::read_facts() {
   }
   PageWriter all;
   all.text(facts_.engine_version);
+  facts_.index_checksum = static_cast<std::uint64_t>(numbers["index_checksum"]);
+  all.signed_number(numbers["index_checksum"]);
   const auto number = [&](const char* name, std::uint64_t most) {
     const auto found = numbers.find(name);
     if (found == numbers.end()) refuse_file(std::string("it does not say its ") + name);
@@ -117,7 +119,6 @@ void FileSource::read_facts() {
     return static_cast<std::uint64_t>(found->second);
   };
   constexpr std::uint64_t any = INT64_MAX / 2;
-  facts_.pages = number("pages", any);
   facts_.started_unix_ms = static_cast<std::int64_t>(number("started_unix_ms", any));
   facts_.saved_unix_ms = static_cast<std::int64_t>(number("saved_unix_ms", any));
   facts_.oldest = static_cast<std::uint32_t>(number("oldest_record", Trace::newest_possible));
@@ -136,15 +137,16 @@ void FileSource::read_facts() {
 
 void FileSource::read_index() {
   Statement rows = database_.prepare("SELECT rowid, section, number, checksum FROM pages");
-  std::uint64_t count = 0;
-  for (; rows.step(); ++count) {
+  PageSums sums;
+  while (rows.step()) {
     const std::int64_t number = rows.integer(2);
     if (number < 0) refuse_file("a page of " + rows.text(1) + " has a negative number");
     index_[rows.text(1)][static_cast<std::uint64_t>(number)] = {rows.integer(0),
                                                                 static_cast<std::uint64_t>(rows.integer(3))};
   }
-  if (count != facts_.pages)
-    refuse_file("it has " + std::to_string(count) + " pages of " + std::to_string(facts_.pages));
+  for (const auto& [section, pages] : index_)
+    for (const auto& [number, page] : pages) sums[section][number] = page.checksum;
+  if (index_checksum(sums) != facts_.index_checksum) refuse_file("it has other pages than were written");
 }
 
 /// Every page of records is there, so that no record is just missing.

@@ -18,7 +18,7 @@ struct FileFacts {
   std::string engine_version;
   std::int64_t started_unix_ms = 0, saved_unix_ms = 0;
   std::uint32_t oldest = 1, newest = 0;
-  std::uint64_t pages = 0;
+  std::uint64_t index_checksum = 0;
   std::uint64_t records_ended = 0, oldest_tensor = 0, newest_tensor = 0, cells_ended = 0;
 };
 

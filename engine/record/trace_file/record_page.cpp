@@ -1,5 +1,6 @@
 #include "engine/record/trace_file/record_page.h"
 
+#include <algorithm>
 #include <chrono>
 #include <string>
 #include <thread>
@@ -83,11 +84,14 @@ void write_ids(PageWriter& page, std::span<const std::uint64_t> ids, std::uint64
 
 class RecordsWriter {
  public:
-  RecordsWriter(PageWriter& page, FileNumbers& numbers) : page_(page), numbers_(numbers) {}
+  RecordsWriter(PageWriter& page, FileNumbers& numbers, const Trace& trace, const RecordCut& cut)
+      : page_(page), numbers_(numbers), trace_(trace), cut_(cut) {}
 
   void write(const RecordGlance& record) {
     const RecordHead& head = record.head;
-    const bool ended = record.state == RecordState::done || record.state == RecordState::failed;
+    const bool ended =
+        (record.state == RecordState::done || record.state == RecordState::failed) && !ended_later(record);
+    ended_count += ended;
     const RecordState state = ended ? record.state : RecordState::running;
     page_.byte(static_cast<std::uint8_t>(
         static_cast<unsigned>(state) | static_cast<unsigned>(head.kind) << kind_shift |
@@ -114,32 +118,42 @@ class RecordsWriter {
   }
 
   std::vector<std::uint32_t> failed;
+  std::uint64_t ended_count = 0;
 
  private:
+  bool ended_later(const RecordGlance& record) const {
+    return std::any_of(record.outputs.begin(), record.outputs.end(), [&](std::uint64_t id) {
+      return id > cut_.newest_tensor || trace_.tensors().get(id).producer() > cut_.newest_record;
+    });
+  }
+
   PageWriter& page_;
   FileNumbers& numbers_;
+  const Trace& trace_;
+  const RecordCut& cut_;
   AttributeSets attributes_;
   std::int64_t last_start_ = 0;
   std::uint64_t last_id_ = 0;
 };
 
+/// Ops take a whole number for a real one and the other way, and one number for a list.
 bool fits_kind(const Attribute& attribute, const AttributeSpec& spec) {
   if (std::holds_alternative<std::monostate>(attribute))
-    return std::holds_alternative<std::monostate>(spec.fallback) && !spec.required;
+    return std::holds_alternative<std::monostate>(spec.fallback);
+  const bool whole = std::holds_alternative<std::int64_t>(attribute);
   switch (spec.kind) {
     case AttributeKind::boolean:
       return std::holds_alternative<bool>(attribute);
     case AttributeKind::integer:
-      return std::holds_alternative<std::int64_t>(attribute);
     case AttributeKind::real:
-      return std::holds_alternative<double>(attribute);
+      return whole || std::holds_alternative<double>(attribute);
     case AttributeKind::text:
       return std::holds_alternative<std::string>(attribute);
     case AttributeKind::dtype:
       return std::holds_alternative<DType>(attribute);
     case AttributeKind::integers:
     case AttributeKind::shape:
-      return std::holds_alternative<std::vector<std::int64_t>>(attribute);
+      return whole || std::holds_alternative<std::vector<std::int64_t>>(attribute);
   }
   return false;
 }
@@ -247,8 +261,9 @@ class RecordsReader {
                                 op.name + " " + std::to_string(op.attributes.size()));
     for (std::size_t i = 0; i < op.attributes.size(); ++i)
       if (!fits_kind(record.head.attributes[i], op.attributes[i]))
-        refuse_record(record,
-                      "has an attribute '" + op.attributes[i].name + "' of another kind than " + op.name);
+        refuse_record(record, "has the attribute " + op.attributes[i].name + "=" +
+                                  to_string(record.head.attributes[i]) + ", which " + op.name +
+                                  " does not take");
     const std::size_t inputs = op.inputs.size();
     const bool variadic = inputs > 0 && op.inputs.back().variadic;
     if (record.inputs.size() != inputs && !(variadic && record.inputs.size() + 1 >= inputs))
@@ -260,7 +275,8 @@ class RecordsReader {
   void check_outputs(const StoredRecord& record) const {
     const OpDef& op = *record.head.op;
     const std::size_t named = op.results.fields.size();
-    if (!op.returns_list && record.outputs.size() != std::max<std::size_t>(named, 1))
+    // With some attributes the first alone comes out: svd's s.
+    if (!op.returns_list && record.outputs.size() != 1 && record.outputs.size() != named)
       refuse_record(record, "has " + std::to_string(record.outputs.size()) + " outputs, which " + op.name +
                                 " does not have");
     std::uint64_t newest_input = 0;
@@ -308,21 +324,17 @@ bool glance_all(const Trace& trace, std::uint32_t first, std::uint32_t last,
 
 }  // namespace
 
-bool write_records(const Trace& trace, std::uint32_t first, std::uint32_t last, FileNumbers& numbers,
-                   PageWriter& page, std::uint64_t& ended) {
-  RecordsWriter writer(page, numbers);
-  std::uint64_t count = 0;
-  const bool all = glance_all(trace, first, last, [&](const RecordGlance& record) {
-    count += record.state == RecordState::done || record.state == RecordState::failed;
-    writer.write(record);
-  });
+bool write_records(const Trace& trace, std::uint32_t first, std::uint32_t last, const RecordCut& cut,
+                   FileNumbers& numbers, PageWriter& page, std::uint64_t& ended) {
+  RecordsWriter writer(page, numbers, trace, cut);
+  const bool all = glance_all(trace, first, last, [&](const RecordGlance& record) { writer.write(record); });
   if (!all) return false;
   for (const std::uint32_t number : writer.failed) {
     RecordView record;
     if (!trace.read(number, record)) return false;
     page.text(record.error);
   }
-  ended += count;
+  ended += writer.ended_count;
   return true;
 }
 

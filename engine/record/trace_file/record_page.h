@@ -10,10 +10,17 @@
 
 namespace tapedeck::trace_file {
 
+/// What was there when a save began: what came later does not belong to the file.
+struct RecordCut {
+  std::uint32_t newest_record = 0;
+  std::uint64_t newest_tensor = 0;
+};
+
 /// Writes the records [first, last] of one page; false where the trace has forgotten one of them meanwhile,
-/// and `page` is of no use then. Records that have not ended are written as running. `ended`: how many have.
-bool write_records(const Trace& trace, std::uint32_t first, std::uint32_t last, FileNumbers& numbers,
-                   PageWriter& page, std::uint64_t& ended);
+/// and `page` is of no use then. Records that have not ended, or ended with what came after the cut, are
+/// written as running. `ended`: how many have.
+bool write_records(const Trace& trace, std::uint32_t first, std::uint32_t last, const RecordCut& cut,
+                   FileNumbers& numbers, PageWriter& page, std::uint64_t& ended);
 
 /// What a page is checked against: the file's newest tensor, and where tensors come from.
 struct RecordChecks {

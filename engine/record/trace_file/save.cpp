@@ -105,9 +105,10 @@ class Saving {
       put_page_ = [&](const char* section, std::uint64_t number, const PageWriter& page) {
         check_cancelled(cancel_);
         pages.bind(0, std::string_view(section)).bind(1, static_cast<std::int64_t>(number));
-        pages.bind(2, static_cast<std::int64_t>(page_checksum(section, number, page.bytes())));
+        const std::uint64_t sum = page_checksum(section, number, page.bytes());
+        pages.bind(2, static_cast<std::int64_t>(sum));
         pages.bind(3, page.bytes()).run();
-        ++pages_;
+        pages_[section][number] = sum;
       };
       save_records();
       save_values();
@@ -143,8 +144,8 @@ class Saving {
       const std::uint64_t index = first / Trace::page_size;
       const std::uint64_t last = std::min<std::uint64_t>(newest_, (index + 1) * Trace::page_size - 1);
       page.clear();
-      if (write_records(trace_, static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(last), numbers_,
-                        page, ended_)) {
+      if (write_records(trace_, static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(last),
+                        {newest_, cut_.newest_tensor}, numbers_, page, ended_)) {
         put_page_("records", index, page);
       } else if (trace_.oldest_kept() > first) {  // it was forgotten meanwhile
         oldest_ = trace_.oldest_kept();
@@ -248,7 +249,7 @@ class Saving {
     };
     facts.bind(0, std::string_view("engine_version")).bind(1, std::string_view(TAPEDECK_VERSION)).run();
     all.text(TAPEDECK_VERSION);
-    put("pages", pages_);
+    put("index_checksum", static_cast<std::int64_t>(index_checksum(pages_)));
     put("started_unix_ms", recorder_.started_unix_ms());
     put("saved_unix_ms", unix_ms_now());
     put("oldest_record", oldest_);
@@ -272,7 +273,7 @@ class Saving {
   TensorCut cut_;
   std::vector<std::uint64_t> held_;
   std::uint32_t oldest_ = 1, newest_ = 0;
-  std::int64_t pages_ = 0;
+  PageSums pages_;
   std::uint64_t oldest_tensor_ = 0, ended_ = 0, done_ = 0, total_ = 0;
   std::chrono::steady_clock::time_point next_progress_ =
       std::chrono::steady_clock::now() + std::chrono::milliseconds(100);
