@@ -6,6 +6,7 @@
 #include <QLabel>
 #include <QMouseEvent>
 #include <QScrollArea>
+#include <QScrollBar>
 #include <QSplitter>
 #include <QStackedWidget>
 #include <QToolButton>
@@ -290,7 +291,7 @@ void CompareView::Private::showCurrent() {
 
 /// Both sides get as much room as the other; what is long is cut.
 void CompareView::Private::widths() {
-  const int room = table->viewport()->width();
+  const int room = table->width() - 2 * table->frameWidth() - table->verticalScrollBar()->sizeHint().width();
   if (room < 100) return;
   const int sign = table->fontMetrics().horizontalAdvance(QStringLiteral("± other attributes")) + 16;
   const int side = std::max(120, (room - sign) / 2);
@@ -327,6 +328,7 @@ CompareView::CompareView(Session* session, CellNames* cells, QWidget* parent)
   layout->addWidget(d_->strip);
   layout->addWidget(d_->split, 1);
   setFocusProxy(d_->table);
+  d_->table->installEventFilter(this);
   d_->connectAll();
   connect(session, &Session::statusChanged, this, &Panel::emptyChanged);
   connect(session, &Session::lookChanged, this, [this] { d_->showState(); });
@@ -378,8 +380,12 @@ void CompareView::hideEvent(QHideEvent* event) {
 
 void CompareView::resizeEvent(QResizeEvent* event) {
   Panel::resizeEvent(event);
-  d_->widths();
   d_->fit();
+}
+
+bool CompareView::eventFilter(QObject* watched, QEvent* event) {
+  if (watched == d_->table && event->type() == QEvent::Resize) d_->widths();
+  return Panel::eventFilter(watched, event);
 }
 
 void CompareView::changeEvent(QEvent* event) {
