@@ -72,9 +72,9 @@ class TestLockstepShown : public QObject {
     QVERIFY2(records.hasMatch(), qPrintable(text));
     screenshot(window_.get(), "lockstep");
 
-    goTo("record:" + records.captured(1));
+    goTo("record == " + records.captured(1));
     QTRY_COMPARE_WITH_TIMEOUT(window_->session()->cursor(), records.captured(1).toULongLong(), patience);
-    goTo("record:" + records.captured(2));
+    goTo("record == " + records.captured(2));
     QTRY_COMPARE_WITH_TIMEOUT(window_->session()->cursor(), records.captured(2).toULongLong(), patience);
     screenshot(window_.get(), "lockstep-record");
 
