@@ -439,6 +439,13 @@ class WithRecorder(unittest.TestCase):
         self.assertLess(first, second)
         self.assertTrue(str(raised.exception).endswith(f"Records {first} and {second}."))
 
+    def test_what_was_not_held_can_be_looked_up_in_its_record(self):
+        values = iter([1.0, 2.0])
+        with self.assertRaises(Difference) as raised:
+            lockstep(lambda: tf.ones([1000]) * next(values), None, None, limit_bytes=0)
+        self.assertRegex(str(raised.exception), rf"only statistics were left; .* the window computes those of record {raised.exception.records[0]} "
+                                                "again")
+
     def test_recording_may_begin_and_end_inside(self):
         def f():
             x = tf.ones([2])

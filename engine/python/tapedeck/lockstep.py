@@ -146,6 +146,8 @@ def _value_text(difference, settings):
         text += ". Its inputs are the same" if apart == 0 else f". Its inputs differ by {apart:.2g} of their largest magnitude"
     if difference["statistics_only"]:
         text += ". Of the first run's values only statistics were left; a larger limit_bytes keeps them"
+        if first["record"]:
+            text += f", and the window computes those of record {first['record']} again"
     return text
 
 
