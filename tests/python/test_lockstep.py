@@ -306,6 +306,10 @@ class State(unittest.TestCase):
         np.testing.assert_array_equal(*report.results)
         self.assertEqual(report.results[1].dtype, tf.float64)
 
+    def test_bits_are_read_as_they_are(self):
+        x = tf.constant([1.5, -2.0])
+        self.assertEqual(lockstep(lambda: tf.bitcast(x, tf.int32) + 1, FLOAT32, FLOAT64).largest, 0)
+
     def test_dropout_drops_the_same_in_every_dtype(self):
         x = tf.random.normal([1000], seed=1)
         report = lockstep(lambda: tf.nn.dropout(x, 0.5) + tf.random.shuffle(x), FLOAT32, FLOAT64)
