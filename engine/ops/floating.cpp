@@ -1,7 +1,7 @@
 #include "engine/ops/floating.h"
 
 #include <algorithm>
-#include <array>
+#include <initializer_list>
 
 #include "engine/ops/observer.h"
 #include "engine/tape/tape_state.h"
@@ -15,16 +15,19 @@ namespace {
 
 thread_local std::optional<DType> scope_dtype;
 
-/// Ops whose dtype says how bits are read.
-bool reads_bits(const OpDef& op) {
-  constexpr std::array names = {"bitcast", "decode_raw", "parse_tensor", "serialize_tensor"};
+bool is_one_of(const OpDef& op, std::initializer_list<const char*> names) {
   return std::any_of(names.begin(), names.end(), [&](const char* name) { return op.name == name; });
+}
+
+/// Its dtype says how bits are read.
+bool reads_bits(const OpDef& op) {
+  return is_one_of(op, {"bitcast"});
 }
 
 /// Whether other numbers come out in another dtype. Dropping out and shuffling draw the same ones in all.
 bool draws(const OpDef& op) {
-  if (op.name == "dropout" || op.name == "random_shuffle") return false;
-  return std::any_of(op.attributes.begin(), op.attributes.end(),
+  return !is_one_of(op, {"dropout", "random_shuffle"}) &&
+         std::any_of(op.attributes.begin(), op.attributes.end(),
                      [](const AttributeSpec& spec) { return spec.name == "counter"; });
 }
 

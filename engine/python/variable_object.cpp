@@ -58,8 +58,8 @@ int clear(PyObject* self) {
 void deallocate(PyObject* self) {
   PyObject_GC_UnTrack(self);
   auto* object = reinterpret_cast<VariableObject*>(self);
+  living().erase(object->variable.id());  // before anybody else runs, and finds it there
   if (object->weak_references) PyObject_ClearWeakRefs(self);
-  living().erase(object->variable.id());
   object->variable.~Variable();
   Py_CLEAR(object->constraint);
   Py_TYPE(self)->tp_free(self);

@@ -5,6 +5,7 @@
 
 #include "engine/ops/floating.h"
 #include "engine/ops/front_observer.h"
+#include "engine/ops/random_state.h"
 #include "engine/record/lockstep.h"
 #include "engine/tapedeck.h"
 #include "tests/engine/event_log.h"
@@ -116,6 +117,24 @@ class TestLockstep : public QObject {
     QCOMPARE(y.to_vector()[0], value * std::exp(value));
     QVERIFY(std::abs(gradient.to_vector()[0] - (1 + value) * std::exp(value)) < 1e-15);
     QCOMPARE(ops::exp(x).dtype(), DType::float32);
+  }
+
+  void ops_that_read_bits_or_draw_are_as_in_every_dtype() {
+    Front front("front");
+    const Tensor x = floats({1.5f, 2});
+    add_front_observer(front);
+    Tensor bits, drawn;
+    {
+      const FloatingScope scope(DType::float64);
+      bits = ops::bitcast(x, DType::int32);
+      set_random_seed(1);
+      drawn = ops::random_normal({100});
+    }
+    remove_front_observer(front);
+    QCOMPARE(bits.to_vector(), ops::bitcast(x, DType::int32).to_vector());
+    QCOMPARE(drawn.dtype(), DType::float64);
+    set_random_seed(1);
+    QCOMPARE(drawn.to_vector(), ops::random_normal({100}).to_vector());
   }
 
   void values_agree_within_the_tolerance() {

@@ -306,6 +306,10 @@ class State(unittest.TestCase):
         np.testing.assert_array_equal(*report.results)
         self.assertEqual(report.results[1].dtype, tf.float64)
 
+    def test_bits_are_read_as_they_are(self):
+        x = tf.constant([1.5, -2.0])
+        self.assertEqual(lockstep(lambda: tf.bitcast(x, tf.int32) + 1, FLOAT32, FLOAT64).largest, 0)
+
     def test_dropout_drops_the_same_in_every_dtype(self):
         x = tf.random.normal([1000], seed=1)
         report = lockstep(lambda: tf.nn.dropout(x, 0.5) + tf.random.shuffle(x), FLOAT32, FLOAT64)
@@ -438,6 +442,13 @@ class WithRecorder(unittest.TestCase):
         self.assertEqual([records[number]["op"] for number in (first, second)], ["log", "log"])
         self.assertLess(first, second)
         self.assertTrue(str(raised.exception).endswith(f"Records {first} and {second}."))
+
+    def test_what_was_not_held_can_be_looked_up_in_its_record(self):
+        values = iter([1.0, 2.0])
+        with self.assertRaises(Difference) as raised:
+            lockstep(lambda: tf.ones([1000]) * next(values), None, None, limit_bytes=0)
+        self.assertRegex(str(raised.exception), rf"only statistics were left; .* the window computes those of record {raised.exception.records[0]} "
+                                                "again")
 
     def test_recording_may_begin_and_end_inside(self):
         def f():

@@ -173,8 +173,19 @@ class Functions(unittest.TestCase):
         self.assertEqual(tf.strings.length(words, unit="UTF8_CHAR").numpy().tolist(), [len(w) for w in words])
         with self.assertRaisesRegex(ValueError, "unit is 'x'"):
             tf.strings.length("a", unit="x")
-        with self.assertRaisesRegex(NotImplementedError, "encoding is 'utf-8'"):
-            tf.strings.lower("a", encoding="utf-8")
+        with self.assertRaisesRegex(NotImplementedError, "encoding is 'latin-1'"):
+            tf.strings.lower("a", encoding="latin-1")
+
+    def test_letters_of_unicode(self):
+        values = ["\u00c4B\u00df", "\u039f\u0394\u039f\u03a3", "\u0130"]  # ß, a last sigma, a dotted I
+        for name in ("lower", "upper"):
+            function = getattr(tf.strings, name)
+            found = function(values, encoding="utf-8")
+            self.assertEqual(found.numpy().tolist(), [getattr(value, name)().encode() for value in values])
+            self.assertEqual((function("\u00e9\u00c9", encoding="utf-8").shape, function([[]], encoding="utf-8").shape), ((), (1, 0)))
+            self.assertEqual(function(b"\xffA", encoding="utf-8").numpy(), getattr("\ufffdA", name)().encode())
+            np.testing.assert_array_equal(function(values, encoding="utf-8"), function(tf.constant(values), "utf-8"))
+        self.assertEqual(tf.strings.upper("\u00df", encoding="utf-8").numpy(), b"SS")
 
     def test_parts(self):
         self.assertEqual(tf.strings.substr("hello", 1, 3).numpy(), b"ell")

@@ -146,6 +146,8 @@ def _value_text(difference, settings):
         text += ". Its inputs are the same" if apart == 0 else f". Its inputs differ by {apart:.2g} of their largest magnitude"
     if difference["statistics_only"]:
         text += ". Of the first run's values only statistics were left; a larger limit_bytes keeps them"
+        if first["record"]:
+            text += f", and the window computes those of record {first['record']} again"
     return text
 
 
@@ -286,7 +288,7 @@ def lockstep(f, a, b, *args, rtol=None, atol=None, limit_bytes=2**30, **kwargs):
     generators', NumPy's, Python's), iterators of data sets, attributes of layers, models, optimisers and metrics. Not put back: the
     elements of NumPy arrays, attributes of other objects, files, Python's generators, global names. Where f makes variables that stay
     (slots that something else than an optimiser holds), the first run is done twice, and they keep their first values.
-    A recorder keeps both runs, and the error names both records: in the window's Ops, record:57 finds one.
+    A recorder keeps both runs, and the error names both records: in the window's Ops, the filter record == 57 finds one.
     Returns: a LockstepReport, where all ops agree.
     Errors: LockstepDifference (tf.errors; an AssertionError) at the first difference: reason ("value", "shape", "sequence", "failure",
         "longer", "shorter"), number and op_name of the op, line, file, cell; inputs and outputs, a pair of lists each (None where they

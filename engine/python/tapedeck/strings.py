@@ -1,4 +1,6 @@
 """tf.strings: what the registry's ops on strings do not say by themselves. The others, strings.join among them, are ops."""
+import numpy as np
+
 from tapedeck import _engine
 from tapedeck.errors import InvalidArgumentError
 from tapedeck.printing import tensor_text
@@ -30,3 +32,34 @@ def format(template, inputs, placeholder="{}", summarize=3, name=None):
                                    f"{len(values)} tensors")
     texts = [tensor_text(_engine.convert_to_tensor(value, None, None), summarize) for value in values]
     return _engine.constant(parts[0] + "".join(text + part for text, part in zip(texts, parts[1:])), None, None)
+
+
+def _in_case(op, change, texts, encoding):
+    if encoding != "utf-8":
+        return _engine.op_function(op)(texts, encoding)
+    texts = _engine.convert_to_tensor(texts, "string", None)
+    changed = np.empty(tuple(texts.shape), object)
+    changed.reshape(-1)[:] = [change(each.decode("utf-8", "replace")).encode() for each in np.asarray(texts.numpy(), object).reshape(-1)]
+    return _engine.constant(changed, "string", None)
+
+
+def lower(input, encoding="", name=None):
+    """Small letters in place of capital ones.
+
+    input: string, any shape; encoding: "" for the letters of ASCII, or "utf-8" for those of Unicode; bytes that are no UTF-8 become
+    U+FFFD then.
+    Returns: string, the shape of input.
+    Errors: UnimplementedError for another encoding.
+    """
+    return _in_case("string_lower", str.lower, input, encoding)
+
+
+def upper(input, encoding="", name=None):
+    """Capital letters in place of small ones; two for one where it is written so, as SS for ß.
+
+    input: string, any shape; encoding: "" for the letters of ASCII, or "utf-8" for those of Unicode; bytes that are no UTF-8 become
+    U+FFFD then.
+    Returns: string, the shape of input.
+    Errors: UnimplementedError for another encoding.
+    """
+    return _in_case("string_upper", str.upper, input, encoding)

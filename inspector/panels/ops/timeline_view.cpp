@@ -156,6 +156,9 @@ void TimelineView::Private::connectModels() {
   QObject::connect(directions, &QButtonGroup::idClicked, q, [this] { applyFilter(); });
   QObject::connect(table->selectionModel(), &QItemSelectionModel::currentRowChanged, q,
                    [this](const QModelIndex& current) { currentRowChanged(current); });
+  // The row may be the current one already, where the filter leaves out the cursor's.
+  QObject::connect(table, &QAbstractItemView::clicked, q,
+                   [this](const QModelIndex& clicked) { currentRowChanged(clicked); });
   QObject::connect(table, &QWidget::customContextMenuRequested, q, [this](QPoint at) { showMenu(at); });
   QObject::connect(session, &Session::cursorChanged, q, [this] { showCursor(true); });
   QObject::connect(model, &QAbstractItemModel::rowsInserted, q, [this] {

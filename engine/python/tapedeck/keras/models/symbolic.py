@@ -343,7 +343,7 @@ class OpLayer(Layer):
         return self.function(*args, **kwargs)
 
     def get_config(self):
-        function = "getitem" if self.function is _getitem else getattr(self.function, "op_name", None)
+        function = "getitem" if self.function is _getitem else getattr(getattr(self.function, "__self__", None), "op_name", None)
         if function is None:
             raise NotImplementedError(f"OpLayer {self.name}: {self.function!r} is no op of the registry, so it cannot be saved")
         return {"name": self.name, "function": function}
