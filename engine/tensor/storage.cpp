@@ -76,7 +76,7 @@ void Storage::take_back() {
 }
 
 void Storage::destroy() {
-  take_back();
+  if (let_go_.load(std::memory_order_relaxed)) take_back();
   if (release_) release_(owner_);
   if (!borrowed_) detail::account_in_use(-static_cast<std::int64_t>(size_));
   const std::size_t block_bytes = capacity_;

@@ -1,6 +1,6 @@
 #include "inspector/panels/memory/memory_view.h"
 
-#include <QActionGroup>
+#include <QApplication>
 #include <QFileInfo>
 #include <QHBoxLayout>
 #include <QHeaderView>
@@ -156,7 +156,11 @@ struct MemoryView::Private {
   }
 
   void showRecompute(bool on) {
+    QWidget* const shown = on ? savings : table;
+    const bool focused = view->isAncestorOf(QApplication::focusWidget());
     pages->setCurrentIndex(on ? 1 : 0);
+    view->setFocusProxy(shown);
+    if (focused) shown->setFocus();  // or it would leave the panel, and its keys with it
     if (on) model->askForSavings();
   }
 

@@ -9,12 +9,12 @@ namespace tapedeck::inspector {
 
 namespace {
 
-constexpr int digits = 5;
+constexpr int moved_digits = 5;
 
 QString numberText(double number) {
   if (std::isnan(number)) return QStringLiteral("NaN");
   if (std::isinf(number)) return number > 0 ? QStringLiteral("Inf") : QStringLiteral("−Inf");
-  return QString::number(number, 'g', digits).replace(QLatin1Char('-'), QStringLiteral("−"));
+  return QString::number(number, 'g', moved_digits).replace(QLatin1Char('-'), QStringLiteral("−"));
 }
 
 }  // namespace
