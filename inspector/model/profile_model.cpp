@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace tapedeck::inspector {
 
@@ -25,8 +26,8 @@ ProfileModel::ProfileModel(Session* session, QObject* parent) : QObject(parent),
   });
   connect(session, &Session::statusChanged, this, [this] {
     const protocol::Status& status = session_->status();
-    const bool unmeasured = peaks_ && !peaks_->known && status.running_cell.empty();
-    if (active_ && unmeasured) askPeaks(false);
+    const bool cell_ended = std::exchange(cell_runs_, !status.running_cell.empty()) && !cell_runs_;
+    if (active_ && cell_ended && peaks_ && !peaks_->known) askPeaks(false);
     const bool ended = overview_ && !overview_->runs.empty() && overview_->runs.back().running &&
                        status.running_cell.empty();
     if (status.records != total_ || ended) refreshLater();
@@ -234,6 +235,7 @@ void ProfileModel::takeOverview(const protocol::Profile& overview) {
   }
   const bool another = run != run_;
   run_ = run;
+  if (another) view_is_users_ = false;
   noteIndex(overview.indexed, overview.total);
   if (runs_changed || first) emit runsChanged();
   if (!view_is_users_ && !(view_ == whole())) {

@@ -114,6 +114,7 @@ class ProfileModel : public QObject {
 
   Session* session_;
   bool active_ = false, view_is_users_ = false, follows_runs_ = true;
+  bool cell_runs_ = false;  ///< when the session last said how it stands
   ProfilePage page_ = ProfilePage::track;
   std::vector<protocol::ProfileRun> runs_;
   int run_ = -1;

@@ -68,7 +68,6 @@ class TestTimePanel : public QObject, SampleWindow {
       QTRY_COMPARE_WITH_TIMEOUT(stateOf(cell), CellState::done, patience);
     }
     press(Qt::Key_5, Qt::ControlModifier | Qt::AltModifier);
-    press(Qt::Key_1, Qt::AltModifier);
     QTRY_VERIFY_WITH_TIMEOUT(view() && view()->isVisible(), patience);
     view()->setFocus();
     QTRY_VERIFY_WITH_TIMEOUT(view()->model()->overview() && view()->model()->indexed() == 1, patience);
@@ -305,6 +304,12 @@ class TestTimePanel : public QObject, SampleWindow {
 
   void aHiddenPanelAsksNothing() {
     runAndOpen({training});
+    QVERIFY(view()->model()->active());
+    press(Qt::Key_1, Qt::AltModifier);
+    QTRY_VERIFY(!view()->isVisible());
+    QVERIFY(!view()->model()->active());
+    press(Qt::Key_1, Qt::AltModifier);
+    QTRY_VERIFY(view()->isVisible());
     QVERIFY(view()->model()->active());
     press(Qt::Key_2, Qt::ControlModifier | Qt::AltModifier);  // Debug has no Time
     QTRY_VERIFY(!view()->isVisible());

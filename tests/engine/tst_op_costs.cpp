@@ -25,7 +25,7 @@ TensorSpecs specs(const std::vector<Shape>& shapes, DType dtype) {
   return all;
 }
 
-OpCost cost(const Case& of) {
+OpCost priced(const Case& of) {
   const OpDef* op = Registry::instance().find(of.op);
   if (!op) throw std::runtime_error("no op " + of.op);
   const TensorSpecs inputs = specs(of.inputs, of.dtype), outputs = specs(of.outputs, of.dtype);
@@ -144,7 +144,7 @@ class TestOpCosts : public QObject {
 
   void known_calls_cost_what_one_counts() {
     for (const Case& one : cases()) {
-      const OpCost found = cost(one);
+      const OpCost found = priced(one);
       const QByteArray what = QByteArray::fromStdString(one.op) + " " + QByteArray::number(found.flops) +
                               " FLOP, " + QByteArray::number(found.bytes) + " B; wanted " +
                               QByteArray::number(one.flops) + ", " + QByteArray::number(one.bytes);
@@ -191,9 +191,9 @@ class TestOpCosts : public QObject {
   }
 
   void an_empty_call_costs_nothing() {
-    const OpCost none = cost({"matmul", {{0, 4}, {4, 5}}, {false, false, false, false}, {{0, 5}}, 0, 0});
+    const OpCost none = priced({"matmul", {{0, 4}, {4, 5}}, {false, false, false, false}, {{0, 5}}, 0, 0});
     QCOMPARE(none.flops, 0.0);
-    const OpCost sorted = cost({"sort", {{0}}, {std::int64_t{-1}, std::string("ASCENDING")}, {{0}}, 0, 0});
+    const OpCost sorted = priced({"sort", {{0}}, {std::int64_t{-1}, std::string("ASCENDING")}, {{0}}, 0, 0});
     QCOMPARE(sorted.flops, 0.0);
   }
 };

@@ -302,7 +302,8 @@ class TestProfile : public QObject {
     while (growing.all.size() < whole.all.size()) {
       const std::size_t more = std::min(whole.all.size(), growing.all.size() + 1 + random() % 900);
       growing.all.assign(whole.all.begin(), whole.all.begin() + static_cast<std::ptrdiff_t>(more));
-      const std::int64_t now = growing.all.back().start;
+      std::int64_t now = 0;
+      for (const ProfileEvent& event : growing.all) now = std::max(now, event.start);
       for (ProfileEvent& event : growing.all)
         if (event.start + event.duration > now) {
           event.ended = false;

@@ -2,6 +2,7 @@
 
 #include <QMouseEvent>
 #include <algorithm>
+#include <utility>
 
 #include "inspector/model/format.h"
 #include "inspector/model/profile_text.h"
@@ -169,12 +170,15 @@ void FlameCanvas::mouseMoveEvent(QMouseEvent* event) {
 
 void FlameCanvas::mouseReleaseEvent(QMouseEvent* event) {
   const int node = boxAt(event->position());
+  if (std::exchange(double_click_, false)) return;
   if (event->button() == Qt::LeftButton && node >= 0) zoomTo(static_cast<std::size_t>(node));
 }
 
 void FlameCanvas::mouseDoubleClickEvent(QMouseEvent* event) {
   // The first click has zoomed: what is below it now is what was clicked.
-  if (event->button() == Qt::LeftButton) goToSlowest();
+  if (event->button() != Qt::LeftButton) return;
+  double_click_ = true;
+  goToSlowest();
 }
 
 void FlameCanvas::leaveEvent(QEvent* event) {

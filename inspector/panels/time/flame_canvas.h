@@ -61,6 +61,7 @@ class FlameCanvas : public CanvasWidget {
   int hovered_ = -1;  ///< node
   QPointF last_at_;
   double canvas_width_ = 0;
+  bool double_click_ = false;  ///< whose last release is still to come
 };
 
 }  // namespace tapedeck::inspector

@@ -48,6 +48,7 @@ struct TimeView::Private {
   QAction *save = nullptr, *clear = nullptr;
   TraceExport* writer = nullptr;
   bool syncing = false;
+  std::optional<protocol::ProfileGap> awaited;  ///< to be shown once its record is here
 
   // ---- made once
   QWidget* segments(QButtonGroup* group, const QStringList& texts, const QStringList& tips);
@@ -67,6 +68,7 @@ struct TimeView::Private {
   QString wholeText() const;
   void goTo(RecordNumber record);
   void goToLargestGap();
+  void showAwaited();
   void enter();
   void askTrace();
   CellName cellName() const {
@@ -205,8 +207,8 @@ void TimeView::Private::makeActions() {
       on_track(&TrackCanvas::centreCursor));
   add(tr("Select what is shown"), {Qt::Key_V}, tr("All figures are then of the time that the track shows"),
       on_track(&TrackCanvas::selectView));
-  clear = add(tr("Take the selection back"), {Qt::Key_X, Qt::Key_Escape},
-              tr("All figures are of the whole run again"), [this] { model->setSelection(std::nullopt); });
+  clear = add(tr("Take the selection back"), {Qt::Key_X}, tr("All figures are of the whole run again"),
+              [this] { model->setSelection(std::nullopt); });
   add(tr("Next op"), {Qt::Key_J}, tr("Move the cursor to the next op"), [this] { session->stepCursor(1); });
   add(tr("Previous op"), {Qt::Key_K}, tr("Move the cursor to the op before"),
       [this] { session->stepCursor(-1); });
@@ -228,10 +230,6 @@ void TimeView::Private::makeActions() {
   QObject::connect(escape, &QShortcut::activated, view, [this] {
     filter->clear();
     table->setFocus();
-  });
-  QObject::connect(filter, &QLineEdit::returnPressed, view, [this] {
-    table->setFocus();
-    if (rows->rowCount() > 0) table->selectRow(0);
   });
   save = new QAction(tr("Export &time as Chrome trace…"), view);
   save->setObjectName(QStringLiteral("file.export_time"));
@@ -272,6 +270,8 @@ void TimeView::Private::connectAll() {
     showRuns();
     showSummary();
   });
+  QObject::connect(session, &Session::recordsChanged, view, [this] { showAwaited(); });
+  QObject::connect(session, &Session::cleared, view, [this] { awaited.reset(); });
   QObject::connect(writer, &TraceExport::progressed, view, [this](double share) {
     emit view->done(tr("Writing the trace, %1").arg(shareText(share)));
   });
@@ -364,11 +364,28 @@ void TimeView::Private::goToLargestGap() {
   const protocol::ProfileGap& gap = overview->gaps.front();
   goTo(gap.record);
   setPage(ProfilePage::track);
-  const protocol::Record* record = session->record(gap.record);
-  if (record) track->show({record->start_ns - gap.max_ns, record->start_ns + record->duration_ns});
+  awaited = gap;
+  showAwaited();
+}
+
+void TimeView::Private::showAwaited() {
+  const protocol::Record* record = awaited ? session->record(awaited->record) : nullptr;
+  if (!record) return;  // it is on its way
+  const qint64 end = record->start_ns + record->duration_ns;
+  // A gap up to a cell's end lies behind its record.
+  if (awaited->to_line == 0)
+    track->show({record->start_ns, end + awaited->max_ns});
+  else
+    track->show({record->start_ns - awaited->max_ns, end});
+  awaited.reset();
 }
 
 void TimeView::Private::enter() {
+  if (filter->hasFocus()) {
+    table->setFocus();
+    if (rows->rowCount() > 0) table->selectRow(0);
+    return;
+  }
   switch (model->page()) {
     case ProfilePage::track:
       track->centreCursor();
