@@ -8,6 +8,7 @@
 #include "inspector/panels/ops/ops_panel.h"
 #include "inspector/panels/tape/tape_panel.h"
 #include "inspector/panels/tensor/tensor_panel.h"
+#include "inspector/panels/time/time_panel.h"
 #include "inspector/panels/variables/variables_panel.h"
 #include "inspector/panels/vjp/vjp_panel.h"
 #include "inspector/panels/what_if/what_if_panel.h"
@@ -18,11 +19,11 @@ namespace tapedeck::app {
 
 QList<inspector::PanelDescriptor> panelList() {
   return {
-      inspector::tapePanel(),    inspector::opsPanel(),    inspector::variablesPanel(),
-      inspector::consolePanel(), inspector::tensorPanel(), inspector::breakpointsPanel(),
-      inspector::whyPanel(),     inspector::whatIfPanel(), inspector::vjpPanel(),
-      plots::plotsPanel(),       inspector::memoryPanel(), inspector::healthPanel(),
-      inspector::comparePanel(),
+      inspector::tapePanel(),    inspector::opsPanel(),     inspector::variablesPanel(),
+      inspector::consolePanel(), inspector::tensorPanel(),  inspector::breakpointsPanel(),
+      inspector::whyPanel(),     inspector::whatIfPanel(),  inspector::vjpPanel(),
+      plots::plotsPanel(),       inspector::timePanel(),    inspector::memoryPanel(),
+      inspector::healthPanel(),  inspector::comparePanel(),
   };
 }
 

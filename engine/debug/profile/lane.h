@@ -1,4 +1,4 @@
-// The records of one thread and depth, in time, with summaries of sixteen, of sixteen times sixteen, …: what
+// The records of one thread and depth, in time, with summaries of eight, of eight times eight, …: what
 // a picture of any length shows is found in a time that grows with its pixels alone.
 #pragma once
 
@@ -39,7 +39,7 @@ class Lane {
              std::vector<LaneBox>& into) const;
 
  private:
-  static constexpr std::size_t fan_bits = 4, fan = std::size_t{1} << fan_bits;
+  static constexpr std::size_t fan_bits = 3, fan = std::size_t{1} << fan_bits;
   struct Node {
     std::int64_t from = 0, to = 0, busy = 0, longest = 0;
     std::uint32_t record = 0, count = 0;

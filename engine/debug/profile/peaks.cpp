@@ -24,14 +24,26 @@ constexpr std::int64_t product_size = 640;
 constexpr std::int64_t streamed = std::int64_t{8} << 20;  // floats: no cache holds them
 constexpr std::int64_t cached = std::int64_t{48} << 10;
 
+struct Disturbed {};
+
+/// Who may end a measurement.
+struct Watch {
+  const std::function<bool()>& disturbed;
+  const CancelFlag* cancel;
+  void check() const {
+    check_cancelled(cancel);
+    if (disturbed()) throw Disturbed();
+  }
+};
+
 /// The least time of a call, in nanoseconds.
-double best_time(const std::function<void()>& call, const CancelFlag* cancel) {
+double best_time(const std::function<void()>& call, const Watch& watch) {
   call();  // fresh memory, and kernels that are made when they are first used
   double best = INFINITY;
   const auto until = Clock::now() + time_each;
   int calls = 0;
   while (calls < 3 || Clock::now() < until) {
-    check_cancelled(cancel);
+    watch.check();
     const auto begin = Clock::now();
     call();
     best = std::min(best, std::chrono::duration<double, std::nano>(Clock::now() - begin).count());
@@ -40,26 +52,26 @@ double best_time(const std::function<void()>& call, const CancelFlag* cancel) {
   return std::max(best, 1.0);
 }
 
-double product_rate(DType dtype, const CancelFlag* cancel) {
+double product_rate(DType dtype, const Watch& watch) {
   const Tensor a = ops::ones({product_size, product_size}, dtype);
   const double flops = 2.0 * product_size * product_size * product_size;
-  return flops / best_time([&] { ops::matmul(a, a, false, false); }, cancel);
+  return flops / best_time([&] { ops::matmul(a, a, false, false); }, watch);
 }
 
 /// Read and written, in gigabytes a second.
-double copy_rate(std::int64_t count, const CancelFlag* cancel) {
+double copy_rate(std::int64_t count, const Watch& watch) {
   const Tensor x = ops::ones({count}, DType::float32);
   const double bytes = 2.0 * static_cast<double>(count) * sizeof(float);
-  return bytes / best_time([&] { ops::negative(x); }, cancel);
+  return bytes / best_time([&] { ops::negative(x); }, watch);
 }
 
-double overhead(const CancelFlag* cancel) {
+double overhead(const Watch& watch) {
   const Tensor x = Tensor::scalar(1.0, DType::float32);
   constexpr int calls = 200;
   const auto many = [&] {
     for (int i = 0; i < calls; ++i) ops::negative(x);
   };
-  return best_time(many, cancel) / calls;
+  return best_time(many, watch) / calls;
 }
 
 double cache_size(std::uint32_t threads) {
@@ -90,18 +102,25 @@ std::uint32_t machine_threads() {
   return static_cast<std::uint32_t>(std::max(1, cpu::thread_count()));
 }
 
-protocol::Peaks measure_peaks(const CancelFlag* cancel) {
+protocol::Peaks measure_peaks(const std::function<bool()>& disturbed, const CancelFlag* cancel) {
   const QuietScope quiet;
+  const Watch watch{disturbed, cancel};
   protocol::Peaks peaks;
   peaks.machine = machine_name();
   peaks.threads = machine_threads();
-  peaks.float32_gflops = product_rate(DType::float32, cancel);
-  peaks.float64_gflops = product_rate(DType::float64, cancel);
-  peaks.memory_gbytes = copy_rate(streamed, cancel);
-  peaks.cache_gbytes = std::max(peaks.memory_gbytes, copy_rate(cached, cancel));
-  peaks.cache_bytes = cache_size(peaks.threads);
-  peaks.overhead_ns = overhead(cancel);
-  peaks.known = true;
+  try {
+    peaks.float32_gflops = product_rate(DType::float32, watch);
+    peaks.float64_gflops = product_rate(DType::float64, watch);
+    peaks.memory_gbytes = copy_rate(streamed, watch);
+    peaks.cache_gbytes = std::max(peaks.memory_gbytes, copy_rate(cached, watch));
+    peaks.cache_bytes = cache_size(peaks.threads);
+    peaks.overhead_ns = overhead(watch);
+    peaks.known = true;
+  } catch (const Disturbed&) {
+    peaks = {};
+    peaks.problem =
+        "The program ran while the machine was measured: measure it when the program stands still.";
+  }
   return peaks;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <string>
 
 #include "engine/protocol/profile.h"
@@ -13,9 +14,10 @@ namespace tapedeck::debug {
 std::string machine_name();
 std::uint32_t machine_threads();
 
-/// Runs products, sums of large and small vectors and the smallest op, for half a second at most. Throws
+/// Runs products, copies of large and small vectors and the smallest op, for half a second at most. Where the
+/// program begins to run meanwhile, which `disturbed` tells, it is given up: `problem` says so. Throws
 /// Cancelled, and what ops throw.
-protocol::Peaks measure_peaks(const CancelFlag* cancel);
+protocol::Peaks measure_peaks(const std::function<bool()>& disturbed, const CancelFlag* cancel);
 
 /// $XDG_CACHE_HOME/tapedeck, or ~/.cache/tapedeck; empty where the user has no home.
 std::filesystem::path peaks_folder();

@@ -54,6 +54,11 @@ void Profiles::tell_pauses() {
   waits_told_ = recorder_.gate_waits().total();
 }
 
+protocol::Peaks Profiles::peaks() const {
+  const std::lock_guard lock(peaks_mutex_);
+  return peaks_;
+}
+
 std::int64_t Profiles::horizon() const {
   const bool goes_on = recorder_.recording() && (cell_runs_.empty() || !idle_);
   return std::max(index_.last(), goes_on && !index_.open(0).empty() ? recorder_.now_ns() : 0) + 1;
@@ -183,10 +188,7 @@ protocol::Reply Profiles::answer(const protocol::GetProfileTrack& asked, const C
 }
 
 protocol::Reply Profiles::answer(const protocol::GetProfileTotals& asked, const CancelFlag& cancel) {
-  const protocol::Peaks peaks = [&] {
-    const std::lock_guard lock(peaks_mutex_);
-    return peaks_;
-  }();
+  const protocol::Peaks peaks = this->peaks();
   const auto lock = advance(cancel);
   std::int64_t from = asked.from_ns, to = asked.to_ns;
   auto reply = begun<protocol::ProfileTotals>(from, to);
@@ -248,10 +250,7 @@ protocol::Reply Profiles::answer(const protocol::GetProfileSteps& asked, const C
 }
 
 protocol::Reply Profiles::answer(const protocol::GetProfileCost& asked, const CancelFlag& cancel) {
-  const protocol::Peaks peaks = [&] {
-    const std::lock_guard lock(peaks_mutex_);
-    return peaks_;
-  }();
+  const protocol::Peaks peaks = this->peaks();
   const std::lock_guard lock(mutex_);
   check_cancelled(&cancel);
   protocol::ProfileCost reply;
@@ -272,19 +271,25 @@ protocol::Reply Profiles::answer(const protocol::GetProfileCost& asked, const Ca
 }
 
 protocol::Reply Profiles::answer(const protocol::GetPeaks& asked, const CancelFlag& cancel) {
-  const std::lock_guard lock(peaks_mutex_);
-  if (!peaks_loaded_) peaks_ = load_peaks(peaks_folder_);
-  peaks_loaded_ = true;
-  if (peaks_.known && peaks_.threads != machine_threads()) peaks_ = load_peaks(peaks_folder_);
-  if (peaks_.known && !asked.again) return peaks_;
+  const std::lock_guard measuring(measure_mutex_);
+  protocol::Peaks known = peaks();
+  if (!known.known || known.threads != machine_threads()) known = load_peaks(peaks_folder_);
+  const auto keep = [this](const protocol::Peaks& peaks) {
+    const std::lock_guard lock(peaks_mutex_);
+    return peaks_ = peaks;
+  };
+  if (known.known && !asked.again) return keep(known);
   if (!recorder_.running_cell().empty()) {
-    protocol::Peaks refused = peaks_;
-    refused.problem = "A cell is running: the machine is measured when it has ended.";
-    return refused;
+    known.problem = "A cell is running: the machine is measured when it has ended.";
+    return known;
   }
-  peaks_ = measure_peaks(&cancel);
-  save_peaks(peaks_folder_, peaks_);
-  return peaks_;
+  const std::uint32_t newest = events_.newest();
+  const auto disturbed = [&] { return !recorder_.running_cell().empty() || events_.newest() != newest; };
+  const protocol::Peaks measured = measure_peaks(disturbed, &cancel);
+  if (measured.known) save_peaks(peaks_folder_, measured);
+  if (measured.known || !known.known) return keep(measured);
+  known.problem = measured.problem;
+  return known;
 }
 
 protocol::Reply Profiles::answer(const protocol::GetChromeTrace& asked, const CancelFlag& cancel) {

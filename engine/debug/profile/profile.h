@@ -38,6 +38,7 @@ class Profiles {
   /// Goes on with the index for a moment.
   std::unique_lock<std::mutex> advance(const CancelFlag& cancel);
   void tell_pauses();
+  protocol::Peaks peaks() const;
   std::int64_t horizon() const;  ///< behind which nothing begins
   std::vector<protocol::ProfileRun> runs() const;
   template <class Reply>
@@ -50,11 +51,11 @@ class Profiles {
   ProfileTexts texts_;
   std::vector<CellRun> cell_runs_;  ///< that the index was told of
   std::uint64_t runs_told_ = 0, waits_told_ = 0;
-  bool idle_ = false;  ///< the last run ended, and the index knows
-  std::mutex peaks_mutex_;
+  bool idle_ = false;               ///< the last run ended, and the index knows
+  std::mutex measure_mutex_;        ///< one measurement at a time
+  mutable std::mutex peaks_mutex_;  ///< guards what follows
   std::filesystem::path peaks_folder_;
   protocol::Peaks peaks_;
-  bool peaks_loaded_ = false;
 };
 
 }  // namespace tapedeck::debug

@@ -1,0 +1,67 @@
+// The flame: a row for each depth of scopes or lines, a box as wide as its share of the time.
+#pragma once
+
+#include <vector>
+
+#include "inspector/model/cell_names.h"
+#include "inspector/model/profile_model.h"
+#include "inspector/ui/canvas/canvas_widget.h"
+
+namespace tapedeck::inspector {
+
+/// A click zooms to a box; a double click, or Enter, goes to its slowest op; Backspace zooms out. Arrows
+/// walk: down to the largest part, up to the whole, left and right to the neighbours.
+class FlameCanvas : public CanvasWidget {
+  Q_OBJECT
+ public:
+  FlameCanvas(ProfileModel* model, CellNames* cells, QWidget* parent = nullptr);
+
+  struct Box {
+    QRectF rect;
+    std::size_t node = 0;
+  };
+  const std::vector<Box>& boxes() const { return boxes_; }  ///< that the last frame drew
+  std::size_t zoomed() const { return zoomed_; }
+  std::size_t walked() const { return walked_; }
+  QString label(std::size_t node) const;
+  QSize sizeHint() const override { return {640, 240}; }
+
+ public slots:
+  void zoomOut();
+  void zoomAll();
+  void goToSlowest();
+
+ protected:
+  void paintCanvas(CanvasPainter& painter) override;
+  void mouseMoveEvent(QMouseEvent* event) override;
+  void mouseReleaseEvent(QMouseEvent* event) override;
+  void mouseDoubleClickEvent(QMouseEvent* event) override;
+  void keyPressEvent(QKeyEvent* event) override;
+  void leaveEvent(QEvent* event) override;
+
+ private:
+  void take();
+  void place(std::size_t node, double left, double width, double top, bool only);
+  const protocol::ProfileNode& at(std::size_t node) const;
+  std::vector<QString> path(std::size_t node) const;
+  std::size_t find(const std::vector<QString>& path) const;
+  int boxAt(QPointF at) const;
+  void walk(int key);
+  void walkTo(std::size_t node);
+  void zoomTo(std::size_t node);
+  QStringList details(std::size_t node) const;
+  void describe();
+
+  ProfileModel* model_;
+  CellNames* cells_;
+  std::vector<protocol::ProfileNode> nodes_;
+  std::vector<std::vector<std::size_t>> children_;
+  std::vector<Box> boxes_;
+  std::size_t zoomed_ = 0, walked_ = 0;
+  int hovered_ = -1;  ///< node
+  QPointF last_at_;
+  double canvas_width_ = 0;
+  bool double_click_ = false;  ///< whose last release is still to come
+};
+
+}  // namespace tapedeck::inspector

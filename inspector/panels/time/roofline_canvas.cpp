@@ -1,0 +1,277 @@
+#include "inspector/panels/time/roofline_canvas.h"
+
+#include <QMouseEvent>
+#include <algorithm>
+#include <cmath>
+
+#include "inspector/model/format.h"
+#include "inspector/model/profile_text.h"
+#include "inspector/panels/time/time_axis.h"
+
+namespace tapedeck::inspector {
+
+namespace {
+
+constexpr double roof_text = 11, plot_left = 64, plot_bottom = 34, plot_top = 26, plot_right = 14;
+constexpr double least_radius = 4, most_radius = 16;
+constexpr std::size_t named_points = 8;
+
+bool hasRoof(const protocol::ProfileRow& row) {
+  return row.flops > 0 && row.bytes > 0 && row.self_ns > 0;
+}
+
+QString powerText(double value) {
+  return value < 1 ? QString::number(value) : amountText(value, QString()).trimmed();
+}
+
+}  // namespace
+
+RooflineCanvas::RooflineCanvas(ProfileModel* model, QWidget* parent) : CanvasWidget(parent), model_(model) {
+  setAccessibleName(tr("Roofline of the ops"));
+  setMouseTracking(true);
+  setFocusPolicy(Qt::StrongFocus);
+  for (const auto signal : {&ProfileModel::totalsChanged, &ProfileModel::peaksChanged})
+    connect(model, signal, this, [this] {
+      hovered_ = -1;
+      requestFrame();
+    });
+}
+
+QPointF RooflineCanvas::Reach::at(double intensity, double gflops) const {
+  const double x = (std::log10(intensity) - left) / (right - left);
+  const double y = (std::log10(gflops) - bottom) / (top - bottom);
+  return {plot.left() + x * plot.width(), plot.bottom() - y * plot.height()};
+}
+
+RooflineCanvas::Reach RooflineCanvas::reach(QSizeF size) const {
+  Reach reach;
+  reach.plot = QRectF(plot_left, plot_top, std::max(10.0, size.width() - plot_left - plot_right),
+                      std::max(10.0, size.height() - plot_top - plot_bottom));
+  double least_x = 0.1, most_x = 10, least_y = 1, most_y = 10;
+  const auto note = [&](double x, double y) {
+    least_x = std::min(least_x, x);
+    most_x = std::max(most_x, x);
+    least_y = std::min(least_y, y);
+    most_y = std::max(most_y, y);
+  };
+  if (const protocol::Peaks* peaks = model_->peaks(); peaks && peaks->known)
+    note(4 * peaks->float32_gflops / peaks->memory_gbytes, peaks->float32_gflops);
+  if (const protocol::ProfileTotals* ops = model_->ops())
+    for (const protocol::ProfileRow& row : ops->rows)
+      if (hasRoof(row)) note(row.flops / row.bytes, row.flops / static_cast<double>(row.self_ns));
+  reach.left = std::floor(std::log10(least_x));
+  reach.right = std::ceil(std::log10(most_x) + 0.05);
+  reach.bottom = std::max(std::floor(std::log10(least_y)), -4.0);
+  reach.top = std::ceil(std::log10(most_y) + 0.05);
+  return reach;
+}
+
+void RooflineCanvas::drawAxes(CanvasPainter& painter, const Reach& reach) {
+  const Theme& theme = painter.theme();
+  const QRectF& plot = reach.plot;
+  for (double power = reach.left; power <= reach.right; ++power) {
+    const double x = reach.at(std::pow(10, power), 1).x();
+    painter.line({x, plot.top()}, {x, plot.bottom()}, theme.grid);
+    painter.textIn(QRectF(x - 40, plot.bottom() + 2, 80, 14), powerText(std::pow(10, power)), roof_text,
+                   theme.faintText);
+  }
+  for (double power = reach.bottom; power <= reach.top; ++power) {
+    const double y = reach.at(1, std::pow(10, power)).y();
+    painter.line({plot.left(), y}, {plot.right(), y}, theme.grid);
+    painter.textIn(QRectF(0, y - 8, plot_left - 6, 16), powerText(std::pow(10, power)), roof_text,
+                   theme.faintText, Qt::AlignRight);
+  }
+  painter.outline(plot, theme.axis);
+  painter.textIn(QRectF(plot.left(), plot.bottom() + 16, plot.width(), 14),
+                 tr("operations per byte (FLOP/B)"), roof_text, theme.text);
+  painter.textIn(QRectF(4, 4, plot.width(), 16), tr("GFLOP/s"), roof_text, theme.text, Qt::AlignLeft);
+}
+
+void RooflineCanvas::drawRoofs(CanvasPainter& painter, const Reach& reach) {
+  const protocol::Peaks* peaks = model_->peaks();
+  const Theme& theme = painter.theme();
+  if (!peaks || !peaks->known) {
+    const QString text = peaks && !peaks->problem.empty() ? QString::fromStdString(peaks->problem)
+                                                          : tr("The machine is being measured …");
+    painter.textIn(QRectF(reach.plot.left() + 8, 4, reach.plot.width() - 8, 16), text, roof_text,
+                   theme.warning.stroke, Qt::AlignRight);
+    return;
+  }
+  const double least = std::pow(10, reach.left), most = std::pow(10, reach.right);
+  painter.clip(reach.plot);
+  const auto slope = [&](double rate, double top, const QColor& color, bool dashed) {
+    const double ridge = top / rate;
+    const QPointF line[] = {reach.at(least, least * rate), reach.at(ridge, top)};
+    if (dashed)
+      painter.dashed(line, color, 1.5, 6, 4);
+    else
+      painter.polyline(line, color, 2);
+  };
+  const auto flat = [&](double top, double from, const QColor& color, bool dashed) {
+    const QPointF line[] = {reach.at(std::max(least, from), top), reach.at(most, top)};
+    if (dashed)
+      painter.dashed(line, color, 1.5, 6, 4);
+    else
+      painter.polyline(line, color, 2);
+  };
+  slope(peaks->memory_gbytes, peaks->float32_gflops, theme.axis, false);
+  slope(peaks->cache_gbytes, peaks->float32_gflops, theme.axis, true);
+  flat(peaks->float32_gflops, peaks->float32_gflops / peaks->cache_gbytes, theme.axis, false);
+  flat(peaks->float64_gflops, peaks->float64_gflops / peaks->cache_gbytes, theme.axis, true);
+  const auto write = [&](QPointF at, const QString& text, bool right) {
+    const double width = painter.textWidth(text, roof_text);
+    painter.text({right ? at.x() - width - 6 : at.x() + 6, at.y()}, text, roof_text, theme.faintText);
+  };
+  const QPointF corner = reach.at(most, peaks->float32_gflops);
+  write({corner.x(), corner.y() - 16}, tr("float32: %1").arg(rateText(peaks->float32_gflops, tr("FLOP"))),
+        true);
+  const QPointF lower = reach.at(most, peaks->float64_gflops);
+  write({lower.x(), lower.y() + 2}, tr("float64: %1").arg(rateText(peaks->float64_gflops, tr("FLOP"))), true);
+  // Beside the slopes, where they come into sight.
+  const auto beside = [&](double rate, double shift, const QString& text) {
+    const double start = std::max(least, std::pow(10, reach.bottom) / rate);
+    const QPointF at = reach.at(start * 1.25, start * 1.25 * rate);
+    write({at.x(), at.y() + shift}, text, false);
+  };
+  beside(peaks->memory_gbytes, 2, tr("memory: %1").arg(rateText(peaks->memory_gbytes, tr("B"))));
+  beside(peaks->cache_gbytes, -18, tr("cache: %1").arg(rateText(peaks->cache_gbytes, tr("B"))));
+  painter.unclip();
+}
+
+void RooflineCanvas::drawPoints(CanvasPainter& painter, const Reach& reach) {
+  const protocol::ProfileTotals* ops = model_->ops();
+  if (!ops) return;
+  const Theme& theme = painter.theme();
+  const double whole = static_cast<double>(std::max<std::int64_t>(1, ops->self_ns));
+  double moved = 0;
+  for (std::size_t i = 0; i < ops->rows.size(); ++i) {
+    const protocol::ProfileRow& row = ops->rows[i];
+    if (!hasRoof(row)) {
+      moved += static_cast<double>(row.self_ns);
+      continue;
+    }
+    const double share = static_cast<double>(row.self_ns) / whole;
+    points_.push_back({reach.at(row.flops / row.bytes, row.flops / static_cast<double>(row.self_ns)),
+                       least_radius + (most_radius - least_radius) * std::sqrt(share), i});
+  }
+  // The small ones in front of the large ones.
+  for (std::size_t i = 0; i < points_.size(); ++i) {
+    const Point& point = points_[i];
+    const protocol::ProfileRow& row = ops->rows[point.row];
+    const Tint& tint = roleTint(theme, row.role);
+    const double r = point.radius;
+    const QRectF box(point.at.x() - r, point.at.y() - r, 2 * r, 2 * r);
+    const bool is_walked = static_cast<int>(i) == walked_ && hasFocus();
+    if (row.role == protocol::ProfileRole::backward) {
+      painter.triangle({point.at.x(), point.at.y() - r}, {point.at.x() - r, point.at.y() + r},
+                       {point.at.x() + r, point.at.y() + r}, tint.stroke);
+    } else if (row.role == protocol::ProfileRole::update) {
+      painter.fill(box, tint.fill);
+      painter.outline(box, tint.stroke, 1.5);
+    } else {
+      painter.fill(box, tint.fill, r);
+      painter.outline(box, tint.stroke, 1.5, r);
+    }
+    if (is_walked || static_cast<int>(i) == hovered_)
+      painter.outline(box.adjusted(-3, -3, 3, 3), is_walked ? theme.accent : theme.text, 2);
+  }
+  std::vector<QRectF> taken;
+  for (std::size_t i = 0; i < points_.size() && i < named_points; ++i) {
+    const Point& point = points_[i];
+    const protocol::ProfileRow& row = ops->rows[point.row];
+    const QString text = roleGlyph(row.role) + u' ' + QString::fromStdString(row.name);
+    QRectF room(point.at.x() + point.radius + 3, point.at.y() - 8, painter.textWidth(text, roof_text), 16);
+    if (room.right() > reach.plot.right()) room.moveRight(point.at.x() - point.radius - 3);
+    if (std::any_of(taken.begin(), taken.end(), [&](const QRectF& other) { return other.intersects(room); }))
+      continue;
+    taken.push_back(room);
+    painter.textIn(room, text, roof_text, theme.text, Qt::AlignLeft);
+  }
+  if (moved > 0)
+    painter.textIn(QRectF(reach.plot.left() + 8, reach.plot.bottom() - 18, reach.plot.width() - 16, 16),
+                   tr("%1 of the time went into what does no arithmetic").arg(shareText(moved / whole)),
+                   roof_text, theme.faintText, Qt::AlignRight);
+}
+
+void RooflineCanvas::paintCanvas(CanvasPainter& painter) {
+  points_.clear();
+  const Reach area = reach(painter.size());
+  drawAxes(painter, area);
+  drawRoofs(painter, area);
+  drawPoints(painter, area);
+  const protocol::ProfileRow* walked = hasFocus() ? rowOf(walked_) : nullptr;
+  if (const protocol::ProfileRow* row = rowOf(hovered_))
+    painter.tooltip(last_at_, details(*row));
+  else if (walked)
+    painter.tooltip(points_[static_cast<std::size_t>(walked_)].at, details(*walked));
+}
+
+const protocol::ProfileRow* RooflineCanvas::rowOf(int point) const {
+  const protocol::ProfileTotals* ops = model_->ops();
+  if (!ops || point < 0 || point >= static_cast<int>(points_.size())) return nullptr;
+  const std::size_t row = points_[static_cast<std::size_t>(point)].row;
+  return row < ops->rows.size() ? &ops->rows[row] : nullptr;
+}
+
+QStringList RooflineCanvas::details(const protocol::ProfileRow& row) const {
+  const auto time = static_cast<double>(row.self_ns);
+  QStringList lines{
+      roleGlyph(row.role) + u' ' + QString::fromStdString(row.name),
+      tr("time\t%1, %2 calls").arg(durationText(row.self_ns), countText(row.calls)),
+      tr("rate\t%1, %2").arg(rateText(row.flops / time, tr("FLOP")), rateText(row.bytes / time, tr("B"))),
+      tr("work\t%1 operations per byte").arg(row.flops / row.bytes, 0, 'g', 3)};
+  if (row.roof_ns > 0)
+    lines << tr("roof\t%1 of what the machine can").arg(shareText(row.roof_ns / time))
+          << tr("bound by\t%1").arg(boundText(row.bound));
+  return lines;
+}
+
+int RooflineCanvas::pointAt(QPointF at) const {
+  int best = -1;
+  double nearest = 6;
+  for (std::size_t i = 0; i < points_.size(); ++i) {
+    const double away =
+        std::hypot(points_[i].at.x() - at.x(), points_[i].at.y() - at.y()) - points_[i].radius;
+    if (away >= nearest) continue;
+    nearest = away;
+    best = static_cast<int>(i);
+  }
+  return best;
+}
+
+void RooflineCanvas::mouseMoveEvent(QMouseEvent* event) {
+  last_at_ = event->position();
+  hovered_ = pointAt(last_at_);
+  requestFrame();
+}
+
+void RooflineCanvas::mouseReleaseEvent(QMouseEvent* event) {
+  if (event->button() != Qt::LeftButton) return;
+  const int point = pointAt(event->position());
+  if (point < 0) return;
+  walked_ = point;
+  goToSlowest();
+  requestFrame();
+}
+
+void RooflineCanvas::keyPressEvent(QKeyEvent* event) {
+  const bool back = event->key() == Qt::Key_Left || event->key() == Qt::Key_Up;
+  const bool on = event->key() == Qt::Key_Right || event->key() == Qt::Key_Down;
+  if ((!back && !on) || points_.empty()) return CanvasWidget::keyPressEvent(event);
+  walked_ = std::clamp(walked_ + (on ? 1 : -1), 0, static_cast<int>(points_.size()) - 1);
+  if (const protocol::ProfileRow* row = rowOf(walked_))
+    setAccessibleDescription(details(*row).join(QStringLiteral(", ")).replace(u'\t', u' '));
+  requestFrame();
+}
+
+void RooflineCanvas::leaveEvent(QEvent* event) {
+  hovered_ = -1;
+  CanvasWidget::leaveEvent(event);
+  requestFrame();
+}
+
+void RooflineCanvas::goToSlowest() {
+  if (const protocol::ProfileRow* row = rowOf(walked_)) model_->session()->setCursor(row->slowest);
+}
+
+}  // namespace tapedeck::inspector

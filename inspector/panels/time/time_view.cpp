@@ -1,0 +1,486 @@
+#include "inspector/panels/time/time_view.h"
+
+#include <QButtonGroup>
+#include <QComboBox>
+#include <QHeaderView>
+#include <QLabel>
+#include <QLineEdit>
+#include <QShortcut>
+#include <QStackedWidget>
+#include <QTableView>
+#include <QVBoxLayout>
+
+#include "inspector/model/format.h"
+#include "inspector/model/profile_text.h"
+#include "inspector/panels/time/flame_canvas.h"
+#include "inspector/panels/time/profile_table.h"
+#include "inspector/panels/time/roofline_canvas.h"
+#include "inspector/panels/time/trace_export.h"
+#include "inspector/panels/time/track_canvas.h"
+#include "inspector/ui/file_dialogs.h"
+#include "inspector/ui/keyed_action.h"
+#include "inspector/ui/segment_button.h"
+#include "inspector/ui/wrapping_layout.h"
+
+namespace tapedeck::inspector {
+
+namespace {
+
+constexpr int group_count = 5;  ///< op, line, cell, scope, Python
+
+}  // namespace
+
+struct TimeView::Private {
+  TimeView* view = nullptr;
+  Session* session = nullptr;
+  CellNames* cells = nullptr;
+  ProfileModel* model = nullptr;
+  TrackCanvas* track = nullptr;
+  FlameCanvas* flame = nullptr;
+  RooflineCanvas* roofline = nullptr;
+  ProfileTable* rows = nullptr;
+  QTableView* table = nullptr;
+  QLineEdit* filter = nullptr;
+  QLabel* summary = nullptr;
+  QComboBox* runs = nullptr;
+  QStackedWidget* pages = nullptr;
+  QButtonGroup *pageButtons = nullptr, *groupButtons = nullptr;
+  QAction *save = nullptr, *clear = nullptr;
+  TraceExport* writer = nullptr;
+  bool syncing = false;
+  std::optional<protocol::ProfileGap> awaited;  ///< to be shown once its record is here
+
+  // ---- made once
+  QWidget* segments(QButtonGroup* group, const QStringList& texts, const QStringList& tips);
+  void makeBar(QVBoxLayout* layout);
+  void makeTotals();
+  void makeActions();
+  void makePageActions();
+  QAction* add(const QString& text, const QList<QKeySequence>& keys, const QString& tip,
+               const std::function<void()>& run);
+  void connectAll();
+  // ---- what is shown
+  void setPage(ProfilePage page);
+  void setGroup(int group);
+  void stepGroup();
+  void showSummary();
+  void showRuns();
+  QString wholeText() const;
+  void goTo(RecordNumber record);
+  void goToLargestGap();
+  void showAwaited();
+  void enter();
+  void askTrace();
+  CellName cellName() const {
+    return [names = cells](const QString& id) { return names->name(id); };
+  }
+};
+
+QWidget* TimeView::Private::segments(QButtonGroup* group, const QStringList& texts, const QStringList& tips) {
+  auto* widget = new QWidget(view);
+  auto* row = new QHBoxLayout(widget);
+  row->setContentsMargins(0, 0, 0, 0);
+  row->setSpacing(0);
+  for (int i = 0; i < texts.size(); ++i) {
+    auto* button = new SegmentButton(view);
+    button->setText(texts[i]);
+    button->setCheckable(true);
+    button->setToolTip(tips[i]);
+    button->setAccessibleName(tips[i]);
+    group->addButton(button, i);
+    row->addWidget(button);
+  }
+  group->button(0)->setChecked(true);
+  return widget;
+}
+
+void TimeView::Private::makeBar(QVBoxLayout* layout) {
+  auto* bar = new WrappingLayout(nullptr);
+  bar->setContentsMargins(4, 2, 4, 2);
+  bar->setSpacing(6);
+  pageButtons = new QButtonGroup(view);
+  bar->addWidget(segments(pageButtons, {tr("Track"), tr("Flame"), tr("Totals"), tr("Roofline")},
+                          {tr("The ops over time (T)"), tr("The time by scope or line (L)"),
+                           tr("A table of the time by op, line, cell or scope (O)"),
+                           tr("The ops under what the machine can do (R)")}));
+  runs = new QComboBox(view);
+  runs->setObjectName(QStringLiteral("timeRuns"));
+  runs->setAccessibleName(tr("Which run the panel is about"));
+  runs->setToolTip(tr("Which run of a cell the panel is about (N next, P previous, E everything)"));
+  runs->setSizeAdjustPolicy(QComboBox::AdjustToContents);
+  runs->setFocusPolicy(Qt::TabFocus);
+  bar->addWidget(runs);
+  layout->addLayout(bar);
+  summary = new QLabel(view);
+  summary->setObjectName(QStringLiteral("timeSummary"));
+  summary->setAccessibleName(tr("Summary of the time"));
+  summary->setWordWrap(true);
+  summary->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  summary->setContentsMargins(8, 2, 8, 4);
+  summary->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+  layout->addWidget(summary);
+}
+
+void TimeView::Private::makeTotals() {
+  auto* page = new QWidget(view);
+  auto* layout = new QVBoxLayout(page);
+  layout->setContentsMargins(4, 0, 4, 4);
+  layout->setSpacing(4);
+  auto* bar = new WrappingLayout(nullptr);
+  bar->setSpacing(6);
+  groupButtons = new QButtonGroup(view);
+  bar->addWidget(segments(groupButtons, {tr("Op"), tr("Line"), tr("Cell"), tr("Scope"), tr("Python")},
+                          {tr("A row for each op (G: the next)"), tr("A row for each line (G: the next)"),
+                           tr("A row for each cell (G: the next)"), tr("A row for each scope (G: the next)"),
+                           tr("A row for each place between two ops where Python took time (G: the next)")}));
+  filter = new QLineEdit(view);
+  filter->setObjectName(QStringLiteral("timeFilter"));
+  filter->setAccessibleName(tr("Filter of the totals"));
+  filter->setPlaceholderText(tr("Filter by op, scope, cell"));
+  filter->setClearButtonEnabled(true);
+  filter->setMinimumWidth(filter->fontMetrics().horizontalAdvance(filter->placeholderText()) + 44);
+  filter->setToolTip(tr("Only rows in which every word occurs (Ctrl+F; Esc clears)"));
+  bar->addWidget(filter);
+  layout->addLayout(bar);
+  rows = new ProfileTable(model, cells, view);
+  table = new QTableView(page);
+  table->setObjectName(QStringLiteral("timeTotals"));
+  table->setAccessibleName(tr("Totals"));
+  table->setModel(rows);
+  table->setSelectionBehavior(QAbstractItemView::SelectRows);
+  table->setSelectionMode(QAbstractItemView::SingleSelection);
+  table->setShowGrid(false);
+  table->setTabKeyNavigation(false);
+  table->setWordWrap(false);
+  table->verticalHeader()->hide();
+  table->verticalHeader()->setDefaultSectionSize(table->fontMetrics().height() + 6);
+  table->horizontalHeader()->setSectionsMovable(false);
+  table->horizontalHeader()->setHighlightSections(false);
+  table->horizontalHeader()->setSortIndicator(ProfileTable::self_column, Qt::DescendingOrder);
+  table->setSortingEnabled(true);
+  table->setColumnWidth(ProfileTable::name_column, table->fontMetrics().averageCharWidth() * 34);
+  for (int column = 1; column < ProfileTable::column_count; ++column)
+    table->setColumnWidth(column, table->fontMetrics().averageCharWidth() * 13);
+  layout->addWidget(table, 1);
+  page->setFocusProxy(table);
+  pages->addWidget(page);
+}
+
+QAction* TimeView::Private::add(const QString& text, const QList<QKeySequence>& keys, const QString& tip,
+                                const std::function<void()>& run) {
+  QAction* const action = addKeyedAction(view, text, keys, tip);
+  QObject::connect(action, &QAction::triggered, view, [run] { run(); });
+  return action;
+}
+
+void TimeView::Private::makePageActions() {
+  add(tr("Track"), {Qt::Key_T}, tr("The ops over time"), [this] { setPage(ProfilePage::track); });
+  add(tr("Flame"), {Qt::Key_L}, tr("The time by scope or line"), [this] { setPage(ProfilePage::flame); });
+  add(tr("Totals"), {Qt::Key_O}, tr("A table of the time by op, line, cell or scope"),
+      [this] { setPage(ProfilePage::totals); });
+  add(tr("Roofline"), {Qt::Key_R}, tr("The ops under what the machine can do"),
+      [this] { setPage(ProfilePage::roofline); });
+  add(tr("Next grouping"), {Qt::Key_G},
+      tr("Totals by the next of op, line, cell, scope, Python; the flame by scope or line"),
+      [this] { stepGroup(); });
+  add(tr("Next run"), {Qt::Key_N}, tr("The next run of a cell"), [this] { model->stepRun(1); });
+  add(tr("Previous run"), {Qt::Key_P}, tr("The previous run of a cell"), [this] { model->stepRun(-1); });
+  add(tr("All runs"), {Qt::Key_E}, tr("Everything that was recorded"), [this] { model->setRun(-1); });
+}
+
+void TimeView::Private::makeActions() {
+  makePageActions();
+  const auto on_track = [this](void (TrackCanvas::*slot)()) {
+    return [this, slot] {
+      setPage(ProfilePage::track);
+      (track->*slot)();
+    };
+  };
+  add(tr("Zoom in"), {Qt::Key_W, Qt::Key_Plus, Qt::Key_Equal}, tr("Show a shorter time in the track"),
+      on_track(&TrackCanvas::zoomIn));
+  add(tr("Zoom out"), {Qt::Key_S, Qt::Key_Minus}, tr("Show a longer time in the track"),
+      on_track(&TrackCanvas::zoomOut));
+  add(tr("Earlier"), {Qt::Key_A}, tr("Move the track to what was before"), on_track(&TrackCanvas::moveLeft));
+  add(tr("Later"), {Qt::Key_D}, tr("Move the track to what came then"), on_track(&TrackCanvas::moveRight));
+  add(tr("Fit"), {Qt::Key_F, Qt::Key_0}, tr("Show the whole run"), on_track(&TrackCanvas::fit));
+  add(tr("Cursor"), {Qt::Key_Home}, tr("Bring the cursor's op into the middle of the track"),
+      on_track(&TrackCanvas::centreCursor));
+  add(tr("Select what is shown"), {Qt::Key_V}, tr("All figures are then of the time that the track shows"),
+      on_track(&TrackCanvas::selectView));
+  clear = add(tr("Take the selection back"), {Qt::Key_X}, tr("All figures are of the whole run again"),
+              [this] { model->setSelection(std::nullopt); });
+  add(tr("Next op"), {Qt::Key_J}, tr("Move the cursor to the next op"), [this] { session->stepCursor(1); });
+  add(tr("Previous op"), {Qt::Key_K}, tr("Move the cursor to the op before"),
+      [this] { session->stepCursor(-1); });
+  add(tr("Longest gap"), {Qt::Key_H}, tr("Go to where Python took the longest between two ops"),
+      [this] { goToLargestGap(); });
+  add(tr("Go to the slowest"), {Qt::Key_Return, Qt::Key_Enter},
+      tr("Move the cursor to the slowest op of what is chosen"), [this] { enter(); });
+  add(tr("Zoom the flame out"), {Qt::Key_Backspace}, tr("Show what the zoomed part is a part of"),
+      [this] { flame->zoomOut(); });
+  add(tr("Measure the machine"), {Qt::Key_M}, tr("Measure again what the machine can do, for half a second"),
+      [this] { model->measureAgain(); });
+  QAction* const find = add(tr("Filter"), {QKeySequence::Find}, tr("Filter the totals"), [this] {
+    setPage(ProfilePage::totals);
+    filter->setFocus(Qt::ShortcutFocusReason);
+    filter->selectAll();
+  });
+  Q_UNUSED(find);
+  auto* escape = new QShortcut(QKeySequence(Qt::Key_Escape), filter, nullptr, nullptr, Qt::WidgetShortcut);
+  QObject::connect(escape, &QShortcut::activated, view, [this] {
+    filter->clear();
+    table->setFocus();
+  });
+  save = new QAction(tr("Export &time as Chrome trace…"), view);
+  save->setObjectName(QStringLiteral("file.export_time"));
+  setKey(save, {Qt::CTRL | Qt::ALT | Qt::Key_J},
+         tr("Write the run's ops as a JSON file for Perfetto or Chrome's tracing page"));
+  QObject::connect(save, &QAction::triggered, view, [this] { askTrace(); });
+}
+
+void TimeView::Private::connectAll() {
+  QObject::connect(pageButtons, &QButtonGroup::idClicked, view,
+                   [this](int id) { setPage(static_cast<ProfilePage>(id)); });
+  QObject::connect(groupButtons, &QButtonGroup::idClicked, view, [this](int id) { setGroup(id); });
+  QObject::connect(filter, &QLineEdit::textChanged, view, [this](const QString& text) {
+    std::vector<std::string> labels;
+    for (auto cell = cells->all().begin(); cell != cells->all().end(); ++cell) {
+      labels.push_back(cell.key().toStdString());
+      labels.push_back(cell.value().toStdString());
+    }
+    model->setFilter(text.trimmed(), labels);
+  });
+  // A click marks the slowest of the row in the track; Enter and a double click go there.
+  QObject::connect(table, &QTableView::clicked, view,
+                   [this](const QModelIndex& index) { goTo(rows->slowest(index.row())); });
+  QObject::connect(table, &QTableView::doubleClicked, view, [this](const QModelIndex&) { enter(); });
+  QObject::connect(runs, &QComboBox::activated, view, [this](int at) {
+    if (!syncing) model->setRun(at - 1);
+  });
+  QObject::connect(model, &ProfileModel::pageChanged, view, [this] {
+    pages->setCurrentIndex(static_cast<int>(model->page()));
+    pageButtons->button(static_cast<int>(model->page()))->setChecked(true);
+  });
+  for (const auto signal : {&ProfileModel::overviewChanged, &ProfileModel::spanChanged}) {
+    QObject::connect(model, signal, view, [this] { showSummary(); });
+    QObject::connect(model, signal, view, [this] { showRuns(); });
+  }
+  QObject::connect(model, &ProfileModel::runsChanged, view, [this] { showRuns(); });
+  QObject::connect(cells, &CellNames::changed, view, [this] {
+    showRuns();
+    showSummary();
+  });
+  QObject::connect(session, &Session::recordsChanged, view, [this] { showAwaited(); });
+  QObject::connect(session, &Session::cleared, view, [this] { awaited.reset(); });
+  QObject::connect(writer, &TraceExport::progressed, view, [this](double share) {
+    emit view->done(tr("Writing the trace, %1").arg(shareText(share)));
+  });
+  QObject::connect(writer, &TraceExport::finished, view, [this](const QString& path, const QString& error) {
+    if (error.isEmpty())
+      emit view->done(tr("Wrote %1").arg(path));
+    else
+      emit view->failed(error);
+    emit view->exported(path, error);
+  });
+}
+
+// ---- what is shown
+
+void TimeView::Private::setPage(ProfilePage page) {
+  const bool focused = view->isAncestorOf(view->window()->focusWidget()) || view->hasFocus();
+  model->setPage(page);
+  pageButtons->button(static_cast<int>(page))->setChecked(true);
+  pages->setCurrentIndex(static_cast<int>(page));
+  view->setFocusProxy(pages->currentWidget());
+  if (focused) pages->currentWidget()->setFocus(Qt::OtherFocusReason);
+}
+
+void TimeView::Private::setGroup(int group) {
+  groupButtons->button(group)->setChecked(true);
+  rows->setGaps(group == group_count - 1);
+  filter->setEnabled(!rows->gaps());
+  if (!rows->gaps()) model->setGroup(static_cast<protocol::ProfileGroup>(group));
+  table->horizontalHeader()->headerDataChanged(Qt::Horizontal, 0, ProfileTable::column_count - 1);
+  for (int column = 0; column < ProfileTable::column_count; ++column)
+    table->setColumnHidden(column, rows->gaps() && (column == ProfileTable::total_column ||
+                                                    column >= ProfileTable::flops_column));
+  table->setColumnWidth(ProfileTable::name_column,
+                        table->fontMetrics().averageCharWidth() * (group == 0 ? 34 : 56));
+  if (rows->rowCount() > 0) table->selectRow(0);
+}
+
+void TimeView::Private::stepGroup() {
+  if (model->page() == ProfilePage::flame) return model->setFlameByLine(!model->flameByLine());
+  setPage(ProfilePage::totals);
+  setGroup((groupButtons->checkedId() + 1) % group_count);
+}
+
+QString TimeView::Private::wholeText() const {
+  if (model->selection()) return tr("the selection");
+  const int run = model->run();
+  if (run < 0) return tr("everything");
+  const std::string cell = model->cell();
+  return cell.empty() ? tr("the program") : cells->name(QString::fromStdString(cell));
+}
+
+void TimeView::Private::showSummary() {
+  const protocol::Profile* overview = model->overview();
+  clear->setEnabled(model->selection().has_value());
+  if (!model->problem().isEmpty()) return summary->setText(QStringLiteral("✗ ") + model->problem());
+  if (!overview || overview->total == 0)
+    return summary->setText(tr("No op has run yet. Run a cell, and see here where its time went."));
+  QString text = profileSentence(*overview, wholeText(), cellName(), model->cell());
+  if (model->indexed() < 1) text = tr("Looking at the records, %1. ").arg(shareText(model->indexed())) + text;
+  summary->setText(text);
+}
+
+void TimeView::Private::showRuns() {
+  syncing = true;
+  QStringList texts{tr("Everything")};
+  for (const protocol::ProfileRun& run : model->runs()) {
+    const QString name = run.cell.empty() ? tr("program") : cells->name(QString::fromStdString(run.cell));
+    texts << (run.number ? tr("%1, run %2 (%3)").arg(name).arg(run.number)
+                         : QStringLiteral("%1 (%3)").arg(name))
+                 .arg(run.running ? tr("running") : durationText(run.to_ns - run.from_ns));
+  }
+  QStringList there;
+  for (int i = 0; i < runs->count(); ++i) there << runs->itemText(i);
+  if (there != texts) {
+    runs->clear();
+    runs->addItems(texts);
+  }
+  runs->setCurrentIndex(model->run() + 1);
+  syncing = false;
+}
+
+void TimeView::Private::goTo(RecordNumber record) {
+  if (record != 0) session->setCursor(record);
+}
+
+// The track shows the op before the gap, the gap, and the op behind it.
+void TimeView::Private::goToLargestGap() {
+  const protocol::Profile* overview = model->overview();
+  if (!overview || overview->gaps.empty()) return;
+  const protocol::ProfileGap& gap = overview->gaps.front();
+  goTo(gap.record);
+  setPage(ProfilePage::track);
+  awaited = gap;
+  showAwaited();
+}
+
+void TimeView::Private::showAwaited() {
+  const protocol::Record* record = awaited ? session->record(awaited->record) : nullptr;
+  if (!record) return;  // it is on its way
+  const qint64 end = record->start_ns + record->duration_ns;
+  // A gap up to a cell's end lies behind its record.
+  if (awaited->to_line == 0)
+    track->show({record->start_ns, end + awaited->max_ns});
+  else
+    track->show({record->start_ns - awaited->max_ns, end});
+  awaited.reset();
+}
+
+void TimeView::Private::enter() {
+  if (filter->hasFocus()) {
+    table->setFocus();
+    if (rows->rowCount() > 0) table->selectRow(0);
+    return;
+  }
+  switch (model->page()) {
+    case ProfilePage::track:
+      track->centreCursor();
+      break;
+    case ProfilePage::flame:
+      flame->goToSlowest();
+      break;
+    case ProfilePage::totals:
+      goTo(rows->slowest(table->currentIndex().row()));
+      break;
+    case ProfilePage::roofline:
+      roofline->goToSlowest();
+      break;
+  }
+}
+
+void TimeView::Private::askTrace() {
+  const QString path =
+      askForPath(view, tr("Export Chrome trace"), QStringLiteral("trace.json"), tr("JSON (*.json)"));
+  if (!path.isEmpty()) view->exportTrace(path);
+}
+
+TimeView::TimeView(Session* session, CellNames* cells, QWidget* parent)
+    : SessionPanel(session, parent), d_(std::make_unique<Private>()) {
+  d_->view = this;
+  d_->session = session;
+  d_->cells = cells;
+  d_->model = new ProfileModel(session, this);
+  d_->writer = new TraceExport(session, this);
+  auto* layout = new QVBoxLayout(this);
+  layout->setContentsMargins(0, 0, 0, 0);
+  layout->setSpacing(0);
+  d_->makeBar(layout);
+  d_->pages = new QStackedWidget(this);
+  d_->track = new TrackCanvas(d_->model, d_->cellName(), this);
+  d_->flame = new FlameCanvas(d_->model, cells, this);
+  d_->pages->addWidget(d_->track);
+  d_->pages->addWidget(d_->flame);
+  d_->makeTotals();
+  d_->roofline = new RooflineCanvas(d_->model, this);
+  d_->pages->addWidget(d_->roofline);
+  layout->addWidget(d_->pages, 1);
+  setFocusProxy(d_->track);
+  d_->makeActions();
+  d_->connectAll();
+  d_->showRuns();
+  d_->showSummary();
+}
+
+TimeView::~TimeView() = default;
+
+ProfileModel* TimeView::model() const {
+  return d_->model;
+}
+TrackCanvas* TimeView::track() const {
+  return d_->track;
+}
+FlameCanvas* TimeView::flame() const {
+  return d_->flame;
+}
+RooflineCanvas* TimeView::roofline() const {
+  return d_->roofline;
+}
+QTableView* TimeView::table() const {
+  return d_->table;
+}
+QLineEdit* TimeView::filter() const {
+  return d_->filter;
+}
+QLabel* TimeView::summary() const {
+  return d_->summary;
+}
+QList<QAction*> TimeView::exportActions() const {
+  return {d_->save};
+}
+
+QList<HandledKeys> TimeView::handledKeys() const {
+  return {{{Qt::Key_Left, Qt::Key_Right, Qt::Key_Up, Qt::Key_Down},
+           tr("Flame and roofline: walk to the next box or op")},
+          {{Qt::Key_Space}, tr("Flame: zoom to the box walked to")}};
+}
+
+void TimeView::exportTrace(const QString& path) {
+  const TimeSpan span = d_->model->overview() ? d_->model->span() : TimeSpan{};
+  d_->writer->start(path, span);
+}
+
+void TimeView::showEvent(QShowEvent* event) {
+  SessionPanel::showEvent(event);
+  d_->model->setActive(true);
+}
+
+void TimeView::hideEvent(QHideEvent* event) {
+  SessionPanel::hideEvent(event);
+  d_->model->setActive(false);
+}
+
+}  // namespace tapedeck::inspector

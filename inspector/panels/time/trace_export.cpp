@@ -1,0 +1,37 @@
+#include "inspector/panels/time/trace_export.h"
+
+namespace tapedeck::inspector {
+
+void TraceExport::start(const QString& path, TimeSpan span) {
+  span_ = span;
+  file_ = std::make_unique<QSaveFile>(path);
+  if (!file_->open(QIODevice::WriteOnly)) return end(file_->errorString());
+  ask(1);
+}
+
+void TraceExport::ask(quint64 first) {
+  const bool asked = session_->request<protocol::ChromeTrace>(
+      protocol::GetChromeTrace{first, span_.from, span_.to}, this,
+      [this](const protocol::ChromeTrace& piece) {
+        if (!file_) return;
+        const auto size = static_cast<qint64>(piece.json.size());
+        if (file_->write(piece.json.data(), size) != size) return end(file_->errorString());
+        if (piece.next == 0) return end(file_->commit() ? QString() : file_->errorString());
+        emit progressed(static_cast<double>(piece.next) /
+                        static_cast<double>(std::max<quint64>(1, piece.total)));
+        ask(piece.next);
+      },
+      [this](const protocol::Failure& failure) { end(QString::fromStdString(failure.reason)); },
+      QStringLiteral("time/export"));
+  if (!asked) end(tr("No session runs that could tell what it recorded."));
+}
+
+void TraceExport::end(const QString& error) {
+  if (!file_) return;
+  const QString path = file_->fileName();
+  file_.reset();
+  emit finished(path,
+                error.isEmpty() ? QString() : tr("The trace was not written to %1: %2").arg(path, error));
+}
+
+}  // namespace tapedeck::inspector

@@ -1,0 +1,455 @@
+#include "inspector/panels/time/track_canvas.h"
+
+#include <QMouseEvent>
+#include <QWheelEvent>
+#include <algorithm>
+#include <cmath>
+
+#include "inspector/model/format.h"
+#include "inspector/panels/time/time_axis.h"
+
+namespace tapedeck::inspector {
+
+namespace {
+
+constexpr double axis_height = 22, title_height = 18, row_height = 20, steps_height = 64, left_edge = 0;
+constexpr double mark_distance = 110, drag_distance = 4, key_zoom = 1.6, key_move = 0.25;
+constexpr qint64 shortest_view = 200;  // nanoseconds
+
+double canvasWidth(const CanvasWidget& canvas) {
+  return std::max(1.0, canvas.canvasSize().width());
+}
+
+}  // namespace
+
+TrackCanvas::TrackCanvas(ProfileModel* model, CellName name, QWidget* parent)
+    : CanvasWidget(parent), model_(model), name_(std::move(name)) {
+  setAccessibleName(tr("Track of the ops over time"));
+  setMouseTracking(true);
+  setFocusPolicy(Qt::StrongFocus);
+  for (const auto signal :
+       {&ProfileModel::trackChanged, &ProfileModel::stepsChanged, &ProfileModel::viewChanged,
+        &ProfileModel::spanChanged, &ProfileModel::costsChanged})
+    connect(model, signal, this, [this] {
+      describe();
+      requestFrame();
+    });
+  // What is shown is asked for in as many pixels as there are here.
+  connect(model, &ProfileModel::viewChanged, this,
+          [this] { model_->setView(model_->view(), static_cast<int>(canvasWidth(*this))); });
+  connect(model->session(), &Session::cursorChanged, this, [this] {
+    describe();
+    requestFrame();
+  });
+  connect(model->session(), &Session::recordsChanged, this, [this] { requestFrame(); });
+}
+
+double TrackCanvas::xOf(double time) const {
+  const TimeSpan view = model_->view();
+  return left_edge + (time - static_cast<double>(view.from)) /
+                         static_cast<double>(std::max<qint64>(1, view.length())) *
+                         (canvasWidth(*this) - left_edge);
+}
+
+double TrackCanvas::timeAt(double x) const {
+  const TimeSpan view = model_->view();
+  return static_cast<double>(view.from) +
+         (x - left_edge) / (canvasWidth(*this) - left_edge) * static_cast<double>(view.length());
+}
+
+std::vector<TrackCanvas::Row> TrackCanvas::rows() const {
+  std::vector<Row> rows;
+  const protocol::ProfileTrack* track = model_->track();
+  if (!track) return rows;
+  double top = axis_height - scroll_;
+  for (std::size_t i = 0; i < track->lanes.size(); ++i) {
+    const protocol::ProfileLane& lane = track->lanes[i];
+    if (rows.empty() || rows.back().thread != lane.thread) {
+      rows.push_back({lane.thread, 0, top, -1});
+      top += title_height;
+    }
+    rows.push_back({lane.thread, lane.depth, top, static_cast<int>(i)});
+    top += row_height;
+  }
+  return rows;
+}
+
+double TrackCanvas::rowsHeight() const {
+  const std::vector<Row> all = rows();
+  return all.empty() ? 0 : all.back().top + row_height - axis_height + scroll_;
+}
+
+double TrackCanvas::stepsTop() const {
+  const bool there = model_->steps() && model_->steps()->steps > 0;
+  return canvasSize().height() - (there ? steps_height : 0);
+}
+
+// ---- drawing
+
+void TrackCanvas::drawAxis(CanvasPainter& painter) {
+  const Theme& theme = painter.theme();
+  const double width = painter.size().width();
+  painter.fill(QRectF(0, 0, width, axis_height), theme.panel);
+  // Times count from where the run began, which is what a reader compares.
+  const double zero = static_cast<double>(model_->whole().from);
+  const TimeSpan view = model_->view();
+  for (const TimeMark& mark : timeMarks(static_cast<double>(view.from) - zero,
+                                        static_cast<double>(view.to) - zero, width, mark_distance)) {
+    const double x = xOf(mark.at + zero);
+    painter.line({x, axis_height - 5}, {x, axis_height}, theme.axis);
+    painter.line({x, axis_height}, {x, stepsTop()}, theme.grid);
+    painter.text({x + 4, 4}, mark.text, 11, theme.faintText);
+  }
+  painter.line({0, axis_height}, {width, axis_height}, theme.border);
+}
+
+void TrackCanvas::drawPauses(CanvasPainter& painter) {
+  const Theme& theme = painter.theme();
+  for (const protocol::ProfilePause& pause : model_->track()->pauses) {
+    const double from = std::max(0.0, xOf(static_cast<double>(pause.from_ns)));
+    const double to = std::min(painter.size().width(), xOf(static_cast<double>(pause.to_ns)));
+    if (to <= from) continue;
+    QRectF rect(from, axis_height, std::max(1.0, to - from), stepsTop() - axis_height);
+    if (pause.at_gate) {  // in its thread's rows alone
+      double top = 1e9, bottom = 0;
+      for (const Row& row : rows())
+        if (row.thread == pause.thread && row.lane >= 0) {
+          top = std::min(top, row.top);
+          bottom = std::max(bottom, row.top + row_height);
+        }
+      if (bottom <= top) continue;
+      rect = QRectF(rect.left(), top, rect.width(), bottom - top);
+    }
+    painter.hatch(rect, theme.grid, pause.at_gate ? 5 : 9);
+    if (rect.width() > 60)
+      painter.textIn(rect, pause.at_gate ? tr("at the gate") : tr("no cell ran"), 11, theme.faintText);
+  }
+}
+
+void TrackCanvas::drawLane(CanvasPainter& painter, const Row& row) {
+  const protocol::ProfileTrack& track = *model_->track();
+  const auto index = static_cast<std::size_t>(row.lane);
+  const protocol::ProfileLane& lane = track.lanes[index];
+  const double zero = static_cast<double>(track.from_ns);
+  const double left = timeAt(0) - zero, right = timeAt(painter.size().width()) - zero;
+  const RecordNumber cursor = model_->session()->cursor();
+  const auto first =
+      std::partition_point(lane.ends.begin(), lane.ends.end(), [left](double end) { return end < left; }) -
+      lane.ends.begin();
+  for (auto i = static_cast<std::size_t>(first); i < lane.starts.size() && lane.starts[i] <= right; ++i) {
+    const double from = xOf(lane.starts[i] + zero), to = xOf(lane.ends[i] + zero);
+    const protocol::ProfileName& name =
+        track.names[std::min<std::size_t>(lane.names[i], track.names.size() - 1)];
+    OpBox box;
+    const double shown_from = std::max(from, -2.0), shown_to = std::min(to, painter.size().width() + 2);
+    box.rect = QRectF(shown_from, row.top + 1, std::max(1.0, shown_to - shown_from), row_height - 3);
+    box.role = name.role;
+    box.text =
+        lane.counts[i] > 1 ? tr("%1 ops").arg(countText(lane.counts[i])) : QString::fromStdString(name.op);
+    const double extent = lane.ends[i] - lane.starts[i];
+    box.density = lane.counts[i] > 1 && extent > 0 ? lane.busy[i] / extent : 1;
+    box.marked = lane.records[i] == cursor;
+    box.hovered = lane.records[i] == hovered_;
+    drawOpBox(painter, box);
+    shown_.push_back({box.rect, lane.records[i], lane.counts[i], index, i});
+  }
+}
+
+void TrackCanvas::drawSteps(CanvasPainter& painter) {
+  const protocol::ProfileSteps* steps = model_->steps();
+  if (!steps || steps->durations.empty()) return;
+  const Theme& theme = painter.theme();
+  const double top = stepsTop(), bottom = painter.size().height() - 3, head = 15;
+  painter.fill(QRectF(0, top, painter.size().width(), steps_height), theme.background);
+  painter.line({0, top}, {painter.size().width(), top}, theme.border);
+  const double most = *std::max_element(steps->durations.begin(), steps->durations.end());
+  const auto slowest =
+      steps->slowest.empty() ? std::size_t{0} : static_cast<std::size_t>(steps->slowest.front());
+  const double zero = static_cast<double>(model_->stepsFrom());
+  const double scale = most > 0 ? (bottom - top - head) / most : 0;
+  for (std::size_t i = 0; i < steps->durations.size(); ++i) {
+    const double from = xOf(steps->starts[i] + zero), to = xOf(steps->ends[i] + zero);
+    if (to < 0 || from > painter.size().width()) continue;
+    const double height = std::max(1.0, steps->durations[i] * scale);
+    const QRectF bar(from, bottom - height, std::max(1.0, to - from - (to - from > 4 ? 1 : 0)), height);
+    painter.fill(bar, mix(theme.background, theme.forward.fill, 0.8));
+    // What Python took of it, hatched.
+    const double python = std::min(height, steps->python[i] * scale);
+    const QRectF part(bar.left(), bottom - python, bar.width(), python);
+    painter.fill(part, theme.constant.fill);
+    if (bar.width() > 5) painter.hatch(part, mix(theme.constant.fill, theme.constant.stroke, 0.35), 5);
+    if (i == slowest || static_cast<int>(i) == hovered_step_)
+      painter.outline(bar.adjusted(0, 0, -1, -1), i == slowest ? theme.warning.stroke : theme.text, 1.5);
+  }
+  painter.textIn(QRectF(4, top + 1, painter.size().width() - 8, head),
+                 tr("%1 steps, up to %2 (step %3); hatched: Python between ops")
+                     .arg(countText(steps->steps), durationText(static_cast<qint64>(most)))
+                     .arg(steps->numbers[slowest]),
+                 11, theme.faintText, Qt::AlignLeft);
+}
+
+void TrackCanvas::drawSelection(CanvasPainter& painter) {
+  const std::optional<TimeSpan> span = selected_ ? selected_ : model_->selection();
+  if (!span) return;
+  const Theme& theme = painter.theme();
+  const double from = xOf(static_cast<double>(span->from)), to = xOf(static_cast<double>(span->to));
+  QColor veil = theme.accent;
+  veil.setAlpha(36);
+  const QRectF rect(from, 0, std::max(1.0, to - from), stepsTop());
+  painter.fill(rect, veil);
+  painter.line(rect.topLeft(), rect.bottomLeft(), theme.accent, 1.5);
+  painter.line(rect.topRight(), rect.bottomRight(), theme.accent, 1.5);
+  const QString text = durationText(span->length());
+  const double width = painter.textWidth(text, 11, FontRole::bold) + 8;
+  const QRectF label(
+      std::clamp(rect.center().x() - width / 2, 0.0, std::max(0.0, painter.size().width() - width)), 2, width,
+      axis_height - 4);
+  painter.fill(label, theme.panel, 3);
+  painter.outline(label, theme.accent, 1, 3);
+  painter.textIn(label, text, 11, theme.text, Qt::AlignCenter, FontRole::bold);
+}
+
+void TrackCanvas::drawCursor(CanvasPainter& painter) {
+  const protocol::Record* record = model_->session()->cachedRecord(model_->session()->cursor());
+  if (!record) return;
+  const double x = xOf(static_cast<double>(record->start_ns));
+  if (x < 0 || x > painter.size().width()) return;
+  const Theme& theme = painter.theme();
+  painter.line({x, 4}, {x, stepsTop()}, theme.accent, 1);
+  painter.triangle({x - 5, 4}, {x + 5, 4}, {x, 12}, theme.accent);
+}
+
+void TrackCanvas::paintCanvas(CanvasPainter& painter) {
+  shown_.clear();
+  const Theme& theme = painter.theme();
+  if (!model_->track() || model_->view().length() <= 0) {
+    const QString text = model_->problem().isEmpty()
+                             ? tr("No op has run yet. Run a cell, and see here where its time went.")
+                             : model_->problem();
+    painter.paragraph(QRectF(QPointF(20, 0), painter.size() - QSizeF(40, 0)), text, 13, theme.faintText);
+    return;
+  }
+  drawAxis(painter);
+  painter.clip(QRectF(0, axis_height, painter.size().width(), stepsTop() - axis_height));
+  drawPauses(painter);
+  for (const Row& row : rows()) {
+    if (row.lane >= 0)
+      drawLane(painter, row);
+    else
+      painter.text({6, row.top + 2}, tr("thread %1").arg(row.thread), 11, theme.faintText, FontRole::bold);
+  }
+  painter.unclip();
+  drawSteps(painter);
+  drawSelection(painter);
+  drawCursor(painter);
+  if ((hovered_ || hovered_step_ >= 0) && !dragging_ && !selecting_) painter.tooltip(last_at_, details());
+}
+
+QStringList TrackCanvas::details() {
+  if (hovered_step_ >= 0 && model_->steps()) {
+    const protocol::ProfileSteps& steps = *model_->steps();
+    const auto i = static_cast<std::size_t>(hovered_step_);
+    return {tr("step %1").arg(steps.numbers[i]),
+            tr("time\t%1").arg(durationText(static_cast<qint64>(steps.durations[i]))),
+            tr("Python\t%1").arg(durationText(static_cast<qint64>(steps.python[i])))};
+  }
+  const protocol::Record* record = model_->session()->record(hovered_);
+  QStringList lines;
+  if (!record) return {tr("op %1").arg(countText(hovered_)), tr("time\t%1").arg(durationText(hovered_time_))};
+  lines << kindGlyph(*record) + u' ' + QString::fromStdString(record->op) + QStringLiteral(" · ") +
+               tr("op %1").arg(countText(hovered_));
+  if (hovered_count_ > 1)
+    lines << tr("%1 ops in %2; this one is the longest")
+                 .arg(countText(hovered_count_), durationText(hovered_time_));
+  lines << tr("time\t%1").arg(durationText(record->duration_ns));
+  const QString place = placeText(record->cell, record->file, record->line, name_);
+  if (!place.isEmpty()) lines << tr("at\t%1").arg(place);
+  if (!record->scope.empty()) lines << tr("scope\t%1").arg(QString::fromStdString(record->scope));
+  QStringList shapes, results;
+  for (const auto& input : record->inputs) shapes << shapeText(input.shape);
+  for (const auto& output : record->outputs) results << shapeText(output.shape);
+  if (!shapes.isEmpty() || !results.isEmpty())
+    lines << tr("shapes\t%1 → %2")
+                 .arg(shapes.mid(0, 6).join(QStringLiteral(", ")),
+                      results.mid(0, 4).join(QStringLiteral(", ")));
+  const protocol::ProfileCost* cost = model_->cost(hovered_);
+  if (!cost || (cost->flops <= 0 && cost->bytes <= 0) || cost->duration_ns <= 0) return lines;
+  const auto time = static_cast<double>(cost->duration_ns);
+  lines << tr("work\t%1, %2").arg(amountText(cost->flops, tr("FLOP")), amountText(cost->bytes, tr("B")));
+  lines << tr("rate\t%1, %2")
+               .arg(rateText(cost->flops / time, tr("FLOP")), rateText(cost->bytes / time, tr("B")));
+  if (cost->roof_ns > 0)
+    lines << tr("roof\t%1 of what the machine can, bound by %2")
+                 .arg(shareText(cost->roof_ns / time), boundText(cost->bound));
+  return lines;
+}
+
+void TrackCanvas::describe() {
+  const TimeSpan view = model_->view();
+  const qint64 zero = model_->whole().from;
+  setAccessibleDescription(tr("Shows %1 to %2 of the run; the cursor is at op %3.")
+                               .arg(durationText(view.from - zero), durationText(view.to - zero))
+                               .arg(model_->session()->cursor()));
+}
+
+// ---- moving
+
+void TrackCanvas::setView(double from, double to) {
+  const double length = std::max(to - from, static_cast<double>(shortest_view));
+  const TimeSpan whole = model_->whole();
+  // Never so far away that nothing of the run is left in sight.
+  const double most = std::max(static_cast<double>(whole.length()) * 4, length);
+  from = std::clamp(from, static_cast<double>(whole.from) - most, static_cast<double>(whole.to) + most);
+  model_->setView({static_cast<qint64>(std::llround(from)), static_cast<qint64>(std::llround(from + length))},
+                  static_cast<int>(canvasWidth(*this)));
+}
+
+void TrackCanvas::zoom(double factor, double x) {
+  const double at = timeAt(x), length = static_cast<double>(model_->view().length()) / factor;
+  const double share = (x - left_edge) / (canvasWidth(*this) - left_edge);
+  if (length > static_cast<double>(model_->whole().length()) * 8 + 1e6) return;
+  const double kept = std::max(length, static_cast<double>(shortest_view));
+  setView(at - share * kept, at + (1 - share) * kept);
+}
+
+void TrackCanvas::pan(double pixels) {
+  const double time = pixels / canvasWidth(*this) * static_cast<double>(model_->view().length());
+  setView(static_cast<double>(model_->view().from) + time, static_cast<double>(model_->view().to) + time);
+}
+
+void TrackCanvas::zoomIn() {
+  zoom(key_zoom, canvasWidth(*this) / 2);
+}
+void TrackCanvas::zoomOut() {
+  zoom(1 / key_zoom, canvasWidth(*this) / 2);
+}
+void TrackCanvas::moveLeft() {
+  pan(-key_move * canvasWidth(*this));
+}
+void TrackCanvas::moveRight() {
+  pan(key_move * canvasWidth(*this));
+}
+void TrackCanvas::fit() {
+  const TimeSpan whole = model_->whole();
+  scroll_ = 0;
+  setView(static_cast<double>(whole.from), static_cast<double>(whole.to));
+}
+
+void TrackCanvas::show(TimeSpan span) {
+  const double margin = static_cast<double>(std::max<qint64>(span.length(), shortest_view)) / 2;
+  setView(static_cast<double>(span.from) - margin, static_cast<double>(span.to) + margin);
+}
+
+void TrackCanvas::centreCursor() {
+  const protocol::Record* record = model_->session()->cachedRecord(model_->session()->cursor());
+  if (!record) return;
+  const double half = static_cast<double>(model_->view().length()) / 2;
+  const double at = static_cast<double>(record->start_ns) + static_cast<double>(record->duration_ns) / 2;
+  setView(at - half, at + half);
+}
+
+void TrackCanvas::selectView() {
+  model_->setSelection(model_->view());
+}
+
+// ---- mouse
+
+void TrackCanvas::mousePressEvent(QMouseEvent* event) {
+  if (event->button() != Qt::LeftButton && event->button() != Qt::MiddleButton)
+    return QWidget::mousePressEvent(event);
+  pressed_ = true;
+  pressed_at_ = last_at_ = event->position();
+  dragging_ = false;
+  selecting_ = event->button() == Qt::LeftButton && event->modifiers().testFlag(Qt::ShiftModifier);
+}
+
+void TrackCanvas::mouseMoveEvent(QMouseEvent* event) {
+  const QPointF at = event->position();
+  if (pressed_ && selecting_) {
+    const double a = timeAt(pressed_at_.x()), b = timeAt(at.x());
+    selected_ = TimeSpan{static_cast<qint64>(std::min(a, b)), static_cast<qint64>(std::max(a, b)) + 1};
+    requestFrame();
+  } else if (pressed_) {
+    const QPointF moved = at - pressed_at_;
+    dragging_ = dragging_ || std::hypot(moved.x(), moved.y()) > drag_distance;
+    if (dragging_) {
+      setCursor(Qt::ClosedHandCursor);
+      const double room = stepsTop() - axis_height;
+      scroll_ = std::clamp(scroll_ - (at.y() - last_at_.y()), 0.0, std::max(0.0, rowsHeight() - room));
+      pan(last_at_.x() - at.x());
+      requestFrame();
+    }
+  }
+  last_at_ = at;
+  hover(at);
+}
+
+void TrackCanvas::mouseReleaseEvent(QMouseEvent* event) {
+  if (!pressed_) return;
+  pressed_ = false;
+  unsetCursor();
+  last_at_ = event->position();
+  if (selecting_) {
+    selecting_ = false;
+    const std::optional<TimeSpan> span = std::exchange(selected_, std::nullopt);
+    // A click without a drag takes the selection back.
+    const bool drawn = std::abs(last_at_.x() - pressed_at_.x()) > drag_distance;
+    model_->setSelection(drawn ? span : std::nullopt);
+    return requestFrame();
+  }
+  const bool clicked = !std::exchange(dragging_, false) && event->button() == Qt::LeftButton;
+  hover(last_at_);
+  if (!clicked) return;
+  if (hovered_) model_->session()->setCursor(hovered_);
+  if (hovered_step_ >= 0 && model_->steps())
+    model_->session()->setCursor(model_->steps()->records[static_cast<std::size_t>(hovered_step_)]);
+}
+
+void TrackCanvas::wheelEvent(QWheelEvent* event) {
+  const QPoint delta = event->angleDelta();
+  if (event->modifiers().testFlag(Qt::ShiftModifier) || std::abs(delta.x()) > std::abs(delta.y()))
+    pan(-(delta.x() + delta.y()) * 0.5);
+  else
+    zoom(std::pow(1.0020, delta.y()), event->position().x());
+  event->accept();
+}
+
+void TrackCanvas::leaveEvent(QEvent* event) {
+  hovered_ = 0;
+  hovered_step_ = -1;
+  CanvasWidget::leaveEvent(event);
+  requestFrame();
+}
+
+void TrackCanvas::resizeEvent(QResizeEvent* event) {
+  CanvasWidget::resizeEvent(event);
+  if (model_->view().length() > 0) model_->setView(model_->view(), static_cast<int>(canvasWidth(*this)));
+}
+
+void TrackCanvas::hover(QPointF at) {
+  hovered_ = 0;
+  hovered_step_ = -1;
+  const protocol::ProfileTrack* track = model_->track();
+  if (at.y() >= stepsTop() && model_->steps()) {
+    const protocol::ProfileSteps& steps = *model_->steps();
+    const double time = timeAt(at.x()) - static_cast<double>(model_->stepsFrom());
+    for (std::size_t i = 0; i < steps.starts.size(); ++i)
+      if (steps.starts[i] <= time && time < steps.ends[i]) hovered_step_ = static_cast<int>(i);
+  } else if (track) {
+    double nearest = 3;  // boxes of a pixel are hard to hit
+    for (const Shown& one : shown_) {
+      if (at.y() < one.rect.top() || at.y() > one.rect.bottom() || one.lane >= track->lanes.size()) continue;
+      const double beside = std::max({0.0, one.rect.left() - at.x(), at.x() - one.rect.right()});
+      const protocol::ProfileLane& lane = track->lanes[one.lane];
+      if (beside >= nearest || one.box >= lane.starts.size()) continue;
+      nearest = beside;
+      hovered_ = one.record;
+      hovered_count_ = one.count;
+      hovered_time_ = static_cast<qint64>(lane.ends[one.box] - lane.starts[one.box]);
+      if (beside == 0) break;
+    }
+  }
+  requestFrame();
+}
+
+}  // namespace tapedeck::inspector

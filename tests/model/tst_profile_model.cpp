@@ -1,0 +1,235 @@
+// Time without a window: which span is asked for and when, and what a profile says in words.
+#include <QSignalSpy>
+#include <QtTest>
+
+#include "inspector/model/profile_model.h"
+#include "inspector/model/profile_text.h"
+#include "tests/model/fake_source.h"
+
+using namespace tapedeck;
+using namespace tapedeck::inspector;
+using protocol::GetProfile;
+using protocol::GetProfileFlame;
+using protocol::GetProfileTotals;
+using protocol::GetProfileTrack;
+using protocol::ProfileGap;
+
+namespace {
+
+ProfileGap gap(std::uint32_t from, std::uint32_t to, std::int64_t total, const char* cell = "a") {
+  ProfileGap one;
+  one.from_cell = from ? cell : "";
+  one.to_cell = to ? cell : "";
+  one.from_line = from;
+  one.to_line = to;
+  one.count = 3;
+  one.total_ns = total;
+  one.max_ns = total;
+  one.record = 4;
+  return one;
+}
+
+protocol::Record record(quint64 number) {
+  protocol::Record one;
+  one.number = number;
+  one.op = "add";
+  return one;
+}
+
+QString named(const QString& id) {
+  return id == "a" ? "cell 3" : "cell 4";
+}
+
+}  // namespace
+
+class TestProfileModel : public QObject {
+  Q_OBJECT
+
+  test::FakeSource source_{{record(1), record(2)}};
+  Session session_;
+  std::unique_ptr<ProfileModel> model_;
+  protocol::Profile profile_;
+
+  /// What the session answers.
+  protocol::Reply answer(const protocol::Request& request) {
+    if (const auto* get = std::get_if<GetProfile>(&request)) {
+      protocol::Profile reply = profile_;
+      reply.from_ns = get->from_ns;
+      return reply;
+    }
+    if (std::holds_alternative<GetProfileTrack>(request)) return protocol::ProfileTrack{};
+    if (std::holds_alternative<GetProfileFlame>(request)) return protocol::ProfileFlame{};
+    if (std::holds_alternative<protocol::GetProfileSteps>(request)) return protocol::ProfileSteps{};
+    if (const auto* get = std::get_if<GetProfileTotals>(&request)) {
+      protocol::ProfileTotals reply;
+      reply.rows_total = 500;
+      reply.first = get->first;
+      reply.rows.resize(std::min<std::size_t>(get->count, 500 - get->first));
+      return reply;
+    }
+    if (std::holds_alternative<protocol::GetPeaks>(request)) {
+      protocol::Peaks peaks;
+      peaks.known = true;
+      return peaks;
+    }
+    return protocol::Failure{"no", "bad_request"};
+  }
+
+ private slots:
+  void init() {
+    source_.tensors = [this](const protocol::Request& request) { return answer(request); };
+    source_.host = source_.tensors;
+    source_.asked.clear();
+    profile_ = {};
+    profile_.indexed = profile_.total = 2;
+    profile_.first_ns = 0;
+    profile_.last_ns = 9000;
+    profile_.runs = {{1, "a", 100, 4000, false}, {2, "b", 5000, 9000, false}};
+    session_.setSource(&source_);
+    model_ = std::make_unique<ProfileModel>(&session_);
+  }
+  void cleanup() { session_.setSource(nullptr); }
+
+  void a_hidden_panel_asks_nothing() {
+    source_.sendStatus();
+    QTest::qWait(500);
+    QVERIFY(source_.askedFor<GetProfile>().empty());
+    model_->setActive(true);
+    QTRY_VERIFY(model_->overview());
+    model_->setActive(false);
+    const std::size_t before = source_.askedFor<GetProfile>().size();
+    source_.status.records = 3;
+    source_.sendStatus();
+    model_->setRun(0);
+    QTest::qWait(500);
+    QCOMPARE(source_.askedFor<GetProfile>().size(), before);
+  }
+
+  void the_newest_run_is_shown_until_another_is_chosen() {
+    model_->setActive(true);
+    QTRY_COMPARE(model_->run(), 1);
+    QVERIFY((model_->span() == TimeSpan{5000, 9000}));
+    QTRY_COMPARE(source_.askedFor<GetProfile>().back().from_ns, std::int64_t{5000});
+    QCOMPARE(model_->cell(), std::string("b"));
+    model_->stepRun(-1);
+    QVERIFY((model_->span() == TimeSpan{100, 4000}));
+    profile_.runs.push_back({3, "a", 10000, 12000, false});
+    profile_.total = profile_.indexed = 3;
+    source_.status.records = 3;
+    source_.sendStatus();
+    QTRY_COMPARE(model_->runs().size(), std::size_t{3});
+    QCOMPARE(model_->run(), 0);
+    model_->setRun(-1);
+    QVERIFY((model_->span() == TimeSpan{0, 9000}));
+  }
+
+  void a_selection_narrows_what_the_figures_are_of() {
+    model_->setActive(true);
+    QTRY_COMPARE(model_->run(), 1);
+    model_->setPage(ProfilePage::flame);
+    model_->setSelection(TimeSpan{6000, 7000});
+    QTRY_VERIFY(!source_.askedFor<GetProfileFlame>().empty() &&
+                source_.askedFor<GetProfileFlame>().back().from_ns == 6000);
+    QCOMPARE(source_.askedFor<GetProfileFlame>().back().to_ns, std::int64_t{7000});
+    QCOMPARE(source_.askedFor<GetProfile>().back().to_ns, std::int64_t{7000});
+    model_->setSelection(std::nullopt);
+    QVERIFY((model_->span() == TimeSpan{5000, 9000}));
+  }
+
+  void the_track_is_asked_for_with_some_room_around_the_view() {
+    model_->setActive(true);
+    QTRY_COMPARE(model_->run(), 1);
+    model_->setView({6000, 7000}, 500);
+    QTRY_VERIFY(!source_.askedFor<GetProfileTrack>().empty() &&
+                source_.askedFor<GetProfileTrack>().back().from_ns == 5500);
+    QCOMPARE(source_.askedFor<GetProfileTrack>().back().to_ns, std::int64_t{7500});
+    QCOMPARE(source_.askedFor<GetProfileTrack>().back().pixels, 1000u);
+  }
+
+  void an_index_under_way_is_asked_for_again() {
+    profile_.total = 100;
+    profile_.indexed = 10;
+    model_->setActive(true);
+    QTRY_VERIFY(source_.askedFor<GetProfile>().size() > 4);
+    QCOMPARE(model_->indexed(), 0.1);
+    profile_.indexed = 100;
+    QTRY_COMPARE(model_->indexed(), 1.0);
+  }
+
+  void rows_come_page_by_page() {
+    model_->setActive(true);
+    QTRY_COMPARE(model_->run(), 1);
+    model_->setPage(ProfilePage::totals);
+    QTRY_COMPARE(model_->rows().size(), std::size_t{200});
+    model_->fetchMoreRows();
+    QTRY_COMPARE(model_->rows().size(), std::size_t{400});
+    model_->fetchMoreRows();
+    QTRY_COMPARE(model_->rows().size(), std::size_t{500});
+    model_->setGroup(protocol::ProfileGroup::line);
+    QTRY_COMPARE(source_.askedFor<GetProfileTotals>().back().group, protocol::ProfileGroup::line);
+    QCOMPARE(source_.askedFor<GetProfileTotals>().back().first, 0u);
+  }
+
+  void another_session_starts_over() {
+    model_->setActive(true);
+    QTRY_COMPARE(model_->run(), 1);
+    session_.setSource(nullptr);
+    test::FakeSource other{{record(1)}};
+    session_.setSource(&other);
+    QVERIFY(!model_->overview());
+    QVERIFY(model_->runs().empty());
+    session_.setSource(nullptr);
+  }
+
+  void the_summary_names_the_share_and_the_lines() {
+    protocol::Profile profile;
+    profile.run_ns = 4'200'000'000;
+    profile.python_ns = 2'982'000'000;
+    profile.forward_ns = 504'000'000;
+    profile.backward_ns = 588'000'000;
+    profile.update_ns = 126'000'000;
+    profile.calls = 12345;
+    profile.gaps = {gap(10, 12, 2'600'000'000)};
+    QCOMPARE(
+        profileSentence(profile, "cell 3", named, "a"),
+        QString::fromUtf8("Python between ops: 71 % of cell 3’s 4.20 s, most of it between lines 10 and 12 "
+                          "(2.60 s). 12,345 ops: forward 12 %, backward 14 %, optimiser 3.0 %."));
+    profile.steps = 120;
+    profile.step_median_ns = 35'000'000;
+    profile.step_max_ns = 80'100'000;
+    profile.slowest_step = 17;
+    profile.gate_ns = 5'000'000'000;
+    QVERIFY(
+        profileSentence(profile, "cell 3", named, "a")
+            .endsWith(QString::fromUtf8(" 120 steps, half of them under 35.0 ms, the slowest (17) 80.1 ms. "
+                                        "Time at the gate (5.00 s) is left out.")));
+    QCOMPARE(profileSentence({}, "cell 3", named, "a"), QString("No op ran in cell 3."));
+  }
+
+  void places_of_gaps_are_said_as_people_say_them() {
+    QCOMPARE(gapText(gap(10, 12, 1), named, "a"), QString("between lines 10 and 12"));
+    QCOMPARE(gapText(gap(10, 12, 1), named), QString("between lines 10 and 12 of cell 3"));
+    QCOMPARE(gapText(gap(12, 12, 1), named, "a"), QString("at line 12"));
+    QCOMPARE(gapText(gap(0, 12, 1), named), QString("before cell 3 line 12"));
+    QCOMPARE(gapText(gap(12, 0, 1), named, "a"), QString("after line 12"));
+    ProfileGap across = gap(10, 12, 1);
+    across.to_cell = "b";
+    QCOMPARE(gapText(across, named, "a"), QString("between line 10 and cell 4 line 12"));
+    ProfileGap file = gap(10, 12, 1, "");
+    file.from_file = file.to_file = "/home/me/train.py";
+    QCOMPARE(gapText(file, named), QString("between lines 10 and 12 of train.py"));
+  }
+
+  void amounts_have_prefixes() {
+    QCOMPARE(amountText(2.1e9, "FLOP"), QString("2.10 GFLOP"));
+    QCOMPARE(amountText(512, "B"), QString("512 B"));
+    QCOMPARE(rateText(412.4, "FLOP"), QString("412 GFLOP/s"));
+    QCOMPARE(rateText(0.0012, "B"), QString("1.20 MB/s"));
+    QCOMPARE(shareText(0.7149), QString("71 %"));
+    QCOMPARE(shareText(0.0042), QString("0.4 %"));
+    QCOMPARE(shareText(0), QString("0 %"));
+  }
+};
+
+QTEST_GUILESS_MAIN(TestProfileModel)
+#include "tst_profile_model.moc"
