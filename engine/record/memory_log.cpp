@@ -59,11 +59,6 @@ MemoryLog::Size MemoryLog::size(std::uint64_t root, std::uint64_t tensor_bytes) 
   return found == sizes_.end() ? Size{tensor_bytes, false} : found->second;
 }
 
-std::vector<std::pair<std::uint64_t, MemoryLog::Size>> MemoryLog::sizes() const {
-  const std::lock_guard lock(mutex_);
-  return {sizes_.begin(), sizes_.end()};
-}
-
 void MemoryLog::add_sample(const RecorderSample& sample) {
   const std::lock_guard lock(mutex_);
   if (!samples_.empty() && samples_.back().record >= sample.record) return;

@@ -57,7 +57,6 @@ class MemoryLog {
   std::vector<std::pair<std::uint64_t, Size>> sizes() const;
   /// The tensor's own size where nothing else is known.
   Size size(std::uint64_t root, std::uint64_t tensor_bytes) const;
-  std::vector<std::pair<std::uint64_t, Size>> sizes() const;  ///< by root, those that were set
 
   /// Whether it is time for the next sample.
   bool wants_sample(std::uint32_t record) const {
