@@ -10,7 +10,7 @@ namespace tapedeck::inspector {
 
 namespace {
 
-constexpr int refresh_ms = 400, renewal_ms = 4000, live_ms = 10000, slice_ms = 300;
+constexpr int refresh_ms = 400, renewal_ms = 4000, judging_ms = 2000, live_ms = 10000, slice_ms = 300;
 constexpr std::uint32_t first_steps = 40, strip_columns = 64, most_curve_points = 2000;
 constexpr std::uint32_t least_rows = 60, most_rows = 400;
 
@@ -115,7 +115,7 @@ void HealthModel::take(const protocol::Health& table) {
         break;
       }
   emit changed();
-  if (moved || !explained_) askFindings();
+  if (moved || !explained_ || findingsVersion_ != state_.version) askFindings();
   if (moved && curvesVersion_ != state_.version) askCurves();
   sample();
 }
@@ -186,6 +186,9 @@ void HealthModel::askFindings() {
   // Why takes long: when all that is wanted is here.
   const bool explain = idle() && (completeAt_ == state_.steps || cancelled_);
   if (findingsVersion_ == state_.version && explained_ == explain) return;
+  // The program has the machine while it runs; the next table asks.
+  if (!idle() && judged_.isValid() && judged_.elapsed() < judging_ms) return;
+  judged_.start();
   session_->request<protocol::HealthFindings>(
       protocol::GetHealthFindings{explain}, this,
       [this, explain](const protocol::HealthFindings& answer) {

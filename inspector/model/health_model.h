@@ -1,6 +1,7 @@
 // Health: the table of gradients, weights and activations over the steps, curves, and what the rules say.
 #pragma once
 
+#include <QElapsedTimer>
 #include <QObject>
 #include <QStringList>
 #include <QTimer>
@@ -82,6 +83,7 @@ class HealthModel : public QObject {
   int firstVisible_ = 0, visibleCount_ = 60;
   std::vector<protocol::HealthFinding> findings_;
   quint64 findingsVersion_ = ~quint64{0}, curvesVersion_ = ~quint64{0};
+  QElapsedTimer judged_;    ///< since the findings were asked for
   bool explained_ = false;  ///< the findings are those of a program that rests
   std::uint32_t wanted_ = 0;
   bool recomputing_ = false, cancelled_ = false;

@@ -58,7 +58,7 @@ class TestHealthModel : public QObject {
     source_.status.records = source_.status.finished = 2;
     source_.status.running_cell.clear();
     session_.setSource(&source_);
-    QTRY_VERIFY(session_.live());
+    QTRY_VERIFY(session_.live() && session_.recordCount() == 2);
     source_.automatic = false;
     source_.waiting.clear();
     source_.asked.clear();
