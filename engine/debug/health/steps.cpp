@@ -8,7 +8,7 @@
 namespace tapedeck::debug {
 namespace {
 
-constexpr std::uint32_t records_at_once = 8192;
+constexpr std::uint32_t step_index_records = 8192;
 constexpr std::size_t most_assignments = std::size_t{1} << 17;
 
 }  // namespace
@@ -87,7 +87,7 @@ void HealthSteps::extend(const CancelFlag* cancel) {
   while (next_ <= newest) {
     check_cancelled(cancel);
     events.clear();
-    const std::uint32_t last = std::min(newest, next_ + records_at_once - 1);
+    const std::uint32_t last = std::min(newest, next_ + step_index_records - 1);
     const std::uint32_t after = trace.glance(next_, last, [&](const RecordGlance& record) {
       if (record.head.kind == EventKind::playback)
         events.push_back({record.number, true});

@@ -7,7 +7,7 @@
 namespace tapedeck::debug {
 namespace {
 
-constexpr std::uint32_t records_at_once = 2048;
+constexpr std::uint32_t memory_records = 2048;
 constexpr std::uint32_t records_in_turn = 1 << 16;
 // An op that runs stops the index until it ended, unless so many began after it: it may run for long.
 constexpr std::uint32_t most_ahead = 1024;
@@ -114,7 +114,7 @@ bool MemoryIndex::go_on_to(std::uint32_t target, const CancelFlag* cancel) {
   bool stopped = false;
   while (next_ <= target && !stopped) {
     check_cancelled(cancel);
-    const std::uint32_t last = read(next_, std::min(target, next_ + records_at_once - 1), seen);
+    const std::uint32_t last = read(next_, std::min(target, next_ + memory_records - 1), seen);
     for (const Seen& record : seen) {
       const bool runs = record.kind == EventKind::op && !ended(record.state);
       if (runs && recorder_->trace().newest() - record.number < most_ahead) break;
