@@ -112,6 +112,9 @@ class TraceFileTest : public QObject {
         }
       }
     }
+    // What Python may give for numbers.
+    run_op1(*Registry::instance().find("one_hot"), {Tensor::scalar(1, DType::int32)},
+            Attributes{std::int64_t{3}, true, std::int64_t{0}, std::int64_t{-1}, DType::float32});
     session.recorder.set_recording(false);
     QVERIFY(session.count() > 1000);
     session.save();
