@@ -112,6 +112,9 @@ class TraceFileTest : public QObject {
         }
       }
     }
+    // What Python may give for numbers.
+    run_op1(*Registry::instance().find("one_hot"), {Tensor::scalar(1, DType::int32)},
+            Attributes{std::int64_t{3}, true, std::int64_t{0}, std::int64_t{-1}, DType::float32});
     session.recorder.set_recording(false);
     QVERIFY(session.count() > 1000);
     session.save();
@@ -290,6 +293,25 @@ class TraceFileTest : public QObject {
     QCOMPARE(debug::describe_status(session.recorder).trace_file, "");
     debug::Answers live(session.recorder);
     QCOMPARE(failure_code(answer(live, protocol::GetTraceFile{})), "bad_request");
+  }
+
+  void a_request_saves_the_live_session() {
+    Saved session;
+    ops::square(ramp(40));
+    debug::Answers answers(session.recorder);
+    const auto saved = std::get<protocol::TraceSaved>(answer(answers, request_for(session.path())));
+    QCOMPARE(saved.path, session.path());
+    QCOMPARE(saved.last, 1u);
+    QCOMPARE(saved.values, 2u);  // what came from outside, and what the op made of it
+    const auto failure = std::get<protocol::Failure>(answer(answers, request_for(session.path("nowhere/x"))));
+    QCOMPARE(failure.code, "not_saved");
+    QVERIFY2(failure.reason.ends_with("nowhere/x: No such file or directory."), failure.reason.c_str());
+    const CancelFlag cancelled{true};
+    const auto reply =
+        answers.later(request_for(session.path()))(cancelled, [](const protocol::Progress&) {});
+    QCOMPARE(failure_code(reply), "cancelled");
+    session.recorder.set_recording(false);
+    QCOMPARE(session.open()->trace().newest(), 1u);
   }
 
   void the_notebook_its_labels_and_sources_are_in_it() {

@@ -96,6 +96,14 @@ class TraceOption(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertGreater(about["newest_record"], 4)
 
+    def test_a_program_that_ends_the_recording_is_told_of(self):
+        done, about = self.run_program(PROGRAM + """
+    from tapedeck import _engine
+    _engine.debug.stop()
+""")
+        self.assertEqual((done.returncode, about), (0, None), done.stderr)
+        self.assertRegex(done.stderr, r"^The trace cannot be saved as .*: the program has ended the recording\.\n$")
+
     def test_a_child_that_is_forked_does_not_write_it(self):
         done, about = self.run_program(PROGRAM + """
     import os

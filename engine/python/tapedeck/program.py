@@ -38,13 +38,16 @@ def run_traced(trace, program):
     try:
         program()
     finally:
-        if os.getpid() == process and _engine.debug.attached():  # a child that was forked has no recorder
+        if os.getpid() == process:  # a child that was forked has no recorder
             _save(trace)
     return 0
 
 
 def _save(trace):
-    from tapedeck import debugging
+    from tapedeck import _engine, debugging
+    if not _engine.debug.attached():
+        print(f"The trace cannot be saved as {trace}: the program has ended the recording.", file=sys.stderr)
+        return
     try:
         saved = debugging.save_trace(trace)
     except OSError as error:

@@ -136,7 +136,7 @@ class RecordsWriter {
   std::uint64_t last_id_ = 0;
 };
 
-/// Ops take a whole number for a real one and the other way, and one number for a list.
+/// Ops take numbers of another kind for one, and one number for a list.
 bool fits_kind(const Attribute& attribute, const AttributeSpec& spec) {
   if (std::holds_alternative<std::monostate>(attribute))
     return std::holds_alternative<std::monostate>(spec.fallback);
@@ -146,7 +146,7 @@ bool fits_kind(const Attribute& attribute, const AttributeSpec& spec) {
       return std::holds_alternative<bool>(attribute);
     case AttributeKind::integer:
     case AttributeKind::real:
-      return whole || std::holds_alternative<double>(attribute);
+      return whole || std::holds_alternative<double>(attribute) || std::holds_alternative<bool>(attribute);
     case AttributeKind::text:
       return std::holds_alternative<std::string>(attribute);
     case AttributeKind::dtype:
