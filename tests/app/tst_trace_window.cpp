@@ -40,6 +40,7 @@ class TestTraceWindow : public QObject {
   void initTestCase() {
     useOwnSettings();
     inspector::applyAppearance(inspector::Appearance::light);
+    QApplication::setAttribute(Qt::AA_DontUseNativeDialogs);
     QVERIFY(folder_.isValid());
   }
 
@@ -208,13 +209,10 @@ class TestTraceWindow : public QObject {
       if (!dialog) return;
       timer->deleteLater();
       timer->stop();
-      auto* name = dialog->findChild<QLineEdit*>();
-      name->setFocus();
-      name->selectAll();
-      QTest::keyClicks(name, path);
-      QTest::keyClick(name, Qt::Key_Return);
+      auto* name = dialog->findChild<QLineEdit*>("fileNameEdit");
+      name->setText(path);
+      QTimer::singleShot(0, name, [name] { QTest::keyClick(name, Qt::Key_Return); });
     });
-    QApplication::setAttribute(Qt::AA_DontUseNativeDialogs);
     timer->start(100);
   }
 
