@@ -31,8 +31,8 @@ ProgramSources::ProgramSources(Document* document, const QString& file, const QD
                             : QString("%1 can't be read: its lines can't be shown.").arg(file);
     program.cells.push_back(makeCell(CellType::markdown, why));
   }
-  document_->take(std::move(program), {}, {});
   document_->lock();
+  document_->take(std::move(program), {}, {});
 }
 
 bool ProgramSources::read(const QString& path, QString& source) {

@@ -36,8 +36,8 @@ void showTrace(const protocol::TraceFileInfo& info, const QString& name, Documen
   }
   if (notebook.cells.empty())
     notebook.cells.push_back(makeCell(CellType::markdown, QStringLiteral("The trace has no sources.")));
-  document.take(std::move(notebook), {}, {});
   document.lock();
+  document.take(std::move(notebook), {}, {});
 }
 
 std::string withCellIds(const QByteArray& notebook, const QStringList& ids) {

@@ -71,6 +71,7 @@ AttachDialog::AttachDialog(QWidget* parent) : QDialog(parent) {
 
 void AttachDialog::refresh() {
   const QList<Program> now = runningPrograms();
+  pages_->setCurrentWidget(now.isEmpty() ? static_cast<QWidget*>(none_) : list_);
   const auto same = [](const Program& a, const Program& b) {
     return a.process == b.process && a.startedTicks == b.startedTicks && a.name() == b.name();
   };
@@ -89,7 +90,6 @@ void AttachDialog::refresh() {
     if (program.process == before) list_->setCurrentItem(item);
   }
   if (!list_->currentItem() && list_->topLevelItemCount() > 0) list_->setCurrentItem(list_->topLevelItem(0));
-  pages_->setCurrentWidget(programs_.isEmpty() ? static_cast<QWidget*>(none_) : list_);
   enableAttach();
 }
 

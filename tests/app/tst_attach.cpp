@@ -76,8 +76,7 @@ class TestAttach : public QObject {
   }
 
   void cleanup() {
-    for (QWidget* window : QApplication::topLevelWidgets())
-      if (qobject_cast<MainWindow*>(window)) delete window;
+    closeWindows();
     for (const auto& process : processes_) {
       process->kill();
       process->waitForFinished();
@@ -113,23 +112,22 @@ class TestAttach : public QObject {
     QTRY_COMPARE(markedLineOf(window),
                  std::pair(QString("loss = tf.reduce_sum(tf.matmul(x, tf.expand_dims(w, 1)))"), 11));
     QTRY_VERIFY2(state(window).contains("train.py line 11"), qPrintable(state(window)));
-    // expand_dims, then matmul with what was made before anybody looked.
-    QTest::keyClick(window, Qt::Key_F10);
-    QTRY_VERIFY_WITH_TIMEOUT(stoppedBefore(window) == "matmul", patience);
+    // To the matmul, with what was made before anybody looked.
+    for (int i = 0; i < 3 && stoppedBefore(window) != "matmul"; ++i) QVERIFY(step(window, Qt::Key_F10));
+    QCOMPARE(stoppedBefore(window), QString("matmul"));
     auto* values = tensor(*window);
     QTRY_VERIFY_WITH_TIMEOUT(values && values->isVisible(), patience);
     const auto* record = window->session()->cachedRecord(window->session()->status().stopped_before);
     QVERIFY(record);
     QCOMPARE(record->inputs[0].preview, std::string("[[1. 2.] [3. 4.]]"));
     const auto before = window->session()->status().stopped_before;
-    QTest::keyClick(window, Qt::Key_F10);
-    QTRY_VERIFY_WITH_TIMEOUT(window->session()->status().stopped_before > before, patience);
+    QVERIFY(step(window, Qt::Key_F10));
     QCOMPARE(stoppedBefore(window), QString("reduce_sum"));
     shots(window, "attach_paused");
     // The line of another file brings that file.
-    QTest::keyClick(window, Qt::Key_F11);
-    QTRY_VERIFY_WITH_TIMEOUT(window->session()->status().line == 12, patience);
-    QTest::keyClick(window, Qt::Key_F11);
+    QVERIFY(step(window, Qt::Key_F11));
+    QCOMPARE(window->session()->status().line, 12u);
+    QVERIFY(step(window, Qt::Key_F11));
     QTRY_VERIFY_WITH_TIMEOUT(window->document()->cellCount() == 2, patience);
     QCOMPARE(window->document()->cell(1).source.trimmed(), QString(module).trimmed());
     QTRY_COMPARE(markedLineOf(window), std::pair(QString("variable.assign_sub([1., 0.])"), 5));
@@ -257,6 +255,14 @@ class TestAttach : public QObject {
   }
 
  private:
+  /// Their menus are top-level widgets, too, and go with them.
+  static void closeWindows() {
+    QList<QPointer<MainWindow>> windows;
+    for (QWidget* widget : QApplication::topLevelWidgets())
+      if (auto* window = qobject_cast<MainWindow*>(widget)) windows << window;
+    for (const auto& window : windows) delete window;
+  }
+
   QProcess* start() {
     if (!folder_) folder_ = std::make_unique<QTemporaryDir>();
     write("train.py", program);
@@ -267,6 +273,7 @@ class TestAttach : public QObject {
     environment.insert("PYTHONPATH", TAPEDECK_BUILD_DIR "/python");
     process->setProcessEnvironment(environment);
     process->setProcessChannelMode(QProcess::ForwardedChannels);
+    process->setStandardInputFile(QProcess::nullDevice());
     process->setWorkingDirectory(folder());
     process->start(TAPEDECK_PYTHON, {folder() + "/train.py"});
     processes_.push_back(std::move(process));
@@ -352,6 +359,17 @@ class TestAttach : public QObject {
   static QString stoppedBefore(const MainWindow* window) {
     const auto* record = window->session()->cachedRecord(window->session()->status().stopped_before);
     return record ? QString::fromStdString(record->op) : QString();
+  }
+
+  static bool step(MainWindow* window, Qt::Key key) {
+    const auto before = window->session()->status().stopped_before;
+    QTest::keyClick(window, key);
+    return QTest::qWaitFor(
+        [&] {
+          const auto now = window->session()->status().stopped_before;
+          return now > before && window->session()->cachedRecord(now);
+        },
+        patience);
   }
 
   bool breakAt(MainWindow* window, int line) {

@@ -51,6 +51,10 @@ void CellColumn::setTheme(const NotebookTheme& theme) {
   contentsChanged();
 }
 
+void CellColumn::setGrows(bool on) {
+  bar_->setVisible(on);
+}
+
 int CellColumn::computeHeight(int width) {
   int height = metrics::top_of_notebook;
   const int room = std::min(width, metrics::most_width);

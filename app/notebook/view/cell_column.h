@@ -21,6 +21,8 @@ class CellColumn : public Block {
 
   QList<CellWidget*> cells;  ///< the view's; placed here in this order
   void setTheme(const NotebookTheme& theme);
+  /// Off: no cells can be added at the end.
+  void setGrows(bool on);
 
  signals:
   void addRequested(tapedeck::app::CellType type);

@@ -116,6 +116,7 @@ void NotebookView::Private::rebuild() {
   editing = false;
   for (int i = 0; i < document->cellCount(); ++i) column->cells += makeCellWidget(i);
   renumber();
+  column->setGrows(!document->locked());
   column->contentsChanged();
   view->verticalScrollBar()->setValue(0);
   if (document->cellCount() > 0) select(0, false);
