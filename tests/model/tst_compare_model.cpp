@@ -185,15 +185,15 @@ class TestCompareModel : public QObject {
     CompareRows rows(model_.get(), &cells_);
     QCOMPARE(rows.rowCount(), 250);
     QVERIFY(!asked<protocol::GetComparisonRows>());
-    QCOMPARE(rows.index(120, CompareRows::Sign).data().toString(), QString(u"…"));
+    QCOMPARE(rows.index(120, CompareRows::Sign).data().toString(), QString::fromUtf8("…"));
     rows.index(121, CompareRows::Sign).data();
     const auto get = answer<protocol::GetComparisonRows>(page(100, 100));
     QVERIFY(get.comparison == 5 && get.first == 100 && get.count == 100);
     QVERIFY(!asked<protocol::GetComparisonRows>());
-    QCOMPARE(rows.index(120, CompareRows::Sign).data().toString(), QString(u"· same op"));
-    QCOMPARE(rows.index(120, CompareRows::LeftOp).data().toString(), QString(u"▼ matmul · 21"));
+    QCOMPARE(rows.index(120, CompareRows::Sign).data().toString(), QString::fromUtf8("· same op"));
+    QCOMPARE(rows.index(120, CompareRows::LeftOp).data().toString(), QString::fromUtf8("▼ matmul · 21"));
     QCOMPARE(rows.index(120, CompareRows::RightPlace).data().toString(), QString("cell 2 line 3"));
-    QCOMPARE(rows.index(120, CompareRows::RightShapes).data().toString(), QString(u"2×3, 3×4 → 2×4"));
+    QCOMPARE(rows.index(120, CompareRows::RightShapes).data().toString(), QString::fromUtf8("2×3, 3×4 → 2×4"));
     QCOMPARE(rows.headerData(CompareRows::RightOp, Qt::Horizontal, Qt::DisplayRole).toString(),
              QString("Right: cell 2, run 2"));
     // An answer that is late is of no use.
@@ -207,17 +207,17 @@ class TestCompareModel : public QObject {
   void signsAndWordsSayWhatARowIs() {
     protocol::ComparedRow row;
     const auto text = [&] { return rowSign(row) + ' ' + rowWord(row); };
-    QCOMPARE(text(), QString(u"· same op"));
+    QCOMPARE(text(), QString::fromUtf8("· same op"));
     row.results = Agreement::agree;
     QCOMPARE(text(), QString("= same values"));
     row.results = Agreement::differ;
-    QCOMPARE(text(), QString(u"≠ values differ"));
+    QCOMPARE(text(), QString::fromUtf8("≠ values differ"));
     row.kind = RowKind::other_attributes;
-    QCOMPARE(text(), QString(u"± other attributes"));
+    QCOMPARE(text(), QString::fromUtf8("± other attributes"));
     row.kind = RowKind::other_shapes;
-    QCOMPARE(text(), QString(u"◇ other shapes"));
+    QCOMPARE(text(), QString::fromUtf8("◇ other shapes"));
     row.kind = RowKind::only_left;
-    QCOMPARE(text(), QString(u"− left only"));
+    QCOMPARE(text(), QString::fromUtf8("− left only"));
     row.kind = RowKind::only_right;
     QCOMPARE(text(), QString("+ right only"));
   }
