@@ -9,6 +9,7 @@ namespace tapedeck::inspector {
 namespace {
 
 constexpr int running_interval_ms = 350;  ///< between two looks while a cell runs
+constexpr int lagging_interval_ms = 150;  ///< the session's index works a fraction of that, beside the cell
 constexpr quint32 gaps_shown = 50, rows_a_page = 200, ops_shown = 300, step_points = 600;
 constexpr std::size_t most_costs = 4096;
 
@@ -254,9 +255,10 @@ void ProfileModel::noteIndex(quint64 indexed, quint64 total) {
   indexed_ = indexed;
   total_ = total;
   if (!active_) return;
+  const bool running = !session_->status().running_cell.empty();
   if (indexed < total)
-    next_.start(0);
-  else if (!session_->status().running_cell.empty())
+    next_.start(running ? lagging_interval_ms : 0);
+  else if (running)
     refreshLater();
 }
 

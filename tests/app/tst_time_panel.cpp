@@ -79,14 +79,12 @@ class TestTimePanel : public QObject, SampleWindow {
   /// The box of a record that the track shows alone; waits for it.
   QRectF boxOf(quint64 record) {
     QRectF found;
-    QTest::qWaitFor(
-        [&] {
-          for (const TrackCanvas::Shown& one : track()->shown())
-            if (one.record == record && one.count == 1) found = one.rect;
-          return !found.isNull();
-        },
-        patience);
-    return found;
+    const auto look = [&] {
+      for (const TrackCanvas::Shown& one : track()->shown())
+        if (one.record == record && one.count == 1) found = one.rect;
+      return !found.isNull();
+    };
+    return QTest::qWaitFor(look, patience) ? found : QRectF();
   }
 
  private slots:

@@ -1,10 +1,12 @@
 // Time without a window: which span is asked for and when, and what a profile says in words.
-#include <QSignalSpy>
+#include <QTimer>
 #include <QtTest>
+#include <functional>
+#include <map>
 
 #include "inspector/model/profile_model.h"
 #include "inspector/model/profile_text.h"
-#include "tests/model/fake_source.h"
+#include "inspector/model/source.h"
 
 using namespace tapedeck;
 using namespace tapedeck::inspector;
@@ -29,23 +31,48 @@ ProfileGap gap(std::uint32_t from, std::uint32_t to, std::int64_t total, const c
   return one;
 }
 
-protocol::Record record(quint64 number) {
-  protocol::Record one;
-  one.number = number;
-  one.op = "add";
-  return one;
-}
-
 QString named(const QString& id) {
   return id == "a" ? "cell 3" : "cell 4";
 }
+
+/// A session that answers by itself, and keeps what it was asked.
+class ProfileSource : public Source {
+ public:
+  std::function<protocol::Reply(const protocol::Request&)> answer;
+  std::vector<protocol::Request> asked;
+  protocol::Status status;
+
+  quint64 request(const protocol::Request& message, const QString& channel) override {
+    const quint64 id = ++last_;
+    asked.push_back(message);
+    if (!channel.isEmpty()) newest_[channel] = id;
+    QTimer::singleShot(0, this, [this, id, channel, message] {
+      if (channel.isEmpty() || newest_[channel] == id) emit received(id, answer(message));
+    });
+    return id;
+  }
+  bool connected() const override { return true; }
+  void sendStatus() { emit received(0, status); }
+
+  template <class Message>
+  std::vector<Message> askedFor() const {
+    std::vector<Message> found;
+    for (const protocol::Request& one : asked)
+      if (const auto* message = std::get_if<Message>(&one)) found.push_back(*message);
+    return found;
+  }
+
+ private:
+  quint64 last_ = 0;
+  std::map<QString, quint64> newest_;
+};
 
 }  // namespace
 
 class TestProfileModel : public QObject {
   Q_OBJECT
 
-  test::FakeSource source_{{record(1), record(2)}};
+  ProfileSource source_;
   Session session_;
   std::unique_ptr<ProfileModel> model_;
   protocol::Profile profile_;
@@ -72,13 +99,13 @@ class TestProfileModel : public QObject {
       peaks.known = true;
       return peaks;
     }
-    return protocol::Failure{"no", "bad_request"};
+    return source_.status;
   }
 
  private slots:
   void init() {
-    source_.tensors = [this](const protocol::Request& request) { return answer(request); };
-    source_.host = source_.tensors;
+    source_.answer = [this](const protocol::Request& request) { return answer(request); };
+    source_.status.records = 2;
     source_.asked.clear();
     profile_ = {};
     profile_.indexed = profile_.total = 2;
@@ -174,7 +201,8 @@ class TestProfileModel : public QObject {
     model_->setActive(true);
     QTRY_COMPARE(model_->run(), 1);
     session_.setSource(nullptr);
-    test::FakeSource other{{record(1)}};
+    ProfileSource other;
+    other.answer = source_.answer;
     session_.setSource(&other);
     QVERIFY(!model_->overview());
     QVERIFY(model_->runs().empty());
