@@ -264,7 +264,7 @@ void HealthView::Private::fit() {
   findings->setFixedHeight(findings->header()->sizeHint().height() + std::clamp(rows, 1, most) * line + 4);
   const int wanted = sentence->heightForWidth(std::max(100, view->width() - 4));
   sentence->setMaximumHeight(
-      std::min(wanted, most_sentence_lines * sentence->fontMetrics().lineSpacing() + 8));
+      std::min(std::max(wanted, 0), most_sentence_lines * sentence->fontMetrics().lineSpacing() + 8));
   sentence->setToolTip(sentence->text());
 }
 
