@@ -233,7 +233,7 @@ class TestTraceWindow : public QObject {
     if (!told)
       qWarning("%s / %s", qPrintable(window->statusBar()->currentMessage()),
                qPrintable(window->messages()->text()));
-    window->close();
+    delete window;  // it would ask about the outputs, which are not saved
     return told && QFileInfo(path).size() > 4096 ? path : QString();
   }
 
