@@ -114,7 +114,7 @@ void ProfileModel::setRun(int run) {
   view_ = whole();
   emit spanChanged();
   emit viewChanged();
-  if (active_) refresh();
+  if (active_ && session_->live()) askOverview();  // an answer under way is of another span
 }
 
 void ProfileModel::stepRun(int by) {
@@ -127,7 +127,7 @@ void ProfileModel::setSelection(const std::optional<TimeSpan>& selection) {
   if (selection_ == selection) return;
   selection_ = selection;
   emit spanChanged();
-  if (active_) refresh();
+  if (active_ && session_->live()) askOverview();
 }
 
 void ProfileModel::setView(TimeSpan view, int pixels) {

@@ -241,6 +241,7 @@ class TestTimePanel : public QObject, SampleWindow {
     keyTo(track(), Qt::Key_O);
     auto* rows = qobject_cast<inspector::ProfileTable*>(view()->table()->model());
     QTRY_VERIFY_WITH_TIMEOUT(rows->rowCount() > 6, patience);
+    QTRY_VERIFY2_WITH_TIMEOUT(summary().contains("12 steps"), qPrintable(summary()), patience);
     const auto rowOf = [&](const QString& part) {
       for (int row = 0; row < rows->rowCount(); ++row)
         if (rows->text(row).contains(part)) return row;
@@ -273,6 +274,7 @@ class TestTimePanel : public QObject, SampleWindow {
     screenshot(window_.get(), "time-totals-dark-2560");
     window_->resize(1280, 800);
     keyTo(view()->table(), Qt::Key_T);
+    keyTo(track(), Qt::Key_P);
     keyTo(track(), Qt::Key_P);
     QTRY_VERIFY_WITH_TIMEOUT(summary().contains("12 steps"), patience);
     screenshot(window_.get(), "time-track-dark-1280");

@@ -136,7 +136,7 @@ QString ProfileTable::gapRowText(const protocol::ProfileGap& gap, int column) co
           gap.to_cell.empty() || gap.to_line == 0
               ? QString()
               : cells_->code(QString::fromStdString(gap.to_cell), static_cast<int>(gap.to_line));
-      if (!code.isEmpty()) text += QStringLiteral(", which is: ") + code;
+      if (!code.isEmpty()) text += QStringLiteral(" → ") + code;
       return QStringLiteral("○ ") + text;
     }
     case calls_column:

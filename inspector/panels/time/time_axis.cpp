@@ -9,7 +9,7 @@ namespace tapedeck::inspector {
 
 namespace {
 
-constexpr double box_text = 11, least_text_width = 26, least_hatch_width = 5;
+constexpr double box_text = 11, least_text_width = 26, least_hatch_width = 5, least_outlined = 3;
 
 struct TimeUnit {
   double length;
@@ -46,10 +46,14 @@ void drawOpBox(CanvasPainter& painter, const OpBox& box) {
   const Tint& tint = roleTint(theme, box.role);
   QRectF rect = box.rect;
   rect.setWidth(std::max(1.0, rect.width()));
-  painter.fill(rect, mix(theme.background, tint.fill, 0.25 + 0.75 * std::clamp(box.density, 0.0, 1.0)));
+  // What has no room for an outline is as dark as one, so that it is seen at all.
+  const bool narrow = rect.width() < least_outlined;
+  const double density = std::clamp(box.density, 0.0, 1.0);
+  painter.fill(rect, mix(theme.background, narrow ? tint.stroke : tint.fill,
+                         (narrow ? 0.45 : 0.25) + (narrow ? 0.55 : 0.75) * density));
   if (box.role == protocol::ProfileRole::backward && rect.width() >= least_hatch_width)
     painter.hatch(rect, mix(tint.fill, tint.stroke, 0.35), 6);
-  if (rect.width() >= 3) painter.outline(rect.adjusted(0, 0, -1, -1), tint.stroke, 1);
+  if (!narrow) painter.outline(rect.adjusted(0, 0, -1, -1), tint.stroke, 1);
   if (box.marked) painter.outline(rect.adjusted(-1, -1, 0, 0), theme.accent, 2.5);
   if (box.hovered) painter.outline(rect.adjusted(-1, -1, 0, 0), theme.text, 1.5);
   if (rect.width() < least_text_width || box.text.isEmpty()) return;
