@@ -59,7 +59,7 @@ class TestHealthPanel : public QObject {
         qPrintable(outputText(*window_, cell)), patience);
   }
   void showHealth() {
-    QTest::keyClick(window_.get(), Qt::Key_5, Qt::ControlModifier | Qt::AltModifier);
+    QVERIFY(!health()->isVisible());
     QTest::keyClick(window_.get(), Qt::Key_3, Qt::AltModifier);
     QTRY_VERIFY_WITH_TIMEOUT(health()->isVisible(), patience);
   }
