@@ -375,7 +375,18 @@ Tensors play_back(Tape::State& tape, const GradientRequest& request) {
       sources.push_back(source.variable ? source.variable->peek().id() : source.tensor.id());
   event.sources = {sources.data(), sources.size()};
   Playback playback(tape, request);
-  return observed(observer, event, [&](std::uint64_t) { return playback.run(); });
+  // The record of the playback has the values of a gradient of rows; the caller gets them in `rows` alone.
+  const auto each_of_rows = [&](auto&& act) {
+    for (std::size_t i = 0; request.rows && i < request.rows->size(); ++i)
+      if ((*request.rows)[i].values) act(i);
+  };
+  Tensors gradients = observed(observer, event, [&](std::uint64_t) {
+    Tensors found = playback.run();
+    each_of_rows([&](std::size_t i) { found[i] = (*request.rows)[i].values; });
+    return found;
+  });
+  each_of_rows([&](std::size_t i) { gradients[i] = Tensor(); });
+  return gradients;
 }
 
 }  // namespace tapedeck::detail

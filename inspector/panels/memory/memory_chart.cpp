@@ -54,7 +54,7 @@ MemoryChart::MemoryChart(MemoryModel* model, QWidget* parent) : QWidget(parent),
   setObjectName(QStringLiteral("memoryChart"));
   setAccessibleName(tr("Memory over the run"));
   setFocusPolicy(Qt::StrongFocus);
-  setMinimumHeight(90);
+  setMinimumHeight(120);
   connect(model, &MemoryModel::curveChanged, this, [this] {
     describe();
     update();
@@ -74,7 +74,7 @@ void MemoryChart::describe() {
 QRectF MemoryChart::plot() const {
   const int line = fontMetrics().height();
   const int left = fontMetrics().horizontalAdvance(QStringLiteral("99.9 MB")) + 10;
-  return QRectF(rect()).adjusted(left, line + 8, -10, -line - 4);
+  return QRectF(rect()).adjusted(left, 2 * line + 8, -10, -line - 4);
 }
 
 double MemoryChart::most() const {
@@ -215,7 +215,6 @@ void MemoryChart::paintLegend(QPainter& painter, const QRectF& area) const {
   for (const Layer& layer : layersOf(*model_->curve(), theme)) {
     const QString text = holderText(layer.holder);
     const double width = 18 + fontMetrics().horizontalAdvance(text) + 10;
-    // The peak's label stands below the legend's line, at its end.
     if (x + width > area.right()) return;
     const QRectF box(x, y + 3, 12, fontMetrics().height() - 6);
     painter.setPen(layer.tint.stroke);
