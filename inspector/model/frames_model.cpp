@@ -28,7 +28,8 @@ FramesModel::FramesModel(Session* session, CellNames* cells, QObject* parent)
 }
 
 bool FramesModel::readable() const {
-  return session_->live() && (stop_ != 0 || session_->status().running_cell.empty());
+  const protocol::Status& status = session_->status();
+  return session_->live() && status.trace_file.empty() && (stop_ != 0 || status.running_cell.empty());
 }
 
 // A cell that ends while nobody is told (it took less time than lies between two notices) is in the count.
@@ -109,6 +110,8 @@ QString FramesModel::placeText() const {
     const protocol::Frame* one = currentFrame();
     return one ? tr("Paused in %1").arg(frameText(*one)) : tr("Paused");
   }
+  if (!session_->status().trace_file.empty())
+    return tr("A trace file: no Python runs whose variables these were");
   return readable() ? tr("No cell runs") : tr("Running: values as they were before");
 }
 

@@ -167,7 +167,8 @@ void ValueTree::fetch(Node* node, std::uint64_t first) {
         if (!holds()) return;
         giveUp(nodeOf(place));
         const bool known = failure.code == "gone" || failure.code == "running" || failure.code == "ended" ||
-                           failure.code == "cancelled";  // the next stop brings news
+                           failure.code == "cancelled" ||
+                           failure.code == "trace_file";  // the next stop brings news
         if (!known) emit failed(QString::fromStdString(failure.reason));
       },
       channelOf(node));
