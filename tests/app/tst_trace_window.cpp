@@ -159,6 +159,10 @@ class TestTraceWindow : public QObject {
     QVERIFY(showActive(start));
     QMimeData data;
     data.setUrls({QUrl::fromLocalFile(path)});
+    // Qt gives a drop to the widget that it came into.
+    QDragEnterEvent enter(QPoint(50, 50), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+    QApplication::sendEvent(start, &enter);
+    QVERIFY(enter.isAccepted());
     QDropEvent drop(QPointF(50, 50), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
     QApplication::sendEvent(start, &drop);
     QVERIFY(drop.isAccepted());
