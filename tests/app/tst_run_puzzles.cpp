@@ -61,9 +61,14 @@ class TestRunPuzzles : public QObject, SampleWindow {
     const auto told = [&](const QString& part) {
       return QTest::qWaitFor([&] { return compare->sentence()->text().contains(part); }, patience);
     };
-    QVERIFY2(told("same on both sides"), qPrintable(compare->sentence()->text()));
+    QVERIFY2(told("8 ops on the left alone"), qPrintable(compare->sentence()->text()));
     press(Qt::Key_F);
-    QVERIFY2(told("W1/Adam"), qPrintable(compare->sentence()->text()));
+    QVERIFY2(told("The first difference is what op"), qPrintable(compare->sentence()->text()));
+    QVERIFY2(told("adam, cell [3] line 9"), qPrintable(compare->sentence()->text()));
+    QTreeWidget* operands = compare->operands()->table();
+    const auto moment = [&] { return operands->findItems("m", Qt::MatchExactly); };
+    QTRY_VERIFY_WITH_TIMEOUT(moment().size() == 1 && moment()[0]->text(1).startsWith("W1/Adam"), patience);
+    QVERIFY2(moment()[0]->text(3).contains("64 of 64"), qPrintable(moment()[0]->text(3)));
     screenshot(window_.get(), "puzzle-unequal-runs");
     // The cure: two runs of the last cell are alike.
     const QString mended =
