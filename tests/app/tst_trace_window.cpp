@@ -12,6 +12,7 @@
 #include "app/kernel/trace_session.h"
 #include "app/notebook/view/code_editor.h"
 #include "app/shell/file_control.h"
+#include "app/shell/playback_bar.h"
 #include "app/shell/start_page.h"
 #include "app/shell/trace_control.h"
 #include "inspector/panels/tensor/tensor_canvas.h"
@@ -85,7 +86,7 @@ class TestTraceWindow : public QObject {
     // Back by key, by the slider, and forward again.
     QTest::keyClick(window, Qt::Key_F10, Qt::ShiftModifier);
     QTRY_COMPARE(window->session()->cursor(), last - 1);
-    auto* slider = window->findChild<QSlider*>();
+    auto* slider = window->findChild<PlaybackBar*>()->findChild<QSlider*>();
     QVERIFY(slider);
     slider->setFocus();
     QTest::keyClick(slider, Qt::Key_Home);
