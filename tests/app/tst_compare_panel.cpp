@@ -170,7 +170,7 @@ class TestComparePanel : public QObject, SampleWindow {
     const auto right = model()->cachedRow(found)->right;
     QTRY_COMPARE(session().cursor(), right.number);
     QTRY_VERIFY_WITH_TIMEOUT(tensor(*window_)->model()->chip() &&
-                                 tensor(*window_)->model()->chip()->tensor.id == right.outputs[0].id,
+                                 tensor(*window_)->model()->chip()->info.id == right.outputs[0].id,
                              patience);
     // Enter goes to the op on the left, with Shift to the one on the right.
     compare()->table()->setFocus();

@@ -5,6 +5,7 @@
 #include <QTreeWidget>
 
 #include "inspector/panels/compare/compare_view.h"
+#include "inspector/panels/compare/operands_view.h"
 #include "inspector/panels/health/health_view.h"
 #include "inspector/panels/memory/memory_view.h"
 #include "inspector/panels/time/time_view.h"
@@ -29,8 +30,8 @@ class TestRunPuzzles : public QObject, SampleWindow {
   View* openBy(Qt::Key key) {
     press(key, Qt::AltModifier);
     View* view = nullptr;
-    QTest::qWaitFor([&] { return (view = window_->findChild<View*>()) && view->isVisible(); }, patience);
-    return view;
+    const auto shown = [&] { return (view = window_->findChild<View*>()) && view->isVisible(); };
+    return QTest::qWaitFor(shown, patience) ? view : nullptr;
   }
   const protocol::Record* cursorRecord() { return session().record(session().cursor()); }
 
