@@ -1,6 +1,7 @@
 #include "app/shell/panel_docks.h"
 
 #include <QAction>
+#include <QApplication>
 #include <QDockWidget>
 #include <QMainWindow>
 #include <QMenu>
@@ -96,10 +97,13 @@ PanelDocks::Entry PanelDocks::makeEntry(const PanelDescriptor& descriptor,
   toggle->setText("&Show " + descriptor.title);
   toggle->setObjectName("panel." + descriptor.id);
   inspector::setKey(toggle, {descriptor.key}, QString("Show or hide the panel %1").arg(descriptor.title));
+  toggle->installEventFilter(this);
   window_->addAction(toggle);
-  connect(toggle, &QAction::triggered, this, [this, dock, id = descriptor.id](bool on) {
-    if (std::exchange(stays_, QString()) != id) toggled(id, on);
+  connect(toggle, &QAction::triggered, this, [this, dock, panel, id = descriptor.id](bool on) {
+    const bool stays = std::exchange(stays_, QString()) == id;
+    if (!stays) toggled(id, on);
     if (on) dock->raise();  // it may come beside others that have tabs
+    if (std::exchange(byKey_, false) && (on || stays)) panel->setFocus(Qt::ShortcutFocusReason);
   });
   connect(dock, &QDockWidget::visibilityChanged, this, [this, dock, id = descriptor.id](bool visible) {
     if (visible && behind_.remove(id) && !placing_) chosen_ << id;
@@ -200,13 +204,16 @@ void PanelDocks::toggled(const QString& id, bool on) {
 
 // The button of its frame closes a panel, too.
 bool PanelDocks::eventFilter(QObject* object, QEvent* event) {
+  if (event->type() == QEvent::Shortcut) byKey_ = true;
   if (event->type() != QEvent::Close) return false;
   for (const Entry& entry : entries_) {
     if (entry.dock != object) continue;
     // Whoever presses the key of a panel that is behind another wants to see it. (One that came there was
-    // never in sight, and nobody told that it no longer is.)
+    // never in sight, and nobody told that it no longer is.) And of one in sight, to work in it: only where
+    // the keyboard is in it already, the key hides it.
     const bool behind = !entry.dock->isFloating() && !window_->rect().intersects(entry.dock->geometry());
-    if (behind && window_->isVisible()) {
+    const bool elsewhere = byKey_ && !entry.panel->isAncestorOf(QApplication::focusWidget());
+    if ((behind || elsewhere) && window_->isVisible()) {
       event->ignore();
       entry.dock->raise();
       entry.dock->toggleViewAction()->setChecked(true);

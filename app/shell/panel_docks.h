@@ -80,6 +80,7 @@ class PanelDocks : public QObject {
   QSet<QString> behind_;  ///< shown, but another tab is in front
   QString stays_;         ///< was to be closed, and came to the front instead
   QSet<QString> chosen_;  ///< in front because the user pressed its tab
+  bool byKey_ = false;    ///< the key of a panel was pressed, and is being followed
   bool placing_ = false;  ///< panels come to the front by the program's doing
   bool enabled_ = true;
 };
