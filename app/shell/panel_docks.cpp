@@ -103,7 +103,10 @@ PanelDocks::Entry PanelDocks::makeEntry(const PanelDescriptor& descriptor,
     const bool stays = std::exchange(stays_, QString()) == id;
     if (!stays) toggled(id, on);
     if (on) dock->raise();  // it may come beside others that have tabs
-    if (std::exchange(byKey_, false) && (on || stays)) panel->setFocus(Qt::ShortcutFocusReason);
+    keyless_.clear();
+    if (!std::exchange(byKey_, false) || !(on || stays)) return;
+    panel->setFocus(Qt::ShortcutFocusReason);
+    if (!panel->isAncestorOf(QApplication::focusWidget())) keyless_ = id;
   });
   connect(dock, &QDockWidget::visibilityChanged, this, [this, dock, id = descriptor.id](bool visible) {
     if (visible && behind_.remove(id) && !placing_) chosen_ << id;
@@ -212,7 +215,8 @@ bool PanelDocks::eventFilter(QObject* object, QEvent* event) {
     // never in sight, and nobody told that it no longer is.) And of one in sight, to work in it: only where
     // the keyboard is in it already, the key hides it.
     const bool behind = !entry.dock->isFloating() && !window_->rect().intersects(entry.dock->geometry());
-    const bool elsewhere = byKey_ && !entry.panel->isAncestorOf(QApplication::focusWidget());
+    const bool elsewhere =
+        byKey_ && keyless_ != entry.descriptor.id && !entry.panel->isAncestorOf(QApplication::focusWidget());
     if ((behind || elsewhere) && window_->isVisible()) {
       event->ignore();
       entry.dock->raise();

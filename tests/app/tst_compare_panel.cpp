@@ -168,11 +168,11 @@ class TestComparePanel : public QObject, SampleWindow {
     QTRY_VERIFY_WITH_TIMEOUT(tensor(*window_)->model()->chip() &&
                                  tensor(*window_)->model()->chip()->info.id == right.outputs[0].id,
                              patience);
-    // Enter goes to the op on the left, with Shift to the one on the right.
+    // Enter goes to the op on the left, with Alt to the one on the right.
     compare()->table()->setFocus();
     QTest::keyClick(compare()->table(), Qt::Key_Return);
     QTRY_COMPARE(session().cursor(), model()->cachedRow(found)->left.number);
-    QTest::keyClick(compare()->table(), Qt::Key_Return, Qt::ShiftModifier);
+    QTest::keyClick(compare()->table(), Qt::Key_Return, Qt::AltModifier);
     QTRY_COMPARE(session().cursor(), right.number);
     // The curves of both: the first run's, too, though the second drew anew.
     key(Qt::Key_C);

@@ -155,6 +155,8 @@ class TestPanels : public QObject {
 
   void aHiddenPanelLeavesItsRoomToTheOthers() {
     const auto window = open({1280, 800});
+    QTest::keyClick(window.get(), Qt::Key_2, Qt::ControlModifier);  // into it
+    QTRY_VERIFY(panel(*window, "Ops")->isAncestorOf(QApplication::focusWidget()));
     QTest::keyClick(window.get(), Qt::Key_2, Qt::ControlModifier);
     QTRY_VERIFY(!panel(*window, "Ops")->isVisible());
     QTRY_VERIFY(panel(*window, "Tensor")->width() > panel(*window, "Tape")->width() - 4);

@@ -263,7 +263,9 @@ class TestWorkspaces : public QObject {
       QTest::keyClick(window.get(), Qt::Key_Return, Qt::ControlModifier);
       QTRY_VERIFY_WITH_TIMEOUT(shown(*window, {"tape", "ops", "tensor", "plots"}), patience);
       QTRY_COMPARE_WITH_TIMEOUT(window->kernel()->state(), KernelState::idle, patience);
-      QTest::keyClick(window.get(), Qt::Key_2, Qt::ControlModifier);  // without Ops
+      QTest::keyClick(window.get(), Qt::Key_2, Qt::ControlModifier);  // into Ops
+      QTRY_VERIFY(dock(*window, "ops")->isAncestorOf(QApplication::focusWidget()));
+      QTest::keyClick(window.get(), Qt::Key_2, Qt::ControlModifier);  // without it
       QTRY_VERIFY(shown(*window, {"tape", "tensor", "plots"}));
       QTest::qWait(200);  // until the others have its room
       debug = dock(*window, "tape")->geometry();
@@ -296,7 +298,7 @@ class TestWorkspaces : public QObject {
     QVERIFY(window->workspaces()->current().own());
     QCOMPARE(window->workspaces()->current().title, QString("Tapes & more"));
     choose(*window, 1);
-    choose(*window, 5);
+    choose(*window, 6);
     QCOMPARE(window->workspaces()->current().title, QString("Tapes & more"));
     answerName([&] { QTest::keyClick(window.get(), Qt::Key_N, Qt::ControlModifier | Qt::AltModifier); },
                "Tapes");

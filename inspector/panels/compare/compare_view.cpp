@@ -95,7 +95,7 @@ void CompareView::Private::makeActions() {
   show = new QAction(tr("Show op"), view);
   setKey(show, {Qt::Key_Return, Qt::Key_Enter}, tr("Move the cursor to the row's op"));
   showRight = new QAction(tr("Show op of the right side"), view);
-  setKey(showRight, {Qt::SHIFT | Qt::Key_Return, Qt::SHIFT | Qt::Key_Enter},
+  setKey(showRight, {Qt::ALT | Qt::Key_Return, Qt::ALT | Qt::Key_Enter},
          tr("Move the cursor to the op on the right"));
   for (QAction* action : {show, showRight}) {
     action->setShortcutContext(Qt::WidgetShortcut);

@@ -18,7 +18,7 @@ class TimelineTable;
 
 /// Empty until a cell ran. Keys, with the focus in it: L compares the last two runs of a cell, S swaps the
 /// sides, A and B put what follows the cursor on the left and right, W a branch beside its original; F finds
-/// the first difference, N and P go from one changed row to the next; Enter goes to a row's op, Shift+Enter
+/// the first difference, N and P go from one changed row to the next; Enter goes to a row's op, Alt+Enter
 /// to the right side's; O shows operands, C curves; Esc stops what goes on.
 class CompareView : public Panel {
   Q_OBJECT
