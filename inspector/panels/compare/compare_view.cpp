@@ -53,6 +53,11 @@ struct CompareView::Private {
   bool following = false;
   bool pendingShow = false;  ///< the row that the cursor is to go to is on its way
 
+  /// The cursor's op is a side where there is one.
+  void enableMoments() {
+    for (QAction* action : {leftHere, rightHere})
+      action->setEnabled(model->session()->live() && model->session()->recordCount() > 0);
+  }
   QAction* add(const char* id, const QString& text, const QList<QKeySequence>& keys, const QString& tip) {
     QAction* action = addKeyedAction(view, text, keys, tip);
     action->setObjectName(QLatin1String(id));
@@ -271,10 +276,8 @@ void CompareView::Private::showState() {
   const bool compared = model->compared() && model->compared()->rows > 0;
   for (QAction* action : {first, next, previous, show, showRight}) action->setEnabled(compared && !busy);
   swap->setEnabled(model->left() && model->right());
-  for (QAction* action : {lastTwo, leftHere, rightHere, leftFile, rightFile})
-    action->setEnabled(model->session()->live());
-  for (QAction* action : {leftHere, rightHere})
-    action->setEnabled(model->session()->live() && model->session()->recordCount() > 0);
+  for (QAction* action : {lastTwo, leftFile, rightFile}) action->setEnabled(model->session()->live());
+  enableMoments();
   branch->setEnabled(model->session()->look().branch != 0);
   fit();
   emit view->emptyChanged();
@@ -330,7 +333,10 @@ CompareView::CompareView(Session* session, CellNames* cells, QWidget* parent)
   setFocusProxy(d_->table);
   d_->table->installEventFilter(this);
   d_->connectAll();
-  connect(session, &Session::statusChanged, this, &Panel::emptyChanged);
+  connect(session, &Session::statusChanged, this, [this] {
+    d_->enableMoments();
+    emit emptyChanged();
+  });
   connect(session, &Session::lookChanged, this, [this] { d_->showState(); });
   d_->showState();
 }
