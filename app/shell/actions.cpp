@@ -63,7 +63,7 @@ constexpr Row rows[] = {
      "Keep a record of every op. Off: ops run without one, and can't be stepped", "record", true},
     {"session.break_at_cell", "&Break at cell start", "Ctrl+Shift+B",
      "Pause before the first op of every cell that runs", nullptr, true},
-    {"session.attach", "&Attach to program…", "Ctrl+Alt+P",
+    {"session.attach", "&Attach to program…", "Ctrl+Alt+T",
      "Look into a program that runs by itself: pause it, step it, and let it go again", nullptr},
     {"session.detach", "&Detach", "Ctrl+Alt+D", "Let the program go, which runs on; what was fetched stays",
      nullptr},

@@ -66,7 +66,7 @@ StartPage::StartPage(QWidget* parent) : QScrollArea(parent) {
   buttons->addWidget(create);
   buttons->addWidget(browse);
   auto* attach = new QPushButton("Attach to program…");
-  attach->setToolTip("Look into a program that runs by itself (Ctrl+Alt+P)");
+  attach->setToolTip("Look into a program that runs by itself (Ctrl+Alt+T)");
   connect(attach, &QPushButton::clicked, this, &StartPage::attachRequested);
   buttons->addWidget(attach);
   buttons->addStretch(1);

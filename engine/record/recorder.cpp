@@ -192,7 +192,11 @@ void Recorder::note_inputs(std::span<const Tensor> inputs, Thread& thread) {
   for (const Tensor& input : inputs) {
     if (!input) continue;
     const TensorOrigin origin = table.get(input.id());
-    if (keep_values_ && (!origin.known() || origin.lost()))
+    // Of what the program still has the maker's record may have been forgotten: it comes as a leaf.
+    const bool orphan = origin.producer() != 0 && origin.producer() < trace_.oldest_kept();
+    if (orphan) [[unlikely]]
+      table.set(input.id(), origin.with_lost());
+    if (keep_values_ && (!origin.known() || origin.lost() || orphan))
       add_leaf(input, 0);
     else
       thread.inputs_ns = std::max(thread.inputs_ns, table.replay_ns(input.id()));

@@ -29,6 +29,7 @@ class TensorOrigin {
   std::uint32_t spec() const { return spec_ & ~flag_bits; }
   /// What was held of it went when a recording ended: where it comes again it is a leaf.
   bool lost() const { return (spec_ & lost_bit) != 0; }
+  TensorOrigin with_lost() const { return {maker_, spec_ | lost_bit}; }
   /// Somebody gave it a name: Values knows which.
   bool named() const { return (spec_ & named_bit) != 0; }
   /// Its value stands in the file that the trace is read from.

@@ -174,7 +174,9 @@ void CompareModel::fetchPage(int page) {
         }
         emit rowsChanged(page * rows_of_page, page * rows_of_page + static_cast<int>(answer.rows.size()) - 1);
       },
-      [this, page](const protocol::Failure& failure) {
+      [this, page, comparison = compared_->comparison](const protocol::Failure& failure) {
+        if (comparing() || !compared_ || compared_->comparison != comparison)
+          return;                      // another one is coming
         if (failure.code == "gone") {  // four newer ones were made, by another window
           problem_ = panelSentence(failure.reason);
           emit changed();

@@ -343,7 +343,7 @@ class TestAttach : public QObject {
       QTRY_VERIFY_WITH_TIMEOUT(dialog->chosen(), patience);
       QTest::keyClick(dialog->list(), Qt::Key_Return);
     });
-    QTest::keyClick(from, Qt::Key_P, Qt::ControlModifier | Qt::AltModifier);
+    QTest::keyClick(from, Qt::Key_T, Qt::ControlModifier | Qt::AltModifier);
     return shown();
   }
 

@@ -80,7 +80,7 @@ class TestComparePanel : public QObject, SampleWindow {
   void openPanel() {
     QTest::keyClick(window_.get(), Qt::Key_5, Qt::ControlModifier | Qt::AltModifier);
     QTRY_COMPARE(window_->workspaces()->current().id, QString("analyze"));
-    QTest::keyClick(window_.get(), Qt::Key_4, Qt::AltModifier);
+    QTest::keyClick(window_.get(), Qt::Key_8, Qt::AltModifier);
     QTRY_VERIFY(inSight());
     QTRY_VERIFY(compare()->isAncestorOf(QApplication::focusWidget()));
   }

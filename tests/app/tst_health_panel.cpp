@@ -60,7 +60,7 @@ class TestHealthPanel : public QObject {
   }
   void showHealth() {
     QVERIFY(!health()->isVisible());
-    QTest::keyClick(window_.get(), Qt::Key_3, Qt::AltModifier);
+    QTest::keyClick(window_.get(), Qt::Key_7, Qt::AltModifier);
     QTRY_VERIFY_WITH_TIMEOUT(health()->isVisible(), patience);
   }
   HealthView* health() const { return window_->findChild<HealthView*>(); }
@@ -168,7 +168,7 @@ class TestHealthPanel : public QObject {
                               qPrintable(health()->sampling()->text()), patience);
     // Hidden it samples no longer. The panel has the focus first: then its key closes it.
     health()->findings()->setFocus();
-    QTest::keyClick(window_.get(), Qt::Key_3, Qt::AltModifier);
+    QTest::keyClick(window_.get(), Qt::Key_7, Qt::AltModifier);
     QTRY_VERIFY_WITH_TIMEOUT(!health()->isVisible(), patience);
     QVERIFY(!health()->model()->shown());
   }

@@ -57,7 +57,7 @@ class TestMemoryPanel : public QObject, SampleWindow {
   void showMemory() {
     QTest::keyClick(window_.get(), Qt::Key_5, Qt::ControlModifier | Qt::AltModifier);
     QTRY_COMPARE(window_->workspaces()->current().id, QString("analyze"));
-    QTest::keyClick(window_.get(), Qt::Key_2, Qt::AltModifier);
+    QTest::keyClick(window_.get(), Qt::Key_6, Qt::AltModifier);
     QTRY_VERIFY_WITH_TIMEOUT(memory() && memory()->isVisible(), patience);
     QTRY_VERIFY_WITH_TIMEOUT(memory()->model()->curve() && memory()->model()->state(), patience);
     memory()->setFocus();

@@ -57,7 +57,7 @@ class TestRunPuzzles : public QObject, SampleWindow {
     const QString first = outputOf(train);
     runCell(train);
     QVERIFY(outputOf(train) != first);
-    auto* compare = openBy<inspector::CompareView>(Qt::Key_4);
+    auto* compare = openBy<inspector::CompareView>(Qt::Key_8);
     QVERIFY(compare);
     const auto told = [&](const QString& part) {
       return QTest::qWaitFor([&] { return compare->sentence()->text().contains(part); }, patience);
@@ -85,7 +85,7 @@ class TestRunPuzzles : public QObject, SampleWindow {
     open("slow_python.ipynb");
     runCell("import numpy");
     runCell("def train");
-    auto* time = openBy<inspector::TimeView>(Qt::Key_1);
+    auto* time = openBy<inspector::TimeView>(Qt::Key_5);
     QVERIFY(time);
     QTRY_VERIFY2_WITH_TIMEOUT(time->summary()->text().startsWith("Python between ops: "),
                               qPrintable(time->summary()->text()), patience);
@@ -103,7 +103,7 @@ class TestRunPuzzles : public QObject, SampleWindow {
     open("kept_tapes.ipynb");
     runCell("import numpy");
     runCell("history = []\nfor step in range(60):\n    with tf.GradientTape(persistent");
-    auto* memory = openBy<inspector::MemoryView>(Qt::Key_2);
+    auto* memory = openBy<inspector::MemoryView>(Qt::Key_6);
     QVERIFY(memory);
     QTRY_VERIFY2_WITH_TIMEOUT(memory->growth()->text().contains("Kept by the name history (60 items)"),
                               qPrintable(memory->growth()->text()), patience);
@@ -113,14 +113,14 @@ class TestRunPuzzles : public QObject, SampleWindow {
                               qPrintable(memory->summary()->text()), patience);
     screenshot(window_.get(), "puzzle-kept-tapes");
     runCell("history = []\nfor step in range(60):\n    with tf.GradientTape() as");
-    press(Qt::Key_2, Qt::AltModifier);
+    press(Qt::Key_6, Qt::AltModifier);
   }
 
   void aSilentLayer() {
     open("silent_layer.ipynb");
     runCell("import numpy");
     runCell("for step in range(300)");
-    auto* health = openBy<inspector::HealthView>(Qt::Key_3);
+    auto* health = openBy<inspector::HealthView>(Qt::Key_7);
     QVERIFY(health);
     QTreeWidget* findings = health->findings();
     const auto all = [&] {

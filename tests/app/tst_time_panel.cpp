@@ -305,10 +305,10 @@ class TestTimePanel : public QObject, SampleWindow {
   void aHiddenPanelAsksNothing() {
     runAndOpen({training});
     QVERIFY(view()->model()->active());
-    press(Qt::Key_1, Qt::AltModifier);
+    press(Qt::Key_5, Qt::AltModifier);
     QTRY_VERIFY(!view()->isVisible());
     QVERIFY(!view()->model()->active());
-    press(Qt::Key_1, Qt::AltModifier);
+    press(Qt::Key_5, Qt::AltModifier);
     QTRY_VERIFY(view()->isVisible());
     QVERIFY(view()->model()->active());
     press(Qt::Key_2, Qt::ControlModifier | Qt::AltModifier);  // Debug has no Time

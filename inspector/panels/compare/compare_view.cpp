@@ -348,9 +348,22 @@ bool CompareView::isEmpty() const {
 }
 
 QList<QAction*> CompareView::menuActions() const {
-  return {d_->lastTwo,  d_->swap,      d_->leftHere,     d_->rightHere,  d_->branch,
-          d_->leftFile, d_->rightFile, d_->first,        d_->next,       d_->previous,
-          d_->show,     d_->showRight, d_->showOperands, d_->showCurves, d_->cancel};
+  return {d_->lastTwo,
+          d_->swap,
+          d_->leftHere,
+          d_->rightHere,
+          d_->branch,
+          d_->leftFile,
+          d_->rightFile,
+          d_->first,
+          d_->next,
+          d_->previous,
+          d_->show,
+          d_->showRight,
+          d_->operands->showAction(),
+          d_->showOperands,
+          d_->showCurves,
+          d_->cancel};
 }
 
 CompareModel* CompareView::model() const {

@@ -168,12 +168,12 @@ OperandsView::OperandsView(CompareModel* model, QWidget* parent)
   table_->header()->setSectionResizeMode(QHeaderView::Interactive);
   table_->header()->setSectionResizeMode(role_column, QHeaderView::ResizeToContents);
   table_->header()->setSectionResizeMode(differs_column, QHeaderView::ResizeToContents);
-  auto* show = new QAction(tr("Show"), this);
-  setKey(show, {Qt::Key_Return, Qt::Key_Enter},
+  show_ = new QAction(tr("Show the operand"), this);
+  setKey(show_, {Qt::Key_Return, Qt::Key_Enter},
          tr("Show the left tensor in Tensor, at the element that differs most"));
-  show->setShortcutContext(Qt::WidgetShortcut);
-  table_->addAction(show);
-  connect(show, &QAction::triggered, this,
+  show_->setShortcutContext(Qt::WidgetShortcut);
+  table_->addAction(show_);
+  connect(show_, &QAction::triggered, this,
           [this] { model_->pick(table_->indexOfTopLevelItem(table_->currentItem()), false); });
   connect(table_, &QTreeWidget::itemClicked, this, [this](QTreeWidgetItem* item, int column) {
     model_->pick(table_->indexOfTopLevelItem(item), column == right_column);

@@ -5,6 +5,7 @@
 
 #include "inspector/model/compare_model.h"
 
+class QAction;
 class QLabel;
 class QTreeWidget;
 
@@ -35,6 +36,7 @@ class OperandsView : public QWidget {
   explicit OperandsView(CompareModel* model, QWidget* parent = nullptr);
   QTreeWidget* table() const { return table_; }
   OperandPicturesView* pictures() const { return pictures_; }
+  QAction* showAction() const { return show_; }
 
  private:
   void showOperands();
@@ -43,6 +45,7 @@ class OperandsView : public QWidget {
   QTreeWidget* table_;
   QLabel* attributes_;
   OperandPicturesView* pictures_;
+  QAction* show_ = nullptr;
 };
 
 }  // namespace tapedeck::inspector

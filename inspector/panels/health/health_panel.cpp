@@ -10,7 +10,7 @@ PanelDescriptor healthPanel() {
   PanelDescriptor panel;
   panel.id = QStringLiteral("health");
   panel.title = QObject::tr("Health");
-  panel.key = QKeySequence(Qt::ALT | Qt::Key_3);
+  panel.key = QKeySequence(Qt::ALT | Qt::Key_7);
   panel.tip = QObject::tr(
       "Gradients, weights and activations over the steps: dead units, vanishing gradients, what stopped "
       "learning, and L-BFGS's pairs");
