@@ -132,6 +132,11 @@ void CompareModel::take(const protocol::Compared& compared) {
   fetchCurves();
 }
 
+// What a comparison is asked while another one is being made in its place is of no interest.
+void CompareModel::failOf(std::uint64_t comparison, const protocol::Failure& failure) {
+  if (!comparing_ && compared_ && compared_->comparison == comparison) fail(failure);
+}
+
 void CompareModel::fail(const protocol::Failure& failure) {
   comparing_ = searching_ = false;
   progress_.clear();
@@ -223,7 +228,10 @@ void CompareModel::findFirstDifference() {
         emit changed();
         emit found();
       },
-      [this](const protocol::Failure& failure) { fail(failure); }, find_channel,
+      [this, comparison = compared_->comparison](const protocol::Failure& failure) {
+        failOf(comparison, failure);
+      },
+      find_channel,
       [this](const protocol::Progress& told) {
         progress_ = tr("%1 rows were looked at").arg(countText(told.done));
         emit changed();
@@ -246,7 +254,10 @@ void CompareModel::findDifference(bool backward) {
         }
         emit changed();
       },
-      [this](const protocol::Failure& failure) { fail(failure); }, place_channel);
+      [this, comparison = compared_->comparison](const protocol::Failure& failure) {
+        failOf(comparison, failure);
+      },
+      place_channel);
 }
 
 // ---- the current row
@@ -277,7 +288,10 @@ void CompareModel::fetchOperands() {
         emit operandsChanged();
         emit rowsChanged(current_, current_);
       },
-      [this](const protocol::Failure& failure) { fail(failure); }, operands_channel);
+      [this, comparison = compared_->comparison](const protocol::Failure& failure) {
+        failOf(comparison, failure);
+      },
+      operands_channel);
 }
 
 void CompareModel::show(int at, bool right) {

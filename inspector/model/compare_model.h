@@ -107,6 +107,7 @@ class CompareModel : public QObject {
   void forget();
   void dropAll();
   void fail(const protocol::Failure& failure);
+  void failOf(std::uint64_t comparison, const protocol::Failure& failure);
   void fetchPage(int page);
   void fetchOperands();
   void fetchPictures();

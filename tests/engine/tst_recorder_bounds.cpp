@@ -68,7 +68,6 @@ class TestRecorderBounds : public QObject {
     for (int i = 0; i < 150'000; ++i) multiply(scalar(1), scalar(2));
     // The program still has them; the record that made one of them is gone.
     QVERIFY(recorder.trace().tensors().get(made.id()).producer() < recorder.trace().oldest_kept());
-    QVERIFY(!recorder.values().held(made.id()));
     QCOMPARE(recorder.values().held(pinned.id()).data<double>()[0], 0.125);
     multiply(small, small);
     multiply(made, large);
