@@ -118,6 +118,10 @@ def resize_images(images, size, method=ResizeMethod.BILINEAR, align_corners=Fals
 
 def _one_method(method):
     def function(images, size, align_corners=False, name=None):
+        try:
+            whole_numbers(size)
+        except TypeError as error:
+            raise TypeError(f"resize_{method}: {error}; called with size: {size!r}") from error
         return _resized(f"resize_{method}", images, size, method, align_corners, (4,))
     function.__name__ = function.__qualname__ = f"resize_{method}"
     function.__doc__ = f"""image.resize_images of several images by '{method}'; images of that size become float32, too."""
