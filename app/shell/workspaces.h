@@ -16,7 +16,8 @@ struct Workspace {
   bool own() const { return id != base; }
 };
 
-/// Write, Debug, Plots, Present and Analyze, and those that the user saved. Each is left as it was and found so again.
+/// Write, Debug, Plots, Present and Analyze, and those that the user saved. Each is left as it was and found
+/// so again.
 class Workspaces : public QObject {
   Q_OBJECT
  public:

@@ -193,7 +193,8 @@ class TestCompareModel : public QObject {
     QCOMPARE(rows.index(120, CompareRows::Sign).data().toString(), QString::fromUtf8("· same op"));
     QCOMPARE(rows.index(120, CompareRows::LeftOp).data().toString(), QString::fromUtf8("▼ matmul · 21"));
     QCOMPARE(rows.index(120, CompareRows::RightPlace).data().toString(), QString("cell 2 line 3"));
-    QCOMPARE(rows.index(120, CompareRows::RightShapes).data().toString(), QString::fromUtf8("2×3, 3×4 → 2×4"));
+    QCOMPARE(rows.index(120, CompareRows::RightShapes).data().toString(),
+             QString::fromUtf8("2×3, 3×4 → 2×4"));
     QCOMPARE(rows.headerData(CompareRows::RightOp, Qt::Horizontal, Qt::DisplayRole).toString(),
              QString("Right: cell 2, run 2"));
     // An answer that is late is of no use.

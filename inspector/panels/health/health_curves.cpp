@@ -59,7 +59,8 @@ std::vector<HealthCurves::Chart> HealthCurves::charts() const {
   const int line = fontMetrics().lineSpacing();
   const int left = fontMetrics().horizontalAdvance(QStringLiteral("8.88e-08")) + 10;
   const double each =
-      charts.empty() ? 0 : static_cast<double>(QWidget::height() - line - 2) / static_cast<double>(charts.size());
+      charts.empty() ? 0
+                     : static_cast<double>(QWidget::height() - line - 2) / static_cast<double>(charts.size());
   for (std::size_t i = 0; i < charts.size(); ++i) {
     Chart& chart = charts[i];
     chart.area = QRectF(left, static_cast<double>(i) * each + line + 2, std::max(10, width() - left - 10),
