@@ -385,7 +385,10 @@ class TestWhatIfPanel : public QObject, WhatIfWindow {
     QTRY_VERIFY(whatIf()->form()->isVisible());
     QTRY_COMPARE(whatIf()->form()->kindText(), QString("One element of W:0"));
     QCOMPARE(field<QLineEdit>("changeElement")->text(), QString("1, 1"));
-    // The panel goes and comes by its key.
+    // Its key goes into the panel, takes it away, and brings it back.
+    if (!whatIf()->isAncestorOf(QApplication::focusWidget()))
+      QTest::keyClick(window_.get(), Qt::Key_I, Qt::ControlModifier | Qt::AltModifier);
+    QTRY_VERIFY(whatIf()->isAncestorOf(QApplication::focusWidget()));
     QTest::keyClick(window_.get(), Qt::Key_I, Qt::ControlModifier | Qt::AltModifier);
     QTRY_VERIFY(!whatIf()->isVisible());
     QTest::keyClick(window_.get(), Qt::Key_I, Qt::ControlModifier | Qt::AltModifier);
