@@ -25,6 +25,11 @@
 #include "app/shell/workspaces.h"
 
 namespace tapedeck::app {
+namespace {
+
+constexpr int sentence_stands = 8000;  // milliseconds
+
+}  // namespace
 
 MainWindow::MainWindow(QWidget* parent) : MainWindow(new KernelSession, parent) {}
 
@@ -156,9 +161,8 @@ void MainWindow::connectGuest() {
   connect(attaching_, &AttachControl::opened, this, &MainWindow::openGuest);
   connect(traces_, &TraceControl::opened, this, &MainWindow::openGuest);
   connect(files_, &FileControl::traceWanted, traces_, &TraceControl::open);
-  const auto tell = [this](const QString& sentence) { statusBar()->showMessage(sentence, 8000); };
-  connect(attaching_, &AttachControl::told, this, tell);
-  connect(traces_, &TraceControl::told, this, tell);
+  connect(attaching_, &AttachControl::told, this, &MainWindow::tell);
+  connect(traces_, &TraceControl::told, this, &MainWindow::tell);
   if (kernel_->runs() == Runs::cells) {
     (*actions_)["session.detach"]->setEnabled(false);
     return;
@@ -181,8 +185,7 @@ void MainWindow::connectFiles() {
     connect(files_, &FileControl::nameChanged, session, [this, session] {
       session->setProgram(isScript(document_->path()) ? document_->path() : QString());
     });
-  connect(files_, &FileControl::told, this,
-          [this](const QString& sentence) { statusBar()->showMessage(sentence, 4000); });
+  connect(files_, &FileControl::told, this, &MainWindow::tell);
   connect(files_, &FileControl::elsewhere, this, [this](const auto& act) { act(*openWindow()->files_); });
   const auto on = [this](const char* id, void (FileControl::*act)()) {
     connect((*actions_)[id], &QAction::triggered, files_, act);
@@ -205,6 +208,16 @@ void MainWindow::enterNotebook() {
   const bool fresh = document_->cellCount() == 1 && document_->cell(0).source.isEmpty();
   notebook_->setCurrentCell(0, fresh);
   if (!fresh) notebook_->setFocus();
+}
+
+void MainWindow::tell(const QString& sentence) {
+  statusBar()->showMessage(sentence, sentence_stands);
+  told_.setRemainingTime(sentence_stands);
+}
+
+bool MainWindow::event(QEvent* event) {
+  if (event->type() == QEvent::StatusTip && !told_.hasExpired()) return true;
+  return QMainWindow::event(event);
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {

@@ -1,6 +1,7 @@
 // One notebook with its session and all panels around it.
 #pragma once
 
+#include <QDeadlineTimer>
 #include <QMainWindow>
 
 #include "app/control/session_notices.h"
@@ -69,6 +70,7 @@ class MainWindow : public QMainWindow {
   Workspaces* workspaces() const { return workspaces_; }
 
  protected:
+  bool event(QEvent* event) override;
   void closeEvent(QCloseEvent* event) override;
 
  private:
@@ -98,6 +100,8 @@ class MainWindow : public QMainWindow {
   void updateCellLabels();
   QString codeOfLine(const QString& cell, int line) const;
   void showNotice(SessionNotices::Kind kind, const QString& sentence, bool restart);
+  /// In the status bar, for a while in which the tips of what is under the mouse do not take its place.
+  void tell(const QString& sentence);
 
   Document* document_;
   Kernel* kernel_;
@@ -131,6 +135,7 @@ class MainWindow : public QMainWindow {
   Workspaces* workspaces_ = nullptr;
   WorkspaceMenu* workspaceMenu_ = nullptr;
   bool onStartPage_ = true;
+  QDeadlineTimer told_;
 };
 
 }  // namespace tapedeck::app

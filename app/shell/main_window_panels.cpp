@@ -35,8 +35,7 @@ void MainWindow::buildPanels() {
       {session_, series_, pictures_, cellNames_, why_, frames_, watches_, breakpoints_, whatIf_}, typing_);
   connect(why_->model(), &inspector::WhyModel::asked, docks_, [this] { docks_->reveal("why"); });
   connect(whatIf_, &inspector::WhatIfActions::asked, docks_, [this] { docks_->reveal("what_if"); });
-  connect(docks_, &PanelDocks::done, this,
-          [this](const QString& sentence) { statusBar()->showMessage(sentence, 4000); });
+  connect(docks_, &PanelDocks::done, this, &MainWindow::tell);
   connect(docks_, &PanelDocks::failed, this,
           [this](const QString& sentence) { messages_->show(MessageBar::Kind::error, sentence); });
 

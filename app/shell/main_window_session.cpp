@@ -55,7 +55,7 @@ void MainWindow::connectCellActions() {
   // run code, also where the current cell is none.
   const auto runCode = [this](void (NotebookView::*run)()) {
     const int index = codeCellFrom(*document_, notebook_->currentCell());
-    if (index < 0) return statusBar()->showMessage(noCodeCell(*document_), 8000);
+    if (index < 0) return tell(noCodeCell(*document_));
     if (index != notebook_->currentCell()) notebook_->setCurrentCell(index, false);
     (notebook_->*run)();
   };
@@ -83,7 +83,7 @@ void MainWindow::connectCellActions() {
   actions_->keepWithin(notebook_, {"cell.move_up", "cell.move_down"});
 
   connect(notebook_, &NotebookView::runRequested, this, [this](const QStringList& cells) {
-    if (kernel_->runs() != Runs::cells) return statusBar()->showMessage(kernel_->whyNoCells(), 8000);
+    if (kernel_->runs() != Runs::cells) return tell(kernel_->whyNoCells());
     runner_->run(cells);
   });
   connect(notebook_, &NotebookView::inputGiven, kernel_, &Kernel::sendInput);
@@ -99,8 +99,7 @@ void MainWindow::connectCellActions() {
   stepper_->setCurrentCell([this] { return notebook_->currentCell(); });
   connect(stepper_, &Stepper::cellChosen, this,
           [this](const QString& cell) { notebook_->setCurrentCell(document_->indexOf(cell), false); });
-  connect(stepper_, &Stepper::refused, this,
-          [this](const QString& sentence) { statusBar()->showMessage(sentence, 8000); });
+  connect(stepper_, &Stepper::refused, this, &MainWindow::tell);
 }
 
 void MainWindow::connectSession() {
@@ -134,8 +133,7 @@ void MainWindow::connectBreakpoints() {
   new NotebookBreakpoints(document_, breakpoints_, this);
   auto* control =
       new BreakpointControl(breakpoints_, session_, document_, notebook_, stepper_, *actions_, this);
-  connect(control, &BreakpointControl::told, this,
-          [this](const QString& sentence) { statusBar()->showMessage(sentence, 8000); });
+  connect(control, &BreakpointControl::told, this, &MainWindow::tell);
   connect(cellNames_, &inspector::CellNames::changed, this,
           [this] { breakpoints_->setCellLabels(cellNames_->all()); });
 }
