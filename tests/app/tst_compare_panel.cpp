@@ -275,6 +275,7 @@ class TestComparePanel : public QObject, SampleWindow {
     run({setup + QString("\ny = tf.tanh(x)\nz = tf.square(y)\ny = tf.tanh(x + 1.0)\nz = tf.square(y)")}, {0});
     openPanel();
     QVERIFY2(told("Run a cell twice"), qPrintable(sentence()));
+    QTRY_COMPARE(session().recordCount(), inspector::RecordNumber{7});
     QTest::keyClick(window_.get(), Qt::Key_Home, Qt::AltModifier);
     QTRY_COMPARE(session().cursor(), inspector::RecordNumber{1});
     key(Qt::Key_A);
