@@ -104,11 +104,18 @@ class Client:
         self._socket.send_multipart([hmac.new(self._key, data, hashlib.sha256).digest(), data])
         return self._number
 
-    def receive(self, until):
-        """The next message before that time, as (type, request, body); None: there is none."""
+    def receive_bytes(self, until):
+        """The next message before that time, as it comes; None: there is none."""
         if not self._socket.poll(max(0, int((until - time.monotonic()) * 1000)) + 1):
             return None
         _, data = self._socket.recv_multipart()
+        return data
+
+    def receive(self, until):
+        """The next message before that time, as (type, request, body); None: there is none."""
+        data = self.receive_bytes(until)
+        if data is None:
+            return None
         message = decode(data)
         if message["type"] == "status":
             self.status = message["body"]
