@@ -58,6 +58,14 @@ class Observer {
   /// The host language reads the tensor's elements.
   virtual void left(const Tensor& tensor) = 0;
 
+  /// An update op of this thread is about to write over what variables have; `values`: its ids. True: nobody
+  /// who looks on needs it any more, what was held of it alone has been let go, and the op's begin() does not
+  /// wait.
+  virtual bool gives_up(std::span<const std::uint64_t> values) {
+    (void)values;
+    return false;
+  }
+
   // ---- when memory is let go
   /// A variable of that id is there no longer.
   virtual void variable_gone(std::uint64_t variable) { (void)variable; }

@@ -1,5 +1,7 @@
 #include "engine/optim/apply.h"
 
+#include <boost/container/small_vector.hpp>
+
 #include "engine/ops/interrupt.h"
 #include "engine/ops/observer.h"
 #include "engine/ops/run_op.h"
@@ -24,9 +26,9 @@ void check_results(const OpDef& op, std::span<const Variable> targets, std::span
     fail<InvalidArgumentError>(op.name, ": ", results.size(), " results for ", targets.size(), " variables");
 }
 
-void apply_unseen(const OpDef& op, std::span<const Variable> targets, std::span<const Tensor> others,
-                  const Attributes& attributes) {
-  const QuietScope quiet;
+/// The results take the memory of what they replace, as far as nobody else holds that.
+void apply_over(const OpDef& op, std::span<const Variable> targets, std::span<const Tensor> others,
+                const Attributes& attributes) {
   const UninterruptedScope uninterrupted;
   Variable::exchange(targets, [&](Tensors& values) {
     // The values keep one handle each: they come back where the op throws.
@@ -39,6 +41,12 @@ void apply_unseen(const OpDef& op, std::span<const Variable> targets, std::span<
     check_results(op, targets, results);
     return results;
   });
+}
+
+bool gives_up(Observer& observer, std::span<const Variable> targets) {
+  boost::container::small_vector<std::uint64_t, 8> values;
+  for (const Variable& target : targets) values.push_back(target.peek().id());
+  return observer.gives_up(std::span(values.data(), values.size()));
 }
 
 }  // namespace
@@ -54,8 +62,13 @@ bool may_overwrite(const Tensor& input) {
 
 void apply_update(const OpDef& op, std::span<const Variable> targets, std::span<const Tensor> others,
                   const Attributes& attributes) {
-  if (!current_observer()) return apply_unseen(op, targets, others, attributes);
+  Observer* observer = current_observer();
+  if (!observer) {
+    const QuietScope quiet;
+    return apply_over(op, targets, others, attributes);
+  }
   const StopRecording unrecorded;
+  if (gives_up(*observer, targets)) return apply_over(op, targets, others, attributes);
   Tensors inputs;
   for (const Variable& target : targets) inputs.push_back(target.peek());
   for (const Tensor& other : others) inputs.push_back(other);

@@ -8,7 +8,7 @@ namespace tapedeck {
 
 /// Runs an update op, whose first inputs and outputs are the values of `targets` (a variable, and its slots),
 /// on them and on `others` (gradient, learning rate, …), and assigns the results. No tape sees it. Where
-/// nobody watches and nobody else holds a target's value, the result takes its memory.
+/// nobody else holds a target's value, and whoever watches gives it up, the result takes its memory.
 void apply_update(const OpDef& op, std::span<const Variable> targets, std::span<const Tensor> others,
                   const Attributes& attributes = {});
 

@@ -160,7 +160,7 @@ struct Answering {
     const std::uint64_t id = tensor.id();
     Values& values = recorder.values();
     const TensorOrigin origin = recorder.trace().tensors().get(id);
-    if (!origin.known() || (origin.is_leaf() && !values.held(id)))
+    if (!origin.known() || (origin.is_leaf() && !origin.is_version() && !values.held(id)))
       recorder.leaf(tensor, {});
     else if (!values.held(id))
       values.add_recomputed(id, tensor);

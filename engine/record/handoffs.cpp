@@ -8,7 +8,7 @@ namespace tapedeck {
 void Handoffs::add(const Assignment& assignment) {
   const std::lock_guard lock(mutex_);
   assignments_.emplace(assignment.leaf, assignment);
-  if (assignments_.size() <= limit) return;
+  if (assignments_.size() <= assignments_limit) return;
   newest_forgotten_ = std::max(newest_forgotten_, assignments_.begin()->first);
   assignments_.erase(assignments_.begin());
 }

@@ -65,7 +65,7 @@ class Handoffs {
   void restore_newest_forgotten(std::uint64_t id);
 
  private:
-  static constexpr std::size_t limit = 1 << 16;
+  static constexpr std::size_t limit = 1 << 16, assignments_limit = 1 << 18;
   mutable std::mutex mutex_;
   std::map<std::uint64_t, Assignment> assignments_;  // by leaf, which is by time
   std::uint64_t newest_forgotten_ = 0;

@@ -56,6 +56,7 @@ struct Recorder::Thread {
   std::uint32_t began = 0;      ///< its number
   std::int64_t began_at = 0;    ///< ticks
   std::uint64_t inputs_ns = 0;  ///< the longest replay of its inputs
+  bool gave_up = false;         ///< the op that begins next writes over values that it must not wait with
   BreakThread breaks;
   /// What breakpoints look at again when it has ended.
   struct Watched {
@@ -193,7 +194,8 @@ void Recorder::note_inputs(std::span<const Tensor> inputs, Thread& thread) {
     if (!input) continue;
     const TensorOrigin origin = table.get(input.id());
     // Of what the program still has the maker's record may have been forgotten: it comes as a leaf.
-    const bool orphan = origin.producer() != 0 && origin.producer() < trace_.oldest_kept();
+    const bool orphan = (origin.producer() != 0 && origin.producer() < trace_.oldest_kept()) ||
+                        (origin.is_version() && input.id() < old_versions_.load(std::memory_order_relaxed));
     if (orphan) [[unlikely]]
       table.set(input.id(), origin.with_lost());
     if (keep_values_ && (!origin.known() || origin.lost() || orphan))
@@ -210,7 +212,12 @@ void Recorder::count_bookkeeping(std::uint32_t number) {
   next_count_.store(number + records_between_counts, std::memory_order_relaxed);
   const std::uint32_t oldest = trace_.oldest_kept();
   if (forgotten_to_.exchange(oldest) != oldest) {
-    values_.forget(trace_.oldest_tensor());
+    const std::uint64_t oldest_tensor = trace_.oldest_tensor();
+    values_.forget(oldest_tensor);
+    // What such a version was computed from may be gone already.
+    constexpr std::uint64_t share = 16;
+    old_versions_.store(oldest_tensor + (detail::newest_tensor_id() - oldest_tensor) / share,
+                        std::memory_order_relaxed);
     memory_.forget(oldest, trace_.tensors());
   }
   values_.set_bookkeeping(bookkeeping_bytes());
@@ -234,7 +241,7 @@ void Recorder::sample_before(Thread& thread, const Event& event, const RecordHea
   thread.sampled = health_sampler_.wants(event, head.backward);
   if (thread.sampled == HealthSampler::Wants::nothing) return;
   thread.call = {0, event.op, event.inputs.empty() ? 0 : event.inputs[0].id(), 0, head.scope, head.location};
-  // With an observer no update writes in place, so these handles change nothing.
+  // What has another handle is not written over.
   if (thread.sampled == HealthSampler::Wants::update)
     thread.update_inputs.assign(event.inputs.begin(), event.inputs.end());
 }
@@ -263,9 +270,11 @@ std::uint64_t Recorder::begin(const Event& event) {
   // ops inside of custom gradients are stops.
   const bool hidden =
       parent && (parent->hides_ops || (event.kind == EventKind::op && parent->kind == EventKind::playback));
-  const bool stands = !hidden && (event.kind == EventKind::op || event.kind == EventKind::vjp);
-  const bool breaks = !hidden && breakpoints_.concern(thread.breaks, event.kind, head.op,
-                                                      head.custom_gradient, head.backward, location);
+  const bool gave_up = std::exchange(thread.gave_up, false);
+  const bool waits = !hidden && !gave_up;
+  const bool stands = waits && (event.kind == EventKind::op || event.kind == EventKind::vjp);
+  const bool breaks = waits && breakpoints_.concern(thread.breaks, event.kind, head.op, head.custom_gradient,
+                                                    head.backward, location);
   const bool asks = stands && gate_.armed();
   std::optional<BreakEvent> seen;
   if (breaks) seen = seen_by_breakpoints(event, head, 0, enclosing);
@@ -423,8 +432,9 @@ void Recorder::end(std::uint64_t record, std::span<const Tensor> outputs, const 
 }
 
 void Recorder::refused(const Event& event, const char* error) {
-  if (!breakpoints_.watches_failures()) return;
   Thread& thread = this_thread();
+  thread.gave_up = false;
+  if (!breakpoints_.watches_failures()) return;
   const Open* parent = thread.open.empty() ? nullptr : &thread.open.back();
   if (parent && parent->hides_ops) return;
   RecordHead head = head_of(event, parent, thread);
@@ -446,6 +456,7 @@ void Recorder::assigned(const Tensor& tensor, const Tensor& value, std::uint64_t
   handoffs_.add({tensor.id(), value.id(), variable, since, location, trace_.newest()});
   memory_.add({tensor.id(), variable, trace_.newest(), MemoryEventKind::assigned});
   if (health_sampler_.on()) health_sampler_.assigned(tensor, value, variable, trace_.newest());
+  if (keep_values_) make_version(tensor, value, variable);
   if (!breakpoints_.any()) return;
   BreakEvent event;
   event.location = location;
@@ -455,6 +466,17 @@ void Recorder::assigned(const Tensor& tensor, const Tensor& value, std::uint64_t
   event.ended = true;
   const auto stop = event.written && event.number ? breakpoints_.assigned(event) : std::nullopt;
   if (stop) wait_after(this_thread(), event, *stop);
+}
+
+void Recorder::make_version(const Tensor& tensor, const Tensor& value, std::uint64_t variable) {
+  const TensorTable& table = trace_.tensors();
+  if (table.get(tensor.id()).is_small_leaf()) return;
+  const TensorOrigin origin = table.get(value.id());
+  const bool can_be_had_again =
+      origin.producer() != 0 && origin.producer() >= trace_.oldest_kept() && !origin.lost();
+  // Converted on the way it is another value.
+  if (!can_be_had_again || tensor.storage().get() != value.storage().get()) return;
+  values_.make_version(tensor, value.id(), variable, now_ns(), gate_.armed());
 }
 
 void Recorder::assigned_by_debugger(const Tensor& now, std::string_view name, const Tensor& value,
@@ -468,7 +490,14 @@ void Recorder::left(const Tensor& tensor) {
   handoffs_.add(Departure{tensor.id(), detail::newest_tensor_id(), capture_location()});
 }
 
+bool Recorder::gives_up(std::span<const std::uint64_t> values) {
+  if (gate_.armed() || breakpoints_.any() || breakpoints_.watches_failures()) return false;
+  if (keep_values_) values_.let_go(values);
+  return this_thread().gave_up = true;
+}
+
 void Recorder::variable_gone(std::uint64_t variable) {
+  values_.variable_gone(variable);
   memory_.add({variable, 0, trace_.newest(), MemoryEventKind::variable_gone});
 }
 

@@ -57,6 +57,7 @@ class Recorder final : public Observer {
   void assigned(const Tensor& tensor, const Tensor& value, std::uint64_t variable,
                 std::uint64_t since) override;
   void left(const Tensor& tensor) override;
+  bool gives_up(std::span<const std::uint64_t> values) override;
   void variable_gone(std::uint64_t variable) override;
   void taped(std::uint64_t record, std::uint64_t tape) override;
   void tape_used_up(std::uint64_t tape) override;
@@ -128,6 +129,7 @@ class Recorder final : public Observer {
   RecordHead head_of(const Event& event, const Open* parent, const Thread& thread) const;
   void note_inputs(std::span<const Tensor> inputs, Thread& thread);
   void count_bookkeeping(std::uint32_t number);
+  void make_version(const Tensor& tensor, const Tensor& value, std::uint64_t variable);
   void keep_result(const Tensor& output, std::uint64_t replay_ns);
   void add_leaf(const Tensor& tensor, std::uint32_t name);
   void sample_before(Thread& thread, const Event& event, const RecordHead& head);
@@ -149,6 +151,7 @@ class Recorder final : public Observer {
   std::atomic<std::uint32_t> next_count_{0};
   /// Records before this one took their tensors' names with them.
   std::atomic<std::uint32_t> forgotten_to_{0};
+  std::atomic<std::uint64_t> old_versions_{0};  ///< those of lower ids are held as leaves where they are used
   std::atomic<bool> recording_{false};
   Gate gate_;
   Trace trace_;

@@ -47,8 +47,13 @@ class Replay {
   }
 
  private:
-  struct Visit {
+  struct Step {
     std::uint32_t record = 0;
+    /// Where no record makes it: a variable's value, and the op's result that it is.
+    std::uint64_t version = 0, made_of = 0;
+  };
+  struct Visit {
+    Step step;
     TensorIds inputs;
     std::size_t next_input = 0;
   };
@@ -74,7 +79,7 @@ class Replay {
         need(input, stack);  // may move the stack: `visit` is not used after it
         continue;
       }
-      plan_.push_back(visit.record);
+      plan_.push_back(visit.step);
       stack.pop_back();
     }
   }
@@ -84,6 +89,7 @@ class Replay {
     if (values_.contains(id)) return;
     const TensorOrigin origin = recorder_.trace().tensors().get(id);
     if (planned_.contains(origin.producer()) && origin.producer() != 0) return;
+    if (planned_versions_.contains(id)) return;
     if (Tensor value = recorder_.values().held(id)) {
       values_.emplace(id, std::move(value));
       return;
@@ -99,6 +105,16 @@ class Replay {
         recorder_.file() && origin.stored() ? recorder_.file()->problem_of_value(id) : std::string();
     if (origin.is_leaf() && !unreadable.empty())
       refuse("gone", "The value of ", tensor_text(recorder_, id), " cannot be read: ", unreadable);
+    if (const std::uint64_t made_of = origin.is_leaf() ? source_of(id) : 0) {
+      planned_versions_.insert(id);
+      TensorIds inputs;
+      inputs.push_back(made_of);
+      stack.push_back({{0, id, made_of}, std::move(inputs)});
+      return;
+    }
+    if (origin.is_version())
+      refuse("gone", "The value of ", tensor_text(recorder_, id),
+             " is gone: the record of its assignment was forgotten.");
     if (origin.is_leaf())
       refuse("gone", "The value of ", tensor_text(recorder_, id),
              " is gone: no op made it, and it had to go when the recording passed its budget.");
@@ -114,7 +130,34 @@ class Replay {
       refuse("gone", "Op ", record.number, " (", record.name(), ") is said to have made tensor ", id,
              ", but did not: the trace file is damaged.");
     planned_.insert(origin.producer());
-    stack.push_back({record.number, std::move(record.inputs)});
+    stack.push_back({{record.number, 0, 0}, std::move(record.inputs)});
+  }
+
+  /// What the variable's value was made of, where an op made that; 0: it is not known.
+  std::uint64_t source_of(std::uint64_t version) const {
+    const auto assignment = recorder_.handoffs().assignment_of(version);
+    if (!assignment || assignment->value == 0 || assignment->value >= version) return 0;
+    const TensorOrigin origin = recorder_.trace().tensors().get(assignment->value);
+    return origin.producer() == 0 ? 0 : assignment->value;
+  }
+
+  void compute(const Step& step) {
+    if (step.version != 0)
+      take_over(step.version, step.made_of);
+    else
+      compute(step.record);
+  }
+
+  void take_over(std::uint64_t version, std::uint64_t made_of) {
+    const Tensor value = values_.at(made_of);
+    const RecordedSpec spec = spec_of(recorder_.trace().tensors().get(version).spec());
+    if (value.dtype() != spec.dtype || value.shape() != spec.shape)
+      refuse("gone", "The value of ", tensor_text(recorder_, version),
+             " is gone: it was converted when it was assigned, and had to go when the recording passed its "
+             "budget.");
+    values_.insert_or_assign(version, value);
+    if (uses_.at(made_of) == 1 && computed_.erase(made_of) > 0) computed_.insert(version);
+    release(made_of);
   }
 
   void compute(std::uint32_t number) {
@@ -162,8 +205,9 @@ class Replay {
   const ReplayProgress& progress_;
   std::chrono::steady_clock::time_point next_progress_ =
       std::chrono::steady_clock::now() + 2 * progress_interval;
-  std::vector<std::uint32_t> plan_;
+  std::vector<Step> plan_;
   std::unordered_set<std::uint32_t> planned_;
+  std::unordered_set<std::uint64_t> planned_versions_;
   std::unordered_map<std::uint64_t, Tensor> values_;  ///< held ones and recomputed ones that are still needed
   std::unordered_map<std::uint64_t, std::size_t> uses_;
   std::unordered_set<std::uint64_t> computed_;

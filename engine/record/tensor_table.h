@@ -35,6 +35,9 @@ class TensorOrigin {
   /// Its value stands in the file that the trace is read from.
   bool stored() const { return (spec_ & stored_bit) != 0; }
   TensorOrigin with_stored() const { return {maker_, spec_ | stored_bit}; }
+  /// A leaf that is held no longer than others: it is what a variable was given, and an op had made.
+  bool is_version() const { return (spec_ & version_bit) != 0; }
+  TensorOrigin with_version() const { return {maker_, spec_ | version_bit}; }
   /// Of a small leaf whose values stand elsewhere now.
   TensorOrigin at_index(std::uint32_t index) const { return {index | small_bit, spec_}; }
   TensorOrigin with_name() const { return {maker_, spec_ | named_bit}; }
@@ -53,7 +56,8 @@ class TensorOrigin {
   TensorOrigin(std::uint32_t maker, std::uint32_t spec) : maker_(maker), spec_(spec) {}
   static constexpr std::uint32_t small_bit = 1u << 31;
   static constexpr std::uint32_t named_bit = 1u << 31, stored_bit = 1u << 30, lost_bit = 1u << 29;
-  static constexpr std::uint32_t flag_bits = named_bit | stored_bit | lost_bit;
+  static constexpr std::uint32_t version_bit = 1u << 28;
+  static constexpr std::uint32_t flag_bits = named_bit | stored_bit | lost_bit | version_bit;
   friend class TensorTable;
   std::uint32_t maker_ = 0, spec_ = 0;
 };

@@ -1,5 +1,6 @@
 #include "engine/record/values.h"
 
+#include <algorithm>
 #include <unordered_set>
 
 #include "engine/ops/observer.h"
@@ -67,6 +68,44 @@ void Values::add_leaf(const Tensor& tensor, std::uint32_t name) {
   }
 }
 
+void Values::make_version(const Tensor& tensor, std::uint64_t made_of, std::uint64_t variable,
+                          std::int64_t now_ns, bool stays) {
+  constexpr std::size_t latest_results = 8;  // an update's are the latest
+  Evicted evicted;
+  const std::lock_guard lock(mutex_);
+  const auto leaf = leaves_.find(tensor.id());
+  if (leaf == leaves_.end() || options_.keep_everything) return;
+  const auto place = std::find(leaf_order_.rbegin(), leaf_order_.rend(), tensor.id());
+  leaf_order_.erase(std::next(place).base());
+  KeptValue value = std::move(leaf->second);
+  leaves_.erase(leaf);
+  subtract(value);
+  table_.set(tensor.id(), table_.get(tensor.id()).with_version());
+  versions_.add({tensor.id(), made_of, variable}, std::move(value), now_ns, stays, evicted);
+  // The result is the same value.
+  for (std::size_t i = window_.size(); i > 0 && window_.size() - i < latest_results; --i) {
+    if (window_[i - 1].id != made_of) continue;
+    subtract(window_[i - 1].value);
+    window_bytes_ -= window_[i - 1].value.bytes();
+    evicted.push_back(std::move(window_[i - 1].value));
+    window_.erase(window_.begin() + static_cast<std::ptrdiff_t>(i - 1));
+    break;
+  }
+  enforce(evicted);
+}
+
+void Values::let_go(std::span<const std::uint64_t> versions) {
+  Evicted evicted;
+  const std::lock_guard lock(mutex_);
+  for (const std::uint64_t id : versions) versions_.let_go(id, evicted);
+}
+
+void Values::variable_gone(std::uint64_t variable) {
+  Evicted evicted;
+  const std::lock_guard lock(mutex_);
+  versions_.variable_gone(variable, evicted);
+}
+
 void Values::set_name(std::uint64_t id, std::uint32_t name) {
   if (names_.insert_or_assign(id, name).second) name_order_.push_back(id);
 }
@@ -93,6 +132,7 @@ void Values::forget(std::uint64_t below) {
   };
   forget_in(leaf_order_, leaves_, nullptr);
   forget_in(checkpoint_order_, checkpoints_, &checkpoint_bytes_);
+  versions_.forget(below, table_, evicted);
   while (!everything_.empty() && everything_.front().id < below &&
          !table_.get(everything_.front().id).known())
     shrink(everything_, evicted);
@@ -181,7 +221,7 @@ void Values::add_recomputed(std::uint64_t id, const Tensor& value) {
   Evicted evicted;
   const std::lock_guard lock(mutex_);
   const std::uint64_t size = value.storage()->size();
-  if (size > options_.recomputed_bytes || bytes_ + size > room()) return;
+  if (size > options_.recomputed_bytes || all_bytes() + size > room()) return;
   if (!recomputed_.try_emplace(id, kept(id, value)).second) return;
   recomputed_order_.push_back(id);
   bytes_ += size;
@@ -207,16 +247,18 @@ std::uint64_t Values::room() const {
 
 void Values::enforce(Evicted& evicted) {
   const std::uint64_t most = room();
-  while (!recomputed_order_.empty() && (recomputed_bytes_ > options_.recomputed_bytes || bytes_ > most))
+  const auto over = [&] { return all_bytes() > most; };
+  while (!recomputed_order_.empty() && (recomputed_bytes_ > options_.recomputed_bytes || over()))
     drop_recomputed(evicted);
   while (window_.size() > 1 &&
-         (window_bytes_ > window_limit() || window_.size() > options_.window_count || bytes_ > most))
+         (window_bytes_ > window_limit() || window_.size() > options_.window_count || over()))
     shrink(window_, evicted);
   // Leaves need the other half sooner or later.
-  while (!checkpoint_order_.empty() && (checkpoint_bytes_ > most / 2 || bytes_ > most))
-    thin_checkpoints(evicted);
-  while (bytes_ > most && everything_.size() > 1) shrink(everything_, evicted);
-  while (bytes_ > most && !leaf_order_.empty()) drop_oldest_leaf(evicted);
+  while (!checkpoint_order_.empty() && (checkpoint_bytes_ > most / 2 || over())) thin_checkpoints(evicted);
+  while ((versions_.bytes() > most / 2 || over()) && versions_.thin(evicted)) {
+  }
+  while (over() && everything_.size() > 1) shrink(everything_, evicted);
+  while (over() && !leaf_order_.empty()) drop_oldest_leaf(evicted);
 }
 
 void Values::drop_oldest_leaf(Evicted& evicted) {
@@ -253,6 +295,7 @@ Tensor Values::held(std::uint64_t id) const {
       if (const auto found = map->find(id); found != map->end()) return found->second.tensor(id);
     for (const Held& entry : window_)
       if (entry.id == id) return entry.value.tensor(id);
+    if (Tensor value = versions_.held(id)) return value;
   }
   return source_ && origin.stored() ? source_->value(id) : Tensor();
 }
@@ -263,6 +306,7 @@ std::vector<std::uint64_t> Values::held_ids() const {
   for (const auto* map : {&leaves_, &pinned_, &everything_index_, &checkpoints_, &recomputed_})
     for (const auto& [id, unused] : *map) ids.insert(id);
   for (const Held& entry : window_) ids.insert(entry.id);
+  for (const std::uint64_t id : versions_.ids()) ids.insert(id);
   return {ids.begin(), ids.end()};
 }
 
@@ -339,7 +383,8 @@ void Values::unpin(std::uint64_t id, std::uint32_t newest_record) {
   table_.set_user(id, newest_record + 1);  // one that takes it may begin just now
   // A leaf's time may have come while it was pinned. Small ones are copies: they stay.
   const TensorOrigin origin = table_.get(id);
-  if (origin.is_leaf() && !origin.is_small_leaf() && !leaves_.contains(id)) remember_dropped(id, released);
+  if (origin.is_leaf() && !origin.is_small_leaf() && !origin.is_version() && !leaves_.contains(id))
+    remember_dropped(id, released);
 }
 
 void Values::clear() {
@@ -350,7 +395,9 @@ void Values::clear() {
   decltype(pinned_) pinned;
   decltype(checkpoints_) checkpoints;
   decltype(recomputed_) recomputed;
+  Evicted versions;
   const std::lock_guard lock(mutex_);
+  versions_.clear(versions);
   window_.swap(window);
   everything_.swap(everything);
   everything_index_.swap(index);
@@ -368,7 +415,10 @@ void Values::clear() {
 void Values::set_budget(std::uint64_t bytes) {
   Evicted evicted;
   const std::lock_guard lock(mutex_);
-  if (bytes > options_.budget_bytes) checkpoint_scale_.store(1);
+  if (bytes > options_.budget_bytes) {
+    checkpoint_scale_.store(1);
+    versions_.reset_interval();
+  }
   options_.budget_bytes = bytes;
   enforce(evicted);
 }
@@ -389,7 +439,7 @@ KeepingOptions Values::options() const {
 
 std::uint64_t Values::held_bytes() const {
   const std::lock_guard lock(mutex_);
-  return bytes_;
+  return all_bytes();
 }
 
 std::uint64_t Values::small_bytes() const {

@@ -1,9 +1,9 @@
 // The values that the recorder holds, within a budget: leaves (they cannot be had again), a window of the
-// latest results, now and then a result behind which recomputing would take long (a checkpoint), what was
-// recomputed lately, and what the user pinned.
+// latest results, what variables have and now and then what they had (versions), now and then a result behind
+// which recomputing would take long (a checkpoint), what was recomputed lately, and what the user pinned.
 //
-// Held storage cannot be reused by the ops that follow, so the window is short, and a checkpoint is taken
-// only where the way to it took much longer than its memory costs. When the budget is full, checkpoints are
+// Held storage cannot be reused by the ops that follow, so the window is short, and a version or a checkpoint
+// is taken only where the way to it took much longer than its memory costs. When the budget is full, both are
 // thinned out; when leaves alone pass it, the oldest go, and their statistics stay.
 #pragma once
 
@@ -13,6 +13,7 @@
 #include <deque>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -20,6 +21,7 @@
 #include "engine/record/small_values.h"
 #include "engine/record/summary.h"
 #include "engine/record/tensor_table.h"
+#include "engine/record/versions.h"
 
 namespace tapedeck {
 
@@ -28,7 +30,7 @@ struct KeepingOptions {
   /// Of the window of results that are not small. The newest result is held even where it alone is larger. A
   /// window that outgrows the processor's cache makes every op write to cold memory: with 8 MB an op on 64 kB
   /// takes 1.5 times its time without values, with 64 MB 4 times (AMD Zen 5, 32 MB of L3).
-  std::uint64_t window_bytes = std::uint64_t{8} << 20;
+  std::uint64_t window_bytes = std::uint64_t{2} << 20;
   /// While somebody steps, what the last steps made is looked at, and speed is no matter.
   std::uint64_t stepping_window_bytes = std::uint64_t{256} << 20;
   std::size_t window_count = 1024;
@@ -36,6 +38,10 @@ struct KeepingOptions {
   /// nanoseconds for each of its bytes: fresh memory comes at about 4 GB/s, so ops lose 5 percent at most.
   std::uint64_t checkpoint_ns = 20'000'000;
   std::uint64_t checkpoint_ns_per_byte = 5;
+  /// What an op made and a variable was given is held until the variable has its next value. Of all of
+  /// those a generation stays so often, and no more often than its bytes make it: 1 to 2 percent of the time.
+  std::int64_t versions_ns = 20'000'000;
+  std::int64_t versions_ns_per_byte = 16;
   /// Of recomputed values: the neighbours of what somebody looks at are looked at next.
   std::uint64_t recomputed_bytes = std::uint64_t{256} << 20;
   /// Hold every result within the budget, however old.
@@ -52,10 +58,18 @@ class Values {
         checkpoint_ns_(options.checkpoint_ns),
         checkpoint_ns_per_byte_(options.checkpoint_ns_per_byte),
         table_(table),
-        small_leaves_(table) {}
+        small_leaves_(table),
+        versions_(options.versions_ns, options.versions_ns_per_byte) {}
 
   /// Keeps a value that no op made, and enters it in the table. `name`: a number from intern_name, or 0.
   void add_leaf(const Tensor& tensor, std::uint32_t name);
+  /// After add_leaf() of a variable's new value, which is what an op made of `made_of`'s id: it is a version
+  /// from now on. `stays`: for longer than until the variable's next one.
+  void make_version(const Tensor& tensor, std::uint64_t made_of, std::uint64_t variable, std::int64_t now_ns,
+                    bool stays);
+  void variable_gone(std::uint64_t variable);
+  /// Of versions that are held as the newest of their variables only.
+  void let_go(std::span<const std::uint64_t> versions);
   /// After the table knows who made it. `stepping`: the gate is not simply open.
   void add_result(const Tensor& tensor, bool stepping = false);
   /// Whether a result that takes so long to recompute should become a checkpoint. A few nanoseconds.
@@ -124,6 +138,7 @@ class Values {
   void shrink(std::deque<Held>& queue, Evicted& evicted);
   void thin_checkpoints(Evicted& evicted);
   void drop_recomputed(Evicted& evicted);
+  std::uint64_t all_bytes() const { return bytes_ + versions_.bytes(); }
   void subtract(const KeptValue& value) { bytes_ -= value.bytes(); }
   /// `value` under `tensor`'s id and spec.
   KeptValue kept(std::uint64_t id, const Tensor& value) const { return {value, table_.get(id).spec()}; }
@@ -138,6 +153,7 @@ class Values {
   TensorTable& table_;
   RecentSmallValues recent_;
   SmallLeaves small_leaves_;
+  Versions versions_;
   std::uint64_t bytes_ = 0, window_bytes_ = 0, leaves_dropped_ = 0;
   std::uint64_t checkpoint_bytes_ = 0, recomputed_bytes_ = 0;
   /// Doubles whenever checkpoints are thinned out, so that new ones come as rarely as old ones stand.

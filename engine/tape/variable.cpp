@@ -151,17 +151,27 @@ void Variable::exchange(std::span<const Variable> variables, const std::function
   std::sort(order.begin(), order.end(), [](const Body* a, const Body* b) { return a->id < b->id; });
   if (const auto twice = std::adjacent_find(order.begin(), order.end()); twice != order.end())
     fail<InvalidArgumentError>("update: variable ", (*twice)->name, " is there twice");
-  Tensors values, results;  // what is dropped goes when the locks are open again
-  boost::container::small_vector<std::unique_lock<std::mutex>, 8> locks;
-  for (Body* body : order) locks.emplace_back(body->mutex);
-  for (const Variable& variable : variables) values.push_back(std::move(variable.body_->value));
-  try {
-    results = change(values);
-  } catch (...) {
-    for (std::size_t i = 0; i < variables.size(); ++i) variables[i].body_->value = std::move(values[i]);
-    throw;
+  Tensors values, results, leaves;  // what is dropped goes when the locks are open again
+  {
+    boost::container::small_vector<std::unique_lock<std::mutex>, 8> locks;
+    for (Body* body : order) locks.emplace_back(body->mutex);
+    for (const Variable& variable : variables) values.push_back(std::move(variable.body_->value));
+    try {
+      results = change(values);
+    } catch (...) {
+      for (std::size_t i = 0; i < variables.size(); ++i) variables[i].body_->value = std::move(values[i]);
+      throw;
+    }
+    const bool is_watched = current_observer() != nullptr;
+    for (std::size_t i = 0; i < variables.size(); ++i) {
+      Body& body = *variables[i].body_;
+      leaves.push_back(is_watched ? leaf_of(results[i], body.name) : std::move(results[i]));
+      body.value = leaves[i];
+    }
+    if (!is_watched) return;
   }
-  for (std::size_t i = 0; i < variables.size(); ++i) variables[i].body_->value = std::move(results[i]);
+  for (std::size_t i = 0; i < variables.size(); ++i)
+    tell_assigned(leaves[i], results[i], variables[i].body_->id, results[i].id());
 }
 
 const std::string& Variable::name() const {

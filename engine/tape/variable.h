@@ -29,9 +29,8 @@ class Variable {
 
   /// Replaces the values of several variables at once by what `change` makes of them, in their order. It gets
   /// the only handles on the values, so it may reuse the memory of one that nobody else holds; where it
-  /// throws, all stay what they were. Nobody is told: for work that no observer watches. Readers wait
-  /// meanwhile, so `change` must not wait for any. Throws InvalidArgumentError where a variable is there
-  /// twice.
+  /// throws, all stay what they were. Readers wait meanwhile, so `change` must not wait for any. Throws
+  /// InvalidArgumentError where a variable is there twice.
   static void exchange(std::span<const Variable> variables, const std::function<Tensors(Tensors&)>& change);
 
   /// The variable of that id, where somebody still holds it.

@@ -1,0 +1,72 @@
+// Values that variables had, as far as an op made them: they can be computed again. Held are the newest of
+// each variable, and generations of them now and then, so that the way back to any other is short.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <unordered_map>
+#include <vector>
+
+#include "engine/record/kept_value.h"
+#include "engine/record/tensor_table.h"
+
+namespace tapedeck {
+
+/// Not by itself safe to use from several threads.
+class Versions {
+ public:
+  using Released = std::vector<KeptValue>;
+
+  struct Version {
+    std::uint64_t id = 0;        ///< of the variable's value
+    std::uint64_t made_of = 0;   ///< id of the op's result that was assigned
+    std::uint64_t variable = 0;  ///< Variable::id
+  };
+
+  /// `interval_ns`, `ns_per_byte`: a generation comes no earlier than so long after the one before, and than
+  /// so long for each of its bytes.
+  Versions(std::int64_t interval_ns, std::int64_t ns_per_byte)
+      : interval_ns_(interval_ns), ns_per_byte_(ns_per_byte) {}
+
+  /// The variable's newest value; the one before goes, unless it belongs to a generation. `stays`: it is to
+  /// belong to the current one in any case.
+  void add(const Version& version, KeptValue value, std::int64_t now_ns, bool stays, Released& released);
+  /// By its own id, or that of what it was made of; undefined: it is not held.
+  Tensor held(std::uint64_t id) const;
+  void variable_gone(std::uint64_t variable, Released& released);
+  /// Where it is held as the newest of its variable only.
+  void let_go(std::uint64_t id, Released& released);
+  /// Every second generation goes, and from now on they come half as often. False: there was none to go.
+  bool thin(Released& released);
+  void forget(std::uint64_t below, const TensorTable& table, Released& released);
+  void clear(Released& released);
+  void reset_interval() { scale_ = 1; }
+
+  std::uint64_t bytes() const { return bytes_; }
+  std::vector<std::uint64_t> ids() const;
+
+ private:
+  struct Entry {
+    KeptValue value;
+    std::uint64_t made_of = 0, variable = 0;
+    std::uint64_t generation = 0;  ///< 0: it is held as the newest only
+  };
+  struct Owner {
+    std::uint64_t newest = 0;      ///< id of its newest value; 0: that is not held here
+    std::uint64_t generation = 0;  ///< the newest one in which it is
+  };
+  using Entries = std::map<std::uint64_t, Entry>;  // by id, which is by time
+  Entries::iterator release(Entries::iterator entry, Released& released);
+
+  const std::int64_t interval_ns_, ns_per_byte_;
+  std::int64_t scale_ = 1;
+  std::int64_t began_ns_ = 0;           ///< the current generation
+  std::uint64_t generation_ = 0;        ///< the current one
+  std::uint64_t generation_bytes_ = 0;  ///< of it
+  std::uint64_t bytes_ = 0;
+  Entries entries_;
+  std::unordered_map<std::uint64_t, std::uint64_t> made_of_;  ///< the entry's id by what it was made of
+  std::unordered_map<std::uint64_t, Owner> owners_;           ///< by Variable::id
+};
+
+}  // namespace tapedeck
