@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "engine/debug/answers.h"
+#include "engine/debug/memory/memory.h"
 #include "engine/record/clock.h"
 #include "engine/record/trace_file/database.h"
 #include "tests/engine/all_rows.h"
@@ -157,6 +158,16 @@ class TraceFileTest : public QObject {
       QCOMPARE(again.points[i].value, curves.points[i].value);
       QCOMPARE(again.points[i].record, curves.points[i].record);
     }
+    // Compare draws the curves of runs whose cell ran again since.
+    const auto all = session.recorder.series().between(1, session.count()),
+               all_again = file->series().between(1, session.count());
+    QCOMPARE(all.size(), curves.points.size() + 1);
+    QCOMPARE(all_again.size(), all.size());
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      QCOMPARE(all_again[i].series, all[i].series);
+      QCOMPARE(all_again[i].step, all[i].step);
+      QCOMPARE(all_again[i].record, all[i].record);
+    }
     const auto pictures = file->pictures().read(0).pictures;
     QCOMPARE(pictures.size(), 2u);
     QCOMPARE(pictures[0].limits, (std::vector<double>{-1, 0, 1}));
@@ -173,6 +184,32 @@ class TraceFileTest : public QObject {
     }
     QCOMPARE(file->handoffs().departures().size(), session.recorder.handoffs().departures().size());
     QCOMPARE(file->handoffs().newest_playback(), session.recorder.handoffs().newest_playback());
+  }
+
+  void memory_is_told_as_it_was_when_the_file_was_saved() {
+    Saved session;
+    train(session.recorder, 6);
+    const Tensor held = ops::square(ramp(3000));
+    session.recorder.set_recording(false);
+    debug::MemoryReader live(session.recorder);
+    const auto state_of = [](debug::MemoryReader& reader, std::uint64_t record) {
+      return reader.state({record, protocol::MemoryGroup::tensor, 0, 100});
+    };
+    const protocol::MemoryState now = state_of(live, 0), before = state_of(live, 20);
+    QVERIFY(now.recorder > 0);
+    session.save();
+    session.recorder.values().clear();  // what is held from now on is another matter
+    const auto file = session.open();
+    debug::MemoryReader stored(*file);
+    for (const auto& [expected, record] : {std::pair(now, 0), std::pair(before, 20)}) {
+      const protocol::MemoryState found = state_of(stored, static_cast<std::uint64_t>(record));
+      QCOMPARE(found.storages, expected.storages);
+      QCOMPARE(found.variables, expected.variables);
+      QCOMPARE(found.tapes, expected.tapes);
+      QCOMPARE(found.program, expected.program);
+      QCOMPARE(found.recorder, expected.recorder);
+      QCOMPARE(found.elsewhere, 0u);  // of this process there is nothing to be told
+    }
   }
 
   void statistics_of_leaves_that_had_to_go_come_back() {
@@ -368,6 +405,7 @@ class TraceFileTest : public QObject {
     options.record_limit = 20'000;
     Saved session(options);
     const Tensor x = Tensor::scalar(1.5);
+    const Tensor older = ops::square(ramp(500));  // and still there
     for (int i = 0; i < 80'000; ++i) ops::square(x);
     session.recorder.set_recording(false);
     QVERIFY(session.recorder.trace().oldest_kept() > 1);
@@ -376,6 +414,11 @@ class TraceFileTest : public QObject {
     QCOMPARE(file->trace().oldest_kept(), session.recorder.trace().oldest_kept());
     QCOMPARE(text_of(*file, 80'000), text_of(session.recorder, 80'000));
     QVERIFY(text_of(*file, 5).find("forgotten") != std::string::npos);
+    const auto bytes_at_end = [](const Recorder& recorder) {
+      return debug::MemoryReader(recorder).state({0, protocol::MemoryGroup::tensor, 0, 10}).program;
+    };
+    QVERIFY(bytes_at_end(session.recorder) >= older.bytes());
+    QCOMPARE(bytes_at_end(*file), bytes_at_end(session.recorder));
   }
 
   void an_empty_trace_is_a_file_too() {
