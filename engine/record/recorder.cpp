@@ -147,7 +147,7 @@ std::int64_t Recorder::now_ns() const {
 
 Recorder::Thread& Recorder::this_thread() {
   // A plain pointer is read without a call; its owner ends with the thread.
-  static constinit thread_local Thread* current = nullptr;
+  [[gnu::tls_model("initial-exec")]] static constinit thread_local Thread* current = nullptr;
   if (current && current->serial == serial_) [[likely]]
     return *current;
   static thread_local std::unique_ptr<Thread> owner;
