@@ -246,6 +246,16 @@ class TraceFileTest : public QObject {
     QCOMPARE(bytes_at_end(*file), bytes_at_end(session.recorder));
   }
 
+  void a_name_alone_is_a_file_of_the_working_folder() {
+    Saved session;
+    session.recorder.set_recording(false);
+    const QString before = QDir::currentPath();
+    QVERIFY(QDir::setCurrent(session.folder.path()));
+    const auto back = qScopeGuard([&] { QDir::setCurrent(before); });
+    QCOMPARE(trace_file::save(session.recorder, request_for("run.tapetrace")).path, session.path());
+    QVERIFY(QFileInfo::exists(session.path().c_str()));
+  }
+
   void an_empty_trace_is_a_file_too() {
     Saved session;
     session.recorder.set_recording(false);
