@@ -7,10 +7,6 @@
 #include "engine/tape/tape_state.h"
 
 namespace tapedeck {
-namespace detail {
-constinit thread_local bool floating_scope_open = false;
-}
-
 namespace {
 
 thread_local std::optional<DType> scope_dtype;
@@ -43,17 +39,17 @@ DType counterpart(DType dtype, DType floating) {
 }
 
 bool in_scope() {
-  return detail::floating_scope_open;
+  return detail::thread_state.floating_scope;
 }
 
 }  // namespace
 
 FloatingScope::FloatingScope(std::optional<DType> dtype) {
   scope_dtype = dtype;
-  detail::floating_scope_open = true;
+  detail::thread_state.floating_scope = true;
 }
 FloatingScope::~FloatingScope() {
-  detail::floating_scope_open = false;
+  detail::thread_state.floating_scope = false;
   scope_dtype.reset();
 }
 

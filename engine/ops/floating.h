@@ -31,8 +31,6 @@ bool interchangeable(DType a, DType b);
 
 namespace detail {
 
-extern constinit thread_local bool floating_scope_open;
-
 /// Runs the op in the scope's dtype.
 Tensors run_floating(const OpDef& op, std::span<const Tensor> inputs, const Attributes& attributes);
 /// Runs the op in the dtypes that it is given; run_op.cpp has it.

@@ -120,9 +120,9 @@ Tensors run_attended(const OpContext& context, Observer* observer) {
   });
 }
 
-}  // namespace
-
-Tensors detail::run_as_given(const OpDef& op, std::span<const Tensor> inputs, const Attributes& attributes) {
+/// Part of run_op itself: small ops feel one more call.
+[[gnu::always_inline]] inline Tensors check_and_run(const OpDef& op, std::span<const Tensor> inputs,
+                                                    const Attributes& attributes) {
   const TensorSpecs specs = [&] {
     try {
       check_call(op, inputs, attributes);
@@ -139,11 +139,16 @@ Tensors detail::run_as_given(const OpDef& op, std::span<const Tensor> inputs, co
   return run_attended(context, thread.unobserved == 0 ? observer : nullptr);
 }
 
+}  // namespace
+
+Tensors detail::run_as_given(const OpDef& op, std::span<const Tensor> inputs, const Attributes& attributes) {
+  return check_and_run(op, inputs, attributes);
+}
+
 Tensors run_op(const OpDef& op, std::span<const Tensor> inputs, const Attributes& attributes) {
-  // Such a scope is open only where an observer stands in front.
-  if (detail::observer.load(std::memory_order_relaxed) != nullptr && detail::floating_scope_open) [[unlikely]]
+  if (detail::thread_state.floating_scope) [[unlikely]]
     return detail::run_floating(op, inputs, attributes);
-  return detail::run_as_given(op, inputs, attributes);
+  return check_and_run(op, inputs, attributes);
 }
 
 Tensor run_op1(const OpDef& op, std::span<const Tensor> inputs, const Attributes& attributes) {

@@ -73,8 +73,8 @@ constexpr auto names(MemoryGroup) {
   return std::array<std::string_view, 4>{"tensor", "holder", "line", "scope"};
 }
 
-/// What was alive while record `record` ran (0: what is alive now), in groups, the largest first; a page of
-/// at most 1000 rows. Answer: MemoryState.
+/// What was alive while record `record` ran (0: what is alive now; of a trace file, what was when it was
+/// saved), in groups, the largest first; a page of at most 1000 rows. Answer: MemoryState.
 struct GetMemoryState {
   std::uint64_t record = 0;
   MemoryGroup group = MemoryGroup::tensor;
@@ -114,11 +114,11 @@ struct MemoryRow {
 };
 
 struct MemoryState {
-  std::uint64_t record = 0;  ///< 0: now
+  std::uint64_t record = 0;  ///< 0: now; of a trace file: when it was saved
   std::uint64_t variables = 0, tapes = 0, program = 0;
   std::uint64_t recorder = 0;   ///< what it alone has, as near to that moment as is known
   std::uint64_t borrowed = 0;   ///< NumPy's memory, in no sum
-  std::uint64_t elsewhere = 0;  ///< now: in use, but seen by no record (iterators, what runs just now)
+  std::uint64_t elsewhere = 0;  ///< now, live: in use, but seen by no record (iterators, what runs just now)
   std::uint64_t storages = 0, live_tapes = 0;
   std::uint64_t total = 0, first = 0;  ///< rows
   std::vector<MemoryRow> rows;

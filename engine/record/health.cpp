@@ -136,16 +136,6 @@ HealthData HealthStore::data() const {
   return {subjects_, marks_};
 }
 
-void HealthStore::restore(HealthData data) {
-  const std::lock_guard lock(mutex_);
-  subjects_ = std::move(data.subjects);
-  marks_ = std::move(data.marks);
-  samples_ = 0;
-  ++version_;
-  for (const HealthSubjectData& each : subjects_)
-    for (const HealthCurveData& curve : each.curves) samples_ += curve.samples.size();
-}
-
 std::uint64_t HealthStore::bytes() const {
   const std::lock_guard lock(mutex_);
   return samples_ * sizeof(HealthSample) + marks_.size() * sizeof(HealthMark) +

@@ -93,7 +93,6 @@ class HealthStore {
   HealthCurveData curve(std::uint32_t subject, std::string_view quantity) const;
 
   HealthData data() const;
-  void restore(HealthData data);
   std::uint64_t bytes() const;
 
  private:

@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
-#include <vector>
+#include <utility>
 
 #include "engine/record/clock.h"
 #include "engine/record/interner.h"
+#include "engine/record/recorder_thread.h"
 #include "engine/record/scope.h"
 #include "engine/record/source_location.h"
 #include "engine/record/tensor_specs.h"
@@ -28,51 +29,6 @@ std::uint64_t record_room(std::uint64_t budget_bytes) {
 }
 
 constexpr std::uint32_t records_between_counts = 1 << 14;
-
-}  // namespace
-
-/// A custom gradient, playback or VJP that has begun and not ended.
-struct Recorder::Open {
-  std::uint32_t number = 0;
-  EventKind kind = EventKind::custom;
-  bool backward = false;
-  bool hides_ops = false;       ///< a built-in VJP, or inside one: its ops are no stops
-  std::uint32_t forward = 0;    ///< what the ops inside are the VJP of
-  std::uint32_t enclosing = 0;  ///< the innermost playback or custom gradient, itself included
-  std::uint32_t location = 0;
-  std::int64_t waited_before = 0;
-  std::uint32_t scope = 0;         ///< of its record
-  std::uint32_t scope_around = 0;  ///< of the program when it began
-};
-
-struct Recorder::Thread {
-  std::uint64_t serial = 0;
-  std::uint16_t index = 0;
-  std::vector<Open> open;
-  std::int64_t waited = 0;  ///< at the gate, in all; ticks
-  std::uint32_t last_waited = 0;
-  std::int64_t last_wait = 0;
-  // Of the op that began last: what end() needs to know of its begin.
-  std::uint32_t began = 0;      ///< its number
-  std::int64_t began_at = 0;    ///< ticks
-  std::uint64_t inputs_ns = 0;  ///< the longest replay of its inputs
-  bool gave_up = false;         ///< the op that begins next writes over values that it must not wait with
-  BreakThread breaks;
-  /// What breakpoints look at again when it has ended.
-  struct Watched {
-    BreakEvent event;
-    BreakWait wait;
-  };
-  std::vector<Watched> watched;
-  /// The record at whose failure it stopped: those around it fail of the same.
-  std::uint32_t failure_shown = 0;
-  // Of the op that began last, where Health looks at it.
-  HealthSampler::Wants sampled = HealthSampler::Wants::nothing;
-  ActivationCall call;
-  Tensors update_inputs;
-};
-
-namespace {
 
 BreakEvent seen_by_breakpoints(const Event& event, const RecordHead& head, std::uint32_t number,
                                std::uint32_t enclosing) {
@@ -148,7 +104,7 @@ std::int64_t Recorder::now_ns() const {
 
 Recorder::Thread& Recorder::this_thread() {
   // A plain pointer is read without a call; its owner ends with the thread.
-  static constinit thread_local Thread* current = nullptr;
+  [[gnu::tls_model("initial-exec")]] static constinit thread_local Thread* current = nullptr;
   if (current && current->serial == serial_) [[likely]]
     return *current;
   static thread_local std::unique_ptr<Thread> owner;
@@ -311,84 +267,6 @@ std::uint64_t Recorder::begin(const Event& event) {
   return open.number;
 }
 
-void Recorder::come_to_stop(Thread& thread, const Event& event, const GatePoint& point,
-                            std::optional<BreakEvent>& seen, bool stands) {
-  std::optional<BreakStop> stop;
-  if (seen) {
-    seen->number = point.number;
-    BreakWait wait;
-    try {
-      stop = breakpoints_.before(thread.breaks, *seen, wait);
-    } catch (const std::exception& error) {  // an interrupt, no memory: what began does not run
-      end(point.number, {}, error.what());
-      throw;
-    }
-    if (wait.mask != 0) thread.watched.push_back({*seen, wait});
-  }
-  if (stop || (stands && gate_.armed())) ask_gate(thread, event, point, stop ? &*stop : nullptr);
-}
-
-void Recorder::ask_gate(Thread& thread, const Event& event, const GatePoint& point, const BreakStop* stop) {
-  if (!event.outputs.empty()) trace_.set_pending_outputs(point.number, event.outputs);
-  if (!event.wanted.empty()) trace_.set_pending_wanted(point.number, event.wanted);
-  if (stop) trace_.set_state(point.number, RecordState::pending);
-  const std::int64_t before = now();
-  try {
-    if (stop)
-      gate_.stop(point, *stop);
-    else
-      gate_.pass(point);
-  } catch (const Interrupted& interrupted) {
-    std::erase_if(thread.watched, [&](const auto& one) { return one.event.number == point.number; });
-    end(point.number, {}, interrupted.what());
-    throw;
-  }
-  breakpoints_.stood(thread.breaks, point.location, point.enclosing, last_place());
-  thread.last_waited = point.number;
-  thread.last_wait = now() - before;
-  thread.waited += thread.last_wait;
-  note_wait(thread, point.number, before, before + thread.last_wait);
-  trace_.set_state(point.number, RecordState::running);
-}
-
-// An armed gate that lets an op pass takes no time that anybody would miss.
-void Recorder::note_wait(const Thread& thread, std::uint32_t number, std::int64_t from, std::int64_t to) {
-  constexpr std::int64_t least_ns = 10'000;
-  if (clock::nanoseconds(to - from) >= least_ns) gate_waits_.add({thread.index, number, from, to});
-}
-
-void Recorder::stop_after(Thread& thread, std::uint32_t number, std::span<const Tensor> outputs,
-                          const char* error) {
-  while (!thread.watched.empty() && thread.watched.back().event.number > number) thread.watched.pop_back();
-  if (thread.watched.empty() || thread.watched.back().event.number != number) return;
-  auto [event, wait] = std::move(thread.watched.back());
-  thread.watched.pop_back();
-  RecordView record;
-  if (!trace_.read(number, record)) return;
-  event.outputs = outputs;
-  event.ended = true;
-  event.error = error;
-  event.duration_ns = record.duration_ns;
-  // A VJP fails of what failed inside of it, and a playback of its VJP.
-  const bool shown =
-      error && (thread.failure_shown > number || std::string_view(error) == Interrupted().what());
-  if (!error || !shown) thread.failure_shown = 0;
-  if (shown) return;
-  if (const auto stop = breakpoints_.after(event, wait)) {
-    if (error) thread.failure_shown = number;
-    wait_after(thread, event, *stop);
-  }
-}
-
-void Recorder::wait_after(Thread& thread, const BreakEvent& event, const BreakStop& stop) {
-  const std::int64_t before = now();
-  gate_.stop({event.number, event.location, event.enclosing}, stop);
-  breakpoints_.stood(thread.breaks, event.location, event.enclosing, event.place);
-  const std::int64_t after = now();
-  thread.waited += after - before;
-  note_wait(thread, event.number, before, after);
-}
-
 void Recorder::end(std::uint64_t record, std::span<const Tensor> outputs, const char* error) {
   Thread& thread = this_thread();
   const auto number = static_cast<std::uint32_t>(record);
@@ -444,121 +322,6 @@ void Recorder::refused(const Event& event, const char* error) {
   const BreakWait wait = breakpoints_.refused(seen);
   if (wait.mask != 0) thread.watched.push_back({seen, wait});
   end(seen.number, {}, error);
-}
-
-void Recorder::leaf(const Tensor& tensor, std::string_view name) {
-  if (keep_values_ && tensor) add_leaf(tensor, name.empty() ? 0 : intern_name(name));
-}
-
-void Recorder::assigned(const Tensor& tensor, const Tensor& value, std::uint64_t variable,
-                        std::uint64_t since) {
-  const std::uint32_t location = capture_location();
-  handoffs_.add({tensor.id(), value.id(), variable, since, location, trace_.newest()});
-  memory_.add({tensor.id(), variable, trace_.newest(), MemoryEventKind::assigned});
-  if (health_sampler_.on()) health_sampler_.assigned(tensor, value, variable, trace_.newest());
-  if (keep_values_) make_version(tensor, value, variable);
-  if (!breakpoints_.any()) return;
-  BreakEvent event;
-  event.location = location;
-  event.number = trace_.newest();
-  event.written = values_.name(tensor.id());
-  event.outputs = std::span(&tensor, 1);
-  event.ended = true;
-  const auto stop = event.written && event.number ? breakpoints_.assigned(event) : std::nullopt;
-  if (stop) wait_after(this_thread(), event, *stop);
-}
-
-void Recorder::make_version(const Tensor& tensor, const Tensor& value, std::uint64_t variable) {
-  const TensorTable& table = trace_.tensors();
-  if (table.get(tensor.id()).is_small_leaf()) return;
-  const TensorOrigin origin = table.get(value.id());
-  const bool can_be_had_again =
-      origin.producer() != 0 && origin.producer() >= trace_.oldest_kept() && !origin.lost();
-  // Converted on the way it is another value.
-  if (!can_be_had_again || tensor.storage().get() != value.storage().get()) return;
-  values_.make_version(tensor, value.id(), variable, now_ns(), gate_.armed());
-}
-
-void Recorder::assigned_by_debugger(const Tensor& now, std::string_view name, const Tensor& value,
-                                    std::uint64_t variable) {
-  leaf(now, name);
-  handoffs_.add({now.id(), value.id(), variable, value.id(), 0, trace_.newest()});
-  memory_.add({now.id(), variable, trace_.newest(), MemoryEventKind::assigned});
-}
-
-void Recorder::left(const Tensor& tensor) {
-  handoffs_.add(Departure{tensor.id(), detail::newest_tensor_id(), capture_location()});
-}
-
-bool Recorder::gives_up(std::span<const std::uint64_t> values) {
-  if (gate_.armed() || breakpoints_.any() || breakpoints_.watches_failures()) return false;
-  if (keep_values_) values_.let_go(values);
-  return this_thread().gave_up = true;
-}
-
-void Recorder::variable_gone(std::uint64_t variable) {
-  values_.variable_gone(variable);
-  memory_.add({variable, 0, trace_.newest(), MemoryEventKind::variable_gone});
-}
-
-void Recorder::taped(std::uint64_t record, std::uint64_t tape) {
-  memory_.add({record, tape, trace_.newest(), MemoryEventKind::taped});
-}
-
-void Recorder::tape_used_up(std::uint64_t tape) {
-  memory_.add({tape, 0, trace_.newest(), MemoryEventKind::tape_used_up});
-}
-
-void Recorder::tape_emptied(std::uint64_t tape) {
-  memory_.add({tape, 0, trace_.newest(), MemoryEventKind::tape_emptied});
-}
-
-void Recorder::begin_cell(const std::string& cell) {
-  {
-    const std::lock_guard lock(cell_mutex_);
-    running_cell_ = cell;
-  }
-  cell_runs_.begin(cell, trace_.newest() + 1, now_ns());
-  breakpoints_.cell_started(cell);
-  gate_.cell_started();
-}
-
-void Recorder::end_cell(bool failed) {
-  {
-    const std::lock_guard lock(cell_mutex_);
-    running_cell_.clear();
-  }
-  cell_runs_.end(trace_.newest(), now_ns(), failed);
-  ++cells_ended_;
-  memory_.add({0, 0, trace_.newest(), MemoryEventKind::cell_ended});
-  if (health_sampler_.on()) health_sampler_.flush();
-  breakpoints_.cell_ended();
-  gate_.cell_ended();
-}
-
-std::string Recorder::running_cell() const {
-  const std::lock_guard lock(cell_mutex_);
-  return running_cell_;
-}
-
-void Recorder::add_scalar(const std::string& series, double step, double value) {
-  series_.add(series, step, value, trace_.newest());
-}
-
-bool Recorder::add_health(const std::string& name, double value) {
-  const std::size_t slash = name.rfind('/');
-  if (slash == std::string::npos || slash == 0 || slash + 1 == name.size()) return false;
-  HealthSubject subject;
-  subject.kind = HealthKind::published;
-  subject.name = name.substr(0, slash);
-  subject.location = capture_location();
-  health_.put(health_.subject(subject), name.substr(slash + 1), {trace_.newest(), value});
-  return true;
-}
-
-bool Recorder::add_picture(protocol::Picture picture) {
-  picture.record = trace_.newest();
-  return pictures_.add(std::move(picture));
 }
 
 }  // namespace tapedeck

@@ -18,7 +18,7 @@ std::vector<std::uint32_t>& stack() {
   return open;
 }
 
-constinit thread_local std::uint32_t innermost = 0;
+[[gnu::tls_model("initial-exec")]] constinit thread_local std::uint32_t innermost = 0;
 
 }  // namespace
 

@@ -143,4 +143,15 @@ std::vector<protocol::SeriesPoint> SeriesStore::between(std::uint64_t first, std
   return points;
 }
 
+std::vector<SeriesStore::Kept> SeriesStore::kept(std::uint64_t& first, std::uint64_t end,
+                                                 std::size_t limit) const {
+  const std::lock_guard lock(mutex_);
+  std::vector<Kept> found;
+  auto at = std::ranges::lower_bound(entries_, first, {}, &Entry::position);
+  for (; at != entries_.end() && at->position < end && found.size() < limit; ++at)
+    found.push_back({{curves_[at->series].name, at->step, at->value, at->record}, at->restart});
+  first = at == entries_.end() ? end : std::min(at->position, end);
+  return found;
+}
+
 }  // namespace tapedeck

@@ -44,6 +44,15 @@ class SeriesStore {
   /// later restart made void, as long as there is room for them.
   std::vector<protocol::SeriesPoint> between(std::uint64_t first, std::uint64_t last) const;
 
+  /// What stands at one position.
+  struct Kept {
+    protocol::SeriesPoint point;  ///< of a restart the name alone
+    bool restart = false;
+  };
+  /// All that is kept of the positions [first, end), void points among it, at most `limit`; `first` is moved
+  /// behind it. Added to another store in this order, it makes that one answer as this one does.
+  std::vector<Kept> kept(std::uint64_t& first, std::uint64_t end, std::size_t limit = 10000) const;
+
  private:
   struct Entry {
     std::uint64_t position = 0;

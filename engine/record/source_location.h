@@ -25,7 +25,7 @@ void set_capture_location(CaptureLocation capture);
 std::uint32_t capture_location();
 
 namespace detail {
-extern thread_local constinit std::uint64_t last_place;
+[[gnu::tls_model("initial-exec")]] extern thread_local constinit std::uint64_t last_place;
 }
 /// Stands for the very place in the program, finer than a line, that this thread's last capture_location
 /// found; the same when the program comes there again.

@@ -96,7 +96,8 @@ class Comparison {
     if constexpr (std::is_integral_v<A> && std::is_integral_v<B>) wrong = true;
     found_.wrong += wrong;
     // One beyond the tolerance counts more than any within it.
-    if (found_.index >= 0 && (wrong == worst_is_wrong_ ? difference <= found_.absolute : !wrong)) return;
+    if (any_ && (wrong == worst_is_wrong_ ? difference <= found_.absolute : !wrong)) return;
+    any_ = true;
     worst_is_wrong_ = wrong;
     found_.index = index;
     found_.absolute = difference;
@@ -112,7 +113,7 @@ class Comparison {
   const Tolerance tolerance_;
   const double least_;
   TensorDifference found_;
-  bool worst_is_wrong_ = false;
+  bool any_ = false, worst_is_wrong_ = false;
 };
 
 TensorDifference compare_strings(const Tensor& first, const Tensor& second) {

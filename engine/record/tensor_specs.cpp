@@ -36,7 +36,7 @@ using Cache = std::array<CachedSpec, 64>;
 }  // namespace
 
 std::uint32_t spec_number(const Tensor& tensor) {
-  static constinit thread_local Cache* cache = nullptr;
+  [[gnu::tls_model("initial-exec")]] static constinit thread_local Cache* cache = nullptr;
   if (!cache) [[unlikely]] {
     static thread_local const std::unique_ptr<Cache> owner = std::make_unique<Cache>();
     cache = owner.get();

@@ -66,6 +66,12 @@ TensorOrigin TensorTable::get_stored(std::uint64_t id) const {
   return TensorOrigin::unpack(block_of(id)->entries[id % block_size].load(std::memory_order_acquire));
 }
 
+/// One that is in the file alone is read.
+const TensorTable::Block* TensorTable::block_to_visit(std::uint64_t index) const {
+  if (source_ && !directory_[index].load(std::memory_order_acquire)) get_stored(index << block_bits);
+  return directory_[index].load(std::memory_order_acquire);
+}
+
 std::vector<std::uint64_t> TensorTable::used_blocks() const {
   std::vector<std::uint64_t> indices;
   for (std::size_t index = 0; index < used_; ++index)

@@ -150,7 +150,7 @@ class TensorTable {
   template <class Visit>
   void visit_alive(std::uint64_t below, Visit&& visit) const {
     for (std::uint64_t index = 0; index <= below >> block_bits && index < directory_size; ++index) {
-      const Block* block = directory_[index].load(std::memory_order_acquire);
+      const Block* block = block_to_visit(index);
       for (std::size_t i = 0; block && i < block_size && (index << block_bits) + i < below; ++i)
         if (block->entries[i].load(std::memory_order_relaxed) != 0 &&
             block->roots[i].load(std::memory_order_relaxed) == 0 &&
@@ -200,6 +200,7 @@ class TensorTable {
   Block* spare_or_new();  ///< the mutex is held
   Block* add_block(std::size_t index);
   TensorOrigin get_stored(std::uint64_t id) const;
+  const Block* block_to_visit(std::uint64_t index) const;
   void set_old(std::uint64_t id, TensorOrigin origin);
   static bool forget_entries(Block& block, std::uint32_t oldest_record);
 

@@ -1,7 +1,5 @@
 #include "engine/record/trace.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <chrono>
 #include <new>
@@ -11,13 +9,11 @@
 #include "engine/record/background_thread.h"
 #include "engine/record/clock.h"
 #include "engine/record/interner.h"
-#include "engine/record/trace_source.h"
+#include "engine/record/trace_chunk.h"
 
 namespace tapedeck {
 namespace {
 
-constexpr std::uint32_t chunk_size = Trace::page_size;
-constexpr std::size_t places = 4;
 constexpr std::size_t most_errors = 10000;      // whose texts are kept
 constexpr std::size_t longest_error = 1 << 12;  // bytes
 
@@ -26,123 +22,12 @@ Interner<std::string>& names() {
   return interner;
 }
 
-// Of a trace that is read from a file: with a million records all are there, about 200 MB.
-constexpr std::size_t most_loaded = 96;
-
-std::uint64_t id_of(const Tensor& tensor) {
-  return tensor ? tensor.id() : 0;
-}
-std::uint64_t id_of(std::uint64_t id) {
-  return id;
-}
-
-/// Ids, in the places of the record where they fit, else in memory of their own at the first of them.
-template <class T>
-std::uint64_t store_ids(std::uint64_t* at, std::size_t available, std::span<const T> tensors) {
-  std::uint64_t* target = at;
-  if (tensors.size() > available) {
-    target = new std::uint64_t[tensors.size()];
-    *at = reinterpret_cast<std::uint64_t>(target);
-  }
-  for (std::size_t i = 0; i < tensors.size(); ++i) target[i] = id_of(tensors[i]);
-  return target == at ? 0 : tensors.size() * sizeof(std::uint64_t);
-}
-
-const std::uint64_t* ids(const std::uint64_t* at, std::size_t available, std::size_t count) {
-  return count <= available ? at : reinterpret_cast<const std::uint64_t*>(*at);
-}
-
 }  // namespace
 
-struct Trace::Slot {
-  RecordHead head;
-  std::int64_t duration = 0;  // ticks
-  std::uint32_t inputs = 0, outputs = 0;
-  std::uint64_t tensors[places] = {};
-
-  /// One place always stays for the outputs.
-  static constexpr std::size_t input_places = places - 1;
-  std::size_t used_places() const { return inputs <= input_places ? inputs : 1; }
-  const std::uint64_t* input_ids() const { return ids(tensors, input_places, inputs); }
-  const std::uint64_t* output_ids() const {
-    return ids(tensors + used_places(), places - used_places(), outputs);
-  }
-  ~Slot() {
-    if (inputs > input_places) delete[] input_ids();
-    if (outputs > places - used_places()) delete[] output_ids();
-  }
-};
-
-/// Two megabytes of zeros from the system, one huge page where it has them: a fault for every 4 kB would cost
-/// as much as writing the records. A slot is constructed when its record begins.
-class Trace::Chunk {
- public:
-  static Chunk* make();
-  /// Makes the system provide the memory now.
-  void touch() {
-    for (std::size_t i = 0; i < sizeof(slots_); i += 4096)
-      const_cast<volatile std::byte&>(slots_[i]) = std::byte{0};
-  }
-  static void destroy(Chunk* chunk);
-
-  /// Tensors that were there before any of its records have ids up to this.
-  std::uint64_t newest_tensor_before = 0;
-  /// Of ids that have memory of their own.
-  std::atomic<std::uint64_t> extra_bytes{0};
-  /// Of a chunk that was read from a file: its errors by record; with 0 what is wrong with the whole page.
-  /// nullptr where there are none.
-  std::map<std::uint32_t, std::string>* errors = nullptr;
-  const std::string* error_of(std::uint32_t number) const {
-    if (!errors) return nullptr;
-    auto found = errors->find(number);
-    if (found == errors->end()) found = errors->find(0);
-    return found == errors->end() ? nullptr : &found->second;
-  }
-
-  Slot& slot(std::uint32_t number) {
-    return *std::launder(reinterpret_cast<Slot*>(slots_ + sizeof(Slot) * (number % chunk_size)));
-  }
-  void construct(std::uint32_t number) { new (slots_ + sizeof(Slot) * (number % chunk_size)) Slot; }
-  void publish(std::uint32_t number, RecordState state) {
-    states_[number % chunk_size].store(static_cast<std::uint8_t>(state) + 1, std::memory_order_release);
-  }
-  /// Nothing where the record is not written yet.
-  std::optional<RecordState> state(std::uint32_t number) const {
-    const std::uint8_t stored = states_[number % chunk_size].load(std::memory_order_acquire);
-    return stored == 0 ? std::nullopt : std::optional(static_cast<RecordState>(stored - 1));
-  }
-
- private:
-  std::atomic<std::uint8_t> states_[chunk_size];  ///< 0: not written; else the state, plus 1
-  alignas(Slot) std::byte slots_[sizeof(Slot) * chunk_size];
-};
-
-constexpr std::size_t huge_page = std::size_t{2} << 20;
-
-Trace::Chunk* Trace::Chunk::make() {
-  static_assert(sizeof(Chunk) <= huge_page && sizeof(Chunk) > huge_page / 8 * 7);
-  void* mapped = ::mmap(nullptr, 2 * huge_page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (mapped == MAP_FAILED) throw std::bad_alloc();
-  auto* const bytes = static_cast<std::byte*>(mapped);
-  const std::size_t before = (huge_page - reinterpret_cast<std::uintptr_t>(mapped) % huge_page) % huge_page;
-  if (before > 0) ::munmap(bytes, before);
-  ::munmap(bytes + before + huge_page, huge_page - before);
-  ::madvise(bytes + before, huge_page, MADV_HUGEPAGE);
-  return reinterpret_cast<Chunk*>(bytes + before);
-}
-
-void Trace::Chunk::destroy(Chunk* chunk) {
-  if (!chunk) return;
-  for (std::uint32_t i = 0; i < chunk_size; ++i)
-    if (chunk->state(i)) chunk->slot(i).~Slot();
-  delete chunk->errors;
-  ::munmap(chunk, huge_page);
-}
-
 Trace::Trace(std::uint64_t limit, std::uint64_t most_bytes, std::uint32_t first)
-    : limit_(std::max<std::uint64_t>(limit, chunk_size)),
+    : limit_(std::max<std::uint64_t>(limit, Chunk::size)),
       most_bytes_(most_bytes),
-      chunks_(std::make_unique<std::atomic<Chunk*>[]>(newest_possible / chunk_size + 1)),
+      chunks_(std::make_unique<std::atomic<Chunk*>[]>(newest_possible / Chunk::size + 1)),
       next_(first),
       finished_(first - 1),
       oldest_(first) {}
@@ -157,7 +42,7 @@ Trace::~Trace() {
     preparer_.join();
   }
   Chunk::destroy(spare_.load());
-  for (std::uint32_t i = oldest_ / chunk_size; i <= newest() / chunk_size; ++i)
+  for (std::uint32_t i = oldest_ / Chunk::size; i <= newest() / Chunk::size; ++i)
     Chunk::destroy(chunks_[i].load());
 }
 
@@ -181,7 +66,7 @@ void Trace::prepare_chunks() {
 }
 
 Trace::Chunk* Trace::chunk_of(std::uint32_t number) const {
-  return chunks_[number / chunk_size].load(std::memory_order_acquire);
+  return chunks_[number / Chunk::size].load(std::memory_order_acquire);
 }
 
 Trace::Chunk& Trace::make_chunk(std::uint32_t number) {
@@ -189,7 +74,7 @@ Trace::Chunk& Trace::make_chunk(std::uint32_t number) {
   if (!fresh) fresh = Chunk::make();
   fresh->newest_tensor_before = detail::newest_tensor_id();
   Chunk* there = nullptr;
-  if (!chunks_[number / chunk_size].compare_exchange_strong(there, fresh)) {
+  if (!chunks_[number / Chunk::size].compare_exchange_strong(there, fresh)) {
     Chunk::destroy(fresh);
     return *there;
   }
@@ -200,17 +85,18 @@ Trace::Chunk& Trace::make_chunk(std::uint32_t number) {
   }
   spare_wanted_.notify_one();
   const std::uint64_t count = ++chunk_count_;
-  if (count * chunk_size >= limit_ + 2 * chunk_size || (count > 3 && bytes() > most_bytes_)) forget_oldest();
+  if (count * Chunk::size >= limit_ + 2 * Chunk::size || (count > 3 && bytes() > most_bytes_))
+    forget_oldest();
   return *fresh;
 }
 
 void Trace::forget_oldest() {
   const std::unique_lock lock(reclaim_);
   const std::uint32_t first = oldest_.load();
-  Chunk* chunk = chunks_[first / chunk_size].exchange(nullptr);
-  const std::uint32_t next = (first / chunk_size + 1) * chunk_size;
+  Chunk* chunk = chunks_[first / Chunk::size].exchange(nullptr);
+  const std::uint32_t next = (first / Chunk::size + 1) * Chunk::size;
   oldest_.store(next);
-  if (const Chunk* kept = chunks_[next / chunk_size].load())
+  if (const Chunk* kept = chunks_[next / Chunk::size].load())
     oldest_tensor_.store(kept->newest_tensor_before + 1);
   tensors_.forget(oldest_tensor_.load(), next);
   if (!chunk) return;
@@ -237,9 +123,7 @@ std::uint32_t Trace::begin(RecordHead&& head, std::span<const Tensor> inputs, Re
   chunk.construct(number);
   Slot& slot = chunk.slot(number);
   slot.head = std::move(head);
-  slot.inputs = static_cast<std::uint32_t>(inputs.size());
-  if (const std::uint64_t extra = store_ids(slot.tensors, Slot::input_places, inputs))
-    add_extra(chunk, extra);
+  if (const std::uint64_t extra = slot.set_inputs(inputs)) add_extra(chunk, extra);
   chunk.publish(number, state);
   return number;
 }
@@ -278,10 +162,7 @@ void Trace::end(std::uint32_t number, std::span<const Tensor> outputs, const cha
   if (!chunk) return;
   Slot& slot = chunk->slot(number);
   slot.duration = now - slot.head.start - waited;
-  slot.outputs = static_cast<std::uint32_t>(outputs.size());
-  const std::size_t used = slot.used_places();
-  if (const std::uint64_t extra = store_ids(slot.tensors + used, places - used, outputs))
-    add_extra(*chunk, extra);
+  if (const std::uint64_t extra = slot.set_outputs(outputs)) add_extra(*chunk, extra);
   if (error) {
     const std::lock_guard lock(rare_mutex_);
     errors_[number] = std::string(error).substr(0, longest_error);
@@ -291,84 +172,6 @@ void Trace::end(std::uint32_t number, std::span<const Tensor> outputs, const cha
   ended_.fetch_add(1, std::memory_order_relaxed);
   std::uint32_t newest = finished_.load(std::memory_order_relaxed);
   while (newest < number && !finished_.compare_exchange_weak(newest, number, std::memory_order_acq_rel)) {
-  }
-}
-
-void Trace::read_from(TraceSource& source, const TraceExtent& extent) {
-  source_ = &source;
-  tensors_.read_from(&source);
-  oldest_ = extent.oldest;
-  next_ = extent.newest + 1;
-  finished_ = extent.finished;
-  ended_ = extent.ended;
-  oldest_tensor_ = extent.oldest_tensor;
-}
-
-/// The chunk of a record, which stays as long as `lock` holds it; that of a file is read where it is not
-/// there yet. The caller holds no lock of the trace, unless it can do without the chunk of another page.
-Trace::Chunk* Trace::hold(std::uint32_t number, std::shared_lock<std::shared_mutex>& lock) const {
-  while (true) {
-    lock = std::shared_lock(reclaim_);
-    Chunk* chunk = number < oldest_kept() ? nullptr : chunk_of(number);
-    if (chunk || !source_ || number < oldest_kept() || number > newest()) return chunk;
-    lock.unlock();
-    load(number / chunk_size);
-  }
-}
-
-void Trace::load(std::uint32_t index) const {
-  const std::lock_guard loading(loading_);
-  if (chunks_[index].load(std::memory_order_acquire)) return;
-  std::unique_ptr<Chunk, void (*)(Chunk*)> fresh(Chunk::make(), &Chunk::destroy);
-  const std::uint32_t first = std::max(oldest_kept(), index * chunk_size);
-  const std::uint32_t last = std::min(newest(), index * chunk_size + chunk_size - 1);
-  const auto put = [&](StoredRecord&& record) {
-    fresh->construct(record.number);
-    Slot& slot = fresh->slot(record.number);
-    slot.head = std::move(record.head);
-    slot.duration = record.duration;
-    slot.inputs = static_cast<std::uint32_t>(record.inputs.size());
-    fresh->publish(record.number, record.state);  // from here on destroy() lets its ids go
-    const auto store = [&](std::size_t used, std::size_t available, const TensorIds& ids) {
-      fresh->extra_bytes += store_ids(slot.tensors + used, available, std::span(ids.data(), ids.size()));
-    };
-    store(0, Slot::input_places, record.inputs);
-    slot.outputs = static_cast<std::uint32_t>(record.outputs.size());
-    store(slot.used_places(), places - slot.used_places(), record.outputs);
-    if (record.error.empty()) return;
-    if (!fresh->errors) fresh->errors = new std::map<std::uint32_t, std::string>;
-    fresh->errors->emplace(record.number, std::move(record.error));
-  };
-  std::string problem;
-  if (!source_->records(first, last, put, problem)) {
-    static const std::uint32_t damaged = intern_name("damaged");
-    for (std::uint32_t number = first; number <= last; ++number) {
-      StoredRecord record;
-      record.number = number;
-      record.state = RecordState::failed;
-      record.head.kind = EventKind::custom;
-      record.head.name = damaged;
-      put(std::move(record));
-    }
-    fresh->errors = new std::map<std::uint32_t, std::string>{{0, problem}};
-  }
-  ++chunk_count_;
-  extra_bytes_.fetch_add(fresh->extra_bytes.load());
-  chunks_[index].store(fresh.release(), std::memory_order_release);
-  loaded_.push_back(index);
-  let_go_loaded();
-}
-
-// Where somebody is reading just now it waits for the next time: that one may be this very thread.
-void Trace::let_go_loaded() const {
-  if (loaded_.size() <= most_loaded) return;
-  const std::unique_lock lock(reclaim_, std::try_to_lock);
-  if (!lock) return;
-  for (; loaded_.size() > most_loaded; loaded_.pop_front()) {
-    Chunk* chunk = chunks_[loaded_.front()].exchange(nullptr);
-    --chunk_count_;
-    extra_bytes_.fetch_sub(chunk->extra_bytes.load());
-    Chunk::destroy(chunk);
   }
 }
 
@@ -439,7 +242,7 @@ std::uint32_t Trace::glance(std::uint32_t first, std::uint32_t last,
   for (std::uint32_t number = first; number <= last;) {
     std::shared_lock<std::shared_mutex> lock;
     hold(number, lock);
-    number = glance_held(number, std::min(last, number / chunk_size * chunk_size + chunk_size - 1), visit);
+    number = glance_held(number, std::min(last, number / Chunk::size * Chunk::size + Chunk::size - 1), visit);
   }
   return std::max(first, last + 1);
 }

@@ -96,6 +96,7 @@ struct ThreadState {
   std::uint32_t quiet = 0;       ///< open QuietScopes
   std::uint32_t recording = 0;   ///< active tapes of this thread that are not suspended
   std::uint32_t unobserved = 0;  ///< open UnobservedScopes
+  bool floating_scope = false;   ///< a FloatingScope is open (floating.h)
   TapeStack* tapes = nullptr;    ///< nullptr until the thread's first tape
 };
 [[gnu::tls_model("initial-exec")]] extern constinit thread_local ThreadState thread_state;

@@ -59,13 +59,13 @@ void Storage::let_go(std::uint64_t before) {
   const std::uint64_t mark = mark_.load(std::memory_order_relaxed);
   if (before == (onlooker | 1)) {
     if (mark != 0 && !let_go_.load(std::memory_order_relaxed))
-      if (StorageListener* told = storage_listener()) told->let_go(mark);
+      if (StorageListener* told = listener.load(std::memory_order_acquire)) told->let_go(mark);
     return destroy();
   }
   if (!let_go_.exchange(true, std::memory_order_relaxed)) {
     if (!borrowed_) onlookers_bytes.fetch_add(static_cast<std::int64_t>(size_), std::memory_order_relaxed);
     if (mark != 0)
-      if (StorageListener* told = storage_listener()) told->let_go(mark);
+      if (StorageListener* told = listener.load(std::memory_order_acquire)) told->let_go(mark);
   }
   drop_look();
 }

@@ -34,7 +34,11 @@ class Storage {
   }
   void drop() {
     const std::uint64_t before = references_.fetch_sub(1, std::memory_order_acq_rel);
-    if (static_cast<std::uint32_t>(before) == 1) let_go(before);
+    if (static_cast<std::uint32_t>(before) != 1) return;
+    if (before == (onlooker | 1) && mark() == 0)
+      destroy();
+    else
+      let_go(before);
   }
   /// Those who look at the program (the recorder) hold it apart: when the program let go is known then.
   void retain_to_look() { references_.fetch_add(onlooker, std::memory_order_relaxed); }

@@ -264,7 +264,10 @@ QString MemoryModel::summary() const {
   if (!state_) return {};
   const auto& s = *state_;
   const auto sum = static_cast<double>(s.variables + s.tapes + s.program);
-  QString text = (s.record ? tr("At op %1: ").arg(countText(s.record)) : tr("Now: ")) +
+  const bool isFile = !session_->status().trace_file.empty();
+  QString text = (s.record ? tr("At op %1: ").arg(countText(s.record))
+                  : isFile ? tr("When it was saved: ")
+                           : tr("Now: ")) +
                  tr("%1 in %2 storages: variables %3, tapes %4, the program %5")
                      .arg(bytesText(sum), countText(s.storages), bytesText(static_cast<double>(s.variables)),
                           bytesText(static_cast<double>(s.tapes)), bytesText(static_cast<double>(s.program)));

@@ -2,11 +2,13 @@
 #include <QtTest>
 #include <array>
 #include <cmath>
+#include <set>
 
 #include "engine/ops/floating.h"
 #include "engine/ops/front_observer.h"
 #include "engine/ops/random_state.h"
 #include "engine/record/lockstep.h"
+#include "engine/record/recorder.h"
 #include "engine/tapedeck.h"
 #include "tests/engine/event_log.h"
 
@@ -93,6 +95,34 @@ class TestLockstep : public QObject {
     remove_front_observer(front);  // does nothing
     ops::exp(floats({1}));
     QCOMPARE(log.lines.back(), "end 4");
+  }
+
+  void the_recorder_behind_hears_when_memory_goes() {
+    Front front("front");
+    Recorder recorder;
+    recorder.set_recording(true);
+    add_front_observer(front);
+    {
+      const Variable variable(floats({1, 2}), "weight");
+      const Tensor x = floats({3});
+      Tape outer, inner;
+      outer.start();
+      outer.watch(x);
+      inner.start();
+      inner.watch(x);
+      const Tensor y = ops::square(x);
+      inner.stop();
+      outer.stop();
+      inner.gradient(std::array{y}, std::array{x});
+    }
+    remove_front_observer(front);
+    recorder.set_recording(false);
+    std::set<MemoryEventKind> heard;
+    std::uint64_t position = 0;
+    for (const MemoryEvent& event : recorder.memory().read(position)) heard.insert(event.kind);
+    for (const MemoryEventKind kind : {MemoryEventKind::variable_gone, MemoryEventKind::taped,
+                                       MemoryEventKind::tape_used_up, MemoryEventKind::tape_emptied})
+      QVERIFY2(heard.contains(kind), std::to_string(static_cast<int>(kind)).c_str());
   }
 
   void a_floating_scope_computes_in_its_dtype_and_gradients_go_through() {

@@ -123,6 +123,21 @@ class TestMemoryModel : public QObject {
     QTRY_COMPARE(source_.askedFor<protocol::GetMemoryState>().back().record, std::uint64_t{2});
   }
 
+  void aFilesEndIsWhenItWasSaved() {
+    source_.status.trace_file = "/somewhere/run.tapetrace";
+    source_.sendStatus();
+    QTRY_VERIFY(!session_.status().trace_file.empty());
+    model_->setShown(true);
+    QVERIFY(isAsked<protocol::GetMemoryState>());
+    protocol::MemoryState state;
+    QVERIFY(answer<protocol::GetMemoryState>(state));
+    QVERIFY2(model_->summary().startsWith("When it was saved: "), qPrintable(model_->summary()));
+    source_.status.trace_file.clear();
+    source_.sendStatus();
+    QTRY_VERIFY(session_.status().trace_file.empty());
+    QVERIFY2(model_->summary().startsWith("Now: "), qPrintable(model_->summary()));
+  }
+
   void namesAreAskedForAndTold() {
     model_->setShown(true);
     QVERIFY(isAsked<protocol::GetMemoryState>());

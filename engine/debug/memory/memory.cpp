@@ -256,9 +256,12 @@ protocol::MemoryState MemoryReader::state(const protocol::GetMemoryState& reques
   for (const TapeLife& tape : index_.tapes())
     state.live_tapes += !tape.nodes.empty() && (record == 0 || tape.first <= record) &&
                         (tape.ended == 0 || (record != 0 && tape.ended > record));
-  state.recorder = record == 0 ? bytes_of_onlookers() : recorder_at(recorder_.memory().samples(), record);
+  // What this process holds says nothing of the session that a file was saved of.
+  const bool is_live = record == 0 && !recorder_.file();
+  state.recorder = is_live ? bytes_of_onlookers()
+                           : recorder_at(recorder_.memory().samples(), record ? record : index_.last());
   const std::uint64_t told = state.variables + state.tapes + state.program + state.recorder;
-  if (record == 0) state.elsewhere = in_use - std::min(in_use, told);
+  if (is_live) state.elsewhere = in_use - std::min(in_use, told);
   state.change = change_text(index_, recorder_, record);
   const auto larger = [](const auto& a, const auto& b) { return a.bytes > b.bytes; };
   if (request.group == MemoryGroup::tensor) {

@@ -87,7 +87,9 @@ void save_memory_log(const Recorder& recorder, SectionOut& out) {
   for (std::uint64_t position = 0, before = UINT64_MAX; position != before;) {
     before = position;
     std::vector<MemoryEvent> events = log.read(position);
+    const std::size_t found = events.size();
     std::erase_if(events, [&](const MemoryEvent& event) { return event.after > out.newest_record; });
+    if (found > 0 && events.empty()) break;  // of a program that goes on there are ever more
     put_items(out, events, [](PageWriter& page, const MemoryEvent& event) {
       page.byte(static_cast<std::uint8_t>(MemoryItem::event));
       page.byte(static_cast<std::uint8_t>(event.kind));
@@ -103,7 +105,8 @@ void save_memory_log(const Recorder& recorder, SectionOut& out) {
     page.byte(entry.second.borrowed ? 1 : 0);
   });
   std::vector<RecorderSample> samples = log.samples();
-  std::erase_if(samples, [&](const RecorderSample& sample) { return sample.record > out.newest_record; });
+  std::erase_if(samples, [&](const RecorderSample& sample) { return sample.record >= out.newest_record; });
+  if (out.newest_record > 0) samples.push_back({out.newest_record, bytes_of_onlookers()});
   put_items(out, samples, [](PageWriter& page, const RecorderSample& sample) {
     page.byte(static_cast<std::uint8_t>(MemoryItem::sample));
     page.number(sample.record);

@@ -286,8 +286,9 @@ protocol::TraceSaved save(const Recorder& recorder, const protocol::SaveTrace& r
   if (const TraceSource* file = recorder.file())
     refuse_saving(request.path, "this is a trace file already, " + file->path() + ", which can be copied");
   std::error_code error;
-  // Of a link: what it stands for.
-  const std::string path = request.path.empty() ? "" : fs::weakly_canonical(request.path, error).string();
+  // A name alone is a file of the working folder; a link, what it stands for.
+  const fs::path whole = request.path.empty() ? fs::path() : fs::absolute(request.path, error);
+  const std::string path = whole.empty() ? "" : fs::weakly_canonical(whole, error).string();
   if (path.empty() || error) refuse_saving("'" + request.path + "'", "that is no file's name");
   TemporaryFile file(path);
   try {

@@ -12,21 +12,22 @@ std::uint64_t tensor_up_to(PageReader& page, const SectionIn& in) {
   return page.number_up_to(in.newest_tensor, "a tensor's id");
 }
 
-// ---- curves: their names in each page, then points
+// ---- curves: their names in each page, then points and restarts; also points that those made void, which
+// belong to earlier runs of their cells
 
 void save_series(const Recorder& recorder, SectionOut& out) {
   const SeriesStore& series = recorder.series();
   for (std::uint64_t at = 0, size = series.size(); at < size;) {
-    const protocol::Series part = series.read(at);
-    if (part.next <= at) break;
-    at = part.next;
+    const std::vector<SeriesStore::Kept> part = series.kept(at, size);
     PageWriter page;
     page.number(at >= size ? series.thinned() : 0);
     std::unordered_map<std::string_view, std::size_t> names;
-    for (const protocol::SeriesPoint& point : part.points) {
+    for (const auto& [point, restart] : part) {
       const auto [known, is_new] = names.try_emplace(point.series, names.size());
       page.number(known->second);
       if (is_new) page.text(point.series);
+      page.byte(restart ? 1 : 0);
+      if (restart) continue;
       page.real(point.step);
       page.real(point.value);
       page.number(std::min<std::uint64_t>(point.record, out.newest_record));
@@ -41,6 +42,10 @@ void load_series(Recorder& recorder, PageReader& page, const SectionIn& in) {
   while (page.left() > 0) {
     const std::uint64_t name = page.number_up_to(names.size(), "a curve");
     if (name == names.size()) names.emplace_back(page.text("a curve's name"));
+    if (page.number_up_to(1, "whether a curve begins anew") != 0) {
+      recorder.series().restart(names[name]);
+      continue;
+    }
     const double step = page.real(), value = page.real();
     recorder.series().add(names[name], step, value, record_up_to(page, in));
   }

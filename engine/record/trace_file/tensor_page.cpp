@@ -43,7 +43,8 @@ TensorTable::Life read_life(PageReader& page, std::uint64_t id, unsigned flags, 
       throw DamagedPage("a tensor shares the memory of none");
   }
   if ((flags & gone_flag) != 0)
-    life.gone = static_cast<std::uint32_t>(page.number_up_to(cut.newest_record, "a record's number"));
+    life.gone = static_cast<std::uint32_t>(
+        page.number_up_to(std::uint64_t{cut.newest_record} + 1, "a record's number"));
   return life;
 }
 
@@ -76,7 +77,8 @@ void write_tensors(const TensorTable& table, const Values& values, std::uint64_t
     if (!stored && may_be_small(spec_of(origin.spec()))) small = values.small_value(id);
     const TensorTable::Life life = table.life(id);
     const bool shares = life.root != id && life.root <= cut.newest_tensor;
-    const bool gone = !shares && life.gone != 0 && life.gone <= cut.newest_record;
+    // What went when the newest record had ended is gone from the next one on.
+    const bool gone = !shares && life.gone != 0 && life.gone <= cut.newest_record + 1;
     page.byte(static_cast<std::uint8_t>((origin.is_leaf() ? leaf_bit : 0) | (name ? named_flag : 0) |
                                         (stored ? stored_flag : 0) | (small ? small_flag : 0) |
                                         (gone ? gone_flag : 0) | (shares ? shares_flag : 0)));

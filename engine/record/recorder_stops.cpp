@@ -1,0 +1,90 @@
+// Where the recorder stops the program: before what begins, by breakpoints and the gate, and after it.
+#include <algorithm>
+#include <utility>
+
+#include "engine/record/clock.h"
+#include "engine/record/recorder.h"
+#include "engine/record/recorder_thread.h"
+#include "engine/record/source_location.h"
+
+namespace tapedeck {
+
+void Recorder::come_to_stop(Thread& thread, const Event& event, const GatePoint& point,
+                            std::optional<BreakEvent>& seen, bool stands) {
+  std::optional<BreakStop> stop;
+  if (seen) {
+    seen->number = point.number;
+    BreakWait wait;
+    try {
+      stop = breakpoints_.before(thread.breaks, *seen, wait);
+    } catch (const std::exception& error) {  // an interrupt, no memory: what began does not run
+      end(point.number, {}, error.what());
+      throw;
+    }
+    if (wait.mask != 0) thread.watched.push_back({*seen, wait});
+  }
+  if (stop || (stands && gate_.armed())) ask_gate(thread, event, point, stop ? &*stop : nullptr);
+}
+
+void Recorder::ask_gate(Thread& thread, const Event& event, const GatePoint& point, const BreakStop* stop) {
+  if (!event.outputs.empty()) trace_.set_pending_outputs(point.number, event.outputs);
+  if (!event.wanted.empty()) trace_.set_pending_wanted(point.number, event.wanted);
+  if (stop) trace_.set_state(point.number, RecordState::pending);
+  const std::int64_t before = now();
+  try {
+    if (stop)
+      gate_.stop(point, *stop);
+    else
+      gate_.pass(point);
+  } catch (const Interrupted& interrupted) {
+    std::erase_if(thread.watched, [&](const auto& one) { return one.event.number == point.number; });
+    end(point.number, {}, interrupted.what());
+    throw;
+  }
+  breakpoints_.stood(thread.breaks, point.location, point.enclosing, last_place());
+  thread.last_waited = point.number;
+  thread.last_wait = now() - before;
+  thread.waited += thread.last_wait;
+  note_wait(thread, point.number, before, before + thread.last_wait);
+  trace_.set_state(point.number, RecordState::running);
+}
+
+// An armed gate that lets an op pass takes no time that anybody would miss.
+void Recorder::note_wait(const Thread& thread, std::uint32_t number, std::int64_t from, std::int64_t to) {
+  constexpr std::int64_t least_ns = 10'000;
+  if (clock::nanoseconds(to - from) >= least_ns) gate_waits_.add({thread.index, number, from, to});
+}
+
+void Recorder::stop_after(Thread& thread, std::uint32_t number, std::span<const Tensor> outputs,
+                          const char* error) {
+  while (!thread.watched.empty() && thread.watched.back().event.number > number) thread.watched.pop_back();
+  if (thread.watched.empty() || thread.watched.back().event.number != number) return;
+  auto [event, wait] = std::move(thread.watched.back());
+  thread.watched.pop_back();
+  RecordView record;
+  if (!trace_.read(number, record)) return;
+  event.outputs = outputs;
+  event.ended = true;
+  event.error = error;
+  event.duration_ns = record.duration_ns;
+  // A VJP fails of what failed inside of it, and a playback of its VJP.
+  const bool shown =
+      error && (thread.failure_shown > number || std::string_view(error) == Interrupted().what());
+  if (!error || !shown) thread.failure_shown = 0;
+  if (shown) return;
+  if (const auto stop = breakpoints_.after(event, wait)) {
+    if (error) thread.failure_shown = number;
+    wait_after(thread, event, *stop);
+  }
+}
+
+void Recorder::wait_after(Thread& thread, const BreakEvent& event, const BreakStop& stop) {
+  const std::int64_t before = now();
+  gate_.stop({event.number, event.location, event.enclosing}, stop);
+  breakpoints_.stood(thread.breaks, event.location, event.enclosing, event.place);
+  const std::int64_t after = now();
+  thread.waited += after - before;
+  note_wait(thread, event.number, before, after);
+}
+
+}  // namespace tapedeck

@@ -1,0 +1,51 @@
+// What the recorder knows of a thread while it records it. For the recorder's own files.
+#pragma once
+
+#include <vector>
+
+#include "engine/record/recorder.h"
+
+namespace tapedeck {
+
+/// A custom gradient, playback or VJP that has begun and not ended.
+struct Recorder::Open {
+  std::uint32_t number = 0;
+  EventKind kind = EventKind::custom;
+  bool backward = false;
+  bool hides_ops = false;       ///< a built-in VJP, or inside one: its ops are no stops
+  std::uint32_t forward = 0;    ///< what the ops inside are the VJP of
+  std::uint32_t enclosing = 0;  ///< the innermost playback or custom gradient, itself included
+  std::uint32_t location = 0;
+  std::int64_t waited_before = 0;
+  std::uint32_t scope = 0;         ///< of its record
+  std::uint32_t scope_around = 0;  ///< of the program when it began
+};
+
+struct Recorder::Thread {
+  std::uint64_t serial = 0;
+  std::uint16_t index = 0;
+  std::vector<Open> open;
+  std::int64_t waited = 0;  ///< at the gate, in all; ticks
+  std::uint32_t last_waited = 0;
+  std::int64_t last_wait = 0;
+  // Of the op that began last: what end() needs to know of its begin.
+  std::uint32_t began = 0;      ///< its number
+  std::int64_t began_at = 0;    ///< ticks
+  std::uint64_t inputs_ns = 0;  ///< the longest replay of its inputs
+  bool gave_up = false;         ///< the op that begins next writes over values that it must not wait with
+  BreakThread breaks;
+  /// What breakpoints look at again when it has ended.
+  struct Watched {
+    BreakEvent event;
+    BreakWait wait;
+  };
+  std::vector<Watched> watched;
+  /// The record at whose failure it stopped: those around it fail of the same.
+  std::uint32_t failure_shown = 0;
+  // Of the op that began last, where Health looks at it.
+  HealthSampler::Wants sampled = HealthSampler::Wants::nothing;
+  ActivationCall call;
+  Tensors update_inputs;
+};
+
+}  // namespace tapedeck
