@@ -50,8 +50,6 @@ class ListedEvents final : public ProfileEvents {
     event.kind = known.number(of);
     event.ended = true;
     event.inner = inner;
-    event.updates = role == ProfileRole::update;
-    event.playback = op == "gradient";
     event.start = start;
     event.duration = duration;
     all.push_back(event);
@@ -384,7 +382,7 @@ class TestProfile : public QObject {
     QCOMPARE(text_of(index.boxes({0, 0}, 0, 2000, 1), events), std::string("matmul[900-945]"));
   }
 
-  void steps_end_with_the_last_update_before_the_next_playback() {
+  void steps_take_the_time_from_the_last_update_to_their_own() {
     ListedEvents events;
     ProfileIndex index(events);
     index.pauses().cells.add({0, 100});
@@ -395,6 +393,8 @@ class TestProfile : public QObject {
       events.add("adam", begin + 450, 10, 3, 0, 0, ProfileRole::update);
       events.add("multiply", begin + 470, 10, 3);
       events.add("adam", begin + 490, 10, 3, 0, 0, ProfileRole::update);
+      for (const std::uint32_t before : {2u, 0u})
+        index.add_update(static_cast<std::uint32_t>(step + 1), events.newest() - before);
     }
     pass_all(index, events);
     QCOMPARE(index.steps().size(), std::size_t{3});

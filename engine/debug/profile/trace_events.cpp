@@ -70,9 +70,7 @@ ProfileEvent TraceEvents::event_of(const RecordGlance& record) {
   event.thread = head.thread;
   event.depth = head.depth;
   event.ended = record.state == RecordState::done || record.state == RecordState::failed;
-  event.playback = head.kind == EventKind::playback;
   event.inner = head.kind != EventKind::op;
-  event.updates = head.kind == EventKind::op && head.op && head.op->updates;
   event.start = clock::nanoseconds(head.start);
   event.duration = event.ended ? clock::nanoseconds(record.duration) : 0;
   event.kind = class_of(record);
