@@ -449,4 +449,5 @@ protocol::Reply Answers::take_over(const protocol::TakeOver& request, const Canc
     return protocol::Failure{"A cell is running: a variable takes a value when it stops or ends.", "running"};
   return branches_.take_over(request, finder(cancel, report), cancel);
 }
+
 }  // namespace tapedeck::debug
