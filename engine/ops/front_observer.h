@@ -21,6 +21,10 @@ class FrontObserver : public Observer {
   void leaf(const Tensor& tensor, std::string_view name) final;
   void assigned(const Tensor& tensor, const Tensor& value, std::uint64_t variable, std::uint64_t since) final;
   void left(const Tensor& tensor) final;
+  void variable_gone(std::uint64_t variable) final;
+  void taped(std::uint64_t record, std::uint64_t tape) final;
+  void tape_used_up(std::uint64_t tape) final;
+  void tape_emptied(std::uint64_t tape) final;
 
  protected:
   /// When those behind have been told. `record`: 0 where none of them keeps records. What it throws abandons

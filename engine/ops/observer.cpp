@@ -121,6 +121,18 @@ void FrontObserver::assigned(const Tensor& tensor, const Tensor& value, std::uin
 void FrontObserver::left(const Tensor& tensor) {
   if (Observer* next = behind()) next->left(tensor);
 }
+void FrontObserver::variable_gone(std::uint64_t variable) {
+  if (Observer* next = behind()) next->variable_gone(variable);
+}
+void FrontObserver::taped(std::uint64_t record, std::uint64_t tape) {
+  if (Observer* next = behind()) next->taped(record, tape);
+}
+void FrontObserver::tape_used_up(std::uint64_t tape) {
+  if (Observer* next = behind()) next->tape_used_up(tape);
+}
+void FrontObserver::tape_emptied(std::uint64_t tape) {
+  if (Observer* next = behind()) next->tape_emptied(tape);
+}
 
 Observer* current_observer() {
   if (detail::thread_state.quiet != 0 || detail::thread_state.unobserved != 0) return nullptr;
