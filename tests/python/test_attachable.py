@@ -210,6 +210,29 @@ class Attachable(unittest.TestCase):
             client.wait_for(lambda status: status["records"] > 20)
         self.finish(process)
 
+    def test_folders_that_others_could_have_made_are_left_alone(self):
+        entry = os.path.join(self.programs, f"{os.getpid()}-1")
+        os.makedirs(entry, 0o700)
+        linked = os.path.join(self.folder, "elsewhere")
+        os.makedirs(os.path.join(linked, f"{os.getpid()}-1"), 0o700)
+        for folder in (os.path.dirname(self.programs), self.programs, linked):
+            os.chmod(folder, 0o700)
+        code = "from tapedeck import attachable\nattachable.remove_stale()"
+
+        def remove():
+            self.assertEqual(self.start(code, debug="0").wait(30), 0)
+
+        os.chmod(self.programs, 0o755)
+        remove()
+        self.assertEqual(os.listdir(self.programs), [os.path.basename(entry)])
+        os.chmod(self.programs, 0o700)
+        remove()
+        self.assertEqual(os.listdir(self.programs), [])
+        os.rmdir(self.programs)
+        os.symlink(linked, self.programs)
+        remove()
+        self.assertEqual(os.listdir(linked), [os.path.basename(entry)])
+
     def test_entries_of_dead_programs_are_cleaned_up(self):
         killed = self.start()
         self.entry(killed)
