@@ -15,7 +15,7 @@ constexpr std::chrono::milliseconds time_at_once(40);
 constexpr std::int64_t longest_time = std::int64_t{1} << 60;  // nanoseconds
 constexpr std::uint32_t most_pixels = 10'000, most_rows = 1000, most_step_points = 10'000;
 constexpr std::size_t most_flame_nodes = 2000, most_runs = 1000, most_slowest = 10;
-constexpr std::uint32_t records_a_piece = 4096, records_at_once = 1 << 14;
+constexpr std::uint32_t records_a_piece = 4096, records_a_slice = 1 << 14;
 
 }  // namespace
 
@@ -27,7 +27,7 @@ std::unique_lock<std::mutex> Profiles::advance(const CancelFlag& cancel) {
   const auto until = std::chrono::steady_clock::now() + time_at_once;
   std::uint32_t to = 0;
   do {
-    to = newest - std::min(newest, index_.indexed()) > records_at_once ? index_.indexed() + records_at_once
+    to = newest - std::min(newest, index_.indexed()) > records_a_slice ? index_.indexed() + records_a_slice
                                                                        : newest;
     steps_.extend(&cancel, to);  // before the index passes their updates
     index_.advance(until, to);
