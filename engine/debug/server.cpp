@@ -292,12 +292,14 @@ void DebugServer::Private::handle(const std::string& client, std::span<const std
                                    "bad_request"});
   if (const auto* cancel = std::get_if<protocol::Cancel>(&incoming.message))
     return jobs_->cancel(client, cancel->request);
+  Answers::Answer answer;
   try {
-    if (const auto answer = answers_.at_once(incoming.message)) return reply(client, request, *answer);
+    answer = answers_.reply_or_work(incoming.message);
+    if (const auto* now = std::get_if<protocol::Reply>(&answer)) return reply(client, request, *now);
   } catch (const std::exception& error) {
     return reply(client, request, protocol::Failure{error.what(), "bad_request"});
   }
-  jobs_->submit(client, request, answers_.later(incoming.message));
+  jobs_->submit(client, request, std::move(std::get<Jobs::Work>(answer)));
 }
 
 void DebugServer::Private::greet(const std::string& client, std::uint64_t request,
