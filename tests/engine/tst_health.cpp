@@ -359,8 +359,8 @@ class TestHealth : public QObject {
       Tape tape;
       tape.start();
       tape.watch(weights);
-      const Tensor target = ops::square(weights);  // no loss: four numbers
-      const Tensor gradient = tape.gradient(std::span(&target, 1), std::span(&weights, 1))[0];
+      const Tensor targets[] = {ops::square(weights), ops::exp(weights)};  // no loss
+      const Tensor gradient = tape.gradient(targets, std::span(&weights, 1))[0];
       const Tensor inputs[] = {weights, gradient, Tensor::scalar(0.1, DType::float64)};
       weights = run_op(*Registry::instance().find("gradient_descent"), inputs)[0];
     }

@@ -41,8 +41,14 @@ void Profiles::tell_update(std::size_t step, std::uint32_t record) {
   index_.add_update(number, record);
 }
 
-// Between the end of one run and the begin of the next nothing of the program runs.
+// Between the end of one run and the begin of the next nothing of the program runs; of the time in which
+// nothing is recorded nobody knows.
 void Profiles::tell_pauses() {
+  Intervals& cells = index_.pauses().cells;
+  for (const auto& [from, to] : recorder_.unrecorded(unrecorded_told_)) {
+    ++unrecorded_told_;
+    if (!idle_) cells.add({from, to});
+  }
   const std::uint64_t again = runs_told_ > 0 ? 1 : 0;  // the last one may have ended since
   std::uint64_t total = 0;
   std::vector<CellRun> runs;
@@ -50,7 +56,6 @@ void Profiles::tell_pauses() {
     total = recorder_.cell_runs().total();
     runs = recorder_.cell_runs().newest(total - runs_told_ + again);
   } while (recorder_.cell_runs().total() != total);  // another one began meanwhile
-  Intervals& cells = index_.pauses().cells;
   for (const CellRun& run : runs) {
     if (run.number > runs_told_) {
       if (idle_)

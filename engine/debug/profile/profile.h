@@ -58,6 +58,7 @@ class Profiles {
   ProfileTexts texts_;
   std::vector<CellRun> cell_runs_;  ///< that the index was told of
   std::uint64_t runs_told_ = 0, waits_told_ = 0;
+  std::size_t unrecorded_told_ = 0;
   bool idle_ = false;               ///< the last run ended, and the index knows
   std::mutex measure_mutex_;        ///< one measurement at a time
   mutable std::mutex peaks_mutex_;  ///< guards what follows
