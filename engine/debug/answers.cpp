@@ -61,6 +61,12 @@ void check_bins(const std::string& request, std::uint32_t bins) {
                      std::to_string(most_bins));
 }
 
+template <class Message>
+protocol::Reply of_conversation(const Message&) {
+  return protocol::Failure{std::string(Message::type) + " belongs to a conversation with the debug server.",
+                           "bad_request"};
+}
+
 template <class T>
 bool one_at_most(const std::vector<T>& option) {
   return option.size() <= 1;
@@ -68,110 +74,85 @@ bool one_at_most(const std::vector<T>& option) {
 
 }  // namespace
 
-std::optional<protocol::Reply> Answers::at_once(const protocol::Request& request) {
+// Every message has one line here, or some: what is answered at once, and what a job answers.
+Answers::Answer Answers::reply_or_work(const protocol::Request& request) {
   using namespace protocol;
-  using Answer = std::optional<Reply>;
-  if (Answer refused = refused_by_file(recorder_, request)) return refused;
+  if (auto refused = refused_by_file(recorder_, request)) return std::move(*refused);
+  // A job of `work`(cancel, report), which gives the reply.
+  const auto job = [](auto work) -> Answer {
+    return Jobs::Work([work](const CancelFlag& cancel, const Jobs::Report& report) {
+      return guarded(cancel, [&]() -> Reply { return work(cancel, report); });
+    });
+  };
+  const auto by = [&job]<class Reader, class Message, class Result>(
+                      Reader& reader, Result (Reader::*function)(const Message&, const CancelFlag*)) {
+    return [&job, &reader, function](const Message& message) {
+      return job([&reader, function, message](const CancelFlag& cancel, const Jobs::Report&) {
+        return (reader.*function)(message, &cancel);
+      });
+    };
+  };
+  const auto own = [&job, this]<class Message>(
+                       Reply (Answers::*function)(const Message&, const CancelFlag&, const Jobs::Report&)) {
+    return [&job, this, function](const Message& message) {
+      return job([this, function, message](const CancelFlag& cancel, const Jobs::Report& report) {
+        return (this->*function)(message, cancel, report);
+      });
+    };
+  };
+  const Jobs::Report quietly = [](const Progress&) {};  // where what is asked for tells of its own progress
   return std::visit(
       Cases{
-          [&](const GetStatus&) -> Answer { return describe_status(recorder_); },
-          [&](const GetRecords& get) -> Answer { return describe_page(recorder_, get); },
-          [&](const GetSeries& get) -> Answer { return recorder_.series().read(get.first); },
-          [&](const GetPictures& get) -> Answer { return recorder_.pictures().read(get.first); },
+          // ---- at once
+          [&](const GetStatus&) -> Answer { return Reply(describe_status(recorder_)); },
+          [&](const GetRecords& get) -> Answer { return Reply(describe_page(recorder_, get)); },
+          [&](const GetSeries& get) -> Answer { return Reply(recorder_.series().read(get.first)); },
+          [&](const GetPictures& get) -> Answer { return Reply(recorder_.pictures().read(get.first)); },
+          [&](const GetCellRuns& get) -> Answer { return Reply(describe_cell_runs(recorder_, get.count)); },
+          [&](const GetTraceFile&) -> Answer { return describe_file(recorder_); },
           [&](const SetGate& set) -> Answer { return set_gate(set); },
           [&](const SetOptions& set) -> Answer { return set_options(set); },
           [&](const SetBreakpoints& set) -> Answer {
-            return protocol::Breakpoints{recorder_.breakpoints().set(set)};
+            return Reply(protocol::Breakpoints{recorder_.breakpoints().set(set)});
           },
-          [&](const Pin& pin) -> Answer {
-            if (pin.pinned) return std::nullopt;
-            recorder_.values().unpin(pin.tensor, recorder_.trace().newest());
-            return describe_status(recorder_);
-          },
-          [](const GetTape&) -> Answer { return std::nullopt; },
-          [](const FindRecords&) -> Answer { return std::nullopt; },
-          [](const GetTile&) -> Answer { return std::nullopt; },
-          [](const GetStatistics&) -> Answer { return std::nullopt; },
-          [](const Why&) -> Answer { return std::nullopt; },
-          [](const GetVjp&) -> Answer { return std::nullopt; },
-          [](const ExplainElement&) -> Answer { return std::nullopt; },
-          []<AsksHost Message>(const Message&) -> Answer { return std::nullopt; },
-          []<AsksProfile Message>(const Message&) -> Answer { return std::nullopt; },
-          [](const MakeBranch&) -> Answer { return std::nullopt; },
-          [](const GetBranchTile&) -> Answer { return std::nullopt; },
-          [](const GetBranchStatistics&) -> Answer { return std::nullopt; },
-          [](const GetBranchPreviews&) -> Answer { return std::nullopt; },
-          [](const TakeOver&) -> Answer { return std::nullopt; },
-          [](const GetHealth&) -> Answer { return std::nullopt; },
-          [](const GetHealthCurve&) -> Answer { return std::nullopt; },
-          [](const SampleHealth&) -> Answer { return std::nullopt; },
-          [](const GetHealthFindings&) -> Answer { return std::nullopt; },
           [&](const DropBranch& drop) -> Answer {
             branches_.drop(drop.branch);
-            return describe_status(recorder_);
+            return Reply(describe_status(recorder_));
           },
-          [](const SaveTrace&) -> Answer { return std::nullopt; },
-          [&](const GetTraceFile&) -> Answer { return describe_file(recorder_); },
-          [](const GetSource&) -> Answer { return std::nullopt; },
-          [](const GetMemoryCurve&) -> Answer { return std::nullopt; },
-          [](const GetMemoryState&) -> Answer { return std::nullopt; },
-          [](const GetRecomputeSavings&) -> Answer { return std::nullopt; },
-          [&](const GetCellRuns& get) -> Answer { return describe_cell_runs(recorder_, get.count); },
-          [](const MakeComparison&) -> Answer { return std::nullopt; },
-          [](const GetComparisonRows&) -> Answer { return std::nullopt; },
-          [](const FindComparisonRow&) -> Answer { return std::nullopt; },
-          [](const CompareOperands&) -> Answer { return std::nullopt; },
-          [](const FindFirstDifference&) -> Answer { return std::nullopt; },
-          [](const GetComparisonTile&) -> Answer { return std::nullopt; },
-          [](const GetComparisonCurves&) -> Answer { return std::nullopt; },
           [&](const DropComparison& drop) -> Answer {
             comparisons_.drop(drop.comparison);
-            return describe_status(recorder_);
+            return Reply(describe_status(recorder_));
           },
-          [](const Hello&) -> Answer { return std::nullopt; },
-          [](const Cancel&) -> Answer { return std::nullopt; },
-      },
-      request);
-}
-
-Jobs::Work Answers::later(const protocol::Request& request) {
-  using namespace protocol;
-  // `work`(cancel, report) gives the reply.
-  const auto job = [](auto work) -> Jobs::Work {
-    return [work](const CancelFlag& cancel, const Jobs::Report& report) {
-      return guarded(cancel, [&]() -> Reply { return work(cancel, report); });
-    };
-  };
-  return std::visit(
-      Cases{
-          [&](const GetTape& get) {
-            return job([this, get](const CancelFlag& cancel, const Jobs::Report&) {
-              return tapes_.read(get, &cancel);
+          [&](const Pin& pin) -> Answer {
+            if (pin.pinned) return own(&Answers::pin)(pin);
+            recorder_.values().unpin(pin.tensor, recorder_.trace().newest());
+            return Reply(describe_status(recorder_));
+          },
+          [](const Hello& hello) -> Answer { return of_conversation(hello); },
+          [](const Cancel& cancel) -> Answer { return of_conversation(cancel); },
+          // ---- jobs
+          own(&Answers::tile),
+          own(&Answers::statistics),
+          own(&Answers::why),
+          own(&Answers::branch_tile),
+          own(&Answers::branch_statistics),
+          own(&Answers::take_over),
+          own(&Answers::health_findings),
+          own(&Answers::comparison_tile),
+          by(tapes_, &TapeIndex::read),
+          by(memory_, &MemoryReader::curve),
+          by(memory_, &MemoryReader::state),
+          by(memory_, &MemoryReader::savings),
+          by(health_, &HealthReader::table),
+          by(health_, &HealthReader::curve),
+          [&](const SampleHealth& sample) {
+            return job([this, sample](const CancelFlag& cancel, const Jobs::Report& report) {
+              return health_.sample(sample, finder(cancel, report), &cancel);
             });
           },
           [&](const FindRecords& find) {
             return job([this, find](const CancelFlag& cancel, const Jobs::Report&) {
               return find_records(recorder_, find, &cancel);
-            });
-          },
-          [&](const GetTile& get) {
-            return job([this, get](const CancelFlag& cancel, const Jobs::Report& report) {
-              return tile(get, cancel, report);
-            });
-          },
-          [&](const GetStatistics& get) {
-            return job([this, get](const CancelFlag& cancel, const Jobs::Report& report) {
-              return statistics(get, cancel, report);
-            });
-          },
-          [&](const Pin& set) {
-            return job([this, set](const CancelFlag& cancel, const Jobs::Report& report) {
-              return pin(set, cancel, report);
-            });
-          },
-          [&](const Why& ask) {
-            return job([this, ask](const CancelFlag& cancel, const Jobs::Report& report) {
-              return why(ask, cancel, report);
             });
           },
           [&](const GetVjp& get) {
@@ -194,29 +175,13 @@ Jobs::Work Answers::later(const protocol::Request& request) {
             });
           },
           [&](const MakeBranch& make) {
-            return job([this, make](const CancelFlag& cancel, const Jobs::Report& report) {
-              const Jobs::Report quietly = [](const protocol::Progress&) {};  // the branch tells of its own
+            return job([this, make, quietly](const CancelFlag& cancel, const Jobs::Report& report) {
               return branches_.make(make, finder(cancel, quietly), cancel, report);
-            });
-          },
-          [&](const GetBranchTile& get) {
-            return job([this, get](const CancelFlag& cancel, const Jobs::Report& report) {
-              return branch_tile(get, cancel, report);
-            });
-          },
-          [&](const GetBranchStatistics& get) {
-            return job([this, get](const CancelFlag& cancel, const Jobs::Report& report) {
-              return branch_statistics(get, cancel, report);
             });
           },
           [&](const GetBranchPreviews& get) {
             return job([this, get](const CancelFlag& cancel, const Jobs::Report& report) {
               return branches_.previews(get, finder(cancel, report), cancel);
-            });
-          },
-          [&](const TakeOver& take) {
-            return job([this, take](const CancelFlag& cancel, const Jobs::Report& report) {
-              return take_over(take, cancel, report);
             });
           },
           [&](const SaveTrace& save) {
@@ -228,45 +193,6 @@ Jobs::Work Answers::later(const protocol::Request& request) {
             return job(
                 [this, get](const CancelFlag&, const Jobs::Report&) { return source_of(recorder_, get); });
           },
-          [](const GetTraceFile&) { return Jobs::Work(); },
-          [&](const GetMemoryCurve& get) {
-            return job([this, get](const CancelFlag& cancel, const Jobs::Report&) {
-              return memory_.curve(get, &cancel);
-            });
-          },
-          [&](const GetMemoryState& get) {
-            return job([this, get](const CancelFlag& cancel, const Jobs::Report&) {
-              return memory_.state(get, &cancel);
-            });
-          },
-          [&](const GetRecomputeSavings& get) {
-            return job([this, get](const CancelFlag& cancel, const Jobs::Report&) {
-              return memory_.savings(get, &cancel);
-            });
-          },
-          [&](const GetHealth& get) {
-            return job([this, get](const CancelFlag& cancel, const Jobs::Report&) {
-              return health_.table(get, &cancel);
-            });
-          },
-          [&](const GetHealthCurve& get) {
-            return job([this, get](const CancelFlag& cancel, const Jobs::Report&) {
-              return health_.curve(get, &cancel);
-            });
-          },
-          [&](const SampleHealth& sample) {
-            return job([this, sample](const CancelFlag& cancel, const Jobs::Report& report) {
-              return health_.sample(sample, finder(cancel, report), &cancel);
-            });
-          },
-          [&](const GetHealthFindings& get) {
-            return job([this, get](const CancelFlag& cancel, const Jobs::Report& report) {
-              return health_findings(get, cancel, report);
-            });
-          },
-          [](const DropBranch&) { return Jobs::Work(); },
-          [](const GetCellRuns&) { return Jobs::Work(); },
-          [](const DropComparison&) { return Jobs::Work(); },
           [&](const MakeComparison& make) {
             return job([this, make](const CancelFlag& cancel, const Jobs::Report& report) {
               return comparisons_.make(make, cancel, report);
@@ -286,29 +212,14 @@ Jobs::Work Answers::later(const protocol::Request& request) {
             });
           },
           [&](const FindFirstDifference& ask) {
-            return job([this, ask](const CancelFlag& cancel, const Jobs::Report& report) {
-              const Jobs::Report quietly = [](const protocol::Progress&) {};  // the search tells of its own
+            return job([this, ask, quietly](const CancelFlag& cancel, const Jobs::Report& report) {
               return comparisons_.first_difference(ask, finder(cancel, quietly), cancel, report);
-            });
-          },
-          [&](const GetComparisonTile& get) {
-            return job([this, get](const CancelFlag& cancel, const Jobs::Report& report) {
-              return comparison_tile(get, cancel, report);
             });
           },
           [&](const GetComparisonCurves& get) {
             return job(
                 [this, get](const CancelFlag&, const Jobs::Report&) { return comparisons_.curves(get); });
           },
-          [](const GetStatus&) { return Jobs::Work(); },
-          [](const GetRecords&) { return Jobs::Work(); },
-          [](const GetSeries&) { return Jobs::Work(); },
-          [](const GetPictures&) { return Jobs::Work(); },
-          [](const SetGate&) { return Jobs::Work(); },
-          [](const SetOptions&) { return Jobs::Work(); },
-          [](const SetBreakpoints&) { return Jobs::Work(); },
-          [](const Hello&) { return Jobs::Work(); },
-          [](const Cancel&) { return Jobs::Work(); },
       },
       request);
 }
@@ -449,4 +360,5 @@ protocol::Reply Answers::take_over(const protocol::TakeOver& request, const Canc
     return protocol::Failure{"A cell is running: a variable takes a value when it stops or ends.", "running"};
   return branches_.take_over(request, finder(cancel, report), cancel);
 }
+
 }  // namespace tapedeck::debug

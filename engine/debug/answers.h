@@ -3,7 +3,7 @@
 
 #include <condition_variable>
 #include <mutex>
-#include <optional>
+#include <variant>
 
 #include "engine/debug/compare/comparisons.h"
 #include "engine/debug/health/health.h"
@@ -33,11 +33,10 @@ class Answers {
         comparisons_(recorder, branches_),
         health_(recorder) {}
 
-  /// The answer to a request that takes no time; nothing for one of those below, and for Hello and Cancel,
-  /// which are the conversation's.
-  std::optional<protocol::Reply> at_once(const protocol::Request& request);
-  /// The work for one that may take long; an empty function for others. It never throws.
-  Jobs::Work later(const protocol::Request& request);
+  /// The reply to a request that takes no time; the work for one that may take long, which never throws.
+  /// Hello and Cancel are the conversation's: a Failure.
+  using Answer = std::variant<protocol::Reply, Jobs::Work>;
+  Answer reply_or_work(const protocol::Request& request);
 
  private:
   protocol::Reply set_gate(const protocol::SetGate& request);

@@ -121,6 +121,8 @@ class DebugServer::Private {
     wake_->set();
   }
 
+  void keep_recording(bool on) { keeps_recording_ = on; }
+
   std::size_t clients() const { return client_count_; }
   bool had_clients() const { return had_clients_; }
 
@@ -149,6 +151,7 @@ class DebugServer::Private {
 
   Recorder& recorder_;
   const Recording when_;
+  std::atomic<bool> keeps_recording_{false};
   const std::string key_;
   std::string path_;  ///< of the socket's file
   const std::shared_ptr<Wake> wake_ = std::make_shared<Wake>();
@@ -242,10 +245,10 @@ void DebugServer::Private::leave() noexcept {
 void DebugServer::Private::attend(bool attended) {
   recorder_.gate().set_attended(attended);
   if (when_ != Recording::while_attended || (attended && clients_.size() > 1)) return;
-  recorder_.set_recording(attended);
+  if (!keeps_recording_) recorder_.set_recording(attended);
   if (attended) return;
   recorder_.breakpoints().set({});
-  recorder_.let_values_go();
+  if (!keeps_recording_) recorder_.let_values_go();
 }
 
 milliseconds DebugServer::Private::patience() const {
@@ -292,12 +295,14 @@ void DebugServer::Private::handle(const std::string& client, std::span<const std
                                    "bad_request"});
   if (const auto* cancel = std::get_if<protocol::Cancel>(&incoming.message))
     return jobs_->cancel(client, cancel->request);
+  Answers::Answer answer;
   try {
-    if (const auto answer = answers_.at_once(incoming.message)) return reply(client, request, *answer);
+    answer = answers_.reply_or_work(incoming.message);
+    if (const auto* now = std::get_if<protocol::Reply>(&answer)) return reply(client, request, *now);
   } catch (const std::exception& error) {
     return reply(client, request, protocol::Failure{error.what(), "bad_request"});
   }
-  jobs_->submit(client, request, answers_.later(incoming.message));
+  jobs_->submit(client, request, std::move(std::get<Jobs::Work>(answer)));
 }
 
 void DebugServer::Private::greet(const std::string& client, std::uint64_t request,
@@ -398,6 +403,10 @@ DebugServer::DebugServer(Recorder& recorder, const std::string& endpoint, std::s
 
 void DebugServer::tell(const std::string& sentence) {
   d_->tell(sentence);
+}
+
+void DebugServer::keep_recording(bool on) {
+  d_->keep_recording(on);
 }
 
 DebugServer::~DebugServer() = default;

@@ -12,15 +12,16 @@
 
 namespace tapedeck::debug {
 
-/// Speaks the protocol of engine/protocol/README.md with any number of clients, from its construction to its
-/// destruction. While no client is there the gate does not stop; when the last one goes, it opens. So it does
-/// where the server must end before, by an error that does not pass: a sentence on stderr says so then.
 /// When the recorder records.
 enum class Recording {
   as_chosen,      ///< as its owner and the clients say
-  while_attended  ///< from the first client's welcome until the last one is gone; then its values go, too
+  while_attended  ///< from the first client's welcome until the last one is gone; then its values go, too,
+                  ///< unless keep_recording says otherwise
 };
 
+/// Speaks the protocol of engine/protocol/README.md with any number of clients, from its construction to its
+/// destruction. While no client is there the gate does not stop; when the last one goes, it opens. So it does
+/// where the server must end before, by an error that does not pass: a sentence on stderr says so then.
 class DebugServer {
  public:
   /// Binds `endpoint` ("ipc:///folder/name", the folder 0700). `key`: the session's; empty: messages are not
@@ -33,6 +34,10 @@ class DebugServer {
 
   /// A sentence for the users of all clients that are there now. From any thread.
   void tell(const std::string& sentence);
+
+  /// Where it records while_attended: the program itself wants the recording, from now on or no longer. From
+  /// any thread.
+  void keep_recording(bool on);
 
   /// Clients that were welcomed and are still there; and whether there ever was one. From any thread.
   std::size_t clients() const;

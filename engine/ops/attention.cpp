@@ -381,7 +381,7 @@ TAPEDECK_OP(attention_op) = {
         "S = weights·(P − Σ P·weights), P = d(out)·Vᵀ + d(weights)",
     .cost = [](const CostContext& c) -> OpCost {
       // Q·Kᵀ and weights·V, and five operations of softmax for each weight.
-      const double weights = cost::count(c.outputs[1]);
+      const double weights = cost::count(c.outputs.back());
       const double depth = cost::stack(c.inputs[0]).columns, width = cost::stack(c.inputs[2]).columns;
       return {weights * (2 * depth + 2 * width + 5), cost::traffic(c)};
     },

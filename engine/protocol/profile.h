@@ -79,7 +79,7 @@ struct Profile {
   std::uint64_t calls = 0;                           ///< ops
   std::int64_t gate_ns = 0;                          ///< waited there, in all threads
   std::uint64_t steps = 0;                           ///< that ended in the span
-  std::int64_t step_median_ns = 0, step_max_ns = 0;  /// without time at the gate
+  std::int64_t step_median_ns = 0, step_max_ns = 0;  ///< without time at the gate
   std::uint64_t slowest_step = 0;                    ///< its number; 0: there is none
   std::vector<ProfileGap> gaps;                      ///< the largest first
   std::vector<ProfileRun> runs;                      ///< in order; the newest 1000
@@ -277,7 +277,8 @@ struct ProfileFlame {
   }
 };
 
-/// Steps of training in a span: each ends with an optimiser's updates. Answer: ProfileSteps.
+/// Steps of training in a span: each ends with updates of variables, an optimiser's or written by hand.
+/// Answer: ProfileSteps.
 struct GetProfileSteps {
   std::int64_t from_ns = 0, to_ns = 0;
   std::uint32_t most = 0;  ///< points; where there are more steps, each is the slowest of several

@@ -2,7 +2,6 @@
 
 #include <pybind11/stl.h>
 
-#include <cmath>
 #include <map>
 #include <memory>
 #include <vector>
@@ -13,6 +12,7 @@
 #include "engine/debug/server.h"
 #include "engine/ops/front_observer.h"
 #include "engine/protocol/codec.h"
+#include "engine/python/curves_module.h"
 #include "engine/python/health_module.h"
 #include "engine/python/inspector.h"
 #include "engine/python/source_lines.h"
@@ -290,86 +290,23 @@ py::dict explain(std::uint64_t result, const py::handle source) {
   return answer;
 }
 
-bool add_histogram(const std::string& name, double step, std::vector<double> limits,
-                   std::vector<double> counts, std::uint64_t not_finite) {
-  const std::size_t due = counts.empty() ? 0 : counts.size() + 1;
-  if (limits.size() != due)
-    throw py::value_error("add_histogram: " + std::to_string(limits.size()) + " limits for " +
-                          std::to_string(counts.size()) + " counts; must be " + std::to_string(due));
-  for (std::size_t i = 1; i < limits.size(); ++i)
-    if (!(limits[i - 1] <= limits[i]) || !std::isfinite(limits[i] - limits[i - 1]))
-      throw py::value_error("add_histogram: limits[" + std::to_string(i) + "] is " +
-                            std::to_string(limits[i]) + " after " + std::to_string(limits[i - 1]) +
-                            "; must rise, and be finite");
-  if (!session().recorder) return true;
-  protocol::Picture picture;
-  picture.name = name;
-  picture.step = step;
-  picture.limits = std::move(limits);
-  picture.counts = std::move(counts);
-  picture.not_finite = not_finite;
-  return session().recorder->add_picture(std::move(picture));
-}
-
-bool add_images(const std::string& name, double step, std::int64_t width, std::int64_t height,
-                std::vector<std::string> pngs) {
-  if (width < 1 || height < 1)
-    throw py::value_error("add_images: width is " + std::to_string(width) + " and height " +
-                          std::to_string(height) + "; must be at least 1");
-  if (!session().recorder) return true;
-  protocol::Picture picture;
-  picture.name = name;
-  picture.step = step;
-  picture.width = width;
-  picture.height = height;
-  picture.pngs = std::move(pngs);
-  return session().recorder->add_picture(std::move(picture));
-}
-
 void bind_recording(py::module_& debug) {
   debug.def("_capture_lines", &capture_lines, py::arg("on"));
   debug.def(
-      "set_recording", [](bool on) { recorder().set_recording(on); }, py::arg("on"),
-      "Off: ops are not recorded, do not stop at the gate, and cost what they cost without a recorder.");
+      "set_recording",
+      [](bool on) {
+        if (session().server) session().server->keep_recording(on);
+        recorder().set_recording(on);
+      },
+      py::arg("on"),
+      "On: also while nobody is connected. Off: ops are not recorded, do not stop at the gate, and cost what "
+      "they cost without a recorder.");
   debug.def(
       "recording", [] { return session().recorder && session().recorder->recording(); },
       "True while ops are recorded.");
-  debug.def(
-      "add_scalar",
-      [](const std::string& series, double step, double value) {
-        if (session().recorder) session().recorder->add_scalar(series, step, value);
-      },
-      py::arg("series"), py::arg("step"), py::arg("value"),
-      "Adds a point to a curve of the notebook's plots. Without a recorder it does nothing.");
-  debug.def(
-      "add_health",
-      [](const std::string& name, double value) {
-        if (session().recorder && !session().recorder->add_health(name, value))
-          throw py::value_error("debug.add_health: the name is '" + name +
-                                "'; it is GROUP/QUANTITY, such as 'L-BFGS/step length'");
-      },
-      py::arg("name"), py::arg("value"),
-      "A number that an optimiser says of itself, for the panel Health: \"L-BFGS/step length\". ValueError "
-      "for a name without a group. Without a recorder it does nothing.");
-  debug.def(
-      "restart_series",
-      [](const std::string& series) {
-        if (!session().recorder) return;
-        session().recorder->series().restart(series);
-        session().recorder->pictures().restart(series);
-      },
-      py::arg("series"), "The curve's points so far are void, and histograms and images of that name.");
-  debug.def(
-      "add_histogram", &add_histogram, py::arg("name"), py::arg("step"), py::arg("limits"), py::arg("counts"),
-      py::arg("not_finite") = 0,
-      "Adds a histogram to the notebook's plots: counts of bins, their rising limits, one more, and how "
-      "many values are in no bin. False: it is too large to be kept. ValueError for limits that do not "
-      "fit. Without a recorder it does nothing.");
-  debug.def(
-      "add_images", &add_images, py::arg("name"), py::arg("step"), py::arg("width"), py::arg("height"),
-      py::arg("pngs"),
-      "Adds images of one size, PNGs in base64, to the notebook's plots. False: they are too large to be "
-      "kept. ValueError for a size below 1. Without a recorder it does nothing.");
+}
+
+void bind_stops(py::module_& debug) {
   debug.def(
       "gate", [](const std::string& command) { recorder().gate().command(command_named(command)); },
       py::arg("command"), "\"run\", \"pause\", \"step_op\", \"step_line\" or \"step_out\".");
@@ -389,6 +326,9 @@ void bind_recording(py::module_& debug) {
         return list;
       },
       "How often each breakpoint was hit, in their order.");
+}
+
+void bind_records(py::module_& debug) {
   debug.def("explain_no_gradient", &explain, py::arg("result"), py::arg("source"),
             "Where the path of recorded ops from the tensor `result` (an id) back to `source`, a tensor or a "
             "variable, ends, as a dict.");
@@ -407,6 +347,9 @@ void bind_debug(py::module_& module) {
   py::module_ debug = module.def_submodule("debug", "The recorder and the debug server of this process.");
   bind_session(debug);
   bind_recording(debug);
+  bind_stops(debug);
+  bind_records(debug);
+  bind_curves(debug, [] { return session().recorder.get(); });
   bind_health(debug, &recorder);
   bind_inspector(debug);
   bind_trace(debug, &recorder);

@@ -2,7 +2,9 @@
 
 #include <pybind11/stl.h>
 
+#include <chrono>
 #include <memory>
+#include <thread>
 
 #include "engine/debug/health/health.h"
 #include "engine/record/replay.h"
@@ -23,6 +25,7 @@ std::shared_ptr<debug::HealthReader> reader(Recorder& recorder) {
 }
 
 constexpr std::uint32_t rows_at_once = 1000;
+constexpr std::uint32_t slice_ms = 500;  // between two looks for Ctrl-C
 
 py::list rows_of(const protocol::Health& table) {
   py::list rows;
@@ -57,16 +60,23 @@ py::dict health(Recorder& recorder, std::uint32_t live_ms) {
 
 py::list findings(Recorder& recorder, std::uint32_t steps) {
   const auto read = reader(recorder);
+  bool signalled = false;
   const protocol::HealthFindings found = [&] {
     const py::gil_scoped_release unlocked;
     const QuietScope quiet;
     CancelFlag cancel{false};
     const auto find = [&](std::uint64_t id) { return find_value(recorder, id).value; };
-    if (steps > 0)
-      while (!read->sample({steps, 1000}, find, &cancel).complete) continue;
+    while (steps > 0 && !signalled && !read->sample({steps, slice_ms}, find, &cancel).complete) {
+      // Somebody else may sample: that is waited for.
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      const py::gil_scoped_acquire locked;
+      signalled = PyErr_CheckSignals() != 0;
+    }
+    if (signalled) return protocol::HealthFindings();
     debug::Past past(recorder, find, &cancel, {});
     return read->findings({true}, past);
   }();
+  if (signalled) throw py::error_already_set();
   py::list result;
   for (const protocol::HealthFinding& finding : found.findings) {
     py::dict entry;

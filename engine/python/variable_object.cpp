@@ -6,6 +6,7 @@
 #include "engine/python/arguments.h"
 #include "engine/python/convert.h"
 #include "engine/python/errors.h"
+#include "engine/python/open_shape.h"
 #include "engine/python/tensor_object.h"
 #include "engine/record/scope.h"
 #include "engine/tape/tape.h"
@@ -63,14 +64,6 @@ void deallocate(PyObject* self) {
   object->variable.~Variable();
   Py_CLEAR(object->constraint);
   Py_TYPE(self)->tp_free(self);
-}
-
-void check_given_shape(const Tensor& value, PyObject* shape) {
-  if (shape == Py_None) return;
-  const py::object own = checked(shape_object(value.shape()));
-  if (!py::cast<bool>(own.attr("is_compatible_with")(py::handle(shape))))
-    fail<InvalidArgumentError>("Variable: initial_value has shape ", to_string(value.shape()), ", shape is ",
-                               short_repr(shape));
 }
 
 bool is_trainable(PyObject* trainable) {
@@ -141,12 +134,13 @@ PyObject* construct(PyTypeObject* type, PyObject* args, PyObject* keywords) {
         callable ? checked(PyObject_CallNoArgs(initial)) : py::reinterpret_borrow<py::object>(initial);
     const auto wanted = to_dtype(dtype, {"Variable", "dtype"});
     const Tensor tensor = to_tensor(value.ptr(), wanted, {"Variable", "initial_value"});
-    check_given_shape(tensor, shape);
+    std::optional<OpenShape> open = open_shape_of(tensor, shape);
     const std::string text = name_of(name, scope);
     const bool train = is_trainable(trainable);
     const StopRecording unrecorded;
     const py::object made =
-        checked(make(type, Variable(first_value(text, tensor, {"Variable", "restored value"}), text, train)));
+        checked(make(type, Variable(first_value(text, tensor, {"Variable", "restored value"}), text, train,
+                                    std::move(open))));
     if (constraint != Py_None)
       reinterpret_cast<VariableObject*>(made.ptr())->constraint = py::handle(constraint).inc_ref().ptr();
     return py::object(made).release().ptr();
@@ -208,6 +202,13 @@ PyObject* get_constraint(PyObject* self, void*) {
   return py::handle(constraint ? constraint : Py_None).inc_ref().ptr();
 }
 
+PyObject* get_declared_shape(PyObject* self, void*) {
+  return guarded([&] { return declared_shape(variable_of(self)).release().ptr(); });
+}
+PyObject* get_declared_shape_method(PyObject* self, PyObject*) {
+  return get_declared_shape(self, nullptr);
+}
+
 // A copy is another variable, which has the same value at first.
 PyObject* reduce(PyObject* self, PyObject*) {
   return guarded([&] {
@@ -216,10 +217,11 @@ PyObject* reduce(PyObject* self, PyObject*) {
     const py::object type = py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(Py_TYPE(self)));
     const py::object value = checked(wrap(variable.peek()));
     const py::object attributes = py::getattr(py::handle(self), "__dict__", py::none());  // of a subclass
+    const py::object shape = variable.open_shape() ? declared_shape(variable) : py::object(py::none());
+    // As construct() takes them; the name has its scopes already.
     const auto arguments =
         py::make_tuple(value, variable.trainable(), py::none(), py::none(), name, py::none(), py::none(), "",
-                       checked(get_constraint(
-                           self, nullptr)));  // as construct() takes them; the name has its scopes already
+                       checked(get_constraint(self, nullptr)), py::none(), py::none(), shape);
     return py::make_tuple(type, arguments, attributes).release().ptr();
   });
 }
@@ -250,10 +252,12 @@ PyObject* represent(PyObject* self) {
   return guarded([&] {
     const Variable& variable = variable_of(self);
     const std::string text = numpy_text(variable.peek(), true);
-    return PyUnicode_FromString(
-        ("<tf.Variable '" + variable.name() + "' shape=" + to_string(variable.shape()) +
-         " dtype=" + std::string(dtype_name(variable.dtype())) + ", numpy=" + text + ">")
-            .c_str());
+    const auto& open = variable.open_shape();
+    return PyUnicode_FromString(("<tf.Variable '" + variable.name() +
+                                 "' shape=" + (open ? open->text() : to_string(variable.shape())) +
+                                 " dtype=" + std::string(dtype_name(variable.dtype())) + ", numpy=" + text +
+                                 ">")
+                                    .c_str());
   });
 }
 
@@ -264,7 +268,8 @@ PyCFunction with_keywords(Function function) {
 
 constexpr const char assign_doc[] =
     "assign($self, /, value, use_locking=None, name=None, read_value=True)\n--\n\n"
-    "Replaces the value. Shape and dtype stay. Returns the variable.";
+    "Replaces the value. The dtype stays, and the shape but for extents that are None in the variable's. "
+    "Returns the variable.";
 constexpr const char assign_add_doc[] =
     "assign_add($self, /, delta, use_locking=None, name=None, read_value=True)\n--\n\n"
     "Adds delta to the value. Returns the variable.";
@@ -280,11 +285,14 @@ std::vector<PyMethodDef> variable_methods() {
       {"assign_sub", with_keywords(assign_sub), METH_VARARGS | METH_KEYWORDS, assign_sub_doc},
       {"read_value", read_value, METH_NOARGS, "read_value($self, /)\n--\n\nThe value now, as a tensor."},
       {"value", read_value, METH_NOARGS, "value($self, /)\n--\n\nThe value now, as a tensor."},
+      {"get_shape", get_declared_shape_method, METH_NOARGS,
+       "get_shape($self, /)\n--\n\nThe shape, as the property shape."},
       {"__reduce__", reduce, METH_NOARGS, "__reduce__($self, /)\n--\n\nFor pickle and copy."},
   };
   for (const PyMethodDef* method = tensor_methods; method->ml_name; ++method) {
     const std::string_view name = method->ml_name;
-    if (name != "__reduce__" && name != "__copy__" && name != "__deepcopy__") methods.push_back(*method);
+    if (name != "__reduce__" && name != "__copy__" && name != "__deepcopy__" && name != "get_shape")
+      methods.push_back(*method);
   }
   methods.push_back({nullptr, nullptr, 0, nullptr});
   return methods;
@@ -296,9 +304,11 @@ std::vector<PyGetSetDef> variable_properties() {
       {"trainable", get_trainable, nullptr, "Whether tapes watch it by themselves.", nullptr},
       {"constraint", get_constraint, set_constraint,
        "The function that optimisers apply to the value after a step, or None.", nullptr},
+      {"shape", get_declared_shape, nullptr,
+       "The extents, a TensorShape (a tuple); None for one that assignments may change.", nullptr},
   };
   for (const PyGetSetDef* property = tensor_properties; property->name; ++property)
-    properties.push_back(*property);
+    if (std::string_view(property->name) != "shape") properties.push_back(*property);
   properties.push_back({nullptr, nullptr, nullptr, nullptr, nullptr});
   return properties;
 }
@@ -369,8 +379,11 @@ void bind_variable(py::module_& module) {
       "A named holder of a tensor; assignment replaces the tensor, so values read earlier stay what they "
       "were.\nIts name begins with the name scopes that it is made in: \"outer/inner/name:0\".\n"
       "initial_value: what tf.constant takes, or a function of no arguments that returns it. trainable: None "
-      "and True let tapes watch it by themselves. dtype: None for that of the value. shape: what the value's "
-      "must be, None in it for any extent. import_scope: what stands in front of the name in place of the "
+      "and True let tapes watch it by themselves. dtype: None for that of the value. shape: None for "
+      "that of the value; an extent that is None in it may be another one in each value that is assigned, "
+      "and "
+      "with tf.TensorShape(None) all may, and how many there are. import_scope: what stands in front of the "
+      "name in place of the "
       "name "
       "scopes, '' for nothing. constraint: a function of the value, which optimisers apply after a step. The "
       "others are TensorFlow's and change nothing; variable_def must be None.\n"

@@ -73,10 +73,23 @@ Recorder::~Recorder() {
 
 void Recorder::set_recording(bool on) {
   if (file_ || recording_.exchange(on) == on) return;
+  {
+    const std::lock_guard lock(unrecorded_mutex_);
+    if (on)
+      unrecorded_.emplace_back(stopped_at_, now_ns());
+    else
+      stopped_at_ = now_ns();
+  }
   // What it saw while it recorded it goes on to hear of.
   if (on) set_storage_listener(&lives_);
   set_observer(on ? this : nullptr);
   if (!on) gate_.command(GateCommand::run);
+}
+
+std::vector<std::pair<std::int64_t, std::int64_t>> Recorder::unrecorded(std::size_t known) const {
+  const std::lock_guard lock(unrecorded_mutex_);
+  return {unrecorded_.begin() + static_cast<std::ptrdiff_t>(std::min(known, unrecorded_.size())),
+          unrecorded_.end()};
 }
 
 void Recorder::let_values_go() {

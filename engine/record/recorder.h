@@ -7,6 +7,8 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "engine/ops/observer.h"
 #include "engine/record/breakpoints.h"
@@ -45,6 +47,9 @@ class Recorder final : public Observer {
   /// stop at the gate.
   void set_recording(bool on);
   bool recording() const { return recording_.load(); }
+  /// When it was off, [from, to) in nanoseconds since it began, in order; without the first `known`, and
+  /// without the time that goes on.
+  std::vector<std::pair<std::int64_t, std::int64_t>> unrecorded(std::size_t known) const;
   /// While it is off: lets every value go that it holds. What comes again in a later recording is a leaf
   /// then.
   void let_values_go();
@@ -153,6 +158,9 @@ class Recorder final : public Observer {
   std::atomic<std::uint32_t> forgotten_to_{0};
   std::atomic<std::uint64_t> old_versions_{0};  ///< those of lower ids are held as leaves where they are used
   std::atomic<bool> recording_{false};
+  mutable std::mutex unrecorded_mutex_;  ///< guards what follows
+  std::int64_t stopped_at_ = 0;          ///< nanoseconds
+  std::vector<std::pair<std::int64_t, std::int64_t>> unrecorded_;
   Gate gate_;
   Trace trace_;
   MemoryLog memory_;

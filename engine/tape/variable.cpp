@@ -19,7 +19,8 @@ struct Variable::Body {
   Tensor value;  // under the mutex; the rest never changes
   std::string name;
   DType dtype{};
-  Shape shape;
+  Shape shape;  ///< the first value's
+  std::optional<OpenShape> open;
   bool trainable = true;
   std::uint64_t id = 0;
 };
@@ -64,13 +65,30 @@ void tell_assigned(const Tensor& leaf, const Tensor& value, std::uint64_t variab
 
 }  // namespace
 
-Variable::Variable(const Tensor& initial, std::string name, bool trainable)
+bool OpenShape::allows(const Shape& shape) const {
+  if (!extents) return true;
+  if (extents->size() != static_cast<std::size_t>(shape.rank())) return false;
+  return std::equal(
+      extents->begin(), extents->end(), shape.begin(),
+      [](std::int64_t wanted, std::int64_t extent) { return wanted == any || wanted == extent; });
+}
+
+std::string OpenShape::text() const {
+  if (!extents) return "<unknown>";
+  std::string text = "(";
+  for (std::size_t i = 0; i < extents->size(); ++i)
+    text += (i == 0 ? "" : ", ") + ((*extents)[i] == any ? "None" : std::to_string((*extents)[i]));
+  return text + (extents->size() == 1 ? ",)" : ")");
+}
+
+Variable::Variable(const Tensor& initial, std::string name, bool trainable, std::optional<OpenShape> open)
     : body_(std::make_shared<Body>()) {
   static std::atomic<std::uint64_t> last_id{0};
   if (!initial) fail<InvalidArgumentError>("Variable ", name, ": its initial value is undefined");
   body_->name = (name.empty() ? "Variable" : std::move(name)) + ":0";
   body_->dtype = initial.dtype();
   body_->shape = initial.shape();
+  body_->open = std::move(open);
   body_->trainable = trainable;
   body_->id = last_id.fetch_add(1, std::memory_order_relaxed) + 1;
   const Tensor leaf = leaf_of(in_scope_dtype(initial), body_->name);
@@ -108,14 +126,17 @@ Tensor Variable::peek() const {
   return body_->value;
 }
 
-Tensor Variable::replacement(const Tensor& value) const {
+Tensor Variable::replacement(const Tensor& value, const Tensor& before) const {
   if (!value) fail<InvalidArgumentError>("assign to ", body_->name, ": the value is undefined");
   if (value.dtype() != body_->dtype && !interchangeable(value.dtype(), body_->dtype))
     fail<InvalidArgumentError>("assign to ", body_->name, ": the variable has dtype ",
                                dtype_name(body_->dtype), ", the value ", dtype_name(value.dtype()));
-  if (value.shape() != body_->shape)
+  const bool keeps = !body_->open || before;
+  const Shape& kept = before ? before.shape() : body_->shape;
+  if (keeps ? value.shape() != kept : !body_->open->allows(value.shape()))
     fail<InvalidArgumentError>("assign to ", body_->name, ": the variable has shape ",
-                               to_string(body_->shape), ", the value ", to_string(value.shape()));
+                               keeps ? to_string(kept) : body_->open->text(), ", the value ",
+                               to_string(value.shape()));
   return leaf_of(in_scope_dtype(value), body_->name);
 }
 
@@ -134,7 +155,7 @@ void Variable::update(const std::function<Tensor(const Tensor&)>& change) {
     const Tensor before = peek();
     const std::uint64_t since = detail::newest_tensor_id();
     const Tensor value = change(before);
-    const Tensor leaf = replacement(value);
+    const Tensor leaf = replacement(value, before);
     {
       Tensor replaced = leaf;
       const std::lock_guard lock(body_->mutex);
@@ -180,8 +201,11 @@ const std::string& Variable::name() const {
 DType Variable::dtype() const {
   return body_->dtype;
 }
-const Shape& Variable::shape() const {
-  return body_->shape;
+Shape Variable::shape() const {
+  return body_->open ? peek().shape() : body_->shape;
+}
+const std::optional<OpenShape>& Variable::open_shape() const {
+  return body_->open;
 }
 bool Variable::trainable() const {
   return body_->trainable;

@@ -6,16 +6,27 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "engine/tensor/tensor.h"
 
 namespace tapedeck {
 
+/// What a variable's values have in common, where their shape may change.
+struct OpenShape {
+  static constexpr std::int64_t any = -1;
+  std::optional<std::vector<std::int64_t>> extents;  ///< nothing: any number of axes
+  bool allows(const Shape& shape) const;
+  std::string text() const;  ///< "(None, 3)", "<unknown>"
+};
+
 /// Copies share one variable. Reading and assigning are safe from several threads.
 class Variable {
  public:
   /// `name` without a suffix; name() adds TensorFlow's ":0". Unnamed ones are called "Variable".
-  explicit Variable(const Tensor& initial, std::string name = {}, bool trainable = true);
+  /// Its values keep the first one's shape, or, where `open` says so, what of it stays.
+  explicit Variable(const Tensor& initial, std::string name = {}, bool trainable = true,
+                    std::optional<OpenShape> open = {});
 
   /// The value now. Active tapes of this thread that watch accessed variables watch it, if it is trainable.
   Tensor read() const;
@@ -24,7 +35,7 @@ class Variable {
   /// Replaces the value. Throws InvalidArgumentError, naming the variable, where dtype or shape differ.
   void assign(const Tensor& value);
   /// Replaces the value by `change` of it; again where another thread assigned meanwhile, so that no change
-  /// is lost.
+  /// is lost. The shape stays also where it may change.
   void update(const std::function<Tensor(const Tensor&)>& change);
 
   /// Replaces the values of several variables at once by what `change` makes of them, in their order. It gets
@@ -38,7 +49,8 @@ class Variable {
 
   const std::string& name() const;
   DType dtype() const;
-  const Shape& shape() const;
+  Shape shape() const;  ///< the value's now
+  const std::optional<OpenShape>& open_shape() const;
   bool trainable() const;
   std::uint64_t id() const;  ///< unique in the process
   bool operator==(const Variable& other) const { return body_ == other.body_; }
@@ -47,8 +59,9 @@ class Variable {
   struct Body;
   struct Living;  ///< all variables that there are, by id
   explicit Variable(std::shared_ptr<Body> body) : body_(std::move(body)) {}
-  /// The new value as a leaf of its own; checked.
-  Tensor replacement(const Tensor& value) const;
+  /// The new value as a leaf of its own; checked. `before`: the value whose shape it must have, where there
+  /// is such.
+  Tensor replacement(const Tensor& value, const Tensor& before = {}) const;
 
   std::shared_ptr<Body> body_;
 };

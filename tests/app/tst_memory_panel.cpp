@@ -105,7 +105,7 @@ class TestMemoryPanel : public QObject, SampleWindow {
     QTRY_VERIFY2_WITH_TIMEOUT(memory()->growth()->text().contains("Kept by the name history (12 items)"),
                               qPrintable(memory()->growth()->text()), patience);
     const QString told = memory()->growth()->text();
-    QVERIFY2(told.contains("Memory grows by") && told.contains("with each gradient") &&
+    QVERIFY2(told.contains("Memory grows by") && told.contains("with each step") &&
                  told.contains("Tapes hold them") && told.contains(" line "),
              qPrintable(told));
     // Twelve tapes, each with its path; the variable by its name.

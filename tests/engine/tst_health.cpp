@@ -352,6 +352,25 @@ class TestHealth : public QObject {
              std::size_t{2});
   }
 
+  void a_step_of_which_nothing_can_be_measured_is_looked_at_once() {
+    Examined run;
+    Tensor weights = ops::ones({4});  // no variable
+    for (int step = 0; step < 2; ++step) {
+      Tape tape;
+      tape.start();
+      tape.watch(weights);
+      const Tensor targets[] = {ops::square(weights), ops::exp(weights)};  // no loss
+      const Tensor gradient = tape.gradient(targets, std::span(&weights, 1))[0];
+      const Tensor inputs[] = {weights, gradient, Tensor::scalar(0.1, DType::float64)};
+      weights = run_op(*Registry::instance().find("gradient_descent"), inputs)[0];
+    }
+    run.sample(2);  // comes to an end
+    const protocol::Health table = run.table();
+    QCOMPARE(table.steps, std::uint64_t{2});
+    QCOMPARE(table.sampled, std::uint64_t{2});
+    QVERIFY(table.rows.empty());
+  }
+
   void values_that_are_gone_are_told() {
     RecorderOptions options;
     options.keep_values = false;

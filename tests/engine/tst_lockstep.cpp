@@ -1,5 +1,6 @@
 // Observers in front of another, floating point in one dtype, and what lockstep says of two tensors.
 #include <QtTest>
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <set>
@@ -75,6 +76,30 @@ class TestLockstep : public QObject {
                                  "first end 2 exp 1", "first begin 0 exp", "first end 0 exp 1"}));
     QCOMPARE(second.lines, (Lines{"second begin 1 exp", "second end 1 exp 1"}));
     QVERIFY(current_observer() == nullptr);
+  }
+
+  void the_one_behind_hears_of_what_lets_memory_go() {
+    struct Listener final : EventLog {
+      void variable_gone(std::uint64_t) override { lines.push_back("variable gone"); }
+      void taped(std::uint64_t, std::uint64_t) override { lines.push_back("taped"); }
+      void tape_used_up(std::uint64_t) override { lines.push_back("tape used up"); }
+      void tape_emptied(std::uint64_t) override { lines.push_back("tape emptied"); }
+    } log;
+    Front front("front");
+    add_front_observer(front);
+    {
+      const Variable w(floats({1, 2}), "w");
+      Tape outer(true), inner;
+      outer.start();
+      inner.start();
+      const Tensor y = ops::square(w.read());
+      inner.stop();
+      outer.stop();
+      inner.gradient(std::span(&y, 1), std::span(&w, 1));
+    }
+    remove_front_observer(front);
+    for (const char* told : {"taped", "tape used up", "tape emptied", "variable gone"})
+      QVERIFY2(std::ranges::find(log.lines, told) != log.lines.end(), told);
   }
 
   void what_one_in_front_throws_ends_the_op_behind() {

@@ -1,80 +1,14 @@
 // Where time went: lanes, sums, gaps and steps from records, against what one would find by hand.
 #include <QtTest>
-#include <nlohmann/json.hpp>
 #include <random>
 
-#include "engine/debug/profile/chrome_trace.h"
-#include "engine/debug/profile/index.h"
-#include "engine/debug/profile/views.h"
+#include "tests/engine/listed_events.h"
 
 using namespace tapedeck;
 using namespace tapedeck::debug;
-using protocol::ProfileGroup;
-using protocol::ProfileOrder;
+using namespace listed;
 
 namespace {
-
-constexpr auto no_limit = std::chrono::steady_clock::time_point::max();
-
-/// Records in memory. Names stand for classes; a scope's number is its place in `scopes`.
-class ListedEvents final : public ProfileEvents {
- public:
-  std::vector<ProfileEvent> all;
-  ProfileClasses known;
-  std::uint32_t kept = 1;
-  std::uint32_t visited = 0;
-
-  std::uint32_t oldest() const override { return kept; }
-  std::uint32_t newest() const override { return static_cast<std::uint32_t>(all.size()); }
-  std::uint32_t visit(std::uint32_t first, std::uint32_t last, const Visit& visit) override {
-    for (std::uint32_t number = std::max(first, kept); number <= std::min(last, newest());
-         ++number, ++visited)
-      visit(all[number - 1]);
-    return std::max(first, std::min(last, newest()) + 1);
-  }
-  const ProfileClasses& classes() const override { return known; }
-
-  ProfileEvent& add(const std::string& op, std::int64_t start, std::int64_t duration, std::uint32_t line = 1,
-                    std::uint16_t depth = 0, std::uint16_t thread = 0,
-                    ProfileRole role = ProfileRole::forward, bool inner = false) {
-    ProfileClass of;
-    of.op = op;
-    of.role = role;
-    of.location = line;
-    of.scope = line % 3;
-    of.inner = inner;
-    ProfileEvent event;
-    event.number = newest() + 1;
-    event.thread = thread;
-    event.depth = depth;
-    event.kind = known.number(of);
-    event.ended = true;
-    event.inner = inner;
-    event.updates = role == ProfileRole::update;
-    event.playback = op == "gradient";
-    event.start = start;
-    event.duration = duration;
-    all.push_back(event);
-    return all.back();
-  }
-};
-
-ProfileTexts texts() {
-  ProfileTexts texts;
-  texts.location = [](std::uint32_t line) {
-    SourceLocation place;
-    if (line != 0) place = {line > 20 ? "cell-b" : "cell-a", "", line};
-    return place;
-  };
-  texts.scope = [](std::uint32_t scope) {
-    return std::vector<std::string>{"", "encoder/dense", "encoder/norm"}[scope];
-  };
-  return texts;
-}
-
-void pass_all(ProfileIndex& index, const ListedEvents& events) {
-  index.advance(no_limit, events.newest());
-}
 
 /// "op[from-to]", or "3 ops[from-to]".
 std::string text_of(const std::vector<LaneBox>& boxes, const ListedEvents& events) {
@@ -84,19 +18,6 @@ std::string text_of(const std::vector<LaneBox>& boxes, const ListedEvents& event
     text += box.count > 1 ? std::to_string(box.count) + " ops"
                           : events.known.at(events.all[box.record - 1].kind).op;
     text += '[' + std::to_string(box.from) + '-' + std::to_string(box.to) + ']';
-  }
-  return text;
-}
-
-std::string text_of(const std::vector<protocol::ProfileNode>& nodes) {
-  std::string text;
-  for (const protocol::ProfileNode& node : nodes) {
-    std::size_t depth = 0;
-    for (std::size_t at = static_cast<std::size_t>(&node - nodes.data()); at != 0; at = nodes[at].parent)
-      ++depth;
-    text += std::string(2 * depth, ' ');
-    text += !node.name.empty() ? node.name : node.line ? "line " + std::to_string(node.line) : node.cell;
-    text += ' ' + std::to_string(node.total_ns) + '\n';
   }
   return text;
 }
@@ -384,7 +305,7 @@ class TestProfile : public QObject {
     QCOMPARE(text_of(index.boxes({0, 0}, 0, 2000, 1), events), std::string("matmul[900-945]"));
   }
 
-  void steps_end_with_the_last_update_before_the_next_playback() {
+  void steps_take_the_time_from_the_last_update_to_their_own() {
     ListedEvents events;
     ProfileIndex index(events);
     index.pauses().cells.add({0, 100});
@@ -395,6 +316,8 @@ class TestProfile : public QObject {
       events.add("adam", begin + 450, 10, 3, 0, 0, ProfileRole::update);
       events.add("multiply", begin + 470, 10, 3);
       events.add("adam", begin + 490, 10, 3, 0, 0, ProfileRole::update);
+      for (const std::uint32_t before : {2u, 0u})
+        index.add_update(static_cast<std::uint32_t>(step + 1), events.newest() - before);
     }
     pass_all(index, events);
     QCOMPARE(index.steps().size(), std::size_t{3});
@@ -405,113 +328,6 @@ class TestProfile : public QObject {
     QCOMPARE(index.steps()[1].duration, std::int64_t{1000});
     QCOMPARE(index.steps()[1].python, std::int64_t{700 + 50 + 10 + 10});
     QCOMPARE(index.steps()[2].record, 15u);
-  }
-
-  void the_flame_adds_up_self_times_by_scope_and_by_line() {
-    ListedEvents events;
-    events.add("matmul", 0, 100, 1);
-    events.add("gradient", 200, 100, 2, 0, 0, ProfileRole::backward, true);
-    events.add("add", 210, 60, 4, 1, 0, ProfileRole::backward);
-    events.add("exp", 400, 5, 21);
-    ProfileIndex index(events);
-    pass_all(index, events);
-    const Sums sums = index.sums(0, INT64_MAX);
-    QCOMPARE(text_of(profile_flame(sums, events.known, texts(), false, 100)),
-             std::string(" 205\n"
-                         "  encoder 200\n"
-                         "    dense 160\n"
-                         "      matmul 100\n"
-                         "      add 60\n"
-                         "    norm 40\n"
-                         "      gradient 40\n"
-                         "  exp 5\n"));
-    QCOMPARE(text_of(profile_flame(sums, events.known, texts(), true, 100)), std::string(" 205\n"
-                                                                                         "  cell-a 200\n"
-                                                                                         "    line 1 100\n"
-                                                                                         "      matmul 100\n"
-                                                                                         "    line 4 60\n"
-                                                                                         "      add 60\n"
-                                                                                         "    line 2 40\n"
-                                                                                         "      gradient 40\n"
-                                                                                         "  cell-b 5\n"
-                                                                                         "    line 21 5\n"
-                                                                                         "      exp 5\n"));
-    // Where there are too many, the small ones come as one.
-    const auto few = profile_flame(sums, events.known, texts(), false, 4);
-    std::int64_t leaves = 0;
-    for (const auto& node : few)
-      if (node.op) leaves += node.total_ns;
-    QCOMPARE(leaves, std::int64_t{205});
-    QVERIFY(few.size() < 9);
-  }
-
-  void rows_are_sorted_filtered_and_named() {
-    ListedEvents events;
-    events.add("matmul", 0, 100, 1);
-    events.add("matmul", 200, 300, 21);
-    events.add("add", 600, 50, 1);
-    ProfileIndex index(events);
-    pass_all(index, events);
-    const Sums sums = index.sums(0, INT64_MAX);
-    protocol::GetProfileTotals asked;
-    const auto names = [&] {
-      std::string text;
-      for (const auto& row : profile_rows(sums, events.known, texts(), {}, asked))
-        text += row.name + '/' + row.cell + '/' + std::to_string(row.line) + ' ' +
-                std::to_string(row.self_ns) + " op " + std::to_string(row.slowest) + '\n';
-      return text;
-    };
-    QCOMPARE(names(), std::string("matmul//0 400 op 2\nadd//0 50 op 3\n"));
-    asked.ascending = true;
-    QCOMPARE(names(), std::string("add//0 50 op 3\nmatmul//0 400 op 2\n"));
-    asked.ascending = false;
-    asked.group = ProfileGroup::line;
-    QCOMPARE(names(), std::string("matmul/cell-b/21 300 op 2\nmatmul/cell-a/1 150 op 1\n"));
-    asked.filter = "[2] LINE";
-    asked.label_cells = {"cell-a", "[1]", "cell-b", "[2]"};
-    QCOMPARE(names(), std::string("matmul/cell-b/21 300 op 2\n"));
-    asked = {};
-    asked.group = ProfileGroup::cell;
-    asked.order = ProfileOrder::calls;
-    QCOMPARE(names(), std::string("matmul/cell-a/0 150 op 1\nmatmul/cell-b/0 300 op 2\n"));
-  }
-
-  void roofs_say_what_an_op_is_bound_by() {
-    protocol::Peaks peaks;
-    peaks.known = true;
-    peaks.float32_gflops = 100;
-    peaks.float64_gflops = 50;
-    peaks.memory_gbytes = 10;
-    peaks.cache_gbytes = 40;
-    peaks.cache_bytes = 1000;
-    peaks.overhead_ns = 5;
-    QCOMPARE(roof_of(1e6, 4000, false, peaks).ns(), 1e4);
-    QCOMPARE(roof_of(1e6, 4000, true, peaks).ns(), 2e4);
-    QCOMPARE(roof_of(1e6, 4000, false, peaks).bound(), protocol::ProfileBound::compute);
-    QCOMPARE(roof_of(1e3, 4000, false, peaks).ns(), 400.0);
-    QCOMPARE(roof_of(1e3, 4000, false, peaks).bound(), protocol::ProfileBound::memory);
-    QCOMPARE(roof_of(0, 800, false, peaks).ns(), 20.0);  // fits the cache
-    QCOMPARE(roof_of(1, 8, false, peaks).bound(), protocol::ProfileBound::overhead);
-    QCOMPARE(roof_of(1e6, 4000, false, protocol::Peaks{}).bound(), protocol::ProfileBound::unknown);
-  }
-
-  void trace_events_are_json_with_exact_times() {
-    ListedEvents events;
-    events.add("mat\"mul\xff", 1234567, 890, 21);
-    events.all[0].flops = 2e9;
-    const std::uint16_t threads[] = {0, 3};
-    std::string json = chrome_trace_head(7, "session");
-    json +=
-        chrome_trace_event(events.all[0], 1234567, 1235457, events.known.at(events.all[0].kind), texts(), 7);
-    json += chrome_trace_tail(threads, 7);
-    const auto trace = nlohmann::json::parse(json);
-    QCOMPARE(trace.at("traceEvents").size(), std::size_t{4});
-    const auto& event = trace.at("traceEvents")[1];
-    QCOMPARE(event.at("ph").get<std::string>(), std::string("X"));
-    QCOMPARE(event.at("ts").get<double>(), 1234.567);
-    QCOMPARE(event.at("dur").get<double>(), 0.89);
-    QCOMPARE(event.at("args").at("line").get<int>(), 21);
-    QCOMPARE(event.at("args").at("flops").get<double>(), 2e9);
   }
 };
 

@@ -8,6 +8,7 @@
 #include "engine/debug/profile/profile.h"
 #include "engine/debug/tile.h"
 #include "engine/ops/ops.h"
+#include "engine/ops/run_op.h"
 #include "engine/record/scope.h"
 #include "engine/record/source_location.h"
 #include "engine/tape/tape.h"
@@ -145,6 +146,24 @@ class TestProfileAnswers : public QObject {
       return one.name == "layer" && one.calls > 4;  // its VJPs belong to it, too
     }));
     QVERIFY_THROWS_EXCEPTION(BadRequest, profiles.answer(protocol::GetProfileCost{1'000'000}, waits));
+  }
+
+  void time_in_which_nothing_was_recorded_is_nobodys() {
+    Recorder recorder;  // of a program that somebody attaches to twice
+    recorder.begin_cell("cell-a");
+    const auto pause = [] { std::this_thread::sleep_for(std::chrono::milliseconds(60)); };
+    for (int attached = 0; attached < 2; ++attached) {
+      pause();
+      recorder.set_recording(true);
+      for (int i = 0; i < 5; ++i) ops::ones({4});
+      recorder.set_recording(false);
+    }
+    Profiles profiles(recorder, {});
+    const auto run = ask<protocol::Profile>(profiles, protocol::GetProfile{0, 0, 10});
+    QVERIFY2(run.python_ns < 50'000'000, std::to_string(run.python_ns).c_str());
+    QCOMPARE(recorder.unrecorded(0).size(), std::size_t{2});
+    QCOMPARE(recorder.unrecorded(2).size(), std::size_t{0});
+    QVERIFY(recorder.unrecorded(1)[0].second - recorder.unrecorded(1)[0].first >= 60'000'000);
   }
 
   void peaks_are_measured_once_and_kept_in_a_file() {

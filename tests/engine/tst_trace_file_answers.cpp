@@ -12,9 +12,10 @@ using namespace traced;
 namespace {
 
 protocol::Reply answer(debug::Answers& answers, const protocol::Request& request) {
-  if (auto reply = answers.at_once(request)) return *reply;
+  const auto answer = answers.reply_or_work(request);
+  if (const auto* reply = std::get_if<protocol::Reply>(&answer)) return *reply;
   const CancelFlag cancel{false};
-  return answers.later(request)(cancel, [](const protocol::Progress&) {});
+  return std::get<debug::Jobs::Work>(answer)(cancel, [](const protocol::Progress&) {});
 }
 
 std::string failure_code(const protocol::Reply& reply) {
@@ -139,8 +140,8 @@ class TraceFileAnswersTest : public QObject {
     QCOMPARE(failure.code, "not_saved");
     QVERIFY2(failure.reason.ends_with("nowhere/x: No such file or directory."), failure.reason.c_str());
     const CancelFlag cancelled{true};
-    const auto reply =
-        answers.later(request_for(session.path()))(cancelled, [](const protocol::Progress&) {});
+    const auto work = std::get<debug::Jobs::Work>(answers.reply_or_work(request_for(session.path())));
+    const auto reply = work(cancelled, [](const protocol::Progress&) {});
     QCOMPARE(failure_code(reply), "cancelled");
     session.recorder.set_recording(false);
     QCOMPARE(session.open()->trace().newest(), 1u);

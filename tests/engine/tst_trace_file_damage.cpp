@@ -215,9 +215,10 @@ class Look {
 
  private:
   void answer(const protocol::Request& request) {
-    if (answers_.at_once(request)) return;
+    const auto answer = answers_.reply_or_work(request);
     const CancelFlag cancel{false};
-    answers_.later(request)(cancel, [](const protocol::Progress&) {});
+    if (const auto* work = std::get_if<debug::Jobs::Work>(&answer))
+      (*work)(cancel, [](const protocol::Progress&) {});
   }
 
   Recorder& recorder_;

@@ -1,6 +1,7 @@
 """Programs that the window can attach to: where they say so, what they record, and what becomes of it when they end or fork."""
 import json
 import os
+import re
 import signal
 import stat
 import struct
@@ -61,10 +62,10 @@ class Attachable(unittest.TestCase):
     def path(self, name):
         return os.path.join(self.folder, name)
 
-    def start(self, code=LOOP, name="train.py", debug="1", **environment):
+    def start(self, code=LOOP, name="train.py", debug="1", before=(), **environment):
         with open(self.path(name), "w", encoding="utf-8") as file:
             file.write(code)
-        process = subprocess.Popen([sys.executable, self.path(name), self.folder], cwd=self.folder, stderr=subprocess.PIPE,
+        process = subprocess.Popen([sys.executable, *before, self.path(name), self.folder], cwd=self.folder, stderr=subprocess.PIPE,
                                    env={**os.environ, "XDG_RUNTIME_DIR": self.runtime, "TAPEDECK_DEBUG": debug, **environment})
 
         def end():
@@ -159,6 +160,20 @@ class Attachable(unittest.TestCase):
             self.assertIn("[3. 4.]", [one["preview"] for record in newest for one in record["inputs"]])
         self.finish(process)
 
+    def test_a_trace_goes_on_when_the_window_is_gone(self):
+        process = self.start(before=("-m", "tapedeck", "--trace", self.path("run.tapetrace")))
+        with Client(self.entry(process)) as client:
+            client.wait_for(lambda status: status["records"] > 20)
+        self.steps()
+        self.wait_for(lambda: self.steps() > 300, process)
+        open(self.path("stop"), "w").close()
+        said = process.stderr.read().decode()
+        self.assertEqual(process.wait(30), 0, said)
+        with open(self.path("result"), encoding="utf-8") as file:
+            steps = int(file.read())
+        records = int(re.search(r"([\d,]+) records", said)[1].replace(",", ""))
+        self.assertGreater(records, 5 * steps, said)
+
     def test_breakpoints_of_who_is_gone_stop_nobody(self):
         process = self.start()
         entry = self.entry(process)
@@ -209,6 +224,29 @@ class Attachable(unittest.TestCase):
         with Client(entry) as client:
             client.wait_for(lambda status: status["records"] > 20)
         self.finish(process)
+
+    def test_folders_that_others_could_have_made_are_left_alone(self):
+        entry = os.path.join(self.programs, f"{os.getpid()}-1")
+        os.makedirs(entry, 0o700)
+        linked = os.path.join(self.folder, "elsewhere")
+        os.makedirs(os.path.join(linked, f"{os.getpid()}-1"), 0o700)
+        for folder in (os.path.dirname(self.programs), self.programs, linked):
+            os.chmod(folder, 0o700)
+        code = "from tapedeck import attachable\nattachable.remove_stale()"
+
+        def remove():
+            self.assertEqual(self.start(code, debug="0").wait(30), 0)
+
+        os.chmod(self.programs, 0o755)
+        remove()
+        self.assertEqual(os.listdir(self.programs), [os.path.basename(entry)])
+        os.chmod(self.programs, 0o700)
+        remove()
+        self.assertEqual(os.listdir(self.programs), [])
+        os.rmdir(self.programs)
+        os.symlink(linked, self.programs)
+        remove()
+        self.assertEqual(os.listdir(linked), [os.path.basename(entry)])
 
     def test_entries_of_dead_programs_are_cleaned_up(self):
         killed = self.start()

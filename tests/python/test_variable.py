@@ -1,7 +1,9 @@
 """tf.Variable."""
 import copy
 import gc
+import os
 import pickle
+import tempfile
 import unittest
 
 import numpy as np
@@ -108,7 +110,7 @@ class Variable(unittest.TestCase):
 
     def test_tensorflows_arguments_in_its_order(self):
         v = tf.Variable([1, 2], False, True, None, "w", None, tf.float64, shape=[None], synchronization=None, use_resource=True)
-        self.assertEqual((v.name, v.dtype, v.trainable, v.shape), ("w:0", tf.float64, False, (2,)))
+        self.assertEqual((v.name, v.dtype, v.trainable, v.shape), ("w:0", tf.float64, False, (None,)))
         with self.assertRaisesRegex(ValueError, r"^Variable: initial_value has shape \(1,\), shape is \[2\]"):
             tf.Variable([1.], shape=[2])
         self.assertIs(tf.Variable(1., constraint=abs).constraint, abs)
@@ -116,6 +118,50 @@ class Variable(unittest.TestCase):
             tf.Variable(1., constraint="abs")
         with self.assertRaisesRegex(TypeError, "variable_def is 3; only None is taken there"):
             tf.Variable(1., variable_def=3)
+
+    def test_extents_that_are_not_known_may_change(self):
+        v = tf.Variable(tf.zeros([2, 3]), name="v", shape=tf.TensorShape([None, 3]))
+        self.assertEqual((v.shape, v.get_shape()), ((None, 3), (None, 3)))
+        self.assertEqual((v.read_value().shape, len(v), v.ndim), ((2, 3), 2, 2))
+        before = v.read_value()
+        self.assertIs(v.assign(tf.ones([4, 3])), v)
+        self.assertEqual((v.shape, v.read_value().shape, before.shape, len(v)), ((None, 3), (4, 3), (2, 3), 4))
+        v.assign_add([[1., 2., 3.]])
+        self.assertEqual(v.numpy()[3].tolist(), [2., 3., 4.])
+        self.assertTrue(repr(v).startswith("<tf.Variable 'v:0' shape=(None, 3) dtype=float32, numpy="), repr(v))
+        with tf.GradientTape() as tape:
+            y = tf.reduce_sum(v * v)
+        self.assertEqual(tape.gradient(y, v).shape, (4, 3))
+        for value, shape in ((tf.ones([4, 2]), r"\(4, 2\)"), (tf.ones([3]), r"\(3,\)"), (tf.ones([1, 2, 3]), r"\(1, 2, 3\)")):
+            with self.assertRaisesRegex(ValueError, rf"assign to v:0: the variable has shape \(None, 3\), the value {shape}"):
+                v.assign(value)
+        # What is added to the value does not make another shape of it.
+        with self.assertRaisesRegex(ValueError, r"assign to v:0: the variable has shape \(4, 3\), the value \(5, 4, 3\)"):
+            v.assign_add(tf.ones([5, 4, 3]))
+        for copied in (copy.deepcopy(v), pickle.loads(pickle.dumps(v))):
+            self.assertEqual(copied.shape, (None, 3))
+            self.assertEqual(copied.assign(tf.zeros([0, 3])).read_value().shape, (0, 3))
+        self.assertEqual(len(v), 4)
+
+    def test_a_shape_of_which_nothing_is_known_may_be_any(self):
+        v = tf.Variable([1, 2], name="any", shape=tf.TensorShape(None))
+        self.assertEqual(v.shape, tf.TensorShape(None))
+        self.assertIn("shape=<unknown> dtype=int32", repr(v))
+        for value in (5, [[1, 2, 3]], []):
+            value = tf.constant(value, tf.int32)
+            self.assertEqual(v.assign(value).numpy().tolist(), value.numpy().tolist())
+        self.assertEqual(tf.Variable([1, 2], shape=[2]).shape, (2,))
+        with self.assertRaisesRegex(ValueError, r"the variable has shape \(2,\), the value \(3,\)"):
+            tf.Variable([1, 2], shape=[2]).assign([1, 2, 3])
+
+    def test_a_checkpoint_restores_another_extent_where_it_is_not_known(self):
+        with tempfile.TemporaryDirectory() as folder:
+            saved = tf.train.Checkpoint(v=tf.Variable(tf.ones([5, 3]))).save(os.path.join(folder, "all"))
+            v = tf.Variable(tf.zeros([2, 3]), shape=[None, 3])
+            tf.train.Checkpoint(v=v).restore(saved)
+            self.assertEqual(v.numpy().tolist(), np.ones((5, 3)).tolist())
+            with self.assertRaisesRegex(ValueError, r"shape \(5, 3\).*has shape \(None, 2\)"):
+                tf.train.Checkpoint(v=tf.Variable(tf.zeros([2, 2]), shape=[None, 2])).restore(saved)
 
     def test_subclasses_and_cycles_are_freed(self):
         class Named(tf.Variable):

@@ -100,12 +100,17 @@ Side Comparisons::side_of(const protocol::ComparedSide& asked, const char* which
 }
 
 std::shared_ptr<Recorder> Comparisons::open_file(const std::string& path) {
-  const std::lock_guard lock(mutex_);
-  std::weak_ptr<Recorder>& known = files_[path];
-  if (std::shared_ptr<Recorder> open = known.lock()) return open;
+  const auto known = [&] {
+    const std::lock_guard lock(mutex_);
+    return files_[path].lock();
+  };
+  if (std::shared_ptr<Recorder> open = known()) return open;
   try {
+    // Without the lock, for it takes its time.
     std::shared_ptr<Recorder> opened = trace_file::open(path);
-    known = opened;
+    if (std::shared_ptr<Recorder> open = known()) return open;
+    const std::lock_guard lock(mutex_);
+    files_[path] = opened;
     return opened;
   } catch (const trace_file::TraceFileError& error) {
     throw ValueError("trace_file", error.what());

@@ -193,8 +193,7 @@ class DifferenceSearch {
         stop_at(at, unknown ? DifferenceKind::passed : DifferenceKind::op);
         return std::nullopt;
       }
-      input_ = *input;
-      const auto made = maker(input->pair);
+      const auto made = maker(*input);
       if (!made) return std::nullopt;  // a leaf, or other ops: noted
       if (step >= most) {
         if (most < most_steps) return made;
@@ -204,21 +203,16 @@ class DifferenceSearch {
     }
   }
 
-  struct Input {
-    IdPair pair;
-    std::size_t place = 0;
-  };
-
   /// Of several the one that was made first.
-  std::optional<Input> input_that_differs(const RecordView& left, const RecordView& right, bool& unknown) {
-    std::optional<Input> first;
+  std::optional<IdPair> input_that_differs(const RecordView& left, const RecordView& right, bool& unknown) {
+    std::optional<IdPair> first;
     bool looked = false;
     const std::size_t count = std::min(left.inputs.size(), right.inputs.size());
     for (std::size_t i = 0; i < count; ++i) {
       const IdPair pair{left.inputs[i], right.inputs[i]};
       const Agreement one = agreement(pair, looked);
       if (one == Agreement::unknown) unknown = true;
-      if (one == Agreement::differ && (!first || pair.left < first->pair.left)) first = {pair, i};
+      if (one == Agreement::differ && (!first || pair.left < first->left)) first = pair;
     }
     if (looked) {
       ++answer_.looked_at;
@@ -396,7 +390,6 @@ class DifferenceSearch {
   std::map<IdPair, Agreement> known_;
   std::uint64_t gone_ = 0;
   IdPair tensors_, makers_;
-  Input input_;
   std::chrono::steady_clock::time_point next_report_ = std::chrono::steady_clock::now();
 };
 

@@ -1,10 +1,9 @@
 #include "engine/debug/compare/side.h"
 
 #include <algorithm>
-#include <bit>
 #include <unordered_map>
-#include <variant>
 
+#include "engine/debug/hashed.h"
 #include "engine/record/scope.h"
 #include "engine/record/source_location.h"
 
@@ -12,32 +11,6 @@ namespace tapedeck::debug {
 namespace {
 
 constexpr std::uint32_t glanced_at_once = 4096;
-
-std::uint64_t hashed(std::uint64_t hash, std::uint64_t value) {
-  hash = (hash ^ value) * 0x9e3779b97f4a7c15ull;
-  return hash ^ hash >> 29;
-}
-
-std::uint64_t attribute_hash(const Attribute& attribute) {
-  const std::uint64_t kind = attribute.index() + 1;
-  return std::visit(
-      [&]<class T>(const T& value) -> std::uint64_t {
-        if constexpr (std::is_same_v<T, std::monostate>) {
-          return kind;
-        } else if constexpr (std::is_same_v<T, double>) {
-          return hashed(kind, std::bit_cast<std::uint64_t>(value));
-        } else if constexpr (std::is_same_v<T, std::string>) {
-          return hashed(kind, std::hash<std::string>()(value));
-        } else if constexpr (std::is_same_v<T, std::vector<std::int64_t>>) {
-          std::uint64_t hash = hashed(kind, value.size());
-          for (const std::int64_t one : value) hash = hashed(hash, static_cast<std::uint64_t>(one));
-          return hash;
-        } else {
-          return hashed(kind, static_cast<std::uint64_t>(value));
-        }
-      },
-      attribute);
-}
 
 class SideReader {
  public:

@@ -47,6 +47,7 @@ void HealthReader::explain(protocol::HealthFinding& finding, Past& past) {
     if (finding.since == 0 || finding.since > steps_.size()) return;
     playback = steps_.at(finding.since).playback;
   }
+  if (playback == 0) return;  // the program plays no tape
   const auto asked = data.empty() ? std::nullopt : asked_gradient(recorder_, playback, data[0].subject);
   if (!asked) return;
   try {

@@ -217,7 +217,7 @@ protocol::HealthCurve HealthReader::curve(const protocol::GetHealthCurve& reques
 // ---- samples of the past
 
 bool HealthReader::sample_step(std::size_t number, const FindHealthValue& find, const CancelFlag* cancel) {
-  HealthStep step;
+  TrainingStep step;
   std::vector<HandUpdate> by_hand;
   {
     const std::lock_guard lock(steps_mutex_);

@@ -45,7 +45,7 @@ class HealthReader {
 
   Recorder& recorder_;
   std::mutex steps_mutex_;  ///< guards steps_
-  HealthSteps steps_;
+  TrainingSteps steps_;
   std::mutex sample_mutex_;  ///< guards replay_: one replay at a time
   StepReplay replay_;
   std::mutex gone_mutex_;  ///< guards what follows

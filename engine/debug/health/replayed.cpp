@@ -11,7 +11,7 @@ constexpr std::uint32_t step_records_at_once = 8192;
 
 }  // namespace
 
-StepReplay::Found StepReplay::collect(const HealthStep& step, const CancelFlag* cancel) const {
+StepReplay::Found StepReplay::collect(const TrainingStep& step, const CancelFlag* cancel) const {
   Found found;
   const auto take = [&](const RecordGlance& record) {
     if (record.state != RecordState::done) return;
@@ -65,7 +65,7 @@ std::vector<std::uint64_t> StepReplay::variables_of(const Playback& playback,
   return known->second;
 }
 
-void StepReplay::sample(const HealthStep& step, const std::vector<HandUpdate>& by_hand,
+void StepReplay::sample(const TrainingStep& step, const std::vector<HandUpdate>& by_hand,
                         const FindHealthValue& find, const CancelFlag* cancel) {
   const HealthPast past{recorder_.trace(), recorder_.values(), recorder_.handoffs()};
   if (step.first < past.trace.oldest_kept())
@@ -115,7 +115,8 @@ void StepReplay::sample(const HealthStep& step, const std::vector<HandUpdate>& b
   for (const HandUpdate& update : by_hand)
     if (const auto subject = variable_subject(past, update.now, update.variable))
       batch.update(*subject, update.record, find(update.before), find(update.now));
-  batch.write(true, true);
+  batch.write(false, true);
+  recorder_.health().mark({step.playback ? step.playback : step.last, true});  // also where nothing was found
 }
 
 }  // namespace tapedeck::debug

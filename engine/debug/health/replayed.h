@@ -4,7 +4,7 @@
 #include <functional>
 #include <map>
 
-#include "engine/debug/health/steps.h"
+#include "engine/debug/training_steps.h"
 
 namespace tapedeck::debug {
 
@@ -17,7 +17,7 @@ class StepReplay {
   explicit StepReplay(Recorder& recorder) : recorder_(recorder) {}
   /// Puts the step's samples into the recorder's store. Throws ValueError (a value cannot be had: nothing is
   /// put) and Cancelled.
-  void sample(const HealthStep& step, const std::vector<HandUpdate>& by_hand, const FindHealthValue& find,
+  void sample(const TrainingStep& step, const std::vector<HandUpdate>& by_hand, const FindHealthValue& find,
               const CancelFlag* cancel);
 
  private:
@@ -34,7 +34,7 @@ class StepReplay {
     std::vector<ActivationCall> activations;
     std::vector<Update> updates;
   };
-  Found collect(const HealthStep& step, const CancelFlag* cancel) const;
+  Found collect(const TrainingStep& step, const CancelFlag* cancel) const;
   std::vector<std::uint64_t> variables_of(const Playback& playback,
                                           const std::vector<std::uint64_t>& sources);
 

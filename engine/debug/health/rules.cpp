@@ -94,6 +94,29 @@ double elements_of(const HealthCase& subject) {
   return std::max(count, 1.0);
 }
 
+/// What a rule says: the subject, `what`, since when, `then`.
+struct Saying {
+  const char* rule;
+  HealthSeverity severity;
+  std::string what, then;
+  const char* cure;
+  const char* always = nullptr;  ///< in place of `then`, where it was so in all samples
+};
+
+/// Of what holds from some sample on to the newest, for `least` samples.
+template <class Holds>
+void add_lasting(Findings& found, const HealthCase& subject, std::string_view quantity, Holds&& holds,
+                 const Saying& saying, std::size_t least = 1) {
+  const HealthPoints& points = curve_of(subject, quantity);
+  const std::size_t first = trailing(points, [&](const HealthPoint& point) { return holds(point.value); });
+  if (points.size() - first < least) return;
+  HealthFinding each = finding(subject, quantity, points, first, saying.rule, saying.severity);
+  each.sentence = subject.text + saying.what + since_text(subject, points, first) +
+                  (first == 0 && saying.always ? saying.always : saying.then);
+  each.cure = saying.cure;
+  found.push_back(std::move(each));
+}
+
 }  // namespace
 
 Findings not_finite_values(const HealthCases& cases) {
@@ -134,20 +157,14 @@ Findings dead_units(const HealthCases& cases) {
     if (points.empty() || points.back().value < many_dead) continue;
     const double share = points.back().value;
     const double limit = std::max(many_dead / 2, 0.6 * share);  // it may come in several steps
-    const std::size_t first =
-        trailing(points, [&](const HealthPoint& point) { return point.value >= limit; });
-    HealthFinding each = finding(subject, quantity::dead, points, first, "dead units",
-                                 share >= most_dead ? HealthSeverity::error : HealthSeverity::warning);
     const std::string units =
         subject.shape.empty() ? "units" : counted(static_cast<std::uint64_t>(subject.shape.back()), "unit");
-    each.sentence = subject.text + ": " + share_text(share) + " of its " + units + " are" + " dead" +
-                    since_text(subject, points, first) +
-                    ". They give 0 for every example, so no gradient reaches their weights.";
-    each.cure =
-        "A smaller learning rate, He initialisation, biases that begin a little above 0, or leaky_relu in "
-        "its "
-        "place keep units alive; look at the update just before that step.";
-    found.push_back(std::move(each));
+    add_lasting(found, subject, quantity::dead, [&](double value) { return value >= limit; },
+                {"dead units", share >= most_dead ? HealthSeverity::error : HealthSeverity::warning,
+                 ": " + share_text(share) + " of its " + units + " are dead",
+                 ". They give 0 for every example, so no gradient reaches their weights.",
+                 "A smaller learning rate, He initialisation, biases that begin a little above 0, or "
+                 "leaky_relu in its place keep units alive; look at the update just before that step."});
   }
   return found;
 }
@@ -157,17 +174,13 @@ Findings saturated_units(const HealthCases& cases) {
   for (const HealthCase& subject : cases) {
     const HealthPoints& points = curve_of(subject, quantity::saturated);
     if (points.empty() || subject.op == "softmax" || points.back().value < many_saturated) continue;
-    const std::size_t first =
-        trailing(points, [](const HealthPoint& point) { return point.value >= 0.8 * many_saturated; });
-    HealthFinding each =
-        finding(subject, quantity::saturated, points, first, "saturated units", HealthSeverity::warning);
-    each.sentence = subject.text + ": " + share_text(points.back().value) +
-                    " of its outputs are at a flat end of " + subject.op +
-                    since_text(subject, points, first) + ", where hardly any gradient gets through.";
-    each.cure =
-        "Smaller initial weights, normalised inputs (or batch normalisation before it), or a smaller "
-        "learning rate.";
-    found.push_back(std::move(each));
+    add_lasting(
+        found, subject, quantity::saturated, [](double value) { return value >= 0.8 * many_saturated; },
+        {"saturated units", HealthSeverity::warning,
+         ": " + share_text(points.back().value) + " of its outputs are at a flat end of " + subject.op,
+         ", where hardly any gradient gets through.",
+         "Smaller initial weights, normalised inputs (or batch normalisation before it), or a smaller "
+         "learning rate."});
   }
   return found;
 }
@@ -178,33 +191,27 @@ Findings no_learning(const HealthCases& cases) {
     if (subject.kind != HealthKind::variable) continue;
     const HealthPoints& gradients = curve_of(subject, quantity::gradient);
     if (gradients.empty()) continue;
-    const bool none = std::isnan(gradients.back().value);
-    if (none || gradients.back().value == 0) {
-      const std::size_t first = trailing(gradients, [&](const HealthPoint& point) {
-        return none ? std::isnan(point.value) : point.value == 0;
-      });
-      HealthFinding each =
-          finding(subject, quantity::gradient, gradients, first, "no learning", HealthSeverity::error);
-      each.sentence = subject.text + (none ? " gets no gradient (None)" : " gets a gradient of exactly 0") +
-                      since_text(subject, gradients, first) +
-                      (first == 0 ? ": it does not learn." : ": it has stopped learning.");
-      each.cure = none
-                      ? "Nothing that the loss was made of depends on it in a way that the tape could follow."
-                      : "Some op on the way back made zeros; Why is my gradient zero? (Shift+F7) finds it.";
-      found.push_back(std::move(each));
-      continue;
-    }
-    const HealthPoints& updates = curve_of(subject, quantity::update);
-    if (updates.empty() || updates.back().value != 0) continue;
-    const std::size_t first = trailing(updates, [](const HealthPoint& point) { return point.value == 0; });
-    if (updates.size() - first < 2) continue;
-    HealthFinding each =
-        finding(subject, quantity::update, updates, first, "no learning", HealthSeverity::warning);
-    each.sentence = subject.text + " does not change" + since_text(subject, updates, first) +
-                    ", although its gradient is not 0.";
-    each.cure =
-        "The learning rate may have fallen to 0, or the updates are too small for the dtype of the weights.";
-    found.push_back(std::move(each));
+    const auto is_none = [](double value) { return std::isnan(value); };
+    const auto is_zero = [](double value) { return value == 0; };
+    if (is_none(gradients.back().value))
+      add_lasting(
+          found, subject, quantity::gradient, is_none,
+          {"no learning", HealthSeverity::error, " gets no gradient (None)", ": it has stopped learning.",
+           "Nothing that the loss was made of depends on it in a way that the tape could follow.",
+           ": it does not learn."});
+    else if (is_zero(gradients.back().value))
+      add_lasting(found, subject, quantity::gradient, is_zero,
+                  {"no learning", HealthSeverity::error, " gets a gradient of exactly 0",
+                   ": it has stopped learning.",
+                   "Some op on the way back made zeros; Why is my gradient zero? (Shift+F7) finds it.",
+                   ": it does not learn."});
+    else
+      add_lasting(
+          found, subject, quantity::update, is_zero,
+          {"no learning", HealthSeverity::warning, " does not change", ", although its gradient is not 0.",
+           "The learning rate may have fallen to 0, or the updates are too small for the dtype of the "
+           "weights."},
+          2);
   }
   return found;
 }
@@ -231,19 +238,13 @@ Findings vanishing_gradients(const HealthCases& cases) {
     const double here = usual(subject), limit = vanishing_share * most;
     if (!(here > 0 && here < limit)) continue;
     const double scale = std::sqrt(elements_of(subject));
-    const std::size_t first =
-        trailing(points, [&](const HealthPoint& point) { return point.value / scale < 2 * limit; });
-    if (first == points.size()) continue;
-    HealthFinding each =
-        finding(subject, quantity::gradient, points, first, "vanishing gradient", HealthSeverity::warning);
-    each.sentence = subject.text + ": an element of its gradient is about " + short_number(here) +
-                    ", one of " + largest->text + " " + short_number(most) +
-                    since_text(subject, points, first) + ": it learns " + short_number(most / here) +
-                    " times more slowly.";
-    each.cure =
-        "Initialisation that fits the activation (Glorot, He), relu in place of sigmoid or tanh, "
-        "normalisation, or shortcuts.";
-    found.push_back(std::move(each));
+    add_lasting(found, subject, quantity::gradient, [&](double value) { return value / scale < 2 * limit; },
+                {"vanishing gradient", HealthSeverity::warning,
+                 ": an element of its gradient is about " + short_number(here) + ", one of " + largest->text +
+                     " " + short_number(most),
+                 ": it learns " + short_number(most / here) + " times more slowly.",
+                 "Initialisation that fits the activation (Glorot, He), relu in place of sigmoid or tanh, "
+                 "normalisation, or shortcuts."});
   }
   return found;
 }
@@ -279,18 +280,13 @@ Findings updates_out_of_range(const HealthCases& cases) {
     const double usual = median_of(points, points.size() / 2, points.size());
     const bool large = usual > largest_update;
     if (!large && !(usual > 0 && usual < smallest_update)) continue;
-    const std::size_t first = trailing(points, [&](const HealthPoint& point) {
-      return large ? point.value > largest_update / 2 : point.value < 2 * smallest_update;
-    });
-    if (first == points.size()) continue;
-    HealthFinding each =
-        finding(subject, quantity::update, points, first, large ? "large updates" : "small updates",
-                large ? HealthSeverity::warning : HealthSeverity::note);
-    each.sentence = subject.text + ": each step changes it by about " + short_number(usual) + " of its size" +
-                    since_text(subject, points, first) + "; about 0.001 is usual.";
-    each.cure = large ? "A smaller learning rate; the weights forget what they learned."
-                      : "A larger learning rate, or one of its own for this variable.";
-    found.push_back(std::move(each));
+    add_lasting(
+        found, subject, quantity::update,
+        [large](double value) { return large ? value > largest_update / 2 : value < 2 * smallest_update; },
+        {large ? "large updates" : "small updates", large ? HealthSeverity::warning : HealthSeverity::note,
+         ": each step changes it by about " + short_number(usual) + " of its size", "; about 0.001 is usual.",
+         large ? "A smaller learning rate; the weights forget what they learned."
+               : "A larger learning rate, or one of its own for this variable."});
   }
   return found;
 }
@@ -302,17 +298,13 @@ Findings collapsed_ranks(const HealthCases& cases) {
     if (points.size() < 4 || points.back().value > collapsed_rank) continue;
     const double usual = median_of(points, 0, std::max<std::size_t>(2, points.size() / 4));
     if (usual < usual_rank) continue;
-    const std::size_t first =
-        trailing(points, [](const HealthPoint& point) { return point.value <= 1.2 * collapsed_rank; });
-    HealthFinding each =
-        finding(subject, quantity::rank, points, first, "rank collapse", HealthSeverity::warning);
-    each.sentence = subject.text + ": the effective rank of its gradient is " +
-                    short_number(points.back().value) + since_text(subject, points, first) + "; it was " +
-                    short_number(usual) + " at the beginning. All its units are pushed the same way.";
-    each.cure =
-        "Look at whether the examples of a batch, or the units, have become alike: dead units, one class "
-        "alone, a loss that one example rules.";
-    found.push_back(std::move(each));
+    add_lasting(
+        found, subject, quantity::rank, [](double value) { return value <= 1.2 * collapsed_rank; },
+        {"rank collapse", HealthSeverity::warning,
+         ": the effective rank of its gradient is " + short_number(points.back().value),
+         "; it was " + short_number(usual) + " at the beginning. All its units are pushed the same way.",
+         "Look at whether the examples of a batch, or the units, have become alike: dead units, one class "
+         "alone, a loss that one example rules."});
   }
   return found;
 }

@@ -23,13 +23,6 @@ bool ended(RecordState state) {
   return state == RecordState::done || state == RecordState::failed;
 }
 
-/// An update of an optimiser changes a value by a gradient.
-bool is_update(const OpDef* op) {
-  return op && !op->inputs.empty() && op->inputs[0].name == "value" &&
-         std::any_of(op->inputs.begin(), op->inputs.end(),
-                     [](const InputSpec& input) { return input.name == "gradient"; });
-}
-
 std::uint64_t tensor_bytes(std::uint32_t spec) {
   if (spec == 0) return 0;
   const RecordedSpec known = spec_of(spec);
@@ -105,6 +98,7 @@ void MemoryIndex::catch_up(const CancelFlag* cancel) {
   }
   take_events(next_);
   close_done();
+  note_steps(cancel);
 }
 
 /// False where it stopped before.
@@ -319,17 +313,10 @@ void MemoryIndex::close(const OpenRecord& over, std::uint32_t record) {
   if (node != tape.nodes.end() && node->record == over.forward) release(*node, record);
 }
 
-void MemoryIndex::note_turn(const Seen& record) {
-  if (record.kind == EventKind::playback && record.depth == 0) {
-    gradients_.push_back(record.number);
-    played_ = true;
-  } else if (record.kind == EventKind::op && is_update(record.op)) {
-    if (played_ || steps_.empty())
-      steps_.push_back(record.number);
-    else
-      steps_.back() = record.number;
-    played_ = false;
-  }
+void MemoryIndex::note_steps(const CancelFlag* cancel) {
+  if (!steps_.empty()) steps_.pop_back();  // the last one may have gone on
+  training_.extend(cancel, last());
+  while (steps_.size() < training_.size()) steps_.push_back(training_.at(steps_.size() + 1).last);
 }
 
 void MemoryIndex::process(const Seen& record) {
@@ -350,7 +337,7 @@ void MemoryIndex::process(const Seen& record) {
   if (record.kind == EventKind::vjp || record.kind == EventKind::playback)
     open_[record.thread].push_back(
         {number, record.forward, record.depth, record.kind == EventKind::playback, record.tape});
-  note_turn(record);
+  if (record.kind == EventKind::playback && record.depth == 0) gradients_.push_back(number);
   moments_.resize(number - first_, moments_.empty() ? MemoryMoment{} : moments_.back());
   moments_.push_back(now_);
   if (now_.sum() > peak_bytes_ || peak_ == 0) {

@@ -6,8 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "engine/record/cancel.h"
-#include "engine/record/recorder.h"
+#include "engine/debug/training_steps.h"
 
 namespace tapedeck::debug {
 
@@ -47,7 +46,7 @@ struct MemoryMoment {
 /// One thread at a time.
 class MemoryIndex {
  public:
-  explicit MemoryIndex(const Recorder& recorder) : recorder_(&recorder) {}
+  explicit MemoryIndex(const Recorder& recorder) : recorder_(&recorder), training_(recorder) {}
   /// Up to the newest record that is done. Throws Cancelled: what was done stays.
   void catch_up(const CancelFlag* cancel = nullptr);
 
@@ -66,7 +65,7 @@ class MemoryIndex {
   const std::vector<TapeLife>& tapes() const { return tapes_; }
 
   /// Where a turn of the program's loop ended: records.
-  const std::vector<std::uint32_t>& steps() const { return steps_; }          ///< optimisers' updates
+  const std::vector<std::uint32_t>& steps() const { return steps_; }  ///< of training: the last updates
   const std::vector<std::uint32_t>& gradients() const { return gradients_; }  ///< playbacks
   const std::vector<std::uint32_t>& cells() const { return cells_; }
 
@@ -108,7 +107,7 @@ class MemoryIndex {
   void put_on_tape(std::uint64_t tape, std::uint32_t record, std::span<const std::uint64_t> kept);
   void release(TapeNode& node, std::uint32_t record);
   void release_all(TapeLife& tape, std::uint32_t record);
-  void note_turn(const Seen& record);
+  void note_steps(const CancelFlag* cancel);
   std::uint64_t& sum_of(const Slot& slot);
   template <class Change>
   void change(std::uint64_t root, Change&& change);
@@ -133,8 +132,8 @@ class MemoryIndex {
   std::unordered_map<std::uint64_t, std::size_t> tape_places_;
   std::unordered_map<std::uint16_t, std::vector<OpenRecord>> open_;  ///< by thread
   std::vector<std::uint32_t> late_;                                  ///< ops that ran when they were passed
+  TrainingSteps training_;
   std::vector<std::uint32_t> steps_, gradients_, cells_;
-  bool played_ = false;  ///< a gradient since the last step
   std::vector<std::uint64_t> ids_;
 };
 

@@ -1,20 +1,15 @@
 #include "engine/debug/profile/events.h"
 
+#include "engine/debug/hashed.h"
+
 namespace tapedeck::debug {
-namespace {
-
-std::size_t mixed(std::size_t hash, std::size_t value) {
-  return (hash ^ value) * 0x9e3779b97f4a7c15ull + (hash >> 29);
-}
-
-}  // namespace
 
 std::uint32_t ProfileClasses::number(const ProfileClass& of) {
   std::size_t hash = std::hash<std::string>()(of.op);
   const auto flags = static_cast<std::size_t>(of.role) | std::size_t{of.user_gradient} << 4 |
                      std::size_t{of.inner} << 5 | std::size_t{of.wide} << 6;
   for (const std::size_t part : {flags, std::size_t{of.location}, std::size_t{of.scope}})
-    hash = mixed(hash, part);
+    hash = hashed(hash, part);
   std::vector<std::uint32_t>& same = by_hash_[hash];
   for (const std::uint32_t number : same)
     if (all_[number] == of) return number;

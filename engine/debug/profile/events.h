@@ -42,7 +42,7 @@ struct ProfileEvent {
   std::uint32_t number = 0;
   std::uint16_t thread = 0, depth = 0;
   std::uint32_t kind = 0;  ///< its class
-  bool ended = false, playback = false, updates = false;
+  bool ended = false;
   bool inner = false;  ///< other records may run inside
   std::int64_t start = 0;
   std::int64_t duration = 0;  ///< without time at the gate; 0 until it ended

@@ -150,6 +150,20 @@ void ProfileIndex::look_again(std::optional<std::uint16_t> thread, std::uint16_t
   for (auto one = over.rbegin(); one != over.rend(); ++one) end(one->event, one->parent);
 }
 
+void ProfileIndex::add_update(std::uint32_t step, std::uint32_t record) {
+  const auto is_it = [record](const Open& one) { return one.event.number == record; };
+  if (record >= next_ || std::any_of(open_.begin(), open_.end(), is_it))
+    return steps_.expect_update(step, record);
+  std::optional<ProfileEvent> update;
+  events_.visit(record, record, [&](const ProfileEvent& event) { update = event; });
+  if (update) steps_.add_update(step, *update, pauses_);
+}
+
+void ProfileIndex::cut_steps(std::uint32_t playback) {
+  if (playback >= next_) return steps_.expect_cut(playback);
+  events_.visit(playback, playback, [this](const ProfileEvent& event) { steps_.cut(event); });
+}
+
 void ProfileIndex::add_gap(const ProfileEvent& before, const ProfileEvent* after) {
   for (const GapPiece& piece : gap_pieces(before, after, events_.classes(), pauses_)) {
     const std::uint32_t record = piece.before_cell_end ? before.number : after->number;

@@ -13,7 +13,7 @@
 #include "engine/debug/profile/events.h"
 #include "engine/debug/profile/lane.h"
 #include "engine/debug/profile/pauses.h"
-#include "engine/debug/profile/steps.h"
+#include "engine/debug/profile/step_times.h"
 #include "engine/debug/profile/sums.h"
 
 namespace tapedeck::debug {
@@ -25,6 +25,11 @@ class ProfileIndex {
   /// Goes on until `until`, or until the records up to `newest` are there.
   void advance(std::chrono::steady_clock::time_point until, std::uint32_t newest);
   std::uint32_t indexed() const { return next_ - 1; }  ///< the newest record that was passed over
+
+  /// Told from outside: an update of that step, a record that was passed or is yet to be.
+  void add_update(std::uint32_t step, std::uint32_t record);
+  /// What came before that playback is of no step.
+  void cut_steps(std::uint32_t playback);
 
   /// Told from outside, in order: what of it lies before a record must be told before the record is passed.
   Pauses& pauses() { return pauses_; }
@@ -41,7 +46,7 @@ class ProfileIndex {
   std::vector<LaneBox> boxes(const LaneKey& lane, std::int64_t from, std::int64_t to, double pixel);
 
   Sums sums(std::int64_t from, std::int64_t to);
-  const std::deque<Step>& steps() const { return steps_.all(); }
+  const std::deque<StepTime>& steps() const { return steps_.all(); }
 
  private:
   static constexpr std::uint32_t block_size = 8192;
@@ -90,7 +95,7 @@ class ProfileIndex {
   std::deque<Inner> inner_;
   std::vector<Open> open_;
   std::map<std::uint16_t, Thread> threads_;
-  StepFinder steps_;
+  StepTimes steps_;
 };
 
 /// Python after `before` on its thread: a piece up to `after`, or up to the cell's end and from a cell's

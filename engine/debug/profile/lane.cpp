@@ -5,6 +5,15 @@
 
 namespace tapedeck::debug {
 
+void LaneBox::join(const LaneBox& next) {
+  to = std::max(to, next.to);
+  busy += next.busy;
+  count += next.count;
+  if (next.longest <= longest) return;
+  longest = next.longest;
+  record = next.record;
+}
+
 struct Lane::Query {
   std::int64_t from, to;
   double pixel;
@@ -26,62 +35,38 @@ struct Lane::Query {
       last_bucket = is_short ? at : -1;
       return;
     }
-    LaneBox& sum = into.back();
-    sum.to = std::max(sum.to, box.to);
-    sum.busy += box.busy;
-    sum.count += box.count;
-    if (box.longest > sum.longest) {
-      sum.longest = box.longest;
-      sum.record = box.record;
-    }
+    into.back().join(box);
   }
 };
 
+void Lane::Level::put(std::size_t node, const LaneBox& box) {
+  const std::size_t place = node - gone;
+  if (place < nodes.size())
+    nodes[place].join(box);
+  else
+    nodes.push_back(box);
+}
+
+/// With what the level below has so far, but for its last node: that is the record which is being added.
+void Lane::add_level() {
+  Level& level = levels_.emplace_back();
+  if (levels_.size() == 1) return;
+  const Level& below = levels_[levels_.size() - 2];
+  level.gone = below.gone / fan;
+  for (std::size_t i = 0; i + 1 < below.nodes.size(); ++i) level.put((below.gone + i) / fan, below.nodes[i]);
+}
+
 void Lane::add(const LaneBox& record) {
-  const std::size_t at = gone_ + numbers_.size();
+  std::size_t node = gone_ + numbers_.size();
   numbers_.push_back(record.record);
-  std::size_t index = at / fan;
-  for (std::size_t level = 0;; ++level, index /= fan) {
-    // Another level once there is more than one node below it.
+  for (std::size_t level = 0;; ++level) {
+    node /= fan;
     if (level == levels_.size()) {
+      // Another level once there is more than one node below it.
       if (level > 0 && levels_[level - 1].gone + levels_[level - 1].nodes.size() <= 1) break;
-      levels_.emplace_back();
-      if (level > 0) {  // what the level below has so far
-        Level& below = levels_[level - 1];
-        levels_[level].gone = below.gone / fan;
-        for (std::size_t i = 0; i + 1 < below.nodes.size(); ++i) {
-          const Node& one = below.nodes[i];
-          const std::size_t place = (below.gone + i) / fan - levels_[level].gone;
-          if (place >= levels_[level].nodes.size()) {
-            levels_[level].nodes.push_back(one);
-            continue;
-          }
-          Node& node = levels_[level].nodes[place];
-          node.to = std::max(node.to, one.to);
-          node.busy += one.busy;
-          node.count += one.count;
-          if (one.longest > node.longest) {
-            node.longest = one.longest;
-            node.record = one.record;
-          }
-        }
-      }
+      add_level();
     }
-    Level& here = levels_[level];
-    const std::size_t place = index - here.gone;
-    if (place >= here.nodes.size()) {
-      here.nodes.push_back(
-          {record.from, record.to, record.busy, record.longest, record.record, record.count});
-    } else {
-      Node& node = here.nodes[place];
-      node.to = std::max(node.to, record.to);
-      node.busy += record.busy;
-      node.count += record.count;
-      if (record.longest > node.longest) {
-        node.longest = record.longest;
-        node.record = record.record;
-      }
-    }
+    levels_[level].put(node, record);
   }
 }
 
@@ -108,14 +93,14 @@ std::size_t Lane::position(std::uint32_t record) const {
 void Lane::descend(Query& query, std::size_t level, std::size_t node) const {
   const Level& here = levels_[level];
   if (node < here.gone || node - here.gone >= here.nodes.size()) return;
-  const Node& sum = here.nodes[node - here.gone];
+  const LaneBox& sum = here.nodes[node - here.gone];
   if (sum.to <= query.from || sum.from >= query.to) return;
   // A node that reaches beyond the span, or into another pixel, is looked at closely; so is one of which a
   // part was let go.
   const bool whole = node << (fan_bits * (level + 1)) >= gone_;
   if (whole && sum.from >= query.from && sum.to <= query.to &&
       query.bucket(sum.from) == query.bucket(sum.to) && static_cast<double>(sum.longest) < query.pixel) {
-    query.take({sum.from, sum.to, sum.busy, sum.record, sum.longest, sum.count});
+    query.take(sum);
     return;
   }
   if (level > 0) {

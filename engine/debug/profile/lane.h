@@ -16,6 +16,8 @@ struct LaneBox {
   std::uint32_t record = 0;  ///< the longest
   std::int64_t longest = 0;  ///< that one's time
   std::uint32_t count = 0;
+  /// One that comes after it joins it.
+  void join(const LaneBox& next);
   bool operator==(const LaneBox&) const = default;
 };
 
@@ -40,15 +42,13 @@ class Lane {
 
  private:
   static constexpr std::size_t fan_bits = 3, fan = std::size_t{1} << fan_bits;
-  struct Node {
-    std::int64_t from = 0, to = 0, busy = 0, longest = 0;
-    std::uint32_t record = 0, count = 0;
-  };
   struct Level {
-    std::deque<Node> nodes;
+    std::deque<LaneBox> nodes;
     std::size_t gone = 0;  ///< nodes that were let go in front
+    void put(std::size_t node, const LaneBox& box);
   };
   struct Query;
+  void add_level();
   void descend(Query& query, std::size_t level, std::size_t node) const;
 
   std::deque<std::uint32_t> numbers_;

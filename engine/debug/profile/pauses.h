@@ -32,7 +32,7 @@ class Intervals {
 
 struct Pauses {
   std::map<std::uint16_t, Intervals> gate;  ///< by thread
-  Intervals cells;                          ///< while no cell runs
+  Intervals cells;                          ///< while no cell runs, or nothing is recorded
   const Intervals& at_gate(std::uint16_t thread) const;
 };
 

@@ -12,9 +12,10 @@ namespace tapedeck::debug {
 namespace {
 
 constexpr std::chrono::milliseconds time_at_once(40);
+constexpr std::int64_t longest_time = std::int64_t{1} << 60;  // nanoseconds
 constexpr std::uint32_t most_pixels = 10'000, most_rows = 1000, most_step_points = 10'000;
 constexpr std::size_t most_flame_nodes = 2000, most_runs = 1000, most_slowest = 10;
-constexpr std::uint32_t records_a_piece = 4096;
+constexpr std::uint32_t records_a_piece = 4096, records_a_slice = 1 << 14;
 
 }  // namespace
 
@@ -23,16 +24,39 @@ std::unique_lock<std::mutex> Profiles::advance(const CancelFlag& cancel) {
   check_cancelled(&cancel);
   const std::uint32_t newest = events_.newest();
   tell_pauses();
-  index_.advance(std::chrono::steady_clock::now() + time_at_once, newest);
+  const auto until = std::chrono::steady_clock::now() + time_at_once;
+  std::uint32_t to = 0;
+  do {
+    to = newest - std::min(newest, index_.indexed()) > records_a_slice ? index_.indexed() + records_a_slice
+                                                                       : newest;
+    steps_.extend(&cancel, to);  // before the index passes their updates
+    index_.advance(until, to);
+  } while (to < newest && index_.indexed() == to && std::chrono::steady_clock::now() < until);
   return lock;
 }
 
-// Between the end of one run and the begin of the next nothing of the program runs.
+void Profiles::tell_update(std::size_t step, std::uint32_t record) {
+  const auto number = static_cast<std::uint32_t>(step);
+  if (steps_.at(step).cut) index_.cut_steps(steps_.at(step).playback);
+  index_.add_update(number, record);
+}
+
+// Between the end of one run and the begin of the next nothing of the program runs; of the time in which
+// nothing is recorded nobody knows.
 void Profiles::tell_pauses() {
-  const std::uint64_t total = recorder_.cell_runs().total();
-  const std::uint64_t again = runs_told_ > 0 ? 1 : 0;  // the last one may have ended since
   Intervals& cells = index_.pauses().cells;
-  for (const CellRun& run : recorder_.cell_runs().newest(total - runs_told_ + again)) {
+  for (const auto& [from, to] : recorder_.unrecorded(unrecorded_told_)) {
+    ++unrecorded_told_;
+    if (!idle_) cells.add({from, to});
+  }
+  const std::uint64_t again = runs_told_ > 0 ? 1 : 0;  // the last one may have ended since
+  std::uint64_t total = 0;
+  std::vector<CellRun> runs;
+  do {
+    total = recorder_.cell_runs().total();
+    runs = recorder_.cell_runs().newest(total - runs_told_ + again);
+  } while (recorder_.cell_runs().total() != total);  // another one began meanwhile
+  for (const CellRun& run : runs) {
     if (run.number > runs_told_) {
       if (idle_)
         cells.set_last_end(std::max(run.start, cells.all().back().from));
@@ -49,9 +73,10 @@ void Profiles::tell_pauses() {
     cells.add({run.end, INT64_MAX});
     idle_ = true;
   }
+  const std::uint64_t waits = recorder_.gate_waits().total();  // one that comes now is told of again
   for (const GateWait& wait : recorder_.gate_waits().since(waits_told_))
     index_.pauses().gate[wait.thread].add({clock::nanoseconds(wait.from), clock::nanoseconds(wait.to)});
-  waits_told_ = recorder_.gate_waits().total();
+  waits_told_ = waits;
 }
 
 protocol::Peaks Profiles::peaks() const {
@@ -83,6 +108,8 @@ Reply Profiles::begun(std::int64_t& from, std::int64_t& to) {
   reply.indexed = index_.indexed();
   reply.total = events_.newest();
   if (to == 0) to = horizon();
+  from = std::clamp(from, -longest_time, longest_time);
+  to = std::clamp(to, -longest_time, longest_time);
   if (from > to) throw BadRequest("profile: the span ends before it begins");
   return reply;
 }
@@ -116,7 +143,7 @@ protocol::Reply Profiles::answer(const protocol::GetProfile& asked, const Cancel
   reply.calls = mine.calls;
   for (const auto& [index, waits] : index_.pauses().gate) reply.gate_ns += waits.within(from, to);
   std::vector<std::int64_t> durations;
-  for (const Step& step : index_.steps()) {
+  for (const StepTime& step : index_.steps()) {
     if (step.to <= from || step.to > to) continue;
     durations.push_back(step.duration);
     if (step.duration <= reply.step_max_ns && reply.slowest_step != 0) continue;
@@ -179,7 +206,7 @@ protocol::Reply Profiles::answer(const protocol::GetProfileTrack& asked, const C
     for (auto at = intervals.from(from); at != intervals.all().end() && at->from < to; ++at) {
       if (static_cast<double>(at->to - std::max(at->from, shown)) < pixel && at->from < shown) continue;
       reply.pauses.push_back({at_gate, thread, std::max(at->from, from), std::min(at->to, to)});
-      shown = at->to + static_cast<std::int64_t>(pixel);
+      shown = std::min(at->to, to) + static_cast<std::int64_t>(pixel);
     }
   };
   add(index_.pauses().cells, false, 0);
@@ -222,13 +249,13 @@ protocol::Reply Profiles::answer(const protocol::GetProfileSteps& asked, const C
   const auto lock = advance(cancel);
   std::int64_t from = asked.from_ns, to = asked.to_ns;
   auto reply = begun<protocol::ProfileSteps>(from, to);
-  std::vector<const Step*> inside;
-  for (const Step& step : index_.steps())
+  std::vector<const StepTime*> inside;
+  for (const StepTime& step : index_.steps())
     if (step.to > from && step.to <= to) inside.push_back(&step);
   reply.steps = inside.size();
   const std::size_t group = (inside.size() + asked.most - 1) / asked.most;
   for (std::size_t i = 0; i < inside.size(); i += std::max<std::size_t>(1, group)) {
-    const Step* slowest = inside[i];
+    const StepTime* slowest = inside[i];
     for (std::size_t j = i; j < std::min(inside.size(), i + group); ++j)
       if (inside[j]->duration > slowest->duration) slowest = inside[j];
     reply.numbers.push_back(slowest->number);

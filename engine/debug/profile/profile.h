@@ -8,6 +8,7 @@
 #include "engine/debug/profile/peaks.h"
 #include "engine/debug/profile/trace_events.h"
 #include "engine/debug/profile/views.h"
+#include "engine/debug/training_steps.h"
 
 namespace tapedeck::debug {
 
@@ -22,7 +23,11 @@ class Profiles {
  public:
   /// `peaks`: the folder in which they are kept.
   explicit Profiles(const Recorder& recorder, std::filesystem::path peaks = peaks_folder())
-      : recorder_(recorder), events_(recorder), index_(events_), peaks_folder_(std::move(peaks)) {}
+      : recorder_(recorder),
+        events_(recorder),
+        index_(events_),
+        steps_(recorder, [this](std::size_t step, std::uint32_t record) { tell_update(step, record); }),
+        peaks_folder_(std::move(peaks)) {}
 
   /// Any thread may ask. Throw Cancelled, and BadRequest for what cannot be.
   protocol::Reply answer(const protocol::GetProfile& asked, const CancelFlag& cancel);
@@ -38,6 +43,7 @@ class Profiles {
   /// Goes on with the index for a moment.
   std::unique_lock<std::mutex> advance(const CancelFlag& cancel);
   void tell_pauses();
+  void tell_update(std::size_t step, std::uint32_t record);
   protocol::Peaks peaks() const;
   std::int64_t horizon() const;  ///< behind which nothing begins
   std::vector<protocol::ProfileRun> runs() const;
@@ -48,9 +54,11 @@ class Profiles {
   std::mutex mutex_;
   TraceEvents events_;
   ProfileIndex index_;
+  TrainingSteps steps_;
   ProfileTexts texts_;
   std::vector<CellRun> cell_runs_;  ///< that the index was told of
   std::uint64_t runs_told_ = 0, waits_told_ = 0;
+  std::size_t unrecorded_told_ = 0;
   bool idle_ = false;               ///< the last run ended, and the index knows
   std::mutex measure_mutex_;        ///< one measurement at a time
   mutable std::mutex peaks_mutex_;  ///< guards what follows

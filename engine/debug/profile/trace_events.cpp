@@ -1,5 +1,6 @@
 #include "engine/debug/profile/trace_events.h"
 
+#include "engine/debug/hashed.h"
 #include "engine/record/clock.h"
 #include "engine/record/tensor_specs.h"
 
@@ -8,31 +9,6 @@ namespace {
 
 constexpr std::uint32_t events_at_once = 2048;  // a glance: no record is forgotten meanwhile
 constexpr std::size_t most_costs = 1 << 16;
-
-std::uint64_t stirred(std::uint64_t hash, std::uint64_t value) {
-  hash ^= value + 0x9e3779b97f4a7c15ull + (hash << 6) + (hash >> 2);
-  hash *= 0xff51afd7ed558ccdull;
-  return hash ^ (hash >> 32);
-}
-
-std::uint64_t hash_of(const Attribute& attribute) {
-  return std::visit(
-      [](const auto& value) -> std::uint64_t {
-        using T = std::decay_t<decltype(value)>;
-        if constexpr (std::is_same_v<T, std::monostate>) {
-          return 1;
-        } else if constexpr (std::is_same_v<T, std::vector<std::int64_t>>) {
-          std::uint64_t hash = 2;
-          for (const std::int64_t each : value) hash = stirred(hash, static_cast<std::uint64_t>(each));
-          return hash;
-        } else if constexpr (std::is_same_v<T, DType>) {
-          return 3 + static_cast<std::uint64_t>(value);
-        } else {
-          return std::hash<T>()(value);
-        }
-      },
-      attribute);
-}
 
 TensorSpecs specs_of(const TensorTable& tensors, std::span<const std::uint64_t> ids) {
   TensorSpecs specs;
@@ -70,9 +46,7 @@ ProfileEvent TraceEvents::event_of(const RecordGlance& record) {
   event.thread = head.thread;
   event.depth = head.depth;
   event.ended = record.state == RecordState::done || record.state == RecordState::failed;
-  event.playback = head.kind == EventKind::playback;
   event.inner = head.kind != EventKind::op;
-  event.updates = head.kind == EventKind::op && head.op && head.op->updates;
   event.start = clock::nanoseconds(head.start);
   event.duration = event.ended ? clock::nanoseconds(record.duration) : 0;
   event.kind = class_of(record);
@@ -118,11 +92,12 @@ std::uint32_t TraceEvents::class_of(const RecordGlance& record) {
 OpCost TraceEvents::cost_of(const RecordGlance& record) {
   const RecordHead& head = record.head;
   const TensorTable& tensors = recorder_.trace().tensors();
-  std::uint64_t hash = stirred(0, static_cast<std::uint64_t>(head.op->index));
-  for (std::size_t i = 0; i < head.attributes.size(); ++i) hash = stirred(hash, hash_of(head.attributes[i]));
-  for (const std::uint64_t id : record.inputs) hash = stirred(hash, id ? tensors.get(id).spec() : 0);
-  hash = stirred(hash, 0xffff'ffff);
-  for (const std::uint64_t id : record.outputs) hash = stirred(hash, id ? tensors.get(id).spec() : 0);
+  std::uint64_t hash = hashed(0, static_cast<std::uint64_t>(head.op->index));
+  for (std::size_t i = 0; i < head.attributes.size(); ++i)
+    hash = hashed(hash, attribute_hash(head.attributes[i]));
+  for (const std::uint64_t id : record.inputs) hash = hashed(hash, id ? tensors.get(id).spec() : 0);
+  hash = hashed(hash, 0xffff'ffff);
+  for (const std::uint64_t id : record.outputs) hash = hashed(hash, id ? tensors.get(id).spec() : 0);
   if (const auto found = costs_.find(hash); found != costs_.end()) return found->second;
   const TensorSpecs inputs = specs_of(tensors, record.inputs), outputs = specs_of(tensors, record.outputs);
   OpCost cost;

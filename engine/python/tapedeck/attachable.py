@@ -102,15 +102,21 @@ def programs_folders():
 
 def remove_stale():
     """Removes the entries of processes that are gone."""
+    is_private = session_endpoint.is_private_folder
     for programs in programs_folders():
+        # In /tmp somebody else may have made it, of links to what is the user's.
+        if not (is_private(os.path.dirname(programs)) and is_private(programs)):
+            continue
         try:
             names = os.listdir(programs)
         except OSError:
             continue
         for name in names:
             process, _, started = name.partition("-")
-            if process.isdecimal() and started.isdecimal() and started_ticks(int(process)) != int(started):
-                shutil.rmtree(os.path.join(programs, name), ignore_errors=True)
+            entry = os.path.join(programs, name)
+            if (process.isdecimal() and started.isdecimal() and is_private(entry)
+                    and started_ticks(int(process)) != int(started)):
+                shutil.rmtree(entry, ignore_errors=True)
 
 
 def started_ticks(process):

@@ -66,6 +66,15 @@ def remove(connection_file):
         shutil.rmtree(folder_of(connection_file), ignore_errors=True)
 
 
+def is_private_folder(folder):
+    """Whether it is a folder of the user's that nobody else can enter, and no link to one."""
+    try:
+        status = os.lstat(folder)
+    except OSError:
+        return False
+    return stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid() and not stat.S_IMODE(status.st_mode) & 0o077
+
+
 def own_private_folder(folder):
     """Whether it is, or now became, a folder of the user's that nobody else can enter."""
     try:

@@ -40,9 +40,9 @@ def assign_all(path, pairs):
     """Assigns all (variable, name in the file, (dtype, shape) there, function of the name that gives the tensor), or none of them:
     InvalidArgumentError where one does not fit."""
     for variable, name, (dtype, shape), _ in pairs:
-        if (variable.dtype.name, tuple(variable.shape)) != (dtype, tuple(shape)):
+        if variable.dtype.name != dtype or not variable.shape.is_compatible_with(shape):
             raise InvalidArgumentError(f"{path}: {name} has shape {tuple(shape)} and dtype {dtype}; the variable {variable.name} "
-                                       f"has shape {tuple(variable.shape)} and dtype {variable.dtype.name}. Nothing was restored")
+                                       f"has shape {variable.shape} and dtype {variable.dtype.name}. Nothing was restored")
     for variable, value in [(variable, read(name)) for variable, name, _, read in pairs]:
         variable.assign(value)
 

@@ -3,6 +3,7 @@ import weakref
 
 from tapedeck import _engine
 from tapedeck.errors import InvalidArgumentError
+from tapedeck.shapes import TensorShape
 from tapedeck.trackable import _Container, _TupleMethods
 
 
@@ -138,11 +139,11 @@ class Restoration:
     def _check(self, found):
         for number, thing in found.items():
             if isinstance(thing, _engine.Variable):
-                self._check_one(number, thing.name, thing.dtype.name, tuple(thing.shape))
+                self._check_one(number, thing.name, thing.dtype.name, thing.shape)
 
     def _check_one(self, number, name, dtype, shape):
         saved = self._file.tensors[self.graph.variable(number)]
-        if (dtype, shape) != saved:
+        if dtype != saved[0] or not TensorShape(shape).is_compatible_with(saved[1]):
             raise InvalidArgumentError(f"{self.path}: {self.graph.name_of(number)} has shape {saved[1]} and dtype {saved[0]} in "
                                        f"the checkpoint; the variable {name} has shape {shape} and dtype {dtype}. Nothing was "
                                        "restored")

@@ -136,7 +136,7 @@ class Saver:
 
     def _pair(self, variable, key, file):
         dtype, shape = file.tensors[key]
-        if self._reshape and _count(shape) == _count(variable.shape):
+        if self._reshape and variable.shape.is_fully_defined() and _count(shape) == _count(variable.shape):
             reshape = _engine.op_function("reshape")
             return variable, key, (dtype, tuple(variable.shape)), lambda key: reshape(file.read(key), variable.shape)
         return variable, key, (dtype, shape), file.read

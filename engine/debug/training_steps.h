@@ -1,0 +1,84 @@
+// Which records make a step of training: the same for Time, Memory and Health.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "engine/record/recorder.h"
+
+namespace tapedeck::debug {
+
+/// A step ends with updates of variables after a playback: an optimiser's update ops, or assignments to what
+/// the playback was asked for. The next one begins behind the last of them. In a program that plays no tape
+/// update ops are of one step until any other op of their thread comes.
+struct TrainingStep {
+  std::uint32_t first = 0, last = 0;  ///< records
+  std::uint32_t playback = 0;         ///< the first one; 0: the program plays no tape
+  bool cut = false;                   ///< steps before it may have been forgotten: `first` is the playback
+};
+
+/// A variable's new value that no update op made.
+struct HandUpdate {
+  std::uint64_t variable = 0, before = 0, now = 0;  ///< ids: of the variable, and of its values
+  std::uint32_t record = 0;                         ///< the newest one then
+};
+
+/// Read from the trace as far as it goes, again and again: what was read once is not read anew. Used by one
+/// thread at a time.
+class TrainingSteps {
+ public:
+  /// Is told of every update with the number of its step, from 1, and its record: an update op, or the newest
+  /// one when a variable was assigned.
+  using Told = std::function<void(std::size_t number, std::uint32_t record)>;
+  explicit TrainingSteps(const Recorder& recorder, Told told = {})
+      : recorder_(&recorder), told_(std::move(told)) {}
+  /// Up to that record at most. Throws Cancelled.
+  void extend(const CancelFlag* cancel, std::uint32_t to = Trace::newest_possible);
+  std::size_t size() const { return steps_.size(); }
+  /// From 1.
+  const TrainingStep& at(std::size_t number) const { return steps_[number - 1]; }
+  /// The step that the record belongs to, from 1; that of a record behind all is one more than there are.
+  std::size_t step_of(std::uint32_t record) const;
+  std::vector<HandUpdate> hand_updates(std::size_t number) const;
+
+ private:
+  enum class What : std::uint8_t { playback, update, other };
+  struct Event {
+    std::uint32_t record = 0;
+    std::uint16_t thread = 0;
+    What what = What::other;
+  };
+  void read_handoffs();
+  void find_sources();
+  std::uint32_t read_events(std::uint32_t last, std::vector<Event>& events) const;
+  void take(const Event& event);
+  void take_playback(std::uint32_t record);
+  void take_update(std::uint32_t record);
+  void take_assignments(std::uint32_t before);
+  bool made_by_update(std::uint64_t tensor) const;
+
+  const Recorder* recorder_;
+  Told told_;
+  std::vector<TrainingStep> steps_;
+  bool open_ = false;         ///< the last step may still get updates
+  TrainingStep begun_;        ///< what comes behind the last step
+  bool plays_ = false;        ///< a playback was seen
+  std::uint16_t thread_ = 0;  ///< of the last update op
+  std::uint32_t next_ = 1;
+  std::uint64_t last_leaf_ = 0;
+  std::deque<Assignment> assignments_;
+  std::uint32_t forgotten_until_ = 0;  ///< of assignments after earlier records some were forgotten
+  std::uint32_t last_asked_ = 0;
+  std::deque<Asked> asked_;
+  std::unordered_map<std::uint64_t, std::uint64_t> values_;  ///< of variables, now
+  std::uint32_t playback_ = 0;                               ///< the newest that was taken
+  std::unordered_set<std::uint64_t> sources_;                ///< that it was asked for
+  std::map<std::size_t, std::vector<HandUpdate>> by_hand_;
+};
+
+}  // namespace tapedeck::debug
