@@ -24,7 +24,7 @@ constexpr qint64 refreshMs = 250, longestMs = 5000;
 
 }  // namespace
 
-QString bytesText(double bytes) {
+QString memoryText(double bytes) {
   static const char* const units[] = {"bytes", "kB", "MB", "GB", "TB"};
   int unit = 0;
   for (; bytes >= 999.5 && unit < 4; ++unit) bytes /= 1000;
@@ -298,13 +298,14 @@ QString MemoryModel::summary() const {
   if (!state_) return {};
   const auto& s = *state_;
   const auto sum = static_cast<double>(s.variables + s.tapes + s.program);
-  QString text = (s.record ? tr("At op %1: ").arg(countText(s.record)) : tr("Now: ")) +
-                 tr("%1 in %2 storages: variables %3, tapes %4, the program %5")
-                     .arg(bytesText(sum), countText(s.storages), bytesText(static_cast<double>(s.variables)),
-                          bytesText(static_cast<double>(s.tapes)), bytesText(static_cast<double>(s.program)));
-  text += tr("; beside them the recorder %1").arg(bytesText(static_cast<double>(s.recorder)));
-  if (s.borrowed) text += tr(", NumPy's arrays %1").arg(bytesText(static_cast<double>(s.borrowed)));
-  if (s.elsewhere) text += tr(", not recorded %1").arg(bytesText(static_cast<double>(s.elsewhere)));
+  QString text =
+      (s.record ? tr("At op %1: ").arg(countText(s.record)) : tr("Now: ")) +
+      tr("%1 in %2 storages: variables %3, tapes %4, the program %5")
+          .arg(memoryText(sum), countText(s.storages), memoryText(static_cast<double>(s.variables)),
+               memoryText(static_cast<double>(s.tapes)), memoryText(static_cast<double>(s.program)));
+  text += tr("; beside them the recorder %1").arg(memoryText(static_cast<double>(s.recorder)));
+  if (s.borrowed) text += tr(", NumPy's arrays %1").arg(memoryText(static_cast<double>(s.borrowed)));
+  if (s.elsewhere) text += tr(", not recorded %1").arg(memoryText(static_cast<double>(s.elsewhere)));
   text += QLatin1Char('.');
   if (!s.change.empty()) text += QLatin1Char(' ') + QString::fromStdString(s.change);
   return text;

@@ -17,7 +17,7 @@
 namespace tapedeck::inspector {
 
 /// "34.1 MB": decimal, three figures.
-QString bytesText(double bytes);
+QString memoryText(double bytes);
 /// "variables", "tapes", "the program", "the recorder".
 QString holderText(protocol::MemoryHolder holder);
 

@@ -121,7 +121,7 @@ class TestMemoryPanel : public QObject, SampleWindow {
     const auto peak = memory()->model()->curve()->peak_record;
     QTRY_COMPARE(session().cursor(), peak);
     const auto most = static_cast<double>(memory()->model()->curve()->peak_bytes);
-    const QString atPeak = QString("At op %1: %2 in ").arg(peak).arg(inspector::bytesText(most));
+    const QString atPeak = QString("At op %1: %2 in ").arg(peak).arg(inspector::memoryText(most));
     QTRY_VERIFY2_WITH_TIMEOUT(memory()->summary()->text().startsWith(atPeak),
                               qPrintable(memory()->summary()->text()), patience);
     // A click into the curve moves the cursor there.

@@ -233,12 +233,12 @@ class TestMemoryModel : public QObject {
   }
 
   void bytesAreWrittenInThreeFigures() {
-    QCOMPARE(bytesText(0), QString("0 bytes"));
-    QCOMPARE(bytesText(999), QString("999 bytes"));
-    QCOMPARE(bytesText(1000), QString("1.00 kB"));
-    QCOMPARE(bytesText(65536), QString("65.5 kB"));
-    QCOMPARE(bytesText(999'900), QString("1.00 MB"));
-    QCOMPARE(bytesText(123'456'789), QString("123 MB"));
+    QCOMPARE(memoryText(0), QString("0 bytes"));
+    QCOMPARE(memoryText(999), QString("999 bytes"));
+    QCOMPARE(memoryText(1000), QString("1.00 kB"));
+    QCOMPARE(memoryText(65536), QString("65.5 kB"));
+    QCOMPARE(memoryText(999'900), QString("1.00 MB"));
+    QCOMPARE(memoryText(123'456'789), QString("123 MB"));
   }
 };
 

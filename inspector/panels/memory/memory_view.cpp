@@ -207,7 +207,7 @@ struct MemoryView::Private {
                                  ? tr("%1 · op %2").arg(QString::fromStdString(row.op), countText(row.record))
                                  : tr("no op");
         auto* item = new QTreeWidgetItem(
-            table, {whatText(row), bytesText(static_cast<double>(row.bytes)), made,
+            table, {whatText(row), memoryText(static_cast<double>(row.bytes)), made,
                     place(row.cell, row.file, row.line),
                     row.count == 1 ? model->holderOf(row)
                                    : (row.tape || !row.held_by.empty() ? model->holderOf(row)
@@ -233,8 +233,8 @@ struct MemoryView::Private {
       const QString around = saving.scope.empty()
                                  ? tr("ops %1 to %2").arg(countText(saving.first), countText(saving.last))
                                  : QString::fromStdString(saving.scope);
-      auto* item = new QTreeWidgetItem(savings, {around, bytesText(static_cast<double>(saving.bytes)),
-                                                 bytesText(static_cast<double>(saving.held)),
+      auto* item = new QTreeWidgetItem(savings, {around, memoryText(static_cast<double>(saving.bytes)),
+                                                 memoryText(static_cast<double>(saving.held)),
                                                  durationText(saving.again_ns), countText(saving.ops)});
       item->setData(0, recordRole, QVariant::fromValue<qulonglong>(saving.first));
       for (int column = 0; column < savingColumnCount; ++column)
