@@ -202,6 +202,7 @@ void CompareView::Private::connectAll() {
                      if (!following && index.isValid()) model->setCurrentRow(index.row());
                    });
   QObject::connect(table, &QTableView::clicked, view, [this](const QModelIndex& index) {
+    pendingShow = false;
     model->setCurrentRow(index.row());
     model->show(index.row(), CompareRows::isRight(index.column()));
   });
@@ -237,6 +238,8 @@ QString CompareView::Private::sentenceText() const {
     return QString::fromStdString(compared->sentence) +
            tr(" F finds the first values that differ; N and P go to ops that are not the same.");
   if (!model->session()->live()) return tr("No session runs.");
+  if (model->left() && model->right())
+    return tr("The comparison was stopped. Choose a side anew, or compare the last two runs (L).");
   return tr(
       "Run a cell twice: its last two runs are compared here, op by op. Any two runs can be chosen above, a "
       "moment (A and B: from the cursor on), or the branch of What if (W).");
@@ -268,13 +271,17 @@ void CompareView::Private::showCurrent() {
 void CompareView::Private::widths() {
   const int room = table->width() - 2 * table->frameWidth() - table->verticalScrollBar()->sizeHint().width();
   if (room < 100) return;
-  const int sign = table->fontMetrics().horizontalAdvance(QStringLiteral("± other attributes")) + 16;
+  QFont bold = table->font();
+  bold.setBold(true);
+  const int sign = QFontMetrics(bold).horizontalAdvance(QStringLiteral("± other attributes")) + 16;
+  const int place = table->fontMetrics().horizontalAdvance(QStringLiteral("cell [88] line 88")) + 14;
   const int side = std::max(120, (room - sign) / 2);
   table->setColumnWidth(CompareRows::Sign, sign);
   for (const int begin : {static_cast<int>(CompareRows::LeftOp), static_cast<int>(CompareRows::RightOp)}) {
-    table->setColumnWidth(begin, side * 42 / 100);
-    table->setColumnWidth(begin + 1, side * 25 / 100);
-    table->setColumnWidth(begin + 2, side * 33 / 100);
+    const int where = std::min(place, side * 40 / 100);
+    table->setColumnWidth(begin, (side - where) / 2);
+    table->setColumnWidth(begin + 1, where);
+    table->setColumnWidth(begin + 2, side - where - (side - where) / 2);
   }
 }
 
@@ -321,6 +328,7 @@ QList<QAction*> CompareView::menuActions() const {
           d_->show,
           d_->showRight,
           d_->operands->showAction(),
+          d_->operands->showRightAction(),
           d_->showOperands,
           d_->showCurves,
           d_->cancel};

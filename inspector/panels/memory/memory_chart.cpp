@@ -109,9 +109,8 @@ void MemoryChart::paintEvent(QPaintEvent*) {
   const QRectF area = plot();
   if (!model_->curve() || model_->curve()->records.empty()) {
     painter.setPen(theme.faintText);
-    painter.drawText(
-        rect(), Qt::AlignCenter,
-        model_->problem().isEmpty() ? tr("Memory is shown once an op has run.") : model_->problem());
+    painter.drawText(rect().adjusted(8, 8, -8, -8), Qt::AlignCenter | Qt::TextWordWrap,
+                     model_->waitingText());
     return;
   }
   painter.setRenderHint(QPainter::Antialiasing);
@@ -166,7 +165,7 @@ void MemoryChart::paintAxis(QPainter& painter, const QRectF& area) const {
   const protocol::MemoryCurve& curve = *model_->curve();
   const Theme theme = Theme::fromPalette(palette());
   const double top = most();
-  const double step = niceStep(top, std::max(1, static_cast<int>(area.height() / 40)));
+  const double step = niceStep(top, std::max(3, static_cast<int>(area.height() / 40)));
   for (double value = 0; value <= top; value += step) {
     const double y = area.bottom() - value / top * area.height();
     painter.setPen(theme.grid);
@@ -190,7 +189,8 @@ void MemoryChart::paintMarks(QPainter& painter, const QRectF& area) const {
     painter.setPen(Qt::NoPen);
     painter.setBrush(theme.text);
     painter.drawPolygon(QPolygonF{{x - 5, area.top() - 7}, {x + 5, area.top() - 7}, {x, area.top()}});
-    const QString text = tr("peak %1").arg(memoryText(static_cast<double>(curve.peak_bytes)));
+    const QString text =
+        tr("peak %1, without the recorder").arg(memoryText(static_cast<double>(curve.peak_bytes)));
     const double width = fontMetrics().horizontalAdvance(text);
     const bool toTheLeft = x + 10 + width > area.right();
     painter.setPen(theme.text);
