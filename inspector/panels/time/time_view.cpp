@@ -327,8 +327,8 @@ void TimeView::Private::showSummary() {
   const protocol::Profile* overview = model->overview();
   clear->setEnabled(model->selection().has_value());
   if (!model->problem().isEmpty()) return summary->setText(QStringLiteral("✗ ") + model->problem());
-  if (!overview || overview->total == 0)
-    return summary->setText(tr("No op has run yet. Run a cell, and see here where its time went."));
+  if (!overview || overview->total == 0 || !model->overviewFits())
+    return summary->setText(model->waitingText());
   QString text = profileSentence(*overview, wholeText(), cellName(), model->cell());
   if (model->indexed() < 1) text = tr("Looking at the records, %1. ").arg(shareText(model->indexed())) + text;
   summary->setText(text);
