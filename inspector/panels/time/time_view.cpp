@@ -159,8 +159,12 @@ void TimeView::Private::makeTotals() {
   table->horizontalHeader()->setSortIndicator(ProfileTable::self_column, Qt::DescendingOrder);
   table->setSortingEnabled(true);
   table->setColumnWidth(ProfileTable::name_column, table->fontMetrics().averageCharWidth() * 34);
-  for (int column = 1; column < ProfileTable::column_count; ++column)
-    table->setColumnWidth(column, table->fontMetrics().averageCharWidth() * 13);
+  const QFontMetrics metrics = table->fontMetrics();
+  for (int column = 1; column < ProfileTable::column_count; ++column) {
+    const bool rate = column == ProfileTable::flops_column || column == ProfileTable::bytes_column;
+    const QString widest = rate ? QStringLiteral("99.9 GFLOP/s") : QStringLiteral("1,000,000");
+    table->setColumnWidth(column, metrics.horizontalAdvance(widest) + 14);
+  }
   layout->addWidget(table, 1);
   page->setFocusProxy(table);
   pages->addWidget(page);
@@ -220,12 +224,11 @@ void TimeView::Private::makeActions() {
       [this] { flame->zoomOut(); });
   add(tr("Measure the machine"), {Qt::Key_M}, tr("Measure again what the machine can do, for half a second"),
       [this] { model->measureAgain(); });
-  QAction* const find = add(tr("Filter"), {QKeySequence::Find}, tr("Filter the totals"), [this] {
+  add(tr("Filter"), {QKeySequence::Find}, tr("Filter the totals"), [this] {
     setPage(ProfilePage::totals);
     filter->setFocus(Qt::ShortcutFocusReason);
     filter->selectAll();
   });
-  Q_UNUSED(find);
   auto* escape = new QShortcut(QKeySequence(Qt::Key_Escape), filter, nullptr, nullptr, Qt::WidgetShortcut);
   QObject::connect(escape, &QShortcut::activated, view, [this] {
     filter->clear();
