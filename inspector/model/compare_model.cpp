@@ -1,6 +1,7 @@
 #include "inspector/model/compare_model.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "inspector/model/cell_names.h"
 #include "inspector/model/format.h"
@@ -13,21 +14,18 @@ const QString runs_channel = QStringLiteral("compare/runs");
 const QString make_channel = QStringLiteral("compare/make");
 const QString find_channel = QStringLiteral("compare/find");
 const QString place_channel = QStringLiteral("compare/place");
-const QString operands_channel = QStringLiteral("compare/operands");
 const QString curves_channel = QStringLiteral("compare/curves");
 
-constexpr int rows_of_page = 100, most_pages = 60;
-constexpr std::int64_t most_picture_cells = 96;  // a side
+constexpr int most_pages = 60;
 
-/// "make_comparison: left: there are …" as a sentence of the panel.
-QString panelSentence(const std::string& reason) {
+}  // namespace
+
+QString CompareModel::panelSentence(const std::string& reason) {
   QString text = QString::fromStdString(reason);
   if (text.startsWith(QStringLiteral("make_comparison: "))) text = text.section(QStringLiteral(": "), 1);
   if (!text.isEmpty()) text.front() = text.front().toUpper();
   return text.endsWith(QLatin1Char('.')) ? text : text + QLatin1Char('.');
 }
-
-}  // namespace
 
 CompareModel::CompareModel(Session* session, const CellNames* cells, QObject* parent)
     : QObject(parent), session_(session), cells_(cells) {
@@ -47,7 +45,32 @@ CompareModel::CompareModel(Session* session, const CellNames* cells, QObject* pa
 void CompareModel::setShown(bool shown) {
   if (shown_ == shown) return;
   shown_ = shown;
-  refresh();
+  if (shown) {
+    refresh();
+    return resume();
+  }
+  // What goes on begins anew when somebody looks again; all else is asked for as it is looked at.
+  session_->drop(runs_channel);
+  resumeComparing_ = std::exchange(comparing_, false);
+  resumeSearching_ = std::exchange(searching_, false);
+  session_->drop(make_channel);
+  progress_.clear();
+  dropQuestions();
+  emit changed();
+}
+
+void CompareModel::resume() {
+  if (std::exchange(resumeComparing_, false)) return compare();
+  if (std::exchange(resumeSearching_, false)) findFirstDifference();
+  if (compared_ && curves_.empty()) fetchCurves();
+  if (!operands_) return fetchOperands();
+  if (!pictures_.left && !pictures_.right) fetchPictures();
+}
+
+/// What is asked about the comparison, other than its rows: those know which one they are of.
+void CompareModel::dropQuestions() {
+  for (const QString& channel : {find_channel, place_channel, curves_channel}) session_->drop(channel);
+  dropOperands();
 }
 
 void CompareModel::refresh() {
@@ -87,6 +110,8 @@ void CompareModel::dropAll() {
 
 /// What belongs to the comparison that was.
 void CompareModel::forget() {
+  dropQuestions();
+  resumeComparing_ = resumeSearching_ = false;
   if (compared_ && session_->live()) session_->send(protocol::DropComparison{compared_->comparison});
   compared_.reset();
   pages_.clear();
@@ -200,9 +225,12 @@ void CompareModel::setTolerance(double relative, double absolute) {
   absolute_ = absolute;
   first_.reset();
   asked_.clear();  // what is known of values holds at one tolerance
+  const bool again = std::exchange(searching_, false);
+  if (again) session_->drop(find_channel);
   emit changed();
   emit rowsChanged(0, rowCount() - 1);
   fetchOperands();
+  if (again) findFirstDifference();
 }
 
 std::vector<protocol::CellLabel> CompareModel::labels() const {
@@ -260,106 +288,7 @@ void CompareModel::findDifference(bool backward) {
       place_channel);
 }
 
-// ---- the current row
-
-void CompareModel::setCurrentRow(int row) {
-  if (row == current_ || row >= rowCount()) return;
-  current_ = row;
-  operands_.reset();
-  pictures_ = {};
-  emit currentChanged();
-  emit operandsChanged();
-  emit picturesChanged();
-  fetchOperands();
-}
-
-void CompareModel::fetchOperands() {
-  if (!compared_ || current_ < 0) return;
-  session_->request<protocol::ComparedOperands>(
-      protocol::CompareOperands{compared_->comparison, static_cast<std::uint64_t>(current_), relative_,
-                                absolute_},
-      this,
-      [this](const protocol::ComparedOperands& answer) {
-        if (!compared_ || answer.comparison != compared_->comparison ||
-            static_cast<int>(answer.row) != current_)
-          return;
-        operands_ = answer;
-        asked_.remove(current_ / rows_of_page);
-        emit operandsChanged();
-        emit rowsChanged(current_, current_);
-      },
-      [this, comparison = compared_->comparison](const protocol::Failure& failure) {
-        failOf(comparison, failure);
-      },
-      operands_channel);
-}
-
-void CompareModel::show(int at, bool right) {
-  const protocol::ComparedRow* shown = row(at);
-  if (!shown) return;
-  const bool onRight = shown->left.number == 0 || (right && shown->right.number != 0);
-  const auto& choice = onRight ? right_ : left_;
-  if (choice && choice->side.path.empty())
-    session_->setCursor(onRight ? shown->right.number : shown->left.number);
-}
-
-void CompareModel::setPictured(int operand) {
-  if (operand == pictures_.operand) return;
-  pictures_ = {};
-  pictures_.operand = operand;
-  emit picturesChanged();
-  fetchPictures();
-}
-
-void CompareModel::fetchPictures() {
-  if (!compared_ || !operands_ || pictures_.operand < 0 ||
-      pictures_.operand >= static_cast<int>(operands_->operands.size()))
-    return;
-  const protocol::ComparedOperand& operand = operands_->operands[static_cast<std::size_t>(pictures_.operand)];
-  if (operand.left.id) fetchTile(protocol::ComparedPart::left, &OperandPictures::left);
-  if (operand.right.id) fetchTile(protocol::ComparedPart::right, &OperandPictures::right);
-  if (operand.left.id && operand.right.id && operand.left.shape == operand.right.shape)
-    fetchTile(protocol::ComparedPart::difference, &OperandPictures::difference);
-}
-
-void CompareModel::fetchTile(protocol::ComparedPart part,
-                             std::optional<protocol::Tile> OperandPictures::*into) {
-  const protocol::ComparedOperand& operand = operands_->operands[static_cast<std::size_t>(pictures_.operand)];
-  const std::vector<std::int64_t>& shape =
-      (part == protocol::ComparedPart::right ? operand.right : operand.left).shape;
-  const std::size_t axes = shape.size();
-  const std::int64_t rows = axes >= 2 ? shape[axes - 2] : 1, columns = axes >= 1 ? shape[axes - 1] : 1;
-  if (rows <= 0 || columns <= 0) return;
-  protocol::GetComparisonTile get{compared_->comparison, part, operand.left.id, operand.right.id, {}};
-  get.tile.rows = rows;
-  get.tile.columns = columns;
-  get.tile.row_step = (rows + most_picture_cells - 1) / most_picture_cells;
-  get.tile.column_step = (columns + most_picture_cells - 1) / most_picture_cells;
-  session_->request<protocol::Tile>(
-      get, this,
-      [this, into](const protocol::Tile& tile) {
-        pictures_.*into = tile;
-        emit picturesChanged();
-      },
-      [this](const protocol::Failure& failure) {
-        pictures_.problem = panelSentence(failure.reason);
-        emit picturesChanged();
-      },
-      QStringLiteral("compare/tile %1").arg(static_cast<int>(part)));
-}
-
-void CompareModel::pick(int operand, bool right) {
-  if (!operands_ || operand < 0 || operand >= static_cast<int>(operands_->operands.size())) return;
-  const protocol::ComparedOperand chosen = operands_->operands[static_cast<std::size_t>(operand)];
-  const auto& choice = right ? right_ : left_;
-  const protocol::TensorInfo& tensor = right ? chosen.right : chosen.left;
-  if (tensor.id == 0 || !choice || !choice->side.path.empty()) return;
-  show(current_, right);
-  if (chosen.element.empty())
-    session_->pickTensor(tensor);
-  else
-    session_->pickElement(tensor, chosen.element);
-}
+// ---- curves
 
 void CompareModel::fetchCurves() {
   session_->request<protocol::ComparisonCurves>(

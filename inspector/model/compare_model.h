@@ -34,7 +34,7 @@ class CompareModel : public QObject {
   CompareModel(Session* session, const CellNames* cells, QObject* parent = nullptr);
   Session* session() const { return session_; }
 
-  /// Whether somebody looks: runs are asked for only then.
+  /// Whether somebody looks: while nobody does nothing is asked for, and what takes long stops.
   void setShown(bool shown);
   const std::vector<protocol::CellRun>& runs() const { return runs_; }
   /// What can be chosen beside moments and files: the newest runs that have ops, the newest first.
@@ -65,6 +65,7 @@ class CompareModel : public QObject {
   const protocol::FirstDifference* firstDifference() const { return first_ ? &*first_ : nullptr; }
   /// Of the current row; nullptr: on their way, or there is none.
   const protocol::ComparedOperands* operands() const { return operands_ ? &*operands_ : nullptr; }
+  bool askingForOperands() const;
   const OperandPictures& pictures() const { return pictures_; }
   const std::vector<protocol::ComparedCurve>& curves() const { return curves_; }
 
@@ -106,6 +107,10 @@ class CompareModel : public QObject {
   void take(const protocol::Compared& compared);
   void forget();
   void dropAll();
+  void resume();
+  void dropQuestions();
+  void dropOperands();
+  void dropTiles();
   void fail(const protocol::Failure& failure);
   void failOf(std::uint64_t comparison, const protocol::Failure& failure);
   void fetchPage(int page);
@@ -114,13 +119,17 @@ class CompareModel : public QObject {
   void fetchTile(protocol::ComparedPart part, std::optional<protocol::Tile> OperandPictures::*into);
   void fetchCurves();
   void takeRuns(const protocol::CellRuns& answer);
+  /// "make_comparison: left: there are …" as a sentence of the panel.
+  static QString panelSentence(const std::string& reason);
   CompareChoice choiceOf(const protocol::CellRun& run) const;
   std::optional<std::pair<protocol::CellRun, protocol::CellRun>> lastTwo() const;
   std::vector<protocol::CellLabel> labels() const;
 
+  static constexpr int rows_of_page = 100;
   Session* session_;
   const CellNames* cells_;
   bool shown_ = false, chosen_ = false;
+  bool resumeComparing_ = false, resumeSearching_ = false;  ///< they stopped as nobody looked
   quint64 runsSeen_ = 0;
   QString runningSeen_;
   std::vector<protocol::CellRun> runs_;

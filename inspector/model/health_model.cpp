@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+#include <utility>
 
 #include "inspector/model/format.h"
+#include "inspector/model/well_formed.h"
 
 namespace tapedeck::inspector {
 
@@ -40,13 +41,16 @@ HealthModel::HealthModel(Session* session, QObject* parent)
 void HealthModel::clear() {
   state_ = {};
   rows_.clear();
+  ranges_.clear();
+  shownQuantity_.clear();
   findings_.clear();
   curves_.clear();
-  findingsVersion_ = curvesVersion_ = completeAt_ = ~quint64{0};
+  findingsVersion_ = curvesVersion_ = completeAt_ = never;
   explained_ = recomputing_ = cancelled_ = false;
   selected_ = 0;
   wanted_ = first_steps;
   problem_.clear();
+  failure_.clear();
   emit changed();
   emit findingsChanged();
   emit selectionChanged();
@@ -64,13 +68,16 @@ void HealthModel::setShown(bool shown) {
   soon_.stop();
   recomputing_ = false;
   for (const QString& channel : {table_channel, findings_channel, sample_channel}) session_->drop(channel);
+  dropCurves();
+  curvesVersion_ = never;
   if (session_->live()) session_->send(protocol::GetHealth{0, 0, 0, 1});
 }
 
 void HealthModel::setVisibleRows(int first, int count) {
   const int last = std::min(first + count, rowCount());
-  firstVisible_ = std::max(0, first);
+  const int before = std::exchange(firstVisible_, std::max(0, first));
   visibleCount_ = std::max(1, count);
+  if (before != firstVisible_) return schedule();  // what comes into sight is as it was when it was seen last
   for (int row = firstVisible_; row < last; ++row)
     if (!rows_[static_cast<std::size_t>(row)]) return schedule();
 }
@@ -93,21 +100,26 @@ void HealthModel::refresh() {
   request.columns = strip_columns;
   session_->request<protocol::Health>(
       request, this, [this](const protocol::Health& table) { take(table); },
-      [this](const protocol::Failure& failure) {
-        problem_ = QString::fromStdString(failure.reason);
-        emit changed();
-      },
-      table_channel);
+      [this](const protocol::Failure& failure) { fail(failure); }, table_channel);
+}
+
+// That the session ended is told elsewhere.
+void HealthModel::fail(const protocol::Failure& failure) {
+  if (failure.code != "cancelled" && failure.code != "ended")
+    failure_ = QString::fromStdString(failure.reason);
+  emit changed();
 }
 
 void HealthModel::take(const protocol::Health& table) {
   if (!shown_) return;
+  failure_.clear();
   const bool moved = table.version != state_.version || table.steps != state_.steps;
   state_ = table;
   state_.rows.clear();
   rows_.resize(table.total);
   for (std::size_t i = 0; i < table.rows.size(); ++i)
     if (table.first + i < rows_.size()) rows_[table.first + i] = table.rows[i];
+  takeRanges();
   if (selected_ == 0)
     for (const auto& row : rows_)
       if (row && row->kind != protocol::HealthKind::loss && row->kind != protocol::HealthKind::published) {
@@ -116,7 +128,9 @@ void HealthModel::take(const protocol::Health& table) {
       }
   emit changed();
   if (moved || !explained_ || findingsVersion_ != state_.version) askFindings();
-  if (moved && curvesVersion_ != state_.version) askCurves();
+  const protocol::HealthRow* chosen = rowOf(selected_);
+  const bool moreCurves = chosen && static_cast<int>(chosen->strips.size()) != curveChannels_;
+  if (curvesVersion_ != state_.version || moreCurves) askCurves();
   sample();
 }
 
@@ -132,20 +146,24 @@ const protocol::HealthRow* HealthModel::rowOf(HealthSubjectId subject) const {
   return nullptr;
 }
 
-std::pair<double, double> HealthModel::range(const std::string& quantity) const {
-  double low = std::numeric_limits<double>::infinity(), high = 0;
+// Once for an answer, not once for each cell that is drawn.
+void HealthModel::takeRanges() {
+  ranges_.clear();
   for (const auto& row : rows_) {
     if (!row) continue;
-    for (const protocol::HealthStrip& strip : row->strips) {
-      if (strip.quantity != quantity) continue;
+    for (const protocol::HealthStrip& strip : row->strips)
       for (const double value : strip.values) {
         if (!(value > 0) || !std::isfinite(value)) continue;
+        auto& [low, high] = ranges_.try_emplace(strip.quantity, value, value).first->second;
         low = std::min(low, value);
         high = std::max(high, value);
       }
-    }
   }
-  return low <= high ? std::pair{low, high} : std::pair{1.0, 1.0};
+}
+
+std::pair<double, double> HealthModel::range(const std::string& quantity) const {
+  const auto found = ranges_.find(quantity);
+  return found == ranges_.end() ? std::pair{1.0, 1.0} : found->second;
 }
 
 std::vector<const protocol::HealthRow*> HealthModel::published() const {
@@ -197,12 +215,13 @@ void HealthModel::askFindings() {
         findings_ = answer.findings;
         emit findingsChanged();
       },
-      [](const protocol::Failure&) {}, findings_channel);
+      [this](const protocol::Failure& failure) { fail(failure); }, findings_channel);
 }
 
 void HealthModel::show(int finding) {
   if (finding < 0 || finding >= static_cast<int>(findings_.size())) return;
   const protocol::HealthFinding chosen = findings_[static_cast<std::size_t>(finding)];
+  shownQuantity_ = chosen.quantity;
   if (chosen.subject) select(chosen.subject);
   if (chosen.record) session_->setCursor(chosen.record);
   if (chosen.tensor.id) session_->pickTensor(chosen.tensor);
@@ -234,9 +253,8 @@ void HealthModel::sample() {
       },
       [this](const protocol::Failure& failure) {
         recomputing_ = false;
-        cancelled_ = true;
-        if (failure.code != "cancelled") problem_ = QString::fromStdString(failure.reason);
-        emit changed();
+        cancelled_ = failure.code != "ended";
+        fail(failure);
       },
       sample_channel);
   emit changed();
@@ -246,7 +264,7 @@ void HealthModel::sampleMore() {
   wanted_ = static_cast<std::uint32_t>(
       std::min<quint64>(std::max<quint64>(2 * quint64{wanted_}, 2), std::max<quint64>(state_.steps, 1)));
   cancelled_ = false;
-  completeAt_ = ~quint64{0};
+  completeAt_ = never;
   toDo_ = wanted_;
   refresh();
 }
@@ -270,29 +288,39 @@ void HealthModel::select(HealthSubjectId subject) {
   askCurves();
 }
 
+void HealthModel::dropCurves() {
+  while (curveChannels_ > 0) session_->drop(curve_channel.arg(--curveChannels_));
+}
+
 void HealthModel::askCurves() {
-  const protocol::HealthRow* row = rowOf(selected_);
-  if (!row || !session_->live()) return;
+  dropCurves();
+  if (selected_ == 0 || !session_->live()) return;
+  std::vector<std::string> quantities;
+  if (const protocol::HealthRow* row = rowOf(selected_))
+    for (const protocol::HealthStrip& strip : row->strips) quantities.push_back(strip.quantity);
+  else if (!shownQuantity_.empty())
+    quantities = {shownQuantity_};
   curvesVersion_ = state_.version;
-  int channel = 0;
-  for (const protocol::HealthStrip& strip : row->strips)
+  for (const std::string& quantity : quantities)
     session_->request<protocol::HealthCurve>(
-        protocol::GetHealthCurve{selected_, strip.quantity, most_curve_points}, this,
+        protocol::GetHealthCurve{selected_, quantity, most_curve_points}, this,
         [this](const protocol::HealthCurve& curve) {
-          if (curve.subject != selected_) return;
+          if (curve.subject != selected_ || !wellFormed(curve)) return;
           curves_[curve.quantity] = curve;
           emit curvesChanged();
         },
-        [](const protocol::Failure&) {}, curve_channel.arg(channel++));
+        [](const protocol::Failure&) {}, curve_channel.arg(curveChannels_++));
 }
 
 std::vector<const protocol::HealthCurve*> HealthModel::curves() const {
   std::vector<const protocol::HealthCurve*> found;
   const protocol::HealthRow* row = rowOf(selected_);
-  if (!row) return found;
-  for (const protocol::HealthStrip& strip : row->strips)
-    if (const auto curve = curves_.find(strip.quantity); curve != curves_.end())
-      found.push_back(&curve->second);
+  if (!row)
+    for (const auto& [quantity, curve] : curves_) found.push_back(&curve);
+  else
+    for (const protocol::HealthStrip& strip : row->strips)
+      if (const auto curve = curves_.find(strip.quantity); curve != curves_.end())
+        found.push_back(&curve->second);
   return found;
 }
 

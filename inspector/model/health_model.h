@@ -40,13 +40,17 @@ class HealthModel : public QObject {
   std::vector<const protocol::HealthRow*> published() const;
 
   const std::vector<protocol::HealthFinding>& findings() const { return findings_; }
+  /// Whether the rules were asked: that there are no findings says something only then.
+  bool judged() const { return findingsVersion_ != never; }
   /// "40 of 2,000 steps, recomputed".
   QString howSampled() const;
   bool recomputing() const { return recomputing_; }
-  QString problem() const { return problem_; }
+  /// Why the last request gave nothing, or why a step could not be recomputed.
+  QString problem() const { return failure_.isEmpty() ? problem_ : failure_; }
 
   HealthSubjectId selected() const { return selected_; }
-  /// The curves of the selected subject that are here, in the order of its strips.
+  /// The curves of the selected subject that are here, in the order of its strips. Where its row is not
+  /// here, the one that the finding is about which was shown.
   std::vector<const protocol::HealthCurve*> curves() const;
 
  public slots:
@@ -70,27 +74,34 @@ class HealthModel : public QObject {
   void schedule();
   void refresh();
   void take(const protocol::Health& table);
+  void takeRanges();
+  void fail(const protocol::Failure& failure);
   void askFindings();
   void sample();
   void askCurves();
+  void dropCurves();
   bool idle() const;  ///< no cell computes, so that replay disturbs nobody
 
+  static constexpr quint64 never = ~quint64{0};
   Session* session_;
   bool shown_ = false;
   QTimer soon_, renewal_;
   protocol::Health state_;
   std::vector<std::optional<protocol::HealthRow>> rows_;
+  std::map<std::string, std::pair<double, double>> ranges_;  ///< by quantity
   int firstVisible_ = 0, visibleCount_ = 60;
   std::vector<protocol::HealthFinding> findings_;
-  quint64 findingsVersion_ = ~quint64{0}, curvesVersion_ = ~quint64{0};
+  quint64 findingsVersion_ = never, curvesVersion_ = never;
   QElapsedTimer judged_;    ///< since the findings were asked for
   bool explained_ = false;  ///< the findings are those of a program that rests
   std::uint32_t wanted_ = 0;
   bool recomputing_ = false, cancelled_ = false;
-  quint64 completeAt_ = ~quint64{0};  ///< of how many steps all that was wanted is here
+  quint64 completeAt_ = never;  ///< of how many steps all that was wanted is here
   quint64 done_ = 0, toDo_ = 0;
-  QString problem_;
+  QString problem_, failure_;
   HealthSubjectId selected_ = 0;
+  std::string shownQuantity_;  ///< of the finding that was shown last
+  int curveChannels_ = 0;      ///< on which curves were asked for
   std::map<std::string, protocol::HealthCurve> curves_;
 };
 

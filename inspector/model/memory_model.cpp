@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "inspector/model/format.h"
+#include "inspector/model/well_formed.h"
 
 namespace tapedeck::inspector {
 
@@ -23,7 +24,7 @@ constexpr qint64 refreshMs = 250, longestMs = 5000;
 
 }  // namespace
 
-QString bytesText(double bytes) {
+QString memoryText(double bytes) {
   static const char* const units[] = {"bytes", "kB", "MB", "GB", "TB"};
   int unit = 0;
   for (; bytes >= 999.5 && unit < 4; ++unit) bytes /= 1000;
@@ -62,6 +63,10 @@ MemoryModel::MemoryModel(Session* session, QObject* parent) : QObject(parent), s
     stateStale_ = true;
     refreshSoon();
   });
+  connect(session, &Session::liveChanged, this, [this](bool live) {
+    if (live) askAll();  // what was under way was lost
+    emit problemChanged();
+  });
   connect(session, &Session::cleared, this, &MemoryModel::clear);
 }
 
@@ -72,17 +77,33 @@ void MemoryModel::clear() {
   tensorNames_.clear();
   tapeNames_.clear();
   first_ = last_ = spanFirst_ = spanLast_ = 0;
-  curveStale_ = stateStale_ = true;
+  problem_.clear();
   emit curveChanged();
   emit stateChanged();
   emit savingsChanged();
+  emit problemChanged();
+  askAll();
+}
+
+void MemoryModel::askAll() {
+  curveStale_ = stateStale_ = true;
   refreshSoon();
+}
+
+QString MemoryModel::waitingText() const {
+  if (!problem_.isEmpty()) return problem_;
+  if (session_->recordCount() == 0) return tr("Memory is shown once an op has run.");
+  return session_->live() ? tr("Looking at the memory of the run …")
+                          : tr("The session has ended: what was not looked at before cannot be shown.");
 }
 
 void MemoryModel::setShown(bool shown) {
   if (shown_ == shown) return;
   shown_ = shown;
-  if (shown) return refresh();
+  if (shown) {
+    if (savingsShown_) askForSavings();
+    return refresh();
+  }
   soon_.stop();
   for (const QString& channel : {curveChannel, stateChannel, namesChannel, savingsChannel})
     session_->drop(channel);
@@ -112,7 +133,7 @@ void MemoryModel::setRange(RecordNumber first, RecordNumber last) {
   refreshSoon();
 }
 
-// While something runs the newest answer is waited for; more would only be dropped.
+// While something runs the newest answer is waited for: asked anew each time it would never come.
 void MemoryModel::refreshSoon() {
   if (shown_ && !soon_.isActive()) soon_.start();
 }
@@ -120,16 +141,19 @@ void MemoryModel::refreshSoon() {
 void MemoryModel::refresh() {
   if (!shown_ || session_->recordCount() == 0) return;
   if (curveStale_ && !session_->asking(curveChannel)) askForCurve();
-  if (stateStale_) askForState();
+  const bool asksTheSame = session_->asking(stateChannel) && stateAsked_ == std::pair(moment(), group_);
+  if (stateStale_ && !asksTheSame) askForState();
 }
 
 RecordNumber MemoryModel::moment() const {
   const RecordNumber cursor = session_->cursor();
-  return cursor >= session_->status().finished ? 0 : cursor;
+  // While it follows a run the cursor is a little behind.
+  return session_->following() || cursor >= session_->status().finished ? 0 : cursor;
 }
 
 void MemoryModel::setProblem(const protocol::Failure& failure) {
-  problem_ = failure.code == "cancelled" ? QString() : QString::fromStdString(failure.reason);
+  const bool told = failure.code == "cancelled" || failure.code == "ended";  // elsewhere
+  problem_ = told ? QString() : QString::fromStdString(failure.reason);
   emit problemChanged();
 }
 
@@ -141,11 +165,14 @@ void MemoryModel::askForCurve() {
   session_->request<protocol::MemoryCurve>(
       request, this,
       [this](const protocol::MemoryCurve& curve) {
+        if (!wellFormed(curve)) return setProblem(ill_formed);
         problem_.clear();
+        const bool peakMoved = curve_ && curve_->peak_record != curve.peak_record;
         soon_.setInterval(static_cast<int>(std::clamp(10 * asked_.elapsed(), refreshMs, longestMs)));
         curve_ = curve;
         emit curveChanged();
         askForNames();
+        if (peakMoved && savingsShown_ && still_) askForSavings();
         if (curveStale_) refreshSoon();
       },
       [this](const protocol::Failure& failure) { setProblem(failure); }, curveChannel);
@@ -153,21 +180,25 @@ void MemoryModel::askForCurve() {
 
 void MemoryModel::askForState() {
   stateStale_ = false;
+  stateAsked_ = {moment(), group_};
   session_->request<protocol::MemoryState>(
       protocol::GetMemoryState{moment(), group_, 0, rowsAtOnce}, this,
-      [this](const protocol::MemoryState& state) {
+      [this, group = group_](const protocol::MemoryState& state) {
         problem_.clear();
         state_ = state;
+        stateGroup_ = group;
         emit stateChanged();
         askForNames();
+        if (stateStale_) refreshSoon();
       },
       [this](const protocol::Failure& failure) { setProblem(failure); }, stateChannel);
 }
 
 void MemoryModel::fetchMore() {
   if (!state_ || state_->rows.size() >= state_->total || session_->asking(stateChannel)) return;
+  stateAsked_.reset();
   session_->request<protocol::MemoryState>(
-      protocol::GetMemoryState{state_->record, group_, state_->rows.size(), rowsAtOnce}, this,
+      protocol::GetMemoryState{state_->record, stateGroup_, state_->rows.size(), rowsAtOnce}, this,
       [this](const protocol::MemoryState& more) {
         if (!state_ || more.record != state_->record || more.first != state_->rows.size()) return;
         state_->rows.insert(state_->rows.end(), more.rows.begin(), more.rows.end());
@@ -216,7 +247,10 @@ void MemoryModel::take(const protocol::FoundNames& found) {
 }
 
 QString MemoryModel::holderOf(const protocol::MemoryRow& row) const {
-  const QString held = QString::fromStdString(row.held_by.empty() ? row.name : row.held_by);
+  QString held = QString::fromStdString(row.held_by);
+  if (held.isEmpty())  // a group: of holders it has the holder's name, of lines and scopes their own
+    held = stateGroup_ == protocol::MemoryGroup::holder ? QString::fromStdString(row.name)
+                                                        : holderText(row.holder);
   QStringList names;
   const auto add = [&](const std::vector<Name>& paths) {
     for (const Name& name : paths)
@@ -269,11 +303,11 @@ QString MemoryModel::summary() const {
                   : isFile ? tr("When it was saved: ")
                            : tr("Now: ")) +
                  tr("%1 in %2 storages: variables %3, tapes %4, the program %5")
-                     .arg(bytesText(sum), countText(s.storages), bytesText(static_cast<double>(s.variables)),
-                          bytesText(static_cast<double>(s.tapes)), bytesText(static_cast<double>(s.program)));
-  text += tr("; beside them the recorder %1").arg(bytesText(static_cast<double>(s.recorder)));
-  if (s.borrowed) text += tr(", NumPy's arrays %1").arg(bytesText(static_cast<double>(s.borrowed)));
-  if (s.elsewhere) text += tr(", not recorded %1").arg(bytesText(static_cast<double>(s.elsewhere)));
+                     .arg(memoryText(sum), countText(s.storages), memoryText(static_cast<double>(s.variables)),
+                          memoryText(static_cast<double>(s.tapes)), memoryText(static_cast<double>(s.program)));
+  text += tr("; beside them the recorder %1").arg(memoryText(static_cast<double>(s.recorder)));
+  if (s.borrowed) text += tr(", NumPy's arrays %1").arg(memoryText(static_cast<double>(s.borrowed)));
+  if (s.elsewhere) text += tr(", not recorded %1").arg(memoryText(static_cast<double>(s.elsewhere)));
   text += QLatin1Char('.');
   if (!s.change.empty()) text += QLatin1Char(' ') + QString::fromStdString(s.change);
   return text;
@@ -291,10 +325,21 @@ void MemoryModel::goToGrowth() {
 void MemoryModel::setSpan(RecordNumber first, RecordNumber last) {
   spanFirst_ = first;
   spanLast_ = last;
-  askForSavings();
+  if (shown_ && savingsShown_) askForSavings();
+}
+
+void MemoryModel::setSavingsShown(bool shown) {
+  savingsShown_ = shown;
+  if (shown && shown_)
+    askForSavings();
+  else
+    session_->drop(savingsChannel);
 }
 
 void MemoryModel::askForSavings() {
+  if (!session_->live()) return;
+  savings_.reset();
+  emit savingsChanged();
   session_->request<protocol::RecomputeSavings>(
       protocol::GetRecomputeSavings{spanFirst_, spanLast_}, this,
       [this](const protocol::RecomputeSavings& savings) {

@@ -9,6 +9,7 @@
 #include <QStringList>
 #include <QTimer>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "inspector/model/session.h"
@@ -16,7 +17,7 @@
 namespace tapedeck::inspector {
 
 /// "34.1 MB": decimal, three figures.
-QString bytesText(double bytes);
+QString memoryText(double bytes);
 /// "variables", "tapes", "the program", "the recorder".
 QString holderText(protocol::MemoryHolder holder);
 
@@ -36,8 +37,11 @@ class MemoryModel : public QObject {
   const protocol::RecomputeSavings* savings() const { return savings_ ? &*savings_ : nullptr; }
   /// Why the last request gave nothing; empty: it did.
   QString problem() const { return problem_; }
+  /// What stands in the place of an answer that is not here.
+  QString waitingText() const;
 
   protocol::MemoryGroup group() const { return group_; }
+  protocol::MemoryGroup stateGroup() const { return stateGroup_; }  ///< what state()'s rows are
   /// Records of the curve; both 0: the whole run.
   RecordNumber first() const { return first_; }
   RecordNumber last() const { return last_; }
@@ -63,7 +67,8 @@ class MemoryModel : public QObject {
   void goToPeak();
   /// To the newest op of what grows most.
   void goToGrowth();
-  void askForSavings();
+  /// Whether somebody looks at savings(): they are asked for then, and anew where the peak moves.
+  void setSavingsShown(bool shown);
   /// Recompute around this span instead of around scopes; 0, 0: around scopes.
   void setSpan(tapedeck::inspector::RecordNumber first, tapedeck::inspector::RecordNumber last);
 
@@ -80,6 +85,8 @@ class MemoryModel : public QObject {
   void askForCurve();
   void askForState();
   void askForNames();
+  void askForSavings();
+  void askAll();
   void take(const protocol::FoundNames& found);
   void clear();
   void setProblem(const protocol::Failure& failure);
@@ -88,14 +95,17 @@ class MemoryModel : public QObject {
   Session* session_;
   QTimer soon_;
   QElapsedTimer asked_;  ///< when the curve was
-  bool shown_ = false;
+  bool shown_ = false, savingsShown_ = false;
   bool still_ = false;  ///< no cell runs, or the gate is stopped
   bool curveStale_ = true, stateStale_ = true;
   int points_ = 400;
   RecordNumber first_ = 0, last_ = 0, spanFirst_ = 0, spanLast_ = 0;
   protocol::MemoryGroup group_ = protocol::MemoryGroup::holder;
+  protocol::MemoryGroup stateGroup_ = protocol::MemoryGroup::holder;
   std::optional<protocol::MemoryCurve> curve_;
   std::optional<protocol::MemoryState> state_;
+  /// Of which moment and in which groups the state was asked for last; nothing: for more rows.
+  std::optional<std::pair<RecordNumber, protocol::MemoryGroup>> stateAsked_;
   std::optional<protocol::RecomputeSavings> savings_;
   struct Name {
     QString path, root;

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "inspector/model/well_formed.h"
+
 namespace tapedeck::inspector {
 
 namespace {
@@ -14,6 +16,13 @@ constexpr quint32 gaps_shown = 50, rows_a_page = 200, ops_shown = 300, step_poin
 constexpr std::size_t most_costs = 4096;
 
 const QString overview_channel = QStringLiteral("time/overview");
+const QString track_channel = QStringLiteral("time/track");
+const QString steps_channel = QStringLiteral("time/steps");
+const QString flame_channel = QStringLiteral("time/flame");
+const QString ops_channel = QStringLiteral("time/ops");
+const QString rows_channel = QStringLiteral("time/rows");
+const QString cost_channel = QStringLiteral("time/cost");
+const QString peaks_channel = QStringLiteral("time/peaks");
 
 }  // namespace
 
@@ -52,6 +61,8 @@ void ProfileModel::clear() {
   rows_time_ = 0;
   peaks_.reset();
   costs_.clear();
+  cost_asked_ = 0;
+  overview_fits_ = false;
   indexed_ = total_ = 0;
   problem_.clear();
   emit runsChanged();
@@ -68,10 +79,14 @@ void ProfileModel::clear() {
 void ProfileModel::setActive(bool active) {
   if (active_ == active) return;
   active_ = active;
-  if (active)
-    refresh();
-  else
-    next_.stop();
+  if (active) return refresh();
+  next_.stop();
+  track_outdated_ = false;
+  cost_asked_ = 0;
+  // What the machine can do is worth its half second whoever looks next.
+  for (const QString& channel : {overview_channel, track_channel, steps_channel, flame_channel, ops_channel,
+                                 rows_channel, cost_channel})
+    session_->drop(channel);
 }
 
 TimeSpan ProfileModel::whole() const {
@@ -92,6 +107,14 @@ std::string ProfileModel::cell() const {
                                                             : std::string();
 }
 
+QString ProfileModel::waitingText() const {
+  if (!problem_.isEmpty()) return problem_;
+  if (session_->recordCount() == 0)
+    return tr("No op has run yet. Run a cell, and see here where its time went.");
+  return session_->live() ? tr("Looking at the records …")
+                          : tr("The session has ended: what was not looked at before cannot be shown.");
+}
+
 double ProfileModel::indexed() const {
   return total_ == 0 ? 1 : static_cast<double>(indexed_) / static_cast<double>(total_);
 }
@@ -106,15 +129,17 @@ void ProfileModel::setPage(ProfilePage page) {
 }
 
 void ProfileModel::setRun(int run) {
+  if (!session_->live()) return emit spanChanged();
   run = std::clamp(run, -1, static_cast<int>(runs_.size()) - 1);
   follows_runs_ = run >= 0 && run == static_cast<int>(runs_.size()) - 1;
   run_ = run;
   selection_.reset();
   view_is_users_ = false;
   view_ = whole();
+  overview_fits_ = false;
   emit spanChanged();
   emit viewChanged();
-  if (active_ && session_->live()) askOverview();  // an answer under way is of another span
+  if (active_) askOverview();  // an answer under way is of another span
 }
 
 void ProfileModel::stepRun(int by) {
@@ -124,10 +149,11 @@ void ProfileModel::stepRun(int by) {
 }
 
 void ProfileModel::setSelection(const std::optional<TimeSpan>& selection) {
-  if (selection_ == selection) return;
+  if (selection_ == selection || !session_->live()) return;
   selection_ = selection;
+  overview_fits_ = false;
   emit spanChanged();
-  if (active_ && session_->live()) askOverview();
+  if (active_) askOverview();
 }
 
 void ProfileModel::setView(TimeSpan view, int pixels) {
@@ -169,7 +195,7 @@ void ProfileModel::setFlameByLine(bool by_line) {
 }
 
 void ProfileModel::fetchMoreRows() {
-  if (rows_.size() < rows_total_ && !session_->asking(QStringLiteral("time/rows")))
+  if (rows_.size() < rows_total_ && !session_->asking(rows_channel))
     askRows(static_cast<quint32>(rows_.size()));
 }
 
@@ -191,26 +217,27 @@ void ProfileModel::refresh() {
 }
 
 template <class Expected, class Take>
-void ProfileModel::ask(const protocol::Request& message, const char* channel, Take take) {
+void ProfileModel::ask(const protocol::Request& message, const QString& channel, Take take) {
+  const auto fail = [this](const protocol::Failure& failure) {
+    if (failure.code == "cancelled" || failure.code == "ended") return;
+    problem_ = QString::fromStdString(failure.reason);
+    emit overviewChanged();
+  };
   session_->request<Expected>(
       message, this,
-      [this, take](const Expected& answer) {
+      [this, take, fail](const Expected& answer) {
+        if (!wellFormed(answer)) return fail(ill_formed);
         problem_.clear();
         take(answer);
       },
-      [this](const protocol::Failure& failure) {
-        if (failure.code == "cancelled" || failure.code == "ended") return;
-        problem_ = QString::fromStdString(failure.reason);
-        emit overviewChanged();
-      },
-      QLatin1String(channel));
+      fail, channel);
 }
 
 void ProfileModel::askOverview() {
   const TimeSpan of = runs_.empty() && !selection_ ? TimeSpan{} : span();
   // What runs grows: its end is asked for as "now".
   const bool grows = !selection_ && (run_ < 0 || runs_[static_cast<std::size_t>(run_)].running);
-  ask<protocol::Profile>(protocol::GetProfile{of.from, grows ? 0 : of.to, gaps_shown}, "time/overview",
+  ask<protocol::Profile>(protocol::GetProfile{of.from, grows ? 0 : of.to, gaps_shown}, overview_channel,
                          [this](const protocol::Profile& overview) { takeOverview(overview); });
 }
 
@@ -237,6 +264,7 @@ void ProfileModel::takeOverview(const protocol::Profile& overview) {
   const bool another = run != run_;
   run_ = run;
   if (another) view_is_users_ = false;
+  overview_fits_ = !another;
   noteIndex(overview.indexed, overview.total);
   if (runs_changed || first) emit runsChanged();
   if (!view_is_users_ && !(view_ == whole())) {
@@ -283,7 +311,7 @@ void ProfileModel::askPage() {
 // More than is shown: a view that moves a little has its boxes at once.
 void ProfileModel::askTrack() {
   if (pixels_ <= 0 || view_.length() <= 0) return;
-  if (session_->asking(QStringLiteral("time/track"))) {
+  if (session_->asking(track_channel)) {
     track_outdated_ = true;
     return;
   }
@@ -293,7 +321,7 @@ void ProfileModel::askTrack() {
   const double pixel = static_cast<double>(view_.length()) / pixels_;
   const auto pixels = std::clamp<quint32>(
       static_cast<quint32>(std::lround(static_cast<double>(to - from) / pixel)), 1, 10'000);
-  ask<protocol::ProfileTrack>(protocol::GetProfileTrack{from, to, pixels}, "time/track",
+  ask<protocol::ProfileTrack>(protocol::GetProfileTrack{from, to, pixels}, track_channel,
                               [this](const protocol::ProfileTrack& track) {
                                 track_ = track;
                                 emit trackChanged();
@@ -303,7 +331,7 @@ void ProfileModel::askTrack() {
 
 void ProfileModel::askSteps() {
   const TimeSpan of = whole();
-  ask<protocol::ProfileSteps>(protocol::GetProfileSteps{of.from, of.to, step_points}, "time/steps",
+  ask<protocol::ProfileSteps>(protocol::GetProfileSteps{of.from, of.to, step_points}, steps_channel,
                               [this, of](const protocol::ProfileSteps& steps) {
                                 steps_ = steps;
                                 steps_from_ = of.from;
@@ -313,7 +341,7 @@ void ProfileModel::askSteps() {
 
 void ProfileModel::askFlame() {
   const TimeSpan of = span();
-  ask<protocol::ProfileFlame>(protocol::GetProfileFlame{of.from, of.to, flame_by_line_}, "time/flame",
+  ask<protocol::ProfileFlame>(protocol::GetProfileFlame{of.from, of.to, flame_by_line_}, flame_channel,
                               [this](const protocol::ProfileFlame& flame) {
                                 flame_ = flame;
                                 emit flameChanged();
@@ -326,7 +354,7 @@ void ProfileModel::askOps() {
   get.from_ns = of.from;
   get.to_ns = of.to;
   get.count = ops_shown;
-  ask<protocol::ProfileTotals>(get, "time/ops", [this](const protocol::ProfileTotals& totals) {
+  ask<protocol::ProfileTotals>(get, ops_channel, [this](const protocol::ProfileTotals& totals) {
     ops_ = totals;
     emit totalsChanged();
   });
@@ -340,21 +368,23 @@ void ProfileModel::askRows(quint32 first) {
   // As many as are there already: who has scrolled down stays where he is.
   totals_.count =
       first == 0 ? std::clamp<quint32>(static_cast<quint32>(rows_.size()), rows_a_page, 1000) : rows_a_page;
-  ask<protocol::ProfileTotals>(totals_, "time/rows", [this](const protocol::ProfileTotals& totals) {
+  ask<protocol::ProfileTotals>(totals_, rows_channel, [this](const protocol::ProfileTotals& totals) {
     rows_.resize(std::min<std::size_t>(totals.first, rows_.size()));
     rows_.insert(rows_.end(), totals.rows.begin(), totals.rows.end());
     rows_total_ = totals.rows_total;
+    rows_group_ = totals.group;
     rows_time_ = totals.self_ns;
     emit totalsChanged();
   });
 }
 
 void ProfileModel::askPeaks(bool again) {
-  if (session_->asking(QStringLiteral("time/peaks"))) return;
-  ask<protocol::Peaks>(protocol::GetPeaks{again}, "time/peaks", [this](const protocol::Peaks& peaks) {
+  if (session_->asking(peaks_channel)) return;
+  ask<protocol::Peaks>(protocol::GetPeaks{again}, peaks_channel, [this](const protocol::Peaks& peaks) {
     const bool fresh = peaks.known;
     peaks_ = peaks;
     costs_.clear();
+    cost_asked_ = 0;
     emit peaksChanged();
     emit costsChanged();
     if (fresh && active_) askPage();
@@ -363,13 +393,17 @@ void ProfileModel::askPeaks(bool again) {
 
 const protocol::ProfileCost* ProfileModel::cost(RecordNumber record) {
   if (const auto found = costs_.find(record); found != costs_.end()) return &found->second;
-  if (record == 0 || !active_) return nullptr;
-  ask<protocol::ProfileCost>(protocol::GetProfileCost{record}, "time/cost",
-                             [this](const protocol::ProfileCost& cost) {
-                               if (costs_.size() >= most_costs) costs_.clear();
-                               costs_[cost.record] = cost;
-                               emit costsChanged();
-                             });
+  // Every frame asks; a record whose work is not known is asked for once.
+  if (record == 0 || !active_ || record == cost_asked_) return nullptr;
+  cost_asked_ = record;
+  session_->request<protocol::ProfileCost>(
+      protocol::GetProfileCost{record}, this,
+      [this](const protocol::ProfileCost& cost) {
+        if (costs_.size() >= most_costs) costs_.clear();
+        costs_[cost.record] = cost;
+        emit costsChanged();
+      },
+      [](const protocol::Failure&) {}, cost_channel);
   return nullptr;
 }
 

@@ -43,6 +43,10 @@ class ProfileModel : public QObject {
   std::string cell() const;  ///< id of the run's cell; empty: of several, or none
 
   // ---- what the session said; nullptr: nothing yet
+  /// Whether overview() is of span(), not of one that was looked at before.
+  bool overviewFits() const { return overview_ && overview_fits_; }
+  /// What a page says in the place of an answer that is not here.
+  QString waitingText() const;
   const protocol::Profile* overview() const { return overview_ ? &*overview_ : nullptr; }
   const protocol::ProfileTrack* track() const { return track_ ? &*track_ : nullptr; }
   const protocol::ProfileFlame* flame() const { return flame_ ? &*flame_ : nullptr; }
@@ -51,22 +55,21 @@ class ProfileModel : public QObject {
   /// By op, for the picture of the roofs.
   const protocol::ProfileTotals* ops() const { return ops_ ? &*ops_ : nullptr; }
   const std::vector<protocol::ProfileRow>& rows() const { return rows_; }
+  protocol::ProfileGroup rowsGroup() const { return rows_group_; }  ///< what rows() are of
   quint64 rowsTotal() const { return rows_total_; }
   qint64 rowsTime() const { return rows_time_; }  ///< self time of all rows of the span
   const protocol::Peaks* peaks() const { return peaks_ ? &*peaks_ : nullptr; }
-  /// What an op had to do; nullptr: it is asked for, costsChanged comes.
+  /// What an op had to do; nullptr: it is asked for, costsChanged comes where that is known.
   const protocol::ProfileCost* cost(RecordNumber record);
   /// How far the session's index is, 0 to 1.
   double indexed() const;
   QString problem() const { return problem_; }
 
-  protocol::ProfileGroup group() const { return totals_.group; }
-  protocol::ProfileOrder order() const { return totals_.order; }
-  bool ascending() const { return totals_.ascending; }
   bool flameByLine() const { return flame_by_line_; }
   TimeSpan view() const { return view_; }  ///< what the track shows
 
  public slots:
+  /// Of what is hidden nothing is asked any more. Without a session the span stays that of the answers.
   void setActive(bool active);
   void setPage(tapedeck::inspector::ProfilePage page);
   void setRun(int run);
@@ -110,10 +113,11 @@ class ProfileModel : public QObject {
   void takeOverview(const protocol::Profile& overview);
   void noteIndex(quint64 indexed, quint64 total);
   template <class Expected, class Take>
-  void ask(const protocol::Request& message, const char* channel, Take take);
+  void ask(const protocol::Request& message, const QString& channel, Take take);
 
   Session* session_;
   bool active_ = false, view_is_users_ = false, follows_runs_ = true;
+  bool overview_fits_ = false;
   bool cell_runs_ = false;  ///< when the session last said how it stands
   ProfilePage page_ = ProfilePage::track;
   std::vector<protocol::ProfileRun> runs_;
@@ -131,10 +135,12 @@ class ProfileModel : public QObject {
   std::optional<protocol::ProfileSteps> steps_;
   std::optional<protocol::ProfileTotals> ops_;
   std::vector<protocol::ProfileRow> rows_;
+  protocol::ProfileGroup rows_group_ = protocol::ProfileGroup::op;
   quint64 rows_total_ = 0;
   qint64 rows_time_ = 0;
   std::optional<protocol::Peaks> peaks_;
   std::map<RecordNumber, protocol::ProfileCost> costs_;
+  RecordNumber cost_asked_ = 0;  ///< the last one
   quint64 indexed_ = 0, total_ = 0;
   QString problem_;
   QTimer next_;

@@ -101,21 +101,6 @@ class TestComparePanel : public QObject, SampleWindow {
     QTest::mouseClick(list->viewport(), Qt::LeftButton, {},
                       {list->columnViewportPosition(column) + 8, row.center().y()});
   }
-  void shots(const QString& name) {
-    for (const QSize& size : {QSize(1280, 800), QSize(2560, 1440)}) {
-      window_->resize(size);
-      for (const auto look : {inspector::Appearance::light, inspector::Appearance::dark}) {
-        inspector::applyAppearance(look);
-        QTest::qWait(300);
-        screenshot(window_.get(), QString("compare-%1-%2-%3")
-                                      .arg(name)
-                                      .arg(size.width())
-                                      .arg(look == inspector::Appearance::light ? "light" : "dark"));
-      }
-    }
-    inspector::applyAppearance(inspector::Appearance::light);
-    window_->resize(1280, 800);
-  }
 
  private slots:
   void initTestCase() {
@@ -160,7 +145,7 @@ class TestComparePanel : public QObject, SampleWindow {
     QVERIFY(rate->text(3).contains("differs"));
     QVERIFY(operand("y")->text(3).contains("agrees"));
     QVERIFY(operand(QString::fromUtf8("→ result"))->text(3).contains("2 of 2"));
-    shots("first-difference");
+    shots(window_.get(), "compare-first-difference");
     // A click on the right value shows the right side's tensor.
     clickOperand(QString::fromUtf8("→ result"), 2);
     const auto right = model()->cachedRow(found)->right;
@@ -183,7 +168,7 @@ class TestComparePanel : public QObject, SampleWindow {
     QCOMPARE(model()->curves()[0].right.values.size(), std::size_t{12});
     QCOMPARE(model()->curves()[0].left.values[5], model()->curves()[0].right.values[5]);
     QVERIFY(model()->curves()[0].left.values[6] != model()->curves()[0].right.values[6]);
-    shots("curves");
+    shots(window_.get(), "compare-curves");
     key(Qt::Key_O);
     QTRY_VERIFY(compare()->operands()->isVisible());
   }
@@ -249,7 +234,7 @@ class TestComparePanel : public QObject, SampleWindow {
                                  model()->pictures().difference,
                              patience);
     QCOMPARE(model()->pictures().left->rows, std::int64_t{64});
-    shots("pictures");
+    shots(window_.get(), "compare-pictures");
     QTest::mouseClick(pictures, Qt::LeftButton, {}, {pictures->width() / 2, pictures->height() / 2});
     QTRY_COMPARE(session().cursor(), model()->cachedRow(8)->right.number);
     // The overview: a click at its end goes to the last row.

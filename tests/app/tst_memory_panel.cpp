@@ -71,21 +71,6 @@ class TestMemoryPanel : public QObject, SampleWindow {
     }
     return rows;
   }
-  void shots(const QString& name) {
-    for (const QSize& size : {QSize(1280, 800), QSize(2560, 1440)}) {
-      window_->resize(size);
-      for (const auto look : {inspector::Appearance::light, inspector::Appearance::dark}) {
-        inspector::applyAppearance(look);
-        QTest::qWait(600);
-        screenshot(window_.get(), QString("memory-%1-%2-%3")
-                                      .arg(name)
-                                      .arg(size.width())
-                                      .arg(look == inspector::Appearance::light ? "light" : "dark"));
-      }
-    }
-    inspector::applyAppearance(inspector::Appearance::light);
-    window_->resize(1280, 800);
-  }
 
  private slots:
   void initTestCase() {
@@ -115,13 +100,13 @@ class TestMemoryPanel : public QObject, SampleWindow {
     QVERIFY2(
         memory()->summary()->text().startsWith("Now: ") && memory()->summary()->text().contains("+1 tape"),
         qPrintable(memory()->summary()->text()));
-    shots("leak");
+    shots(window_.get(), "memory-leak");
     // P goes to the peak: the newest tapes are there.
     QTest::keyClick(QApplication::focusWidget(), Qt::Key_P);
     const auto peak = memory()->model()->curve()->peak_record;
     QTRY_COMPARE(session().cursor(), peak);
     const auto most = static_cast<double>(memory()->model()->curve()->peak_bytes);
-    const QString atPeak = QString("At op %1: %2 in ").arg(peak).arg(inspector::bytesText(most));
+    const QString atPeak = QString("At op %1: %2 in ").arg(peak).arg(inspector::memoryText(most));
     QTRY_VERIFY2_WITH_TIMEOUT(memory()->summary()->text().startsWith(atPeak),
                               qPrintable(memory()->summary()->text()), patience);
     // A click into the curve moves the cursor there.
@@ -151,7 +136,7 @@ class TestMemoryPanel : public QObject, SampleWindow {
     QCOMPARE(button(), QString("Lines"));
     QTRY_VERIFY2_WITH_TIMEOUT(!rows().filter(QRegularExpression("line 7 \\(\\d+ storages\\)")).isEmpty(),
                               qPrintable(rows().join("\n")), patience);
-    shots("lines");
+    shots(window_.get(), "memory-lines");
     QTest::keyClick(QApplication::focusWidget(), Qt::Key_B);
     QTest::keyClick(QApplication::focusWidget(), Qt::Key_B);
     QCOMPARE(button(), QString("Tensors"));
@@ -176,7 +161,7 @@ class TestMemoryPanel : public QObject, SampleWindow {
     QCOMPARE(savings->topLevelItem(0)->text(0), QString("block"));
     const auto* text = memory()->findChild<QLabel*>("memorySavingsText");
     QVERIFY2(text->text().startsWith("recompute_grad around block would save "), qPrintable(text->text()));
-    shots("recompute");
+    shots(window_.get(), "memory-recompute");
     // A span by its keys.
     session().setCursor(2);
     QTest::keyClick(QApplication::focusWidget(), Qt::Key_BracketLeft);

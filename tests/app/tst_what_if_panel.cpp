@@ -57,7 +57,7 @@ class TestWhatIfPanel : public QObject, WhatIfWindow {
                       canvas->numbers().visibleCells()[0].rect.center().toPoint());
     openForm();
     QCOMPARE(field<QLineEdit>("changeElement")->text(), QString("0, 0"));
-    shots("form");
+    shots(window_.get(), "what-if-form");
     typeInForm("5\n");
     QCOMPARE(changes(), QStringList{"input 0 of matmul, op 1: [0, 0] = 5"});
     replay();
@@ -78,7 +78,7 @@ class TestWhatIfPanel : public QObject, WhatIfWindow {
     for (const QString& text : strips())
       QCOMPARE(text, QString("Original (in the branch: input 0 of matmul, op 1: [0, 0] = 5)"));
     QVERIFY(strips().size() >= 3);  // Tensor, Tape, Ops
-    shots("original");
+    shots(window_.get(), "what-if-original");
     // Branch and difference, by key and by the panel's button: numbers, figures, and what Tape and Ops say.
     QTest::keyClick(window_.get(), Qt::Key_F12, Qt::ShiftModifier);
     QCOMPARE(values(), std::vector<double>{16});
@@ -95,7 +95,7 @@ class TestWhatIfPanel : public QObject, WhatIfWindow {
       return timeline(*window_)->model()->index(rowOf("reduce_sum"), 0).data(Qt::ToolTipRole).toString();
     };
     QTRY_VERIFY2(tip().contains("= 16.0"), qPrintable(tip()));
-    shots("branch");
+    shots(window_.get(), "what-if-branch");
     for (QToolButton* button : whatIf()->findChildren<QToolButton*>())
       if (button->text() == "Difference") QTest::mouseClick(button, Qt::LeftButton);
     QCOMPARE(values(), std::vector<double>{9});
@@ -104,7 +104,7 @@ class TestWhatIfPanel : public QObject, WhatIfWindow {
       QCOMPARE(text, QString::fromUtf8("Difference, branch − original: input 0 of matmul, op 1: [0, 0] = 5"));
     show("matmul", 2);
     QCOMPARE(values(), (std::vector<double>{4, 8, 0, 0}));
-    shots("difference");
+    shots(window_.get(), "what-if-difference");
     QTest::keyClick(window_.get(), Qt::Key_F12);
     QCOMPARE(values(), (std::vector<double>{1, 2, 5, 8}));
     // Nothing in the session changed.
@@ -310,7 +310,7 @@ class TestWhatIfPanel : public QObject, WhatIfWindow {
     QTRY_COMPARE_WITH_TIMEOUT(contribution(), 3.0, patience);
     QTest::keyClick(window_.get(), Qt::Key_F12, Qt::ShiftModifier);
     QTRY_COMPARE_WITH_TIMEOUT(contribution(), 5.0, patience);
-    shots("vjp");
+    shots(window_.get(), "what-if-vjp");
     QTest::keyClick(window_.get(), Qt::Key_F12);
     QTRY_COMPARE_WITH_TIMEOUT(contribution(), 3.0, patience);
     QCOMPARE(runCell(1), QString("6.0"));
@@ -332,7 +332,7 @@ class TestWhatIfPanel : public QObject, WhatIfWindow {
     QVERIFY2(problemOf(ChangeField::numbers).contains("is no number"),
              qPrintable(problemOf(ChangeField::numbers)));
     QVERIFY(changes().isEmpty());
-    shots("wrong");
+    shots(window_.get(), "what-if-wrong");
     // What only the engine knows is told when it is replayed.
     choose("An attribute");
     field<QLineEdit>("changeSetting")->setFocus();
@@ -342,7 +342,7 @@ class TestWhatIfPanel : public QObject, WhatIfWindow {
     replay();
     QVERIFY2(told("'maybe' is no value for the attribute") && told("of matmul, which takes True or False"),
              qPrintable(whatIf()->sentence()->text()));
-    shots("refused");
+    shots(window_.get(), "what-if-refused");
     QVERIFY(strips().isEmpty());
     // Skipping what changes the shape is refused with the op's name.
     whatIf()->changes()->setFocus();

@@ -159,21 +159,6 @@ class WhatIfWindow : protected SampleWindow {
       QTest::keyClick(menu, Qt::Key_Return);
     });
   }
-  void shots(const QString& name) {
-    for (const QSize& size : {QSize(1280, 800), QSize(2560, 1440)}) {
-      window_->resize(size);
-      for (const auto look : {inspector::Appearance::light, inspector::Appearance::dark}) {
-        inspector::applyAppearance(look);
-        QTest::qWait(300);
-        screenshot(window_.get(), QString("what-if-%1-%2-%3")
-                                      .arg(name)
-                                      .arg(size.width())
-                                      .arg(look == inspector::Appearance::light ? "light" : "dark"));
-      }
-    }
-    inspector::applyAppearance(inspector::Appearance::light);
-    window_->resize(1280, 800);
-  }
 };
 
 }  // namespace tapedeck::app

@@ -22,6 +22,18 @@ QString writeNotebook(const QTemporaryDir& folder, const QString& name, const QS
   return file.fileName();
 }
 
+void shots(QWidget* window, const QString& name) {
+  for (const QSize& size : {QSize(2560, 1440), QSize(1280, 800)}) {
+    window->resize(size);
+    for (const auto look : {inspector::Appearance::dark, inspector::Appearance::light}) {
+      inspector::applyAppearance(look);
+      QTest::qWait(450);  // what the size brings into sight is asked for
+      const char* const shade = look == inspector::Appearance::light ? "light" : "dark";
+      screenshot(window, QString("%1-%2-%3").arg(name).arg(size.width()).arg(shade));
+    }
+  }
+}
+
 static QString plainText(const QAction* action) {
   return action->text().section('\t', 0, 0).remove('&');
 }

@@ -55,6 +55,9 @@ inline void screenshot(QWidget* window, const QString& name) {
   window->grab().save(QString(TAPEDECK_BUILD_DIR "/screenshots/%1.png").arg(name));
 }
 
+/// The same at both sizes, light and dark: "NAME-1280-light". Leaves it small and light.
+void shots(QWidget* window, const QString& name);
+
 // The panels of a window, which itself knows none of them.
 inline inspector::TapeView* tape(const MainWindow& window) {
   return window.findChild<inspector::TapeView*>();

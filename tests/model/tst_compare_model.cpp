@@ -275,6 +275,48 @@ class TestCompareModel : public QObject {
     QCOMPARE(model_->problem(), QString("Left: there are no records 1 to 9, the newest is 1."));
   }
 
+  void nothingAnswersForAnOlderQuestion() {
+    compareTwoRuns();
+    model_->findFirstDifference();
+    model_->swapSides();  // another comparison: nobody waits for what the old one's search finds
+    QVERIFY(!model_->searching() && !asked<protocol::FindFirstDifference>());
+    answer<protocol::MakeComparison>(comparedOf(5, 250));
+    QVERIFY(asked<protocol::GetComparisonCurves>());
+    model_->findFirstDifference();
+    model_->setTolerance(1e-3, 0);
+    QVERIFY(model_->searching());
+    QCOMPARE(answer<protocol::FindFirstDifference>(protocol::FirstDifference()).relative, 1e-3);
+    QVERIFY(!asked<protocol::FindFirstDifference>());
+    // Of another row the pictures of the one before are not wanted.
+    model_->setCurrentRow(3);
+    protocol::ComparedOperands operands{5, 3, {}, {}};
+    operands.operands.resize(1);
+    operands.operands[0].left = operands.operands[0].right = {11, "float32", {20, 30}, "/cpu:0", "", "", 1};
+    answer<protocol::CompareOperands>(operands);
+    model_->setPictured(0);
+    QVERIFY(asked<protocol::GetComparisonTile>());
+    model_->setCurrentRow(4);
+    QVERIFY(!asked<protocol::GetComparisonTile>());
+    model_->swapSides();
+    QVERIFY(!asked<protocol::CompareOperands>() && !asked<protocol::GetComparisonCurves>());
+  }
+
+  void whatGoesOnStopsWhileNobodyLooksAndBeginsAnewThen() {
+    compareTwoRuns();
+    model_->findFirstDifference();
+    model_->setShown(false);
+    QVERIFY(!model_->searching() && !asked<protocol::FindFirstDifference>());
+    model_->setShown(true);
+    QVERIFY(model_->searching() && asked<protocol::FindFirstDifference>());
+    model_->swapSides();
+    QVERIFY(model_->comparing());
+    model_->setShown(false);
+    QVERIFY(!model_->comparing() && !asked<protocol::MakeComparison>());
+    model_->setShown(true);
+    answer<protocol::MakeComparison>(comparedOf(6, 3));
+    QVERIFY(model_->compared());
+  }
+
   void theNextDifferenceIsAskedForAndItsAbsenceTold() {
     compareTwoRuns();
     model_->findDifference(false);

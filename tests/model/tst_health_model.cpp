@@ -140,6 +140,49 @@ class TestHealthModel : public QObject {
     QVERIFY(model_->curves().empty());
   }
 
+  void noFindingsSayNothingBeforeTheRulesWereAsked() {
+    model_->setShown(true);
+    answer<protocol::GetHealth>(tableOf(2, 2, 2));
+    QVERIFY(model_->findings().empty() && !model_->judged());
+    answer<protocol::GetHealthFindings>(protocol::HealthFindings{2, {}});
+    QVERIFY(model_->judged());
+  }
+
+  void theCurveOfAFindingIsShownThoughItsRowIsNotInSight() {
+    model_->setShown(true);
+    answer<protocol::GetHealth>(tableOf(2, 2, 2));
+    protocol::HealthFindings findings;
+    findings.findings.resize(1);
+    findings.findings[0].subject = 99;
+    findings.findings[0].quantity = "dead";
+    answer<protocol::GetHealthFindings>(findings);
+    model_->show(0);
+    QCOMPARE(source_.askedFor<protocol::GetHealthCurve>().back().subject, std::uint64_t{99});
+    protocol::HealthCurve curve{99, "dead", {1, 2}, {0, 1}, {1}};
+    answer<protocol::GetHealthCurve>(curve);
+    QVERIFY(model_->curves().empty());  // its lists do not go together
+    model_->select(7);
+    model_->show(0);
+    curve.records = {1, 2};
+    answer<protocol::GetHealthCurve>(curve);
+    QCOMPARE(model_->curves().size(), std::size_t{1});
+    // Hidden it waits for no curve.
+    model_->select(7);
+    const auto asks = [](const auto& one) {
+      return std::holds_alternative<protocol::GetHealthCurve>(one.message);
+    };
+    QVERIFY(std::any_of(source_.waiting.begin(), source_.waiting.end(), asks));
+    model_->setShown(false);
+    QVERIFY(std::none_of(source_.waiting.begin(), source_.waiting.end(), asks));
+  }
+
+  void thatTheSessionEndedIsNoProblemOfTheTable() {
+    model_->setShown(true);
+    source_.setUp(false);
+    QCOMPARE(model_->problem(), QString());
+    source_.setUp(true);
+  }
+
   void aFindingIsAClickFromItsOp() {
     source_.records = test::RecordsText("op matmul(X:2x3) -> y:2x3\nop relu(y) -> z").records;
     model_->setShown(true);

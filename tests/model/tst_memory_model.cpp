@@ -138,6 +138,56 @@ class TestMemoryModel : public QObject {
     QVERIFY2(model_->summary().startsWith("Now: "), qPrintable(model_->summary()));
   }
 
+  void whileTheRunGoesOnTheAnswerUnderWayIsWaitedFor() {
+    model_->setShown(true);
+    QVERIFY(isAsked<protocol::GetMemoryState>());
+    for (int i = 0; i < 2; ++i) {
+      source_.status.finished = ++source_.status.records;
+      source_.sendStatus();
+      QTest::qWait(400);
+    }
+    QCOMPARE(source_.askedFor<protocol::GetMemoryState>().size(), std::size_t{1});
+    QVERIFY(answer<protocol::GetMemoryState>(protocol::MemoryState{}));
+    QTRY_COMPARE(source_.askedFor<protocol::GetMemoryState>().size(), std::size_t{2});
+  }
+
+  void savingsAreAskedForWhileSomebodyLooks() {
+    model_->setSavingsShown(true);
+    QVERIFY(source_.askedFor<protocol::GetRecomputeSavings>().empty());
+    model_->setShown(true);
+    model_->setShown(false);  // what was under way is given up
+    model_->setShown(true);
+    QCOMPARE(source_.askedFor<protocol::GetRecomputeSavings>().size(), std::size_t{2});
+    QVERIFY(answer<protocol::GetRecomputeSavings>(protocol::RecomputeSavings{}));
+    QVERIFY(model_->savings());
+    model_->setSpan(2, 4);
+    QCOMPARE(source_.askedFor<protocol::GetRecomputeSavings>().back().last, std::uint64_t{4});
+    QVERIFY(!model_->savings());  // that was of another span
+  }
+
+  void aCurveWhoseListsDoNotGoTogetherIsNotShown() {
+    model_->setShown(true);
+    QVERIFY(isAsked<protocol::GetMemoryCurve>());
+    protocol::MemoryCurve curve = curveOf(5);
+    curve.tapes.pop_back();
+    QVERIFY(answer<protocol::GetMemoryCurve>(curve));
+    QVERIFY(!model_->curve());
+    QVERIFY(model_->problem().contains("do not go together"));
+    QCOMPARE(model_->waitingText(), model_->problem());
+  }
+
+  void whoHoldsAGroupOfLinesIsSaid() {
+    model_->setShown(true);
+    model_->setGroup(MemoryGroup::line);
+    QVERIFY(isAsked<protocol::GetMemoryState>());
+    protocol::MemoryRow row = rowOf(0, MemoryHolder::tape);
+    row.held_by.clear();
+    protocol::MemoryState state;
+    state.rows = {row};
+    QVERIFY(answer<protocol::GetMemoryState>(state));
+    QCOMPARE(model_->holderOf(row), QString("tapes"));
+  }
+
   void namesAreAskedForAndTold() {
     model_->setShown(true);
     QVERIFY(isAsked<protocol::GetMemoryState>());
@@ -198,12 +248,12 @@ class TestMemoryModel : public QObject {
   }
 
   void bytesAreWrittenInThreeFigures() {
-    QCOMPARE(bytesText(0), QString("0 bytes"));
-    QCOMPARE(bytesText(999), QString("999 bytes"));
-    QCOMPARE(bytesText(1000), QString("1.00 kB"));
-    QCOMPARE(bytesText(65536), QString("65.5 kB"));
-    QCOMPARE(bytesText(999'900), QString("1.00 MB"));
-    QCOMPARE(bytesText(123'456'789), QString("123 MB"));
+    QCOMPARE(memoryText(0), QString("0 bytes"));
+    QCOMPARE(memoryText(999), QString("999 bytes"));
+    QCOMPARE(memoryText(1000), QString("1.00 kB"));
+    QCOMPARE(memoryText(65536), QString("65.5 kB"));
+    QCOMPARE(memoryText(999'900), QString("1.00 MB"));
+    QCOMPARE(memoryText(123'456'789), QString("123 MB"));
   }
 };
 

@@ -234,6 +234,48 @@ class TestProfileModel : public QObject {
     QCOMPARE(profileSentence({}, "cell 3", named, "a"), QString("No op ran in cell 3."));
   }
 
+  void figures_are_not_told_of_a_span_that_they_are_not_of() {
+    model_->setActive(true);
+    QTRY_VERIFY(model_->overviewFits());
+    model_->setRun(0);
+    QVERIFY(model_->overview() && !model_->overviewFits());
+    QTRY_VERIFY(model_->overviewFits());
+    model_->setSelection(TimeSpan{200, 300});
+    QVERIFY(!model_->overviewFits());
+    QTRY_VERIFY(model_->overviewFits());
+    // Nobody answers any more: the span stays.
+    session_.setSource(nullptr);
+    model_->setRun(1);
+    model_->setSelection(std::nullopt);
+    QVERIFY((model_->run() == 0 && model_->span() == TimeSpan{200, 300} && model_->overviewFits()));
+    QVERIFY(model_->waitingText().startsWith("The session has ended"));
+  }
+
+  void the_work_of_an_op_is_asked_for_once() {
+    model_->setActive(true);
+    QTRY_COMPARE(model_->run(), 1);
+    QVERIFY(model_->peaks() || QTest::qWaitFor([&] { return model_->peaks() != nullptr; }));
+    for (int frame = 0; frame < 5; ++frame) QVERIFY(!model_->cost(2));
+    QCOMPARE(source_.askedFor<protocol::GetProfileCost>().size(), std::size_t{1});
+    QVERIFY(!model_->cost(1));
+    QCOMPARE(source_.askedFor<protocol::GetProfileCost>().size(), std::size_t{2});
+  }
+
+  void lists_that_do_not_go_together_are_not_shown() {
+    protocol::ProfileTrack track;
+    track.lanes.resize(1);
+    track.lanes[0].starts = {1};
+    source_.answer = [this, track](const protocol::Request& request) -> protocol::Reply {
+      if (std::holds_alternative<GetProfileTrack>(request)) return track;
+      return answer(request);
+    };
+    model_->setActive(true);
+    QTRY_COMPARE(model_->run(), 1);
+    model_->setView({6000, 7000}, 500);
+    QTRY_VERIFY(model_->problem().contains("do not go together"));
+    QVERIFY(!model_->track());
+  }
+
   void places_of_gaps_are_said_as_people_say_them() {
     QCOMPARE(gapText(gap(10, 12, 1), named, "a"), QString("between lines 10 and 12"));
     QCOMPARE(gapText(gap(10, 12, 1), named), QString("between lines 10 and 12 of cell 3"));

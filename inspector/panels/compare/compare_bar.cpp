@@ -6,6 +6,7 @@
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QLineEdit>
+#include <algorithm>
 
 #include "inspector/model/format.h"
 #include "inspector/ui/file_dialogs.h"
@@ -38,7 +39,8 @@ CompareBar::CompareBar(CompareModel* model, QWidget* parent) : QWidget(parent), 
                 tr("Values agree where they differ by at most this share of the larger one: 0, 1e-6"));
   absolute_ = addNumber(layout, "compareAbsolute", tr("Absolute:"),
                         tr("Values agree where they differ by at most this: 0, 1e-8"));
-  QSizePolicy policy(QSizePolicy::Preferred, QSizePolicy::Fixed);
+  // As high as its lines are: a fixed height would be that of one.
+  QSizePolicy policy(QSizePolicy::Preferred, QSizePolicy::Minimum);
   policy.setHeightForWidth(true);
   setSizePolicy(policy);
   connect(model, &CompareModel::runsChanged, this, &CompareBar::showAll);
@@ -72,6 +74,7 @@ QComboBox* CompareBar::addSide(WrappingLayout* layout, const QString& name, bool
 QLineEdit* CompareBar::addNumber(WrappingLayout* layout, const char* id, const QString& name,
                                  const QString& tip) {
   auto* group = new QWidget(this);
+  group->setSizePolicy(QSizePolicy::Maximum, QSizePolicy::Preferred);  // the name beside its number
   auto* row = new QHBoxLayout(group);
   row->setContentsMargins(0, 0, 0, 0);
   row->setSpacing(4);
@@ -106,7 +109,14 @@ void CompareBar::takeTolerance() {
   model_->setTolerance(relative, absolute);
 }
 
+void CompareBar::showEvent(QShowEvent* event) {
+  QWidget::showEvent(event);
+  showAll();
+}
+
+// The cursor moves often, and the runs may be many: what nobody sees is not filled.
 void CompareBar::showAll() {
+  if (!isVisible()) return;
   choices_ = model_->choices();
   fill(left_, model_->left());
   fill(right_, model_->right());
@@ -117,7 +127,10 @@ void CompareBar::fill(QComboBox* box, const std::optional<CompareChoice>& chosen
   const QSignalBlocker quiet(box);
   box->clear();
   int current = -1;
-  if (chosen && chosen->run == 0) {
+  const bool listed = chosen && chosen->run && std::ranges::any_of(choices_, [&](const CompareChoice& one) {
+                        return one.run == chosen->run;
+                      });
+  if (chosen && !listed) {
     box->addItem(chosen->title, chosen_entry);
     current = 0;
   }

@@ -24,6 +24,9 @@ class CompareBar : public QWidget {
   /// Asks for a trace file, and makes it the side.
   void askFile(bool right);
 
+ protected:
+  void showEvent(QShowEvent* event) override;
+
  private:
   QComboBox* addSide(WrappingLayout* layout, const QString& name, bool right);
   QLineEdit* addNumber(WrappingLayout* layout, const char* id, const QString& name, const QString& tip);

@@ -3,9 +3,7 @@
 #include <QAction>
 #include <QHBoxLayout>
 #include <QHeaderView>
-#include <QLabel>
 #include <QMouseEvent>
-#include <QScrollArea>
 #include <QScrollBar>
 #include <QSplitter>
 #include <QStackedWidget>
@@ -21,7 +19,7 @@
 #include "inspector/panels/ops/timeline_table.h"
 #include "inspector/ui/keyed_action.h"
 #include "inspector/ui/segment_button.h"
-#include "inspector/ui/theme.h"
+#include "inspector/ui/sentence_area.h"
 #include "inspector/ui/wrapping_layout.h"
 
 namespace tapedeck::inspector {
@@ -38,8 +36,7 @@ struct CompareView::Private {
   CompareRows* rows = nullptr;
   CompareBar* bar = nullptr;
   CompareStrip* strip = nullptr;
-  QLabel* sentence = nullptr;
-  QScrollArea* sentenceArea = nullptr;
+  SentenceArea* sentence = nullptr;
   TimelineTable* table = nullptr;
   QSplitter* split = nullptr;
   QStackedWidget* below = nullptr;
@@ -68,14 +65,12 @@ struct CompareView::Private {
   QToolButton* addButton(QLayout* layout, QAction* action, const QString& text);
   void makeButtons(QVBoxLayout* layout);
   void makeTable();
-  void makeSentence();
   void makeBelow();
   void connectAll();
   void showState();
   QString sentenceText() const;
   void showCurrent();
   void widths();
-  void fit();
 };
 
 void CompareView::Private::makeActions() {
@@ -172,22 +167,6 @@ void CompareView::Private::makeTable() {
   table->horizontalHeader()->setSectionResizeMode(QHeaderView::Interactive);
 }
 
-void CompareView::Private::makeSentence() {
-  sentence = new QLabel(view);
-  sentence->setObjectName(QStringLiteral("compareSentence"));
-  sentence->setWordWrap(true);
-  sentence->setTextFormat(Qt::PlainText);
-  sentence->setTextInteractionFlags(Qt::TextSelectableByMouse);
-  sentence->setAlignment(Qt::AlignTop | Qt::AlignLeft);
-  sentence->setContentsMargins(8, 2, 8, 2);
-  sentenceArea = new QScrollArea(view);
-  sentenceArea->setWidget(sentence);
-  sentenceArea->setWidgetResizable(true);
-  sentenceArea->setFrameShape(QFrame::NoFrame);
-  sentenceArea->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-  sentenceArea->setFocusPolicy(Qt::NoFocus);
-}
-
 void CompareView::Private::makeBelow() {
   operands = new OperandsView(model);
   curves = new CompareCurvesView(model);
@@ -223,6 +202,7 @@ void CompareView::Private::connectAll() {
                      if (!following && index.isValid()) model->setCurrentRow(index.row());
                    });
   QObject::connect(table, &QTableView::clicked, view, [this](const QModelIndex& index) {
+    pendingShow = false;
     model->setCurrentRow(index.row());
     model->show(index.row(), CompareRows::isRight(index.column()));
   });
@@ -258,19 +238,16 @@ QString CompareView::Private::sentenceText() const {
     return QString::fromStdString(compared->sentence) +
            tr(" F finds the first values that differ; N and P go to ops that are not the same.");
   if (!model->session()->live()) return tr("No session runs.");
+  if (model->left() && model->right())
+    return tr("The comparison was stopped. Choose a side anew, or compare the last two runs (L).");
   return tr(
       "Run a cell twice: its last two runs are compared here, op by op. Any two runs can be chosen above, a "
       "moment (A and B: from the cursor on), or the branch of What if (W).");
 }
 
 void CompareView::Private::showState() {
-  sentence->setText(sentenceText());
-  const Theme theme = Theme::fromPalette(view->palette());
-  QPalette colours = view->palette();
-  if (!model->comparing() && !model->searching() && !model->problem().isEmpty())
-    colours.setColor(QPalette::WindowText, theme.error.stroke);
-  sentence->setPalette(colours);
   const bool busy = model->comparing() || model->searching();
+  sentence->setText(sentenceText(), !busy && !model->problem().isEmpty());
   cancel->setEnabled(busy);
   cancelButton->setVisible(busy);
   const bool compared = model->compared() && model->compared()->rows > 0;
@@ -279,8 +256,6 @@ void CompareView::Private::showState() {
   for (QAction* action : {lastTwo, leftFile, rightFile}) action->setEnabled(model->session()->live());
   enableMoments();
   branch->setEnabled(model->session()->look().branch != 0);
-  fit();
-  emit view->emptyChanged();
 }
 
 void CompareView::Private::showCurrent() {
@@ -296,23 +271,22 @@ void CompareView::Private::showCurrent() {
 void CompareView::Private::widths() {
   const int room = table->width() - 2 * table->frameWidth() - table->verticalScrollBar()->sizeHint().width();
   if (room < 100) return;
-  const int sign = table->fontMetrics().horizontalAdvance(QStringLiteral("± other attributes")) + 16;
+  QFont bold = table->font();
+  bold.setBold(true);
+  const int sign = QFontMetrics(bold).horizontalAdvance(QStringLiteral("± other attributes")) + 16;
+  const int place = table->fontMetrics().horizontalAdvance(QStringLiteral("cell [88] line 88")) + 14;
   const int side = std::max(120, (room - sign) / 2);
   table->setColumnWidth(CompareRows::Sign, sign);
   for (const int begin : {static_cast<int>(CompareRows::LeftOp), static_cast<int>(CompareRows::RightOp)}) {
-    table->setColumnWidth(begin, side * 42 / 100);
-    table->setColumnWidth(begin + 1, side * 25 / 100);
-    table->setColumnWidth(begin + 2, side * 33 / 100);
+    const int where = std::min(place, side * 40 / 100);
+    table->setColumnWidth(begin, (side - where) / 2);
+    table->setColumnWidth(begin + 1, where);
+    table->setColumnWidth(begin + 2, side - where - (side - where) / 2);
   }
 }
 
-void CompareView::Private::fit() {
-  const int wanted = sentence->heightForWidth(std::max(100, view->width() - 8));
-  sentenceArea->setFixedHeight(std::min(wanted, most_told_lines * sentence->fontMetrics().lineSpacing() + 6));
-}
-
 CompareView::CompareView(Session* session, CellNames* cells, QWidget* parent)
-    : Panel(parent), d_(std::make_unique<Private>()) {
+    : SessionPanel(session, parent), d_(std::make_unique<Private>()) {
   d_->view = this;
   d_->model = new CompareModel(session, cells, this);
   d_->rows = new CompareRows(d_->model, cells, this);
@@ -320,32 +294,25 @@ CompareView::CompareView(Session* session, CellNames* cells, QWidget* parent)
   d_->strip = new CompareStrip(d_->model, this);
   d_->makeTable();
   d_->makeActions();
-  d_->makeSentence();
+  d_->sentence = new SentenceArea(QStringLiteral("compareSentence"), most_told_lines, this);
   d_->makeBelow();
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(0, 0, 0, 0);
   layout->setSpacing(2);
   layout->addWidget(d_->bar);
   d_->makeButtons(layout);
-  layout->addWidget(d_->sentenceArea);
+  layout->addWidget(d_->sentence);
   layout->addWidget(d_->strip);
   layout->addWidget(d_->split, 1);
   setFocusProxy(d_->table);
   d_->table->installEventFilter(this);
   d_->connectAll();
-  connect(session, &Session::statusChanged, this, [this] {
-    d_->enableMoments();
-    emit emptyChanged();
-  });
+  connect(session, &Session::statusChanged, this, [this] { d_->enableMoments(); });
   connect(session, &Session::lookChanged, this, [this] { d_->showState(); });
   d_->showState();
 }
 
 CompareView::~CompareView() = default;
-
-bool CompareView::isEmpty() const {
-  return d_->model->session()->recordCount() == 0;
-}
 
 QList<QAction*> CompareView::menuActions() const {
   return {d_->lastTwo,
@@ -361,6 +328,7 @@ QList<QAction*> CompareView::menuActions() const {
           d_->show,
           d_->showRight,
           d_->operands->showAction(),
+          d_->operands->showRightAction(),
           d_->showOperands,
           d_->showCurves,
           d_->cancel};
@@ -373,7 +341,7 @@ TimelineTable* CompareView::table() const {
   return d_->table;
 }
 QLabel* CompareView::sentence() const {
-  return d_->sentence;
+  return d_->sentence->label();
 }
 CompareBar* CompareView::bar() const {
   return d_->bar;
@@ -389,28 +357,17 @@ CompareCurvesView* CompareView::curves() const {
 }
 
 void CompareView::showEvent(QShowEvent* event) {
-  Panel::showEvent(event);
+  SessionPanel::showEvent(event);
   d_->model->setShown(true);
 }
 void CompareView::hideEvent(QHideEvent* event) {
-  Panel::hideEvent(event);
+  SessionPanel::hideEvent(event);
   d_->model->setShown(false);
-}
-
-void CompareView::resizeEvent(QResizeEvent* event) {
-  Panel::resizeEvent(event);
-  d_->fit();
 }
 
 bool CompareView::eventFilter(QObject* watched, QEvent* event) {
   if (watched == d_->table && event->type() == QEvent::Resize) d_->widths();
-  return Panel::eventFilter(watched, event);
-}
-
-void CompareView::changeEvent(QEvent* event) {
-  Panel::changeEvent(event);
-  if (!d_ || !d_->sentence) return;
-  if (event->type() == QEvent::PaletteChange || event->type() == QEvent::FontChange) d_->showState();
+  return SessionPanel::eventFilter(watched, event);
 }
 
 }  // namespace tapedeck::inspector

@@ -16,17 +16,16 @@ class CompareStrip;
 class OperandsView;
 class TimelineTable;
 
-/// Empty until a cell ran. Keys, with the focus in it: L compares the last two runs of a cell, S swaps the
+/// Keys, with the focus in it: L compares the last two runs of a cell, S swaps the
 /// sides, A and B put what follows the cursor on the left and right, W a branch beside its original; F finds
 /// the first difference, N and P go from one changed row to the next; Enter goes to a row's op, Alt+Enter
 /// to the right side's; O shows operands, C curves; Esc stops what goes on.
-class CompareView : public Panel {
+class CompareView : public SessionPanel {
   Q_OBJECT
  public:
   CompareView(Session* session, CellNames* cells, QWidget* parent = nullptr);
   ~CompareView() override;
 
-  bool isEmpty() const override;
   QList<QAction*> menuActions() const override;
   CompareModel* model() const;
   TimelineTable* table() const;
@@ -39,8 +38,6 @@ class CompareView : public Panel {
  protected:
   void showEvent(QShowEvent* event) override;
   void hideEvent(QHideEvent* event) override;
-  void resizeEvent(QResizeEvent* event) override;
-  void changeEvent(QEvent* event) override;
   bool eventFilter(QObject* watched, QEvent* event) override;
 
  private:

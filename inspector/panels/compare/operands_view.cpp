@@ -168,11 +168,19 @@ OperandsView::OperandsView(CompareModel* model, QWidget* parent)
   table_->header()->setSectionResizeMode(QHeaderView::Interactive);
   table_->header()->setSectionResizeMode(role_column, QHeaderView::ResizeToContents);
   table_->header()->setSectionResizeMode(differs_column, QHeaderView::ResizeToContents);
+  table_->installEventFilter(this);
   show_ = new QAction(tr("Show the operand"), this);
   setKey(show_, {Qt::Key_Return, Qt::Key_Enter},
          tr("Show the left tensor in Tensor, at the element that differs most"));
-  show_->setShortcutContext(Qt::WidgetShortcut);
-  table_->addAction(show_);
+  showRight_ = new QAction(tr("Show the operand of the right side"), this);
+  setKey(showRight_, {Qt::ALT | Qt::Key_Return, Qt::ALT | Qt::Key_Enter},
+         tr("Show the right tensor in Tensor, at the element that differs most"));
+  for (QAction* action : {show_, showRight_}) {
+    action->setShortcutContext(Qt::WidgetShortcut);
+    table_->addAction(action);
+  }
+  connect(showRight_, &QAction::triggered, this,
+          [this] { model_->pick(table_->indexOfTopLevelItem(table_->currentItem()), true); });
   connect(show_, &QAction::triggered, this,
           [this] { model_->pick(table_->indexOfTopLevelItem(table_->currentItem()), false); });
   connect(table_, &QTreeWidget::itemClicked, this, [this](QTreeWidgetItem* item, int column) {
@@ -204,6 +212,15 @@ OperandsView::OperandsView(CompareModel* model, QWidget* parent)
   showOperands();
 }
 
+bool OperandsView::eventFilter(QObject* watched, QEvent* event) {
+  const int room = table_->viewport()->width();
+  if (watched == table_ && event->type() == QEvent::Resize && room > 300) {
+    table_->setColumnWidth(left_column, room / 4);
+    table_->setColumnWidth(right_column, room / 4);
+  }
+  return QWidget::eventFilter(watched, event);
+}
+
 void OperandsView::showOperands() {
   const int row = table_->indexOfTopLevelItem(table_->currentItem());
   table_->clear();
@@ -211,8 +228,14 @@ void OperandsView::showOperands() {
   QStringList attributes;
   if (operands)
     for (const std::string& one : operands->attributes) attributes << QString::fromStdString(one);
-  attributes_->setText(tr("Attributes, left | right:  %1").arg(attributes.join(QStringLiteral("   "))));
-  attributes_->setVisible(!attributes.isEmpty());
+  if (operands)
+    attributes_->setText(tr("Attributes, left | right:  %1").arg(attributes.join(QStringLiteral("   "))));
+  else if (model_->currentRow() >= 0)
+    attributes_->setText(model_->askingForOperands() ? tr("Looking at the row's operands …")
+                                                     : tr("The row's operands could not be had."));
+  else
+    attributes_->setText(tr("Choose a row: its operands stand here side by side."));
+  attributes_->setVisible(!operands || !attributes.isEmpty());
   if (!operands) return;
   int chosen = -1;
   for (std::size_t i = 0; i < operands->operands.size(); ++i) {
@@ -236,11 +259,6 @@ void OperandsView::showOperands() {
   if (table_->topLevelItemCount() == 0) return;
   const int at = row >= 0 && row < table_->topLevelItemCount() ? row : std::max(chosen, 0);
   table_->setCurrentItem(table_->topLevelItem(at));
-  const int room = table_->viewport()->width();
-  if (room > 300) {
-    table_->setColumnWidth(left_column, room / 4);
-    table_->setColumnWidth(right_column, room / 4);
-  }
 }
 
 }  // namespace tapedeck::inspector

@@ -37,6 +37,10 @@ class OperandsView : public QWidget {
   QTreeWidget* table() const { return table_; }
   OperandPicturesView* pictures() const { return pictures_; }
   QAction* showAction() const { return show_; }
+  QAction* showRightAction() const { return showRight_; }
+
+ protected:
+  bool eventFilter(QObject* watched, QEvent* event) override;
 
  private:
   void showOperands();
@@ -45,7 +49,7 @@ class OperandsView : public QWidget {
   QTreeWidget* table_;
   QLabel* attributes_;
   OperandPicturesView* pictures_;
-  QAction* show_ = nullptr;
+  QAction *show_ = nullptr, *showRight_ = nullptr;
 };
 
 }  // namespace tapedeck::inspector

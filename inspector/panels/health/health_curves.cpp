@@ -52,7 +52,7 @@ std::vector<HealthCurves::Chart> HealthCurves::charts() const {
   for (const protocol::HealthCurve* curve : model_->curves()) {
     const bool silent = curve->quantity == "not finite" &&
                         std::ranges::all_of(curve->values, [](double value) { return value == 0; });
-    if (!curve->steps.empty() && !silent) charts.push_back({curve, {}, 0, 1, false});
+    if (!curve->steps.empty() && !silent) charts.push_back({curve, {}, 0, 1, false, false});
   }
   const auto room = static_cast<std::size_t>(std::clamp(QWidget::height() / least_height, 1, most_charts));
   if (charts.size() > room) charts.resize(room);
@@ -68,7 +68,11 @@ std::vector<HealthCurves::Chart> HealthCurves::charts() const {
     chart.logarithmic = isLogarithmic(chart.curve->quantity);
     double low = HUGE_VAL, high = -HUGE_VAL;
     for (const double value : chart.curve->values) {
-      if (!std::isfinite(value) || (chart.logarithmic && !(value > 0))) continue;
+      if (!std::isfinite(value)) continue;
+      if (chart.logarithmic && !(value > 0)) {
+        chart.floored = true;
+        continue;
+      }
       low = std::min(low, chart.logarithmic ? exponentOf(value) : value);
       high = std::max(high, chart.logarithmic ? exponentOf(value) : value);
     }
@@ -78,7 +82,7 @@ std::vector<HealthCurves::Chart> HealthCurves::charts() const {
     const double room_around = high > low          ? 0.05 * (high - low)
                                : chart.logarithmic ? 0.5
                                                    : std::max(0.5, 0.1 * std::abs(high));
-    chart.low = share ? low : low - room_around;
+    chart.low = share ? low : low - (chart.floored ? 4 : 1) * room_around;
     chart.high = share ? high : high + room_around;
   }
   return charts;
@@ -125,7 +129,7 @@ void HealthCurves::draw(QPainter& painter, const Chart& chart) const {
   painter.drawText(QRectF(0, chart.area.top() - line / 2.0, chart.area.left() - 5, line), Qt::AlignRight,
                    label(chart.high));
   painter.drawText(QRectF(0, chart.area.bottom() - line / 2.0, chart.area.left() - 5, line), Qt::AlignRight,
-                   label(chart.low));
+                   chart.floored ? tr("≤ 0") : label(chart.low));
   painter.setPen(theme.grid);
   painter.drawRect(chart.area);
   if (const int at = sampleAtCursor(curve); at >= 0) {

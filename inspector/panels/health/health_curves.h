@@ -34,6 +34,7 @@ class HealthCurves : public QWidget {
     QRectF area;               ///< of the curve itself
     double low = 0, high = 1;  ///< of the axis; of a logarithmic one the exponents
     bool logarithmic = false;
+    bool floored = false;  ///< a logarithmic one has values that are not above 0: they stand at its foot
   };
   struct Hit {
     const protocol::HealthCurve* curve = nullptr;

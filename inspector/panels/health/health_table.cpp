@@ -126,7 +126,7 @@ void HealthStripDelegate::paint(QPainter* painter, const QStyleOptionViewItem& o
   const QRect area = option.rect.adjusted(textWidth + 4, 3, -4, -3);
   const auto range = rows->model()->range(strip->quantity);
   const auto count = static_cast<int>(strip->values.size());
-  const QColor bar = grave ? theme.error.fill : theme.accent;
+  const QColor bar = grave ? theme.error.stroke : theme.accent;
   double value = std::nan("");  // steps between two samples are as the one before
   for (int i = 0; i < count && area.width() > 8; ++i) {
     const double here = strip->values[static_cast<std::size_t>(i)];

@@ -2,7 +2,6 @@
 
 #include <QFileInfo>
 #include <QHeaderView>
-#include <QLabel>
 #include <QSplitter>
 #include <QStackedWidget>
 #include <QToolButton>
@@ -19,6 +18,7 @@
 #include "inspector/ui/eliding_label.h"
 #include "inspector/ui/keyed_action.h"
 #include "inspector/ui/segment_button.h"
+#include "inspector/ui/sentence_area.h"
 
 namespace tapedeck::inspector {
 
@@ -32,11 +32,10 @@ constexpr int most_listed_rows = 4, most_sentence_lines = 4;
 
 struct HealthView::Private {
   HealthView* view = nullptr;
-  Session* session = nullptr;
   CellNames* cells = nullptr;
   HealthModel* model = nullptr;
   ElidingLabel* sampling = nullptr;
-  QLabel* sentence = nullptr;
+  SentenceArea* sentence = nullptr;
   QTreeWidget* findings = nullptr;
   QStackedWidget* pages = nullptr;
   HealthTable* table = nullptr;
@@ -46,7 +45,6 @@ struct HealthView::Private {
   QSplitter* splitter = nullptr;
   QWidget* pageButtons = nullptr;
   QAction *show = nullptr, *layers = nullptr, *optimiser = nullptr, *more = nullptr, *cancel = nullptr;
-  bool empty = true;
 
   // ---- made once
   void makeActions();
@@ -125,13 +123,7 @@ void HealthView::Private::makeFindings() {
   findings->header()->setSectionResizeMode(finding_column, QHeaderView::Stretch);
   findings->addAction(show);
   findings->setContextMenuPolicy(Qt::ActionsContextMenu);
-  sentence = new QLabel(view);
-  sentence->setObjectName(QStringLiteral("healthSentence"));
-  sentence->setWordWrap(true);
-  sentence->setTextFormat(Qt::PlainText);
-  sentence->setTextInteractionFlags(Qt::TextSelectableByMouse);
-  sentence->setAlignment(Qt::AlignTop | Qt::AlignLeft);
-  sentence->setContentsMargins(8, 2, 8, 2);
+  sentence = new SentenceArea(QStringLiteral("healthSentence"), most_sentence_lines, view);
 }
 
 void HealthView::Private::makePages() {
@@ -172,12 +164,6 @@ void HealthView::Private::connectAll() {
   QObject::connect(model, &HealthModel::changed, view, [this] { showState(); });
   QObject::connect(model, &HealthModel::findingsChanged, view, [this] { showFindings(); });
   QObject::connect(cells, &CellNames::changed, view, [this] { showFindings(); });
-  QObject::connect(session, &Session::statusChanged, view, [this] {
-    const bool now = session->recordCount() == 0;
-    if (now == empty) return;
-    empty = now;
-    emit view->emptyChanged();
-  });
 }
 
 // ---- what is shown
@@ -231,12 +217,11 @@ void HealthView::Private::showSentence() {
     const protocol::HealthFinding& finding = model->findings()[static_cast<std::size_t>(chosen)];
     text = QString::fromStdString(finding.sentence) + QStringLiteral("\n→ ") +
            QString::fromStdString(finding.cure);
-  } else if (model->state().sampled > 0) {
+  } else if (model->judged() && model->state().sampled > 0) {
     text = tr("✔ None of the rules found anything wrong in the steps that were sampled.");
   }
   sentence->setText(text);
   sentence->setVisible(!text.isEmpty());
-  fit();
 }
 
 void HealthView::Private::showPage(bool published) {
@@ -255,26 +240,20 @@ void HealthView::Private::showPage(bool published) {
   }
 }
 
-/// The list is as high as its rows, up to a few; the sentence as its lines.
+/// The list is as high as its rows, up to a few.
 void HealthView::Private::fit() {
   const int rows = findings->topLevelItemCount();
   const int line = findings->fontMetrics().lineSpacing() + 6;
   const int most = std::clamp(view->height() / 110, 2, most_listed_rows);
   findings->setVisible(rows > 0);
   findings->setFixedHeight(findings->header()->sizeHint().height() + std::clamp(rows, 1, most) * line + 4);
-  const int wanted = sentence->heightForWidth(std::max(100, view->width() - 4));
-  sentence->setMaximumHeight(
-      std::min(std::max(wanted, 0), most_sentence_lines * sentence->fontMetrics().lineSpacing() + 8));
-  sentence->setToolTip(sentence->text());
 }
 
 HealthView::HealthView(Session* session, CellNames* cells, QWidget* parent)
-    : Panel(parent), d_(std::make_unique<Private>()) {
+    : SessionPanel(session, parent), d_(std::make_unique<Private>()) {
   d_->view = this;
-  d_->session = session;
   d_->cells = cells;
   d_->model = new HealthModel(session, this);
-  d_->empty = session->recordCount() == 0;
   d_->makeActions();
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(0, 0, 0, 0);
@@ -299,10 +278,6 @@ HealthView::HealthView(Session* session, CellNames* cells, QWidget* parent)
 
 HealthView::~HealthView() = default;
 
-bool HealthView::isEmpty() const {
-  return d_->empty;
-}
-
 QList<QAction*> HealthView::menuActions() const {
   return {d_->show, d_->layers, d_->optimiser, d_->more, d_->cancel};
 }
@@ -319,7 +294,7 @@ QTreeWidget* HealthView::findings() const {
   return d_->findings;
 }
 QLabel* HealthView::sentence() const {
-  return d_->sentence;
+  return d_->sentence->label();
 }
 QLabel* HealthView::sampling() const {
   return d_->sampling;
@@ -335,17 +310,17 @@ HealthCurves* HealthView::curves() const {
 }
 
 void HealthView::showEvent(QShowEvent* event) {
-  Panel::showEvent(event);
+  SessionPanel::showEvent(event);
   d_->model->setShown(true);
 }
 
 void HealthView::hideEvent(QHideEvent* event) {
-  Panel::hideEvent(event);
+  SessionPanel::hideEvent(event);
   d_->model->setShown(false);
 }
 
 void HealthView::resizeEvent(QResizeEvent* event) {
-  Panel::resizeEvent(event);
+  SessionPanel::resizeEvent(event);
   d_->fit();
 }
 

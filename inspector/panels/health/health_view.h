@@ -17,13 +17,12 @@ class HealthTable;
 
 /// Keys: Enter in the list of findings goes to the op; V and B choose the page, M recomputes more steps, Esc
 /// stops that.
-class HealthView : public Panel {
+class HealthView : public SessionPanel {
   Q_OBJECT
  public:
   HealthView(Session* session, CellNames* cells, QWidget* parent = nullptr);
   ~HealthView() override;
 
-  bool isEmpty() const override;
   QList<QAction*> menuActions() const override;
   QList<HandledKeys> handledKeys() const override;
   HealthModel* model() const;

@@ -66,7 +66,7 @@ void MemoryChart::describe() {
   const protocol::MemoryCurve* curve = model_->curve();
   setAccessibleDescription(curve && curve->peak_record
                                ? tr("The peak is %1, at op %2 of %3.")
-                                     .arg(bytesText(static_cast<double>(curve->peak_bytes)),
+                                     .arg(memoryText(static_cast<double>(curve->peak_bytes)),
                                           countText(curve->peak_record), countText(curve->total))
                                : tr("No op has run yet."));
 }
@@ -109,9 +109,8 @@ void MemoryChart::paintEvent(QPaintEvent*) {
   const QRectF area = plot();
   if (!model_->curve() || model_->curve()->records.empty()) {
     painter.setPen(theme.faintText);
-    painter.drawText(
-        rect(), Qt::AlignCenter,
-        model_->problem().isEmpty() ? tr("Memory is shown once an op has run.") : model_->problem());
+    painter.drawText(rect().adjusted(8, 8, -8, -8), Qt::AlignCenter | Qt::TextWordWrap,
+                     model_->waitingText());
     return;
   }
   painter.setRenderHint(QPainter::Antialiasing);
@@ -166,14 +165,14 @@ void MemoryChart::paintAxis(QPainter& painter, const QRectF& area) const {
   const protocol::MemoryCurve& curve = *model_->curve();
   const Theme theme = Theme::fromPalette(palette());
   const double top = most();
-  const double step = niceStep(top, std::max(1, static_cast<int>(area.height() / 40)));
+  const double step = niceStep(top, std::max(3, static_cast<int>(area.height() / 40)));
   for (double value = 0; value <= top; value += step) {
     const double y = area.bottom() - value / top * area.height();
     painter.setPen(theme.grid);
     painter.drawLine(QPointF(area.left(), y), QPointF(area.right(), y));
     painter.setPen(theme.faintText);
     painter.drawText(QRectF(0, y - 10, area.left() - 5, 20), Qt::AlignRight | Qt::AlignVCenter,
-                     bytesText(value));
+                     memoryText(value));
   }
   const QRectF line(area.left(), area.bottom() + 2, area.width(), fontMetrics().height());
   painter.setPen(theme.faintText);
@@ -190,7 +189,8 @@ void MemoryChart::paintMarks(QPainter& painter, const QRectF& area) const {
     painter.setPen(Qt::NoPen);
     painter.setBrush(theme.text);
     painter.drawPolygon(QPolygonF{{x - 5, area.top() - 7}, {x + 5, area.top() - 7}, {x, area.top()}});
-    const QString text = tr("peak %1").arg(bytesText(static_cast<double>(curve.peak_bytes)));
+    const QString text =
+        tr("peak %1, without the recorder").arg(memoryText(static_cast<double>(curve.peak_bytes)));
     const double width = fontMetrics().horizontalAdvance(text);
     const bool toTheLeft = x + 10 + width > area.right();
     painter.setPen(theme.text);
@@ -302,8 +302,8 @@ bool MemoryChart::event(QEvent* event) {
   QToolTip::showText(
       help->globalPos(),
       tr("op %1: variables %2, tapes %3, the program %4, the recorder %5")
-          .arg(countText(static_cast<quint64>(curve->records[i])), bytesText(curve->variables[i]),
-               bytesText(curve->tapes[i]), bytesText(curve->program[i]), bytesText(curve->recorder[i])),
+          .arg(countText(static_cast<quint64>(curve->records[i])), memoryText(curve->variables[i]),
+               memoryText(curve->tapes[i]), memoryText(curve->program[i]), memoryText(curve->recorder[i])),
       this);
   return true;
 }

@@ -86,6 +86,8 @@ struct MemoryView::Private {
   QWidget* makeBar() {
     auto* widget = new QWidget(view);
     auto* bar = new WrappingLayout(widget);
+    bar->setContentsMargins(4, 2, 4, 0);
+    bar->setSpacing(4);
     peak = addAction(tr("Peak"), Qt::Key_P, tr("Go to the op with the most memory"), bar);
     grows = addAction(tr("Growth"), Qt::Key_G, tr("Go to the newest op of what grows most"), bar);
     groupBy = addAction(groupText(MemoryGroup::holder), Qt::Key_B,
@@ -130,6 +132,7 @@ struct MemoryView::Private {
     show->setShortcutContext(Qt::WidgetShortcut);
     for (QTreeWidget* one : {table, savings}) {
       one->addAction(show);
+      one->installEventFilter(view);
       QObject::connect(one, &QTreeWidget::itemDoubleClicked, view,
                        [this](QTreeWidgetItem* item) { go(item); });
     }
@@ -161,7 +164,7 @@ struct MemoryView::Private {
     pages->setCurrentIndex(on ? 1 : 0);
     view->setFocusProxy(shown);
     if (focused) shown->setFocus();  // or it would leave the panel, and its keys with it
-    if (on) model->askForSavings();
+    model->setSavingsShown(on);
   }
 
   void setSpan(bool begin) {
@@ -187,9 +190,10 @@ struct MemoryView::Private {
   }
 
   QString whatText(const protocol::MemoryRow& row) const {
-    if (row.count == 1 && row.name.empty()) return tensorText(row.tensor);
     QString text = QString::fromStdString(row.name);
-    if (model->group() == MemoryGroup::line && text.isEmpty()) text = place(row.cell, row.file, row.line);
+    if (model->stateGroup() == MemoryGroup::line && text.isEmpty())
+      text = place(row.cell, row.file, row.line);
+    if (text.isEmpty()) return tensorText(row.tensor);
     return row.count > 1 ? tr("%1 (%2 storages)").arg(text, countText(row.count)) : text;
   }
 
@@ -206,12 +210,9 @@ struct MemoryView::Private {
         const QString made = row.record
                                  ? tr("%1 · op %2").arg(QString::fromStdString(row.op), countText(row.record))
                                  : tr("no op");
-        auto* item = new QTreeWidgetItem(
-            table, {whatText(row), bytesText(static_cast<double>(row.bytes)), made,
-                    place(row.cell, row.file, row.line),
-                    row.count == 1 ? model->holderOf(row)
-                                   : (row.tape || !row.held_by.empty() ? model->holderOf(row)
-                                                                       : holderText(row.holder))});
+        auto* item =
+            new QTreeWidgetItem(table, {whatText(row), memoryText(static_cast<double>(row.bytes)), made,
+                                        place(row.cell, row.file, row.line), model->holderOf(row)});
         item->setTextAlignment(bytesColumn, Qt::AlignRight | Qt::AlignVCenter);
         item->setData(0, recordRole, QVariant::fromValue<qulonglong>(row.record));
         for (int column = 0; column < columnCount; ++column)
@@ -227,14 +228,14 @@ struct MemoryView::Private {
   void fillSavings() {
     const protocol::RecomputeSavings* answer = model->savings();
     savings->clear();
-    savingsText->setText(answer ? QString::fromStdString(answer->sentence) : QString());
+    savingsText->setText(answer ? QString::fromStdString(answer->sentence) : model->waitingText());
     if (!answer) return;
     for (const protocol::RecomputeSaving& saving : answer->savings) {
       const QString around = saving.scope.empty()
                                  ? tr("ops %1 to %2").arg(countText(saving.first), countText(saving.last))
                                  : QString::fromStdString(saving.scope);
-      auto* item = new QTreeWidgetItem(savings, {around, bytesText(static_cast<double>(saving.bytes)),
-                                                 bytesText(static_cast<double>(saving.held)),
+      auto* item = new QTreeWidgetItem(savings, {around, memoryText(static_cast<double>(saving.bytes)),
+                                                 memoryText(static_cast<double>(saving.held)),
                                                  durationText(saving.again_ns), countText(saving.ops)});
       item->setData(0, recordRole, QVariant::fromValue<qulonglong>(saving.first));
       for (int column = 0; column < savingColumnCount; ++column)
@@ -259,7 +260,33 @@ struct MemoryView::Private {
     peak->setEnabled(curve && curve->peak_record);
   }
 
-  void showSummary() { summary->setText(model->problem().isEmpty() ? model->summary() : model->problem()); }
+  void showSummary() {
+    const bool known = model->problem().isEmpty() && model->state();
+    summary->setText(known ? model->summary() : model->waitingText());
+    if (!model->savings()) savingsText->setText(model->waitingText());
+    chart->update();
+  }
+
+  /// What is long is cut, but no number, and no place.
+  void fitColumns(QTreeWidget* one) {
+    const QFontMetrics metrics = one->fontMetrics();
+    const auto wide = [&](const char* text) { return metrics.horizontalAdvance(QLatin1String(text)) + 14; };
+    const int rest = one->viewport()->width();
+    if (rest < 200) return;
+    if (one == savings) {
+      one->setColumnWidth(scopeColumn, std::max(wide("ops 100,000 to 100,000"), rest / 4));
+      one->setColumnWidth(savesColumn, wide("999.9 bytes"));
+      one->setColumnWidth(heldColumn, wide("Of what the tape holds there"));
+      one->setColumnWidth(timeColumn, wide("999.9 ms"));
+      return;
+    }
+    const int fixed = wide("999.9 bytes") + wide("cell [88] line 888");
+    const int each = std::max(wide("tape 1"), (rest - fixed) / 3);
+    one->setColumnWidth(whatColumn, each);
+    one->setColumnWidth(bytesColumn, wide("999.9 bytes"));
+    one->setColumnWidth(madeColumn, each);
+    one->setColumnWidth(whereColumn, wide("cell [88] line 888"));
+  }
 };
 
 MemoryView::MemoryView(Session* session, QWidget* parent)
@@ -363,6 +390,9 @@ void MemoryView::hideEvent(QHideEvent* event) {
 
 bool MemoryView::eventFilter(QObject* watched, QEvent* event) {
   if (watched == d_->growth && event->type() == QEvent::MouseButtonRelease) d_->model->goToGrowth();
+  if (event->type() == QEvent::Resize)
+    for (QTreeWidget* table : {d_->table, d_->savings})
+      if (watched == table) d_->fitColumns(table);
   return SessionPanel::eventFilter(watched, event);
 }
 

@@ -107,7 +107,8 @@ void FlameCanvas::paintCanvas(CanvasPainter& painter) {
   canvas_width_ = painter.size().width();
   if (nodes_.empty() || at(0).total_ns <= 0) {
     painter.paragraph(QRectF(QPointF(20, 0), painter.size() - QSizeF(40, 0)),
-                      tr("No op ran in this part of the run."), 13, theme.faintText);
+                      model_->flame() ? tr("No op ran in this part of the run.") : model_->waitingText(), 13,
+                      theme.faintText);
     return;
   }
   // The zoomed one as wide as the canvas, and above it what it is a part of.

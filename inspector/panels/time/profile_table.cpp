@@ -66,6 +66,7 @@ void ProfileTable::take() {
   if (after > before) endInsertRows();
   if (after < before) endRemoveRows();
   if (after > 0) emit dataChanged(index(0, 0), index(after - 1, column_count - 1));
+  emit headerDataChanged(Qt::Horizontal, name_column, name_column);  // of what the rows are
 }
 
 int ProfileTable::rowCount(const QModelIndex& parent) const {
@@ -81,7 +82,7 @@ RecordNumber ProfileTable::slowest(int row) const {
 
 QString ProfileTable::nameOf(const protocol::ProfileRow& row) const {
   const CellName name = [this](const QString& id) { return cells_->name(id); };
-  switch (model_->group()) {
+  switch (model_->rowsGroup()) {
     case ProfileGroup::op:
       return roleGlyph(row.role) + u' ' + QString::fromStdString(row.name);
     case ProfileGroup::scope:
@@ -189,7 +190,7 @@ QVariant ProfileTable::headerData(int section, Qt::Orientation orientation, int 
   if (gaps_ && section == name_column) return tr("Python between ops");
   if (gaps_ && section == self_column) return tr("Time");
   if (gaps_ && section == calls_column) return tr("Times");
-  if (section == name_column) switch (model_->group()) {
+  if (section == name_column) switch (model_->rowsGroup()) {
       case ProfileGroup::line:
         return tr("Line");
       case ProfileGroup::cell:

@@ -159,8 +159,12 @@ void TimeView::Private::makeTotals() {
   table->horizontalHeader()->setSortIndicator(ProfileTable::self_column, Qt::DescendingOrder);
   table->setSortingEnabled(true);
   table->setColumnWidth(ProfileTable::name_column, table->fontMetrics().averageCharWidth() * 34);
-  for (int column = 1; column < ProfileTable::column_count; ++column)
-    table->setColumnWidth(column, table->fontMetrics().averageCharWidth() * 13);
+  const QFontMetrics metrics = table->fontMetrics();
+  for (int column = 1; column < ProfileTable::column_count; ++column) {
+    const bool rate = column == ProfileTable::flops_column || column == ProfileTable::bytes_column;
+    const QString widest = rate ? QStringLiteral("99.9 GFLOP/s") : QStringLiteral("1,000,000");
+    table->setColumnWidth(column, metrics.horizontalAdvance(widest) + 14);
+  }
   layout->addWidget(table, 1);
   page->setFocusProxy(table);
   pages->addWidget(page);
@@ -220,12 +224,11 @@ void TimeView::Private::makeActions() {
       [this] { flame->zoomOut(); });
   add(tr("Measure the machine"), {Qt::Key_M}, tr("Measure again what the machine can do, for half a second"),
       [this] { model->measureAgain(); });
-  QAction* const find = add(tr("Filter"), {QKeySequence::Find}, tr("Filter the totals"), [this] {
+  add(tr("Filter"), {QKeySequence::Find}, tr("Filter the totals"), [this] {
     setPage(ProfilePage::totals);
     filter->setFocus(Qt::ShortcutFocusReason);
     filter->selectAll();
   });
-  Q_UNUSED(find);
   auto* escape = new QShortcut(QKeySequence(Qt::Key_Escape), filter, nullptr, nullptr, Qt::WidgetShortcut);
   QObject::connect(escape, &QShortcut::activated, view, [this] {
     filter->clear();
@@ -327,8 +330,8 @@ void TimeView::Private::showSummary() {
   const protocol::Profile* overview = model->overview();
   clear->setEnabled(model->selection().has_value());
   if (!model->problem().isEmpty()) return summary->setText(QStringLiteral("✗ ") + model->problem());
-  if (!overview || overview->total == 0)
-    return summary->setText(tr("No op has run yet. Run a cell, and see here where its time went."));
+  if (!overview || overview->total == 0 || !model->overviewFits())
+    return summary->setText(model->waitingText());
   QString text = profileSentence(*overview, wholeText(), cellName(), model->cell());
   if (model->indexed() < 1) text = tr("Looking at the records, %1. ").arg(shareText(model->indexed())) + text;
   summary->setText(text);

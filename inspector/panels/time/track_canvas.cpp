@@ -223,10 +223,8 @@ void TrackCanvas::paintCanvas(CanvasPainter& painter) {
   shown_.clear();
   const Theme& theme = painter.theme();
   if (!model_->track() || model_->view().length() <= 0) {
-    const QString text = model_->problem().isEmpty()
-                             ? tr("No op has run yet. Run a cell, and see here where its time went.")
-                             : model_->problem();
-    painter.paragraph(QRectF(QPointF(20, 0), painter.size() - QSizeF(40, 0)), text, 13, theme.faintText);
+    painter.paragraph(QRectF(QPointF(20, 0), painter.size() - QSizeF(40, 0)), model_->waitingText(), 13,
+                      theme.faintText);
     return;
   }
   drawAxis(painter);

@@ -1,11 +1,9 @@
 #include "inspector/panels/why/why_view.h"
 
-#include <QEvent>
 #include <QFileInfo>
 #include <QHBoxLayout>
 #include <QHeaderView>
 #include <QLabel>
-#include <QScrollArea>
 #include <QToolButton>
 #include <QTreeWidget>
 #include <QVBoxLayout>
@@ -13,6 +11,7 @@
 #include "inspector/model/format.h"
 #include "inspector/ui/eliding_label.h"
 #include "inspector/ui/keyed_action.h"
+#include "inspector/ui/sentence_area.h"
 
 namespace tapedeck::inspector {
 
@@ -42,8 +41,7 @@ struct WhyView::Private {
   WhyView* view = nullptr;
   WhyModel* model = nullptr;
   ElidingLabel* question = nullptr;
-  QLabel* sentence = nullptr;
-  QScrollArea* sentenceArea = nullptr;
+  SentenceArea* sentence = nullptr;
   QTreeWidget* reasons = nullptr;
   QAction *back = nullptr, *forward = nullptr, *cancel = nullptr, *show = nullptr;
   std::function<QString(const QString&)> cellName;
@@ -77,21 +75,6 @@ struct WhyView::Private {
     return bar;
   }
 
-  void makeSentence() {
-    sentence = new QLabel(view);
-    sentence->setWordWrap(true);
-    sentence->setTextFormat(Qt::PlainText);
-    sentence->setTextInteractionFlags(Qt::TextSelectableByMouse);
-    sentence->setAlignment(Qt::AlignTop | Qt::AlignLeft);
-    sentence->setContentsMargins(8, 2, 8, 4);
-    sentenceArea = new QScrollArea(view);
-    sentenceArea->setWidget(sentence);
-    sentenceArea->setWidgetResizable(true);
-    sentenceArea->setFrameShape(QFrame::NoFrame);
-    sentenceArea->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-    sentenceArea->setFocusPolicy(Qt::NoFocus);
-  }
-
   void makeReasons() {
     reasons = new QTreeWidget(view);
     reasons->setObjectName(QStringLiteral("whyReasons"));
@@ -104,7 +87,6 @@ struct WhyView::Private {
     reasons->header()->setStretchLastSection(false);
     reasons->header()->setSectionResizeMode(QHeaderView::ResizeToContents);
     reasons->header()->setSectionResizeMode(why_value_column, QHeaderView::Stretch);
-    reasons->installEventFilter(view);
     show = new QAction(tr("Show"), view);
     setKey(show, {Qt::Key_Return, Qt::Key_Enter},
            tr("Move the cursor to this record, and show its tensor and element"));
@@ -145,13 +127,6 @@ struct WhyView::Private {
     }
     if (reasons->topLevelItemCount()) reasons->setCurrentItem(reasons->topLevelItem(0));
   }
-
-  /// As high as the sentence, up to a few lines; more is scrolled to.
-  void fitSentence() {
-    const int wanted = sentence->heightForWidth(std::max(100, view->width() - 4));
-    sentenceArea->setFixedHeight(
-        std::min(wanted, most_answer_lines * sentence->fontMetrics().lineSpacing() + 8));
-  }
 };
 
 WhyView::WhyView(WhyModel* model, QWidget* parent) : Panel(parent), d_(std::make_unique<Private>()) {
@@ -161,9 +136,9 @@ WhyView::WhyView(WhyModel* model, QWidget* parent) : Panel(parent), d_(std::make
   layout->setContentsMargins(0, 0, 0, 0);
   layout->setSpacing(2);
   layout->addLayout(d_->makeBar());
-  d_->makeSentence();
+  d_->sentence = new SentenceArea(QStringLiteral("whySentence"), most_answer_lines, this);
   d_->makeReasons();
-  layout->addWidget(d_->sentenceArea);
+  layout->addWidget(d_->sentence);
   layout->addWidget(d_->reasons, 1);
   setFocusProxy(d_->reasons);
   connect(model, &WhyModel::changed, this, &WhyView::showAnswer);
@@ -190,7 +165,7 @@ QTreeWidget* WhyView::reasons() const {
   return d_->reasons;
 }
 QLabel* WhyView::sentence() const {
-  return d_->sentence;
+  return d_->sentence->label();
 }
 QLabel* WhyView::question() const {
   return d_->question;
@@ -219,17 +194,6 @@ void WhyView::showAnswer() {
   }
   // It has the panel's focus, without which Esc would not come here.
   d_->reasons->setVisible(asking || d_->reasons->topLevelItemCount() > 0);
-  d_->fitSentence();
-}
-
-bool WhyView::eventFilter(QObject* watched, QEvent* event) {
-  if (watched == d_->reasons && event->type() == QEvent::Resize) d_->fitSentence();
-  return Panel::eventFilter(watched, event);
-}
-
-void WhyView::changeEvent(QEvent* event) {
-  if (event->type() == QEvent::FontChange && d_ && d_->sentence) d_->fitSentence();
-  Panel::changeEvent(event);
 }
 
 }  // namespace tapedeck::inspector

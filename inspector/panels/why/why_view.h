@@ -30,10 +30,6 @@ class WhyView : public Panel {
  public slots:
   void showAnswer();
 
- protected:
-  bool eventFilter(QObject* watched, QEvent* event) override;
-  void changeEvent(QEvent* event) override;
-
  private:
   struct Private;
   std::unique_ptr<Private> d_;
