@@ -12,15 +12,15 @@
 
 namespace tapedeck::debug {
 
-/// Speaks the protocol of engine/protocol/README.md with any number of clients, from its construction to its
-/// destruction. While no client is there the gate does not stop; when the last one goes, it opens. So it does
-/// where the server must end before, by an error that does not pass: a sentence on stderr says so then.
 /// When the recorder records.
 enum class Recording {
   as_chosen,      ///< as its owner and the clients say
   while_attended  ///< from the first client's welcome until the last one is gone; then its values go, too
 };
 
+/// Speaks the protocol of engine/protocol/README.md with any number of clients, from its construction to its
+/// destruction. While no client is there the gate does not stop; when the last one goes, it opens. So it does
+/// where the server must end before, by an error that does not pass: a sentence on stderr says so then.
 class DebugServer {
  public:
   /// Binds `endpoint` ("ipc:///folder/name", the folder 0700). `key`: the session's; empty: messages are not
@@ -30,6 +30,10 @@ class DebugServer {
               Recording recording = Recording::as_chosen);
   ~DebugServer();
   DebugServer(const DebugServer&) = delete;
+
+  /// Records from now on, also while nobody is there; what clients chose ends with the last one of them. From
+  /// any thread that does not hold the host's lock.
+  void keep_recording();
 
   /// A sentence for the users of all clients that are there now. From any thread.
   void tell(const std::string& sentence);

@@ -1,6 +1,7 @@
 """Programs that the window can attach to: where they say so, what they record, and what becomes of it when they end or fork."""
 import json
 import os
+import re
 import signal
 import stat
 import struct
@@ -158,6 +159,27 @@ class Attachable(unittest.TestCase):
             newest = again.ask("get_records", first=known + 1, count=50, with_previews=True)["records"]
             self.assertIn("[3. 4.]", [one["preview"] for record in newest for one in record["inputs"]])
         self.finish(process)
+
+    def test_who_attaches_and_goes_does_not_end_a_trace(self):
+        with open(self.path("train.py"), "w", encoding="utf-8") as file:
+            file.write(LOOP)
+        process = subprocess.Popen([sys.executable, "-m", "tapedeck", "--trace", self.path("run.tapetrace"), "train.py", self.folder],
+                                   cwd=self.folder, stderr=subprocess.PIPE,
+                                   env={**os.environ, "XDG_RUNTIME_DIR": self.runtime, "TAPEDECK_DEBUG": "1"})
+        self.addCleanup(process.stderr.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        entry = self.entry(process)
+        with Client(entry) as client:
+            client.ask("set_gate", command="pause")
+            known = client.wait_for(lambda status: status["gate"] == "stopped")["records"]
+        before = self.steps()
+        self.wait_for(lambda: self.steps() > before + 200, process)
+        open(self.path("stop"), "w").close()
+        said = process.communicate(timeout=30)[1].decode()
+        self.assertEqual(process.returncode, 0, said)
+        records = int(re.search(r": ([0-9,]+) records", said)[1].replace(",", ""))
+        self.assertGreater(records, known + 5 * 200)
 
     def test_breakpoints_of_who_is_gone_stop_nobody(self):
         process = self.start()
