@@ -14,6 +14,7 @@
 namespace tapedeck::app {
 namespace {
 
+constexpr int applicationIdAt = 68;
 constexpr int openWithinMs = 60000;
 constexpr int endWithinMs = 1000;
 
@@ -40,7 +41,16 @@ void writeKey(const QString& path, const QByteArray& key) {
 }  // namespace
 
 bool isTraceFile(const QString& path) {
-  return path.endsWith(QLatin1String(".tapetrace"), Qt::CaseInsensitive);
+  const auto is = [&](const char* ending) {
+    return path.endsWith(QLatin1String(ending), Qt::CaseInsensitive);
+  };
+  if (is(".tapetrace")) return true;
+  if (is(".ipynb") || is(".py") || !QFileInfo(path).isFile()) return false;
+  QFile file(path);
+  if (!file.open(QIODevice::ReadOnly)) return false;
+  // A database of SQLite, with the application id of traces.
+  const QByteArray head = file.read(applicationIdAt + 4);
+  return head.startsWith("SQLite format 3") && head.mid(applicationIdAt) == "TAPE";
 }
 
 TraceSession::TraceSession(const QString& path, QObject* parent)

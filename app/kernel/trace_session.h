@@ -10,7 +10,7 @@
 
 namespace tapedeck::app {
 
-/// ".tapetrace"
+/// By its name, "run.tapetrace", or by its first bytes where the name says nothing.
 bool isTraceFile(const QString& path);
 
 /// starting: the file is being opened. idle: all that it says of itself is here. dead: it can't be opened, or

@@ -52,12 +52,13 @@ void AttachControl::attach(qint64 process) {
 void AttachControl::attach(const Program& program) {
   for (auto entry = attachedWindows().cbegin(); entry != attachedWindows().cend(); ++entry) {
     AttachedProgram* known = entry.key();
-    if (known->state() == KernelState::busy && known->program().process == program.process &&
-        known->program().startedTicks == program.startedTicks) {
+    if (known->state() == KernelState::busy && known->program().sameAs(program)) {
       entry.value()->raise();
       return entry.value()->activateWindow();
     }
   }
+  for (const AttachedProgram* asked : findChildren<AttachedProgram*>(Qt::FindDirectChildrenOnly))
+    if (asked->state() == KernelState::starting && asked->program().sameAs(program)) return;
   messages_->show(MessageBar::Kind::information, QString("Attaching to %1 …").arg(program.title()), {},
                   about_attaching);
   auto* kernel = new AttachedProgram(program, this);

@@ -163,6 +163,7 @@ void MainWindow::connectGuest() {
   connect(files_, &FileControl::traceWanted, traces_, &TraceControl::open);
   connect(attaching_, &AttachControl::told, this, &MainWindow::tell);
   connect(traces_, &TraceControl::told, this, &MainWindow::tell);
+  connect(traces_, &TraceControl::closingGoesOn, files_, &FileControl::goOnClosing);
   if (kernel_->runs() == Runs::cells) {
     (*actions_)["session.detach"]->setEnabled(false);
     return;
@@ -221,7 +222,7 @@ bool MainWindow::event(QEvent* event) {
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {
-  if (!files_->mayClose()) {
+  if (!traces_->mayClose() || !files_->mayClose()) {
     event->ignore();
     return;
   }

@@ -115,7 +115,7 @@ void TraceControl::send(const std::string& notebook) {
       [this](const protocol::TraceSaved& saved) {
         const QLocale locale(QLocale::English);
         addRecentNotebook(target_);
-        ended();
+        ended(true);
         emit told(QString("Saved %1: records %2 to %3, %4")
                       .arg(QString::fromStdString(saved.path),
                            locale.toString(static_cast<qulonglong>(saved.first)),
@@ -124,8 +124,8 @@ void TraceControl::send(const std::string& notebook) {
                                                     QLocale::DataSizeTraditionalFormat)));
       },
       [this](const protocol::Failure& failure) {
-        const QString path = std::exchange(target_, {});
-        ended();
+        const QString path = target_;
+        ended(false);
         parts_.messages->show(MessageBar::Kind::error,
                               failure.code == "ended" || failure.code == "cancelled"
                                   ? QString("%1 was not saved: the session ended meanwhile.").arg(path)
@@ -140,21 +140,28 @@ void TraceControl::send(const std::string& notebook) {
         if (parts_.messages->shows(about_saving)) showProgress();
       });
   if (asked) return;
-  ended();
+  ended(false);
   emit told("The session has ended: its trace can be saved only while it is there.");
 }
 
 void TraceControl::cancel() {
   if (target_.isEmpty()) return;
   parts_.session->drop(channel);
-  ended();
+  ended(false);
   emit told("Cancelled");
 }
 
-void TraceControl::ended() {
+bool TraceControl::mayClose() {
+  closing_ = !target_.isEmpty();
+  showProgress();
+  return !closing_;
+}
+
+void TraceControl::ended(bool saved) {
   target_.clear();
   patience_.stop();
   parts_.messages->dismiss(about_saving);
+  if (std::exchange(closing_, false)) emit closingGoesOn(saved);
 }
 
 void TraceControl::showProgress() {

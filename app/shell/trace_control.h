@@ -37,6 +37,8 @@ class TraceControl : public QObject {
   void save();
   void saveTo(const QString& path);
   void cancel();
+  /// False: a trace is being written, and the window stays until closingGoesOn().
+  bool mayClose();
   bool saving() const { return !target_.isEmpty() || preparing_; }
   /// What takes less shows no progress (300 ms).
   void setPatience(int milliseconds) { patience_.setInterval(milliseconds); }
@@ -45,11 +47,13 @@ class TraceControl : public QObject {
   /// A window for this kernel, which is its own from now on.
   void opened(tapedeck::app::Kernel* kernel);
   void told(const QString& sentence);
+  /// What the window waited for is done; or (false) was given up or failed: the window stays.
+  void closingGoesOn(bool done);
 
  private:
   void send(const std::string& notebook);
   void showProgress();
-  void ended();
+  void ended(bool saved);
 
   Parts parts_;
   QWidget* window_;
@@ -59,6 +63,7 @@ class TraceControl : public QObject {
   QString target_;               ///< of what is being saved; empty while it is prepared: it was cancelled
   QTimer patience_;
   double share_ = 0;
+  bool closing_ = false;  ///< the window is to close when all is written
 };
 
 }  // namespace tapedeck::app
