@@ -5,6 +5,7 @@
 #include <QWidget>
 
 #include "app/shell/attach_dialog.h"
+#include "app/shell/guest.h"
 
 namespace tapedeck::app {
 namespace {
@@ -62,18 +63,7 @@ void AttachControl::attach(const Program& program) {
   messages_->show(MessageBar::Kind::information, QString("Attaching to %1 …").arg(program.title()), {},
                   about_attaching);
   auto* kernel = new AttachedProgram(program, this);
-  connect(kernel, &Kernel::stateChanged, this, [this, kernel](KernelState state, const QString& sentence) {
-    if (state == KernelState::starting) return;
-    kernel->disconnect(this);
-    messages_->dismiss(about_attaching);
-    if (state == KernelState::busy) {
-      kernel->setParent(nullptr);
-      emit opened(kernel);
-      return;
-    }
-    messages_->show(MessageBar::Kind::error, sentence, {}, about_attaching);
-    kernel->deleteLater();
-  });
+  awaitGuest(kernel, this, messages_, about_attaching, [this, kernel] { emit opened(kernel); });
   kernel->attach();
 }
 

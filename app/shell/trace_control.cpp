@@ -9,7 +9,12 @@
 
 #include "app/control/trace_document.h"
 #include "app/kernel/trace_session.h"
+#include "app/shell/actions.h"
+#include "app/shell/guest.h"
+#include "app/shell/message_bar.h"
 #include "app/shell/samples.h"
+#include "inspector/model/cell_names.h"
+#include "inspector/model/session.h"
 #include "inspector/ui/file_dialogs.h"
 
 namespace tapedeck::app {
@@ -22,7 +27,7 @@ const QString channel = QStringLiteral("trace/save");
 
 }  // namespace
 
-TraceControl::TraceControl(const Parts& parts, QWidget* window)
+TraceControl::TraceControl(const WindowParts& parts, QWidget* window)
     : QObject(window), parts_(parts), window_(window) {
   pool_.setMaxThreadCount(1);
   patience_.setSingleShot(true);
@@ -45,24 +50,13 @@ void TraceControl::open(const QString& path) {
     parts_.messages->show(MessageBar::Kind::information, QString("Opening %1 …").arg(kernel->title()),
                           {{"Cancel", [kernel] { kernel->shutdown(); }}}, about_opening);
   });
-  waiting->start(patience_.interval());
-  connect(kernel, &Kernel::stateChanged, this,
-          [this, kernel, waiting](KernelState state, const QString& sentence) {
-            if (state == KernelState::starting) return;
-            kernel->disconnect(this);
-            delete waiting;
-            parts_.messages->dismiss(about_opening);
-            if (state == KernelState::idle) {
-              addRecentNotebook(kernel->path());
-              kernel->setParent(nullptr);
-              emit opened(kernel);
-              return;
-            }
-            if (!sentence.isEmpty())
-              parts_.messages->show(MessageBar::Kind::error, sentence, {}, about_opening);
-            kernel->deleteLater();
-          });
+  awaitGuest(kernel, this, parts_.messages, about_opening, [this, kernel] {
+    addRecentNotebook(kernel->path());
+    emit opened(kernel);
+  });
   kernel->open();
+  connect(kernel, &Kernel::stateChanged, waiting, &QTimer::stop);
+  waiting->start(patience_.interval());
 }
 
 // ---- saving ----

@@ -7,10 +7,7 @@
 
 #include "app/kernel/kernel.h"
 #include "app/notebook/document/document.h"
-#include "app/shell/actions.h"
-#include "app/shell/message_bar.h"
-#include "inspector/model/cell_names.h"
-#include "inspector/model/session.h"
+#include "app/shell/window_parts.h"
 
 class QWidget;
 
@@ -21,15 +18,7 @@ namespace tapedeck::app {
 class TraceControl : public QObject {
   Q_OBJECT
  public:
-  struct Parts {
-    Kernel* kernel;
-    Document* document;
-    inspector::Session* session;
-    inspector::CellNames* cells;
-    MessageBar* messages;
-    Actions* actions;
-  };
-  TraceControl(const Parts& parts, QWidget* window);
+  TraceControl(const WindowParts& parts, QWidget* window);
   ~TraceControl() override;
 
   void open(const QString& path);
@@ -55,7 +44,7 @@ class TraceControl : public QObject {
   void showProgress();
   void ended(bool saved);
 
-  Parts parts_;
+  WindowParts parts_;
   QWidget* window_;
   QThreadPool pool_;
   Document::Snapshot snapshot_;  ///< here, so that it is destroyed on this thread
