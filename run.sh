@@ -57,6 +57,7 @@ if $quiet && [ "$1" != --attach ]; then
   mode=$1
   shift
   if [ $# -eq 0 ]; then
+    [ "$mode" != --trace ] || mode="--trace TRACE"
     echo "Which program? ./run.sh $mode FILE.py [ARGUMENTS]" >&2
     exit 2
   fi

@@ -16,10 +16,7 @@ constexpr qint64 longestFile = 16 << 20;
 ProgramSources::ProgramSources(Document* document, const QString& file, const QDateTime& started,
                                QObject* parent)
     : QObject(parent), document_(document), started_(started) {
-  NotebookData program;
-  program.header["metadata"] = nlohmann::ordered_json::object();
-  program.header["nbformat"] = 4;
-  program.header["nbformat_minor"] = 5;
+  NotebookData program = emptyNotebook();
   QString source;
   if (!file.isEmpty() && read(file, source)) {
     CellPointer cell = makeCell(CellType::code, source);
@@ -37,6 +34,8 @@ ProgramSources::ProgramSources(Document* document, const QString& file, const QD
 
 bool ProgramSources::read(const QString& path, QString& source) {
   tried_ << path;
+  // A pipe, or a terminal (python3 /dev/stdin), would be waited for.
+  if (!QFileInfo(path).isFile()) return false;
   QFile file(path);
   if (file.size() > longestFile || !file.open(QIODevice::ReadOnly)) return false;
   QStringDecoder decoder(QStringDecoder::Utf8);

@@ -6,18 +6,6 @@ namespace tapedeck::app {
 
 using nlohmann::ordered_json;
 
-namespace {
-
-NotebookData emptyNotebook() {
-  NotebookData notebook;
-  notebook.header["metadata"] = ordered_json::object();
-  notebook.header["nbformat"] = 4;
-  notebook.header["nbformat_minor"] = 5;
-  return notebook;
-}
-
-}  // namespace
-
 void showTrace(const protocol::TraceFileInfo& info, const QString& name, Document& document) {
   NotebookData notebook =
       info.notebook.empty() ? emptyNotebook() : readNotebook(QByteArray::fromStdString(info.notebook), name);

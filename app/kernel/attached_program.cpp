@@ -15,13 +15,12 @@ constexpr int silenceMs = 2000;
 }  // namespace
 
 AttachedProgram::AttachedProgram(Program program, QObject* parent)
-    : Kernel(parent), program_(std::move(program)) {
+    : GuestKernel(parent), program_(std::move(program)) {
   connect(&debug_, &DebugClient::connectedChanged, this, &AttachedProgram::connectionChanged);
   connect(&debug_, &DebugClient::refused, this, [this](const QString& sentence) {
     debug_.close();
     setState(KernelState::dead, program_.title() + QStringLiteral(": ") + sentence);
   });
-  patience_.setSingleShot(true);
   connect(&patience_, &QTimer::timeout, this, [this] {
     if (!program_.running()) return ended();
     if (answered_)
@@ -36,13 +35,12 @@ AttachedProgram::AttachedProgram(Program program, QObject* parent)
 }
 
 AttachedProgram::~AttachedProgram() {
-  debug_.disconnect(this);
   end_.reset();
   if (process_ >= 0) ::close(process_);
 }
 
 void AttachedProgram::attach() {
-  if (state_ == KernelState::starting || state_ == KernelState::busy) return;
+  if (state() == KernelState::starting || state() == KernelState::busy) return;
   answered_ = false;
   setState(KernelState::starting);
   if (!program_.running()) return ended();
@@ -52,7 +50,7 @@ void AttachedProgram::attach() {
 }
 
 void AttachedProgram::detach() {
-  if (state_ != KernelState::starting && state_ != KernelState::busy) return;
+  if (state() != KernelState::starting && state() != KernelState::busy) return;
   patience_.stop();
   setState(KernelState::stopped);
   debug_.close();
@@ -72,8 +70,8 @@ void AttachedProgram::watchProcess() {
 void AttachedProgram::ended() {
   if (end_) end_->setEnabled(false);
   patience_.stop();
-  if (state_ == KernelState::dead) return;
-  const bool attached = state_ == KernelState::starting || state_ == KernelState::busy;
+  if (state() == KernelState::dead) return;
+  const bool attached = state() == KernelState::starting || state() == KernelState::busy;
   debug_.close();
   if (!attached) return;  // nobody looks at it any more
   setState(KernelState::dead,
@@ -83,7 +81,7 @@ void AttachedProgram::ended() {
 }
 
 void AttachedProgram::connectionChanged(bool connected) {
-  if (state_ == KernelState::stopped || state_ == KernelState::dead) return;
+  if (state() == KernelState::stopped || state() == KernelState::dead) return;
   if (!connected) {
     patience_.start(silenceMs);
     return;
@@ -93,25 +91,9 @@ void AttachedProgram::connectionChanged(bool connected) {
   setState(KernelState::busy);
 }
 
-void AttachedProgram::setState(KernelState state, const QString& sentence) {
-  if (state == state_) return;
-  state_ = state;
-  emit stateChanged(state, sentence);
-}
-
-Engine AttachedProgram::engine() const {
-  return state_ == KernelState::busy ? Engine::present : Engine::unknown;
-}
-
 QString AttachedProgram::whyNoCells() const {
   return QStringLiteral("%1 runs by itself: its lines are shown here, and can't be run or changed.")
       .arg(program_.title());
-}
-
-void AttachedProgram::execute(const QString& cellId, const QString&) {
-  QMetaObject::invokeMethod(
-      this, [this, cellId] { emit executionFinished(cellId, QStringLiteral("aborted"), 0); },
-      Qt::QueuedConnection);
 }
 
 }  // namespace tapedeck::app

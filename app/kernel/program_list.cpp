@@ -10,6 +10,8 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "app/kernel/short_path.h"
+
 namespace tapedeck::app {
 namespace {
 
@@ -73,11 +75,6 @@ std::optional<Program> readEntry(const QString& path) {
   }
 }
 
-QString shortened(const QString& path) {
-  const QString home = QDir::homePath();
-  return path.startsWith(home + '/') ? '~' + path.mid(home.size()) : path;
-}
-
 }  // namespace
 
 QString Program::name() const {
@@ -87,6 +84,10 @@ QString Program::name() const {
 
 QString Program::title() const {
   return QStringLiteral("%1 (pid %2)").arg(name()).arg(process);
+}
+
+bool Program::sameAs(const Program& other) const {
+  return process == other.process && startedTicks == other.startedTicks;
 }
 
 bool Program::running() const {
@@ -128,7 +129,7 @@ QString programTable(const QList<Program>& programs) {
     words.prepend(program.name());
     rows << QStringList{QString::number(program.process), program.started.toString("yyyy-MM-dd hh:mm:ss"),
                         (program.file.isEmpty() ? program.name() : words.join(' ')),
-                        shortened(program.folder)};
+                        shortPath(program.folder)};
   }
   QList<qsizetype> widths(3, 0);
   for (const QStringList& row : rows)

@@ -24,6 +24,7 @@ struct Program {
   QString name() const;
   /// "train.py (pid 4711)"
   QString title() const;
+  bool sameAs(const Program& other) const;
   bool running() const;
 };
 

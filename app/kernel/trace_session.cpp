@@ -14,8 +14,9 @@
 namespace tapedeck::app {
 namespace {
 
-constexpr int patienceMs = 60000;
-constexpr int graceMs = 1000;
+constexpr int applicationIdAt = 68;
+constexpr int openWithinMs = 60000;
+constexpr int endWithinMs = 1000;
 
 /// Beside the program, or where the build has put it.
 QString server() {
@@ -40,33 +41,41 @@ void writeKey(const QString& path, const QByteArray& key) {
 }  // namespace
 
 bool isTraceFile(const QString& path) {
-  return path.endsWith(QLatin1String(".tapetrace"), Qt::CaseInsensitive);
+  const auto is = [&](const char* ending) {
+    return path.endsWith(QLatin1String(ending), Qt::CaseInsensitive);
+  };
+  if (is(".tapetrace")) return true;
+  if (is(".ipynb") || is(".py") || !QFileInfo(path).isFile()) return false;
+  QFile file(path);
+  if (!file.open(QIODevice::ReadOnly)) return false;
+  // A database of SQLite, with the application id of traces.
+  const QByteArray head = file.read(applicationIdAt + 4);
+  return head.startsWith("SQLite format 3") && head.mid(applicationIdAt) == "TAPE";
 }
 
 TraceSession::TraceSession(const QString& path, QObject* parent)
-    : Kernel(parent), path_(QFileInfo(path).absoluteFilePath()) {
+    : GuestKernel(parent), path_(QFileInfo(path).absoluteFilePath()) {
   connect(&debug_, &DebugClient::received, this, &TraceSession::take);
   connect(&debug_, &DebugClient::refused, this, &TraceSession::fail);
   connect(&debug_, &DebugClient::connectedChanged, this, [this](bool connected) {
-    if (connected && state_ == KernelState::starting) infoRequest_ = debug_.request(protocol::GetTraceFile{});
+    if (connected && state() == KernelState::starting)
+      infoRequest_ = debug_.request(protocol::GetTraceFile{});
   });
-  patience_.setSingleShot(true);
   connect(&patience_, &QTimer::timeout, this, [this] {
-    fail(QStringLiteral("%1 could not be opened within %2 seconds.").arg(path_).arg(patienceMs / 1000));
+    fail(QStringLiteral("%1 could not be opened within %2 seconds.").arg(path_).arg(openWithinMs / 1000));
   });
 }
 
 TraceSession::~TraceSession() {
-  debug_.disconnect(this);
   if (!process_) return;
   process_->disconnect(this);
   process_->closeWriteChannel();
-  if (process_->state() != QProcess::NotRunning && !process_->waitForFinished(graceMs)) process_->kill();
-  process_->waitForFinished(graceMs);
+  if (process_->state() != QProcess::NotRunning && !process_->waitForFinished(endWithinMs)) process_->kill();
+  process_->waitForFinished(endWithinMs);
 }
 
 void TraceSession::open() {
-  if (state_ == KernelState::starting || state_ == KernelState::idle) return;
+  if (state() == KernelState::starting || state() == KernelState::idle) return;
   setState(KernelState::starting);
   // Who asked is told later, in every case alike.
   QMetaObject::invokeMethod(this, &TraceSession::launch, Qt::QueuedConnection);
@@ -90,7 +99,7 @@ void TraceSession::launch() {
       fail(QStringLiteral("Trace files can't be opened: %1 does not start (%2).")
                .arg(server(), process_->errorString()));
   });
-  patience_.start(patienceMs);
+  patience_.start(openWithinMs);
   process_->start(server(), {path_, QStringLiteral("--endpoint"), QFile::decodeName(endpoint_),
                              QStringLiteral("--key-file"), runtime_->path() + QStringLiteral("/key")});
 }
@@ -105,11 +114,11 @@ void TraceSession::readOutput() {
 void TraceSession::processEnded() {
   const QString said = QString::fromLocal8Bit(process_->readAllStandardError()).trimmed();
   const QString last = said.section(QLatin1Char('\n'), -1);
-  if (state_ == KernelState::starting)
+  if (state() == KernelState::starting)
     fail(last.isEmpty()
              ? QStringLiteral("%1 can't be opened: the process that reads it has ended.").arg(path_)
              : last);
-  else if (state_ == KernelState::idle)
+  else if (state() == KernelState::idle)
     fail(QStringLiteral(
              "The process that reads %1 has ended%2 What was fetched from it stays here; open the file "
              "again to see all of it.")
@@ -117,14 +126,15 @@ void TraceSession::processEnded() {
 }
 
 void TraceSession::take(quint64 request, const protocol::Reply& reply) {
-  if (state_ != KernelState::starting) return;
+  if (state() != KernelState::starting) return;
+  const auto* failure = std::get_if<protocol::Failure>(&reply);
+  if (failure && failure->code == "cancelled") return;  // the process ends, and says why
   if (request == infoRequest_ && request != 0) {
     if (const auto* info = std::get_if<protocol::TraceFileInfo>(&reply)) {
       info_ = *info;
       return askSources();
     }
-    if (const auto* failure = std::get_if<protocol::Failure>(&reply))
-      return fail(path_ + QStringLiteral(": ") + QString::fromStdString(failure->reason));
+    if (failure) return fail(path_ + QStringLiteral(": ") + QString::fromStdString(failure->reason));
   }
   const auto asked = sourceRequests_.constFind(request);
   if (asked == sourceRequests_.constEnd() || std::holds_alternative<protocol::Progress>(reply)) return;
@@ -147,7 +157,7 @@ void TraceSession::askSources() {
 
 void TraceSession::fail(const QString& sentence) {
   patience_.stop();
-  if (state_ == KernelState::dead || state_ == KernelState::stopped) return;
+  if (state() == KernelState::dead || state() == KernelState::stopped) return;
   debug_.close();
   setState(KernelState::dead, sentence);
 }
@@ -159,12 +169,6 @@ void TraceSession::shutdown() {
   setState(KernelState::stopped);
 }
 
-void TraceSession::setState(KernelState state, const QString& sentence) {
-  if (state == state_) return;
-  state_ = state;
-  emit stateChanged(state, sentence);
-}
-
 QString TraceSession::title() const {
   return QFileInfo(path_).fileName();
 }
@@ -172,12 +176,6 @@ QString TraceSession::title() const {
 QString TraceSession::whyNoCells() const {
   return QStringLiteral("%1 is a trace: it is looked at, and nothing in it runs or can be changed.")
       .arg(title());
-}
-
-void TraceSession::execute(const QString& cellId, const QString&) {
-  QMetaObject::invokeMethod(
-      this, [this, cellId] { emit executionFinished(cellId, QStringLiteral("aborted"), 0); },
-      Qt::QueuedConnection);
 }
 
 }  // namespace tapedeck::app

@@ -1,24 +1,21 @@
 // A trace file as a session that is looked at: a process without Python reads and serves it.
 #pragma once
 
+#include <QHash>
 #include <QProcess>
-#include <QSet>
-#include <QTimer>
 #include <memory>
-#include <vector>
 
-#include "app/kernel/debug_client.h"
-#include "app/kernel/kernel.h"
+#include "app/kernel/guest_kernel.h"
 #include "app/kernel/runtime_folder.h"
 
 namespace tapedeck::app {
 
-/// ".tapetrace"
+/// By its name, "run.tapetrace", or by its first bytes where the name says nothing.
 bool isTraceFile(const QString& path);
 
 /// starting: the file is being opened. idle: all that it says of itself is here. dead: it can't be opened, or
 /// the process that reads it has ended.
-class TraceSession : public Kernel {
+class TraceSession : public GuestKernel {
   Q_OBJECT
  public:
   explicit TraceSession(const QString& path, QObject* parent = nullptr);
@@ -30,20 +27,10 @@ class TraceSession : public Kernel {
   /// From idle on: of which notebook or program it is, with the sources that belong to it.
   const protocol::TraceFileInfo& info() const { return info_; }
 
-  KernelState state() const override { return state_; }
-  Engine engine() const override { return state_ == KernelState::idle ? Engine::present : Engine::unknown; }
   Runs runs() const override { return Runs::nothing; }
   QString title() const override;
   QString whyNoCells() const override;
-  inspector::Source* debugSource() override { return &debug_; }
-
-  /// Nothing runs in a file.
-  void start(const QString&) override {}
-  void interrupt() override {}
-  void restart() override {}
   void shutdown() override;
-  void execute(const QString& cellId, const QString& code) override;
-  void sendInput(const QString&) override {}
 
  private:
   void launch();
@@ -52,16 +39,12 @@ class TraceSession : public Kernel {
   void take(quint64 request, const protocol::Reply& reply);
   void askSources();
   void fail(const QString& sentence);
-  void setState(KernelState state, const QString& sentence = {});
 
   const QString path_;
-  KernelState state_ = KernelState::stopped;
   protocol::TraceFileInfo info_;
   std::unique_ptr<RuntimeFolder> runtime_;
   QByteArray endpoint_, key_;
-  DebugClient debug_;
   std::unique_ptr<QProcess> process_;
-  QTimer patience_;
   QByteArray output_;
   quint64 infoRequest_ = 0;
   QHash<quint64, std::size_t> sourceRequests_;  ///< which of the sources each is for

@@ -5,6 +5,7 @@
 #include <QWidget>
 
 #include "app/shell/attach_dialog.h"
+#include "app/shell/guest.h"
 
 namespace tapedeck::app {
 namespace {
@@ -52,27 +53,17 @@ void AttachControl::attach(qint64 process) {
 void AttachControl::attach(const Program& program) {
   for (auto entry = attachedWindows().cbegin(); entry != attachedWindows().cend(); ++entry) {
     AttachedProgram* known = entry.key();
-    if (known->state() == KernelState::busy && known->program().process == program.process &&
-        known->program().startedTicks == program.startedTicks) {
+    if (known->state() == KernelState::busy && known->program().sameAs(program)) {
       entry.value()->raise();
       return entry.value()->activateWindow();
     }
   }
+  for (const AttachedProgram* asked : findChildren<AttachedProgram*>(Qt::FindDirectChildrenOnly))
+    if (asked->state() == KernelState::starting && asked->program().sameAs(program)) return;
   messages_->show(MessageBar::Kind::information, QString("Attaching to %1 …").arg(program.title()), {},
                   about_attaching);
   auto* kernel = new AttachedProgram(program, this);
-  connect(kernel, &Kernel::stateChanged, this, [this, kernel](KernelState state, const QString& sentence) {
-    if (state == KernelState::starting) return;
-    kernel->disconnect(this);
-    messages_->dismiss(about_attaching);
-    if (state == KernelState::busy) {
-      kernel->setParent(nullptr);
-      emit opened(kernel);
-      return;
-    }
-    messages_->show(MessageBar::Kind::error, sentence, {}, about_attaching);
-    kernel->deleteLater();
-  });
+  awaitGuest(kernel, this, messages_, about_attaching, [this, kernel] { emit opened(kernel); });
   kernel->attach();
 }
 

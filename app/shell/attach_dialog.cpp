@@ -1,7 +1,6 @@
 #include "app/shell/attach_dialog.h"
 
 #include <QDialogButtonBox>
-#include <QDir>
 #include <QHeaderView>
 #include <QLabel>
 #include <QPushButton>
@@ -9,16 +8,13 @@
 #include <QTreeWidget>
 #include <QVBoxLayout>
 
+#include "app/kernel/short_path.h"
+
 namespace tapedeck::app {
 namespace {
 
 constexpr int refreshMs = 1000;
 constexpr int processRole = Qt::UserRole;
-
-QString shortFolder(const QString& path) {
-  const QString home = QDir::homePath();
-  return path == home ? "~" : path.startsWith(home + '/') ? '~' + path.mid(home.size()) : path;
-}
 
 QString sinceText(const QDateTime& started) {
   const bool today = started.date() == QDate::currentDate();
@@ -72,9 +68,7 @@ AttachDialog::AttachDialog(QWidget* parent) : QDialog(parent) {
 void AttachDialog::refresh() {
   const QList<Program> now = runningPrograms();
   pages_->setCurrentWidget(now.isEmpty() ? static_cast<QWidget*>(none_) : list_);
-  const auto same = [](const Program& a, const Program& b) {
-    return a.process == b.process && a.startedTicks == b.startedTicks && a.name() == b.name();
-  };
+  const auto same = [](const Program& a, const Program& b) { return a.sameAs(b) && a.name() == b.name(); };
   if (now.size() == programs_.size() && std::equal(now.begin(), now.end(), programs_.begin(), same) &&
       list_->topLevelItemCount() == now.size())
     return enableAttach();
@@ -83,7 +77,7 @@ void AttachDialog::refresh() {
   list_->clear();
   for (const Program& program : programs_) {
     auto* item = new QTreeWidgetItem(list_, {program.name(), QString::number(program.process),
-                                             sinceText(program.started), shortFolder(program.folder)});
+                                             sinceText(program.started), shortPath(program.folder)});
     item->setData(0, processRole, program.process);
     item->setToolTip(0, program.arguments.join(' '));
     item->setToolTip(3, program.folder);

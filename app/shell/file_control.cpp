@@ -5,12 +5,9 @@
 #include <QFileDialog>
 #include <QFileInfo>
 #include <QMessageBox>
-#include <QMimeData>
-#include <QUrl>
 #include <QWidget>
 
-#include "app/kernel/trace_session.h"
-#include "app/notebook/document/script.h"
+#include "app/shell/file_paths.h"
 #include "app/shell/recoveries.h"
 #include "app/shell/samples.h"
 #include "inspector/ui/file_dialogs.h"
@@ -29,23 +26,6 @@ constexpr int patience = 300;  // milliseconds
 
 QList<FileControl*> all;
 bool quitting = false;
-
-bool isSameFile(const QString& a, const QString& b) {
-  if (a.isEmpty() || b.isEmpty()) return false;
-  const QString one = QFileInfo(a).canonicalFilePath();
-  if (one.isEmpty()) return QFileInfo(a).absoluteFilePath() == QFileInfo(b).absoluteFilePath();
-  return one == QFileInfo(b).canonicalFilePath();
-}
-
-/// Of the files that are dragged, those that can be opened.
-QStringList filesIn(const QMimeData* data) {
-  QStringList paths;
-  for (const QUrl& url : data->urls())
-    if (const QString path = url.toLocalFile();
-        path.endsWith(QLatin1String(".ipynb")) || isScript(path) || isTraceFile(path))
-      paths << path;
-  return paths;
-}
 
 }  // namespace
 
@@ -329,9 +309,7 @@ void FileControl::saved(const QString& path) {
   markOpen();
   emit nameChanged();
   emit told(QString("Saved %1").arg(path));
-  if (!std::exchange(closing_, false)) return;
-  window_->close();
-  if (quitting) quit();
+  if (std::exchange(closing_, false)) goOnClosing(true);
 }
 
 void FileControl::saveFailed(const QString& sentence) {
@@ -409,6 +387,15 @@ bool FileControl::mayClose() {
   else
     quitting = false;
   return false;
+}
+
+void FileControl::goOnClosing(bool done) {
+  if (!done) {
+    quitting = false;
+    return;
+  }
+  window_->close();
+  if (quitting) quit();
 }
 
 void FileControl::quit() {

@@ -36,6 +36,8 @@ class FileControl : public QObject {
   /// Asks about changes that are not saved. False: the window stays, for good or until they are saved; then
   /// it closes by itself.
   bool mayClose();
+  /// What else the window waited for before it closes is done; or (false) was given up.
+  void goOnClosing(bool done);
   /// Closes all windows; goes on when one that must save first has done so.
   static void quit();
 

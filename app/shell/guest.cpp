@@ -5,6 +5,10 @@
 #include "app/control/pause_watch.h"
 #include "app/control/program_sources.h"
 #include "app/control/trace_document.h"
+#include "app/shell/actions.h"
+#include "inspector/model/frames_model.h"
+#include "inspector/model/session.h"
+#include "inspector/ui/keyed_action.h"
 
 namespace tapedeck::app {
 namespace {
@@ -14,7 +18,22 @@ constexpr char about_sources[] = "sources";
 
 }  // namespace
 
-Guest::Guest(const Parts& parts, QObject* parent) : QObject(parent), parts_(parts) {
+void awaitGuest(GuestKernel* kernel, QObject* asking, MessageBar* messages, const char* topic,
+                const std::function<void()>& opened) {
+  QObject::connect(kernel, &Kernel::stateChanged, asking, [=](KernelState state, const QString& sentence) {
+    if (state == KernelState::starting) return;
+    kernel->disconnect(asking);
+    messages->dismiss(topic);
+    if (kernel->engine() == Engine::present) {
+      kernel->setParent(nullptr);
+      return opened();
+    }
+    if (!sentence.isEmpty()) messages->show(MessageBar::Kind::error, sentence, {}, topic);
+    kernel->deleteLater();
+  });
+}
+
+Guest::Guest(const WindowParts& parts, QObject* parent) : QObject(parent), parts_(parts) {
   if (auto* program = qobject_cast<AttachedProgram*>(parts_.kernel)) lookAt(*program);
   if (auto* trace = qobject_cast<TraceSession*>(parts_.kernel)) lookAt(*trace);
 }
@@ -78,6 +97,9 @@ void Guest::disableActions() {
     action->setToolTip(why);
     action->setStatusTip(why);
   }
+  QAction* close = (*parts_.actions)["file.close"];
+  inspector::setKey(close, close->shortcuts(),
+                    program ? "Close this window; the program runs on" : "Close this window");
   if (program) (*parts_.actions)["session.detach"]->setEnabled(parts_.kernel->state() == KernelState::busy);
 }
 

@@ -2,30 +2,25 @@
 #pragma once
 
 #include <QObject>
+#include <functional>
 
 #include "app/kernel/attached_program.h"
 #include "app/kernel/trace_session.h"
-#include "app/notebook/document/document.h"
-#include "app/shell/actions.h"
 #include "app/shell/message_bar.h"
-#include "inspector/model/frames_model.h"
-#include "inspector/model/session.h"
+#include "app/shell/window_parts.h"
 
 namespace tapedeck::app {
+
+/// Waits until `kernel`, a child of `asking`, answers: then it is nobody's child, and `opened` gets it. Where
+/// it does not, the message of that topic says why, and it goes.
+void awaitGuest(GuestKernel* kernel, QObject* asking, MessageBar* messages, const char* topic,
+                const std::function<void()>& opened);
 
 /// Its lines are shown and can't be changed; what would run cells is disabled, and says why.
 class Guest : public QObject {
   Q_OBJECT
  public:
-  struct Parts {
-    Kernel* kernel;
-    Document* document;
-    inspector::Session* session;
-    inspector::FramesModel* frames;
-    MessageBar* messages;
-    Actions* actions;
-  };
-  explicit Guest(const Parts& parts, QObject* parent = nullptr);
+  explicit Guest(const WindowParts& parts, QObject* parent = nullptr);
   /// After the window has enabled what belongs to a notebook.
   void disableActions();
 
@@ -33,7 +28,7 @@ class Guest : public QObject {
   void lookAt(AttachedProgram& program);
   void lookAt(const TraceSession& trace);
 
-  Parts parts_;
+  WindowParts parts_;
   QString doubt_;  ///< told last: that files are newer than the program
 };
 

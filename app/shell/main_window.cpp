@@ -107,7 +107,7 @@ void MainWindow::buildCentre() {
   connect(start, &StartPage::browseRequested, files_, &FileControl::browse);
   attaching_ = new AttachControl(kernel_, messages_, *actions_, this);
   connect(start, &StartPage::attachRequested, attaching_, &AttachControl::choose);
-  traces_ = new TraceControl({kernel_, document_, session_, cellNames_, messages_, actions_}, this);
+  traces_ = new TraceControl({kernel_, document_, session_, frames_, cellNames_, messages_, actions_}, this);
   pages_->addWidget(start);
   notebook_ = new NotebookView(document_);
   pages_->addWidget(notebook_);
@@ -163,11 +163,12 @@ void MainWindow::connectGuest() {
   connect(files_, &FileControl::traceWanted, traces_, &TraceControl::open);
   connect(attaching_, &AttachControl::told, this, &MainWindow::tell);
   connect(traces_, &TraceControl::told, this, &MainWindow::tell);
+  connect(traces_, &TraceControl::closingGoesOn, files_, &FileControl::goOnClosing);
   if (kernel_->runs() == Runs::cells) {
     (*actions_)["session.detach"]->setEnabled(false);
     return;
   }
-  auto* guest = new Guest({kernel_, document_, session_, frames_, messages_, actions_}, this);
+  auto* guest = new Guest({kernel_, document_, session_, frames_, cellNames_, messages_, actions_}, this);
   const auto* trace = qobject_cast<TraceSession*>(kernel_);
   files_->showGuest(kernel_->title(), trace ? trace->path() : QString());
   // There is nothing to wait for in what ran long ago.
@@ -221,7 +222,7 @@ bool MainWindow::event(QEvent* event) {
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {
-  if (!files_->mayClose()) {
+  if (!traces_->mayClose() || !files_->mayClose()) {
     event->ignore();
     return;
   }

@@ -1,13 +1,13 @@
 #include "app/shell/start_page.h"
 
 #include <QCommandLinkButton>
-#include <QDir>
 #include <QFileInfo>
 #include <QGridLayout>
 #include <QLabel>
 #include <QPushButton>
 #include <QVBoxLayout>
 
+#include "app/kernel/short_path.h"
 #include "app/shell/samples.h"
 #include "inspector/ui/icons.h"
 
@@ -23,9 +23,10 @@ QLabel* heading(const QString& text, double scale) {
   return label;
 }
 
-QString shortened(QString path) {
-  const QString home = QDir::homePath();
-  return path.startsWith(home + "/") ? "~" + path.mid(home.size()) : path;
+/// A program or a trace may stand beside a notebook of that name.
+QString titleOf(const QString& path) {
+  const QFileInfo file(path);
+  return file.suffix() == "ipynb" ? file.completeBaseName() : file.fileName();
 }
 
 }  // namespace
@@ -61,7 +62,7 @@ StartPage::StartPage(QWidget* parent) : QScrollArea(parent) {
   create->setToolTip("Start with an empty notebook (Ctrl+N)");
   connect(create, &QPushButton::clicked, this, &StartPage::newRequested);
   auto* browse = new QPushButton(inspector::icon("open"), "Open…");
-  browse->setToolTip("Open a notebook file (Ctrl+O)");
+  browse->setToolTip("Open a notebook, a program or a trace (Ctrl+O)");
   connect(browse, &QPushButton::clicked, this, &StartPage::browseRequested);
   buttons->addWidget(create);
   buttons->addWidget(browse);
@@ -82,7 +83,7 @@ StartPage::StartPage(QWidget* parent) : QScrollArea(parent) {
   recentColumn->addWidget(heading("Recent notebooks", 1.3));
   const QStringList recent = recentNotebooks();
   for (const QString& path : recent)
-    addCard(recentColumn, QFileInfo(path).completeBaseName(), shortened(QFileInfo(path).path()), path);
+    addCard(recentColumn, titleOf(path), shortPath(QFileInfo(path).path()), path);
   if (recent.isEmpty()) {
     auto* none = new QLabel("Notebooks that you open will be listed here.");
     none->setWordWrap(true);

@@ -9,7 +9,12 @@
 
 #include "app/control/trace_document.h"
 #include "app/kernel/trace_session.h"
+#include "app/shell/actions.h"
+#include "app/shell/guest.h"
+#include "app/shell/message_bar.h"
 #include "app/shell/samples.h"
+#include "inspector/model/cell_names.h"
+#include "inspector/model/session.h"
 #include "inspector/ui/file_dialogs.h"
 
 namespace tapedeck::app {
@@ -22,7 +27,7 @@ const QString channel = QStringLiteral("trace/save");
 
 }  // namespace
 
-TraceControl::TraceControl(const Parts& parts, QWidget* window)
+TraceControl::TraceControl(const WindowParts& parts, QWidget* window)
     : QObject(window), parts_(parts), window_(window) {
   pool_.setMaxThreadCount(1);
   patience_.setSingleShot(true);
@@ -45,24 +50,13 @@ void TraceControl::open(const QString& path) {
     parts_.messages->show(MessageBar::Kind::information, QString("Opening %1 …").arg(kernel->title()),
                           {{"Cancel", [kernel] { kernel->shutdown(); }}}, about_opening);
   });
-  waiting->start(patience_.interval());
-  connect(kernel, &Kernel::stateChanged, this,
-          [this, kernel, waiting](KernelState state, const QString& sentence) {
-            if (state == KernelState::starting) return;
-            kernel->disconnect(this);
-            delete waiting;
-            parts_.messages->dismiss(about_opening);
-            if (state == KernelState::idle) {
-              addRecentNotebook(kernel->path());
-              kernel->setParent(nullptr);
-              emit opened(kernel);
-              return;
-            }
-            if (!sentence.isEmpty())
-              parts_.messages->show(MessageBar::Kind::error, sentence, {}, about_opening);
-            kernel->deleteLater();
-          });
+  awaitGuest(kernel, this, parts_.messages, about_opening, [this, kernel] {
+    addRecentNotebook(kernel->path());
+    emit opened(kernel);
+  });
   kernel->open();
+  connect(kernel, &Kernel::stateChanged, waiting, &QTimer::stop);
+  waiting->start(patience_.interval());
 }
 
 // ---- saving ----
@@ -115,7 +109,7 @@ void TraceControl::send(const std::string& notebook) {
       [this](const protocol::TraceSaved& saved) {
         const QLocale locale(QLocale::English);
         addRecentNotebook(target_);
-        ended();
+        ended(true);
         emit told(QString("Saved %1: records %2 to %3, %4")
                       .arg(QString::fromStdString(saved.path),
                            locale.toString(static_cast<qulonglong>(saved.first)),
@@ -124,8 +118,8 @@ void TraceControl::send(const std::string& notebook) {
                                                     QLocale::DataSizeTraditionalFormat)));
       },
       [this](const protocol::Failure& failure) {
-        const QString path = std::exchange(target_, {});
-        ended();
+        const QString path = target_;
+        ended(false);
         parts_.messages->show(MessageBar::Kind::error,
                               failure.code == "ended" || failure.code == "cancelled"
                                   ? QString("%1 was not saved: the session ended meanwhile.").arg(path)
@@ -140,21 +134,28 @@ void TraceControl::send(const std::string& notebook) {
         if (parts_.messages->shows(about_saving)) showProgress();
       });
   if (asked) return;
-  ended();
+  ended(false);
   emit told("The session has ended: its trace can be saved only while it is there.");
 }
 
 void TraceControl::cancel() {
   if (target_.isEmpty()) return;
   parts_.session->drop(channel);
-  ended();
+  ended(false);
   emit told("Cancelled");
 }
 
-void TraceControl::ended() {
+bool TraceControl::mayClose() {
+  closing_ = !target_.isEmpty();
+  showProgress();
+  return !closing_;
+}
+
+void TraceControl::ended(bool saved) {
   target_.clear();
   patience_.stop();
   parts_.messages->dismiss(about_saving);
+  if (std::exchange(closing_, false)) emit closingGoesOn(saved);
 }
 
 void TraceControl::showProgress() {

@@ -7,10 +7,7 @@
 
 #include "app/kernel/kernel.h"
 #include "app/notebook/document/document.h"
-#include "app/shell/actions.h"
-#include "app/shell/message_bar.h"
-#include "inspector/model/cell_names.h"
-#include "inspector/model/session.h"
+#include "app/shell/window_parts.h"
 
 class QWidget;
 
@@ -21,15 +18,7 @@ namespace tapedeck::app {
 class TraceControl : public QObject {
   Q_OBJECT
  public:
-  struct Parts {
-    Kernel* kernel;
-    Document* document;
-    inspector::Session* session;
-    inspector::CellNames* cells;
-    MessageBar* messages;
-    Actions* actions;
-  };
-  TraceControl(const Parts& parts, QWidget* window);
+  TraceControl(const WindowParts& parts, QWidget* window);
   ~TraceControl() override;
 
   void open(const QString& path);
@@ -37,6 +26,8 @@ class TraceControl : public QObject {
   void save();
   void saveTo(const QString& path);
   void cancel();
+  /// False: a trace is being written, and the window stays until closingGoesOn().
+  bool mayClose();
   bool saving() const { return !target_.isEmpty() || preparing_; }
   /// What takes less shows no progress (300 ms).
   void setPatience(int milliseconds) { patience_.setInterval(milliseconds); }
@@ -45,13 +36,15 @@ class TraceControl : public QObject {
   /// A window for this kernel, which is its own from now on.
   void opened(tapedeck::app::Kernel* kernel);
   void told(const QString& sentence);
+  /// What the window waited for is done; or (false) was given up or failed: the window stays.
+  void closingGoesOn(bool done);
 
  private:
   void send(const std::string& notebook);
   void showProgress();
-  void ended();
+  void ended(bool saved);
 
-  Parts parts_;
+  WindowParts parts_;
   QWidget* window_;
   QThreadPool pool_;
   Document::Snapshot snapshot_;  ///< here, so that it is destroyed on this thread
@@ -59,6 +52,7 @@ class TraceControl : public QObject {
   QString target_;               ///< of what is being saved; empty while it is prepared: it was cancelled
   QTimer patience_;
   double share_ = 0;
+  bool closing_ = false;  ///< the window is to close when all is written
 };
 
 }  // namespace tapedeck::app

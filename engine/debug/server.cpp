@@ -113,6 +113,12 @@ class DebugServer::Private {
     ::unlink(path_.c_str());
   }
 
+  void keep_recording() {
+    const std::lock_guard lock(recording_mutex_);
+    kept_ = true;
+    recorder_.set_recording(true);
+  }
+
   void tell(const std::string& sentence) {
     {
       const std::lock_guard lock(news_mutex_);
@@ -120,8 +126,6 @@ class DebugServer::Private {
     }
     wake_->set();
   }
-
-  void keep_recording(bool on) { keeps_recording_ = on; }
 
   std::size_t clients() const { return client_count_; }
   bool had_clients() const { return had_clients_; }
@@ -145,13 +149,13 @@ class DebugServer::Private {
   void reply(const std::string& client, std::uint64_t request, const protocol::Reply& message);
   void send_answers();
   void send_status();
+  void tell_status(bool to_all);
   void send_news();
   void forget(const std::string& client);
   void attend(bool attended);
 
   Recorder& recorder_;
   const Recording when_;
-  std::atomic<bool> keeps_recording_{false};
   const std::string key_;
   std::string path_;  ///< of the socket's file
   const std::shared_ptr<Wake> wake_ = std::make_shared<Wake>();
@@ -161,6 +165,8 @@ class DebugServer::Private {
   std::unique_ptr<Jobs> jobs_;
   std::map<std::string, Client> clients_;  ///< those that were welcomed
   std::deque<Outgoing> answers_to_send_;
+  std::mutex recording_mutex_;
+  bool kept_ = false;  ///< recorded also while nobody is there; guarded by the mutex
   std::mutex news_mutex_;
   std::vector<std::string> news_;
   std::tuple<GateState, std::uint32_t, bool> last_stop_{};
@@ -245,10 +251,11 @@ void DebugServer::Private::leave() noexcept {
 void DebugServer::Private::attend(bool attended) {
   recorder_.gate().set_attended(attended);
   if (when_ != Recording::while_attended || (attended && clients_.size() > 1)) return;
-  if (!keeps_recording_) recorder_.set_recording(attended);
+  const std::lock_guard lock(recording_mutex_);
+  recorder_.set_recording(attended || kept_);
   if (attended) return;
   recorder_.breakpoints().set({});
-  if (!keeps_recording_) recorder_.let_values_go();
+  if (!kept_) recorder_.let_values_go();
 }
 
 milliseconds DebugServer::Private::patience() const {
@@ -322,10 +329,13 @@ void DebugServer::Private::greet(const std::string& client, std::uint64_t reques
   welcome.pid = static_cast<std::uint64_t>(::getpid());
   welcome.devices = device_names();
   welcome.started_unix_ms = recorder_.started_unix_ms();
-  const bool fresh = clients_.try_emplace(client).second;
-  client_count_ = clients_.size();
-  had_clients_ = true;
-  if (fresh) attend(true);
+  if (!clients_.contains(client)) {
+    tell_status(true);  // who is gone shows by it: nothing that they stopped waits for this one
+    clients_.try_emplace(client);
+    client_count_ = clients_.size();
+    had_clients_ = true;
+    attend(true);
+  }
   reply(client, request, welcome);
 }
 
@@ -376,7 +386,6 @@ void DebugServer::Private::send_news() {
   }
 }
 
-// To those that have not got it yet; after a disconnection also to the others, which shows who is gone.
 // Somebody waits for what the gate does: that is told at once.
 void DebugServer::Private::send_status() {
   const auto now = Clock::now();
@@ -387,10 +396,15 @@ void DebugServer::Private::send_status() {
   next_status_ = now + status_interval;
   const bool probe = now < probe_until_ && now >= next_probe_;
   if (probe) next_probe_ = now + probe_interval;
+  tell_status(probe);
+}
+
+// To those that have not got it yet; or also to the others, which shows who is gone.
+void DebugServer::Private::tell_status(bool to_all) {
   const protocol::Bytes status = protocol::encode(0, protocol::Reply(describe_status(recorder_)));
   std::vector<std::string> gone;
   for (auto& [id, client] : clients_) {
-    if (!probe && client.last_status == status) continue;
+    if (!to_all && client.last_status == status) continue;
     if (!send(id, status)) gone.push_back(id);
     client.last_status = status;
   }
@@ -401,12 +415,12 @@ DebugServer::DebugServer(Recorder& recorder, const std::string& endpoint, std::s
                          const ReplayLimits& limits, HostInspector* host, Recording recording)
     : d_(std::make_unique<Private>(recorder, endpoint, std::move(key), limits, host, recording)) {}
 
-void DebugServer::tell(const std::string& sentence) {
-  d_->tell(sentence);
+void DebugServer::keep_recording() {
+  d_->keep_recording();
 }
 
-void DebugServer::keep_recording(bool on) {
-  d_->keep_recording(on);
+void DebugServer::tell(const std::string& sentence) {
+  d_->tell(sentence);
 }
 
 DebugServer::~DebugServer() = default;

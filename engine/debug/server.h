@@ -32,12 +32,12 @@ class DebugServer {
   ~DebugServer();
   DebugServer(const DebugServer&) = delete;
 
+  /// Records from now on, also while nobody is there; what clients chose ends with the last one of them. From
+  /// any thread that does not hold the host's lock.
+  void keep_recording();
+
   /// A sentence for the users of all clients that are there now. From any thread.
   void tell(const std::string& sentence);
-
-  /// Where it records while_attended: the program itself wants the recording, from now on or no longer. From
-  /// any thread.
-  void keep_recording(bool on);
 
   /// Clients that were welcomed and are still there; and whether there ever was one. From any thread.
   std::size_t clients() const;

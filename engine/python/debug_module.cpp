@@ -247,6 +247,17 @@ void bind_session(py::module_& debug) {
   debug.def("end_cell", &end_cell, py::arg("failed") = false, "The running cell ended, or failed.");
 }
 
+/// A server that records only while somebody looks does so from here on whoever comes or goes.
+void keep_recording() {
+  Recorder& here = recorder();
+  debug::DebugServer* const server = session().server.get();
+  const py::gil_scoped_release unlocked;
+  if (server)
+    server->keep_recording();
+  else
+    here.set_recording(true);
+}
+
 /// What explain.py turns into words.
 py::dict place(const std::string& op, std::uint32_t record, const SourceLocation& location) {
   py::dict entry;
@@ -293,14 +304,10 @@ py::dict explain(std::uint64_t result, const py::handle source) {
 void bind_recording(py::module_& debug) {
   debug.def("_capture_lines", &capture_lines, py::arg("on"));
   debug.def(
-      "set_recording",
-      [](bool on) {
-        if (session().server) session().server->keep_recording(on);
-        recorder().set_recording(on);
-      },
-      py::arg("on"),
-      "On: also while nobody is connected. Off: ops are not recorded, do not stop at the gate, and cost what "
-      "they cost without a recorder.");
+      "set_recording", [](bool on) { recorder().set_recording(on); }, py::arg("on"),
+      "Off: ops are not recorded, do not stop at the gate, and cost what they cost without a recorder.");
+  debug.def("keep_recording", &keep_recording,
+            "Records from now on, also where the recording would end with whoever is attached.");
   debug.def(
       "recording", [] { return session().recorder && session().recorder->recording(); },
       "True while ops are recorded.");

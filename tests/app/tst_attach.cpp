@@ -213,6 +213,35 @@ class TestAttach : public QObject {
     finish(process);
   }
 
+  void attachingTwiceOpensOneWindow() {
+    QProcess* process = start();
+    auto* first = new MainWindow;
+    first->attachTo(process->processId());
+    first->attachTo(process->processId());
+    QVERIFY(shown());
+    QTest::qWait(500);
+    int windows = 0;
+    for (QWidget* widget : QApplication::topLevelWidgets())
+      if (const auto* main = qobject_cast<MainWindow*>(widget))
+        windows += qobject_cast<AttachedProgram*>(main->source()) != nullptr;
+    QCOMPARE(windows, 1);
+    finish(process);
+  }
+
+  void aProgramThatIsStoppedIsToldAndAnswersAgain() {
+    QProcess* process = start();
+    MainWindow* window = attach(process);
+    QVERIFY(window);
+    QCOMPARE(::kill(static_cast<pid_t>(process->processId()), SIGSTOP), 0);
+    QTRY_VERIFY2_WITH_TIMEOUT(window->messages()->text().contains("does not answer: it was stopped"),
+                              qPrintable(window->messages()->text()), patience);
+    const auto records = window->session()->recordCount();
+    QCOMPARE(::kill(static_cast<pid_t>(process->processId()), SIGCONT), 0);
+    QTRY_VERIFY_WITH_TIMEOUT(window->session()->recordCount() > records + 50, patience);
+    QTRY_VERIFY(!window->messages()->text().contains("does not answer"));
+    finish(process);
+  }
+
   void aProgramThatHangsIsWaitedForInWords() {
     QProcess* process = start();
     MainWindow* window = attach(process);

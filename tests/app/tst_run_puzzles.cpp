@@ -128,8 +128,8 @@ class TestRunPuzzles : public QObject, SampleWindow {
       for (int i = 0; i < findings->topLevelItemCount(); ++i) texts << findings->topLevelItem(i)->text(1);
       return texts.join('\n');
     };
-    QTRY_VERIFY2_WITH_TIMEOUT(all().contains("100 % of its 8 units are dead since step"), qPrintable(all()),
-                              patience);
+    QTRY_VERIFY2_WITH_TIMEOUT(all().contains("100 % of its 8 units are dead since step 122"),
+                              qPrintable(all()), patience);
     QTRY_VERIFY2_WITH_TIMEOUT(all().contains("W1 gets a gradient of exactly 0 since step"), qPrintable(all()),
                               patience);
     int row = 0;

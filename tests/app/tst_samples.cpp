@@ -5,8 +5,10 @@
 #include <cmath>
 
 #include "app/shell/workspaces.h"
+#include "inspector/model/health_model.h"
 #include "inspector/model/tape_graph.h"
 #include "inspector/model/tensor_model.h"
+#include "inspector/panels/health/health_view.h"
 #include "inspector/panels/tape/tape_canvas.h"
 #include "tests/app/sample_window.h"
 
@@ -277,6 +279,15 @@ class TestSamples : public QObject, SampleWindow {
     for (const auto& output : outputs)
       pictures += output.contains("data") && output["data"].contains("image/png");
     QCOMPARE(pictures, 2);
+    // "Each new pair it tells to the panel Health (Alt+7)"
+    press(Qt::Key_7, Qt::AltModifier);
+    const auto* health = window_->findChild<inspector::HealthView*>();
+    QVERIFY(health);
+    QTRY_VERIFY_WITH_TIMEOUT(health->isVisible() && health->model()->published().size() == 1, patience);
+    QTest::keyClick(health->findings(), Qt::Key_B);
+    QTRY_VERIFY_WITH_TIMEOUT(health->pairs()->isVisible(), patience);
+    QTRY_VERIFY_WITH_TIMEOUT(health->pairs()->model()->rowCount() > 40, patience);
+    QCOMPARE(health->pairs()->model()->columnCount(), 4);
   }
 };
 

@@ -155,9 +155,10 @@ class TestTraceWindow : public QObject {
     openWrong({}, "No such file or directory", "nowhere.tapetrace");
   }
 
-  void aTraceThatIsDroppedOpens() {
-    const QString path = save(true);
-    if (path.isEmpty()) QFAIL("it was not saved");
+  void aTraceThatIsDroppedOpensWhateverItIsCalled() {
+    const QString saved = save(true), path = folder_.filePath("noisy.run");
+    if (saved.isEmpty()) QFAIL("it was not saved");
+    QVERIFY(QFile::rename(saved, path));
     QPointer<MainWindow> start = new MainWindow;
     QVERIFY(showActive(start));
     QMimeData data;
@@ -170,6 +171,30 @@ class TestTraceWindow : public QObject {
     QApplication::sendEvent(start, &drop);
     QVERIFY(drop.isAccepted());
     QVERIFY(shown());
+  }
+
+  void aWindowThatIsClosedWaitsForTheTraceThatItSaves() {
+    QPointer<MainWindow> window = ran();
+    QVERIFY(window);
+    window->files()->save();
+    QTRY_VERIFY(!window->document()->modified());
+    const QString path = folder_.filePath("closed.tapetrace");
+    window->traces()->saveTo(path);
+    QVERIFY(!window->close());
+    QVERIFY(window->traces()->saving());
+    QTRY_VERIFY_WITH_TIMEOUT(!window, patience);
+    QVERIFY(QFileInfo(path).size() > 4096);
+    // Where it can't be saved, the window stays and says so.
+    window = ran();
+    QVERIFY(window);
+    window->files()->save();
+    QTRY_VERIFY(!window->document()->modified());
+    window->traces()->saveTo("/proc/nowhere/t.tapetrace");
+    QVERIFY(!window->close());
+    QTRY_VERIFY2(window->messages()->text().contains("/proc/nowhere/t.tapetrace"),
+                 qPrintable(window->messages()->text()));
+    QVERIFY(window->isVisible());
+    QVERIFY(window->close());
   }
 
   void aFolderThatCantBeWrittenIsToldAndNothingIsLost() {

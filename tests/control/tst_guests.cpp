@@ -1,4 +1,6 @@
 // Sessions that run, or ran, elsewhere: what keys do there, what the window says, whose lines it shows.
+#include <sys/stat.h>
+
 #include <QTemporaryDir>
 
 #include "app/control/pause_watch.h"
@@ -152,6 +154,12 @@ class TestGuests : public QObject {
     Document none;
     const ProgramSources unreadable(&none, folder.filePath("gone.py"), {});
     QVERIFY(none.cell(0).source.contains("gone.py can't be read"));
+    // Nor is a pipe waited for (python3 <(…)).
+    const QString pipe = folder.filePath("pipe");
+    QCOMPARE(::mkfifo(QFile::encodeName(pipe).constData(), 0600), 0);
+    Document piped;
+    const ProgramSources endless(&piped, pipe, {});
+    QVERIFY(piped.cell(0).source.contains("pipe can't be read"));
   }
 
   void aNotebookKeepsItsCellsIdsInATrace() {

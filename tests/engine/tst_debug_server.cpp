@@ -188,6 +188,51 @@ class TestDebugServer : public QObject {
     multiply(scalar(1), scalar(1));  // nobody is there who could let it go
   }
 
+  void who_comes_as_another_goes_finds_nothing_stopped() {
+    Served served;
+    std::atomic<bool> finished{false};
+    std::optional<RawClient> first(std::in_place, served.endpoint(), key);
+    first->greet();
+    first->ask<Status>(SetGate{GateCommand::pause});
+    std::thread session([&] {
+      multiply(scalar(2), scalar(3));
+      finished = true;
+    });
+    QVERIFY(wait_for([&] { return served.recorder.gate().status().state == GateState::stopped; }));
+    first.reset();
+    RawClient second = served.client();
+    second.greet();
+    const bool open = second.ask<Status>(GetStatus{}).gate == GateState::open;
+    second.ask<Status>(SetGate{GateCommand::run});
+    session.join();
+    QVERIFY(open);
+    QVERIFY(finished);
+  }
+
+  void what_a_program_records_for_itself_outlasts_its_clients() {
+    Served served;
+    served.server.reset();
+    served.recorder.set_recording(false);
+    served.server.emplace(served.recorder, served.endpoint(), key, ReplayLimits{}, nullptr,
+                          debug::Recording::while_attended);
+    served.server->keep_recording();
+    multiply(scalar(2), scalar(3));
+    std::optional<RawClient> client(std::in_place, served.endpoint(), key);
+    client->greet();
+    SetOptions off;
+    off.recording = {false};
+    QVERIFY(!client->ask<Status>(off).recording);
+    client.reset();
+    QVERIFY(wait_for([&] { return served.recorder.recording(); }));
+    multiply(scalar(3), scalar(4));
+    RawClient second = served.client();
+    second.greet();
+    const auto records = second.ask<Records>(GetRecords{1, 2, true}).records;
+    QCOMPARE(records.size(), std::size_t{2});
+    QCOMPARE(records[0].outputs.at(0).preview, std::string("6.0"));
+    QCOMPARE(records[1].outputs.at(0).preview, std::string("12.0"));
+  }
+
   void a_server_that_stops_lets_a_waiting_op_go() {
     Served served;
     RawClient client = served.client();

@@ -160,19 +160,26 @@ class Attachable(unittest.TestCase):
             self.assertIn("[3. 4.]", [one["preview"] for record in newest for one in record["inputs"]])
         self.finish(process)
 
-    def test_a_trace_goes_on_when_the_window_is_gone(self):
-        process = self.start(before=("-m", "tapedeck", "--trace", self.path("run.tapetrace")))
-        with Client(self.entry(process)) as client:
-            client.wait_for(lambda status: status["records"] > 20)
-        self.steps()
-        self.wait_for(lambda: self.steps() > 300, process)
+    def test_who_attaches_and_goes_does_not_end_a_trace(self):
+        with open(self.path("train.py"), "w", encoding="utf-8") as file:
+            file.write(LOOP)
+        process = subprocess.Popen([sys.executable, "-m", "tapedeck", "--trace", self.path("run.tapetrace"), "train.py", self.folder],
+                                   cwd=self.folder, stderr=subprocess.PIPE,
+                                   env={**os.environ, "XDG_RUNTIME_DIR": self.runtime, "TAPEDECK_DEBUG": "1"})
+        self.addCleanup(process.stderr.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        entry = self.entry(process)
+        with Client(entry) as client:
+            client.ask("set_gate", command="pause")
+            known = client.wait_for(lambda status: status["gate"] == "stopped")["records"]
+        before = self.steps()
+        self.wait_for(lambda: self.steps() > before + 200, process)
         open(self.path("stop"), "w").close()
-        said = process.stderr.read().decode()
-        self.assertEqual(process.wait(30), 0, said)
-        with open(self.path("result"), encoding="utf-8") as file:
-            steps = int(file.read())
-        records = int(re.search(r"([\d,]+) records", said)[1].replace(",", ""))
-        self.assertGreater(records, 5 * steps, said)
+        said = process.communicate(timeout=30)[1].decode()
+        self.assertEqual(process.returncode, 0, said)
+        records = int(re.search(r": ([0-9,]+) records", said)[1].replace(",", ""))
+        self.assertGreater(records, known + 5 * 200)
 
     def test_breakpoints_of_who_is_gone_stop_nobody(self):
         process = self.start()

@@ -13,9 +13,7 @@ namespace tapedeck::app {
 using nlohmann::ordered_json;
 
 Document::Document(QObject* parent) : QObject(parent), d_(std::make_unique<Private>()) {
-  d_->notebook.header["metadata"] = ordered_json::object();
-  d_->notebook.header["nbformat"] = 4;
-  d_->notebook.header["nbformat_minor"] = 5;
+  d_->notebook = emptyNotebook();
   d_->notebook.cells.push_back(makeCell(CellType::code, {}));
   d_->rememberSaved(d_->state());
 }

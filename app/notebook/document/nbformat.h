@@ -102,6 +102,8 @@ QByteArray writeNotebook(const NotebookData& notebook);
 /// Of the file's bytes, `cells` their list as it was read.
 NotebookStyle styleOf(std::string_view text, const nlohmann::ordered_json& top, const JsonWatch& cells);
 
+/// One that was made here: format 4.5, without cells.
+NotebookData emptyNotebook();
 /// A fresh cell; `type` decides which members it must have.
 CellPointer makeCell(CellType type, const QString& source);
 /// Gives the cell the type and the members that go with it.

@@ -319,6 +319,14 @@ void convertCell(CellData& data, CellType type) {
   }
 }
 
+NotebookData emptyNotebook() {
+  NotebookData notebook;
+  notebook.header["metadata"] = ordered_json::object();
+  notebook.header["nbformat"] = 4;
+  notebook.header["nbformat_minor"] = 5;
+  return notebook;
+}
+
 CellPointer makeCell(CellType type, const QString& source) {
   auto data = std::make_shared<CellData>();
   data->cell.id = randomCellId();

@@ -102,10 +102,7 @@ bool isScript(const QString& path) {
 }
 
 NotebookData readScript(const QByteArray& bytes, const QString& name) {
-  NotebookData notebook;
-  notebook.header["metadata"] = nlohmann::ordered_json::object();
-  notebook.header["nbformat"] = 4;
-  notebook.header["nbformat_minor"] = 5;
+  NotebookData notebook = emptyNotebook();
   ScriptStyle style;
   style.marked = bytes.startsWith(byte_order_mark);
   QString text = decoded(style.marked ? bytes.mid(3) : bytes, name);

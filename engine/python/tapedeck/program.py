@@ -31,7 +31,7 @@ def run_traced(trace, program):
         return 2
     from tapedeck import _engine
     if _engine.debug.attached():
-        _engine.debug.set_recording(True)  # also while nobody looks
+        _engine.debug.keep_recording()  # whoever attaches and detaches meanwhile
     else:
         _engine.debug.attach(files_are_cells=True)
     process = os.getpid()
