@@ -299,12 +299,13 @@ QString MemoryModel::summary() const {
   const auto& s = *state_;
   const auto sum = static_cast<double>(s.variables + s.tapes + s.program);
   const bool isFile = !session_->status().trace_file.empty();
-  QString text = (s.record ? tr("At op %1: ").arg(countText(s.record))
-                  : isFile ? tr("When it was saved: ")
-                           : tr("Now: ")) +
-                 tr("%1 in %2 storages: variables %3, tapes %4, the program %5")
-                     .arg(memoryText(sum), countText(s.storages), memoryText(static_cast<double>(s.variables)),
-                          memoryText(static_cast<double>(s.tapes)), memoryText(static_cast<double>(s.program)));
+  QString text =
+      (s.record ? tr("At op %1: ").arg(countText(s.record))
+       : isFile ? tr("When it was saved: ")
+                : tr("Now: ")) +
+      tr("%1 in %2 storages: variables %3, tapes %4, the program %5")
+          .arg(memoryText(sum), countText(s.storages), memoryText(static_cast<double>(s.variables)),
+               memoryText(static_cast<double>(s.tapes)), memoryText(static_cast<double>(s.program)));
   text += tr("; beside them the recorder %1").arg(memoryText(static_cast<double>(s.recorder)));
   if (s.borrowed) text += tr(", NumPy's arrays %1").arg(memoryText(static_cast<double>(s.borrowed)));
   if (s.elsewhere) text += tr(", not recorded %1").arg(memoryText(static_cast<double>(s.elsewhere)));
