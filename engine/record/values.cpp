@@ -255,7 +255,8 @@ void Values::enforce(Evicted& evicted) {
     shrink(window_, evicted);
   // Leaves need the other half sooner or later.
   while (!checkpoint_order_.empty() && (checkpoint_bytes_ > most / 2 || over())) thin_checkpoints(evicted);
-  while ((versions_.bytes() > most / 2 || over()) && versions_.thin(evicted)) {
+  while ((versions_.bytes() > most / 2 || (over() && versions_.bytes() > most / 4)) &&
+         versions_.thin(evicted)) {
   }
   while (over() && everything_.size() > 1) shrink(everything_, evicted);
   while (over() && !leaf_order_.empty()) drop_oldest_leaf(evicted);
@@ -415,10 +416,7 @@ void Values::clear() {
 void Values::set_budget(std::uint64_t bytes) {
   Evicted evicted;
   const std::lock_guard lock(mutex_);
-  if (bytes > options_.budget_bytes) {
-    checkpoint_scale_.store(1);
-    versions_.reset_interval();
-  }
+  if (bytes > options_.budget_bytes) checkpoint_scale_.store(1);
   options_.budget_bytes = bytes;
   enforce(evicted);
 }

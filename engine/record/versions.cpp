@@ -1,28 +1,29 @@
 #include "engine/record/versions.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 namespace tapedeck {
 
 void Versions::add(const Version& version, KeptValue value, std::int64_t now_ns, bool stays,
                    Released& released) {
-  const std::int64_t least =
-      std::max(interval_ns_, static_cast<std::int64_t>(generation_bytes_) * ns_per_byte_);
-  if (generation_ == 0 || (now_ns - began_ns_) / scale_ >= least) {
-    ++generation_;
-    began_ns_ = now_ns;
-    generation_bytes_ = 0;
+  if (generations_.empty()) {
+    generations_[1].began_ns = now_ns;
+  } else if (const auto& [number, current] = *generations_.rbegin();
+             now_ns - current.began_ns >=
+             std::max(interval_ns_, static_cast<std::int64_t>(current.bytes) * ns_per_byte_)) {
+    generations_[number + 1].began_ns = now_ns;
   }
+  auto& [number, current] = *generations_.rbegin();
   Owner& owner = owners_[version.variable];
-  if (const auto before = entries_.find(owner.newest);
-      before != entries_.end() && before->second.generation == 0)
-    release(before, released);
+  let_go(owner.newest, released);
   Entry entry{std::move(value), version.made_of, version.variable, 0};
   const std::uint64_t size = entry.value.bytes();
-  if (stays || owner.generation < generation_) {
-    entry.generation = owner.generation = generation_;
-    generation_bytes_ += size;
+  if (stays || owner.generation < number) {
+    entry.generation = owner.generation = number;
+    current.bytes += size;
+    current.ids.push_back(version.id);
   }
   owner.newest = version.id;
   bytes_ += size;
@@ -59,35 +60,37 @@ void Versions::variable_gone(std::uint64_t variable, Released& released) {
 }
 
 bool Versions::thin(Released& released) {
-  if (generation_ <= 1) return false;
-  // Generations 1, 3, 5 … stay, as 1, 2, 3 …
-  const auto renumbered = [](std::uint64_t generation) { return (generation + 1) / 2; };
-  const std::size_t before = released.size();
-  for (auto entry = entries_.begin(); entry != entries_.end();) {
-    Entry& one = entry->second;
-    if (one.generation == 0) {
-      ++entry;
-      continue;
-    }
-    const bool stays = one.generation % 2 == 1;
-    one.generation = stays ? renumbered(one.generation) : 0;
-    const auto owner = owners_.find(one.variable);
-    const bool newest = owner != owners_.end() && owner->second.newest == entry->first;
-    if (stays || newest)
-      ++entry;
-    else
-      entry = release(entry, released);
+  if (generations_.size() < 3) return false;
+  const std::int64_t newest_ns = generations_.rbegin()->second.began_ns;
+  // How long the way would be that its going leaves, for its age.
+  auto missed_least = generations_.end();
+  double least = std::numeric_limits<double>::infinity();
+  for (auto one = std::next(generations_.begin()); std::next(one) != generations_.end(); ++one) {
+    const auto gap = static_cast<double>(std::next(one)->second.began_ns - std::prev(one)->second.began_ns);
+    const double missed = gap / static_cast<double>(newest_ns - one->second.began_ns + 1);
+    if (missed >= least) continue;
+    least = missed;
+    missed_least = one;
   }
-  for (auto& [unused, owner] : owners_) owner.generation = renumbered(owner.generation);
-  generation_ = renumbered(generation_);
-  constexpr std::int64_t most = std::int64_t{1} << 20;
-  if (scale_ < most) scale_ *= 2;
-  return released.size() > before;
+  for (const std::uint64_t id : missed_least->second.ids) {
+    const auto entry = entries_.find(id);
+    if (entry == entries_.end()) continue;
+    entry->second.generation = 0;
+    const auto owner = owners_.find(entry->second.variable);
+    if (owner == owners_.end() || owner->second.newest != id) release(entry, released);
+  }
+  generations_.erase(missed_least);
+  return true;
 }
 
 void Versions::forget(std::uint64_t below, const TensorTable& table, Released& released) {
   for (auto entry = entries_.begin(); entry != entries_.end() && entry->first < below;)
     entry = table.get(entry->first).known() ? std::next(entry) : release(entry, released);
+  const auto is_empty = [&](const Generation& generation) {
+    return std::ranges::none_of(generation.ids, [&](std::uint64_t id) { return entries_.contains(id); });
+  };
+  while (generations_.size() > 1 && is_empty(generations_.begin()->second))
+    generations_.erase(generations_.begin());
 }
 
 void Versions::clear(Released& released) {
@@ -95,8 +98,8 @@ void Versions::clear(Released& released) {
   entries_.clear();
   made_of_.clear();
   owners_.clear();
-  bytes_ = generation_bytes_ = generation_ = 0;
-  scale_ = 1;
+  generations_.clear();
+  bytes_ = 0;
 }
 
 std::vector<std::uint64_t> Versions::ids() const {

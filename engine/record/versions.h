@@ -36,11 +36,11 @@ class Versions {
   void variable_gone(std::uint64_t variable, Released& released);
   /// Where it is held as the newest of its variable only.
   void let_go(std::uint64_t id, Released& released);
-  /// Every second generation goes, and from now on they come half as often. False: there was none to go.
+  /// The generation goes that is missed least: those that stay are the closer together the newer they are.
+  /// False: there was none but the first and the current one.
   bool thin(Released& released);
   void forget(std::uint64_t below, const TensorTable& table, Released& released);
   void clear(Released& released);
-  void reset_interval() { scale_ = 1; }
 
   std::uint64_t bytes() const { return bytes_; }
   std::vector<std::uint64_t> ids() const;
@@ -51,19 +51,22 @@ class Versions {
     std::uint64_t made_of = 0, variable = 0;
     std::uint64_t generation = 0;  ///< 0: it is held as the newest only
   };
+  struct Generation {
+    std::int64_t began_ns = 0;
+    std::uint64_t bytes = 0;
+    std::vector<std::uint64_t> ids;
+  };
   struct Owner {
     std::uint64_t newest = 0;      ///< id of its newest value; 0: that is not held here
     std::uint64_t generation = 0;  ///< the newest one in which it is
   };
-  using Entries = std::map<std::uint64_t, Entry>;  // by id, which is by time
+  using Entries = std::map<std::uint64_t, Entry>;           // by id, which is by time
+  using Generations = std::map<std::uint64_t, Generation>;  // by number, from 1
   Entries::iterator release(Entries::iterator entry, Released& released);
 
   const std::int64_t interval_ns_, ns_per_byte_;
-  std::int64_t scale_ = 1;
-  std::int64_t began_ns_ = 0;           ///< the current generation
-  std::uint64_t generation_ = 0;        ///< the current one
-  std::uint64_t generation_bytes_ = 0;  ///< of it
   std::uint64_t bytes_ = 0;
+  Generations generations_;  ///< those that are kept; the last is the current one
   Entries entries_;
   std::unordered_map<std::uint64_t, std::uint64_t> made_of_;  ///< the entry's id by what it was made of
   std::unordered_map<std::uint64_t, Owner> owners_;           ///< by Variable::id

@@ -138,32 +138,38 @@ class VersionsTest : public QObject {
     QCOMPARE(versions.ids().size(), std::size_t{11});  // one in ten, and the newest
   }
 
-  void thinned_out_each_variable_loses_the_same_ones() {
+  void thinned_out_they_are_close_together_where_they_are_new() {
     Versions versions(10, 0);
     Versions::Released released;
-    for (std::uint64_t step = 0; step < 16; ++step)
+    constexpr std::uint64_t steps = 400;
+    const auto steps_of = [&](std::uint64_t variable) {
+      std::vector<std::uint64_t> found;
+      for (const std::uint64_t id : versions.ids())
+        if (id % 100 == 2 * variable + 2) found.push_back(id / 100);
+      return found;
+    };
+    for (std::uint64_t step = 0; step < steps; ++step) {
       for (std::uint64_t variable = 0; variable < 3; ++variable) {
         const std::uint64_t id = 100 * step + 2 * variable + 2;
         versions.add({id, id - 1, variable + 1}, some_value(), static_cast<std::int64_t>(step) * 10, false,
                      released);
       }
-    QVERIFY(released.empty());
-    const auto steps_of = [&](std::uint64_t variable) {
-      std::vector<std::uint64_t> steps;
-      for (const std::uint64_t id : versions.ids())
-        if (id % 100 == 2 * variable + 2) steps.push_back(id / 100);
-      return steps;
-    };
-    QVERIFY(versions.thin(released));
-    for (std::uint64_t variable = 0; variable < 3; ++variable)
-      QCOMPARE(steps_of(variable), (std::vector<std::uint64_t>{0, 2, 4, 6, 8, 10, 12, 14, 15}));
-    QVERIFY(versions.thin(released));
-    for (std::uint64_t variable = 0; variable < 3; ++variable)
-      QCOMPARE(steps_of(variable), (std::vector<std::uint64_t>{0, 4, 8, 12, 15}));
+      while (versions.bytes() > 60 * bytes_of_one()) QVERIFY(versions.thin(released));
+    }
+    const std::vector<std::uint64_t> kept = steps_of(0);
+    QVERIFY(kept.size() >= 19);
+    QCOMPARE(steps_of(1), kept);
+    QCOMPARE(steps_of(2), kept);
+    QCOMPARE(kept.front(), std::uint64_t{0});
+    QCOMPARE(kept.back(), steps - 1);
+    QCOMPARE(kept[kept.size() - 2], steps - 2);
+    // The way from one to the next is a part of how long ago that was.
+    for (std::size_t i = 1; i + 1 < kept.size(); ++i)
+      QVERIFY2(kept[i + 1] - kept[i] <= (steps - kept[i]) * 3 / 4 + 1, qPrintable(QString::number(kept[i])));
     while (versions.thin(released)) {
     }
-    QCOMPARE(versions.bytes(), 6 * bytes_of_one());  // the first generation, and the newest of each
-    QVERIFY(!versions.thin(released));
+    QCOMPARE(steps_of(2), (std::vector<std::uint64_t>{0, steps - 1}));
+    QCOMPARE(versions.bytes(), 6 * bytes_of_one());
   }
 
   void every_value_comes_back_to_the_last_bit_data() {
