@@ -452,6 +452,11 @@ std::size_t Values::checkpoint_count() const {
   return checkpoints_.size();
 }
 
+std::vector<std::uint64_t> Values::version_ids() const {
+  const std::lock_guard lock(mutex_);
+  return versions_.ids();
+}
+
 std::uint64_t Values::leaves_dropped() const {
   const std::lock_guard lock(mutex_);
   return leaves_dropped_;

@@ -104,6 +104,8 @@ class Values {
   std::uint64_t small_bytes() const;
   std::size_t checkpoint_count() const;
   std::uint64_t leaves_dropped() const;
+  /// Of variables' values that are held: what follows from these is quickly had.
+  std::vector<std::uint64_t> version_ids() const;
 
   // ---- for trace files
   /// Ids of what is held, without copies of small values. Each once.

@@ -77,6 +77,19 @@ std::size_t coarse_to_fine(std::size_t i, std::size_t count) {
   return reversed;
 }
 
+/// The one of `steps` that is nearest to `step`, no farther off than `reach`; else `step`.
+std::size_t nearest(const std::set<std::size_t>& steps, std::size_t step, std::size_t reach,
+                    std::size_t last) {
+  const auto above = steps.lower_bound(step);
+  std::size_t found = step, distance = reach + 1;
+  if (above != steps.end() && *above <= last && *above - step < distance) {
+    found = *above;
+    distance = found - step;
+  }
+  if (above != steps.begin() && step - *std::prev(above) < distance) found = *std::prev(above);
+  return found;
+}
+
 }  // namespace
 
 std::vector<std::string> health_texts(const std::vector<HealthSubject>& subjects) {
@@ -235,12 +248,31 @@ bool HealthReader::sample_step(std::size_t number, const FindHealthValue& find, 
   }
 }
 
-std::optional<std::size_t> HealthReader::next_of_grid(const Run& now, std::uint32_t wanted,
-                                                      std::size_t& done) {
+/// Those that begin with values of variables that are held: the others' are computed through all steps
+/// between.
+std::set<std::size_t> HealthReader::quick_steps() {
+  std::vector<Assignment> assignments;
+  if (recorder_.file()) {
+    assignments = recorder_.handoffs().assignments();
+    std::erase_if(assignments,
+                  [&](const Assignment& one) { return !recorder_.trace().tensors().get(one.leaf).stored(); });
+  } else {
+    for (const std::uint64_t id : recorder_.values().version_ids())
+      if (const auto assignment = recorder_.handoffs().assignment_of(id)) assignments.push_back(*assignment);
+  }
+  std::set<std::size_t> quick;
+  const std::lock_guard lock(steps_mutex_);
+  for (const Assignment& assignment : assignments) quick.insert(steps_.step_of(assignment.after) + 1);
+  return quick;
+}
+
+std::optional<std::size_t> HealthReader::next_of_grid(const Run& now, std::set<std::size_t> quick,
+                                                      std::uint32_t wanted, std::size_t& done) {
   const std::size_t count = std::min<std::size_t>(wanted, now.steps);
   done = 0;
   if (count == 0) return std::nullopt;
   const std::lock_guard lock(gone_mutex_);
+  std::erase_if(quick, [&](std::size_t step) { return gone_.contains(step) || now.sampled.contains(step); });
   const std::size_t places = std::bit_ceil(count);
   std::optional<std::size_t> next;
   for (std::size_t i = 0; i < places; ++i) {
@@ -253,7 +285,7 @@ std::optional<std::size_t> HealthReader::next_of_grid(const Run& now, std::uint3
     if (sampled || gone_.contains(step))
       ++done;
     else if (!next)
-      next = step;
+      next = nearest(quick, step, reach, now.steps);
   }
   return next;
 }
@@ -283,7 +315,7 @@ protocol::HealthSampled HealthReader::sample(const protocol::SampleHealth& reque
     check_cancelled(cancel);
     const Run now = run(cancel);
     std::size_t done = 0;
-    std::optional<std::size_t> next = next_of_grid(now, request.steps, done);
+    std::optional<std::size_t> next = next_of_grid(now, quick_steps(), request.steps, done);
     answer.done = done;
     answer.wanted = std::min<std::size_t>(request.steps, now.steps);
     if (!next) next = next_of_onsets(now);

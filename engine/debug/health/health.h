@@ -36,7 +36,9 @@ class HealthReader {
   HealthPoints points_of(const std::vector<HealthSample>& samples);
   HealthCases cases();
   bool sample_step(std::size_t number, const FindHealthValue& find, const CancelFlag* cancel);
-  std::optional<std::size_t> next_of_grid(const Run& run, std::uint32_t wanted, std::size_t& done);
+  std::set<std::size_t> quick_steps();
+  std::optional<std::size_t> next_of_grid(const Run& run, std::set<std::size_t> quick, std::uint32_t wanted,
+                                          std::size_t& done);
   std::optional<std::size_t> next_of_onsets(const Run& run);
   protocol::HealthRow row(const HealthSubjectData& data, std::uint32_t number, const std::string& text,
                           std::size_t steps, std::uint32_t columns);
