@@ -62,11 +62,18 @@ int main(int argc, char** argv) {
         parser.isSet(out) ? parser.value(out) : QFileInfo(notebooks[0]).completeBaseName() + "-results";
     return tapedeck::app::runHeadless({notebooks[0], folder});
   }
+  const qint64 process = parser.isSet(attach) ? notebooks.value(0).toLongLong() : 0;
+  if (parser.isSet(attach) && (notebooks.size() != 1 || process <= 0)) {
+    const QString given = notebooks.join(' ');
+    std::fprintf(stderr, "\"%s\" is no process number; --attach alone lists what can be attached to.\n",
+                 given.toLocal8Bit().constData());
+    return 2;
+  }
   tapedeck::inspector::applyAppearance(tapedeck::inspector::savedAppearance());
   auto* window = new tapedeck::app::MainWindow;
   window->show();
   if (parser.isSet(attach)) {
-    window->attachTo(notebooks.value(0).toLongLong());
+    window->attachTo(process);
     return QApplication::exec();
   }
   for (const QString& notebook : notebooks) window->openNotebook(QFileInfo(notebook).absoluteFilePath());

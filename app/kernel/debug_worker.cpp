@@ -13,7 +13,6 @@ using std::chrono::milliseconds;
 
 constexpr auto askEvery = milliseconds(1000);
 constexpr auto silenceLimit = milliseconds(8000);
-constexpr int messagesAtOnce = 64;
 
 }  // namespace
 

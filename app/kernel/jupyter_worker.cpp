@@ -18,7 +18,6 @@ constexpr auto beatEvery = milliseconds(1000);
 constexpr auto beatLimit = milliseconds(8000);
 constexpr auto drainQuiet = milliseconds(60);  // after the process's end, without any message
 constexpr auto drainLimit = milliseconds(500);
-constexpr int messagesAtOnce = 64;
 
 }  // namespace
 

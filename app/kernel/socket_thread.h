@@ -15,6 +15,9 @@ namespace tapedeck::app {
 
 using Clock = std::chrono::steady_clock;
 
+/// So many a SocketDriver reads from one socket before the others and what is due get their turn.
+constexpr int messagesAtOnce = 64;
+
 /// What runs on a SocketThread. All functions are called on that thread; it may throw zmq::error_t from any.
 class SocketDriver {
  public:

@@ -202,13 +202,13 @@ void MemoryModel::fetchMore() {
       [this](const protocol::MemoryState& more) {
         if (!state_ || more.record != state_->record || more.first != state_->rows.size()) return;
         state_->rows.insert(state_->rows.end(), more.rows.begin(), more.rows.end());
-        emit stateChanged();
-        askForNames();
+        emit rowsAdded();
+        askForNames(true);
       },
       [this](const protocol::Failure& failure) { setProblem(failure); }, stateChannel);
 }
 
-void MemoryModel::askForNames() {
+void MemoryModel::askForNames(bool ofMoreRows) {
   const auto& status = session_->status();
   const bool stopped = status.gate == protocol::GateState::stopped;
   if (!stopped && !status.running_cell.empty()) return;
@@ -229,6 +229,8 @@ void MemoryModel::askForNames() {
       want(find.tapes, row.tape);
     }
   if (find.tensors.empty() && find.tapes.empty()) return;
+  if (ofMoreRows && find.tensors == namesAsked_.tensors && find.tapes == namesAsked_.tapes) return;
+  namesAsked_ = find;
   session_->request<protocol::FoundNames>(
       find, this, [this](const protocol::FoundNames& found) { take(found); },
       [](const protocol::Failure&) {},  // a session without Python, or one that runs on: no names

@@ -75,6 +75,8 @@ class MemoryModel : public QObject {
  signals:
   void curveChanged();
   void stateChanged();
+  /// state() has further rows behind those that it had.
+  void rowsAdded();
   void namesChanged();
   void savingsChanged();
   void problemChanged();
@@ -84,7 +86,8 @@ class MemoryModel : public QObject {
   void refresh();
   void askForCurve();
   void askForState();
-  void askForNames();
+  /// `ofMoreRows`: what those have is not asked for again where it names nothing new.
+  void askForNames(bool ofMoreRows = false);
   void askForSavings();
   void askAll();
   void take(const protocol::FoundNames& found);
@@ -107,6 +110,7 @@ class MemoryModel : public QObject {
   /// Of which moment and in which groups the state was asked for last; nothing: for more rows.
   std::optional<std::pair<RecordNumber, protocol::MemoryGroup>> stateAsked_;
   std::optional<protocol::RecomputeSavings> savings_;
+  protocol::FindNames namesAsked_;  ///< the newest of those requests
   struct Name {
     QString path, root;
     quint64 items = 0;

@@ -65,7 +65,8 @@ void SampleWindow::click(int cell) {
 
 void SampleWindow::runByKey(int cell) {
   press(Qt::Key_Return, Qt::ShiftModifier);
-  QTRY_COMPARE_WITH_TIMEOUT(stateOf(cell), CellState::done, patience);
+  QTRY_VERIFY2_WITH_TIMEOUT(stateOf(cell) == CellState::done, qPrintable(outputText(*window_, cell)),
+                            patience);
 }
 
 bool SampleWindow::allDone() const {

@@ -6,7 +6,7 @@
 #include "inspector/panels/health/health_curves.h"
 #include "inspector/panels/health/health_table.h"
 #include "inspector/panels/health/health_view.h"
-#include "tests/app/window_fixture.h"
+#include "tests/app/sample_window.h"
 
 using namespace tapedeck;
 using namespace tapedeck::app;
@@ -35,28 +35,14 @@ const QString network =
 
 }  // namespace
 
-class TestHealthPanel : public QObject {
+class TestHealthPanel : public QObject, SampleWindow {
   Q_OBJECT
 
   QTemporaryDir folder_;
-  std::unique_ptr<MainWindow> window_;
 
-  void open(const QStringList& cells) {
-    window_ = std::make_unique<MainWindow>();
-    window_->setAttribute(Qt::WA_DeleteOnClose, false);
-    window_->resize(1280, 800);
-    QVERIFY(showActive(window_.get()));
-    window_->openNotebook(writeNotebook(folder_, "health.ipynb", cells));
-    QTRY_VERIFY_WITH_TIMEOUT(
-        window_->document()->cellCount() >= cells.size() && window_->document()->cell(0).source == cells[0],
-        patience);
-  }
   void run(int cell = 0) {
-    window_->notebook()->setCurrentCell(cell, true);
-    QTest::keyClick(window_.get(), Qt::Key_Return, Qt::ShiftModifier);
-    QTRY_VERIFY2_WITH_TIMEOUT(
-        window_->notebook()->cellState(window_->document()->cell(cell).id) == CellState::done,
-        qPrintable(outputText(*window_, cell)), patience);
+    click(cell);
+    runByKey(cell);
   }
   void showHealth() {
     QVERIFY(!health()->isVisible());
@@ -80,9 +66,7 @@ class TestHealthPanel : public QObject {
     };
     return QTest::qWaitFor(look, patience) ? found : -1;
   }
-  const protocol::Record* cursorRecord() const {
-    return window_->session()->record(window_->session()->cursor());
-  }
+  const protocol::Record* cursorRecord() const { return session().record(session().cursor()); }
 
  private slots:
   void initTestCase() {
@@ -95,7 +79,7 @@ class TestHealthPanel : public QObject {
   }
 
   void aLayerThatDiedIsFoundAfterTheRun() {
-    open({network});
+    openCells(folder_, {network});
     run();
     showHealth();
     const int dead = findingThat("relu after W1: 100 % of its 16 units are dead since step 120, line 14");
@@ -124,10 +108,10 @@ class TestHealthPanel : public QObject {
     screenshot(window_.get(), "health-1280");
     health()->curves()->setFocus();
     QTest::keyClick(health()->curves(), Qt::Key_Left);
-    QTRY_VERIFY_WITH_TIMEOUT(window_->session()->cursor() < shown, patience);
-    const quint64 before = window_->session()->cursor();
+    QTRY_VERIFY_WITH_TIMEOUT(session().cursor() < shown, patience);
+    const quint64 before = session().cursor();
     QTest::keyClick(health()->curves(), Qt::Key_Right);
-    QTRY_VERIFY_WITH_TIMEOUT(window_->session()->cursor() > before, patience);
+    QTRY_VERIFY_WITH_TIMEOUT(session().cursor() > before, patience);
     // A click on a sample of another row goes to it.
     auto* table = health()->table();
     int row = 0;
@@ -139,8 +123,8 @@ class TestHealthPanel : public QObject {
     const QPointF place = health()->curves()->placeOf("gradient", 0);
     QVERIFY(!place.isNull());
     QTest::mouseClick(health()->curves(), Qt::LeftButton, {}, place.toPoint());
-    QTRY_VERIFY_WITH_TIMEOUT(
-        window_->session()->cursor() < before && cursorRecord() && cursorRecord()->backward, patience);
+    QTRY_VERIFY_WITH_TIMEOUT(session().cursor() < before && cursorRecord() && cursorRecord()->backward,
+                             patience);
     window_->resize(2560, 1440);
     screenshot(window_.get(), "health-2560");
     inspector::applyAppearance(inspector::Appearance::dark);
@@ -156,7 +140,7 @@ class TestHealthPanel : public QObject {
   }
 
   void shownWhileItRunsItSamplesLive() {
-    open({"import tapedeck as tf", network});
+    openCells(folder_, {"import tapedeck as tf", network});
     run();
     showHealth();
     QTRY_VERIFY_WITH_TIMEOUT(health()->model()->state().every == 1, patience);
@@ -174,15 +158,14 @@ class TestHealthPanel : public QObject {
   }
 
   void thePairsOfLbfgs() {
-    open(
-        {"import numpy as np\n"
-         "import tapedeck as tf\n"
-         "w = tf.Variable(tf.constant([-1.2, 1.], tf.float64), name='w')\n"
-         "def rosenbrock():\n"
-         "    return 100. * (w[1] - w[0] ** 2) ** 2 + (1. - w[0]) ** 2\n"
-         "optimizer = tf.train.LBFGS(line_search='strong_wolfe')\n"
-         "losses = optimizer.minimize(rosenbrock, [w], iterations=30)\n"
-         "tf.debugging.health('my method/s·y', -1.)\n"});
+    openCells(folder_, {"import numpy as np\n"
+                        "import tapedeck as tf\n"
+                        "w = tf.Variable(tf.constant([-1.2, 1.], tf.float64), name='w')\n"
+                        "def rosenbrock():\n"
+                        "    return 100. * (w[1] - w[0] ** 2) ** 2 + (1. - w[0]) ** 2\n"
+                        "optimizer = tf.train.LBFGS(line_search='strong_wolfe')\n"
+                        "losses = optimizer.minimize(rosenbrock, [w], iterations=30)\n"
+                        "tf.debugging.health('my method/s·y', -1.)\n"});
     run();
     showHealth();
     QTRY_VERIFY_WITH_TIMEOUT(health()->model()->published().size() == 2, patience);
@@ -203,10 +186,10 @@ class TestHealthPanel : public QObject {
                                   columns().contains("evaluations"),
                               qPrintable(columns()), patience);
     QVERIFY(health()->pairs()->model()->rowCount() > 10);
-    const quint64 cursor = window_->session()->cursor();
+    const quint64 cursor = session().cursor();
     QTest::mouseClick(health()->pairs()->viewport(), Qt::LeftButton, {},
                       health()->pairs()->visualRect(health()->pairs()->model()->index(2, 1)).center());
-    QTRY_VERIFY_WITH_TIMEOUT(window_->session()->cursor() < cursor, patience);
+    QTRY_VERIFY_WITH_TIMEOUT(session().cursor() < cursor, patience);
     screenshot(window_.get(), "health-lbfgs-1280");
     window_->resize(2560, 1440);
     screenshot(window_.get(), "health-lbfgs-2560");

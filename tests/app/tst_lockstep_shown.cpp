@@ -6,21 +6,19 @@
 
 #include "inspector/model/records_model.h"
 #include "inspector/model/tensor_model.h"
-#include "tests/app/window_fixture.h"
+#include "tests/app/sample_window.h"
 
 using namespace tapedeck;
 using namespace tapedeck::app;
 using inspector::RecordsModel;
 
-class TestLockstepShown : public QObject {
+class TestLockstepShown : public QObject, SampleWindow {
   Q_OBJECT
 
   QTemporaryDir folder_;
-  std::unique_ptr<MainWindow> window_;
 
   const RecordsModel& rows() { return *timeline(*window_)->model(); }
   QString cellText(int row, int column) { return rows().index(row, column).data().toString(); }
-  CellState stateOf(int cell) { return window_->notebook()->cellState(window_->document()->cell(cell).id); }
 
   /// Types it, and takes the one row that there is.
   void goTo(const QString& filter) {
@@ -48,21 +46,17 @@ class TestLockstepShown : public QObject {
   }
 
   void theSentenceNamesTheRecordsOfBothRuns() {
-    window_ = std::make_unique<MainWindow>();
-    window_->setAttribute(Qt::WA_DeleteOnClose, false);
-    window_->resize(2560, 1440);
-    QVERIFY(showActive(window_.get()));
-    window_->openNotebook(writeNotebook(
-        folder_, "lockstep.ipynb",
+    openCells(
+        folder_,
         {"import tapedeck as tf\nx = tf.constant([-20., -18.5, 1.])\ndef f():\n    one = tf.exp(x[:2]) + 1.\n"
          "    return tf.math.log(one)",
          "tf.debugging.lockstep(f, {'dtype': 'float32'}, {'dtype': 'float64'})",
-         "print(tf.debugging.lockstep(f, {'threads': 1}, {'threads': 2}))"}));
-    QTRY_VERIFY_WITH_TIMEOUT(window_->document() && window_->document()->cellCount() >= 3, patience);
+         "print(tf.debugging.lockstep(f, {'threads': 1}, {'threads': 2}))"});
+    window_->resize(2560, 1440);
     QTest::keyClick(window_.get(), Qt::Key_2, Qt::ControlModifier | Qt::AltModifier);
-    QTest::keyClick(window_.get(), Qt::Key_Return, Qt::ShiftModifier);
-    QTRY_COMPARE_WITH_TIMEOUT(stateOf(0), CellState::done, patience);
-    QTest::keyClick(window_.get(), Qt::Key_Return, Qt::ShiftModifier);
+    click(0);
+    runByKey(0);
+    press(Qt::Key_Return, Qt::ShiftModifier);
     QTRY_COMPARE_WITH_TIMEOUT(stateOf(1), CellState::failed, patience);
     const QString text = outputText(*window_, 1);
     QVERIFY2(
@@ -73,15 +67,13 @@ class TestLockstepShown : public QObject {
     screenshot(window_.get(), "lockstep");
 
     goTo("record == " + records.captured(1));
-    QTRY_COMPARE_WITH_TIMEOUT(window_->session()->cursor(), records.captured(1).toULongLong(), patience);
+    QTRY_COMPARE_WITH_TIMEOUT(session().cursor(), records.captured(1).toULongLong(), patience);
     goTo("record == " + records.captured(2));
-    QTRY_COMPARE_WITH_TIMEOUT(window_->session()->cursor(), records.captured(2).toULongLong(), patience);
+    QTRY_COMPARE_WITH_TIMEOUT(session().cursor(), records.captured(2).toULongLong(), patience);
     screenshot(window_.get(), "lockstep-record");
 
-    window_->notebook()->setCurrentCell(2, false);
-    window_->notebook()->setFocus();
-    QTest::keyClick(window_.get(), Qt::Key_Return, Qt::ShiftModifier);
-    QTRY_COMPARE_WITH_TIMEOUT(stateOf(2), CellState::done, patience);
+    click(2);
+    runByKey(2);
     QVERIFY(outputText(*window_, 2).contains("all values are the same"));
   }
 };

@@ -2,21 +2,20 @@
 // it.
 #include "inspector/model/tensor_model.h"
 #include "inspector/panels/tensor/statistics_panel.h"
-#include "tests/app/window_fixture.h"
+#include "tests/app/sample_window.h"
 
 using namespace tapedeck;
 using namespace tapedeck::app;
 
-class TestSubnormals : public QObject {
+class TestSubnormals : public QObject, SampleWindow {
   Q_OBJECT
 
   QTemporaryDir folder_;
-  std::unique_ptr<MainWindow> window_;
 
   /// Steps until the gate stops before the op, and the panel shows the whole tensor that goes in.
   void stepTo(const QString& op, int column) {
     const auto waits = [&] {
-      const auto* record = window_->session()->cachedRecord(window_->session()->status().stopped_before);
+      const auto* record = session().cachedRecord(session().status().stopped_before);
       return isStopped(*window_) && record && QString::fromStdString(record->op) == op;
     };
     for (int i = 0; i < 12; ++i) {
@@ -42,17 +41,11 @@ class TestSubnormals : public QObject {
   }
 
   void thePanelSaysThatTheyAreSlowAndHowToFlushThem() {
-    window_ = std::make_unique<MainWindow>();
-    window_->setAttribute(Qt::WA_DeleteOnClose, false);
+    openCells(folder_, {"import tapedeck as tf\nimport numpy as np\n"
+                        "x = tf.constant(np.array([1e-40] * 83 + [1.0] * 17, np.float32))\ny = tf.sigmoid(x)",
+                        "tf.set_flush_denormal(True)\nz = x * tf.ones_like(x)\nw = "
+                        "tf.tanh(z)\nprint(int((z.numpy() != 0).sum()))"});
     window_->resize(2560, 1440);
-    QVERIFY(showActive(window_.get()));
-    window_->openNotebook(
-        writeNotebook(folder_, "vanishing.ipynb",
-                      {"import tapedeck as tf\nimport numpy as np\n"
-                       "x = tf.constant(np.array([1e-40] * 83 + [1.0] * 17, np.float32))\ny = tf.sigmoid(x)",
-                       "tf.set_flush_denormal(True)\nz = x * tf.ones_like(x)\nw = "
-                       "tf.tanh(z)\nprint(int((z.numpy() != 0).sum()))"}));
-    QTRY_VERIFY_WITH_TIMEOUT(window_->notebook() && window_->notebook()->isVisible(), patience);
     if (!tensor(*window_)->isVisible()) QTest::keyClick(window_.get(), Qt::Key_3, Qt::ControlModifier);
     QTRY_VERIFY(tensor(*window_)->isVisible());
     QTest::keyClick(window_.get(), Qt::Key_F10);
@@ -79,7 +72,7 @@ class TestSubnormals : public QObject {
 
     QTest::keyClick(window_.get(), Qt::Key_F5);
     QTRY_VERIFY_WITH_TIMEOUT(isReady(*window_) && !isStopped(*window_), patience);
-    window_->notebook()->setCurrentCell(1, false);
+    click(1);
     QTest::keyClick(window_.get(), Qt::Key_F10);
     QTRY_VERIFY_WITH_TIMEOUT(isStopped(*window_), patience);
     stepTo("tanh", 100);

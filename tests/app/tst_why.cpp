@@ -11,33 +11,25 @@
 #include "inspector/panels/ops/timeline_view.h"
 #include "inspector/panels/tensor/tensor_canvas.h"
 #include "inspector/panels/why/why_view.h"
-#include "tests/app/window_fixture.h"
+#include "tests/app/sample_window.h"
 
 using namespace tapedeck;
 using namespace tapedeck::app;
 using inspector::RecordsModel;
 using inspector::WhyView;
 
-class TestWhy : public QObject {
+class TestWhy : public QObject, SampleWindow {
   Q_OBJECT
 
   QTemporaryDir folder_;
-  std::unique_ptr<MainWindow> window_;
 
   /// Opens a file with one cell, and runs it with the panels in sight.
   void run(const QString& cell) {
-    window_ = std::make_unique<MainWindow>();
-    window_->setAttribute(Qt::WA_DeleteOnClose, false);
-    window_->resize(1280, 800);
-    QVERIFY(showActive(window_.get()));
-    window_->openNotebook(writeNotebook(folder_, "why.ipynb", {cell}));
-    QTRY_VERIFY_WITH_TIMEOUT(
-        window_->document()->cellCount() >= 1 && window_->document()->cell(0).source == cell, patience);
+    openCells(folder_, {cell});
     QTest::keyClick(window_.get(), Qt::Key_2, Qt::ControlModifier | Qt::AltModifier);
     QTRY_COMPARE(window_->workspaces()->current().id, QString("debug"));
-    QTest::keyClick(window_.get(), Qt::Key_Return, Qt::ShiftModifier);
-    QTRY_VERIFY_WITH_TIMEOUT(
-        window_->notebook()->cellState(window_->document()->cell(0).id) == CellState::done, patience);
+    click(0);
+    runByKey(0);
     QTRY_VERIFY_WITH_TIMEOUT(timeline(*window_)->isVisible() && tensor(*window_)->isVisible(), patience);
   }
 
@@ -58,13 +50,13 @@ class TestWhy : public QObject {
   QPoint placeOf(int row) const {
     return ops()->visualRect(ops()->model()->index(row, RecordsModel::Op)).center();
   }
-  void click(const QString& op) {
+  void clickOp(const QString& op) {
     const int row = rowOf(op);
     QVERIFY2(row >= 0, qPrintable(op));
     ops()->scrollTo(ops()->model()->index(row, 0));
     QTest::mouseClick(ops()->viewport(), Qt::LeftButton, {}, placeOf(row));
     const auto number = timeline(*window_)->model()->recordAt(row);
-    QTRY_COMPARE(window_->session()->cursor(), number);
+    QTRY_COMPARE(session().cursor(), number);
   }
   bool answered(const QString& part) const {
     return QTest::qWaitFor([&] { return why()->isVisible() && why()->sentence()->text().contains(part); },
@@ -95,7 +87,7 @@ class TestWhy : public QObject {
         "entropy = p * tf.math.log(p)\n"
         "tf.reduce_sum(entropy)");
     QVERIFY(!why()->isVisible());  // nothing was asked
-    click("reduce_sum");
+    clickOp("reduce_sum");
     QTRY_VERIFY_WITH_TIMEOUT(tensor(*window_)->model()->tensor(), patience);
     QTRY_VERIFY_WITH_TIMEOUT(question("why.birth")->isEnabled(), patience);
     QTest::keyClick(window_.get(), Qt::Key_F7);
@@ -126,7 +118,7 @@ class TestWhy : public QObject {
   void theQuestionsStandInTheMenuOfAnElement() {
     run("import tapedeck as tf\n"
         "y = tf.sqrt(tf.constant([4., -1.]))");
-    click("sqrt");
+    clickOp("sqrt");
     auto* canvas = tensor(*window_)->canvas();
     QTRY_VERIFY_WITH_TIMEOUT(!canvas->numbers().visibleCells().empty(), patience);
     QTRY_VERIFY_WITH_TIMEOUT(canvas->numbers().visibleCells().size() == 2, patience);
@@ -148,7 +140,7 @@ class TestWhy : public QObject {
 
   void theContributionsToAnElement() {
     run("import tapedeck as tf\nx = tf.constant([1., 20., 3.])\ntf.reduce_sum(x * x)");
-    click("reduce_sum");
+    clickOp("reduce_sum");
     QTRY_VERIFY_WITH_TIMEOUT(question("why.contributions")->isEnabled(), patience);
     QTest::keyClick(window_.get(), Qt::Key_F7, Qt::ControlModifier);
     QVERIFY2(answered("was made by reduce_sum"), qPrintable(why()->sentence()->text()));
@@ -165,7 +157,7 @@ class TestWhy : public QObject {
         "    z = tf.reduce_sum(tf.nn.relu(w - 5.))\n"
         "tape.gradient(z, w)");
     // The second playback's gradient is zero.
-    click("gradient");
+    clickOp("gradient");
     QTRY_VERIFY_WITH_TIMEOUT(question("why.gradient")->isEnabled(), patience);
     QTest::keyClick(window_.get(), Qt::Key_F7, Qt::ShiftModifier);
     QVERIFY2(answered("swallowed in relu"), qPrintable(why()->sentence()->text()));
@@ -197,7 +189,7 @@ class TestWhy : public QObject {
   void aQuestionThatMakesNoSenseSaysWhy() {
     run("import tapedeck as tf\n"
         "n = tf.constant([1, 2]) + 1");
-    click("add");
+    clickOp("add");
     QTRY_VERIFY_WITH_TIMEOUT(tensor(*window_)->model()->tensor(), patience);
     QTRY_VERIFY2_WITH_TIMEOUT(question("why.birth")->toolTip().contains("int32"),
                               qPrintable(question("why.birth")->toolTip()), patience);

@@ -1,7 +1,10 @@
 // Where a trace cannot be saved nothing is lost; and a file that is none, or damaged, says so.
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <QtTest>
 #include <csignal>
@@ -34,6 +37,27 @@ class TraceFileErrorsTest : public QObject {
     QCOMPARE(session.open()->trace().newest(), 2u);
     session.recorder.set_recording(false);
     QCOMPARE(QDir(session.folder.path()).entryList(QDir::Files).size(), 1);
+  }
+
+  void what_a_save_left_whose_process_died_goes_with_the_next() {
+    Saved session;
+    ops::zeros({4});
+    session.recorder.set_recording(false);
+    const std::string left = session.path("run.tapetrace.aB3dE9.writing");
+    const std::string underway = session.path("run.tapetrace.bB3dE9.writing");
+    const std::string others = session.path("walk.tapetrace.aB3dE9.writing");
+    const std::string users = session.path("run.tapetrace.backup");
+    for (const std::string& path : {left, underway, others, users}) std::ofstream(path) << "bytes";
+    const int writer = ::open(underway.c_str(), O_RDWR | O_CLOEXEC);
+    QCOMPARE(::flock(writer, LOCK_EX | LOCK_NB), 0);
+    session.save();
+    QVERIFY(!std::filesystem::exists(left));
+    for (const std::string& path : {underway, others, users}) QVERIFY(std::filesystem::exists(path));
+    ::close(writer);
+    session.save();
+    QVERIFY(!std::filesystem::exists(underway));
+    QCOMPARE(QDir(session.folder.path()).entryList(QDir::Files).size(), 3);
+    QCOMPARE(session.open()->trace().newest(), 1u);
   }
 
   void a_full_disk_leaves_the_older_file() {

@@ -124,6 +124,17 @@ class WhatCMakeKeeps(unittest.TestCase):
         self.assertGreater(len(programs), 10)
 
 
+class CommandLine(unittest.TestCase):
+    def test_attach_takes_a_process_number_alone(self):
+        program = pathlib.Path(os.environ.get("TAPEDECK_BUILD_DIR", "nowhere"), "app/tapedeck")
+        if not program.exists():
+            self.skipTest("the window program is not built here")
+        for given in ("abc", "0", "1 2"):
+            refused = run([str(program), "--attach", *given.split()], QT_QPA_PLATFORM="offscreen")
+            self.assertEqual(refused.returncode, 2, refused.stderr)
+            self.assertIn(f'"{given}" is no process number', refused.stderr)
+
+
 class RunPrograms(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()

@@ -1,7 +1,7 @@
 #include "engine/record/trace_file/save.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -36,45 +36,71 @@ std::int64_t unix_ms_now() {
       .count();
 }
 
-/// A file beside the one that is wanted, of mode 0600; gone when it was not put in place.
+/// A file beside the one that is wanted, of mode 0600; gone when it was not put in place. It is locked as
+/// long as its process lives: one that nobody has locked was left by a process that died, and the next save
+/// of the same target removes it.
 class TemporaryFile {
  public:
-  explicit TemporaryFile(const std::string& path) : target_(path), path_(path + ".XXXXXX") {
-    if (fs::path(path).filename().empty()) refuse_saving(path, "that is no file's name");
+  explicit TemporaryFile(const std::string& path) : target_(path) {
+    const fs::path target(path);
+    if (target.filename().empty()) refuse_saving(path, "that is no file's name");
     std::error_code ignored;
-    if (fs::is_directory(path, ignored)) refuse_saving(path, "that is a folder");
-    const int descriptor = ::mkostemp(path_.data(), O_CLOEXEC);
-    if (descriptor < 0) {
-      path_.clear();
-      refuse_saving(path, std::strerror(errno));
+    if (fs::is_directory(target, ignored)) refuse_saving(path, "that is a folder");
+    const std::string stem = target.filename().string().substr(0, longest_stem) + '.';
+    remove_left(target.parent_path(), stem);
+    while (!make((target.parent_path() / stem).string())) {
     }
-    ::close(descriptor);
   }
-  ~TemporaryFile() {
-    if (!path_.empty()) ::unlink(path_.c_str());
-  }
+  ~TemporaryFile() { remove(); }
   TemporaryFile(const TemporaryFile&) = delete;
   const std::string& path() const { return path_; }
 
   /// After all is written. The name of the file is safe from a crash as well as its contents.
   void put_in_place() {
-    sync(path_, O_RDONLY);
-    if (::rename(path_.c_str(), target_.c_str()) != 0) refuse_saving(target_, std::strerror(errno));
+    if (::fsync(descriptor_) != 0 || ::rename(path_.c_str(), target_.c_str()) != 0)
+      refuse_saving(target_, std::strerror(errno));
     path_.clear();
-    sync(fs::path(target_).parent_path().string(), O_RDONLY | O_DIRECTORY);
+    const int folder = ::open(fs::path(target_).parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder < 0) return;
+    ::fsync(folder);  // some file systems have nothing to sync of a folder
+    ::close(folder);
   }
 
  private:
-  void sync(const std::string& path, int flags) const {
-    const int descriptor = ::open(path.c_str(), flags | O_CLOEXEC);
-    const int result = descriptor < 0 ? -1 : ::fsync(descriptor);
-    const int error = errno;
-    if (descriptor >= 0) ::close(descriptor);
-    // Some file systems have nothing to sync of a folder.
-    if (result != 0 && (flags & O_DIRECTORY) == 0) refuse_saving(target_, std::strerror(error));
+  static void remove_left(const fs::path& folder, const std::string& stem) {
+    const std::size_t length = stem.size() + std::strlen(any) + std::strlen(ending);
+    std::error_code error;
+    for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+      const std::string name = entry->path().filename().string();
+      if (name.size() != length || !name.starts_with(stem) || !name.ends_with(ending)) continue;
+      const int left = ::open(entry->path().c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+      if (left < 0) continue;
+      if (::flock(left, LOCK_EX | LOCK_NB) == 0) ::unlink(entry->path().c_str());
+      ::close(left);
+    }
   }
+  /// False where another save took the new file for one that was left, before it was locked.
+  bool make(const std::string& stem) {
+    path_ = stem + any + ending;
+    descriptor_ = ::mkostemps(path_.data(), static_cast<int>(std::strlen(ending)), O_CLOEXEC);
+    if (descriptor_ < 0) refuse_saving(target_, std::strerror(errno));
+    // Where a file system has no locks nobody can take it either.
+    const bool taken = ::flock(descriptor_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    std::error_code ignored;
+    if (!taken && fs::exists(path_, ignored)) return true;
+    remove();
+    return false;
+  }
+  void remove() {
+    if (!path_.empty()) ::unlink(path_.c_str());
+    ::close(descriptor_);
+  }
+  static constexpr const char* any = "XXXXXX";  // mkostemps puts others in their place
+  static constexpr const char* ending = ".writing";
+  static constexpr std::size_t longest_stem = 180;  // bytes; a file's name may have 255
   const std::string target_;
-  std::string path_;
+  std::string path_;  ///< empty: it is in place
+  int descriptor_ = -1;
 };
 
 class Saving {

@@ -197,32 +197,54 @@ struct MemoryView::Private {
     return row.count > 1 ? tr("%1 (%2 storages)").arg(text, countText(row.count)) : text;
   }
 
-  void fillTable() {
+  void setCell(QTreeWidgetItem* item, int column, const QString& text) {
+    item->setText(column, text);
+    item->setToolTip(column, text + tr("\nEnter or a double click goes to the op that made it."));
+  }
+
+  /// Those of the state that the table does not have yet.
+  void addRows() {
     const protocol::MemoryState* state = model->state();
-    const bool goesOn = state && table->topLevelItemCount() > 0 && state->first == 0 &&
-                        static_cast<std::size_t>(table->topLevelItemCount()) < state->rows.size();
+    if (!state) return;
+    QList<QTreeWidgetItem*> items;
+    for (auto i = static_cast<std::size_t>(table->topLevelItemCount()); i < state->rows.size(); ++i) {
+      const protocol::MemoryRow& row = state->rows[i];
+      auto* item = new QTreeWidgetItem;
+      setCell(item, whatColumn, whatText(row));
+      setCell(item, bytesColumn, memoryText(static_cast<double>(row.bytes)));
+      setCell(item, madeColumn,
+              row.record ? tr("%1 · op %2").arg(QString::fromStdString(row.op), countText(row.record))
+                         : tr("no op"));
+      setCell(item, whereColumn, place(row.cell, row.file, row.line));
+      setCell(item, holderColumn, model->holderOf(row));
+      item->setTextAlignment(bytesColumn, Qt::AlignRight | Qt::AlignVCenter);
+      item->setData(0, recordRole, QVariant::fromValue<qulonglong>(row.record));
+      items << item;
+    }
+    table->addTopLevelItems(items);
+  }
+
+  void fillTable() {
     filling = true;
     const int at = table->indexOfTopLevelItem(table->currentItem());
     const int scroll = table->verticalScrollBar()->value();
     table->clear();
-    if (state)
-      for (const protocol::MemoryRow& row : state->rows) {
-        const QString made = row.record
-                                 ? tr("%1 · op %2").arg(QString::fromStdString(row.op), countText(row.record))
-                                 : tr("no op");
-        auto* item =
-            new QTreeWidgetItem(table, {whatText(row), memoryText(static_cast<double>(row.bytes)), made,
-                                        place(row.cell, row.file, row.line), model->holderOf(row)});
-        item->setTextAlignment(bytesColumn, Qt::AlignRight | Qt::AlignVCenter);
-        item->setData(0, recordRole, QVariant::fromValue<qulonglong>(row.record));
-        for (int column = 0; column < columnCount; ++column)
-          item->setToolTip(column,
-                           item->text(column) + tr("\nEnter or a double click goes to the op that made it."));
-      }
+    addRows();
     if (at >= 0 && at < table->topLevelItemCount()) table->setCurrentItem(table->topLevelItem(at));
     if (!table->currentItem() && table->topLevelItemCount()) table->setCurrentItem(table->topLevelItem(0));
-    if (goesOn || at >= 0) table->verticalScrollBar()->setValue(scroll);
+    if (at >= 0) table->verticalScrollBar()->setValue(scroll);
     filling = false;
+  }
+
+  /// Names say who holds what.
+  void showNames() {
+    showGrowth();
+    const protocol::MemoryState* state = model->state();
+    for (int i = 0; state && i < table->topLevelItemCount(); ++i) {
+      const QString holder = model->holderOf(state->rows[static_cast<std::size_t>(i)]);
+      QTreeWidgetItem* item = table->topLevelItem(i);
+      if (item->text(holderColumn) != holder) setCell(item, holderColumn, holder);
+    }
   }
 
   void fillSavings() {
@@ -329,8 +351,9 @@ MemoryView::MemoryView(Session* session, QWidget* parent)
   layout->addWidget(splitter, 1);
   setFocusProxy(d_->table);
   connect(d_->model, &MemoryModel::curveChanged, this, [this] { d_->showGrowth(); });
-  connect(d_->model, &MemoryModel::namesChanged, this, &MemoryView::showState);
+  connect(d_->model, &MemoryModel::namesChanged, this, [this] { d_->showNames(); });
   connect(d_->model, &MemoryModel::stateChanged, this, &MemoryView::showState);
+  connect(d_->model, &MemoryModel::rowsAdded, this, [this] { d_->addRows(); });
   connect(d_->model, &MemoryModel::savingsChanged, this, [this] { d_->fillSavings(); });
   connect(d_->model, &MemoryModel::problemChanged, this, [this] { d_->showSummary(); });
   showState();
