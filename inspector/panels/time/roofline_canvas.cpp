@@ -49,6 +49,7 @@ RooflineCanvas::Reach RooflineCanvas::reach(QSizeF size) const {
                       std::max(10.0, size.height() - plot_top - plot_bottom));
   double least_x = 0.1, most_x = 10, least_y = 1, most_y = 10;
   const auto note = [&](double x, double y) {
+    if (!std::isfinite(x) || !std::isfinite(y)) return;  // the axes would have no end
     least_x = std::min(least_x, x);
     most_x = std::max(most_x, x);
     least_y = std::min(least_y, y);
@@ -90,8 +91,11 @@ void RooflineCanvas::drawAxes(CanvasPainter& painter, const Reach& reach) {
 void RooflineCanvas::drawRoofs(CanvasPainter& painter, const Reach& reach) {
   const protocol::Peaks* peaks = model_->peaks();
   const Theme& theme = painter.theme();
-  if (!peaks || !peaks->known) {
+  const bool measured = peaks && peaks->known && peaks->memory_gbytes > 0 && peaks->cache_gbytes > 0 &&
+                        peaks->float32_gflops > 0 && peaks->float64_gflops > 0;
+  if (!measured) {
     const QString text = peaks && !peaks->problem.empty() ? QString::fromStdString(peaks->problem)
+                         : peaks && peaks->known          ? tr("What the machine can do was measured as 0.")
                                                           : tr("The machine is being measured …");
     painter.textIn(QRectF(reach.plot.left() + 8, 4, reach.plot.width() - 8, 16), text, roof_text,
                    theme.warning.stroke, Qt::AlignRight);
@@ -140,8 +144,8 @@ void RooflineCanvas::drawRoofs(CanvasPainter& painter, const Reach& reach) {
 
 void RooflineCanvas::drawPoints(CanvasPainter& painter, const Reach& reach) {
   const protocol::ProfileTotals* ops = model_->ops();
-  if (!ops) return;
   const Theme& theme = painter.theme();
+  if (!ops) return painter.paragraph(reach.plot, model_->waitingText(), 13, theme.faintText);
   const double whole = static_cast<double>(std::max<std::int64_t>(1, ops->self_ns));
   double moved = 0;
   for (std::size_t i = 0; i < ops->rows.size(); ++i) {
