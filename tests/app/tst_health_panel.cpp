@@ -87,6 +87,8 @@ class TestHealthPanel : public QObject, SampleWindow {
     const int stopped = findingThat("W1 gets a gradient of exactly 0 since step 120");
     QVERIFY2(stopped >= 0, qPrintable(all()));
     QTRY_VERIFY2_WITH_TIMEOUT(all().contains("relu is flat below zero"), qPrintable(all()), patience);
+    const int height = health()->findings()->visualItemRect(health()->findings()->topLevelItem(0)).height();
+    QCOMPARE(health()->findings()->viewport()->height() % height, 0);
     // It says how it sampled: few of the steps, and the step to the day.
     QTRY_VERIFY2_WITH_TIMEOUT(health()->sampling()->text().contains("of 200 steps, recomputed"),
                               qPrintable(health()->sampling()->text()), patience);
@@ -120,6 +122,15 @@ class TestHealthPanel : public QObject, SampleWindow {
     QTest::mouseClick(table->viewport(), Qt::LeftButton, {},
                       table->visualRect(table->rows()->index(row, 1)).center());
     QTRY_VERIFY_WITH_TIMEOUT(health()->curves()->description().contains("gradient"), patience);
+    // One colour marks all of the row.
+    const QPixmap picture = table->viewport()->grab();
+    const auto colourIn = [&](int column) {
+      const QPointF corner =
+          table->visualRect(table->rows()->index(row, column)).bottomRight() - QPoint(3, 3);
+      return picture.toImage().pixelColor((corner * picture.devicePixelRatio()).toPoint());
+    };
+    QCOMPARE(colourIn(0), colourIn(4));
+    QVERIFY(colourIn(0) != table->palette().color(QPalette::Base));
     const QPointF place = health()->curves()->placeOf("gradient", 0);
     QVERIFY(!place.isNull());
     QTest::mouseClick(health()->curves(), Qt::LeftButton, {}, place.toPoint());

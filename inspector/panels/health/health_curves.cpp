@@ -49,10 +49,11 @@ double HealthCurves::lastStep() const {
 
 std::vector<HealthCurves::Chart> HealthCurves::charts() const {
   std::vector<Chart> charts;
+  const double last_step = lastStep();
   for (const protocol::HealthCurve* curve : model_->curves()) {
     const bool silent = curve->quantity == "not finite" &&
                         std::ranges::all_of(curve->values, [](double value) { return value == 0; });
-    if (!curve->steps.empty() && !silent) charts.push_back({curve, {}, 0, 1, false, false});
+    if (!curve->steps.empty() && !silent) charts.push_back({curve, {}, 0, 1, false, false, last_step});
   }
   const auto room = static_cast<std::size_t>(std::clamp(QWidget::height() / least_height, 1, most_charts));
   if (charts.size() > room) charts.resize(room);
@@ -94,8 +95,8 @@ double HealthCurves::height(const Chart& chart, double value) {
          std::clamp((at - chart.low) / (chart.high - chart.low), 0.0, 1.0) * chart.area.height();
 }
 
-double HealthCurves::stepPlace(const Chart& chart, double step) const {
-  const double last = lastStep();
+double HealthCurves::stepPlace(const Chart& chart, double step) {
+  const double last = chart.last_step;
   return chart.area.left() + (last > 1 ? (step - 1) / (last - 1) : 0.5) * chart.area.width();
 }
 
@@ -190,7 +191,7 @@ void HealthCurves::paintEvent(QPaintEvent*) {
   const Chart& last = shown.back();
   const QRectF axis(last.area.left(), last.area.bottom() + 1, last.area.width(), fontMetrics().lineSpacing());
   painter.drawText(axis, Qt::AlignLeft, tr("step 1"));
-  painter.drawText(axis, Qt::AlignRight, countText(static_cast<quint64>(lastStep())));
+  painter.drawText(axis, Qt::AlignRight, countText(static_cast<quint64>(last.last_step)));
   if (hasFocus()) {
     painter.setPen(theme.accent);
     painter.drawRect(rect().adjusted(0, 0, -1, -1));

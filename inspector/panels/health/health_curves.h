@@ -35,6 +35,7 @@ class HealthCurves : public QWidget {
     double low = 0, high = 1;  ///< of the axis; of a logarithmic one the exponents
     bool logarithmic = false;
     bool floored = false;  ///< a logarithmic one has values that are not above 0: they stand at its foot
+    double last_step = 1;  ///< of the steps' axis, the same for all
   };
   struct Hit {
     const protocol::HealthCurve* curve = nullptr;
@@ -42,7 +43,7 @@ class HealthCurves : public QWidget {
   };
   std::vector<Chart> charts() const;
   static double height(const Chart& chart, double value);
-  double stepPlace(const Chart& chart, double step) const;
+  static double stepPlace(const Chart& chart, double step);
   double lastStep() const;
   Hit hitAt(const QPointF& place) const;
   void draw(QPainter& painter, const Chart& chart) const;

@@ -105,8 +105,17 @@ QVariant HealthTableModel::headerData(int section, Qt::Orientation orientation, 
   return role == Qt::ToolTipRole ? QVariant(healthQuantityTip(quantity(section))) : QVariant();
 }
 
+// The palette's own highlight is the colour of the bars.
+void HealthStripDelegate::initStyleOption(QStyleOptionViewItem* option, const QModelIndex& index) const {
+  QStyledItemDelegate::initStyleOption(option, index);
+  const Theme theme = Theme::fromPalette(option->palette);
+  option->palette.setColor(QPalette::Highlight, theme.selection);
+  option->palette.setColor(QPalette::HighlightedText, theme.text);
+}
+
 void HealthStripDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option,
                                 const QModelIndex& index) const {
+  if (index.column() == 0) return QStyledItemDelegate::paint(painter, option, index);
   const auto* rows = qobject_cast<const HealthTableModel*>(index.model());
   const protocol::HealthStrip* strip = rows ? rows->strip(index) : nullptr;
   QStyleOptionViewItem plain = option;
@@ -162,8 +171,7 @@ HealthTable::HealthTable(HealthModel* model, QWidget* parent)
   horizontalHeader()->setHighlightSections(false);
   horizontalHeader()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
   horizontalHeader()->setMinimumSectionSize(40);
-  auto* strips = new HealthStripDelegate(this);
-  for (int column = 1; column < rows_->columnCount(); ++column) setItemDelegateForColumn(column, strips);
+  setItemDelegate(new HealthStripDelegate(this));
   connect(model, &HealthModel::changed, this, &HealthTable::tellVisible);
   connect(model, &HealthModel::selectionChanged, this, [this] {
     const int row = rows_->rowOfSubject(model_->selected());

@@ -31,12 +31,16 @@ class HealthTableModel : public QAbstractTableModel {
   int rows_ = 0;
 };
 
-/// A value as text, and its strip as bars whose height is its logarithm (of shares the share itself).
+/// The name; of other columns the value as text, and its strip as bars whose height is its logarithm (of
+/// shares the share itself).
 class HealthStripDelegate : public QStyledItemDelegate {
   Q_OBJECT
  public:
   using QStyledItemDelegate::QStyledItemDelegate;
   void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override;
+
+ protected:
+  void initStyleOption(QStyleOptionViewItem* option, const QModelIndex& index) const override;
 };
 
 class HealthTable : public QTableView {

@@ -243,10 +243,11 @@ void HealthView::Private::showPage(bool published) {
 /// The list is as high as its rows, up to a few.
 void HealthView::Private::fit() {
   const int rows = findings->topLevelItemCount();
-  const int line = findings->fontMetrics().lineSpacing() + 6;
   const int most = std::clamp(view->height() / 110, 2, most_listed_rows);
   findings->setVisible(rows > 0);
-  findings->setFixedHeight(findings->header()->sizeHint().height() + std::clamp(rows, 1, most) * line + 4);
+  if (rows == 0) return;
+  findings->setFixedHeight(findings->header()->sizeHint().height() +
+                           std::min(rows, most) * findings->sizeHintForRow(0));
 }
 
 HealthView::HealthView(Session* session, CellNames* cells, QWidget* parent)

@@ -20,6 +20,11 @@ bool hasRoof(const protocol::ProfileRow& row) {
   return row.flops > 0 && row.bytes > 0 && row.self_ns > 0;
 }
 
+bool hasRoofs(const protocol::Peaks* peaks) {
+  return peaks && peaks->known && peaks->memory_gbytes > 0 && peaks->cache_gbytes > 0 &&
+         peaks->float32_gflops > 0 && peaks->float64_gflops > 0;
+}
+
 QString powerText(double value) {
   return value < 1 ? QString::number(value) : amountText(value, QString()).trimmed();
 }
@@ -49,6 +54,7 @@ RooflineCanvas::Reach RooflineCanvas::reach(QSizeF size) const {
                       std::max(10.0, size.height() - plot_top - plot_bottom));
   double least_x = 0.1, most_x = 10, least_y = 1, most_y = 10;
   const auto note = [&](double x, double y) {
+    if (!std::isfinite(x) || !std::isfinite(y)) return;  // the axes would have no end
     least_x = std::min(least_x, x);
     most_x = std::max(most_x, x);
     least_y = std::min(least_y, y);
@@ -90,8 +96,9 @@ void RooflineCanvas::drawAxes(CanvasPainter& painter, const Reach& reach) {
 void RooflineCanvas::drawRoofs(CanvasPainter& painter, const Reach& reach) {
   const protocol::Peaks* peaks = model_->peaks();
   const Theme& theme = painter.theme();
-  if (!peaks || !peaks->known) {
+  if (!hasRoofs(peaks)) {
     const QString text = peaks && !peaks->problem.empty() ? QString::fromStdString(peaks->problem)
+                         : peaks && peaks->known          ? tr("What the machine can do was measured as 0.")
                                                           : tr("The machine is being measured …");
     painter.textIn(QRectF(reach.plot.left() + 8, 4, reach.plot.width() - 8, 16), text, roof_text,
                    theme.warning.stroke, Qt::AlignRight);
@@ -118,6 +125,14 @@ void RooflineCanvas::drawRoofs(CanvasPainter& painter, const Reach& reach) {
   slope(peaks->cache_gbytes, peaks->float32_gflops, theme.axis, true);
   flat(peaks->float32_gflops, peaks->float32_gflops / peaks->cache_gbytes, theme.axis, false);
   flat(peaks->float64_gflops, peaks->float64_gflops / peaks->cache_gbytes, theme.axis, true);
+  painter.unclip();
+}
+
+void RooflineCanvas::nameRoofs(CanvasPainter& painter, const Reach& reach) {
+  const protocol::Peaks* peaks = model_->peaks();
+  if (!hasRoofs(peaks)) return;
+  const Theme& theme = painter.theme();
+  const double least = std::pow(10, reach.left), most = std::pow(10, reach.right);
   const auto write = [&](QPointF at, const QString& text, bool right) {
     const double width = painter.textWidth(text, roof_text);
     painter.text({right ? at.x() - width - 6 : at.x() + 6, at.y()}, text, roof_text, theme.faintText);
@@ -134,14 +149,20 @@ void RooflineCanvas::drawRoofs(CanvasPainter& painter, const Reach& reach) {
     write({at.x(), at.y() + shift}, text, false);
   };
   beside(peaks->memory_gbytes, 2, tr("memory: %1").arg(rateText(peaks->memory_gbytes, tr("B"))));
-  beside(peaks->cache_gbytes, -18, tr("cache: %1").arg(rateText(peaks->cache_gbytes, tr("B"))));
-  painter.unclip();
+  // Above a line that rises there is room to its left.
+  const QString cache = tr("cache: %1").arg(rateText(peaks->cache_gbytes, tr("B")));
+  const double start = std::max(least, std::pow(10, reach.bottom) / peaks->cache_gbytes);
+  const double needed = painter.textWidth(cache, roof_text) + 12;
+  const double decades = (reach.right - reach.left) * needed / reach.plot.width();
+  const double from = start * std::pow(10, decades);
+  const QPointF above = reach.at(from, std::min(from * peaks->cache_gbytes, peaks->float32_gflops));
+  write({above.x(), above.y() - 16}, cache, true);
 }
 
 void RooflineCanvas::drawPoints(CanvasPainter& painter, const Reach& reach) {
   const protocol::ProfileTotals* ops = model_->ops();
-  if (!ops) return;
   const Theme& theme = painter.theme();
+  if (!ops) return painter.paragraph(reach.plot, model_->waitingText(), 13, theme.faintText);
   const double whole = static_cast<double>(std::max<std::int64_t>(1, ops->self_ns));
   double moved = 0;
   for (std::size_t i = 0; i < ops->rows.size(); ++i) {
@@ -199,6 +220,7 @@ void RooflineCanvas::paintCanvas(CanvasPainter& painter) {
   drawAxes(painter, area);
   drawRoofs(painter, area);
   drawPoints(painter, area);
+  nameRoofs(painter, area);
   const protocol::ProfileRow* walked = hasFocus() ? rowOf(walked_) : nullptr;
   if (const protocol::ProfileRow* row = rowOf(hovered_))
     painter.tooltip(last_at_, details(*row));

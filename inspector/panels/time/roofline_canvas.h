@@ -46,6 +46,7 @@ class RooflineCanvas : public CanvasWidget {
   Reach reach(QSizeF size) const;
   void drawAxes(CanvasPainter& painter, const Reach& reach);
   void drawRoofs(CanvasPainter& painter, const Reach& reach);
+  void nameRoofs(CanvasPainter& painter, const Reach& reach);  ///< in front of the points
   void drawPoints(CanvasPainter& painter, const Reach& reach);
   const protocol::ProfileRow* rowOf(int point) const;
   int pointAt(QPointF at) const;

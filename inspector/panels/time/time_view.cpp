@@ -51,6 +51,18 @@ struct TimeView::Private {
   std::optional<protocol::ProfileGap> awaited;  ///< to be shown once its record is here
 
   // ---- made once
+  struct PageText {
+    QString name;
+    QKeySequence key;
+    QString tip;
+  };
+  /// In ProfilePage's order.
+  static QList<PageText> pageTexts() {
+    return {{tr("Track"), Qt::Key_T, tr("The ops over time")},
+            {tr("Flame"), Qt::Key_L, tr("The time by scope or line")},
+            {tr("Totals"), Qt::Key_O, tr("A table of the time by op, line, cell or scope")},
+            {tr("Roofline"), Qt::Key_R, tr("The ops under what the machine can do")}};
+  }
   QWidget* segments(QButtonGroup* group, const QStringList& texts, const QStringList& tips);
   void makeBar(QVBoxLayout* layout);
   void makeTotals();
@@ -99,10 +111,12 @@ void TimeView::Private::makeBar(QVBoxLayout* layout) {
   bar->setContentsMargins(4, 2, 4, 2);
   bar->setSpacing(6);
   pageButtons = new QButtonGroup(view);
-  bar->addWidget(segments(pageButtons, {tr("Track"), tr("Flame"), tr("Totals"), tr("Roofline")},
-                          {tr("The ops over time (T)"), tr("The time by scope or line (L)"),
-                           tr("A table of the time by op, line, cell or scope (O)"),
-                           tr("The ops under what the machine can do (R)")}));
+  QStringList names, tips;
+  for (const PageText& page : pageTexts()) {
+    names << page.name;
+    tips << QStringLiteral("%1 (%2)").arg(page.tip, page.key.toString(QKeySequence::NativeText));
+  }
+  bar->addWidget(segments(pageButtons, names, tips));
   runs = new QComboBox(view);
   runs->setObjectName(QStringLiteral("timeRuns"));
   runs->setAccessibleName(tr("Which run the panel is about"));
@@ -178,12 +192,9 @@ QAction* TimeView::Private::add(const QString& text, const QList<QKeySequence>& 
 }
 
 void TimeView::Private::makePageActions() {
-  add(tr("Track"), {Qt::Key_T}, tr("The ops over time"), [this] { setPage(ProfilePage::track); });
-  add(tr("Flame"), {Qt::Key_L}, tr("The time by scope or line"), [this] { setPage(ProfilePage::flame); });
-  add(tr("Totals"), {Qt::Key_O}, tr("A table of the time by op, line, cell or scope"),
-      [this] { setPage(ProfilePage::totals); });
-  add(tr("Roofline"), {Qt::Key_R}, tr("The ops under what the machine can do"),
-      [this] { setPage(ProfilePage::roofline); });
+  const QList<PageText> texts = pageTexts();
+  for (int i = 0; i < texts.size(); ++i)
+    add(texts[i].name, {texts[i].key}, texts[i].tip, [this, i] { setPage(static_cast<ProfilePage>(i)); });
   add(tr("Next grouping"), {Qt::Key_G},
       tr("Totals by the next of op, line, cell, scope, Python; the flame by scope or line"),
       [this] { stepGroup(); });

@@ -2,6 +2,12 @@
 
 namespace tapedeck::inspector {
 
+TraceExport::TraceExport(Session* session, QObject* parent) : QObject(parent), session_(session) {
+  // Of another session's records nothing is answered any more.
+  connect(session, &Session::cleared, this,
+          [this] { end(tr("Another session began before all of it was written.")); });
+}
+
 void TraceExport::start(const QString& path, TimeSpan span) {
   span_ = span;
   file_ = std::make_unique<QSaveFile>(path);

@@ -12,7 +12,7 @@ namespace tapedeck::inspector {
 class TraceExport : public QObject {
   Q_OBJECT
  public:
-  explicit TraceExport(Session* session, QObject* parent = nullptr) : QObject(parent), session_(session) {}
+  explicit TraceExport(Session* session, QObject* parent = nullptr);
 
  public slots:
   /// Another one that is under way is given up.
