@@ -284,7 +284,8 @@ class TestSamples : public QObject, SampleWindow {
     const auto* health = window_->findChild<inspector::HealthView*>();
     QVERIFY(health);
     QTRY_VERIFY_WITH_TIMEOUT(health->isVisible() && health->model()->published().size() == 1, patience);
-    QTest::keyClick(health->findings(), Qt::Key_B);
+    QTRY_VERIFY(health->isAncestorOf(QApplication::focusWidget()));
+    QTest::keyClick(QApplication::focusWidget(), Qt::Key_B);
     QTRY_VERIFY_WITH_TIMEOUT(health->pairs()->isVisible(), patience);
     QTRY_VERIFY_WITH_TIMEOUT(health->pairs()->model()->rowCount() > 40, patience);
     QCOMPARE(health->pairs()->model()->columnCount(), 4);

@@ -181,7 +181,7 @@ class TestTrainingSteps : public QObject {
     Program program;
     const auto step = [&] {
       const Tensors slopes = gradients_of_bias(program);
-      for (int again = 0; again < 50; ++again) program.b.assign(slopes[0]);
+      for (int again = 0; again < 200; ++again) program.b.assign(slopes[0]);
     };
     for (int i = 0; i < 1500; ++i) step();
     const debug::TrainingSteps steps = program.steps();

@@ -139,6 +139,7 @@ class TestMemoryModel : public QObject {
   }
 
   void whileTheRunGoesOnTheAnswerUnderWayIsWaitedFor() {
+    session_.follow();
     model_->setShown(true);
     QVERIFY(isAsked<protocol::GetMemoryState>());
     for (int i = 0; i < 2; ++i) {

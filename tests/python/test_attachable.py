@@ -206,6 +206,7 @@ class Attachable(unittest.TestCase):
                             any(kind == "failure" for kind, _, _ in client.unasked))
             sentence = next(body["reason"] for kind, _, body in client.unasked if kind == "failure")
             self.assertIn("made a copy of itself (fork)", sentence)
+            self.wait_for(lambda: os.path.getsize(self.path("child")) > 0)
             with open(self.path("child"), encoding="utf-8") as file:
                 child = int(file.read())
             # The sockets of its parent are not the child's.
