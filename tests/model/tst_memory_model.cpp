@@ -88,6 +88,7 @@ class TestMemoryModel : public QObject {
     session_.setSource(&source_);
     source_.sendStatus();
     QTRY_COMPARE(session_.recordCount(), RecordNumber{5});
+    QCoreApplication::processEvents();  // what it answers by itself
     source_.automatic = false;
     source_.waiting.clear();
     source_.asked.clear();
@@ -139,7 +140,6 @@ class TestMemoryModel : public QObject {
   }
 
   void whileTheRunGoesOnTheAnswerUnderWayIsWaitedFor() {
-    session_.follow();
     model_->setShown(true);
     QVERIFY(isAsked<protocol::GetMemoryState>());
     for (int i = 0; i < 2; ++i) {
