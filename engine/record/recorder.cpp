@@ -200,9 +200,7 @@ void Recorder::add_leaf(const Tensor& tensor, std::uint32_t name) {
 
 void Recorder::keep_result(const Tensor& output, std::uint64_t replay_ns) {
   values_.add_result(output, gate_.armed());
-  if (values_.needs_checkpoint(output, replay_ns))
-    values_.add_checkpoint(output);
-  else
+  if (!values_.needs_checkpoint(output, replay_ns) || !values_.add_checkpoint(output, now_ns()))
     trace_.tensors().set_replay_ns(output.id(), replay_ns);
 }
 

@@ -187,14 +187,18 @@ bool Values::needs_checkpoint(const Tensor& tensor, std::uint64_t replay_ns) con
          !tensor.storage()->borrowed() && !keep_everything_.load(std::memory_order_relaxed);
 }
 
-void Values::add_checkpoint(const Tensor& tensor) {
+bool Values::add_checkpoint(const Tensor& tensor, std::int64_t now_ns) {
   Evicted evicted;
   const std::lock_guard lock(mutex_);
-  if (!checkpoints_.try_emplace(tensor.id(), kept(tensor.id(), tensor)).second) return;
+  if (now_ns < next_checkpoint_ns_) return false;
+  next_checkpoint_ns_ =
+      now_ns + static_cast<std::int64_t>(tensor.storage()->size() * checkpoint_ns_per_byte_);
+  if (!checkpoints_.try_emplace(tensor.id(), kept(tensor.id(), tensor)).second) return true;
   checkpoint_order_.push_back(tensor.id());
   bytes_ += tensor.storage()->size();
   checkpoint_bytes_ += tensor.storage()->size();
   enforce(evicted);
+  return true;
 }
 
 // Every second one, so that what stays is as far apart everywhere.
@@ -410,6 +414,7 @@ void Values::clear() {
   checkpoint_order_.clear();
   recomputed_order_.clear();
   checkpoint_scale_.store(1);
+  next_checkpoint_ns_ = 0;
   bytes_ = window_bytes_ = checkpoint_bytes_ = recomputed_bytes_ = 0;
 }
 

@@ -35,9 +35,10 @@ struct KeepingOptions {
   std::uint64_t stepping_window_bytes = std::uint64_t{256} << 20;
   std::size_t window_count = 1024;
   /// A result becomes a checkpoint where recomputing it from what is held takes as long as this, and as many
-  /// nanoseconds for each of its bytes: fresh memory comes at about 4 GB/s, so ops lose 5 percent at most.
+  /// nanoseconds for each of its bytes; and no sooner after the one before than that one's bytes make it:
+  /// fresh memory comes at about 4 GB/s, so that is 2 to 3 percent of the time.
   std::uint64_t checkpoint_ns = 20'000'000;
-  std::uint64_t checkpoint_ns_per_byte = 5;
+  std::uint64_t checkpoint_ns_per_byte = 10;
   /// What an op made and a variable was given is held until the variable has its next value. Of all of
   /// those a generation stays so often, and no more often than its bytes make it: 1 to 2 percent of the time.
   std::int64_t versions_ns = 20'000'000;
@@ -74,7 +75,8 @@ class Values {
   void add_result(const Tensor& tensor, bool stepping = false);
   /// Whether a result that takes so long to recompute should become a checkpoint. A few nanoseconds.
   bool needs_checkpoint(const Tensor& tensor, std::uint64_t replay_ns) const;
-  void add_checkpoint(const Tensor& tensor);
+  /// False: it is too soon after the one before.
+  bool add_checkpoint(const Tensor& tensor, std::int64_t now_ns);
   /// Keeps a value that was recomputed, as long as there is room.
   void add_recomputed(std::uint64_t id, const Tensor& value);
 
@@ -160,6 +162,7 @@ class Values {
   std::uint64_t checkpoint_bytes_ = 0, recomputed_bytes_ = 0;
   /// Doubles whenever checkpoints are thinned out, so that new ones come as rarely as old ones stand.
   std::atomic<std::uint64_t> checkpoint_scale_{1};
+  std::int64_t next_checkpoint_ns_ = 0;  ///< none before
   std::deque<std::uint64_t> checkpoint_order_, recomputed_order_;
   std::unordered_map<std::uint64_t, KeptValue> checkpoints_, recomputed_;
   std::deque<Held> window_;

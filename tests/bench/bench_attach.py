@@ -8,13 +8,13 @@ A step's time is that of the program's own thread (time.thread_time), so that ot
 import json
 import os
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "python"))
 from debug_client import Client  # noqa: E402
+from loop_process import LoopProcess  # noqa: E402
 
 STEPS = 200  # of a window
 
@@ -38,41 +38,6 @@ while True:
 """
 
 
-class Loop:
-    def __init__(self, size, runtime, debug):
-        environment = {**os.environ, "XDG_RUNTIME_DIR": runtime}
-        environment.pop("TAPEDECK_DEBUG", None)
-        if debug:
-            environment["TAPEDECK_DEBUG"] = "1"
-        self.process = subprocess.Popen([sys.executable, "-c", LOOP, str(size)], env=environment, stdout=subprocess.PIPE, text=True)
-        self.process.stdout.readline()
-        self.process.stdout.readline()  # it is warm
-
-    def step_us(self, seconds):
-        """The median of the windows that begin within that time."""
-        os.set_blocking(self.process.stdout.fileno(), False)
-        while self.process.stdout.read():  # those that began before
-            pass
-        os.set_blocking(self.process.stdout.fileno(), True)
-        self.process.stdout.readline()
-        windows, until = [], time.monotonic() + seconds
-        while time.monotonic() < until or len(windows) < 3:
-            windows.append(float(self.process.stdout.readline()))
-        return statistics.median(windows)
-
-    def end(self):
-        self.process.kill()
-        self.process.wait()
-        self.process.stdout.close()
-
-
-def entry_of(loop, runtime):
-    programs = os.path.join(runtime, "tapedeck", "programs")
-    name = next(name for name in os.listdir(programs) if name.startswith(f"{loop.process.pid}-"))
-    with open(os.path.join(programs, name, "program.json"), encoding="utf-8") as file:
-        return json.load(file)
-
-
 def pauses(client, count):
     """(ops, milliseconds) from each pause to its stop."""
     found = []
@@ -91,17 +56,17 @@ def measure(size, rounds, seconds, runtime):
     times = {"never attached": [], "TAPEDECK_DEBUG=1, nobody there": [], "attached, running": [], "after detaching": []}
     stops = []
     for _ in range(rounds):
-        plain = Loop(size, runtime, False)
-        times["never attached"].append(plain.step_us(seconds))
+        plain = LoopProcess(LOOP, size, runtime, False)
+        times["never attached"].append(plain.median(seconds))
         plain.end()
-        loop = Loop(size, runtime, True)
-        times["TAPEDECK_DEBUG=1, nobody there"].append(loop.step_us(seconds))
-        with Client(entry_of(loop, runtime)) as client:
+        loop = LoopProcess(LOOP, size, runtime, True)
+        times["TAPEDECK_DEBUG=1, nobody there"].append(loop.median(seconds))
+        with Client(loop.entry(runtime)) as client:
             client.wait_for(lambda status: status["records"] > 100)
-            times["attached, running"].append(loop.step_us(seconds))
+            times["attached, running"].append(loop.median(seconds))
             stops += pauses(client, 20)
         time.sleep(0.5)  # the server notices within a tenth of a second
-        times["after detaching"].append(loop.step_us(seconds))
+        times["after detaching"].append(loop.median(seconds))
         loop.end()
     base = statistics.median(times["never attached"])
     for state, found in times.items():

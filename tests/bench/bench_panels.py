@@ -9,7 +9,6 @@ import argparse
 import json
 import os
 import statistics
-import subprocess
 import sys
 import tempfile
 import threading
@@ -17,8 +16,8 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, os.pardir, "python"))
-from bench_attach import entry_of  # noqa: E402
 from debug_client import Client, decode  # noqa: E402
+from loop_process import LoopProcess  # noqa: E402
 
 CASES = "mlp", "lenet", "lstm", "transformer"
 WINDOW = 0.1  # seconds of steps in each line that the loop writes
@@ -36,30 +35,6 @@ while True:
         count += 1
     print((time.perf_counter() - began) / count * 1e3, flush=True)
 """
-
-
-class Loop:
-    def __init__(self, case, runtime):
-        environment = {**os.environ, "XDG_RUNTIME_DIR": runtime, "TAPEDECK_DEBUG": "1"}
-        self.process = subprocess.Popen([sys.executable, "-c", LOOP, case], env=environment, stdout=subprocess.PIPE, text=True)
-        self.process.stdout.readline()  # it is warm
-        self._windows = []
-        threading.Thread(target=self._read, daemon=True).start()
-
-    def _read(self):
-        for line in self.process.stdout:
-            self._windows.append(float(line))
-
-    def step_ms(self, seconds):
-        """The median of the windows that begin and end within that time."""
-        time.sleep(2 * WINDOW)  # the one that began before
-        begin = len(self._windows)
-        time.sleep(seconds)
-        return statistics.median(self._windows[begin:])
-
-    def end(self):
-        self.process.kill()
-        self.process.wait()
 
 
 class Panels(threading.Thread):
@@ -106,24 +81,24 @@ class Panels(threading.Thread):
 
 
 def measure(case, options, runtime):
-    loop = Loop(case, runtime)
+    loop = LoopProcess(LOOP, case, runtime, True)
     times = {"unrecorded": [], "again": [], "closed": [], "open": []}
-    with Client(entry_of(loop, runtime)) as client:
+    with Client(loop.entry(runtime)) as client:
         def record(on):
             client.ask("set_options", recording=[on], break_at_cell_start=[], budget_bytes=[], keep_everything=[])
 
         for _ in range(options.rounds):
             record(False)
-            times["unrecorded"].append(loop.step_ms(options.seconds))
+            times["unrecorded"].append(loop.median(options.seconds))
             record(True)
-            times["closed"].append(loop.step_ms(options.seconds))
+            times["closed"].append(loop.median(options.seconds))
             panels = Panels(client)
             panels.start()
-            times["open"].append(loop.step_ms(options.seconds))
+            times["open"].append(loop.median(options.seconds))
             panels.close()
             every = client.ask("get_health", live_ms=0, first=0, count=0, columns=1)["every"] or panels.every
             record(False)
-            times["again"].append(loop.step_ms(options.seconds))
+            times["again"].append(loop.median(options.seconds))
         records = client.ask("get_status")["records"]
     loop.end()
     ratios = {name: round(statistics.median(one / base for one, base in zip(found, times["unrecorded"])), 3)

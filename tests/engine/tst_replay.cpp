@@ -331,6 +331,7 @@ class TestReplay : public QObject {
   void checkpoints_keep_replays_short_and_what_was_recomputed_stays() {
     RecorderOptions options;
     options.keeping.window_bytes = 1;
+    options.keeping.checkpoint_ns_per_byte = 0;
     options.keeping.checkpoint_ns = 100'000;  // at least 2 µs an op: at most 50 ops
     Recording recording(options);
     Tensor value = ramp(100);
