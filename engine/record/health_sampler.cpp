@@ -10,7 +10,7 @@ namespace tapedeck {
 namespace {
 
 /// Of the program's time; with what the window asks for it stays far below 15 %.
-constexpr double most_share = 0.04;
+constexpr double most_share = 0.02;
 constexpr std::uint32_t most_every = 4096;
 constexpr std::uint32_t samples_between_ranks = 32;  // they take as long as all else
 

@@ -10,7 +10,7 @@ namespace tapedeck::inspector {
 
 namespace {
 
-constexpr int running_interval_ms = 350;  ///< between two looks while a cell runs
+constexpr int running_interval_ms = 500;  ///< between two looks while a cell runs
 constexpr int lagging_interval_ms = 150;  ///< the session's index works a fraction of that, beside the cell
 constexpr quint32 gaps_shown = 50, rows_a_page = 200, ops_shown = 300, step_points = 600;
 constexpr std::size_t most_costs = 4096;

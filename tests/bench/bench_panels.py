@@ -21,7 +21,7 @@ from loop_process import LoopProcess  # noqa: E402
 
 CASES = "mlp", "lenet", "lstm", "transformer"
 WINDOW = 0.1  # seconds of steps in each line that the loop writes
-TIME_EVERY, HEALTH_EVERY, RULES_EVERY = 0.35, 0.4, 2.0  # seconds, as the panels ask
+TIME_EVERY, HEALTH_EVERY, RULES_EVERY = 0.5, 0.4, 2.0  # seconds, as the panels ask
 
 LOOP = f"""
 import sys, time
