@@ -40,7 +40,8 @@ struct KeepingOptions {
   std::uint64_t checkpoint_ns = 20'000'000;
   std::uint64_t checkpoint_ns_per_byte = 10;
   /// What an op made and a variable was given is held until the variable has its next value. Of all of
-  /// those a generation stays so often, and no more often than its bytes make it: about 1 percent of the time.
+  /// those a generation stays so often, and no more often than its bytes make it: about 1 percent of the
+  /// time.
   std::int64_t versions_ns = 20'000'000;
   std::int64_t versions_ns_per_byte = 40;
   /// Of recomputed values: the neighbours of what somebody looks at are looked at next.
