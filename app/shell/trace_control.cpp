@@ -24,6 +24,10 @@ constexpr int patience = 300;  // milliseconds
 constexpr char about_opening[] = "trace.open";
 constexpr char about_saving[] = "trace.save";
 const QString channel = QStringLiteral("trace/save");
+const QString status_channel = QStringLiteral("trace/status");
+const QString nothing_yet = QStringLiteral("There is no trace to be saved yet: no op has been recorded.");
+const QString has_ended =
+    QStringLiteral("The session has ended: its trace can be saved only while it is there.");
 
 }  // namespace
 
@@ -63,10 +67,20 @@ void TraceControl::open(const QString& path) {
 
 void TraceControl::save() {
   if (saving()) return emit told("The trace is being saved already.");
-  if (parts_.session->recordCount() == 0)
-    return emit told("There is no trace to be saved yet: no op has been recorded.");
-  if (!parts_.session->live())
-    return emit told("The session has ended: its trace can be saved only while it is there.");
+  if (parts_.session->recordCount() != 0) return choosePath();
+  // The news of the first ops may still be on its way. The dialog comes when the answer has been dealt with.
+  const bool asked = parts_.session->request<protocol::Status>(
+      protocol::GetStatus{}, this,
+      [this](const protocol::Status& status) {
+        if (status.records == 0) return emit told(nothing_yet);
+        QMetaObject::invokeMethod(this, &TraceControl::choosePath, Qt::QueuedConnection);
+      },
+      [this](const protocol::Failure&) { emit told(has_ended); }, status_channel);
+  if (!asked) choosePath();
+}
+
+void TraceControl::choosePath() {
+  if (!parts_.session->live()) return emit told(parts_.session->recordCount() == 0 ? nothing_yet : has_ended);
   const QString path = inspector::askForPath(
       window_, "Save trace", QFileInfo(parts_.document->name()).completeBaseName() + ".tapetrace",
       "Traces (*.tapetrace)");
@@ -135,7 +149,7 @@ void TraceControl::send(const std::string& notebook) {
       });
   if (asked) return;
   ended(false);
-  emit told("The session has ended: its trace can be saved only while it is there.");
+  emit told(has_ended);
 }
 
 void TraceControl::cancel() {

@@ -40,6 +40,7 @@ class TraceControl : public QObject {
   void closingGoesOn(bool done);
 
  private:
+  void choosePath();
   void send(const std::string& notebook);
   void showProgress();
   void ended(bool saved);

@@ -168,6 +168,24 @@ class TestHealthPanel : public QObject, SampleWindow {
     QVERIFY(!health()->model()->shown());
   }
 
+  // Where nothing is found, the key goes to the layers.
+  void whatIsHealthyIsLookedThroughByKey() {
+    QString healthy = network;
+    openCells(folder_, {healthy.replace("step == 120", "step == 1000")});
+    run();
+    QTRY_COMPARE_WITH_TIMEOUT(stateOf(0), CellState::done, patience);
+    showHealth();
+    QTRY_VERIFY_WITH_TIMEOUT(health()->table()->model()->rowCount() > 2, patience);
+    QTRY_VERIFY_WITH_TIMEOUT(health()->sentence()->text().startsWith("✔"), patience);
+    QVERIFY2(health()->findings()->isHidden(), qPrintable(all()));
+    QTRY_VERIFY_WITH_TIMEOUT(health()->isAncestorOf(QApplication::focusWidget()), patience);
+    QTest::keyClick(QApplication::focusWidget(), Qt::Key_Down);
+    QTest::keyClick(QApplication::focusWidget(), Qt::Key_Down);
+    QTRY_VERIFY(health()->table()->currentIndex().row() > 0);
+    QTest::keyClick(window_.get(), Qt::Key_7, Qt::AltModifier);
+    QTRY_VERIFY(!health()->isVisible());
+  }
+
   void thePairsOfLbfgs() {
     openCells(folder_, {"import numpy as np\n"
                         "import tapedeck as tf\n"
@@ -180,9 +198,9 @@ class TestHealthPanel : public QObject, SampleWindow {
     run();
     showHealth();
     QTRY_VERIFY_WITH_TIMEOUT(health()->model()->published().size() == 2, patience);
+    QTRY_VERIFY_WITH_TIMEOUT(health()->isAncestorOf(QApplication::focusWidget()), patience);
     QVERIFY2(findingThat("my method: s·y is not positive") >= 0, qPrintable(all()));
-    health()->findings()->setFocus();
-    QTest::keyClick(health()->findings(), Qt::Key_B);
+    QTest::keyClick(QApplication::focusWidget(), Qt::Key_B);
     QTRY_VERIFY_WITH_TIMEOUT(health()->pairs()->isVisible(), patience);
     const auto columns = [&] {
       QStringList names;

@@ -284,7 +284,7 @@ class TestSamples : public QObject, SampleWindow {
     const auto* health = window_->findChild<inspector::HealthView*>();
     QVERIFY(health);
     QTRY_VERIFY_WITH_TIMEOUT(health->isVisible() && health->model()->published().size() == 1, patience);
-    QTRY_VERIFY(health->isAncestorOf(QApplication::focusWidget()));
+    QTRY_VERIFY_WITH_TIMEOUT(health->isAncestorOf(QApplication::focusWidget()), patience);
     QTest::keyClick(QApplication::focusWidget(), Qt::Key_B);
     QTRY_VERIFY_WITH_TIMEOUT(health->pairs()->isVisible(), patience);
     QTRY_VERIFY_WITH_TIMEOUT(health->pairs()->model()->rowCount() > 40, patience);

@@ -58,6 +58,7 @@ struct HealthView::Private {
   void showFindings();
   void showSentence();
   void showPage(bool published);
+  void lead();
   void fit();
 };
 
@@ -228,6 +229,7 @@ void HealthView::Private::showPage(bool published) {
   layers->setChecked(!published);
   optimiser->setChecked(published);
   pages->setCurrentIndex(published ? 1 : 0);
+  lead();
   const auto groups = model->published();
   if (published && !groups.empty()) {
     // Where there are several groups, the key again shows the next one.
@@ -240,11 +242,19 @@ void HealthView::Private::showPage(bool published) {
   }
 }
 
+/// The keyboard goes to the findings, or to the page below where there are none to be seen.
+void HealthView::Private::lead() {
+  view->setFocusProxy(findings->topLevelItemCount() > 0 ? findings : pages->currentWidget());
+}
+
 /// The list is as high as its rows, up to a few.
 void HealthView::Private::fit() {
   const int rows = findings->topLevelItemCount();
   const int most = std::clamp(view->height() / 110, 2, most_listed_rows);
+  const bool worked = findings->hasFocus();
+  lead();
   findings->setVisible(rows > 0);
+  if (worked && rows == 0) view->setFocus();
   if (rows == 0) return;
   findings->setFixedHeight(findings->header()->sizeHint().height() +
                            std::min(rows, most) * findings->sizeHintForRow(0));
@@ -271,7 +281,6 @@ HealthView::HealthView(Session* session, CellNames* cells, QWidget* parent)
   d_->splitter->setStretchFactor(1, 2);
   d_->splitter->setChildrenCollapsible(false);
   layout->addWidget(d_->splitter, 1);
-  setFocusProxy(d_->findings);
   d_->connectAll();
   d_->showState();
   d_->showFindings();
