@@ -7,6 +7,7 @@
 #include <QFile>
 #include <QFileInfo>
 #include <QRandomGenerator>
+#include <QTimer>
 #include <array>
 #include <stdexcept>
 #include <utility>
@@ -16,6 +17,7 @@ namespace {
 
 constexpr int applicationIdAt = 68;
 constexpr int openWithinMs = 60000;
+constexpr int endAtOnceMs = 40;
 constexpr int endWithinMs = 1000;
 
 /// Beside the program, or where the build has put it.
@@ -66,12 +68,16 @@ TraceSession::TraceSession(const QString& path, QObject* parent)
   });
 }
 
+// The process ends with its input. One that hangs is not waited for, but killed later: the window is closing.
 TraceSession::~TraceSession() {
   if (!process_) return;
   process_->disconnect(this);
   process_->closeWriteChannel();
-  if (process_->state() != QProcess::NotRunning && !process_->waitForFinished(endWithinMs)) process_->kill();
-  process_->waitForFinished(endWithinMs);
+  if (process_->state() == QProcess::NotRunning || process_->waitForFinished(endAtOnceMs)) return;
+  QProcess* process = process_.release();
+  process->setParent(QCoreApplication::instance());
+  QObject::connect(process, &QProcess::finished, process, &QObject::deleteLater);
+  QTimer::singleShot(endWithinMs, process, &QProcess::kill);
 }
 
 void TraceSession::open() {

@@ -209,8 +209,8 @@ void MainWindow::askBudget() {
   bool given = false;
   const double megabytes =
       QInputDialog::getDouble(this, "Memory for values",
-                              "Megabytes that the recorder may hold. Older values beyond that are computed "
-                              "again when somebody looks at them.",
+                              "Megabytes that the recorder may hold. What it does not hold is computed again "
+                              "when somebody looks at it.",
                               now > 0 ? now : 2048, 16, 1 << 20, 0, &given);
   if (given) options_->setBudget(static_cast<quint64>(megabytes * (1 << 20)));
 }

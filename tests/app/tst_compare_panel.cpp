@@ -168,9 +168,25 @@ class TestComparePanel : public QObject, SampleWindow {
     QCOMPARE(model()->curves()[0].right.values.size(), std::size_t{12});
     QCOMPARE(model()->curves()[0].left.values[5], model()->curves()[0].right.values[5]);
     QVERIFY(model()->curves()[0].left.values[6] != model()->curves()[0].right.values[6]);
+    // The steps are walked over by key, told in numbers, and Enter goes to a side's op.
+    auto* chart = compare()->findChild<QWidget*>("compareChart");
+    QTRY_COMPARE(QApplication::focusWidget(), chart);
+    const protocol::ComparedCurve& curve = model()->curves()[0];
+    QVERIFY(curve.left.records[6] != 0 && curve.left.records[6] != curve.right.records[6]);
+    for (int i = 0; i < 7; ++i) key(Qt::Key_Right);
+    QVERIFY2(chart->accessibleDescription().startsWith("step 6: left ") &&
+                 chart->accessibleDescription().contains(", right − left "),
+             qPrintable(chart->accessibleDescription()));
+    key(Qt::Key_Return);
+    QTRY_COMPARE(static_cast<double>(session().cursor()), curve.left.records[6]);
+    key(Qt::Key_Return, Qt::AltModifier);
+    QTRY_COMPARE(static_cast<double>(session().cursor()), curve.right.records[6]);
+    key(Qt::Key_End);
+    QVERIFY(chart->accessibleDescription().startsWith("step 11: "));
     shots(window_.get(), "compare-curves");
     key(Qt::Key_O);
     QTRY_VERIFY(compare()->operands()->isVisible());
+    QVERIFY(compare()->isAncestorOf(QApplication::focusWidget()));
   }
 
   void withinATypedToleranceNothingDiffers() {

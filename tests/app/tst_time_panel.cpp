@@ -235,6 +235,53 @@ class TestTimePanel : public QObject, SampleWindow {
     screenshot(window_.get(), "time-flame-2560");
   }
 
+  // Deeper than the panel is high: the box walked to comes into sight, and what is out of it is scrolled to.
+  void aDeepFlameScrolls() {
+    runAndOpen(
+        {"import contextlib\n"
+         "import tapedeck as tf\n"
+         "w = tf.ones([128, 128])\n"
+         "with contextlib.ExitStack() as scopes:\n"
+         "    for i in range(24):\n"
+         "        scopes.enter_context(tf.name_scope(f'scope{i}'))\n"
+         "    v = tf.matmul(w, w)"});
+    keyTo(track(), Qt::Key_L);
+    FlameCanvas* flame = view()->flame();
+    const auto rectOf = [&](const QString& name) {
+      for (const FlameCanvas::Box& box : flame->boxes())
+        if (flame->label(box.node).contains(name)) return box.rect;
+      return QRectF();
+    };
+    const auto seen = [&](const QString& name) {
+      const QRectF rect = rectOf(name);
+      return !rect.isEmpty() && QRectF(QPointF(), flame->canvasSize()).contains(rect);
+    };
+    QTRY_VERIFY_WITH_TIMEOUT(flame->isVisible() && seen("scope0"), patience);
+    QVERIFY(flame->bar()->isVisible());
+    QVERIFY(!seen("matmul"));
+    for (int i = 0; i < 40 && !flame->label(flame->walked()).contains("matmul"); ++i)
+      keyTo(flame, Qt::Key_Down);
+    QCOMPARE(flame->label(flame->walked()).right(6), QString("matmul"));
+    QTRY_VERIFY(seen("matmul"));
+    QVERIFY(!seen("scope0"));
+    screenshot(window_.get(), "time-flame-deep-1280");
+    for (int i = 0; i < 20; ++i) {
+      QWheelEvent wheel({200, 100}, flame->mapToGlobal(QPointF(200, 100)), {}, {0, 120}, Qt::NoButton,
+                        Qt::NoModifier, Qt::NoScrollPhase, false);
+      QApplication::sendEvent(flame, &wheel);
+    }
+    QTRY_VERIFY(seen("scope0") && !seen("matmul"));
+    for (int i = 0; i < 6; ++i) keyTo(flame, Qt::Key_PageDown);
+    QTRY_VERIFY(seen("matmul"));
+    // What is clicked is what is seen there; zoomed out, all is at its place again.
+    QTest::mouseClick(flame, Qt::LeftButton, {}, rectOf("scope23").center().toPoint());
+    QTRY_COMPARE(flame->label(flame->zoomed()), QString("scope23"));
+    QTRY_VERIFY(seen("scope23"));
+    window_->resize(2560, 1440);
+    QTRY_VERIFY(!flame->bar()->isVisible());
+    QTRY_VERIFY(seen("scope0") && seen("matmul"));
+  }
+
   void totalsAreSortedFilteredAndGrouped() {
     runAndOpen({training, "for i in range(300):\n    v = tf.exp(w)"});
     keyTo(track(), Qt::Key_E);  // everything
@@ -294,6 +341,15 @@ class TestTimePanel : public QObject, SampleWindow {
     keyTo(roofline, Qt::Key_Right);
     QCOMPARE(roofline->walked(), 0);
     screenshot(window_.get(), "time-roofline-1280");
+    // Each word can be read: it stands on no other, and on no point.
+    QVERIFY(roofline->words().size() > 4);
+    for (const QRectF& word : roofline->words()) {
+      for (const QRectF& other : roofline->words()) QVERIFY(&word == &other || !word.intersects(other));
+      for (const auto& point : roofline->points()) {
+        const QPointF corner(point.radius, point.radius);
+        QVERIFY(!word.intersects(QRectF(point.at - corner, point.at + corner)));
+      }
+    }
     keyTo(roofline, Qt::Key_Return);
     QTRY_VERIFY(session().cursor() > 1);
     inspector::applyAppearance(inspector::Appearance::dark);

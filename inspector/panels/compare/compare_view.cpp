@@ -1,6 +1,7 @@
 #include "inspector/panels/compare/compare_view.h"
 
 #include <QAction>
+#include <QApplication>
 #include <QHBoxLayout>
 #include <QHeaderView>
 #include <QMouseEvent>
@@ -191,7 +192,9 @@ void CompareView::Private::connectAll() {
   QObject::connect(show, &QAction::triggered, view, [this] { model->show(model->currentRow(), false); });
   QObject::connect(showRight, &QAction::triggered, view, [this] { model->show(model->currentRow(), true); });
   const auto page = [this](QWidget* widget) {
+    const bool worked = view->isAncestorOf(QApplication::focusWidget());
     below->setCurrentWidget(widget);
+    if (worked) (widget == curves ? static_cast<QWidget*>(curves) : table)->setFocus();
     showOperands->setChecked(widget == operands);
     showCurves->setChecked(widget == curves);
   };
@@ -332,6 +335,11 @@ QList<QAction*> CompareView::menuActions() const {
           d_->showOperands,
           d_->showCurves,
           d_->cancel};
+}
+
+QList<HandledKeys> CompareView::handledKeys() const {
+  return {
+      {{Qt::Key_Left, Qt::Key_Right, Qt::Key_Home, Qt::Key_End}, tr("In the curves: walk over the steps")}};
 }
 
 CompareModel* CompareView::model() const {

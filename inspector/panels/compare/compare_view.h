@@ -19,7 +19,7 @@ class TimelineTable;
 /// Keys, with the focus in it: L compares the last two runs of a cell, S swaps the
 /// sides, A and B put what follows the cursor on the left and right, W a branch beside its original; F finds
 /// the first difference, N and P go from one changed row to the next; Enter goes to a row's op, Alt+Enter
-/// to the right side's; O shows operands, C curves; Esc stops what goes on.
+/// to the right side's; O shows operands, C curves, in which arrows walk; Esc stops what goes on.
 class CompareView : public SessionPanel {
   Q_OBJECT
  public:
@@ -27,6 +27,7 @@ class CompareView : public SessionPanel {
   ~CompareView() override;
 
   QList<QAction*> menuActions() const override;
+  QList<HandledKeys> handledKeys() const override;
   CompareModel* model() const;
   TimelineTable* table() const;
   QLabel* sentence() const;

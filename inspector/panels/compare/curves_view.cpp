@@ -1,12 +1,16 @@
 #include "inspector/panels/compare/curves_view.h"
 
 #include <QComboBox>
+#include <QKeyEvent>
 #include <QMouseEvent>
 #include <QPainter>
 #include <QPainterPath>
 #include <QVBoxLayout>
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
+#include <optional>
 
 #include "inspector/model/format.h"
 #include "inspector/ui/theme.h"
@@ -36,6 +40,8 @@ class CompareCurvesView::Chart : public QWidget {
   Chart(CompareModel* model, QWidget* parent) : QWidget(parent), model_(model) {
     setObjectName(QStringLiteral("compareChart"));
     setMinimumHeight(60);
+    setFocusPolicy(Qt::StrongFocus);
+    setMouseTracking(true);
   }
 
   void setCurve(int curve) {
@@ -48,6 +54,7 @@ class CompareCurvesView::Chart : public QWidget {
       }
     steps_ = steps;
     values_ = values;
+    fillWalk();
     describe();
     update();
   }
@@ -68,12 +75,17 @@ class CompareCurvesView::Chart : public QWidget {
     draw(painter, shown->left, theme.backward.stroke, Qt::SolidLine, false);
     draw(painter, shown->right, theme.forward.stroke, Qt::DashLine, true);
     drawLegend(painter, theme);
+    if (!hasFocus()) return;
+    painter.setBrush(Qt::NoBrush);
+    painter.setPen(QPen(theme.accent, 2));
+    painter.drawRect(rect().adjusted(1, 1, -1, -1));
   }
 
   void mousePressEvent(QMouseEvent* event) override {
     const protocol::ComparedCurve* shown = curve();
     if (!shown || event->button() != Qt::LeftButton) return;
-    double best = near_enough * near_enough, record = 0;
+    double best = near_enough * near_enough;
+    double record = 0;
     for (const auto* part : {&shown->left, &shown->right})
       for (std::size_t i = 0; i < part->steps.size() && i < part->values.size(); ++i) {
         const QPointF away = place(part->steps[i], part->values[i]) - event->position();
@@ -85,7 +97,97 @@ class CompareCurvesView::Chart : public QWidget {
     if (record > 0) model_->session()->setCursor(static_cast<RecordNumber>(record));
   }
 
+  /// The step under the mouse is the one that is told.
+  void mouseMoveEvent(QMouseEvent* event) override {
+    if (walk_.empty()) return;
+    const QRectF room = area();
+    const double share = (event->position().x() - room.left()) / std::max(1.0, room.width());
+    const double step = steps_.low + share * (steps_.high - steps_.low);
+    const auto nearest =
+        std::ranges::min_element(walk_, {}, [&](double one) { return std::abs(one - step); });
+    walkTo(nearest - walk_.begin());
+  }
+
+  void keyPressEvent(QKeyEvent* event) override {
+    const auto last = static_cast<std::ptrdiff_t>(walk_.size()) - 1;
+    switch (event->key()) {
+      case Qt::Key_Left:
+        return walkTo(std::max<std::ptrdiff_t>(0, walked_ - 1));
+      case Qt::Key_Right:
+        return walkTo(std::min(last, walked_ + 1));
+      case Qt::Key_Home:
+        return walkTo(std::min<std::ptrdiff_t>(0, last));
+      case Qt::Key_End:
+        return walkTo(last);
+      case Qt::Key_Return:
+      case Qt::Key_Enter:
+        return go(event->modifiers().testFlag(Qt::AltModifier));
+      default:
+        return QWidget::keyPressEvent(event);
+    }
+  }
+
  private:
+  /// The steps of both sides, in order.
+  void fillWalk() {
+    const bool walked = walked_ >= 0;
+    const double before = walked ? walk_[static_cast<std::size_t>(walked_)] : 0;
+    walk_.clear();
+    if (const auto* shown = curve())
+      for (const auto* part : {&shown->left, &shown->right})
+        std::ranges::copy_if(part->steps, std::back_inserter(walk_),
+                             [](double step) { return std::isfinite(step); });
+    std::ranges::sort(walk_);
+    walk_.erase(std::ranges::unique(walk_).begin(), walk_.end());
+    const auto found = std::ranges::find(walk_, before);
+    walked_ = walked && found != walk_.end() ? found - walk_.begin() : -1;
+  }
+
+  void walkTo(std::ptrdiff_t at) {
+    if (at == walked_) return;
+    walked_ = at;
+    setAccessibleDescription(told());
+    update();
+  }
+
+  /// Where the side's part has the step walked to.
+  std::optional<std::size_t> walkedIn(const protocol::CurvePart& part) const {
+    if (walked_ < 0) return {};
+    const auto found = std::ranges::find(part.steps, walk_[static_cast<std::size_t>(walked_)]);
+    const auto at = static_cast<std::size_t>(found - part.steps.begin());
+    if (found == part.steps.end() || at >= part.values.size()) return {};
+    return at;
+  }
+
+  /// To the op of the left side's point, or the right side's; where one has none, to the other's.
+  void go(bool right) {
+    const protocol::ComparedCurve* shown = curve();
+    if (!shown) return;
+    const auto recordIn = [&](const protocol::CurvePart& part) -> double {
+      const auto at = walkedIn(part);
+      return at && *at < part.records.size() ? part.records[*at] : 0;
+    };
+    const double first = recordIn(right ? shown->right : shown->left);
+    const double record = first > 0 ? first : recordIn(right ? shown->left : shown->right);
+    if (record > 0) model_->session()->setCursor(static_cast<RecordNumber>(record));
+  }
+
+  /// "step 5: left 1.13, right 1.12, right − left -0.01".
+  QString told() const {
+    const protocol::ComparedCurve* shown = curve();
+    if (!shown || walked_ < 0) return {};
+    const auto left = walkedIn(shown->left), right = walkedIn(shown->right);
+    const auto number = [](double value) { return QString::number(value, 'g', 5); };
+    QString text = CompareCurvesView::tr("step %1: ").arg(number(walk_[static_cast<std::size_t>(walked_)])) +
+                   CompareCurvesView::tr("left %1, right %2")
+                       .arg(left ? number(shown->left.values[*left]) : QStringLiteral("–"),
+                            right ? number(shown->right.values[*right]) : QStringLiteral("–"));
+    if (left && right)
+      text += CompareCurvesView::tr(", right − left %1")
+                  .arg(number(shown->right.values[*right] - shown->left.values[*left]));
+    return text;
+  }
+
   const protocol::ComparedCurve* curve() const {
     return curve_ >= 0 && curve_ < static_cast<int>(model_->curves().size())
                ? &model_->curves()[static_cast<std::size_t>(curve_)]
@@ -117,7 +219,14 @@ class CompareCurvesView::Chart : public QWidget {
     const QRectF below(room.left(), room.bottom() + 2, room.width(), low_room - 2);
     painter.drawText(below, Qt::AlignLeft | Qt::AlignTop, QString::number(steps_.low, 'g', 6));
     painter.drawText(below, Qt::AlignRight | Qt::AlignTop, QString::number(steps_.high, 'g', 6));
-    painter.drawText(below, Qt::AlignHCenter | Qt::AlignTop, CompareCurvesView::tr("step"));
+    if (walked_ < 0) {
+      painter.drawText(below, Qt::AlignHCenter | Qt::AlignTop, CompareCurvesView::tr("step"));
+      return;
+    }
+    const double x = place(walk_[static_cast<std::size_t>(walked_)], values_.low).x();
+    painter.setPen(QPen(theme.text, 1, Qt::DashLine));
+    painter.drawLine(QPointF(x, room.top()), QPointF(x, room.bottom()));
+    painter.drawText(below, Qt::AlignHCenter | Qt::AlignTop, told());
   }
 
   void draw(QPainter& painter, const protocol::CurvePart& part, const QColor& color, Qt::PenStyle style,
@@ -174,14 +283,19 @@ class CompareCurvesView::Chart : public QWidget {
         shown ? CompareCurvesView::tr("Curve %1: left %2; right %3")
                     .arg(QString::fromStdString(shown->name), last(shown->left), last(shown->right))
               : CompareCurvesView::tr("No curve"));
-    setToolTip(shown
-                   ? accessibleName() + CompareCurvesView::tr("\nA click on a point moves the cursor there.")
-                   : QString());
+    setToolTip(shown ? accessibleName() +
+                           CompareCurvesView::tr(
+                               "\nA click on a point moves the cursor there. By keyboard: the arrows "
+                               "walk over the steps, Enter goes to the left side's op, "
+                               "Alt+Enter to the right side's.")
+                     : QString());
   }
 
   CompareModel* model_;
   int curve_ = -1;
   ChartRange steps_, values_;
+  std::vector<double> walk_;    ///< the steps of both sides
+  std::ptrdiff_t walked_ = -1;  ///< which of them is told; -1: none
 };
 
 CompareCurvesView::CompareCurvesView(CompareModel* model, QWidget* parent)
@@ -195,6 +309,7 @@ CompareCurvesView::CompareCurvesView(CompareModel* model, QWidget* parent)
   layout->setSpacing(2);
   layout->addWidget(names_, 0, Qt::AlignLeft);
   layout->addWidget(chart_, 1);
+  setFocusProxy(chart_);
   connect(names_, &QComboBox::currentIndexChanged, this, [this](int at) { chart_->setCurve(at); });
   connect(model, &CompareModel::curvesChanged, this, &CompareCurvesView::showNames);
   showNames();

@@ -10,7 +10,8 @@ class QComboBox;
 namespace tapedeck::inspector {
 
 /// One curve at a time: the left side's drawn through with round marks, the right side's dashed with square
-/// ones. A click on a point moves the cursor there.
+/// ones. A click on a point moves the cursor there; the arrows walk over the steps, Enter and Alt+Enter go to
+/// the left and the right side's op. The step walked to, or under the mouse, is told in numbers.
 class CompareCurvesView : public QWidget {
   Q_OBJECT
  public:

@@ -13,17 +13,24 @@ namespace tapedeck::inspector {
 namespace {
 
 constexpr double flame_row = 24, flame_text = 11.5, least_box = 1.5;
+constexpr int wheel_row = 40;  // eighths of a degree: three rows a notch, as in lists
 
 }  // namespace
 
 FlameCanvas::FlameCanvas(ProfileModel* model, CellNames* cells, QWidget* parent)
-    : CanvasWidget(parent), model_(model), cells_(cells) {
+    : CanvasWidget(parent), model_(model), cells_(cells), bar_(Qt::Vertical, this) {
   setAccessibleName(tr("Flame of the ops' time"));
   setMouseTracking(true);
   setFocusPolicy(Qt::StrongFocus);
   connect(model, &ProfileModel::flameChanged, this, &FlameCanvas::take);
   connect(cells, &CellNames::changed, this, [this] { requestFrame(); });
   connect(model->session(), &Session::cursorChanged, this, [this] { requestFrame(); });
+  bar_.setFocusPolicy(Qt::NoFocus);
+  bar_.hide();
+  connect(&bar_, &QScrollBar::valueChanged, this, [this] {
+    hovered_ = -1;
+    requestFrame();
+  });
 }
 
 const protocol::ProfileNode& FlameCanvas::at(std::size_t node) const {
@@ -45,8 +52,40 @@ void FlameCanvas::take() {
   zoomed_ = find(zoomed);
   walked_ = find(walked);
   hovered_ = -1;
+  fitBar();
   describe();
   requestFrame();
+}
+
+/// How many rows the zoomed part has with what it is a part of, and how many of them are in sight.
+void FlameCanvas::fitBar() {
+  std::vector<std::size_t> depths(nodes_.size(), 0);
+  std::size_t rows = 0;
+  for (std::size_t node = zoomed_; node < nodes_.size(); ++node) {
+    const std::size_t parent = at(node).parent;
+    if (node != zoomed_ && (parent >= node || depths[parent] == 0)) continue;
+    depths[node] = node == zoomed_ ? depthOf(node) + 1 : depths[parent] + 1;
+    rows = std::max(rows, depths[node]);
+  }
+  const int seen = std::max(1, static_cast<int>(canvasSize().height() / flame_row));
+  bar_.setRange(0, std::max(0, static_cast<int>(rows) - seen));
+  bar_.setPageStep(seen);
+  bar_.setVisible(bar_.maximum() > 0);
+  const int width = bar_.sizeHint().width();
+  bar_.setGeometry(this->width() - width, 0, width, height());
+}
+
+/// The box walked to comes into sight.
+void FlameCanvas::reveal() {
+  fitBar();
+  const int row = static_cast<int>(depthOf(walked_));
+  bar_.setValue(std::clamp(bar_.value(), row - bar_.pageStep() + 1, row));
+}
+
+std::size_t FlameCanvas::depthOf(std::size_t node) const {
+  std::size_t depth = 0;
+  for (; node != 0; node = at(node).parent) ++depth;
+  return depth;
 }
 
 QString FlameCanvas::label(std::size_t node) const {
@@ -101,48 +140,54 @@ void FlameCanvas::place(std::size_t node, double left, double width, double top,
   }
 }
 
+/// The zoomed one as wide as the canvas, and above it what it is a part of.
+void FlameCanvas::placeAll() {
+  const double width = canvasSize().width() - (bar_.isHidden() ? 0 : bar_.width() / letters());
+  std::vector<std::size_t> above;
+  for (std::size_t node = zoomed_; node != 0; node = at(node).parent) above.push_back(at(node).parent);
+  double top = -bar_.value() * flame_row;
+  for (auto node = above.rbegin(); node != above.rend(); ++node, top += flame_row)
+    place(*node, 0, width, top, true);
+  place(zoomed_, 0, width, top, false);
+}
+
+void FlameCanvas::draw(CanvasPainter& painter, const Box& box) const {
+  const Theme& theme = painter.theme();
+  const protocol::ProfileNode& node = at(box.node);
+  const QString share = shareText(static_cast<double>(node.total_ns) / static_cast<double>(at(0).total_ns));
+  const QRectF rect = box.rect.adjusted(0, 1, -1, -1);
+  const bool walked = box.node == walked_ && hasFocus();
+  const bool hovered = static_cast<int>(box.node) == hovered_;
+  if (node.op) {
+    OpBox op;
+    op.rect = rect;
+    op.role = node.role;
+    op.text = QString::fromStdString(node.name) + QStringLiteral("  ") + share;
+    op.marked = walked;
+    op.hovered = hovered;
+    return drawOpBox(painter, op);
+  }
+  painter.fill(rect, theme.panel);
+  painter.outline(rect, theme.border);
+  if (walked) painter.outline(rect, theme.accent, 2.5);
+  if (hovered) painter.outline(rect, theme.text, 1.5);
+  if (rect.width() > 20)
+    painter.textIn(rect.adjusted(5, 0, -4, 0), label(box.node) + QStringLiteral("  ") + share, flame_text,
+                   theme.text, Qt::AlignLeft);
+}
+
 void FlameCanvas::paintCanvas(CanvasPainter& painter) {
   boxes_.clear();
   const Theme& theme = painter.theme();
-  canvas_width_ = painter.size().width();
   if (nodes_.empty() || at(0).total_ns <= 0) {
     painter.paragraph(QRectF(QPointF(20, 0), painter.size() - QSizeF(40, 0)),
                       model_->flame() ? tr("No op ran in this part of the run.") : model_->waitingText(), 13,
                       theme.faintText);
     return;
   }
-  // The zoomed one as wide as the canvas, and above it what it is a part of.
-  std::vector<std::size_t> above;
-  for (std::size_t node = zoomed_; node != 0; node = at(node).parent) above.push_back(at(node).parent);
-  double top = 0;
-  for (auto node = above.rbegin(); node != above.rend(); ++node, top += flame_row)
-    place(*node, 0, canvas_width_, top, true);
-  place(zoomed_, 0, canvas_width_, top, false);
-  const double whole = static_cast<double>(at(0).total_ns);
-  for (const Box& box : boxes_) {
-    const protocol::ProfileNode& node = at(box.node);
-    const QRectF rect = box.rect.adjusted(0, 1, -1, -1);
-    const QString text =
-        label(box.node) + QStringLiteral("  ") + shareText(static_cast<double>(node.total_ns) / whole);
-    const bool walked = box.node == walked_ && hasFocus();
-    if (node.op) {
-      OpBox op;
-      op.rect = rect;
-      op.role = node.role;
-      op.text = QString::fromStdString(node.name) + QStringLiteral("  ") +
-                shareText(static_cast<double>(node.total_ns) / whole);
-      op.marked = walked;
-      op.hovered = static_cast<int>(box.node) == hovered_;
-      drawOpBox(painter, op);
-      continue;
-    }
-    painter.fill(rect, theme.panel);
-    painter.outline(rect, theme.border);
-    if (walked) painter.outline(rect, theme.accent, 2.5);
-    if (static_cast<int>(box.node) == hovered_) painter.outline(rect, theme.text, 1.5);
-    if (rect.width() > 20)
-      painter.textIn(rect.adjusted(5, 0, -4, 0), text, flame_text, theme.text, Qt::AlignLeft);
-  }
+  placeAll();
+  for (const Box& box : boxes_)
+    if (box.rect.bottom() > 0 && box.rect.top() < painter.size().height()) draw(painter, box);
   if (hovered_ >= 0) painter.tooltip(last_at_, details(static_cast<std::size_t>(hovered_)));
 }
 
@@ -190,6 +235,7 @@ void FlameCanvas::leaveEvent(QEvent* event) {
 
 void FlameCanvas::zoomTo(std::size_t node) {
   zoomed_ = walked_ = node;
+  reveal();
   describe();
   requestFrame();
 }
@@ -217,9 +263,25 @@ void FlameCanvas::keyPressEvent(QKeyEvent* event) {
       return walk(event->key());
     case Qt::Key_Space:
       return zoomTo(walked_);
+    case Qt::Key_PageUp:
+    case Qt::Key_PageDown:
+      return bar_.setValue(bar_.value() + (event->key() == Qt::Key_PageDown ? 1 : -1) * bar_.pageStep());
     default:
       return CanvasWidget::keyPressEvent(event);
   }
+}
+
+void FlameCanvas::wheelEvent(QWheelEvent* event) {
+  turned_ += event->angleDelta().y();
+  const int rows = turned_ / wheel_row;
+  turned_ -= rows * wheel_row;
+  bar_.setValue(bar_.value() - rows);
+  event->accept();
+}
+
+void FlameCanvas::resizeEvent(QResizeEvent* event) {
+  CanvasWidget::resizeEvent(event);
+  fitBar();
 }
 
 void FlameCanvas::walk(int key) {
@@ -245,6 +307,7 @@ void FlameCanvas::walkTo(std::size_t node) {
     }
   };
   while (!inside(walked_)) zoomed_ = at(zoomed_).parent;
+  reveal();
   describe();
   requestFrame();
 }

@@ -25,6 +25,11 @@ bool hasRoofs(const protocol::Peaks* peaks) {
          peaks->float32_gflops > 0 && peaks->float64_gflops > 0;
 }
 
+QRectF discOf(const RooflineCanvas::Point& point) {
+  const double r = point.radius;
+  return {point.at.x() - r, point.at.y() - r, 2 * r, 2 * r};
+}
+
 QString powerText(double value) {
   return value < 1 ? QString::number(value) : amountText(value, QString()).trimmed();
 }
@@ -128,35 +133,61 @@ void RooflineCanvas::drawRoofs(CanvasPainter& painter, const Reach& reach) {
   painter.unclip();
 }
 
+/// At the first of those places where nothing stands; where all are taken, at the first if it must be said.
+void RooflineCanvas::write(CanvasPainter& painter, const QString& text, const std::vector<QPointF>& places,
+                           const QColor& color, const QRectF& plot, bool must) {
+  if (places.empty()) return;
+  const QSizeF size(painter.textWidth(text, roof_text), 16);
+  const auto free = [&](QPointF at) {
+    const QRectF room(at, size);
+    return plot.contains(room) &&
+           std::none_of(words_.begin(), words_.end(),
+                        [&](const QRectF& word) { return word.intersects(room); }) &&
+           std::none_of(points_.begin(), points_.end(),
+                        [&](const Point& point) { return room.intersects(discOf(point)); });
+  };
+  const auto place = std::find_if(places.begin(), places.end(), free);
+  if (place == places.end() && !must) return;
+  const QRectF room(place == places.end() ? places.front() : *place, size);
+  words_.push_back(room);
+  painter.textIn(room, text, roof_text, color, Qt::AlignLeft);
+}
+
 void RooflineCanvas::nameRoofs(CanvasPainter& painter, const Reach& reach) {
   const protocol::Peaks* peaks = model_->peaks();
   if (!hasRoofs(peaks)) return;
-  const Theme& theme = painter.theme();
   const double least = std::pow(10, reach.left), most = std::pow(10, reach.right);
-  const auto write = [&](QPointF at, const QString& text, bool right) {
+  const auto say = [&](const QString& text, const std::vector<QPointF>& places) {
+    write(painter, text, places, painter.theme().faintText, reach.plot, true);
+  };
+  // From the right on to the left, above the line or below it.
+  const auto along = [&](double top, const QString& text, bool above) {
+    const QPointF corner = reach.at(most, top);
     const double width = painter.textWidth(text, roof_text);
-    painter.text({right ? at.x() - width - 6 : at.x() + 6, at.y()}, text, roof_text, theme.faintText);
+    std::vector<QPointF> places;
+    for (double x = corner.x() - width - 6; x > reach.at(top / peaks->memory_gbytes, top).x(); x -= width / 4)
+      for (const bool side : {above, !above}) places.push_back({x, corner.y() + (side ? -17 : 2)});
+    if (places.empty()) places.push_back({corner.x() - width - 6, corner.y() + (above ? -17 : 2)});
+    say(text, places);
   };
-  const QPointF corner = reach.at(most, peaks->float32_gflops);
-  write({corner.x(), corner.y() - 16}, tr("float32: %1").arg(rateText(peaks->float32_gflops, tr("FLOP"))),
-        true);
-  const QPointF lower = reach.at(most, peaks->float64_gflops);
-  write({lower.x(), lower.y() + 2}, tr("float64: %1").arg(rateText(peaks->float64_gflops, tr("FLOP"))), true);
-  // Beside the slopes, where they come into sight.
-  const auto beside = [&](double rate, double shift, const QString& text) {
+  along(peaks->float32_gflops, tr("float32: %1").arg(rateText(peaks->float32_gflops, tr("FLOP"))), true);
+  along(peaks->float64_gflops, tr("float64: %1").arg(rateText(peaks->float64_gflops, tr("FLOP"))), false);
+  // Beside the slopes, from where they come into sight: to the right of memory's, to the left of the cache's.
+  const auto beside = [&](double rate, const QString& text, bool right) {
+    const double width = painter.textWidth(text, roof_text);
     const double start = std::max(least, std::pow(10, reach.bottom) / rate);
-    const QPointF at = reach.at(start * 1.25, start * 1.25 * rate);
-    write({at.x(), at.y() + shift}, text, false);
+    const double needed = right ? 0.1 : (reach.right - reach.left) * (width + 12) / reach.plot.width();
+    std::vector<QPointF> places;
+    for (double decades = needed; start * std::pow(10, decades) * rate < peaks->float32_gflops;
+         decades += 0.1) {
+      const double intensity = start * std::pow(10, decades);
+      const QPointF at = reach.at(intensity, intensity * rate);
+      places.push_back(right ? QPointF(at.x() + 6, at.y() + 2) : QPointF(at.x() - width - 6, at.y() - 16));
+    }
+    say(text, places);
   };
-  beside(peaks->memory_gbytes, 2, tr("memory: %1").arg(rateText(peaks->memory_gbytes, tr("B"))));
-  // Above a line that rises there is room to its left.
-  const QString cache = tr("cache: %1").arg(rateText(peaks->cache_gbytes, tr("B")));
-  const double start = std::max(least, std::pow(10, reach.bottom) / peaks->cache_gbytes);
-  const double needed = painter.textWidth(cache, roof_text) + 12;
-  const double decades = (reach.right - reach.left) * needed / reach.plot.width();
-  const double from = start * std::pow(10, decades);
-  const QPointF above = reach.at(from, std::min(from * peaks->cache_gbytes, peaks->float32_gflops));
-  write({above.x(), above.y() - 16}, cache, true);
+  beside(peaks->memory_gbytes, tr("memory: %1").arg(rateText(peaks->memory_gbytes, tr("B"))), true);
+  beside(peaks->cache_gbytes, tr("cache: %1").arg(rateText(peaks->cache_gbytes, tr("B"))), false);
 }
 
 void RooflineCanvas::drawPoints(CanvasPainter& painter, const Reach& reach) {
@@ -181,7 +212,7 @@ void RooflineCanvas::drawPoints(CanvasPainter& painter, const Reach& reach) {
     const protocol::ProfileRow& row = ops->rows[point.row];
     const Tint& tint = roleTint(theme, row.role);
     const double r = point.radius;
-    const QRectF box(point.at.x() - r, point.at.y() - r, 2 * r, 2 * r);
+    const QRectF box = discOf(point);
     const bool is_walked = static_cast<int>(i) == walked_ && hasFocus();
     if (row.role == protocol::ProfileRole::backward) {
       painter.triangle({point.at.x(), point.at.y() - r}, {point.at.x() - r, point.at.y() + r},
@@ -196,31 +227,39 @@ void RooflineCanvas::drawPoints(CanvasPainter& painter, const Reach& reach) {
     if (is_walked || static_cast<int>(i) == hovered_)
       painter.outline(box.adjusted(-3, -3, 3, 3), is_walked ? theme.accent : theme.text, 2);
   }
-  std::vector<QRectF> taken;
-  for (std::size_t i = 0; i < points_.size() && i < named_points; ++i) {
-    const Point& point = points_[i];
-    const protocol::ProfileRow& row = ops->rows[point.row];
+  if (moved == 0) return;
+  const QString rest = tr("%1 of the time went into what does no arithmetic").arg(shareText(moved / whole));
+  const QPointF corner = reach.plot.bottomRight() - QPointF(painter.textWidth(rest, roof_text) + 8, 18);
+  write(painter, rest, {corner}, theme.faintText, reach.plot, true);
+}
+
+/// The ops that took the most time: beside their points, below or above them, where there is room.
+void RooflineCanvas::namePoints(CanvasPainter& painter, const Reach& reach) {
+  const protocol::ProfileTotals* ops = model_->ops();
+  for (std::size_t i = 0; ops && i < points_.size() && i < named_points; ++i) {
+    const protocol::ProfileRow& row = ops->rows[points_[i].row];
     const QString text = roleGlyph(row.role) + u' ' + QString::fromStdString(row.name);
-    QRectF room(point.at.x() + point.radius + 3, point.at.y() - 8, painter.textWidth(text, roof_text), 16);
-    if (room.right() > reach.plot.right()) room.moveRight(point.at.x() - point.radius - 3);
-    if (std::any_of(taken.begin(), taken.end(), [&](const QRectF& other) { return other.intersects(room); }))
-      continue;
-    taken.push_back(room);
-    painter.textIn(room, text, roof_text, theme.text, Qt::AlignLeft);
+    const double width = painter.textWidth(text, roof_text);
+    const QPointF at = points_[i].at;
+    const double away = points_[i].radius + 3;
+    write(painter, text,
+          {{at.x() + away, at.y() - 8},
+           {at.x() - away - width, at.y() - 8},
+           {at.x() - width / 2, at.y() + away},
+           {at.x() - width / 2, at.y() - away - 16}},
+          painter.theme().text, reach.plot, false);
   }
-  if (moved > 0)
-    painter.textIn(QRectF(reach.plot.left() + 8, reach.plot.bottom() - 18, reach.plot.width() - 16, 16),
-                   tr("%1 of the time went into what does no arithmetic").arg(shareText(moved / whole)),
-                   roof_text, theme.faintText, Qt::AlignRight);
 }
 
 void RooflineCanvas::paintCanvas(CanvasPainter& painter) {
   points_.clear();
+  words_.clear();
   const Reach area = reach(painter.size());
   drawAxes(painter, area);
   drawRoofs(painter, area);
   drawPoints(painter, area);
   nameRoofs(painter, area);
+  namePoints(painter, area);
   const protocol::ProfileRow* walked = hasFocus() ? rowOf(walked_) : nullptr;
   if (const protocol::ProfileRow* row = rowOf(hovered_))
     painter.tooltip(last_at_, details(*row));

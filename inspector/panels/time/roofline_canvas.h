@@ -23,6 +23,7 @@ class RooflineCanvas : public CanvasWidget {
     std::size_t row = 0;
   };
   const std::vector<Point>& points() const { return points_; }
+  const std::vector<QRectF>& words() const { return words_; }  ///< of the plot, where they stand
   int walked() const { return walked_; }
   QSize sizeHint() const override { return {640, 300}; }
 
@@ -46,14 +47,18 @@ class RooflineCanvas : public CanvasWidget {
   Reach reach(QSizeF size) const;
   void drawAxes(CanvasPainter& painter, const Reach& reach);
   void drawRoofs(CanvasPainter& painter, const Reach& reach);
-  void nameRoofs(CanvasPainter& painter, const Reach& reach);  ///< in front of the points
   void drawPoints(CanvasPainter& painter, const Reach& reach);
+  void nameRoofs(CanvasPainter& painter, const Reach& reach);
+  void namePoints(CanvasPainter& painter, const Reach& reach);
+  void write(CanvasPainter& painter, const QString& text, const std::vector<QPointF>& places,
+             const QColor& color, const QRectF& plot, bool must);
   const protocol::ProfileRow* rowOf(int point) const;
   int pointAt(QPointF at) const;
   QStringList details(const protocol::ProfileRow& row) const;
 
   ProfileModel* model_;
   std::vector<Point> points_;
+  std::vector<QRectF> words_;
   int hovered_ = -1, walked_ = -1;
   QPointF last_at_;
 };

@@ -479,7 +479,8 @@ QList<QAction*> TimeView::exportActions() const {
 QList<HandledKeys> TimeView::handledKeys() const {
   return {{{Qt::Key_Left, Qt::Key_Right, Qt::Key_Up, Qt::Key_Down},
            tr("Flame and roofline: walk to the next box or op")},
-          {{Qt::Key_Space}, tr("Flame: zoom to the box walked to")}};
+          {{Qt::Key_Space}, tr("Flame: zoom to the box walked to")},
+          {{Qt::Key_PageUp, Qt::Key_PageDown}, tr("Flame: scroll where it is higher than the panel")}};
 }
 
 void TimeView::exportTrace(const QString& path) {
