@@ -187,6 +187,18 @@ class TestComparePanel : public QObject, SampleWindow {
     key(Qt::Key_O);
     QTRY_VERIFY(compare()->operands()->isVisible());
     QVERIFY(compare()->isAncestorOf(QApplication::focusWidget()));
+    // Low, below the panels of Debug: the curves take the rows' place, and can be seen.
+    QTest::keyClick(window_.get(), Qt::Key_2, Qt::ControlModifier | Qt::AltModifier);
+    QTRY_VERIFY(!compare()->isVisible());
+    QTest::keyClick(window_.get(), Qt::Key_8, Qt::AltModifier);
+    QTRY_VERIFY(inSight());
+    QTRY_VERIFY(compare()->isAncestorOf(QApplication::focusWidget()));
+    key(Qt::Key_C);
+    QTRY_VERIFY(chart->isVisible() && !compare()->table()->isVisible());
+    QTRY_VERIFY(compare()->rect().contains(QRect(chart->mapTo(compare(), QPoint()), chart->size())));
+    screenshot(window_.get(), "compare-curves-low");
+    key(Qt::Key_O);
+    QTRY_VERIFY(compare()->table()->isVisible());
   }
 
   void withinATypedToleranceNothingDiffers() {

@@ -183,18 +183,22 @@ void TestSessionFrames::anEndlessExpressionEndsAtItsLimit() {
 
 void TestSessionFrames::anEndlessStatementEndsWhenItIsCancelled() {
   auto* source = probe_->session.debugSource();
-  const quint64 endless =
-      source->request(protocol::Evaluate{0, 0, "begun = True\nwhile True: pass", true, 0});
-  const quint64 waits = source->request(protocol::GetVariables{{}, 0, 500});
+  const QTemporaryDir folder;
+  const QString sign = folder.filePath("begun");
+  const std::string code = "begun = True\nopen('" + sign.toStdString() + "', 'w').close()\nwhile True: pass";
   std::map<quint64, protocol::Reply> answers;
-  connect(source, &inspector::Source::received, this,
-          [&](quint64 id, const protocol::Reply& reply) { answers[id] = reply; });
+  const auto connection = connect(source, &inspector::Source::received, this,
+                                  [&](quint64 id, const protocol::Reply& reply) { answers[id] = reply; });
+  const auto heard = qScopeGuard([&] { disconnect(connection); });
+  const quint64 endless = source->request(protocol::Evaluate{0, 0, code, true, 0});
+  // A cell that begins before it would have it refused.
+  QTRY_VERIFY_WITH_TIMEOUT(QFile::exists(sign), generous);
+  const quint64 waits = source->request(protocol::GetVariables{{}, 0, 500});
   // The server answers meanwhile, and another cell could run.
   QCOMPARE(run(*probe_, "beside", "print('beside')"), QString("ok"));
   QVERIFY(!answers.contains(endless) && !answers.contains(waits));
   source->request(protocol::Cancel{endless});
   QTRY_VERIFY_WITH_TIMEOUT(answers.contains(waits), generous);
-  disconnect(source, nullptr, this, nullptr);
   QVERIFY(std::holds_alternative<protocol::Variables>(answers[waits]));
   QCOMPARE(evaluate("begun").value.at(0).text, std::string("True"));
 }

@@ -28,6 +28,7 @@ namespace tapedeck::inspector {
 namespace {
 
 constexpr int most_told_lines = 4;
+constexpr int room_for_both = 190;  // pixels: rows above, a curve below
 
 }  // namespace
 
@@ -71,6 +72,7 @@ struct CompareView::Private {
   void showState();
   QString sentenceText() const;
   void showCurrent();
+  void fit();
   void widths();
 };
 
@@ -194,6 +196,7 @@ void CompareView::Private::connectAll() {
   const auto page = [this](QWidget* widget) {
     const bool worked = view->isAncestorOf(QApplication::focusWidget());
     below->setCurrentWidget(widget);
+    fit();
     if (worked) (widget == curves ? static_cast<QWidget*>(curves) : table)->setFocus();
     showOperands->setChecked(widget == operands);
     showCurves->setChecked(widget == curves);
@@ -270,6 +273,15 @@ void CompareView::Private::showCurrent() {
   following = false;
 }
 
+/// In a low panel the curves take the rows' place.
+void CompareView::Private::fit() {
+  const bool alone = below->currentWidget() == curves && view->height() - split->y() < room_for_both;
+  const bool worked = table->hasFocus();
+  view->setFocusProxy(alone ? static_cast<QWidget*>(curves) : table);
+  table->setHidden(alone);
+  if (worked && alone) curves->setFocus();
+}
+
 /// Both sides get as much room as the other; what is long is cut.
 void CompareView::Private::widths() {
   const int room = table->width() - 2 * table->frameWidth() - table->verticalScrollBar()->sizeHint().width();
@@ -308,7 +320,7 @@ CompareView::CompareView(Session* session, CellNames* cells, QWidget* parent)
   layout->addWidget(d_->strip);
   layout->addWidget(d_->split, 1);
   setFocusProxy(d_->table);
-  d_->table->installEventFilter(this);
+  for (QWidget* part : std::initializer_list<QWidget*>{d_->table, d_->split}) part->installEventFilter(this);
   d_->connectAll();
   connect(session, &Session::statusChanged, this, [this] { d_->enableMoments(); });
   connect(session, &Session::lookChanged, this, [this] { d_->showState(); });
@@ -375,6 +387,7 @@ void CompareView::hideEvent(QHideEvent* event) {
 
 bool CompareView::eventFilter(QObject* watched, QEvent* event) {
   if (watched == d_->table && event->type() == QEvent::Resize) d_->widths();
+  if (watched == d_->split && (event->type() == QEvent::Resize || event->type() == QEvent::Move)) d_->fit();
   return SessionPanel::eventFilter(watched, event);
 }
 
