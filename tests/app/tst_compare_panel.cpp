@@ -197,6 +197,9 @@ class TestComparePanel : public QObject, SampleWindow {
     QTRY_VERIFY(chart->isVisible() && !compare()->table()->isVisible());
     QTRY_VERIFY(compare()->rect().contains(QRect(chart->mapTo(compare(), QPoint()), chart->size())));
     screenshot(window_.get(), "compare-curves-low");
+    // Ops has become low, too: its row is still in sight.
+    QTableView* ops = timeline(*window_)->table();
+    QTRY_VERIFY(ops->viewport()->rect().contains(ops->visualRect(ops->currentIndex()).center()));
     key(Qt::Key_O);
     QTRY_VERIFY(compare()->table()->isVisible());
   }

@@ -56,6 +56,8 @@ QModelIndex TimelineTable::moveCursor(CursorAction action, Qt::KeyboardModifiers
 
 void TimelineTable::paintEvent(QPaintEvent* event) {
   QTableView::paintEvent(event);
+  const int top = currentIndex().isValid() ? rowViewportPosition(currentIndex().row()) : viewport()->height();
+  in_sight_ = top < viewport()->height() && top + verticalHeader()->defaultSectionSize() > 0;
   if (placeholder_.isEmpty() || (model() && model()->rowCount() > 0)) return;
   QPainter painter(viewport());
   painter.setPen(palette().color(QPalette::PlaceholderText));
@@ -63,12 +65,11 @@ void TimelineTable::paintEvent(QPaintEvent* event) {
                    placeholder_);
 }
 
-// The current row stays in sight if it was.
+// The current row stays in sight if it was when last drawn: on the way to its size a table may be as low as
+// its header.
 void TimelineTable::resizeEvent(QResizeEvent* event) {
-  const QRect row = visualRect(currentIndex());
-  const bool seen = currentIndex().isValid() && row.top() >= 0 && row.bottom() <= event->oldSize().height();
   QTableView::resizeEvent(event);
-  if (seen) scrollTo(currentIndex().siblingAtColumn(0));
+  if (in_sight_ && currentIndex().isValid()) scrollTo(currentIndex().siblingAtColumn(0));
 }
 
 }  // namespace tapedeck::inspector

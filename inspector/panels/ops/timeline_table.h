@@ -21,6 +21,7 @@ class TimelineTable : public QTableView {
 
  private:
   QString placeholder_;
+  bool in_sight_ = false;  ///< the current row, when it was last drawn
 };
 
 }  // namespace tapedeck::inspector
