@@ -3,7 +3,6 @@
 //   #include "engine/tapedeck.h"
 //   using namespace tapedeck;
 //   int main() {
-//     register_all_ops();
 //     Tensor x = Tensor::scalar(3.0);
 //     Tape tape;
 //     tape.start();

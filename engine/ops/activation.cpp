@@ -2,7 +2,6 @@
 #include <numbers>
 
 #include "engine/ops/binary_row.h"
-#include "engine/ops/families.h"
 #include "engine/ops/unary_row.h"
 
 namespace tapedeck::ops {
@@ -10,7 +9,7 @@ namespace tapedeck::ops {
 using cpu::Binary;
 using cpu::Unary;
 
-TAPEDECK_OP(log_sigmoid_op) = unary_op<Unary::log_sigmoid, Kind::floating>(
+TAPEDECK_OP(log_sigmoid_op, VjpReads::inputs) = unary_op<Unary::log_sigmoid, Kind::floating>(
     {"log_sigmoid",
      {"log_sigmoid", "math.log_sigmoid", "nn.log_sigmoid"},
      "The logarithm of the sigmoid, computed as −softplus(−x) so that it neither overflows nor loses digits.",
@@ -20,7 +19,7 @@ Tensor log_sigmoid(const Tensor& x) {
   return run_op1(log_sigmoid_op, {x});
 }
 
-TAPEDECK_OP(relu6_op) = unary_op<Unary::relu6, Kind::numeric>(
+TAPEDECK_OP(relu6_op, VjpReads::inputs) = unary_op<Unary::relu6, Kind::numeric>(
     {"relu6",
      {"nn.relu6"},
      "The rectifier with a ceiling: min(max(x, 0), 6); NaN stays NaN.",
@@ -69,7 +68,7 @@ Tensor selu(const Tensor& features) {
   return run_op1(selu_op, {features});
 }
 
-TAPEDECK_OP(softsign_op) = unary_op<Unary::softsign, Kind::floating>(
+TAPEDECK_OP(softsign_op, VjpReads::inputs) = unary_op<Unary::softsign, Kind::floating>(
     {"softsign", {"nn.softsign", "math.softsign"}, "x / (1 + |x|).", "dx = dy / (1 + |x|)²", "features"},
     [](const VjpContext& c) { return one(c.cotangents[0] / square(1.0 + abs(c.inputs[0]))); });
 Tensor softsign(const Tensor& features) {
@@ -115,6 +114,7 @@ TAPEDECK_OP(leaky_relu_op) = {
     .attributes = {{.name = "alpha", .kind = AttributeKind::real, .fallback = 0.2}},
     .shape_rule = unary_shape<Kind::floating>,
     .forward = forward_with_parameter<Binary::leaky_relu>,
+    .vjp_reads = VjpReads::inputs,
     .vjp =
         [](const VjpContext& c) {
           const Tensor& g = c.cotangents[0];
@@ -137,6 +137,7 @@ TAPEDECK_OP(swish_op) = {
     .attributes = {{.name = "beta", .kind = AttributeKind::real, .fallback = 1.0}},
     .shape_rule = unary_shape<Kind::floating>,
     .forward = forward_with_parameter<Binary::swish>,
+    .vjp_reads = VjpReads::inputs,
     .vjp =
         [](const VjpContext& c) {
           const Tensor& x = c.inputs[0];
@@ -164,6 +165,7 @@ TAPEDECK_OP(gelu_op) = {
           return c.attributes.get<bool>(0) ? unary_forward<Unary::gelu_tanh>(c)
                                            : unary_forward<Unary::gelu>(c);
         },
+    .vjp_reads = VjpReads::inputs,
     .vjp = gelu_vjp,
     .vjp_formula =
         "dx = dy·(Φ(x) + x·φ(x)) with φ = Φ'; approximate: Φ(x) is sigmoid(√(8/π)·(x + 0.044715·x³))",
@@ -178,7 +180,7 @@ Tensor gelu(const Tensor& features, bool approximate) {
   return run_op1(gelu_op, {features}, {approximate});
 }
 
-TAPEDECK_OP(gelu_grad_op) = binary_op<Binary::gelu_grad, Kind::floating>(
+TAPEDECK_OP(gelu_grad_op, VjpReads::inputs) = binary_op<Binary::gelu_grad, Kind::floating>(
     {"gelu_grad",
      {},
      "The VJP of gelu, where it is not approximate: dy·(Φ(x) + x·φ(x)) at features x, with Φ the normal "
@@ -196,7 +198,5 @@ TAPEDECK_OP(gelu_grad_op) = binary_op<Binary::gelu_grad, Kind::floating>(
 Tensor gelu_grad(const Tensor& dy, const Tensor& features) {
   return run_op1(gelu_grad_op, {dy, features});
 }
-
-void link_activation() {}
 
 }  // namespace tapedeck::ops

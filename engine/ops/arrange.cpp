@@ -4,7 +4,6 @@
 #include "engine/ops/checks.h"
 #include "engine/ops/complex.h"
 #include "engine/ops/cost.h"
-#include "engine/ops/families.h"
 #include "engine/ops/observer.h"
 
 namespace tapedeck::ops {
@@ -63,6 +62,7 @@ TAPEDECK_OP(transpose_op) = {
           const QuietScope quiet;
           return one(conj(turned));
         },
+    .vjp_reads = VjpReads::shapes,
     .vjp =
         [](const VjpContext& c) {
           const Tensor g = conjugates(c.attributes, c.inputs[0]) ? conj(c.cotangents[0]) : c.cotangents[0];
@@ -110,6 +110,7 @@ TAPEDECK_OP(broadcast_to_op) = {
           const Shape& shape = c.outputs[0].shape;
           return one(view_of(c.inputs[0], shape, broadcast_strides(c.inputs[0], shape)));
         },
+    .vjp_reads = VjpReads::shapes,
     .vjp = [](const VjpContext& c) { return one(unbroadcast(c.cotangents[0], c.inputs[0].shape())); },
     .vjp_formula = "dx = Σ dy over the repeated axes",
     .cost = cost::view,
@@ -149,6 +150,7 @@ TAPEDECK_OP(reverse_op) = {
           }
           return one(view_of(x, x.shape(), strides, offset));
         },
+    .vjp_reads = VjpReads::shapes,
     .vjp = [](const VjpContext& c) { return one(reverse(c.cotangents[0], integers_of(c.attributes[0]))); },
     .vjp_formula = "dx = reverse(dy, axis)",
     .cost = cost::view,
@@ -220,6 +222,7 @@ TAPEDECK_OP(roll_op) = {
           if (out.count() > 0) place_turned(c.inputs[0], out, turns_of(c), 0, out.shape(), 0, 0);
           return one(std::move(out));
         },
+    .vjp_reads = VjpReads::shapes,
     .vjp =
         [](const VjpContext& c) {
           const Shape& shape = c.inputs[0].shape();
@@ -243,7 +246,5 @@ TAPEDECK_OP(roll_op) = {
 Tensor roll(const Tensor& input, const Integers& shift, const Integers& axis) {
   return run_op1(roll_op, {input}, {shift, axis});
 }
-
-void link_arrange() {}
 
 }  // namespace tapedeck::ops

@@ -6,7 +6,6 @@
 #include <numeric>
 
 #include "engine/ops/cost.h"
-#include "engine/ops/families.h"
 #include "engine/ops/gradient_again.h"
 #include "engine/ops/recurrent.h"
 
@@ -409,6 +408,7 @@ TAPEDECK_OP(attention_gradient_op) = {
     .attributes = attributes_of(true),
     .shape_rule = gradient_shape,
     .forward = gradient_forward,
+    .vjp_reads = VjpReads::inputs,
     .vjp = gradient_vjp,
     .vjp_formula =
         "d(query) = P, P: the derivative of the weighted sum of what was computed, taken through "
@@ -435,7 +435,5 @@ TAPEDECK_OP(attention_gradient_op) = {
         "what is not there; TypeMismatchError for other or different dtypes.",
     .returns_list = true,
 };
-
-void link_attention() {}
 
 }  // namespace tapedeck::ops

@@ -1,5 +1,4 @@
 // Bessel functions of the orders 0 and 1. Derivatives: DLMF 10.6.2, 10.6.3 and 10.29.2, 10.29.3.
-#include "engine/ops/families.h"
 #include "engine/ops/unary_row.h"
 
 namespace tapedeck::ops {
@@ -24,7 +23,7 @@ OpDef bessel_op(const std::string& name, bool in_math, const std::string& doc, c
 
 }  // namespace
 
-TAPEDECK_OP(bessel_i0_op) = bessel_op<Unary::bessel_i0>(
+TAPEDECK_OP(bessel_i0_op, VjpReads::inputs) = bessel_op<Unary::bessel_i0>(
     "bessel_i0", true, "The modified Bessel function of the first kind of order 0: I₀(x).",
     "dx = dy·bessel_i1(x)",
     [](const VjpContext& c) { return one(c.cotangents[0] * bessel_i1(c.inputs[0])); });
@@ -63,7 +62,7 @@ Tensor bessel_i1e(const Tensor& x) {
   return run_op1(bessel_i1e_op, {x});
 }
 
-TAPEDECK_OP(bessel_j0_op) = bessel_op<Unary::bessel_j0>(
+TAPEDECK_OP(bessel_j0_op, VjpReads::inputs) = bessel_op<Unary::bessel_j0>(
     "bessel_j0", false, "The Bessel function of the first kind of order 0: J₀(x).", "dx = −dy·bessel_j1(x)",
     [](const VjpContext& c) { return one(-c.cotangents[0] * bessel_j1(c.inputs[0])); });
 Tensor bessel_j0(const Tensor& x) {
@@ -80,7 +79,7 @@ Tensor bessel_j1(const Tensor& x) {
   return run_op1(bessel_j1_op, {x});
 }
 
-TAPEDECK_OP(bessel_y0_op) = bessel_op<Unary::bessel_y0>(
+TAPEDECK_OP(bessel_y0_op, VjpReads::inputs) = bessel_op<Unary::bessel_y0>(
     "bessel_y0", false, "The Bessel function of the second kind of order 0: Y₀(x); −∞ at 0, NaN below it.",
     "dx = −dy·bessel_y1(x)",
     [](const VjpContext& c) { return one(-c.cotangents[0] * bessel_y1(c.inputs[0])); });
@@ -98,7 +97,7 @@ Tensor bessel_y1(const Tensor& x) {
   return run_op1(bessel_y1_op, {x});
 }
 
-TAPEDECK_OP(bessel_k0_op) = bessel_op<Unary::bessel_k0>(
+TAPEDECK_OP(bessel_k0_op, VjpReads::inputs) = bessel_op<Unary::bessel_k0>(
     "bessel_k0", false,
     "The modified Bessel function of the second kind of order 0: K₀(x); ∞ at 0, NaN below it.",
     "dx = −dy·bessel_k1(x)",
@@ -138,7 +137,5 @@ TAPEDECK_OP(bessel_k1e_op) = bessel_op<Unary::bessel_k1e>(
 Tensor bessel_k1e(const Tensor& x) {
   return run_op1(bessel_k1e_op, {x});
 }
-
-void link_bessel() {}
 
 }  // namespace tapedeck::ops

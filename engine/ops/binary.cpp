@@ -5,7 +5,6 @@
 
 #include "engine/ops/binary_row.h"
 #include "engine/ops/complex.h"
-#include "engine/ops/families.h"
 #include "engine/tensor/strings.h"
 
 namespace tapedeck::ops {
@@ -86,7 +85,7 @@ Tensor joined(const OpContext& c) {
 
 }  // namespace
 
-TAPEDECK_OP(add_op) = binary_row(
+TAPEDECK_OP(add_op, VjpReads::shapes) = binary_row(
     {"add",
      {"add", "math.add"},
      "The sum: x + y. Integers wrap around; strings are put behind one another.",
@@ -105,7 +104,7 @@ Tensor add(const Tensor& x, const Tensor& y) {
   return run_op1(add_op, {x, y});
 }
 
-TAPEDECK_OP(subtract_op) = binary_op<Binary::subtract, Kind::numeric>(
+TAPEDECK_OP(subtract_op, VjpReads::shapes) = binary_op<Binary::subtract, Kind::numeric>(
     {"subtract",
      {"subtract", "math.subtract"},
      "The difference: x − y. Integers wrap around.",
@@ -118,7 +117,7 @@ Tensor subtract(const Tensor& x, const Tensor& y) {
   return run_op1(subtract_op, {x, y});
 }
 
-TAPEDECK_OP(multiply_op) = binary_op<Binary::multiply, Kind::numeric>(
+TAPEDECK_OP(multiply_op, VjpReads::inputs) = binary_op<Binary::multiply, Kind::numeric>(
     {"multiply",
      {"multiply", "math.multiply"},
      "The product: x·y, element by element. Integers wrap around.",
@@ -236,17 +235,18 @@ Tensor floordiv(const Tensor& x, const Tensor& y) {
   return run_op1(floordiv_op, {x, y});
 }
 
-TAPEDECK_OP(mod_op) = binary_row({"mod",
-                                  {"mod", "floormod", "math.mod", "math.floormod"},
-                                  "The remainder x − y·⌊x / y⌋, with the sign of y. Dividing whole numbers "
-                                  "by 0 is an InvalidArgumentError.",
-                                  "dx = dz, dy = −dz·⌊x / y⌋"},
-                                 Kind::ordered, false, binary_shape<Kind::ordered>,
-                                 division_forward<Binary::mod>, [](const VjpContext& c) {
-                                   return binary_gradients(
-                                       c, [&] { return c.cotangents[0]; },
-                                       [&] { return -c.cotangents[0] * floordiv(c.inputs[0], c.inputs[1]); });
-                                 });
+TAPEDECK_OP(mod_op, VjpReads::inputs) =
+    binary_row({"mod",
+                {"mod", "floormod", "math.mod", "math.floormod"},
+                "The remainder x − y·⌊x / y⌋, with the sign of y. Dividing whole numbers "
+                "by 0 is an InvalidArgumentError.",
+                "dx = dz, dy = −dz·⌊x / y⌋"},
+               Kind::ordered, false, binary_shape<Kind::ordered>, division_forward<Binary::mod>,
+               [](const VjpContext& c) {
+                 return binary_gradients(
+                     c, [&] { return c.cotangents[0]; },
+                     [&] { return -c.cotangents[0] * floordiv(c.inputs[0], c.inputs[1]); });
+               });
 Tensor mod(const Tensor& x, const Tensor& y) {
   return run_op1(mod_op, {x, y});
 }
@@ -272,19 +272,19 @@ OpDef extreme_op(const std::string& name, const std::string& adjective, const st
 
 }  // namespace
 
-TAPEDECK_OP(maximum_op) = extreme_op<Binary::maximum, greater_equal>(
+TAPEDECK_OP(maximum_op, VjpReads::inputs) = extreme_op<Binary::maximum, greater_equal>(
     "maximum", "larger", "dx = dz where x ≥ y, dy = dz where x < y");
 Tensor maximum(const Tensor& x, const Tensor& y) {
   return run_op1(maximum_op, {x, y});
 }
 
-TAPEDECK_OP(minimum_op) = extreme_op<Binary::minimum, less_equal>("minimum", "smaller",
-                                                                  "dx = dz where x ≤ y, dy = dz where x > y");
+TAPEDECK_OP(minimum_op, VjpReads::inputs) =
+    extreme_op<Binary::minimum, less_equal>("minimum", "smaller", "dx = dz where x ≤ y, dy = dz where x > y");
 Tensor minimum(const Tensor& x, const Tensor& y) {
   return run_op1(minimum_op, {x, y});
 }
 
-TAPEDECK_OP(squared_difference_op) = binary_op<Binary::squared_difference, Kind::numeric>(
+TAPEDECK_OP(squared_difference_op, VjpReads::inputs) = binary_op<Binary::squared_difference, Kind::numeric>(
     {"squared_difference",
      {"squared_difference", "math.squared_difference"},
      "The square of the difference: (x − y)².",
@@ -324,7 +324,7 @@ OpDef output_grad_op(const std::string& function, const std::string& value, cons
 
 }  // namespace
 
-TAPEDECK_OP(sigmoid_grad_op) = output_grad_op<Binary::sigmoid_grad>(
+TAPEDECK_OP(sigmoid_grad_op, VjpReads::inputs) = output_grad_op<Binary::sigmoid_grad>(
     "sigmoid", "dy·y·(1 − y)", "d(y) = dz·dy·(1 − 2y), d(dy) = dz·y·(1 − y)", [](const VjpContext& c) {
       return output_gradients<sigmoid_grad>(
           c, [](const Tensor& y, const Tensor& w) { return w * (1.0 - 2.0 * y); });
@@ -333,7 +333,7 @@ Tensor sigmoid_grad(const Tensor& y, const Tensor& dy) {
   return run_op1(sigmoid_grad_op, {y, dy});
 }
 
-TAPEDECK_OP(tanh_grad_op) = output_grad_op<Binary::tanh_grad>(
+TAPEDECK_OP(tanh_grad_op, VjpReads::inputs) = output_grad_op<Binary::tanh_grad>(
     "tanh", "dy·(1 − y²)", "d(y) = −2·dz·dy·y, d(dy) = dz·(1 − y²)", [](const VjpContext& c) {
       return output_gradients<tanh_grad>(c, [](const Tensor& y, const Tensor& w) { return -2.0 * (w * y); });
     });
@@ -341,7 +341,7 @@ Tensor tanh_grad(const Tensor& y, const Tensor& dy) {
   return run_op1(tanh_grad_op, {y, dy});
 }
 
-TAPEDECK_OP(relu_grad_op) = binary_op<Binary::relu_grad, Kind::numeric>(
+TAPEDECK_OP(relu_grad_op, VjpReads::inputs) = binary_op<Binary::relu_grad, Kind::numeric>(
     {"relu_grad",
      {},
      "The VJP of relu: dy where features > 0, else 0.",
@@ -356,7 +356,5 @@ TAPEDECK_OP(relu_grad_op) = binary_op<Binary::relu_grad, Kind::numeric>(
 Tensor relu_grad(const Tensor& dy, const Tensor& features) {
   return run_op1(relu_grad_op, {dy, features});
 }
-
-void link_binary() {}
 
 }  // namespace tapedeck::ops

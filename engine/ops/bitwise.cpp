@@ -1,6 +1,5 @@
 // Bits of whole numbers. None is differentiable.
 #include "engine/ops/binary_row.h"
-#include "engine/ops/families.h"
 #include "engine/ops/unary_row.h"
 
 namespace tapedeck::ops {
@@ -54,7 +53,5 @@ TAPEDECK_OP(right_shift_op) =
 Tensor right_shift(const Tensor& x, const Tensor& y) {
   return run_op1(right_shift_op, {x, y});
 }
-
-void link_bitwise() {}
 
 }  // namespace tapedeck::ops

@@ -1,7 +1,6 @@
 // Blocks of pixels into channels and back.
 #include "engine/ops/checks.h"
 #include "engine/ops/cost.h"
-#include "engine/ops/families.h"
 
 namespace tapedeck::ops {
 namespace {
@@ -97,7 +96,7 @@ OpDef block_row(const std::string& name, ShapeRule shape_rule, Forward forward, 
 }  // namespace
 
 // ---- space_to_depth, depth_to_space ----
-TAPEDECK_OP(space_to_depth_op) = block_row(
+TAPEDECK_OP(space_to_depth_op, VjpReads::shapes) = block_row(
     "space_to_depth", block_shape<true>, block_forward<true>,
     [](const VjpContext& c) {
       return one(depth_to_space(c.cotangents[0], integer_of({c.op, c.inputs, c.attributes, {}}, 0),
@@ -113,7 +112,7 @@ Tensor space_to_depth(const Tensor& input, std::int64_t block_size, const std::s
   return run_op1(space_to_depth_op, {input}, {block_size, data_format});
 }
 
-TAPEDECK_OP(depth_to_space_op) = block_row(
+TAPEDECK_OP(depth_to_space_op, VjpReads::shapes) = block_row(
     "depth_to_space", block_shape<false>, block_forward<false>,
     [](const VjpContext& c) {
       return one(space_to_depth(c.cotangents[0], integer_of({c.op, c.inputs, c.attributes, {}}, 0),
@@ -127,7 +126,5 @@ TAPEDECK_OP(depth_to_space_op) = block_row(
 Tensor depth_to_space(const Tensor& input, std::int64_t block_size, const std::string& data_format) {
   return run_op1(depth_to_space_op, {input}, {block_size, data_format});
 }
-
-void link_blocks() {}
 
 }  // namespace tapedeck::ops

@@ -3,7 +3,6 @@
 
 #include "engine/ops/checks.h"
 #include "engine/ops/cost.h"
-#include "engine/ops/families.h"
 #include "engine/ops/narrow_values.h"
 
 namespace tapedeck::ops {
@@ -78,6 +77,7 @@ TAPEDECK_OP(cast_op) = {
           const bool narrow = is_narrow(x.dtype()) || is_narrow(dtype);
           return one(narrow ? converted_narrow(x, dtype) : converted_any(x, dtype));
         },
+    .vjp_reads = VjpReads::shapes,
     .vjp =
         [](const VjpContext& c) {
           // Between real numbers only: a whole number has no small change.
@@ -158,7 +158,5 @@ TAPEDECK_OP(bitcast_op) = {
 Tensor bitcast(const Tensor& input, DType type) {
   return run_op1(bitcast_op, {input}, {type});
 }
-
-void link_cast() {}
 
 }  // namespace tapedeck::ops

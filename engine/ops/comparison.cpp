@@ -1,6 +1,5 @@
 // Comparisons and logic, with broadcasting. None is differentiable.
 #include "engine/ops/binary_row.h"
-#include "engine/ops/families.h"
 
 namespace tapedeck::ops {
 
@@ -59,7 +58,5 @@ TAPEDECK_OP(logical_xor_op) = binary_to_bool_op<Binary::logical_xor, Kind::boole
 Tensor logical_xor(const Tensor& x, const Tensor& y) {
   return run_op1(logical_xor_op, {x, y});
 }
-
-void link_comparison() {}
 
 }  // namespace tapedeck::ops

@@ -6,7 +6,6 @@
 #include "engine/cpu/blocks.h"
 #include "engine/ops/binary_row.h"
 #include "engine/ops/cost.h"
-#include "engine/ops/families.h"
 #include "engine/ops/unary_row.h"
 
 namespace tapedeck::ops {
@@ -111,6 +110,7 @@ TAPEDECK_OP(complex_op) = {
           };
           return one(with_parts(widened_to(c.inputs[0]), widened_to(c.inputs[1])));
         },
+    .vjp_reads = VjpReads::shapes,
     .vjp =
         [](const VjpContext& c) {
           return binary_gradients(
@@ -132,7 +132,7 @@ Tensor complex(const Tensor& real, const Tensor& imag) {
 }
 
 // ---- parts ----
-TAPEDECK_OP(real_op) = part_row(
+TAPEDECK_OP(real_op, VjpReads::shapes) = part_row(
     "real", "The real parts, without a copy.",
     [](const OpContext& c) { return one(part_view(c.inputs[0], 0)); },
     [](const VjpContext& c) { return one(complex(c.cotangents[0], zeros_shaped_like(c.cotangents[0]))); },
@@ -141,7 +141,7 @@ Tensor real(const Tensor& input) {
   return run_op1(real_op, {input});
 }
 
-TAPEDECK_OP(imag_op) = part_row(
+TAPEDECK_OP(imag_op, VjpReads::shapes) = part_row(
     "imag", "The imaginary parts, without a copy.",
     [](const OpContext& c) { return one(part_view(c.inputs[0], 1)); },
     [](const VjpContext& c) { return one(complex(zeros_shaped_like(c.cotangents[0]), c.cotangents[0])); },
@@ -150,7 +150,7 @@ Tensor imag(const Tensor& input) {
   return run_op1(imag_op, {input});
 }
 
-TAPEDECK_OP(angle_op) = part_row(
+TAPEDECK_OP(angle_op, VjpReads::inputs) = part_row(
     "angle", "The angle of each number in the complex plane, in (−π, π]: atan2(Im x, Re x).",
     [](const OpContext& c) {
       return one(
@@ -182,6 +182,7 @@ TAPEDECK_OP(conj_op) = {
                      negated.writable_data<std::byte>(), minus.shape());
           return one(with_parts(part_view(c.inputs[0], 0), negated));
         },
+    .vjp_reads = VjpReads::shapes,
     .vjp = [](const VjpContext& c) { return one(conj(c.cotangents[0])); },
     .vjp_formula = "dx = conj(dy)",
     .doc =
@@ -221,7 +222,5 @@ Tensors run_vjp(const VjpContext& c) {
     if (gradient) gradient = conj(gradient);
   return gradients;
 }
-
-void link_complex() {}
 
 }  // namespace tapedeck::ops

@@ -34,7 +34,4 @@ Tensor fft(const Tensor& input, std::int64_t axes, bool inverse);
 /// dz = conj(conj(dw)·f′(z)), so the cotangents and the results are conjugated.
 Tensors run_vjp(const VjpContext& context);
 
-void link_complex();
-void link_fourier();
-
 }  // namespace tapedeck::ops

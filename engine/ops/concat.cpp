@@ -3,7 +3,6 @@
 
 #include "engine/ops/checks.h"
 #include "engine/ops/cost.h"
-#include "engine/ops/families.h"
 #include "engine/ops/interrupt.h"
 
 namespace tapedeck::ops {
@@ -103,6 +102,7 @@ TAPEDECK_OP(concat_op) = {
     .attributes = {{.name = "axis", .kind = AttributeKind::integer, .fallback = {}, .required = true}},
     .shape_rule = concat_shape,
     .forward = concat_forward,
+    .vjp_reads = VjpReads::shapes,
     .vjp = concat_vjp,
     .vjp_formula = "dxᵢ = the part of dy that xᵢ became",
     .cost = cost::moves,
@@ -166,6 +166,7 @@ TAPEDECK_OP(stack_op) = {
     .attributes = {{.name = "axis", .kind = AttributeKind::integer, .fallback = std::int64_t{0}}},
     .shape_rule = stack_shape,
     .forward = stack_forward,
+    .vjp_reads = VjpReads::shapes,
     .vjp =
         [](const VjpContext& c) {
           return unstack(c.cotangents[0], integer_of({c.op, c.inputs, c.attributes, {}}, 0));
@@ -232,6 +233,7 @@ TAPEDECK_OP(unstack_op) = {
           }
           return outputs;
         },
+    .vjp_reads = VjpReads::shapes,
     .vjp =
         [](const VjpContext& c) {
           return one(stack(span_of(filled(c)), integer_of({c.op, c.inputs, c.attributes, {}}, 1)));
@@ -323,6 +325,7 @@ TAPEDECK_OP(split_op) = {
          {.name = "num", .kind = AttributeKind::integer, .fallback = std::monostate{}}},
     .shape_rule = split_shape,
     .forward = split_forward,
+    .vjp_reads = VjpReads::shapes,
     .vjp =
         [](const VjpContext& c) {
           return one(concat(span_of(filled(c)), integer_of({c.op, c.inputs, c.attributes, {}}, 1)));
@@ -344,7 +347,5 @@ Tensors split(const Tensor& value, const Integers& num_or_size_splits, std::int6
 Tensors split(const Tensor& value, std::int64_t num, std::int64_t axis) {
   return run_op(split_op, {&value, 1}, {num, axis, std::monostate{}});
 }
-
-void link_concat() {}
 
 }  // namespace tapedeck::ops

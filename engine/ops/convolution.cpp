@@ -3,7 +3,6 @@
 #include "engine/cpu/convolution.h"
 
 #include "engine/ops/cost.h"
-#include "engine/ops/families.h"
 #include "engine/ops/neural.h"
 #include "engine/ops/window.h"
 
@@ -284,19 +283,23 @@ OpDef filter_gradient_row(std::string name, std::vector<std::string> python_name
 
 }  // namespace
 
-TAPEDECK_OP(conv2d_op) = convolution_row<false>("conv2d", {"nn.conv2d"});
-TAPEDECK_OP(conv2d_backprop_input_op) = input_gradient_row<false>("conv2d_backprop_input",
-                                                                  {"nn.conv2d_backprop_input"});
-TAPEDECK_OP(conv2d_backprop_filter_op) = filter_gradient_row<false>("conv2d_backprop_filter",
-                                                                    {"nn.conv2d_backprop_filter"});
-TAPEDECK_OP(depthwise_conv2d_op) = convolution_row<true>("depthwise_conv2d_native",
-                                                         {"nn.depthwise_conv2d_native"});
-TAPEDECK_OP(depthwise_conv2d_backprop_input_op) = input_gradient_row<true>(
-    "depthwise_conv2d_native_backprop_input",
-    {"nn.depthwise_conv2d_native_backprop_input", "nn.depthwise_conv2d_backprop_input"});
-TAPEDECK_OP(depthwise_conv2d_backprop_filter_op) = filter_gradient_row<true>(
-    "depthwise_conv2d_native_backprop_filter",
-    {"nn.depthwise_conv2d_native_backprop_filter", "nn.depthwise_conv2d_backprop_filter"});
+TAPEDECK_OP(conv2d_op, VjpReads::inputs) = convolution_row<false>("conv2d", {"nn.conv2d"});
+TAPEDECK_OP(conv2d_backprop_input_op,
+            VjpReads::inputs) = input_gradient_row<false>("conv2d_backprop_input",
+                                                          {"nn.conv2d_backprop_input"});
+TAPEDECK_OP(conv2d_backprop_filter_op,
+            VjpReads::inputs) = filter_gradient_row<false>("conv2d_backprop_filter",
+                                                           {"nn.conv2d_backprop_filter"});
+TAPEDECK_OP(depthwise_conv2d_op, VjpReads::inputs) = convolution_row<true>("depthwise_conv2d_native",
+                                                                           {"nn.depthwise_conv2d_native"});
+TAPEDECK_OP(depthwise_conv2d_backprop_input_op,
+            VjpReads::inputs) = input_gradient_row<true>("depthwise_conv2d_native_backprop_input",
+                                                         {"nn.depthwise_conv2d_native_backprop_input",
+                                                          "nn.depthwise_conv2d_backprop_input"});
+TAPEDECK_OP(depthwise_conv2d_backprop_filter_op,
+            VjpReads::inputs) = filter_gradient_row<true>("depthwise_conv2d_native_backprop_filter",
+                                                          {"nn.depthwise_conv2d_native_backprop_filter",
+                                                           "nn.depthwise_conv2d_backprop_filter"});
 
 namespace {
 
@@ -324,7 +327,5 @@ Tensor conv2d_backprop_filter(const Tensor& input, const Shape& filter_sizes, co
 Tensor depthwise_conv2d(const Tensor& input, const Tensor& filter, const Sliding& s) {
   return run_op1(depthwise_conv2d_op, {input, filter}, attributes_of(s, nullptr));
 }
-
-void link_convolution() {}
 
 }  // namespace tapedeck::ops

@@ -10,7 +10,7 @@ namespace {
 
 const OpDef& required_op(const char* name) {
   const OpDef* op = Registry::instance().find(name);
-  if (!op) fail<FailedPreconditionError>("no op '", name, "' is registered: call register_all_ops() first");
+  if (!op) fail<FailedPreconditionError>("no op '", name, "' is registered");
   return *op;
 }
 

@@ -11,7 +11,6 @@
 #include "engine/cpu/in_order.h"
 #include "engine/cpu/sort.h"
 #include "engine/ops/checks.h"
-#include "engine/ops/families.h"
 #include "engine/tensor/narrow.h"
 #include "engine/tensor/strings.h"
 
@@ -231,7 +230,5 @@ TAPEDECK_OP(unique_with_counts_op) = unique_row<true>(
 Tensors unique_with_counts(const Tensor& x, DType out_idx) {
   return run_op(unique_with_counts_op, {&x, 1}, {out_idx});
 }
-
-void link_counting() {}
 
 }  // namespace tapedeck::ops

@@ -4,7 +4,6 @@
 #include "engine/cpu/copy.h"
 #include "engine/ops/checks.h"
 #include "engine/ops/cost.h"
-#include "engine/ops/families.h"
 
 namespace tapedeck::ops {
 namespace {
@@ -106,6 +105,7 @@ TAPEDECK_OP(fill_op) = {
           cpu::fill(item_size(out.dtype()), c.inputs[0].raw(), out.writable_data<std::byte>(), out.count());
           return one(std::move(out));
         },
+    .vjp_reads = VjpReads::shapes,
     .vjp = [](const VjpContext& c) { return one(reduce_sum(c.cotangents[0])); },
     .vjp_formula = "d(value) = Σ dy",
     .cost = cost::moves,
@@ -255,7 +255,5 @@ TAPEDECK_OP(one_hot_op) = {
 Tensor one_hot(const Tensor& indices, std::int64_t depth, DType dtype, std::int64_t axis) {
   return run_op1(one_hot_op, {indices}, {depth, std::monostate{}, std::monostate{}, axis, dtype});
 }
-
-void link_creation() {}
 
 }  // namespace tapedeck::ops

@@ -1,7 +1,6 @@
 // Decompositions of matrices.
 #include "engine/cpu/linear_algebra.h"
 #include "engine/ops/cost.h"
-#include "engine/ops/families.h"
 #include "engine/ops/matrices.h"
 
 namespace tapedeck::ops {
@@ -22,6 +21,7 @@ TAPEDECK_OP(cholesky_op) = {
                                            flaw.place, " is ", flaw.value);
               });
         },
+    .vjp_reads = VjpReads::outputs,
     .vjp =
         [](const VjpContext& c) {
           const Tensor& l = c.outputs[0];
@@ -354,6 +354,7 @@ TAPEDECK_OP(self_adjoint_eig_op) = {
           return specs;
         },
     .forward = eigen_forward<true>,
+    .vjp_reads = VjpReads::outputs,
     .vjp =
         [](const VjpContext& c) {
           return one(eigen_gradient(c.outputs[0], c.outputs[1], c.cotangents[0], c.cotangents[1]));
@@ -385,6 +386,7 @@ TAPEDECK_OP(self_adjoint_eigvals_op) = {
           return spec(c.inputs[0].dtype(), joined(shape.batch, {shape.rows}));
         },
     .forward = eigen_forward<false>,
+    .vjp_reads = VjpReads::inputs,
     .vjp =
         [](const VjpContext& c) {
           const auto [e, v] = self_adjoint_eig(c.inputs[0]);
@@ -402,7 +404,5 @@ TAPEDECK_OP(self_adjoint_eigvals_op) = {
 Tensor self_adjoint_eigvals(const Tensor& tensor) {
   return run_op1(self_adjoint_eigvals_op, {tensor});
 }
-
-void link_decompositions() {}
 
 }  // namespace tapedeck::ops

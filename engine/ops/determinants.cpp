@@ -1,7 +1,6 @@
 // Determinants. Their first derivatives are polynomials of the matrix, so they exist at singular ones, too.
 #include "engine/cpu/linear_algebra.h"
 #include "engine/ops/cost.h"
-#include "engine/ops/families.h"
 #include "engine/ops/matrices.h"
 
 namespace tapedeck::ops {
@@ -76,6 +75,7 @@ TAPEDECK_OP(matrix_determinant_op) = {
           });
           return one(std::move(out));
         },
+    .vjp_reads = VjpReads::inputs,
     .vjp =
         [](const VjpContext& c) { return one(per_matrix(c.cotangents[0]) * matrix_cofactor(c.inputs[0])); },
     .vjp_formula = "dA = dy·cof A, the cofactors: y·A⁻ᵀ where A has an inverse",
@@ -107,6 +107,7 @@ TAPEDECK_OP(matrix_cofactor_op) = {
           return each_square(
               c, [](std::int64_t n, const auto& matrix, auto* out) { cpu::cofactor(n, matrix(0), out); });
         },
+    .vjp_reads = VjpReads::inputs,
     .vjp = [](const VjpContext& c) { return one(matrix_cofactor_derivative(c.inputs[0], c.cotangents[0])); },
     .vjp_formula = "dA = D, D: the derivative of the cofactors of A in the direction dY",
     .doc =
@@ -145,6 +146,7 @@ TAPEDECK_OP(matrix_cofactor_derivative_op) = {
             cpu::cofactor_derivative(n, matrix(0), matrix(1), out);
           });
         },
+    .vjp_reads = VjpReads::inputs,
     .vjp =
         [](const VjpContext& c) {
           Tensors gradients(2);
@@ -203,6 +205,7 @@ TAPEDECK_OP(log_matrix_determinant_op) = {
           });
           return outputs;
         },
+    .vjp_reads = VjpReads::inputs,
     .vjp =
         [](const VjpContext& c) {
           if (!c.cotangents[1]) return zero_gradient(c);
@@ -231,7 +234,5 @@ TAPEDECK_OP(log_matrix_determinant_op) = {
 std::pair<Tensor, Tensor> slogdet(const Tensor& input) {
   return run_op2(log_matrix_determinant_op, input);
 }
-
-void link_determinants() {}
 
 }  // namespace tapedeck::ops

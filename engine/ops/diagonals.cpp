@@ -1,7 +1,6 @@
 // Diagonals taken out of matrices, and put into them.
 #include "engine/cpu/copy.h"
 #include "engine/ops/cost.h"
-#include "engine/ops/families.h"
 #include "engine/ops/matrices.h"
 
 namespace tapedeck::ops {
@@ -142,6 +141,7 @@ TAPEDECK_OP(matrix_diag_part_op) = {
           move_diagonals(band_in(c), contiguous(c.inputs[0]), out, true);
           return one(std::move(out));
         },
+    .vjp_reads = VjpReads::shapes,
     .vjp =
         [](const VjpContext& c) {
           const Tensor& x = c.inputs[0];
@@ -225,6 +225,7 @@ TAPEDECK_OP(matrix_diag_op) = {
           move_diagonals(band_around(c), contiguous(c.inputs[0]), out, false);
           return one(std::move(out));
         },
+    .vjp_reads = VjpReads::shapes,
     .vjp =
         [](const VjpContext& c) {
           return one(matrix_diag_part(
@@ -271,6 +272,7 @@ TAPEDECK_OP(matrix_set_diag_op) = {
           move_diagonals(band_in(c), contiguous(c.inputs[1]), out, false);
           return one(std::move(out));
         },
+    .vjp_reads = VjpReads::shapes,
     .vjp =
         [](const VjpContext& c) {
           const Diagonals d{integers_of(c.attributes[k_at]), c.attributes.get<std::string>(align_at)};
@@ -292,7 +294,5 @@ TAPEDECK_OP(matrix_set_diag_op) = {
 Tensor matrix_set_diag(const Tensor& input, const Tensor& diagonal, const Diagonals& d) {
   return run_op1(matrix_set_diag_op, {input, diagonal}, {d.k, d.align});
 }
-
-void link_diagonals() {}
 
 }  // namespace tapedeck::ops

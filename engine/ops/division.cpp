@@ -1,6 +1,5 @@
 // Divisions that cut towards 0, and products and quotients that are 0 where a factor or divisor is.
 #include "engine/ops/binary_row.h"
-#include "engine/ops/families.h"
 
 namespace tapedeck::ops {
 
@@ -17,7 +16,7 @@ Tensor truncatediv(const Tensor& x, const Tensor& y) {
   return run_op1(truncatediv_op, {x, y});
 }
 
-TAPEDECK_OP(truncatemod_op) = binary_row(
+TAPEDECK_OP(truncatemod_op, VjpReads::inputs) = binary_row(
     {"truncatemod",
      {"truncatemod", "math.truncatemod"},
      "The remainder x − y·truncatediv(x, y), with the sign of x, as C's. Dividing whole numbers by 0 is an "
@@ -48,7 +47,7 @@ Tensor divide_no_nan(const Tensor& x, const Tensor& y) {
   return run_op1(divide_no_nan_op, {x, y});
 }
 
-TAPEDECK_OP(multiply_no_nan_op) = binary_op<Binary::multiply_no_nan, Kind::inexact>(
+TAPEDECK_OP(multiply_no_nan_op, VjpReads::inputs) = binary_op<Binary::multiply_no_nan, Kind::inexact>(
     {"multiply_no_nan",
      {"math.multiply_no_nan"},
      "The product x·y, but 0 where y is 0 even if x is infinite or NaN.",
@@ -61,7 +60,5 @@ TAPEDECK_OP(multiply_no_nan_op) = binary_op<Binary::multiply_no_nan, Kind::inexa
 Tensor multiply_no_nan(const Tensor& x, const Tensor& y) {
   return run_op1(multiply_no_nan_op, {x, y});
 }
-
-void link_division() {}
 
 }  // namespace tapedeck::ops

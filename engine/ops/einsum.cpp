@@ -10,7 +10,6 @@
 #include "engine/ops/binary_row.h"
 #include "engine/ops/cost.h"
 #include "engine/ops/einsum_equation.h"
-#include "engine/ops/families.h"
 #include "engine/ops/linear_algebra.h"
 #include "engine/ops/rows.h"
 
@@ -347,6 +346,7 @@ TAPEDECK_OP(einsum_op) = {
     .attributes = {{.name = "equation", .kind = AttributeKind::text, .fallback = {}, .required = true}},
     .shape_rule = einsum_shape,
     .forward = einsum_forward,
+    .vjp_reads = VjpReads::inputs,
     .vjp = einsum_vjp,
     .vjp_formula = "dxᵢ = einsum(dy, the other inputs -> the axes of xᵢ)",
     .cost = einsum_cost,
@@ -366,7 +366,5 @@ TAPEDECK_OP(einsum_op) = {
 Tensor einsum(const std::string& equation, std::span<const Tensor> inputs) {
   return run_op(einsum_op, inputs, {equation})[0];
 }
-
-void link_einsum() {}
 
 }  // namespace tapedeck::ops

@@ -9,7 +9,6 @@
 #include "engine/ops/checks.h"
 #include "engine/ops/complex.h"
 #include "engine/ops/cost.h"
-#include "engine/ops/families.h"
 
 namespace tapedeck::ops {
 namespace {
@@ -79,6 +78,7 @@ TAPEDECK_OP(fft_op) = {
           return one(std::move(out));
         },
     // The matrix of the transform is symmetric: applied to a cotangent it is the transform again.
+    .vjp_reads = VjpReads::shapes,
     .vjp =
         [](const VjpContext& c) {
           return one(fft(c.cotangents[0], integer_of({c.op, c.inputs, c.attributes, {}}, 0),
@@ -104,7 +104,5 @@ TAPEDECK_OP(fft_op) = {
 Tensor fft(const Tensor& input, std::int64_t axes, bool inverse) {
   return run_op1(fft_op, {input}, {axes, inverse});
 }
-
-void link_fourier() {}
 
 }  // namespace tapedeck::ops

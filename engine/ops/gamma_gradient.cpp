@@ -1,7 +1,6 @@
 // The gradient of gamma distributed numbers with respect to the distribution's shape parameter.
 #include "engine/cpu/random.h"
 #include "engine/ops/binary_row.h"
-#include "engine/ops/families.h"
 
 namespace tapedeck::ops {
 namespace {
@@ -79,7 +78,5 @@ TAPEDECK_OP(random_gamma_grad_op) = {
 Tensor random_gamma_grad(const Tensor& alpha, const Tensor& sample, std::int64_t order) {
   return run_op1(random_gamma_grad_op, {alpha, sample}, {order});
 }
-
-void link_gamma_gradient() {}
 
 }  // namespace tapedeck::ops

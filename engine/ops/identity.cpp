@@ -4,7 +4,6 @@
 
 #include "engine/ops/checks.h"
 #include "engine/ops/cost.h"
-#include "engine/ops/families.h"
 
 namespace tapedeck::ops {
 namespace {
@@ -24,6 +23,7 @@ TAPEDECK_OP(identity_op) = {
     .attributes = {},
     .shape_rule = like_first,
     .forward = same_values,
+    .vjp_reads = VjpReads::shapes,
     .vjp = [](const VjpContext& c) { return one(c.cotangents[0]); },
     .vjp_formula = "dx = dy",
     .cost = cost::view,
@@ -96,6 +96,7 @@ TAPEDECK_OP(check_numerics_op) = {
                                        to_string(c.inputs[0].shape()), " had ", found, " values");
           return same_values(c);
         },
+    .vjp_reads = VjpReads::shapes,
     .vjp = [](const VjpContext& c) { return one(check_numerics(c.cotangents[0], "the gradient")); },
     .vjp_formula = "dx = check_numerics(dy)",
     .doc =
@@ -107,7 +108,5 @@ TAPEDECK_OP(check_numerics_op) = {
 Tensor check_numerics(const Tensor& tensor, const std::string& message) {
   return run_op1(check_numerics_op, {tensor}, {message});
 }
-
-void link_identity() {}
 
 }  // namespace tapedeck::ops

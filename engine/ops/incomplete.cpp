@@ -2,7 +2,6 @@
 #include "engine/cpu/incomplete.h"
 
 #include "engine/ops/binary_row.h"
-#include "engine/ops/families.h"
 
 namespace tapedeck::ops {
 namespace {
@@ -79,7 +78,7 @@ OpDef gamma_row(const std::string& name, const std::string& doc, const std::stri
 }  // namespace
 
 // ---- igamma and igammac ----
-TAPEDECK_OP(igamma_op) =
+TAPEDECK_OP(igamma_op, VjpReads::inputs) =
     gamma_row("igamma", "The lower regularized incomplete gamma function: P(a, x) = ∫₀ˣ tᵃ⁻¹·e⁻ᵗ dt / Γ(a).",
               "dx = dy·f, da = −dy·f·random_gamma_grad(a, x), f = xᵃ⁻¹·e⁻ˣ / Γ(a)", gamma_forward<false>,
               gamma_vjp<false>);
@@ -87,7 +86,7 @@ Tensor igamma(const Tensor& a, const Tensor& x) {
   return run_op1(igamma_op, {a, x});
 }
 
-TAPEDECK_OP(igammac_op) = gamma_row(
+TAPEDECK_OP(igammac_op, VjpReads::inputs) = gamma_row(
     "igammac", "The upper regularized incomplete gamma function: Q(a, x) = 1 − P(a, x), see igamma.",
     "dx = −dy·f, da = dy·f·random_gamma_grad(a, x), f = xᵃ⁻¹·e⁻ˣ / Γ(a)", gamma_forward<true>,
     gamma_vjp<true>);
@@ -103,6 +102,7 @@ TAPEDECK_OP(betainc_op) = {
     .attributes = {},
     .shape_rule = beta_shape,
     .forward = beta_forward<cpu::incomplete_beta>,
+    .vjp_reads = VjpReads::inputs,
     .vjp =
         [](const VjpContext& c) {
           Tensors gradients(3);
@@ -214,7 +214,5 @@ TAPEDECK_OP(beta_density_op) = {
 Tensor beta_density(const Tensor& a, const Tensor& b, const Tensor& x) {
   return run_op1(beta_density_op, {a, b, x});
 }
-
-void link_incomplete() {}
 
 }  // namespace tapedeck::ops

@@ -4,7 +4,6 @@
 #include "engine/cpu/copy.h"
 #include "engine/ops/checks.h"
 #include "engine/ops/cost.h"
-#include "engine/ops/families.h"
 
 namespace tapedeck::ops {
 
@@ -130,6 +129,7 @@ TAPEDECK_OP(gather_op) = {
                    {.name = "batch_dims", .kind = AttributeKind::integer, .fallback = std::int64_t{0}}},
     .shape_rule = gather_shape,
     .forward = gather_forward,
+    .vjp_reads = VjpReads::inputs,
     .vjp = gather_vjp,
     .vjp_formula = "d(params) = sums of dy by index",
     .cost = cost::picks,
@@ -150,7 +150,5 @@ TAPEDECK_OP(gather_op) = {
 Tensor gather(const Tensor& params, const Tensor& indices, std::int64_t axis, std::int64_t batch_dims) {
   return run_op1(gather_op, {params, indices}, {std::monostate{}, axis, batch_dims});
 }
-
-void link_indexing() {}
 
 }  // namespace tapedeck::ops

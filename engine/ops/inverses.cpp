@@ -4,7 +4,6 @@
 
 #include "engine/cpu/linear_algebra.h"
 #include "engine/ops/cost.h"
-#include "engine/ops/families.h"
 #include "engine/ops/matrices.h"
 
 namespace tapedeck::ops {
@@ -95,6 +94,7 @@ TAPEDECK_OP(matrix_inverse_op) = {
               },
               [&](const std::string& name, const cpu::Flaw& flaw) { refuse(c, name, flaw); });
         },
+    .vjp_reads = VjpReads::outputs,
     .vjp =
         [](const VjpContext& c) {
           const Tensor& y = c.outputs[0];
@@ -260,7 +260,5 @@ TAPEDECK_OP(pinv_op) = {
 Tensor pinv(const Tensor& a, std::optional<double> rcond) {
   return run_op1(pinv_op, {a}, {rcond ? Attribute(*rcond) : Attribute()});
 }
-
-void link_inverses() {}
 
 }  // namespace tapedeck::ops

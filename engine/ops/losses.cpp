@@ -5,7 +5,6 @@
 #include "engine/cpu/reduce.h"
 #include "engine/ops/binary_row.h"
 #include "engine/ops/cost.h"
-#include "engine/ops/families.h"
 #include "engine/ops/neural.h"
 
 namespace tapedeck::ops {
@@ -56,6 +55,7 @@ TAPEDECK_OP(mean_squared_error_op) = {
           const auto count = static_cast<double>(labels.count());
           return one(run_binary(cpu::Binary::divide, sum, Tensor::scalar(count, sum.dtype()), c.outputs[0]));
         },
+    .vjp_reads = VjpReads::inputs,
     .vjp =
         [](const VjpContext& c) {
           Tensors gradients(2);
@@ -95,6 +95,7 @@ TAPEDECK_OP(sigmoid_cross_entropy_op) = {
                                          run_kernel(cpu::Binary::multiply, x, c.inputs[0]));
           return one(run_kernel(cpu::Binary::add, line, softplus_rest(x)));
         },
+    .vjp_reads = VjpReads::inputs,
     .vjp =
         [](const VjpContext& c) {
           const Tensor& labels = c.inputs[0];
@@ -150,6 +151,7 @@ TAPEDECK_OP(weighted_cross_entropy_op) = {
           return one(run_kernel(cpu::Binary::add, line,
                                 run_kernel(cpu::Binary::multiply, weight, softplus_rest(x))));
         },
+    .vjp_reads = VjpReads::inputs,
     .vjp =
         [](const VjpContext& c) {
           const Tensor& g = c.cotangents[0];
@@ -230,6 +232,7 @@ TAPEDECK_OP(bias_add_op) = {
           const Tensor bias = view_of(c.inputs[1], bias_shape(shape, axis), strides);
           return one(run_kernel(cpu::Binary::add, c.inputs[0], bias));
         },
+    .vjp_reads = VjpReads::shapes,
     .vjp =
         [](const VjpContext& c) {
           const Shape& shape = c.inputs[0].shape();
@@ -324,7 +327,5 @@ TAPEDECK_OP(in_top_k_op) = {
 Tensor in_top_k(const Tensor& predictions, const Tensor& targets, std::int64_t k) {
   return run_op1(in_top_k_op, {predictions, targets}, {k});
 }
-
-void link_losses() {}
 
 }  // namespace tapedeck::ops

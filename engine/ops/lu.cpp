@@ -1,7 +1,6 @@
 // The LU decomposition of matrices.
 #include "engine/cpu/linear_algebra.h"
 #include "engine/ops/cost.h"
-#include "engine/ops/families.h"
 #include "engine/ops/matrices.h"
 
 namespace tapedeck::ops {
@@ -64,6 +63,7 @@ TAPEDECK_OP(lu_op) = {
     .attributes = {{.name = "output_idx_type", .kind = AttributeKind::dtype, .fallback = DType::int32}},
     .shape_rule = lu_shape,
     .forward = lu_forward,
+    .vjp_reads = VjpReads::outputs,
     .vjp = lu_vjp,
     .vjp_formula = "dA[p] = L⁻ᵀ·(tril(Lᵀ·dL, −1) + triu(dU·Uᵀ))·U⁻ᵀ",
     .cost = [](const CostContext& c) -> OpCost {
@@ -85,7 +85,5 @@ TAPEDECK_OP(lu_op) = {
 std::pair<Tensor, Tensor> lu(const Tensor& input, DType output_idx_type) {
   return run_op2(lu_op, input, {output_idx_type});
 }
-
-void link_lu() {}
 
 }  // namespace tapedeck::ops

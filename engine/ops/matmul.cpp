@@ -7,7 +7,6 @@
 #include "engine/ops/checks.h"
 #include "engine/ops/complex.h"
 #include "engine/ops/cost.h"
-#include "engine/ops/families.h"
 #include "engine/ops/observer.h"
 
 namespace tapedeck::ops {
@@ -165,6 +164,7 @@ TAPEDECK_OP(matmul_op) = {
                    {.name = "adjoint_b", .kind = AttributeKind::boolean, .fallback = false}},
     .shape_rule = matmul_shape,
     .forward = matmul_forward,
+    .vjp_reads = VjpReads::inputs,
     .vjp = matmul_vjp,
     .vjp_formula = "dA = dC·Bᵀ, dB = Aᵀ·dC",
     .cost = [](const CostContext& c) -> OpCost {
@@ -215,6 +215,7 @@ TAPEDECK_OP(dot_op) = {
           cpu::dot(x.dtype(), x.raw(), y.raw(), x.count(), out.writable_data<std::byte>());
           return one(std::move(out));
         },
+    .vjp_reads = VjpReads::inputs,
     .vjp =
         [](const VjpContext& c) {
           Tensors gradients(2);
@@ -263,6 +264,7 @@ TAPEDECK_OP(axpby_op) = {
                           out.writable_data<std::byte>(), out.count());
           return one(std::move(out));
         },
+    .vjp_reads = VjpReads::inputs,
     .vjp =
         [](const VjpContext& c) {
           const Tensor& dz = c.cotangents[0];
@@ -286,7 +288,5 @@ TAPEDECK_OP(axpby_op) = {
 Tensor axpby(const Tensor& a, const Tensor& x, const Tensor& b, const Tensor& y) {
   return run_op1(axpby_op, {a, x, b, y});
 }
-
-void link_matmul() {}
 
 }  // namespace tapedeck::ops

@@ -1,7 +1,6 @@
 // Functions of square matrices.
 #include "engine/cpu/linear_algebra.h"
 #include "engine/ops/cost.h"
-#include "engine/ops/families.h"
 #include "engine/ops/matrices.h"
 
 namespace tapedeck::ops {
@@ -111,6 +110,7 @@ TAPEDECK_OP(matrix_square_root_op) = {
                     "once");
               });
         },
+    .vjp_reads = VjpReads::outputs,
     .vjp = square_root_vjp,
     .vjp_formula = "dA = the solution of Xᵀ·dA + dA·Xᵀ = dX",
     .cost = [](const CostContext& c) -> OpCost {
@@ -148,6 +148,7 @@ TAPEDECK_OP(matrix_exponential_op) = {
               },
               [](const std::string&) {});
         },
+    .vjp_reads = VjpReads::inputs,
     .vjp = exponential_vjp,
     .vjp_formula = "dA = the upper right corner of exp [Aᵀ dY; 0 Aᵀ]",
     .cost = [](const CostContext& c) -> OpCost {
@@ -185,6 +186,7 @@ TAPEDECK_OP(matrix_logarithm_op) = {
                                            "small beside the largest that it counts as 0");
               });
         },
+    .vjp_reads = VjpReads::inputs,
     .vjp = logarithm_vjp,
     .vjp_formula = "dA = the upper right corner of ln [Aᵀ dY; 0 Aᵀ]",
     .cost = [](const CostContext& c) -> OpCost {
@@ -206,7 +208,5 @@ TAPEDECK_OP(matrix_logarithm_op) = {
 Tensor matrix_logarithm(const Tensor& input) {
   return run_op1(matrix_logarithm_op, {input});
 }
-
-void link_matrix_functions() {}
 
 }  // namespace tapedeck::ops

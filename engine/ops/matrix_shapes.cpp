@@ -3,7 +3,6 @@
 
 #include "engine/cpu/reduce.h"
 #include "engine/ops/cost.h"
-#include "engine/ops/families.h"
 #include "engine/ops/matrices.h"
 
 namespace tapedeck::ops {
@@ -52,6 +51,7 @@ TAPEDECK_OP(matrix_band_part_op) = {
           });
           return one(std::move(out));
         },
+    .vjp_reads = VjpReads::shapes,
     .vjp = [](const VjpContext& c) { return one(run_op1(c.op, {c.cotangents[0]}, c.attributes)); },
     .vjp_formula = "dx = the same band of dy",
     .cost = cost::moves,
@@ -90,6 +90,7 @@ TAPEDECK_OP(trace_op) = {
                       out.writable_data<std::byte>());
           return one(std::move(out));
         },
+    .vjp_reads = VjpReads::shapes,
     .vjp =
         [](const VjpContext& c) {
           const Tensor& x = c.inputs[0];
@@ -121,7 +122,5 @@ Tensor matrix_transpose(const Tensor& a) {
   std::swap(order[order.size() - 1], order[order.size() - 2]);
   return transpose(a, order);
 }
-
-void link_matrix_shapes() {}
 
 }  // namespace tapedeck::ops

@@ -6,7 +6,6 @@
 #include "engine/cpu/softmax.h"
 #include "engine/ops/binary_row.h"
 #include "engine/ops/cost.h"
-#include "engine/ops/families.h"
 #include "engine/ops/rows.h"
 
 namespace tapedeck::ops {
@@ -62,26 +61,23 @@ OpDef softmax_row(const std::string& name, const std::string& what, const std::s
 
 }  // namespace
 
-TAPEDECK_OP(softmax_op) = softmax_row("softmax", "Softmax: e^xᵢ / Σⱼ e^xⱼ along an axis.",
-                                      "dx = y·(dy − Σ dy·y)", softmax_forward<cpu::softmax>,
-                                      [](const VjpContext& c) {
-                                        const Tensor& y = c.outputs[0];
-                                        const Tensor weighted =
-                                            reduce_sum(c.cotangents[0] * y, Integers{axis_of(c)}, true);
-                                        return one(y * (c.cotangents[0] - weighted));
-                                      });
+TAPEDECK_OP(softmax_op, VjpReads::outputs) =
+    softmax_row("softmax", "Softmax: e^xᵢ / Σⱼ e^xⱼ along an axis.", "dx = y·(dy − Σ dy·y)",
+                softmax_forward<cpu::softmax>, [](const VjpContext& c) {
+                  const Tensor& y = c.outputs[0];
+                  const Tensor weighted = reduce_sum(c.cotangents[0] * y, Integers{axis_of(c)}, true);
+                  return one(y * (c.cotangents[0] - weighted));
+                });
 Tensor softmax(const Tensor& logits, std::int64_t axis) {
   return run_op1(softmax_op, {logits}, {axis});
 }
 
-TAPEDECK_OP(log_softmax_op) = softmax_row("log_softmax",
-                                          "The logarithm of softmax: xᵢ − ln Σⱼ e^xⱼ along an axis.",
-                                          "dx = dy − e^(y)·Σ dy", softmax_forward<cpu::log_softmax>,
-                                          [](const VjpContext& c) {
-                                            const Tensor sum =
-                                                reduce_sum(c.cotangents[0], Integers{axis_of(c)}, true);
-                                            return one(c.cotangents[0] - exp(c.outputs[0]) * sum);
-                                          });
+TAPEDECK_OP(log_softmax_op, VjpReads::outputs) =
+    softmax_row("log_softmax", "The logarithm of softmax: xᵢ − ln Σⱼ e^xⱼ along an axis.",
+                "dx = dy − e^(y)·Σ dy", softmax_forward<cpu::log_softmax>, [](const VjpContext& c) {
+                  const Tensor sum = reduce_sum(c.cotangents[0], Integers{axis_of(c)}, true);
+                  return one(c.cotangents[0] - exp(c.outputs[0]) * sum);
+                });
 Tensor log_softmax(const Tensor& logits, std::int64_t axis) {
   return run_op1(log_softmax_op, {logits}, {axis});
 }
@@ -123,6 +119,7 @@ TAPEDECK_OP(softmax_cross_entropy_op) = {
           cpu::unary(cpu::Unary::negative, dtype, sums.raw(), out.writable_data<std::byte>(), out.count());
           return one(std::move(out));
         },
+    .vjp_reads = VjpReads::inputs,
     .vjp =
         [](const VjpContext& c) {
           const Tensor& labels = c.inputs[0];
@@ -189,6 +186,7 @@ TAPEDECK_OP(sparse_softmax_cross_entropy_op) = {
           });
           return one(std::move(out));
         },
+    .vjp_reads = VjpReads::inputs,
     .vjp =
         [](const VjpContext& c) {
           Tensors gradients(2);
@@ -234,6 +232,7 @@ TAPEDECK_OP(l2_loss_op) = {
           return one(
               run_binary(cpu::Binary::multiply, squares, Tensor::scalar(0.5, t.dtype()), c.outputs[0]));
         },
+    .vjp_reads = VjpReads::inputs,
     .vjp = [](const VjpContext& c) { return one(c.cotangents[0] * c.inputs[0]); },
     .vjp_formula = "dt = dy·t",
     .cost = cost::per_input<2>,
@@ -321,7 +320,5 @@ TAPEDECK_OP(moments_op) = {
 std::pair<Tensor, Tensor> moments(const Tensor& x, const Axes& axes, bool keepdims) {
   return run_op2(moments_op, x, {attribute_of(axes), keepdims});
 }
-
-void link_nn() {}
 
 }  // namespace tapedeck::ops

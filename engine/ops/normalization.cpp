@@ -2,7 +2,6 @@
 #include "engine/cpu/normalization.h"
 
 #include "engine/ops/cost.h"
-#include "engine/ops/families.h"
 #include "engine/ops/rows.h"
 
 namespace tapedeck::ops {
@@ -223,6 +222,7 @@ TAPEDECK_OP(batch_norm_grad_op) = {
     .attributes = attributes(1e-3),
     .shape_rule = gradient_shapes<false>,
     .forward = gradient<false>,
+    .vjp_reads = VjpReads::inputs,
     .vjp = gradient_vjp<false>,
     .vjp_formula =
         "d(dy) = scale·r·(u − M(u) − n·M(u·n)) + d(dscale)·n + d(doffset), d(x) = r·(d(dscale)·dy − "
@@ -279,6 +279,7 @@ TAPEDECK_OP(layer_norm_grad_op) = {
     .attributes = attributes(1e-3),
     .shape_rule = gradient_shapes<true>,
     .forward = gradient<true>,
+    .vjp_reads = VjpReads::inputs,
     .vjp = gradient_vjp<true>,
     .vjp_formula =
         "d(dy) = scale·r·(u − M(u) − n·M(u·n)) + d(dscale)·n + d(doffset), d(x) = r·(d(dscale)·dy − "
@@ -327,7 +328,5 @@ TAPEDECK_OP(layer_norm_op) = {
         "TypeMismatchError for other or different dtypes.",
     .results = {.fields = {"y", "mean", "variance"}},
 };
-
-void link_normalization() {}
 
 }  // namespace tapedeck::ops

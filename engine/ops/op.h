@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -90,8 +91,8 @@ struct CostContext {
 };
 using CostRule = OpCost (*)(const CostContext&);
 
-/// Which of the forward call's values a VJP reads; dtypes and shapes it may always ask for. A tape lets large
-/// values go that no VJP will read.
+/// Which of the forward call's values a VJP reads (tests/engine/tst_vjp_reads.cpp finds it out); dtypes and
+/// shapes it may always ask for. A tape lets large values go that no VJP will read.
 enum class VjpReads : std::uint8_t { shapes, inputs, outputs, everything };
 
 /// What Python gets of an op with several outputs: a tuple, named where TensorFlow's is.
@@ -110,6 +111,7 @@ struct OpDef {
   std::vector<AttributeSpec> attributes;
   ShapeRule shape_rule = nullptr;
   Forward forward = nullptr;
+  VjpReads vjp_reads = VjpReads::everything;
   Vjp vjp = nullptr;        ///< nullptr: not differentiable (comparisons, argmax, random)
   std::string vjp_formula;  ///< for the inspector: "dA = dC·Bᵀ, dB = Aᵀ·dC"; "none" where vjp is nullptr
   CostRule cost = nullptr;  ///< nullptr: one operation for each element of the largest operand
@@ -132,7 +134,6 @@ struct OpDef {
   bool updates = false;       ///< an optimiser's step: the first result is the variable's new value
   bool returns_list = false;  ///< Python gets a list even of one output (split, unstack)
   int index = -1;             ///< position in the registry; set by it
-  VjpReads vjp_reads = VjpReads::everything;  ///< set by the registry, from its list of those that read less
 };
 
 class Registry {
@@ -149,15 +150,18 @@ class Registry {
 };
 
 /// Ends an op's section: `TAPEDECK_OP(matmul_op) = { .name = "matmul", … };`
-/// defines `const OpDef& matmul_op` and registers it.
+/// defines `const OpDef& matmul_op` and registers it. Of a row that a function makes, what its VJP reads
+/// stands beside it: `TAPEDECK_OP(exp_op, VjpReads::outputs) = unary_op<…>(…);`
 struct OpRegistration {
-  const OpDef& operator=(OpDef op) const { return Registry::instance().add(std::move(op)); }
+  std::optional<VjpReads> vjp_reads = {};
+  const OpDef& operator=(OpDef op) const {
+    if (vjp_reads) op.vjp_reads = *vjp_reads;
+    return Registry::instance().add(std::move(op));
+  }
 };
-#define TAPEDECK_OP(variable) \
-  const ::tapedeck::OpDef& variable = ::tapedeck::OpRegistration {}
-
-/// Makes sure that every family's object file is linked and has registered its ops (a static library would
-/// drop them). Called by run_op's users once: the bindings, the C++ sample, the tests.
-void register_all_ops();
+#define TAPEDECK_OP(variable, ...)                                 \
+  const ::tapedeck::OpDef& variable = ::tapedeck::OpRegistration { \
+    __VA_ARGS__                                                    \
+  }
 
 }  // namespace tapedeck

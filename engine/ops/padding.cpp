@@ -5,7 +5,6 @@
 #include "engine/cpu/copy.h"
 #include "engine/ops/checks.h"
 #include "engine/ops/cost.h"
-#include "engine/ops/families.h"
 
 namespace tapedeck::ops {
 
@@ -50,6 +49,7 @@ TAPEDECK_OP(tile_op) = {
           }
           return one(view_of(values, c.outputs[0].shape, contiguous_strides(c.outputs[0].shape)));
         },
+    .vjp_reads = VjpReads::shapes,
     .vjp =
         [](const VjpContext& c) {
           Tensor gradient = c.cotangents[0];
@@ -213,6 +213,7 @@ TAPEDECK_OP(pad_op) = {
                    {.name = "constant_values", .kind = AttributeKind::real, .fallback = 0.0}},
     .shape_rule = pad_shape,
     .forward = pad_forward,
+    .vjp_reads = VjpReads::shapes,
     .vjp = pad_vjp,
     .vjp_formula = "dx = dy without the border, the border's mirrored part added",
     .cost = cost::moves,
@@ -231,7 +232,5 @@ TAPEDECK_OP(pad_op) = {
 Tensor pad(const Tensor& tensor, const Integers& paddings, double constant_values) {
   return run_op1(pad_op, {tensor}, {paddings, std::string("CONSTANT"), constant_values});
 }
-
-void link_padding() {}
 
 }  // namespace tapedeck::ops

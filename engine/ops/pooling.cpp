@@ -2,7 +2,6 @@
 #include "engine/cpu/pooling.h"
 
 #include "engine/ops/cost.h"
-#include "engine/ops/families.h"
 #include "engine/ops/neural.h"
 #include "engine/ops/window.h"
 
@@ -136,6 +135,7 @@ TAPEDECK_OP(max_pool_op) = {
     .attributes = pooling_attributes(),
     .shape_rule = pool_shape<Kind::numeric>,
     .forward = pool_forward<cpu::max_pool>,
+    .vjp_reads = VjpReads::inputs,
     .vjp =
         [](const VjpContext& c) {
           return one(run_max_pool_grad(c.inputs[0], c.cotangents[0], c.attributes));
@@ -160,6 +160,7 @@ TAPEDECK_OP(max_pool_grad_op) = {
     .attributes = pooling_attributes(),
     .shape_rule = scatter_shape,
     .forward = move_forward<true>,
+    .vjp_reads = VjpReads::inputs,
     .vjp =
         [](const VjpContext& c) {
           Tensors gradients(2);
@@ -184,6 +185,7 @@ TAPEDECK_OP(max_pool_grad_grad_op) = {
     .attributes = pooling_attributes(),
     .shape_rule = gather_shape,
     .forward = move_forward<false>,
+    .vjp_reads = VjpReads::inputs,
     .vjp =
         [](const VjpContext& c) {
           Tensors gradients(2);
@@ -237,6 +239,7 @@ TAPEDECK_OP(avg_pool_op) = {
     .attributes = pooling_attributes(),
     .shape_rule = pool_shape<Kind::floating>,
     .forward = pool_forward<cpu::avg_pool>,
+    .vjp_reads = VjpReads::shapes,
     .vjp =
         [](const VjpContext& c) {
           return one(run_avg_pool_grad(c.cotangents[0], c.inputs[0].shape(), c.attributes));
@@ -277,6 +280,7 @@ TAPEDECK_OP(avg_pool_grad_op) = {
           cpu::avg_pool_scatter(out.dtype(), size, gradient.raw(), out.writable_data<std::byte>());
           return one(in_data_format(c, out));
         },
+    .vjp_reads = VjpReads::shapes,
     .vjp = [](const VjpContext& c) { return one(run_avg_pool(c.cotangents[0], c.attributes)); },
     .vjp_formula = "d(grad) = avg_pool(dy)",
     .cost = pooling_cost<false>,
@@ -312,7 +316,5 @@ Tensor run_avg_pool(const Tensor& input, const Attributes& attributes) {
 }
 
 }  // namespace
-
-void link_pooling() {}
 
 }  // namespace tapedeck::ops

@@ -2,7 +2,6 @@
 #include "engine/cpu/random.h"
 
 #include "engine/ops/checks.h"
-#include "engine/ops/families.h"
 #include "engine/ops/random_state.h"
 #include "engine/tensor/narrow.h"
 
@@ -188,7 +187,5 @@ TAPEDECK_OP(truncated_normal_op) = normal_row(
 Tensor truncated_normal(const Shape& shape, double mean, double stddev, DType dtype, Seed seed) {
   return run_random(truncated_normal_op, shape, mean, stddev, dtype, seed);
 }
-
-void link_random() {}
 
 }  // namespace tapedeck::ops

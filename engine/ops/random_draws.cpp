@@ -6,7 +6,6 @@
 #include "engine/cpu/random.h"
 #include "engine/ops/checks.h"
 #include "engine/ops/cost.h"
-#include "engine/ops/families.h"
 #include "engine/ops/random_state.h"
 
 namespace tapedeck::ops {
@@ -108,6 +107,7 @@ TAPEDECK_OP(dropout_op) = {
                               out.writable_data<std::byte>(), out.count());
           return one(std::move(out));
         },
+    .vjp_reads = VjpReads::shapes,
     .vjp = [](const VjpContext& c) { return one(run_op1(dropout_op, {c.cotangents[0]}, c.attributes)); },
     .vjp_formula = "dx = dropout(dy) by the same choices",
     .doc = std::string(
@@ -325,7 +325,5 @@ TAPEDECK_OP(random_binomial_op) = {
 Tensor random_binomial(const Tensor& counts, const Tensor& probs, DType dtype, Seed seed) {
   return run_draw(random_binomial_op, {counts, probs}, {dtype}, seed);
 }
-
-void link_random_draws() {}
 
 }  // namespace tapedeck::ops

@@ -4,7 +4,6 @@
 
 #include "engine/cpu/blocks.h"
 #include "engine/ops/checks.h"
-#include "engine/ops/families.h"
 
 namespace tapedeck::ops {
 
@@ -173,6 +172,7 @@ TAPEDECK_OP(linspace_op) = {
           });
           return one(std::move(out));
         },
+    .vjp_reads = VjpReads::shapes,
     .vjp =
         [](const VjpContext& c) {
           const DType dtype = c.inputs[0].dtype();
@@ -194,7 +194,5 @@ TAPEDECK_OP(linspace_op) = {
 Tensor linspace(const Tensor& start, const Tensor& stop, std::int64_t num) {
   return run_op1(linspace_op, {start, stop}, {num});
 }
-
-void link_ranges() {}
 
 }  // namespace tapedeck::ops

@@ -3,7 +3,6 @@
 
 #include "engine/ops/checks.h"
 #include "engine/ops/cost.h"
-#include "engine/ops/families.h"
 #include "engine/ops/gradient_again.h"
 
 namespace tapedeck::ops {
@@ -412,7 +411,7 @@ TAPEDECK_OP(lstm_op) = {
         recurrent_errors,
     .results = {.fields = {"sequence", "h", "c", "kept"}},
 };
-TAPEDECK_OP(lstm_gradient_op) = gradient_row<Family::lstm>("lstm", {});
+TAPEDECK_OP(lstm_gradient_op, VjpReads::inputs) = gradient_row<Family::lstm>("lstm", {});
 
 // ---- gru ----
 namespace {
@@ -452,7 +451,7 @@ TAPEDECK_OP(gru_op) = {
         recurrent_errors,
     .results = {.fields = {"sequence", "h", "kept"}},
 };
-TAPEDECK_OP(gru_gradient_op) = gradient_row<Family::gru>("gru", reset_after);
+TAPEDECK_OP(gru_gradient_op, VjpReads::inputs) = gradient_row<Family::gru>("gru", reset_after);
 
 // ---- simple_rnn ----
 TAPEDECK_OP(simple_rnn_op) = {
@@ -481,8 +480,7 @@ TAPEDECK_OP(simple_rnn_op) = {
            recurrent_errors,
     .results = {.fields = {"sequence", "h"}},
 };
-TAPEDECK_OP(simple_rnn_gradient_op) = gradient_row<Family::simple>("simple_rnn", activation);
-
-void link_recurrent() {}
+TAPEDECK_OP(simple_rnn_gradient_op, VjpReads::inputs) = gradient_row<Family::simple>("simple_rnn",
+                                                                                     activation);
 
 }  // namespace tapedeck::ops

@@ -7,7 +7,6 @@
 #include "engine/ops/binary_row.h"
 #include "engine/ops/complex.h"
 #include "engine/ops/cost.h"
-#include "engine/ops/families.h"
 #include "engine/ops/observer.h"
 #include "engine/ops/reduction_row.h"
 #include "engine/ops/rows.h"
@@ -190,7 +189,7 @@ Tensors mean_forward(const OpContext& c) {
 
 }  // namespace
 
-TAPEDECK_OP(reduce_sum_op) = reduction_row(
+TAPEDECK_OP(reduce_sum_op, VjpReads::shapes) = reduction_row(
     {"reduce_sum", "The sum of the values along axes. Integers wrap around; of nothing it is 0.",
      "dx = dy, broadcast along the axes"},
     Kind::numeric, reduction_shape<Kind::numeric>, reduction_forward<Reduction::sum>, sum_vjp);
@@ -198,7 +197,7 @@ Tensor reduce_sum(const Tensor& input, const Axes& axis, bool keepdims) {
   return run_op1(reduce_sum_op, {input}, {attribute_of(axis), keepdims});
 }
 
-TAPEDECK_OP(reduce_mean_op) =
+TAPEDECK_OP(reduce_mean_op, VjpReads::shapes) =
     reduction_row({"reduce_mean",
                    "The mean of the values along axes: their sum divided by their number n. Whole numbers "
                    "are divided as such, cut "
@@ -213,7 +212,7 @@ Tensor reduce_mean(const Tensor& input, const Axes& axis, bool keepdims) {
   return run_op1(reduce_mean_op, {input}, {attribute_of(axis), keepdims});
 }
 
-TAPEDECK_OP(reduce_prod_op) = reduction_row(
+TAPEDECK_OP(reduce_prod_op, VjpReads::inputs) = reduction_row(
     {"reduce_prod", "The product of the values along axes. Integers wrap around; of nothing it is 1.",
      "dxᵢ = dy·Πⱼ≠ᵢ xⱼ"},
     Kind::numeric, reduction_shape<Kind::numeric>, reduction_forward<Reduction::prod>, prod_vjp);
@@ -340,7 +339,5 @@ TAPEDECK_OP(argmin_op) = arg_row("argmin", "smallest", arg_forward<false>);
 Tensor argmin(const Tensor& input, std::int64_t axis, DType output_type) {
   return run_op1(argmin_op, {input}, {axis, output_type});
 }
-
-void link_reduction() {}
 
 }  // namespace tapedeck::ops

@@ -6,7 +6,6 @@
 #include <unordered_map>
 
 #include "engine/ops/op.h"
-#include "engine/ops/vjp_reads.h"
 
 namespace tapedeck {
 namespace {
@@ -42,7 +41,6 @@ const OpDef& Registry::add(OpDef op) {
   std::lock_guard lock(all.mutex);
   if (all.by_name.contains(op.name)) abort_with(op.name, "is registered twice");
   op.index = static_cast<int>(all.ops.size());
-  op.vjp_reads = detail::vjp_reads_of(op.name);
   const OpDef& row = all.ops.emplace_back(std::move(op));
   all.by_name.emplace(row.name, &row);
   return row;

@@ -3,7 +3,6 @@
 
 #include <limits>
 
-#include "engine/ops/families.h"
 #include "engine/ops/rows.h"
 
 namespace tapedeck::ops {
@@ -135,19 +134,20 @@ Tensors log_sum_vjp(const VjpContext& c) {
 
 }  // namespace
 
-TAPEDECK_OP(cumsum_op) = scan_row("cumsum", "Running sums along an axis: yᵢ = x₀ + … + xᵢ.",
-                                  "dx = cumsum(dy) in the other direction", scan_forward<false>,
-                                  [](const VjpContext& c) {
-                                    const std::int64_t axis = scan_axis({c.op, c.inputs, c.attributes, {}});
-                                    return one(cumsum(c.cotangents[0], axis, c.attributes.get<bool>(1),
-                                                      !c.attributes.get<bool>(2)));
-                                  });
+TAPEDECK_OP(cumsum_op, VjpReads::shapes) = scan_row(
+    "cumsum", "Running sums along an axis: yᵢ = x₀ + … + xᵢ.", "dx = cumsum(dy) in the other direction",
+    scan_forward<false>, [](const VjpContext& c) {
+      const std::int64_t axis = scan_axis({c.op, c.inputs, c.attributes, {}});
+      return one(cumsum(c.cotangents[0], axis, c.attributes.get<bool>(1), !c.attributes.get<bool>(2)));
+    });
 Tensor cumsum(const Tensor& x, std::int64_t axis, bool exclusive, bool reverse) {
   return run_op1(cumsum_op, {x}, {axis, exclusive, reverse});
 }
 
-TAPEDECK_OP(cumprod_op) = scan_row("cumprod", "Running products along an axis: yᵢ = x₀·…·xᵢ.",
-                                   "dxᵢ = Σₖ≥ᵢ dyₖ·Π xⱼ over j ≤ k but i", scan_forward<true>, cumprod_vjp);
+TAPEDECK_OP(cumprod_op, VjpReads::inputs) = scan_row("cumprod",
+                                                     "Running products along an axis: yᵢ = x₀·…·xᵢ.",
+                                                     "dxᵢ = Σₖ≥ᵢ dyₖ·Π xⱼ over j ≤ k but i",
+                                                     scan_forward<true>, cumprod_vjp);
 Tensor cumprod(const Tensor& x, std::int64_t axis, bool exclusive, bool reverse) {
   return run_op1(cumprod_op, {x}, {axis, exclusive, reverse});
 }
@@ -169,7 +169,5 @@ TAPEDECK_OP(cumulative_logsumexp_op) = [] {
 Tensor cumulative_logsumexp(const Tensor& x, std::int64_t axis, bool exclusive, bool reverse) {
   return run_op1(cumulative_logsumexp_op, {x}, {axis, exclusive, reverse});
 }
-
-void link_scan() {}
 
 }  // namespace tapedeck::ops

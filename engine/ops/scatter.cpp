@@ -4,7 +4,6 @@
 #include "engine/cpu/copy.h"
 #include "engine/ops/coordinates.h"
 #include "engine/ops/cost.h"
-#include "engine/ops/families.h"
 
 namespace tapedeck::ops {
 
@@ -75,6 +74,7 @@ TAPEDECK_OP(gather_nd_op) = {
     .attributes = {{.name = "batch_dims", .kind = AttributeKind::integer, .fallback = std::int64_t{0}}},
     .shape_rule = gather_nd_shape,
     .forward = gather_nd_forward,
+    .vjp_reads = VjpReads::inputs,
     .vjp =
         [](const VjpContext& c) {
           Tensors gradients(2);
@@ -123,6 +123,7 @@ TAPEDECK_OP(scatter_nd_op) = {
           join_slices(cpu::Segment::sum, c, 0, contiguous(c.inputs[1]), out);
           return one(std::move(out));
         },
+    .vjp_reads = VjpReads::inputs,
     .vjp =
         [](const VjpContext& c) {
           Tensors gradients(2);
@@ -146,7 +147,5 @@ TAPEDECK_OP(scatter_nd_op) = {
 Tensor scatter_nd(const Tensor& indices, const Tensor& updates, const Shape& shape) {
   return run_op1(scatter_nd_op, {indices, updates}, {attribute_of(shape)});
 }
-
-void link_scatter() {}
 
 }  // namespace tapedeck::ops

@@ -4,7 +4,6 @@
 #include "engine/cpu/blocks.h"
 #include "engine/cpu/in_order.h"
 #include "engine/ops/checks.h"
-#include "engine/ops/families.h"
 
 namespace tapedeck::ops {
 
@@ -175,7 +174,5 @@ TAPEDECK_OP(invert_permutation_op) = {
 Tensor invert_permutation(const Tensor& x) {
   return run_op1(invert_permutation_op, {x});
 }
-
-void link_search() {}
 
 }  // namespace tapedeck::ops

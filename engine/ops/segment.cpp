@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "engine/ops/checks.h"
-#include "engine/ops/families.h"
 #include "engine/tensor/narrow.h"
 
 namespace tapedeck::ops {
@@ -187,7 +186,7 @@ OpDef segment_row(const std::string& what, const std::string& doc, const std::st
 
 }  // namespace
 
-TAPEDECK_OP(unsorted_segment_sum_op) = segment_row(
+TAPEDECK_OP(unsorted_segment_sum_op, VjpReads::inputs) = segment_row(
     "sum",
     "Sums slices that have the same number: y[s] = Σ data[i] over the i with segment_ids[i] = s, in order of "
     "i; 0 where there is none.",
@@ -196,7 +195,7 @@ Tensor unsorted_segment_sum(const Tensor& data, const Tensor& segment_ids, std::
   return run_op1(unsorted_segment_sum_op, {data, segment_ids}, {num_segments});
 }
 
-TAPEDECK_OP(unsorted_segment_prod_op) = segment_row(
+TAPEDECK_OP(unsorted_segment_prod_op, VjpReads::inputs) = segment_row(
     "prod",
     "Multiplies slices that have the same number: y[s] = Π data[i] over the i with segment_ids[i] = s; 1 "
     "where there is none.",
@@ -227,7 +226,5 @@ TAPEDECK_OP(unsorted_segment_min_op) = segment_row(
 Tensor unsorted_segment_min(const Tensor& data, const Tensor& segment_ids, std::int64_t num_segments) {
   return run_op1(unsorted_segment_min_op, {data, segment_ids}, {num_segments});
 }
-
-void link_segment() {}
 
 }  // namespace tapedeck::ops

@@ -1,7 +1,6 @@
 // Choices between tensors, and the sum of many.
 #include "engine/ops/binary_row.h"
 #include "engine/ops/cost.h"
-#include "engine/ops/families.h"
 
 namespace tapedeck::ops {
 
@@ -26,6 +25,7 @@ TAPEDECK_OP(where_op) = {
                       operand(c.inputs[2], shape), out.writable_data<std::byte>(), shape);
           return one(std::move(out));
         },
+    .vjp_reads = VjpReads::inputs,
     .vjp =
         [](const VjpContext& c) {
           Tensors gradients(3);
@@ -80,6 +80,7 @@ TAPEDECK_OP(clip_by_value_op) = {
           const Tensor raised = run_binary(cpu::Binary::maximum, c.inputs[0], c.inputs[1], c.outputs[0]);
           return one(run_binary(cpu::Binary::minimum, raised, c.inputs[2], c.outputs[0]));
         },
+    .vjp_reads = VjpReads::inputs,
     .vjp =
         [](const VjpContext& c) {
           const Tensor& g = c.cotangents[0];
@@ -136,6 +137,7 @@ TAPEDECK_OP(add_n_op) = {
             sum = run_binary(cpu::Binary::add, sum, c.inputs[i], c.outputs[0]);
           return one(std::move(sum));
         },
+    .vjp_reads = VjpReads::shapes,
     .vjp =
         [](const VjpContext& c) {
           Tensors gradients(c.inputs.size());
@@ -156,7 +158,5 @@ TAPEDECK_OP(add_n_op) = {
 Tensor add_n(std::span<const Tensor> inputs) {
   return run_op1(add_n_op, inputs);
 }
-
-void link_selection() {}
 
 }  // namespace tapedeck::ops

@@ -4,7 +4,6 @@
 
 #include "engine/ops/checks.h"
 #include "engine/ops/cost.h"
-#include "engine/ops/families.h"
 
 namespace tapedeck::ops {
 
@@ -63,6 +62,7 @@ TAPEDECK_OP(reshape_op) = {
           const Tensor values = contiguous(c.inputs[0]);
           return one(view_of(values, c.outputs[0].shape, contiguous_strides(c.outputs[0].shape)));
         },
+    .vjp_reads = VjpReads::shapes,
     .vjp = reshaped_gradient,
     .vjp_formula = "dx = reshape(dy, shape of x)",
     .cost = cost::view,
@@ -109,6 +109,7 @@ TAPEDECK_OP(expand_dims_op) = {
         [](const OpContext& c) {
           return one(view_of(c.inputs[0], c.outputs[0].shape, insert(c.inputs[0].strides(), new_axis(c), 0)));
         },
+    .vjp_reads = VjpReads::shapes,
     .vjp = reshaped_gradient,
     .vjp_formula = "dx = reshape(dy, shape of x)",
     .cost = cost::view,
@@ -165,6 +166,7 @@ TAPEDECK_OP(squeeze_op) = {
           return one(
               view_of(c.inputs[0], c.outputs[0].shape, without(c.inputs[0].strides(), squeezed_axes(c))));
         },
+    .vjp_reads = VjpReads::shapes,
     .vjp = reshaped_gradient,
     .vjp_formula = "dx = reshape(dy, shape of x)",
     .cost = cost::view,
@@ -266,7 +268,5 @@ TAPEDECK_OP(rank_op) = {
 Tensor rank(const Tensor& input) {
   return run_op1(rank_op, {input});
 }
-
-void link_shape() {}
 
 }  // namespace tapedeck::ops

@@ -4,7 +4,6 @@
 #include "engine/cpu/copy.h"
 #include "engine/ops/checks.h"
 #include "engine/ops/cost.h"
-#include "engine/ops/families.h"
 
 namespace tapedeck::ops {
 
@@ -140,6 +139,7 @@ TAPEDECK_OP(strided_slice_op) = {
           const Resolved view = resolve(c, slicing_of(c, 0), x.shape(), x.strides());
           return one(view_of(x, view.shape, view.strides, view.offset));
         },
+    .vjp_reads = VjpReads::shapes,
     .vjp =
         [](const VjpContext& c) {
           return one(strided_slice_grad(c.cotangents[0], c.inputs[0].shape(),
@@ -203,6 +203,7 @@ TAPEDECK_OP(strided_slice_grad_op) = {
                     view.strides, view.shape);
           return one(std::move(out));
         },
+    .vjp_reads = VjpReads::shapes,
     .vjp =
         [](const VjpContext& c) {
           return one(strided_slice(c.cotangents[0], slicing_of({c.op, c.inputs, c.attributes, {}}, 1)));
@@ -248,6 +249,7 @@ TAPEDECK_OP(tensor_strided_slice_update_op) = {
           place(value, out, view.shape, value.strides(), view.strides, view.offset);
           return one(std::move(out));
         },
+    .vjp_reads = VjpReads::shapes,
     .vjp =
         [](const VjpContext& c) {
           const Slicing slicing = slicing_of({c.op, c.inputs, c.attributes, {}}, 0);
@@ -316,6 +318,7 @@ TAPEDECK_OP(slice_op) = {
               offset += begin[static_cast<std::size_t>(axis)] * x.strides()[axis];
           return one(view_of(x, c.outputs[0].shape, x.strides(), offset));
         },
+    .vjp_reads = VjpReads::shapes,
     .vjp =
         [](const VjpContext& c) {
           const Integers begin = integers_of(c.attributes[0]);
@@ -339,7 +342,5 @@ TAPEDECK_OP(slice_op) = {
 Tensor slice(const Tensor& input, const Integers& begin, const Integers& size) {
   return run_op1(slice_op, {input}, {begin, size});
 }
-
-void link_slicing() {}
 
 }  // namespace tapedeck::ops

@@ -5,7 +5,6 @@
 
 #include "engine/cpu/sort.h"
 #include "engine/ops/cost.h"
-#include "engine/ops/families.h"
 #include "engine/ops/rows.h"
 
 namespace tapedeck::ops {
@@ -100,6 +99,7 @@ TAPEDECK_OP(sort_op) = {
                          out.writable_data<std::byte>());
           return one(order.original_order(out));
         },
+    .vjp_reads = VjpReads::inputs,
     .vjp = sort_vjp,
     .vjp_formula = "dx = dy put back to where the values came from",
     .cost = sorting_cost,
@@ -213,6 +213,7 @@ TAPEDECK_OP(top_k_op) = {
                    {.name = "index_type", .kind = AttributeKind::dtype, .fallback = DType::int32}},
     .shape_rule = top_k_shape,
     .forward = top_k_forward,
+    .vjp_reads = VjpReads::outputs,
     .vjp = top_k_vjp,
     .vjp_formula = "d(input) = d(values) put back to where the values came from, else 0",
     .cost = sorting_cost,
@@ -235,7 +236,5 @@ TAPEDECK_OP(top_k_op) = {
 std::pair<Tensor, Tensor> top_k(const Tensor& input, std::int64_t k, bool sorted) {
   return run_op2(top_k_op, input, {k, sorted, DType::int32});
 }
-
-void link_sorting() {}
 
 }  // namespace tapedeck::ops

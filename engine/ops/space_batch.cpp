@@ -4,7 +4,6 @@
 #include "engine/cpu/copy.h"
 #include "engine/ops/checks.h"
 #include "engine/ops/cost.h"
-#include "engine/ops/families.h"
 
 namespace tapedeck::ops {
 namespace {
@@ -156,7 +155,7 @@ OpDef space_batch_row(const std::string& name, const std::string& borders, Shape
 
 }  // namespace
 
-TAPEDECK_OP(space_to_batch_nd_op) = space_batch_row(
+TAPEDECK_OP(space_to_batch_nd_op, VjpReads::shapes) = space_batch_row(
     "space_to_batch_nd", "paddings", to_batch_shape, to_batch_forward,
     [](const VjpContext& c) {
       return one(
@@ -177,7 +176,7 @@ Tensor space_to_batch_nd(const Tensor& input, const Integers& block_shape, const
   return run_op1(space_to_batch_nd_op, {input}, {block_shape, paddings});
 }
 
-TAPEDECK_OP(batch_to_space_nd_op) = space_batch_row(
+TAPEDECK_OP(batch_to_space_nd_op, VjpReads::shapes) = space_batch_row(
     "batch_to_space_nd", "crops", to_space_shape, to_space_forward,
     [](const VjpContext& c) {
       return one(
@@ -193,7 +192,5 @@ TAPEDECK_OP(batch_to_space_nd_op) = space_batch_row(
 Tensor batch_to_space_nd(const Tensor& input, const Integers& block_shape, const Integers& crops) {
   return run_op1(batch_to_space_nd_op, {input}, {block_shape, crops});
 }
-
-void link_space_batch() {}
 
 }  // namespace tapedeck::ops

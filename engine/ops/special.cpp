@@ -2,7 +2,6 @@
 #include <numbers>
 
 #include "engine/ops/binary_row.h"
-#include "engine/ops/families.h"
 #include "engine/ops/unary_row.h"
 
 namespace tapedeck::ops {
@@ -10,7 +9,7 @@ namespace tapedeck::ops {
 using cpu::Binary;
 using cpu::Unary;
 
-TAPEDECK_OP(erfc_op) = unary_op<Unary::erfc, Kind::floating>(
+TAPEDECK_OP(erfc_op, VjpReads::inputs) = unary_op<Unary::erfc, Kind::floating>(
     {"erfc",
      {"erfc", "math.erfc"},
      "The complementary error function: 1 − erf(x), without its loss of digits for large x.",
@@ -22,7 +21,7 @@ Tensor erfc(const Tensor& x) {
   return run_op1(erfc_op, {x});
 }
 
-TAPEDECK_OP(erfinv_op) = unary_op<Unary::erfinv, Kind::floating>(
+TAPEDECK_OP(erfinv_op, VjpReads::outputs) = unary_op<Unary::erfinv, Kind::floating>(
     {"erfinv",
      {"math.erfinv"},
      "The inverse of erf: ±∞ at ±1, NaN beyond. By Wichura's Algorithm AS 241 (1988).",
@@ -34,7 +33,7 @@ Tensor erfinv(const Tensor& x) {
   return run_op1(erfinv_op, {x});
 }
 
-TAPEDECK_OP(ndtri_op) = unary_op<Unary::ndtri, Kind::floating>(
+TAPEDECK_OP(ndtri_op, VjpReads::outputs) = unary_op<Unary::ndtri, Kind::floating>(
     {"ndtri",
      {"math.ndtri"},
      "The quantile of the standard normal distribution: −∞ at 0, ∞ at 1, NaN outside. By Wichura's Algorithm "
@@ -49,7 +48,7 @@ Tensor ndtri(const Tensor& x) {
   return run_op1(ndtri_op, {x});
 }
 
-TAPEDECK_OP(lgamma_op) = unary_op<Unary::lgamma, Kind::floating>(
+TAPEDECK_OP(lgamma_op, VjpReads::inputs) = unary_op<Unary::lgamma, Kind::floating>(
     {"lgamma",
      {"lgamma", "math.lgamma"},
      "The logarithm of the gamma function's absolute value: ln |Γ(x)|; ∞ at 0, −1, −2 …",
@@ -59,7 +58,7 @@ Tensor lgamma(const Tensor& x) {
   return run_op1(lgamma_op, {x});
 }
 
-TAPEDECK_OP(digamma_op) = unary_op<Unary::digamma, Kind::floating>(
+TAPEDECK_OP(digamma_op, VjpReads::inputs) = unary_op<Unary::digamma, Kind::floating>(
     {"digamma",
      {"digamma", "math.digamma"},
      "The derivative of lgamma: ψ(x) = Γ'(x) / Γ(x); ∓∞ at ±0, NaN at −1, −2 … (Abramowitz and Stegun, 6.3)",
@@ -72,7 +71,7 @@ Tensor digamma(const Tensor& x) {
 }
 
 // The orders a (and x of zeta) are taken as constants, as TensorFlow does.
-TAPEDECK_OP(polygamma_op) = binary_op<Binary::polygamma, Kind::floating>(
+TAPEDECK_OP(polygamma_op, VjpReads::inputs) = binary_op<Binary::polygamma, Kind::floating>(
     {"polygamma",
      {"polygamma", "math.polygamma"},
      "The a-th derivative of digamma: ψ⁽ᵃ⁾(x) = (−1)ᵃ⁺¹ a! ζ(a + 1, x); NaN where a is no whole number of at "
@@ -92,7 +91,7 @@ Tensor polygamma(const Tensor& a, const Tensor& x) {
   return run_op1(polygamma_op, {a, x});
 }
 
-TAPEDECK_OP(zeta_op) = binary_op<Binary::zeta, Kind::floating>(
+TAPEDECK_OP(zeta_op, VjpReads::inputs) = binary_op<Binary::zeta, Kind::floating>(
     {"zeta",
      {"zeta", "math.zeta"},
      "Hurwitz' zeta function: ζ(x, q) = Σ 1 / (q + k)ˣ over k = 0, 1, 2 …; ∞ at x = 1, NaN below it.",
@@ -111,7 +110,7 @@ Tensor zeta(const Tensor& x, const Tensor& q) {
 }
 
 // Numbers without kernels of their own would be widened, and the step would be lost.
-TAPEDECK_OP(nextafter_op) = [] {
+TAPEDECK_OP(nextafter_op, VjpReads::shapes) = [] {
   OpDef op = binary_op<Binary::nextafter, Kind::floating>(
       {"nextafter",
        {"math.nextafter"},
@@ -160,7 +159,7 @@ Tensor xdivy(const Tensor& x, const Tensor& y) {
   return run_op1(xdivy_op, {x, y});
 }
 
-TAPEDECK_OP(xlogy_op) =
+TAPEDECK_OP(xlogy_op, VjpReads::inputs) =
     binary_op<Binary::xlogy, Kind::inexact>({"xlogy",
                                              {"math.xlogy"},
                                              "The product x·ln y, but 0 where x is 0 whatever y is.",
@@ -176,7 +175,7 @@ Tensor xlogy(const Tensor& x, const Tensor& y) {
   return run_op1(xlogy_op, {x, y});
 }
 
-TAPEDECK_OP(xlog1py_op) = binary_op<Binary::xlog1py, Kind::inexact>(
+TAPEDECK_OP(xlog1py_op, VjpReads::inputs) = binary_op<Binary::xlog1py, Kind::inexact>(
     {"xlog1py",
      {"math.xlog1py"},
      "The product x·ln(1 + y), but 0 where x is 0 whatever y is.",
@@ -191,7 +190,5 @@ TAPEDECK_OP(xlog1py_op) = binary_op<Binary::xlog1py, Kind::inexact>(
 Tensor xlog1py(const Tensor& x, const Tensor& y) {
   return run_op1(xlog1py_op, {x, y});
 }
-
-void link_special() {}
 
 }  // namespace tapedeck::ops

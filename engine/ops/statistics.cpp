@@ -5,7 +5,6 @@
 
 #include "engine/ops/binary_row.h"
 #include "engine/ops/cost.h"
-#include "engine/ops/families.h"
 #include "engine/ops/matrices.h"
 #include "engine/ops/reduction_row.h"
 
@@ -95,7 +94,7 @@ Tensor scaled_deviation(const VjpContext& c) {
 
 }  // namespace
 
-TAPEDECK_OP(reduce_variance_op) = reduction_row(
+TAPEDECK_OP(reduce_variance_op, VjpReads::inputs) = reduction_row(
     {"reduce_variance",
      "The variance of the values along axes: the mean of the squared distances from their mean, Σ (x − "
      "mean)² / n; of "
@@ -137,7 +136,5 @@ TAPEDECK_OP(reduce_euclidean_norm_op) = reduction_row(
 Tensor reduce_euclidean_norm(const Tensor& input, const Axes& axis, bool keepdims) {
   return run_op1(reduce_euclidean_norm_op, {input}, {attribute_of(axis), keepdims});
 }
-
-void link_statistics() {}
 
 }  // namespace tapedeck::ops

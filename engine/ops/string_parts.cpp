@@ -5,7 +5,6 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "engine/ops/families.h"
 #include "engine/ops/string_row.h"
 #include "engine/tensor/narrow.h"
 
@@ -464,7 +463,5 @@ TAPEDECK_OP(decode_base64_op) = string_row(
      "input: string, any shape, with or without = at the end.\n"
      "Returns: string, the shape of input.\nErrors: InvalidArgumentError for other letters."},
     string_shape, [](const OpContext& c) { return map_strings(c, decoded); });
-
-void link_string_parts() {}
 
 }  // namespace tapedeck::ops

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "engine/ops/cost.h"
-#include "engine/ops/families.h"
 #include "engine/ops/string_row.h"
 
 namespace tapedeck::ops {
@@ -279,7 +278,5 @@ TAPEDECK_OP(regex_full_match_op) = string_row(
         *target++ = re2::RE2::FullMatch(piece(value), pattern);
       return one(std::move(out));
     });
-
-void link_strings() {}
 
 }  // namespace tapedeck::ops

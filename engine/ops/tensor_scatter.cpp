@@ -1,7 +1,6 @@
 // Tensors with slices changed by coordinates.
 #include "engine/cpu/copy.h"
 #include "engine/ops/coordinates.h"
-#include "engine/ops/families.h"
 
 namespace tapedeck::ops {
 namespace {
@@ -135,7 +134,7 @@ OpDef extreme_row(const std::string& verb, const std::string& comparative) {
 
 }  // namespace
 
-TAPEDECK_OP(tensor_scatter_nd_update_op) = tensor_scatter_row(
+TAPEDECK_OP(tensor_scatter_nd_update_op, VjpReads::inputs) = tensor_scatter_row(
     "update", Kind::any,
     "A tensor with slices replaced, by coordinates. Of several updates of one place the last one stays, and "
     "has the gradient.",
@@ -156,7 +155,7 @@ Tensor tensor_scatter_nd_update(const Tensor& tensor, const Tensor& indices, con
   return run_op1(tensor_scatter_nd_update_op, {tensor, indices, updates});
 }
 
-TAPEDECK_OP(tensor_scatter_nd_add_op) = tensor_scatter_row(
+TAPEDECK_OP(tensor_scatter_nd_add_op, VjpReads::inputs) = tensor_scatter_row(
     "add", Kind::numeric, "A tensor to which slices are added by coordinates; those of one place add up.",
     "d(tensor) = dy, d(updates) = gather_nd(dy, indices)", tensor_scatter_shape<Kind::numeric>,
     add_forward<false>, add_vjp<false>);
@@ -164,7 +163,7 @@ Tensor tensor_scatter_nd_add(const Tensor& tensor, const Tensor& indices, const 
   return run_op1(tensor_scatter_nd_add_op, {tensor, indices, updates});
 }
 
-TAPEDECK_OP(tensor_scatter_nd_sub_op) =
+TAPEDECK_OP(tensor_scatter_nd_sub_op, VjpReads::inputs) =
     tensor_scatter_row("sub", Kind::numeric, "A tensor from which slices are subtracted by coordinates.",
                        "d(tensor) = dy, d(updates) = −gather_nd(dy, indices)",
                        tensor_scatter_shape<Kind::numeric>, add_forward<true>, add_vjp<true>);
@@ -181,7 +180,5 @@ TAPEDECK_OP(tensor_scatter_nd_min_op) = extreme_row<cpu::Segment::min>("min", "s
 Tensor tensor_scatter_nd_min(const Tensor& tensor, const Tensor& indices, const Tensor& updates) {
   return run_op1(tensor_scatter_nd_min_op, {tensor, indices, updates});
 }
-
-void link_tensor_scatter() {}
 
 }  // namespace tapedeck::ops

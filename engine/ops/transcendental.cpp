@@ -2,56 +2,55 @@
 #include <numbers>
 
 #include "engine/ops/binary_row.h"
-#include "engine/ops/families.h"
 #include "engine/ops/unary_row.h"
 
 namespace tapedeck::ops {
 
 using cpu::Unary;
 
-TAPEDECK_OP(exp_op) = unary_op<Unary::exp, Kind::inexact>(
+TAPEDECK_OP(exp_op, VjpReads::outputs) = unary_op<Unary::exp, Kind::inexact>(
     {"exp", {"exp", "math.exp"}, "The exponential function: eˣ; ∞ where that overflows.", "dx = dy·y"},
     [](const VjpContext& c) { return one(c.cotangents[0] * c.outputs[0]); });
 Tensor exp(const Tensor& x) {
   return run_op1(exp_op, {x});
 }
 
-TAPEDECK_OP(expm1_op) = unary_op<Unary::expm1, Kind::inexact>(
+TAPEDECK_OP(expm1_op, VjpReads::inputs) = unary_op<Unary::expm1, Kind::inexact>(
     {"expm1", {"expm1", "math.expm1"}, "eˣ − 1, accurate for small x too.", "dx = dy·eˣ"},
     [](const VjpContext& c) { return one(c.cotangents[0] * exp(c.inputs[0])); });
 Tensor expm1(const Tensor& x) {
   return run_op1(expm1_op, {x});
 }
 
-TAPEDECK_OP(log_op) = unary_op<Unary::log, Kind::inexact>(
+TAPEDECK_OP(log_op, VjpReads::inputs) = unary_op<Unary::log, Kind::inexact>(
     {"log", {"log", "math.log"}, "The natural logarithm: ln x; −∞ at 0, NaN below.", "dx = dy / x"},
     [](const VjpContext& c) { return one(c.cotangents[0] / c.inputs[0]); });
 Tensor log(const Tensor& x) {
   return run_op1(log_op, {x});
 }
 
-TAPEDECK_OP(log1p_op) = unary_op<Unary::log1p, Kind::inexact>(
+TAPEDECK_OP(log1p_op, VjpReads::inputs) = unary_op<Unary::log1p, Kind::inexact>(
     {"log1p", {"log1p", "math.log1p"}, "ln(1 + x), accurate for small x too.", "dx = dy / (1 + x)"},
     [](const VjpContext& c) { return one(c.cotangents[0] / (1.0 + c.inputs[0])); });
 Tensor log1p(const Tensor& x) {
   return run_op1(log1p_op, {x});
 }
 
-TAPEDECK_OP(sin_op) = unary_op<Unary::sin, Kind::inexact>(
+TAPEDECK_OP(sin_op, VjpReads::inputs) = unary_op<Unary::sin, Kind::inexact>(
     {"sin", {"sin", "math.sin"}, "The sine; x in radians.", "dx = dy·cos x"},
     [](const VjpContext& c) { return one(c.cotangents[0] * cos(c.inputs[0])); });
 Tensor sin(const Tensor& x) {
   return run_op1(sin_op, {x});
 }
 
-TAPEDECK_OP(cos_op) = unary_op<Unary::cos, Kind::inexact>(
+TAPEDECK_OP(cos_op, VjpReads::inputs) = unary_op<Unary::cos, Kind::inexact>(
     {"cos", {"cos", "math.cos"}, "The cosine; x in radians.", "dx = −dy·sin x"},
     [](const VjpContext& c) { return one(-c.cotangents[0] * sin(c.inputs[0])); });
 Tensor cos(const Tensor& x) {
   return run_op1(cos_op, {x});
 }
 
-TAPEDECK_OP(tan_op) = unary_op<Unary::tan, Kind::inexact>(
+TAPEDECK_OP(tan_op, VjpReads::outputs) = unary_op<Unary::tan, Kind::inexact>(
     {"tan", {"tan", "math.tan"}, "The tangent; x in radians.", "dx = dy·(1 + y²)"},
     [](const VjpContext& c) { return one(c.cotangents[0] * (1.0 + square(c.outputs[0]))); });
 Tensor tan(const Tensor& x) {
@@ -67,7 +66,7 @@ Tensor one_minus_square(const Tensor& x) {
 
 }  // namespace
 
-TAPEDECK_OP(asin_op) = unary_op<Unary::asin, Kind::inexact>(
+TAPEDECK_OP(asin_op, VjpReads::inputs) = unary_op<Unary::asin, Kind::inexact>(
     {"asin",
      {"asin", "math.asin"},
      "The inverse sine, in radians; NaN outside [−1, 1].",
@@ -77,7 +76,7 @@ Tensor asin(const Tensor& x) {
   return run_op1(asin_op, {x});
 }
 
-TAPEDECK_OP(acos_op) = unary_op<Unary::acos, Kind::inexact>(
+TAPEDECK_OP(acos_op, VjpReads::inputs) = unary_op<Unary::acos, Kind::inexact>(
     {"acos",
      {"acos", "math.acos"},
      "The inverse cosine, in radians; NaN outside [−1, 1].",
@@ -87,28 +86,28 @@ Tensor acos(const Tensor& x) {
   return run_op1(acos_op, {x});
 }
 
-TAPEDECK_OP(atan_op) = unary_op<Unary::atan, Kind::inexact>(
+TAPEDECK_OP(atan_op, VjpReads::inputs) = unary_op<Unary::atan, Kind::inexact>(
     {"atan", {"atan", "math.atan"}, "The inverse tangent, in radians.", "dx = dy / (1 + x²)"},
     [](const VjpContext& c) { return one(c.cotangents[0] / (1.0 + square(c.inputs[0]))); });
 Tensor atan(const Tensor& x) {
   return run_op1(atan_op, {x});
 }
 
-TAPEDECK_OP(sinh_op) = unary_op<Unary::sinh, Kind::inexact>(
+TAPEDECK_OP(sinh_op, VjpReads::inputs) = unary_op<Unary::sinh, Kind::inexact>(
     {"sinh", {"sinh", "math.sinh"}, "The hyperbolic sine: (eˣ − e⁻ˣ) / 2.", "dx = dy·cosh x"},
     [](const VjpContext& c) { return one(c.cotangents[0] * cosh(c.inputs[0])); });
 Tensor sinh(const Tensor& x) {
   return run_op1(sinh_op, {x});
 }
 
-TAPEDECK_OP(cosh_op) = unary_op<Unary::cosh, Kind::inexact>(
+TAPEDECK_OP(cosh_op, VjpReads::inputs) = unary_op<Unary::cosh, Kind::inexact>(
     {"cosh", {"cosh", "math.cosh"}, "The hyperbolic cosine: (eˣ + e⁻ˣ) / 2.", "dx = dy·sinh x"},
     [](const VjpContext& c) { return one(c.cotangents[0] * sinh(c.inputs[0])); });
 Tensor cosh(const Tensor& x) {
   return run_op1(cosh_op, {x});
 }
 
-TAPEDECK_OP(tanh_op) = unary_op<Unary::tanh, Kind::inexact>(
+TAPEDECK_OP(tanh_op, VjpReads::outputs) = unary_op<Unary::tanh, Kind::inexact>(
     {"tanh",
      {"tanh", "math.tanh", "nn.tanh"},
      "The hyperbolic tangent: (eˣ − e⁻ˣ) / (eˣ + e⁻ˣ).",
@@ -118,19 +117,17 @@ Tensor tanh(const Tensor& x) {
   return run_op1(tanh_op, {x});
 }
 
-TAPEDECK_OP(sigmoid_op) = unary_op<Unary::sigmoid, Kind::inexact>({"sigmoid",
-                                                                   {"sigmoid", "math.sigmoid", "nn.sigmoid"},
-                                                                   "The logistic function: 1 / (1 + e⁻ˣ).",
-                                                                   "dx = dy·y·(1 − y)"},
-                                                                  [](const VjpContext& c) {
-                                                                    return one(sigmoid_grad(c.outputs[0],
-                                                                                            c.cotangents[0]));
-                                                                  });
+TAPEDECK_OP(sigmoid_op, VjpReads::outputs) = unary_op<Unary::sigmoid, Kind::inexact>(
+    {"sigmoid",
+     {"sigmoid", "math.sigmoid", "nn.sigmoid"},
+     "The logistic function: 1 / (1 + e⁻ˣ).",
+     "dx = dy·y·(1 − y)"},
+    [](const VjpContext& c) { return one(sigmoid_grad(c.outputs[0], c.cotangents[0])); });
 Tensor sigmoid(const Tensor& x) {
   return run_op1(sigmoid_op, {x});
 }
 
-TAPEDECK_OP(softplus_op) = unary_op<Unary::softplus, Kind::floating>(
+TAPEDECK_OP(softplus_op, VjpReads::inputs) = unary_op<Unary::softplus, Kind::floating>(
     {"softplus",
      {"nn.softplus", "math.softplus"},
      "ln(1 + eˣ), computed as max(x, 0) + ln(1 + e^−|x|) so that it neither overflows nor loses digits.",
@@ -141,7 +138,7 @@ Tensor softplus(const Tensor& features) {
   return run_op1(softplus_op, {features});
 }
 
-TAPEDECK_OP(erf_op) = unary_op<Unary::erf, Kind::floating>(
+TAPEDECK_OP(erf_op, VjpReads::inputs) = unary_op<Unary::erf, Kind::floating>(
     {"erf", {"erf", "math.erf"}, "The error function: 2/√π · ∫₀ˣ e^(−t²) dt.", "dx = dy·2/√π·e^(−x²)"},
     [](const VjpContext& c) {
       return one(c.cotangents[0] * (2.0 * std::numbers::inv_sqrtpi * exp(-square(c.inputs[0]))));
@@ -150,14 +147,14 @@ Tensor erf(const Tensor& x) {
   return run_op1(erf_op, {x});
 }
 
-TAPEDECK_OP(asinh_op) = unary_op<Unary::asinh, Kind::inexact>(
+TAPEDECK_OP(asinh_op, VjpReads::outputs) = unary_op<Unary::asinh, Kind::inexact>(
     {"asinh", {"asinh", "math.asinh"}, "The inverse hyperbolic sine: ln(x + √(x² + 1)).", "dx = dy / cosh y"},
     [](const VjpContext& c) { return one(c.cotangents[0] / cosh(c.outputs[0])); });
 Tensor asinh(const Tensor& x) {
   return run_op1(asinh_op, {x});
 }
 
-TAPEDECK_OP(acosh_op) = unary_op<Unary::acosh, Kind::inexact>(
+TAPEDECK_OP(acosh_op, VjpReads::outputs) = unary_op<Unary::acosh, Kind::inexact>(
     {"acosh",
      {"acosh", "math.acosh"},
      "The inverse hyperbolic cosine: ln(x + √(x² − 1)); NaN below 1.",
@@ -167,7 +164,7 @@ Tensor acosh(const Tensor& x) {
   return run_op1(acosh_op, {x});
 }
 
-TAPEDECK_OP(atanh_op) = unary_op<Unary::atanh, Kind::inexact>(
+TAPEDECK_OP(atanh_op, VjpReads::inputs) = unary_op<Unary::atanh, Kind::inexact>(
     {"atanh",
      {"atanh", "math.atanh"},
      "The inverse hyperbolic tangent: ½·ln((1 + x) / (1 − x)); ±∞ at ±1, NaN beyond.",
@@ -177,7 +174,7 @@ Tensor atanh(const Tensor& x) {
   return run_op1(atanh_op, {x});
 }
 
-TAPEDECK_OP(atan2_op) = binary_op<cpu::Binary::atan2, Kind::floating>(
+TAPEDECK_OP(atan2_op, VjpReads::inputs) = binary_op<cpu::Binary::atan2, Kind::floating>(
     {"atan2",
      {"atan2", "math.atan2"},
      "The angle of the point (x, y) in radians, from −π to π: the inverse tangent of y / x in the right "
@@ -202,7 +199,5 @@ TAPEDECK_OP(atan2_op) = binary_op<cpu::Binary::atan2, Kind::floating>(
 Tensor atan2(const Tensor& y, const Tensor& x) {
   return run_op1(atan2_op, {y, x});
 }
-
-void link_transcendental() {}
 
 }  // namespace tapedeck::ops

@@ -1,6 +1,5 @@
 // Arithmetic, rounding and tests of one operand.
 #include "engine/ops/complex.h"
-#include "engine/ops/families.h"
 #include "engine/ops/unary_row.h"
 
 namespace tapedeck::ops {
@@ -31,14 +30,14 @@ OpDef unary_row(UnaryText text, Kind kind, bool to_bool, ShapeRule shape_rule, F
   };
 }
 
-TAPEDECK_OP(negative_op) = unary_op<Unary::negative, Kind::numeric>(
+TAPEDECK_OP(negative_op, VjpReads::shapes) = unary_op<Unary::negative, Kind::numeric>(
     {"negative", {"negative", "math.negative"}, "Changes the sign: −x. Integers wrap around.", "dx = −dy"},
     [](const VjpContext& c) { return one(-c.cotangents[0]); });
 Tensor negative(const Tensor& x) {
   return run_op1(negative_op, {x});
 }
 
-TAPEDECK_OP(abs_op) = unary_row(
+TAPEDECK_OP(abs_op, VjpReads::inputs) = unary_row(
     {"abs",
      {"abs", "math.abs"},
      "Absolute value: |x|, of complex numbers √(Re² + Im²) in the dtype of their parts.",
@@ -62,20 +61,20 @@ Tensor abs(const Tensor& x) {
   return run_op1(abs_op, {x});
 }
 
-TAPEDECK_OP(sign_op) = unary_op<Unary::sign, Kind::numeric>(
+TAPEDECK_OP(sign_op, VjpReads::shapes) = unary_op<Unary::sign, Kind::numeric>(
     {"sign", {"sign", "math.sign"}, "The sign: −1, 0 or 1; NaN stays NaN.", "dx = 0"}, zero_gradient);
 Tensor sign(const Tensor& x) {
   return run_op1(sign_op, {x});
 }
 
-TAPEDECK_OP(square_op) = unary_op<Unary::square, Kind::numeric>(
+TAPEDECK_OP(square_op, VjpReads::inputs) = unary_op<Unary::square, Kind::numeric>(
     {"square", {"square", "math.square"}, "The square: x·x.", "dx = dy·2x"},
     [](const VjpContext& c) { return one(2.0 * c.cotangents[0] * c.inputs[0]); });
 Tensor square(const Tensor& x) {
   return run_op1(square_op, {x});
 }
 
-TAPEDECK_OP(sqrt_op) = unary_op<Unary::sqrt, Kind::inexact>(
+TAPEDECK_OP(sqrt_op, VjpReads::outputs) = unary_op<Unary::sqrt, Kind::inexact>(
     {"sqrt",
      {"sqrt", "math.sqrt"},
      "The square root: √x, correctly rounded; NaN for x < 0.",
@@ -85,7 +84,7 @@ Tensor sqrt(const Tensor& x) {
   return run_op1(sqrt_op, {x});
 }
 
-TAPEDECK_OP(rsqrt_op) = unary_op<Unary::rsqrt, Kind::inexact>(
+TAPEDECK_OP(rsqrt_op, VjpReads::outputs) = unary_op<Unary::rsqrt, Kind::inexact>(
     {"rsqrt", {"rsqrt", "math.rsqrt"}, "The reciprocal of the square root: 1 / √x.", "dx = dy·(−½)·y³"},
     [](const VjpContext& c) {
       const Tensor& y = c.outputs[0];
@@ -95,22 +94,20 @@ Tensor rsqrt(const Tensor& x) {
   return run_op1(rsqrt_op, {x});
 }
 
-TAPEDECK_OP(reciprocal_op) = unary_op<Unary::reciprocal, Kind::inexact>(
+TAPEDECK_OP(reciprocal_op, VjpReads::outputs) = unary_op<Unary::reciprocal, Kind::inexact>(
     {"reciprocal", {"reciprocal", "math.reciprocal"}, "The reciprocal: 1 / x.", "dx = −dy·y²"},
     [](const VjpContext& c) { return one(-c.cotangents[0] * square(c.outputs[0])); });
 Tensor reciprocal(const Tensor& x) {
   return run_op1(reciprocal_op, {x});
 }
 
-TAPEDECK_OP(relu_op) = unary_op<Unary::relu, Kind::numeric>({"relu",
-                                                             {"nn.relu"},
-                                                             "The rectifier: max(x, 0); NaN stays NaN.",
-                                                             "dx = dy where x > 0, else 0",
-                                                             "features"},
-                                                            [](const VjpContext& c) {
-                                                              return one(
-                                                                  relu_grad(c.cotangents[0], c.inputs[0]));
-                                                            });
+TAPEDECK_OP(relu_op, VjpReads::inputs) = unary_op<Unary::relu, Kind::numeric>(
+    {"relu",
+     {"nn.relu"},
+     "The rectifier: max(x, 0); NaN stays NaN.",
+     "dx = dy where x > 0, else 0",
+     "features"},
+    [](const VjpContext& c) { return one(relu_grad(c.cotangents[0], c.inputs[0])); });
 Tensor relu(const Tensor& features) {
   return run_op1(relu_op, {features});
 }
@@ -168,7 +165,7 @@ Tensor is_finite(const Tensor& x) {
   return run_op1(is_finite_op, {x});
 }
 
-TAPEDECK_OP(reciprocal_no_nan_op) = unary_op<Unary::reciprocal_no_nan, Kind::inexact>(
+TAPEDECK_OP(reciprocal_no_nan_op, VjpReads::outputs) = unary_op<Unary::reciprocal_no_nan, Kind::inexact>(
     {"reciprocal_no_nan",
      {"math.reciprocal_no_nan"},
      "The reciprocal 1 / x, but 0 where x is 0.",
@@ -177,7 +174,5 @@ TAPEDECK_OP(reciprocal_no_nan_op) = unary_op<Unary::reciprocal_no_nan, Kind::ine
 Tensor reciprocal_no_nan(const Tensor& x) {
   return run_op1(reciprocal_no_nan_op, {x});
 }
-
-void link_unary() {}
 
 }  // namespace tapedeck::ops

@@ -5,7 +5,6 @@
 #include "engine/ops/checks.h"
 #include "engine/ops/core_ops.h"
 #include "engine/ops/cost.h"
-#include "engine/ops/families.h"
 
 namespace tapedeck::ops {
 namespace {
@@ -91,6 +90,7 @@ TAPEDECK_OP(scale_all_op) = {
           }
           return scaled;
         },
+    .vjp_reads = VjpReads::inputs,
     .vjp =
         [](const VjpContext& c) {
           Tensors gradients(c.inputs.size());
@@ -115,7 +115,5 @@ TAPEDECK_OP(scale_all_op) = {
         "other or different dtypes.",
     .returns_list = true,
 };
-
-void link_norms() {}
 
 }  // namespace tapedeck::ops

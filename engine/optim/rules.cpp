@@ -1,6 +1,5 @@
 // The steps of optimisers. Kernels: engine/cpu/vector/update.cpp, which computes 1 − beta and the like in
 // float64 from the numbers, so that those are float64 whatever the variables are.
-#include "engine/ops/families.h"
 #include "engine/optim/update_row.h"
 
 namespace tapedeck::ops {
@@ -253,7 +252,5 @@ TAPEDECK_UPDATE(ftrl_square_root, ftrl_row("ftrl_square_root", true), 18, 18)
 TAPEDECK_UPDATE(lion, lion_row(), 10, 10)
 
 #undef TAPEDECK_UPDATE
-
-void link_update_rules() {}
 
 }  // namespace tapedeck::ops

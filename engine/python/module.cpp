@@ -174,7 +174,6 @@ void bind_settings(py::module_& module) {
 PYBIND11_MODULE(_engine, module) {
   module.doc() = "The engine's tensors, ops and tape as Python sees them.";
   import_numpy();
-  register_all_ops();
   install_host_hooks();
   bind_errors(module);
   bind_tensor(module);

@@ -120,7 +120,6 @@ int main(int count, char** texts) {
   }
   try {
     bound_memory();
-    tapedeck::register_all_ops();
     const auto recorder = tapedeck::trace_file::open(arguments->file);
     if (arguments->check) return check(*recorder);
     const std::string key = read_key(arguments->key_file);

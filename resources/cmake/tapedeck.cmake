@@ -21,14 +21,18 @@ endif()
 
 find_package(Threads REQUIRED)
 
-# tapedeck_library(NAME [QT] [HEADERS core|widgets] SOURCES… ) is a static library with the house's warnings; QT adds moc, HEADERS
-# takes the precompiled headers of that name.
+# tapedeck_library(NAME [QT] [OBJECTS] [HEADERS core|widgets] SOURCES… ) is a static library, or object files, with the house's
+# warnings; QT adds moc, HEADERS takes the precompiled headers of that name.
 function(tapedeck_library name)
-  cmake_parse_arguments(ARG "QT" "HEADERS" "SOURCES" ${ARGN})
+  cmake_parse_arguments(ARG "QT;OBJECTS" "HEADERS" "SOURCES" ${ARGN})
   if(NOT ARG_SOURCES MATCHES "[.]cpp")
     list(APPEND ARG_SOURCES ${CMAKE_SOURCE_DIR}/resources/cmake/empty.cpp)
   endif()
-  add_library(${name} STATIC ${ARG_SOURCES})
+  if(ARG_OBJECTS)
+    add_library(${name} OBJECT ${ARG_SOURCES})
+  else()
+    add_library(${name} STATIC ${ARG_SOURCES})
+  endif()
   target_include_directories(${name} PUBLIC ${CMAKE_SOURCE_DIR})
   tapedeck_warnings(${name})
   if(ARG_QT)

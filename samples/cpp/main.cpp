@@ -71,7 +71,6 @@ void fit_a_line() {
 }  // namespace
 
 int main() {
-  register_all_ops();
   try {
     print_derivatives_of_a_cube();
     print_gradients_of_log1pexp();

@@ -96,7 +96,6 @@ void measure_search(World& world, const protocol::ComparedSide& left, const prot
 }  // namespace
 
 int main() {
-  register_all_ops();
   for (const int ops : {100'000, 1'000'000}) {
     World world(ops);
     const auto left = world.run(world.turns), right = world.run(world.turns * 3 / 5);

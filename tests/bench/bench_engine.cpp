@@ -101,7 +101,6 @@ void autoencoder() {
 }  // namespace
 
 int main(int count, char** arguments) {
-  register_all_ops();
   if (count > 1) cpu::set_thread_count(std::atoi(arguments[1]));
   small();
   for (const std::int64_t n : {10000, 100000, 1000000, 10000000}) vectors(n);

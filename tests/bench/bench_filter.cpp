@@ -55,7 +55,6 @@ void measure(const Recorder& recorder, const char* filter) {
 }  // namespace
 
 int main() {
-  register_all_ops();
   Recorder recorder;
   recorder.set_recording(true);
   const Tensor weight = Tensor::scalar(1.5), data = Tensor::scalar(2.5);

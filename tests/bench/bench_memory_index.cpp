@@ -72,6 +72,5 @@ void measure_panel() {
 }  // namespace
 
 int main() {
-  register_all_ops();
   measure_panel();
 }

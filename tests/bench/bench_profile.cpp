@@ -165,7 +165,6 @@ void measure_recording(std::int64_t length) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  register_all_ops();
   measure_answers(argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 1'000'000);
   for (const std::int64_t length : {16, 65536}) measure_recording(length);
   return 0;

@@ -78,7 +78,6 @@ void measure(const char* op, const Tensor& x, int count, bool chained, const std
 }  // namespace
 
 int main() {
-  register_all_ops();
   char folder[] = "/tmp/tapedeck-bench-XXXXXX";  // mkdtemp makes it 0700
   if (!mkdtemp(folder)) return EXIT_FAILURE;
   measure("multiply ()", Tensor::scalar(1.5), 20000, false, folder);

@@ -154,7 +154,6 @@ void bench_reading(const std::string& path) {
 }  // namespace
 
 int main() {
-  register_all_ops();
   const auto folder =
       std::filesystem::temp_directory_path() / ("bench_trace_" + std::to_string(std::random_device()()));
   std::filesystem::create_directory(folder);

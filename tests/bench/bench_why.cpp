@@ -112,7 +112,6 @@ std::uint32_t newest_vjp(const Recorder& recorder, const std::string& op) {
 }  // namespace
 
 int main(int count, char** arguments) {
-  register_all_ops();
   const int images = count > 1 ? std::atoi(arguments[1]) : 10'000;
   const int iterations = count > 2 ? std::atoi(arguments[2]) : 50;
   for (const bool poison : {false, true}) {

@@ -13,10 +13,7 @@ using namespace compared;
 class TestCompare : public QObject {
   Q_OBJECT
  private slots:
-  void initTestCase() {
-    register_all_ops();
-    set_capture_location(&capture_compared_line);
-  }
+  void initTestCase() { set_capture_location(&capture_compared_line); }
   void cleanupTestCase() { set_capture_location(nullptr); }
 
   void another_rate_from_one_step_on_is_found_with_few_looks() {

@@ -15,10 +15,7 @@ using namespace compared;
 class TestCompareSides : public QObject {
   Q_OBJECT
  private slots:
-  void initTestCase() {
-    register_all_ops();
-    set_capture_location(&capture_compared_line);
-  }
+  void initTestCase() { set_capture_location(&capture_compared_line); }
   void cleanupTestCase() { set_capture_location(nullptr); }
 
   void runs_of_a_cell_are_kept_with_how_they_ended() {

@@ -106,8 +106,6 @@ class TestHealth : public QObject {
   Q_OBJECT
 
  private slots:
-  void initTestCase() { register_all_ops(); }
-
   void norms_are_those_of_the_elements() {
     for (const DType dtype : {DType::float32, DType::float64, DType::float16}) {
       const Tensor values = random_values(7, {123, 457}, dtype);

@@ -54,8 +54,6 @@ class TestLockstep : public QObject {
   Q_OBJECT
 
  private slots:
-  void initTestCase() { register_all_ops(); }
-
   void all_in_front_and_the_one_behind_see_an_op() {
     Front first("first"), second("second");
     const Tensor x = floats({1});

@@ -75,7 +75,6 @@ class TestMemory : public QObject {
   Q_OBJECT
 
  private slots:
-  void initTestCase() { register_all_ops(); }
   void cleanup() { set_capture_location(nullptr); }
 
   void eachMomentIsWhatTheProgramHeld_data() {

@@ -140,8 +140,6 @@ std::vector<Case> cases() {
 class TestOpCosts : public QObject {
   Q_OBJECT
  private slots:
-  void initTestCase() { register_all_ops(); }
-
   void known_calls_cost_what_one_counts() {
     for (const Case& one : cases()) {
       const OpCost found = priced(one);

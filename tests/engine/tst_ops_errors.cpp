@@ -28,8 +28,6 @@ Tensor whole(std::vector<std::int64_t> values) {
 class OpsErrorsTest : public QObject {
   Q_OBJECT
  private slots:
-  void initTestCase() { register_all_ops(); }
-
   void elementwise() {
     EXPECT_ERROR(TypeMismatchError, ops::exp(i32({2})),
                  "exp: x is int32; needs a floating dtype: float16, bfloat16, float32 or float64");

@@ -162,7 +162,6 @@ class OpsFuzzTest : public QObject {
 
  private slots:
   void initTestCase() {
-    register_all_ops();
     qInfo("TAPEDECK_FUZZ_SEED=%llu TAPEDECK_FUZZ_CALLS=%llu", static_cast<unsigned long long>(seed_),
           static_cast<unsigned long long>(calls_));
   }

@@ -91,7 +91,6 @@ class OpsKernelsTest : public QObject {
     QCOMPARE((broadcast_to(Tensor::scalar(1.0), {0, 3}) + a.make_contiguous().data<float>()[0]).count(), 0);
   }
 
-  void initTestCase() { register_all_ops(); }
   void cleanup() {
     set_host_hooks({});
     cpu::set_thread_count(2);

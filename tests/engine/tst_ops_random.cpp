@@ -52,7 +52,6 @@ bool same_bits(const Tensor& a, const Tensor& b) {
 class OpsRandomTest : public QObject {
   Q_OBJECT
  private slots:
-  void initTestCase() { register_all_ops(); }
   void cleanup() {
     set_random_seed(std::nullopt);
     cpu::set_thread_count(2);

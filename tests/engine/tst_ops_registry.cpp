@@ -96,8 +96,6 @@ class OpsRegistryTest : public QObject {
   }
 
  private slots:
-  void initTestCase() { register_all_ops(); }
-
   void every_op_has_a_test_row_a_docstring_and_a_formula() {
     const Registry& registry = Registry::instance();
     QVERIFY(registry.size() > 100);

@@ -73,7 +73,6 @@ class OptimTest : public QObject {
   Q_OBJECT
 
  private slots:
-  void initTestCase() { register_all_ops(); }
   void cleanup() { cpu::set_thread_count(2); }
 
   void steps_do_not_depend_on_threads_and_instruction_sets() {

@@ -64,10 +64,7 @@ void train(Recorder& recorder) {
 class TestProfileAnswers : public QObject {
   Q_OBJECT
  private slots:
-  void initTestCase() {
-    register_all_ops();
-    set_capture_location(capture);
-  }
+  void initTestCase() { set_capture_location(capture); }
   void cleanupTestCase() { set_capture_location(nullptr); }
 
   void a_run_is_told_apart_into_ops_and_python() {

@@ -211,8 +211,6 @@ Q_DECLARE_METATYPE(Program)
 class TestReplay : public QObject {
   Q_OBJECT
  private slots:
-  void initTestCase() { register_all_ops(); }
-
   void recomputed_values_have_the_bits_of_kept_ones_data() {
     QTest::addColumn<Program>("program");
     QTest::newRow("matmul and reductions") << Program(&matmuls_and_reductions);

@@ -140,7 +140,6 @@ class TestThreads : public QObject {
 
  private slots:
   void initTestCase() {
-    register_all_ops();
     cpu::set_thread_count(3);
     short_ = jobs_of_all_ops();
     long_ = long_jobs();

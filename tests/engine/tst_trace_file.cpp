@@ -50,8 +50,6 @@ class TraceFileTest : public QObject {
   Q_OBJECT
 
  private slots:
-  void initTestCase() { register_all_ops(); }
-
   void records_and_values_come_back() {
     Saved session;
     train(session.recorder, 12);

@@ -29,8 +29,6 @@ class TraceFileAnswersTest : public QObject {
   Q_OBJECT
 
  private slots:
-  void initTestCase() { register_all_ops(); }
-
   void answers_are_those_of_the_live_session() {
     Saved session;
     train(session.recorder, 6);

@@ -23,8 +23,6 @@ class TraceFileErrorsTest : public QObject {
   Q_OBJECT
 
  private slots:
-  void initTestCase() { register_all_ops(); }
-
   void the_file_is_the_users_alone_and_replaces_the_older_one() {
     Saved session;
     ops::zeros({4});

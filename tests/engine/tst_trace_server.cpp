@@ -48,8 +48,6 @@ class TraceServerTest : public QObject {
   Q_OBJECT
 
  private slots:
-  void initTestCase() { register_all_ops(); }
-
   void it_serves_records_and_values() {
     Server server;
     server.start(QString::fromStdString(server.path));

@@ -65,8 +65,6 @@ struct Program : Recording {
 class TestTrainingSteps : public QObject {
   Q_OBJECT
  private slots:
-  void initTestCase() { register_all_ops(); }
-
   void steps_written_by_hand_are_steps_of_time_memory_and_health() {
     Program program;
     std::vector<std::uint64_t> ends;

@@ -83,8 +83,6 @@ class VersionsTest : public QObject {
   Q_OBJECT
 
  private slots:
-  void initTestCase() { register_all_ops(); }
-
   void the_newest_of_each_is_held_until_the_next() {
     Versions versions(never, 0);
     Versions::Released released;

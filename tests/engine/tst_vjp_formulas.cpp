@@ -42,8 +42,6 @@ std::string refusal(std::string_view formula) {
 class TestVjpFormulas : public QObject {
   Q_OBJECT
  private slots:
-  void initTestCase() { register_all_ops(); }
-
   void every_formula_of_the_registry_can_be_read_and_leaves_no_symbol_open() {
     QStringList wrong;
     int read = 0;

@@ -85,8 +85,6 @@ std::string texts(const ElementTerms& terms) {
 class TestVjpParts : public QObject {
   Q_OBJECT
  private slots:
-  void initTestCase() { register_all_ops(); }
-
   void each_symbol_of_a_matrix_product_stands_for_its_tensor() {
     Reading reading;
     const Tensor a = numbers({1, 2, 3, 4, 5, 6}, {2, 3}), b = numbers({1, 0, -1, 2, 0.5, 3}, {3, 2});

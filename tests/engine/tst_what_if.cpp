@@ -58,8 +58,6 @@ struct World : Recording {
 class TestWhatIf : public QObject {
   Q_OBJECT
  private slots:
-  void initTestCase() { register_all_ops(); }
-
   void what_follows_a_changed_element_runs_again() {
     World world;
     const auto program = [](const Tensor& x) {

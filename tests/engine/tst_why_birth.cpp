@@ -36,8 +36,6 @@ class TestWhyBirth : public QObject {
   }
 
  private slots:
-  void initTestCase() { register_all_ops(); }
-
   void zero_divided_by_zero() {
     Inquiry asked;
     const Tensor a = floats({1, 0, 3}), b = floats({2, 0, 1});

@@ -31,8 +31,6 @@ class TestWhyGradient : public QObject {
   }
 
  private slots:
-  void initTestCase() { register_all_ops(); }
-
   void a_dead_relu() {
     Inquiry asked;
     const Tensor x = floats({-1, 2, -3, -4});

@@ -41,8 +41,6 @@ Tensor wrong_square(const Tensor& x, double factor, std::size_t at) {
 class TestWhyNumbers : public QObject {
   Q_OBJECT
  private slots:
-  void initTestCase() { register_all_ops(); }
-
   void an_element_of_a_product_is_the_sum_of_its_terms() {
     Inquiry asked;
     const Tensor a = floats({1, 2, 3, 4, 5, 6}, {2, 3}), b = floats({1, 10, -2, 1, 0.5F, 1}, {3, 2});
