@@ -34,101 +34,37 @@ BinaryLoop loop_of(Binary op, DType dtype) {
   return loop;
 }
 
-/// Rough nanoseconds an element, to choose blocks.
-double cost_of(Unary op) {
-  switch (op) {
-    case Unary::asin:
-    case Unary::acos:
-    case Unary::atan:
-    case Unary::erf:
-    case Unary::asinh:
-    case Unary::acosh:
-    case Unary::atanh:
-    case Unary::erfc:
-    case Unary::erfinv:
-    case Unary::ndtri:
-    case Unary::gelu:
-      return 8.0;
-    case Unary::lgamma:
-    case Unary::digamma:
-      return 20.0;
-    case Unary::bessel_i0:
-    case Unary::bessel_i0e:
-    case Unary::bessel_i1:
-    case Unary::bessel_i1e:
-    case Unary::bessel_j0:
-    case Unary::bessel_j1:
-    case Unary::bessel_y0:
-    case Unary::bessel_y1:
-    case Unary::bessel_k0:
-    case Unary::bessel_k0e:
-    case Unary::bessel_k1:
-    case Unary::bessel_k1e:
-      return 40.0;
-    case Unary::sin:
-    case Unary::cos:
-    case Unary::tan:
-    case Unary::sinh:
-    case Unary::cosh:
-    case Unary::exp:
-    case Unary::expm1:
-    case Unary::log:
-    case Unary::log1p:
-    case Unary::tanh:
-    case Unary::sigmoid:
-    case Unary::softplus:
-    case Unary::log_sigmoid:
-    case Unary::elu:
-    case Unary::selu:
-    case Unary::gelu_tanh:
-      return 0.8;
-    default:
-      return 0.3;
-  }
+struct Function {
+  double cost, wide_cost;  ///< nanoseconds an element, of float32 and of others, to choose blocks
+  bool truth;              ///< the result is a truth value
+};
+constexpr bool result_same = false, result_truth = true;
+#define TAPEDECK_FUNCTION(name, domain, result, cost, wide_cost, ...) {cost, wide_cost, result_##result},
+constexpr Function unary_functions[] = {TAPEDECK_UNARY_FUNCTIONS(TAPEDECK_FUNCTION)};
+constexpr Function binary_functions[] = {TAPEDECK_BINARY_FUNCTIONS(TAPEDECK_FUNCTION)};
+#undef TAPEDECK_FUNCTION
+
+constexpr const Function& function_of(Unary op) {
+  return unary_functions[static_cast<int>(op)];
+}
+constexpr const Function& function_of(Binary op) {
+  return binary_functions[static_cast<int>(op)];
 }
 
-/// The same where float32 has vector code and float64 has not.
-double cost_of(Unary op, DType dtype) {
-  const bool in_vectors = op == Unary::erf || op == Unary::erfc || op == Unary::gelu || op == Unary::asin ||
-                          op == Unary::acos || op == Unary::atan;
-  return dtype == DType::float32 && in_vectors ? 1.5 : cost_of(op);
+template <class Op>
+double cost_of(Op op, DType dtype) {
+  return dtype == DType::float32 ? function_of(op).cost : function_of(op).wide_cost;
 }
-
-double cost_of(Binary op) {
-  switch (op) {
-    case Binary::polygamma:
-    case Binary::zeta:
-      return 200.0;
-    case Binary::pow:
-    case Binary::mod:
-    case Binary::truncatemod:
-    case Binary::atan2:
-    case Binary::xlogy:
-    case Binary::xlog1py:
-      return 10.0;
-    case Binary::swish:
-      return 0.8;
-    default:
-      return 0.3;
-  }
-}
-
 double cost_of(Binary op, DType dtype, const void* b, std::int64_t b_step) {
-  if (op == Binary::pow && b_step == 0 && dtype == DType::float32 &&
-      is_simple_power(*static_cast<const float*>(b)))
-    return cost_of(Binary::multiply);
-  if (op == Binary::pow && b_step == 0 && dtype == DType::float64 &&
-      is_simple_power(*static_cast<const double*>(b)))
-    return cost_of(Binary::multiply);
-  if (dtype == DType::float32 && (op == Binary::mod || op == Binary::atan2)) return 1.5;
-  return cost_of(op);
+  const bool simple = op == Binary::pow && b_step == 0 &&
+                      ((dtype == DType::float32 && is_simple_power(*static_cast<const float*>(b))) ||
+                       (dtype == DType::float64 && is_simple_power(*static_cast<const double*>(b))));
+  return cost_of(simple ? Binary::multiply : op, dtype);
 }
 
-std::size_t result_size(Unary op, DType dtype) {
-  return op >= Unary::logical_not ? 1 : item_size(dtype);
-}
-std::size_t result_size(Binary op, DType dtype) {
-  return op >= Binary::equal ? 1 : item_size(dtype);
+template <class Op>
+std::size_t result_size(Op op, DType dtype) {
+  return function_of(op).truth ? 1 : item_size(dtype);
 }
 
 /// Calls `compute(begin, count, target)` for blocks of a contiguous output; very long ones go through a small
@@ -235,8 +171,8 @@ void binary(Binary op, DType dtype, const Operand& a, const Operand& b, void* ou
   const std::size_t out_size = result_size(op, dtype);
   for (const std::size_t repeated : {0, 1})
     if (repeats_a_short_row(walk, repeated))
-      return binary_of_repeated_row(loop, walk, repeated, a, b, out, size, out_size, cost_of(op));
-  walk.for_pieces(grain_for(cost_of(op)), [&](std::int64_t first, std::int64_t n, const auto& start) {
+      return binary_of_repeated_row(loop, walk, repeated, a, b, out, size, out_size, cost_of(op, dtype));
+  walk.for_pieces(grain_for(cost_of(op, dtype)), [&](std::int64_t first, std::int64_t n, const auto& start) {
     const std::int64_t a_step = walk.inner_stride(0);
     const std::int64_t b_step = walk.inner_stride(1);
     loop(at(a.data, start[0] + first * a_step, size), a_step, at(b.data, start[1] + first * b_step, size),
@@ -247,7 +183,7 @@ void binary(Binary op, DType dtype, const Operand& a, const Operand& b, void* ou
 void clip(DType dtype, const void* x, const void* low, const void* high, void* out, std::int64_t count) {
   const auto loop = loops().clip[index_of(dtype)];
   const std::size_t size = item_size(dtype);
-  write_contiguous(out, count, size, cost_of(Binary::add),
+  write_contiguous(out, count, size, cost_of(Binary::add, dtype),
                    [&](std::int64_t begin, std::int64_t n, void* target) {
                      loop(at(x, begin, size), low, high, target, n);
                    });

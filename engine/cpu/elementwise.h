@@ -4,122 +4,20 @@
 
 #include <cstdint>
 
+#include "engine/cpu/elementwise_functions.h"
 #include "engine/tensor/dtype.h"
 #include "engine/tensor/shape.h"
 
 namespace tapedeck::cpu {
 
-enum class Unary : std::uint8_t {
-  negative,
-  abs,
-  sign,
-  square,
-  sqrt,
-  rsqrt,
-  reciprocal,
-  exp,
-  expm1,
-  log,
-  log1p,
-  sin,
-  cos,
-  tan,
-  asin,
-  acos,
-  atan,
-  sinh,
-  cosh,
-  tanh,
-  sigmoid,
-  relu,
-  softplus,
-  erf,
-  floor,
-  ceil,
-  round,
-  trunc,
-  asinh,
-  acosh,
-  atanh,
-  erfc,
-  lgamma,
-  digamma,
-  erfinv,
-  ndtri,
-  log_sigmoid,
-  relu6,
-  elu,
-  selu,
-  gelu,
-  gelu_tanh,
-  softsign,
-  reciprocal_no_nan,
-  bessel_i0,
-  bessel_i0e,
-  bessel_i1,
-  bessel_i1e,
-  bessel_j0,
-  bessel_j1,
-  bessel_y0,
-  bessel_y1,
-  bessel_k0,
-  bessel_k0e,
-  bessel_k1,
-  bessel_k1e,
-  invert,
-  logical_not,
-  is_nan,
-  is_inf,
-  is_finite
-};
-constexpr int unary_count = static_cast<int>(Unary::is_finite) + 1;
-
-/// The `…_grad` ones take (y, cotangent) with y the forward op's output (relu_grad, gelu_grad: (cotangent,
-/// x)).
-enum class Binary : std::uint8_t {
-  add,
-  subtract,
-  multiply,
-  divide,
-  floordiv,
-  mod,
-  pow,
-  maximum,
-  minimum,
-  squared_difference,
-  sigmoid_grad,
-  tanh_grad,
-  relu_grad,
-  gelu_grad,
-  truncatediv,
-  truncatemod,
-  divide_no_nan,
-  multiply_no_nan,
-  atan2,
-  xdivy,
-  xlogy,
-  xlog1py,
-  polygamma,
-  zeta,
-  leaky_relu,
-  swish,
-  nextafter,
-  bitwise_and,
-  bitwise_or,
-  bitwise_xor,
-  left_shift,
-  right_shift,
-  equal,
-  not_equal,
-  less,
-  less_equal,
-  greater,
-  greater_equal,
-  logical_and,
-  logical_or,
-  logical_xor
-};
-constexpr int binary_count = static_cast<int>(Binary::logical_xor) + 1;
+#define TAPEDECK_NAME(name, ...) name,
+#define TAPEDECK_ONE(...) +1
+enum class Unary : std::uint8_t { TAPEDECK_UNARY_FUNCTIONS(TAPEDECK_NAME) };
+enum class Binary : std::uint8_t { TAPEDECK_BINARY_FUNCTIONS(TAPEDECK_NAME) };
+constexpr int unary_count = TAPEDECK_UNARY_FUNCTIONS(TAPEDECK_ONE);
+constexpr int binary_count = TAPEDECK_BINARY_FUNCTIONS(TAPEDECK_ONE);
+#undef TAPEDECK_NAME
+#undef TAPEDECK_ONE
 
 /// Input of a kernel: first element, and strides in elements over the output's axes (0 where it is
 /// broadcast).

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "engine/cpu/dispatch.h"
 
@@ -51,6 +52,32 @@ void set(LoopTable& table, Unary op) {
 template <class T, class R, class F>
 void set(LoopTable& table, Binary op) {
   table.binary[static_cast<int>(op)][static_cast<int>(dtype_of<T>())] = binary_loop<T, R, F>;
+}
+
+// What stands in the columns of elementwise_functions.h.
+enum class Domain : std::uint8_t { numeric, floating, integer, boolean, any };
+enum class Result : std::uint8_t { same, truth };
+
+template <class T>
+constexpr bool belongs_to(Domain domain) {
+  constexpr bool truth = std::is_same_v<T, bool>, real = std::is_floating_point_v<T>;
+  return domain == Domain::any || (truth  ? domain == Domain::boolean
+                                   : real ? domain == Domain::numeric || domain == Domain::floating
+                                          : domain == Domain::numeric || domain == Domain::integer);
+}
+template <class T, class F, Domain domain, Result result, class Op>
+void add_of(LoopTable& table, Op op) {
+  if constexpr (belongs_to<T>(domain))
+    set<T, std::conditional_t<result == Result::truth, bool, T>, F>(table, op);
+}
+/// The function's loops of every dtype of its domain.
+template <class F, Domain domain, Result result, class Op>
+void add(LoopTable& table, Op op) {
+  add_of<bool, F, domain, result>(table, op);
+  add_of<std::int32_t, F, domain, result>(table, op);
+  add_of<std::int64_t, F, domain, result>(table, op);
+  add_of<float, F, domain, result>(table, op);
+  add_of<double, F, domain, result>(table, op);
 }
 
 }  // namespace
