@@ -41,7 +41,7 @@ OpDef like_row(const std::string& name, const std::string& what, Forward forward
   return {
       .name = name,
       .python_names = {name},
-      .inputs = {{.name = "input"}},
+      .inputs = {{.name = "input", .old_name = "tensor"}},
       .attributes = {{.name = "dtype", .kind = AttributeKind::dtype, .fallback = std::monostate{}}},
       .shape_rule =
           [](const OpContext& c) {
@@ -56,6 +56,7 @@ OpDef like_row(const std::string& name, const std::string& what, Forward forward
              " with the shape of another.\n\ninput: any dtype and shape; dtype: of the result, None for that "
              "of input.\n"
              "Returns: dtype, the shape of input.",
+      .python_hints = {"optimize"},
       .takes_narrow = true,
   };
 }

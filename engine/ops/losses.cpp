@@ -123,7 +123,7 @@ Tensor sigmoid_cross_entropy_with_logits(const Tensor& labels, const Tensor& log
 TAPEDECK_OP(weighted_cross_entropy_op) = {
     .name = "weighted_cross_entropy_with_logits",
     .python_names = {"nn.weighted_cross_entropy_with_logits"},
-    .inputs = {{.name = "labels"}, {.name = "logits"}, {.name = "pos_weight"}},
+    .inputs = {{.name = "labels", .old_name = "targets"}, {.name = "logits"}, {.name = "pos_weight"}},
     .attributes = {},
     .shape_rule =
         [](const OpContext& c) {

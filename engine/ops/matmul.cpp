@@ -185,6 +185,7 @@ TAPEDECK_OP(matmul_op) = {
         "one operand, or leading axes "
         "that do "
         "not broadcast; TypeMismatchError for other or different dtypes.",
+    .python_hints = {"a_is_sparse", "b_is_sparse"},
     .takes_others = true,
     .uint64_way = Uint64Way::bits,
 };

@@ -44,7 +44,8 @@ OpDef softmax_row(const std::string& name, const std::string& what, const std::s
       .name = name,
       .python_names = {"nn." + name, "math." + name},
       .inputs = {{.name = "logits"}},
-      .attributes = {{.name = "axis", .kind = AttributeKind::integer, .fallback = std::int64_t{-1}}},
+      .attributes =
+          {{.name = "axis", .kind = AttributeKind::integer, .fallback = std::int64_t{-1}, .old_name = "dim"}},
       .shape_rule = softmax_shape,
       .forward = forward,
       .vjp = vjp,
@@ -87,7 +88,8 @@ TAPEDECK_OP(softmax_cross_entropy_op) = {
     .name = "softmax_cross_entropy_with_logits",
     .python_names = {"nn.softmax_cross_entropy_with_logits", "nn.softmax_cross_entropy_with_logits_v2"},
     .inputs = {{.name = "labels"}, {.name = "logits"}},
-    .attributes = {{.name = "axis", .kind = AttributeKind::integer, .fallback = std::int64_t{-1}}},
+    .attributes =
+        {{.name = "axis", .kind = AttributeKind::integer, .fallback = std::int64_t{-1}, .old_name = "dim"}},
     .shape_rule =
         [](const OpContext& c) {
           require_same_dtype(c, 0, 1);
@@ -301,8 +303,9 @@ TAPEDECK_OP(moments_op) = {
     .name = "moments",
     .python_names = {"nn.moments"},
     .inputs = {{.name = "x"}},
-    .attributes = {{.name = "axes", .kind = AttributeKind::integers, .fallback = {}, .required = true},
-                   {.name = "keepdims", .kind = AttributeKind::boolean, .fallback = false}},
+    .attributes =
+        {{.name = "axes", .kind = AttributeKind::integers, .fallback = {}, .required = true},
+         {.name = "keepdims", .kind = AttributeKind::boolean, .fallback = false, .old_name = "keep_dims"}},
     .shape_rule = moments_shape,
     .forward = moments_forward,
     .vjp = moments_vjp,

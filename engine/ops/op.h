@@ -26,6 +26,7 @@ struct InputSpec {
   /// A Python value without a dtype of its own becomes this where no tensor of the group decides.
   /// none: float32 for floats, int32 for ints.
   std::optional<DType> preferred = std::nullopt;
+  std::string old_name = {};  ///< TensorFlow 1's, which Python takes, too
 };
 
 enum class AttributeKind : std::uint8_t {
@@ -44,6 +45,7 @@ struct AttributeSpec {
   /// Default; `required` where the caller must give it. std::monostate: None is the default and allowed.
   Attribute fallback;
   bool required = false;
+  std::string old_name = {};  ///< TensorFlow 1's, which Python takes, too
 };
 
 /// What an op's shape rule and forward function see.
@@ -118,6 +120,8 @@ struct OpDef {
   std::string doc;  ///< first line: what it does; then shapes, dtypes, errors; formulas with their source
   /// Arguments in Python's order where that is not "inputs, then attributes": names of either.
   std::vector<std::string> python_order = {};
+  /// Arguments of TensorFlow's that change no result: they are taken where its `name` is.
+  std::vector<std::string> python_hints = {};
   /// The forward function takes dtypes without kernels as they are: it moves elements, or converts them
   /// itself. Others get them widened, and their results are rounded back.
   bool takes_narrow = false;

@@ -100,7 +100,11 @@ TAPEDECK_OP(expand_dims_op) = {
     .name = "expand_dims",
     .python_names = {"expand_dims"},
     .inputs = {{.name = "input"}},
-    .attributes = {{.name = "axis", .kind = AttributeKind::integer, .fallback = {}, .required = true}},
+    .attributes = {{.name = "axis",
+                    .kind = AttributeKind::integer,
+                    .fallback = {},
+                    .required = true,
+                    .old_name = "dim"}},
     .shape_rule =
         [](const OpContext& c) {
           return spec(c.inputs[0].dtype(), insert(c.inputs[0].shape(), new_axis(c), 1));
@@ -156,7 +160,10 @@ TAPEDECK_OP(squeeze_op) = {
     .name = "squeeze",
     .python_names = {"squeeze"},
     .inputs = {{.name = "input"}},
-    .attributes = {{.name = "axis", .kind = AttributeKind::integers, .fallback = std::monostate{}}},
+    .attributes = {{.name = "axis",
+                    .kind = AttributeKind::integers,
+                    .fallback = std::monostate{},
+                    .old_name = "squeeze_dims"}},
     .shape_rule =
         [](const OpContext& c) {
           return spec(c.inputs[0].dtype(), without(c.inputs[0].shape(), squeezed_axes(c)));

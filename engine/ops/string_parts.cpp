@@ -102,8 +102,11 @@ TAPEDECK_OP(reduce_join_op) = string_row(
      "separator: what stands between the strings.\n"
      "Returns: string, the shape without these axes.\n"
      "Errors: InvalidArgumentError for an axis out of range or named twice.",
-     {{.name = "axis", .kind = AttributeKind::integers, .fallback = std::monostate{}},
-      {.name = "keepdims", .kind = AttributeKind::boolean, .fallback = false},
+     {{.name = "axis",
+       .kind = AttributeKind::integers,
+       .fallback = std::monostate{},
+       .old_name = "reduction_indices"},
+      {.name = "keepdims", .kind = AttributeKind::boolean, .fallback = false, .old_name = "keep_dims"},
       {.name = "separator", .kind = AttributeKind::text, .fallback = std::string()}}},
     reduce_join_shape, reduce_join_forward);
 

@@ -26,28 +26,6 @@ PyObject* name_keyword() {
   return keyword;
 }
 
-// TensorFlow 1's names of arguments that later versions renamed.
-struct Renamed {
-  const char* old_name;
-  const char* name;
-  const char* op_prefix;  ///< ops whose name starts with this
-};
-constexpr Renamed renamed[] = {
-    {"reduction_indices", "axis", "reduce_"}, {"keep_dims", "keepdims", "reduce_"},
-    {"dim", "axis", "expand_dims"},           {"dim", "axis", "softmax"},
-    {"dim", "axis", "log_softmax"},           {"dimension", "axis", "argmax"},
-    {"dimension", "axis", "argmin"},          {"squeeze_dims", "axis", "squeeze"},
-    {"concat_dim", "axis", "concat"},         {"split_dim", "axis", "split"},
-    {"keep_dims", "keepdims", "moments"},     {"targets", "labels", "weighted_cross_entropy"},
-    {"tensor", "input", "zeros_like"},        {"tensor", "input", "ones_like"},
-};
-
-// Hints that change no result: they are taken where TensorFlow's `name` is.
-constexpr std::pair<const char*, const char*> hints[] = {{"matmul", "a_is_sparse"},
-                                                         {"matmul", "b_is_sparse"},
-                                                         {"zeros_like", "optimize"},
-                                                         {"ones_like", "optimize"}};
-
 std::int64_t to_integer(PyObject* value, const Where& where) {
   const py::object index =
       py::reinterpret_steal<py::object>(PyBool_Check(value) ? nullptr : PyNumber_Index(value));
@@ -205,13 +183,14 @@ Signature::Signature(const OpDef& op) : op_(op) {
                              ": a required argument follows an optional one; set python_order");
     optional = !is_required(parameter);
   }
-  for (const Renamed& row : renamed)
-    if (op.name.starts_with(row.op_prefix))
-      for (std::size_t i = 0; i < parameters_.size(); ++i)
-        if (PyUnicode_CompareWithASCIIString(parameters_[i].name, row.name) == 0)
-          aliases_.emplace_back(interned(row.old_name), static_cast<int>(i));
-  for (const auto& [name, hint] : hints)
-    if (op.name == name) aliases_.emplace_back(interned(hint), static_cast<int>(parameters_.size()));
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    const auto index = static_cast<std::size_t>(parameters_[i].index);
+    const std::string& old_name =
+        parameters_[i].is_input ? op.inputs[index].old_name : op.attributes[index].old_name;
+    if (!old_name.empty()) aliases_.emplace_back(interned(old_name), static_cast<int>(i));
+  }
+  for (const std::string& hint : op.python_hints)
+    aliases_.emplace_back(interned(hint), static_cast<int>(parameters_.size()));
   std::vector<Attribute> defaults;
   for (const AttributeSpec& spec : op.attributes) defaults.push_back(spec.fallback);
   if (!defaults.empty()) defaults_ = Attributes(std::move(defaults));
