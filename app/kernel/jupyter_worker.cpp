@@ -46,7 +46,7 @@ void JupyterWorker::connect() {
     zmq::socket_t socket(*context_, subscriber ? zmq::socket_type::sub : zmq::socket_type::dealer);
     socket.set(zmq::sockopt::linger, 0);
     socket.set(zmq::sockopt::reconnect_ivl, 20);
-    socket.set(zmq::sockopt::reconnect_ivl_max, 500);
+    socket.set(zmq::sockopt::reconnect_ivl_max, 100);
     if (subscriber) {
       socket.set(zmq::sockopt::rcvhwm, 0);  // a dropped "idle" would hang a cell
       socket.set(zmq::sockopt::subscribe, "");
@@ -107,13 +107,15 @@ void JupyterWorker::startNext() {
   if (!ready_ || exiting_ || closing_ || running_ || queue_.empty()) return;
   const Waiting next = std::move(queue_.front());
   queue_.pop_front();
+  // One at a time: behind a cell that fails nothing waits in the session. With "stop_on_error" it would drop
+  // what comes within a moment of the failure, too.
   const JupyterMessage message = packer_.make("execute_request",
                                               {{"code", next.code},
                                                {"silent", false},
                                                {"store_history", true},
                                                {"user_expressions", json::object()},
                                                {"allow_stdin", true},
-                                               {"stop_on_error", true}},
+                                               {"stop_on_error", false}},
                                               json::object(), {{"cellId", next.cell}});
   running_ = Running{message.id(), next.cell, {}, 0, false, {}};
   remember(message.id(), next.cell);

@@ -14,6 +14,7 @@ class TestJupyterClient : public QObject {
   void countsRiseWithEachCell();
   void anErrorComesWithItsTraceback();
   void cellsBehindAFailedOneAreAborted();
+  void aCellRunsRightAfterOneThatFailed();
   void cellsGivenAfterAFailureRun();
   void aSyntaxErrorIsTheCellsError();
   void aFigureComesAsPng();
@@ -97,6 +98,21 @@ void TestJupyterClient::cellsBehindAFailedOneAreAborted() {
   QCOMPARE(probe_->finished.value("c"), QString("aborted"));
   run(*probe_, "d", "print('ran_b' in globals() or 'ran_c' in globals())");
   QCOMPARE(probe_->printed("d"), QString("False\n"));
+}
+
+void TestJupyterClient::aCellRunsRightAfterOneThatFailed() {
+  auto* session = &probe_->session;
+  const auto connection =
+      connect(session, &KernelSession::executionFinished, this, [session](const QString& cell) {
+        if (cell == "fails") session->execute("after", "1");
+      });
+  const auto over = qScopeGuard([&] { disconnect(connection); });
+  for (int i = 0; i < 20; ++i) {
+    probe_->finished.clear();
+    session->execute("fails", "1 / 0");
+    QTRY_VERIFY_WITH_TIMEOUT(probe_->finished.contains("after"), generous);
+    QCOMPARE(probe_->finished.value("after"), QString("ok"));
+  }
 }
 
 void TestJupyterClient::cellsGivenAfterAFailureRun() {

@@ -4,7 +4,9 @@ import atexit
 import faulthandler
 import os
 import sys
+import time
 
+import zmq
 from ipykernel import kernelapp
 from ipykernel.ipkernel import IPythonKernel
 from traitlets import Dict
@@ -12,6 +14,9 @@ from traitlets import Dict
 from tapedeck import attachable, session_endpoint
 from tapedeck.session_cells import CellWatch
 from tapedeck.session_pipe import PrivateIOPubThread
+
+
+CONNECTED_WITHIN = 10  # seconds
 
 
 def debug_module():
@@ -31,6 +36,20 @@ class SessionKernel(IPythonKernel):
     @property
     def kernel_info(self):
         return {**super().kernel_info, "tapedeck": self.tapedeck}
+
+    def _input_request(self, prompt, ident, parent, password=False):
+        """Asks; again, as long as the client that ran the cell has not connected its socket for answers. ZeroMQ would drop the
+        question, and the cell wait for good. EOFError after CONNECTED_WITHIN seconds."""
+        until = time.monotonic() + CONNECTED_WITHIN
+        while True:
+            try:
+                return super()._input_request(prompt, ident, parent, password)
+            except zmq.ZMQError as error:
+                if error.errno != zmq.EHOSTUNREACH:
+                    raise
+                if time.monotonic() > until:
+                    raise EOFError("Nobody is there who could answer.") from None
+                time.sleep(0.02)
 
 
 class SessionApp(kernelapp.IPKernelApp):
@@ -70,6 +89,7 @@ class SessionApp(kernelapp.IPKernelApp):
 
     def init_shell(self):
         super().init_shell()
+        self.stdin_socket.setsockopt(zmq.ROUTER_MANDATORY, 1)  # see SessionKernel._input_request
         formats = os.environ.get("TAPEDECK_FIGURE_FORMATS")
         if formats:  # before matplotlib is imported; `%config InlineBackend.figure_formats` changes it later
             names = {name.strip() for name in formats.split(",") if name.strip()}
