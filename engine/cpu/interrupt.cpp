@@ -1,4 +1,4 @@
-#include "engine/ops/interrupt.h"
+#include "engine/cpu/interrupt.h"
 
 #include <chrono>
 

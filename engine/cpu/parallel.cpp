@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
+#include "engine/cpu/interrupt.h"
 #include "engine/cpu/subnormals.h"
-#include "engine/ops/interrupt.h"
 #include "engine/tensor/error.h"
 
 namespace tapedeck::cpu {

@@ -17,7 +17,7 @@
 #include <string_view>
 #include <utility>
 
-#include "engine/ops/interrupt.h"
+#include "engine/cpu/interrupt.h"
 
 namespace tapedeck::data {
 

@@ -194,7 +194,7 @@ class Explainer {
   std::optional<Reason> why_broken(const Step& step, const std::set<std::uint64_t>& alive) {
     if (step.leaf) return Reason::assigned;
     const RecordHead& head = graph_.read(step.record)->head;
-    if (head.op && head.op->name == "stop_gradient") return Reason::stopped;
+    if (head.op && head.op->stops_gradient) return Reason::stopped;
     if (head.op && !head.op->vjp) return Reason::no_gradient;
     for (const std::uint64_t tensor : graph_.made(step))
       if (!is_floating_result(tensor)) return Reason::integer;

@@ -51,6 +51,7 @@ TAPEDECK_OP(stop_gradient_op) = {
         "The same values, through which no gradient flows: differentiation takes them for a constant.\n\n"
         "input: any dtype and shape.\nReturns: its dtype and shape, without a copy.",
     .takes_narrow = true,
+    .stops_gradient = true,
 };
 Tensor stop_gradient(const Tensor& input) {
   return run_op1(stop_gradient_op, {input});

@@ -4,9 +4,9 @@
 #include <mutex>
 
 #include "engine/cpu/blocks.h"
+#include "engine/cpu/interrupt.h"
 #include "engine/cpu/linear_algebra.h"
 #include "engine/ops/checks.h"
-#include "engine/ops/interrupt.h"
 #include "engine/ops/linear_algebra.h"
 
 namespace tapedeck::ops {

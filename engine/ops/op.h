@@ -135,9 +135,10 @@ struct OpDef {
   bool saturates = false;
   /// Every op with several outputs has this or returns_list. One output alone comes as it is: svd's s.
   ResultForm results = {};
-  bool updates = false;       ///< an optimiser's step: the first result is the variable's new value
-  bool returns_list = false;  ///< Python gets a list even of one output (split, unstack)
-  int index = -1;             ///< position in the registry; set by it
+  bool stops_gradient = false;  ///< a gradient that ends here is meant to
+  bool updates = false;         ///< an optimiser's step: the first result is the variable's new value
+  bool returns_list = false;    ///< Python gets a list even of one output (split, unstack)
+  int index = -1;               ///< position in the registry; set by it
 };
 
 class Registry {

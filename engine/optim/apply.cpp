@@ -2,7 +2,7 @@
 
 #include <boost/container/small_vector.hpp>
 
-#include "engine/ops/interrupt.h"
+#include "engine/cpu/interrupt.h"
 #include "engine/ops/observer.h"
 #include "engine/ops/run_op.h"
 #include "engine/tape/tape.h"

@@ -4,9 +4,9 @@
 
 #include <memory>
 
+#include "engine/cpu/interrupt.h"
 #include "engine/data/data_error.h"
 #include "engine/data/safetensors.h"
-#include "engine/ops/interrupt.h"
 #include "engine/python/convert.h"
 #include "engine/python/errors.h"
 #include "engine/python/tensor_object.h"

@@ -6,9 +6,9 @@
 #include <mutex>
 #include <thread>
 
+#include "engine/cpu/interrupt.h"
 #include "engine/data/state.h"
 #include "engine/data/threads.h"
-#include "engine/ops/interrupt.h"
 #include "engine/ops/random_state.h"
 #include "engine/python/convert.h"
 #include "engine/python/data_function.h"

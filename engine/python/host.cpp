@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "engine/ops/interrupt.h"
+#include "engine/cpu/interrupt.h"
 #include "engine/python/python.h"
 #include "engine/tensor/error.h"
 

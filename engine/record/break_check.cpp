@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "engine/ops/interrupt.h"
+#include "engine/cpu/interrupt.h"
 #include "engine/protocol/record_filter.h"
 #include "engine/record/scope.h"
 #include "engine/record/source_location.h"

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "engine/ops/interrupt.h"
+#include "engine/cpu/interrupt.h"
 #include "engine/record/finite.h"
 #include "engine/tensor/narrow.h"
 

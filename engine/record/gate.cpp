@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "engine/ops/interrupt.h"
+#include "engine/cpu/interrupt.h"
 #include "engine/tensor/error.h"
 
 namespace tapedeck {

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "engine/cpu/interrupt.h"
 #include "engine/ops/complex.h"
 #include "engine/ops/core_ops.h"
 #include "engine/ops/floating.h"
-#include "engine/ops/interrupt.h"
 #include "engine/ops/observed.h"
 #include "engine/ops/ops.h"
 

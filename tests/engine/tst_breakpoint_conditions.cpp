@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "engine/cpu/interrupt.h"
 #include "engine/cpu/parallel.h"
-#include "engine/ops/interrupt.h"
 #include "engine/record/finite.h"
 #include "tests/engine/breakpoint_session.h"
 

@@ -3,7 +3,7 @@
 #include <atomic>
 #include <thread>
 
-#include "engine/ops/interrupt.h"
+#include "engine/cpu/interrupt.h"
 #include "engine/record/source_location.h"
 #include "tests/engine/gated_program.h"
 

@@ -6,8 +6,8 @@
 #include <random>
 #include <thread>
 
+#include "engine/cpu/interrupt.h"
 #include "engine/cpu/parallel.h"
-#include "engine/ops/interrupt.h"
 #include "engine/ops/ops.h"
 #include "engine/tape/tape.h"
 #include "tests/engine/expect_error.h"

@@ -6,8 +6,8 @@
 #include <thread>
 
 #include "engine/cpu/dispatch.h"
+#include "engine/cpu/interrupt.h"
 #include "engine/cpu/parallel.h"
-#include "engine/ops/interrupt.h"
 #include "engine/optim/apply.h"
 #include "tests/engine/all_rows.h"
 #include "tests/engine/expect_error.h"

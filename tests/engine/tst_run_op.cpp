@@ -2,7 +2,7 @@
 #include <QtTest>
 #include <thread>
 
-#include "engine/ops/interrupt.h"
+#include "engine/cpu/interrupt.h"
 #include "engine/tape/tape.h"
 #include "tests/engine/event_log.h"
 #include "tests/engine/expect_error.h"
