@@ -240,7 +240,7 @@ class TestTimePanel : public QObject, SampleWindow {
     runAndOpen(
         {"import contextlib\n"
          "import tapedeck as tf\n"
-         "w = tf.ones([128, 128])\n"
+         "w = tf.constant([[1., 2.], [3., 4.]])\n"
          "with contextlib.ExitStack() as scopes:\n"
          "    for i in range(24):\n"
          "        scopes.enter_context(tf.name_scope(f'scope{i}'))\n"
