@@ -7,10 +7,15 @@ namespace tapedeck {
 
 void Handoffs::add(const Assignment& assignment) {
   const std::lock_guard lock(mutex_);
-  assignments_.emplace(assignment.leaf, assignment);
+  if (assignments_.empty() || assignments_.back().leaf < assignment.leaf) {
+    assignments_.push_back(assignment);
+  } else {  // another thread was quicker
+    const auto place = std::ranges::lower_bound(assignments_, assignment.leaf, {}, &Assignment::leaf);
+    if (place->leaf != assignment.leaf) assignments_.insert(place, assignment);
+  }
   if (assignments_.size() <= assignments_limit) return;
-  newest_forgotten_ = std::max(newest_forgotten_, assignments_.begin()->first);
-  assignments_.erase(assignments_.begin());
+  newest_forgotten_ = std::max(newest_forgotten_, assignments_.front().leaf);
+  assignments_.pop_front();
 }
 
 void Handoffs::add(const Departure& departure) {
@@ -27,8 +32,8 @@ void Handoffs::add(Asked asked) {
 
 std::optional<Assignment> Handoffs::assignment_of(std::uint64_t leaf) const {
   const std::lock_guard lock(mutex_);
-  const auto found = assignments_.find(leaf);
-  return found == assignments_.end() ? std::nullopt : std::optional(found->second);
+  const auto found = std::ranges::lower_bound(assignments_, leaf, {}, &Assignment::leaf);
+  return found == assignments_.end() || found->leaf != leaf ? std::nullopt : std::optional(*found);
 }
 
 std::uint64_t Handoffs::newest_forgotten() const {
@@ -39,8 +44,8 @@ std::uint64_t Handoffs::newest_forgotten() const {
 std::set<std::uint64_t> Handoffs::values_of(std::uint64_t variable) const {
   const std::lock_guard lock(mutex_);
   std::set<std::uint64_t> values;
-  for (const auto& [leaf, assignment] : assignments_)
-    if (assignment.variable == variable) values.insert(leaf);
+  for (const Assignment& assignment : assignments_)
+    if (assignment.variable == variable) values.insert(values.end(), assignment.leaf);
   return values;
 }
 
@@ -59,8 +64,9 @@ std::vector<std::uint64_t> Handoffs::sources_of(std::uint32_t playback) const {
 std::vector<Assignment> Handoffs::assignments_after(std::uint64_t leaf, std::size_t limit) const {
   const std::lock_guard lock(mutex_);
   std::vector<Assignment> found;
-  for (auto at = assignments_.upper_bound(leaf); at != assignments_.end() && found.size() < limit; ++at)
-    found.push_back(at->second);
+  for (auto at = std::ranges::upper_bound(assignments_, leaf, {}, &Assignment::leaf);
+       at != assignments_.end() && found.size() < limit; ++at)
+    found.push_back(*at);
   return found;
 }
 
@@ -89,9 +95,7 @@ std::uint32_t Handoffs::newest_playback() const {
 
 std::vector<Assignment> Handoffs::assignments() const {
   const std::lock_guard lock(mutex_);
-  std::vector<Assignment> all;
-  for (const auto& [leaf, assignment] : assignments_) all.push_back(assignment);
-  return all;
+  return {assignments_.begin(), assignments_.end()};
 }
 
 std::vector<Asked> Handoffs::asked() const {

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <deque>
-#include <map>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -67,7 +66,7 @@ class Handoffs {
  private:
   static constexpr std::size_t limit = 1 << 16, assignments_limit = 1 << 18;
   mutable std::mutex mutex_;
-  std::map<std::uint64_t, Assignment> assignments_;  // by leaf, which is by time
+  std::deque<Assignment> assignments_;  // by leaf, which is by time
   std::uint64_t newest_forgotten_ = 0;
   std::deque<Departure> departures_;
   std::deque<Asked> asked_;
