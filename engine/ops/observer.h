@@ -58,11 +58,11 @@ class Observer {
   /// The host language reads the tensor's elements.
   virtual void left(const Tensor& tensor) = 0;
 
-  /// An update op of this thread is about to write over what variables have; `values`: its ids. True: nobody
+  /// An update op of this thread is about to write over what the variables of these ids have. True: nobody
   /// who looks on needs it any more, what was held of it alone has been let go, and the op's begin() does not
   /// wait.
-  virtual bool gives_up(std::span<const std::uint64_t> values) {
-    (void)values;
+  virtual bool gives_up(std::span<const std::uint64_t> variables) {
+    (void)variables;
     return false;
   }
 

@@ -44,9 +44,9 @@ void apply_over(const OpDef& op, std::span<const Variable> targets, std::span<co
 }
 
 bool gives_up(Observer& observer, std::span<const Variable> targets) {
-  boost::container::small_vector<std::uint64_t, 8> values;
-  for (const Variable& target : targets) values.push_back(target.peek().id());
-  return observer.gives_up(std::span(values.data(), values.size()));
+  boost::container::small_vector<std::uint64_t, 8> variables;
+  for (const Variable& target : targets) variables.push_back(target.id());
+  return observer.gives_up(std::span(variables.data(), variables.size()));
 }
 
 }  // namespace

@@ -62,7 +62,7 @@ class Recorder final : public Observer {
   void assigned(const Tensor& tensor, const Tensor& value, std::uint64_t variable,
                 std::uint64_t since) override;
   void left(const Tensor& tensor) override;
-  bool gives_up(std::span<const std::uint64_t> values) override;
+  bool gives_up(std::span<const std::uint64_t> variables) override;
   void variable_gone(std::uint64_t variable) override;
   void taped(std::uint64_t record, std::uint64_t tape) override;
   void tape_used_up(std::uint64_t tape) override;

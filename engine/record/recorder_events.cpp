@@ -49,9 +49,9 @@ void Recorder::left(const Tensor& tensor) {
   handoffs_.add(Departure{tensor.id(), detail::newest_tensor_id(), capture_location()});
 }
 
-bool Recorder::gives_up(std::span<const std::uint64_t> values) {
+bool Recorder::gives_up(std::span<const std::uint64_t> variables) {
   if (gate_.armed() || breakpoints_.any() || breakpoints_.watches_failures()) return false;
-  if (keep_values_) values_.let_go(values);
+  if (keep_values_) values_.let_go(variables);
   return this_thread().gave_up = true;
 }
 

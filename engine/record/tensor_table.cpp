@@ -22,6 +22,7 @@ TensorTable::Block* TensorTable::spare_or_new() {
     spare->users[i].store(0, std::memory_order_relaxed);
     spare->gone[i].store(0, std::memory_order_relaxed);
     spare->roots[i].store(0, std::memory_order_relaxed);
+    spare->names[i].store(0, std::memory_order_relaxed);
   }
   return spare;
 }
@@ -51,11 +52,12 @@ TensorOrigin TensorTable::get_stored(std::uint64_t id) const {
   if (!block_of(id)) {
     auto* fresh = static_cast<Block*>(std::calloc(1, sizeof(Block)));
     if (!fresh) throw std::bad_alloc();
-    source_->tensors(index, [&](std::uint64_t tensor, TensorOrigin origin, Life life) {
+    source_->tensors(index, [&](std::uint64_t tensor, TensorOrigin origin, Life life, std::uint32_t name) {
       fresh->entries[tensor % block_size].store(origin.pack(), std::memory_order_relaxed);
       fresh->gone[tensor % block_size].store(life.gone, std::memory_order_relaxed);
       fresh->roots[tensor % block_size].store(static_cast<std::uint32_t>(life.root - tensor),
                                               std::memory_order_relaxed);
+      fresh->names[tensor % block_size].store(name, std::memory_order_relaxed);
     });
     blocks_.fetch_add(1, std::memory_order_relaxed);
     directory_[index].store(fresh, std::memory_order_release);

@@ -1,4 +1,4 @@
-// What is known of every tensor that a kept record mentions, or that is still there: 24 bytes each, found by
+// What is known of every tensor that a kept record mentions, or that is still there: 28 bytes each, found by
 // the tensor's id.
 #pragma once
 
@@ -30,7 +30,7 @@ class TensorOrigin {
   /// What was held of it went when a recording ended: where it comes again it is a leaf.
   bool lost() const { return (spec_ & lost_bit) != 0; }
   TensorOrigin with_lost() const { return {maker_, spec_ | lost_bit}; }
-  /// Somebody gave it a name: Values knows which.
+  /// Somebody gave it a name, see TensorTable::name.
   bool named() const { return (spec_ & named_bit) != 0; }
   /// Its value stands in the file that the trace is read from.
   bool stored() const { return (spec_ & stored_bit) != 0; }
@@ -118,6 +118,19 @@ class TensorTable {
       block->users[id % block_size].store(record, std::memory_order_relaxed);
   }
 
+  /// The number of its name, where its origin is named().
+  std::uint32_t name(std::uint64_t id) const {
+    const Block* block = block_of(id);
+    return block ? block->names[id % block_size].load(std::memory_order_relaxed) : 0;
+  }
+  /// After set(); it is named() from then on.
+  void set_name(std::uint64_t id, std::uint32_t name) {
+    Block* block = block_of(id);
+    if (!block) return;
+    block->names[id % block_size].store(name, std::memory_order_relaxed);
+    set(id, get(id).with_name());
+  }
+
   /// Memory goes by storages, each of which has the name of the tensor that was noted first on it, its root.
   struct Life {
     std::uint64_t root = 0;  ///< the tensor itself, or whose storage it shares
@@ -191,6 +204,7 @@ class TensorTable {
     std::atomic<std::uint32_t> users[block_size];  ///< the newest record that takes it
     std::atomic<std::uint32_t> gone[block_size];   ///< see Life
     std::atomic<std::uint32_t> roots[block_size];  ///< the root's id less the tensor's own, signed
+    std::atomic<std::uint32_t> names[block_size];
   };
 
   Block* block_of(std::uint64_t id) const {

@@ -30,11 +30,11 @@ class TraceSource {
   /// damaged; `error` says how then.
   virtual bool records(std::uint32_t first, std::uint32_t last,
                        const std::function<void(StoredRecord&&)>& take, std::string& error) = 0;
-  /// What is known of the tensors of block `index` of the table.
+  /// What is known of the tensors of block `index` of the table; `name`: 0 where one has none.
   virtual bool has_tensors(std::uint64_t index) const = 0;
-  virtual void tensors(
-      std::uint64_t index,
-      const std::function<void(std::uint64_t id, TensorOrigin, TensorTable::Life)>& take) = 0;
+  virtual void tensors(std::uint64_t index,
+                       const std::function<void(std::uint64_t id, TensorOrigin, TensorTable::Life,
+                                                std::uint32_t name)>& take) = 0;
   /// The value of a tensor whose origin is stored(); undefined where it cannot be read.
   virtual Tensor value(std::uint64_t id) = 0;
   /// Why not; empty where nothing is wrong with it.

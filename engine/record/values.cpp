@@ -38,11 +38,7 @@ Tensor own_within(const Tensor& tensor, std::uint64_t limit) {
 
 void Values::add_leaf(const Tensor& tensor, std::uint32_t name) {
   if (const TensorOrigin origin = table_.get(tensor.id()); origin.known() && !origin.lost()) {
-    const std::lock_guard lock(mutex_);
-    if (name != 0) {
-      set_name(tensor.id(), name);
-      table_.set(tensor.id(), table_.get(tensor.id()).with_name());
-    }
+    if (name != 0) table_.set_name(tensor.id(), name);
     return;
   }
   const std::uint32_t spec = spec_number(tensor);
@@ -50,14 +46,12 @@ void Values::add_leaf(const Tensor& tensor, std::uint32_t name) {
   const std::optional<std::uint32_t> place =
       is_small(tensor) ? small_leaves_.put(tensor.id(), tensor) : std::nullopt;
   const TensorOrigin origin = place ? TensorOrigin::small_leaf(*place, spec) : TensorOrigin::leaf(spec);
-  const bool named = name != 0 || table_.get(tensor.id()).named();
-  table_.set(tensor.id(), named ? origin.with_name() : origin);
-  if (place && name == 0) return;
-  KeptValue value = place ? KeptValue() : KeptValue(own_within(tensor, options().budget_bytes), spec);
+  table_.set(tensor.id(), table_.get(tensor.id()).named() ? origin.with_name() : origin);
+  if (name != 0) table_.set_name(tensor.id(), name);
+  if (place) return;
+  KeptValue value(own_within(tensor, options().budget_bytes), spec);
   Evicted evicted;
   const std::lock_guard lock(mutex_);
-  if (name != 0) set_name(tensor.id(), name);
-  if (place) return;
   if (!value) {
     ++leaves_dropped_;
   } else if (const std::uint64_t size = value.bytes();
@@ -94,20 +88,16 @@ void Values::make_version(const Tensor& tensor, std::uint64_t made_of, std::uint
   enforce(evicted);
 }
 
-void Values::let_go(std::span<const std::uint64_t> versions) {
+void Values::let_go(std::span<const std::uint64_t> variables) {
   Evicted evicted;
   const std::lock_guard lock(mutex_);
-  for (const std::uint64_t id : versions) versions_.let_go(id, evicted);
+  for (const std::uint64_t id : variables) versions_.let_go(id, evicted);
 }
 
 void Values::variable_gone(std::uint64_t variable) {
   Evicted evicted;
   const std::lock_guard lock(mutex_);
   versions_.variable_gone(variable, evicted);
-}
-
-void Values::set_name(std::uint64_t id, std::uint32_t name) {
-  if (names_.insert_or_assign(id, name).second) name_order_.push_back(id);
 }
 
 void Values::forget(std::uint64_t below) {
@@ -136,14 +126,6 @@ void Values::forget(std::uint64_t below) {
   while (!everything_.empty() && everything_.front().id < below &&
          !table_.get(everything_.front().id).known())
     shrink(everything_, evicted);
-  for (std::size_t turns = name_order_.size(); turns > 0 && name_order_.front() < below; --turns) {
-    const std::uint64_t id = name_order_.front();
-    name_order_.pop_front();
-    if (table_.get(id).named())
-      name_order_.push_back(id);
-    else
-      names_.erase(id);
-  }
   small_leaves_.forget(below);
 }
 
@@ -336,11 +318,6 @@ TensorOrigin Values::restore_small(std::uint64_t id, TensorOrigin origin, const 
   return place ? origin.at_index(*place) : origin;
 }
 
-void Values::restore_name(std::uint64_t id, std::uint32_t name) {
-  const std::lock_guard lock(mutex_);
-  set_name(id, name);
-}
-
 void Values::restore_dropped(std::uint64_t id, const Summary& summary) {
   const std::lock_guard lock(mutex_);
   if (dropped_.try_emplace(id, summary).second) dropped_order_.push_back(id);
@@ -358,10 +335,7 @@ std::optional<Summary> Values::statistics_of_dropped(std::uint64_t id) const {
 }
 
 std::uint32_t Values::name(std::uint64_t id) const {
-  if (!table_.get(id).named()) return 0;
-  const std::lock_guard lock(mutex_);
-  const auto found = names_.find(id);
-  return found == names_.end() ? 0 : found->second;
+  return table_.get(id).named() ? table_.name(id) : 0;
 }
 
 bool Values::pin(std::uint64_t id, const Tensor& value) {
@@ -446,10 +420,9 @@ std::uint64_t Values::held_bytes() const {
 }
 
 std::uint64_t Values::small_bytes() const {
-  constexpr std::uint64_t bytes_of_name = 56;  // its node, its bucket, its place in the order
   const std::uint64_t small = recent_.bytes() + small_leaves_.bytes();
   const std::lock_guard lock(mutex_);
-  return small + names_.size() * bytes_of_name + dropped_.size() * (sizeof(Summary) + dropped_bins * 8);
+  return small + dropped_.size() * (sizeof(Summary) + dropped_bins * 8);
 }
 
 std::size_t Values::checkpoint_count() const {

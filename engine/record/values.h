@@ -28,9 +28,10 @@ namespace tapedeck {
 struct KeepingOptions {
   std::uint64_t budget_bytes = std::uint64_t{2} << 30;
   /// Of the window of results that are not small. The newest result is held even where it alone is larger. A
-  /// window that outgrows the processor's cache makes every op write to cold memory: with 8 MB an op on 64 kB
-  /// takes 1.5 times its time without values, with 64 MB 4 times (AMD Zen 5, 32 MB of L3).
-  std::uint64_t window_bytes = std::uint64_t{2} << 20;
+  /// window that outgrows a core's own cache makes every op write to cold memory: with 8 MB an op on 64 kB
+  /// takes 1.5 times its time without values, with 64 MB 4 times (AMD Zen 5, 32 MB of L3); with 2 MB a
+  /// ReLU of 256 kB takes 2.5 times, with half of one as long as without (1 MB of L2).
+  std::uint64_t window_bytes = std::uint64_t{512} << 10;
   /// While somebody steps, what the last steps made is looked at, and speed is no matter.
   std::uint64_t stepping_window_bytes = std::uint64_t{256} << 20;
   std::size_t window_count = 1024;
@@ -40,10 +41,10 @@ struct KeepingOptions {
   std::uint64_t checkpoint_ns = 20'000'000;
   std::uint64_t checkpoint_ns_per_byte = 10;
   /// What an op made and a variable was given is held until the variable has its next value. Of all of
-  /// those a generation stays so often, and no more often than its bytes make it: about 1 percent of the
-  /// time.
-  std::int64_t versions_ns = 20'000'000;
-  std::int64_t versions_ns_per_byte = 40;
+  /// those a generation stays so often, and no more often than its bytes make it: memory that the caches do
+  /// not have is written at 5 to 10 GB/s, so that is under half a percent of the time. Memory that is fresh
+  /// from the system comes at 0.5 to 4 GB/s, so that most of them take the place of an older one.
+  Versions::Pace versions = {.interval_ns = 20'000'000, .ns_per_byte = 40, .fresh_ns_per_byte = 500};
   /// Of recomputed values: the neighbours of what somebody looks at are looked at next.
   std::uint64_t recomputed_bytes = std::uint64_t{256} << 20;
   /// Hold every result within the budget, however old.
@@ -61,7 +62,7 @@ class Values {
         checkpoint_ns_per_byte_(options.checkpoint_ns_per_byte),
         table_(table),
         small_leaves_(table),
-        versions_(options.versions_ns, options.versions_ns_per_byte) {}
+        versions_(options.versions) {}
 
   /// Keeps a value that no op made, and enters it in the table. `name`: a number from intern_name, or 0.
   void add_leaf(const Tensor& tensor, std::uint32_t name);
@@ -70,8 +71,8 @@ class Values {
   void make_version(const Tensor& tensor, std::uint64_t made_of, std::uint64_t variable, std::int64_t now_ns,
                     bool stays);
   void variable_gone(std::uint64_t variable);
-  /// Of versions that are held as the newest of their variables only.
-  void let_go(std::span<const std::uint64_t> versions);
+  /// Of versions that are held as the newest of these variables only.
+  void let_go(std::span<const std::uint64_t> variables);
   /// After the table knows who made it. `stepping`: the gate is not simply open.
   void add_result(const Tensor& tensor, bool stepping = false);
   /// Whether a result that takes so long to recompute should become a checkpoint. A few nanoseconds.
@@ -121,7 +122,6 @@ class Values {
   /// Keeps a copy of a small value that was read from a file; returns its origin in this process. `origin`: a
   /// leaf, or what an op made.
   TensorOrigin restore_small(std::uint64_t id, TensorOrigin origin, const void* bytes, std::size_t size);
-  void restore_name(std::uint64_t id, std::uint32_t name);
   void restore_dropped(std::uint64_t id, const Summary& summary);
   void restore_leaves_dropped(std::uint64_t count);
 
@@ -136,7 +136,6 @@ class Values {
     return stepping_ ? std::max(options_.window_bytes, options_.stepping_window_bytes)
                      : options_.window_bytes;
   }
-  void set_name(std::uint64_t id, std::uint32_t name);
   std::uint64_t room() const;  ///< the budget without what bookkeeping takes of it
   void drop_oldest_leaf(Evicted& evicted);
   void remember_dropped(std::uint64_t id, const KeptValue& leaf);
@@ -172,8 +171,6 @@ class Values {
   std::unordered_map<std::uint64_t, KeptValue> leaves_;
   std::deque<std::uint64_t> leaf_order_;
   std::unordered_map<std::uint64_t, KeptValue> pinned_;
-  std::unordered_map<std::uint64_t, std::uint32_t> names_;
-  std::deque<std::uint64_t> name_order_;
   std::unordered_map<std::uint64_t, Summary> dropped_;
   std::deque<std::uint64_t> dropped_order_;
 };

@@ -12,51 +12,73 @@ void Versions::add(const Version& version, KeptValue value, std::int64_t now_ns,
     generations_[1].began_ns = now_ns;
   } else if (const auto& [number, current] = *generations_.rbegin();
              now_ns - current.began_ns >=
-             std::max(interval_ns_, static_cast<std::int64_t>(current.bytes) * ns_per_byte_)) {
+             std::max(pace_.interval_ns, static_cast<std::int64_t>(current.bytes) * pace_.ns_per_byte)) {
     generations_[number + 1].began_ns = now_ns;
+    // One that goes leaves its memory to the new one. Only now and then one comes in memory of its own.
+    const std::int64_t recorded_ns = now_ns - generations_.begin()->second.began_ns;
+    if (static_cast<std::int64_t>(bytes_) * pace_.fresh_ns_per_byte > recorded_ns) thin(released);
   }
   auto& [number, current] = *generations_.rbegin();
   Owner& owner = owners_[version.variable];
-  let_go(owner.newest, released);
-  Entry entry{std::move(value), version.made_of, version.variable, 0};
-  const std::uint64_t size = entry.value.bytes();
+  release_newest(owner, released);
+  const std::uint64_t size = value.bytes();
+  bytes_ += size;
   if (stays || owner.generation < number) {
-    entry.generation = owner.generation = number;
+    owner.generation = number;
     current.bytes += size;
     current.ids.push_back(version.id);
+    made_of_.insert_or_assign(version.made_of, version.id);
+    staying_.insert_or_assign(version.id, Entry{std::move(value), version.made_of, version.variable});
+  } else {
+    owner.newest = {std::move(value), version.made_of, version.variable};
   }
-  owner.newest = version.id;
-  bytes_ += size;
-  made_of_.insert_or_assign(version.made_of, version.id);
-  entries_.insert_or_assign(version.id, std::move(entry));
+  owner.newest_id = version.id;
+}
+
+void Versions::release_newest(Owner& owner, Released& released) {
+  newest_by_id_.clear();
+  owner.newest_id = 0;
+  if (!owner.newest.value) return;
+  bytes_ -= owner.newest.value.bytes();
+  released.push_back(std::exchange(owner.newest.value, {}));
 }
 
 Versions::Entries::iterator Versions::release(Entries::iterator entry, Released& released) {
-  bytes_ -= entry->second.value.bytes();
   const auto known = made_of_.find(entry->second.made_of);
   if (known != made_of_.end() && known->second == entry->first) made_of_.erase(known);
   const auto owner = owners_.find(entry->second.variable);
-  if (owner != owners_.end() && owner->second.newest == entry->first) owner->second.newest = 0;
-  released.push_back(std::move(entry->second.value));
-  return entries_.erase(entry);
+  if (owner != owners_.end() && owner->second.newest_id == entry->first) {
+    owner->second.newest = std::move(entry->second);
+    newest_by_id_.clear();
+  } else {
+    bytes_ -= entry->second.value.bytes();
+    released.push_back(std::move(entry->second.value));
+  }
+  return staying_.erase(entry);
 }
 
 Tensor Versions::held(std::uint64_t id) const {
   const auto made = made_of_.find(id);
-  const auto found = entries_.find(made == made_of_.end() ? id : made->second);
-  return found == entries_.end() ? Tensor() : found->second.value.tensor(id);
+  const auto found = staying_.find(made == made_of_.end() ? id : made->second);
+  if (found != staying_.end()) return found->second.value.tensor(id);
+  if (newest_by_id_.empty())
+    for (const auto& [variable, owner] : owners_)
+      if (owner.newest.value)
+        newest_by_id_[owner.newest_id] = newest_by_id_[owner.newest.made_of] = &owner.newest;
+  const auto newest = newest_by_id_.find(id);
+  return newest == newest_by_id_.end() ? Tensor() : newest->second->value.tensor(id);
 }
 
-void Versions::let_go(std::uint64_t id, Released& released) {
-  const auto found = entries_.find(id);
-  if (found != entries_.end() && found->second.generation == 0) release(found, released);
+void Versions::let_go(std::uint64_t variable, Released& released) {
+  if (const auto owner = owners_.find(variable); owner != owners_.end())
+    release_newest(owner->second, released);
 }
 
 void Versions::variable_gone(std::uint64_t variable, Released& released) {
   const auto owner = owners_.find(variable);
   if (owner == owners_.end()) return;
-  let_go(owner->second.newest, released);
-  owners_.erase(variable);
+  release_newest(owner->second, released);
+  owners_.erase(owner);
 }
 
 bool Versions::thin(Released& released) {
@@ -72,30 +94,29 @@ bool Versions::thin(Released& released) {
     least = missed;
     missed_least = one;
   }
-  for (const std::uint64_t id : missed_least->second.ids) {
-    const auto entry = entries_.find(id);
-    if (entry == entries_.end()) continue;
-    entry->second.generation = 0;
-    const auto owner = owners_.find(entry->second.variable);
-    if (owner == owners_.end() || owner->second.newest != id) release(entry, released);
-  }
+  for (const std::uint64_t id : missed_least->second.ids)
+    if (const auto entry = staying_.find(id); entry != staying_.end()) release(entry, released);
   generations_.erase(missed_least);
   return true;
 }
 
 void Versions::forget(std::uint64_t below, const TensorTable& table, Released& released) {
-  for (auto entry = entries_.begin(); entry != entries_.end() && entry->first < below;)
+  for (auto entry = staying_.begin(); entry != staying_.end() && entry->first < below;)
     entry = table.get(entry->first).known() ? std::next(entry) : release(entry, released);
+  for (auto& [variable, owner] : owners_)
+    if (owner.newest.value && owner.newest_id < below && !table.get(owner.newest_id).known())
+      release_newest(owner, released);
   const auto is_empty = [&](const Generation& generation) {
-    return std::ranges::none_of(generation.ids, [&](std::uint64_t id) { return entries_.contains(id); });
+    return std::ranges::none_of(generation.ids, [&](std::uint64_t id) { return staying_.contains(id); });
   };
   while (generations_.size() > 1 && is_empty(generations_.begin()->second))
     generations_.erase(generations_.begin());
 }
 
 void Versions::clear(Released& released) {
-  for (auto& [unused, entry] : entries_) released.push_back(std::move(entry.value));
-  entries_.clear();
+  for (auto& [variable, owner] : owners_) release_newest(owner, released);
+  for (auto& [unused, entry] : staying_) released.push_back(std::move(entry.value));
+  staying_.clear();
   made_of_.clear();
   owners_.clear();
   generations_.clear();
@@ -104,7 +125,10 @@ void Versions::clear(Released& released) {
 
 std::vector<std::uint64_t> Versions::ids() const {
   std::vector<std::uint64_t> ids;
-  for (const auto& [id, unused] : entries_) ids.push_back(id);
+  for (const auto& [id, unused] : staying_) ids.push_back(id);
+  for (const auto& [variable, owner] : owners_)
+    if (owner.newest.value) ids.push_back(owner.newest_id);
+  std::ranges::sort(ids);
   return ids;
 }
 

@@ -23,10 +23,12 @@ class Versions {
     std::uint64_t variable = 0;  ///< Variable::id
   };
 
-  /// `interval_ns`, `ns_per_byte`: a generation comes no earlier than so long after the one before, and than
-  /// so long for each of its bytes.
-  Versions(std::int64_t interval_ns, std::int64_t ns_per_byte)
-      : interval_ns_(interval_ns), ns_per_byte_(ns_per_byte) {}
+  struct Pace {
+    std::int64_t interval_ns = 0;        ///< a generation comes no earlier than so long after the one before,
+    std::int64_t ns_per_byte = 0;        ///< and than so long for each of its bytes
+    std::int64_t fresh_ns_per_byte = 0;  ///< an older one goes then, unless it is so long for each byte held
+  };
+  explicit Versions(const Pace& pace) : pace_(pace) {}
 
   /// The variable's newest value; the one before goes, unless it belongs to a generation. `stays`: it is to
   /// belong to the current one in any case.
@@ -34,8 +36,8 @@ class Versions {
   /// By its own id, or that of what it was made of; undefined: it is not held.
   Tensor held(std::uint64_t id) const;
   void variable_gone(std::uint64_t variable, Released& released);
-  /// Where it is held as the newest of its variable only.
-  void let_go(std::uint64_t id, Released& released);
+  /// The variable's newest value, unless it belongs to a generation.
+  void let_go(std::uint64_t variable, Released& released);
   /// The generation goes that is missed least: those that stay are the closer together the newer they are.
   /// False: there was none but the first and the current one.
   bool thin(Released& released);
@@ -49,7 +51,6 @@ class Versions {
   struct Entry {
     KeptValue value;
     std::uint64_t made_of = 0, variable = 0;
-    std::uint64_t generation = 0;  ///< 0: it is held as the newest only
   };
   struct Generation {
     std::int64_t began_ns = 0;
@@ -57,19 +58,25 @@ class Versions {
     std::vector<std::uint64_t> ids;
   };
   struct Owner {
-    std::uint64_t newest = 0;      ///< id of its newest value; 0: that is not held here
+    std::uint64_t newest_id = 0;   ///< 0: that is not held
+    Entry newest;                  ///< without a value where it belongs to a generation
     std::uint64_t generation = 0;  ///< the newest one in which it is
   };
   using Entries = std::map<std::uint64_t, Entry>;           // by id, which is by time
   using Generations = std::map<std::uint64_t, Generation>;  // by number, from 1
+  void release_newest(Owner& owner, Released& released);
+  /// Of a generation. The newest value of its variable stays as that.
   Entries::iterator release(Entries::iterator entry, Released& released);
 
-  const std::int64_t interval_ns_, ns_per_byte_;
+  const Pace pace_;
   std::uint64_t bytes_ = 0;
   Generations generations_;  ///< those that are kept; the last is the current one
-  Entries entries_;
-  std::unordered_map<std::uint64_t, std::uint64_t> made_of_;  ///< the entry's id by what it was made of
+  Entries staying_;          ///< what belongs to generations
+  std::unordered_map<std::uint64_t, std::uint64_t> made_of_;  ///< their ids by what they were made of
   std::unordered_map<std::uint64_t, Owner> owners_;           ///< by Variable::id
+  /// By their ids and by what they were made of. Empty where it is to be made anew: the newest come with
+  /// every step, and are looked up between steps.
+  mutable std::unordered_map<std::uint64_t, const Entry*> newest_by_id_;
 };
 
 }  // namespace tapedeck

@@ -19,8 +19,7 @@ constexpr std::int64_t count = 1000;  // elements: too many for a copy
 
 RecorderOptions options_with(std::int64_t versions_ns) {
   RecorderOptions options;
-  options.keeping.versions_ns = versions_ns;
-  options.keeping.versions_ns_per_byte = 0;
+  options.keeping.versions = {.interval_ns = versions_ns, .ns_per_byte = 0, .fresh_ns_per_byte = 0};
   options.keeping.checkpoint_ns = std::uint64_t{1} << 60;
   return options;
 }
@@ -84,7 +83,7 @@ class VersionsTest : public QObject {
 
  private slots:
   void the_newest_of_each_is_held_until_the_next() {
-    Versions versions(never, 0);
+    Versions versions({.interval_ns = never});
     Versions::Released released;
     versions.add({10, 9, 1}, some_value(), 0, false, released);  // the first generation
     versions.add({12, 11, 1}, some_value(), 1, false, released);
@@ -97,8 +96,8 @@ class VersionsTest : public QObject {
     // By what it was made of, too, and as that.
     QCOMPARE(versions.held(15).id(), std::uint64_t{15});
     QVERIFY(!versions.held(11));
-    versions.let_go(14, released);  // of a generation
-    versions.let_go(16, released);
+    versions.let_go(2, released);  // of a generation
+    versions.let_go(1, released);
     QVERIFY(versions.held(14) && !versions.held(16) && !versions.held(15));
     versions.variable_gone(1, released);
     QVERIFY(versions.held(10));
@@ -106,7 +105,7 @@ class VersionsTest : public QObject {
   }
 
   void a_generation_has_each_variable_once_and_comes_after_its_time() {
-    Versions versions(100, 0);
+    Versions versions({.interval_ns = 100});
     Versions::Released released;
     std::uint64_t id = 0;
     const auto add = [&](std::uint64_t variable, std::int64_t now_ns) {
@@ -127,7 +126,7 @@ class VersionsTest : public QObject {
   }
 
   void generations_cost_a_share_of_the_time() {
-    Versions versions(0, 1);
+    Versions versions({.ns_per_byte = 1});
     Versions::Released released;
     const auto size = static_cast<std::int64_t>(bytes_of_one());
     for (std::int64_t i = 0; i < 100; ++i)
@@ -136,8 +135,41 @@ class VersionsTest : public QObject {
     QCOMPARE(versions.ids().size(), std::size_t{11});  // one in ten, and the newest
   }
 
+  void most_generations_take_the_place_of_older_ones() {
+    const auto size = static_cast<std::int64_t>(bytes_of_one());
+    Versions versions({.ns_per_byte = 1, .fresh_ns_per_byte = 8});
+    std::size_t generations = 0;
+    for (std::int64_t i = 0; i < 400; ++i) {
+      Versions::Released released;
+      versions.add({static_cast<std::uint64_t>(2 * i + 2), static_cast<std::uint64_t>(2 * i + 1), 1},
+                   some_value(), i * size, false, released);
+      QVERIFY(static_cast<std::int64_t>(versions.bytes()) <= std::max(4 * size, (i / 8 + 2) * size));
+      generations = versions.ids().size();
+    }
+    QVERIFY(generations >= 49);
+  }
+
+  void a_value_that_stays_the_newest_is_held_when_its_generation_goes() {
+    Versions versions({.interval_ns = 10});
+    Versions::Released released;
+    versions.add({2, 1, 1}, some_value(), 0, false, released);
+    versions.add({12, 11, 2}, some_value(), 10, false, released);  // it is not assigned to again
+    for (std::uint64_t step = 2; step < 20; ++step)
+      versions.add({10 * step + 2, 10 * step + 1, 1}, some_value(), static_cast<std::int64_t>(step) * 10,
+                   false, released);
+    while (versions.thin(released)) {
+    }
+    QCOMPARE(versions.ids(), (std::vector<std::uint64_t>{2, 12, 192}));
+    QCOMPARE(versions.held(11).id(), std::uint64_t{11});
+    QCOMPARE(versions.bytes(), 3 * bytes_of_one());
+    versions.let_go(2, released);
+    QVERIFY(!versions.held(12) && !versions.held(11));
+    versions.clear(released);
+    QCOMPARE(versions.bytes(), std::uint64_t{0});
+  }
+
   void thinned_out_they_are_close_together_where_they_are_new() {
-    Versions versions(10, 0);
+    Versions versions({.interval_ns = 10});
     Versions::Released released;
     constexpr std::uint64_t steps = 400;
     const auto steps_of = [&](std::uint64_t variable) {

@@ -235,8 +235,9 @@ bool FileSource::has_tensors(std::uint64_t index) const {
   return pages_of("tensors").contains(index);
 }
 
-void FileSource::tensors(std::uint64_t index,
-                         const std::function<void(std::uint64_t id, TensorOrigin, TensorTable::Life)>& take) {
+void FileSource::tensors(
+    std::uint64_t index,
+    const std::function<void(std::uint64_t id, TensorOrigin, TensorTable::Life, std::uint32_t name)>& take) {
   try {
     const std::vector<std::uint8_t> bytes = page_bytes("tensors", index);
     PageReader page(bytes);
@@ -246,8 +247,7 @@ void FileSource::tensors(std::uint64_t index,
       TensorOrigin origin = tensor.origin;
       if (tensor.has_small)
         origin = values_->restore_small(tensor.id, origin, tensor.small.data(), tensor.small.size());
-      if (tensor.name != 0) values_->restore_name(tensor.id, tensor.name);
-      take(tensor.id, origin, tensor.life);
+      take(tensor.id, origin, tensor.life, tensor.name);
     }
   } catch (const DamagedPage& damage) {
     const std::uint64_t first = index * TensorTable::block_size;

@@ -36,7 +36,8 @@ class FileSource final : public TraceSource {
                std::string& error) override;
   bool has_tensors(std::uint64_t index) const override;
   void tensors(std::uint64_t index,
-               const std::function<void(std::uint64_t id, TensorOrigin, TensorTable::Life)>& take) override;
+               const std::function<void(std::uint64_t id, TensorOrigin, TensorTable::Life,
+                                        std::uint32_t name)>& take) override;
   Tensor value(std::uint64_t id) override;
   std::string problem_of_value(std::uint64_t id) const override;
   const std::string& path() const override { return path_; }

@@ -71,7 +71,7 @@ void write_tensors(const TensorTable& table, const Values& values, std::uint64_t
   for (std::uint64_t id = first; id < first + TensorTable::block_size && id <= cut.newest_tensor; ++id) {
     const TensorOrigin origin = table.get(id);
     if (!origin.known() || origin.producer() > cut.newest_record) continue;
-    const std::uint32_t name = origin.named() ? values.name(id) : 0;
+    const std::uint32_t name = origin.named() ? table.name(id) : 0;
     const bool stored = cut.stored.contains(id);
     Tensor small;
     if (!stored && may_be_small(spec_of(origin.spec()))) small = values.small_value(id);
