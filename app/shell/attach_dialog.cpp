@@ -50,6 +50,8 @@ AttachDialog::AttachDialog(QWidget* parent) : QDialog(parent) {
   none_->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
   pages_->addWidget(none_);
   buttons_ = new QDialogButtonBox(QDialogButtonBox::Cancel);
+  buttons_->button(QDialogButtonBox::Cancel)
+      ->setAutoDefault(false);  // also while there is nothing to attach to
   attach_ = buttons_->addButton("&Attach", QDialogButtonBox::AcceptRole);
   attach_->setObjectName("attach");
   attach_->setToolTip("Look into the chosen program (Enter)");

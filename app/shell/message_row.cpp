@@ -1,5 +1,6 @@
 #include "app/shell/message_row.h"
 
+#include <QGridLayout>
 #include <QHBoxLayout>
 #include <QKeyEvent>
 #include <QLabel>
@@ -41,15 +42,22 @@ MessageRow::MessageRow(MessageBar::Kind kind, const QString& sentence,
   setObjectName("message");
   symbol_->setObjectName("messageSymbol");
   setSentence(sentence);
-  auto* layout = new QHBoxLayout(this);
-  layout->setContentsMargins(10 + stripe, 6, 6, 6);
+  grid_ = new QGridLayout(this);
+  grid_->setContentsMargins(10 + stripe, 6, 6, 6);
+  grid_->setColumnStretch(1, 1);
   symbol_->setAlignment(Qt::AlignTop);
   label_->setObjectName("messageText");
   label_->setWordWrap(true);
   label_->setTextFormat(Qt::PlainText);
   label_->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
-  layout->addWidget(symbol_, 0, Qt::AlignTop);
-  layout->addWidget(label_, 1);
+  grid_->addWidget(symbol_, 0, 0, Qt::AlignTop);
+  grid_->addWidget(label_, 0, 1);
+  if (!choices.isEmpty()) {
+    buttons_ = new QWidget;
+    auto* row = new QHBoxLayout(buttons_);
+    row->setContentsMargins(0, 0, 0, 0);
+    grid_->addWidget(buttons_, 0, 2, Qt::AlignTop);
+  }
   for (const MessageBar::Choice& choice : choices) {
     auto* button = new QPushButton(choice.text);
     button->setToolTip(QString("%1 (F8, then Space)").arg(choice.text));
@@ -58,7 +66,7 @@ MessageRow::MessageRow(MessageBar::Kind kind, const QString& sentence,
       emit closed();
       act();
     });
-    layout->addWidget(button, 0, Qt::AlignTop);
+    buttons_->layout()->addWidget(button);
   }
   auto* close = new QToolButton;
   close->setObjectName("closeMessage");
@@ -69,7 +77,7 @@ MessageRow::MessageRow(MessageBar::Kind kind, const QString& sentence,
   close->setAccessibleName("Close this message");
   if (!first_) first_ = close;
   connect(close, &QToolButton::clicked, this, &MessageRow::closed);
-  layout->addWidget(close, 0, Qt::AlignTop);
+  grid_->addWidget(close, 0, 3, Qt::AlignTop);
   paintSymbol();
 }
 
@@ -95,6 +103,20 @@ void MessageRow::setSentence(const QString& sentence) {
   sentence_ = sentence;
   label_->setText(sentence);
   setAccessibleName(QString("%1: %2").arg(nameOf(kind_), sentence));
+}
+
+// Where the buttons would leave the sentence little room, they stand below it.
+void MessageRow::resizeEvent(QResizeEvent* event) {
+  QFrame::resizeEvent(event);
+  constexpr int least_text = 320;
+  const bool below = buttons_ && width() < buttons_->sizeHint().width() + least_text;
+  if (below == below_) return;
+  below_ = below;
+  grid_->removeWidget(buttons_);
+  if (below)
+    grid_->addWidget(buttons_, 1, 1, Qt::AlignLeft);
+  else
+    grid_->addWidget(buttons_, 0, 2, Qt::AlignTop);
 }
 
 void MessageRow::focusFirst() {

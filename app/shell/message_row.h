@@ -5,6 +5,7 @@
 
 #include "app/shell/message_bar.h"
 
+class QGridLayout;
 class QLabel;
 
 namespace tapedeck::app {
@@ -27,6 +28,7 @@ class MessageRow : public QFrame {
  protected:
   void keyPressEvent(QKeyEvent* event) override;
   void changeEvent(QEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
   void paintEvent(QPaintEvent* event) override;
 
  private:
@@ -37,7 +39,9 @@ class MessageRow : public QFrame {
   QString sentence_, topic_;
   bool offers_;
   QLabel *symbol_, *label_;
-  QWidget* first_ = nullptr;
+  QGridLayout* grid_ = nullptr;
+  QWidget *buttons_ = nullptr, *first_ = nullptr;
+  bool below_ = false;  ///< where the buttons are
 };
 
 }  // namespace tapedeck::app

@@ -22,6 +22,8 @@ namespace {
 
 /// Panels that a workspace does not name stand below those that it does, for whoever shows them.
 constexpr int rows_of_others = 100;
+/// They leave the notebook as much of the window's width at least.
+constexpr double least_notebook = 0.4;
 
 Qt::DockWidgetArea dockArea(PanelPlace::Area area) {
   switch (area) {
@@ -48,12 +50,13 @@ struct Placed {
   QDockWidget* dock;
 };
 
-/// The share of the window that the widest row has, of those that the workspace names. `list`: in order.
-double widestRow(const QList<Placed>& list) {
+/// The share of the window that the widest row has, of those that the workspace names, or of the others.
+/// `list`: in order.
+double widestRow(const QList<Placed>& list, bool named) {
   double widest = 0, width = 0;
   const Placed* left = nullptr;
   for (const Placed& one : list) {
-    if (one.place.row >= rows_of_others) break;
+    if ((one.place.row < rows_of_others) != named) continue;
     const bool same_row = left && left->place.row == one.place.row;
     if (same_row && left->place.column == one.place.column) continue;
     width = (same_row ? width : 0) + one.place.width;
@@ -237,6 +240,16 @@ void PanelDocks::place(const QString& workspace, PanelPlace::Area area) {
   std::stable_sort(list.begin(), list.end(), [](const Placed& a, const Placed& b) {
     return std::pair(a.place.row, a.place.column) < std::pair(b.place.row, b.place.column);
   });
+  if (const double widest = widestRow(list, false); area == PanelPlace::Area::right && widest > 0) {
+    double left = 0;
+    for (const Entry& entry : entries_)
+      if (const auto place = entry.descriptor.places.constFind(workspace);
+          place != entry.descriptor.places.constEnd() && place->area == PanelPlace::Area::left)
+        left = std::max(left, place->width);
+    const double narrower = std::min(1.0, (1 - least_notebook - left) / widest);
+    for (Placed& one : list)
+      if (one.place.row >= rows_of_others) one.place.width *= narrower;
+  }
   // The rows' first panels stand below each other, before any of them is split.
   const Placed* above = nullptr;
   for (const Placed& one : list) {
@@ -256,7 +269,7 @@ void PanelDocks::place(const QString& workspace, PanelPlace::Area area) {
     }
     before = &one;
   }
-  shares_->setArea(dockArea(area), widestRow(list));
+  shares_->setArea(dockArea(area), widestRow(list, true));
   const Placed* front = nullptr;
   for (const Placed& one : list) {
     shares_->set(one.dock, QSizeF(one.place.width, one.place.height));

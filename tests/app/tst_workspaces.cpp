@@ -1,6 +1,7 @@
 // Workspaces: what stands around the notebook for which work, and when it changes by itself.
 #include <QDockWidget>
 #include <QInputDialog>
+#include <QLabel>
 #include <QLineEdit>
 #include <QMessageBox>
 #include <QPushButton>
@@ -125,6 +126,39 @@ class TestWorkspaces : public QObject {
     screenshot(window.get(), "workspace-fresh");
     QVERIFY2(window->notebook()->width() > 1240, qPrintable(QString::number(window->notebook()->width())));
     QVERIFY2(window->notebook()->height() > 640, qPrintable(QString::number(window->notebook()->height())));
+  }
+
+  void panelsOfOtherWorkspacesLeaveTheNotebookItsRoom() {
+    const auto window = start();
+    QTest::mouseClick(window->findChild<QAbstractButton*>("open:first_gradient.ipynb"), Qt::LeftButton);
+    QTRY_VERIFY(window->notebook()->isVisible());
+    QTRY_VERIFY(dock(*window, "outline")->isVisible());
+    QTest::keyClick(window.get(), Qt::Key_5, Qt::AltModifier);
+    QTRY_VERIFY(dock(*window, "time")->isVisible());
+    QTRY_VERIFY2(window->notebook()->width() > 0.36 * window->width(),
+                 qPrintable(QString::number(window->notebook()->width())));
+    QTRY_VERIFY(dock(*window, "time")->width() > 0.36 * window->width());
+    screenshot(window.get(), "workspace-write-time");
+  }
+
+  void aMessageHasItsButtonsBelowWhereThereIsLittleRoom() {
+    MessageBar bar;
+    const QString sentence =
+        "Unsaved work on this notebook was kept when Tapedeck ended unexpectedly. What you see is the file.";
+    bar.show(MessageBar::Kind::warning, sentence, {{"Restore it", [] {}}, {"Throw it away", [] {}}});
+    const auto* text = bar.findChild<QLabel*>("messageText");
+    const QList<QPushButton*> buttons = bar.findChildren<QPushButton*>();
+    for (const int width : {320, 1280}) {
+      bar.resize(width, 400);
+      const auto topOf = [&](const QWidget* widget) { return widget->mapTo(&bar, QPoint(0, 0)).y(); };
+      QTRY_COMPARE(topOf(buttons.at(0)) >= topOf(text) + text->height(), width == 320);
+      QVERIFY(text->width() >= 200);
+      QVERIFY(text->height() >= text->heightForWidth(text->width()));
+      for (const QPushButton* button : buttons) {
+        QVERIFY(button->width() >= button->sizeHint().width());
+        QVERIFY(button->mapTo(&bar, QPoint(button->width(), 0)).x() <= width);
+      }
+    }
   }
 
   void writeShowsTheOutlineOfANotebookThatHasHeadings() {

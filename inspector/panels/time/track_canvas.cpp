@@ -122,7 +122,7 @@ void TrackCanvas::drawPauses(CanvasPainter& painter) {
     }
     painter.hatch(rect, theme.grid, pause.at_gate ? 5 : 9);
     if (rect.width() > 60)
-      painter.textIn(rect, pause.at_gate ? tr("at the gate") : tr("no cell ran"), 11, theme.faintText);
+      painter.textIn(rect, pause.at_gate ? tr("at the gate") : tr("nothing recorded"), 11, theme.faintText);
   }
 }
 
