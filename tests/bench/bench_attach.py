@@ -41,12 +41,12 @@ while True:
 
 def passed(client, since, stop):
     """How many ops and VJPs that a step would stop at lie between the two records."""
-    records = client.ask("get_records", first=since + 1, count=stop - since - 1)["records"] if stop > since + 1 else []
+    records = client.ask("get_records", first=since + 1, count=stop - since - 1, with_previews=False)["records"] if stop > since + 1 else []
     kinds = {}
     for record in records:
         parent = record["parent"]
         if parent and parent not in kinds:
-            kinds[parent] = client.ask("get_records", first=parent, count=1)["records"][0]["kind"]
+            kinds[parent] = client.ask("get_records", first=parent, count=1, with_previews=False)["records"][0]["kind"]
         kinds[record["number"]] = record["kind"]
     return sum(record["kind"] == "vjp" or record["kind"] == "op" and kinds.get(record["parent"]) not in ("vjp", "playback")
                for record in records)
