@@ -53,7 +53,7 @@ void convert_inputs(const OpDef& op, PyObject* const* values, Tensors& inputs);
 /// Tells the observer of a tensor that came from Python.
 void announce_leaf(const Tensor& tensor);
 
-// numpy_bridge.cpp, the one file that includes NumPy's headers:
+// numpy_bridge.cpp, the one file that deals with NumPy:
 void import_numpy();
 bool is_numpy_array(PyObject* object);
 bool is_numpy_scalar(PyObject* object);
@@ -65,6 +65,8 @@ py::object as_numpy(PyObject* value);
 PyObject* numpy_view(const Tensor& tensor);
 /// An array of its own that may be written to; a NumPy scalar for a scalar.
 PyObject* numpy_copy(const Tensor& tensor);
+/// The tensor whose memory that is, where it is what an array on a tensor's memory has as its base.
+const Tensor* tensor_behind(PyObject* memory);
 /// The DType that a NumPy dtype object stands for.
 std::optional<DType> dtype_from_numpy_descriptor(PyObject* object);
 

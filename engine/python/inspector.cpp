@@ -209,16 +209,15 @@ void bind_inspector(py::module_& debug) {
       "_storage_of",
       [](const py::handle value) -> std::uint64_t {
         PyObject* object = value.ptr();
-        // An array of a tensor's memory has the tensor, or a view of its bytes, as its base.
+        // An array of a tensor's memory has that, or a view of its bytes, as its base.
         for (int depth = 0; is_numpy_array(object) && depth < 8; ++depth) {
           const py::object base = py::getattr(object, "base", py::none());
           object = base.ptr();
           if (PyMemoryView_Check(object)) object = PyMemoryView_GET_BUFFER(object)->obj;
           if (!object) return 0;
         }
-        if (!is_tensor(object)) return 0;
-        const StoragePointer& storage = tensor_of(object).storage();
-        return storage ? storage->mark() : 0;
+        const Tensor* tensor = is_tensor(object) ? &tensor_of(object) : tensor_behind(object);
+        return tensor && tensor->storage() ? tensor->storage()->mark() : 0;
       },
       py::arg("value"), "By which the recorder knows a tensor's memory; 0: it does not.");
   debug.def(

@@ -139,8 +139,10 @@ std::string numpy_text(const Tensor& tensor, bool repr) {
   const Tensor shown = is_bfloat16 ? printable(widened(tensor), tensor.dtype()) : tensor;
   // A view: of a large tensor NumPy reads the edges only.
   const py::object array = checked(shown.rank() == 0 ? numpy_copy(shown) : numpy_view(shown));
+  // The repr of a number is np.float32(1.5) from NumPy 2 on.
+  const bool quoted = repr && (shown.rank() > 0 || shown.dtype() == DType::string);
   std::string text =
-      py::cast<std::string>(checked(repr ? PyObject_Repr(array.ptr()) : PyObject_Str(array.ptr())));
+      py::cast<std::string>(checked(quoted ? PyObject_Repr(array.ptr()) : PyObject_Str(array.ptr())));
   if (const std::size_t at = text.rfind("dtype=float32"); is_bfloat16 && at != std::string::npos)
     text.replace(at, std::string_view("dtype=float32").size(), "dtype=bfloat16");
   return text.find('\n') == std::string::npos ? text : "\n" + text;

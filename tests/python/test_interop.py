@@ -1,6 +1,9 @@
 """NumPy, the buffer protocol and DLPack share memory with tensors or copy it, and nobody can write to a tensor through them."""
 import ctypes
 import gc
+import os
+import subprocess
+import sys
 import unittest
 import zlib
 
@@ -35,6 +38,51 @@ class NumPy(unittest.TestCase):
         self.assertEqual(float(tensor[0, 0]), 0.)
         self.assertIsInstance(tf.constant(3).numpy(), np.int32)
         self.assertIsInstance(tf.reduce_sum(tensor).numpy(), np.float32)
+
+    def test_views_of_any_layout_hold_their_memory(self):
+        whole = tf.constant(values)
+        views = whole, tf.transpose(whole), whole[::-1, 1:3], whole[1:1], whole[2, 3], tf.broadcast_to(whole[0], [2, 4])
+        expected = values, values.T, values[::-1, 1:3], values[1:1], values[2, 3], np.broadcast_to(values[0], (2, 4))
+        arrays = [view.__array__() for view in views]
+        del whole, views
+        gc.collect()
+        tf.zeros([3, 4]) + 7.  # would take the memory, were it free
+        for array, wanted in zip(arrays, expected):
+            np.testing.assert_array_equal(array, wanted)
+            self.assertFalse(array.flags.writeable)
+            with self.assertRaises(ValueError):
+                array.flags.writeable = True
+
+    def test_arrays_of_any_layout_are_taken(self):
+        unaligned = np.frombuffer(bytes(49), np.uint8)[1:].view(np.float32)
+        for array in (np.asfortranarray(values), values[::-1, ::2], values.astype(">f4"), unaligned, values[:0], np.float32(3.5),
+                      np.array(3.5, np.float32), np.broadcast_to(np.float32(2), (3, 2))):
+            tensor = tf.constant(array)
+            self.assertEqual(tensor.dtype, tf.float32)
+            self.assertEqual(tensor.shape, array.shape)
+            np.testing.assert_array_equal(tensor.numpy(), array)
+        for array, wanted in ((np.arange(5.), tf.float16), (np.arange(5), tf.complex128), (values > 3, tf.bool), (np.arange(5, dtype=">u2"), tf.int32)):
+            tensor = tf.constant(array, wanted)
+            self.assertEqual(tensor.dtype, wanted)
+            np.testing.assert_array_equal(tensor.numpy(), array)
+        for refused in (np.zeros(2, "datetime64[s]"), np.zeros(2, [("a", "f4")]), np.zeros(2, np.longdouble)):
+            with self.assertRaisesRegex(TypeError, "has no tensor dtype"):
+                tf.constant(refused)
+        if np.lib.NumpyVersion(np.__version__) >= "2.0.0":  # older ones have no more axes than tensors have
+            with self.assertRaisesRegex(ValueError, "33 axes; tensors have at most 32"):
+                tf.constant(np.zeros([1] * 33))
+
+    def test_nothing_is_tied_to_one_version_of_numpy(self):
+        with open(tf._engine.__file__, "rb") as module:
+            self.assertNotIn(b"_ARRAY_API", module.read())
+
+    @unittest.skipUnless(os.environ.get("TAPEDECK_OTHER_NUMPY"), "needs TAPEDECK_OTHER_NUMPY, a folder with another version of NumPy")
+    def test_another_version_of_numpy_does_as_well(self):
+        environment = dict(os.environ, PYTHONPATH=os.pathsep.join([os.environ["TAPEDECK_OTHER_NUMPY"], *sys.path]))
+        del environment["TAPEDECK_OTHER_NUMPY"]
+        for test in "test_interop", "test_complex", "test_strings":
+            run = subprocess.run([sys.executable, "-m", "unittest", test], env=environment, cwd=os.path.dirname(__file__), capture_output=True, text=True)
+            self.assertEqual(run.returncode, 0, run.stderr)
 
     def test_asarray_shares_and_is_read_only(self):
         tensor = tf.constant(values)
