@@ -6,10 +6,11 @@
 #include "engine/debug/formula_values.h"
 #include "engine/debug/term_names.h"
 #include "engine/debug/tile.h"
+#include "engine/ops/alias.h"
 #include "engine/ops/observer.h"
 #include "engine/ops/run_op.h"
 #include "engine/record/replay.h"
-#include "engine/tape/tape_state.h"
+#include "engine/tape/tape.h"
 
 namespace tapedeck::debug {
 namespace {

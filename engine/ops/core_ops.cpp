@@ -2,8 +2,8 @@
 
 #include <array>
 
+#include "engine/ops/alias.h"
 #include "engine/ops/run_op.h"
-#include "engine/tape/tape_state.h"
 
 namespace tapedeck::detail {
 namespace {

@@ -4,7 +4,7 @@
 #include <initializer_list>
 
 #include "engine/ops/observer.h"
-#include "engine/tape/tape_state.h"
+#include "engine/ops/thread_state.h"
 
 namespace tapedeck {
 namespace {

@@ -3,7 +3,7 @@
 #include <mutex>
 
 #include "engine/ops/front_observer.h"
-#include "engine/tape/tape_state.h"
+#include "engine/ops/thread_state.h"
 
 namespace tapedeck {
 

@@ -4,11 +4,12 @@
 #include <string>
 
 #include "engine/cpu/subnormals.h"
+#include "engine/ops/alias.h"
 #include "engine/ops/floating.h"
 #include "engine/ops/observed.h"
 #include "engine/ops/observer.h"
+#include "engine/ops/thread_state.h"
 #include "engine/ops/wider_compute.h"
-#include "engine/tape/tape_state.h"
 
 namespace tapedeck {
 namespace {
@@ -102,7 +103,9 @@ TensorSpecs announce(const OpDef& op, std::span<const Tensor> inputs, const Attr
 
 /// The way with an observer or a tape.
 Tensors run_attended(const OpContext& context, Observer* observer) {
-  const Tape::State* tape = context.op.vjp ? detail::recording_tape(context.inputs) : nullptr;
+  const detail::ThreadState& thread = detail::thread_state;
+  detail::CallKeeper* tapes = context.op.vjp && thread.recording != 0 ? thread.tapes : nullptr;
+  const std::uint64_t tape = tapes ? tapes->keeper_of(context.inputs) : 0;
   Event event;
   event.kind = EventKind::op;
   event.op = &context.op;
@@ -110,12 +113,11 @@ Tensors run_attended(const OpContext& context, Observer* observer) {
   event.inputs = context.inputs;
   event.attributes = &context.attributes;
   event.outputs = context.outputs;
-  event.tape = tape ? tape->id : 0;
+  event.tape = tape;
   return detail::observed(observer, event, [&](std::uint64_t record) {
     Tensors outputs = compute(context);
     detail::make_outputs_distinct(context.inputs, outputs);
-    if (tape)
-      detail::write_tapes({&context.op, nullptr, context.inputs, context.attributes, outputs, record});
+    if (tape != 0) tapes->keep({context.op, context.inputs, context.attributes, outputs, record});
     return outputs;
   });
 }
@@ -140,6 +142,8 @@ Tensors run_attended(const OpContext& context, Observer* observer) {
 }
 
 }  // namespace
+
+constinit thread_local detail::ThreadState detail::thread_state;
 
 Tensors detail::run_as_given(const OpDef& op, std::span<const Tensor> inputs, const Attributes& attributes) {
   return check_and_run(op, inputs, attributes);

@@ -1,24 +1,43 @@
-// Spread and length of the values along axes.
+// Mean, spread and length of the values along axes.
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "engine/ops/binary_row.h"
 #include "engine/ops/cost.h"
 #include "engine/ops/matrices.h"
 #include "engine/ops/reduction_row.h"
+#include "engine/ops/rows.h"
 
 namespace tapedeck::ops {
-
-extern const OpDef& moments_op;  // nn.cpp
 
 namespace {
 
 using cpu::Binary;
 
+Tensor mean_of_rows(const Tensor& rows, const RowOrder& order, const Shape& shape) {
+  const Tensor sums = Tensor::allocate(rows.dtype(), shape);
+  cpu::reduce(cpu::Reduction::sum, rows.dtype(), rows.raw(), order.rows, order.count, 1,
+              sums.writable_data<std::byte>());
+  return run_binary(cpu::Binary::divide, sums, Tensor::scalar(static_cast<double>(order.count), rows.dtype()),
+                    {rows.dtype(), shape});
+}
+
+/// Mean and variance of the values along the flagged axes; `shape` is what both have then.
+std::pair<Tensor, Tensor> moments_of(const Tensor& x, const std::vector<bool>& flags, const Shape& shape) {
+  const RowOrder order(x.shape(), flags);
+  const Tensor values = order.rows_of(x);
+  const Shape matrix{order.rows, order.count};
+  const Tensor rows = view_of(values, matrix, contiguous_strides(matrix));
+  const Tensor mean = mean_of_rows(rows, order, {order.rows, 1});
+  const Tensor squares = run_binary(Binary::squared_difference, rows, mean, {x.dtype(), matrix});
+  return {view_of(mean, shape, contiguous_strides(shape)), mean_of_rows(squares, order, shape)};
+}
+
 Tensor variance_of(const OpContext& c) {
-  const TensorSpec both[] = {c.outputs[0], c.outputs[0]};
-  return moments_op.forward({moments_op, c.inputs, c.attributes, both})[1];
+  const Tensor& x = c.inputs[0];
+  return moments_of(x, axis_flags(c, axis_attribute, x.shape()), c.outputs[0].shape).second;
 }
 
 Tensor root_of(const Tensor& squares) {
@@ -92,7 +111,63 @@ Tensor scaled_deviation(const VjpContext& c) {
          static_cast<double>(reduced_count(x.shape(), axis_flags(call, axis_attribute, x.shape())));
 }
 
+TensorSpecs moments_shape(const OpContext& c) {
+  require_kind(c, 0, Kind::floating);
+  const Shape& shape = c.inputs[0].shape();
+  const Shape result = reduced_shape(shape, axis_flags(c, 0, shape), c.attributes.get<bool>(1));
+  TensorSpecs specs = spec(c.inputs[0].dtype(), result);
+  specs.push_back(specs[0]);
+  return specs;
+}
+
+Tensors moments_forward(const OpContext& c) {
+  const Tensor& x = c.inputs[0];
+  auto [mean, variance] = moments_of(x, axis_flags(c, 0, x.shape()), c.outputs[0].shape);
+  return {std::move(mean), std::move(variance)};
+}
+
+Tensors moments_vjp(const VjpContext& c) {
+  const Tensor& x = c.inputs[0];
+  const std::vector<bool> flags = axis_flags({c.op, c.inputs, c.attributes, {}}, 0, x.shape());
+  const Shape kept = reduced_shape(x.shape(), flags, true);
+  const double count =
+      static_cast<double>(x.count()) / static_cast<double>(std::max<std::int64_t>(1, element_count(kept)));
+  Tensor gradient;
+  if (c.cotangents[0]) gradient = broadcast_to(reshape(c.cotangents[0] / count, kept), x.shape());
+  if (c.cotangents[1]) {
+    const Tensor centred = x - reshape(c.outputs[0], kept);
+    const Tensor part = reshape(c.cotangents[1] * (2.0 / count), kept) * centred;
+    gradient = gradient ? gradient + part : part;
+  }
+  return one(gradient);
+}
+
 }  // namespace
+
+TAPEDECK_OP(moments_op) = {
+    .name = "moments",
+    .python_names = {"nn.moments"},
+    .inputs = {{.name = "x"}},
+    .attributes =
+        {{.name = "axes", .kind = AttributeKind::integers, .fallback = {}, .required = true},
+         {.name = "keepdims", .kind = AttributeKind::boolean, .fallback = false, .old_name = "keep_dims"}},
+    .shape_rule = moments_shape,
+    .forward = moments_forward,
+    .vjp = moments_vjp,
+    .vjp_formula = "dx = d(mean) / n + d(variance)·2(x − mean) / n",
+    .cost = cost::per_input<4>,
+    .doc =
+        "Mean and variance along axes: Σ x / n and Σ (x − mean)² / n.\n\n"
+        "x: any floating dtype; axes: one axis or a list of axes; keepdims: leave the reduced axes with "
+        "extent 1.\n"
+        "Returns: (mean, variance), the dtype of x, its shape without the reduced axes.\n"
+        "Errors: InvalidArgumentError for an axis out of range or named twice; TypeMismatchError for another "
+        "dtype.",
+    .results = {.fields = {"mean", "variance"}},
+};
+std::pair<Tensor, Tensor> moments(const Tensor& x, const Axes& axes, bool keepdims) {
+  return run_op2(moments_op, x, {attribute_of(axes), keepdims});
+}
 
 TAPEDECK_OP(reduce_variance_op, VjpReads::inputs) = reduction_row(
     {"reduce_variance",

@@ -58,7 +58,7 @@ Tensors custom_gradient(const std::string& name, std::span<const Tensor> inputs,
     for (const Variable& variable : result.variables) all.push_back(variable.read());
     if (detail::recording_tape(all)) {
       auto call = std::make_shared<const detail::CustomCall>(detail::CustomCall{name, std::move(result.vjp)});
-      detail::write_tapes({nullptr, std::move(call), all, none, result.outputs, record});
+      detail::TapeStack::if_any()->write({nullptr, std::move(call), all, none, result.outputs, record});
     }
     return std::move(result.outputs);
   });

@@ -338,7 +338,7 @@ void use_up(Tape::State& tape) {
   if (tape.persistent) return;
   check_not_used_up(tape);
   if (TapeStack* stack = tape.stack.load()) {
-    if (stack != thread_state.tapes)
+    if (stack != TapeStack::if_any())
       fail<FailedPreconditionError>("the tape is active on another thread; it must be stopped there first");
     stack->remove(tape);
   }

@@ -11,7 +11,7 @@ Tape::Tape(bool persistent, bool watch_accessed_variables)
 Tape::~Tape() {
   detail::TapeStack* stack = state_->stack.load();
   if (!stack) return;
-  if (stack == detail::thread_state.tapes)
+  if (stack == detail::TapeStack::if_any())
     stack->remove(*state_);
   else
     state_->stack.store(nullptr);  // its own thread sees that and drops it
@@ -31,7 +31,7 @@ void Tape::stop() {
   detail::TapeStack* stack = state_->stack.load();
   if (!stack)
     fail<FailedPreconditionError>("the tape is not active: it was not started, or is stopped already");
-  if (stack != detail::thread_state.tapes)
+  if (stack != detail::TapeStack::if_any())
     fail<FailedPreconditionError>("the tape is active on another thread; only that one can stop it");
   stack->remove(*state_);
 }
@@ -133,18 +133,18 @@ std::uint64_t Tape::id() const {
 }
 
 StopRecording::StopRecording() {
-  detail::ThreadState& thread = detail::thread_state;
-  if (!thread.tapes) return;
-  for (const auto& tape : thread.tapes->tapes) {
+  detail::TapeStack* stack = detail::TapeStack::if_any();
+  if (!stack) return;
+  for (const auto& tape : stack->tapes) {
     ++tape->suspended;
     suspended_.push_back(tape);
   }
-  thread.tapes->refresh();
+  stack->refresh();
 }
 
 StopRecording::StopRecording(Tape& tape) {
   detail::TapeStack* stack = tape.state_->stack.load();
-  if (!stack || stack != detail::thread_state.tapes)
+  if (!stack || stack != detail::TapeStack::if_any())
     fail<FailedPreconditionError>("stop_recording: the tape is not active on this thread");
   ++tape.state_->suspended;
   suspended_.push_back(tape.state_);
@@ -155,7 +155,7 @@ StopRecording::~StopRecording() {
   // A tape that was stopped and started again meanwhile begins with none over it.
   for (const auto& tape : suspended_)
     if (tape->suspended > 0) --tape->suspended;
-  if (detail::thread_state.tapes) detail::thread_state.tapes->refresh();
+  if (detail::TapeStack* stack = detail::TapeStack::if_any()) stack->refresh();
 }
 
 bool is_taped(std::span<const Tensor> inputs) {

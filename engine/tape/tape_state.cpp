@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <unordered_set>
 
 #include "engine/ops/observer.h"
 #include "engine/tape/large_value.h"
@@ -90,7 +89,7 @@ bool Tape::State::knows(std::span<const Tensor> inputs) const {
                      [this](const Tensor& tensor) { return tensor && slots.find(tensor.id()) >= 0; });
 }
 
-void Tape::State::record(const detail::FinishedCall& call) {
+void Tape::State::record(const detail::TapedCall& call) {
   if (nodes.empty()) {  // most tapes are short: one allocation each instead of several
     nodes.reserve(16);
     producers.reserve(32);
@@ -129,7 +128,6 @@ void Tape::State::clear() {
 
 namespace detail {
 
-constinit thread_local ThreadState thread_state;
 constinit std::atomic<std::size_t> large_value{std::size_t{32} << 10};
 
 void* Node::operator new(std::size_t bytes) {
@@ -170,17 +168,28 @@ void TapeStack::refresh() {
       std::count_if(tapes.begin(), tapes.end(), [](const auto& tape) { return tape->records(); }));
 }
 
-Tape::State* recording_tape(std::span<const Tensor> inputs) {
-  if (thread_state.recording == 0 || thread_state.quiet != 0) return nullptr;
-  const auto& tapes = thread_state.tapes->tapes;
+TapeStack* TapeStack::if_any() {
+  return static_cast<TapeStack*>(thread_state.tapes);
+}
+
+Tape::State* TapeStack::innermost_for(std::span<const Tensor> inputs) const {
   for (auto tape = tapes.rbegin(); tape != tapes.rend(); ++tape)
     if ((*tape)->records() && (*tape)->knows(inputs)) return tape->get();
   return nullptr;
 }
 
-void write_tapes(const FinishedCall& call) {
+std::uint64_t TapeStack::keeper_of(std::span<const Tensor> inputs) const {
+  const Tape::State* tape = innermost_for(inputs);
+  return tape ? tape->id : 0;
+}
+
+void TapeStack::keep(const FinishedCall& call) {
+  write({&call.op, nullptr, call.inputs, call.attributes, call.outputs, call.record});
+}
+
+void TapeStack::write(const TapedCall& call) {
   const Tape::State* before = nullptr;  // the one outside of the next; the innermost is in the record itself
-  for (const auto& tape : thread_state.tapes->tapes) {
+  for (const auto& tape : tapes) {
     if (!tape->records() || !tape->knows(call.inputs)) continue;
     tape->record(call);
     if (before && call.record != 0) [[unlikely]]
@@ -189,25 +198,9 @@ void write_tapes(const FinishedCall& call) {
   }
 }
 
-Tensor alias(const Tensor& tensor) {
-  return Tensor::view(tensor.storage(), tensor.dtype(), tensor.shape(), tensor.strides(), tensor.offset());
-}
-
-void make_outputs_distinct(std::span<const Tensor> inputs, std::span<Tensor> outputs) {
-  constexpr std::size_t few = 16;
-  if (inputs.size() + outputs.size() > few) {  // unstack has millions
-    std::unordered_set<std::uint64_t> known;
-    for (const Tensor& input : inputs) known.insert(input.id());
-    for (Tensor& output : outputs)
-      if (!known.insert(output.id()).second) output = alias(output);
-    return;
-  }
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    const auto same = [&](const Tensor& other) { return other.same_body(outputs[i]); };
-    if (std::any_of(inputs.begin(), inputs.end(), same) ||
-        std::any_of(outputs.begin(), outputs.begin() + static_cast<std::ptrdiff_t>(i), same))
-      outputs[i] = alias(outputs[i]);
-  }
+Tape::State* recording_tape(std::span<const Tensor> inputs) {
+  if (thread_state.recording == 0 || thread_state.quiet != 0) return nullptr;
+  return TapeStack::if_any()->innermost_for(inputs);
 }
 
 }  // namespace detail

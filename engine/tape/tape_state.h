@@ -1,4 +1,4 @@
-// What tapes are made of, for run_op, playback, and variables.
+// What tapes are made of, for playback and variables.
 #pragma once
 
 #include <atomic>
@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/ops/thread_state.h"
 #include "engine/tape/id_map.h"
 #include "engine/tape/tape.h"
 
@@ -39,7 +40,7 @@ struct Node {
 };
 
 /// A call as it goes on the tapes.
-struct FinishedCall {
+struct TapedCall {
   const OpDef* op = nullptr;                 // nullptr for a custom gradient
   std::shared_ptr<const CustomCall> custom;  // else empty
   std::span<const Tensor> inputs;
@@ -85,27 +86,25 @@ struct Tape::State {
   /// Active, and no StopRecording over it. A tape that another thread destroyed is no longer active.
   bool records() const { return suspended == 0 && stack.load(std::memory_order_relaxed) != nullptr; }
   bool knows(std::span<const Tensor> inputs) const;
-  void record(const detail::FinishedCall& call);
+  void record(const detail::TapedCall& call);
   void clear();
 };
 
 namespace detail {
 
-/// What run_op looks at on every call.
-struct ThreadState {
-  std::uint32_t quiet = 0;       ///< open QuietScopes
-  std::uint32_t recording = 0;   ///< active tapes of this thread that are not suspended
-  std::uint32_t unobserved = 0;  ///< open UnobservedScopes
-  bool floating_scope = false;   ///< a FloatingScope is open (floating.h)
-  TapeStack* tapes = nullptr;    ///< nullptr until the thread's first tape
-};
-[[gnu::tls_model("initial-exec")]] extern constinit thread_local ThreadState thread_state;
-
 /// The active tapes of one thread, the outermost first.
-class TapeStack {
+class TapeStack : public CallKeeper {
  public:
   static TapeStack& of_this_thread();
+  static TapeStack* if_any();  ///< this thread's; nullptr before its first tape
   ~TapeStack();
+
+  std::uint64_t keeper_of(std::span<const Tensor> inputs) const override;
+  void keep(const FinishedCall& call) override;
+  /// The innermost tape that would record a call on these inputs, or nullptr.
+  Tape::State* innermost_for(std::span<const Tensor> inputs) const;
+  /// Writes a node on every recording tape that knows one of the inputs.
+  void write(const TapedCall& call);
 
   void push(std::shared_ptr<Tape::State> tape);
   void remove(Tape::State& tape);
@@ -115,18 +114,8 @@ class TapeStack {
   std::vector<std::shared_ptr<Tape::State>> tapes;
 };
 
-/// The innermost tape that would record an op on these inputs, or nullptr.
+/// The innermost tape that would record a call on these inputs now, or nullptr.
 Tape::State* recording_tape(std::span<const Tensor> inputs);
-
-/// Writes a node on every recording tape that knows one of the inputs.
-void write_tapes(const FinishedCall& call);
-
-/// The same values as a tensor of its own, with a new id.
-Tensor alias(const Tensor& tensor);
-
-/// Gives every output that is also an input, or an earlier output, an id of its own: ids say who made a
-/// tensor.
-void make_outputs_distinct(std::span<const Tensor> inputs, std::span<Tensor> outputs);
 
 }  // namespace detail
 }  // namespace tapedeck

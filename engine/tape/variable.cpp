@@ -5,6 +5,7 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "engine/ops/alias.h"
 #include "engine/ops/floating.h"
 #include "engine/ops/observer.h"
 #include "engine/tape/tape_state.h"
@@ -115,7 +116,7 @@ Tensor Variable::read() const {
   Tensor value = peek();
   const detail::ThreadState& thread = detail::thread_state;
   if (thread.recording != 0 && thread.quiet == 0)
-    for (const auto& tape : thread.tapes->tapes)
+    for (const auto& tape : detail::TapeStack::if_any()->tapes)
       if (tape->records() && ((tape->watch_accessed_variables && body_->trainable) || tape->watches(*this)))
         tape->watch(*this, value);
   return value;
