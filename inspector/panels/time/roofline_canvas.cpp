@@ -1,5 +1,6 @@
 #include "inspector/panels/time/roofline_canvas.h"
 
+#include <QLineF>
 #include <QMouseEvent>
 #include <algorithm>
 #include <cmath>
@@ -134,7 +135,7 @@ void RooflineCanvas::drawRoofs(CanvasPainter& painter, const Reach& reach) {
 }
 
 /// At the first of those places where nothing stands; where all are taken, at the first if it must be said.
-void RooflineCanvas::write(CanvasPainter& painter, const QString& text, const std::vector<QPointF>& places,
+void RooflineCanvas::write(CanvasPainter& painter, const QString& text, std::vector<QPointF> places,
                            const QColor& color, const QRectF& plot, bool must) {
   if (places.empty()) return;
   const QSizeF size(painter.textWidth(text, roof_text), 16);
@@ -146,9 +147,18 @@ void RooflineCanvas::write(CanvasPainter& painter, const QString& text, const st
            std::none_of(points_.begin(), points_.end(),
                         [&](const Point& point) { return room.intersects(discOf(point)); });
   };
-  const auto place = std::find_if(places.begin(), places.end(), free);
+  auto place = std::find_if(places.begin(), places.end(), free);
   if (place == places.end() && !must) return;
-  const QRectF room(place == places.end() ? places.front() : *place, size);
+  std::vector<QPointF> others;  // the nearest first
+  if (place == places.end()) {
+    for (double y = plot.top(); y + size.height() <= plot.bottom(); y += size.height() / 2)
+      for (double x = plot.left(); x + size.width() <= plot.right(); x += size.width() / 4)
+        others.push_back({x, y});
+    std::ranges::sort(others, {}, [&](QPointF at) { return QLineF(places.front(), at).length(); });
+    place = std::find_if(others.begin(), others.end(), free);
+    if (place == others.end()) place = places.begin();
+  }
+  const QRectF room(*place, size);
   words_.push_back(room);
   painter.textIn(room, text, roof_text, color, Qt::AlignLeft);
 }

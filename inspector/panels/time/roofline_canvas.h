@@ -50,8 +50,8 @@ class RooflineCanvas : public CanvasWidget {
   void drawPoints(CanvasPainter& painter, const Reach& reach);
   void nameRoofs(CanvasPainter& painter, const Reach& reach);
   void namePoints(CanvasPainter& painter, const Reach& reach);
-  void write(CanvasPainter& painter, const QString& text, const std::vector<QPointF>& places,
-             const QColor& color, const QRectF& plot, bool must);
+  void write(CanvasPainter& painter, const QString& text, std::vector<QPointF> places, const QColor& color,
+             const QRectF& plot, bool must);
   const protocol::ProfileRow* rowOf(int point) const;
   int pointAt(QPointF at) const;
   QStringList details(const protocol::ProfileRow& row) const;
