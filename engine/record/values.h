@@ -44,7 +44,10 @@ struct KeepingOptions {
   /// those a generation stays so often, and no more often than its bytes make it: memory that the caches do
   /// not have is written at 5 to 10 GB/s, so that is under half a percent of the time. Memory that is fresh
   /// from the system comes at 0.5 to 4 GB/s, so that most of them take the place of an older one.
-  Versions::Pace versions = {.interval_ns = 20'000'000, .ns_per_byte = 40, .fresh_ns_per_byte = 500};
+  Versions::Pace versions = {.interval_ns = 20'000'000,
+                             .ns_per_byte = 40,
+                             .free_bytes = std::int64_t{64} << 20,
+                             .fresh_ns_per_byte = 500};
   /// Of recomputed values: the neighbours of what somebody looks at are looked at next.
   std::uint64_t recomputed_bytes = std::uint64_t{256} << 20;
   /// Hold every result within the budget, however old.

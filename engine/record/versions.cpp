@@ -16,7 +16,8 @@ void Versions::add(const Version& version, KeptValue value, std::int64_t now_ns,
     generations_[number + 1].began_ns = now_ns;
     // One that goes leaves its memory to the new one. Only now and then one comes in memory of its own.
     const std::int64_t recorded_ns = now_ns - generations_.begin()->second.began_ns;
-    if (static_cast<std::int64_t>(bytes_) * pace_.fresh_ns_per_byte > recorded_ns) thin(released);
+    const std::int64_t paid = static_cast<std::int64_t>(bytes_) - pace_.free_bytes;
+    if (paid * pace_.fresh_ns_per_byte > recorded_ns) thin(released);
   }
   auto& [number, current] = *generations_.rbegin();
   Owner& owner = owners_[version.variable];

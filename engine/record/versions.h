@@ -24,9 +24,11 @@ class Versions {
   };
 
   struct Pace {
-    std::int64_t interval_ns = 0;        ///< a generation comes no earlier than so long after the one before,
-    std::int64_t ns_per_byte = 0;        ///< and than so long for each of its bytes
-    std::int64_t fresh_ns_per_byte = 0;  ///< an older one goes then, unless it is so long for each byte held
+    std::int64_t interval_ns = 0;  ///< a generation comes no earlier than so long after the one before,
+    std::int64_t ns_per_byte = 0;  ///< and than so long for each of its bytes
+    /// Of what is held so many bytes are free; then an older one goes when one comes, unless so long was
+    /// recorded for each further byte.
+    std::int64_t free_bytes = 0, fresh_ns_per_byte = 0;
   };
   explicit Versions(const Pace& pace) : pace_(pace) {}
 

@@ -19,7 +19,7 @@ constexpr std::int64_t count = 1000;  // elements: too many for a copy
 
 RecorderOptions options_with(std::int64_t versions_ns) {
   RecorderOptions options;
-  options.keeping.versions = {.interval_ns = versions_ns, .ns_per_byte = 0, .fresh_ns_per_byte = 0};
+  options.keeping.versions = {.interval_ns = versions_ns, .ns_per_byte = 0};
   options.keeping.checkpoint_ns = std::uint64_t{1} << 60;
   return options;
 }
@@ -137,13 +137,13 @@ class VersionsTest : public QObject {
 
   void most_generations_take_the_place_of_older_ones() {
     const auto size = static_cast<std::int64_t>(bytes_of_one());
-    Versions versions({.ns_per_byte = 1, .fresh_ns_per_byte = 8});
+    Versions versions({.ns_per_byte = 1, .free_bytes = 4 * size, .fresh_ns_per_byte = 8});
     std::size_t generations = 0;
     for (std::int64_t i = 0; i < 400; ++i) {
       Versions::Released released;
       versions.add({static_cast<std::uint64_t>(2 * i + 2), static_cast<std::uint64_t>(2 * i + 1), 1},
                    some_value(), i * size, false, released);
-      QVERIFY(static_cast<std::int64_t>(versions.bytes()) <= std::max(4 * size, (i / 8 + 2) * size));
+      QVERIFY(static_cast<std::int64_t>(versions.bytes()) <= (i / 8 + 6) * size);
       generations = versions.ids().size();
     }
     QVERIFY(generations >= 49);
