@@ -162,10 +162,16 @@ struct OpDef {
   int index = -1;               ///< position in the registry; set by it
   std::vector<std::uint32_t> attribute_keys = {};  ///< of the attributes' names; set by the registry
 
-  /// Where in a call's attributes that one stands. Throws std::logic_error for a name that the row lacks.
-  std::size_t place_of(AttributeName attribute) const {
+  /// Where in a call's attributes that one stands; nothing for a name that the row lacks.
+  std::optional<std::size_t> find_place(AttributeName attribute) const {
     for (std::size_t i = 0; i < attribute_keys.size(); ++i)
       if (attribute_keys[i] == attribute.key()) return i;
+    return std::nullopt;
+  }
+  bool has(AttributeName attribute) const { return find_place(attribute).has_value(); }
+  /// The same for a row that must have it: throws std::logic_error otherwise.
+  std::size_t place_of(AttributeName attribute) const {
+    if (const auto place = find_place(attribute)) return *place;
     throw_unknown(attribute);
   }
   const Attribute& value_of(const Attributes& values, AttributeName attribute) const {
