@@ -46,12 +46,8 @@ class Attributes {
       : values_(std::make_shared<const std::vector<Attribute>>(std::move(values))) {}
 
   std::size_t size() const { return values_ ? values_->size() : 0; }
+  /// For who goes over all of them; one alone is read by its name: OpContext::get, OpDef::value_of.
   const Attribute& operator[](std::size_t i) const { return (*values_)[i]; }
-  template <class T>
-  const T& get(std::size_t i) const {
-    return std::get<T>((*values_)[i]);
-  }
-  bool is_none(std::size_t i) const { return std::holds_alternative<std::monostate>((*values_)[i]); }
 
  private:
   std::shared_ptr<const std::vector<Attribute>> values_;
