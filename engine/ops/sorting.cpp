@@ -22,12 +22,12 @@ OpCost sorting_cost(const CostContext& c) {
 RowOrder rows_along(const OpContext& c) {
   const Shape& shape = c.inputs[0].shape();
   std::vector<bool> flags(static_cast<std::size_t>(shape.rank()), false);
-  flags[static_cast<std::size_t>(normalize_axis(c.op.name, "axis", integer_of(c, 0), shape))] = true;
+  flags[static_cast<std::size_t>(normalize_axis(c.op.name, "axis", integer_of(c, "axis"), shape))] = true;
   return {shape, flags};
 }
 
 bool is_descending(const OpContext& c) {
-  const std::string& direction = c.attributes.get<std::string>(1);
+  const std::string& direction = c.get<std::string>("direction");
   if (direction != "ASCENDING" && direction != "DESCENDING")
     fail<InvalidArgumentError>(c.op.name, ": direction is '", direction,
                                "'; needs 'ASCENDING' or 'DESCENDING'");
@@ -70,8 +70,7 @@ Tensors sort_vjp(const VjpContext& c) {
   const Tensor& x = c.inputs[0];
   if (x.count() == 0) return one(zeros_like(x));
   const RowOrder order = rows_along({c.op, c.inputs, c.attributes, {}});
-  const Tensor positions =
-      argsort(x, std::get<std::int64_t>(c.attributes[0]), c.attributes.get<std::string>(1), true);
+  const Tensor positions = argsort(x, c.get<std::int64_t>("axis"), c.get<std::string>("direction"), true);
   const auto to_rows = [&](const Tensor& tensor) {
     return reshape(transpose(tensor, order.permutation), {order.rows, order.count});
   };
@@ -159,14 +158,14 @@ namespace {
 TensorSpecs top_k_shape(const OpContext& c) {
   require_kind(c, 0, Kind::numeric);
   const Shape& input = c.inputs[0].shape();
-  const std::int64_t k = integer_of(c, 0);
+  const std::int64_t k = integer_of(c, "k");
   if (input.rank() == 0) fail<InvalidArgumentError>("top_k: input is a scalar; needs at least one axis");
   const int last = input.rank() - 1;
   if (k < 0 || k > input[last])
     fail<InvalidArgumentError>("top_k: k is ", k, "; the last axis of input ", to_string(input), " has ",
                                input[last], " values");
   require_countable(c, input[last]);
-  const DType index_type = index_dtype_of(c, 2);
+  const DType index_type = index_dtype_of(c, "index_type");
   Shape shape;
   for (int axis = 0; axis < last; ++axis) shape.push_back(input[axis]);
   shape.push_back(k);
@@ -180,7 +179,7 @@ Tensors top_k_forward(const OpContext& c) {
   const std::int64_t count = rows.dim(rows.rank() - 1);
   Tensors outputs = one(allocate_output(c, 0));
   Tensor positions = Tensor::allocate(DType::int32, c.outputs[1].shape);
-  cpu::top_k_rows(rows.dtype(), rows.raw(), count == 0 ? 0 : rows.count() / count, count, integer_of(c, 0),
+  cpu::top_k_rows(rows.dtype(), rows.raw(), count == 0 ? 0 : rows.count() / count, count, integer_of(c, "k"),
                   outputs[0].writable_data<std::byte>(), positions.writable_data<std::int32_t>());
   if (c.outputs[1].dtype != DType::int32) {
     const Tensor narrow = std::exchange(positions, allocate_output(c, 1));
@@ -195,7 +194,7 @@ Tensors top_k_vjp(const VjpContext& c) {
   const Tensor& x = c.inputs[0];
   if (!c.cotangents[0]) return Tensors(1);  // nothing flows through the positions
   const std::int64_t count = x.dim(x.rank() - 1);
-  const std::int64_t k = integer_of({c.op, c.inputs, c.attributes, {}}, 0);
+  const std::int64_t k = integer_of({c.op, c.inputs, c.attributes, {}}, "k");
   if (x.count() == 0 || k == 0) return zero_gradient(c);
   const Shape taken{x.count() / count, k};
   return one(
