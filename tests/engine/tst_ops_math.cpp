@@ -101,7 +101,7 @@ std::vector<T> samples() {
 }
 
 template <class T>
-std::vector<T> apply(Unary op, const std::vector<T>& x) {
+std::vector<T> results_of(Unary op, const std::vector<T>& x) {
   std::vector<T> y(x.size());
   cpu::unary(op, dtype_of<T>(), x.data(), y.data(), static_cast<std::int64_t>(x.size()));
   return y;
@@ -110,7 +110,7 @@ std::vector<T> apply(Unary op, const std::vector<T>& x) {
 template <class T>
 void check_accuracy(const Function& function) {
   const std::vector<T> x = samples<T>();
-  const std::vector<T> y = apply(function.op, x);
+  const std::vector<T> y = results_of(function.op, x);
   double worst = 0;
   std::size_t at = 0;
   for (std::size_t i = 0; i < x.size(); ++i) {
@@ -162,7 +162,7 @@ class OpsMathTest : public QObject {
   void zeros_keep_their_sign_where_the_function_has_one() {
     const std::vector<float> zeros = {0.0F, -0.0F};
     for (const Unary op : {Unary::expm1, Unary::log1p, Unary::tanh, Unary::sin, Unary::sqrt, Unary::erf}) {
-      const std::vector<float> y = apply(op, zeros);
+      const std::vector<float> y = results_of(op, zeros);
       QCOMPARE(y[0], 0.0F);
       QVERIFY(!std::signbit(y[0]));
       QCOMPARE(y[1], 0.0F);
@@ -171,15 +171,16 @@ class OpsMathTest : public QObject {
   }
 
   void exact_values_come_out_exactly() {
-    QCOMPARE(apply<float>(Unary::exp, {0.0F, 100.0F, -200.0F}),
+    QCOMPARE(results_of<float>(Unary::exp, {0.0F, 100.0F, -200.0F}),
              (std::vector<float>{1.0F, std::numeric_limits<float>::infinity(), 0.0F}));
-    QCOMPARE(apply<float>(Unary::log, {1.0F}), std::vector<float>{0.0F});
-    QCOMPARE(apply<float>(Unary::sigmoid, {0.0F, 200.0F, -200.0F}), (std::vector<float>{0.5F, 1.0F, 0.0F}));
-    QCOMPARE(apply<double>(Unary::tanh, {40.0, -40.0}), (std::vector<double>{1.0, -1.0}));
-    QCOMPARE(apply<double>(Unary::exp, {0.0, 710.0, -746.0}),
+    QCOMPARE(results_of<float>(Unary::log, {1.0F}), std::vector<float>{0.0F});
+    QCOMPARE(results_of<float>(Unary::sigmoid, {0.0F, 200.0F, -200.0F}),
+             (std::vector<float>{0.5F, 1.0F, 0.0F}));
+    QCOMPARE(results_of<double>(Unary::tanh, {40.0, -40.0}), (std::vector<double>{1.0, -1.0}));
+    QCOMPARE(results_of<double>(Unary::exp, {0.0, 710.0, -746.0}),
              (std::vector<double>{1.0, std::numeric_limits<double>::infinity(), 0.0}));
-    QVERIFY(apply<float>(Unary::exp, {-103.0F})[0] > 0.0F);  // subnormal, not dropped
-    QVERIFY(apply<double>(Unary::sigmoid, {-740.0})[0] > 0.0);
+    QVERIFY(results_of<float>(Unary::exp, {-103.0F})[0] > 0.0F);  // subnormal, not dropped
+    QVERIFY(results_of<double>(Unary::sigmoid, {-740.0})[0] > 0.0);
   }
 
   // Blocks of ordinary arguments may go a shorter way, and the end of a tensor another one than its middle.
@@ -191,14 +192,14 @@ class OpsMathTest : public QObject {
     for (int op = 0; op < cpu::unary_count; ++op) {
       const auto unary = static_cast<Unary>(op);
       if (!cpu::has_kernel(unary, DType::float32) || unary >= Unary::logical_not) continue;
-      const std::vector<float> whole = apply(unary, ordinary);
+      const std::vector<float> whole = results_of(unary, ordinary);
       for (const std::size_t period : {3, 127, 1000}) {
         std::vector<float> beside, among = {std::numeric_limits<float>::infinity()};
         for (std::size_t i = 0; i < ordinary.size(); ++i) {
           if (i % period == 0) among.push_back(mixed[i % mixed.size()]);
           among.push_back(ordinary[i]);
         }
-        const std::vector<float> results = apply(unary, among);
+        const std::vector<float> results = results_of(unary, among);
         std::size_t at = 1;
         for (std::size_t i = 0; i < ordinary.size(); ++i) {
           if (i % period == 0) ++at;
@@ -220,8 +221,8 @@ class OpsMathTest : public QObject {
       std::vector<std::vector<double>> wide;
       for (int set = first_that_fuses; set <= static_cast<int>(cpu::best_instruction_set()); ++set) {
         cpu::use_instruction_set(static_cast<cpu::InstructionSet>(set));
-        narrow.push_back(apply(unary, x));
-        wide.push_back(apply(unary, z));
+        narrow.push_back(results_of(unary, x));
+        wide.push_back(results_of(unary, z));
         QVERIFY2(same_but_nan(narrow.front(), narrow.back()),
                  qPrintable(QString("op %1, set %2").arg(op).arg(set)));
         QVERIFY2(same_but_nan(wide.front(), wide.back()),

@@ -212,7 +212,7 @@ TAPEDECK_INLINE float gelu_of(float x) {
   a = a > normal_tail_vanishes ? normal_tail_vanishes : a;  // NaN passes
   // Four times the tail, so that neither it nor a quarter of x loses much where they are subnormal.
   const float tail = normal_tail(a, 0x1p-62F) * lifted_bell(a, true);
-  const float whole = fused(-0.25F * a, tail, x > 0.0F ? x : 0.0F);
+  const float whole = fused(-0.25F * a, tail, x < 0.0F ? 0.0F : x);
   return x < -normal_tail_vanishes ? x * 0.0F : whole;
 }
 
