@@ -1,7 +1,6 @@
 """Choices between tensors, and limits on their length."""
 import numpy as np
 
-from tapedeck import dtypes
 from tapedeck.composites import limits, op, public, tensor, zero_of
 from tapedeck.errors import InvalidArgumentError
 from tapedeck.indexed_slices import IndexedSlices
@@ -125,20 +124,6 @@ def scalar_mul(scalar, x, name=None):
     if isinstance(x, IndexedSlices):
         return _like(x, op("multiply")(scalar, x.values))
     return op("multiply")(scalar, x)
-
-
-@public("math.erfcinv")
-def erfcinv(x, name=None):
-    """The inverse of erfc: ∞ at 0, −∞ at 2, NaN outside [0, 2].
-
-    x: any floating dtype, any shape.
-    Returns: dtype and shape of x, element by element.
-    Errors: TypeError for another dtype.
-    """
-    x = tensor(x)
-    if x.dtype in (dtypes.float16, dtypes.bfloat16, dtypes.float32):  # half of their least numbers is one in float64 alone
-        return op("cast")(erfcinv(op("cast")(x, dtypes.float64)), x.dtype)
-    return -0.5**0.5 * op("ndtri")(0.5 * x)
 
 
 @public("nn.crelu")
