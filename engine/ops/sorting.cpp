@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "engine/cpu/scan.h"
 #include "engine/cpu/sort.h"
 #include "engine/ops/cost.h"
 #include "engine/ops/rows.h"
@@ -66,18 +67,24 @@ Tensor put_back(const Tensor& gradient, const Tensor& positions, std::int64_t co
   return reshape(sums, {rows, count});
 }
 
-Tensors sort_vjp(const VjpContext& c) {
+/// put_back of an op whose results have the input's shape; positions along its attribute `axis`.
+Tensor put_back_along(const VjpContext& c, const Tensor& positions) {
   const Tensor& x = c.inputs[0];
-  if (x.count() == 0) return one(zeros_like(x));
   const RowOrder order = rows_along({c.op, c.inputs, c.attributes, {}});
-  const Tensor positions = argsort(x, c.get<std::int64_t>("axis"), c.get<std::string>("direction"), true);
   const auto to_rows = [&](const Tensor& tensor) {
     return reshape(transpose(tensor, order.permutation), {order.rows, order.count});
   };
   const Tensor rows = put_back(to_rows(c.cotangents[0]), to_rows(positions), order.count);
   Shape moved;
   for (const std::int64_t axis : order.permutation) moved.push_back(x.dim(static_cast<int>(axis)));
-  return one(transpose(reshape(rows, moved), order.inverse()));
+  return transpose(reshape(rows, moved), order.inverse());
+}
+
+Tensors sort_vjp(const VjpContext& c) {
+  const Tensor& x = c.inputs[0];
+  if (x.count() == 0) return one(zeros_like(x));
+  return one(
+      put_back_along(c, argsort(x, c.get<std::int64_t>("axis"), c.get<std::string>("direction"), true)));
 }
 
 }  // namespace
@@ -150,6 +157,57 @@ TAPEDECK_OP(argsort_op) = {
 };
 Tensor argsort(const Tensor& values, std::int64_t axis, const std::string& direction, bool stable) {
   return run_op1(argsort_op, {values}, {axis, direction, stable});
+}
+
+// ---- cummax ----
+namespace {
+
+TensorSpecs cummax_shape(const OpContext& c) {
+  require_kind(c, 0, Kind::numeric);
+  require_countable(c, rows_along(c).count);
+  TensorSpecs specs = like_first(c);
+  specs.push_back({DType::int32, c.inputs[0].shape()});
+  return specs;
+}
+
+Tensors cummax_forward(const OpContext& c) {
+  const RowOrder order = rows_along(c);
+  const Tensor rows = order.rows_of(c.inputs[0]);
+  const Tensor values = Tensor::allocate(rows.dtype(), rows.shape());
+  const Tensor positions = Tensor::allocate(DType::int32, rows.shape());
+  cpu::scan_max(c.get<bool>("reverse"), rows.dtype(), rows.raw(), order.rows, order.count,
+                values.writable_data<std::byte>(), positions.writable_data<std::int32_t>());
+  return {order.original_order(values), order.original_order(positions)};
+}
+
+Tensors cummax_vjp(const VjpContext& c) {
+  if (!c.cotangents[0]) return Tensors(1);  // nothing flows through the positions
+  return one(c.inputs[0].count() == 0 ? zeros_like(c.inputs[0]) : put_back_along(c, c.outputs[1]));
+}
+
+}  // namespace
+
+TAPEDECK_OP(cummax_op) = {
+    .name = "cummax",
+    .python_names = {"math.cummax"},
+    .inputs = {{.name = "x"}},
+    .attributes = {{.name = "axis", .kind = AttributeKind::integer, .fallback = std::int64_t{0}},
+                   {.name = "reverse", .kind = AttributeKind::boolean, .fallback = false}},
+    .shape_rule = cummax_shape,
+    .forward = cummax_forward,
+    .vjp_reads = VjpReads::outputs,
+    .vjp = cummax_vjp,
+    .vjp_formula = "dx = Σ d(values) over all places that took their value from there",
+    .doc =
+        "The largest value so far along an axis, and where it stood.\n\nx: any numeric dtype, at least one "
+        "axis; axis: along which; reverse: run from the last element to the first.\nReturns: (values, "
+        "indices): the dtype of x and int32, the shape of x. Of equal values the latest counts; from a NaN "
+        "on all is NaN.\nErrors: InvalidArgumentError for an axis out of range; TypeMismatchError for bool.",
+    .uint64_way = Uint64Way::order,
+    .results = {.fields = {"values", "indices"}, .tuple_name = "Cummax"},
+};
+std::pair<Tensor, Tensor> cummax(const Tensor& x, std::int64_t axis, bool reverse) {
+  return run_op2(cummax_op, x, {axis, reverse});
 }
 
 // ---- top_k ----
