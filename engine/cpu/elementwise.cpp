@@ -116,6 +116,52 @@ void binary_of_repeated_row(BinaryLoop loop, const Loops<3>& walk, std::size_t r
              });
 }
 
+/// Rows of one operand beside one element of the other for each, as pixels that are weighted. Not powers:
+/// which of their loops is taken depends on whether they share an exponent.
+bool repeats_short_elements(Binary op, const Loops<3>& walk, std::size_t repeated) {
+  const std::size_t whole = 1 - repeated;
+  return op != Binary::pow && walk.rank >= 2 && walk.inner() <= short_row &&
+         walk.extent[walk.rank - 2] >= short_row && walk.inner_stride(repeated) == 0 &&
+         walk.inner_stride(whole) == 1 && walk.stride[whole][walk.rank - 2] == walk.inner();
+}
+
+/// `count` elements, `step` apart, each `times` times.
+template <class T>
+void repeat_elements(const void* from, std::int64_t step, std::int64_t count, std::int64_t times, void* to) {
+  const T* __restrict x = static_cast<const T*>(from);
+  T* __restrict y = static_cast<T*>(to);
+  for (std::int64_t i = 0; i < count; ++i)
+    for (std::int64_t j = 0; j < times; ++j) y[i * times + j] = x[i * step];
+}
+
+/// The elements stand in a buffer as often as each is needed, so that each call of the loop does many rows.
+void binary_of_repeated_elements(BinaryLoop loop, Loops<3> walk, std::size_t repeated, const Operand& a,
+                                 const Operand& b, void* out, std::size_t size, std::size_t out_size,
+                                 double cost) {
+  const std::int64_t length = walk.inner();
+  const std::size_t whole = 1 - repeated;
+  --walk.rank;  // whole rows are its elements now
+  const std::int64_t chunk = static_cast<std::int64_t>(repeated_bytes / size) / length;
+  const auto repeat = size == 8   ? repeat_elements<std::uint64_t>
+                      : size == 4 ? repeat_elements<std::uint32_t>
+                      : size == 2 ? repeat_elements<std::uint16_t>
+                                  : repeat_elements<std::uint8_t>;
+  const void* elements = repeated == 0 ? a.data : b.data;
+  const void* rows = repeated == 0 ? b.data : a.data;
+  walk.for_pieces(std::max<std::int64_t>(1, grain_for(cost) / length),
+                  [&](std::int64_t first, std::int64_t n, const auto& start) {
+                    alignas(64) char buffer[repeated_bytes];
+                    const std::int64_t step = walk.inner_stride(repeated);
+                    for (std::int64_t i = first; i < first + n; i += chunk) {
+                      const std::int64_t count = std::min(chunk, first + n - i);
+                      repeat(at(elements, start[repeated] + i * step, size), step, count, length, buffer);
+                      const void* row = at(rows, start[whole] + i * length, size);
+                      loop(repeated == 0 ? buffer : row, 1, repeated == 1 ? buffer : row, 1,
+                           at(out, start[2] + i * length, out_size), count * length);
+                    }
+                  });
+}
+
 }  // namespace
 
 bool has_kernel(Unary op, DType dtype) {
@@ -172,6 +218,9 @@ void binary(Binary op, DType dtype, const Operand& a, const Operand& b, void* ou
   for (const std::size_t repeated : {0, 1})
     if (repeats_a_short_row(walk, repeated))
       return binary_of_repeated_row(loop, walk, repeated, a, b, out, size, out_size, cost_of(op, dtype));
+  for (const std::size_t repeated : {0, 1})
+    if (size <= 8 && repeats_short_elements(op, walk, repeated))
+      return binary_of_repeated_elements(loop, walk, repeated, a, b, out, size, out_size, cost_of(op, dtype));
   walk.for_pieces(grain_for(cost_of(op, dtype)), [&](std::int64_t first, std::int64_t n, const auto& start) {
     const std::int64_t a_step = walk.inner_stride(0);
     const std::int64_t b_step = walk.inner_stride(1);

@@ -22,6 +22,24 @@ class ManyRowsBesideOne(unittest.TestCase):
                             np.testing.assert_array_equal(apply(tf.constant(many), tf.constant(row)).numpy(), apply(many, row))
                             np.testing.assert_array_equal(apply(tf.constant(row), tf.constant(many)).numpy(), apply(row, many))
 
+    def test_an_element_for_each_short_row_is_as_in_numpy_on_either_side(self):
+        rng = np.random.default_rng(3)
+        for dtype in np.float32, np.float64, np.int8, np.int64, np.bool_:
+            for shape, other in (([200, 3], [200, 1]), ([4, 100, 3], [100, 1]), ([2, 3, 70, 5], [2, 1, 70, 1]), ([5, 700, 64], [700, 1]),
+                                 ([3, 64, 1, 2], [64, 1, 1]), ([2, 900, 33], [2, 900, 1])):
+                many, one = (rng.integers(0, 2 if dtype is np.bool_ else 50, extents).astype(dtype) for extents in (shape, other))
+                operators = (np.logical_and, np.not_equal) if dtype is np.bool_ else (np.subtract, np.multiply, np.greater)
+                for apply in operators:
+                    ours = getattr(tf.math, apply.__name__)
+                    with self.subTest(dtype=dtype, shape=shape, operator=apply.__name__):
+                        np.testing.assert_array_equal(ours(tf.constant(many), tf.constant(one)).numpy(), apply(many, one))
+                        np.testing.assert_array_equal(ours(tf.constant(one), tf.constant(many)).numpy(), apply(one, many))
+                        np.testing.assert_array_equal(ours(tf.constant(many), tf.constant(one[..., ::-1, :])).numpy(),
+                                                      apply(many, one[..., ::-1, :]))
+        many, exponents = np.float32(rng.random([200, 3])), np.float32(rng.integers(0, 4, [200, 1]))
+        np.testing.assert_array_equal(tf.pow(many, exponents).numpy(),
+                                      np.concatenate([tf.pow(row, exponent).numpy()[None] for row, exponent in zip(many, exponents)]))
+
     def test_both_rows_repeated_and_rows_that_lie_apart_are_right_too(self):
         many = np.arange(200 * 12, dtype=np.float32).reshape(200, 12)
         row = np.arange(6, dtype=np.float32)

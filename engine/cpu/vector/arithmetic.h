@@ -111,11 +111,15 @@ TAPEDECK_INLINE int shift_count(T y) {
 }
 
 // Division rounds towards −∞, and the remainder has the divisor's sign. −1 is apart because the lowest whole
-// number divided by it traps.
+// number divided by it traps. int32 goes by float64, which vectors divide: a quotient that is not whole is
+// further from the next whole number than the rounding reaches.
 template <class T>
 TAPEDECK_INLINE T floordiv_of(T x, T y) {
   if constexpr (std::is_floating_point_v<T>) {
     return std::floor(x / y);
+  } else if constexpr (std::is_same_v<T, std::int32_t>) {
+    const double quotient = std::floor(static_cast<double>(x) / static_cast<double>(y));
+    return y == T(-1) ? negative_of(x) : static_cast<T>(quotient);
   } else {
     if (y == T(-1)) return negative_of(x);
     const T quotient = x / y;
@@ -132,6 +136,8 @@ template <class T>
 TAPEDECK_INLINE T mod_of(T x, T y) {
   if constexpr (std::is_floating_point_v<T>) {
     return floored(std::fmod(x, y), y);
+  } else if constexpr (std::is_same_v<T, std::int32_t>) {
+    return static_cast<T>(wrap(x) - wrap(floordiv_of(x, y)) * wrap(y));
   } else {
     if (y == T(-1)) return 0;
     const T remainder = x % y;
@@ -143,6 +149,8 @@ template <class T>
 TAPEDECK_INLINE T truncatediv_of(T x, T y) {
   if constexpr (std::is_floating_point_v<T>)
     return std::trunc(x / y);
+  else if constexpr (std::is_same_v<T, std::int32_t>)
+    return y == T(-1) ? negative_of(x) : static_cast<T>(static_cast<double>(x) / static_cast<double>(y));
   else
     return y == T(-1) ? negative_of(x) : static_cast<T>(x / y);
 }
@@ -150,6 +158,8 @@ template <class T>
 TAPEDECK_INLINE T truncatemod_of(T x, T y) {
   if constexpr (std::is_floating_point_v<T>)
     return std::fmod(x, y);
+  else if constexpr (std::is_same_v<T, std::int32_t>)
+    return static_cast<T>(wrap(x) - wrap(truncatediv_of(x, y)) * wrap(y));
   else
     return y == T(-1) ? T(0) : static_cast<T>(x % y);
 }

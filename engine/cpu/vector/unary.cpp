@@ -92,6 +92,8 @@ void add_unary(LoopTable& table) {
   add_guarded<Sin>(table, Unary::sin);
   add_guarded<Cos>(table, Unary::cos);
   add_guarded<Tan>(table, Unary::tan);
+  table.unary[static_cast<int>(Unary::lgamma)][static_cast<int>(DType::float32)] =
+      guarded_loop<float, Lgamma>;
 }
 
 }  // namespace tapedeck::cpu::TAPEDECK_ISA
