@@ -4,7 +4,10 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <type_traits>
+#include <utility>
+#include <vector>
 
 #include "engine/cpu/blocks.h"
 #include "engine/cpu/in_order.h"
@@ -35,11 +38,10 @@ void scan_tile(const Scan& kind, const T* values, std::int64_t count, std::int64
 
 constexpr std::int64_t rows_at_once = 8;  ///< whose sums do not wait for each other
 
-/// `rows` contiguous rows of `count` values, each scanned on its own.
+/// `rows` contiguous rows of `count` values, each scanned on its own from its value of `running`.
 template <bool product, class T, class Carried>
-void scan_rows(const Scan& kind, const T* values, std::int64_t count, std::int64_t rows, T* out) {
-  std::array<Carried, rows_at_once> running;
-  running.fill(Carried(product ? 1 : 0));
+void scan_rows(const Scan& kind, const T* values, std::int64_t count, std::int64_t rows, T* out,
+               std::array<Carried, rows_at_once> running) {
   const auto scan = [&](auto number) {
     for (std::int64_t step = 0; step < count; ++step) {
       if (step % steps_between_checks == 0) check_stop();
@@ -59,11 +61,63 @@ void scan_rows(const Scan& kind, const T* values, std::int64_t count, std::int64
     scan(rows);
 }
 
+/// Of a long row. No power of two: those that are scanned at once would lie in the same lines of the cache.
+constexpr std::int64_t segment = 4016;
+
+/// Running sums of one row: its segments are added up first, then each is scanned from where the ones before
+/// it end, several at once.
+template <class T, class Carried>
+void scan_long_row(const Scan& kind, const T* values, std::int64_t count, T* out) {
+  const std::int64_t segments = (count + segment - 1) / segment;
+  std::vector<Carried> before(static_cast<std::size_t>(segments));
+  for_blocks(segments, std::max<std::int64_t>(1, grain_for(0.3) / segment),
+             [&](std::int64_t begin, std::int64_t end) {
+               for (std::int64_t i = begin; i < end; ++i) {
+                 check_stop();
+                 const std::int64_t last = std::min(count, (i + 1) * segment);
+                 std::array<Carried, rows_at_once> sums{};
+                 std::int64_t at = i * segment;
+                 for (; at + rows_at_once <= last; at += rows_at_once)
+                   for (std::int64_t j = 0; j < rows_at_once; ++j)
+                     sums[static_cast<std::size_t>(j)] += static_cast<Carried>(values[at + j]);
+                 for (; at < last; ++at) sums[0] += static_cast<Carried>(values[at]);
+                 before[static_cast<std::size_t>(i)] = std::accumulate(sums.begin(), sums.end(), Carried(0));
+               }
+             });
+  Carried reached = 0;
+  for (std::int64_t i = 0; i < segments; ++i)
+    reached += std::exchange(before[static_cast<std::size_t>(kind.reverse ? segments - 1 - i : i)], reached);
+  // The last segment may be shorter: it is scanned alone.
+  const std::int64_t whole = count / segment, groups = (whole + rows_at_once - 1) / rows_at_once;
+  const auto scan = [&](std::int64_t first, std::int64_t length, std::int64_t number) {
+    std::array<Carried, rows_at_once> running{};
+    std::copy_n(before.begin() + first, number, running.begin());
+    scan_rows<false, T, Carried>(kind, values + first * segment, length, number, out + first * segment,
+                                 running);
+  };
+  for_blocks(groups, std::max<std::int64_t>(1, grain_for(1.0) / (segment * rows_at_once)),
+             [&](std::int64_t begin, std::int64_t end) {
+               for (std::int64_t i = begin * rows_at_once; i < std::min(whole, end * rows_at_once);
+                    i += rows_at_once)
+                 scan(i, segment, std::min(rows_at_once, whole - i));
+             });
+  if (whole < segments) scan(whole, count - whole * segment, 1);
+}
+
 template <bool product, class T>
 void scan_typed(const Scan& kind, const T* values, std::int64_t outer, std::int64_t count, std::int64_t inner,
                 T* out) {
   using Unsigned = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
   using Carried = std::conditional_t<std::is_floating_point_v<T>, double, Unsigned>;
+  std::array<Carried, rows_at_once> nothing;
+  nothing.fill(Carried(product ? 1 : 0));
+  // Not products, nor float64: a segment's could overflow where the row's own does not.
+  if constexpr (!product && !std::is_same_v<T, double>)
+    if (inner == 1 && outer < rows_at_once && count >= 2 * rows_at_once * segment) {
+      for (std::int64_t row = 0; row < outer; ++row)
+        scan_long_row<T, Carried>(kind, values + row * count, count, out + row * count);
+      return;
+    }
   if (inner == 1)
     return for_blocks(
         (outer + rows_at_once - 1) / rows_at_once,
@@ -72,7 +126,8 @@ void scan_typed(const Scan& kind, const T* values, std::int64_t outer, std::int6
           for (std::int64_t first = begin * rows_at_once; first < std::min(outer, end * rows_at_once);
                first += rows_at_once)
             scan_rows<product, T, Carried>(kind, values + first * count, count,
-                                           std::min(rows_at_once, outer - first), out + first * count);
+                                           std::min(rows_at_once, outer - first), out + first * count,
+                                           nothing);
         });
   const std::int64_t tiles = (inner + tile_width - 1) / tile_width;
   const std::int64_t work = std::max<std::int64_t>(1, count * std::min(inner, tile_width));

@@ -172,6 +172,23 @@ class Scans(unittest.TestCase):
                 self.assertEqual(result.dtype, dtype)
                 np.testing.assert_allclose(result, wanted, rtol=2e-6, atol=1e-6)
 
+    def test_running_sums_of_long_rows(self):
+        random = np.random.default_rng(6)
+        for count, rows, (exclusive, reverse) in itertools.product((65535, 65536, 70001, 131072), (1, 3),
+                                                                   itertools.product((False, True), repeat=2)):
+            numbers = random.integers(-1000, 1000, [rows, count])
+            turned = np.flip(numbers, 1) if reverse else numbers
+            wanted = np.cumsum(turned, 1) - (turned if exclusive else 0)
+            wanted = np.flip(wanted, 1) if reverse else wanted
+            for dtype in np.int32, np.int64, np.float32, np.float64:  # all sums are exact
+                with self.subTest(count=count, rows=rows, exclusive=exclusive, reverse=reverse, dtype=dtype):
+                    result = tf.cumsum(numbers.astype(dtype), 1, exclusive=exclusive, reverse=reverse).numpy()
+                    np.testing.assert_array_equal(result, wanted.astype(dtype))
+        x = random.normal(size=100_000).astype(np.float32)
+        np.testing.assert_allclose(tf.cumsum(x), np.cumsum(x, dtype=np.float64), rtol=1e-6, atol=1e-5)
+        x[70_000] = np.inf
+        np.testing.assert_array_equal(np.isinf(tf.cumsum(x)), np.arange(len(x)) >= 70_000)
+
     def test_any_number_of_rows(self):
         random = np.random.default_rng(5)
         for shape in ((1, 9), (7, 5), (8, 5), (9, 33), (23, 100), (3, 8, 17)):
