@@ -8,8 +8,8 @@ import numpy as np
 
 import tapedeck as tf
 from checkpoint_objects import X, Counter, Dense, InFolder, Momentum, Network, values
-from tapedeck import checkpoint
-from tapedeck.trackable import Trackable
+from tapedeck import _checkpoint as checkpoint
+from tapedeck._core.trackable import Trackable
 import safetensors_parser
 
 

@@ -1,7 +1,7 @@
 """tf.app: how programs of TensorFlow 1 start."""
 import sys
 
-from tapedeck import flags  # noqa: F401
+from tapedeck import flags
 
 
 def run(main=None, argv=None):

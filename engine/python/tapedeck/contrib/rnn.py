@@ -1,13 +1,14 @@
 """tf.contrib.rnn: the cells and loops of tf.nn, and an LSTM that is one op over a whole sequence."""
-from tapedeck import _engine, dtypes
-from tapedeck.composites import op as _op
+from tapedeck import _engine
+from tapedeck._core import dtypes
+from tapedeck._core.composites import op as _op
+from tapedeck._core.public import public
+from tapedeck._nn.rnn_cells import LSTMStateTuple
+from tapedeck._nn.rnn_loops import bidirectional_dynamic_rnn as _bidirectional
 from tapedeck.layers.base import Layer as _Layer
-from tapedeck.rnn_cells import (  # noqa: F401
-    BasicLSTMCell, BasicRNNCell, DeviceWrapper, DropoutWrapper, GRUCell, LSTMCell, LSTMStateTuple, MultiRNNCell, ResidualWrapper,
-    RNNCell)
-from tapedeck.rnn_loops import bidirectional_dynamic_rnn as _bidirectional, static_bidirectional_rnn, static_rnn  # noqa: F401
 
 
+@public("contrib.rnn.LSTMBlockFusedCell")
 class LSTMBlockFusedCell(_Layer):
     """An LSTM over a whole sequence as one op, with BasicLSTMCell's variables and numbers.
 
@@ -62,13 +63,14 @@ class LSTMBlockFusedCell(_Layer):
         return outputs, LSTMStateTuple(c, h)
 
 
+@public("contrib.rnn.stack_bidirectional_dynamic_rnn", in_errors=True)
 def stack_bidirectional_dynamic_rnn(cells_fw, cells_bw, inputs, initial_states_fw=None, initial_states_bw=None, dtype=None,
                                     sequence_length=None, parallel_iterations=None, time_major=False, scope=None):
     """Layers of bidirectional_dynamic_rnn, each on both outputs of the one below, side by side; their scopes are cell_0, cell_1, …
 
     Returns: (outputs, states of cells_fw, states of cells_bw). Errors: ValueError where the lists of cells are empty or differ in length.
     """
-    from tapedeck.variable_scopes import variable_scope
+    from tapedeck._variables.scopes import variable_scope
     if not cells_fw or not cells_bw or len(cells_fw) != len(cells_bw):
         raise ValueError(f"stack_bidirectional_dynamic_rnn: {len(cells_fw or [])} forward and {len(cells_bw or [])} backward cells; need "
                          "as many of each, one at least")

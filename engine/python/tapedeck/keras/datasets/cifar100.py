@@ -1,7 +1,9 @@
 """60,000 small images of 100 kinds: the binary version of CIFAR-100, or cifar100.npz."""
+from tapedeck._core.public import public
 from tapedeck.keras.datasets import cifar as _cifar
 
 
+@public("keras.datasets.cifar100.load_data")
 def load_data(label_mode="fine"):
     """As cifar10.load_data. label_mode: "fine" for 100 kinds, "coarse" for 20."""
     if label_mode not in ("fine", "coarse"):

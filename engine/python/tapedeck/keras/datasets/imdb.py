@@ -1,7 +1,9 @@
 """25,000 reviews of films to train and to test, as sequences of word numbers, and whether they are good: Keras' file imdb.npz."""
+from tapedeck._core.public import public
 from tapedeck.keras.datasets import archives as _archives
 
 
+@public("keras.datasets.imdb.load_data")
 def load_data(path="imdb.npz", num_words=None, skip_top=0, maxlen=None, seed=113, start_char=1, oov_char=2, index_from=3, **kwargs):
     """((x_train, y_train), (x_test, y_test)); x are arrays of lists.
 
@@ -12,6 +14,7 @@ def load_data(path="imdb.npz", num_words=None, skip_top=0, maxlen=None, seed=113
     return _archives.sequences("imdb", path, num_words, skip_top, maxlen, seed, start_char, oov_char, index_from)
 
 
+@public("keras.datasets.imdb.get_word_index")
 def get_word_index(path="imdb_word_index.json"):
     """A dict of words to numbers."""
     return _archives.word_index("imdb", path)

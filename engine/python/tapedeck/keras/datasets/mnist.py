@@ -2,10 +2,12 @@
 them the images of Fashion-MNIST, which have the same form."""
 import os as _os
 
-from tapedeck import idx as _idx
+from tapedeck._core.public import public
+from tapedeck.keras.datasets import idx as _idx
 from tapedeck.keras.datasets import archives as _archives
 
 
+@public("keras.datasets.mnist.load_data")
 def load_data(path="mnist.npz"):
     """((train images, train labels), (test images, test labels)) as arrays of bytes; images are (count, 28, 28).
 
