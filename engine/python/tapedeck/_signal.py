@@ -4,12 +4,13 @@ import numpy as np
 from tapedeck import _engine
 from tapedeck._engine import InvalidArgumentError, UnimplementedError
 from tapedeck._core import dtypes
-from tapedeck._core.composites import op, tensor, whole_numbers
+from tapedeck._core.arguments import flag, integer, integers, number, one_integer, one_of
+from tapedeck._core.composites import op, tensor, require_memory
 from tapedeck._core.public import public
 
 
 def _extents(function, fft_length, axes):
-    extents = whole_numbers(fft_length)
+    extents = integers(fft_length, "fft_length")
     if len(extents) != axes or min(extents) < 1:
         raise InvalidArgumentError(f"{function}: fft_length is {fft_length!r}; needs {axes} whole numbers above 0")
     return extents
@@ -110,7 +111,10 @@ for _axes in (1, 2, 3):
 
 def _shifted(x, axes, direction):
     x = tensor(x)
-    axes = list(range(x.ndim)) if axes is None else whole_numbers(axes)
+    axes = list(range(x.ndim)) if axes is None else integers(axes, "axes")
+    for axis in axes:
+        if not -x.ndim <= axis < x.ndim:
+            raise InvalidArgumentError(f"axes: {axis} is out of range for shape {tuple(x.shape)}")
     halves = [x.shape[axis] // 2 if direction > 0 else -(x.shape[axis] // 2) for axis in axes]
     return op("roll")(x, halves, axes) if axes else x
 
@@ -134,15 +138,16 @@ def _window(function, window_length, dtype, values):
     kind = dtypes.as_dtype(dtype)
     if not kind.is_floating:
         raise _engine.TypeMismatchError(f"{function}: dtype is {kind.name}; needs a floating dtype")
-    [length] = whole_numbers(window_length)
+    length = one_integer(window_length, "window_length")
     if length < 0:
         raise InvalidArgumentError(f"{function}: window_length is {length}; may not be below 0")
+    require_memory(f"{function}: a window of {length} numbers", length, dtypes.float64)
     return op("cast")(tensor(values(length) if length > 1 else np.ones(length)), kind)
 
 
 def _raised_cosine(function, window_length, periodic, dtype, a, b):
     def values(length):
-        period = length - 1 + bool(periodic) * (1 - length % 2)
+        period = length - 1 + flag(periodic, "periodic") * (1 - length % 2)
         return a - b * np.cos(2 * np.pi * np.arange(length) / period)
     return _window(function, window_length, dtype, values)
 
@@ -166,7 +171,7 @@ def hamming_window(window_length, periodic=True, dtype=dtypes.float32, name=None
 @public("signal.kaiser_window", in_errors=True)
 def kaiser_window(window_length, beta=12., dtype=dtypes.float32, name=None):
     """A Kaiser window: I0(beta sqrt(1 - r^2)) / I0(beta), r from -1 to 1. Result and errors are those of signal.hann_window."""
-    return _window("kaiser_window", window_length, dtype, lambda length: np.kaiser(length, float(beta)))
+    return _window("kaiser_window", window_length, dtype, lambda length: np.kaiser(length, number(beta, "beta")))
 
 
 @public("signal.vorbis_window", in_errors=True)
@@ -179,10 +184,9 @@ def vorbis_window(window_length, dtype=dtypes.float32, name=None):
 def _steps(function, **numbers):
     found = []
     for name, value in numbers.items():
-        [number] = whole_numbers(value)
-        if number < 1:
-            raise InvalidArgumentError(f"{function}: {name} is {number}; must be at least 1")
-        found.append(number)
+        found.append(one_integer(value, name))
+        if found[-1] < 1:
+            raise InvalidArgumentError(f"{function}: {name} is {found[-1]}; must be at least 1")
     return found
 
 
@@ -312,12 +316,11 @@ def _cosine_transform(function, input, kind, n, axis, norm):
     x = tensor(input)
     if not x.dtype.is_floating:
         raise _engine.TypeMismatchError(f"{function}: input is {x.dtype.name}; needs a floating dtype")
-    if kind not in (1, 2, 3, 4):
-        raise InvalidArgumentError(f"{function}: type is {kind!r}; must be 1, 2, 3 or 4")
-    if norm not in (None, "ortho") or norm and kind == 1 or kind == 1 and n is not None:
+    one_of(kind, "type", (1, 2, 3, 4))
+    if one_of(norm, "norm", (None, "ortho")) and kind == 1 or kind == 1 and n is not None:
         raise InvalidArgumentError(f"{function}: norm is {norm!r} and n {n!r} of type {kind}; norm is None or 'ortho', and type 1 "
                                    "has neither")
-    if axis != -1:
+    if integer(axis, "axis") != -1:
         raise UnimplementedError(f"{function}: axis is {axis}; only -1 is there")
     _fitting(function, x, 1)
     if n is not None:
@@ -350,4 +353,5 @@ def idct(input, type=2, n=None, axis=-1, norm=None, name=None):
 
     Arguments, result and errors are those of signal.dct.
     """
-    return _cosine_transform("idct", input, {2: 3, 3: 2}.get(type, type), n, axis, norm)
+    inverse = {2: 3, 3: 2}.get(one_of(type, "type", (1, 2, 3, 4)), type)
+    return _cosine_transform("idct", input, inverse, n, axis, norm)

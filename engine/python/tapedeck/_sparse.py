@@ -93,7 +93,7 @@ def from_dense(tensor, name=None):
     Errors: TypeError for what no tensor can be made of.
     """
     whole = _engine.convert_to_tensor(tensor)
-    array = whole.numpy()
+    array = np.asarray(whole.numpy())
     places = np.argwhere(array != (b"" if whole.dtype.name == "string" else 0)).astype(np.int64)
     return SparseTensor(places, op("gather_nd")(whole, places), np.array(array.shape, np.int64))
 

@@ -1,14 +1,16 @@
 """Blocks of pixels into the batch and back, as TensorFlow's two generations call them."""
 import numpy as np
 
+from tapedeck import _engine
 from tapedeck._engine import InvalidArgumentError, TypeMismatchError
+from tapedeck._core.arguments import array
 from tapedeck._core.composites import op, tensor
 from tapedeck._core.public import public
 
 
 def _whole(name, argument, value):
     """A list, or lists, of whole numbers as a NumPy array."""
-    numbers = np.asarray(value)
+    numbers = array(value, argument)
     if numbers.size and numbers.dtype.kind not in "iu":
         raise TypeMismatchError(f"{name}: {argument} is {numbers.dtype}; needs whole numbers")
     return numbers.astype(np.int64)
@@ -57,7 +59,7 @@ def _by_generation(name, argument, block_shape, borders, block_size):
     elif borders is not None and block_size is None and np.ndim(block_shape) == 2 and np.ndim(borders) == 0:
         block_shape, borders, block_size = None, block_shape, borders
     if (block_shape is None) == (block_size is None) or borders is None:
-        raise TypeError(f"{name}() needs 'block_shape' (or 'block_size') and {argument!r}")
+        raise _engine.TypeMismatchError(f"{name}() needs 'block_shape' (or 'block_size') and {argument!r}")
     return ([block_size] * 2 if block_shape is None else block_shape), borders
 
 

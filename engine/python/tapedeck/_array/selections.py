@@ -1,8 +1,10 @@
 """Choices between tensors, and limits on their length."""
 import numpy as np
 
+from tapedeck import _engine
 from tapedeck._engine import InvalidArgumentError
 from tapedeck._core import dtypes
+from tapedeck._core.arguments import array, sequence
 from tapedeck._core.composites import limits, op, tensor, zero_of
 from tapedeck._core.indexed_slices import IndexedSlices
 from tapedeck._core.public import public
@@ -24,7 +26,7 @@ def where(condition, x=None, y=None, name=None):
         holds = condition if condition.dtype.name == "bool" else op("not_equal")(condition, zero_of(condition))
         return op("where_indices")(holds)
     if x is None or y is None:
-        raise ValueError(f"where: {'x' if x is None else 'y'} is None; give both x and y, or neither")
+        raise _engine.InvalidArgumentError(f"where: {'x' if x is None else 'y'} is None; give both x and y, or neither")
     shape = np.shape(condition)
     if len(shape) == 1 and shape[0] != 1 and np.shape(x) == np.shape(y):
         rows = tuple(np.shape(x))
@@ -47,6 +49,7 @@ def clip_by_norm(t, clip_norm, axes=None, name=None):
         return _like(t, clip_by_norm(t.values, clip_norm, axes))
     t = tensor(t)
     length = op("reduce_euclidean_norm")(t, axis=axes, keepdims=True)
+    clip_norm = tensor(clip_norm, t.dtype)
     return t * clip_norm / op("maximum")(length, clip_norm)
 
 
@@ -63,12 +66,12 @@ def clip_by_average_norm(t, clip_norm, name=None):
     Errors: TypeError for other dtypes.
     """
     t = tensor(t)
-    return clip_by_norm(t, clip_norm * float(max(1, t.shape.num_elements())))
+    return clip_by_norm(t, tensor(clip_norm, t.dtype) * float(max(1, t.shape.num_elements())))
 
 
 def _given(t_list):
     if isinstance(t_list, (str, bytes)) or not hasattr(t_list, "__iter__"):
-        raise TypeError(f"t_list is {type(t_list).__name__}; it needs a list of tensors")
+        raise _engine.TypeMismatchError(f"t_list is {type(t_list).__name__}; it needs a list of tensors")
     return [t if t is None or isinstance(t, IndexedSlices) else tensor(t) for t in t_list]
 
 
@@ -121,7 +124,7 @@ def scalar_mul(scalar, x, name=None):
     Returns: dtype and shape of x; an IndexedSlices of the same rows for one.
     Errors: ValueError for a scalar with axes; TypeError for different dtypes.
     """
-    if np.shape(scalar) != ():
+    if np.shape(array(scalar, "scalar")) != ():
         raise InvalidArgumentError(f"scalar_mul: scalar has shape {tuple(np.shape(scalar))}; it needs one without axes")
     if isinstance(x, IndexedSlices):
         return _like(x, op("multiply")(scalar, x.values))
@@ -199,7 +202,7 @@ def div(x, y, name=None):
     Errors: TypeError for different dtypes; InvalidArgumentError for shapes that do not broadcast, and whole numbers
     divided by 0.
     """
-    whole = all(np.asarray(value).dtype.kind in "iu" for value in (x, y))
+    whole = all(array(value, name).dtype.kind in "iu" for value, name in ((x, "x"), (y, "y")))
     return op("floordiv" if whole else "divide")(x, y)
 
 
@@ -212,7 +215,7 @@ def accumulate_n(inputs, shape=None, tensor_dtype=None, name=None):
     Errors: InvalidArgumentError for an empty list, different shapes, and another shape or tensor_dtype than was given.
     """
     total = op("add_n")(inputs)
-    if shape is not None and tuple(total.shape) != tuple(shape):
+    if shape is not None and list(total.shape) != sequence(shape, "shape"):
         raise InvalidArgumentError(f"accumulate_n: inputs have shape {tuple(total.shape)}, not {tuple(shape)}")
     if tensor_dtype is not None and total.dtype != tensor_dtype:
         raise InvalidArgumentError(f"accumulate_n: inputs are {total.dtype.name}, not {tensor_dtype!r}")
@@ -222,7 +225,7 @@ def accumulate_n(inputs, shape=None, tensor_dtype=None, name=None):
 @public("identity_n", in_errors=True)
 def identity_n(input, name=None):
     """A list of the same tensors, as new ones for the tape."""
-    return [op("identity")(each) for each in input]
+    return [op("identity")(each) for each in sequence(input, "input")]
 
 
 @public("lbeta", "math.lbeta", in_errors=True)

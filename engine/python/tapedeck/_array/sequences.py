@@ -6,6 +6,7 @@ import numpy as np
 
 from tapedeck import _engine
 from tapedeck._engine import InvalidArgumentError
+from tapedeck._core.arguments import array, integer
 from tapedeck._core.composites import index_dtype as require_index_dtype, op, tensor
 from tapedeck._core.public import public
 
@@ -56,8 +57,8 @@ def histogram_fixed_width_bins(values, value_range, nbins=100, dtype="int32", na
     Returns: dtype, the shape of values.
     Errors: InvalidArgumentError for a range that is none, for nbins below 1 and another dtype; TypeError for bool.
     """
-    values, count, dtype = tensor(values), index(nbins), require_index_dtype("histogram_fixed_width_bins", "dtype", dtype)
-    ends = np.asarray(value_range, np.float64)
+    values, count, dtype = tensor(values), integer(nbins, "nbins"), require_index_dtype("histogram_fixed_width_bins", "dtype", dtype)
+    ends = array(value_range, "value_range", np.float64)
     if ends.shape != (2,) or not ends[0] < ends[1]:
         raise InvalidArgumentError(f"histogram_fixed_width_bins: value_range is {value_range!r}; needs (lowest, highest)")
     if count < 1:

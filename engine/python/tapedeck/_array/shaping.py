@@ -1,13 +1,12 @@
 """Functions on shapes, places and parts of tensors that are made of several ops, or read their arguments first."""
 import math
-import os
-from operator import index
 
 import numpy as np
 
 from tapedeck import _engine
 from tapedeck._core import dtypes
-from tapedeck._core.composites import op as _op, whole_numbers as _whole_numbers
+from tapedeck._core.arguments import array, integer, integers, sequence
+from tapedeck._core.composites import op as _op, require_memory
 from tapedeck._core.public import public
 from tapedeck._core.shapes import TensorShape, UnknownShape
 
@@ -23,7 +22,7 @@ def pad(tensor, paddings, mode="CONSTANT", constant_values=0, name=None):
     stands on the edge; "SYMMETRIC", the mirror stands before it, so that the edge is repeated. Returns the dtype of tensor,
     its extents with the paddings added. InvalidArgumentError for paddings that do not fit.
     """
-    pairs = np.asarray(paddings)
+    pairs = array(paddings, "paddings")
     if pairs.size == 0:
         pairs = pairs.reshape(-1, 2).astype(np.int64)
     if pairs.ndim != 2 or pairs.shape[1] != 2:
@@ -31,9 +30,9 @@ def pad(tensor, paddings, mode="CONSTANT", constant_values=0, name=None):
     return _op("pad")(tensor, pairs.ravel().tolist(), mode, constant_values)
 
 
-def _is_whole(value):
+def _is_whole(value, name):
     is_tensor = isinstance(value, (_engine.Tensor, _engine.Variable))
-    return value.dtype.is_integer if is_tensor else np.asarray(value).dtype.kind in "iu"
+    return value.dtype.is_integer if is_tensor else array(value, name).dtype.kind in "iu"
 
 
 @public("linspace", "lin_space", in_errors=True)
@@ -43,7 +42,8 @@ def linspace(start, stop, num, name=None, axis=0):
     start, stop: any floating dtype, one for both, of shapes that broadcast, or both whole numbers, which give float64 as in
     TensorFlow; axis: where the new axis stands in the result. InvalidArgumentError for num below 1.
     """
-    if _is_whole(start) and _is_whole(stop):
+    whole = _is_whole(start, "start"), _is_whole(stop, "stop")
+    if all(whole):
         start, stop = (_op("cast")(end, dtypes.float64) for end in (start, stop))
     if np.ndim(start) == 0 and np.ndim(stop) == 0:
         return _op("linspace")(start, stop, num)
@@ -52,6 +52,7 @@ def linspace(start, stop, num, name=None, axis=0):
         start = _op("cast")(start, dtypes.float32)
     stop = _to_tensor(stop, dtype_hint=start.dtype)
     both = broadcast_static_shape(start.shape, stop.shape)
+    axis = integer(axis, "axis")
     place = len(both) + 1 + axis if axis < 0 else axis
     if not 0 <= place <= len(both):
         raise _InvalidArgument(f"linspace: axis {axis} is out of range for a result of {len(both) + 1} axes")
@@ -67,17 +68,17 @@ def linspace(start, stop, num, name=None, axis=0):
 @public("shape_n", in_errors=True)
 def shape_n(input, out_type=dtypes.int32, name=None):
     """The extents of several tensors, each as a tensor."""
-    return [_op("shape")(tensor, out_type) for tensor in input]
+    return [_op("shape")(tensor, out_type) for tensor in sequence(input, "input")]
 
 
 @public("broadcast_static_shape", in_errors=True)
 def broadcast_static_shape(shape_x, shape_y):
     """The shape to which two shapes broadcast by NumPy's rule. ValueError where they do not."""
+    shape_x, shape_y = tuple(integers(shape_x, "shape_x")), tuple(integers(shape_y, "shape_y"))
     try:
-        return TensorShape(np.broadcast_shapes(tuple(_whole_numbers(shape_x)), tuple(_whole_numbers(shape_y))))
+        return TensorShape(np.broadcast_shapes(shape_x, shape_y))
     except ValueError:
-        raise _InvalidArgument(f"broadcast_static_shape: {tuple(_whole_numbers(shape_x))} and {tuple(_whole_numbers(shape_y))} "
-                               "do not broadcast") from None
+        raise _InvalidArgument(f"broadcast_static_shape: {shape_x} and {shape_y} do not broadcast") from None
 
 
 @public("broadcast_dynamic_shape", in_errors=True)
@@ -96,7 +97,7 @@ def boolean_mask(tensor, mask, axis=None, name="boolean_mask"):
     tensor, mask = _to_tensor(tensor), _to_tensor(mask)
     if not mask.dtype.is_bool:
         raise _engine.TypeMismatchError(f"boolean_mask: mask is {mask.dtype.name}; needs bool")
-    axis = 0 if axis is None else index(axis)
+    axis = 0 if axis is None else integer(axis, "axis")
     first = axis + tensor.ndim if axis < 0 else axis
     covered = tuple(tensor.shape[first:first + mask.ndim])
     if mask.ndim == 0 or not 0 <= first <= tensor.ndim or covered != tuple(mask.shape):
@@ -121,11 +122,12 @@ def sequence_mask(lengths, maxlen=None, dtype=dtypes.bool, name=None):
         raise _engine.TypeMismatchError(f"sequence_mask: lengths is {lengths.dtype.name}; needs whole numbers")
     if maxlen is None:
         maxlen = max(0, int(_op("reduce_max")(lengths))) if lengths.shape.num_elements() else 0
-    elif np.ndim(maxlen) != 0:
+    elif np.ndim(array(maxlen, "maxlen")) != 0:
         raise _InvalidArgument(f"sequence_mask: maxlen has shape {np.shape(maxlen)}; needs a scalar")
-    _require_memory(f"sequence_mask: a mask of {lengths.shape.num_elements()} rows of {maxlen}",
-                    max(1, lengths.shape.num_elements()) * max(0, index(maxlen)), dtypes.int64)
-    places = _op("range")(index(maxlen), dtype=dtypes.int64)
+    maxlen = integer(maxlen, "maxlen")
+    require_memory(f"sequence_mask: a mask of {lengths.shape.num_elements()} rows of {maxlen}",
+                   max(1, lengths.shape.num_elements()) * max(0, maxlen), dtypes.int64)
+    places = _op("range")(maxlen, dtype=dtypes.int64)
     mask = _op("less")(places, _op("cast")(_op("expand_dims")(lengths, -1), dtypes.int64))
     dtype = dtypes.as_dtype(dtype)
     return mask if dtype == dtypes.bool else _op("cast")(mask, dtype)
@@ -152,13 +154,6 @@ def meshgrid(*args, indexing="xy", name=None):
     return grids
 
 
-def _require_memory(what, elements, dtype):
-    """ResourceExhaustedError where a tensor of so many elements needs more memory than the machine has."""
-    needed, room = elements * dtype.size, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    if needed > room:
-        raise _engine.ResourceExhaustedError(f"{what} needs {needed / 2**40:.1f} TiB, the machine has {room / 2**30:.0f} GiB")
-
-
 @public("repeat", in_errors=True)
 def repeat(input, repeats, axis=None, name=None):
     """Each slice of an axis several times.
@@ -169,10 +164,10 @@ def repeat(input, repeats, axis=None, name=None):
     tensor = _to_tensor(input)
     if axis is None:
         tensor, axis = _op("reshape")(tensor, [-1]), 0
-    axis = index(axis)
+    axis = integer(axis, "axis")
     if not -tensor.ndim <= axis < tensor.ndim:
         raise _InvalidArgument(f"repeat: axis {axis} is out of range for shape {tuple(tensor.shape)}")
-    counts = np.asarray(repeats)
+    counts = array(repeats, "repeats")
     if counts.dtype.kind not in "iu":
         raise _engine.TypeMismatchError(f"repeat: repeats is {counts.dtype.name}; needs whole numbers")
     extent = tensor.shape[axis]
@@ -181,7 +176,7 @@ def repeat(input, repeats, axis=None, name=None):
                                "number, or one for each slice, none negative")
     total = sum(counts.reshape(-1).tolist()) * (extent if counts.size == 1 else 1)
     slice_size = tensor.shape.num_elements() // extent if extent else 1
-    _require_memory(f"repeat: the result of {total} slices of axis {axis} of shape {tuple(tensor.shape)}",
+    require_memory(f"repeat: the result of {total} slices of axis {axis} of shape {tuple(tensor.shape)}",
                     total * max(1, slice_size), tensor.dtype)
     return _op("gather")(tensor, np.repeat(np.arange(extent), counts.reshape(-1)), axis=axis)
 
@@ -200,7 +195,7 @@ def dynamic_partition(data, partitions, num_partitions, name=None):
         raise _InvalidArgument(f"dynamic_partition: partitions {tuple(partitions.shape)} is no beginning of data "
                                f"{tuple(data.shape)}")
     numbers = np.asarray(partitions)
-    num_partitions = index(num_partitions)
+    num_partitions = integer(num_partitions, "num_partitions")
     if numbers.size and not (0 <= numbers.min() and numbers.max() < num_partitions):
         raise _engine.OutOfRangeError(f"dynamic_partition: partitions holds {numbers.min()} to {numbers.max()}; must be in "
                                       f"[0, {num_partitions})")
@@ -217,7 +212,8 @@ def dynamic_stitch(indices, data, name=None):
 
     indices: a list of tensors of any whole-number dtype; data: a list of tensors of one dtype whose shapes begin with theirs.
     """
-    indices, data = [_to_tensor(each) for each in indices], [_to_tensor(each) for each in data]
+    indices, data = ([_to_tensor(each) for each in sequence(value, name)]
+                     for value, name in ((indices, "indices"), (data, "data")))
     if not indices or len(indices) != len(data):
         raise _InvalidArgument(f"dynamic_stitch: {len(indices)} tensors of indices for {len(data)} of data")
     rest = tuple(data[0].shape[indices[0].ndim:])
@@ -242,7 +238,7 @@ def ensure_shape(x, shape, name=None):
     x = _to_tensor(x)
     if shape is None or isinstance(shape, UnknownShape):
         return x
-    wanted = [None if extent is None else index(extent) for extent in shape]
+    wanted = [None if extent is None else integer(extent, "shape") for extent in sequence(shape, "shape")]
     if len(wanted) != x.ndim or any(extent not in (None, own) for extent, own in zip(wanted, x.shape)):
         raise _InvalidArgument(f"ensure_shape: x has shape {tuple(x.shape)}, not {tuple(wanted)}")
     return x
@@ -259,8 +255,10 @@ def unravel_index(indices, dims, name=None):
     if not indices.dtype.is_integer or indices.ndim > 1:
         raise _InvalidArgument(f"unravel_index: indices is {indices.dtype.name} {tuple(indices.shape)}; needs whole numbers "
                                "with at most one axis")
-    values, extents = np.asarray(indices), _whole_numbers(dims)
+    values, extents = np.asarray(indices), integers(dims, "dims")
     count = math.prod(extents)
+    if not extents or min(extents) < 0:
+        raise _InvalidArgument(f"unravel_index: dims are {extents}; need at least one, none below 0")
     if values.size and not (0 <= values.min() and values.max() < count):
         raise _engine.OutOfRangeError(f"unravel_index: indices holds {values.min()} to {values.max()}; must be in [0, {count})")
     return _to_tensor(np.array(np.unravel_index(values, extents), values.dtype).reshape((len(extents),) + values.shape))
@@ -272,9 +270,9 @@ def reverse_sequence(input, seq_lengths, seq_axis=None, batch_axis=None, name=No
 
     seq_lengths: any whole-number dtype, one for each b, at most the extent of seq_axis. Returns the dtype and shape of input.
     """
-    tensor, lengths = _to_tensor(input), np.asarray(seq_lengths)
-    seq_axis, batch_axis = (index(new if new is not None else old if old is not None else 0)
-                            for new, old in ((seq_axis, seq_dim), (batch_axis, batch_dim)))
+    tensor, lengths = _to_tensor(input), array(seq_lengths, "seq_lengths")
+    seq_axis, batch_axis = (integer(new if new is not None else old if old is not None else 0, name)
+                            for name, new, old in (("seq_axis", seq_axis, seq_dim), ("batch_axis", batch_axis, batch_dim)))
     seq_axis, batch_axis = (axis + tensor.ndim if axis < 0 else axis for axis in (seq_axis, batch_axis))
     if not (0 <= seq_axis < tensor.ndim and 0 <= batch_axis < tensor.ndim) or seq_axis == batch_axis:
         raise _InvalidArgument(f"reverse_sequence: seq_axis {seq_axis} and batch_axis {batch_axis} for shape "

@@ -1,5 +1,5 @@
 """What functions are made of that are several ops, or none."""
-from operator import index
+import os
 
 import numpy as np
 
@@ -17,19 +17,14 @@ def tensor(value, dtype=None):
 def either(function, name, value, other_name, other):
     """An argument that has a name of its own in each of TensorFlow's generations."""
     if (value is None) == (other is None):
-        raise TypeError(f"{function}() needs either {name!r} or {other_name!r}, and not both")
+        raise _engine.TypeMismatchError(f"{function}() needs either {name!r} or {other_name!r}, and not both")
     return other if value is None else value
 
 
 def require_callable(function, argument, value):
     """TypeError for what cannot be called."""
     if not callable(value):
-        raise TypeError(f"{function}: {argument} is {value!r}; needs a function")
-
-
-def whole_numbers(values):
-    """A whole number, or a list or an array of them, as a flat list of Python's. TypeError for other values."""
-    return [index(value) for value in np.asarray(values).reshape(-1)]
+        raise _engine.TypeMismatchError(f"{function}: {argument} is {value!r}; needs a function")
 
 
 def limits(dtype):
@@ -48,3 +43,10 @@ def index_dtype(function, argument, dtype):
 def zero_of(x):
     """A 0 of the dtype of x."""
     return _engine.constant(0, x.dtype, None)
+
+
+def require_memory(what, elements, dtype):
+    """ResourceExhaustedError where a tensor of so many elements needs more memory than the machine has."""
+    needed, room = elements * dtype.size, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    if needed > room:
+        raise _engine.ResourceExhaustedError(f"{what} needs {needed / 2**40:.1f} TiB, the machine has {room / 2**30:.0f} GiB")

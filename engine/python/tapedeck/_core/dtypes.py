@@ -111,7 +111,7 @@ class DType:
 
     def _limits(self):
         if not (self.is_floating or self.is_integer):
-            raise TypeError(f"{self._name} has no least and greatest value")
+            raise _engine.TypeMismatchError(f"{self._name} has no least and greatest value")
         return np.finfo(self._numpy) if self.is_floating else np.iinfo(self._numpy)
 
     @property
@@ -182,12 +182,13 @@ def as_dtype(type_value):
         for candidate in _all:
             if candidate.as_datatype_enum == type_value:
                 return candidate
-    if type_value in (str, bytes) or isinstance(type_value, np.dtype) and type_value.kind in "SU":
+    if type_value is str or type_value is bytes or isinstance(type_value, np.dtype) and type_value.kind in "SU":
         return string
-    for candidate in _all:
-        if candidate == type_value:
-            return candidate
-    raise TypeError(f"{type_value!r} is not one of {', '.join(dtype.name for dtype in _all)}")
+    if isinstance(type_value, (str, type, np.dtype)):
+        for candidate in _all:
+            if candidate == type_value:
+                return candidate
+    raise _engine.TypeMismatchError(f"{type_value!r} is not one of {', '.join(dtype.name for dtype in _all)}")
 
 
 _engine._register_types(_all, DType, TensorShape)

@@ -19,14 +19,16 @@ class Namespace(str):
 
 
 def public(*names, in_errors=False):
-    """Decorates a function or a class with its names under `tf.`; public("newaxis")(None) is for what cannot be decorated. The first
-    one tells where pickle and profilers find it. in_errors: what the engine refuses inside of the function tells its name and its
-    arguments; not so for one that calls the user's functions, whose errors are theirs."""
+    """Decorates a function or a class with its names under `tf.`; public("newaxis")(None) is for what cannot be decorated. The
+    first one that ends with its own name tells where pickle and profilers find it. in_errors: what the engine refuses inside of the function tells its name and
+    its arguments; not so for one that calls the user's functions, whose errors are theirs."""
     def named(thing):
         if in_errors:
             thing = naming(thing)
         if isinstance(thing, (type, types.FunctionType)) and thing.__module__.startswith("tapedeck._"):
-            thing.__module__ = f"tapedeck.{names[0]}".rpartition(".")[0]
+            places = [name for name in names if name.rpartition(".")[2] == thing.__qualname__]
+            if places:
+                thing.__module__ = f"tapedeck.{places[0]}".rpartition(".")[0]
         for name in names:
             if NAMES.setdefault(name, thing) is not thing:
                 raise AssertionError(f"tf.{name} names two things")

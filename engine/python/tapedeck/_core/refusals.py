@@ -12,14 +12,14 @@ from tapedeck import _engine
 _OF_OP = re.compile(r"(\w+)(?:: |\(\) )")  # how what an op of the engine says begins
 
 
-def _shown(value):
+def shown(value):
     """A value in few letters."""
     from tapedeck._core.indexed_slices import IndexedSlices
     if isinstance(value, (_engine.Tensor, _engine.Variable, np.ndarray)):
         named = f"{value.name} " if isinstance(value, _engine.Variable) else ""
         return f"{named}{value.dtype.name} {tuple(value.shape)}"
     if isinstance(value, IndexedSlices):
-        return f"IndexedSlices(values: {_shown(value.values)}, indices: {_shown(value.indices)})"
+        return f"IndexedSlices(values: {shown(value.values)}, indices: {shown(value.indices)})"
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."
 
@@ -31,7 +31,7 @@ def _called_with(function, args, kwargs):
     if not isinstance(given.get("self"), _engine.Variable):  # another object of a method shows nothing but its address
         given.pop("self", None)
     given.pop("cls", None)
-    return ", ".join(f"{name}: {_shown(value)}" for name, value in given.items() if name != "name")
+    return ", ".join(f"{name}: {shown(value)}" for name, value in given.items() if name != "name")
 
 
 _complete = object()
@@ -71,10 +71,8 @@ def naming(function):
         except _engine.OpError as error:
             _tell(error, function, args, kwargs)
             raise
-        except (TypeError, ValueError, ArithmeticError, AttributeError, IndexError, MemoryError) as error:
-            kind = (_engine.TypeMismatchError if isinstance(error, TypeError) else
-                    _engine.ResourceExhaustedError if isinstance(error, MemoryError) else _engine.InvalidArgumentError)
-            translated = kind(str(error))
+        except MemoryError as error:  # of NumPy or Python
+            translated = _engine.ResourceExhaustedError(str(error))
             _tell(translated, function, args, kwargs)
             raise translated from error
 

@@ -4,6 +4,7 @@ import numpy as np
 
 from tapedeck import _engine
 from tapedeck._core import dtypes
+from tapedeck._core.arguments import array, integer, number, sequence
 from tapedeck._core.composites import op as _op
 from tapedeck._core.public import public
 from tapedeck._core.refusals import whole
@@ -16,13 +17,17 @@ def _text(values, most):
     return np.array2string(np.asarray(values).reshape(-1)[:most], separator=" ")
 
 
+def _begin(message):
+    return "" if message is None else str(message)
+
+
 def _fail(message, text):
-    raise whole(_InvalidArgument(f"{message}\n{text}" if message else text))
+    raise whole(_InvalidArgument(f"{_begin(message)}\n{text}".lstrip("\n")))
 
 
 def _compare(op, symbol, x, y, message, summarize, other="y"):
     """Fails where the comparison does not hold for some pair, and says which. other: what the text calls y."""
-    most = 3 if summarize is None else int(summarize)
+    most = 3 if summarize is None else integer(summarize, "summarize")
     x, y = _pair(x, y)
     wrong = ~np.asarray(_op(op)(x, y))
     if not wrong.any():
@@ -116,12 +121,13 @@ def assert_non_positive(x, message=None, summarize=None, name=None, data=None):
 @public("debugging.assert_near", "assert_near", in_errors=True)
 def assert_near(x, y, rtol=None, atol=None, message=None, summarize=None, name=None, data=None):
     """|x - y| <= atol + rtol * |y|, element by element. The tolerances are ten times the dtype's epsilon where None."""
-    most = 3 if summarize is None else int(summarize)
+    most = 3 if summarize is None else integer(summarize, "summarize")
     x, y = _pair(x, y)
     if x.dtype != y.dtype:
         raise _engine.TypeMismatchError(f"assert_near: x is {x.dtype.name} and y is {y.dtype.name}; cast one of them")
     epsilon = 10 * np.finfo(x.dtype.as_numpy_dtype).eps if x.dtype.is_floating else 0
-    rtol, atol = epsilon if rtol is None else float(rtol), epsilon if atol is None else float(atol)
+    rtol, atol = (epsilon if given is None else number(given, name) for given, name in ((rtol, "rtol"), (atol, "atol")))
+    _op("subtract")(x, y)  # which says where dtypes and shapes do not fit
     left, right = np.asarray(x), np.asarray(y)
     with np.errstate(invalid="ignore"):  # infinities are near where they are equal
         near = (left == right) | (np.isfinite(right) & (np.abs(left - right) <= atol + rtol * np.abs(right)))
@@ -133,7 +139,7 @@ def assert_near(x, y, rtol=None, atol=None, message=None, summarize=None, name=N
 def _require_rank(x, holds, text, message):
     x = _to_tensor(x)
     if not holds(x.ndim):
-        _fail("", f"{message or ''} Tensor must have rank {text}. Received rank {x.ndim}, shape {tuple(x.shape)}".lstrip())
+        _fail("", f"{_begin(message)} Tensor must have rank {text}. Received rank {x.ndim}, shape {tuple(x.shape)}".lstrip())
 
 
 def _rank(function, value):
@@ -163,7 +169,7 @@ def assert_rank_at_least(x, rank, message=None, name=None, data=None, summarize=
 @public("debugging.assert_rank_in", "assert_rank_in", in_errors=True)
 def assert_rank_in(x, ranks, message=None, name=None, data=None, summarize=None):
     """x has one of these numbers of axes."""
-    ranks = tuple(_rank("assert_rank_in", rank) for rank in ranks)
+    ranks = tuple(_rank("assert_rank_in", rank) for rank in sequence(ranks, "ranks"))
     _require_rank(x, lambda ndim: ndim in ranks, f"in {ranks}", message)
 
 
@@ -177,7 +183,7 @@ def assert_scalar(tensor, name=None, message=None):
     """
     tensor = _to_tensor(tensor)
     if tensor.shape:
-        _fail("", f"{message or ''} Expected scalar, received shape {tuple(tensor.shape)}".lstrip())
+        _fail("", f"{_begin(message)} Expected scalar, received shape {tuple(tensor.shape)}".lstrip())
     return tensor
 
 
@@ -186,7 +192,7 @@ def _symbols(shape):
     if isinstance(shape, (int, str)) and shape not in ("...", "*"):
         entries = list(shape) if isinstance(shape, str) else [shape]
     else:
-        entries = [shape] if isinstance(shape, str) else list(shape)
+        entries = [shape] if isinstance(shape, str) else sequence(shape, "shapes")
     if entries and entries[0] in ("...", "*"):
         return "outer", entries[1:]
     if entries and entries[-1] in ("...", "*"):
@@ -221,8 +227,11 @@ def assert_shapes(shapes, data=None, summarize=None, message=None, name=None):
     Equal names stand for equal extents; None and "." for any; "..." or "*" at one end for any axes.
     """
     known = {}
-    for tensor, shape in shapes.items() if isinstance(shapes, dict) else shapes:
-        _check_shape(_to_tensor(tensor), shape, known, message)
+    for pair in shapes.items() if isinstance(shapes, dict) else sequence(shapes, "shapes"):
+        found = sequence(pair, "shapes")
+        if len(found) != 2:
+            raise _InvalidArgument(f"shapes: {pair!r} is no pair of a tensor and its shape")
+        _check_shape(_to_tensor(found[0]), found[1], known, message)
 
 
 @public("debugging.assert_type", "assert_type", in_errors=True)
@@ -235,7 +244,8 @@ def assert_type(tensor, tf_type, message=None, name=None):
     """
     tensor, wanted = _to_tensor(tensor), dtypes.as_dtype(tf_type)
     if tensor.dtype != wanted:
-        raise whole(_engine.TypeMismatchError(f"{message or ''} tensor must be of type {wanted.name}, it is {tensor.dtype.name}".strip()))
+        text = f"{_begin(message)} tensor must be of type {wanted.name}, it is {tensor.dtype.name}"
+        raise whole(_engine.TypeMismatchError(text.strip()))
 
 
 @public("debugging.assert_integer", "assert_integer", in_errors=True)
@@ -248,7 +258,7 @@ def assert_integer(x, message=None, name=None):
     """
     x = _to_tensor(x)
     if not x.dtype.is_integer:
-        raise whole(_engine.TypeMismatchError(f"{message or ''} Expected an integer tensor, it is {x.dtype.name}".strip()))
+        raise whole(_engine.TypeMismatchError(f"{_begin(message)} Expected an integer tensor, it is {x.dtype.name}".strip()))
 
 
 @public("debugging.assert_same_float_dtype", "assert_same_float_dtype", in_errors=True)
@@ -260,7 +270,7 @@ def assert_same_float_dtype(tensors=None, dtype=None):
     Errors: InvalidArgumentError for several dtypes, and for one that is not floating.
     """
     wanted = None if dtype is None else dtypes.as_dtype(dtype)
-    for tensor in tensors or ():
+    for tensor in () if tensors is None else sequence(tensors, "tensors"):
         if tensor is None:
             continue
         found = tensor.dtype if isinstance(getattr(tensor, "dtype", None), dtypes.DType) else _to_tensor(tensor).dtype
@@ -305,9 +315,9 @@ def verify_tensor_all_finite(t=None, msg=None, name=None, x=None, message=None):
 @public("debugging.Assert", "Assert", in_errors=True)
 def Assert(condition, data, summarize=None, name=None):  # noqa: N802  (TensorFlow's name)
     """condition holds; data is what the error shows."""
-    if not np.all(np.asarray(condition)):
-        most = 3 if summarize is None else int(summarize)
-        shown = [each if isinstance(each, str) else _text(each, most) for each in data]
+    if not array(condition, "condition", bool).all():
+        most = 3 if summarize is None else integer(summarize, "summarize")
+        shown = [each if isinstance(each, str) else _text(each, most) for each in sequence(data, "data")]
         raise whole(_InvalidArgument(f"Expected '{condition!s}' to be true. Summarized data: " + "\n".join(shown)))
 
 
@@ -340,7 +350,7 @@ def health(name, value):
     Errors: ValueError for a name without a group.
     """
     if _engine.debug.attached():
-        _engine.debug.add_health(name, float(value))
+        _engine.debug.add_health(name, number(value, "value"))
 
 
 @public("debugging.is_numeric_tensor", "is_numeric_tensor", in_errors=True)
@@ -349,7 +359,7 @@ def is_numeric_tensor(tensor):
     return _is_tensor(tensor) and tensor.dtype != dtypes.bool
 
 
-@public("debugging.save_trace", in_errors=True)
+@public("debugging.save_trace")
 def save_trace(path):
     """Writes what was recorded so far to a trace file, which the window opens like a session: its records, values, curves and sources.
 

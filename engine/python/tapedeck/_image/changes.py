@@ -1,19 +1,21 @@
 """tf.image: changes of colours, and those that augment training images: drawn ones, from a seed of the generator or one's own."""
 import numpy as np
 
+from tapedeck import _engine
 from tapedeck._engine import InvalidArgumentError
 from tapedeck._core import dtypes
-from tapedeck._core.composites import op, tensor, whole_numbers
+from tapedeck._core.arguments import integers, number
+from tapedeck._core.composites import op, tensor
 from tapedeck._core.public import public
 from tapedeck._image.colors import _floating, _with_channels, adjust_brightness, adjust_contrast, convert_image_dtype
-from tapedeck._image.images import flip_left_right, flip_up_down
+from tapedeck._image.images import checked_images, flip_left_right, flip_up_down
 from tapedeck._random.streams import stateless_uniform
 
 
 def _real(function, images):
     images = _with_channels(function, images, 3)
     if not images.dtype.is_floating:
-        raise TypeError(f"{function}: images is {images.dtype.name}; needs a floating dtype")
+        raise _engine.TypeMismatchError(f"{function}: images is {images.dtype.name}; needs a floating dtype")
     return images
 
 
@@ -83,19 +85,21 @@ def adjust_gamma(image, gamma=1, gain=1):
     Errors: InvalidArgumentError for another gamma.
     """
     image = tensor(image)
-    if float(gamma) < 0:
+    if number(gamma, "gamma") < 0:
         raise InvalidArgumentError(f"adjust_gamma: gamma is {float(gamma)}; must be at least 0")
     real = image if image.dtype.is_floating else _floating(image)
-    return convert_image_dtype(gain * op("pow")(real, op("cast")(gamma, real.dtype)), image.dtype, saturate=True)
+    return convert_image_dtype(tensor(gain, real.dtype) * op("pow")(real, op("cast")(gamma, real.dtype)), image.dtype, saturate=True)
 
 
 def _checked_limits(function, lower, upper):
+    lower, upper = number(lower, "lower"), number(upper, "upper")
     if not 0 <= lower < upper:
         raise InvalidArgumentError(f"{function}: lower is {lower} and upper {upper}; needs 0 <= lower < upper")
     return lower, upper
 
 
 def _checked_delta(function, max_delta, most=None):
+    max_delta = number(max_delta, "max_delta")
     if max_delta < 0 or (most is not None and max_delta > most):
         raise InvalidArgumentError(f"{function}: max_delta is {max_delta}; must be at least 0"
                                    + ("" if most is None else f" and at most {most}"))
@@ -174,8 +178,8 @@ def stateless_random_saturation(image, lower, upper, seed):
     return adjust_saturation(image, _drawn_by(seed, _checked_limits("stateless_random_saturation", lower, upper)))
 
 
-def _perhaps(flip, image, seed):
-    image = tensor(image)
+def _perhaps(function, flip, image, seed):
+    image = checked_images(function, "image", image)
     coins = stateless_uniform([] if image.ndim == 3 else [image.shape[0], 1, 1, 1], seed)
     return op("where")(op("less")(coins, .5), flip(image), image)
 
@@ -183,19 +187,19 @@ def _perhaps(flip, image, seed):
 @public("image.stateless_random_flip_left_right", in_errors=True)
 def stateless_random_flip_left_right(image, seed):
     """image.random_flip_left_right with the same result for the same seed: two whole numbers."""
-    return _perhaps(flip_left_right, image, seed)
+    return _perhaps("stateless_random_flip_left_right", flip_left_right, image, seed)
 
 
 @public("image.stateless_random_flip_up_down", in_errors=True)
 def stateless_random_flip_up_down(image, seed):
     """image.random_flip_up_down with the same result for the same seed: two whole numbers."""
-    return _perhaps(flip_up_down, image, seed)
+    return _perhaps("stateless_random_flip_up_down", flip_up_down, image, seed)
 
 
 @public("image.stateless_random_crop", in_errors=True)
 def stateless_random_crop(value, size, seed, name=None):
     """image.random_crop with the same result for the same seed: two whole numbers."""
-    value, extents = tensor(value), whole_numbers(size)
+    value, extents = tensor(value), integers(size, "size")
     if len(extents) != value.ndim or any(not 0 <= part <= own for part, own in zip(extents, value.shape)):
         raise InvalidArgumentError(f"stateless_random_crop: size {extents} for value {tuple(value.shape)}; needs at most its "
                                    "extent for each axis")

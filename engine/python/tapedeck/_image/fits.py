@@ -3,14 +3,15 @@ import numpy as np
 
 from tapedeck._engine import InvalidArgumentError, UnimplementedError
 from tapedeck._core import dtypes
-from tapedeck._core.composites import op, whole_numbers
+from tapedeck._core.arguments import integers
+from tapedeck._core.composites import op
 from tapedeck._core.public import public
 from tapedeck._image.images import checked_images, crop_to_bounding_box, pad_to_bounding_box
 from tapedeck._image.sizes import _area_weights, _extents, _weighted, resize, ResizeMethod
 
 
 def _target(function, height, width):
-    target = whole_numbers([height, width])
+    target = integers([height, width], "target")
     if min(target) < 1:
         raise InvalidArgumentError(f"{function}: the target is {target[0]} × {target[1]}; must be above 0")
     return target
@@ -119,10 +120,6 @@ def resize_images(images, size, method=ResizeMethod.BILINEAR, align_corners=Fals
 
 def _one_method(method):
     def function(images, size, align_corners=False, name=None):
-        try:
-            whole_numbers(size)
-        except TypeError as error:
-            raise TypeError(f"resize_{method}: {error}; called with size: {size!r}") from error
         return _resized(f"resize_{method}", images, size, method, align_corners, (4,))
     function.__name__ = function.__qualname__ = f"resize_{method}"
     function.__doc__ = f"""image.resize_images of several images by '{method}'; images of that size become float32, too."""
@@ -130,7 +127,7 @@ def _one_method(method):
 
 
 for _method in (ResizeMethod.BILINEAR, ResizeMethod.BICUBIC, ResizeMethod.AREA):
-    public(f"image.resize_{_method}")(_one_method(_method))
+    public(f"image.resize_{_method}", in_errors=True)(_one_method(_method))
 
 
 @public("image.resize_nearest_neighbor", in_errors=True)

@@ -1,13 +1,13 @@
 """tf.image: images turned, cut, resized and compared. An image is (rows, columns, channels), several have an axis in front."""
 import math
-from operator import index
 
 import numpy as np
 
 from tapedeck import _engine
 from tapedeck._engine import InvalidArgumentError
 from tapedeck._core import dtypes
-from tapedeck._core.composites import op, tensor, whole_numbers
+from tapedeck._core.arguments import integer, integers, number, one_of
+from tapedeck._core.composites import op, tensor
 from tapedeck._core.public import public
 from tapedeck._nn.images import depthwise_conv2d
 
@@ -80,7 +80,7 @@ def rot90(image, k=1, name=None):
     The other argument and the errors are those of image.flip_left_right. Returns: the dtype of image, its rows and columns
     exchanged where k is odd.
     """
-    images, turns = checked_images("rot90", "image", image), index(k) % 4
+    images, turns = checked_images("rot90", "image", image), integer(k, "k") % 4
     if turns == 2:
         return op("reverse")(images, [-2, -3])
     if turns == 1:
@@ -96,7 +96,8 @@ def crop_to_bounding_box(image, offset_height, offset_width, target_height, targ
     Errors: InvalidArgumentError for a box that is empty or not inside the image, and another number of axes.
     """
     images = checked_images("crop_to_bounding_box", "image", image)
-    top, left, rows, columns = (index(each) for each in (offset_height, offset_width, target_height, target_width))
+    top, left = integer(offset_height, "offset_height"), integer(offset_width, "offset_width")
+    rows, columns = integer(target_height, "target_height"), integer(target_width, "target_width")
     if min(top, left) < 0 or min(rows, columns) < 1 or top + rows > images.shape[-3] or left + columns > images.shape[-2]:
         raise InvalidArgumentError(f"crop_to_bounding_box: {rows} × {columns} pixels from ({top}, {left}) on are not in an image "
                                    f"of {images.shape[-3]} × {images.shape[-2]}")
@@ -112,7 +113,8 @@ def pad_to_bounding_box(image, offset_height, offset_width, target_height, targe
     Errors: InvalidArgumentError for a target into which the image does not fit, and another number of axes.
     """
     images = checked_images("pad_to_bounding_box", "image", image)
-    top, left, rows, columns = (index(each) for each in (offset_height, offset_width, target_height, target_width))
+    top, left = integer(offset_height, "offset_height"), integer(offset_width, "offset_width")
+    rows, columns = integer(target_height, "target_height"), integer(target_width, "target_width")
     below, right = rows - top - images.shape[-3], columns - left - images.shape[-2]
     if min(top, left, below, right) < 0:
         raise InvalidArgumentError(f"pad_to_bounding_box: an image of {images.shape[-3]} × {images.shape[-2]} at ({top}, {left}) "
@@ -127,7 +129,7 @@ def central_crop(image, central_fraction):
     image: any dtype, one image or several; central_fraction: a number above 0, at most 1. Returns: the dtype of image.
     Errors: InvalidArgumentError for another fraction and another number of axes.
     """
-    images, fraction = checked_images("central_crop", "image", image), float(central_fraction)
+    images, fraction = checked_images("central_crop", "image", image), number(central_fraction, "central_fraction")
     if not 0 < fraction <= 1:
         raise InvalidArgumentError(f"central_crop: central_fraction is {central_fraction}; must be above 0 and at most 1")
     top, left = (int((extent - extent * fraction) / 2) for extent in images.shape[-3:-1])
@@ -136,7 +138,7 @@ def central_crop(image, central_fraction):
 
 def _pair(function, argument, value):
     """The two numbers in the middle of (1, rows, columns, 1)."""
-    numbers = whole_numbers(value)
+    numbers = integers(value, argument)
     if len(numbers) != 4 or numbers[0] != 1 or numbers[3] != 1 or min(numbers) < 1:
         raise InvalidArgumentError(f"{function}: {argument} is {value!r}; needs [1, rows, columns, 1], above 0")
     return numbers[1:3]
@@ -155,8 +157,7 @@ def extract_patches(images, sizes, strides, rates, padding, name=None):
     images = checked_images("extract_patches", "images", images, (4,))
     sizes, strides, rates = (_pair("extract_patches", *pair) for pair in (("sizes", sizes), ("strides", strides), ("rates", rates)))
     padding = padding.upper() if isinstance(padding, str) else padding
-    if padding not in ("SAME", "VALID"):
-        raise InvalidArgumentError(f"extract_patches: padding is {padding!r}; must be 'SAME' or 'VALID'")
+    one_of(padding, "padding", ("SAME", "VALID"))
     counts, borders = [], [0, 0]
     for extent, size, stride, rate in zip(images.shape[1:3], sizes, strides, rates):
         reach = (size - 1) * rate + 1
@@ -176,7 +177,7 @@ def extract_patches(images, sizes, strides, rates, padding, name=None):
 def extract_image_patches(images, ksizes=None, strides=None, rates=None, padding=None, name=None, *, sizes=None):
     """TensorFlow 1's name of tf.image.extract_patches; its sizes are called ksizes."""
     if (ksizes is None) == (sizes is None):
-        raise TypeError("extract_image_patches() needs either 'ksizes' or 'sizes', and not both")
+        raise _engine.TypeMismatchError("extract_image_patches() needs either 'ksizes' or 'sizes', and not both")
     return extract_patches(images, sizes if ksizes is None else ksizes, strides, rates, padding)
 
 

@@ -3,7 +3,8 @@ import numpy as np
 
 from tapedeck._engine import InvalidArgumentError, UnimplementedError
 from tapedeck._core import dtypes
-from tapedeck._core.composites import op, tensor, whole_numbers
+from tapedeck._core.arguments import integers
+from tapedeck._core.composites import op, tensor
 from tapedeck._core.public import public
 from tapedeck._image.images import checked_images
 
@@ -97,7 +98,7 @@ def _weighted(images, axis, weights):
 
 
 def _extents(size, own, images, preserve_aspect_ratio):
-    extents = whole_numbers(size)
+    extents = integers(size, "size")
     if len(extents) != 2 or min(extents) < 1 or min(own) < 1:
         raise InvalidArgumentError(f"resize: size is {size!r} for images {tuple(images.shape)}; needs (rows, columns), above 0")
     if preserve_aspect_ratio:

@@ -1,8 +1,8 @@
 """TensorFlow's tf.linalg: what is made of several ops, beside the registry's own (tf.linalg.inv …)."""
 import math as _math
-from operator import index as _index
 
 from tapedeck import _engine
+from tapedeck._core.arguments import integer, integers
 from tapedeck._core.composites import op as _op
 from tapedeck._core.public import public
 
@@ -73,7 +73,7 @@ def einsum(equation, *inputs, name=None, optimize=None):
     different dtypes, and an equation that is no string.
     """
     if not isinstance(equation, str):
-        raise TypeError(f"einsum: equation is {type(equation).__name__}; needs a string such as 'ij,jk->ik'")
+        raise _engine.TypeMismatchError(f"einsum: equation is {type(equation).__name__}; needs a string such as 'ij,jk->ik'")
     if len(inputs) == 1 and isinstance(inputs[0], (list, tuple)) and any(
             isinstance(part, (_engine.Tensor, _engine.Variable)) for part in inputs[0]):
         inputs = inputs[0]
@@ -96,10 +96,10 @@ def tensordot(a, b, axes, name=None):
     ranks = len(a.shape), len(b.shape)
     if isinstance(axes, (list, tuple)) or hasattr(axes, "__len__"):
         if len(axes) != 2:
-            raise ValueError(f"tensordot: axes is {axes!r}; needs a number, or a pair")
-        pairs = [[_index(axis)] if not hasattr(axis, "__len__") else [_index(one) for one in axis] for axis in axes]
+            raise _engine.InvalidArgumentError(f"tensordot: axes is {axes!r}; needs a number, or a pair")
+        pairs = [integers(axis, "axes") for axis in axes]
     else:
-        count = _index(axes)
+        count = integer(axes, "axes")
         if not 0 <= count <= min(ranks):
             raise _engine.InvalidArgumentError(f"tensordot: axes is {count}; a has {ranks[0]} axes and b {ranks[1]}")
         pairs = [list(range(ranks[0] - count, ranks[0])), list(range(count))]

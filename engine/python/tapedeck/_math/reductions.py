@@ -1,10 +1,11 @@
 """Norms, and how many elements are not 0."""
-from operator import index
 
 import numpy as np
 
 import tapedeck
+from tapedeck import _engine
 from tapedeck._engine import InvalidArgumentError
+from tapedeck._core.arguments import flag, integers, number
 from tapedeck._core.composites import limits, op, tensor
 from tapedeck._core.public import public
 
@@ -13,7 +14,7 @@ def _one_of(name, **given):
     """The one argument that was given under any of its names."""
     found = [(key, value) for key, value in given.items() if value is not None]
     if len(found) > 1:
-        raise TypeError(f"{name}() got both {found[0][0]!r} and {found[1][0]!r}, which mean the same")
+        raise _engine.TypeMismatchError(f"{name}() got both {found[0][0]!r} and {found[1][0]!r}, which mean the same")
     return found[0][1] if found else None
 
 
@@ -29,7 +30,7 @@ def count_nonzero(input=None, axis=None, keepdims=None, dtype="int64", name=None
     """
     x = tensor(_one_of("count_nonzero", input=input, input_tensor=input_tensor))
     axis = _one_of("count_nonzero", axis=axis, reduction_indices=reduction_indices)
-    keep = bool(_one_of("count_nonzero", keepdims=keepdims, keep_dims=keep_dims))
+    keep = flag(_one_of("count_nonzero", keepdims=keepdims, keep_dims=keep_dims), "keepdims")
     hits = op("cast")(op("cast")(x, "bool"), "int64")
     return op("cast")(op("reduce_sum")(hits, axis=axis, keepdims=keep), dtype)
 
@@ -116,9 +117,10 @@ def norm(tensor, ord="euclidean", axis=None, keepdims=None, name=None, keep_dims
     Errors: InvalidArgumentError for another ord and for axes out of range or named twice; TypeError for another dtype.
     """
     x = tapedeck.convert_to_tensor(tensor)
-    keep = bool(_one_of("norm", keepdims=keepdims, keep_dims=keep_dims))
+    ord = ord if isinstance(ord, str) else number(ord, "ord")
+    keep = flag(_one_of("norm", keepdims=keepdims, keep_dims=keep_dims), "keepdims")
     if isinstance(axis, (list, tuple)):
-        axis = [index(a) for a in axis]
+        axis = integers(axis, "axis")
         if len(axis) == 2:
             return _matrix_norm(x, ord, axis, keep)
         if len(axis) != 1:

@@ -5,6 +5,7 @@ import numpy as np
 
 from tapedeck import _engine
 from tapedeck._engine import InvalidArgumentError
+from tapedeck._core.arguments import integer, one_of
 from tapedeck._core.composites import op, tensor, zero_of
 from tapedeck._core.public import public
 
@@ -122,12 +123,12 @@ def bincount(arr, weights=None, minlength=None, maxlength=None, dtype="int32", n
         values = arr.numpy()
     if values.size and values.min() < 0:
         raise InvalidArgumentError(f"bincount: arr holds {values.min()}; none may be below 0")
-    if axis not in (None, 0, -1) or (axis == -1 and values.ndim not in (1, 2)):
+    if one_of(axis, "axis", (None, 0, -1)) == -1 and values.ndim not in (1, 2):
         raise InvalidArgumentError(f"bincount: axis is {axis!r} of arr {values.shape}; needs None, 0, or -1 of a vector "
                                    "or matrix")
-    size = max(int(values.max()) + 1 if values.size else 0, 0 if minlength is None else index(minlength))
+    size = max(int(values.max()) + 1 if values.size else 0, 0 if minlength is None else integer(minlength, "minlength"))
     if maxlength is not None:
-        size = min(size, index(maxlength))
+        size = min(size, integer(maxlength, "maxlength"))
     if weights is None:
         weights = op("ones_like")(arr, dtype=dtype)
     elif binary_output:

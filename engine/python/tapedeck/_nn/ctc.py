@@ -3,6 +3,7 @@ import numpy as np
 
 from tapedeck import _engine
 from tapedeck._engine import InvalidArgumentError
+from tapedeck._core.arguments import flag
 from tapedeck._core.composites import op, tensor
 from tapedeck._core.public import public
 
@@ -86,7 +87,7 @@ def ctc_loss(labels, logits, label_length, logit_length, logits_time_major=True,
     Errors: InvalidArgumentError for shapes, lengths and labels that do not fit; TypeError for other dtypes.
     """
     logits = tensor(logits)
-    if not logits_time_major and logits.ndim == 3:
+    if not flag(logits_time_major, "logits_time_major") and logits.ndim == 3:
         logits = op("transpose")(logits, [1, 0, 2])
     labels, label_length, logit_length, blank = _checked(labels, logits, label_length, logit_length, blank_index)
     states, jumps = _with_blanks(labels, blank)

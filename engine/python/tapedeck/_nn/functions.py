@@ -4,6 +4,7 @@ from operator import index as _index
 
 from tapedeck import _engine
 from tapedeck._core import generation as _generation
+from tapedeck._core.arguments import flag, number
 from tapedeck._core.composites import op as _op
 from tapedeck._core.public import public
 from tapedeck._nn import images as _images
@@ -57,7 +58,7 @@ def _like(x, value):
 def _dropped_share(rate, keep_prob):
     """The rate of either generation's arguments, in [0, 1)."""
     if (rate is None) == (keep_prob is None):
-        raise ValueError(f"dropout: give either rate or keep_prob; they are {rate!r} and {keep_prob!r}")
+        raise _engine.InvalidArgumentError(f"dropout: give either rate or keep_prob; they are {rate!r} and {keep_prob!r}")
     try:
         share = float(rate) if keep_prob is None else 1 - float(keep_prob)
     except (TypeError, ValueError):
@@ -151,7 +152,7 @@ def l2_normalize(x, axis=None, epsilon=1e-12, name=None, dim=None):
         axis = dim
     x = _floating("l2_normalize", "x", x)
     length = _op("reduce_euclidean_norm")(x, axis=axis, keepdims=True)  # whose squares do not overflow
-    return x / _op("maximum")(length, max(epsilon, 0)**.5)
+    return x / _op("maximum")(length, max(number(epsilon, "epsilon"), 0)**.5)
 
 
 @public("nn.batch_normalization", in_errors=True)
@@ -165,7 +166,7 @@ def batch_normalization(x, mean, variance, offset, scale, variance_epsilon, name
     """
     x = _floating("batch_normalization", "x", x)
     mean, variance, offset, scale = (_like(x, value) for value in (mean, variance, offset, scale))
-    factor = _op("rsqrt")(variance + variance_epsilon)
+    factor = _op("rsqrt")(variance + _like(x, number(variance_epsilon, "variance_epsilon")))
     if scale is not None:
         factor = factor * scale
     shift = -mean * factor if offset is None else offset - mean * factor
@@ -198,7 +199,7 @@ def fused_batch_norm(x, scale, offset, mean=None, variance=None, epsilon=0.001, 
 
     if not is_training:
         if mean is None or variance is None:
-            raise ValueError("fused_batch_norm: mean and variance are needed where is_training is False")
+            raise _engine.InvalidArgumentError("fused_batch_norm: mean and variance are needed where is_training is False")
         return batch_normalization(x, spread(mean), spread(variance), spread(offset), spread(scale), epsilon), mean, variance
     y, batch_mean, batch_variance = _op("batch_norm")(x, _like(x, scale), _like(x, offset), 1 if channels_first else 3, epsilon)
     count = 1
@@ -244,7 +245,8 @@ def moments(x, axes, shift=None, keepdims=False, name=None, keep_dims=None):
 
 def _keeps(keepdims, keep_dims):
     """TensorFlow 1 has `name` where TensorFlow 2 has `keepdims`."""
-    return bool(keep_dims) if isinstance(keepdims, (str, type(None))) else bool(keepdims or keep_dims)
+    keep_dims = flag(keep_dims, "keep_dims")
+    return keep_dims if isinstance(keepdims, (str, type(None))) else flag(keepdims, "keepdims") or keep_dims
 
 
 @public("nn.normalize_moments", in_errors=True)
@@ -255,9 +257,9 @@ def normalize_moments(counts, mean_ss, variance_ss, shift, name=None):
     Returns: (mean, variance), that dtype, the shape of the sums.
     Errors: TypeError for different dtypes; InvalidArgumentError for shapes that do not broadcast.
     """
-    mean = mean_ss / counts
-    variance = variance_ss / counts - _op("square")(mean)
-    return (mean if shift is None else mean + shift), variance
+    mean = _op("divide")(mean_ss, counts)
+    variance = _op("subtract")(_op("divide")(variance_ss, counts), _op("square")(mean))
+    return (mean if shift is None else _op("add")(mean, shift)), variance
 
 
 @public("nn.sufficient_statistics", in_errors=True)
@@ -337,9 +339,12 @@ def embedding_lookup(params, ids, max_norm=None, name=None, validate_indices=Tru
     if isinstance(max_norm, str):
         max_norm, partition_strategy = None, max_norm
     ids = _engine.convert_to_tensor(ids)
-    parts = [_engine.convert_to_tensor(part) for part in params] if isinstance(params, (list, tuple)) else [params]
+    if isinstance(params, (_engine.Tensor, _engine.Variable)):
+        parts = [params]
+    else:
+        parts = [_engine.convert_to_tensor(part) for part in (params if isinstance(params, (list, tuple)) else [params])]
     if not parts:
-        raise ValueError("embedding_lookup: params is empty")
+        raise _engine.InvalidArgumentError("embedding_lookup: params is empty")
     if any(part.ndim == 0 for part in parts):
         raise _engine.InvalidArgumentError(f"embedding_lookup: params is a list of {len(parts)} parts, of which one is a scalar; "
                                            "each needs rows, and numbers that are one part need tf.constant")
@@ -358,6 +363,6 @@ def embedding_lookup(params, ids, max_norm=None, name=None, validate_indices=Tru
     elif partition_strategy == "div":
         rows = ids
     else:
-        raise ValueError(f"embedding_lookup: partition_strategy is {partition_strategy!r}; must be 'mod' or 'div'")
+        raise _engine.InvalidArgumentError(f"embedding_lookup: partition_strategy is {partition_strategy!r}; must be 'mod' or 'div'")
     return _clipped(_op("gather")(_op("concat")(parts, 0), rows), max_norm,
                     len(ids.shape))

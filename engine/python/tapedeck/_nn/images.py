@@ -1,10 +1,9 @@
 """Convolutions and pooling as TensorFlow's two generations call them; the ops know one form, four axes."""
 import collections
-from operator import index
 
-import numpy as np
 
 from tapedeck import _engine
+from tapedeck._core.arguments import array, integers, one_of, sequence
 from tapedeck._core.composites import either as _either, index_dtype, op as _op
 from tapedeck._core.public import public
 from tapedeck._nn import volumes as nn_volumes
@@ -19,10 +18,10 @@ def _sliding(op, strides, padding, data_format, dilations):
     if isinstance(padding, str):
         arguments["padding"] = padding.upper()
     elif padding is None:
-        raise TypeError(f"{op}() misses argument 'padding'")
+        raise _engine.TypeMismatchError(f"{op}() misses argument 'padding'")
     else:
         arguments["padding"] = "EXPLICIT"
-        pairs = np.asarray(padding)
+        pairs = array(padding, "padding")
         if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
             raise _engine.InvalidArgumentError(f"{op}: padding is {padding!r}; must be 'SAME', 'VALID', or a pair of whole numbers "
                                                "(before, after) for each axis")
@@ -30,20 +29,21 @@ def _sliding(op, strides, padding, data_format, dilations):
     return arguments
 
 
-def _pair_of_one(value):
+def _pair_of_one(value, name):
     """A width, given as a number or as a list for one or three axes, as (1, width)."""
     if value is None:
         return None
-    numbers = [index(value)] if not isinstance(value, (list, tuple)) else [index(v) for v in value]
+    numbers = integers(value, name)
     if len(numbers) == 3:
         numbers = [max(numbers)]
+    if len(numbers) != 1:
+        raise _engine.InvalidArgumentError(f"{name} is {value!r}; needs one number, or 3")
     return [1, numbers[0]]
 
 
 def _wide(op, data_format, input):
     """A batch of rows as images of height 1: (tensor, the new axis, data_format)."""
-    if data_format not in (None, "NWC", "NCW", "NHWC", "NCHW"):
-        raise _engine.InvalidArgumentError(f"{op}: data_format is {data_format!r}; must be 'NWC' or 'NCW'")
+    one_of(data_format, "data_format", (None, "NWC", "NCW", "NHWC", "NCHW"))
     axis, images = (2, "NCHW") if data_format in ("NCW", "NCHW") else (1, "NHWC")
     tensor = _engine.convert_to_tensor(input)
     if len(tensor.shape) != 3:
@@ -54,7 +54,7 @@ def _wide(op, data_format, input):
 def _wide_padding(padding, axis):
     if padding is None or isinstance(padding, str):
         return padding
-    pairs = list(padding)
+    pairs = sequence(padding, "padding")
     return pairs[:axis] + [(0, 0)] + pairs[axis:]
 
 
@@ -87,7 +87,7 @@ def conv2d_transpose(input=None, filters=None, output_shape=None, strides=None, 
     dtypes.
     """
     if output_shape is None:
-        raise TypeError("conv2d_transpose() misses argument 'output_shape'")
+        raise _engine.TypeMismatchError("conv2d_transpose() misses argument 'output_shape'")
     return _op("conv2d_backprop_input")(
         output_shape, _either("conv2d_transpose", "filters", filters, "filter", filter),
         _either("conv2d_transpose", "input", input, "value", value),
@@ -221,8 +221,8 @@ def conv1d(input=None, filters=None, stride=None, padding=None, data_format="NWC
     dtypes.
     """
     images, axis, image_format = _wide("conv1d", data_format, _either("conv1d", "input", input, "value", value))
-    result = conv2d(images, _op("expand_dims")(filters, 0), _pair_of_one(stride), _wide_padding(padding, axis), image_format,
-                    _pair_of_one(dilations))
+    result = conv2d(images, _op("expand_dims")(filters, 0), _pair_of_one(stride, "stride"), _wide_padding(padding, axis),
+                    image_format, _pair_of_one(dilations, "dilations"))
     return _op("squeeze")(result, axis=[axis])
 
 
@@ -237,9 +237,10 @@ def conv1d_transpose(input, filters, output_shape, strides, padding="SAME", data
     dtypes.
     """
     images, axis, image_format = _wide("conv1d_transpose", data_format, input)
-    shape = [index(extent) for extent in output_shape]
+    shape = integers(output_shape, "output_shape")
     result = conv2d_transpose(images, _op("expand_dims")(filters, 0), shape[:axis] + [1] + shape[axis:],
-                              _pair_of_one(strides), _wide_padding(padding, axis), image_format, _pair_of_one(dilations))
+                              _pair_of_one(strides, "strides"), _wide_padding(padding, axis), image_format,
+                              _pair_of_one(dilations, "dilations"))
     return _op("squeeze")(result, axis=[axis])
 
 
@@ -262,11 +263,13 @@ def convolution(input, filters=None, strides=None, padding="VALID", data_format=
     strides, padding = _first_order(strides, padding)
     dilations = dilation_rate if dilations is None else dilations
     axes = len(_engine.convert_to_tensor(input).shape)
+    channels_last = {3: "NWC", 5: "NDHWC"}.get(axes, "NHWC")
+    data_format = channels_last if data_format is None else data_format
     if axes == 5:
-        return nn_volumes.conv3d(input, filters, strides, padding, data_format or "NDHWC", dilations)
+        return nn_volumes.conv3d(input, filters, strides, padding, data_format, dilations)
     if axes == 3:
-        return conv1d(input, filters, strides, padding, data_format or "NWC", dilations)
-    return conv2d(input, filters, strides, padding, data_format or "NHWC", dilations)
+        return conv1d(input, filters, strides, padding, data_format, dilations)
+    return conv2d(input, filters, strides, padding, data_format, dilations)
 
 
 @public("nn.conv_transpose", in_errors=True)
@@ -278,11 +281,13 @@ def conv_transpose(input, filters, output_shape, strides, padding="SAME", data_f
     Errors: InvalidArgumentError for an input of other than three to five axes.
     """
     axes = len(_engine.convert_to_tensor(input).shape)
+    channels_last = {3: "NWC", 5: "NDHWC"}.get(axes, "NHWC")
+    data_format = channels_last if data_format is None else data_format
     if axes == 5:
-        return nn_volumes.conv3d_transpose(input, filters, output_shape, strides, padding, data_format or "NDHWC", dilations)
+        return nn_volumes.conv3d_transpose(input, filters, output_shape, strides, padding, data_format, dilations)
     if axes == 3:
-        return conv1d_transpose(input, filters, output_shape, strides, padding, data_format or "NWC", dilations)
-    return conv2d_transpose(input, filters, output_shape, strides, padding, data_format or "NHWC", dilations)
+        return conv1d_transpose(input, filters, output_shape, strides, padding, data_format, dilations)
+    return conv2d_transpose(input, filters, output_shape, strides, padding, data_format, dilations)
 
 
 def _pool(op, input, ksize, strides, padding, data_format):
@@ -292,12 +297,15 @@ def _pool(op, input, ksize, strides, padding, data_format):
 def _pool1d(op, input, ksize, strides, padding, data_format):
     images, axis, image_format = _wide(op + "1d", data_format, input)
     strides = ksize if strides is None else strides
-    result = _pool(op, images, _pair_of_one(ksize), _pair_of_one(strides), _wide_padding(padding, axis), image_format)
+    result = _pool(op, images, _pair_of_one(ksize, "ksize"), _pair_of_one(strides, "strides"), _wide_padding(padding, axis),
+                   image_format)
     return _op("squeeze")(result, axis=[axis])
 
 
 def _pool_by_rank(op, input, ksize, strides, padding, data_format):
     axes = len(_engine.convert_to_tensor(input).shape)
+    channels_last = {3: "NWC", 5: "NDHWC"}.get(axes, "NHWC")
+    data_format = channels_last if data_format is None else data_format
     if axes == 5:
         pooling = nn_volumes.max_pool3d if op == "max_pool" else nn_volumes.avg_pool3d
         return pooling(input, ksize, strides, padding, data_format or "NDHWC")

@@ -1,8 +1,8 @@
 """TensorFlow's smaller tf.nn functions: layers in one call, Poisson's loss, normalisation across channels."""
 import math
-from operator import index
 
 from tapedeck._engine import InvalidArgumentError
+from tapedeck._core.arguments import integer
 from tapedeck._core.composites import op, tensor
 from tapedeck._core.public import public
 
@@ -79,7 +79,7 @@ def local_response_normalization(input, depth_radius=5, bias=1, alpha=1, beta=0.
     Returns: dtype and shape of input.
     Errors: InvalidArgumentError for another number of axes and a depth_radius below 0; TypeError for another dtype.
     """
-    x, radius = tensor(input), index(depth_radius)
+    x, radius = tensor(input), integer(depth_radius, "depth_radius")
     if x.ndim != 4:
         raise InvalidArgumentError(f"local_response_normalization: input has shape {tuple(x.shape)}; needs 4 axes")
     if radius < 0:

@@ -2,6 +2,7 @@
 from tapedeck import _engine
 from tapedeck._array import shaping as _shaping
 from tapedeck._core import dtypes, nest
+from tapedeck._core.arguments import flag
 from tapedeck._core.composites import op as _op
 from tapedeck._core.public import public
 from tapedeck._graph.tensor_array import TensorArray
@@ -18,7 +19,7 @@ def _initial(cell, state, dtype, batch):
     if state is not None:
         return _mapped(lambda each: each if isinstance(each, TensorArray) else _engine.convert_to_tensor(each), state)
     if dtype is None:
-        raise ValueError("If there is no initial_state, you must give a dtype.")
+        raise _engine.InvalidArgumentError("If there is no initial_state, you must give a dtype.")
     return cell.zero_state(batch, dtypes.as_dtype(dtype))
 
 
@@ -27,7 +28,7 @@ def _lengths(owner, sequence_length, batch):
         return None
     lengths = _op("cast")(_engine.convert_to_tensor(sequence_length), "int32")
     if lengths.ndim != 1 or lengths.shape[0] != batch:
-        raise ValueError(f"{owner}: sequence_length has shape {tuple(lengths.shape)}; must be a vector, one number for "
+        raise _engine.InvalidArgumentError(f"{owner}: sequence_length has shape {tuple(lengths.shape)}; must be a vector, one number for "
                          f"each of {batch} sequences")
     return lengths
 
@@ -66,15 +67,16 @@ def dynamic_rnn(cell, inputs, sequence_length=None, initial_state=None, dtype=No
     for sequence_length of another shape.
     """
     if not hasattr(cell, "state_size") or not callable(cell):
-        raise TypeError(f"cell must be an instance of RNNCell, but got {cell!r}")
+        raise _engine.TypeMismatchError(f"cell must be an instance of RNNCell, but got {cell!r}")
+    time_major = flag(time_major, "time_major")
     axis = 0 if time_major else 1
     inputs = _mapped(_engine.convert_to_tensor, inputs)
     flat = nest.flatten(inputs)
     for each in flat:
         if each.ndim < 2:
-            raise ValueError(f"dynamic_rnn: inputs have shape {tuple(each.shape)}; need at least 2 axes, batch and time")
+            raise _engine.InvalidArgumentError(f"dynamic_rnn: inputs have shape {tuple(each.shape)}; need at least 2 axes, batch and time")
     batch, time = flat[0].shape[1 - axis], flat[0].shape[axis]
-    with variable_scope(scope or "rnn"):
+    with variable_scope("rnn" if scope is None else scope):
         lengths = _lengths("dynamic_rnn", sequence_length, batch)
         state = _initial(cell, initial_state, dtype, batch)
         by_step = [_op("unstack")(each, axis=axis) for each in flat]
@@ -97,14 +99,14 @@ def static_rnn(cell, inputs, initial_state=None, dtype=None, sequence_length=Non
     Errors: as dynamic_rnn; TypeError for inputs that are no list, ValueError for an empty one.
     """
     if not hasattr(cell, "state_size") or not callable(cell):
-        raise TypeError(f"cell must be an instance of RNNCell, but got {cell!r}")
+        raise _engine.TypeMismatchError(f"cell must be an instance of RNNCell, but got {cell!r}")
     if not isinstance(inputs, (list, tuple)):
-        raise TypeError("inputs must be a sequence")
+        raise _engine.TypeMismatchError("inputs must be a sequence")
     if not inputs:
-        raise ValueError("inputs must not be empty")
+        raise _engine.InvalidArgumentError("inputs must not be empty")
     inputs = [_mapped(_engine.convert_to_tensor, each) for each in inputs]
     batch = nest.flatten(inputs[0])[0].shape[0]
-    with variable_scope(scope or "rnn"):
+    with variable_scope("rnn" if scope is None else scope):
         lengths = _lengths("static_rnn", sequence_length, batch)
         return _steps(cell, inputs, _initial(cell, initial_state, dtype, batch), lengths)
 
@@ -125,8 +127,9 @@ def bidirectional_dynamic_rnn(cell_fw, cell_bw, inputs, sequence_length=None, in
 
     Returns: ((outputs of cell_fw, outputs of cell_bw), (their last states)). Errors: as dynamic_rnn.
     """
+    time_major = flag(time_major, "time_major")
     axis = 0 if time_major else 1
-    with variable_scope(scope or "bidirectional_rnn"):
+    with variable_scope("bidirectional_rnn" if scope is None else scope):
         forward = dynamic_rnn(cell_fw, inputs, sequence_length, initial_state_fw, dtype, time_major=time_major, scope="fw")
         inputs = _mapped(_engine.convert_to_tensor, inputs)
         batch = nest.flatten(inputs)[0].shape[1 - axis]
@@ -144,8 +147,9 @@ def static_bidirectional_rnn(cell_fw, cell_bw, inputs, initial_state_fw=None, in
     Errors: as static_rnn.
     """
     if not isinstance(inputs, (list, tuple)) or not inputs:
-        raise (ValueError if isinstance(inputs, (list, tuple)) else TypeError)("inputs must be a sequence that is not empty")
-    with variable_scope(scope or "bidirectional_rnn"):
+        kind = _engine.InvalidArgumentError if isinstance(inputs, (list, tuple)) else _engine.TypeMismatchError
+        raise kind("inputs must be a sequence that is not empty")
+    with variable_scope("bidirectional_rnn" if scope is None else scope):
         forward, state_fw = static_rnn(cell_fw, inputs, initial_state_fw, dtype, sequence_length, scope="fw")
         stacked = _op("stack")([_engine.convert_to_tensor(each) for each in inputs], 0)
         lengths = _lengths("static_bidirectional_rnn", sequence_length, stacked.shape[1])

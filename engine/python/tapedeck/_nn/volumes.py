@@ -5,7 +5,8 @@ from operator import index
 import numpy as np
 
 from tapedeck import _engine
-from tapedeck._core.composites import either as _either, op as _op, whole_numbers
+from tapedeck._core.arguments import integers
+from tapedeck._core.composites import either as _either, op as _op
 from tapedeck._core.public import public
 
 
@@ -128,7 +129,7 @@ def conv3d_transpose(input=None, filters=None, output_shape=None, strides=None, 
     input = _either("conv3d_transpose", "input", input, "value", value)
     gradient, filters, strides, dilations, padding = _arguments("conv3d_transpose", input, filters, filter, strides, dilations,
                                                                 padding, data_format)
-    extents = whole_numbers(output_shape)
+    extents = integers(output_shape, "output_shape")
     if len(extents) != 5:
         raise _engine.InvalidArgumentError(f"conv3d_transpose: output_shape is {output_shape!r}; needs 5 extents")
     if data_format == "NCDHW":

@@ -1,12 +1,12 @@
 """Random numbers. Most functions come from the registry; this adds the seed, and what is made of several ops."""
-from operator import index as _index
 
 import numpy as np
 
 from tapedeck import _engine
 from tapedeck._array.shaping import broadcast_static_shape as _broadcast_static_shape
 from tapedeck._core import dtypes
-from tapedeck._core.composites import limits as _limits, op as _op, whole_numbers as _whole_numbers
+from tapedeck._core.arguments import integer, integers
+from tapedeck._core.composites import limits as _limits, op as _op
 from tapedeck._core.public import public
 
 
@@ -16,7 +16,7 @@ def set_seed(seed):
 
     Errors: TypeError for what is no whole number; InvalidArgumentError for a larger one.
     """
-    number = None if seed is None else _index(seed)
+    number = None if seed is None else integer(seed, "seed")
     if number is not None and not -2**63 <= number < 2**63:
         raise _engine.InvalidArgumentError(f"set_seed: seed is {number}; needs a whole number of 64 bits")
     _engine.set_random_seed(number)
@@ -51,7 +51,8 @@ def uniform(shape, minval=0, maxval=None, dtype=dtypes.float32, seed=None, name=
     if _is_number(minval) and _is_number(maxval):
         return _op("random_uniform")(shape, minval, maxval, dtype, seed)
     if dtype.is_integer:
-        return _op("random_uniform")(shape, _index(minval), None if maxval is None else _index(maxval), dtype, seed)
+        limits = integer(minval, "minval"), None if maxval is None else integer(maxval, "maxval")
+        return _op("random_uniform")(shape, *limits, dtype, seed)
     return _between("random_uniform", shape, minval, 1. if maxval is None else maxval, dtype, seed, True)
 
 
@@ -120,7 +121,7 @@ def random_crop(value, size, seed=None, name=None):
     Errors: InvalidArgumentError for a size that has another number of axes, or is larger than value.
     """
     value = _engine.convert_to_tensor(value)
-    extents = _whole_numbers(size)
+    extents = integers(size, "size")
     if len(extents) != value.ndim or any(not 0 <= part <= own for part, own in zip(extents, value.shape)):
         raise _engine.InvalidArgumentError(f"random_crop: size {extents} for value {tuple(value.shape)}; needs at most its extent "
                                            "for each axis")

@@ -8,7 +8,8 @@ import numpy as np
 
 from tapedeck import _engine
 from tapedeck._core import dtypes
-from tapedeck._core.composites import op, whole_numbers
+from tapedeck._core.arguments import array, integers
+from tapedeck._core.composites import op
 from tapedeck._core.public import public
 from tapedeck._core.refusals import naming
 from tapedeck._core.trackable import Trackable
@@ -53,7 +54,7 @@ def place_of_seed(seed, other=0):
 
 def _stateless(function, seed):
     """The place that a stateless function's seed, two whole numbers, names."""
-    words = np.asarray(seed)
+    words = array(seed, "seed")
     if words.shape != (2,) or words.dtype.kind not in "iu":
         raise _engine.InvalidArgumentError(
             f"{function}: seed has shape {words.shape} and dtype {words.dtype}; needs two whole numbers")
@@ -140,7 +141,7 @@ def _full_range(function, shape, dtype):
     dtype = dtypes.as_dtype(dtype)
     if dtype not in (dtypes.int32, dtypes.uint32, dtypes.int64, dtypes.uint64):
         raise _engine.TypeMismatchError(f"{function}: dtype is {dtype.name}; must be int32, int64, uint32 or uint64")
-    extents = whole_numbers(shape)
+    extents = integers(shape, "shape")
     words = op("random_uniform")([*extents, dtype.size // 4], -2**31, 2**31, dtypes.int32)
     return op("bitcast")(words if dtype.size == 8 else op("squeeze")(words, axis=[-1]), dtype)
 
@@ -164,7 +165,7 @@ def split(seed, num=2, alg="auto_select"):
     seed = _engine.convert_to_tensor(seed)
     if not seed.dtype.is_integer:
         raise _engine.TypeMismatchError(f"split: seed is {seed.dtype.name}; needs two whole numbers")
-    return stateless_uniform([*whole_numbers(num), 2], seed, None, None, seed.dtype, alg=alg)
+    return stateless_uniform([*integers(num, "num"), 2], seed, None, None, seed.dtype, alg=alg)
 
 
 @public("random.fold_in", "random.experimental.stateless_fold_in", in_errors=True)

@@ -4,6 +4,7 @@ import re
 from tapedeck import _engine, _initializers as initializers
 from tapedeck._core import dtypes
 from tapedeck._core.composites import op, tensor
+from tapedeck._core.public import public
 from tapedeck._core.trackable import Trackable
 from tapedeck.summary import first as _summary
 
@@ -25,6 +26,7 @@ def _unique(scope):
     return f"_{count}" if count else ""
 
 
+@public("tfe.metrics.Metric")
 class Metric(Trackable):
     """A base of metrics. A subclass makes its variables in build(), with add_variable, changes them in call(), and gives what comes
     of them in result(). build and call get what the metric is called with; build runs before the first call.
@@ -113,6 +115,7 @@ def _own_part(name):
     return name.rpartition("/")[2]
 
 
+@public("tfe.metrics.Mean")
 class Mean(Metric):
     """The mean of all values, each counted with its weight.
 
@@ -155,6 +158,7 @@ def _paired(metric, labels, predictions):
     return labels, predictions
 
 
+@public("tfe.metrics.Accuracy")
 class Accuracy(Mean):
     """How often predictions equal labels."""
 
@@ -170,6 +174,7 @@ class Accuracy(Mean):
         super().call(_cast(op("equal")(labels, predictions), dtypes.float64), weights)
 
 
+@public("tfe.metrics.CategoricalAccuracy")
 class CategoricalAccuracy(Mean):
     """How often the largest element of predictions stands where that of labels does."""
 
@@ -183,6 +188,7 @@ class CategoricalAccuracy(Mean):
         super().call(_cast(matches, dtypes.float64), weights)
 
 
+@public("tfe.metrics.BinaryAccuracy")
 class BinaryAccuracy(Mean):
     """How often predictions stand on the side of threshold where labels, 0 and 1, say."""
 
@@ -197,6 +203,7 @@ class BinaryAccuracy(Mean):
         super().call(_cast(op("equal")(_cast(labels, "bool"), chosen), dtypes.float64), weights)
 
 
+@public("tfe.metrics.SparseAccuracy")
 class SparseAccuracy(Mean):
     """How often labels are the numbers of the largest elements of predictions."""
 

@@ -207,7 +207,8 @@ class variable_scope:
         if name_or_scope is None and default_name is None:
             raise TypeError("If default_name is None then name_or_scope is required")
         if not isinstance(name_or_scope, (str, VariableScope, type(None))):
-            raise TypeError(f"VariableScope: name_or_scope must be a string or VariableScope; it is {name_or_scope!r}")
+            raise _engine.TypeMismatchError(
+                f"VariableScope: name_or_scope must be a string or VariableScope; it is {name_or_scope!r}")
         if reuse not in (None, True, False, AUTO_REUSE):
             raise ValueError(f"The reuse parameter must be True or False or None; it is {reuse!r}")
         if use_resource is False:

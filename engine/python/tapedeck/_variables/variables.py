@@ -104,19 +104,19 @@ def _checked(function, ref):
 def _whole_numbers(indices):
     indices = tensor(indices)
     if not indices.dtype.is_integer:
-        raise TypeError(f"indices are {indices.dtype.name}; needs whole numbers")
+        raise _engine.TypeMismatchError(f"indices are {indices.dtype.name}; needs whole numbers")
     return indices
 
 
 def _change_rows(variable, kind, indices, values):
     indices, values = _whole_numbers(indices), tensor(values, variable.dtype)
     if not variable.shape:
-        raise ValueError("the variable is a scalar, which has no rows")
+        raise _engine.InvalidArgumentError("the variable is a scalar, which has no rows")
     wanted = indices.shape + variable.shape[1:]
     if values.ndim == 0:
         values = op("broadcast_to")(values, wanted)
     elif values.shape != wanted:
-        raise ValueError(f"the values have shape {tuple(values.shape)}; for indices {tuple(indices.shape)} and a variable "
+        raise _engine.InvalidArgumentError(f"the values have shape {tuple(values.shape)}; for indices {tuple(indices.shape)} and a variable "
                          f"{tuple(variable.shape)} it is {tuple(wanted)}")
     change = _ROWS[kind][1]
     _engine._update_variable(variable, lambda value: change(value, indices, values))
@@ -132,10 +132,10 @@ def _change_places(variable, kind, indices, updates):
 def _change_batches(variable, indices, values):
     indices, values = _whole_numbers(indices), tensor(values, variable.dtype)
     if indices.ndim == 0:
-        raise ValueError("indices is a scalar; it needs the batches' axes and one of rows")
+        raise _engine.InvalidArgumentError("indices is a scalar; it needs the batches' axes and one of rows")
     batches = tuple(indices.shape[:-1])
     if tuple(variable.shape[:len(batches)]) != batches or variable.ndim <= len(batches):
-        raise ValueError(f"indices {tuple(indices.shape)} must begin with the batches of the variable, {tuple(variable.shape)}")
+        raise _engine.InvalidArgumentError(f"indices {tuple(indices.shape)} must begin with the batches of the variable, {tuple(variable.shape)}")
     own = [tensor(axis) for axis in np.indices(tuple(indices.shape), np.int64)[:-1]]  # batches may be more than indices' dtype has
     return _change_places(variable, "update", op("stack")([*own, op("cast")(indices, "int64")], -1), values)
 

@@ -183,8 +183,8 @@ def _reduction(name):
     return public(f"keras.backend.{called}")(function)
 
 
-for _name in ("reduce_sum", "reduce_mean", "reduce_prod", "reduce_std", "reduce_variance", "reduce_max", "reduce_min", "reduce_any", "reduce_all", "reduce_logsumexp"):
-    _reduction(_name)
+for _name in ("sum", "mean", "prod", "std", "variance", "max", "min", "any", "all", "logsumexp"):
+    _reduction(f"reduce_{_name}")
 
 
 def _same(name, plain):

@@ -55,7 +55,8 @@ def _floating(dtype):
 def normal(shape, mean=0.0, stddev=1.0, dtype=None, seed=None):
     """A tensor of normally distributed numbers; dtype None for floatx(). seed: a number, a SeedGenerator, or None for what
     tf.random.set_seed says."""
-    return _draw(random.normal, random_streams.stateless_normal, seed, {"mean": mean, "stddev": stddev, "dtype": _floating(dtype)}, shape)
+    return _draw(random.normal, random_streams.stateless_normal, seed,
+                 {"mean": mean, "stddev": stddev, "dtype": _floating(dtype)}, shape)
 
 
 @public("keras.random.truncated_normal")
@@ -68,13 +69,15 @@ def truncated_normal(shape, mean=0.0, stddev=1.0, dtype=None, seed=None):
 @public("keras.random.uniform")
 def uniform(shape, minval=0.0, maxval=1.0, dtype=None, seed=None):
     """A tensor of numbers in [minval, maxval). dtype and seed are those of normal."""
-    return _draw(random.uniform, random_streams.stateless_uniform, seed, {"minval": minval, "maxval": maxval, "dtype": _floating(dtype)}, shape)
+    return _draw(random.uniform, random_streams.stateless_uniform, seed,
+                 {"minval": minval, "maxval": maxval, "dtype": _floating(dtype)}, shape)
 
 
 @public("keras.random.randint")
 def randint(shape, minval, maxval, dtype="int32", seed=None):
     """A tensor of whole numbers in [minval, maxval). The seed is that of normal."""
-    return _draw(random.uniform, random_streams.stateless_uniform, seed, {"minval": minval, "maxval": maxval, "dtype": dtypes.as_dtype(dtype)}, shape)
+    return _draw(random.uniform, random_streams.stateless_uniform, seed,
+                 {"minval": minval, "maxval": maxval, "dtype": dtypes.as_dtype(dtype)}, shape)
 
 
 @public("keras.random.categorical")
