@@ -4,6 +4,7 @@
 """
 import inspect
 import os
+import pathlib
 import sys
 import types
 
@@ -198,12 +199,17 @@ def write(path, text):
 
 
 def main(folder):
-    write(os.path.join(folder, "_engine.pyi"), engine_stub())
+    stubs = {pathlib.Path(folder, "_engine.pyi"): engine_stub()}
     for module in namespaces.public_modules():
         parts = module.__name__.split(".")[1:]
         is_package = hasattr(module, "__path__")
-        path = os.path.join(folder, *parts, "__init__.pyi") if is_package else os.path.join(folder, *parts) + ".pyi"
-        write(path, module_stub(module))
+        path = pathlib.Path(folder, *parts, "__init__.pyi") if is_package else pathlib.Path(folder, *parts).with_suffix(".pyi")
+        stubs[path] = module_stub(module)
+    for path, text in stubs.items():
+        write(path, text)
+    for path in pathlib.Path(folder).rglob("*.pyi"):
+        if path not in stubs:  # of a namespace that is gone, or has become a folder
+            path.unlink()
 
 
 if __name__ == "__main__":

@@ -1,6 +1,5 @@
 """Numbers at equal steps, histograms, differences of lists, polynomials."""
 import collections
-from operator import index
 
 import numpy as np
 
@@ -81,7 +80,7 @@ def histogram_fixed_width(values, value_range, nbins=100, dtype="int32", name=No
     bins = histogram_fixed_width_bins(values, value_range, nbins, "int64")
     if values.dtype.is_floating:
         bins = op("where")(op("is_nan")(values), tensor(-1, bins.dtype), bins)  # as a segment, -1 is left out
-    return op("unsorted_segment_sum")(op("cast")(op("ones_like")(bins), dtype), bins, index(nbins))
+    return op("unsorted_segment_sum")(op("cast")(op("ones_like")(bins), dtype), bins, integer(nbins, "nbins"))
 
 
 @public("setdiff1d", in_errors=True)

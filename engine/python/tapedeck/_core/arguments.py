@@ -1,5 +1,6 @@
 """What a user gave, as what a function needs. Each refusal is an error of the engine and begins with the argument's name; the
 public function puts its own name in front."""
+import os
 from operator import index
 
 import numpy as np
@@ -64,6 +65,14 @@ def one_integer(value, name):
     if len(found) != 1:
         raise _engine.InvalidArgumentError(f"{name}: {shown(value)} is no single integer")
     return found[0]
+
+
+def path_text(value, name):
+    """A path as text, or as bytes."""
+    try:
+        return os.fspath(value)
+    except TypeError as error:
+        raise _refused(name, value, "no path", error) from error
 
 
 def one_of(value, name, choices):

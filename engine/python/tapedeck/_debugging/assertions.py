@@ -4,7 +4,7 @@ import numpy as np
 
 from tapedeck import _engine
 from tapedeck._core import dtypes
-from tapedeck._core.arguments import array, integer, number, sequence
+from tapedeck._core.arguments import array, integer, number, path_text, sequence
 from tapedeck._core.composites import op as _op
 from tapedeck._core.public import public
 from tapedeck._core.refusals import whole
@@ -359,7 +359,7 @@ def is_numeric_tensor(tensor):
     return _is_tensor(tensor) and tensor.dtype != dtypes.bool
 
 
-@public("debugging.save_trace")
+@public("debugging.save_trace", in_errors=True)
 def save_trace(path):
     """Writes what was recorded so far to a trace file, which the window opens like a session: its records, values, curves and sources.
 
@@ -376,7 +376,7 @@ def save_trace(path):
     cells = {debug.cell_of(name): "".join(entry[2]) for name, entry in list(linecache.cache.items()) if len(entry) == 4}
     cells.pop("", None)
     program = "" if cells or not sys.argv or not os.path.isfile(sys.argv[0]) else os.path.abspath(sys.argv[0])
-    return debug.save_trace(os.fspath(path), title=program, cells=list(cells.items()))
+    return debug.save_trace(path_text(path, "path"), title=program, cells=list(cells.items()))
 
 
 _MESSAGE_DOC = """message: how the error begins; summarize: how many values it shows, 3 by default; name and

@@ -241,9 +241,10 @@ def psnr(a, b, max_val, name=None):
     if a.ndim < 3 or tuple(a.shape) != tuple(b.shape):
         raise InvalidArgumentError(f"psnr: a has shape {tuple(a.shape)}, b {tuple(b.shape)}; needs one shape, "
                                    "(batch…, rows, columns, channels)")
-    if not float(max_val) > 0:
-        raise InvalidArgumentError(f"psnr: max_val is {float(max_val)}; must be above 0")
+    max_val = number(max_val, "max_val")
+    if not max_val > 0:
+        raise InvalidArgumentError(f"psnr: max_val is {max_val}; must be above 0")
     scale = 1. / a.dtype.max if a.dtype.is_integer else 1.
     difference = (op("cast")(a, dtypes.float32) - op("cast")(b, dtypes.float32)) * scale
     noise = op("reduce_mean")(op("square")(difference), [-3, -2, -1])
-    return 20 * math.log10(float(max_val) * scale) - 10 / math.log(10) * op("log")(noise)
+    return 20 * math.log10(max_val * scale) - 10 / math.log(10) * op("log")(noise)

@@ -117,7 +117,7 @@ def norm(tensor, ord="euclidean", axis=None, keepdims=None, name=None, keep_dims
     Errors: InvalidArgumentError for another ord and for axes out of range or named twice; TypeError for another dtype.
     """
     x = tapedeck.convert_to_tensor(tensor)
-    ord = ord if isinstance(ord, str) else number(ord, "ord")
+    ord = ord if isinstance(ord, (str, int)) else number(ord, "ord")
     keep = flag(_one_of("norm", keepdims=keepdims, keep_dims=keep_dims), "keepdims")
     if isinstance(axis, (list, tuple)):
         axis = integers(axis, "axis")

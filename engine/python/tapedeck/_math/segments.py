@@ -1,5 +1,4 @@
 """Slices joined by number, and counts of numbers."""
-from operator import index
 
 import numpy as np
 
@@ -165,7 +164,7 @@ def confusion_matrix(labels, predictions, num_classes=None, weights=None, dtype=
         raise InvalidArgumentError(f"confusion_matrix: labels {rows.shape} and predictions {columns.shape}; need one axis, as "
                                    "long as each other")
     largest = max((int(values.max()) for values in (rows, columns) if values.size), default=-1)
-    size = largest + 1 if num_classes is None else index(num_classes)
+    size = largest + 1 if num_classes is None else integer(num_classes, "num_classes")
     for argument, values in (("labels", rows), ("predictions", columns)):
         if values.size and not (0 <= values.min() and values.max() < size):
             raise InvalidArgumentError(f"confusion_matrix: {argument} holds {values.min()} to {values.max()}; must be in "

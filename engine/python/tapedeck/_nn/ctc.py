@@ -3,7 +3,7 @@ import numpy as np
 
 from tapedeck import _engine
 from tapedeck._engine import InvalidArgumentError
-from tapedeck._core.arguments import flag
+from tapedeck._core.arguments import flag, integer
 from tapedeck._core.composites import op, tensor
 from tapedeck._core.public import public
 
@@ -31,7 +31,7 @@ def _checked(labels, logits, label_length, logit_length, blank):
                                    "most labels)")
     label_length = _lengths("label_length", label_length, batch, labels.shape[1])
     logit_length = _lengths("logit_length", logit_length, batch, frames)
-    blank = 0 if blank is None else int(blank)
+    blank = 0 if blank is None else integer(blank, "blank_index")
     if not -classes <= blank < classes:
         raise InvalidArgumentError(f"ctc_loss: blank_index is {blank}; there are {classes} labels")
     used = np.arange(labels.shape[1]) < label_length[:, None]

@@ -1,10 +1,9 @@
 """TensorFlow's tf.nn: what is made of several ops, beside the registry's own (tf.nn.softmax …)."""
 import functools as _functools
-from operator import index as _index
 
 from tapedeck import _engine
 from tapedeck._core import generation as _generation
-from tapedeck._core.arguments import flag, number
+from tapedeck._core.arguments import flag, integer, number, sequence
 from tapedeck._core.composites import op as _op
 from tapedeck._core.public import public
 from tapedeck._nn import images as _images
@@ -100,7 +99,8 @@ def dropout(x, rate=None, noise_shape=None, seed=None, name=None, *, keep_prob=N
         return x
     if noise_shape is None:
         return _op("dropout")(x, share, seed=seed)
-    noise_shape = [own if extent is None else _index(extent) for extent, own in
+    noise_shape = sequence(noise_shape, "noise_shape")
+    noise_shape = [own if extent is None else integer(extent, "noise_shape") for extent, own in
                    zip(noise_shape, x.shape if len(noise_shape) == len(x.shape) else noise_shape)]
     if len(noise_shape) > len(x.shape) or any(
             own not in (1, extent) for own, extent in zip(noise_shape[::-1], list(x.shape)[::-1])):

@@ -1,6 +1,5 @@
 """Convolutions and pooling of volumes, made of those of images: the depth's windows become channels, or a second pass."""
 import math
-from operator import index
 
 import numpy as np
 
@@ -12,7 +11,7 @@ from tapedeck._core.public import public
 
 def _three(op, argument, value):
     """A number, (depth, height, width), or five numbers in the order of the data format, as (depth, height, width)."""
-    numbers = [index(number) for number in np.atleast_1d(np.asarray(1 if value is None else value)).tolist()]
+    numbers = integers(1 if value is None else value, argument)
     if len(numbers) not in (1, 3, 5) or any(number < 1 for number in numbers):
         raise _engine.InvalidArgumentError(f"{op}: {argument} is {value!r}; needs one, three or five numbers above 0")
     return numbers * 3 if len(numbers) == 1 else numbers

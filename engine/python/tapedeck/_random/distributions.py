@@ -137,7 +137,7 @@ def multinomial(logits, num_samples, seed=None, name=None, output_dtype=dtypes.i
 
 
 @public("random_poisson")
-def _random_poisson(lam, shape, dtype=dtypes.float32, seed=None, name=None):
+def random_poisson(lam, shape, dtype=dtypes.float32, seed=None, name=None):
     """TensorFlow 1's tf.random_poisson: tf.random.poisson with its first arguments in another order."""
     return _op("random_poisson")(shape, lam, dtype, seed)
 

@@ -2,13 +2,12 @@
 import contextlib
 import os
 import threading
-from operator import index
 
 import numpy as np
 
 from tapedeck import _engine
 from tapedeck._core import dtypes
-from tapedeck._core.arguments import array, integers
+from tapedeck._core.arguments import array, integer, integers
 from tapedeck._core.composites import op
 from tapedeck._core.public import public
 from tapedeck._core.refusals import naming
@@ -183,7 +182,7 @@ def fold_in(seed, data, alg="auto_select"):
 
 
 def _state(function, state):
-    words = np.asarray(state)
+    words = array(state, "state")
     if words.shape != (2,) or words.dtype.kind not in "iu":
         raise _engine.InvalidArgumentError(f"{function}: state has shape {words.shape} and dtype {words.dtype}; needs two whole numbers, "
                                            "the key and the counter")
@@ -218,7 +217,7 @@ class Generator(Trackable):
     def from_seed(cls, seed, alg=None):
         """The generator of a whole number."""
         _check_algorithm("from_seed", alg)
-        return cls._made(_mix(index(seed) % _WORD))
+        return cls._made(_mix(integer(seed, "seed") % _WORD))
 
     @classmethod
     def from_non_deterministic_state(cls, alg=None):
@@ -261,12 +260,12 @@ class Generator(Trackable):
     def reset_from_seed(self, seed):
         """Begins the sequence of that seed."""
         with self._drawing:
-            self._key, self._counter = _mix(index(seed) % _WORD), 0
+            self._key, self._counter = _mix(integer(seed, "seed") % _WORD), 0
 
     def skip(self, delta):
         """Moves the counter on."""
         with self._drawing:
-            self._counter = (self._counter + index(delta)) % _WORD
+            self._counter = (self._counter + integer(delta, "delta")) % _WORD
 
     def split(self, count=1):
         """A list of new generators, whose sequences have nothing to do with this one's or one another's.
@@ -274,7 +273,7 @@ class Generator(Trackable):
         count: how many. Errors: TypeError for what is no whole number; InvalidArgumentError for one below 0;
         ResourceExhaustedError for more than 2²⁰.
         """
-        count = index(count)
+        count = integer(count, "count")
         if count < 0:
             raise _engine.InvalidArgumentError(f"split: count is {count}; may not be below 0")
         if count > _MOST:
@@ -312,7 +311,7 @@ class Generator(Trackable):
 
     def make_seeds(self, count=1):
         """Seeds for the stateless functions: int64, (2, count), one in each column."""
-        keys = self.uniform_full_int([index(count)], dtypes.int64)
+        keys = self.uniform_full_int([integer(count, "count")], dtypes.int64)
         return op("stack")([keys, op("zeros_like")(keys)])
 
 

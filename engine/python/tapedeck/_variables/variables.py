@@ -3,6 +3,7 @@ import numpy as np
 
 from tapedeck import _engine
 from tapedeck._engine import OutOfRangeError
+from tapedeck._core.arguments import integer
 from tapedeck._core.composites import op, tensor
 from tapedeck._core.indexed_slices import IndexedSlices
 from tapedeck._core.public import public
@@ -216,7 +217,7 @@ def count_up_to(ref, limit, name=None):
         raise _engine.TypeMismatchError(f"count_up_to: ref is {variable.dtype.name} {tuple(variable.shape)}; "
                                         "needs a scalar of int32 or int64")
     value = variable.read_value()
-    if int(value) >= limit:
+    if int(value) >= integer(limit, "limit"):
         raise OutOfRangeError(f"count_up_to: reached limit of {limit}")
     variable.assign_add(1)
     return value
