@@ -1,12 +1,11 @@
 """Puts the registry's op functions and the package's table of names in place: tf.matmul, tf.linalg.matmul, tf.keras.Model …"""
-import importlib.util
 import sys
 import types
 
 from tapedeck import _engine
 from tapedeck._core import missing, public
 
-_public_paths = {}  # every public namespace's names, by its path under `tf.`
+_public_paths = set()  # every public namespace, by its path under `tf.`
 
 
 def _home(root):
@@ -40,7 +39,7 @@ def _made(full_name):
 
 
 def _submodule(path):
-    """tapedeck.<path>: the package's own file where it has one, else a module made here."""
+    """tapedeck.<path>: a file that was loaded already, else a module made here."""
     if not path:
         return sys.modules["tapedeck"]
     full_name = f"tapedeck.{path}"
@@ -49,53 +48,52 @@ def _submodule(path):
         parent = _submodule(parent)
         if not hasattr(parent, "__path__"):
             parent.__path__ = []  # it is a package now
-        spec = importlib.util.find_spec(full_name)
-        if spec and spec.origin:  # not so for a folder that holds stubs alone
-            importlib.import_module(full_name)
-        else:
-            sys.modules[full_name] = _made(full_name)
+        sys.modules[full_name] = _made(full_name)
         setattr(parent, name, sys.modules[full_name])
     return sys.modules[full_name]
 
 
 def _namespace(path):
     """The namespace of that path, among the public ones from now on."""
+    module = _submodule(path)
     if path not in _public_paths:
-        _public_paths[path] = []
-        module = _submodule(path)
-        module.__all__ = _public_paths[path]
+        _public_paths.add(path)
+        module.__all__ = []
         if path:
             parent, _, name = path.rpartition(".")
-            _namespace(parent)
-            _list(parent, name)
+            _fill(parent, {name: module})
         missing.watch(module)
-    return _submodule(path)
+    return module
 
 
-def _list(path, name):
-    if name not in _public_paths[path]:
-        _public_paths[path].append(name)
+def _fill(path, things):
+    """Puts things into a namespace, by name."""
+    module = _namespace(path)
+    for name, thing in things.items():
+        if isinstance(thing, public.Namespace):
+            things[name] = sys.modules[f"{module.__name__}.{name}"] = _namespace(thing)
+    vars(module).update(things)
+    module.__all__ = list(dict.fromkeys((*module.__all__, *things)))
 
 
 def _put(full_name, thing):
     path, _, name = full_name.rpartition(".")
-    module = _namespace(path)
-    if isinstance(thing, public.Namespace):
-        thing = _namespace(thing)
-        sys.modules[f"tapedeck.{full_name}"] = thing
-    setattr(module, name, thing)
-    _list(path, name)
+    _fill(path, {name: thing})
 
 
 def install():
     """Called once, at the end of the package's import. What a Python file defines stands in front of an op's function."""
+    by_path = {}
     for full_name, thing in {**_engine.op_functions, **public.NAMES}.items():
-        _put(full_name, thing)
-    public.listen(_put)
+        path, _, name = full_name.rpartition(".")
+        by_path.setdefault(path, {})[name] = thing
     for full_name, file in public.LATER.items():
         if file != f"tapedeck.{full_name}":  # namespaces are not listed before somebody asks for them
             path, _, name = full_name.rpartition(".")
-            _list(path, name)
+            _namespace(path).__all__.append(name)
+    for path, things in by_path.items():
+        _fill(path, things)
+    public.listen(_put)
     _home(_submodule(""))
 
 
