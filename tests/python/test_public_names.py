@@ -53,6 +53,13 @@ class Names(unittest.TestCase):
             if names and not module.startswith(later):
                 self.assertIn(module, loaded)
 
+    def test_a_namespace_with_a_file_is_that_file(self):
+        tf.contrib.learn.datasets.mnist, tf.contrib.cudnn_rnn, tf.flags, tf.logging, tf.app
+        for module in namespaces.public_modules():
+            path = PACKAGE.joinpath(*module.__name__.split(".")[1:])
+            has_file = path.with_suffix(".py").exists() if path != PACKAGE else True
+            self.assertEqual(hasattr(module, "__file__"), has_file or (path / "__init__.py").exists(), module.__name__)
+
     def test_a_name_cannot_mean_two_things(self):
         with self.assertRaisesRegex(AssertionError, "tf.matrix_transpose names two things"):
             public.public("matrix_transpose")(lambda: None)

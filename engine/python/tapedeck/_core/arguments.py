@@ -6,12 +6,12 @@ from operator import index
 import numpy as np
 
 from tapedeck import _engine
-from tapedeck._core.refusals import shown
+from tapedeck._core.refusals import of_argument, shown
 
 
 def _refused(name, value, needs, error):
     kind = _engine.TypeMismatchError if isinstance(error, TypeError) else _engine.InvalidArgumentError
-    return kind(f"{name}: {shown(value)} is {needs}")
+    return of_argument(kind(f"{name}: {shown(value)} is {needs}"))
 
 
 def integer(value, name):
@@ -63,7 +63,7 @@ def one_integer(value, name):
     """A whole number, also as an array or tensor of one."""
     found = integers(value, name)
     if len(found) != 1:
-        raise _engine.InvalidArgumentError(f"{name}: {shown(value)} is no single integer")
+        raise of_argument(_engine.InvalidArgumentError(f"{name}: {shown(value)} is no single integer"))
     return found[0]
 
 
@@ -80,4 +80,5 @@ def one_of(value, name, choices):
     for choice in choices:
         if value is choice or type(value) is type(choice) and value == choice:
             return value
-    raise _engine.InvalidArgumentError(f"{name} is {shown(value)}; must be one of {', '.join(map(repr, choices))}")
+    known = ", ".join(map(repr, choices))
+    raise of_argument(_engine.InvalidArgumentError(f"{name} is {shown(value)}; must be one of {known}"))

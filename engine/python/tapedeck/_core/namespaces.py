@@ -5,7 +5,7 @@ import types
 from tapedeck import _engine
 from tapedeck._core import missing, public
 
-_public_paths = set()  # every public namespace, by its path under `tf.`
+_public = {}  # every public namespace, by its path under `tf.`
 
 
 def _home(root):
@@ -56,8 +56,8 @@ def _submodule(path):
 def _namespace(path):
     """The namespace of that path, among the public ones from now on."""
     module = _submodule(path)
-    if path not in _public_paths:
-        _public_paths.add(path)
+    if path not in _public:
+        _public[path] = module
         module.__all__ = []
         if path:
             parent, _, name = path.rpartition(".")
@@ -99,4 +99,4 @@ def install():
 
 def public_modules():
     """The package and its public namespaces: those that a user reaches from `tf`."""
-    return [_submodule(path) for path in _public_paths]
+    return list(_public.values())

@@ -19,9 +19,11 @@ class Namespace(str):
 
 
 def public(*names, in_errors=False):
-    """Decorates a function or a class with its names under `tf.`; public("newaxis")(None) is for what cannot be decorated. The
-    first one that ends with its own name tells where pickle and profilers find it. in_errors: what the engine refuses inside of the function tells its name and
-    its arguments; not so for one that calls the user's functions, whose errors are theirs."""
+    """Decorates a function or a class with its names under `tf.`; public("newaxis")(None) is for what cannot be decorated.
+
+    The first name that ends with its own tells where pickle and profilers find it. in_errors: what the engine refuses inside of the
+    function tells its name and its arguments; not so for one that calls the user's functions, whose errors are theirs.
+    """
     def named(thing):
         if in_errors:
             thing = naming(thing)

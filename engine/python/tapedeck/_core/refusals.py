@@ -38,7 +38,7 @@ _complete = object()
 
 
 class _Told:
-    """What an error says without the arguments of the calls that it passed, and which of them named itself last."""
+    """What an error says without the arguments of the calls that it passed, and which op or function named itself last."""
 
     def __init__(self, error):
         self.text = str(error).removeprefix("convert_to_tensor: value: ")
@@ -53,6 +53,13 @@ def _tell(error, function, args, kwargs):
         told.text, told.function = f"{function.__name__}: {told.text}", function.__name__
         error.args = (f"{told.text}; called with {_called_with(function, args, kwargs)}",)
     error._told = told
+
+
+def of_argument(error):
+    """The error, which begins with an argument's name, not with an op's."""
+    error._told = _Told(error)
+    error._told.function = None
+    return error
 
 
 def whole(error):

@@ -2,7 +2,7 @@
 
 Layers, models, optimisers, metrics, iterators and tf.Module are Trackable. What is set as an attribute and is a variable or
 trackable becomes a child under the attribute's name; lists, tuples and dicts hold their elements as children "0", "1", … or under
-their keys. A restoration (checkpoint/restoration.py) binds objects to the nodes of a saved graph. Objects that come later are
+their keys. A restoration (_checkpoint/restoration.py) binds objects to the nodes of a saved graph. Objects that come later are
 bound as they come, so a checkpoint may be restored before the variables that it fills exist.
 """
 import collections

@@ -166,7 +166,9 @@ def batch_normalization(x, mean, variance, offset, scale, variance_epsilon, name
     """
     x = _floating("batch_normalization", "x", x)
     mean, variance, offset, scale = (_like(x, value) for value in (mean, variance, offset, scale))
-    factor = _op("rsqrt")(variance + _like(x, number(variance_epsilon, "variance_epsilon")))
+    if mean is None or variance is None:
+        raise _engine.InvalidArgumentError(f"batch_normalization: {'mean' if mean is None else 'variance'} is None; needs a tensor")
+    factor = _op("rsqrt")(variance + number(variance_epsilon, "variance_epsilon"))
     if scale is not None:
         factor = factor * scale
     shift = -mean * factor if offset is None else offset - mean * factor

@@ -4,8 +4,7 @@ import os
 
 from tapedeck._core.public import public
 
-Datasets = public("contrib.learn.datasets.base.Datasets", "contrib.learn.datasets.mnist.Datasets")(
-    collections.namedtuple("Datasets", ["train", "validation", "test"]))
+Datasets = public("contrib.learn.datasets.base.Datasets")(collections.namedtuple("Datasets", ["train", "validation", "test"]))
 
 
 @public("contrib.learn.datasets.base.maybe_download")

@@ -8,6 +8,8 @@ from tapedeck._core.public import public
 from tapedeck.contrib.learn.datasets.base import Datasets
 from tapedeck.keras.datasets import idx
 
+public("contrib.learn.datasets.mnist.Datasets")(Datasets)
+
 
 @public("contrib.learn.datasets.mnist.dense_to_one_hot")
 def dense_to_one_hot(labels_dense, num_classes):
