@@ -28,9 +28,9 @@ def public(*names, in_errors=False):
         if in_errors:
             thing = naming(thing)
         if isinstance(thing, (type, types.FunctionType)) and thing.__module__.startswith("tapedeck._"):
-            places = [name for name in names if name.rpartition(".")[2] == thing.__qualname__]
-            if places:
-                thing.__module__ = f"tapedeck.{places[0]}".rpartition(".")[0]
+            place = next((name for name in names if f".{name}".endswith(f".{thing.__qualname__}")), None)
+            if place:
+                thing.__module__ = f"tapedeck.{place}".rpartition(".")[0]
         for name in names:
             if NAMES.setdefault(name, thing) is not thing:
                 raise AssertionError(f"tf.{name} names two things")
@@ -53,7 +53,8 @@ def later(module, *names):
 
 def below(namespace):
     """What the table has in a namespace, by name."""
-    return {name.removeprefix(namespace + "."): thing for name, thing in NAMES.items() if name.rpartition(".")[0] == namespace}
+    begin = len(namespace) + 1
+    return {name[begin:]: thing for name, thing in NAMES.items() if name.startswith(namespace + ".") and "." not in name[begin:]}
 
 
 def listen(listener):
