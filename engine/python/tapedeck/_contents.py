@@ -27,4 +27,9 @@ same("signal", "spectral", "contrib.signal")
 same("tfe", "contrib.eager")
 for _namespace in ("app", "flags", "logging", "contrib.cudnn_rnn", "contrib.learn"):  # few programs use them
     later(f"tapedeck.{_namespace}", _namespace)
+for _name in ("boston_housing", "california_housing", "cifar10", "cifar100", "imdb", "mnist", "reuters"):
+    later(f"tapedeck.keras._datasets.{_name}", f"keras.datasets.{_name}.load_data")
+later("tapedeck.keras._datasets.idx", "keras.datasets.fashion_mnist.load_data")
+later("tapedeck.keras._datasets.imdb", "keras.datasets.imdb.get_word_index")
+later("tapedeck.keras._datasets.reuters", "keras.datasets.reuters.get_word_index")
 later("tapedeck._test.case", "test.Benchmark", "test.TestCase", "test.main")  # Python's unittest takes its time

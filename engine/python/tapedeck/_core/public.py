@@ -27,7 +27,7 @@ def public(*names, in_errors=False):
     def named(thing):
         if in_errors:
             thing = naming(thing)
-        if isinstance(thing, (type, types.FunctionType)) and thing.__module__.startswith("tapedeck._"):
+        if isinstance(thing, (type, types.FunctionType)) and thing.__module__.startswith("tapedeck.") and "._" in thing.__module__:
             place = next((name for name in names if f".{name}".endswith(f".{thing.__qualname__}")), None)
             if place:
                 thing.__module__ = f"tapedeck.{place}".rpartition(".")[0]

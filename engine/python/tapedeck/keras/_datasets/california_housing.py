@@ -1,6 +1,6 @@
 """Prices in 20,640 blocks of California and 8 features of each: Keras' file california_housing.npz."""
 from tapedeck._core.public import public
-from tapedeck.keras.datasets import splits as _splits
+from tapedeck.keras._datasets import splits as _splits
 
 
 @public("keras.datasets.california_housing.load_data")

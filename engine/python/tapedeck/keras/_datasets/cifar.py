@@ -7,7 +7,7 @@ import os
 
 import numpy as np
 
-from tapedeck.keras.datasets import archives
+from tapedeck.keras._datasets import archives
 
 _PIXELS = 3 * 32 * 32
 

@@ -3,8 +3,8 @@ them the images of Fashion-MNIST, which have the same form."""
 import os as _os
 
 from tapedeck._core.public import public
-from tapedeck.keras.datasets import idx as _idx
-from tapedeck.keras.datasets import archives as _archives
+from tapedeck.keras._datasets import idx as _idx
+from tapedeck.keras._datasets import archives as _archives
 
 
 @public("keras.datasets.mnist.load_data")

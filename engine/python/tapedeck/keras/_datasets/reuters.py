@@ -1,6 +1,6 @@
 """11,228 newswires as sequences of word numbers, and their topics: Keras' file reuters.npz."""
 from tapedeck._core.public import public
-from tapedeck.keras.datasets import archives as _archives
+from tapedeck.keras._datasets import archives as _archives
 
 
 @public("keras.datasets.reuters.load_data")

@@ -1,6 +1,6 @@
 """60,000 small images of 10 kinds: the binary version of CIFAR-10, or cifar10.npz."""
 from tapedeck._core.public import public
-from tapedeck.keras.datasets import cifar as _cifar
+from tapedeck.keras._datasets import cifar as _cifar
 
 
 @public("keras.datasets.cifar10.load_data")

@@ -1,6 +1,6 @@
 """Prices of 506 houses in Boston and 13 features of each: Keras' file boston_housing.npz."""
 from tapedeck._core.public import public
-from tapedeck.keras.datasets import splits as _splits
+from tapedeck.keras._datasets import splits as _splits
 
 
 @public("keras.datasets.boston_housing.load_data")

@@ -1,7 +1,7 @@
 """Data sets of one table, of which a part is for testing."""
 import numpy as np
 
-from tapedeck.keras.datasets import archives
+from tapedeck.keras._datasets import archives
 
 
 def load(name, path, test_split, seed, most=None):

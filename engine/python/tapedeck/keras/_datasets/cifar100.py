@@ -1,6 +1,6 @@
 """60,000 small images of 100 kinds: the binary version of CIFAR-100, or cifar100.npz."""
 from tapedeck._core.public import public
-from tapedeck.keras.datasets import cifar as _cifar
+from tapedeck.keras._datasets import cifar as _cifar
 
 
 @public("keras.datasets.cifar100.load_data")

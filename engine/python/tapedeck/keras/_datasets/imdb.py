@@ -1,6 +1,6 @@
 """25,000 reviews of films to train and to test, as sequences of word numbers, and whether they are good: Keras' file imdb.npz."""
 from tapedeck._core.public import public
-from tapedeck.keras.datasets import archives as _archives
+from tapedeck.keras._datasets import archives as _archives
 
 
 @public("keras.datasets.imdb.load_data")
