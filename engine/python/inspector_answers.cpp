@@ -109,8 +109,7 @@ struct Answering {
 
   Reply operator()(const GetVariables& get) const {
     const QuietScope quiet;
-    const py::tuple found =
-        part("frames").attr("page")(place_of(recorder, get.place), get.first, get.count);
+    const py::tuple found = part("frames").attr("page")(place_of(recorder, get.place), get.first, get.count);
     Variables answer;
     answer.first = get.first;
     answer.total = py::cast<std::uint64_t>(found[0]);
@@ -121,9 +120,8 @@ struct Answering {
 
   Reply operator()(const Evaluate& evaluate) const {
     const QuietScope quiet;
-    return evaluation(part("console")
-                          .attr("evaluate")(evaluate.stop, waiting_thread(recorder, evaluate.stop),
-                                            evaluate.frame, evaluate.code, evaluate.statements));
+    return evaluation(part("console").attr("evaluate")(evaluate.stop, waiting_thread(recorder, evaluate.stop),
+                                                       evaluate.frame, evaluate.code, evaluate.statements));
   }
 
   // The observer is passed by, for a breakpoint on the variable would make the debugger wait for itself.
@@ -149,9 +147,9 @@ struct Answering {
 
   Reply operator()(const Complete& complete) const {
     const QuietScope quiet;
-    const py::tuple found = part("console")
-                                .attr("complete")(complete.stop, waiting_thread(recorder, complete.stop),
-                                                  complete.frame, complete.code, complete.position);
+    const py::tuple found =
+        part("console").attr("complete")(complete.stop, waiting_thread(recorder, complete.stop),
+                                         complete.frame, complete.code, complete.position);
     return Completions{py::cast<std::uint32_t>(found[0]), py::cast<std::vector<std::string>>(found[1])};
   }
 
@@ -175,9 +173,8 @@ struct Answering {
       return Failure{"find_names: at most 1000 tensors and 1000 tapes can be looked for at once.",
                      "bad_request"};
     const QuietScope quiet;
-    const py::tuple found =
-        part("names")
-            .attr("find_names")(find.stop, waiting_thread(recorder, find.stop), find.tensors, find.tapes);
+    const py::tuple found = part("names").attr("find_names")(find.stop, waiting_thread(recorder, find.stop),
+                                                             find.tensors, find.tapes);
     FoundNames answer;
     for (const py::handle row : found[0]) {
       const auto fields = py::reinterpret_borrow<py::tuple>(row);
